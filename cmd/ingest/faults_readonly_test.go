@@ -28,7 +28,7 @@ var withoutWriting = []struct {
 	{"metrics", exitOK, "ingest_quota_limit"},
 	{"backup {}/copy.db", exitOK, "sound"},
 	{"run --force", exitUnavailable, "check that it and its directory may be written"},
-	{"quota", exitOK, "left of"},
+	{"quota", exitOK, "left:"},
 	{"backup copy.db", exitError, "give a file in a directory that can be written"},
 	{"doctor", exitConfig, "cannot be written"},
 	{"doctor --repair", exitConfig, "see that the disk has room and can be written"},

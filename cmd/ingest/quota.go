@@ -16,20 +16,18 @@ import (
 )
 
 func (a *app) quotaCommand() *cobra.Command {
-	var of quota.Purpose
-	var since config.Since
+	var f quotaFlags
 	cmd := &cobra.Command{
 		Use:   "quota",
 		Short: "What is left of the quota, and who spent it",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withReadOnlyLedger(cmd.Context(), func(ctx context.Context, l *ledger) error {
-				return a.quotaReportOf(ctx, l, of, since.At(a.clock.Now()))
-			})
+			return a.withReadOnlyLedger(cmd.Context(), func(ctx context.Context, l *ledger) error { return a.quotaReport(ctx, l, f) })
 		},
 	}
-	cmd.Flags().Var(config.Choice(&of, quota.Purposes()...), "purpose", "exit with 75 where nothing is left for this `purpose`")
-	cmd.Flags().Var(config.SinceFlag(&since), "since", "who spent it since `T`: 2h or 1d ago, a day, or an RFC 3339 time")
+	cmd.Flags().BoolVar(&f.all, "all", false, "show every pool and window, who spent it, and the next slots")
+	cmd.Flags().Var(config.Choice(&f.purpose, quota.Purposes()...), "purpose", "exit with 75 where nothing is left for this `purpose`")
+	cmd.Flags().Var(config.SinceFlag(&f.since), "since", "who spent it since `T`: 2h or 1d ago, a day, or an RFC 3339 time")
 	cmd.AddCommand(a.quotaTakeCommand(), a.quotaPostCommand(), a.quotaDrainCommand(), a.quotaRebuildCommand(), a.quotaResetCommand())
 	return a.watchable(cmd)
 }
@@ -89,11 +87,13 @@ func (a *app) printTake(ctx context.Context, l *ledger, d quota.Decision) error 
 
 func (a *app) quotaPostCommand() *cobra.Command {
 	var at string
+	var yes bool
 	cmd := &cobra.Command{
 		Use:   "post POOL N",
 		Short: "Record what other tools have spent of a pool",
 		Args:  orAsk(cobra.ExactArgs(2), "how much of which pool? Give both, such as units 500"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			pool := args[0]
 			amount, err := strconv.ParseInt(args[1], 10, 64)
 			if err != nil || amount < 1 || amount > quota.MaxLimit {
 				return usageError{fmt.Errorf("%q is not a whole number of at least 1", args[1])}
@@ -104,19 +104,30 @@ func (a *app) quotaPostCommand() *cobra.Command {
 					return usageError{fmt.Errorf("--at %q is not an RFC 3339 time such as 2026-11-01T08:00:00Z", at)}
 				}
 			}
-			tariff, err := a.tariffWith(args[0])
+			tariff, err := a.tariffWith(pool)
 			if err != nil {
 				return err
 			}
 			if age := a.clock.Now().Sub(when); age < -time.Minute || age > tariff.Horizon() {
 				return usageError{fmt.Errorf("--at %s is in the future, or so long ago that no window counts it", at)}
 			}
-			return a.correct(cmd.Context(), func(ctx context.Context, l *ledger) error {
-				return l.Post(ctx, quota.Who{Purpose: quota.Manual, Method: "post"}, quota.Cost{args[0]: amount}, when)
+			return a.correct(cmd.Context(), pool, "posted "+term.Amount(amount, pool)+" at "+term.Stamp(when), func(ctx context.Context, l *ledger) error {
+				before, err := l.Report(ctx)
+				if err != nil {
+					return err
+				}
+				for _, p := range before.Pools {
+					if used := mostUsed(p); p.Pool == pool && !yes && used+amount > p.Limit {
+						return usageError{fmt.Errorf("%s used and %s posted are more than the limit of %s: if they were spent all the same, say so with --yes",
+							term.Thousands(used), term.Amount(amount, pool), term.Thousands(p.Limit))}
+					}
+				}
+				return l.Post(ctx, quota.Who{Purpose: quota.Manual, Method: "post"}, quota.Cost{pool: amount}, when)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&at, "at", "", "when it was spent, an RFC 3339 `time`; default now")
+	cmd.Flags().BoolVar(&yes, "yes", false, "also if more is then used than the limit")
 	return cmd
 }
 
@@ -127,11 +138,15 @@ func (a *app) quotaDrainCommand() *cobra.Command {
 		Short: "Close a pool until the provider's midnight, or open it again",
 		Args:  orAsk(cobra.ExactArgs(1), "which pool? Give one, such as units"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if _, err := a.tariffWith(args[0]); err != nil {
+			pool, did := args[0], "closed "+args[0]+" by hand"
+			if _, err := a.tariffWith(pool); err != nil {
 				return err
 			}
-			return a.correct(cmd.Context(), func(ctx context.Context, l *ledger) error {
-				return l.DrainByHand(ctx, args[0], lift)
+			if lift {
+				did = "opened " + pool
+			}
+			return a.correct(cmd.Context(), pool, did, func(ctx context.Context, l *ledger) error {
+				return l.DrainByHand(ctx, pool, lift)
 			})
 		},
 	}
@@ -151,12 +166,47 @@ func (a *app) tariffWith(pool string) (*quota.Tariff, error) {
 	return tariff, nil
 }
 
-// correct changes what the ledger has counted, and reports what is left afterwards.
-func (a *app) correct(ctx context.Context, change func(context.Context, *ledger) error) error {
+// correct changes what the ledger has counted of a pool, and says what that did: in a line, or as a report in JSON.
+func (a *app) correct(ctx context.Context, pool, did string, change func(context.Context, *ledger) error) error {
 	return a.withLedger(ctx, func(ctx context.Context, l *ledger) error {
 		if err := change(ctx, l); err != nil {
 			return err
 		}
-		return a.quotaReport(ctx, l)
+		return a.corrected(ctx, l, did, pool)
 	})
+}
+
+// mostUsed returns the most that a window of the pool counts as used.
+func mostUsed(p quota.PoolReport) (used int64) {
+	for _, w := range p.Windows {
+		used = max(used, w.Used)
+	}
+	return used
+}
+
+// corrected says what a correction did, and what it leaves of a pool to the schedule; "": of every pool that is used.
+func (a *app) corrected(ctx context.Context, l *ledger, did, pool string) error {
+	if a.json {
+		a.say("ingest: %s", did)
+		return a.quotaReport(ctx, l, quotaFlags{})
+	}
+	if a.quiet {
+		return nil
+	}
+	r, err := l.Report(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range r.Pools {
+		used := mostUsed(p)
+		if p.Pool != pool && (pool != "" || used == 0) {
+			continue
+		}
+		did += fmt.Sprintf("; %s: %s of %s used, %s left for the schedule", p.Pool, term.Thousands(used), term.Thousands(p.Limit), term.Thousands(p.Remaining[quota.Scheduled]))
+		if !p.DrainedUntil.IsZero() {
+			did += ", closed until " + term.StampFrom(p.DrainedUntil)
+		}
+	}
+	_, err = fmt.Fprintln(a.stdout, did)
+	return err
 }

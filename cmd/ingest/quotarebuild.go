@@ -41,8 +41,9 @@ func (a *app) recount(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.say("ingest: counted the spends of %s again", term.Plural(n, "slot"))
-	return a.withLedger(ctx, a.quotaReport)
+	return a.withLedger(ctx, func(ctx context.Context, l *ledger) error {
+		return a.corrected(ctx, l, "counted the spends of "+term.Plural(n, "slot")+" again", "")
+	})
 }
 
 // errLacksNothing means that the ledger knows all that the store's slots spent.

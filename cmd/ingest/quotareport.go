@@ -4,24 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
+	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/store"
 )
-
-// quotaScreen is a quota document for a person, with the slots until the provider's day ends.
-type quotaScreen struct {
-	report.QuotaDocument
-	next []report.NextDocument
-}
 
 // withLedger opens the ledger for a command that fetches nothing.
 func (a *app) withLedger(ctx context.Context, do func(context.Context, *ledger) error) error {
@@ -66,14 +59,16 @@ func (a *app) withReadOnlyLedger(ctx context.Context, do func(context.Context, *
 	return do(ctx, l)
 }
 
-// quotaReport prints what is left. It spends nothing.
-func (a *app) quotaReport(ctx context.Context, l *ledger) error {
-	return a.quotaReportOf(ctx, l, "", time.Time{})
+// quotaFlags says what quota is to report.
+type quotaFlags struct {
+	purpose quota.Purpose // the exit code is 75 if nothing is left for it
+	since   config.Since  // who spent it since then; zero: as far back as a window counts
+	all     bool
 }
 
-// quotaReportOf is quotaReport with who spent it since a time (zero: as far back as a window counts). If a purpose is
-// named and nothing is left for it, the exit code is 75.
-func (a *app) quotaReportOf(ctx context.Context, l *ledger, of quota.Purpose, since time.Time) error {
+// quotaReport prints what is left. It spends nothing.
+func (a *app) quotaReport(ctx context.Context, l *ledger, f quotaFlags) error {
+	since := f.since.At(a.clock.Now())
 	s, err := a.store(ctx, "")
 	if err == nil { // else nothing was fetched yet
 		defer func() { _ = s.Close() }()
@@ -87,15 +82,15 @@ func (a *app) quotaReportOf(ctx context.Context, l *ledger, of quota.Purpose, si
 	if err != nil {
 		return err
 	}
-	screen := quotaScreen{QuotaDocument: doc}
-	if screen.next, err = a.nextSlots(ctx, l, s, doc.Forecast.Until); err != nil {
+	screen := report.QuotaScreen{QuotaDocument: doc, All: f.all}
+	if screen.Next, err = a.nextSlots(ctx, l, s, doc.Forecast.Until); err != nil {
 		return err
 	}
 	err = a.show(screen)
 	if err == nil && degraded != nil {
 		err = codeError{exitUnavailable, degraded}
 	}
-	if err == nil && doc.NothingLeft(of) {
+	if err == nil && doc.NothingLeft(f.purpose) {
 		err = codeError{exitStopped, nil}
 	}
 	return err
@@ -124,6 +119,3 @@ func (a *app) quotaDocument(ctx context.Context, l *ledger, s *store.Store) (doc
 	doc.Data, doc.Ledger = a.cfg.Data, ledgerName(a.cfg.Ledger)
 	return doc, r.Degraded, err
 }
-
-// Print shows the document with its slots.
-func (d quotaScreen) Print(w io.Writer) error { return d.QuotaDocument.Print(w, d.next) }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os/user"
@@ -34,7 +35,9 @@ func (a *app) quotaResetCommand() *cobra.Command {
 			if err := a.recount(cmd.Context()); !errors.Is(err, errLacksNothing) {
 				return err
 			}
-			return a.withLedger(cmd.Context(), a.quotaReport)
+			return a.withLedger(cmd.Context(), func(ctx context.Context, l *ledger) error {
+				return a.corrected(ctx, l, "reset account "+a.cfg.Account, "")
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do it")

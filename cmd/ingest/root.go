@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/term"
 )
 
 // newRoot returns the command line. It avoids the parts of cobra that need text/template, which looks methods up by
@@ -25,6 +26,9 @@ func newRoot(a *app) *cobra.Command {
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) (err error) {
 			a.started = true
 			a.json = a.json || a.query != nil
+			if term.IsTerminal(a.stdout) && cmd.Name() != "serve" { // whose pages are read elsewhere
+				term.UseLocalTime()
+			}
 			if err = a.loadConfig(cmd); err != nil || !needsConfig(cmd) {
 				return err
 			}

@@ -10,67 +10,134 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// The documents as a terminal shows them.
+// QuotaScreen is a quota document for a person, with the slots until the provider's day ends.
+type QuotaScreen struct {
+	QuotaDocument
 
-// Print shows the document in 80 columns, with the next slots, and with bars on a terminal.
-func (d QuotaDocument) Print(w io.Writer, next []NextDocument) error {
-	if !d.Degraded {
-		fmt.Fprintf(w, "%s\n\n", term.Wrap(OutlookSentence(d, next), term.Screen, ""))
-	}
-	fmt.Fprintf(w, "account %s, ledger %s, costs %s\ndata %s\n", d.Account, d.Ledger, d.Table, d.Data)
-	if d.Degraded {
-		_, err := fmt.Fprintln(w, "DEGRADED: the ledger cannot answer; cheap calls go on from the emergency\nbudget, expensive ones fail closed")
-		return err
-	}
+	Next []NextDocument `json:"-"`
+	All  bool           `json:"-"` // everything, instead of a few lines on what is in use
+}
+
+// Print shows the screen in 80 columns: first whether the quota lasts.
+func (d QuotaScreen) Print(w io.Writer) error {
+	fmt.Fprintf(w, "%s\n\n", term.Wrap(OutlookSentence(d.QuotaDocument, d.Next), term.Screen, ""))
+	var unused []string
 	for _, p := range d.Pools {
-		if err := p.print(w, d.At); err != nil {
+		if !d.All && p.used() == 0 && p.DrainedUntil == nil && d.Forecast.Scheduled[p.Pool] == 0 {
+			unused = append(unused, fmt.Sprintf("%s (%s)", p.Pool, term.Thousands(p.Limit)))
+		} else if err := d.printPool(w, p); err != nil {
 			return err
 		}
 	}
-	if err := d.printSpent(w); err != nil {
-		return err
+	if len(unused) > 0 {
+		fmt.Fprintln(w, term.Wrap("unused: "+strings.Join(unused, ", "), term.Screen, "  "))
 	}
-	if err := d.printNext(w, next); err != nil || len(d.Forecast.Scheduled) == 0 {
-		return err
+	if d.All || d.Since != nil {
+		if err := d.printSpent(w); err != nil {
+			return err
+		}
 	}
-	fits := "which fits"
-	switch {
-	case d.Forecast.Fits:
-	case d.Forecast.Pacing != "":
-		fits = "which is more than is left"
-	case d.refillAt(next, Fitting(d, next)) != nil:
-		fits = "which is more than is left now; more comes back from " + term.StampFrom(*d.refillAt(next, Fitting(d, next))) + " on"
-	default:
-		fits = "which is more than is left: it will be stopped"
+	if d.All {
+		if err := d.printNext(w); err != nil {
+			return err
+		}
 	}
-	needs := term.Wrap(term.Amounts(d.Forecast.Scheduled)+", "+fits, term.Screen-2, "  ")
-	if d.Forecast.Pacing != "" {
-		needs += "\n  " + term.Wrap(d.Forecast.Pacing, term.Screen-2, "  ")
+	more := "more: ingest quota --all"
+	if d.All || d.Degraded {
+		more = "data " + d.Data
 	}
-	_, err := fmt.Fprintf(w, "\nforecast: until %s the schedule wants up to\n  %s\n", term.Stamp(d.Forecast.Until), needs)
+	_, err := fmt.Fprintf(w, "account %s, ledger %s, costs %s; %s\n", d.Account, d.Ledger, d.Table, more)
 	return err
 }
 
-// print shows the pool as of a time.
-func (p PoolDocument) print(w io.Writer, at time.Time) error {
-	fmt.Fprintf(w, "\n%s: limit %s\n", p.Pool, term.Thousands(p.Limit))
-	switch {
-	case p.Probe > 0:
-		text := fmt.Sprintf("closed until %s: the provider said no at %s, which is doubted: one call asks again then (%d of %d); to open it: ingest quota drain %s --lift",
-			term.StampFrom(*p.DrainedUntil), term.Thousands(p.StoppedAt), p.Probe, quota.Probes, p.Pool)
-		fmt.Fprintf(w, "  %s\n", term.Wrap(text, term.Screen-2, "  "))
-	case p.DrainedUntil != nil:
-		text := "the provider said no: closed"
-		if p.DrainedAt != nil {
-			text = "closed by hand at " + term.Stamp(*p.DrainedAt) + ","
-		}
-		text = fmt.Sprintf("%s until %s; to open it: ingest quota drain %s --lift", text, term.StampFrom(*p.DrainedUntil), p.Pool)
-		fmt.Fprintf(w, "  %s\n", term.Wrap(text, term.Screen-2, "  "))
+// printPool shows what is used of a pool, what the schedule needs of it, and what each purpose has left.
+func (d QuotaScreen) printPool(w io.Writer, p PoolDocument) error {
+	say := func(text string) { fmt.Fprintf(w, "  %s\n", term.Wrap(text, term.Screen-2, "  ")) }
+	if d.All {
+		fmt.Fprintf(w, "%s: limit %s\n", p.Pool, term.Thousands(p.Limit))
+	} else {
+		fmt.Fprintln(w, term.Wrap(p.useText(w, d.At), term.Screen, "  "))
+	}
+	if p.DrainedUntil != nil {
+		say(p.closedText())
 	}
 	if p.Drift > 0 && p.Probe == 0 {
-		fmt.Fprintf(w, "  upstream stopped at %s of %s: somebody else spends of it, or set the\n  limit to %s in the costs\n",
-			term.Thousands(p.StoppedAt), term.Thousands(p.Limit), term.Thousands(p.StoppedAt/100*100))
+		say(fmt.Sprintf("the upstream stopped at %s of %s: somebody else spends of it, or set the limit to %s in the costs",
+			term.Thousands(p.StoppedAt), term.Thousands(p.Limit), term.Thousands(p.StoppedAt/100*100)))
 	}
+	if d.Forecast.Scheduled[p.Pool] > 0 {
+		say(d.needText(w, p))
+	}
+	if d.All {
+		return p.printTables(w, d.At)
+	}
+	say(p.leftText(w, d.At))
+	return nil
+}
+
+// used returns the most that a window of the pool counts as used.
+func (p PoolDocument) used() (most int64) {
+	for _, w := range p.Windows {
+		most = max(most, w.Used)
+	}
+	return most
+}
+
+// useText says in a line what each window counts.
+func (p PoolDocument) useText(w io.Writer, now time.Time) string {
+	var parts []string
+	for _, win := range p.Windows {
+		text := fmt.Sprintf("%s of %s used in %s", term.Thousands(win.Used), term.Thousands(win.Limit), win.Window)
+		if win.ResetsAt != nil {
+			text = fmt.Sprintf("%s of %s today, until %s", term.Thousands(win.Used), term.Thousands(win.Limit), term.When(w, *win.ResetsAt, now))
+		}
+		parts = append(parts, text)
+	}
+	return p.Pool + ": " + strings.Join(parts, "; ")
+}
+
+// needText says what the schedule still needs of the pool, and what that leaves.
+func (d QuotaScreen) needText(w io.Writer, p PoolDocument) string {
+	need, spare := term.Thousands(d.Forecast.Scheduled[p.Pool]), d.Forecast.Spare[p.Pool]
+	text := fmt.Sprintf("the schedule needs up to %s until %s: ", need, term.When(w, d.Forecast.Until, d.At))
+	if spare >= 0 {
+		return text + term.Thousands(spare) + " to spare"
+	}
+	text += term.Thousands(-spare) + " too many"
+	if at := d.refillAt(d.Next, Fitting(d.QuotaDocument, d.Next)); at != nil && d.Forecast.Pacing == "" {
+		text += "; more comes back from " + term.StampFrom(*at) + " on"
+	}
+	return text
+}
+
+// leftText says in a line what each purpose may still spend, and when one that has nothing left goes on.
+func (p PoolDocument) leftText(w io.Writer, now time.Time) string {
+	var parts []string
+	for _, of := range p.Purposes {
+		text := fmt.Sprintf("%s %s", of.Purpose, term.Thousands(of.Remaining))
+		if of.ResumesAt != nil {
+			text += fmt.Sprintf(" (resumes %s)", term.When(w, *of.ResumesAt, now))
+		}
+		parts = append(parts, text)
+	}
+	return "left: " + strings.Join(parts, ", ")
+}
+
+// closedText says who closed the pool, until when, and how it is opened.
+func (p PoolDocument) closedText() string {
+	until, lift := term.StampFrom(*p.DrainedUntil), "to open it: ingest quota drain "+p.Pool+" --lift"
+	switch {
+	case p.Probe > 0:
+		return fmt.Sprintf("closed until %s: the provider said no at %s, which is doubted: one call asks again then (%d of %d); %s",
+			until, term.Thousands(p.StoppedAt), p.Probe, quota.Probes, lift)
+	case p.DrainedAt != nil:
+		return fmt.Sprintf("closed by hand at %s, until %s; %s", term.Stamp(*p.DrainedAt), until, lift)
+	}
+	return fmt.Sprintf("the provider said no: closed until %s; %s", until, lift)
+}
+
+// printTables shows all windows, with bars on a terminal, and all purposes.
+func (p PoolDocument) printTables(w io.Writer, now time.Time) error {
 	err := term.Table(w, func(w io.Writer) {
 		for _, win := range p.Windows {
 			line := fmt.Sprintf("  window %s\t%s used", win.Window, term.Thousands(win.Used))
@@ -79,8 +146,8 @@ func (p PoolDocument) print(w io.Writer, at time.Time) error {
 			}
 			if win.ResetsAt != nil {
 				line += fmt.Sprintf("\tturns at %s (%s)", term.Stamp(*win.ResetsAt), win.Zone)
-			} else if t, ok := win.NextFreeAt.(*time.Time); ok && t != nil {
-				line += "\tits oldest leaves at " + term.StampFrom(*t)
+			} else if at := win.FreesAt(); at != nil {
+				line += "\tits oldest leaves at " + term.StampFrom(*at)
 			}
 			fmt.Fprintln(w, line)
 		}
@@ -91,27 +158,26 @@ func (p PoolDocument) print(w io.Writer, at time.Time) error {
 	return term.Table(w, func(w io.Writer) {
 		for _, left := range p.Purposes {
 			line := fmt.Sprintf("  %s\t%s left of %s", left.Purpose, term.Thousands(left.Remaining), term.Thousands(left.Ceiling))
-			if t := left.ResumesAt; t != nil {
-				line += fmt.Sprintf(", resumes %s (in %s)", term.StampFrom(*t), term.Ago(t.Sub(at)))
+			if left.ResumesAt != nil {
+				line += ", resumes " + term.When(w, *left.ResumesAt, now)
 			}
 			fmt.Fprintln(w, line)
 		}
+		fmt.Fprintln(w)
 	})
 }
 
 // printSpent shows who spent most; the rest is in --json.
-func (d QuotaDocument) printSpent(w io.Writer) error {
-	head, none := "spent, as far as a window still counts it:", "no window counts anything spent"
+func (d QuotaScreen) printSpent(w io.Writer) error {
+	head := "spent, in the longest window of each pool:"
 	if d.Since != nil {
 		head = "spent since " + term.Stamp(*d.Since) + ":"
-		none = "nothing was spent since " + term.Stamp(*d.Since)
 	}
 	if len(d.Spent) == 0 {
-		_, err := fmt.Fprintf(w, "\n%s\n", none)
-		return err
+		head += " nothing"
 	}
-	fmt.Fprintf(w, "\n%s\n", head)
 	const most = 12
+	fmt.Fprintln(w, head)
 	err := term.Table(w, func(w io.Writer) {
 		for _, s := range d.Spent[:min(most, len(d.Spent))] {
 			line := fmt.Sprintf("  %s\t%s\t%s\t%s", s.Purpose, s.Region, s.Method, term.Amount(s.Amount, s.Pool))
@@ -124,20 +190,22 @@ func (d QuotaDocument) printSpent(w io.Writer) error {
 	if len(d.Spent) > most {
 		fmt.Fprintf(w, "  and %d more: --json has them all\n", len(d.Spent)-most)
 	}
+	fmt.Fprintln(w)
 	return err
 }
 
 // printNext shows the next few slots, and whether what is left pays for them.
-func (d QuotaDocument) printNext(w io.Writer, next []NextDocument) error {
-	if len(next) == 0 {
+func (d QuotaScreen) printNext(w io.Writer) error {
+	if len(d.Next) == 0 {
 		return nil
 	}
 	const most = 4
-	fmt.Fprintln(w, "\nnext:")
-	verdicts := Verdicts(d, next)
+	fmt.Fprintln(w, "next:")
+	verdicts := Verdicts(d.QuotaDocument, d.Next)
 	return term.Table(w, func(w io.Writer) {
-		for i, slot := range next[:min(most, len(next))] {
+		for i, slot := range d.Next[:min(most, len(d.Next))] {
 			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", term.Stamp(slot.DueAt), strings.TrimSpace(slot.Job+" "+slot.Region), term.Amounts(slot.Cost), verdicts[i])
 		}
+		fmt.Fprintln(w)
 	})
 }

@@ -2,21 +2,41 @@ package term
 
 import (
 	"fmt"
+	"io"
+	"os"
 	"time"
 )
 
-// Stamp formats a time as screens show it: in UTC, to the second; "-" for the zero time.
+// zone is where the reader of this program's screens is: UTC, unless UseLocalTime has been called.
+var zone = time.UTC
+
+// UseLocalTime makes Stamp write times of the zone that TZ names, if it names one.
+func UseLocalTime() {
+	if os.Getenv("TZ") != "" {
+		zone = time.Local
+	}
+}
+
+// Stamp formats a time as screens show it: to the second, in UTC or with its offset; "-" for the zero time.
 func Stamp(t time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
-	return t.UTC().Format("2006-01-02 15:04:05Z")
+	return t.In(zone).Format("2006-01-02 15:04:05Z07:00")
 }
 
 // StampFrom is Stamp for the earliest time at which something can be done: it rounds up, so that the time shown is
 // never too early.
 func StampFrom(t time.Time) string {
 	return Stamp(t.Add(time.Second - 1).Truncate(time.Second))
+}
+
+// When is StampFrom, with how long it is until then where w is a terminal.
+func When(w io.Writer, t, now time.Time) string {
+	if !IsTerminal(w) || !t.After(now) {
+		return StampFrom(t)
+	}
+	return StampFrom(t) + " (in " + Ago(t.Sub(now)) + ")"
 }
 
 // Ago formats a span of time in its two largest units.

@@ -54,7 +54,7 @@ func Pad(s string, columns int) string {
 
 // stamps matches times as Stamp writes them, which Wrap does not break. Clean text has no zero byte, so one marks the
 // place.
-var stamps = regexp.MustCompile(`(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\dZ)`)
+var stamps = regexp.MustCompile(`(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d))`)
 
 // Wrap breaks s at spaces into lines of at most the given number of columns, unless a single word is longer. All
 // lines but the first begin with indent.
