@@ -80,7 +80,7 @@ func (a *app) checkConfig() error {
 	}
 	now := a.clock.Now()
 	doc := checkDocument{
-		Config: a.cfg.File, Data: a.cfg.Data, Ledger: ledgerName(a.cfg.Ledger), Store: ledgerName(a.cfg.Store), Account: a.cfg.Account,
+		Config: a.cfg.File, Data: a.cfg.Data, Ledger: config.ServerName(a.cfg.Ledger), Store: config.ServerName(a.cfg.Store), Account: a.cfg.Account,
 		Upstream: a.cfg.Upstream, CostTable: schedule.Tariff.Table, Jobs: []checkJob{}, PerDay: maps.Clone(price.Total), Warnings: []checkWarning{},
 	}
 	ceilings := budget.Ceilings(schedule.Tariff)

@@ -134,7 +134,7 @@ func newDoctor(a *app, root string, uid int) *doctor.Doctor {
 		return l, err
 	}
 	if a.cfg.Store != "sqlite" {
-		d.StoreName = ledgerName(a.cfg.Store)
+		d.StoreName = config.ServerName(a.cfg.Store)
 		d.OpenStore = func(ctx context.Context) (*store.Store, error) { return a.store(ctx, "") }
 	}
 	if a.cfg.Ledger != "sqlite" {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/doctor"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
@@ -117,7 +118,7 @@ func PrintFindings(w io.Writer, found []doctor.Finding) error {
 const CheckBound = checkBound
 
 func CheckRemote(ctx context.Context, stderr io.Writer, quiet bool, url string, l *redisledger.Ledger) error {
-	return checkRedis(ctx, &console{stderr: stderr, quiet: quiet}, ledgerName(url), l)
+	return checkRedis(ctx, &console{stderr: stderr, quiet: quiet}, config.ServerName(url), l)
 }
 
 // HelpSections are the sections of help.txt, by command.

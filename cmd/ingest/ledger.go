@@ -76,7 +76,7 @@ func (a *app) share(ctx context.Context, l *ledger, local *sqliteledger.Ledger, 
 	}
 	// A ledger that recently failed to answer is not asked: an outage costs one timeout, not one per start.
 	if s, err := local.State(ctx, a.cfg.Account); err == nil && !s.Breaker.Until.After(a.clock.Now()) {
-		if err := check(ctx, &a.console, ledgerName(a.cfg.Ledger)); err != nil {
+		if err := check(ctx, &a.console, config.ServerName(a.cfg.Ledger)); err != nil {
 			return err
 		}
 	}
@@ -123,13 +123,13 @@ type startCheck func(ctx context.Context, c *console, name string) error
 // openRemote returns the Redis or PostgreSQL ledger that the config names, with its check; nil for sqlite. It sends
 // nothing yet.
 func openRemote(ctx context.Context, c *config.Config) (sharedledger.Remote, startCheck, error) {
-	scheme, _, isURL := strings.Cut(c.Ledger, "://")
-	switch {
-	case c.Ledger == "sqlite":
+	if c.Ledger == "sqlite" {
 		return nil, nil, nil
-	case !isURL:
-		return nil, nil, config.Invalid(fmt.Errorf("ledger %q is not known: use sqlite or redis://host:port/db, or postgres://user@host:port/database", ledgerName(c.Ledger)))
-	case scheme == "postgres" || scheme == "postgresql":
+	}
+	if err := config.CheckLedger(c.Ledger); err != nil {
+		return nil, nil, err
+	}
+	if strings.HasPrefix(c.Ledger, "postgres") {
 		l, err := pgledger.Open(ctx, c.Ledger, pgledger.Options{})
 		return l, func(ctx context.Context, c *console, name string) error { return checkPostgres(ctx, c, name, l) }, config.Invalid(err)
 	}
@@ -164,14 +164,6 @@ func checkPostgres(ctx context.Context, c *console, name string, l *pgledger.Led
 		c.say("ingest: postgres at %s confirms what is not on disk (fsync %s, synchronous_commit %s) and may forget what was spent: set both on", name, f.Fsync, f.SynchronousCommit)
 	}
 	return nil
-}
-
-// ledgerName returns a ledger's URL without its secrets.
-func ledgerName(s string) string {
-	if !strings.ContainsAny(s, ":@") {
-		return s
-	}
-	return config.RedactURL(s)
 }
 
 // slotsSpent returns the slots of a store that spent quota since a time.

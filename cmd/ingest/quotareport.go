@@ -116,6 +116,6 @@ func (a *app) quotaDocument(ctx context.Context, l *ledger, s *store.Store) (doc
 	doc = report.NewQuotaDocument(r, l.Tariff, report.ForecastDocument{Until: term.Second(forecast.Until), Scheduled: forecast.Scheduled, Spare: forecast.Spare, Fits: forecast.Fits})
 	pace, _, _ := a.paceNow(ctx, schedule, s, reported(r))
 	doc.Forecast.Pacing = pace.String()
-	doc.Data, doc.Ledger = a.cfg.Data, ledgerName(a.cfg.Ledger)
+	doc.Data, doc.Ledger = a.cfg.Data, config.ServerName(a.cfg.Ledger)
 	return doc, r.Degraded, err
 }

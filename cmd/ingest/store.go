@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/store"
@@ -26,6 +28,9 @@ func (a *app) storeCommand() *cobra.Command {
 func (a *app) copyStore(ctx context.Context, from, to string) (err error) {
 	if from == "" || to == "" || from == to {
 		return usageError{errors.New("store copy: say from where and to where, such as --from sqlite --to postgres://user@host/database")}
+	}
+	if err := cmp.Or(config.CheckStore(from), config.CheckStore(to)); err != nil {
+		return err
 	}
 	a.cfg.Store = from
 	doc := report.Copied{From: a.storeName(), Outcome: "copied", Tables: []report.CopiedTable{}}

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -239,13 +238,13 @@ func (a *app) store(ctx context.Context, host string) (*store.Store, error) {
 
 func (a *app) openStore(ctx context.Context, o store.Options) (s *store.Store, err error) {
 	o.Now = a.clock.Now
-	switch scheme, _, ok := strings.Cut(a.cfg.Store, "://"); {
-	case a.cfg.Store == "sqlite":
+	if err := config.CheckStore(a.cfg.Store); err != nil { // store copy names stores of its own
+		return nil, err
+	}
+	if a.cfg.Store == "sqlite" {
 		s, err = store.Open(ctx, a.cfg.Data, o)
-	case ok && (scheme == "postgres" || scheme == "postgresql"):
+	} else {
 		s, err = pgstore.Open(ctx, a.cfg.Store, o)
-	default:
-		err = config.Invalid(fmt.Errorf("store %q is not known: use sqlite or postgres://user@host/database", ledgerName(a.cfg.Store)))
 	}
 	if err == nil {
 		a.noteOpened("store")
@@ -258,7 +257,7 @@ func (a *app) storeName() string {
 	if a.cfg.Store == "sqlite" {
 		return a.cfg.Data
 	}
-	return ledgerName(a.cfg.Store)
+	return config.ServerName(a.cfg.Store)
 }
 
 // readStore opens the store for a command that only reads, and explains a missing one.

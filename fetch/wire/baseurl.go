@@ -32,11 +32,8 @@ func ParseBaseURL(s string) (*url.URL, error) {
 	}
 	scheme, host := strings.ToLower(u.Scheme), strings.ToLower(u.Host)
 	refuse := func(reason string) (*url.URL, error) {
-		e := &BaseURLError{Reason: reason}
-		if scheme != "" && host != "" {
-			e.URL = scheme + "://" + host
-		}
-		return nil, e
+		origin, _ := splitAddress(s)
+		return nil, &BaseURLError{URL: origin, Reason: reason}
 	}
 	switch {
 	case scheme != "https" && scheme != "http":

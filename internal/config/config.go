@@ -92,7 +92,7 @@ func Load(f Flags, upstreams map[string]JobLimits) (*Config, error) {
 	file, err := c.readFile(upstreams)
 	if err == nil {
 		c.setTexts(file)
-		err = cmp.Or(c.setNumbers(file), c.setPacing(file), quota.CheckAccount(c.Account), CheckListen(c.Listen), CheckListen(c.AdminListen))
+		err = cmp.Or(c.setNumbers(file), c.setPacing(file), quota.CheckAccount(c.Account), CheckLedger(c.Ledger), CheckStore(c.Store), CheckListen(c.Listen), CheckListen(c.AdminListen))
 	}
 	if err == nil && c.Data == "" {
 		c.Data, err = defaultData()

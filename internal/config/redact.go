@@ -4,22 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 )
-
-// RedactURL returns a ledger's URL without what may hold a password: the part before the host, and the query. Text
-// that does not name a host is not shown at all.
-func RedactURL(s string) string {
-	u, err := url.Parse(s)
-	if err != nil || u.Host == "" {
-		return "***"
-	}
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
-}
 
 // MissingFile says that a file which should hold a secret could not be read. It does not repeat a path that may be the
 // secret itself, given by mistake in place of its file.

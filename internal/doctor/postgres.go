@@ -31,7 +31,7 @@ func withPostgres(judge func(pgledger.Facts) Finding) func(context.Context, *Doc
 }
 
 func checkPostgres(ctx context.Context, d *Doctor) Finding {
-	err, name := askRemote(ctx, d), config.RedactURL(d.Config.Ledger)
+	err, name := askRemote(ctx, d), config.ServerName(d.Config.Ledger)
 	f := d.server.postgres
 	switch {
 	case f == nil:

@@ -60,7 +60,7 @@ const (
 )
 
 func checkRedis(ctx context.Context, d *Doctor) Finding {
-	err, name := askRemote(ctx, d), config.RedactURL(d.Config.Ledger)
+	err, name := askRemote(ctx, d), config.ServerName(d.Config.Ledger)
 	f := d.server.redis
 	switch {
 	case f == nil:

@@ -1,0 +1,53 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/trendvidstream/ingest/fetch/wire"
+)
+
+// oneWord is a name that was meant to be one of a few and cannot be a secret.
+var oneWord = regexp.MustCompile(`^[A-Za-z]{1,16}$`)
+
+// CheckLedger refuses what is neither sqlite nor the URL of a Redis or a PostgreSQL. No error repeats a password.
+func CheckLedger(s string) error {
+	return checkServer("ledger", s, "sqlite, redis://host:port/db or postgres://user@host:port/database",
+		"redis", "rediss", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster", "postgres", "postgresql")
+}
+
+// CheckStore refuses what is neither sqlite nor the URL of a PostgreSQL. No error repeats a password.
+func CheckStore(s string) error {
+	return checkServer("store", s, "sqlite or postgres://user@host/database", "postgres", "postgresql")
+}
+
+func checkServer(what, s, use string, schemes ...string) error {
+	if s == "sqlite" {
+		return nil
+	}
+	scheme, rest, isURL := strings.Cut(s, "://")
+	isURL = isURL && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
+	switch {
+	case !isURL && oneWord.MatchString(s):
+		return Invalid(fmt.Errorf("%s %q is not known: use %s", what, s, use))
+	case !isURL:
+		return Invalid(fmt.Errorf("%s: this is not a URL, and is not shown since it may hold a password: use %s", what, use))
+	case !slices.Contains(schemes, scheme):
+		return Invalid(fmt.Errorf("%s %s is of another kind: use %s", what, wire.ShowURL(s), use))
+	}
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 && strings.Contains(rest[i:], "@") {
+		return Invalid(fmt.Errorf("%s: there is an '@' behind the host: in names and passwords write %%40 for '@', %%2F for '/', %%3F for '?', %%23 for '#', %%25 for '%%'", what))
+	}
+	return nil
+}
+
+// ServerName returns a ledger or a store as it may be shown: sqlite, or where its URL leads.
+func ServerName(s string) string {
+	if s == "sqlite" {
+		return s
+	}
+	return wire.ShowURL(s)
+}
