@@ -98,6 +98,9 @@ func (a *app) openLocal(ctx context.Context) (*sqliteledger.Ledger, error) {
 	if errors.Is(err, quota.ErrCorrupt) {
 		err = fmt.Errorf("%s is damaged or an older copy (%w): %s", ledgerFile, err, howToReplace)
 	}
+	if errors.Is(err, sqliteledger.ErrMissing) {
+		err = fmt.Errorf("%s is missing (%w)", ledgerFile, err)
+	}
 	if err == nil {
 		local.Now = a.clock.Now
 	}

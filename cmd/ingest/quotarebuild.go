@@ -12,8 +12,10 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
 func (a *app) quotaRebuildCommand() *cobra.Command {
@@ -26,6 +28,11 @@ func (a *app) quotaRebuildCommand() *cobra.Command {
 			if replace {
 				if err := a.setAside(cmd.Context()); err != nil {
 					return err
+				}
+			}
+			if path := filepath.Join(a.cfg.Data, ledgerFile); !sqlitefile.Exists(path) {
+				if err := sqliteledger.Abandon(path); err != nil {
+					return fmt.Errorf("begin %s anew: %w", path, err)
 				}
 			}
 			return a.recount(cmd.Context())

@@ -107,30 +107,26 @@ func bare(b *testing.B, durable bool) {
 	}
 }
 
-// takeAllocates is the most that a take of one unit from two windows may allocate: by database/sql it was 128 once.
-const takeAllocates = 64
+// refusalAllocates is the most that a refusal may allocate, however long the log is.
+const refusalAllocates = 100
 
-func TestATakeAllocatesLittle(t *testing.T) {
+func TestARefusalAllocatesLittleHoweverLongTheLog(t *testing.T) {
 	if quotatest.Raced {
 		t.Skip("the race detector: it allocates as well")
 	}
-	l := open(t, filepath.Join(t.TempDir(), "quota.db"))
-	if err := l.Fsync(t.Context(), false); err != nil {
-		t.Fatal(err)
-	}
-	now := time.Now()
-	l.Now = func() time.Time { now = now.Add(time.Microsecond); return now }
-	a := askAt(now, "default", 1, quota.MaxLimit)
-	if _, err := l.Take(t.Context(), a); err != nil {
-		t.Fatal(err)
-	}
-	got := testing.AllocsPerRun(256, func() { // four rounds of forgetting
-		if _, err := l.Take(t.Context(), a); err != nil {
-			t.Fatal(err)
+	const entries = 175_000
+	now := time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)
+	l, _ := filled(t, entries, &now)
+	for _, amount := range []int64{1, 100, entries} {
+		a := askAt(now, "default", amount, entries+1)
+		got := testing.AllocsPerRun(64, func() {
+			if d, err := l.Take(t.Context(), a); err != nil || d.Allowed {
+				t.Fatal(d, err)
+			}
+		})
+		if got > refusalAllocates {
+			t.Errorf("a refusal of %d makes %v allocations, want at most %d", amount, got, refusalAllocates)
 		}
-	})
-	if got > takeAllocates {
-		t.Errorf("a take makes %v allocations, want at most %d", got, takeAllocates)
+		t.Logf("a refusal of %d makes %v allocations", amount, got)
 	}
-	t.Logf("a take makes %v allocations", got)
 }

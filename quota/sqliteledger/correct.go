@@ -28,7 +28,7 @@ func (l *Ledger) Refund(ctx context.Context, name string, d quota.Decision) erro
 			}
 			p := acc.pool(s.Pool)
 			var amount int64
-			err := t.sql.entry.row([]any{p.id, d.At.UnixMicro(), s.Entry}, &amount)
+			err := t.row(sqlEntry, []any{p.id, d.At.UnixMicro(), s.Entry}, &amount)
 			if errors.Is(err, sql.ErrNoRows) || err == nil && amount != s.Charged {
 				return fmt.Errorf("%w: pool %s has no such entry", quota.ErrNotRefundable, s.Pool)
 			}
@@ -47,12 +47,12 @@ func (l *Ledger) Refund(ctx context.Context, name string, d quota.Decision) erro
 // place: it holds the sum of them all, and the ledger's clock never stands before it.
 func (t *transaction) removeEntry(p *pool, e entry) error {
 	if p.newest.at == e.at && p.newest.number == e.number {
-		return t.exec(t.sql.raise, e.at, -e.amount, p.id, e.at, e.number)
+		return t.run(sqlRaise, e.at, -e.amount, p.id, e.at, e.number)
 	}
-	if err := t.exec(t.sql.remove, p.id, e.at, e.number); err != nil {
+	if err := t.run(sqlRemove, p.id, e.at, e.number); err != nil {
 		return err
 	}
-	return t.exec(t.sql.shift, -e.amount, p.id, e.at, e.number)
+	return t.run(sqlShift, -e.amount, p.id, e.at, e.number)
 }
 
 // Post implements quota.Ledger.
@@ -100,25 +100,25 @@ func (t *transaction) insert(p *pool, at time.Time, amount int64, a quota.Ask) e
 		return err
 	}
 	us := at.UnixMicro()
-	before, _, err := t.sumBefore(p, us+1)
+	before, _, _, err := t.window(p, us+1, 0)
 	if err != nil {
 		return err
 	}
 	var number int64
-	if err := t.sql.next.row([]any{p.id, us}, &number); err != nil {
+	if err := t.row(sqlNext, []any{p.id, us}, &number); err != nil {
 		return t.ledger.explain("read", err)
 	}
 	number = max(number, p.newest.number+1) // numbers grow, since every 64th forgets old entries
-	if err := t.exec(t.sql.shift, amount, p.id, us, number); err != nil {
+	if err := t.run(sqlShift, amount, p.id, us, number); err != nil {
 		return err
 	}
-	if err := t.exec(t.sql.insert, p.id, us, number, before, amount, spender); err != nil {
+	if err := t.run(sqlInsert, p.id, us, number, before, amount, spender); err != nil {
 		return err
 	}
 	p.total += amount
 	if us >= p.newest.at {
 		if p.newest.number > 0 && p.newest.amount == 0 {
-			if err := t.exec(t.sql.remove, p.id, p.newest.at, p.newest.number); err != nil {
+			if err := t.run(sqlRemove, p.id, p.newest.at, p.newest.number); err != nil {
 				return err
 			}
 		}
@@ -145,7 +145,7 @@ func (l *Ledger) Drain(ctx context.Context, name, poolName string, d quota.Drain
 }
 
 func (t *transaction) drain(p *pool, d quota.Drain) error {
-	return t.exec(t.sql.drain, p.id, microsOrZero(d.Until), d.Used, d.By, microsOrZero(d.At), d.Probe)
+	return t.run(sqlDrain, p.id, microsOrZero(d.Until), d.Used, d.By, microsOrZero(d.At), d.Probe)
 }
 
 // Reset implements quota.Ledger. Of each pool the newest entry stays, emptied, so that numbers go on. What went on
@@ -160,9 +160,9 @@ func (l *Ledger) Reset(ctx context.Context, name string) error {
 			return err
 		}
 		for _, p := range acc.pools {
-			err := t.run(t.sql.forget, p.id, p.newest.at, math.MaxInt64)
+			err := t.run(sqlForget, p.id, p.newest.at, math.MaxInt64)
 			if err == nil && p.newest.number > 0 {
-				err = t.exec(t.sql.raise, p.newest.at, -p.newest.amount, p.id, p.newest.at, p.newest.number)
+				err = t.run(sqlRaise, p.newest.at, -p.newest.amount, p.id, p.newest.at, p.newest.number)
 			}
 			if err == nil {
 				err = t.drain(p, quota.Drain{})
@@ -171,7 +171,7 @@ func (l *Ledger) Reset(ctx context.Context, name string) error {
 				return err
 			}
 		}
-		owed, err := t.operations(t.sql.owedHere, name)
+		owed, err := t.operations(sqlOwedHere, name)
 		if err != nil {
 			return err
 		}
@@ -179,32 +179,16 @@ func (l *Ledger) Reset(ctx context.Context, name string) error {
 		for _, row := range owed {
 			verdicts = append(verdicts, sharedledger.Verdict{ID: row.ID, State: sharedledger.RowSynced})
 		}
-		t.changed = t.changed || len(owed) > 0
 		return t.applyVerdicts(verdicts, 0)
 	})
 }
 
-// spent are the sums of an account since a time, what is owed to this ledger included.
-const spent = `
-	WITH charges (pool, spender, amount) AS (
-		SELECT p.name, e.spender, sum(e.amount) -- added up by numbers first: a day has thousands
-		FROM accounts a JOIN pools p ON p.account = a.id JOIN entries e ON e.pool = p.id AND e.at >= ?2
-		WHERE a.name = ?1 GROUP BY e.pool, e.spender
-		UNION ALL
-		SELECT amount.key, o.spender, amount.value
-		FROM operations o, json_each(o.amounts) amount
-		WHERE o.account = ?1 AND o.writer = '' AND o.state = 2 AND o.at >= ?2
-	)
-	SELECT c.pool, s.purpose, s.region, s.method, sum(c.amount)
-	FROM charges c JOIN spenders s ON s.id = c.spender
-	GROUP BY c.pool, s.id HAVING sum(c.amount) > 0`
-
 // Spent implements quota.Ledger. What is owed to this ledger is spent as well.
 func (l *Ledger) Spent(ctx context.Context, name string, since time.Time) (out []quota.Spent, err error) {
 	err = l.read(ctx, func(t *transaction) error {
-		return t.each(spent, []any{name, since.UnixMicro()}, func(r *rows) error {
+		return t.read(sqlSpent, []any{name, since.UnixMicro()}, func(r *sql.Rows) error {
 			var s quota.Spent
-			err := r.scan(&s.Pool, &s.Who.Purpose, &s.Who.Region, &s.Who.Method, &s.Amount)
+			err := r.Scan(&s.Pool, &s.Who.Purpose, &s.Who.Region, &s.Who.Method, &s.Amount)
 			out = append(out, s)
 			return err
 		})

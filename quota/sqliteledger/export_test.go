@@ -15,12 +15,13 @@ func (l *Ledger) Fsync(_ context.Context, on bool) error {
 	if on {
 		pragma = "PRAGMA synchronous = full"
 	}
-	return l.writer.conn.exec(pragma)
+	_, err := l.writer.exec(pragma)
+	return err
 }
 
 // OwedHere returns the operations that have to be synced into this file itself: those without a writer.
 func (l *Ledger) OwedHere(ctx context.Context, account string) (rows []sharedledger.Row, err error) {
-	err = l.read(ctx, func(t *transaction) error { rows, err = t.operations(t.sql.owedHere, account); return err })
+	err = l.read(ctx, func(t *transaction) error { rows, err = t.operations(sqlOwedHere, account); return err })
 	return rows, err
 }
 

@@ -88,10 +88,10 @@ func TestOlderCopyIsRefused(t *testing.T) {
 			}
 			overwrite(t, path, newest)
 			in(func(*testing.T, *sqliteledger.Ledger) {})
-			if err := os.Remove(path); err != nil {
+			if err := errors.Join(os.Remove(path), sqliteledger.Abandon(path)); err != nil {
 				t.Fatal(err)
 			}
-			in(func(t *testing.T, l *sqliteledger.Ledger) { take(t, l, merging(1)) }) // moved away: a new one is made
+			in(func(t *testing.T, l *sqliteledger.Ledger) { take(t, l, merging(1)) }) // a new one is made
 			in(write)
 		})
 	}
@@ -129,9 +129,9 @@ func overwrite(t *testing.T, path string, data []byte) {
 	}
 }
 
-// What is written into a file that was deleted, or whose name another has, is lost: it is not acknowledged, and what is
-// read there is not what others count.
-func TestAFileThatIsDeletedOrReplacedIsNoticed(t *testing.T) {
+// A file that is gone is not begun anew while the mark beside it says that it was there, and who had it open writes no
+// further into what nobody will find again.
+func TestDeletedFileIsNotBegunAnew(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "quota.db")
 	l := open(t, path)
 	take(t, l, ask("default", 1))
@@ -143,22 +143,134 @@ func TestAFileThatIsDeletedOrReplacedIsNoticed(t *testing.T) {
 	for _, amount := range []int64{2, 0} { // a take, and a peek
 		_, err := l.Take(t.Context(), ask("default", amount))
 		broken(t, err, quota.ErrUnavailable, path, "was deleted while it was open")
-		if !errors.Is(err, sqliteledger.ErrMoved) {
-			t.Errorf("%v does not say that the file is another", err)
-		}
+		broken(t, err, sqliteledger.ErrMoved, path, "")
 	}
-
+	_, _, err := l.Begin(t.Context(), row(noon), sharedledger.Notes{})
+	broken(t, err, sqliteledger.ErrMoved, path, "was deleted while it was open")
+	for range 2 {
+		_, err = sqliteledger.Open(t.Context(), path)
+		broken(t, err, sqliteledger.ErrMissing, path, "ingest quota rebuild")
+		write(t, path, nil) // nor if somebody has touched it
+	}
+	if err := sqliteledger.Abandon(path); err == nil {
+		t.Error("abandoned while a file is there")
+	}
+	if err := errors.Join(os.Remove(path), sqliteledger.Abandon(path)); err != nil {
+		t.Fatal(err)
+	}
 	another := open(t, path)
-	take(t, another, ask("default", 1))
-	_, err := l.Take(t.Context(), ask("default", 1))
+	if d := take(t, another, ask("default", 1)); d.Pools[0].Windows[0].Used != 1 {
+		t.Errorf("the new file: %d used, want 1", d.Pools[0].Windows[0].Used)
+	}
+	_, err = l.Take(t.Context(), ask("default", 1))
 	broken(t, err, quota.ErrUnavailable, path, "was replaced while it was open")
-	_, _, err = l.Begin(t.Context(), row(noon), sharedledger.Notes{})
+	_, err = l.Take(t.Context(), ask("default", 0))
 	broken(t, err, quota.ErrUnavailable, path, "was replaced")
 	if err := l.Close(); err != nil {
 		t.Error(err)
 	}
-	if d := take(t, open(t, path), ask("default", 1)); d.Pools[0].Windows[0].Used != 2 {
-		t.Errorf("the other file: %d used, want 2", d.Pools[0].Windows[0].Used)
+	if d := take(t, another, ask("default", 1)); d.Pools[0].Windows[0].Used != 2 {
+		t.Errorf("the new file: %d used, want 2", d.Pools[0].Windows[0].Used)
+	}
+}
+
+// An older copy that takes the file's place while it is open, renamed or written into it, is noticed by the next
+// operation of everybody who has it open, whatever it is, and by those who open it later.
+func TestOlderCopyOverTheFileInUseIsNoticed(t *testing.T) {
+	for name, replace := range map[string]func(t *testing.T, path string, old []byte){
+		"cp": overwrite,
+		"dd": func(t *testing.T, path string, old []byte) {
+			f, err := os.OpenFile(path, os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = f.Write(old)
+			if err := errors.Join(err, f.Close()); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"mv": func(t *testing.T, path string, old []byte) {
+			overwrite(t, path+".new", old)
+			if err := os.Rename(path+".new", path); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		for _, takes := range []int{3, 300, 2000} { // between the copy and now, with checkpoints in between
+			t.Run(fmt.Sprintf("%s after %d takes", name, takes), func(t *testing.T) {
+				path := filepath.Join(t.TempDir(), "quota.db")
+				now := noon
+				l := clocked(t, path, &now)
+				fill := func(l *sqliteledger.Ledger, n int) {
+					t.Helper()
+					if err := l.Fsync(t.Context(), false); err != nil {
+						t.Fatal(err)
+					}
+					for range n {
+						now = now.Add(time.Millisecond)
+						take(t, l, askAt(now, "default", 1, 100_000))
+					}
+				}
+				fill(l, 700)
+				if err := l.Close(); err != nil {
+					t.Fatal(err)
+				}
+				old, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				l = clocked(t, path, &now)
+				fill(l, takes)
+				other := clocked(t, path, &now)
+				fill(other, 2)
+
+				replace(t, path, old)
+				for _, open := range []*sqliteledger.Ledger{l, other} {
+					_, takeErr := open.Take(t.Context(), askAt(now, "default", 1, 100_000))
+					broken(t, takeErr, sqliteledger.ErrMoved, path, "")
+					_, lookErr := open.Take(t.Context(), askAt(now, "default", 0, 100_000))
+					broken(t, lookErr, sqliteledger.ErrMoved, path, "")
+				}
+				if err := errors.Join(l.Close(), other.Close()); err != nil {
+					t.Log(err)
+				}
+				l, err = sqliteledger.Open(t.Context(), path)
+				if err != nil {
+					if !errors.Is(err, quota.ErrCorrupt) {
+						t.Errorf("opened later: %v", err)
+					}
+					return
+				}
+				l.Now = func() time.Time { return now }
+				t.Cleanup(func() { _ = l.Close() })
+				if got, want := used(t, l, now), int64(700+takes+2); got != want { // all of it was in SQLite's log
+					t.Errorf("opened later it has %d used, want %d or an error", got, want)
+				}
+			})
+		}
+	}
+}
+
+// The newest copy that is put back is the file, whoever wrote it.
+func TestNewestCopyPutBackIsTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "quota.db")
+	now := noon
+	l := clocked(t, path, &now)
+	take(t, l, askAt(now, "default", 7, 10_000))
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	newest, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	overwrite(t, path, []byte("rubbish"))
+	if _, err := sqliteledger.Open(t.Context(), path); !errors.Is(err, quota.ErrCorrupt) {
+		t.Errorf("rubbish: %v", err)
+	}
+	overwrite(t, path, newest)
+	if got := used(t, clocked(t, path, &now), now); got != 7 {
+		t.Errorf("%d used, want 7", got)
 	}
 }
 

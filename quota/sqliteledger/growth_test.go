@@ -15,18 +15,21 @@ func filled(t testing.TB, entries int, now *time.Time) (*sqliteledger.Ledger, *s
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "quota.db")
 	l := open(t, path)
-	l.Now = func() time.Time { return *now }
-	db := database(t, path)
 	first := now.Add(-time.Duration(entries) * time.Millisecond)
-	if err := l.Post(t.Context(), askAt(*now, "default", 1, quota.MaxLimit), first); err != nil {
+	l.Now = func() time.Time { return first }
+	take(t, l, askAt(first, "default", 1, quota.MaxLimit))
+	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
+	db := database(t, path)
 	_, err := db.ExecContext(t.Context(), `
 		WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
 		INSERT INTO entries SELECT e.pool, e.at + 1000 * n.i, e.number + n.i, n.i, 1, e.spender FROM entries e, n`, entries)
 	if err != nil {
 		t.Fatal(err)
 	}
+	l = open(t, path)
+	l.Now = func() time.Time { return *now }
 	return l, db
 }
 

@@ -25,7 +25,7 @@ func (l *Ledger) State(ctx context.Context, account string) (s sharedledger.Jour
 		if s, err = t.journal(account); err != nil {
 			return err
 		}
-		s.Asked, err = t.operations(t.sql.asked, account, sharedledger.MaxAsked)
+		s.Asked, err = t.operations(sqlAsked, account, sharedledger.MaxAsked)
 		return err
 	})
 	if err != nil {
@@ -71,9 +71,9 @@ func (l *Ledger) Note(ctx context.Context, account string, n sharedledger.Notes)
 func (l *Ledger) Rows(ctx context.Context, account string, since time.Time, owed bool) (out []sharedledger.Row, err error) {
 	err = l.read(ctx, func(t *transaction) error {
 		if owed {
-			out, err = t.operations(t.sql.rowsOwed, account)
+			out, err = t.operations(sqlRowsOwed, account)
 		} else {
-			out, err = t.operations(t.sql.rows, account, since.UnixMicro())
+			out, err = t.operations(sqlRows, account, since.UnixMicro())
 		}
 		return err
 	})

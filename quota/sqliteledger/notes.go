@@ -16,7 +16,7 @@ func (t *transaction) journal(account string) (s sharedledger.JournalState, err 
 	synced := &s.Synced
 	var until, at int64
 	var snapshots, hosts, amounts, spans string
-	err = t.sql.journal.row([]any{account}, &s.HostID, &s.Generation, &until, &s.Breaker.Failures, &s.Breaker.Why, &snapshots, &hosts, &s.Owed,
+	err = t.row(sqlJournal, []any{account}, &s.HostID, &s.Generation, &until, &s.Breaker.Failures, &s.Breaker.Why, &snapshots, &hosts, &s.Owed,
 		&synced.ID, &synced.Writer, &synced.Number, &synced.Nonce, &at, &synced.Who.Purpose, &synced.Who.Region, &synced.Who.Method, &amounts, &synced.State, &synced.Emergency, &spans)
 	if err != nil {
 		return s, t.ledger.explain("read", err)
@@ -80,7 +80,7 @@ func (t *transaction) note(account string, n sharedledger.Notes) (sharedledger.J
 		return s, fmt.Errorf("encode the hosts: %w", err)
 	}
 	t.ledger.snapshots.Store(&parsedSnapshots{string(snapshots), cloneSnapshots(s.Snapshots)})
-	return s, t.run(t.sql.keepJournal, account, s.Generation, microsOrZero(s.Breaker.Until), s.Breaker.Failures, s.Breaker.Why, string(snapshots), string(hosts))
+	return s, t.run(sqlKeepJournal, account, s.Generation, microsOrZero(s.Breaker.Until), s.Breaker.Failures, s.Breaker.Why, string(snapshots), string(hosts))
 }
 
 // parsedSnapshots is the text of snapshots and what it says: mostly it is what this process wrote last.
@@ -130,7 +130,7 @@ func (t *transaction) forgetOperations(account string, n sharedledger.Notes) err
 	if t.ledger.notes%forgetNotesEvery != 1 {
 		return nil
 	}
-	return t.run(t.sql.forgetOps, account, n.Now.Add(-n.Forget).UnixMicro(), forgetAtMost)
+	return t.run(sqlForgetOperations, account, n.Now.Add(-n.Forget).UnixMicro(), forgetAtMost)
 }
 
 // timeOrZero returns what microsOrZero was given.

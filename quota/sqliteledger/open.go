@@ -34,12 +34,13 @@ type Ledger struct {
 	// is not trusted.
 	Now func() time.Time
 
-	path    string
-	file    os.FileInfo // that is open
-	queue   *queue
-	writer  preparedConn // whose turn it is in the queue
-	reader  preparedConn // who holds reading
-	reading sync.Mutex
+	path     string
+	file     os.FileInfo // that is open
+	queue    *queue
+	writer   *session // whose turn it is in the queue
+	reader   *session // who holds reading
+	reading  sync.Mutex
+	restored int64 // the mark's, when it was opened
 
 	snapshots atomic.Pointer[parsedSnapshots] // as last written
 
@@ -73,17 +74,17 @@ func Open(ctx context.Context, path string) (_ *Ledger, err error) {
 			return nil, err
 		}
 	}
-	err = errors.Join(
-		l.writer.open(l.dsn("_pragma=synchronous(full)"), "BEGIN IMMEDIATE"),
-		l.reader.open(l.dsn("_pragma=query_only(1)"), "BEGIN"))
-	if err != nil {
+	if l.writer, err = openSession(l.dsn("_pragma=synchronous(full)&_pragma=wal_autocheckpoint(0)")); err != nil {
+		return nil, l.explain("open", err)
+	}
+	if l.reader, err = openSession(l.dsn("_pragma=query_only(1)")); err != nil {
 		return nil, l.explain("open", err)
 	}
 	// From here on every writer waits in the queue, and in its begin.
-	if err := l.writer.conn.exec("PRAGMA busy_timeout = 0"); err != nil {
+	if _, err = l.writer.exec("PRAGMA busy_timeout = 0"); err != nil {
 		return nil, l.explain("open", err)
 	}
-	if err := l.checkNotRolledBack(ctx); err != nil {
+	if err = l.accept(ctx); err != nil {
 		return nil, err
 	}
 	return l, nil
@@ -96,11 +97,10 @@ func (l *Ledger) dsn(param string) string {
 
 // Close implements quota.Ledger.
 func (l *Ledger) Close() error {
-	err := errors.Join(l.reader.close(), l.writer.close())
-	if l.queue != nil {
-		err = errors.Join(err, l.queue.close())
+	if l.queue == nil {
+		return nil
 	}
-	return err
+	return errors.Join(l.closeSessions(), l.queue.close())
 }
 
 // touch makes the file, if it is not there, so that it is private from the start. What an earlier file
@@ -129,16 +129,24 @@ func (l *Ledger) identify(ctx context.Context) (int, error) {
 	return l.version(ctx, db)
 }
 
-// migrate makes the tables in a file that is still empty, and brings an older one up to date: one transaction. Of
-// several processes one migrates, and the others wait for it.
+// migrate makes the tables in a file that is still empty, and brings an older one up to date. Of several processes one
+// migrates, and the others wait for it.
 func (l *Ledger) migrate(ctx context.Context) error {
 	if err := l.queue.enter(ctx, l.queue.giveUpAt()); err != nil {
 		return l.explain("wait for", err)
 	}
 	defer l.queue.leave()
+	if info, err := os.Stat(l.path); l.queue.readMark().writes > 0 && (err != nil || info.Size() == 0) {
+		return missingError(l.path)
+	}
 	if err := touch(l.path); err != nil {
 		return fmt.Errorf("%w: %w: check that its directory exists and may be written", quota.ErrUnavailable, err)
 	}
+	return l.checkpoint(func() error { return l.makeTables(ctx) })
+}
+
+// makeTables is one transaction.
+func (l *Ledger) makeTables(ctx context.Context) error {
 	db, err := sql.Open("sqlite", l.dsn("_txlock=immediate"))
 	if err != nil {
 		return l.explain("open", err)
@@ -167,12 +175,6 @@ func (l *Ledger) migrate(ctx context.Context) error {
 	}
 	if err != nil {
 		return l.explain("create the tables of", err)
-	}
-	if have > 0 {
-		return nil
-	}
-	if err := l.queue.lock.Truncate(0); err != nil { // what an earlier file of that name had
-		return fmt.Errorf("%w: %w", quota.ErrUnavailable, err)
 	}
 	return nil
 }

@@ -24,21 +24,22 @@ func (t *transaction) add(row sharedledger.Row) (id int64, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("encode the amounts: %w", err)
 	}
-	result, err := t.sql.begin.exec(row.Account, row.Writer, row.Number, row.Nonce, row.At.UnixMicro(), spender, string(amounts), row.State, row.Emergency)
+	t.changed = true
+	result, err := t.exec(sqlBegin, row.Account, row.Writer, row.Number, row.Nonce, row.At.UnixMicro(), spender, string(amounts), row.State, row.Emergency)
 	if err == nil {
-		t.marker.operation, err = result.LastInsertId()
+		id, err = result.LastInsertId()
 	}
 	if err != nil {
 		return 0, t.ledger.explain("write", err)
 	}
-	return t.marker.operation, nil
+	return id, nil
 }
 
 // owe writes the row down as owed: the one with its ID, or a new one if it has no ID or that one is forgotten.
 func (t *transaction) owe(row sharedledger.Row) error {
 	if row.ID != 0 {
 		var id int64
-		err := t.returning(t.sql.owe, &id, row.ID, row.At.UnixMicro())
+		err := t.returning(sqlOwe, []any{row.ID, row.At.UnixMicro()}, &id)
 		if !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
@@ -53,7 +54,7 @@ func (t *transaction) applyVerdicts(verdicts []sharedledger.Verdict, g sharedled
 	for len(verdicts) > 0 {
 		v := verdicts[0]
 		if !v.At.IsZero() {
-			if err := t.run(t.sql.judge, v.ID, v.State, v.At.UnixMicro()); err != nil {
+			if err := t.run(sqlJudge, v.ID, v.State, v.At.UnixMicro()); err != nil {
 				return err
 			}
 			verdicts = verdicts[1:]
@@ -69,9 +70,9 @@ func (t *transaction) applyVerdicts(verdicts []sharedledger.Verdict, g sharedled
 			return fmt.Errorf("encode the verdicts: %w", err)
 		}
 		if v.State == sharedledger.RowSynced && !v.Synced.IsZero() {
-			err = t.run(t.sql.noteSync, string(text), g, v.Synced.UnixMicro(), v.Until)
+			err = t.run(sqlNoteSync, string(text), g, v.Synced.UnixMicro(), v.Until)
 		} else {
-			err = t.run(t.sql.judgeMany, string(text), v.State)
+			err = t.run(sqlJudgeMany, string(text), v.State)
 		}
 		if err != nil {
 			return err
@@ -112,93 +113,67 @@ func syncs(text string) (all []sharedledger.Sync, err error) {
 }
 
 // operations reads those of an account that a statement selects.
-func (t *transaction) operations(from *stmt, account string, args ...any) (out []sharedledger.Row, err error) {
+func (t *transaction) operations(from, account string, args ...any) (out []sharedledger.Row, err error) {
 	who, err := t.spenders()
 	if err != nil {
 		return nil, err
 	}
-	rows, err := from.query(append([]any{account}, args...)...)
-	if err != nil {
-		return nil, t.ledger.explain("read", err)
-	}
-	defer func() { _ = rows.close() }()
 	costs := map[string]quota.Cost{} // most cost the same
-	for rows.next() {
+	err = t.read(from, append([]any{account}, args...), func(rows *sql.Rows) (err error) {
 		r := sharedledger.Row{Account: account}
 		var at, spender int64
 		var amounts, spans string
-		if err := rows.scan(&r.ID, &r.Writer, &r.Number, &r.Nonce, &at, &spender, &amounts, &r.State, &r.Emergency, &spans); err != nil {
-			return nil, t.ledger.explain("read", err)
+		if err := rows.Scan(&r.ID, &r.Writer, &r.Number, &r.Nonce, &at, &spender, &amounts, &r.State, &r.Emergency, &spans); err != nil {
+			return err
 		}
 		var known bool
 		if r.Syncs, err = syncs(spans); err != nil {
-			return nil, fmt.Errorf("%w: %s: what was synced of operation %d: %w", quota.ErrCorrupt, t.ledger.path, r.ID, err)
+			return fmt.Errorf("%w: %s: what was synced of operation %d: %w", quota.ErrCorrupt, t.ledger.path, r.ID, err)
 		}
 		if r.Who, known = who[spender]; !known || r.State < sharedledger.RowAsked || r.State > sharedledger.RowUnused {
-			return nil, fmt.Errorf("%w: %s: operation %d has spender %d and state %d", quota.ErrCorrupt, t.ledger.path, r.ID, spender, r.State)
+			return fmt.Errorf("%w: %s: operation %d has spender %d and state %d", quota.ErrCorrupt, t.ledger.path, r.ID, spender, r.State)
 		}
 		if _, known = costs[amounts]; !known {
 			if costs[amounts], err = t.cost(amounts); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		r.At, r.Amounts = quota.FromMicros(at), maps.Clone(costs[amounts])
 		out = append(out, r)
-	}
-	if rows.err != nil {
-		return nil, t.ledger.explain("read", rows.err)
-	}
-	return out, nil
+		return nil
+	})
+	return out, err
 }
 
 // spenders returns the file's spenders, by id.
 func (t *transaction) spenders() (map[int64]quota.Who, error) {
-	rows, err := t.sql.who.query()
-	if err != nil {
-		return nil, t.ledger.explain("read", err)
-	}
-	defer func() { _ = rows.close() }()
 	who := map[int64]quota.Who{}
-	for rows.next() {
+	err := t.read(sqlSpenders, nil, func(rows *sql.Rows) error {
 		var id int64
 		var w quota.Who
-		if err := rows.scan(&id, &w.Purpose, &w.Region, &w.Method); err != nil {
-			return nil, t.ledger.explain("read", err)
-		}
+		err := rows.Scan(&id, &w.Purpose, &w.Region, &w.Method)
 		who[id] = w
-	}
-	if rows.err != nil {
-		return nil, t.ledger.explain("read", rows.err)
-	}
-	return who, nil
+		return err
+	})
+	return who, err
 }
 
 // emergencies returns the sums of the emergencies at since or later, except the operation with that id.
 func (t *transaction) emergencies(account string, since time.Time, except int64) (quota.Cost, error) {
-	rows, err := t.sql.emergencies.query(account, since.UnixMicro(), except)
-	if err != nil {
-		return nil, t.ledger.explain("read", err)
-	}
-	defer func() { _ = rows.close() }()
 	sums := quota.Cost{}
-	for rows.next() {
+	err := t.read(sqlEmergencies, []any{account, since.UnixMicro(), except}, func(rows *sql.Rows) error {
 		var amounts string
 		var n int64
-		if err := rows.scan(&amounts, &n); err != nil {
-			return nil, t.ledger.explain("read", err)
+		if err := rows.Scan(&amounts, &n); err != nil {
+			return err
 		}
 		cost, err := t.cost(amounts)
-		if err != nil {
-			return nil, err
-		}
 		for pool, amount := range cost {
 			sums[pool] += n * amount
 		}
-	}
-	if rows.err != nil {
-		return nil, t.ledger.explain("read", rows.err)
-	}
-	return sums, nil
+		return err
+	})
+	return sums, err
 }
 
 // cost reads amounts as add writes them.

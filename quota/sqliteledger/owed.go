@@ -18,7 +18,7 @@ func (t *transaction) enterOwed(acc *account, a quota.Ask, now time.Time, mayWri
 	if !acc.owed {
 		return nil
 	}
-	owed, err := t.operations(t.sql.owedHere, a.Account)
+	owed, err := t.operations(sqlOwedHere, a.Account)
 	if err != nil || len(owed) == 0 {
 		return err
 	}

@@ -23,7 +23,6 @@ type queue struct {
 	turn    chan struct{} // of capacity 1: who put in a token may go for the lock
 	lock    *os.File
 	waiting *os.File
-	line    []byte    // of the lock file, only while it is this writer's turn
 	left    time.Time // when this process last gave the lock back
 	closed  atomic.Bool
 	// hung says that somebody waited for busyTimeout for nothing, and nobody has got in since: a process that holds

@@ -4,10 +4,9 @@
 -- The file is two things: a ledger (accounts, pools, entries), and a journal of what this data
 -- directory asked of a ledger elsewhere, or spent without one (operations, journals).
 
--- This very file. host names the data directory among those that share a ledger. writes grows with
--- every transaction that changes something without writing a newest entry or operation:
--- quota.db.lock remembers what was acknowledged last, so that an older copy of the file is not mistaken
--- for the file.
+-- This very file. host names the data directory among those that share a ledger. writes counts the
+-- transactions that have changed the file: quota.db.lock has the count too, so that an older copy is
+-- not mistaken for the file.
 CREATE TABLE file (
     host   TEXT NOT NULL,
     writes INTEGER NOT NULL
@@ -23,7 +22,7 @@ CREATE TABLE accounts (
 
 -- What is counted, and the last drain of it: see quota.Drain.
 CREATE TABLE pools (
-    id            INTEGER PRIMARY KEY AUTOINCREMENT, -- not used twice: see writes
+    id            INTEGER PRIMARY KEY AUTOINCREMENT,
     account       INTEGER NOT NULL REFERENCES accounts,
     name          TEXT NOT NULL,
     drained_until INTEGER NOT NULL DEFAULT 0, -- 0: there was none
@@ -56,6 +55,8 @@ CREATE TABLE entries (
     spender INTEGER NOT NULL REFERENCES spenders,
     PRIMARY KEY (pool, at, number)
 ) STRICT, WITHOUT ROWID;
+-- Sums grow in the order of time, which SQLite cannot know: the entry with which a sum is reached.
+CREATE INDEX entries_by_sum ON entries (pool, before);
 
 -- The journal: one row per operation, in the order in which they were written down. The newest is
 -- never forgotten, so that no id is used twice. An account here need not be one of accounts: its

@@ -97,24 +97,21 @@ func (t *transaction) append(acc *account, p *pool, now time.Time, amount int64,
 	}
 	at, newest := now.UnixMicro(), p.newest
 	if a.Precision > 0 && newest.spender == spender && newest.amount > 0 && quota.FromMicros(newest.at).Truncate(a.Precision).Equal(now.Truncate(a.Precision)) {
-		t.marker.pool, t.marker.entry, t.marker.number = p.id, at, newest.number
-		t.changed = t.changed || at == newest.at // the marker would be the same as before
-		return newest.number, t.run(t.sql.raise, at, amount, p.id, newest.at, newest.number)
+		return newest.number, t.run(sqlRaise, at, amount, p.id, newest.at, newest.number)
 	}
 	number := newest.number + 1
 	if newest.number > 0 && newest.amount == 0 { // given back
-		if err := t.run(t.sql.remove, p.id, newest.at, newest.number); err != nil {
+		if err := t.run(sqlRemove, p.id, newest.at, newest.number); err != nil {
 			return 0, err
 		}
 	}
 	if number%forgetEvery == 0 {
-		if err := t.run(t.sql.forget, p.id, at-acc.horizon, forgetAtMost); err != nil {
+		if err := t.run(sqlForget, p.id, at-acc.horizon, forgetAtMost); err != nil {
 			return 0, err
 		}
 		if err := t.rebase(p); err != nil {
 			return 0, err
 		}
 	}
-	t.marker.pool, t.marker.entry, t.marker.number = p.id, at, number
-	return number, t.run(t.sql.insert, p.id, at, number, p.total, amount, spender)
+	return number, t.run(sqlInsert, p.id, at, number, p.total, amount, spender)
 }

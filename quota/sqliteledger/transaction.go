@@ -1,116 +1,111 @@
 package sqliteledger
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// preparedConn is one connection to the file with everything prepared on it, for whoever has its turn. Its
-// transactions are plain statements.
-type preparedConn struct {
-	conn                    *conn
-	begin, commit, rollback *stmt
-	sql                     statements
-}
-
-// open prepares the connection; begin is how its transactions begin.
-func (s *preparedConn) open(dsn, begin string) (err error) {
-	if s.conn, err = connect(dsn); err != nil {
-		return err
-	}
-	for into, text := range map[**stmt]string{&s.begin: begin, &s.commit: "COMMIT", &s.rollback: "ROLLBACK"} {
-		if *into, err = s.conn.prepare(text); err != nil {
-			return err
-		}
-	}
-	return s.sql.prepare(s.conn)
-}
-
-func (s *preparedConn) close() error {
-	if s.conn == nil {
-		return nil
-	}
-	return s.conn.close()
-}
-
 // transaction reads or changes the ledger once.
 type transaction struct {
-	ledger *Ledger
-	conn   *conn
-	sql    *statements
+	*session
 
-	changed bool         // something was written that neither the newest entry nor the newest operation shows
-	marker  commitMarker // of what was written
-	learned []learned    // spenders that exist once this is committed
+	ledger  *Ledger
+	writes  int64     // the file's count of transactions before this one; 0: not read yet
+	changed bool      // something was written
+	learned []learned // spenders that exist once this is committed
 }
 
+// checkpointEvery is how many writing transactions of all processes pass between two checkpoints.
+const checkpointEvery = 256
+
+// write runs one transaction that changes the file, in this writer's turn.
 func (l *Ledger) write(ctx context.Context, do func(*transaction) error) error {
 	until := l.queue.giveUpAt()
 	if err := l.queue.enter(ctx, until); err != nil {
 		return l.explain("wait for", err)
 	}
 	defer l.queue.leave()
-	if err := l.checkSameFile(); err != nil {
+	m := l.queue.readMark()
+	if err := l.checkFile(m); err != nil {
 		return err
 	}
-	var m commitMarker
-	err := l.transact(ctx, &l.writer, until, func(t *transaction) error {
-		if err := do(t); err != nil {
+	begin := func() error {
+		return l.queue.begin(ctx, until, func() error { _, err := l.writer.exec("BEGIN IMMEDIATE"); return err })
+	}
+	changed := false
+	err := l.transact(ctx, l.writer, begin, func(t *transaction) error {
+		err := do(t)
+		if err := t.checkCount(m); err != nil {
 			return err
 		}
-		if t.changed {
-			if err := t.returning(t.sql.wrote, &t.marker.writes); err != nil {
-				return err
-			}
+		if err != nil || !t.changed {
+			return err
 		}
-		m = t.marker
-		return nil
+		changed, m.writes = true, t.writes+1
+		return t.run(sqlWrote, m.writes)
 	})
-	if err == nil {
-		l.queue.remember(m)
+	if err != nil || !changed {
+		return err
 	}
-	return err
+	l.queue.writeMark(m)
+	if m.writes%checkpointEvery == 0 { // what it did not get done is left to the next
+		_ = l.checkpoint(func() error { _, err := l.writer.exec("PRAGMA wal_checkpoint(PASSIVE)"); return err })
+	}
+	return nil
 }
 
+// read runs one transaction that changes nothing. It waits for nobody, unless the file seems to have changed: then in
+// its turn, so that no checkpoint is under way.
 func (l *Ledger) read(ctx context.Context, do func(*transaction) error) error {
 	l.reading.Lock()
 	defer l.reading.Unlock()
-	if err := l.checkSameFile(); err != nil {
+	err := l.readOnce(ctx, do)
+	if !errors.Is(err, errChanged) && !errors.Is(err, quota.ErrCorrupt) {
 		return err
 	}
-	return l.transact(ctx, &l.reader, time.Time{}, do)
+	if err := l.queue.enter(ctx, l.queue.giveUpAt()); err != nil {
+		return l.explain("wait for", err)
+	}
+	defer l.queue.leave()
+	return l.readOnce(ctx, do)
 }
 
-// transact runs one transaction. Once begun it is not cancelled: it takes microseconds, and an outcome that
-// is not known helps nobody.
-func (l *Ledger) transact(ctx context.Context, s *preparedConn, until time.Time, do func(*transaction) error) (err error) {
+func (l *Ledger) readOnce(ctx context.Context, do func(*transaction) error) error {
+	m := l.queue.readMark() // before the file is read, since others may write meanwhile
+	if err := l.checkFile(m); err != nil {
+		return err
+	}
+	begin := func() error { _, err := l.reader.exec("BEGIN"); return err }
+	return l.transact(ctx, l.reader, begin, func(t *transaction) error {
+		err := do(t)
+		return cmp.Or(t.checkCount(m), err)
+	})
+}
+
+// transact runs one transaction.
+func (l *Ledger) transact(ctx context.Context, s *session, begin func() error, do func(*transaction) error) error {
 	if ctx.Err() != nil {
 		return l.explain("begin in", context.Cause(ctx))
 	}
-	begin := func() error { _, err := s.begin.exec(); return err }
-	if s == &l.reader {
-		err = begin()
-	} else {
-		err = l.queue.begin(ctx, until, begin)
-	}
-	if err != nil {
+	if err := begin(); err != nil {
 		return l.explain("begin in", err)
 	}
 	committed := false
 	defer func() {
 		if !committed {
-			_, _ = s.rollback.exec()
+			_, _ = s.exec("ROLLBACK")
 		}
 	}()
-	t := &transaction{ledger: l, conn: s.conn, sql: &s.sql}
+	t := &transaction{ledger: l, session: s}
 	if err := do(t); err != nil {
 		return err
 	}
-	if _, err := s.commit.exec(); err != nil {
+	if _, err := s.exec("COMMIT"); err != nil {
 		return fmt.Errorf("%w: %w", l.explain("write", err), quota.ErrInDoubt)
 	}
 	committed = true
@@ -120,52 +115,31 @@ func (l *Ledger) transact(ctx context.Context, s *preparedConn, until time.Time,
 	return nil
 }
 
-// exec runs a statement whose change no newest entry or operation shows.
-func (t *transaction) exec(s *stmt, args ...any) error {
+// run runs a statement that changes something.
+func (t *transaction) run(text string, args ...any) error {
 	t.changed = true
-	return t.run(s, args...)
-}
-
-// run runs any other statement.
-func (t *transaction) run(s *stmt, args ...any) error {
-	if _, err := s.exec(args...); err != nil {
+	if _, err := t.exec(text, args...); err != nil {
 		return t.ledger.explain("write", err)
 	}
 	return nil
 }
 
-// execText executes a statement that runs so seldom that it is not prepared.
-func (t *transaction) execText(text string, args ...any) error {
+// returning runs a statement that changes one row and returns something of it: sql.ErrNoRows if there was none.
+func (t *transaction) returning(text string, args []any, into ...any) error {
 	t.changed = true
-	return t.conn.once(text, func(s *stmt) error { return t.run(s, args...) })
-}
-
-// each runs such a statement, and do for each row that it answers.
-func (t *transaction) each(text string, args []any, do func(*rows) error) error {
-	err := t.conn.once(text, func(s *stmt) error {
-		rows, err := s.query(args...)
-		if err != nil {
-			return err
-		}
-		for err == nil && rows.next() {
-			err = do(rows)
-		}
-		return errors.Join(err, rows.err, rows.close())
-	})
-	if err != nil {
-		return t.ledger.explain("read", err)
-	}
-	return nil
-}
-
-// returning runs a statement that changes one row and returns something of it: sql.ErrNoRows if there
-// was none.
-func (t *transaction) returning(s *stmt, into any, args ...any) error {
-	t.changed = true
-	if err := s.row(args, into); err != nil {
+	if err := t.row(text, args, into...); err != nil {
 		return t.ledger.explain("write", err)
 	}
 	return nil
+}
+
+// read runs a statement, and do for each row that it answers.
+func (t *transaction) read(text string, args []any, do func(*sql.Rows) error) error {
+	err := t.each(text, args, do)
+	if err == nil || errors.Is(err, quota.ErrCorrupt) { // which do has found
+		return err
+	}
+	return t.ledger.explain("read", err)
 }
 
 // account is an account as the transaction found it; id 0 is one that is not there yet.
@@ -202,36 +176,25 @@ func (a *account) pool(name string) *pool {
 
 func (t *transaction) account(name string) (*account, error) {
 	a := &account{owed: true, pools: map[string]*pool{}} // until it is read
-	rows, err := t.sql.account.query(name)
-	if err != nil {
-		return nil, t.ledger.explain("read", err)
-	}
-	defer func() { _ = rows.close() }()
-	for rows.next() {
+	err := t.read(sqlAccount, []any{name}, func(rows *sql.Rows) error {
 		p := &pool{}
 		var drainedUntil, drainedAt int64
-		err := rows.scan(&a.id, &a.horizon, &a.owed, &p.id, &p.name, &drainedUntil, &p.drain.Used, &p.drain.By, &drainedAt, &p.drain.Probe,
+		err := rows.Scan(&t.writes, &a.id, &a.horizon, &a.owed, &p.id, &p.name, &drainedUntil, &p.drain.Used, &p.drain.By, &drainedAt, &p.drain.Probe,
 			&p.newest.at, &p.newest.number, &p.total, &p.newest.amount, &p.newest.spender)
-		if err != nil {
-			return nil, t.ledger.explain("read", err)
-		}
 		p.drain.Until, p.drain.At = timeOrZero(drainedUntil), timeOrZero(drainedAt)
 		a.pools[p.name] = p
-	}
-	if rows.err != nil {
-		return nil, t.ledger.explain("read", rows.err)
-	}
-	return a, nil
+		return err
+	})
+	return a, err
 }
 
 // ensureRows makes the rows that a charge needs, and raises the horizon to the ask's.
 func (t *transaction) ensureRows(acc *account, a quota.Ask) error {
 	if horizon := a.Horizon.Microseconds(); acc.id == 0 || horizon > acc.horizon {
 		isNew := acc.id == 0
-		if err := t.sql.keepAccount.row([]any{a.Account, horizon}, &acc.id, &acc.horizon); err != nil {
-			return t.ledger.explain("write", err)
+		if err := t.returning(sqlKeepAccount, []any{a.Account, horizon}, &acc.id, &acc.horizon); err != nil {
+			return err
 		}
-		t.changed = true
 		if isNew {
 			if err := t.forgetIdle(acc.id); err != nil {
 				return err
@@ -243,7 +206,7 @@ func (t *transaction) ensureRows(acc *account, a quota.Ask) error {
 		if p.id != 0 {
 			continue
 		}
-		if err := t.returning(t.sql.keepPool, &p.id, acc.id, c.Pool); err != nil {
+		if err := t.returning(sqlKeepPool, []any{acc.id, c.Pool}, &p.id); err != nil {
 			return err
 		}
 	}
@@ -257,8 +220,8 @@ func (t *transaction) spenderID(who quota.Who) (int64, error) {
 		return id, nil
 	}
 	var id int64
-	if err := t.sql.keepWho.row([]any{who.Purpose, who.Region, who.Method}, &id); err != nil {
-		return 0, t.ledger.explain("write", err)
+	if err := t.returning(sqlKeepSpender, []any{who.Purpose, who.Region, who.Method}, &id); err != nil {
+		return 0, err
 	}
 	t.learned = append(t.learned, learned{who, id})
 	return id, nil

@@ -1,0 +1,194 @@
+package sqliteledger
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// An older copy of the file looks like the file itself, but has forgotten charges. The lock file beside it therefore
+// says how far the file was, and every operation holds the file against that:
+//
+//   - Every transaction that writes raises the file's own count of them, and leaves the count in the mark. A file with
+//     a smaller count is an older copy.
+//   - A copy that is written into the file while it is open leaves SQLite with pages of both: the newest are still in
+//     its log. So the mark also has the size and the time of change of the file. Only checkpoints change them, and only
+//     writers in their turn make those. If they differ, another program has written: who has the file open may hold
+//     pages of before, and is refused; Open looks through the whole file.
+//   - A file that is gone is not begun anew while there is a mark.
+//
+// The mark is not synced to disk. After a crash it can only be behind, so that no good file is ever refused.
+type mark struct {
+	writes        int64 // the file's count
+	restored      int64 // how often Open has accepted what another program wrote
+	size, changed int64 // of the file: bytes, nanoseconds since 1970; changed 0: not known
+}
+
+// markAt is where the mark stands in the lock file: after the byte that is locked, which nobody else may read on some
+// systems.
+const markAt = 8
+
+// readMark reads the mark; all 0 if there is none.
+func (q *queue) readMark() mark {
+	numbers := make([]byte, 4*8)
+	if n, _ := q.lock.ReadAt(numbers, markAt); n < len(numbers) {
+		return mark{}
+	}
+	at := func(i int) int64 { return int64(binary.BigEndian.Uint64(numbers[8*i:])) } //nolint:gosec // as writeMark wrote it
+	return mark{writes: at(0), restored: at(1), size: at(2), changed: at(3)}
+}
+
+// writeMark writes the mark. Where that fails, an older copy may go unnoticed.
+func (q *queue) writeMark(m mark) {
+	numbers := make([]byte, 0, 4*8)
+	for _, n := range []int64{m.writes, m.restored, m.size, m.changed} {
+		numbers = binary.BigEndian.AppendUint64(numbers, uint64(n)) //nolint:gosec // none is negative
+	}
+	_, _ = q.lock.WriteAt(numbers, markAt)
+}
+
+// ErrMoved means that the file was deleted, replaced, or written by another program while it was open. What would be
+// written into it may be lost: close the ledger and open it again.
+var ErrMoved = errors.New("it is no longer the file that was opened")
+
+// errChanged is a file that is not as the mark says. To a reader it may be a checkpoint that a writer has not finished.
+var errChanged = fmt.Errorf("another program has written into it: %w", ErrMoved)
+
+// checkFile holds the file that is open against its name and the mark.
+func (l *Ledger) checkFile(m mark) error {
+	now, err := os.Stat(l.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: %s was deleted while it was open: %w", quota.ErrUnavailable, l.path, ErrMoved)
+	case err != nil:
+		return fmt.Errorf("%w: %w", quota.ErrUnavailable, err)
+	case !os.SameFile(l.file, now) || m.restored != l.restored:
+		return fmt.Errorf("%w: %s was replaced while it was open: %w", quota.ErrUnavailable, l.path, ErrMoved)
+	case !m.describes(now):
+		return fmt.Errorf("%w: %s: %w", quota.ErrUnavailable, l.path, errChanged)
+	}
+	return nil
+}
+
+// describes reports whether nobody but us has changed the file.
+func (m mark) describes(file os.FileInfo) bool {
+	return m.changed == 0 || m.size == file.Size() && m.changed == file.ModTime().UnixNano()
+}
+
+// checkCount refuses a file that has not all that was acknowledged. A transaction that has read the account knows the
+// file's count already.
+func (t *transaction) checkCount(m mark) error {
+	if t.writes == 0 {
+		if err := t.row(sqlWrites, nil, &t.writes); err != nil {
+			return t.ledger.explain("read", err)
+		}
+	}
+	if t.writes < m.writes {
+		return fmt.Errorf("%w: %s is an older copy, which has not all that was acknowledged: put the newest back, or move it away",
+			quota.ErrCorrupt, t.ledger.path)
+	}
+	return nil
+}
+
+// ErrMissing means that there is no file, and a mark says that there was one. Nothing is begun anew; see Abandon.
+var ErrMissing = errors.New("the file is missing")
+
+func missingError(path string) error {
+	return fmt.Errorf("%w: %w: put %s back, which %s.lock says was there, or count again what was spent with ingest quota rebuild",
+		quota.ErrUnavailable, ErrMissing, path, path)
+}
+
+// checkpoint writes what is in SQLite's log into the file, or does whatever else changes the file, and marks it as it
+// is then. It is for a writer in its turn. Should the process die in between, the mark says that it does not know.
+func (l *Ledger) checkpoint(change func() error) error {
+	m := l.queue.readMark()
+	m.changed = 0
+	l.queue.writeMark(m)
+	err := change()
+	if info, statErr := os.Stat(l.path); statErr == nil {
+		m.size, m.changed = info.Size(), info.ModTime().UnixNano()
+		l.queue.writeMark(m)
+	}
+	return err
+}
+
+// accept is the end of Open: it remembers which file is open. What another program has written into it is looked
+// through first.
+func (l *Ledger) accept(ctx context.Context) error {
+	if err := l.queue.enter(ctx, l.queue.giveUpAt()); err != nil {
+		return l.explain("wait for", err)
+	}
+	defer l.queue.leave()
+	m := l.queue.readMark()
+	t := &transaction{ledger: l, session: l.reader}
+	if err := t.checkCount(m); err != nil {
+		return err
+	}
+	var err error
+	if l.file, err = os.Stat(l.path); err != nil {
+		return fmt.Errorf("%w: %w", quota.ErrUnavailable, err)
+	}
+	if !m.describes(l.file) {
+		if err := l.checkWhole(); err != nil {
+			return err
+		}
+		m.restored++
+	}
+	l.restored, m.size, m.changed = m.restored, l.file.Size(), l.file.ModTime().UnixNano()
+	l.queue.writeMark(m)
+	return nil
+}
+
+// checkWhole looks for pages of an older copy among those of the file.
+func (l *Ledger) checkWhole() error {
+	var damage string
+	if err := l.reader.row("PRAGMA integrity_check(1)", nil, &damage); err != nil {
+		return l.explain("check", err)
+	}
+	gap := int64(0)
+	if damage == "ok" {
+		if err := l.reader.row(sqlGaps, nil, &gap); err != nil {
+			return l.explain("check", err)
+		}
+	}
+	if damage != "ok" || gap > 0 {
+		return fmt.Errorf("%w: another program has written into %s, and it lacks part of what was acknowledged: put the newest copy back, or move it away", quota.ErrCorrupt, l.path)
+	}
+	return nil
+}
+
+// closeWait is how long Close waits for its turn.
+const closeWait = time.Second
+
+// closeSessions closes the connections. The last that closes makes SQLite's last checkpoint, which belongs into the
+// mark: in this program's turn, unless that does not come soon.
+func (l *Ledger) closeSessions() error {
+	closeAll := func() error { return errors.Join(l.reader.close(), l.writer.close()) }
+	if l.file == nil || l.queue.enter(context.Background(), time.Now().Add(closeWait)) != nil {
+		return closeAll()
+	}
+	defer l.queue.leave()
+	if l.checkFile(l.queue.readMark()) != nil {
+		return closeAll()
+	}
+	return l.checkpoint(closeAll)
+}
+
+// Abandon takes the mark of a file away that is gone or was moved: the next Open begins anew, with nothing spent. Other
+// programs must not have it open.
+func Abandon(path string) error {
+	if sqlitefile.Exists(path) {
+		return fmt.Errorf("%s is there: move it away first", path)
+	}
+	if err := os.Truncate(path+".lock", 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
