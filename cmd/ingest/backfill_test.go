@@ -29,17 +29,13 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// someIDs writes n ids that no video has, and the given ones among them, to a file and returns its path.
-func someIDs(t *testing.T, n int, given ...string) string {
+// someIDs writes n ids that no video has to a file and returns its path.
+func someIDs(t *testing.T, n int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ids.txt")
 	var text bytes.Buffer
 	for i := range n {
-		if i < len(given) {
-			fmt.Fprintln(&text, given[i])
-		} else {
-			fmt.Fprintf(&text, "%011d\n", i)
-		}
+		fmt.Fprintf(&text, "%011d\n", i)
 	}
 	if err := os.WriteFile(path, text.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
@@ -129,7 +125,7 @@ func TestASearchIsSplitAndResumedOverDays(t *testing.T) {
 		if days == 1 {
 			ingestCode(t, exitOK, "quota", "post", "search", "15") // a colleague's script
 		}
-		out, _ := backfillLines("--json", "backfill", "run", plan.ID, "--yes", "--order", "oldest")
+		_, out := ingestAny("--json", "backfill", "run", plan.ID, "--yes", "--order", "oldest")
 		if end = lastJSON[backfillEnd](t, out); end.Outcome == "done" {
 			break
 		}
@@ -158,13 +154,6 @@ func TestASearchIsSplitAndResumedOverDays(t *testing.T) {
 		t.Errorf("after %d days %d of %d videos were found, %d searches in a day: %+v", days+1, len(listed), len(want), w.MaxInDay("search"), end)
 	}
 	t.Logf("%d days, %d pieces, %d videos, %d search calls, at most %d in a day", days+1, end.Pieces["total"], len(listed), w.Ledger().Units["search"], w.MaxInDay("search"))
-}
-
-// backfillLines runs the program and returns what it printed on standard output, and its exit code.
-func backfillLines(args ...string) (string, int) {
-	var out, errs bytes.Buffer
-	code := program.Run(args, &out, &errs, nil)
-	return out.String(), code
 }
 
 // everyVideo returns all that a search finds, asked of another stand-in of the same seed in slices that are never too
@@ -210,19 +199,6 @@ func TestATokenThatExpiredRestartsItsPiece(t *testing.T) {
 	sameCount(t, sim.Server)
 }
 
-func faultsOf(t *testing.T, texts ...string) []youtubesim.Fault {
-	t.Helper()
-	var faults []youtubesim.Fault
-	for _, text := range texts {
-		f, err := youtubesim.ParseFault(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		faults = append(faults, f)
-	}
-	return faults
-}
-
 // The provider refuses in the middle of a day because somebody else spent: the run stops cleanly and says when one call
 // will ask again, since our own count is far below; the next day it continues.
 func TestAnUpstreamThatIsSpentStopsABackfillCleanly(t *testing.T) {
@@ -255,7 +231,7 @@ func TestTwoRunsAtOnceShareThePieces(t *testing.T) {
 	var running sync.WaitGroup
 	for i := range ends {
 		running.Go(func() {
-			out, code := backfillLines("--json", "backfill", "run", plan.ID)
+			code, out := ingestAny("--json", "backfill", "run", plan.ID)
 			if code != exitOK {
 				t.Errorf("exit %d\n%s", code, out)
 				return
@@ -379,12 +355,10 @@ func TestALostLedgerIsToldWhatBackfillsSpent(t *testing.T) {
 	runJSON(t, exitOK, "videos", someIDs(t, 500))
 	runJSON(t, exitOK, "search", "cup", "--from", "2026-02-12", "--to", "2026-02-13", "--yes")
 	ingestCode(t, exitOK, "quota")
-	if report, _ := backfillLines("doctor"); strings.Contains(strings.Join(strings.Fields(report), " "), "the ledger does not know") {
+	if _, report := ingestAny("doctor"); strings.Contains(strings.Join(strings.Fields(report), " "), "the ledger does not know") {
 		t.Errorf("the doctor sees a ledger that lacks something:\n%s", report)
 	}
-	for _, name := range []string{"quota.db", "quota.db-wal", "quota.db-shm"} {
-		_ = os.Remove(filepath.Join(os.Getenv("INGEST_DATA"), name))
-	}
+	loseLedger()
 	_, errs := ingestCode(t, exitUnavailable, "backfill", "run", "bf-1")
 	if !strings.Contains(errs, "quota rebuild") {
 		t.Errorf("%s", errs)
@@ -449,11 +423,7 @@ func TestARefreshFetchesWhatIsOldAgain(t *testing.T) {
 // three pages does not cost the four that were planned.
 func TestTheReserveIsWhatTheScheduleStillNeeds(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 5})
-	config := filepath.Join(t.TempDir(), "ingest.yaml")
-	if err := os.WriteFile(config, []byte("jobs: [{name: chart, kind: chart, regions: [US, GB], every: 1h, pages: 4}]\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("INGEST_CONFIG", config)
+	configured(t, "jobs: [{name: chart, kind: chart, regions: [US, GB], every: 1h, pages: 4}]\n")
 	kept := func(now string) int64 {
 		at(t, now)
 		return ingestJSON[backfillDocument](t, exitOK, "backfill", "plan", "uploads", "@enchannel1").Today.Kept["units"]
@@ -519,7 +489,7 @@ func TestScreensAreEightyColumnsWide(t *testing.T) {
 		{"status", "bf-1"},
 		{"cancel", "bf-2"},
 	} {
-		out, code := backfillLines(append([]string{"backfill"}, args...)...)
+		code, out := ingestAny(append([]string{"backfill"}, args...)...)
 		for line := range strings.SplitSeq(out, "\n") {
 			if term.Width(line) > 80 && strings.Contains(strings.TrimSpace(line), " ") && !strings.Contains(line, "longwords") {
 				t.Errorf("%v: %d columns: %q", args[:2], term.Width(line), line)
@@ -536,11 +506,7 @@ func TestScreensAreEightyColumnsWide(t *testing.T) {
 func TestABackfillLeavesWhatTheScheduleStillNeeds(t *testing.T) {
 	start := time.Date(2026, 2, 14, 8, 0, 1, 0, time.UTC) // the provider's midnight
 	w := newLoggedStandIn(t, youtubesim.Options{Seed: 5, Limits: map[string]int64{"units": 100}}, start)
-	config := filepath.Join(t.TempDir(), "ingest.yaml")
-	if err := os.WriteFile(config, []byte("jobs: [{name: chart, kind: chart, regions: [US, GB], every: 1h, pages: 1}]\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("INGEST_CONFIG", config)
+	configured(t, "jobs: [{name: chart, kind: chart, regions: [US, GB], every: 1h, pages: 1}]\n")
 	t.Setenv("INGEST_COSTS", limits(t, "100"))
 	ids := someIDs(t, 5000)
 	for half := range 48 {
@@ -570,7 +536,7 @@ func TestARunEndsAtItsTimeAndTellsItsProgress(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Latency: 300 * time.Millisecond})
 	at(t, "2026-02-14T09:40:00Z")
 	began := time.Now()
-	out, code := backfillLines("--json", "backfill", "run", "videos", someIDs(t, 20_000), "--until", "6s", "--concurrency", "1")
+	code, out := ingestAny("--json", "backfill", "run", "videos", someIDs(t, 20_000), "--until", "6s", "--concurrency", "1")
 	took := time.Since(began)
 	end := lastJSON[backfillEnd](t, out)
 	first, _, _ := strings.Cut(out, "\n")

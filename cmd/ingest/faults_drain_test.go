@@ -200,11 +200,7 @@ func TestFaultStatusesAreEqual(t *testing.T) {
 	for _, kind := range []string{"500@2-4", "503:20%", "drop:20%", "reset@3", "truncate:20%", "empty@2", "429min:20%", "502html@3"}[:fewer(8, 3)] {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			f, err := youtubesim.ParseFault(kind)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p := newProgram(t, "redis", 250, youtubesim.Options{Seed: 7, Faults: []youtubesim.Fault{f}, ChargePerMinute: true})
+			p := newProgram(t, "redis", 250, youtubesim.Options{Seed: 7, Faults: faultsOf(t, kind), ChargePerMinute: true})
 			code, _, errs := p.do(nil, "run", "--quiet", "--force", "--region", "US,GB", "--pages", "2")
 			p.want(code == exitOK || code == exitPartial, "exit %d: %s", code, errs)
 			p.judge("upstream fault " + kind)

@@ -312,6 +312,12 @@ func (p *programRig) judge(name string) {
 	p.want(used >= sent, "I2: the ledger counts %d, and %d arrived", used, sent)
 	p.want(used-sent <= p.inDoubt, "the ledger counts %d, %d more than arrived, and %d are in doubt", used, used-sent, p.inDoubt)
 	p.checkPages()
+	p.report(name, sent, used)
+}
+
+// report prints the line of a fault, and fails the test if it is broken.
+func (p *programRig) report(name string, sent, used int64) {
+	p.Helper()
 	p.Log(verdictLine(name, sent, p.limit, used, time.Since(p.began), p.wrong))
 	if len(p.wrong) > 0 {
 		p.Fail()
@@ -451,6 +457,20 @@ func (p *programRig) killedOnTheWay(moment faulty.Moment) {
 	}
 }
 
+// killWithin starts the program and kills it (kill -9) at a random moment of the given time. The code is -1 unless it has
+// ended before.
+func (p *programRig) killWithin(random *rand.Rand, whole time.Duration, args ...string) (code int, stderr string) {
+	p.Helper()
+	cmd, _, errs := p.command(nil, args...)
+	if err := cmd.Start(); err != nil {
+		p.Fatal(err)
+	}
+	time.Sleep(time.Duration(random.Int64N(int64(whole)))) // a real process is what is killed
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	return cmd.ProcessState.ExitCode(), errs.String()
+}
+
 // TestFaultKilledAtRandom kills it forty times, at random.
 func TestFaultKilledAtRandom(t *testing.T) {
 	for _, ledger := range []string{"redis", "sqlite", "postgres"} {
@@ -468,17 +488,9 @@ func TestFaultKilledAtRandom(t *testing.T) {
 			killed := 0
 			for killed < fewer(40, 6) {
 				p.expireLeases()
-				cmd, _, errs := p.command(nil, "run", "--quiet", "--force")
-				if err := cmd.Start(); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(time.Duration(random.Int64N(int64(whole)))) // a real process is what is killed
-				_ = cmd.Process.Kill()
-				_ = cmd.Wait()
-				if code := cmd.ProcessState.ExitCode(); code != -1 && code != exitOK && code != exitStopped {
-					p.want(false, "exit %d: %s", code, errs)
-				}
-				p.through = cmd.ProcessState.ExitCode() != -1
+				code, errs := p.killWithin(random, whole, "run", "--quiet", "--force")
+				p.want(code == -1 || code == exitOK || code == exitStopped, "exit %d: %s", code, errs)
+				p.through = code != -1
 				killed++
 				p.inDoubt++
 			}

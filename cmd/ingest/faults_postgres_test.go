@@ -18,13 +18,7 @@ import (
 // TestFaultsOfPostgres runs every fault of a ledger in PostgreSQL. make faults shows its lines.
 func TestFaultsOfPostgres(t *testing.T) {
 	t.Parallel()
-	runFaults(t, allFaultsOfPostgres(), func(t *testing.T, f fault) {
-		r := f.run(t)
-		t.Log(r.judge(f.name))
-		if len(r.wrong) > 0 {
-			t.Fail()
-		}
-	})
+	runFaults(t, allFaultsOfPostgres())
 }
 
 func allFaultsOfPostgres() []fault {
@@ -51,7 +45,7 @@ func postgresFault(name string, happens func(s *site), begin func(*testing.T) *r
 }
 
 func postgresFaults() []fault {
-	return slices.Concat([]fault{
+	return []fault{
 		onePostgres("refused", func(s *site) { s.proxy.Refuse(); s.outage(); s.pass() }),
 		onePostgres("hung, and resumed", func(s *site) { s.pg.Freeze(); s.outage(); s.pg.Thaw() }),
 		onePostgres("network hangs, and passes on late what it held", func(s *site) { s.proxy.Hang(); s.outage(); s.pass() }),
@@ -130,7 +124,8 @@ func postgresFaults() []fault {
 			s.pg.Kill() // which it retried by itself
 			s.pg.Restart(s)
 		}),
-	}, postgresToldInVain())
+		lostSyncReply(onePostgres, 1), lostSyncReply(onePostgres, 2), lostSyncReply(onePostgres, 3),
+	}
 }
 
 // onDisk is one for a server whose disk can be filled.
@@ -138,19 +133,6 @@ func onDisk(name string, happens func(s *site)) fault {
 	return postgresFault(name, happens, func(t *testing.T) *rig {
 		return onPostgres(t, 1, faulty.PostgresOnDisk(t), postgresScripts...)
 	})
-}
-
-// postgresToldInVain returns outages after which one of the first replies is lost.
-func postgresToldInVain() (all []fault) {
-	for reply := 1; reply <= 3; reply++ {
-		all = append(all, onePostgres(fmt.Sprintf("synced after an outage, and reply %d is lost", reply), func(s *site) {
-			s.proxy.Refuse()
-			s.outage()
-			s.pass()
-			s.proxy.LoseAfter(reply-1, 1, faulty.Closed)
-		}))
-	}
-	return all
 }
 
 // killedWhileTold is a server that dies in the COMMIT that posts an outage's spends.
@@ -248,18 +230,7 @@ func (s *site) takeAllConnections() (leave func()) {
 
 func twoHostsOnPostgres() []fault {
 	both := func(name string, happens func(a, b *site)) fault {
-		return fault{"postgres: two hosts, " + name, func(t *testing.T) *rig {
-			t.Helper()
-			r := newPostgresRig(t, 2)
-			a, b := r.sites[0], r.sites[1]
-			r.spendOnBoth()
-			happens(a, b)
-			a.recover()
-			b.recover()
-			a.exhaust()
-			b.exhaust()
-			return r
-		}}
+		return onBoth("postgres: two hosts, "+name, newPostgresRig, happens)
 	}
 	older := func(a, b *site) {
 		a.copyPostgres()

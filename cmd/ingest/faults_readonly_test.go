@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/trendvidstream/ingest/internal/youtubesim"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -37,9 +36,7 @@ var withoutWriting = []struct {
 // TestFaultReadOnly mounts the data directory read-only under every command.
 func TestFaultReadOnly(t *testing.T) {
 	t.Parallel()
-	p := newProgram(t, "sqlite", 10_000, youtubesim.Options{})
-	p.now = time.Date(2026, 2, 14, 9, 10, 0, 0, time.UTC)
-	p.force()
+	p := newFetched(t)
 	p.now = p.now.Add(time.Minute)
 	before, sent := p.listing(), p.sim.Ledger().Units["units"]
 	for _, tt := range withoutWriting {
@@ -62,9 +59,7 @@ func TestFaultReadOnly(t *testing.T) {
 // TestFaultStoreFileReadOnly makes only ingest.db read-only.
 func TestFaultStoreFileReadOnly(t *testing.T) {
 	t.Parallel()
-	p := newProgram(t, "sqlite", 10_000, youtubesim.Options{})
-	p.now = time.Date(2026, 2, 14, 9, 10, 0, 0, time.UTC)
-	p.force()
+	p := newFetched(t)
 	p.now = p.now.Add(time.Minute)
 	sent := p.sim.Ledger().Units["units"]
 	file := quoted(filepath.Join(p.data(), store.FileName))

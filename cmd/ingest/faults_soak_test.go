@@ -132,60 +132,27 @@ func (r *rig) gust(random *rand.Rand) {
 	s := r.sites[random.IntN(len(r.sites))]
 	while := time.Duration(50+random.IntN(700)) * time.Millisecond
 	how := []faulty.Loss{faulty.Closed, faulty.Swallowed, faulty.Torn}[random.IntN(3)]
-	r.gusts = append(r.gusts, "")
-	name := &r.gusts[len(r.gusts)-1]
-	defer func(began time.Time) { *name = fmt.Sprintf("%s %s", began.Format("05.000"), *name) }(time.Now())
-	switch random.IntN(14) {
-	case 0:
-		*name = "refused"
-		s.proxy.Refuse()
-		time.Sleep(while)
-		s.pass()
-	case 1:
-		*name = "hangs"
-		s.proxy.Hang()
-		time.Sleep(while)
-		s.pass()
-	case 2:
-		*name = "cut"
-		s.proxy.Cut()
-	case 3, 4:
-		*name = "replies lost"
-		s.proxy.LoseAfter(random.IntN(4), 1+random.IntN(4), how)
-	case 5:
-		*name = "slow"
-		s.proxy.Delay(while)
-		time.Sleep(while)
-		s.pass()
-	case 6:
-		*name = "frozen"
-		r.redis.Freeze()
-		time.Sleep(while)
-		r.redis.Thaw()
-	case 7:
-		*name = "scripts flushed"
-		r.redis.Must("SCRIPT", "FLUSH")
-	case 8:
-		*name = "emptied"
-		r.redis.Must("FLUSHALL")
-	case 9:
-		*name = "log evicted"
-		r.redis.Must("DEL", "ingest:{default}:units")
-	case 10:
-		*name = "state evicted"
-		r.redis.Must("DEL", "ingest:{default}")
-	case 11:
-		*name = "saved"
-		r.redis.Save()
-	case 12:
-		*name = "killed and back"
-		r.redis.Kill()
-		time.Sleep(while / 4)
-		r.redis.Restart()
-	case 13:
-		*name = "read-only"
-		r.redis.Must("REPLICAOF", "127.0.0.1", "1")
-		time.Sleep(while)
-		r.redis.Must("REPLICAOF", "NO", "ONE")
+	wait := func() { time.Sleep(while) }
+	gusts := []struct {
+		name    string
+		happens func()
+	}{
+		{"refused", func() { s.proxy.Refuse(); wait(); s.pass() }},
+		{"hangs", func() { s.proxy.Hang(); wait(); s.pass() }},
+		{"cut", s.proxy.Cut},
+		{"replies lost", func() { s.proxy.LoseAfter(random.IntN(4), 1+random.IntN(4), how) }},
+		{"replies lost", func() { s.proxy.LoseAfter(random.IntN(4), 1+random.IntN(4), how) }}, // twice as often
+		{"slow", func() { s.proxy.Delay(while); wait(); s.pass() }},
+		{"frozen", func() { r.redis.Freeze(); wait(); r.redis.Thaw() }},
+		{"scripts flushed", func() { r.redis.Must("SCRIPT", "FLUSH") }},
+		{"emptied", func() { r.redis.Must("FLUSHALL") }},
+		{"log evicted", func() { r.redis.Must("DEL", "ingest:{default}:units") }},
+		{"state evicted", func() { r.redis.Must("DEL", "ingest:{default}") }},
+		{"saved", func() { r.redis.Save() }},
+		{"killed and back", func() { r.redis.Kill(); time.Sleep(while / 4); r.redis.Restart() }},
+		{"read-only", func() { r.redis.Must("REPLICAOF", "127.0.0.1", "1"); wait(); r.redis.Must("REPLICAOF", "NO", "ONE") }},
 	}
+	gust := gusts[random.IntN(len(gusts))]
+	r.gusts = append(r.gusts, time.Now().Format("05.000 ")+gust.name)
+	gust.happens()
 }

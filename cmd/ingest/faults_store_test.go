@@ -36,14 +36,7 @@ func TestLongFaultStoreKilled(t *testing.T) {
 	whole := time.Since(began)
 	for i := range kills {
 		p.expireLeases()
-		cmd, _, errs := p.command(nil, "run", "--quiet", "--force")
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Duration(random.Int64N(int64(whole)))) // a real process is what is killed
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		code := cmd.ProcessState.ExitCode()
+		code, errs := p.killWithin(random, whole, "run", "--quiet", "--force")
 		p.want(code == -1 || code == exitOK, "exit %d: %s", code, errs)
 		p.inDoubt++
 		p.checkStore()
@@ -103,72 +96,13 @@ func (p *programRig) checkStore() {
 	p.want(err == nil && len(found) == 0, "the store: %q %v", found, err)
 }
 
-// storeFaults are what can happen to a closed ingest.db. says is part of what a run says about it, "" if it succeeds;
-// repairs reports whether ingest doctor --repair makes it work.
-var storeFaults = []struct {
-	name    string
-	do      func(p *programRig, path string) error
-	code    int
-	says    string
-	repairs bool
-}{
-	{"the -wal deleted after a kill", func(p *programRig, path string) error {
-		p.kill("page saved:3")
-		return os.Remove(path + "-wal")
-	}, exitOK, "", true},
-	{"the -shm deleted after a kill", func(p *programRig, path string) error {
-		p.kill("page saved:3")
-		return os.Remove(path + "-shm")
-	}, exitOK, "", true},
-	{"half of it cut off", func(_ *programRig, path string) error {
-		info, err := os.Stat(path)
-		if err != nil {
-			return err
-		}
-		return os.Truncate(path, info.Size()/8192*4096)
-	}, exitError, "ingest doctor --repair", true},
-	{"another program's database", func(p *programRig, path string) error {
-		return p.sql(path, "PRAGMA application_id = 252006673")
-	}, exitError, "is not a store of ingest", false},
-	{"an index that lacks rows", func(p *programRig, path string) error {
-		return p.sql(path, "DELETE FROM video_text WHERE rowid % 2")
-	}, exitOK, "", true},
-}
-
-// TestFaultStoreFile takes the store away from the program in every way that a file can disappear.
-func TestFaultStoreFile(t *testing.T) {
-	t.Parallel()
-	for _, tt := range storeFaults {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			p := newProgram(t, "sqlite", 10_000, youtubesim.Options{})
-			p.now = time.Date(2026, 2, 14, 9, 10, 0, 0, time.UTC)
-			p.force()
-			path := filepath.Join(p.data(), store.FileName)
-			if err := tt.do(p, path); err != nil {
-				t.Fatal(err)
-			}
-			p.expireLeases()
-			code, _, errs := p.do(nil, "run", "--quiet", "--force")
-			p.want(code == tt.code && strings.Contains(errs, tt.says), "a run: exit %d: %s", code, errs)
-			before := p.sim.Ledger().Units["units"]
-			code, out, errs := p.do(nil, "doctor", "--repair")
-			p.want((code == exitOK) == tt.repairs, "a repair: exit %d: %s%s", code, out, errs)
-			p.want(p.sim.Ledger().Units["units"] == before, "a repair spent units")
-			if tt.repairs {
-				p.now = p.now.Add(time.Minute)
-				p.want(p.force() == exitOK, "no run after the repair")
-				p.checkStore()
-				p.inDoubt++
-				p.judge("store: " + tt.name)
-				return
-			}
-			p.Log(verdictLine("store: "+tt.name, before, p.limit, before, time.Since(p.began), p.wrong))
-			if len(p.wrong) > 0 {
-				p.Fail()
-			}
-		})
-	}
+// newFetched is the program with its own ledger, after one run.
+func newFetched(t *testing.T) *programRig {
+	t.Helper()
+	p := newProgram(t, "sqlite", 10_000, youtubesim.Options{})
+	p.now = time.Date(2026, 2, 14, 9, 10, 0, 0, time.UTC)
+	p.force()
+	return p
 }
 
 // kill kills a run at a step, like kill -9.

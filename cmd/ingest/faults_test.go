@@ -127,7 +127,7 @@ func singleFaults() []fault {
 			s.redis.Restart()
 			s.pass()
 		}),
-		lostSyncReply(1), lostSyncReply(2), lostSyncReply(3), lostSyncReply(4),
+		lostSyncReply(one, 1), lostSyncReply(one, 2), lostSyncReply(one, 3), lostSyncReply(one, 4),
 		one("emptied while replies are lost", func(s *site) {
 			s.proxy.Lose(6, faulty.Closed)
 			s.redis.Must("FLUSHALL")
@@ -138,7 +138,7 @@ func singleFaults() []fault {
 
 // lostSyncReply is an outage after which one of the first replies is lost: to the probe, to what the ledger knows, or
 // to what is posted to it.
-func lostSyncReply(reply int) fault {
+func lostSyncReply(one func(string, func(*site), ...string) fault, reply int) fault {
 	return one(fmt.Sprintf("synced after an outage, and reply %d is lost", reply), func(s *site) {
 		s.proxy.Refuse()
 		s.outage()
@@ -283,8 +283,7 @@ func rolledBackInPlace(t *testing.T) *rig {
 	r.redis.Must("REPLICAOF", "127.0.0.1", fmt.Sprint(older.Port))
 	r.redis.Await("master_link_status:up", "INFO", "replication")
 	r.redis.Must("REPLICAOF", "NO", "ONE")
-	early := a.spend(expensive, 1)
-	a.want(early.closed == 1, "an expensive call before the other host has synced: %+v", early)
+	a.wantClosedUntilSynced()
 	b.open()
 	b.recover()
 	a.recover()
@@ -294,37 +293,18 @@ func rolledBackInPlace(t *testing.T) *rig {
 }
 
 func twoHosts() []fault {
-	both := func(name string, happens func(a, b *site), settings ...string) fault {
-		return fault{name, func(t *testing.T) *rig {
-			t.Helper()
-			r := newRig(t, 2, settings...)
-			a, b := r.sites[0], r.sites[1]
-			a.recover()
-			b.recover()
-			a.spend(cheap, 40)
-			b.spend(cheap, 40)
-			a.spend(cheap, 1) // a has seen what b spent
-			happens(a, b)
-			a.recover()
-			b.recover()
-			a.exhaust()
-			b.exhaust()
-			return r
-		}}
-	}
+	both := func(name string, happens func(a, b *site)) fault { return onBoth(name, newRig, happens) }
 	return []fault{
 		both("two hosts, back empty", func(a, b *site) {
 			a.redis.Kill()
 			a.redis.Restart()
-			early := a.spend(expensive, 1)
-			a.want(early.closed == 1, "an expensive call before the other host has synced: %+v", early)
+			a.wantClosedUntilSynced()
 		}),
 		both("two hosts, back empty, one away and back later", func(a, b *site) {
 			b.stop()
 			a.redis.Kill()
 			a.redis.Restart()
-			early := a.spend(expensive, 1)
-			a.want(early.closed == 1, "an expensive call before the time to settle is over: %+v", early)
+			a.wantClosedUntilSynced()
 			a.recover()
 			a.exhaust()
 			b.open()
@@ -391,6 +371,22 @@ func twoHosts() []fault {
 	}
 }
 
+// onBoth is a fault for two data directories that share a ledger: it happens between calls of both before and after.
+func onBoth(name string, begin func(*testing.T, int, ...string) *rig, happens func(a, b *site)) fault {
+	return fault{name, func(t *testing.T) *rig {
+		t.Helper()
+		r := begin(t, 2)
+		a, b := r.sites[0], r.sites[1]
+		r.spendOnBoth()
+		happens(a, b)
+		a.recover()
+		b.recover()
+		a.exhaust()
+		b.exhaust()
+		return r
+	}}
+}
+
 func allFaults() []fault {
 	return slices.Concat(singleFaults(), lostReplies("", newRig), twoHosts(), journalFaults(), middleFaults(),
 		[]fault{{"failover, and another back to the old master", backToTheOldMaster}, failover(0), failover(300 * time.Millisecond), failover(time.Second)})
@@ -410,32 +406,20 @@ func flapping(period time.Duration) fault {
 // A fault that lasts longer than the breaker waits at most.
 func TestLongFaultFlapping(t *testing.T) {
 	t.Parallel()
-	runFaults(t, []fault{flapping(10 * time.Second)}, func(t *testing.T, f fault) {
-		r := f.run(t)
-		t.Log(r.judge(f.name))
-		if len(r.wrong) > 0 {
-			t.Fail()
-		}
-	})
+	runFaults(t, []fault{flapping(10 * time.Second)})
 }
 
 // TestFaults runs every fault of a ledger. make faults shows its lines.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	runFaults(t, allFaults(), func(t *testing.T, f fault) {
-		r := f.run(t)
-		t.Log(r.judge(f.name))
-		if len(r.wrong) > 0 {
-			t.Fail()
-		}
-	})
+	runFaults(t, allFaults())
 }
 
 // atOnce is how many faults run side by side: most of them wait most of the time.
 const atOnce = 12
 
-// runFaults calls test for each fault, several side by side whatever -parallel says.
-func runFaults(t *testing.T, faults []fault, test func(*testing.T, fault)) {
+// runFaults runs and judges each fault, several side by side whatever -parallel says.
+func runFaults(t *testing.T, faults []fault) {
 	t.Helper()
 	var all sync.WaitGroup
 	slots := make(chan struct{}, atOnce)
@@ -443,7 +427,13 @@ func runFaults(t *testing.T, faults []fault, test func(*testing.T, fault)) {
 		slots <- struct{}{}
 		all.Go(func() {
 			defer func() { <-slots }()
-			t.Run(f.name, func(t *testing.T) { test(t, f) })
+			t.Run(f.name, func(t *testing.T) {
+				r := f.run(t)
+				t.Log(r.judge(f.name))
+				if len(r.wrong) > 0 {
+					t.Fail()
+				}
+			})
 		})
 	}
 	all.Wait()

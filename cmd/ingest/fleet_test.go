@@ -5,7 +5,6 @@ package main_test
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,9 +28,8 @@ type fleet struct {
 }
 
 type member struct {
-	cmd   *exec.Cmd
-	stdin io.Closer
-	dir   string // its data directory, where that is its own
+	cmd *exec.Cmd
+	dir string // its data directory
 }
 
 func (f *fleet) Write(b []byte) (int, error) {
@@ -47,36 +45,23 @@ func (f *fleet) start() {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	cmd, dir := exec.Command(self(f.t), "serve", "--workers", "2"), ""
+	cmd, dir := exec.Command(self(f.t), "serve", "--workers", "2"), f.o.Dir
+	cmd.Env = append(os.Environ(), ticksEnv+"="+string(order), "INGEST_PACING=off", "INGEST_UPSTREAM_URL=http://127.0.0.1:1/")
 	if f.o.Place == "" {
-		cmd.Path, cmd.Args = executable(f.t), []string{"member"}
-		cmd.Env = append(os.Environ(), fleetEnv+"="+string(order))
+		cmd.Env = append(cmd.Env, "WATCHDOG_USEC=400000") // five heartbeats a second
 	} else {
-		for n := 0; dir == "" || slices.ContainsFunc(f.members, func(m *member) bool { return m.dir == dir }); n++ {
+		for n := 0; n == 0 || slices.ContainsFunc(f.members, func(m *member) bool { return m.dir == dir }); n++ {
 			dir = filepath.Join(f.o.Dir, fmt.Sprint("machine", n))
 		}
-		cmd.Env = append(os.Environ(), ticksEnv+"="+string(order), "INGEST_STORE="+f.o.Place, "INGEST_LEDGER="+f.o.Place, "INGEST_DATA="+dir,
-			"INGEST_PACING=off", "INGEST_UPSTREAM_URL=http://127.0.0.1:1/", "WATCHDOG_USEC=2000000") // a heartbeat a second
+		cmd.Env = append(cmd.Env, "INGEST_STORE="+f.o.Place, "INGEST_LEDGER="+f.o.Place, "WATCHDOG_USEC=2000000") // a heartbeat a second
 	}
+	cmd.Env = append(cmd.Env, "INGEST_DATA="+dir)
 	cmd.Stderr = f
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		f.t.Fatal(err)
-	}
 	if err := cmd.Start(); err != nil {
 		f.t.Fatal(err)
 	}
-	f.members = append(f.members, &member{cmd, in, dir})
+	f.members = append(f.members, &member{cmd, dir})
 	f.started++
-}
-
-func executable(t *testing.T) string {
-	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return exe
 }
 
 // kill ends the i-th member with kill -9.
@@ -88,10 +73,9 @@ func (f *fleet) kill(i int) {
 		f.t.Fatal(err)
 	}
 	_ = m.cmd.Wait() // "signal: killed"
-	_ = m.stdin.Close()
 }
 
-// stop ends all members with SIGTERM: each within five seconds, with code 0, or ingest serve's code for a signal.
+// stop ends all members with SIGTERM: each within five seconds, with the signal's code.
 func (f *fleet) stop() {
 	f.t.Helper()
 	for _, m := range f.members {
@@ -100,14 +84,9 @@ func (f *fleet) stop() {
 	for _, m := range f.members {
 		began := time.Now()
 		_ = m.cmd.Wait()
-		want := 0
-		if m.dir != "" {
-			want = 128 + int(syscall.SIGTERM)
-		}
-		if code := m.cmd.ProcessState.ExitCode(); code != want || time.Since(began) > stopsWithin {
+		if code := m.cmd.ProcessState.ExitCode(); code != 128+int(syscall.SIGTERM) || time.Since(began) > stopsWithin {
 			f.t.Errorf("a member ended with %v after %v", m.cmd.ProcessState, time.Since(began))
 		}
-		_ = m.stdin.Close()
 	}
 	f.members = nil
 }

@@ -4,16 +4,11 @@ package main_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -21,29 +16,13 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/pgledger"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
-	"github.com/trendvidstream/ingest/store"
 )
 
-// A fleet is processes of this test binary with an upstream that logs what arrives. They share a data directory, with
-// real store and ledger, like several ingest serve on one machine. Or they share a PostgreSQL, each with a data
-// directory of its own, like machines: then a member is ingest serve itself, queue and all.
+// A fleet is processes of ingest serve with an upstream that logs what arrives. They share a data directory, like several
+// on one machine. Or they share a PostgreSQL, each with a data directory of its own, like machines.
 
-// fleetEnv makes the test binary a member of a fleet on one data directory, and ticksEnv gives ingest serve its schedule.
-const (
-	fleetEnv = "INGEST_TEST_FLEET"
-	ticksEnv = "INGEST_TEST_TICKS"
-)
-
-// A member never gets as far as TestMain.
-func init() {
-	if order := os.Getenv(fleetEnv); order != "" {
-		if err := serveFleet(order); err != nil {
-			fmt.Fprintln(os.Stderr, "fleet member:", err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-}
+// ticksEnv gives ingest serve its schedule.
+const ticksEnv = "INGEST_TEST_TICKS"
 
 // ticks is a schedule of a tick per second, given to the fleet.
 type ticks struct {
@@ -107,35 +86,6 @@ func (o ticks) Due(known map[ingest.Series]time.Time, now time.Time) []ingest.Sl
 	return out
 }
 
-// serveFleet is a member's life: until a signal, or until its parent is gone.
-func serveFleet(order string) error {
-	var o ticks
-	if err := json.Unmarshal([]byte(order), &o); err != nil {
-		return err
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	defer stop()
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		stop()
-	}()
-	r, closeAll, err := o.reconciler(ctx)
-	if err != nil {
-		return err
-	}
-	defer closeAll()
-	trigger, wait := r.Serve(ctx)
-	defer wait()
-	for {
-		trigger()
-		select {
-		case <-time.After(200 * time.Millisecond):
-		case <-ctx.Done():
-			return nil
-		}
-	}
-}
-
 // into makes a reconciler of ingest serve work on the ticks.
 func (o ticks) into() func(*fetch.Reconciler) {
 	arrivals, err := os.OpenFile(o.arrivals(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
@@ -147,27 +97,6 @@ func (o ticks) into() func(*fetch.Reconciler) {
 		r.Jobs, r.Schedule, r.Upstream, r.Lease = o.jobs(), o, up, fleetLease
 		r.Date, r.Namer, r.Counter, r.Pace = nil, nil, nil, nil
 	}
-}
-
-func (o ticks) reconciler(ctx context.Context) (*fetch.Reconciler, func(), error) {
-	s, err := store.Open(ctx, o.Dir, store.Options{Upstream: "localhost"})
-	if err != nil {
-		return nil, nil, err
-	}
-	g, ledger, err := o.governor(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	arrivals, err := os.OpenFile(o.arrivals(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, nil, err
-	}
-	r := &fetch.Reconciler{
-		Jobs: o.jobs(), Schedule: o, Slots: s, Sink: s, Library: s, Upstream: &paper{log: arrivals}, Quota: g,
-		Owner: fmt.Sprint(os.Getpid()), Workers: 2, Lease: fleetLease, Now: time.Now,
-		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
-	}
-	return r, func() { _ = arrivals.Close(); _ = ledger.Close(); _ = s.Close() }, nil
 }
 
 func (o ticks) governor(ctx context.Context) (*quota.Governor, quota.Ledger, error) {

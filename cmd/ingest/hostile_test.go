@@ -142,8 +142,8 @@ func harmless(t *testing.T, where, text string) {
 	}
 }
 
-// On a screen the same text is harmless, and no line is wider than a terminal.
-func TestHostileTextOfTheUpstreamIsHarmlessOnAScreen(t *testing.T) {
+// On every screen the same text is harmless, and no line is wider than a terminal.
+func TestHostileTextIsHarmlessOnEveryScreen(t *testing.T) {
 	charts := fetchHostile(t)
 	screens := [][]string{{"slots"}, {"slots", "--region", "US"}, {"quota"}}
 	asked := map[string]bool{}

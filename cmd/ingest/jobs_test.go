@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,18 +9,10 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// jobsFile writes a config with these jobs.
-func jobsFile(t *testing.T, top string, jobs ...string) string {
+// jobsFile writes a config with a job.
+func jobsFile(t *testing.T, top, job string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "ingest.yaml")
-	text := top + "jobs:\n"
-	for _, j := range jobs {
-		text += "  - {" + j + "}\n"
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return configured(t, top+"jobs: [{"+job+"}]\n")
 }
 
 func TestJobsThatAreWrongSayWhereAndWhatToDo(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -16,12 +15,7 @@ func TestLookingLeavesNoFileOpen(t *testing.T) {
 	for _, pacing := range []string{"auto", "off"} {
 		t.Run(pacing, func(t *testing.T) {
 			standIn(t, youtubesim.Options{Seed: 3})
-			config := filepath.Join(t.TempDir(), "ingest.yaml")
-			text := fmt.Sprintf("pacing: %s\njobs: [{name: chart, kind: chart, every: 24h, pages: 1}]\n", pacing)
-			if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			t.Setenv("INGEST_CONFIG", config)
+			configured(t, "pacing: "+pacing+"\njobs: [{name: chart, kind: chart, every: 24h, pages: 1}]\n")
 			if out, errs := ingestCode(t, exitOK, "run", "--json"); out == "" {
 				t.Fatalf("nothing was fetched: %s", errs)
 			}

@@ -3,7 +3,6 @@
 package main_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -20,11 +19,7 @@ import (
 func TestManyMachinesShareOnePostgres(t *testing.T) {
 	d := faulty.Postgres(t)
 	sim := standIn(t, youtubesim.Options{Seed: 5, Latency: 100 * time.Millisecond})
-	config := filepath.Join(t.TempDir(), "ingest.yaml") // no tick falls into the test
-	if err := os.WriteFile(config, []byte("jobs: [{name: chart, kind: chart, every: 24h, pages: 4}]\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("INGEST_CONFIG", config)
+	configured(t, "jobs: [{name: chart, kind: chart, every: 24h, pages: 4}]\n") // no tick falls into the test
 	t.Setenv("INGEST_STORE", d.URL())
 	t.Setenv("INGEST_LEDGER", d.URL())
 	var machines []*served

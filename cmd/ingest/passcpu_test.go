@@ -3,13 +3,11 @@
 package main_test
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"net/http"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
@@ -25,7 +23,7 @@ const passCPU = 1500 * time.Millisecond
 // grows on a machine that is busy with other things.
 func TestAPassOfEightRegionsIsCheap(t *testing.T) {
 	at(t, "2026-02-14T12:00:00Z")
-	base := simulateApart(t)
+	base := startSimulate(t)
 	best := time.Hour
 	const passes = 3
 	for range passes {
@@ -54,51 +52,10 @@ func TestAPassOfEightRegionsIsCheap(t *testing.T) {
 	}
 	// A chart brings the details of its videos: also those that several regions have are asked for by no
 	// other call.
-	if calls := askedApart(t, base); len(calls) != 1 || calls[0] != (youtubesim.CallCount{Method: "videos.list", Status: http.StatusOK, Count: passes * 8 * 4}) {
+	if calls := ledgerOf(t, base).Calls; len(calls) != 1 || calls[0] != (youtubesim.CallCount{Method: "videos.list", Status: http.StatusOK, Count: passes * 8 * 4}) {
 		t.Errorf("%d passes asked %v, want 32 calls of videos.list each", passes, calls)
 	}
 	if best >= passCPU && !quotatest.Raced {
 		t.Errorf("the cheapest of three passes took %v of CPU, want less than %v", best, passCPU)
 	}
-}
-
-// simulateApart starts a stand-in in a separate process, and returns its URL.
-func simulateApart(t *testing.T) (base string) {
-	t.Helper()
-	cmd := exec.Command(self(t), "simulate", "--quiet")
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait()
-	})
-	line, err := bufio.NewReader(out).ReadBytes('\n')
-	var first struct{ URL string }
-	if err == nil {
-		err = json.Unmarshal(line, &first)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return first.URL
-}
-
-// askedApart returns what a stand-in in another process was asked.
-func askedApart(t *testing.T, base string) []youtubesim.CallCount {
-	t.Helper()
-	resp, err := http.Get(base + "sim/ledger")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	var l youtubesim.Ledger
-	if err := json.NewDecoder(resp.Body).Decode(&l); err != nil {
-		t.Fatal(err)
-	}
-	return l.Calls
 }

@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -24,14 +23,14 @@ type deadman struct {
 	mu    sync.Mutex
 	calls []pingCall
 	delay time.Duration // before every answer
-	code  int           // 0 is 200
 }
 
 type pingCall struct{ signal, rid, body string }
 
 // startDeadman serves a switch, and passes its address to the program in a file.
-func startDeadman(t *testing.T, d *deadman) {
+func startDeadman(t *testing.T) *deadman {
 	t.Helper()
+	d := &deadman{}
 	server := httptest.NewServer(d)
 	t.Cleanup(server.Close)
 	path := filepath.Join(t.TempDir(), "ping.url")
@@ -39,9 +38,10 @@ func startDeadman(t *testing.T, d *deadman) {
 		t.Fatal(err)
 	}
 	t.Setenv("INGEST_PING_URL_FILE", path)
+	return d
 }
 
-func (d *deadman) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d *deadman) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	d.mu.Lock()
 	signal, ok := strings.CutPrefix(r.URL.Path, "/ping/"+pingSecret)
@@ -49,15 +49,11 @@ func (d *deadman) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		signal = "wrong: " + r.Method + " " + r.URL.String()
 	}
 	d.calls = append(d.calls, pingCall{signal, r.URL.Query().Get("rid"), string(body)})
-	delay, code := d.delay, d.code
+	delay := d.delay
 	d.mu.Unlock()
 	select {
 	case <-time.After(delay):
 	case <-r.Context().Done():
-	}
-	if code != 0 {
-		w.Header().Set("Location", "/elsewhere")
-		w.WriteHeader(code)
 	}
 }
 
@@ -93,89 +89,45 @@ func hidesPing(t *testing.T, texts ...string) {
 	}
 }
 
+// A run is told of from its start to its end, with its exit code: a day that is stopped by quota is a good one.
 func TestPingTellsOfARunFromStartToEnd(t *testing.T) {
-	sim := standIn(t, youtubesim.Options{Seed: 5})
-	d := &deadman{}
-	startDeadman(t, d)
-	stdout, stderr := ingestCode(t, exitOK, "run")
-	last := d.checkSignals(t, "/start", "/0")
-	if !strings.Contains(last.body, "exit 0") || !strings.Contains(last.body, "DE") || !strings.HasPrefix(last.body, "ingest run on ") {
-		t.Errorf("%s", last.body)
-	}
-	if n := sim.Ledger().Units["units"]; n != 32 {
-		t.Errorf("%d units", n)
-	}
-	hidesPing(t, stdout, stderr)
-}
-
-func TestPingTakesADayStoppedByQuotaForAGoodOne(t *testing.T) {
-	standIn(t, youtubesim.Options{Seed: 5})
-	at(t, "2026-02-14T09:40:00Z")
-	t.Setenv("INGEST_PACING", "off")
-	t.Setenv("INGEST_COSTS", limits(t, "20"))
-	d := &deadman{}
-	startDeadman(t, d)
-	ingestCode(t, exitStopped, "run")
-	if last := d.checkSignals(t, "/start", "/log", "/0"); !strings.Contains(last.body, "exit 75") || !strings.Contains(last.body, "19 of 19 used") {
-		t.Errorf("%s", last.body)
-	}
-}
-
-func TestPingTellsOfFailure(t *testing.T) {
-	tests := []struct {
-		name string
-		o    youtubesim.Options
-		key  string
-		code int
-		body string
+	for _, tt := range []struct {
+		name    string
+		o       youtubesim.Options
+		env     map[string]string
+		code    int
+		signals string
+		body    []string
 	}{
-		{"a region fails", youtubesim.Options{Faults: []youtubesim.Fault{faultOf(t, "badtoken@1")}}, "", exitPartial, "failed"},
-		{"the key is refused", youtubesim.Options{RequireKey: "another"}, "a-wrong-key", exitKey, "exit 77"},
-	}
-	for _, tt := range tests {
-		standIn(t, tt.o)
-		t.Setenv("INGEST_KEY", tt.key)
-		d := &deadman{}
-		startDeadman(t, d)
-		_, stderr := ingestCode(t, tt.code, "run")
-		last := d.checkSignals(t, "/start", fmt.Sprint("/", tt.code))
-		if !strings.Contains(last.body, tt.body) || tt.key != "" && strings.Contains(last.body, tt.key) {
-			t.Errorf("%s: %s", tt.name, last.body)
-		}
-		hidesPing(t, stderr)
-	}
-}
-
-func faultOf(t *testing.T, text string) youtubesim.Fault {
-	t.Helper()
-	f, err := youtubesim.ParseFault(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
-}
-
-// A run that could not even be opened is reported as well.
-func TestPingTellsOfAMissingKey(t *testing.T) {
-	standIn(t, youtubesim.Options{})
-	t.Setenv("INGEST_UPSTREAM_URL", "")
-	d := &deadman{}
-	startDeadman(t, d)
-	ingestCode(t, exitKey, "run")
-	if last := d.checkSignals(t, "/start", "/77"); !strings.Contains(last.body, "no API key") {
-		t.Errorf("%s", last.body)
-	}
-	d.calls = nil
-	ingestCode(t, exitKey, "serve")
-	if last := d.checkSignals(t, "/fail"); !strings.Contains(last.body, "no API key") {
-		t.Errorf("%s", last.body)
+		{"all is well", youtubesim.Options{}, nil, exitOK, "/start /0", []string{"ingest run on ", "exit 0", "DE"}},
+		{"stopped by quota", youtubesim.Options{}, map[string]string{"INGEST_NOW": "2026-02-14T09:40:00Z", "INGEST_PACING": "off", "INGEST_COSTS": limits(t, "20")},
+			exitStopped, "/start /log /0", []string{"exit 75", "19 of 19 used"}},
+		{"a region fails", youtubesim.Options{Faults: faultsOf(t, "badtoken@1")}, nil, exitPartial, "/start /3", []string{"failed"}},
+		{"the key is refused", youtubesim.Options{RequireKey: "another"}, map[string]string{"INGEST_KEY": "a-very-secret-key"}, exitKey, "/start /77", []string{"exit 77"}},
+		{"no key, so that nothing is opened", youtubesim.Options{}, map[string]string{"INGEST_UPSTREAM_URL": ""}, exitKey, "/start /77", []string{"no API key"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			standIn(t, tt.o)
+			for name, value := range tt.env {
+				t.Setenv(name, value)
+			}
+			d := startDeadman(t)
+			stdout, stderr := ingestCode(t, tt.code, "run")
+			last := d.checkSignals(t, strings.Fields(tt.signals)...)
+			for _, want := range tt.body {
+				if !strings.Contains(last.body, want) {
+					t.Errorf("%q is not in: %s", want, last.body)
+				}
+			}
+			hidesPing(t, stdout, stderr, last.body)
+		})
 	}
 }
 
 func TestPingOfARunThatASignalEnds(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Seed: 5, Latency: time.Minute})
-	d := &deadman{delay: time.Minute}
-	startDeadman(t, d)
+	d := startDeadman(t)
+	d.delay = time.Minute
 	s := startProcess(t, "run")
 	s.until("it called", func() bool { return len(sim.Log()) > 0 })
 	if cmdline, err := os.ReadFile("/proc/self/cmdline"); err == nil {
@@ -186,60 +138,55 @@ func TestPingOfARunThatASignalEnds(t *testing.T) {
 	hidesPing(t, s.stdout.String(), s.stderr.String())
 }
 
+// Serve tells how it goes once its first round is done: success, also while it is stopped by quota; failure while its gate
+// is closed, and what to do.
 func TestPingTellsHowServeGoes(t *testing.T) {
-	standIn(t, youtubesim.Options{Seed: 5})
-	d := &deadman{}
-	startDeadman(t, d)
-	s := startServe(t)
-	s.until("the switch was told", func() bool { return len(d.received()) > 0 })
-	if first := d.received()[0]; first.signal != "" || !strings.Contains(first.body, "well") || !strings.Contains(first.body, "nothing stale") {
-		t.Errorf("%+v, want success, and only once the first round is done", first)
+	for _, tt := range []struct {
+		name   string
+		before func(t *testing.T)
+		signal string
+		body   string
+	}{
+		{"all is well", func(*testing.T) {}, "", "nothing stale"},
+		{"the ledger is lost", func(t *testing.T) { t.Helper(); ingestCode(t, exitOK, "run"); loseLedger() }, "/fail", "ingest quota rebuild"},
+		{"stopped by quota", func(t *testing.T) {
+			t.Helper()
+			at(t, "2026-02-14T09:40:00Z")
+			ingestCode(t, exitOK, "quota", "post", "units", "9499")
+		}, "", "stopped by quota"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			standIn(t, youtubesim.Options{Seed: 5})
+			tt.before(t)
+			d := startDeadman(t)
+			s := startServe(t)
+			s.until("the switch was told so", func() bool {
+				heard := d.received()
+				return len(heard) > 0 && strings.Contains(heard[len(heard)-1].body, tt.body)
+			})
+			for _, h := range d.received() {
+				if h.signal != tt.signal && h.signal != "/log" { // of the threshold that was passed
+					t.Errorf("%+v, want %q", h, tt.signal)
+				}
+			}
+			s.end(syscall.SIGTERM)
+			hidesPing(t, s.stdout.String(), s.stderr.String())
+		})
 	}
-	s.end(syscall.SIGTERM)
-	hidesPing(t, s.stdout.String(), s.stderr.String())
-}
-
-func TestPingTellsThatServeIsClosed(t *testing.T) {
-	standIn(t, youtubesim.Options{Seed: 5})
-	ingestJSON[runDocument](t, exitOK, "run")
-	for _, file := range []string{"quota.db", "quota.db-wal", "quota.db-shm"} {
-		_ = os.Remove(filepath.Join(os.Getenv("INGEST_DATA"), file))
+	standIn(t, youtubesim.Options{})
+	t.Setenv("INGEST_UPSTREAM_URL", "")
+	d := startDeadman(t)
+	ingestCode(t, exitKey, "serve")
+	if last := d.checkSignals(t, "/fail"); !strings.Contains(last.body, "no API key") {
+		t.Errorf("%s", last.body)
 	}
-	d := &deadman{}
-	startDeadman(t, d)
-	s := startServe(t)
-	s.until("the switch was told", func() bool { return len(d.received()) > 0 })
-	if first := d.received()[0]; first.signal != "/fail" || !strings.Contains(first.body, "ingest quota rebuild") {
-		t.Errorf("%+v, want failure, and what to do", first)
-	}
-	s.end(syscall.SIGTERM)
-}
-
-func TestPingOfServeTakesStoppedForWell(t *testing.T) {
-	standIn(t, youtubesim.Options{Seed: 5})
-	at(t, "2026-02-14T09:40:00Z")
-	ingestCode(t, exitOK, "quota", "post", "units", "9499")
-	d := &deadman{}
-	startDeadman(t, d)
-	s := startServe(t)
-	s.until("the switch was told of a stop", func() bool {
-		heard := d.received()
-		return len(heard) > 0 && strings.Contains(heard[len(heard)-1].body, "stopped by quota")
-	})
-	for _, h := range d.received() {
-		if h.signal != "" && h.signal != "/log" { // of the threshold that was passed
-			t.Errorf("%+v, want success", h)
-		}
-	}
-	s.end(syscall.SIGTERM)
 }
 
 // TestThresholdsAreSentByRunAndByServe: once for both, to the webhook named in a file.
 func TestThresholdsAreSentByRunAndByServe(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 5})
 	at(t, "2026-02-14T09:40:00Z")
-	d := &deadman{}
-	startDeadman(t, d)
+	d := startDeadman(t)
 	t.Setenv("INGEST_WEBHOOK_URL_FILE", os.Getenv("INGEST_PING_URL_FILE"))
 	t.Setenv("INGEST_PING_URL_FILE", "")
 	ingestCode(t, exitOK, "quota", "post", "units", "7600")

@@ -57,6 +57,13 @@ func ingestCode(t *testing.T, want int, args ...string) (stdout, stderr string) 
 	return out.String(), err.String()
 }
 
+// ingestAny runs the program in this process, however it ends.
+func ingestAny(args ...string) (code int, stdout string) {
+	var out, errs bytes.Buffer
+	code = program.Run(args, &out, &errs, nil)
+	return code, out.String()
+}
+
 // ingestJSON runs the program with --json and decodes what it prints.
 func ingestJSON[T any](t *testing.T, want int, args ...string) T {
 	t.Helper()
@@ -91,6 +98,38 @@ func at(t *testing.T, s string) time.Time {
 	}
 	t.Setenv("INGEST_NOW", s)
 	return when
+}
+
+// configured writes a config, and points the program at it.
+func configured(t *testing.T, text string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "ingest.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("INGEST_CONFIG", path)
+	return path
+}
+
+// faultsOf returns faults of the stand-in.
+func faultsOf(t *testing.T, texts ...string) []youtubesim.Fault {
+	t.Helper()
+	var faults []youtubesim.Fault
+	for _, text := range texts {
+		f, err := youtubesim.ParseFault(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		faults = append(faults, f)
+	}
+	return faults
+}
+
+// loseLedger deletes quota.db.
+func loseLedger() {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		_ = os.Remove(filepath.Join(os.Getenv("INGEST_DATA"), ledgerFile+suffix))
+	}
 }
 
 // limits writes a costs file with that many units and returns its path.

@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -24,10 +23,7 @@ func TestScreensFitATerminal(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 1})
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir) // where demo keeps what it fetched
-	config := filepath.Join(dir, "ingest.yaml")
-	if err := os.WriteFile(config, []byte(narrowJobs), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	config := configured(t, narrowJobs)
 	for _, args := range [][]string{
 		{"config", "check", "--config", config},
 		{"config", "check", "--config", config, "--cost-table", "classic"},

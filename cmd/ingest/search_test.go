@@ -1,19 +1,11 @@
 package main_test
 
 import (
-	program "github.com/trendvidstream/ingest/cmd/ingest"
-
-	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-	"unicode"
-	"unicode/utf8"
-
-	"github.com/trendvidstream/ingest/internal/term"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/store"
@@ -86,103 +78,5 @@ func TestSearchIsReadPageByPage(t *testing.T) {
 	_, stderr := ingestCode(t, exitUsage, append([]string{"search", "other"}, args[2:]...)...)
 	if !strings.Contains(stderr, "not a cursor of this search") {
 		t.Errorf("a cursor of another query: %s", stderr)
-	}
-}
-
-// hostileTitles break whatever prints or exports them carelessly.
-var hostileTitles = []string{
-	"=cmd|' /C calc'!A0 word", "+1+1 word", "-2+3 word", "@SUM(A1) word", "\t=1 word", "\r\n=1 word", " =1 word", "\u200b=1 word", "＝1 word",
-	"\x1b[31mred\x1b[0m word", "\u009b31m word", "a \u202egnp.exe word", "NUL\x00 word", "bad \xff\xfe word \xc3", "two\nlines\u2028word",
-	"quote \" and, comma word", strings.Repeat("長い", 3000) + " word", strings.Repeat("word ", 2000), "z\u0351\u036b\u0343algo word", "\u2066word\u2069",
-	"👩‍👩‍👧‍👦 word", "",
-}
-
-func hostileCharts(t *testing.T) {
-	t.Helper()
-	var videos []ingest.Video
-	for i, title := range hostileTitles {
-		v := named(fmt.Sprintf("-h%09d", i), title, int64(i))
-		v.Channel, v.ChannelID, v.Tags = title, fmt.Sprint("=UC", i), []string{title, "word"}
-		videos = append(videos, v)
-	}
-	charted(t, videos[5:], videos)
-}
-
-func TestHostileTextIsHarmlessOnEveryScreen(t *testing.T) {
-	hostileCharts(t)
-	screens := [][]string{
-		{"search", "word", "--limit", "100"}, {"search", "word", "--mark"}, {"search", "word", "--order", "rise"},
-		{"chart", "US"}, {"chart", "US", "--compare", "30m"}, {"history", "--", "-h000000009"},
-		{"search", "nobody " + hostileTitles[9]}, {"history", "--", hostileTitles[9]}, {"chart", "US", "--job", hostileTitles[9]},
-		{"search", "word", "--order", hostileTitles[9]},
-		{"chart", "US", "--format", "csv"}, {"chart", "US", "--compare", "30m", "--format", "csv"}, {"history", "--format", "csv", "--", "-h000000009"},
-	}
-	for _, args := range screens {
-		var out, messages strings.Builder
-		program.Run(args, &out, &messages, nil)
-		text := out.String() + messages.String()
-		for _, r := range strings.ReplaceAll(text, "\r\n", "\n") {
-			if r != '\n' && r != '\u200d' && (unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r) || r == '\u2028') || r == utf8.RuneError {
-				t.Errorf("ingest %q prints %U", args, r)
-				break
-			}
-		}
-		if strings.Contains(strings.Join(args, " "), "csv") {
-			continue
-		}
-		for line := range strings.Lines(out.String()) {
-			if line = strings.TrimSuffix(line, "\n"); term.Width(line) > 80 {
-				t.Errorf("ingest %q: %d columns: %s", args, term.Width(line), line)
-			}
-		}
-	}
-}
-
-func TestNoCellOfACSVIsAFormula(t *testing.T) {
-	hostileCharts(t)
-	for _, args := range [][]string{{"chart", "US"}, {"chart", "US", "--compare", "30m"}, {"history", "--", "-h000000009"}} {
-		out, _ := ingestCode(t, exitOK, append([]string{args[0], "--format", "csv"}, args[1:]...)...)
-		if strings.Count(out, "\n") != strings.Count(out, "\r\n") {
-			t.Errorf("%v: a line does not end in CRLF", args)
-		}
-		rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, row := range rows[1:] {
-			for i, field := range row {
-				text := strings.TrimLeft(field, " ")
-				if text == "" || !strings.ContainsRune("=+-@＝＋－＠\t\r", []rune(text)[0]) {
-					continue
-				}
-				if rows[0][i] != "views_gained" { // a number of ours
-					t.Errorf("%v: %s is the formula %q", args, rows[0][i], field)
-				}
-			}
-		}
-	}
-}
-
-// JSON lines keep what CSV must change, except invalid UTF-8.
-func TestJSONLinesKeepTheText(t *testing.T) {
-	hostileCharts(t)
-	out, _ := ingestCode(t, exitOK, "chart", "US", "--format", "jsonl")
-	i := 0
-	for line := range strings.Lines(out) {
-		var item struct {
-			Title string
-			Rank  int
-			Tags  []string
-		}
-		if err := json.Unmarshal([]byte(line), &item); err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
-		if want := strings.ToValidUTF8(hostileTitles[i], "\ufffd"); item.Rank != i+1 || strings.ReplaceAll(item.Title, "\ufffd\ufffd", "\ufffd") != want {
-			t.Errorf("line %d is %q, want %q", i, item.Title, want)
-		}
-		i++
-	}
-	if i != len(hostileTitles) {
-		t.Errorf("%d lines of %d", i, len(hostileTitles))
 	}
 }

@@ -201,9 +201,7 @@ func TestReadyzKnowsWhenRegionsAreStale(t *testing.T) {
 func TestALostLedgerKeepsServeWaiting(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 5})
 	ingestJSON[runDocument](t, exitOK, "run")
-	for _, file := range []string{"quota.db", "quota.db-wal", "quota.db-shm"} {
-		_ = os.Remove(filepath.Join(os.Getenv("INGEST_DATA"), file))
-	}
+	loseLedger()
 	quickHeart(t)
 	d := startServe(t)
 	d.until("the heart has beaten a few times", func() bool { return d.check("ledger").Detail != "not asked yet" })
@@ -246,11 +244,8 @@ func dead(t *testing.T) (address string, dials *atomic.Int64) {
 func TestADeadLedgerKeepsServeRunning(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 5})
 	address, dials := dead(t)
-	config := filepath.Join(t.TempDir(), "ingest.yaml") // with nothing due while the test looks
-	if err := os.WriteFile(config, []byte("jobs: [{name: chart, kind: chart, every: 720h}]\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	d := startServe(t, "--config", config, "--ledger", "redis://:hunter2@"+address+"/0")
+	configured(t, "jobs: [{name: chart, kind: chart, every: 720h}]\n") // with nothing due while the test looks
+	d := startServe(t, "--ledger", "redis://:hunter2@"+address+"/0")
 	d.until("it knows", func() bool { return strings.HasPrefix(d.check("ledger").Detail, "degraded") })
 	if code, _ := d.get("livez"); code != 200 {
 		t.Errorf("/livez: %d, want 200", code)

@@ -3,8 +3,6 @@
 package main_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,12 +16,9 @@ func TestServeLivesThroughALedgerThatComesAndGoes(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Seed: 5})
 	redis := faulty.Redis(t)
 	redis.Kill()
-	config := filepath.Join(t.TempDir(), "ingest.yaml")
-	if err := os.WriteFile(config, []byte("jobs: [{name: chart, kind: chart, every: 720h}]\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	configured(t, "jobs: [{name: chart, kind: chart, every: 720h}]\n")
 	quickHeart(t)
-	d := startServe(t, "--config", config, "--ledger", "redis://"+redis.Addr()+"/0")
+	d := startServe(t, "--ledger", "redis://"+redis.Addr()+"/0")
 	d.until("it knows that the ledger is down", func() bool { return strings.HasPrefix(d.check("ledger").Detail, "degraded") })
 	redis.Restart()
 	d.until("the ledger is there", d.isReady)

@@ -199,11 +199,8 @@ func processor(t *testing.T, pid int) time.Duration {
 // people's (one of 200), then with a different question each time. It prints what it measures, and fails at a tenth of
 // the promise.
 func theAPIUnderLoad(t *testing.T) {
-	config := filepath.Join(t.TempDir(), "ingest.yaml")
-	if err := os.WriteFile(config, []byte("api: {limits: {1m: 1000000, 1h: 10000000}}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	d := startServe(t, "--config", config)
+	configured(t, "api: {limits: {1m: 1000000, 1h: 10000000}}\n")
+	d := startServe(t)
 	d.until("it is ready", d.isReady)
 	load := func(what string, promised float64, question func(n int) string) {
 		const clients, lasts = 8, 5 * time.Second

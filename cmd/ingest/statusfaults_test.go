@@ -10,8 +10,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -64,20 +62,9 @@ func startFaultyDay(t *testing.T, every time.Duration, free bool) *faultyDay {
 	t.Helper()
 	d := &faultyDay{T: t, every: every, start: at(t, "2026-02-14T08:00:00Z"), ended: map[ingest.State]int{}}
 	d.now.Store(&d.start)
-	o := youtubesim.Options{Seed: 2, Now: func() time.Time { return *d.now.Load() }, FreeFaults: free, ChargePerMinute: !free}
-	for _, text := range tenPercent {
-		f, err := youtubesim.ParseFault(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.Faults = append(o.Faults, f)
-	}
+	o := youtubesim.Options{Seed: 2, Now: func() time.Time { return *d.now.Load() }, FreeFaults: free, Faults: faultsOf(t, tenPercent...), ChargePerMinute: !free}
 	d.sim = standIn(t, o)
-	settings := filepath.Join(t.TempDir(), "ingest.yaml")
-	if err := os.WriteFile(settings, fmt.Appendf(nil, "jobs: [{name: chart, kind: chart, every: %s, pages: 2}]\n", every), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("INGEST_CONFIG", settings)
+	configured(t, fmt.Sprintf("jobs: [{name: chart, kind: chart, every: %s, pages: 2}]\n", every))
 	return d
 }
 

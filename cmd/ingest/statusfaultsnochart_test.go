@@ -1,8 +1,6 @@
 package main_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,19 +12,9 @@ import (
 // A chart that the upstream does not have costs one call a day for its region and category, not one per slot: the slots
 // between are skipped, and say why. Other categories of the region are requested as usual.
 func TestAChartThatIsNotThereIsAskedForOnceADay(t *testing.T) {
-	none, err := youtubesim.ParseFault("nochart@1-2")
-	if err != nil {
-		t.Fatal(err)
-	}
 	begin := at(t, "2026-02-14T08:10:00Z")
-	sim := standIn(t, youtubesim.Options{Seed: 2, Faults: []youtubesim.Fault{none}})
-	config := filepath.Join(t.TempDir(), "ingest.yaml")
-	t.Setenv("INGEST_CONFIG", config)
-	jobs := func(list string) {
-		if err := os.WriteFile(config, []byte("jobs: ["+list+"]\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	sim := standIn(t, youtubesim.Options{Seed: 2, Faults: faultsOf(t, "nochart@1-2")})
+	jobs := func(list string) { configured(t, "jobs: ["+list+"]\n") }
 	const music = "{name: music, kind: chart, regions: [US, DE], every: 1h, pages: 1, category: 10}"
 	const whole = ", {name: whole, kind: chart, regions: [US], every: 24h, pages: 1}"
 	jobs(music)

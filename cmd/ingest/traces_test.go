@@ -5,8 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -81,17 +79,14 @@ func TestSpansAreWhatTheUpstreamCounts(t *testing.T) {
 			return nil
 		},
 		"config": func(t *testing.T, url string) []string {
-			file := filepath.Join(t.TempDir(), "ingest.yaml")
-			if err := os.WriteFile(file, []byte("otlp_endpoint: "+url+"\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			return []string{"--config", file}
+			configured(t, "otlp_endpoint: "+url+"\n")
+			return nil
 		},
 		"off": func(*testing.T, string) []string { return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newOTLP(t)
-			sim := standIn(t, youtubesim.Options{Faults: []youtubesim.Fault{faultOf(t, "500@2"), faultOf(t, "truncate@6")}, RequireKey: key})
+			sim := standIn(t, youtubesim.Options{Faults: faultsOf(t, "500@2", "truncate@6"), RequireKey: key})
 			t.Setenv("INGEST_KEY", key)
 			doc := ingestJSON[runDocument](t, 0, append(configure(t, c.url), "run", "--region", "US,DE")...)
 			got, pages := c.spans(t), 0
