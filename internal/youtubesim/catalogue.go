@@ -8,13 +8,17 @@ import (
 const (
 	day = 24 * time.Hour
 
+	// step is how long charts and counts hold: the interval at which they are usually fetched, so that ranks and views
+	// drift from slot to slot.
+	step = 30 * time.Minute
+
 	// maxChart is the most places that a chart has: four pages of 50 [seen].
 	maxChart = 200
 )
 
 // catalogue is everything that the stand-in can serve at a given time.
 type catalogue interface {
-	// chart returns a region's chart in rank order, stable within an hour; a nil place is withheld. ok is false for a
+	// chart returns a region's chart in rank order, stable within a step; a nil place is withheld. ok is false for a
 	// region that the catalogue does not have.
 	chart(region string, at time.Time) (places []*video, ok bool)
 	// videos returns all videos, newest first. The caller must not change the list.
@@ -61,16 +65,16 @@ func channelID(key uint64) string { return "UC" + idText(key) + idText(hash(key)
 // counts are nil if withheld.
 type counts struct{ views, likes, comments *int64 }
 
-// counts returns the video's counts at the hour of at: most of the growth comes in the first days, and now and then a
+// counts returns the video's counts at the step of at: most of the growth comes in the first days, and now and then a
 // count falls a little, because YouTube takes views back [seen].
 func (v *video) counts(at time.Time) counts {
 	if !v.grows {
 		return v.final
 	}
-	hour := at.Truncate(time.Hour)
-	age := hour.Sub(v.published).Hours()
+	at = at.Truncate(step)
+	age := at.Sub(v.published).Hours()
 	share := max(0.001, age/(age+60))
-	if hash(hashText(v.id), uint64(hour.Unix()))%50 == 0 {
+	if hash(hashText(v.id), uint64(at.Unix()))%50 == 0 {
 		share *= 0.998
 	}
 	grow := func(n *int64) *int64 {

@@ -72,26 +72,43 @@ func TestPageTokensAreTheRealOnes(t *testing.T) {
 	}
 }
 
-func TestAChartHoldsForAnHourAndMovesWithTheClock(t *testing.T) {
+func TestAChartHoldsForAStepAndDriftsFromSlotToSlot(t *testing.T) {
 	s := newStand(t, youtubesim.Options{})
-	hour := noon.Truncate(time.Hour)
+	const step = 30 * time.Minute // the default interval of a chart
+	start := noon.Truncate(step)
 	read := func(after time.Duration) any {
-		s.clock.set(hour.Add(after))
+		s.clock.set(start.Add(after))
 		return withoutEtags(s.list(chartPath("FR")))
 	}
 	first := read(0)
-	if !reflect.DeepEqual(first, read(time.Hour-time.Nanosecond)) {
-		t.Error("the chart changed within the hour")
+	if !reflect.DeepEqual(first, read(step-time.Nanosecond)) {
+		t.Error("the chart changed within a step")
 	}
-	later := read(time.Hour)
+	later := read(step)
 	a, b := items(first.(map[string]any)), items(later.(map[string]any))
 	if slices.Equal(ids(a), ids(b)) {
-		t.Error("the order did not change with the hour")
+		t.Error("the order did not change with the step")
+	}
+	views := map[string]string{}
+	for _, v := range a {
+		views[at(v, "id")] = at(v, "statistics/viewCount")
+	}
+	moved, stayed := 0, 0
+	for _, v := range b {
+		if was, ok := views[at(v, "id")]; ok {
+			stayed++
+			if was != at(v, "statistics/viewCount") {
+				moved++
+			}
+		}
+	}
+	if stayed < len(a)*3/4 || moved < stayed/2 {
+		t.Errorf("half an hour later %d of %d videos are still there, %d with other views", stayed, len(a), moved)
 	}
 	if !reflect.DeepEqual(first, read(0)) {
-		t.Error("the same hour gives another chart")
+		t.Error("the same step gives another chart")
 	}
-	s.clock.set(hour.Add(20 * 24 * time.Hour))
+	s.clock.set(start.Add(20 * 24 * time.Hour))
 	for _, id := range ids(s.chart("FR")) {
 		if slices.Contains(ids(a), id) {
 			t.Fatalf("%s is still charted after 20 days", id)
@@ -100,7 +117,7 @@ func TestAChartHoldsForAnHourAndMovesWithTheClock(t *testing.T) {
 	if got := items(s.list("videos?part=id&id=" + ids(a)[0])); len(got) != 1 {
 		t.Error("a video charted 20 days ago cannot be found any more")
 	}
-	s.clock.set(hour.Add(60 * 24 * time.Hour))
+	s.clock.set(start.Add(60 * 24 * time.Hour))
 	if got := items(s.list("videos?part=id&id=" + ids(a)[0])); len(got) != 0 {
 		t.Error("a video charted 60 days ago is still there")
 	}

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	keptDays    = 45  // how far back the generated catalogue goes
-	chartDays   = 9   // how old a charted video can be
-	rowsPerDay  = 30  // videos per day that may chart in one region
-	driftPeriod = 6   // hours in which a video's place drifts one way
-	chartSlack  = 0.2 // how far it drifts, in days of age
+	keptDays   = 45  // how far back the generated catalogue goes
+	chartDays  = 9   // how old a charted video can be
+	rowsPerDay = 30  // videos per day that may chart in one region
+	driftSteps = 12  // steps in which a video's place drifts one way
+	chartSlack = 0.2 // how far it drifts, in days of age
 
 	upcomingShare = 0.005 // the share of videos that are premieres or broadcasts not begun yet
 )
@@ -28,20 +28,20 @@ type generated struct {
 	mu     sync.Mutex
 	days   map[int64][]*video // by days since 1970
 	byID   map[string]*video
-	charts map[string]hourly // by region: the last one requested
-	all    hourly
+	charts map[string]listed // by region: the last one requested
+	all    listed
 }
 
-// hourly is a list that is valid for one hour, in hours since 1970.
-type hourly struct {
-	hour   int64
+// listed is a list that is valid for one step, in steps since 1970.
+type listed struct {
+	step   int64
 	videos []*video
 }
 
 func newGenerated(seed uint64) *generated {
 	return &generated{
 		seed: seed, tongues: tongues(seed), hostiles: hostiles(seed),
-		days: map[int64][]*video{}, byID: map[string]*video{}, charts: map[string]hourly{},
+		days: map[int64][]*video{}, byID: map[string]*video{}, charts: map[string]listed{},
 	}
 }
 
@@ -61,12 +61,12 @@ func audiences() []audience {
 		{"US CA", 4, "en en ja"},
 		{"GB AU", 3, "en"},
 		{"FR CA", 2, "fr"},
-		{"US", 11, "en en en en ko zh"},
-		{"GB", 12, "en en en en hi ta"},
-		{"AU", 12, "en en en en zh ta"},
-		{"CA", 9, "en en fr zh hi"},
+		{"US", 11, "en en en en ko zh he"},
+		{"GB", 12, "en en en en hi ta ar"},
+		{"AU", 12, "en en en en zh ta he"},
+		{"CA", 9, "en en fr zh hi ar"},
 		{"DE", 26, "de de de de en"},
-		{"FR", 24, "fr fr fr fr en"},
+		{"FR", 24, "fr fr fr fr en ar"},
 		{"IN", 26, "hi hi hi ta ta ta en"},
 		{"BR", 26, "pt pt pt pt pt en"},
 	}
@@ -78,23 +78,22 @@ func (g *generated) chart(region string, at time.Time) ([]*video, bool) {
 	if !slices.Contains(strings.Fields(audiences()[0].regions), region) {
 		return nil, false
 	}
-	hour := at.Unix() / 3600
+	now, start, today := steps(at)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if c := g.charts[region]; c.videos != nil && c.hour == hour {
+	if c := g.charts[region]; c.videos != nil && c.step == now {
 		return c.videos, true
 	}
-	start := time.Unix(hour*3600, 0)
 	type ranked struct {
 		v     *video
 		score float64
 	}
 	var all []ranked
-	for d := hour/24 - chartDays + 1; d <= hour/24; d++ {
+	for d := today - chartDays + 1; d <= today; d++ {
 		for _, v := range g.dayLocked(d) {
 			if slices.Contains(v.regions, region) && !v.published.After(start) {
 				age := start.Sub(v.published).Hours() / 24
-				all = append(all, ranked{v, v.appeal*8 - age + g.drift(region, v, hour)})
+				all = append(all, ranked{v, v.appeal*8 - age + g.drift(region, v, now)})
 			}
 		}
 	}
@@ -104,42 +103,47 @@ func (g *generated) chart(region string, at time.Time) ([]*video, bool) {
 		places = append(places, r.v)
 	}
 	for block := 0; block+50 <= len(places); block += 50 {
-		d := dice{key: hash(g.seed, hashText(region), uint64(hour), uint64(block))}
+		d := dice{key: hash(g.seed, hashText(region), uint64(now), uint64(block))}
 		if d.chance(0.5) {
 			for range 1 + d.intn(3) {
 				places[block+d.intn(50)] = nil
 			}
 		}
 	}
-	g.charts[region] = hourly{hour, places}
+	g.charts[region] = listed{now, places}
 	return places, true
 }
 
+// steps returns the step of at, when it began, and the day since 1970.
+func steps(at time.Time) (now int64, start time.Time, today int64) {
+	start = at.Truncate(step)
+	return start.Unix() / int64(step/time.Second), start, start.Unix() / 86_400
+}
+
 // drift moves in a straight line from one random value to the next.
-func (g *generated) drift(region string, v *video, hour int64) float64 {
-	k, part := hour/driftPeriod, float64(hour%driftPeriod)/driftPeriod
+func (g *generated) drift(region string, v *video, now int64) float64 {
+	k, part := now/driftSteps, float64(now%driftSteps)/driftSteps
 	at := func(k int64) float64 { return chance(hash(g.seed, hashText(region+v.id), uint64(k))) }
 	return chartSlack * (at(k)*(1-part) + at(k+1)*part)
 }
 
 func (g *generated) videos(at time.Time) []*video {
-	hour := at.Unix() / 3600
+	now, start, today := steps(at)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.all.videos != nil && g.all.hour == hour {
+	if g.all.videos != nil && g.all.step == now {
 		return g.all.videos
 	}
-	start := time.Unix(hour*3600, 0)
 	var all []*video
-	for d := hour / 24; d > hour/24-keptDays; d-- {
+	for d := today; d > today-keptDays; d-- {
 		for _, v := range g.dayLocked(d) { // newest first
 			if !v.published.After(start) {
 				all = append(all, v)
 			}
 		}
 	}
-	g.all = hourly{hour, all}
-	g.forgetLocked(hour/24 - 2*keptDays)
+	g.all = listed{now, all}
+	g.forgetLocked(today - 2*keptDays)
 	return all
 }
 
@@ -148,7 +152,7 @@ func (g *generated) video(id string, at time.Time) *video {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	v := g.byID[id]
-	if v == nil || v.published.After(at.Truncate(time.Hour)) || at.Sub(v.published) > keptDays*day {
+	if v == nil || v.published.After(at.Truncate(step)) || at.Sub(v.published) > keptDays*day {
 		return nil
 	}
 	return v

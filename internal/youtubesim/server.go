@@ -138,7 +138,7 @@ func (s *Server) MaxInDay(pool string) int64 { return maxInDay(s.Log(), pool, s.
 
 const apiPrefix = "/youtube/v3/"
 
-// ServeHTTP answers the API under /youtube/v3/ and the count at /sim/ledger.
+// ServeHTTP answers the API under /youtube/v3/, pictures under /vi/ and the count at /sim/ledger.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Date", s.opt.Now().UTC().Format(http.TimeFormat)) // on all answers, since one host sends them
 	switch {
@@ -146,6 +146,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveAPI(w, r)
 	case r.URL.Path == "/sim/ledger":
 		s.serveLedger(w, r)
+	case strings.HasPrefix(r.URL.Path, picturePrefix):
+		s.servePicture(w, r)
 	default:
 		http.NotFound(w, r)
 	}

@@ -1,7 +1,11 @@
 package youtubesim_test
 
 import (
+	"encoding/xml"
 	"maps"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +19,7 @@ func TestTitlesAreOfManyScriptsAndEachCanBeFound(t *testing.T) {
 	s := newStand(t, youtubesim.Options{})
 	scripts := map[string]*unicode.RangeTable{
 		"Latin": unicode.Latin, "Devanagari": unicode.Devanagari, "Tamil": unicode.Tamil, "Han": unicode.Han,
-		"Hiragana": unicode.Hiragana, "Hangul": unicode.Hangul, "emoji": unicode.So,
+		"Hiragana": unicode.Hiragana, "Hangul": unicode.Hangul, "Arabic": unicode.Arabic, "Hebrew": unicode.Hebrew, "emoji": unicode.So,
 	}
 	count := map[string]map[string]int{}
 	titles := map[string]map[string]bool{} // longest word -> titles
@@ -48,7 +52,7 @@ func TestTitlesAreOfManyScriptsAndEachCanBeFound(t *testing.T) {
 		t.Errorf("India's chart has %v", in)
 	}
 	for name := range scripts {
-		if sum := count["US"][name] + count["IN"][name] + count["AU"][name]; sum < 5 {
+		if sum := count["US"][name] + count["IN"][name] + count["AU"][name] + count["FR"][name]; sum < 5 {
 			t.Errorf("%s is in %d titles", name, sum)
 		}
 	}
@@ -68,6 +72,34 @@ func longestWord(s string) string {
 func isHostile(v map[string]any) bool {
 	tags, _ := v["snippet"].(map[string]any)["tags"].([]any)
 	return len(tags) == 2 && tags[1] == "plain"
+}
+
+// Every video has a picture where YouTube's host has it, which is well-formed XML whatever the title, and costs nothing.
+func TestEachVideoHasAPicture(t *testing.T) {
+	s := newStand(t, youtubesim.Options{})
+	videos := append(s.chart("IN"), s.chart("FR")...)
+	before := s.Ledger()
+	for _, v := range videos {
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/vi/"+at(v, "id")+"/hqdefault.jpg", nil))
+		var svg struct {
+			XMLName xml.Name `xml:"http://www.w3.org/2000/svg svg"`
+			Text    string   `xml:"text"`
+		}
+		if err := xml.Unmarshal(w.Body.Bytes(), &svg); err != nil || w.Header().Get("Content-Type") != "image/svg+xml" || svg.Text == "" {
+			t.Errorf("%q: %d %v %v", at(v, "snippet/title"), w.Code, err, w.Header())
+		}
+	}
+	for _, path := range []string{"/vi/nothingthere/default.jpg", "/vi/" + at(videos[0], "id"), "/vi/"} {
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		if w.Code != http.StatusNotFound {
+			t.Errorf("%s: %d", path, w.Code)
+		}
+	}
+	if after := s.Ledger(); !reflect.DeepEqual(after, before) {
+		t.Errorf("pictures were counted: %+v", after)
+	}
 }
 
 func TestHostileTextIsServedUnharmed(t *testing.T) {

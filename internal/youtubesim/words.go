@@ -5,7 +5,7 @@ package youtubesim
 type vocabulary struct{ code, heads, tails, words, forms, channels string }
 
 func vocabularies() []vocabulary {
-	return []vocabulary{english(), german(), french(), portuguese(), hindi(), tamil(), japanese(), chinese(), korean()}
+	return []vocabulary{english(), german(), french(), portuguese(), hindi(), tamil(), japanese(), chinese(), korean(), arabic(), hebrew()}
 }
 
 func english() vocabulary {
@@ -120,5 +120,29 @@ func korean() vocabulary {
 		words:    "노래 요리 여행 게임 일상 무대 직캠 영화 축구 산책",
 		forms:    "{n}의 새 {w};[{w}] {n}의 하루 {k};{n}의 {w} 첫 공개;{n}의 {w}와 {v};오늘 {n}의 {w};{n}의 {w} (4K)",
 		channels: "{n}|{n} TV|{n}의 방",
+	}
+}
+
+func arabic() vocabulary {
+	return vocabulary{
+		code:  "ar",
+		heads: "عبد نور سيف بدر شمس زين جمال كمال صلاح علاء بهاء ضياء عماد حسام فخر نجم تاج سراج شرف محيي",
+		tails: "الدين الرحمن الكريم العزيز الرحيم الملك السلام الحميد المجيد الهادي الباسط الوهاب اللطيف الجليل",
+		words: "أغنية قصة لعبة فيلم رحلة سوق بيت حفل قهوة سر شعر بحر مطبخ حلم مباراة",
+		forms: "{n} | {w} و{v};{n}: {w} – الجزء {k};أجمل {w} مع {n};{k} يوما في بيت {n};شاهد {n} قبل {w};{w} {n} (مباشر);" +
+			"لماذا غاب {n}؟;{n} يحكي {w};جديد {n}: {w}",
+		channels: "{n}|قناة {n}|{n} تي في|{n} موسيقى",
+	}
+}
+
+func hebrew() vocabulary {
+	return vocabulary{
+		code:  "he",
+		heads: "גולד רוזנ זילבר וייס גרינ שוורצ בלומ קליינ ליבר הירש אייזנ שטרנ פינקל ברנד לנדס קופר",
+		tails: "שטיין ברג פלד באום ווסר צווייג הולץ פילד בלט הויז דורף",
+		words: "שיר סיפור משחק סרט מסע שוק בית מסיבה קפה סוד ים מטבח חלום גשם",
+		forms: "{n} | {w} ועוד {v};{n}: {w}, פרק {k};{k} ימים עם {n};ה{w} של {n};למה {n} נעלם?;{n} מספר: {w};{w} אצל {n} (חי);" +
+			"חדש: {n} – {w}",
+		channels: "{n}|הערוץ של {n}|{n} מוזיקה",
 	}
 }
