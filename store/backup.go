@@ -57,13 +57,13 @@ func (s *Store) LastBackup(context.Context) (time.Time, error) {
 
 // copyTo makes a copy, whose name begins with prefix until it is complete.
 func (d *database) copyTo(ctx context.Context, to, prefix string) (Copy, error) {
+	removeLeftParts(filepath.Dir(to), prefix) // also beside a copy that is complete: who made it may have been killed then
 	// SQLite would take another file's -wal for the copy's, and write it into the copy.
 	for _, path := range []string{to, to + "-wal", to + "-journal"} {
 		if sqlitefile.Exists(path) {
 			return Copy{}, &fs.PathError{Op: "back up into", Path: path, Err: fs.ErrExist}
 		}
 	}
-	removeLeftParts(filepath.Dir(to), prefix)
 	f, err := os.CreateTemp(filepath.Dir(to), prefix+"*") // 0600
 	if err != nil {
 		return Copy{}, fmt.Errorf("back up into %s: %w: give a file in a directory that can be written", to, err)

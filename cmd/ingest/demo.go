@@ -23,7 +23,8 @@ import (
 )
 
 func (a *app) demoCommand() *cobra.Command {
-	return &cobra.Command{
+	var keep bool
+	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "See it work: no key, no server, under a minute",
 		Args:  noArgs,
@@ -31,9 +32,14 @@ func (a *app) demoCommand() *cobra.Command {
 			if a.json {
 				return usageError{errors.New("--json: demo tells a story, and has no document; ingest run --json has one")}
 			}
+			if keep {
+				return a.demoServe(cmd.Context())
+			}
 			return a.demo(cmd.Context())
 		},
 	}
+	cmd.Flags().BoolVar(&keep, "serve", false, "instead keep a stand-in and all pages up, on free ports, until Ctrl-C")
+	return cmd
 }
 
 // demo is the state of the walk-through.

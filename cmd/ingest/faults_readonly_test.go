@@ -26,7 +26,7 @@ var withoutWriting = []struct {
 	{"slots --next 2", exitOK, ""},
 	{"metrics", exitOK, "ingest_quota_limit"},
 	{"backup {}/copy.db", exitOK, "sound"},
-	{"run --force", exitUnavailable, "check that it and its directory may be written"},
+	{"run --force", exitError, "check the owner and the mode of the file and its directory"},
 	{"quota", exitOK, "left:"},
 	{"backup copy.db", exitError, "give a file in a directory that can be written"},
 	{"doctor", exitConfig, "cannot be written"},

@@ -44,13 +44,19 @@ func (a *app) serveCommand() *cobra.Command {
 	return cmd
 }
 
-// serve runs until ctx is done. It refuses what it can before it opens anything, and takes the address before any file.
-func (a *app) serve(ctx context.Context) error {
+// serve runs until ctx is done.
+func (a *app) serve(ctx context.Context) error { return a.serveAt(ctx, nil) }
+
+// serveAt serves at l or, where that is nil, at the configured address. It refuses what it can before it opens anything,
+// and takes the address before any file.
+func (a *app) serveAt(ctx context.Context, l net.Listener) error {
 	s, err := a.newService()
 	if err != nil {
 		return err
 	}
-	l, err := listenAt(ctx, a.cfg.Listen)
+	if l == nil {
+		l, err = listenAt(ctx, a.cfg.Listen)
+	}
 	if err == nil {
 		s.Admin, err = listenAt(ctx, a.cfg.AdminListen)
 	}

@@ -35,5 +35,11 @@ func (c *Clock) Move(t time.Time) {
 	c.Moved = true
 }
 
+// Restore sets the clock to the machine's time again.
+func (c *Clock) Restore() {
+	c.offset.Store(0)
+	c.Moved = false
+}
+
 // Now returns the time, without a monotonic reading.
 func (c *Clock) Now() time.Time { return time.Now().Add(time.Duration(c.offset.Load())).Round(0) }
