@@ -35,7 +35,7 @@ CREATE TABLE series (
 ) STRICT;
 
 CREATE INDEX series_open ON series (fresh_at, open, job, key) WHERE open IS NOT NULL AND backfill IS NULL; -- claim
-CREATE INDEX series_schedule ON series (job, key, newest) WHERE backfill IS NULL;         -- what is known
+CREATE INDEX series_schedule ON series (key, job, newest) WHERE backfill IS NULL;         -- what is known
 CREATE INDEX series_backfill ON series (backfill, open, place) WHERE backfill IS NOT NULL; -- claim, status
 
 -- Everything that must happen once, and what became of it. A slot begins as due (or missed), is

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -43,14 +44,22 @@ type ChartQuery struct {
 	Partial bool      // includes charts that were cut short
 }
 
-// findChart returns the newest slot of a chart of region ?1 due at or before ?2 (NULL: any time) that is done, or with
-// ?3 just has placements; of job ?4 or, if empty, of the job named chart, else of the first.
+// findChart returns the newest slot of a chart of region ?1 due at ?2 or earlier that is done, or with ?3 just has
+// placements; of job ?4 or, if empty, of the job named chart, else of the first. Of each series it reads slots only from
+// that time back to the first that fits.
 const findChart = `
+WITH charts AS MATERIALIZED (
+	SELECT id, job, (
+		SELECT s.id FROM slots AS s
+		WHERE s.series = series.id AND s.kind = 'chart' AND s.due_at <= ?2 AND (s.state = 'done' OR ?3)
+		  AND (SELECT 1 FROM placements WHERE slot = s.id LIMIT 1) IS NOT NULL -- as EXISTS, Postgres might begin with all placements
+		ORDER BY s.due_at DESC LIMIT 1
+	) AS newest
+	FROM series WHERE backfill IS NULL AND key = ?1 AND ?4 IN ('', job)
+)
 SELECT slots.id, job, due_at, fetched_at
-FROM series JOIN slots ON slots.series = series.id
-WHERE backfill IS NULL AND key = ?1 AND kind = 'chart' AND due_at <= coalesce(?2, due_at) AND (state = 'done' OR ?3) AND ?4 IN ('', job)
-  AND EXISTS (SELECT 1 FROM placements WHERE slot = slots.id)
-ORDER BY job <> 'chart', series.id, due_at DESC
+FROM charts CROSS JOIN slots ON slots.id = newest
+ORDER BY job <> 'chart', charts.id
 LIMIT 1`
 
 const readChart = `
@@ -70,7 +79,10 @@ func (s *Store) FindChart(ctx context.Context, q ChartQuery) (Chart, error) {
 	c := Chart{Region: q.Region}
 	err := s.view(ctx, "read a chart", func(tx *txn) error {
 		var slot int64
-		until := sql.NullInt64{Int64: q.At.Unix(), Valid: !q.At.IsZero()}
+		until := int64(math.MaxInt64)
+		if !q.At.IsZero() {
+			until = q.At.Unix()
+		}
 		err := tx.QueryRowContext(ctx, findChart, q.Region, until, q.Partial, q.Job).
 			Scan(&slot, &c.Job, inSeconds(&c.Slot), inMillis(&c.FetchedAt))
 		if errors.Is(err, sql.ErrNoRows) {

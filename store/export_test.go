@@ -8,6 +8,9 @@ import (
 // Claimable is the query that finds the slot to claim.
 const Claimable = claimable
 
+// FindChart, LastSlots and NewestSlots are the queries of FindChart, Last and ListSlots.
+var FindChart, LastSlots, NewestSlots = findChart, lastSlots, newestSlots
+
 // Uncounted is the query that finds the videos to count.
 const Uncounted = uncounted
 

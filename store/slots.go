@@ -52,13 +52,20 @@ func (s *Store) Newest(ctx context.Context, now time.Time) (map[ingest.Series]ti
 	})
 }
 
+// lastSlots selects of every series the newest done slot and the newest with any outcome, due at ?1 or earlier. It reads
+// no others, however many a series has had.
+const lastSlots = selectSlots + `
+WHERE slots.id IN (
+	SELECT (SELECT id FROM slots AS d WHERE d.series = known.id AND d.state = 'done' AND d.due_at <= ?1 ORDER BY d.due_at DESC LIMIT 1)
+	FROM series AS known WHERE known.backfill IS NULL
+	UNION ALL
+	SELECT (SELECT id FROM slots AS e WHERE e.series = known.id AND e.state NOT IN ('due', 'claimed') AND e.due_at <= ?1 ORDER BY e.due_at DESC LIMIT 1)
+	FROM series AS known WHERE known.backfill IS NULL)
+ORDER BY due_at`
+
 // Last returns the newest done slot of every series, and its newest with any outcome, of those that are not in the future.
 func (s *Store) Last(ctx context.Context, now time.Time) (done, ended map[ingest.Series]ingest.Slot, err error) {
-	slots, err := collectView(ctx, s.database, "read the slots", scanSlot, selectSlots+`
-		WHERE backfill IS NULL AND due_at IN (
-			(SELECT max(due_at) FROM slots AS d WHERE d.series = series.id AND d.state = 'done' AND d.due_at <= ?1),
-			(SELECT max(due_at) FROM slots AS e WHERE e.series = series.id AND e.state NOT IN ('due', 'claimed') AND e.due_at <= ?1))
-		ORDER BY due_at`, future(now))
+	slots, err := collectView(ctx, s.database, "read the slots", scanSlot, lastSlots, future(now))
 	done, ended = map[ingest.Series]ingest.Slot{}, map[ingest.Series]ingest.Slot{}
 	for _, slot := range slots {
 		ended[slot.Series()] = slot
@@ -135,6 +142,9 @@ func (s *Store) ListSlots(ctx context.Context, f SlotFilter) ([]ingest.Slot, err
 		where = append(where, `kind <> 'backfill'`) // the condition of slots_due
 	}
 	query := selectSlots
+	if f.Limit > 0 && f.Job == "" && f.Key == "" {
+		query = newestSlots
+	}
 	if len(where) > 0 {
 		query += ` WHERE ` + strings.Join(where, ` AND `)
 	}
@@ -156,6 +166,10 @@ const selectSlots = `
 SELECT job, key, due_at, kind, state, owner, attempt, lease, token, token_at, pages, videos, units, reason, retry_at, fetched_at, tries, charges,
        count, first_due_at
 FROM slots JOIN series ON series.id = slots.series`
+
+// newestSlots is selectSlots for the newest slots of all series: slots are read in the order in which they were due, and
+// no more than are listed.
+var newestSlots = strings.Replace(selectSlots, "slots JOIN series", "slots CROSS JOIN series", 1)
 
 // scanSlot reads a row of selectSlots.
 func scanSlot(row scanner) (ingest.Slot, error) {

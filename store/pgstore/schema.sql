@@ -32,7 +32,7 @@ CREATE TABLE series (
 );
 
 CREATE INDEX series_open ON series (fresh_at NULLS FIRST, open, job, key) WHERE open IS NOT NULL AND backfill IS NULL;
-CREATE INDEX series_schedule ON series (job, key, newest) WHERE backfill IS NULL;
+CREATE INDEX series_schedule ON series (key, job, newest) WHERE backfill IS NULL;
 CREATE INDEX series_backfill ON series (backfill, open, place) WHERE backfill IS NOT NULL;
 
 CREATE TABLE slots (
