@@ -40,8 +40,9 @@ var mapped = regexp.MustCompile("(?m)^\\| [^|]+ \\| `([^`|]+)` \\| (`[^|]+`) \\|
 // suites are tests that several packages run.
 var suites = regexp.MustCompile(`/(quotatest|storetest)/\w+\.go$`)
 
-// TestTheMapNamesWhatExists: each file of CONTRIBUTING's map, and each test, as a function or as a script.
-func TestTheMapNamesWhatExists(t *testing.T) {
+// testsOfTheTree returns the names of all tests, functions and scripts.
+func testsOfTheTree(t *testing.T) map[string]bool {
+	t.Helper()
 	tests := map[string]bool{}
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -59,6 +60,31 @@ func TestTheMapNamesWhatExists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return tests
+}
+
+// threats are the rows of SECURITY.md: the third column names tests.
+var threats = regexp.MustCompile("(?m)^\\| [^|]+ \\| [^|]+ \\| (`(?:Test|Fuzz)[^|]+`) \\|$")
+
+func TestEachThreatNamesATestThatExists(t *testing.T) {
+	tests := testsOfTheTree(t)
+	_, text, _ := strings.Cut(read(t, "../SECURITY.md"), "\n## Threats\n")
+	rows := threats.FindAllStringSubmatch(text, -1)
+	if lines := strings.Count(text, "\n| ") - 1; len(rows) != lines || lines < 10 {
+		t.Fatalf("%d of %d threats name a test", len(rows), lines)
+	}
+	for _, row := range rows {
+		for name := range strings.SplitSeq(strings.ReplaceAll(row[1], "`", ""), ", ") {
+			if !tests[name] {
+				t.Errorf("SECURITY.md names a test that does not exist: %s", name)
+			}
+		}
+	}
+}
+
+// TestTheMapNamesWhatExists: each file of CONTRIBUTING's map, and each test, as a function or as a script.
+func TestTheMapNamesWhatExists(t *testing.T) {
+	tests := testsOfTheTree(t)
 	_, text, _ := strings.Cut(read(t, "../CONTRIBUTING.md"), "\n## The map\n")
 	text, _, _ = strings.Cut(text, "\n## ")
 	rows := mapped.FindAllStringSubmatch(text, -1)
