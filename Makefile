@@ -33,7 +33,7 @@ PREFIX ?= /usr/local
 EXE     = $(shell go env GOEXE 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help build install uninstall transcript demo test test-long race lint fmt fuzz bench economy boundary api e2e faults crashloop scale-demo soak backfill-demo cross check clean
+.PHONY: help build install uninstall transcript demo test test-long race lint fmt fuzz bench economy boundary api e2e faults crashloop scale-demo soak backfill-demo cross dist dist-check check clean
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -82,6 +82,7 @@ lint: .tools/golangci-lint ## Check form, correctness, imports, go.mod and the s
 	go vet ./...
 	go mod tidy -diff
 	cd bench && go mod tidy -diff && go vet ./...
+	cd tools/dist && go mod tidy -diff && go vet ./...
 	.tools/golangci-lint run
 	@sh tools/systemd-verify.sh
 
@@ -134,6 +135,12 @@ cross: ## Build for every platform named: built, not tested
 		echo "building $$p"; \
 		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -trimpath -tags $(TAGS) -o /dev/null ./cmd/ingest || exit 1; \
 	done
+
+dist: ## Pack a release into dist/: archives, .deb, .rpm, an OCI image, a formula, bills of materials, checksums
+	@sh tools/dist.sh "$(VERSION)"
+
+dist-check: ## Build the release twice and compare; lintian, rpmlint; install, upgrade and purge it in a root made for it; run the image (as root)
+	@sh tools/dist-check.sh
 
 check: lint test ## Everything that must pass before a change goes in
 
