@@ -1,4 +1,4 @@
-# One static binary, the roots of TLS, and a user that is nobody.
+# A static binary, CA certificates, and an unprivileged user.
 #
 #   docker build -t ingest --build-arg VERSION="$(git describe --tags --always)" .
 #   install -m 400 -o 65532 KEYFILE /etc/ingest/youtube.key

@@ -15,7 +15,7 @@ import (
 func (a *app) backfillPlanCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
-		Short: "Price a backfill, and keep it as a plan; free but with --ask",
+		Short: "Price a backfill, and keep it as a plan; costs no quota without --ask",
 		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return usageError{errors.New("plan what? The kinds are uploads, search, videos and refresh")}

@@ -21,7 +21,7 @@ type backfillList struct {
 func (a *app) backfillStatusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status [ID]",
-		Short: "How far backfills have come, what they spent, what failed and why",
+		Short: "Progress of backfills: what they spent, what failed and why",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.store(cmd.Context(), "")

@@ -14,7 +14,7 @@ import (
 func (a *app) backupCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "backup FILE",
-		Short: "Copy the store into a new file, while everything goes on",
+		Short: "Back up the database while ingest is running",
 		Args:  orAsk(cobra.ExactArgs(1), "back up into what? Give one file that is not there yet"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.backup(cmd.Context(), args[0])

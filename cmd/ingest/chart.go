@@ -30,7 +30,7 @@ func (a *app) chartCommand() *cobra.Command {
 	var f chartFlags
 	cmd := &cobra.Command{
 		Use:   "chart REGION",
-		Short: "A region's chart as it was last fetched; free",
+		Short: "A region's chart as it was last fetched; costs no quota",
 		Args:  orAsk(cobra.ExactArgs(1), "which chart? Give one region, such as US"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			region, err := regions.Parse(args[0])

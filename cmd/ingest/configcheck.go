@@ -19,7 +19,7 @@ import (
 )
 
 func (a *app) configCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "Look at the configuration", Args: noArgs,
+	cmd := &cobra.Command{Use: "config", Short: "Validate the configuration and estimate its daily cost", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	cmd.AddCommand(&cobra.Command{
 		Use:   "check",

@@ -210,7 +210,7 @@ func (d *demo) ledgerDown(ctx context.Context) error {
 
 // search searches for a word of a chart's first title, in two scripts.
 func (d *demo) search(ctx context.Context) error {
-	d.print("\n5. What came in is searched for free, in any script")
+	d.print("\n5. Searching what came in costs no quota, in any script")
 	for _, of := range []struct {
 		region ingest.Region
 		script *unicode.RangeTable

@@ -25,7 +25,7 @@ func (a *app) doctorCommand() *cobra.Command {
 	var online, repair bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check all that a person would check by hand",
+		Short: "Check config, key, disk, store and ledger; suggest fixes",
 		Args:  noArgs,
 		// Replaces the root's: a wrong config or variable is a finding here, not an error.
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {

@@ -20,7 +20,7 @@ func (a *app) historyCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "history VIDEO_ID",
-		Short: "A video's ranks and views, chart by chart; free",
+		Short: "A video's ranks and views, chart by chart; costs no quota",
 		Args:  orAsk(cobra.ExactArgs(1), "which video? Give one id: ingest search and ingest chart show them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			format, err := a.format(format)

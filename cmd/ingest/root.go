@@ -52,9 +52,9 @@ func newRoot(a *app) *cobra.Command {
 	f.StringVar(&a.flags.KeyFile, "key-file", "", "`file` that holds the API key (INGEST_KEY_FILE)")
 	f.Var(config.QueryFlag(&a.query), "jq", "print what this jq `filter` makes of the JSON document")
 	f.BoolVar(&a.json, "json", false, "print one JSON document on standard output")
-	f.BoolVar(&a.quiet, "quiet", false, "say nothing while all is well or stopped by quota")
+	f.BoolVar(&a.quiet, "quiet", false, "print only errors; being stopped by quota is none")
 	f.Var(config.Choice(&a.logs.Format, "text", "json"), "log-format", "of the log on standard error: text or json")
-	f.Var(config.Choice(&a.logs.Level, "debug", "info", "warn", "error"), "log-level", "log this and what is worse: debug, info, warn, error")
+	f.Var(config.Choice(&a.logs.Level, "debug", "info", "warn", "error"), "log-level", "minimum `level`: debug (also each call and take), info, warn, error")
 	f.BoolVar(&a.stdout.Plain, "no-color", false, "neither colours nor bold type on a terminal (NO_COLOR)")
 	root.AddCommand(
 		a.runCommand(), a.serveCommand(), a.backfillCommand(), a.quotaCommand(), a.searchCommand(), a.chartCommand(), a.historyCommand(), a.slotsCommand(),

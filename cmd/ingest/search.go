@@ -29,7 +29,7 @@ func (a *app) searchCommand() *cobra.Command {
 	f, q := searchFlags{order: "relevance"}, store.SearchQuery{Limit: 20}
 	cmd := &cobra.Command{
 		Use:   "search QUERY",
-		Short: "Search what was fetched; free",
+		Short: "Search what was fetched; costs no quota",
 		Args:  orAsk(cobra.MinimumNArgs(1), "search for what? Give the words, such as world cup"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q.Text = strings.Join(args, " ")

@@ -30,7 +30,7 @@ func (a *app) simulateCommand() *cobra.Command {
 	var listen string
 	cmd := &cobra.Command{
 		Use:   "simulate",
-		Short: "A stand-in for the upstream that counts for itself",
+		Short: "Run a fake YouTube API locally, for trying and testing",
 		Long:  "A --fault is " + youtubesim.FaultHelp,
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
