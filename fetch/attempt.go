@@ -34,12 +34,26 @@ type result struct {
 // saves nothing within its lease, it is cancelled; if it then does not return, the slot fails without it, and the
 // fence refuses what it may write later.
 func (p *pass) attempt(ctx context.Context) result {
-	before, began := p.slot.Units, time.Now()
+	before, drawn, began := p.slot.Units, p.slot.Charges, time.Now()
 	ctx, end := p.span(ctx, "pass")
 	slot, err := p.runOrSkip(ctx)
 	end(err, slog.String("job", slot.Job), slog.String("region", slot.Key), slog.Time("slot", slot.DueAt), slog.Int("attempt", slot.Attempt),
 		slog.String("outcome", string(slot.State)), slog.Int("pages", slot.Pages), slog.Int64("units", slot.Units-before))
-	return result{SlotResult{slot, slot.Units - before, time.Since(began)}, err}
+	return result{SlotResult{slot, slot.Units - before, chargesSince(slot, drawn), time.Since(began)}, err}
+}
+
+// chargesSince returns what a slot has drawn from each pool since it had drawn before; nil if that is not known.
+func chargesSince(s ingest.Slot, before map[string]int64) map[string]int64 {
+	if s.Charges == nil {
+		return nil
+	}
+	drew := map[string]int64{}
+	for pool, n := range s.Charges {
+		if n -= before[pool]; n != 0 {
+			drew[pool] = n
+		}
+	}
+	return drew
 }
 
 func (p *pass) runOrSkip(ctx context.Context) (ingest.Slot, error) {

@@ -83,6 +83,7 @@ var ErrMaxUnits = errors.New("this run has spent what it may")
 // SlotResult is a slot that a run has worked on, as it ended.
 type SlotResult struct {
 	ingest.Slot
-	Spent int64         // units that this run charged; Slot.Units has those of earlier attempts too
-	Took  time.Duration // the attempt
+	Spent int64            // units that this run charged; Slot.Units has those of earlier attempts too
+	Drew  map[string]int64 // the same by pool; nil with Spent above 0: not known
+	Took  time.Duration    // the attempt
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 	"github.com/trendvidstream/ingest/quota"
@@ -111,7 +112,7 @@ func (d *demo) pass(ctx context.Context, s ingest.Series) ([]fetch.SlotResult, e
 	worked, err := d.runtime.reconciler(d.app).Run(ctx, fetch.RunOptions{Series: []ingest.Series{s}})
 	for _, slot := range worked {
 		d.print("   %s  %s  %-7s %s, %3d videos, %s", slot.DueAt.Format("15:04:05Z"), slot.Key, slot.State,
-			term.Plural(slot.Pages, "page"), slot.Videos, term.Amount(slot.Spent, "units"))
+			term.Plural(slot.Pages, "page"), slot.Videos, report.NewSlotDocument(slot.Slot).Drew(slot.Spent, slot.Drew).Spent())
 	}
 	return worked, err
 }

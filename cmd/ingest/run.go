@@ -213,18 +213,22 @@ type runDocument struct {
 	Outcome ingest.State          `json:"outcome"`
 	RetryAt *time.Time            `json:"retry_at"`
 	NextAt  *time.Time            `json:"next_at"`
-	Units   int64                 `json:"units"`
+	Charges map[string]int64      `json:"charges"` // by pool, in this run
+	Units   int64                 `json:"units"`   // of the pool units
 	Regions []report.SlotDocument `json:"regions"`
 	Jobs    []report.SlotDocument `json:"jobs"` // slots of other jobs
 	Pacing  string                `json:"pacing,omitempty"`
 }
 
 func (s summary) document() runDocument {
-	d := runDocument{Outcome: s.outcome, RetryAt: term.FromOrNull(s.retryAt), NextAt: term.TimeOrNull(s.next), Units: s.units,
+	d := runDocument{Outcome: s.outcome, RetryAt: term.FromOrNull(s.retryAt), NextAt: term.TimeOrNull(s.next), Charges: map[string]int64{},
 		Regions: []report.SlotDocument{}, Jobs: []report.SlotDocument{}, Pacing: s.pacing}
 	for _, slot := range s.slots {
-		doc := report.NewSlotDocument(slot.Slot)
-		doc.Units = slot.Spent
+		doc := report.NewSlotDocument(slot.Slot).Drew(slot.Spent, slot.Drew)
+		d.Units += doc.Units
+		for pool, n := range doc.Charges {
+			d.Charges[pool] += n
+		}
 		if slot.Kind == ingest.KindChart {
 			d.Regions = append(d.Regions, doc)
 		} else {
@@ -245,7 +249,7 @@ func (s summary) print(w io.Writer) {
 	rows := make([][]string, 0, len(s.slots))
 	for _, slot := range s.slots {
 		rows = append(rows, []string{slot.Job, slot.Key, term.Stamp(slot.DueAt), string(slot.State),
-			term.Plural(slot.Pages, "page"), term.Plural(slot.Videos, "video"), term.Amount(slot.Spent, "units")})
+			term.Plural(slot.Pages, "page"), term.Plural(slot.Videos, "video"), report.NewSlotDocument(slot.Slot).Drew(slot.Spent, slot.Drew).Spent()})
 	}
 	_ = term.FitTable(w, rows, 0)
 	for _, line := range s.reasons() {

@@ -72,7 +72,8 @@ func TestOneOfAPoolIsNotPlural(t *testing.T) {
 		{0, "units", "0 units"},
 		{20135, "units", "20,135 units"},
 		{1, "batch_stats", "1 batch_stats"}, // a name and no word
-		{1, "search", "1 search"},
+		{1, "search", "1 search call"},
+		{5, "search", "5 search calls"},
 	} {
 		if got := term.Amount(c.n, c.pool); got != c.want {
 			t.Errorf("%d of %s: %q, want %q", c.n, c.pool, got, c.want)

@@ -166,9 +166,7 @@ type slotEvent struct {
 }
 
 func (a *app) printSlotEvent(r fetch.SlotResult) error {
-	event := slotEvent{report.NewSlotDocument(r.Slot), r.Took.Milliseconds()}
-	event.Units = r.Spent
-	return a.printJSON(event)
+	return a.printJSON(slotEvent{report.NewSlotDocument(r.Slot).Drew(r.Spent, r.Drew), r.Took.Milliseconds()})
 }
 
 // listenAt listens at an address; it returns nil for "".

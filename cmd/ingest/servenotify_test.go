@@ -65,7 +65,7 @@ func TestServeTellsSystemd(t *testing.T) {
 	s := startServe(t)
 	s.until("the watchdog was fed a few times", func() bool { return manager.count("WATCHDOG=1") >= 3 })
 	s.until("the status has the quota", func() bool {
-		return manager.count("STATUS=next slot 2026-02-14 09:41:15Z; 9,500 batch_stats, 95 search, 9,468 units left; nothing stale") > 0
+		return manager.count("STATUS=next slot 2026-02-14 09:41:15Z; 9,500 batch_stats, 95 search calls, 9,468 units left; nothing stale") > 0
 	})
 	s.end(syscall.SIGTERM)
 	heard := manager.heard()

@@ -124,11 +124,7 @@ func allPrefix(n int) string {
 func (d PlanDocument) priceText() string {
 	var pools []string
 	for _, pool := range slices.Sorted(maps.Keys(d.Price)) {
-		text := rangeText(d.Price[pool]) + " " + pool
-		if r := d.Price[pool]; r.Low == r.High {
-			text = term.Amount(r.Low, pool)
-		}
-		pools = append(pools, text)
+		pools = append(pools, rangeText(d.Price[pool])+" "+term.PoolUnit(d.Price[pool].High, pool))
 	}
 	text := cmp.Or(strings.Join(pools, ", "), "nothing")
 	switch {

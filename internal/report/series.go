@@ -73,13 +73,13 @@ func PrintSlots(w io.Writer, slots []ingest.Slot, now time.Time) {
 	for _, s := range slots {
 		job = min(max(job, term.Width(s.Job)), 10+max(columns-term.Screen, 0))
 	}
-	fmt.Fprintf(w, "%-20s  %-*s %-6s  %-8s %5s %6s\n", "DUE", job, "JOB", "REGION", "OUTCOME", "UNITS", "VIDEOS")
+	fmt.Fprintf(w, "%-20s  %-*s %-6s  %-8s %-14s %6s\n", "DUE", job, "JOB", "REGION", "OUTCOME", "SPENT", "VIDEOS")
 	for _, s := range slots {
-		units, videos := strconv.FormatInt(s.Units, 10), strconv.Itoa(s.Videos)
+		spent, videos := NewSlotDocument(s).Spent(), strconv.Itoa(s.Videos)
 		if s.State == ingest.Due && s.Attempt == 0 {
-			units, videos = "-", "-" // never tried
+			spent, videos = "-", "-" // never tried
 		}
-		fmt.Fprintf(w, "%-20s  %s %-6s  %s %5s %6s\n", term.Stamp(s.DueAt), term.Pad(s.Job, job), s.Key, term.PaintPad(w, string(s.State), 8), units, videos)
+		fmt.Fprintf(w, "%-20s  %s %-6s  %s %-14s %6s\n", term.Stamp(s.DueAt), term.Pad(s.Job, job), s.Key, term.PaintPad(w, string(s.State), 8), spent, videos)
 		if s.Count > 1 {
 			fmt.Fprintf(w, "    %s slots in a row, since %s\n", term.Thousands(int64(s.Count)), term.Stamp(s.FirstDueAt))
 		}

@@ -20,7 +20,9 @@ type SlotDocument struct {
 	Attempt   int          `json:"attempt"`
 	Pages     int          `json:"pages"`
 	Videos    int          `json:"videos"`
-	Units     int64        `json:"units"`
+	// What its calls drew from each pool, and of the pool units: in all or, where a run prints it, in that run.
+	Charges map[string]int64 `json:"charges"`
+	Units   int64            `json:"units"`
 
 	// Set for consecutive missed ticks, which are one slot, due when the last of them was.
 	Count      int        `json:"count,omitempty"`
@@ -34,13 +36,30 @@ func (d SlotDocument) Ticks() int { return max(d.Count, 1) }
 func NewSlotDocument(s ingest.Slot) SlotDocument {
 	d := SlotDocument{
 		Job: s.Job, Region: s.Key, Slot: term.Second(s.DueAt), DueAt: term.Second(s.DueAt), Outcome: s.State, Reason: s.Reason,
-		FetchedAt: term.TimeOrNull(s.FetchedAt), Attempt: s.Attempt, Pages: s.Pages, Videos: s.Videos, Units: s.Units,
+		FetchedAt: term.TimeOrNull(s.FetchedAt), Attempt: s.Attempt, Pages: s.Pages, Videos: s.Videos,
 		Count: s.Count, FirstDueAt: term.TimeOrNull(s.FirstDueAt),
 	}
 	if s.State == ingest.Stopped {
 		d.RetryAt = term.FromOrNull(s.RetryAt)
 	}
+	return d.Drew(s.Units, s.Charges)
+}
+
+// Drew returns the document of a slot whose calls drew these charges; nil with units above 0 means that only those are
+// known.
+func (d SlotDocument) Drew(units int64, charges map[string]int64) SlotDocument {
+	if d.Charges, d.Units = charges, charges["units"]; charges == nil {
+		d.Charges, d.Units = map[string]int64{}, units
+	}
 	return d
+}
+
+// Spent says in words what the slot's calls drew.
+func (d SlotDocument) Spent() string {
+	if len(d.Charges) == 0 {
+		return term.Amount(d.Units, "units")
+	}
+	return term.Amounts(d.Charges)
 }
 
 // NextDocument is a future slot.

@@ -16,12 +16,18 @@ func Thousands(n int64) string {
 	return s
 }
 
-// Amount formats an amount of a quota pool: "32 units", "1 unit", "1 search".
-func Amount(n int64, pool string) string {
-	if n == 1 && (pool == "units" || pool == "calls") {
+// Amount formats an amount of a quota pool: "32 units", "1 unit", "5 search calls".
+func Amount(n int64, pool string) string { return Thousands(n) + " " + PoolUnit(n, pool) }
+
+// PoolUnit names what so many of a pool are: a pool that is not named for what it counts counts calls.
+func PoolUnit(n int64, pool string) string {
+	if !strings.HasSuffix(pool, "s") {
+		pool += " calls"
+	}
+	if n == 1 && (pool == "units" || strings.HasSuffix(pool, "calls")) {
 		pool = strings.TrimSuffix(pool, "s")
 	}
-	return Thousands(n) + " " + pool
+	return pool
 }
 
 // Plural counts things: "1 job", "8 regions".
@@ -32,7 +38,7 @@ func Plural(n int, thing string) string {
 	return Thousands(int64(n)) + " " + thing + "s"
 }
 
-// Amounts formats several amounts, in the order of their pools: "1 search, 100 units".
+// Amounts formats several amounts, in the order of their pools: "1 search call, 100 units".
 func Amounts(amounts map[string]int64) string {
 	var parts []string
 	for _, pool := range slices.Sorted(maps.Keys(amounts)) {
