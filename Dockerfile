@@ -8,7 +8,10 @@
 # "run" fetches what is due and exits: start it from a timer every five minutes. Exit code 75 means that
 # the quota is used up for now, and is no failure. The store and the ledger of quota live in the volume:
 # without it every container believes that nothing was spent.
-FROM golang:1.26-alpine AS build
+# A tag can be moved to another image. For a build that can be repeated name the digest that docker pull prints:
+#   --build-arg BASE=golang:1.26-alpine@sha256:...
+ARG BASE=golang:1.26-alpine
+FROM ${BASE} AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download

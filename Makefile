@@ -86,6 +86,12 @@ lint: .tools/golangci-lint ## Check form, correctness, imports, go.mod and the s
 	.tools/golangci-lint run
 	@sh tools/systemd-verify.sh
 
+vuln: ## Look every linked module and the Go version up in the database of vulnerabilities (needs vuln.go.dev)
+	go run golang.org/x/vuln/cmd/govulncheck@latest -tags $(TAGS) ./cmd/ingest
+
+modules: ## List the linked modules with their newest releases in docs/modules.md (needs the module proxy)
+	sh tools/modules.sh >docs/modules.md.new && mv docs/modules.md.new docs/modules.md
+
 fmt: .tools/golangci-lint ## Format the code as make lint wants it
 	.tools/golangci-lint fmt
 

@@ -1,6 +1,7 @@
 package packaging_test
 
 import (
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -34,6 +35,35 @@ func TestUnitsThatAreEnabledStartAtBoot(t *testing.T) {
 		}
 		if named[name] && !strings.Contains(read(t, unit), "\n[Install]\nWantedBy=") {
 			t.Errorf("%s has no [Install] section: systemctl enable would do nothing", name)
+		}
+	}
+}
+
+// A run listens nowhere, whatever the code might come to do; neither service sees the machine's users.
+func TestServicesAreConfined(t *testing.T) {
+	for unit, wants := range map[string][]string{
+		"systemd/ingest.service":       {"PrivateUsers=yes", "SocketBindDeny=any", "IPAddressDeny=multicast", "#LoadCredential=ping-url:/etc/ingest/ping.url", "#LoadCredential=webhook-url:/etc/ingest/webhook.url"},
+		"systemd/ingest-serve.service": {"PrivateUsers=yes", "IPAddressDeny=multicast", "#LoadCredential=ping-url:/etc/ingest/ping.url", "#LoadCredential=webhook-url:/etc/ingest/webhook.url"},
+	} {
+		text := read(t, unit)
+		for _, want := range wants {
+			if !strings.Contains(text, "\n"+want+"\n") {
+				t.Errorf("%s lacks %s", unit, want)
+			}
+		}
+	}
+}
+
+// docs/modules.md lists what is linked, at the versions of go.mod.
+func TestEveryLinkedModuleIsListed(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-tags", "grpcnotrace", "-f", "{{with .Module}}{{if not .Main}}| `{{.Path}}` | {{.Version}} |{{end}}{{end}}", "../cmd/ingest").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := read(t, "../docs/modules.md")
+	for row := range strings.Lines(string(out)) {
+		if row = strings.TrimSpace(row); row != "" && !strings.Contains(list, row) {
+			t.Errorf("docs/modules.md lacks %s: make modules", row)
 		}
 	}
 }

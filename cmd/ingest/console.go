@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -16,15 +17,24 @@ type console struct {
 	stdout      *term.CheckedWriter
 	stderr      io.Writer
 	json, quiet bool
-	query       *gojq.Code // of --jq; nil: the whole document
-	narrow      bool       // standard error is a terminal, not a log or cron's mail
+	query       *gojq.Code        // of --jq; nil: the whole document
+	filter      func(v any) error // prints what the query makes of a document; nil: there is none
+	narrow      bool              // standard error is a terminal, not a log or cron's mail
 	logs        service.LogFormat
+}
+
+// useQuery lets documents be printed as --jq says, until ctx is done.
+func (c *console) useQuery(ctx context.Context) {
+	if c.query != nil {
+		c.json = true
+		c.filter = func(v any) error { return term.PrintQuery(ctx, c.stdout, c.query, v) }
+	}
 }
 
 // printJSON prints one document.
 func (c *console) printJSON(v any) error {
-	if c.query != nil {
-		return term.PrintQuery(c.stdout, c.query, v)
+	if c.filter != nil {
+		return c.filter(v)
 	}
 	return term.PrintJSON(c.stdout, v) // a CheckedWriter reports failures
 }

@@ -30,7 +30,7 @@ func (a *app) doctorCommand() *cobra.Command {
 		// Replaces the root's: a wrong config or variable is a finding here, not an error.
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			a.started = true
-			a.json = a.json || a.query != nil
+			a.useQuery(cmd.Context())
 			a.flags.Set = func(name string) bool { return name != "" && cmd.Flags().Changed(name) }
 			return nil
 		},

@@ -25,7 +25,7 @@ func newRoot(a *app) *cobra.Command {
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) (err error) {
 			a.started = true
-			a.json = a.json || a.query != nil
+			a.useQuery(cmd.Context())
 			if term.IsTerminal(a.stdout) && cmd.Name() != "serve" { // whose pages are read elsewhere
 				term.UseLocalTime()
 			}

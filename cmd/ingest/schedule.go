@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/strictyaml"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
@@ -21,7 +21,7 @@ func (a *app) readTariff() (*quota.Tariff, error) {
 		a.noteOpened("costs")
 		var err error
 		name = a.cfg.Costs
-		if data, err = os.ReadFile(name); err != nil {
+		if data, err = strictyaml.ReadFile(name); err != nil {
 			return nil, config.Invalid(fmt.Errorf("read the costs: %w: check --costs, INGEST_COSTS and costs: in the config", err))
 		}
 	}

@@ -14,16 +14,21 @@ import (
 func TestTextFromOutsideIsMadeFitForAnError(t *testing.T) {
 	c := wire.NewCleaner(ingest.NewSecret(canary))
 	tests := map[string]struct{ in, want string }{
-		"plain":              {"Can't find object video for `id' parameter", "Can't find object video for `id' parameter"},
-		"markup":             {"<p><b>502.</b> That&#39;s\n an <a href=x>error</a>.<script>x()</script>", "502. That's an error."},
-		"escapes":            {"\x1b]0;x\x07\u202e\x00 hi", "]0;x hi"},
-		"the key":            {"key " + canary + " is bad", "key *** is bad"},
-		"the key in parts":   {canary[:9] + "<b></b>" + canary[9:12] + "\u202e" + canary[12:], "***"},
-		"the key in escapes": {strings.ReplaceAll(canary, "_", "&#95;"), "***"},
-		"invalid UTF-8":      {"a\xffb", "ab"},
-		"too long":           {strings.Repeat("é", 70), strings.Repeat("é", 59) + "…"},
-		"the key and tags":   {strings.Repeat("<p>", (8<<10)/3-2) + canary, "***"},
-		"the key cut":        {strings.Repeat("x", 50) + canary, strings.Repeat("x", 50) + "***"},
+		"plain":                 {"Can't find object video for `id' parameter", "Can't find object video for `id' parameter"},
+		"markup":                {"<p><b>502.</b> That&#39;s\n an <a href=x>error</a>.<script>x()</script>", "502. That's an error."},
+		"escapes":               {"\x1b]0;x\x07\u202e\x00 hi", "]0;x hi"},
+		"the key":               {"key " + canary + " is bad", "key *** is bad"},
+		"the key in parts":      {canary[:9] + "<b></b>" + canary[9:12] + "\u202e" + canary[12:], "***"},
+		"the key and a comment": {canary[:9] + "<!-- -->" + canary[9:], "***"},
+		"the key and a script":  {canary[:9] + "<script>x</script >" + canary[9:], "***"},
+		"the key and a tag":     {"is " + canary[:9] + "<br/>" + canary[9:12] + "<x y>" + canary[12:] + " bad", "is *** bad"},
+		"the key, lines":        {canary[:9] + "\r\n " + canary[9:], "***"},
+		"markup of entities":    {canary[:9] + "&lt;!-- --&gt;" + canary[9:], "***"},
+		"the key in escapes":    {strings.ReplaceAll(canary, "_", "&#95;"), "***"},
+		"invalid UTF-8":         {"a\xffb", "ab"},
+		"too long":              {strings.Repeat("é", 70), strings.Repeat("é", 59) + "…"},
+		"the key and tags":      {strings.Repeat("<p>", (8<<10)/3-2) + canary, "***"},
+		"the key cut":           {strings.Repeat("x", 50) + canary, strings.Repeat("x", 50) + "***"},
 	}
 	for name, tt := range tests {
 		if got := c.Text(tt.in, 60); got != tt.want {

@@ -119,7 +119,7 @@ func CheckListen(address string) error {
 // uses flags, variables, as much of the file as can be read, and defaults.
 func Salvage(f Flags, upstreams map[string]JobLimits) *Config {
 	var file configFile
-	data, err := os.ReadFile(f.configFile())
+	data, err := strictyaml.ReadFile(f.configFile())
 	if err != nil || !strictyaml.Salvage(data, &file) {
 		file = configFile{}
 	}
@@ -199,7 +199,7 @@ func (c *Config) readFile(upstreams map[string]JobLimits) (configFile, error) {
 	if c.File == "" {
 		return file, c.chooseUpstream("", upstreams)
 	}
-	data, err := os.ReadFile(c.File)
+	data, err := strictyaml.ReadFile(c.File)
 	if err != nil {
 		return file, fmt.Errorf("read the config: %w: check --config and INGEST_CONFIG", err)
 	}

@@ -9,6 +9,9 @@ import (
 	"syscall"
 )
 
+// noFollow lets no link be opened, one that was made after a check included.
+const noFollow = syscall.O_NOFOLLOW
+
 // TryLock takes the exclusive lock of an open file if nobody has it. Locks of this kind belong to the open
 // file and end with it. SQLite does not heed them: they are for files beside a database.
 func TryLock(f *os.File) (bool, error) {

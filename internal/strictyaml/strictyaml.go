@@ -7,6 +7,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"reflect"
 	"strconv"
 	"strings"
@@ -76,10 +78,20 @@ const (
 	maxDepth = 32        // of brackets, or of dashes on one line
 )
 
+// ReadFile reads a file, but only as much of it as shows that Decode will refuse it: a device never ends.
+func ReadFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return io.ReadAll(io.LimitReader(f, maxSize+1))
+}
+
 // scan returns the text without its byte order mark, and its tokens, if parsing it is within the bounds.
 func scan(name string, data []byte) ([]byte, token.Tokens, error) {
 	if len(data) > maxSize {
-		return nil, nil, &PositionError{name, 0, fmt.Sprintf("it has %d bytes: at most %d are read", len(data), maxSize)}
+		return nil, nil, &PositionError{name, 0, fmt.Sprintf("it has more than %d bytes: is it the right file?", maxSize)}
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	number := 0

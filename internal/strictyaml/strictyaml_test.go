@@ -33,7 +33,7 @@ func TestMistakesSayWhereAndWhatToDo(t *testing.T) {
 		{"100 KB of braces", "name: a\njobs: " + strings.Repeat("{", 100_000), `f.yaml:2: nested more than 32 deep`},
 		{"100 KB of dashes", "name: a\njobs:\n" + strings.Repeat("- ", 50_000), `f.yaml:3: nested more than 32 deep`},
 		{"100 KB of question marks", "name: a\njobs:\n" + strings.Repeat("? ", 50_000), `f.yaml:3: nested more than 32 deep`},
-		{"a file that is too large", strings.Repeat("# nothing\n", 30_000), `f.yaml: it has 300000 bytes: at most 262144 are read`},
+		{"a file that is too large", strings.Repeat("# nothing\n", 30_000), `f.yaml: it has more than 262144 bytes: is it the right file?`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := strictyaml.Decode("f.yaml", []byte(c.text), &file{})

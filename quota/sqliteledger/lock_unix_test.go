@@ -5,8 +5,10 @@ package sqliteledger_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -139,4 +141,29 @@ func TestCloseDoesNotWaitForTheQueue(t *testing.T) {
 		t.Error("Close waits for another process")
 	}
 	release()
+}
+
+// A service user who may write to the data directory must not have root's ledger overwrite another file.
+func TestALockFileThatIsALinkIsRefused(t *testing.T) {
+	for _, suffix := range []string{".lock", ".waiting"} {
+		dir := t.TempDir()
+		precious := filepath.Join(dir, "precious")
+		if err := os.WriteFile(precious, []byte("what another file of root's holds"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(precious, filepath.Join(dir, "quota.db"+suffix)); err != nil {
+			t.Fatal(err)
+		}
+		l, err := sqliteledger.Open(t.Context(), filepath.Join(dir, "quota.db"))
+		if err == nil {
+			take(t, l, ask("default", 1))
+			_ = l.Close()
+		}
+		if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "remove it") {
+			t.Errorf("%s is a link: %v", suffix, err)
+		}
+		if text, err := os.ReadFile(precious); err != nil || string(text) != "what another file of root's holds" {
+			t.Errorf("%s is a link: the file behind it holds %q, %v", suffix, text, err)
+		}
+	}
 }

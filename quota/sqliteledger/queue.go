@@ -41,11 +41,11 @@ const (
 
 // openQueue opens the two lock files beside path.
 func openQueue(path string) (*queue, error) {
-	lock, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	lock, err := sqlitefile.OpenLock(path + ".lock")
 	if err != nil {
 		return nil, err
 	}
-	waiting, err := os.OpenFile(path+".waiting", os.O_RDWR|os.O_CREATE, 0o600)
+	waiting, err := sqlitefile.OpenLock(path + ".waiting")
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
