@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
@@ -79,17 +78,8 @@ func build(ctx context.Context, draft, upstream string) error {
 	}
 	b := database{path: draft, write: db}
 	err = b.tx(ctx, "write the tables", func(tx *txn) error {
-		for _, q := range []string{
-			ingest.Schema,
-			fmt.Sprintf(`PRAGMA application_id = %d`, applicationID),
-			fmt.Sprintf(`PRAGMA user_version = %d`, version),
-		} {
-			if _, err := tx.ExecContext(ctx, q); err != nil {
-				return err
-			}
-		}
-		if upstream == "" {
-			return nil
+		if err := tables.Create(ctx, tx); err != nil || upstream == "" {
+			return err
 		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO meta (name, value) VALUES ('upstream', ?)`, upstream)
 		return err

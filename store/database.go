@@ -238,8 +238,8 @@ func (d *database) watch(ctx context.Context, tx *sql.Tx) error {
 	if err := tx.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&have); err != nil {
 		return err
 	}
-	if have > version {
-		return &VersionError{Path: d.path, Have: have, Know: version}
+	if have > tables.Version() {
+		return &VersionError{Path: d.path, Have: have, Know: tables.Version()}
 	}
 	taken := -1
 	for i, suffix := range fileSuffixes {

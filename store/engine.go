@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/trendvidstream/ingest"
 )
@@ -38,25 +39,29 @@ var ErrMissing = fmt.Errorf("nothing was written there yet: %w", fs.ErrNotExist)
 // ErrUnavailable means that the store's database cannot be reached now.
 var ErrUnavailable = errors.New("the store is not reachable")
 
-// plain returns the page as the engine can keep it: see Plain. IDs are treated the same way, since the page must name a
-// video as the table does.
+// plain returns the page as it is kept: invalid UTF-8 never is, and an engine may keep less, see Plain. IDs are treated
+// the same way, since the page must name a video as the table does.
 func (e *Engine) plain(page ingest.Page) ingest.Page {
-	if e == nil || e.Plain == nil {
-		return page
+	plain := validText
+	if e != nil && e.Plain != nil {
+		plain = e.Plain
 	}
 	page.Videos = slices.Clone(page.Videos)
 	for i := range page.Videos {
 		v := &page.Videos[i]
 		for _, text := range []*string{&v.ID, &v.Title, &v.Channel, &v.ChannelID, &v.Category, &v.Language, &v.Thumbnail} {
-			*text = e.Plain(*text)
+			*text = plain(*text)
 		}
 		v.Tags = slices.Clone(v.Tags)
 		for j, tag := range v.Tags {
-			v.Tags[j] = e.Plain(tag)
+			v.Tags[j] = plain(tag)
 		}
 	}
 	return page
 }
+
+// validText returns a text with a replacement character for each run of invalid UTF-8.
+func validText(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
 // explain adds to err what was being done, and what to try.
 func (e *Engine) explain(ctx context.Context, doing string, err error) error {

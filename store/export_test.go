@@ -34,9 +34,9 @@ func (s *Store) LimitPages(t testing.TB, n int) {
 
 // SetSteps appends steps to the migrations, each with a version of its own.
 func SetSteps(t testing.TB, more ...string) {
-	before, was := steps, version
-	steps, version = append(steps[:len(steps):len(steps)], more...), version+len(more)
-	t.Cleanup(func() { steps, version = before, was })
+	before := tables.Steps
+	tables.Steps = append(before[:len(before):len(before)], more...)
+	t.Cleanup(func() { tables.Steps = before })
 }
 
 // CopiedColumns returns all columns that CopyInto copies, with their tables.
@@ -50,4 +50,4 @@ func CopiedColumns() (all []string) {
 }
 
 // SchemaVersion is the version of the tables that this program reads and writes.
-func SchemaVersion() int { return version }
+func SchemaVersion() int { return tables.Version() }

@@ -3,6 +3,9 @@ package store
 import (
 	"context"
 	"fmt"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
 // FileName is the name of the database file in the data directory.
@@ -11,12 +14,8 @@ const FileName = "ingest.db"
 // applicationID marks the file as a store of this program: "ingt".
 const applicationID = 0x696E6774
 
-// steps bring an older store up to date: steps[0] turns version 1 into version 2, and so on. A new store is created by
-// ingest.Schema alone, which is always the newest version. Foreign keys are enforced while a step runs.
-var steps []string
-
-// version is the version of ingest.Schema.
-var version = 1 + len(steps)
+// tables are those of a store. Foreign keys are enforced while a step runs.
+var tables = sqlitefile.Schema{Application: applicationID, Tables: ingest.Schema}
 
 // identity is what a file says about itself.
 type identity struct {
@@ -44,8 +43,8 @@ func identify(ctx context.Context, q querier, path, doing string) (id identity, 
 		return id, &ApplicationError{Path: path, ID: application}
 	case id.version < 1:
 		return id, &CorruptError{Path: path, Doing: doing, Err: fmt.Errorf("the header says that it has version %d, which there is not", id.version)}
-	case id.version > version:
-		return id, &VersionError{Path: path, Have: id.version, Know: version}
+	case id.version > tables.Version():
+		return id, &VersionError{Path: path, Have: id.version, Know: tables.Version()}
 	}
 	err = q.QueryRowContext(ctx, selectOwner).Scan(&id.upstream, &id.copying)
 	return id, err

@@ -56,7 +56,7 @@ func (s *Summary) read(ctx context.Context, q querier) error {
 
 // Summary is Inspect for an open store.
 func (s *Store) Summary(ctx context.Context) (Summary, error) {
-	of := Summary{Path: s.path, Version: version, Upstream: s.upstream}
+	of := Summary{Path: s.path, Version: tables.Version(), Upstream: s.upstream}
 	err := s.view(ctx, "look at the store", func(tx *txn) error { return of.read(ctx, tx) })
 	return of, err
 }
@@ -123,8 +123,8 @@ func inspect(ctx context.Context, path string, read func(db *sql.DB, id identity
 		if err != nil {
 			return err
 		}
-		if id.version < version {
-			return &VersionError{Path: path, Have: id.version, Know: version}
+		if id.version < tables.Version() {
+			return &VersionError{Path: path, Have: id.version, Know: tables.Version()}
 		}
 		if id.copying {
 			return fmt.Errorf("%s: %w", path, ErrCopying)

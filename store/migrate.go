@@ -19,7 +19,7 @@ const migrationPart = ".migration-part-"
 // before the backup until the end, so that the backup lacks nothing. If several processes try, one migrates and the
 // others wait for it.
 func migrate(ctx context.Context, d *database, upgraded func(from, to int, backup string)) error {
-	doing := fmt.Sprintf("bring the store to version %d", version)
+	doing := fmt.Sprintf("bring the store to version %d", tables.Version())
 	tx, err := d.begin(ctx, upgradeFor)
 	if err != nil {
 		return d.explain(ctx, doing, err)
@@ -29,52 +29,39 @@ func migrate(ctx context.Context, d *database, upgraded func(from, to int, backu
 	if err := tx.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&have); err != nil {
 		return d.explain(ctx, doing, err)
 	}
-	if have == version {
+	if have == tables.Version() {
 		return nil // another process has migrated it meanwhile
 	}
-	if have < 1 || have > version {
-		return &VersionError{Path: d.path, Have: have, Know: version}
+	if have < 1 || have > tables.Version() {
+		return &VersionError{Path: d.path, Have: have, Know: tables.Version()}
 	}
 	backup, err := backUpBefore(ctx, d, have)
 	if err != nil {
 		return err
 	}
-	if err := migrateFrom(ctx, tx, have); err != nil {
+	if err = tables.Upgrade(ctx, tx, have); err == nil {
+		err = tx.Commit()
+	}
+	if err != nil {
 		return fmt.Errorf("%w; it is as it was, and so is its backup %s", d.explain(ctx, doing, err), backup)
 	}
 	if upgraded != nil {
-		upgraded(have, version, backup)
+		upgraded(have, tables.Version(), backup)
 	}
 	return nil
-}
-
-// migrateFrom runs the steps that follow version from, and commits.
-func migrateFrom(ctx context.Context, tx *txn, from int) error {
-	for i, step := range steps[from-1:] {
-		if _, err := tx.ExecContext(ctx, step); err != nil {
-			return fmt.Errorf("step to version %d: %w", from+i+1, err)
-		}
-	}
-	if _, err := tx.ExecContext(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, version)); err != nil {
-		return err
-	}
-	return tx.Commit()
 }
 
 // backUpBefore copies the store beside itself, as ingest.db.v1-backup-20260214T120000.000Z. The caller holds the write
 // lock, so nobody else makes such a copy meanwhile. Unfinished ones of processes that died are removed.
 func backUpBefore(ctx context.Context, d *database, have int) (string, error) {
-	path := fmt.Sprintf("%s.v%d-backup-%s", d.path, have, d.now().UTC().Format("20060102T150405.000Z"))
-	for first, n := path, 2; sqlitefile.Exists(path); n++ { // a process was killed after its backup, and the clock has not moved
-		path = fmt.Sprintf("%s-%d", first, n)
-	}
+	path := sqlitefile.BackupPath(d.path, have, d.now())
 	if _, err := d.copyTo(ctx, path, FileName+migrationPart); err != nil {
 		var size string
 		if info, statErr := os.Stat(d.path); statErr == nil {
 			size = fmt.Sprintf(", which takes about %d KiB", info.Size()>>10)
 		}
 		return "", fmt.Errorf("the store has version %d and was left so: back it up before it is brought to version %d%s: %w",
-			have, version, size, err)
+			have, tables.Version(), size, err)
 	}
 	return path, nil
 }

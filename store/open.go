@@ -91,8 +91,8 @@ func (s *Store) open(ctx context.Context, o Options) error {
 	if id.copying && !o.Copying {
 		return fmt.Errorf("%s: %w", s.path, ErrCopying)
 	}
-	if id.version < version && o.ReadOnly {
-		return &VersionError{Path: s.path, Have: id.version, Know: version}
+	if id.version < tables.Version() && o.ReadOnly {
+		return &VersionError{Path: s.path, Have: id.version, Know: tables.Version()}
 	}
 	if o.Upstream != "" && id.upstream != "" && id.upstream != o.Upstream {
 		return &UpstreamError{Have: id.upstream, Want: o.Upstream, Path: s.path}
@@ -108,7 +108,7 @@ func (s *Store) open(ctx context.Context, o Options) error {
 	if err := s.connectToWrite("_foreign_keys=1", fmt.Sprintf("_pragma=wal_autocheckpoint(%d)", logPages)); err != nil {
 		return s.explain(ctx, "open the store for writing", err)
 	}
-	if id.version < version {
+	if id.version < tables.Version() {
 		if err := migrate(ctx, s.database, o.Upgraded); err != nil {
 			return err
 		}

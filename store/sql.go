@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
@@ -81,12 +80,12 @@ func execEach[T any](ctx context.Context, tx *txn, list []T, queries ...string) 
 	return nil
 }
 
-// eachByID runs a query over a list of the upstream's IDs, ?1. JSON cannot hold an ID that is not valid text: each such
-// ID is looked up separately, as an argument.
+// eachByID runs a query over a list of the upstream's IDs, ?1. SQLite cannot read a NUL from JSON, so an ID with one is
+// looked up by itself, as an argument.
 func eachByID(ctx context.Context, tx *txn, query string, ids []string, f func(*sql.Rows) error) error {
 	var plain []string
 	for _, id := range ids {
-		if utf8.ValidString(id) && !strings.Contains(id, "\x00") {
+		if !strings.Contains(id, "\x00") {
 			plain = append(plain, id)
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/store"
@@ -80,7 +81,7 @@ func testAPageIsWholeOrNotThere(t *testing.T, open Open) {
 	}
 }
 
-// Whatever a title holds, the page comes in, and others' titles are kept to the byte.
+// Whatever a title holds, the page comes in, and others' titles are kept to the byte. Invalid UTF-8 is never kept.
 func testHostileTextHurtsNoPage(t *testing.T, open Open) {
 	s, _ := newStore(t, open)
 	videos := []ingest.Video{
@@ -98,6 +99,20 @@ func testHostileTextHurtsNoPage(t *testing.T, open Open) {
 	for i, at := range []int{0, 2, 4} {
 		if got := c.Items[at].Video.Title; got != videos[at].Title {
 			t.Errorf("%d: the title is %q, want %q", i, got, videos[at].Title)
+		}
+	}
+	at := noon.Add(3 * time.Hour)
+	AddDue(t, s, Due("DE", at))
+	Finish(t, s, Claim(t, s, By("test", at)), ingest.Failed, "HTTP 500: caf\xe9")
+	slots, err := s.ListSlots(t.Context(), store.SlotFilter{Key: "DE"})
+	if err != nil || len(slots) != 1 {
+		t.Fatal(slots, err)
+	}
+	for _, kept := range append(c.Items, ingest.Placement{Video: ingest.Video{Title: slots[0].Reason}}) {
+		for _, text := range append(kept.Video.Tags, kept.Video.ID, kept.Video.Title, kept.Video.ChannelID) {
+			if !utf8.ValidString(text) {
+				t.Errorf("invalid UTF-8 was kept: %q", text)
+			}
 		}
 	}
 }
