@@ -10,6 +10,7 @@ import (
 // Times are in microseconds since 1970.
 type PoolFacts struct {
 	Total   int64         // the sum of all entries ever written, those forgotten since included
+	Entries int64         // how many those are, or more: it grows with each, and never falls
 	Drain   Drain         // the last, whether or not it is over
 	Windows []WindowFacts // in the order of the charge's bounds
 }
@@ -108,7 +109,7 @@ func (p *PoolState) charge(amount int64, now time.Time, grace time.Duration) {
 }
 
 func decidePool(a Ask, c Charge, now time.Time, facts PoolFacts) (PoolState, *Refusal, time.Time, error) {
-	state := PoolState{Pool: c.Pool, Windows: make([]WindowState, len(c.Bounds))}
+	state := PoolState{Pool: c.Pool, Entries: facts.Entries, Windows: make([]WindowState, len(c.Bounds))}
 	var refusal *Refusal
 	var frees time.Time
 	roomIn := ""

@@ -129,6 +129,7 @@ type PoolState struct {
 	Pool      string
 	Charged   int64 // by this decision
 	Entry     int64 // the ledger's number of what it wrote, for Refund
+	Entries   int64 // PoolFacts.Entries before it: a ledger that says less than it did has lost something
 	Remaining int64 // for the purpose that asked, over all windows; 0 while drained
 	Drain     Drain // the one that holds; zero: the pool is open
 	LastDrain Drain // whether or not it is over, as long as the ledger remembers it

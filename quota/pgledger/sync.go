@@ -78,6 +78,13 @@ func (t *transaction) apply(ctx context.Context, pools map[string]*pool, plan *s
 			return err
 		}
 	}
+	if plan.Lifted > 0 {
+		_, err := t.exec(ctx, `UPDATE {schema}.pools SET drained_until = 0, drained_used = 0, drained_by = 0, drained_at = 0, drained_probe = 0
+			WHERE id = $1 AND drained_until = $2`, p.id, plan.Lifted)
+		if err != nil {
+			return err
+		}
+	}
 	if !plan.Drain.Until.IsZero() {
 		if err := t.drain(ctx, plan.Pool, plan.Drain); err != nil {
 			return err
@@ -202,9 +209,9 @@ func (t *transaction) raised(ctx context.Context) (map[string][]sharedledger.Rai
 	var name string
 	var r sharedledger.Raised
 	var since, used []int64
-	_, err := pgx.ForEachRow(t.rows(ctx, `SELECT p.name, r.generation, r.at, r.since, r.used FROM {schema}.raised r
+	_, err := pgx.ForEachRow(t.rows(ctx, `SELECT p.name, r.generation, r.at, r.since, r.used, r.drained FROM {schema}.raised r
 		JOIN {schema}.pools p ON p.id = r.pool WHERE p.account = $1 ORDER BY r.at DESC`, t.account.id),
-		[]any{&name, &r.Generation, &r.At, &since, &used}, func() error {
+		[]any{&name, &r.Generation, &r.At, &since, &used, &r.Drained}, func() error {
 			r.Windows = nil
 			for i := range since {
 				r.Windows = append(r.Windows, sharedledger.RaisedWindow{Since: since[i], Used: used[i]})
@@ -224,7 +231,7 @@ func (t *transaction) keepRaised(ctx context.Context, p *pool, raised []sharedle
 			since, used = append(since, w.Since), append(used, w.Used)
 		}
 		if err == nil {
-			_, err = t.exec(ctx, "INSERT INTO {schema}.raised VALUES ($1, $2, $3, $4, $5)", p.id, int64(r.Generation), r.At, since, used)
+			_, err = t.exec(ctx, "INSERT INTO {schema}.raised VALUES ($1, $2, $3, $4, $5, $6)", p.id, int64(r.Generation), r.At, since, used, r.Drained)
 		}
 	}
 	return err

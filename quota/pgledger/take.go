@@ -118,7 +118,7 @@ func (l *Ledger) decideEmpty(ctx context.Context, a quota.Ask) (quota.Decision, 
 	}
 	answer := []int64{1, now, now}
 	for _, c := range a.Charges {
-		answer = append(answer, make([]int64, 7+3*len(c.Bounds))...)
+		answer = append(answer, make([]int64, 8+3*len(c.Bounds))...)
 	}
 	return decide(a, answer)
 }
@@ -135,7 +135,7 @@ func (l *Ledger) serverTime(ctx context.Context) (now int64, err error) {
 func decide(a quota.Ask, answer []int64) (d quota.Decision, err error) {
 	want := 3
 	for _, c := range a.Charges {
-		want += 7 + 3*len(c.Bounds)
+		want += 8 + 3*len(c.Bounds)
 	}
 	if len(answer) != want {
 		return d, fmt.Errorf("an answer of %d numbers, not %d", len(answer), want)

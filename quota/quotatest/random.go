@@ -217,7 +217,7 @@ func withoutEntries(d quota.Decision) quota.Decision {
 	d.At, d.RetryAt = d.At.UTC(), d.RetryAt.UTC()
 	d.Pools = slices.Clone(d.Pools)
 	for i := range d.Pools {
-		d.Pools[i].Entry = 0
+		d.Pools[i].Entry, d.Pools[i].Entries = 0, 0
 		d.Pools[i].LastDrain = quota.Drain{}
 		d.Pools[i].Drain.Until, d.Pools[i].Drain.At = d.Pools[i].Drain.Until.UTC(), d.Pools[i].Drain.At.UTC()
 		d.Pools[i].Windows = slices.Clone(d.Pools[i].Windows)

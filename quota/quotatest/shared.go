@@ -41,7 +41,9 @@ func (c SharedCase) Check(t testing.TB, b SharedBackend) {
 }
 
 // SharedCases are all of them.
-func SharedCases() []SharedCase { return slices.Concat(losses, strangers, doubts) }
+func SharedCases() []SharedCase {
+	return slices.Concat(losses, strangers, membership, corrected, doubts)
+}
 
 // RunShared holds a sharedledger.Ledger over the backend to every case, each a subtest.
 func RunShared(t *testing.T, b SharedBackend) {

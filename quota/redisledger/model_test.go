@@ -158,7 +158,7 @@ func answersAsInMemory(t *testing.T, steps int) {
 func outcome(d quota.Decision, err error) any {
 	d.Pools = slices.Clone(d.Pools)
 	for i := range d.Pools {
-		d.Pools[i].Entry = 0
+		d.Pools[i].Entry, d.Pools[i].Entries = 0, 0
 	}
 	for _, kind := range []error{quota.ErrUnknown, quota.ErrNeverFits, quota.ErrUnavailable, quota.ErrCorrupt, quota.ErrNotRefundable} {
 		if errors.Is(err, kind) {

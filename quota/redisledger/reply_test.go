@@ -34,21 +34,21 @@ func TestRefusesAnswersThatDoNotAddUp(t *testing.T) {
 		"an array":                          []any{int64(1)},
 		"an empty string":                   "",
 		"too short":                         packed(7, 9, 1, now),
-		"too long":                          packed(7, 9, 1, now, 50, 0, 0, 0, 0, 0, 51, 0, first, 0, 0, first, 0) + "x",
-		"charged above the ceiling":         packed(7, 9, 1, now, 95, 0, 0, 0, 0, 0, 51, 0, first, 0, 0, first, 0),
-		"refused with room":                 packed(7, 9, 0, now, 50, 0, 0, 0, 0, 0, 0, 0, first, 0, 0, first, 0),
-		"charged while drained":             packed(7, 9, 1, now, 50, now+1, 0, 0, 0, 0, 51, 0, first, 0, 0, first, 0),
-		"more gone than ever there":         packed(7, 9, 1, now, 50, 0, 0, 0, 0, 0, 51, 51, first, 0, 0, first, 0),
-		"a clock outside the midnights":     packed(7, 9, 1, 1, 50, 0, 0, 0, 0, 0, 51, 0, first, 0, 0, first, 0),
-		"no clock":                          packed(7, 9, 1, 0, 50, 0, 0, 0, 0, 0, 51, 0, first, 0, 0, first, 0),
-		"refused, but nothing has to leave": packed(7, 9, 0, now, 95, 0, 0, 0, 0, 0, 0, 0, first, 0, 0, first, 0),
-		"a number that is not exact":        packed(7, 9, 1, now, 1<<55, 0, 0, 0, 0, 0, 51, 1<<55, first, 0, 1<<55, first, 0),
+		"too long":                          packed(7, 9, 1, now, 50, 0, 0, 0, 0, 0, 50, 51, 0, first, 0, 0, first, 0) + "x",
+		"charged above the ceiling":         packed(7, 9, 1, now, 95, 0, 0, 0, 0, 0, 50, 51, 0, first, 0, 0, first, 0),
+		"refused with room":                 packed(7, 9, 0, now, 50, 0, 0, 0, 0, 0, 50, 0, 0, first, 0, 0, first, 0),
+		"charged while drained":             packed(7, 9, 1, now, 50, now+1, 0, 0, 0, 0, 50, 51, 0, first, 0, 0, first, 0),
+		"more gone than ever there":         packed(7, 9, 1, now, 50, 0, 0, 0, 0, 0, 50, 51, 51, first, 0, 0, first, 0),
+		"a clock outside the midnights":     packed(7, 9, 1, 1, 50, 0, 0, 0, 0, 0, 50, 51, 0, first, 0, 0, first, 0),
+		"no clock":                          packed(7, 9, 1, 0, 50, 0, 0, 0, 0, 0, 50, 51, 0, first, 0, 0, first, 0),
+		"refused, but nothing has to leave": packed(7, 9, 0, now, 95, 0, 0, 0, 0, 0, 50, 0, 0, first, 0, 0, first, 0),
+		"a number that is not exact":        packed(7, 9, 1, now, 1<<55, 0, 0, 0, 0, 0, 50, 51, 1<<55, first, 0, 1<<55, first, 0),
 	} {
 		if d, err := redisledger.DecodeTake(replyAsk(), reply); err == nil {
 			t.Errorf("%s: %+v", name, d)
 		}
 	}
-	d, err := redisledger.DecodeTake(replyAsk(), packed(7, 9, 1, now, 50, 0, 0, 0, 0, 0, 51, 0, first, 0, 0, first, 0))
+	d, err := redisledger.DecodeTake(replyAsk(), packed(7, 9, 1, now, 50, 0, 0, 0, 0, 0, 50, 51, 0, first, 0, 0, first, 0))
 	if err != nil || !d.Allowed || d.Pools[0].Entry != 51 || d.Pools[0].Remaining != 40 {
 		t.Errorf("a good answer: %+v, %v", d, err)
 	}
@@ -57,8 +57,8 @@ func TestRefusesAnswersThatDoNotAddUp(t *testing.T) {
 // No answer makes the decoding panic, or opens the gate when its sums do not.
 func FuzzReply(f *testing.F) {
 	now, first := uint64(replyNow.UnixMicro()), uint64(replyNow.Add(-time.Hour).UnixMicro())
-	f.Add(packed(7, 9, 1, now, 50, 0, 0, 0, 0, 0, 51, 0, first, 0, 0, first, 0))
-	f.Add(packed(7, 9, 0, now, 95, 0, 0, 0, 0, 0, 0, 0, first, first, 0, first, 95))
+	f.Add(packed(7, 9, 1, now, 50, 0, 0, 0, 0, 0, 50, 51, 0, first, 0, 0, first, 0))
+	f.Add(packed(7, 9, 0, now, 95, 0, 0, 0, 0, 0, 50, 0, 0, first, first, 0, first, 95))
 	f.Add("w\x06manual\x02USvideos.list")
 	f.Fuzz(func(t *testing.T, s string) {
 		d, err := redisledger.DecodeTake(replyAsk(), s)

@@ -248,7 +248,7 @@ type change struct {
 
 // change plans what becomes of the log of the i-th pool, and stages it if it is long.
 func (s *syncing) change(ctx context.Context, p *sharedledger.PoolPlan, i int) (c change, err error) {
-	drain := micros.PutDrain(p.Drain)
+	drain := append([]int64{p.Lifted}, micros.PutDrain(p.Drain)...)
 	if p.Marked {
 		raised, err := json.Marshal(p.Raised)
 		if err != nil {

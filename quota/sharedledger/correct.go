@@ -54,7 +54,8 @@ func (s *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 	if _, err = s.begin(ctx, row, at); err != nil {
 		return err
 	}
-	return s.syncOwed(ctx)
+	s.syncOwed(ctx)
+	return nil
 }
 
 // Drain implements quota.Ledger. Once the drain is in the journal it is synced into the remote, now or later.
@@ -89,7 +90,8 @@ func (s *Ledger) Drain(ctx context.Context, account, pool string, d quota.Drain)
 			return err
 		}
 	}
-	return s.syncOwed(ctx)
+	s.syncOwed(ctx)
+	return nil
 }
 
 // Reset implements quota.Ledger: it refuses. The journal of each data directory has what was spent, and would sync it
@@ -111,9 +113,7 @@ func (s *Ledger) Spent(ctx context.Context, account string, since time.Time) ([]
 		return nil, err
 	}
 	if s.state.owes() {
-		if err := s.syncOwed(ctx); err != nil {
-			return nil, err
-		}
+		s.syncOwed(ctx)
 	}
 	if err := s.checkBreaker(ctx, false); err != nil {
 		return nil, err
@@ -189,8 +189,23 @@ func (s *Ledger) Close() error {
 	if s.probing != nil {
 		<-s.probing //nolint:errcheck // nobody waits for its answer any more
 	}
-	if err := errors.Join(s.flush(context.Background()), s.Remote.Close()); err != nil {
+	err = s.flush(context.Background())
+	if err == nil {
+		s.signOff(context.Background())
+	}
+	if err := errors.Join(err, s.Remote.Close()); err != nil {
 		return fmt.Errorf("close the ledger: %w", err)
 	}
 	return nil
+}
+
+// signOff says that nobody needs to wait for this data directory after a loss, if it was new to this process and owes
+// nothing: a container that is gone. If it fails, the others wait for it, as for a host that was killed.
+func (s *Ledger) signOff(ctx context.Context) {
+	if !s.isFresh || !s.isListed || s.load(ctx) != nil || s.state.owes() || len(s.state.Asked) > 0 || !s.state.Breaker.Until.IsZero() {
+		return
+	}
+	host := s.host()
+	host.Left = true
+	_, _ = s.Remote.Sync(ctx, Batch{Account: s.Account, Generation: s.state.Generation, Horizon: s.horizon, Grace: s.grace, Host: host})
 }

@@ -14,7 +14,7 @@
 //
 //	state     event                                                   next
 //	unknown   the remote has no state, nor has the journal, and       deciding, under a first generation
-//	          this host is alone
+//	          something is to be spent
 //	unknown   the remote has no state otherwise                       settling, under a new generation
 //	unknown   the remote is in our generation and has what it         settling
 //	          acknowledged

@@ -34,50 +34,58 @@ const (
 	current    event = iota // our generation, and it has what it acknowledged
 	younger                 // another data directory began a generation after ours
 	lost                    // something that was there is gone
-	firstStart              // nothing was ever here or there, and nobody else can know better
+	firstStart              // nothing was ever here or there
 )
 
-// compare finds the event; restarted is what the remote said of its server. Among several hosts, nothing here
-// and nothing there may be the loss of all that the others know: it is no first start.
-func (s *Ledger) compare(r RemoteState, restarted bool) event {
+// compare finds the event, and says why of a loss; restarted is what the remote said of its server.
+func (s *Ledger) compare(r RemoteState, restarted error) (found event, why string) {
 	mine, synced := s.state.Generation, s.state.Synced
-	empty := mine == 0 && synced.ID == 0 && !s.state.Owed && len(s.state.Snapshots) == 0
+	isNew := mine == 0 && synced.ID == 0 && !s.state.Owed && len(s.state.Snapshots) == 0
 	switch {
-	case restarted:
-		return lost
-	case r.Generation == 0 && empty && s.hosts <= 1:
-		return firstStart
-	case r.Generation == 0 || r.Generation == s.lostIn:
-		return lost
+	case restarted != nil:
+		return lost, restarted.Error()
+	case r.Generation == 0 && isNew:
+		return firstStart, ""
+	case r.Generation == 0:
+		return lost, "it is empty"
+	case r.Generation == s.lostIn:
+		return lost, "it has not what this data directory saw or wrote"
 	case r.Generation == mine:
 		// What is older than the horizon the remote may have forgotten.
 		if synced.ID != 0 && r.Written[synced.Writer] < synced.Number && s.Now().Sub(synced.At) < s.horizon-quota.MaxClockGap {
-			return lost
+			return lost, "it has not what this data directory wrote"
 		}
-		return current
+		return current, ""
 	case r.Generation.age() > mine.age():
-		return younger
-	default: // an older copy is back, or two generations were begun at once
-		return lost
+		return younger, ""
+	default:
+		return lost, "an earlier copy is back, or somebody with an empty data directory found it empty and began anew"
 	}
 }
 
+// errNew is a remote that is as new as the journal, for somebody who only looks and so begins nothing.
+var errNew = errors.New("the ledger is new")
+
 // ensureGeneration returns the state of the remote, under a new generation if compare finds that one is needed. What
 // each writer has written is known only if the generation is this data directory's.
-func (s *Ledger) ensureGeneration(ctx context.Context) (RemoteState, error) {
+func (s *Ledger) ensureGeneration(ctx context.Context, inFlight Row) (RemoteState, error) {
 	writers := writersOf(append(slices.Clone(s.state.Asked), s.state.Synced))
 	remote, err := s.Remote.State(ctx, s.Account, writers)
-	restarted := errors.Is(err, ErrLost)
-	if err != nil && !restarted {
+	if err != nil && !errors.Is(err, ErrLost) {
 		return remote, err
 	}
 	if gap := remote.At.Sub(s.Now()).Abs(); gap > quota.ClockGap(s.grace) {
 		return remote, fmt.Errorf("%w: its clock says %s, this machine's %s: set them right", quota.ErrUnavailable,
 			remote.At.Format(time.RFC3339), s.Now().UTC().Format(time.RFC3339))
 	}
-	found := s.compare(remote, restarted)
-	if found == current || found == younger {
+	found, why := s.compare(remote, err)
+	switch {
+	case found == current || found == younger:
 		return remote, nil
+	case found == firstStart && inFlight.ID == 0:
+		return remote, errNew
+	case found == lost:
+		s.warn(ctx, "the ledger was lost, and begins a new generation: "+why)
 	}
 	remote.Generation, err = s.Remote.Renew(ctx, Renewal{
 		Account: s.Account, Pools: s.pools, Horizon: s.horizon, First: found == firstStart,
@@ -97,6 +105,9 @@ var errSettling = fmt.Errorf("%w: it was lost, and waits until the other hosts h
 func (s *Ledger) awaitHosts(ctx context.Context, remote RemoteState) error {
 	var here, all []string
 	for _, h := range remote.Hosts {
+		if h.Left {
+			continue
+		}
 		here, all = append(here, h.ID), append(append(all, h.ID), h.Knows...)
 	}
 	slices.Sort(here)
@@ -122,9 +133,16 @@ func (s *Ledger) awaitHosts(ctx context.Context, remote RemoteState) error {
 	return nil
 }
 
-// listed reports whether this data directory is among the hosts of the remote's generation.
+// host returns this data directory as a remote lists it.
+func (s *Ledger) host() *Host {
+	h := s.Host
+	h.ID, h.Knows, h.At = s.state.HostID, s.state.Hosts, s.Now()
+	return &h
+}
+
+// listed reports whether this data directory is among the hosts that draw on the remote's generation.
 func (s *Ledger) listed(remote RemoteState) bool {
-	return slices.ContainsFunc(remote.Hosts, func(h Host) bool { return h.ID == s.state.HostID })
+	return slices.ContainsFunc(remote.Hosts, func(h Host) bool { return h.ID == s.state.HostID && !h.Left })
 }
 
 // spends reports whether this data directory has ever spent, or is about to: one that only reads is no host.

@@ -35,6 +35,7 @@ type Ledger struct {
 	turn       chan struct{} // of capacity 1: one operation in flight
 	state      JournalState  // as last seen
 	loaded     bool          // state is there
+	isFresh    bool          // no process before this one has used this data directory with the remote
 	comparedIn Generation    // in which the remote was compared with it and is up to date; 0: none
 	comparedAt time.Time
 	lostIn     Generation // in which the remote has lost something that nothing was done about yet
@@ -116,12 +117,12 @@ func (s *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) 
 		}
 		d, err := s.ask(ctx, a, row)
 		d.Row = row.ID
-		if errors.Is(err, ErrSynced) {
-			continue // it is counted, and must not be acted upon: ask under another number
+		if errors.Is(err, ErrSynced) || errors.Is(err, errForgetful) {
+			continue // it is counted, or taken back by the next sync, and must not be acted upon: ask under another number
 		}
 		return d, s.noteAnswer(ctx, a, row, d, err)
 	}
-	return quota.Decision{}, fmt.Errorf("%w: %w again and again", quota.ErrUnavailable, ErrSynced)
+	return quota.Decision{}, fmt.Errorf("%w: it was lost, or synced by others, again and again", quota.ErrUnavailable)
 }
 
 // seemsFull reports whether the ask did not fit when the remote was last seen.
@@ -161,13 +162,14 @@ func (s *Ledger) ask(ctx context.Context, a quota.Ask, row Row) (quota.Decision,
 	began, pause := time.Now(), firstPause
 	s.doubt = 0
 	for asks, losses := 1, 0; ; {
-		d, err := s.askOnce(ctx, a, row)
-		var other *GenerationError
-		lost := errors.Is(err, ErrLost) || errors.As(err, &other)
+		d, err := s.askOnce(ctx, a, row, asks > 1)
+		lost := isLost(err)
 		switch {
 		case err == nil:
 			s.doubt = 0
 			return d, nil
+		case errors.Is(err, errForgetful):
+			return d, err
 		case lost && losses < maxGenerations:
 			losses++
 			s.comparedIn = 0 // the remote is brought up to date before it is asked again
@@ -183,8 +185,17 @@ func (s *Ledger) ask(ctx context.Context, a quota.Ask, row Row) (quota.Decision,
 	}
 }
 
-func (s *Ledger) askOnce(ctx context.Context, a quota.Ask, row Row) (quota.Decision, error) {
-	if err := s.ensureUpToDate(ctx, row); err != nil {
+// errForgetful is a charge by a remote that has forgotten what was seen before. It is to be taken back.
+var errForgetful = errors.New("charged by a ledger that has lost what was seen")
+
+// askOnce asks once; again: it was asked before, and an answer may be older than what is known by now.
+func (s *Ledger) askOnce(ctx context.Context, a quota.Ask, row Row, again bool) (quota.Decision, error) {
+	err := s.ensureUpToDate(ctx, row)
+	if errors.Is(err, errNew) {
+		a.Peek = true
+		return s.Remote.Take(ctx, a)
+	}
+	if err != nil {
 		return quota.Decision{}, err
 	}
 	op := Operation{Generation: s.state.Generation, Writer: s.writer, Number: row.Number, Nonce: row.Nonce, Written: s.written}
@@ -192,6 +203,13 @@ func (s *Ledger) askOnce(ctx context.Context, a quota.Ask, row Row) (quota.Decis
 		op.Number, op.Nonce = s.number+1, 0
 	}
 	d, err := s.Remote.TakeOnce(ctx, a, op)
+	if err == nil && !again {
+		if err = s.checkSeen(d); err != nil && d.Allowed && row.ID != 0 {
+			s.lostIn, s.comparedIn, s.state.Owed = op.Generation, 0, true
+			s.notes.Verdicts = append(s.notes.Verdicts, Verdict{ID: row.ID, State: RowUnused})
+			return d, fmt.Errorf("%w: %w", errForgetful, err)
+		}
+	}
 	switch {
 	case errors.Is(err, quota.ErrInDoubt):
 		s.doubt = row.ID
@@ -204,7 +222,7 @@ func (s *Ledger) askOnce(ctx context.Context, a quota.Ask, row Row) (quota.Decis
 // noteAnswer notes what became of the row.
 func (s *Ledger) noteAnswer(ctx context.Context, a quota.Ask, row Row, d quota.Decision, err error) error {
 	if err == nil {
-		changed := s.observe(a, d)
+		changed := s.state.Generation != 0 && s.observe(a, d)
 		if row.ID == 0 {
 			if changed {
 				return s.flush(ctx) // nothing else may be asked for a long time
@@ -251,13 +269,35 @@ func (e *doubtError) Unwrap() []error { return []error{e.err, quota.ErrInDoubt} 
 // observe keeps what the decision saw used, and reports whether that differs from what was known.
 func (s *Ledger) observe(a quota.Ask, d quota.Decision) (changed bool) {
 	for i, p := range d.Pools {
-		u := UsageSnapshot{Pool: p.Pool, Generation: s.state.Generation, At: d.At, Drain: p.Drain}
+		u := UsageSnapshot{Pool: p.Pool, Generation: s.state.Generation, At: d.At, Drain: p.Drain, Entries: max(p.Entries, s.entriesSeen(p.Pool))}
 		for j, l := range a.Lookups(a.Charges[i], d.At) {
 			u.Windows = append(u.Windows, WindowUsage{p.Windows[j].Window, quota.FromMicros(l.Start), p.Windows[j].Used})
 		}
 		changed = s.noteSnapshot(u) || changed
 	}
 	return changed
+}
+
+// entriesSeen returns how many entries of a pool this data directory has seen in its generation.
+func (s *Ledger) entriesSeen(pool string) int64 {
+	for _, u := range s.state.Snapshots {
+		if u.Pool == pool && u.Generation == s.state.Generation {
+			return u.Entries
+		}
+	}
+	return 0
+}
+
+// checkSeen returns ErrLost for an answer that knows less of a pool than an earlier one of the same generation: a copy of
+// the remote from before is back, or a part of the account is gone. What this data directory saw binds it as much as
+// what it wrote.
+func (s *Ledger) checkSeen(d quota.Decision) error {
+	for _, p := range d.Pools {
+		if seen := s.entriesSeen(p.Pool); p.Entries < seen {
+			return fmt.Errorf("%w: pool %s has had %d entries, and %d were seen before", ErrLost, p.Pool, p.Entries, seen)
+		}
+	}
+	return nil
 }
 
 // noteSnapshot notes a snapshot in place of the one before, and reports whether it differs from that.
@@ -293,6 +333,9 @@ func (s *Ledger) load(ctx context.Context) error {
 	state, err := s.Journal.State(ctx, s.Account)
 	if err != nil {
 		return fmt.Errorf("read the journal: %w", err)
+	}
+	if !s.loaded {
+		s.isFresh = state.Generation == 0 && state.Synced.ID == 0
 	}
 	s.adopt(state)
 	s.loaded = true

@@ -32,6 +32,7 @@ type Raised struct {
 	Generation Generation     `json:"generation"`
 	At         int64          `json:"at"`
 	Windows    []RaisedWindow `json:"windows"` // the shortest first
+	Drained    int64          `json:"drained"` // until when the pool was drained then; 0: it was not
 }
 
 // RaisedWindow is one window of it.
@@ -70,6 +71,9 @@ type PoolPlan struct {
 	Marked bool     // they have changed
 	// Drain is the longest of the snapshots; it holds if the pool is not drained for longer already. Zero: none.
 	Drain quota.Drain
+	// Lifted is a drain, by until when it was, that an older snapshot saw and this one does not: if the pool has it, it
+	// goes. 0: none.
+	Lifted int64
 
 	now       int64
 	before    []Raised     // as they were, the oldest first
@@ -119,11 +123,8 @@ func (b Batch) Plan(f RemoteFacts) Plan {
 		}
 	}
 	for _, u := range b.Snapshots {
-		q := pool(u.Pool)
-		q.snapshots = append(q.snapshots, u.raised())
-		if u.Drain.Until.After(q.Drain.Until) {
-			q.Drain = u.Drain
-		}
+		pool(u.Pool).drain(u, f.Raised[u.Pool])
+		pool(u.Pool).snapshots = append(pool(u.Pool).snapshots, u.raised())
 	}
 	for _, name := range slices.Sorted(maps.Keys(pools)) {
 		pools[name].mark(f.Raised[name], f.Horizon)
@@ -132,11 +133,31 @@ func (b Batch) Plan(f RemoteFacts) Plan {
 	return p
 }
 
+// drain plans what a snapshot says of drains: of those that were seen, what the youngest snapshot saw holds. An owed
+// drain was not seen, and holds whatever others saw before they knew of it.
+func (p *PoolPlan) drain(u UsageSnapshot, before []Raised) {
+	at := toMicros(u.At)
+	if !u.Owed && slices.ContainsFunc(before, func(r Raised) bool { return r.At > at }) {
+		return
+	}
+	if u.Drain.Until.After(p.Drain.Until) {
+		p.Drain = u.Drain
+	}
+	for _, r := range before {
+		if u.Drain.Until.IsZero() && !u.Owed {
+			p.Lifted = max(p.Lifted, r.Drained)
+		}
+	}
+}
+
 // raised returns the snapshot as a pool is raised to it.
 func (u UsageSnapshot) raised() Raised {
 	r := Raised{Generation: u.Generation, At: toMicros(u.At)}
 	for _, w := range u.Windows {
 		r.Windows = append(r.Windows, RaisedWindow{toMicros(w.Start), w.Used})
+	}
+	if !u.Owed && !u.Drain.Until.IsZero() {
+		r.Drained = toMicros(u.Drain.Until)
 	}
 	slices.SortStableFunc(r.Windows, func(a, b RaisedWindow) int { return cmp.Compare(b.Since, a.Since) })
 	return r

@@ -78,11 +78,13 @@ type RemoteState struct {
 
 // Host is one data directory that draws on the account.
 type Host struct {
-	ID      string    `json:"id"`   // random, kept in the journal
-	Name    string    `json:"name"` // for a person: host name and data directory
-	Regions []string  `json:"regions"`
-	Knows   []string  `json:"knows"` // ids of the hosts, with its own, of the last generation in which it decided
-	At      time.Time `json:"at"`    // when it synced last
+	ID      string   `json:"id"`   // random, kept in the journal
+	Name    string   `json:"name"` // for a person: host name and data directory
+	Regions []string `json:"regions"`
+	Knows   []string `json:"knows"` // ids of the hosts, with its own, of the last generation in which it decided
+	// Left is a data directory of one process, which has ended and synced all that it spent: nobody waits for it.
+	Left bool      `json:"left,omitempty"`
+	At   time.Time `json:"at"` // when it synced last
 }
 
 // Renewal asks for a new generation.

@@ -13,6 +13,7 @@ type UsageSnapshot struct {
 	Generation Generation    `json:"generation"`
 	At         time.Time     `json:"at"`
 	Windows    []WindowUsage `json:"windows"`
+	Entries    int64         `json:"entries"`        // quota.PoolState.Entries: no later answer of this generation has fewer
 	Drain      quota.Drain   `json:"drain"`          // that held then
 	Owed       bool          `json:"owed,omitempty"` // the drain has to be synced into the remote
 }

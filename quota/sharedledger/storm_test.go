@@ -26,6 +26,13 @@ func TestStormsThatCountedTooMuch(t *testing.T) {
 	}
 }
 
+// Whatever copy of the remote comes back, nobody takes what was seen to be spent.
+func TestRestoredCopies(t *testing.T) {
+	for _, r := range quotatest.Restores(t, quotatest.StormBackend{Journal: memoryJournal, Remote: forgetting}) {
+		t.Log(r)
+	}
+}
+
 func storms(t *testing.T, from, to uint64) {
 	t.Helper()
 	for seed := from; seed < to; seed++ {
@@ -48,6 +55,10 @@ func forgetting(_ testing.TB, clock *quotatest.Clock) (func() sharedledger.Remot
 	return func() sharedledger.Remote { return r }, []quotatest.Loss{
 		{Name: "EMPTIED", Prepare: func() func() { return func() { r.Load(memremote.Image{}) } }},
 		older("AN OLDER COPY IS BACK"), older("ROLLED BACK IN PLACE"), older("A REPLICA THAT LAGS IS PROMOTED"),
+		{Name: "OLDER KEYS ARE RESTORED", Prepare: func() func() {
+			image := r.Image()
+			return func() { r.Load(image) }
+		}},
 		{Name: "RESTARTED", Prepare: func() func() { return func() { r.unknown = true } }},
 	}
 }

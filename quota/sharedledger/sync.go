@@ -8,8 +8,6 @@ import (
 	"log/slog"
 	"slices"
 	"time"
-
-	"github.com/trendvidstream/ingest/quota"
 )
 
 // abandonedAfter is how long after it was asked an operation of another process counts as one that the process
@@ -40,7 +38,7 @@ func (s *Ledger) bringUpToDate(ctx context.Context, inFlight Row) error {
 	if err := s.load(ctx); err != nil {
 		return err
 	}
-	remote, err := s.ensureGeneration(ctx)
+	remote, err := s.ensureGeneration(ctx, inFlight)
 	if err != nil {
 		return err
 	}
@@ -92,9 +90,7 @@ func (s *Ledger) syncTo(ctx context.Context, remote RemoteState, inFlight Row) (
 	rows = slices.DeleteFunc(rows, func(r Row) bool { return r.ID == inFlight.ID })
 	d := Batch{Account: s.Account, Generation: remote.Generation, Horizon: s.horizon, Grace: s.grace, Rows: rows, Snapshots: snapshots}
 	if s.spends(inFlight) {
-		host := s.Host
-		host.ID, host.Knows, host.At = s.state.HostID, s.state.Hosts, s.Now()
-		d.Host = &host
+		d.Host = s.host()
 	}
 	synced = remote.Generation != s.state.Generation
 	if len(rows)+len(snapshots) > 0 || d.Host != nil && (synced || !s.listed(remote)) {
@@ -224,17 +220,25 @@ func (s *Ledger) rows(ctx context.Context, since time.Time, owed bool) ([]Row, e
 	return rows, nil
 }
 
-// syncOwed syncs what is owed if the remote can be reached; otherwise that is left to a later call.
-func (s *Ledger) syncOwed(ctx context.Context) error {
+// syncOwed syncs what is owed. If that fails, a later call syncs it: it is in the journal, and so it is no error.
+func (s *Ledger) syncOwed(ctx context.Context) {
 	err := s.checkBreaker(ctx, false)
-	if err == nil {
-		err = s.ensureUpToDate(ctx, Row{})
+	for tries := 0; err == nil && tries < maxGenerations; tries++ {
+		if err = s.ensureUpToDate(ctx, Row{}); isLost(err) && tries+1 < maxGenerations {
+			s.comparedIn, err = 0, nil
+			continue
+		}
+		break
 	}
-	if errors.Is(err, quota.ErrUnavailable) {
-		s.warn(ctx, "the ledger cannot answer; syncing later: "+err.Error())
-		return nil
+	if err != nil {
+		s.warn(ctx, "what is owed is synced later: "+err.Error())
 	}
-	return err
+}
+
+// isLost reports whether an error is healed by another comparison with the remote.
+func isLost(err error) bool {
+	var other *GenerationError
+	return errors.Is(err, ErrLost) || errors.As(err, &other)
 }
 
 func writersOf(rows []Row) []string {

@@ -73,7 +73,7 @@ func (a *Account[M]) Newest(ask quota.Ask) (newest time.Time) {
 func (a *Account[M]) Decide(ask quota.Ask, clock, now time.Time, facts []quota.PoolFacts) (quota.Decision, error) {
 	for i, c := range ask.Charges {
 		p := a.Pool(c.Pool)
-		f := quota.PoolFacts{Total: p.Log.Total, Drain: p.Drain, Windows: facts[i].Windows[:0]}
+		f := quota.PoolFacts{Total: p.Log.Total, Entries: p.Log.Given(), Drain: p.Drain, Windows: facts[i].Windows[:0]}
 		for _, lookup := range ask.Lookups(c, now) {
 			f.Windows = append(f.Windows, p.Log.LookUp(lookup))
 		}

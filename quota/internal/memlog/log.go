@@ -34,6 +34,9 @@ func (l *Log[M]) Newest() (t time.Time) {
 	return t
 }
 
+// Given returns how many entries the log was ever given.
+func (l *Log[M]) Given() int64 { return l.number }
+
 // LookUp finds the facts about one window.
 func (l *Log[M]) LookUp(w quota.Lookup) (f quota.WindowFacts) {
 	f.Before, f.First = l.Sum(w.Start)
@@ -78,6 +81,7 @@ func (l *Log[M]) Insert(at time.Time, amount int64, who quota.Who, precision tim
 		if e := &l.Entries[n-1]; e.Who == who && e.Note == none && at.Truncate(precision).Equal(quota.FromMicros(e.At).Truncate(precision)) {
 			e.At, e.Amount = us, e.Amount+amount
 			l.Total += amount
+			l.number++ // it grows with every charge
 			return e.Number
 		}
 	}

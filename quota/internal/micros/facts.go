@@ -12,8 +12,7 @@ func Facts(a quota.Ask, next func() int64) (facts []quota.PoolFacts, entries []i
 	facts, entries = make([]quota.PoolFacts, len(a.Charges)), make([]int64, len(a.Charges))
 	for i, c := range a.Charges {
 		f := &facts[i]
-		f.Total = next()
-		f.Drain = ReadDrain(next)
+		f.Total, f.Drain, f.Entries = next(), ReadDrain(next), next()
 		entries[i] = next()
 		for _, b := range c.Bounds {
 			w := quota.WindowFacts{Before: next(), First: next()}

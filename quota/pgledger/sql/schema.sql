@@ -84,6 +84,7 @@ CREATE TABLE {schema}.raised (
     at         bigint NOT NULL,
     since      bigint[] NOT NULL,
     used       bigint[] NOT NULL,
+    drained    bigint NOT NULL,   -- until when the pool was drained then; 0: it was not
     PRIMARY KEY (pool, generation)
 );
 

@@ -6,7 +6,7 @@
 -- provider's midnights. _number is that of the operation, 0 for none.
 --
 -- Result: 1 where it is admitted, else 0; the time at which was decided; the clock; then for each pool its total before,
--- its drain (five numbers), the number of the entry written (0: none), and for each of its bounds the
+-- its drain (five numbers), its number before, the number of the entry written (0: none), and for each of its bounds the
 -- sum before the window, the time of its first entry (0: none), and where it refused the time of the entry that has to
 -- leave, or for a day the sum at which the next one begins. Or a negative code and what it is about: see codes in take.go.
 --
@@ -71,9 +71,9 @@ BEGIN
             _total := 0; _last_number := 0; _length := 0; _newest := 0; _drain := ARRAY[0, 0, 0, 0, 0];
         END IF;
         _ids[i] := _pool; _totals[i] := _total; _numbers[i] := _last_number; _lengths[i] := _length; _newests[i] := _newest;
-        _out := _out || _total || _drain || 0::bigint || array_fill(0::bigint, ARRAY[3 * _windows[i]]);
+        _out := _out || _total || _drain || _last_number || 0::bigint || array_fill(0::bigint, ARRAY[3 * _windows[i]]);
         _places[i] := _o;
-        _o := _o + 7 + 3 * _windows[i];
+        _o := _o + 8 + 3 * _windows[i];
         IF _newest > _now THEN
             _now := _newest;
         END IF;
@@ -94,7 +94,7 @@ BEGIN
         IF _amounts[i] > 0 AND _out[_o + 2] > _now THEN
             _allowed := false;
         END IF;
-        _o := _o + 7;
+        _o := _o + 8;
         FOR _w IN 1 .. _windows[i] LOOP
             _b := _b + 1;
             IF _reach[_b] > 0 THEN
@@ -184,6 +184,7 @@ BEGIN
                 RETURNING e.number INTO _moved;
         END IF;
         IF _moved IS NOT NULL THEN
+            _numbers[i] := _entry; -- it grows with every charge
             _entry := _moved;
         ELSE
             INSERT INTO {schema}.entries (pool, at, number, before, amount, purpose, region, method)
@@ -204,7 +205,7 @@ BEGIN
         END IF;
         UPDATE {schema}.pools p SET total = _total + _amounts[i], number = _numbers[i], length = _lengths[i], newest = _now
             WHERE p.account = _id AND p.name = _pools[i];
-        _out[_places[i] + 7] := _entry;
+        _out[_places[i] + 8] := _entry;
     END LOOP;
     IF _number > 0 AND _last IS NOT NULL THEN
         UPDATE {schema}.writers w SET number = _number, nonce = _nonce, heard = _now, answer = _out

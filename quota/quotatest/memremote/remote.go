@@ -162,6 +162,9 @@ func (a *account) sync(b sharedledger.Batch, now time.Time) {
 		if p.Marked {
 			a.raised[p.Pool] = p.Raised
 		}
+		if p.Lifted > 0 && pool.Drain.Until.UnixMicro() == p.Lifted {
+			pool.Drain = quota.Drain{}
+		}
 		if p.Drain.Holds(pool.Drain.Until) {
 			pool.Drain = p.Drain
 		}

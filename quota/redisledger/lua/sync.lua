@@ -14,8 +14,9 @@
 
 -- The position from which on entries are new, and up to which they were read; how many are staged (0: none are) and how
 -- many are here; what the total grows by (and NONE), how many entries came in (NONE: the log stays), and the time of
--- the newest; a drain; then the last entry that was read, if there was any.
-local PLAN = '>I7I7I7I7I7I7I7I7I7I7I7I7'
+-- the newest; until when the drain is that is lifted (0: none is), and a drain; then the last entry that was read, if
+-- there was any.
+local PLAN = '>I7I7I7I7I7I7I7I7I7I7I7I7I7'
 local NONE = 4503599627370496
 local LEFT = 4096 -- entries that may have come in since
 
@@ -44,7 +45,7 @@ for i = 1, pools do
 		broken(log, length, 'it has ' .. length .. ' entries', true)
 	end
 	plan.drain = {}
-	plan.pos, plan.read, plan.staged, plan.here, plan.grown, plan.added, plan.newest,
+	plan.pos, plan.read, plan.staged, plan.here, plan.grown, plan.added, plan.newest, plan.lifted,
 		plan.drain[1], plan.drain[2], plan.drain[3], plan.drain[4], plan.drain[5], at = unpack_(PLAN, ARGV[3 + pools + i])
 	plan.q, plan.grown, plan.from, next_ = q, plan.grown - NONE, next_ + 1, next_ + plan.here
 	if plan.added < NONE then
@@ -58,6 +59,8 @@ for i = 1, pools do
 	end
 	if plan.drain[1] > math.max(clock, q[DRAINED]) then
 		until_, writes = math.max(until_, plan.drain[1]), true
+	elseif plan.lifted > 0 and plan.lifted == q[DRAINED] then
+		plan.drain, writes = { 0, 0, 0, 0, 0 }, true
 	else
 		plan.drain = nil
 	end

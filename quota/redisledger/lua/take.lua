@@ -9,8 +9,8 @@
 --          behind
 -- Then for the i-th pool amount and number of bounds; for each its reach (length and grace; 0: the day) and ceiling
 -- Result   packed, seven bytes each: the number, the nonce; 1 when admitted, else 0; the ledger's clock, or the newest
---          entry if that is later; for each pool its total before, its drain, the number of the entry written (0: none; if
---          it refused, of one that was not); for each bound the sum
+--          entry if that is later; for each pool its total before, its drain, its NUMBER, the number of the entry written
+--          (0: none; if it refused, of one that was not); for each bound the sum
 --          before the window, the time of its first entry (0: none), and if it refused the time of the entry that has to
 --          leave, or for a day the sum at which the next one begins; then, if it refused, the clock itself
 -- Errors   CLOCK clock other: too far apart.  DAYS clock: outside the midnights.  HORIZON: prolong.lua has to run first.
@@ -103,7 +103,7 @@ end
 -- whether it has to be renewed, whether it holds what has expired. The clock never stands before an entry: where one is
 -- met that does, it begins again.
 
-local out = { operation, nonce, 1, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil } -- room for a pool of two windows: to grow is slow
+local out = { operation, nonce, 1, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil } -- room for a pool of two windows: to grow is slow
 local logs, own, o, allowed, l, more, again, renewed, today, tonight = { nil, nil, nil, nil, nil, nil }, s, nil, nil, nil, nil, nil, nil, 0, 0
 repeat
 	out[4], o, allowed, s, l, more, again, renewed = now, 4, true, own, 0, false, false, now + horizon + KEEP
@@ -130,8 +130,8 @@ repeat
 		end
 		local amount, bounds, at = unpack_('>I7B', c)
 		allowed = allowed and (amount == 0 or drained <= now)
-		out[o + 1], out[o + 2], out[o + 3], out[o + 4], out[o + 5], out[o + 6], out[o + 7] = total, drained, used, by, since, probe, 0
-		o = o + 7
+		out[o + 1], out[o + 2], out[o + 3], out[o + 4], out[o + 5], out[o + 6], out[o + 7], out[o + 8] = total, drained, used, by, since, probe, number, 0
+		o = o + 8
 		local mine, near, last_pos = o, nil, nil
 		for b = 1, bounds do
 			local reach, ceiling, start
@@ -239,8 +239,10 @@ repeat
 				if length > 1 and (number + 1) % 64 == 0 then -- entries beyond the horizon are dropped now and then, at most 16384
 					drop = seek(log, first, true, now - horizon + 1, first, first + 16384 < number and first + 16384 or number, first, 0, 0, 0) - first
 				end
-				number = number + 1
+			else
+				first = first + 1 -- positions move, so that NUMBER grows with every charge
 			end
+			number = number + 1
 			local renew = length - drop == 1 or alive < renewed - RENEW
 			out[mine] = entry
 			logs[l + 1], logs[l + 2], logs[l + 3], logs[l + 4], logs[l + 5], logs[l + 6] = log, pack(ENTRY, now, sum, entry, who), length, drop, renew, length == 1 and number > 1
@@ -251,7 +253,7 @@ repeat
 		end
 	end
 until not again
-local format = o == 17 and '>I7I7I7I7I7I7I7I7I7I7I7I7I7I7I7I7I7' or '>' .. string.rep('I7', o)
+local format = o == 18 and '>I7I7I7I7I7I7I7I7I7I7I7I7I7I7I7I7I7I7' or '>' .. string.rep('I7', o)
 if not allowed then
 	out[3] = 0
 	return pack(format, unpack(out, 1, o)) .. pack('>I7', clock)

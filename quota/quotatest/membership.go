@@ -1,0 +1,139 @@
+package quotatest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
+)
+
+var membership = []SharedCase{
+	{"L8", "the first take of a new ledger is a first start, whatever hosts says", func(w *town) {
+		for _, hosts := range []int{1, 2, 5} {
+			w.open, w.empty = w.backend.Remote(w, w.clock)
+			w.sent = 0
+			p := w.directory("here", hosts).starts()
+			p.looks()
+			p.takes(900)
+			w.exactly()
+			w.directory("there", hosts).starts().takes(90)
+			w.exactly()
+		}
+	}},
+	{"L8", "containers that spent, and are gone, are waited for by nobody and have no part of the emergency budget", func(w *town) {
+		here := w.directory("here", 1).starts()
+		here.takes(1)
+		for i := range 60 {
+			container := w.directory(fmt.Sprint("container-", i), 1).starts()
+			container.takes(1)
+			if err := container.ledger.Close(); err != nil {
+				w.Fatal(err)
+			}
+		}
+		w.clock.Advance(time.Minute)
+		here.takes(1)
+		spent, err := here.ledger.Spend(w.Context(), quota.Emergency{Account: account, At: w.clock.Now(), Amounts: quota.Cost{"units": 30}},
+			[]quota.EmergencyBudget{{Pool: "units", Amount: 60, Since: noon, Shared: true}})
+		if w.sent += 30; err != nil || !spent {
+			w.Fatalf("30 of an emergency budget of 60: %t %v", spent, err)
+		}
+		w.empty()
+		here.takes(90)
+		here.broke()
+		w.exactly()
+	}},
+	{"L8", "a data directory that is used again is waited for, although it signed off", func(w *town) {
+		here, there := w.directory("here", 1).starts(), w.directory("there", 1)
+		for range 2 {
+			p := there.starts()
+			p.takes(1)
+			w.clock.Advance(time.Minute)
+			here.takes(1)
+			if err := p.ledger.Close(); err != nil {
+				w.Fatal(err)
+			}
+		}
+		w.empty()
+		here.closed(90)
+		there.starts().looks()
+		here.looks()
+		here.broke()
+		w.exactly()
+	}},
+	{"L8", "a fresh directory that is first after a loss is noticed by the others as soon as they ask", func(w *town) {
+		here := w.directory("here", 1).starts()
+		here.takes(400)
+		w.empty()
+		fresh := w.directory("fresh", 1).starts()
+		fresh.takes(50)
+		here.looks()
+		if !w.says("somebody with an empty data directory") {
+			w.Errorf("a loss that a fresh directory met first, and nothing is said of it: %s", w.said.String())
+		}
+		w.exactly()
+		fresh.looks()
+		here.broke()
+		w.exactly()
+	}},
+}
+
+var corrected = []SharedCase{
+	{"L6", "a post that meets a ledger that is lost again and again is recorded once", func(w *town) {
+		remote := &losing{}
+		p := w.directory("here", 1).starts(func(r sharedledger.Remote) sharedledger.Remote { remote.Remote = r; return remote })
+		p.takes(5)
+		remote.loses = true
+		if err := p.ledger.Post(w.Context(), p.ask(7), w.clock.Now()); err != nil {
+			w.Logf("it says that it did not record: %v", err)
+			if err := p.ledger.Post(w.Context(), p.ask(7), w.clock.Now()); err != nil {
+				w.Logf("and again: %v", err)
+			}
+		}
+		w.sent += 7
+		remote.loses = false
+		w.clock.Advance(time.Minute)
+		for range 3 {
+			p.looks()
+		}
+		w.exactly()
+	}},
+	{"L6", "a drain that a person lifted stays lifted after a loss, also where another has seen it", func(w *town) {
+		here, there := w.directory("here", 2).starts(), w.directory("there", 2).starts()
+		w.meet(here, there)
+		until := w.clock.Now().Add(6 * time.Hour)
+		if err := here.ledger.Drain(w.Context(), account, "units", quota.Drain{Until: until, By: quota.ByHand, At: w.clock.Now()}); err != nil {
+			w.Fatal(err)
+		}
+		w.clock.Advance(time.Minute)
+		there.looks()
+		w.clock.Advance(time.Minute)
+		if err := here.ledger.Drain(w.Context(), account, "units", quota.Drain{}); err != nil {
+			w.Fatal(err)
+		}
+		here.takes(1)
+		w.empty()
+		for range 3 {
+			there.looks()
+			here.looks()
+		}
+		here.takes(1)
+		there.takes(1)
+		w.exactly()
+	}},
+}
+
+// losing is a remote that has lost something whenever a sync reaches it.
+type losing struct {
+	sharedledger.Remote
+
+	loses bool
+}
+
+func (l *losing) Sync(ctx context.Context, b sharedledger.Batch) (time.Time, error) {
+	if l.loses {
+		return time.Time{}, sharedledger.ErrLost
+	}
+	return l.Remote.Sync(ctx, b)
+}

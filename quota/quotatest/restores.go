@@ -1,0 +1,75 @@
+package quotatest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// Restored is what came of a remote of which an earlier copy came back.
+type Restored struct {
+	Copy    string // the loss
+	Since   string // who had spent after the copy was made
+	Sent    int64  // units of the calls that were made
+	Limit   int64
+	Counted int64 // by the remote, in the end
+}
+
+// String returns a row of a table in markdown.
+func (r Restored) String() string {
+	verdict := "kept"
+	if r.Sent > r.Limit || r.Counted < r.Sent {
+		verdict = "**over**"
+	}
+	return fmt.Sprintf("| %s | %s | %d | %d | %d | %s |", r.Copy, r.Since, r.Sent, r.Limit, r.Counted, verdict)
+}
+
+// Restores has every copy of the remote come back after each of two hosts, or neither, spent most of the limit. Both
+// have seen what was spent: none may take what is not there, although one of them wrote nothing since the copy.
+func Restores(t *testing.T, b StormBackend) (rows []Restored) {
+	t.Helper()
+	spent := map[string]func(taker, other *program){
+		"the taker": func(taker, _ *program) { taker.takes(700) },
+		"another":   func(_, other *program) { other.takes(700) },
+		"nobody":    func(_, _ *program) {},
+	}
+	_, losses := b.Remote(t, NewClock(noon))
+	for i, loss := range losses {
+		for _, who := range []string{"the taker", "another", "nobody"} {
+			t.Run(loss.Name+", spent since by "+who, func(t *testing.T) {
+				clock := NewClock(noon)
+				open, losses := b.Remote(t, clock)
+				w := &town{TB: t, backend: SharedBackend{Journal: b.Journal}, clock: clock, open: open, limit: 1000}
+				taker, other := w.directory("taker", 2).starts(), w.directory("other", 2).starts()
+				w.meet(taker, other)
+				taker.takes(100)
+				other.takes(100)
+				strike := losses[i].Prepare()
+				spent[who](taker, other)
+				taker.looks()
+				other.looks()
+				clock.Advance(time.Minute)
+				strike()
+				clock.Advance(second)
+				for range 8 {
+					_, _ = taker.tries(90)
+				}
+				for range 2 {
+					other.looks()
+					taker.looks()
+					clock.Advance(settle)
+				}
+				taker.broke()
+				other.broke()
+				rows = append(rows, Restored{loss.Name, who, w.sent, w.limit, w.counted()})
+				if got := w.counted(); got < w.sent {
+					t.Errorf("the ledger counts %d, sent were %d", got, w.sent)
+				}
+				if t.Failed() {
+					t.Log(w.said.String())
+				}
+			})
+		}
+	}
+	return rows
+}
