@@ -52,7 +52,7 @@ func (s *Ledger) compare(r RemoteState, restarted error) (found event, why strin
 		return lost, "it has not what this data directory saw or wrote"
 	case r.Generation == mine:
 		// What is older than the horizon the remote may have forgotten.
-		if synced.ID != 0 && r.Written[synced.Writer] < synced.Number && s.Now().Sub(synced.At) < s.horizon-quota.MaxClockGap {
+		if s.writer != "" && r.Written[s.writer] < s.written || synced.ID != 0 && r.Written[synced.Writer] < synced.Number && s.Now().Sub(synced.At) < s.horizon-quota.MaxClockGap {
 			return lost, "it has not what this data directory wrote"
 		}
 		return current, ""
@@ -69,7 +69,7 @@ var errNew = errors.New("the ledger is new")
 // ensureGeneration returns the state of the remote, under a new generation if compare finds that one is needed. What
 // each writer has written is known only if the generation is this data directory's.
 func (s *Ledger) ensureGeneration(ctx context.Context, inFlight Row) (RemoteState, error) {
-	writers := writersOf(append(slices.Clone(s.state.Asked), s.state.Synced))
+	writers := writersOf(append(slices.Clone(s.state.Asked), s.state.Synced, Row{Writer: s.writer}))
 	remote, err := s.Remote.State(ctx, s.Account, writers)
 	if err != nil && !errors.Is(err, ErrLost) {
 		return remote, err

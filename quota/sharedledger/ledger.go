@@ -72,6 +72,9 @@ func (s *Ledger) enter(ctx context.Context, account string) (leave func(), err e
 	if s.Settle <= 0 {
 		return nil, fmt.Errorf("%w: settle is %v: a new generation has to wait for the other hosts", quota.ErrUnknown, s.Settle)
 	}
+	if err := quota.CheckAccount(account); err != nil {
+		return nil, err
+	}
 	if account != s.Account {
 		return nil, fmt.Errorf("%w: account %q: this ledger is of %q", quota.ErrUnknown, account, s.Account)
 	}
@@ -222,7 +225,7 @@ func (s *Ledger) askOnce(ctx context.Context, a quota.Ask, row Row, again bool) 
 // noteAnswer notes what became of the row.
 func (s *Ledger) noteAnswer(ctx context.Context, a quota.Ask, row Row, d quota.Decision, err error) error {
 	if err == nil {
-		changed := s.state.Generation != 0 && s.observe(a, d)
+		changed := s.state.Generation != 0 && s.observe(a, d, row.ID != 0)
 		if row.ID == 0 {
 			if changed {
 				return s.flush(ctx) // nothing else may be asked for a long time
@@ -266,10 +269,14 @@ func (e *doubtError) Error() string { return e.err.Error() }
 // Unwrap returns quota.ErrInDoubt too, even if only the first of several asks may have been carried out.
 func (e *doubtError) Unwrap() []error { return []error{e.err, quota.ErrInDoubt} }
 
-// observe keeps what the decision saw used, and reports whether that differs from what was known.
-func (s *Ledger) observe(a quota.Ask, d quota.Decision) (changed bool) {
+// observe keeps what the decision saw used, and reports whether that differs from what was known. What is only decided
+// has charged nothing.
+func (s *Ledger) observe(a quota.Ask, d quota.Decision, charges bool) (changed bool) {
 	for i, p := range d.Pools {
 		u := UsageSnapshot{Pool: p.Pool, Generation: s.state.Generation, At: d.At, Drain: p.Drain, Entries: max(p.Entries, s.entriesSeen(p.Pool))}
+		if charges && p.Charged > 0 {
+			u.Entries = max(u.Entries, p.Entries+1)
+		}
 		for j, l := range a.Lookups(a.Charges[i], d.At) {
 			u.Windows = append(u.Windows, WindowUsage{p.Windows[j].Window, quota.FromMicros(l.Start), p.Windows[j].Used})
 		}

@@ -261,23 +261,6 @@ func TestHostThatIsAwayCounts(t *testing.T) {
 	}
 }
 
-// One host alone begins at once. Of several, the first to come may be the only one that knows nothing.
-func TestFirstStartWaitsForTheOtherHosts(t *testing.T) {
-	if got := newRoom(t).open(&memremote.Journal{}, 1).take("search.list", quota.Manual); got.Degraded {
-		t.Errorf("%+v", got)
-	}
-	r := newRoom(t)
-	first, second := r.open(&memremote.Journal{}, 2), r.open(&memremote.Journal{}, 2)
-	if _, err := first.try("search.list", quota.Manual); !errors.Is(err, quota.ErrClosed) {
-		t.Errorf("before the second has come: %v", err)
-	}
-	for _, d := range []*gate{second, first} {
-		if got := d.take("search.list", quota.Manual); got.Degraded {
-			t.Errorf("both are there: %+v", got)
-		}
-	}
-}
-
 // What a process asked and died over may have been spent: lost with the ledger, it is counted.
 func TestUnknownAnswerCountsAsSpentAfterALoss(t *testing.T) {
 	r := newRoom(t)

@@ -143,10 +143,12 @@ func (p *PoolPlan) drain(u UsageSnapshot, before []Raised) {
 	if u.Drain.Until.After(p.Drain.Until) {
 		p.Drain = u.Drain
 	}
+	if !p.Drain.Until.IsZero() || u.Owed {
+		p.Lifted = 0
+		return
+	}
 	for _, r := range before {
-		if u.Drain.Until.IsZero() && !u.Owed {
-			p.Lifted = max(p.Lifted, r.Drained)
-		}
+		p.Lifted = max(p.Lifted, r.Drained)
 	}
 }
 
