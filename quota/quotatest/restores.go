@@ -45,6 +45,7 @@ func Restores(t *testing.T, b StormBackend) (rows []Restored) {
 				taker.takes(100)
 				other.takes(100)
 				strike := losses[i].Prepare()
+				w.meet(taker, other) // to Redis a first replica is a new history
 				spent[who](taker, other)
 				taker.looks()
 				other.looks()

@@ -3,10 +3,15 @@
 package redisledger_test
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/trendvidstream/ingest/internal/faulty"
 	"github.com/trendvidstream/ingest/quota/quotatest"
@@ -35,6 +40,90 @@ func TestSoakStorms(t *testing.T) {
 	}
 }
 
+// Every copy of a Redis that may come back, by who had spent since: the table of docs/hosts.md.
+func TestFaultRestoredCopies(t *testing.T) {
+	docs, err := os.ReadFile("../../docs/hosts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	journal := func(testing.TB) func() sharedledger.Journal {
+		j := &memremote.Journal{}
+		return func() sharedledger.Journal { return j }
+	}
+	rows := quotatest.Restores(t, quotatest.StormBackend{Remote: losing, Journal: journal})
+	rows = append(rows, quotatest.Restores(t, quotatest.StormBackend{Remote: cutShort, Journal: journal})...)
+	for _, r := range rows {
+		if t.Log(r); !strings.Contains(string(docs), r.String()+"\n") {
+			t.Errorf("docs/hosts.md has no row %s", r)
+		}
+	}
+}
+
+// cutShort is a Redis whose AOF loses its end.
+func cutShort(t testing.TB, clock *quotatest.Clock) (func() sharedledger.Remote, []quotatest.Loss) {
+	t.Helper()
+	s := faulty.Redis(t, "--appendonly", "yes", "--appendfsync", "always")
+	clock.Watch(func(now time.Time) { s.Must("SET", "clock", fmt.Sprint(now.UnixMicro())) })
+	return func() sharedledger.Remote { return openAt(t, s.Addr()) }, []quotatest.Loss{{Name: "the AOF is cut short", Prepare: func() func() {
+		files, _ := filepath.Glob(filepath.Join(s.Dir, "appendonlydir", "*.incr.aof"))
+		if len(files) != 1 {
+			t.Fatal(files)
+		}
+		end, err := os.Stat(files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func() {
+			s.Kill()
+			if err := os.Truncate(files[0], end.Size()); err != nil {
+				t.Fatal(err)
+			}
+			s.Restart()
+		}
+	}}}
+}
+
+func openAt(t testing.TB, addr string) sharedledger.Remote {
+	t.Helper()
+	l, err := redisledger.OpenWithClock("redis://"+addr, redisledger.Options{Timeout: patient}, "clock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+// restored keeps the keys of accounts as they are, and puts them back in place of those that are there then.
+func restored(t testing.TB, addr func() string) (strike func()) {
+	t.Helper()
+	ctx := context.Background()
+	with := func(do func(c *redis.Client, keys []string)) {
+		c := redis.NewClient(&redis.Options{Addr: addr(), Protocol: 2})
+		defer func() { _ = c.Close() }()
+		keys, err := c.Keys(ctx, "ingest:*").Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		do(c, keys)
+	}
+	kept := map[string]string{}
+	with(func(c *redis.Client, keys []string) {
+		for _, k := range keys {
+			kept[k] = c.Dump(ctx, k).Val()
+		}
+	})
+	return func() {
+		with(func(c *redis.Client, keys []string) {
+			c.Del(ctx, keys...)
+			for k, dump := range kept {
+				if err := c.Restore(ctx, k, 0, dump).Err(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // losing is a Redis behind a proxy, which leads to whoever is the master.
 func losing(t testing.TB, clock *quotatest.Clock) (func() sharedledger.Remote, []quotatest.Loss) {
 	t.Helper()
@@ -57,25 +146,18 @@ func losing(t testing.TB, clock *quotatest.Clock) (func() sharedledger.Remote, [
 		follow(older, master)
 		return older
 	}
-	open := func() sharedledger.Remote {
-		l, err := redisledger.OpenWithClock("redis://"+proxy.Addr(), redisledger.Options{Timeout: patient}, "clock")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = l.Close() })
-		return l
-	}
-	return open, []quotatest.Loss{
-		{Name: "EMPTIED", Prepare: func() func() { return func() { master.Must("FLUSHALL") } }},
-		{Name: "AN OLDER COPY IS BACK", Prepare: func() func() {
+	return func() sharedledger.Remote { return openAt(t, proxy.Addr()) }, []quotatest.Loss{
+		{Name: "older keys are restored", Prepare: func() func() { return restored(t, func() string { return master.Addr() }) }},
+		{Name: "it is emptied", Prepare: func() func() { return func() { master.Must("FLUSHALL") } }},
+		{Name: "an older dump is read at the start", Prepare: func() func() {
 			master.Await("OK", "SAVE") // a copy for a replica may be under way
 			return func() { master.Kill(); master.Restart() }
 		}},
-		{Name: "ROLLED BACK IN PLACE", Prepare: func() func() {
+		{Name: "it takes the data of an older copy in place", Prepare: func() func() {
 			older := copied()
 			return func() { follow(master, older); older.Kill() }
 		}},
-		{Name: "A REPLICA THAT LAGS IS PROMOTED", Prepare: func() func() {
+		{Name: "a replica that lags is promoted", Prepare: func() func() {
 			replica := copied()
 			return func() {
 				proxy.Lead(replica.Addr())
