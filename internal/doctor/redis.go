@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -167,6 +168,9 @@ func checkHosts(ctx context.Context, d *Doctor) Finding {
 		return noFinding // redis reports it
 	case s.Generation == 0:
 		return okf("none of %d has come yet", want)
+	}
+	if len(s.Hosts) > want { // a container that is gone is no host too many
+		s.Hosts = slices.DeleteFunc(s.Hosts, func(h sharedledger.Host) bool { return h.Left })
 	}
 	return judgeHosts(s.Hosts, want)
 }
