@@ -43,7 +43,7 @@ func ExampleOpen() {
 			fmt.Println("host", host, "is refused, at", d.Pools[0].Windows[0].Used, "units used")
 		}
 	}
-	take(0) // nobody knows yet what the other one has spent
+	take(0)
 	take(1)
 	take(0)
 	remote.Load(memremote.Image{}) // all is forgotten
@@ -51,9 +51,9 @@ func ExampleOpen() {
 	take(1)
 	take(0)
 	// Output:
-	// host 0 waits for the other one
-	// host 1 may call, 150 units are left
-	// host 0 may call, 50 units are left
+	// host 0 may call, 150 units are left
+	// host 1 may call, 50 units are left
+	// host 0 is refused, at 200 units used
 	// host 0 waits for the other one
 	// host 1 is refused, at 200 units used
 	// host 0 is refused, at 200 units used
