@@ -99,7 +99,7 @@ var wrongInputs = []struct {
 	{"config check --costs ceiling.yaml", exitConfig, `ceiling.yaml:5: unknown field "ceiling": did you mean "ceilings"?`},
 	{"config check --costs fraction.yaml", exitConfig, `fraction.yaml:12: method videos.list costs "1.5" of units`},
 	{"config check --cost-table modern", exitConfig, "use one of classic"},
-	{"quota --ledger memcached", exitConfig, "use sqlite or redis://"},
+	{"quota --ledger memcached", exitConfig, "use sqlite, redis://"},
 	{"INGEST_NOW=yesterday quota", exitConfig, "not an RFC 3339 time"},
 	{"INGEST_UPSTREAM_URL= INGEST_NOW=2026-02-14T09:00:00Z run --key-file good.key", exitConfig, "INGEST_NOW is for a stand-in upstream"},
 	{"INGEST_UPSTREAM_URL= INGEST_NOW=2026-02-14T09:00:00Z quota take videos.list", exitConfig, "INGEST_NOW is for a stand-in upstream"},

@@ -53,6 +53,7 @@ var (
 	upstreamSeconds = desc("upstream_seconds", "How long the upstream took to answer, or not to.", "method")
 
 	slots       = desc("slots", "Slots that were due within the last 24 hours, by what became of them.", "job", "outcome")
+	lastBackup  = desc("backup_last_timestamp_seconds", "When ingest backup last made a copy; absent if it never did.")
 	lastSuccess = desc("job_last_success_timestamp_seconds", "When a job last fetched what it should.", "job")
 	age         = desc("freshness_age_seconds", "How long ago the newest slot that is done was due.", "job", "region")
 	interval    = desc("freshness_interval_seconds", "How long it is from that slot to the next one.", "job", "region")
@@ -93,6 +94,9 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	if c.storeErr == nil {
 		c.collectSlots(gauge)
 		c.collectCalls(ch)
+		if !c.backup.IsZero() {
+			gauge(lastBackup, seconds(c.backup))
+		}
 	}
 }
 

@@ -113,7 +113,8 @@ func TestMetricsSayHowClientsWereLimitedAndTheUpstreamAnswered(t *testing.T) {
 
 // TestTheMetricsAreTheDocuments: every figure of a document is in the exposition, under its labels.
 func TestTheMetricsAreTheDocuments(t *testing.T) {
-	site, _ := sourced()
+	site, source := sourced()
+	source.Backup = func(context.Context) (time.Time, error) { return noon.Add(-time.Hour), nil }
 	site.Status.Degraded = func() time.Duration { return 90 * time.Second }
 	resp, body := get(t, site, "/metrics")
 	if resp.StatusCode != 200 || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain; version=0.0.4") {
@@ -134,7 +135,7 @@ func TestTheMetricsAreTheDocuments(t *testing.T) {
 		`ingest_slots{job="chart",outcome="done"} 3`, `ingest_slots{job="chart",outcome="stopped"} 1`, `ingest_slots{job="chart",outcome="failed"} 0`,
 		fmt.Sprintf(`ingest_job_last_success_timestamp_seconds{job="chart"} %v`, float64(noon.Add(-29*time.Minute).Unix())),
 		`ingest_freshness_age_seconds{job="chart",region="US"} 1800`, `ingest_freshness_interval_seconds{job="chart",region="DE"} 1800`,
-		`ingest_freshness_stale{job="chart",region="DE"} 0`,
+		`ingest_freshness_stale{job="chart",region="DE"} 0`, fmt.Sprintf(`ingest_backup_last_timestamp_seconds %v`, float64(noon.Add(-time.Hour).Unix())),
 	}
 	for _, p := range shown().Pools {
 		want = append(want, fmt.Sprintf(`ingest_quota_drift_units{pool=%q} %d`, p.Pool, p.Drift))

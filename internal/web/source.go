@@ -45,7 +45,8 @@ type overview struct {
 	slots    []report.SlotDocument // due within the last day, newest first
 	fresh    report.Freshness
 	calls    ingest.CallStats
-	storeErr error // of slots, fresh and calls
+	backup   time.Time // when ingest backup last made a copy; zero: never
+	storeErr error     // of slots, fresh, calls and backup
 
 	admitted  int64      // calls that the longest window counts
 	emergency quota.Cost // within the last day
@@ -98,6 +99,9 @@ func (s *Status) readOverview(ctx context.Context) (overview, error) {
 	}
 	if o.storeErr == nil && source.Calls != nil {
 		o.calls, o.storeErr = source.Calls(ctx)
+	}
+	if o.storeErr == nil && source.Backup != nil {
+		o.backup, o.storeErr = source.Backup(ctx)
 	}
 	if o.quotaErr == nil {
 		o.admitted = admitted(o.quota.Spent, source.Cost)
