@@ -13,7 +13,7 @@ import (
 func (a *app) backfillCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backfill",
-		Short: "Fetch large amounts once (a channel, a search, ids), priced up front and resumable",
+		Short: "Fetch a channel, a search or ids once: priced, resumable",
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

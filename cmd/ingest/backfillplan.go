@@ -15,7 +15,7 @@ import (
 func (a *app) backfillPlanCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
-		Short: "Price a backfill, and keep it as a plan; costs no quota without --ask",
+		Short: "Price a backfill and keep it as a plan; spends nothing",
 		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return usageError{errors.New("plan what? The kinds are uploads, search, videos and refresh")}
