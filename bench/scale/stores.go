@@ -87,10 +87,11 @@ func openBoth(ctx context.Context, s server, database string) (b *both, closing 
 
 // postgres opens a store in a database of its own.
 func (b *both) postgres(ctx context.Context, s server, database string, o store.Options) (*store.Store, error) {
-	if _, err := s.Query(ctx, "CREATE DATABASE "+database); err != nil {
+	url, err := s.CreateDatabase(ctx, database)
+	if err != nil {
 		return nil, err
 	}
-	return pgstore.Open(ctx, strings.Replace(s.URL(), "/postgres?", "/"+database+"?", 1), o)
+	return pgstore.Open(ctx, url, o)
 }
 
 // word spells the n-th word, whose neighbours are unlike it.

@@ -76,7 +76,7 @@ func configure(dir string, hosts int) error {
 // slotsPerMinute lets n machines work on a database of their own.
 func slotsPerMinute(ctx context.Context, s server, dir, program string, n int) (rate float64, err error) {
 	database := "workers" + strconv.Itoa(n)
-	if _, err := s.Query(ctx, "CREATE DATABASE "+database); err != nil {
+	if _, err := s.CreateDatabase(ctx, database); err != nil {
 		return 0, err
 	}
 	sim, err := youtubesim.New(youtubesim.Options{Seed: 1, Latency: upstreamTakes, Limits: map[string]int64{"units": 1_000_000}})

@@ -118,7 +118,7 @@ func postgresFaults() []fault {
 		}),
 		onDisk("no room for its log: it ends, and starts with room", func(s *site) {
 			s.pg.Fill(s)
-			_, _ = s.pg.Query(context.Background(), "SELECT pg_switch_wal()")
+			_, _ = s.pg.QueryAsAdmin(context.Background(), "SELECT pg_switch_wal()")
 			s.outage()
 			s.pg.Free(s)
 			s.pg.Kill() // which it retried by itself
@@ -182,8 +182,8 @@ func (s *site) copyPostgres() {
 
 // setPostgres changes a setting for everybody, and waits until new sessions have it.
 func (s *site) setPostgres(name, value string) {
-	s.pg.Must(s, "ALTER SYSTEM SET "+name+" = "+value)
-	s.pg.Must(s, "SELECT pg_reload_conf()")
+	s.pg.Admin(s, "ALTER SYSTEM SET "+name+" = "+value)
+	s.pg.Admin(s, "SELECT pg_reload_conf()")
 	for end := time.Now().Add(waitAtMost); s.pg.Must(s, "SHOW "+name) != value && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -298,7 +298,7 @@ func promoted(hosts int, lag time.Duration) fault {
 		r := newPostgresRig(t, hosts, "wal_level=replica", "max_wal_senders=4")
 		line := faulty.BeforePostgres(t, r.pg.Addr())
 		replica := r.pg.Replica(t, line.Followed())
-		for end := time.Now().Add(waitAtMost); r.pg.Must(t, "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'") != "1" && time.Now().Before(end); {
+		for end := time.Now().Add(waitAtMost); r.pg.Admin(t, "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'") != "1" && time.Now().Before(end); {
 			time.Sleep(20 * time.Millisecond)
 		}
 		s := r.sites[0]

@@ -20,7 +20,9 @@ import (
 // ErrAbsent means that a program is not installed here.
 var ErrAbsent = errors.New("absent")
 
-// Database is a PostgreSQL server with its own port and data. Its superuser is "ingest", without a password.
+// Database is a PostgreSQL server with its own port and data. Its URL is that of an ordinary role, which owns the database
+// "postgres" and may do nothing else: no superuser, no databases, no roles. What needs an administrator is Admin's. Neither
+// has a password.
 type Database struct {
 	*daemon
 
@@ -144,12 +146,20 @@ var template struct {
 	dir string
 }
 
+const (
+	admin        = "admin"
+	ordinaryRole = "CREATE ROLE ingest LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE; ALTER DATABASE postgres OWNER TO ingest;"
+)
+
 func (d *Database) initialize() error {
 	template.Lock()
 	defer template.Unlock()
 	if _, err := os.Stat(template.dir); template.dir == "" || err != nil {
 		template.dir = filepath.Join(d.dir, "template")
-		if err := d.finish(filepath.Join(d.bin, "initdb"), "-D", template.dir, "-U", "ingest", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"); err != nil {
+		if err := d.finish(filepath.Join(d.bin, "initdb"), "-D", template.dir, "-U", admin, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"); err != nil {
+			return err
+		}
+		if err := d.finish("sh", "-c", `printf '%s\n' "$0" | "$1" --single -D "$2" postgres`, ordinaryRole, filepath.Join(d.bin, "postgres"), template.dir); err != nil {
 			return err
 		}
 	}
@@ -173,7 +183,7 @@ func (d *Database) Replica(t T, settings ...string) *Database {
 	}
 	t.Cleanup(r.Stop)
 	r.Data = filepath.Join(r.dir, "data")
-	if err := r.finish(filepath.Join(d.bin, "pg_basebackup"), "-h", "127.0.0.1", "-p", strconv.Itoa(d.Port), "-U", "ingest",
+	if err := r.finish(filepath.Join(d.bin, "pg_basebackup"), "-h", "127.0.0.1", "-p", strconv.Itoa(d.Port), "-U", admin,
 		"-D", r.Data, "-R", "-X", "stream", "-c", "fast", "--no-sync"); err != nil {
 		t.Fatalf("faulty: %v", err)
 	}
@@ -186,7 +196,7 @@ func (d *Database) Replica(t T, settings ...string) *Database {
 // Promote makes a replica an independent server.
 func (d *Database) Promote(t T) {
 	t.Helper()
-	if d.Must(t, "SELECT pg_promote()") != "t" {
+	if d.Admin(t, "SELECT pg_promote()") != "t" {
 		t.Fatalf("faulty: it was not promoted within a minute")
 	}
 }
@@ -229,12 +239,36 @@ func (d *Database) URLAt(addr string) string {
 
 // Query runs one or more SQL statements on a new connection, and returns the rows of the last.
 func (d *Database) Query(ctx context.Context, sql string) ([][]string, error) {
-	return d.QueryIn(ctx, "postgres", sql)
+	return query(ctx, d.URL(), sql)
 }
 
 // QueryIn is Query in a database of that name.
 func (d *Database) QueryIn(ctx context.Context, database, sql string) ([][]string, error) {
-	c, err := pgconn.Connect(ctx, strings.Replace(d.URL(), "/postgres?", "/"+database+"?", 1))
+	return query(ctx, strings.Replace(d.URL(), "/postgres?", "/"+database+"?", 1), sql)
+}
+
+// Admin is Must for the server's administrator, a superuser.
+func (d *Database) Admin(t T, sql string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	rows, err := d.QueryAsAdmin(ctx, sql)
+	return first(t, sql, rows, err)
+}
+
+// QueryAsAdmin is Query for the server's administrator.
+func (d *Database) QueryAsAdmin(ctx context.Context, sql string) ([][]string, error) {
+	return query(ctx, strings.Replace(d.URL(), "//ingest@", "//"+admin+"@", 1), sql)
+}
+
+// CreateDatabase makes an empty database that the ordinary role owns, and returns its URL.
+func (d *Database) CreateDatabase(ctx context.Context, name string) (string, error) {
+	_, err := d.QueryAsAdmin(ctx, "CREATE DATABASE "+name+" OWNER ingest")
+	return strings.Replace(d.URL(), "/postgres?", "/"+name+"?", 1), err
+}
+
+func query(ctx context.Context, url, sql string) ([][]string, error) {
+	c, err := pgconn.Connect(ctx, url)
 	if err != nil {
 		return nil, err
 	}
@@ -260,6 +294,12 @@ func (d *Database) Must(t T, sql string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	rows, err := d.Query(ctx, sql)
+	return first(t, sql, rows, err)
+}
+
+// first returns the first field of the first row.
+func first(t T, sql string, rows [][]string, err error) string {
+	t.Helper()
 	if err != nil {
 		t.Fatalf("faulty: %s: %v", sql, err)
 	}

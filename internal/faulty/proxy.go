@@ -107,7 +107,7 @@ func (p *Proxy) Addr() string { return p.addr }
 // Followed returns the setting with which a replica follows the PostgreSQL behind the proxy.
 func (p *Proxy) Followed() string {
 	host, port, _ := net.SplitHostPort(p.addr)
-	return "primary_conninfo=host=" + host + " port=" + port + " user=ingest sslmode=disable"
+	return "primary_conninfo=host=" + host + " port=" + port + " user=admin sslmode=disable"
 }
 
 // Scripts returns how many scripts were forwarded.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"os"
 	"slices"
 	"sync"
@@ -53,14 +52,11 @@ func newDatabase(t *testing.T) string {
 	if server.err != nil {
 		t.Fatal(server.err)
 	}
-	name := fmt.Sprint("queue", databases.Add(1))
-	server.Must(t, "CREATE DATABASE "+name)
-	u, err := url.Parse(server.URL())
+	u, err := server.CreateDatabase(t.Context(), fmt.Sprint("queue", databases.Add(1)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.Path = "/" + name
-	return u.String()
+	return u
 }
 
 // soon is far more than any step here takes.

@@ -31,8 +31,10 @@ func TestLongClaimsBesideAMillionPieces(t *testing.T) {
 	} {
 		run(t, url, fmt.Sprintf(statement, pieces))
 	}
-	run(t, url, `ANALYZE`)    // as autovacuum does within a minute
-	run(t, url, `CHECKPOINT`) // what a million rows have left to write is no claim's
+	run(t, url, `ANALYZE`) // as autovacuum does within a minute
+	if d, err := server(); err == nil {
+		d.Admin(t, `CHECKPOINT`) // what a million rows have left to write is no claim's
+	}
 	storetest.AddDue(t, s, storetest.Due("US", at))
 	for name, claim := range map[string]func(i int) ingest.Claim{
 		"pieces":       func(i int) ingest.Claim { return storetest.PiecesOf(b, fmt.Sprint(i), at) },
