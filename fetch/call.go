@@ -95,7 +95,7 @@ func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 	if p.slot.Kind == ingest.KindChart || p.slot.Kind == ingest.KindSearch {
 		r.Region = p.slot.Key // every call of a region's slot, look-ups included, is made for that region
 	}
-	if p.Reserve != nil && (p.purpose == quota.Backfill || p.purpose == quota.Refresh) {
+	if p.Reserve != nil && p.purpose == quota.Backfill { // what a refresh needs the pace has set aside
 		r.Reserve = p.Reserve(ctx)
 	}
 	if s.wholePages > 0 {

@@ -8,11 +8,11 @@ import (
 // A provider sometimes says that a quota is spent which by our own count is not: one such answer in a thousand would
 // close every day early. A no that comes while our count is far below the limit is therefore doubted. The pool is
 // closed for minutes, and then one cheap call, a probe, asks again: for all hosts, since the doubt is kept with the
-// drain in the ledger. An answer opens the pool; the last probe's no closes it until the provider's day turns, and so
-// does any no that comes while our own count is near the limit.
+// drain in the ledger. An answer opens the pool. Each no closes it for longer, at most for two hours, until the
+// provider's day turns. A no that comes while our own count is near the limit is believed.
 
-// doubts are how long the pool stays closed before each probe.
-var doubts = [Probes]time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour}
+// doubts are how long the pool stays closed before each probe; the last before every further one.
+var doubts = []time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour, 2 * time.Hour}
 
 // nearLimit is the part of a limit from which on a no is believed at once.
 const nearLimit Share = 900_000
@@ -30,10 +30,7 @@ func doubt(p PoolState, today, now, midnight time.Time) Drain {
 	if p.LastDrain.Holds(today) {
 		probe = p.LastDrain.Probe
 	}
-	if probe == len(doubts) {
-		return stands
-	}
-	wait := doubts[probe]
+	wait := doubts[min(probe, len(doubts)-1)]
 	wait += time.Duration((rand.Float64() - 0.5) / 2.5 * float64(wait)) //nolint:gosec // a fifth more or less, so that accounts do not ask together
 	if !now.Add(wait).Before(midnight) {
 		return stands

@@ -8,7 +8,7 @@ type Drain struct {
 	Used  int64     `json:"used"` // what was believed used when the provider said no
 	By    DrainedBy `json:"by"`
 	At    time.Time `json:"at"`    // when a person closed the pool or reset the account; zero if it was the provider
-	Probe int       `json:"probe"` // which of Probes calls asks, from Until on, whether the provider's no still holds; 0: the no stands
+	Probe int       `json:"probe"` // the number of the call that asks, from Until on, whether the provider's no still holds; 0: the no stands
 }
 
 // DrainedBy is who closed a pool. Ledgers store the number.
@@ -20,9 +20,6 @@ const (
 	ByHand
 	ByReset // a person reset the account: the pool is open, and Drain.At says since when
 )
-
-// Probes is how many times a no of the provider may be doubted.
-const Probes = 3
 
 // DrainWindow is the window that a refusal names when the provider itself said no, or a person closed the pool.
 const DrainWindow = "drained"

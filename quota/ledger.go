@@ -158,7 +158,7 @@ type Refusal struct {
 	RoomIn string
 	// AtOnce is how much had to fit at once, if that is more than the call's own cost; 0 otherwise.
 	AtOnce int64
-	// Probe is which of Probes calls will ask whether the provider's no still holds, if that is doubted; 0 if it
+	// Probe is the number of the call that will ask whether the provider's no still holds, if that is doubted; 0 if it
 	// stands.
 	Probe int
 }
@@ -170,7 +170,7 @@ func (r Refusal) String() string {
 	case r.Window == DrainWindow:
 		s := fmt.Sprintf("%s: the provider said no at %d used", r.Pool, r.Used)
 		if r.Probe > 0 {
-			s += fmt.Sprintf(" of %d, which is doubted: one call asks again (%d of %d)", r.Limit, r.Probe, Probes)
+			s += fmt.Sprintf(" of %d, which is doubted: one call asks again (probe %d)", r.Limit, r.Probe)
 		}
 		return s
 	}

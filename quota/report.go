@@ -22,7 +22,7 @@ type PoolReport struct {
 	Pool         string
 	Limit        int64 // the smallest of its windows' limits
 	DrainedUntil time.Time
-	Probe        int // of Probes: asks then whether the provider's no still holds, which is doubted; 0: it stands
+	Probe        int // the number of the call that asks then whether the provider's no still holds, which is doubted; 0: it stands
 	// Drift is what the provider counted beyond our knowledge when it last said no: limit less what was
 	// believed used then, StoppedAt; 0 if it never did.
 	Drift     int64

@@ -110,7 +110,7 @@ func goals(r *report.Report, runs []simulated, days int) {
 		}
 		part, probes := 100*float64(lied.Charts)/float64(truth.Charts), float64(lied.Probes)/float64(days)
 		r.Goal(fmt.Sprintf("%d units, false quotaExceeded: charts", units), "at least 95 % of the clean world's", fmt.Sprintf("%.1f %%", part), part >= 95)
-		r.Goal(fmt.Sprintf("%d units, false quotaExceeded: probes a day", units), "at most 3", fmt.Sprintf("%.1f", probes), probes <= 3)
+		r.Goal(fmt.Sprintf("%d units, false quotaExceeded: probes a day", units), "at most 14", fmt.Sprintf("%.1f", probes), probes <= 14)
 	}
 	refused, orphans, lived := int64(0), int64(0), 0
 	for _, s := range runs {

@@ -92,7 +92,7 @@ func brokenIn(w world, r result, days int) (broken []string) {
 		inError += 0.04*float64(r.Units) + 4
 	}
 	promise(float64(r.Wasted-absent) <= inError, "%d of %d units wasted", r.Wasted, r.Units)
-	promise(r.Probes <= 3*days, "%d probes", r.Probes)
+	promise(r.Probes <= 14*days, "%d probes", r.Probes)
 	most := r.Worst * float64(r.Charts) / float64(len(w.regions))
 	twice := 1.5
 	if w.backfill { // once a day, when its units leave the window, the schedule briefly runs at its own interval

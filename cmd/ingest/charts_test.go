@@ -171,8 +171,8 @@ func sameElements(a, b []string) bool {
 	return slices.Equal(a, b)
 }
 
-// The upstream refuses at 20 although the ledger expects 10,000: that is doubted, and probed three times by one call
-// each. Then its refusal closes the pool.
+// The upstream refuses at 20 although the ledger expects 10,000: that is doubted, and probed by one call each, in the
+// end every two hours. Near midnight its refusal closes the pool.
 func TestTheUpstreamsOwnLimitIsFinal(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Seed: 7, Limits: map[string]int64{"units": 20}})
 	now := at(t, "2026-02-14T20:00:00Z") // far from the provider's midnight
@@ -181,7 +181,7 @@ func TestTheUpstreamsOwnLimitIsFinal(t *testing.T) {
 	if counted.Units["units"] != 20 || counted.Refused["units"] != 1 {
 		t.Errorf("%d units and %d refusals: want 20, and one call to learn it", counted.Units["units"], counted.Refused["units"])
 	}
-	for probe, closed := range []time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour} {
+	for probe, closed := range []time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour, 2 * time.Hour, 2 * time.Hour} {
 		if run.RetryAt == nil || run.RetryAt.Before(now.Add(closed*7/10)) || run.RetryAt.After(now.Add(closed*13/10)) {
 			t.Fatalf("retry at %v, want one in about %v from %v", run.RetryAt, closed, now)
 		}
@@ -194,6 +194,10 @@ func TestTheUpstreamsOwnLimitIsFinal(t *testing.T) {
 		if again := sim.Ledger(); again.Refused["units"] != int64(probe)+2 {
 			t.Errorf("probe %d: %d refusals, want %d", probe+1, again.Refused["units"], probe+2)
 		}
+	}
+	for probe := 0; run.RetryAt != nil && run.RetryAt.In(pacific(t)).Hour() != 0 && probe < 6; probe++ {
+		at(t, run.RetryAt.Add(2*time.Second).Format(time.RFC3339))
+		run = ingestJSON[runDocument](t, exitStopped, "run")
 	}
 	if run.RetryAt == nil || run.RetryAt.In(pacific(t)).Hour() != 0 {
 		t.Errorf("retry at %v, want the provider's midnight", run.RetryAt)

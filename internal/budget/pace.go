@@ -77,8 +77,10 @@ func intervalText(d time.Duration) string {
 // due. Equal reports, slots and times give equal paces on every host. While the ledger is degraded nothing is paced:
 // what then goes out is bounded in another way.
 //
-// Jobs of one pool are stretched alike. A job with a cron line is not: whoever writes 06:00 means 06:00, so its price
-// is set aside. Nor is a refresh: its cost depends on what is stored, and it leaves the others what they need.
+// The interval of a series is the longer of its own and T, the least for which the budget pays: who asks for little
+// keeps it whole, and the others are stretched alike. A job with a cron line is not stretched: whoever writes 06:00
+// means 06:00, so its price is set aside. Nor is a refresh, which the provider's rules demand: what it will need is set
+// aside first.
 func (s PricedSchedule) Pace(r quota.Report, known map[ingest.Series]time.Time, now time.Time) Pace {
 	out := Pace{Schedule: s.Jobs}
 	if r.Degraded != nil {
@@ -153,7 +155,8 @@ func (s PricedSchedule) jobPaces(r quota.Report, known map[ingest.Series]time.Ti
 			if err := s.stretch(&pace, r, now); err != nil {
 				return nil, err
 			}
-			if pace.Round > 0 && pace.Round <= rareChart || pace.Pages == 1 || of.Job.Kind != ingest.KindChart {
+			asksForMore := of.Job.Kind == ingest.KindChart && of.Job.Every < rareChart
+			if !asksForMore || pace.Pages == 1 || pace.Round > 0 && pace.Round <= rareChart {
 				break
 			}
 		}
@@ -182,13 +185,14 @@ func (s PricedSchedule) stretch(p *JobPace, r quota.Report, now time.Time) error
 		if price[pool.Name] == 0 || i >= len(r.Pools) {
 			continue
 		}
-		others, share, err := s.demand(job, pool.Name, now)
+		jobs, err := s.demands(job, pool.Name)
 		if err != nil {
 			return err
 		}
 		for _, w := range r.Pools[i].Windows {
 			b := s.supplyOf(r.Pools[i], w, r.Spent, p.Last, now)
-			b.left -= others(b.span) + spare(pool.Name)
+			b.left -= spare(pool.Name)
+			share := b.fill(jobs, job.Name, now)
 			gap := b.gap(price[pool.Name], share)
 			if gap > job.Every/time.Duration(keys) {
 				gap = max(gap, b.sustainableGap(price[pool.Name], spare(pool.Name), share, now))
@@ -236,7 +240,9 @@ func (s PricedSchedule) supplyOf(pool quota.PoolReport, w quota.WindowState, spe
 		b.now, b.renews = 0, pool.DrainedUntil
 	}
 	others := max(0, w.Used-own)
-	b.budget = max(0, ceiling-others)
+	refresh := s.refreshNeed(pool.Pool, spent, w.Window.Day(), now)
+	b.now = max(0, b.now-refresh)
+	b.budget = max(0, ceiling-others-refresh)
 	if !w.Window.Day() {
 		b.span, b.left = w.Window.Length+s.Tariff.Grace, b.budget
 		b.whole = b.span
@@ -244,7 +250,7 @@ func (s PricedSchedule) supplyOf(pool quota.PoolReport, w quota.WindowState, spe
 	}
 	b.whole = day
 	end := nextMidnight(now, s.Tariff.Zone)
-	b.span, b.left, b.spent = end.Sub(now), max(0, ceiling-w.Used), true // a drain only holds: it may be lifted
+	b.span, b.left, b.spent = end.Sub(now), max(0, ceiling-w.Used-refresh), true // a drain only holds: it may be lifted
 	if !last.IsZero() && last.Before(now) && now.Sub(last) < day {
 		b.span = end.Sub(last)
 	}
@@ -254,33 +260,34 @@ func (s PricedSchedule) supplyOf(pool quota.PoolReport, w quota.WindowState, spe
 // gap returns the time between slots at that price if a job has that share of what is left; the whole span if nothing
 // is left.
 func (b supply) gap(price int64, share float64) time.Duration {
-	slots := slotsFor(b.left, price, share)
+	slots := max(0, b.left) / price
 	if b.spent {
 		slots++ // as many gaps as slots, and the one before the end
 	}
-	if slots == 0 {
-		return b.span
-	}
-	return b.span / time.Duration(slots)
+	return b.spread(b.span, slots, share)
 }
 
 // round returns the time between slots by which data are judged. While nothing is left, gap is a wait for the window's
 // end and not an interval: round is then what the budget of a whole window pays for, or 0 if others have spent that
 // too.
 func (b supply) round(gap time.Duration, price int64, share float64) time.Duration {
-	switch whole := slotsFor(b.budget, price, share); {
-	case slotsFor(b.left, price, share) > 0:
+	switch whole := b.budget / price; {
+	case b.left >= price:
 		return gap
 	case whole > 0:
-		return b.whole / time.Duration(whole)
+		return b.spread(b.whole, whole, share)
 	default:
 		return 0
 	}
 }
 
-// slotsFor returns how many slots a job's share of units pays for.
-func slotsFor(units, price int64, share float64) int64 {
-	return int64(float64(max(0, units)) * share / float64(price))
+// spread returns the time between slots of a job that has that share of the slots in a span; the span if there are
+// none.
+func (b supply) spread(span time.Duration, slots int64, share float64) time.Duration {
+	if slots == 0 {
+		return b.span
+	}
+	return time.Duration(float64(span) / (float64(slots) * share))
 }
 
 // sustainableGap returns how far apart slots must be for what may be used at once to last until a sliding window has
@@ -288,47 +295,9 @@ func slotsFor(units, price int64, share float64) int64 {
 // planned: without this the slots would then stand still until the first of them leave the window, and again a day
 // later.
 func (b supply) sustainableGap(price, spare int64, share float64, now time.Time) time.Duration {
-	slots := slotsFor(b.now-spare, price, share)
+	slots := max(0, b.now-spare) / price
 	if b.spent || slots == 0 || !b.renews.After(now) {
 		return 0
 	}
-	return b.renews.Sub(now) / time.Duration(slots)
-}
-
-// demand returns what the jobs with a cron line draw from a pool over a span from now, and the job's share of what
-// those with an interval draw.
-func (s PricedSchedule) demand(job ingest.Job, pool string, now time.Time) (others func(time.Duration) int64, share float64, err error) {
-	rate := func(of ingest.Job, price int64) float64 {
-		return float64(price) * float64(max(1, len(of.Regions))) / of.Every.Hours()
-	}
-	own, all := 0.0, 0.0
-	prices := map[string]int64{} // of jobs with a cron line
-	for _, of := range s.Jobs {
-		j := of.Job
-		if j.Name == job.Name {
-			j = job
-		}
-		price, err := s.slotPrice(j)
-		switch {
-		case err != nil:
-			return nil, 0, err
-		case price[pool] == 0:
-		case j.Every == 0:
-			prices[j.Name] = price[pool]
-		default:
-			all += rate(j, price[pool])
-			if j.Name == job.Name {
-				own = rate(j, price[pool])
-			}
-		}
-	}
-	return func(span time.Duration) int64 {
-		sum := int64(0)
-		for _, of := range s.Jobs {
-			if price := prices[of.Job.Name]; price > 0 {
-				sum += price * int64(len(of.Between(now, now.Add(span))))
-			}
-		}
-		return sum
-	}, own / max(all, 1e-9), nil
+	return b.spread(b.renews.Sub(now), slots, share)
 }

@@ -86,6 +86,70 @@ func TestAScheduleThatCostsMoreThanThereIsIsSpread(t *testing.T) {
 	}
 }
 
+// Who asks for little keeps it whole: 7 regions every 6 h cost 112 of 285 units, and what is left pays for one region
+// every 33 minutes.
+func TestTheModestKeepWhatTheyAskForAndTheOthersAreStretchedAlike(t *testing.T) {
+	dawn := time.Date(2026, 2, 14, 8, 0, 0, 0, time.UTC)
+	job := func(name string, every time.Duration, pages int, in ...ingest.Region) ingest.Job {
+		return ingest.Job{Name: name, Kind: ingest.KindChart, Regions: in, Every: every, Pages: pages}
+	}
+	six := regions.Default()[1:]
+	for _, tt := range []struct {
+		name  string
+		units int64
+		jobs  []ingest.Job
+		want  string
+	}{
+		{"one greedy region beside seven modest ones", 300, []ingest.Job{job("often", 10*time.Minute, 4, "US"), job("rare", 6*time.Hour, 4, six...)}, "often paced to every 34 m: 285 units in 24h"},
+		{"their order does not matter", 300, []ingest.Job{job("rare", 6*time.Hour, 4, six...), job("often", 10*time.Minute, 4, "US")}, "often paced to every 34 m: 285 units in 24h"},
+		{"two that ask for more than there is have one interval", 300, []ingest.Job{job("a", 10*time.Minute, 4, "US"), job("b", time.Hour, 4, six...)},
+			"a paced to every 2 h 45 m: 285 units in 24h; b paced to every 2 h 45 m: 285 units in 24h"},
+		{"who asks for a chart a day keeps it, with all its pages", 40, []ingest.Job{job("often", 10*time.Minute, 4, "US"), job("daily", 24*time.Hour, 4, six...)},
+			"often paced to every 8 h: 38 units in 24h, 3 of 4 pages"},
+	} {
+		s := limited(t, tt.units, tt.jobs...)
+		known := map[ingest.Series]time.Time{}
+		for _, series := range s.Jobs.Series() {
+			known[series] = dawn
+		}
+		if got := s.Pace(reported(s, dawn, 0, 0), known, dawn).String(); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// What refreshes have used of late is set aside before a chart is priced, and a chart leaves it.
+func TestWhatARefreshNeedsIsSetAsideFirst(t *testing.T) {
+	now := time.Date(2026, 2, 14, 8, 0, 0, 0, time.UTC)
+	charts := chart(30*time.Minute, 4, regions.Default()...)
+	s := limited(t, 300, charts, refresh())
+	r := reported(s, now, 0, 0)
+	if got := s.Pace(r, nil, now).Jobs; len(got) != 1 || got[0].Budget != 285-1 {
+		t.Errorf("%+v, want a budget of 284: a call is set aside", got)
+	}
+	r.Spent = append(r.Spent, quota.Spent{Pool: "units", Who: quota.Who{Purpose: quota.Refresh}, Amount: 20})
+	for i, p := range r.Pools {
+		for j := range p.Windows {
+			if p.Pool == "units" && !p.Windows[j].Window.Day() {
+				r.Pools[i].Windows[j].Used = 20 // yesterday's refresh
+			}
+		}
+	}
+	if got := s.Pace(r, nil, now).Jobs; len(got) != 1 || got[0].Budget != 285-20 {
+		t.Errorf("%+v, want a budget of 265", got)
+	}
+	for i, p := range r.Pools {
+		for j := range p.Windows {
+			if p.Pool == "units" {
+				r.Pools[i].Windows[j].Used = 285 - 20
+			}
+		}
+	}
+	if got := s.Pace(r, nil, now).Jobs; len(got) != 1 || got[0].Most != 0 {
+		t.Errorf("%+v, want no chart from what the refresh of today needs", got)
+	}
+}
+
 // While the provider says that the pool is spent, nothing is due before it opens.
 func TestADrainedPoolHoldsThePace(t *testing.T) {
 	now := time.Date(2026, 2, 14, 20, 0, 0, 0, time.UTC)

@@ -96,7 +96,7 @@ func describeDrained(p quota.PoolReport) (line, advice string) {
 	stopped := p.Limit - p.Drift
 	if p.Probe > 0 {
 		return fmt.Sprintf("%s: upstream stopped at %s of %s, which is doubted: closed until %s", p.Pool, term.Thousands(stopped), term.Thousands(p.Limit), term.Stamp(p.DrainedUntil)),
-			fmt.Sprintf("wait: one call asks again then (%d of %d)", p.Probe, quota.Probes)
+			fmt.Sprintf("wait: one call asks again then (probe %d)", p.Probe)
 	}
 	line = fmt.Sprintf("%s: upstream stopped at %s of %s, closed until %s", p.Pool, term.Thousands(stopped), term.Thousands(p.Limit), term.Stamp(p.DrainedUntil))
 	if p.Drift == 0 {

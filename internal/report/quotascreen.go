@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/term"
-	"github.com/trendvidstream/ingest/quota"
 )
 
 // QuotaScreen is a quota document for a person, with the slots until the provider's day ends.
@@ -128,8 +127,8 @@ func (p PoolDocument) closedText() string {
 	until, lift := term.StampFrom(*p.DrainedUntil), "to open it: ingest quota drain "+p.Pool+" --lift"
 	switch {
 	case p.Probe > 0:
-		return fmt.Sprintf("closed until %s: the provider said no at %s, which is doubted: one call asks again then (%d of %d); %s",
-			until, term.Thousands(p.StoppedAt), p.Probe, quota.Probes, lift)
+		return fmt.Sprintf("closed until %s: the provider said no at %s, which is doubted: one call asks again then (probe %d); %s",
+			until, term.Thousands(p.StoppedAt), p.Probe, lift)
 	case p.DrainedAt != nil:
 		return fmt.Sprintf("closed by hand at %s, until %s; %s", term.Stamp(*p.DrainedAt), until, lift)
 	}

@@ -18,7 +18,7 @@ func drainRecord(r *rig) {
 	r.fresh(noon, daily(100))
 	for _, d := range []quota.Drain{
 		{Until: noon.Add(5 * time.Minute), Used: 68, Probe: 1},
-		{Until: noon.Add(20*time.Minute + 7*time.Millisecond), Used: 69, Probe: quota.Probes},
+		{Until: noon.Add(20*time.Minute + 7*time.Millisecond), Used: 69, Probe: 12},
 		{Until: noon.Add(time.Hour), By: quota.ByHand, At: noon.Add(time.Second)},
 		{Until: noon.Add(2 * time.Hour), Used: quota.MaxLimit},
 	} {

@@ -1,0 +1,103 @@
+package budget
+
+import (
+	"slices"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/regions"
+)
+
+// demand is what one job asks of a pool.
+type demand struct {
+	schedule regions.JobSchedule
+	price    int64 // of a slot
+}
+
+// demands returns what the jobs ask of a pool, one of them with other pages than configured. A refresh is no such job.
+func (s PricedSchedule) demands(changed ingest.Job, pool string) ([]demand, error) {
+	var out []demand
+	for _, schedule := range s.Jobs {
+		job := schedule.Job
+		if job.Name == changed.Name {
+			job = changed
+		}
+		price, err := s.slotPrice(job)
+		if err != nil {
+			return nil, err
+		}
+		if price[pool] > 0 {
+			out = append(out, demand{schedule, price[pool]})
+		}
+	}
+	return out, nil
+}
+
+// slots returns how many slots of the job come due within the span.
+func (d demand) slots(now time.Time, span time.Duration) int64 {
+	return int64(len(d.schedule.Between(now, now.Add(span))))
+}
+
+// round returns the cost of one slot of each of the job's series.
+func (d demand) round() int64 { return d.price * int64(max(1, len(d.schedule.Job.Regions))) }
+
+// fill takes what jobs cost that keep their intervals, or have a cron line, out of what is left, and returns the share
+// of the rest that the named job has among those that are stretched alike. The share of a job that keeps its interval
+// is 1: what is left pays for it.
+func (b *supply) fill(jobs []demand, name string, now time.Time) (share float64) {
+	var stretched []demand
+	for _, d := range jobs {
+		if d.schedule.Job.Every == 0 {
+			b.left -= d.price * d.slots(now, b.span)
+		} else {
+			stretched = append(stretched, d)
+		}
+	}
+	for { // each time that somebody asks for less than the others get, there is more for these
+		rounds := int64(0)
+		for _, d := range stretched {
+			rounds += d.round()
+		}
+		modest := slices.IndexFunc(stretched, func(d demand) bool {
+			slots := float64(b.left) / float64(rounds) // of each series in the span
+			return d.schedule.Job.Name != name && float64(d.schedule.Job.Every)*slots >= float64(b.span)
+		})
+		if modest < 0 {
+			own := slices.IndexFunc(stretched, func(d demand) bool { return d.schedule.Job.Name == name })
+			return float64(stretched[own].round()) / float64(rounds)
+		}
+		b.left -= stretched[modest].price * stretched[modest].slots(now, b.span)
+		stretched = slices.Delete(stretched, modest, modest+1)
+	}
+}
+
+// refreshNeed returns what refreshes may still need of a window: as much as they have used of late, and at least a
+// call. Of a day that has no refresh to come it is 0, and of a sliding window what they have used
+// counts already.
+func (s PricedSchedule) refreshNeed(pool string, spent []quota.Spent, day bool, now time.Time) int64 {
+	at := slices.IndexFunc(s.Jobs, func(j regions.JobSchedule) bool { return j.Job.Kind == ingest.KindRefresh })
+	if at < 0 {
+		return 0
+	}
+	used, least := int64(0), int64(0)
+	for _, one := range spent {
+		if one.Pool == pool && one.Who.Purpose == quota.Refresh {
+			used += one.Amount
+		}
+	}
+	if calls, err := fetch.JobCalls(s.Upstream, s.Jobs[at].Job); err == nil && calls.Lookup != "" {
+		if cost, err := s.Tariff.Cost(calls.Lookup); err == nil {
+			least = cost[pool]
+		}
+	}
+	need := max(used, least)
+	if !day {
+		return need - used
+	}
+	if len(s.Jobs[at].Between(now, nextMidnight(now, s.Tariff.Zone))) == 0 {
+		return 0
+	}
+	return need
+}
