@@ -27,11 +27,11 @@ type JobSchedule struct {
 // error says what to write instead.
 func NewJobSchedule(job ingest.Job) (JobSchedule, error) {
 	s := JobSchedule{Job: job}
-	for _, of := range job.Series() {
-		if slices.Contains(s.keys, of.Key) {
-			return s, fmt.Errorf("job %s: region %s is named twice", quoteName(job.Name), quoteName(of.Key))
+	for _, series := range job.Series() {
+		if slices.Contains(s.keys, series.Key) {
+			return s, fmt.Errorf("job %s: region %s is named twice", quoteName(job.Name), quoteName(series.Key))
 		}
-		s.keys = append(s.keys, of.Key)
+		s.keys = append(s.keys, series.Key)
 	}
 	switch {
 	case (job.Every == 0) == (job.Cron == ""):

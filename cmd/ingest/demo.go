@@ -212,23 +212,23 @@ func (d *demo) ledgerDown(ctx context.Context) error {
 // search searches for a word of a chart's first title, in two scripts.
 func (d *demo) search(ctx context.Context) error {
 	d.print("\n5. Searching what came in costs no quota, in any script")
-	for _, of := range []struct {
+	for _, search := range []struct {
 		region ingest.Region
 		script *unicode.RangeTable
 	}{{"US", unicode.Latin}, {"IN", unicode.Devanagari}} {
-		chart, err := d.runtime.store.Chart(ctx, of.region, time.Time{}, false)
+		chart, err := d.runtime.store.Chart(ctx, search.region, time.Time{}, false)
 		if err != nil {
 			return err
 		}
-		word := longestWord(chart.Items, of.script)
+		word := longestWord(chart.Items, search.script)
 		if d.word == "" {
 			d.word = word
 		}
-		found, err := d.runtime.store.Search(ctx, store.SearchQuery{Text: word, Region: of.region, Limit: 2})
+		found, err := d.runtime.store.Search(ctx, store.SearchQuery{Text: word, Region: search.region, Limit: 2})
 		if err != nil {
 			return err
 		}
-		d.print("   ingest search %s --region %s", word, of.region)
+		d.print("   ingest search %s --region %s", word, search.region)
 		for _, i := range found.Items {
 			d.print("     %s %s", term.Pad(i.Video.ID, 12), term.Fit(i.Video.Title, 60))
 		}

@@ -49,8 +49,8 @@ var providers = map[string]provider{
 func upstreamLimits() map[string]config.JobLimits {
 	all := map[string]config.JobLimits{}
 	for name, p := range providers {
-		of := p.calls.Limits()
-		p.limits.Pages, p.limits.SearchPages = of.ChartPages, of.SearchPages
+		most := p.calls.Limits()
+		p.limits.Pages, p.limits.SearchPages = most.ChartPages, most.SearchPages
 		all[name] = p.limits
 	}
 	return all

@@ -22,42 +22,42 @@ import (
 
 func (a *app) runCommand() *cobra.Command {
 	var only []ingest.Region
-	var w fetch.RunOptions
+	var options fetch.RunOptions
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Fetch what is due now, and exit: for cron and timers",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if most := a.provider().calls.Limits().ChartPages; w.Pages > most {
-				return usageError{fmt.Errorf("--pages %d is outside 1..%d", w.Pages, most)}
+			if most := a.provider().calls.Limits().ChartPages; options.Pages > most {
+				return usageError{fmt.Errorf("--pages %d is outside 1..%d", options.Pages, most)}
 			}
-			if err := a.selectSeries(&w, only); err != nil {
+			if err := a.selectSeries(&options, only); err != nil {
 				return err
 			}
-			return a.reconcile(cmd.Context(), w)
+			return a.reconcile(cmd.Context(), options)
 		},
 	}
 	cmd.Flags().Var(config.RegionsFlag(&only), "region", "only these `regions`, such as US,GB")
-	cmd.Flags().Var(config.Count(&w.Pages, 1, 0), "pages", "at most `N` pages of each chart, instead of the job's")
-	cmd.Flags().BoolVar(&w.Force, "force", false, "fetch the charts now, due or not, as purpose manual")
+	cmd.Flags().Var(config.Count(&options.Pages, 1, 0), "pages", "at most `N` pages of each chart, instead of the job's")
+	cmd.Flags().BoolVar(&options.Force, "force", false, "fetch the charts now, due or not, as purpose manual")
 	return cmd
 }
 
 // selectSeries sets what a run works on: everything configured, or only these regions.
-func (a *app) selectSeries(w *fetch.RunOptions, only []ingest.Region) error {
+func (a *app) selectSeries(o *fetch.RunOptions, only []ingest.Region) error {
 	found := map[ingest.Region]bool{}
 	for _, job := range a.cfg.Jobs {
-		if w.Force && job.Kind != ingest.KindChart {
+		if o.Force && job.Kind != ingest.KindChart {
 			continue
 		}
 		for _, series := range job.Series() {
 			if region := ingest.Region(series.Key); len(only) == 0 || slices.Contains(only, region) {
-				w.Series = append(w.Series, series)
+				o.Series = append(o.Series, series)
 				found[region] = true
 			}
 		}
 	}
-	if w.Force && len(found) == 0 {
+	if o.Force && len(found) == 0 {
 		return usageError{errors.New("--force: no job fetches charts")}
 	}
 	for _, r := range only {

@@ -18,10 +18,10 @@ type signalled struct {
 func (s signalled) Error() string { return "ended by signal: " + s.sig.String() }
 
 // notify returns a context that ends at the first of these signals; a second one kills as if none were caught.
-func notify(parent context.Context, of ...os.Signal) (context.Context, func()) {
+func notify(parent context.Context, which ...os.Signal) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, of...)
+	signal.Notify(signals, which...)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

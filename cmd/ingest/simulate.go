@@ -92,8 +92,8 @@ func asUsage(err error) error {
 		return nil
 	}
 	text := err.Error()
-	for _, of := range []string{"youtubesim: ", "dailymotionsim: "} { // package names, which mean nothing to a person
-		text = strings.TrimPrefix(text, of)
+	for _, prefix := range []string{"youtubesim: ", "dailymotionsim: "} { // package names, which mean nothing to a person
+		text = strings.TrimPrefix(text, prefix)
 	}
 	return usageError{errors.New(text)}
 }

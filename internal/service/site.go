@@ -135,10 +135,10 @@ type liveSchedule struct{ service *Service }
 
 func (l liveSchedule) Series() []ingest.Series { return l.service.Schedule.Series() }
 
-func (l liveSchedule) Ahead(of ingest.Series, t time.Time, slots int) time.Duration {
-	return l.service.paced().Ahead(of, t, slots)
+func (l liveSchedule) Ahead(series ingest.Series, t time.Time, slots int) time.Duration {
+	return l.service.paced().Ahead(series, t, slots)
 }
 
-func (l liveSchedule) Stale(of ingest.Series, done, now time.Time, after int) bool {
-	return l.service.paced().Stale(of, done, now, after)
+func (l liveSchedule) Stale(series ingest.Series, done, now time.Time, after int) bool {
+	return l.service.paced().Stale(series, done, now, after)
 }
