@@ -227,6 +227,39 @@ func (j Job) Series() []Series {
 // Series returns the series that the slot belongs to.
 func (k SlotKey) Series() Series { return Series{k.Job, k.Key} }
 
+// Latest is the newest slots of each series of the schedule.
+type Latest struct {
+	Done  map[Series]Slot // that are done
+	Ended map[Series]Slot // with any outcome
+	Open  map[Series]Slot // that are due or claimed
+}
+
+// Known returns when the newest slot of each series was due, in whatever state.
+func (l Latest) Known() map[Series]time.Time {
+	known := map[Series]time.Time{}
+	for _, slots := range []map[Series]Slot{l.Done, l.Ended, l.Open} {
+		for series, slot := range slots {
+			if slot.DueAt.After(known[series]) {
+				known[series] = slot.DueAt
+			}
+		}
+	}
+	return known
+}
+
+// LastFetch returns when anything was last fetched; zero: never, or nothing of it is kept.
+func (l Latest) LastFetch() time.Time {
+	var last time.Time
+	for _, slots := range []map[Series]Slot{l.Done, l.Ended, l.Open} {
+		for _, slot := range slots {
+			if slot.FetchedAt.After(last) {
+				last = slot.FetchedAt
+			}
+		}
+	}
+	return last
+}
+
 // Claim says which slots a run wants, and for how long it holds what it gets.
 type Claim struct {
 	Owner  string

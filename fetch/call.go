@@ -56,7 +56,11 @@ func (p *pass) call(ctx context.Context, s step) (refused *quota.Decision, _ err
 			return nil, e
 		}
 		if p.retried++; retries == s.retries || p.retried > passRetries+p.saved {
-			return nil, fmt.Errorf("%w (called %d times, %d retries in this pass)", e, retries+1, p.retried-1)
+			counted := fmt.Sprintf("called %d times, %d retries", retries+1, retries)
+			if others := p.retried - 1 - retries; others > 0 {
+				counted += fmt.Sprintf(" after %d other retries in this pass", others)
+			}
+			return nil, fmt.Errorf("%w (%s)", e, counted)
 		}
 		if err := p.pause(ctx, wait.NextBackOff()); err != nil {
 			return nil, err

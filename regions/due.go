@@ -37,7 +37,7 @@ func (all Schedule) Due(known map[ingest.Series]time.Time, now time.Time) []inge
 	var out []ingest.Slot
 	oldest := now.Add(-ingest.KeepFor)
 	for _, s := range all {
-		if s.pace != nil {
+		if s.paced() {
 			out = append(out, s.dueAtPace(known, now)...)
 			continue
 		}
@@ -70,8 +70,11 @@ func (all Schedule) Next(now time.Time) time.Time {
 	var next time.Time
 	for _, s := range all {
 		t := s.Next(now)
-		if s.pace != nil {
+		switch {
+		case s.paced():
 			t = s.pace.next(now)
+		case s.held(now) && t.Before(s.pace.Hold):
+			t = s.pace.Hold
 		}
 		if next.IsZero() || !t.IsZero() && t.Before(next) {
 			next = t

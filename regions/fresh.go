@@ -26,7 +26,7 @@ func (all Schedule) Ahead(series ingest.Series, t time.Time, slots int) time.Dur
 	for _, s := range all {
 		switch {
 		case s.Job.Name != series.Job:
-		case s.pace != nil:
+		case s.paced():
 			return time.Duration(slots) * max(s.pace.Round, s.Job.Every)
 		case s.cron == nil:
 			return time.Duration(slots) * s.Job.Every

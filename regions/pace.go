@@ -9,7 +9,8 @@ import (
 
 // Pace is how a job's slots are spread out when its budget does not pay for its interval.
 type Pace struct {
-	// Gap is the time from one slot of the job to the next, whatever its key: the keys take turns.
+	// Gap is the time from one slot of the job to the next, whatever its key: the keys take turns. 0: the job is not
+	// paced.
 	Gap time.Duration
 	// Round is the time from one slot of a series to its next, by which its data are judged: Gap times the number of
 	// keys or, while nothing is left until Hold and Gap is only a wait, what the budget of a whole window pays for. 0
@@ -17,7 +18,8 @@ type Pace struct {
 	Round time.Duration
 	// Last is when the job's newest slot, of any key, was due; zero if it has none.
 	Last time.Time
-	// Hold is the time until which the budget pays for no slot at all; zero if it pays for the next one.
+	// Hold is the time until which the budget pays for no slot at all; zero if it pays for the next one. A job that has
+	// nothing but a Hold keeps its interval: its slots are still added, and wait for quota.
 	Hold time.Time
 	// Most is how many slots the budget pays for at present.
 	Most int
@@ -34,6 +36,12 @@ func (all Schedule) AtPace(paces map[string]Pace) Schedule {
 	}
 	return out
 }
+
+// paced reports whether the job's slots are spread out.
+func (s JobSchedule) paced() bool { return s.pace != nil && s.pace.Gap > 0 }
+
+// held reports whether the budget pays for no slot of the job.
+func (s JobSchedule) held(now time.Time) bool { return s.pace != nil && s.pace.Hold.After(now) }
 
 // longestWaiting returns the key whose newest slot is oldest; of equals, the one that the job names first.
 func longestWaiting(keys []string, newest map[string]time.Time) string {
@@ -80,48 +88,4 @@ func (p Pace) next(now time.Time) time.Time {
 		next = now.Add(time.Second)
 	}
 	return next.Truncate(time.Second).UTC()
-}
-
-// Upcoming returns the next n slots after now, soonest first, only of the given key unless it is "". Those of a paced
-// job hold as long as what is left of its budget stays what it is.
-func (all Schedule) Upcoming(known map[ingest.Series]time.Time, now time.Time, n int, key string) []ingest.Slot {
-	var slots []ingest.Slot
-	for _, s := range all {
-		if s.pace != nil {
-			slots = append(slots, s.upcomingAtPace(known, now, n, key)...)
-		} else {
-			slots = append(slots, s.upcoming(now, n, key)...)
-		}
-	}
-	slices.SortStableFunc(slots, func(a, b ingest.Slot) int { return a.DueAt.Compare(b.DueAt) })
-	return slots[:min(n, len(slots))]
-}
-
-func (s JobSchedule) upcomingAtPace(known map[ingest.Series]time.Time, now time.Time, n int, key string) (out []ingest.Slot) {
-	if key != "" && !slices.Contains(s.keys, key) {
-		return nil
-	}
-	newest := map[string]time.Time{}
-	for _, k := range s.keys {
-		newest[k] = known[ingest.Series{Job: s.Job.Name, Key: k}]
-	}
-	for due := s.pace.next(now); len(out) < n; due = due.Add(s.pace.Gap) {
-		k := longestWaiting(s.keys, newest)
-		if newest[k] = due; key == "" || k == key {
-			out = append(out, s.slot(slices.Index(s.keys, k), due.Truncate(time.Second), ingest.Due, ""))
-		}
-	}
-	return out
-}
-
-func (s JobSchedule) upcoming(now time.Time, n int, key string) (out []ingest.Slot) {
-	for span := time.Hour; len(out) < n && span < 64*24*time.Hour; span *= 2 {
-		out = out[:0]
-		for _, k := range s.Between(now, now.Add(span)) {
-			if key == "" || k.Key == key {
-				out = append(out, ingest.Slot{SlotKey: k, Kind: s.Job.Kind, State: ingest.Due})
-			}
-		}
-	}
-	return out
 }

@@ -9,7 +9,7 @@ import (
 const Claimable = claimable
 
 // FindChart, LastSlots and NewestSlots are the queries of FindChart, Last and ListSlots.
-var FindChart, LastSlots, NewestSlots = findChart, lastSlots, newestSlots
+var FindChart, LatestSlots, NewestSlots = findChart, latestSlots, newestSlots
 
 // Uncounted is the query that finds the videos to count.
 const Uncounted = uncounted

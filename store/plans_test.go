@@ -19,7 +19,7 @@ func TestNoPlanReadsTheWholeHistory(t *testing.T) {
 	}{
 		"a chart": {store.FindChart, []any{"US", at, false, ""}, []string{
 			"SEARCH series USING INDEX series_schedule (key=?", "SEARCH s USING INDEX sqlite_autoindex_slots_1 (series=? AND due_at<?)"}},
-		"the last slots": {store.LastSlots, []any{at}, []string{
+		"the last slots": {store.LatestSlots, []any{at}, []string{
 			"SCAN known USING INDEX series_schedule", "SEARCH d USING INDEX sqlite_autoindex_slots_1 (series=? AND due_at<?)", "SEARCH e USING INDEX sqlite_autoindex_slots_1 (series=? AND due_at<?)"}},
 		"the newest slots": {store.NewestSlots + ` WHERE kind <> 'backfill' ORDER BY due_at DESC, job, key LIMIT 3`, nil, []string{
 			"SCAN slots USING INDEX slots_due", "LAST 2 TERMS OF ORDER BY"}},

@@ -52,28 +52,36 @@ func (s *Store) Newest(ctx context.Context, now time.Time) (map[ingest.Series]ti
 	})
 }
 
-// lastSlots selects of every series the newest done slot and the newest with any outcome, due at ?1 or earlier. It reads
-// no others, however many a series has had.
-const lastSlots = selectSlots + `
+// latestSlots selects of every series the newest done slot, the newest with any outcome and the newest open one, due at ?1
+// or earlier. It reads no others, however many a series has had.
+const latestSlots = selectSlots + `
 WHERE slots.id IN (
 	SELECT (SELECT id FROM slots AS d WHERE d.series = known.id AND d.state = 'done' AND d.due_at <= ?1 ORDER BY d.due_at DESC LIMIT 1)
 	FROM series AS known WHERE known.backfill IS NULL
 	UNION ALL
 	SELECT (SELECT id FROM slots AS e WHERE e.series = known.id AND e.state NOT IN ('due', 'claimed') AND e.due_at <= ?1 ORDER BY e.due_at DESC LIMIT 1)
+	FROM series AS known WHERE known.backfill IS NULL
+	UNION ALL
+	SELECT (SELECT id FROM slots AS o WHERE o.series = known.id AND o.state IN ('due', 'claimed') AND o.due_at <= ?1 ORDER BY o.due_at DESC LIMIT 1)
 	FROM series AS known WHERE known.backfill IS NULL)
 ORDER BY due_at`
 
-// Last returns the newest done slot of every series, and its newest with any outcome, of those that are not in the future.
-func (s *Store) Last(ctx context.Context, now time.Time) (done, ended map[ingest.Series]ingest.Slot, err error) {
-	slots, err := collectView(ctx, s.database, "read the slots", scanSlot, lastSlots, future(now))
-	done, ended = map[ingest.Series]ingest.Slot{}, map[ingest.Series]ingest.Slot{}
+// Latest returns the newest slots of every series, of those that are not in the future.
+func (s *Store) Latest(ctx context.Context, now time.Time) (ingest.Latest, error) {
+	slots, err := collectView(ctx, s.database, "read the slots", scanSlot, latestSlots, future(now))
+	l := ingest.Latest{Done: map[ingest.Series]ingest.Slot{}, Ended: map[ingest.Series]ingest.Slot{}, Open: map[ingest.Series]ingest.Slot{}}
 	for _, slot := range slots {
-		ended[slot.Series()] = slot
-		if slot.State == ingest.Done {
-			done[slot.Series()] = slot
+		switch slot.State {
+		case ingest.Due, ingest.Claimed:
+			l.Open[slot.Series()] = slot
+			continue
+		case ingest.Done:
+			l.Done[slot.Series()] = slot
+		case ingest.Stopped, ingest.Failed, ingest.Skipped, ingest.Missed:
 		}
+		l.Ended[slot.Series()] = slot
 	}
-	return done, ended, err
+	return l, err
 }
 
 // retired selects the open slots that no run is working on at ?2 (milliseconds), of the series in ?1, a JSON array of

@@ -12,21 +12,25 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// paceNow returns a schedule at its present pace, and when the newest slot of each series was due. Nothing is paced while
-// the store or the ledger cannot be read; an error is one of the store.
-func (a *app) paceNow(ctx context.Context, schedule budget.PricedSchedule, s *store.Store, report func(context.Context) (quota.Report, error)) (budget.Pace, map[ingest.Series]time.Time, error) {
-	pace := budget.Pace{Schedule: schedule.Jobs}
-	if !a.cfg.Pacing || s == nil {
-		return pace, nil, nil
+// paceNow returns a schedule at its present pace, and the newest slots of each series. Nothing is paced while the store
+// or the ledger cannot be read; an error is one of the store.
+func (a *app) paceNow(ctx context.Context, schedule budget.PricedSchedule, s *store.Store, report func(context.Context) (quota.Report, error)) (budget.Pace, ingest.Latest, error) {
+	pace, now := budget.Pace{Schedule: schedule.Jobs}, a.clock.Now()
+	if s == nil {
+		return pace, ingest.Latest{}, nil
 	}
-	known, err := s.Newest(ctx, a.clock.Now())
+	latest, err := s.Latest(ctx, now)
 	if err != nil {
-		return pace, nil, err
+		return pace, latest, err
 	}
-	if r, err := report(ctx); err == nil {
-		pace = schedule.Pace(r, known, a.clock.Now())
+	switch r, err := report(ctx); {
+	case err != nil:
+	case a.cfg.Pacing:
+		pace = schedule.Pace(r, latest.Known(), now)
+	default:
+		pace = schedule.Held(r, now)
 	}
-	return pace, known, nil
+	return pace, latest, nil
 }
 
 // reported returns a report that was read already.
@@ -35,36 +39,37 @@ func reported(r quota.Report) func(context.Context) (quota.Report, error) {
 }
 
 // openPace is paceNow of the configured jobs, for a command that opened nothing yet.
-func (a *app) openPace(ctx context.Context) (pace budget.Pace, known map[ingest.Series]time.Time, err error) {
+func (a *app) openPace(ctx context.Context) (pace budget.Pace, latest ingest.Latest, err error) {
 	schedule, err := a.schedule()
 	if err != nil {
-		return pace, nil, err
+		return pace, latest, err
 	}
 	s, err := a.store(ctx, "")
 	if err == nil { // else nothing was fetched yet
 		defer func() { _ = s.Close() }()
 	}
-	pace, known, _ = a.paceNow(ctx, schedule, s, func(ctx context.Context) (r quota.Report, err error) {
+	pace, latest, _ = a.paceNow(ctx, schedule, s, func(ctx context.Context) (r quota.Report, err error) {
 		err = a.withReadOnlyLedger(ctx, func(ctx context.Context, l *ledger) (err error) {
 			r, err = l.Report(ctx)
 			return err
 		})
 		return r, err
 	})
-	return pace, known, nil
+	return pace, latest, nil
 }
 
-// nextSlots returns the slots until then at the present pace, with their costs. Nothing is paced without a store.
+// nextSlots returns the slots that wait and those until then at the present pace, with their costs. Nothing is paced
+// without a store.
 func (a *app) nextSlots(ctx context.Context, l *ledger, s *store.Store, until time.Time) ([]report.NextDocument, error) {
 	schedule, err := a.schedule()
 	if err != nil {
 		return nil, err
 	}
-	pace, known, err := a.paceNow(ctx, schedule, s, l.Report)
+	pace, latest, err := a.paceNow(ctx, schedule, s, l.Report)
 	if err != nil {
 		return nil, err
 	}
-	slots, err := schedule.NextAt(pace, known, a.clock.Now(), until)
+	slots, err := schedule.NextAt(pace, latest, a.clock.Now(), until)
 	docs := make([]report.NextDocument, 0, len(slots))
 	for _, n := range slots {
 		docs = append(docs, report.NextDocument{Job: n.Job, Region: n.Key, DueAt: term.Second(n.DueAt), Cost: n.Cost})

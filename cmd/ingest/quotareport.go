@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
@@ -109,12 +110,16 @@ func (a *app) quotaDocument(ctx context.Context, l *ledger, s *store.Store) (doc
 	if err != nil {
 		return doc, nil, err
 	}
-	forecast, err := schedule.Forecast(r, l.Now())
+	pace, latest, _ := a.paceNow(ctx, schedule, s, reported(r))
+	var waiting map[ingest.Series]ingest.Slot
+	if s != nil {
+		waiting = pace.Schedule.Waiting(latest, l.Now())
+	}
+	forecast, err := schedule.Forecast(r, waiting, l.Now())
 	if err != nil {
 		return doc, nil, err
 	}
 	doc = report.NewQuotaDocument(r, l.Tariff, report.ForecastDocument{Until: term.Second(forecast.Until), Scheduled: forecast.Scheduled, Spare: forecast.Spare, Fits: forecast.Fits})
-	pace, _, _ := a.paceNow(ctx, schedule, s, reported(r))
 	doc.Forecast.Pacing = pace.String()
 	doc.Data, doc.Ledger = a.cfg.Data, config.ServerName(a.cfg.Ledger)
 	return doc, r.Degraded, err

@@ -86,7 +86,6 @@ func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
 	shown := a.showRun(ctx, rec, w.store, options.Series)
 	worked, err := rec.Run(ctx, options)
 	shown()
-	sum := summarise(worked, err)
 	if err == nil {
 		if err := a.checkNewest(ctx, w.store); err != nil {
 			return end("", err)
@@ -95,8 +94,8 @@ func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
 	if left, err := w.ledger.Report(ctx); err == nil && thresholds != nil {
 		thresholds.Check(ctx, left)
 	}
-	pace, _, _ := a.paceNow(context.WithoutCancel(ctx), w.schedule, w.store, w.ledger.Report)
-	sum.next, sum.pacing = pace.Schedule.Next(a.clock.Now()), pace.String()
+	sum := summarise(worked, err)
+	a.lookAhead(context.WithoutCancel(ctx), &sum, w, options.Series)
 	var text strings.Builder
 	sum.print(&text)
 	return end(text.String(), a.reportRun(sum, err))
@@ -134,6 +133,25 @@ func (a *app) showRun(ctx context.Context, rec *fetch.Reconciler, s *store.Store
 	}, a.wipe(true))
 }
 
+// lookAhead adds to a summary when anything is next due, and which of these series wait for quota: a run that has not
+// tried them, since nothing is left, was stopped all the same.
+func (a *app) lookAhead(ctx context.Context, s *summary, w *fetchRuntime, series []ingest.Series) {
+	now := a.clock.Now()
+	pace, latest, err := a.paceNow(ctx, w.schedule, w.store, w.ledger.Report)
+	if err != nil {
+		return
+	}
+	s.pacing = pace.String()
+	for _, slot := range pace.Schedule.Upcoming(latest, now, 1, "") {
+		s.next = slot.DueAt
+	}
+	for of, slot := range pace.Schedule.Waiting(latest, now) {
+		if slices.Contains(series, of) && slot.RetryAt.After(now) {
+			s.wait(slot)
+		}
+	}
+}
+
 // checkNewest warns if the clock stands before the newest slot.
 func (a *app) checkNewest(ctx context.Context, s *store.Store) error {
 	newest, err := s.ListSlots(ctx, store.SlotFilter{Limit: 1})
@@ -148,11 +166,12 @@ func (a *app) checkNewest(ctx context.Context, s *store.Store) error {
 type summary struct {
 	outcome ingest.State
 	slots   []fetch.SlotResult
-	retryAt time.Time // the earliest of the stopped slots; zero: none
-	units   int64     // of this run
-	err     error     // that cut it short
-	next    time.Time // when anything is next due
-	pacing  string    // how the schedule is stretched, and why; "": it is not
+	retryAt time.Time           // the earliest of the stopped slots; zero: none
+	units   int64               // of this run
+	err     error               // that cut it short
+	next    time.Time           // when anything is next due
+	waiting map[ingest.Kind]int // slots that wait for quota, tried or not
+	pacing  string              // how the schedule is stretched, and why; "": it is not
 }
 
 // summarise derives the outcome of a run from the slots it worked on: failed if anything failed, else stopped if quota
@@ -175,6 +194,40 @@ func summarise(worked []fetch.SlotResult, err error) summary {
 		s.outcome = ingest.Failed
 	}
 	return s
+}
+
+// wait counts a slot that waits for quota.
+func (s *summary) wait(slot ingest.Slot) {
+	if s.waiting == nil {
+		s.waiting = map[ingest.Kind]int{}
+	}
+	s.waiting[slot.Kind]++
+	if s.outcome == ingest.Done {
+		s.outcome = ingest.Stopped
+	}
+	if s.retryAt.IsZero() || slot.RetryAt.Before(s.retryAt) {
+		s.retryAt = slot.RetryAt
+	}
+}
+
+// stopText says what quota has stopped, and until when: "stopped by quota: 8 charts wait until ...".
+func (s summary) stopText() string {
+	var what []string
+	total := 0
+	for _, kind := range []ingest.Kind{ingest.KindChart, ingest.KindSearch, ingest.KindRefresh} {
+		noun := map[ingest.Kind]string{ingest.KindChart: "chart", ingest.KindSearch: "search job", ingest.KindRefresh: "refresh job"}[kind]
+		if n := s.waiting[kind]; n > 0 {
+			what, total = append(what, term.Plural(n, noun)), total+n
+		}
+	}
+	if total == 0 {
+		return "stopped by quota; what came in is kept; try again at " + term.StampFrom(s.retryAt)
+	}
+	verb := "wait"
+	if total == 1 {
+		verb = "waits"
+	}
+	return fmt.Sprintf("stopped by quota: %s %s until %s", strings.Join(what, " and "), verb, term.StampFrom(s.retryAt))
 }
 
 // reportRun prints the summary and returns the error for the exit code.
@@ -221,7 +274,7 @@ type runDocument struct {
 }
 
 func (s summary) document() runDocument {
-	d := runDocument{Outcome: s.outcome, RetryAt: term.FromOrNull(s.retryAt), NextAt: term.TimeOrNull(s.next), Charges: map[string]int64{},
+	d := runDocument{Outcome: s.outcome, RetryAt: term.FromOrNull(s.retryAt), NextAt: term.FromOrNull(s.next), Charges: map[string]int64{},
 		Regions: []report.SlotDocument{}, Jobs: []report.SlotDocument{}, Pacing: s.pacing}
 	for _, slot := range s.slots {
 		doc := report.NewSlotDocument(slot.Slot).Drew(slot.Spent, slot.Drew)
@@ -240,7 +293,11 @@ func (s summary) document() runDocument {
 
 func (s summary) print(w io.Writer) {
 	if len(s.slots) == 0 {
-		fmt.Fprintf(w, "nothing is due; next at %s\n", term.Stamp(s.next))
+		if s.outcome == ingest.Stopped {
+			fmt.Fprintln(w, s.stopText())
+		} else {
+			fmt.Fprintf(w, "nothing is due; next at %s\n", term.Stamp(s.next))
+		}
 		if s.pacing != "" {
 			fmt.Fprintln(w, term.Wrap(s.pacing, term.Screen, "  "))
 		}
@@ -256,7 +313,7 @@ func (s summary) print(w io.Writer) {
 		fmt.Fprintln(w, term.Wrap(line, term.Screen, "  "))
 	}
 	if s.outcome == ingest.Stopped {
-		fmt.Fprintf(w, "stopped by quota; what came in is kept; try again at %s\n", term.StampFrom(s.retryAt))
+		fmt.Fprintln(w, s.stopText())
 	}
 }
 

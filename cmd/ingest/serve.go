@@ -155,8 +155,8 @@ func (s serviceStore) Check(ctx context.Context) (path string, err error) {
 	return s.Path(), err
 }
 
-func (s serviceStore) Last(ctx context.Context) (done, ended map[ingest.Series]ingest.Slot, err error) {
-	return s.Store.Last(ctx, s.now())
+func (s serviceStore) Latest(ctx context.Context) (ingest.Latest, error) {
+	return s.Store.Latest(ctx, s.now())
 }
 
 // slotEvent is a finished slot as serve --json prints it, one per line.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,7 +35,7 @@ func (a *app) slotsCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				series, err := seriesOf(cmd.Context(), a, s, f.Key)
+				series, err := seriesOf(cmd.Context(), a, f.Key)
 				if err != nil {
 					return err
 				}
@@ -56,55 +57,44 @@ func addSlotFlags(flags *pflag.FlagSet, state *ingest.State, region *ingest.Regi
 	flags.Var(config.RegionFlag(region), "region", "only this `region`")
 }
 
-// printNext shows the next slots of the schedule, which are not stored yet.
+// printNext shows the next slots of the schedule: those that wait, stored or not, and those to come.
 func printNext(ctx context.Context, a *app, n int, region string) error {
-	pace, known, err := a.openPace(ctx)
+	pace, latest, err := a.openPace(ctx)
 	if err != nil {
 		return err
 	}
-	if pace.Jobs != nil && !a.json {
-		fmt.Fprintln(a.stdout, term.Wrap(pace.String(), term.Screen, "  "))
+	if text := pace.String(); text != "" && !a.json {
+		fmt.Fprintln(a.stdout, term.Wrap(text, term.Screen, "  "))
 	}
 	now := a.clock.Now()
-	return printSlots(&a.console, pace.Schedule.Upcoming(known, now, n, region), nil, now, region != "")
+	slots := pace.Schedule.Upcoming(latest, now, n, region)
+	for i, slot := range slots {
+		if wait := report.NewWait(slot, latest, now); !slot.FirstDueAt.IsZero() {
+			slots[i].Reason = strings.TrimSuffix(wait.String()+"; "+slot.Reason, "; ")
+		}
+	}
+	return printSlots(&a.console, slots, nil, now, region != "")
 }
 
 // seriesOf returns what is known about every series of the schedule, or about those of one key.
-func seriesOf(ctx context.Context, a *app, s *store.Store, key string) ([]report.SeriesDocument, error) {
-	pace, known, err := a.openPace(ctx)
-	if err != nil {
-		return nil, err
-	}
-	now, next := a.clock.Now(), map[ingest.Series]time.Time{}
-	due, err := s.ListSlots(ctx, store.SlotFilter{State: ingest.Due, Until: now.Add(ingest.ClockAhead)})
+func seriesOf(ctx context.Context, a *app, key string) ([]report.SeriesDocument, error) {
+	pace, latest, err := a.openPace(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var out []report.SeriesDocument
-	for _, schedule := range pace.Schedule {
-		for _, k := range schedule.Keys() {
-			for _, slot := range (regions.Schedule{schedule}).Upcoming(known, now, 1, k) {
-				next[slot.Series()] = slot.DueAt
-			}
-		}
-		for _, k := range schedule.Keys() {
+	for _, job := range pace.Schedule {
+		for _, k := range job.Keys() {
 			if key != "" && k != key {
 				continue
 			}
-			done, err := s.ListSlots(ctx, store.SlotFilter{Job: schedule.Job.Name, Key: k, State: ingest.Done, Until: now.Add(ingest.ClockAhead), Limit: 1})
-			if err != nil {
-				return nil, err
+			series, one := ingest.Series{Job: job.Job.Name, Key: k}, regions.Schedule{job}
+			_, waits := one.Waiting(latest, a.clock.Now())[series]
+			var next *ingest.Slot
+			for _, slot := range one.Upcoming(latest, a.clock.Now(), 1, k) {
+				next = &slot
 			}
-			d := report.SeriesDocument{Job: schedule.Job.Name, Region: k, NextAt: term.TimeOrNull(next[ingest.Series{Job: schedule.Job.Name, Key: k}])}
-			if len(done) > 0 {
-				d.DoneAt = term.TimeOrNull(done[0].DueAt)
-			}
-			newest, err := s.ListSlots(ctx, store.SlotFilter{Job: schedule.Job.Name, Key: k, Until: now.Add(ingest.ClockAhead), Limit: 1})
-			if err != nil {
-				return nil, err
-			}
-			d.Wait(newest, due, now)
-			out = append(out, d)
+			out = append(out, report.NewSeriesDocument(series, next, waits, latest, a.clock.Now()))
 		}
 	}
 	return out, nil

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -142,10 +143,18 @@ type Forecast struct {
 	Fits      bool
 }
 
-// Forecast compares the price of the rest of the provider's day with what a report says is left.
-func (s PricedSchedule) Forecast(r quota.Report, now time.Time) (Forecast, error) {
+// Forecast compares the price of what waits and of the rest of the provider's day with what a report says is left.
+func (s PricedSchedule) Forecast(r quota.Report, waiting map[ingest.Series]ingest.Slot, now time.Time) (Forecast, error) {
 	f := Forecast{Until: nextMidnight(now, s.Tariff.Zone), Spare: map[string]int64{}, Fits: r.Degraded == nil}
 	price, err := s.Price(now, f.Until)
+	for _, of := range s.Jobs {
+		cost, priceErr := s.slotPrice(of.Job)
+		for series := range waiting {
+			if priceErr == nil && series.Job == of.Job.Name {
+				addCost(price.Total, cost, 1)
+			}
+		}
+	}
 	f.Scheduled = price.Total
 	for _, p := range r.Pools {
 		left := int64(quota.MaxLimit)

@@ -3,7 +3,6 @@ package budget
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +27,7 @@ type Pace struct {
 func (p Pace) String() string {
 	var all []string
 	for _, job := range p.Jobs {
-		if job.Round > 0 {
+		if job.Gap > 0 && job.Round > 0 {
 			all = append(all, job.String())
 		}
 	}
@@ -91,6 +90,11 @@ func (s PricedSchedule) Pace(r quota.Report, known map[ingest.Series]time.Time, 
 		return out // a method without a price: its first call says so
 	}
 	paces := map[string]regions.Pace{}
+	for _, of := range s.Jobs {
+		if hold := s.heldUntil(of.Job, r); hold.After(now) {
+			paces[of.Job.Name] = regions.Pace{Hold: hold}
+		}
+	}
 	for _, job := range jobs {
 		paces[job.Job.Name] = job.Pace
 	}
@@ -113,29 +117,61 @@ func (s PricedSchedule) PaceBy(report func(context.Context) (quota.Report, error
 	}
 }
 
-// NextAt is like Next, at that pace: the slots of paced jobs hold as long as what is left of the budget stays what it
-// is.
-func (s PricedSchedule) NextAt(pace Pace, known map[ingest.Series]time.Time, now, to time.Time) ([]PricedSlot, error) {
-	next, err := s.Next(now, to)
-	if err != nil {
-		return nil, err
-	}
-	for _, paced := range pace.Jobs {
-		job := paced.Job
-		next = slices.DeleteFunc(next, func(slot PricedSlot) bool { return slot.Job == job.Name })
-		job.Pages = paced.Pages
-		cost, err := s.slotPrice(job)
-		if err != nil {
-			return nil, err
-		}
-		for _, slot := range pace.Schedule.Upcoming(known, now, int(to.Sub(now)/paced.Gap)+1+len(next), "") {
-			if slot.Job == job.Name && slot.DueAt.Before(to.Add(-paced.Gap/2)) { // the one at the very end is the next day's
-				next = append(next, PricedSlot{slot.SlotKey, cost})
+// NextAt returns the slots that wait and those that come until then, at that pace: those of paced jobs hold as long as
+// what is left of the budget stays what it is.
+func (s PricedSchedule) NextAt(pace Pace, l ingest.Latest, now, to time.Time) ([]PricedSlot, error) {
+	costs, last := map[string]quota.Cost{}, map[string]time.Time{}
+	for _, of := range s.Jobs {
+		job := of.Job
+		last[job.Name] = to
+		for _, paced := range pace.Jobs {
+			if paced.Job.Name == job.Name && paced.Gap > 0 {
+				job.Pages = paced.Pages
+				last[job.Name] = to.Add(-paced.Gap/2 - 1) // the one at the very end is the next day's
 			}
 		}
+		var err error
+		if costs[job.Name], err = s.slotPrice(job); err != nil {
+			return nil, err
+		}
 	}
-	slices.SortStableFunc(next, func(a, b PricedSlot) int { return a.DueAt.Compare(b.DueAt) })
+	var next []PricedSlot
+	for _, slot := range pace.Schedule.Until(l, now, to) {
+		if !slot.DueAt.After(last[slot.Job]) {
+			next = append(next, PricedSlot{slot.SlotKey, costs[slot.Job]})
+		}
+	}
 	return next, nil
+}
+
+// Held returns the schedule as configured, with the times until which nothing is left for a job; see regions.Pace.
+func (s PricedSchedule) Held(r quota.Report, now time.Time) Pace {
+	holds := map[string]regions.Pace{}
+	for _, of := range s.Jobs {
+		if hold := s.heldUntil(of.Job, r); r.Degraded == nil && hold.After(now) {
+			holds[of.Job.Name] = regions.Pace{Hold: hold}
+		}
+	}
+	return Pace{Schedule: s.Jobs.AtPace(holds)}
+}
+
+// heldUntil returns when the first call of a job is admitted again if nothing is left for it; zero if something is.
+func (s PricedSchedule) heldUntil(job ingest.Job, r quota.Report) (until time.Time) {
+	calls, err := fetch.JobCalls(s.Upstream, job)
+	if err != nil {
+		return until
+	}
+	purpose := quota.Scheduled
+	if job.Kind == ingest.KindRefresh {
+		purpose = quota.Refresh
+	}
+	cost, err := s.Tariff.Cost(calls.Methods()[0])
+	for _, p := range r.Pools {
+		if at := p.ResumesAt[purpose]; err == nil && cost[p.Pool] > 0 && p.Remaining[purpose] == 0 && at.After(until) {
+			until = at
+		}
+	}
+	return until
 }
 
 // jobPaces returns the jobs that Pace stretches.
@@ -160,7 +196,7 @@ func (s PricedSchedule) jobPaces(r quota.Report, known map[ingest.Series]time.Ti
 				break
 			}
 		}
-		if pace.Gap > 0 {
+		if pace.Gap > 0 || pace.Hold.After(now) {
 			out = append(out, pace)
 		}
 	}

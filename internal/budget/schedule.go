@@ -62,22 +62,6 @@ type PricedSlot struct {
 	Cost quota.Cost
 }
 
-// Next returns every slot that is due after from and not after to, in the order in which they are due.
-func (s PricedSchedule) Next(from, to time.Time) ([]PricedSlot, error) {
-	var next []PricedSlot
-	for _, of := range s.Jobs {
-		cost, err := s.slotPrice(of.Job)
-		if err != nil {
-			return nil, err
-		}
-		for _, key := range of.Between(from, to) {
-			next = append(next, PricedSlot{key, cost})
-		}
-	}
-	slices.SortStableFunc(next, func(a, b PricedSlot) int { return a.DueAt.Compare(b.DueAt) })
-	return next, nil
-}
-
 // ChartsEvery returns the jobs with their charts fetched at that interval instead; 0: unchanged.
 func ChartsEvery(jobs []ingest.Job, every time.Duration) []ingest.Job {
 	jobs = slices.Clone(jobs)

@@ -25,6 +25,7 @@ type SeriesState struct {
 	Stale     bool         `json:"stale"`      // older than StaleAfter intervals, or never done
 	Outcome   ingest.State `json:"outcome"`    // of the newest slot that has one; "": none
 	Reason    string       `json:"reason"`     // of that outcome
+	Wait
 }
 
 // Stale returns the stale series.
@@ -52,11 +53,14 @@ func (s SeriesState) SucceededAt() time.Time {
 	return time.Time{}
 }
 
-// String returns the series and its age: "chart DE (2h0m0s)".
+// String returns the series, its age and what it waits for: "chart DE (2h0m0s, overdue since ...)".
 func (s SeriesState) String() string {
 	age := "never done"
 	if s.AgeS != nil {
 		age = (time.Duration(*s.AgeS) * time.Second).String()
+	}
+	if s.OverdueSince != nil {
+		age += ", " + s.Wait.String()
 	}
 	return s.Name() + " (" + age + ")"
 }

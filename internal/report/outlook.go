@@ -47,6 +47,8 @@ func OutlookSentence(d QuotaDocument, next []NextDocument) string {
 	switch {
 	case out.IsZero() && d.Forecast.Pacing != "" && d.resumesAt() != nil:
 		return fmt.Sprintf("Used up until %s; then at a slower pace: %s.", term.StampFrom(*d.resumesAt()), d.Forecast.Pacing)
+	case out.IsZero() && d.resumesAt() != nil:
+		return fmt.Sprintf("Used up until %s.", term.StampFrom(*d.resumesAt()))
 	case out.IsZero() && d.Forecast.Pacing != "":
 		return fmt.Sprintf("Lasts until %s at a slower pace: %s.", midnight, d.Forecast.Pacing)
 	case out.IsZero():
@@ -58,6 +60,9 @@ func OutlookSentence(d QuotaDocument, next []NextDocument) string {
 	}
 	if len(without) == 1 {
 		verb = strings.Replace(strings.Replace(verb, "go ", "goes ", 1), "wait ", "waits ", 1)
+	}
+	if !out.After(d.At) {
+		return fmt.Sprintf("Not enough is left: %s %s.", term.Enumerate(without, 3), verb)
 	}
 	return fmt.Sprintf("Runs out at %s: %s %s.", out.UTC().Format("15:04Z"), term.Enumerate(without, 3), verb)
 }

@@ -16,30 +16,87 @@ type SeriesDocument struct {
 	Job    string     `json:"job"`
 	Region string     `json:"region,omitempty"`
 	DoneAt *time.Time `json:"done_at"` // due time of its newest done slot
-	NextAt *time.Time `json:"next_at"`
-
-	DueSince  *time.Time `json:"due_since,omitempty"`  // since when a slot waits for the next run
-	ResumesAt *time.Time `json:"resumes_at,omitempty"` // when quota admits a stopped slot again
-	Reason    string     `json:"reason,omitempty"`     // why it waits
+	NextAt *time.Time `json:"next_at"` // of the next one; in the past if that waits for a run
+	Wait
+	Reason string `json:"reason,omitempty"` // why it waits
 }
 
-// Wait sets what the newest slot of the series waits for. A slot that the last run did not reach waits for what ended
-// that run, which is the reason of another due slot.
-func (d *SeriesDocument) Wait(newest, due []ingest.Slot, now time.Time) {
-	if len(newest) == 0 {
-		return
+// Wait is what the next slot of a series waits for; the zero Wait if none has come due.
+type Wait struct {
+	DueSince     *time.Time `json:"due_since,omitempty"`     // since when a slot of the series waits
+	OverdueSince *time.Time `json:"overdue_since,omitempty"` // the same, if no run has come for OverdueAfter
+	LastRunAt    *time.Time `json:"last_run_at,omitempty"`   // if overdue because nothing runs: when anything last was fetched
+	ResumesAt    *time.Time `json:"resumes_at,omitempty"`    // when the quota comes back that it waits for
+	Attempts     int        `json:"attempts,omitempty"`      // runs that have tried it
+}
+
+// OverdueAfter is how long a slot may wait for a run before it counts as overdue: a timer comes every few minutes.
+const OverdueAfter = 10 * time.Minute
+
+// NewWait returns what a slot waits for that regions.Schedule.Waiting has returned; l is what that was given.
+func NewWait(slot ingest.Slot, l ingest.Latest, now time.Time) Wait {
+	w := Wait{DueSince: term.TimeOrNull(slot.FirstDueAt), Attempts: slot.Attempt}
+	if slot.RetryAt.After(now) {
+		w.ResumesAt = term.FromOrNull(slot.RetryAt)
+		return w
 	}
-	switch n := newest[0]; {
-	case n.State == ingest.Stopped && n.RetryAt.After(now):
-		d.ResumesAt, d.Reason = term.FromOrNull(n.RetryAt), n.Reason
-	case n.State == ingest.Due && !n.DueAt.After(now):
-		d.DueSince, d.Reason = term.TimeOrNull(n.DueAt), n.Reason
-		for _, other := range due {
-			if d.Reason == "" && other.Reason != "" && !other.DueAt.After(now) {
-				d.Reason = fmt.Sprintf("the last run ended before it, at %s: %s", strings.TrimSpace(other.Job+" "+other.Key), other.Reason)
-			}
+	if now.Sub(slot.FirstDueAt) < OverdueAfter {
+		return w
+	}
+	w.OverdueSince = w.DueSince
+	last := l.LastFetch()
+	ran := !last.Before(slot.FirstDueAt)
+	for _, known := range l.Known() { // a run would have added rows
+		ran = ran || !known.Before(slot.FirstDueAt)
+	}
+	if !ran {
+		w.LastRunAt = term.TimeOrNull(last)
+	}
+	return w
+}
+
+// String says what is waited for; "" if no slot has come due.
+func (w Wait) String() string {
+	switch {
+	case w.ResumesAt != nil:
+		return "stopped by quota until " + term.StampFrom(*w.ResumesAt)
+	case w.DueSince == nil:
+		return ""
+	}
+	text := "due since " + term.Stamp(*w.DueSince)
+	if w.OverdueSince != nil {
+		text = "overdue since " + term.Stamp(*w.OverdueSince)
+	}
+	switch {
+	case w.Attempts > 0:
+		text += ", " + term.Plural(w.Attempts, "attempt")
+	case w.OverdueSince == nil:
+		text += ", the next run tries it"
+	case w.LastRunAt != nil:
+		text += "; nothing has run since " + w.LastRunAt.UTC().Format("15:04")
+	default:
+		text += ", no run has come to it"
+	}
+	return text
+}
+
+// NewSeriesDocument returns what is known about a series; next is its next slot, nil if there is none, and waits says
+// that this has come due.
+func NewSeriesDocument(series ingest.Series, next *ingest.Slot, waits bool, l ingest.Latest, now time.Time) SeriesDocument {
+	d := SeriesDocument{Job: series.Job, Region: series.Key, DoneAt: term.TimeOrNull(l.Done[series].DueAt)}
+	if next != nil {
+		d.NextAt = term.FromOrNull(next.DueAt)
+	}
+	if !waits {
+		return d
+	}
+	d.Wait, d.Reason = NewWait(*next, l, now), next.Reason
+	for _, other := range l.Open { // a slot that the last run did not reach waits for what ended that run
+		if d.Reason == "" && d.ResumesAt == nil && other.Reason != "" && !other.DueAt.After(now) {
+			d.Reason = fmt.Sprintf("the last run ended before it, at %s: %s", strings.TrimSpace(other.Job+" "+other.Key), other.Reason)
 		}
 	}
+	return d
 }
 
 // Line returns the document in a line for a person.
@@ -48,22 +105,20 @@ func (d SeriesDocument) Line(now time.Time) string {
 	if d.Region != "" {
 		name = d.Region + " " + name
 	}
-	done, next := "never done", ""
+	line := "never done"
 	if d.DoneAt != nil {
-		done = fmt.Sprintf("last done %s, %s ago", term.Stamp(*d.DoneAt), term.Ago(now.Sub(*d.DoneAt)))
+		line = fmt.Sprintf("last done %s, %s ago", term.Stamp(*d.DoneAt), term.Ago(now.Sub(*d.DoneAt)))
 	}
-	switch {
-	case d.ResumesAt != nil:
-		next = "; stopped by quota until " + term.StampFrom(*d.ResumesAt)
-	case d.DueSince != nil:
-		next = "; due since " + term.Stamp(*d.DueSince) + ", the next run tries it"
-		if d.Reason != "" {
-			next += "; " + d.Reason
+	switch wait := d.Wait.String(); {
+	case wait != "":
+		line += "; " + wait
+		if d.Reason != "" && d.ResumesAt == nil {
+			line += "; " + d.Reason
 		}
 	case d.NextAt != nil:
-		next = "; next due " + term.Stamp(*d.NextAt)
+		line += "; next due " + term.Stamp(*d.NextAt)
 	}
-	return fmt.Sprintf("%s: %s%s", term.Fit(name, 20), done, next)
+	return fmt.Sprintf("%s: %s", term.Fit(name, 20), line)
 }
 
 // PrintSlots shows slots, each with why it is not done, as wide as w is.

@@ -24,7 +24,7 @@ func (s *Service) newSite() *web.Site {
 	}
 	site := &web.Site{
 		API: s.API, Hosts: s.Hosts,
-		Now: s.Now, Alive: s.checkAlive, Schedule: liveSchedule{s}, Slots: lastSlots{s}, StaleAfter: s.StaleAfter, Resting: s.restReason,
+		Now: s.Now, Alive: s.checkAlive, Schedule: liveSchedule{s}, Slots: latestSlots{s}, StaleAfter: s.StaleAfter, Resting: s.restReason,
 		Checks: []web.Check{{Name: "store", Look: s.checkStore}, {Name: "ledger", Look: s.checkLedger}, {Name: "key", Look: s.checkKey}},
 	}
 	site.Status = &web.Status{
@@ -111,15 +111,15 @@ func (s *Service) checkKey(context.Context) (string, error) {
 	}
 }
 
-// lastSlots reads the store for the site.
-type lastSlots struct{ service *Service }
+// latestSlots reads the store for the site.
+type latestSlots struct{ service *Service }
 
-func (l lastSlots) Last(ctx context.Context) (done, ended map[ingest.Series]ingest.Slot, err error) {
+func (l latestSlots) Latest(ctx context.Context) (ingest.Latest, error) {
 	r, err := l.service.readable()
 	if err != nil {
-		return nil, nil, err
+		return ingest.Latest{}, err
 	}
-	return r.Store.Last(ctx)
+	return r.Store.Latest(ctx)
 }
 
 // paced returns the schedule as the newest report of the ledger stretches it.
@@ -137,6 +137,10 @@ func (l liveSchedule) Series() []ingest.Series { return l.service.Schedule.Serie
 
 func (l liveSchedule) Ahead(series ingest.Series, t time.Time, slots int) time.Duration {
 	return l.service.paced().Ahead(series, t, slots)
+}
+
+func (l liveSchedule) Waiting(latest ingest.Latest, now time.Time) map[ingest.Series]ingest.Slot {
+	return l.service.paced().Waiting(latest, now)
 }
 
 func (l liveSchedule) Stale(series ingest.Series, done, now time.Time, after int) bool {

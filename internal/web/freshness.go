@@ -19,12 +19,17 @@ const rereadAfter = time.Second
 // Freshness reads how fresh everything is.
 func (s *Site) Freshness(ctx context.Context) (report.Freshness, error) {
 	f := report.Freshness{At: term.Second(s.Now()), StaleAfter: s.StaleAfter, Series: []report.SeriesState{}}
-	done, ended, err := s.Slots.Last(ctx)
+	latest, err := s.Slots.Latest(ctx)
 	if err != nil {
 		return f, err
 	}
-	for _, of := range s.Schedule.Series() {
-		f.Series = append(f.Series, s.stateOf(of, done[of], ended[of], f.At))
+	waiting := s.Schedule.Waiting(latest, f.At)
+	for _, series := range s.Schedule.Series() {
+		state := s.stateOf(series, latest.Done[series], latest.Ended[series], f.At)
+		if slot, ok := waiting[series]; ok {
+			state.Wait = report.NewWait(slot, latest, f.At)
+		}
+		f.Series = append(f.Series, state)
 	}
 	return f, nil
 }

@@ -57,6 +57,7 @@ var (
 	lastSuccess = desc("job_last_success_timestamp_seconds", "When a job last fetched what it should.", "job")
 	age         = desc("freshness_age_seconds", "How long ago the newest slot that is done was due.", "job", "region")
 	interval    = desc("freshness_interval_seconds", "How long it is from that slot to the next one.", "job", "region")
+	overdue     = desc("freshness_overdue_seconds", "For how long a slot has been due that no run has come to; 0: none.", "job", "region")
 	stale       = desc("freshness_stale", "1 for what is older than stale_after intervals, or was never done.", "job", "region")
 )
 
@@ -178,6 +179,11 @@ func (c collector) collectSlots(gauge func(*prometheus.Desc, float64, ...string)
 			count[kind{of.Job, string(outcome)}] = 0 // so that a rate begins at 0, not at the first event
 		}
 		gauge(stale, truth(of.Stale), of.Job, of.Region)
+		late := 0.0
+		if of.OverdueSince != nil {
+			late = c.fresh.At.Sub(*of.OverdueSince).Seconds()
+		}
+		gauge(overdue, late, of.Job, of.Region)
 		gauge(interval, float64(of.IntervalS), of.Job, of.Region)
 		if of.AgeS != nil {
 			gauge(age, float64(*of.AgeS), of.Job, of.Region)

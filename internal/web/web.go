@@ -49,6 +49,8 @@ type Schedule interface {
 	Series() []ingest.Series
 	// Ahead returns how long after t that many slots of the series come due; 0 if there are not that many.
 	Ahead(of ingest.Series, t time.Time, slots int) time.Duration
+	// Waiting returns the slots that have come due and that no run has completed; see regions.Schedule.
+	Waiting(l ingest.Latest, now time.Time) map[ingest.Series]ingest.Slot
 	// Stale reports whether a series is stale at now. Its newest done slot was due at done, zero if there is none, and
 	// it counts as fresh for after intervals.
 	Stale(of ingest.Series, done, now time.Time, after int) bool
@@ -56,8 +58,8 @@ type Schedule interface {
 
 // Slots reads the outcomes of slots.
 type Slots interface {
-	// Last returns the newest done slot of every series, and the newest with any outcome.
-	Last(context.Context) (done, ended map[ingest.Series]ingest.Slot, err error)
+	// Latest returns the newest slots of every series.
+	Latest(context.Context) (ingest.Latest, error)
 }
 
 // Handler serves the site: GET and HEAD only.

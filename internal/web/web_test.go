@@ -36,9 +36,9 @@ type memory struct {
 	reads       int
 }
 
-func (s *memory) Last(context.Context) (done, ended map[ingest.Series]ingest.Slot, err error) {
+func (s *memory) Latest(context.Context) (ingest.Latest, error) {
 	s.reads++
-	return s.done, s.ended, s.err
+	return ingest.Latest{Done: s.done, Ended: s.ended}, s.err
 }
 
 var us, de = ingest.Series{Job: "chart", Key: "US"}, ingest.Series{Job: "chart", Key: "DE"}

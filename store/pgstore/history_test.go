@@ -34,7 +34,7 @@ func TestWhatIsReadDoesNotGrowWithHistory(t *testing.T) {
 		do   func(context.Context, *store.Store) error
 	}{
 		"the last slots": {4 * series, func(ctx context.Context, s *store.Store) error {
-			_, _, err := s.Last(ctx, at)
+			_, err := s.Latest(ctx, at)
 			return err
 		}},
 		"what may be claimed": {4 * series, func(ctx context.Context, s *store.Store) error {

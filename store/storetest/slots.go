@@ -215,19 +215,22 @@ func testLastIsTheNewestDoneSlotAndTheNewestOutcome(t *testing.T, open Open) {
 	b := AddBackfill(t, s, Plan("x"), Numbered(1))
 	Finish(t, s, Claim(t, s, PiecesOf(b, "a", noon)), ingest.Done, "")
 
-	done, ended, err := s.Last(t.Context(), noon.Add(2*time.Hour))
+	latest, err := s.Latest(t.Context(), noon.Add(2*time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := []string{}
-	for of, slot := range done {
+	for of, slot := range latest.Done {
 		got = append(got, fmt.Sprint("done ", of.Key, slot.DueAt.Format(" 15:04")))
 	}
-	for of, slot := range ended {
+	for of, slot := range latest.Ended {
 		got = append(got, fmt.Sprint(slot.State, " ", of.Key, slot.DueAt.Format(" 15:04 "), slot.Reason))
 	}
+	for of, slot := range latest.Open {
+		got = append(got, fmt.Sprint(slot.State, " ", of.Key, slot.DueAt.Format(" 15:04")))
+	}
 	slices.Sort(got)
-	if want := []string{"done DE 11:00", "done US 12:00", "done US 12:00 ", "stopped DE 12:00 units: 6 of 6 used"}; !slices.Equal(got, want) {
+	if want := []string{"claimed GB 12:00", "done DE 11:00", "done US 12:00", "done US 12:00 ", "due US 13:00", "stopped DE 12:00 units: 6 of 6 used"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -1,0 +1,166 @@
+package regions
+
+import (
+	"slices"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// Waiting returns the slots that have come due and that no run has completed, by series. It goes by the schedule and the
+// clock: where nothing runs, no rows are added. DueAt is the newest tick of the series that waits and FirstDueAt the
+// oldest. RetryAt is when the quota comes back that the slot waits for; zero if it waits for a run alone. The row of the
+// slot, if there is one, lends it its attempts and its reason.
+func (all Schedule) Waiting(l ingest.Latest, now time.Time) map[ingest.Series]ingest.Slot {
+	waiting, known := map[ingest.Series]ingest.Slot{}, l.Known()
+	for _, s := range all {
+		var slots []ingest.Slot
+		if s.paced() && !s.held(now) {
+			slots = s.waitingAtPace(l, known, now)
+		} else {
+			slots = s.waiting(l, now)
+		}
+		for _, slot := range slots {
+			row := unfinished(l, slot.Series(), now)
+			slot.Attempt, slot.Reason = row.Attempt, row.Reason
+			if row.State == ingest.Stopped && row.RetryAt.After(now) {
+				slot.RetryAt = row.RetryAt
+			}
+			if s.held(now) {
+				slot.RetryAt = s.pace.Hold
+			}
+			waiting[slot.Series()] = slot
+		}
+	}
+	return waiting
+}
+
+// waiting returns the slots of a job that have come due since a run last worked on their series.
+func (s JobSchedule) waiting(l ingest.Latest, now time.Time) (out []ingest.Slot) {
+	for i, key := range s.keys {
+		latest, ok := s.latest(i, now)
+		worked := workedOn(l, ingest.Series{Job: s.Job.Name, Key: key}, now)
+		if !ok || !latest.After(worked) {
+			continue
+		}
+		slot := s.slot(i, latest, ingest.Due, "")
+		slot.FirstDueAt = latest
+		if !worked.IsZero() {
+			slot.FirstDueAt = s.next(i, worked)
+		}
+		out = append(out, slot)
+	}
+	return out
+}
+
+// waitingAtPace is waiting for a paced job, whose left-out ticks nobody waits for.
+func (s JobSchedule) waitingAtPace(l ingest.Latest, known map[ingest.Series]time.Time, now time.Time) []ingest.Slot {
+	out := s.dueAtPace(known, now)
+	for i, key := range s.keys {
+		row := unfinished(l, ingest.Series{Job: s.Job.Name, Key: key}, now)
+		added := slices.ContainsFunc(out, func(slot ingest.Slot) bool { return slot.Key == key })
+		if row.State != "" && !added {
+			out = append(out, s.slot(i, row.DueAt, ingest.Due, ""))
+		}
+	}
+	for i := range out {
+		out[i].FirstDueAt = out[i].DueAt
+	}
+	return out
+}
+
+// unfinished returns the newest row of a series if it still has to be done, the zero Slot otherwise.
+func unfinished(l ingest.Latest, series ingest.Series, now time.Time) ingest.Slot {
+	open, ended := l.Open[series], l.Ended[series]
+	switch {
+	case open.State == ingest.Claimed && open.Lease.After(now): // a run is at work on it
+	case open.State != "" && open.DueAt.After(ended.DueAt):
+		return open
+	case ended.State == ingest.Stopped && ended.DueAt.After(open.DueAt):
+		return ended
+	}
+	return ingest.Slot{}
+}
+
+// workedOn returns when the newest slot of a series was due that needs no run any more: it is done, failed, was skipped
+// for a reason of its own, or a run is at work on it.
+func workedOn(l ingest.Latest, series ingest.Series, now time.Time) time.Time {
+	worked, open, ended := l.Done[series].DueAt, l.Open[series], l.Ended[series]
+	superseded := ended.State == ingest.Skipped && open.DueAt.After(ended.DueAt)
+	if (ended.State == ingest.Failed || ended.State == ingest.Skipped) && !superseded && ended.DueAt.After(worked) {
+		worked = ended.DueAt
+	}
+	if open.State == ingest.Claimed && open.Lease.After(now) && open.DueAt.After(worked) {
+		worked = open.DueAt
+	}
+	return worked
+}
+
+// Upcoming returns the next n slots, soonest first, only of the given key unless it is "": what waits, and then what
+// comes. A slot that waits for quota is due when that comes back. Slots of a paced job hold as long as what is left of
+// its budget stays what it is.
+func (all Schedule) Upcoming(l ingest.Latest, now time.Time, n int, key string) []ingest.Slot {
+	var slots []ingest.Slot
+	for span := time.Hour; len(slots) < n && span < 64*24*time.Hour; span *= 2 {
+		slots = slices.DeleteFunc(all.Until(l, now, now.Add(span)), func(s ingest.Slot) bool { return key != "" && s.Key != key })
+	}
+	return slots[:min(n, len(slots))]
+}
+
+// Until is Upcoming for all that is due not after to.
+func (all Schedule) Until(l ingest.Latest, now, to time.Time) []ingest.Slot {
+	waiting, known := all.Waiting(l, now), l.Known()
+	var slots []ingest.Slot
+	for _, s := range all {
+		for _, key := range s.keys {
+			slot, ok := waiting[ingest.Series{Job: s.Job.Name, Key: key}]
+			if ok && slot.RetryAt.After(now) {
+				slot.DueAt = slot.RetryAt
+			}
+			if ok && !slot.DueAt.After(to) {
+				slots = append(slots, slot)
+			}
+		}
+		for _, slot := range s.coming(known, waiting, now, to) {
+			if !slot.DueAt.Before(waiting[slot.Series()].RetryAt) {
+				slots = append(slots, slot)
+			}
+		}
+	}
+	slices.SortStableFunc(slots, func(a, b ingest.Slot) int { return a.DueAt.Compare(b.DueAt) })
+	return slots
+}
+
+// coming returns the slots of a job that come due after now and not after to, beside those that wait.
+func (s JobSchedule) coming(known map[ingest.Series]time.Time, waiting map[ingest.Series]ingest.Slot, now, to time.Time) (out []ingest.Slot) {
+	from := now
+	if s.held(now) {
+		from = s.pace.Hold // what waits for it is due then
+	}
+	if !s.paced() {
+		for _, k := range s.Between(from, to) {
+			out = append(out, ingest.Slot{SlotKey: k, Kind: s.Job.Kind, State: ingest.Due})
+		}
+		return out
+	}
+	due, gap := s.pace.next(now), s.pace.Gap
+	if s.held(now) { // the gap is a wait
+		gap = max(s.pace.Round, s.Job.Every) / time.Duration(len(s.keys))
+		due = from.Add(gap)
+	}
+	newest := map[string]time.Time{}
+	for _, key := range s.keys {
+		series := ingest.Series{Job: s.Job.Name, Key: key}
+		newest[key] = known[series]
+		if slot, ok := waiting[series]; ok && !s.held(now) { // the next one follows it
+			newest[key] = slot.DueAt
+			due = slot.DueAt.Add(max(gap, now.Sub(slot.DueAt)/gap*gap+gap))
+		}
+	}
+	for ; !due.After(to); due = due.Add(gap) {
+		key := longestWaiting(s.keys, newest)
+		newest[key] = due
+		out = append(out, s.slot(slices.Index(s.keys, key), due.Truncate(time.Second), ingest.Due, ""))
+	}
+	return out
+}
