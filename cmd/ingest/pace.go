@@ -15,17 +15,16 @@ import (
 // paceNow returns a schedule at its present pace, and the newest slots of each series. Nothing is paced while the store
 // or the ledger cannot be read; an error is one of the store.
 func (a *app) paceNow(ctx context.Context, schedule budget.PricedSchedule, s *store.Store, report func(context.Context) (quota.Report, error)) (budget.Pace, ingest.Latest, error) {
-	pace, now := budget.Pace{Schedule: schedule.Jobs}, a.clock.Now()
-	if s == nil {
-		return pace, ingest.Latest{}, nil
-	}
-	latest, err := s.Latest(ctx, now)
-	if err != nil {
-		return pace, latest, err
+	pace, latest, now := budget.Pace{Schedule: schedule.Jobs}, ingest.Latest{}, a.clock.Now()
+	if s != nil {
+		var err error
+		if latest, err = s.Latest(ctx, now); err != nil {
+			return pace, latest, err
+		}
 	}
 	switch r, err := report(ctx); {
 	case err != nil:
-	case a.cfg.Pacing:
+	case a.cfg.Pacing && s != nil:
 		pace = schedule.Pace(r, latest.Known(), now)
 	default:
 		pace = schedule.Held(r, now)
@@ -71,8 +70,13 @@ func (a *app) nextSlots(ctx context.Context, l *ledger, s *store.Store, until ti
 	}
 	slots, err := schedule.NextAt(pace, latest, a.clock.Now(), until)
 	docs := make([]report.NextDocument, 0, len(slots))
+	waiting := pace.Schedule.Waiting(latest, a.clock.Now())
 	for _, n := range slots {
-		docs = append(docs, report.NextDocument{Job: n.Job, Region: n.Key, DueAt: term.Second(n.DueAt), Cost: n.Cost})
+		doc := report.NextDocument{Job: n.Job, Region: n.Key, DueAt: term.Second(n.DueAt), Cost: n.Cost}
+		if slot, ok := waiting[n.Series()]; ok && !n.DueAt.After(a.clock.Now()) {
+			doc.Overdue = report.NewWait(slot, latest, a.clock.Now()).OverdueSince != nil
+		}
+		docs = append(docs, doc)
 	}
 	return docs, err
 }

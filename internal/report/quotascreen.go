@@ -203,7 +203,7 @@ func (d QuotaScreen) printNext(w io.Writer) error {
 	verdicts := Verdicts(d.QuotaDocument, d.Next)
 	return term.Table(w, func(w io.Writer) {
 		for i, slot := range d.Next[:min(most, len(d.Next))] {
-			if d.At.Sub(slot.DueAt) >= OverdueAfter {
+			if slot.Overdue {
 				verdicts[i] += ", overdue"
 			}
 			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", term.Stamp(slot.DueAt), strings.TrimSpace(slot.Job+" "+slot.Region), term.Amounts(slot.Cost), verdicts[i])

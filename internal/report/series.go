@@ -40,8 +40,8 @@ func NewWait(slot ingest.Slot, l ingest.Latest, now time.Time) Wait {
 		w.ResumesAt = term.FromOrNull(slot.RetryAt)
 		return w
 	}
-	if now.Sub(slot.FirstDueAt) < OverdueAfter {
-		return w
+	if _, began := l.Known()[slot.Series()]; !began || now.Sub(slot.FirstDueAt) < OverdueAfter {
+		return w // a series that no run has begun waits for the first one
 	}
 	w.OverdueSince = w.DueSince
 	last := l.LastFetch()

@@ -68,4 +68,6 @@ type NextDocument struct {
 	Region string           `json:"region,omitempty"`
 	DueAt  time.Time        `json:"due_at"`
 	Cost   map[string]int64 `json:"cost"` // at most, per pool; empty if it depends on what is stored
+
+	Overdue bool `json:"overdue,omitempty"`
 }
