@@ -131,7 +131,7 @@ func (p *pass) ask(ctx context.Context, r quota.Request) (quota.Decision, error)
 	ctx, end := p.span(ctx, "take")
 	d, err := p.Quota.Take(ctx, r)
 	end(err, slog.String("method", r.Method), slog.String("region", r.Region), slog.String("purpose", string(r.Purpose)),
-		slog.Bool("allowed", d.Allowed), slog.Bool("degraded", d.Degraded))
+		slog.Bool("allowed", d.Allowed), slog.Bool("degraded", d.Degraded), slog.Any("cost", charges(d)))
 	return d, err
 }
 
