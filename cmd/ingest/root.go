@@ -64,14 +64,3 @@ func newRoot(a *app) *cobra.Command {
 	a.describe(root, helpSections(helpText))
 	return root
 }
-
-// needsConfig reports whether a command needs the configuration; some must work without one, or with a wrong one.
-func needsConfig(cmd *cobra.Command) bool {
-	for c := cmd; c.HasParent(); c = c.Parent() {
-		switch c.Name() {
-		case "completion", "demo", "help", "simulate", "version":
-			return false
-		}
-	}
-	return cmd.HasParent()
-}
