@@ -109,6 +109,12 @@ var (
 		"ours, refused, cost 100, after uneven costs",
 		"ours, refused by both windows, cost 1",
 	}
+	// refusedFull are refusals of a pool with as many entries as two in a second leave behind in a day.
+	refusedFull = []string{
+		"ours, refused, cost 1, 175,000 entries",
+		"ours, refused, cost 100, 175,000 entries",
+		"ours, refused, cost 1, 175,000 uneven entries",
+	}
 	refusedPosted = "ours, refused, cost 1, nothing taken since a post"
 )
 
@@ -173,6 +179,12 @@ func ourContenders(ctx context.Context, s *server, ours sharedledger.Remote) ([]
 	nothing := func(context.Context) (snapshot, error) { return nil, nil }
 	spread, justNow := fill(most-1, longest, one, true), fill(most-1, time.Second, one, true)
 	uneven := fill(5049, longest, firstSmall, true) // 5,000 of 1, 49 of 100, then one of 1 is taken
+	const many = 175_000
+	manyUneven := int64(0)
+	for i := range many - 1 {
+		manyUneven += sometimesHundred(i)
+	}
+	full, fullUneven := fill(many-1, longest, one, true), fill(many-1, longest, sometimesHundred, true)
 	var all []contender
 	for _, c := range []struct {
 		name    string
@@ -192,6 +204,9 @@ func ourContenders(ctx context.Context, s *server, ours sharedledger.Remote) ([]
 		{refused[1], spread, 100, most, []string{"units"}, false},
 		{refused[2], uneven, 100, 9901, []string{"units"}, false},
 		{refused[3], justNow, 1, most, []string{"units"}, false},
+		{refusedFull[0], full, 1, many, []string{"units"}, false},
+		{refusedFull[1], full, 100, many, []string{"units"}, false},
+		{refusedFull[2], fullUneven, 1, manyUneven + 1, []string{"units"}, false},
 		{refusedPosted, fill(most, longest, one, false), 1, most, []string{"units"}, false},
 	} {
 		state, err := c.state(ctx)
@@ -229,6 +244,14 @@ func firstSmall(i int) int64 {
 		return 1
 	}
 	return 100
+}
+
+// sometimesHundred returns the cost of the i-th entry: 100 for one in a hundred, and else 1.
+func sometimesHundred(i int) int64 {
+	if i%100 == 7 {
+		return 100
+	}
+	return 1
 }
 
 // apart is the same call as made by a service that is not busy.
@@ -292,6 +315,11 @@ func speedGoals(t times, r *report.Report) {
 		refusal = max(refusal, t.over(name, rate))
 	}
 	r.Goal("a refusal", "<= 2 x redis_rate", report.Ratio(refusal)+" (the worst of four)", refusal <= 2)
+	refusal = 0
+	for _, name := range refusedFull {
+		refusal = max(refusal, t.over(name, rate))
+	}
+	r.Goal("a refusal at 175,000 entries", "<= 2 x redis_rate", report.Ratio(refusal)+" (the worst of three)", refusal <= 2)
 	posted := t.over(refusedPosted, rate)
 	r.Goal("a refusal, nothing taken since a post", "<= 2 x redis_rate", report.Ratio(posted), posted <= 2)
 }

@@ -47,9 +47,9 @@ func serverTimes(t testing.TB, s *server, contenders []contender) map[string]flo
 		}
 	}
 	median := map[string]float64{}
-	for name, of := range all {
-		slices.Sort(of)
-		median[name] = of[len(of)/2]
+	for name, times := range all {
+		slices.Sort(times)
+		median[name] = times[len(times)/2]
 	}
 	return median
 }
