@@ -169,9 +169,19 @@ func contenders(ctx context.Context, s *server, ours sharedledger.Remote) ([]con
 	return append(all, mine...), err
 }
 
-// ourContenders returns ours. All their accounts but one are filled by posts and then a take, which records for the next
-// search where each window begins: of posts, only the first into an empty log records anything.
-func ourContenders(ctx context.Context, s *server, ours sharedledger.Remote) ([]contender, error) {
+// contest is a call of ours that is measured, and what is there before.
+type contest struct {
+	name    string
+	state   snapshotter
+	cost    int64
+	units   int64
+	pools   []string
+	allowed bool
+}
+
+// contests are ours. All their accounts but one are filled by posts and then a take, which records for the next search
+// where each window begins: of posts, only the first into an empty log records anything.
+func contests(s *server, ours sharedledger.Remote) []contest {
 	const longest = day - 10*time.Minute // so that nothing leaves the window during the measurement
 	fill := func(n int, from time.Duration, cost func(int) int64, taken bool) snapshotter {
 		return filled(s, ours, n, from, cost, taken)
@@ -185,15 +195,7 @@ func ourContenders(ctx context.Context, s *server, ours sharedledger.Remote) ([]
 		manyUneven += sometimesHundred(i)
 	}
 	full, fullUneven := fill(many-1, longest, one, true), fill(many-1, longest, sometimesHundred, true)
-	var all []contender
-	for _, c := range []struct {
-		name    string
-		state   snapshotter
-		cost    int64
-		units   int64
-		pools   []string
-		allowed bool
-	}{
+	return []contest{
 		{cost1, nothing, 1, plenty, []string{"units"}, true},
 		{cost100, nothing, 100, plenty, []string{"units"}, true},
 		{costMost, nothing, most, plenty, []string{"units"}, true},
@@ -208,7 +210,13 @@ func ourContenders(ctx context.Context, s *server, ours sharedledger.Remote) ([]
 		{refusedFull[1], full, 100, many, []string{"units"}, false},
 		{refusedFull[2], fullUneven, 1, manyUneven + 1, []string{"units"}, false},
 		{refusedPosted, fill(most, longest, one, false), 1, most, []string{"units"}, false},
-	} {
+	}
+}
+
+// ourContenders returns the contests as they are measured.
+func ourContenders(ctx context.Context, s *server, ours sharedledger.Remote) ([]contender, error) {
+	var all []contender
+	for _, c := range contests(s, ours) {
 		state, err := c.state(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.name, err)
