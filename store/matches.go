@@ -22,6 +22,9 @@ var (
 )
 
 const (
+	// enoughExact is how many matches of whole words are enough for the last one not to count as the beginning of others:
+	// several pages.
+	enoughExact = 100
 	// fewMatches is how many matches are enough for a query not to be forgiven.
 	fewMatches = 3
 	// notGained is less than a video can gain.
@@ -101,7 +104,7 @@ func (f *finder) butOne(ctx context.Context, query text.Query) (m matches, err e
 	}
 	var ids []int64
 	for _, clause := range each {
-		of, err := f.match(ctx, clause.Match(false), 2*maxMatches/len(each))
+		of, err := f.match(ctx, clause.Match(false), maxMatches/len(each))
 		if err != nil {
 			return m, err
 		}
@@ -163,7 +166,7 @@ func (f *finder) widen(ctx context.Context, r ranking) (candidates []candidate, 
 		return candidates, err
 	}
 	f.among = matches{}
-	few, enough := fewMatches, maxScored
+	few, enough := fewMatches, min(maxScored, enoughExact)
 	if f.q.Order != ByRelevance {
 		few, enough = 1, 1
 	} else if candidates, err = f.findInNames(ctx, r); err != nil || f.onlyInNames {
