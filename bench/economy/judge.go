@@ -12,25 +12,28 @@ import (
 
 // result is a worker's performance in a world, by the upstream's own count.
 type result struct {
-	Charts  int           // complete ones
-	Mean    time.Duration // of the ages of all regions' newest charts, over all time
-	Oldest  time.Duration
-	Worst   float64            // fewest charts of a region, as a share of the most of any
-	Units   int64              // charged by the upstream
-	Refused int64              // calls that the upstream rightly refused for quota
-	Lied    int64              // calls that it refused for quota although some was left
-	Wasted  int64              // units charged for useless answers: errors, broken ones, and orphans
-	Orphans int64              // chart pages that belong to no complete chart
-	Probes  int                // calls that asked whether a refusal still holds
-	Done    map[string][]int64 // when each region's charts were completed, in seconds since 1970
+	Charts    int           // complete ones
+	Mean      time.Duration // of the ages of all regions' newest charts, over all time
+	Oldest    time.Duration
+	Worst     float64            // fewest charts of a region, as a share of the most of any
+	Units     int64              // charged by the upstream
+	Refused   int64              // calls that the upstream rightly refused for quota
+	Lied      int64              // calls that it refused for quota although some was left
+	Wasted    int64              // units charged for useless answers: errors, broken ones, and orphans
+	Orphans   int64              // chart pages that belong to no complete chart
+	Refreshes int                // that were done
+	Rare      int                // charts of jobs other than the first, done with all their pages
+	Probes    int                // calls that asked whether a refusal still holds
+	Done      map[string][]int64 // when each region's charts were completed, in seconds since 1970
 }
 
 // recorder records a worker's results.
 type recorder struct {
-	from, to time.Time
-	charts   map[string][]time.Time // when each region's were completed
-	pages    int64                  // of complete charts
-	probes   int
+	from, to        time.Time
+	charts          map[string][]time.Time // when each region's were completed
+	pages           int64                  // of complete charts
+	probes          int
+	refreshes, rare int
 }
 
 func newRecorder(from, to time.Time, regions []ingest.Region) *recorder {
@@ -47,7 +50,7 @@ func (rec *recorder) done(region string, at time.Time) {
 
 // result adds up the results. A region that was never fetched is as old as the world.
 func (rec *recorder) result(sim *youtubesim.Server) result {
-	r := result{Probes: rec.probes, Orphans: -rec.pages, Done: map[string][]int64{}}
+	r := result{Probes: rec.probes, Refreshes: rec.refreshes, Rare: rec.rare, Orphans: -rec.pages, Done: map[string][]int64{}}
 	var counts []int
 	sum := 0.0
 	for region, times := range rec.charts {

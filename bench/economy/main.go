@@ -40,7 +40,9 @@ type contender struct {
 }
 
 // scripts selects the worlds for cron scripts, which look at no clock and keep to no budget.
-func scripts(w world) bool { return w.trouble.ahead == 0 && w.units != halfUnits }
+func scripts(w world) bool {
+	return w.trouble.ahead == 0 && w.trouble.lies == 0 && w.also == nil && w.units != halfUnits && w.units != 600
+}
 
 var contenders = []contender{
 	{"ours", ours(options{}), func(world) bool { return true }},
@@ -62,7 +64,10 @@ func worlds() (all []world) {
 			all = append(all, usual(units, t))
 		}
 	}
-	return append(all, usual(300, yearAhead), usual(300, hoursAhead), usual(halfUnits, clean))
+	uneven := world{units: 300, trouble: mixed, regions: regions.Default()[:1], every: 10 * time.Minute, pages: 4, also: []ingest.Job{
+		{Name: "rare", Kind: ingest.KindChart, Regions: regions.Default()[1:], Every: 6 * time.Hour, Pages: 4},
+	}}
+	return append(all, usual(300, yearAhead), usual(300, hoursAhead), usual(halfUnits, clean), usual(600, clean), usual(600, lyingDaily), uneven)
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }

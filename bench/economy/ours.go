@@ -34,10 +34,16 @@ func ours(o options) worker {
 		defer p.close()
 		rec := newRecorder(from, to, w.regions)
 		p.reconciler.OnSlot = func(s fetch.SlotResult) {
-			if s.Kind == ingest.KindChart && s.State == ingest.Done {
+			switch {
+			case s.State != ingest.Done:
+			case s.Kind == ingest.KindRefresh:
+				rec.refreshes++
+			case s.Kind == ingest.KindChart:
 				rec.pages += int64(s.Pages)
 				if s.Job == "chart" {
 					rec.done(s.Key, s.FetchedAt)
+				} else if s.Pages == w.pages {
+					rec.rare++
 				}
 			}
 		}

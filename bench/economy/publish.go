@@ -112,6 +112,20 @@ func goals(r *report.Report, runs []simulated, days int) {
 		r.Goal(fmt.Sprintf("%d units, false quotaExceeded: charts", units), "at least 95 % of the clean world's", fmt.Sprintf("%.1f %%", part), part >= 95)
 		r.Goal(fmt.Sprintf("%d units, false quotaExceeded: probes a day", units), "at most 14", fmt.Sprintf("%.1f", probes), probes <= 14)
 	}
+	if s := find(runs, 300, mixed, "ours"); s != nil {
+		// Seven regions with four charts a day cost 112 of 285 units; the rest pays for one region every 33 minutes.
+		asked := 7 * 4 * days
+		r.Goal("300 units, "+mixed.name+": those of the seven, whole", "at least 95 % of what they ask for", fmt.Sprintf("%d of %d", s.Rare, asked), s.Rare*100 >= asked*95)
+		r.Goal("300 units, "+mixed.name+": mean age of the one", "at most 21 min, 1.25 x the best constant interval's", fmt.Sprintf("%.1f min", s.Mean.Minutes()), s.Mean <= 21*time.Minute)
+	}
+	if truth, lied := find(runs, 600, clean, "ours"), find(runs, 600, lyingDaily, "ours"); truth != nil && lied != nil {
+		r.Goal("600 units, "+lyingDaily.name+": charts", "at least 90 % of the clean world's", fmt.Sprintf("%.1f %%", 100*float64(lied.Charts)/float64(truth.Charts)), lied.Charts*10 >= truth.Charts*9)
+	}
+	for _, s := range runs {
+		if s.name == "ours" && s.trouble.ahead == 0 && s.trouble.lies == 0 && s.trouble.name != lying.name {
+			r.Goal(s.world.String()+", "+s.trouble.name+": days with a refresh", "all but one", fmt.Sprintf("%d of %d", s.Refreshes, days), s.Refreshes >= days-1)
+		}
+	}
 	refused, orphans, lived := int64(0), int64(0), 0
 	for _, s := range runs {
 		if s.name == "ours" {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
@@ -43,6 +44,7 @@ type trouble struct {
 	name   string
 	faults []string      // of the stand-in
 	ahead  time.Duration // of our worker's own clock, for one run
+	lies   time.Duration // how long, from 18:00 UTC each day, every call is refused for quota although some is left
 }
 
 var (
@@ -54,6 +56,10 @@ var (
 	// answered slowly but well.
 	faulty = trouble{name: "5 % faults", faults: []string{"503:1%", "drop:1%", "truncate:1%", "429min:1%", "slow=1ms:1%"}}
 	lying  = trouble{name: "false quotaExceeded 0.1 %", faults: []string{"403quota:0.1%"}}
+	// One answer in a thousand is a lie above; here it is every answer, for longer than three doubts.
+	lyingDaily = trouble{name: "false quotaExceeded for 90 min a day", lies: 90 * time.Minute}
+	// Not all that is wanted is wanted equally often.
+	mixed = trouble{name: "one region every 10 min, seven every 6 h"}
 )
 
 // clock is the time of a world: workers and the stand-in read it, and whoever waits or calls advances it.
@@ -92,9 +98,15 @@ func newUpstream(w world, seed uint64, c *clock) (*upstream, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &upstream{sim, httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return &upstream{sim, httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
 		c.pass(callTakes)
+		if w.trouble.lies > c.now().Sub(c.now().Truncate(24*time.Hour).Add(18*time.Hour)) && c.now().UTC().Hour() >= 18 {
+			answer.Header().Set("Content-Type", "application/json")
+			answer.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(answer, `{"error":{"code":403,"message":"The request cannot be completed because you have exceeded your quota.","errors":[{"domain":"youtube.quota","reason":"quotaExceeded"}]}}`)
+			return
+		}
 		r.Header.Del("Accept-Encoding") // bytes are free here
-		sim.ServeHTTP(w, r)
+		sim.ServeHTTP(answer, r)
 	}))}, nil
 }
