@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"maps"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +12,7 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -28,36 +27,6 @@ func (a *app) configCommand() *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.checkConfig() },
 	})
 	return cmd
-}
-
-type checkDocument struct {
-	Config    string           `json:"config"` // "": none
-	Data      string           `json:"data"`
-	Ledger    string           `json:"ledger"`
-	Store     string           `json:"store"`
-	Account   string           `json:"account"`
-	Upstream  string           `json:"upstream"`
-	CostTable string           `json:"cost_table"`
-	Jobs      []checkJob       `json:"jobs"`
-	PerDay    map[string]int64 `json:"per_day"`
-	Fits      bool             `json:"fits"`
-	Warnings  []checkWarning   `json:"warnings"`
-}
-
-// checkWarning is something in a cron line that its writer may not mean, with the times when it fires.
-type checkWarning struct {
-	Job     string      `json:"job"`
-	Warning string      `json:"warning"`
-	Next    []time.Time `json:"next"`
-}
-
-type checkJob struct {
-	Job    string           `json:"job"`
-	Kind   string           `json:"kind"`
-	Slots  int              `json:"slots_per_day"`
-	PerDay map[string]int64 `json:"per_day"`
-	NextAt time.Time        `json:"next_at"`
-	text   string
 }
 
 func (a *app) checkConfig() error {
@@ -79,16 +48,16 @@ func (a *app) checkConfig() error {
 		a.say("others can reach %s: %s", a.cfg.Listen, config.AccessPolicy)
 	}
 	now := a.clock.Now()
-	doc := checkDocument{
+	doc := report.CheckDocument{
 		Config: a.cfg.File, Data: a.cfg.Data, Ledger: config.ServerName(a.cfg.Ledger), Store: config.ServerName(a.cfg.Store), Account: a.cfg.Account,
-		Upstream: a.cfg.Upstream, CostTable: schedule.Tariff.Table, Jobs: []checkJob{}, PerDay: maps.Clone(price.Total), Warnings: []checkWarning{},
+		Upstream: a.cfg.Upstream, CostTable: schedule.Tariff.Table, Jobs: []report.CheckJob{}, PerDay: maps.Clone(price.Total), Warnings: []report.CheckWarning{},
 	}
 	ceilings := budget.Ceilings(schedule.Tariff)
 	for i, j := range price.Jobs {
 		text := cmp.Or(term.DayShares(j.Cost, ceilings), a.refreshCost(schedule.Tariff))
-		doc.Jobs = append(doc.Jobs, checkJob{j.Job.Name, string(j.Job.Kind), j.Slots, j.Cost, schedule.Jobs[i].Next(now), text})
+		doc.Jobs = append(doc.Jobs, report.CheckJob{Job: j.Job.Name, Kind: string(j.Job.Kind), Slots: j.Slots, PerDay: j.Cost, NextAt: schedule.Jobs[i].Next(now), Price: text})
 		for _, w := range schedule.Jobs[i].Warnings(now) {
-			doc.Warnings = append(doc.Warnings, checkWarning{j.Job.Name, w, schedule.Jobs[i].NextTimes(now, 5)})
+			doc.Warnings = append(doc.Warnings, report.CheckWarning{Job: j.Job.Name, Warning: w, Next: schedule.Jobs[i].NextTimes(now, 5)})
 		}
 	}
 	unfit := price.Fits(schedule.Tariff)
@@ -96,57 +65,13 @@ func (a *app) checkConfig() error {
 	if a.json {
 		err = a.printJSON(doc)
 	} else {
-		err = doc.print(a.stdout, term.DayShares(price.Total, ceilings))
+		err = doc.Print(a.stdout, term.DayShares(price.Total, ceilings))
 	}
 	if err == nil && unfit != nil {
 		err = config.Invalid(unfit)
 	}
 	return err
 }
-
-func (d checkDocument) print(w io.Writer, total string) error {
-	file := cmp.Or(d.Config, "none: built-in defaults")
-	costs := "upstream " + d.Upstream + ", cost table " + d.CostTable
-	if d.Store != "sqlite" {
-		costs = "store    " + d.Store + "\n" + costs
-	}
-	fmt.Fprintf(w, "config   %s\ndata     %s\nledger   %s, account %s\n%s\n\n", file, d.Data, d.Ledger, d.Account, costs)
-	d.printJobs(w)
-	fmt.Fprintf(w, "%s\n", term.Wrap("in all: "+total, term.Screen, "  "))
-	for _, warning := range d.Warnings {
-		fmt.Fprintf(w, "%s\n", term.Wrap(fmt.Sprintf("warning: job %s: %s; next:", warning.Job, warning.Warning), 78, "  "))
-		for _, t := range warning.Next {
-			fmt.Fprintf(w, "  %s\n", term.Stamp(t))
-		}
-	}
-	_, err := fmt.Fprintln(w, "history: 29 days, since the provider wants data refreshed or deleted within 30")
-	return err
-}
-
-// printJobs aligns the jobs in 80 columns; a price that does not fit is printed pool by pool.
-func (d checkDocument) printJobs(w io.Writer) {
-	const longest = 20 // name shown, in columns
-	names, slots := 0, 0
-	for _, j := range d.Jobs {
-		names, slots = max(names, min(term.Width(j.Job), longest)), max(slots, len(j.slots()))
-	}
-	margin := names + len(":  ") + slots + len("  ")
-	for _, j := range d.Jobs {
-		head := term.Pad(term.Fit(j.Job, longest)+":", names+len(":  ")) + term.Pad(j.slots(), slots+len("  "))
-		parts := []string{j.text}
-		if margin+term.Width(j.text) > term.Screen {
-			parts = strings.SplitAfter(j.text, ", ")
-		}
-		for _, part := range parts {
-			for line := range strings.SplitSeq(term.Wrap(part, term.Screen-margin, "  "), "\n") {
-				fmt.Fprintln(w, head+line)
-				head = strings.Repeat(" ", margin)
-			}
-		}
-	}
-}
-
-func (j checkJob) slots() string { return term.Plural(j.Slots, "slot") + " a day" }
 
 // refreshCost says what a refresh costs, which depends on what the store then has.
 func (a *app) refreshCost(tariff *quota.Tariff) string {

@@ -42,7 +42,7 @@ var Documents = map[string]any{
 	"search": report.SearchDocument{}, "chart": report.ChartDocument{}, "chart-compare": report.MovesDocument{}, "history": report.HistoryDocument{},
 	"slots": slotsDocument{}, "quota": report.QuotaDocument{}, "quota-take": report.TakeDocument{}, "run": runDocument{}, "serve": slotEvent{},
 	"backfill": report.PlanDocument{}, "backfill-list": backfillList{}, "backfill-progress": progress{}, "backfill-end": backfillEnd{},
-	"config-check": checkDocument{}, "doctor": doctor.Document{}, "backup": backupDocument{}, "store-copy": report.Copied{}, "version": versionDocument{}, "error": errorDocument{},
+	"config-check": report.CheckDocument{}, "doctor": doctor.Document{}, "backup": backupDocument{}, "store-copy": report.Copied{}, "version": versionDocument{}, "error": errorDocument{},
 }
 
 // ErrPartial is silent, and ends the program with exit code 3.

@@ -1,0 +1,88 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/term"
+)
+
+// CheckDocument is what the configuration makes of a day, as ingest config check prints it.
+type CheckDocument struct {
+	Config    string           `json:"config"` // "": none
+	Data      string           `json:"data"`
+	Ledger    string           `json:"ledger"`
+	Store     string           `json:"store"`
+	Account   string           `json:"account"`
+	Upstream  string           `json:"upstream"`
+	CostTable string           `json:"cost_table"`
+	Jobs      []CheckJob       `json:"jobs"`
+	PerDay    map[string]int64 `json:"per_day"`
+	Fits      bool             `json:"fits"`
+	Warnings  []CheckWarning   `json:"warnings"`
+}
+
+// CheckWarning is something in a cron line that its writer may not mean, with the times when it fires.
+type CheckWarning struct {
+	Job     string      `json:"job"`
+	Warning string      `json:"warning"`
+	Next    []time.Time `json:"next"`
+}
+
+// CheckJob is what one job costs a day, by pool.
+type CheckJob struct {
+	Job    string           `json:"job"`
+	Kind   string           `json:"kind"`
+	Slots  int              `json:"slots_per_day"`
+	PerDay map[string]int64 `json:"per_day"`
+	NextAt time.Time        `json:"next_at"`
+	Price  string           `json:"-"` // in words
+}
+
+// Print shows it in 80 columns; total is the price of all jobs in words.
+func (d CheckDocument) Print(w io.Writer, total string) error {
+	file := cmp.Or(d.Config, "none: built-in defaults")
+	costs := "upstream " + d.Upstream + ", cost table " + d.CostTable
+	if d.Store != "sqlite" {
+		costs = "store    " + d.Store + "\n" + costs
+	}
+	fmt.Fprintf(w, "config   %s\ndata     %s\nledger   %s, account %s\n%s\n\n", file, d.Data, d.Ledger, d.Account, costs)
+	d.printJobs(w)
+	fmt.Fprintf(w, "%s\n", term.Wrap("in all: "+total, term.Screen, "  "))
+	for _, warning := range d.Warnings {
+		fmt.Fprintf(w, "%s\n", term.Wrap(fmt.Sprintf("warning: job %s: %s; next:", warning.Job, warning.Warning), 78, "  "))
+		for _, t := range warning.Next {
+			fmt.Fprintf(w, "  %s\n", term.Stamp(t))
+		}
+	}
+	_, err := fmt.Fprintln(w, "history: 29 days, since the provider wants data refreshed or deleted within 30")
+	return err
+}
+
+// printJobs aligns the jobs in 80 columns; a price that does not fit is printed pool by pool.
+func (d CheckDocument) printJobs(w io.Writer) {
+	const longest = 20 // name shown, in columns
+	names, slots := 0, 0
+	for _, j := range d.Jobs {
+		names, slots = max(names, min(term.Width(j.Job), longest)), max(slots, len(j.slots()))
+	}
+	margin := names + len(":  ") + slots + len("  ")
+	for _, j := range d.Jobs {
+		head := term.Pad(term.Fit(j.Job, longest)+":", names+len(":  ")) + term.Pad(j.slots(), slots+len("  "))
+		parts := []string{j.Price}
+		if margin+term.Width(j.Price) > term.Screen {
+			parts = strings.SplitAfter(j.Price, ", ")
+		}
+		for _, part := range parts {
+			for line := range strings.SplitSeq(term.Wrap(part, term.Screen-margin, "  "), "\n") {
+				fmt.Fprintln(w, head+line)
+				head = strings.Repeat(" ", margin)
+			}
+		}
+	}
+}
+
+func (j CheckJob) slots() string { return term.Plural(j.Slots, "slot") + " a day" }
