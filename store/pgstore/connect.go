@@ -87,7 +87,7 @@ func (c *connection) PrepareContext(context.Context, string) (driver.Stmt, error
 // BeginTx implements driver.ConnBeginTx. Everything with which a transaction begins is one round trip.
 func (c *connection) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, error) {
 	if err := c.simple(ctx, c.begin); err != nil {
-		return nil, errors.Join(err, c.simple(context.WithoutCancel(ctx), "ROLLBACK"))
+		return nil, errors.Join(err, transaction{c, context.WithoutCancel(ctx)}.Rollback())
 	}
 	return transaction{c, context.WithoutCancel(ctx)}, nil
 }
@@ -114,7 +114,7 @@ func (t transaction) Commit() error {
 	if pg.TxStatus() == 'E' {
 		return errors.Join(pgx.ErrTxCommitRollback, t.Rollback())
 	}
-	return t.c.simple(t.ctx, "COMMIT")
+	return t.end("COMMIT")
 }
 
 // Rollback implements driver.Tx.
@@ -122,5 +122,16 @@ func (t transaction) Rollback() error {
 	if t.c.Conn.Conn().PgConn().IsClosed() {
 		return nil // the server has rolled it back, or will
 	}
-	return t.c.simple(t.ctx, "ROLLBACK")
+	return t.end("ROLLBACK")
+}
+
+// end ends the transaction even if the context of its work is over, but waits no longer than endFor for the answer.
+func (t transaction) end(statement string) error {
+	ctx, cancel := context.WithTimeout(t.ctx, endFor)
+	defer cancel()
+	err := t.c.simple(ctx, statement)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return unavailable{fmt.Errorf("%s: no answer within %v: %w", statement, endFor, err)}
+	}
+	return err
 }

@@ -49,6 +49,7 @@ const (
 	idleFor = time.Minute
 
 	connectFor = 10 * time.Second // connecting to an address takes, at most
+	endFor     = 4 * time.Second  // so does COMMIT: a program that is told to stop ends within 5 s
 )
 
 //go:embed schema.sql
@@ -200,11 +201,19 @@ func version(ctx context.Context, q interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }) (int, error) {
 	var there bool
-	if err := q.QueryRowContext(ctx, `SELECT to_regclass('meta') IS NOT NULL`).Scan(&there); err != nil || !there {
+	var closed string // the schema, if this user may not look into it
+	err := q.QueryRowContext(ctx, `SELECT to_regclass('meta') IS NOT NULL,
+		coalesce((SELECT nspname FROM pg_namespace WHERE nspname = current_setting('search_path') AND NOT has_schema_privilege(oid, 'USAGE')), '')`).
+		Scan(&there, &closed)
+	if closed != "" {
+		return 0, fmt.Errorf("permission denied for schema %[1]s: its owner lets this user in with GRANT USAGE ON SCHEMA %[1]s and GRANT SELECT ON ALL TABLES IN SCHEMA %[1]s",
+			pgx.Identifier{closed}.Sanitize())
+	}
+	if err != nil || !there {
 		return 0, err
 	}
 	var have int
-	err := q.QueryRowContext(ctx, newest).Scan(&have)
+	err = q.QueryRowContext(ctx, newest).Scan(&have)
 	return have, err
 }
 
