@@ -15,6 +15,9 @@ func (a Ask) Check(t time.Time) error {
 	if err := CheckAccount(a.Account); err != nil {
 		return err
 	}
+	if a.Grace < 0 || a.Horizon < 0 || a.Precision < 0 {
+		return fmt.Errorf("%w: a grace of %v, a horizon of %v, a precision of %v: none may be negative", ErrUnknown, a.Grace, a.Horizon, a.Precision)
+	}
 	if n := len(a.Charges); n < 1 || n > MaxPools {
 		return fmt.Errorf("%w: %d charges in one ask: use 1 to %d", ErrUnknown, n, MaxPools)
 	}
@@ -49,6 +52,9 @@ func (c Charge) check() error {
 		return fmt.Errorf("%w: pool %s has %d windows: use 1 to %d", ErrUnknown, c.Pool, n, MaxWindows)
 	}
 	for _, b := range c.Bounds {
+		if b.Window.Length < 0 || b.Window.Length > MaxWindow {
+			return fmt.Errorf("%w: pool %s: a window of %v: use up to %v, or 0 for the provider's day", ErrUnknown, c.Pool, b.Window.Length, MaxWindow)
+		}
 		if b.Window.Limit < 1 || b.Window.Limit > MaxLimit || b.Ceiling < 0 || b.Ceiling > b.Window.Limit {
 			return fmt.Errorf("%w: pool %s, window %s: limit %d, ceiling %d", ErrUnknown, c.Pool, b.Window.Name, b.Window.Limit, b.Ceiling)
 		}
@@ -74,14 +80,13 @@ func (a Ask) day(t time.Time) int {
 // turns returns when the day that begins at a midnight takes over from the one before.
 func (a Ask) turns(midnight int) time.Time { return a.Midnights[midnight].Add(a.Grace) }
 
-// ClockGap returns the ClockGap of the ask's grace.
-func (a Ask) ClockGap() time.Duration { return ClockGap(a.Grace) }
+// ClockGap returns how far two clocks may be apart for the ask and still be trusted.
+func (a Ask) ClockGap() time.Duration { return ClockGap(a.Gap) }
 
-// ClockGap returns how far two clocks may be apart and still be trusted: the grace, which is what the days allow for,
-// at most MaxClockGap. Without a grace it is MaxClockGap.
-func ClockGap(grace time.Duration) time.Duration {
-	if grace > 0 {
-		return min(grace, MaxClockGap)
+// ClockGap returns how far two clocks may be apart by that setting: at most MaxClockGap, which 0 means too.
+func ClockGap(setting time.Duration) time.Duration {
+	if setting > 0 {
+		return min(setting, MaxClockGap)
 	}
 	return MaxClockGap
 }

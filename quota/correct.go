@@ -55,6 +55,9 @@ func (g *Governor) Drain(ctx context.Context, d Decision, pool string) error {
 
 // Post records that amounts were spent at a time without asking.
 func (g *Governor) Post(ctx context.Context, who Who, amounts Cost, at time.Time) error {
+	if err := g.Tariff.Check(); err != nil {
+		return err
+	}
 	a := g.Tariff.ask(g.Account, g.Now())
 	a.Who = who
 	for _, pool := range slices.Sorted(maps.Keys(amounts)) {

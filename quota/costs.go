@@ -21,6 +21,7 @@ type upstreamFile struct {
 	Zone     string               `yaml:"zone"`
 	Table    string               `yaml:"table"`
 	Grace    string               `yaml:"grace"`
+	ClockGap string               `yaml:"clock_gap"`
 	Bursts   string               `yaml:"bursts"`
 	Ceilings map[string]string    `yaml:"ceilings"`
 	Failure  failureFile          `yaml:"failure"`
@@ -71,6 +72,16 @@ func ParseCosts(name string, data []byte, upstream, table string) (*Tariff, erro
 	return t, nil
 }
 
+// namesAZone refuses the names by which time.LoadLocation finds what this machine is set to, or a clock that counts
+// leap seconds, which no provider's does.
+func namesAZone(name string) bool {
+	switch name {
+	case "", "Local", "localtime", "posixrules":
+		return false
+	}
+	return !strings.HasPrefix(name, "right/")
+}
+
 // costsReader checks what the strict decoding cannot.
 type costsReader struct{ yaml *strictyaml.Document }
 
@@ -78,10 +89,13 @@ func (r costsReader) upstream(name string, u upstreamFile) (map[string]*Tariff, 
 	at := []string{"upstreams", name}
 	base := Tariff{Upstream: name, Ceilings: map[Purpose]Share{}}
 	var err error
-	if base.Zone, err = time.LoadLocation(u.Zone); err != nil || u.Zone == "" || u.Zone == "Local" {
+	if base.Zone, err = time.LoadLocation(u.Zone); err != nil || !namesAZone(u.Zone) {
 		return nil, r.yaml.Errorf(append(at, "zone"), "zone %q is not a time zone: use a name like America/Los_Angeles", u.Zone)
 	}
 	if base.Grace, err = r.duration(u.Grace, 10*time.Minute, append(at, "grace")); err != nil {
+		return nil, err
+	}
+	if base.ClockGap, err = r.duration(cmp.Or(u.ClockGap, usualGap.String()), MaxClockGap, append(at, "clock_gap")); err != nil {
 		return nil, err
 	}
 	switch u.Bursts {
@@ -154,14 +168,14 @@ func (r costsReader) table(t *Tariff, f tableFile, at []string) error {
 			return r.yaml.Errorf(here, "method %s costs nothing: every call costs something", method)
 		}
 		var err error
-		if t.Methods[method], err = r.cost(method, f, here); err != nil {
+		if t.Methods[method], err = r.cost(t, method, f, here); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r costsReader) cost(method string, f tableFile, at []string) (Cost, error) {
+func (r costsReader) cost(t *Tariff, method string, f tableFile, at []string) (Cost, error) {
 	pools := slices.Sorted(maps.Keys(f.Pools))
 	cost := Cost{}
 	for _, pool := range slices.Sorted(maps.Keys(f.Methods[method])) {
@@ -173,9 +187,25 @@ func (r costsReader) cost(method string, f tableFile, at []string) (Cost, error)
 		if !ok {
 			return nil, r.yaml.Errorf(here, "method %s costs %q of %s: a cost is a whole number of at least 1", method, f.Methods[method][pool], pool)
 		}
+		if most := mostOf(t, pool); amount > most {
+			return nil, r.yaml.Errorf(here, "method %s costs %d of %s, and no purpose may see more than %d of it used: it could never be called", method, amount, pool, most)
+		}
 		cost[pool] = amount
 	}
 	return cost, nil
+}
+
+// mostOf returns how much of a pool a call may cost at most, for whatever purpose.
+func mostOf(t *Tariff, pool string) int64 {
+	most := int64(0)
+	for _, share := range t.Ceilings {
+		least := int64(MaxLimit)
+		for _, w := range t.pool(pool).Windows {
+			least = min(least, share.Of(w.Limit))
+		}
+		most = max(most, least)
+	}
+	return most
 }
 
 func (r costsReader) pool(name string, windows map[string]strictyaml.Text, at []string) (Pool, error) {

@@ -1,6 +1,9 @@
 package quota
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Drain closes a pool until a time, and says who closed it. The zero Drain is none.
 type Drain struct {
@@ -23,6 +26,17 @@ const (
 
 // DrainWindow is the window that a refusal names when the provider itself said no, or a person closed the pool.
 const DrainWindow = "drained"
+
+// CheckDrain refuses a drain that no ledger may keep. Every backend calls it.
+func CheckDrain(account, pool string, d Drain) error {
+	if err := CheckAccount(account); err != nil {
+		return err
+	}
+	if pool == "" || d.Used < 0 || d.Used > MaxLimit || d.By < ByProvider || d.By > ByReset || d.Probe < 0 || d.Probe > Probes {
+		return fmt.Errorf("%w: a drain of pool %q at %d used, by %d, probe %d", ErrUnknown, pool, d.Used, d.By, d.Probe)
+	}
+	return nil
+}
 
 // Holds reports whether the pool is closed at t.
 func (d Drain) Holds(t time.Time) bool { return d.Until.After(t) }

@@ -135,9 +135,17 @@ func (g *Governor) ask(r Request) (a Ask, fits bool, err error) {
 	if _, err := ParsePurpose(string(r.Purpose)); err != nil {
 		return Ask{}, false, err
 	}
+	if err := g.Tariff.Check(); err != nil {
+		return Ask{}, false, err
+	}
 	cost, err := g.Tariff.Cost(r.Method)
 	if err != nil {
 		return Ask{}, false, err
+	}
+	for pool, amount := range cost {
+		if int64(r.Calls) > MaxLimit/amount {
+			return Ask{}, false, fmt.Errorf("%w: %d calls of %s, each %d of pool %s: at most %d are counted", ErrNeverFits, r.Calls, r.Method, amount, pool, int64(MaxLimit))
+		}
 	}
 	fits = true
 	a = g.Tariff.ask(g.Account, g.Now())
@@ -148,13 +156,6 @@ func (g *Governor) ask(r Request) (a Ask, fits bool, err error) {
 			c.lower(amount * int64(max(r.Calls-1, 0)))
 			fits = g.Tariff.keepFree(&c, r.Purpose, r.Reserve) && fits
 			a.Charges = append(a.Charges, c)
-		}
-	}
-	if len(a.Charges) < len(cost) { // a tariff that ParseCosts did not make
-		for pool := range cost {
-			if err := g.Tariff.CheckPool(pool); err != nil {
-				return Ask{}, false, fmt.Errorf("method %s costs something of a pool that is not counted: %w", r.Method, err)
-			}
 		}
 	}
 	return a, fits, nil

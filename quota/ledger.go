@@ -37,7 +37,7 @@ var (
 const (
 	RefundWithin = 2 * time.Minute  // a call leaves within seconds of its take, or never
 	MinHorizon   = 26 * time.Hour   // the longest provider day is 25 h
-	MaxClockGap  = 60 * time.Second // between two clocks that ought to agree; see Ask.ClockGap
+	MaxClockGap  = 60 * time.Second // the most that two clocks may be apart and still be trusted; see Ask.Gap
 )
 
 // Ledger is one exact account of quota. It keeps, per account and pool, a log of what was taken and
@@ -76,6 +76,7 @@ type Ask struct {
 	Horizon   time.Duration // entries are kept this long; the ledger keeps the largest it has seen
 	Precision time.Duration // entries within one step of it may be merged into the newest; 0: never
 	Now       time.Time     // the caller's clock, to compare with the ledger's; zero: do not
+	Gap       time.Duration // how far two clocks may be apart and still be trusted; 0: MaxClockGap
 	// Peek decides in the same way, with the exact RetryAfter of a refusal, and charges nothing.
 	Peek bool
 	// HasFallback says that the caller can go on without the ledger, and would rather do so than wait for one

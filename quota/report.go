@@ -44,6 +44,9 @@ type PoolReport struct {
 func (g *Governor) Report(ctx context.Context) (Report, error) {
 	now := g.Now()
 	r := Report{At: now, Account: g.Account}
+	if err := g.Tariff.Check(); err != nil {
+		return r, err
+	}
 	a := g.Tariff.ask(g.Account, now)
 	a.Who = Who{Purpose: Manual}
 	for _, p := range g.Tariff.Pools {

@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,6 +17,10 @@ type Tariff struct {
 	Table    string
 	Zone     *time.Location
 	Grace    time.Duration
+	// ClockGap is how far this machine's clock may differ from a ledger's, or stand before its newest entry, for the
+	// ledger to be believed: at most MaxClockGap. A clock that is ahead by more than Grace, and is believed, opens a day
+	// and frees a sliding window early by the rest. 0: 30 s.
+	ClockGap time.Duration
 	// FreeBursts says that the provider does not charge a call that it refuses because too many came at once: such a
 	// call is given back. If that is not known, they count.
 	FreeBursts bool
@@ -72,6 +77,45 @@ func (t *Tariff) Horizon() time.Duration {
 	return horizon
 }
 
+// usualGap is how far clocks may be apart if a tariff does not say.
+const usualGap = 30 * time.Second
+
+// Gap returns how far two clocks may be apart and still be trusted.
+func (t *Tariff) Gap() time.Duration { return ClockGap(cmp.Or(t.ClockGap, usualGap)) }
+
+// Check returns ErrUnknown for what a tariff that ParseCosts did not make may lack, or contradict. A Governor checks its
+// tariff whenever it asks.
+func (t *Tariff) Check() error {
+	switch {
+	case t == nil:
+		return fmt.Errorf("%w: no tariff", ErrUnknown)
+	case len(t.Pools) == 0:
+		return fmt.Errorf("%w: a tariff without pools", ErrUnknown)
+	case t.Zone == nil:
+		return fmt.Errorf("%w: a tariff without the zone in which the provider's day turns", ErrUnknown)
+	case t.Grace < 0:
+		return fmt.Errorf("%w: a tariff with a grace of %v", ErrUnknown, t.Grace)
+	}
+	for _, p := range t.Pools {
+		for _, w := range p.Windows {
+			if w.Length < 0 || w.Length > MaxWindow || w.Limit < 1 || w.Limit > MaxLimit {
+				return fmt.Errorf("%w: pool %s: a window of %v with a limit of %d", ErrUnknown, p.Name, w.Length, w.Limit)
+			}
+		}
+	}
+	for method, cost := range t.Methods {
+		for pool, amount := range cost {
+			if amount < 1 {
+				return fmt.Errorf("%w: method %s costs %d of pool %s: every call costs at least 1", ErrUnknown, method, amount, pool)
+			}
+			if !slices.ContainsFunc(t.Pools, func(p Pool) bool { return p.Name == pool }) {
+				return fmt.Errorf("method %s costs something of a pool that is not counted: %w", method, t.CheckPool(pool))
+			}
+		}
+	}
+	return nil
+}
+
 // dayOf returns the provider's day that a time lies in: when it began, and when the next one begins.
 func (t *Tariff) dayOf(at time.Time) (begins, ends time.Time) {
 	days := Midnights(at, t.Zone)
@@ -80,7 +124,7 @@ func (t *Tariff) dayOf(at time.Time) (begins, ends time.Time) {
 }
 
 func (t *Tariff) ask(account string, now time.Time) Ask {
-	return Ask{Account: account, Midnights: Midnights(now, t.Zone), Grace: t.Grace, Horizon: t.Horizon(), Now: now}
+	return Ask{Account: account, Midnights: Midnights(now, t.Zone), Grace: t.Grace, Horizon: t.Horizon(), Now: now, Gap: t.Gap()}
 }
 
 func (p Pool) charge(amount int64, ceiling Share) Charge {

@@ -136,6 +136,44 @@ func TestCostOfAPoolThatIsNotCountedIsAnError(t *testing.T) {
 	if got, err := d.Take(t.Context(), search); !errors.Is(err, quota.ErrUnknown) {
 		t.Errorf("%+v, %v", got, err)
 	}
+	d.Tariff.Methods["search.list"] = quota.Cost{"units": 100, "search": 1}
+	if used := d.pool("units").Windows[0].Used; used != 0 {
+		t.Errorf("%d used, want 0", used)
+	}
+}
+
+// A tariff that was made by hand is checked whenever it is asked by, and so many calls that they overflow never fit.
+func TestATariffMadeByHandIsChecked(t *testing.T) {
+	for name, change := range map[string]func(*quota.Tariff){
+		"a negative grace":  func(t *quota.Tariff) { t.Grace = -12 * time.Hour },
+		"a negative window": func(t *quota.Tariff) { t.Pools[0].Windows[0].Length = -time.Hour },
+		"no limit":          func(t *quota.Tariff) { t.Pools[0].Windows[0].Limit = 0 },
+		"no zone":           func(t *quota.Tariff) { t.Zone = nil },
+		"no pools":          func(t *quota.Tariff) { t.Pools = nil },
+		"a cost of nothing": func(t *quota.Tariff) { t.Methods["videos.list"] = quota.Cost{"units": 0} },
+		"a negative cost":   func(t *quota.Tariff) { t.Methods["videos.list"] = quota.Cost{"units": -1} },
+	} {
+		d := newTestGovernor(t, "2026-06-01 12:00:00")
+		change(d.Tariff)
+		r := quota.Request{Method: "videos.list", Purpose: quota.Scheduled}
+		_, takeErr := d.Take(t.Context(), r)
+		_, fitsErr := d.Fits(t.Context(), r)
+		_, _, upToErr := d.TakeUpTo(t.Context(), r, 5)
+		_, reportErr := d.Report(t.Context())
+		postErr := d.Post(t.Context(), quota.Who{Purpose: quota.Manual}, quota.Cost{"units": 1}, d.now)
+		for what, err := range map[string]error{"take": takeErr, "fits": fitsErr, "take up to": upToErr, "report": reportErr, "post": postErr} {
+			if !errors.Is(err, quota.ErrUnknown) {
+				t.Errorf("%s: %s: %v", name, what, err)
+			}
+		}
+	}
+	d := newTestGovernor(t, "2026-06-01 12:00:00")
+	for _, calls := range []int{1 << 62, quota.MaxLimit + 1, quota.MaxLimit/100 + 1} {
+		got, err := d.Take(t.Context(), quota.Request{Method: "search.list", Purpose: quota.Scheduled, Calls: calls})
+		if !errors.Is(err, quota.ErrNeverFits) {
+			t.Errorf("%d calls: %+v, %v", calls, got, err)
+		}
+	}
 	if used := d.pool("units").Windows[0].Used; used != 0 {
 		t.Errorf("%d used, want 0", used)
 	}

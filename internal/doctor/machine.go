@@ -113,7 +113,7 @@ const notableGap = 5 * time.Second // between two clocks
 // clockGap returns how far another clock may differ from this machine's and still be trusted.
 func (d *Doctor) clockGap() time.Duration {
 	if t, err := d.Tariff(); err == nil {
-		return quota.ClockGap(t.Grace)
+		return t.Gap()
 	}
 	return quota.MaxClockGap
 }

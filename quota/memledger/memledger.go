@@ -4,6 +4,7 @@ package memledger
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -27,9 +28,12 @@ var _ quota.Ledger = (*Ledger)(nil)
 type account = memlog.Account[struct{}]
 
 // Take implements quota.Ledger.
-func (l *Ledger) Take(_ context.Context, a quota.Ask) (quota.Decision, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (l *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) {
+	leave, err := l.enter(ctx)
+	if err != nil {
+		return quota.Decision{}, err
+	}
+	defer leave()
 	acc := l.accounts[a.Account]
 	clock := l.now()
 	now, err := a.Advance(clock, acc.Newest(a))
@@ -43,16 +47,22 @@ func (l *Ledger) Take(_ context.Context, a quota.Ask) (quota.Decision, error) {
 }
 
 // Refund implements quota.Ledger.
-func (l *Ledger) Refund(_ context.Context, name string, d quota.Decision) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (l *Ledger) Refund(ctx context.Context, name string, d quota.Decision) error {
+	leave, err := l.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	return l.accounts[name].Refund(d, l.now())
 }
 
 // Post implements quota.Ledger.
-func (l *Ledger) Post(_ context.Context, a quota.Ask, at time.Time) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
+	leave, err := l.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	acc := l.accounts[a.Account]
 	now, err := a.Advance(l.now(), acc.Newest(a))
 	if err != nil {
@@ -63,33 +73,55 @@ func (l *Ledger) Post(_ context.Context, a quota.Ask, at time.Time) error {
 }
 
 // Drain implements quota.Ledger.
-func (l *Ledger) Drain(_ context.Context, name, poolName string, d quota.Drain) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := quota.CheckAccount(name); err != nil {
+func (l *Ledger) Drain(ctx context.Context, name, poolName string, d quota.Drain) error {
+	leave, err := l.enter(ctx)
+	if err != nil {
 		return err
 	}
+	defer leave()
+	if err := quota.CheckDrain(name, poolName, d); err != nil {
+		return err
+	}
+	d.Until, d.At = d.Until.Truncate(time.Microsecond), d.At.Truncate(time.Microsecond)
 	l.use(l.accounts[name], name, quota.MinHorizon, l.now()).Pool(poolName).Close(d)
 	return nil
 }
 
 // Reset implements quota.Ledger.
-func (l *Ledger) Reset(_ context.Context, name string) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (l *Ledger) Reset(ctx context.Context, name string) error {
+	leave, err := l.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	l.accounts[name].Reset()
 	return quota.CheckAccount(name)
 }
 
 // Spent implements quota.Ledger.
-func (l *Ledger) Spent(_ context.Context, name string, since time.Time) ([]quota.Spent, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (l *Ledger) Spent(ctx context.Context, name string, since time.Time) ([]quota.Spent, error) {
+	leave, err := l.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if err := quota.CheckAccount(name); err != nil {
+		return nil, err
+	}
 	return l.accounts[name].Spent(since), nil
 }
 
 // Close implements quota.Ledger.
 func (l *Ledger) Close() error { return nil }
+
+// enter waits for its turn. As in a ledger elsewhere, nothing is done for a caller who has gone.
+func (l *Ledger) enter(ctx context.Context) (leave func(), err error) {
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("%w: %w", quota.ErrUnavailable, context.Cause(ctx))
+	}
+	l.mu.Lock()
+	return l.mu.Unlock, nil
+}
 
 func (l *Ledger) now() time.Time {
 	now := time.Now

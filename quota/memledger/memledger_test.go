@@ -1,10 +1,14 @@
 package memledger_test
 
 import (
+	"context"
+	"errors"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/memledger"
 	"github.com/trendvidstream/ingest/quota/quotatest"
 )
@@ -47,3 +51,24 @@ func TestLongOneOffAccounts(t *testing.T) {
 func TestDifferential(t *testing.T) { quotatest.Differential(t, backend(1), 20_000) }
 
 func TestLongDifferential(t *testing.T) { quotatest.Differential(t, backend(1), 300_000) }
+
+func TestNothingIsDoneForACallerWhoHasGone(t *testing.T) {
+	l := &memledger.Ledger{}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	a := quota.Ask{Account: "a", Horizon: quota.MinHorizon, Charges: []quota.Charge{{Pool: "units", Amount: 1, Bounds: []quota.Bound{{
+		Window: quota.Window{Name: "1h", Length: time.Hour, Limit: 5}, Ceiling: 5}}}}}
+	_, takeErr := l.Take(gone, a)
+	_, spentErr := l.Spent(gone, "a", time.Time{})
+	for name, err := range map[string]error{
+		"take": takeErr, "spent": spentErr, "refund": l.Refund(gone, "a", quota.Decision{Allowed: true}), "post": l.Post(gone, a, time.Now()),
+		"drain": l.Drain(gone, "a", "units", quota.Drain{Until: time.Now().Add(time.Hour)}), "reset": l.Reset(gone, "a"),
+	} {
+		if !errors.Is(err, quota.ErrUnavailable) || !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if d, err := l.Take(t.Context(), a); err != nil || d.Pools[0].Windows[0].Used != 1 {
+		t.Errorf("afterwards: %+v %v", d, err)
+	}
+}

@@ -136,6 +136,9 @@ func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 
 // Drain implements quota.Ledger.
 func (l *Ledger) Drain(ctx context.Context, name, poolName string, d quota.Drain) error {
+	if err := quota.CheckDrain(name, poolName, d); err != nil {
+		return err
+	}
 	return l.in(ctx, name, func(ctx context.Context, t *transaction) error {
 		pools, err := t.pools(ctx)
 		if err == nil {

@@ -51,6 +51,19 @@ var journalBudgets = []JournalCase{
 		back := noon.Add(-48 * time.Hour)
 		d.allows(false, d.row("a", back), quota.EmergencyBudget{Pool: "units", Amount: 1, Since: back.Add(-24 * time.Hour)})
 	}},
+	{"an emergency under a clock a year ahead counts for a window by the right clock, and no longer", func(d *journalRig) {
+		day := func(now time.Time) quota.EmergencyBudget {
+			return quota.EmergencyBudget{Pool: "units", Amount: 1, Since: now.Add(-24 * time.Hour)}
+		}
+		ahead := noon.AddDate(1, 0, 0)
+		d.allows(true, d.row("a", ahead), day(ahead))
+		d.allows(false, d.row("a", noon), day(noon))
+		d.reopened()
+		almost := noon.Add(24 * time.Hour)
+		d.allows(false, d.row("a", almost), day(almost))
+		d.allows(true, d.row("a", almost.Add(time.Microsecond)), day(almost.Add(time.Microsecond)))
+		d.allows(false, d.row("a", almost.Add(time.Hour)), day(almost.Add(time.Hour)))
+	}},
 	{"what was synced into the ledger stays on the budget", func(d *journalRig) {
 		budget := quota.EmergencyBudget{Pool: "units", Amount: 1, Since: noon.Add(-time.Hour)}
 		d.allows(true, d.row("a", noon), budget)

@@ -69,8 +69,8 @@ func (m *Model) now(a quota.Ask) (clock, _ time.Time, _ error) {
 		}
 	}
 	trusted := time.Minute
-	if a.Grace > 0 && a.Grace < trusted {
-		trusted = a.Grace
+	if a.Gap > 0 && a.Gap < trusted {
+		trusted = a.Gap
 	}
 	if newest.Sub(now) > trusted {
 		return now, now, fmt.Errorf("%w: the clock was set back", quota.ErrUnavailable)
@@ -282,6 +282,9 @@ func (m *Model) Post(_ context.Context, a quota.Ask, at time.Time) error {
 
 // Drain implements quota.Ledger.
 func (m *Model) Drain(_ context.Context, account, pool string, d quota.Drain) error {
+	if err := quota.CheckDrain(account, pool, d); err != nil {
+		return err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.drains == nil {
@@ -291,7 +294,7 @@ func (m *Model) Drain(_ context.Context, account, pool string, d quota.Drain) er
 	if d.Until.IsZero() || d.Until.After(m.drains[key].Until) {
 		m.drains[key] = d
 	}
-	return quota.CheckAccount(account)
+	return nil
 }
 
 // Reset implements quota.Ledger.
@@ -300,7 +303,7 @@ func (m *Model) Reset(_ context.Context, account string) error {
 	defer m.mu.Unlock()
 	for i := range m.spends { // their numbers are not given again
 		if m.spends[i].account == account {
-			m.spends[i].amount = 0
+			m.spends[i].amount, m.spends[i].at = 0, time.Time{}
 		}
 	}
 	for key := range m.drains {

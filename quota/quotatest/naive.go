@@ -35,8 +35,8 @@ func (n *naive) decidesAt(a quota.Ask, clock time.Time) (now time.Time, ok bool)
 		}
 	}
 	gap := time.Minute
-	if a.Grace > 0 {
-		gap = min(gap, a.Grace)
+	if a.Gap > 0 {
+		gap = min(gap, a.Gap)
 	}
 	return now, now.Sub(clock) <= gap
 }

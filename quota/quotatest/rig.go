@@ -1,6 +1,7 @@
 package quotatest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -39,6 +40,7 @@ type rig struct {
 	who       quota.Who
 	zone      *time.Location
 	grace     time.Duration
+	gap       time.Duration // that clocks may be apart; 0: the grace
 	horizon   time.Duration // 0: as long as the asked windows need
 	precision time.Duration
 	skew      time.Duration // of the caller's clock
@@ -89,7 +91,7 @@ const second = time.Second
 func (r *rig) ask(charges ...quota.Charge) quota.Ask {
 	now := r.clock.Now().Add(r.skew)
 	return quota.Ask{Account: r.account, Who: r.who, Charges: charges, Midnights: quota.Midnights(now, r.zone),
-		Grace: r.grace, Horizon: max(r.horizon, quota.MinHorizon, longest(charges)+r.grace), Precision: r.precision, Now: now}
+		Grace: r.grace, Horizon: max(r.horizon, quota.MinHorizon, longest(charges)+r.grace), Precision: r.precision, Now: now, Gap: cmp.Or(r.gap, r.grace)}
 }
 
 // longest returns the longest window of the charges; a day has at most 25 hours.

@@ -59,11 +59,8 @@ func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 
 // Drain implements quota.Ledger.
 func (l *Ledger) Drain(ctx context.Context, account, pool string, d quota.Drain) error {
-	if err := quota.CheckAccount(account); err != nil {
+	if err := quota.CheckDrain(account, pool, d); err != nil {
 		return err
-	}
-	if pool == "" || d.Used < 0 || d.Used > exact {
-		return fmt.Errorf("%w: drain of pool %q at %d used", quota.ErrUnknown, pool, d.Used)
 	}
 	drain := put7(put7(nil, micros.PutDrain(d)...), quota.MinHorizon.Microseconds())
 	_, err := l.run(ctx, l.scripts.drain, l.keys(account), []any{drain, metaField, poolField + pool})

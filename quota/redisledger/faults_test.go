@@ -176,17 +176,17 @@ func TestClockFarFromTheCallersIsUnavailable(t *testing.T) {
 			t.Errorf("post, %v apart: %v", gap, err)
 		}
 	}
-	for _, gap := range []time.Duration{-31 * time.Second, 31 * time.Second} { // more than the grace, and so a day off
+	for _, gap := range []time.Duration{-31 * time.Second, 31 * time.Second} { // more than is trusted
 		a := benchAsk("a", 1, 100, "units")
-		a.Now, a.Grace = time.Now().Add(gap), 30*time.Second
+		a.Now, a.Gap = time.Now().Add(gap), 30*time.Second
 		_, err := l.Take(t.Context(), a)
 		if posted := l.Post(t.Context(), a, a.Now); !errors.Is(err, quota.ErrUnavailable) || !errors.Is(posted, quota.ErrUnavailable) {
-			t.Errorf("%v apart with a grace of 30 s: %v, post: %v", gap, err, posted)
+			t.Errorf("%v apart with a gap of 30 s: %v, post: %v", gap, err, posted)
 		}
 	}
 	for _, gap := range []time.Duration{-55 * time.Second, 55 * time.Second} {
 		a := benchAsk("b", 1, 100, "units")
-		a.Now, a.Grace = time.Now().Add(gap), 0
+		a.Now = time.Now().Add(gap)
 		take(t, l, a)
 	}
 	if n := s.client.Exists(t.Context(), "ingest:{a}", "ingest:{a}:units").Val(); n != 0 {

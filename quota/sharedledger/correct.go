@@ -60,6 +60,9 @@ func (s *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 
 // Drain implements quota.Ledger. Once the drain is in the journal it is synced into the remote, now or later.
 func (s *Ledger) Drain(ctx context.Context, account, pool string, d quota.Drain) error {
+	if err := quota.CheckDrain(account, pool, d); err != nil {
+		return err
+	}
 	leave, err := s.enter(ctx, account)
 	if err != nil {
 		return err

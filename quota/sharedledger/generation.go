@@ -74,7 +74,7 @@ func (s *Ledger) ensureGeneration(ctx context.Context, inFlight Row) (RemoteStat
 	if err != nil && !errors.Is(err, ErrLost) {
 		return remote, err
 	}
-	if gap := remote.At.Sub(s.Now()).Abs(); gap > quota.ClockGap(s.grace) {
+	if gap := remote.At.Sub(s.Now()).Abs(); gap > s.gap {
 		return remote, fmt.Errorf("%w: its clock says %s, this machine's %s: set them right", quota.ErrUnavailable,
 			remote.At.Format(time.RFC3339), s.Now().UTC().Format(time.RFC3339))
 	}

@@ -29,7 +29,7 @@ type Ledger struct {
 
 	pools   []string      // all that are counted
 	horizon time.Duration // how long a spend can matter
-	grace   time.Duration // how far clocks may be apart: quota.ClockGap
+	gap     time.Duration // how far clocks may be apart
 	hosts   int           // data directories that share the remote
 
 	turn       chan struct{} // of capacity 1: one operation in flight

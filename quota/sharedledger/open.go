@@ -21,7 +21,7 @@ func Open(tariff *quota.Tariff, remote Remote, journal Journal, hosts int) (*Led
 		Remote: remote, Journal: journal, Account: "default", Settle: tariff.Failure.Settle, Now: time.Now, ShortWait: 25 * time.Millisecond,
 		Pause: func(_ context.Context, d time.Duration) { time.Sleep(d) },
 
-		pools: tariff.PoolNames(), horizon: tariff.Horizon(), grace: tariff.Grace, hosts: hosts, turn: make(chan struct{}, 1),
+		pools: tariff.PoolNames(), horizon: tariff.Horizon(), gap: tariff.Gap(), hosts: hosts, turn: make(chan struct{}, 1),
 	}
 	s.probeCtx, s.stopping = context.WithCancel(context.Background())
 	return s, nil
@@ -41,25 +41,11 @@ func checkParts(remote Remote, journal Journal, hosts int) error {
 
 // checkTariff finds what a tariff that was not read from a costs file may lack.
 func checkTariff(t *quota.Tariff) error {
-	switch {
-	case t == nil:
-		return fmt.Errorf("%w: no tariff", quota.ErrUnknown)
-	case len(t.Pools) == 0:
-		return fmt.Errorf("%w: a tariff without pools", quota.ErrUnknown)
-	case t.Zone == nil:
-		return fmt.Errorf("%w: a tariff without the zone in which the provider's day turns", quota.ErrUnknown)
-	case t.Failure.Settle <= 0:
-		return fmt.Errorf("%w: failure: settle is %v: a new generation has to wait for the other hosts: try 10 min", quota.ErrUnknown, t.Failure.Settle)
+	if err := t.Check(); err != nil {
+		return err
 	}
-	for method, cost := range t.Methods {
-		for pool, amount := range cost {
-			if err := t.CheckPool(pool); err != nil {
-				return fmt.Errorf("method %s: %w", method, err)
-			}
-			if amount <= 0 {
-				return fmt.Errorf("%w: method %s costs %d of pool %s", quota.ErrUnknown, method, amount, pool)
-			}
-		}
+	if t.Failure.Settle <= 0 {
+		return fmt.Errorf("%w: failure: settle is %v: a new generation has to wait for the other hosts: try 10 min", quota.ErrUnknown, t.Failure.Settle)
 	}
 	return nil
 }

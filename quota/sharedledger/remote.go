@@ -102,7 +102,7 @@ type Batch struct {
 	Account    string
 	Generation Generation
 	Horizon    time.Duration // entries are kept this long; the remote keeps the largest it has seen
-	Grace      time.Duration // says how far clocks may be apart: quota.ClockGap
+	Gap        time.Duration // how far clocks may be apart: quota.ClockGap
 	// Rows are in the order of their writers' numbers, at most MaxRows of MaxWriters. A time after the remote's
 	// clock is moved to it; one before the horizon only raises the writer's number. A RowUnused that is its
 	// writer's last, and was carried out, is taken back; one above it only raises the writer's number.

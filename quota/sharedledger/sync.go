@@ -88,7 +88,7 @@ func (s *Ledger) syncTo(ctx context.Context, remote RemoteState, inFlight Row) (
 		}
 	}
 	rows = slices.DeleteFunc(rows, func(r Row) bool { return r.ID == inFlight.ID })
-	d := Batch{Account: s.Account, Generation: remote.Generation, Horizon: s.horizon, Grace: s.grace, Rows: rows, Snapshots: snapshots}
+	d := Batch{Account: s.Account, Generation: remote.Generation, Horizon: s.horizon, Gap: s.gap, Rows: rows, Snapshots: snapshots}
 	if s.spends(inFlight) {
 		d.Host = s.host()
 	}

@@ -129,7 +129,7 @@ func (t *transaction) insert(p *pool, at time.Time, amount int64, a quota.Ask) e
 
 // Drain implements quota.Ledger.
 func (l *Ledger) Drain(ctx context.Context, name, poolName string, d quota.Drain) error {
-	if err := quota.CheckAccount(name); err != nil {
+	if err := quota.CheckDrain(name, poolName, d); err != nil {
 		return err
 	}
 	return l.write(ctx, func(t *transaction) error {
@@ -148,8 +148,9 @@ func (t *transaction) drain(p *pool, d quota.Drain) error {
 	return t.run(sqlDrain, p.id, microsOrZero(d.Until), d.Used, d.By, microsOrZero(d.At), d.Probe)
 }
 
-// Reset implements quota.Ledger. Of each pool the newest entry stays, emptied, so that numbers go on. What went on
-// without this ledger still counts against the emergency budget.
+// Reset implements quota.Ledger. Of each pool the newest entry stays, emptied, so that numbers go on. It does not stay in
+// the future, where a clock that was wrong may have put it. What went on without this ledger still counts against the
+// emergency budget.
 func (l *Ledger) Reset(ctx context.Context, name string) error {
 	if err := quota.CheckAccount(name); err != nil {
 		return err
@@ -162,7 +163,7 @@ func (l *Ledger) Reset(ctx context.Context, name string) error {
 		for _, p := range acc.pools {
 			err := t.run(sqlForget, p.id, p.newest.at, math.MaxInt64)
 			if err == nil && p.newest.number > 0 {
-				err = t.run(sqlRaise, p.newest.at, -p.newest.amount, p.id, p.newest.at, p.newest.number)
+				err = t.run(sqlRaise, min(p.newest.at, l.Now().UnixMicro()), -p.newest.amount, p.id, p.newest.at, p.newest.number)
 			}
 			if err == nil {
 				err = t.drain(p, quota.Drain{})
@@ -185,6 +186,9 @@ func (l *Ledger) Reset(ctx context.Context, name string) error {
 
 // Spent implements quota.Ledger. What is owed to this ledger is spent as well.
 func (l *Ledger) Spent(ctx context.Context, name string, since time.Time) (out []quota.Spent, err error) {
+	if err := quota.CheckAccount(name); err != nil {
+		return nil, err
+	}
 	err = l.read(ctx, func(t *transaction) error {
 		return t.read(sqlSpent, []any{name, since.UnixMicro()}, func(r *sql.Rows) error {
 			var s quota.Spent

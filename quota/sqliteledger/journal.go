@@ -84,7 +84,7 @@ func (l *Ledger) Rows(ctx context.Context, account string, since time.Time, owed
 // It waits for no writer.
 func (l *Ledger) Emergencies(ctx context.Context, account string, since time.Time) (sums quota.Cost, err error) {
 	err = l.read(ctx, func(t *transaction) error {
-		sums, err = t.emergencies(account, since, 0)
+		sums, err = t.emergencies(account, since, l.Now(), 0)
 		return err
 	})
 	return sums, err
@@ -114,10 +114,13 @@ func (l *Ledger) Allow(ctx context.Context, row sharedledger.Row, budgets []quot
 		return false, err
 	}
 	err = l.write(ctx, func(t *transaction) error {
+		if err := t.seeAhead(row.Account, row.At); err != nil {
+			return err
+		}
 		used := map[time.Time]quota.Cost{} // since
 		for _, b := range budgets {
 			if used[b.Since] == nil {
-				if used[b.Since], err = t.emergencies(row.Account, b.Since, row.ID); err != nil {
+				if used[b.Since], err = t.emergencies(row.Account, b.Since, row.At, row.ID); err != nil {
 					return err
 				}
 			}

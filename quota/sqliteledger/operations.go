@@ -158,10 +158,22 @@ func (t *transaction) spenders() (map[int64]quota.Who, error) {
 	return who, err
 }
 
-// emergencies returns the sums of the emergencies at since or later, except the operation with that id.
-func (t *transaction) emergencies(account string, since time.Time, except int64) (quota.Cost, error) {
+// seeAhead notes which emergencies lie in the future.
+func (t *transaction) seeAhead(account string, now time.Time) error {
+	result, err := t.exec(sqlSeeAhead, account, now.UnixMicro())
+	if err != nil {
+		return t.ledger.explain("write", err)
+	}
+	found, err := result.RowsAffected()
+	t.changed = t.changed || found > 0
+	return err
+}
+
+// emergencies returns the sums of the emergencies at since or later, except the operation with that id. What lies after
+// now counts as long as it was not seen there before since.
+func (t *transaction) emergencies(account string, since, now time.Time, except int64) (quota.Cost, error) {
 	sums := quota.Cost{}
-	err := t.read(sqlEmergencies, []any{account, since.UnixMicro(), except}, func(rows *sql.Rows) error {
+	err := t.read(sqlEmergencies, []any{account, since.UnixMicro(), except, now.UnixMicro()}, func(rows *sql.Rows) error {
 		var amounts string
 		var n int64
 		if err := rows.Scan(&amounts, &n); err != nil {

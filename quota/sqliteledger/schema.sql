@@ -72,6 +72,7 @@ CREATE TABLE operations (
     amounts   TEXT NOT NULL,    -- {"pool": amount}
     state     INTEGER NOT NULL, -- 0 asked, 1 charged, 2 owed, 3 synced, 4 void, 5 unused: see sharedledger.RowState
     emergency INTEGER NOT NULL, -- 1: it went on because the ledger could not answer
+    seen      INTEGER NOT NULL DEFAULT 0, -- of an emergency in the future: by the clock that first saw it there; 0: none did
     synced    TEXT NOT NULL DEFAULT '' -- since/until;since/until;since: see sharedledger.Sync
 ) STRICT;
 CREATE INDEX operations_by_time   ON operations (account, at);

@@ -135,5 +135,8 @@ const (
 	sqlOwedHere = operation + ` WHERE account = ?1 AND writer = '' AND state = 2 ORDER BY id`
 	// Most emergencies cost the same: what they cost is read once.
 	sqlEmergencies = `SELECT amounts, count(*) FROM operations
-		WHERE account = ?1 AND at >= ?2 AND emergency AND state <> 4 AND id <> ?3 GROUP BY amounts`
+		WHERE account = ?1 AND at >= ?2 AND emergency AND state <> 4 AND id <> ?3 AND (at <= ?4 OR seen = 0 OR seen >= ?2) GROUP BY amounts`
+	// What lies in the future was written by a clock that was ahead, or is read by one that was set back. Either way it
+	// counts until a window has passed since it was seen there.
+	sqlSeeAhead = `UPDATE operations SET seen = ?2 WHERE account = ?1 AND at > ?2 AND emergency AND seen = 0`
 )

@@ -34,7 +34,8 @@ type book struct {
 	breaker    sharedledger.Breaker
 	snapshots  map[string]sharedledger.UsageSnapshot
 	hosts      []string
-	rows       []sharedledger.Row // by id
+	rows       []sharedledger.Row  // by id
+	seen       map[int64]time.Time // of an emergency in the future, by id: when that was first seen
 }
 
 // State implements sharedledger.Journal.
@@ -110,10 +111,17 @@ func (j *Journal) Allow(_ context.Context, row sharedledger.Row, budgets []quota
 	if err != nil {
 		return false, err
 	}
+	for _, r := range b.rows {
+		if _, known := b.seen[r.ID]; r.Emergency && r.At.After(row.At) && !known {
+			b.seen[r.ID] = row.At
+		}
+	}
 	for _, budget := range budgets {
 		used := row.Amounts[budget.Pool]
 		for _, r := range b.rows {
-			if r.Emergency && r.State != sharedledger.RowVoid && r.ID != row.ID && !r.At.Before(budget.Since) {
+			seen, ahead := b.seen[r.ID]
+			passed := ahead && r.At.After(row.At) && seen.Before(budget.Since)
+			if r.Emergency && r.State != sharedledger.RowVoid && r.ID != row.ID && !r.At.Before(budget.Since) && !passed {
 				used += r.Amounts[budget.Pool]
 			}
 		}
@@ -151,7 +159,7 @@ func (j *Journal) write(account string) (*book, error) {
 		if j.accounts == nil {
 			j.accounts = map[string]*book{}
 		}
-		b = &book{snapshots: map[string]sharedledger.UsageSnapshot{}}
+		b = &book{snapshots: map[string]sharedledger.UsageSnapshot{}, seen: map[int64]time.Time{}}
 		j.accounts[account] = b
 	}
 	return b, nil

@@ -82,6 +82,9 @@ func (l *Remote) Post(_ context.Context, a quota.Ask, at time.Time) error {
 
 // Drain implements quota.Ledger.
 func (l *Remote) Drain(_ context.Context, name, pool string, d quota.Drain) error {
+	if err := quota.CheckDrain(name, pool, d); err != nil {
+		return err
+	}
 	return l.on(name, func(acc *account, clock time.Time) error {
 		acc.Use(quota.MinHorizon, clock)
 		acc.Pool(pool).Close(d)

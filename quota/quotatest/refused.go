@@ -1,0 +1,94 @@
+package quotatest
+
+import (
+	"errors"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// refused are questions that no ledger may act on, and clocks that no ledger may keep.
+var refused = []Case{
+	{ID: "L4", Name: "after a clock a year ahead a reset heals the account at once", check: func(r *rig) {
+		r.bounds = []quota.Bound{per(time.Hour, 5)}
+		ahead := noon.AddDate(1, 0, 0)
+		r.clock.Set(ahead)
+		r.take(5)
+		if err := r.ledger.Drain(r.Context(), r.account, "units", quota.Drain{Until: ahead.Add(time.Hour)}); err != nil {
+			r.Fatal(err)
+		}
+		r.clock.Set(noon)
+		if _, err := r.try(charge("units", 1, r.bounds...)); !errors.Is(err, quota.ErrUnavailable) {
+			r.Fatalf("a year before the newest entry: %v", err)
+		}
+		err := r.ledger.Reset(r.Context(), r.account)
+		if errors.Is(err, quota.ErrShared) {
+			return
+		}
+		if err != nil {
+			r.Fatal(err)
+		}
+		r.admits(5, 0)
+		r.retries(1, time.Hour, "1h0m0s")
+		r.pass(time.Hour)
+		r.used(0)
+	}},
+	{ID: "L7", Name: "an ask that contradicts itself is refused at its first use, and changes nothing", check: func(r *rig) {
+		good := per(time.Hour, 5)
+		for name, change := range map[string]func(*quota.Ask){
+			"a negative grace":        func(a *quota.Ask) { a.Grace = -12 * time.Hour },
+			"a negative window":       func(a *quota.Ask) { a.Charges[0].Bounds[0].Window.Length = -time.Hour },
+			"a window too long":       func(a *quota.Ask) { a.Charges[0].Bounds[0].Window.Length = quota.MaxWindow + 1 },
+			"a negative horizon":      func(a *quota.Ask) { a.Horizon = -quota.MinHorizon },
+			"a negative precision":    func(a *quota.Ask) { a.Precision = -time.Second },
+			"a limit of nothing":      func(a *quota.Ask) { a.Charges[0].Bounds[0].Window.Limit = 0 },
+			"a ceiling above a limit": func(a *quota.Ask) { a.Charges[0].Bounds[0].Ceiling = 6 },
+			"no charge":               func(a *quota.Ask) { a.Charges = nil },
+			"no window":               func(a *quota.Ask) { a.Charges[0].Bounds = nil },
+			"no pool":                 func(a *quota.Ask) { a.Charges[0].Pool = "" },
+			"no account":              func(a *quota.Ask) { a.Account = "" },
+		} {
+			for _, amount := range []int64{0, 1} {
+				a := r.ask(charge("units", amount, good))
+				change(&a)
+				if d, err := r.ledger.Take(r.Context(), a); !errors.Is(err, quota.ErrUnknown) {
+					r.Errorf("%s, %d: %+v, %v", name, amount, d, err)
+				}
+				if err := r.ledger.Post(r.Context(), a, r.clock.Now()); !errors.Is(err, quota.ErrUnknown) {
+					r.Errorf("a post of %s: %v", name, err)
+				}
+			}
+		}
+		r.bounds = []quota.Bound{good}
+		r.used(0)
+	}},
+	{ID: "L7", Name: "a drain that contradicts itself is refused, and changes nothing", check: func(r *rig) {
+		until := noon.Add(time.Hour)
+		for name, d := range map[string]quota.Drain{
+			"less than nothing used": {Until: until, Used: -1},
+			"more used than counts":  {Until: until, Used: quota.MaxLimit + 1},
+			"nobody":                 {Until: until, By: quota.ByReset + 1},
+			"a fourth probe":         {Until: until, Probe: quota.Probes + 1},
+		} {
+			if err := r.ledger.Drain(r.Context(), r.account, "units", d); !errors.Is(err, quota.ErrUnknown) {
+				r.Errorf("%s: %v", name, err)
+			}
+		}
+		if err := r.ledger.Drain(r.Context(), r.account, "", quota.Drain{Until: until}); !errors.Is(err, quota.ErrUnknown) {
+			r.Errorf("no pool: %v", err)
+		}
+		r.bounds = []quota.Bound{per(time.Hour, 5)}
+		r.admits(1, 4)
+	}},
+	{ID: "K5", Name: "how far clocks may be apart is a setting of its own", check: func(r *rig) {
+		r.grace, r.gap = time.Millisecond, 20*second
+		r.bounds = []quota.Bound{per(time.Hour, 5)}
+		r.admits(3, 2)
+		r.clock.Set(noon.Add(-20 * second))
+		r.admits(1, 1)
+		r.clock.Set(noon.Add(-21 * second))
+		if d, err := r.try(charge("units", 1, r.bounds...)); !isUnavailable(err) {
+			r.Fatalf("21s back with a gap of 20s: %+v, %v", d, err)
+		}
+	}},
+}
