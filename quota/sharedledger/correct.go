@@ -210,5 +210,5 @@ func (s *Ledger) signOff(ctx context.Context) {
 	}
 	host := s.host()
 	host.Left = true
-	_, _ = s.Remote.Sync(ctx, Batch{Account: s.Account, Generation: s.state.Generation, Horizon: s.horizon, Grace: s.grace, Host: host})
+	_, _ = s.Remote.Sync(ctx, Batch{Account: s.Account, Generation: s.state.Generation, Horizon: s.horizon, Gap: s.gap, Host: host})
 }
