@@ -32,7 +32,7 @@ func CheckDrain(account, pool string, d Drain) error {
 	if err := CheckAccount(account); err != nil {
 		return err
 	}
-	if pool == "" || d.Used < 0 || d.Used > MaxLimit || d.By < ByProvider || d.By > ByReset || d.Probe < 0 || d.Probe > Probes {
+	if pool == "" || d.Used < 0 || d.Used > MaxLimit || d.By < ByProvider || d.By > ByReset || d.Probe < 0 {
 		return fmt.Errorf("%w: a drain of pool %q at %d used, by %d, probe %d", ErrUnknown, pool, d.Used, d.By, d.Probe)
 	}
 	return nil

@@ -65,10 +65,10 @@ var refused = []Case{
 	{ID: "L7", Name: "a drain that contradicts itself is refused, and changes nothing", check: func(r *rig) {
 		until := noon.Add(time.Hour)
 		for name, d := range map[string]quota.Drain{
-			"less than nothing used": {Until: until, Used: -1},
-			"more used than counts":  {Until: until, Used: quota.MaxLimit + 1},
-			"nobody":                 {Until: until, By: quota.ByReset + 1},
-			"a fourth probe":         {Until: until, Probe: quota.Probes + 1},
+			"less than nothing used":   {Until: until, Used: -1},
+			"more used than counts":    {Until: until, Used: quota.MaxLimit + 1},
+			"nobody":                   {Until: until, By: quota.ByReset + 1},
+			"a probe before the first": {Until: until, Probe: -1},
 		} {
 			if err := r.ledger.Drain(r.Context(), r.account, "units", d); !errors.Is(err, quota.ErrUnknown) {
 				r.Errorf("%s: %v", name, err)
