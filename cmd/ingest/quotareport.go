@@ -46,7 +46,7 @@ func (a *app) withReadOnlyLedger(ctx context.Context, do func(context.Context, *
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	if absent {
-		a.say("ingest: %s is not there: nothing was spent in it, or it is another --data", a.cfg.Data)
+		a.say("ingest: %s does not exist yet: nothing was fetched there; check --data if you expected data", a.cfg.Data)
 	} else if err := sqlitefile.Snapshot(ctx, path, filepath.Join(dir, ledgerFile)); err != nil {
 		return fmt.Errorf("%w: read %s: %w", quota.ErrUnavailable, path, err)
 	}

@@ -109,7 +109,7 @@ func checkDegraded(ctx context.Context, d *Doctor) Finding {
 	if len(lines) > 0 {
 		return warn(strings.Join(lines, "; "), "bring the ledger back: the next run that reaches it syncs, and goes on")
 	}
-	return okf("not degraded, nothing is owed")
+	return okf("up to date, nothing is still to be posted")
 }
 
 // checkDirectories looks for a second ledger of the same account on this machine.
@@ -139,7 +139,7 @@ func checkDirectories(ctx context.Context, d *Doctor) Finding {
 		return warn(fmt.Sprintf("account %s is spent from %d data directories, each allows the whole limit: %s", d.Config.Account, len(spending), strings.Join(spending, ", ")),
 			"use one --data for all runs on this machine, or --ledger redis://...")
 	}
-	return okf("no second one here spends of account %s", d.Config.Account)
+	return okf("no other data directory here uses account %s", d.Config.Account)
 }
 
 // dataDirectories returns the places where a data directory may be, this one first.
