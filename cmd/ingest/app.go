@@ -51,7 +51,7 @@ func (a *app) noteOpened(what string) {
 func needsConfig(cmd *cobra.Command) bool {
 	for c := cmd; c.HasParent(); c = c.Parent() {
 		switch c.Name() {
-		case "completion", "demo", "help", "simulate", "version":
+		case "completion", "demo", globalFlags, "help", "simulate", "version":
 			return false
 		}
 	}

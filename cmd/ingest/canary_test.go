@@ -45,6 +45,7 @@ var canaryRows = map[string]row{
 	"ingest doctor":                {args: [][]string{{"doctor"}, {"doctor", "--json"}, {"doctor", "--online"}}},
 	"ingest quota take":            {args: [][]string{{"quota", "take", "videos.list"}, {"quota", "take", "search.list", "--json"}}},
 	"ingest quota post":            {args: [][]string{{"quota", "post", "units", "1"}}},
+	"ingest flags":                 {args: [][]string{{"flags"}}},
 	"ingest quota drain":           {args: [][]string{{"quota", "drain", "search"}, {"quota", "drain", "search", "--lift"}}},
 	"ingest quota rebuild":         {args: [][]string{{"quota", "rebuild"}}},
 	"ingest quota reset":           {args: [][]string{{"quota", "reset"}, {"quota", "reset", "--yes"}}},

@@ -43,12 +43,15 @@ func (a *app) chartCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.Var(config.SinceFlag(&f.at), "at", "the chart that stood at `T`, up to 29 days ago")
 	flags.Var(config.SinceFlag(&f.compare), "compare", "what has changed since the chart that stood at `T`")
-	flags.Var(config.Count(&f.limit, 1, 0), "limit", "at most the first `N` videos; without --compare")
+	flags.Var(config.Count(&f.limit, 1, 0), "limit", "at most the first `N` videos; a screen shows 20 without it")
 	flags.StringVar(&f.job, "job", "", "of the chart job of this `name`")
 	flags.Var(formatFlag(&f.format), "format", "text, json, csv or jsonl (JSON lines)")
 	flags.BoolVar(&f.partial, "partial", false, "also a chart whose fetch was stopped half-way")
 	return cmd
 }
+
+// chartScreen is how many videos of a chart a screen shows, unless it is told.
+const chartScreen = 20
 
 func showChart(ctx context.Context, a *app, region ingest.Region, f chartFlags) error {
 	format, err := a.format(f.format)
@@ -64,10 +67,18 @@ func showChart(ctx context.Context, a *app, region ingest.Region, f chartFlags) 
 		if err != nil {
 			return err
 		}
-		if f.limit > 0 && f.compare.IsZero() { // a comparison would show the cut-off rest as gone
-			c.Items = c.Items[:min(f.limit, len(c.Items))]
+		all := len(c.Items)
+		if f.limit == 0 {
+			f.limit = all
+			if format == formatText {
+				f.limit = chartScreen
+			}
+		}
+		if left := all - f.limit; left > 0 && format == formatText {
+			defer a.say("and %s more: --limit %d", term.Thousands(int64(left)), all)
 		}
 		if f.compare.IsZero() {
+			c.Items = c.Items[:min(f.limit, all)]
 			return printAs(&a.console, format, newChartDocument(c), c.Items, func(p ingest.Placement) []term.Cell { return chartCells(c, p) })
 		}
 		older, err := s.FindChart(ctx, store.ChartQuery{Region: region, Job: c.Job, At: f.compare.At(now), Partial: f.partial})
@@ -79,6 +90,8 @@ func showChart(ctx context.Context, a *app, region ingest.Region, f chartFlags) 
 		}
 		moves := store.Compare(older, c)
 		doc := report.NewMovesDocument(newChartDocument(c), older.Slot, moveItems(c, moves))
+		doc.Items, doc.Gone = doc.Items[:min(f.limit, len(doc.Items))], doc.Gone[:min(f.limit, len(doc.Gone))]
+		moves = slices.DeleteFunc(moves, func(m store.Move) bool { return m.Rank > f.limit })
 		return printAs(&a.console, format, doc, moves, func(m store.Move) []term.Cell { return moveCells(older, c, m) })
 	})
 }

@@ -45,6 +45,14 @@ func (a *app) complete(root *cobra.Command) {
 	}
 }
 
+// refuseUnknownShells makes the completion of a shell that is not known a usage error, for which cobra prints help.
+func refuseUnknownShells(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	if cmd, _, err := root.Find([]string{"completion"}); err == nil {
+		cmd.Args, cmd.RunE = noArgs, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
+}
+
 // lister lists the possible values; a tab in one separates it from its description.
 type lister func(context.Context, *app) ([]string, error)
 

@@ -18,6 +18,9 @@ import (
 //go:embed help.txt
 var helpText string
 
+// globalFlags is the topic of help that shows the flags of every command.
+const globalFlags = "flags"
+
 // describe gives a command and its subcommands their sections, and completes the values of their flags.
 func (a *app) describe(cmd *cobra.Command, sections map[string]string) {
 	cmd.Long = strings.TrimSpace(sections[cmd.CommandPath()] + "\n" + cmd.Long)
@@ -79,8 +82,13 @@ func usage(cmd *cobra.Command) error {
 	if cmd.HasAvailableLocalFlags() {
 		printFlags(w, "Flags", cmd.LocalFlags())
 	}
-	if cmd.HasAvailableInheritedFlags() {
+	switch {
+	case cmd.Name() == globalFlags:
 		printFlags(w, "Global Flags", cmd.InheritedFlags())
+	case cmd.HasAvailableInheritedFlags():
+		var names []string
+		cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+		fmt.Fprintf(w, "\n\nGlobal Flags (ingest help flags):\n  %s", term.Wrap(strings.Join(names, " "), term.Screen-2, "  "))
 	}
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(w, "\n\nUse \"%s [command] --help\" for more.", cmd.CommandPath())

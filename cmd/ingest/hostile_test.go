@@ -148,7 +148,7 @@ func TestHostileTextIsHarmlessOnEveryScreen(t *testing.T) {
 	screens := [][]string{{"slots"}, {"slots", "--region", "US"}, {"quota"}}
 	asked := map[string]bool{}
 	for region, videos := range charts {
-		screens = append(screens, []string{"chart", region}, []string{"chart", region, "--compare", "1h"})
+		screens = append(screens, []string{"chart", region, "--limit", "200"}, []string{"chart", region, "--compare", "1h", "--limit", "200"})
 		for _, v := range videos {
 			if v.hostile() && !asked[v.Snippet.Title] {
 				asked[v.Snippet.Title] = true

@@ -60,6 +60,8 @@ func newRoot(a *app) *cobra.Command {
 		a.runCommand(), a.serveCommand(), a.backfillCommand(), a.quotaCommand(), a.searchCommand(), a.chartCommand(), a.historyCommand(), a.slotsCommand(),
 		a.metricsCommand(), a.configCommand(), a.doctorCommand(), a.backupCommand(), a.storeCommand(), a.demoCommand(), a.simulateCommand(), a.versionCommand(),
 	)
+	help := func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	root.AddCommand(&cobra.Command{Use: globalFlags, Short: "The flags that every command takes", Args: noArgs, RunE: help})
 	a.complete(root)
 	a.describe(root, helpSections(helpText))
 	return root
