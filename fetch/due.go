@@ -57,6 +57,9 @@ func (r *runner) dueSlots(ctx context.Context, known map[ingest.Series]time.Time
 	}
 	for _, s := range o.Series {
 		key := ingest.SlotKey{Job: s.Job, Key: s.Key, DueAt: now.UTC().Truncate(time.Second)}
+		if newest := known[s]; !key.DueAt.After(newest) { // forced twice in a second
+			key.DueAt = newest.Add(time.Second)
+		}
 		r.forced[key] = true
 		due = append(due, ingest.Slot{SlotKey: key, Kind: r.Jobs[s.Job].Kind, State: ingest.Due})
 	}

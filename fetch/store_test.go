@@ -172,3 +172,15 @@ func (e *explosive) SavePage(ctx context.Context, slot ingest.Slot, page ingest.
 	}
 	return e.Store.SavePage(ctx, slot, page)
 }
+
+func TestTwoForcedRunsInOneSecondBothFetch(t *testing.T) {
+	b := newBench(t, 1000, "US")
+	b.onStore(t)
+	b.run.Schedule = schedule(nil)
+	for run := range 2 {
+		worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series, Force: true})
+		if err != nil || states(worked) != "US done 4; " {
+			t.Errorf("run %d: %s %v", run+1, states(worked), err)
+		}
+	}
+}
