@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -16,16 +14,6 @@ import (
 
 // errUntil ends a run at its --until.
 var errUntil = errors.New("the time of --until has come")
-
-// backfillEnd is the last JSON line of a run: how it ended, and the backfill's progress.
-type backfillEnd struct {
-	Event   string       `json:"event"` // end
-	Outcome ingest.State `json:"outcome"`
-	Reason  string       `json:"reason"`
-	RetryAt *time.Time   `json:"retry_at"`
-	Spent   int64        `json:"spent"` // units, in this run
-	report.PlanDocument
-}
 
 // reportBackfill reports how a run ended, and returns the error for its exit code.
 func (a *app) reportBackfill(ctx context.Context, w *fetchRuntime, p *pricedBackfill, worked []fetch.SlotResult, ended error) error {
@@ -58,12 +46,12 @@ func (a *app) reportBackfill(ctx context.Context, w *fetchRuntime, p *pricedBack
 }
 
 // endOf finds the outcome of a run from the pieces it worked on, as for a run of the schedule.
-func endOf(worked []fetch.SlotResult, ended error, doc report.PlanDocument) backfillEnd {
+func endOf(worked []fetch.SlotResult, ended error, doc report.PlanDocument) report.BackfillEnd {
 	sum := summarise(worked, nil)
 	if !sum.retryAt.IsZero() {
 		doc.RetryAt = term.FromOrNull(sum.retryAt) // the store keeps milliseconds, and its time may round to a second earlier
 	}
-	end := backfillEnd{Event: "end", Outcome: sum.outcome, RetryAt: term.FromOrNull(sum.retryAt), Spent: sum.units, PlanDocument: doc}
+	end := report.BackfillEnd{Event: "end", Outcome: sum.outcome, RetryAt: term.FromOrNull(sum.retryAt), Spent: sum.units, PlanDocument: doc}
 	open := doc.Pieces[string(ingest.Due)] + doc.Pieces[string(ingest.Claimed)] + doc.Pieces[string(ingest.Stopped)]
 	for _, s := range worked {
 		if s.State == ingest.Stopped {
@@ -92,22 +80,10 @@ func endOf(worked []fetch.SlotResult, ended error, doc report.PlanDocument) back
 	if end.Outcome == ingest.Done && open > 0 {
 		end.Outcome = ingest.Due
 		if end.Reason == "" {
-			end.Reason = heldReason(open, doc.Held)
+			end.Reason = report.HeldReason(open, doc.Held)
 		}
 	}
 	return end
-}
-
-// heldReason says why a run ends while pieces are open: other runs hold the last of them until then.
-func heldReason(open int, until *time.Time) string {
-	if until == nil { // ended in between
-		return fmt.Sprintf("another run gave %s back in the meantime", term.Plural(open, "piece"))
-	}
-	last := "piece"
-	if open > 1 {
-		last = term.Plural(open, "piece")
-	}
-	return fmt.Sprintf("another run is at work on the last %s; should it have died, the same command goes on from %s", last, term.StampFrom(*until))
 }
 
 // unansweredPieces returns how many pieces were given back without an answer, and the reason of the last one.
@@ -120,29 +96,4 @@ func unansweredPieces(worked []fetch.SlotResult) (n int, why string) {
 		}
 	}
 	return len(open), why
-}
-
-// Print prints the end of a run for a person.
-func (e backfillEnd) Print(w io.Writer) error {
-	text := fmt.Sprintf("%s is done: %s in this run", e.ID, term.Amount(e.Spent, "units"))
-	switch e.Outcome {
-	case ingest.Done:
-		if e.Reason != "" {
-			text = e.ID + ": " + e.Reason
-		}
-	case ingest.Stopped:
-		text = fmt.Sprintf("%s was stopped by quota after %s; what came in is kept. The same command goes on from %s: %s",
-			e.ID, term.Amount(e.Spent, "units"), term.StampFrom(*e.RetryAt), e.Reason)
-	case ingest.Due:
-		text = fmt.Sprintf("%s ended after %s: %s", e.ID, term.Amount(e.Spent, "units"), e.Reason)
-		if e.Pieces[string(ingest.Due)]+e.Pieces[string(ingest.Stopped)] > 0 {
-			text += ". The same command goes on"
-		}
-	default:
-		text = fmt.Sprintf("%s: something failed, after %s in this run: %s", e.ID, term.Amount(e.Spent, "units"), e.Reason)
-	}
-	if _, err := fmt.Fprintln(w, term.Wrap(strings.TrimSuffix(text, ": "), 80, "  ")); err != nil {
-		return err
-	}
-	return e.PlanDocument.Print(w)
 }

@@ -24,7 +24,7 @@ var Run = run
 // The documents of --json.
 type (
 	BackfillDocument = report.PlanDocument
-	BackfillEnd      = backfillEnd
+	BackfillEnd      = report.BackfillEnd
 	ChartDocument    = report.ChartDocument
 	ChartItem        = report.ChartItem
 	DoctorDocument   = doctorDocument
@@ -41,7 +41,7 @@ type (
 var Documents = map[string]any{
 	"search": report.SearchDocument{}, "chart": report.ChartDocument{}, "chart-compare": report.MovesDocument{}, "history": report.HistoryDocument{},
 	"slots": slotsDocument{}, "quota": report.QuotaDocument{}, "quota-take": report.TakeDocument{}, "run": runDocument{}, "serve": slotEvent{},
-	"backfill": report.PlanDocument{}, "backfill-list": backfillList{}, "backfill-progress": progress{}, "backfill-end": backfillEnd{},
+	"backfill": report.PlanDocument{}, "backfill-list": backfillList{}, "backfill-progress": progress{}, "backfill-end": report.BackfillEnd{},
 	"config-check": report.CheckDocument{}, "doctor": doctor.Document{}, "backup": backupDocument{}, "store-copy": report.Copied{}, "version": versionDocument{}, "error": errorDocument{},
 }
 
