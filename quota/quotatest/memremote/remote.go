@@ -66,13 +66,13 @@ func (a *account) drawOnce(ask quota.Ask, op sharedledger.Operation, clock, now 
 
 // current fails unless the generation still is the same.
 func (a *account) current(g sharedledger.Generation) error {
-	switch a.generation {
-	case 0:
+	if a.generation == 0 {
 		return fmt.Errorf("%w: the account has no state", sharedledger.ErrLost)
-	case g:
-		return nil
 	}
-	return &sharedledger.GenerationError{Now: a.generation}
+	if a.generation != g {
+		return &sharedledger.GenerationError{Now: a.generation}
+	}
+	return nil
 }
 
 // wrote keeps what a writer wrote last, and forgets those that were not heard of for the horizon.
