@@ -35,9 +35,8 @@ var troubles = []trouble{
 	{name: "nothing has run for three hours", now: "2026-02-14T12:41:00Z", check: "freshness", metric: `ingest_freshness_stale{job="chart",region="US"} 1`, ready: 200},
 	{name: "the schedule's quota is used up", begins: func(t *testing.T) {
 		t.Helper()
-		t.Setenv("INGEST_PACING", "off")
 		ingestCode(t, exitOK, "quota", "post", "units", "9468")
-	}, now: lookedAt, sentence: "more", metric: "ingest_quota_forecast_fits 0", run: exitStopped},
+	}, now: lookedAt, sentence: "Used up until", metric: "ingest_quota_forecast_fits 0", run: exitStopped},
 	{name: "a pool is closed by hand", begins: func(t *testing.T) { t.Helper(); ingestCode(t, exitOK, "quota", "drain", "units") },
 		now: lookedAt, sentence: "by hand", check: "pools", metric: `ingest_quota_remaining_units{pool="units",purpose="scheduled"} 0`, run: exitStopped},
 	{name: "the upstream is away", begins: func(t *testing.T) { t.Helper(); t.Setenv("INGEST_UPSTREAM_URL", "http://127.0.0.1:1/") }, now: lookedAt, run: exitUnavailable},
