@@ -46,7 +46,7 @@ const (
 	// lockFor bounds how long a transaction waits for those that write before it, and idleFor how long one may hold
 	// up others without doing anything: a machine that is frozen in the middle must not stop all others.
 	lockFor = 20 * time.Second
-	idleFor = time.Minute
+	idleFor = 2 * time.Second
 
 	connectFor = 10 * time.Second // connecting to an address takes, at most
 	endFor     = 4 * time.Second  // so does COMMIT: a program that is told to stop ends within 5 s
