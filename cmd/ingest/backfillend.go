@@ -48,10 +48,10 @@ func (a *app) reportBackfill(ctx context.Context, w *fetchRuntime, p *pricedBack
 // endOf finds the outcome of a run from the pieces it worked on, as for a run of the schedule.
 func endOf(worked []fetch.SlotResult, ended error, doc report.PlanDocument) report.BackfillEnd {
 	sum := summarise(worked, nil)
-	if !sum.retryAt.IsZero() {
-		doc.RetryAt = term.FromOrNull(sum.retryAt) // the store keeps milliseconds, and its time may round to a second earlier
+	if !sum.RetryAt.IsZero() {
+		doc.RetryAt = term.FromOrNull(sum.RetryAt) // the store keeps milliseconds, and its time may round to a second earlier
 	}
-	end := report.BackfillEnd{Event: "end", Outcome: sum.outcome, RetryAt: term.FromOrNull(sum.retryAt), Spent: sum.units, PlanDocument: doc}
+	end := report.BackfillEnd{Event: "end", Outcome: sum.Outcome, RetryAt: term.FromOrNull(sum.RetryAt), Spent: sum.Units, PlanDocument: doc}
 	open := doc.Pieces[string(ingest.Due)] + doc.Pieces[string(ingest.Claimed)] + doc.Pieces[string(ingest.Stopped)]
 	for _, s := range worked {
 		if s.State == ingest.Stopped {

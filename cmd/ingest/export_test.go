@@ -31,7 +31,7 @@ type (
 	PoolDocument     = report.PoolDocument
 	Progress         = progress
 	QuotaDocument    = report.QuotaDocument
-	RunDocument      = runDocument
+	RunDocument      = report.RunDocument
 	SearchDocument   = report.SearchDocument
 	SlotDocument     = report.SlotDocument
 	SlotEvent        = slotEvent
@@ -40,7 +40,7 @@ type (
 // Documents are all documents that commands print with --json, by the names of their schemas.
 var Documents = map[string]any{
 	"search": report.SearchDocument{}, "chart": report.ChartDocument{}, "chart-compare": report.MovesDocument{}, "history": report.HistoryDocument{},
-	"slots": slotsDocument{}, "quota": report.QuotaDocument{}, "quota-take": report.TakeDocument{}, "run": runDocument{}, "serve": slotEvent{},
+	"slots": slotsDocument{}, "quota": report.QuotaDocument{}, "quota-take": report.TakeDocument{}, "run": report.RunDocument{}, "serve": slotEvent{},
 	"backfill": report.PlanDocument{}, "backfill-list": backfillList{}, "backfill-progress": progress{}, "backfill-end": report.BackfillEnd{},
 	"config-check": report.CheckDocument{}, "doctor": doctor.Document{}, "backup": backupDocument{}, "store-copy": report.Copied{}, "version": versionDocument{}, "error": errorDocument{},
 }
@@ -78,7 +78,7 @@ func Report(stderr io.Writer, terminal bool, err error) int {
 }
 
 // PrintRun prints what a run has worked on.
-func PrintRun(w io.Writer, worked []fetch.SlotResult) { summarise(worked, nil).print(w) }
+func PrintRun(w io.Writer, worked []fetch.SlotResult) { summarise(worked, nil).Print(w) }
 
 // PrintBackfillEnd prints how a run of a backfill ended.
 func PrintBackfillEnd(w io.Writer, worked []fetch.SlotResult, doc BackfillDocument) error {

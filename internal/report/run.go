@@ -1,0 +1,166 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/term"
+)
+
+// Run is how a run of the schedule ended. A new one has the outcome done.
+type Run struct {
+	Outcome ingest.State
+	Slots   []RunSlot
+	RetryAt time.Time           // the earliest of the stopped slots; zero: none
+	Units   int64               // of this run
+	Err     error               // that cut it short
+	Next    time.Time           // when anything is next due
+	Waiting map[ingest.Kind]int // slots that wait for quota, tried or not
+	Pacing  string              // how the schedule is stretched, and why; "": it is not
+}
+
+// RunSlot is a slot that a run worked on.
+type RunSlot struct {
+	ingest.Slot
+	Spent int64            // units that this run charged
+	Drew  map[string]int64 // the same by pool; nil with Spent above 0: not known
+}
+
+// Add adds a slot that the run worked on. The outcome is failed if anything failed, else stopped if quota was refused.
+func (r *Run) Add(slot RunSlot) {
+	r.Slots = append(r.Slots, slot)
+	r.Units += slot.Spent
+	switch {
+	case slot.State == ingest.Failed:
+		r.Outcome = ingest.Failed
+	case slot.State == ingest.Stopped && r.Outcome == ingest.Done:
+		r.Outcome = ingest.Stopped
+	}
+	if slot.State == ingest.Stopped && (r.RetryAt.IsZero() || slot.RetryAt.Before(r.RetryAt)) {
+		r.RetryAt = slot.RetryAt
+	}
+}
+
+// Wait counts a slot that waits for quota.
+func (r *Run) Wait(slot ingest.Slot) {
+	if r.Waiting == nil {
+		r.Waiting = map[ingest.Kind]int{}
+	}
+	r.Waiting[slot.Kind]++
+	if r.Outcome == ingest.Done {
+		r.Outcome = ingest.Stopped
+	}
+	if r.RetryAt.IsZero() || slot.RetryAt.Before(r.RetryAt) {
+		r.RetryAt = slot.RetryAt
+	}
+}
+
+// stopText says what quota has stopped, and until when: "stopped by quota: 8 charts wait until ...".
+func (r Run) stopText() string {
+	var what []string
+	total := 0
+	for _, kind := range []ingest.Kind{ingest.KindChart, ingest.KindSearch, ingest.KindRefresh} {
+		noun := map[ingest.Kind]string{ingest.KindChart: "chart", ingest.KindSearch: "search job", ingest.KindRefresh: "refresh job"}[kind]
+		if n := r.Waiting[kind]; n > 0 {
+			what, total = append(what, term.Plural(n, noun)), total+n
+		}
+	}
+	if total == 0 {
+		return "stopped by quota; what came in is kept; try again at " + term.StampFrom(r.RetryAt)
+	}
+	verb := "wait"
+	if total == 1 {
+		verb = "waits"
+	}
+	return fmt.Sprintf("stopped by quota: %s %s until %s", strings.Join(what, " and "), verb, term.StampFrom(r.RetryAt))
+}
+
+// RunDocument is a run as --json prints it.
+type RunDocument struct {
+	Outcome ingest.State     `json:"outcome"`
+	RetryAt *time.Time       `json:"retry_at"`
+	NextAt  *time.Time       `json:"next_at"`
+	Charges map[string]int64 `json:"charges"` // by pool, in this run
+	Units   int64            `json:"units"`   // of the pool units
+	Regions []SlotDocument   `json:"regions"`
+	Jobs    []SlotDocument   `json:"jobs"` // slots of other jobs
+	Pacing  string           `json:"pacing,omitempty"`
+}
+
+// Document returns it as --json prints it.
+func (r Run) Document() RunDocument {
+	d := RunDocument{Outcome: r.Outcome, RetryAt: term.FromOrNull(r.RetryAt), NextAt: term.FromOrNull(r.Next), Charges: map[string]int64{},
+		Regions: []SlotDocument{}, Jobs: []SlotDocument{}, Pacing: r.Pacing}
+	for _, slot := range r.Slots {
+		doc := NewSlotDocument(slot.Slot).Drew(slot.Spent, slot.Drew)
+		d.Units += doc.Units
+		for pool, n := range doc.Charges {
+			d.Charges[pool] += n
+		}
+		if slot.Kind == ingest.KindChart {
+			d.Regions = append(d.Regions, doc)
+		} else {
+			d.Jobs = append(d.Jobs, doc)
+		}
+	}
+	return d
+}
+
+// Print shows it on a terminal.
+func (r Run) Print(w io.Writer) {
+	if len(r.Slots) == 0 {
+		if r.Outcome == ingest.Stopped {
+			fmt.Fprintln(w, r.stopText())
+		} else {
+			fmt.Fprintf(w, "nothing is due; next at %s\n", term.Stamp(r.Next))
+		}
+		if r.Pacing != "" {
+			fmt.Fprintln(w, term.Wrap(r.Pacing, term.Screen, "  "))
+		}
+		return
+	}
+	rows := make([][]string, 0, len(r.Slots))
+	for _, slot := range r.Slots {
+		rows = append(rows, []string{slot.Job, slot.Key, term.Stamp(slot.DueAt), string(slot.State),
+			term.Plural(slot.Pages, "page"), term.Plural(slot.Videos, "video"), NewSlotDocument(slot.Slot).Drew(slot.Spent, slot.Drew).Spent()})
+	}
+	_ = term.FitTable(w, rows, 0)
+	for _, line := range r.reasons() {
+		fmt.Fprintln(w, term.Wrap(line, term.Screen, "  "))
+	}
+	if r.Outcome == ingest.Stopped {
+		fmt.Fprintln(w, r.stopText())
+	}
+}
+
+// reasons returns why slots are not done, each reason once: "stopped GB, DE: units ...".
+func (r Run) reasons() []string {
+	type end struct {
+		state  ingest.State
+		reason string
+	}
+	var order []end
+	names := map[end][]string{}
+	for _, slot := range r.Slots {
+		if slot.Reason == "" || slot.State == ingest.Done || r.Err != nil && strings.Contains(r.Err.Error(), slot.Reason) {
+			continue // the error says it
+		}
+		name := slot.Key
+		if slot.Kind != ingest.KindChart {
+			name = strings.TrimSpace(slot.Job + " " + slot.Key)
+		}
+		e := end{slot.State, slot.Reason}
+		if names[e] == nil {
+			order = append(order, e)
+		}
+		names[e] = append(names[e], name)
+	}
+	lines := make([]string, 0, len(order))
+	for _, e := range order {
+		lines = append(lines, fmt.Sprintf("%s %s: %s", e.state, strings.Join(names[e], ", "), e.reason))
+	}
+	return lines
+}
