@@ -62,7 +62,7 @@ WHERE slots.id IN (
 	SELECT (SELECT id FROM slots AS e WHERE e.series = known.id AND e.state NOT IN ('due', 'claimed') AND e.due_at <= ?1 ORDER BY e.due_at DESC LIMIT 1)
 	FROM series AS known WHERE known.backfill IS NULL
 	UNION ALL
-	SELECT (SELECT id FROM slots AS o WHERE o.series = known.id AND o.state IN ('due', 'claimed') AND o.due_at <= ?1 ORDER BY o.due_at DESC LIMIT 1)
+	SELECT (SELECT id FROM slots AS o WHERE o.series = known.id AND o.due_at = known.open AND o.state IN ('due', 'claimed') AND o.due_at <= ?1)
 	FROM series AS known WHERE known.backfill IS NULL)
 ORDER BY due_at`
 
