@@ -122,6 +122,20 @@ func (p *pass) absent(ctx context.Context, err error) ending {
 	return skipped(err.Error())
 }
 
+// absentReason returns why a slot need not be passed: the upstream had no such chart when it was last asked, less than
+// absentFor ago. If that cannot be read, the upstream is asked.
+func (p *pass) absentReason(ctx context.Context) (why string) {
+	job := p.Jobs[p.slot.Job]
+	if job.Kind != ingest.KindChart {
+		return ""
+	}
+	until, err := p.Library.NoChartUntil(ctx, p.slot.Region(), job.Category)
+	if err != nil || !until.After(p.Now()) || until.After(p.Now().Add(absentFor)) {
+		return ""
+	}
+	return fmt.Sprintf("%s had no such chart when it was last asked: asked again from %s", p.slot.Key, until.UTC().Format(time.RFC3339))
+}
+
 // interrupted returns how a slot ends whose pass cannot go on, because of err. A slot that hung fails: the next attempt
 // would hang too, and each of them is paid for.
 func (p *pass) interrupted(ctx context.Context, err error) ending {

@@ -31,20 +31,6 @@ type pass struct {
 	watch    *time.Timer                 // ends the pass when its lease is over
 }
 
-// newPass returns the pass over a slot that this run has claimed.
-func (r *runner) newPass(slot ingest.Slot) *pass {
-	p := &pass{Reconciler: r.Reconciler, share: r.share}
-	p.work, slot, p.idle = r.workFor(slot)
-	p.publishProgress(slot)
-	switch {
-	case r.forced[slot.SlotKey]:
-		p.purpose = quota.Manual
-	case p.work != nil:
-		p.purpose = p.work.purpose()
-	}
-	return p
-}
-
 // publishProgress alone writes how far the pass came, for the pass itself and for other goroutines.
 func (p *pass) publishProgress(slot ingest.Slot) {
 	p.slot = slot

@@ -10,6 +10,20 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
+// newPass returns the pass over a slot that this run has claimed.
+func (r *runner) newPass(slot ingest.Slot) *pass {
+	p := &pass{Reconciler: r.Reconciler, share: r.share}
+	p.work, slot, p.idle = r.workFor(slot)
+	p.publishProgress(slot)
+	switch {
+	case r.forced[slot.SlotKey]:
+		p.purpose = quota.Manual
+	case p.work != nil:
+		p.purpose = p.work.purpose()
+	}
+	return p
+}
+
 // workFor returns the work of a claimed slot, and the slot as it begins. If there is nothing to do for it, why is the
 // reason to skip it.
 func (r *runner) workFor(slot ingest.Slot) (_ work, _ ingest.Slot, why string) {
@@ -68,18 +82,4 @@ func (r *Reconciler) pieceWork(b *ingest.Backfill) work {
 
 func (r *Reconciler) newLookup(as quota.Purpose, since time.Time, load func(context.Context, ingest.Slot) (finder, error)) *lookup {
 	return &lookup{upstream: r.Upstream, sink: r.Sink, library: r.Library, as: as, since: since, load: load}
-}
-
-// absentReason returns why a slot need not be passed: the upstream had no such chart when it was last asked, less than
-// absentFor ago. If that cannot be read, the upstream is asked.
-func (p *pass) absentReason(ctx context.Context) (why string) {
-	job := p.Jobs[p.slot.Job]
-	if job.Kind != ingest.KindChart {
-		return ""
-	}
-	until, err := p.Library.NoChartUntil(ctx, p.slot.Region(), job.Category)
-	if err != nil || !until.After(p.Now()) || until.After(p.Now().Add(absentFor)) {
-		return ""
-	}
-	return fmt.Sprintf("%s had no such chart when it was last asked: asked again from %s", p.slot.Key, until.UTC().Format(time.RFC3339))
 }

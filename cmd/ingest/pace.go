@@ -22,8 +22,9 @@ func (a *app) paceNow(ctx context.Context, schedule budget.PricedSchedule, s *st
 			return pace, latest, err
 		}
 	}
-	switch r, err := report(ctx); {
-	case err != nil:
+	r, unread := report(ctx)
+	switch {
+	case unread != nil: // paced by nothing
 	case a.cfg.Pacing && s != nil:
 		pace = schedule.Pace(r, latest.Known(), now)
 	default:

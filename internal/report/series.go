@@ -109,7 +109,7 @@ func (d SeriesDocument) Line(now time.Time) string {
 	if d.DoneAt != nil {
 		line = fmt.Sprintf("last done %s, %s ago", term.Stamp(*d.DoneAt), term.Ago(now.Sub(*d.DoneAt)))
 	}
-	switch wait := d.Wait.String(); {
+	switch wait := d.String(); {
 	case wait != "":
 		line += "; " + wait
 		if d.Reason != "" && d.ResumesAt == nil {

@@ -87,7 +87,7 @@ func takeArgs(a quota.Ask, op sharedledger.Operation) []any {
 	var windows []int32
 	var amounts, reach, ceilings, days []int64
 	for _, c := range a.Charges {
-		pools, amounts, windows = append(pools, c.Pool), append(amounts, c.Amount), append(windows, int32(len(c.Bounds))) //nolint:gosec // a few
+		pools, amounts, windows = append(pools, c.Pool), append(amounts, c.Amount), append(windows, int32(len(c.Bounds)))
 		for _, b := range c.Bounds {
 			r := int64(0)
 			if !b.Window.Day() {

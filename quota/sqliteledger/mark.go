@@ -41,7 +41,7 @@ func (q *queue) readMark() mark {
 	if n, _ := q.lock.ReadAt(numbers, markAt); n < len(numbers) {
 		return mark{}
 	}
-	at := func(i int) int64 { return int64(binary.BigEndian.Uint64(numbers[8*i:])) } //nolint:gosec // as writeMark wrote it
+	at := func(i int) int64 { return int64(binary.BigEndian.Uint64(numbers[8*i:])) }
 	return mark{writes: at(0), restored: at(1), size: at(2), changed: at(3)}
 }
 
@@ -49,7 +49,7 @@ func (q *queue) readMark() mark {
 func (q *queue) writeMark(m mark) {
 	numbers := make([]byte, 0, 4*8)
 	for _, n := range []int64{m.writes, m.restored, m.size, m.changed} {
-		numbers = binary.BigEndian.AppendUint64(numbers, uint64(n)) //nolint:gosec // none is negative
+		numbers = binary.BigEndian.AppendUint64(numbers, uint64(n))
 	}
 	_, _ = q.lock.WriteAt(numbers, markAt)
 }
