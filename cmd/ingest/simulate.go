@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -35,7 +34,7 @@ func (a *app) simulateCommand() *cobra.Command {
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
-			if o.Limits, err = parseLimits(o.limits); err != nil {
+			if o.Limits, err = config.ParsePoolLimits(o.limits); err != nil {
 				return usageError{err}
 			}
 			o.CostTable, o.Now = a.flags.Pick("cost-table", "INGEST_COST_TABLE", a.flags.CostTable), a.clock.Now
@@ -107,20 +106,6 @@ func parseFaults[T any](list []string, parse func(string) (T, error)) (faults []
 		faults = append(faults, fault)
 	}
 	return faults, nil
-}
-
-// parseLimits parses units=40; the stand-in checks whether the pool exists.
-func parseLimits(list []string) (map[string]int64, error) {
-	out := map[string]int64{}
-	for _, s := range list {
-		pool, n, ok := strings.Cut(s, "=")
-		limit, err := strconv.ParseInt(n, 10, 64)
-		if !ok || pool == "" || err != nil || limit < 0 {
-			return nil, fmt.Errorf("--limit %q is not of the form units=40", s)
-		}
-		out[pool] = limit
-	}
-	return out, nil
 }
 
 func (a *app) simulate(ctx context.Context, listen string, seed uint64, server http.Handler) error {

@@ -212,3 +212,17 @@ func SpanFlag(into *time.Duration, usual string, least time.Duration) *FlagValue
 	}
 	return v
 }
+
+// ParsePoolLimits parses units=40; who uses it checks whether the pool exists.
+func ParsePoolLimits(list []string) (map[string]int64, error) {
+	out := map[string]int64{}
+	for _, s := range list {
+		pool, n, ok := strings.Cut(s, "=")
+		limit, err := strconv.ParseInt(n, 10, 64)
+		if !ok || pool == "" || err != nil || limit < 0 {
+			return nil, fmt.Errorf("--limit %q is not of the form units=40", s)
+		}
+		out[pool] = limit
+	}
+	return out, nil
+}
