@@ -26,13 +26,12 @@ func (a *app) paceNow(ctx context.Context, schedule budget.PricedSchedule, s *st
 			return pace, latest, err
 		}
 	}
-	r, unread := report(ctx)
-	switch {
-	case unread != nil: // paced by nothing
-	case a.cfg.Pacing && s != nil:
-		pace = schedule.Pace(r, latest.Known(), now)
-	default:
-		pace = schedule.Held(r, now)
+	if r, err := report(ctx); err == nil {
+		if a.cfg.Pacing && s != nil {
+			pace = schedule.Pace(r, latest.Known(), now)
+		} else {
+			pace = schedule.Held(r, now)
+		}
 	}
 	return pace, latest, nil
 }
