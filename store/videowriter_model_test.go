@@ -210,7 +210,7 @@ type modelled struct {
 	due   time.Time // of the last slot
 }
 
-var modelIDs = []string{"a", "b", "c", "d", "e", "f", "g", "h", "1", "n\x00ul", "n", "<&>\u2028", "\xff", ""}
+var modelIDs = []string{"a", "b", "c", "d", "e", "f", "g", "h", "1", "n\x00ul", "n", "<&>\u2028", "\uFFFD", ""}
 
 func (m *modelled) id() string { return modelIDs[m.IntN(len(modelIDs))] }
 

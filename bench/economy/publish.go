@@ -97,6 +97,23 @@ func goals(r *report.Report, runs []simulated, days int) {
 		})
 	}
 	goal(rich, "10,000 units: wasted", "0", func() (string, bool) { return fmt.Sprint(rich.Wasted), rich.Wasted == 0 })
+	goalsInTrouble(r, runs, days)
+	refused, orphans, lived := int64(0), int64(0), 0
+	for _, s := range runs {
+		if s.name == "ours" {
+			refused, orphans, lived = refused+s.Refused, orphans+s.Orphans, lived+1
+		}
+	}
+	r.Goal(fmt.Sprintf("all %d worlds: refused by the upstream, and orphan pages", lived), "0 and 0", fmt.Sprintf("%d and %d", refused, orphans), refused+orphans == 0)
+	for _, t := range []trouble{yearAhead, hoursAhead} {
+		if s := find(runs, 300, t, "ours"); s != nil && starved != nil {
+			r.Goal("300 units, "+t.name+": charts lost", "at most 1", fmt.Sprint(starved.Charts-s.Charts), starved.Charts-s.Charts <= 1)
+		}
+	}
+}
+
+// goalsInTrouble adds the goals of worlds in which something is wrong, or uneven.
+func goalsInTrouble(r *report.Report, runs []simulated, days int) {
 	for _, units := range sizes {
 		if s := find(runs, units, faulty, "ours"); s != nil {
 			part := 100 * float64(s.Wasted) / float64(s.Units)
@@ -124,18 +141,6 @@ func goals(r *report.Report, runs []simulated, days int) {
 	for _, s := range runs {
 		if s.name == "ours" && s.trouble.ahead == 0 && s.trouble.lies == 0 && s.trouble.name != lying.name {
 			r.Goal(s.world.String()+", "+s.trouble.name+": days with a refresh", "all but one", fmt.Sprintf("%d of %d", s.Refreshes, days), s.Refreshes >= days-1)
-		}
-	}
-	refused, orphans, lived := int64(0), int64(0), 0
-	for _, s := range runs {
-		if s.name == "ours" {
-			refused, orphans, lived = refused+s.Refused, orphans+s.Orphans, lived+1
-		}
-	}
-	r.Goal(fmt.Sprintf("all %d worlds: refused by the upstream, and orphan pages", lived), "0 and 0", fmt.Sprintf("%d and %d", refused, orphans), refused+orphans == 0)
-	for _, t := range []trouble{yearAhead, hoursAhead} {
-		if s := find(runs, 300, t, "ours"); s != nil && starved != nil {
-			r.Goal("300 units, "+t.name+": charts lost", "at most 1", fmt.Sprint(starved.Charts-s.Charts), starved.Charts-s.Charts <= 1)
 		}
 	}
 }

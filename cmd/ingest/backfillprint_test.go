@@ -112,7 +112,7 @@ func TestTheStatusKnowsMoreThanThePlan(t *testing.T) {
 	sim := newLoggedStandIn(t, youtubesim.Options{Seed: 5, CostTable: "classic"}, at(t, "2026-02-14T09:40:00Z"))
 	t.Setenv("INGEST_COST_TABLE", "classic")
 	search := []string{"search", "e", "--from", "2026-02-01", "--to", "2026-02-04", "--slice", "24h"}
-	if got := screenOf(t, append([]string{"backfill", "plan"}, search...)...); !strings.Contains(got, "price     3 to 30 search calls, 303 to 3,030 units (cost table classic), if each") {
+	if got := screenOf(t, append([]string{"backfill", "plan"}, search...)...); !strings.Contains(got, "price     3 to 30 search calls, 303 to 3,030 units (cost table classic), if\n            each slice of time finds") {
 		t.Errorf("planned:\n%s", got)
 	}
 	end := runJSON(t, exitOK, "bf-1", "--yes", "--max-units", "1000", "--concurrency", "1")

@@ -45,7 +45,8 @@ func (a *app) complete(root *cobra.Command) {
 	}
 }
 
-// refuseUnknownShells makes the completion of a shell that is not known a usage error, for which cobra prints help.
+// refuseUnknownShells makes the completion of a shell that is not known a usage error, for which cobra prints help. The
+// completions are written to where the root writes when it is called.
 func refuseUnknownShells(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	if cmd, _, err := root.Find([]string{"completion"}); err == nil {

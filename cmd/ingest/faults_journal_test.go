@@ -18,14 +18,18 @@ func journalFaults() []fault {
 		one("the journal deleted while it is open", func(s *site) {
 			s.recover() // what a slow machine has left in it goes with it
 			s.eachFile(func(path string) { _ = os.Remove(path) })
-			s.spend(cheap, 5)
-			s.crashAndOpen()
+			shut := s.spend(cheap, 5)
+			s.want(shut.made() == 0, "calls with a journal that is gone: %+v", shut)
+			s.stop()
+			s.wontOpen("nothing where one was")
+			s.beginAnew()
 		}),
 		one("the journal deleted between two processes", func(s *site) {
 			s.recover() // what a slow machine has left in it goes with it
 			s.stop()
 			s.eachFile(func(path string) { _ = os.Remove(path) })
-			s.open()
+			s.wontOpen("nothing where one was")
+			s.beginAnew()
 		}),
 		one("the journal an old copy, until the newest is back", func(s *site) {
 			s.stop()
@@ -95,13 +99,21 @@ func (s *site) eachFile(f func(path string)) {
 	}
 }
 
+// beginAnew opens a new journal where one is gone, as ingest quota rebuild does.
+func (s *site) beginAnew() {
+	if err := sqliteledger.Abandon(s.journalPath()); err != nil {
+		s.Fatal(err)
+	}
+	s.open()
+}
+
 // wontOpen requires that the journal is refused.
 func (s *site) wontOpen(what string) {
 	l, err := sqliteledger.Open(context.Background(), s.journalPath())
 	if err == nil {
 		_ = l.Close()
 	}
-	s.want(errors.Is(err, quota.ErrCorrupt), "%s as the journal: %v", what, err)
+	s.want(errors.Is(err, quota.ErrCorrupt) || errors.Is(err, quota.ErrUnavailable), "%s as the journal: %v", what, err)
 }
 
 // spoil overwrites all of the file's pages but the first.

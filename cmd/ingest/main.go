@@ -24,13 +24,13 @@ func run(args []string, stdout, stderr io.Writer, wrapPass func(*fetch.Reconcile
 	out := &term.CheckedWriter{To: stdout}
 	a := &app{console: console{stdout: out, stderr: stderr, narrow: term.IsTerminal(stderr)}, wrapPass: wrapPass}
 	root := newRoot(a)
-	refuseUnknownShells(root)
 	if len(args) > 0 && (args[0] == "-v" || args[0] == "--version") {
 		args = args[:1] // whatever follows
 	}
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(stderr)
+	refuseUnknownShells(root)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !a.started {
 		err = usageError{err}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -169,23 +168,26 @@ func checkHosts(ctx context.Context, d *Doctor) Finding {
 	case s.Generation == 0:
 		return okf("none of %d has come yet", want)
 	}
-	if len(s.Hosts) > want { // a container that is gone is no host too many
-		s.Hosts = slices.DeleteFunc(s.Hosts, func(h sharedledger.Host) bool { return h.Left })
-	}
 	return judgeHosts(s.Hosts, want)
 }
 
-// judgeHosts compares the hosts that have synced in this generation with how many there should be.
+// judgeHosts compares the hosts that have synced in this generation with how many there should be. One that has ended
+// with all synced, as a one-shot run or a container does, is no host too many.
 func judgeHosts(hosts []sharedledger.Host, want int) Finding {
 	var names, advice []string
+	ended := 0
 	for _, h := range hosts {
 		names = append(names, h.Name)
+		if h.Left {
+			ended++
+		}
 	}
-	lines := []string{fmt.Sprintf("%d of %d have synced: %s", len(hosts), want, strings.Join(names, ", "))}
+	synced := max(len(hosts)-ended, min(len(hosts), want))
+	lines := []string{fmt.Sprintf("%d of %d have synced: %s", synced, want, strings.Join(names, ", "))}
 	switch {
-	case len(hosts) > want:
-		advice = append(advice, fmt.Sprintf("set hosts: %d in every config: each takes a larger part of the emergency budget than it may", len(hosts)))
-	case len(hosts) < want:
+	case synced > want:
+		advice = append(advice, fmt.Sprintf("set hosts: %d in every config: each takes a larger part of the emergency budget than it may", synced))
+	case synced < want:
 		advice = append(advice, "start those that are missing, or set hosts: to how many there are: after a loss expensive calls wait for all of them")
 	}
 	if shared := inCommon(hosts, func(h sharedledger.Host) []string { return h.Regions }, "%s is fetched by %s and by %s"); len(shared) > 0 {
