@@ -98,7 +98,7 @@ func TestIdleConnectionsOfOneAddressTakeNoOthersPlace(t *testing.T) {
 	}
 	c.want(c.dial("127.0.0.4"), "/livez", 200)
 	c.want(honest, "/", 200) // it is older than all of them, and still open
-	open := 0 // four of the newest; one that was not idle yet when the next came may have outlived a newer one
+	open := 0                // four of the newest; one that was not idle yet when the next came may have outlived a newer one
 	for i, conn := range idle {
 		_, err := c.ask(conn, "/")
 		if err == nil {
