@@ -113,7 +113,7 @@ func TestFaultSpeedOfPostingBack(t *testing.T) {
 	t.Cleanup(s.stop)
 	r.sites = []*site{s}
 	s.spend(cheap, 1)
-	verdicts, ctx := []sharedledger.Verdict(nil), context.Background()
+	verdicts, ctx := []sharedledger.RowVerdict(nil), context.Background()
 	for i := range spends {
 		row := sharedledger.Row{Account: "default", Writer: "before", Number: int64(i + 1), Nonce: 1, At: s.now().Add(-time.Duration(spends-i) * time.Second), Amounts: quota.Cost{"units": 1},
 			Who: quota.Who{Purpose: quota.Scheduled, Region: []string{"US", "GB", "DE"}[i%3], Method: cheap}}
@@ -121,7 +121,7 @@ func TestFaultSpeedOfPostingBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		verdicts = []sharedledger.Verdict{{ID: id, State: sharedledger.RowCharged}}
+		verdicts = []sharedledger.RowVerdict{{ID: id, State: sharedledger.RowCharged}}
 	}
 	if err := s.file.Note(ctx, "default", sharedledger.Notes{Verdicts: verdicts}); err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ type Site struct {
 	Alive func() error // nil while the scheduler's heartbeat is recent
 
 	Checks     []Check // what /readyz checks before freshness, in this order
-	Schedule   Schedule
+	Schedule   WantedSeries
 	Slots      Slots
 	StaleAfter int           // intervals
 	Resting    func() string // why nothing is fetched now, and when that is retried; "": no reason; nil: not known
@@ -43,8 +43,8 @@ type Check struct {
 	Look func(ctx context.Context) (detail string, err error)
 }
 
-// Schedule says what should be fresh.
-type Schedule interface {
+// WantedSeries says what should be fresh.
+type WantedSeries interface {
 	// Series returns all that the config wants, in its order.
 	Series() []ingest.Series
 	// Ahead returns how long after t that many slots of the series come due; 0 if there are not that many.

@@ -132,9 +132,9 @@ func (j *charitable) Note(ctx context.Context, account string, n sharedledger.No
 type swayed struct{ *memremote.Journal }
 
 func (j *swayed) Note(ctx context.Context, account string, n sharedledger.Notes) error {
-	var first []sharedledger.Verdict
+	var first []sharedledger.RowVerdict
 	for _, v := range n.Verdicts {
-		first = append(first, sharedledger.Verdict{ID: v.ID, State: sharedledger.RowAsked})
+		first = append(first, sharedledger.RowVerdict{ID: v.ID, State: sharedledger.RowAsked})
 	}
 	if err := j.Journal.Note(ctx, account, sharedledger.Notes{Verdicts: first}); err != nil {
 		return err

@@ -84,7 +84,7 @@ func (d *journalRig) notes(n sharedledger.Notes) {
 // becomes notes what became of a row.
 func (d *journalRig) becomes(row sharedledger.Row, state sharedledger.RowState, at time.Time) sharedledger.Row {
 	d.Helper()
-	d.notes(sharedledger.Notes{Verdicts: []sharedledger.Verdict{{ID: row.ID, State: state, At: at}}})
+	d.notes(sharedledger.Notes{Verdicts: []sharedledger.RowVerdict{{ID: row.ID, State: state, At: at}}})
 	row.State = state
 	if !at.IsZero() {
 		row.At = at
@@ -227,7 +227,7 @@ var journalRows = []JournalCase{
 	}},
 	{"a verdict rides on the next operation", func(d *journalRig) {
 		row := d.begins(d.row("a", noon), sharedledger.Notes{})
-		next := d.begins(d.row("a", noon.Add(second)), sharedledger.Notes{Verdicts: []sharedledger.Verdict{{ID: row.ID, State: sharedledger.RowCharged, At: noon.Add(second)}}})
+		next := d.begins(d.row("a", noon.Add(second)), sharedledger.Notes{Verdicts: []sharedledger.RowVerdict{{ID: row.ID, State: sharedledger.RowCharged, At: noon.Add(second)}}})
 		row.State, row.At = sharedledger.RowCharged, noon.Add(second)
 		d.reopened()
 		d.lists(long, false, row, next)

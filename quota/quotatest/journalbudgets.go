@@ -116,7 +116,7 @@ var journalShared = []JournalCase{
 					if err != nil || id == 0 {
 						d.Errorf("begin: id %d, %v", id, err)
 					}
-					notes.Verdicts = []sharedledger.Verdict{{ID: id, State: sharedledger.RowCharged}}
+					notes.Verdicts = []sharedledger.RowVerdict{{ID: id, State: sharedledger.RowCharged}}
 				}
 			})
 		}
@@ -160,7 +160,7 @@ var journalShared = []JournalCase{
 	{"what one process notes another sees", func(d *journalRig) {
 		other := d.again()
 		row := d.begins(d.row("a", noon), sharedledger.Notes{Generation: 3, Snapshots: []sharedledger.UsageSnapshot{snapshotOf("units", noon, 4)}})
-		if err := other.Note(d.Context(), account, sharedledger.Notes{Verdicts: []sharedledger.Verdict{{ID: row.ID, State: sharedledger.RowOwed}}, Breaker: &sharedledger.Breaker{Until: noon.Add(second)}}); err != nil {
+		if err := other.Note(d.Context(), account, sharedledger.Notes{Verdicts: []sharedledger.RowVerdict{{ID: row.ID, State: sharedledger.RowOwed}}, Breaker: &sharedledger.Breaker{Until: noon.Add(second)}}); err != nil {
 			d.Fatal(err)
 		}
 		s, err := other.State(d.Context(), account)

@@ -83,7 +83,7 @@ var journalNotes = []JournalCase{
 		charged := d.becomes(d.begins(d.row("a", noon), sharedledger.Notes{}), sharedledger.RowCharged, noon)
 		asked := d.begins(d.row("b", noon), sharedledger.Notes{})
 		synced := func(since time.Time, until, now sharedledger.Generation) {
-			d.notes(sharedledger.Notes{Generation: now, Verdicts: []sharedledger.Verdict{
+			d.notes(sharedledger.Notes{Generation: now, Verdicts: []sharedledger.RowVerdict{
 				{ID: charged.ID, State: sharedledger.RowSynced, Synced: since, Until: until}, {ID: asked.ID, State: sharedledger.RowSynced, Synced: since, Until: until}}})
 		}
 		at := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
@@ -131,7 +131,7 @@ var journalNotes = []JournalCase{
 		row := d.begins(d.row("a", noon), sharedledger.Notes{})
 		d.notes(sharedledger.Notes{Breaker: &sharedledger.Breaker{Until: noon.Add(5 * second), Failures: 1}})
 		id, s, err := d.journal.Begin(d.Context(), d.row("a", noon.Add(5*second-time.Microsecond)),
-			sharedledger.Notes{Verdicts: []sharedledger.Verdict{{ID: row.ID, State: sharedledger.RowCharged}}, Snapshots: []sharedledger.UsageSnapshot{snapshotOf("units", noon, 3)}})
+			sharedledger.Notes{Verdicts: []sharedledger.RowVerdict{{ID: row.ID, State: sharedledger.RowCharged}}, Snapshots: []sharedledger.UsageSnapshot{snapshotOf("units", noon, 3)}})
 		if err != nil || id != 0 || !s.Breaker.Until.Equal(noon.Add(5*second)) || s.Breaker.Failures != 1 || s.Synced.ID != row.ID || len(s.Snapshots) != 1 {
 			d.Fatalf("id %d, state %+v, %v", id, s, err)
 		}

@@ -24,7 +24,7 @@ func (s *Ledger) Refund(ctx context.Context, account string, d quota.Decision) e
 		return err
 	}
 	if d.Row != 0 {
-		s.notes.Verdicts = append(s.notes.Verdicts, Verdict{ID: d.Row, State: RowVoid})
+		s.notes.Verdicts = append(s.notes.Verdicts, RowVerdict{ID: d.Row, State: RowVoid})
 	}
 	for _, p := range d.Pools {
 		for _, u := range s.state.Snapshots {
@@ -144,7 +144,7 @@ func (s *Ledger) Spend(ctx context.Context, e quota.Emergency, budgets []quota.E
 		s.number++
 		row.Writer, row.Number, row.Nonce = s.writer, s.number, random()
 	}
-	s.notes.Verdicts = slices.DeleteFunc(s.notes.Verdicts, func(v Verdict) bool { return row.ID != 0 && v.ID == row.ID })
+	s.notes.Verdicts = slices.DeleteFunc(s.notes.Verdicts, func(v RowVerdict) bool { return row.ID != 0 && v.ID == row.ID })
 	budgets = slices.Clone(budgets)
 	for i, b := range budgets {
 		if b.Shared {

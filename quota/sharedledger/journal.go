@@ -45,7 +45,7 @@ type JournalState struct {
 
 // Notes is what has become known since the last write; the zero Notes are none.
 type Notes struct {
-	Verdicts   []Verdict
+	Verdicts   []RowVerdict
 	Snapshots  []UsageSnapshot // kept if they supersede what is there
 	Generation Generation      // 0: unchanged
 	Hosts      []string        // nil: unchanged
@@ -54,10 +54,10 @@ type Notes struct {
 	Forget     time.Duration
 }
 
-// Verdict is what became of a row. RowCharged changes nothing about one that is owed or synced: another
+// RowVerdict is what became of a row. RowCharged changes nothing about one that is owed or synced: another
 // process has synced it meanwhile. RowSynced ends, of a row that was charged or synced, the open
 // Sync, and begins another; of any other row it is the first.
-type Verdict struct {
+type RowVerdict struct {
 	ID    int64
 	State RowState
 	At    time.Time // zero: unchanged

@@ -209,7 +209,7 @@ func (s *Ledger) askOnce(ctx context.Context, a quota.Ask, row Row, again bool) 
 	if err == nil && !again {
 		if err = s.checkSeen(d); err != nil && d.Allowed && row.ID != 0 {
 			s.lostIn, s.comparedIn, s.state.Owed = op.Generation, 0, true
-			s.notes.Verdicts = append(s.notes.Verdicts, Verdict{ID: row.ID, State: RowUnused})
+			s.notes.Verdicts = append(s.notes.Verdicts, RowVerdict{ID: row.ID, State: RowUnused})
 			return d, fmt.Errorf("%w: %w", errForgetful, err)
 		}
 	}
@@ -232,7 +232,7 @@ func (s *Ledger) noteAnswer(ctx context.Context, a quota.Ask, row Row, d quota.D
 			}
 			return nil
 		}
-		verdict := Verdict{ID: row.ID, State: RowVoid}
+		verdict := RowVerdict{ID: row.ID, State: RowVoid}
 		if d.Allowed {
 			verdict.State, verdict.At, s.written = RowCharged, d.At, row.Number
 		}
@@ -240,7 +240,7 @@ func (s *Ledger) noteAnswer(ctx context.Context, a quota.Ask, row Row, d quota.D
 		return nil
 	}
 	if row.ID != 0 { // nobody acts upon it, unless it becomes an emergency
-		verdict := Verdict{ID: row.ID, State: RowVoid}
+		verdict := RowVerdict{ID: row.ID, State: RowVoid}
 		if s.doubt == row.ID {
 			verdict.State, s.state.Owed = RowUnused, true
 		}

@@ -65,7 +65,7 @@ func (s *Ledger) bringUpToDate(ctx context.Context, inFlight Row) error {
 // syncTo syncs what the remote's generation does not have, and reports whether the remote has to be asked again.
 func (s *Ledger) syncTo(ctx context.Context, remote RemoteState, inFlight Row) (synced bool, err error) {
 	snapshots := s.state.unsynced(remote.Generation)
-	var verdicts []Verdict
+	var verdicts []RowVerdict
 	var rows []Row
 	if remote.Generation == s.state.Generation {
 		var abandoned []Row
@@ -117,7 +117,7 @@ func (s *Ledger) syncTo(ctx context.Context, remote RemoteState, inFlight Row) (
 
 // syncAll syncs in as many batches as it takes, with the last of them the snapshots and the host, and returns the
 // verdicts on the rows.
-func (s *Ledger) syncAll(ctx context.Context, all Batch) (verdicts []Verdict, err error) {
+func (s *Ledger) syncAll(ctx context.Context, all Batch) (verdicts []RowVerdict, err error) {
 	for rows := all.Rows; ; {
 		d, n := all, oneBatch(rows)
 		d.Rows, rows = rows[:n], rows[n:]
@@ -135,9 +135,9 @@ func (s *Ledger) syncAll(ctx context.Context, all Batch) (verdicts []Verdict, er
 			if r.Writer == s.writer {
 				s.written = max(s.written, r.Number)
 			}
-			v := Verdict{ID: r.ID, State: RowVoid}
+			v := RowVerdict{ID: r.ID, State: RowVoid}
 			if r.State != RowUnused {
-				v = Verdict{ID: r.ID, State: RowSynced, Synced: at, Until: s.state.Generation}
+				v = RowVerdict{ID: r.ID, State: RowSynced, Synced: at, Until: s.state.Generation}
 			}
 			verdicts = append(verdicts, v)
 		}
@@ -161,12 +161,12 @@ func oneBatch(rows []Row) int {
 // orphans returns the operations that other processes asked and never noted the answer of. The last number that a
 // writer has written was charged: that is a verdict. A number above it was lost with its process, or with what the
 // remote has forgotten unnoticed: it counts as spent, and is synced.
-func (s *Ledger) orphans(remote RemoteState) (verdicts []Verdict, abandoned []Row) {
+func (s *Ledger) orphans(remote RemoteState) (verdicts []RowVerdict, abandoned []Row) {
 	for _, row := range s.state.Asked {
 		switch written := remote.Written[row.Writer]; {
 		case row.Writer == s.writer:
 		case row.Number == written:
-			verdicts = append(verdicts, Verdict{ID: row.ID, State: RowCharged})
+			verdicts = append(verdicts, RowVerdict{ID: row.ID, State: RowCharged})
 		case row.Number > written && s.Now().Sub(row.At) > abandonedAfter:
 			abandoned = append(abandoned, row)
 		}

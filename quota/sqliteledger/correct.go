@@ -176,9 +176,9 @@ func (l *Ledger) Reset(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		var verdicts []sharedledger.Verdict
+		var verdicts []sharedledger.RowVerdict
 		for _, row := range owed {
-			verdicts = append(verdicts, sharedledger.Verdict{ID: row.ID, State: sharedledger.RowSynced})
+			verdicts = append(verdicts, sharedledger.RowVerdict{ID: row.ID, State: sharedledger.RowSynced})
 		}
 		return t.applyVerdicts(verdicts, 0)
 	})

@@ -359,7 +359,7 @@ func check(t *testing.T, path string, now time.Time, each int) error {
 	if err != nil {
 		return err
 	}
-	err = l.Note(t.Context(), "default", sharedledger.Notes{Verdicts: []sharedledger.Verdict{{ID: id, State: sharedledger.RowCharged, At: now}, {ID: 2, State: sharedledger.RowSynced}}})
+	err = l.Note(t.Context(), "default", sharedledger.Notes{Verdicts: []sharedledger.RowVerdict{{ID: id, State: sharedledger.RowCharged, At: now}, {ID: 2, State: sharedledger.RowSynced}}})
 	if err != nil {
 		return err
 	}
@@ -383,7 +383,7 @@ func TestValuesThatNoJournalWroteAreAnError(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "quota.db")
 			l := open(t, path)
 			id := begin(t, l, row(noon))
-			n := sharedledger.Notes{Verdicts: []sharedledger.Verdict{{ID: id, State: sharedledger.RowCharged}}, Generation: 1}
+			n := sharedledger.Notes{Verdicts: []sharedledger.RowVerdict{{ID: id, State: sharedledger.RowCharged}}, Generation: 1}
 			if err := l.Note(t.Context(), "default", n); err != nil {
 				t.Fatal(err)
 			}

@@ -42,7 +42,7 @@ func begins(b *testing.B, durable bool) {
 			b.Fatal(id, err)
 		}
 		n = sharedledger.Notes{
-			Verdicts:  []sharedledger.Verdict{{ID: id, State: sharedledger.RowCharged, At: now.Add(time.Millisecond)}},
+			Verdicts:  []sharedledger.RowVerdict{{ID: id, State: sharedledger.RowCharged, At: now.Add(time.Millisecond)}},
 			Snapshots: []sharedledger.UsageSnapshot{snapshot("units", now, r.Number)},
 		}
 	}
@@ -90,7 +90,7 @@ func BenchmarkSynced(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		n := sharedledger.Notes{}
 		for _, r := range rows {
-			n.Verdicts = append(n.Verdicts, sharedledger.Verdict{ID: r.ID, State: states[i%2]})
+			n.Verdicts = append(n.Verdicts, sharedledger.RowVerdict{ID: r.ID, State: states[i%2]})
 		}
 		if err := j.Note(b.Context(), "default", n); err != nil {
 			b.Fatal(err)
@@ -137,7 +137,7 @@ func journalOf(t testing.TB, n int) *sqliteledger.Ledger {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := j.Note(ctx, "default", sharedledger.Notes{Verdicts: []sharedledger.Verdict{{ID: id, State: sharedledger.RowCharged}}}); err != nil {
+		if err := j.Note(ctx, "default", sharedledger.Notes{Verdicts: []sharedledger.RowVerdict{{ID: id, State: sharedledger.RowCharged}}}); err != nil {
 			t.Fatal(err)
 		}
 	}

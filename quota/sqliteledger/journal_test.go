@@ -89,7 +89,7 @@ func TestVerdictsAreTakenInTheirOrder(t *testing.T) {
 	for range 4 {
 		ids = append(ids, begin(t, l, row(noon)))
 	}
-	err := l.Note(t.Context(), "default", sharedledger.Notes{Verdicts: []sharedledger.Verdict{
+	err := l.Note(t.Context(), "default", sharedledger.Notes{Verdicts: []sharedledger.RowVerdict{
 		{ID: ids[0], State: sharedledger.RowSynced}, {ID: ids[1], State: sharedledger.RowSynced},
 		{ID: ids[2], State: sharedledger.RowCharged}, {ID: ids[1], State: sharedledger.RowOwed}, {ID: ids[2], State: sharedledger.RowSynced, At: noon.Add(time.Second)},
 		{ID: ids[0], State: sharedledger.RowCharged}, // no news
@@ -199,12 +199,12 @@ func journalStaysBounded(t *testing.T, days int) {
 				t.Fatal(err)
 			}
 			n = sharedledger.Notes{
-				Verdicts:  []sharedledger.Verdict{{ID: id, State: []sharedledger.RowState{sharedledger.RowAsked, sharedledger.RowCharged, sharedledger.RowVoid}[i%3], At: now.Add(time.Millisecond)}},
+				Verdicts:  []sharedledger.RowVerdict{{ID: id, State: []sharedledger.RowState{sharedledger.RowAsked, sharedledger.RowCharged, sharedledger.RowVoid}[i%3], At: now.Add(time.Millisecond)}},
 				Snapshots: []sharedledger.UsageSnapshot{snapshot("units", now, int64(i))},
 			}
 		}
 		for _, r := range owed(t, l) {
-			n.Verdicts = append(n.Verdicts, sharedledger.Verdict{ID: r.ID, State: sharedledger.RowSynced})
+			n.Verdicts = append(n.Verdicts, sharedledger.RowVerdict{ID: r.ID, State: sharedledger.RowSynced})
 		}
 		if day == 9 {
 			settled = sizeOf(t, dir)

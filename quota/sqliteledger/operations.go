@@ -50,7 +50,7 @@ func (t *transaction) owe(row sharedledger.Row) error {
 
 // applyVerdicts notes what became of operations. Many of the same verdict, all at their own time, as after a
 // sync, are one statement.
-func (t *transaction) applyVerdicts(verdicts []sharedledger.Verdict, g sharedledger.Generation) error {
+func (t *transaction) applyVerdicts(verdicts []sharedledger.RowVerdict, g sharedledger.Generation) error {
 	for len(verdicts) > 0 {
 		v := verdicts[0]
 		if !v.At.IsZero() {
@@ -82,7 +82,7 @@ func (t *transaction) applyVerdicts(verdicts []sharedledger.Verdict, g sharedled
 }
 
 // sameVerdict reports whether two verdicts say the same of their rows.
-func sameVerdict(a, b sharedledger.Verdict) bool {
+func sameVerdict(a, b sharedledger.RowVerdict) bool {
 	return a.State == b.State && a.At.IsZero() && b.At.IsZero() && a.Synced.Equal(b.Synced) && a.Until == b.Until
 }
 

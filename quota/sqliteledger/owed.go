@@ -25,7 +25,7 @@ func (t *transaction) enterOwed(acc *account, a quota.Ask, now time.Time, mayWri
 	if !mayWrite {
 		return errOwed
 	}
-	var verdicts []sharedledger.Verdict
+	var verdicts []sharedledger.RowVerdict
 	for _, row := range owed {
 		spent := quota.Ask{Account: a.Account, Who: row.Who, Horizon: a.Horizon}
 		for pool, amount := range row.Amounts {
@@ -34,7 +34,7 @@ func (t *transaction) enterOwed(acc *account, a quota.Ask, now time.Time, mayWri
 		if err := t.post(acc, spent, row.At, now); err != nil {
 			return err
 		}
-		verdicts = append(verdicts, sharedledger.Verdict{ID: row.ID, State: sharedledger.RowSynced})
+		verdicts = append(verdicts, sharedledger.RowVerdict{ID: row.ID, State: sharedledger.RowSynced})
 	}
 	return t.applyVerdicts(verdicts, 0)
 }
