@@ -98,14 +98,13 @@ func TestIdleConnectionsOfOneAddressTakeNoOthersPlace(t *testing.T) {
 	}
 	c.want(c.dial("127.0.0.4"), "/livez", 200)
 	c.want(honest, "/", 200) // it is older than all of them, and still open
-	open := 0                // four of the newest; one that was not idle yet when the next came may have outlived a newer one
+	open := 0                // which ones depends on when the server noticed that they are idle, but for the newest
 	for i, conn := range idle {
 		_, err := c.ask(conn, "/")
 		if err == nil {
 			open++
-		}
-		if newest := i == len(idle)-1; err == nil && i < 8 || err != nil && newest {
-			t.Errorf("idle connection %d of 20: %v, want four of the newest open", i+1, err)
+		} else if i == len(idle)-1 {
+			t.Errorf("the newest connection is closed: %v", err)
 		}
 	}
 	if open != 4 {
