@@ -37,5 +37,5 @@ func (g *Governor) Explain(ctx context.Context, d Decision) string {
 }
 
 func (w Who) String() string {
-	return strings.Join(strings.Fields(string(w.Purpose)+" "+w.Region+" "+w.Method), " ")
+	return strings.Join(strings.Fields(string(w.Purpose)+" "+w.Client+" "+w.Region+" "+w.Method), " ")
 }

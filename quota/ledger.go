@@ -87,8 +87,9 @@ type Ask struct {
 // Who spends.
 type Who struct {
 	Purpose Purpose
-	Region  string
+	Region  string // "" if the call has none
 	Method  string
+	Client  string // of the gateway; "" if the program spends for itself
 }
 
 // Charge is one pool's part of an Ask.
@@ -198,6 +199,7 @@ func SortSpent(s []Spent) {
 			cmp.Compare(a.Who.Purpose, b.Who.Purpose),
 			cmp.Compare(a.Who.Region, b.Who.Region),
 			cmp.Compare(a.Who.Method, b.Who.Method),
+			cmp.Compare(a.Who.Client, b.Who.Client),
 		)
 	})
 }

@@ -74,6 +74,7 @@ type SpentDocument struct {
 	Purpose quota.Purpose `json:"purpose"`
 	Region  string        `json:"region"`
 	Method  string        `json:"method"`
+	Client  string        `json:"client"` // of the gateway; "": none
 	Pool    string        `json:"pool"`
 	Amount  int64         `json:"amount"`
 	Window  string        `json:"window,omitempty"` // that counts it
@@ -143,7 +144,7 @@ func (d QuotaDocument) NothingLeft(of quota.Purpose) bool {
 func NewSpentDocuments(spent []quota.Spent) []SpentDocument {
 	docs := []SpentDocument{}
 	for _, s := range spent {
-		docs = append(docs, SpentDocument{Purpose: s.Who.Purpose, Region: s.Who.Region, Method: s.Who.Method, Pool: s.Pool, Amount: s.Amount})
+		docs = append(docs, SpentDocument{Purpose: s.Who.Purpose, Region: s.Who.Region, Method: s.Who.Method, Client: s.Who.Client, Pool: s.Pool, Amount: s.Amount})
 	}
 	return docs
 }

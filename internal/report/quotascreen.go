@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -179,7 +180,7 @@ func (d QuotaScreen) printSpent(w io.Writer) error {
 	fmt.Fprintln(w, head)
 	err := term.Table(w, func(w io.Writer) {
 		for _, s := range d.Spent[:min(most, len(d.Spent))] {
-			line := fmt.Sprintf("  %s\t%s\t%s\t%s", s.Purpose, s.Region, s.Method, term.Amount(s.Amount, s.Pool))
+			line := fmt.Sprintf("  %s\t%s\t%s\t%s", s.Purpose, cmp.Or(s.Region, s.Client), s.Method, term.Amount(s.Amount, s.Pool))
 			if s.Window != "" {
 				line += "\t(" + s.Window + ")"
 			}

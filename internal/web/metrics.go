@@ -35,7 +35,7 @@ var (
 	ceilingUnits   = desc("quota_ceiling_units", "How much of a pool a purpose may see used before it must stop.", "pool", "purpose")
 	remainingUnits = desc("quota_remaining_units", "What a purpose may still draw of a pool.", "pool", "purpose")
 	nearMisses     = desc("quota_near_miss", "1 while at most 5 % of the ceiling of a purpose are left.", "pool", "purpose")
-	spentUnits     = desc("quota_spent_units", "Who spent what the longest window counts.", "pool", "purpose", "method")
+	spentUnits     = desc("quota_spent_units", "Who spent what the longest window counts.", "pool", "purpose", "method", "client")
 	takes          = desc("quota_takes", "Takes that were admitted, as the longest window counts them, and slots of the last 24 hours that a refused take has stopped.", "outcome")
 	emergencyUnits = desc("quota_emergency_units", "What went on within the last 24 hours while the ledger could not answer.", "pool")
 	drained        = desc("quota_drained", "1 while the provider's refusal closes a pool.", "pool")
@@ -154,13 +154,13 @@ func (c collector) collectQuota(gauge func(*prometheus.Desc, float64, ...string)
 		gauge(drained, truth(p.DrainedUntil != nil), p.Pool)
 		gauge(driftUnits, float64(p.Drift), p.Pool)
 	}
-	type spender struct{ pool, purpose, method string }
+	type spender struct{ pool, purpose, method, client string }
 	spent := map[spender]int64{}
 	for _, s := range c.quota.Spent {
-		spent[spender{s.Pool, string(s.Purpose), s.Method}] += s.Amount
+		spent[spender{s.Pool, string(s.Purpose), s.Method, s.Client}] += s.Amount
 	}
 	for who, n := range spent {
-		gauge(spentUnits, float64(n), who.pool, who.purpose, who.method)
+		gauge(spentUnits, float64(n), who.pool, who.purpose, who.method, who.client)
 	}
 	if !c.quota.Degraded {
 		for pool, n := range c.quota.Forecast.Scheduled {

@@ -97,8 +97,8 @@ func (p *statusPage) who() g.Node {
 		more = h.P(g.Text(fmt.Sprintf("And %d more.", n)))
 	}
 	return section("who", "Who spent it", "ingest quota",
-		table("Who spent it", []column{{"Purpose", false}, {"Region", false}, {"Method", false}, {"Spent", true}}, g.Map(spent[:min(most, len(spent))], func(s report.SpentDocument) g.Node {
-			return h.Tr(cell(string(s.Purpose)), cell(cmp.Or(s.Region, "–")), cell(s.Method), figure(term.Amount(s.Amount, s.Pool)))
+		table("Who spent it", []column{{"Purpose", false}, {"Region or client", false}, {"Method", false}, {"Spent", true}}, g.Map(spent[:min(most, len(spent))], func(s report.SpentDocument) g.Node {
+			return h.Tr(cell(string(s.Purpose)), cell(cmp.Or(s.Region, s.Client, "–")), cell(s.Method), figure(term.Amount(s.Amount, s.Pool)))
 		})), more)
 }
 

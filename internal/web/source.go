@@ -117,7 +117,7 @@ func admitted(spent []report.SpentDocument, cost func(string) (quota.Cost, error
 	calls := map[quota.Who]int64{}
 	for _, s := range spent {
 		if c, err := cost(s.Method); err == nil && c[s.Pool] > 0 {
-			who := quota.Who{Purpose: s.Purpose, Region: s.Region, Method: s.Method}
+			who := quota.Who{Purpose: s.Purpose, Region: s.Region, Method: s.Method, Client: s.Client}
 			calls[who] = max(calls[who], s.Amount/c[s.Pool]) // the same in every pool that the method draws on
 		}
 	}

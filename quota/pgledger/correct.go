@@ -70,10 +70,10 @@ func (t *transaction) insert(ctx context.Context, name string, p *pool, at, amou
 	if err := t.shift(ctx, p, at, p.number, amount); err != nil {
 		return err
 	}
-	_, err := t.exec(ctx, `INSERT INTO {schema}.entries (pool, at, number, before, amount, purpose, region, method)
-		VALUES ($1, $2, $3, coalesce((SELECT before FROM {schema}.entries WHERE pool = $1 AND at > $2 ORDER BY at, number LIMIT 1), $8::bigint + $4::bigint) - $4,
-			$4, $5, $6, $7)`,
-		p.id, at, p.number, amount, string(who.Purpose), who.Region, who.Method, p.total)
+	_, err := t.exec(ctx, `INSERT INTO {schema}.entries (pool, at, number, before, amount, purpose, region, method, client)
+		VALUES ($1, $2, $3, coalesce((SELECT before FROM {schema}.entries WHERE pool = $1 AND at > $2 ORDER BY at, number LIMIT 1), $9::bigint + $4::bigint) - $4,
+			$4, $5, $6, $7, $8)`,
+		p.id, at, p.number, amount, string(who.Purpose), who.Region, who.Method, who.Client, p.total)
 	if err != nil {
 		return err
 	}
@@ -189,11 +189,11 @@ func (l *Ledger) Spent(ctx context.Context, name string, since time.Time) (out [
 		return nil, err
 	}
 	err = l.with(ctx, l.timeout, false, func(ctx context.Context, c *pgxpool.Conn) error {
-		rows, _ := c.Query(ctx, l.sql(`SELECT p.name, e.purpose, e.region, e.method, sum(e.amount)::bigint
+		rows, _ := c.Query(ctx, l.sql(`SELECT p.name, e.purpose, e.region, e.method, e.client, sum(e.amount)::bigint
 			FROM {schema}.accounts a JOIN {schema}.pools p ON p.account = a.id JOIN {schema}.entries e ON e.pool = p.id
-			WHERE a.name = $1 AND e.at >= $2 GROUP BY 1, 2, 3, 4 HAVING sum(e.amount) > 0`), l.mode(), name, since.UnixMicro())
+			WHERE a.name = $1 AND e.at >= $2 GROUP BY 1, 2, 3, 4, 5 HAVING sum(e.amount) > 0`), l.mode(), name, since.UnixMicro())
 		out, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (s quota.Spent, err error) {
-			return s, r.Scan(&s.Pool, &s.Who.Purpose, &s.Who.Region, &s.Who.Method, &s.Amount)
+			return s, r.Scan(&s.Pool, &s.Who.Purpose, &s.Who.Region, &s.Who.Method, &s.Who.Client, &s.Amount)
 		})
 		return err
 	})

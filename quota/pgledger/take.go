@@ -56,7 +56,7 @@ func (l *Ledger) take(ctx context.Context, a quota.Ask, op sharedledger.Operatio
 	}
 	var answer []int64
 	err := l.with(ctx, l.timeout, writes, func(ctx context.Context, c *pgxpool.Conn) error {
-		return c.QueryRow(ctx, l.sql("SELECT {schema}."+function+"_{version}($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)"),
+		return c.QueryRow(ctx, l.sql("SELECT {schema}."+function+"_{version}($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)"),
 			append([]any{l.mode()}, takeArgs(a, op)...)...).Scan(&answer)
 	})
 	if errors.Is(err, errAbsent) {
@@ -102,7 +102,7 @@ func takeArgs(a quota.Ask, op sharedledger.Operation) []any {
 	precision, offset := micros.Steps(a)
 	return []any{
 		a.Account, a.ClockGap().Microseconds(), micros.Asked(a), micros.Horizon(a), precision, offset, micros.Of(a.Grace), days,
-		string(a.Who.Purpose), a.Who.Region, a.Who.Method, pools, amounts, windows, reach, ceilings,
+		string(a.Who.Purpose), a.Who.Region, a.Who.Method, a.Who.Client, pools, amounts, windows, reach, ceilings,
 		op.Writer, op.Number, op.Nonce, int64(op.Generation), op.Written,
 	}
 }

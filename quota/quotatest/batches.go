@@ -93,7 +93,7 @@ var batches = []Case{
 		r.charges(op("b", 1), 10)
 		row := r.row("a", 1, noon, 100)
 		row.Amounts["search"] = 1
-		row.Who = quota.Who{Purpose: quota.Manual, Method: "search.list"}
+		row.Who = quota.Who{Purpose: quota.Manual, Method: "search.list", Client: "reports"}
 		r.rows(row)
 		d := r.draw(charge("units", 0, r.bounds...), charge("search", 0, per(time.Hour, 5)))
 		if d.Pools[0].Windows[0].Used != 110 || d.Pools[1].Windows[0].Used != 1 {

@@ -105,6 +105,20 @@ var several = []Case{
 			r.Fatalf("an account that was never used spent %v (%v)", got, err)
 		}
 	}},
+	{ID: "E3", Name: "clients are told apart, also within a step of precision", check: func(r *rig) {
+		r.precision = time.Minute
+		of := func(client string, amount int64) quota.Spent {
+			return quota.Spent{Pool: "units", Who: quota.Who{Purpose: quota.Manual, Method: "videos.list", Client: client}, Amount: amount}
+		}
+		want := []quota.Spent{of("reports", 7), of("", 2), of("notebook", 1)}
+		for _, part := range []quota.Spent{of("reports", 3), of("reports", 4), of("", 2), of("notebook", 1)} {
+			r.who = part.Who
+			r.draw(charge("units", part.Amount, per(time.Hour, 100)))
+		}
+		if got, err := r.ledger.Spent(r.Context(), r.account, noon); err != nil || !slices.Equal(got, want) {
+			r.Fatalf("spent %v (%v), want %v", got, err, want)
+		}
+	}},
 	{ID: "E3", Name: "accounts share nothing", check: func(r *rig) {
 		r.bounds = []quota.Bound{per(time.Hour, 10)}
 		r.admits(10, 0)

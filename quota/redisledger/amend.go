@@ -76,10 +76,10 @@ func (l *Ledger) Reset(ctx context.Context, account string) error {
 	return err
 }
 
-// whoField names a spender: purpose, region and method, the first two with their lengths before them.
+// whoField names a spender: purpose, region, client and method, all but the last with their lengths before them.
 func whoField(w quota.Who) string {
 	b := append(make([]byte, 0, 64), whoPrefix...)
-	for _, s := range []string{string(w.Purpose), w.Region} {
+	for _, s := range []string{string(w.Purpose), w.Region, w.Client} {
 		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
 	}
 	return string(append(b, w.Method...))

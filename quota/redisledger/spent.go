@@ -125,7 +125,7 @@ func readWho(field string) (quota.Who, error) {
 	if !ok {
 		return quota.Who{}, fmt.Errorf("field %q is not a spender", field)
 	}
-	var words [2]string
+	var words [3]string
 	for i := range words {
 		n, size := binary.Uvarint([]byte(rest))
 		if size <= 0 || n > uint64(len(rest)-size) {
@@ -133,5 +133,5 @@ func readWho(field string) (quota.Who, error) {
 		}
 		words[i], rest = rest[size:size+int(n)], rest[size+int(n):]
 	}
-	return quota.Who{Purpose: quota.Purpose(words[0]), Region: words[1], Method: rest}, nil
+	return quota.Who{Purpose: quota.Purpose(words[0]), Region: words[1], Client: words[2], Method: rest}, nil
 }

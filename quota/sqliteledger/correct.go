@@ -192,7 +192,7 @@ func (l *Ledger) Spent(ctx context.Context, name string, since time.Time) (out [
 	err = l.read(ctx, func(t *transaction) error {
 		return t.read(sqlSpent, []any{name, since.UnixMicro()}, func(r *sql.Rows) error {
 			var s quota.Spent
-			err := r.Scan(&s.Pool, &s.Who.Purpose, &s.Who.Region, &s.Who.Method, &s.Amount)
+			err := r.Scan(&s.Pool, &s.Who.Purpose, &s.Who.Region, &s.Who.Method, &s.Who.Client, &s.Amount)
 			out = append(out, s)
 			return err
 		})

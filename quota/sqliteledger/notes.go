@@ -17,7 +17,7 @@ func (t *transaction) journal(account string) (s sharedledger.JournalState, err 
 	var until, at int64
 	var snapshots, hosts, amounts, spans string
 	err = t.row(sqlJournal, []any{account}, &s.HostID, &s.Generation, &until, &s.Breaker.Failures, &s.Breaker.Why, &snapshots, &hosts, &s.Owed,
-		&synced.ID, &synced.Writer, &synced.Number, &synced.Nonce, &at, &synced.Who.Purpose, &synced.Who.Region, &synced.Who.Method, &amounts, &synced.State, &synced.Emergency, &spans)
+		&synced.ID, &synced.Writer, &synced.Number, &synced.Nonce, &at, &synced.Who.Purpose, &synced.Who.Region, &synced.Who.Method, &synced.Who.Client, &amounts, &synced.State, &synced.Emergency, &spans)
 	if err != nil {
 		return s, t.ledger.explain("read", err)
 	}

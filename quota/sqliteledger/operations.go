@@ -151,7 +151,7 @@ func (t *transaction) spenders() (map[int64]quota.Who, error) {
 	err := t.read(sqlSpenders, nil, func(rows *sql.Rows) error {
 		var id int64
 		var w quota.Who
-		err := rows.Scan(&id, &w.Purpose, &w.Region, &w.Method)
+		err := rows.Scan(&id, &w.Purpose, &w.Region, &w.Method, &w.Client)
 		who[id] = w
 		return err
 	})

@@ -39,7 +39,8 @@ CREATE TABLE spenders (
     purpose TEXT NOT NULL,
     region  TEXT NOT NULL,
     method  TEXT NOT NULL,
-    UNIQUE (purpose, region, method)
+    client  TEXT NOT NULL, -- of the gateway; '': none
+    UNIQUE (purpose, region, method, client)
 ) STRICT;
 
 -- The log: one row per charge, in order of time, then number. before is the sum of all earlier

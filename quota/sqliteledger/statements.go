@@ -39,9 +39,9 @@ const (
 	sqlKeepAccount = `INSERT INTO accounts (name, horizon) VALUES (?, ?)
 		ON CONFLICT (name) DO UPDATE SET horizon = max(horizon, excluded.horizon) RETURNING id, horizon`
 	sqlKeepPool    = `INSERT INTO pools (account, name) VALUES (?, ?) RETURNING id`
-	sqlKeepSpender = `INSERT INTO spenders (purpose, region, method) VALUES (?, ?, ?)
+	sqlKeepSpender = `INSERT INTO spenders (purpose, region, method, client) VALUES (?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET method = method RETURNING id`
-	sqlSpenders = `SELECT id, purpose, region, method FROM spenders`
+	sqlSpenders = `SELECT id, purpose, region, method, client FROM spenders`
 	sqlDrain    = `UPDATE pools SET drained_until = ?2, drained_used = ?3, drained_by = ?4, drained_at = ?5, probe = ?6
 		WHERE id = ?1 AND (?2 = 0 OR ?2 > drained_until)`
 
@@ -74,7 +74,7 @@ const (
 			FROM operations o, json_each(o.amounts) amount
 			WHERE o.account = ?1 AND o.writer = '' AND o.state = 2 AND o.at >= ?2
 		)
-		SELECT c.pool, s.purpose, s.region, s.method, sum(c.amount)
+		SELECT c.pool, s.purpose, s.region, s.method, s.client, sum(c.amount)
 		FROM charges c JOIN spenders s ON s.id = c.spender
 		GROUP BY c.pool, s.id HAVING sum(c.amount) > 0`
 
@@ -97,7 +97,7 @@ const (
 		       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND state = 2 AND writer <> '') OR
 		       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND state = 5),
 		       coalesce(o.id, 0), coalesce(o.writer, ''), coalesce(o.number, 0), coalesce(o.nonce, 0),
-		       coalesce(o.at, 0), coalesce(s.purpose, ''), coalesce(s.region, ''), coalesce(s.method, ''),
+		       coalesce(o.at, 0), coalesce(s.purpose, ''), coalesce(s.region, ''), coalesce(s.method, ''), coalesce(s.client, ''),
 		       coalesce(o.amounts, ''), coalesce(o.state, 0), coalesce(o.emergency, 0), coalesce(o.synced, '')
 		FROM file f
 		LEFT JOIN journals j ON j.account = ?1

@@ -220,7 +220,7 @@ func (t *transaction) spenderID(who quota.Who) (int64, error) {
 		return id, nil
 	}
 	var id int64
-	if err := t.returning(sqlKeepSpender, []any{who.Purpose, who.Region, who.Method}, &id); err != nil {
+	if err := t.returning(sqlKeepSpender, []any{who.Purpose, who.Region, who.Method, who.Client}, &id); err != nil {
 		return 0, err
 	}
 	t.learned = append(t.learned, learned{who, id})

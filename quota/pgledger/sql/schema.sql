@@ -51,6 +51,7 @@ CREATE TABLE {schema}.entries (
     purpose    text   NOT NULL,
     region     text   NOT NULL,
     method     text   NOT NULL,
+    client     text   NOT NULL, -- of the gateway; '': none
     synced     bigint, -- from when on snapshots count it, if that is later than at
     since      bigint, -- of an unattributed charge: the beginning of the window that lacked it
     generation bigint, -- and the generation of the snapshot that had counted it

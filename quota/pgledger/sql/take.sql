@@ -13,7 +13,7 @@
 -- Nothing is written unless the first number is 1 and an amount is above 0.
 CREATE FUNCTION {schema}.{function}(
     _account text, _gap bigint, _asked bigint, _horizon bigint, _precision bigint, _offset bigint, _grace bigint, _days bigint[],
-    _purpose text, _region text, _method text,
+    _purpose text, _region text, _method text, _client text,
     _pools text[], _amounts bigint[], _windows integer[], _reach bigint[], _ceilings bigint[],
     _writer text, _number bigint, _nonce bigint, _generation bigint, _written bigint
 ) RETURNS bigint[] LANGUAGE plpgsql {volatility} AS $$
@@ -179,7 +179,7 @@ BEGIN
             UPDATE {schema}.entries e SET at = _now, amount = e.amount + _amounts[i]
                 WHERE (e.pool, e.at, e.number) = (SELECT n.pool, n.at, n.number FROM {schema}.entries n
                         WHERE n.pool = _pool ORDER BY n.at DESC, n.number DESC LIMIT 1)
-                    AND e.synced IS NULL AND e.purpose = _purpose AND e.region = _region AND e.method = _method
+                    AND e.synced IS NULL AND e.purpose = _purpose AND e.region = _region AND e.method = _method AND e.client = _client
                     AND (e.at + _offset) / _precision = (_now + _offset) / _precision
                 RETURNING e.number INTO _moved;
         END IF;
@@ -187,8 +187,8 @@ BEGIN
             _numbers[i] := _entry; -- it grows with every charge
             _entry := _moved;
         ELSE
-            INSERT INTO {schema}.entries (pool, at, number, before, amount, purpose, region, method)
-                VALUES (_pool, _now, _entry, _total, _amounts[i], _purpose, _region, _method);
+            INSERT INTO {schema}.entries (pool, at, number, before, amount, purpose, region, method, client)
+                VALUES (_pool, _now, _entry, _total, _amounts[i], _purpose, _region, _method, _client);
             _lengths[i] := _lengths[i] + 1; _numbers[i] := _entry;
             IF _entry % 64 = 0 THEN -- now and then entries beyond the horizon are dropped, at most 1024
                 DELETE FROM {schema}.entries WHERE ctid = ANY (ARRAY(SELECT e.ctid FROM {schema}.entries e
