@@ -9,6 +9,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch/dailymotion"
 	"github.com/trendvidstream/ingest/fetch/youtube"
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/pages"
 )
 
 // upstream is an open adapter.
@@ -25,6 +26,7 @@ type provider struct {
 	keyed   bool                                                                           // the real one needs a key
 	limits  config.JobLimits                                                               // in addition to calls.Limits
 	refills bool                                                                           // backfills support it
+	pages   pages.Site                                                                     // attribution, and where its pictures are
 }
 
 var providers = map[string]provider{
@@ -35,6 +37,10 @@ var providers = map[string]provider{
 		calls: &youtube.Client{}, keyed: true,
 		refills: true,
 		limits:  config.JobLimits{UsualPages: 4, Category: regexp.MustCompile(`^[0-9]{1,4}$`)},
+		pages: pages.Site{
+			Provider:     pages.Provider{Name: "YouTube", Home: "https://www.youtube.com/", Terms: "https://www.youtube.com/t/terms"},
+			PictureHosts: []string{"https://i.ytimg.com"},
+		},
 	},
 	"dailymotion": {
 		open: func(ctx context.Context, baseURL string, _ ingest.Secret) (upstream, error) {
@@ -42,6 +48,10 @@ var providers = map[string]provider{
 		},
 		calls:  &dailymotion.Client{},
 		limits: config.JobLimits{UsualPages: 2, Category: regexp.MustCompile(`^(0|[a-z]{2,32})$`)},
+		pages: pages.Site{
+			Provider:     pages.Provider{Name: "Dailymotion", Home: "https://www.dailymotion.com/", Terms: "https://legal.dailymotion.com/en/terms-of-use/"},
+			PictureHosts: []string{"https://s1.dmcdn.net", "https://s2.dmcdn.net"},
+		},
 	},
 }
 

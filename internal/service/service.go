@@ -21,6 +21,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/pages"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/regions"
@@ -45,6 +46,7 @@ type Options struct {
 	Pinger     *Pinger      // tells the dead man's switch; nil: there is none
 	Thresholds *Thresholds  // warns of ceilings that are nearly reached; nil: no warnings
 	Admin      net.Listener // where all but /v1/ and /livez is answered; nil: where those are
+	Pages      pages.Site   // how the pages look; the service adds what they show
 	API        *web.API     // what is served under /v1/, from Runtime.Library; nil: nothing
 	Hosts      []string     // host names that are answered to, besides localhost and addresses
 

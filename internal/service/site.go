@@ -31,6 +31,8 @@ func (s *Service) newSite() *web.Site {
 		Now: s.Now, Version: s.Version, Moved: s.Moved, Source: s.source, Freshness: site.Freshness,
 		Degraded: func() time.Duration { return s.state.read().degradedFor(time.Now()) },
 	}
+	site.Pages = &s.Pages
+	s.Pages.Now, s.Pages.Version, s.Pages.Moved, s.Pages.Overall = s.Now, s.Version, s.Moved, site.Overall
 	if s.API != nil && s.API.Limiter != nil {
 		site.Status.Limits = s.API.Limiter.Stats
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/pages"
 	"github.com/trendvidstream/ingest/internal/report"
 )
 
@@ -28,6 +29,8 @@ type Site struct {
 	Resting    func() string // why nothing is fetched now, and when that is retried; "": no reason; nil: not known
 
 	Status *Status // what the page and the metrics show; nil: there are none
+
+	Pages *pages.Site // what people look at; nil: nothing
 
 	API *API // what is served under /v1/; nil: nothing
 
@@ -79,6 +82,9 @@ func (s *Site) handler(all bool) http.Handler {
 		mux.HandleFunc("GET /metrics", s.Status.metrics)
 		mux.Handle("GET /{$}", s.API.limited(http.HandlerFunc(s.Status.page))) // it searches too, also with ?format=json
 		mux.Handle("GET /events", s.API.limited(http.HandlerFunc(s.Status.events)))
+	}
+	if all && s.Pages != nil {
+		s.Pages.Register(mux, s.API.limited)
 	}
 	if s.API != nil {
 		mux.Handle("/v1/", s.API.handler(s.publicQuota))

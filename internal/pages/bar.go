@@ -1,0 +1,54 @@
+package pages
+
+import (
+	"fmt"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+)
+
+// Bar is how much of a limit is used. All its amounts are in percent of the limit.
+type Bar struct {
+	Label  string  // the same in words
+	Mood   Mood    // "": nothing to remark
+	Used   float64 // solid
+	Needed float64 // pale, after what is used
+	Others float64 // hatched, after that: spent elsewhere, or not known
+	Marks  []Mark
+}
+
+// Mark is a line across a bar, with a text below it.
+type Mark struct {
+	At   float64
+	Text string
+}
+
+// Node shows the bar.
+func (b Bar) Node() g.Node {
+	const height = 16
+	part := func(from, width float64, attributes ...g.Node) g.Node {
+		from = min(from, 100)
+		return g.If(width > 0, g.El("rect", percent("x", from), percent("width", min(width, 100-from)), number("height", height), number("rx", 2), g.Group(attributes)))
+	}
+	return h.SVG(b.Mood.Class("bar"), h.Role("img"), h.Aria("label", b.Label),
+		g.El("defs", hatch("h")),
+		part(0, 100, h.Class("track")),
+		part(0, b.Used, h.Class("fill")),
+		part(b.Used, b.Needed, h.Class("fill"), g.Attr("opacity", ".3")),
+		part(b.Used+b.Needed, b.Others, g.Attr("fill", "url(#h)")),
+		g.Map(b.Marks, func(m Mark) g.Node {
+			return g.Group{
+				g.El("line", h.Class("mark"), percent("x1", m.At), percent("x2", m.At), number("y1", -2), number("y2", height+4)),
+				g.El("text", percent("x", m.At), number("y", 33), g.Attr("text-anchor", "end"), g.Text(m.Text)),
+			}
+		}))
+}
+
+// hatch is a pattern of slanted lines, for what is not known for sure.
+func hatch(id string) g.Node {
+	return g.El("pattern", h.ID(id), number("width", 6), number("height", 6), g.Attr("patternUnits", "userSpaceOnUse"),
+		g.Attr("patternTransform", "rotate(45)"), g.El("path", h.Class("hatch"), g.Attr("d", "M0 0v6")))
+}
+
+func percent(name string, value float64) g.Node { return g.Attr(name, fmt.Sprintf("%.4g%%", value)) }
+func number(name string, value int) g.Node      { return g.Attr(name, fmt.Sprint(value)) }

@@ -1,0 +1,108 @@
+package pages
+
+import (
+	"bytes"
+	"net/http"
+	"strconv"
+	"time"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+)
+
+// Page is one page: what its frame says, and its content.
+type Page struct {
+	Title string // of the document, without the name of the program
+	Mood  Mood   // whose shape the title begins with; "": none
+	Tab   string // the path of the link in the head that is this page; "": none is
+	Query string // what the search box holds
+	JSON  string // where the same document is as JSON; "": nowhere
+	Live  bool   // the page looks again by itself
+	Main  g.Node
+}
+
+// Show writes a page in its frame.
+func (s *Site) Show(w http.ResponseWriter, r *http.Request, code int, p Page) {
+	var page bytes.Buffer
+	_ = h.Doctype(h.HTML(h.Lang("en"), s.documentHead(p), h.Body(
+		h.A(h.Class("sr"), h.Href("#main"), g.Text("Skip to content")),
+		s.head(r, p),
+		h.P(h.ID("away"), h.Role("status"), Bad.Class("banner"), g.Attr("hidden"),
+			h.B(g.Text("The server has not answered since "), h.Time(), g.Text(" UTC.")), g.Text(" What is below may be out of date; this page goes on asking.")),
+		h.Main(h.ID("main"), g.If(p.Live, h.Data("live", "")), p.Main),
+		s.foot(p),
+	))).Render(&page) // memory takes it all
+	header := w.Header()
+	header.Set("Content-Type", "text/html; charset=utf-8")
+	header.Set("Content-Security-Policy", s.policy())
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Content-Length", strconv.Itoa(page.Len()))
+	w.WriteHeader(code)
+	_, _ = w.Write(page.Bytes()) // the client may be gone
+}
+
+// policy lets a page load what is this server's own, and pictures from the provider's hosts, each by its name.
+func (s *Site) policy() string {
+	pictures := ""
+	if s.Pictures {
+		for _, host := range s.PictureHosts {
+			pictures += " " + host
+		}
+	}
+	return "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'" + pictures +
+		"; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+}
+
+func (s *Site) documentHead(p Page) g.Node {
+	title := p.Title + " · ingest"
+	if p.Mood != "" {
+		title = p.Mood.Shape() + " " + title
+	}
+	return h.Head(
+		h.Meta(h.Charset("utf-8")),
+		h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
+		h.Meta(h.Name("color-scheme"), h.Content("light dark")),
+		h.TitleEl(g.Text(title)),
+		h.Link(h.Rel("stylesheet"), h.Href(stylesheet.path())),
+		g.If(len(s.Theme) > 0, h.Link(h.Rel("stylesheet"), h.Href(s.theme().path()))),
+		h.Link(h.Rel("icon"), h.Href(icon.path())),
+		g.If(p.JSON != "", h.Link(h.Rel("alternate"), h.Type("application/json"), h.Href(p.JSON))),
+		h.Script(h.Src(script.path()), h.Defer()),
+	)
+}
+
+// head is on top of every page: the search box, and how all is.
+func (s *Site) head(r *http.Request, p Page) g.Node {
+	tab := func(path string, content ...g.Node) g.Node {
+		return h.A(h.Href(path), g.If(p.Tab == path, h.Aria("current", "page")), g.Group(content))
+	}
+	state := s.Overall(r.Context())
+	word := h.Span(h.Class("word"), g.Text(state.Word))
+	if state.Mood == Good {
+		word = spoken(": " + state.Word)
+	}
+	return h.Header(h.Class("head"),
+		h.A(h.Class("brand"), h.Href("/"), g.Text("ingest")),
+		h.Form(h.Class("search"), h.Role("search"), h.Action("/search"),
+			h.Input(h.Type("search"), h.Name("q"), h.Value(p.Query), h.Aria("label", "Search titles, channels and tags"),
+				h.Placeholder("Search titles, channels, tags"), h.AutoComplete("off"), h.MaxLength("1000")),
+			h.Button(g.Text("Search"))),
+		h.Nav(h.Aria("label", "Site"),
+			tab("/", g.Text("Charts")),
+			tab("/status", state.Mood.Class(""), Dot(), g.Text("Status "), word)))
+}
+
+func (s *Site) foot(p Page) g.Node {
+	return h.Footer(h.Class("foot"),
+		g.If(s.Provider.Name != "", h.P(g.Text("Charts, titles, counts and pictures: "), link(s.Provider.Home, s.Provider.Name), g.Text(". "),
+			link(s.Provider.Terms, "Its terms"), g.Text(" apply."))),
+		h.P(g.If(s.Moved != "", g.Group{h.Strong(g.Text(s.Moved)), g.Text(" ")}), g.Text("As of "), moment(s.Now(), "Mon 2 Jan, 15:04:05 UTC"),
+			g.Text(" · "), link("", "Reload"),
+			g.If(p.JSON != "", g.Group{g.Text(" · "), h.A(h.Href(p.JSON), h.Type("application/json"), g.Text("This page as JSON"))}),
+			g.Text(" · "), link("/v1/", "API"), g.Text(" · ingest "+s.Version)))
+}
+
+// moment is a time, in UTC, also for machines.
+func moment(t time.Time, format string) g.Node {
+	return h.Time(h.DateTime(t.UTC().Format(time.RFC3339)), g.Text(t.UTC().Format(format)))
+}

@@ -1,0 +1,88 @@
+package pages
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+)
+
+// LineChart is lines over time. Its outer SVG has the text and the grid in percent of the width, an inner one the
+// stretched lines: so the text keeps its size at every width, without a script.
+type LineChart struct {
+	Label  string // what it shows, in words
+	Height int    // of the drawing, in pixels, without the text below it
+	Across []Tick // from 0, left, to chartWidth, right
+	Up     []Tick // from 0, top, to Height
+	Lines  []Line
+}
+
+// chartWidth is the width of the coordinates of a path, whatever the width on the screen.
+const chartWidth = 1000
+
+// Tick is a line of the grid, with its text.
+type Tick struct {
+	At   int
+	Text string
+	Wide bool // left out where there is little room
+}
+
+// Line is one line of a chart, or an area.
+type Line struct {
+	Class string // of the stylesheet: its colour and its dash
+	Name  string // at the end of the line; "": none
+	Path  string // in coordinates of chartWidth and Height
+	EndY  int    // where its name belongs; below 0: it ended before
+}
+
+// Node shows the chart.
+func (c LineChart) Node() g.Node {
+	plot := func(nodes ...g.Node) g.Node {
+		return h.SVG(h.Class("plot"), number("height", c.Height+22), g.Group(nodes))
+	}
+	return h.Figure(h.Class("chart"),
+		plot(h.Role("img"), h.Aria("label", c.Label),
+			g.Map(c.Up, func(t Tick) g.Node {
+				return g.Group{
+					g.El("line", h.Class("grid"), number("x1", 0), percent("x2", 100), number("y1", t.At), number("y2", t.At)),
+					g.El("text", number("x", 0), number("y", max(t.At-4, 13)), g.Text(t.Text)),
+				}
+			}),
+			g.Map(c.Across, func(t Tick) g.Node {
+				x := float64(t.At) * 100 / chartWidth
+				return g.Group{
+					g.El("line", h.Class("grid"), percent("x1", x), percent("x2", x), number("y1", 0), number("y2", c.Height)),
+					g.El("text", g.If(t.Wide, h.Class("wide")), percent("x", x), number("y", c.Height+16), g.If(t.At > chartWidth*9/10, g.Attr("text-anchor", "end")), g.Text(t.Text)),
+				}
+			}),
+			h.SVG(percent("width", 100), number("height", c.Height), g.Attr("viewBox", fmt.Sprintf("0 0 %d %d", chartWidth, c.Height)), g.Attr("preserveAspectRatio", "none"),
+				g.Map(c.Lines, func(l Line) g.Node { return g.El("path", h.Class(l.Class), g.Attr("d", l.Path)) }))),
+		plot(h.Aria("hidden", "true"), c.names()))
+}
+
+// names writes the names at the ends of the lines, apart from each other.
+func (c LineChart) names() g.Node {
+	const apart = 15
+	named := slices.DeleteFunc(slices.Clone(c.Lines), func(l Line) bool { return l.Name == "" || l.EndY < 0 })
+	slices.SortStableFunc(named, func(a, b Line) int { return cmp.Compare(a.EndY, b.EndY) })
+	at := make([]int, len(named))
+	for i, l := range named {
+		at[i] = l.EndY
+		if i > 0 {
+			at[i] = max(at[i], at[i-1]+apart)
+		}
+	}
+	for i, below := len(at)-1, c.Height; i >= 0; i-- { // what went below the drawing moves up
+		at[i] = min(at[i], below)
+		below = at[i] - apart
+	}
+	var nodes g.Group
+	for i, l := range named {
+		nodes = append(nodes,
+			g.El("path", h.Class("lead "+l.Class), g.Attr("d", fmt.Sprintf("M0 %dL10 %d", l.EndY, at[i]))),
+			g.El("text", h.Class("end "+l.Class), number("x", 13), number("y", at[i]+4), g.Text(l.Name)))
+	}
+	return nodes
+}
