@@ -56,3 +56,23 @@ func TestEveryColumnIsCopied(t *testing.T) {
 		t.Errorf("copied are\n%s\nand the tables have\n%s", strings.Join(have, " "), strings.Join(want, " "))
 	}
 }
+
+// A target that keeps something else than it is given gets nothing.
+func TestACopyThatDiffersIsNotCommitted(t *testing.T) {
+	a, _ := files.Filled(t)
+	for table, change := range map[string]string{
+		"slots":        `UPDATE slots SET reason = 'another' WHERE id = new.id`,
+		"placements":   `DELETE FROM placements WHERE slot = new.slot AND rank = 2`,
+		"video_latest": `UPDATE video_latest SET views = 0 WHERE id = new.id AND views IS NULL`,
+	} {
+		dir := t.TempDir()
+		b := open(t, dir, &handClock{t: noon})
+		files.Exec(t, dir, "CREATE TRIGGER spoil AFTER INSERT ON "+table+" BEGIN "+change+"; END")
+		if _, err := a.CopyInto(t.Context(), b, store.CopyOptions{}); err == nil || !strings.Contains(err.Error(), "table "+table) {
+			t.Errorf("after %s: %v", change, err)
+		}
+		if slots, err := b.ListSlots(t.Context(), store.SlotFilter{}); err != nil || len(slots) > 0 {
+			t.Errorf("what differs was kept: %v, %v", slots, err)
+		}
+	}
+}

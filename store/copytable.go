@@ -23,7 +23,7 @@ type copyTable struct {
 }
 
 // ownRows excludes the rows of meta that a store never takes from another: it got its own when it was opened.
-const ownRows = `name NOT IN ('upstream', 'version', '` + copyMark + `')`
+const ownRows = `name NOT IN ('upstream', 'version')`
 
 // copyTables lists every table except the index, which is built from them. A table comes after those it refers to.
 var copyTables = []copyTable{
@@ -172,19 +172,13 @@ func plainJSON(document string, plain func(string) string) string {
 // tableSum is the number of rows in a table and a hash of them in any order: the sum of their SHA-256 hashes, each
 // taken as four numbers, with overflow.
 type tableSum struct {
-	Rows int64     `json:"rows"`
-	Hash [4]uint64 `json:"hash"`
+	Rows int64
+	Hash [4]uint64
 }
 
-// add adds rows. Each value is hashed after its type, and a text after its length, so that no two rows give the same
+// add adds a row. Each value is hashed after its type, and a text after its length, so that no two rows give the same
 // bytes.
-func (s *tableSum) add(rows ...[]any) {
-	for _, row := range rows {
-		s.addRow(row)
-	}
-}
-
-func (s *tableSum) addRow(row []any) {
+func (s *tableSum) add(row []any) {
 	var b []byte
 	for _, value := range row {
 		switch v := value.(type) {

@@ -21,16 +21,10 @@ var tables = sqlitefile.Schema{Application: applicationID, Tables: ingest.Schema
 type identity struct {
 	version  int
 	upstream string // "" when nobody has written to it yet
-	copying  bool   // a copy into it has not finished
 }
 
-// copyMark names the row of meta that a store has until a copy into it has finished. Its value is the copyState.
-const copyMark = "copying"
-
-// selectOwner reads the store's upstream, and whether a copy into it has not finished.
-const selectOwner = `
-SELECT coalesce(max(CASE WHEN name = 'upstream' THEN value END), ''), count(CASE WHEN name = '` + copyMark + `' THEN 1 END) > 0
-FROM meta WHERE name IN ('upstream', '` + copyMark + `')`
+// selectOwner reads the store's upstream.
+const selectOwner = `SELECT coalesce(max(value), '') FROM meta WHERE name = 'upstream'`
 
 // identify reads what a store's file is, and refuses one that is not ours to read.
 func identify(ctx context.Context, q querier, path, doing string) (id identity, err error) {
@@ -46,6 +40,6 @@ func identify(ctx context.Context, q querier, path, doing string) (id identity, 
 	case id.version > tables.Version():
 		return id, &VersionError{Path: path, Have: id.version, Know: tables.Version()}
 	}
-	err = q.QueryRowContext(ctx, selectOwner).Scan(&id.upstream, &id.copying)
+	err = q.QueryRowContext(ctx, selectOwner).Scan(&id.upstream)
 	return id, err
 }

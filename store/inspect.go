@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -125,9 +124,6 @@ func inspect(ctx context.Context, path string, read func(db *sql.DB, id identity
 		}
 		if id.version < tables.Version() {
 			return &VersionError{Path: path, Have: id.version, Know: tables.Version()}
-		}
-		if id.copying {
-			return fmt.Errorf("%s: %w", path, ErrCopying)
 		}
 		return read(db, id)
 	})

@@ -29,8 +29,6 @@ type Options struct {
 	Existing bool             // nothing is created
 	Now      func() time.Time // the time of a fetch whose slot has none; nil: time.Now
 
-	Copying bool // for CopyInto alone: also opens a store into which a copy has not finished
-
 	// Upgraded, if not nil, is called with the backup's path after an older store was upgraded.
 	Upgraded func(from, to int, backup string)
 }
@@ -88,9 +86,6 @@ func (s *Store) open(ctx context.Context, o Options) error {
 		return err
 	}
 	s.upstream = id.upstream
-	if id.copying && !o.Copying {
-		return fmt.Errorf("%s: %w", s.path, ErrCopying)
-	}
 	if id.version < tables.Version() && o.ReadOnly {
 		return &VersionError{Path: s.path, Have: id.version, Know: tables.Version()}
 	}
@@ -142,14 +137,11 @@ func OpenOn(ctx context.Context, e Engine, o Options) (*Store, error) {
 		o.Now = time.Now
 	}
 	s := &Store{database: &database{path: e.Name, write: e.Write, read: e.Read, now: o.Now, engine: &e}}
-	var copying bool
 	err := s.view(ctx, "open the store", func(tx *txn) error {
-		return tx.QueryRowContext(ctx, selectOwner).Scan(&s.upstream, &copying)
+		return tx.QueryRowContext(ctx, selectOwner).Scan(&s.upstream)
 	})
 	switch {
 	case err != nil:
-	case copying && !o.Copying:
-		err = fmt.Errorf("%s: %w", s.path, ErrCopying)
 	case o.Upstream != "" && s.upstream != "" && s.upstream != o.Upstream:
 		err = &UpstreamError{Have: s.upstream, Want: o.Upstream, Path: s.path}
 	case o.Upstream != "" && s.upstream == "" && !o.ReadOnly:

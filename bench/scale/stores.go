@@ -193,7 +193,7 @@ func (b *both) searches(ctx context.Context, s server, videos int, r *report.Rep
 		err = b.stores[1].Close()
 	}
 	if b.stores[1] = nil; err == nil {
-		b.stores[1], err = b.postgres(ctx, s, "copied", store.Options{Upstream: "bench", Copying: true})
+		b.stores[1], err = b.postgres(ctx, s, "copied", store.Options{Upstream: "bench"})
 	}
 	if err == nil {
 		_, err = b.stores[0].CopyInto(ctx, b.stores[1], store.CopyOptions{})

@@ -79,8 +79,7 @@ func exitCode(err error) int {
 	case errors.As(err, &key):
 		return exitKey
 	case errors.As(err, &position), errors.As(err, &newer), errors.As(err, &foreign),
-		errors.Is(err, store.ErrCopying), errors.Is(err, store.ErrOccupied),
-		errors.Is(err, quota.ErrNewer), errors.Is(err, quota.ErrUnknown), errors.Is(err, quota.ErrNeverFits),
+		errors.Is(err, store.ErrOccupied), errors.Is(err, quota.ErrNewer), errors.Is(err, quota.ErrUnknown), errors.Is(err, quota.ErrNeverFits),
 		errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOTDIR):
 		return exitConfig
 	case errors.As(err, &call):

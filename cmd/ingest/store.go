@@ -17,7 +17,7 @@ import (
 func (a *app) storeCommand() *cobra.Command {
 	var from, to string
 	cmd := &cobra.Command{Use: "store", Short: "Move the store", Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	move := &cobra.Command{Use: "copy --from STORE --to STORE", Short: "Copy the store into another database, or go on with that", Args: noArgs,
+	move := &cobra.Command{Use: "copy --from STORE --to STORE", Short: "Copy the store into another database", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.copyStore(cmd.Context(), from, to) }}
 	move.Flags().StringVar(&from, "from", "", "sqlite, which is in --data, or the `URL` of a database in PostgreSQL")
 	move.Flags().StringVar(&to, "to", "", "the same, for where nothing is yet: `URL` or sqlite")
@@ -41,7 +41,7 @@ func (a *app) copyStore(ctx context.Context, from, to string) (err error) {
 	defer func() { err = errors.Join(err, source.Close()) }()
 	a.cfg.Store = to
 	doc.To = a.storeName()
-	target, err := a.openStore(ctx, store.Options{Upstream: source.Upstream(), Copying: true, Upgraded: a.sayUpgraded})
+	target, err := a.openStore(ctx, store.Options{Upstream: source.Upstream(), Upgraded: a.sayUpgraded})
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (a *app) copyStore(ctx context.Context, from, to string) (err error) {
 	if err != nil {
 		return err
 	}
-	doc.At, doc.BeganAgain, doc.SourceWritten, doc.RowsChanged = term.Second(got.At), got.Again, got.Written, got.Plain
+	doc.At, doc.SourceWritten, doc.RowsChanged = term.Second(got.At), got.Written, got.Plain
 	if got.Already {
 		doc.Outcome = "there"
 	}

@@ -14,7 +14,6 @@ type Copied struct {
 	To            string        `json:"to"`
 	Outcome       string        `json:"outcome"`        // copied, or there: everything was there already, and nothing was written
 	At            time.Time     `json:"at"`             // when the source was copied
-	BeganAgain    bool          `json:"began_again"`    // the source had changed since an earlier copy was cut off, or that copy differed from it
 	SourceWritten bool          `json:"source_written"` // during the copy, which lacks what was written then
 	RowsChanged   int           `json:"rows_changed"`   // in which a text had bytes that the target cannot keep
 	Rows          int           `json:"rows"`
@@ -33,9 +32,6 @@ func (c Copied) Print(w io.Writer) error {
 	did := map[string]string{"copied": "copied", "there": "there already"}[c.Outcome]
 	text := fmt.Sprintf("%s to %s: %s, %s in %s, as of %s; each table was read again, and is the same",
 		c.From, c.To, did, term.Thousands(int64(c.Rows))+" rows", term.Plural(len(c.Tables), "table"), term.Stamp(c.At))
-	if c.BeganAgain {
-		text += "; the source had changed since an earlier copy was cut off, or that was found to differ, so that it began again"
-	}
 	if c.RowsChanged > 0 {
 		text += fmt.Sprintf("; in %s a text had bytes that are not kept there, as 0 is not", term.Plural(c.RowsChanged, "row"))
 	}
