@@ -45,7 +45,7 @@ func (g *Governor) Drain(ctx context.Context, d Decision, pool string) error {
 		}
 		no := Drain{Until: until}
 		if !early {
-			no = doubt(p, today, g.Now(), until)
+			no = g.Tariff.doubt(p, today, g.Now(), until)
 		}
 		no.Used = usedToday(p.Windows)
 		errs = append(errs, g.Ledger.Drain(ctx, g.Account, p.Pool, no))

@@ -122,3 +122,22 @@ func TestOneProbeForAll(t *testing.T) {
 		t.Errorf("%d probes, %d units used: want 1 and 2", probes, used)
 	}
 }
+
+// A no that stood until its day turned is believed when it comes again near the same count, on the next days. One at
+// quite another count is doubted.
+func TestANoWhereOneStoodBeforeIsBelieved(t *testing.T) {
+	for used, believed := range map[int64]bool{40: false, 80: true, 100: true, 900: false} {
+		d := newTestGovernor(t, "2026-02-14 09:00:00")
+		if err := d.Ledger.Drain(t.Context(), d.Account, "units", quota.Drain{Until: time.Date(2026, 2, 15, 8, 0, 0, 0, time.UTC), Used: 100}); err != nil {
+			t.Fatal(err)
+		}
+		d.at("2026-02-16 09:00:00")
+		d.spend("units", used-1)
+		if err := d.Drain(t.Context(), d.take("videos.list", quota.Scheduled), "units"); err != nil {
+			t.Fatal(err)
+		}
+		if p := d.pool("units"); (p.Probe == 0) != believed {
+			t.Errorf("at %d: closed until %v, probe %d", used, p.DrainedUntil, p.Probe)
+		}
+	}
+}

@@ -27,6 +27,8 @@ type PoolReport struct {
 	// believed used then, StoppedAt; 0 if it never did.
 	Drift     int64
 	StoppedAt int64
+	// StoppedUntil is until when that no closes the pool, or closed it; zero if there was none.
+	StoppedUntil time.Time
 	// DrainedByHand is when a person closed the pool until DrainedUntil; zero if the provider said no.
 	DrainedByHand time.Time
 	// ResetAt is when a person reset the account, until the pool is closed again; zero if nobody did.
@@ -138,7 +140,7 @@ func (t *Tariff) poolReport(p Pool, s PoolState) PoolReport {
 	switch last := s.LastDrain; {
 	case last.Until.IsZero():
 	case last.By == ByProvider:
-		r.Drift, r.StoppedAt = max(r.Limit-last.Used, 0), last.Used
+		r.Drift, r.StoppedAt, r.StoppedUntil = max(r.Limit-last.Used, 0), last.Used, last.Until
 	case last.By == ByReset:
 		r.ResetAt = last.At
 	case s.Drain.By == ByHand:

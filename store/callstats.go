@@ -84,21 +84,41 @@ func (s *Store) AddCallStats(ctx context.Context, more ingest.CallStats) error {
 		stats.Merge(more)
 		text, err := json.Marshal(stats)
 		if err == nil {
-			_, err = tx.ExecContext(ctx, `INSERT INTO meta (name, value) VALUES ('calls', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, string(text))
+			err = writeNote(ctx, tx, "calls", string(text))
 		}
 		return err
 	})
 }
 
 func readCallStats(ctx context.Context, q querier) (ingest.CallStats, error) {
-	var text string
-	err := q.QueryRowContext(ctx, `SELECT value FROM meta WHERE name = 'calls'`).Scan(&text)
-	if errors.Is(err, sql.ErrNoRows) {
-		return ingest.CallStats{}, nil
-	}
 	stats := ingest.CallStats{}
-	if err == nil {
+	text, err := readNote(ctx, q, "calls")
+	if err == nil && text != "" {
 		err = json.Unmarshal([]byte(text), &stats)
 	}
 	return stats, err
+}
+
+// Note returns a text that SetNote kept under that name; "" if there is none.
+func (s *Store) Note(ctx context.Context, name string) (string, error) {
+	text, err := readNote(ctx, s.read, "note "+name)
+	return text, s.explain(ctx, "read the note "+name, err)
+}
+
+// SetNote keeps a text under a name, in place of what was kept there.
+func (s *Store) SetNote(ctx context.Context, name, text string) error {
+	return s.tx(ctx, "keep the note "+name, func(tx *txn) error { return writeNote(ctx, tx, "note "+name, text) })
+}
+
+func readNote(ctx context.Context, q querier, name string) (text string, err error) {
+	err = q.QueryRowContext(ctx, `SELECT value FROM meta WHERE name = ?`, name).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return text, err
+}
+
+func writeNote(ctx context.Context, tx *txn, name, text string) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, text)
+	return err
 }

@@ -132,6 +132,16 @@ type SlotFilter struct {
 	Limit        int    // at most this many; 0: all
 }
 
+// NewestDone returns the newest n of a job's slots that are done.
+func (s *Store) NewestDone(ctx context.Context, job string, n int) ([]ingest.Slot, error) {
+	return s.ListSlots(ctx, SlotFilter{Job: job, State: ingest.Done, Limit: n})
+}
+
+// DueSince returns a job's slots that were due at since or later.
+func (s *Store) DueSince(ctx context.Context, job string, since time.Time) ([]ingest.Slot, error) {
+	return s.ListSlots(ctx, SlotFilter{Job: job, Since: since})
+}
+
 // ListSlots lists slots, newest first; those due at the same time by job and key.
 func (s *Store) ListSlots(ctx context.Context, f SlotFilter) ([]ingest.Slot, error) {
 	var where []string

@@ -155,7 +155,7 @@ func (p *program) wire(w world, seed uint64, o options, client *youtube.Client, 
 	g := &quota.Governor{Ledger: ledger, EmergencyAccount: ledger, Tariff: tariff, Account: "default", Now: p.now}
 	schedule := budget.PricedSchedule{Jobs: jobs, Upstream: client, Tariff: tariff}
 	reserve := &budget.ReserveCache{Now: p.now, Log: slog.New(slog.DiscardHandler), Compute: func(ctx context.Context) (budget.Reserve, error) {
-		r, err := schedule.Reserve(ctx, jobSlots{s}, p.now())
+		r, err := schedule.Reserve(ctx, s, p.now())
 		if err == nil {
 			r.Used, _ = g.ScheduledUse(ctx) // as run does
 		}
@@ -167,7 +167,8 @@ func (p *program) wire(w world, seed uint64, o options, client *youtube.Client, 
 		Pause: func(_ context.Context, d time.Duration) error { p.clock.pass(d); return nil },
 	}
 	if !o.noPacing {
-		p.reconciler.Pace = schedule.PaceBy(g.Report)
+		watch := budget.OthersWatch{Notes: s, Tariff: tariff, Log: slog.New(slog.DiscardHandler)}
+		p.reconciler.Pace = schedule.PaceBy(watch.Reports(g))
 	}
 	p.reconciler.Quota = asker{g, p}
 	if o.noDoubt {
@@ -217,17 +218,6 @@ func addBackfill(ctx context.Context, s *store.Store, now time.Time) (ingest.Bac
 	})
 	b, _, err := s.AddBackfill(ctx, b, pieces)
 	return b, err
-}
-
-// jobSlots is the part of the store that budget reads.
-type jobSlots struct{ store *store.Store }
-
-func (s jobSlots) NewestDone(ctx context.Context, job string, n int) ([]ingest.Slot, error) {
-	return s.store.ListSlots(ctx, store.SlotFilter{Job: job, State: ingest.Done, Limit: n})
-}
-
-func (s jobSlots) DueSince(ctx context.Context, job string, since time.Time) ([]ingest.Slot, error) {
-	return s.store.ListSlots(ctx, store.SlotFilter{Job: job, Since: since})
 }
 
 // memory returns a directory in memory, if the machine has one.

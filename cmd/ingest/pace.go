@@ -28,12 +28,19 @@ func (a *app) paceNow(ctx context.Context, schedule budget.PricedSchedule, s *st
 	}
 	if r, err := report(ctx); err == nil {
 		if a.cfg.Pacing && s != nil {
-			pace = schedule.Pace(r, latest.Known(), now)
+			expected, others := a.others(s, schedule.Tariff).Expect(ctx, r)
+			pace = schedule.Pace(expected, latest.Known(), now)
+			pace.Others = others
 		} else {
 			pace = schedule.Held(r, now)
 		}
 	}
 	return pace, latest, nil
+}
+
+// others watches what is spent beside the jobs of a store.
+func (a *app) others(s *store.Store, t *quota.Tariff) budget.OthersWatch {
+	return budget.OthersWatch{Notes: s, Tariff: t, Shared: a.cfg.Ledger != "sqlite", Log: a.log()}
 }
 
 // reported returns a report that was read already.
@@ -125,15 +132,4 @@ func (a *app) pricedSchedule() (budget.PricedSchedule, budget.Price, error) {
 	}
 	price, err := schedule.DayPrice(a.clock.Now())
 	return schedule, price, err
-}
-
-// jobSlots is the part of the store that budget reads.
-type jobSlots struct{ store *store.Store }
-
-func (s jobSlots) NewestDone(ctx context.Context, job string, n int) ([]ingest.Slot, error) {
-	return s.store.ListSlots(ctx, store.SlotFilter{Job: job, State: ingest.Done, Limit: n})
-}
-
-func (s jobSlots) DueSince(ctx context.Context, job string, since time.Time) ([]ingest.Slot, error) {
-	return s.store.ListSlots(ctx, store.SlotFilter{Job: job, Since: since})
 }

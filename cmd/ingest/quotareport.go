@@ -115,12 +115,16 @@ func (a *app) quotaDocument(ctx context.Context, l *ledger, s *store.Store) (doc
 	if s != nil {
 		waiting = pace.Schedule.Waiting(latest, l.Now())
 	}
-	forecast, err := schedule.Forecast(r, waiting, l.Now())
+	planned := r
+	if !pace.Report.At.IsZero() {
+		planned = pace.Report
+	}
+	forecast, err := schedule.Forecast(planned, waiting, l.Now())
 	if err != nil {
 		return doc, nil, err
 	}
 	doc = report.NewQuotaDocument(r, l.Tariff, report.ForecastDocument{Until: term.Second(forecast.Until), Scheduled: forecast.Scheduled, Spare: forecast.Spare, Fits: forecast.Fits})
-	doc.Forecast.Pacing = pace.String()
+	doc.Forecast.Pacing, doc.Forecast.Others = pace.String(), pace.Others
 	doc.Data, doc.Ledger = a.cfg.Data, config.ServerName(a.cfg.Ledger)
 	return doc, r.Degraded, err
 }

@@ -156,7 +156,7 @@ func (f *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 	}
 	r.Reserve = f.reserveCache(a).Reserve
 	if a.cfg.Pacing {
-		r.Pace = f.schedule.PaceBy(f.ledger.Report)
+		r.Pace = f.schedule.PaceBy(a.others(f.store, f.ledger.Tariff).Reports(f.ledger.Governor))
 	}
 	if a.traces != nil {
 		r.Trace = a.traces.Span
@@ -174,7 +174,7 @@ func (f *fetchRuntime) reserveCache(a *app) *budget.ReserveCache {
 
 // reserve returns what the schedule needs and has used. If the ledger cannot answer, nothing counts as used.
 func (f *fetchRuntime) reserve(ctx context.Context, a *app) (budget.Reserve, error) {
-	r, err := f.schedule.Reserve(ctx, jobSlots{f.store}, a.clock.Now())
+	r, err := f.schedule.Reserve(ctx, f.store, a.clock.Now())
 	if err == nil {
 		r.Used, _ = f.ledger.ScheduledUse(ctx)
 	}

@@ -19,7 +19,9 @@ const rareChart = 12 * time.Hour
 // Pace is the schedule at its present pace.
 type Pace struct {
 	Schedule regions.Schedule
-	Jobs     []JobPace // that are paced; none: the schedule is as configured
+	Jobs     []JobPace    // that are paced; none: the schedule is as configured
+	Report   quota.Report // that it was made of, with what is expected of others
+	Others   string       // what is expected of them, in words; "": little
 }
 
 // String says how each job is paced and why; "" if none is. A job whose whole budget was spent by others has no pace:
@@ -81,7 +83,7 @@ func intervalText(d time.Duration) string {
 // means 06:00, so its price is set aside. Nor is a refresh, which the provider's rules demand: what it will need is set
 // aside first.
 func (s PricedSchedule) Pace(r quota.Report, known map[ingest.Series]time.Time, now time.Time) Pace {
-	out := Pace{Schedule: s.Jobs}
+	out := Pace{Schedule: s.Jobs, Report: r}
 	if r.Degraded != nil {
 		return out
 	}
@@ -98,7 +100,7 @@ func (s PricedSchedule) Pace(r quota.Report, known map[ingest.Series]time.Time, 
 	for _, job := range jobs {
 		paces[job.Job.Name] = job.Pace
 	}
-	return Pace{Schedule: s.Jobs.AtPace(paces), Jobs: jobs}
+	return Pace{Schedule: s.Jobs.AtPace(paces), Jobs: jobs, Report: r}
 }
 
 // PaceBy returns Pace for a fetch.Reconciler that asks for a new report each time. Without one nothing is paced.
@@ -152,7 +154,7 @@ func (s PricedSchedule) Held(r quota.Report, now time.Time) Pace {
 			holds[of.Job.Name] = regions.Pace{Hold: hold}
 		}
 	}
-	return Pace{Schedule: s.Jobs.AtPace(holds)}
+	return Pace{Schedule: s.Jobs.AtPace(holds), Report: r}
 }
 
 // heldUntil returns when the first call of a job is admitted again if nothing is left for it; zero if something is.

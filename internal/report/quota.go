@@ -87,6 +87,7 @@ type ForecastDocument struct {
 	Spare     map[string]int64 `json:"spare"`     // what then remains for the schedule, per pool; below 0: what it lacks
 	Fits      bool             `json:"fits"`
 	Pacing    string           `json:"pacing,omitempty"` // how the schedule is stretched to what is left; "": it is not
+	Others    string           `json:"others,omitempty"` // what others took of late, and what of it is planned for; "": little
 }
 
 // NewQuotaDocument returns a report of an account priced by tariff as a document. The caller sets Data and Ledger.

@@ -1,0 +1,300 @@
+package budget
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// Others are everybody who draws from a pool beside this store's jobs: people, posts and clients, other hosts with
+// stores of their own, and those of whom only the provider's no tells. What they took on the last days is expected
+// again. The ledger forgets after 26 hours, so a week of it is kept in a note of the store, hour by hour of the
+// provider's day, in a few kilobytes: in the store, since workers that share one share its schedule, and not in
+// quota.db, which each of them has for itself.
+
+// othersDays is how many of the provider's days are remembered, the current one included.
+const othersDays = 8
+
+// OthersHistory is what others took of each pool on the last of the provider's days, the newest last.
+type OthersHistory map[string][]OthersDay
+
+// OthersDay is what others took of a pool on one of the provider's days.
+type OthersDay struct {
+	Begins time.Time `json:"begins"`
+	Hours  []int64   `json:"hours"` // what they drew through the ledger in each hour of the day
+	Used   int64     `json:"used"`  // what the ledger counted, for all
+	// Stopped is what the ledger had counted when the provider said no, for the rest of the day; nil if it did not. The
+	// rest of the limit was taken by others, of whom the ledger does not know, before the hour StoppedIn was over.
+	Stopped   *int64 `json:"stopped,omitempty"`
+	StoppedIn int    `json:"stopped_in,omitempty"`
+}
+
+// shortNo is how long after its beginning a no of the provider may end and still concern the day before.
+const shortNo = 15 * time.Minute
+
+// dayOf returns the record of the provider's day that begins then, the last one.
+func (h OthersHistory) dayOf(pool string, begins time.Time) *OthersDay {
+	days := h[pool]
+	if n := len(days); n == 0 || days[n-1].Begins.Before(begins) {
+		days = append(days, OthersDay{Begins: begins})
+	}
+	h[pool] = days[max(0, len(days)-othersDays):]
+	return &h[pool][len(h[pool])-1]
+}
+
+// note records what a report says of the provider's day that began then; drew is what others drew of each pool through
+// the ledger since.
+func (h OthersHistory) note(r quota.Report, begins time.Time, drew map[string]int64) {
+	for _, p := range r.Pools {
+		today := h.dayOf(p.Pool, begins)
+		hour := int(r.At.Sub(today.Begins) / time.Hour)
+		if hour < 0 || hour > 24 {
+			continue // a clock that was set back
+		}
+		for len(today.Hours) <= hour {
+			today.Hours = append(today.Hours, 0)
+		}
+		today.Hours[hour] = max(0, today.Hours[hour]+drew[p.Pool]-sum(today.Hours))
+		for _, w := range p.Windows {
+			if w.Window.Day() {
+				today.Used = w.Used
+			}
+		}
+		stopped := p.StoppedAt
+		switch days := h[p.Pool]; {
+		case p.StoppedUntil.After(begins.Add(shortNo)):
+			if today.Stopped == nil {
+				today.StoppedIn = hour
+			}
+			today.Stopped = &stopped
+		case p.StoppedUntil.Equal(begins) && len(days) > 1 && days[len(days)-2].Stopped == nil:
+			days[len(days)-2].Stopped, days[len(days)-2].StoppedIn = &stopped, len(days[len(days)-2].Hours)-1
+		case p.StoppedUntil.IsZero():
+			today.Stopped = nil // the next call was answered
+		}
+	}
+}
+
+// expected returns what others are expected to draw of a pool through the ledger in each hour of a day: what they drew
+// on the newest day, or half of the day before if that is more, and so on. today is left out.
+func expectedHours(days []OthersDay, today time.Time) (hours [25]int64) {
+	total, weight, weights := int64(0), 1.0, 0.0
+	var shape [25]float64
+	for _, d := range slices.Backward(days) {
+		if !d.Begins.Before(today) {
+			continue
+		}
+		total = max(total, int64(weight*float64(sum(d.Hours))))
+		for i, n := range d.Hours {
+			shape[i] += weight * float64(n)
+			weights += weight * float64(n)
+		}
+		weight /= 2
+	}
+	if weights > 0 {
+		for i := range hours {
+			hours[i] = int64(float64(total)*shape[i]/weights + 0.5)
+		}
+	}
+	return hours
+}
+
+// level returns how much of a day's limit the provider is expected to leave to the ledger: as much as when it last said
+// no. A day that used more has shown that others took less: half of what they took is then expected. A day that used
+// too little to tell lets the next one try a quarter more.
+func level(days []OthersDay, today time.Time, limit int64) int64 {
+	left := limit
+	for _, d := range days {
+		switch {
+		case d.Stopped != nil:
+			left = min(max(*d.Stopped, limit/20), limit)
+		case left < limit && d.Used > left:
+			left = max(d.Used, (left+limit)/2)
+		case left < limit && d.Begins.Before(today):
+			left = min(left+max(left/4, 1), limit)
+		}
+	}
+	return left
+}
+
+// Expect returns a report as if others had already taken what they are expected to take: the rest of the provider's day
+// in windows of a day, and what is missing from a usual day in sliding windows. own is what this store's jobs drew of
+// each pool in its widest window; nil: all that was drawn for schedules.
+func (h OthersHistory) Expect(r quota.Report, t *quota.Tariff, own map[string]int64) quota.Report {
+	r.Pools = slices.Clone(r.Pools)
+	r.Spent = onlyOwn(r.Spent, own)
+	today := dayBegin(r.At, t.Zone)
+	share := t.Ceilings[quota.Scheduled]
+	for i, p := range r.Pools {
+		days := h[p.Pool]
+		usual := expectedHours(days, today)
+		r.Pools[i].Windows = slices.Clone(p.Windows)
+		for j := range p.Windows {
+			w := &r.Pools[i].Windows[j]
+			switch {
+			case w.Window.Day():
+				w.Used += share.Of(w.Window.Limit) - share.Of(level(days, today, w.Window.Limit)) + restOfDay(usual, days, today, r.At)
+			case w.Window.Length >= day:
+				w.Used += max(0, sum(usual[:])-drawnByOthers(r.Spent)[p.Pool])
+			}
+		}
+	}
+	return r
+}
+
+// restOfDay returns what others are expected to draw through the ledger between now and the day's end. Who came early
+// today is not expected again.
+func restOfDay(usual [25]int64, days []OthersDay, today, now time.Time) int64 {
+	hour := max(0, min(int(now.Sub(today)/time.Hour), 24))
+	drew := int64(0)
+	if n := len(days); n > 0 && days[n-1].Begins.Equal(today) {
+		drew = sum(days[n-1].Hours)
+	}
+	part := float64(now.Sub(today)%time.Hour) / float64(time.Hour)
+	rest := sum(usual[hour:]) - int64(part*float64(usual[hour]))
+	return max(0, min(rest, sum(usual[:])-drew))
+}
+
+// ours are the purposes for which this program's own jobs draw. A backfill leaves the schedule what it needs, so that
+// nobody has to expect it.
+var ours = []quota.Purpose{quota.Scheduled, quota.Refresh, quota.Backfill}
+
+// drawnByOthers adds up, by pool, what was not drawn for our own purposes.
+func drawnByOthers(spent []quota.Spent) map[string]int64 {
+	drew := map[string]int64{}
+	for _, s := range spent {
+		if !slices.Contains(ours, s.Who.Purpose) {
+			drew[s.Pool] += s.Amount
+		}
+	}
+	return drew
+}
+
+// otherHosts is the purpose under which Expect counts what other hosts drew for their schedules.
+const otherHosts quota.Purpose = "other hosts"
+
+// onlyOwn returns sums in which no more than own was drawn for schedules; the rest was drawn by other hosts. nil: all
+// of it was drawn here.
+func onlyOwn(spent []quota.Spent, own map[string]int64) []quota.Spent {
+	if own == nil {
+		return spent
+	}
+	left := map[string]int64{}
+	for pool, n := range own {
+		left[pool] = n
+	}
+	var out []quota.Spent
+	for _, s := range spent {
+		if s.Who.Purpose == quota.Scheduled {
+			mine := min(s.Amount, left[s.Pool])
+			left[s.Pool] -= mine
+			out = append(out, quota.Spent{Pool: s.Pool, Who: quota.Who{Purpose: otherHosts}, Amount: s.Amount - mine})
+			s.Amount = mine
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// String says what others took of late, for a person, and what of it is planned for; "" if that is little.
+func (h OthersHistory) String(t *quota.Tariff, now time.Time) string {
+	var parts []string
+	for _, pool := range t.Pools {
+		for _, w := range pool.Windows {
+			if w.Day() {
+				if text := othersText(h[pool.Name], dayBegin(now, t.Zone), pool.Name, w.Limit); text != "" {
+					parts = append(parts, text)
+				}
+			}
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// othersText is String for one pool: "others took 210 of 300 units before 10:00Z on each of the last 3 days: planned
+// for".
+func othersText(days []OthersDay, today time.Time, pool string, limit int64) string {
+	hours := expectedHours(days, today)
+	planned := sum(hours[:]) + limit - level(days, today, limit)
+	if planned < limit/20 {
+		return ""
+	}
+	most, inARow, before, ended := int64(0), 0, time.Time{}, false
+	for _, d := range slices.Backward(days) {
+		if !d.Begins.Before(today) {
+			continue
+		}
+		if took := d.took(limit); !ended && took >= planned/2 && took > 0 {
+			most, inARow = max(most, took), inARow+1
+			before = latest(before, today.Add(time.Duration(d.mostlyBy(limit))*time.Hour))
+		} else {
+			ended = true
+		}
+	}
+	if inARow == 0 {
+		return fmt.Sprintf("others are expected to take %d of %d %s, less than on earlier days of this week: planned for", planned, limit, pool)
+	}
+	text := fmt.Sprintf("others took %d of %d %s", most, limit, pool)
+	if before.Sub(today) < 22*time.Hour {
+		text += " before " + before.UTC().Format("15:04Z")
+	}
+	text += " on the last day"
+	if inARow > 1 {
+		text = strings.TrimSuffix(text, "the last day") + fmt.Sprintf("each of the last %d days", inARow)
+	}
+	if planned < most*9/10 {
+		return text + fmt.Sprintf(": %d are planned for", planned)
+	}
+	return text + ": planned for"
+}
+
+// took returns what others took of a limit on the day, as far as anybody knows.
+func (d OthersDay) took(limit int64) int64 {
+	took := sum(d.Hours)
+	if d.Stopped != nil {
+		took += max(0, limit-*d.Stopped)
+	}
+	return took
+}
+
+// mostlyBy returns by the end of which hour nine tenths of that were taken.
+func (d OthersDay) mostlyBy(limit int64) (hour int) {
+	took, whole := int64(0), d.took(limit)
+	for hour < 25 && took*10 < whole*9 {
+		if hour < len(d.Hours) {
+			took += d.Hours[hour]
+		}
+		if d.Stopped != nil && hour == d.StoppedIn {
+			took += max(0, limit-*d.Stopped)
+		}
+		hour++
+	}
+	return hour
+}
+
+// dayBegin returns when the provider's current day began.
+func dayBegin(now time.Time, zone *time.Location) (begins time.Time) {
+	for _, m := range quota.Midnights(now, zone) {
+		if !m.After(now) {
+			begins = m.UTC()
+		}
+	}
+	return begins
+}
+
+func sum(hours []int64) (n int64) {
+	for _, of := range hours {
+		n += of
+	}
+	return n
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

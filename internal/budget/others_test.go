@@ -1,0 +1,127 @@
+package budget_test
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/budget"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/regions"
+)
+
+// notes are a store's notes, and what its slots spent.
+type notes struct {
+	text  string
+	slots []ingest.Slot
+}
+
+func (n *notes) Note(context.Context, string) (string, error) { return n.text, nil }
+func (n *notes) SetNote(_ context.Context, _, text string) error {
+	n.text = text
+	return nil
+}
+func (n *notes) SpentSlots(context.Context, time.Time) ([]ingest.Slot, error) { return n.slots, nil }
+
+type spender []quota.Spent
+
+func (s spender) Spent(context.Context, string, time.Time) ([]quota.Spent, error) { return s, nil }
+
+// midnight is the begin of one of the provider's days; days are counted from it.
+var midnight = time.Date(2026, 2, 14, 8, 0, 0, 0, time.UTC)
+
+// seen is what a watch sees: on which of the provider's days and when, what was used and by whom, and at which count
+// the provider said no for the rest of that day; 0: it did not.
+type seen struct {
+	day, hour            int
+	own, others, stopped int64
+}
+
+// watched returns a watch over 300 units that has seen all that.
+func watched(t *testing.T, s budget.PricedSchedule, all ...seen) budget.OthersWatch {
+	t.Helper()
+	w := budget.OthersWatch{Notes: &notes{}, Tariff: s.Tariff, Log: slog.New(slog.DiscardHandler)}
+	for _, one := range all {
+		begins := midnight.AddDate(0, 0, one.day)
+		r := reported(s, begins.Add(time.Duration(one.hour)*time.Hour), one.own, one.others)
+		if one.stopped > 0 {
+			if i := slices.IndexFunc(r.Pools, func(p quota.PoolReport) bool { return p.Pool == "units" }); i >= 0 {
+				r.Pools[i].StoppedAt, r.Pools[i].StoppedUntil = one.stopped, begins.AddDate(0, 0, 1)
+			}
+		}
+		if err := w.Observe(t.Context(), spender(r.Spent), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+// What others took on the last days is planned for: at 08:00Z, when the provider's day begins, that much less is left.
+func TestWhatOthersTookIsExpectedAgain(t *testing.T) {
+	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
+	known := map[ingest.Series]time.Time{}
+	for _, tt := range []struct {
+		name   string
+		seen   []seen
+		hour   int // of day 3, at which it is asked
+		budget int64
+		said   string
+	}{
+		{"nobody", []seen{{2, 1, 75, 0, 0}}, 0, 285, ""},
+		{"somebody on our ledger", []seen{{2, 1, 0, 0, 0}, {2, 2, 40, 200, 0}}, 0, 85, "others took 200 of 300 units before 11:00Z on the last day: planned for"},
+		{"and today they came already", []seen{{2, 2, 40, 200, 0}, {3, 1, 5, 200, 0}}, 1, 85, "others took 200 of 300 units before 11:00Z on the last day: planned for"},
+		{"not on the newest day: half", []seen{{1, 2, 40, 200, 0}, {2, 2, 40, 0, 0}}, 0, 185, "others are expected to take 100 of 300 units, less than on earlier days of this week: planned for"},
+		{"somebody whom only the provider knows", []seen{{1, 1, 50, 0, 0}, {1, 2, 90, 0, 90}, {2, 2, 90, 0, 90}}, 0, 85,
+			"others took 210 of 300 units before 11:00Z on each of the last 2 days: planned for"},
+		{"a day that used too little to tell lets a quarter more be tried", []seen{{1, 2, 80, 0, 80}, {2, 23, 76, 0, 0}}, 0, 95, "others are expected to take 200 of 300 units, less than on earlier days of this week: planned for"},
+		{"a day that used more has shown that it was half as much at most", []seen{{1, 2, 80, 0, 80}, {2, 23, 100, 0, 0}}, 0, 180, "others are expected to take 110 of 300 units, less than on earlier days of this week: planned for"},
+		{"a no that did not stand", []seen{{2, 2, 90, 0, 90}, {2, 5, 100, 0, 0}}, 0, 285, ""},
+	} {
+		w := watched(t, s, tt.seen...)
+		now := midnight.AddDate(0, 0, 3).Add(time.Duration(tt.hour) * time.Hour)
+		r := reported(s, now, 0, 0)
+		if tt.hour > 0 { // they have come today
+			r = reported(s, now, 5, 200)
+		}
+		for i := range r.Pools {
+			r.Pools[i].Windows = onlyDay(r.Pools[i].Windows)
+		}
+		planned, said := w.Expect(t.Context(), r)
+		pace := s.Pace(planned, known, now)
+		if len(pace.Jobs) != 1 || pace.Jobs[0].Budget != tt.budget || said != tt.said {
+			t.Errorf("%s: %+v, %q", tt.name, pace.Jobs, said)
+		}
+		if f, err := s.Forecast(planned, nil, now); err != nil || f.Spare["units"] > tt.budget-f.Scheduled["units"] {
+			t.Errorf("%s: the forecast has %d to spare of %d, %v", tt.name, f.Spare["units"], tt.budget, err)
+		}
+	}
+}
+
+func onlyDay(windows []quota.WindowState) (day []quota.WindowState) {
+	for _, w := range windows {
+		if w.Window.Day() {
+			day = append(day, w)
+		}
+	}
+	return day
+}
+
+// Hosts with stores of their own draw for schedules of their own: each paces what the others leave.
+func TestOtherHostsAreOthers(t *testing.T) {
+	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
+	now := midnight.Add(12 * time.Hour)
+	mine := ingest.Slot{SlotKey: ingest.SlotKey{Job: "chart", Key: "US", DueAt: now.Add(-time.Hour)}, Kind: ingest.KindChart, FetchedAt: now.Add(-time.Hour)}
+	mine.Charge(map[string]int64{"units": 60})
+	w := budget.OthersWatch{Notes: &notes{slots: []ingest.Slot{mine}}, Tariff: s.Tariff, Shared: true}
+	r := reported(s, now, 180, 0)
+	if err := w.Observe(t.Context(), spender(r.Spent), r); err != nil {
+		t.Fatal(err)
+	}
+	planned, _ := w.Expect(t.Context(), r)
+	if pace := s.Pace(planned, nil, now).Jobs; len(pace) != 1 || pace[0].Budget != 285-120 {
+		t.Errorf("%+v, want what 120 of others leave of 285", pace)
+	}
+}
