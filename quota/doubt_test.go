@@ -1,6 +1,7 @@
 package quota_test
 
 import (
+	"context"
 	"strings"
 	"sync"
 	"testing"
@@ -94,6 +95,25 @@ func TestANoNearOurOwnCountStands(t *testing.T) {
 	}
 }
 
+// together lets no caller close a pool before all of them have taken.
+type together struct {
+	quota.Ledger
+	sync.WaitGroup
+}
+
+func (l *together) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) {
+	d, err := l.Ledger.Take(ctx, a)
+	if a.Charges[0].Amount > 0 {
+		l.Done()
+	}
+	return d, err
+}
+
+func (l *together) Drain(ctx context.Context, account, pool string, d quota.Drain) error {
+	l.Wait()
+	return l.Ledger.Drain(ctx, account, pool, d)
+}
+
 // However many ask at once, in however many processes, one call goes.
 func TestOneProbeForAll(t *testing.T) {
 	d := newTestGovernor(t, "2026-02-14 09:00:00")
@@ -103,10 +123,14 @@ func TestOneProbeForAll(t *testing.T) {
 	d.now = d.now.Add(10 * time.Minute)
 	var all sync.WaitGroup
 	got := make([]quota.Decision, 16)
+	together := &together{Ledger: d.Ledger}
+	together.Add(len(got))
+	d.Ledger = together
 	for i := range got {
 		all.Go(func() { got[i] = d.take("videos.list", quota.Scheduled) })
 	}
 	all.Wait()
+	d.Ledger = together.Ledger
 	probes := 0
 	for _, g := range got {
 		if g.Allowed != g.Probe {

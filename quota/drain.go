@@ -41,6 +41,15 @@ func CheckDrain(account, pool string, d Drain) error {
 // Holds reports whether the pool is closed at t.
 func (d Drain) Holds(t time.Time) bool { return d.Until.After(t) }
 
+// Supersedes reports whether the drain takes the place of the last one of its pool: it lifts that, or ends later. Of
+// those that wait for the same probe the first holds until it is over, so that one call of many is the probe.
+func (d Drain) Supersedes(last Drain, now time.Time) bool {
+	if d.Until.IsZero() {
+		return true
+	}
+	return d.Until.After(last.Until) && !(d.Probe > 0 && d.Probe == last.Probe && last.Holds(now))
+}
+
 // refusal returns the refusal of a charge with that bound on the pool.
 func (d Drain) refusal(pool string, b Bound) *Refusal {
 	r := &Refusal{Pool: pool, Window: DrainWindow, Used: d.Used, Ceiling: b.Ceiling, Limit: b.Window.Limit, Probe: d.Probe}

@@ -55,7 +55,7 @@ type Ledger interface {
 	// the ledger's clock is moved to it.
 	Post(ctx context.Context, a Ask, at time.Time) error
 	// Drain refuses every charge on the pool until d.Until, and keeps the rest of d for reports. The zero Drain
-	// opens the pool; one that ends before the last that is known changes nothing.
+	// opens the pool; one that does not supersede the last that is known changes nothing.
 	Drain(ctx context.Context, account, pool string, d Drain) error
 	// Reset forgets what was charged to the account and drained of it, as if it had never been: its pools are
 	// empty, also for refunds of what was taken before. ErrShared: other memories would bring it back.

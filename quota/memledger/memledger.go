@@ -83,7 +83,8 @@ func (l *Ledger) Drain(ctx context.Context, name, poolName string, d quota.Drain
 		return err
 	}
 	d.Until, d.At = d.Until.Truncate(time.Microsecond), d.At.Truncate(time.Microsecond)
-	l.use(l.accounts[name], name, quota.MinHorizon, l.now()).Pool(poolName).Close(d)
+	now := l.now()
+	l.use(l.accounts[name], name, quota.MinHorizon, now).Pool(poolName).Close(d, now)
 	return nil
 }
 

@@ -154,10 +154,11 @@ func (l *Ledger) Drain(ctx context.Context, name, poolName string, d quota.Drain
 	})
 }
 
-// drain keeps the drain, unless one that ends later holds.
+// drain keeps the drain if it supersedes the last.
 func (t *transaction) drain(ctx context.Context, poolName string, d quota.Drain) error {
 	_, err := t.exec(ctx, `UPDATE {schema}.pools SET drained_until = d[1], drained_used = d[2], drained_by = d[3], drained_at = d[4], drained_probe = d[5]
-		FROM (VALUES ($3::bigint[])) new (d) WHERE account = $1 AND name = $2 AND (d[1] = 0 OR d[1] > drained_until)`, t.account.id, poolName, micros.PutDrain(d))
+		FROM (VALUES ($3::bigint[])) new (d) WHERE account = $1 AND name = $2 AND (d[1] = 0 OR d[1] > drained_until)
+			AND (d[5] = 0 OR d[5] <> drained_probe OR drained_until <= $4)`, t.account.id, poolName, micros.PutDrain(d), t.now)
 	return err
 }
 

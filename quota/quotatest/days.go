@@ -91,6 +91,7 @@ var days = []Case{
 	}},
 	{ID: "I5", Name: "a drained pool opens at its time by itself, or by hand", check: drained},
 	{ID: "I5", Name: "a drain keeps who closed the pool, when, what was used and its probe", check: drainRecord},
+	{ID: "I5", Name: "of many who want to be the probe one is", check: oneProbe},
 	{ID: "I6", Name: "with grace no day and no window is over its limit on arrival", check: arrivals},
 }
 

@@ -13,6 +13,32 @@ func sameDrain(a, b quota.Drain) bool {
 	return same && a == b
 }
 
+// oneProbe checks that of many who want to be the probe one is, until its time is over or the provider has answered.
+func oneProbe(r *rig) {
+	r.fresh(noon, daily(100))
+	closed := func(d, want quota.Drain) {
+		r.Helper()
+		if err := r.ledger.Drain(r.Context(), r.account, "units", d); err != nil {
+			r.Fatal(err)
+		}
+		if got := r.take(0).Pools[0].LastDrain; !sameDrain(got, want) {
+			r.Fatalf("%s: after %+v the pool is drained by %+v, want %+v", r.at(), d, got, want)
+		}
+	}
+	no := quota.Drain{Until: noon.Add(5 * time.Minute), Probe: 1}
+	closed(no, no)
+	r.clock.Set(no.Until)
+	probe := quota.Drain{Until: no.Until.Add(2 * time.Minute), Probe: 1}
+	closed(probe, probe)
+	closed(quota.Drain{Until: probe.Until.Add(second), Probe: 1}, probe)
+	r.clock.Set(probe.Until)
+	another := quota.Drain{Until: probe.Until.Add(2 * time.Minute), Probe: 1}
+	closed(another, another)
+	again := quota.Drain{Until: another.Until.Add(15 * time.Minute), Probe: 2}
+	closed(again, again)
+	closed(quota.Drain{}, quota.Drain{})
+}
+
 // drainRecord checks that a ledger keeps every field of a drain, while it holds and when it is over.
 func drainRecord(r *rig) {
 	r.fresh(noon, daily(100))

@@ -291,7 +291,9 @@ func (m *Model) Drain(_ context.Context, account, pool string, d quota.Drain) er
 		m.drains = map[[2]string]quota.Drain{}
 	}
 	key := [2]string{account, pool}
-	if d.Until.IsZero() || d.Until.After(m.drains[key].Until) {
+	last := m.drains[key]
+	waits := d.Probe > 0 && d.Probe == last.Probe && last.Until.After(m.Now())
+	if d.Until.IsZero() || d.Until.After(last.Until) && !waits {
 		m.drains[key] = d
 	}
 	return nil

@@ -145,7 +145,7 @@ func (l *Ledger) Drain(ctx context.Context, name, poolName string, d quota.Drain
 }
 
 func (t *transaction) drain(p *pool, d quota.Drain) error {
-	return t.run(sqlDrain, p.id, microsOrZero(d.Until), d.Used, d.By, microsOrZero(d.At), d.Probe)
+	return t.run(sqlDrain, p.id, microsOrZero(d.Until), d.Used, d.By, microsOrZero(d.At), d.Probe, t.ledger.Now().UnixMicro())
 }
 
 // Reset implements quota.Ledger. Of each pool the newest entry stays, emptied, so that numbers go on. It does not stay in

@@ -43,7 +43,7 @@ const (
 		ON CONFLICT DO UPDATE SET method = method RETURNING id`
 	sqlSpenders = `SELECT id, purpose, region, method, client FROM spenders`
 	sqlDrain    = `UPDATE pools SET drained_until = ?2, drained_used = ?3, drained_by = ?4, drained_at = ?5, probe = ?6
-		WHERE id = ?1 AND (?2 = 0 OR ?2 > drained_until)`
+		WHERE id = ?1 AND (?2 = 0 OR ?2 > drained_until) AND (?6 = 0 OR ?6 <> probe OR drained_until <= ?7)`
 
 	// Of the two oldest accounts, and of two from a random one on, those that are neither drained nor have an entry
 	// within their horizon.

@@ -135,9 +135,9 @@ func (a *Account[M]) Post(ask quota.Ask, at, now time.Time) {
 	}
 }
 
-// Close drains a pool, unless it is drained for longer already, or lifts its drain.
-func (p *Pool[M]) Close(d quota.Drain) {
-	if d.Until.IsZero() || d.Until.After(p.Drain.Until) {
+// Close drains a pool, or lifts its drain, unless the last drain stands.
+func (p *Pool[M]) Close(d quota.Drain, now time.Time) {
+	if d.Supersedes(p.Drain, now) {
 		p.Drain = d
 	}
 }

@@ -165,8 +165,8 @@ func (a *account) sync(b sharedledger.Batch, now time.Time) {
 		if p.Lifted > 0 && pool.Drain.Until.UnixMicro() == p.Lifted {
 			pool.Drain = quota.Drain{}
 		}
-		if p.Drain.Holds(pool.Drain.Until) {
-			pool.Drain = p.Drain
+		if !p.Drain.Until.IsZero() {
+			pool.Close(p.Drain, now)
 		}
 		if entries, changed := p.Apply(plain(pool.Log.Entries)); changed {
 			pool.Log.Replace(noted(entries))

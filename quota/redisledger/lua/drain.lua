@@ -12,8 +12,8 @@ local time = redis.call('TIME') local now = time[1] * 1000000 + time[2] -- clock
 local state = got(key, pcall('HMGET', key, ARGV[2], ARGV[3]))
 local kept, expires, spenders, generation, born, cursor = meta(key, state[1])
 local q = pool(key, state[1], state[2], now)
-if drained > 0 and drained <= q[DRAINED] then
-	return 1 -- the later word stands
+if drained > 0 and (drained <= q[DRAINED] or probe > 0 and probe == q[PROBE] and q[DRAINED] > now) then
+	return 1 -- the last word stands: see Supersedes of quota.Drain
 end
 q[DRAINED], q[DRAINED_USED], q[DRAINED_BY], q[DRAINED_AT], q[PROBE] = drained, used, by, at, probe
 local horizon = math.max(kept, least)

@@ -57,7 +57,7 @@ for i = 1, pools do
 		end
 		late, writes = late or ARGV[3 + 2 * pools + i] ~= '', true
 	end
-	if plan.drain[1] > math.max(clock, q[DRAINED]) then
+	if plan.drain[1] > math.max(clock, q[DRAINED]) and (plan.drain[5] == 0 or plan.drain[5] ~= q[PROBE] or q[DRAINED] <= clock) then
 		until_, writes = math.max(until_, plan.drain[1]), true
 	elseif plan.lifted > 0 and plan.lifted == q[DRAINED] then
 		plan.drain, writes = { 0, 0, 0, 0, 0 }, true
