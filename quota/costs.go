@@ -168,14 +168,14 @@ func (r costsReader) table(t *Tariff, f tableFile, at []string) error {
 			return r.yaml.Errorf(here, "method %s costs nothing: every call costs something", method)
 		}
 		var err error
-		if t.Methods[method], err = r.cost(t, method, f, here); err != nil {
+		if t.Methods[method], err = r.cost(method, f, here); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r costsReader) cost(t *Tariff, method string, f tableFile, at []string) (Cost, error) {
+func (r costsReader) cost(method string, f tableFile, at []string) (Cost, error) {
 	pools := slices.Sorted(maps.Keys(f.Pools))
 	cost := Cost{}
 	for _, pool := range slices.Sorted(maps.Keys(f.Methods[method])) {
@@ -187,25 +187,9 @@ func (r costsReader) cost(t *Tariff, method string, f tableFile, at []string) (C
 		if !ok {
 			return nil, r.yaml.Errorf(here, "method %s costs %q of %s: a cost is a whole number of at least 1", method, f.Methods[method][pool], pool)
 		}
-		if most := mostOf(t, pool); amount > most {
-			return nil, r.yaml.Errorf(here, "method %s costs %d of %s, and no purpose may see more than %d of it used: it could never be called", method, amount, pool, most)
-		}
 		cost[pool] = amount
 	}
 	return cost, nil
-}
-
-// mostOf returns how much of a pool a call may cost at most, for whatever purpose.
-func mostOf(t *Tariff, pool string) int64 {
-	most := int64(0)
-	for _, share := range t.Ceilings {
-		least := int64(MaxLimit)
-		for _, w := range t.pool(pool).Windows {
-			least = min(least, share.Of(w.Limit))
-		}
-		most = max(most, least)
-	}
-	return most
 }
 
 func (r costsReader) pool(name string, windows map[string]strictyaml.Text, at []string) (Pool, error) {

@@ -52,13 +52,16 @@ func (a *app) checkConfig() error {
 		Config: a.cfg.File, Data: a.cfg.Data, Ledger: config.ServerName(a.cfg.Ledger), Store: config.ServerName(a.cfg.Store), Account: a.cfg.Account,
 		Upstream: a.cfg.Upstream, CostTable: schedule.Tariff.Table, Jobs: []report.CheckJob{}, PerDay: maps.Clone(price.Total), Warnings: []report.CheckWarning{},
 	}
-	ceilings := budget.Ceilings(schedule.Tariff)
+	ceilings := budget.Ceilings(schedule.Tariff, quota.Scheduled)
 	for i, j := range price.Jobs {
 		text := cmp.Or(term.DayShares(j.Cost, ceilings), a.refreshCost(schedule.Tariff))
 		doc.Jobs = append(doc.Jobs, report.CheckJob{Job: j.Job.Name, Kind: string(j.Job.Kind), Slots: j.Slots, PerDay: j.Cost, NextAt: schedule.Jobs[i].Next(now), Price: text})
 		for _, w := range schedule.Jobs[i].Warnings(now) {
 			doc.Warnings = append(doc.Warnings, report.CheckWarning{Job: j.Job.Name, Warning: w, Next: schedule.Jobs[i].NextTimes(now, 5)})
 		}
+	}
+	for _, w := range budget.NeverCalled(schedule.Tariff) {
+		doc.Warnings = append(doc.Warnings, report.CheckWarning{Warning: w, Next: []time.Time{}})
 	}
 	unfit := price.Fits(schedule.Tariff)
 	doc.Fits = unfit == nil

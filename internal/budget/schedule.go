@@ -5,6 +5,7 @@ package budget
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -79,6 +80,9 @@ func (s PricedSchedule) slotPrice(job ingest.Job) (quota.Cost, error) {
 	if err != nil {
 		return nil, fmt.Errorf("price job %s: %w", job.Name, err)
 	}
+	if err := s.affords(job, calls.Methods()); err != nil {
+		return nil, err
+	}
 	slot := quota.Cost{}
 	for _, of := range calls.PerPage(s.Upstream.Limits()) {
 		cost, err := s.Tariff.Cost(of.Method)
@@ -88,6 +92,46 @@ func (s PricedSchedule) slotPrice(job ingest.Job) (quota.Cost, error) {
 		addCost(slot, cost, of.Calls*job.Pages)
 	}
 	return slot, nil
+}
+
+// affords returns an ErrNeverFits if a job calls a method that costs more than the job may ever spend.
+func (s PricedSchedule) affords(job ingest.Job, methods []string) error {
+	purpose := quota.Scheduled
+	if job.Kind == ingest.KindRefresh {
+		purpose = quota.Refresh
+	}
+	ceilings := Ceilings(s.Tariff, purpose)
+	for _, method := range methods {
+		cost, err := s.Tariff.Cost(method)
+		if err != nil {
+			return fmt.Errorf("price job %s: %w", job.Name, err)
+		}
+		for _, pool := range s.Tariff.PoolNames() {
+			if cost[pool] > ceilings[pool] {
+				return fmt.Errorf("job %s %w: %s costs %d of %s, of which purpose %s may use %d: raise the limit or ceilings.%s in the costs",
+					job.Name, quota.ErrNeverFits, method, cost[pool], pool, purpose, ceilings[pool], purpose)
+			}
+		}
+	}
+	return nil
+}
+
+// NeverCalled says of each method that costs more than any purpose may ever spend that it can never be called.
+func NeverCalled(t *quota.Tariff) (warnings []string) {
+	most := map[string]int64{}
+	for _, purpose := range quota.Purposes() {
+		for pool, ceiling := range Ceilings(t, purpose) {
+			most[pool] = max(most[pool], ceiling)
+		}
+	}
+	for _, method := range slices.Sorted(maps.Keys(t.Methods)) {
+		for _, pool := range t.PoolNames() {
+			if cost := t.Methods[method][pool]; cost > most[pool] {
+				warnings = append(warnings, fmt.Sprintf("%s costs %d %s, and no purpose may use more than %d: it can never be called", method, cost, pool, most[pool]))
+			}
+		}
+	}
+	return warnings
 }
 
 // Fits checks that a day at this price and a backfill at its ceiling fit together under the ceiling of the schedule.
@@ -150,13 +194,13 @@ func (p Price) longerIntervals(need, beside, alone int64) string {
 	return text
 }
 
-// Ceilings returns the ceiling of the schedule in each pool, in whichever window allows least.
-func Ceilings(t *quota.Tariff) map[string]int64 {
+// Ceilings returns the ceiling of a purpose in each pool, in whichever window allows least.
+func Ceilings(t *quota.Tariff, purpose quota.Purpose) map[string]int64 {
 	ceilings := map[string]int64{}
 	for _, pool := range t.Pools {
 		least := int64(quota.MaxLimit)
 		for _, w := range pool.Windows {
-			least = min(least, t.Ceilings[quota.Scheduled].Of(w.Limit))
+			least = min(least, t.Ceilings[purpose].Of(w.Limit))
 		}
 		ceilings[pool.Name] = least
 	}

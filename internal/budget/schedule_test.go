@@ -1,7 +1,9 @@
 package budget_test
 
 import (
+	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,10 +52,39 @@ func TestAMethodWithoutAPriceIsAnErrorThatNamesTheJob(t *testing.T) {
 	}
 }
 
+// A limit that was lowered refuses the jobs that it leaves no room for, and nobody else: what is never called may cost
+// what it likes.
+func TestOnlyAJobThatCallsItIsRefusedACostThatNeverFits(t *testing.T) {
+	lowered := func(jobs ...ingest.Job) budget.PricedSchedule {
+		s := schedule(t, jobs...)
+		for i, p := range s.Tariff.Pools {
+			for j := range p.Windows {
+				s.Tariff.Pools[i].Windows[j].Limit = 20
+			}
+		}
+		return s
+	}
+	s := lowered(chart(time.Hour, 1, "US"), refresh())
+	if _, err := s.DayPrice(start); err != nil {
+		t.Error(err)
+	}
+	const want = "search.list costs 100 units, and no purpose may use more than 19: it can never be called"
+	if got := budget.NeverCalled(s.Tariff); !slices.Contains(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	_, err := lowered(search(24*time.Hour, 1)).DayPrice(start)
+	if !errors.Is(err, quota.ErrNeverFits) || !strings.Contains(err.Error(), "search.list costs 100 of units, of which purpose scheduled may use 19") {
+		t.Error(err)
+	}
+	if got := budget.NeverCalled(tariff(t)); len(got) > 0 {
+		t.Errorf("of the shipped costs %q", got)
+	}
+}
+
 // A schedule fits if a backfill that uses all it may leaves enough for a day of it.
 func TestAScheduleFitsBesideABackfillAtItsCeiling(t *testing.T) {
 	costs := tariff(t)
-	if got := budget.Ceilings(costs); got["units"] != 9500 || got["search"] != 95 {
+	if got := budget.Ceilings(costs, quota.Scheduled); got["units"] != 9500 || got["search"] != 95 {
 		t.Errorf("the ceilings are %v", got)
 	}
 	for units, fits := range map[int64]bool{0: true, 1536: true, 2500: true, 2501: false} {

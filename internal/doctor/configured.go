@@ -80,7 +80,7 @@ func checkSchedule(_ context.Context, d *Doctor) Finding {
 		return failWith(err, "give the method a price in the costs")
 	}
 	var lines []string
-	ceilings := budget.Ceilings(schedule.Tariff)
+	ceilings := budget.Ceilings(schedule.Tariff, quota.Scheduled)
 	for _, j := range p.Jobs {
 		if line := term.DayShares(j.Cost, ceilings); line != "" {
 			lines = append(lines, j.Job.Name+": "+line)

@@ -25,7 +25,8 @@ type CheckDocument struct {
 	Warnings  []CheckWarning   `json:"warnings"`
 }
 
-// CheckWarning is something in a cron line that its writer may not mean, with the times when it fires.
+// CheckWarning is something in a cron line that its writer may not mean, with the times when it fires; without a job it
+// is something in the costs.
 type CheckWarning struct {
 	Job     string      `json:"job"`
 	Warning string      `json:"warning"`
@@ -53,7 +54,11 @@ func (d CheckDocument) Print(w io.Writer, total string) error {
 	d.printJobs(w)
 	fmt.Fprintf(w, "%s\n", term.Wrap("in all: "+total, term.Screen, "  "))
 	for _, warning := range d.Warnings {
-		fmt.Fprintf(w, "%s\n", term.Wrap(fmt.Sprintf("warning: job %s: %s; next:", warning.Job, warning.Warning), 78, "  "))
+		text := "warning: " + warning.Warning
+		if warning.Job != "" {
+			text = fmt.Sprintf("warning: job %s: %s; next:", warning.Job, warning.Warning)
+		}
+		fmt.Fprintf(w, "%s\n", term.Wrap(text, 78, "  "))
 		for _, t := range warning.Next {
 			fmt.Fprintf(w, "  %s\n", term.Stamp(t))
 		}
