@@ -60,9 +60,7 @@ func (a *app) checkConfig() error {
 			doc.Warnings = append(doc.Warnings, report.CheckWarning{Job: j.Job.Name, Warning: w, Next: schedule.Jobs[i].NextTimes(now, 5)})
 		}
 	}
-	for _, w := range budget.NeverCalled(schedule.Tariff) {
-		doc.Warnings = append(doc.Warnings, report.CheckWarning{Warning: w, Next: []time.Time{}})
-	}
+	doc.WarnOfCosts(budget.NeverCalled(schedule.Tariff))
 	unfit := price.Fits(schedule.Tariff)
 	doc.Fits = unfit == nil
 	if a.json {
