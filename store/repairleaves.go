@@ -3,10 +3,8 @@ package store
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 )
 
 // leafColumn is a column as a row on a leaf page has it.
@@ -18,31 +16,28 @@ type leafColumn struct {
 
 // moveLeaves moves the rows of leaf pages that no other page leads to any more: when a file was truncated, the pages
 // above them may be gone. A page is taken for one of the table if all its rows fit the table's columns: no two tables
-// of a store have rows that look alike. Rows that were moved already stay as they are. An error is one of the new
-// store, or of ctx. https://www.sqlite.org/fileformat2.html#b_tree_pages
-func (s *salvage) moveLeaves(ctx context.Context, tx *txn, t salvageTable) (kept int, err error) {
-	columns, err := collect(ctx, s.from, func(row scanner) (c leafColumn, err error) {
+// of a store have rows that look alike. Rows that were moved already stay as they are. A table without rowids has no
+// such pages. An error is one of the new store, or of ctx. https://www.sqlite.org/fileformat2.html#b_tree_pages
+func (s *salvage) moveLeaves(ctx context.Context, tx *txn, t copyTable) (kept int, err error) {
+	columns, err := collect(ctx, tx, func(row scanner) (c leafColumn, err error) {
 		return c, row.Scan(&c.name, &c.kind, &c.required, &c.rowid)
-	}, `SELECT name, type, "notnull" AND dflt_value IS NULL AND NOT pk, pk FROM pragma_table_info(?)`, t.name)
-	if err != nil {
-		return 0, ctx.Err()
+	}, `
+		SELECT c.name, c.type, c."notnull" AND c.dflt_value IS NULL AND NOT c.pk, c.pk
+		FROM pragma_table_list AS l, pragma_table_info(l.name) AS c WHERE l.name = ? AND NOT l.wr`, t.name)
+	if err != nil || len(columns) == 0 {
+		return 0, err
 	}
 	var pages uint32
 	if err := s.from.QueryRowContext(ctx, `SELECT page_count FROM pragma_page_count`).Scan(&pages); err != nil {
 		return 0, ctx.Err()
 	}
 	for n := uint32(2); n <= pages; n++ {
-		rows := s.leafRows(ctx, n, columns)
-		for _, row := range rows {
+		for _, row := range s.leafRows(ctx, n, columns) {
 			var names []string
-			var values []any
-			for i, value := range row {
-				if slices.Contains(t.columns, columns[i].name) {
-					names, values = append(names, columns[i].name), append(values, value)
-				}
+			for _, c := range columns[:len(row)] {
+				names = append(names, c.name)
 			}
-			query := fmt.Sprintf("INSERT OR IGNORE INTO %s (%s) VALUES (?%s)", t.name, strings.Join(names, ", "), strings.Repeat(", ?", len(names)-1))
-			added, err := affected(tx.ExecContext(ctx, query, values...))
+			added, err := affected(tx.ExecContext(ctx, t.insertOrIgnore(names), row...))
 			if err != nil && !isConstraint(err) {
 				return kept, err
 			}
