@@ -54,6 +54,8 @@ func TestSchemasRefuseMistakes(t *testing.T) {
 		{"a share without a sign", costsSchema, costs, "manual: 99.5%", "manual: 99.5"},
 		{"a cost of nothing", costsSchema, costs, "videos.list: {units: 1}", "videos.list: {units: 0}"},
 		{"a cost in parts", costsSchema, costs, "videos.list: {units: 1}", "videos.list: {units: 0.5}"},
+		{"a clause misspelt", costsSchema, costs, "one_project:", "one_projct:"},
+		{"a clause without a source", costsSchema, costs, "attribution: {source:", "attribution: {sorce:"},
 		{"no zone", costsSchema, costs, "    zone: America/Los_Angeles\n", ""},
 	}
 	for _, tt := range tests {
@@ -84,6 +86,7 @@ func TestSchemasNameTheFieldsOfTheProgram(t *testing.T) {
 		{"../quota/costs.go", "upstreamFile", costsSchema, []string{"$defs", "upstream"}},
 		{"../quota/costs.go", "failureFile", costsSchema, []string{"$defs", "upstream", "properties", "failure"}},
 		{"../quota/costs.go", "tableFile", costsSchema, []string{"$defs", "table"}},
+		{"../quota/policy.go", "clauseFile", costsSchema, []string{"$defs", "clause"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.typ, func(t *testing.T) {

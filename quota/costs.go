@@ -18,14 +18,15 @@ type costsFile struct {
 }
 
 type upstreamFile struct {
-	Zone     string               `yaml:"zone"`
-	Table    string               `yaml:"table"`
-	Grace    string               `yaml:"grace"`
-	ClockGap string               `yaml:"clock_gap"`
-	Bursts   string               `yaml:"bursts"`
-	Ceilings map[string]string    `yaml:"ceilings"`
-	Failure  failureFile          `yaml:"failure"`
-	Tables   map[string]tableFile `yaml:"tables"`
+	Zone     string                `yaml:"zone"`
+	Table    string                `yaml:"table"`
+	Grace    string                `yaml:"grace"`
+	ClockGap string                `yaml:"clock_gap"`
+	Bursts   string                `yaml:"bursts"`
+	Ceilings map[string]string     `yaml:"ceilings"`
+	Failure  failureFile           `yaml:"failure"`
+	Policy   map[string]clauseFile `yaml:"policy"`
+	Tables   map[string]tableFile  `yaml:"tables"`
 }
 
 type failureFile struct {
@@ -120,6 +121,9 @@ func (r costsReader) upstream(name string, u upstreamFile) (map[string]*Tariff, 
 		}
 	}
 	if base.Failure, err = r.failure(u.Failure, append(at, "failure")); err != nil {
+		return nil, err
+	}
+	if base.Policy, err = r.policy(u.Policy, append(at, "policy")); err != nil {
 		return nil, err
 	}
 	if len(u.Tables) == 0 {

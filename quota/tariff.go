@@ -26,7 +26,8 @@ type Tariff struct {
 	FreeBursts bool
 	Ceilings   map[Purpose]Share
 	Failure    Failure
-	Pools      []Pool // by name
+	Policy     map[string]Clause // of the provider's terms, by name
+	Pools      []Pool            // by name
 	Methods    map[string]Cost
 }
 

@@ -94,7 +94,7 @@ func (l library) video(ctx context.Context, id string, params url.Values) (repor
 	return newHistoryDocument(h), asClientError(err)
 }
 
-func (l library) slots(ctx context.Context, params url.Values) (docs []report.SlotDocument, err error) {
+func (l library) slots(ctx context.Context, params url.Values) ([]report.SlotDocument, error) {
 	var f store.SlotFilter
 	var region ingest.Region
 	var since config.Since
@@ -106,10 +106,7 @@ func (l library) slots(ctx context.Context, params url.Values) (docs []report.Sl
 		f.Since = since.At(now)
 	}
 	slots, err := l.store.ListSlots(ctx, f)
-	for _, slot := range slots {
-		docs = append(docs, report.NewSlotDocument(slot))
-	}
-	return docs, asClientError(err)
+	return report.NewSlotsDocument(slots, nil).Slots, asClientError(err)
 }
 
 // setFlags sets the flags defined by add from the parameters of a URL, which have '_' where flags have '-'.

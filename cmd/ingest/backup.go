@@ -5,37 +5,41 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 
 	"github.com/spf13/cobra"
 
-	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/store"
 )
 
 func (a *app) backupCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "backup FILE",
+	expire := false
+	cmd := &cobra.Command{
+		Use:   "backup FILE|DIRECTORY",
 		Short: "Back up the database while ingest is running",
-		Args:  orAsk(cobra.ExactArgs(1), "back up into what? Give one file that is not there yet"),
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case expire:
+				return a.expireBackups(args)
+			case len(args) != 1 || args[0] == "":
+				return usageError{errors.New("back up into what? Give one file that is not there yet, or a directory")}
+			}
 			return a.backup(cmd.Context(), args[0])
 		},
 	}
-}
-
-type backupDocument struct {
-	File       string `json:"file"`
-	Bytes      int64  `json:"bytes"`
-	Videos     int64  `json:"videos"`
-	Placements int64  `json:"placements"`
-	Slots      int64  `json:"slots"`
+	cmd.Flags().BoolVar(&expire, "expire", false, "delete the backups that are too old instead, in these directories or those of backups: in the config")
+	return cmd
 }
 
 func (a *app) backup(ctx context.Context, file string) error {
-	if file == "" {
-		return usageError{errors.New("backup: give the name of a file that is not there yet")}
-	}
 	if a.cfg.Store != "sqlite" {
 		return usageError{errors.New("backup: the store is in PostgreSQL, which pg_dump backs up")}
+	}
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		file = store.BackupName(file, a.clock.Now())
 	}
 	s, err := a.readStore(ctx)
 	if err != nil {
@@ -48,14 +52,37 @@ func (a *app) backup(ctx context.Context, file string) error {
 		}
 		return err
 	}
-	if a.json {
-		return a.printJSON(backupDocument{made.Path, made.Bytes, made.Videos, made.Placements, made.Slots})
-	}
-	if a.quiet {
+	if a.quiet && !a.json {
 		return nil
 	}
-	text := fmt.Sprintf("%s: %s, %s, %s, %s; examined, and sound", made.Path, term.Plural(int(made.Videos), "video"),
-		term.Plural(int(made.Placements), "placement"), term.Plural(int(made.Slots), "slot"), term.Bytes(made.Bytes))
-	_, err = fmt.Fprintln(a.stdout, term.Wrap(text, 80, "  "))
-	return err
+	return a.show(report.BackupDocument{File: made.Path, Bytes: made.Bytes, Videos: made.Videos, Placements: made.Placements, Slots: made.Slots})
+}
+
+// expireBackups deletes the backups that backup has named itself and that are older than the provider allows.
+func (a *app) expireBackups(dirs []string) error {
+	tariff, err := a.tariff()
+	if err != nil {
+		return err
+	}
+	days := tariff.Policy[quota.Retention].Days
+	switch {
+	case days == 0:
+		return usageError{fmt.Errorf("the costs of %s name no policy %s: nothing is too old", a.cfg.Upstream, quota.Retention)}
+	case len(dirs) == 0 && len(a.cfg.Backups) == 0:
+		return usageError{errors.New("expire backups in which directory? Name it, or list it under backups: in the config")}
+	case len(dirs) == 0:
+		dirs = a.cfg.Backups
+	}
+	doc := report.ExpiredDocument{Deleted: []string{}, Days: days}
+	for _, dir := range dirs {
+		deleted, err := store.ExpireBackups(dir, a.clock.Now().AddDate(0, 0, -days))
+		doc.Deleted = append(doc.Deleted, deleted...)
+		if err != nil {
+			return err
+		}
+	}
+	if a.quiet && !a.json {
+		return nil
+	}
+	return a.show(doc)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/policy"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
@@ -24,17 +26,17 @@ func (a *app) configCommand() *cobra.Command {
 		Use:   "check",
 		Short: "Check the config and the costs, and price the schedule",
 		Args:  noArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.checkConfig() },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.checkConfig(cmd.Context()) },
 	})
 	return cmd
 }
 
-func (a *app) checkConfig() error {
+func (a *app) checkConfig(ctx context.Context) error {
 	schedule, price, err := a.pricedSchedule()
 	if err != nil {
 		return err
 	}
-	remote, _, err := openRemote(context.Background(), a.cfg)
+	remote, _, err := openRemote(ctx, a.cfg)
 	if err != nil {
 		return err
 	}
@@ -44,13 +46,17 @@ func (a *app) checkConfig() error {
 	if _, err := newAPI(a.cfg); err != nil {
 		return err
 	}
-	if a.cfg.ListensBeyond() {
-		a.say("others can reach %s: %s", a.cfg.Listen, config.AccessPolicy)
+	d := newDoctor(a, "/", os.Geteuid())
+	defer d.Close()
+	verdicts, err := d.Policy(ctx)
+	if err != nil {
+		return err
 	}
 	now := a.clock.Now()
 	doc := report.CheckDocument{
 		Config: a.cfg.File, Data: a.cfg.Data, Ledger: config.ServerName(a.cfg.Ledger), Store: config.ServerName(a.cfg.Store), Account: a.cfg.Account,
 		Upstream: a.cfg.Upstream, CostTable: schedule.Tariff.Table, Jobs: []report.CheckJob{}, PerDay: maps.Clone(price.Total), Warnings: []report.CheckWarning{},
+		Policy: verdicts,
 	}
 	ceilings := budget.Ceilings(schedule.Tariff, quota.Scheduled)
 	for i, j := range price.Jobs {
@@ -68,10 +74,7 @@ func (a *app) checkConfig() error {
 	} else {
 		err = doc.Print(a.stdout, term.DayShares(price.Total, ceilings))
 	}
-	if err == nil && unfit != nil {
-		err = config.Invalid(unfit)
-	}
-	return err
+	return cmp.Or(err, config.Invalid(cmp.Or(unfit, policy.Refusal(verdicts))))
 }
 
 // refreshCost says what a refresh costs, which depends on what the store then has.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -13,8 +12,6 @@ import (
 	"github.com/trendvidstream/ingest/internal/doctor"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/quota/pgledger"
-	"github.com/trendvidstream/ingest/quota/redisledger"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 	"github.com/trendvidstream/ingest/regions"
@@ -54,21 +51,9 @@ func (a *app) doctorCommand() *cobra.Command {
 	return cmd
 }
 
-type doctorDocument = doctor.Document
-
-// printFindings prints the findings, and returns the failure for the exit code: of several, the one that keeps the
-// others from being judged.
+// printFindings prints the findings, and returns the failure for the exit code.
 func printFindings(c *console, urls []string, found []doctor.Finding) error {
-	doc := doctorDocument{Checks: []doctor.Finding{}, Worst: doctor.OK}
-	class := doctor.NoFailure
-	for _, f := range found {
-		f.Detail, f.Advice = scrub(urls, f.Detail), scrub(urls, f.Advice)
-		doc.Checks = append(doc.Checks, f)
-		if f.Status == doctor.Fail || f.Status == doctor.Warn && doc.Worst == doctor.OK {
-			doc.Worst = f.Status
-		}
-		class = max(class, f.Class)
-	}
+	doc, class := doctor.NewDocument(urls, found)
 	var err error
 	if c.json {
 		err = c.printJSON(doc)
@@ -79,25 +64,6 @@ func printFindings(c *console, urls []string, found []doctor.Finding) error {
 		err = codeError{exitOf[class], nil} // printed above
 	}
 	return err
-}
-
-// scrub makes a text fit for a terminal, and removes the passwords of the ledger and the store in case a server has
-// sent them back. The key is a Secret and is in no text, unless someone has put it elsewhere.
-func scrub(urls []string, s string) string {
-	var secrets []string
-	for _, url := range urls {
-		if t, err := redisledger.Parse(url); err == nil {
-			secrets = append(secrets, t.Password, t.SentinelPassword)
-		} else if t, err := pgledger.Parse(url); err == nil {
-			secrets = append(secrets, t.ConnConfig.Password)
-		}
-	}
-	for _, secret := range secrets {
-		if secret != "" {
-			s = strings.ReplaceAll(s, secret, "***")
-		}
-	}
-	return config.RedactKeys(term.Clean(s))
 }
 
 // newDoctor returns a doctor with what it is to examine. It makes do with as much of the configuration as can be read.

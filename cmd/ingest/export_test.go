@@ -27,7 +27,7 @@ type (
 	BackfillEnd      = report.BackfillEnd
 	ChartDocument    = report.ChartDocument
 	ChartItem        = report.ChartItem
-	DoctorDocument   = doctorDocument
+	DoctorDocument   = doctor.Document
 	PoolDocument     = report.PoolDocument
 	Progress         = progress
 	QuotaDocument    = report.QuotaDocument
@@ -40,9 +40,9 @@ type (
 // Documents are all documents that commands print with --json, by the names of their schemas.
 var Documents = map[string]any{
 	"search": report.SearchDocument{}, "chart": report.ChartDocument{}, "chart-compare": report.MovesDocument{}, "history": report.HistoryDocument{},
-	"slots": slotsDocument{}, "quota": report.QuotaDocument{}, "quota-take": report.TakeDocument{}, "run": report.RunDocument{}, "serve": slotEvent{},
+	"slots": report.SlotsDocument{}, "quota": report.QuotaDocument{}, "quota-take": report.TakeDocument{}, "run": report.RunDocument{}, "serve": slotEvent{},
 	"backfill": report.PlanDocument{}, "backfill-list": backfillList{}, "backfill-progress": progress{}, "backfill-end": report.BackfillEnd{},
-	"config-check": report.CheckDocument{}, "doctor": doctor.Document{}, "backup": backupDocument{}, "store-copy": report.Copied{}, "version": versionDocument{}, "error": errorDocument{},
+	"config-check": report.CheckDocument{}, "doctor": doctor.Document{}, "backup": report.BackupDocument{}, "backup-expire": report.ExpiredDocument{}, "store-copy": report.Copied{}, "version": versionDocument{}, "error": errorDocument{},
 }
 
 // ErrPartial is silent, and ends the program with exit code 3.

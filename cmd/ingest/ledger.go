@@ -14,6 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/audit"
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/policy"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/pgledger"
@@ -36,6 +37,7 @@ type ledger struct {
 type journal interface {
 	State(ctx context.Context, account string) (sharedledger.JournalState, error)
 	Emergencies(ctx context.Context, account string, since time.Time) (quota.Cost, error)
+	OtherAccounts(ctx context.Context, account string, pools []string, since time.Time) ([]string, error)
 }
 
 // openLedger opens the ledger as configured.
@@ -178,11 +180,27 @@ func (a *app) openCheckedLedger(ctx context.Context, spent slotsSpent) (*ledger,
 	if err != nil {
 		return nil, err
 	}
-	if err := a.checkLost(ctx, l, spent); err != nil {
+	others, err := l.journal.OtherAccounts(ctx, l.Account, l.Tariff.PoolNames(), l.Now().Add(-l.Tariff.Horizon()))
+	if err == nil {
+		err = a.checkPolicy(policy.Facts{Account: l.Account, Others: others})
+	}
+	if err == nil {
+		err = a.checkLost(ctx, l, spent)
+	}
+	if err != nil {
 		l.close()
 		return nil, err
 	}
 	return l, nil
+}
+
+// checkPolicy refuses what the provider's terms forbid, as far as these facts say.
+func (a *app) checkPolicy(f policy.Facts) error {
+	tariff, err := a.tariff()
+	if err != nil {
+		return err
+	}
+	return config.Invalid(policy.Refusal(policy.Judge(tariff.Policy, f)))
 }
 
 // checkLost keeps the gate closed if the ledger lacks spends of the store's slots. A remote ledger that this data

@@ -13,6 +13,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/audit"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
@@ -101,24 +102,8 @@ func (a *app) rebuild(ctx context.Context) (slots int, err error) {
 	if len(missing) == 0 && len(spent) > 0 {
 		return 0, codeError{exitError, fmt.Errorf("the ledger of account %s knows all that the slots in %s spent: %w; correct it with ingest quota post", l.Account, a.cfg.Data, errLacksNothing)}
 	}
-	methods := map[string][]string{}
-	for _, s := range missing {
-		job := s.Slot.Job
-		if methods[job] == nil {
-			if methods[job], err = a.slotMethods(ctx, s.Slot); err != nil {
-				return slots, err
-			}
-		}
-		p, err := s.Posting(methods[job], l.Tariff, l.Now())
-		if err != nil {
-			return slots, err
-		}
-		if err := l.Post(ctx, p.Who, p.Cost, p.At); err != nil {
-			return slots, err
-		}
-		slots++
-	}
-	return slots, nil
+	return account.Post(missing, l.Tariff, func(slot ingest.Slot) ([]string, error) { return a.slotMethods(ctx, slot) },
+		func(p audit.Posting) error { return l.Post(ctx, p.Who, p.Cost, p.At) })
 }
 
 // slotMethods returns the methods that a slot calls.

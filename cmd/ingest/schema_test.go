@@ -18,6 +18,7 @@ import (
 	"github.com/trendvidstream/ingest"
 	program "github.com/trendvidstream/ingest/cmd/ingest"
 	"github.com/trendvidstream/ingest/internal/doctor"
+	terms "github.com/trendvidstream/ingest/internal/policy"
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -33,6 +34,7 @@ var words = map[reflect.Type][]any{
 		string(ingest.Failed), string(ingest.Skipped), string(ingest.Missed)},
 	reflect.TypeFor[quota.Purpose](): purposes(),
 	reflect.TypeFor[doctor.Status](): {"", "ok", "warn", "fail"},
+	reflect.TypeFor[terms.Status](): {"kept", "not kept", "yours"},
 }
 
 func purposes() (of []any) {

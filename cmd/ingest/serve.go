@@ -16,6 +16,7 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/policy"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/service"
 	"github.com/trendvidstream/ingest/quota"
@@ -77,6 +78,9 @@ func (a *app) newService() (*service.Service, error) {
 	}
 	if err := price.Fits(schedule.Tariff); err != nil {
 		return nil, config.Invalid(err)
+	}
+	if err := cmp.Or(config.CheckListen(a.cfg.Listen), a.checkPolicy(policy.Facts{Reachable: a.cfg.Reachable(), OwnFrontEnd: a.cfg.OwnFrontEnd})); err != nil {
+		return nil, err
 	}
 	p, thresholds, err := a.newNotices(nil)
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 
 func TestServeWarnsWhereOthersCanReachIt(t *testing.T) {
 	standIn(t, youtubesim.Options{})
+	t.Setenv("INGEST_OWN_FRONT_END", "true")
 	for address, warned := range map[string]int{"127.0.0.1:0": 0, "0.0.0.0:0": 1} {
 		d := startServe(t, "--listen", address)
 		d.end(syscall.SIGTERM)

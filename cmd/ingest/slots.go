@@ -100,21 +100,11 @@ func seriesOf(ctx context.Context, a *app, key string) ([]report.SeriesDocument,
 	return out, nil
 }
 
-type slotsDocument struct {
-	Slots  []report.SlotDocument   `json:"slots"`
-	Series []report.SeriesDocument `json:"series,omitempty"`
-}
-
 // printSlots prints slots, which may be filtered, and if only one series was asked for, how fresh it is.
 func printSlots(out *console, slots []ingest.Slot, series []report.SeriesDocument, now time.Time, filtered bool) error {
-	if out.json {
-		doc := slotsDocument{Slots: []report.SlotDocument{}, Series: series}
-		for _, s := range slots {
-			doc.Slots = append(doc.Slots, report.NewSlotDocument(s))
-		}
-		return out.printJSON(doc)
-	}
 	switch {
+	case out.json:
+		return out.printJSON(report.NewSlotsDocument(slots, series))
 	case len(slots) == 0 && filtered:
 		out.say("no such slots: leave out --since, --outcome or --region to see others")
 		return nil

@@ -42,11 +42,7 @@ func (a *app) storeSource(s *store.Store, why func() error) *web.Source {
 		Quota: func(context.Context) (report.QuotaDocument, error) { return report.QuotaDocument{}, why() },
 		Slots: func(ctx context.Context, since time.Time) ([]report.SlotDocument, error) {
 			slots, err := s.ListSlots(ctx, store.SlotFilter{Since: since})
-			docs := make([]report.SlotDocument, 0, len(slots))
-			for _, slot := range slots {
-				docs = append(docs, report.NewSlotDocument(slot))
-			}
-			return docs, err
+			return report.NewSlotsDocument(slots, nil).Slots, err
 		},
 		Calls: s.CallStats, DayPrice: a.dayPrice, Oldest: s.Oldest, Backup: s.LastBackup,
 		Backfills: func(ctx context.Context) (docs []report.BackfillDocument, err error) {

@@ -73,6 +73,30 @@ func (a Account) Rebuild(ctx context.Context, slots []ingest.Slot) ([]Shortfall,
 	return missing, nil
 }
 
+// Post posts what is missing, and returns how many slots it has posted. methods returns those that a slot calls; it is
+// asked once for each job.
+func (a Account) Post(missing []Shortfall, t *quota.Tariff, methods func(ingest.Slot) ([]string, error), post func(Posting) error) (slots int, err error) {
+	known := map[string][]string{}
+	for _, s := range missing {
+		of, ok := known[s.Slot.Job]
+		if !ok {
+			if of, err = methods(s.Slot); err != nil {
+				return slots, err
+			}
+			known[s.Slot.Job] = of
+		}
+		p, err := s.Posting(of, t, a.Now)
+		if err == nil {
+			err = post(p)
+		}
+		if err != nil {
+			return slots, err
+		}
+		slots++
+	}
+	return slots, nil
+}
+
 // splitByHorizon finds the slots that spent everything within the horizon, and those that may have begun before it.
 func (a Account) splitByHorizon(slots []ingest.Slot) (within, across []ingest.Slot) {
 	since := a.MissingSince()

@@ -137,9 +137,6 @@ func (c *Config) ClientLimits() []httplimit.Limit {
 	return c.API.Limits
 }
 
-// AccessPolicy is what the provider's terms say about an API that others can reach.
-const AccessPolicy = "what comes from YouTube may be shown there in your own front end, with attribution, for 30 days; access to it may not be sold"
-
 // HostNames returns the names that serve answers to, besides localhost and addresses: those that are listed, and those
 // that it listens at.
 func (c *Config) HostNames() []string {
@@ -150,6 +147,14 @@ func (c *Config) HostNames() []string {
 		}
 	}
 	return names
+}
+
+// Reachable returns the address at which others than this machine can reach what was fetched; "" if they cannot.
+func (c *Config) Reachable() string {
+	if c.ListensBeyond() {
+		return c.Listen
+	}
+	return ""
 }
 
 // ListensBeyond reports whether others than this machine can reach the address that serve listens at.

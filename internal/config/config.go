@@ -28,17 +28,19 @@ type Config struct {
 	Upstream    string
 	UpstreamURL string // "" is the upstream's own
 	Data        string
-	Ledger      string // "sqlite", or the URL of a Redis or PostgreSQL
-	Store       string // "sqlite" or the URL of a database in PostgreSQL
-	Hosts       int    // data directories that share the ledger
-	Costs       string // "" is the file that was shipped
-	CostTable   string // "" is the one that costs chooses
-	KeyFile     string // from the config file only: the last place a key is looked for
-	PingFile    string // from the config file only: the last place a dead man's switch is looked for
-	WebhookFile string // from the config file only: the last place a webhook for thresholds is looked for
-	OTLP        string // where spans are sent, unless OTEL_EXPORTER_OTLP_ENDPOINT says so; "": nowhere
-	AdminListen string // where serve answers all but /v1/ and /livez; "" is at Listen
-	Listen      string // "" is nowhere
+	Ledger      string   // "sqlite", or the URL of a Redis or PostgreSQL
+	Store       string   // "sqlite" or the URL of a database in PostgreSQL
+	Hosts       int      // data directories that share the ledger
+	Costs       string   // "" is the file that was shipped
+	CostTable   string   // "" is the one that costs chooses
+	KeyFile     string   // from the config file only: the last place a key is looked for
+	PingFile    string   // from the config file only: the last place a dead man's switch is looked for
+	WebhookFile string   // from the config file only: the last place a webhook for thresholds is looked for
+	OTLP        string   // where spans are sent, unless OTEL_EXPORTER_OTLP_ENDPOINT says so; "": nowhere
+	AdminListen string   // where serve answers all but /v1/ and /livez; "" is at Listen
+	Listen      string   // "" is nowhere
+	OwnFrontEnd bool     // the user says that others reach Listen by a front end of the user's own only
+	Backups     []string // directories where backups are kept
 	API         API
 	Concurrency int  // passes at once under serve
 	StaleAfter  int  // intervals until a region is stale
@@ -159,6 +161,10 @@ func (c *Config) setTexts(file configFile) {
 		*s.into = cmp.Or(f.Pick(s.flag, s.env, s.given), s.file, s.by)
 	}
 	c.KeyFile, c.PingFile, c.WebhookFile, c.OTLP = file.KeyFile, file.PingFile, file.WebhookFile, file.OTLP
+	c.OwnFrontEnd, c.Backups = file.OwnFrontEnd, file.Backups
+	if text, set := os.LookupEnv("INGEST_OWN_FRONT_END"); set {
+		c.OwnFrontEnd, _ = strconv.ParseBool(text) // what is neither true nor false says nothing
+	}
 }
 
 func (c *Config) setNumbers(file configFile) error {

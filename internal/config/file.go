@@ -27,6 +27,8 @@ type configFile struct {
 	Concurrency *int      `yaml:"concurrency"`
 	Listen      string    `yaml:"listen"`
 	AdminListen string    `yaml:"admin_listen"`
+	OwnFrontEnd bool      `yaml:"own_front_end"`
+	Backups     []string  `yaml:"backups"`
 	API         apiFile   `yaml:"api"`
 	StaleAfter  *int      `yaml:"stale_after"`
 	Pacing      string    `yaml:"pacing"`
@@ -38,8 +40,11 @@ type configFile struct {
 
 // Hint says what to do about an unknown field.
 func (*configFile) Hint(field string) string {
-	if field == "key" {
+	switch field {
+	case "key":
 		return "a key is a secret and not for this file: put it into one of mode 600, and name that with key_file:"
+	case "keys", "key_files", "accounts", "projects":
+		return OneKey
 	}
 	return ""
 }

@@ -16,8 +16,17 @@ import (
 // Credential is the name under which systemd hands the key over: LoadCredential=youtube-key:FILE.
 const Credential = "youtube-key"
 
+const apiKeyEnv = "INGEST_KEY"
+
 // ErrNoKey is the error of a call that needs a key when none is configured.
 var ErrNoKey = KeyError{errors.New("no API key: give --key-file FILE, set INGEST_KEY_FILE, or try without one: ingest demo")}
+
+// AuditForm is where more quota is asked for.
+const AuditForm = "https://support.google.com/youtube/contact/yt_api_form"
+
+// OneKey says why several keys are refused.
+const OneKey = "there is one key, of one project: several projects for one client get all of them suspended; ask for more quota with " +
+	AuditForm + ", for which ingest quota audit-report writes the figures"
 
 // secret is something that nobody may see: what it is, and where it is looked for.
 type secret struct {
@@ -32,7 +41,7 @@ type secret struct {
 
 var (
 	apiKey = secret{
-		name: "key", holds: "key", credential: Credential, env: "INGEST_KEY", field: "key_file",
+		name: "key", holds: "key", credential: Credential, env: apiKeyEnv, field: "key_file",
 		named: "--key-file, INGEST_KEY_FILE and key_file:", wrap: func(err error) error { return KeyError{err} },
 	}
 	// pingURL is a secret, and never an argument, because whoever knows the address can silence the switch.
@@ -133,6 +142,8 @@ func (s secret) parse(where, text string) (ingest.Secret, error) {
 	switch {
 	case text == "":
 		err = fmt.Errorf("is empty: put the %s into it", s.holds)
+	case s.env == apiKeyEnv && looksLikeKeys(text):
+		return ingest.Secret{}, Invalid(fmt.Errorf("%s holds several keys: %s", where, OneKey))
 	case !isOneWord(text):
 		err = fmt.Errorf("holds more than one word, or characters that no %s has", s.holds)
 	case s.check != nil:
@@ -155,6 +166,17 @@ func checkPingURL(text string) error {
 		return errors.New("holds a URL that is neither https nor on this machine")
 	}
 	return nil
+}
+
+// looksLikeKeys reports whether a text is a list of words of which each is as long as a key.
+func looksLikeKeys(text string) bool {
+	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == ',' || r == ';' })
+	for _, w := range words {
+		if len(w) < 30 || !isOneWord(w) {
+			return false
+		}
+	}
+	return len(words) > 1
 }
 
 // isOneWord reports whether a secret is one word of printable ASCII, as keys and URLs are.

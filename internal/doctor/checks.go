@@ -24,6 +24,7 @@ var checks = []check{
 	{name: "config", find: checkConfig},
 	{name: "listen", find: checkListen},
 	{name: "costs", find: checkCosts},
+	{name: "policy", find: checkPolicy},
 	{name: "schedule", find: checkSchedule},
 	{name: "key", find: checkKey},
 	{name: "data", find: checkData},

@@ -18,16 +18,16 @@ func checkConfig(ctx context.Context, d *Doctor) Finding {
 	if err := configError(ctx, d); err != nil {
 		return failWith(err, "correct it; until then every command but this one ends with 78")
 	}
-	return okf("%s: account %s, %s, %s, %s", cmp.Or(d.Config.File, "no file, built-in defaults"), d.Config.Account,
+	return okf("%s: account %s, %s, %s, %s", cmp.Or(d.Config.File, "no file, defaults"), d.Config.Account,
 		term.Plural(len(d.Config.Jobs), "job"), term.Plural(len(d.Config.RegionCodes()), "region"), term.Plural(d.Config.Hosts, "host"))
 }
 
-// checkListen says which terms apply once others can reach serve.
+// checkListen looks at what others can reach; which terms apply to that, policy says.
 func checkListen(_ context.Context, d *Doctor) Finding {
 	if !d.Config.ListensBeyond() {
 		return noFinding
 	}
-	text := "others can reach " + d.Config.Listen + ": " + config.AccessPolicy
+	text := "others can reach " + d.Config.Listen
 	if len(d.Config.ClientLimits()) == 0 {
 		return warn(text, "give each client a limit, under api: limits:, or one can keep all others waiting")
 	}

@@ -64,6 +64,7 @@ type LocalLedger interface {
 	quota.Ledger
 	State(ctx context.Context, account string) (sharedledger.JournalState, error)
 	Rows(ctx context.Context, account string, since time.Time, owed bool) ([]sharedledger.Row, error)
+	OtherAccounts(ctx context.Context, account string, pools []string, since time.Time) ([]string, error)
 }
 
 // Online opens what one call of the upstream needs, as every command that spends does.

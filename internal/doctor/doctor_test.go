@@ -62,7 +62,7 @@ func TestFindingsSayWhatIsWrongAndWhatToDo(t *testing.T) {
 		{"root", on(t.TempDir(), 0), doctor.Warn, "running as root"},
 		{"somebody", on(t.TempDir(), 4711), doctor.OK, "user 4711"},
 		{"started twice", on(root, 4711), doctor.Warn, "started twice: by systemd's ingest.timer and by crontab"},
-		{"others can", listening("0.0.0.0:8080", nil), doctor.OK, "others can reach 0.0.0.0:8080: what comes from YouTube may be shown there"},
+		{"others can", listening("0.0.0.0:8080", nil), doctor.OK, "others can reach 0.0.0.0:8080"},
 		{"others can, without limits", listening(":8080", []httplimit.Limit{}), doctor.Warn, "others can reach :8080"},
 		{"clocks agree", doctor.JudgeClockGap(time.Second, time.Minute, "redis"), doctor.OK, "1s ahead of this one"},
 		{"clocks differ", doctor.JudgeClockGap(-6*time.Second, time.Minute, "redis"), doctor.Warn, "6s behind this one"},

@@ -33,7 +33,8 @@ type Finding struct {
 	Advice string `json:"advice"` // what to do next
 	Class  Class  `json:"-"`      // of a failure
 
-	err error // of a failure whose class is the error's
+	brief string // what a screen shows of the detail; "": all of it
+	err   error  // of a failure whose class is the error's
 }
 
 func okf(format string, args ...any) Finding {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/policy"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
@@ -23,6 +24,8 @@ type CheckDocument struct {
 	PerDay    map[string]int64 `json:"per_day"`
 	Fits      bool             `json:"fits"`
 	Warnings  []CheckWarning   `json:"warnings"`
+
+	Policy []policy.Verdict `json:"policy"` // what the provider's terms ask besides
 }
 
 // CheckWarning is something in a cron line that its writer may not mean, with the times when it fires; without a job it
@@ -68,6 +71,15 @@ func (d CheckDocument) Print(w io.Writer, total string) error {
 		fmt.Fprintf(w, "%s\n", term.Wrap(text, 78, "  "))
 		for _, t := range warning.Next {
 			fmt.Fprintf(w, "  %s\n", term.Stamp(t))
+		}
+	}
+	for _, v := range d.Policy {
+		fmt.Fprintln(w, term.Wrap("policy "+v.String(), term.Screen, "  "))
+		if v.Advice != "" {
+			fmt.Fprintf(w, "  %s\n", term.Wrap("-> "+v.Advice, term.Screen-2, "     "))
+		}
+		if v.Status != policy.Kept {
+			fmt.Fprintf(w, "  %s: %s\n", v.Read, v.Source)
 		}
 	}
 	_, err := fmt.Fprintln(w, "history: 29 days, since the provider wants data refreshed or deleted within 30")

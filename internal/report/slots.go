@@ -29,6 +29,21 @@ type SlotDocument struct {
 	FirstDueAt *time.Time `json:"first_due_at,omitempty"`
 }
 
+// SlotsDocument is a list of slots, newest first, with what is known of the series of the schedule.
+type SlotsDocument struct {
+	Slots  []SlotDocument   `json:"slots"`
+	Series []SeriesDocument `json:"series,omitempty"`
+}
+
+// NewSlotsDocument returns slots as a document.
+func NewSlotsDocument(slots []ingest.Slot, series []SeriesDocument) SlotsDocument {
+	d := SlotsDocument{Slots: make([]SlotDocument, len(slots)), Series: series}
+	for i, s := range slots {
+		d.Slots[i] = NewSlotDocument(s)
+	}
+	return d
+}
+
 // Ticks returns how many ticks the slot stands for.
 func (d SlotDocument) Ticks() int { return max(d.Count, 1) }
 

@@ -3,6 +3,7 @@ package sqliteledger
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -199,4 +200,23 @@ func (l *Ledger) Spent(ctx context.Context, name string, since time.Time) (out [
 	})
 	quota.SortSpent(out)
 	return out, err
+}
+
+// OtherAccounts returns the names of the accounts other than this one that have spent of these pools since a time, from
+// this data directory. It waits for no writer.
+func (l *Ledger) OtherAccounts(ctx context.Context, name string, pools []string, since time.Time) (others []string, err error) {
+	list, err := json.Marshal(pools)
+	if err != nil {
+		return nil, err
+	}
+	err = l.read(ctx, func(t *transaction) error {
+		others = nil
+		return t.read(sqlOtherAccounts, []any{name, since.UnixMicro(), string(list)}, func(r *sql.Rows) error {
+			var other string
+			err := r.Scan(&other)
+			others = append(others, other)
+			return err
+		})
+	})
+	return others, err
 }

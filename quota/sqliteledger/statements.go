@@ -64,6 +64,16 @@ const (
 	sqlDropAccount = `DELETE FROM accounts WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM pools WHERE account = ?1)`
 
 	// The sums of an account since a time, what is owed to this ledger included.
+	// The other accounts that have spent of one of the pools ?3, a JSON array, since ?2.
+	sqlOtherAccounts = `
+		SELECT a.name FROM accounts a WHERE a.name <> ?1 AND EXISTS (
+			SELECT 1 FROM pools p JOIN entries e ON e.pool = p.id AND e.at >= ?2
+			WHERE p.account = a.id AND p.name IN (SELECT value FROM json_each(?3)))
+		UNION
+		SELECT j.account FROM journals j WHERE j.account <> ?1 AND EXISTS (
+			SELECT 1 FROM operations o, json_each(o.amounts) amount
+			WHERE o.account = j.account AND o.at >= ?2 AND o.state NOT IN (4, 5) AND amount.key IN (SELECT value FROM json_each(?3)))
+		ORDER BY 1`
 	sqlSpent = `
 		WITH charges (pool, spender, amount) AS (
 			SELECT p.name, e.spender, sum(e.amount) -- added up by numbers first: a day has thousands

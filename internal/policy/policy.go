@@ -1,0 +1,144 @@
+// Package policy says which of the provider's terms an installation keeps. The clauses, with their sources, are in
+// costs.yaml; what is known of the installation is handed in. It reads nothing itself.
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// Facts are what is known of an installation.
+type Facts struct {
+	Account     string
+	Others      []string  // other accounts that the same data directory spends of the same pools
+	Reachable   string    // the address at which others can reach what was fetched; "": none
+	OwnFrontEnd bool      // the user says that it is for a front end of the user's own
+	NoMetrics   bool      // nothing is computed from the provider's figures
+	Copies      []string  // of the store, older than is allowed
+	Looked      []string  // the directories that were searched for copies
+	Unread      []string  // those that could not be
+	LastUsed    time.Time // when quota was last spent; zero: never, or not known
+	Now         time.Time
+}
+
+// Status is what became of a clause.
+type Status string
+
+// The statuses.
+const (
+	Kept    Status = "kept"
+	NotKept Status = "not kept"
+	Yours   Status = "yours" // the program cannot know: the user has to see to it
+)
+
+// Verdict is what is said of one clause.
+type Verdict struct {
+	Clause string `json:"clause"`
+	Status Status `json:"status"`
+	Detail string `json:"detail"`
+	Advice string `json:"advice"` // what to do if it is not kept
+	Source string `json:"source"`
+	Read   string `json:"read"` // when it was read there
+
+	refused bool // nothing may be done before it is kept
+}
+
+// String says it in a line.
+func (v Verdict) String() string { return v.Clause + ": " + string(v.Status) + ": " + v.Detail }
+
+// Judge judges the clauses that there are, in the order of quota.Clauses.
+func Judge(clauses map[string]quota.Clause, f Facts) []Verdict {
+	verdicts := []Verdict{}
+	for _, name := range quota.Clauses() {
+		if c, ok := clauses[name]; ok {
+			v := judges[name](c, f)
+			v.Clause, v.Source, v.Read = name, c.Source, c.Read
+			verdicts = append(verdicts, v)
+		}
+	}
+	return verdicts
+}
+
+// Refusal returns why nothing may be done, or nil.
+func Refusal(verdicts []Verdict) error {
+	for _, v := range verdicts {
+		if v.refused {
+			return fmt.Errorf("%s: %s (policy %s: %s, read %s)", v.Detail, v.Advice, v.Clause, v.Source, v.Read)
+		}
+	}
+	return nil
+}
+
+var judges = map[string]func(quota.Clause, Facts) Verdict{
+	quota.OneProject:     oneProject,
+	quota.Retention:      retention,
+	quota.DerivedMetrics: derivedMetrics,
+	quota.Attribution:    attribution,
+	quota.OwnFrontEnd:    ownFrontEnd,
+	quota.UnusedQuota:    unusedQuota,
+}
+
+func oneProject(_ quota.Clause, f Facts) Verdict {
+	if len(f.Others) > 0 {
+		return Verdict{Status: NotKept, refused: true,
+			Detail: fmt.Sprintf("account %s and account %s spend from one data directory, as if they were two projects", f.Account, strings.Join(f.Others, ", ")),
+			Advice: "keep to one account; if it was renamed, take the old name until its last calls are a day old; for more quota see ingest quota audit-report"}
+	}
+	return Verdict{Status: Kept, Detail: "all calls are counted on account " + f.Account}
+}
+
+func retention(c quota.Clause, f Facts) Verdict {
+	const shown = 3
+	if n := len(f.Copies); n > 0 {
+		list := strings.Join(f.Copies[:min(n, shown)], ", ")
+		if n > shown {
+			list += fmt.Sprintf(" and %d more", n-shown)
+		}
+		return Verdict{Status: NotKept, Detail: fmt.Sprintf("copies of the store that are older than %d days: %s", c.Days, list),
+			Advice: "ingest backup --expire deletes those that ingest backup DIRECTORY has named; delete the others by hand"}
+	}
+	if len(f.Unread) > 0 {
+		return Verdict{Status: Yours, Detail: "cannot look for old copies in " + strings.Join(f.Unread, ", ")}
+	}
+	return Verdict{Status: Kept, Detail: fmt.Sprintf("what is older than 29 days is deleted, and no copy is older than %d days in %s", c.Days, strings.Join(f.Looked, ", "))}
+}
+
+func derivedMetrics(_ quota.Clause, f Facts) Verdict {
+	if f.NoMetrics {
+		return Verdict{Status: Kept, Detail: "derived_metrics: off, nothing is computed from the provider's figures"}
+	}
+	return Verdict{Status: Yours, Detail: "ranks moved and views gained are computed from the provider's figures: accept the amendment that its page describes before you show them to others"}
+}
+
+func attribution(_ quota.Clause, f Facts) Verdict {
+	if f.Reachable == "" {
+		return Verdict{Status: Kept, Detail: "only this machine sees the pages"}
+	}
+	return Verdict{Status: Yours, Detail: "your front end has to say that its data is from the provider, and link to each video there"}
+}
+
+func ownFrontEnd(_ quota.Clause, f Facts) Verdict {
+	switch {
+	case f.Reachable == "":
+		return Verdict{Status: Kept, Detail: "only this machine can ask for what was fetched"}
+	case f.OwnFrontEnd:
+		return Verdict{Status: Yours, Detail: fmt.Sprintf("others can reach %s: own_front_end: true says that they do so by your own front end, and that you sell no access", f.Reachable)}
+	}
+	return Verdict{Status: NotKept, refused: true, Detail: fmt.Sprintf("others can reach %s", f.Reachable),
+		Advice: "listen on 127.0.0.1; or, if it serves a front end of your own and you sell no access to it, say so with own_front_end: true"}
+}
+
+func unusedQuota(c quota.Clause, f Facts) Verdict {
+	last := f.LastUsed.UTC().Format(time.DateOnly)
+	switch {
+	case f.LastUsed.IsZero():
+		return Verdict{Status: Kept, Detail: "nothing was fetched from here yet"}
+	case f.Now.Before(f.LastUsed.AddDate(0, 0, c.Days)):
+		return Verdict{Status: Kept, Detail: "quota was last used on " + last}
+	}
+	return Verdict{Status: NotKept, Detail: fmt.Sprintf("no quota was used since %s, and after %d days the provider may take it back", last, c.Days),
+		Advice: "run ingest, and see the quota of your project in the provider's console"}
+}

@@ -1,0 +1,64 @@
+package policy_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/policy"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+func TestEachClauseIsJudged(t *testing.T) {
+	now := time.Date(2026, 2, 14, 9, 40, 0, 0, time.UTC)
+	clauses := map[string]quota.Clause{}
+	for _, name := range quota.Clauses() {
+		clauses[name] = quota.Clause{Source: "https://a.example/" + name, Read: "2026-11"}
+	}
+	clauses[quota.Retention] = quota.Clause{Source: "https://a.example/", Read: "2026-11", Days: 30}
+	clauses[quota.UnusedQuota] = quota.Clause{Source: "https://a.example/", Read: "2026-11", Days: 90}
+	quiet := policy.Facts{Account: "default", Looked: []string{"/d"}, NoMetrics: true, Now: now, LastUsed: now}
+	for _, tt := range []struct {
+		clause  string
+		change  func(*policy.Facts)
+		want    policy.Status
+		says    string
+		refused bool
+	}{
+		{quota.OneProject, func(*policy.Facts) {}, policy.Kept, "account default", false},
+		{quota.OneProject, func(f *policy.Facts) { f.Others = []string{"b", "c"} }, policy.NotKept, "account b, c", true},
+		{quota.Retention, func(*policy.Facts) {}, policy.Kept, "no copy is older than 30 days in /d", false},
+		{quota.Retention, func(f *policy.Facts) { f.Copies = []string{"1", "2", "3", "4", "5"} }, policy.NotKept, "1, 2, 3 and 2 more", false},
+		{quota.Retention, func(f *policy.Facts) { f.Unread = []string{"/root"} }, policy.Yours, "cannot look for old copies in /root", false},
+		{quota.DerivedMetrics, func(*policy.Facts) {}, policy.Kept, "derived_metrics: off", false},
+		{quota.DerivedMetrics, func(f *policy.Facts) { f.NoMetrics = false }, policy.Yours, "ranks moved", false},
+		{quota.Attribution, func(*policy.Facts) {}, policy.Kept, "only this machine", false},
+		{quota.Attribution, func(f *policy.Facts) { f.Reachable, f.OwnFrontEnd = ":80", true }, policy.Yours, "your front end", false},
+		{quota.OwnFrontEnd, func(f *policy.Facts) { f.Reachable = ":80" }, policy.NotKept, "others can reach :80", true},
+		{quota.OwnFrontEnd, func(f *policy.Facts) { f.Reachable, f.OwnFrontEnd = ":80", true }, policy.Yours, "own_front_end: true says", false},
+		{quota.UnusedQuota, func(f *policy.Facts) { f.LastUsed = time.Time{} }, policy.Kept, "nothing was fetched", false},
+		{quota.UnusedQuota, func(f *policy.Facts) { f.Now = now.AddDate(0, 0, 90).Add(-time.Second) }, policy.Kept, "last used on 2026-02-14", false},
+		{quota.UnusedQuota, func(f *policy.Facts) { f.Now = now.AddDate(0, 0, 90) }, policy.NotKept, "since 2026-02-14", false},
+	} {
+		f := quiet
+		tt.change(&f)
+		verdicts := policy.Judge(clauses, f)
+		if len(verdicts) != len(clauses) {
+			t.Fatalf("%d verdicts of %d clauses", len(verdicts), len(clauses))
+		}
+		for _, v := range verdicts {
+			if v.Clause != tt.clause {
+				continue
+			}
+			if v.Status != tt.want || !strings.Contains(v.Detail, tt.says) || (v.Status == policy.NotKept) != (v.Advice != "") || v.Read != "2026-11" {
+				t.Errorf("%s: %+v, want %s and %q", tt.clause, v, tt.want, tt.says)
+			}
+		}
+		if err := policy.Refusal(verdicts); (err != nil) != tt.refused {
+			t.Errorf("%s, %q: refused: %v", tt.clause, tt.says, err)
+		}
+	}
+	if got := policy.Judge(nil, policy.Facts{Others: []string{"b"}, Reachable: ":80"}); len(got) != 0 || policy.Refusal(got) != nil {
+		t.Errorf("without clauses nothing is judged: %+v", got)
+	}
+}
