@@ -34,7 +34,7 @@ var words = map[reflect.Type][]any{
 		string(ingest.Failed), string(ingest.Skipped), string(ingest.Missed)},
 	reflect.TypeFor[quota.Purpose](): purposes(),
 	reflect.TypeFor[doctor.Status](): {"", "ok", "warn", "fail"},
-	reflect.TypeFor[terms.Status](): {"kept", "not kept", "yours"},
+	reflect.TypeFor[terms.Status]():  {"kept", "not kept", "yours"},
 }
 
 func purposes() (of []any) {
