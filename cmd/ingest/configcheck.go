@@ -58,21 +58,14 @@ func (a *app) checkConfig(ctx context.Context) error {
 		Upstream: a.cfg.Upstream, CostTable: schedule.Tariff.Table, Jobs: []report.CheckJob{}, PerDay: maps.Clone(price.Total), Warnings: []report.CheckWarning{},
 		Policy: verdicts,
 	}
-	ceilings := budget.Ceilings(schedule.Tariff, quota.Scheduled)
-	for i, j := range price.Jobs {
-		text := cmp.Or(term.DayShares(j.Cost, ceilings), a.refreshCost(schedule.Tariff))
-		doc.Jobs = append(doc.Jobs, report.CheckJob{Job: j.Job.Name, Kind: string(j.Job.Kind), Slots: j.Slots, PerDay: j.Cost, NextAt: schedule.Jobs[i].Next(now), Price: text})
-		for _, w := range schedule.Jobs[i].Warnings(now) {
-			doc.Warnings = append(doc.Warnings, report.CheckWarning{Job: j.Job.Name, Warning: w, Next: schedule.Jobs[i].NextTimes(now, 5)})
-		}
-	}
+	doc.AddJobs(schedule, price, a.refreshCost(schedule.Tariff), now)
 	doc.WarnOfCosts(budget.NeverCalled(schedule.Tariff))
 	unfit := price.Fits(schedule.Tariff)
 	doc.Fits = unfit == nil
 	if a.json {
 		err = a.printJSON(doc)
 	} else {
-		err = doc.Print(a.stdout, term.DayShares(price.Total, ceilings))
+		err = doc.Print(a.stdout, term.DayShares(price.Total, budget.Ceilings(schedule.Tariff, quota.Scheduled)))
 	}
 	return cmp.Or(err, config.Invalid(cmp.Or(unfit, policy.Refusal(verdicts))))
 }

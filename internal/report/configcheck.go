@@ -7,8 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/policy"
 	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/quota"
 )
 
 // CheckDocument is what the configuration makes of a day, as ingest config check prints it.
@@ -51,6 +53,21 @@ type CheckJob struct {
 	PerDay map[string]int64 `json:"per_day"`
 	NextAt time.Time        `json:"next_at"`
 	Price  string           `json:"-"` // in words
+}
+
+// AddJobs adds the jobs of a schedule with their prices, and what is odd about their times. refresh says what a refresh
+// costs, which is known only when it runs.
+func (d *CheckDocument) AddJobs(s budget.PricedSchedule, price budget.Price, refresh string, now time.Time) {
+	ceilings := budget.Ceilings(s.Tariff, quota.Scheduled)
+	for i, j := range price.Jobs {
+		d.Jobs = append(d.Jobs, CheckJob{
+			Job: j.Job.Name, Kind: string(j.Job.Kind), Slots: j.Slots, PerDay: j.Cost, NextAt: s.Jobs[i].Next(now),
+			Price: cmp.Or(term.DayShares(j.Cost, ceilings), refresh),
+		})
+		for _, w := range s.Jobs[i].Warnings(now) {
+			d.Warnings = append(d.Warnings, CheckWarning{Job: j.Job.Name, Warning: w, Next: s.Jobs[i].NextTimes(now, 5)})
+		}
+	}
 }
 
 // Print shows it in 80 columns; total is the price of all jobs in words.
