@@ -68,6 +68,10 @@ type Backfill struct {
 	Created   time.Time // videos fetched since then are not fetched again
 	Wait      bool      // ingest serve may carry it on
 	Cancelled time.Time // zero: it was not
+
+	// Confirmed is how many units a person agreed to spend on it in all; MaySpend is what is left of them, where the
+	// store was asked for what may be carried on. 0: nobody was asked.
+	Confirmed, MaySpend int64
 }
 
 // Job returns the name of the job that the backfill's slots belong to.
@@ -116,6 +120,40 @@ type Piece struct {
 	Key  string // unique within the backfill; at most about 100 bytes
 	Spec PieceSpec
 	IDs  []string // to look up, at most as many as one call takes; empty if they have yet to be found
+
+	Listing Listing
+}
+
+// Listing is what the pages of a piece have said. It is kept with the piece: another run goes on with it, and what the
+// piece lacks in the end is judged by it.
+type Listing struct {
+	Channel  string    `json:"channel,omitempty"`  // the id of the channel whose videos are listed
+	Expected int       `json:"expected,omitempty"` // how many videos the upstream says there are; 0: it does not say
+	Total    int       `json:"total,omitempty"`    // the least that the list was said to hold
+	Shrunk   bool      `json:"shrunk,omitempty"`   // the list became shorter while it was read
+	Asked    bool      `json:"asked,omitempty"`    // the channel was asked once more, at the end of its list
+	Found    int       `json:"found,omitempty"`    // ids, without repeats
+	Idle     int       `json:"idle,omitempty"`     // pages in a row that brought nothing new
+	Empty    int       `json:"empty,omitempty"`    // pages in all that brought nothing new
+	Last     time.Time `json:"last,omitzero"`      // when the last result was published; zero unless they come in order
+	Stored   int       `json:"stored,omitempty"`   // videos that the store has of them, when Lack was found
+	Lack     string    `json:"lack,omitempty"`     // why the piece ended with less than there is; "": it did not
+}
+
+// Lack is a part of a backfill that ended with less than there is.
+type Lack struct {
+	Piece    string
+	Stored   int
+	Expected int // about; 0: not known
+	Reason   string
+}
+
+// String says it in words: "500 of about 1500: the search lists no more".
+func (l Lack) String() string {
+	if l.Expected > 0 {
+		return fmt.Sprintf("%d of about %d: %s", l.Stored, l.Expected, l.Reason)
+	}
+	return fmt.Sprintf("%d, and there is more: %s", l.Stored, l.Reason)
 }
 
 // PieceSpec says where to find the ids of a piece; it is zero for a piece whose ids are given.

@@ -101,9 +101,11 @@ type Query struct {
 // to store it. Results repeat, across pages and within one. There is no total, since the totals that upstreams give
 // cannot be trusted.
 type Found struct {
-	IDs  []string
-	Next string // the token of the next page, "" on the last
-	Odd  Odd
+	IDs   []string
+	Next  string    // the token of the next page, "" on the last
+	Total int       // results there are, as the upstream estimates them; 0: it does not say
+	Last  time.Time // when the last of them was published; zero if that, or their order by time, is not known
+	Odd   Odd
 }
 
 // Channel is what an upstream says about a channel.
@@ -203,6 +205,9 @@ type Slot struct {
 	// FirstDueAt and the last at DueAt. 0, with a zero FirstDueAt, means one, as in every other state.
 	Count      int
 	FirstDueAt time.Time
+
+	Listing *Listing // of a piece: what its pages said; nil leaves that as it was
+	Unsaved int64    // of a piece: units of calls whose answers were not saved yet
 
 	Reason    string    // why it is not done, in one line for a person
 	RetryAt   time.Time // when a stopped slot may find quota: advice, not a gate

@@ -81,7 +81,9 @@ CREATE TABLE backfills (
     cost_table   TEXT    NOT NULL,              -- that it was priced under
     wait         INTEGER NOT NULL,              -- 1: ingest serve may carry it on
     created_at   INTEGER NOT NULL,
-    cancelled_at INTEGER
+    cancelled_at INTEGER,
+    ready        INTEGER NOT NULL DEFAULT 1,    -- 0: its pieces are still being added, and nobody sees it
+    confirmed    INTEGER NOT NULL DEFAULT 0     -- units that a person agreed to spend on it in all; 0: nobody was asked
 ) STRICT;
 
 -- What a slot has beyond other slots that finds ids first and looks them up then: a piece of a backfill,
@@ -92,7 +94,10 @@ CREATE TABLE pieces (
     spec     TEXT    NOT NULL DEFAULT '{}',     -- where its ids are found, JSON
     waiting  TEXT    NOT NULL DEFAULT '[]',     -- ids to look up, a JSON array: as many as two calls take, at most
     known    INTEGER NOT NULL DEFAULT 0,        -- ids left out: the video had just been fetched, or they were met before
-    again    INTEGER NOT NULL DEFAULT 0         -- pages paid for once more, since the upstream refused its token
+    again    INTEGER NOT NULL DEFAULT 0,        -- pages paid for once more, since the upstream refused its token
+    listing  TEXT    NOT NULL DEFAULT '{}',     -- what its pages said, and what it lacks, JSON
+    unsaved  INTEGER NOT NULL DEFAULT 0,        -- units of the call in flight, part of the slot's
+    lost     INTEGER NOT NULL DEFAULT 0         -- units of calls in flight when a run died, part of the slot's
 ) STRICT;
 
 CREATE INDEX pieces_waiting ON pieces (backfill) WHERE waiting <> '[]';                   -- no id waits twice

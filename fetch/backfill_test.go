@@ -377,7 +377,7 @@ func TestASecondThatIsTooFullIsSaid(t *testing.T) {
 	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
 		t.Fatal(err)
 	}
-	if got := d.reasons(t, b); strings.Count(got, "or more, and was split in two") != 3 || strings.Count(got, "cannot be reached") != 4 {
+	if got := d.reasons(t, b); strings.Count(got, "or more, and was split in two") != 3 || strings.Count(got, "the search lists no more of a second") != 4 {
 		t.Errorf("reasons are %q", got)
 	}
 	d.want(t, b, "done 7; 500 videos")

@@ -115,12 +115,30 @@ func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 	slot := p.slot
 	slot.Charge(charges(d))
 	p.units = slot.Units - p.slot.Units
+	slot.Unsaved += p.units
 	p.publishProgress(slot)
 	if !p.share.spend(p.units) {
 		p.refund(ctx, d)
 		return d, ErrMaxUnits
 	}
+	if err := p.noteCharge(ctx); err != nil {
+		p.refund(ctx, d)
+		return d, err
+	}
 	return d, nil
+}
+
+// noteCharge keeps what a piece was charged before its call is sent.
+func (p *pass) noteCharge(ctx context.Context) error {
+	if p.slot.Kind != ingest.KindBackfill {
+		return nil
+	}
+	ctx, cancel := withGrace(ctx, writeWithin)
+	defer cancel()
+	if err := p.Sink.NoteCharge(ctx, p.slot); err != nil {
+		return fmt.Errorf("note what a call costs: %w", err)
+	}
+	return nil
 }
 
 // ask asks the ledger for a take. If the run ends meanwhile, the ledger still gets a moment to answer: a take whose outcome is unknown
@@ -145,6 +163,7 @@ func (p *pass) refund(ctx context.Context, d quota.Decision) {
 	}
 	slot := p.slot
 	slot.Refund(charges(d))
+	slot.Unsaved -= p.slot.Units - slot.Units
 	p.share.giveBack(p.slot.Units - slot.Units)
 	p.publishProgress(slot)
 }

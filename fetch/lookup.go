@@ -23,9 +23,10 @@ type lookup struct {
 	library  Library
 	as       quota.Purpose
 	since    time.Time // videos fetched since then are not looked up
-	load     func(ctx context.Context, slot ingest.Slot) (finder, error)
+	load     func(ctx context.Context, slot ingest.Slot, listing *ingest.Listing) (finder, error)
 
-	find   finder // nil: the ids are given
+	find   finder         // nil: the ids are given
+	said   ingest.Listing // by its pages
 	loaded bool
 	narrow narrowing
 	notes  []string // for the person who asks how it went
@@ -35,23 +36,25 @@ type lookup struct {
 type finder interface {
 	// call returns the call for the page at the slot's token.
 	call(slot ingest.Slot, save func(context.Context, ingest.Slot, foundPage) (ingest.Slot, error)) step
+	// settle judges what the slot lacks, once nothing is left to look up. more says that there is one more call.
+	settle(ctx context.Context, slot ingest.Slot) (more bool, err error)
 	// rewind returns the slot as before its first page, and how many pages that were paid for are asked for again.
 	rewind(slot ingest.Slot) (_ ingest.Slot, pages int)
 }
 
 // foundPage is what a page of a finder brings.
 type foundPage struct {
-	ids    []string
-	token  string // of the next page; "": there is nothing more to find here
-	halves []ingest.Piece
-	note   string
+	ids   []string
+	token string         // of the next page; "": there is nothing more to find here
+	rest  []ingest.Piece // which find what this slot cannot
+	note  string
 }
 
 func (l *lookup) purpose() quota.Purpose { return l.as }
 
 func (l *lookup) next(ctx context.Context, slot ingest.Slot) (step, bool, error) {
 	if !l.loaded {
-		find, err := l.load(ctx, slot)
+		find, err := l.load(ctx, slot, &l.said)
 		if err != nil {
 			return step{}, false, fmt.Errorf("read what the piece asks for: %w", err)
 		}
@@ -71,13 +74,33 @@ func (l *lookup) next(ctx context.Context, slot ingest.Slot) (step, bool, error)
 	more := l.find != nil && (slot.Pages == 0 || slot.Token != "")
 	switch {
 	case more && len(ids) < perCall:
-		s := l.find.call(slot, l.enqueue)
-		s.restart = l.restart
-		return s, true, nil
+		return l.findStep(slot), true, nil
+	case len(ids) == 0 && l.find != nil && slot.Pages > 0:
+		return l.settle(ctx, slot)
 	case len(ids) == 0:
 		return step{}, false, nil
 	}
-	return l.lookupStep(ids[:min(len(ids), perCall)], !more && len(ids) <= perCall), true, nil
+	last := !more && len(ids) <= perCall && l.said.Expected == 0 && l.said.Lack == ""
+	return l.lookupStep(ids[:min(len(ids), perCall)], last), true, nil
+}
+
+func (l *lookup) findStep(slot ingest.Slot) step {
+	s := l.find.call(slot, l.enqueue)
+	s.restart = l.restart
+	return s
+}
+
+// settle keeps what the slot lacks in the end, unless one more call may tell.
+func (l *lookup) settle(ctx context.Context, slot ingest.Slot) (step, bool, error) {
+	more, err := l.find.settle(ctx, slot)
+	if err != nil || more {
+		return l.findStep(slot), err == nil, err
+	}
+	if l.said.Lack != "" {
+		slot.Listing = &l.said
+		_, err = l.sink.Enqueue(ctx, slot, nil, l.since)
+	}
+	return step{}, false, err
 }
 
 // lookupStep returns the step that looks up ids; last says that this completes the slot. If the call fails, it is
@@ -109,8 +132,8 @@ func (l *lookup) lookupStep(ids []string, last bool) step {
 
 // enqueue queues the ids of a page for lookup.
 func (l *lookup) enqueue(ctx context.Context, slot ingest.Slot, f foundPage) (ingest.Slot, error) {
-	slot.Token = f.token
-	slot, err := l.sink.Enqueue(ctx, slot, f.ids, l.since, f.halves...)
+	slot.Token, slot.Listing = f.token, &l.said
+	slot, err := l.sink.Enqueue(ctx, slot, f.ids, l.since, f.rest...)
 	if err == nil {
 		l.addNote(f.note)
 	}
@@ -120,6 +143,7 @@ func (l *lookup) enqueue(ctx context.Context, slot ingest.Slot, f foundPage) (in
 // restart sets the slot back to page 1, and notes what that costs.
 func (l *lookup) restart(ctx context.Context, slot ingest.Slot, units int64) (ingest.Slot, error) {
 	slot, pages := l.find.rewind(slot)
+	slot.Listing = &l.said
 	slot, err := l.sink.Restart(ctx, slot, pages)
 	if err != nil {
 		return slot, fmt.Errorf("begin at page 1 again: %w", err)
@@ -139,4 +163,10 @@ func (l *lookup) addNote(s string) {
 	}
 }
 
-func (l *lookup) doneReason() string { return strings.Join(l.notes, "; ") }
+func (l *lookup) doneReason() string {
+	notes := l.notes
+	if s := l.said; s.Lack != "" {
+		notes = append([]string{"incomplete, " + ingest.Lack{Stored: s.Stored, Expected: s.Expected, Reason: s.Lack}.String()}, notes...)
+	}
+	return strings.Join(notes, "; ")
+}

@@ -49,7 +49,7 @@ type Slots interface {
 }
 
 // Sink writes what came in. Every write that has a slot also writes the slot's progress, in the same transaction and
-// under the fence, and returns the slot as written.
+// under the fence, with slot.Listing, and returns the slot as written.
 type Sink interface {
 	// SavePage writes a page of a chart, with Videos counted. Ranks continue after those that the slot already has; a
 	// video that the slot already has keeps its first rank and gets no second. With slot.Pages == 1 it first clears
@@ -66,9 +66,9 @@ type Sink interface {
 
 	// Enqueue appends ids to the slot's lookup queue, so that a search is never paid for twice. It leaves out
 	// an id that is already queued in the slot or elsewhere in its backfill, one whose video was fetched at
-	// since or later, and one that this backfill has looked up without finding it. Halves are pieces that
+	// since or later, and one that this backfill has looked up without finding it. Rest are pieces that
 	// are added to the slot's backfill.
-	Enqueue(ctx context.Context, slot ingest.Slot, ids []string, since time.Time, halves ...ingest.Piece) (ingest.Slot, error)
+	Enqueue(ctx context.Context, slot ingest.Slot, ids []string, since time.Time, rest ...ingest.Piece) (ingest.Slot, error)
 	// SaveFound writes the videos that came back for the queued ids asked and takes these ids off the queue.
 	// slot.Videos goes up by what came back. Ids that did not are noted as vanished, and their videos deleted if they
 	// were stored.
@@ -76,6 +76,9 @@ type Sink interface {
 	// Restart sets the slot back to page 1; pages is how many of its pages are already paid for. What has been found
 	// stays.
 	Restart(ctx context.Context, slot ingest.Slot, pages int) (ingest.Slot, error)
+	// NoteCharge writes what the slot was charged, before the call that this pays for is sent: should the run die, the
+	// slot counts what the ledger does. slot.Unsaved is what was charged since an answer was last saved.
+	NoteCharge(ctx context.Context, slot ingest.Slot) error
 	// GiveUp takes an id that cannot be looked up off the queue, and notes why.
 	GiveUp(ctx context.Context, slot ingest.Slot, id, reason string) (ingest.Slot, error)
 
@@ -101,7 +104,10 @@ type Library interface {
 	// Queued returns up to n of the ids in the slot's lookup queue, in order, without those whose video was fetched at
 	// since or later.
 	Queued(ctx context.Context, slot ingest.SlotKey, n int, since time.Time) ([]string, error)
-	// Piece returns what a piece of a backfill asks for, without its ids.
+	// Accounted returns how many videos of a channel, by its id, were fetched at since or later, and how many ids of the
+	// slot were looked up without finding them.
+	Accounted(ctx context.Context, slot ingest.SlotKey, channel string, since time.Time) (stored, gone int, err error)
+	// Piece returns what a piece of a backfill asks for and what its pages have said, without its ids.
 	Piece(ctx context.Context, slot ingest.SlotKey) (ingest.Piece, error)
 	// NoChartUntil returns until when the region is known to have no such chart; zero when it is not.
 	NoChartUntil(ctx context.Context, region ingest.Region, category string) (until time.Time, err error)

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -42,15 +43,15 @@ func (r *Reconciler) Due(ctx context.Context) ([]ingest.SlotKey, error) {
 	return slices.DeleteFunc(open, func(k ingest.SlotKey) bool { return !run.wanted[k.Series()] }), nil
 }
 
-// CarryOn works on backfills, one after another, until each is done or refused by quota, ctx is done, or
-// something fails that the next would meet too. It is for those that may be carried on without a person;
+// CarryOn works on backfills, one after another, until each is done, refused by quota or has spent its MaySpend, ctx is
+// done, or something fails that the next would meet too. It is for those that may be carried on without a person;
 // every heartbeat of a service may call it.
 func (r *Reconciler) CarryOn(ctx context.Context, waiting []ingest.Backfill) ([]SlotResult, error) {
 	var all []SlotResult
 	for _, b := range waiting {
-		results, err := r.Run(ctx, RunOptions{Backfill: &b})
+		results, err := r.Run(ctx, RunOptions{Backfill: &b, MaxUnits: b.MaySpend})
 		all = append(all, results...)
-		if err != nil {
+		if err != nil && !errors.Is(err, ErrMaxUnits) {
 			return all, fmt.Errorf("backfill %s: %w", b.ID, err)
 		}
 	}

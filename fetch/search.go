@@ -2,36 +2,36 @@ package fetch
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/trendvidstream/ingest"
 )
 
-// searchRetries is how often the call for a page is retried: at 100 units it is not worth more.
-const searchRetries = 1
+const (
+	// searchRetries is how often the call for a page is retried: at 100 units it is not worth more.
+	searchRetries = 1
+	// idleSearches is how many pages in a row of a search may bring nothing new before the rest is left out.
+	idleSearches = 3
+)
 
 // searching is the finder of a search.
 type searching struct {
+	seen
 	upstream Searcher
 	query    ingest.Query
 	limits   Limits
-	pages    int  // at most
-	splits   bool // if there is more than a search lists, two searches of half the time each go on
-
-	seen    map[string]bool // ids that this process has seen
-	resumed bool            // another process has seen some
+	pages    int  // at most; in a search that splits, of those that bring something
+	splits   bool // if there is more than a search lists, other searches go on with the rest of the time
 }
 
 // newSearching panics unless up is a Searcher.
-func newSearching(up Upstream, query ingest.Query, pages int) *searching {
+func newSearching(up Upstream, query ingest.Query, pages int, listing *ingest.Listing) *searching {
 	limits := up.Limits()
-	return &searching{upstream: up.(Searcher), query: query, limits: limits, pages: min(max(pages, 1), limits.SearchPages)}
+	return &searching{seen: newSeen(listing), upstream: up.(Searcher), query: query, limits: limits, pages: min(max(pages, 1), limits.SearchPages)}
 }
 
 func (f *searching) call(slot ingest.Slot, save func(context.Context, ingest.Slot, foundPage) (ingest.Slot, error)) step {
-	if f.seen == nil {
-		f.seen, f.resumed = map[string]bool{}, slot.Pages > 0
-	}
 	s := stepOf(f.upstream.Search(f.query, slot.Token), func(ctx context.Context, slot ingest.Slot, page ingest.Found) (ingest.Slot, error) {
 		return save(ctx, slot, f.readPage(slot, page))
 	})
@@ -41,39 +41,85 @@ func (f *searching) call(slot ingest.Slot, save func(context.Context, ingest.Slo
 
 // readPage returns what a page brings; slot.Pages counts it already. A last page that is full counts as cut off, since
 // at its limit the upstream names no next page whether there are more results or not. So a slice that holds exactly as
-// many as a search lists is split for nothing, but no slice loses results.
+// many as a search lists is searched on for nothing, but no slice loses results.
 func (f *searching) readPage(slot ingest.Slot, page ingest.Found) foundPage {
+	first := slot.Pages == 1
+	f.add(page.IDs)
+	if len(page.IDs) > 0 {
+		if first || !f.Last.IsZero() && !page.Last.After(f.Last) {
+			f.Last = page.Last
+		} else {
+			f.Last = time.Time{} // not in order of time
+		}
+	}
 	out := foundPage{ids: page.IDs, token: page.Next}
-	for _, id := range page.IDs {
-		f.seen[id] = true
+	pages := slot.Pages
+	if f.splits && pages < 2*f.pages {
+		pages -= f.Empty
 	}
-	if len(page.IDs) == 0 {
-		out.token = "" // even if it names a next page
-	}
-	if slot.Pages < f.pages {
-		return out
-	}
-	out.token = ""
-	// Otherwise an upstream whose pages repeat themselves, or are empty, would be split down to the second.
-	worth := f.resumed || len(f.seen) >= f.limits.PerPage
-	full := len(page.IDs) >= f.limits.PerPage*4/5 // some results are left out of pages
-	if f.splits && worth && (page.Next != "" || full) {
-		out.halves, out.note = halve(f.query.After, f.query.Before)
+	switch full := len(page.IDs) >= f.limits.PerPage*4/5; { // some results are left out of pages
+	case page.Next != "" && f.Idle >= idleSearches:
+		out.token = ""
+		f.lack(page, "its pages repeat, or are empty, and do not end")
+	case pages < f.pages:
+	default:
+		out.token = ""
+		if f.splits && (page.Next != "" || full) {
+			out.rest, out.note = f.rest(page)
+		}
 	}
 	return out
 }
 
+// rest returns the searches that bring what this one could not list. In order of time, one goes on from the last
+// result; otherwise each half of the time has its own.
+func (f *searching) rest(page ingest.Found) (rest []ingest.Piece, note string) {
+	const found = "it found as many as a search lists, or more, "
+	after, before := f.query.After, f.query.Before
+	if after.IsZero() {
+		f.lack(page, "the search lists no more")
+		return nil, ""
+	}
+	if last := f.Last.Truncate(time.Second); f.query.NewestFirst && !f.Last.IsZero() && !last.Before(after) {
+		until := last.Add(time.Second) // others of that second may be missing
+		switch {
+		case until.Equal(before): // the list holds nothing else
+			f.lack(page, fmt.Sprintf("the search lists no more of the second %s", last.UTC().Format(time.RFC3339)))
+			until = last
+		case until.After(before): // the upstream takes the end of a time as part of it
+			until = before.Add(-time.Second)
+		}
+		if !until.After(after) {
+			return nil, ""
+		}
+		return []ingest.Piece{ingest.Slice(after, until)}, found + "and another search goes on from its last result"
+	}
+	middle := after.Add(before.Sub(after) / 2).Truncate(time.Second)
+	if !middle.After(after) || !middle.Before(before) {
+		f.lack(page, "the search lists no more of a second")
+		return nil, ""
+	}
+	return []ingest.Piece{ingest.Slice(after, middle), ingest.Slice(middle, before)}, found + "and was split in two"
+}
+
+// lack notes that there are results which the search does not bring. What is not split is asked only for its first
+// pages, and lacks nothing.
+func (f *searching) lack(page ingest.Found, reason string) {
+	if !f.splits {
+		return
+	}
+	f.Lack, f.Stored, f.Expected = reason, f.Found, 0
+	if page.Total > f.Found {
+		f.Expected = page.Total
+	}
+}
+
+// settle has nothing to compare: the totals of searches are guesses.
+func (f *searching) settle(context.Context, ingest.Slot) (more bool, err error) { return false, nil }
+
 func (f *searching) rewind(slot ingest.Slot) (ingest.Slot, int) {
+	f.restart()
 	pages := slot.Pages
 	slot.Token, slot.Pages = "", 0
 	return slot, pages
-}
-
-// halve splits a span of time in two, each of at least a second.
-func halve(after, before time.Time) (halves []ingest.Piece, note string) {
-	middle := after.Add(before.Sub(after) / 2).Truncate(time.Second)
-	if after.IsZero() || !middle.After(after) || !middle.Before(before) {
-		return nil, "it found as many as a search lists, or more, and its time cannot be split any further (the least is a second): the rest cannot be reached"
-	}
-	return []ingest.Piece{ingest.Slice(after, middle), ingest.Slice(middle, before)}, "it found as many as a search lists, or more, and was split in two"
 }

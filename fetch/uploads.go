@@ -2,27 +2,33 @@ package fetch
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/trendvidstream/ingest"
 )
 
+// idleUploads is how many pages in a row of a list of uploads may bring nothing new before the rest is left out.
+const idleUploads = 8
+
 // uploads finds the videos of a channel: first the list that holds them, then its pages. The slot's token is the
-// list's name, escaped, a slash, and the list's own token.
+// list's name, escaped, a slash, and the list's own token. At the end the store is compared with what the channel says
+// that it has.
 type uploads struct {
+	seen
 	upstream Archive
-	channel  string // an id or a handle
-	pages    int    // a list with more is taken to be endless
+	library  Library
+	channel  string    // an id or a handle
+	since    time.Time // videos fetched since then are not fetched again
+	closing  bool      // the channel is asked once more, at the end of its list
 }
 
 func (f *uploads) call(slot ingest.Slot, save func(context.Context, ingest.Slot, foundPage) (ingest.Slot, error)) step {
 	if slot.Token == "" {
 		return stepOf(f.upstream.Channel(f.channel), func(ctx context.Context, slot ingest.Slot, c ingest.Channel) (ingest.Slot, error) {
-			if c.Uploads == "" {
-				return save(ctx, slot, foundPage{note: "the channel lists no videos"})
-			}
-			return save(ctx, slot, foundPage{token: url.PathEscape(c.Uploads) + "/"})
+			return save(ctx, slot, f.readChannel(c))
 		})
 	}
 	list, token, _ := strings.Cut(slot.Token, "/")
@@ -31,16 +37,71 @@ func (f *uploads) call(slot ingest.Slot, save func(context.Context, ingest.Slot,
 		name = list // not written by us
 	}
 	return stepOf(f.upstream.Uploads(name, token), func(ctx context.Context, slot ingest.Slot, page ingest.Found) (ingest.Slot, error) {
-		out := foundPage{ids: page.IDs}
-		switch {
-		case page.Next == "":
-		case slot.Pages > f.pages:
-			out.note = "its pages do not end: the rest was left out"
-		default:
-			out.token = list + "/" + page.Next
-		}
-		return save(ctx, slot, out)
+		return save(ctx, slot, f.readPage(slot, list, page))
 	})
+}
+
+// readChannel returns where the pages of a channel begin. At the end of a list that was too short they begin anew if
+// the channel became smaller while it was read: the pages then moved up, and some videos passed between them.
+func (f *uploads) readChannel(c ingest.Channel) foundPage {
+	before := f.Expected
+	f.Channel, f.Expected = c.ID, 0
+	if c.Videos != nil {
+		f.Expected = int(*c.Videos)
+	}
+	closing := f.closing
+	f.closing, f.Asked = false, f.Asked || closing
+	switch {
+	case c.Uploads == "":
+		return foundPage{note: "the channel lists no videos"}
+	case closing && f.Expected >= before && !f.Shrunk:
+		return foundPage{}
+	}
+	f.restart()
+	return foundPage{token: url.PathEscape(c.Uploads) + "/"}
+}
+
+func (f *uploads) readPage(slot ingest.Slot, list string, page ingest.Found) foundPage {
+	f.add(page.IDs)
+	f.Shrunk = f.Shrunk || page.Total > 0 && page.Total < f.Total
+	if f.Total == 0 || page.Total > 0 {
+		f.Total = page.Total
+	}
+	out := foundPage{ids: page.IDs}
+	switch {
+	case page.Next == "":
+	case f.Idle >= idleUploads:
+		f.Lack = "its pages repeat, or are empty, and do not end"
+	case slot.Pages > uploadPages(f.upstream.(Upstream).Limits()):
+		f.Lack = "its pages do not end: the rest was left out"
+	default:
+		out.token = list + "/" + page.Next
+	}
+	return out
+}
+
+// settle compares what the store has of a channel with what the channel says, once nothing is left to look up. more
+// says that the channel is to be asked once more, by call.
+func (f *uploads) settle(ctx context.Context, slot ingest.Slot) (more bool, err error) {
+	if f.Expected == 0 && f.Lack == "" {
+		return false, nil
+	}
+	stored, gone, err := f.library.Accounted(ctx, slot.SlotKey, f.Channel, f.since)
+	if err != nil {
+		return false, fmt.Errorf("count the videos of the channel: %w", err)
+	}
+	most := f.upstream.(Upstream).Limits().Uploads
+	switch f.Stored = stored; {
+	case f.Expected > 0 && stored+gone >= f.Expected:
+		f.Lack = ""
+	case f.Lack == "" && !f.Asked && f.Expected <= most:
+		f.closing = true
+	case f.Lack == "" && f.Found >= most*4/5 && f.Expected > most:
+		f.Lack = fmt.Sprintf("a list of uploads shows %d videos at most", most)
+	case f.Lack == "":
+		f.Lack = "its list ends there"
+	}
+	return f.closing, nil
 }
 
 // uploadPages bounds the pages of a channel. Pages need not be full, so it is more than Limits.Uploads would fill.
@@ -48,6 +109,7 @@ func uploadPages(l Limits) int { return 5 * l.Uploads / (2 * l.PerPage) }
 
 // rewind goes back to the first page of the list, whose name remains known.
 func (f *uploads) rewind(slot ingest.Slot) (ingest.Slot, int) {
+	f.restart()
 	pages := slot.Pages - 1
 	list, token, _ := strings.Cut(slot.Token, "/")
 	if token == "" { // the list itself is refused

@@ -48,8 +48,9 @@ func (r *runner) workFor(slot ingest.Slot) (_ work, _ ingest.Slot, why string) {
 			return nil, slot, ErrNoSearch.Error()
 		}
 		query := ingest.Query{Text: job.Query, Region: slot.Region(), Category: job.Category}
-		find := newSearching(r.Upstream, query, pages)
-		return r.newLookup(quota.Scheduled, r.Now().Add(-knownFor), func(context.Context, ingest.Slot) (finder, error) { return find, nil }), slot, ""
+		return r.newLookup(quota.Scheduled, r.Now().Add(-knownFor), func(_ context.Context, _ ingest.Slot, said *ingest.Listing) (finder, error) {
+			return newSearching(r.Upstream, query, pages, said), nil
+		}), slot, ""
 	default:
 		return nil, slot, fmt.Sprintf("this program knows no jobs of kind %s", job.Kind)
 	}
@@ -61,7 +62,7 @@ func (r *Reconciler) pieceWork(b *ingest.Backfill) work {
 	if b.Kind == ingest.BackfillRefresh || b.Created.Before(since) {
 		since = b.Created
 	}
-	return r.newLookup(quota.Backfill, since, func(ctx context.Context, slot ingest.Slot) (finder, error) {
+	return r.newLookup(quota.Backfill, since, func(ctx context.Context, slot ingest.Slot, said *ingest.Listing) (finder, error) {
 		if b.Kind != ingest.BackfillSearch && b.Kind != ingest.BackfillUploads {
 			return nil, nil
 		}
@@ -69,17 +70,18 @@ func (r *Reconciler) pieceWork(b *ingest.Backfill) work {
 		if err != nil {
 			return nil, err
 		}
+		*said = piece.Listing
 		if b.Kind == ingest.BackfillUploads {
-			return &uploads{upstream: r.Upstream.(Archive), channel: piece.Spec.Channel, pages: uploadPages(r.Upstream.Limits())}, nil
+			return &uploads{seen: newSeen(said), upstream: r.Upstream.(Archive), library: r.Library, channel: piece.Spec.Channel, since: since}, nil
 		}
 		query := b.Spec.Query
 		query.After, query.Before = piece.Spec.After, piece.Spec.Before
-		find := newSearching(r.Upstream, query, r.Upstream.Limits().SearchPages)
+		find := newSearching(r.Upstream, query, r.Upstream.Limits().SearchPages, said)
 		find.splits = true
 		return find, nil
 	})
 }
 
-func (r *Reconciler) newLookup(as quota.Purpose, since time.Time, load func(context.Context, ingest.Slot) (finder, error)) *lookup {
+func (r *Reconciler) newLookup(as quota.Purpose, since time.Time, load func(context.Context, ingest.Slot, *ingest.Listing) (finder, error)) *lookup {
 	return &lookup{upstream: r.Upstream, sink: r.Sink, library: r.Library, as: as, since: since, load: load}
 }

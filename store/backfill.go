@@ -2,71 +2,13 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"iter"
 	"time"
-
-	"github.com/trendvidstream/ingest"
 )
 
 // ErrNoBackfill is returned for a backfill that the store does not have.
 var ErrNoBackfill = errors.New("there is no such backfill")
-
-// AddBackfill adds a plan with its pieces in one transaction, and assigns its ID. It reads pieces one by one while
-// other writers wait; an error among them adds nothing. If an open plan asks for the same, added is false, that plan is
-// returned, and no piece is read.
-func (s *Store) AddBackfill(ctx context.Context, b ingest.Backfill, pieces iter.Seq2[ingest.Piece, error]) (_ ingest.Backfill, added bool, err error) {
-	b.Created = b.Created.UTC().Truncate(time.Millisecond)
-	b.Cancelled = time.Time{}
-	err = s.tx(ctx, "add a backfill", func(tx *txn) error {
-		same, err := scanBackfill(tx.QueryRowContext(ctx, selectBackfills+`
-			WHERE identity = ? AND cancelled_at IS NULL AND `+hasOpenPieces+` ORDER BY id DESC LIMIT 1`, b.Identity()))
-		if err == nil {
-			b, added = same.Backfill, false
-			return nil
-		}
-		if !errors.Is(err, sql.ErrNoRows) {
-			return err
-		}
-		added = true
-		plan, err := insertBackfill(ctx, tx, b)
-		if err != nil {
-			return err
-		}
-		b = plan.Backfill
-		n := int64(0)
-		for piece, err := range pieces {
-			if err != nil {
-				return err
-			}
-			if n++; n%1000 == 0 && ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			if fresh, err := addPiece(ctx, tx, plan, piece, n); err != nil {
-				return err
-			} else if !fresh {
-				return fmt.Errorf("two pieces are called %q", piece.Key)
-			}
-		}
-		return nil
-	})
-	return b, added && err == nil, err
-}
-
-// insertBackfill inserts the plan's own row and names the plan.
-func insertBackfill(ctx context.Context, tx *txn, b ingest.Backfill) (BackfillStatus, error) {
-	plan := BackfillStatus{Backfill: b}
-	err := tx.QueryRowContext(ctx, `
-		INSERT INTO backfills (name, kind, identity, spec, cost_table, wait, created_at) VALUES ('', ?, ?, ?, ?, ?, ?)
-		RETURNING id`, b.Kind, b.Identity(), asJSON{b.Spec}, b.Table, b.Wait, b.Created.UnixMilli()).Scan(&plan.row)
-	if err != nil {
-		return plan, err
-	}
-	err = tx.QueryRowContext(ctx, `UPDATE backfills SET name = 'bf-' || id WHERE id = ? RETURNING name`, plan.row).Scan(&plan.ID)
-	return plan, err
-}
 
 // RetryBackfill makes due again the pieces that failed, or have ids that could not be looked up, and returns their
 // number. A cancelled backfill has none, nor has a piece that has lost what it asks for.
@@ -163,6 +105,11 @@ func (s *Store) SetWait(ctx context.Context, id string, wait bool) error {
 // Reprice records the cost table that the backfill was last priced with.
 func (s *Store) Reprice(ctx context.Context, id, table string) error {
 	return s.updateBackfill(ctx, id, `UPDATE backfills SET cost_table = ? WHERE name = ?`, table)
+}
+
+// Confirm records how many units in all a person agreed to spend on the backfill.
+func (s *Store) Confirm(ctx context.Context, id string, units int64) error {
+	return s.updateBackfill(ctx, id, `UPDATE backfills SET confirmed = ? WHERE name = ?`, units)
 }
 
 func (s *Store) updateBackfill(ctx context.Context, id, query string, to any) error {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -23,6 +24,9 @@ type BackfillStatus struct {
 	GivenUp   int                  // ids that could not be looked up
 	Waiting   int                  // IDs found, or given, that are yet to be looked up
 	Again     int                  // pages paid for again, because the upstream refused a token
+	Lacking   int                  // done pieces that brought less than there is
+	Lost      int64                // the part of Units charged by calls that were in flight when a run died
+	Charges   map[string]int64     // charged so far, by pool
 	RetryAt   time.Time            // when quota may be available again, by the latest refusal; zero: none
 	LastAt    time.Time            // when a page was last saved; zero: never
 
@@ -49,7 +53,10 @@ type Failure struct {
 }
 
 const (
-	selectBackfills = `SELECT id, name, kind, spec, cost_table, wait, created_at, cancelled_at FROM backfills`
+	selectBackfills = `SELECT id, name, kind, spec, cost_table, wait, created_at, cancelled_at, confirmed FROM backfills`
+
+	// lacks is a condition on a row of pieces.
+	lacks = `listing <> '{}' AND coalesce(listing ->> 'lack', '') <> ''`
 
 	// hasOpenPieces is a condition on a row of backfills.
 	hasOpenPieces = `EXISTS (SELECT 1 FROM series WHERE backfill = backfills.id AND open IS NOT NULL)`
@@ -59,7 +66,7 @@ const (
 func (s *Store) Backfills(ctx context.Context) ([]BackfillStatus, error) {
 	var list []BackfillStatus
 	err := s.view(ctx, "list the backfills", func(tx *txn) (err error) {
-		if list, err = collect(ctx, tx, scanBackfill, selectBackfills+` ORDER BY id DESC`); err != nil {
+		if list, err = collect(ctx, tx, scanBackfill, selectBackfills+` WHERE ready ORDER BY id DESC`); err != nil {
 			return err
 		}
 		for i := range list {
@@ -84,17 +91,40 @@ func (s *Store) FindBackfill(ctx context.Context, idOrIdentity string) (b Backfi
 	return b, err
 }
 
-// WaitingBackfills returns the backfills with open pieces that ingest serve may continue, oldest first.
+// WaitingBackfills returns the backfills with open pieces that ingest serve may continue, oldest first. One that has
+// spent what a person agreed to waits for the person.
 func (s *Store) WaitingBackfills(ctx context.Context) ([]ingest.Backfill, error) {
-	return collectView(ctx, s.database, "look for backfills to carry on", scanPlan,
-		selectBackfills+` WHERE wait AND cancelled_at IS NULL AND `+hasOpenPieces+` ORDER BY id`)
+	plans, err := collectView(ctx, s.database, "look for backfills to carry on", scanBackfill,
+		selectBackfills+` WHERE wait AND ready AND cancelled_at IS NULL AND `+hasOpenPieces+` ORDER BY id`)
+	var waiting []ingest.Backfill
+	for _, b := range plans {
+		if b.Confirmed > 0 && err == nil {
+			var spent int64
+			err = s.read.QueryRowContext(ctx, `SELECT coalesce(sum(units), 0) FROM series JOIN slots ON slots.series = series.id WHERE backfill = ?`, b.row).Scan(&spent)
+			if b.MaySpend = b.Confirmed - spent; b.MaySpend <= 0 {
+				continue
+			}
+		}
+		waiting = append(waiting, b.Backfill)
+	}
+	return waiting, s.explain(ctx, "look what backfills have spent", err)
+}
+
+// Lacks returns up to n done pieces of a backfill that brought less than there is; n 0: all.
+func (s *Store) Lacks(ctx context.Context, id string, n int) ([]ingest.Lack, error) {
+	return collectView(ctx, s.database, "list what "+id+" lacks", func(row scanner) (l ingest.Lack, err error) {
+		var listing ingest.Listing
+		err = row.Scan(&l.Piece, asJSON{&listing})
+		l.Stored, l.Expected, l.Reason = listing.Stored, listing.Expected, listing.Lack
+		return l, err
+	}, `
+		SELECT key, listing FROM backfills
+		JOIN series ON series.backfill = backfills.id JOIN slots ON slots.series = series.id JOIN pieces ON slot = slots.id
+		WHERE name = ? AND state = 'done' AND `+lacks+` ORDER BY place LIMIT ?`, id, cmp.Or(n, math.MaxInt32))
 }
 
 // FailedPieces returns up to n failures of a backfill, by piece; n 0: all.
 func (s *Store) FailedPieces(ctx context.Context, id string, n int) ([]Failure, error) {
-	if n == 0 {
-		n = math.MaxInt32
-	}
 	return collectView(ctx, s.database, "list what failed of "+id, scanFailure, `
 		WITH mine AS (
 			SELECT slots.id, place, key, state, reason FROM backfills
@@ -105,7 +135,7 @@ func (s *Store) FailedPieces(ctx context.Context, id string, n int) ([]Failure, 
 			UNION ALL
 			SELECT place, key, video_id, vanished.reason FROM mine JOIN vanished ON slot = mine.id WHERE vanished.reason <> ''
 		) AS failures
-		ORDER BY place, video_id LIMIT ?2`, id, n)
+		ORDER BY place, video_id LIMIT ?2`, id, cmp.Or(n, math.MaxInt32))
 }
 
 func scanFailure(row scanner) (f Failure, err error) {
@@ -116,7 +146,7 @@ func scanFailure(row scanner) (f Failure, err error) {
 // findBackfill finds a plan by name or identity, without counting its pieces.
 func findBackfill(ctx context.Context, tx *txn, idOrIdentity string) (BackfillStatus, error) {
 	b, err := scanBackfill(tx.QueryRowContext(ctx, selectBackfills+`
-		WHERE name = ?1 OR identity = ?1 AND cancelled_at IS NULL ORDER BY name = ?1 DESC, id DESC LIMIT 1`, idOrIdentity))
+		WHERE ready AND (name = ?1 OR identity = ?1 AND cancelled_at IS NULL) ORDER BY name = ?1 DESC, id DESC LIMIT 1`, idOrIdentity))
 	if errors.Is(err, sql.ErrNoRows) {
 		err = fmt.Errorf("%w: %s", ErrNoBackfill, idOrIdentity)
 	}
@@ -125,14 +155,8 @@ func findBackfill(ctx context.Context, tx *txn, idOrIdentity string) (BackfillSt
 
 // scanBackfill reads a row of selectBackfills.
 func scanBackfill(row scanner) (b BackfillStatus, err error) {
-	err = row.Scan(&b.row, &b.ID, &b.Kind, asJSON{&b.Spec}, &b.Table, &b.Wait, inMillis(&b.Created), inMillis(&b.Cancelled))
+	err = row.Scan(&b.row, &b.ID, &b.Kind, asJSON{&b.Spec}, &b.Table, &b.Wait, inMillis(&b.Created), inMillis(&b.Cancelled), &b.Confirmed)
 	return b, err
-}
-
-// scanPlan is scanBackfill without the plan's progress.
-func scanPlan(row scanner) (ingest.Backfill, error) {
-	b, err := scanBackfill(row)
-	return b.Backfill, err
 }
 
 // count adds up the pieces as the next claim would find them: one whose lease has expired is due again. A cancelled
@@ -141,21 +165,22 @@ func (b *BackfillStatus) count(ctx context.Context, tx *txn, now time.Time) erro
 	b.Pieces = map[ingest.State]int{}
 	err := each(ctx, tx, func(rows *sql.Rows) error {
 		var state ingest.State
-		var pieces, videos, known, again, waiting int
-		var units int64
+		var pieces, videos, known, again, waiting, lacking int
+		var units, lost int64
 		var retry, last, lease time.Time
-		if err := rows.Scan(&state, &pieces, &units, &videos, &known, &again, &waiting, inMillis(&retry), inMillis(&last), inMillis(&lease)); err != nil {
+		if err := rows.Scan(&state, &pieces, &units, &videos, &known, &again, &waiting, &lacking, &lost, inMillis(&retry), inMillis(&last), inMillis(&lease)); err != nil {
 			return err
 		}
 		b.Pieces[state] = pieces
 		b.Units, b.Videos, b.Known, b.Again, b.Waiting = b.Units+units, b.Videos+videos, b.Known+known, b.Again+again, b.Waiting+waiting
+		b.Lost += lost
 		if last.After(b.LastAt) {
 			b.LastAt = last
 		}
 		switch state {
 		default: // the other states set nothing
 		case ingest.Done:
-			b.DoneUnits = units
+			b.DoneUnits, b.Lacking = units, lacking
 		case ingest.Stopped:
 			b.RetryAt = retry
 		case ingest.Claimed:
@@ -169,10 +194,25 @@ func (b *BackfillStatus) count(ctx context.Context, tx *txn, now time.Time) erro
 			WHEN state = 'claimed' THEN 'due'
 			ELSE state
 		END AS is_now, count(*), sum(units), sum(videos), coalesce(sum(known), 0), coalesce(sum(again), 0),
-			coalesce(sum(json_array_length(waiting)), 0), max(retry_at), max(fetched_at), max(lease)
+			coalesce(sum(json_array_length(waiting)), 0), count(*) FILTER (WHERE `+lacks+`),
+			coalesce(sum(lost + CASE WHEN state = 'claimed' AND lease > ?2 THEN 0 ELSE unsaved END), 0), max(retry_at), max(fetched_at), max(lease)
 		FROM series JOIN slots ON slots.series = series.id LEFT JOIN pieces ON slot = slots.id
 		WHERE series.backfill = ?1 GROUP BY is_now`, b.row, now.UnixMilli(), !b.Cancelled.IsZero())
 	if err != nil {
+		return err
+	}
+	b.Charges = map[string]int64{}
+	if err := each(ctx, tx, func(rows *sql.Rows) error {
+		var charges map[string]int64
+		var slots int64
+		err := rows.Scan(asJSON{&charges}, &slots)
+		for pool, n := range charges {
+			b.Charges[pool] += n * slots
+		}
+		return err
+	}, `
+		SELECT charges, count(*) FROM series JOIN slots ON slots.series = series.id
+		WHERE series.backfill = ? AND charges IS NOT NULL GROUP BY charges`, b.row); err != nil {
 		return err
 	}
 	return tx.QueryRowContext(ctx, `

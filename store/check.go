@@ -58,7 +58,7 @@ var checks = []struct{ what, count string }{
 const (
 	orphanPieces   = `FROM pieces WHERE slot NOT IN (SELECT id FROM slots)`
 	orphanVanished = `FROM vanished WHERE slot NOT IN (SELECT id FROM slots)`
-	garbledPieces  = `FROM pieces WHERE NOT json_valid(spec) OR NOT json_valid(waiting)
+	garbledPieces  = `FROM pieces WHERE NOT json_valid(spec) OR NOT json_valid(waiting) OR NOT json_valid(listing)
 		OR spec = '{}' AND waiting = '[]' AND known = 0 AND slot NOT IN (SELECT slot FROM vanished)
 		AND slot IN (SELECT id FROM slots WHERE kind = 'backfill' AND state IN ('due', 'stopped', 'claimed') AND videos = 0)`
 	unnamedSeries       = `backfill IS NULL AND job = 'backfill/bf-' || CAST(substr(job, 13) AS INTEGER)`

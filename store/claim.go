@@ -24,7 +24,7 @@ const claimablePieces = `
 SELECT slots.id, job, key, due_at
 FROM series INDEXED BY series_backfill
 CROSS JOIN slots ON slots.series = series.id AND due_at = open
-WHERE backfill = (SELECT id FROM backfills WHERE name = ?1 AND cancelled_at IS NULL)
+WHERE backfill = (SELECT id FROM backfills WHERE name = ?1 AND cancelled_at IS NULL AND ready)
   AND open = (SELECT created_at / 1000 FROM backfills WHERE name = ?1) AND (state <> 'claimed' OR lease <= ?2)
 ORDER BY place`
 
@@ -55,6 +55,11 @@ func (s *Store) Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok
 			SET state = 'claimed', owner = ?2, attempt = attempt + 1, tries = tries + 1, lease = ?3, reason = '', retry_at = NULL
 			WHERE id = ?1`, id, c.Owner, c.Now.Add(c.Lease).UnixMilli()); err != nil {
 			return err
+		}
+		if c.Backfill != "" { // what a run left that died
+			if _, err := tx.ExecContext(ctx, `UPDATE pieces SET lost = lost + unsaved, unsaved = 0 WHERE slot = ? AND unsaved > 0`, id); err != nil {
+				return err
+			}
 		}
 		slot, err = scanSlot(tx.QueryRowContext(ctx, selectSlots+` WHERE slots.id = ?`, id))
 		return err

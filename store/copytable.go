@@ -28,14 +28,14 @@ const ownRows = `name NOT IN ('upstream', 'version')`
 // copyTables lists every table except the index, which is built from them. A table comes after those it refers to.
 var copyTables = []copyTable{
 	{name: "meta", key: []string{"name"}, columns: []string{"name", "value"}, where: ownRows},
-	{name: "backfills", key: []string{"id"}, json: []string{"spec"}, yesNo: []string{"wait"},
-		columns: []string{"id", "name", "kind", "identity", "spec", "cost_table", "wait", "created_at", "cancelled_at"}},
+	{name: "backfills", key: []string{"id"}, json: []string{"spec"}, yesNo: []string{"wait", "ready"},
+		columns: []string{"id", "name", "kind", "identity", "spec", "cost_table", "wait", "created_at", "cancelled_at", "ready", "confirmed"}},
 	{name: "series", key: []string{"id"}, columns: []string{"id", "job", "key", "newest", "open", "fresh_at", "backfill", "place"}},
 	{name: "slots", key: []string{"id"}, json: []string{"charges"},
 		columns: []string{"id", "series", "due_at", "kind", "state", "owner", "attempt", "lease", "token", "token_at", "pages", "videos",
 			"units", "charges", "reason", "retry_at", "fetched_at", "tries", "count", "first_due_at"}},
-	{name: "pieces", key: []string{"slot"}, json: []string{"spec", "waiting"},
-		columns: []string{"slot", "backfill", "spec", "waiting", "known", "again"}},
+	{name: "pieces", key: []string{"slot"}, json: []string{"spec", "waiting", "listing"},
+		columns: []string{"slot", "backfill", "spec", "waiting", "known", "again", "listing", "unsaved", "lost"}},
 	{name: "vanished", key: []string{"video_id", "slot"}, columns: []string{"video_id", "slot", "reason", "noted_at"}},
 	{name: "channels", key: []string{"id"}, columns: []string{"id", "channel_id", "title"}},
 	{name: "video_facts", key: []string{"id"}, json: []string{"tags"}, yesNo: []string{"live"},

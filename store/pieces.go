@@ -19,8 +19,8 @@ const cancelledReason = "the backfill was cancelled"
 func (s *Store) Piece(ctx context.Context, slot ingest.SlotKey) (ingest.Piece, error) {
 	piece := ingest.Piece{Key: slot.Key}
 	err := s.read.QueryRowContext(ctx, `
-		SELECT spec FROM series JOIN slots ON slots.series = series.id JOIN pieces ON slot = slots.id
-		WHERE job = ? AND key = ? AND due_at = ?`, slot.Job, slot.Key, slot.DueAt.Unix()).Scan(asJSON{&piece.Spec})
+		SELECT spec, listing FROM series JOIN slots ON slots.series = series.id JOIN pieces ON slot = slots.id
+		WHERE job = ? AND key = ? AND due_at = ?`, slot.Job, slot.Key, slot.DueAt.Unix()).Scan(asJSON{&piece.Spec}, asJSON{&piece.Listing})
 	if errors.Is(err, sql.ErrNoRows) {
 		if _, backfill := ingest.IsBackfillJob(slot.Job); !backfill {
 			return piece, nil
@@ -54,6 +54,7 @@ type piece struct {
 	waiting  []string
 	known    int
 	again    int
+	listing  ingest.Listing
 
 	cancelled bool // the backfill was cancelled
 }
@@ -72,6 +73,10 @@ func (s *Store) onPiece(ctx context.Context, doing string, slot *ingest.Slot, f 
 		if slot.State == ingest.Done {
 			p.countWaiting()
 		}
+		if slot.Listing != nil {
+			p.listing = *slot.Listing
+		}
+		slot.Unsaved = 0
 		if p.cancelled && slot.State == ingest.Claimed {
 			slot.State, slot.Reason = ingest.Skipped, cancelledReason
 		}
@@ -93,10 +98,12 @@ func endPiece(ctx context.Context, tx *txn, id int64, slot *ingest.Slot) error {
 	if p.cancelled && (slot.State == ingest.Due || slot.State == ingest.Stopped) {
 		slot.State, slot.Reason = ingest.Skipped, cancelledReason
 	}
-	if slot.State != ingest.Done || len(p.waiting) == 0 {
-		return nil
+	if slot.Kind == ingest.KindSearch && len(p.waiting) == 0 {
+		return nil // it may have none
 	}
-	p.countWaiting()
+	if slot.State == ingest.Done {
+		p.countWaiting()
+	}
 	return p.write(ctx, tx)
 }
 
@@ -110,21 +117,22 @@ func (p *piece) countWaiting() {
 func loadPiece(ctx context.Context, tx *txn, slot int64) (piece, error) {
 	p := piece{slot: slot}
 	err := tx.QueryRowContext(ctx, `
-		SELECT backfill, coalesce(kind, ''), waiting, known, again, cancelled_at IS NOT NULL
+		SELECT backfill, coalesce(kind, ''), waiting, known, again, listing, cancelled_at IS NOT NULL
 		FROM pieces LEFT JOIN backfills ON backfills.id = backfill WHERE slot = ?`, slot).
-		Scan(&p.backfill, &p.kind, asJSON{&p.waiting}, &p.known, &p.again, &p.cancelled)
+		Scan(&p.backfill, &p.kind, asJSON{&p.waiting}, &p.known, &p.again, asJSON{&p.listing}, &p.cancelled)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
 	return p, err
 }
 
-// write writes the piece back.
+// write writes the piece back, as one of which no call is in flight.
 func (p piece) write(ctx context.Context, tx *txn) error {
 	_, err := tx.ExecContext(ctx, `
-		INSERT INTO pieces (slot, waiting, known, again) VALUES (?, ?, ?, ?)
-		ON CONFLICT (slot) DO UPDATE SET waiting = excluded.waiting, known = excluded.known, again = excluded.again`,
-		p.slot, listJSON(p.waiting), p.known, p.again)
+		INSERT INTO pieces (slot, waiting, known, again, listing) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (slot) DO UPDATE SET waiting = excluded.waiting, known = excluded.known, again = excluded.again,
+			listing = excluded.listing, unsaved = 0`,
+		p.slot, listJSON(p.waiting), p.known, p.again, asJSON{p.listing})
 	return err
 }
 
@@ -141,40 +149,14 @@ func (p *piece) recordVanished(ctx context.Context, tx *txn, id, reason string, 
 	return err
 }
 
-// addPiece adds a piece, the nth given, to a backfill; fresh is false if the backfill already has one with that key. A
-// piece that is a span of time is placed by its beginning.
-func addPiece(ctx context.Context, tx *txn, b BackfillStatus, p ingest.Piece, n int64) (fresh bool, err error) {
-	if !p.Spec.Before.IsZero() {
-		n = p.Spec.After.Unix()
-	}
-	due := b.Created.Unix()
-	var series, slot int64
-	err = tx.QueryRowContext(ctx, `
-		INSERT INTO series (job, key, newest, open, backfill, place) VALUES (?1, ?2, ?3, ?3, ?4, ?5) ON CONFLICT DO NOTHING RETURNING id`,
-		b.Job(), p.Key, due, b.row, n).Scan(&series)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	err = tx.QueryRowContext(ctx, `INSERT INTO slots (series, due_at, kind, state) VALUES (?, ?, 'backfill', 'due') RETURNING id`, series, due).Scan(&slot)
-	if err != nil {
-		return false, err
-	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO pieces (slot, backfill, spec, waiting) VALUES (?, ?, ?, ?)`,
-		slot, b.row, asJSON{p.Spec}, listJSON(p.IDs))
-	return err == nil, err
-}
-
 // longestID bounds the length of a stored id, in bytes: a longer text is not taken for an id.
 const longestID = 100
 
 // Enqueue implements fetch.Sink.
-func (s *Store) Enqueue(ctx context.Context, slot ingest.Slot, ids []string, since time.Time, halves ...ingest.Piece) (ingest.Slot, error) {
+func (s *Store) Enqueue(ctx context.Context, slot ingest.Slot, ids []string, since time.Time, rest ...ingest.Piece) (ingest.Slot, error) {
 	slot = s.stamp(slot)
 	return s.onPiece(ctx, "queue ids for lookup", &slot, func(tx *txn, p *piece) error {
-		if err := p.enqueue(ctx, tx, ids, since); err != nil || len(halves) == 0 || p.cancelled {
+		if err := p.enqueue(ctx, tx, ids, since); err != nil || len(rest) == 0 || p.cancelled {
 			return err
 		}
 		if !p.backfill.Valid {
@@ -184,13 +166,21 @@ func (s *Store) Enqueue(ctx context.Context, slot ingest.Slot, ids []string, sin
 		if err != nil {
 			return err
 		}
-		for _, half := range halves {
-			if _, err := addPiece(ctx, tx, b, half, 0); err != nil { // an existing one was added before a restart
-				return err
-			}
+		known, err := column[string](ctx, tx, `SELECT key FROM series WHERE job = ? AND key IN (SELECT value FROM json_each(?))`, b.Job(), listJSON(keysOf(rest)))
+		if err != nil {
+			return err
 		}
-		return nil
+		return addPieces(ctx, tx, b, slices.DeleteFunc(rest, func(p ingest.Piece) bool {
+			return slices.Contains(known, p.Key) // it was added before a restart
+		}), 0)
 	})
+}
+
+func keysOf(pieces []ingest.Piece) (keys []string) {
+	for _, p := range pieces {
+		keys = append(keys, p.Key)
+	}
+	return keys
 }
 
 // met selects the ids in ?1, a JSON array, that slot ?2 of backfill ?3 need not look up: their videos were fetched at
@@ -258,4 +248,23 @@ func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked []string,
 		p.dequeue(asked...)
 		return nil
 	})
+}
+
+// NoteCharge implements fetch.Sink.
+func (s *Store) NoteCharge(ctx context.Context, slot ingest.Slot) error {
+	return s.withFence(ctx, "note what a call costs", &slot, func(tx *txn, id, _ int64) error {
+		_, err := tx.ExecContext(ctx, `UPDATE pieces SET unsaved = ? WHERE slot = ?`, slot.Unsaved, id)
+		return err
+	})
+}
+
+// Accounted implements fetch.Library.
+func (s *Store) Accounted(ctx context.Context, slot ingest.SlotKey, channel string, since time.Time) (stored, gone int, err error) {
+	err = s.read.QueryRowContext(ctx, `
+		SELECT (SELECT count(*) FROM channels JOIN video_facts ON channel = channels.id JOIN video_latest ON video_latest.id = video_facts.id
+			WHERE channel_id = ?1 AND fetched_at >= ?2),
+			(SELECT count(*) FROM series JOIN slots ON slots.series = series.id JOIN vanished ON slot = slots.id
+			WHERE job = ?3 AND series.key = ?4 AND due_at = ?5)`,
+		channel, since.UnixMilli(), slot.Job, slot.Key, slot.DueAt.Unix()).Scan(&stored, &gone)
+	return stored, gone, s.explain(ctx, "count the videos of a channel", err)
 }

@@ -32,7 +32,7 @@ func TestAnAnswerIsMappedAsItIsSaid(t *testing.T) {
 		"counts of none":           {counts, `{"items":[]}`, []ingest.Counts(nil)},
 		"counts without a list":    {counts, `{"kind":"youtube#batchGetStatsResponse"}`, []ingest.Counts(nil)},
 		"found, twice, in order":   {search, `{"nextPageToken":"T","items":[{"id":{"videoId":"b"}},{"id":{"videoId":"a"}},{"id":{"videoId":"b"}}]}`, ingest.Found{IDs: []string{"b", "a", "b"}, Next: "T"}},
-		"found no videos":          {search, `{"items":[{"id":{"kind":"youtube#channel","channelId":"UC1"}},{},null,{"id":{}}],"pageInfo":{"totalResults":1000000}}`, ingest.Found{}},
+		"found no videos":          {search, `{"items":[{"id":{"kind":"youtube#channel","channelId":"UC1"}},{},null,{"id":{}}],"pageInfo":{"totalResults":1000000}}`, ingest.Found{Total: 1_000_000}},
 		"found nothing, and more":  {search, `{"nextPageToken":"T","items":[]}`, ingest.Found{Next: "T"}},
 		"uploads say it twice":     {uploads, `{"items":[{"contentDetails":{"videoId":"a"},"snippet":{"resourceId":{"videoId":"a"}}}]}`, ingest.Found{IDs: []string{"a"}}},
 		"uploads say it once":      {uploads, `{"items":[{"contentDetails":{"videoId":"a"}},{"snippet":{"resourceId":{"videoId":"b"}}},{"snippet":{}}]}`, ingest.Found{IDs: []string{"a", "b"}}},

@@ -23,9 +23,9 @@ const (
 		"thumbnails(uhd/url,qhd/url,fhd/url,maxres/url,standard/url,high/url,medium/url,default/url))," +
 		"contentDetails/duration,statistics(viewCount,likeCount,commentCount))"
 	countMask    = "kind,items(id,statistics(viewCount,likeCount,commentCount))"
-	searchMask   = "nextPageToken,items/id/videoId"
+	searchMask   = "nextPageToken,pageInfo/totalResults,items(id/videoId,snippet/publishedAt)"
 	channelMask  = "kind,items(id,snippet/title,contentDetails/relatedPlaylists/uploads,statistics/videoCount)"
-	uploadMask   = "nextPageToken,items(contentDetails/videoId,snippet/resourceId/videoId)"
+	uploadMask   = "nextPageToken,pageInfo/totalResults,items(contentDetails/videoId,snippet/resourceId/videoId)"
 	categoryMask = "items(id,snippet/title)"
 )
 
@@ -186,6 +186,26 @@ func TestAPageThatIsItsOwnNextIsBroken(t *testing.T) {
 	} {
 		if fe := fails(t.Context(), t, call); fe.Verdict != fetch.Broken || !strings.Contains(fe.Error(), "longer than 1024 bytes") {
 			t.Errorf("%s: %s, %v", call.Method, fe.Verdict, fe)
+		}
+	}
+}
+
+// A search in order of time goes on from its last result, whose time is known only if the results do come in order.
+func TestTheLastResultHasItsTimeIfTheResultsComeInOrder(t *testing.T) {
+	for _, c := range []struct{ times, want string }{
+		{"2026-02-03T00:00:00Z 2026-02-02T00:00:00Z 2026-02-02T00:00:00Z", "2026-02-02T00:00:00Z"},
+		{"2026-02-02T00:00:00Z 2026-02-03T00:00:00Z", "0001-01-01T00:00:00Z"},
+		{"2026-02-03T00:00:00Z soon", "0001-01-01T00:00:00Z"},
+		{"", "0001-01-01T00:00:00Z"},
+	} {
+		var items []string
+		for i, at := range strings.Fields(c.times) {
+			items = append(items, fmt.Sprintf(`{"id":{"videoId":"v%d"},"snippet":{"publishedAt":%q}}`, i, at))
+		}
+		client, _ := serve(t, respond(http.StatusOK, `{"items":[`+strings.Join(items, ",")+`]}`))
+		found, err := client.Search(ingest.Query{Text: "a", NewestFirst: true}, "").Do(t.Context())
+		if got := found.Last.Format(time.RFC3339); err != nil || got != c.want || len(found.IDs) != len(items) {
+			t.Errorf("%s: the last is of %s, %v, want %s", c.times, got, err, c.want)
 		}
 	}
 }

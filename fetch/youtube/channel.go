@@ -23,7 +23,7 @@ const (
 const channelFields = "kind,items(id,snippet/title,contentDetails/relatedPlaylists/uploads,statistics/videoCount)"
 
 // uploadFields asks for what mapFound reads of a playlist. An item names its video twice.
-const uploadFields = "nextPageToken,items(contentDetails/videoId,snippet/resourceId/videoId)"
+const uploadFields = "nextPageToken,pageInfo/totalResults,items(contentDetails/videoId,snippet/resourceId/videoId)"
 
 var (
 	errNoChannel       = errors.New("it needs a channel: an id, UC..., or a handle, @name")
@@ -65,7 +65,7 @@ func (c *Client) Uploads(uploads, token string) fetch.Call[ingest.Found] {
 		}
 		return errorOnly(call.Do())
 	}, func(body []byte) (ingest.Found, error) {
-		found, err := mapFound(body, (*upload).videoID)
+		found, err := mapFound(body, (*upload).video)
 		return found, cmp.Or(err, checkNextToken(token, found.Next))
 	})
 }
@@ -82,8 +82,8 @@ type upload struct {
 	} `json:"snippet"`
 }
 
-func (u *upload) videoID() string {
-	return cmp.Or(u.ContentDetails.VideoID, u.Snippet.ResourceID.VideoID)
+func (u *upload) video() (id, published string) {
+	return cmp.Or(u.ContentDetails.VideoID, u.Snippet.ResourceID.VideoID), ""
 }
 
 // channelItem is the part of a channel that we keep.

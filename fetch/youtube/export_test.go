@@ -19,14 +19,14 @@ func Understand(c *Client, call string, status int, body []byte) (any, error) {
 		return result(readAnswer(question{method: videosBatchGetStats}, a, c.clean, mapCounts))
 	case "search":
 		return result(readAnswer(question{method: searchList}, a, c.clean, func(b []byte) (ingest.Found, error) {
-			return mapFound(b, func(hit *searchHit) string { return hit.ID.VideoID })
+			return mapFound(b, (*searchHit).video)
 		}))
 	case "channel", "handle":
 		who := map[string]string{"channel": "UC1", "handle": "@name"}[call]
 		return result(readAnswer(question{method: channelsList}, a, c.clean, func(b []byte) (ingest.Channel, error) { return mapChannel(b, who) }))
 	case "uploads":
 		return result(readAnswer(question{method: playlistItemsList}, a, c.clean, func(b []byte) (ingest.Found, error) {
-			return mapFound(b, (*upload).videoID)
+			return mapFound(b, (*upload).video)
 		}))
 	case "categories":
 		return result(readAnswer(question{method: videoCategoriesList}, a, c.clean, mapCategories))

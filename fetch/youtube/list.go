@@ -17,6 +17,8 @@ const (
 	// maxToken bounds a page token, in bytes: it goes into the next request's URL and into the store.
 	// The longest recorded one has 90.
 	maxToken = 1 << 10
+	// mostTotal bounds a total that makes sense: YouTube names no larger one.
+	mostTotal = 1_000_000
 )
 
 // Why a list makes no sense.
@@ -38,33 +40,54 @@ type list[T any] struct {
 	Kind          string             `json:"kind"`
 	Items         *[tableSize + 1]*T `json:"items"`
 	NextPageToken string             `json:"nextPageToken"`
+	PageInfo      struct {
+		TotalResults wire.Number `json:"totalResults"`
+	} `json:"pageInfo"`
 }
 
-// readList returns the items of a whole answer, at most that many, the next page's token, and what was odd and left
+// listed is what a whole answer lists.
+type listed[T any] struct {
+	items []*T
+	next  string // the next page's token
+	total int    // results in all, a guess; 0: it does not say
+	odd   ingest.Odd
+}
+
+// readList is readListed for those who need no total.
+func readList[T any](body []byte, most int, kind string) (items []*T, next string, odd ingest.Odd, err error) {
+	l, err := readListed[T](body, most, kind)
+	return l.items, l.next, l.odd, err
+}
+
+// readListed returns the items of a whole answer, at most that many, the next page's token, and what was odd and left
 // out of the items. Null items are left out. A list may be empty; an answer without a list, or with more items than
 // were asked for, is refused as a whole, so that nothing half-understood is kept. If kind is not "", an answer of that
 // kind without a list has no items: some methods leave an empty list out [seen, channels.list].
-func readList[T any](body []byte, most int, kind string) (items []*T, next string, odd ingest.Odd, err error) {
+func readListed[T any](body []byte, most int, kind string) (out listed[T], err error) {
 	var l list[T]
 	if err := wire.Decode(body, &l); err != nil {
 		var raw list[json.RawMessage]
 		if json.Unmarshal(body, &raw) != nil || raw.Items == nil {
-			return nil, "", nil, fmt.Errorf("%w: %w", errNotAList, err)
+			return out, fmt.Errorf("%w: %w", errNotAList, err)
 		}
-		l = list[T]{Kind: raw.Kind, Items: new([tableSize + 1]*T), NextPageToken: raw.NextPageToken}
-		odd = wire.Items(raw.Items[:], l.Items[:])
+		l = list[T]{Kind: raw.Kind, Items: new([tableSize + 1]*T), NextPageToken: raw.NextPageToken, PageInfo: raw.PageInfo}
+		out.odd = wire.Items(raw.Items[:], l.Items[:])
 	}
 	switch {
 	case l.Items == nil && (kind == "" || l.Kind != kind):
-		return nil, "", nil, errNotAList
+		return listed[T]{}, errNotAList
 	case l.Items == nil:
-		return nil, "", nil, nil
+		return listed[T]{}, nil
 	case len(slices.DeleteFunc(l.Items[most:], isNil)) > 0:
-		return nil, "", nil, errTooMany
+		return listed[T]{}, errTooMany
 	case len(l.NextPageToken) > maxToken:
-		return nil, "", nil, errToken
+		return listed[T]{}, errToken
 	}
-	return slices.DeleteFunc(l.Items[:most], isNil), l.NextPageToken, odd, nil
+	out.items, out.next = slices.DeleteFunc(l.Items[:most], isNil), l.NextPageToken
+	if total := wire.Count("pageInfo.totalResults", l.PageInfo.TotalResults, new(ingest.Odd)); total != nil {
+		out.total = int(min(*total, mostTotal))
+	}
+	return out, nil
 }
 
 func isNil[T any](item *T) bool { return item == nil }

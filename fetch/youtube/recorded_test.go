@@ -84,17 +84,20 @@ func compareRecorded(t *testing.T, c *youtube.Client, name, kind string, raw map
 			t.Errorf("%s: %s: %v\n got %+v\nwant %+v", name, what, err, got, want)
 		}
 	}
-	next := textAt(raw, "nextPageToken")
+	next, total := textAt(raw, "nextPageToken"), 0
+	if n, ok := at(raw, "pageInfo.totalResults").(float64); ok {
+		total = int(n)
+	}
 	switch kind {
 	case "youtube#videoListResponse":
 		got, err := c.Chart("US", "", "").Do(t.Context())
 		equal("chart", got, ingest.Page{Videos: each(items, func(o any) ingest.Video { return videoOf(t, o) }), Next: next}, err)
 	case "youtube#searchListResponse":
 		got, err := c.Search(ingest.Query{Text: "a"}, "").Do(t.Context())
-		equal("search", got, ingest.Found{IDs: each(items, func(o any) string { return textAt(o, "id.videoId") }), Next: next}, err)
+		equal("search", got, ingest.Found{IDs: each(items, func(o any) string { return textAt(o, "id.videoId") }), Next: next, Total: total, Last: got.Last}, err)
 	case "youtube#playlistItemListResponse":
 		got, err := c.Uploads("UU1", "").Do(t.Context())
-		equal("uploads", got, ingest.Found{IDs: each(items, func(o any) string { return textAt(o, "snippet.resourceId.videoId") }), Next: next}, err)
+		equal("uploads", got, ingest.Found{IDs: each(items, func(o any) string { return textAt(o, "snippet.resourceId.videoId") }), Next: next, Total: total}, err)
 	case "youtube#channelListResponse":
 		for _, o := range items {
 			got, err := c.Channel(textAt(o, "id")).Do(t.Context())

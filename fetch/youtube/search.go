@@ -16,7 +16,7 @@ import (
 const searchList = "search.list"
 
 // searchFields asks for what mapFound reads of a search.
-const searchFields = "nextPageToken,items/id/videoId"
+const searchFields = "nextPageToken,pageInfo/totalResults,items(id/videoId,snippet/publishedAt)"
 
 var errNoTime = errors.New("no time is from After on and before Before")
 
@@ -30,7 +30,7 @@ func (c *Client) Search(q ingest.Query, token string) fetch.Call[ingest.Found] {
 	return newCall(c, question, func(ctx context.Context) error {
 		return errorOnly(c.searchCall(q, token).Context(ctx).Do())
 	}, func(body []byte) (ingest.Found, error) {
-		found, err := mapFound(body, func(hit *searchHit) string { return hit.ID.VideoID })
+		found, err := mapFound(body, (*searchHit).video)
 		return found, cmp.Or(err, checkNextToken(token, found.Next))
 	})
 }
@@ -80,21 +80,34 @@ type searchHit struct {
 	ID struct {
 		VideoID string `json:"videoId"`
 	} `json:"id"`
+	Snippet struct {
+		PublishedAt string `json:"publishedAt"`
+	} `json:"snippet"`
 }
 
+func (h *searchHit) video() (id, published string) { return h.ID.VideoID, h.Snippet.PublishedAt }
+
 // mapFound reads a whole answer that lists videos by their ids. An item without one is left out; duplicates are kept.
-func mapFound[T any](body []byte, id func(*T) string) (ingest.Found, error) {
-	items, next, odd, err := readList[T](body, pageSize, "")
+func mapFound[T any](body []byte, video func(*T) (id, published string)) (ingest.Found, error) {
+	list, err := readListed[T](body, pageSize, "")
 	if err != nil {
 		return ingest.Found{}, err
 	}
-	found := ingest.Found{Next: next, Odd: odd}
-	for _, item := range items {
-		if id := id(item); id != "" {
-			found.IDs = append(found.IDs, id)
+	found, ordered := ingest.Found{Next: list.next, Total: list.total, Odd: list.odd}, true
+	for _, item := range list.items {
+		id, published := video(item)
+		if id == "" {
+			continue
 		}
+		found.IDs = append(found.IDs, id)
+		at, err := time.Parse(time.RFC3339, published)
+		ordered = ordered && err == nil && (found.Last.IsZero() || !at.After(found.Last))
+		found.Last = at
 	}
-	if len(odd) > 0 && len(found.IDs) == 0 {
+	if !ordered {
+		found.Last = time.Time{}
+	}
+	if len(found.Odd) > 0 && len(found.IDs) == 0 {
 		return ingest.Found{}, errNoIDs
 	}
 	return found, nil

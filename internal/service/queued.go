@@ -85,14 +85,23 @@ func (q *Queued) pump(ctx context.Context, b ingest.Backfill) (again time.Time, 
 	}
 	rec := *q.reconciler
 	rec.Reserve = reserve
-	ended, err := rec.Run(ctx, fetch.RunOptions{Backfill: &b, MaxUnits: pumpUnits})
-	if errors.Is(err, fetch.ErrMaxUnits) {
-		return q.service.Now(), nil
+	most := int64(pumpUnits)
+	if b.MaySpend > 0 {
+		most = min(most, b.MaySpend)
 	}
+	ended, err := rec.Run(ctx, fetch.RunOptions{Backfill: &b, MaxUnits: most})
+	spent := int64(0)
 	for _, piece := range ended {
+		spent += piece.Spent
 		if piece.State == ingest.Stopped {
 			again = piece.RetryAt
 		}
+	}
+	if errors.Is(err, fetch.ErrMaxUnits) {
+		if spent > 0 { // otherwise not even one call may be paid for
+			again = q.service.Now()
+		}
+		return again, nil
 	}
 	return again, q.reportEnd(ctx, err)
 }

@@ -16,7 +16,9 @@ CREATE TABLE backfills (
     cost_table   text    NOT NULL,
     wait         boolean NOT NULL,
     created_at   bigint  NOT NULL,
-    cancelled_at bigint
+    cancelled_at bigint,
+    ready        boolean NOT NULL DEFAULT true,
+    confirmed    bigint  NOT NULL DEFAULT 0
 );
 
 CREATE TABLE series (
@@ -68,7 +70,10 @@ CREATE TABLE pieces (
     spec     text   NOT NULL DEFAULT '{}',
     waiting  text   NOT NULL DEFAULT '[]',
     known    bigint NOT NULL DEFAULT 0,
-    again    bigint NOT NULL DEFAULT 0
+    again    bigint NOT NULL DEFAULT 0,
+    listing  text   NOT NULL DEFAULT '{}',
+    unsaved  bigint NOT NULL DEFAULT 0,
+    lost     bigint NOT NULL DEFAULT 0
 );
 
 CREATE INDEX pieces_waiting ON pieces (backfill) WHERE waiting <> '[]';

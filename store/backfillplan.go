@@ -1,0 +1,178 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// piecesAtOnce is how many pieces one transaction adds to a plan, or deletes of one that was dropped, so that other
+// writers wait only milliseconds.
+const piecesAtOnce = 500
+
+// errDropped ends the adding of a plan that another process has taken for the rest of one that died.
+var errDropped = errors.New("another process has planned the same in the meantime: ingest backfill status shows its plan")
+
+// AddBackfill adds a plan with its pieces, and assigns its ID. Pieces are read while nobody waits, and added in steps
+// between which others can write; before the last one nobody sees the plan or can claim of it. An error among the
+// pieces adds nothing. What a process has left that died meanwhile is dropped when the same is planned again. If an
+// open plan asks for the same, added is false, that plan is returned, and no piece is read.
+func (s *Store) AddBackfill(ctx context.Context, b ingest.Backfill, pieces iter.Seq2[ingest.Piece, error]) (_ ingest.Backfill, added bool, err error) {
+	b.Created = b.Created.UTC().Truncate(time.Millisecond)
+	b.Cancelled = time.Time{}
+	var plan BackfillStatus
+	found := false
+	begin := func(tx *txn) (err error) {
+		if plan, err = openPlan(ctx, tx, b.Identity()); err == nil || !errors.Is(err, sql.ErrNoRows) {
+			found = err == nil
+			return err
+		}
+		plan, err = insertBackfill(ctx, tx, b)
+		return err
+	}
+	err = s.view(ctx, "look for the same backfill", func(tx *txn) (err error) {
+		plan, err = openPlan(ctx, tx, b.Identity())
+		return err
+	})
+	if !errors.Is(err, sql.ErrNoRows) {
+		return plan.Backfill, false, err
+	}
+	next, stop := iter.Pull2(pieces)
+	defer stop()
+	n := int64(0)
+	for last := false; !last && !found; {
+		var batch []ingest.Piece
+		if batch, last, err = takePieces(next); err == nil {
+			err = s.tx(ctx, "add a backfill", func(tx *txn) error {
+				if n == 0 {
+					if err := begin(tx); err != nil || found {
+						return err
+					}
+				}
+				return addBatch(ctx, tx, plan, batch, n, last)
+			})
+		}
+		if err != nil {
+			return plan.Backfill, false, errors.Join(err, s.dropPlans(ctx, plan.row))
+		}
+		n += int64(len(batch))
+	}
+	return plan.Backfill, !found, s.dropPlans(ctx, 0)
+}
+
+// takePieces reads the next pieces; last says that there are no more.
+func takePieces(next func() (ingest.Piece, error, bool)) (batch []ingest.Piece, last bool, err error) {
+	for len(batch) < piecesAtOnce {
+		piece, err, ok := next()
+		if err != nil || !ok {
+			return batch, !ok, err
+		}
+		batch = append(batch, piece)
+	}
+	return batch, false, nil
+}
+
+// openPlan finds the open plan of that identity; sql.ErrNoRows if there is none.
+func openPlan(ctx context.Context, tx *txn, identity string) (BackfillStatus, error) {
+	return scanBackfill(tx.QueryRowContext(ctx, selectBackfills+`
+		WHERE identity = ? AND ready AND cancelled_at IS NULL AND `+hasOpenPieces+` ORDER BY id DESC LIMIT 1`, identity))
+}
+
+// insertBackfill inserts the plan's own row and names the plan. What others have left of the same plan is cancelled.
+func insertBackfill(ctx context.Context, tx *txn, b ingest.Backfill) (BackfillStatus, error) {
+	plan := BackfillStatus{Backfill: b}
+	if _, err := tx.ExecContext(ctx, `UPDATE backfills SET cancelled_at = ? WHERE identity = ? AND NOT ready`, b.Created.UnixMilli(), b.Identity()); err != nil {
+		return plan, err
+	}
+	err := tx.QueryRowContext(ctx, `
+		INSERT INTO backfills (name, kind, identity, spec, cost_table, wait, created_at, ready) VALUES ('', ?, ?, ?, ?, ?, ?, ?)
+		RETURNING id`, b.Kind, b.Identity(), asJSON{b.Spec}, b.Table, b.Wait, b.Created.UnixMilli(), false).Scan(&plan.row)
+	if err != nil {
+		return plan, err
+	}
+	err = tx.QueryRowContext(ctx, `UPDATE backfills SET name = 'bf-' || id WHERE id = ? RETURNING name`, plan.row).Scan(&plan.ID)
+	return plan, err
+}
+
+// addBatch adds pieces after the first n of a plan; with the last of them the plan is complete.
+func addBatch(ctx context.Context, tx *txn, plan BackfillStatus, batch []ingest.Piece, n int64, last bool) error {
+	kept, err := affected(tx.ExecContext(ctx, `UPDATE backfills SET ready = ? WHERE id = ? AND cancelled_at IS NULL`, last, plan.row))
+	if err != nil {
+		return err
+	}
+	if kept == 0 {
+		return errDropped
+	}
+	return addPieces(ctx, tx, plan, batch, n)
+}
+
+// addPieces adds pieces after the first n of a backfill. A piece that is a span of time is placed by its beginning.
+func addPieces(ctx context.Context, tx *txn, b BackfillStatus, pieces []ingest.Piece, n int64) error {
+	if len(pieces) == 0 {
+		return nil
+	}
+	rows, keys := make([][4]any, len(pieces)), map[string]bool{}
+	for i, p := range pieces {
+		if keys[p.Key] {
+			return fmt.Errorf("two pieces are called %q", p.Key)
+		}
+		keys[p.Key] = true
+		place := n + int64(i) + 1
+		if !p.Spec.Before.IsZero() {
+			place = p.Spec.After.Unix()
+		}
+		rows[i] = [4]any{p.Key, place, p.Spec, append([]string{}, p.IDs...)}
+	}
+	given, due := listJSON(rows), b.Created.Unix()
+	if _, err := tx.ExecContext(ctx, `
+		INSERT INTO series (job, key, newest, open, backfill, place)
+		SELECT ?2, value ->> 0, ?3, ?3, ?4, CAST(value ->> 1 AS bigint) FROM json_each(?1)`, given, b.Job(), due, b.row); err != nil {
+		return err
+	}
+	const series = `FROM json_each(?1) AS given CROSS JOIN series ON job = ?2 AND series.key = given.value ->> 0`
+	if _, err := tx.ExecContext(ctx, `
+		INSERT INTO slots (series, due_at, kind, state)
+		SELECT series.id, newest, 'backfill', 'due' `+series, given, b.Job()); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO pieces (slot, backfill, spec, waiting)
+		SELECT slots.id, series.backfill, given.value ->> 2, given.value ->> 3 `+series+` JOIN slots ON slots.series = series.id`, given, b.Job())
+	return err
+}
+
+// dropPlans deletes, in steps, the plan of that row and all that were cancelled before they were complete.
+func (s *Store) dropPlans(ctx context.Context, row int64) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropWithin)
+	defer cancel()
+	if row == 0 {
+		rows, err := column[int64](ctx, s.read, `SELECT id FROM backfills WHERE NOT ready AND cancelled_at IS NOT NULL LIMIT 1`)
+		if err != nil || len(rows) == 0 {
+			return s.explain(ctx, "look for plans that were given up", err)
+		}
+		row = rows[0]
+	}
+	return s.runSteps(ctx, "drop a plan that is not complete", func(tx *txn) (more bool, err error) {
+		series, err := column[int64](ctx, tx, `
+			SELECT id FROM series WHERE backfill = ?1 AND EXISTS (SELECT 1 FROM backfills WHERE id = ?1 AND NOT ready) LIMIT ?2`, row, piecesAtOnce)
+		if err != nil {
+			return false, err
+		}
+		if len(series) == 0 {
+			_, err := tx.ExecContext(ctx, `DELETE FROM backfills WHERE id = ? AND NOT ready`, row)
+			return false, err
+		}
+		return true, execEach(ctx, tx, series,
+			`DELETE FROM pieces WHERE slot IN (SELECT id FROM slots WHERE series IN (SELECT CAST(value AS bigint) FROM json_each(?1)))`,
+			`DELETE FROM slots WHERE series IN (SELECT CAST(value AS bigint) FROM json_each(?1))`,
+			`DELETE FROM series WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`)
+	})
+}
+
+// dropWithin bounds the dropping of a plan; the next time that the same is planned it goes on.
+const dropWithin = 4 * time.Second
