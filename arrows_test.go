@@ -35,7 +35,7 @@ var arrows = map[string][]string{
 	"internal/budget":           {".", "fetch", "quota", "regions"},
 	"internal/config":           {".", "fetch/wire", "internal/strictyaml", "quota", "quota/httplimit", "regions"},
 	"internal/dailymotionsim":   {},
-	"internal/doctor":           {".", "fetch", "fetch/wire", "internal/audit", "internal/budget", "internal/config", "internal/policy", "internal/sqlitefile", "internal/term", "quota", "quota/pgledger", "quota/redisledger", "quota/sharedledger", "regions", "store"},
+	"internal/doctor":           {".", "fetch", "fetch/wire", "internal/audit", "internal/budget", "internal/config", "internal/policy", "internal/report", "internal/sqlitefile", "internal/term", "quota", "quota/pgledger", "quota/redisledger", "quota/sharedledger", "regions", "store"},
 	"internal/faulty":           {},
 	"internal/pages":            {".", "internal/report", "internal/term"},
 	"internal/policy":           {"quota"},

@@ -13,11 +13,12 @@ type MethodStats struct {
 	Verdicts map[string]int64 `json:"verdicts"` // "ok", or what the error means
 	Seconds  float64          `json:"seconds"`  // in total
 	Buckets  []int64          `json:"buckets"`  // calls that took at most CallBuckets[i], and longer than CallBuckets[i-1]
+	Contact  Contact          `json:"contact"`
 }
 
-// Add counts one call.
-func (s CallStats) Add(method, verdict string, took time.Duration) {
-	one := MethodStats{Verdicts: map[string]int64{verdict: 1}, Seconds: took.Seconds(), Buckets: make([]int64, len(CallBuckets))}
+// Add counts one call, which ended at a time.
+func (s CallStats) Add(method, verdict string, took time.Duration, at time.Time) {
+	one := MethodStats{Verdicts: map[string]int64{verdict: 1}, Seconds: took.Seconds(), Buckets: make([]int64, len(CallBuckets)), Contact: newContact(verdict, at)}
 	for i, most := range CallBuckets {
 		if took.Seconds() <= most {
 			one.Buckets[i]++
@@ -30,7 +31,7 @@ func (s CallStats) Add(method, verdict string, took time.Duration) {
 // Merge adds the counts of other.
 func (s CallStats) Merge(other CallStats) {
 	for method, more := range other {
-		sum := MethodStats{Verdicts: map[string]int64{}, Seconds: s[method].Seconds + more.Seconds, Buckets: make([]int64, len(CallBuckets))}
+		sum := MethodStats{Verdicts: map[string]int64{}, Seconds: s[method].Seconds + more.Seconds, Buckets: make([]int64, len(CallBuckets)), Contact: s[method].Contact.merge(more.Contact)}
 		for _, part := range []MethodStats{s[method], more} {
 			for verdict, n := range part.Verdicts {
 				sum.Verdicts[verdict] += n

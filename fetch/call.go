@@ -225,6 +225,9 @@ func (p *pass) send(ctx context.Context, s step) error {
 		p.share.markAnswered()
 	} else {
 		verdict = string(asError(s, err).Verdict)
+		if ctx.Err() != nil {
+			verdict = "cancelled" // by us: it says nothing about the upstream
+		}
 	}
 	end(err, slog.String("method", s.method), slog.String("region", string(s.region)), slog.String("verdict", verdict))
 	if p.OnCall != nil {

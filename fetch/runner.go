@@ -185,10 +185,10 @@ func (r *runner) reportPiece(e result) error {
 
 // reportRest reports that the workers have nothing to do until the next trigger.
 func (r *runner) reportRest(ctx context.Context, err error) {
-	if err != nil {
-		r.Log.ErrorContext(ctx, "the workers rest until the next trigger", slog.Any("error", err))
-	}
-	if r.OnRest != nil {
+	switch {
+	case r.OnRest != nil:
 		r.OnRest(err)
+	case err != nil:
+		r.Log.ErrorContext(ctx, "nothing is fetched until the next trigger", slog.Any("error", err))
 	}
 }

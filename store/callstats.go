@@ -32,7 +32,7 @@ func NewCallCounter(s *Store) *CallCounter {
 func (c *CallCounter) Observe(method, verdict string, took time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.pending.Add(method, verdict, took)
+	c.pending.Add(method, verdict, took, c.store.now().UTC())
 }
 
 // Save writes to the store what was counted since the last Save.

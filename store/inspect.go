@@ -18,6 +18,7 @@ type Summary struct {
 	Upstream string    // "" when nothing was written to it yet
 	Videos   int64     // how many it has
 	DoneAt   time.Time // when a slot was last done; zero: never
+	Contact  ingest.Contact
 }
 
 // SlotSummary is the state of the scheduled slots, and what all slots spent.
@@ -49,6 +50,10 @@ func Inspect(ctx context.Context, dir string) (Summary, error) {
 }
 
 func (s *Summary) read(ctx context.Context, q querier) error {
+	calls, err := readCallStats(ctx, q)
+	if s.Contact = calls.Contact(); err != nil {
+		return err
+	}
 	return q.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM videos), (SELECT max(fetched_at) FROM slots WHERE state = 'done')`).
 		Scan(&s.Videos, inMillis(&s.DoneAt))
 }

@@ -83,7 +83,7 @@ func newDoctor(a *app, root string, uid int) *doctor.Doctor {
 		a.cfg = config.Salvage(a.flags, upstreamLimits())
 	}
 	d.Config, d.Clock = a.cfg, a.clock
-	d.Keyed, d.StandIn = a.provider().keyed, loopback(a.cfg.UpstreamURL)
+	d.Provider, d.Keyed, d.StandIn = a.provider().name, a.provider().keyed, loopback(a.cfg.UpstreamURL)
 	d.Upstream = func(ctx context.Context) (string, error) {
 		c, err := openKeyless(ctx, a.cfg)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest/internal/web"
+	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -26,6 +27,11 @@ func (a *app) metricsCommand() *cobra.Command {
 	}
 }
 
+// freshSite is the part of a site that says how fresh everything is.
+func (a *app) freshSite(s *store.Store, schedule regions.Schedule) *web.Site {
+	return &web.Site{Now: a.clock.Now, Schedule: schedule, Slots: serviceStore{s, a.clock.Now}, StaleAfter: a.cfg.StaleAfter, Calls: s.CallStats, Upstream: a.provider().name}
+}
+
 // printMetrics prints what the source of the store says. source_readable says whether the ledger could be read.
 func (a *app) printMetrics(ctx context.Context, source func(*store.Store) *web.Source) error {
 	pace, _, err := a.openPace(ctx)
@@ -37,9 +43,8 @@ func (a *app) printMetrics(ctx context.Context, source func(*store.Store) *web.S
 		return err
 	}
 	defer func() { _ = s.Close() }()
-	site := web.Site{Now: a.clock.Now, Schedule: pace.Schedule, Slots: serviceStore{s, a.clock.Now}, StaleAfter: a.cfg.StaleAfter}
 	status := web.Status{
-		Now: a.clock.Now, Version: version, Freshness: site.Freshness,
+		Now: a.clock.Now, Version: version, Freshness: a.freshSite(s, pace.Schedule).Freshness,
 		Source: func() (*web.Source, error) { return source(s), nil },
 	}
 	return status.WriteMetrics(ctx, a.stdout)

@@ -21,6 +21,7 @@ type upstream interface {
 
 // provider is an upstream that the config may choose with upstream:.
 type provider struct {
+	name    string                                                                         // for a person
 	open    func(ctx context.Context, baseURL string, key ingest.Secret) (upstream, error) // baseURL "" is the provider's own; nothing is sent
 	calls   upstream                                                                       // makes calls for pricing only, never executed
 	keyed   bool                                                                           // the real one needs a key
@@ -31,6 +32,7 @@ type provider struct {
 
 var providers = map[string]provider{
 	"youtube": {
+		name: "YouTube",
 		open: func(ctx context.Context, baseURL string, key ingest.Secret) (upstream, error) {
 			return youtube.New(ctx, youtube.Config{BaseURL: baseURL, Key: key, Version: version})
 		},
@@ -43,6 +45,7 @@ var providers = map[string]provider{
 		},
 	},
 	"dailymotion": {
+		name: "Dailymotion",
 		open: func(ctx context.Context, baseURL string, _ ingest.Secret) (upstream, error) {
 			return dailymotion.New(ctx, dailymotion.Config{BaseURL: baseURL, Version: version})
 		},

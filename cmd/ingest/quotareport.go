@@ -70,8 +70,8 @@ type quotaFlags struct {
 // quotaReport prints what is left. It spends nothing.
 func (a *app) quotaReport(ctx context.Context, l *ledger, f quotaFlags) error {
 	since := f.since.At(a.clock.Now())
-	s, err := a.store(ctx, "")
-	if err == nil { // else nothing was fetched yet
+	s, storeErr := a.store(ctx, "")
+	if storeErr == nil {
 		defer func() { _ = s.Close() }()
 	}
 	doc, degraded, err := a.quotaDocument(ctx, l, s)
@@ -87,6 +87,11 @@ func (a *app) quotaReport(ctx context.Context, l *ledger, f quotaFlags) error {
 	if screen.Next, err = a.nextSlots(ctx, l, s, doc.Forecast.Until); err != nil {
 		return err
 	}
+	if screen.StoreErr = storeErr; storeErr == nil {
+		screen.Fresh, screen.StoreErr = a.freshNow(ctx, l, s)
+	} else if errors.Is(storeErr, fs.ErrNotExist) {
+		screen.StoreErr = nil // nothing was fetched yet
+	}
 	err = a.show(screen)
 	if err == nil && degraded != nil {
 		err = codeError{exitUnavailable, degraded}
@@ -95,6 +100,20 @@ func (a *app) quotaReport(ctx context.Context, l *ledger, f quotaFlags) error {
 		err = codeError{exitStopped, nil}
 	}
 	return err
+}
+
+// freshNow returns how fresh everything in a store is.
+func (a *app) freshNow(ctx context.Context, l *ledger, s *store.Store) (*report.Freshness, error) {
+	schedule, err := a.schedule()
+	if err != nil {
+		return nil, err
+	}
+	pace, _, err := a.paceNow(ctx, schedule, s, l.Report)
+	if err != nil {
+		return nil, err
+	}
+	f, err := a.freshSite(s, pace.Schedule).Freshness(ctx)
+	return &f, err
 }
 
 // quotaDocument returns what is left, and the pace if there is a store. degraded is why the ledger cannot answer, nil if it can.

@@ -301,7 +301,7 @@ func TestARefusedKeyIsTriedAgain(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	d.end(syscall.SIGTERM)
-	if n := d.stderr.count("the workers rest"); n != 1 {
+	if n := d.stderr.count("nothing can be fetched now"); n != 1 {
 		t.Errorf("%d lines about the key, want 1", n)
 	}
 	if strings.Contains(d.stderr.String(), "the-key") {

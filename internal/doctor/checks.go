@@ -35,6 +35,7 @@ var checks = []check{
 	{name: "tables", find: checkTables},
 	{name: "freshness", find: checkFreshness},
 	{name: "slots", find: checkSlots},
+	{name: "upstream", find: checkUpstream},
 	{name: "quota.db", find: checkLedgerFile},
 	{name: "ledger", find: checkLedger},
 	{name: "pools", find: checkPools},

@@ -35,6 +35,7 @@ type Doctor struct {
 	Schedule       func() (regions.Schedule, error)
 	PricedSchedule func() (budget.PricedSchedule, error) // the schedule with the tariff
 
+	Provider string                                    // the upstream's name, for a person
 	Keyed    bool                                      // the upstream wants an API key
 	StandIn  bool                                      // its URL leads to this machine
 	Upstream func(ctx context.Context) (string, error) // its host as a store remembers it; nothing is sent

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
@@ -61,6 +62,19 @@ func checkFreshness(ctx context.Context, d *Doctor) Finding {
 			"ingest slots --region R says why; is a timer, cron or serve running?")
 	}
 	return okf("%d of %d fresh, the oldest is %s, due %s ago", fresh, fresh, of, term.Ago(oldest))
+}
+
+// checkUpstream says whether the upstream answers the calls of runs; it asks nothing.
+func checkUpstream(ctx context.Context, d *Doctor) Finding {
+	about, err := d.inspectStore(ctx)
+	if err != nil || about.Contact.AskedAt.IsZero() {
+		return noFinding // store reports it, or nothing was asked
+	}
+	u := report.NewUpstreamDocument(d.Provider, about.Contact, d.now(), 0)
+	if u.Unreachable {
+		return fail(Unavailable, u.Name+" "+u.String(), "see the network: DNS, firewall, proxy; ingest doctor --online asks once more, ingest slots says what the calls met")
+	}
+	return okf("%s %s", u.Name, u.String())
 }
 
 // paced returns the schedule at its current pace, or as configured if the ledger cannot say what that is.

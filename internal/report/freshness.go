@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,8 @@ type Freshness struct {
 	At         time.Time     `json:"at"`
 	StaleAfter int           `json:"stale_after"` // intervals
 	Series     []SeriesState `json:"series"`
+
+	Upstream *UpstreamDocument `json:"upstream,omitempty"` // null: not known
 }
 
 // SeriesState is one region of one job.
@@ -37,6 +40,35 @@ func (f Freshness) Stale() []SeriesState {
 		}
 	}
 	return stale
+}
+
+// Empty reports whether nothing was ever fetched.
+func (f Freshness) Empty() bool {
+	return !slices.ContainsFunc(f.Series, func(s SeriesState) bool { return s.Slot != nil })
+}
+
+// Condition is how fresh a series is, in a word.
+type Condition string
+
+// The conditions.
+const (
+	Fresh   Condition = "fresh"
+	Late    Condition = "late"     // overdue, and not stale yet
+	Stale   Condition = "stale"    // and no quota is awaited
+	NoQuota Condition = "no quota" // it waits for quota, however old it is
+)
+
+// Condition returns how fresh the series is.
+func (s SeriesState) Condition() Condition {
+	switch {
+	case s.ResumesAt != nil:
+		return NoQuota
+	case s.Stale:
+		return Stale
+	case s.OverdueSince != nil:
+		return Late
+	}
+	return Fresh
 }
 
 // Name returns the series for a person: "chart DE".

@@ -34,9 +34,9 @@ func lastsSentence(d QuotaDocument, next []NextDocument) string {
 	for _, p := range d.Pools {
 		if p.DrainedUntil != nil && d.Forecast.Scheduled[p.Pool] > 0 {
 			if p.DrainedBy == "hand" {
-				return fmt.Sprintf("Closed until %s, by hand: no %s may be spent.", term.StampFrom(*p.DrainedUntil), p.Pool)
+				return fmt.Sprintf("Closed by hand until %s: no %s may be spent.", term.StampFrom(*p.DrainedUntil), p.Pool)
 			}
-			return fmt.Sprintf("Closed until %s: the provider's word is that %s are spent.", term.StampFrom(*p.DrainedUntil), p.Pool)
+			return fmt.Sprintf("Quota is used up until %s: the provider says that no %s are left.", term.StampFrom(*p.DrainedUntil), p.Pool)
 		}
 	}
 	fits := Fitting(d, next)
@@ -55,13 +55,13 @@ func lastsSentence(d QuotaDocument, next []NextDocument) string {
 	}
 	switch {
 	case out.IsZero() && d.Forecast.Pacing != "" && d.resumesAt() != nil:
-		return fmt.Sprintf("Used up until %s; then at a slower pace: %s.", term.StampFrom(*d.resumesAt()), d.Forecast.Pacing)
+		return fmt.Sprintf("Quota is used up until %s; then at a slower pace: %s.", term.StampFrom(*d.resumesAt()), d.Forecast.Pacing)
 	case out.IsZero() && d.resumesAt() != nil:
-		return fmt.Sprintf("Used up until %s.", term.StampFrom(*d.resumesAt()))
+		return fmt.Sprintf("Quota is used up until %s.", term.StampFrom(*d.resumesAt()))
 	case out.IsZero() && d.Forecast.Pacing != "":
-		return fmt.Sprintf("Lasts until %s at a slower pace: %s.", midnight, d.Forecast.Pacing)
+		return fmt.Sprintf("The quota lasts until %s at a slower pace: %s.", midnight, d.Forecast.Pacing)
 	case out.IsZero():
-		return "Does not fit: the schedule wants more before " + midnight + " than is left."
+		return "Too little quota is left: the schedule needs more until " + midnight + "."
 	}
 	verb := "go without until " + midnight
 	if at := d.refillAt(next, fits); at != nil {
@@ -71,9 +71,9 @@ func lastsSentence(d QuotaDocument, next []NextDocument) string {
 		verb = strings.Replace(strings.Replace(verb, "go ", "goes ", 1), "wait ", "waits ", 1)
 	}
 	if !out.After(d.At) {
-		return fmt.Sprintf("Not enough is left: %s %s.", term.Enumerate(without, 3), verb)
+		return fmt.Sprintf("Too little quota is left: %s %s.", term.Enumerate(without, 3), verb)
 	}
-	return fmt.Sprintf("Runs out at %s: %s %s.", out.UTC().Format("15:04Z"), term.Enumerate(without, 3), verb)
+	return fmt.Sprintf("The quota runs out at %s: %s %s.", out.UTC().Format("15:04Z"), term.Enumerate(without, 3), verb)
 }
 
 // refillAt is when a sliding window begins to return units to the first of the next slots that lacks them. It is nil if
@@ -148,9 +148,9 @@ func (d QuotaDocument) resumesAt() (latest *time.Time) {
 func fitSentence(d QuotaDocument, midnight string) string {
 	scarce := d.scarce()
 	if scarce == "" {
-		return "Fine until " + midnight + ": the schedule wants nothing that is counted."
+		return "The quota lasts until " + midnight + ": the schedule draws nothing that is counted."
 	}
-	return fmt.Sprintf("Fine until %s: %s to spare.", midnight, term.Amount(d.Forecast.Spare[scarce], scarce))
+	return fmt.Sprintf("The quota lasts until %s: %s to spare.", midnight, term.Amount(d.Forecast.Spare[scarce], scarce))
 }
 
 // scarce returns the pool of which the schedule leaves the least part of its ceiling; "" if it wants nothing.

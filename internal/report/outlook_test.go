@@ -44,17 +44,17 @@ func TestOneSentenceSaysWhetherTheQuotaLasts(t *testing.T) {
 		next []report.NextDocument
 		want string
 	}{
-		{"to spare", doc(1488, 28), next, "Fine until midnight in Los Angeles: 1,460 units to spare."},
-		{"exactly enough", doc(28, 28), next, "Fine until midnight in Los Angeles: 0 units to spare."},
-		{"one is left", doc(29, 28), next, "Fine until midnight in Los Angeles: 1 unit to spare."},
-		{"the last two go without", doc(23, 28), next, "Runs out at 12:50Z: AU and US go without until midnight in Los Angeles."},
-		{"nothing is left", doc(3, 28), next, "Runs out at 12:00Z: US, GB, FR and 3 more go without until midnight in Los Angeles."},
-		{"the price of the slots is not known", doc(3, 28), nil, "Does not fit: the schedule wants more before midnight in Los Angeles than is left."},
-		{"paced", paced, next, "Lasts until midnight in Los Angeles at a slower pace: chart paced to every 2 h 48 m: 285 units today."},
-		{"paced, and nothing is left now", over, nil, "Used up until 2026-02-15 09:00:00Z; then at a slower pace: chart paced to every 2 h 48 m: 285 units today."},
-		{"the provider refused", drained, next, "Closed until 2026-02-15 08:00:00Z: the provider's word is that units are spent."},
+		{"to spare", doc(1488, 28), next, "The quota lasts until midnight in Los Angeles: 1,460 units to spare."},
+		{"exactly enough", doc(28, 28), next, "The quota lasts until midnight in Los Angeles: 0 units to spare."},
+		{"one is left", doc(29, 28), next, "The quota lasts until midnight in Los Angeles: 1 unit to spare."},
+		{"the last two go without", doc(23, 28), next, "The quota runs out at 12:50Z: AU and US go without until midnight in Los Angeles."},
+		{"nothing is left", doc(3, 28), next, "The quota runs out at 12:00Z: US, GB, FR and 3 more go without until midnight in Los Angeles."},
+		{"the price of the slots is not known", doc(3, 28), nil, "Too little quota is left: the schedule needs more until midnight in Los Angeles."},
+		{"paced", paced, next, "The quota lasts until midnight in Los Angeles at a slower pace: chart paced to every 2 h 48 m: 285 units today."},
+		{"paced, and nothing is left now", over, nil, "Quota is used up until 2026-02-15 09:00:00Z; then at a slower pace: chart paced to every 2 h 48 m: 285 units today."},
+		{"the provider refused", drained, next, "Quota is used up until 2026-02-15 08:00:00Z: the provider says that no units are left."},
 		{"the ledger is down", degraded, next, "The ledger cannot answer: cheap calls go on from the emergency budget, expensive ones wait."},
-		{"nothing is scheduled", idle, nil, "Fine until midnight in Los Angeles: the schedule wants nothing that is counted."},
+		{"nothing is scheduled", idle, nil, "The quota lasts until midnight in Los Angeles: the schedule draws nothing that is counted."},
 	}
 	for _, tt := range tests {
 		if got := report.OutlookSentence(tt.doc, tt.next); got != tt.want {
@@ -76,7 +76,7 @@ func TestASlidingWindowGivesBackBeforeMidnight(t *testing.T) {
 		return report.NextDocument{Job: "chart", Region: region, DueAt: noon.Add(after), Cost: map[string]int64{"units": 4}}
 	}
 	next := []report.NextDocument{slot("US", time.Minute), slot("GB", 10*time.Minute), slot("GB", 2*time.Hour)}
-	if got, want := report.OutlookSentence(d, next), "Runs out at 12:10Z: GB waits for units, which come back from 2026-02-14 13:00:00Z on."; got != want {
+	if got, want := report.OutlookSentence(d, next), "The quota runs out at 12:10Z: GB waits for units, which come back from 2026-02-14 13:00:00Z on."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if got, want := report.Verdicts(d, next), []string{"fits", "does not fit", "fits if enough comes back by then"}; !slices.Equal(got, want) {
@@ -84,12 +84,12 @@ func TestASlidingWindowGivesBackBeforeMidnight(t *testing.T) {
 	}
 	// The ledger knows exactly when the next call is admitted, if nothing is left.
 	d.Pools[0].Windows[0].Used, d.Pools[0].Purposes[0].Remaining, d.Pools[0].Purposes[0].ResumesAt = 95, 0, new(noon.Add(90*time.Minute))
-	if got, want := report.OutlookSentence(d, next), "Runs out at 12:01Z: US and GB wait for units, which come back from 2026-02-14 13:30:00Z on."; got != want {
+	if got, want := report.OutlookSentence(d, next), "The quota runs out at 12:01Z: US and GB wait for units, which come back from 2026-02-14 13:30:00Z on."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	// Of the provider's day nothing is left either: until its midnight nothing comes back.
 	d.Pools[0].Windows[1].Used = 95
-	if got, want := report.OutlookSentence(d, next), "Runs out at 12:01Z: US and GB go without until midnight in Los Angeles."; got != want {
+	if got, want := report.OutlookSentence(d, next), "The quota runs out at 12:01Z: US and GB go without until midnight in Los Angeles."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -119,7 +119,7 @@ func TestAWindowOfAMinuteComesAgain(t *testing.T) {
 	if want := []bool{false, true, true, false}; !slices.Equal(got, want) { // 190 of 200 may be used in 24 hours
 		t.Errorf("%v fit, want %v", got, want)
 	}
-	if got := report.OutlookSentence(d, nil); got != "Fine until midnight: 6 units to spare." {
+	if got := report.OutlookSentence(d, nil); got != "The quota lasts until midnight: 6 units to spare." {
 		t.Error(got)
 	}
 }

@@ -14,13 +14,15 @@ import (
 type QuotaScreen struct {
 	QuotaDocument
 
-	Next []NextDocument `json:"-"`
-	All  bool           `json:"-"` // everything, instead of a few lines on what is in use
+	Next     []NextDocument `json:"-"`
+	Fresh    *Freshness     `json:"-"` // nil: nothing was fetched yet
+	StoreErr error          `json:"-"` // why the store cannot be read
+	All      bool           `json:"-"` // everything, instead of a few lines on what is in use
 }
 
 // Print shows the screen in 80 columns: first whether the quota lasts.
 func (d QuotaScreen) Print(w io.Writer) error {
-	fmt.Fprintf(w, "%s\n\n", term.Wrap(OutlookSentence(d.QuotaDocument, d.Next), term.Screen, ""))
+	fmt.Fprintf(w, "%s\n\n", term.Wrap(Situation{Quota: &d.QuotaDocument, Next: d.Next, Fresh: d.Fresh, StoreErr: d.StoreErr}.Verdict(), term.Screen, ""))
 	var unused []string
 	for _, p := range d.Pools {
 		if !d.All && p.used() == 0 && p.DrainedUntil == nil && d.Forecast.Scheduled[p.Pool] == 0 {

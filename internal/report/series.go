@@ -141,6 +141,9 @@ func PrintSlots(w io.Writer, slots []ingest.Slot, now time.Time) {
 		if s.State == ingest.Claimed {
 			fmt.Fprintf(w, "    %s\n", term.Wrap(Held(s, now), columns-4, "      "))
 		}
+		if s.State == ingest.Due && s.Attempt > 0 {
+			fmt.Fprintf(w, "    tried %s\n", term.Plural(s.Attempt, "time"))
+		}
 		for _, part := range strings.Split(term.Clean(s.Reason), "; ") {
 			if part != "" {
 				fmt.Fprintf(w, "    %s\n", term.Wrap(part, columns-4, "      "))

@@ -10,9 +10,12 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// repeatAfter is how long until the same warning is worth another line: what is wrong at every heartbeat must not bury
-// the rest.
-const repeatAfter = time.Hour
+// How long until the same warning or error is worth another line: what is wrong at every heartbeat must not bury the
+// rest, and what keeps everything from being fetched must not be forgotten.
+const (
+	repeatWarning = time.Hour
+	repeatError   = 10 * time.Minute
+)
 
 // newLogs makes two loggers that write to w. The first one writes what happens or, when quiet, only what is wrong; the
 // second one, for callers whose successes have lines of their own, always writes only what is wrong.
@@ -59,7 +62,7 @@ func formatAttr(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// deduplicator leaves out warnings that it wrote within the last hour. slog's handlers write each record in one
+// deduplicator leaves out warnings that it wrote a short while ago. slog's handlers write each record in one
 // piece, and begin it with its time and level.
 type deduplicator struct {
 	w io.Writer
@@ -78,7 +81,11 @@ func (d *deduplicator) Write(line []byte) (int, error) {
 	}
 	_, text, _ := bytes.Cut(line, []byte(end))
 	if !bytes.HasPrefix(text, []byte("level=INFO")) && !bytes.HasPrefix(text, []byte(`"level":"INFO"`)) {
-		if last, ok := d.written[string(text)]; ok && time.Since(last) < repeatAfter {
+		after := repeatWarning
+		if bytes.HasPrefix(text, []byte("level=ERROR")) || bytes.HasPrefix(text, []byte(`"level":"ERROR"`)) {
+			after = repeatError
+		}
+		if last, ok := d.written[string(text)]; ok && time.Since(last) < after {
 			return len(line), nil
 		}
 		if len(d.written) >= most {

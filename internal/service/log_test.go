@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/service"
@@ -29,6 +30,24 @@ func TestAWarningIsWrittenOnceInEitherFormat(t *testing.T) {
 				t.Errorf("%+v: %s", f, line)
 			}
 		}
+	}
+}
+
+// What keeps everything from being fetched is said again every ten minutes for as long as it lasts, a warning every hour.
+func TestAnErrorThatLastsIsRepeatedEveryTenMinutes(t *testing.T) {
+	for _, f := range []service.LogFormat{{}, {Format: "json"}} {
+		synctest.Test(t, func(t *testing.T) {
+			var text strings.Builder
+			log, _ := service.NewLogs(&text, false, f)
+			for range 2 * 60 { // heartbeats of an hour
+				log.Error("nothing can be fetched now; trying again", "error", errors.New("connection refused"))
+				log.Warn("the ledger cannot answer")
+				time.Sleep(30 * time.Second)
+			}
+			if errs, warnings := strings.Count(text.String(), "refused"), strings.Count(text.String(), "ledger"); errs != 6 || warnings != 1 {
+				t.Errorf("%+v: %d errors and %d warnings in an hour, want 6 and 1", f, errs, warnings)
+			}
+		})
 	}
 }
 

@@ -37,6 +37,7 @@ type Options struct {
 	Version    string // of the program
 	Moved      string // says that the clock was moved; "": it was not
 	Workers    int    // passes at once
+	Upstream   string // its name
 	StaleAfter int    // intervals until a region counts as stale
 	Now        func() time.Time
 	Stderr     io.Writer // where the log goes

@@ -12,6 +12,9 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
+// silentBeats is how many heartbeats an upstream may give no answer before it counts as unreachable.
+const silentBeats = 3
+
 var (
 	errNotOpen  = errors.New("not open yet")
 	errNotAsked = errors.New("not asked yet")
@@ -25,6 +28,7 @@ func (s *Service) newSite() *web.Site {
 	site := &web.Site{
 		API: s.API, Hosts: s.Hosts,
 		Now: s.Now, Alive: s.checkAlive, Schedule: liveSchedule{s}, Slots: latestSlots{s}, StaleAfter: s.StaleAfter, Resting: s.restReason,
+		Calls: s.calls, Upstream: s.Upstream, Silence: silentBeats * s.heartbeat,
 		Checks: []web.Check{{Name: "store", Look: s.checkStore}, {Name: "ledger", Look: s.checkLedger}, {Name: "key", Look: s.checkKey}},
 	}
 	site.Status = &web.Status{
@@ -76,6 +80,15 @@ func (s *Service) library() (*web.Library, error) {
 		return nil, err
 	}
 	return r.Library, nil
+}
+
+// calls returns how the upstream's calls were answered.
+func (s *Service) calls(ctx context.Context) (ingest.CallStats, error) {
+	source, err := s.source()
+	if err != nil || source.Calls == nil {
+		return nil, err
+	}
+	return source.Calls(ctx)
 }
 
 func (s *Service) checkStore(ctx context.Context) (string, error) {

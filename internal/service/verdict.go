@@ -53,14 +53,14 @@ func (s *Service) ReportFailedStart(ctx context.Context, err error) {
 func (s *Service) healthLines(ctx context.Context, st state) (lines []string, failing bool) {
 	_, results := s.site.Ready(ctx)
 	for _, r := range results {
-		if !r.OK && r.Check != "freshness" {
-			failing = true
-			lines = append(lines, r.Check+": "+r.Detail)
+		if r.OK || r.Check == "freshness" {
+			continue
 		}
+		lines = append(lines, r.Check+": "+r.Detail)
+		failing = failing || r.Check != "upstream" // if that stays silent, something becomes stale
 	}
 	if st.restErr != nil {
 		lines = append(lines, s.restReason())
-		// An upstream that cannot be reached for a moment is no failure yet: if it lasts, something becomes stale.
 		failing = failing || !errors.As(st.restErr, new(*fetch.Error))
 	}
 	f, err := s.site.Freshness(ctx)

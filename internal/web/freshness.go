@@ -24,6 +24,14 @@ func (s *Site) Freshness(ctx context.Context) (report.Freshness, error) {
 	if err != nil {
 		return f, err
 	}
+	if s.Calls != nil {
+		calls, err := s.Calls(ctx)
+		if err != nil {
+			return f, err
+		}
+		upstream := report.NewUpstreamDocument(s.Upstream, calls.Contact(), s.Now(), s.Silence)
+		f.Upstream = &upstream
+	}
 	waiting := s.Schedule.Waiting(latest, f.At)
 	for _, series := range s.Schedule.Series() {
 		state := s.stateOf(series, latest.Done[series], latest.Ended[series], f.At)
@@ -55,6 +63,18 @@ func (s *Site) stateOf(of ingest.Series, done, ended ingest.Slot, now time.Time)
 	state.Stale = s.Schedule.Stale(of, done.DueAt, now, s.StaleAfter)
 	state.IntervalS = int64(s.Schedule.Ahead(of, from, 1) / time.Second)
 	return state
+}
+
+// checkUpstream is a check of /readyz.
+func (s *Site) checkUpstream(ctx context.Context) (string, error) {
+	f, err := s.cachedFreshness(ctx)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("not known: %w", err)
+	case f.Upstream.Unreachable:
+		return "", errors.New(f.Upstream.Name + " " + f.Upstream.String())
+	}
+	return f.Upstream.String(), nil
 }
 
 // checkFresh is the last check of /readyz.

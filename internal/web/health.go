@@ -15,9 +15,13 @@ type Result struct {
 	Detail string `json:"detail"`
 }
 
-// Ready runs all checks, freshness last, and reports whether all hold.
+// Ready runs all checks, the upstream and freshness last, and reports whether all hold.
 func (s *Site) Ready(ctx context.Context) (ready bool, results []Result) {
-	checks := append(append([]Check{}, s.Checks...), Check{"freshness", s.checkFresh})
+	checks := append([]Check{}, s.Checks...)
+	if s.Calls != nil {
+		checks = append(checks, Check{"upstream", s.checkUpstream})
+	}
+	checks = append(checks, Check{"freshness", s.checkFresh})
 	ready = true
 	for _, c := range checks {
 		detail, err := c.Look(ctx)

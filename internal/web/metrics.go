@@ -50,6 +50,7 @@ var (
 	apiShared   = desc("api_shared_total", "Requests of clients beyond those that have an account of their own.")
 
 	upstreamCalls   = desc("upstream_calls_total", "Calls that were sent to the upstream since the store was made, by what the answer means.", "method", "verdict")
+	upstreamUp      = desc("upstream_up", "1 while the newest call was answered, 0 while the upstream gives no usable answer.")
 	upstreamSeconds = desc("upstream_seconds", "How long the upstream took to answer, or not to.", "method")
 
 	slots       = desc("slots", "Slots that were due within the last 24 hours, by what became of them.", "job", "outcome")
@@ -95,6 +96,9 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	if c.storeErr == nil {
 		c.collectSlots(gauge)
 		c.collectCalls(ch)
+		if contact := c.calls.Contact(); !contact.AskedAt.IsZero() {
+			gauge(upstreamUp, truth(contact.SilentSince.IsZero()))
+		}
 		if !c.backup.IsZero() {
 			gauge(lastBackup, seconds(c.backup))
 		}

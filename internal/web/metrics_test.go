@@ -92,8 +92,8 @@ func TestMetricsSayHowClientsWereLimitedAndTheUpstreamAnswered(t *testing.T) {
 	}
 	source.Calls = func(context.Context) (ingest.CallStats, error) {
 		calls := ingest.CallStats{}
-		calls.Add("videos.list", "ok", 80*time.Millisecond)
-		calls.Add("videos.list", "broken", 3*time.Second)
+		calls.Add("videos.list", "ok", 80*time.Millisecond, noon.Add(-time.Minute))
+		calls.Add("videos.list", "broken", 3*time.Second, noon)
 		return calls, nil
 	}
 	site.Status = &web.Status{Now: site.Status.Now, Source: site.Status.Source, Freshness: site.Status.Freshness, Limits: site.Status.Limits} // which has read nothing yet
@@ -103,7 +103,7 @@ func TestMetricsSayHowClientsWereLimitedAndTheUpstreamAnswered(t *testing.T) {
 		`ingest_api_requests_total{outcome="denied"} 2`, `ingest_api_requests_total{outcome="unauthorized"} 3`, `ingest_api_requests_total{outcome="failed_open"} 4`,
 		`ingest_api_requests_total{outcome="failed_closed"} 5`, `ingest_api_refunds_total 6`, `ingest_api_shared_total 8`,
 		`ingest_upstream_calls_total{method="videos.list",verdict="ok"} 1`, `ingest_upstream_calls_total{method="videos.list",verdict="broken"} 1`,
-		`ingest_upstream_seconds_bucket{method="videos.list",le="0.1"} 1`, `ingest_upstream_seconds_count{method="videos.list"} 2`, `ingest_upstream_seconds_sum{method="videos.list"} 3.08`,
+		`ingest_upstream_up 0`, `ingest_upstream_seconds_bucket{method="videos.list",le="0.1"} 1`, `ingest_upstream_seconds_count{method="videos.list"} 2`, `ingest_upstream_seconds_sum{method="videos.list"} 3.08`,
 	} {
 		if !strings.Contains(body, line+"\n") {
 			t.Errorf("the metrics lack %s", line)

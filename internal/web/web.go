@@ -25,8 +25,11 @@ type Site struct {
 	Checks     []Check // what /readyz checks before freshness, in this order
 	Schedule   WantedSeries
 	Slots      Slots
-	StaleAfter int           // intervals
-	Resting    func() string // why nothing is fetched now, and when that is retried; "": no reason; nil: not known
+	StaleAfter int                                             // intervals
+	Calls      func(context.Context) (ingest.CallStats, error) // how those of all processes were answered; nil: not known
+	Upstream   string                                          // its name
+	Silence    time.Duration                                   // after which it counts as unreachable; 0: report.UnreachableAfter
+	Resting    func() string                                   // why nothing is fetched now, and when that is retried; "": no reason; nil: not known
 
 	Status *Status // what the page and the metrics show; nil: there are none
 

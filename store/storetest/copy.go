@@ -89,7 +89,7 @@ func (p Place) Filled(t testing.TB) (*store.Store, string) {
 	must(err)
 	must(s.SaveNoChart(t.Context(), "FR", "", noon.Add(time.Hour)))
 	calls := ingest.CallStats{}
-	calls.Add("videos.list", "ok", time.Second)
+	calls.Add("videos.list", "ok", time.Second, noon)
 	must(s.AddCallStats(t.Context(), calls))
 	gone := AddBackfill(t, s, Plan("gone"), Numbered(0))
 	p.Exec(t, name, `DELETE FROM backfills WHERE name = '`+gone.ID+`'`)

@@ -1,0 +1,53 @@
+package ingest
+
+import "time"
+
+// Contact says whether an upstream answers, by all calls that were made to it.
+type Contact struct {
+	AnsweredAt  time.Time `json:"answered_at,omitzero"`  // of the newest call that was answered, even if only with a refusal
+	SilentSince time.Time `json:"silent_since,omitzero"` // of the first call after that without a usable answer; zero: none
+	AskedAt     time.Time `json:"asked_at,omitzero"`     // of the newest call
+	Unanswered  int64     `json:"unanswered,omitempty"`  // calls since SilentSince
+}
+
+// newContact is what one call says, which ended at a time. The verdicts are those of package fetch.
+func newContact(verdict string, at time.Time) Contact {
+	switch verdict {
+	case "unsent", "broken":
+		return Contact{SilentSince: at, AskedAt: at, Unanswered: 1}
+	case "cancelled": // by us: it says nothing
+		return Contact{}
+	}
+	return Contact{AnsweredAt: at, AskedAt: at}
+}
+
+// merge adds what other calls say, which may have been made at the same time, by another process.
+func (c Contact) merge(other Contact) Contact {
+	out := Contact{AnsweredAt: later(c.AnsweredAt, other.AnsweredAt), AskedAt: later(c.AskedAt, other.AskedAt)}
+	for _, part := range []Contact{c, other} {
+		if part.SilentSince.IsZero() || !part.AskedAt.After(out.AnsweredAt) {
+			continue // nothing, or answered since
+		}
+		since := later(part.SilentSince, out.AnsweredAt)
+		if out.SilentSince.IsZero() || since.Before(out.SilentSince) {
+			out.SilentSince = since
+		}
+		out.Unanswered += part.Unanswered
+	}
+	return out
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// Contact returns what the calls of all methods say.
+func (s CallStats) Contact() (c Contact) {
+	for _, of := range s {
+		c = c.merge(of.Contact)
+	}
+	return c
+}

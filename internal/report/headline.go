@@ -1,0 +1,201 @@
+package report
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// Mood is how good or bad something is.
+type Mood int
+
+// The moods, best first.
+const (
+	Good Mood = iota
+	Idle      // not known, or not begun
+	Warn      // less than was configured; it comes back by itself
+	Bad       // a person may have to do something
+)
+
+func (m Mood) String() string { return [...]string{"good", "idle", "warn", "bad"}[m] }
+
+// Situation is all that the headline is made of. ingest quota, the status page and /readyz judge by it.
+type Situation struct {
+	Quota    *QuotaDocument // nil: QuotaErr says why the ledger cannot be read
+	QuotaErr error
+	Next     []NextDocument // until the provider's day ends
+	Fresh    *Freshness     // nil: StoreErr says why the store cannot be read, or nothing was fetched yet
+	StoreErr error
+}
+
+// Check is one of the four things that must be well.
+type Check struct {
+	Name   string
+	Mood   Mood
+	Detail string // a few words
+
+	says string // a clause
+}
+
+// Headline says in a sentence or two what is worst, and what that does to the charts.
+func (s Situation) Headline() (Mood, string) {
+	worst, charts := s.Checks()[0], s.charts()
+	says := []string{worst.says}
+	switch {
+	case worst.Mood == Good:
+		says = []string{charts.says + ", and the quota lasts"}
+	case worst.Mood == Idle:
+		says = []string{charts.says, s.quota().says}
+	case worst.Name != charts.Name && charts.Mood > Good:
+		says = append(says, charts.says)
+	}
+	return worst.Mood, sentences(says...)
+}
+
+// Verdict is the headline with how much of the quota is left, however well that is.
+func (s Situation) Verdict() string {
+	mood, headline := s.Headline()
+	if mood == Good {
+		return sentences(s.charts().says, s.quota().says)
+	}
+	if left := sentences(s.quota().says); !strings.Contains(headline, left) {
+		headline += " " + left
+	}
+	return headline
+}
+
+// sentences makes sentences of clauses.
+func sentences(clauses ...string) string {
+	var out []string
+	for _, c := range clauses {
+		if c != "" {
+			out = append(out, strings.ToUpper(c[:1])+c[1:]+".")
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// Checks returns the four checks, worst first. Of two that are as bad, the ledger comes before the upstream, quota and
+// charts: each of them may be the reason of the next.
+func (s Situation) Checks() []Check {
+	checks := []Check{s.ledger(), s.upstream(), s.quota(), s.charts()}
+	slices.SortStableFunc(checks, func(a, b Check) int { return cmp.Compare(b.Mood, a.Mood) })
+	return checks
+}
+
+func (s Situation) ledger() Check {
+	switch {
+	case s.Quota == nil && errors.Is(s.QuotaErr, quota.ErrCorrupt):
+		return Check{"Ledger", Bad, "damaged", "the quota ledger is damaged: nothing is fetched, charts and searches go on"}
+	case s.Quota == nil:
+		return Check{"Ledger", Bad, "cannot be read", "the quota ledger is missing or cannot be read: nothing is fetched, charts and searches go on"}
+	case s.Quota.Degraded:
+		return Check{"Ledger", Bad, "cannot answer", "the ledger cannot answer: cheap calls go on from the emergency budget, expensive ones wait"}
+	}
+	return Check{"Ledger", Good, "answers", "the ledger answers"}
+}
+
+func (s Situation) upstream() Check {
+	if s.Fresh == nil || s.Fresh.Upstream == nil {
+		return Check{Name: "Upstream", Mood: Idle, Detail: "not asked yet"}
+	}
+	u := *s.Fresh.Upstream
+	switch {
+	case u.Unreachable:
+		silent := term.Ago(s.Fresh.At.Sub(*u.SilentSince))
+		return Check{u.Name, Bad, "silent for " + silent, fmt.Sprintf("%s has not answered for %s", u.Name, silent)}
+	case u.AnsweredAt != nil:
+		return Check{u.Name, Good, "answered " + u.AnsweredAt.UTC().Format("15:04"), u.Name + " answers"}
+	}
+	return Check{Name: u.Name, Mood: Idle, Detail: "not asked yet"}
+}
+
+func (s Situation) quota() Check {
+	if s.Quota == nil || s.Quota.Degraded {
+		return Check{Name: "Quota", Mood: Idle, Detail: "not known"}
+	}
+	says := strings.TrimSuffix(OutlookSentence(*s.Quota, s.Next), ".")
+	if at := s.Quota.resumesAt(); at != nil {
+		return Check{"Quota", Warn, "back " + at.UTC().Format("15:04") + ", in " + term.Ago(at.Sub(s.Quota.At)), says}
+	}
+	mood := Warn
+	if s.Quota.Forecast.Fits {
+		mood = Good
+	}
+	detail := "not used"
+	for _, p := range s.Quota.Pools {
+		if i := p.scheduled(); i >= 0 && p.Pool == s.Quota.Wanted() {
+			detail = term.Thousands(p.Purposes[i].Remaining) + " left"
+		}
+	}
+	return Check{"Quota", mood, detail, says}
+}
+
+// Wanted returns the pool of which the schedule wants most; the last one if it wants nothing.
+func (d QuotaDocument) Wanted() (pool string) {
+	most := int64(-1)
+	for _, p := range d.Pools {
+		if n := d.Forecast.Scheduled[p.Pool]; n >= most {
+			pool, most = p.Pool, n
+		}
+	}
+	return pool
+}
+
+func (s Situation) charts() Check {
+	switch {
+	case s.StoreErr != nil:
+		return Check{"Charts", Bad, "cannot be read", "the store cannot be read"}
+	case s.Fresh == nil || s.Fresh.Empty():
+		return Check{"Charts", Idle, "none yet", "nothing was fetched yet"}
+	}
+	of, oldest := map[Condition][]SeriesState{}, int64(-1)
+	for _, series := range s.Fresh.Series {
+		of[series.Condition()] = append(of[series.Condition()], series)
+		if series.AgeS != nil && series.Region != "" {
+			oldest = max(oldest, *series.AgeS)
+		}
+	}
+	detail := "oldest " + term.Ago(time.Duration(oldest)*time.Second)
+	for _, is := range []struct {
+		condition        Condition
+		mood             Mood
+		plural, singular string
+	}{{Stale, Bad, "are stale", "is stale"}, {NoQuota, Warn, "wait for quota", "waits for quota"}, {Late, Warn, "are late", "is late"}} {
+		if those := of[is.condition]; len(those) > 0 {
+			return Check{"Charts", is.mood, detail, s.Fresh.say(those, is.plural, is.singular)}
+		}
+	}
+	return Check{"Charts", Good, detail, fmt.Sprintf("all %s are fresh", term.Plural(countCharts(s.Fresh.Series), "chart"))}
+}
+
+// say says of some series that they are in a condition: "DE, FR and IN are stale".
+func (f Freshness) say(those []SeriesState, plural, singular string) string {
+	if n := countCharts(those); n > 1 && n == countCharts(f.Series) {
+		return fmt.Sprintf("all %s %s", term.Plural(n, "chart"), plural)
+	}
+	var names []string
+	for _, series := range those {
+		names = append(names, cmp.Or(series.Region, series.Job))
+	}
+	if len(names) == 1 {
+		return names[0] + " " + singular
+	}
+	return term.Enumerate(names, 3) + " " + plural
+}
+
+// countCharts returns how many of the series are charts: those of a region.
+func countCharts(all []SeriesState) (n int) {
+	for _, s := range all {
+		if s.Region != "" {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,70 @@
+package report_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// situation is a world where all is well: two charts, and quota that lasts.
+func situation() report.Situation {
+	series := func(region string) report.SeriesState {
+		return report.SeriesState{Job: "chart", Region: region, Slot: new(noon.Add(-20 * time.Minute)), AgeS: new(int64(1200))}
+	}
+	return report.Situation{
+		Quota: &report.QuotaDocument{At: noon, Pools: []report.PoolDocument{{Pool: "units", Purposes: []report.PurposeDocument{{Purpose: quota.Scheduled, Ceiling: 9500, Remaining: 5630}}}},
+			Forecast: report.ForecastDocument{Fits: true, Scheduled: map[string]int64{"units": 844}, Spare: map[string]int64{"units": 4786}}},
+		Fresh: &report.Freshness{At: noon, Series: []report.SeriesState{series("US"), series("DE")}, Upstream: &report.UpstreamDocument{Name: "YouTube", AnsweredAt: new(noon.Add(-time.Minute))}},
+	}
+}
+
+// The headline says what is worst, and what that does to the charts. It is never good while one of them is stale, late or
+// waits, nor while anything else is not well.
+func TestTheHeadlineIsTheWorstOfAll(t *testing.T) {
+	tests := []struct {
+		name  string
+		world func(*report.Situation)
+		mood  report.Mood
+		want  string
+		order string // of the checks
+	}{
+		{"all is well", func(*report.Situation) {}, report.Good, "All 2 charts are fresh, and the quota lasts.", "Ledger YouTube Quota Charts"},
+		{"one is stale", func(s *report.Situation) { s.Fresh.Series[1].Stale = true }, report.Bad, "DE is stale.", "Charts Ledger YouTube Quota"},
+		{"one is late", func(s *report.Situation) { s.Fresh.Series[0].OverdueSince = new(noon) }, report.Warn, "US is late.", "Charts Ledger YouTube Quota"},
+		{"all wait for quota", func(s *report.Situation) {
+			s.Quota.Forecast.Fits, s.Quota.Pools[0].Purposes[0].Remaining, s.Quota.Pools[0].Purposes[0].ResumesAt = false, 0, new(noon.Add(20*time.Hour))
+			for i := range s.Fresh.Series {
+				s.Fresh.Series[i].ResumesAt, s.Fresh.Series[i].Stale = new(noon.Add(20*time.Hour)), true
+			}
+		}, report.Warn, "Quota is used up until 2026-02-15 08:00:00Z. All 2 charts wait for quota.", "Quota Charts Ledger YouTube"},
+		{"the upstream is silent", func(s *report.Situation) {
+			s.Fresh.Upstream.SilentSince, s.Fresh.Upstream.Unreachable = new(noon.Add(-128*time.Minute)), true
+			s.Fresh.Series[0].Stale, s.Fresh.Series[1].Stale = true, true
+		}, report.Bad, "YouTube has not answered for 2 h 8 min. All 2 charts are stale.", "YouTube Charts Ledger Quota"},
+		{"the ledger is gone", func(s *report.Situation) { s.Quota, s.QuotaErr = nil, errors.New("quota.db is missing") }, report.Bad,
+			"The quota ledger is missing or cannot be read: nothing is fetched, charts and searches go on.", "Ledger Quota YouTube Charts"},
+		{"the ledger is degraded", func(s *report.Situation) { s.Quota.Degraded = true; s.Fresh.Series[0].OverdueSince = new(noon) }, report.Bad,
+			"The ledger cannot answer: cheap calls go on from the emergency budget, expensive ones wait. US is late.", "Ledger Charts Quota YouTube"},
+		{"the store is damaged", func(s *report.Situation) { s.Fresh, s.StoreErr = nil, errors.New("damaged") }, report.Bad, "The store cannot be read.", "Charts Upstream Ledger Quota"},
+		{"nothing was fetched yet", func(s *report.Situation) { s.Fresh = nil }, report.Idle, "Nothing was fetched yet. The quota lasts until midnight: 4,786 units to spare.", "Upstream Charts Ledger Quota"},
+	}
+	for _, tt := range tests {
+		s := situation()
+		tt.world(&s)
+		mood, got := s.Headline()
+		var order []string
+		for _, c := range s.Checks() {
+			order = append(order, c.Name)
+		}
+		if mood != tt.mood || got != tt.want || strings.Join(order, " ") != tt.order {
+			t.Errorf("%s: %s %q %q, want %s %q %q", tt.name, mood, got, order, tt.mood, tt.want, tt.order)
+		}
+		if known := s.Quota != nil && !s.Quota.Degraded; known != strings.Contains(s.Verdict(), "uota ") && tt.name != "the ledger is gone" {
+			t.Errorf("%s: the verdict of ingest quota is %q", tt.name, s.Verdict())
+		}
+	}
+}
