@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest/internal/web"
-	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -25,11 +24,6 @@ func (a *app) metricsCommand() *cobra.Command {
 			return a.printMetrics(cmd.Context(), func(s *store.Store) *web.Source { return a.storeSource(s, func() error { return err }) })
 		},
 	}
-}
-
-// freshSite is the part of a site that says how fresh everything is.
-func (a *app) freshSite(s *store.Store, schedule regions.Schedule) *web.Site {
-	return &web.Site{Now: a.clock.Now, Schedule: schedule, Slots: serviceStore{s, a.clock.Now}, StaleAfter: a.cfg.StaleAfter, Calls: s.CallStats, Upstream: a.provider().name}
 }
 
 // printMetrics prints what the source of the store says. source_readable says whether the ledger could be read.

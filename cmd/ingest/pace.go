@@ -11,6 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/strictyaml"
 	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
@@ -90,6 +91,40 @@ func (a *app) nextSlots(ctx context.Context, l *ledger, s *store.Store, until ti
 		docs = append(docs, doc)
 	}
 	return docs, err
+}
+
+// freshNow returns how fresh everything in a store is.
+func (a *app) freshNow(ctx context.Context, l *ledger, s *store.Store) (*report.Freshness, error) {
+	schedule, err := a.schedule()
+	if err != nil {
+		return nil, err
+	}
+	pace, _, err := a.paceNow(ctx, schedule, s, l.Report)
+	if err != nil {
+		return nil, err
+	}
+	f, err := a.freshSite(s, pace.Schedule).Freshness(ctx)
+	return &f, err
+}
+
+// freshSite is the part of a site that says how fresh everything is.
+func (a *app) freshSite(s *store.Store, schedule regions.Schedule) *web.Site {
+	return &web.Site{Now: a.clock.Now, Schedule: schedule, Slots: serviceStore{s, a.clock.Now}, StaleAfter: a.cfg.StaleAfter, Calls: s.CallStats, Upstream: a.provider().name}
+}
+
+// serviceStore is the store as the service reads it.
+type serviceStore struct {
+	*store.Store
+	now func() time.Time
+}
+
+func (s serviceStore) Check(ctx context.Context) (path string, err error) {
+	_, err = s.ListSlots(ctx, store.SlotFilter{Limit: 1})
+	return s.Path(), err
+}
+
+func (s serviceStore) Latest(ctx context.Context) (ingest.Latest, error) {
+	return s.Store.Latest(ctx, s.now())
 }
 
 // readTariff reads the costs of the configured upstream.

@@ -117,7 +117,7 @@ func (a *app) quotaPostCommand() *cobra.Command {
 					return err
 				}
 				for _, p := range before.Pools {
-					if used := mostUsed(p); p.Pool == pool && !yes && used+amount > p.Limit {
+					if used := report.MostUsed(p); p.Pool == pool && !yes && used+amount > p.Limit {
 						return usageError{fmt.Errorf("%s used and %s posted are more than the limit of %s: if they were spent all the same, say so with --yes",
 							term.Thousands(used), term.Amount(amount, pool), term.Thousands(p.Limit))}
 					}
@@ -176,14 +176,6 @@ func (a *app) correct(ctx context.Context, pool, did string, change func(context
 	})
 }
 
-// mostUsed returns the most that a window of the pool counts as used.
-func mostUsed(p quota.PoolReport) (used int64) {
-	for _, w := range p.Windows {
-		used = max(used, w.Used)
-	}
-	return used
-}
-
 // corrected says what a correction did, and what it leaves of a pool to the schedule; "": of every pool that is used.
 func (a *app) corrected(ctx context.Context, l *ledger, did, pool string) error {
 	if a.json {
@@ -197,16 +189,6 @@ func (a *app) corrected(ctx context.Context, l *ledger, did, pool string) error 
 	if err != nil {
 		return err
 	}
-	for _, p := range r.Pools {
-		used := mostUsed(p)
-		if p.Pool != pool && (pool != "" || used == 0) {
-			continue
-		}
-		did += fmt.Sprintf("; %s: %s of %s used, %s left for the schedule", p.Pool, term.Thousands(used), term.Thousands(p.Limit), term.Thousands(p.Remaining[quota.Scheduled]))
-		if !p.DrainedUntil.IsZero() {
-			did += ", closed until " + term.StampFrom(p.DrainedUntil)
-		}
-	}
-	_, err = fmt.Fprintln(a.stdout, did)
+	_, err = fmt.Fprintln(a.stdout, did+report.Remainder(r, pool))
 	return err
 }

@@ -102,20 +102,6 @@ func (a *app) quotaReport(ctx context.Context, l *ledger, f quotaFlags) error {
 	return err
 }
 
-// freshNow returns how fresh everything in a store is.
-func (a *app) freshNow(ctx context.Context, l *ledger, s *store.Store) (*report.Freshness, error) {
-	schedule, err := a.schedule()
-	if err != nil {
-		return nil, err
-	}
-	pace, _, err := a.paceNow(ctx, schedule, s, l.Report)
-	if err != nil {
-		return nil, err
-	}
-	f, err := a.freshSite(s, pace.Schedule).Freshness(ctx)
-	return &f, err
-}
-
 // quotaDocument returns what is left, and the pace if there is a store. degraded is why the ledger cannot answer, nil if it can.
 func (a *app) quotaDocument(ctx context.Context, l *ledger, s *store.Store) (doc report.QuotaDocument, degraded, err error) {
 	r, err := l.Report(ctx)

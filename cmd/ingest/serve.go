@@ -9,11 +9,9 @@ import (
 	"net"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/policy"
@@ -22,7 +20,6 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 	"github.com/trendvidstream/ingest/regions"
-	"github.com/trendvidstream/ingest/store"
 )
 
 func (a *app) serveCommand() *cobra.Command {
@@ -147,21 +144,6 @@ func (a *app) openReader(ctx context.Context, why func() error) (*service.Runtim
 		return nil, err
 	}
 	return &service.Runtime{Store: serviceStore{s, a.clock.Now}, Source: a.storeSource(s, why), Library: a.library(s), Close: func() { _ = s.Close() }}, nil
-}
-
-// serviceStore is the store as the service reads it.
-type serviceStore struct {
-	*store.Store
-	now func() time.Time
-}
-
-func (s serviceStore) Check(ctx context.Context) (path string, err error) {
-	_, err = s.ListSlots(ctx, store.SlotFilter{Limit: 1})
-	return s.Path(), err
-}
-
-func (s serviceStore) Latest(ctx context.Context) (ingest.Latest, error) {
-	return s.Store.Latest(ctx, s.now())
 }
 
 // slotEvent is a finished slot as serve --json prints it, one per line.

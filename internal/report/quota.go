@@ -5,6 +5,7 @@
 package report
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/term"
@@ -157,4 +158,27 @@ type LedgerDocument struct {
 	Why        string     `json:"why,omitempty"`        // it did not answer
 	Missing    int64      `json:"missing"`              // units that the store's slots spent and the ledger lacks
 	ProvenAt   time.Time  `json:"proven_at"`            // when the two were compared
+}
+
+// MostUsed returns the most that a window of the pool counts as used.
+func MostUsed(p quota.PoolReport) (used int64) {
+	for _, w := range p.Windows {
+		used = max(used, w.Used)
+	}
+	return used
+}
+
+// Remainder says what is left of a pool for the schedule, to follow what was done to it; "": of every pool that is used.
+func Remainder(r quota.Report, pool string) (text string) {
+	for _, p := range r.Pools {
+		used := MostUsed(p)
+		if p.Pool != pool && (pool != "" || used == 0) {
+			continue
+		}
+		text += fmt.Sprintf("; %s: %s of %s used, %s left for the schedule", p.Pool, term.Thousands(used), term.Thousands(p.Limit), term.Thousands(p.Remaining[quota.Scheduled]))
+		if !p.DrainedUntil.IsZero() {
+			text += ", closed until " + term.StampFrom(p.DrainedUntil)
+		}
+	}
+	return text
 }
