@@ -36,7 +36,7 @@ func (a *app) checkConfig(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	remote, _, err := openRemote(ctx, a.cfg)
+	remote, err := openRemote(ctx, a.cfg)
 	if err != nil {
 		return err
 	}

@@ -83,14 +83,14 @@ func newDoctor(a *app, root string, uid int) *doctor.Doctor {
 		a.cfg = config.Salvage(a.flags, upstreamLimits())
 	}
 	d.Config, d.Clock = a.cfg, a.clock
-	d.Provider, d.Keyed, d.StandIn = a.provider().name, a.provider().keyed, loopback(a.cfg.UpstreamURL)
+	d.Provider, d.Keyed, d.StandIn = a.provider().name, a.provider().keyed, config.IsLoopbackURL(a.cfg.UpstreamURL)
 	d.Upstream = func(ctx context.Context) (string, error) {
 		c, err := openKeyless(ctx, a.cfg)
 		if err != nil {
 			return "", err
 		}
 		defer c.Close()
-		return hostname(c.Host()), nil
+		return config.StoreHost(c.Host()), nil
 	}
 	d.OpenLocal = func(ctx context.Context, path string) (doctor.LocalLedger, error) {
 		l, err := sqliteledger.Open(ctx, path)
@@ -104,10 +104,7 @@ func newDoctor(a *app, root string, uid int) *doctor.Doctor {
 		d.OpenStore = func(ctx context.Context) (*store.Store, error) { return a.store(ctx, "") }
 	}
 	if a.cfg.Ledger != "sqlite" {
-		d.OpenRemote = func(ctx context.Context) (sharedledger.Remote, error) {
-			remote, _, err := openRemote(ctx, a.cfg)
-			return remote, err
-		}
+		d.OpenRemote = func(ctx context.Context) (sharedledger.Remote, error) { return openRemote(ctx, a.cfg) }
 	}
 	d.Online = doctor.Online{
 		CheckClock: a.checkClock,

@@ -172,7 +172,7 @@ func TestAStartChecksTheRedis(t *testing.T) {
 	s.Freeze()
 	defer s.Thaw()
 	began := time.Now()
-	if said, err := check(s, false); err != nil || time.Since(began) > program.CheckBound+time.Second {
+	if said, err := check(s, false); err != nil || time.Since(began) > doctor.StartBound+time.Second {
 		t.Errorf("it is silent: after %v %s", time.Since(began), said)
 	}
 }

@@ -42,7 +42,7 @@ var Documents = map[string]any{
 	"search": report.SearchDocument{}, "chart": report.ChartDocument{}, "chart-compare": report.MovesDocument{}, "history": report.HistoryDocument{},
 	"slots": report.SlotsDocument{}, "quota": report.QuotaDocument{}, "quota-take": report.TakeDocument{}, "run": report.RunDocument{}, "serve": slotEvent{},
 	"backfill": report.PlanDocument{}, "backfill-list": backfillList{}, "backfill-progress": progress{}, "backfill-end": report.BackfillEnd{},
-	"config-check": report.CheckDocument{}, "doctor": doctor.Document{}, "backup": report.BackupDocument{}, "backup-expire": report.ExpiredDocument{}, "store-copy": report.Copied{}, "version": versionDocument{}, "error": errorDocument{},
+	"config-check": report.CheckDocument{}, "doctor": doctor.Document{}, "backup": report.BackupDocument{}, "backup-expire": report.ExpiredDocument{}, "store-copy": report.Copied{}, "audit-report": report.AuditReport{}, "advise": report.AdviceDocument{}, "version": versionDocument{}, "error": errorDocument{},
 }
 
 // ErrPartial is silent, and ends the program with exit code 3.
@@ -114,11 +114,13 @@ func PrintFindings(w io.Writer, found []doctor.Finding) error {
 	return printFindings(&console{stdout: &term.CheckedWriter{To: w}}, []string{"sqlite"}, found)
 }
 
-// CheckBound bounds CheckRemote, which a start does before it uses a Redis.
-const CheckBound = checkBound
-
+// CheckRemote is what a start does before it uses a Redis.
 func CheckRemote(ctx context.Context, stderr io.Writer, quiet bool, url string, l *redisledger.Ledger) error {
-	return checkRedis(ctx, &console{stderr: stderr, quiet: quiet}, config.ServerName(url), l)
+	warning, err := doctor.CheckAtStart(ctx, l, config.ServerName(url))
+	if warning != "" {
+		(&console{stderr: stderr, quiet: quiet}).say("ingest: %s", warning)
+	}
+	return err
 }
 
 // HelpSections are the sections of help.txt, by command.

@@ -14,6 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/audit"
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/doctor"
 	"github.com/trendvidstream/ingest/internal/policy"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
@@ -46,7 +47,7 @@ func (a *app) openLedger(ctx context.Context) (*ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	remote, check, err := openRemote(ctx, a.cfg)
+	remote, err := openRemote(ctx, a.cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +62,7 @@ func (a *app) openLedger(ctx context.Context) (*ledger, error) {
 	g := &quota.Governor{Ledger: local, EmergencyAccount: local, Tariff: tariff, Usual: chart.Page, Account: a.cfg.Account, Now: a.clock.Now, Log: a.log()}
 	l := &ledger{g, local, func() { _ = local.Close() }}
 	if remote != nil {
-		if err := a.share(ctx, l, local, remote, check); err != nil {
+		if err := a.share(ctx, l, local, remote); err != nil {
 			l.close()
 			return nil, err
 		}
@@ -70,7 +71,7 @@ func (a *app) openLedger(ctx context.Context) (*ledger, error) {
 }
 
 // share makes the remote ledger the one that decides, and the data directory's own file its journal.
-func (a *app) share(ctx context.Context, l *ledger, local *sqliteledger.Ledger, remote sharedledger.Remote, check startCheck) error {
+func (a *app) share(ctx context.Context, l *ledger, local *sqliteledger.Ledger, remote sharedledger.Remote) error {
 	l.close = func() { _ = remote.Close(); _ = local.Close() }
 	shared, err := sharedledger.Open(l.Tariff, remote, local, a.cfg.Hosts)
 	if err != nil {
@@ -78,8 +79,12 @@ func (a *app) share(ctx context.Context, l *ledger, local *sqliteledger.Ledger, 
 	}
 	// A ledger that recently failed to answer is not asked: an outage costs one timeout, not one per start.
 	if s, err := local.State(ctx, a.cfg.Account); err == nil && !s.Breaker.Until.After(a.clock.Now()) {
-		if err := check(ctx, &a.console, config.ServerName(a.cfg.Ledger)); err != nil {
+		warning, err := doctor.CheckAtStart(ctx, remote, config.ServerName(a.cfg.Ledger))
+		if err != nil {
 			return err
+		}
+		if warning != "" {
+			a.say("ingest: %s", warning)
 		}
 	}
 	shared.Account, shared.Host, shared.Now, shared.Log = a.cfg.Account, hostOf(a.cfg), a.clock.Now, a.log()
@@ -121,54 +126,26 @@ func hostOf(c *config.Config) sharedledger.Host {
 	return sharedledger.Host{Name: name + ":" + c.Data, Regions: c.RegionCodes()}
 }
 
-// startCheck refuses a remote ledger that would lose what was spent, or warns about it. It takes one round trip. A server
-// that does not answer, or does not permit the question, is no error here: the next take will show it.
-type startCheck func(ctx context.Context, c *console, name string) error
-
-// openRemote returns the Redis or PostgreSQL ledger that the config names, with its check; nil for sqlite. It sends
-// nothing yet.
-func openRemote(ctx context.Context, c *config.Config) (sharedledger.Remote, startCheck, error) {
+// openRemote returns the Redis or PostgreSQL ledger that the config names; nil for sqlite. It sends nothing yet.
+func openRemote(ctx context.Context, c *config.Config) (sharedledger.Remote, error) {
 	if c.Ledger == "sqlite" {
-		return nil, nil, nil
+		return nil, nil //nolint:nilnil // there is none
 	}
 	if err := config.CheckLedger(c.Ledger); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if strings.HasPrefix(c.Ledger, "postgres") {
 		l, err := pgledger.Open(ctx, c.Ledger, pgledger.Options{})
-		return l, func(ctx context.Context, c *console, name string) error { return checkPostgres(ctx, c, name, l) }, config.Invalid(err)
+		if err != nil {
+			return nil, config.Invalid(err)
+		}
+		return l, nil
 	}
 	l, err := redisledger.Open(ctx, c.Ledger, redisledger.Options{})
-	return l, func(ctx context.Context, c *console, name string) error { return checkRedis(ctx, c, name, l) }, config.Invalid(err)
-}
-
-// checkBound bounds the time that a start spends on checks it does not need.
-const checkBound = 500 * time.Millisecond
-
-// checkRedis is the startCheck of a Redis.
-func checkRedis(ctx context.Context, c *console, name string, l *redisledger.Ledger) error {
-	ctx, cancel := context.WithTimeout(ctx, checkBound)
-	defer cancel()
-	f, err := l.Glance(ctx)
-	switch {
-	case err != nil: // degraded mode is for that
-	case f.Evicts():
-		return codeError{exitUnavailable, fmt.Errorf("%w: redis at %s has maxmemory-policy %s and would delete what was spent: CONFIG SET maxmemory-policy noeviction, and in redis.conf",
-			quota.ErrClosed, name, f.MaxMemoryPolicy)}
-	case f.AppendOnly == "no":
-		c.say("ingest: redis at %s has no append-only file and forgets what was spent when it restarts: CONFIG SET appendonly yes", name)
+	if err != nil {
+		return nil, config.Invalid(err)
 	}
-	return nil
-}
-
-// checkPostgres is the startCheck of a PostgreSQL.
-func checkPostgres(ctx context.Context, c *console, name string, l *pgledger.Ledger) error {
-	ctx, cancel := context.WithTimeout(ctx, checkBound)
-	defer cancel()
-	if f, err := l.Inspect(ctx); err == nil && !f.Durable() {
-		c.say("ingest: postgres at %s confirms what is not on disk (fsync %s, synchronous_commit %s) and may forget what was spent: set both on", name, f.Fsync, f.SynchronousCommit)
-	}
-	return nil
+	return l, nil
 }
 
 // slotsSpent returns the slots of a store that spent quota since a time.

@@ -28,7 +28,9 @@ func (a *app) quotaCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&f.all, "all", false, "show every pool and window, who spent it, and the next slots")
 	cmd.Flags().Var(config.Choice(&f.purpose, quota.Purposes()...), "purpose", "exit with 75 where nothing is left for this `purpose`")
 	cmd.Flags().Var(config.SinceFlag(&f.since), "since", "who spent it since `T`: 2h or 1d ago, a day, or an RFC 3339 time")
-	cmd.AddCommand(a.quotaTakeCommand(), a.quotaPostCommand(), a.quotaDrainCommand(), a.quotaRebuildCommand(), a.quotaResetCommand())
+	cmd.AddCommand(a.quotaTakeCommand(), a.quotaPostCommand(), a.quotaDrainCommand(), a.quotaRebuildCommand(), a.quotaResetCommand(),
+		a.usageCommand("audit-report", "Write what a form for more quota asks", 28, a.auditReport),
+		a.usageCommand("advise", "Say what would save most units, from what was fetched", 7, a.advise))
 	return a.watchable(cmd)
 }
 

@@ -110,7 +110,7 @@ func parseFaults[T any](list []string, parse func(string) (T, error)) (faults []
 
 func (a *app) simulate(ctx context.Context, listen string, seed uint64, server http.Handler) error {
 	host, _, err := net.SplitHostPort(listen)
-	if err != nil || !loopback("http://"+net.JoinHostPort(host, "0")) {
+	if err != nil || !config.IsLoopbackURL("http://"+net.JoinHostPort(host, "0")) {
 		return usageError{fmt.Errorf("--listen %q is not a loopback address such as 127.0.0.1:8099: the stand-in is for this machine only", listen)}
 	}
 	url, wait, err := serve(ctx, listen, server)

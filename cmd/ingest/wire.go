@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
-	"net/url"
 	"os"
 	"time"
 
@@ -42,7 +40,7 @@ func openUpstream(ctx context.Context, c *config.Config) (upstream, error) {
 		if key, err = c.Key(); err != nil {
 			return nil, err
 		}
-		if key.IsZero() && !loopback(c.UpstreamURL) {
+		if key.IsZero() && !config.IsLoopbackURL(c.UpstreamURL) {
 			return nil, config.ErrNoKey
 		}
 	}
@@ -54,24 +52,6 @@ func openUpstream(ctx context.Context, c *config.Config) (upstream, error) {
 func openKeyless(ctx context.Context, c *config.Config) (upstream, error) {
 	up, err := providers[c.Upstream].open(ctx, c.UpstreamURL, ingest.NewSecret("never-sent"))
 	return up, config.Invalid(err)
-}
-
-// loopback reports whether a base URL leads to this machine.
-func loopback(base string) bool {
-	u, err := url.Parse(base)
-	return err == nil && base != "" && wire.IsLoopback(u.Hostname())
-}
-
-// hostname returns a host as a store remembers it: without its port, and under one name for this machine, so that a
-// stand-in that moved to another port is the same.
-func hostname(host string) string {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	if wire.IsLoopback(host) {
-		return "localhost"
-	}
-	return host
 }
 
 // fetchRuntime is everything that a pass needs, opened.
@@ -102,7 +82,7 @@ func (a *app) openWith(ctx context.Context, connect func(context.Context, *confi
 	if err != nil {
 		return nil, err
 	}
-	s, l, err := a.openStoreAndLedger(ctx, hostname(up.Host()))
+	s, l, err := a.openStoreAndLedger(ctx, config.StoreHost(up.Host()))
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +188,7 @@ func (a *app) checkClock(ctx context.Context) error {
 	if a.cfg.Ledger != "sqlite" {
 		return config.Invalid(fmt.Errorf("INGEST_NOW moves the clock of this program only: it goes with --ledger sqlite"))
 	}
-	local := loopback(a.cfg.UpstreamURL)
+	local := config.IsLoopbackURL(a.cfg.UpstreamURL)
 	// The store's contents decide: a command that only reads may leave the upstream out, and no flag may combine a
 	// moved clock with the ledger of real data.
 	if s, err := a.store(ctx, ""); err == nil {

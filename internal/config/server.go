@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"net"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -50,4 +52,22 @@ func ServerName(s string) string {
 		return s
 	}
 	return wire.ShowURL(s)
+}
+
+// IsLoopbackURL reports whether a base URL leads to this machine.
+func IsLoopbackURL(base string) bool {
+	u, err := url.Parse(base)
+	return err == nil && base != "" && wire.IsLoopback(u.Hostname())
+}
+
+// StoreHost returns a host as a store remembers it: without its port, and under one name for this machine, so that a
+// stand-in that moved to another port is the same.
+func StoreHost(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	if wire.IsLoopback(host) {
+		return "localhost"
+	}
+	return host
 }

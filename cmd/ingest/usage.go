@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// usageCommand returns a command that says from the store how quota was used since a time, by default so many days ago.
+func (a *app) usageCommand(name, short string, days int, say func(ctx context.Context, s *store.Store, since, now time.Time) (screen, error)) *cobra.Command {
+	var since config.Since
+	cmd := &cobra.Command{Use: name, Short: short, Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		return a.withStore(cmd.Context(), func(s *store.Store) error {
+			now := a.clock.Now()
+			from := since.At(now)
+			if since.IsZero() {
+				from = now.AddDate(0, 0, -days)
+			}
+			answer, err := say(cmd.Context(), s, from, now)
+			if err != nil {
+				return err
+			}
+			return a.show(answer)
+		})
+	}}
+	cmd.Flags().Var(config.SinceFlag(&since), "since", "from `T` on: 7d ago, a day, or an RFC 3339 time")
+	return cmd
+}
+
+// advise says what would save most.
+func (a *app) advise(ctx context.Context, s *store.Store, since, now time.Time) (screen, error) {
+	yields, err := s.Yields(ctx, since, now)
+	return report.NewAdvice(yields, a.cfg.Jobs), err
+}
+
+// auditReport says what a form for more quota asks.
+func (a *app) auditReport(ctx context.Context, s *store.Store, since, now time.Time) (screen, error) {
+	schedule, price, err := a.pricedSchedule()
+	if err != nil {
+		return nil, err
+	}
+	slots, err := s.UsedSlots(ctx, since)
+	if err != nil {
+		return nil, err
+	}
+	d := newDoctor(a, "/", os.Geteuid())
+	defer d.Close()
+	verdicts, err := d.Policy(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return report.NewAuditReport(report.AuditInput{
+		Account: a.cfg.Account, Upstream: a.cfg.Upstream, Tariff: schedule.Tariff, Since: since, Until: now, Slots: slots,
+		PerDay: price.Total, Regions: a.cfg.RegionCodes(), Policy: verdicts,
+		Methods: func(slot ingest.Slot) ([]string, error) { return a.slotMethods(ctx, slot) },
+	})
+}

@@ -1,0 +1,59 @@
+package ingest
+
+import "time"
+
+// Yields is what was brought by what was spent since a time.
+type Yields struct {
+	Since, Until time.Time // Since is when the oldest chart was due, if that is later
+	Series       []SeriesYield // of charts, by job and key
+
+	RefreshUnits int64 // that refreshes spent
+	Unseen       int64 // videos that were fetched again, and were in no chart since
+}
+
+// SeriesYield is what the charts of one series brought that the chart before each of them did not have.
+type SeriesYield struct {
+	Series
+
+	Charts int   // that were compared with the one before
+	Units  int64 // that these spent
+	Still  int   // those without a new video
+	Same   int   // those with the same videos at the same ranks
+	Pages  []PageYield
+}
+
+// PageYield is how often a page was fetched, and how often it brought no new video.
+type PageYield struct{ Fetched, Nothing int }
+
+// Compare adds a chart, fetched in so many pages, to what is known of its series: both charts are ids by rank.
+func (y *SeriesYield) Compare(before, chart []int64, pages int, units int64) {
+	known, same := map[int64]bool{}, len(before) == len(chart)
+	for i, id := range before {
+		known[id] = true
+		same = same && chart[i] == id
+	}
+	pages = max(pages, 1)
+	fresh := make([]bool, pages) // by page; an upstream's pages are of one size, or nearly so
+	still := true
+	for i, id := range chart {
+		if !known[id] {
+			fresh[i*pages/len(chart)], still = true, false
+		}
+	}
+	for len(y.Pages) < pages {
+		y.Pages = append(y.Pages, PageYield{})
+	}
+	for i, brought := range fresh {
+		y.Pages[i].Fetched++
+		if !brought {
+			y.Pages[i].Nothing++
+		}
+	}
+	y.Charts, y.Units = y.Charts+1, y.Units+units
+	if still {
+		y.Still++
+	}
+	if same {
+		y.Same++
+	}
+}
