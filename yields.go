@@ -4,7 +4,7 @@ import "time"
 
 // Yields is what was brought by what was spent since a time.
 type Yields struct {
-	Since, Until time.Time // Since is when the oldest chart was due, if that is later
+	Since, Until time.Time     // Since is when the oldest chart was due, if that is later
 	Series       []SeriesYield // of charts, by job and key
 
 	RefreshUnits int64 // that refreshes spent
