@@ -3,14 +3,11 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/policy"
@@ -52,13 +49,12 @@ func (a *app) checkConfig(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	now := a.clock.Now()
 	doc := report.CheckDocument{
 		Config: a.cfg.File, Data: a.cfg.Data, Ledger: config.ServerName(a.cfg.Ledger), Store: config.ServerName(a.cfg.Store), Account: a.cfg.Account,
 		Upstream: a.cfg.Upstream, CostTable: schedule.Tariff.Table, Jobs: []report.CheckJob{}, PerDay: maps.Clone(price.Total), Warnings: []report.CheckWarning{},
 		Policy: verdicts,
 	}
-	doc.AddJobs(schedule, price, a.refreshCost(schedule.Tariff), now)
+	doc.AddJobs(schedule, price, a.clock.Now())
 	doc.WarnOfCosts(budget.NeverCalled(schedule.Tariff))
 	unfit := price.Fits(schedule.Tariff)
 	doc.Fits = unfit == nil
@@ -68,11 +64,4 @@ func (a *app) checkConfig(ctx context.Context) error {
 		err = doc.Print(a.stdout, term.DayShares(price.Total, budget.Ceilings(schedule.Tariff, quota.Scheduled)))
 	}
 	return cmp.Or(err, config.Invalid(cmp.Or(unfit, policy.Refusal(verdicts))))
-}
-
-// refreshCost says what a refresh costs, which depends on what the store then has.
-func (a *app) refreshCost(tariff *quota.Tariff) string {
-	calls := a.provider().calls
-	cost, _ := tariff.Cost(calls.Videos(nil).Method) // no error: the price of the day has asked for the same
-	return fmt.Sprintf("%s per %d videos unseen for %d days", term.Amounts(cost), calls.Limits().IDsPerCall, ingest.RefreshAfter/(24*time.Hour))
 }

@@ -87,7 +87,7 @@ func (a *app) share(ctx context.Context, l *ledger, local *sqliteledger.Ledger, 
 			a.say("ingest: %s", warning)
 		}
 	}
-	shared.Account, shared.Host, shared.Now, shared.Log = a.cfg.Account, hostOf(a.cfg), a.clock.Now, a.log()
+	shared.Account, shared.Host, shared.Now, shared.Log = a.cfg.Account, sharedledger.Host{Name: config.Hostname() + ":" + a.cfg.Data, Regions: a.cfg.RegionCodes()}, a.clock.Now, a.log()
 	l.Ledger, l.EmergencyAccount = shared, shared
 	l.close = func() { _ = shared.Close(); _ = local.Close() } // closes the remote, too
 	return nil
@@ -116,15 +116,6 @@ func (a *app) openLocal(ctx context.Context) (*sqliteledger.Ledger, error) {
 
 // howToReplace is what mends a file that cannot be read.
 const howToReplace = "run ingest quota rebuild --replace, which moves it aside and counts again what the store knows"
-
-// hostOf returns this data directory as other hosts' doctors see it.
-func hostOf(c *config.Config) sharedledger.Host {
-	name, err := os.Hostname()
-	if err != nil {
-		name = "unknown"
-	}
-	return sharedledger.Host{Name: name + ":" + c.Data, Regions: c.RegionCodes()}
-}
 
 // openRemote returns the Redis or PostgreSQL ledger that the config names; nil for sqlite. It sends nothing yet.
 func openRemote(ctx context.Context, c *config.Config) (sharedledger.Remote, error) {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"os/user"
 	"path/filepath"
 
@@ -73,10 +71,8 @@ func (a *app) setAside(ctx context.Context) error {
 		return err
 	}
 	to := path + ".broken-" + a.clock.Now().UTC().Format("20060102T150405Z")
-	for _, beside := range []string{"-wal", "-shm", ""} {
-		if err := os.Rename(path+beside, to+beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("move %s away: %w", path, err)
-		}
+	if err := sqlitefile.Rename(path, to); err != nil {
+		return fmt.Errorf("move %s away: %w", path, err)
 	}
 	a.say("ingest: %s was damaged and is moved to %s", path, to)
 	return nil

@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -119,7 +117,7 @@ func (f *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 	r := &fetch.Reconciler{
 		Jobs: map[string]ingest.Job{}, Schedule: f.schedule.Jobs, Slots: f.store, Sink: f.store, Library: f.store,
 		Upstream: f.upstream, Quota: f.ledger.Governor,
-		Owner: owner(), FreeBursts: f.ledger.Tariff.FreeBursts, Now: a.clock.Now, Log: a.log(),
+		Owner: config.RunName(), FreeBursts: f.ledger.Tariff.FreeBursts, Now: a.clock.Now, Log: a.log(),
 	}
 	for _, job := range a.cfg.Jobs {
 		r.Jobs[job.Name] = job
@@ -200,15 +198,6 @@ func (a *app) checkClock(ctx context.Context) error {
 	}
 	a.say("ingest: INGEST_NOW has moved the clock to %s", term.Stamp(a.clock.Now()))
 	return nil
-}
-
-// owner returns a name for this run that is unique among those that share the table of slots.
-func owner() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	return fmt.Sprintf("%s/%d/%s", host, os.Getpid(), rand.Text()[:8])
 }
 
 // store opens the store. host names the upstream whose data it will hold; "" opens an existing store for reading.

@@ -1,9 +1,11 @@
 package config
 
 import (
+	"crypto/rand"
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -71,3 +73,15 @@ func StoreHost(host string) string {
 	}
 	return host
 }
+
+// Hostname returns the name of this machine, as others are told it.
+func Hostname() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "unknown"
+	}
+	return name
+}
+
+// RunName returns a name for this run that is unique among those that share the table of slots.
+func RunName() string { return fmt.Sprintf("%s/%d/%s", Hostname(), os.Getpid(), rand.Text()[:8]) }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/policy"
 	"github.com/trendvidstream/ingest/internal/term"
@@ -55,10 +56,12 @@ type CheckJob struct {
 	Price  string           `json:"-"` // in words
 }
 
-// AddJobs adds the jobs of a schedule with their prices, and what is odd about their times. refresh says what a refresh
-// costs, which is known only when it runs.
-func (d *CheckDocument) AddJobs(s budget.PricedSchedule, price budget.Price, refresh string, now time.Time) {
+// AddJobs adds the jobs of a schedule with their prices, and what is odd about their times. What a refresh costs is known
+// only when it runs.
+func (d *CheckDocument) AddJobs(s budget.PricedSchedule, price budget.Price, now time.Time) {
 	ceilings := budget.Ceilings(s.Tariff, quota.Scheduled)
+	cost, _ := s.Tariff.Cost(s.Upstream.Videos(nil).Method) // no error: the price of the day has asked for the same
+	refresh := fmt.Sprintf("%s per %d videos unseen for %d days", term.Amounts(cost), s.Upstream.Limits().IDsPerCall, ingest.RefreshAfter/(24*time.Hour))
 	for i, j := range price.Jobs {
 		d.Jobs = append(d.Jobs, CheckJob{
 			Job: j.Job.Name, Kind: string(j.Job.Kind), Slots: j.Slots, PerDay: j.Cost, NextAt: s.Jobs[i].Next(now),

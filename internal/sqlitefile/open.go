@@ -93,6 +93,16 @@ func RemoveBeside(path string) error {
 	return errors.Join(remove(path+"-wal"), remove(path+"-shm"), remove(path+"-journal"))
 }
 
+// Rename renames a database that nobody has open, with what SQLite has put beside it. What is missing is no error.
+func Rename(path, to string) error {
+	for _, beside := range []string{"-wal", "-shm", ""} {
+		if err := os.Rename(path+beside, to+beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
 func remove(path string) error {
 	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
