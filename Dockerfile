@@ -17,7 +17,7 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG VERSION=dev
-RUN CGO_ENABLED=0 go build -trimpath -tags grpcnotrace -ldflags "-s -w -X main.version=${VERSION}" -o /out/ingest ./cmd/ingest \
+RUN sh tools/build.sh "${VERSION}" /out/ingest \
     && mkdir -m 0700 -p /out/data && mkdir -m 1777 /out/tmp
 
 FROM scratch

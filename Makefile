@@ -4,9 +4,6 @@ SOAK ?= 10m
 KILLS ?= 200
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-# Another operating system or processor: built and not tested.
-PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
-
 # What several goroutines or processes share.
 CONCURRENT = ./quota/... ./store/... ./fetch/... ./regions/... ./internal/...
 
@@ -26,20 +23,17 @@ TESTSUM = .tools/testsum$(EXE) $(if $(ALLOW_SKIPS),-allow $(ALLOW_SKIPS)) -- $(G
 # go vet is make lint's. What go builds stays out of memory (GOTMPDIR), and what tests write does not.
 GOTEST = -vet=off -shuffle=on -timeout 30m -exec 'env -u GOTMPDIR'
 
-# Without its trace pages, grpc needs no html/template, and the linker leaves out what nobody calls: ten of 38 MB.
-TAGS    = grpcnotrace
-LDFLAGS = -s -w -X main.version=$(VERSION)
 PREFIX ?= /usr/local
 EXE     = $(shell go env GOEXE 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help build install uninstall transcript demo test test-long race lint fmt fuzz bench economy boundary api e2e faults crashloop scale-demo soak backfill-demo cross dist dist-check check clean
+.PHONY: help build install uninstall transcript demo test test-long race lint fmt fuzz bench economy boundary api e2e faults crashloop scale-demo soak backfill-demo cross dist dist-check release check clean
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 build: ## Build bin/ingest: static, its version from git
-	CGO_ENABLED=0 go build -trimpath -tags $(TAGS) -ldflags "$(LDFLAGS)" -o bin/ingest$(EXE) ./cmd/ingest
+	@sh tools/build.sh "$(VERSION)" bin/ingest$(EXE)
 
 # Root may have no Go, and need not build again what make build has built.
 install: ## Install what was built to PREFIX/bin (/usr/local), and its units where systemd finds them; DESTDIR goes before
@@ -87,7 +81,7 @@ lint: .tools/golangci-lint ## Check form, correctness, imports, go.mod and the s
 	@sh tools/systemd-verify.sh
 
 vuln: ## Look every linked module and the Go version up in the database of vulnerabilities (needs vuln.go.dev)
-	go run golang.org/x/vuln/cmd/govulncheck@latest -tags $(TAGS) ./cmd/ingest
+	go run golang.org/x/vuln/cmd/govulncheck@latest -tags grpcnotrace ./cmd/ingest
 
 modules: ## List the linked modules with their newest releases in docs/modules.md (needs the module proxy)
 	sh tools/modules.sh >docs/modules.md.new && mv docs/modules.md.new docs/modules.md
@@ -136,17 +130,17 @@ soak: ## Random faults and simulated years for SOAK (10m), the store killed 200 
 backfill-demo: ## A backfill of three days' quota, killed and resumed over a week: items, units planned, spent, wasted
 	@sh tools/say.sh '^TestBackfillThroughAWeek$$' ./cmd/ingest
 
-cross: ## Build for every platform named: built, not tested
-	@for p in $(PLATFORMS); do \
-		echo "building $$p"; \
-		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -trimpath -tags $(TAGS) -o /dev/null ./cmd/ingest || exit 1; \
-	done
+cross: ## Build for every platform of tools/platforms: built, not tested
+	@for p in $$(cat tools/platforms); do echo "building $$p"; sh tools/build.sh "$(VERSION)" /dev/null $$p || exit 1; done
 
 dist: ## Pack a release into dist/: archives, .deb, .rpm, an OCI image, a formula, bills of materials, checksums
 	@sh tools/dist.sh "$(VERSION)"
 
 dist-check: ## Build the release twice and compare; lintian, rpmlint; install, upgrade and purge it in a root made for it; run the image (as root)
 	@sh tools/dist-check.sh
+
+release: ## Pack VERSION=v0.1.0, if that is tagged, clean and green; SIGNING_KEY=FILE signs its checksums
+	@sh tools/release.sh "$(VERSION)"
 
 check: lint test ## Everything that must pass before a change goes in
 

@@ -14,17 +14,15 @@ rm -rf "$out" "$stage"
 mkdir -p "$out" "$stage/man" "$stage/completions"
 
 cd "$root"
-for platform in linux/amd64 linux/arm64 darwin/arm64 windows/amd64; do
+while read -r platform; do
 	os=${platform%/*} arch=${platform#*/}
 	echo "building $platform"
 	exe=
 	[ "$os" = windows ] && exe=.exe
-	# -buildvcs=false: what a checkout adds of its own (a dirty tree) is said by the version already.
-	GOOS=$os GOARCH=$arch go build -trimpath -buildvcs=false -tags grpcnotrace -ldflags "-s -w -buildid= -X main.version=$version" \
-		-o "$stage/bin/${os}_$arch/ingest$exe" ./cmd/ingest
-done
+	sh tools/build.sh "$version" "$stage/bin/${os}_$arch/ingest$exe" "$platform"
+done <tools/platforms
 
-go build -trimpath -buildvcs=false -tags manual,grpcnotrace -o "$stage/manual" ./cmd/ingest
+BUILD_TAGS=manual sh tools/build.sh "$version" "$stage/manual"
 INGEST_MANUAL="$stage/man" "$stage/manual"
 host=$stage/bin/$(go env GOOS)_$(go env GOARCH)/ingest$(go env GOEXE)
 for shell in bash zsh fish; do

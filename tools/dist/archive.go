@@ -30,7 +30,7 @@ func archives(r release) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range platforms {
+	for _, p := range r.Platforms {
 		program, err := os.ReadFile(r.program(p))
 		if err != nil {
 			return err

@@ -22,7 +22,7 @@ const nobody = 65532
 // image writes one OCI image for each linux, in one archive: what the Dockerfile builds, without a docker engine.
 func image(r release) error {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
-	for _, p := range platforms {
+	for _, p := range r.Platforms {
 		if p.os != "linux" {
 			continue
 		}

@@ -24,11 +24,8 @@ type release struct {
 	Root    string    // the repository
 	Stage   string    // what was built
 	Out     string    // where the artifacts go
-}
 
-// platforms are those that a release is built for. Only linux is run by our tests.
-var platforms = []platform{
-	{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "arm64"}, {"windows", "amd64"},
+	Platforms []platform // that it is built for: tools/platforms
 }
 
 type platform struct{ os, arch string }
@@ -80,7 +77,12 @@ func parse(args []string) (r release, err error) {
 		return r, errors.New("-version, -epoch, -stage and -out are needed")
 	}
 	r.Version, r.Time = versionOf(*tag), time.Unix(*epoch, 0).UTC()
-	return r, nil
+	list, err := os.ReadFile(r.Root + "/tools/platforms")
+	for line := range strings.FieldsSeq(string(list)) {
+		system, arch, _ := strings.Cut(line, "/")
+		r.Platforms = append(r.Platforms, platform{system, arch})
+	}
+	return r, err
 }
 
 var tagged = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+`)

@@ -13,7 +13,7 @@ import (
 
 // billOfMaterials writes which modules each program was linked with, as Go recorded it in the program itself.
 func billOfMaterials(r release) error {
-	for _, p := range platforms {
+	for _, p := range r.Platforms {
 		info, err := buildinfo.ReadFile(r.program(p))
 		if err != nil {
 			return err

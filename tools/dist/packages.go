@@ -21,7 +21,7 @@ func packages(r release) error {
 	if err := stagePackage(r); err != nil {
 		return err
 	}
-	for _, p := range platforms {
+	for _, p := range r.Platforms {
 		if p.os != "linux" {
 			continue
 		}

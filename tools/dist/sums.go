@@ -16,7 +16,7 @@ var formulaText string
 // formula writes a Homebrew formula that installs the archives of this release.
 func formula(r release) error {
 	text := strings.ReplaceAll(formulaText, "VERSION", r.Version)
-	for _, p := range platforms {
+	for _, p := range r.Platforms {
 		place := strings.ToUpper("SHA256_" + p.String())
 		if !strings.Contains(text, place) {
 			continue
