@@ -36,13 +36,14 @@ old=$(ls "$work"/one/dist/*_amd64.deb) new=$(ls "$work"/elsewhere/two/dist/*_amd
 
 root=$work/root
 say "making a root to install into"
-debootstrap --variant=minbase --include=lintian,rpmlint stable "$root" >"$work/debootstrap.log" 2>&1 || {
-	tail "$work/debootstrap.log" >&2
-	fail "debootstrap"
-}
+. /etc/os-release
+debootstrap --variant=minbase "$VERSION_CODENAME" "$root" >"$work/log" 2>&1 || fail "debootstrap: $(tail "$work/log")"
 mount -t proc proc "$root/proc"
 cp "$old" "$root/old.deb" && cp "$new" "$root/new.deb"
-in_root() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C "$@"; }
+cp /etc/resolv.conf "$root/etc/resolv.conf"
+in_root() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C DEBIAN_FRONTEND=noninteractive "$@"; }
+# Not by debootstrap --include, which cannot put their many dependencies in order.
+in_root apt-get install -qq -y --no-install-recommends lintian rpmlint >"$work/log" 2>&1 || fail "installing lintian and rpmlint: $(tail "$work/log")"
 in_root lintian --fail-on error --allow-root /old.deb || fail "lintian"
 in_root dpkg -i /old.deb || fail "installing"
 in_root useradd -m someone

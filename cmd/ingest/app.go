@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -11,8 +12,10 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// version is set by the linker.
-var version = "dev"
+// version is set by the linker; go install leaves it to the module's.
+var version string
+
+func init() { version = cmp.Or(version, config.ModuleVersion()) }
 
 // app is one run of the program.
 type app struct {

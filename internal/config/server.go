@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"unicode"
@@ -85,3 +86,11 @@ func Hostname() string {
 
 // RunName returns a name for this run that is unique among those that share the table of slots.
 func RunName() string { return fmt.Sprintf("%s/%d/%s", Hostname(), os.Getpid(), rand.Text()[:8]) }
+
+// ModuleVersion returns the version of the module that go install has built; "dev" if it was built otherwise.
+func ModuleVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok && strings.HasPrefix(info.Main.Version, "v") {
+		return info.Main.Version
+	}
+	return "dev"
+}
