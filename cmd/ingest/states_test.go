@@ -109,7 +109,7 @@ func TestNoTwoScreensContradictEachOther(t *testing.T) {
 			if ledger := d.check("ledger").OK; ledger != (tt.quota == exitOK) {
 				t.Errorf("/readyz says of the ledger %t, and quota ends with %d", ledger, tt.quota)
 			}
-			if code, _ := d.get(""); code != http.StatusOK {
+			if code, _ := d.get("status"); code != http.StatusOK {
 				t.Errorf("the page is answered with %d", code)
 			}
 			if code, _ := d.get("v1/charts/US"); code != http.StatusOK {

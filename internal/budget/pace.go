@@ -98,6 +98,9 @@ func (s PricedSchedule) Pace(r quota.Report, known map[ingest.Series]time.Time, 
 		}
 	}
 	for _, job := range jobs {
+		if hold := paces[job.Job.Name].Hold; hold.After(job.Hold) { // the first call is admitted then, which is later than a window's first renewal
+			job.Hold = hold
+		}
 		paces[job.Job.Name] = job.Pace
 	}
 	return Pace{Schedule: s.Jobs.AtPace(paces), Jobs: jobs, Report: r}

@@ -18,6 +18,11 @@ func (s *Site) Fail(w http.ResponseWriter, r *http.Request, code int, what, why 
 }
 
 func (s *Site) notFound(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		s.Fail(w, r, http.StatusMethodNotAllowed, "Pages are only for reading", "Use GET.")
+		return
+	}
 	s.Fail(w, r, http.StatusNotFound, "There is no such page", "Nothing is at this address. Perhaps it was mistyped.")
 }
 

@@ -33,7 +33,7 @@ func (s *Site) Register(mux *http.ServeMux, limited func(http.Handler) http.Hand
 	if len(s.Theme) > 0 {
 		mux.Handle("GET /theme.css", s.theme())
 	}
-	mux.Handle("GET /", limited(http.HandlerFunc(s.notFound)))
+	mux.Handle("/", limited(http.HandlerFunc(s.notFound)))
 }
 
 func (s *Site) theme() asset { return newAsset("theme.css", stylesheet.kind, s.Theme) }

@@ -42,9 +42,10 @@ func (f Freshness) Stale() []SeriesState {
 	return stale
 }
 
-// Empty reports whether nothing was ever fetched.
+// Empty reports whether no chart was ever fetched; without charts, nothing else.
 func (f Freshness) Empty() bool {
-	return !slices.ContainsFunc(f.Series, func(s SeriesState) bool { return s.Slot != nil })
+	charts := countCharts(f.Series) > 0
+	return !slices.ContainsFunc(f.Series, func(s SeriesState) bool { return s.Slot != nil && (s.Region != "" || !charts) })
 }
 
 // Condition is how fresh a series is, in a word.
@@ -55,6 +56,7 @@ const (
 	Fresh   Condition = "fresh"
 	Late    Condition = "late"     // overdue, and not stale yet
 	Stale   Condition = "stale"    // and no quota is awaited
+	Unbegun Condition = "waits"    // for its first fetch
 	NoQuota Condition = "no quota" // it waits for quota, however old it is
 )
 
@@ -63,6 +65,8 @@ func (s SeriesState) Condition() Condition {
 	switch {
 	case s.ResumesAt != nil:
 		return NoQuota
+	case s.Slot == nil && s.Outcome == "":
+		return Unbegun
 	case s.Stale:
 		return Stale
 	case s.OverdueSince != nil:

@@ -93,8 +93,10 @@ func (s Situation) ledger() Check {
 	switch {
 	case s.Quota == nil && errors.Is(s.QuotaErr, quota.ErrCorrupt):
 		return Check{"Ledger", Bad, "damaged", "the quota ledger is damaged: nothing is fetched, charts and searches go on"}
+	case s.Quota == nil && strings.Contains(s.QuotaErr.Error(), "is missing"):
+		return Check{"Ledger", Bad, "missing", "the quota ledger is missing: nothing is fetched, charts and searches go on"}
 	case s.Quota == nil:
-		return Check{"Ledger", Bad, "cannot be read", "the quota ledger is missing or cannot be read: nothing is fetched, charts and searches go on"}
+		return Check{"Ledger", Bad, "cannot be read", "the quota ledger cannot be read: nothing is fetched, charts and searches go on"}
 	case s.Quota.Degraded:
 		return Check{"Ledger", Bad, "cannot answer", "the ledger cannot answer: cheap calls go on from the emergency budget, expensive ones wait"}
 	}
@@ -172,6 +174,10 @@ func (s Situation) charts() Check {
 			return Check{"Charts", is.mood, detail, s.Fresh.say(those, is.plural, is.singular)}
 		}
 	}
+	if n := countCharts(of[Unbegun]); n > 0 {
+		all := countCharts(s.Fresh.Series)
+		return Check{"Charts", Idle, fmt.Sprintf("%d of %d are in", all-n, all), fmt.Sprintf("%d of %d charts are in, the others wait for their first fetch", all-n, all)}
+	}
 	return Check{"Charts", Good, detail, fmt.Sprintf("all %s are fresh", term.Plural(countCharts(s.Fresh.Series), "chart"))}
 }
 
@@ -198,4 +204,57 @@ func countCharts(all []SeriesState) (n int) {
 		}
 	}
 	return n
+}
+
+// Reason says in a line what is behind the worst check; "" if all is well.
+func (s Situation) Reason() string {
+	worst := s.Checks()[0]
+	switch {
+	case worst.Mood < Warn:
+		return ""
+	case worst.Name == "Ledger" && s.Quota == nil:
+		return term.Clean(s.QuotaErr.Error())
+	case worst.Name == "Quota":
+		return s.quotaReason()
+	case worst.Name == "Charts" && s.StoreErr != nil:
+		return term.Clean(s.StoreErr.Error())
+	case worst.Name == "Charts":
+		for _, series := range s.Fresh.Series {
+			if series.Condition() != Fresh {
+				return term.Clean(series.String())
+			}
+		}
+	case worst.Name != "Ledger":
+		u := s.Fresh.Upstream
+		return fmt.Sprintf("%s in a row had no usable answer since %s, the newest at %s. Calls that do not arrive cost nothing.",
+			term.Plural(int(u.Unanswered), "call"), u.SilentSince.UTC().Format("15:04"), u.AskedAt.UTC().Format("15:04 UTC"))
+	}
+	return ""
+}
+
+// quotaReason says who closed a pool that the schedule needs.
+func (s Situation) quotaReason() string {
+	for _, p := range s.Quota.Pools {
+		if p.StoppedAt > 0 && p.DrainedUntil != nil && s.Quota.Forecast.Scheduled[p.Pool] > 0 {
+			return fmt.Sprintf("The provider refused when we had counted %s of %s: something else spends of it, or its limit is lower.", term.Thousands(p.StoppedAt), term.Thousands(p.Limit))
+		}
+	}
+	return "" // the headline says it
+}
+
+// Cure returns what a person must mend: the thing, what is to be done and the command that does it; "" if nothing.
+func (s Situation) Cure() (thing, advice, command string) {
+	switch {
+	case s.Quota == nil && errors.Is(s.QuotaErr, quota.ErrCorrupt):
+		return "quota.db is damaged.", "Move it aside and count again what the store knows was spent:", "ingest quota rebuild --replace"
+	case s.Quota == nil && strings.Contains(s.QuotaErr.Error(), "is missing"):
+		return "quota.db is missing.", "Put it back, or rebuild it from the store:", "ingest quota rebuild"
+	case s.Quota == nil && errors.Is(s.QuotaErr, quota.ErrClosed):
+		return "quota.db lacks what was spent.", "Put it back, or rebuild it from the store:", "ingest quota rebuild"
+	case s.Quota == nil:
+		return "The quota ledger cannot be read.", "This says why:", "ingest doctor"
+	case s.StoreErr != nil:
+		return "The store cannot be read.", "This says why; with --repair it mends what can be mended:", "ingest doctor"
+	}
+	return "", "", ""
 }

@@ -46,7 +46,7 @@ func TestTheHeadlineIsTheWorstOfAll(t *testing.T) {
 			s.Fresh.Series[0].Stale, s.Fresh.Series[1].Stale = true, true
 		}, report.Bad, "YouTube has not answered for 2 h 8 min. All 2 charts are stale.", "YouTube Charts Ledger Quota"},
 		{"the ledger is gone", func(s *report.Situation) { s.Quota, s.QuotaErr = nil, errors.New("quota.db is missing") }, report.Bad,
-			"The quota ledger is missing or cannot be read: nothing is fetched, charts and searches go on.", "Ledger Quota YouTube Charts"},
+			"The quota ledger is missing: nothing is fetched, charts and searches go on.", "Ledger Quota YouTube Charts"},
 		{"the ledger is degraded", func(s *report.Situation) { s.Quota.Degraded = true; s.Fresh.Series[0].OverdueSince = new(noon) }, report.Bad,
 			"The ledger cannot answer: cheap calls go on from the emergency budget, expensive ones wait. US is late.", "Ledger Charts Quota YouTube"},
 		{"the store is damaged", func(s *report.Situation) { s.Fresh, s.StoreErr = nil, errors.New("damaged") }, report.Bad, "The store cannot be read.", "Charts Upstream Ledger Quota"},

@@ -25,7 +25,7 @@ func (d QuotaScreen) Print(w io.Writer) error {
 	fmt.Fprintf(w, "%s\n\n", term.Wrap(Situation{Quota: &d.QuotaDocument, Next: d.Next, Fresh: d.Fresh, StoreErr: d.StoreErr}.Verdict(), term.Screen, ""))
 	var unused []string
 	for _, p := range d.Pools {
-		if !d.All && p.used() == 0 && p.DrainedUntil == nil && d.Forecast.Scheduled[p.Pool] == 0 {
+		if !d.All && p.Used() == 0 && p.DrainedUntil == nil && d.Forecast.Scheduled[p.Pool] == 0 {
 			unused = append(unused, fmt.Sprintf("%s (%s)", p.Pool, term.Thousands(p.Limit)))
 		} else if err := d.printPool(w, p); err != nil {
 			return err
@@ -77,8 +77,8 @@ func (d QuotaScreen) printPool(w io.Writer, p PoolDocument) error {
 	return nil
 }
 
-// used returns the most that a window of the pool counts as used.
-func (p PoolDocument) used() (most int64) {
+// Used returns the most that a window of the pool counts as used.
+func (p PoolDocument) Used() (most int64) {
 	for _, w := range p.Windows {
 		most = max(most, w.Used)
 	}

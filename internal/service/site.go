@@ -36,7 +36,7 @@ func (s *Service) newSite() *web.Site {
 		Degraded: func() time.Duration { return s.state.read().degradedFor(time.Now()) },
 	}
 	site.Pages = &s.Pages
-	s.Pages.Now, s.Pages.Version, s.Pages.Moved, s.Pages.Overall = s.Now, s.Version, s.Moved, site.Overall
+	s.Pages.Now, s.Pages.Version, s.Pages.Moved, s.Pages.Overall = s.Now, s.Version, s.Moved, site.Status.Overall
 	if s.API != nil && s.API.Limiter != nil {
 		site.Status.Limits = s.API.Limiter.Stats
 	}

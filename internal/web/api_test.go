@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/pages"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
@@ -310,11 +311,12 @@ func TestOnlyListedOriginsMayRead(t *testing.T) {
 	}
 }
 
-// The page and its events search the store as the API does: one client has one limit, wherever it asks.
+// Pages read the store as the API does: one client has one limit, wherever it asks.
 func TestLimitsHoldForWhateverAnswersSearches(t *testing.T) {
-	paths := []string{"/v1/search?q=cats", "/?q=cats", "/?q=cats&format=json", "/events"}
+	paths := []string{"/v1/search?q=cats", "/status", "/status?format=json", "/nothing"}
 	for _, last := range paths {
 		site, _ := newAPI(t, httplimit.PerMinute(2))
+		site.Pages = &pages.Site{Now: site.Now, Overall: func(context.Context) pages.State { return pages.State{} }}
 		for range 2 {
 			if resp := ask(site.Handler(), http.MethodGet, "/v1/search?q=dogs", "From", "192.0.2.7:1"); resp.StatusCode != http.StatusOK {
 				t.Fatalf("within the limit: %d", resp.StatusCode)

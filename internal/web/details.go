@@ -4,22 +4,26 @@ import (
 	"context"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/pages"
 	"github.com/trendvidstream/ingest/internal/report"
-	"github.com/trendvidstream/ingest/quota"
 )
 
 // details is what only the page shows, in addition to an overview. Each part may be missing: its error says why.
 type details struct {
-	hours     []map[quota.Purpose]int64 // spent of pool in each of the last 24 hours, oldest first
-	pool      string                    // the pool of which the schedule wants most
-	next      []report.NextDocument     // until the provider's day ends
-	price     map[string]int64          // of a day as configured
+	hours     []map[string]int64    // spent of pool in each of the last 24 hours, oldest first
+	pool      string                // the pool of which the schedule wants most
+	next      []report.NextDocument // until the provider's day ends
+	prices    []pages.Price         // of a day, as configured first
+	tops      map[string]string     // of each region's newest chart
 	ledger    report.LedgerDocument
 	oldest    time.Time
 	backup    time.Time // the newest; zero: none
 	backfills []report.BackfillDocument
 	errs      map[string]error // by part
 }
+
+// intervals are those whose price the page names; 0: as configured.
+var intervals = []time.Duration{0, 10 * time.Minute, 15 * time.Minute, 20 * time.Minute, time.Hour, 6 * time.Hour}
 
 // detailsFor is how long details are reused, whatever the number of readers.
 const detailsFor = 5 * time.Second
@@ -31,14 +35,23 @@ func (s *Status) details(ctx context.Context, o overview) details {
 }
 
 func (s *Status) readDetails(ctx context.Context, o overview) (details, error) {
-	d := details{pool: mostWanted(o.quota), errs: map[string]error{}}
+	d := details{pool: o.quota.Wanted(), errs: map[string]error{}}
 	source, err := s.Source()
 	if err != nil {
 		return d, err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
 	defer cancel()
-	d.price, d.errs["price"] = source.DayPrice(0)
+	for _, every := range intervals {
+		if price, err := source.DayPrice(every); err == nil {
+			d.prices = append(d.prices, pages.Price{Every: every, Cost: price})
+		} else {
+			d.errs["price"] = err
+		}
+	}
+	if source.Tops != nil {
+		d.tops, d.errs["charts"] = source.Tops(ctx)
+	}
 	d.oldest, d.errs["oldest"] = source.Oldest(ctx)
 	d.backup, d.errs["backup"] = source.Backup(ctx)
 	d.backfills, d.errs["backfills"] = source.Backfills(ctx)
@@ -52,34 +65,23 @@ func (s *Status) readDetails(ctx context.Context, o overview) (details, error) {
 	return d, nil
 }
 
-// mostWanted returns the pool of which the schedule wants most; the last one if it wants nothing.
-func mostWanted(d report.QuotaDocument) (pool string) {
-	most := int64(-1)
-	for _, p := range d.Pools {
-		if n := d.Forecast.Scheduled[p.Pool]; n >= most {
-			pool, most = p.Pool, n
-		}
-	}
-	return pool
-}
-
 // spentByHour returns what was spent of a pool in each of the last 24 hours, oldest first.
-func spentByHour(ctx context.Context, source *Source, now time.Time, pool string) ([]map[quota.Purpose]int64, error) {
+func spentByHour(ctx context.Context, source *Source, now time.Time, pool string) ([]map[string]int64, error) {
 	const hours = 24
-	out := make([]map[quota.Purpose]int64, hours)
-	later := map[quota.Purpose]int64{}
+	out := make([]map[string]int64, hours)
+	later := map[string]int64{}
 	for i := hours - 1; i >= 0; i-- {
 		spent, err := source.Spent(ctx, now.Add(time.Duration(i-hours)*time.Hour))
 		if err != nil {
 			return nil, err
 		}
-		since := map[quota.Purpose]int64{}
+		since := map[string]int64{}
 		for _, s := range spent {
 			if s.Pool == pool {
-				since[s.Purpose] += s.Amount
+				since[string(s.Purpose)] += s.Amount
 			}
 		}
-		out[i] = map[quota.Purpose]int64{}
+		out[i] = map[string]int64{}
 		for purpose, n := range since {
 			out[i][purpose] = n - later[purpose]
 		}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/internal/pages"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 )
@@ -111,15 +110,4 @@ func (s *Site) freshness(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	writeJSON(w, http.StatusOK, f)
-}
-
-// Overall is how all is, in a word, for the head of every page.
-func (s *Site) Overall(ctx context.Context) pages.State {
-	switch f, err := s.cachedFreshness(ctx); {
-	case err != nil:
-		return pages.State{Mood: pages.Bad, Word: "not known"}
-	case len(f.Stale()) > 0:
-		return pages.State{Mood: pages.Warn, Word: fmt.Sprintf("%d of %d late", len(f.Stale()), len(f.Series))}
-	}
-	return pages.State{Mood: pages.Good, Word: "all is well"}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/pages"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
@@ -77,6 +78,7 @@ func sourced() (*web.Site, *web.Source) {
 		Now: site.Now, Version: "v1.2.3", Freshness: site.Freshness,
 		Source: func() (*web.Source, error) { return source, nil },
 	}
+	site.Pages = &pages.Site{Now: site.Now, Version: "v1.2.3", Overall: site.Status.Overall}
 	return site, source
 }
 

@@ -1,36 +1,54 @@
 package web
 
 import (
-	"bytes"
-	"crypto/rand"
-	"fmt"
+	"context"
 	"net/http"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/pages"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// page serves the status page: the documents of one moment, without any external resource.
-func (s *Status) page(w http.ResponseWriter, r *http.Request) {
-	o, err := s.overview(r.Context())
-	if err != nil {
-		o = overview{at: s.Now().UTC(), quotaErr: err, storeErr: err}
-	}
-	d := s.details(r.Context(), o)
+// statusPage serves the status page, and as JSON the documents that it is made of.
+func (s *Site) statusPage(w http.ResponseWriter, r *http.Request) {
+	o := s.Status.overviewOrWhyNot(r.Context())
+	d := s.Status.details(r.Context(), o)
 	if wantsJSON(r) {
 		writeJSON(w, http.StatusOK, newStatusDocument(o, d))
 		return
 	}
-	p := statusPage{o: o, d: d, version: s.Version, moved: s.Moved, nonce: rand.Text(), every: r.URL.Query().Get("every"), query: r.URL.Query().Get("q")}
-	p.source, _ = s.Source() // the overview has the error
-	var page bytes.Buffer
-	_ = p.render(r.Context(), &page) // memory takes it all
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", fmt.Sprintf("default-src 'none'; style-src 'nonce-%s'; script-src 'nonce-%s'; connect-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'", p.nonce, p.nonce))
-	h.Set("Referrer-Policy", "no-referrer")
-	_, _ = w.Write(page.Bytes())
+	st := pages.Status{
+		Situation: o.situation(), At: o.at, Slots: o.slots, Tops: d.tops, Hours: d.hours, Prices: d.prices,
+		Ledger: d.ledger, Emergency: o.emergency, Oldest: d.oldest, Backup: d.backup, Backfills: d.backfills, Errors: d.errs,
+	}
+	st.Next = d.next
+	s.Pages.ShowStatus(w, r, st)
+}
+
+// Overall is the worst of all, for the head of every page.
+func (s *Status) Overall(ctx context.Context) pages.State {
+	return pages.Status{Situation: s.overviewOrWhyNot(ctx).situation()}.Overall()
+}
+
+// overviewOrWhyNot is an overview, or one that says why nothing can be read.
+func (s *Status) overviewOrWhyNot(ctx context.Context) overview {
+	o, err := s.overview(ctx)
+	if err != nil {
+		return overview{at: s.Now().UTC(), quotaErr: err, storeErr: err}
+	}
+	return o
+}
+
+// situation is what the headline is made of. An error of one source hides nothing of the other.
+func (o overview) situation() (s report.Situation) {
+	if s.QuotaErr = o.quotaErr; o.quotaErr == nil {
+		s.Quota = &o.quota
+	}
+	if s.StoreErr = o.storeErr; o.storeErr == nil {
+		s.Fresh = &o.fresh
+	}
+	return s
 }
 
 // statusDocument is the page's content as JSON.
@@ -49,8 +67,11 @@ type statusDocument struct {
 
 func newStatusDocument(o overview, d details) statusDocument {
 	doc := statusDocument{
-		Freshness: o.fresh, Slots: o.slots, Next: d.next, Ledger: d.ledger, PerDay: d.price, Backfills: d.backfills,
+		Freshness: o.fresh, Slots: o.slots, Next: d.next, Ledger: d.ledger, PerDay: map[string]int64{}, Backfills: d.backfills,
 		Oldest: term.TimeOrNull(d.oldest), Backup: term.TimeOrNull(d.backup), Errors: map[string]string{},
+	}
+	for _, price := range d.prices[:min(1, len(d.prices))] {
+		doc.PerDay = price.Cost
 	}
 	errs := map[string]error{"quota": o.quotaErr, "store": o.storeErr}
 	if o.quotaErr == nil {

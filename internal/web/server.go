@@ -26,7 +26,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger
 		WriteTimeout:      15 * time.Second,
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    8 << 10,
-		BaseContext:       func(net.Listener) context.Context { return withStop(ctx) },
+		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	ended := make(chan error, 1)

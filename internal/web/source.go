@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -29,8 +28,8 @@ type Source struct {
 	Oldest    func(ctx context.Context) (time.Time, error) // of the stored videos, by day; zero: none
 	Backup    func(ctx context.Context) (time.Time, error) // the newest; zero: none was made
 	Backfills func(ctx context.Context) ([]report.BackfillDocument, error)
-	// Search searches like ingest search; hint says why nothing was searched for, else "".
-	Search func(ctx context.Context, query string) (doc report.SearchDocument, hint string, err error)
+	// Tops returns the title of the first video in each region's newest chart.
+	Tops func(ctx context.Context) (map[string]string, error)
 	// Cost returns what a call of a method draws; an error if that is not known.
 	Cost func(method string) (quota.Cost, error)
 	// Emergency returns what was spent since a time while the ledger could not answer.
@@ -72,8 +71,6 @@ type Status struct {
 
 	overviews recent[overview]
 	detailed  recent[details]
-
-	streams atomic.Int32 // of events, open
 }
 
 // overview reads the source, at most once per readFor.

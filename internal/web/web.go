@@ -1,4 +1,4 @@
-// Package web serves people and machines over HTTP: a status page (/), kept live by /events; whether the process is
+// Package web serves people and machines over HTTP: a status page (/status), in the frame of package pages; whether the process is
 // alive (/livez) and ready (/readyz), how fresh each region is (/freshness), the metrics (/metrics); and, for visitors,
 // the data that was fetched (/v1/).
 //
@@ -83,10 +83,13 @@ func (s *Site) handler(all bool) http.Handler {
 	}
 	if all && s.Status != nil {
 		mux.HandleFunc("GET /metrics", s.Status.metrics)
-		mux.Handle("GET /{$}", s.API.limited(http.HandlerFunc(s.Status.page))) // it searches too, also with ?format=json
-		mux.Handle("GET /events", s.API.limited(http.HandlerFunc(s.Status.events)))
 	}
 	if all && s.Pages != nil {
+		if s.Status != nil {
+			status := s.API.limited(http.HandlerFunc(s.statusPage))
+			mux.Handle("GET /status", status)
+			mux.Handle("GET /{$}", status)
+		}
 		s.Pages.Register(mux, s.API.limited)
 	}
 	if s.API != nil {

@@ -1,0 +1,211 @@
+package pages
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/term"
+)
+
+// The parts of the status page below its first screen.
+
+// spenders says who spent what the longest window counts, a line for all regions of a purpose's method.
+func (st Status) spenders() g.Node {
+	if !st.known() {
+		return section("Who spent them", h.P(h.Class("soft"), g.Text("Not known while the ledger cannot answer.")))
+	}
+	type spender struct{ purpose, client, method, pool string }
+	var order []spender
+	sum, regions := map[spender]int64{}, map[spender][]string{}
+	for _, s := range st.Quota.Spent {
+		who := spender{string(s.Purpose), s.Client, s.Method, s.Pool}
+		if sum[who] == 0 {
+			order = append(order, who)
+		}
+		if sum[who] += s.Amount; s.Region != "" && !slices.Contains(regions[who], s.Region) {
+			regions[who] = append(regions[who], s.Region)
+		}
+	}
+	if len(order) == 0 {
+		return section("Who spent them", h.P(h.Class("soft"), g.Text("Nothing was spent in the longest window.")))
+	}
+	return section("Who spent them", table([]string{"Purpose", "For", "Method", "Spent"}, g.Map(order, func(who spender) g.Node {
+		of := cmp.Or(who.client, strings.Join(regions[who], " "), "–")
+		if n := len(regions[who]); n > 3 && who.client == "" {
+			of = term.Plural(n, "region")
+		}
+		return h.Tr(cell(who.purpose), cell(of), h.Td(h.Class("wide"), g.Text(who.method)), figure(term.Amount(sum[who], who.pool)))
+	})))
+}
+
+// next is what comes next, and whether quota is left for it.
+func (st Status) next() g.Node {
+	const most = 6
+	switch {
+	case st.Quota == nil:
+		return section("What comes next", h.P(h.Class("soft"), g.Text("Everything waits for the ledger.")))
+	case len(st.Next) == 0:
+		return section("What comes next", h.P(h.Class("soft"), g.Text("Nothing is due until the provider's day ends.")))
+	}
+	verdicts := report.Verdicts(*st.Quota, st.Next)
+	silent := st.Fresh != nil && st.Fresh.Upstream != nil && st.Fresh.Upstream.Unreachable
+	var rows g.Group
+	for i, slot := range st.Next[:min(most, len(st.Next))] {
+		if silent && verdicts[i] == report.FitsNow {
+			verdicts[i] = "when " + st.Fresh.Upstream.Name + " answers"
+		}
+		if st.Quota.Degraded {
+			verdicts[i] = "waits for the ledger, unless it is cheap"
+		}
+		if slot.Overdue {
+			verdicts[i] += ", overdue"
+		}
+		rows = append(rows, h.Tr(cell(st.when(slot.DueAt)), cell(slot.Name()), figure(cmp.Or(term.Amounts(slot.Cost), "–")), h.Td(h.Class("soft"), g.Text(verdicts[i]))))
+	}
+	return section("What comes next", table([]string{"Time", "What", "Cost", "Quota"}, rows))
+}
+
+// run is slots of a series one after the other, with the same outcome and the same reason.
+type run struct {
+	newest report.SlotDocument
+	oldest time.Time
+	ticks  int
+}
+
+// strips are the slots of the last 24 hours, each series with the reasons of what is not done.
+func (st Status) strips() g.Node {
+	if st.Fresh == nil {
+		return nil
+	}
+	const most = 2 // of each, which keeps the page small: ingest slots has them all
+	return section("Slots, last 24 hours", g.Map(st.Fresh.Series, func(of report.SeriesState) g.Node {
+		var runs []run
+		for _, slot := range st.slotsOf(of) {
+			oldest := slot.DueAt
+			if slot.FirstDueAt != nil {
+				oldest = *slot.FirstDueAt
+			}
+			if n := len(runs); n > 0 && runs[n-1].newest.Outcome == slot.Outcome && runs[n-1].newest.Reason == slot.Reason {
+				runs[n-1].oldest, runs[n-1].ticks = oldest, runs[n-1].ticks+slot.Ticks()
+			} else if slot.Reason != "" {
+				runs = append(runs, run{slot, oldest, slot.Ticks()})
+			}
+		}
+		inside := h.P(h.Class("soft"), g.Text("No slot has a reason to tell."))
+		if len(runs) > 0 {
+			inside = table([]string{"Due", "Outcome", "Why"}, g.Map(runs[:min(most, len(runs))], func(r run) g.Node {
+				when := st.when(r.newest.DueAt)
+				if r.ticks > 1 {
+					when = st.when(r.oldest) + " to " + when
+				}
+				return h.Tr(cell(when), h.Td(moods[r.newest.Outcome].Class(""), h.Span(h.Class("word"), g.Text(fmt.Sprintf("%d %s", r.ticks, r.newest.Outcome)))), cell(r.newest.Reason))
+			}))
+		}
+		return h.Details(h.Summary(h.B(g.Text(cmp.Or(of.Region, of.Job))), g.Text(" "), st.strip(of), g.Text(" "), h.Small(g.Text(cmp.Or(st.outcomes(of), "none yet")))), inside)
+	}))
+}
+
+func (st Status) backfills() g.Node {
+	if len(st.Backfills) == 0 {
+		return nil
+	}
+	return section("Backfills", g.Map(st.Backfills, func(b report.BackfillDocument) g.Node {
+		text := fmt.Sprintf("%s, %s of %s pieces, %s units", b.Outcome, term.Thousands(int64(b.Ended)), term.Thousands(int64(b.Pieces)), term.Thousands(b.Units))
+		part := 100 * float64(b.Ended) / float64(max(b.Pieces, 1))
+		return g.Group{
+			h.P(h.B(g.Text(b.ID)), g.Text(" "), h.Span(h.Dir("auto"), g.Text(term.Clean(b.What))), g.Text(" "), h.Small(g.Text(text))),
+			h.SVG(h.Class("strip"), h.Role("img"), h.Aria("label", fmt.Sprintf("%.0f %% done", part)),
+				g.El("rect", h.Class("track"), percent("width", 100), number("height", 8), number("y", 3), number("rx", 2)),
+				g.El("rect", h.Class("fill"), percent("width", part), number("height", 8), number("y", 3), number("rx", 2))),
+		}
+	}))
+}
+
+func (st Status) ledger() g.Node {
+	state := "answers"
+	switch {
+	case st.Quota == nil:
+		state = "cannot be read"
+	case st.Quota.Degraded:
+		state = "cannot answer"
+	}
+	list := [][2]string{{"State", state}}
+	if at := st.Ledger.AskedAgain; at != nil {
+		list = append(list, [2]string{"Asked again", st.when(*at) + ": " + term.Clean(st.Ledger.Why)})
+	}
+	if st.known() {
+		list = append(list, [2]string{"Kind", st.Quota.Ledger}, [2]string{"Account", st.Quota.Account}, [2]string{"Costs", st.Quota.Table})
+	}
+	if st.Ledger.Generation != "" {
+		list = append(list, [2]string{"Generation", st.Ledger.Generation})
+	}
+	if len(st.Emergency) > 0 {
+		list = append(list, [2]string{"Spent without it", term.Amounts(st.Emergency) + " in 24 h"})
+	}
+	verified := ""
+	switch {
+	case !st.known(): // nobody can say
+	case st.Errors["ledger"] != nil:
+		verified = "not known: " + term.Clean(st.Errors["ledger"].Error())
+	case st.Ledger.Missing > 0:
+		verified = term.Thousands(st.Ledger.Missing) + " units that the slots spent are not in it: ingest quota rebuild"
+	case !st.Ledger.ProvenAt.IsZero():
+		verified = "every recorded fetch is in it, checked " + st.when(st.Ledger.ProvenAt)
+	}
+	if verified != "" {
+		list = append(list, [2]string{"Verified", verified})
+	}
+	return section("Ledger", facts(list))
+}
+
+// backupEvery is the age at which the newest backup makes another one due.
+const backupEvery = 7 * 24 * time.Hour
+
+func (st Status) kept() g.Node {
+	oldest, backup := "nothing is stored", "none was made: ingest backup FILE"
+	if !st.Oldest.IsZero() {
+		oldest = fmt.Sprintf("%s, %s; older data is deleted", st.when(st.Oldest), term.Ago(st.At.Sub(st.Oldest)))
+	}
+	if !st.Backup.IsZero() {
+		if backup = fmt.Sprintf("%s, %s ago", st.when(st.Backup), term.Ago(max(st.At.Sub(st.Backup), 0))); st.At.Sub(st.Backup) >= backupEvery {
+			backup += ": another one is due, ingest backup FILE"
+		}
+	}
+	list := [][2]string{{"Oldest", oldest}, {"Backup", backup}}
+	for i, part := range []string{"oldest", "backup"} {
+		if err := st.Errors[part]; err != nil {
+			list[i][1] = "not known: " + term.Clean(err.Error())
+		}
+	}
+	return section("Kept data", facts(list))
+}
+
+// section is a part of a page under a heading.
+func section(title string, parts ...g.Node) g.Node {
+	return h.Section(h.Class("part"), h.H2(g.Text(title)), g.Group(parts))
+}
+
+// facts is a list of names and what they are.
+func facts(list [][2]string) g.Node {
+	return h.Dl(h.Class("facts"), g.Map(list, func(f [2]string) g.Node { return g.Group{h.Dt(g.Text(f[0])), h.Dd(g.Text(f[1]))} }))
+}
+
+// table is a table that scrolls by itself, also by keyboard, where it is too wide. Its figures have a class of their own.
+func table(heads []string, rows g.Node) g.Node {
+	figures := []string{"Spent", "Cost", "Used", "Limit", "A day"}
+	return h.Div(h.Class("scroll"), h.TabIndex("0"), h.Role("region"), h.Aria("label", strings.Join(heads, ", ")), h.Table(
+		h.Tr(g.Map(heads, func(head string) g.Node {
+			class := map[bool]string{true: "num"}[slices.Contains(figures, head)] + map[bool]string{true: " wide"}[head == "Method"]
+			return h.Th(h.Scope("col"), h.Class(class), g.Text(head))
+		})), rows))
+}
+
+func cell(text string) g.Node   { return h.Td(g.Text(term.Clean(text))) }
+func figure(text string) g.Node { return h.Td(h.Class("num"), g.Text(text)) }
