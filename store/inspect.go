@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -28,6 +29,8 @@ type SlotSummary struct {
 	Failed  []ingest.Slot                   // newest first
 	Waiting []ingest.Slot                   // newest first: due, with the reason why the last run gave them back
 	Spent   []ingest.Slot                   // as of SpentSlots
+	Ticks   int                             // that were due since then, and have ended
+	Lost    int                             // of these: skipped or missed, since nothing fetched them in time
 }
 
 // SeriesSummary is how far a series has come.
@@ -88,7 +91,17 @@ func (s *SlotSummary) read(ctx context.Context, q querier, since, now time.Time)
 	if s.Waiting, err = selectReports(ctx, q, `kind <> 'backfill' AND state = 'due' AND reason <> '' AND due_at <= ?`, now.Unix()); err != nil {
 		return err
 	}
-	s.Spent, err = spentSlots(ctx, q, since)
+	if s.Spent, err = spentSlots(ctx, q, since); err != nil {
+		return err
+	}
+	ended, err := selectReports(ctx, q, `kind <> 'backfill' AND state NOT IN ('due', 'claimed') AND due_at > ? AND due_at <= ?`, since.Unix(), now.Unix())
+	for _, slot := range ended {
+		ticks := max(slot.TicksSince(since).Count, 1)
+		s.Ticks += ticks
+		if slot.State == ingest.Missed || slot.State == ingest.Skipped && strings.HasPrefix(slot.Reason, "superseded") {
+			s.Lost += ticks
+		}
+	}
 	return err
 }
 

@@ -43,7 +43,7 @@ cp "$old" "$root/old.deb" && cp "$new" "$root/new.deb"
 cp /etc/resolv.conf "$root/etc/resolv.conf"
 in_root() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C DEBIAN_FRONTEND=noninteractive "$@"; }
 # Not by debootstrap --include, which cannot put their many dependencies in order.
-in_root apt-get install -qq -y --no-install-recommends lintian rpmlint >"$work/log" 2>&1 || fail "installing lintian and rpmlint: $(tail "$work/log")"
+in_root apt-get install -qq -y --no-install-recommends lintian rpm rpmlint >"$work/log" 2>&1 || fail "installing lintian and rpmlint: $(tail "$work/log")"
 in_root lintian --fail-on error --allow-root /old.deb || fail "lintian"
 in_root dpkg -i /old.deb || fail "installing"
 in_root useradd -m someone
@@ -71,5 +71,5 @@ tar -xf "$work"/one/dist/ingest_*_oci.tar -C "$work/oci"
 layer=$(for blob in "$work"/oci/blobs/sha256/*; do gzip -t "$blob" 2>/dev/null && tar -xzOf "$blob" ingest 2>/dev/null | head -c 20 | od -An -tx1 | grep -q '3e 00' && echo "$blob"; done | head -n 1)
 [ -n "$layer" ] || fail "the image has no layer for amd64"
 tar -xzf "$layer" -C "$work/image"
-unshare --user --map-root-user --root="$work/image" --wd=/ /ingest demo >"$work/image.txt" || fail "the image: $(tail -n 3 "$work/image.txt")"
+env -i "$(command -v unshare)" --user --map-root-user --root="$work/image" --wd=/ /ingest demo >"$work/image.txt" || fail "the image: $(tail -n 3 "$work/image.txt")"
 say "the image runs the demo"

@@ -1,11 +1,13 @@
 package config
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	"net"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"runtime/debug"
 	"slices"
@@ -45,6 +47,27 @@ func checkServer(what, s, use string, schemes ...string) error {
 	}
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 && strings.Contains(rest[i:], "@") {
 		return Invalid(fmt.Errorf("%s: there is an '@' behind the host: in names and passwords write %%40 for '@', %%2F for '/', %%3F for '?', %%23 for '#', %%25 for '%%'", what))
+	}
+	if strings.HasPrefix(scheme, "postgres") {
+		return checkPassfile(s)
+	}
+	return nil
+}
+
+// checkPassfile refuses a file of passwords that others can read, where the password of this URL would come from it, as
+// PostgreSQL's own programs do.
+func checkPassfile(s string) error {
+	u, err := url.Parse(s)
+	if err != nil || os.Getenv("PGPASSWORD") != "" || os.PathSeparator != '/' {
+		return nil // the URL's own check reports it
+	}
+	if _, set := u.User.Password(); set {
+		return nil
+	}
+	home, _ := os.UserHomeDir()
+	path := cmp.Or(os.Getenv("PGPASSFILE"), filepath.Join(home, ".pgpass"))
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+		return Invalid(fmt.Errorf("the passwords in %s can be read by others: chmod 600 %s", path, path))
 	}
 	return nil
 }

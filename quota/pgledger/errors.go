@@ -2,6 +2,8 @@ package pgledger
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"slices"
@@ -47,9 +49,13 @@ func (l *Ledger) explain(ctx context.Context, err error, commits bool) error {
 		err = connect.Unwrap()
 	}
 	what := fmt.Errorf("%w: postgres: %w", quota.ErrUnavailable, err)
+	var refused *tls.CertificateVerificationError
+	var unknown x509.UnknownAuthorityError
 	switch {
 	case errors.As(err, &scan):
 		return corrupt(scan.Error())
+	case errors.As(err, &refused), errors.As(err, &unknown):
+		what = fmt.Errorf("%w: postgres: its certificate is refused: %w: name the authority that signed it with ?sslrootcert=FILE; the name in it must be the host's", quota.ErrUnavailable, err)
 	case errors.As(err, &answer):
 		inDoubt = inDoubt && answer.Severity != "ERROR"
 		what = answered(answer)

@@ -1,6 +1,8 @@
 package pgstore
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"strings"
@@ -35,7 +37,11 @@ var hints = map[string]string{
 func hint(err error) string {
 	var pg *pgconn.PgError
 	var connect *pgconn.ConnectError
+	var refused *tls.CertificateVerificationError
+	var unknown x509.UnknownAuthorityError
 	switch {
+	case errors.As(err, &refused), errors.As(err, &unknown):
+		return "its certificate is refused: name the authority that signed it with ?sslrootcert=FILE; the name in it must be the host's"
 	case errors.As(err, &pg):
 		for n := len(pg.Code); n >= 2; n-- {
 			if h := hints[pg.Code[:n]]; h != "" {
