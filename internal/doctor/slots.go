@@ -144,4 +144,3 @@ func checkSlots(ctx context.Context, d *Doctor) Finding {
 
 // fewLost ticks are what a restart or an hour without power loses.
 const fewLost = 5
-
