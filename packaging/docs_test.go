@@ -20,6 +20,60 @@ func TestEveryDirectDependencyIsExplained(t *testing.T) {
 	}
 }
 
+var (
+	runBy   = regexp.MustCompile(`<!-- run by [^>]* -->`)
+	linkTo  = regexp.MustCompile(`\]\(([a-zA-Z0-9_./-]+\.(?:md|yaml|yml|png|svg|go))(?:#[^)]*)?\)`)
+	scripts = regexp.MustCompile(`\w+\.txtar|Test\w+`)
+)
+
+// TestEachCommandOfTheDocsIsRun: every block of shell in the docs stands in a section that names the scripts or tests which
+// run it, unless it is made of targets and tests itself; and the scripts that are named exist.
+func TestEachCommandOfTheDocsIsRun(t *testing.T) {
+	tests := testsOfTheTree(t)
+	for _, file := range docFiles(t) {
+		for _, section := range strings.Split(read(t, file), "\n## ") {
+			title, _, _ := strings.Cut(section, "\n")
+			said := runBy.FindString(section)
+			for i, part := range strings.Split(section, "```sh\n") {
+				block, _, _ := strings.Cut(part, "```")
+				ours := strings.Contains("\n"+block, "\ningest ") || strings.Contains("\n"+block, "\nexport ")
+				if i > 0 && ours && said == "" && !strings.Contains(section, "A test runs this section") && title != "The move" {
+					t.Errorf("%s, %s: nothing runs this:\n%s", file, title, block)
+				}
+			}
+			for _, name := range scripts.FindAllString(said, -1) {
+				if !tests[name] {
+					t.Errorf("%s, %s: there is no %s", file, title, name)
+				}
+			}
+		}
+	}
+}
+
+// TestTheIndexLeadsToEachPage, and every link to a file leads to one that exists.
+func TestTheIndexLeadsToEachPage(t *testing.T) {
+	index := read(t, "../docs/README.md")
+	for _, file := range docFiles(t) {
+		if name := filepath.Base(file); name != "README.md" && !strings.Contains(index, "]("+name+")") {
+			t.Errorf("docs/README.md does not lead to %s", name)
+		}
+		for _, m := range linkTo.FindAllStringSubmatch(read(t, file), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(file), m[1])); err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
+		}
+	}
+}
+
+func docFiles(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("../docs/*.md")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d pages, %v", len(files), err)
+	}
+	return files
+}
+
 var makeTarget = regexp.MustCompile("`make ([a-z0-9-]+)`")
 
 func TestDocsNameTargetsThatExist(t *testing.T) {
