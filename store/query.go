@@ -58,31 +58,5 @@ func (q SearchQuery) hash() uint32 {
 	return h.Sum32()
 }
 
-// Wider is a query without one of its filters, or without all of them.
-type Wider struct {
-	Dropped string // region, category, min-views, published-since, published-until or seen-since; "" is all
-	Query   SearchQuery
-}
-
-// Wider returns the query without each of its filters, and without all of them where it has more than one: to say what
-// to leave out of a search that finds nothing. It looks for one video.
-func (q SearchQuery) Wider() (wider []Wider) {
-	without := func(filter string, set bool, drop func(*SearchQuery)) {
-		if set {
-			w := Wider{filter, q}
-			w.Query.Limit = 1
-			drop(&w.Query)
-			wider = append(wider, w)
-		}
-	}
-	without("region", q.Region != "", func(q *SearchQuery) { q.Region = "" })
-	without("category", q.Category != "", func(q *SearchQuery) { q.Category = "" })
-	without("min-views", q.MinViews > 0, func(q *SearchQuery) { q.MinViews = 0 })
-	without("published-since", !q.PublishedSince.IsZero(), func(q *SearchQuery) { q.PublishedSince = time.Time{} })
-	without("published-until", !q.PublishedUntil.IsZero(), func(q *SearchQuery) { q.PublishedUntil = time.Time{} })
-	without("seen-since", !q.SeenSince.IsZero(), func(q *SearchQuery) { q.SeenSince = time.Time{} })
-	if len(wider) > 1 {
-		wider = append(wider, Wider{"", SearchQuery{Text: q.Text, Limit: 1}})
-	}
-	return wider
-}
+// Filtered reports whether the query has a filter.
+func (q SearchQuery) Filtered() bool { return q.Region != "" || q.picky() }

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -21,21 +19,18 @@ func (a *app) historyCommand() *cobra.Command {
 	var since config.Since
 	var format string
 	cmd := &cobra.Command{
-		Use:   "history VIDEO_ID or QUERY",
+		Use:   "history VIDEO_ID",
 		Short: "A video's ranks and views, chart by chart; costs no quota",
-		Args:  orAsk(cobra.MinimumNArgs(1), "which video? Give one id, or words of its title"),
+		Args:  orAsk(cobra.ExactArgs(1), "which video? Give one id; ingest search finds ids"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			format, err := a.format(format)
 			if err != nil {
 				return err
 			}
-			q.VideoID = strings.Join(args, " ")
+			q.VideoID = args[0]
 			q.Since = since.At(a.clock.Now())
 			return a.withStore(cmd.Context(), func(s *store.Store) error {
 				h, err := s.History(cmd.Context(), q)
-				if errors.Is(err, store.ErrNoVideo) {
-					h, err = a.historyOf(cmd.Context(), s, q, strings.Join(args, " "))
-				}
 				if errors.Is(err, store.ErrNoVideo) {
 					return fmt.Errorf("%w: charts are kept for 29 days; ingest search finds ids", err)
 				}
@@ -52,20 +47,6 @@ func (a *app) historyCommand() *cobra.Command {
 	cmd.Flags().Var(formatFlag(&format), "format", "text, json, csv or jsonl (JSON lines)")
 	addHistoryFlags(cmd.Flags(), &q, &since)
 	return cmd
-}
-
-// historyOf returns the history of the video that a search finds first.
-func (a *app) historyOf(ctx context.Context, s *store.Store, q store.HistoryQuery, words string) (store.History, error) {
-	found, err := s.Search(ctx, store.SearchQuery{Text: words, Region: q.Region, At: a.clock.Now(), Limit: 1})
-	if err != nil {
-		return store.History{}, err
-	}
-	if len(found.Items) == 0 {
-		return store.History{}, store.ErrNoVideo
-	}
-	q.VideoID = found.Items[0].Video.ID
-	a.say("ingest: no video has this id; of those that a search finds, %s is the first", q.VideoID)
-	return s.History(ctx, q)
 }
 
 // addHistoryFlags adds the flags of the query.

@@ -96,7 +96,7 @@ func search(ctx context.Context, a *app, s *store.Store, q store.SearchQuery, f 
 	return nothingFound(ctx, a, s, q, result)
 }
 
-// nothingFound says what was searched for, and which filter to drop.
+// nothingFound says what was searched for, and whether the filters leave it out.
 func nothingFound(ctx context.Context, a *app, s *store.Store, q store.SearchQuery, r store.Result) error {
 	if text := term.Fit(strings.TrimSpace(q.Text), 60); text == "" {
 		a.say("nothing found")
@@ -111,25 +111,17 @@ func nothingFound(ctx context.Context, a *app, s *store.Store, q store.SearchQue
 	if q.Category != "" && !a.provider().limits.Category.MatchString(q.Category) {
 		a.say("--category %s: ids of categories are numbers such as 10, on dailymotion words such as music", term.Fit(q.Category, 30))
 	}
-	wider := q.Wider()
-	for _, w := range wider {
-		if found, err := s.Search(ctx, w.Query); err != nil {
-			return err
-		} else if len(found.Items) > 0 {
-			filters := "the filters"
-			if w.Dropped != "" {
-				filters = "--" + w.Dropped
-			}
-			a.say("without %s there is something: drop it", filters)
-			return nil
-		}
-	}
-	if len(wider) > 0 {
-		a.say("nor is there anything without the filters")
-	} else {
+	if !q.Filtered() {
 		a.say("try fewer words, or the beginning of one: begin*")
+		return nil
 	}
-	return nil
+	all, err := s.Search(ctx, store.SearchQuery{Text: q.Text, Limit: 1})
+	if err == nil && len(all.Items) > 0 {
+		a.say("without the filters there is something: drop one")
+	} else if err == nil {
+		a.say("nor is there anything without the filters")
+	}
+	return err
 }
 
 // printSearch prints a page of results.
