@@ -27,7 +27,8 @@ const maxMarkup = 8 << 10
 // Cleaner makes text from outside fit for an error: without markup, control characters or the key. The key is not
 // expected there; this is a second safeguard (a server may echo a header). The zero value knows no key.
 type Cleaner struct {
-	key *strings.Replacer // as it is spelt; nil: none is known
+	key    *strings.Replacer // as it is spelt; nil: none is known
+	spread *regexp.Regexp    // with spaces in between, which markup and control characters leave
 }
 
 // NewCleaner returns a Cleaner that takes the key out, however it is spelt: plain, quoted, escaped for a URL or for
@@ -40,7 +41,18 @@ func NewCleaner(key ingest.Secret) Cleaner {
 	literal := strings.Trim(strconv.Quote(k), `"`)
 	// Host names are printed in lower case.
 	spellings := strings.NewReplacer(literal, "***", url.QueryEscape(k), "***", html.EscapeString(k), "***", k, "***", strings.ToLower(k), "***")
-	return Cleaner{key: spellings}
+	c := Cleaner{key: spellings}
+	if len(k) >= minKey {
+		var pattern strings.Builder
+		for i, r := range k {
+			if i > 0 {
+				pattern.WriteString(` *`)
+			}
+			pattern.WriteString(regexp.QuoteMeta(string(r)))
+		}
+		c.spread = regexp.MustCompile("(?i)" + pattern.String())
+	}
+	return c
 }
 
 // Text cleans s and cuts it at n characters. The key is taken out before the cut, which could leave a part of it, and
@@ -53,6 +65,9 @@ func (c Cleaner) Text(s string, n int) string {
 	s = stripTags(html.UnescapeString(stripTags(strings.ToValidUTF8(s, ""))))
 	s = strings.Join(strings.Fields(strings.Map(printableRune, s)), " ")
 	s = c.hideKey(s)
+	if c.spread != nil {
+		s = c.spread.ReplaceAllString(s, "***")
+	}
 	if r := []rune(s); len(r) > n {
 		s = strings.TrimSpace(string(r[:n-1])) + "…"
 	}

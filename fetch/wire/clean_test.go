@@ -21,6 +21,8 @@ func TestTextFromOutsideIsMadeFitForAnError(t *testing.T) {
 		"the key in parts":      {canary[:9] + "<b></b>" + canary[9:12] + "\u202e" + canary[12:], "***"},
 		"the key and a comment": {canary[:9] + "<!-- -->" + canary[9:], "***"},
 		"the key and a script":  {canary[:9] + "<script>x</script >" + canary[9:], "***"},
+		"the key and a tag":     {"is " + canary[:9] + "<br/>" + canary[9:12] + "<x y>" + canary[12:] + " bad", "is *** bad"},
+		"the key, lines":        {canary[:9] + "\r\n " + canary[9:], "***"},
 		"markup of entities":    {canary[:9] + "&lt;!-- --&gt;" + canary[9:], "***"},
 		"the key in escapes":    {strings.ReplaceAll(canary, "_", "&#95;"), "***"},
 		"invalid UTF-8":         {"a\xffb", "ab"},

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"runtime/metrics"
+	"time"
 
 	"github.com/itchyny/gojq"
 )
@@ -17,8 +19,20 @@ func PrintJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
+// Bounds of a jq filter, which may be one that never ends.
+const (
+	queryTime   = 10 * time.Second
+	queryMemory = 512 << 20 // bytes by which the program may grow
+	queryLook   = 5 * time.Millisecond
+)
+
+var (
+	errQueryTime   = fmt.Errorf("the filter did not end within %v", queryTime)
+	errQueryMemory = fmt.Errorf("the filter took more than %d MiB of memory", queryMemory>>20)
+)
+
 // PrintQuery writes the results of a jq filter on a document, one a line: text cleaned, all else as JSON. Whole
-// numbers of the document keep all their digits. A filter that never ends goes on until ctx is done.
+// numbers of the document keep all their digits. A filter that takes too long or too much memory is ended.
 func PrintQuery(ctx context.Context, w io.Writer, query *gojq.Code, v any) error {
 	var text bytes.Buffer
 	if err := PrintJSON(&text, v); err != nil {
@@ -30,6 +44,9 @@ func PrintQuery(ctx context.Context, w io.Writer, query *gojq.Code, v any) error
 	if err := d.Decode(&doc); err != nil {
 		return err
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go boundQuery(ctx, cancel)
 	for results := query.RunWithContext(ctx, doc); ; {
 		result, more := results.Next()
 		if !more {
@@ -49,6 +66,30 @@ func PrintQuery(ctx context.Context, w io.Writer, query *gojq.Code, v any) error
 		}
 		if err != nil {
 			return err
+		}
+	}
+}
+
+// boundQuery ends a filter that goes beyond the bounds; it returns when ctx is done.
+func boundQuery(ctx context.Context, end context.CancelCauseFunc) {
+	heap := func() uint64 {
+		sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+		metrics.Read(sample)
+		return sample[0].Value.Uint64()
+	}
+	before, late, look := heap(), time.NewTimer(queryTime), time.NewTicker(queryLook)
+	defer late.Stop()
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-late.C:
+			end(errQueryTime)
+		case <-look.C:
+			if heap() > before+queryMemory {
+				end(errQueryMemory)
+			}
 		}
 	}
 }
