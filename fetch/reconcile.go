@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,9 +11,9 @@ import (
 )
 
 // Run adds what is due, then claims and passes slots until none is left, ctx is done, or something fails that the next
-// slot would meet too. It returns the slots it worked on, as they ended, and an error when it could not go on: an
-// *Error with BadKey, quota.ErrClosed, a context's, or a store's. It returns within five seconds of the end of ctx,
-// even if a pass hangs.
+// slot would meet too. It returns the slots it worked on, as they ended and in the order in which they were claimed, and
+// an error when it could not go on: an *Error with BadKey, quota.ErrClosed, a context's, or a store's. It returns within
+// five seconds of the end of ctx, even if a pass hangs.
 func (r *Reconciler) Run(ctx context.Context, o RunOptions) ([]SlotResult, error) {
 	if o.Backfill != nil {
 		if _, err := BackfillCalls(r.Upstream, o.Backfill.Kind); err != nil {
@@ -26,6 +27,7 @@ func (r *Reconciler) Run(ctx context.Context, o RunOptions) ([]SlotResult, error
 		return nil, err
 	}
 	err := run.runRound(ctx, nil)
+	slices.SortStableFunc(run.results, func(a, b SlotResult) int { return cmp.Compare(run.order[a.SlotKey], run.order[b.SlotKey]) })
 	return run.results, err
 }
 

@@ -23,6 +23,7 @@ type runner struct {
 	options     RunOptions
 	wanted      map[ingest.Series]bool
 	claimed     map[ingest.SlotKey]bool // since the last trigger
+	order       map[ingest.SlotKey]int  // in which slots of the schedule were first claimed
 	forced      map[ingest.SlotKey]bool // added because a person forces them
 	pages       map[string]int          // of charts that are paced, by job
 	keepResults bool                    // results are wanted
@@ -38,7 +39,7 @@ type runner struct {
 
 func newRunner(rec *Reconciler, o RunOptions) *runner {
 	o.paced = rec.Pace != nil && !o.Force && o.Pages == 0
-	r := &runner{Reconciler: rec, options: o, wanted: map[ingest.Series]bool{}, ended: make(chan result), share: newAllowance(o, max(1, rec.Workers))}
+	r := &runner{Reconciler: rec, options: o, wanted: map[ingest.Series]bool{}, order: map[ingest.SlotKey]int{}, ended: make(chan result), share: newAllowance(o, max(1, rec.Workers))}
 	series := o.Series
 	if series == nil && o.Backfill == nil {
 		for _, job := range rec.Jobs {
@@ -131,6 +132,9 @@ func (r *runner) claim(ctx context.Context) (ok bool, err error) {
 		return false, nil
 	}
 	r.claimed[slot.SlotKey] = true
+	if _, again := r.order[slot.SlotKey]; !again && r.options.Backfill == nil && r.keepResults {
+		r.order[slot.SlotKey] = len(r.order)
+	}
 	r.running++
 	p := r.newPass(slot)
 	go func() { r.ended <- p.attempt(ctx) }()

@@ -178,21 +178,22 @@ func TestTheUpstreamsOwnLimitIsFinal(t *testing.T) {
 	now := at(t, "2026-02-14T20:00:00Z") // far from the provider's midnight
 	run := ingestJSON[runDocument](t, exitStopped, "run")
 	counted := sim.Ledger()
-	if counted.Units["units"] != 20 || counted.Refused["units"] != 1 {
-		t.Errorf("%d units and %d refusals: want 20, and one call to learn it", counted.Units["units"], counted.Refused["units"])
+	learned := counted.Refused["units"] // four regions are fetched at once
+	if counted.Units["units"] != 20 || learned < 1 || learned > 4 {
+		t.Errorf("%d units and %d refusals: want 20, and one call of each region at work to learn it", counted.Units["units"], learned)
 	}
 	for probe, closed := range []time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour, 2 * time.Hour, 2 * time.Hour} {
 		if run.RetryAt == nil || run.RetryAt.Before(now.Add(closed*7/10)) || run.RetryAt.After(now.Add(closed*13/10)) {
 			t.Fatalf("retry at %v, want one in about %v from %v", run.RetryAt, closed, now)
 		}
 		ingestJSON[runDocument](t, exitStopped, "run")
-		if again := sim.Ledger(); again.Refused["units"] != int64(probe)+1 {
+		if again := sim.Ledger(); again.Refused["units"] != learned+int64(probe) {
 			t.Errorf("a run before that asked a spent upstream: %d refusals", again.Refused["units"])
 		}
 		now = at(t, run.RetryAt.Add(2*time.Second).Format(time.RFC3339))
 		run = ingestJSON[runDocument](t, exitStopped, "run")
-		if again := sim.Ledger(); again.Refused["units"] != int64(probe)+2 {
-			t.Errorf("probe %d: %d refusals, want %d", probe+1, again.Refused["units"], probe+2)
+		if again := sim.Ledger(); again.Refused["units"] != learned+int64(probe)+1 {
+			t.Errorf("probe %d: %d refusals, want %d", probe+1, again.Refused["units"], learned+int64(probe)+1)
 		}
 	}
 	for probe := 0; run.RetryAt != nil && run.RetryAt.In(pacific(t)).Hour() != 0 && probe < 6; probe++ {

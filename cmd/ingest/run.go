@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -81,6 +84,7 @@ func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
 		a.say("ingest: warning: %v", err)
 	}
 	rec := w.reconciler(a)
+	rec.Workers = a.workersFor(ctx, w)
 	shown := a.showRun(ctx, rec, w.store, options.Series)
 	worked, err := rec.Run(ctx, options)
 	shown()
@@ -93,10 +97,25 @@ func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
 		thresholds.Check(ctx, left)
 	}
 	sum := summarise(worked, err)
-	a.lookAhead(context.WithoutCancel(ctx), &sum, w, options.Series)
+	a.lookAhead(context.WithoutCancel(ctx), &sum, w, options.Series, options.Force)
 	var text strings.Builder
 	sum.Print(&text)
 	return end(text.String(), a.reportRun(sum, err))
+}
+
+// workersFor returns how many slots a run works on at once. Where the quota does not pay for a day of the schedule it is
+// one, so that what is left completes the least fresh chart before it begins another.
+func (a *app) workersFor(ctx context.Context, w *fetchRuntime) int {
+	left, err := w.ledger.Report(ctx)
+	if err != nil || left.Degraded != nil {
+		return 1
+	}
+	for _, p := range left.Pools {
+		if p.Remaining[quota.Scheduled] < w.price.Total[p.Pool] {
+			return 1
+		}
+	}
+	return a.cfg.Concurrency
 }
 
 // showRun draws the progress of a run of the schedule on a terminal.
@@ -133,7 +152,7 @@ func (a *app) showRun(ctx context.Context, rec *fetch.Reconciler, s *store.Store
 
 // lookAhead adds to a summary when anything is next due, and which of these series wait for quota: a run that has not
 // tried them, since nothing is left, was stopped all the same.
-func (a *app) lookAhead(ctx context.Context, s *report.Run, w *fetchRuntime, series []ingest.Series) {
+func (a *app) lookAhead(ctx context.Context, s *report.Run, w *fetchRuntime, series []ingest.Series, force bool) {
 	now := a.clock.Now()
 	pace, latest, err := a.paceNow(ctx, w.schedule, w.store, w.ledger.Report)
 	if err != nil {
@@ -143,10 +162,15 @@ func (a *app) lookAhead(ctx context.Context, s *report.Run, w *fetchRuntime, ser
 	for _, slot := range pace.Schedule.Upcoming(latest, now, 1, "") {
 		s.Next = slot.DueAt
 	}
-	for of, slot := range pace.Schedule.Waiting(latest, now) {
-		if slices.Contains(series, of) && slot.RetryAt.After(now) {
-			s.Wait(slot)
-		}
+	waiting := pace.Schedule.Waiting(latest, now)
+	maps.DeleteFunc(waiting, func(of ingest.Series, slot ingest.Slot) bool {
+		return !slices.Contains(series, of) || !slot.RetryAt.After(now)
+	})
+	if len(waiting) > 0 && !force { // the ledger knows more than a slot that was refused while another one was asking
+		s.RetryAt = time.Time{}
+	}
+	for _, slot := range waiting {
+		s.Wait(slot)
 	}
 }
 

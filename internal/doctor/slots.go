@@ -55,7 +55,7 @@ func checkFreshness(ctx context.Context, d *Doctor) Finding {
 	if len(stale) > 0 {
 		listed := shortenList(8, stale, "more")
 		if len(slots.Waiting) > 0 {
-			at := slots.Waiting[0]
+			at := slots.Waiting[len(slots.Waiting)-1] // the oldest
 			listed = append([]string{fmt.Sprintf("the last run ended at %s: %s", seriesName(at.Series()), oneLine(at.Reason))}, listed...)
 		}
 		return warn(fmt.Sprintf("%d stale, %d fresh; %s", len(stale), fresh, strings.Join(listed, "; ")),

@@ -42,10 +42,24 @@ type Price struct {
 func (s Status) Overall() State {
 	worst := s.Checks()[0]
 	mood := Mood(worst.Mood.String())
-	if mood == Good {
+	switch {
+	case mood == Good:
 		return State{mood, "all is well"}
+	case mood == Idle:
+		return State{mood, "begins"}
+	case worst.Name == "Ledger" || s.StoreErr != nil:
+		return State{mood, worst.Detail}
+	case worst.Name == "Quota":
+		if p := s.wanted(); p != nil {
+			if _, _, left := ceilings(*p); left > 0 {
+				return State{mood, "short of quota"}
+			}
+		}
+		return State{mood, "no quota"}
+	case worst.Name == "Charts":
+		return State{mood, map[Mood]string{Bad: "stale", Warn: "late"}[mood]}
 	}
-	return State{mood, worst.Detail}
+	return State{mood, "no answer"}
 }
 
 // ShowStatus writes the status page.
@@ -146,8 +160,8 @@ func (st Status) nextOf(of report.SeriesState) string {
 
 // nextAt is a time in the little room that a tile has.
 func (st Status) nextAt(t time.Time) string {
-	if when := st.when(t); len(when) > len("15:04") {
-		return when
+	if st.when(t) != hhmm(t) {
+		return t.UTC().Format("Mon 15:04")
 	}
 	return "next " + hhmm(t)
 }

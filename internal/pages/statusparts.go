@@ -51,8 +51,12 @@ func (st Status) next() g.Node {
 	switch {
 	case st.Quota == nil:
 		return section("What comes next", h.P(h.Class("soft"), g.Text("Everything waits for the ledger.")))
-	case len(st.Next) == 0:
-		return section("What comes next", h.P(h.Class("soft"), g.Text("Nothing is due until the provider's day ends.")))
+	case len(st.Next) == 0 && st.Fresh != nil:
+		why := "Nothing is due until the provider's day ends."
+		if i := slices.IndexFunc(st.Fresh.Series, func(s report.SeriesState) bool { return s.ResumesAt != nil }); i >= 0 {
+			why = "Nothing: the charts wait for quota until " + st.when(*st.Fresh.Series[i].ResumesAt) + "."
+		}
+		return section("What comes next", h.P(h.Class("soft"), g.Text(why)))
 	}
 	verdicts := report.Verdicts(*st.Quota, st.Next)
 	silent := st.Fresh != nil && st.Fresh.Upstream != nil && st.Fresh.Upstream.Unreachable

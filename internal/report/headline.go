@@ -58,16 +58,23 @@ func (s Situation) Headline() (Mood, string) {
 	return worst.Mood, sentences(says...)
 }
 
-// Verdict is the headline with how much of the quota is left, however well that is.
+// Verdict is the headline with all there is to say of the quota, however well that is.
 func (s Situation) Verdict() string {
-	mood, headline := s.Headline()
-	if mood == Good {
-		return sentences(s.charts().says, s.quota().says)
+	worst, charts, outlook := s.Checks()[0], s.charts(), ""
+	if s.Quota != nil && !s.Quota.Degraded {
+		outlook = strings.TrimSuffix(OutlookSentence(*s.Quota, s.Next), ".")
 	}
-	if left := sentences(s.quota().says); !strings.Contains(headline, left) {
-		headline += " " + left
+	switch {
+	case worst.Mood <= Idle || worst.Name == charts.Name:
+		return sentences(charts.says, outlook)
+	case worst.Name == "Quota" && charts.Mood == Good:
+		return sentences(outlook)
+	case worst.Name == "Quota":
+		return sentences(outlook, charts.says)
+	case charts.Mood == Good:
+		return sentences(worst.says, outlook)
 	}
-	return headline
+	return sentences(worst.says, charts.says, outlook)
 }
 
 // sentences makes sentences of clauses.
@@ -122,7 +129,7 @@ func (s Situation) quota() Check {
 	if s.Quota == nil || s.Quota.Degraded {
 		return Check{Name: "Quota", Mood: Idle, Detail: "not known"}
 	}
-	says := strings.TrimSuffix(OutlookSentence(*s.Quota, s.Next), ".")
+	says, _ := cutOutlook(OutlookSentence(*s.Quota, s.Next))
 	if at := s.Quota.resumesAt(); at != nil {
 		return Check{"Quota", Warn, "back " + at.UTC().Format("15:04") + ", in " + term.Ago(at.Sub(s.Quota.At)), says}
 	}
@@ -232,14 +239,26 @@ func (s Situation) Reason() string {
 	return ""
 }
 
-// quotaReason says who closed a pool that the schedule needs.
+// quotaReason says who closed a pool that the schedule needs, or what the headline leaves out.
 func (s Situation) quotaReason() string {
 	for _, p := range s.Quota.Pools {
 		if p.StoppedAt > 0 && p.DrainedUntil != nil && s.Quota.Forecast.Scheduled[p.Pool] > 0 {
 			return fmt.Sprintf("The provider refused when we had counted %s of %s: something else spends of it, or its limit is lower.", term.Thousands(p.StoppedAt), term.Thousands(p.Limit))
 		}
 	}
-	return "" // the headline says it
+	_, more := cutOutlook(OutlookSentence(*s.Quota, s.Next))
+	return more
+}
+
+// cutOutlook separates the first clause of a sentence from what explains it.
+func cutOutlook(sentence string) (clause, more string) {
+	sentence = strings.TrimSuffix(sentence, ".")
+	for _, mark := range []string{"; ", ": "} {
+		if clause, more, ok := strings.Cut(sentence, mark); ok {
+			return clause, sentences(more)
+		}
+	}
+	return sentence, ""
 }
 
 // Cure returns what a person must mend: the thing, what is to be done and the command that does it; "" if nothing.

@@ -91,10 +91,14 @@ func NewSeriesDocument(series ingest.Series, next *ingest.Slot, waits bool, l in
 		return d
 	}
 	d.Wait, d.Reason = NewWait(*next, l, now), next.Reason
-	for _, other := range l.Open { // a slot that the last run did not reach waits for what ended that run
-		if d.Reason == "" && d.ResumesAt == nil && other.Reason != "" && !other.DueAt.After(now) {
-			d.Reason = fmt.Sprintf("the last run ended before it, at %s: %s", strings.TrimSpace(other.Job+" "+other.Key), other.Reason)
+	var ended ingest.Slot // the oldest that a run had to leave: a slot that the run did not reach waits for what ended it
+	for _, other := range l.Open {
+		if other.Reason != "" && !other.DueAt.After(now) && (ended.Reason == "" || other.DueAt.Before(ended.DueAt)) {
+			ended = other
 		}
+	}
+	if d.Reason == "" && d.ResumesAt == nil && ended.Reason != "" {
+		d.Reason = fmt.Sprintf("the last run ended before it, at %s: %s", strings.TrimSpace(ended.Job+" "+ended.Key), ended.Reason)
 	}
 	return d
 }
