@@ -27,7 +27,7 @@ PREFIX ?= /usr/local
 EXE     = $(shell go env GOEXE 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help build install uninstall transcript demo test test-long race lint fmt fuzz bench economy boundary api e2e faults crashloop scale-demo soak backfill-demo cross dist dist-check release check clean
+.PHONY: help build install uninstall transcript demo test test-long race lint fmt fuzz bench economy boundary api e2e faults crashloop scale-demo soak backfill-demo size cross dist dist-check release check clean
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -129,6 +129,9 @@ soak: ## Random faults and simulated years for SOAK (10m), the store killed 200 
 
 backfill-demo: ## A backfill of three days' quota, killed and resumed over a week: items, units planned, spent, wasted
 	@sh tools/say.sh '^TestBackfillThroughAWeek$$' ./cmd/ingest
+
+size: ## Measure the program's size and start beside those of BASE, by default the last tag
+	@sh tools/size.sh $(BASE)
 
 cross: ## Build for every platform of tools/platforms: built, not tested
 	@for p in $$(cat tools/platforms); do echo "building $$p"; sh tools/build.sh "$(VERSION)" /dev/null $$p || exit 1; done

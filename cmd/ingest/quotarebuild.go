@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os/user"
 	"path/filepath"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
+	"github.com/trendvidstream/ingest/store"
 )
 
 func (a *app) quotaRebuildCommand() *cobra.Command {
@@ -78,9 +80,34 @@ func (a *app) setAside(ctx context.Context) error {
 	return nil
 }
 
-// rebuild posts the spends of the store's slots that the ledger lacks. If interrupted, it continues when called again.
-// The store does not know what was drawn by hand, nor what a killed run had taken for its last page.
+// rebuild posts the spends of the store's slots that the ledger lacks, unless another process is at it, which would count
+// them twice.
 func (a *app) rebuild(ctx context.Context) (slots int, err error) {
+	s, err := a.store(ctx, "")
+	if errors.Is(err, fs.ErrNotExist) {
+		return a.rebuildAlone(ctx)
+	}
+	if err != nil {
+		return 0, err
+	}
+	host := s.Upstream()
+	if err := s.Close(); err != nil {
+		return 0, err
+	}
+	if s, err = a.openStore(ctx, store.Options{Upstream: host, Existing: true, Upgraded: a.sayUpgraded}); err != nil {
+		return 0, err
+	}
+	defer func() { _ = s.Close() }()
+	err = s.Alone(ctx, "quota rebuild", func() (err error) {
+		slots, err = a.rebuildAlone(ctx)
+		return err
+	})
+	return slots, err
+}
+
+// rebuildAlone continues when it was interrupted and is called again. The store does not know what was drawn by hand, nor
+// what a killed run had taken for its last page.
+func (a *app) rebuildAlone(ctx context.Context) (slots int, err error) {
 	l, err := a.openLedger(ctx)
 	if err != nil {
 		return 0, err

@@ -28,6 +28,7 @@ var tests = []struct {
 	name string
 	run  func(t *testing.T, open Open)
 }{
+	{"OnlyOneProcessDoesWhatIsDoneAlone", testOnlyOneProcessDoesWhatIsDoneAlone},
 	{"ANewDueSlotSupersedesOlderOnes", testANewDueSlotSupersedesOlderOnes},
 	{"ASlotReleasedTooLateIsSuperseded", testASlotReleasedTooLateIsSuperseded},
 	{"TwoSlotsOfASeriesNeverRunAtOnce", testTwoSlotsOfASeriesNeverRunAtOnce},

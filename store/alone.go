@@ -1,0 +1,37 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrBusy means that another process is doing the same.
+var ErrBusy = errors.New("another process is doing the same")
+
+// aloneFor is how long the mark of a process that died keeps others away.
+const aloneFor = 2 * time.Minute
+
+// Alone calls do while no other process does what has this name with this store, from whatever machine. An ErrBusy says
+// that one does, or died while it did, less than two minutes ago.
+func (s *Store) Alone(ctx context.Context, name string, do func() error) error {
+	name, doing := "alone: "+name, "mark that this process alone does "+name
+	now := s.now()
+	err := s.tx(ctx, doing, func(tx *txn) error {
+		n, err := affected(tx.ExecContext(ctx, `
+			INSERT INTO meta (name, value) VALUES (?1, ?2)
+			ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE CAST(meta.value AS bigint) <= ?3`,
+			name, fmt.Sprint(now.Add(aloneFor).UnixMilli()), now.UnixMilli()))
+		if err == nil && n == 0 {
+			err = fmt.Errorf("%w: see that it ends, or wait %v if it was killed", ErrBusy, aloneFor)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	err = do()
+	_, unmark := s.exec(context.WithoutCancel(ctx), doing, `DELETE FROM meta WHERE name = ?`, name)
+	return errors.Join(err, unmark)
+}

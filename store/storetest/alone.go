@@ -1,0 +1,32 @@
+package storetest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/store"
+)
+
+// What one process does alone no other does meanwhile; a process that died keeps others away for two minutes.
+func testOnlyOneProcessDoesWhatIsDoneAlone(t *testing.T, open Open) {
+	s, clock := newStore(t, open)
+	did := 0
+	do := func() error { did++; return nil }
+	err := s.Alone(t.Context(), "a test", func() error {
+		if err := s.Alone(t.Context(), "another", do); err != nil {
+			t.Errorf("another thing: %v", err)
+		}
+		if err := s.Alone(t.Context(), "a test", do); !errors.Is(err, store.ErrBusy) {
+			t.Errorf("meanwhile: %v", err)
+		}
+		clock.move(2*time.Minute + time.Second)
+		return s.Alone(t.Context(), "a test", do)
+	})
+	if err == nil {
+		err = s.Alone(t.Context(), "a test", do)
+	}
+	if err != nil || did != 3 {
+		t.Errorf("done %d times, %v; want 3", did, err)
+	}
+}
