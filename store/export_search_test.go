@@ -15,10 +15,3 @@ func SetMaxMatches(t testing.TB, n int) {
 	maxMatches = n
 	t.Cleanup(func() { maxMatches = before })
 }
-
-// RewriteCharted rebuilds charted_blocks from the placements.
-func RewriteCharted(t testing.TB, s *Store) {
-	if err := s.tx(t.Context(), "test", func(tx *txn) error { return rewriteCharted(t.Context(), tx) }); err != nil {
-		t.Fatal(err)
-	}
-}

@@ -200,20 +200,6 @@ func TestAHitNamesTheRegionsThatChartedIt(t *testing.T) {
 	}
 }
 
-func TestOrderByViews(t *testing.T) {
-	s, _ := newStore(t)
-	var videos []ingest.Video
-	for i, views := range []*int64{count(5), nil, count(50), count(5)} {
-		v := titled(fmt.Sprint(i), "Same title")
-		v.Views = views
-		videos = append(videos, v)
-	}
-	chart(t, s, "US", noon, page(videos...))
-	if got := search(t, s, store.SearchQuery{Text: "same", Order: store.ByViews}); !slices.Equal(got, []string{"2", "0", "3", "1"}) {
-		t.Errorf("got %v", got)
-	}
-}
-
 func TestTheCapKeepsTheNewestAndSaysSo(t *testing.T) {
 	store.SetMaxMatches(t, 10)
 	s, _ := newStore(t)

@@ -333,17 +333,6 @@ func pageOf(t testing.TB, n int) []byte {
 	return body
 }
 
-func BenchmarkMapVideos(b *testing.B) {
-	body := pageOf(b, 100)
-	b.SetBytes(int64(len(body)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := dailymotion.MapVideos(body, 1); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 func FuzzMapVideos(f *testing.F) {
 	f.Add(pageOf(f, 2)) // small, or the fuzzer only minimises
 	f.Add([]byte(`{"page":1,"limit":100,"explicit":false,"total":1,"has_more":true,"list":[{"id":"x","tags":["a",1],"views_total":null}]}`))

@@ -68,11 +68,3 @@ func FuzzHide(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkHide(b *testing.B) {
-	body := []byte(strings.Repeat(`{"title":"A \"title\" of the usual length","tags":["CANADA","CAN"]},`, 2000))
-	b.SetBytes(int64(len(body)))
-	for b.Loop() {
-		wire.Hide(canary, body)
-	}
-}

@@ -37,13 +37,9 @@ func RunCopy(t *testing.T, from, to Place) {
 	}
 }
 
-func (p Place) open(t testing.TB, name string, o store.Options) *store.Store {
+func (p Place) open(t testing.TB, name string) *store.Store {
 	t.Helper()
-	o.Now = func() time.Time { return noon }
-	if !o.ReadOnly {
-		o.Upstream = Upstream
-	}
-	s, err := p.Open(t.Context(), name, o)
+	s, err := p.Open(t.Context(), name, store.Options{Upstream: Upstream, Now: func() time.Time { return noon }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +51,7 @@ func (p Place) open(t testing.TB, name string, o store.Options) *store.Store {
 func (p Place) Filled(t testing.TB) (*store.Store, string) {
 	t.Helper()
 	name := p.New(t)
-	s := p.open(t, name, store.Options{})
+	s := p.open(t, name)
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -137,7 +133,7 @@ func answers(t testing.TB, s *store.Store) string {
 func testACopyAnswersAsTheStoreDoes(t *testing.T, from, to Place) {
 	a, _ := from.Filled(t)
 	name := to.New(t)
-	b := to.open(t, name, store.Options{})
+	b := to.open(t, name)
 	told := 0
 	got, err := a.CopyInto(t.Context(), b, store.CopyOptions{Step: 5, Progress: func(string, int, int) { told++ }})
 	if err != nil || got.Written || got.Already || told == 0 {
@@ -152,7 +148,7 @@ func testACopyAnswersAsTheStoreDoes(t *testing.T, from, to Place) {
 	if rows["video_facts"] != len(hostileTitles) || rows["placements"] != 2*len(hostileTitles) || rows["pieces"] != 3 {
 		t.Errorf("there came %v", rows)
 	}
-	target := to.open(t, name, store.Options{})
+	target := to.open(t, name)
 	if got.Plain == 0 { // else the target answers what it can keep
 		if was, is := answers(t, a), answers(t, target); was != is {
 			t.Errorf("the store answers\n%s\nand its copy\n%s", was, is)
@@ -205,7 +201,7 @@ func testACopyThatIsCutOffAnywhereLeavesNothing(t *testing.T, from, to Place) {
 	if cuts < 10 {
 		t.Errorf("it was cut off %d times: that proves little", cuts)
 	}
-	if got, err := a.CopyInto(t.Context(), to.open(t, name, store.Options{}), store.CopyOptions{}); err != nil || !got.Already {
+	if got, err := a.CopyInto(t.Context(), to.open(t, name), store.CopyOptions{}); err != nil || !got.Already {
 		t.Errorf("in the end there is %+v, %v", got, err)
 	}
 }
@@ -214,7 +210,7 @@ func testACopyIsOfOneMoment(t *testing.T, from, to Place) {
 	a, _ := from.Filled(t)
 	name := to.New(t)
 	written := false
-	got, err := a.CopyInto(t.Context(), to.open(t, name, store.Options{}), store.CopyOptions{Step: 5, Progress: func(string, int, int) {
+	got, err := a.CopyInto(t.Context(), to.open(t, name), store.CopyOptions{Step: 5, Progress: func(string, int, int) {
 		if !written {
 			written = true
 			Chart(t, a, "IN", noon, Page(Titled("later", "Wald, später")))
@@ -223,7 +219,7 @@ func testACopyIsOfOneMoment(t *testing.T, from, to Place) {
 	if err != nil || !got.Written {
 		t.Fatalf("copied %+v, %v", got, err)
 	}
-	if found := Search(t, to.open(t, name, store.Options{}), store.SearchQuery{Text: "später"}); len(found) != 0 {
+	if found := Search(t, to.open(t, name), store.SearchQuery{Text: "später"}); len(found) != 0 {
 		t.Errorf("of what came later there is %v", found)
 	}
 }
@@ -231,8 +227,8 @@ func testACopyIsOfOneMoment(t *testing.T, from, to Place) {
 func testWhatHoldsSomethingElseIsRefused(t *testing.T, from, to Place) {
 	a, _ := from.Filled(t)
 	name := to.New(t)
-	AddDue(t, to.open(t, name, store.Options{}), Due("CA", noon))
-	b := to.open(t, name, store.Options{})
+	AddDue(t, to.open(t, name), Due("CA", noon))
+	b := to.open(t, name)
 	if _, err := a.CopyInto(t.Context(), b, store.CopyOptions{}); !errors.Is(err, store.ErrOccupied) {
 		t.Errorf("copied over another store: %v", err)
 	}
