@@ -10,18 +10,18 @@ git worktree add -q --detach "$work/base" "$base"
 sh tools/build.sh now "$work/now"
 cp tools/build.sh "$work/build.sh"
 (cd "$work/base" && sh "$work/build.sh" before "$work/before")
-mkdir "$work/data"
 once() { # milliseconds of two starts: one that reads nothing, one that opens a ledger
 	began=$(date +%s%N)
 	"$1" version >/dev/null
 	between=$(date +%s%N)
-	INGEST_CONFIG=/dev/null "$1" quota --data "$work/data" >/dev/null 2>&1
+	HOME=$work INGEST_CONFIG="" "$1" quota --quiet --data "$1.data" >/dev/null
 	ended=$(date +%s%N)
 	echo "$(((between - began) / 1000)) $(((ended - between) / 1000))" >>"$1.times"
 }
 turns=0
 while [ "$turns" -lt 41 ]; do
-	once "$work/before" && once "$work/now"
+	once "$work/before"
+	once "$work/now"
 	turns=$((turns + 1))
 done
 median() { cut -d ' ' -f "$2" "$1.times" | sort -n | sed -n 21p; }
