@@ -41,6 +41,7 @@ type Config struct {
 	Listen      string   // "" is nowhere
 	OwnFrontEnd bool     // the user says that others reach Listen by a front end of the user's own only
 	Backups     []string // directories where backups are kept
+	HideDerived bool     // derived_metrics: off: what is computed from the provider's figures is shown nowhere
 	API         API
 	Concurrency int  // passes at once under serve
 	StaleAfter  int  // intervals until a region is stale
@@ -94,7 +95,7 @@ func Load(f Flags, upstreams map[string]JobLimits) (*Config, error) {
 	file, err := c.readFile(upstreams)
 	if err == nil {
 		c.setTexts(file)
-		err = cmp.Or(c.setNumbers(file), c.setPacing(file), quota.CheckAccount(c.Account), CheckLedger(c.Ledger), CheckStore(c.Store), CheckListen(c.Listen), CheckListen(c.AdminListen))
+		err = cmp.Or(c.setNumbers(file), c.setPacing(file), c.setDerived(file), quota.CheckAccount(c.Account), CheckLedger(c.Ledger), CheckStore(c.Store), CheckListen(c.Listen), CheckListen(c.AdminListen))
 	}
 	if err == nil && c.Data == "" {
 		c.Data, err = defaultData()
@@ -195,6 +196,16 @@ func (c *Config) setPacing(file configFile) error {
 	c.Pacing = how != "off"
 	if how != "auto" && how != "off" {
 		return fmt.Errorf("pacing: %q is not known: use auto or off", how)
+	}
+	return nil
+}
+
+// setDerived reads whether figures that are computed from the provider's are shown.
+func (c *Config) setDerived(file configFile) error {
+	shown := cmp.Or(file.Derived, "on")
+	c.HideDerived = shown == "off"
+	if shown != "on" && shown != "off" {
+		return fmt.Errorf("derived_metrics: %q is not known: use on or off", shown)
 	}
 	return nil
 }

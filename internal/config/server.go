@@ -58,10 +58,12 @@ func checkServer(what, s, use string, schemes ...string) error {
 // PostgreSQL's own programs do.
 func checkPassfile(s string) error {
 	u, err := url.Parse(s)
-	if err != nil || os.Getenv("PGPASSWORD") != "" || os.PathSeparator != '/' {
-		return nil // the URL's own check reports it
+	given := os.Getenv("PGPASSWORD") != "" || os.PathSeparator != '/'
+	if err == nil { // else the URL's own check reports it
+		_, set := u.User.Password()
+		given = given || set
 	}
-	if _, set := u.User.Password(); set {
+	if given {
 		return nil
 	}
 	home, _ := os.UserHomeDir()

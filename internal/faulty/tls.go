@@ -29,14 +29,13 @@ func (d *Database) RequireTLS(t T) (authority string) {
 	}
 	owner, err := os.Stat(d.Data)
 	must(err)
-	put := func(name string, mode os.FileMode, text []byte) string {
+	put := func(name string, text []byte) {
 		t.Helper()
 		path := filepath.Join(d.Data, name)
-		must(os.WriteFile(path, text, mode))
+		must(os.WriteFile(path, text, 0o600))
 		if of, ok := owner.Sys().(*syscall.Stat_t); ok && os.Getuid() == 0 {
 			must(os.Chown(path, int(of.Uid), int(of.Gid)))
 		}
-		return path
 	}
 	block := func(kind string, der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}) }
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -57,9 +56,9 @@ func (d *Database) RequireTLS(t T) (authority string) {
 	must(err)
 	keyDER, err := x509.MarshalECPrivateKey(key)
 	must(err)
-	put("server.crt", 0o600, block("CERTIFICATE", serverDER))
-	put("server.key", 0o600, block("EC PRIVATE KEY", keyDER))
-	put("pg_hba.conf", 0o600, []byte("host all "+admin+" 127.0.0.1/32 trust\nhostssl all all 127.0.0.1/32 scram-sha-256\n"))
+	put("server.crt", block("CERTIFICATE", serverDER))
+	put("server.key", block("EC PRIVATE KEY", keyDER))
+	put("pg_hba.conf", []byte("host all "+admin+" 127.0.0.1/32 trust\nhostssl all all 127.0.0.1/32 scram-sha-256\n"))
 	d.Admin(t, "ALTER SYSTEM SET ssl = on")
 	d.Admin(t, "SELECT pg_reload_conf()")
 	authority = filepath.Join(d.dir, "ca.crt")
