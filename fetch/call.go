@@ -229,7 +229,16 @@ func (p *pass) send(ctx context.Context, s step) error {
 			verdict = "cancelled" // by us: it says nothing about the upstream
 		}
 	}
-	end(err, slog.String("method", s.method), slog.String("region", string(s.region)), slog.String("verdict", verdict))
+	attrs := []slog.Attr{slog.String("method", s.method), slog.String("region", string(s.region)), slog.String("verdict", verdict)}
+	if answer, ok := errors.AsType[interface {
+		error
+		HTTPStatus() int
+	}](err); ok {
+		attrs = append(attrs, slog.Int("status", answer.HTTPStatus()))
+	} else if err == nil {
+		attrs = append(attrs, slog.Int("status", 200))
+	}
+	end(err, attrs...)
 	if p.OnCall != nil {
 		p.OnCall(s.method, verdict, time.Since(sent))
 	}

@@ -17,7 +17,7 @@ func (g *Governor) Explain(ctx context.Context, d Decision) string {
 	r := *d.Refusal
 	parts := []string{r.String()}
 	if r.RoomIn != "" {
-		parts = append(parts, fmt.Sprintf("window %s has room; what refuses is the line %s: under pools.%s in costs.yaml", r.RoomIn, r.Window, r.Pool))
+		parts = append(parts, fmt.Sprintf("window %s has room: only our own rule refuses, the line %s: under pools.%s in costs.yaml", r.RoomIn, r.Window, r.Pool))
 	}
 	for _, p := range d.Pools {
 		for _, w := range p.Windows {

@@ -172,7 +172,7 @@ func (r Refusal) String() string {
 	case r.Window == DrainWindow:
 		s := fmt.Sprintf("%s: the provider said no at %d used", r.Pool, r.Used)
 		if r.Probe > 0 {
-			s += fmt.Sprintf(" of %d, which is doubted: one call asks again (probe %d)", r.Limit, r.Probe)
+			s += fmt.Sprintf(" of %d, which is doubted: another tool may use this project, or its limit is lower; one call asks again (probe %d)", r.Limit, r.Probe)
 		}
 		return s
 	}

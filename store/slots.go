@@ -122,6 +122,14 @@ func (s *Store) Retire(ctx context.Context, gone map[ingest.Series]string) error
 	})
 }
 
+// ForgetStops forgets until when stopped slots wait for quota, and why: the ledger that stopped them was reset.
+func (s *Store) ForgetStops(ctx context.Context, why string) error {
+	return s.tx(ctx, "forget what stopped slots wait for", func(tx *txn) error {
+		_, err := tx.ExecContext(ctx, `UPDATE slots SET retry_at = NULL, reason = ? WHERE state = 'stopped' AND retry_at IS NOT NULL`, why)
+		return err
+	})
+}
+
 // SlotFilter says which slots to list. A zero field excludes nothing, except that pieces of a backfill are
 // listed only by its Job. A row of missed ticks is listed by the last of them.
 type SlotFilter struct {

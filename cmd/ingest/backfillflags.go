@@ -80,7 +80,7 @@ func (a *app) kindCommands(verb string, do func(context.Context, backfillRequest
 			return do(cmd.Context(), r)
 		}
 		cmd.Flags().BoolVar(&f.again, "again", false, "plan it again, though the same was done before")
-		cmd.Flags().Var(orderFlag(&f.order), "order", "`order` of a search's slices: newest or oldest first")
+		cmd.Flags().Var(orderFlag(&f.order), "order", "which part of the time range a search fetches first: the `newest` or the oldest")
 	}
 	commands[0].Flags().BoolVar(&f.ask, "ask", false, "ask how many videos each channel has, a call each")
 	search, most := commands[1].Flags(), providers["youtube"].calls.Limits()

@@ -149,6 +149,24 @@ func (a *app) slotMethods(ctx context.Context, slot ingest.Slot) ([]string, erro
 	return calls.Methods(), err
 }
 
+// forgetStops lets no slot wait for what the ledger said before it was reset.
+func (a *app) forgetStops(ctx context.Context) error {
+	about, err := a.store(ctx, "")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	host := about.Upstream()
+	_ = about.Close()
+	s, err := a.store(ctx, host)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	return s.ForgetStops(ctx, "stopped by quota, before the ledger was reset")
+}
+
 func (a *app) quotaResetCommand() *cobra.Command {
 	yes := false
 	cmd := &cobra.Command{
@@ -169,6 +187,9 @@ func (a *app) quotaResetCommand() *cobra.Command {
 			}
 			err = l.Reset(cmd.Context(), by)
 			l.close()
+			if err == nil {
+				err = a.forgetStops(cmd.Context())
+			}
 			if err != nil {
 				return err
 			}

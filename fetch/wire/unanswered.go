@@ -35,6 +35,9 @@ type AnswerError struct {
 
 func (e *AnswerError) Error() string { return e.Text }
 
+// HTTPStatus returns the status of the answer, for a log of calls.
+func (e *AnswerError) HTTPStatus() int { return e.Status }
+
 // Refused returns an error with which an upstream answered: says is what it means, reason the upstream's own word for
 // it, and detail what else there is to say.
 func (c Cleaner) Refused(status int, says, reason, detail string) *AnswerError {

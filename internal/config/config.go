@@ -45,6 +45,7 @@ type Config struct {
 	API         API
 	Concurrency int  // passes at once under serve
 	StaleAfter  int  // intervals until a region is stale
+	AccessLog   bool // each request to serve is logged
 	Pacing      bool // slots are spread where the budget does not pay for their interval
 	Jobs        []ingest.Job
 
@@ -190,12 +191,16 @@ func (c *Config) setNumbers(file configFile) error {
 	return nil
 }
 
-// setPacing reads how slots are spread: INGEST_PACING before the file's, before auto.
+// setPacing reads how slots are spread: INGEST_PACING before the file's, before auto; and whether requests are logged.
 func (c *Config) setPacing(file configFile) error {
 	how := cmp.Or(os.Getenv("INGEST_PACING"), file.Pacing, "auto")
 	c.Pacing = how != "off"
 	if how != "auto" && how != "off" {
 		return fmt.Errorf("pacing: %q is not known: use auto or off", how)
+	}
+	c.AccessLog = file.AccessLog == "on"
+	if file.AccessLog != "" && file.AccessLog != "on" && file.AccessLog != "off" {
+		return fmt.Errorf("%s: access_log: %q is not known: use on or off", c.File, file.AccessLog)
 	}
 	return nil
 }

@@ -33,6 +33,7 @@ type configFile struct {
 	API         apiFile   `yaml:"api"`
 	StaleAfter  *int      `yaml:"stale_after"`
 	Pacing      string    `yaml:"pacing"`
+	AccessLog   string    `yaml:"access_log"`
 	PingFile    string    `yaml:"ping_file"`
 	WebhookFile string    `yaml:"webhook_file"`
 	OTLP        string    `yaml:"otlp_endpoint"`

@@ -53,7 +53,8 @@ func TestFindingsSayWhatIsWrongAndWhatToDo(t *testing.T) {
 		{"clocks differ", doctor.JudgeClockGap(-6*time.Second, time.Minute, "redis"), doctor.Warn, "6s behind this one"},
 		{"clocks apart", doctor.JudgeClockGap(61*time.Second, time.Minute, "redis"), doctor.Fail, "1m1s ahead of this one: it is not trusted"},
 		{"clocks apart by more than the grace", doctor.JudgeClockGap(31*time.Second, 30*time.Second, "redis"), doctor.Fail, "31s ahead of this one: it is not trusted"},
-		{"an upstream with a clock", doctor.JudgeUpstreamClock(slow{}, false, time.Minute), doctor.Fail, "the clock of the upstream is 2m0s behind this one"},
+		{"an upstream with a clock", doctor.JudgeUpstreamClock(slow{}, false, time.Minute), doctor.Fail, "the clock of the upstream is 1m59s behind this one"},
+		{"an upstream whose header has whole seconds", doctor.JudgeUpstreamClock(whole{}, false, time.Minute), doctor.OK, "the clock of the upstream is 0s ahead of this one"},
 		{"all hosts", hosts(2, host("a:/d", "US"), host("b:/d", "GB")), doctor.OK, "2 of 2 have synced: a:/d, b:/d"},
 		{"a host that is missing", hosts(3, host("a:/d", "US"), host("b:/d", "GB")), doctor.Warn, "2 of 3"},
 		{"one host too many", hosts(1, host("a:/d", "US"), host("b:/d", "GB")), doctor.Warn, "2 of 1"},
@@ -64,6 +65,14 @@ func TestFindingsSayWhatIsWrongAndWhatToDo(t *testing.T) {
 			t.Errorf("%s: %+v, want %s and %q", tt.name, tt.got, tt.want, tt.detail)
 		}
 	}
+}
+
+// whole is an upstream whose clock is right, as its Date header says it.
+type whole struct{}
+
+func (whole) Date() (upstream, here time.Time) {
+	now := time.Date(2026, 2, 14, 12, 0, 0, 900_000_000, time.UTC)
+	return now.Truncate(time.Second), now
 }
 
 // slow is an upstream whose clock is two minutes behind.

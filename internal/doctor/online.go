@@ -107,7 +107,11 @@ func judgeUpstreamClock(up any, moved bool, trusted time.Duration) Finding {
 	}
 	if u, ok := up.(dated); ok {
 		if theirs, here := u.Date(); !theirs.IsZero() {
-			return judgeClockGap(theirs.Sub(here), trusted, "the upstream")
+			gap := theirs.Sub(here)
+			if gap < 0 { // the header has whole seconds, and leaves out up to one
+				gap = min(gap+time.Second, 0)
+			}
+			return judgeClockGap(gap, trusted, "the upstream")
 		}
 	}
 	return okf("its clock is not known: compare yours with another machine's")

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"strings"
@@ -81,7 +80,11 @@ func (s *Service) askLedger(ctx context.Context) {
 		s.Thresholds.Check(ctx, report)
 	}
 	if (pacing == "") != (before.pacing == "") {
-		s.log.InfoContext(ctx, "the schedule is "+cmp.Or(pacing, "as configured again"))
+		msg := "slowing down to save quota"
+		if pacing == "" {
+			msg = "fetching at the configured pace again"
+		}
+		s.log.InfoContext(ctx, msg, slog.String("pacing", pacing))
 	}
 	switch {
 	case err != nil && before.ledgerErr == nil:

@@ -38,6 +38,7 @@ type Options struct {
 	Moved      string // says that the clock was moved; "": it was not
 	Workers    int    // passes at once
 	Upstream   string // its name
+	AccessLog  bool   // each request is logged
 	StaleAfter int    // intervals until a region counts as stale
 	Now        func() time.Time
 	Stderr     io.Writer // where the log goes

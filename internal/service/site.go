@@ -37,6 +37,9 @@ func (s *Service) newSite() *web.Site {
 	}
 	site.Pages = &s.Pages
 	s.Pages.Now, s.Pages.Version, s.Pages.Moved, s.Pages.Overall = s.Now, s.Version, s.Moved, site.Status.Overall
+	if s.AccessLog {
+		site.AccessLog = s.log
+	}
 	if s.API != nil && s.API.Limiter != nil {
 		site.Status.Limits = s.API.Limiter.Stats
 	}

@@ -311,6 +311,23 @@ func TestOnlyListedOriginsMayRead(t *testing.T) {
 	}
 }
 
+// TestTheAccessLogSaysWhatWasAsked: path and answer, and never what follows the question mark or a token.
+func TestTheAccessLogSaysWhatWasAsked(t *testing.T) {
+	site, _ := newAPI(t)
+	var text strings.Builder
+	site.AccessLog = slog.New(slog.NewTextHandler(&text, nil))
+	ask(site.Handler(), http.MethodGet, "/v1/search?q=private", "Authorization", "Bearer secret")
+	ask(site.Handler(), http.MethodGet, "/nowhere")
+	for _, want := range []string{"msg=request method=GET path=/v1/search status=200 bytes=", "method=GET path=/nowhere status=404"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the log lacks %q:\n%s", want, text.String())
+		}
+	}
+	if strings.Contains(text.String(), "private") || strings.Contains(text.String(), "secret") {
+		t.Errorf("the log says too much:\n%s", text.String())
+	}
+}
+
 // Pages read the store as the API does: one client has one limit, wherever it asks.
 func TestLimitsHoldForWhateverAnswersSearches(t *testing.T) {
 	paths := []string{"/v1/search?q=cats", "/status", "/status?format=json", "/nothing"}

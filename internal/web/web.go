@@ -8,6 +8,7 @@ package web
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -36,6 +37,8 @@ type Site struct {
 	Pages *pages.Site // what people look at; nil: nothing
 
 	API *API // what is served under /v1/; nil: nothing
+
+	AccessLog *slog.Logger // of every request; nil: none is logged
 
 	Hosts []string // names under which all but /livez is served, besides localhost and addresses
 
@@ -96,11 +99,11 @@ func (s *Site) handler(all bool) http.Handler {
 		mux.Handle("/v1/", s.API.handler(s.publicQuota))
 	}
 	checked := s.checkHost(mux)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return s.logged(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 		checked.ServeHTTP(w, r)
-	})
+	}))
 }
