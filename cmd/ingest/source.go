@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
-	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/audit"
 	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/report"
@@ -55,22 +53,8 @@ func (a *app) storeSource(s *store.Store, why func() error) *web.Source {
 			}
 			return docs, err
 		},
-		Tops: func(ctx context.Context) (map[string]string, error) { return chartTops(ctx, s, a.cfg.RegionCodes()) },
+		Tops: func(ctx context.Context) (map[string]string, error) { return s.TopTitles(ctx, a.cfg.RegionCodes()) },
 	}
-}
-
-// chartTops returns the title of the first video in each region's newest chart.
-func chartTops(ctx context.Context, s *store.Store, regions []string) (map[string]string, error) {
-	tops := map[string]string{}
-	for _, region := range regions {
-		c, err := s.Chart(ctx, ingest.Region(region), time.Time{}, false)
-		if err == nil && len(c.Items) > 0 {
-			tops[region] = c.Items[0].Video.Title
-		} else if err != nil && !errors.Is(err, store.ErrNoChart) {
-			return tops, err
-		}
-	}
-	return tops, nil
 }
 
 // dayPrice returns what a day of the schedule costs or, with every, what it would if each chart were fetched so often.
