@@ -41,8 +41,16 @@ type BackfillSpec struct {
 	Channels  []string      `json:"channels,omitempty"`     // uploads: ids or handles
 	Query     Query         `json:"query,omitzero"`         // search
 	IDs       string        `json:"ids,omitempty"`          // videos: a digest of the ids given
+	Given     int           `json:"given,omitempty"`        // videos: how many ids that were
+	Rejected  int           `json:"rejected,omitempty"`     // videos: how many lines beside them hold no id
+	Why       string        `json:"why,omitempty"`          // videos: why, or where that stands
 	OlderThan time.Duration `json:"older_than_ns,omitzero"` // refresh
 	Order     Order         `json:"order,omitempty"`
+}
+
+// Lack returns what was given and holds no id.
+func (s BackfillSpec) Lack() Lack {
+	return Lack{Piece: "the list of ids", Stored: s.Given, Expected: s.Given + s.Rejected, Reason: s.Why}
 }
 
 // Backfill is a plan to fetch something once, in pieces, each of which is a slot. Its state is derived from the states
@@ -69,9 +77,9 @@ type Backfill struct {
 	Wait      bool      // ingest serve may carry it on
 	Cancelled time.Time // zero: it was not
 
-	// Confirmed is how many units a person agreed to spend on it in all; MaySpend is what is left of them, where the
-	// store was asked for what may be carried on. 0: nobody was asked.
-	Confirmed, MaySpend int64
+	// Confirmed is what a person agreed to spend on it in all, by pool; MaySpend is what is left of that, where the store
+	// was asked for what may be carried on. nil: nobody was asked.
+	Confirmed, MaySpend map[string]int64
 }
 
 // Job returns the name of the job that the backfill's slots belong to.
@@ -98,7 +106,7 @@ func (b Backfill) State(pieces map[State]int) State {
 
 // Identity returns the same text for backfills that ask for the same thing, even in a different order.
 func (b Backfill) Identity() string {
-	b.Spec.Order = ""
+	b.Spec.Order, b.Spec.Given, b.Spec.Rejected, b.Spec.Why = "", 0, 0, ""
 	text, err := json.Marshal(b.Spec)
 	if err != nil { // a year after 9999, which no query has
 		text = fmt.Append(nil, b.Spec)
@@ -135,7 +143,7 @@ type Listing struct {
 	Found    int       `json:"found,omitempty"`    // ids, without repeats
 	Idle     int       `json:"idle,omitempty"`     // pages in a row that brought nothing new
 	Empty    int       `json:"empty,omitempty"`    // pages in all that brought nothing new
-	Last     time.Time `json:"last,omitzero"`      // when the last result was published; zero unless they come in order
+	Last     time.Time `json:"last,omitzero"`      // when the newest result of the last page was published; zero unless they come in order
 	Stored   int       `json:"stored,omitempty"`   // videos that the store has of them, when Lack was found
 	Lack     string    `json:"lack,omitempty"`     // why the piece ended with less than there is; "": it did not
 }

@@ -101,11 +101,11 @@ type Query struct {
 // to store it. Results repeat, across pages and within one. There is no total, since the totals that upstreams give
 // cannot be trusted.
 type Found struct {
-	IDs   []string
-	Next  string    // the token of the next page, "" on the last
-	Total int       // results there are, as the upstream estimates them; 0: it does not say
-	Last  time.Time // when the last of them was published; zero if that, or their order by time, is not known
-	Odd   Odd
+	IDs    []string
+	Next   string    // the token of the next page, "" on the last
+	Total  int       // results there are, as the upstream estimates them; 0: it does not say
+	Newest time.Time // when the newest of them was published; zero if that is not known of each
+	Odd    Odd
 }
 
 // Channel is what an upstream says about a channel.

@@ -83,7 +83,7 @@ CREATE TABLE backfills (
     created_at   INTEGER NOT NULL,
     cancelled_at INTEGER,
     ready        INTEGER NOT NULL DEFAULT 1,    -- 0: its pieces are still being added, and nobody sees it
-    confirmed    INTEGER NOT NULL DEFAULT 0     -- units that a person agreed to spend on it in all; 0: nobody was asked
+    confirmed    TEXT    NOT NULL DEFAULT 'null' -- pool -> what a person agreed to spend on it in all, JSON; null: nobody was asked
 ) STRICT;
 
 -- What a slot has beyond other slots that finds ids first and looks them up then: a piece of a backfill,

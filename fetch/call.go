@@ -117,9 +117,9 @@ func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 	p.units = slot.Units - p.slot.Units
 	slot.Unsaved += p.units
 	p.publishProgress(slot)
-	if !p.share.spend(p.units) {
+	if err := p.share.spend(p.units, charges(d)); err != nil {
 		p.refund(ctx, d)
-		return d, ErrMaxUnits
+		return d, err
 	}
 	if err := p.noteCharge(ctx); err != nil {
 		p.refund(ctx, d)
@@ -164,7 +164,7 @@ func (p *pass) refund(ctx context.Context, d quota.Decision) {
 	slot := p.slot
 	slot.Refund(charges(d))
 	slot.Unsaved -= p.slot.Units - slot.Units
-	p.share.giveBack(p.slot.Units - slot.Units)
+	p.share.giveBack(p.slot.Units-slot.Units, charges(d))
 	p.publishProgress(slot)
 }
 

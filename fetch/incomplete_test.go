@@ -56,8 +56,8 @@ func (l *liar) page(from, to int, token string) ingest.Found {
 	}
 	for i := at; i < end && hole == 0; i++ {
 		f.IDs = append(f.IDs, fmt.Sprintf("v%05d", i))
-		if l.when != nil {
-			f.Last = l.when(i)
+		if l.when != nil && l.when(i).After(f.Newest) {
+			f.Newest = l.when(i)
 		}
 	}
 	switch {
@@ -205,13 +205,13 @@ func TestASearchInOrderOfTimeGoesOnFromItsLastResult(t *testing.T) {
 		lack                     []string
 	}{
 		"few":                    {130, 130, 3, liar{when: minutes}, nil},
-		"dense":                  {2000, 2000, 45, liar{when: minutes}, nil},
-		"a burst":                {2200, 1200, 45, liar{when: burst}, []string{"500 of about "}},
+		"dense":                  {2000, 2000, 52, liar{when: minutes}, nil},
+		"a burst":                {2200, 1200, 52, liar{when: burst}, []string{"500 of about "}},
 		"nothing but a burst":    {1500, 500, 31, liar{when: func(int) time.Time { return minutes(300) }}, []string{"500 of about 1500: the search lists no more of the second "}},
 		"empty pages":            {192, 192, 12, liar{when: minutes, holes: 2}, nil},
 		"empty pages to no end":  {192, 50, 4, liar{when: minutes, holes: 100}, []string{"50 of about 192: its pages repeat, or are empty"}},
 		"pages that repeat":      {192, 100, 5, liar{when: minutes, cycle: 100}, []string{"100 of about 192: its pages repeat"}},
-		"dense with empty pages": {1000, 1000, 60, liar{when: minutes, holes: 1}, nil},
+		"dense with empty pages": {1000, 1000, 64, liar{when: minutes, holes: 1}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := lies(t, c.videos, &c.liar)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -70,15 +71,20 @@ type RunOptions struct {
 	Force  bool            // as if every series were due now; purpose manual
 
 	// Backfill is worked on instead of the schedule: Run passes its pieces until none is left, quota is
-	// refused, or it has spent MaxUnits (ErrMaxUnits). Nothing that the schedule wants is added.
-	Backfill *ingest.Backfill
-	MaxUnits int64 // 0: no bound of its own
+	// refused, or it has spent MaxUnits (ErrMaxUnits) or MaxCharges (ErrMaxCharges). Nothing that the schedule wants is
+	// added.
+	Backfill   *ingest.Backfill
+	MaxUnits   int64            // 0: no bound of its own
+	MaxCharges map[string]int64 // by pool; a pool that is missing has no bound
 
 	paced bool // the schedule's pace applies: nobody has forced slots or set the number of pages
 }
 
-// ErrMaxUnits ends a run that has spent RunOptions.MaxUnits. Nothing failed.
-var ErrMaxUnits = errors.New("this run has spent what it may")
+// ErrMaxUnits and ErrMaxCharges end a run that has spent RunOptions.MaxUnits or MaxCharges. Nothing failed.
+var (
+	ErrMaxUnits   = errors.New("this run has spent what it may")
+	ErrMaxCharges = fmt.Errorf("%w of one pool", ErrMaxUnits)
+)
 
 // SlotResult is a slot that a run has worked on, as it ended.
 type SlotResult struct {

@@ -46,8 +46,8 @@ func (f *searching) readPage(slot ingest.Slot, page ingest.Found) foundPage {
 	first := slot.Pages == 1
 	f.add(page.IDs)
 	if len(page.IDs) > 0 {
-		if first || !f.Last.IsZero() && !page.Last.After(f.Last) {
-			f.Last = page.Last
+		if first || !f.Last.IsZero() && !page.Newest.After(f.Last) {
+			f.Last = page.Newest
 		} else {
 			f.Last = time.Time{} // not in order of time
 		}
@@ -71,8 +71,8 @@ func (f *searching) readPage(slot ingest.Slot, page ingest.Found) foundPage {
 	return out
 }
 
-// rest returns the searches that bring what this one could not list. In order of time, one goes on from the last
-// result; otherwise each half of the time has its own.
+// rest returns the searches that bring what this one could not list. In order of time, one goes on from the last page,
+// whose results need not be in order among themselves; otherwise each half of the time has its own.
 func (f *searching) rest(page ingest.Found) (rest []ingest.Piece, note string) {
 	const found = "it found as many as a search lists, or more, "
 	after, before := f.query.After, f.query.Before

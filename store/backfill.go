@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/trendvidstream/ingest"
 )
 
 // ErrNoBackfill is returned for a backfill that the store does not have.
@@ -97,6 +100,18 @@ func endPieces(ctx context.Context, tx *txn, backfill int64, now time.Time) (int
 		`UPDATE series SET open = NULL WHERE id IN (SELECT series FROM slots WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1)))`)
 }
 
+// ReleaseDead makes claimable at once what runs hold that have died, as died says by their owners' names.
+func (s *Store) ReleaseDead(ctx context.Context, now time.Time, died func(owner string) bool) error {
+	owners, err := column[string](ctx, s.read, `SELECT DISTINCT owner FROM slots WHERE state = 'claimed' AND lease > ?`, now.UnixMilli())
+	owners = slices.DeleteFunc(owners, func(owner string) bool { return !died(owner) })
+	if err != nil || len(owners) == 0 {
+		return s.explain(ctx, "look for what runs hold that have died", err)
+	}
+	_, err = s.exec(ctx, "take over from runs that have died", `
+		UPDATE slots SET lease = ?2 WHERE state = 'claimed' AND lease > ?2 AND owner IN (SELECT value FROM json_each(?1))`, listJSON(owners), now.UnixMilli())
+	return err
+}
+
 // SetWait sets whether ingest serve may continue the backfill.
 func (s *Store) SetWait(ctx context.Context, id string, wait bool) error {
 	return s.updateBackfill(ctx, id, `UPDATE backfills SET wait = ? WHERE name = ?`, wait)
@@ -107,9 +122,9 @@ func (s *Store) Reprice(ctx context.Context, id, table string) error {
 	return s.updateBackfill(ctx, id, `UPDATE backfills SET cost_table = ? WHERE name = ?`, table)
 }
 
-// Confirm records how many units in all a person agreed to spend on the backfill.
-func (s *Store) Confirm(ctx context.Context, id string, units int64) error {
-	return s.updateBackfill(ctx, id, `UPDATE backfills SET confirmed = ? WHERE name = ?`, units)
+// Confirm records what a person agreed to spend on the backfill in all, by pool.
+func (s *Store) Confirm(ctx context.Context, id string, charges map[string]int64) error {
+	return s.updateBackfill(ctx, id, `UPDATE backfills SET confirmed = ? WHERE name = ?`, asJSON{charges})
 }
 
 func (s *Store) updateBackfill(ctx context.Context, id, query string, to any) error {
@@ -141,6 +156,29 @@ func (s *Store) NoteSizes(ctx context.Context, id string, videos map[string]int)
 			WHERE pieces.slot = slots.id`, listJSON(sizes), b.Job())
 		return err
 	})
+}
+
+// SearchPieces returns the pieces of a search that are open and those that were listed.
+func (s *Store) SearchPieces(ctx context.Context, id string) (open, listed []ingest.Piece, err error) {
+	type row struct {
+		ingest.Piece
+		open bool
+	}
+	rows, err := collectView(ctx, s.database, "read the pieces of "+id, func(from scanner) (r row, err error) {
+		err = from.Scan(&r.open, asJSON{&r.Spec}, asJSON{&r.Listing})
+		return r, err
+	}, `
+		SELECT open IS NOT NULL, pieces.spec, listing FROM backfills
+		JOIN series ON series.backfill = backfills.id JOIN slots ON slots.series = series.id JOIN pieces ON slot = slots.id
+		WHERE name = ? AND (open IS NOT NULL OR listing <> '{}')`, id)
+	for _, r := range rows {
+		if r.open {
+			open = append(open, r.Piece)
+		} else {
+			listed = append(listed, r.Piece)
+		}
+	}
+	return open, listed, err
 }
 
 // OpenSizes returns the sizes stored by NoteSizes for the open pieces.

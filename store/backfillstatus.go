@@ -6,7 +6,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -98,16 +100,19 @@ func (s *Store) WaitingBackfills(ctx context.Context) ([]ingest.Backfill, error)
 		selectBackfills+` WHERE wait AND ready AND cancelled_at IS NULL AND `+hasOpenPieces+` ORDER BY id`)
 	var waiting []ingest.Backfill
 	for _, b := range plans {
-		if b.Confirmed > 0 && err == nil {
-			var spent int64
-			err = s.read.QueryRowContext(ctx, `SELECT coalesce(sum(units), 0) FROM series JOIN slots ON slots.series = series.id WHERE backfill = ?`, b.row).Scan(&spent)
-			if b.MaySpend = b.Confirmed - spent; b.MaySpend <= 0 {
+		if b.Confirmed != nil && err == nil {
+			err = s.view(ctx, "look what "+b.ID+" has spent", func(tx *txn) error { return b.countCharges(ctx, tx) })
+			b.MaySpend = map[string]int64{}
+			for pool, n := range b.Confirmed {
+				b.MaySpend[pool] = n - b.Charges[pool]
+			}
+			if slices.Max(append(slices.Collect(maps.Values(b.MaySpend)), 0)) == 0 {
 				continue
 			}
 		}
 		waiting = append(waiting, b.Backfill)
 	}
-	return waiting, s.explain(ctx, "look what backfills have spent", err)
+	return waiting, err
 }
 
 // Lacks returns up to n done pieces of a backfill that brought less than there is; n 0: all.
@@ -155,7 +160,7 @@ func findBackfill(ctx context.Context, tx *txn, idOrIdentity string) (BackfillSt
 
 // scanBackfill reads a row of selectBackfills.
 func scanBackfill(row scanner) (b BackfillStatus, err error) {
-	err = row.Scan(&b.row, &b.ID, &b.Kind, asJSON{&b.Spec}, &b.Table, &b.Wait, inMillis(&b.Created), inMillis(&b.Cancelled), &b.Confirmed)
+	err = row.Scan(&b.row, &b.ID, &b.Kind, asJSON{&b.Spec}, &b.Table, &b.Wait, inMillis(&b.Created), inMillis(&b.Cancelled), asJSON{&b.Confirmed})
 	return b, err
 }
 
@@ -201,8 +206,18 @@ func (b *BackfillStatus) count(ctx context.Context, tx *txn, now time.Time) erro
 	if err != nil {
 		return err
 	}
+	if err := b.countCharges(ctx, tx); err != nil {
+		return err
+	}
+	return tx.QueryRowContext(ctx, `
+		SELECT count(*) FILTER (WHERE reason = ''), count(*) FILTER (WHERE reason <> '')
+		FROM pieces JOIN vanished USING (slot) WHERE backfill = ?`, b.row).Scan(&b.Vanished, &b.GivenUp)
+}
+
+// countCharges adds up what was charged, by pool.
+func (b *BackfillStatus) countCharges(ctx context.Context, tx *txn) error {
 	b.Charges = map[string]int64{}
-	if err := each(ctx, tx, func(rows *sql.Rows) error {
+	return each(ctx, tx, func(rows *sql.Rows) error {
 		var charges map[string]int64
 		var slots int64
 		err := rows.Scan(asJSON{&charges}, &slots)
@@ -212,10 +227,5 @@ func (b *BackfillStatus) count(ctx context.Context, tx *txn, now time.Time) erro
 		return err
 	}, `
 		SELECT charges, count(*) FROM series JOIN slots ON slots.series = series.id
-		WHERE series.backfill = ? AND charges IS NOT NULL GROUP BY charges`, b.row); err != nil {
-		return err
-	}
-	return tx.QueryRowContext(ctx, `
-		SELECT count(*) FILTER (WHERE reason = ''), count(*) FILTER (WHERE reason <> '')
-		FROM pieces JOIN vanished USING (slot) WHERE backfill = ?`, b.row).Scan(&b.Vanished, &b.GivenUp)
+		WHERE series.backfill = ? AND charges IS NOT NULL GROUP BY charges`, b.row)
 }

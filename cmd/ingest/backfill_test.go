@@ -116,7 +116,7 @@ func TestASearchIsSplitAndResumedOverDays(t *testing.T) {
 		t.Fatalf("%+v", plan)
 	}
 	var end backfillEnd
-	days := 0
+	days, asked, price := 0, 0, plan.Price["search"]
 	for ; days < 10; days++ {
 		now := start.Add(time.Duration(days) * 25 * time.Hour)
 		w.move(now)
@@ -125,8 +125,18 @@ func TestASearchIsSplitAndResumedOverDays(t *testing.T) {
 		if days == 1 {
 			ingestCode(t, exitOK, "quota", "post", "search", "15") // a colleague's script
 		}
-		_, out := ingestAny("--json", "backfill", "run", plan.ID, "--yes", "--order", "oldest")
-		if end = lastJSON[backfillEnd](t, out); end.Outcome == "done" {
+		for ; ; asked++ { // whenever more is found than was agreed to
+			began := w.Ledger().Units
+			_, out := ingestAny("--json", "backfill", "run", plan.ID, "--yes", "--order", "oldest")
+			end = lastJSON[backfillEnd](t, out)
+			if spent := w.Ledger().Units["search"] - began["search"]; spent > price.High {
+				t.Errorf("day %d: %d searches for at most %d", days, spent, price.High)
+			}
+			if price = end.Price["search"]; end.Outcome != "due" {
+				break
+			}
+		}
+		if end.Outcome == "done" {
 			break
 		}
 		if end.Outcome != "stopped" || end.RetryAt == nil || !end.RetryAt.After(now) {
@@ -153,7 +163,10 @@ func TestASearchIsSplitAndResumedOverDays(t *testing.T) {
 	if end.Outcome != "done" || end.Pieces["total"] < 3 || days == 0 || w.MaxInDay("search") > 21 || !maps.Equal(listed, want) {
 		t.Errorf("after %d days %d of %d videos were found, %d searches in a day: %+v", days+1, len(listed), len(want), w.MaxInDay("search"), end)
 	}
-	t.Logf("%d days, %d pieces, %d videos, %d search calls, at most %d in a day", days+1, end.Pieces["total"], len(listed), w.Ledger().Units["search"], w.MaxInDay("search"))
+	if asked == 0 || asked > 5 {
+		t.Errorf("it asked %d times for more than the plan said", asked)
+	}
+	t.Logf("%d days, asked %d times, %d pieces, %d videos, %d search calls, at most %d in a day", days+1, asked, end.Pieces["total"], len(listed), w.Ledger().Units["search"], w.MaxInDay("search"))
 }
 
 // everyVideo returns all that a search finds, asked of another stand-in of the same seed in slices that are never too
@@ -188,7 +201,11 @@ func TestATokenThatExpiredRestartsItsPiece(t *testing.T) {
 	now := at(t, "2026-02-14T09:40:00Z")
 	sim := newLoggedStandIn(t, youtubesim.Options{Seed: 5, Faults: faultsOf(t, "badtoken@4")}, now)
 	// Three days of search, some 400 videos: pages of 50 with tokens.
-	end := runJSON(t, exitOK, "search", "e", "--from", "2026-02-01", "--to", "2026-02-04", "--slice", "3d", "--yes")
+	search := []string{"search", "e", "--from", "2026-02-01", "--to", "2026-02-04", "--slice", "3d", "--yes"}
+	if end := runJSON(t, exitPartial, search...); end.Outcome != "due" || end.Drew["search"] != 10 || !strings.Contains(end.Reason, "than what was confirmed (10 search calls, 10 units)") {
+		t.Errorf("what the restart cost is within what was agreed to: %+v", end)
+	}
+	end := runJSON(t, exitOK, search...)
 	if end.Outcome != "done" || end.Again == 0 {
 		t.Errorf("%+v", end)
 	}

@@ -28,72 +28,49 @@ func (a *app) reportBackfill(ctx context.Context, w *fetchRuntime, p *pricedBack
 	case a.json:
 		err = a.printJSON(end)
 	case a.quiet:
-		for _, s := range worked {
-			if s.State == ingest.Failed {
-				fmt.Fprintf(a.stderr, "ingest: %s %s failed: %s\n", p.ID, term.Clean(s.Key), term.Clean(s.Reason))
-			}
-		}
+		a.sayLosses(end, worked)
 	default:
 		err = end.Print(a.stdout)
 	}
-	if err != nil {
-		return errors.Join(ended, err)
-	}
-	if errors.Is(ended, fetch.ErrMaxUnits) || errors.Is(ended, errUntil) {
-		ended = nil // a limit that the user set is no error
-	}
-	return endOfRun(end.Outcome, ended)
-}
-
-// endOf finds the outcome of a run from the pieces it worked on, as for a run of the schedule.
-func endOf(worked []fetch.SlotResult, ended error, doc report.PlanDocument) report.BackfillEnd {
-	sum := summarise(worked, nil)
-	if !sum.RetryAt.IsZero() {
-		doc.RetryAt = term.FromOrNull(sum.RetryAt) // the store keeps milliseconds, and its time may round to a second earlier
-	}
-	end := report.BackfillEnd{Event: "end", Outcome: sum.Outcome, RetryAt: term.FromOrNull(sum.RetryAt), Spent: sum.Units, PlanDocument: doc}
-	open := doc.Pieces[string(ingest.Due)] + doc.Pieces[string(ingest.Claimed)] + doc.Pieces[string(ingest.Stopped)]
-	for _, s := range worked {
-		if s.State == ingest.Stopped {
-			end.Reason = s.Reason
-		}
-	}
 	switch {
-	case errors.Is(ended, fetch.ErrMaxUnits) && end.Spent == 0:
-		end.Reason = "the next call costs more than --max-units allows"
-	case errors.Is(ended, fetch.ErrMaxUnits), errors.Is(ended, errUntil), errors.As(ended, new(signalled)):
-		end.Reason = ended.Error()
-	case ended != nil:
-		end.Outcome, end.Reason = ingest.Failed, ended.Error()
-	case end.Outcome == ingest.Done && open == 0 && doc.Outcome == ingest.Failed:
-		end.Outcome = ingest.Failed
+	case err != nil:
+		return errors.Join(ended, err)
+	case ended != nil && !errors.Is(ended, fetch.ErrMaxUnits) && !errors.Is(ended, errUntil): // limits that the user set
+		return ended
+	case end.Outcome == ingest.Skipped:
+		return codeError{exitError, nil}
+	case end.Partial(), errors.Is(ended, fetch.ErrMaxCharges):
+		return codeError{exitPartial, nil}
 	}
-	if n, why := unansweredPieces(worked); n > 0 && ended == nil && end.Outcome == ingest.Done {
-		end.Outcome, end.Reason = ingest.Failed, fmt.Sprintf("%s brought nothing, the same command tries again: %s", term.Plural(n, "piece"), why)
-	}
-	if end.Outcome == ingest.Done && len(worked) == 0 && open == 0 {
-		end.Reason = "there was nothing to fetch"
-		if doc.Pieces["total"] > 0 {
-			end.Reason = "it was done before. Planned with --again it is fetched again"
-		}
-	}
-	if end.Outcome == ingest.Done && open > 0 {
-		end.Outcome = ingest.Due
-		if end.Reason == "" {
-			end.Reason = report.HeldReason(open, doc.Held)
-		}
-	}
-	return end
+	return endOfRun(end.Outcome, nil)
 }
 
-// unansweredPieces returns how many pieces were given back without an answer, and the reason of the last one.
-func unansweredPieces(worked []fetch.SlotResult) (n int, why string) {
-	open := map[string]string{}
+// sayLosses names what failed in a run, and what the backfill lacks.
+func (a *app) sayLosses(end report.BackfillEnd, worked []fetch.SlotResult) {
 	for _, s := range worked {
-		delete(open, s.Key)
-		if s.State == ingest.Due && s.Reason != "" {
-			open[s.Key], why = s.Reason, s.Reason
+		if s.State == ingest.Failed {
+			fmt.Fprintf(a.stderr, "ingest: %s %s failed: %s\n", end.ID, term.Clean(s.Key), term.Clean(s.Reason))
 		}
 	}
-	return len(open), why
+	if end.Outcome == ingest.Done {
+		for _, l := range end.Incomplete {
+			fmt.Fprintf(a.stderr, "ingest: %s is incomplete: %s\n", end.ID, l)
+		}
+	}
+}
+
+// endOf returns how a run ended.
+func endOf(worked []fetch.SlotResult, ended error, doc report.PlanDocument) report.BackfillEnd {
+	run, limit := summarise(worked, nil), ""
+	switch {
+	case errors.Is(ended, fetch.ErrMaxCharges):
+		limit = fmt.Sprintf("it needs more than what was confirmed (%s): about %s", term.Amounts(doc.Confirmed), doc.NeedText())
+	case errors.Is(ended, fetch.ErrMaxUnits) && run.Units == 0:
+		limit = "the next call costs more than --max-units allows"
+	case errors.Is(ended, fetch.ErrMaxUnits), errors.Is(ended, errUntil), errors.As(ended, new(signalled)):
+		limit = ended.Error()
+	default:
+		return report.NewBackfillEnd(run, doc, "", ended)
+	}
+	return report.NewBackfillEnd(run, doc, limit, nil)
 }

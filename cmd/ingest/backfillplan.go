@@ -43,7 +43,11 @@ func (a *app) planBackfill(ctx context.Context, request backfillRequest) error {
 	if err := a.reprice(ctx, w, p); err != nil {
 		return err
 	}
-	return a.show(p.document())
+	doc, err := a.planDocument(ctx, w, p)
+	if err != nil {
+		return err
+	}
+	return a.show(doc)
 }
 
 // preparePlan finds or adds the requested plan and, with --ask, asks for sizes.

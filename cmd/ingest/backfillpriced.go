@@ -15,6 +15,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -24,14 +25,17 @@ type pricedBackfill struct {
 	budget.Outlook
 	degraded bool // the ledger cannot answer, so what is left is not known
 
+	costs    budget.CallCosts
 	estimate budget.Estimate // of what is still to do
 	assuming string          // what the estimate assumes; "" if it is exact
 	perCall  quota.Cost      // the most that a call draws
+	upkeep   report.PlanUpkeep
 	table    string          // the cost table of this price; Table is that of the plan
 	asked    quota.Cost      // spent to ask channels for their sizes
 	ids      *youtube.IDList // read for it just now; nil: none
-	found    bool            // it had been planned before
-	added    bool            // it was planned just now
+	rejected []report.RejectedLine
+	found    bool // it had been planned before
+	added    bool // it was planned just now
 }
 
 // findOrAdd finds the plan of the same flags, or adds one. A plan that found nothing to fetch is made again: there may
@@ -60,7 +64,7 @@ func (a *app) findOrAdd(ctx context.Context, w *fetchRuntime, request backfillRe
 	if err != nil {
 		return nil, err
 	}
-	p.ids, p.found, p.added = request.ids, found, !found
+	p.ids, p.rejected, p.found, p.added = request.ids, request.rejected, found, !found
 	return p, nil
 }
 
@@ -110,7 +114,13 @@ func (p *pricedBackfill) price(ctx context.Context, w *fetchRuntime) error {
 		return err
 	}
 	size := budget.Size{Pieces: p.Open(), Channels: slices.Collect(maps.Values(known))}
-	p.estimate, p.perCall = costs.Estimate(size), costs.PerCall()
+	if p.Kind == ingest.BackfillSearch {
+		if size.Open, size.Listed, err = w.store.SearchPieces(ctx, p.ID); err != nil {
+			return err
+		}
+	}
+	p.costs, p.estimate, p.perCall = costs, costs.Estimate(size), costs.PerCall()
+	p.upkeep = w.upkeep(p.estimate)
 	p.assuming = assumption(p.Kind, size, w.upstream.Limits())
 	return nil
 }
@@ -119,9 +129,29 @@ func (p *pricedBackfill) price(ctx context.Context, w *fetchRuntime) error {
 func assumption(kind ingest.BackfillKind, size budget.Size, l fetch.Limits) string {
 	switch {
 	case kind == ingest.BackfillSearch:
-		return fmt.Sprintf("each slice of time finds 1 to %d videos; one that finds more is split in two, which costs more", l.SearchPages*l.PerPage)
+		return fmt.Sprintf("each slice of time finds 1 to %d videos; if there are more, it stops at the upper price and asks again", l.SearchPages*l.PerPage)
 	case kind == ingest.BackfillUploads && size.Pieces > len(size.Channels):
 		return fmt.Sprintf("each channel has 1 to %s videos; plan with --ask asks them, for a call each", term.Thousands(int64(l.Uploads)))
 	}
 	return ""
+}
+
+// upkeep returns what becomes of the videos that an estimate is of.
+func (f *fetchRuntime) upkeep(e budget.Estimate) report.PlanUpkeep {
+	if !slices.ContainsFunc(f.schedule.Jobs, func(j regions.JobSchedule) bool { return j.Job.Kind == ingest.KindRefresh }) {
+		return report.PlanUpkeep{DeletedAfter: int(ingest.KeepFor.Hours() / 24)}
+	}
+	u := report.PlanUpkeep{DeletedAfter: int((ingest.RefreshAfter + ingest.KeepFor).Hours() / 24)}
+	times := func(method string) report.Range {
+		cost, err := f.ledger.Tariff.Cost(method)
+		if err != nil { // what cannot be priced is not called
+			return report.Range{}
+		}
+		return report.Range{Low: cost.MaxCharge() * int64(e.LowLookups), High: cost.MaxCharge() * int64(e.HighLookups)}
+	}
+	u.RefreshUnits = times(f.upstream.Videos(nil).Method)
+	if counter := f.counter(); counter != nil {
+		u.CountCalls = times(counter.Counts(nil).Method)
+	}
+	return u
 }

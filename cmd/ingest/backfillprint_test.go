@@ -66,6 +66,8 @@ bf-1: videos by their ids
   today     7,000 units left for it until 2026-02-15 08:00:00Z, beside 1,460
             units kept for the schedule
   will take 1 day: what is left today is enough
+  later     3 units from day 25 to fetch each again once; 3 batch_stats a day
+            for their counts; deleted by day 54 unless found again
 next: ingest backfill run bf-1
 `, "backfill", "plan", "videos", ids)
 	killedRun(t, "bf-1", 2, now)
@@ -78,6 +80,8 @@ bf-1: videos by their ids
   today     7,000 units left for it until 2026-02-15 08:00:00Z, beside 1,460
             units kept for the schedule
   will take 1 day: what is left today is enough
+  later     3 units from day 25 to fetch each again once; 3 batch_stats a day
+            for their counts; deleted by day 54 unless found again
 next: ingest backfill run bf-1
 `, "backfill", "status", "bf-1")
 	end := runJSON(t, exitOK, "bf-1")
@@ -96,6 +100,8 @@ bf-1: videos by their ids
   today     6,999 units left for it until 2026-02-15 08:00:00Z, beside 1,460
             units kept for the schedule
   will take 1 day: what is left today is enough
+  later     2 units from day 25 to fetch each again once; 2 batch_stats a day
+            for their counts; deleted by day 54 unless found again
 next: ingest backfill run bf-1, if that run has died
 `, "backfill", "status", "bf-1")
 	at(t, "2026-02-14T09:43:00Z")

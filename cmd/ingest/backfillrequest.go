@@ -27,7 +27,8 @@ type backfillRequest struct {
 	again bool // plan it again even if it was done before
 	ask   bool // ask for the sizes of channels
 
-	ids *youtube.IDList // of a backfill of videos
+	ids      *youtube.IDList       // of a backfill of videos
+	rejected []report.RejectedLine // the first lines that were left out of it
 	// pieces makes the pieces; it is called once, with the store open.
 	pieces func(context.Context, *store.Store) iter.Seq2[ingest.Piece, error]
 }
@@ -80,12 +81,18 @@ func (a *app) requestVideos(_ kindFlags, args []string) (backfillRequest, error)
 		return r, err
 	}
 	defer func() { _ = f.Close() }()
-	if r.ids, err = youtube.ReadIDs(f); err != nil {
+	out := rejectedLines{path: args[0] + ".rejected", app: a}
+	if args[0] == "-" {
+		out.path = ""
+	}
+	r.ids, err = youtube.ReadIDs(f, out.add)
+	if err := errors.Join(err, out.close()); err != nil {
 		return r, usageError{err}
 	}
-	a.sayRejected(r.ids)
+	r.rejected = out.first
+	r.spec.Given, r.spec.Rejected, r.spec.Why = len(r.ids.IDs), r.ids.Wrong, out.where()
 	if len(r.ids.IDs) == 0 {
-		return r, usageError{errors.New("there is no id of a video: give one a line, 11 characters each")}
+		return r, usageError{errors.New("there is no id of a video: give one a line, or the URL of its page")}
 	}
 	digest := sha256.New()
 	for _, id := range r.ids.IDs {
@@ -122,23 +129,57 @@ func (a *app) requestRefresh(f kindFlags, _ []string) (backfillRequest, error) {
 	return r, nil
 }
 
-// sayRejected prints the lines that were left out.
-func (a *app) sayRejected(l *youtube.IDList) {
-	for _, r := range shownLines(l.Rejected) {
-		a.say("ingest: line %d is no id of a video: %s", r.Line, r.Text)
-	}
-	if more := l.Wrong - len(l.Rejected); more > 0 {
-		a.say("ingest: and %s more such lines", term.Thousands(int64(more)))
-	}
+// rejectedLines writes the lines that were left out of a list of ids to a file beside it, each with its number and why.
+type rejectedLines struct {
+	*app
+
+	path  string // "": there is none, and a few are said
+	file  *os.File
+	count int
+	first []report.RejectedLine
 }
 
-// shownLines returns the lines that were left out, fit to be shown.
-func shownLines(lines []youtube.RejectedLine) []report.RejectedLine {
-	var out []report.RejectedLine
-	for _, l := range lines {
-		out = append(out, report.RejectedLine{Line: l.Line, Text: term.Fit(l.Text, 40)})
+// saidLines is how many of the lines that were left out are said.
+const saidLines = 5
+
+func (r *rejectedLines) add(l youtube.RejectedLine) (err error) {
+	if r.count++; r.count <= saidLines {
+		shown := report.RejectedLine{Line: l.Line, Text: term.Fit(l.Text, 40), Why: l.Why}
+		r.first = append(r.first, shown)
+		r.say("ingest: line %d is left out: %s: %s", shown.Line, shown.Text, shown.Why)
 	}
-	return out
+	if r.path == "" {
+		return nil
+	}
+	if r.file == nil {
+		if r.file, err = os.OpenFile(r.path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600); err != nil {
+			r.say("ingest: the lines that are left out cannot be listed: %v", err)
+			r.path = ""
+			return nil
+		}
+	}
+	_, err = fmt.Fprintf(r.file, "# line %d: %s\n%s\n", l.Line, l.Why, l.Text)
+	return err
+}
+
+func (r *rejectedLines) close() error {
+	switch {
+	case r.file != nil:
+		r.say("ingest: %s left out: %s lists them", term.Plural(r.count, "line"), r.path)
+		return r.file.Close()
+	case r.count > saidLines:
+		r.say("ingest: and %s more such lines", term.Thousands(int64(r.count-saidLines)))
+	}
+	return nil
+}
+
+// where says where the lines stand.
+func (r *rejectedLines) where() string {
+	text := term.Plural(r.count, "line") + " left out"
+	if r.path != "" {
+		text += ": " + r.path + " lists them"
+	}
+	return text
 }
 
 // openIDs opens a file of ids, or standard input for "-".

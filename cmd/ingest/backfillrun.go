@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -107,7 +109,7 @@ func (a *app) runBackfill(ctx context.Context, r backfillRun, find func(context.
 	if err := a.reprice(ctx, w, p); err != nil {
 		return err
 	}
-	if err := a.confirm(p, r); err != nil {
+	if err := a.confirm(ctx, w, p, r); err != nil {
 		return err
 	}
 	if r.wait && !p.Wait {
@@ -119,16 +121,34 @@ func (a *app) runBackfill(ctx context.Context, r backfillRun, find func(context.
 	return a.reportBackfill(ctx, w, p, worked, err)
 }
 
-// confirm asks the user before much is spent.
-func (a *app) confirm(p *pricedBackfill, r backfillRun) error {
-	units := p.estimate.High.MaxCharge()
+// confirm asks the user before much is spent, and keeps what was agreed to: the plan's price, or --max-units of each
+// pool. Runs, and serve, do not spend more without asking again.
+func (a *app) confirm(ctx context.Context, w *fetchRuntime, p *pricedBackfill, r backfillRun) error {
+	units, most := p.estimate.HighUnits, maps.Clone(p.estimate.High)
 	if r.maxUnits > 0 {
+		agreed := r.yes || units <= freeUnits
 		units = min(units, r.maxUnits)
+		for pool := range p.perCall {
+			if most[pool] = max(most[pool], r.maxUnits); !agreed {
+				most[pool] = r.maxUnits
+			}
+		}
 	}
-	if r.yes || units <= freeUnits {
-		return nil
+	if !r.yes && units > freeUnits {
+		if err := a.ask(p, most); err != nil {
+			return err
+		}
 	}
-	text := fmt.Sprintf("%s may spend %s units", p.ID, term.Thousands(units))
+	p.Confirmed, p.MaySpend = map[string]int64{}, most
+	for pool, n := range most {
+		p.Confirmed[pool] = p.Charges[pool] + n
+	}
+	return w.store.Confirm(ctx, p.ID, p.Confirmed)
+}
+
+// ask asks the user whether so much may be spent.
+func (a *app) ask(p *pricedBackfill, most quota.Cost) error {
+	text := fmt.Sprintf("%s may spend %s", p.ID, term.Amounts(most))
 	if p.assuming != "" {
 		text += " (if " + p.assuming + ")"
 	}
@@ -163,7 +183,7 @@ func (a *app) passBackfill(ctx context.Context, w *fetchRuntime, p *pricedBackfi
 	}
 	shown := a.showProgress(ctx, w.store, p, r.maxUnits)
 	defer shown()
-	return rec.Run(ctx, fetch.RunOptions{Backfill: &b, MaxUnits: r.maxUnits})
+	return rec.Run(ctx, fetch.RunOptions{Backfill: &b, MaxUnits: r.maxUnits, MaxCharges: p.MaySpend})
 }
 
 // openForPlanning is open for planning: without a key, since nothing is sent.

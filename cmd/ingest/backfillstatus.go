@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/store"
@@ -92,7 +93,7 @@ func (a *app) printBackfills(list []store.BackfillStatus) error {
 func newBackfillLine(b store.BackfillStatus) report.PlanLine {
 	l := report.PlanLine{
 		ID: b.ID, Kind: b.Kind, What: report.BackfillText(b.Backfill), Outcome: b.State(), Wait: b.Wait,
-		Pieces: map[string]int{"total": 0}, Units: b.Units, Videos: b.Videos, Vanished: b.Vanished,
+		Pieces: map[string]int{"total": 0}, Units: b.Units, Charges: b.Charges, Lacking: b.Lacking, Videos: b.Videos, Vanished: b.Vanished,
 	}
 	for state, n := range b.Pieces {
 		l.Pieces[string(state)] = n
@@ -113,6 +114,7 @@ func (p *pricedBackfill) document() report.PlanDocument {
 	if p.Kind == ingest.BackfillSearch {
 		d.Order = p.Spec.Order
 	}
+	d.Incomplete, d.Confirmed, d.Lost, d.Upkeep = []report.PlanLack{}, p.Confirmed, p.Lost, p.upkeep
 	for pool := range p.perCall {
 		d.Price[pool] = report.Range{Low: p.estimate.Low[pool], High: p.estimate.High[pool]}
 		d.Today.Kept[pool] = p.Rest[pool]
@@ -129,14 +131,13 @@ func (p *pricedBackfill) document() report.PlanDocument {
 		d.Never = err.Error()
 	}
 	if p.ids != nil {
-		d.IDs, d.Repeated, d.Wrong, d.Rejected = len(p.ids.IDs), p.ids.Repeated, p.ids.Wrong, shownLines(p.ids.Rejected)
+		d.IDs, d.Repeated, d.Wrong, d.Rejected = len(p.ids.IDs), p.ids.Repeated, p.ids.Wrong, p.rejected
 	}
 	return d
 }
 
 // backfillDocument returns the present state of a backfill, with its first failures.
 func (a *app) backfillDocument(ctx context.Context, w *fetchRuntime, id string) (report.PlanDocument, error) {
-	const failuresShown = 10 // retry covers all of them
 	status, err := findBackfill(ctx, w.store, id)
 	if err != nil {
 		return report.PlanDocument{}, err
@@ -145,10 +146,29 @@ func (a *app) backfillDocument(ctx context.Context, w *fetchRuntime, id string) 
 	if err != nil {
 		return report.PlanDocument{}, err
 	}
+	return a.planDocument(ctx, w, p)
+}
+
+// planDocument returns the plan with its first failures, and with all that it lacks.
+func (a *app) planDocument(ctx context.Context, w *fetchRuntime, p *pricedBackfill) (report.PlanDocument, error) {
+	const failuresShown = 10 // retry covers all of them
 	d := p.document()
 	failures, err := w.store.FailedPieces(ctx, p.ID, failuresShown)
 	for _, f := range failures {
 		d.Failures = append(d.Failures, report.PlanFailure(f))
+	}
+	if err != nil {
+		return d, err
+	}
+	if p.Open() == 0 && p.Pieces[ingest.Failed] > 0 {
+		d.RetryCost, d.AgainCost = p.costs.Estimate(budget.Size{Pieces: p.Pieces[ingest.Failed]}).LowUnits, p.costs.Estimate(budget.Size{Pieces: d.Pieces["total"]}).LowUnits
+	}
+	lacks, err := w.store.Lacks(ctx, p.ID, 0)
+	if p.Spec.Rejected > 0 {
+		lacks = append(lacks, p.Spec.Lack())
+	}
+	for _, l := range lacks {
+		d.Incomplete = append(d.Incomplete, report.NewPlanLack(l))
 	}
 	return d, err
 }

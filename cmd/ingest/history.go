@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch/youtube"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
@@ -28,6 +29,9 @@ func (a *app) historyCommand() *cobra.Command {
 				return err
 			}
 			q.VideoID = args[0]
+			if id, why := youtube.ParseVideo(q.VideoID); why == "" {
+				q.VideoID = id
+			}
 			q.Since = since.At(a.clock.Now())
 			return a.withStore(cmd.Context(), func(s *store.Store) error {
 				h, err := s.History(cmd.Context(), q)

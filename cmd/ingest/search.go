@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch/youtube"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
@@ -33,6 +34,9 @@ func (a *app) searchCommand() *cobra.Command {
 		Args:  orAsk(cobra.MinimumNArgs(1), "search for what? Give the words, such as world cup"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q.Text = strings.Join(args, " ")
+			if id, why := youtube.ParseVideo(q.Text); why == "" {
+				q.Text = id
+			}
 			if err := f.complete(&q, a.clock.Now()); err != nil {
 				return err
 			}

@@ -84,6 +84,10 @@ func (a *app) openWith(ctx context.Context, connect func(context.Context, *confi
 	if err != nil {
 		return nil, err
 	}
+	if err := s.ReleaseDead(ctx, a.clock.Now(), config.RunDied); err != nil {
+		l.close()
+		return nil, errors.Join(err, s.Close())
+	}
 	calls := store.NewCallCounter(s)
 	return &fetchRuntime{schedule, price, up, s, l, calls, func() { calls.SaveLast(); up.Close(); l.close(); _ = s.Close() }}, nil
 }

@@ -190,11 +190,11 @@ func TestAPageThatIsItsOwnNextIsBroken(t *testing.T) {
 	}
 }
 
-// A search in order of time goes on from its last result, whose time is known only if the results do come in order.
-func TestTheLastResultHasItsTimeIfTheResultsComeInOrder(t *testing.T) {
+// A full search in order of time goes on from the newest result of its last page, whatever the order within it.
+func TestThePageSaysWhenItsNewestResultWasPublished(t *testing.T) {
 	for _, c := range []struct{ times, want string }{
-		{"2026-02-03T00:00:00Z 2026-02-02T00:00:00Z 2026-02-02T00:00:00Z", "2026-02-02T00:00:00Z"},
-		{"2026-02-02T00:00:00Z 2026-02-03T00:00:00Z", "0001-01-01T00:00:00Z"},
+		{"2026-02-03T00:00:00Z 2026-02-02T00:00:00Z 2026-02-02T00:00:00Z", "2026-02-03T00:00:00Z"},
+		{"2026-02-02T00:00:00Z 2026-02-03T00:00:00Z", "2026-02-03T00:00:00Z"},
 		{"2026-02-03T00:00:00Z soon", "0001-01-01T00:00:00Z"},
 		{"", "0001-01-01T00:00:00Z"},
 	} {
@@ -204,8 +204,8 @@ func TestTheLastResultHasItsTimeIfTheResultsComeInOrder(t *testing.T) {
 		}
 		client, _ := serve(t, respond(http.StatusOK, `{"items":[`+strings.Join(items, ",")+`]}`))
 		found, err := client.Search(ingest.Query{Text: "a", NewestFirst: true}, "").Do(t.Context())
-		if got := found.Last.Format(time.RFC3339); err != nil || got != c.want || len(found.IDs) != len(items) {
-			t.Errorf("%s: the last is of %s, %v, want %s", c.times, got, err, c.want)
+		if got := found.Newest.Format(time.RFC3339); err != nil || got != c.want || len(found.IDs) != len(items) {
+			t.Errorf("%s: the newest is of %s, %v, want %s", c.times, got, err, c.want)
 		}
 	}
 }

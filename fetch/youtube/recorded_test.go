@@ -94,7 +94,7 @@ func compareRecorded(t *testing.T, c *youtube.Client, name, kind string, raw map
 		equal("chart", got, ingest.Page{Videos: each(items, func(o any) ingest.Video { return videoOf(t, o) }), Next: next}, err)
 	case "youtube#searchListResponse":
 		got, err := c.Search(ingest.Query{Text: "a"}, "").Do(t.Context())
-		equal("search", got, ingest.Found{IDs: each(items, func(o any) string { return textAt(o, "id.videoId") }), Next: next, Total: total, Last: got.Last}, err)
+		equal("search", got, ingest.Found{IDs: each(items, func(o any) string { return textAt(o, "id.videoId") }), Next: next, Total: total, Newest: got.Newest}, err)
 	case "youtube#playlistItemListResponse":
 		got, err := c.Uploads("UU1", "").Do(t.Context())
 		equal("uploads", got, ingest.Found{IDs: each(items, func(o any) string { return textAt(o, "snippet.resourceId.videoId") }), Next: next, Total: total}, err)

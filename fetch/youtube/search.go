@@ -93,7 +93,7 @@ func mapFound[T any](body []byte, video func(*T) (id, published string)) (ingest
 	if err != nil {
 		return ingest.Found{}, err
 	}
-	found, ordered := ingest.Found{Next: list.next, Total: list.total, Odd: list.odd}, true
+	found, known := ingest.Found{Next: list.next, Total: list.total, Odd: list.odd}, true
 	for _, item := range list.items {
 		id, published := video(item)
 		if id == "" {
@@ -101,11 +101,12 @@ func mapFound[T any](body []byte, video func(*T) (id, published string)) (ingest
 		}
 		found.IDs = append(found.IDs, id)
 		at, err := time.Parse(time.RFC3339, published)
-		ordered = ordered && err == nil && (found.Last.IsZero() || !at.After(found.Last))
-		found.Last = at
+		if known = known && err == nil; at.After(found.Newest) {
+			found.Newest = at
+		}
 	}
-	if !ordered {
-		found.Last = time.Time{}
+	if !known {
+		found.Newest = time.Time{}
 	}
 	if len(found.Odd) > 0 && len(found.IDs) == 0 {
 		return ingest.Found{}, errNoIDs

@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"net/url"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // FirstVideo is a time before the first video of YouTube: https://www.youtube.com/watch?v=jNQXAC9IVRw is of 2005-04-24
@@ -33,28 +36,84 @@ func isBase64URL(s []byte) bool {
 }
 
 const (
-	maxIDs      = 5_000_000 // different ones in one list, which is held in memory
-	maxRejected = 20        // lines that are kept to be shown; the others are only counted
-	maxShown    = 160       // bytes of such a line that are kept
+	maxIDs   = 5_000_000 // different ones in one list, which is held in memory
+	maxShown = 160       // bytes of a rejected line that are kept
 )
+
+// videoPaths are the beginnings of the paths of URLs that name a video, before its id.
+var videoPaths = []string{"shorts", "live", "embed", "v", "e", "vi"}
+
+// ParseVideo reads the id of a video as people have it: the id itself, or the URL of any page of the video. why is what
+// is wrong; "" if it is one.
+func ParseVideo(s string) (id string, why string) {
+	s = strings.TrimSpace(s)
+	if v, ok := parseVideoID([]byte(s)); ok {
+		return string(v[:]), ""
+	}
+	if !strings.Contains(s, "/") {
+		if len(s) != len(VideoID{}) {
+			return "", fmt.Sprintf("an id has %d characters, and this has %d", len(VideoID{}), utf8.RuneCountInString(s))
+		}
+		return "", "no id has such a character: there are letters, digits, - and _"
+	}
+	if !strings.Contains(s, "://") {
+		s = "https://" + strings.TrimPrefix(s, "//")
+	}
+	u, err := url.Parse(s)
+	if err != nil {
+		return "", "it is neither an id nor a URL"
+	}
+	if id = videoOfURL(u); id == "" {
+		return "", "the URL names no video of YouTube"
+	}
+	return id, ""
+}
+
+// videoOfURL returns the id in a URL of YouTube's; "" if there is none.
+func videoOfURL(u *url.URL) string {
+	host := strings.ToLower(u.Hostname())
+	path := strings.Split(strings.Trim(u.Path, "/"), "/")
+	site := slices.ContainsFunc([]string{"youtube.com", "youtube-nocookie.com", "ytimg.com"}, func(site string) bool {
+		return host == site || strings.HasSuffix(host, "."+site)
+	})
+	id := ""
+	switch {
+	case host == "youtu.be" || host == "www.youtu.be":
+		id = path[0]
+	case !site:
+	case u.Query().Get("v") != "":
+		id = u.Query().Get("v")
+	case path[0] == "attribution_link":
+		if inner, err := url.Parse(u.Query().Get("u")); err == nil {
+			id = inner.Query().Get("v")
+		}
+	case len(path) > 1 && slices.Contains(videoPaths, strings.ToLower(path[0])):
+		id = path[1]
+	}
+	if _, ok := parseVideoID([]byte(id)); !ok {
+		return ""
+	}
+	return id
+}
 
 // IDList holds ids in the order in which they were first read.
 type IDList struct {
 	IDs      []VideoID
-	Repeated int            // ids that had been read before
-	Wrong    int            // lines that hold no id
-	Rejected []RejectedLine // the first of those
+	Repeated int // ids that had been read before
+	Wrong    int // lines that hold no id
 }
 
-// RejectedLine is a line that holds no id.
+// RejectedLine is a line that holds no id, and why.
 type RejectedLine struct {
 	Line int    // from 1
 	Text string // as it was read, cut: not safe for a terminal
+	Why  string
 }
 
-// ReadIDs reads one id a line. Empty lines and those that begin with # are skipped; a line of another shape is noted
-// and left out. Memory grows only with the number of different ids.
-func ReadIDs(r io.Reader) (*IDList, error) {
+// ReadIDs reads one video a line, as ParseVideo does, or a table of them whose first column that is, in quotes or not.
+// Empty lines, those that begin with #, and the table's heading are skipped; other lines are given to reject. Memory
+// grows only with the number of different ids.
+func ReadIDs(r io.Reader, reject func(RejectedLine) error) (*IDList, error) {
 	l, seen := &IDList{}, map[VideoID]struct{}{}
 	lines := bufio.NewReaderSize(r, 1<<16)
 	for n := 1; ; n++ {
@@ -67,12 +126,22 @@ func ReadIDs(r io.Reader) (*IDList, error) {
 			line = bytes.TrimPrefix(line, []byte("\ufeff"))
 		}
 		line = bytes.TrimSpace(line)
-		id, ok := parseVideoID(line)
+		field := firstField(line)
+		id, ok := parseVideoID(field)
+		why := ""
+		if !ok {
+			var text string
+			text, why = ParseVideo(string(field))
+			copy(id[:], text)
+		}
 		_, repeated := seen[id]
 		switch {
-		case !long && (len(line) == 0 || line[0] == '#'):
-		case long || !ok:
-			l.reject(n, line)
+		case !long && (len(line) == 0 || line[0] == '#' || len(seen)+l.Wrong == 0 && isHeading(field)):
+		case why != "":
+			l.Wrong++
+			if err := reject(RejectedLine{n, string(line[:min(len(line), maxShown)]), why}); err != nil {
+				return nil, err
+			}
 		case repeated:
 			l.Repeated++
 		case len(seen) == maxIDs:
@@ -87,6 +156,25 @@ func ReadIDs(r io.Reader) (*IDList, error) {
 	}
 }
 
+// firstField returns the first column of a table's line, without quotes.
+func firstField(line []byte) []byte {
+	if len(line) > 1 && (line[0] == '"' || line[0] == '\'') {
+		if end := bytes.IndexByte(line[1:], line[0]); end >= 0 {
+			return bytes.TrimSpace(line[1 : 1+end])
+		}
+	}
+	if i := bytes.IndexAny(line, ",;\t"); i >= 0 {
+		line = line[:i]
+	}
+	return bytes.TrimSpace(line)
+}
+
+// isHeading reports whether it is the name of a column of videos.
+func isHeading(field []byte) bool {
+	name := strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(string(field)))
+	return slices.Contains([]string{"id", "ids", "video", "videos", "videoid", "videoids", "url", "urls", "videourl", "link", "youtubeid"}, name)
+}
+
 // readLine reads a line. If it is longer than the reader's buffer, it returns the beginning and skips the rest. The
 // line is valid until the next read.
 func readLine(r *bufio.Reader) (line []byte, long bool, err error) {
@@ -99,13 +187,6 @@ func readLine(r *bufio.Reader) (line []byte, long bool, err error) {
 		_, err = r.ReadSlice('\n')
 	}
 	return line, true, err
-}
-
-func (l *IDList) reject(n int, line []byte) {
-	l.Wrong++
-	if len(l.Rejected) < maxRejected {
-		l.Rejected = append(l.Rejected, RejectedLine{n, string(line[:min(len(line), maxShown)])})
-	}
 }
 
 // Chunks returns the ids, size at a time.

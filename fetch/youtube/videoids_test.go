@@ -26,26 +26,27 @@ func TestIDsAreReadOnceEachAndWrongLinesAreNamed(t *testing.T) {
 		{"in order, each once", b + "\n" + a + "\n" + b + "\n", []string{b, a}, 1, nil},
 		{"Windows and a byte order mark", "\ufeff" + a + "\r\n" + b + "\r\n", []string{a, b}, 0, nil},
 		{"comments, blanks and space around", "# mine\n\n  " + a + "\t\n", []string{a}, 0, nil},
-		{"wrong shapes", a + "x\n" + a[1:] + "\n" + a + "\nhttps://youtu.be/" + a + "\nda$h4w9WgXc\nd\x00w4w9WgXcQ\n", []string{a}, 0, []int{1, 2, 4, 5, 6}},
+		{"wrong shapes", a + "x\n" + a[1:] + "\n" + a + "\nda$h4w9WgXc\nd\x00w4w9WgXcQ\nhttps://example.com/watch?v=" + a + "\n", []string{a}, 0, []int{1, 2, 4, 5, 6}},
+		{"a table", "video_id,title\r\n\"" + a + "\",\"one, two\"\r\n" + b + ";three\r\n'" + a + "'\tfour", []string{a, b}, 1, nil},
 		{"a line without an end", strings.Repeat("x", 1<<20) + "\n" + a + "\n", []string{a}, 0, []int{1}},
 		{"a comment without an end", "#" + strings.Repeat("x", 1<<20) + "\n" + a, []string{a}, 0, []int{1}},
 		{"not UTF-8", "\xff\xfe\xfd\n" + a, []string{a}, 0, []int{1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l, err := youtube.ReadIDs(strings.NewReader(c.text))
+			var wrong []int
+			l, err := youtube.ReadIDs(strings.NewReader(c.text), func(r youtube.RejectedLine) error {
+				wrong = append(wrong, r.Line)
+				if len(r.Text) > 160 || strings.Contains(r.Text, "\n") || r.Why == "" {
+					t.Errorf("line %d is shown as %q, %q", r.Line, r.Text, r.Why)
+				}
+				return nil
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			var ids []string
 			for chunk := range l.Chunks(2) {
 				ids = append(ids, chunk...)
-			}
-			var wrong []int
-			for _, r := range l.Rejected {
-				wrong = append(wrong, r.Line)
-				if len(r.Text) > 160 || strings.Contains(r.Text, "\n") {
-					t.Errorf("line %d is shown as %q", r.Line, r.Text)
-				}
 			}
 			if !slices.Equal(ids, c.ids) || l.Repeated != c.repeated || !slices.Equal(wrong, c.wrong) || l.Wrong != len(c.wrong) {
 				t.Errorf("ids %q, %d repeated, wrong %v (%d)", ids, l.Repeated, wrong, l.Wrong)
@@ -60,7 +61,7 @@ func TestRepeatedIDsTakeNoMemory(t *testing.T) {
 	for i := range lines {
 		text = fmt.Appendf(text, "%011d\n", i%different)
 	}
-	l, err := youtube.ReadIDs(bytes.NewReader(text))
+	l, err := youtube.ReadIDs(bytes.NewReader(text), func(youtube.RejectedLine) error { return nil })
 	if err != nil || len(l.IDs) != different || l.Repeated != lines-different || cap(l.IDs) > 2<<20 {
 		t.Fatalf("%d ids in room for %d, %d repeated, %v", len(l.IDs), cap(l.IDs), l.Repeated, err)
 	}
@@ -71,10 +72,27 @@ func TestRepeatedIDsTakeNoMemory(t *testing.T) {
 	}
 }
 
-func TestOnlyTheFirstWrongLinesAreKept(t *testing.T) {
-	l, err := youtube.ReadIDs(strings.NewReader(strings.Repeat("nonsense\n", 10_000)))
-	if err != nil || l.Wrong != 10_000 || len(l.Rejected) != 20 {
-		t.Errorf("%d wrong, %d kept, %v", l.Wrong, len(l.Rejected), err)
+// People have ids in many forms.
+func TestAVideoIsReadInEveryForm(t *testing.T) {
+	const id = "dQw4w9WgXcQ"
+	for _, form := range []string{
+		id, " " + id + " ", "https://www.youtube.com/watch?v=" + id, "http://youtube.com/watch?feature=share&v=" + id + "&t=42s", "youtube.com/watch?v=" + id,
+		"https://m.youtube.com/watch?v=" + id + "#comments", "https://music.youtube.com/watch?v=" + id + "&list=RD", "https://youtu.be/" + id + "?si=abc", "youtu.be/" + id,
+		"https://www.youtube.com/shorts/" + id, "https://www.youtube.com/live/" + id + "?feature=share", "https://www.youtube.com/embed/" + id,
+		"https://www.youtube-nocookie.com/embed/" + id + "?rel=0", "//www.youtube.com/v/" + id, "https://i.ytimg.com/vi/" + id + "/hqdefault.jpg",
+		"https://www.youtube.com/attribution_link?a=x&u=%2Fwatch%3Fv%3D" + id + "%26feature%3Dshare", "HTTPS://WWW.YOUTUBE.COM/watch?v=" + id,
+	} {
+		if got, why := youtube.ParseVideo(form); got != id || why != "" {
+			t.Errorf("%s is read as %q: %s", form, got, why)
+		}
+	}
+	for _, form := range []string{
+		"", "short", id + "x", "https://youtu.be/", "https://youtu.be/" + id + "x", "https://www.youtube.com/@name", "https://www.youtube.com/watch?v=",
+		"https://example.com/watch?v=" + id, "https://notyoutube.com/watch?v=" + id, "https://www.youtube.com/playlist?list=PL" + id, "da$h4w9WgXc", "://" + id,
+	} {
+		if got, why := youtube.ParseVideo(form); got != "" || why == "" {
+			t.Errorf("%s is read as %q", form, got)
+		}
 	}
 }
 
@@ -102,7 +120,7 @@ func TestAMillionIDsAreReadInBoundedMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	l, err := youtube.ReadIDs(&manyIDs{n: million})
+	l, err := youtube.ReadIDs(&manyIDs{n: million}, nil)
 	if err != nil || len(l.IDs) != million {
 		t.Fatalf("%d ids, %v", len(l.IDs), err)
 	}
@@ -118,7 +136,7 @@ func FuzzReadIDs(f *testing.F) {
 	shape := regexp.MustCompile(`^[-_0-9A-Za-z]{11}$`)
 	f.Add([]byte("dQw4w9WgXcQ\n#\n\nx\r\ndQw4w9WgXcQ"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		l, err := youtube.ReadIDs(bytes.NewReader(data))
+		l, err := youtube.ReadIDs(bytes.NewReader(data), func(youtube.RejectedLine) error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}

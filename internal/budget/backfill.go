@@ -36,58 +36,102 @@ func BackfillCalls(kind ingest.BackfillKind, up fetch.Upstream, t *quota.Tariff)
 
 // Size is how much there is to fetch, as far as it is known.
 type Size struct {
-	Pieces   int   // that are still to do
-	Channels []int // how many videos each channel has that was looked up, or NoChannel
+	Pieces       int            // that are still to do
+	Channels     []int          // how many videos each channel has that was looked up, or NoChannel
+	Open, Listed []ingest.Piece // of a search: what is still to do, and what was listed
 }
 
 // NoChannel is the size of a channel that does not exist: it costs the call that looks for it.
 const NoChannel = -1
 
-// Estimate is what a backfill costs: between Low and High, which are equal if everything is known.
+// Estimate is what a backfill costs: between Low and High, which are equal if everything is known. A run does not spend
+// more than High without asking again. The units of all its calls, each at what it draws from its most expensive pool,
+// are LowUnits to HighUnits.
 type Estimate struct {
-	Low, High quota.Cost
+	Low, High           quota.Cost
+	LowUnits, HighUnits int64
+	LowLookups          int // calls that fetch videos: as many refresh them later
+	HighLookups         int
+	likely              int64 // units; 0: not known
+}
+
+// add adds n calls to both ends.
+func (e *Estimate) add(call quota.Cost, n int) {
+	e.addLow(call, n)
+	e.addHigh(call, n)
+}
+
+func (e *Estimate) addLow(call quota.Cost, n int) {
+	addCost(e.Low, call, n)
+	e.LowUnits += call.MaxCharge() * int64(n)
+}
+
+func (e *Estimate) addHigh(call quota.Cost, n int) {
+	addCost(e.High, call, n)
+	e.HighUnits += call.MaxCharge() * int64(n)
 }
 
 // Estimate prices what is still to do.
 func (c CallCosts) Estimate(s Size) Estimate {
-	switch c.kind {
-	case ingest.BackfillUploads:
-		return c.uploadsEstimate(s)
-	case ingest.BackfillSearch:
-		return Estimate{
-			Low:  c.findCost(1).Times(int64(s.Pieces)),
-			High: c.findCost(c.limits.SearchPages * c.limits.PerPage).Times(int64(s.Pieces)),
-		}
-	default: // a piece has as many ids as one call looks up
-		all := c.lookup.Times(int64(s.Pieces))
-		return Estimate{Low: all, High: all}
-	}
-}
-
-// uploadsEstimate prices channels of known size by that size, and the others by a range.
-func (c CallCosts) uploadsEstimate(s Size) Estimate {
 	e := Estimate{Low: quota.Cost{}, High: quota.Cost{}}
-	for _, of := range []struct {
-		cost   quota.Cost
-		videos int // of a channel that was not looked up
-	}{{e.Low, 1}, {e.High, c.limits.Uploads}} {
-		addCost(of.cost, c.channel, s.Pieces)
-		addCost(of.cost, c.findCost(of.videos), max(s.Pieces-len(s.Channels), 0))
+	switch c.kind {
+	case ingest.BackfillUploads: // channels of known size by that size, and the others by a range
+		e.add(c.channel, s.Pieces)
+		unknown := max(s.Pieces-len(s.Channels), 0)
+		e.LowLookups = c.find(e.addLow, 1, unknown)
+		e.HighLookups = c.find(e.addHigh, c.limits.Uploads, unknown)
 		for _, videos := range s.Channels {
 			if videos != NoChannel {
-				addCost(of.cost, c.findCost(min(videos, c.limits.Uploads)), 1)
+				n := c.find(e.add, min(videos, c.limits.Uploads), 1)
+				e.LowLookups, e.HighLookups = e.LowLookups+n, e.HighLookups+n
 			}
 		}
+	case ingest.BackfillSearch:
+		e.LowLookups = c.find(e.addLow, 1, s.Pieces)
+		most := c.limits.SearchPages * c.limits.PerPage
+		if density := c.density(s.Listed); density > 0 {
+			for _, p := range s.Open {
+				n := int(density * p.Spec.Before.Sub(p.Spec.After).Hours())
+				likely := Estimate{Low: quota.Cost{}}
+				c.find(likely.addLow, n, 1)
+				e.likely += likely.LowUnits
+				e.HighLookups += c.find(e.addHigh, max(n*3/2, most), 1)
+			}
+			return e
+		}
+		e.HighLookups = c.find(e.addHigh, most, s.Pieces)
+	default: // a piece has as many ids as one call looks up
+		e.add(c.lookup, s.Pieces)
+		e.LowLookups, e.HighLookups = s.Pieces, s.Pieces
 	}
 	return e
 }
 
-// findCost returns the cost of finding that many videos, page by page, and of looking them up.
-func (c CallCosts) findCost(videos int) quota.Cost {
-	pages := max(ceilDiv(videos, c.limits.PerPage), 1) // even to find nothing takes a page
-	cost := c.page.Times(int64(pages))
-	addCost(cost, c.lookup, ceilDiv(videos, c.limits.IDsPerCall))
-	return cost
+// density returns how many videos an hour a search has found; 0: not known. Of a slice that was full only the time down
+// to its last result was listed.
+func (c CallCosts) density(listed []ingest.Piece) float64 {
+	found, hours := 0, 0.0
+	for _, p := range listed {
+		from := p.Spec.After
+		if p.Listing.Found >= c.limits.SearchPages*c.limits.PerPage*4/5 && p.Listing.Last.After(from) {
+			from = p.Listing.Last
+		}
+		found += p.Listing.Found
+		hours += p.Spec.Before.Sub(from).Hours()
+	}
+	if hours == 0 {
+		return 0
+	}
+	return float64(found) / hours
+}
+
+// find adds the calls that find that many videos, page by page, and look them up, times over. It returns how many of
+// them look videos up.
+func (c CallCosts) find(add func(quota.Cost, int), videos, times int) (lookups int) {
+	lookups = times * ceilDiv(videos, c.limits.IDsPerCall)
+	add(c.page, times*max(ceilDiv(videos, c.limits.PerPage), 1)) // even to find nothing takes a page
+	add(c.lookup, lookups)
+	return lookups
 }
 
 // PerCall returns the most that one call draws from each pool.
@@ -101,14 +145,18 @@ func (c CallCosts) PerCall() quota.Cost {
 	return most
 }
 
-// Likely returns how many units the open pieces will cost if they cost as much as the done ones, which have spent that
-// much. It stays within the estimate, and is 0 if that is exact, or if nothing is done or open.
+// Likely returns how many units the open pieces will cost: by what was found in how much time or, failing that, if they
+// cost as much as the done ones, which have spent that much. It stays within the estimate, and is 0 if that is exact, or
+// if nothing is done or open.
 func (e Estimate) Likely(spent int64, done, open int) int64 {
-	low, high := e.Low.MaxCharge(), e.High.MaxCharge()
-	if low == high || done == 0 || open == 0 {
+	if e.LowUnits == e.HighUnits || done == 0 || open == 0 {
 		return 0
 	}
-	return min(max(spent*int64(open)/int64(done), low), high)
+	likely := e.likely
+	if likely == 0 {
+		likely = spent * int64(open) / int64(done)
+	}
+	return min(max(likely, e.LowUnits), e.HighUnits)
 }
 
 func ceilDiv(a, b int) int { return (a + b - 1) / b }

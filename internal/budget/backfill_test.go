@@ -59,7 +59,7 @@ func TestABackfillThatTheUpstreamCannotMakeIsRefused(t *testing.T) {
 
 // Once some of a backfill is done, it says more about the rest than what a plan has to assume.
 func TestWhatIsLeftLikelyCostsWhatWasDone(t *testing.T) {
-	e := budget.Estimate{Low: quota.Cost{"units": 101, "search": 1}, High: quota.Cost{"units": 5050, "search": 50}}
+	e := budget.Estimate{LowUnits: 101, HighUnits: 5050}
 	for _, c := range []struct {
 		name       string
 		e          budget.Estimate
@@ -72,7 +72,7 @@ func TestWhatIsLeftLikelyCostsWhatWasDone(t *testing.T) {
 		{"no more than the most", e, 10_000, 1, 5, 5050},
 		{"nothing is done yet", e, 0, 0, 5, 0},
 		{"nothing is left", e, 404, 2, 0, 0},
-		{"it is known", budget.Estimate{Low: quota.Cost{"units": 5}, High: quota.Cost{"units": 5}}, 4, 4, 5, 0},
+		{"it is known", budget.Estimate{LowUnits: 5, HighUnits: 5}, 4, 4, 5, 0},
 	} {
 		if got := c.e.Likely(c.spent, c.done, c.open); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)

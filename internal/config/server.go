@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"crypto/rand"
 	"fmt"
 	"net"
 	"net/url"
@@ -108,9 +107,6 @@ func Hostname() string {
 	}
 	return name
 }
-
-// RunName returns a name for this run that is unique among those that share the table of slots.
-func RunName() string { return fmt.Sprintf("%s/%d/%s", Hostname(), os.Getpid(), rand.Text()[:8]) }
 
 // ModuleVersion returns the version of the module that go install has built; "dev" if it was built otherwise.
 func ModuleVersion() string {

@@ -12,32 +12,105 @@ import (
 
 // BackfillEnd is the last JSON line of a run: how it ended, and the backfill's progress.
 type BackfillEnd struct {
-	Event   string       `json:"event"` // end
-	Outcome ingest.State `json:"outcome"`
-	Reason  string       `json:"reason"`
-	RetryAt *time.Time   `json:"retry_at"`
-	Spent   int64        `json:"spent"` // units, in this run
+	Event   string           `json:"event"` // end
+	Outcome ingest.State     `json:"outcome"`
+	Reason  string           `json:"reason"`
+	RetryAt *time.Time       `json:"retry_at"`
+	Spent   int64            `json:"spent"` // units, in this run
+	Drew    map[string]int64 `json:"drew"`  // the same by pool
 	PlanDocument
+}
+
+// NewBackfillEnd finds the outcome of a run from the pieces it worked on, as for a run of the schedule. limit says which
+// limit of its own ended it, and err what kept it from going on.
+func NewBackfillEnd(run Run, doc PlanDocument, limit string, err error) BackfillEnd {
+	if !run.RetryAt.IsZero() {
+		doc.RetryAt = term.FromOrNull(run.RetryAt) // the store keeps milliseconds, and its time may round to a second earlier
+	}
+	end := BackfillEnd{Event: "end", Outcome: run.Outcome, RetryAt: term.FromOrNull(run.RetryAt), Spent: run.Units, Drew: run.Document().Charges, PlanDocument: doc}
+	open := doc.Pieces[string(ingest.Due)] + doc.Pieces[string(ingest.Claimed)] + doc.Pieces[string(ingest.Stopped)]
+	for _, s := range run.Slots {
+		if s.State == ingest.Stopped {
+			end.Reason = s.Reason
+		}
+	}
+	unanswered, why := run.unanswered()
+	switch {
+	case err != nil:
+		end.Outcome, end.Reason = ingest.Failed, err.Error()
+	case doc.Cancelled != nil:
+		end.Outcome, end.Reason = ingest.Skipped, "it was cancelled at "+term.Stamp(*doc.Cancelled)
+	case limit != "":
+		end.Reason = limit
+	case end.Outcome == ingest.Done && unanswered > 0:
+		end.Outcome, end.Reason = ingest.Failed, fmt.Sprintf("%s brought nothing, the same command tries again: %s", term.Plural(unanswered, "piece"), why)
+	}
+	switch {
+	case end.Outcome != ingest.Done:
+	case open == 0 && len(run.Slots) == 0 && doc.Pieces["total"] == 0:
+		end.Reason = "there was nothing to fetch"
+	case open == 0 && len(run.Slots) == 0:
+		end.Reason = "it was done before. Planned with --again it is fetched again"
+	case open > 0 && len(run.Slots) == 0 && doc.Held != nil && end.Reason == "":
+		end.Outcome, end.Reason, end.RetryAt = ingest.Stopped, heldReason(open, doc.Held), doc.Held
+	case open > 0:
+		end.Outcome = ingest.Due
+		if end.Reason == "" {
+			end.Reason = heldReason(open, doc.Held)
+		}
+	}
+	return end
+}
+
+// Partial reports whether the run ended, or the whole backfill, with less than there is.
+func (e BackfillEnd) Partial() bool {
+	return e.Outcome == ingest.Failed || e.Outcome == ingest.Done && len(e.Incomplete) > 0
+}
+
+// unanswered returns how many pieces were given back without an answer, and the reason of the last one.
+func (r Run) unanswered() (n int, why string) {
+	open := map[string]string{}
+	for _, s := range r.Slots {
+		delete(open, s.Key)
+		if s.State == ingest.Due && s.Reason != "" {
+			open[s.Key], why = s.Reason, s.Reason
+		}
+	}
+	return len(open), why
 }
 
 // Print prints the end of a run for a person.
 func (e BackfillEnd) Print(w io.Writer) error {
-	text := fmt.Sprintf("%s is done: %s in this run", e.ID, term.Amount(e.Spent, "units"))
+	spent := term.Amount(e.Spent, "units")
+	if len(e.Drew) > 0 {
+		spent = term.Amounts(e.Drew)
+	}
+	done := "done"
+	if len(e.Incomplete) > 0 {
+		done = "done, incomplete"
+	}
+	text := fmt.Sprintf("%s is %s: %s in this run", e.ID, done, spent)
 	switch e.Outcome {
 	case ingest.Done:
 		if e.Reason != "" {
 			text = e.ID + ": " + e.Reason
 		}
+	case ingest.Skipped:
+		text = fmt.Sprintf("%s is cancelled, after %s in this run; what came in is kept", e.ID, spent)
 	case ingest.Stopped:
-		text = fmt.Sprintf("%s was stopped by quota after %s; what came in is kept. The same command goes on from %s: %s",
-			e.ID, term.Amount(e.Spent, "units"), term.StampFrom(*e.RetryAt), e.Reason)
+		by := " was stopped by quota"
+		if len(e.PlanDocument.Pieces) > 0 && e.Held != nil && e.RetryAt == e.Held {
+			by = " waits"
+		}
+		text = fmt.Sprintf("%s%s after %s; what came in is kept. The same command goes on from %s: %s",
+			e.ID, by, spent, term.StampFrom(*e.RetryAt), e.Reason)
 	case ingest.Due:
-		text = fmt.Sprintf("%s ended after %s: %s", e.ID, term.Amount(e.Spent, "units"), e.Reason)
+		text = fmt.Sprintf("%s ended after %s: %s", e.ID, spent, e.Reason)
 		if e.Pieces[string(ingest.Due)]+e.Pieces[string(ingest.Stopped)] > 0 {
 			text += ". The same command goes on"
 		}
 	default:
-		text = fmt.Sprintf("%s: something failed, after %s in this run: %s", e.ID, term.Amount(e.Spent, "units"), e.Reason)
+		text = fmt.Sprintf("%s: something failed, after %s in this run: %s", e.ID, spent, e.Reason)
 	}
 	if _, err := fmt.Fprintln(w, term.Wrap(strings.TrimSuffix(text, ": "), 80, "  ")); err != nil {
 		return err
@@ -45,8 +118,8 @@ func (e BackfillEnd) Print(w io.Writer) error {
 	return e.PlanDocument.Print(w)
 }
 
-// HeldReason says why a run ends while pieces are open: other runs hold the last of them until then.
-func HeldReason(open int, until *time.Time) string {
+// heldReason says why a run ends while pieces are open: other runs hold the last of them until then.
+func heldReason(open int, until *time.Time) string {
 	if until == nil { // ended in between
 		return fmt.Sprintf("another run gave %s back in the meantime", term.Plural(open, "piece"))
 	}

@@ -20,22 +20,29 @@ type PlanDocument struct {
 	Table     string       `json:"cost_table"` // of the price
 	Under     string       `json:"planned_under"`
 
-	Known    int              `json:"known"`    // left out because they had just been fetched
-	GivenUp  int              `json:"given_up"` // ids that cannot be looked up
-	Waiting  int              `json:"waiting"`  // ids found but not yet looked up
-	Again    int              `json:"again"`    // pages paid for again, because the upstream refused their token
-	RetryAt  *time.Time       `json:"retry_at"`
-	LastAt   *time.Time       `json:"last_at"`
-	Held     *time.Time       `json:"claimed_until,omitempty"` // when claimed pieces are due again, should their run have died
-	Failures []PlanFailure    `json:"failures,omitempty"`
-	Price    map[string]Range `json:"price"` // of what is still to do, per pool
-	Assuming string           `json:"assuming,omitempty"`
-	Likely   int64            `json:"likely_units,omitempty"` // for the rest, if it costs what the done part did; 0: not known
-	Asked    quota.Cost       `json:"asked,omitempty"`        // spent to ask for the sizes of channels
-	Today    PlanToday        `json:"today"`
-	Days     *Range           `json:"days"` // of the provider; null: the schedule leaves too little
-	EndsAt   *time.Time       `json:"ends_at"`
-	Never    string           `json:"never,omitempty"` // why it can never end
+	Known    int           `json:"known"`    // left out because they had just been fetched
+	GivenUp  int           `json:"given_up"` // ids that cannot be looked up
+	Waiting  int           `json:"waiting"`  // ids found but not yet looked up
+	Again    int           `json:"again"`    // pages paid for again, because the upstream refused their token
+	RetryAt  *time.Time    `json:"retry_at"`
+	LastAt   *time.Time    `json:"last_at"`
+	Held     *time.Time    `json:"claimed_until,omitempty"` // when claimed pieces are due again, should their run have died
+	Failures []PlanFailure `json:"failures,omitempty"`
+
+	Incomplete []PlanLack       `json:"incomplete"`            // what ended with less than there is
+	Confirmed  map[string]int64 `json:"confirmed,omitempty"`   // by pool: what a person agreed to spend in all
+	Lost       int64            `json:"lost_units,omitempty"`  // the part of units that calls cost which died with their run
+	Upkeep     PlanUpkeep       `json:"upkeep"`                // what the videos cost once they are there
+	RetryCost  int64            `json:"retry_units,omitempty"` // what retry costs at least
+	AgainCost  int64            `json:"again_units,omitempty"` // what --again costs at least
+	Price      map[string]Range `json:"price"`                 // of what is still to do, per pool
+	Assuming   string           `json:"assuming,omitempty"`
+	Likely     int64            `json:"likely_units,omitempty"` // for the rest, if it costs what the done part did; 0: not known
+	Asked      quota.Cost       `json:"asked,omitempty"`        // spent to ask for the sizes of channels
+	Today      PlanToday        `json:"today"`
+	Days       *Range           `json:"days"` // of the provider; null: the schedule leaves too little
+	EndsAt     *time.Time       `json:"ends_at"`
+	Never      string           `json:"never,omitempty"` // why it can never end
 
 	Found    bool           `json:"planned_before,omitempty"`
 	IDs      int            `json:"ids,omitempty"` // read just now, without repeats
@@ -50,10 +57,12 @@ type PlanLine struct {
 	Kind     ingest.BackfillKind `json:"kind"`
 	What     string              `json:"what"` // in words
 	Outcome  ingest.State        `json:"outcome"`
-	Wait     bool                `json:"wait"`   // ingest serve may continue it
-	Pieces   map[string]int      `json:"pieces"` // by state, and their total
-	Units    int64               `json:"units"`  // spent so far
-	Videos   int                 `json:"videos"` // fetched and kept
+	Wait     bool                `json:"wait"`    // ingest serve may continue it
+	Pieces   map[string]int      `json:"pieces"`  // by state, and their total
+	Units    int64               `json:"units"`   // spent so far: of each call, what it drew from its most expensive pool
+	Charges  map[string]int64    `json:"charges"` // spent so far, by pool
+	Lacking  int                 `json:"lacking"` // done pieces that brought less than there is
+	Videos   int                 `json:"videos"`  // fetched and kept
 	Vanished int                 `json:"vanished"`
 }
 
@@ -80,6 +89,39 @@ type PlanToday struct {
 	Kept  map[string]int64 `json:"kept"` // for the schedule
 }
 
+// PlanLack is a piece that ended with less than there is.
+type PlanLack struct {
+	Piece    string `json:"piece"`
+	Stored   int    `json:"stored"`
+	Expected *int   `json:"expected"` // about; null: not known
+	Reason   string `json:"reason"`
+}
+
+// NewPlanLack returns it as a document.
+func NewPlanLack(l ingest.Lack) PlanLack {
+	d := PlanLack{Piece: term.Clean(l.Piece), Stored: l.Stored, Reason: term.Clean(l.Reason)}
+	if l.Expected > 0 {
+		d.Expected = &l.Expected
+	}
+	return d
+}
+
+// String says it in words: "500 of about 1,500 in @name: its list ends there".
+func (l PlanLack) String() string {
+	if l.Expected == nil {
+		return fmt.Sprintf("%s in %s, and there is more: %s", term.Thousands(int64(l.Stored)), l.Piece, l.Reason)
+	}
+	return fmt.Sprintf("%s of about %s in %s: %s", term.Thousands(int64(l.Stored)), term.Thousands(int64(*l.Expected)), l.Piece, l.Reason)
+}
+
+// PlanUpkeep is what the videos still to come cost once they are stored, and when those are deleted that are not found
+// again.
+type PlanUpkeep struct {
+	RefreshUnits Range `json:"refresh_units"` // to fetch each again once, from day 25; zero without a refresh job
+	CountCalls   Range `json:"count_calls"`   // a day, for their counts, from the pool batch_stats; zero if nobody counts
+	DeletedAfter int   `json:"deleted_after_days"`
+}
+
 // PlanFailure is a piece that failed, and why.
 type PlanFailure struct {
 	Piece  string `json:"piece"`
@@ -91,6 +133,7 @@ type PlanFailure struct {
 type RejectedLine struct {
 	Line int    `json:"line"`
 	Text string `json:"text"`
+	Why  string `json:"why"`
 }
 
 // BackfillText says in words what a backfill fetches.

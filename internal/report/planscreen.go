@@ -33,11 +33,16 @@ func (d PlanDocument) Print(w io.Writer) error {
 		d.line(w, "ids", d.idsText())
 	}
 	d.printSpent(w)
+	d.printLacks(w)
 	if d.Outcome == ingest.Done || d.Outcome == ingest.Failed || d.Outcome == ingest.Skipped {
 		if err := d.printFailures(w); err != nil || !d.Found {
 			return err
 		}
-		_, err := fmt.Fprintln(w, "next: the same with --again plans it again")
+		next := "next: the same with --again plans it again"
+		if d.RetryCost > 0 && d.RetryCost < d.AgainCost {
+			next = fmt.Sprintf("next: ingest backfill retry %s, for %s or more; --again costs %s or more", d.ID, term.Amount(d.RetryCost, "units"), term.Amount(d.AgainCost, "units"))
+		}
+		_, err := fmt.Fprintln(w, term.Wrap(next, term.Screen, "  "))
 		return err
 	}
 	price := "price"
@@ -47,6 +52,7 @@ func (d PlanDocument) Print(w io.Writer) error {
 	d.line(w, price, d.priceText())
 	d.line(w, "today", d.todayText())
 	d.line(w, "will take", d.daysText())
+	d.line(w, "later", d.Upkeep.text())
 	if d.RetryAt != nil {
 		d.line(w, "retry at", term.StampFrom(*d.RetryAt))
 	}
@@ -187,7 +193,14 @@ func (d PlanDocument) printSpent(w io.Writer) {
 	if d.Units == 0 && d.Videos == 0 && d.Vanished == 0 && d.GivenUp == 0 && d.Known == 0 {
 		return
 	}
-	text := fmt.Sprintf("%s, for %s", term.Amount(d.Units, "units"), term.Plural(d.Videos, "video"))
+	text := term.Amount(d.Units, "units")
+	if len(d.Charges) > 0 {
+		text = term.Amounts(d.Charges)
+	}
+	text += ", for " + term.Plural(d.Videos, "video")
+	if d.Lost > 0 {
+		text += fmt.Sprintf("; %s of that for calls that died with their run", term.Amount(d.Lost, "units"))
+	}
 	for _, more := range []struct {
 		n    int
 		what string
@@ -221,4 +234,44 @@ func (d PlanDocument) printFailures(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, "  to try them again: ingest backfill retry %s\n", d.ID)
 	return err
+}
+
+// printLacks says what is missing.
+func (d PlanDocument) printLacks(w io.Writer) {
+	const most = 8
+	for i, l := range d.Incomplete {
+		if i == most {
+			d.line(w, "", fmt.Sprintf("and %s more: --json lists them", term.Thousands(int64(len(d.Incomplete)-most))))
+			break
+		}
+		name := ""
+		if i == 0 {
+			name = "lacks"
+		}
+		d.line(w, name, l.String())
+	}
+}
+
+// NeedText says how much is still needed.
+func (d PlanDocument) NeedText() string {
+	if d.Likely > 0 {
+		return term.Amount(d.Likely, "units") + " more, and the same command asks for them"
+	}
+	var most []string
+	for _, pool := range slices.Sorted(maps.Keys(d.Price)) {
+		most = append(most, term.Amount(d.Price[pool].High, pool))
+	}
+	return strings.Join(most, ", ") + " more at most, and the same command asks for them"
+}
+
+// text says what becomes of the videos.
+func (u PlanUpkeep) text() string {
+	text := ""
+	if u.RefreshUnits.High > 0 {
+		text = rangeText(u.RefreshUnits) + " " + term.PoolUnit(u.RefreshUnits.High, "units") + " from day 25 to fetch each again once; "
+	}
+	if u.CountCalls.High > 0 {
+		text += rangeText(u.CountCalls) + " " + term.PoolUnit(u.CountCalls.High, "batch_stats") + " a day for their counts; "
+	}
+	return text + fmt.Sprintf("deleted by day %d unless found again", u.DeletedAfter)
 }

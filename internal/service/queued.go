@@ -85,11 +85,7 @@ func (q *Queued) pump(ctx context.Context, b ingest.Backfill) (again time.Time, 
 	}
 	rec := *q.reconciler
 	rec.Reserve = reserve
-	most := int64(pumpUnits)
-	if b.MaySpend > 0 {
-		most = min(most, b.MaySpend)
-	}
-	ended, err := rec.Run(ctx, fetch.RunOptions{Backfill: &b, MaxUnits: most})
+	ended, err := rec.Run(ctx, fetch.RunOptions{Backfill: &b, MaxUnits: pumpUnits, MaxCharges: b.MaySpend})
 	spent := int64(0)
 	for _, piece := range ended {
 		spent += piece.Spent

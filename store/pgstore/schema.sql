@@ -18,7 +18,7 @@ CREATE TABLE backfills (
     created_at   bigint  NOT NULL,
     cancelled_at bigint,
     ready        boolean NOT NULL DEFAULT true,
-    confirmed    bigint  NOT NULL DEFAULT 0
+    confirmed    text    NOT NULL DEFAULT 'null'
 );
 
 CREATE TABLE series (
