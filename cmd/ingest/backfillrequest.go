@@ -16,7 +16,6 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch/youtube"
 	"github.com/trendvidstream/ingest/internal/report"
-	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -81,16 +80,16 @@ func (a *app) requestVideos(_ kindFlags, args []string) (backfillRequest, error)
 		return r, err
 	}
 	defer func() { _ = f.Close() }()
-	out := rejectedLines{path: args[0] + ".rejected", app: a}
-	if args[0] == "-" {
-		out.path = ""
+	out := report.RejectedLines{Say: a.say}
+	if args[0] != "-" {
+		out.Path = args[0] + ".rejected"
 	}
-	r.ids, err = youtube.ReadIDs(f, out.add)
-	if err := errors.Join(err, out.close()); err != nil {
+	r.ids, err = youtube.ReadIDs(f, func(l youtube.RejectedLine) error { return out.Add(l.Line, l.Text, l.Why) })
+	if err := errors.Join(err, out.Close()); err != nil {
 		return r, usageError{err}
 	}
-	r.rejected = out.first
-	r.spec.Given, r.spec.Rejected, r.spec.Why = len(r.ids.IDs), r.ids.Wrong, out.where()
+	r.rejected = out.First
+	r.spec.Given, r.spec.Rejected, r.spec.Why = len(r.ids.IDs), r.ids.Wrong, out.Where()
 	if len(r.ids.IDs) == 0 {
 		return r, usageError{errors.New("there is no id of a video: give one a line, or the URL of its page")}
 	}
@@ -127,59 +126,6 @@ func (a *app) requestRefresh(f kindFlags, _ []string) (backfillRequest, error) {
 		}
 	}
 	return r, nil
-}
-
-// rejectedLines writes the lines that were left out of a list of ids to a file beside it, each with its number and why.
-type rejectedLines struct {
-	*app
-
-	path  string // "": there is none, and a few are said
-	file  *os.File
-	count int
-	first []report.RejectedLine
-}
-
-// saidLines is how many of the lines that were left out are said.
-const saidLines = 5
-
-func (r *rejectedLines) add(l youtube.RejectedLine) (err error) {
-	if r.count++; r.count <= saidLines {
-		shown := report.RejectedLine{Line: l.Line, Text: term.Fit(l.Text, 40), Why: l.Why}
-		r.first = append(r.first, shown)
-		r.say("ingest: line %d is left out: %s: %s", shown.Line, shown.Text, shown.Why)
-	}
-	if r.path == "" {
-		return nil
-	}
-	if r.file == nil {
-		if r.file, err = os.OpenFile(r.path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600); err != nil {
-			r.say("ingest: the lines that are left out cannot be listed: %v", err)
-			r.path = ""
-			return nil
-		}
-	}
-	_, err = fmt.Fprintf(r.file, "# line %d: %s\n%s\n", l.Line, l.Why, l.Text)
-	return err
-}
-
-func (r *rejectedLines) close() error {
-	switch {
-	case r.file != nil:
-		r.say("ingest: %s left out: %s lists them", term.Plural(r.count, "line"), r.path)
-		return r.file.Close()
-	case r.count > saidLines:
-		r.say("ingest: and %s more such lines", term.Thousands(int64(r.count-saidLines)))
-	}
-	return nil
-}
-
-// where says where the lines stand.
-func (r *rejectedLines) where() string {
-	text := term.Plural(r.count, "line") + " left out"
-	if r.path != "" {
-		text += ": " + r.path + " lists them"
-	}
-	return text
 }
 
 // openIDs opens a file of ids, or standard input for "-".

@@ -129,13 +129,6 @@ type PlanFailure struct {
 	Reason string `json:"reason"`
 }
 
-// RejectedLine is a line left out of a list of ids, safe for a terminal.
-type RejectedLine struct {
-	Line int    `json:"line"`
-	Text string `json:"text"`
-	Why  string `json:"why"`
-}
-
 // BackfillText says in words what a backfill fetches.
 func BackfillText(b ingest.Backfill) string {
 	switch b.Kind {

@@ -1,0 +1,71 @@
+package report
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/trendvidstream/ingest/internal/term"
+)
+
+// RejectedLine is a line left out of a list of ids, safe for a terminal.
+type RejectedLine struct {
+	Line int    `json:"line"`
+	Text string `json:"text"`
+	Why  string `json:"why"`
+}
+
+// RejectedLines writes the lines that were left out of a list of ids to a file beside it, each with its number and why,
+// and says the first few.
+type RejectedLines struct {
+	Path  string // "": there is no file
+	Say   func(format string, args ...any)
+	First []RejectedLine
+
+	file  *os.File
+	count int
+}
+
+// saidLines is how many of the lines that were left out are said.
+const saidLines = 5
+
+// Add adds a line. Without a file that can be written the first few are said all the same.
+func (r *RejectedLines) Add(line int, text, why string) (err error) {
+	if r.count++; r.count <= saidLines {
+		shown := RejectedLine{Line: line, Text: term.Fit(text, 40), Why: why}
+		r.First = append(r.First, shown)
+		r.Say("ingest: line %d is left out: %s: %s", shown.Line, shown.Text, shown.Why)
+	}
+	if r.Path == "" {
+		return nil
+	}
+	if r.file == nil {
+		if r.file, err = os.OpenFile(r.Path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600); err != nil {
+			r.Say("ingest: the lines that are left out cannot be listed: %v", err)
+			r.Path = ""
+			return nil
+		}
+	}
+	_, err = fmt.Fprintf(r.file, "# line %d: %s\n%s\n", line, why, text)
+	return err
+}
+
+// Close says where all of them stand.
+func (r *RejectedLines) Close() error {
+	switch {
+	case r.file != nil:
+		r.Say("ingest: %s left out: %s lists them", term.Plural(r.count, "line"), r.Path)
+		return r.file.Close()
+	case r.count > saidLines:
+		r.Say("ingest: and %s more such lines", term.Thousands(int64(r.count-saidLines)))
+	}
+	return nil
+}
+
+// Where says how many there are, and where they stand.
+func (r *RejectedLines) Where() string {
+	text := term.Plural(r.count, "line") + " left out"
+	if r.Path != "" {
+		text += ": " + r.Path + " lists them"
+	}
+	return text
+}
