@@ -28,7 +28,9 @@ func (a *app) reportBackfill(ctx context.Context, w *fetchRuntime, p *pricedBack
 	case a.json:
 		err = a.printJSON(end)
 	case a.quiet:
-		a.sayLosses(end, worked)
+		for _, line := range end.Losses(summarise(worked, nil)) {
+			a.tell("ingest: " + line)
+		}
 	default:
 		err = end.Print(a.stdout)
 	}
@@ -43,20 +45,6 @@ func (a *app) reportBackfill(ctx context.Context, w *fetchRuntime, p *pricedBack
 		return codeError{exitPartial, nil}
 	}
 	return endOfRun(end.Outcome, nil)
-}
-
-// sayLosses names what failed in a run, and what the backfill lacks.
-func (a *app) sayLosses(end report.BackfillEnd, worked []fetch.SlotResult) {
-	for _, s := range worked {
-		if s.State == ingest.Failed {
-			fmt.Fprintf(a.stderr, "ingest: %s %s failed: %s\n", end.ID, term.Clean(s.Key), term.Clean(s.Reason))
-		}
-	}
-	if end.Outcome == ingest.Done {
-		for _, l := range end.Incomplete {
-			fmt.Fprintf(a.stderr, "ingest: %s is incomplete: %s\n", end.ID, l)
-		}
-	}
 }
 
 // endOf returns how a run ended.

@@ -15,7 +15,6 @@ import (
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -29,7 +28,7 @@ type pricedBackfill struct {
 	estimate budget.Estimate // of what is still to do
 	assuming string          // what the estimate assumes; "" if it is exact
 	perCall  quota.Cost      // the most that a call draws
-	upkeep   report.PlanUpkeep
+	upkeep   budget.Upkeep
 	table    string          // the cost table of this price; Table is that of the plan
 	asked    quota.Cost      // spent to ask channels for their sizes
 	ids      *youtube.IDList // read for it just now; nil: none
@@ -120,7 +119,7 @@ func (p *pricedBackfill) price(ctx context.Context, w *fetchRuntime) error {
 		}
 	}
 	p.costs, p.estimate, p.perCall = costs, costs.Estimate(size), costs.PerCall()
-	p.upkeep = w.upkeep(p.estimate)
+	p.upkeep = w.schedule.Upkeep(p.estimate, w.counter())
 	p.assuming = assumption(p.Kind, size, w.upstream.Limits())
 	return nil
 }
@@ -134,24 +133,4 @@ func assumption(kind ingest.BackfillKind, size budget.Size, l fetch.Limits) stri
 		return fmt.Sprintf("each channel has 1 to %s videos; plan with --ask asks them, for a call each", term.Thousands(int64(l.Uploads)))
 	}
 	return ""
-}
-
-// upkeep returns what becomes of the videos that an estimate is of.
-func (f *fetchRuntime) upkeep(e budget.Estimate) report.PlanUpkeep {
-	if !slices.ContainsFunc(f.schedule.Jobs, func(j regions.JobSchedule) bool { return j.Job.Kind == ingest.KindRefresh }) {
-		return report.PlanUpkeep{DeletedAfter: int(ingest.KeepFor.Hours() / 24)}
-	}
-	u := report.PlanUpkeep{DeletedAfter: int((ingest.RefreshAfter + ingest.KeepFor).Hours() / 24)}
-	times := func(method string) report.Range {
-		cost, err := f.ledger.Tariff.Cost(method)
-		if err != nil { // what cannot be priced is not called
-			return report.Range{}
-		}
-		return report.Range{Low: cost.MaxCharge() * int64(e.LowLookups), High: cost.MaxCharge() * int64(e.HighLookups)}
-	}
-	u.RefreshUnits = times(f.upstream.Videos(nil).Method)
-	if counter := f.counter(); counter != nil {
-		u.CountCalls = times(counter.Counts(nil).Method)
-	}
-	return u
 }

@@ -2,10 +2,12 @@ package budget
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/regions"
 )
 
 // CallCosts are what the calls of a backfill cost.
@@ -132,6 +134,31 @@ func (c CallCosts) find(add func(quota.Cost, int), videos, times int) (lookups i
 	add(c.page, times*max(ceilDiv(videos, c.limits.PerPage), 1)) // even to find nothing takes a page
 	add(c.lookup, lookups)
 	return lookups
+}
+
+// Upkeep is what videos cost once they are stored, and when those are deleted that are not found again.
+type Upkeep struct {
+	RefreshUnits, CountCalls [2]int64 // at least and at most: to fetch each again once from day 25; a day, for their counts
+	DeletedAfter             int      // days
+}
+
+// Upkeep returns what becomes of the videos that an estimate is of. counter is nil if nobody counts.
+func (s PricedSchedule) Upkeep(e Estimate, counter fetch.Counter) Upkeep {
+	if !slices.ContainsFunc(s.Jobs, func(j regions.JobSchedule) bool { return j.Job.Kind == ingest.KindRefresh }) {
+		return Upkeep{DeletedAfter: int(ingest.KeepFor / day)}
+	}
+	times := func(method string) [2]int64 {
+		cost, err := s.Tariff.Cost(method)
+		if err != nil { // what cannot be priced is not called
+			return [2]int64{}
+		}
+		return [2]int64{cost.MaxCharge() * int64(e.LowLookups), cost.MaxCharge() * int64(e.HighLookups)}
+	}
+	u := Upkeep{RefreshUnits: times(s.Upstream.Videos(nil).Method), DeletedAfter: int((ingest.RefreshAfter + ingest.KeepFor) / day)}
+	if counter != nil {
+		u.CountCalls = times(counter.Counts(nil).Method)
+	}
+	return u
 }
 
 // PerCall returns the most that one call draws from each pool.

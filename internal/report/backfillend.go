@@ -79,6 +79,21 @@ func (r Run) unanswered() (n int, why string) {
 	return len(open), why
 }
 
+// Losses names what failed in a run and, once all of it is done, what the backfill lacks.
+func (e BackfillEnd) Losses(run Run) (lines []string) {
+	for _, s := range run.Slots {
+		if s.State == ingest.Failed {
+			lines = append(lines, fmt.Sprintf("%s %s failed: %s", e.ID, term.Clean(s.Key), term.Clean(s.Reason)))
+		}
+	}
+	if e.Outcome == ingest.Done {
+		for _, l := range e.Incomplete {
+			lines = append(lines, fmt.Sprintf("%s is incomplete: %s", e.ID, l))
+		}
+	}
+	return lines
+}
+
 // Print prints the end of a run for a person.
 func (e BackfillEnd) Print(w io.Writer) error {
 	spent := term.Amount(e.Spent, "units")

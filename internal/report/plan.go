@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -120,6 +121,11 @@ type PlanUpkeep struct {
 	RefreshUnits Range `json:"refresh_units"` // to fetch each again once, from day 25; zero without a refresh job
 	CountCalls   Range `json:"count_calls"`   // a day, for their counts, from the pool batch_stats; zero if nobody counts
 	DeletedAfter int   `json:"deleted_after_days"`
+}
+
+// NewPlanUpkeep returns it as a document.
+func NewPlanUpkeep(u budget.Upkeep) PlanUpkeep {
+	return PlanUpkeep{Range{u.RefreshUnits[0], u.RefreshUnits[1]}, Range{u.CountCalls[0], u.CountCalls[1]}, u.DeletedAfter}
 }
 
 // PlanFailure is a piece that failed, and why.
