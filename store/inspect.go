@@ -28,6 +28,7 @@ type SlotSummary struct {
 	Claimed []ingest.Slot                   // newest first
 	Failed  []ingest.Slot                   // newest first
 	Waiting []ingest.Slot                   // newest first: due, with the reason why the last run gave them back
+	Ahead   []ingest.Slot                   // newest first: due after now by more than ingest.ClockAhead, added while a clock was ahead
 	Spent   []ingest.Slot                   // as of SpentSlots
 	Ticks   int                             // that were due since then, and have ended
 	Lost    int                             // of these: skipped or missed, since nothing fetched them in time
@@ -89,6 +90,9 @@ func (s *SlotSummary) read(ctx context.Context, q querier, since, now time.Time)
 		return err
 	}
 	if s.Waiting, err = selectReports(ctx, q, `kind <> 'backfill' AND state = 'due' AND reason <> '' AND due_at <= ?`, now.Unix()); err != nil {
+		return err
+	}
+	if s.Ahead, err = selectReports(ctx, q, `kind <> 'backfill' AND due_at > ?`, future(now)); err != nil {
 		return err
 	}
 	if s.Spent, err = spentSlots(ctx, q, since); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -213,17 +212,7 @@ func scanSlot(row scanner) (ingest.Slot, error) {
 	return s, err
 }
 
-// InspectFuture is Inspect for the scheduled slots that are due after now by more than ingest.ClockAhead, newest first:
-// they were added while a clock was ahead.
-func InspectFuture(ctx context.Context, dir string, now time.Time) (slots []ingest.Slot, err error) {
-	err = inspect(ctx, filepath.Join(dir, FileName), func(db *sql.DB, _ identity) (err error) {
-		slots, err = selectReports(ctx, db, `kind <> 'backfill' AND due_at > ?`, future(now))
-		return err
-	})
-	return slots, err
-}
-
-// RemoveFuture deletes those slots with their placements, and returns their number.
+// RemoveFuture deletes the slots that a SlotSummary calls Ahead, with their placements, and returns their number.
 func (s *Store) RemoveFuture(ctx context.Context, now time.Time) (slots int, err error) {
 	err = s.tx(ctx, "delete slots in the future", func(tx *txn) error {
 		if _, err := tx.ExecContext(ctx, `

@@ -112,7 +112,8 @@ func TestSlotsInTheFutureAreIgnored(t *testing.T) {
 	if slot := claim(t, s, by("c", now)); !slot.DueAt.Equal(now) {
 		t.Errorf("claimed %+v", slot.SlotKey)
 	}
-	ahead, err := store.InspectFuture(t.Context(), filepath.Dir(s.Path()), now)
+	of, err := store.InspectSlots(t.Context(), filepath.Dir(s.Path()), now, now)
+	ahead := of.Ahead
 	if err != nil || len(ahead) != 1 || !ahead[0].DueAt.Equal(later) {
 		t.Errorf("in the future: %+v, %v", ahead, err)
 	}

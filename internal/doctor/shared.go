@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -33,13 +32,6 @@ func (d *Doctor) inspectSlots(ctx context.Context, since, now time.Time) (s stor
 		return err
 	})
 	return s, err
-}
-
-func (d *Doctor) inspectFuture(ctx context.Context, now time.Time) (slots []ingest.Slot, err error) {
-	if d.OpenStore == nil {
-		return store.InspectFuture(ctx, d.Config.Data, now)
-	}
-	return nil, nil
 }
 
 // withStore calls do with a store that is not a file.

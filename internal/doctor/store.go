@@ -175,7 +175,7 @@ func repairStore(ctx context.Context, d *Doctor) Finding {
 
 // removeFuture deletes the slots that were added while the clock was ahead.
 func removeFuture(ctx context.Context, d *Doctor) (slots int, err error) {
-	if ahead, err := d.inspectFuture(ctx, d.now()); err != nil || len(ahead) == 0 {
+	if slots, err := d.inspectSlots(ctx, d.now(), d.now()); err != nil || len(slots.Ahead) == 0 {
 		return 0, err
 	}
 	about, err := d.inspectStore(ctx)
