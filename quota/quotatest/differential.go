@@ -73,8 +73,10 @@ func (w *differ) step() {
 		w.take(false)
 	case n < 62:
 		w.take(true)
-	case n < 80:
+	case n < 79:
 		w.wait()
+	case n < 80:
+		w.idle()
 	case n < 85:
 		w.setBack()
 	case n < 90:
@@ -87,6 +89,8 @@ func (w *differ) step() {
 		w.change()
 	case n < 98:
 		w.reset()
+	case n < 99:
+		w.yearAhead()
 	default:
 		w.sums()
 	}
@@ -223,34 +227,74 @@ func (w *differ) drain() {
 	}
 }
 
+// idle takes until the next number of a pool is a multiple of 64, at which ledgers tidy up, and then nothing for a day
+// or two.
+func (w *differ) idle() {
+	w.t.Helper()
+	r := w.rig
+	pool := w.pools[w.roll(len(w.pools))].Name
+	wide := per(second, quota.MaxLimit)
+	for range 64 {
+		a := r.ask(charge(pool, 1, wide))
+		d, err := r.ledger.Take(r.Context(), a)
+		if !w.outcome("burst", err, w.faults(a)...) || !d.Allowed {
+			return
+		}
+		w.naive.entries = append(w.naive.entries, w.naive.charges(a, d.At)...)
+		r.pass(time.Microsecond)
+		if d.Pools[0].Entry%64 == 63 {
+			break
+		}
+	}
+	r.pass(20*time.Hour + time.Duration(w.roll(40*3600))*second)
+	w.take(false)
+}
+
+// yearAhead takes under a clock that is a year ahead. Once that is set right the ledger cannot answer, until a reset
+// heals it.
+func (w *differ) yearAhead() {
+	w.t.Helper()
+	r, now := w.rig, w.rig.clock.Now()
+	if !w.reset() {
+		return
+	}
+	r.clock.Set(now.AddDate(1, 0, 0))
+	w.take(false)
+	r.clock.Set(now)
+	w.take(false)
+	w.reset()
+	w.counts["healed"]++
+	w.take(false)
+}
+
 // change gives a pool other windows, as a new costs.yaml does.
 func (w *differ) change() {
 	w.pools[w.roll(len(w.pools))].Windows = w.windows()
 }
 
-func (w *differ) reset() {
+// reset reports whether the ledger may be reset.
+func (w *differ) reset() bool {
 	w.t.Helper()
 	err := w.rig.ledger.Reset(w.rig.Context(), w.rig.account)
 	if w.counts["reset"]++; errors.Is(err, quota.ErrShared) {
-		return
+		return false
 	}
 	if err != nil {
 		w.t.Fatalf("%s: reset: %v", w.rig.at(), err)
 	}
-	for i := range w.naive.entries {
+	now := w.rig.clock.Now()
+	for i, e := range w.naive.entries { // none of them stays in the future
 		w.naive.entries[i].amount = 0
+		if e.at.After(now) {
+			w.naive.entries[i].at = now
+		}
 	}
 	for i := range w.charge {
 		w.charge[i].undone = true
 	}
 	clear(w.naive.drains)
-	// What a clock was before is among what a ledger may forget, so it goes on from the newest entry.
-	for _, e := range w.naive.entries {
-		if e.at.After(w.rig.clock.Now()) {
-			w.rig.clock.Set(e.at)
-		}
-	}
-	w.floor = w.rig.clock.Now()
+	w.floor = now // what a clock was before is among what a ledger may forget
+	return true
 }
 
 // sums compares what was spent, and by whom.
