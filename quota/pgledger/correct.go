@@ -54,7 +54,9 @@ func (t *transaction) remove(ctx context.Context, name string, p *pool, at, numb
 		return false, err
 	}
 	p.total -= amount
-	p.length--
+	if p.length--; p.length == 0 {
+		p.total = 0 // or the empty log would seem to have lost its entries
+	}
 	return true, t.keepPool(ctx, name, p)
 }
 

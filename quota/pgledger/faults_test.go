@@ -287,13 +287,14 @@ func TestRowsThatAreGoneAreALoss(t *testing.T) {
 	d := server(t)
 	const entries = "(SELECT p.id FROM gone.pools p WHERE p.name = 'units')"
 	for what, sql := range map[string]string{
-		"pools":             "DELETE FROM gone.pools",
-		"one pool":          "DELETE FROM gone.pools WHERE name = 'units'",
-		"pools and writers": "DELETE FROM gone.pools; DELETE FROM gone.writers",
-		"writers":           "DELETE FROM gone.writers",
-		"totals multiplied": "UPDATE gone.pools SET total = 5 * total",
-		"the log":           "DELETE FROM gone.entries WHERE pool = " + entries,
-		"its newest entry":  "DELETE FROM gone.entries WHERE number = 3",
+		"pools":                               "DELETE FROM gone.pools",
+		"one pool":                            "DELETE FROM gone.pools WHERE name = 'units'",
+		"pools and writers":                   "DELETE FROM gone.pools; DELETE FROM gone.writers",
+		"writers":                             "DELETE FROM gone.writers",
+		"totals multiplied":                   "UPDATE gone.pools SET total = 5 * total",
+		"the log":                             "DELETE FROM gone.entries WHERE pool = " + entries,
+		"the log, and its length is set to 0": "DELETE FROM gone.entries WHERE pool = " + entries + "; UPDATE gone.pools SET length = 0 WHERE name = 'units'",
+		"its newest entry":                    "DELETE FROM gone.entries WHERE number = 3",
 	} {
 		t.Run(what, func(t *testing.T) {
 			d.Must(t, "DROP SCHEMA IF EXISTS gone CASCADE")

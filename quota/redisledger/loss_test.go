@@ -177,6 +177,29 @@ func TestOnlyARenewalEndsALoss(t *testing.T) {
 }
 
 // A log that is not as long as its state says is a loss, however it is come upon, and nothing changes.
+// A log is not taken for empty because its state was made to say so.
+func TestADeletedLogWithAForgedLengthIsALoss(t *testing.T) {
+	s := redisServer(t)
+	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
+	shared(t, l, "a", 5)
+	if _, err := once(l, benchAsk("a", 90, 100, "units"), 5, "w", 1); err != nil {
+		t.Fatal(err)
+	}
+	columns := s.client.HGet(t.Context(), "ingest:{a}", "punits").Val()
+	const number, newest, first = 7, 13, 20 // where these columns begin: POOL in lua/common.lua
+	s.client.HSet(t.Context(), "ingest:{a}", "punits", columns[:first]+columns[number:newest]+columns[first+newest-number:])
+	s.client.Del(t.Context(), "ingest:{a}:units")
+	if _, err := once(l, benchAsk("a", 90, 100, "units"), 5, "w", 2); !errors.Is(err, sharedledger.ErrLost) {
+		t.Errorf("%v", err)
+	}
+	if _, err := l.Renew(t.Context(), sharedledger.Renewal{Account: "a", Was: 5, Next: 6, Horizon: quota.MinHorizon}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := once(l, benchAsk("a", 1, 100, "units"), 6, "w", 1); err != nil {
+		t.Errorf("in the next generation: %v", err)
+	}
+}
+
 func TestLogThatLostEntriesIsALoss(t *testing.T) {
 	s := redisServer(t)
 	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})

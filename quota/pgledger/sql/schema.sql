@@ -94,9 +94,10 @@ CREATE FUNCTION {schema}.lost(_account bigint) RETURNS text LANGUAGE sql STABLE 
     SELECT coalesce(
         (SELECT 'one of its pools' FROM {schema}.accounts a
             WHERE a.id = _account AND a.pools <> (SELECT count(*) FROM {schema}.pools p WHERE p.account = _account)),
-        (SELECT 'the log of pool ' || p.name FROM {schema}.pools p, LATERAL (
+        (SELECT 'the log of pool ' || p.name FROM {schema}.accounts a, {schema}.pools p, LATERAL (
                 SELECT count(*) AS length, min(e.before) + sum(e.amount) AS total FROM {schema}.entries e WHERE e.pool = p.id) e
-            WHERE p.account = _account AND (e.length <> p.length OR e.total <> p.total) ORDER BY p.name LIMIT 1))
+            WHERE a.id = _account AND p.account = a.id AND (e.length <> p.length OR e.total <> p.total
+                OR p.length = 0 AND p.total > 0 AND p.newest + a.horizon > {clock}) ORDER BY p.name LIMIT 1))
 $$;
 
 -- forget looks at a few accounts, others for each step, and removes those that nobody has used for longer than their

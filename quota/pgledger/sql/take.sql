@@ -90,6 +90,8 @@ BEGIN
             IF _sum IS DISTINCT FROM _total THEN
                 RETURN ARRAY[-8, i];
             END IF;
+        ELSIF _total > 0 AND _newest > _now - coalesce(_kept, 0) THEN -- a log is empty if nothing in it counts any more
+            RETURN ARRAY[-8, i];
         END IF;
         IF _amounts[i] > 0 AND _out[_o + 2] > _now THEN
             _allowed := false;

@@ -36,10 +36,14 @@ local function pool(key, m, s, now)
 	return q
 end
 
--- whole says whether a log is as long as its columns say, and how long it is.
+-- whole says whether a log is as long as its columns say, and how long it is. One that has not expired is empty only if
+-- nothing counts any more.
 local function whole(key, q)
 	local count, length = q[NUMBER] - q[FIRST], got(key, redis.pcall('LLEN', key))
-	return length == count or count == 0 and q[NUMBER] > 0, length
+	if count == 0 and q[NUMBER] > 0 then
+		return q[TOTAL] == 0 or q[NEWEST] == 0, length
+	end
+	return length == count, length
 end
 
 -- other is the error for a state of another generation than is wanted, or none, or that began elsewhere; nil for none.

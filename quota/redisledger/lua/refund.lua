@@ -47,6 +47,9 @@ for i = 1, pools do
 	shift(KEYS[1 + i], p[i], after[i] - 1, tails[i], behind[i], -tonumber(ARGV[3 + pools + 2 * i]))
 	redis.call('RPOP', KEYS[1 + i])
 	p[i][FIRST] = p[i][FIRST] + 1
+	if p[i][FIRST] == p[i][NUMBER] then
+		p[i][TOTAL] = 0 -- or the empty log would seem to have lost its entries
+	end
 	set[#set + 1] = ARGV[3 + i]
 	set[#set + 1] = pack(POOL, unpack(p[i], 1, COLUMNS))
 end

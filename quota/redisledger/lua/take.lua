@@ -120,6 +120,8 @@ repeat
 				broken(key, q, 'it holds a pool that is not a state')
 			elseif clock >= alive then
 				first, newest = number, 0
+			elseif first == number and total > 0 and newest > 0 then
+				broken(log, 0, 'it has no entries', numbered)
 			elseif newest > now then
 				if newest - clock > gap then
 					return redis.error_reply(string.format('CLOCK %.0f %.0f', clock, newest))
