@@ -115,7 +115,7 @@ e2e: build ## Look at the status page in chromium, in worlds where something is 
 	sh tools/e2e/run.sh bin/ingest$(EXE)
 
 faults: ## Break Redis, PostgreSQL, the journal and the upstream: a line per fault, judged by the upstream's own count
-	@sh tools/say.sh '^Test(Long)?Fault' ./cmd/ingest ./quota/redisledger
+	@sh tools/say.sh '^Test(Long)?Fault' ./cmd/ingest ./quota/redisledger ./quota/pgledger
 
 crashloop: ## Kill three processes at random, and the leader of three on one PostgreSQL KILLS (200) times: every slot is committed once
 	@CRASHLOOP_KILLS="$(KILLS)" sh tools/say.sh '^TestCrashLoop' ./cmd/ingest

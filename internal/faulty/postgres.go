@@ -183,10 +183,7 @@ func (d *Database) Replica(t T, settings ...string) *Database {
 	}
 	t.Cleanup(r.Stop)
 	r.Data = filepath.Join(r.dir, "data")
-	if err := r.finish(filepath.Join(d.bin, "pg_basebackup"), "-h", "127.0.0.1", "-p", strconv.Itoa(d.Port), "-U", admin,
-		"-D", r.Data, "-R", "-X", "stream", "-c", "fast", "--no-sync"); err != nil {
-		t.Fatalf("faulty: %v", err)
-	}
+	d.baseBackup(t, r.daemon, r.Data, "-R")
 	if err := r.start(); err != nil {
 		t.Fatalf("faulty: %v", err)
 	}
@@ -312,7 +309,25 @@ func first(t T, sql string, rows [][]string, err error) string {
 // Save copies its data files, like a file backup; it must not be running. Load restores that copy.
 func (d *Database) Save(t T) { d.copy(t, d.Data, d.Data+".saved") }
 
-// Load undoes changes since Save.
+// Backup is Save while it is running: a base backup. It must have been started with "wal_level=replica".
+func (d *Database) Backup(t T) {
+	t.Helper()
+	if err := os.RemoveAll(d.Data + ".saved"); err != nil {
+		t.Fatalf("faulty: %v", err)
+	}
+	d.baseBackup(t, d.daemon, d.Data+".saved")
+}
+
+// baseBackup makes a base backup in a directory of another daemon.
+func (d *Database) baseBackup(t T, of *daemon, dir string, more ...string) {
+	t.Helper()
+	args := append([]string{"-h", "127.0.0.1", "-p", strconv.Itoa(d.Port), "-U", admin, "-D", dir, "-X", "stream", "-c", "fast", "--no-sync"}, more...)
+	if err := of.finish(filepath.Join(d.bin, "pg_basebackup"), args...); err != nil {
+		t.Fatalf("faulty: %v", err)
+	}
+}
+
+// Load undoes changes since Save or Backup.
 func (d *Database) Load(t T) { d.copy(t, d.Data+".saved", d.Data) }
 
 func (d *Database) copy(t T, from, to string) {

@@ -1,6 +1,7 @@
 package pgledger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -129,5 +130,5 @@ func (t *transaction) wipe(ctx context.Context) error {
 	if err == nil {
 		_, err = t.exec(ctx, "DELETE FROM {schema}.writers WHERE account = $1", t.account.id)
 	}
-	return err
+	return cmp.Or(err, t.countWriters(ctx))
 }

@@ -201,6 +201,12 @@ func (t *transaction) keepWriters(ctx context.Context, writers map[string]shared
 	if err == nil {
 		_, err = t.exec(ctx, "DELETE FROM {schema}.writers WHERE account = $1 AND heard < $2", t.account.id, t.now-t.account.horizon)
 	}
+	return cmp.Or(err, t.countWriters(ctx))
+}
+
+// countWriters notes how many writers there are: as many as there must be later.
+func (t *transaction) countWriters(ctx context.Context) error {
+	_, err := t.exec(ctx, "UPDATE {schema}.accounts SET writers = (SELECT count(*) FROM {schema}.writers WHERE account = $1) WHERE id = $1", t.account.id)
 	return err
 }
 

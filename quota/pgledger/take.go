@@ -26,6 +26,7 @@ const (
 	codeMoved      = -7
 	codeShort      = -8
 	codeBehind     = -9
+	codeWriters    = -10
 )
 
 // Take implements quota.Ledger. Neither a peek nor a refusal writes anything.
@@ -170,6 +171,8 @@ func refusedBy(a quota.Ask, op sharedledger.Operation, answer []int64) error {
 		return errMoved
 	case codeShort:
 		return errLost(a.Account, "pool "+a.Charges[n-1].Pool)
+	case codeWriters:
+		return errLost(a.Account, "its writers")
 	case codeBehind:
 		return saying(sharedledger.ErrLost, "its writer has written %d, here %d", op.Written, n)
 	}

@@ -23,6 +23,9 @@ type Loss struct {
 type StormBackend struct {
 	Remote  func(t testing.TB, clock *Clock) (open func() sharedledger.Remote, losses []Loss)
 	Journal func(t testing.TB) (open func() sharedledger.Journal)
+	// Idle says that since a copy was made any of the data directories may only have looked, and that people drain the
+	// pool for seconds and lift that.
+	Idle bool
 }
 
 // Storm lets two processes on each of two data directories spend while the remote is lost four times and strangers
@@ -34,7 +37,7 @@ func Storm(t testing.TB, b StormBackend, seed uint64) {
 	clock := NewClock(noon)
 	open, losses := b.Remote(t, clock)
 	w := &town{TB: t, backend: SharedBackend{Journal: b.Journal}, clock: clock, open: open, limit: 1000}
-	s := &storm{town: w, r: rand.New(rand.NewPCG(seed, 15))}
+	s := &storm{town: w, r: rand.New(rand.NewPCG(seed, 15)), drains: b.Idle}
 	for _, name := range []string{"a", "b"} {
 		d := w.directory(name, 2)
 		for range 2 {
@@ -46,7 +49,11 @@ func Storm(t testing.TB, b StormBackend, seed uint64) {
 		s.spend(s.r.IntN(30))
 		loss := losses[s.r.IntN(len(losses))]
 		strike := loss.Prepare()
+		if b.Idle {
+			s.idle = []string{"", "a", "b"}[s.r.IntN(3)]
+		}
 		s.spend(1 + s.r.IntN(30))
+		s.idle = ""
 		s.say("%s", loss.Name)
 		strike()
 		w.clock.Advance(second)
@@ -74,6 +81,9 @@ type storm struct {
 	r     *rand.Rand
 	all   []*program
 	doubt int64
+
+	idle   string // the data directory that only looks
+	drains bool
 }
 
 func (s *storm) say(format string, args ...any) {
@@ -93,11 +103,13 @@ func (s *storm) spend(steps int) {
 			}
 			s.all[i] = p.starts(s.recorded)
 			s.say("%s%d starts again", p.name, i)
-		case n < 4:
+		case n < 4 || p.name == s.idle:
 			_, err := p.tries(0)
 			s.say("%s%d looks: %v", p.name, i, err)
 		case n == 4:
 			s.post(p, i, s.r.Int64N(5)+1)
+		case n == 5 && s.drains:
+			s.drain(p, i)
 		default:
 			amount := []int64{1, 1, 2, 5, 30}[s.r.IntN(5)]
 			d, err := p.tries(amount)
@@ -122,6 +134,15 @@ func (s *storm) post(p *program, i int, amount int64) {
 		s.Fatal(err)
 	}
 	s.sent += amount
+}
+
+// drain closes the pool by hand for some seconds, or opens it.
+func (s *storm) drain(p *program, i int) {
+	d, now := quota.Drain{}, s.clock.Now()
+	if s.r.IntN(3) > 0 {
+		d = quota.Drain{Until: now.Add(time.Duration(s.r.IntN(20)+1) * second), By: quota.ByHand, At: now}
+	}
+	s.say("%s%d drains until %s: %v", p.name, i, d.Until.Format("15:04:05"), p.ledger.Drain(s.Context(), account, "units", d))
 }
 
 func (s *storm) giveBack(p *program, i int, d quota.Decision, amount int64) {

@@ -27,12 +27,20 @@ func TestSoakStorms(t *testing.T) {
 	if os.Getenv("SOAK") != "" {
 		seeds = 200
 	}
+	storms(t, seeds, false)
+}
+
+// TestLongStorms has hosts that are idle since a copy was made, and drains.
+func TestLongStorms(t *testing.T) { storms(t, 500, true) }
+
+func storms(t *testing.T, seeds uint64, idle bool) {
+	t.Helper()
 	first := uint64(time.Now().UnixNano() % 1_000_000)
 	t.Logf("seeds %d to %d", first, first+seeds-1)
 	for n := range seeds {
 		t.Run(fmt.Sprint("seed ", first+n), func(t *testing.T) {
 			t.Parallel()
-			quotatest.Storm(t, quotatest.StormBackend{Remote: losing, Journal: func(testing.TB) func() sharedledger.Journal {
+			quotatest.Storm(t, quotatest.StormBackend{Remote: losing, Idle: idle, Journal: func(testing.TB) func() sharedledger.Journal {
 				j := &memremote.Journal{}
 				return func() sharedledger.Journal { return j }
 			}}, first+n)

@@ -13,16 +13,22 @@ import (
 )
 
 // Storms of losses over a remote in memory; TestSoakStorms of package redisledger has real ones.
-func TestStorms(t *testing.T) { storms(t, 0, 200) }
+func TestStorms(t *testing.T) {
+	storms(t, 0, 200, false)
+	storms(t, 0, 100, true)
+}
 
-func TestLongStorms(t *testing.T) { storms(t, 200, 2000) }
+func TestLongStorms(t *testing.T) {
+	storms(t, 200, 2000, false)
+	storms(t, 100, 3000, true)
+}
 
 // Of 10,000 seeds these counted too much: because a process that had not noticed that a sibling had synced a new
 // generation took the missing number of its last void row for a loss, or because the older of two snapshots, synced
 // last, made up once more for what the younger one had made up for.
 func TestStormsThatCountedTooMuch(t *testing.T) {
 	for _, seed := range []uint64{2899, 4294, 6186, 6226, 9057, 9561, 9588} {
-		storms(t, seed, seed+1)
+		storms(t, seed, seed+1, false)
 	}
 }
 
@@ -33,10 +39,10 @@ func TestRestoredCopies(t *testing.T) {
 	}
 }
 
-func storms(t *testing.T, from, to uint64) {
+func storms(t *testing.T, from, to uint64, idle bool) {
 	t.Helper()
 	for seed := from; seed < to; seed++ {
-		quotatest.Storm(t, quotatest.StormBackend{Journal: memoryJournal, Remote: forgetting}, seed)
+		quotatest.Storm(t, quotatest.StormBackend{Journal: memoryJournal, Remote: forgetting, Idle: idle}, seed)
 		if t.Failed() {
 			return
 		}

@@ -8,12 +8,14 @@ INSERT INTO {schema}.ledger VALUES ({version});
 
 -- Whose quota it is. The horizon is how long entries are kept; it only grows. generation, born and the server on which
 -- the generation began (its system identifier and timeline) are those of sharedledger.Remote; generation 0: none.
--- touched is when anything but a take last changed the account. An account that has not all its pools has lost them.
+-- touched is when anything but a take last changed the account. An account that has not all its pools, or writers, has
+-- lost them.
 CREATE TABLE {schema}.accounts (
     id         bigint GENERATED ALWAYS AS IDENTITY UNIQUE,
     name       text COLLATE "C" PRIMARY KEY,
     horizon    bigint NOT NULL,
     pools      bigint NOT NULL DEFAULT 0, -- how many it has
+    writers    bigint NOT NULL DEFAULT 0, -- and writers
     touched    bigint NOT NULL,
     generation bigint NOT NULL DEFAULT 0,
     born       bigint NOT NULL DEFAULT 0, -- 0: a first start
@@ -94,6 +96,8 @@ CREATE FUNCTION {schema}.lost(_account bigint) RETURNS text LANGUAGE sql STABLE 
     SELECT coalesce(
         (SELECT 'one of its pools' FROM {schema}.accounts a
             WHERE a.id = _account AND a.pools <> (SELECT count(*) FROM {schema}.pools p WHERE p.account = _account)),
+        (SELECT 'its writers' FROM {schema}.accounts a
+            WHERE a.id = _account AND a.writers <> (SELECT count(*) FROM {schema}.writers w WHERE w.account = _account)),
         (SELECT 'the log of pool ' || p.name FROM {schema}.accounts a, {schema}.pools p, LATERAL (
                 SELECT count(*) AS length, min(e.before) + sum(e.amount) AS total FROM {schema}.entries e WHERE e.pool = p.id) e
             WHERE a.id = _account AND p.account = a.id AND (e.length <> p.length OR e.total <> p.total

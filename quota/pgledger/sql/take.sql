@@ -19,7 +19,7 @@ CREATE FUNCTION {schema}.{function}(
 ) RETURNS bigint[] LANGUAGE plpgsql {volatility} AS $$
 DECLARE
     _clock bigint; _now bigint;
-    _id bigint; _kept bigint; _current bigint; _timeline text; _known bigint;
+    _id bigint; _kept bigint; _current bigint; _timeline text; _known bigint; _heard bigint;
     _last bigint; _mark bigint; _answer bigint[];
     _count integer := cardinality(_pools);
     _ids bigint[]; _totals bigint[]; _numbers bigint[]; _lengths bigint[]; _newests bigint[];
@@ -36,7 +36,7 @@ BEGIN
     IF _asked > 0 AND abs(_clock - _asked) > _gap THEN
         RETURN ARRAY[-5, _clock, _asked];
     END IF;
-    SELECT a.id, a.horizon, a.generation, a.timeline, a.pools INTO _id, _kept, _current, _timeline, _known
+    SELECT a.id, a.horizon, a.generation, a.timeline, a.pools, a.writers INTO _id, _kept, _current, _timeline, _known, _heard
         FROM {schema}.accounts a WHERE a.name = _account;
 
     -- The number: what its writer wrote last says whether this was asked before, and whether anything was lost.
@@ -49,6 +49,8 @@ BEGIN
             RETURN ARRAY[-2, _current];
         ELSIF _timeline <> {timeline} THEN
             RETURN ARRAY[-7, 0];
+        ELSIF _last IS NULL AND _written = 0 AND _heard <> (SELECT count(*) FROM {schema}.writers w WHERE w.account = _id) THEN
+            RETURN ARRAY[-10, 0];
         ELSIF coalesce(_last, 0) < _written THEN
             RETURN ARRAY[-9, coalesce(_last, 0)];
         ELSIF _last > _number OR _last = _number AND _mark <> _nonce THEN
@@ -215,6 +217,7 @@ BEGIN
     ELSIF _number > 0 THEN
         INSERT INTO {schema}.writers (account, name, number, nonce, heard, answer) VALUES (_id, _writer, _number, _nonce, _now, _out);
         DELETE FROM {schema}.writers w WHERE w.account = _id AND w.heard < _now - _kept;
+        UPDATE {schema}.accounts SET writers = (SELECT count(*) FROM {schema}.writers w WHERE w.account = _id) WHERE id = _id;
     END IF;
     RETURN _out;
 END $$;

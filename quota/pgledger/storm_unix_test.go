@@ -1,0 +1,128 @@
+//go:build unix
+
+package pgledger_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/faulty"
+	"github.com/trendvidstream/ingest/quota/pgledger"
+	"github.com/trendvidstream/ingest/quota/quotatest"
+	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
+)
+
+func journal(testing.TB) func() sharedledger.Journal {
+	j := &memremote.Journal{}
+	return func() sharedledger.Journal { return j }
+}
+
+// Worlds of losses on a real server: rows that are gone, older ones that are back, and hosts that were idle meanwhile.
+func TestStorms(t *testing.T) { storms(t, 3) }
+
+func TestLongStorms(t *testing.T) { storms(t, 200) }
+
+func storms(t *testing.T, seeds uint64) {
+	t.Helper()
+	first := uint64(time.Now().UnixNano() % 1_000_000)
+	t.Logf("seeds %d to %d", first, first+seeds-1)
+	for n := range seeds {
+		t.Run(fmt.Sprint("seed ", first+n), func(t *testing.T) {
+			t.Parallel()
+			quotatest.Storm(t, quotatest.StormBackend{Journal: journal, Remote: rowsLosing, Idle: true}, first+n)
+		})
+	}
+}
+
+// Every copy of a PostgreSQL that may come back, by who had spent since: the table of docs/hosts.md.
+func TestFaultRestoredCopies(t *testing.T) {
+	docs, err := os.ReadFile("../../docs/hosts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := quotatest.Restores(t, quotatest.StormBackend{Journal: journal, Remote: rowsLosing})
+	rows = append(rows, quotatest.Restores(t, quotatest.StormBackend{Journal: journal, Remote: copied})...)
+	for _, r := range rows {
+		if t.Log(r); !strings.Contains(string(docs), r.String()+"\n") {
+			t.Errorf("docs/hosts.md has no row %s", r)
+		}
+	}
+}
+
+// rowsLosing is a ledger whose rows go, or become those of before, while its server runs.
+func rowsLosing(t testing.TB, clock *quotatest.Clock) (func() sharedledger.Remote, []quotatest.Loss) {
+	t.Helper()
+	d, s := server(t), store(t, server(t), clock)
+	_, schema, _ := strings.Cut(s.Address, " ")
+	schema = strings.TrimSuffix(schema, "_now")
+	loss := func(name, sql string) quotatest.Loss {
+		return quotatest.Loss{Name: name, Prepare: func() func() {
+			return func() { d.Must(t, strings.ReplaceAll(sql, "{s}", schema)) }
+		}}
+	}
+	return func() sharedledger.Remote { return s.Another(t).(sharedledger.Remote) }, []quotatest.Loss{
+		{Name: "older rows are restored", Prepare: func() func() {
+			d.Must(t, tables(schema, "CREATE TABLE %[1]s_copy AS SELECT * FROM %[1]s"))
+			return func() {
+				d.Must(t, tables(schema, "DELETE FROM %[1]s; INSERT INTO %[1]s OVERRIDING SYSTEM VALUE SELECT * FROM %[1]s_copy; DROP TABLE %[1]s_copy"))
+			}
+		}},
+		loss("all rows are deleted", tables("{s}", "DELETE FROM %s")),
+		loss("the rows of its pools are deleted", "DELETE FROM {s}.pools"),
+		loss("its writers are deleted", "DELETE FROM {s}.writers"),
+		loss("its log is deleted", "DELETE FROM {s}.entries"),
+		loss("its log is deleted, and the length set to 0", "DELETE FROM {s}.entries; UPDATE {s}.pools SET length = 0"),
+	}
+}
+
+// copied is a server of which copies come back, behind a proxy that leads to the primary.
+func copied(t testing.TB, clock *quotatest.Clock) (func() sharedledger.Remote, []quotatest.Loss) {
+	t.Helper()
+	primary := faulty.Postgres(t, "wal_level=replica", "max_wal_senders=4")
+	primary.Must(t, "CREATE TABLE hand (us bigint NOT NULL); INSERT INTO hand VALUES (0)")
+	tell := func(now time.Time) { primary.Must(t, fmt.Sprintf("UPDATE hand SET us = %d", now.UnixMicro())) }
+	clock.Watch(tell)
+	proxy := lossyProxy(t, primary.Addr())
+	open := func() sharedledger.Remote {
+		l, err := pgledger.OpenWithClock(primary.URLAt(proxy.Addr()), pgledger.Options{Timeout: patient}, "(SELECT us FROM public.hand)")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = l.Close() })
+		return l
+	}
+	back := func() {
+		primary.Kill()
+		primary.Load(t)
+		primary.Restart(t)
+		tell(clock.Now())
+	}
+	return open, []quotatest.Loss{
+		{Name: "a base backup comes back", Prepare: func() func() { primary.Backup(t); return back }},
+		{Name: "a cold copy comes back", Prepare: func() func() {
+			primary.Halt()
+			primary.Save(t)
+			primary.Restart(t)
+			return back
+		}},
+		{Name: "a replica that lags is promoted", Prepare: func() func() {
+			replica := primary.Replica(t)
+			replica.Admin(t, "ALTER SYSTEM SET primary_conninfo = ''")
+			replica.Admin(t, "SELECT pg_reload_conf()")
+			for replica.Admin(t, "SELECT count(*) FROM pg_stat_wal_receiver") != "0" {
+				time.Sleep(10 * time.Millisecond)
+			}
+			return func() {
+				primary.Kill()
+				replica.Promote(t)
+				proxy.Lead(replica.Addr())
+				primary = replica
+				tell(clock.Now())
+			}
+		}},
+	}
+}
