@@ -113,6 +113,10 @@ func (a *app) rebuildAlone(ctx context.Context) (slots int, err error) {
 		return 0, err
 	}
 	defer l.close()
+	moved, err := l.journal.MoveBack(ctx) // or a clock that was ahead would let nothing be posted
+	if err != nil {
+		return 0, err
+	}
 	account := l.audit()
 	spent, err := a.spentSlots(ctx, account.RebuildSince())
 	if err != nil {
@@ -122,7 +126,7 @@ func (a *app) rebuildAlone(ctx context.Context) (slots int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if len(missing) == 0 && len(spent) > 0 {
+	if len(missing) == 0 && len(spent) > 0 && moved == 0 {
 		return 0, codeError{exitError, fmt.Errorf("the ledger of account %s knows all that the slots in %s spent: %w; correct it with ingest quota post", l.Account, a.cfg.Data, errLacksNothing)}
 	}
 	return account.Post(missing, l.Tariff, func(slot ingest.Slot) ([]string, error) { return a.slotMethods(ctx, slot) },

@@ -65,9 +65,9 @@ const (
 // Examine runs all checks that spend nothing.
 func (d *Doctor) Examine(ctx context.Context) []Finding { return d.run(ctx, checks) }
 
-// Repair makes the store whole.
+// Repair makes the store whole, and moves what the ledger has in the future.
 func (d *Doctor) Repair(ctx context.Context) []Finding {
-	return d.run(ctx, []check{{"repair", repairStore, repairFor}})
+	return d.run(ctx, []check{{"repair", repairStore, repairFor}, {"repair ledger", repairLedger, onlineFor}})
 }
 
 // AskUpstream makes one call, whose cost is taken from the ledger first.

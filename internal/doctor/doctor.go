@@ -41,7 +41,7 @@ type Doctor struct {
 	Upstream func(ctx context.Context) (string, error) // its host as a store remembers it; nothing is sent
 
 	LedgerFile string                                                      // its name in a data directory
-	OpenLocal  func(ctx context.Context, path string) (LocalLedger, error) // opens a copy of such a file
+	OpenLocal  func(ctx context.Context, path string) (LocalLedger, error) // opens such a file: a copy, but to repair it
 	OpenStore  func(ctx context.Context) (*store.Store, error)             // for reading; nil: the store is SQLite's, in the data directory
 	StoreName  string                                                      // where such a store is, without a password
 	OpenRemote func(ctx context.Context) (sharedledger.Remote, error)      // nil: the ledger is SQLite; nothing is sent
@@ -65,6 +65,7 @@ type LocalLedger interface {
 	quota.Ledger
 	State(ctx context.Context, account string) (sharedledger.JournalState, error)
 	Rows(ctx context.Context, account string, since time.Time, owed bool) ([]sharedledger.Row, error)
+	MoveBack(ctx context.Context) (moved int, err error)
 	OtherAccounts(ctx context.Context, account string, pools []string, since time.Time) ([]string, error)
 }
 

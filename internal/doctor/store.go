@@ -123,7 +123,28 @@ func checkTables(ctx context.Context, d *Doctor) Finding {
 	return fail(Other, strings.Join(found, "; "), "ingest doctor --repair puts it right")
 }
 
-// repairStore makes the store whole. quota.db is not touched.
+// repairLedger moves what a clock that was ahead has left in the future of quota.db.
+func repairLedger(ctx context.Context, d *Doctor) Finding {
+	path := filepath.Join(d.Config.Data, d.LedgerFile)
+	if _, err := os.Stat(path); err != nil {
+		return noFinding // ledger reports it
+	}
+	l, err := d.OpenLocal(ctx, path)
+	if err != nil {
+		return noFinding
+	}
+	defer func() { _ = l.Close() }()
+	moved, err := l.MoveBack(ctx)
+	switch {
+	case err != nil:
+		return failWith(err, "try again: what lies in the future of "+path+" was not moved")
+	case moved == 0:
+		return noFinding
+	}
+	return okf("found %d entries in the future of %s, left by a clock that was ahead; did: moved them to now, where they count", moved, path)
+}
+
+// repairStore makes the store whole.
 func repairStore(ctx context.Context, d *Doctor) Finding {
 	if d.OpenStore != nil {
 		return okf("nothing: PostgreSQL repairs itself, and is restored from its own backups")

@@ -204,12 +204,6 @@ func (t *transaction) keepWriters(ctx context.Context, writers map[string]shared
 	return cmp.Or(err, t.countWriters(ctx))
 }
 
-// countWriters notes how many writers there are: as many as there must be later.
-func (t *transaction) countWriters(ctx context.Context) error {
-	_, err := t.exec(ctx, "UPDATE {schema}.accounts SET writers = (SELECT count(*) FROM {schema}.writers WHERE account = $1) WHERE id = $1", t.account.id)
-	return err
-}
-
 // raised reads the snapshots that the account's pools were raised to.
 func (t *transaction) raised(ctx context.Context) (map[string][]sharedledger.Raised, error) {
 	found := map[string][]sharedledger.Raised{}

@@ -123,6 +123,12 @@ func (t *transaction) keepPool(ctx context.Context, name string, p *pool) error 
 	return err
 }
 
+// countWriters notes how many writers there are: as many as there must be later.
+func (t *transaction) countWriters(ctx context.Context) error {
+	_, err := t.exec(ctx, "UPDATE {schema}.accounts SET writers = (SELECT count(*) FROM {schema}.writers WHERE account = $1) WHERE id = $1", t.account.id)
+	return err
+}
+
 // exec runs a statement and returns how many rows it changed.
 func (t *transaction) exec(ctx context.Context, sql string, args ...any) (int64, error) {
 	tag, err := t.tx.Exec(ctx, t.sql(sql), append([]any{t.mode()}, args...)...)

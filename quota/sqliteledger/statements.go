@@ -45,6 +45,15 @@ const (
 	sqlDrain    = `UPDATE pools SET drained_until = ?2, drained_used = ?3, drained_by = ?4, drained_at = ?5, probe = ?6
 		WHERE id = ?1 AND (?2 = 0 OR ?2 > drained_until) AND (?6 = 0 OR ?6 <> probe OR drained_until <= ?7)`
 
+	// Entries after a time, with the time of the newest of their pool that is not, and the highest number.
+	sqlAfter = `SELECT e.pool, e.before, e.amount, e.spender, coalesce((SELECT max(at) FROM entries WHERE pool = e.pool AND at <= ?1), 0),
+			(SELECT max(number) FROM entries WHERE pool = e.pool)
+		FROM entries e WHERE e.at > ?1 ORDER BY e.pool, e.at, e.number`
+	sqlDropAfter = `DELETE FROM entries WHERE at > ?`
+	// The provider's word, not a person's, that ends after a time.
+	sqlLiftAhead = `UPDATE pools SET drained_until = 0, drained_used = 0, drained_by = 0, drained_at = 0, probe = 0
+		WHERE drained_by = 0 AND drained_until > ?`
+
 	// Of the two oldest accounts, and of two from a random one on, those that are neither drained nor have an entry
 	// within their horizon.
 	sqlIdle = `

@@ -1,0 +1,47 @@
+package sqliteledger_test
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// What a clock that was a year ahead has left in the future counts from now on, and holds nothing up.
+func TestWhatLiesInTheFutureIsMovedToNow(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "quota.db")
+	now := time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)
+	ahead := now.AddDate(1, 0, 0)
+	l := clocked(t, path, &now)
+	take(t, l, askAt(now, "default", 3, 100))
+	right := now
+	now = ahead
+	take(t, l, askAt(now, "default", 5, 100))
+	now = now.Add(time.Minute)
+	take(t, l, askAt(now, "default", 7, 100))
+	if err := errors.Join(l.Post(t.Context(), askAt(now, "default", 11, 100), ahead.Add(time.Second)),
+		l.Drain(t.Context(), "default", "units", quota.Drain{Until: now.Add(time.Hour), Used: 9})); err != nil {
+		t.Fatal(err)
+	}
+	now = right.Add(time.Second)
+	if _, err := l.Take(t.Context(), askAt(now, "default", 1, 100)); !errors.Is(err, quota.ErrUnavailable) {
+		t.Fatalf("a year before the newest entry: %v", err)
+	}
+	if moved, err := l.MoveBack(t.Context()); err != nil || moved != 4 {
+		t.Fatalf("%d moved, %v: want three entries and a drain", moved, err)
+	}
+	if got := take(t, l, askAt(now, "default", 1, 100)); !got.Allowed || got.Pools[0].Windows[0].Used != 27 {
+		t.Errorf("%+v", got)
+	}
+	if moved, err := l.MoveBack(t.Context()); err != nil || moved != 0 {
+		t.Errorf("again: %d moved, %v", moved, err)
+	}
+	_ = l.Close()
+	now = now.Add(24*time.Hour + time.Minute)
+	l = clocked(t, path, &now)
+	if got := take(t, l, askAt(now, "default", 100, 100)); !got.Allowed {
+		t.Errorf("a day later: %v", got.Refusal)
+	}
+}
