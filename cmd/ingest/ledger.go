@@ -36,6 +36,7 @@ type ledger struct {
 
 // journal is what commands ask of the data directory's own file.
 type journal interface {
+	MoveBack(ctx context.Context) (moved int, err error)
 	State(ctx context.Context, account string) (sharedledger.JournalState, error)
 	Emergencies(ctx context.Context, account string, since time.Time) (quota.Cost, error)
 	OtherAccounts(ctx context.Context, account string, pools []string, since time.Time) ([]string, error)

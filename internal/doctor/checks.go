@@ -67,7 +67,7 @@ func (d *Doctor) Examine(ctx context.Context) []Finding { return d.run(ctx, chec
 
 // Repair makes the store whole, and moves what the ledger has in the future.
 func (d *Doctor) Repair(ctx context.Context) []Finding {
-	return d.run(ctx, []check{{"repair", repairStore, repairFor}, {"repair ledger", repairLedger, onlineFor}})
+	return d.run(ctx, []check{{"repair", repairStore, repairFor}, {"repair quota", repairLedger, onlineFor}})
 }
 
 // AskUpstream makes one call, whose cost is taken from the ledger first.

@@ -2,10 +2,12 @@ package sqliteledger_test
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -43,5 +45,26 @@ func TestWhatLiesInTheFutureIsMovedToNow(t *testing.T) {
 	l = clocked(t, path, &now)
 	if got := take(t, l, askAt(now, "default", 100, 100)); !got.Allowed {
 		t.Errorf("a day later: %v", got.Refusal)
+	}
+}
+
+// A snapshot that is put in the file's place, as a backup is, works like the file.
+func TestASnapshotPutInPlaceIsTheFile(t *testing.T) {
+	dir, now := t.TempDir(), time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)
+	path, copied := filepath.Join(dir, "quota.db"), filepath.Join(dir, "copy.db")
+	l := clocked(t, path, &now)
+	take(t, l, askAt(now, "default", 3, 100))
+	if err := sqlitefile.Snapshot(t.Context(), path, copied); err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close()
+	if err := os.Rename(copied, path); err != nil {
+		t.Fatal(err)
+	}
+	l = clocked(t, path, &now)
+	for i := range int64(3) {
+		if got := take(t, l, askAt(now, "default", 1, 100)); got.Pools[0].Windows[0].Used != 4+i {
+			t.Errorf("%+v", got)
+		}
 	}
 }

@@ -131,15 +131,22 @@ func (l *Ledger) accept(ctx context.Context) error {
 	if err := t.checkCount(m); err != nil {
 		return err
 	}
-	var err error
-	if l.file, err = os.Stat(l.path); err != nil {
+	before, err := os.Stat(l.path)
+	if err != nil {
 		return fmt.Errorf("%w: %w", quota.ErrUnavailable, err)
 	}
-	if !m.describes(l.file) {
+	if !m.describes(before) {
 		if err := l.checkWhole(); err != nil {
 			return err
 		}
 		m.restored++
+	}
+	// A snapshot of the file has another mode, in which every write would change the file itself.
+	if _, err := l.writer.exec("PRAGMA journal_mode = wal"); err != nil {
+		return l.explain("open", err)
+	}
+	if l.file, err = os.Stat(l.path); err != nil {
+		return fmt.Errorf("%w: %w", quota.ErrUnavailable, err)
 	}
 	l.restored, m.size, m.changed = m.restored, l.file.Size(), l.file.ModTime().UnixNano()
 	l.queue.writeMark(m)
