@@ -5,9 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
 // result is a worker's performance in a world, by the upstream's own count.
@@ -24,6 +21,12 @@ type result struct {
 	Refreshes int                // that were done
 	Rare      int                // charts of jobs other than the first, done with all their pages
 	Probes    int                // calls that asked whether a refusal still holds
+	Days      []int64            // calls rightly refused, on each day
+	Left      []int64            // units that others leave of each day
+	Next      said               // what was said, and how often it was true: when the next chart comes,
+	Resumes   said               // the same while nothing is left,
+	Every     said               // the interval,
+	Fits      said               // and that everything fits
 	Done      map[string][]int64 // when each region's charts were completed, in seconds since 1970
 }
 
@@ -34,12 +37,16 @@ type recorder struct {
 	pages           int64                  // of complete charts
 	probes          int
 	refreshes, rare int
+	stops           []time.Time // of charts, by quota
+	sayings         []saying
+	now             func() time.Time
+	world           world
 }
 
-func newRecorder(from, to time.Time, regions []ingest.Region) *recorder {
-	rec := &recorder{from: from, to: to, charts: map[string][]time.Time{}}
-	for _, r := range regions {
-		rec.charts[string(r)] = nil
+func newRecorder(w world, now func() time.Time, from, to time.Time) *recorder {
+	rec := &recorder{from: from, to: to, charts: map[string][]time.Time{}, now: now, world: w}
+	for _, name := range w.names() {
+		rec.charts[name] = nil
 	}
 	return rec
 }
@@ -49,8 +56,14 @@ func (rec *recorder) done(region string, at time.Time) {
 }
 
 // result adds up the results. A region that was never fetched is as old as the world.
-func (rec *recorder) result(sim *youtubesim.Server) result {
+func (rec *recorder) result(up *upstream) result {
+	sim := up.sim
 	r := result{Probes: rec.probes, Refreshes: rec.refreshes, Rare: rec.rare, Orphans: -rec.pages, Done: map[string][]int64{}}
+	r.Next, r.Resumes, r.Every, r.Fits = rec.truth(rec.world.regions)
+	r.Days = make([]int64, len(up.taken))
+	for _, taken := range up.taken {
+		r.Left = append(r.Left, min(rec.world.units-taken, rec.world.units*95/100))
+	}
 	var counts []int
 	sum := 0.0
 	for region, times := range rec.charts {
@@ -81,6 +94,7 @@ func (rec *recorder) result(sim *youtubesim.Server) result {
 		switch {
 		case call.Refused == "units" && call.Fault == "":
 			r.Refused++
+			r.Days[min(int(call.At.Sub(rec.from)/(24*time.Hour)), len(r.Days)-1)]++
 		case !good:
 			r.Wasted += call.Charges["units"]
 		case call.Method == "videos.list" && call.Region != "":

@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -41,13 +42,19 @@ type contender struct {
 
 // scripts selects the worlds for cron scripts, which look at no clock and keep to no budget.
 func scripts(w world) bool {
-	return w.trouble.ahead == 0 && w.trouble.lies == 0 && w.also == nil && w.units != halfUnits && w.units != 600
+	return w.trouble.ahead == 0 && w.trouble.lies == 0 && w.also == nil && w.units != halfUnits && w.units != 600 && w.hosts+w.backlogs < 2 && len(w.regions) == 8 && w.tick+w.trouble.slow == 0
 }
 
 var contenders = []contender{
 	{"ours", ours(options{}), func(world) bool { return true }},
-	{"ours without pacing", ours(options{noPacing: true}), func(w world) bool { return w.trouble.ahead == 0 && (w.units < halfUnits || w.backfill) }},
+	{"ours without pacing", ours(options{noPacing: true}), func(w world) bool {
+		return w.trouble.ahead == 0 && (w.units < halfUnits && w.trouble.takes == nil && w.hosts < 2 && w.tick == 0 && len(w.regions) <= 8 || w.backfill && w.backlogs == 1)
+	}},
 	{"ours without doubt", ours(options{noDoubt: true}), func(w world) bool { return w.trouble.name == lying.name }},
+	{"ours with whole pages", ours(options{wholePages: true}), func(w world) bool { return w.units == 40 && w.trouble.name == clean.name }},
+	{"ours without the 24h window", ours(options{dayAlone: true}), func(w world) bool {
+		return w.trouble.name == clean.name && (w.units == 300 || w.backfill) && w.hosts+w.backlogs < 2 && w.tick == 0 && len(w.regions) == 8
+	}},
 	{"naive cron", naive(0), scripts},
 	{"naive cron, 3 retries", naive(3), scripts},
 }
@@ -57,7 +64,11 @@ var sizes = []int64{10_000, 2_200, 300, 40}
 
 func worlds() (all []world) {
 	usual := func(units int64, t trouble) world {
-		return world{units: units, backfill: units == 2_200, trouble: t, regions: regions.Default(), every: 30 * time.Minute, pages: 4}
+		backlogs := 0
+		if units == 2_200 {
+			backlogs = 1
+		}
+		return world{units: units, backfill: units == 2_200, backlogs: backlogs, trouble: t, regions: regions.Default(), every: 30 * time.Minute, pages: 4}
 	}
 	for _, units := range sizes {
 		for _, t := range []trouble{clean, faulty, lying} {
@@ -67,7 +78,14 @@ func worlds() (all []world) {
 	uneven := world{units: 300, trouble: mixed, regions: regions.Default()[:1], every: 10 * time.Minute, pages: 4, also: []ingest.Job{
 		{Name: "rare", Kind: ingest.KindChart, Regions: regions.Default()[1:], Every: 6 * time.Hour, Pages: 4},
 	}}
-	return append(all, usual(300, yearAhead), usual(300, hoursAhead), usual(halfUnits, clean), usual(600, clean), usual(600, lyingDaily), uneven)
+	all = append(all, usual(300, yearAhead), usual(300, hoursAhead), usual(halfUnits, clean), usual(600, clean), usual(600, lyingDaily), uneven)
+	all = append(all, usual(10_000, cut), usual(300, hourly), usual(300, erratic), usual(300, uncharged), usual(300, sluggish))
+	hosts, wide, two, served := usual(300, clean), usual(300, clean), usual(2_200, clean), usual(300, clean)
+	hosts.hosts, two.backlogs, served.tick = 3, 2, 30*time.Second
+	for i := range 12 {
+		wide.regions = append(slices.Clone(wide.regions), ingest.Region("X"+string(rune('A'+i))))
+	}
+	return append(all, hosts, wide, two, served)
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -134,8 +152,8 @@ func all(pattern *regexp.Regexp) (all []simulated) {
 	return all
 }
 
-// tariffOf returns the shipped cost table with this many units a day.
-func tariffOf(units int64) (*quota.Tariff, error) {
+// tariffOf returns the shipped cost table with this many units a day; dayAlone: without a sliding window beside it.
+func tariffOf(units int64, dayAlone bool) (*quota.Tariff, error) {
 	t, err := quota.ParseCosts("costs.yaml", ingest.Costs, "youtube", table)
 	if err != nil {
 		return nil, err
@@ -146,6 +164,9 @@ func tariffOf(units int64) (*quota.Tariff, error) {
 			if p.Name == "units" {
 				t.Pools[i].Windows[j].Limit = units
 			}
+		}
+		if dayAlone {
+			t.Pools[i].Windows = slices.DeleteFunc(t.Pools[i].Windows, func(w quota.Window) bool { return !w.Day() })
 		}
 	}
 	return t, nil

@@ -21,13 +21,15 @@ func naive(retries int) worker {
 			return result{}, err
 		}
 		defer up.server.Close()
+		up.plan(w, seed, from, to)
 		s.url, s.client = up.server.URL, up.server.Client()
-		rec := newRecorder(from, to, w.regions)
+		rec := newRecorder(w, s.clock.now, from, to)
 		for tick := from; tick.Before(to); tick = tick.Add(w.every) {
 			if ctx.Err() != nil {
 				return result{}, context.Cause(ctx)
 			}
 			s.clock.reach(tick)
+			up.catchUp()
 			for _, region := range w.regions {
 				if got := s.chart(ctx, string(region), w.pages); got == w.pages {
 					rec.done(string(region), s.clock.now())
@@ -40,7 +42,7 @@ func naive(retries int) worker {
 				}
 			}
 		}
-		return rec.result(up.sim), context.Cause(ctx)
+		return rec.result(up), context.Cause(ctx)
 	}
 }
 

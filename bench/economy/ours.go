@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -21,50 +23,75 @@ import (
 )
 
 // options leave out parts of our worker.
-type options struct{ noPacing, noDoubt bool }
+type options struct{ noPacing, noDoubt, wholePages, dayAlone bool }
 
 // ours is made of the program's own parts as its run command puts them together, started by a cron line every five
-// minutes, in one process: its store and its ledger are files, in memory if the machine has such a place.
+// minutes, in one process: its store and its ledger are files, in memory if the machine has such a place. Several hosts
+// have a store each, and one ledger.
 func ours(o options) worker {
 	return func(ctx context.Context, w world, seed uint64, from, to time.Time) (result, error) {
-		p, err := newProgram(ctx, w, seed, from, o)
+		s, err := newSetting(ctx, w, seed, from, to, o)
 		if err != nil {
 			return result{}, err
 		}
-		defer p.close()
-		rec := newRecorder(from, to, w.regions)
-		p.reconciler.OnSlot = func(s fetch.SlotResult) {
-			switch {
-			case s.State != ingest.Done:
-			case s.Kind == ingest.KindRefresh:
-				rec.refreshes++
-			case s.Kind == ingest.KindChart:
-				rec.pages += int64(s.Pages)
-				if s.Job == "chart" {
-					rec.done(s.Key, s.FetchedAt)
-				} else if s.Pages == w.pages {
-					rec.rare++
-				}
-			}
+		defer s.close()
+		rec := newRecorder(w, s.clock.now, from, to)
+		for host, p := range s.programs {
+			p.reconciler.OnSlot = func(slot fetch.SlotResult) { rec.slot(w, host, slot) }
 		}
-		for tick := from; tick.Before(to); tick = tick.Add(5 * time.Minute) {
-			p.clock.reach(tick)
-			p.skew = 0
+		for tick := from; tick.Before(to); tick = tick.Add(cmp.Or(w.tick, 5*time.Minute)) {
+			s.clock.reach(tick)
+			s.up.catchUp()
+			s.skew = 0
 			if tick.Equal(from.Add(clockLiesAt)) {
-				p.skew = w.trouble.ahead
+				s.skew = w.trouble.ahead
 			}
-			if _, err := p.reconciler.Run(ctx, fetch.RunOptions{}); onlyFatal(err) != nil {
-				return result{}, fmt.Errorf("at %s: %w", p.clock.now(), err)
+			for _, p := range s.programs {
+				if err := p.run(ctx); err != nil {
+					return result{}, fmt.Errorf("at %s: %w", s.clock.now(), err)
+				}
 			}
-			if w.backfill {
-				if _, err := p.reconciler.CarryOn(ctx, []ingest.Backfill{p.backfill}); onlyFatal(err) != nil {
-					return result{}, fmt.Errorf("at %s, the backfill: %w", p.clock.now(), err)
+			if tick.Sub(from)%time.Hour == 0 && !o.noPacing {
+				if err := s.programs[0].say(ctx, rec); err != nil {
+					return result{}, fmt.Errorf("at %s, what it says: %w", s.clock.now(), err)
 				}
 			}
 		}
-		rec.probes = p.probes
-		return rec.result(p.up.sim), nil
+		rec.probes = s.probes
+		return rec.result(s.up), nil
 	}
+}
+
+// slot records how a slot ended.
+func (rec *recorder) slot(w world, host int, s fetch.SlotResult) {
+	switch {
+	case s.State == ingest.Stopped && s.Kind == ingest.KindChart:
+		rec.stops = append(rec.stops, rec.now())
+	case s.State != ingest.Done:
+	case s.Kind == ingest.KindRefresh:
+		rec.refreshes++
+	case s.Kind == ingest.KindChart:
+		rec.pages += int64(s.Pages)
+		if s.Job == "chart" {
+			rec.done(seriesOf(host, s.Key), s.FetchedAt)
+		} else if s.Pages == w.pages {
+			rec.rare++
+		}
+	}
+}
+
+// run is one start of the program.
+func (p *program) run(ctx context.Context) error {
+	if _, err := p.reconciler.Run(ctx, fetch.RunOptions{}); onlyFatal(err) != nil {
+		return err
+	}
+	if len(p.backfills) == 0 {
+		return nil
+	}
+	if _, err := p.reconciler.CarryOn(ctx, p.backfills); onlyFatal(err) != nil {
+		return fmt.Errorf("the backfill: %w", err)
+	}
+	return nil
 }
 
 // clockLiesAt is the time into a world at which its clock is ahead for one run.
@@ -81,100 +108,131 @@ func onlyFatal(err error) error {
 	return err
 }
 
-// program is our worker, opened.
-type program struct {
-	clock      clock         // the world's
-	skew       time.Duration // of the program's own clock
-	up         *upstream
-	reconciler *fetch.Reconciler
-	backfill   ingest.Backfill
-	closers    []func()
-	probes     int
+// setting is what our hosts share in a world.
+type setting struct {
+	clock    clock         // the world's
+	skew     time.Duration // of the programs' own clock
+	up       *upstream
+	ledger   *sqliteledger.Ledger
+	dir      string
+	programs []*program // one of each host
+	closers  []func()
+	probes   int
 }
 
-// now is the program's clock.
-func (p *program) now() time.Time { return p.clock.now().Add(p.skew) }
+// program is our worker on one host, opened.
+type program struct {
+	*setting
+	world
+	reconciler *fetch.Reconciler
+	schedule   budget.PricedSchedule
+	governor   *quota.Governor
+	watch      budget.OthersWatch
+	store      *store.Store
+	backfills  []ingest.Backfill
+}
 
-func (p *program) close() {
-	for _, c := range p.closers {
+// now is the programs' clock.
+func (s *setting) now() time.Time { return s.clock.now().Add(s.skew) }
+
+func (s *setting) close() {
+	for _, c := range slices.Backward(s.closers) {
 		c()
 	}
 }
 
-// newProgram opens everything in a directory of its own.
-func newProgram(ctx context.Context, w world, seed uint64, from time.Time, o options) (_ *program, err error) {
-	p := &program{}
+// newSetting opens everything in a directory of its own.
+func newSetting(ctx context.Context, w world, seed uint64, from, to time.Time, o options) (_ *setting, err error) {
+	s := &setting{}
 	defer func() {
 		if err != nil {
-			p.close()
+			s.close()
 		}
 	}()
-	p.clock.set(from)
-	if p.up, err = newUpstream(w, seed, &p.clock); err != nil {
+	s.clock.set(from)
+	if s.up, err = newUpstream(w, seed, &s.clock); err != nil {
 		return nil, err
 	}
-	p.closers = append(p.closers, p.up.server.Close)
-	dir, err := os.MkdirTemp(memory(), "economy-")
+	s.up.plan(w, seed, from, to)
+	s.closers = append(s.closers, s.up.server.Close)
+	if s.dir, err = os.MkdirTemp(memory(), "economy-"); err != nil {
+		return nil, err
+	}
+	s.closers = append(s.closers, func() { _ = os.RemoveAll(s.dir) })
+	if s.ledger, err = sqliteledger.Open(ctx, filepath.Join(s.dir, "quota.db")); err != nil {
+		return nil, err
+	}
+	s.ledger.Now = s.now
+	s.closers = append(s.closers, func() { _ = s.ledger.Close() })
+	for host := range max(w.hosts, 1) {
+		p, err := s.newProgram(ctx, w, host, o)
+		if err != nil {
+			return nil, err
+		}
+		s.programs = append(s.programs, p)
+	}
+	return s, nil
+}
+
+// newProgram opens what a host has for itself.
+func (s *setting) newProgram(ctx context.Context, w world, host int, o options) (*program, error) {
+	client, err := youtube.New(ctx, youtube.Config{BaseURL: s.up.server.URL + "/"})
 	if err != nil {
 		return nil, err
 	}
-	p.closers = append(p.closers, func() { _ = os.RemoveAll(dir) })
-	client, err := youtube.New(ctx, youtube.Config{BaseURL: p.up.server.URL + "/"})
+	s.closers = append(s.closers, client.Close)
+	opened, err := store.Open(ctx, filepath.Join(s.dir, fmt.Sprint(host)), store.Options{Upstream: "localhost", Now: s.now})
 	if err != nil {
 		return nil, err
 	}
-	s, err := store.Open(ctx, dir, store.Options{Upstream: "localhost", Now: p.now})
-	if err != nil {
+	s.closers = append(s.closers, func() { _ = opened.Close() })
+	p := &program{setting: s, world: w, store: opened}
+	if err := p.wire(o, client); err != nil {
 		return nil, err
 	}
-	ledger, err := sqliteledger.Open(ctx, filepath.Join(dir, "quota.db"))
-	if err != nil {
-		return nil, err
+	for i := range w.backlogs {
+		b, err := addBackfill(ctx, opened, s.clock.now(), []string{"music", "news"}[i])
+		if err != nil {
+			return nil, err
+		}
+		p.backfills = append(p.backfills, b)
 	}
-	ledger.Now = p.now
-	p.closers = append([]func(){client.Close, func() { _ = s.Close() }, func() { _ = ledger.Close() }}, p.closers...)
-	if err := p.wire(w, seed, o, client, s, ledger); err != nil {
-		return nil, err
-	}
-	if w.backfill {
-		p.backfill, err = addBackfill(ctx, s, from)
-	}
-	return p, err
+	return p, nil
 }
 
 // wire puts the parts together.
-func (p *program) wire(w world, seed uint64, o options, client *youtube.Client, s *store.Store, ledger *sqliteledger.Ledger) error {
-	tariff, err := tariffOf(w.units)
+func (p *program) wire(o options, client *youtube.Client) error {
+	tariff, err := tariffOf(p.units, o.dayAlone)
 	if err != nil {
 		return err
 	}
-	jobs, err := regions.NewSchedule(w.jobs())
+	jobs, err := regions.NewSchedule(p.jobs())
 	if err != nil {
 		return err
 	}
-	g := &quota.Governor{Ledger: ledger, EmergencyAccount: ledger, Tariff: tariff, Account: "default", Now: p.now}
-	schedule := budget.PricedSchedule{Jobs: jobs, Upstream: client, Tariff: tariff}
+	g := &quota.Governor{Ledger: p.ledger, EmergencyAccount: p.ledger, Tariff: tariff, Account: "default", Now: p.now}
+	p.governor, p.schedule = g, budget.PricedSchedule{Jobs: jobs, Upstream: client, Tariff: tariff, WholePages: o.wholePages}
+	p.watch = budget.OthersWatch{Notes: p.store, Tariff: tariff, Shared: p.hosts > 1, Log: slog.New(slog.DiscardHandler)}
 	reserve := &budget.ReserveCache{Now: p.now, Log: slog.New(slog.DiscardHandler), Compute: func(ctx context.Context) (budget.Reserve, error) {
-		r, err := schedule.Reserve(ctx, s, p.now())
+		r, err := p.schedule.Reserve(ctx, p.store, p.now())
 		if err == nil {
 			r.Used, _ = g.ScheduledUse(ctx) // as run does
 		}
 		return r, err
 	}}
 	p.reconciler = &fetch.Reconciler{
-		Jobs: map[string]ingest.Job{}, Schedule: jobs, Slots: s, Sink: s, Library: s, Upstream: client, Namer: client, Quota: g,
+		Jobs: map[string]ingest.Job{}, Schedule: jobs, Slots: p.store, Sink: p.store, Library: p.store, Upstream: client, Namer: client, Quota: g,
 		Reserve: reserve.Reserve, Owner: "economy", FreeBursts: tariff.FreeBursts, Now: p.now, Date: client.AskDate, Log: slog.New(slog.DiscardHandler),
 		Pause: func(_ context.Context, d time.Duration) error { p.clock.pass(d); return nil },
 	}
 	if !o.noPacing {
-		watch := budget.OthersWatch{Notes: s, Tariff: tariff, Log: slog.New(slog.DiscardHandler)}
-		p.reconciler.Pace = schedule.PaceBy(watch.Reports(g))
+		p.reconciler.Pace = p.schedule.PaceBy(p.watch.Reports(g))
 	}
 	p.reconciler.Quota = asker{g, p}
 	if o.noDoubt {
 		p.reconciler.Quota = believer{g}
 	}
-	for _, job := range w.jobs() {
+	for _, job := range p.jobs() {
 		p.reconciler.Jobs[job.Name] = job
 	}
 	return nil
@@ -207,8 +265,8 @@ func (b believer) Drain(ctx context.Context, d quota.Decision, _ string) error {
 }
 
 // addBackfill plans a search over two years, newest first.
-func addBackfill(ctx context.Context, s *store.Store, now time.Time) (ingest.Backfill, error) {
-	b := ingest.Backfill{Kind: ingest.BackfillSearch, Spec: ingest.BackfillSpec{Query: ingest.Query{Text: "music"}}, Table: table, Created: now}
+func addBackfill(ctx context.Context, s *store.Store, now time.Time, text string) (ingest.Backfill, error) {
+	b := ingest.Backfill{Kind: ingest.BackfillSearch, Spec: ingest.BackfillSpec{Query: ingest.Query{Text: text}}, Table: table, Created: now}
 	pieces := iter.Seq2[ingest.Piece, error](func(yield func(ingest.Piece, error) bool) {
 		for _, piece := range ingest.Slices(now.AddDate(-2, 0, 0), now, 7*24*time.Hour) {
 			if !yield(piece, nil) {

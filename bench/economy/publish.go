@@ -50,6 +50,7 @@ func publish(runs []simulated, days int, seed uint64) error {
 		rows = append(rows, append([]string{s.world.String(), s.trouble.name, s.name}, s.cells(days)...))
 	}
 	r.Table(header, rows)
+	saidAndTrue(r, runs)
 	r.Say("![Mean age of eight charts under 300 units a day](%s)", picture)
 	if err := r.Write(file); err != nil {
 		return err
@@ -60,7 +61,7 @@ func publish(runs []simulated, days int, seed uint64) error {
 // find returns a worker's performance in a world, nil if it was not there.
 func find(runs []simulated, units int64, t trouble, name string) *simulated {
 	for i, s := range runs {
-		if s.world.units == units && s.trouble.name == t.name && s.name == name {
+		if s.world.units == units && s.world.plain() && s.trouble.name == t.name && s.name == name {
 			return &runs[i]
 		}
 	}
@@ -98,13 +99,14 @@ func goals(r *report.Report, runs []simulated, days int) {
 	}
 	goal(rich, "10,000 units: wasted", "0", func() (string, bool) { return fmt.Sprint(rich.Wasted), rich.Wasted == 0 })
 	goalsInTrouble(r, runs, days)
+	goalsBesideOthers(r, runs)
 	refused, orphans, lived := int64(0), int64(0), 0
 	for _, s := range runs {
-		if s.name == "ours" {
+		if s.name == "ours" && s.trouble.takes == nil {
 			refused, orphans, lived = refused+s.Refused, orphans+s.Orphans, lived+1
 		}
 	}
-	r.Goal(fmt.Sprintf("all %d worlds: refused by the upstream, and orphan pages", lived), "0 and 0", fmt.Sprintf("%d and %d", refused, orphans), refused+orphans == 0)
+	r.Goal(fmt.Sprintf("all %d worlds without others at the provider: refused by the upstream, and orphan pages", lived), "0 and 0", fmt.Sprintf("%d and %d", refused, orphans), refused+orphans == 0)
 	for _, t := range []trouble{yearAhead, hoursAhead} {
 		if s := find(runs, 300, t, "ours"); s != nil && starved != nil {
 			r.Goal("300 units, "+t.name+": charts lost", "at most 1", fmt.Sprint(starved.Charts-s.Charts), starved.Charts-s.Charts <= 1)
@@ -142,5 +144,70 @@ func goalsInTrouble(r *report.Report, runs []simulated, days int) {
 		if s.name == "ours" && s.trouble.ahead == 0 && s.trouble.lies == 0 && s.trouble.name != lying.name {
 			r.Goal(s.world.String()+", "+s.trouble.name+": days with a refresh", "all but one", fmt.Sprintf("%d of %d", s.Refreshes, days), s.Refreshes >= days-1)
 		}
+	}
+}
+
+// plain reports whether the world is one of eight regions, one host and cron, with one backfill at most.
+func (w world) plain() bool {
+	return w.hosts < 2 && w.backlogs < 2 && w.tick == 0 && len(w.regions) <= 8
+}
+
+// best returns the mean age of the charts if each came at the best constant interval for the units that others leave of
+// each day.
+func (s simulated) best() time.Duration {
+	sum := time.Duration(0)
+	round := float64(len(s.names()) * s.pages)
+	for _, left := range s.Left {
+		each := time.Duration(float64(24*time.Hour) * round / float64(max(left, 1)))
+		sum += max(each, s.every) / 2
+	}
+	return sum / time.Duration(max(len(s.Left), 1))
+}
+
+// goalsBesideOthers adds the goals of worlds in which others draw from the same quota, or there is more of ours.
+func goalsBesideOthers(r *report.Report, runs []simulated) {
+	for _, s := range runs {
+		if s.name != "ours" || s.also != nil || s.trouble.takes == nil && s.plain() {
+			continue
+		}
+		name, most := fmt.Sprintf("%s, %s", s.world, s.trouble.name), 1.25
+		if s.trouble.random {
+			most = 1.5
+		}
+		part := float64(s.Mean) / float64(s.best())
+		r.Goal(name+": mean age", fmt.Sprintf("at most %.2f x the best constant interval's", most), fmt.Sprintf("%.2f x %.2f h", part, s.best().Hours()), part <= most)
+		r.Goal(name+": worst region", "at least 0.90 of the best", fmt.Sprintf("%.2f", s.Worst), s.Worst >= 0.9)
+		refused := int64(0)
+		for _, n := range s.Days[1:] {
+			refused = max(refused, n)
+		}
+		r.Goal(name+": refused on a day after the first, at most", "1", fmt.Sprint(refused), refused <= 1)
+	}
+}
+
+// saidAndTrue writes what the worker said once an hour, and how often it was true.
+func saidAndTrue(r *report.Report, runs []simulated) {
+	r.Section("Said and true", "Once an hour our worker is asked, as its `quota` and `slots` are, when the next chart comes, when units come back while nothing is left, "+
+		"what the interval is, and whether everything fits until midnight. That is true if it is within 10 % or 15 minutes of what came.")
+	share := func(s said) string {
+		if s.All == 0 {
+			return "-"
+		}
+		return fmt.Sprintf("%.0f %% of %d", 100*float64(s.True)/float64(s.All), s.All)
+	}
+	var rows [][]string
+	all, true := 0, 0
+	for _, s := range runs {
+		if s.name != "ours" {
+			continue
+		}
+		rows = append(rows, []string{s.world.String(), s.trouble.name, share(s.Next), share(s.Resumes), share(s.Every), share(s.Fits)})
+		for _, of := range []said{s.Next, s.Resumes, s.Every, s.Fits} {
+			all, true = all+of.All, true+of.True
+		}
+	}
+	r.Table([]string{"world", "trouble", "next chart", "resumes at", "interval", "fits"}, rows)
+	if all > 0 {
+		r.Goal("what was said", "true in 95 % of samples", fmt.Sprintf("%.1f %%", 100*float64(true)/float64(all)), true*100 >= all*95)
 	}
 }

@@ -51,7 +51,9 @@ func randomWorld(random *rand.Rand) (w world, from time.Time) {
 		}
 		if w.price() < 3_000 {
 			w.units = pick(150, 300, 700, 1_500, 2_500, 10_000, 10+random.Int64N(3_000))
-			w.backfill = random.IntN(4) == 0 && w.units >= 700
+			if w.backfill = random.IntN(4) == 0 && w.units >= 700; w.backfill {
+				w.backlogs = 1
+			}
 			break
 		}
 	}

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -21,6 +25,26 @@ type world struct {
 	every    time.Duration   // how often
 	pages    int             // of each
 	also     []ingest.Job    // wanted besides these charts
+	hosts    int             // that want all this, each for a store of its own, and share one ledger; 0: one
+	tick     time.Duration   // how often our worker is started; 0: every five minutes
+	backlogs int             // backfills, if there is more than one
+}
+
+// names returns the series of charts in the world: of several hosts, the first has plain names.
+func (w world) names() (names []string) {
+	for host := range max(w.hosts, 1) {
+		for _, r := range w.regions {
+			names = append(names, seriesOf(host, string(r)))
+		}
+	}
+	return names
+}
+
+func seriesOf(host int, region string) string {
+	if host == 0 {
+		return region
+	}
+	return fmt.Sprintf("%s of host %d", region, host+1)
 }
 
 // jobs returns the jobs our worker is configured with.
@@ -33,8 +57,20 @@ func (w world) jobs() []ingest.Job {
 
 func (w world) String() string {
 	s := fmt.Sprintf("%d units", w.units)
-	if w.backfill {
+	switch {
+	case w.backlogs > 1:
+		s += fmt.Sprintf(" and %d backfills", w.backlogs)
+	case w.backfill:
 		s += " and a backfill"
+	}
+	if w.hosts > 1 {
+		s += fmt.Sprintf(", %d hosts", w.hosts)
+	}
+	if len(w.regions) > 8 {
+		s += fmt.Sprintf(", %d regions", len(w.regions))
+	}
+	if w.tick > 0 {
+		s += ", serve"
 	}
 	return s
 }
@@ -42,9 +78,19 @@ func (w world) String() string {
 // trouble is what goes wrong with an upstream's answers.
 type trouble struct {
 	name   string
-	faults []string      // of the stand-in
-	ahead  time.Duration // of our worker's own clock, for one run
-	lies   time.Duration // how long, from 18:00 UTC each day, every call is refused for quota although some is left
+	faults []string                       // of the stand-in
+	ahead  time.Duration                  // of our worker's own clock, for one run
+	lies   time.Duration                  // how long, from 18:00 UTC each day, every call is refused for quota although some is left
+	takes  func(*rand.Rand, int) []taking // what others draw from the provider on each day, without our ledger
+	free   bool                           // the provider does not charge the calls that it fails
+	slow   time.Duration                  // how long an answer takes; 0: callTakes
+	random bool                           // when others come cannot be known
+}
+
+// taking is what somebody else draws from the provider's quota, so long after the provider's day has begun.
+type taking struct {
+	at    time.Duration
+	units int64
 }
 
 var (
@@ -60,6 +106,25 @@ var (
 	lyingDaily = trouble{name: "false quotaExceeded for 90 min a day", lies: 90 * time.Minute}
 	// Not all that is wanted is wanted equally often.
 	mixed = trouble{name: "one region every 10 min, seven every 6 h"}
+	// From its fourth day on the provider gives 500 units, and from its ninth on what it gave before.
+	cut = trouble{name: "10,000, then 500, then 10,000 at the provider", takes: func(_ *rand.Rand, day int) []taking {
+		if day < 3 || day >= 8 {
+			return nil
+		}
+		return []taking{{0, 9_500}}
+	}}
+	hourly  = trouble{name: "another tool takes 70 % at one hour daily", takes: func(*rand.Rand, int) []taking { return []taking{{10 * time.Hour, 210}} }}
+	erratic = trouble{name: "another tool takes 50 % at random", random: true, takes: func(random *rand.Rand, _ int) (all []taking) {
+		for range 30 {
+			if at := time.Duration(random.Int64N(int64(24 * time.Hour))); random.IntN(2) == 0 {
+				all = append(all, taking{at, 10})
+			}
+		}
+		slices.SortFunc(all, func(a, b taking) int { return cmp.Compare(a.at, b.at) })
+		return all
+	}}
+	sluggish  = trouble{name: "an answer takes 20 s", slow: 20 * time.Second}
+	uncharged = trouble{name: "10 % errors, not charged", faults: []string{"503:10%"}, free: true}
 )
 
 // clock is the time of a world: workers and the stand-in read it, and whoever waits or calls advances it.
@@ -83,10 +148,43 @@ const callTakes = 150 * time.Millisecond
 type upstream struct {
 	sim    *youtubesim.Server
 	server *httptest.Server
+	clock  *clock
+	coming []comes // what others still take
+	taken  []int64 // on each day, what others wanted
+}
+
+// comes is a taking at its time.
+type comes struct {
+	at    time.Time
+	units int64
+}
+
+// catchUp lets others draw what they have wanted until now.
+func (u *upstream) catchUp() {
+	for len(u.coming) > 0 && !u.coming[0].at.After(u.clock.now()) {
+		u.sim.Spend("units", u.coming[0].units)
+		u.coming = u.coming[1:]
+	}
+}
+
+// plan decides what others draw in a world of so many days.
+func (u *upstream) plan(w world, seed uint64, from, to time.Time) {
+	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a simulation
+	zone, _ := time.LoadLocation("America/Los_Angeles")
+	for day, begins := 0, from.In(zone); begins.Before(to); day, begins = day+1, begins.AddDate(0, 0, 1) {
+		u.taken = append(u.taken, 0)
+		if w.trouble.takes == nil {
+			continue
+		}
+		for _, d := range w.trouble.takes(random, day) {
+			u.coming = append(u.coming, comes{begins.Add(d.at), d.units})
+			u.taken[day] += d.units
+		}
+	}
 }
 
 func newUpstream(w world, seed uint64, c *clock) (*upstream, error) {
-	o := youtubesim.Options{Seed: seed, CostTable: table, Limits: map[string]int64{"units": w.units}, Now: c.now, PageVideos: 2}
+	o := youtubesim.Options{Seed: seed, CostTable: table, Limits: map[string]int64{"units": w.units}, Now: c.now, PageVideos: 2, FreeFaults: w.trouble.free}
 	for _, text := range w.trouble.faults {
 		f, err := youtubesim.ParseFault(text)
 		if err != nil {
@@ -98,15 +196,22 @@ func newUpstream(w world, seed uint64, c *clock) (*upstream, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &upstream{sim, httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
-		c.pass(callTakes)
+	u := &upstream{sim: sim, clock: c}
+	u.server = httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
+		u.catchUp()
+		c.pass(cmp.Or(w.trouble.slow, callTakes))
 		if w.trouble.lies > c.now().Sub(c.now().Truncate(24*time.Hour).Add(18*time.Hour)) && c.now().UTC().Hour() >= 18 {
 			answer.Header().Set("Content-Type", "application/json")
 			answer.WriteHeader(http.StatusForbidden)
 			_, _ = io.WriteString(answer, `{"error":{"code":403,"message":"The request cannot be completed because you have exceeded your quota.","errors":[{"domain":"youtube.quota","reason":"quotaExceeded"}]}}`)
 			return
 		}
-		r.Header.Del("Accept-Encoding") // bytes are free here
+		r.Header.Del("Accept-Encoding")                                      // bytes are free here
+		if q := r.URL.Query(); strings.HasPrefix(q.Get("regionCode"), "X") { // the stand-in has charts of eight regions
+			q.Set("regionCode", "US")
+			r.URL.RawQuery = q.Encode()
+		}
 		sim.ServeHTTP(answer, r)
-	}))}, nil
+	}))
+	return u, nil
 }

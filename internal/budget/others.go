@@ -104,17 +104,19 @@ func expectedHours(days []OthersDay, today time.Time) (hours [25]int64) {
 
 // level returns how much of a day's limit the provider is expected to leave to the ledger: as much as when it last said
 // no. A day that used more has shown that others took less: half of what they took is then expected. A day that used
-// too little to tell lets the next one try a quarter more.
+// too little to tell lets the next one try an eighth more.
 func level(days []OthersDay, today time.Time, limit int64) int64 {
-	left := limit
+	left, proven := limit, limit
 	for _, d := range days {
 		switch {
 		case d.Stopped != nil:
 			left = min(max(*d.Stopped, limit/20), limit)
-		case left < limit && d.Used > left:
+			proven = left
+		case d.Used > proven:
 			left = max(d.Used, (left+limit)/2)
+			proven = left
 		case left < limit && d.Begins.Before(today):
-			left = min(left+max(left/4, 1), limit)
+			left = min(left+max(left/8, 1), limit)
 		}
 	}
 	return left

@@ -76,7 +76,7 @@ func TestWhatOthersTookIsExpectedAgain(t *testing.T) {
 		{"not on the newest day: half", []seen{{1, 2, 40, 200, 0}, {2, 2, 40, 0, 0}}, 0, 185, "others are expected to take 100 of 300 units, less than on earlier days of this week: planned for"},
 		{"somebody whom only the provider knows", []seen{{1, 1, 50, 0, 0}, {1, 2, 90, 0, 90}, {2, 2, 90, 0, 90}}, 0, 85,
 			"others took 210 of 300 units before 11:00Z on each of the last 2 days: planned for"},
-		{"a day that used too little to tell lets a quarter more be tried", []seen{{1, 2, 80, 0, 80}, {2, 23, 76, 0, 0}}, 0, 95, "others are expected to take 200 of 300 units, less than on earlier days of this week: planned for"},
+		{"a day that used too little to tell lets an eighth more be tried", []seen{{1, 2, 80, 0, 80}, {2, 23, 76, 0, 0}}, 0, 85, "others are expected to take 210 of 300 units, less than on earlier days of this week: planned for"},
 		{"a day that used more has shown that it was half as much at most", []seen{{1, 2, 80, 0, 80}, {2, 23, 100, 0, 0}}, 0, 180, "others are expected to take 110 of 300 units, less than on earlier days of this week: planned for"},
 		{"a no that did not stand", []seen{{2, 2, 90, 0, 90}, {2, 5, 100, 0, 0}}, 0, 285, ""},
 	} {

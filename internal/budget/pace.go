@@ -196,7 +196,7 @@ func (s PricedSchedule) jobPaces(r quota.Report, known map[ingest.Series]time.Ti
 			if err := s.stretch(&pace, r, now); err != nil {
 				return nil, err
 			}
-			asksForMore := of.Job.Kind == ingest.KindChart && of.Job.Every < rareChart
+			asksForMore := !s.WholePages && of.Job.Kind == ingest.KindChart && of.Job.Every < rareChart
 			if !asksForMore || pace.Pages == 1 || pace.Round > 0 && pace.Round <= rareChart {
 				break
 			}
@@ -246,8 +246,8 @@ func (s PricedSchedule) stretch(p *JobPace, r quota.Report, now time.Time) error
 			}
 			fits := int(max(0, (b.now-spare(pool.Name))/price[pool.Name]))
 			p.Most = min(p.Most, fits)
-			if fits == 0 && b.renews.After(p.Hold) {
-				p.Hold = b.renews
+			if fits == 0 {
+				p.Hold = latest(p.Hold, b.roomAt(price[pool.Name]+spare(pool.Name), price[pool.Name], gap))
 			}
 		}
 	}
@@ -262,6 +262,7 @@ type supply struct {
 	now    int64         // what it may use at once
 	budget int64         // what it may use in the whole window, including what it has used
 	renews time.Time     // when the window next has more
+	closed bool          // until renews, whatever is left
 	spent  bool          // span began with the job's last slot, which is paid
 }
 
@@ -278,7 +279,7 @@ func (s PricedSchedule) supplyOf(pool quota.PoolReport, w quota.WindowState, spe
 	}
 	b := supply{now: max(0, ceiling-w.Used), renews: w.FreesAt}
 	if pool.DrainedUntil.After(now) {
-		b.now, b.renews = 0, pool.DrainedUntil
+		b.now, b.renews, b.closed = 0, pool.DrainedUntil, true
 	}
 	others := max(0, w.Used-own)
 	refresh := s.refreshNeed(pool.Pool, spent, w.Window.Day(), now)
@@ -296,6 +297,15 @@ func (s PricedSchedule) supplyOf(pool quota.PoolReport, w quota.WindowState, spe
 		b.span = end.Sub(last)
 	}
 	return b
+}
+
+// roomAt returns when the window has room for so many units at once, if slots of that price leave it with that gap
+// between them.
+func (b supply) roomAt(units, price int64, gap time.Duration) time.Time {
+	if b.spent || b.closed {
+		return b.renews
+	}
+	return b.renews.Add(time.Duration((units-b.now-1)/price) * gap)
 }
 
 // gap returns the time between slots at that price if a job has that share of what is left; the whole span if nothing

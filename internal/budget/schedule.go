@@ -23,6 +23,8 @@ type PricedSchedule struct {
 	Jobs     regions.Schedule
 	Upstream fetch.Upstream
 	Tariff   *quota.Tariff
+	// WholePages keeps the pages of a paced chart as configured, however rare it gets.
+	WholePages bool
 }
 
 // Price is what a schedule costs over a span of time, at most, per job and in all.

@@ -131,6 +131,16 @@ func (c *counter) charge(at time.Time, cost []charge) map[string]int64 {
 	return charged
 }
 
+// spend charges a pool for somebody else, as far as the day's limit goes, and returns how much that was.
+func (c *counter) spend(pool string, amount int64) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := c.now()
+	amount = max(0, min(amount, c.table.limit(pool)-c.days[c.day(at)][pool]))
+	c.charge(at, []charge{{pool, amount}})
+	return amount
+}
+
 // overMinute counts the call in the trailing 60 s, or reports that they are full; a call at t counts while now < t + 60
 // s.
 func (c *counter) overMinute(at time.Time) bool {

@@ -124,6 +124,10 @@ func New(o Options) (*Server, error) {
 // Ledger returns the count so far, without the log.
 func (s *Server) Ledger() Ledger { return s.count.ledger() }
 
+// Spend charges a pool for somebody else who has the same quota, as far as the day's limit goes, and returns how much
+// that was. No call is logged.
+func (s *Server) Spend(pool string, amount int64) int64 { return s.count.spend(pool, amount) }
+
 // Log returns every call of the API since the start, in order of arrival.
 func (s *Server) Log() []Call { return s.count.calls() }
 
