@@ -220,7 +220,7 @@ upstreams:
     zone: America/Los_Angeles
     table: small
     grace: 30s
-    ceilings: {scheduled: 90%, refresh: 90%, backfill: 70%, manual: 95%}
+    ceilings: {scheduled: 90%, refresh: 90%, backfill: 70%, manual: 95%, client: 70%}
     failure: {open_at_most: 2%, emergency: 5%, settle: 10m}
     tables:
       small:

@@ -33,25 +33,19 @@ func (p *pass) call(ctx context.Context, s step) (refused *quota.Decision, _ err
 		if !d.Allowed {
 			return &d, nil
 		}
-		if err = p.send(ctx, s); err == nil {
-			p.reportAnswer(ctx, d)
+		e := p.send(ctx, s)
+		err = p.settle(ctx, d, e)
+		if e == nil {
 			return nil, nil
 		}
-		e := asError(s, err)
 		switch e.Verdict {
 		case Spent:
-			if err := p.drain(ctx, d, e); err != nil || spent {
+			if err != nil || spent {
 				return nil, errors.Join(e, err)
 			}
 			spent = true
 			continue // the drained pool refuses the next take, with the reason and the time
-		case Unsent:
-			p.refund(ctx, d)
-		case Burst:
-			if e.Sure && p.FreeBursts {
-				p.refund(ctx, d)
-			}
-		case Broken:
+		case Unsent, Burst, Broken:
 		default:
 			return nil, e
 		}
@@ -158,9 +152,13 @@ func (p *pass) ask(ctx context.Context, r quota.Request) (quota.Decision, error)
 func (p *pass) refund(ctx context.Context, d quota.Decision) {
 	ctx, cancel := withGrace(ctx, writeWithin)
 	defer cancel()
-	if err := p.Quota.Refund(ctx, d); err != nil {
-		return
+	if err := p.Quota.Refund(ctx, d); err == nil {
+		p.uncharge(d)
 	}
+}
+
+// uncharge takes what was refunded off what the slot has spent.
+func (p *pass) uncharge(d quota.Decision) {
 	slot := p.slot
 	slot.Refund(charges(d))
 	slot.Unsaved -= p.slot.Units - slot.Units
@@ -177,25 +175,19 @@ func charges(d quota.Decision) map[string]int64 {
 	return pools
 }
 
-func (p *pass) drain(ctx context.Context, d quota.Decision, e *Error) error {
-	ctx, cancel := withGrace(ctx, writeWithin)
-	defer cancel()
-	if err := p.Quota.Drain(ctx, d, e.Pool); err != nil {
+// settle tells the ledger what an answer means. Its error is one that ends the pass: a spent pool that is not closed would
+// be asked for again and again.
+func (p *pass) settle(ctx context.Context, d quota.Decision, e *Error) error {
+	refunded, err := Settle(ctx, p.Quota, d, e, p.FreeBursts)
+	switch {
+	case refunded:
+		p.uncharge(d)
+	case err != nil && e == nil:
+		p.Log.WarnContext(ctx, "the pool stays closed until another call asks", slog.Any("error", err))
+	case err != nil:
 		return fmt.Errorf("note that the pool is spent: %w", err)
 	}
 	return nil
-}
-
-// reportAnswer tells the ledger that a probe was answered.
-func (p *pass) reportAnswer(ctx context.Context, d quota.Decision) {
-	if !d.Probe {
-		return
-	}
-	ctx, cancel := withGrace(ctx, writeWithin)
-	defer cancel()
-	if err := p.Quota.Answered(ctx, d); err != nil {
-		p.Log.WarnContext(ctx, "the pool stays closed until another call asks", slog.Any("error", err))
-	}
 }
 
 func (p *pass) pause(ctx context.Context, d time.Duration) error {
@@ -214,7 +206,7 @@ func (p *pass) pause(ctx context.Context, d time.Duration) error {
 
 // send makes the call and ends its share, whatever the result. If the run ends meanwhile, the call still gets a moment
 // to finish: it is paid for.
-func (p *pass) send(ctx context.Context, s step) error {
+func (p *pass) send(ctx context.Context, s step) (e *Error) {
 	defer p.share.endCall()
 	ctx, cancel := withGrace(ctx, callWithin)
 	defer cancel()
@@ -224,7 +216,8 @@ func (p *pass) send(ctx context.Context, s step) error {
 	if err == nil {
 		p.share.markAnswered()
 	} else {
-		verdict = string(asError(s, err).Verdict)
+		e = asError(s, err)
+		verdict = string(e.Verdict)
 		if ctx.Err() != nil {
 			verdict = "cancelled" // by us: it says nothing about the upstream
 		}
@@ -242,7 +235,7 @@ func (p *pass) send(ctx context.Context, s step) error {
 	if p.OnCall != nil {
 		p.OnCall(s.method, verdict, time.Since(sent))
 	}
-	return err
+	return e
 }
 
 // asError returns err as an *Error. An error that the adapter could not classify is Broken.

@@ -115,12 +115,8 @@ type Library interface {
 
 // Quota is all that a pass asks of the quota; quota.Governor has the contracts.
 type Quota interface {
+	Settler
 	Take(ctx context.Context, r quota.Request) (quota.Decision, error)
-	Refund(ctx context.Context, d quota.Decision) error
-	// Drain closes a pool, "" for every pool of the take, which the provider says is spent.
-	Drain(ctx context.Context, d quota.Decision, pool string) error
-	// Answered opens a doubted pool again; d is the take of a probe that was answered.
-	Answered(ctx context.Context, d quota.Decision) error
 	// SendWithin is how long after its take a call may be sent; after that it is refunded and taken again.
 	SendWithin() time.Duration
 	// Explain says a refusal in words.

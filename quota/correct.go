@@ -40,7 +40,7 @@ func (g *Governor) Drain(ctx context.Context, d Decision, pool string) error {
 	charged := slices.ContainsFunc(d.Pools, func(p PoolState) bool { return p.Pool == pool })
 	var errs []error
 	for _, p := range d.Pools {
-		if charged && p.Pool != pool {
+		if charged && p.Pool != pool || !counted(p.Pool) {
 			continue
 		}
 		no := Drain{Until: until}

@@ -3,6 +3,7 @@ package quota
 import (
 	"cmp"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -165,17 +166,42 @@ func (r costsReader) table(t *Tariff, f tableFile, at []string) error {
 		}
 		t.Pools = append(t.Pools, pool)
 	}
-	t.Methods = map[string]Cost{}
+	t.Methods, t.Routes = map[string]Cost{}, map[string]string{}
 	for _, method := range slices.Sorted(maps.Keys(f.Methods)) {
 		here := append(slices.Clone(at), "methods", method)
+		err := r.route(t, method, f, here)
+		if err != nil {
+			return err
+		}
 		if len(f.Methods[method]) == 0 {
 			return r.yaml.Errorf(here, "method %s costs nothing: every call costs something", method)
 		}
-		var err error
 		if t.Methods[method], err = r.cost(method, f, here); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// routeField, among the pools of a method, says how the method is called.
+const routeField = "route"
+
+var routePattern = regexp.MustCompile(`^(GET|POST|PUT|PATCH|DELETE) (/[A-Za-z0-9:._-]+|/\{[a-z]+\})+$`)
+
+// route reads how a method is called, if that is said, and takes it out of what is read as pools.
+func (r costsReader) route(t *Tariff, method string, f tableFile, at []string) error {
+	route, ok := f.Methods[method][routeField]
+	if !ok {
+		return nil
+	}
+	if other, taken := t.Routes[string(route)]; taken {
+		return r.yaml.Errorf(append(at, routeField), "route %q is that of %s already: one route names one method", route, other)
+	}
+	if !routePattern.MatchString(string(route)) {
+		return r.yaml.Errorf(append(at, routeField), "route %q: use a method and a path, such as GET /youtube/v3/videos", route)
+	}
+	t.Routes[string(route)] = method
+	delete(f.Methods[method], routeField)
 	return nil
 }
 

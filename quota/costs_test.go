@@ -19,7 +19,7 @@ upstreams:
     zone: America/Los_Angeles
     table: classic
     grace: 30s
-    ceilings: {scheduled: 95%, refresh: 95%, backfill: 70%, manual: 99.5%}
+    ceilings: {scheduled: 95%, refresh: 95%, backfill: 70%, manual: 99.5%, client: 70%}
     failure: {open_at_most: 0.1%, emergency: 0.5%, settle: 10m}
     tables:
       classic:
@@ -37,6 +37,10 @@ func TestCostsThatAreWrongSayWhereAndWhatToDo(t *testing.T) {
 		old, new string
 		want     string
 	}{
+		{"a route that is none", "{units: 1}", "{units: 1, route: videos}", `costs.yaml:15: route "videos": use a method and a path, such as GET /youtube/v3/videos`},
+		{"a route that leaves its path", "{units: 1}", "{units: 1, route: GET /youtube/../videos?key=x}", `costs.yaml:15: route "GET /youtube/../videos?key=x": use a method`},
+		{"a route of two methods", "{units: 1}\n          search.list: {", "{units: 1, route: GET /search}\n          search.list: {route: GET /search, ", `costs.yaml:15: route "GET /search" is that of search.list already`},
+		{"a method for nothing but a route", "{units: 1}", "{route: GET /videos}", `costs.yaml:15: method videos.list costs nothing`},
 		{"a misspelt field", "ceilings:", "ceiling:", `costs.yaml:7: unknown field "ceiling": did you mean "ceilings"?`},
 		{"a misspelt field inside", "open_at_most", "open_atmost", `costs.yaml:8: unknown field "open_atmost": did you mean "open_at_most"?`},
 		{"a field of nowhere", "    grace: 30s", "    grace: 30s\n    colour: red", `costs.yaml:7: unknown field "colour": use one of `},
@@ -49,7 +53,7 @@ func TestCostsThatAreWrongSayWhereAndWhatToDo(t *testing.T) {
 		{"a pool's bad name", "          search: {24h: 100, day: 100}", "          a b: {24h: 100, day: 100}", `costs.yaml:13: pool "a b": use letters`},
 		{"a misspelt purpose", "backfill: 70%", "backfil: 70%", `costs.yaml:7: unknown purpose "backfil": did you mean "backfill"?`},
 		{"a missing ceiling", "backfill: 70%, ", "", `costs.yaml:7: purpose backfill has no ceiling: add one, such as backfill: 95%`},
-		{"no ceilings", "    ceilings: {scheduled: 95%, refresh: 95%, backfill: 70%, manual: 99.5%}\n", "", `costs.yaml:3: purpose scheduled has no ceiling`},
+		{"no ceilings", "    ceilings: {scheduled: 95%, refresh: 95%, backfill: 70%, manual: 99.5%, client: 70%}\n", "", `costs.yaml:3: purpose scheduled has no ceiling`},
 		{"a window of nothing", "24h: 100,", "fortnight: 100,", `costs.yaml:13: window "fortnight" is neither day nor a duration like 24h or 60s`},
 		{"a window too short", "24h: 100,", "10ms: 100,", `costs.yaml:13: window "10ms" is outside 100ms..768h0m0s`},
 		{"a window too long", "24h: 100,", "800h: 100,", `costs.yaml:13: window "800h" is outside 100ms..768h0m0s`},

@@ -28,7 +28,7 @@ func (g *Governor) degraded(ctx context.Context, a Ask, cause error) (Decision, 
 	if ctx.Err() != nil {
 		return Decision{}, context.Cause(ctx)
 	}
-	if g.EmergencyAccount == nil {
+	if g.EmergencyAccount == nil || a.Who.Purpose == Client {
 		return Decision{}, fmt.Errorf("%w: %s: %w", ErrClosed, a.Who.Method, cause)
 	}
 	if err := g.cheap(a); err != nil {

@@ -14,22 +14,39 @@ func (g *Governor) Explain(ctx context.Context, d Decision) string {
 	if d.Refusal == nil {
 		return ""
 	}
+	return d.Sentence(g.TopSpender(ctx, d.Refusal.Pool, d.At))
+}
+
+// TopSpender says who drew most from a pool in the last 24 hours; "" if nobody did, or the ledger cannot say. The ledger
+// adds up a day's charges for it.
+func (g *Governor) TopSpender(ctx context.Context, pool string, at time.Time) string {
+	spent, err := g.Ledger.Spent(ctx, g.Account, at.Add(-24*time.Hour))
+	i := slices.IndexFunc(spent, func(s Spent) bool { return s.Pool == pool })
+	if err != nil || i < 0 {
+		return ""
+	}
+	return fmt.Sprintf("most by %s (%d in 24h)", spent[i].Who, spent[i].Amount)
+}
+
+// Sentence is Explain without asking the ledger; topSpender is as TopSpender returns it, or "".
+func (d Decision) Sentence(topSpender string) string {
+	if d.Refusal == nil {
+		return ""
+	}
 	r := *d.Refusal
 	parts := []string{r.String()}
-	if r.RoomIn != "" {
+	if r.RoomIn != "" && counted(r.Pool) {
 		parts = append(parts, fmt.Sprintf("window %s has room: only our own rule refuses, the line %s: under pools.%s in costs.yaml", r.RoomIn, r.Window, r.Pool))
 	}
 	for _, p := range d.Pools {
 		for _, w := range p.Windows {
-			if p.Pool == r.Pool && w.Window.Day() && r.Window != DrainWindow {
+			if p.Pool == r.Pool && w.Window.Day() && r.Window != DrainWindow && counted(p.Pool) {
 				parts = append(parts, fmt.Sprintf("the provider's own day has %d of %d left", max(w.Window.Limit-w.Used, 0), w.Window.Limit))
 			}
 		}
 	}
-	if spent, err := g.Ledger.Spent(ctx, g.Account, d.At.Add(-24*time.Hour)); err == nil {
-		if i := slices.IndexFunc(spent, func(s Spent) bool { return s.Pool == r.Pool }); i >= 0 {
-			parts = append(parts, fmt.Sprintf("most by %s (%d in 24h)", spent[i].Who, spent[i].Amount))
-		}
+	if topSpender != "" && counted(r.Pool) {
+		parts = append(parts, topSpender)
 	}
 	frees := d.RetryAt.Add(time.Second - 1).Truncate(time.Second) // never too early
 	parts = append(parts, "frees at "+frees.UTC().Format(time.RFC3339))

@@ -31,6 +31,7 @@ type Governor struct {
 type Request struct {
 	Method  string // as costs.yaml names it
 	Region  string // "" if a call has none
+	Client  string // of a gateway, whose own limits, Tariff.LimitClients, are part of the take; "": none
 	Purpose Purpose
 	// Reserve is what the schedule needs: this call's ceilings are set so that it stays free for the scheduled
 	// purpose. The zero value keeps nothing free beyond what the ceilings do.
@@ -93,7 +94,8 @@ func (g *Governor) take(ctx context.Context, r Request) (Decision, error) {
 	if err := g.turned(ctx, a); err != nil {
 		return g.degraded(ctx, a, err)
 	}
-	a.HasFallback = g.EmergencyAccount != nil && g.cheap(a) == nil
+	// A client would rather hear at once that the ledger cannot answer: no emergency budget is for it.
+	a.HasFallback = r.Purpose == Client || g.EmergencyAccount != nil && g.cheap(a) == nil
 	d, err := g.Ledger.Take(ctx, a)
 	if err != nil {
 		return g.degraded(ctx, a, err)
@@ -149,7 +151,7 @@ func (g *Governor) ask(r Request) (a Ask, fits bool, err error) {
 	}
 	fits = true
 	a = g.Tariff.ask(g.Account, g.Now())
-	a.Who = Who{Purpose: r.Purpose, Region: r.Region, Method: r.Method}
+	a.Who = Who{Purpose: r.Purpose, Region: r.Region, Method: r.Method, Client: r.Client}
 	for _, p := range g.Tariff.Pools {
 		if amount, ok := cost[p.Name]; ok {
 			c := p.charge(amount, g.Tariff.Ceilings[r.Purpose])
@@ -158,6 +160,7 @@ func (g *Governor) ask(r Request) (a Ask, fits bool, err error) {
 			a.Charges = append(a.Charges, c)
 		}
 	}
+	a.Charges = append(a.Charges, g.Tariff.ownCharges(r.Client, cost)...)
 	return a, fits, nil
 }
 
@@ -179,6 +182,9 @@ func (g *Governor) restore(d *Decision, purpose Purpose, calls int64) {
 	cost := g.Tariff.Methods[d.Who.Method]
 	for i := range d.Pools {
 		p := &d.Pools[i]
+		if !counted(p.Pool) {
+			continue
+		}
 		remaining := int64(MaxLimit)
 		for j := range p.Windows {
 			w := &p.Windows[j]
@@ -189,7 +195,7 @@ func (g *Governor) restore(d *Decision, purpose Purpose, calls int64) {
 			p.Remaining = remaining
 		}
 	}
-	if r := d.Refusal; r != nil && r.Window != DrainWindow {
+	if r := d.Refusal; r != nil && r.Window != DrainWindow && counted(r.Pool) {
 		if r.Ceiling != share.Of(r.Limit) {
 			r.AtOnce = cost[r.Pool] * calls
 		}

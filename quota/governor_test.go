@@ -149,7 +149,7 @@ func TestUnknownMethodsPurposesAndPoolsAreErrorsWithAHint(t *testing.T) {
 	}{
 		"method":     {take("video.list", quota.Manual), `did you mean "videos.list"?`},
 		"far method": {take("thumbnails.set", quota.Manual), "use one of search.list, videos.list"},
-		"purpose":    {take("videos.list", "sheduled"), "use scheduled, refresh, backfill or manual"},
+		"purpose":    {take("videos.list", "sheduled"), "use scheduled, refresh, backfill, manual or client"},
 		"no purpose": {take("videos.list", ""), "use scheduled"},
 		"pool of post": {func() error {
 			return d.Post(t.Context(), byHand, quota.Cost{"unit": 1}, d.now)

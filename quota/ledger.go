@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -166,6 +167,9 @@ type Refusal struct {
 }
 
 func (r Refusal) String() string {
+	if pool, client, own := strings.Cut(r.Pool, clientSign); own {
+		return fmt.Sprintf("client %s: %d of its %d %s used in window %s", client, r.Used, r.Limit, pool, r.Window)
+	}
 	switch {
 	case !r.ByHand.IsZero():
 		return fmt.Sprintf("%s: closed by hand at %s, until the drain is lifted", r.Pool, r.ByHand.Format(time.RFC3339))

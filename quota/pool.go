@@ -86,17 +86,18 @@ const (
 	Refresh   Purpose = "refresh"
 	Backfill  Purpose = "backfill"
 	Manual    Purpose = "manual"
+	Client    Purpose = "client" // of a gateway
 )
 
 // Purposes lists every purpose, in the order of reports.
-func Purposes() []Purpose { return []Purpose{Scheduled, Refresh, Backfill, Manual} }
+func Purposes() []Purpose { return []Purpose{Scheduled, Refresh, Backfill, Manual, Client} }
 
 // ParsePurpose returns the purpose of that name; it refuses a name that is not known.
 func ParsePurpose(s string) (Purpose, error) {
 	if p := Purpose(s); slices.Contains(Purposes(), p) {
 		return p, nil
 	}
-	return "", fmt.Errorf("%w: purpose %q: use scheduled, refresh, backfill or manual", ErrUnknown, s)
+	return "", fmt.Errorf("%w: purpose %q: use scheduled, refresh, backfill, manual or client", ErrUnknown, s)
 }
 
 // Share is a part of a limit, in millionths: 95% is 950,000.

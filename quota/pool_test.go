@@ -96,14 +96,14 @@ func FuzzShare(f *testing.F) {
 	})
 }
 
-func TestPurposesAreTheFourAndNoOther(t *testing.T) {
+func TestPurposesAreTheFiveAndNoOther(t *testing.T) {
 	for _, p := range quota.Purposes() {
 		if got, err := quota.ParsePurpose(string(p)); err != nil || got != p {
 			t.Errorf("%s: %v %v", p, got, err)
 		}
 	}
 	for _, s := range []string{"", "Scheduled", "other", "manual "} {
-		if _, err := quota.ParsePurpose(s); err == nil || !strings.Contains(err.Error(), "use scheduled, refresh, backfill or manual") {
+		if _, err := quota.ParsePurpose(s); err == nil || !strings.Contains(err.Error(), "use scheduled, refresh, backfill, manual or client") {
 			t.Errorf("%q: %v", s, err)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 type Reserve struct {
 	Rest Cost // until the provider's day ends
 	// Whole is what the schedule needs in each full sliding window, Used what it has already used of each window. Used
-	// does not count against a backfill's ceiling. If Whole is nil, Rest is kept free in sliding windows too and all use
-	// counts.
+	// does not count against the ceiling of a backfill or a client. If Whole is nil, Rest is kept free in sliding windows
+	// too and all use counts.
 	Whole, Used PerWindow
 }
 
@@ -19,7 +19,7 @@ type Reserve struct {
 type PerWindow map[string]map[string]int64
 
 // keepFree sets the ceilings of a charge so that the scheduled purpose finds what it needs of the pool free below its
-// own. A backfill's ceiling is for what backfills and others use beside the schedule: counted together, a schedule that
+// own. A backfill's ceiling, and a client's, is for what they and others use beside the schedule: counted together, a schedule that
 // uses its share would leave a backfill nothing, however much is free. keepFree reports whether the amount would still
 // fit into a pool that nobody but the schedule uses.
 func (t *Tariff) keepFree(c *Charge, purpose Purpose, r Reserve) (fits bool) {
@@ -27,7 +27,7 @@ func (t *Tariff) keepFree(c *Charge, purpose Purpose, r Reserve) (fits bool) {
 	for i := range c.Bounds {
 		b := &c.Bounds[i]
 		own, need := b.Ceiling, r.Rest[c.Pool]
-		if purpose == Backfill && r.Whole != nil {
+		if (purpose == Backfill || purpose == Client) && r.Whole != nil {
 			used := r.Used[c.Pool][b.Window.Name]
 			own += used
 			if !b.Window.Day() {

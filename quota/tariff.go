@@ -29,6 +29,10 @@ type Tariff struct {
 	Policy     map[string]Clause // of the provider's terms, by name
 	Pools      []Pool            // by name
 	Methods    map[string]Cost
+	// Routes says how methods are called, by patterns of http.ServeMux: "GET /youtube/v3/videos" is videos.list.
+	Routes map[string]string
+
+	clients map[string][]Pool // see LimitClients
 }
 
 // Cost is what one call of a method draws: an amount per pool.
@@ -72,7 +76,7 @@ func (c Cost) MaxCharge() int64 {
 // Horizon returns how long a spend can matter: the longest window with the grace, at least MinHorizon.
 func (t *Tariff) Horizon() time.Duration {
 	horizon := MinHorizon
-	for _, p := range t.Pools {
+	for _, p := range t.allPools() {
 		horizon = max(horizon, p.longest()+t.Grace)
 	}
 	return horizon
@@ -97,7 +101,7 @@ func (t *Tariff) Check() error {
 	case t.Grace < 0:
 		return fmt.Errorf("%w: a tariff with a grace of %v", ErrUnknown, t.Grace)
 	}
-	for _, p := range t.Pools {
+	for _, p := range t.allPools() {
 		for _, w := range p.Windows {
 			if w.Length < 0 || w.Length > MaxWindow || w.Limit < 1 || w.Limit > MaxLimit {
 				return fmt.Errorf("%w: pool %s: a window of %v with a limit of %d", ErrUnknown, p.Name, w.Length, w.Limit)

@@ -34,7 +34,7 @@ upstreams:
     zone: America/Los_Angeles
     table: classic
     grace: 30s
-    ceilings: {scheduled: 98%%, refresh: 98%%, backfill: 70%%, manual: 98%%}
+    ceilings: {scheduled: 98%%, refresh: 98%%, backfill: 70%%, manual: 98%%, client: 70%%}
     failure: {open_at_most: 0.5%%, emergency: 2%%, settle: 3s}
     tables:
       classic:

@@ -65,7 +65,7 @@ var wrongInputs = []struct {
 	{"slots --next -1", exitUsage, "--next -1 is below 1"},
 	{"slots --limit 0", exitUsage, "--limit 0 is below 1"},
 	{"slots --since yesterday", exitUsage, "use a time ago"},
-	{"quota take videos.list --purpose fun", exitUsage, "use scheduled, refresh, backfill or manual"},
+	{"quota take videos.list --purpose fun", exitUsage, "use scheduled, refresh, backfill, manual or client"},
 	{"quota take video.list", exitUsage, `did you mean "videos.list"`},
 	{"quota post unit 5", exitUsage, `did you mean "units"`},
 	{"quota post units none", exitUsage, "whole number"},
@@ -137,7 +137,7 @@ upstreams:
     zone: America/Los_Angeles
     table: small
     grace: 30s
-    ceilings: {scheduled: 95%, refresh: 95%, backfill: 70%, manual: 99.5%}
+    ceilings: {scheduled: 95%, refresh: 95%, backfill: 70%, manual: 99.5%, client: 70%}
     failure: {open_at_most: 0.1%, emergency: 0.5%, settle: 10m}
     tables:
       small:

@@ -21,7 +21,7 @@ func Open(tariff *quota.Tariff, remote Remote, journal Journal, hosts int) (*Led
 		Remote: remote, Journal: journal, Account: "default", Settle: tariff.Failure.Settle, Now: time.Now, ShortWait: 25 * time.Millisecond,
 		Pause: func(_ context.Context, d time.Duration) { time.Sleep(d) },
 
-		pools: tariff.PoolNames(), horizon: tariff.Horizon(), gap: tariff.Gap(), hosts: hosts, turn: make(chan struct{}, 1),
+		pools: tariff.LedgerPools(), horizon: tariff.Horizon(), gap: tariff.Gap(), hosts: hosts, turn: make(chan struct{}, 1),
 	}
 	s.probeCtx, s.stopping = context.WithCancel(context.Background())
 	return s, nil
