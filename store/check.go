@@ -54,7 +54,7 @@ var checks = []struct{ what, count string }{
 	{"%d search{|es} {has|have} lost what {it|they} found", `SELECT count(*) FROM slots WHERE ` + missingSearchPieces},
 }
 
-// What must not be true of pieces. repairPieces corrects it in the same order.
+// Contradictions among pieces. repairPieces corrects them in the same order.
 const (
 	orphanPieces   = `FROM pieces WHERE slot NOT IN (SELECT id FROM slots)`
 	orphanVanished = `FROM vanished WHERE slot NOT IN (SELECT id FROM slots)`

@@ -126,7 +126,7 @@ func loadPiece(ctx context.Context, tx *txn, slot int64) (piece, error) {
 	return p, err
 }
 
-// write writes the piece back, as one of which no call is in flight.
+// write writes the piece back; none of its calls is in flight any more.
 func (p piece) write(ctx context.Context, tx *txn) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO pieces (slot, waiting, known, again, listing) VALUES (?, ?, ?, ?, ?)

@@ -106,7 +106,7 @@ func (s *salvage) scanPlacements(ctx context.Context, t copyTable, w *writer) (w
 	return whole, s.dropPartialCharts(ctx, w.tx, broken)
 }
 
-// dropPartialCharts drops charts of which a part is lost: half a chart must not look like a whole one. See lostCharts.
+// dropPartialCharts drops charts that have lost a part: half a chart must not look like a whole one. See lostCharts.
 func (s *salvage) dropPartialCharts(ctx context.Context, tx *txn, slots []int64) error {
 	if len(slots) == 0 {
 		return nil
@@ -117,8 +117,8 @@ func (s *salvage) dropPartialCharts(ctx context.Context, tx *txn, slots []int64)
 		lostCharts(s.now)+`id IN (SELECT value FROM json_each(?1))`)
 }
 
-// dropOrphans deletes rows whose parent is lost. A chart with a video of which nothing is known is incomplete, and one
-// that had videos but has no placements is lost: a table whose first page was replaced reads as empty.
+// dropOrphans deletes rows whose parent is lost. A chart with an unknown video is incomplete, and one that had videos
+// but has no placements is lost: a table whose first page was replaced reads as empty.
 func (s *salvage) dropOrphans(ctx context.Context, tx *txn) error {
 	var nameless int
 	if err := tx.QueryRowContext(ctx, `
@@ -143,7 +143,7 @@ func (s *salvage) dropOrphans(ctx context.Context, tx *txn) error {
 	if err := s.dropPartialCharts(ctx, tx, broken); err != nil {
 		return err
 	}
-	// A series without slots of which nothing else is known starts over.
+	// A series that has lost its slots and all but its name starts over.
 	_, err = tx.ExecContext(ctx, `DELETE FROM series WHERE newest = 0 AND id NOT IN (SELECT series FROM slots)`)
 	return err
 }

@@ -243,8 +243,7 @@ func idsOf(of []candidate) asJSON {
 	return asJSON{ids}
 }
 
-// readHits is what is shown of the videos in ?1, a JSON array of ids; with the regions whose charts hold
-// each.
+// readHits reads what a result shows of the videos in ?1, a JSON array of ids, and which regions' charts hold each.
 const readHits = `
 SELECT ` + videoColumns + `, given.key, videos.seen_at, (
 	SELECT group_concat(key, ' ') FROM (

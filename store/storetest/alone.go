@@ -8,7 +8,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// What one process does alone no other does meanwhile; a process that died keeps others away for two minutes.
+// While one process does something alone, no other does it; a process that died keeps others away for two minutes.
 func testOnlyOneProcessDoesWhatIsDoneAlone(t *testing.T, open Open) {
 	s, clock := newStore(t, open)
 	did := 0

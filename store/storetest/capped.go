@@ -8,7 +8,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// Of more than 20,000 that match the newest are looked at, and the result says so: also where few are named so, and the
+// If more than 20,000 videos match, the search looks at the newest, and the result says so: also where few are named so, and the
 // others are only tagged.
 func testAResultSaysThatMoreMatchThanAreLookedAt(t *testing.T, open Open) {
 	Alone(t)

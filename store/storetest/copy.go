@@ -12,7 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// Upstream is whose the stores of RunCopy are.
+// Upstream is the upstream of the stores of RunCopy.
 const Upstream = "127.0.0.1"
 
 // Place is where stores lie, each by a name.

@@ -12,7 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// What was fetched 29 days ago goes, with its places in charts and what the index has of it; what was fetched a
+// Videos fetched 29 days ago go, with their places in charts and their rows of the index; those fetched a
 // millisecond later stays.
 func testNothingIsKeptBeyondTwentyNineDays(t *testing.T, open Open) {
 	s, clock := newStore(t, open)

@@ -20,7 +20,7 @@ import (
 	"github.com/trendvidstream/ingest/store/text"
 )
 
-// asking is a way in which somebody asks for a video of which they know something. Of those who ask so, at least
+// asking is a way to ask for a video that somebody half remembers. Of those who ask so, at least
 // these percentages must find it among the first five and the first twenty of its region. Where the query depends on
 // the title alone, they are of the queries that no more than five, or twenty, titles of the region are asked for by:
 // which of 200 titles "Official Trailer" means, no ranking can know. Of all queries as many must be answered, less

@@ -126,7 +126,7 @@ func (c *clause) misspelled(v Vocabulary) error {
 		})
 	}
 	// Words with the first two letters; without one of the first three, or with two of them swapped; and only if that
-	// finds nothing, all words with the first letter, of which there are many.
+	// finds nothing, all the many words with the first letter.
 	for _, prefix := range [][]rune{word[:2], word[1:3], {word[1], word[0]}, {word[0], word[2]}, word[:1]} {
 		if len(prefix) == 1 && len(found) > 0 {
 			break

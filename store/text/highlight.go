@@ -40,7 +40,7 @@ func (q Query) Highlight(title string) []Span {
 	return join(spans)
 }
 
-// end returns where a match ends whose last token is t: after the whole word, even if only its
+// end returns where a match with the last token t ends: after the whole word, even if only its
 // beginning was asked for; but a bigram is no word.
 func (c clause) end(t placed) int {
 	last := c.tokens[len(c.tokens)-1]

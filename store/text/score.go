@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// What a letter that was asked for is worth, by where it was found: the title says best what a video is, then its
+// The worth of each letter of the query, by where it was found: the title says best what a video is, then its
 // channel, then its tags.
 const (
 	inTitle   = 1.0
