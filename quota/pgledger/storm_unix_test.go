@@ -66,7 +66,7 @@ func rowsLosing(t testing.TB, clock *quotatest.Clock) (func() sharedledger.Remot
 	}
 	return func() sharedledger.Remote { return s.Another(t).(sharedledger.Remote) }, []quotatest.Loss{
 		{Name: "older rows are restored", Prepare: func() func() {
-			d.Must(t, tables(schema, "CREATE TABLE %[1]s_copy AS SELECT * FROM %[1]s"))
+			d.Must(t, tables(schema, "DROP TABLE IF EXISTS %[1]s_copy; CREATE TABLE %[1]s_copy AS SELECT * FROM %[1]s"))
 			return func() {
 				d.Must(t, tables(schema, "DELETE FROM %[1]s; INSERT INTO %[1]s OVERRIDING SYSTEM VALUE SELECT * FROM %[1]s_copy; DROP TABLE %[1]s_copy"))
 			}

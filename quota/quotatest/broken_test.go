@@ -52,6 +52,15 @@ func TestSuiteCatchesBrokenLedgers(t *testing.T) {
 		{"a trim before the decision", "A8 a refusal that had entries", func(c *quotatest.Clock) quotatest.Store {
 			return quotatest.Store{Ledger: &trimming{tally{Model: quotatest.Model{Now: c.Now}}, map[[2]string]int64{}}}
 		}},
+		{"a reset that keeps its newest time", "L4 after a clock a year ahead", func(c *quotatest.Clock) quotatest.Store {
+			return quotatest.Store{Ledger: &ratchet{Model: quotatest.Model{Now: c.Now}}}
+		}},
+		{"no look at what is asked", "L7 an ask that contradicts itself", func(c *quotatest.Clock) quotatest.Store {
+			return quotatest.Store{Ledger: &lenient{quotatest.Model{Now: c.Now}}}
+		}},
+		{"no look at a drain", "L7 a drain that contradicts itself", func(c *quotatest.Clock) quotatest.Store {
+			return quotatest.Store{Ledger: &lenient{quotatest.Model{Now: c.Now}}}
+		}},
 	} {
 		t.Run(b.name, func(t *testing.T) {
 			broken := quotatest.Backend{Name: b.name, Steps: 400, Entries: 50,

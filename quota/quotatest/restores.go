@@ -24,53 +24,67 @@ func (r Restored) String() string {
 	return fmt.Sprintf("| %s | %s | %d | %d | %d | %s |", r.Copy, r.Since, r.Sent, r.Limit, r.Counted, verdict)
 }
 
-// Restores has every copy of the remote come back after each of two hosts, or neither, spent most of the limit. Both
-// have seen what was spent: none may take what is not there, although one of them wrote nothing since the copy.
+// Restores has every copy of the remote come back after each of two hosts, or neither, spent most of the limit.
 func Restores(t *testing.T, b StormBackend) (rows []Restored) {
 	t.Helper()
-	spent := map[string]func(taker, other *program){
-		"the taker": func(taker, _ *program) { taker.takes(700) },
-		"another":   func(_, other *program) { other.takes(700) },
-		"nobody":    func(_, _ *program) {},
-	}
 	_, losses := b.Remote(t, NewClock(noon))
 	for i, loss := range losses {
 		for _, who := range []string{"the taker", "another", "nobody"} {
-			t.Run(loss.Name+", spent since by "+who, func(t *testing.T) {
-				clock := NewClock(noon)
-				open, losses := b.Remote(t, clock)
-				w := &town{TB: t, backend: SharedBackend{Journal: b.Journal}, clock: clock, open: open, limit: 1000}
-				taker, other := w.directory("taker", 2).starts(), w.directory("other", 2).starts()
-				w.meet(taker, other)
-				taker.takes(100)
-				other.takes(100)
-				strike := losses[i].Prepare()
-				w.meet(taker, other) // to Redis a first replica is a new history
-				spent[who](taker, other)
-				taker.looks()
-				other.looks()
-				clock.Advance(time.Minute)
-				strike()
-				clock.Advance(second)
-				for range 8 {
-					_, _ = taker.tries(90)
-				}
-				for range 2 {
-					other.looks()
-					taker.looks()
-					clock.Advance(settle)
-				}
-				taker.broke()
-				other.broke()
-				rows = append(rows, Restored{loss.Name, who, w.sent, w.limit, w.counted()})
-				if got := w.counted(); got < w.sent {
-					t.Errorf("the ledger counts %d, sent were %d", got, w.sent)
-				}
-				if t.Failed() {
-					t.Log(w.said.String())
-				}
-			})
+			t.Run(loss.Name+", spent since by "+who, func(t *testing.T) { rows = append(rows, Restore(t, b, i, who)) })
 		}
 	}
 	return rows
+}
+
+// Restore has one copy of the remote come back, after "the taker", "another" or "nobody" spent. Both hosts have seen what
+// was spent: none may take what is not there, although one of them wrote nothing since the copy.
+func Restore(t testing.TB, b StormBackend, loss int, since string) Restored {
+	t.Helper()
+	clock := NewClock(noon)
+	open, losses := b.Remote(t, clock)
+	w := &town{TB: t, backend: SharedBackend{Journal: b.Journal}, clock: clock, open: open, limit: 1000}
+	taker, other := w.directory("taker", 2).starts(), w.directory("other", 2).starts()
+	w.meet(taker, other)
+	_ = losses[loss].Prepare() // to Redis a first replica is a new history
+	taker.looks()
+	other.looks()
+	clock.Advance(time.Minute) // a server that was restarted is asked again
+	w.meet(taker, other)
+	taker.takes(100)
+	other.takes(100)
+	strike := losses[loss].Prepare()
+	for range 2 {
+		taker.looks()
+		other.looks()
+		clock.Advance(time.Minute)
+	}
+	switch since {
+	case "the taker":
+		taker.takes(700)
+	case "another":
+		other.takes(700)
+	}
+	taker.looks()
+	other.looks()
+	clock.Advance(time.Minute)
+	strike()
+	clock.Advance(second)
+	for range 8 {
+		_, _ = taker.tries(90)
+	}
+	for range 2 {
+		other.looks()
+		taker.looks()
+		clock.Advance(settle)
+	}
+	taker.broke()
+	other.broke()
+	got := Restored{losses[loss].Name, since, w.sent, w.limit, w.counted()}
+	if got.Counted < got.Sent {
+		t.Errorf("the ledger counts %d, sent were %d", got.Counted, got.Sent)
+	}
+	if t.Failed() {
+		t.Log(w.said.String())
+	}
+	return got
 }
