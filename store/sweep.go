@@ -174,15 +174,20 @@ func sweepCharted(ctx context.Context, tx *txn, _ time.Time) (swept, error) {
 	return swept{}, err
 }
 
-// Oldest returns the day, UTC, on which the oldest stored video was fetched, or an earlier one. Zero: the store has
-// none.
+// Oldest returns when the oldest stored data was fetched: a chart to the second, a video by its day, UTC. Zero: the store
+// has none.
 func (s *Store) Oldest(ctx context.Context) (oldest time.Time, err error) {
 	var days sql.NullInt64
-	err = s.read.QueryRowContext(ctx, `SELECT min(fetched_day) FROM video_facts`).Scan(&days)
+	var chart time.Time
+	err = s.read.QueryRowContext(ctx, `SELECT (SELECT min(fetched_day) FROM video_facts), (SELECT min(fetched_at) FROM slots WHERE videos > 0 AND kind <> 'backfill')`).
+		Scan(&days, inMillis(&chart))
 	if days.Valid {
 		oldest = time.Unix(days.Int64*24*60*60, 0).UTC()
 	}
-	return oldest, s.explain(ctx, "look for the oldest video", err)
+	if !chart.IsZero() && (oldest.IsZero() || chart.Before(oldest.Add(24*time.Hour))) {
+		oldest = chart.UTC() // to the second, where a video is known by its day
+	}
+	return oldest, s.explain(ctx, "look for the oldest data", err)
 }
 
 // Limits, so that a step holds the write lock for milliseconds.

@@ -141,9 +141,9 @@ func (st Status) nextOf(of report.SeriesState) string {
 	case of.ResumesAt != nil:
 		return st.nextAt(*of.ResumesAt)
 	case of.Attempts > 0:
-		return "tried " + term.Plural(of.Attempts, "time")
+		return term.Plural(of.Attempts, "attempt")
 	case of.OverdueSince != nil:
-		return "overdue since " + st.when(*of.OverdueSince)
+		return "overdue"
 	case of.DueSince != nil:
 		return "due"
 	}

@@ -19,7 +19,14 @@ import (
 // spenders says who spent what the longest window counts, a line for all regions of a purpose's method.
 func (st Status) spenders() g.Node {
 	if !st.known() {
-		return section("Who spent them", h.P(h.Class("soft"), g.Text("Not known while the ledger cannot answer.")))
+		spent := map[string]int64{}
+		for _, slot := range st.Slots {
+			for pool, n := range slot.Charges {
+				spent[pool] += n
+			}
+		}
+		return section("Who spent them", h.P(h.Class("soft"), g.Text("By the store, the schedule's slots spent "+cmp.Or(term.Amounts(spent), "nothing")+
+			" in the last 24 hours. What backfills and other tools spent only the ledger knows.")))
 	}
 	type spender struct{ purpose, client, method, pool string }
 	var order []spender

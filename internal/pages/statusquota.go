@@ -100,7 +100,7 @@ const dayHeight = 150
 func (st Status) day() g.Node {
 	p := st.wanted()
 	if p == nil || len(st.Hours) == 0 {
-		return g.If(st.Quota == nil, section("Units, last 24 hours", h.P(h.Class("soft"), g.Text("Not known while the ledger cannot be read. What the slots spent is below."))))
+		return g.If(st.Quota == nil, section("Units, last 24 hours", h.P(h.Class("soft"), g.Text("Not known while the ledger cannot be read."))))
 	}
 	schedule, _, _ := ceilings(*p)
 	needed, until := st.Quota.Forecast.Scheduled[p.Pool], st.Quota.Forecast.Until
