@@ -39,18 +39,18 @@ type Price struct {
 }
 
 // Overall is the worst of all checks, in a word.
-func (s Status) Overall() State {
-	worst := s.Checks()[0]
+func (st Status) Overall() State {
+	worst := st.Checks()[0]
 	mood := Mood(worst.Mood.String())
 	switch {
 	case mood == Good:
 		return State{mood, "all is well"}
 	case mood == Idle:
 		return State{mood, "begins"}
-	case worst.Name == "Ledger" || s.StoreErr != nil:
+	case worst.Name == "Ledger" || st.StoreErr != nil:
 		return State{mood, worst.Detail}
 	case worst.Name == "Quota":
-		if p := s.wanted(); p != nil {
+		if p := st.wanted(); p != nil {
 			if _, _, left := ceilings(*p); left > 0 {
 				return State{mood, "short of quota"}
 			}
@@ -206,11 +206,10 @@ func hhmm(t time.Time) string { return t.UTC().Format("15:04") }
 
 // when is a time of day, with its day if that is not today's.
 func (st Status) when(t time.Time) string {
-	today, day := st.At.UTC().Truncate(24*time.Hour), t.UTC().Truncate(24*time.Hour)
-	switch day.Sub(today) {
-	case 0:
-		return hhmm(t)
-	case 24 * time.Hour:
+	if today := st.At.UTC().Truncate(24 * time.Hour); !t.Before(today) && t.Before(today.Add(48*time.Hour)) {
+		if t.Before(today.Add(24 * time.Hour)) {
+			return hhmm(t)
+		}
 		return "tomorrow " + hhmm(t)
 	}
 	return t.UTC().Format("2 Jan 15:04")

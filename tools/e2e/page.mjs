@@ -84,6 +84,7 @@ async function alive(page, w, where) {
     followed = await page.evaluate(used) !== before;
   }
   check(where, followed, `still says ${before} a minute after 3 units more`);
+  page.removeAllListeners("console"); // which would tell of each try
   await page.route("**", (route) => route.abort());
   const gone = Date.now();
   await page.waitForSelector("main.away", { timeout: 20_000 }).catch(() => {});
