@@ -13,7 +13,7 @@ import (
 )
 
 // Videos fetched 29 days ago go, with their places in charts and their rows of the index; those fetched a
-// millisecond later stays.
+// millisecond later stay.
 func testNothingIsKeptBeyondTwentyNineDays(t *testing.T, open Open) {
 	s, clock := newStore(t, open)
 	Chart(t, s, "US", noon, Page(Titled("old", "wald alt"), Titled("both", "wald beides")))
