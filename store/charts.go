@@ -28,6 +28,11 @@ type Chart struct {
 	Region    ingest.Region
 	Slot      time.Time // when it was due
 	FetchedAt time.Time // when its last page was saved
+	Partial   bool      // it was cut short
+
+	// Slots of other charts of this job that the query admits: the one before and the one after it, and the newest that
+	// is a day older. Zero: there is none.
+	Earlier, Later, DayBefore time.Time
 
 	// Items are in rank order, with the counts of that slot; all other data of a video is as last fetched.
 	Items []ingest.Placement
@@ -57,10 +62,23 @@ WITH charts AS MATERIALIZED (
 	) AS newest
 	FROM series WHERE backfill IS NULL AND key = ?1 AND ?4 IN ('', job)
 )
-SELECT slots.id, job, due_at, fetched_at
+SELECT slots.id, charts.id, job, due_at, fetched_at, state <> 'done'
 FROM charts CROSS JOIN slots ON slots.id = newest
 ORDER BY job <> 'chart', charts.id
 LIMIT 1`
+
+// findBeside returns the due times of the charts beside the slot of series ?1 due at ?2: the one before it, the one after
+// it, and the newest due at ?4 or earlier. They are done, or with ?3 just have placements. Of slots without any, which are
+// rare, few are passed over.
+const findBeside = `
+SELECT ` + beside + `due_at < ?2 ORDER BY due_at DESC` + placed + ` ORDER BY due_at DESC LIMIT 1),
+	` + beside + `due_at > ?2 ORDER BY due_at` + placed + ` ORDER BY due_at LIMIT 1),
+	` + beside + `due_at <= ?4 ORDER BY due_at DESC` + placed + ` ORDER BY due_at DESC LIMIT 1)`
+
+const (
+	beside = `(SELECT due_at FROM (SELECT id, due_at FROM slots WHERE series = ?1 AND kind = 'chart' AND (state = 'done' OR ?3) AND `
+	placed = ` LIMIT 3) AS s WHERE (SELECT 1 FROM placements WHERE slot = s.id LIMIT 1) IS NOT NULL`
+)
 
 const readChart = `
 SELECT ` + videoColumns + `, rank, placements.views, placements.likes, placements.comments
@@ -78,16 +96,21 @@ func (s *Store) Chart(ctx context.Context, region ingest.Region, at time.Time, p
 func (s *Store) FindChart(ctx context.Context, q ChartQuery) (Chart, error) {
 	c := Chart{Region: q.Region}
 	err := s.view(ctx, "read a chart", func(tx *txn) error {
-		var slot int64
+		var slot, series int64
 		until := int64(math.MaxInt64)
 		if !q.At.IsZero() {
 			until = q.At.Unix()
 		}
 		err := tx.QueryRowContext(ctx, findChart, q.Region, until, q.Partial, q.Job).
-			Scan(&slot, &c.Job, inSeconds(&c.Slot), inMillis(&c.FetchedAt))
+			Scan(&slot, &series, &c.Job, inSeconds(&c.Slot), inMillis(&c.FetchedAt), &c.Partial)
 		if errors.Is(err, sql.ErrNoRows) {
 			return q.explainNone(ctx, tx)
 		}
+		if err != nil {
+			return err
+		}
+		err = tx.QueryRowContext(ctx, findBeside, series, c.Slot.Unix(), q.Partial, c.Slot.Add(-24*time.Hour).Unix()).
+			Scan(inSeconds(&c.Earlier), inSeconds(&c.Later), inSeconds(&c.DayBefore))
 		if err != nil {
 			return err
 		}

@@ -25,6 +25,7 @@ type HistoryQuery struct {
 // History is the path of a video through the charts.
 type History struct {
 	Video     ingest.Video // as it was last fetched
+	Category  string       // what its category is called; "": not known
 	Sightings []Sighting   // oldest first; those due at the same time by job and region
 }
 
@@ -63,6 +64,11 @@ func (s *Store) History(ctx context.Context, q HistoryQuery) (History, error) {
 		if err != nil {
 			return err
 		}
+		names, err := categoryNames(ctx, tx)
+		if err != nil {
+			return err
+		}
+		h.Category = names[h.Video.Category]
 		since := int64(0)
 		if !q.Since.IsZero() {
 			since = ceilUnix(q.Since)

@@ -162,7 +162,7 @@ func (f *finder) widen(ctx context.Context, r ranking) (candidates []candidate, 
 		return nil, err
 	}
 	if candidates, err = f.rank(ctx, f.among.ids, r); err != nil || len(candidates) > 0 {
-		f.looked = "the video " + id
+		f.looked, f.byOne = "the video "+id, true
 		return candidates, err
 	}
 	f.among = matches{}
@@ -200,6 +200,7 @@ func (f *finder) widen(ctx context.Context, r ranking) (candidates []candidate, 
 			}
 		}
 		if len(fresh) > 0 || f.looked == "" {
+			f.butOneWord = forgive == 3
 			f.query, f.among, f.looked, f.forgiven = query, found, query.Explain(forgive == 3), forgive > 1 && len(fresh) > 0
 		}
 		candidates = append(candidates, fresh...)

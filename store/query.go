@@ -35,10 +35,10 @@ type SearchQuery struct {
 
 	Order Order
 	Limit int    // 0: DefaultLimit
+	Tally bool   // also count what each filter would leave
 	After string // Result.Next of the page before; "" is the first page
 
-	// At is kept in the cursor, in whole seconds, and otherwise unused: what the times in the query
-	// were counted from.
+	// At is kept in the cursor, in whole seconds: what the times in the query were counted from. Only a tally uses it.
 	At time.Time
 }
 

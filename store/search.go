@@ -27,6 +27,10 @@ type Result struct {
 	Forgiven bool
 	// FreshAt is when the schedule last brought anything that is in the store; zero: never.
 	FreshAt time.Time
+	// Counts is set if the query asks for it and something was searched for.
+	Counts *Counts
+	// Categories holds the upstream's names for its categories, by ID, in whatever region they are known.
+	Categories map[string]string
 	// Hint is why nothing was searched for, "" when something was: a query without any word finds nothing.
 	Hint string
 }
@@ -78,6 +82,14 @@ func (s *Store) Search(ctx context.Context, q SearchQuery) (Result, error) {
 			f.after.Last = found[q.Limit-1].position
 			r.Next = f.after.text()
 		}
+		if q.Tally {
+			if r.Counts, err = f.tally(ctx); err != nil {
+				return err
+			}
+		}
+		if r.Categories, err = categoryNames(ctx, tx); err != nil {
+			return err
+		}
 		r.Items, err = f.hits(ctx, found)
 		return err
 	})
@@ -99,6 +111,8 @@ type finder struct {
 	charts      *regionCharts // of the query's region, or of all; nil until they are needed
 	looked      string        // what was looked for, in words: see Result
 	forgiven    bool
+	byOne       bool // among is the video that the query names
+	butOneWord  bool // among lacks one of the words
 	tx          *txn
 	after       cursor
 }

@@ -27,6 +27,7 @@ type provider struct {
 	keyed   bool                                                                           // the real one needs a key
 	limits  config.JobLimits                                                               // in addition to calls.Limits
 	refills bool                                                                           // backfills support it
+	watch   string                                                                         // the beginning of the URL at which it shows a video
 	pages   pages.Site                                                                     // attribution, and where its pictures are
 }
 
@@ -39,6 +40,7 @@ var providers = map[string]provider{
 		calls: &youtube.Client{}, keyed: true,
 		refills: true,
 		limits:  config.JobLimits{UsualPages: 4, Category: regexp.MustCompile(`^[0-9]{1,4}$`)},
+		watch:   "https://www.youtube.com/watch?v=",
 		pages: pages.Site{
 			Provider:     pages.Provider{Name: "YouTube", Home: "https://www.youtube.com/", Terms: "https://www.youtube.com/t/terms"},
 			PictureHosts: []string{"https://i.ytimg.com"},
@@ -51,6 +53,7 @@ var providers = map[string]provider{
 		},
 		calls:  &dailymotion.Client{},
 		limits: config.JobLimits{UsualPages: 2, Category: regexp.MustCompile(`^(0|[a-z]{2,32})$`)},
+		watch:  "https://www.dailymotion.com/video/",
 		pages: pages.Site{
 			Provider:     pages.Provider{Name: "Dailymotion", Home: "https://www.dailymotion.com/", Terms: "https://legal.dailymotion.com/en/terms-of-use/"},
 			PictureHosts: []string{"https://s1.dmcdn.net", "https://s2.dmcdn.net"},

@@ -8,26 +8,20 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch/youtube"
+	"github.com/trendvidstream/ingest/internal/library"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/store"
-	"github.com/trendvidstream/ingest/store/text"
 )
 
-// searchFlags holds the flags of search that are not fields of the query.
-type searchFlags struct {
-	order                                     string
-	publishedSince, publishedUntil, seenSince config.Since
-	mark                                      bool
-}
-
 func (a *app) searchCommand() *cobra.Command {
-	f, q := searchFlags{order: "relevance"}, store.SearchQuery{Limit: 20}
+	var f library.SearchFlags
+	var mark bool
+	q := store.SearchQuery{Limit: store.DefaultLimit}
 	cmd := &cobra.Command{
 		Use:   "search QUERY",
 		Short: "Search what was fetched; costs no quota",
@@ -37,62 +31,35 @@ func (a *app) searchCommand() *cobra.Command {
 			if id, why := youtube.ParseVideo(q.Text); why == "" {
 				q.Text = id
 			}
-			if err := f.complete(&q, a.clock.Now()); err != nil {
-				return err
+			if err := f.Complete(&q, a.clock.Now()); err != nil {
+				return usageError{err}
 			}
-			return a.withStore(cmd.Context(), func(s *store.Store) error { return search(cmd.Context(), a, s, q, f) })
+			return a.withStore(cmd.Context(), func(s *store.Store) error { return search(cmd.Context(), a, s, q, shown{f.Order, mark}) })
 		},
 	}
-	f.add(cmd.Flags(), &q)
-	cmd.Flags().BoolVar(&f.mark, "mark", false, "put what was asked for in [brackets]")
+	f.Add(cmd.Flags(), &q)
+	cmd.Flags().BoolVar(&mark, "mark", false, "put what was asked for in [brackets]")
 	return cmd
 }
 
-// add adds the flags of the query.
-func (f *searchFlags) add(flags *pflag.FlagSet, q *store.SearchQuery) {
-	flags.Var(config.RegionFlag(&q.Region), "region", "only videos charted in this `region`")
-	flags.StringVar(&q.Category, "category", "", "only this category `id`, such as 10 for music")
-	flags.Var(config.Count(&q.MinViews, 0, 0), "min-views", "only videos with at least `N` views")
-	flags.Var(config.SinceFlag(&f.publishedSince), "published-since", "only videos published since `T`")
-	flags.Var(config.SinceFlag(&f.publishedUntil), "published-until", "only videos published before `T`")
-	flags.Var(config.SinceFlag(&f.seenSince), "seen-since", "only videos found since `T`")
-	flags.Var(config.Choice(&f.order, "relevance", "views", "freshness", "rise"), "order", "by relevance, views, freshness or rise")
-	flags.Var(config.Count(&q.Limit, 1, 1000), "limit", "at most `N` videos")
-	flags.StringVar(&q.After, "after", "", "the page behind this `cursor`")
+// shown is how results are printed: the value beside each is that of the order.
+type shown struct {
+	order string
+	mark  bool // what was asked for is in [brackets]
 }
 
-// orders maps the values of --order.
-var orders = map[string]store.Order{
-	"relevance": store.ByRelevance, "views": store.ByViews, "freshness": store.ByFreshness, "rise": store.ByRise,
-}
-
-// complete fills in the query from the flags. Times are relative to now, or on later pages to the now of the first.
-func (f searchFlags) complete(q *store.SearchQuery, now time.Time) (err error) {
-	q.Order, q.At = orders[f.order], now.Truncate(time.Second)
-	if q.After != "" {
-		if q.At, err = store.CursorAt(q.After); err != nil {
-			return usageError{fmt.Errorf("--after: %w", err)}
-		}
-	}
-	q.PublishedSince, q.PublishedUntil, q.SeenSince = f.publishedSince.At(q.At), f.publishedUntil.At(q.At), f.seenSince.At(q.At)
-	if since, until := q.PublishedSince, q.PublishedUntil; !since.IsZero() && !until.IsZero() && !since.Before(until) {
-		return usageError{fmt.Errorf("--published-since %s is not before --published-until %s: are they reversed?", f.publishedSince, f.publishedUntil)}
-	}
-	return nil
-}
-
-func search(ctx context.Context, a *app, s *store.Store, q store.SearchQuery, f searchFlags) error {
-	result, err := s.Search(ctx, q)
+func search(ctx context.Context, a *app, s *store.Store, q store.SearchQuery, f shown) error {
+	doc, result, err := a.reader(s).Search(ctx, q)
 	if errors.Is(err, store.ErrCursor) {
 		return usageError{fmt.Errorf("--after: %w", store.ErrCursor)}
 	}
 	switch {
 	case err != nil:
-		return err
+		return asUsageError(err)
 	case a.json:
-		return a.printJSON(newSearchDocument(q, result))
+		return a.printJSON(doc)
 	case len(result.Items) > 0:
-		return printSearch(&a.console, q, result, f)
+		return printSearch(&a.console, q, doc, result, f)
 	case q.After != "":
 		a.say("there is nothing more behind this cursor")
 		return nil
@@ -129,8 +96,8 @@ func nothingFound(ctx context.Context, a *app, s *store.Store, q store.SearchQue
 }
 
 // printSearch prints a page of results.
-func printSearch(out *console, q store.SearchQuery, r store.Result, f searchFlags) error {
-	if err := newSearchDocument(q, r).Print(out.stdout, f.order, f.mark); err != nil {
+func printSearch(out *console, q store.SearchQuery, doc report.SearchDocument, r store.Result, f shown) error {
+	if err := doc.Print(out.stdout, f.order, f.mark); err != nil {
 		return err
 	}
 	if r.Forgiven {
@@ -146,20 +113,4 @@ func printSearch(out *console, q store.SearchQuery, r store.Result, f searchFlag
 		out.say("more: --after %s", r.Next)
 	}
 	return nil
-}
-
-func newSearchDocument(q store.SearchQuery, r store.Result) report.SearchDocument {
-	doc := report.SearchDocument{Query: q.Text, Looked: r.Looked, Capped: r.Capped, Items: []report.SearchItem{}}
-	if r.Next != "" {
-		doc.Next = &r.Next
-	}
-	for _, h := range r.Items {
-		v := h.Video
-		doc.Items = append(doc.Items, report.SearchItem{
-			VideoID: v.ID, Title: v.Title, Highlight: append([]text.Span{}, h.Highlight...), Channel: v.Channel, ChannelID: v.ChannelID, Category: v.Category,
-			PublishedAt: term.TimeOrNull(v.PublishedAt), SeenAt: term.TimeOrNull(h.SeenAt), Views: v.Views, ViewsGained: h.Gained,
-			Regions: append([]ingest.Region{}, h.Regions...), Score: h.Score,
-		})
-	}
-	return doc
 }

@@ -124,7 +124,7 @@ func (a *app) openService(ctx context.Context, log *slog.Logger) (*service.Runti
 			reserve := w.reserveCache(a)
 			return reserve.Reserve, reserve.Update(ctx)
 		},
-		Store: serviceStore{w.store, a.clock.Now}, Ledger: w.ledger, Source: source, Save: w.calls.Save, Library: a.library(w.store), Close: w.close,
+		Store: serviceStore{w.store, a.clock.Now}, Ledger: w.ledger, Source: source, Save: w.calls.Save, Library: a.reader(w.store).Documents(), Close: w.close,
 		Pace: func(ctx context.Context, r quota.Report) (regions.Schedule, string) {
 			pace, _, _ := a.paceNow(ctx, w.schedule, w.store, reported(r))
 			return pace.Schedule, pace.String()
@@ -143,7 +143,7 @@ func (a *app) openReader(ctx context.Context, why func() error) (*service.Runtim
 	if err != nil {
 		return nil, err
 	}
-	return &service.Runtime{Store: serviceStore{s, a.clock.Now}, Source: a.storeSource(s, why), Library: a.library(s), Close: func() { _ = s.Close() }}, nil
+	return &service.Runtime{Store: serviceStore{s, a.clock.Now}, Source: a.storeSource(s, why), Library: a.reader(s).Documents(), Close: func() { _ = s.Close() }}, nil
 }
 
 // slotEvent is a finished slot as serve --json prints it, one per line.

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/library"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/regions"
@@ -45,16 +45,8 @@ func (a *app) slotsCommand() *cobra.Command {
 	}
 	cmd.Flags().Var(config.Count(&next, 1, 0), "next", "show the next `N` slots instead")
 	cmd.Flags().Var(config.Count(&f.Limit, 1, 0), "limit", "at most `N` slots, newest first")
-	addSlotFlags(cmd.Flags(), &f.State, &region, &since)
+	library.AddSlotFlags(cmd.Flags(), &f.State, &region, &since)
 	return a.watchable(cmd)
-}
-
-// addSlotFlags adds the flags that choose slots.
-func addSlotFlags(flags *pflag.FlagSet, state *ingest.State, region *ingest.Region, since *config.Since) {
-	flags.Var(config.SinceFlag(since), "since", "only since `T`: 24h or 7d ago, a day, or an RFC 3339 time")
-	flags.Var(config.Choice(state, ingest.Due, ingest.Claimed, ingest.Done, ingest.Stopped, ingest.Failed, ingest.Skipped, ingest.Missed),
-		"outcome", "only this `state`: done, stopped, failed, missed, ...")
-	flags.Var(config.RegionFlag(region), "region", "only this `region`")
 }
 
 // printNext shows the next slots of the schedule: those that wait, stored or not, and those to come.

@@ -6,43 +6,8 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// SearchDocument is a page of a search.
-type SearchDocument struct {
-	Query  string       `json:"query"`
-	Looked string       `json:"looked_for"` // the query as it was understood
-	Capped bool         `json:"capped"`
-	Next   *string      `json:"next"` // the cursor of the next page
-	Items  []SearchItem `json:"items"`
-}
-
-// SearchItem is one result of a search.
-type SearchItem struct {
-	VideoID     string          `json:"video_id"`
-	Title       string          `json:"title"`
-	Highlight   [][2]int        `json:"highlight"` // [start, end) in characters of title
-	Channel     string          `json:"channel"`
-	ChannelID   string          `json:"channel_id"`
-	Category    string          `json:"category"`
-	PublishedAt *time.Time      `json:"published_at"`
-	SeenAt      *time.Time      `json:"seen_at"`
-	Views       *int64          `json:"views"`
-	ViewsGained *int64          `json:"views_gained,omitempty"` // with the order rise
-	Regions     []ingest.Region `json:"regions"`
-	Score       float64         `json:"score"`
-}
-
-// ChartDocument is a region's chart as it was fetched.
-type ChartDocument struct {
-	Region    ingest.Region `json:"region"`
-	Job       string        `json:"job"`
-	Slot      time.Time     `json:"slot"`
-	FetchedAt *time.Time    `json:"fetched_at"`
-	Items     []ChartItem   `json:"items"`
-}
-
-// ChartItem is a place in a chart.
-type ChartItem struct {
-	Rank        int        `json:"rank"`
+// VideoDocument is what every list says about a video, as it was last fetched; in a chart its counts are of the slot.
+type VideoDocument struct {
 	VideoID     string     `json:"video_id"`
 	Title       string     `json:"title"`
 	Channel     string     `json:"channel"`
@@ -53,10 +18,78 @@ type ChartItem struct {
 	Live        bool       `json:"live"`
 	Tags        []string   `json:"tags"`
 	Thumbnail   string     `json:"thumbnail"`
+	URL         string     `json:"url"` // where the provider shows it
 	Views       *int64     `json:"views"`
 	Likes       *int64     `json:"likes"`
 	Comments    *int64     `json:"comments"`
 	Named       string     `json:"category_name"` // "" until the names were fetched
+}
+
+// SearchDocument is a page of a search.
+type SearchDocument struct {
+	Query    string          `json:"query"`
+	Looked   string          `json:"looked_for"` // the query as it was understood
+	Forgiven bool            `json:"forgiven"`   // it found little as typed: looked_for is another
+	Hint     string          `json:"hint"`       // why nothing was looked for; "": something was
+	Capped   bool            `json:"capped"`
+	Next     *string         `json:"next"` // the cursor of the next page
+	Items    []SearchItem    `json:"items"`
+	Counts   *CountsDocument `json:"counts,omitempty"` // where they were asked for
+}
+
+// SearchItem is one result of a search.
+type SearchItem struct {
+	VideoDocument
+
+	Highlight   [][2]int        `json:"highlight"` // [start, end) in characters of title
+	SeenAt      *time.Time      `json:"seen_at"`
+	ViewsGained *int64          `json:"views_gained,omitempty"` // with the order rise
+	Regions     []ingest.Region `json:"regions"`
+	Score       float64         `json:"score"`
+}
+
+// CountsDocument says how many videos a search finds and, for each value of a filter, how many it would find with that
+// value instead. Value "" is without the filter.
+type CountsDocument struct {
+	Matches    int             `json:"matches"`
+	AtLeast    bool            `json:"at_least"` // only the newest matches were counted
+	Regions    []CountDocument `json:"region"`
+	Categories []CountDocument `json:"category"`
+	Published  []CountDocument `json:"published_since"`
+	Views      []CountDocument `json:"min_views"`
+}
+
+// CountDocument is how many videos a value of a filter leaves.
+type CountDocument struct {
+	Value  string `json:"value"`
+	Name   string `json:"name,omitempty"`
+	Videos int    `json:"videos"`
+}
+
+// ChartDocument is a region's chart as it was fetched.
+type ChartDocument struct {
+	Region    ingest.Region `json:"region"`
+	Job       string        `json:"job"`
+	Slot      time.Time     `json:"slot"`
+	FetchedAt *time.Time    `json:"fetched_at"`
+	Partial   bool          `json:"partial"`         // its fetch was stopped half-way
+	Earlier   *time.Time    `json:"earlier_slot"`    // of the chart before it; null: none is kept
+	Later     *time.Time    `json:"later_slot"`      // of the chart after it
+	DayBefore *time.Time    `json:"day_before_slot"` // of the newest chart that is a day older
+	Items     []ChartItem   `json:"items"`
+}
+
+// ChartItem is a place in a chart.
+type ChartItem struct {
+	Rank int `json:"rank"`
+	VideoDocument
+	Also []PlaceDocument `json:"also_in,omitempty"` // where it was asked for: its places in other regions, best first
+}
+
+// PlaceDocument is a rank in a region's chart.
+type PlaceDocument struct {
+	Region ingest.Region `json:"region"`
+	Rank   int           `json:"rank"`
 }
 
 // MovesDocument is a chart compared with an older one. Its items say how they moved.
@@ -68,6 +101,18 @@ type MovesDocument struct {
 	Items      []MoveItem     `json:"items"` // the newer chart
 	Gone       []MoveItem     `json:"gone"`  // with the rank and the counts they had
 }
+
+// First returns the chart with no more than so many videos, and as many that are gone; 0: with all.
+func (d MovesDocument) First(limit int) MovesDocument {
+	if limit > 0 {
+		d.ChartDocument.Items = d.ChartDocument.Items[:min(limit, len(d.ChartDocument.Items))]
+		d.Items, d.Gone = d.Items[:min(limit, len(d.Items))], d.Gone[:min(limit, len(d.Gone))]
+	}
+	return d
+}
+
+// Compared reports whether the chart was compared with another; the embedded document is complete otherwise.
+func (d MovesDocument) Compared() bool { return !d.ComparedTo.IsZero() }
 
 // MoveItem is a video that is in one of two charts.
 type MoveItem struct {
@@ -96,11 +141,9 @@ func NewMovesDocument(newer ChartDocument, comparedTo time.Time, moves []MoveIte
 
 // HistoryDocument is a video's path through the charts.
 type HistoryDocument struct {
-	VideoID     string             `json:"video_id"`
-	Title       string             `json:"title"`
-	Channel     string             `json:"channel"`
-	PublishedAt *time.Time         `json:"published_at"`
-	Sightings   []SightingDocument `json:"sightings"`
+	VideoDocument
+
+	Sightings []SightingDocument `json:"sightings"`
 }
 
 // SightingDocument is a video's place in one chart.
@@ -113,4 +156,25 @@ type SightingDocument struct {
 	Likes       *int64        `json:"likes"`
 	Comments    *int64        `json:"comments"`
 	ViewsGained *int64        `json:"views_gained"`
+}
+
+// RegionsDocument is the regions that are charted.
+type RegionsDocument struct {
+	Regions []RegionDocument `json:"regions"`
+}
+
+// RegionDocument is a region, with the jobs that chart it.
+type RegionDocument struct {
+	Region ingest.Region      `json:"region"`
+	Name   string             `json:"name"` // in English
+	Jobs   []ChartJobDocument `json:"jobs"`
+}
+
+// ChartJobDocument is a job that charts a region.
+type ChartJobDocument struct {
+	Job       string     `json:"job"`
+	Category  string     `json:"category"` // "": the whole chart
+	Named     string     `json:"category_name"`
+	Slot      *time.Time `json:"slot"` // of its newest chart; null: none yet
+	FetchedAt *time.Time `json:"fetched_at"`
 }

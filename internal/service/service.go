@@ -22,6 +22,7 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/pages"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/regions"
@@ -71,8 +72,8 @@ type Runtime struct {
 	Reserve func(context.Context) (func(context.Context) quota.Reserve, error)
 	Store   Store
 	Ledger  Ledger
-	Source  *web.Source  // what the metrics are read from
-	Library *web.Library // what the API answers from
+	Source  *web.Source     // what the metrics are read from
+	Library *report.Library // what the API answers from
 	// Pace returns the schedule as stretched to what a report says is left, and why; nil: it is never stretched.
 	Pace func(context.Context, quota.Report) (regions.Schedule, string)
 	// Queue starts workers from a queue that many machines share; nil: this process's own workers do what is due.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/regions"
@@ -77,7 +78,7 @@ func (s *Service) source() (*web.Source, error) {
 	return r.Source, nil
 }
 
-func (s *Service) library() (*web.Library, error) {
+func (s *Service) library() (*report.Library, error) {
 	r, err := s.readable()
 	if err != nil {
 		return nil, err

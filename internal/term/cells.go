@@ -19,10 +19,16 @@ type Cell struct {
 	Value any
 }
 
-// CellsOf returns the fields of a document, named as in JSON.
+// CellsOf returns the fields of a document, named as in JSON, without those that JSON leaves out when they are empty.
 func CellsOf(doc any) (row []Cell) {
 	for field, value := range reflect.ValueOf(doc).Fields() {
-		row = append(row, Cell{field.Tag.Get("json"), value.Interface()})
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case field.Anonymous:
+			row = append(row, CellsOf(value.Interface())...)
+		case options == "":
+			row = append(row, Cell{name, value.Interface()})
+		}
 	}
 	return row
 }

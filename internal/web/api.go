@@ -20,9 +20,9 @@ import (
 // API serves a front end's visitors: /v1/search, /v1/charts/{region}, /v1/videos/{id}, /v1/quota, /v1/slots. Documents
 // are those of the commands' --json. openapi.json is the contract, maintained by hand.
 type API struct {
-	Library func() (*Library, error) // an error if nothing is open
-	Limiter *httplimit.Limiter       // nil: no limits
-	Origins []string                 // whose pages may read the API in a browser, such as https://www.example.com
+	Library func() (*report.Library, error) // an error if nothing is open
+	Limiter *httplimit.Limiter              // nil: no limits
+	Origins []string                        // whose pages may read the API in a browser, such as https://www.example.com
 
 	cache cache
 }
@@ -45,6 +45,7 @@ func (a *API) handler(quota func(context.Context) (report.QuotaDocument, error))
 	mux.Handle("GET /v1/search", a.document(a.search))
 	mux.Handle("GET /v1/charts/{region}", a.document(a.chart))
 	mux.Handle("GET /v1/videos/{id}", a.document(a.video))
+	mux.Handle("GET /v1/regions", a.document(a.regions))
 	mux.Handle("GET /v1/slots", a.document(a.slots))
 	mux.Handle("GET /v1/quota", a.document(func(ctx context.Context, r *http.Request, _ url.Values) (any, error) {
 		return quota(ctx)
@@ -114,7 +115,7 @@ func (a *API) version(path string, params url.Values) func(context.Context) stri
 
 // problemOf returns an error as a visitor may see it. Internal causes are for /readyz to report.
 func problemOf(err error) httplimit.Problem {
-	for status, known := range map[int]error{http.StatusBadRequest: ErrBadRequest, http.StatusNotFound: ErrNotFound} {
+	for status, known := range map[int]error{http.StatusBadRequest: report.ErrBadRequest, http.StatusNotFound: report.ErrNotFound} {
 		if errors.Is(err, known) {
 			return httplimit.Problem{Status: status, Detail: term.Clean(strings.TrimPrefix(err.Error(), known.Error()+": "))}
 		}
@@ -125,26 +126,26 @@ func problemOf(err error) httplimit.Problem {
 // parameters returns those of the URL, each allowed once.
 func parameters(r *http.Request) (url.Values, error) {
 	if len(r.URL.RawQuery) > maxQuery {
-		return nil, fmt.Errorf("%w: more than %d bytes after the question mark", ErrBadRequest, maxQuery)
+		return nil, fmt.Errorf("%w: more than %d bytes after the question mark", report.ErrBadRequest, maxQuery)
 	}
 	params, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, fmt.Errorf("%w: what follows the question mark is not well formed: escape %% as %%25 and ; as %%3B", ErrBadRequest)
+		return nil, fmt.Errorf("%w: what follows the question mark is not well formed: escape %% as %%25 and ; as %%3B", report.ErrBadRequest)
 	}
 	for name, values := range params {
 		if len(values) > 1 {
-			return nil, fmt.Errorf("%w: %s is given %d times: give it once", ErrBadRequest, term.Fit(name, 40), len(values))
+			return nil, fmt.Errorf("%w: %s is given %d times: give it once", report.ErrBadRequest, term.Fit(name, 40), len(values))
 		}
 	}
 	return params, nil
 }
 
 // library returns what can be read now, for a request whose limit, if given, is in bounds.
-func (a *API) library(params url.Values) (l *Library, limit int, err error) {
+func (a *API) library(params url.Values) (l *report.Library, limit int, err error) {
 	limit = usualPage
 	if given, ok := params["limit"]; ok {
 		if limit, err = strconv.Atoi(given[0]); err != nil || limit < 1 || limit > maxPage {
-			return nil, 0, fmt.Errorf("%w: limit %q: use 1 to %d", ErrBadRequest, term.Fit(given[0], 20), maxPage)
+			return nil, 0, fmt.Errorf("%w: limit %q: use 1 to %d", report.ErrBadRequest, term.Fit(given[0], 20), maxPage)
 		}
 	}
 	l, err = a.Library()
@@ -164,7 +165,7 @@ func (s *Site) publicQuota(ctx context.Context) (report.QuotaDocument, error) {
 
 func (a *API) search(ctx context.Context, _ *http.Request, params url.Values) (any, error) {
 	if strings.TrimSpace(params.Get("q")) == "" {
-		return nil, fmt.Errorf("%w: q is missing: the words to search for", ErrBadRequest)
+		return nil, fmt.Errorf("%w: q is missing: the words to search for", report.ErrBadRequest)
 	}
 	l, _, err := a.library(params)
 	if err != nil {
@@ -178,7 +179,22 @@ func (a *API) chart(ctx context.Context, r *http.Request, params url.Values) (an
 	if err != nil {
 		return nil, err
 	}
-	return l.Chart(ctx, r.PathValue("region"), params)
+	doc, err := l.Chart(ctx, r.PathValue("region"), without(params, "fields"))
+	switch {
+	case err != nil:
+		return nil, err
+	case !doc.Compared():
+		return withFields(doc.ChartDocument, params.Get("fields"))
+	}
+	return withFields(doc, params.Get("fields"))
+}
+
+func (a *API) regions(ctx context.Context, _ *http.Request, params url.Values) (any, error) {
+	l, _, err := a.library(params)
+	if err != nil {
+		return nil, err
+	}
+	return l.Regions(ctx)
 }
 
 // videoPage is a page of a video's sightings.
@@ -244,11 +260,11 @@ func pageOf[T any](items []T, limit int, after string, key func(T) string) (page
 	if after != "" {
 		last, err := base64.RawURLEncoding.DecodeString(after)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%w: after is not a cursor of this list: take next from its last page", ErrBadRequest)
+			return nil, nil, fmt.Errorf("%w: after is not a cursor of this list: take next from its last page", report.ErrBadRequest)
 		}
 		i := slices.IndexFunc(items, func(item T) bool { return key(item) == string(last) })
 		if i < 0 {
-			return nil, nil, fmt.Errorf("%w: what the cursor named is no longer here, or the filters have changed: begin at the first page", ErrBadRequest)
+			return nil, nil, fmt.Errorf("%w: what the cursor named is no longer here, or the filters have changed: begin at the first page", report.ErrBadRequest)
 		}
 		items = items[i+1:]
 	}

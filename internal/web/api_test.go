@@ -36,30 +36,35 @@ const hostile = "<script>alert(1)</script>\u202e\x1b[31m\"'&"
 // testLibrary is a library of a few documents, hostile ones among them.
 type testLibrary struct{ calls atomic.Int64 }
 
-func (s *testLibrary) library() (*web.Library, error) {
+func (s *testLibrary) library() (*report.Library, error) {
 	views := int64(12)
-	return &web.Library{
+	return &report.Library{
 		Search: func(_ context.Context, p url.Values) (report.SearchDocument, error) {
 			s.calls.Add(1)
 			if p.Get("q") == "broken" {
 				return report.SearchDocument{}, errors.New("the disk is gone")
 			}
-			return report.SearchDocument{Query: p.Get("q"), Items: []report.SearchItem{{VideoID: "a", Title: hostile + strings.Repeat(" long", 400), Highlight: [][2]int{{0, 2}}, Regions: []ingest.Region{"US"}, Views: &views}}}, nil
+			return report.SearchDocument{Query: p.Get("q"), Items: []report.SearchItem{{VideoDocument: report.VideoDocument{VideoID: "a", Title: hostile + strings.Repeat(" long", 400), Tags: []string{}, Views: &views}, Highlight: [][2]int{{0, 2}}, Regions: []ingest.Region{"US"}}}}, nil
 		},
-		Chart: func(_ context.Context, region string, _ url.Values) (report.ChartDocument, error) {
+		Chart: func(_ context.Context, region string, _ url.Values) (report.MovesDocument, error) {
 			switch region {
 			case "ZZ":
-				return report.ChartDocument{}, fmt.Errorf("%w: no region ZZ", web.ErrBadRequest)
+				return report.MovesDocument{}, fmt.Errorf("%w: no region ZZ", report.ErrBadRequest)
 			case "FR":
-				return report.ChartDocument{}, fmt.Errorf("%w: no chart is stored", web.ErrNotFound)
+				return report.MovesDocument{}, fmt.Errorf("%w: no chart is stored", report.ErrNotFound)
 			}
-			return report.ChartDocument{Region: ingest.Region(region), Job: "chart", Slot: noon, Items: []report.ChartItem{{Rank: 1, VideoID: "a", Title: hostile, Tags: []string{}}}}, nil
+			return report.MovesDocument{ChartDocument: report.ChartDocument{
+				Region: ingest.Region(region), Job: "chart", Slot: noon, Items: []report.ChartItem{{Rank: 1, VideoDocument: report.VideoDocument{VideoID: "a", Title: hostile, Tags: []string{}}}},
+			}}, nil
+		},
+		Regions: func(context.Context) (report.RegionsDocument, error) {
+			return report.RegionsDocument{Regions: []report.RegionDocument{{Region: "US", Name: "United States", Jobs: []report.ChartJobDocument{{Job: "chart", Slot: &noon}}}}}, nil
 		},
 		Video: func(_ context.Context, id string, _ url.Values) (report.HistoryDocument, error) {
 			if id == "none" {
-				return report.HistoryDocument{}, fmt.Errorf("%w: no such video", web.ErrNotFound)
+				return report.HistoryDocument{}, fmt.Errorf("%w: no such video", report.ErrNotFound)
 			}
-			d := report.HistoryDocument{VideoID: id, Title: hostile}
+			d := report.HistoryDocument{VideoDocument: report.VideoDocument{VideoID: id, Title: hostile, Tags: []string{}}}
 			for i := range 45 {
 				d.Sightings = append(d.Sightings, report.SightingDocument{Region: "US", Job: "chart", Slot: noon.Add(time.Duration(i) * time.Hour), Rank: i + 1})
 			}
@@ -67,7 +72,7 @@ func (s *testLibrary) library() (*web.Library, error) {
 		},
 		Slots: func(_ context.Context, p url.Values) (out []report.SlotDocument, err error) {
 			if p.Get("outcome") == "lost" {
-				return nil, fmt.Errorf("%w: outcome \"lost\"", web.ErrBadRequest)
+				return nil, fmt.Errorf("%w: outcome \"lost\"", report.ErrBadRequest)
 			}
 			for i := range 30 {
 				at := noon.Add(-time.Duration(i) * time.Hour)

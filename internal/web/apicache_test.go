@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/trendvidstream/ingest/internal/web"
+	"github.com/trendvidstream/ingest/internal/report"
 )
 
 // TestASearchIsMadeAgainOnlyWhenTheStoreHasChanged: and then within ten seconds. Searches limited by time, and answers
@@ -18,7 +18,7 @@ func TestASearchIsMadeAgainOnlyWhenTheStoreHasChanged(t *testing.T) {
 		version, unknown := "1", error(nil)
 		library, _ := lib.library()
 		library.Version = func(context.Context) (string, error) { return version, unknown }
-		site.API.Library = func() (*web.Library, error) { return library, nil }
+		site.API.Library = func() (*report.Library, error) { return library, nil }
 		handler := site.Handler()
 		asked := func(what, query string, made int64) {
 			t.Helper()

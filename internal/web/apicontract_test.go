@@ -10,6 +10,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota/httplimit"
 )
@@ -19,13 +20,13 @@ func TestTheAPIKeepsItsContract(t *testing.T) {
 	site, _ := newAPI(t, httplimit.PerMinute(1000))
 	starved, _ := newAPI(t, httplimit.PerHour(1))
 	closed, _ := newAPI(t)
-	closed.API.Library = func() (*web.Library, error) { return nil, errors.New("not open yet") }
+	closed.API.Library = func() (*report.Library, error) { return nil, errors.New("not open yet") }
 	closed.Status = &web.Status{Source: func() (*web.Source, error) { return nil, errors.New("not open yet") }}
 	contract := readContract(t, site.Handler())
 	hungry := starved.Handler()
 	ask(hungry, "GET", "/v1/quota")
-	good := map[string]string{"/v1/search": "/v1/search?q=cup", "/v1/charts/{region}": "/v1/charts/US", "/v1/videos/{id}": "/v1/videos/abc", "/v1/quota": "/v1/quota", "/v1/slots": "/v1/slots?limit=7"}
-	bad := map[string]string{"/v1/search": "/v1/search?q=", "/v1/charts/{region}": "/v1/charts/ZZ", "/v1/videos/{id}": "/v1/videos/a?limit=0", "/v1/quota": "/v1/quota?a=1&a=2", "/v1/slots": "/v1/slots?after=!"}
+	good := map[string]string{"/v1/search": "/v1/search?q=cup", "/v1/charts/{region}": "/v1/charts/US", "/v1/videos/{id}": "/v1/videos/abc", "/v1/quota": "/v1/quota", "/v1/regions": "/v1/regions", "/v1/slots": "/v1/slots?limit=7"}
+	bad := map[string]string{"/v1/search": "/v1/search?q=", "/v1/charts/{region}": "/v1/charts/ZZ", "/v1/videos/{id}": "/v1/videos/a?limit=0", "/v1/quota": "/v1/quota?a=1&a=2", "/v1/regions": "/v1/regions?a=1&a=2", "/v1/slots": "/v1/slots?after=!"}
 	missing := map[string]string{"/v1/charts/{region}": "/v1/charts/FR", "/v1/videos/{id}": "/v1/videos/none"}
 	h, checked := site.Handler(), 0
 	for path, responses := range contract.responses {
@@ -109,7 +110,7 @@ func readContract(t *testing.T, h http.Handler) contract {
 			}
 		}
 	}
-	if len(c.responses) != 5 {
+	if len(c.responses) != 6 {
 		t.Fatalf("%d paths", len(c.responses))
 	}
 	return c

@@ -1,0 +1,227 @@
+package library
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/regions"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// What the API and the pages ask for: the parameters of a URL are the flags of the commands.
+
+// Documents returns what the API and the pages show.
+func (r Reader) Documents() *report.Library {
+	return &report.Library{Search: r.search, Chart: r.chart, Video: r.video, Regions: r.Regions, Slots: r.slots, Version: r.Store.Fingerprint}
+}
+
+// SearchFlags holds the flags of a search that are not fields of the query.
+type SearchFlags struct {
+	Order                                     string
+	publishedSince, publishedUntil, seenSince config.Since
+}
+
+// Add adds the flags of the query.
+func (f *SearchFlags) Add(flags *pflag.FlagSet, q *store.SearchQuery) {
+	f.Order = "relevance"
+	flags.Var(config.RegionFlag(&q.Region), "region", "only videos charted in this `region`")
+	flags.StringVar(&q.Category, "category", "", "only this category `id`, such as 10 for music")
+	flags.Var(config.Count(&q.MinViews, 0, 0), "min-views", "only videos with at least `N` views")
+	flags.Var(config.SinceFlag(&f.publishedSince), "published-since", "only videos published since `T`")
+	flags.Var(config.SinceFlag(&f.publishedUntil), "published-until", "only videos published before `T`")
+	flags.Var(config.SinceFlag(&f.seenSince), "seen-since", "only videos found since `T`")
+	flags.Var(config.Choice(&f.Order, "relevance", "views", "freshness", "rise"), "order", "by relevance, views, freshness or rise")
+	flags.Var(config.Count(&q.Limit, 1, 1000), "limit", "at most `N` videos")
+	flags.StringVar(&q.After, "after", "", "the page behind this `cursor`")
+}
+
+// orders maps the values of --order.
+var orders = map[string]store.Order{
+	"relevance": store.ByRelevance, "views": store.ByViews, "freshness": store.ByFreshness, "rise": store.ByRise,
+}
+
+// Complete fills in the query from the flags. Times are relative to now, or on later pages to the now of the first.
+func (f SearchFlags) Complete(q *store.SearchQuery, now time.Time) (err error) {
+	q.Order, q.At = orders[f.Order], now.Truncate(time.Second)
+	if q.After != "" {
+		if q.At, err = store.CursorAt(q.After); err != nil {
+			return fmt.Errorf("--after: %w", err)
+		}
+	}
+	q.PublishedSince, q.PublishedUntil, q.SeenSince = f.publishedSince.At(q.At), f.publishedUntil.At(q.At), f.seenSince.At(q.At)
+	if since, until := q.PublishedSince, q.PublishedUntil; !since.IsZero() && !until.IsZero() && !since.Before(until) {
+		return fmt.Errorf("--published-since %s is not before --published-until %s: are they reversed?", f.publishedSince, f.publishedUntil)
+	}
+	return nil
+}
+
+func (r Reader) search(ctx context.Context, params url.Values) (report.SearchDocument, error) {
+	f, q := SearchFlags{}, store.SearchQuery{Limit: store.DefaultLimit, Text: params.Get("q")}
+	err := setFlags(params, "q", func(flags *pflag.FlagSet) {
+		f.Add(flags, &q)
+		flags.BoolVar(&q.Tally, "counts", false, "")
+	})
+	if err == nil {
+		err = f.Complete(&q, r.Now())
+	}
+	if err != nil {
+		return report.SearchDocument{}, badRequest(err)
+	}
+	doc, _, err := r.Search(ctx, q)
+	return doc, asClientError(err)
+}
+
+// AddChartFlags adds the flags that choose a chart.
+func AddChartFlags(flags *pflag.FlagSet, q *ChartQuery, at, compare *config.Since) {
+	flags.Var(config.SinceFlag(at), "at", "the chart that stood at `T`, up to 29 days ago")
+	flags.Var(config.SinceFlag(compare), "compare", "what has changed since the chart that stood at `T`")
+	flags.Var(config.Count(&q.Limit, 1, 0), "limit", "at most the first `N` videos; a screen shows 20 without it")
+	flags.StringVar(&q.Job, "job", "", "of the chart job of this `name`")
+	flags.BoolVar(&q.Partial, "partial", false, "also a chart whose fetch was stopped half-way")
+}
+
+// Complete fills in the times of the query, and refuses those that are still to come. A length of time to compare over
+// counts back from now, and if the same chart stood then, from its slot.
+func (q *ChartQuery) Complete(now time.Time, at, compare config.Since) error {
+	for _, t := range []config.Since{at, compare} {
+		if t.At(now).After(now) {
+			return fmt.Errorf("%s is in the future: it is %s now", t, term.Stamp(now))
+		}
+	}
+	q.At = at.At(now)
+	if compare.IsZero() {
+		return nil
+	}
+	q.Compare = func(slot time.Time) time.Time {
+		from := now
+		if !q.At.IsZero() {
+			from = q.At
+		}
+		if then := compare.At(from); then.Before(slot) {
+			return then
+		}
+		return compare.At(slot)
+	}
+	return nil
+}
+
+func (r Reader) chart(ctx context.Context, region string, params url.Values) (report.MovesDocument, error) {
+	var at, compare config.Since
+	var q ChartQuery
+	code, err := regions.Parse(region)
+	if err == nil {
+		err = setFlags(params, "", func(flags *pflag.FlagSet) {
+			AddChartFlags(flags, &q, &at, &compare)
+			flags.BoolVar(&q.Also, "also", false, "")
+		})
+	}
+	if err == nil {
+		err = q.Complete(r.Now(), at, compare)
+	}
+	if err != nil {
+		return report.MovesDocument{}, badRequest(err)
+	}
+	q.Region = code
+	doc, err := r.Chart(ctx, q)
+	return doc, asClientError(err)
+}
+
+// AddHistoryFlags adds the flags of the query.
+func AddHistoryFlags(flags *pflag.FlagSet, q *store.HistoryQuery, since *config.Since) {
+	flags.Var(config.RegionFlag(&q.Region), "region", "only in the charts of this `region`")
+	flags.StringVar(&q.Job, "job", "", "only in the charts of the job of this `name`")
+	flags.Var(config.SinceFlag(since), "since", "only since `T`: 24h or 7d ago, a day, or an RFC 3339 time")
+	flags.BoolVar(&q.Partial, "partial", false, "also charts whose fetch was stopped half-way")
+}
+
+func (r Reader) video(ctx context.Context, id string, params url.Values) (report.HistoryDocument, error) {
+	var since config.Since
+	q := store.HistoryQuery{VideoID: id}
+	if err := setFlags(params, "", func(flags *pflag.FlagSet) { AddHistoryFlags(flags, &q, &since) }); err != nil {
+		return report.HistoryDocument{}, badRequest(err)
+	}
+	q.Since = since.At(r.Now())
+	doc, err := r.Video(ctx, q)
+	return doc, asClientError(err)
+}
+
+// AddSlotFlags adds the flags that choose slots.
+func AddSlotFlags(flags *pflag.FlagSet, outcome *ingest.State, region *ingest.Region, since *config.Since) {
+	flags.Var(config.SinceFlag(since), "since", "only since `T`: 24h or 7d ago, a day, or an RFC 3339 time")
+	flags.Var(config.Choice(outcome, ingest.Due, ingest.Claimed, ingest.Done, ingest.Stopped, ingest.Failed, ingest.Skipped, ingest.Missed),
+		"outcome", "only this `state`: done, stopped, failed, missed, ...")
+	flags.Var(config.RegionFlag(region), "region", "only this `region`")
+}
+
+func (r Reader) slots(ctx context.Context, params url.Values) (docs []report.SlotDocument, err error) {
+	var f store.SlotFilter
+	var region ingest.Region
+	var since config.Since
+	if err := setFlags(params, "", func(flags *pflag.FlagSet) { AddSlotFlags(flags, &f.State, &region, &since) }); err != nil {
+		return nil, badRequest(err)
+	}
+	now := r.Now()
+	if f.Key, f.Since = string(region), now.Add(-24*time.Hour); !since.IsZero() {
+		f.Since = since.At(now)
+	}
+	slots, err := r.Store.ListSlots(ctx, f)
+	for _, slot := range slots {
+		docs = append(docs, report.NewSlotDocument(slot))
+	}
+	return docs, asClientError(err)
+}
+
+// setFlags sets the flags defined by add from the parameters of a URL, which have '_' where flags have '-'.
+func setFlags(params url.Values, but string, add func(*pflag.FlagSet)) error {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	add(flags)
+	for name, values := range params {
+		if name == but {
+			continue
+		}
+		f := flags.Lookup(strings.ReplaceAll(name, "_", "-"))
+		if f == nil || strings.Contains(name, "-") {
+			return fmt.Errorf("there is no parameter %q: /v1/openapi.json lists them", name)
+		}
+		if err := f.Value.Set(values[0]); err != nil {
+			if _, ok := errors.AsType[config.FlagError](err); !ok {
+				err = fmt.Errorf(" %q: use true or false", values[0])
+			}
+			return fmt.Errorf("%s%w", name, err)
+		}
+	}
+	return nil
+}
+
+var flagName = regexp.MustCompile(`--[a-z-]+`)
+
+// badRequest returns an error that the client can correct. It turns the --a-flag of a command line's message into
+// a_flag.
+func badRequest(err error) error {
+	text := flagName.ReplaceAllStringFunc(err.Error(), func(flag string) string { return strings.ReplaceAll(flag[2:], "-", "_") })
+	return fmt.Errorf("%w: %s", report.ErrBadRequest, strings.TrimPrefix(text, report.ErrBadRequest.Error()+": "))
+}
+
+// asClientError marks the errors of the store that are the client's.
+func asClientError(err error) error {
+	switch {
+	case errors.Is(err, store.ErrCursor):
+		return badRequest(store.ErrCursor)
+	case errors.Is(err, report.ErrBadRequest), errors.Is(err, ErrDerived):
+		return badRequest(err)
+	case errors.Is(err, store.ErrNoChart), errors.Is(err, store.ErrNoVideo):
+		return fmt.Errorf("%w: %w", report.ErrNotFound, err)
+	}
+	return err
+}

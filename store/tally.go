@@ -1,0 +1,120 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// Counts says how many videos a query finds, and how many it would find with another filter instead. Videos that match
+// beyond the newest maxTallied are not counted: AtLeast then.
+type Counts struct {
+	Matches    int
+	AtLeast    bool
+	Regions    map[ingest.Region]int // "": in any; a video also counts where its last chart has just gone
+	Categories map[string]int        // "": in any
+	Published  map[time.Duration]int // within the last day and the last week; 0: at any time
+	Views      map[int64]int         // at least a million; 0: any
+}
+
+// Popular is how many views Counts counts.
+const Popular = 1_000_000
+
+// Recent is how long ago a video was published that Counts counts: a day, and a week.
+var Recent = []time.Duration{24 * time.Hour, 7 * 24 * time.Hour}
+
+// maxTallied bounds how many videos are counted: to read as many takes a few milliseconds.
+var maxTallied = 4000
+
+// readTallied is what is counted of the videos in ?1.
+const readTallied = `
+SELECT facts.id, category, coalesce(published_at, 0), coalesce(views, -1), seen_at
+FROM json_each(?1) AS given CROSS JOIN video_facts AS facts ON facts.id = CAST(given.value AS bigint) JOIN video_latest AS latest ON latest.id = facts.id`
+
+// tally counts all that the words find, whatever the filters; forgiven says that one of the words may be missing.
+func (f *finder) tally(ctx context.Context) (*Counts, error) {
+	c := &Counts{Regions: map[ingest.Region]int{}, Categories: map[string]int{}, Published: map[time.Duration]int{}, Views: map[int64]int{}}
+	all, err := f.unfiltered(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids := all.ids[:min(len(all.ids), maxTallied)]
+	c.AtLeast = all.capped || len(ids) < len(all.ids)
+	charted := map[ingest.Region]*regionCharts{}
+	keys, err := column[ingest.Region](ctx, f.tx, `SELECT DISTINCT key FROM series WHERE backfill IS NULL AND key <> '' ORDER BY key`)
+	for _, key := range keys {
+		if err == nil {
+			charted[key], err = readRegionCharts(ctx, f.tx, key)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, each(ctx, f.tx, func(rows *sql.Rows) error {
+		var id, views int64
+		var category string
+		var published, seen time.Time
+		if err := rows.Scan(&id, &category, inSeconds(&published), &views, inMillis(&seen)); err != nil {
+			return err
+		}
+		f.count(c, id, category, published, seen, views, charted)
+		return nil
+	}, readTallied, listJSON(ids))
+}
+
+// unfiltered returns all that the words find.
+func (f *finder) unfiltered(ctx context.Context) (matches, error) {
+	if f.byOne || f.q.Region == "" && !f.onlyInNames {
+		return f.among, nil
+	}
+	everywhere := *f
+	everywhere.q.Region, everywhere.walked = "", map[string]matches{}
+	if f.butOneWord {
+		return everywhere.butOne(ctx, f.query)
+	}
+	return everywhere.match(ctx, f.query.Match(false), maxMatches)
+}
+
+// count counts a video: for each filter, if it passes all the others.
+func (f *finder) count(c *Counts, id int64, category string, published, seen time.Time, views int64, charted map[ingest.Region]*regionCharts) {
+	q := f.q
+	in := q.Region == "" || charted[q.Region] != nil && charted[q.Region].mayHold(id)
+	of := q.Category == "" || q.Category == category
+	popular := views >= q.MinViews
+	recent := (q.PublishedSince.IsZero() || !published.Before(q.PublishedSince)) && (q.PublishedUntil.IsZero() || published.Before(q.PublishedUntil))
+	if !q.SeenSince.IsZero() && seen.Before(q.SeenSince) {
+		return
+	}
+	if in && of && popular && recent {
+		c.Matches++
+	}
+	if of && popular && recent {
+		c.Regions[""]++
+		for region, charts := range charted {
+			if charts.mayHold(id) {
+				c.Regions[region]++
+			}
+		}
+	}
+	if in && popular && recent {
+		c.Categories[""]++
+		c.Categories[category]++
+	}
+	if in && of && popular {
+		for _, d := range append(slices.Clone(Recent), 0) {
+			if d == 0 || !published.Before(q.At.Add(-d)) {
+				c.Published[d]++
+			}
+		}
+	}
+	if in && of && recent {
+		for _, least := range []int64{0, Popular} {
+			if least == 0 || views >= least {
+				c.Views[least]++
+			}
+		}
+	}
+}
