@@ -18,11 +18,11 @@ type VideoDocument struct {
 	Live        bool       `json:"live"`
 	Tags        []string   `json:"tags"`
 	Thumbnail   string     `json:"thumbnail"`
-	URL         string     `json:"url"` // where the provider shows it
 	Views       *int64     `json:"views"`
 	Likes       *int64     `json:"likes"`
 	Comments    *int64     `json:"comments"`
 	Named       string     `json:"category_name"` // "" until the names were fetched
+	URL         string     `json:"url"`           // where the provider shows it
 }
 
 // SearchDocument is a page of a search.

@@ -45,7 +45,7 @@ func TestWhatIsReadDoesNotGrowWithHistory(t *testing.T) {
 			_, err := s.ListSlots(ctx, store.SlotFilter{Limit: 3})
 			return err
 		}},
-		"a chart": {10, func(ctx context.Context, s *store.Store) error {
+		"a chart": {20, func(ctx context.Context, s *store.Store) error {
 			_, err := s.Chart(ctx, "AB", time.Time{}, false)
 			return err
 		}},
