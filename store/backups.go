@@ -73,18 +73,23 @@ func isStoreFile(path string) bool {
 	return err == nil && string(header[:len(mark)]) == mark && binary.BigEndian.Uint32(header[applicationAt:]) == applicationID
 }
 
-// ExpireBackups deletes the backups in a directory that were made before a time, and returns what it deleted. A copy
+// ExpireBackups deletes the backups in these directories that were made before a time, and returns what it deleted. A copy
 // whose name is none of BackupName is left alone.
-func ExpireBackups(dir string, before time.Time) (deleted []string, err error) {
-	found, err := FindCopies(dir)
-	for _, c := range found {
-		if !c.Named || !c.At.Before(before) {
-			continue
+func ExpireBackups(dirs []string, before time.Time) (deleted []string, err error) {
+	for _, dir := range dirs {
+		found, err := FindCopies(dir)
+		if err != nil {
+			return deleted, err
 		}
-		if err := sqlitefile.Remove(c.Path); err != nil {
-			return deleted, fmt.Errorf("delete a backup that is too old: %w", err)
+		for _, c := range found {
+			if !c.Named || !c.At.Before(before) {
+				continue
+			}
+			if err := sqlitefile.Remove(c.Path); err != nil {
+				return deleted, fmt.Errorf("delete a backup that is too old: %w", err)
+			}
+			deleted = append(deleted, c.Path)
 		}
-		deleted = append(deleted, c.Path)
 	}
-	return deleted, err
+	return deleted, nil
 }

@@ -48,7 +48,7 @@ func TestOnlyOwnBackupsExpire(t *testing.T) {
 	if err := os.Symlink(made.Path, filepath.Join(dir, "ingest-20260101T094000Z.db")); err != nil {
 		t.Fatal(err)
 	}
-	deleted, err := store.ExpireBackups(dir, now.AddDate(0, 0, -30))
+	deleted, err := store.ExpireBackups([]string{dir}, now.AddDate(0, 0, -30))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestOnlyOwnBackupsExpire(t *testing.T) {
 	if want := []string{"ingest-20260102T094000Z.db.gz", "ingest-20260115T094000Z.db", "ingest-20260199T094000Z.db", filepath.Base(made.Path), "mine.db"}; !slices.Equal(names, want) {
 		t.Errorf("copies %q, want %q", names, want)
 	}
-	if deleted, err := store.ExpireBackups(filepath.Join(dir, "missing"), now); err != nil || deleted != nil {
+	if deleted, err := store.ExpireBackups([]string{filepath.Join(dir, "missing")}, now); err != nil || deleted != nil {
 		t.Errorf("a directory that is missing: %q, %v", deleted, err)
 	}
 }

@@ -73,16 +73,9 @@ func (a *app) expireBackups(dirs []string) error {
 	case len(dirs) == 0:
 		dirs = a.cfg.Backups
 	}
-	doc := report.ExpiredDocument{Deleted: []string{}, Days: days}
-	for _, dir := range dirs {
-		deleted, err := store.ExpireBackups(dir, a.clock.Now().AddDate(0, 0, -days))
-		doc.Deleted = append(doc.Deleted, deleted...)
-		if err != nil {
-			return err
-		}
+	deleted, err := store.ExpireBackups(dirs, a.clock.Now().AddDate(0, 0, -days))
+	if err != nil || a.quiet && !a.json {
+		return err
 	}
-	if a.quiet && !a.json {
-		return nil
-	}
-	return a.show(doc)
+	return a.show(report.ExpiredDocument{Deleted: append([]string{}, deleted...), Days: days})
 }

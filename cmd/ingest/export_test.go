@@ -42,7 +42,7 @@ var Documents = map[string]any{
 	"search": report.SearchDocument{}, "chart": report.ChartDocument{}, "chart-compare": report.MovesDocument{}, "history": report.HistoryDocument{},
 	"slots": report.SlotsDocument{}, "quota": report.QuotaDocument{}, "quota-take": report.TakeDocument{}, "run": report.RunDocument{}, "serve": slotEvent{},
 	"backfill": report.PlanDocument{}, "backfill-list": backfillList{}, "backfill-progress": progress{}, "backfill-end": report.BackfillEnd{},
-	"config-check": report.CheckDocument{}, "doctor": doctor.Document{}, "backup": report.BackupDocument{}, "backup-expire": report.ExpiredDocument{}, "store-copy": report.Copied{}, "audit-report": report.AuditReport{}, "advise": report.AdviceDocument{}, "version": versionDocument{}, "error": errorDocument{},
+	"config-check": report.CheckDocument{}, "doctor": doctor.Document{}, "backup": report.BackupDocument{}, "backup-expire": report.ExpiredDocument{}, "store-copy": report.Copied{}, "audit-report": report.AuditReport{}, "advise": report.AdviceDocument{}, "version": report.VersionDocument{}, "error": errorDocument{},
 }
 
 // ErrPartial is silent, and ends the program with exit code 3.

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"fmt"
-	"runtime"
-
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
@@ -70,28 +68,15 @@ func newRoot(a *app) *cobra.Command {
 	return root
 }
 
-type versionDocument struct {
-	Version string `json:"version"`
-	Go      string `json:"go"`
-	OS      string `json:"os"`
-	Arch    string `json:"arch"`
-}
-
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if a.json {
-				return a.printJSON(versionDocument{version, runtime.Version(), runtime.GOOS, runtime.GOARCH})
-			}
 			return a.printVersion()
 		},
 	}
 }
 
-func (a *app) printVersion() error {
-	_, err := fmt.Fprintf(a.stdout, "ingest %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return err
-}
+func (a *app) printVersion() error { return a.show(report.NewVersionDocument(version)) }
