@@ -95,6 +95,15 @@ func TestAClientSpendsNothingWhileTheLedgerIsSilent(t *testing.T) {
 	}
 }
 
+func TestAClientsNameIsAName(t *testing.T) {
+	d := newTestGovernor(t, "2026-02-14 09:00:00")
+	for _, name := range []string{"a@b", "a b", strings.Repeat("a", 65)} {
+		if _, err := d.Take(t.Context(), quota.Request{Method: "videos.list", Purpose: quota.Client, Client: name}); !errors.Is(err, quota.ErrUnknown) {
+			t.Errorf("client %q: %v, want ErrUnknown", name, err)
+		}
+	}
+}
+
 func TestAClientsLimitNamesAPoolOfTheTariff(t *testing.T) {
 	err := tariff(t).LimitClients(map[string][]quota.Pool{"reports": {{Name: "unit"}}})
 	if !errors.Is(err, quota.ErrUnknown) || !strings.Contains(err.Error(), `client reports: unknown: pool "unit": did you mean "units"?`) {

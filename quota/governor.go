@@ -31,7 +31,7 @@ type Governor struct {
 type Request struct {
 	Method  string // as costs.yaml names it
 	Region  string // "" if a call has none
-	Client  string // of a gateway, whose own limits, Tariff.LimitClients, are part of the take; "": none
+	Client  string // which tool asks; its own limits, Tariff.LimitClients, are part of the take. "": the program itself
 	Purpose Purpose
 	// Reserve is what the schedule needs: this call's ceilings are set so that it stays free for the scheduled
 	// purpose. The zero value keeps nothing free beyond what the ceilings do.
@@ -139,6 +139,9 @@ func (g *Governor) ask(r Request) (a Ask, fits bool, err error) {
 	}
 	if err := g.Tariff.Check(); err != nil {
 		return Ask{}, false, err
+	}
+	if r.Client != "" && CheckAccount(r.Client) != nil {
+		return Ask{}, false, fmt.Errorf("%w: client %q: use up to 64 letters, digits, '.', '-' and '_'", ErrUnknown, r.Client)
 	}
 	cost, err := g.Tariff.Cost(r.Method)
 	if err != nil {

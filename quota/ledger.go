@@ -90,7 +90,7 @@ type Who struct {
 	Purpose Purpose
 	Region  string // "" if the call has none
 	Method  string
-	Client  string // of the gateway; "" if the program spends for itself
+	Client  string // which tool; "" if the program spends for itself
 }
 
 // Charge is one pool's part of an Ask.

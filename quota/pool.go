@@ -86,7 +86,7 @@ const (
 	Refresh   Purpose = "refresh"
 	Backfill  Purpose = "backfill"
 	Manual    Purpose = "manual"
-	Client    Purpose = "client" // of a gateway
+	Client    Purpose = "client" // another tool
 )
 
 // Purposes lists every purpose, in the order of reports.

@@ -61,6 +61,7 @@ func (a *app) quotaTakeCommand() *cobra.Command {
 	}
 	cmd.Flags().Var(config.Choice(&r.Purpose, quota.Purposes()...), "purpose", "`for` scheduled, refresh, backfill, manual or client work")
 	cmd.Flags().Var(config.RegionFlag(&region), "region", "for the report: the `region` that the call is for")
+	cmd.Flags().StringVar(&r.Client, "client", "", "for the report: the `name` of the tool that calls")
 	return cmd
 }
 

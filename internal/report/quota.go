@@ -75,7 +75,7 @@ type SpentDocument struct {
 	Purpose quota.Purpose `json:"purpose"`
 	Region  string        `json:"region"`
 	Method  string        `json:"method"`
-	Client  string        `json:"client"` // of the gateway; "": none
+	Client  string        `json:"client"` // which tool; "": the program itself
 	Pool    string        `json:"pool"`
 	Amount  int64         `json:"amount"`
 	Window  string        `json:"window,omitempty"` // that counts it

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/quota"
 )
 
 // QuotaScreen is a quota document for a person, with the slots until the provider's day ends.
@@ -116,6 +117,9 @@ func (d QuotaScreen) needText(w io.Writer, p PoolDocument) string {
 func (p PoolDocument) leftText(w io.Writer, now time.Time) string {
 	var parts []string
 	for _, of := range p.Purposes {
+		if of.Purpose == quota.Client {
+			continue // other tools': --all has it
+		}
 		text := fmt.Sprintf("%s %s", of.Purpose, term.Thousands(of.Remaining))
 		if of.ResumesAt != nil {
 			text += fmt.Sprintf(" (resumes %s)", term.When(w, *of.ResumesAt, now))
