@@ -66,8 +66,8 @@ func checkCosts(_ context.Context, d *Doctor) Finding {
 		}
 		limits = append(limits, fmt.Sprintf("%s %s", p.Name, term.Thousands(limit)))
 	}
-	return okf("%s: %s; ceilings scheduled %s, backfill %s, manual %s, client %s", t.Table, strings.Join(limits, ", "),
-		t.Ceilings[quota.Scheduled], t.Ceilings[quota.Backfill], t.Ceilings[quota.Manual], t.Ceilings[quota.Client])
+	return okf("%s: %s; ceilings scheduled %s, backfill %s, manual %s", t.Table, strings.Join(limits, ", "),
+		t.Ceilings[quota.Scheduled], t.Ceilings[quota.Backfill], t.Ceilings[quota.Manual])
 }
 
 func checkSchedule(_ context.Context, d *Doctor) Finding {
