@@ -232,7 +232,7 @@ func (r costsReader) pool(name string, windows map[string]strictyaml.Text, at []
 	if n := len(windows); n > MaxWindows {
 		return Pool{}, r.yaml.Errorf(at, "pool %s has %d windows: at most %d are counted", name, n, MaxWindows)
 	}
-	p := Pool{Name: name}
+	p := Pool{Name: name, Line: r.yaml.Line(at)}
 	for _, w := range slices.Sorted(maps.Keys(windows)) {
 		window, err := ParseWindow(w)
 		if err != nil {

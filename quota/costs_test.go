@@ -234,3 +234,21 @@ func FuzzCosts(f *testing.F) {
 		}
 	})
 }
+
+// A person who is told to change a limit is told where.
+func TestAPoolKnowsTheLineOfItsLimits(t *testing.T) {
+	text, err := os.ReadFile("../costs.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tariff, err := quota.ParseCosts("costs.yaml", text, "youtube", "classic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(text), "\n")
+	for _, p := range tariff.Pools {
+		if p.Line < 1 || !strings.Contains(lines[p.Line-1], p.Name+": {24h:") {
+			t.Errorf("pool %s: line %d", p.Name, p.Line)
+		}
+	}
+}

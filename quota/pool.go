@@ -37,6 +37,7 @@ const (
 type Pool struct {
 	Name    string
 	Windows []Window
+	Line    int // of the file that has its limits; 0 if none does
 }
 
 // Window is a span of time and how much of the pool may be used within it.

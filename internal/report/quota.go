@@ -6,6 +6,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/term"
@@ -38,6 +39,8 @@ type PoolDocument struct {
 	DrainedAt    *time.Time        `json:"drained_at,omitempty"` // by hand
 	Windows      []WindowDocument  `json:"windows"`
 	Purposes     []PurposeDocument `json:"purposes"`
+
+	line int // of the costs that has its limits
 }
 
 // WindowDocument is what one window of a pool has used.
@@ -106,6 +109,9 @@ func NewQuotaDocument(r quota.Report, tariff *quota.Tariff, f ForecastDocument) 
 			pool.DrainedBy = "provider"
 		}
 		widest[p.Pool] = p.Widest
+		if i := slices.IndexFunc(tariff.Pools, func(of quota.Pool) bool { return of.Name == p.Pool }); i >= 0 {
+			pool.line = tariff.Pools[i].Line
+		}
 		for _, w := range p.Windows {
 			wd := WindowDocument{Window: w.Window.Name, Limit: w.Window.Limit, Used: w.Used, Ceilings: map[quota.Purpose]int64{}}
 			for _, purpose := range quota.Purposes() {

@@ -65,8 +65,16 @@ func (d QuotaScreen) printPool(w io.Writer, p PoolDocument) error {
 		say(p.closedText())
 	}
 	if p.Drift > 0 && p.Probe == 0 {
-		say(fmt.Sprintf("the upstream stopped at %s of %s: somebody else spends of it, or set the limit to %s in the costs",
-			term.Thousands(p.StoppedAt), term.Thousands(p.Limit), term.Thousands(p.StoppedAt/100*100)))
+		step := int64(1) // a limit is a round number
+		if p.StoppedAt >= 1_000 {
+			step = 100
+		}
+		text := fmt.Sprintf("the upstream stopped at %s of %s: somebody else spends of it, or its limit has changed: set it to %s in the costs",
+			term.Thousands(p.StoppedAt), term.Thousands(p.Limit), term.Thousands(p.StoppedAt/step*step))
+		if p.line > 0 {
+			text += fmt.Sprintf(", line %d", p.line)
+		}
+		say(text)
 	}
 	if d.Forecast.Scheduled[p.Pool] > 0 {
 		say(d.needText(w, p))

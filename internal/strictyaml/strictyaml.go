@@ -125,7 +125,12 @@ func scan(name string, data []byte) ([]byte, token.Tokens, error) {
 // Errorf returns a *PositionError for a mistake that only the caller can see. Its line is that of the value at path,
 // which is made of keys and list indexes; or else that of the last value on the way, or 0.
 func (d *Document) Errorf(path []string, format string, args ...any) error {
-	line, node := 0, d.root
+	return &PositionError{File: d.name, Line: d.Line(path), What: fmt.Sprintf(format, args...)}
+}
+
+// Line returns the line of the value at path, or else of the last value on the way, or 0.
+func (d *Document) Line(path []string) (line int) {
+	node := d.root
 	for _, key := range path {
 		next, at := child(node, key)
 		if at == 0 {
@@ -133,7 +138,7 @@ func (d *Document) Errorf(path []string, format string, args ...any) error {
 		}
 		line, node = at, next
 	}
-	return &PositionError{File: d.name, Line: line, What: fmt.Sprintf(format, args...)}
+	return line
 }
 
 // child returns the value under key of a mapping, or the element of a sequence at index key, and its line: 0 if there
