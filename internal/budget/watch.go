@@ -37,7 +37,7 @@ type Spender interface {
 // Observe notes what a report and its ledger say of others. Nothing is lost if it fails: the next one notes the same.
 func (w OthersWatch) Observe(ctx context.Context, l Spender, r quota.Report) error {
 	if r.Degraded != nil {
-		return nil
+		return nil //nolint:nilerr // there is nothing to note
 	}
 	history, before, err := w.read(ctx)
 	if err != nil {
