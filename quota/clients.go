@@ -28,7 +28,7 @@ func (t *Tariff) LimitClients(limits map[string][]Pool) error {
 // ownPools returns the pools of a client, as the ledger names them.
 func (t *Tariff) ownPools(client string) (own []Pool) {
 	for _, p := range t.clients[client] {
-		own = append(own, Pool{p.Name + clientSign + client, p.Windows})
+		own = append(own, Pool{Name: p.Name + clientSign + client, Windows: p.Windows, Line: p.Line})
 	}
 	return own
 }
