@@ -39,7 +39,7 @@ func backend(t *testing.T, addr string) quotatest.Backend {
 		Without: map[quotatest.Capability]string{
 			quotatest.Evict: "alone it cannot notice: see TestRemoteConforms",
 		},
-		Steps: 300, Keys: 200, Entries: 300, // the long tests take more
+		Steps: 300, Keys: 200, Entries: 300, Many: 10_000, // the long tests take more
 	}
 }
 

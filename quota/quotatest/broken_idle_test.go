@@ -32,6 +32,16 @@ func (l *tidying) Take(ctx context.Context, a quota.Ask) (quota.Decision, error)
 	return d, err
 }
 
+func TestSuiteCatchesALedgerThatCountsItsWholeLog(t *testing.T) {
+	i := slices.IndexFunc(quotatest.Cases(), func(c quotatest.Case) bool { return c.ID == "L9" })
+	why := failure(t, quotatest.Cases()[i], quotatest.Backend{Name: "the model", Many: 4000, Open: func(_ testing.TB, c *quotatest.Clock) quotatest.Store {
+		return quotatest.Store{Ledger: &quotatest.Model{Now: c.Now}}
+	}})
+	if !strings.Contains(why, "with 4000") {
+		t.Errorf("%q", why)
+	}
+}
+
 func TestSuiteCatchesALedgerThatForgetsWhatItHasJustCharged(t *testing.T) {
 	i := slices.IndexFunc(quotatest.Cases(), func(c quotatest.Case) bool { return c.ID == "L1" })
 	why := failure(t, quotatest.Cases()[i], quotatest.Backend{Name: "tidying", Open: func(_ testing.TB, c *quotatest.Clock) quotatest.Store {

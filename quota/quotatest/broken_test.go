@@ -63,7 +63,7 @@ func TestSuiteCatchesBrokenLedgers(t *testing.T) {
 		}},
 	} {
 		t.Run(b.name, func(t *testing.T) {
-			broken := quotatest.Backend{Name: b.name, Steps: 400, Entries: 50,
+			broken := quotatest.Backend{Name: b.name, Steps: 400, Entries: 50, Many: 1000,
 				Open: func(_ testing.TB, c *quotatest.Clock) quotatest.Store { return b.open(c) }}
 			healthy := broken
 			healthy.Open = func(_ testing.TB, c *quotatest.Clock) quotatest.Store {

@@ -23,6 +23,8 @@ type Backend struct {
 	Keys int
 	// Entries is how many entries expire at once in F3; 0 is 10,000.
 	Entries int
+	// Many is how many entries L9 compares with 1,000; 0 is 175,000.
+	Many int
 }
 
 // Store is one place that holds quota, and what a test can do to it. All but Ledger may be absent.

@@ -82,6 +82,7 @@ var life = []Case{
 			r.Fatalf("%d admitted in a minute at a precision of %v, want about %d", len(admitted), step, want)
 		}
 	}},
+	{ID: "L9", Name: "a refusal costs the same however long the log", check: sameRefusal},
 	{ID: "L1", Name: "a take after any idleness leaves its charge", check: func(r *rig) {
 		for _, number := range []int{63, 64, 65, 128} {
 			for _, idle := range []time.Duration{27 * time.Hour, 60 * time.Hour} {

@@ -35,7 +35,7 @@ func backend(s *server) quotatest.Backend {
 		Without: map[quotatest.Capability]string{
 			quotatest.Evict: "alone it cannot notice: see TestRemoteConforms",
 		},
-		Steps: 2000, Keys: 2000, Entries: 2000, // the long tests take more
+		Steps: 2000, Keys: 2000, Entries: 2000, Many: 20_000, // the long tests take more
 	}
 }
 

@@ -46,7 +46,7 @@ func TestLongDifferential(t *testing.T) { quotatest.Differential(t, backend(1, 1
 func backend(steps, keys, entries int) quotatest.Backend {
 	return quotatest.Backend{
 		Name: "sqliteledger", Open: openStore,
-		Steps: steps, Keys: keys, Entries: entries,
+		Steps: steps, Keys: keys, Entries: entries, Many: 5 * entries,
 		Without: map[quotatest.Capability]string{
 			quotatest.LoseReply: "no reply is ever on its way",
 			quotatest.Evict:     "its file is either there or not",
