@@ -31,7 +31,7 @@ func newAPI(c *config.Config) (*web.API, error) {
 
 // reader reads the documents that commands, pages and API show.
 func (a *app) reader(s *store.Store) library.Reader {
-	return library.Reader{Store: s, Jobs: a.cfg.Jobs, Now: a.clock.Now, Watch: a.provider().watch}
+	return library.Reader{Store: s, Jobs: a.cfg.Jobs, Now: a.clock.Now, Watch: a.provider().watch, Hidden: a.cfg.HideDerived}
 }
 
 // asUsageError is an error whose cause is what was asked for.
