@@ -65,7 +65,9 @@ func (p *pass) runOrSkip(ctx context.Context) (ingest.Slot, error) {
 		why = p.absentReason(ctx)
 	}
 	if why != "" {
-		return p.end(ctx, skipped(why))
+		end := skipped(why)
+		end.known = p.idle == "" // it was logged when the upstream was asked
+		return p.end(ctx, end)
 	}
 	return p.runWithinLease(ctx)
 }

@@ -26,6 +26,7 @@ type ending struct {
 	state     ingest.State
 	reason    string
 	retryAt   time.Time // of a stop
+	known     bool      // it was logged before, and is worth no second line
 	uncounted bool      // the claim does not count as one that brought nothing
 	err       error     // concerns the run as well; nil if it concerns this slot alone
 }
@@ -73,7 +74,11 @@ func (r *Reconciler) record(ctx context.Context, slot ingest.Slot, e ending) (in
 	if err := r.Slots.Finish(ctx, slot); err != nil {
 		return slot, errors.Join(e.err, fmt.Errorf("finish the slot of %s %s: %w", slot.Job, slot.Key, err))
 	}
-	r.Log.InfoContext(ctx, "slot "+string(slot.State), slotAttr(slot),
+	level := slog.LevelInfo
+	if e.known {
+		level = slog.LevelDebug
+	}
+	r.Log.Log(ctx, level, "slot "+string(slot.State), slotAttr(slot),
 		slog.Int64("units", slot.Units), slog.Int("pages", slot.Pages), slog.String("reason", slot.Reason))
 	return slot, e.err
 }

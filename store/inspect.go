@@ -32,6 +32,7 @@ type SlotSummary struct {
 	Spent   []ingest.Slot                   // as of SpentSlots
 	Ticks   int                             // that were due since then, and have ended
 	Lost    int                             // of these: skipped or missed, since nothing fetched them in time
+	Lacking []ingest.Slot                   // pieces of backfills planned since then that brought less than there is
 }
 
 // SeriesSummary is how far a series has come.
@@ -93,6 +94,9 @@ func (s *SlotSummary) read(ctx context.Context, q querier, since, now time.Time)
 		return err
 	}
 	if s.Ahead, err = selectReports(ctx, q, `kind <> 'backfill' AND due_at > ?`, future(now)); err != nil {
+		return err
+	}
+	if s.Lacking, err = selectReports(ctx, q, lackingPieces, since.Unix()); err != nil {
 		return err
 	}
 	if s.Spent, err = spentSlots(ctx, q, since); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -137,6 +138,7 @@ type SlotFilter struct {
 	Job          string
 	Key          string // the region's code for a chart
 	Limit        int    // at most this many; 0: all
+	Lacking      bool   // also pieces of backfills that brought less than there is
 }
 
 // NewestDone returns the newest n of a job's slots that are done.
@@ -179,10 +181,28 @@ func (s *Store) ListSlots(ctx context.Context, f SlotFilter) ([]ingest.Slot, err
 		args = append(args, f.Limit)
 	}
 	slots, err := collectView(ctx, s.database, "list the slots", scanSlot, query, args...)
+	if err == nil && f.Lacking && f.Job == "" && f.Key == "" && (f.State == "" || f.State == ingest.Done) {
+		slots, err = s.addLacking(ctx, slots, f)
+	}
 	for i, slot := range slots {
 		if slot.Count > 1 {
 			slots[i] = slot.TicksSince(f.Since)
 		}
+	}
+	return slots, err
+}
+
+// lackingPieces is a condition on slots that are pieces of backfills and brought less than there is.
+const lackingPieces = `kind = 'backfill' AND state = 'done' AND slots.id IN (SELECT slot FROM pieces WHERE ` + lacks + `) AND due_at >= ?`
+
+// addLacking adds the pieces that brought less than there is to a list of slots.
+func (s *Store) addLacking(ctx context.Context, slots []ingest.Slot, f SlotFilter) ([]ingest.Slot, error) {
+	pieces, err := collectView(ctx, s.database, "list the pieces that lack something", scanSlot, selectSlots+` WHERE `+lackingPieces+` ORDER BY due_at DESC, job, key`, ceilUnix(f.Since))
+	pieces = slices.DeleteFunc(pieces, func(p ingest.Slot) bool { return !f.Until.IsZero() && !p.DueAt.Before(f.Until) })
+	slots = append(slots, pieces...)
+	slices.SortStableFunc(slots, func(a, b ingest.Slot) int { return b.DueAt.Compare(a.DueAt) })
+	if f.Limit > 0 && len(slots) > f.Limit {
+		slots = slots[:f.Limit]
 	}
 	return slots, err
 }

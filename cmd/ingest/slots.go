@@ -18,7 +18,7 @@ import (
 )
 
 func (a *app) slotsCommand() *cobra.Command {
-	f, next := store.SlotFilter{Limit: 50}, 0
+	f, next := store.SlotFilter{Limit: 50, Lacking: true}, 0
 	var region ingest.Region
 	var since config.Since
 	cmd := &cobra.Command{

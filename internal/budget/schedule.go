@@ -190,7 +190,7 @@ func (p Price) longerIntervals(need, beside, alone int64) string {
 		return fits(alone) + " fits where no backfill runs"
 	}
 	text := fits(beside) + " fits"
-	if need > alone {
+	if need > alone && fits(alone) != fits(beside) {
 		text += ", or " + fits(alone) + " where no backfill runs"
 	}
 	return text

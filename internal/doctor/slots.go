@@ -135,6 +135,14 @@ func checkSlots(ctx context.Context, d *Doctor) Finding {
 	case len(failed) > 0:
 		return warn(fmt.Sprintf("%d failed in the last day; %s", len(failed), strings.Join(listed, "; ")), "ingest slots --outcome failed shows them all")
 	}
+	if len(slots.Lacking) > 0 {
+		var lacking []string
+		for _, s := range slots.Lacking {
+			lacking = append(lacking, seriesName(s.Series())+": "+oneLine(s.Reason))
+		}
+		return warn(strings.Join(shortenList(3, lacking, "more incomplete"), "; "),
+			"ingest backfill status ID says all that a backfill lacks; planned with --again it is listed once more")
+	}
 	if 10*slots.Lost > slots.Ticks && slots.Lost > len(slots.Series) { // one of each is what a restart loses
 		return warn(fmt.Sprintf("%d of %d ticks of the last day were skipped or missed: nothing fetched them before the next was due", slots.Lost, slots.Ticks),
 			"ingest slots --outcome skipped, and missed, say which; see whether each machine runs, works, and runs as often as the schedule wants")
