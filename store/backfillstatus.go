@@ -57,9 +57,6 @@ type Failure struct {
 const (
 	selectBackfills = `SELECT id, name, kind, spec, cost_table, wait, created_at, cancelled_at, confirmed FROM backfills`
 
-	// lacks is a condition on a row of pieces.
-	lacks = `listing <> '{}' AND coalesce(listing ->> 'lack', '') <> ''`
-
 	// hasOpenPieces is a condition on a row of backfills.
 	hasOpenPieces = `EXISTS (SELECT 1 FROM series WHERE backfill = backfills.id AND open IS NOT NULL)`
 )

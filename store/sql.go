@@ -225,3 +225,6 @@ func inSeconds(to *time.Time) timeColumn {
 func millis(t time.Time) sql.NullInt64 {
 	return sql.NullInt64{Int64: t.UnixMilli(), Valid: !t.IsZero()}
 }
+
+// lacks is a condition on a row of pieces that brought less than there is.
+const lacks = `listing <> '{}' AND coalesce(listing ->> 'lack', '') <> ''`
