@@ -7,6 +7,7 @@ import (
 
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/library"
+	"github.com/trendvidstream/ingest/internal/pages"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota/httplimit"
@@ -27,6 +28,13 @@ func newAPI(c *config.Config) (*web.API, error) {
 	}
 	api.Limiter = limiter
 	return api, nil
+}
+
+// pages returns how the pages look, as the config has it.
+func (a *app) pages() pages.Site {
+	site := a.provider().pages
+	site.Hidden, site.Pictures = a.cfg.HideDerived, !a.cfg.NoThumbnails
+	return site
 }
 
 // reader reads the documents that commands, pages and API show.

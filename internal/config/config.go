@@ -23,31 +23,32 @@ import (
 
 // Config is what the program runs with: flags, over INGEST_* variables, over the config file, over defaults.
 type Config struct {
-	File        string // the config file; "" for none
-	Account     string
-	Upstream    string
-	UpstreamURL string // "" is the upstream's own
-	Data        string
-	Ledger      string   // "sqlite", or the URL of a Redis or PostgreSQL
-	Store       string   // "sqlite" or the URL of a database in PostgreSQL
-	Hosts       int      // data directories that share the ledger
-	Costs       string   // "" is the file that was shipped
-	CostTable   string   // "" is the one that costs chooses
-	KeyFile     string   // from the config file only: the last place a key is looked for
-	PingFile    string   // from the config file only: the last place a dead man's switch is looked for
-	WebhookFile string   // from the config file only: the last place a webhook for thresholds is looked for
-	OTLP        string   // where spans are sent, unless OTEL_EXPORTER_OTLP_ENDPOINT says so; "": nowhere
-	AdminListen string   // where serve answers all but /v1/ and /livez; "" is at Listen
-	Listen      string   // "" is nowhere
-	OwnFrontEnd bool     // the user says that others reach Listen by a front end of the user's own only
-	Backups     []string // directories where backups are kept
-	HideDerived bool     // derived_metrics: off: what is computed from the provider's figures is shown nowhere
-	API         API
-	Concurrency int  // passes at once under serve
-	StaleAfter  int  // intervals until a region is stale
-	AccessLog   bool // each request to serve is logged
-	Pacing      bool // slots are spread where the budget does not pay for their interval
-	Jobs        []ingest.Job
+	File         string // the config file; "" for none
+	Account      string
+	Upstream     string
+	UpstreamURL  string // "" is the upstream's own
+	Data         string
+	Ledger       string   // "sqlite", or the URL of a Redis or PostgreSQL
+	Store        string   // "sqlite" or the URL of a database in PostgreSQL
+	Hosts        int      // data directories that share the ledger
+	Costs        string   // "" is the file that was shipped
+	CostTable    string   // "" is the one that costs chooses
+	KeyFile      string   // from the config file only: the last place a key is looked for
+	PingFile     string   // from the config file only: the last place a dead man's switch is looked for
+	WebhookFile  string   // from the config file only: the last place a webhook for thresholds is looked for
+	OTLP         string   // where spans are sent, unless OTEL_EXPORTER_OTLP_ENDPOINT says so; "": nowhere
+	AdminListen  string   // where serve answers all but /v1/ and /livez; "" is at Listen
+	Listen       string   // "" is nowhere
+	OwnFrontEnd  bool     // the user says that others reach Listen by a front end of the user's own only
+	Backups      []string // directories where backups are kept
+	NoThumbnails bool     // thumbnails: off: pages show no pictures, which come from the provider's hosts
+	HideDerived  bool     // derived_metrics: off: what is computed from the provider's figures is shown nowhere
+	API          API
+	Concurrency  int  // passes at once under serve
+	StaleAfter   int  // intervals until a region is stale
+	AccessLog    bool // each request to serve is logged
+	Pacing       bool // slots are spread where the budget does not pay for their interval
+	Jobs         []ingest.Job
 
 	flags Flags
 }
@@ -209,6 +210,10 @@ func (c *Config) setPacing(file configFile) error {
 func (c *Config) setDerived(file configFile) error {
 	shown := cmp.Or(file.Derived, "on")
 	c.HideDerived = shown == "off"
+	if file.Thumbnails != "" && file.Thumbnails != "on" && file.Thumbnails != "off" {
+		return fmt.Errorf("thumbnails: %q is not known: use on or off", file.Thumbnails)
+	}
+	c.NoThumbnails = file.Thumbnails == "off"
 	if shown != "on" && shown != "off" {
 		return fmt.Errorf("derived_metrics: %q is not known: use on or off", shown)
 	}

@@ -29,6 +29,7 @@ type configFile struct {
 	AdminListen string    `yaml:"admin_listen"`
 	OwnFrontEnd bool      `yaml:"own_front_end"`
 	Backups     []string  `yaml:"backups"`
+	Thumbnails  string    `yaml:"thumbnails"`
 	Derived     string    `yaml:"derived_metrics"`
 	API         apiFile   `yaml:"api"`
 	StaleAfter  *int      `yaml:"stale_after"`

@@ -88,7 +88,7 @@ func (s *Site) head(r *http.Request, p Page) g.Node {
 				h.Placeholder("Search titles, channels, tags"), h.AutoComplete("off"), h.MaxLength("1000")),
 			h.Button(g.Text("Search"))),
 		h.Nav(h.Aria("label", "Site"),
-			tab("/", g.Text("Charts")),
+			tab("/charts", g.Text("Charts")),
 			tab("/status", state.Mood.Class(""), Dot(), g.Text("Status "), word)))
 }
 
@@ -99,7 +99,7 @@ func (s *Site) foot(p Page) g.Node {
 		h.P(g.If(s.Moved != "", g.Group{h.Strong(g.Text(s.Moved)), g.Text(" ")}), g.Text("As of "), moment(s.Now(), "Mon 2 Jan, 15:04:05 UTC"),
 			g.Text(" · "), link("", "Reload"),
 			g.If(p.JSON != "", g.Group{g.Text(" · "), h.A(h.Href(p.JSON), h.Type("application/json"), g.Text("This page as JSON"))}),
-			g.Text(" · "), link("/v1/", "API"), g.Text(" · ingest "+s.Version)))
+			g.Text(" · "), link("/v1/openapi.json", "API"), g.Text(" · ingest "+s.Version)))
 }
 
 // moment is a time, in UTC, also for machines.

@@ -9,6 +9,8 @@ import (
 	"context"
 	"net/http"
 	"time"
+
+	"github.com/trendvidstream/ingest/internal/report"
 )
 
 // Site is what all pages share. Its functions must be safe for concurrent use.
@@ -17,9 +19,11 @@ type Site struct {
 	Version, Moved string                          // of the program; that the clock was moved, "": it was not
 	Overall        func(ctx context.Context) State // the worst of all that can go wrong
 	Provider       Provider
-	Pictures       bool     // pictures are shown, from PictureHosts
-	PictureHosts   []string // such as https://i.ytimg.com
-	Theme          []byte   // the operator's stylesheet, loaded after ours; nil: none
+	Pictures       bool                            // pictures are shown, from PictureHosts
+	PictureHosts   []string                        // such as https://i.ytimg.com
+	Hidden         bool                            // derived metrics are: how ranks moved, and what views were gained
+	Library        func() (*report.Library, error) // what charts, videos and searches are read from
+	Theme          []byte                          // the operator's stylesheet, loaded after ours; nil: none
 }
 
 // Provider is where all that is shown comes from.
@@ -32,6 +36,9 @@ func (s *Site) Register(mux *http.ServeMux, limited func(http.Handler) http.Hand
 	}
 	if len(s.Theme) > 0 {
 		mux.Handle("GET /theme.css", s.theme())
+	}
+	for path, page := range map[string]http.HandlerFunc{"/charts": s.chart, "/charts/{region}": s.chart, "/videos/{id}": s.video, "/search": s.search} {
+		mux.Handle("GET "+path, limited(page))
 	}
 	mux.Handle("/", limited(http.HandlerFunc(s.notFound)))
 }

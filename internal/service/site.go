@@ -37,6 +37,7 @@ func (s *Service) newSite() *web.Site {
 		Degraded: func() time.Duration { return s.state.read().degradedFor(time.Now()) },
 	}
 	site.Pages = &s.Pages
+	s.Pages.Library = s.library
 	s.Pages.Now, s.Pages.Version, s.Pages.Moved, s.Pages.Overall = s.Now, s.Version, s.Moved, site.Status.Overall
 	if s.AccessLog {
 		site.AccessLog = s.log

@@ -1,0 +1,103 @@
+package pages_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/report"
+)
+
+const hostileTitle = "<script>alert(1)</script>\"'> \u202Eabc"
+
+// filled returns a site with a chart of two videos.
+func filled() *report.Library {
+	views, was := int64(1234567), 3
+	slot := now.Truncate(30 * time.Minute)
+	earlier := slot.Add(-30 * time.Minute)
+	video := func(id, title string) report.VideoDocument {
+		return report.VideoDocument{VideoID: id, Title: title, Channel: "Kanal", DurationS: 190, URL: "https://www.youtube.com/watch?v=" + id,
+			Thumbnail: "https://i.ytimg.com/vi/" + id + "/hqdefault.jpg", Views: &views, Tags: []string{"trailer"}}
+	}
+	return &report.Library{
+		Regions: func(context.Context) (report.RegionsDocument, error) {
+			return report.RegionsDocument{Regions: []report.RegionDocument{{Region: "US", Name: "United States"}, {Region: "DE", Name: "Germany"}}}, nil
+		},
+		Chart: func(_ context.Context, region string, params url.Values) (report.MovesDocument, error) {
+			if region != "US" {
+				return report.MovesDocument{}, fmt.Errorf("%w: no chart of %s", report.ErrNotFound, region)
+			}
+			items := []report.ChartItem{{Rank: 1, VideoDocument: video("a", "The first"), Also: []report.PlaceDocument{{Region: "DE", Rank: 7}}}, {Rank: 2, VideoDocument: video("b", hostileTitle)}}
+			doc := report.MovesDocument{ChartDocument: report.ChartDocument{Region: "US", Job: "chart", Slot: slot, FetchedAt: &slot, Earlier: &earlier, Items: items}}
+			if params.Get("compare") != "" {
+				doc = report.NewMovesDocument(doc.ChartDocument, earlier, []report.MoveItem{{ChartItem: items[0], Change: "risen", WasRank: &was}, {ChartItem: items[1], Change: "new"}})
+			}
+			return doc, nil
+		},
+		Video: func(_ context.Context, id string, _ url.Values) (report.HistoryDocument, error) {
+			if id != "a" {
+				return report.HistoryDocument{}, fmt.Errorf("%w: no such video", report.ErrNotFound)
+			}
+			return report.HistoryDocument{VideoDocument: video("a", hostileTitle), Sightings: []report.SightingDocument{{Region: "US", Job: "chart", Slot: slot, Rank: 4, Views: &views}}}, nil
+		},
+		Search: func(_ context.Context, params url.Values) (report.SearchDocument, error) {
+			next := "cursor"
+			return report.SearchDocument{Query: params.Get("q"), Looked: "trailer", Forgiven: true, Next: &next,
+				Items:  []report.SearchItem{{VideoDocument: video("a", "The trailer"), Highlight: [][2]int{{4, 11}}, Regions: []ingest.Region{"US"}}},
+				Counts: &report.CountsDocument{Matches: 885, Regions: []report.CountDocument{{Videos: 885}, {Value: "US", Name: "United States", Videos: 266}}}}, nil
+		},
+	}
+}
+
+func TestChartsVideosAndSearchesAreWhatTheDocumentsSay(t *testing.T) {
+	s := newSite()
+	s.Library = func() (*report.Library, error) { return filled(), nil }
+	for path, want := range map[string][]string{
+		"/charts":            {"Trending in United States", "<b>1</b>", "▲", "also DE 7", "1,234,567 views", "3:10", "mqdefault.jpg", `rel="prev"`, `href="/videos/a"`, ">new<"},
+		"/charts/us":         {"Trending in United States"},
+		"/videos/a":          {"&lt;script&gt;", "Watch on YouTube", "1,234,567", `href="/search?q=tag`},
+		"/search":            {"Type words"},
+		"/search?q=trialer":  {"885 videos match", ">trailer<", "<mark>trailer</mark>", "266", "after=cursor", `value="trialer"`},
+		"/search?q=&q=":      {"Type words"},
+		"/charts/US?since=1": {"Trending in"},
+	} {
+		answer := get(t, s, path)
+		body := bodyOf(t, answer)
+		for _, text := range want {
+			if !strings.Contains(body, text) {
+				t.Errorf("%s lacks %s:\n%s", path, text, body)
+			}
+		}
+		if answer.StatusCode != http.StatusOK || strings.Contains(body, "<script>alert") || strings.Contains(body, "\u202E") || len(body) > 40_000 {
+			t.Errorf("%s: %d, %d bytes: %s", path, answer.StatusCode, len(body), body)
+		}
+	}
+	s.Hidden, s.Pictures = true, false
+	if body := bodyOf(t, get(t, s, "/charts/US")); strings.Contains(body, "▲") || strings.Contains(body, "<img") || !strings.Contains(body, "<b>2</b>") {
+		t.Errorf("moves or pictures are shown although they are off: %s", body)
+	}
+}
+
+func TestWhatIsNotThereSaysWhereToGo(t *testing.T) {
+	s := newSite()
+	s.Library = func() (*report.Library, error) { return filled(), nil }
+	closed := newSite()
+	closed.Library = func() (*report.Library, error) { return nil, errors.New("/secret/path is damaged") }
+	for path, code := range map[string]int{"/charts/ZZ": 404, "/videos/none": 404, "/videos/%3Cscript%3E": 404, "/search?q=" + strings.Repeat("a", 10_000): 200} {
+		if answer := get(t, s, path); answer.StatusCode != code || !strings.Contains(bodyOf(t, answer), "/search") {
+			t.Errorf("%.40s: %d, want %d", path, answer.StatusCode, code)
+		}
+	}
+	for _, path := range []string{"/charts", "/videos/a", "/search?q=a"} {
+		answer := get(t, closed, path)
+		if body := bodyOf(t, answer); answer.StatusCode != http.StatusServiceUnavailable || strings.Contains(body, "/secret") || !strings.Contains(body, `href="/status"`) {
+			t.Errorf("%s of a store that cannot be read: %d %s", path, answer.StatusCode, body)
+		}
+	}
+}
