@@ -170,7 +170,7 @@ func (s *Store) Enqueue(ctx context.Context, slot ingest.Slot, ids []string, sin
 		if err != nil {
 			return err
 		}
-		return addPieces(ctx, tx, b, slices.DeleteFunc(rest, func(p ingest.Piece) bool {
+		return addPieces(ctx, tx, b, slices.DeleteFunc(slices.Clone(rest), func(p ingest.Piece) bool {
 			return slices.Contains(known, p.Key) // it was added before a restart
 		}), 0)
 	})
