@@ -9,7 +9,8 @@ import (
 
 func TestAQueryThatFindsLittleIsForgivenAndSaysSo(t *testing.T) {
 	s := titles(t, "Minecraft survival island", "Spiderman returns", "GTA 6 trailer", "Don't stop believing", "Für Köln", "Trailers of Mädchen",
-		"Football highlights tonight", "مدرسة", "Волшебный лес")
+		"Football highlights tonight", "مدرسة", "Волшебный лес",
+		"Αθήνα τώρα", "नई दुनिया", "संगीत", "ナルト疾風伝", "Москва 2026", "がっこう")
 	for _, tt := range []struct{ query, finds, looked string }{
 		{"minecarft survival", "a", `"minecarft" or "minecraft" and "survival"...`},
 		{"mincraft", "a", `"mincraft"... or "minecraft"`},
@@ -23,6 +24,13 @@ func TestAQueryThatFindsLittleIsForgivenAndSaysSo(t *testing.T) {
 		{"minecraft survival castle", "a", `all but one of "minecraft" and "survival" and "castle"...`},
 		{"مدرسه", "h", `"مدرسه"`},
 		{"волшебни", "i", ""},
+		{"volshebny les", "i", `"volshebny" or "волшебныи" and "les"... or "лес"`},
+		{"athina", "j", `"athina"... or "αθηνα"`},
+		{"duniya", "k", ""},
+		{"sangeet", "l", ""},
+		{"naruto", "m", ""},
+		{"moskva", "n", ""},
+		{"gakkou", "o", ""},
 		{"-spiderman", "b", `"spiderman"`},
 		{`"minecarft"`, "", `"minecarft"`}, // as it is written
 		{"minecarft*", "", `"minecarft"...`},

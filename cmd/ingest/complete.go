@@ -7,9 +7,15 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/store"
 )
 
-// Completion of arguments and flags, from the config and the costs. A source that cannot be read completes nothing.
+// Completion of arguments and flags, from the config, the costs and the store. A source that cannot be read completes
+// nothing.
 
 // complete gives the commands their completions.
 func (a *app) complete(root *cobra.Command) {
@@ -25,9 +31,14 @@ func (a *app) complete(root *cobra.Command) {
 		list lister
 	}{
 		{[]string{"chart"}, regionsOf},
+		{[]string{"history"}, videosOf},
 		{[]string{"quota", "take"}, methodsOf},
 		{[]string{"quota", "post"}, pools},
 		{[]string{"quota", "drain"}, pools},
+		{[]string{"backfill", "run"}, backfillsOf},
+		{[]string{"backfill", "status"}, backfillsOf},
+		{[]string{"backfill", "cancel"}, backfillsOf},
+		{[]string{"backfill", "retry"}, backfillsOf},
 	} {
 		cmd, _, _ := root.Find(c.path) // it exists
 		cmd.ValidArgsFunction = a.completion(c.list, 1)
@@ -43,7 +54,7 @@ func refuseUnknownShells(root *cobra.Command) {
 	}
 }
 
-// lister lists the possible values.
+// lister lists the possible values; a tab in one separates it from its description.
 type lister func(context.Context, *app) ([]string, error)
 
 // anywhere exceeds any number of arguments, for flags.
@@ -71,4 +82,37 @@ func methodsOf(_ context.Context, a *app) ([]string, error) {
 		return nil, err
 	}
 	return slices.Sorted(maps.Keys(t.Methods)), nil
+}
+
+// videosOf returns the videos at the top of the newest charts.
+func videosOf(ctx context.Context, a *app) (ids []string, err error) {
+	known := map[string]bool{}
+	return ids, a.withStore(ctx, func(s *store.Store) error {
+		for _, region := range a.cfg.RegionCodes() {
+			c, err := findChart(ctx, s, a.cfg.Jobs, store.ChartQuery{Region: ingest.Region(region)})
+			if err != nil {
+				continue // not charted yet
+			}
+			for _, p := range c.Items[:min(topOfChart, len(c.Items))] {
+				if id := p.Video.ID; !known[id] {
+					known[id] = true
+					ids = append(ids, id+"\t"+term.Clean(p.Video.Title))
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// topOfChart is how many videos of a chart are offered: as many as fit on a screen.
+const topOfChart = 20
+
+func backfillsOf(ctx context.Context, a *app) (ids []string, err error) {
+	return ids, a.withStore(ctx, func(s *store.Store) error {
+		list, err := s.Backfills(ctx)
+		for _, b := range list {
+			ids = append(ids, b.ID+"\t"+report.BackfillText(b.Backfill))
+		}
+		return err
+	})
 }

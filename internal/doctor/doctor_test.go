@@ -26,7 +26,21 @@ func host(name string, regions ...string) sharedledger.Host {
 // What cannot be staged on one machine is judged from values.
 func TestFindingsSayWhatIsWrongAndWhatToDo(t *testing.T) {
 	hosts := func(want int, h ...sharedledger.Host) doctor.Finding { return doctor.JudgeHosts(h, want) }
-	as := func(uid int) doctor.Finding { return doctor.LookEnvironment(t.Context(), &doctor.Doctor{UID: uid}) }
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"etc/systemd/system/timers.target.wants/ingest.timer": "", "etc/cron.d/ingest": "# ingest run\n*/5 * * * * ingest ingest run --quiet\n",
+	} {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	on := func(root string, uid int) doctor.Finding {
+		return doctor.LookEnvironment(t.Context(), &doctor.Doctor{Root: root, UID: uid})
+	}
 	listening := func(address string, limits []httplimit.Limit) doctor.Finding {
 		return doctor.LookListen(t.Context(), &doctor.Doctor{Config: &config.Config{Listen: address, API: config.API{Config: httplimit.Config{Limits: limits}}}})
 	}
@@ -45,8 +59,9 @@ func TestFindingsSayWhatIsWrongAndWhatToDo(t *testing.T) {
 		{"no room", doctor.JudgeSpace(49<<20, 100<<30), doctor.Fail, "49 MiB free"},
 		{"a disk", doctor.JudgeKind(""), doctor.OK, "a disk"},
 		{"a network disk", doctor.JudgeKind("NFS"), doctor.Warn, "on NFS, where SQLite's locks may not hold"},
-		{"root", as(0), doctor.Warn, "running as root"},
-		{"somebody", as(4711), doctor.OK, "user 4711"},
+		{"root", on(t.TempDir(), 0), doctor.Warn, "running as root"},
+		{"somebody", on(t.TempDir(), 4711), doctor.OK, "user 4711"},
+		{"started twice", on(root, 4711), doctor.Warn, "started twice: by systemd's ingest.timer and by crontab"},
 		{"others can", listening("0.0.0.0:8080", nil), doctor.OK, "others can reach 0.0.0.0:8080"},
 		{"others can, without limits", listening(":8080", []httplimit.Limit{}), doctor.Warn, "others can reach :8080"},
 		{"clocks agree", doctor.JudgeClockGap(time.Second, time.Minute, "redis"), doctor.OK, "1s ahead of this one"},

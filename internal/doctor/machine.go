@@ -1,28 +1,77 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"runtime"
 	"time"
 
 	"github.com/trendvidstream/ingest/fetch/wire"
+	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// The checks of the program, of who runs it, and of the clock that it goes by.
+// The checks of the program, of what starts it, and of the clock that it goes by.
 
 func checkVersion(_ context.Context, d *Doctor) Finding {
 	return okf("ingest %s (%s, %s/%s)", d.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 func checkEnvironment(_ context.Context, d *Doctor) Finding {
-	if d.UID == 0 {
+	timer, crontab := timerIn(d.Root), crontabIn(d.Root)
+	switch {
+	case timer != "" && crontab != "":
+		return warn("started twice: by "+timer+" and by "+crontab, "each slot runs once anyway; remove one of them")
+	case d.UID == 0:
 		return warn("running as root: the user of a service cannot write to files that it makes",
 			"run ingest as the user that owns the data; root is for looking only")
 	}
-	return okf("%s", userName(d.UID))
+	if by := cmp.Or(timer, crontab); by != "" {
+		return okf("%s; started by %s", userName(d.UID), by)
+	}
+	return okf("%s; a timer or a crontab is not seen from here", userName(d.UID))
+}
+
+// timerIn returns the systemd timer that is enabled; "" for none.
+func timerIn(root string) string {
+	for _, dir := range []string{"etc/systemd/system/timers.target.wants", "etc/systemd/user/timers.target.wants"} {
+		if config.FileExists(filepath.Join(root, dir, "ingest.timer")) {
+			return "systemd's ingest.timer"
+		}
+	}
+	return ""
+}
+
+// crontabIn returns the first crontab that runs ingest, of those that can be read.
+func crontabIn(root string) string {
+	for _, dir := range []string{"etc", "etc/cron.d", "var/spool/cron/crontabs", "var/spool/cron"} {
+		entries, _ := os.ReadDir(filepath.Join(root, dir)) // what cannot be read is not seen
+		for _, e := range entries {
+			path := filepath.Join(root, dir, e.Name())
+			if (dir != "etc" || e.Name() == "crontab") && runsIngest(path) {
+				return "crontab " + path
+			}
+		}
+	}
+	return ""
+}
+
+// startsIngest matches a command of a crontab, not a comment.
+var startsIngest = regexp.MustCompile(`(?m)^[^#\n]*ingest run`)
+
+func runsIngest(path string) bool {
+	const largest = 1 << 20
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > largest {
+		return false
+	}
+	text, err := os.ReadFile(path)
+	return err == nil && startsIngest.Match(text)
 }
 
 // firstBuild is before any build of this program: a clock that shows an earlier time was never set.

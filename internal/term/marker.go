@@ -30,17 +30,35 @@ func MarkerFor(w io.Writer, brackets bool) Marker {
 }
 
 // Pad is the function Pad for a text with marked parts. A span is [start, end) in characters of the text as it was
-// given.
+// given. No marked part is cut: one that does not fit is left out together with what follows it, or, if it is the
+// first, shown without the beginning of the text. One that is wider than the columns is not marked.
 func (m Marker) Pad(text string, spans [][2]int, columns int) string {
 	if m.begin == "" || len(spans) == 0 {
 		return Pad(text, columns)
 	}
-	room := columns
-	if Width(Clean(text))+len(spans)*m.width > columns {
-		room-- // for an ellipsis
+	cells := m.cells(text, spans)
+	line, used, marked := m.line(cells, 0, columns)
+	if !marked {
+		if from := m.lineStart(cells, columns); from > 0 {
+			line, used, marked = m.line(cells, from, columns)
+		}
 	}
-	var b strings.Builder
-	used, at, open, rest := 0, -1, false, ""
+	if !marked {
+		return Pad(text, columns)
+	}
+	return line + strings.Repeat(" ", max(columns-used, 0))
+}
+
+// cell is a character that is shown, or a marked part as a whole.
+type cell struct {
+	text    string
+	columns int // marks included
+	marked  bool
+}
+
+// cells returns what there is to show of a text.
+func (m Marker) cells(text string, spans [][2]int) (cells []cell) {
+	at, open := -1, false
 	for _, r := range text {
 		at++
 		kept := Clean(string(r))
@@ -48,22 +66,62 @@ func (m Marker) Pad(text string, spans [][2]int, columns int) string {
 			continue
 		}
 		in := slices.ContainsFunc(spans, func(s [2]int) bool { return at >= s[0] && at < s[1] })
-		takes, mark := Width(kept), ""
-		switch {
-		case in && !open:
-			takes, mark = takes+m.width, m.begin
-		case open && !in:
-			mark = m.end
+		if in && open {
+			last := &cells[len(cells)-1]
+			last.text += kept
+			last.columns += Width(kept)
+		} else {
+			cells = append(cells, cell{kept, Width(kept), in})
+			if in {
+				cells[len(cells)-1].columns += m.width
+			}
 		}
-		if used+takes > room {
-			rest = "…"
-			break
+		open = in
+	}
+	return cells
+}
+
+// line returns the cells, from one of them on, that fit into the columns; an ellipsis stands for what is left out.
+func (m Marker) line(cells []cell, from, columns int) (line string, used int, marked bool) {
+	var b strings.Builder
+	if from > 0 {
+		b.WriteString("…")
+		used = 1
+	}
+	rest := 0
+	for _, c := range cells[from:] {
+		rest += c.columns
+	}
+	for _, c := range cells[from:] {
+		if used+rest > columns && used+c.columns > columns-1 {
+			b.WriteString("…")
+			return b.String(), used + 1, marked
 		}
-		b.WriteString(mark + kept)
-		used, open = used+takes, in
+		if rest -= c.columns; c.marked {
+			c.text = m.begin + c.text + m.end
+		}
+		b.WriteString(c.text)
+		used += c.columns
+		marked = marked || c.marked
 	}
-	if open {
-		b.WriteString(m.end)
+	return b.String(), used, marked
+}
+
+// lineStart returns the first cell of a line that shows the first marked part as a whole, with as many words before it
+// as there is room for; 0 if there is no such line.
+func (m Marker) lineStart(cells []cell, columns int) int {
+	at := slices.IndexFunc(cells, func(c cell) bool { return c.marked })
+	if at < 0 || cells[at].columns > columns-2 {
+		return 0
 	}
-	return b.String() + rest + strings.Repeat(" ", max(columns-used-Width(rest), 0))
+	first, farthest, left := at, at, columns-2-cells[at].columns
+	for i := at - 1; i > 0 && cells[i].columns <= left; i-- {
+		if farthest, left = i, left-cells[i].columns; cells[i-1].text == " " {
+			first = i
+		}
+	}
+	if first == at && cells[at-1].text != " " { // a script without spaces, or within a word
+		return farthest
+	}
+	return first
 }

@@ -25,8 +25,9 @@ type Vocabulary struct {
 	Has func(words []string, documents int) (bool, error)
 }
 
-// Forgive returns the query with other spellings of its words that the vocabulary has: one letter off, or two in
-// words of eight letters and more, joined with the next word, or split in two. A phrase in quotes, a beginning with an asterisk and what is excluded stay as they are.
+// Forgive returns the query with other spellings of its words that the vocabulary has: in the letters of another
+// alphabet, one letter off, or two in words of eight letters and more, joined with the next word, or split in two.
+// A phrase in quotes, a beginning with an asterisk and what is excluded stay as they are.
 func (q Query) Forgive(v Vocabulary) (Query, error) {
 	if len(q) > maxForgiven {
 		return q, nil
@@ -44,8 +45,10 @@ func (q Query) Forgive(v Vocabulary) (Query, error) {
 		}
 		tries := c.plural()
 		if !known {
-			if err := c.misspelled(v); err != nil {
-				return q, err
+			for _, add := range []func(Vocabulary) error{c.transcribed, c.misspelled} {
+				if err := add(v); err != nil {
+					return q, err
+				}
 			}
 			tries = append(tries, c.split()...)
 		}
