@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/library"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/store"
@@ -89,14 +90,14 @@ func videosOf(ctx context.Context, a *app) (ids []string, err error) {
 	known := map[string]bool{}
 	return ids, a.withStore(ctx, func(s *store.Store) error {
 		for _, region := range a.cfg.RegionCodes() {
-			c, err := findChart(ctx, s, a.cfg.Jobs, store.ChartQuery{Region: ingest.Region(region)})
+			c, err := a.reader(s).Chart(ctx, library.ChartQuery{ChartQuery: store.ChartQuery{Region: ingest.Region(region)}, Limit: topOfChart})
 			if err != nil {
 				continue // not charted yet
 			}
-			for _, p := range c.Items[:min(topOfChart, len(c.Items))] {
-				if id := p.Video.ID; !known[id] {
+			for _, v := range c.ChartDocument.Items {
+				if id := v.VideoID; !known[id] {
 					known[id] = true
-					ids = append(ids, id+"\t"+term.Clean(p.Video.Title))
+					ids = append(ids, id+"\t"+term.Clean(v.Title))
 				}
 			}
 		}
