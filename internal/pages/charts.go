@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -47,6 +48,10 @@ func (s *Site) chart(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, err)
 		return
 	}
+	from, _ := strconv.Atoi(r.URL.Query().Get("from")) // what is no number is the first page
+	if from = max(from, 1); from > len(doc.ChartDocument.Items) {
+		from = 1
+	}
 	json := "/v1/charts/" + url.PathEscape(region) + "?" + params.Encode()
 	name := region
 	for _, known := range all.Regions {
@@ -55,7 +60,7 @@ func (s *Site) chart(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	s.Show(w, r, http.StatusOK, Page{Title: "Trending in " + name, Tab: "/charts", JSON: json, Main: g.Group{
-		tabs(all, region), s.chartHead(doc, name), s.chartRows(doc), s.left(doc),
+		tabs(all, region), s.chartHead(doc, name), s.chartRows(doc, from), chartPages(r.URL, from, len(doc.ChartDocument.Items)), s.left(doc),
 	}})
 }
 
@@ -107,9 +112,38 @@ func chartPath(doc report.ChartDocument, at time.Time) string {
 	return "/charts/" + string(doc.Region) + "?" + url.Values{"at": {at.UTC().Format(time.RFC3339)}, "job": {doc.Job}}.Encode()
 }
 
-func (s *Site) chartRows(doc report.MovesDocument) g.Node {
+// chartPage is how many videos of a chart a page shows.
+const chartPage = 40
+
+// chartPages leads to the rest of a chart.
+func chartPages(at *url.URL, from, all int) g.Node {
+	if all <= chartPage {
+		return nil
+	}
+	step := func(to int, rel, text string) g.Node {
+		if to < 1 || to > all {
+			return h.Span(g.Text(text))
+		}
+		link := at.Query()
+		link.Set("from", strconv.Itoa(to))
+		return h.A(h.Href(at.EscapedPath()+"?"+link.Encode()), h.Rel(rel), g.Text(text))
+	}
+	back := from - chartPage
+	if from > 1 {
+		back = max(back, 1)
+	}
+	return h.Nav(h.Class("steps part"), h.Aria("label", "Pages"), step(back, "prev", "‹ Back"),
+		h.Span(h.Aria("current", "page"), g.Textf("%d to %d of %d", from, min(from+chartPage-1, all), all)), step(from+chartPage, "next", "Next ›"))
+}
+
+// chartRows shows the videos from a place in the list on.
+func (s *Site) chartRows(doc report.MovesDocument, from int) g.Node {
 	var rows g.Group
+	at := 0
 	row := func(v report.ChartItem, move g.Node) {
+		if at++; at < from || at >= from+chartPage {
+			return
+		}
 		rows = append(rows, s.row(Row{Video: v.VideoDocument, Also: also(v.Also),
 			First: h.Span(h.Class("pos"), h.B(g.Text(fmt.Sprint(v.Rank))), g.Text(" "), move)}))
 	}

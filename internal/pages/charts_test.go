@@ -101,3 +101,27 @@ func TestWhatIsNotThereSaysWhereToGo(t *testing.T) {
 		}
 	}
 }
+
+func TestALongChartIsShownInPages(t *testing.T) {
+	s, lib := newSite(), filled()
+	short := lib.Chart
+	lib.Chart = func(ctx context.Context, region string, params url.Values) (report.MovesDocument, error) {
+		params.Del("compare")
+		doc, err := short(ctx, region, params)
+		for len(doc.ChartDocument.Items) < 200 {
+			next := doc.ChartDocument.Items[0]
+			next.Rank = len(doc.ChartDocument.Items) + 1
+			doc.ChartDocument.Items = append(doc.ChartDocument.Items, next)
+		}
+		return doc, err
+	}
+	s.Library = func() (*report.Library, error) { return lib, nil }
+	for path, want := range map[string]string{
+		"/charts/US": "1 to 40 of 200", "/charts/US?from=41": "41 to 80 of 200", "/charts/US?from=161": "161 to 200 of 200", "/charts/US?from=999": "1 to 40 of 200", "/charts/US?from=x": "1 to 40 of 200",
+	} {
+		body := bodyOf(t, get(t, s, path))
+		if rows := strings.Count(body, `class="row"`); !strings.Contains(body, want) || rows != 40 || len(body) > 48_000 {
+			t.Errorf("%s: %d rows, %d bytes, want %s", path, rows, len(body), want)
+		}
+	}
+}
