@@ -215,8 +215,8 @@ func TestALostLedgerKeepsServeWaiting(t *testing.T) {
 	ingestCode(t, exitOK, "quota", "rebuild")
 	d.until("the ledger is there again", d.isReady)
 	d.end(syscall.SIGTERM)
-	if n := d.stderr.count("quota.db is missing"); n != 1 { // another figure may come while it is rebuilt
-		t.Errorf("%d lines about it, want 1", n)
+	if n := d.stderr.count("quota.db is missing"); n < 1 || n > 2 { // a heart that beats while it is rebuilt sees what is still lacking
+		t.Errorf("%d lines about it, want 1, or 2 if one came during the rebuild", n)
 	}
 }
 

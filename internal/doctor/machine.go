@@ -32,9 +32,9 @@ func checkEnvironment(_ context.Context, d *Doctor) Finding {
 			"run ingest as the user that owns the data; root is for looking only")
 	}
 	if by := cmp.Or(timer, crontab); by != "" {
-		return okf("%s; started by %s", userName(d.UID), by)
+		return okf("%s, started by %s", userName(d.UID), by)
 	}
-	return okf("%s; a timer or a crontab is not seen from here", userName(d.UID))
+	return okf("%s, started by no timer or crontab that can be seen", userName(d.UID))
 }
 
 // timerIn returns the systemd timer that is enabled; "" for none.
