@@ -81,7 +81,8 @@ func TestAKilledRunsPiecesAreFreeAtOnce(t *testing.T) {
 			end = lastJSON[backfillEnd](t, said)
 		}
 	}
-	if counted := sim.Ledger().Units["units"]; end.Outcome != "done" || end.Units != counted || end.Lost == 0 && counted > 10 || end.Lost != counted-10 {
+	// A call that was paid for when the kill came may not have been sent: each of the two workers may have one.
+	if counted := sim.Ledger().Units["units"]; end.Outcome != "done" || end.Units < counted || end.Units > counted+2 || end.Lost != end.Units-10 {
 		t.Errorf("the upstream counted %d: %+v\n%s", counted, end, out.String())
 	}
 }
