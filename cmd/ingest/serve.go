@@ -25,6 +25,7 @@ import (
 func (a *app) serveCommand() *cobra.Command {
 	var listen string
 	var workers int
+	var origins []string
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Fetch what is due, all day: for systemd and containers",
@@ -34,10 +35,12 @@ func (a *app) serveCommand() *cobra.Command {
 				a.cfg.Listen = listen
 			}
 			a.cfg.Concurrency = cmp.Or(workers, a.cfg.Concurrency)
+			a.cfg.API.Origins = append(a.cfg.API.Origins, origins...)
 			return a.serve(cmd.Context())
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "", "`address` of the status page, /v1/, /readyz, /metrics (INGEST_LISTEN)")
+	cmd.Flags().Var(config.Origins(&origins), "origin", "pages of this `origin` may read /v1/, such as http://localhost:5173 (api: origins:)")
 	cmd.Flags().Var(config.Count(&workers, 1, config.MaxConcurrency), "workers", "`N` slots at once (concurrency: of the config); with --store postgres://… one machine among many")
 	return cmd
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/hex"
+	"fmt"
 	"maps"
 	"net"
 	"net/netip"
@@ -47,6 +48,22 @@ type tokenFile struct {
 	SHA256 string `yaml:"sha256"`
 }
 
+func isOrigin(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Host != "" && u.Scheme+"://"+u.Host == text && (u.Scheme == "https" || u.Scheme == "http")
+}
+
+// Origins is a flag that adds an origin each time it is given.
+func Origins(into *[]string) *FlagValue {
+	return &FlagValue{kind: "string", set: func(text string) error {
+		if !isOrigin(text) {
+			return FlagError(fmt.Sprintf(" %q: use one such as http://localhost:5173, without a path", text))
+		}
+		*into = append(*into, text)
+		return nil
+	}}
+}
+
 // toAPI checks what is particular to the file; quota/httplimit refuses what does not fit together.
 func (f apiFile) toAPI(y *strictyaml.Document) (a API, err error) {
 	a = API{Hosts: f.Hosts, Origins: f.Origins, Config: httplimit.Config{
@@ -55,7 +72,7 @@ func (f apiFile) toAPI(y *strictyaml.Document) (a API, err error) {
 	}}
 	at := func(path ...string) []string { return append([]string{"api"}, path...) }
 	for i, origin := range f.Origins {
-		if u, err := url.Parse(origin); err != nil || u.Host == "" || u.Scheme+"://"+u.Host != origin || u.Scheme != "https" && u.Scheme != "http" {
+		if !isOrigin(origin) {
 			return a, y.Errorf(at("origins", strconv.Itoa(i)), "origin %q: use one such as https://www.example.com", origin)
 		}
 	}

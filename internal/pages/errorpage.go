@@ -13,7 +13,7 @@ func (s *Site) Fail(w http.ResponseWriter, r *http.Request, code int, what, why 
 		h.H1(g.Text(what)),
 		g.If(why != "", h.P(h.Class("soft"), g.Text(why))),
 		g.Group(more),
-		h.P(h.Class("chips part"), link("/charts", "Charts"), link("/search", "Search"), link("/status", "Status"), link("/v1/openapi.json", "API")),
+		h.P(h.Class("chips part"), link("/charts", "Charts"), link("/search", "Search"), link("/status", "Status"), link("/v1/", "API")),
 	}})
 }
 

@@ -2,7 +2,10 @@ package pages
 
 import (
 	"bytes"
+	"maps"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -12,12 +15,13 @@ import (
 
 // Page is one page: what its frame says, and its content.
 type Page struct {
-	Title string // of the document, without the name of the program
-	Mood  Mood   // whose shape the title begins with; "": none
-	Tab   string // the path of the link in the head that is this page; "": none is
-	Query string // what the search box holds
-	JSON  string // where the same document is as JSON; "": nowhere
-	Live  bool   // the page looks again by itself
+	Title string     // of the document, without the name of the program
+	Mood  Mood       // whose shape the title begins with; "": none
+	Tab   string     // the path of the link in the head that is this page; "": none is
+	Query string     // what the search box holds
+	Keep  url.Values // what a search from this page keeps, such as its filters
+	JSON  string     // where the same document is as JSON; "": nowhere
+	Live  bool       // the page looks again by itself
 	Main  g.Node
 }
 
@@ -85,11 +89,19 @@ func (s *Site) head(r *http.Request, p Page) g.Node {
 		h.A(h.Class("brand"), h.Href("/"), g.Text("ingest")),
 		h.Form(h.Class("search"), h.Role("search"), h.Action("/search"),
 			h.Input(h.Type("search"), h.Name("q"), h.Value(p.Query), h.Aria("label", "Search titles, channels and tags"),
-				h.Placeholder("Search titles, channels, tags"), h.AutoComplete("off"), h.MaxLength("1000")),
+				h.Placeholder("Search titles, channels, tags"), h.AutoComplete("off"), h.MaxLength(strconv.Itoa(maxQuery))),
+			kept(p.Keep),
 			h.Button(g.Text("Search"))),
 		h.Nav(h.Aria("label", "Site"),
 			tab("/charts", g.Text("Charts")),
 			tab("/status", state.Mood.Class(""), Dot(), g.Text("Status "), word)))
+}
+
+// kept are the parameters that the search box sends beside its words.
+func kept(params url.Values) g.Node {
+	return g.Map(slices.Sorted(maps.Keys(params)), func(name string) g.Node {
+		return h.Input(h.Type("hidden"), h.Name(name), h.Value(params.Get(name)))
+	})
 }
 
 func (s *Site) foot(p Page) g.Node {
@@ -99,7 +111,7 @@ func (s *Site) foot(p Page) g.Node {
 		h.P(g.If(s.Moved != "", g.Group{h.Strong(g.Text(s.Moved)), g.Text(" ")}), g.Text("As of "), moment(s.Now(), "Mon 2 Jan, 15:04:05 UTC"),
 			g.Text(" · "), link("", "Reload"),
 			g.If(p.JSON != "", g.Group{g.Text(" · "), h.A(h.Href(p.JSON), h.Type("application/json"), g.Text("This page as JSON"))}),
-			g.Text(" · "), link("/v1/openapi.json", "API"), g.Text(" · ingest "+s.Version)))
+			g.Text(" · "), link("/v1/", "API"), g.Text(" · ingest "+s.Version)))
 }
 
 // moment is a time, in UTC, also for machines.

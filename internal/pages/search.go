@@ -1,9 +1,13 @@
 package pages
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -13,64 +17,166 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// maxQuery is how much of a query is looked at, in bytes.
+// maxQuery is how many characters a query may have: as many as the search box takes.
 const maxQuery = 1000
+
+// asked is what the address of a search page says.
+type asked struct {
+	query   string
+	filters url.Values // also the order
+	after   string     // the cursor of this page; "": it is the first
+	from    int        // the number of its first result; 0: not known
+}
+
+// readAsked reads the address of a search page. What it returns with an error is what could be read.
+func readAsked(raw string) (asked, error) {
+	given, err := url.ParseQuery(raw)
+	a := asked{query: strings.ToValidUTF8(given.Get("q"), ""), filters: url.Values{}, after: given.Get("after"), from: 1}
+	for _, name := range []string{"region", "category", "published_since", "min_views", "order"} {
+		if value := given.Get(name); value != "" && value != "relevance" {
+			a.filters.Set(name, value)
+		}
+	}
+	if region := a.filters.Get("region"); region != "" {
+		a.filters.Set("region", strings.ToUpper(region))
+	}
+	if a.after != "" {
+		a.from, _ = strconv.Atoi(given.Get("from"))
+	}
+	if err != nil {
+		return a, fmt.Errorf("%w: the address is not well formed: type the words into the box", report.ErrBadRequest)
+	}
+	if n := utf8.RuneCountInString(a.query); n > maxQuery {
+		a.query = string([]rune(a.query)[:maxQuery])
+		return a, fmt.Errorf("%w: the query has %s characters, and at most %s can be searched for: keep the words that matter most",
+			report.ErrBadRequest, term.Thousands(int64(n)), term.Thousands(maxQuery))
+	}
+	return a, nil
+}
+
+// params are the parameters of the search, with others beside them, in pairs of name and value; a value "" removes one.
+func (a asked) params(others ...string) url.Values {
+	out := url.Values{"q": {a.query}}
+	for name, values := range a.filters {
+		out[name] = values
+	}
+	for i := 0; i+1 < len(others); i += 2 {
+		out.Set(others[i], others[i+1])
+		if others[i+1] == "" {
+			out.Del(others[i])
+		}
+	}
+	return out
+}
+
+// link is the address of a page of the same search with other parameters. Without a cursor it is the first page.
+func (a asked) link(others ...string) string { return "/search?" + a.params(others...).Encode() }
 
 // search is the page of a search. Its filters are links, so that it needs no script.
 func (s *Site) search(w http.ResponseWriter, r *http.Request) {
-	given := r.URL.Query()
-	query := strings.ToValidUTF8(given.Get("q")[:min(maxQuery, len(given.Get("q")))], "")
-	page := Page{Title: "Search", Query: query, Main: g.Group{h.H1(g.Text("Search")), h.P(h.Class("soft"), g.Text("Type words of a title, a channel or a tag. A search costs no quota."))}}
-	if strings.TrimSpace(query) == "" {
+	a, err := readAsked(r.URL.RawQuery)
+	page := Page{Title: "Search", Query: a.query, Keep: a.filters}
+	if err == nil && strings.TrimSpace(a.query) == "" {
+		page.Main = howToSearch("Type words of a title, a channel or a tag. A search costs no quota.")
 		s.Show(w, r, http.StatusOK, page)
 		return
 	}
-	params := url.Values{"q": {query}}
-	for _, name := range []string{"region", "category", "published_since", "min_views", "order", "after"} {
-		if value := given.Get(name); value != "" {
-			params.Set(name, value)
-		}
+	var doc report.SearchDocument
+	params := a.params("after", a.after, "counts", "true")
+	if err == nil {
+		doc, err = s.find(r, params)
 	}
-	page.Title, page.JSON = term.Fit(query, 40)+" · Search", "/v1/search?"+params.Encode()
-	lib, err := s.Library()
-	if err != nil {
+	switch {
+	case errors.Is(err, report.ErrBadRequest):
+		s.refuseSearch(w, r, page, a, err)
+		return
+	case err != nil:
 		s.refuse(w, r, err)
 		return
 	}
-	asked := url.Values{"counts": {"true"}}
-	for name, values := range params {
-		asked[name] = values
+	page.Title, page.JSON = term.Fit(a.query, 40)+" · Search", "/v1/search?"+params.Encode()
+	page.Main = howToSearch("Nothing was searched for: " + doc.Hint + ".")
+	if doc.Hint == "" {
+		page.Main = g.Group{h.H1(h.Class("sr"), g.Text("Search")), a.found(doc), h.Div(h.Class("find"), s.filters(doc, a), h.Div(
+			h.Ol(h.Class("rows"), g.Map(doc.Items, func(v report.SearchItem) g.Node {
+				return s.row(Row{Video: v.VideoDocument, Marks: v.Highlight, Under: under(v)})
+			})), a.steps(doc)))}
 	}
-	doc, err := lib.Search(r.Context(), asked)
-	if err != nil {
-		s.refuse(w, r, err)
-		return
-	}
-	page.Main = g.Group{h.H1(h.Class("sr"), g.Text("Search")), found(doc), h.Div(h.Class("find"), s.filters(doc, params), h.Div(
-		h.Ol(h.Class("rows"), g.Map(doc.Items, func(v report.SearchItem) g.Node {
-			return s.row(Row{Video: v.VideoDocument, Marks: v.Highlight, Under: codes(v.Regions)})
-		})), nextPage(doc, params)))}
 	s.Show(w, r, http.StatusOK, page)
 }
 
-// found says what was found, and what was looked for where that is not what was typed.
-func found(doc report.SearchDocument) g.Node {
-	if doc.Hint != "" {
-		return h.P(g.Text("Nothing was searched for: " + doc.Hint + "."))
+func (s *Site) find(r *http.Request, params url.Values) (report.SearchDocument, error) {
+	lib, err := s.Library()
+	if err != nil {
+		return report.SearchDocument{}, err
 	}
-	text := "No video matches "
+	return lib.Search(r.Context(), params)
+}
+
+// howToSearch is shown where nothing was searched for.
+func howToSearch(why string) g.Node {
+	example := func(query, means string) g.Node {
+		return g.Group{h.Dt(h.Code(g.Text(query))), h.Dd(g.Text(means))}
+	}
+	return g.Group{h.H1(g.Text("Search")), h.P(h.Class("soft"), g.Text(why)), h.Dl(h.Class("facts part"),
+		example(`official trailer`, "has both words; the last one may be the beginning of a word"),
+		example(`"official trailer"`, "has these words in this order"),
+		example(`trailer -reaction`, "does not have the second word"),
+		example(`channel:netflix tag:drama`, "has a word in the channel's name, or in a tag"))}
+}
+
+// refuseSearch says what of a search cannot be done, and leads back to one that can.
+func (s *Site) refuseSearch(w http.ResponseWriter, r *http.Request, page Page, a asked, err error) {
+	page.Title, page.Keep = "This cannot be searched for", nil
+	again := link("/search", "A new search")
+	if plain := (asked{query: a.query}); a.after != "" || len(a.filters) > 0 {
+		again = h.A(h.Href(plain.link()), g.Text("Search for "), g.El("bdi", g.Text(term.Fit(a.query, 60))), g.Text(" without filters"))
+	}
+	page.Main = g.Group{h.H1(g.Text(page.Title)), h.P(h.Class("soft"), g.Text(reason(err))),
+		h.P(h.Class("chips part"), again, link("/charts", "Charts"), link("/status", "Status"), link("/v1/", "API"))}
+	s.Show(w, r, http.StatusBadRequest, page)
+}
+
+// reason is why the client's request was refused, as a sentence.
+func reason(err error) string {
+	text := term.Clean(strings.TrimPrefix(err.Error(), report.ErrBadRequest.Error()+": "))
+	first, size := utf8.DecodeRuneInString(text)
+	return strings.ToUpper(string(first)) + text[size:] + "."
+}
+
+// found says what was found, and what was looked for where that is not what was typed.
+func (a asked) found(doc report.SearchDocument) g.Node {
+	text, filtered := "No video matches ", ""
+	if len(a.params("order", "")) > 1 {
+		filtered = " with these filters"
+	}
 	if c := doc.Counts; c != nil && c.Matches > 0 {
-		text = term.Thousands(int64(c.Matches))
-		if c.AtLeast {
-			text += " or more"
-		}
-		text += " videos match "
-		if c.Matches == 1 {
+		text, filtered = matches(*c)+" videos match ", ""
+		if c.Matches == 1 && !c.AtLeast {
 			text = "1 video matches "
 		}
 	}
-	return h.P(g.Text(text), h.B(g.El("bdi", g.Text(term.Clean(doc.Looked)))), g.Text("."),
-		g.If(doc.Forgiven, h.Span(h.Class("soft"), g.Text(" Little matches “"+term.Clean(term.Fit(doc.Query, 60))+"” as typed."))))
+	return h.P(h.Role("status"), g.Text(text), h.B(g.El("bdi", g.Text(term.Clean(doc.Looked)))), g.Text(filtered+"."),
+		g.If(filtered != "", g.Group{g.Text(" "), link((asked{query: a.query}).link(), "Search without filters")}),
+		g.If(doc.Forgiven, h.Span(h.Class("soft"), g.Text(" Little matches “"), g.El("bdi", g.Text(term.Fit(doc.Query, 60))), g.Text("” as typed."))),
+		g.If(doc.Capped, h.Span(h.Class("soft"), g.Text(" So many match that only the newest are looked at: another word narrows it."))))
+}
+
+func matches(c report.CountsDocument) string {
+	text := term.Thousands(int64(c.Matches))
+	if c.AtLeast {
+		text += " or more"
+	}
+	return text
+}
+
+// under is what stands after a result's channel: where it was charted and, in that order, how it has risen.
+func under(v report.SearchItem) string {
+	text := codes(v.Regions)
+	if v.ViewsGained == nil {
+		return text
+	}
+	return strings.TrimPrefix(text+" · gained "+term.Thousands(*v.ViewsGained)+" views", " · ")
 }
 
 func codes(regions []ingest.Region) string {
@@ -81,53 +187,23 @@ func codes(regions []ingest.Region) string {
 	return strings.Join(all, ", ")
 }
 
-func (s *Site) filters(doc report.SearchDocument, params url.Values) g.Node {
-	if doc.Counts == nil {
+// steps lead to the first page of the results and to the next one.
+func (a asked) steps(doc report.SearchDocument) g.Node {
+	if doc.Next == nil && a.after == "" {
 		return nil
 	}
-	order := []report.CountDocument{{Name: "Relevance"}, {Value: "views", Name: "Views"}, {Value: "freshness", Name: "Newest"}}
-	if !s.Hidden {
-		order = append(order, report.CountDocument{Value: "rise", Name: "Rising"})
+	here, next := "More results", ""
+	last := a.from + len(doc.Items) - 1
+	if c := doc.Counts; c != nil && a.from > 0 && len(doc.Items) > 0 && (c.AtLeast || last <= c.Matches) {
+		here = fmt.Sprintf("%s to %s of %s", term.Thousands(int64(a.from)), term.Thousands(int64(last)), matches(*c))
+		next = strconv.Itoa(last + 1)
 	}
-	words := map[string]string{"24h": "Last 24 hours", "168h": "Last 7 days", "1000000": "1 million or more"}
-	group := func(heading, name, anyOf string, values []report.CountDocument) g.Node {
-		return g.Group{h.H2(g.Text(heading)), h.Div(h.Class("chips"), g.Map(values, func(c report.CountDocument) g.Node {
-			if c.Videos == 0 && c.Value != "" && name != "order" {
-				return nil
-			}
-			text := anyOf
-			for _, other := range []string{c.Value, words[c.Value], c.Name} {
-				if other != "" {
-					text = other
-				}
-			}
-			link := url.Values{}
-			for known, values := range params {
-				if known != name && known != "after" {
-					link[known] = values
-				}
-			}
-			if c.Value != "" {
-				link.Set(name, c.Value)
-			}
-			return h.A(h.Href("/search?"+link.Encode()), g.If(params.Get(name) == c.Value, h.Aria("current", "true")), g.Text(text+" "),
-				g.If(name != "order", h.Small(g.Text(term.Thousands(int64(c.Videos))))))
-		}))}
+	first, more := h.Span(g.Text("‹ First")), h.Span(g.Text("Next ›"))
+	if a.after != "" {
+		first = h.A(h.Href(a.link()), g.Text("‹ First"))
 	}
-	return h.Details(h.Class("filters"), h.Summary(g.Text("Filters and order")), h.Div(
-		group("Order", "order", "", order), group("Charted in", "region", "Any region", doc.Counts.Regions), group("Category", "category", "Any", doc.Counts.Categories),
-		group("Published", "published_since", "Any time", doc.Counts.Published), group("Views", "min_views", "Any", doc.Counts.Views)))
-}
-
-func nextPage(doc report.SearchDocument, params url.Values) g.Node {
-	if doc.Next == nil {
-		return nil
+	if doc.Next != nil {
+		more = h.A(h.Href(a.link("after", *doc.Next, "from", next)), h.Rel("next"), g.Text("Next ›"))
 	}
-	link := url.Values{"after": {*doc.Next}}
-	for name, values := range params {
-		if name != "after" {
-			link[name] = values
-		}
-	}
-	return h.Nav(h.Class("steps part"), h.Aria("label", "Pages"), h.A(h.Href("/search?"+link.Encode()), h.Rel("next"), g.Text("Next ›")))
+	return h.Nav(h.Class("steps part"), h.Aria("label", "Pages"), first, h.Span(h.Aria("current", "page"), g.Text(here)), more)
 }

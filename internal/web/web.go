@@ -97,6 +97,9 @@ func (s *Site) handler(all bool) http.Handler {
 	}
 	if s.API != nil {
 		mux.Handle("/v1/", s.API.handler(s.publicQuota))
+		if all && s.Pages != nil {
+			mux.Handle("GET /v1/{$}", s.API.limited(s.Pages.Contract(openAPI)))
+		}
 	}
 	checked := s.checkHost(mux)
 	return s.logged(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

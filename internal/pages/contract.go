@@ -1,0 +1,72 @@
+package pages
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+)
+
+// contract is what the page of the API shows of openapi.json.
+type contract struct {
+	Info  struct{ Description string }
+	Paths map[string]struct {
+		Get struct {
+			Summary    string
+			Parameters []parameter
+		}
+	}
+}
+
+type parameter struct {
+	Name, Description string
+	Required          bool
+	Schema            struct{ Description string }
+}
+
+// examples fill in what a path lacks to be a link.
+var examples = map[string]string{"/v1/search": "/v1/search?q=trailer", "/v1/charts/{region}": "/v1/charts/US?limit=10"}
+
+// Contract shows people what the API has. It is made of openapi.json, so that neither says what the other does not.
+func (s *Site) Contract(openAPI []byte) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var c contract
+		if err := json.Unmarshal(openAPI, &c); err != nil {
+			s.refuse(w, r, err)
+			return
+		}
+		paths := slices.SortedFunc(maps.Keys(c.Paths), func(a, b string) int {
+			return cmp.Or(cmp.Compare(len(c.Paths[b].Get.Parameters), len(c.Paths[a].Get.Parameters)), cmp.Compare(a, b))
+		})
+		s.Show(w, r, http.StatusOK, Page{Title: "API", JSON: "/v1/openapi.json", Main: g.Group{
+			h.H1(g.Text("API")), h.P(h.Class("soft"), g.Text(c.Info.Description)),
+			h.P(g.Text("The contract, for machines: "), link("/v1/openapi.json", "openapi.json"), g.Text(". While you write a front end, let its pages read the API: "),
+				h.Code(g.Text("ingest serve --origin http://localhost:5173")), g.Text(".")),
+			g.Map(paths, func(path string) g.Node {
+				return pathPart(path, c.Paths[path].Get.Summary, c.Paths[path].Get.Parameters)
+			}),
+		}})
+	})
+}
+
+func pathPart(path, summary string, parameters []parameter) g.Node {
+	var heading g.Node = h.Code(g.Text(path))
+	if to := cmp.Or(examples[path], path); !strings.Contains(to, "{") {
+		heading = h.A(h.Href(to), h.Code(g.Text(to)))
+	}
+	return h.Section(h.Class("part"), h.H2(heading), h.P(g.Text(summary+".")), h.Dl(h.Class("facts part"), g.Map(parameters, func(p parameter) g.Node {
+		text := p.Description
+		if p.Schema.Description != "" {
+			text = strings.TrimPrefix(text+": "+p.Schema.Description, ": ")
+		}
+		if p.Required {
+			text += " (required)"
+		}
+		return g.Group{h.Dt(h.Code(g.Text(p.Name))), h.Dd(g.Text(text))}
+	})))
+}

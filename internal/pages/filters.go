@@ -1,0 +1,92 @@
+package pages
+
+import (
+	"slices"
+	"strings"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/term"
+)
+
+// filter is one parameter of a search with the values that can be chosen, each with what it would leave.
+type filter struct {
+	heading, name string
+	values        []report.CountDocument // the first, "", is without the filter
+	counted       bool
+}
+
+// valueNames are the values of filters that the document does not name.
+var valueNames = map[string]string{"24h": "Last 24 hours", "168h": "Last 7 days", "1000000": "1 million or more"}
+
+// filtersOf returns the order and the filters of a search.
+func (s *Site) filtersOf(c report.CountsDocument) []filter {
+	orders := []report.CountDocument{{Name: "Relevance"}, {Value: "views", Name: "Views"}, {Value: "freshness", Name: "Newest"}}
+	if !s.Hidden {
+		orders = append(orders, report.CountDocument{Value: "rise", Name: "Rising"})
+	}
+	return []filter{
+		{"Order", "order", orders, false},
+		{"Charted in", "region", c.Regions, true}, {"Category", "category", c.Categories, true},
+		{"Published", "published_since", c.Published, true}, {"Views", "min_views", c.Views, true},
+	}
+}
+
+// shown are the values that leave something, and the one that is chosen, whatever it is.
+func (f filter) shown(chosen string) []report.CountDocument {
+	shown := slices.DeleteFunc(slices.Clone(f.values), func(v report.CountDocument) bool {
+		return f.counted && v.Videos == 0 && v.Value != "" && v.Value != chosen
+	})
+	if !slices.ContainsFunc(shown, func(v report.CountDocument) bool { return v.Value == chosen }) {
+		shown = append(shown, report.CountDocument{Value: chosen, Videos: -1})
+	}
+	return shown
+}
+
+// label is what a value is called.
+func (f filter) label(v report.CountDocument) string {
+	switch {
+	case v.Name != "":
+		return v.Name
+	case f.name == "region" && v.Value == "":
+		return "Any region"
+	case f.name == "published_since" && v.Value == "":
+		return "Any time"
+	case v.Value == "":
+		return "Any"
+	}
+	if name := valueNames[v.Value]; name != "" {
+		return name
+	}
+	return term.Fit(v.Value, 30)
+}
+
+// filters are links to the same search with another value of one of them.
+func (s *Site) filters(doc report.SearchDocument, a asked) g.Node {
+	if doc.Counts == nil {
+		return nil
+	}
+	var groups g.Group
+	var set []string
+	var order string
+	for _, f := range s.filtersOf(*doc.Counts) {
+		chosen, values := a.filters.Get(f.name), f.shown(a.filters.Get(f.name))
+		name := f.label(values[slices.IndexFunc(values, func(v report.CountDocument) bool { return v.Value == chosen })])
+		switch {
+		case f.name == "order":
+			order = strings.ToLower(name)
+		case chosen != "":
+			set = append(set, name)
+		}
+		groups = append(groups, h.H2(g.Text(f.heading)), h.Div(h.Class("chips"), g.Map(values, func(v report.CountDocument) g.Node {
+			return h.A(h.Href(a.link(f.name, v.Value)), g.If(v.Value == chosen, h.Aria("current", "true")), g.El("bdi", g.Text(f.label(v))), g.Text(" "),
+				g.If(f.counted && v.Videos >= 0, h.Small(g.Text(term.Thousands(int64(v.Videos))))))
+		})))
+	}
+	if set == nil {
+		set = []string{"none set"}
+	}
+	return h.Details(h.Class("filters"), h.Summary(g.Text("Filters and order "), h.Small(g.Text(strings.Join(set, ", ")+"; by "+order))), h.Div(groups))
+}

@@ -1,0 +1,150 @@
+package pages_test
+
+import (
+	"context"
+	"fmt"
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/pages"
+	"github.com/trendvidstream/ingest/internal/report"
+)
+
+// searched returns a site whose every search is answered so, and what it was asked last.
+func searched(answer func(params url.Values) (report.SearchDocument, error)) (*pages.Site, *url.Values) {
+	s, asked := newSite(), &url.Values{}
+	s.Library = func() (*report.Library, error) {
+		return &report.Library{Search: func(_ context.Context, params url.Values) (report.SearchDocument, error) {
+			*asked = params
+			return answer(params)
+		}}, nil
+	}
+	return s, asked
+}
+
+// results is the document of a search with hostile titles, on a page that is not the last.
+func results(params url.Values) (report.SearchDocument, error) {
+	next, gained := "next/+=&", int64(1234)
+	doc := report.SearchDocument{Query: params.Get("q"), Looked: "trailer", Next: &next, Counts: &report.CountsDocument{
+		Matches: 885, Regions: []report.CountDocument{{Videos: 885}, {Value: "US", Name: "United States", Videos: 266}, {Value: "FR", Name: "France"}},
+		Categories: []report.CountDocument{{Videos: 885}, {Value: "24", Name: "<b>Fun", Videos: 395}}, Published: []report.CountDocument{{Videos: 885}, {Value: "24h", Videos: 5}},
+		Views: []report.CountDocument{{Videos: 885}, {Value: "1000000", Videos: 62}},
+	}}
+	for i, title := range []string{hostileTitle, strings.Repeat("trailer ", 125), "البرومو trailer", strings.Repeat("e\u0301\u0302", 300), "", "a & b"} {
+		doc.Items = append(doc.Items, report.SearchItem{VideoDocument: report.VideoDocument{VideoID: fmt.Sprintf("<script>%d", i), Title: title, Channel: hostileTitle}, Regions: []ingest.Region{"US", "DE"},
+			Highlight: [][2]int{{0, 7}, {3, 8}, {2000, 3000}}, ViewsGained: &gained})
+	}
+	return doc, nil
+}
+
+var (
+	anchor = regexp.MustCompile(`<a [^>]*href="([^"]*)"`)
+	tag    = regexp.MustCompile(`<[^>]*>`)
+)
+
+func TestASearchPageShowsItsDocument(t *testing.T) {
+	s, asked := searched(results)
+	answer := get(t, s, "/search?region=us&q=trailer&min_views=77&after=cursor&from=21&utm_source=x")
+	body := bodyOf(t, answer)
+	if want := "after=cursor&counts=true&min_views=77&q=trailer&region=US"; asked.Encode() != want {
+		t.Errorf("it asked for %s, want %s", asked.Encode(), want)
+	}
+	seen := html.UnescapeString(tag.ReplaceAllString(body, ""))
+	for _, want := range []string{"885 videos match trailer.", "US, DE · gained 1,234 views", "United States 266", "Last 24 hours 5", "1 million or more 62", "<b>Fun 395", "21 to 26 of 885", "77", "United States, 77; by relevance"} {
+		if !strings.Contains(seen, want) {
+			t.Errorf("it does not say %q:\n%s", want, seen)
+		}
+	}
+	links := map[string]bool{}
+	for _, m := range anchor.FindAllStringSubmatch(body, -1) {
+		links[html.UnescapeString(m[1])] = true
+	}
+	for _, want := range []string{
+		"/videos/%3Cscript%3E0", "/videos/%3Cscript%3E5", "/search?min_views=77&q=trailer", "/search?min_views=77&order=views&q=trailer&region=US", "/search?q=trailer&region=US",
+		"/search?after=next%2F%2B%3D%26&from=27&min_views=77&q=trailer&region=US", "/search?min_views=77&q=trailer&region=US", "/v1/search?after=cursor&counts=true&min_views=77&q=trailer&region=US",
+	} {
+		if !links[want] {
+			t.Errorf("no link leads to %s: %v", want, links)
+		}
+	}
+	for _, never := range []string{"France", "<script>", "<b>Fun", "\u202E", "onclick"} {
+		if strings.Contains(body, never) {
+			t.Errorf("it holds %q", never)
+		}
+	}
+	if rows := strings.Count(body, `<li class="row"`); rows != 6 || answer.StatusCode != http.StatusOK || !strings.Contains(body, `<input type="hidden" name="region" value="US">`) {
+		t.Errorf("%d, %d rows; the box must keep the filters:\n%s", answer.StatusCode, rows, body)
+	}
+	if !strings.Contains(body, "><mark>trailer</mark><mark> </mark>trailer ") {
+		t.Error("what was found is not marked")
+	}
+}
+
+func TestASearchSaysWhatItDidInstead(t *testing.T) {
+	for want, doc := range map[string]report.SearchDocument{
+		"Little matches “trialer” as typed":            {Query: "trialer", Looked: "trailer", Forgiven: true, Counts: &report.CountsDocument{Matches: 1}},
+		"1 video matches trailer.":                     {Looked: "trailer", Counts: &report.CountsDocument{Matches: 1}},
+		"5,000 or more videos match a. So many":        {Looked: "a", Capped: true, Counts: &report.CountsDocument{Matches: 5000, AtLeast: true}},
+		"Nothing was searched for: it has no word.":    {Hint: "it has no word"},
+		"No video matches x with these filters. Searc": {Looked: "x", Counts: &report.CountsDocument{}},
+	} {
+		s, _ := searched(func(url.Values) (report.SearchDocument, error) { return doc, nil })
+		if text := html.UnescapeString(tag.ReplaceAllString(bodyOf(t, get(t, s, "/search?q=trialer&category=1")), "")); !strings.Contains(text, want) {
+			t.Errorf("it does not say %q:\n%s", want, text)
+		}
+	}
+}
+
+func TestASearchThatCannotBeDoneLeadsToOneThatCan(t *testing.T) {
+	s, asked := searched(func(url.Values) (report.SearchDocument, error) {
+		return report.SearchDocument{}, fmt.Errorf("%w: after is not a cursor", report.ErrBadRequest)
+	})
+	for path, want := range map[string]string{
+		"/search?q=cup&after=!":                         `After is not a cursor.</p><p class="chips part"><a href="/search?q=cup">Search for <bdi>cup</bdi> without filters</a>`,
+		"/search?q=cup&region=ZZ":                       `<a href="/search?q=cup">Search for`,
+		"/search?q=" + strings.Repeat("%C3%A9", 10_000): "The query has 10,000 characters, and at most 1,000",
+		"/search?q=%zz":                                 "not well formed",
+	} {
+		answer := get(t, s, path)
+		if body := bodyOf(t, answer); answer.StatusCode != http.StatusBadRequest || !strings.Contains(body, want) || !strings.Contains(body, `href="/charts"`) {
+			t.Errorf("%.40s: %d, lacks %s:\n%.3000s", path, answer.StatusCode, want, body)
+		}
+	}
+	*asked = nil
+	if answer := get(t, s, "/search?q=+&region=US"); answer.StatusCode != http.StatusOK || *asked != nil || !strings.Contains(bodyOf(t, answer), "Type words") {
+		t.Errorf("an empty query: %d, and it asked for %v", answer.StatusCode, *asked)
+	}
+}
+
+func TestASearchOfAFullPageIsSmall(t *testing.T) {
+	s, _ := searched(func(params url.Values) (report.SearchDocument, error) {
+		doc, err := results(params)
+		for len(doc.Items) < 20 {
+			doc.Items = append(doc.Items, doc.Items[1])
+		}
+		return doc, err
+	})
+	page := len(bodyOf(t, get(t, s, "/search?q=trailer")))
+	if css := len(bodyOf(t, get(t, s, "/style.css"))); page+css > 60_000 {
+		t.Errorf("%d bytes of HTML and %d of CSS", page, css)
+	}
+}
+
+func TestThePageOfTheAPIListsItsContract(t *testing.T) {
+	w := httptest.NewRecorder()
+	newSite().Contract([]byte(`{"info": {"description": "Reads <only>."}, "paths": {
+		"/v1/search": {"get": {"summary": "Videos", "parameters": [{"name": "q", "description": "words", "required": true}, {"name": "seen_since", "description": "found since", "schema": {"description": "24h ago"}}]}},
+		"/v1/videos/{id}": {"get": {"summary": "Places", "parameters": []}}, "/v1/quota": {"get": {"summary": "Quota"}}}}`)).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/", nil))
+	body := w.Body.String()
+	for _, want := range []string{"Reads &lt;only&gt;.", `href="/v1/search?q=trailer"`, "words (required)", "found since: 24h ago", "<code>/v1/videos/{id}</code>", `href="/v1/quota"`, `href="/v1/openapi.json"`, "--origin"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("it lacks %s:\n%s", want, body)
+		}
+	}
+}
