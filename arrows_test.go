@@ -37,6 +37,7 @@ var arrows = map[string][]string{
 	"internal/dailymotionsim":   {},
 	"internal/doctor":           {".", "fetch", "fetch/wire", "internal/audit", "internal/budget", "internal/config", "internal/policy", "internal/report", "internal/sqlitefile", "internal/term", "quota", "quota/pgledger", "quota/redisledger", "quota/sharedledger", "regions", "store"},
 	"internal/faulty":           {},
+	"internal/gateway":          {"fetch", "fetch/wire", "quota", "quota/httplimit"},
 	"internal/library":          {".", "internal/config", "internal/report", "internal/term", "regions", "store", "store/text"},
 	"internal/pages":            {".", "internal/report", "internal/term"},
 	"internal/policy":           {"quota"},

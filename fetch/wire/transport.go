@@ -77,7 +77,8 @@ func NewTransport(base *url.URL, headers Headers) *Transport {
 			TLSHandshakeTimeout:    10 * time.Second,
 			ResponseHeaderTimeout:  15 * time.Second,
 			MaxResponseHeaderBytes: 64 << 10,
-			MaxIdleConns:           4,
+			MaxIdleConns:           16,
+			MaxIdleConnsPerHost:    16,
 			// Shorter than the servers' own, so that a call seldom meets a connection that is
 			// just being closed: whether such a call arrived cannot be known.
 			IdleConnTimeout: 30 * time.Second,
@@ -171,6 +172,29 @@ func (t *Transport) exchange(req *http.Request, a *Answer) {
 		return
 	}
 	a.Status, a.Location, a.Body = resp.StatusCode, resp.Header.Get("Location"), hideKey(t.headers.Key.Reveal(), body)
+	a.Header = t.withoutKey(resp.Header)
+}
+
+// Forward sends the request of another program to the host, with the key, once: its method, path, query, body, and its
+// header fields.
+func (t *Transport) Forward(req *http.Request) (a Answer) {
+	u := *req.URL
+	u.Scheme, u.Host = t.scheme, t.host
+	out := req.Clone(req.Context())
+	out.URL = &u
+	t.exchange(out, &a)
+	return a
+}
+
+// withoutKey returns header fields with the key hidden in them, as in a body.
+func (t *Transport) withoutKey(from http.Header) http.Header {
+	clean := http.Header{}
+	for name, values := range from {
+		for _, v := range values {
+			clean[name] = append(clean[name], string(hideKey(t.headers.Key.Reveal(), []byte(v))))
+		}
+	}
+	return clean
 }
 
 // keepDate remembers the Date header of an answer, and returns it; the zero time if there is none.
@@ -191,8 +215,10 @@ func (t *Transport) prepareRequest(req *http.Request) *http.Request {
 		req.Header.Set(t.headers.KeyName, t.headers.Key.Reveal())
 	}
 	req.Header.Set("User-Agent", t.headers.Agent)
-	req.Host = ""
-	req.Body = oneShotBody{}
+	req.Host, req.GetBody = "", nil
+	if req.Method == http.MethodGet {
+		req.Body = oneShotBody{}
+	}
 	return req
 }
 

@@ -19,8 +19,9 @@ import (
 // Answer is the outcome of one request. Either Err is nil and Body is whole, or Err says why not.
 type Answer struct {
 	Status   int
-	Location string // the Location header, of a redirect
-	Body     []byte // without the key
+	Location string      // the Location header, of a redirect
+	Header   http.Header // without the key
+	Body     []byte      // without the key
 	Err      error
 	Sent     bool // a connection was handed over: from here on the request may have arrived
 }

@@ -103,6 +103,19 @@ func verdict(q question, a wire.Answer, clean wire.Cleaner) *fetch.Error {
 	return &fetch.Error{Verdict: m.verdict, Method: q.method, Pool: pool, Sure: sure, Err: clean.Refused(a.Status, m.says, reason, detail)}
 }
 
+// Verdict returns what an answer to the request of another program means for the quota; nil if it was served. A 401 says
+// that the method needs the consent of a user, which a key cannot give: the key is not at fault.
+func (c *Client) Verdict(method string, a wire.Answer) *fetch.Error {
+	if a.Err == nil && (a.Status >= 200 && a.Status <= 299 || a.Status == http.StatusNotModified) {
+		return nil
+	}
+	e := verdict(question{method: method}, a, c.clean)
+	if e != nil && a.Status == http.StatusUnauthorized {
+		e.Verdict = fetch.Rejected
+	}
+	return e
+}
+
 // errorBody is what an answer says about itself.
 type errorBody struct {
 	envelope bool     // it is the API's own error, not a page from a proxy in between

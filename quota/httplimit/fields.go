@@ -4,8 +4,10 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
@@ -59,6 +61,26 @@ func (l *Limiter) setFields(h http.Header, c client, q *question, d quota.Decisi
 	fields := string(b)
 	values := []string{fields[:policyEnds], fields[policyEnds:]}
 	h["Ratelimit-Policy"], h["Ratelimit"] = values[:1:1], values[1:] // canonical already: Set would make sure each time
+}
+
+// SetFields says what a decision leaves of every window, as pool-window: RateLimit-Policy and RateLimit as Draft11 has
+// them, in the unit of the pool.
+func SetFields(h http.Header, d quota.Decision) {
+	var policies, limits []string
+	for _, pool := range d.Pools {
+		for _, w := range pool.Windows {
+			length := int64(w.Window.Length / time.Second)
+			if w.Window.Day() {
+				length = int64(24 * time.Hour / time.Second)
+			}
+			p := policy{name: pool.Pool + "-" + w.Window.Name}
+			policies = append(policies, fmt.Sprintf("%q;q=%d;w=%d", p.name, w.Ceiling, length))
+			limits = append(limits, string(appendLimit(nil, &p, &w, d.At, nil)))
+		}
+	}
+	if len(limits) > 0 {
+		h["Ratelimit-Policy"], h["Ratelimit"] = []string{strings.Join(policies, ", ")}, []string{strings.Join(limits, ", ")}
+	}
 }
 
 // violated returns the names of the limits that refuse.

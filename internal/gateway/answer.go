@@ -1,0 +1,169 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/fetch/wire"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/httplimit"
+)
+
+const (
+	soon     = time.Minute      // a refusal that ends sooner is a rate, not a spent day
+	askAgain = 10 * time.Second // Retry-After while nobody knows how long
+)
+
+// answer is a whole answer. Many may get it, so it is never changed once it is shared.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+	own    bool // it is the gateway's, not the upstream's
+}
+
+var tooMany = problem(http.StatusTooManyRequests, "rateLimitExceeded", fmt.Sprintf("this client has %d requests in progress already", callsAtOnce)).retry(time.Second)
+
+// answerOf passes on what the upstream answered. What broke off, what leads elsewhere, and what is wrong with our own
+// key, become answers of the gateway.
+func answerOf(from wire.Answer, e *fetch.Error) *answer {
+	switch {
+	case from.Err != nil && e.Verdict == fetch.Unsent:
+		return problem(http.StatusServiceUnavailable, "backendError", e.Error()).retry(askAgain)
+	case from.Err != nil, from.Status >= 300 && from.Status <= 399 && from.Status != http.StatusNotModified:
+		return problem(http.StatusBadGateway, "backendError", e.Error())
+	case e != nil && e.Verdict == fetch.BadKey:
+		return problem(http.StatusBadGateway, "backendError", "the gateway's own key is refused, the client's token is not at fault: "+e.Error())
+	}
+	a := &answer{status: from.Status, header: http.Header{"X-Content-Type-Options": {"nosniff"}, "Content-Security-Policy": {"sandbox"}}, body: from.Body}
+	for _, name := range []string{"Content-Type", "Etag", "Date", "Retry-After"} {
+		if v := from.Header[name]; v != nil {
+			a.header[name] = v
+		}
+	}
+	return a
+}
+
+// problem is an error in Google's shape, which its clients raise as their own.
+func problem(status int, reason, message string) *answer {
+	message = "ingest gateway: " + message
+	body, _ := json.Marshal(map[string]any{"error": map[string]any{ // strings and numbers
+		"code": status, "message": message, "status": rpcStatus[status],
+		"errors": []map[string]string{{"message": message, "domain": "youtube.quota", "reason": reason}},
+	}})
+	h := http.Header{
+		"Content-Type": {"application/json; charset=UTF-8"}, "Cache-Control": {"no-store"}, "X-Content-Type-Options": {"nosniff"}, "Ingest-Cost": {"0"},
+	}
+	return &answer{status: status, header: h, body: append(body, '\n'), own: true}
+}
+
+// rpcStatus are the words of google/rpc/code.proto.
+var rpcStatus = map[int]string{
+	400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 408: "DEADLINE_EXCEEDED", 413: "INVALID_ARGUMENT",
+	429: "RESOURCE_EXHAUSTED", 502: "UNAVAILABLE", 503: "UNAVAILABLE",
+}
+
+// refused is the answer where no quota is left; sentence is what a run would print.
+func refused(d quota.Decision, sentence string) *answer {
+	a := problem(http.StatusForbidden, "quotaExceeded", sentence)
+	if d.RetryAfter > 0 && d.RetryAfter < soon {
+		a = problem(http.StatusTooManyRequests, "rateLimitExceeded", sentence)
+	}
+	if d.RetryAfter > 0 {
+		a.retry(d.RetryAfter)
+	}
+	return a.left(d)
+}
+
+// unavailable is the answer where there is no decision.
+func unavailable(err error) *answer {
+	switch {
+	case errors.Is(err, quota.ErrNeverFits):
+		return problem(http.StatusForbidden, "quotaExceeded", "one such call costs more than its client may ever spend: see clients: in the config")
+	case errors.Is(err, quota.ErrUnknown):
+		return problem(http.StatusForbidden, "forbidden", err.Error())
+	}
+	return problem(http.StatusServiceUnavailable, "backendError", "the ledger does not answer, and nothing is spent without it: see ingest doctor").retry(askAgain)
+}
+
+// retry says when to ask again, rounded up: whoever waits so long has waited long enough.
+func (a *answer) retry(after time.Duration) *answer {
+	a.header.Set("Retry-After", strconv.FormatInt(max(int64(math.Ceil(after.Seconds())), 1), 10))
+	return a
+}
+
+// charged says what a call cost, and what is left.
+func (a *answer) charged(d quota.Decision) *answer {
+	cost := []string{}
+	for _, p := range d.Pools {
+		cost = append(cost, fmt.Sprintf("%s=%d", p.Pool, p.Charged))
+	}
+	if len(cost) == 0 {
+		a.header.Set("Ingest-Cost", "0")
+		return a
+	}
+	a.header.Set("Ingest-Cost", strings.Join(cost, ", "))
+	return a.left(d)
+}
+
+// left says what is left, unless nobody knows.
+func (a *answer) left(d quota.Decision) *answer {
+	left := []string{}
+	for _, p := range d.Pools {
+		left = append(left, fmt.Sprintf("%s=%d", p.Pool, p.Remaining))
+	}
+	if !d.Degraded && len(left) > 0 {
+		a.header.Set("Ingest-Remaining", strings.Join(left, ", "))
+		httplimit.SetFields(a.header, d)
+	}
+	return a
+}
+
+// free returns the answer for somebody whom it cost nothing. What was left then is left out.
+func (a *answer) free() *answer {
+	other := *a
+	other.header = a.header.Clone()
+	other.header.Set("Ingest-Cost", "0")
+	for _, name := range []string{"Ingest-Remaining", "Ratelimit", "Ratelimit-Policy"} {
+		delete(other.header, name)
+	}
+	return &other
+}
+
+// keeps reports whether the answer may be repeated: a page of a proxy in between may not.
+func (a *answer) keeps() bool {
+	return a.status == http.StatusOK && strings.HasPrefix(a.header.Get("Content-Type"), "application/json")
+}
+
+// conditional is 304 where the client has the answer already.
+func (a *answer) conditional(r *http.Request) *answer {
+	tag, has := a.header.Get("Etag"), r.Header.Get("If-None-Match")
+	if r.Method != http.MethodGet || a.status != http.StatusOK || tag == "" || has == "" {
+		return a
+	}
+	for one := range strings.SplitSeq(has, ",") {
+		if strings.TrimPrefix(strings.TrimSpace(one), "W/") == strings.TrimPrefix(tag, "W/") {
+			return &answer{status: http.StatusNotModified, header: a.header}
+		}
+	}
+	return a
+}
+
+func (a *answer) write(w http.ResponseWriter) {
+	h := w.Header()
+	for name, v := range a.header {
+		h[name] = v
+	}
+	if a.status != http.StatusNotModified && a.status != http.StatusNoContent {
+		h.Set("Content-Length", strconv.Itoa(len(a.body)))
+	}
+	w.WriteHeader(a.status)
+	_, _ = w.Write(a.body)
+}

@@ -1,0 +1,124 @@
+package gateway
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+const (
+	takeWithin   = 6 * time.Second // longer than any ledger waits
+	answerWithin = 20 * time.Second
+	spenderHolds = 10 * time.Second // how old a sum of who spent most may be: it costs more than a decision
+)
+
+// spend takes, sends and settles. It does not end when the client hangs up: to do so is no way to go uncounted.
+func (g *Gateway) spend(c *call) *answer {
+	d, err := g.take(c)
+	if err != nil {
+		return unavailable(err)
+	}
+	if !d.Allowed {
+		return refused(d, g.sentence(d))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
+	defer cancel()
+	req, err := c.request(ctx)
+	if err != nil {
+		g.settle(d, &fetch.Error{Verdict: fetch.Unsent, Method: c.method, Err: err})
+		return problem(http.StatusBadRequest, "badRequest", err.Error())
+	}
+	from := g.config.Upstream.Forward(req)
+	e := g.config.Upstream.Verdict(c.method, from)
+	if refunded := g.settle(d, e); refunded {
+		d.Pools = nil
+	}
+	a := answerOf(from, e).charged(d)
+	if ttl := g.config.Cache[c.method]; ttl > 0 && c.verb == http.MethodGet && a.keeps() {
+		g.cache.put(c.target(), a.free(), time.Now().Add(ttl))
+	}
+	return a
+}
+
+func (g *Gateway) take(c *call) (quota.Decision, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), takeWithin)
+	defer cancel()
+	r := quota.Request{Method: c.method, Purpose: quota.Client, Client: c.client}
+	if g.config.Reserve != nil {
+		r.Reserve = g.config.Reserve(ctx)
+	}
+	return g.config.Governor.Take(ctx, r)
+}
+
+// settle tells the ledger what an answer means. What cannot be noted counts too much, which is safe.
+func (g *Gateway) settle(d quota.Decision, e *fetch.Error) (refunded bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), takeWithin)
+	defer cancel()
+	refunded, err := fetch.Settle(ctx, g.config.Governor, d, e, g.config.Governor.Tariff.FreeBursts)
+	if err != nil && g.config.Log != nil {
+		g.config.Log.WarnContext(ctx, "what an answer means could not be noted: the ledger counts too much", slog.String("method", d.Who.Method), slog.Any("error", err))
+	}
+	return refunded
+}
+
+// spender is who spent most of a pool, as it was at a time.
+type spender struct {
+	pool, says string
+	at         time.Time
+}
+
+// sentence says a refusal in the words of a run.
+func (g *Gateway) sentence(d quota.Decision) string {
+	g.mu.Lock()
+	top := g.top
+	g.mu.Unlock()
+	if top.pool != d.Refusal.Pool || time.Since(top.at) > spenderHolds {
+		ctx, cancel := context.WithTimeout(context.Background(), takeWithin)
+		defer cancel()
+		top = spender{d.Refusal.Pool, g.config.Governor.TopSpender(ctx, d.Refusal.Pool, d.At), time.Now()}
+		g.mu.Lock()
+		g.top = top
+		g.mu.Unlock()
+	}
+	return d.Sentence(top.says)
+}
+
+// flights are calls in progress, by what they ask. The zero value is ready.
+type flights struct {
+	mu   sync.Mutex
+	byID map[string]*flight
+}
+
+type flight struct {
+	ended  chan struct{}
+	answer *answer
+}
+
+// do returns the answer of the call in flight, or makes the call: then it is mine.
+func (f *flights) do(id string, ask func() *answer) (a *answer, mine bool) {
+	f.mu.Lock()
+	if f.byID == nil {
+		f.byID = map[string]*flight{}
+	}
+	if other, ok := f.byID[id]; ok {
+		f.mu.Unlock()
+		<-other.ended
+		return other.answer, false
+	}
+	own := &flight{ended: make(chan struct{}), answer: problem(http.StatusBadGateway, "backendError", "the call broke off")}
+	f.byID[id] = own
+	f.mu.Unlock()
+	defer func() { // also if ask panics
+		f.mu.Lock()
+		delete(f.byID, id)
+		f.mu.Unlock()
+		close(own.ended)
+	}()
+	own.answer = ask()
+	return own.answer, true
+}

@@ -1,0 +1,140 @@
+// Package gateway puts any tool on the ledger. A route of costs.yaml names the method of a request; one take draws its
+// cost from the shared pools and from the client's own; and only then a request leaves, with the upstream's key, by the
+// one way out that passes use. What the answer means is settled as for a pass.
+//
+// The request that leaves is built of what may pass: path, query, body and two header fields. A body is read whole
+// before the take, and an answer before the verdict, so that neither a slow client nor a slow upstream holds a take.
+package gateway
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/fetch/wire"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// Upstream is where requests go, and what its answers mean.
+type Upstream interface {
+	// Forward sends a request to the upstream, whatever host it names, at most once.
+	Forward(req *http.Request) wire.Answer
+	// Verdict says what an answer means for the quota; nil if the call was served.
+	Verdict(method string, a wire.Answer) *fetch.Error
+}
+
+// Config is what a gateway works with.
+type Config struct {
+	Governor *quota.Governor // the routes are those of its tariff
+	Upstream Upstream
+	Clients  []Client                                // none: whoever reaches a loopback address is "local"
+	Reserve  func(ctx context.Context) quota.Reserve // what takes must leave for the schedule; nil: nothing
+	Cache    map[string]time.Duration                // by method: how long an answer is repeated for free
+	Log      *slog.Logger
+}
+
+// Gateway is an http.Handler. Each client has at most callsAtOnce requests in progress, and each of these ends in about
+// a minute: the server around it needs no shorter time-outs than for the header of a request, and no longer ones.
+type Gateway struct {
+	config Config
+
+	routes  *http.ServeMux
+	rooms   map[string]chan struct{} // by client
+	flights flights
+	cache   cache
+
+	mu    sync.Mutex
+	top   spender
+	saved quota.Cost
+	day   time.Time // of saved, at the provider
+}
+
+// New returns a gateway.
+func New(c Config) *Gateway {
+	g := &Gateway{config: c, routes: http.NewServeMux(), rooms: map[string]chan struct{}{localClient: make(chan struct{}, callsAtOnce)}}
+	for pattern, method := range c.Governor.Tariff.Routes {
+		g.routes.Handle(pattern, route(method))
+	}
+	for _, client := range c.Clients {
+		g.rooms[client.Name] = make(chan struct{}, callsAtOnce)
+	}
+	return g
+}
+
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	control := http.NewResponseController(w)
+	_ = control.SetWriteDeadline(time.Now().Add(longest)) // a recorder in a test has none
+	method, client, refusal := g.admit(r)
+	if refusal != nil {
+		refusal.write(w)
+		return
+	}
+	room := g.rooms[client]
+	select {
+	case room <- struct{}{}:
+		defer func() { <-room }()
+	default:
+		tooMany.write(w)
+		return
+	}
+	c, refusal := readCall(w, r, method, client)
+	if refusal != nil {
+		refusal.write(w)
+		return
+	}
+	g.answer(c).conditional(r).write(w)
+}
+
+// answer answers from the cache, from a call that is in flight already, or by a call of its own.
+func (g *Gateway) answer(c *call) *answer {
+	if c.verb != http.MethodGet || c.fresh {
+		return g.spend(c)
+	}
+	if kept := g.cache.get(c.target(), time.Now()); kept != nil {
+		g.noteSaved(c.method)
+		return kept
+	}
+	a, mine := g.flights.do(c.target(), func() *answer { return g.spend(c) })
+	if !mine && a.own { // what another client was refused says nothing about this one
+		a, mine = g.flights.do(c.client+" "+c.target(), func() *answer { return g.spend(c) })
+	}
+	if !mine && !a.own {
+		g.noteSaved(c.method)
+		return a.free()
+	}
+	return a
+}
+
+// noteSaved counts what an answer would have cost.
+func (g *Gateway) noteSaved(method string) {
+	cost, err := g.config.Governor.Tariff.Cost(method)
+	if err != nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.turn()
+	for pool, amount := range cost {
+		g.saved[pool] += amount
+	}
+}
+
+// turn begins a new count when the provider's day has turned.
+func (g *Gateway) turn() {
+	now := g.config.Governor.Now().In(g.config.Governor.Tariff.Zone)
+	year, month, date := now.Date()
+	if day := time.Date(year, month, date, 0, 0, 0, 0, now.Location()); g.saved == nil || !day.Equal(g.day) {
+		g.saved, g.day = quota.Cost{}, day
+	}
+}
+
+// Saved returns what answers without a call would have cost since the provider's midnight, by pool.
+func (g *Gateway) Saved() quota.Cost {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.turn()
+	return g.saved.Times(1)
+}

@@ -1,0 +1,407 @@
+package gateway_test
+
+import (
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/api/googleapi"
+	"google.golang.org/api/option"
+	youtubev3 "google.golang.org/api/youtube/v3"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch/youtube"
+	"github.com/trendvidstream/ingest/internal/gateway"
+	"github.com/trendvidstream/ingest/internal/youtubesim"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/memledger"
+)
+
+const (
+	ourKey = "AIzaCanaryCanaryCanaryCanaryCanaryCanar"
+	videos = "/youtube/v3/videos?part=snippet&chart=mostPopular&regionCode=US"
+)
+
+// world is a gateway between a stand-in, which counts for itself, and whoever asks.
+type world struct {
+	t       *testing.T
+	url     string
+	gateway *gateway.Gateway
+	sim     *youtubesim.Server
+	ledger  *quota.Governor
+
+	mu      sync.Mutex
+	arrived int
+}
+
+// newWorld has the units that clients may spend, and a provider: nil is the stand-in.
+func newWorld(t *testing.T, units int64, provider http.Handler, change func(*gateway.Config)) *world {
+	t.Helper()
+	w := &world{t: t}
+	var err error
+	if w.sim, err = youtubesim.New(youtubesim.Options{RequireKey: ourKey}); err != nil {
+		t.Fatal(err)
+	}
+	if provider == nil {
+		provider = w.sim
+	}
+	up := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		w.mu.Lock()
+		w.arrived++
+		w.mu.Unlock()
+		provider.ServeHTTP(out, r)
+	}))
+	t.Cleanup(up.Close)
+	client, err := youtube.New(t.Context(), youtube.Config{BaseURL: up.URL, Key: ingest.NewSecret(ourKey)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	tariff, err := quota.ParseCosts("costs.yaml", ingest.Costs, "youtube", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tariff.Ceilings[quota.Client], err = quota.ParseShare("100%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range tariff.Pools {
+		for j := range tariff.Pools[i].Windows {
+			tariff.Pools[i].Windows[j].Limit = units
+		}
+	}
+	w.ledger = &quota.Governor{Ledger: &memledger.Ledger{Now: time.Now}, Tariff: tariff, Account: "default", Now: time.Now}
+	c := gateway.Config{Governor: w.ledger, Upstream: client}
+	if change != nil {
+		change(&c)
+	}
+	w.gateway = gateway.New(c)
+	s := httptest.NewServer(w.gateway)
+	t.Cleanup(s.Close)
+	w.url = s.URL
+	return w
+}
+
+type answer struct {
+	*http.Response
+
+	body string
+}
+
+func (w *world) ask(method, target, body string, header ...string) answer {
+	w.t.Helper()
+	req, err := http.NewRequestWithContext(w.t.Context(), method, w.url+target, strings.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	if host := req.Header.Get("Host"); host != "" {
+		req.Host = host
+	}
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		w.t.Errorf("%s %s: %v", method, target, err)
+		return answer{Response: &http.Response{Header: http.Header{}}}
+	}
+	defer resp.Body.Close()
+	got, _ := io.ReadAll(resp.Body)
+	return answer{resp, string(got)}
+}
+
+// spent returns what the ledger has counted of a pool.
+func (w *world) spent(pool string) (n int64) {
+	w.t.Helper()
+	spent, err := w.ledger.Ledger.Spent(context.WithoutCancel(w.t.Context()), "default", time.Now().Add(-24*time.Hour))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, s := range spent {
+		if s.Pool == pool {
+			n += s.Amount
+		}
+	}
+	return n
+}
+
+func (w *world) calls() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return int64(w.arrived)
+}
+
+func TestEightAtOnceForABudgetOfOneAreOneCall(t *testing.T) {
+	for range 20 {
+		w := newWorld(t, 1, nil, nil)
+		var wait sync.WaitGroup
+		statuses := make([]int, 8)
+		for i := range statuses {
+			wait.Go(func() { statuses[i] = w.ask(http.MethodGet, videos+"&maxResults="+strconv.Itoa(i+1), "").StatusCode })
+		}
+		wait.Wait()
+		served := 0
+		for _, s := range statuses {
+			if s == http.StatusOK {
+				served++
+			} else if s != http.StatusForbidden {
+				t.Errorf("a refusal is %d, want 403", s)
+			}
+		}
+		if served != 1 || w.calls() != 1 || w.spent("units") != 1 {
+			t.Fatalf("%d served, %d arrived, %d in the ledger, want 1 of each", served, w.calls(), w.spent("units"))
+		}
+	}
+}
+
+func TestGooglesClientCountsAsTheLedgerAndTheProvider(t *testing.T) {
+	const budget = 30
+	w := newWorld(t, budget, nil, nil)
+	service, err := youtubev3.NewService(t.Context(), option.WithEndpoint(w.url), option.WithAPIKey("any"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range budget {
+		list, err := service.Videos.List([]string{"snippet"}).Chart("mostPopular").RegionCode("US").MaxResults(int64(i + 1)).Do()
+		if err != nil || len(list.Items) != i+1 || list.Header.Get("Ingest-Cost") != "units=1" || list.Header.Get("Ingest-Remaining") != "units="+strconv.Itoa(budget-1-i) {
+			t.Fatalf("call %d: %v, %v", i, list, err)
+		}
+	}
+	_, err = service.Videos.List([]string{"snippet"}).Chart("mostPopular").RegionCode("US").Do()
+	e, ok := errors.AsType[*googleapi.Error](err)
+	if !ok || e.Code != http.StatusForbidden || len(e.Errors) != 1 || e.Errors[0].Reason != "quotaExceeded" || e.Header.Get("Retry-After") == "" {
+		t.Errorf("the refusal arrives as %#v", err)
+	}
+	if units := w.sim.Ledger().Units["units"]; w.calls() != budget || w.spent("units") != budget || units != budget {
+		t.Errorf("%d arrived, the ledger has %d, the stand-in %d, want %d", w.calls(), w.spent("units"), units, budget)
+	}
+}
+
+func TestAnAttackIsAnsweredChargedAsItArrivedAndShowsNoKey(t *testing.T) {
+	token := sha256.Sum256([]byte("token-of-reports"))
+	withClients := func(c *gateway.Config) { c.Clients = []gateway.Client{{Name: "reports", TokenSHA256: token}} }
+	large := strings.Repeat("x", 1<<20+1)
+	for name, tt := range map[string]struct {
+		method, target, body string
+		header               []string
+		clients              bool
+		status               int
+		arrives              int64
+	}{
+		"a route":                        {target: videos, status: 200, arrives: 1},
+		"a route that is none":           {target: "/youtube/v3/nothing", status: 403},
+		"the root":                       {target: "/", status: 403},
+		"an upload":                      {method: "POST", target: "/upload/youtube/v3/videos", status: 403},
+		"a path with dots":               {target: "/youtube/v3/x/../videos?part=id", status: 403},
+		"two slashes":                    {target: "//youtube/v3/videos?part=id", status: 403},
+		"an escaped path":                {target: "/youtube/v3/%76ideos?part=id", status: 403},
+		"an escaped slash":               {target: "/youtube/v3%2Fvideos?part=id", status: 403},
+		"a slash at its end":             {target: "/youtube/v3/videos/", status: 403},
+		"HEAD":                           {method: "HEAD", target: videos, status: 403},
+		"another method":                 {method: "PATCH", target: videos, status: 403},
+		"a preflight":                    {method: "OPTIONS", target: videos, header: []string{"Origin", "https://example.com"}, status: 403},
+		"a semicolon":                    {target: videos + ";key=x", status: 400},
+		"a long query":                   {target: videos + "&x=" + large[:9<<10], status: 400},
+		"a key in another case":          {target: videos + "&KEY=other&$key=other&%24.key=other", status: 200, arrives: 1},
+		"a callback":                     {target: videos + "&callback=alert", status: 200, arrives: 1},
+		"a method in a header":           {target: videos, header: []string{"X-HTTP-Method-Override", "DELETE"}, status: 200, arrives: 1},
+		"another project in a header":    {target: videos, header: []string{"X-Goog-User-Project", "other"}, status: 200, arrives: 1},
+		"a foreign bearer":               {target: videos, header: []string{"Authorization", "Bearer ya29.x"}, status: 401},
+		"a foreign token in the query":   {target: videos + "&access_token=ya29.x", status: 401},
+		"one in another case":            {target: videos + "&Access_Token=ya29.x", status: 401},
+		"a page in a browser":            {target: videos, header: []string{"Sec-Fetch-Site", "cross-site"}, status: 403},
+		"an old browser":                 {target: videos, header: []string{"Origin", "null"}, status: 403},
+		"another name of this address":   {target: videos, header: []string{"Host", "evil.example.com"}, status: 403},
+		"a body of more than 1 MiB":      {method: "POST", target: "/youtube/v3/comments?part=snippet", body: large, status: 413},
+		"no token":                       {target: videos, clients: true, status: 401},
+		"a wrong token":                  {target: videos + "&key=guess", clients: true, status: 401},
+		"a token":                        {target: videos + "&key=token-of-reports", clients: true, status: 200, arrives: 1},
+		"a token in a header":            {target: videos, header: []string{"X-Goog-Api-Key", "token-of-reports"}, clients: true, status: 200, arrives: 1},
+		"a token as a bearer":            {target: videos, header: []string{"Authorization", "Bearer token-of-reports"}, clients: true, status: 200, arrives: 1},
+		"a token and a foreign bearer":   {target: videos + "&key=token-of-reports", header: []string{"Authorization", "Bearer ya29.x"}, clients: true, status: 401},
+		"a token and a foreign key":      {target: videos + "&key=token-of-reports&key=other", clients: true, status: 401},
+		"a token as a password":          {target: videos, header: []string{"Authorization", "Basic token-of-reports"}, clients: true, status: 401},
+		"the hash of a token as a token": {target: videos + fmt.Sprintf("&key=%x", token), clients: true, status: 401},
+	} {
+		t.Run(name, func(t *testing.T) {
+			change := withClients
+			if !tt.clients {
+				change = nil
+			}
+			w := newWorld(t, 100, nil, change)
+			method := tt.method
+			if method == "" {
+				method = http.MethodGet
+			}
+			a := w.ask(method, tt.target, tt.body, tt.header...)
+			if a.StatusCode != tt.status || w.calls() != tt.arrives || w.spent("units") != tt.arrives {
+				t.Errorf("%d, %d arrived, %d charged, want %d and %d: %s", a.StatusCode, w.calls(), w.spent("units"), tt.status, tt.arrives, a.body)
+			}
+			if all := fmt.Sprint(a.Header) + a.body; strings.Contains(all, ourKey) || strings.Contains(all, "token-of") {
+				t.Errorf("it shows a secret: %s", all)
+			}
+		})
+	}
+}
+
+func TestWhatAProviderDoesWrongIsBoundedAndChargedOnce(t *testing.T) {
+	for name, tt := range map[string]struct {
+		status int
+		says   string
+		answer http.HandlerFunc
+	}{
+		"a redirect": {502, "redirects to", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://evil.example.com/", http.StatusFound)
+		}},
+		"it hangs up":     {502, "broke off", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},
+		"it refuses us":   {502, "own key is refused", func(w http.ResponseWriter, _ *http.Request) { googleError(w, 400, "keyInvalid") }},
+		"it wants a user": {401, "required", func(w http.ResponseWriter, _ *http.Request) { googleError(w, 401, "required") }},
+		"it echoes the key": {200, "***", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Etag", r.Header.Get("X-Goog-Api-Key"))
+			_, _ = io.WriteString(w, r.Header.Get("X-Goog-Api-Key"))
+		}},
+		"a gzip bomb": {502, "larger than 16 MiB", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			_, _ = z.Write(make([]byte, 20<<20))
+			_ = z.Close()
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 100, tt.answer, nil)
+			a := w.ask(http.MethodGet, videos, "")
+			if a.StatusCode != tt.status || !strings.Contains(a.body, tt.says) || w.calls() != 1 || w.spent("units") != 1 {
+				t.Errorf("%d, %d arrived, %d charged: %s", a.StatusCode, w.calls(), w.spent("units"), a.body)
+			}
+			if strings.Contains(fmt.Sprint(a.Header)+a.body, ourKey) {
+				t.Error("it shows the key")
+			}
+		})
+	}
+}
+
+func googleError(w http.ResponseWriter, status int, reason string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = fmt.Fprintf(w, `{"error":{"code":%d,"message":%q,"errors":[{"reason":%q}]}}`, status, reason, reason)
+}
+
+func TestTheProvidersNoClosesThePoolForAllClients(t *testing.T) {
+	w := newWorld(t, 1000, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { googleError(w, 403, "quotaExceeded") }), nil)
+	first, second := w.ask(http.MethodGet, videos, ""), w.ask(http.MethodGet, videos, "")
+	if first.StatusCode != 403 || second.StatusCode != 403 && second.StatusCode != 429 || w.calls() != 1 {
+		t.Errorf("%d, then %d, %d arrived: %s", first.StatusCode, second.StatusCode, w.calls(), second.body)
+	}
+}
+
+func TestASlowBodyHoldsUpNobodyElse(t *testing.T) {
+	sum := func(s string) [32]byte { return sha256.Sum256([]byte(s)) }
+	w := newWorld(t, 100, nil, func(c *gateway.Config) {
+		c.Clients = []gateway.Client{{Name: "slow", TokenSHA256: sum("slow")}, {Name: "quick", TokenSHA256: sum("quick")}}
+	})
+	for range 16 {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(w.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		_, _ = io.WriteString(conn, "POST /youtube/v3/comments?part=snippet&key=slow HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{")
+	}
+	refused := false
+	for until := time.Now().Add(5 * time.Second); time.Now().Before(until) && !refused; time.Sleep(10 * time.Millisecond) {
+		refused = w.ask(http.MethodGet, "/youtube/v3/i18nRegions?part=snippet&key=slow", "").StatusCode == http.StatusTooManyRequests
+	}
+	before := w.calls()
+	if a := w.ask(http.MethodGet, videos+"&key=quick", ""); !refused || a.StatusCode != 200 || w.calls() != before+1 {
+		t.Errorf("the slow client was refused: %v; the other got %d: %s", refused, a.StatusCode, a.body)
+	}
+}
+
+func TestAClientsOwnLimitIsDecidedInTheSameTake(t *testing.T) {
+	w := newWorld(t, 100, nil, func(c *gateway.Config) {
+		c.Clients = []gateway.Client{{Name: "a", TokenSHA256: sha256.Sum256([]byte("a"))}, {Name: "b", TokenSHA256: sha256.Sum256([]byte("b"))}}
+		own := quota.Pool{Name: "units", Windows: []quota.Window{{Name: "24h", Length: 24 * time.Hour, Limit: 2}}}
+		if err := c.Governor.Tariff.LimitClients(map[string][]quota.Pool{"a": {own}}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	for i, want := range []int{200, 200, 403} {
+		if a := w.ask(http.MethodGet, videos+"&key=a&maxResults="+strconv.Itoa(i+1), ""); a.StatusCode != want {
+			t.Errorf("call %d: %d, want %d: %s", i, a.StatusCode, want, a.body)
+		}
+	}
+	if a := w.ask(http.MethodGet, videos+"&key=b", ""); a.StatusCode != 200 || w.spent("units") != 3 || w.spent("units@a") != 2 {
+		t.Errorf("the other client: %d, units %d, its own %d", a.StatusCode, w.spent("units"), w.spent("units@a"))
+	}
+}
+
+func TestIdenticalRequestsInFlightAreOneCall(t *testing.T) {
+	arrived, release := make(chan struct{}, 8), make(chan struct{})
+	w := newWorld(t, 100, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		arrived <- struct{}{}
+		<-release
+		_, _ = io.WriteString(w, "{}")
+	}), nil)
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			if a := w.ask(http.MethodGet, videos, ""); a.StatusCode != 200 {
+				t.Errorf("%d: %s", a.StatusCode, a.body)
+			}
+		})
+	}
+	<-arrived
+	time.Sleep(200 * time.Millisecond) // the others have asked by then, or are calls of their own and are counted
+	close(release)
+	wait.Wait()
+	if w.calls() != 1 || w.spent("units") != 1 || w.gateway.Saved()["units"] != 7 {
+		t.Errorf("%d arrived, %d charged, %d saved, want 1, 1 and 7", w.calls(), w.spent("units"), w.gateway.Saved()["units"])
+	}
+}
+
+func TestACachedAnswerIsFreeUntilItIsStale(t *testing.T) {
+	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Etag", `"one"`)
+		_, _ = io.WriteString(w, "{}")
+	})
+	w := newWorld(t, 100, page, func(c *gateway.Config) { c.Cache = map[string]time.Duration{"videos.list": time.Second} })
+	first := w.ask(http.MethodGet, videos, "")
+	second := w.ask(http.MethodGet, videos, "")
+	unchanged := w.ask(http.MethodGet, videos, "", "If-None-Match", first.Header.Get("Etag"))
+	if second.body != first.body || second.Header.Get("Ingest-Cost") != "0" || second.Header.Get("Ingest-Remaining") != "" || unchanged.StatusCode != http.StatusNotModified || w.calls() != 1 || w.gateway.Saved()["units"] != 2 {
+		t.Errorf("second %d %v, unchanged %d, %d arrived, saved %v", second.StatusCode, second.Header, unchanged.StatusCode, w.calls(), w.gateway.Saved())
+	}
+	if w.ask(http.MethodGet, videos, "", "Cache-Control", "no-cache"); w.calls() != 2 {
+		t.Errorf("no-cache: %d arrived, want 2", w.calls())
+	}
+	time.Sleep(1100 * time.Millisecond)
+	if w.ask(http.MethodGet, videos, ""); w.calls() != 3 {
+		t.Errorf("when stale: %d arrived, want 3", w.calls())
+	}
+}
+
+func TestWithoutALedgerNothingLeaves(t *testing.T) {
+	w := newWorld(t, 100, nil, nil)
+	w.ledger.Ledger = silent{w.ledger.Ledger}
+	if a := w.ask(http.MethodGet, videos, ""); a.StatusCode != http.StatusServiceUnavailable || a.Header.Get("Retry-After") == "" || w.calls() != 0 {
+		t.Errorf("%d, %d arrived: %s", a.StatusCode, w.calls(), a.body)
+	}
+}
+
+type silent struct{ quota.Ledger }
+
+func (silent) Take(context.Context, quota.Ask) (quota.Decision, error) {
+	return quota.Decision{}, quota.ErrUnavailable
+}

@@ -1,0 +1,130 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest/fetch/wire"
+)
+
+const (
+	maxQuery    = 8 << 10
+	maxBody     = 1 << 20
+	bodyWithin  = 10 * time.Second
+	callsAtOnce = 16
+	longest     = 60 * time.Second // of a request, from its header to the end of its answer
+)
+
+// route is a handler that carries the name of a method through a ServeMux.
+type route string
+
+func (route) ServeHTTP(http.ResponseWriter, *http.Request) {}
+
+// call is a request that was understood.
+type call struct {
+	method string // as costs.yaml names it
+	client string
+
+	verb, path, query string // the query is sorted, and without a key
+	header            http.Header
+	body              []byte
+	fresh             bool // no answer from the cache, nor from a call in flight
+}
+
+// target tells calls apart that may have different answers.
+func (c *call) target() string { return c.path + "?" + c.query }
+
+// admit finds the method and the client of a request, without reading its body. Nothing is charged yet.
+func (g *Gateway) admit(r *http.Request) (method, client string, refusal *answer) {
+	if r.Header.Get("Sec-Fetch-Site") != "" || r.Header.Get("Origin") != "" {
+		return "", "", problem(http.StatusForbidden, "forbidden", "a page in a browser may not spend quota: call the gateway from a program")
+	}
+	if len(g.config.Clients) == 0 && !loopback(r.Host) {
+		return "", "", problem(http.StatusForbidden, "forbidden", "without clients: in its config the gateway answers at its own address only, such as 127.0.0.1:8090")
+	}
+	handler, _ := g.routes.Handler(r)
+	name, ok := handler.(route)
+	if !ok || r.URL.Path != r.URL.EscapedPath() || r.Method == http.MethodHead {
+		at := r.Method + " " + r.URL.EscapedPath()
+		return "", "", problem(http.StatusForbidden, "forbidden", at+" is no route here, and what has no price does not pass: give its method units: and route: "+at+" in costs.yaml")
+	}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil || len(r.URL.RawQuery) > maxQuery {
+		return "", "", problem(http.StatusBadRequest, "badRequest", "the query cannot be read, or is longer than 8 KiB")
+	}
+	client, refusal = g.client(r, query)
+	return string(name), client, refusal
+}
+
+// readCall reads the rest of a request.
+func readCall(w http.ResponseWriter, r *http.Request, method, client string) (*call, *answer) {
+	query := r.URL.Query()
+	for name := range query {
+		if hidden[plainName(name)] {
+			query.Del(name)
+		}
+	}
+	c := &call{
+		method: method, client: client, verb: r.Method, path: r.URL.Path, query: query.Encode(), header: http.Header{},
+		fresh: strings.Contains(strings.ToLower(r.Header.Get("Cache-Control")), "no-cache"),
+	}
+	if r.Method == http.MethodGet {
+		return c, nil
+	}
+	for _, name := range []string{"Content-Type", "If-Match"} {
+		if v := r.Header.Get(name); v != "" {
+			c.header.Set(name, v)
+		}
+	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyWithin)) // a recorder in a test has none
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return nil, problem(http.StatusRequestEntityTooLarge, "uploadTooLarge", "the body is larger than 1 MiB: media uploads do not go through the gateway")
+	}
+	if err != nil {
+		return nil, problem(http.StatusRequestTimeout, "badRequest", fmt.Sprintf("the body did not arrive whole within %v", bodyWithin))
+	}
+	_ = control.SetReadDeadline(time.Time{})
+	c.body = body
+	return c, nil
+}
+
+// request builds the request that leaves.
+func (c *call) request(ctx context.Context) (*http.Request, error) {
+	u := url.URL{Scheme: "http", Host: "upstream", Path: c.path, RawQuery: c.query} // Forward knows where
+	var body io.Reader = http.NoBody
+	if len(c.body) > 0 {
+		body = bytes.NewReader(c.body)
+	}
+	req, err := http.NewRequestWithContext(ctx, c.verb, u.String(), body)
+	if err != nil {
+		return nil, fmt.Errorf("build the request: %w", err)
+	}
+	req.Header = c.header
+	return req, nil
+}
+
+// hidden are the parameters that do not reach the upstream, by plainName: whoever asks there is this program.
+var hidden = map[string]bool{
+	"key": true, "access_token": true, "oauth_token": true, "bearer_token": true, "callback": true, "jsonp": true, "quotauser": true, "userip": true,
+}
+
+// plainName returns the name of a parameter as Google reads it: $key is key.
+func plainName(name string) string { return strings.ToLower(strings.TrimLeft(name, "$. ")) }
+
+// loopback reports whether a Host header names this machine.
+func loopback(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return wire.IsLoopback(strings.Trim(host, "[]"))
+}
