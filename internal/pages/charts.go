@@ -3,9 +3,9 @@ package pages
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,74 +17,117 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// chart is the page of a region's chart. /charts is that of the first region.
-func (s *Site) chart(w http.ResponseWriter, r *http.Request) {
+// Chart is the page of a region's chart; without a region, of the first one that has a chart.
+func (s *Site) Chart(w http.ResponseWriter, r *http.Request) {
 	lib, err := s.Library()
 	if err != nil {
 		s.refuse(w, r, err)
 		return
 	}
 	all, err := lib.Regions(r.Context())
-	region := strings.ToUpper(r.PathValue("region"))
-	if region == "" && len(all.Regions) > 0 {
-		region = string(all.Regions[0].Region)
-	}
 	if err != nil {
 		s.refuse(w, r, err)
 		return
 	}
-	params := url.Values{"also": {"true"}}
-	for _, name := range []string{"at", "job", "partial"} {
-		if given := r.URL.Query().Get(name); given != "" {
-			params.Set(name, given)
-		}
+	v := viewOf(r)
+	if v.region == "" {
+		v.region = firstCharted(all)
 	}
-	since := r.URL.Query().Get("since")
-	if since == "" {
-		since = "6h"
-	}
-	doc, err := s.readChart(r.Context(), lib, region, params, since)
+	doc, err := s.readChart(r.Context(), lib, v)
 	if err != nil {
-		s.refuse(w, r, err)
+		s.refuse(w, r, err, s.tabs(r.Context(), all, v.region))
 		return
 	}
-	from, _ := strconv.Atoi(r.URL.Query().Get("from")) // what is no number is the first page
-	if from = max(from, 1); from > len(doc.ChartDocument.Items) {
-		from = 1
+	of := report.RegionDocument{Name: v.region}
+	if i := slices.IndexFunc(all.Regions, func(known report.RegionDocument) bool { return string(known.Region) == v.region }); i >= 0 {
+		of = all.Regions[i]
 	}
-	json := "/v1/charts/" + url.PathEscape(region) + "?" + params.Encode()
-	name := region
-	for _, known := range all.Regions {
-		if string(known.Region) == region {
-			name = known.Name
-		}
-	}
-	s.Show(w, r, http.StatusOK, Page{Title: "Trending in " + name, Tab: "/charts", JSON: json, Main: g.Group{
-		tabs(all, region), s.chartHead(doc, name), s.chartRows(doc, from), chartPages(r.URL, from, len(doc.ChartDocument.Items)), s.left(doc),
+	s.Show(w, r, http.StatusOK, Page{Title: "Trending in " + of.Name, Tab: "/charts", JSON: doc.json, Main: g.Group{
+		s.tabs(r.Context(), all, v.region), s.chartHead(r.Context(), doc, of.Name), jobs(doc, of), moves(doc), s.chartRows(doc),
 	}})
 }
 
-// readChart compares the chart with an older one, if there is one and derived metrics are shown.
-func (s *Site) readChart(ctx context.Context, lib *report.Library, region string, params url.Values, since string) (report.MovesDocument, error) {
-	if !s.Hidden {
-		params.Set("compare", since)
-		doc, err := lib.Chart(ctx, region, params)
-		if !errors.Is(err, report.ErrNotFound) {
-			return doc, err
+func firstCharted(all report.RegionsDocument) string {
+	for _, region := range all.Regions {
+		if slices.ContainsFunc(region.Jobs, func(job report.ChartJobDocument) bool { return job.Slot != nil }) {
+			return string(region.Region)
 		}
-		params.Del("compare")
 	}
-	return lib.Chart(ctx, region, params)
+	if len(all.Regions) > 0 {
+		return string(all.Regions[0].Region)
+	}
+	return ""
 }
 
-func tabs(all report.RegionsDocument, current string) g.Node {
+// readChart reads a chart. Unless derived metrics are hidden, it is compared with the chart that the reader chose; without a
+// choice with that of 6 hours before or, where none is kept, with the one before it. A region of which there is nothing
+// but a fetch that was stopped half-way shows that.
+func (s *Site) readChart(ctx context.Context, lib *report.Library, v view) (shownChart, error) {
+	doc := shownChart{view: v}
+	params := url.Values{"also": {"true"}}
+	for _, name := range []string{"at", "job", "partial"} {
+		if v.params.Has(name) {
+			params.Set(name, v.params.Get(name))
+		}
+	}
+	var choices []string
+	if chosen := v.params.Get("since"); !s.Hidden && chosen != "" {
+		choices = []string{chosen}
+	} else if !s.Hidden {
+		choices = []string{"6h", "30m"}
+	}
+	var err error
+	for _, choice := range append(choices, "") {
+		if doc.since = choice; choice != "" {
+			params.Set("compare", choice)
+		} else {
+			params.Del("compare")
+		}
+		if doc.MovesDocument, err = lib.Chart(ctx, v.region, params); !errors.Is(err, report.ErrNotFound) {
+			break
+		}
+	}
+	if errors.Is(err, report.ErrNotFound) && !params.Has("partial") {
+		params.Set("partial", "true")
+		if half, halfErr := lib.Chart(ctx, v.region, params); halfErr == nil {
+			doc.MovesDocument, err = half, nil
+		}
+	}
+	doc.json = "/v1/charts/" + url.PathEscape(v.region) + "?" + params.Encode()
+	doc.tooOld = err == nil && !doc.Compared() && !s.Hidden
+	if err == nil && !params.Has("partial") && !params.Has("at") {
+		half, halfErr := lib.Chart(ctx, v.region, url.Values{"partial": {"true"}, "limit": {"1"}, "job": {doc.Job}})
+		if halfErr == nil && half.Partial && half.Slot.After(doc.Slot) {
+			doc.stopped = &half.Slot
+		}
+	}
+	return doc, err
+}
+
+// tabs are the regions, each with how fresh it is and how old.
+func (s *Site) tabs(ctx context.Context, all report.RegionsDocument, current string) g.Node {
 	return h.Nav(h.Class("tabs"), h.Aria("label", "Regions"), g.Map(all.Regions, func(r report.RegionDocument) g.Node {
-		return h.A(h.Href("/charts/"+string(r.Region)), g.If(string(r.Region) == current, h.Aria("current", "page")),
-			g.Text(string(r.Region)), spoken(" "+r.Name))
+		state := s.fresh(ctx, string(r.Region))
+		age := ""
+		for _, job := range r.Jobs {
+			if job.FetchedAt != nil {
+				age = shortAgo(s.Now().Sub(*job.FetchedAt))
+				break
+			}
+		}
+		return h.A(h.Href("/charts/"+url.PathEscape(string(r.Region))), g.If(string(r.Region) == current, h.Aria("current", "page")),
+			g.If(state.Mood != "", g.Group{state.Mood.Class(""), Dot()}),
+			h.Span(g.Text(string(r.Region)), spoken(" "+strings.Join([]string{r.Name, state.Word, ""}, ", "))), g.Text(" "), h.Small(g.Text(age)))
 	}))
 }
 
-func (s *Site) chartHead(doc report.MovesDocument, name string) g.Node {
+// shortAgo is a length of time in its largest unit.
+func shortAgo(d time.Duration) string {
+	fields := strings.Fields(term.Ago(d))
+	return strings.Join(fields[:min(2, len(fields))], "\u00a0")
+}
+
+func (s *Site) chartHead(ctx context.Context, doc shownChart, name string) g.Node {
 	fetched := "not fetched as a whole"
 	if doc.FetchedAt != nil {
 		fetched = "fetched " + term.Ago(s.Now().Sub(*doc.FetchedAt)) + " ago"
@@ -92,130 +135,76 @@ func (s *Site) chartHead(doc report.MovesDocument, name string) g.Node {
 	if doc.Partial {
 		fetched += ", and stopped half-way"
 	}
-	step := func(t *time.Time, rel, key, text string) g.Node {
+	said := h.P(h.Class("soft"), g.Textf("%s, %s.", term.Plural(len(doc.ChartDocument.Items), "video"), fetched))
+	if state := s.fresh(ctx, string(doc.Region)); doc.Later == nil && state.Mood != "" && state.Mood != Good {
+		said = h.P(state.Mood.Class(""), h.Span(h.Class("word"), g.Text(state.Word+":")), h.Span(h.Class("soft"), g.Text(" "+strings.Join(slices.DeleteFunc([]string{fetched, state.Next}, func(s string) bool { return s == "" }), ", ")+".")))
+	}
+	step := func(t *time.Time, rel, key, before, format, after string) g.Node {
 		if t == nil {
-			return h.Span(g.Text(text))
+			return h.Span(g.Text(strings.TrimSpace(before + after)))
 		}
-		return h.A(h.Href(chartPath(doc.ChartDocument, *t)), h.Rel(rel), h.Aria("keyshortcuts", key), g.Text(text+" "+t.UTC().Format("15:04")))
+		return h.A(h.Href(doc.with("at", t.UTC().Format(time.RFC3339))), h.Rel(rel), h.Aria("keyshortcuts", key), g.Text(before+t.UTC().Format(format)+after))
 	}
 	return h.Div(h.Class("top"),
-		h.Div(h.H1(g.Text("Trending in "+name)),
-			h.P(h.Class("soft"), g.Textf("%s, %s", term.Plural(len(doc.ChartDocument.Items), "video"), fetched))),
+		h.Div(h.H1(g.Text("Trending in "+name)), said,
+			g.Iff(doc.stopped != nil, func() g.Node {
+				return h.P(h.Class("soft"), g.Text("The fetch of "+hhmm(*doc.stopped)+" was stopped half-way. "), link(doc.with("partial", "true"), "Show what it fetched"))
+			})),
 		h.Nav(h.Class("steps"), h.Aria("label", "Time"),
-			step(doc.Earlier, "prev", "ArrowLeft", "‹"),
-			h.Span(h.Aria("current", "true"), g.Text(doc.Slot.UTC().Format("Mon 2 Jan, 15:04"))),
-			step(doc.Later, "next", "ArrowRight", "›"),
-			g.If(doc.Later != nil, h.A(h.Href("/charts/"+string(doc.Region)), g.Text("Newest")))))
+			g.Iff(doc.DayBefore != nil, func() g.Node {
+				return h.A(h.Class("wide"), h.Href(doc.with("at", doc.DayBefore.UTC().Format(time.RFC3339))), g.Text(doc.DayBefore.UTC().Format("« Mon 2")))
+			}),
+			step(doc.Earlier, "prev", "ArrowLeft", "‹ ", "15:04", ""),
+			h.Span(h.Aria("current", "true"), moment(doc.Slot, "Mon 2 Jan, 15:04")),
+			step(doc.Later, "next", "ArrowRight", "", "15:04", " ›"),
+			g.If(doc.Later != nil, link(doc.with("at", ""), "Newest"))))
 }
 
-func chartPath(doc report.ChartDocument, at time.Time) string {
-	return "/charts/" + string(doc.Region) + "?" + url.Values{"at": {at.UTC().Format(time.RFC3339)}, "job": {doc.Job}}.Encode()
-}
-
-// chartPage is how many videos of a chart a page shows.
-const chartPage = 40
-
-// chartPages leads to the rest of a chart.
-func chartPages(at *url.URL, from, all int) g.Node {
-	if all <= chartPage {
+// jobs are the other charts of the region, such as that of a category.
+func jobs(doc shownChart, of report.RegionDocument) g.Node {
+	if len(of.Jobs) < 2 {
 		return nil
 	}
-	step := func(to int, rel, text string) g.Node {
-		if to < 1 || to > all {
+	return h.Nav(h.Class("chips"), h.Aria("label", "Charts"), g.Map(of.Jobs, func(job report.ChartJobDocument) g.Node {
+		return h.A(h.Href(view{string(of.Region), url.Values{}}.with("job", job.Job)), g.If(job.Job == doc.Job, h.Aria("current", "true")), g.Text(jobName(job)))
+	}))
+}
+
+// chartRows is a page of the list.
+func (s *Site) chartRows(doc shownChart) g.Node {
+	all := doc.chosen()
+	if len(all) == 0 {
+		return h.P(g.Text("No video is in this list."))
+	}
+	from, err := strconv.Atoi(doc.params.Get("from"))
+	if err != nil || from < 1 || from > len(all) {
+		from = 1
+	}
+	to := min(from-1+rowsAPage, len(all))
+	step := func(from int, rel, text string) g.Node {
+		if from < 1 || from > len(all) {
 			return h.Span(g.Text(text))
 		}
-		link := at.Query()
-		link.Set("from", strconv.Itoa(to))
-		return h.A(h.Href(at.EscapedPath()+"?"+link.Encode()), h.Rel(rel), g.Text(text))
+		return h.A(h.Href(doc.with("from", strconv.Itoa(from))), h.Rel(rel), g.Text(text))
 	}
-	back := from - chartPage
+	back := from - rowsAPage
 	if from > 1 {
 		back = max(back, 1)
 	}
-	return h.Nav(h.Class("steps part"), h.Aria("label", "Pages"), step(back, "prev", "‹ Back"),
-		h.Span(h.Aria("current", "page"), g.Textf("%d to %d of %d", from, min(from+chartPage-1, all), all)), step(from+chartPage, "next", "Next ›"))
+	return g.Group{
+		h.Ol(h.Class("rows"), g.Map(all[from-1:to], func(v report.MoveItem) g.Node {
+			return s.row(Row{Video: v.VideoDocument, Also: also(v.Also), First: h.Span(h.Class("pos"), h.B(g.Text(strconv.Itoa(v.Rank))), g.Text(" "), moved(v))})
+		})),
+		g.If(len(all) > rowsAPage, h.Div(h.Class("top part"), h.Nav(h.Class("steps"), h.Aria("label", "Pages"),
+			step(back, "prev", "‹ Back"), h.Span(h.Aria("current", "page"), g.Textf("%d to %d of %d", from, to, len(all))), step(to+1, "next", "Next ›")))),
+	}
 }
 
-// chartRows shows the videos from a place in the list on.
-func (s *Site) chartRows(doc report.MovesDocument, from int) g.Node {
-	var rows g.Group
-	at := 0
-	row := func(v report.ChartItem, move g.Node) {
-		if at++; at < from || at >= from+chartPage {
-			return
-		}
-		rows = append(rows, s.row(Row{Video: v.VideoDocument, Also: also(v.Also),
-			First: h.Span(h.Class("pos"), h.B(g.Text(fmt.Sprint(v.Rank))), g.Text(" "), move)}))
-	}
-	for _, v := range doc.Items {
-		row(v.ChartItem, moved(v))
-	}
-	if !doc.Compared() {
-		for _, v := range doc.ChartDocument.Items {
-			row(v, nil)
-		}
-	}
-	var since g.Node
-	if doc.Compared() {
-		choice := func(text, length string) g.Node {
-			return h.A(h.Href(chartPath(doc.ChartDocument, doc.Slot)+"&since="+length), g.Text(text))
-		}
-		since = h.P(h.Class("chips"), g.Textf("Since %s: %d new, %d rose, %d fell, %d left. Compare with", doc.ComparedTo.UTC().Format("Mon 15:04"),
-			doc.Changes["new"], doc.Changes["risen"], doc.Changes["fallen"], doc.Changes["gone"]),
-			choice("30 min before", "30m"), choice("6 h", "6h"), choice("24 h", "24h"))
-	}
-	return g.Group{since, h.Ol(h.Class("rows"), rows)}
-}
-
-// moved says how a video has moved.
-func moved(v report.MoveItem) g.Node {
-	mark := func(class, shape, word string, by int) g.Node {
-		return h.Span(h.Class("move "+class), h.Span(h.Aria("hidden", "true"), g.Text(shape)), spoken(word+" "), g.If(by > 0, g.Text(fmt.Sprint(by))))
-	}
-	switch {
-	case v.WasRank == nil:
-		return h.Span(h.Class("move new"), g.Text("new"))
-	case *v.WasRank > v.Rank:
-		return mark("up", "▲", "up", *v.WasRank-v.Rank)
-	case *v.WasRank < v.Rank:
-		return mark("down", "▼", "down", v.Rank-*v.WasRank)
-	}
-	return mark("", "=", "unchanged", 0)
-}
-
-// also names the best places in other regions.
-func also(places []report.PlaceDocument) g.Node {
-	const most = 3
-	var names []string
-	for _, p := range places[:min(most, len(places))] {
-		names = append(names, fmt.Sprintf("%s %d", p.Region, p.Rank))
-	}
-	text := strings.Join(names, ", ")
-	if len(places) > most {
-		text += fmt.Sprintf(" +%d", len(places)-most)
-	}
-	if text != "" {
-		text = "also " + text
-	}
-	return h.Span(h.Class("also soft"), g.Text(text))
-}
-
-// left lists what is no longer in the chart.
-func (s *Site) left(doc report.MovesDocument) g.Node {
-	if len(doc.Gone) == 0 {
-		return nil
-	}
-	return h.Details(h.ID("left"), h.Summary(h.B(g.Textf("%d left the chart", len(doc.Gone)))),
-		h.Table(h.Tr(h.Th(g.Text("Video")), h.Th(h.Class("num"), g.Text("Last rank"))), g.Map(doc.Gone, func(v report.MoveItem) g.Node {
-			return h.Tr(h.Td(h.A(h.Class("title"), h.Dir("auto"), h.Href(videoPath(v.VideoID)), g.Text(term.Clean(v.Title)))), h.Td(h.Class("num"), g.Text(fmt.Sprint(v.Rank))))
-		})))
-}
-
-// refuse shows why a page cannot be made.
-func (s *Site) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	for known, code := range map[error]int{report.ErrNotFound: http.StatusNotFound, report.ErrBadRequest: http.StatusBadRequest} {
+// refuse shows why a page cannot be made. An address that nothing belongs to is not found, whatever is wrong with it.
+func (s *Site) refuse(w http.ResponseWriter, r *http.Request, err error, more ...g.Node) {
+	for _, known := range []error{report.ErrNotFound, report.ErrBadRequest} {
 		if errors.Is(err, known) {
-			s.Fail(w, r, code, "There is nothing here", term.Clean(strings.TrimPrefix(err.Error(), known.Error()+": ")))
+			s.Fail(w, r, http.StatusNotFound, "There is nothing here", term.Fit(term.Clean(strings.TrimPrefix(err.Error(), known.Error()+": ")), 300), more...)
 			return
 		}
 	}

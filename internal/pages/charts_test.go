@@ -117,10 +117,10 @@ func TestALongChartIsShownInPages(t *testing.T) {
 	}
 	s.Library = func() (*report.Library, error) { return lib, nil }
 	for path, want := range map[string]string{
-		"/charts/US": "1 to 40 of 200", "/charts/US?from=41": "41 to 80 of 200", "/charts/US?from=161": "161 to 200 of 200", "/charts/US?from=999": "1 to 40 of 200", "/charts/US?from=x": "1 to 40 of 200",
+		"/charts/US": "1 to 30 of 200", "/charts/US?from=31": "31 to 60 of 200", "/charts/US?from=171": "171 to 200 of 200", "/charts/US?from=999": "1 to 30 of 200", "/charts/US?from=x": "1 to 30 of 200",
 	} {
 		body := bodyOf(t, get(t, s, path))
-		if rows := strings.Count(body, `class="row"`); !strings.Contains(body, want) || rows != 40 || len(body) > 48_000 {
+		if rows := strings.Count(body, `class="row"`); !strings.Contains(body, want) || rows != 30 || len(body) > 48_000 {
 			t.Errorf("%s: %d rows, %d bytes, want %s", path, rows, len(body), want)
 		}
 	}

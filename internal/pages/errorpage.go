@@ -25,5 +25,3 @@ func (s *Site) notFound(w http.ResponseWriter, r *http.Request) {
 	}
 	s.Fail(w, r, http.StatusNotFound, "There is no such page", "Nothing is at this address. Perhaps it was mistyped.")
 }
-
-func link(href, text string) g.Node { return h.A(h.Href(href), g.Text(text)) }

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"time"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -112,9 +111,4 @@ func (s *Site) foot(p Page) g.Node {
 			g.Text(" · "), link("", "Reload"),
 			g.If(p.JSON != "", g.Group{g.Text(" · "), h.A(h.Href(p.JSON), h.Type("application/json"), g.Text("This page as JSON"))}),
 			g.Text(" · "), link("/v1/", "API"), g.Text(" · ingest "+s.Version)))
-}
-
-// moment is a time, in UTC, also for machines.
-func moment(t time.Time, format string) g.Node {
-	return h.Time(h.DateTime(t.UTC().Format(time.RFC3339)), g.Text(t.UTC().Format(format)))
 }

@@ -16,8 +16,9 @@ import (
 // Site is what all pages share. Its functions must be safe for concurrent use.
 type Site struct {
 	Now            func() time.Time
-	Version, Moved string                          // of the program; that the clock was moved, "": it was not
-	Overall        func(ctx context.Context) State // the worst of all that can go wrong
+	Version, Moved string                                           // of the program; that the clock was moved, "": it was not
+	Overall        func(ctx context.Context) State                  // the worst of all that can go wrong
+	Fresh          func(ctx context.Context) map[string]RegionState // how fresh each region's chart is; nil: not known
 	Provider       Provider
 	Pictures       bool                            // pictures are shown, from PictureHosts
 	PictureHosts   []string                        // such as https://i.ytimg.com
@@ -37,10 +38,18 @@ func (s *Site) Register(mux *http.ServeMux, limited func(http.Handler) http.Hand
 	if len(s.Theme) > 0 {
 		mux.Handle("GET /theme.css", s.theme())
 	}
-	for path, page := range map[string]http.HandlerFunc{"/charts": s.chart, "/charts/{region}": s.chart, "/videos/{id}": s.video, "/search": s.search} {
+	for path, page := range map[string]http.HandlerFunc{"/charts": s.Chart, "/charts/{region}": s.Chart, "/videos/{id}": s.video, "/search": s.search} {
 		mux.Handle("GET "+path, limited(page))
 	}
 	mux.Handle("/", limited(http.HandlerFunc(s.notFound)))
+}
+
+// fresh returns how fresh the chart of a region is; nothing if that is not known.
+func (s *Site) fresh(ctx context.Context, region string) RegionState {
+	if s.Fresh == nil {
+		return RegionState{}
+	}
+	return s.Fresh(ctx)[region]
 }
 
 func (s *Site) theme() asset { return newAsset("theme.css", stylesheet.kind, s.Theme) }

@@ -87,7 +87,11 @@ func (s *Site) published(v report.VideoDocument) g.Node {
 
 // marked is a title with some of its characters marked.
 func marked(title string, spans [][2]int) g.Node {
+	const most = 140 // characters: two lines show fewer
 	runes, at := []rune(title), 0
+	if len(runes) > most {
+		runes = append(runes[:most-1:most-1], '…')
+	}
 	text := func(from, to int) g.Node { return g.Text(term.Clean(string(runes[from:to]))) }
 	var out g.Group
 	for _, span := range spans {

@@ -22,6 +22,13 @@ type State struct {
 	Word string // such as "fresh"; "" where the text beside it says it
 }
 
+// RegionState is how fresh a region's chart is.
+type RegionState struct {
+	State
+
+	Next string // when it is fetched next, as far as that is known
+}
+
 // Class puts a node and what is inside it into this mood, together with other classes.
 func (m Mood) Class(others string) g.Node { return h.Class(others + " " + string(m)) }
 

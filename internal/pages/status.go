@@ -133,6 +133,18 @@ func (st Status) stateOf(of report.SeriesState) State {
 	return State{mood, string(condition)}
 }
 
+// Regions says how fresh the first chart of each region is.
+func (st Status) Regions() map[string]RegionState {
+	states := map[string]RegionState{}
+	if st.Fresh == nil {
+		return states
+	}
+	for _, of := range slices.Backward(st.Fresh.Series) {
+		states[of.Region] = RegionState{st.stateOf(of), st.nextOf(of)}
+	}
+	return states
+}
+
 // nextOf says when a series is fetched next, as far as that is known.
 func (st Status) nextOf(of report.SeriesState) string {
 	switch {
@@ -201,8 +213,6 @@ func (st Status) outcomes(of report.SeriesState) (text string) {
 	}
 	return text
 }
-
-func hhmm(t time.Time) string { return t.UTC().Format("15:04") }
 
 // when is a time of day, with its day if that is not today's.
 func (st Status) when(t time.Time) string {

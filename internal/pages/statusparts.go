@@ -197,26 +197,3 @@ func (st Status) kept() g.Node {
 	}
 	return section("Kept data", facts(list))
 }
-
-// section is a part of a page under a heading.
-func section(title string, parts ...g.Node) g.Node {
-	return h.Section(h.Class("part"), h.H2(g.Text(title)), g.Group(parts))
-}
-
-// facts is a list of names and what they are.
-func facts(list [][2]string) g.Node {
-	return h.Dl(h.Class("facts"), g.Map(list, func(f [2]string) g.Node { return g.Group{h.Dt(g.Text(f[0])), h.Dd(g.Text(f[1]))} }))
-}
-
-// table is a table that scrolls by itself, also by keyboard, where it is too wide. Its figures have a class of their own.
-func table(heads []string, rows g.Node) g.Node {
-	figures := []string{"Spent", "Cost", "Used", "Limit", "A day"}
-	return h.Div(h.Class("scroll"), h.TabIndex("0"), h.Role("region"), h.Aria("label", strings.Join(heads, ", ")), h.Table(
-		h.Tr(g.Map(heads, func(head string) g.Node {
-			class := map[bool]string{true: "num"}[slices.Contains(figures, head)] + map[bool]string{true: " wide"}[head == "Method"]
-			return h.Th(h.Scope("col"), h.Class(class), g.Text(head))
-		})), rows))
-}
-
-func cell(text string) g.Node   { return h.Td(g.Text(term.Clean(text))) }
-func figure(text string) g.Node { return h.Td(h.Class("num"), g.Text(text)) }

@@ -1,65 +1,135 @@
 package pages
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
+	"strings"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// video is the page of a video: its facts, and its newest places in the charts.
+// spans are how far back the page of a video may look; the first is for those who do not choose.
+var spans = []struct{ since, words string }{{"7d", "7 days"}, {"24h", "24 hours"}, {"29d", "29 days"}}
+
+// video is the page of a video: its facts, where it is charted, and its rank and its views over time.
 func (s *Site) video(w http.ResponseWriter, r *http.Request) {
 	lib, err := s.Library()
 	if err != nil {
 		s.refuse(w, r, err)
 		return
 	}
+	span := spans[0]
+	for _, known := range spans {
+		if r.URL.Query().Get("since") == known.since {
+			span = known
+		}
+	}
 	id := r.PathValue("id")
-	doc, err := lib.Video(r.Context(), id, url.Values{"since": {"7d"}})
+	params := url.Values{"since": {span.since}}
+	doc, err := lib.Video(r.Context(), id, params)
 	if err != nil {
 		s.refuse(w, r, err)
 		return
 	}
-	searchFor := func(words, text string) g.Node {
-		return h.A(h.Href("/search?"+url.Values{"q": {words}}.Encode()), g.El("bdi", g.Text(term.Clean(text))))
+	all, err := lib.Regions(r.Context())
+	if err != nil {
+		s.refuse(w, r, err)
+		return
 	}
-	fact := func(name, value string) g.Node {
-		return g.If(value != "", g.Group{h.Dt(g.Text(name)), h.Dd(g.Text(value))})
+	paths := pathsOf(doc.Sightings, all)
+	days := daysOf(paths, span.since == "24h")
+	choices := h.Nav(h.Class("chips"), h.Aria("label", "Look back"), g.Map(spans, func(other struct{ since, words string }) g.Node {
+		return h.A(h.Href(videoPath(id)+"?since="+other.since), g.If(other == span, h.Aria("current", "true")), g.Text(other.words))
+	}))
+	charted := g.Group{section("Charts of the last "+span.words, h.P(g.Text("It was in none of them.")), choices)}
+	if len(paths) > 0 {
+		charted = g.Group{
+			section("Where it is charted", h.Ul(h.Class("legend"), g.Map(paths, legend)), choices),
+			section("Rank over time", rankChart(paths, s.Now())), viewsChart(paths, s.Now()), s.dayTable(paths, days, span.since == "24h"),
+		}
 	}
-	published := ""
-	if doc.PublishedAt != nil {
-		published = doc.PublishedAt.UTC().Format("Mon 2 Jan 2006, 15:04 UTC")
-	}
-	s.Show(w, r, http.StatusOK, Page{Title: term.Fit(term.Clean(doc.Title), 60), JSON: "/v1/videos/" + url.PathEscape(id), Main: g.Group{
-		h.Div(h.Class("video"), s.picture(doc.VideoDocument), h.Div(
-			h.H1(h.Class("title"), h.Dir("auto"), g.Text(term.Clean(doc.Title))),
-			h.P(searchFor(`channel:"`+doc.Channel+`"`, doc.Channel)),
-			h.Dl(h.Class("facts"), fact("Views", term.Count(doc.Views)), fact("Published", published), fact("Likes", term.Count(doc.Likes)),
-				fact("Comments", term.Count(doc.Comments)), fact("Category", doc.Named)),
-			h.P(h.Class("steps"), h.A(h.Href(doc.URL), h.Rel("noreferrer"), g.Text("Watch on "+s.Provider.Name+" ↗"))))),
-		s.places(doc.Sightings),
-		g.If(len(doc.Tags) > 0, h.Section(h.Class("part"), h.H2(g.Text("Tags")), h.P(h.Class("chips"), g.Map(doc.Tags, func(tag string) g.Node { return searchFor(`tag:"`+tag+`"`, tag) })))),
-	}})
+	s.Show(w, r, http.StatusOK, Page{Title: term.Fit(term.Clean(doc.Title), 60), JSON: "/v1/videos/" + url.PathEscape(id) + "?" + params.Encode(), Main: h.Article(
+		s.facts(doc.VideoDocument, days), charted,
+		g.If(len(doc.Tags) > 0, section("Tags", h.P(h.Class("chips"), g.Map(doc.Tags, func(tag string) g.Node { return searchFor("tag", tag) })))))})
 }
 
-// places lists the newest sightings first.
-func (s *Site) places(all []report.SightingDocument) g.Node {
-	const most = 100
-	newest := slices.Clone(all)
-	slices.Reverse(newest)
-	newest = newest[:min(most, len(newest))]
-	return h.Section(h.Class("part"), h.H2(g.Text("Charts of the last 7 days")), g.If(len(newest) == 0, h.P(g.Text("It was in none of the charts that are kept."))),
-		g.If(len(newest) > 0, h.Div(h.Class("scroll"), h.TabIndex("0"), h.Role("group"), h.Aria("label", "Charts of the last 7 days"), h.Table(
-			h.Tr(h.Th(g.Text("Slot, UTC")), h.Th(g.Text("Region")), h.Th(g.Text("Job")), h.Th(h.Class("num"), g.Text("Rank")), h.Th(h.Class("num"), g.Text("Views")), g.If(!s.Hidden, h.Th(h.Class("num"), g.Text("Gained")))),
-			g.Map(newest, func(p report.SightingDocument) g.Node {
-				chart := chartPath(report.ChartDocument{Region: p.Region, Job: p.Job}, p.Slot)
-				return h.Tr(h.Td(moment(p.Slot, "Mon 2 Jan, 15:04")), h.Td(h.A(h.Href(chart), g.Text(string(p.Region)))), h.Td(g.Text(p.Job)),
-					h.Td(h.Class("num"), g.Text(fmt.Sprint(p.Rank))), h.Td(h.Class("num"), g.Text(term.Count(p.Views))), g.If(!s.Hidden, h.Td(h.Class("num"), g.Text(term.Gain(p.ViewsGained)))))
-			})))))
+// searchFor is a link to the videos whose channel or tag is this text.
+func searchFor(field, text string) g.Node {
+	query := field + `:"` + strings.ReplaceAll(text, `"`, " ") + `"`
+	return h.A(h.Href("/search?"+url.Values{"q": {query}}.Encode()), g.El("bdi", g.Text(term.Clean(text))))
+}
+
+func (s *Site) facts(v report.VideoDocument, days []day) g.Node {
+	fact := func(name, value, more string) g.Node {
+		return g.If(value != "", g.Group{h.Dt(g.Text(name)), h.Dd(g.Text(value), g.If(more != "", h.Small(g.Text(" "+more))))})
+	}
+	published, ago := "", ""
+	if v.PublishedAt != nil {
+		published, ago = v.PublishedAt.UTC().Format("Mon 2 Jan 2006, 15:04 UTC"), term.Ago(s.Now().Sub(*v.PublishedAt))+" ago"
+	}
+	gained := ""
+	if len(days) > 1 && !s.Hidden && days[0].gained != nil {
+		gained = term.Gain(days[0].gained) + " since " + days[1].at.UTC().Format("Mon 2 Jan, 15:04")
+	}
+	return h.Div(h.Class("video"), s.picture(v), h.Div(
+		h.H1(h.Class("title"), h.Dir("auto"), g.Text(term.Fit(term.Clean(v.Title), 1000))),
+		h.P(g.If(v.Channel != "", searchFor("channel", v.Channel)), h.Small(g.Text(" all of this channel"))),
+		h.Dl(h.Class("facts"), fact("Views", term.Count(v.Views), gained), fact("Published", published, ago), fact("Likes", term.Count(v.Likes), ""),
+			fact("Comments", term.Count(v.Comments), ""), fact("Category", cmp.Or(v.Named, v.Category), ""), fact("Length", clock(v), "")),
+		h.P(h.Class("steps"), h.A(h.Href(v.URL), h.Rel("noreferrer"), g.Text("Watch on "+s.Provider.Name+" ↗")))))
+}
+
+// legend is what one line says in words, and a link to its newest chart.
+func legend(p path) g.Node {
+	best := p.seen[0].Rank
+	for _, sighting := range p.seen {
+		best = min(best, sighting.Rank)
+	}
+	rank, more := fmt.Sprint(p.newest().Rank), fmt.Sprintf("best %d", best)
+	if !p.now {
+		rank, more = "out", p.newest().Slot.UTC().Format("left after Mon 2, 15:04")
+	}
+	return h.Li(h.A(h.Href(view{string(p.Region), url.Values{}}.with("job", p.job)),
+		h.SVG(h.Class("key"), h.Aria("hidden", "true"), g.El("path", h.Class("line "+p.class), g.Attr("d", "M0 6h30"))),
+		h.B(g.Text(string(p.Region))), g.Text(" "), h.Span(h.Class("num"), g.Text(rank)), g.Text(" "), h.Span(h.Class("move"), g.Text(" ")),
+		h.Small(g.Text(strings.TrimSpace(p.name+" "+more)))))
+}
+
+func (s *Site) dayTable(paths []path, days []day, bySlot bool) g.Node {
+	const most = 50
+	heading, format := "Day by day", "Mon 2 Jan"
+	if bySlot {
+		heading, format = "Slot by slot", "Mon 2 Jan, 15:04"
+	}
+	all := regionsOf(paths)
+	return h.Section(h.Class("part"), h.H2(g.Text(heading+" "), h.Small(g.Text("rank and views at the last slot of each, UTC"))),
+		h.Div(h.Class("scroll"), h.TabIndex("0"), h.Role("group"), h.Aria("label", heading), h.Table(
+			h.Tr(h.Th(g.Text("Slot")), g.Map(all, func(r ingest.Region) g.Node { return h.Th(h.Class("num"), g.Text(string(r))) }),
+				h.Th(h.Class("num"), g.Text("Views")), g.If(!s.Hidden, h.Th(h.Class("num wide"), g.Text("Gained")))),
+			g.Map(days[:min(most, len(days))], func(d day) g.Node {
+				if d.at.Equal(days[0].at) {
+					return dayRow(d, "Mon 2 Jan, 15:04", all, s.Hidden)
+				}
+				return dayRow(d, format, all, s.Hidden)
+			}))))
+}
+
+func dayRow(d day, format string, all []ingest.Region, hidden bool) g.Node {
+	gained := "–"
+	if d.gained != nil {
+		gained = term.Gain(d.gained)
+	}
+	return h.Tr(h.Td(moment(d.at, format)), g.Map(all, func(r ingest.Region) g.Node {
+		if d.ranks[r] == 0 {
+			return figure("–")
+		}
+		return figure(fmt.Sprint(d.ranks[r]))
+	}), figure(term.Count(d.views)), g.If(!hidden, h.Td(h.Class("num wide"), g.Text(gained))))
 }

@@ -39,6 +39,7 @@ func (s *Service) newSite() *web.Site {
 	site.Pages = &s.Pages
 	s.Pages.Library = s.library
 	s.Pages.Now, s.Pages.Version, s.Pages.Moved, s.Pages.Overall = s.Now, s.Version, s.Moved, site.Status.Overall
+	s.Pages.Fresh = site.Status.Regions
 	if s.AccessLog {
 		site.AccessLog = s.log
 	}

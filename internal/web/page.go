@@ -26,6 +26,22 @@ func (s *Site) statusPage(w http.ResponseWriter, r *http.Request) {
 	s.Pages.ShowStatus(w, r, st)
 }
 
+// homePage is the first chart; the status page, while there is none or none can be read.
+func (s *Site) homePage(w http.ResponseWriter, r *http.Request) {
+	o := s.Status.overviewOrWhyNot(r.Context())
+	if s.Pages.Library == nil || wantsJSON(r) || o.storeErr != nil || o.fresh.Empty() {
+		s.statusPage(w, r)
+		return
+	}
+	s.Pages.Chart(w, r)
+}
+
+// Regions says how fresh each region's chart is.
+func (s *Status) Regions(ctx context.Context) map[string]pages.RegionState {
+	o := s.overviewOrWhyNot(ctx)
+	return pages.Status{Situation: o.situation(), At: o.at, Slots: o.slots}.Regions()
+}
+
 // Overall is the worst of all, for the head of every page.
 func (s *Status) Overall(ctx context.Context) pages.State {
 	return pages.Status{Situation: s.overviewOrWhyNot(ctx).situation()}.Overall()

@@ -89,9 +89,8 @@ func (s *Site) handler(all bool) http.Handler {
 	}
 	if all && s.Pages != nil {
 		if s.Status != nil {
-			status := s.API.limited(http.HandlerFunc(s.statusPage))
-			mux.Handle("GET /status", status)
-			mux.Handle("GET /{$}", status)
+			mux.Handle("GET /status", s.API.limited(http.HandlerFunc(s.statusPage)))
+			mux.Handle("GET /{$}", s.API.limited(http.HandlerFunc(s.homePage)))
 		}
 		s.Pages.Register(mux, s.API.limited)
 	}

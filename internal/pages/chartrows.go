@@ -1,0 +1,152 @@
+package pages
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/term"
+)
+
+// view is what a reader chose of a chart, as the URL of the page says it.
+type view struct {
+	region string
+	params url.Values
+}
+
+func viewOf(r *http.Request) view {
+	v := view{strings.ToUpper(r.PathValue("region")), url.Values{}}
+	for _, name := range []string{"at", "job", "partial", "since", "show", "from"} {
+		if given := r.URL.Query().Get(name); given != "" {
+			v.params.Set(name, given)
+		}
+	}
+	return v
+}
+
+// with returns the address of the same view but for one choice; value "" is without it. Only the choice of a page of
+// the list does not lead back to its first page.
+func (v view) with(name, value string) string {
+	link := url.Values{name: {value}}
+	for known, values := range v.params {
+		if known != name && known != "from" {
+			link[known] = values
+		}
+	}
+	if value == "" {
+		link.Del(name)
+	}
+	path := "/charts/" + url.PathEscape(v.region)
+	if len(link) > 0 {
+		path += "?" + link.Encode()
+	}
+	return path
+}
+
+// shownChart is a chart with what the page says of it beside its document.
+type shownChart struct {
+	report.MovesDocument
+
+	view
+	json    string     // where the same document is as JSON
+	since   string     // what it is compared with; "": nothing
+	tooOld  bool       // no chart is kept that is as old as the one to compare with
+	stopped *time.Time // slot of a later fetch that was stopped half-way; nil: there is none
+}
+
+// rowsAPage is how many videos a page of a chart lists, which keeps it small with the longest of titles.
+const rowsAPage = 30
+
+// moves are links: to the videos that moved in one way, and to the chart to compare with.
+func moves(doc shownChart) g.Node {
+	if doc.since == "" && !doc.tooOld {
+		return nil
+	}
+	chip := func(name, value, text string) g.Node {
+		current := doc.params.Get(name) == value || name == "since" && doc.since == value
+		return h.A(h.Href(doc.with(name, value)), g.If(current, h.Aria("current", "true")), g.Text(text))
+	}
+	choices := h.Nav(h.Class("chips"), h.Aria("label", "Moved since"), h.Span(h.Class("soft"), g.Text("moved since")),
+		chip("since", "30m", "30 min"), chip("since", "6h", "6 h"), chip("since", "24h", "24 h"), h.Span(h.Class("soft"), g.Text("before")))
+	if doc.tooOld {
+		return h.Div(h.Class("top"), h.P(h.Class("soft"), g.Text("No chart so much older is kept to compare with.")), choices)
+	}
+	counted := g.Group{chip("show", "", "All")}
+	for _, c := range []struct{ change, word string }{{"new", "new"}, {"risen", "rose"}, {"fallen", "fell"}, {"gone", "left"}} {
+		if n := doc.Changes[c.change]; n > 0 {
+			counted = append(counted, chip("show", c.change, fmt.Sprintf("%d %s", n, c.word)))
+		}
+	}
+	return h.Div(h.Class("top"),
+		h.Nav(h.Class("chips"), h.Aria("label", "Show"), counted, h.Span(h.Class("soft wide"), g.Text("since "), moment(doc.ComparedTo, "Mon 2 Jan, 15:04"))),
+		choices)
+}
+
+// chosen returns the videos of a chart that the reader wants to see.
+func (doc shownChart) chosen() []report.MoveItem {
+	show := doc.params.Get("show")
+	if !doc.Compared() {
+		var all []report.MoveItem
+		for _, v := range doc.ChartDocument.Items {
+			all = append(all, report.MoveItem{ChartItem: v})
+		}
+		return all
+	}
+	if _, known := doc.Changes[show]; !known {
+		return doc.Items
+	}
+	if show == "gone" {
+		return doc.Gone
+	}
+	var chosen []report.MoveItem
+	for _, v := range doc.Items {
+		if v.Change == show {
+			chosen = append(chosen, v)
+		}
+	}
+	return chosen
+}
+
+// moved says how a video has moved; nil if that is not known.
+func moved(v report.MoveItem) g.Node {
+	mark := func(class, shape, word string, by int) g.Node {
+		return h.Span(h.Class("move "+class), h.Span(h.Aria("hidden", "true"), g.Text(shape)), spoken(word+" "), g.If(by > 0, g.Text(strconv.Itoa(by))))
+	}
+	switch {
+	case v.Change == "":
+		return nil
+	case v.Change == "gone":
+		return h.Span(h.Class("move"), g.Text("left"))
+	case v.WasRank == nil:
+		return h.Span(h.Class("move new"), g.Text("new"))
+	case *v.WasRank > v.Rank:
+		return mark("up", "▲", "up", *v.WasRank-v.Rank)
+	case *v.WasRank < v.Rank:
+		return mark("down", "▼", "down", v.Rank-*v.WasRank)
+	}
+	return mark("", "=", "unchanged", 0)
+}
+
+// also names the best places in other regions.
+func also(places []report.PlaceDocument) g.Node {
+	const most = 3
+	var names []string
+	for _, p := range places[:min(most, len(places))] {
+		names = append(names, fmt.Sprintf("%s %d", p.Region, p.Rank))
+	}
+	text := strings.Join(names, ", ")
+	if len(places) > most {
+		text += fmt.Sprintf(" +%d", len(places)-most)
+	}
+	if text != "" {
+		text = "also " + text
+	}
+	return h.Span(h.Class("also soft"), g.Text(term.Clean(text)))
+}
