@@ -78,9 +78,9 @@ func (l *liar) Uploads(list, token string) fetch.Call[ingest.Found] {
 		}
 		if l.cut > 0 && l.cutAt >= 0 && strings.HasPrefix(token, fmt.Sprint(l.cutAt, ".")) {
 			l.cutAt = -1
-			l.archive.gone = map[string]bool{}
+			l.gone = map[string]bool{}
 			for i := range l.cut {
-				l.archive.gone[fmt.Sprintf("v%05d", i)] = true
+				l.gone[fmt.Sprintf("v%05d", i)] = true
 			}
 		}
 		to := l.videos

@@ -47,7 +47,8 @@ func (d Drain) Supersedes(last Drain, now time.Time) bool {
 	if d.Until.IsZero() {
 		return true
 	}
-	return d.Until.After(last.Until) && !(d.Probe > 0 && d.Probe == last.Probe && last.Holds(now))
+	sameProbe := d.Probe > 0 && d.Probe == last.Probe
+	return d.Until.After(last.Until) && (!sameProbe || !last.Holds(now))
 }
 
 // refusal returns the refusal of a charge with that bound on the pool.

@@ -49,7 +49,8 @@ func (a *app) reportBackfill(ctx context.Context, w *fetchRuntime, p *pricedBack
 
 // endOf returns how a run ended.
 func endOf(worked []fetch.SlotResult, ended error, doc report.PlanDocument) report.BackfillEnd {
-	run, limit := summarise(worked, nil), ""
+	run := summarise(worked, nil)
+	var limit string
 	switch {
 	case errors.Is(ended, fetch.ErrMaxCharges):
 		limit = fmt.Sprintf("it needs more than what was confirmed (%s): about %s", term.Amounts(doc.Confirmed), doc.NeedText())

@@ -32,9 +32,10 @@ func (st Status) wanted() *report.PoolDocument {
 // ceilings returns what the schedule and backfills may see used of a pool, and what the schedule has left.
 func ceilings(p report.PoolDocument) (schedule, backfill, left int64) {
 	for _, of := range p.Purposes {
-		if of.Purpose == "scheduled" {
+		switch of.Purpose {
+		case "scheduled":
 			schedule, left = of.Ceiling, of.Remaining
-		} else if of.Purpose == "backfill" {
+		case "backfill":
 			backfill = of.Ceiling
 		}
 	}

@@ -114,7 +114,7 @@ func (e BackfillEnd) Print(w io.Writer) error {
 		text = fmt.Sprintf("%s is cancelled, after %s in this run; what came in is kept", e.ID, spent)
 	case ingest.Stopped:
 		by := " was stopped by quota"
-		if len(e.PlanDocument.Pieces) > 0 && e.Held != nil && e.RetryAt == e.Held {
+		if len(e.Pieces) > 0 && e.Held != nil && e.RetryAt == e.Held {
 			by = " waits"
 		}
 		text = fmt.Sprintf("%s%s after %s; what came in is kept. The same command goes on from %s: %s",

@@ -42,15 +42,15 @@ func (l *ratchet) Take(ctx context.Context, a quota.Ask) (quota.Decision, error)
 type lenient struct{ quotatest.Model }
 
 func (l *lenient) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) {
-	if a.Check(l.Now()) != nil {
-		return quota.Decision{Allowed: true}, nil
+	if a.Check(l.Now()) == nil {
+		return l.Model.Take(ctx, a)
 	}
-	return l.Model.Take(ctx, a)
+	return quota.Decision{Allowed: true}, nil
 }
 
 func (l *lenient) Drain(ctx context.Context, account, pool string, d quota.Drain) error {
-	if quota.CheckDrain(account, pool, d) != nil {
-		return nil
+	if quota.CheckDrain(account, pool, d) == nil {
+		return l.Model.Drain(ctx, account, pool, d)
 	}
-	return l.Model.Drain(ctx, account, pool, d)
+	return nil
 }

@@ -12,7 +12,10 @@ import (
 func testOnlyOneProcessDoesWhatIsDoneAlone(t *testing.T, open Open) {
 	s, clock := newStore(t, open)
 	did := 0
-	do := func() error { did++; return nil }
+	do := func() error {
+		did++
+		return t.Context().Err()
+	}
 	err := s.Alone(t.Context(), "a test", func() error {
 		if err := s.Alone(t.Context(), "another", do); err != nil {
 			t.Errorf("another thing: %v", err)
