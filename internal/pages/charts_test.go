@@ -63,7 +63,7 @@ func TestChartsVideosAndSearchesAreWhatTheDocumentsSay(t *testing.T) {
 		"/charts/us":         {"Trending in United States"},
 		"/videos/a":          {"&lt;script&gt;", "Watch on YouTube", "1,234,567", `href="/search?q=tag`},
 		"/search":            {"Type words"},
-		"/search?q=trailre":  {"885 videos match", ">trailer<", "<mark>trailer</mark>", "266", "after=cursor", `value="trailre"`},
+		"/search?q=trailre":  {"<b>885 videos</b> match", ">trailer<", "<mark>trailer</mark>", "266", "after=cursor", `value="trailre"`},
 		"/search?q=&q=":      {"Type words"},
 		"/charts/US?since=1": {"Trending in"},
 	} {

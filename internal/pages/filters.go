@@ -56,6 +56,8 @@ func (f filter) label(v report.CountDocument) string {
 		return "Any time"
 	case v.Value == "":
 		return "Any"
+	case f.name == "category":
+		return "Category " + term.Fit(v.Value, 30) // its name has not been fetched
 	}
 	if name := valueNames[v.Value]; name != "" {
 		return name

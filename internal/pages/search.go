@@ -146,17 +146,19 @@ func reason(err error) string {
 
 // found says what was found, and what was looked for where that is not what was typed.
 func (a asked) found(doc report.SearchDocument) g.Node {
-	text, filtered := "No video matches ", ""
+	var found g.Node = g.Text("No video matches ")
+	filtered := ""
 	if len(a.params("order", "")) > 1 {
 		filtered = " with these filters"
 	}
 	if c := doc.Counts; c != nil && c.Matches > 0 {
-		text, filtered = matches(*c)+" videos match ", ""
+		filtered = ""
+		found = g.Group{h.B(g.Text(matches(*c) + " videos")), g.Text(" match ")}
 		if c.Matches == 1 && !c.AtLeast {
-			text = "1 video matches "
+			found = g.Group{h.B(g.Text("1 video")), g.Text(" matches ")}
 		}
 	}
-	return h.P(h.Role("status"), g.Text(text), h.B(g.El("bdi", g.Text(term.Clean(doc.Looked)))), g.Text(filtered+"."),
+	return h.P(h.Role("status"), found, h.B(g.El("bdi", g.Text(term.Clean(doc.Looked)))), g.Text(filtered+"."),
 		g.If(filtered != "", g.Group{g.Text(" "), link((asked{query: a.query}).link(), "Search without filters")}),
 		g.If(doc.Forgiven, h.Span(h.Class("soft"), g.Text(" Little matches “"), g.El("bdi", g.Text(term.Fit(doc.Query, 60))), g.Text("” as typed."))),
 		g.If(doc.Capped, h.Span(h.Class("soft"), g.Text(" So many match that only the newest are looked at: another word narrows it."))))

@@ -88,14 +88,14 @@ func TestASearchPageShowsItsDocument(t *testing.T) {
 
 func TestASearchSaysWhatItDidInstead(t *testing.T) {
 	for want, doc := range map[string]report.SearchDocument{
-		"Little matches “trialer” as typed":            {Query: "trialer", Looked: "trailer", Forgiven: true, Counts: &report.CountsDocument{Matches: 1}},
+		"Little matches “trailre” as typed":            {Query: "trailre", Looked: "trailer", Forgiven: true, Counts: &report.CountsDocument{Matches: 1}},
 		"1 video matches trailer.":                     {Looked: "trailer", Counts: &report.CountsDocument{Matches: 1}},
 		"5,000 or more videos match a. So many":        {Looked: "a", Capped: true, Counts: &report.CountsDocument{Matches: 5000, AtLeast: true}},
 		"Nothing was searched for: it has no word.":    {Hint: "it has no word"},
 		"No video matches x with these filters. Searc": {Looked: "x", Counts: &report.CountsDocument{}},
 	} {
 		s, _ := searched(func(url.Values) (report.SearchDocument, error) { return doc, nil })
-		if text := html.UnescapeString(tag.ReplaceAllString(bodyOf(t, get(t, s, "/search?q=trialer&category=1")), "")); !strings.Contains(text, want) {
+		if text := html.UnescapeString(tag.ReplaceAllString(bodyOf(t, get(t, s, "/search?q=trailre&category=1")), "")); !strings.Contains(text, want) {
 			t.Errorf("it does not say %q:\n%s", want, text)
 		}
 	}
