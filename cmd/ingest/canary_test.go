@@ -29,12 +29,13 @@ type row struct {
 // canaryRows has a row for every command, also for those with only subcommands: of a command that is missing here
 // nobody knows what it shows. $HOME in an argument is a directory that is examined afterwards.
 var canaryRows = map[string]row{
-	"ingest":        {args: [][]string{{}, {"--help"}, {"--version"}}, alone: true},
-	"ingest run":    {args: [][]string{{"run"}, {"run", "--json"}, {"run", "--quiet"}, {"run", "--force", "--region", "US"}}, child: true},
-	"ingest serve":  {args: [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"serve", "--json", "--listen", "127.0.0.1:0"}}, child: true},
-	"ingest quota":  {args: [][]string{{"quota"}, {"quota", "--json"}}},
-	"ingest search": {args: [][]string{{"search", "a*"}, {"search", "--json", "a*", "--order", "views"}, {"search", "nothinglikethis"}}},
-	"ingest chart":  {args: [][]string{{"chart", "US"}, {"chart", "US", "--json"}, {"chart", "US", "--format", "csv", "--partial"}, {"chart", "GB"}}},
+	"ingest":         {args: [][]string{{}, {"--help"}, {"--version"}}, alone: true},
+	"ingest run":     {args: [][]string{{"run"}, {"run", "--json"}, {"run", "--quiet"}, {"run", "--force", "--region", "US"}}, child: true},
+	"ingest serve":   {args: [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"serve", "--json", "--listen", "127.0.0.1:0"}}, child: true},
+	"ingest gateway": {args: [][]string{{"gateway", "--listen", "127.0.0.1:0"}}, child: true},
+	"ingest quota":   {args: [][]string{{"quota"}, {"quota", "--json"}}},
+	"ingest search":  {args: [][]string{{"search", "a*"}, {"search", "--json", "a*", "--order", "views"}, {"search", "nothinglikethis"}}},
+	"ingest chart":   {args: [][]string{{"chart", "US"}, {"chart", "US", "--json"}, {"chart", "US", "--format", "csv", "--partial"}, {"chart", "GB"}}},
 	"ingest history": {args: [][]string{
 		{"history", "v"}, {"history", "--json", "dQw4w9WgXcQ"},
 	}},

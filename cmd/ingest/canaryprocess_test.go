@@ -61,6 +61,8 @@ func noProcessShowsTheKey(t *testing.T, share int) {
 				continue
 			case path == "ingest serve":
 				work = (*home).asks
+			case path == "ingest gateway":
+				work = (*home).stops
 			case path == "ingest simulate" || !canaryRows[path].child:
 				continue
 			}

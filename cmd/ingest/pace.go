@@ -138,7 +138,14 @@ func (a *app) readTariff() (*quota.Tariff, error) {
 			return nil, config.Invalid(fmt.Errorf("read the costs: %w: check --costs, INGEST_COSTS and costs: in the config", err))
 		}
 	}
-	return quota.ParseCosts(name, data, a.cfg.Upstream, a.cfg.CostTable)
+	tariff, err := quota.ParseCosts(name, data, a.cfg.Upstream, a.cfg.CostTable)
+	if err != nil {
+		return nil, err
+	}
+	if err := tariff.LimitClients(a.cfg.GatewayLimits()); err != nil {
+		return nil, config.Invalid(fmt.Errorf("clients: in %s: %w", a.cfg.File, err))
+	}
+	return tariff, nil
 }
 
 // jobSchedules returns when the jobs are due.

@@ -58,7 +58,7 @@ func newRoot(a *app) *cobra.Command {
 	f.Var(config.Choice(&a.logs.Level, "debug", "info", "warn", "error"), "log-level", "minimum `level`: debug (also each call and take), info, warn, error")
 	f.BoolVar(&a.stdout.Plain, "no-color", false, "neither colours nor bold type on a terminal (NO_COLOR)")
 	root.AddCommand(
-		a.runCommand(), a.serveCommand(), a.backfillCommand(), a.quotaCommand(), a.searchCommand(), a.chartCommand(), a.historyCommand(), a.slotsCommand(),
+		a.runCommand(), a.serveCommand(), a.gatewayCommand(), a.backfillCommand(), a.quotaCommand(), a.searchCommand(), a.chartCommand(), a.historyCommand(), a.slotsCommand(),
 		a.metricsCommand(), a.configCommand(), a.doctorCommand(), a.backupCommand(), a.storeCommand(), a.demoCommand(), a.simulateCommand(), a.versionCommand(),
 	)
 	help := func(cmd *cobra.Command, _ []string) error { return cmd.Help() }

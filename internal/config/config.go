@@ -49,6 +49,8 @@ type Config struct {
 	AccessLog    bool // each request to serve is logged
 	Pacing       bool // slots are spread where the budget does not pay for their interval
 	Jobs         []ingest.Job
+	Clients      []Client                 // of the gateway
+	GatewayCache map[string]time.Duration // by method: how long the gateway repeats an answer
 
 	flags Flags
 }
@@ -236,6 +238,9 @@ func (c *Config) readFile(upstreams map[string]JobLimits) (configFile, error) {
 	}
 	if err == nil {
 		c.API, err = file.API.toAPI(y)
+	}
+	if err == nil {
+		err = c.setGateway(file, y)
 	}
 	if err != nil || file.Jobs == nil {
 		return file, err

@@ -39,6 +39,9 @@ type configFile struct {
 	WebhookFile string    `yaml:"webhook_file"`
 	OTLP        string    `yaml:"otlp_endpoint"`
 	Jobs        []jobFile `yaml:"jobs"`
+
+	Gateway gatewayFile           `yaml:"gateway"`
+	Clients map[string]clientFile `yaml:"clients"`
 }
 
 // Hint says what to do about an unknown field.

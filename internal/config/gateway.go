@@ -1,0 +1,87 @@
+package config
+
+import (
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/strictyaml"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// Client is another tool that may spend quota through the gateway.
+type Client struct {
+	Name        string
+	TokenSHA256 [32]byte
+	Limits      []quota.Pool // of its own, by the names of the provider's pools
+}
+
+// gatewayFile mirrors gateway: in the config file.
+type gatewayFile struct {
+	Cache map[string]string `yaml:"cache"`
+}
+
+type clientFile struct {
+	TokenSHA256 string                      `yaml:"token_sha256"`
+	Limits      map[string]map[string]int64 `yaml:"limits"`
+}
+
+// longestCache is a day: a provider's terms ask for data to be fetched anew.
+const longestCache = 24 * time.Hour
+
+// setGateway reads gateway: and clients:. Whether the methods and the pools exist, the costs say.
+func (c *Config) setGateway(file configFile, y *strictyaml.Document) error {
+	c.GatewayCache = map[string]time.Duration{}
+	for method, text := range file.Gateway.Cache {
+		ttl, err := time.ParseDuration(text)
+		if err != nil || ttl <= 0 || ttl > longestCache {
+			return y.Errorf([]string{"gateway", "cache", method}, "cache %q: use a duration above zero and up to 24h, such as 5m", text)
+		}
+		c.GatewayCache[method] = ttl
+	}
+	for _, name := range slices.Sorted(maps.Keys(file.Clients)) {
+		client, at := file.Clients[name], []string{"clients", name}
+		sum, err := hex.DecodeString(client.TokenSHA256)
+		if err != nil || len(sum) != 32 {
+			return y.Errorf(at, "client %s: token_sha256 is 64 hex digits: printf %%s \"$TOKEN\" | sha256sum", name)
+		}
+		if quota.CheckAccount(name) != nil {
+			return y.Errorf(at, "client %q: use 1 to 64 letters, digits, '.', '-' and '_'", name)
+		}
+		limits, err := clientLimits(client.Limits)
+		if err != nil {
+			return y.Errorf(append(at, "limits"), "client %s: %v", name, err)
+		}
+		c.Clients = append(c.Clients, Client{name, [32]byte(sum), limits})
+	}
+	return nil
+}
+
+func clientLimits(given map[string]map[string]int64) (pools []quota.Pool, err error) {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		p := quota.Pool{Name: name}
+		for _, window := range slices.Sorted(maps.Keys(given[name])) {
+			w, err := quota.ParseWindow(window)
+			if err != nil {
+				return nil, err
+			}
+			if w.Limit = given[name][window]; w.Limit < 1 || w.Limit > quota.MaxLimit {
+				return nil, fmt.Errorf("limit %d of %s in %s: use 1..%d", w.Limit, name, window, int64(quota.MaxLimit))
+			}
+			p.Windows = append(p.Windows, w)
+		}
+		pools = append(pools, p)
+	}
+	return pools, nil
+}
+
+// GatewayLimits returns the clients' own limits as a tariff takes them.
+func (c *Config) GatewayLimits() map[string][]quota.Pool {
+	limits := map[string][]quota.Pool{}
+	for _, client := range c.Clients {
+		limits[client.Name] = client.Limits
+	}
+	return limits
+}
