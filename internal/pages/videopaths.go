@@ -27,14 +27,16 @@ func (p path) newest() report.SightingDocument { return p.seen[len(p.seen)-1] }
 func pathsOf(seen []report.SightingDocument, all report.RegionsDocument) []path {
 	var paths []path
 	add := func(region ingest.Region, job report.ChartJobDocument, name string) {
-		known := slices.ContainsFunc(paths, func(p path) bool { return p.Region == region && p.job == job.Job })
+		if slices.ContainsFunc(paths, func(p path) bool { return p.Region == region && p.job == job.Job }) {
+			return
+		}
 		p := path{Region: region, job: job.Job, name: name}
 		for _, sighting := range seen {
 			if sighting.Region == region && sighting.Job == job.Job {
 				p.seen = append(p.seen, sighting)
 			}
 		}
-		if known || len(p.seen) == 0 {
+		if len(p.seen) == 0 {
 			return
 		}
 		slices.SortStableFunc(p.seen, func(a, b report.SightingDocument) int { return a.Slot.Compare(b.Slot) })

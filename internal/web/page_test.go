@@ -7,6 +7,7 @@ import (
 	"html"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -316,5 +317,37 @@ func BenchmarkPage(b *testing.B) {
 	r := httptest.NewRequest(http.MethodGet, "http://localhost/status", nil)
 	for b.Loop() {
 		handler.ServeHTTP(httptest.NewRecorder(), r)
+	}
+}
+
+// TestTheFirstPageIsAChartOnceThereIsOne: until then it is the status page, which says what is awaited.
+func TestTheFirstPageIsAChartOnceThereIsOne(t *testing.T) {
+	site, _ := paged()
+	library := &report.Library{
+		Regions: func(context.Context) (report.RegionsDocument, error) {
+			return report.RegionsDocument{Regions: []report.RegionDocument{{Region: "US", Name: "United States"}}}, nil
+		},
+		Chart: func(context.Context, string, url.Values) (report.MovesDocument, error) {
+			return report.MovesDocument{ChartDocument: report.ChartDocument{Region: "US", Job: "chart"}}, nil
+		},
+	}
+	site.Pages.Library = func() (*report.Library, error) { return library, nil }
+	if resp, body := get(t, site, "/"); resp.StatusCode != 200 || !strings.Contains(body, "Trending in United States") {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	site, _ = paged()
+	site.Pages.Library = func() (*report.Library, error) { return library, nil }
+	slots, _ := site.Slots.(*memory)
+	clear(slots.done)
+	clear(slots.ended)
+	if resp, body := get(t, site, "/"); resp.StatusCode != 200 || !strings.Contains(body, `class="tiles"`) {
+		t.Errorf("of an empty store: %d %s", resp.StatusCode, body)
+	}
+	slots.err = errors.New("the disk is gone")
+	site, _ = paged()
+	site.Pages.Library = func() (*report.Library, error) { return nil, slots.err }
+	site.Slots = slots
+	if resp, body := get(t, site, "/"); resp.StatusCode != 200 || !strings.Contains(body, "cannot be read") {
+		t.Errorf("of a store that cannot be read: %d %s", resp.StatusCode, body)
 	}
 }

@@ -1,0 +1,194 @@
+package pages_test
+
+import (
+	"context"
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/pages"
+	"github.com/trendvidstream/ingest/internal/report"
+)
+
+const stylesheetAndIcon = 13_000 // bytes that each page loads besides itself
+
+// charted returns a library whose chart of US has so many videos with this title, each moved in another way.
+func charted(videos int, title string) *report.Library {
+	lib := filled()
+	short := lib.Chart
+	lib.Chart = func(ctx context.Context, region string, params url.Values) (report.MovesDocument, error) {
+		doc, err := short(ctx, region, url.Values{})
+		if err != nil {
+			return doc, err
+		}
+		first := doc.ChartDocument.Items[0]
+		doc.ChartDocument.Items = nil
+		var moves []report.MoveItem
+		for i := range videos {
+			item := first
+			item.Rank, item.VideoID, item.Title = i+1, fmt.Sprintf("id%d", i+1), fmt.Sprintf("%d %s", i+1, title)
+			doc.ChartDocument.Items = append(doc.ChartDocument.Items, item)
+			was := []int{i + 1, i + 4, i}[i%3]
+			moves = append(moves, report.MoveItem{ChartItem: item, Change: []string{"same", "risen", "fallen"}[i%3], WasRank: &was})
+		}
+		gone := report.MoveItem{ChartItem: first, Change: "gone"}
+		gone.Title, gone.VideoID, gone.Rank = "No longer", "gone1", 33
+		if params.Get("compare") != "" && videos > 0 {
+			doc = report.NewMovesDocument(doc.ChartDocument, *doc.Earlier, append(moves, gone))
+		}
+		return doc, nil
+	}
+	return lib
+}
+
+func TestEveryPlaceOfAChartIsOnItsPage(t *testing.T) {
+	s := newSite()
+	s.Library = func() (*report.Library, error) { return charted(70, "title"), nil }
+	row := regexp.MustCompile(`(?s)<li class="row">.*?<b>(\d+)</b> <span class="move ?(\w*)">.*?<a class="title" dir="auto" href="([^"]+)">([^<]+)</a>`)
+	seen := 0
+	for _, from := range []int{1, 31, 61} {
+		body := bodyOf(t, get(t, s, fmt.Sprintf("/charts/US?from=%d", from)))
+		for _, m := range row.FindAllStringSubmatch(body, -1) {
+			seen++
+			want := []string{fmt.Sprint(seen), []string{"", "up", "down"}[(seen-1)%3], fmt.Sprintf("/videos/id%d", seen), fmt.Sprintf("%d title", seen)}
+			if strings.Join(m[1:], "|") != strings.Join(want, "|") {
+				t.Errorf("row %q, want %q", m[1:], want)
+			}
+		}
+		if from == 31 && !strings.Contains(body, `href="/charts/US?from=61"`) {
+			t.Error("no link to the next page")
+		}
+	}
+	if seen != 70 {
+		t.Errorf("%d rows of 70", seen)
+	}
+	for path, want := range map[string]string{"?show=risen": "1 to 23 of 23", "?show=gone": "No longer", "?show=gone&from=2": ">33<", "?show=nonsense": "1 to 30 of 70"} {
+		body := bodyOf(t, get(t, s, "/charts/US"+path))
+		if rows := strings.Count(body, `class="row"`); !strings.Contains(body, want) && rows != 23 {
+			t.Errorf("%s lacks %s", path, want)
+		}
+		if !strings.Contains(body, "23 rose") || !strings.Contains(body, "1 left") {
+			t.Errorf("%s does not count what moved", path)
+		}
+	}
+	if body := bodyOf(t, get(t, s, "/charts/US?since=24h&show=risen&at=2026-02-24T18:30:00Z")); !strings.Contains(html.UnescapeString(body), "/charts/US?at=2026-02-24T18%3A30%3A00Z&show=risen&since=6h") {
+		t.Error("a choice forgets the others")
+	}
+}
+
+func TestTheLongestTitlesChangeNoSize(t *testing.T) {
+	s := newSite()
+	for name, title := range map[string]string{"long": strings.Repeat("W", 1000), "wide": strings.Repeat("𝕏", 250), "marks": "a" + strings.Repeat("\u0301", 999), "right to left": strings.Repeat("\u202Eאב", 300)} {
+		s.Library = func() (*report.Library, error) { return charted(200, title), nil }
+		if body := bodyOf(t, get(t, s, "/charts/US")); len(body)+stylesheetAndIcon > 60_000 || strings.Contains(body, "\u202E") {
+			t.Errorf("%s: %d bytes", name, len(body))
+		}
+	}
+}
+
+func TestAChartThatLacksSomethingSaysWhat(t *testing.T) {
+	s := newSite()
+	lib := charted(0, "")
+	s.Library = func() (*report.Library, error) { return lib, nil }
+	s.Fresh = func(context.Context) map[string]pages.RegionState {
+		return map[string]pages.RegionState{"US": {State: pages.State{Mood: pages.Warn, Word: "no quota"}, Next: "next 19:00"}}
+	}
+	body := bodyOf(t, get(t, s, "/charts/US"))
+	for _, want := range []string{"No video is in this list", "no quota:", "next 19:00", "United States, no quota"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("an empty chart lacks %q", want)
+		}
+	}
+	whole := charted(3, "title").Chart
+	half := now.Add(-10 * time.Minute)
+	lib.Chart = func(ctx context.Context, region string, params url.Values) (report.MovesDocument, error) {
+		doc, err := whole(ctx, region, params)
+		if params.Get("partial") == "true" {
+			doc.Slot, doc.Partial = half, true
+		}
+		return doc, err
+	}
+	if body := bodyOf(t, get(t, s, "/charts/US")); !strings.Contains(body, "The fetch of 18:39 was stopped half-way") || !strings.Contains(body, "/charts/US?partial=true") {
+		t.Error("a later fetch that was stopped is not named")
+	}
+	if body := bodyOf(t, get(t, s, "/charts/US?partial=true")); !strings.Contains(body, "and stopped half-way") {
+		t.Error("a partial chart does not say so")
+	}
+	lib.Chart = func(ctx context.Context, region string, params url.Values) (report.MovesDocument, error) {
+		if params.Get("compare") != "" {
+			return report.MovesDocument{}, report.ErrNotFound
+		}
+		return whole(ctx, region, params)
+	}
+	if body := bodyOf(t, get(t, s, "/charts/US?since=24h")); !strings.Contains(body, "No chart so much older is kept") || strings.Count(body, `class="row"`) != 3 {
+		t.Error("a comparison with what is not kept hides the chart, or says nothing")
+	}
+	for _, err := range []error{report.ErrNotFound, report.ErrBadRequest} {
+		lib.Chart = func(context.Context, string, url.Values) (report.MovesDocument, error) {
+			return report.MovesDocument{}, fmt.Errorf("%w: nothing stood then", err)
+		}
+		if answer := get(t, s, "/charts/US?at=nonsense"); answer.StatusCode != http.StatusNotFound || !strings.Contains(bodyOf(t, answer), `href="/charts/DE"`) {
+			t.Errorf("%v: %d", err, answer.StatusCode)
+		}
+	}
+}
+
+func TestAVideoIsDrawnAndListed(t *testing.T) {
+	s := newSite()
+	lib := filled()
+	s.Library = func() (*report.Library, error) { return lib, nil }
+	codes := []ingest.Region{"US", "GB", "DE", "FR", "IN", "BR", "AU", "CA"}
+	newest := now.Truncate(30 * time.Minute)
+	lib.Regions = func(context.Context) (doc report.RegionsDocument, err error) {
+		for _, code := range codes {
+			doc.Regions = append(doc.Regions, report.RegionDocument{Region: code, Name: string(code), Jobs: []report.ChartJobDocument{{Job: "chart", Slot: &newest}, {Job: "music", Category: "10", Named: "Music", Slot: &newest}}})
+		}
+		return doc, nil
+	}
+	short := lib.Video
+	lib.Video = func(ctx context.Context, id string, params url.Values) (report.HistoryDocument, error) {
+		doc, err := short(ctx, id, params)
+		doc.Sightings = nil
+		for i := range 29 * 48 {
+			for n, code := range codes {
+				slot, views := newest.Add(time.Duration(i-29*48+1)*30*time.Minute), int64(1000+i)
+				if code == "CA" && i > 29*48-10 {
+					continue // it left
+				}
+				doc.Sightings = append(doc.Sightings, report.SightingDocument{Region: code, Job: "chart", Slot: slot, Rank: 1 + (i*7+n*13)%200, Views: &views})
+			}
+		}
+		doc.Sightings = append(doc.Sightings, report.SightingDocument{Region: "US", Job: "music", Slot: newest, Rank: 77})
+		return doc, err
+	}
+	body := bodyOf(t, get(t, s, "/videos/a?since=29d"))
+	if len(body)+stylesheetAndIcon > 60_000 {
+		t.Errorf("%d bytes", len(body))
+	}
+	last := 29*48 - 1
+	for _, want := range []string{
+		`class="line r8"`, "Rank in 8 regions", "Views, 2,391 at last", "left after Tue 24, 14:00", `href="/charts/GB?job=chart"`, "Music best 77", "2,391", "+38 since Mon 23 Feb, 23:30",
+		fmt.Sprintf(`<td class="num">%d</td>`, 1+(last*7)%200), `href="/search?q=channel%3A%22Kanal%22"`, `href="/search?q=tag%3A%22trailer%22"`, `href="/videos/a?since=24h"`,
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+	if rows := strings.Count(body, "<tr>"); rows != 31 { // the head, and a row a day
+		t.Errorf("%d rows", rows)
+	}
+	s.Hidden = true
+	if body := bodyOf(t, get(t, s, "/videos/a?since=29d")); strings.Contains(body, "Gained") || strings.Contains(body, "+38") {
+		t.Error("what was gained is shown although it is hidden")
+	}
+	lib.Video = short
+	if body := bodyOf(t, get(t, s, "/videos/a")); !strings.Contains(body, "<svg") || !strings.Contains(body, "1,234,567") || strings.Contains(body, "NaN") {
+		t.Error("a single sighting is not drawn")
+	}
+}
