@@ -34,6 +34,9 @@ func newAPI(c *config.Config) (*web.API, error) {
 func (a *app) pages() pages.Site {
 	site := a.provider().pages
 	site.Hidden, site.Pictures = a.cfg.HideDerived, !a.cfg.NoThumbnails
+	if config.IsLoopbackURL(a.cfg.UpstreamURL) {
+		site.StandIn = strings.TrimSuffix(a.cfg.UpstreamURL, "/") // invented videos have no pictures elsewhere
+	}
 	return site
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -123,5 +124,23 @@ func TestALongChartIsShownInPages(t *testing.T) {
 		if rows := strings.Count(body, `class="row"`); !strings.Contains(body, want) || rows != 30 || len(body) > 48_000 {
 			t.Errorf("%s: %d rows, %d bytes, want %s", path, rows, len(body), want)
 		}
+	}
+}
+
+// Videos that a stand-in has invented have their pictures there: a trial contacts nobody else.
+func TestAStandInsPicturesComeFromTheStandIn(t *testing.T) {
+	s := newSite()
+	s.Library = func() (*report.Library, error) { return filled(), nil }
+	s.StandIn = "http://127.0.0.1:8400"
+	r := get(t, s, "/charts/US")
+	page, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), `src="http://127.0.0.1:8400/vi/a/mqdefault.jpg"`) || strings.Contains(string(page), "ytimg.com") {
+		t.Errorf("pictures from elsewhere: %s", page)
+	}
+	if policy := r.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "img-src 'self' http://127.0.0.1:8400;") {
+		t.Errorf("the policy is %s", policy)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -48,9 +49,11 @@ func (s *Site) Show(w http.ResponseWriter, r *http.Request, code int, p Page) {
 func (s *Site) policy() string {
 	pictures := ""
 	if s.Pictures {
-		for _, host := range s.PictureHosts {
-			pictures += " " + host
+		hosts := s.PictureHosts
+		if s.StandIn != "" {
+			hosts = []string{s.StandIn}
 		}
+		pictures = " " + strings.Join(hosts, " ")
 	}
 	return "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'" + pictures +
 		"; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"

@@ -22,6 +22,7 @@ type Site struct {
 	Provider       Provider
 	Pictures       bool                            // pictures are shown, from PictureHosts
 	PictureHosts   []string                        // such as https://i.ytimg.com
+	StandIn        string                          // has the pictures in place of these hosts, such as http://127.0.0.1:8400; "" is none
 	Hidden         bool                            // derived metrics are: how ranks moved, and what views were gained
 	Library        func() (*report.Library, error) // what charts, videos and searches are read from
 	Theme          []byte                          // the operator's stylesheet, loaded after ours; nil: none

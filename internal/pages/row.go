@@ -39,9 +39,13 @@ func (s *Site) row(r Row) g.Node {
 // picture shows a video's picture, with its length; only from hosts that the page's policy names.
 func (s *Site) picture(v report.VideoDocument) g.Node {
 	length := clock(v)
-	shown := s.Pictures && slices.ContainsFunc(s.PictureHosts, func(host string) bool { return strings.HasPrefix(v.Thumbnail, host+"/") })
+	at := slices.IndexFunc(s.PictureHosts, func(host string) bool { return strings.HasPrefix(v.Thumbnail, host+"/") })
+	shown, source := s.Pictures && at >= 0, middleSized(v.Thumbnail)
+	if shown && s.StandIn != "" {
+		source = s.StandIn + strings.TrimPrefix(source, s.PictureHosts[at])
+	}
 	return h.Span(h.Class("pic"),
-		g.If(shown, h.Img(h.Src(middleSized(v.Thumbnail)), h.Width("320"), h.Height("180"), h.Alt(""), g.Attr("loading", "lazy"), g.Attr("referrerpolicy", "no-referrer"))),
+		g.If(shown, h.Img(h.Src(source), h.Width("320"), h.Height("180"), h.Alt(""), g.Attr("loading", "lazy"), g.Attr("referrerpolicy", "no-referrer"))),
 		g.If(length != "", h.Span(h.Class("len"), spoken("Length "), g.Text(length))))
 }
 
