@@ -177,7 +177,7 @@ func (d *Database) Stop() {
 func (d *Database) start() error {
 	args := []string{"-D", d.Data, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="}
 	for _, s := range append([]string{"fsync=off", "full_page_writes=off", "wal_level=minimal", "max_wal_senders=0", "shared_buffers=16MB",
-		"max_wal_size=64MB", "jit=off", "max_connections=80"}, d.settings...) {
+		"max_wal_size=64MB", "jit=off", "max_connections=200"}, d.settings...) {
 		args = append(args, "-c", s)
 	}
 	return d.begin(filepath.Join(d.bin, "postgres"), func(port int) []string { return append(args, "-c", "port="+strconv.Itoa(port)) },

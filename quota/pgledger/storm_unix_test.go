@@ -24,7 +24,15 @@ func journal(testing.TB) func() sharedledger.Journal {
 // Worlds of losses on a real server: rows that are gone, older ones that are back, and hosts that were idle meanwhile.
 func TestStorms(t *testing.T) { storms(t, 3) }
 
-func TestLongStorms(t *testing.T) { storms(t, 200) }
+func TestLongStorms(t *testing.T) { storms(t, 20) }
+
+func TestSoakStorms(t *testing.T) {
+	seeds := uint64(2)
+	if os.Getenv("SOAK") != "" {
+		seeds = 200
+	}
+	storms(t, seeds)
+}
 
 func storms(t *testing.T, seeds uint64) {
 	t.Helper()

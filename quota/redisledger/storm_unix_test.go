@@ -31,7 +31,7 @@ func TestSoakStorms(t *testing.T) {
 }
 
 // TestLongStorms has hosts that are idle since a copy was made, and drains.
-func TestLongStorms(t *testing.T) { storms(t, 500, true) }
+func TestLongStorms(t *testing.T) { storms(t, 60, true) }
 
 func storms(t *testing.T, seeds uint64, idle bool) {
 	t.Helper()
