@@ -55,7 +55,7 @@ func (s *Site) Contract(openAPI []byte) http.Handler {
 }
 
 func pathPart(path, summary string, parameters []parameter) g.Node {
-	var heading g.Node = h.Code(g.Text(path))
+	heading := h.Code(g.Text(path))
 	if to := cmp.Or(examples[path], path); !strings.Contains(to, "{") {
 		heading = h.A(h.Href(to), h.Code(g.Text(to)))
 	}

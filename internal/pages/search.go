@@ -146,7 +146,7 @@ func reason(err error) string {
 
 // found says what was found, and what was looked for where that is not what was typed.
 func (a asked) found(doc report.SearchDocument) g.Node {
-	var found g.Node = g.Text("No video matches ")
+	found := g.Text("No video matches ")
 	filtered := ""
 	if len(a.params("order", "")) > 1 {
 		filtered = " with these filters"

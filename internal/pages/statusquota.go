@@ -32,10 +32,10 @@ func (st Status) wanted() *report.PoolDocument {
 // ceilings returns what the schedule and backfills may see used of a pool, and what the schedule has left.
 func ceilings(p report.PoolDocument) (schedule, backfill, left int64) {
 	for _, of := range p.Purposes {
-		switch of.Purpose {
-		case "scheduled":
+		if of.Purpose == "scheduled" {
 			schedule, left = of.Ceiling, of.Remaining
-		case "backfill":
+		}
+		if of.Purpose == "backfill" {
 			backfill = of.Ceiling
 		}
 	}
