@@ -39,7 +39,7 @@ var arrows = map[string][]string{
 	"internal/faulty":           {},
 	"internal/gateway":          {"fetch", "fetch/wire", "quota", "quota/httplimit"},
 	"internal/library":          {".", "internal/config", "internal/report", "internal/term", "regions", "store", "store/text"},
-	"internal/pages":            {".", "internal/report", "internal/term"},
+	"internal/pages":            {".", "internal/report", "internal/term", "regions"},
 	"internal/policy":           {"quota"},
 	"internal/queue":            {"."},
 	"internal/report":           {".", "internal/budget", "internal/policy", "internal/term", "quota"},

@@ -13,8 +13,10 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/regions"
 )
 
 // Chart is the page of a region's chart; without a region, of the first one that has a chart.
@@ -42,8 +44,9 @@ func (s *Site) Chart(w http.ResponseWriter, r *http.Request) {
 	if i := slices.IndexFunc(all.Regions, func(known report.RegionDocument) bool { return string(known.Region) == v.region }); i >= 0 {
 		of = all.Regions[i]
 	}
-	s.Show(w, r, http.StatusOK, Page{Title: "Trending in " + of.Name, Tab: "/charts", JSON: doc.json, Main: g.Group{
-		s.tabs(r.Context(), all, v.region), s.chartHead(r.Context(), doc, of.Name), jobs(doc, of), moves(doc), s.chartRows(doc),
+	name := regions.NameInText(ingest.Region(v.region))
+	s.Show(w, r, http.StatusOK, Page{Title: "Trending in " + name, Tab: "/charts", JSON: doc.json, Main: g.Group{
+		s.tabs(r.Context(), all, v.region), s.chartHead(r.Context(), doc, name), jobs(doc, of), moves(doc), s.chartRows(doc),
 	}})
 }
 
