@@ -16,7 +16,7 @@ import (
 // it names twelve hours, since the other rule would lose the tick of 02:00 when the clock goes from 02:00 to
 // 03:00, and 0 */6 * * * in Havana would once a year be silent for eleven hours.
 
-// wall is what a local clock shows, in seconds as if it showed UTC: 0 is 1970-01-01 00:00.
+// wall is a local clock's reading, in seconds as if it showed UTC: 0 is 1970-01-01 00:00.
 type wall int64
 
 // Instants are seconds since 1970. These two stand for no beginning and no end.

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Warnings returns what a job's cron line says but its writer may not mean, one sentence each, without the job's name;
+// Warnings returns the traps in a job's cron line that its writer may not mean, one sentence each, without the job's name;
 // none for an interval. A zone is judged by the year after now.
 func (s JobSchedule) Warnings(now time.Time) []string {
 	if s.cron == nil {

@@ -117,7 +117,7 @@ func stripTags(s string) string {
 	return anyTag.ReplaceAllString(s, " ")
 }
 
-// printableRune keeps what a terminal shows as itself. Control characters become spaces; format characters, which
+// printableRune keeps each rune that a terminal shows as itself. Control characters become spaces; format characters, which
 // include those that turn the direction of writing, are removed.
 func printableRune(r rune) rune {
 	switch {

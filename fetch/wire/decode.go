@@ -14,7 +14,7 @@ import (
 
 var errNotText = errors.New("it is not UTF-8")
 
-// Decode reads a whole body into v. It refuses what is not UTF-8 (RFC 8259, 8.1), which encoding/json would replace.
+// Decode reads a whole body into v. It refuses invalid UTF-8 (RFC 8259, 8.1), which encoding/json would replace.
 // Half of a surrogate pair, which JSON can write and UTF-8 cannot, becomes U+FFFD.
 func Decode(body []byte, v any) error {
 	if !utf8.Valid(body) {

@@ -32,7 +32,7 @@ var (
 	errNoPlace     = errors.New("a request without a place for its answer: use Ask or Get")
 )
 
-// Headers are what every request carries.
+// Headers are sent with every request.
 type Headers struct {
 	Agent   string        // User-Agent
 	KeyName string        // the header that Key travels in

@@ -48,7 +48,7 @@ func (c Cleaner) Refused(status int, says, reason, detail string) *AnswerError {
 	}
 }
 
-// Message returns what an upstream said, as the detail of an error; "" if it said nothing.
+// Message returns an upstream's own words, as the detail of an error; "" if it said nothing.
 func (c Cleaner) Message(said string) string {
 	if said == "" {
 		return ""

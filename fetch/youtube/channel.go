@@ -18,11 +18,11 @@ const (
 	playlistItemsList = "playlistItems.list"
 )
 
-// channelFields asks for what mapChannel reads. An answer without channels has no list either: its kind distinguishes
+// channelFields lists the fields that mapChannel reads. An answer without channels has no list either: its kind distinguishes
 // it from no answer.
 const channelFields = "kind,items(id,snippet/title,contentDetails/relatedPlaylists/uploads,statistics/videoCount)"
 
-// uploadFields asks for what mapFound reads of a playlist. An item names its video twice.
+// uploadFields lists the fields of a playlist that mapFound reads. An item names its video twice.
 const uploadFields = "nextPageToken,pageInfo/totalResults,items(contentDetails/videoId,snippet/resourceId/videoId)"
 
 var (

@@ -10,7 +10,7 @@ import (
 )
 
 // ParseChannel reads how a person names a channel: by its id, UC and 22 characters; its handle, @name; or the URL of
-// its page, whatever follows it. The error quotes what was given, cut and escaped.
+// its page with anything after it. The error quotes the input, shortened and escaped.
 func ParseChannel(s string) (string, error) {
 	ref := strings.TrimSpace(s)
 	if host, path, ok := pageURL(ref); ok {
@@ -81,7 +81,7 @@ func isChannelID(s string) bool {
 	return len(s) == 24 && strings.HasPrefix(s, "UC") && isBase64URL([]byte(s))
 }
 
-// validHandle allows what may follow the @: letters and digits of any script, and . _ - · between them.
+// validHandle checks the part after the @: letters and digits of any script, and . _ - · between them.
 // https://support.google.com/youtube/answer/11585688
 func validHandle(s string) bool {
 	if n := utf8.RuneCountInString(s); n < 3 || n > 30 || !utf8.ValidString(s) {

@@ -113,7 +113,7 @@ func newCall[T any](c *Client, q question, send func(context.Context) error, rea
 	}}
 }
 
-// readAnswer reads an answer; if there is nothing to read, its error says what that means.
+// readAnswer reads an answer; without one, its error says why.
 func readAnswer[T any](q question, a wire.Answer, clean wire.Cleaner, read func(body []byte) (T, error)) (none T, _ error) {
 	if err := verdict(q, a, clean); err != nil {
 		return none, err

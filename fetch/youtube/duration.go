@@ -15,7 +15,7 @@ var iso8601 = regexp.MustCompile(`^P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+
 var durationUnits = [...]time.Duration{7 * 24 * time.Hour, 24 * time.Hour, time.Hour, time.Minute, time.Second}
 
 // parseDuration reads an ISO 8601 duration of weeks to seconds; a fraction of a second is dropped. YouTube writes
-// "PT15M51S", "P1DT2H" and, for what has not ended yet, "P0D". What overflows is refused.
+// "PT15M51S", "P1DT2H" and, for a video that has not ended yet, "P0D". An overflow is refused.
 func parseDuration(s string) (total time.Duration, _ error) {
 	numbers := iso8601.FindStringSubmatch(s)
 	ok := numbers != nil && s != "P" && !strings.HasSuffix(s, "T")

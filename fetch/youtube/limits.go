@@ -2,7 +2,7 @@ package youtube
 
 import "github.com/trendvidstream/ingest/fetch"
 
-// What YouTube's answers hold at most, by developers.google.com/youtube/v3/docs and what was seen.
+// The most that YouTube's answers hold, by developers.google.com/youtube/v3/docs and by recorded answers.
 const (
 	// pageSize is the number of results on one page; a shorter page is not always the last one.
 	pageSize = 50

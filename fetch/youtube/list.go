@@ -29,11 +29,11 @@ var (
 	errToken     = fmt.Errorf("its next page token is longer than %d bytes", maxToken)
 	errSameToken = errors.New("its next page is the page itself")
 
-	// errAbsent is for an answer that makes sense and says that what was asked for does not exist.
+	// errAbsent is for a valid answer which says that the requested thing does not exist.
 	errAbsent = errors.New("there is no such thing")
 )
 
-// list is what all list responses have in common, as far as we read it. The array has one item more than the longest
+// list has the fields that all list responses share, as far as we read them. The array has one item more than the longest
 // list may have, which shows that there are more and bounds what a hostile list can make us allocate. Items is nil
 // without a list.
 type list[T any] struct {
@@ -45,7 +45,7 @@ type list[T any] struct {
 	} `json:"pageInfo"`
 }
 
-// listed is what a whole answer lists.
+// listed is the content of a whole answer.
 type listed[T any] struct {
 	items []*T
 	next  string // the next page's token
@@ -92,7 +92,7 @@ func readListed[T any](body []byte, most int, kind string) (out listed[T], err e
 
 func isNil[T any](item *T) bool { return item == nil }
 
-// checkNextToken refuses an answer whose next page is the page at token itself: whoever follows would pay for the same
+// checkNextToken refuses an answer whose next page is the page at token itself: following it would pay for the same
 // page indefinitely. A longer cycle ends where the caller's number of pages does.
 func checkNextToken(token, next string) error {
 	if next != "" && next == token {
@@ -108,7 +108,7 @@ type statistics struct {
 	CommentCount wire.Number `json:"commentCount"`
 }
 
-// counts returns nil for what is withheld, or odd.
+// counts returns nil for a count that is withheld or malformed.
 func (s *statistics) counts(odd *ingest.Odd) (views, likes, comments *int64) {
 	return wire.Count("statistics.viewCount", s.ViewCount, odd),
 		wire.Count("statistics.likeCount", s.LikeCount, odd),

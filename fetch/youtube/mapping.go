@@ -9,7 +9,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
-// videoFields asks for what mapPage reads, and nothing else
+// videoFields lists exactly the fields that mapPage reads
 // (developers.google.com/youtube/v3/getting-started#fields).
 const videoFields = "nextPageToken,items(id," +
 	"snippet(publishedAt,channelId,title,channelTitle,tags,categoryId,liveBroadcastContent," +
@@ -91,7 +91,7 @@ func mapVideo(it *videoItem, odd *ingest.Odd) ingest.Video {
 }
 
 // mapDuration sets Duration and Live. A live broadcast has no duration, as ingest.Video says, even if an upcoming
-// premiere is given one. YouTube writes "P0D" as the duration of what is still running.
+// premiere is given one. YouTube writes "P0D" as the duration of a stream that is still running.
 func mapDuration(v *ingest.Video, text string, odd *ingest.Odd) {
 	if text == "" {
 		return

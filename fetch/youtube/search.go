@@ -15,7 +15,7 @@ import (
 // searchList is the method's name in costs.yaml.
 const searchList = "search.list"
 
-// searchFields asks for what mapFound reads of a search.
+// searchFields lists the fields of a search that mapFound reads.
 const searchFields = "nextPageToken,pageInfo/totalResults,items(id/videoId,snippet/publishedAt)"
 
 var errNoTime = errors.New("no time is from After on and before Before")

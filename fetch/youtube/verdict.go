@@ -18,7 +18,7 @@ const (
 	poolSearch = "search"
 )
 
-// question is what is asked: its method, and what changes the meaning of an answer.
+// question describes a request: its method, and everything that changes the meaning of an answer.
 type question struct {
 	method string // as costs.yaml names it
 	region ingest.Region
@@ -26,7 +26,7 @@ type question struct {
 	wrong  error // why it cannot be asked; nil if it can
 }
 
-// meaning is what a reason stands for.
+// meaning is the consequence of a reason.
 type meaning struct {
 	verdict fetch.CallVerdict
 	says    string
@@ -116,7 +116,7 @@ func (c *Client) Verdict(method string, a wire.Answer) *fetch.Error {
 	return e
 }
 
-// errorBody is what an answer says about itself.
+// errorBody is the error in an answer's body.
 type errorBody struct {
 	envelope bool     // it is the API's own error, not a page from a proxy in between
 	message  string   // may hold HTML

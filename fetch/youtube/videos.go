@@ -23,7 +23,7 @@ const (
 	videosBatchGetStats = "videos.batchGetStats"
 )
 
-// countFields asks for what mapCounts reads.
+// countFields lists the fields that mapCounts reads.
 const countFields = "kind,items(id,statistics(viewCount,likeCount,commentCount))"
 
 // Chart implements fetch.Upstream: one page of chart=mostPopular.

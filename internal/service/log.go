@@ -10,8 +10,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// How long until the same warning or error is worth another line: what is wrong at every heartbeat must not bury the
-// rest, and what keeps everything from being fetched must not be forgotten.
+// How long until the same warning or error is worth another line: trouble at every heartbeat must not bury the
+// rest, and trouble that stops all fetching must not be forgotten.
 const (
 	repeatWarning = time.Hour
 	repeatError   = 10 * time.Minute
@@ -34,7 +34,7 @@ type LogFormat struct {
 	Level  string // debug, info, warn or error: the lowest level that is logged; "": the usual
 }
 
-// Handler returns a handler that writes to w what is of the usual level or above, unless the format names a level.
+// Handler returns a handler that writes records of the usual level or above to w, unless the format names a level.
 func (f LogFormat) Handler(w io.Writer, usual slog.Level) slog.Handler {
 	o := &slog.HandlerOptions{Level: usual, ReplaceAttr: formatAttr}
 	var level slog.Level

@@ -14,7 +14,7 @@ import (
 // askWithin is how long the ledger may take to answer.
 const askWithin = 10 * time.Second
 
-// runMaintenance does, at every heartbeat until ctx is done, what may take a while: it opens what could not be opened,
+// runMaintenance does the slow work at every heartbeat until ctx is done: it opens files that could not be opened,
 // asks the ledger, and tells the service manager and the dead man's switch.
 func (s *Service) runMaintenance(ctx context.Context) {
 	for {
@@ -127,7 +127,7 @@ func (s *Service) status() string {
 	return term.Fit(strings.Join(parts, "; "), most)
 }
 
-// remaining describes what is left for the schedule: "9,468 units left".
+// remaining describes the quota left for the schedule: "9,468 units left".
 func remaining(r quota.Report) string {
 	left := map[string]int64{}
 	for _, p := range r.Pools {

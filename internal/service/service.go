@@ -1,4 +1,4 @@
-// Package service is what ingest serve does all day. The schedule wakes the workers at every slot and every
+// Package service runs ingest serve. The schedule wakes the workers at every slot and every
 // heartbeat; a second loop maintains everything else: it opens what could not be opened, asks the ledger, and tells
 // systemd and a dead man's switch how things are; a third one continues the backfills that wait for quota.
 //
@@ -32,7 +32,7 @@ import (
 // seconds that a stop may take.
 const closeWithin = 400 * time.Millisecond
 
-// Options are what a service runs with.
+// Options configure a service.
 type Options struct {
 	Schedule   regions.Schedule
 	Version    string // of the program
@@ -65,7 +65,7 @@ type Options struct {
 	OnSlot func(fetch.SlotResult) error // prints a slot that has ended; nil: none is printed
 }
 
-// Runtime is what a service works with, opened.
+// Runtime holds the opened store, ledger and upstream of a service.
 type Runtime struct {
 	Reconciler func() *fetch.Reconciler // a new one for each use
 	// Reserve returns what a backfill's calls leave for the schedule.
@@ -82,7 +82,7 @@ type Runtime struct {
 	Close func()
 }
 
-// Store is what the service reads from the store.
+// Store is the part of the store that the service reads.
 type Store interface {
 	web.Slots
 	// Check reads a little, and returns where the store is.

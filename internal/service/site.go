@@ -59,7 +59,7 @@ func (s *Service) restReason() string {
 	return fmt.Sprintf("the workers rest until %s: %s", term.StampFrom(s.Now().Add(pause)), term.Clean(st.restErr.Error()))
 }
 
-// readable returns what can be read now, or why nothing can.
+// readable returns the documents that can be read now, or why none can.
 func (s *Service) readable() (*Runtime, error) {
 	switch st := s.state.read(); {
 	case st.runtime != nil:

@@ -39,7 +39,7 @@ func (s *Service) open(ctx context.Context) error {
 	return nil
 }
 
-// openReader opens what can be read although the rest is not open.
+// openReader opens the readable part although the rest is not open.
 func (s *Service) openReader(ctx context.Context) {
 	if s.OpenReader == nil || s.state.read().reader != nil {
 		return
@@ -50,7 +50,7 @@ func (s *Service) openReader(ctx context.Context) {
 	}
 }
 
-// reopen closes everything because of err, and opens what is there now.
+// reopen closes everything because of err, and opens the files that are there now.
 func (s *Service) reopen(ctx context.Context, err error) {
 	s.log.WarnContext(ctx, "the ledger is opened again", slog.Any("error", err))
 	was := s.state.read()
@@ -63,7 +63,7 @@ func (s *Service) reopen(ctx context.Context, err error) {
 	}
 }
 
-// startWorkers starts what works on slots: the queue's workers, or those of this process.
+// startWorkers starts the workers: the queue's, or those of this process.
 func (s *Service) startWorkers(ctx context.Context, r *Runtime) (trigger, wait func(), err error) {
 	if r.Queue != nil {
 		return r.Queue(ctx, s.queued(r))
@@ -167,7 +167,7 @@ func (s *Service) printSlot(r fetch.SlotResult) {
 	}
 }
 
-// onRest is called when the workers rest: err is what kept them from going on.
+// onRest is called when the workers rest: err is the reason.
 func (s *Service) onRest(err error) {
 	s.logStops()
 	if err != nil { // whoever follows the log sees it again every ten minutes while it lasts

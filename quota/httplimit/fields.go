@@ -32,12 +32,12 @@ func newPolicy(name string, l Limit) policy {
 	return policy{name, `"` + name + `";q=` + strconv.FormatInt(l.Quota, 10) + `;w=` + strconv.FormatInt(int64(l.Window/time.Second), 10) + `;qu="requests"`}
 }
 
-// setFields says what is left.
+// setFields writes the fields that say how much is left.
 func (l *Limiter) setFields(h http.Header, c client, q *question, d quota.Decision) {
 	if l.Fields == Off {
 		return
 	}
-	// Both fields are built in one piece of memory, RateLimit-Policy first: they are a third of what a decision costs.
+	// Both fields are built in one piece of memory, RateLimit-Policy first: they are a third of a decision's cost.
 	var memory [384]byte
 	var key [32]byte
 	pk := appendPartitionKey(key[:0], c.account)

@@ -31,7 +31,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Config is what New takes. Only Ledger and Limits are needed.
+// Config configures a Limiter. Only Ledger and Limits are needed.
 type Config struct {
 	Ledger quota.Ledger
 	Prefix string // of the accounts in the ledger, which others may use too; "" is http
@@ -78,7 +78,7 @@ func PerMinute(n int64) Limit { return Limit{Quota: n, Window: time.Minute} }
 // PerHour returns a limit over any 60 minutes.
 func PerHour(n int64) Limit { return Limit{Quota: n, Window: time.Hour} }
 
-// Route is what requests cost that match a pattern of http.ServeMux.
+// Route is the cost of requests that match a pattern of http.ServeMux.
 type Route struct {
 	Name    string // letters, digits, '.', '-', '_'
 	Pattern string // such as GET /v1/search

@@ -93,7 +93,7 @@ func reads(r *http.Request) bool {
 	return r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions
 }
 
-// goOn decides about a request that the ledger could not be asked for: what only reads is served.
+// goOn decides about a request for which the ledger did not answer: requests that only read are served.
 func (l *Limiter) goOn(w http.ResponseWriter, r *http.Request) bool {
 	if reads(r) || l.Observe {
 		l.stats.failedOpen.Add(1)
@@ -183,7 +183,7 @@ func (l *Limiter) serve(w http.ResponseWriter, r *http.Request, authorized bool,
 	}
 }
 
-// refund gives back what can be told from other charges of the same client.
+// refund gives back a charge that can be told from others of the same client.
 func (l *Limiter) refund(r *http.Request, taken []charged) {
 	for _, t := range taken {
 		ctx, cancel := l.bounded(r)
@@ -215,5 +215,5 @@ func (w *statusWriter) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// Unwrap lets http.ResponseController reach what lies below.
+// Unwrap lets http.ResponseController reach the wrapped writer.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -10,13 +10,13 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// steps is in how many parts the shortest window is counted: what is taken within one part is one entry.
+// steps is the number of parts of the shortest window: all that is taken within one part is one entry.
 const steps = 60
 
-// plan is what a client is asked for, by route; "" is every other request.
+// plan holds the questions for a client's requests, by route; "" is every other request.
 type plan struct{ routes map[string]*question }
 
-// question is what the ledger is asked, without the account.
+// question is a request to the ledger, without the account.
 type question struct {
 	charges   []quota.Charge // shared by all requests, and never written
 	horizon   time.Duration  // the longest window
@@ -93,7 +93,7 @@ func (l *Limiter) newPlan(name string, limits []Limit) (*plan, error) {
 	return p, nil
 }
 
-// newQuestion returns what a route asks the ledger under these limits; nil if nothing is limited.
+// newQuestion returns a route's request to the ledger under these limits; nil if nothing is limited.
 func (l *Limiter) newQuestion(limits []Limit, route Route) (*question, error) {
 	q := &question{}
 	if err := q.add("requests", "", limits, route.Cost); err != nil {
@@ -154,7 +154,7 @@ func shortest(d time.Duration) string {
 	return s
 }
 
-// question returns what the ledger is asked for r under a plan; nil: nothing.
+// question returns the request to the ledger for r under a plan; nil: none.
 func (l *Limiter) question(p *plan, r *http.Request) *question {
 	name := ""
 	if l.routes != nil {

@@ -19,7 +19,7 @@ type counters struct {
 	allowed, refused, overloaded, denied, unauthorized, failedOpen, failedClosed, refunded, shared atomic.Int64
 }
 
-// Stats returns what the limiter has counted so far.
+// Stats returns the limiter's counts so far.
 func (l *Limiter) Stats() Stats {
 	c := &l.stats
 	return Stats{
