@@ -36,7 +36,7 @@ const (
 	Oldest Order = "oldest"
 )
 
-// BackfillSpec is what a person asked for.
+// BackfillSpec is a person's request.
 type BackfillSpec struct {
 	Channels  []string      `json:"channels,omitempty"`     // uploads: ids or handles
 	Query     Query         `json:"query,omitzero"`         // search
@@ -132,7 +132,7 @@ type Piece struct {
 	Listing Listing
 }
 
-// Listing is what the pages of a piece have said. It is kept with the piece: another run goes on with it, and what the
+// Listing sums up the pages of a piece. It is kept with the piece: another run goes on with it, and what the
 // piece lacks in the end is judged by it.
 type Listing struct {
 	Channel  string    `json:"channel,omitempty"`  // the id of the channel whose videos are listed

@@ -10,7 +10,7 @@ type Contact struct {
 	Unanswered  int64     `json:"unanswered,omitempty"`  // calls since SilentSince
 }
 
-// newContact is what one call says, which ended at a time. The verdicts are those of package fetch.
+// newContact is the result of one call, which ended at a time. The verdicts are those of package fetch.
 func newContact(verdict string, at time.Time) Contact {
 	switch verdict {
 	case "unsent", "broken":
@@ -21,7 +21,7 @@ func newContact(verdict string, at time.Time) Contact {
 	return Contact{AnsweredAt: at, AskedAt: at}
 }
 
-// merge adds what other calls say, which may have been made at the same time, by another process.
+// merge adds the results of other calls, which may have been made at the same time, by another process.
 func (c Contact) merge(other Contact) Contact {
 	out := Contact{AnsweredAt: later(c.AnsweredAt, other.AnsweredAt), AskedAt: later(c.AskedAt, other.AskedAt)}
 	for _, part := range []Contact{c, other} {
@@ -44,7 +44,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// Contact returns what the calls of all methods say.
+// Contact merges the results of the calls of all methods.
 func (s CallStats) Contact() (c Contact) {
 	for _, of := range s {
 		c = c.merge(of.Contact)

@@ -17,7 +17,7 @@ import (
 // Region is an ISO 3166-1 alpha-2 country code in upper case, "US". Package regions parses one.
 type Region string
 
-// Video is what an upstream says about one video, verbatim: no text is trimmed or escaped.
+// Video is one video as an upstream describes it, verbatim: no text is trimmed or escaped.
 type Video struct {
 	ID          string
 	Title       string
@@ -108,7 +108,7 @@ type Found struct {
 	Odd    Odd
 }
 
-// Channel is what an upstream says about a channel.
+// Channel is a channel as an upstream describes it.
 type Channel struct {
 	ID      string
 	Title   string
@@ -132,7 +132,7 @@ type Placement struct {
 	Video Video
 }
 
-// Kind says what a job does with its slots.
+// Kind is the task of a job.
 type Kind string
 
 // The kinds of jobs that a config may name. Slots have one more: KindBackfill.
@@ -265,7 +265,7 @@ func (l Latest) LastFetch() time.Time {
 	return last
 }
 
-// Claim says which slots a run wants, and for how long it holds what it gets.
+// Claim says which slots a run wants, and how long it holds them.
 type Claim struct {
 	Owner  string
 	Now    time.Time

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 )
 
-// Secret is text that must never be seen: every way of printing it, whatever the verb, gives "***".
+// Secret is text that must never be seen: printing it, with any verb, gives "***".
 // Only Reveal gives the text, and only the transport that sends it may call that.
 type Secret struct{ text string }
 

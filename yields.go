@@ -2,7 +2,7 @@ package ingest
 
 import "time"
 
-// Yields is what was brought by what was spent since a time.
+// Yields sums up the new videos that the units spent since a time have brought.
 type Yields struct {
 	Since, Until time.Time     // Since is when the oldest chart was due, if that is later
 	Series       []SeriesYield // of charts, by job and key
@@ -11,7 +11,7 @@ type Yields struct {
 	Unseen       int64 // videos that were fetched again, and were in no chart since
 }
 
-// SeriesYield is what the charts of one series brought that the chart before each of them did not have.
+// SeriesYield counts the videos of one series' charts that the chart before each of them did not have.
 type SeriesYield struct {
 	Series
 
@@ -25,7 +25,7 @@ type SeriesYield struct {
 // PageYield is how often a page was fetched, and how often it brought no new video.
 type PageYield struct{ Fetched, Nothing int }
 
-// Compare adds a chart, fetched in so many pages, to what is known of its series: both charts are ids by rank.
+// Compare adds a chart, fetched in so many pages, to its series' counts: both charts are ids by rank.
 func (y *SeriesYield) Compare(before, chart []int64, pages int, units int64) {
 	known, same := map[int64]bool{}, len(before) == len(chart)
 	for i, id := range before {

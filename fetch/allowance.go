@@ -10,7 +10,7 @@ import (
 // answer, others claim, take and save.
 const passesPerCall = 2
 
-// allowance is what the passes of one run share: how many calls may be in flight, and what they may spend.
+// allowance is shared by the passes of one run: how many calls may be in flight, and what they may spend.
 type allowance struct {
 	calls chan struct{} // its capacity is how many calls may be in flight; nil: one of each pass
 

@@ -30,9 +30,9 @@ type result struct {
 	err error // one that the next slot would meet too
 }
 
-// attempt passes the claimed slot, and returns whatever the pass does. If the pass panics, the slot fails. If the pass
+// attempt passes the claimed slot, and always returns. If the pass panics, the slot fails. If the pass
 // saves nothing within its lease, it is cancelled; if it then does not return, the slot fails without it, and the
-// fence refuses what it may write later.
+// fence refuses its later writes.
 func (p *pass) attempt(ctx context.Context) result {
 	before, drawn, began := p.slot.Units, p.slot.Charges, time.Now()
 	ctx, end := p.span(ctx, "pass")
@@ -42,7 +42,7 @@ func (p *pass) attempt(ctx context.Context) result {
 	return result{SlotResult{slot, slot.Units - before, chargesSince(slot, drawn), time.Since(began)}, err}
 }
 
-// chargesSince returns what a slot has drawn from each pool since it had drawn before; nil if that is not known.
+// chargesSince returns the amounts that a slot has drawn from each pool since before; nil if they are not known.
 func chargesSince(s ingest.Slot, before map[string]int64) map[string]int64 {
 	if s.Charges == nil {
 		return nil

@@ -122,7 +122,7 @@ func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 	return d, nil
 }
 
-// noteCharge keeps what a piece was charged before its call is sent.
+// noteCharge stores a piece's charge before its call is sent.
 func (p *pass) noteCharge(ctx context.Context) error {
 	if p.slot.Kind != ingest.KindBackfill {
 		return nil
@@ -157,7 +157,7 @@ func (p *pass) refund(ctx context.Context, d quota.Decision) {
 	}
 }
 
-// uncharge takes what was refunded off what the slot has spent.
+// uncharge subtracts a refund from the slot's charges.
 func (p *pass) uncharge(d quota.Decision) {
 	slot := p.slot
 	slot.Refund(charges(d))
@@ -166,7 +166,7 @@ func (p *pass) uncharge(d quota.Decision) {
 	p.publishProgress(slot)
 }
 
-// charges returns what a decision charged, by pool.
+// charges returns the amounts of a decision, by pool.
 func charges(d quota.Decision) map[string]int64 {
 	pools := map[string]int64{}
 	for _, p := range d.Pools {

@@ -24,7 +24,7 @@ type Calls struct {
 	Lookup  string // once for every Limits.IDsPerCall ids that the work is given or finds
 }
 
-// What an upstream may be unable to do.
+// Calls that an upstream may lack.
 var (
 	ErrNoSearch  = errors.New("this upstream cannot be searched")
 	ErrNoUploads = errors.New("this upstream cannot list the uploads of a channel")

@@ -66,7 +66,7 @@ func (r *runner) dueSlots(ctx context.Context, known map[ingest.Series]time.Time
 	return due
 }
 
-// sweepUnscheduled deletes what is too old if no job of the schedule does.
+// sweepUnscheduled deletes data that is too old if no job of the schedule does.
 func (r *Reconciler) sweepUnscheduled(ctx context.Context, now time.Time) error {
 	for _, job := range r.Jobs {
 		if job.Kind == ingest.KindRefresh {

@@ -31,7 +31,7 @@ type ending struct {
 	err       error     // concerns the run as well; nil if it concerns this slot alone
 }
 
-// done ends a slot of which nothing is left to ask.
+// done ends a slot that has no call left to make.
 func done(reason string) ending { return ending{state: ingest.Done, reason: reason} }
 
 // stopped ends a slot because quota was refused.
@@ -50,7 +50,7 @@ func givenBack(err error) ending {
 	return ending{state: ingest.Due, reason: err.Error(), uncounted: true, err: err}
 }
 
-// end records how the slot ended, and what made no sense in the answers. A claim that another run has taken over
+// end records how the slot ended, and the oddities of its answers. A claim that another run has taken over
 // records nothing.
 func (p *pass) end(ctx context.Context, e ending) (ingest.Slot, error) {
 	if errors.Is(e.err, ingest.ErrFenced) {
@@ -175,7 +175,7 @@ func (p *pass) hungReason() string {
 	return fmt.Sprintf("hung: no page within its lease of %v", p.lease())
 }
 
-// withOdd adds to a reason what made no sense in the answers.
+// withOdd adds the oddities of the answers to a reason.
 func withOdd(reason string, odd ingest.Odd) string {
 	if len(odd) == 0 {
 		return reason

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// How long what was begun may go on after a run ends, by a signal for instance. A stop is over within five seconds.
+// How long work that was begun may go on after a run ends, by a signal for instance. A stop is over within five seconds.
 const (
 	callWithin  = 2 * time.Second // the take or the call in flight
 	writeWithin = 4 * time.Second // the writes that must follow it
 )
 
-// endKey is the context key for when the run ended, so that what begins after that gets no more time.
+// endKey is the context key for the time when the run ended, so that work begun later gets no more time.
 type endKey struct{}
 
 func rememberEnd(ctx context.Context) context.Context {

@@ -42,7 +42,7 @@ type finder interface {
 	rewind(slot ingest.Slot) (_ ingest.Slot, pages int)
 }
 
-// foundPage is what a page of a finder brings.
+// foundPage is a page of a finder.
 type foundPage struct {
 	ids   []string
 	token string         // of the next page; "": there is nothing more to find here
@@ -90,7 +90,7 @@ func (l *lookup) findStep(slot ingest.Slot) step {
 	return s
 }
 
-// settle keeps what the slot lacks in the end, unless one more call may tell.
+// settle stores what the slot lacks in the end, unless one more call may tell.
 func (l *lookup) settle(ctx context.Context, slot ingest.Slot) (step, bool, error) {
 	more, err := l.find.settle(ctx, slot)
 	if err != nil || more {
@@ -140,7 +140,7 @@ func (l *lookup) enqueue(ctx context.Context, slot ingest.Slot, f foundPage) (in
 	return slot, err
 }
 
-// restart sets the slot back to page 1, and notes what that costs.
+// restart sets the slot back to page 1, and notes the cost.
 func (l *lookup) restart(ctx context.Context, slot ingest.Slot, units int64) (ingest.Slot, error) {
 	slot, pages := l.find.rewind(slot)
 	slot.Listing = &l.said

@@ -19,7 +19,7 @@ type narrowing struct {
 
 func (n *narrowing) active() bool { return len(n.groups) > 0 }
 
-// next returns the ids to ask for, and how often to retry: what has failed is not worth many calls.
+// next returns the ids to ask for, and how often to retry: ids that have failed are not worth many calls.
 func (n *narrowing) next() (ids []string, retries int) {
 	ids = n.groups[0]
 	if len(ids) == 1 {

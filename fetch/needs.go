@@ -8,12 +8,12 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Scheduler says what is due; known is the newest due time of each series in the table of slots.
+// Scheduler lists the slots that are due; known is the newest due time of each series in the table of slots.
 type Scheduler interface {
 	Due(known map[ingest.Series]time.Time, now time.Time) []ingest.Slot
 }
 
-// Pace is a schedule as it is stretched when what is left of the quota does not pay for it.
+// Pace is a schedule, stretched when the remaining quota does not pay for it.
 type Pace struct {
 	Schedule Scheduler
 	Pages    map[string]int // pages of a job's charts, by its name; a job that is missing keeps its own
@@ -48,7 +48,7 @@ type Slots interface {
 	Finish(ctx context.Context, slot ingest.Slot) error
 }
 
-// Sink writes what came in. Every write that has a slot also writes the slot's progress, in the same transaction and
+// Sink writes the answers to the store. Every write that has a slot also writes the slot's progress, in the same transaction and
 // under the fence, with slot.Listing, and returns the slot as written.
 type Sink interface {
 	// SavePage writes a page of a chart, with Videos counted. Ranks continue after those that the slot already has; a
@@ -90,7 +90,7 @@ type Sink interface {
 	Sweep(ctx context.Context, now time.Time) (placements, videos int, err error)
 }
 
-// Library is what a pass reads from the store.
+// Library is the part of the store that a pass reads.
 type Library interface {
 	// VideosToRefresh returns up to n ids of videos that were charted within ingest.KeepFor before now and were last
 	// fetched more than ingest.RefreshAfter before now, oldest first.

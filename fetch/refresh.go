@@ -48,7 +48,7 @@ func (r *refresh) next(ctx context.Context, slot ingest.Slot) (step, bool, error
 	return step{}, false, nil
 }
 
-// renewVideos fetches again what will soon be too old.
+// renewVideos fetches videos again that will soon be too old.
 func (r *refresh) renewVideos(ctx context.Context, _ ingest.Slot) (step, bool, error) {
 	ids, err := r.Library.VideosToRefresh(ctx, r.Now(), r.Upstream.Limits().IDsPerCall)
 	if err != nil {
@@ -101,7 +101,7 @@ func (r *refresh) nameCategories(ctx context.Context, slot ingest.Slot) (step, b
 
 func (r *refresh) doneReason() string { return r.deleted }
 
-// deletedText says what was deleted; "" if nothing was.
+// deletedText counts the deletions in words; "" if there were none.
 func deletedText(placements, videos int) string {
 	var what []string
 	if placements > 0 {

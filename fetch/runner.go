@@ -52,7 +52,7 @@ func newRunner(rec *Reconciler, o RunOptions) *runner {
 	return r
 }
 
-// beginRound adds what is due; what was claimed before may be claimed again.
+// beginRound adds the slots that are due; those claimed before may be claimed again.
 func (r *runner) beginRound(ctx context.Context) error {
 	r.claimed, r.forced = map[ingest.SlotKey]bool{}, map[ingest.SlotKey]bool{}
 	if r.options.Backfill != nil {

@@ -71,7 +71,7 @@ func (f *searching) readPage(slot ingest.Slot, page ingest.Found) foundPage {
 	return out
 }
 
-// rest returns the searches that bring what this one could not list. In order of time, one goes on from the last page,
+// rest returns the searches for the results that this one could not list. In order of time, one goes on from the last page,
 // whose results need not be in order among themselves; otherwise each half of the time has its own.
 func (f *searching) rest(page ingest.Found) (rest []ingest.Piece, note string) {
 	const found = "it found as many as a search lists, or more, "

@@ -2,7 +2,7 @@ package fetch
 
 import "github.com/trendvidstream/ingest"
 
-// seen counts what the pages of a list bring.
+// seen counts the new ids on a list's pages, and the pages without any.
 type seen struct {
 	*ingest.Listing
 	ids map[string]bool // that this process has seen
@@ -25,7 +25,7 @@ func (s *seen) add(ids []string) {
 	s.Empty++
 }
 
-// restart forgets what was counted: the list is read from its first page again.
+// restart sets the counts to zero: the list is read from its first page again.
 func (s *seen) restart() {
 	clear(s.ids)
 	s.Found, s.Idle, s.Empty, s.Total = 0, 0, 0, 0

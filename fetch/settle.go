@@ -6,7 +6,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Settler is what Settle asks of the quota.
+// Settler is the part of the quota that Settle needs.
 type Settler interface {
 	Refund(ctx context.Context, d quota.Decision) error
 	// Drain closes a pool, "" for every pool of the take, which the provider says is spent.

@@ -10,16 +10,16 @@ import (
 // maxRetries is how often a call is made again, each time with a take of its own.
 const maxRetries = 3
 
-// work is what a kind of job asks for, step by step.
+// work is the steps of one kind of job.
 type work interface {
 	purpose() quota.Purpose
 	// next returns the slot's next step; ok is false when there is nothing left to ask.
 	next(ctx context.Context, slot ingest.Slot) (s step, ok bool, err error)
-	// doneReason returns what was done, when nothing is left to ask.
+	// doneReason returns a summary, once no call is left to make.
 	doneReason() (reason string)
 }
 
-// step is one call of a pass, and what is done with its answer. Its functions return the slot as they wrote it.
+// step is one call of a pass, and the use of its answer. Its functions return the slot as they wrote it.
 type step struct {
 	method  string
 	region  ingest.Region

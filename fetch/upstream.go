@@ -26,7 +26,7 @@ type Upstream interface {
 	Limits() Limits
 }
 
-// What only some upstreams can do.
+// Abilities that only some upstreams have.
 type (
 	// Searcher finds videos by words.
 	Searcher interface {
@@ -43,7 +43,7 @@ type (
 		Uploads(uploads, token string) Call[ingest.Found]
 	}
 
-	// Namer says what categories are called.
+	// Namer names categories.
 	Namer interface {
 		Categories(region ingest.Region) Call[[]ingest.Category]
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// CallVerdict is what an upstream's answer means for the pass and for the quota.
+// CallVerdict is the meaning of an upstream's answer for the pass and for the quota.
 type CallVerdict string
 
 // The verdicts. Each is named for what a pass does about it, not for what an upstream calls it.
@@ -20,7 +20,7 @@ const (
 	Rejected  CallVerdict = "rejected"   // the request itself is refused, and would be again: fail
 )
 
-// Error is a call that failed, with what that means for the pass.
+// Error is a call that failed, with its meaning for the pass.
 type Error struct {
 	Verdict CallVerdict
 	Method  string

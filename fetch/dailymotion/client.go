@@ -1,8 +1,8 @@
-// Package dailymotion is Dailymotion's public API as a fetch.Upstream. It reads only what is public, so it has no
+// Package dailymotion is Dailymotion's public API as a fetch.Upstream. It reads only public data, so it has no
 // key. This is the API that Dailymotion calls legacy, at https://api.dailymotion.com; its successor under /v2
 // wants an access token for every call.
 //
-// What the provider documents, below https://developers.dailymotion.com:
+// The provider's documentation, below https://developers.dailymotion.com:
 //   - A list is {page, limit, explicit, total, has_more, list}; page and limit are 100 at most; total is
 //     not to be trusted, has_more is: /reference/understand-api-response
 //   - No list gives more than 1,000 results, and public data needs no authentication:
@@ -13,7 +13,7 @@
 //     watched): /api/platform-api/reference
 //   - Errors, and what 400, 401, 403, 404 and 5xx stand for: /api/platform-api/errors/
 //
-// What no page says, and nothing here has asked the real API: that sort=trending and country work together (public
+// Undocumented, and never tried here against the real API: that sort=trending and country work together (public
 // programs combine them); how a client that asks too often is refused (429, and 403 for "spam activity", are taken to
 // mean it); that ams_country works without a token; how many ids one call may hold; what an unknown country or
 // category, or a page after the last, gets; when the provider's day turns, if it has one; and how long its data may be

@@ -14,7 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
-// videoFields asks for what videoItem reads, and nothing else.
+// videoFields lists exactly the fields that videoItem reads.
 const videoFields = "id,title,owner.screenname,owner.id,channel,language," +
 	"thumbnail_720_url,thumbnail_360_url," +
 	"created_time,duration,mode,tags,views_total,likes_total"

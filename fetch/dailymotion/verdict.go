@@ -29,7 +29,7 @@ func verdict(method string, a wire.Answer) *fetch.Error {
 	return &fetch.Error{Verdict: v, Method: method, Err: clean.Refused(a.Status, says, said.Type, detail)}
 }
 
-// apiError is what Dailymotion says about an error
+// apiError is the error in an answer of Dailymotion's
 // (https://developers.dailymotion.com/api/platform-api/errors/). Its code repeats the status.
 type apiError struct {
 	Message string `json:"message"`

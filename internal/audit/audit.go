@@ -1,4 +1,4 @@
-// Package audit compares what the slots in the store spent with what the ledger has counted. A ledger
+// Package audit compares the units that the slots in the store spent with those that the ledger has counted. A ledger
 // that is gone, or that was restored from an older copy, would let the same quota be spent again: so the
 // gate stays closed while Missing finds anything, doctor names it, and ingest quota rebuild posts it.
 package audit
@@ -18,7 +18,7 @@ const (
 	longestAttempt = time.Hour
 )
 
-// Ledger is what is asked of a quota.Ledger.
+// Ledger is the part of a quota.Ledger that an audit reads.
 type Ledger interface {
 	Spent(ctx context.Context, account string, since time.Time) ([]quota.Spent, error)
 }

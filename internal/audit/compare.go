@@ -8,7 +8,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// spendKey is what slots and the ledger's entries are matched by: the region or, for a refresh and for backfills,
+// spendKey matches slots with the ledger's entries: the region or, for a refresh and for backfills,
 // whose calls may name any region, the purpose. The purpose of a chart is left out, since a forced one is spent for
 // another purpose than one of the schedule.
 type spendKey struct {
@@ -41,7 +41,7 @@ type balance struct {
 	units   int64      // of slots whose pools are not known, and not counted by the ledger
 }
 
-// compare finds what the ledger lacks, slot by slot in the order given.
+// compare finds the charges that the ledger lacks, slot by slot in the order given.
 func compare(slots []ingest.Slot, spent []quota.Spent) []Shortfall {
 	var short []Shortfall
 	open := balances(slots, spent)
@@ -91,7 +91,7 @@ func balances(slots []ingest.Slot, spent []quota.Spent) map[spendKey]*balance {
 	return open
 }
 
-// draw takes the slot's share of what is missing.
+// draw takes the slot's share of the missing amount.
 func (b *balance) draw(slot ingest.Slot) (share quota.Cost, units int64) {
 	share, whole := quota.Cost{}, true
 	for pool, amount := range slot.Charges {

@@ -18,7 +18,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/httplimit"
 )
 
-// API is what serve lets clients ask for under /v1/, and how often.
+// API configures the API under /v1/: who may ask, for what, and how often.
 type API struct {
 	httplimit.Config // the limits of clients, without a ledger; Limits nil stands for the default
 
@@ -64,7 +64,7 @@ func Origins(into *[]string) *FlagValue {
 	}}
 }
 
-// toAPI checks what is particular to the file; quota/httplimit refuses what does not fit together.
+// toAPI checks the file's own rules; quota/httplimit refuses limits that contradict each other.
 func (f apiFile) toAPI(y *strictyaml.Document) (a API, err error) {
 	a = API{Hosts: f.Hosts, Origins: f.Origins, Config: httplimit.Config{
 		Plans: map[string][]httplimit.Limit{}, Forwarding: httplimit.Forwarding(f.Forwarding), Fields: httplimit.Fields(f.Headers),

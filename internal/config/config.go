@@ -1,5 +1,5 @@
-// Package config resolves what the program runs with: flags, environment variables, the config file with its line
-// numbers, the API key, and the clock. It also takes secrets out of what is shown.
+// Package config resolves the program's configuration: flags, environment variables, the config file with its line
+// numbers, the API key, and the clock. It also removes secrets from output.
 package config
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// Config is what the program runs with: flags, over INGEST_* variables, over the config file, over defaults.
+// Config is the program's configuration: flags, over INGEST_* variables, over the config file, over defaults.
 type Config struct {
 	File         string // the config file; "" for none
 	Account      string
@@ -67,7 +67,7 @@ func (c *Config) RegionCodes() (codes []string) {
 	return codes
 }
 
-// JobLimits are what an upstream lets a job ask for.
+// JobLimits bound a job's settings, by the upstream.
 type JobLimits struct {
 	Pages       int            // that a chart has at most
 	UsualPages  int            // of a chart by default
@@ -110,7 +110,7 @@ func Load(f Flags, upstreams map[string]JobLimits) (*Config, error) {
 	return c, nil
 }
 
-// CheckListen refuses what is not an address to listen at; "" is nowhere.
+// CheckListen refuses anything but an address to listen at; "" is nowhere.
 func CheckListen(address string) error {
 	if _, _, err := net.SplitHostPort(address); address == "" || err == nil {
 		return nil
@@ -146,7 +146,7 @@ func Salvage(f Flags, upstreams map[string]JobLimits) *Config {
 	return c
 }
 
-// setTexts sets what is text: a flag comes before a variable, before the file, before the default.
+// setTexts sets the text fields: a flag comes before a variable, before the file, before the default.
 func (c *Config) setTexts(file configFile) {
 	f := c.flags
 	for _, s := range []struct {
@@ -276,7 +276,7 @@ func (c *Config) chooseUpstream(named string, upstreams map[string]JobLimits) er
 	return nil
 }
 
-// Flags are the global flags that say what the program runs with.
+// Flags are the global flags.
 type Flags struct {
 	Config, Data, Costs, CostTable, Ledger, Store, UpstreamURL, KeyFile string
 	Set                                                                 func(name string) bool // was it given

@@ -103,7 +103,7 @@ func (j jobFile) toJob(p JobLimits) (_ ingest.Job, field string, err error) {
 	return job, "", nil
 }
 
-// setKind checks and sets what a job has by its kind.
+// setKind checks and sets the fields that depend on a job's kind.
 func (j jobFile) setKind(p JobLimits, job *ingest.Job) (field string, err error) {
 	pages := 0
 	switch job.Kind {

@@ -37,7 +37,7 @@ func (v *FlagValue) Set(text string) error {
 // String returns the value as it was given.
 func (v *FlagValue) String() string { return v.text }
 
-// Type returns what help calls the value: "string" for one that it shows in quotes.
+// Type returns the name of the value in --help: "string" for one that it shows in quotes.
 func (v *FlagValue) Type() string { return v.kind }
 
 // Choices returns the values that it takes, if they are few and known.

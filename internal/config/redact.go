@@ -28,10 +28,10 @@ func looksSecret(path string) bool {
 	return strings.Contains(path, "://") || slices.ContainsFunc(strings.Split(filepath.Base(path), "."), long)
 }
 
-// googleKey is what an API key of Google's looks like, as secret scanners know it.
+// googleKey matches Google's API keys, as secret scanners do.
 // https://github.com/gitleaks/gitleaks/blob/master/config/gitleaks.toml, gcp-api-key
 var googleKey = regexp.MustCompile(`AIza[0-9A-Za-z_-]{35}`)
 
-// RedactKeys removes what looks like an API key from a message: a person may have typed a key in the wrong place, and
+// RedactKeys removes everything that looks like an API key from a message: a person may have typed a key in the wrong place, and
 // errors are kept in logs.
 func RedactKeys(s string) string { return googleKey.ReplaceAllString(s, "***") }

@@ -44,12 +44,12 @@ var (
 		name: "key", holds: "key", credential: Credential, env: apiKeyEnv, field: "key_file",
 		named: "--key-file, INGEST_KEY_FILE and key_file:", wrap: func(err error) error { return KeyError{err} },
 	}
-	// pingURL is a secret, and never an argument, because whoever knows the address can silence the switch.
+	// pingURL is a secret, and never an argument, because anybody who knows the address can silence the switch.
 	pingURL = secret{
 		name: "ping", holds: "URL", credential: "ping-url", env: "INGEST_PING_URL", field: "ping_file",
 		named: "INGEST_PING_URL_FILE and ping_file:", check: checkPingURL, wrap: Invalid,
 	}
-	// webhookURL is one for the same reason: whoever knows the address can speak in our name.
+	// webhookURL is one for the same reason: anybody who knows the address can speak in our name.
 	webhookURL = secret{ //nolint:gosec // where the secret may stand
 		name: "webhook", holds: "URL", credential: "webhook-url", env: "INGEST_WEBHOOK_URL", field: "webhook_file",
 		named: "INGEST_WEBHOOK_URL_FILE and webhook_file:", check: checkPingURL, wrap: Invalid,
@@ -134,7 +134,7 @@ func (s secret) read(path string) (ingest.Secret, error) {
 	return s.parse(s.name+" file "+path, string(data))
 }
 
-// parse trims the newline that editors leave, and refuses what cannot be such a secret. Its errors never quote the
+// parse trims the newline that editors leave, and refuses a text that cannot be such a secret. Its errors never quote the
 // text.
 func (s secret) parse(where, text string) (ingest.Secret, error) {
 	text = strings.TrimSpace(text)
@@ -168,7 +168,7 @@ func checkPingURL(text string) error {
 	return nil
 }
 
-// looksLikeKeys reports whether a text is a list of words of which each is as long as a key.
+// looksLikeKeys reports whether a text is a list of words that are each as long as a key.
 func looksLikeKeys(text string) bool {
 	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == ',' || r == ';' })
 	for _, w := range words {

@@ -19,13 +19,13 @@ import (
 // oneWord is a name that was meant to be one of a few and cannot be a secret.
 var oneWord = regexp.MustCompile(`^[A-Za-z]{1,16}$`)
 
-// CheckLedger refuses what is neither sqlite nor the URL of a Redis or a PostgreSQL. No error repeats a password.
+// CheckLedger refuses anything but sqlite and the URL of a Redis or a PostgreSQL. No error repeats a password.
 func CheckLedger(s string) error {
 	return checkServer("ledger", s, "sqlite, redis://host:port/db or postgres://user@host:port/database",
 		"redis", "rediss", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster", "postgres", "postgresql")
 }
 
-// CheckStore refuses what is neither sqlite nor the URL of a PostgreSQL. No error repeats a password.
+// CheckStore refuses anything but sqlite and the URL of a PostgreSQL. No error repeats a password.
 func CheckStore(s string) error {
 	return checkServer("store", s, "sqlite or postgres://user@host/database", "postgres", "postgresql")
 }

@@ -71,7 +71,7 @@ func (p *Proxy) serve(client net.Conn) {
 	p.mu.Unlock()
 }
 
-// requests forwards what the client sends, command by command.
+// requests forwards the client's traffic, command by command.
 func (p *Proxy) requests(c *pair, l language) {
 	in := bufio.NewReader(c.client)
 	for {
@@ -97,7 +97,7 @@ func (p *Proxy) requests(c *pair, l language) {
 	}
 }
 
-// replies forwards what the server answers, reply by reply, except those that are to be lost.
+// replies forwards the server's replies, except those that are to be lost.
 func (p *Proxy) replies(c *pair, l language) {
 	in := bufio.NewReader(c.server)
 	for {

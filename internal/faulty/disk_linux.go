@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// newDisk mounts a disk of size bytes for its owner. Only its thread sees it, and what is started there.
+// newDisk mounts a disk of size bytes for its owner. Only its thread and that thread's processes see it.
 func newDisk(dir string, size int, owner *syscall.Credential) (*disk, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err

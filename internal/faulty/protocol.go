@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// language is what a proxy must understand of the traffic on one connection.
+// language is the part of a protocol that a proxy must understand.
 type language interface {
 	// command reads what the client sends up to where the server may have to answer.
 	command(in *bufio.Reader) (raw []byte, what kind, err error)

@@ -116,7 +116,7 @@ func (p *Proxy) Scripts() int64 { return p.scripts.Load() }
 // Lost returns how many replies were lost.
 func (p *Proxy) Lost() int64 { return p.lost.Load() }
 
-// Pass ends every fault, and releases what is held.
+// Pass ends every fault, and releases held replies.
 func (p *Proxy) Pass() error {
 	p.mu.Lock()
 	p.delay, p.keep, p.lose = 0, 0, 0

@@ -230,7 +230,7 @@ func program(t T) string {
 	return path
 }
 
-// locked collects what a process prints.
+// locked collects a process's output.
 type locked struct {
 	mu   sync.Mutex
 	text strings.Builder

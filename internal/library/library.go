@@ -1,4 +1,4 @@
-// Package library reads what is stored as the documents that the commands, the API and the pages show, so that all of
+// Package library reads the store into the documents that the commands, the API and the pages show, so that all of
 // them say the same.
 package library
 
@@ -20,7 +20,7 @@ import (
 	"github.com/trendvidstream/ingest/store/text"
 )
 
-// ErrDerived is returned for what derived_metrics: off hides.
+// ErrDerived is returned for figures that derived_metrics: off hides.
 var ErrDerived = errors.New("derived_metrics: off in the config hides how ranks moved and what views were gained")
 
 // Reader reads documents.
@@ -32,7 +32,7 @@ type Reader struct {
 	Hidden bool   // derived metrics are: how ranks moved, and what views were gained
 }
 
-// ChartQuery selects a chart, and what is said of it.
+// ChartQuery selects a chart and its columns.
 type ChartQuery struct {
 	store.ChartQuery
 
@@ -127,7 +127,7 @@ func ChartJob(jobs []ingest.Job, region ingest.Region) string {
 	return name
 }
 
-// newVideo returns what is said of a video, whose category is called so.
+// newVideo returns the document of a video, with the name of its category.
 func (r Reader) newVideo(v ingest.Video, category string) report.VideoDocument {
 	return report.VideoDocument{
 		VideoID: v.ID, Title: v.Title, Channel: v.Channel, ChannelID: v.ChannelID, Category: v.Category, Named: category,
@@ -165,7 +165,7 @@ func (r Reader) Video(ctx context.Context, q store.HistoryQuery) (report.History
 	return doc, err
 }
 
-// Search searches what is stored. The result is what the document was made of.
+// Search searches the store. It returns the result that the document was made of, too.
 func (r Reader) Search(ctx context.Context, q store.SearchQuery) (report.SearchDocument, store.Result, error) {
 	if q.Order == store.ByRise && r.Hidden {
 		return report.SearchDocument{}, store.Result{}, fmt.Errorf("--order rise: %w", ErrDerived)

@@ -19,9 +19,9 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// What the API and the pages ask for: the parameters of a URL are the flags of the commands.
+// The parameters of the API and the pages: those of a URL are the flags of the commands.
 
-// Documents returns what the API and the pages show.
+// Documents returns the documents of the API and the pages.
 func (r Reader) Documents() *report.Library {
 	return &report.Library{Search: r.search, Chart: r.chart, Video: r.video, Regions: r.Regions, Slots: r.slots, Version: r.Store.Fingerprint}
 }

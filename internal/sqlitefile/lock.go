@@ -10,7 +10,7 @@ import (
 // ErrInUse is returned by LockExclusive for a database that others have open.
 var ErrInUse = errors.New("another process has it open")
 
-// OpenLock opens a file to lock, and makes it if it is missing. It follows no link: whoever may write to the directory
+// OpenLock opens a file to lock, and makes it if it is missing. It follows no link: anybody who may write to the directory
 // could have another file of ours overwritten.
 func OpenLock(path string) (*os.File, error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {

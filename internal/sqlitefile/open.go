@@ -77,7 +77,7 @@ func Exists(path string) bool {
 	return err == nil
 }
 
-// HasLog reports whether part of what the database holds is in its -wal file.
+// HasLog reports whether part of the database is in its -wal file.
 func HasLog(path string) bool {
 	info, err := os.Stat(path + "-wal")
 	return err == nil && info.Size() > 0
@@ -88,12 +88,12 @@ func Remove(path string) error {
 	return errors.Join(RemoveBeside(path), remove(path))
 }
 
-// RemoveBeside removes what SQLite has put beside a database.
+// RemoveBeside removes the files that SQLite has put beside a database.
 func RemoveBeside(path string) error {
 	return errors.Join(remove(path+"-wal"), remove(path+"-shm"), remove(path+"-journal"))
 }
 
-// Rename renames a database that nobody has open, with what SQLite has put beside it. What is missing is no error.
+// Rename renames a database that nobody has open, with the files that SQLite has put beside it. A missing file is no error.
 func Rename(path, to string) error {
 	for _, beside := range []string{"-wal", "-shm", ""} {
 		if err := os.Rename(path+beside, to+beside); err != nil && !errors.Is(err, fs.ErrNotExist) {

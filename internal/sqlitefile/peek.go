@@ -11,7 +11,7 @@ import (
 	"modernc.org/sqlite"
 )
 
-// ErrLeftover is returned for a database that cannot be read without finishing what a crash has left.
+// ErrLeftover is returned for a database that cannot be read without finishing a write that a crash has interrupted.
 var ErrLeftover = errors.New("a -wal file without its -shm is beside it, as after a crash or a copy")
 
 // Peek calls read with a database file that others may be using, and leaves nothing beside it. SQLite makes a -wal and

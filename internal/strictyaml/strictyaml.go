@@ -1,4 +1,4 @@
-// Package strictyaml reads the files that a user edits by hand. What the program does not know is refused, with
+// Package strictyaml reads the files that a user edits by hand. An unknown field is refused, with
 // the file, the line, and what may have been meant, so that a misspelt field never means its default.
 package strictyaml
 
@@ -20,7 +20,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// PositionError is a mistake in a file: where, what, and what to try.
+// PositionError is a mistake in a file: its place, the mistake, and a hint.
 type PositionError struct {
 	File string
 	Line int // 0 when the mistake has no line
@@ -66,13 +66,13 @@ func Decode(name string, data []byte, into any) (*Document, error) {
 	return d, nil
 }
 
-// Salvage decodes as much as can be understood of what Decode refuses. It reports whether into may be used.
+// Salvage decodes as much as can be understood of a text that Decode refuses. It reports whether into may be used.
 func Salvage(data []byte, into any) bool {
 	text, _, err := scan("", data)
 	return err == nil && yaml.Unmarshal(text, into) == nil
 }
 
-// Bounds of what is parsed: the parser's time and memory grow with the square of the depth.
+// Bounds of the input: the parser's time and memory grow with the square of the depth.
 const (
 	maxSize  = 256 << 10 // bytes
 	maxDepth = 32        // of brackets, or of dashes on one line

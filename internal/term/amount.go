@@ -19,7 +19,7 @@ func Thousands(n int64) string {
 // Amount formats an amount of a quota pool: "32 units", "1 unit", "5 search calls".
 func Amount(n int64, pool string) string { return Thousands(n) + " " + PoolUnit(n, pool) }
 
-// PoolUnit names what so many of a pool are: a pool that is not named for what it counts counts calls.
+// PoolUnit names the unit of a pool for so many of it: a pool that is not named for its unit counts calls.
 func PoolUnit(n int64, pool string) string {
 	if !strings.HasSuffix(pool, "s") {
 		pool += " calls"

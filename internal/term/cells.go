@@ -99,7 +99,7 @@ func csvText(value any) string {
 	return fmt.Sprint(value)
 }
 
-// defuseFormula cleans a text and puts an apostrophe before what a spreadsheet would take for a formula: a text that
+// defuseFormula cleans a text and puts an apostrophe before a text that a spreadsheet would take for a formula: a text that
 // begins with = + - @, in full width or after invisible characters too, or with a tab or a line break.
 // https://owasp.org/www-community/attacks/CSV_Injection
 func defuseFormula(s string) string {

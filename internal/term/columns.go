@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Screen is the width in columns that all output is laid out for. Sentences keep to it; tables use what there is.
+// Screen is the width in columns that all output is laid out for. Sentences keep to it; tables use the whole terminal.
 const Screen = 80
 
 // Columns returns how wide tables written to w are: what COLUMNS says, else the width of the terminal, within 60..240,

@@ -43,7 +43,7 @@ func Watch(ctx context.Context, w *CheckedWriter, every time.Duration, gap strin
 	}
 }
 
-// redraw returns the screen drawn over what is on the terminal: each line erases the rest of its row, and the last one
+// redraw returns the screen drawn over the terminal's content: each line erases the rest of its row, and the last one
 // all rows below. Lines that do not fit are left out, since a terminal that scrolls cannot be drawn over.
 func (f *Frame) redraw() []byte {
 	lines := bytes.SplitAfter(f.text.Bytes(), []byte("\n"))

@@ -56,7 +56,7 @@ type cell struct {
 	marked  bool
 }
 
-// cells returns what there is to show of a text.
+// cells returns the visible cells of a text.
 func (m Marker) cells(text string, spans [][2]int) (cells []cell) {
 	at, open := -1, false
 	for _, r := range text {
@@ -81,7 +81,7 @@ func (m Marker) cells(text string, spans [][2]int) (cells []cell) {
 	return cells
 }
 
-// line returns the cells, from one of them on, that fit into the columns; an ellipsis stands for what is left out.
+// line returns the cells, from one of them on, that fit into the columns; an ellipsis stands for the rest.
 func (m Marker) line(cells []cell, from, columns int) (line string, used int, marked bool) {
 	var b strings.Builder
 	if from > 0 {

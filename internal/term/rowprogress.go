@@ -7,7 +7,7 @@ import (
 )
 
 // RowProgress shows how many rows of a table are done: on a terminal every drawEvery, elsewhere as a line every
-// tellEvery, and never if silent. wipe erases what was drawn last.
+// tellEvery, and never if silent. wipe erases the last drawing.
 func RowProgress(w io.Writer, silent bool, drawEvery, tellEvery time.Duration) (draw func(table string, done, of int), wipe func()) {
 	every, begin, end := tellEvery, "ingest: ", "\n"
 	if IsTerminal(w) {

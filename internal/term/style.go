@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Styled reports whether what is written to w may be bold or coloured: it is a terminal that can do so, and nobody has
+// Styled reports whether text written to w may be bold or coloured: it is a terminal that can do so, and nobody has
 // asked for plain text (https://no-color.org).
 func Styled(w io.Writer) bool {
 	return !isPlain(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && IsTerminal(w)
@@ -23,7 +23,7 @@ func isPlain(w io.Writer) bool {
 	return false
 }
 
-// colours of outcomes, and of what a doctor finds: what is well, what waits, what went wrong.
+// colours of outcomes, and of a doctor's findings: good, waiting, wrong.
 var colours = map[string]string{
 	"done": "32", "ok": "32",
 	"stopped": "33", "missed": "33", "warn": "33",

@@ -1,4 +1,4 @@
-// Package term lays out what the program prints: text made safe and cut to columns, tables, numbers, times, exported
+// Package term lays out the program's output: text made safe and cut to columns, tables, numbers, times, exported
 // rows, and standard output that remembers a failed write.
 package term
 

@@ -140,7 +140,7 @@ func parameters(r *http.Request) (url.Values, error) {
 	return params, nil
 }
 
-// library returns what can be read now, for a request whose limit, if given, is in bounds.
+// library returns the documents that can be read now, for a request whose limit, if given, is in bounds.
 func (a *API) library(params url.Values) (l *report.Library, limit int, err error) {
 	limit = usualPage
 	if given, ok := params["limit"]; ok {

@@ -8,7 +8,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/report"
 )
 
-// details is what only the page shows, in addition to an overview. Each part may be missing: its error says why.
+// details is shown only by the page, in addition to an overview. Each part may be missing: its error says why.
 type details struct {
 	hours     []map[string]int64    // spent of pool in each of the last 24 hours, oldest first
 	pool      string                // the pool of which the schedule wants most
@@ -28,7 +28,7 @@ var intervals = []time.Duration{0, 10 * time.Minute, 15 * time.Minute, 20 * time
 // detailsFor is how long details are reused, whatever the number of readers.
 const detailsFor = 5 * time.Second
 
-// details reads what the page shows in addition to o.
+// details reads the page's part beyond o.
 func (s *Status) details(ctx context.Context, o overview) details {
 	d, _ := s.detailed.get(detailsFor, func() (details, error) { return s.readDetails(ctx, o) }) // the overview reports an error
 	return d
@@ -65,7 +65,7 @@ func (s *Status) readDetails(ctx context.Context, o overview) (details, error) {
 	return d, nil
 }
 
-// spentByHour returns what was spent of a pool in each of the last 24 hours, oldest first.
+// spentByHour returns the amount spent of a pool in each of the last 24 hours, oldest first.
 func spentByHour(ctx context.Context, source *Source, now time.Time, pool string) ([]map[string]int64, error) {
 	const hours = 24
 	out := make([]map[string]int64, hours)

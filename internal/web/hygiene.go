@@ -13,7 +13,7 @@ import (
 // maxBody bounds a request's body, in bytes: the API reads none.
 const maxBody = 4 << 10
 
-// guard refuses what no front end sends, and admits pages of the listed origins.
+// guard refuses requests that no front end sends, and admits pages of the listed origins.
 func (a *API) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Referrer-Policy", "no-referrer")

@@ -56,7 +56,7 @@ func (s *Status) overviewOrWhyNot(ctx context.Context) overview {
 	return o
 }
 
-// situation is what the headline is made of. An error of one source hides nothing of the other.
+// situation is the input of the headline. An error of one source hides nothing of the other.
 func (o overview) situation() (s report.Situation) {
 	if s.QuotaErr = o.quotaErr; o.quotaErr == nil {
 		s.Quota = &o.quota

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// recent keeps what was read last, so that readers, however many, cause few reads.
+// recent keeps the last result, so that readers, however many, cause few reads.
 type recent[T any] struct {
 	mu    sync.Mutex
 	value T
 	at    time.Time // zero: never read
 }
 
-// get returns what was read within the last d, or reads it. What comes with an error is returned and not kept.
+// get returns a result of the last d, or reads one. A result with an error is returned and not kept.
 func (r *recent[T]) get(d time.Duration, read func() (T, error)) (T, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,13 +10,13 @@ import (
 	"github.com/trendvidstream/ingest/quota/httplimit"
 )
 
-// Source reads what the metrics and the status page show. Its functions must be safe for concurrent use, and change
+// Source reads for the metrics and the status page. Its functions must be safe for concurrent use, and change
 // nothing. Spent, Next, Ledger, Cost and Emergency are only called after Quota has answered.
 type Source struct {
 	Quota func(ctx context.Context) (report.QuotaDocument, error) // what ingest quota --json prints
-	// Slots returns what ingest slots --since prints, newest first.
+	// Slots returns the slots that ingest slots --since prints, newest first.
 	Slots func(ctx context.Context, since time.Time) ([]report.SlotDocument, error)
-	// Spent returns what quota --json prints as spent, since a time.
+	// Spent returns the entries that quota --json prints as spent, since a time.
 	Spent func(ctx context.Context, since time.Time) ([]report.SpentDocument, error)
 	// Next returns the slots until a time, in the order they are due.
 	Next func(ctx context.Context, until time.Time) ([]report.NextDocument, error)
@@ -30,13 +30,13 @@ type Source struct {
 	Backfills func(ctx context.Context) ([]report.BackfillDocument, error)
 	// Tops returns the title of the first video in each region's newest chart.
 	Tops func(ctx context.Context) (map[string]string, error)
-	// Cost returns what a call of a method draws; an error if that is not known.
+	// Cost returns a method's cost by pool; an error if it is not known.
 	Cost func(method string) (quota.Cost, error)
-	// Emergency returns what was spent since a time while the ledger could not answer.
+	// Emergency returns the amount spent since a time while the ledger could not answer.
 	Emergency func(ctx context.Context, since time.Time) (quota.Cost, error)
 }
 
-// overview is what a source says at one moment. Each part has its own error: a ledger that is down hides no chart.
+// overview is a source's answers at one moment. Each part has its own error: a ledger that is down hides no chart.
 type overview struct {
 	at       time.Time
 	quota    report.QuotaDocument
@@ -83,7 +83,7 @@ func (s *Status) readOverview(ctx context.Context) (overview, error) {
 	if err != nil {
 		return overview{}, err
 	}
-	// What is read serves every reader, so it outlives the request that asked first.
+	// The result serves every reader, so the read outlives the request that asked first.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
 	defer cancel()
 	o := overview{at: s.Now().UTC()}

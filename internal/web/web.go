@@ -17,7 +17,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/report"
 )
 
-// Site is what the pages show. All its functions must be safe for concurrent use, and fast: slow work is done elsewhere
+// Site holds the sources of the pages. All its functions must be safe for concurrent use, and fast: slow work is done elsewhere
 // and cached. Text needs no escaping.
 type Site struct {
 	Now   func() time.Time
@@ -52,7 +52,7 @@ type Check struct {
 	Look func(ctx context.Context) (detail string, err error)
 }
 
-// WantedSeries says what should be fresh.
+// WantedSeries lists the series that should be fresh.
 type WantedSeries interface {
 	// Series returns all that the config wants, in its order.
 	Series() []ingest.Series

@@ -17,7 +17,7 @@ const (
 // usual is in how many documents a word occurs if it is no mistake.
 const usual = 20
 
-// Vocabulary answers what an index knows of its words.
+// Vocabulary looks up words in an index.
 type Vocabulary struct {
 	// Like calls word for each word that begins with prefix, with how many documents have it.
 	Like func(prefix string, word func(text string, documents int)) error

@@ -1,4 +1,4 @@
-// Package text is what search knows of text, without a database: how the index keeps it, how a query is read,
+// Package text is the part of search that needs no database: how the index keeps it, how a query is read,
 // which parts of it a title has and where, and how well a video answers.
 package text
 
@@ -52,7 +52,7 @@ func (w word) tokens(to []string, ends bool) []string {
 	return to
 }
 
-// kind says what a rune of folded text does to the word it stands in.
+// kind is the effect of a rune of folded text on the word it stands in.
 type kind int
 
 const (

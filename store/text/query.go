@@ -14,10 +14,10 @@ const (
 	maxTokens = 128
 )
 
-// columns are the fields that a query may name, and what the index calls them.
+// columns are the fields that a query may name, and their names in the index.
 var columns = map[string]string{"channel": "channel", "tag": "tags"}
 
-// Query is what was asked for: all clauses must be met.
+// Query is a parsed search: all its clauses must be met.
 type Query []clause
 
 // clause is one condition of a query: these tokens, one after the other.
@@ -35,7 +35,7 @@ type clause struct {
 //
 //	word  "a phrase"  begin*  -not  channel:word  tag:"a phrase"
 //
-// No query is wrong: what has no meaning is taken as text, and so is a quote that is never closed, or a minus
+// No query is wrong: signs without a meaning are taken as text, and so is a quote that is never closed, or a minus
 // if nothing would be left to look for. Text without a letter, digit or emoji asks for nothing.
 func Parse(query string) Query {
 	var out Query
@@ -153,7 +153,7 @@ func (q Query) Match(inNames bool) string {
 	return expr
 }
 
-// Each returns a query for each clause that must be met; what is excluded is in all of them.
+// Each returns a query for each clause that must be met; all of them have the exclusions.
 func (q Query) Each() (each []Query) {
 	for i, c := range q {
 		if !c.not {

@@ -15,7 +15,7 @@ const (
 	inTags    = 0.2
 )
 
-// A word that is not quite what was asked for counts for less.
+// A word that differs a little from the query's counts for less.
 const (
 	asBeginning = 0.9 // a word that only begins like this, though no asterisk asked for that
 	asOther     = 0.7 // another spelling: see Forgive
@@ -30,7 +30,7 @@ const (
 	atAnEnd      = 0.5  // for one that begins or ends with them
 )
 
-// Document holds what the score of a video depends on. All tokens are those of Normalize.
+// Document holds the fields of a video that decide its score. All tokens are those of Normalize.
 type Document struct {
 	Title       string
 	TitleTokens []string
@@ -90,7 +90,7 @@ func (q Query) Score(d Document) (score, titleShare float64) {
 	return score, title / asked
 }
 
-// hasTyped reports whether the title has what was typed; small letters may stand for capitals.
+// hasTyped reports whether the title has the text as it was typed; small letters may stand for capitals.
 func hasTyped(title, typed string) bool {
 	return strings.Contains(title, typed) ||
 		strings.IndexFunc(typed, unicode.IsUpper) < 0 && strings.Contains(strings.ToLower(title), typed)
