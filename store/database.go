@@ -148,7 +148,7 @@ func (d *database) begin(ctx context.Context, atMost time.Duration) (*txn, error
 	}
 	check := d.watch
 	if d.engine != nil {
-		check = d.engine.Check
+		check = d.checkVersion
 	}
 	if err := check(ctx, tx); err != nil {
 		_ = tx.Rollback()
@@ -234,12 +234,8 @@ var fileSuffixes = [len(files{})]string{"", "-wal", "-shm"}
 // error ends the transaction. If only the log is gone, what this process has of it goes into ingest.db, and the next
 // transaction succeeds. A newer program may also have upgraded the store meanwhile: VersionError.
 func (d *database) watch(ctx context.Context, tx *sql.Tx) error {
-	var have int
-	if err := tx.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&have); err != nil {
+	if err := d.checkVersion(ctx, tx); err != nil {
 		return err
-	}
-	if have > tables.Version() {
-		return &VersionError{Path: d.path, Have: have, Know: tables.Version()}
 	}
 	taken := -1
 	for i, suffix := range fileSuffixes {
@@ -267,6 +263,19 @@ func (d *database) watch(ctx context.Context, tx *sql.Tx) error {
 	}
 	d.reopen()
 	return fmt.Errorf("%s %w: %s; leave the files beside ingest.db alone while ingest runs", path, errReplaced, saved)
+}
+
+// checkVersion returns a VersionError if a newer program has upgraded the store.
+func (d *database) checkVersion(ctx context.Context, tx *sql.Tx) error {
+	if d.engine != nil {
+		return d.engine.Check(ctx, tx)
+	}
+	var have int
+	err := tx.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&have)
+	if err == nil && have > tables.Version() {
+		err = &VersionError{Path: d.path, Have: have, Know: tables.Version()}
+	}
+	return err
 }
 
 // reopen closes every connection, so that the next ones open the files that are there now.

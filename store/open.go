@@ -154,6 +154,11 @@ func OpenOn(ctx context.Context, e Engine, o Options) (*Store, error) {
 	return s, nil
 }
 
+// CheckVersion returns a VersionError if a newer program has upgraded the store since it was opened.
+func (s *Store) CheckVersion(ctx context.Context) error {
+	return s.view(ctx, "look whether a newer program has upgraded the store", func(tx *txn) error { return s.checkVersion(ctx, tx.Tx) })
+}
+
 // Fingerprint returns a text that changes with every commit, of this process or another: if two are equal, nothing was
 // written between them. After an error it is not known, and all later ones are different.
 func (s *Store) Fingerprint(ctx context.Context) (string, error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/service"
 	"github.com/trendvidstream/ingest/internal/strictyaml"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
@@ -47,7 +48,14 @@ func (e codeError) Unwrap() error { return e.err }
 // silent reports whether there is nothing to print for an error.
 func silent(err error) bool {
 	code, ok := errors.AsType[codeError](err)
-	return err == nil || ok && code.err == nil
+	_, logged := errors.AsType[service.LoggedError](err)
+	return err == nil || ok && code.err == nil || logged
+}
+
+// outdated reports whether an error says that a newer program wrote what this one would read.
+func outdated(err error) bool {
+	newer, ok := errors.AsType[*store.VersionError](err)
+	return ok && newer.Have > newer.Know || errors.Is(err, quota.ErrNewer)
 }
 
 type usageError struct{ error }

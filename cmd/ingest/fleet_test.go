@@ -20,8 +20,11 @@ import (
 type fleet struct {
 	t       *testing.T
 	o       ticks
+	program string   // of the members that start
+	env     []string // and what else they are told
 	members []*member
 	started int
+	judge   *judge
 
 	mu   sync.Mutex
 	said strings.Builder // on standard error, by all of them
@@ -45,7 +48,7 @@ func (f *fleet) start() {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	cmd, dir := exec.Command(self(f.t), "serve", "--workers", "2"), f.o.Dir
+	cmd, dir := exec.Command(f.program, "serve", "--workers", "2"), f.o.Dir
 	cmd.Env = append(os.Environ(), ticksEnv+"="+string(order), "INGEST_PACING=off", "INGEST_UPSTREAM_URL=http://127.0.0.1:1/")
 	if f.o.Place == "" {
 		cmd.Env = append(cmd.Env, "WATCHDOG_USEC=400000") // five heartbeats a second
@@ -55,7 +58,7 @@ func (f *fleet) start() {
 		}
 		cmd.Env = append(cmd.Env, "INGEST_STORE="+f.o.Place, "INGEST_LEDGER="+f.o.Place, "WATCHDOG_USEC=2000000") // a heartbeat a second
 	}
-	cmd.Env = append(cmd.Env, "INGEST_DATA="+dir)
+	cmd.Env = append(append(cmd.Env, f.env...), "INGEST_DATA="+dir)
 	cmd.Stderr = f
 	if err := cmd.Start(); err != nil {
 		f.t.Fatal(err)
@@ -93,17 +96,23 @@ func (f *fleet) stop() {
 
 func newFleet(t *testing.T, o ticks) *fleet {
 	t.Helper()
-	f := &fleet{t: t, o: o}
-	t.Cleanup(func() {
+	f := &fleet{t: t, o: o, program: self(t)}
+	f.begin()
+	return f
+}
+
+// begin starts three members, and ends those that are left with the test.
+func (f *fleet) begin() {
+	f.t.Helper()
+	f.t.Cleanup(func() {
 		for len(f.members) > 0 {
 			f.kill(0)
 		}
-		if t.Failed() {
-			t.Logf("the fleet said:\n%s", f.said.String())
+		if f.t.Failed() {
+			f.t.Logf("the fleet said:\n%s", f.said.String())
 		}
 	})
 	f.fill(3)
-	return f
 }
 
 // fill starts members until there are n.

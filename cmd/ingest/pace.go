@@ -119,7 +119,9 @@ type serviceStore struct {
 }
 
 func (s serviceStore) Check(ctx context.Context) (path string, err error) {
-	_, err = s.ListSlots(ctx, store.SlotFilter{Limit: 1})
+	if err = s.CheckVersion(ctx); err == nil {
+		_, err = s.ListSlots(ctx, store.SlotFilter{Limit: 1})
+	}
 	return s.Path(), err
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/queue"
 	"github.com/trendvidstream/ingest/internal/service"
 	"github.com/trendvidstream/ingest/regions"
+	"github.com/trendvidstream/ingest/store/pgstore"
 )
 
 // shareWork lets the queue of all machines that share the store dispatch this process's workers; a SQLite store has
@@ -24,7 +25,7 @@ func (a *app) shareWork(ctx context.Context, r *service.Runtime, log *slog.Logge
 		return errors.New("INGEST_NOW moves the clock of one process, and the queue in PostgreSQL serves many: use ingest run")
 	}
 	q, err := queue.Open(ctx, queue.Options{
-		URL: ingest.NewSecret(a.cfg.Store), Name: config.RunName(), Workers: a.cfg.Concurrency, Pumps: a.cfg.Concurrency,
+		URL: ingest.NewSecret(a.cfg.Store), Version: pgstore.SchemaVersion(), Name: config.RunName(), Workers: a.cfg.Concurrency, Pumps: a.cfg.Concurrency,
 		Every: regions.Heartbeat, Rescue: cmp.Or(r.Reconciler().Lease, fetch.DefaultLease), Now: a.clock.Now, Log: log,
 	})
 	if err != nil {

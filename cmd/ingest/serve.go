@@ -102,6 +102,7 @@ func (a *app) newService() (*service.Service, error) {
 		// A restart would not help against a ledger that is down or lost: the service waits for it.
 		Temporary: func(err error) bool { return exitCode(err) == exitUnavailable },
 		Reopen:    func(err error) bool { return errors.Is(err, sqliteledger.ErrMoved) },
+		Outdated:  outdated,
 	}
 	if a.clock.Moved {
 		o.Moved = "INGEST_NOW has moved the clock."

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -14,22 +15,26 @@ import (
 
 // The queues, each with workers of its own, so that a backfill delays neither a chart nor the reconciliation.
 const (
-	slotQueue      = "ingest_slots"
-	reconcileQueue = "ingest_reconcile"
-	backfillQueue  = "ingest_backfills"
+	slotQueue      = "slots"
+	reconcileQueue = "reconcile"
+	backfillQueue  = "backfills"
 )
+
+// named returns a queue's name in River's tables. It holds the version, so that a process of another version neither
+// takes these jobs nor keeps them from being added.
+func (q *Queue) named(queue string) string { return fmt.Sprintf("ingest_v%d_%s", q.Version, queue) }
 
 // reconcileArgs is the job that finds what is due.
 type reconcileArgs struct{}
 
 func (reconcileArgs) Kind() string { return "ingest_reconcile" }
 
-// insertOptsFor returns options that admit one of these jobs at a time and in a period, so that one whose worker has
+// reconcileOpts returns options that admit one of these jobs at a time and in a period, so that one whose worker has
 // died does not keep later ones out.
-func (reconcileArgs) insertOptsFor(period time.Duration) *river.InsertOpts {
-	o := uniqueOpts(reconcileQueue)
-	o.UniqueOpts.ByPeriod = max(period, time.Second)
-	return &o
+func (q *Queue) reconcileOpts() *river.InsertOpts {
+	o := q.uniqueOpts(reconcileQueue)
+	o.UniqueOpts.ByPeriod = max(q.Every, time.Second)
+	return o
 }
 
 // slotArgs is the job of a slot: its key.
@@ -41,8 +46,6 @@ type slotArgs struct {
 
 func (slotArgs) Kind() string { return "ingest_slot" }
 
-func (slotArgs) InsertOpts() river.InsertOpts { return uniqueOpts(slotQueue) }
-
 // pumpArgs is one of the jobs that work on a backfill.
 type pumpArgs struct {
 	Backfill string `json:"backfill"`
@@ -51,11 +54,9 @@ type pumpArgs struct {
 
 func (pumpArgs) Kind() string { return "ingest_backfill" }
 
-func (pumpArgs) InsertOpts() river.InsertOpts { return uniqueOpts(backfillQueue) }
-
-// uniqueOpts returns options that admit only one unfinished job with the same arguments.
-func uniqueOpts(queue string) river.InsertOpts {
-	return river.InsertOpts{Queue: queue, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
+// uniqueOpts returns options that admit only one unfinished job with the same arguments in a queue.
+func (q *Queue) uniqueOpts(queue string) *river.InsertOpts {
+	return &river.InsertOpts{Queue: q.named(queue), UniqueOpts: river.UniqueOpts{ByArgs: true, ByQueue: true, ByState: []rivertype.JobState{
 		rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateRetryable, rivertype.JobStateScheduled,
 	}}}
 }
@@ -86,11 +87,11 @@ func (q *Queue) workers(ctx context.Context, w Work) *river.Workers {
 func (q *Queue) insert(ctx context.Context, client *river.Client[pgx.Tx], slots []ingest.SlotKey, backfills []string) error {
 	var jobs []river.InsertManyParams
 	for _, s := range slots {
-		jobs = append(jobs, river.InsertManyParams{Args: slotArgs{Job: s.Job, Key: s.Key, DueAt: s.DueAt.UTC()}})
+		jobs = append(jobs, river.InsertManyParams{Args: slotArgs{Job: s.Job, Key: s.Key, DueAt: s.DueAt.UTC()}, InsertOpts: q.uniqueOpts(slotQueue)})
 	}
 	for _, id := range backfills {
 		for n := range max(1, q.Pumps) {
-			jobs = append(jobs, river.InsertManyParams{Args: pumpArgs{Backfill: id, Number: n + 1}})
+			jobs = append(jobs, river.InsertManyParams{Args: pumpArgs{Backfill: id, Number: n + 1}, InsertOpts: q.uniqueOpts(backfillQueue)})
 		}
 	}
 	if len(jobs) == 0 {

@@ -5,6 +5,10 @@
 // somebody else has claimed is left alone. A slot that quota has refused sleeps in its job until it may be tried
 // again.
 //
+// Machines are upgraded one after another. An older process may not work any more once a newer one has changed the
+// tables, and may lead until it has noticed. So each version of the tables has queues of its own, and every process
+// asks for a reconciliation at each of its heartbeats, whoever leads.
+//
 // Backfills are pumped: a few jobs each claim pieces from our table, and there is never a job for a piece.
 //
 // River polls. A notification would save half a second of the half hour between two charts, but needs a connection to
@@ -52,6 +56,7 @@ type Work interface {
 // Options are how a process takes part.
 type Options struct {
 	URL     ingest.Secret    // of the Postgres, with its password
+	Version int              // of the tables with the slots: processes of another version have jobs of their own
 	Name    string           // of this process, in River's tables and nowhere else there; "": River's choice
 	Workers int              // slots that this process passes at once
 	Pumps   int              // jobs of one backfill, over all processes, and those that this process runs at once
@@ -81,35 +86,34 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("queue: connect: %w", err)
 	}
-	if err := migrate(ctx, pool, onlyWarnings(o.Log)); err != nil {
+	q := &Queue{o, pool}
+	if err := q.migrate(ctx); err != nil {
 		pool.Close()
-		return nil, err
+		return nil, fmt.Errorf("queue: bring River's tables up to date: %w", err)
 	}
-	return &Queue{o, pool}, nil
+	return q, nil
 }
 
 // Close closes the connections. No Serve may be running.
 func (q *Queue) Close() { q.pool.Close() }
 
-// migrate creates River's tables, or brings them to what this version needs. Its transaction only holds the lock that
-// keeps others waiting.
-func migrate(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) error {
-	doing := func(err error) error { return fmt.Errorf("queue: bring River's tables up to date: %w", err) }
-	m, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: log})
+// migrate creates River's tables, or brings them to what this version needs, and deletes the jobs of other versions. Its
+// transaction holds the lock that keeps others waiting; River migrates on a connection of its own.
+func (q *Queue) migrate(ctx context.Context) error {
+	m, err := rivermigrate.New(riverpgxv5.New(q.pool), &rivermigrate.Config{Logger: onlyWarnings(q.Log)})
 	if err != nil {
-		return doing(err)
+		return err
 	}
-	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+	return pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('ingest: migrate river'))`); err != nil {
 			return err
 		}
-		_, err := m.Migrate(ctx, rivermigrate.DirectionUp, nil)
+		if _, err := m.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `DELETE FROM river_job WHERE starts_with(queue, 'ingest_v') AND NOT starts_with(queue, $1)`, q.named(""))
 		return err
 	})
-	if err != nil {
-		return doing(err)
-	}
-	return nil
 }
 
 // Serve works on jobs until ctx is done. trigger says that something may be due, and returns at once. wait returns when
@@ -129,7 +133,7 @@ func (q *Queue) Serve(ctx context.Context, w Work) (trigger, wait func(), err er
 			case <-ctx.Done():
 				return
 			case <-wake:
-				if _, err := client.Insert(ctx, reconcileArgs{}, reconcileArgs{}.insertOptsFor(q.Every)); err != nil && ctx.Err() == nil {
+				if _, err := client.Insert(ctx, reconcileArgs{}, q.reconcileOpts()); err != nil && ctx.Err() == nil {
 					q.Log.WarnContext(ctx, "the queue was not told that something is due: the next reconciliation will find it", slog.Any("error", err))
 				}
 			}
@@ -151,14 +155,13 @@ func (q *Queue) Serve(ctx context.Context, w Work) (trigger, wait func(), err er
 
 func (q *Queue) config(ctx context.Context, w Work) *river.Config {
 	reconcile := river.NewPeriodicJob(river.PeriodicInterval(q.Every), func() (river.JobArgs, *river.InsertOpts) {
-		return reconcileArgs{}, reconcileArgs{}.insertOptsFor(q.Every)
-	},
-		&river.PeriodicJobOpts{RunOnStart: true})
+		return reconcileArgs{}, q.reconcileOpts()
+	}, &river.PeriodicJobOpts{RunOnStart: true})
 	return &river.Config{
 		Queues: map[string]river.QueueConfig{
-			slotQueue:      {MaxWorkers: max(1, q.Workers)},
-			reconcileQueue: {MaxWorkers: 1},
-			backfillQueue:  {MaxWorkers: max(1, q.Pumps)},
+			q.named(slotQueue):      {MaxWorkers: max(1, q.Workers)},
+			q.named(reconcileQueue): {MaxWorkers: 1},
+			q.named(backfillQueue):  {MaxWorkers: max(1, q.Pumps)},
 		},
 		ID:                          q.Name,
 		Workers:                     q.workers(ctx, w),

@@ -24,11 +24,12 @@ func (s *Service) runMaintenance(ctx context.Context) {
 		case <-s.maintain:
 		}
 		if s.state.read().runtime == nil {
-			if err := s.open(ctx); err != nil {
+			if err := s.open(ctx); err != nil && !s.endIfOutdated(ctx, err) {
 				s.warnNotOpen(ctx, err)
 			}
 			s.wake()
 		}
+		s.askStore(ctx)
 		s.askLedger(ctx)
 		if err := s.state.read().ledgerErr; err != nil && s.Reopen != nil && s.Reopen(err) {
 			s.reopen(ctx, err)
@@ -51,6 +52,18 @@ func (s *Service) askMaintenance() {
 	}
 }
 
+// askStore looks whether this program may still work with the store: one that does nothing would not notice.
+func (s *Service) askStore(ctx context.Context) {
+	r := s.state.read().runtime
+	if r == nil {
+		return
+	}
+	within, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	_, err := r.Store.Check(within)
+	s.endIfOutdated(ctx, err)
+}
+
 // askLedger asks the ledger for a report, which also detects a Redis that has lost its data.
 func (s *Service) askLedger(ctx context.Context) {
 	r := s.state.read().runtime
@@ -63,7 +76,7 @@ func (s *Service) askLedger(ctx context.Context) {
 	if err == nil {
 		err = report.Degraded
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || s.endIfOutdated(ctx, err) {
 		return
 	}
 	var paced regions.Schedule

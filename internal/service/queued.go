@@ -68,7 +68,7 @@ func (q *Queued) Pump(ctx context.Context, id string) (again time.Time, err erro
 	}
 	waiting, err := q.runtime.Store.WaitingBackfills(ctx)
 	if err != nil {
-		return again, err
+		return again, q.reportEnd(ctx, err)
 	}
 	for _, b := range waiting {
 		if b.ID == id {
@@ -81,7 +81,7 @@ func (q *Queued) Pump(ctx context.Context, id string) (again time.Time, err erro
 func (q *Queued) pump(ctx context.Context, b ingest.Backfill) (again time.Time, err error) {
 	reserve, err := q.runtime.Reserve(ctx)
 	if err != nil {
-		return again, err
+		return again, q.reportEnd(ctx, err)
 	}
 	rec := *q.reconciler
 	rec.Reserve = reserve

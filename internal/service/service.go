@@ -62,7 +62,10 @@ type Options struct {
 	OpenReader func(ctx context.Context, why func() error) (*Runtime, error)
 	// Reopen reports whether an error of the ledger means that everything must be closed and opened again. nil: never.
 	Reopen func(error) bool
-	OnSlot func(fetch.SlotResult) error // prints a slot that has ended; nil: none is printed
+	// Outdated reports whether an error means that a newer program has changed what this one works with: the service
+	// ends with a LoggedError, so that the newer one has all of the work. nil: never.
+	Outdated func(error) bool
+	OnSlot   func(fetch.SlotResult) error // prints a slot that has ended; nil: none is printed
 }
 
 // Runtime holds the opened store, ledger and upstream of a service.
@@ -105,6 +108,8 @@ type Service struct {
 	watchdog  time.Duration // the service manager's; 0: none
 	heartbeat time.Duration
 	maintain  chan struct{} // asks the maintenance loop to look
+	end       func(error)   // ends Run with that error
+	outdated  sync.Once
 	site      *web.Site
 	state     stateBox
 	outcomes  map[ingest.Series]outcome // the latest of each series
@@ -134,11 +139,30 @@ func New(o Options) *Service {
 	return s
 }
 
+// LoggedError is the end of a service whose reason is in its log.
+type LoggedError struct{ error }
+
+func (e LoggedError) Unwrap() error { return e.error }
+
+// endIfOutdated ends the service if err says that a newer program has taken over. Of several such errors the first is
+// logged.
+func (s *Service) endIfOutdated(ctx context.Context, err error) bool {
+	if err == nil || s.Outdated == nil || !s.Outdated(err) {
+		return false
+	}
+	s.outdated.Do(func() {
+		s.log.ErrorContext(ctx, "a newer program has changed the tables: this one ends, and leaves all work to it; install the newer program here", slog.Any("error", err))
+		s.end(LoggedError{err})
+	})
+	return true
+}
+
 // Run serves until ctx is done, and meanwhile answers at l unless that is nil. It returns the cause of the end, or an
 // error of Open that trying again would not cure.
 func (s *Service) Run(ctx context.Context, l net.Listener) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	s.end = stop
 	if err := s.open(ctx); err != nil {
 		if !s.Temporary(err) {
 			for _, l := range []net.Listener{l, s.Admin} {

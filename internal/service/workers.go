@@ -170,7 +170,7 @@ func (s *Service) printSlot(r fetch.SlotResult) {
 // onRest is called when the workers rest: err is the reason.
 func (s *Service) onRest(err error) {
 	s.logStops()
-	if err != nil { // whoever follows the log sees it again every ten minutes while it lasts
+	if err != nil && !s.endIfOutdated(context.Background(), err) { // whoever follows the log sees it again every ten minutes while it lasts
 		s.log.Error("nothing can be fetched now; trying again", slog.Any("error", err))
 	}
 	s.state.update(func(st *state) { st.workersRested(err, s.heartbeat) })

@@ -186,6 +186,11 @@ func migrate(ctx context.Context, db *sql.DB, schema string) error {
 			return fmt.Errorf("step to version %d: %w", have+i+1, err)
 		}
 	}
+	if have > 0 { // who has claimed these could not save another page
+		if _, err := tx.ExecContext(ctx, `UPDATE slots SET lease = 0 WHERE state = 'claimed'`); err != nil {
+			return err
+		}
+	}
 	if _, err := tx.ExecContext(ctx, `
 		INSERT INTO meta (name, value) VALUES ('version', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, strconv.Itoa(SchemaVersion())); err != nil {
 		return err
