@@ -25,6 +25,7 @@ type Engine struct {
 	Check       func(ctx context.Context, tx *sql.Tx) error // its error ends a write transaction that must not go on
 	Fingerprint func(ctx context.Context) (string, error)   // see Store.Fingerprint
 	Explain     func(err error) (hint string)               // what a person can do about it; "" if that is not known
+	Away        func(err error) bool                        // the error is one of waiting: ErrUnavailable
 	Plain       func(text string) string                    // the part of a text that the engine can keep; nil: all of it
 
 	LastBackfill     func(ctx context.Context, tx *sql.Tx) (int64, error)            // the highest backfill ID ever assigned
@@ -71,6 +72,8 @@ func (e *Engine) explain(ctx context.Context, doing string, err error) error {
 		return fmt.Errorf("%s: %w", doing, context.Cause(ctx))
 	case hint == "":
 		return fmt.Errorf("%s: %w", doing, err)
+	case e.Away(err):
+		return fmt.Errorf("%s: %w: %s: %s: %w", doing, ErrUnavailable, e.Name, hint, err)
 	}
 	return fmt.Errorf("%s: %s: %s: %w", doing, e.Name, hint, err)
 }

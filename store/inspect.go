@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -30,8 +29,7 @@ type SlotSummary struct {
 	Waiting []ingest.Slot                   // newest first: due, with the reason why the last run gave them back
 	Ahead   []ingest.Slot                   // newest first: due after now by more than ingest.ClockAhead, added while a clock was ahead
 	Spent   []ingest.Slot                   // as of SpentSlots
-	Ticks   int                             // that were due since then, and have ended
-	Lost    int                             // of these: skipped or missed, since nothing fetched them in time
+	Ended   []ingest.Slot                   // newest first: due since then
 	Lacking []ingest.Slot                   // pieces of backfills planned since then that brought less than there is
 }
 
@@ -102,13 +100,9 @@ func (s *SlotSummary) read(ctx context.Context, q querier, since, now time.Time)
 	if s.Spent, err = spentSlots(ctx, q, since); err != nil {
 		return err
 	}
-	ended, err := selectReports(ctx, q, `kind <> 'backfill' AND state NOT IN ('due', 'claimed') AND due_at > ? AND due_at <= ?`, since.Unix(), now.Unix())
-	for _, slot := range ended {
-		ticks := max(slot.TicksSince(since).Count, 1)
-		s.Ticks += ticks
-		if slot.State == ingest.Missed || slot.State == ingest.Skipped && strings.HasPrefix(slot.Reason, "superseded") {
-			s.Lost += ticks
-		}
+	s.Ended, err = selectReports(ctx, q, `kind <> 'backfill' AND state NOT IN ('due', 'claimed') AND due_at > ? AND due_at <= ?`, since.Unix(), now.Unix())
+	for i, slot := range s.Ended {
+		s.Ended[i] = slot.TicksSince(since)
 	}
 	return err
 }

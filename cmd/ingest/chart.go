@@ -49,7 +49,7 @@ func showChart(ctx context.Context, a *app, q library.ChartQuery, given string) 
 	if q.Limit = 0; limit == 0 && format == formatText {
 		limit = chartScreen
 	}
-	return a.withStore(ctx, func(s *store.Store) error {
+	return a.withStore(ctx, func(ctx context.Context, s *store.Store) error {
 		doc, err := a.reader(s).Chart(ctx, q)
 		if err != nil {
 			return asUsageError(err)

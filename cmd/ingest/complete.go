@@ -88,7 +88,7 @@ func methodsOf(_ context.Context, a *app) ([]string, error) {
 // videosOf returns the videos at the top of the newest charts.
 func videosOf(ctx context.Context, a *app) (ids []string, err error) {
 	known := map[string]bool{}
-	return ids, a.withStore(ctx, func(s *store.Store) error {
+	return ids, a.withStore(ctx, func(ctx context.Context, s *store.Store) error {
 		for _, region := range a.cfg.RegionCodes() {
 			c, err := a.reader(s).Chart(ctx, library.ChartQuery{ChartQuery: store.ChartQuery{Region: ingest.Region(region)}, Limit: topOfChart})
 			if err != nil {
@@ -109,7 +109,7 @@ func videosOf(ctx context.Context, a *app) (ids []string, err error) {
 const topOfChart = 20
 
 func backfillsOf(ctx context.Context, a *app) (ids []string, err error) {
-	return ids, a.withStore(ctx, func(s *store.Store) error {
+	return ids, a.withStore(ctx, func(ctx context.Context, s *store.Store) error {
 		list, err := s.Backfills(ctx)
 		for _, b := range list {
 			ids = append(ids, b.ID+"\t"+report.BackfillText(b.Backfill))

@@ -34,10 +34,10 @@ func (a *app) historyCommand() *cobra.Command {
 				q.VideoID = id
 			}
 			q.Since = since.At(a.clock.Now())
-			return a.withStore(cmd.Context(), func(s *store.Store) error {
-				h, err := a.reader(s).Video(cmd.Context(), q)
+			return a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error {
+				h, err := a.reader(s).Video(ctx, q)
 				if errors.Is(err, store.ErrNoVideo) {
-					h, err = a.historyOf(cmd.Context(), s, q, strings.Join(args, " "))
+					h, err = a.historyOf(ctx, s, q, strings.Join(args, " "))
 				}
 				if errors.Is(err, store.ErrNoVideo) {
 					return fmt.Errorf("%w: charts are kept for 29 days; ingest search finds ids", err)

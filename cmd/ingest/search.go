@@ -32,7 +32,7 @@ func (a *app) searchCommand() *cobra.Command {
 			if err := f.Complete(&q, a.clock.Now()); err != nil {
 				return usageError{err}
 			}
-			return a.withStore(cmd.Context(), func(s *store.Store) error { return search(cmd.Context(), a, s, q, shown{f.Order, mark}) })
+			return a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error { return search(ctx, a, s, q, shown{f.Order, mark}) })
 		},
 	}
 	f.Add(cmd.Flags(), &q)

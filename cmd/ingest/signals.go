@@ -17,7 +17,12 @@ type signalled struct {
 
 func (s signalled) Error() string { return "ended by signal: " + s.sig.String() }
 
-// notify returns a context that ends at the first of these signals; a second one kills as if none were caught.
+// endsWithin is the longest that the program lives on after a signal.
+const endsWithin = 4900 * time.Millisecond
+
+// notify returns a context that ends at the first of these signals; a second one kills as if none were caught. Whatever
+// the program waits for then, such as a server that does not answer, it ends within endsWithin: what it has not
+// committed is as after a power cut, which loses nothing.
 func notify(parent context.Context, which ...os.Signal) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 1)
@@ -28,7 +33,9 @@ func notify(parent context.Context, which ...os.Signal) (context.Context, func()
 		select {
 		case s := <-signals:
 			signal.Stop(signals)
-			cancel(signalled{s.(syscall.Signal), time.Now()})
+			ended := signalled{s.(syscall.Signal), time.Now()}
+			time.AfterFunc(endsWithin, func() { os.Exit(exitCode(ended)) })
+			cancel(ended)
 		case <-ctx.Done():
 		}
 	}()

@@ -30,12 +30,12 @@ func (a *app) slotsCommand() *cobra.Command {
 				return printNext(cmd.Context(), a, next, f.Key)
 			}
 			f.Since = since.At(a.clock.Now())
-			return a.withStore(cmd.Context(), func(s *store.Store) error {
-				slots, err := s.ListSlots(cmd.Context(), f)
+			return a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error {
+				slots, err := s.ListSlots(ctx, f)
 				if err != nil {
 					return err
 				}
-				series, err := seriesOf(cmd.Context(), a, f.Key)
+				series, err := seriesOf(ctx, a, f.Key)
 				if err != nil {
 					return err
 				}

@@ -17,13 +17,13 @@ import (
 func (a *app) usageCommand(name, short string, days int, say func(ctx context.Context, s *store.Store, since, now time.Time) (screen, error)) *cobra.Command {
 	var since config.Since
 	cmd := &cobra.Command{Use: name, Short: short, Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-		return a.withStore(cmd.Context(), func(s *store.Store) error {
+		return a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error {
 			now := a.clock.Now()
 			from := since.At(now)
 			if since.IsZero() {
 				from = now.AddDate(0, 0, -days)
 			}
-			answer, err := say(cmd.Context(), s, from, now)
+			answer, err := say(ctx, s, from, now)
 			if err != nil {
 				return err
 			}

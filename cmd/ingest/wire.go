@@ -242,14 +242,25 @@ func (a *app) readStore(ctx context.Context) (*store.Store, error) {
 	return s, err
 }
 
-// withStore runs do on the store, for a command that only reads.
-func (a *app) withStore(ctx context.Context, do func(*store.Store) error) error {
-	s, err := a.readStore(ctx)
-	if err != nil {
-		return err
+// answersWithin bounds what one command reads from a store on a server.
+const answersWithin = 4 * time.Second
+
+// withStore runs do on the store, for a command that only reads. A server has answersWithin for it.
+func (a *app) withStore(ctx context.Context, do func(context.Context, *store.Store) error) error {
+	if a.cfg.Store != "sqlite" {
+		bounded, cancel := context.WithTimeoutCause(ctx, answersWithin, fmt.Errorf("%w: %s: no answer within %v", store.ErrUnavailable, a.storeName(), answersWithin))
+		defer cancel()
+		ctx = bounded
 	}
-	defer func() { _ = s.Close() }()
-	return do(s)
+	s, err := a.readStore(ctx)
+	if err == nil {
+		defer func() { _ = s.Close() }()
+		err = do(ctx, s)
+	}
+	if err != nil && errors.Is(context.Cause(ctx), store.ErrUnavailable) {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // sayUpgraded says that the store was upgraded, and where its backup is.

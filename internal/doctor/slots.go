@@ -143,9 +143,12 @@ func checkSlots(ctx context.Context, d *Doctor) Finding {
 		return warn(strings.Join(shortenList(3, lacking, "more incomplete"), "; "),
 			"ingest backfill status ID says all that a backfill lacks; planned with --again it is listed once more")
 	}
-	if 10*slots.Lost > slots.Ticks && slots.Lost > len(slots.Series) { // one of each is what a restart loses
-		return warn(fmt.Sprintf("%d of %d ticks of the last day were skipped or missed: nothing fetched them before the next was due", slots.Lost, slots.Ticks),
-			"ingest slots --outcome skipped, and missed, say which; see whether each machine runs, works, and runs as often as the schedule wants")
+	var ended []report.SlotDocument
+	for _, s := range slots.Ended {
+		ended = append(ended, report.NewSlotDocument(s))
+	}
+	if lost := report.LostTicks(ended, len(slots.Series)); lost != "" {
+		return warn(lost, "ingest slots --outcome skipped, and missed, say which; see whether each machine runs, works, and runs as often as the schedule wants")
 	}
 	return okf("no claim is stuck, none failed in the last day")
 }

@@ -96,7 +96,8 @@ func (st Status) strips() g.Node {
 		return nil
 	}
 	const most = 2 // of each, which keeps the page small: ingest slots has them all
-	return section("Slots, last 24 hours", g.Map(st.Fresh.Series, func(of report.SeriesState) g.Node {
+	lost := report.LostTicks(st.Slots, len(st.Fresh.Series))
+	return section("Slots, last 24 hours", g.If(lost != "", h.P(Warn.Class("lost"), Dot(), h.Span(g.Text(lost)))), g.Map(st.Fresh.Series, func(of report.SeriesState) g.Node {
 		var runs []run
 		for _, slot := range st.slotsOf(of) {
 			oldest := slot.DueAt

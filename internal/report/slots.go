@@ -1,6 +1,8 @@
 package report
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -46,6 +48,30 @@ func NewSlotsDocument(slots []ingest.Slot, series []SeriesDocument) SlotsDocumen
 
 // Ticks returns how many ticks the slot stands for.
 func (d SlotDocument) Ticks() int { return max(d.Count, 1) }
+
+// lost reports whether the slot's ticks passed without a fetch: nothing ran, or none of them was begun before the next
+// was due.
+func (d SlotDocument) lost() bool {
+	return d.Outcome == ingest.Missed || d.Outcome == ingest.Skipped && strings.HasPrefix(d.Reason, "superseded")
+}
+
+// LostTicks says how many ticks of some slots of the last day were lost, if that is more than what a restart loses: one
+// of each series.
+func LostTicks(slots []SlotDocument, series int) string {
+	lost, ended := 0, 0
+	for _, slot := range slots {
+		if slot.Outcome != ingest.Due && slot.Outcome != ingest.Claimed {
+			ended += slot.Ticks()
+		}
+		if slot.lost() {
+			lost += slot.Ticks()
+		}
+	}
+	if 10*lost <= ended || lost <= series {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d ticks of the last day were skipped or missed: nothing fetched them before the next was due", lost, ended)
+}
 
 // NewSlotDocument returns a slot as a document.
 func NewSlotDocument(s ingest.Slot) SlotDocument {

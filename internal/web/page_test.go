@@ -128,6 +128,28 @@ func TestThePageShowsTheDocuments(t *testing.T) {
 	}
 }
 
+// A fleet that loses ticks is named on its page, as by doctor; one tick of each series is what a restart loses.
+func TestThePageSaysHowManyTicksWereLost(t *testing.T) {
+	for lost, want := range map[int]string{2: "", 70: "70 of 132 ticks of the last day were skipped or missed"} {
+		site, source := paged()
+		source.Slots = func(context.Context, time.Time) ([]report.SlotDocument, error) {
+			slots := []report.SlotDocument{{Job: "chart", Region: "US", DueAt: noon, Outcome: ingest.Missed, Reason: "nothing ran", Count: lost - 1}}
+			for i := range 133 - lost {
+				slot := report.SlotDocument{Job: "chart", Region: "DE", DueAt: noon.Add(-time.Duration(i) * time.Minute), Outcome: ingest.Done}
+				if i == 0 {
+					slot.Outcome, slot.Reason = ingest.Skipped, "superseded by 12:00"
+				}
+				slots = append(slots, slot)
+			}
+			return slots, nil
+		}
+		_, body := get(t, site, "/status")
+		if text := textOf(body); !strings.Contains(text, want) || want == "" && strings.Contains(text, "skipped or missed") {
+			t.Errorf("%d lost: the page does not say %q", lost, want)
+		}
+	}
+}
+
 // TestThePageIsReadFromTheTop: the sentence, the regions and the pool come first, and its parts have headings.
 func TestThePageIsReadFromTheTop(t *testing.T) {
 	site, _ := paged()

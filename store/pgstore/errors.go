@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -48,10 +49,22 @@ func hint(err error) string {
 				return h
 			}
 		}
-	case errors.As(err, &connect):
+	case errors.As(err, &connect), errors.Is(err, os.ErrDeadlineExceeded):
 		return "it does not answer: see whether it runs, and whether the address is right"
 	}
 	return ""
+}
+
+// away reports whether a statement has failed because the server could not answer it now: another program holds what it
+// needs, the server is stopping, or it was silent.
+func away(err error) bool {
+	var pg *pgconn.PgError
+	return errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &pg) && (pg.Code == "55P03" || temporary(pg))
+}
+
+// temporary reports whether the server lets nobody in just now.
+func temporary(pg *pgconn.PgError) bool {
+	return strings.HasPrefix(pg.Code, "57P") || strings.HasPrefix(pg.Code, "53") || pg.Code == "08006"
 }
 
 // errPooled is returned if something on the way to the server has dropped the settings of a connection.
@@ -74,7 +87,7 @@ func (u unavailable) Error() string {
 // is.
 func unreachable(err error) error {
 	var pg *pgconn.PgError
-	if errors.As(err, &pg) && !strings.HasPrefix(pg.Code, "57P") && !strings.HasPrefix(pg.Code, "53") && pg.Code != "08006" {
+	if errors.As(err, &pg) && !temporary(pg) {
 		return err
 	}
 	return unavailable{err}

@@ -50,6 +50,8 @@ const (
 
 	connectFor = 10 * time.Second // connecting to an address takes, at most
 	endFor     = 4 * time.Second  // so does COMMIT: a program that is told to stop ends within 5 s
+	readFor    = 3 * time.Second  // waiting to read what another program has locked takes, at most
+	silentFor  = time.Minute      // a server that sends nothing for so long, although it was asked, does not answer
 )
 
 //go:embed schema.sql
@@ -73,6 +75,7 @@ func Open(ctx context.Context, url string, o store.Options) (*store.Store, error
 	if c.ConnectTimeout > connectFor {
 		c.ConnectTimeout = connectFor
 	}
+	c.DialFunc = impatient(c.DialFunc)
 	c.RuntimeParams["application_name"] = "ingest"
 	c.RuntimeParams["jit"] = "off" // a search that takes ten milliseconds would be compiled for a hundred
 	if c.RuntimeParams["search_path"] == "" {
@@ -85,6 +88,7 @@ func Open(ctx context.Context, url string, o store.Options) (*store.Store, error
 		Read:    pool(c, readers, planned, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
 		Check:   func(ctx context.Context, tx *sql.Tx) error { return checkVersion(ctx, tx, at) },
 		Explain: hint,
+		Away:    away,
 		Plain:   plain,
 
 		LastBackfill:     lastBackfill,
@@ -125,15 +129,16 @@ func checkSettings(ctx context.Context, db *sql.DB, path string) error {
 // planned are the settings of connections that read. Each search is planned for its own words: a plan made for any
 // words reads all videos until enough have them. Even for rare words that seems cheap if a random page costs as much as
 // four in order, as on a spinning disk; here it costs about as much as one.
-var planned = map[string]string{"plan_cache_mode": "force_custom_plan", "random_page_cost": "1.1"}
+var planned = map[string]string{"plan_cache_mode": "force_custom_plan", "random_page_cost": "1.1", "lock_timeout": milliseconds(readFor)}
 
 // walked are the settings of the connection that writes. Each row that a page needs is found by an index, as in SQLite:
 // a plan that was made while the tables were small, and kept, would read them whole.
 var walked = map[string]string{
 	"enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off",
-	"lock_timeout":                        strconv.FormatInt(lockFor.Milliseconds(), 10),
-	"idle_in_transaction_session_timeout": strconv.FormatInt(idleFor.Milliseconds(), 10),
+	"lock_timeout": milliseconds(lockFor), "idle_in_transaction_session_timeout": milliseconds(idleFor),
 }
+
+func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
 // begin returns the statements that begin a transaction that writes, once no other does.
 func begin(schema string) string {

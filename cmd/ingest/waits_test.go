@@ -1,0 +1,101 @@
+//go:build unix
+
+package main_test
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/trendvidstream/ingest/internal/faulty"
+	"github.com/trendvidstream/ingest/internal/youtubesim"
+)
+
+// A server that is frozen, or a network that swallows its answers, keeps nothing from stopping: whatever the program
+// waits for, a signal ends it within five seconds.
+func TestASignalEndsWhatWaitsForAServerThatHangs(t *testing.T) {
+	t.Parallel()
+	for name, hang := range map[string]func(p *programRig){
+		"frozen": func(p *programRig) { p.pg.Freeze() },
+		"silent": func(p *programRig) { p.proxy.Hang() },
+		"COMMIT": func(p *programRig) { p.proxy.Lose(1000, faulty.Swallowed) },
+	} {
+		for _, command := range []string{"run --force", "serve"} {
+			t.Run(name+", "+command, func(t *testing.T) {
+				t.Parallel()
+				p := newProgram(t, "postgres", 10_000, youtubesim.Options{Latency: 50 * time.Millisecond})
+				p.behind("COMMIT")
+				cmd, _, stderr := p.command(nil, strings.Fields(command)...)
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				for began := time.Now(); len(p.sim.Log()) < 3 && time.Since(began) < waitAtMost; {
+					time.Sleep(5 * time.Millisecond) // a real process is what is tested
+				}
+				hang(p)
+				time.Sleep(time.Second)
+				began := time.Now()
+				_ = cmd.Process.Signal(syscall.SIGTERM)
+				ended := make(chan struct{})
+				go func() { _ = cmd.Wait(); close(ended) }()
+				select {
+				case <-ended:
+				case <-time.After(30 * time.Second):
+					_ = cmd.Process.Signal(syscall.SIGQUIT)
+					<-ended
+				}
+				took := time.Since(began)
+				if name == "frozen" {
+					p.pg.Thaw()
+				}
+				_ = p.proxy.Pass()
+				if code := cmd.ProcessState.ExitCode(); code != 128+int(syscall.SIGTERM) || took > stopsWithin {
+					t.Errorf("%v after %v:\n%s", cmd.ProcessState, took, stderr)
+				}
+			})
+		}
+	}
+}
+
+// What only reads waits seconds for a server that does not answer, or whose tables another program has locked, and says
+// which it was.
+func TestReadsDoNotWaitForLong(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t, "postgres", 1000, youtubesim.Options{Seed: 5})
+	if p.force() != exitOK {
+		t.Fatal("no run")
+	}
+	reads := []string{"chart US", "search the", "slots", "history US"}
+	read := func(trouble, said string) {
+		t.Helper()
+		for _, command := range reads {
+			began := time.Now()
+			code, _, errs := p.do(nil, strings.Fields(command)...)
+			took := time.Since(began)
+			t.Logf("%s, %s: exit %d after %v", trouble, command, code, took)
+			if code != exitUnavailable || took > 5*time.Second || !strings.Contains(errs, said) {
+				t.Errorf("%s: %s: exit %d after %v: %s", trouble, command, code, took, errs)
+			}
+		}
+	}
+	holder, err := pgconn.Connect(t.Context(), p.pg.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := holder.Exec(t.Context(), "BEGIN; LOCK TABLE ingest.slots, ingest.series, ingest.video_facts").ReadAll(); err != nil {
+		t.Fatal(err)
+	}
+	read("locked", "another program has held it for too long")
+	if err := holder.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.pg.Freeze()
+	read("frozen", "no answer within")
+	p.pg.Thaw()
+	if code, _, errs := p.do(nil, "chart", "US"); code != exitOK {
+		t.Errorf("afterwards: exit %d: %s", code, errs)
+	}
+}
