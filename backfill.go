@@ -140,6 +140,7 @@ type Listing struct {
 	Total    int       `json:"total,omitempty"`    // the least that the list was said to hold
 	Shrunk   bool      `json:"shrunk,omitempty"`   // the list became shorter while it was read
 	Asked    bool      `json:"asked,omitempty"`    // the channel was asked once more, at the end of its list
+	Top      string    `json:"top,omitempty"`      // the first id of the list when it was first read; "" if all of it is to be read
 	Found    int       `json:"found,omitempty"`    // ids, without repeats
 	Idle     int       `json:"idle,omitempty"`     // pages in a row that brought nothing new
 	Empty    int       `json:"empty,omitempty"`    // pages in all that brought nothing new

@@ -21,6 +21,8 @@ type liar struct {
 	when   func(i int) time.Time // of publication
 	cut    int                   // so many of the newest videos are deleted
 	cutAt  int                   // before the page that begins there
+	late   int                   // so many videos are published after the list was read
+	asked  int                   // how often the channel was asked
 }
 
 func (l *liar) Channel(ref string) fetch.Call[ingest.Channel] {
@@ -28,6 +30,9 @@ func (l *liar) Channel(ref string) fetch.Call[ingest.Channel] {
 	ask := call.Do
 	call.Do = func(ctx context.Context) (ingest.Channel, error) {
 		c, err := ask(ctx)
+		if l.asked++; l.asked == 2 {
+			l.videos += l.late
+		}
 		n := int64(l.videos)
 		if l.claims > 0 {
 			n = l.claims
@@ -87,14 +92,18 @@ func (l *liar) Uploads(list, token string) fetch.Call[ingest.Found] {
 		if l.ends > 0 {
 			to = l.ends
 		}
-		if l.cutAt >= 0 {
-			return l.page(0, to, token), nil
+		shift := 0 // of the newest that is in the list
+		if l.cutAt < 0 {
+			shift, to = l.cut, to-l.cut
 		}
-		page := l.page(0, to-l.cut, token)
-		for i, id := range page.IDs { // positions count from the newest that is left
+		if l.asked < 2 {
+			shift += l.late
+		}
+		page := l.page(0, to, token)
+		for i, id := range page.IDs {
 			n := 0
 			fmt.Sscanf(id, "v%d", &n)
-			page.IDs[i] = fmt.Sprintf("v%05d", n+l.cut)
+			page.IDs[i] = fmt.Sprintf("v%05d", n+shift)
 		}
 		return page, nil
 	}}
@@ -154,11 +163,12 @@ func TestAChannelThatGivesLessThanItSaysIsIncomplete(t *testing.T) {
 	}{
 		"it has what it says":   {130, liar{}, 7, "done 1; 130 videos", nil},
 		"its pages repeat":      {1000, liar{cycle: 200}, 18, "done 1; 200 videos", []string{"200 of about 1000: its pages repeat"}},
-		"it says too many":      {250, liar{claims: 1000}, 12, "done 1; 250 videos", []string{"250 of about 1000: its list ends there"}},
+		"it says too many":      {250, liar{claims: 1000}, 13, "done 1; 250 videos", []string{"250 of about 1000: its list ends there"}},
 		"more than a list has":  {20_000, liar{claims: 25_000}, 801, "done 1; 20000 videos", []string{"20000 of about 25000: a list of uploads shows 20000"}},
-		"its list ends early":   {1000, liar{ends: 250}, 12, "done 1; 250 videos", []string{"250 of about 1000: its list ends there"}},
+		"its list ends early":   {1000, liar{ends: 250}, 13, "done 1; 250 videos", []string{"250 of about 1000: its list ends there"}},
 		"empty pages":           {130, liar{holes: 2}, 13, "done 1; 130 videos", nil},
 		"empty pages to no end": {130, liar{holes: 1000}, 12, "done 1; 50 videos", []string{"50 of about 130: its pages repeat, or are empty"}},
+		"uploads meanwhile":     {250, liar{claims: 270, late: 20}, 14, "done 1; 270 videos", nil},
 		"deletions meanwhile":   {1000, liar{cut: 120, cutAt: 500}, 61, "done 1; 880 videos", nil},
 	} {
 		t.Run(name, func(t *testing.T) {

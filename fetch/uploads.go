@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,8 +42,9 @@ func (f *uploads) call(slot ingest.Slot, save func(context.Context, ingest.Slot,
 	})
 }
 
-// readChannel returns where the pages of a channel begin. At the end of a list that was too short they begin anew if
-// the channel became smaller while it was read: the pages then moved up, and some videos passed between them.
+// readChannel returns where the pages of a channel begin. At the end of a list that was too short they begin anew: for
+// the videos that came since, or all of them if the channel became smaller while its list was read. The pages then
+// moved up, and some videos passed between them.
 func (f *uploads) readChannel(c ingest.Channel) foundPage {
 	before := f.Expected
 	f.Channel, f.Expected = c.ID, 0
@@ -51,11 +53,11 @@ func (f *uploads) readChannel(c ingest.Channel) foundPage {
 	}
 	closing := f.closing
 	f.closing, f.Asked = false, f.Asked || closing
-	switch {
-	case c.Uploads == "":
+	if c.Uploads == "" {
 		return foundPage{note: "the channel lists no videos"}
-	case closing && f.Expected >= before && !f.Shrunk:
-		return foundPage{}
+	}
+	if closing && (f.Expected < before || f.Shrunk) {
+		f.Top = ""
 	}
 	f.restart()
 	return foundPage{token: url.PathEscape(c.Uploads) + "/"}
@@ -63,13 +65,16 @@ func (f *uploads) readChannel(c ingest.Channel) foundPage {
 
 func (f *uploads) readPage(slot ingest.Slot, list string, page ingest.Found) foundPage {
 	f.add(page.IDs)
+	if f.Top == "" && !f.Asked && len(page.IDs) > 0 {
+		f.Top = page.IDs[0]
+	}
 	f.Shrunk = f.Shrunk || page.Total > 0 && page.Total < f.Total
 	if f.Total == 0 || page.Total > 0 {
 		f.Total = page.Total
 	}
 	out := foundPage{ids: page.IDs}
 	switch {
-	case page.Next == "":
+	case page.Next == "", f.Asked && slices.Contains(page.IDs, f.Top):
 	case f.Idle >= idleUploads:
 		f.Lack = "its pages repeat, or are empty, and do not end"
 	case slot.Pages > uploadPages(f.upstream.(Upstream).Limits()):
