@@ -77,9 +77,9 @@ type Backfill struct {
 	Wait      bool      // ingest serve may carry it on
 	Cancelled time.Time // zero: it was not
 
-	// Confirmed is what a person agreed to spend on it in all, by pool; MaySpend is what is left of that, where the store
-	// was asked for what may be carried on. nil: nobody was asked.
-	Confirmed, MaySpend map[string]int64
+	// Confirmed is what a person agreed to spend on it in all, by pool; nil: nobody was asked. Charges is what it was
+	// charged so far.
+	Confirmed, Charges map[string]int64
 }
 
 // Job returns the name of the job that the backfill's slots belong to.
@@ -113,6 +113,16 @@ func (b Backfill) Identity() string {
 	}
 	sum := sha256.Sum256(append([]byte(string(b.Kind)+" "), text...))
 	return hex.EncodeToString(sum[:16])
+}
+
+// Exhausted reports whether all that a person agreed to is spent.
+func (b Backfill) Exhausted() bool {
+	for pool, most := range b.Confirmed {
+		if b.Charges[pool] < most {
+			return false
+		}
+	}
+	return b.Confirmed != nil
 }
 
 // Reversed reports whether the piece that is latest in time comes first.

@@ -83,7 +83,8 @@ CREATE TABLE backfills (
     created_at   INTEGER NOT NULL,
     cancelled_at INTEGER,
     ready        INTEGER NOT NULL DEFAULT 1,    -- 0: its pieces are still being added, and nobody sees it
-    confirmed    TEXT    NOT NULL DEFAULT 'null' -- pool -> what a person agreed to spend on it in all, JSON; null: nobody was asked
+    confirmed    TEXT    NOT NULL DEFAULT 'null', -- pool -> what a person agreed to spend on it in all, JSON; null: nobody was asked
+    charged      TEXT    NOT NULL DEFAULT '{}'   -- pool -> what its slots were charged in all, JSON
 ) STRICT;
 
 -- What a slot has beyond other slots that finds ids first and looks them up then: a piece of a backfill,

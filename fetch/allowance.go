@@ -2,7 +2,6 @@ package fetch
 
 import (
 	"context"
-	"maps"
 	"sync"
 )
 
@@ -17,14 +16,13 @@ type allowance struct {
 	mu       sync.Mutex
 	maxUnits int64 // 0: no bound
 	spent    int64
-	left     map[string]int64 // by pool, as far as they have a bound
 
 	answered chan struct{} // closed when a call has been answered
 	once     sync.Once
 }
 
 func newAllowance(o RunOptions, workers int) *allowance {
-	a := &allowance{maxUnits: o.MaxUnits, left: maps.Clone(o.MaxCharges), answered: make(chan struct{})}
+	a := &allowance{maxUnits: o.MaxUnits, answered: make(chan struct{})}
 	if o.Backfill != nil {
 		a.calls = make(chan struct{}, workers)
 	}
@@ -61,28 +59,19 @@ func (a *allowance) exhausted() bool {
 	return a.maxUnits > 0 && a.spent >= a.maxUnits
 }
 
-// spend counts a charge, in units and by pool. If that was not left, it returns why, and the caller must give it back.
-func (a *allowance) spend(units int64, charges map[string]int64) (over error) {
+// spend counts a charge. If that was not left, it returns ErrMaxUnits, and the caller must give it back.
+func (a *allowance) spend(units int64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.spent += units; a.spent > a.maxUnits && a.maxUnits > 0 {
-		over = ErrMaxUnits
+		return ErrMaxUnits
 	}
-	for pool, n := range charges {
-		if left, bounded := a.left[pool]; bounded {
-			if a.left[pool] = left - n; n > left && over == nil {
-				over = ErrMaxCharges
-			}
-		}
-	}
-	return over
+	return nil
 }
 
 // giveBack gives a charge back.
-func (a *allowance) giveBack(units int64, charges map[string]int64) {
-	negative := map[string]int64{}
-	for pool, n := range charges {
-		negative[pool] = -n
-	}
-	_ = a.spend(-units, negative)
+func (a *allowance) giveBack(units int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.spent -= units
 }

@@ -111,26 +111,29 @@ func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 	p.units = slot.Units - p.slot.Units
 	slot.Unsaved += p.units
 	p.publishProgress(slot)
-	if err := p.share.spend(p.units, charges(d)); err != nil {
-		p.refund(ctx, d)
-		return d, err
+	err = p.share.spend(p.units)
+	if err == nil {
+		err = p.noteCharge(ctx)
 	}
-	if err := p.noteCharge(ctx); err != nil {
+	if err != nil {
 		p.refund(ctx, d)
-		return d, err
 	}
-	return d, nil
+	return d, err
 }
 
-// noteCharge stores a piece's charge before its call is sent.
+// noteCharge stores a piece's charge before its call is sent; ErrMaxCharges if nobody agreed to that.
 func (p *pass) noteCharge(ctx context.Context) error {
 	if p.slot.Kind != ingest.KindBackfill {
 		return nil
 	}
 	ctx, cancel := withGrace(ctx, writeWithin)
 	defer cancel()
-	if err := p.Sink.NoteCharge(ctx, p.slot); err != nil {
+	agreed, err := p.Sink.NoteCharge(ctx, p.slot)
+	switch {
+	case err != nil:
 		return fmt.Errorf("note what a call costs: %w", err)
+	case !agreed:
+		return ErrMaxCharges
 	}
 	return nil
 }
@@ -162,7 +165,7 @@ func (p *pass) uncharge(d quota.Decision) {
 	slot := p.slot
 	slot.Refund(charges(d))
 	slot.Unsaved -= p.slot.Units - slot.Units
-	p.share.giveBack(p.slot.Units-slot.Units, charges(d))
+	p.share.giveBack(p.slot.Units - slot.Units)
 	p.publishProgress(slot)
 }
 

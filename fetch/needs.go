@@ -77,8 +77,9 @@ type Sink interface {
 	// stays.
 	Restart(ctx context.Context, slot ingest.Slot, pages int) (ingest.Slot, error)
 	// NoteCharge writes what the slot was charged, before the call that this pays for is sent: should the run die, the
-	// slot counts what the ledger does. slot.Unsaved is what was charged since an answer was last saved.
-	NoteCharge(ctx context.Context, slot ingest.Slot) error
+	// slot counts what the ledger does. slot.Unsaved is what was charged since an answer was last saved. It writes nothing
+	// unless it is agreed that the slot's backfill draws that much, by all of its runs.
+	NoteCharge(ctx context.Context, slot ingest.Slot) (agreed bool, err error)
 	// GiveUp takes an id that cannot be looked up off the queue, and notes why.
 	GiveUp(ctx context.Context, slot ingest.Slot, id, reason string) (ingest.Slot, error)
 

@@ -45,13 +45,13 @@ func (r *Reconciler) Due(ctx context.Context) ([]ingest.SlotKey, error) {
 	return slices.DeleteFunc(open, func(k ingest.SlotKey) bool { return !run.wanted[k.Series()] }), nil
 }
 
-// CarryOn works on backfills, one after another, until each is done, refused by quota or has spent its MaySpend, ctx is
+// CarryOn works on backfills, one after another, until each is done, refused by quota or has spent what was agreed to, ctx is
 // done, or something fails that the next would meet too. It is for those that may be carried on without a person;
 // every heartbeat of a service may call it.
 func (r *Reconciler) CarryOn(ctx context.Context, waiting []ingest.Backfill) ([]SlotResult, error) {
 	var all []SlotResult
 	for _, b := range waiting {
-		results, err := r.Run(ctx, RunOptions{Backfill: &b, MaxCharges: b.MaySpend})
+		results, err := r.Run(ctx, RunOptions{Backfill: &b})
 		all = append(all, results...)
 		if err != nil && !errors.Is(err, ErrMaxUnits) {
 			return all, fmt.Errorf("backfill %s: %w", b.ID, err)

@@ -71,16 +71,16 @@ type RunOptions struct {
 	Force  bool            // as if every series were due now; purpose manual
 
 	// Backfill is worked on instead of the schedule: Run passes its pieces until none is left, quota is
-	// refused, or it has spent MaxUnits (ErrMaxUnits) or MaxCharges (ErrMaxCharges). Nothing that the schedule wants is
-	// added.
-	Backfill   *ingest.Backfill
-	MaxUnits   int64            // 0: no bound of its own
-	MaxCharges map[string]int64 // by pool; a pool that is missing has no bound
+	// refused, or this run has spent MaxUnits (ErrMaxUnits), or all runs of the backfill what was agreed to
+	// (ErrMaxCharges). Nothing that the schedule wants is added.
+	Backfill *ingest.Backfill
+	MaxUnits int64 // 0: no bound of its own
 
 	paced bool // the schedule's pace applies: nobody has forced slots or set the number of pages
 }
 
-// ErrMaxUnits and ErrMaxCharges end a run that has spent RunOptions.MaxUnits or MaxCharges. Nothing failed.
+// ErrMaxUnits ends a run that has spent RunOptions.MaxUnits, and ErrMaxCharges one of a backfill that has spent what a
+// person agreed to. Nothing failed.
 var (
 	ErrMaxUnits   = errors.New("this run has spent what it may")
 	ErrMaxCharges = fmt.Errorf("%w of one pool", ErrMaxUnits)

@@ -122,9 +122,21 @@ func (s *Store) Reprice(ctx context.Context, id, table string) error {
 	return s.updateBackfill(ctx, id, `UPDATE backfills SET cost_table = ? WHERE name = ?`, table)
 }
 
-// Confirm records what a person agreed to spend on the backfill in all, by pool.
-func (s *Store) Confirm(ctx context.Context, id string, charges map[string]int64) error {
-	return s.updateBackfill(ctx, id, `UPDATE backfills SET confirmed = ? WHERE name = ?`, asJSON{charges})
+// Confirm records how much more a person agreed to spend on the backfill, by pool. Its calls draw no more than that from
+// those pools, however many processes make them.
+func (s *Store) Confirm(ctx context.Context, id string, more map[string]int64) error {
+	return s.tx(ctx, "confirm "+id, func(tx *txn) error {
+		b, err := findBackfill(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		confirmed := map[string]int64{}
+		for pool, n := range more {
+			confirmed[pool] = b.Charges[pool] + n
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE backfills SET confirmed = ? WHERE id = ?`, asJSON{confirmed}, b.row)
+		return err
+	})
 }
 
 func (s *Store) updateBackfill(ctx context.Context, id, query string, to any) error {

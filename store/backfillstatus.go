@@ -6,9 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -28,7 +26,6 @@ type BackfillStatus struct {
 	Again     int                  // pages paid for again, because the upstream refused a token
 	Lacking   int                  // done pieces that brought less than there is
 	Lost      int64                // the part of Units charged by calls that were in flight when a run died
-	Charges   map[string]int64     // charged so far, by pool
 	RetryAt   time.Time            // when quota may be available again, by the latest refusal; zero: none
 	LastAt    time.Time            // when a page was last saved; zero: never
 
@@ -55,7 +52,7 @@ type Failure struct {
 }
 
 const (
-	selectBackfills = `SELECT id, name, kind, spec, cost_table, wait, created_at, cancelled_at, confirmed FROM backfills`
+	selectBackfills = `SELECT id, name, kind, spec, cost_table, wait, created_at, cancelled_at, confirmed, charged FROM backfills`
 
 	// hasOpenPieces is a condition on a row of backfills.
 	hasOpenPieces = `EXISTS (SELECT 1 FROM series WHERE backfill = backfills.id AND open IS NOT NULL)`
@@ -97,17 +94,9 @@ func (s *Store) WaitingBackfills(ctx context.Context) ([]ingest.Backfill, error)
 		selectBackfills+` WHERE wait AND ready AND cancelled_at IS NULL AND `+hasOpenPieces+` ORDER BY id`)
 	var waiting []ingest.Backfill
 	for _, b := range plans {
-		if b.Confirmed != nil && err == nil {
-			err = s.view(ctx, "look what "+b.ID+" has spent", func(tx *txn) error { return b.countCharges(ctx, tx) })
-			b.MaySpend = map[string]int64{}
-			for pool, n := range b.Confirmed {
-				b.MaySpend[pool] = n - b.Charges[pool]
-			}
-			if slices.Max(append(slices.Collect(maps.Values(b.MaySpend)), 0)) == 0 {
-				continue
-			}
+		if !b.Exhausted() {
+			waiting = append(waiting, b.Backfill)
 		}
-		waiting = append(waiting, b.Backfill)
 	}
 	return waiting, err
 }
@@ -157,7 +146,7 @@ func findBackfill(ctx context.Context, tx *txn, idOrIdentity string) (BackfillSt
 
 // scanBackfill reads a row of selectBackfills.
 func scanBackfill(row scanner) (b BackfillStatus, err error) {
-	err = row.Scan(&b.row, &b.ID, &b.Kind, asJSON{&b.Spec}, &b.Table, &b.Wait, inMillis(&b.Created), inMillis(&b.Cancelled), asJSON{&b.Confirmed})
+	err = row.Scan(&b.row, &b.ID, &b.Kind, asJSON{&b.Spec}, &b.Table, &b.Wait, inMillis(&b.Created), inMillis(&b.Cancelled), asJSON{&b.Confirmed}, asJSON{&b.Charges})
 	return b, err
 }
 
@@ -203,26 +192,7 @@ func (b *BackfillStatus) count(ctx context.Context, tx *txn, now time.Time) erro
 	if err != nil {
 		return err
 	}
-	if err := b.countCharges(ctx, tx); err != nil {
-		return err
-	}
 	return tx.QueryRowContext(ctx, `
 		SELECT count(*) FILTER (WHERE reason = ''), count(*) FILTER (WHERE reason <> '')
 		FROM pieces JOIN vanished USING (slot) WHERE backfill = ?`, b.row).Scan(&b.Vanished, &b.GivenUp)
-}
-
-// countCharges adds up what was charged, by pool.
-func (b *BackfillStatus) countCharges(ctx context.Context, tx *txn) error {
-	b.Charges = map[string]int64{}
-	return each(ctx, tx, func(rows *sql.Rows) error {
-		var charges map[string]int64
-		var slots int64
-		err := rows.Scan(asJSON{&charges}, &slots)
-		for pool, n := range charges {
-			b.Charges[pool] += n * slots
-		}
-		return err
-	}, `
-		SELECT charges, count(*) FROM series JOIN slots ON slots.series = series.id
-		WHERE series.backfill = ? AND charges IS NOT NULL GROUP BY charges`, b.row)
 }

@@ -134,6 +134,9 @@ func (s *Store) withFence(ctx context.Context, doing string, slot *ingest.Slot, 
 		if err := f(tx, id, series); err != nil {
 			return err
 		}
+		if err := countCharges(ctx, tx, id, *slot); err != nil {
+			return err
+		}
 		return s.writeProgress(ctx, tx, id, *slot)
 	})
 }

@@ -28,8 +28,8 @@ const ownRows = `name NOT IN ('upstream', 'version')`
 // copyTables lists every table except the index, which is built from them. A table comes after those it refers to.
 var copyTables = []copyTable{
 	{name: "meta", key: []string{"name"}, columns: []string{"name", "value"}, where: ownRows},
-	{name: "backfills", key: []string{"id"}, json: []string{"spec", "confirmed"}, yesNo: []string{"wait", "ready"},
-		columns: []string{"id", "name", "kind", "identity", "spec", "cost_table", "wait", "created_at", "cancelled_at", "ready", "confirmed"}},
+	{name: "backfills", key: []string{"id"}, json: []string{"spec", "confirmed", "charged"}, yesNo: []string{"wait", "ready"},
+		columns: []string{"id", "name", "kind", "identity", "spec", "cost_table", "wait", "created_at", "cancelled_at", "ready", "confirmed", "charged"}},
 	{name: "series", key: []string{"id"}, columns: []string{"id", "job", "key", "newest", "open", "fresh_at", "backfill", "place"}},
 	{name: "slots", key: []string{"id"}, json: []string{"charges"},
 		columns: []string{"id", "series", "due_at", "kind", "state", "owner", "attempt", "lease", "token", "token_at", "pages", "videos",

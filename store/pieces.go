@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -250,12 +251,61 @@ func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked []string,
 	})
 }
 
+// errUnconfirmed ends a transaction that would charge a backfill more than a person agreed to.
+var errUnconfirmed = errors.New("nobody agreed to spend that much")
+
 // NoteCharge implements fetch.Sink.
-func (s *Store) NoteCharge(ctx context.Context, slot ingest.Slot) error {
-	return s.withFence(ctx, "note what a call costs", &slot, func(tx *txn, id, _ int64) error {
-		_, err := tx.ExecContext(ctx, `UPDATE pieces SET unsaved = ? WHERE slot = ?`, slot.Unsaved, id)
+func (s *Store) NoteCharge(ctx context.Context, slot ingest.Slot) (agreed bool, err error) {
+	err = s.withFence(ctx, "note what a call costs", &slot, func(tx *txn, id, _ int64) error {
+		charged, confirmed, err := chargedWith(ctx, tx, id, slot)
+		if err != nil {
+			return err
+		}
+		for pool, most := range confirmed {
+			if charged[pool] > most {
+				return errUnconfirmed
+			}
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE pieces SET unsaved = ? WHERE slot = ?`, slot.Unsaved, id)
 		return err
 	})
+	if errors.Is(err, errUnconfirmed) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// chargedWith returns what the backfill of a piece was charged, with what the piece was since it was last written, and
+// what a person agreed to.
+func chargedWith(ctx context.Context, tx *txn, id int64, slot ingest.Slot) (charged, confirmed map[string]int64, err error) {
+	var before map[string]int64
+	err = tx.QueryRowContext(ctx, `
+		SELECT charges, charged, confirmed
+		FROM slots JOIN series ON series.id = series JOIN backfills ON backfills.id = series.backfill WHERE slots.id = ?`, id).
+		Scan(asJSON{&before}, asJSON{&charged}, asJSON{&confirmed})
+	for pool, n := range before {
+		charged[pool] -= n
+	}
+	for pool, n := range slot.Charges {
+		charged[pool] += n
+	}
+	maps.DeleteFunc(charged, func(_ string, n int64) bool { return n == 0 })
+	return charged, confirmed, err
+}
+
+// countCharges adds to a backfill what its piece was charged since it was last written. What was refunded goes off.
+func countCharges(ctx context.Context, tx *txn, id int64, slot ingest.Slot) error {
+	if slot.Kind != ingest.KindBackfill {
+		return nil
+	}
+	charged, _, err := chargedWith(ctx, tx, id, slot)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `
+		UPDATE backfills SET charged = ?2 WHERE charged <> ?2
+		AND id = (SELECT backfill FROM slots JOIN series ON series.id = series WHERE slots.id = ?1)`, id, asJSON{charged})
+	return err
 }
 
 // Accounted implements fetch.Library.

@@ -187,11 +187,15 @@ func repairPieces(now time.Time) []string {
 			SELECT unixepoch(spec ->> 'After') FROM slots JOIN pieces ON slot = slots.id WHERE slots.series = series.id), id)
 		WHERE backfill IS NOT NULL AND place IS NULL`,
 		fmt.Sprintf(`
-			INSERT INTO backfills (id, name, kind, identity, spec, cost_table, wait, created_at, cancelled_at)
+			INSERT INTO backfills (id, name, kind, identity, spec, cost_table, wait, created_at, cancelled_at, charged)
 			SELECT backfill, 'bf-' || backfill, coalesce((
 				SELECT CASE WHEN spec ->> 'After' <> '' THEN 'search' WHEN spec ->> 'channel' <> '' THEN 'uploads' ELSE 'videos' END
 				FROM slots JOIN pieces ON slot = slots.id WHERE slots.series = series.id), 'videos'),
-				'lost ' || backfill, '{}', '', 0, min(newest) * 1000, %d
+				'lost ' || backfill, '{}', '', 0, min(newest) * 1000, %d, (
+				SELECT json_group_object(pool, n) FROM (
+					SELECT drawn.key AS pool, sum(drawn.value) AS n
+					FROM series AS mine JOIN slots ON slots.series = mine.id CROSS JOIN json_each(charges) AS drawn
+					WHERE mine.backfill = series.backfill GROUP BY drawn.key))
 			%s GROUP BY backfill`, now.UnixMilli(), lostBackfills),
 		`UPDATE pieces SET backfill = found.backfill
 		FROM (SELECT slots.id, backfill FROM slots JOIN series ON series.id = series) AS found

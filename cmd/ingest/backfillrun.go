@@ -139,11 +139,7 @@ func (a *app) confirm(ctx context.Context, w *fetchRuntime, p *pricedBackfill, r
 			return err
 		}
 	}
-	p.Confirmed, p.MaySpend = map[string]int64{}, most
-	for pool, n := range most {
-		p.Confirmed[pool] = p.Charges[pool] + n
-	}
-	return w.store.Confirm(ctx, p.ID, p.Confirmed)
+	return w.store.Confirm(ctx, p.ID, most)
 }
 
 // ask asks the user whether so much may be spent.
@@ -183,7 +179,7 @@ func (a *app) passBackfill(ctx context.Context, w *fetchRuntime, p *pricedBackfi
 	}
 	shown := a.showProgress(ctx, w.store, p, r.maxUnits)
 	defer shown()
-	return rec.Run(ctx, fetch.RunOptions{Backfill: &b, MaxUnits: r.maxUnits, MaxCharges: p.MaySpend})
+	return rec.Run(ctx, fetch.RunOptions{Backfill: &b, MaxUnits: r.maxUnits})
 }
 
 // openForPlanning is open for planning: without a key, since nothing is sent.

@@ -114,7 +114,7 @@ func (p *pricedBackfill) document() report.PlanDocument {
 	if p.Kind == ingest.BackfillSearch {
 		d.Order = p.Spec.Order
 	}
-	d.Incomplete, d.Confirmed, d.Lost, d.Upkeep = []report.PlanLack{}, p.Confirmed, p.Lost, report.NewPlanUpkeep(p.upkeep)
+	d.Incomplete, d.Confirmed, d.Exhausted, d.Lost, d.Upkeep = []report.PlanLack{}, p.Confirmed, p.Exhausted() && p.Open() > 0, p.Lost, report.NewPlanUpkeep(p.upkeep)
 	for pool := range p.perCall {
 		d.Price[pool] = report.Range{Low: p.estimate.Low[pool], High: p.estimate.High[pool]}
 		d.Today.Kept[pool] = p.Rest[pool]

@@ -32,6 +32,7 @@ type PlanDocument struct {
 
 	Incomplete []PlanLack       `json:"incomplete"`            // what ended with less than there is
 	Confirmed  map[string]int64 `json:"confirmed,omitempty"`   // by pool: what a person agreed to spend in all
+	Exhausted  bool             `json:"exhausted,omitempty"`   // all of that is spent: it waits for a person
 	Lost       int64            `json:"lost_units,omitempty"`  // the part of units that calls cost which died with their run
 	Upkeep     PlanUpkeep       `json:"upkeep"`                // what the videos cost once they are there
 	RetryCost  int64            `json:"retry_units,omitempty"` // what retry costs at least

@@ -71,7 +71,10 @@ func (d PlanDocument) begun() bool {
 // nextText says what continues it.
 func (d PlanDocument) nextText() string {
 	text := "ingest backfill run " + d.ID
-	if d.Wait {
+	switch {
+	case d.Exhausted:
+		text += " asks for more: all that was confirmed is spent"
+	case d.Wait:
 		text = "ingest serve carries it on, or " + text
 	}
 	if d.Pieces[string(ingest.Due)]+d.Pieces[string(ingest.Stopped)] == 0 {

@@ -85,7 +85,7 @@ func (q *Queued) pump(ctx context.Context, b ingest.Backfill) (again time.Time, 
 	}
 	rec := *q.reconciler
 	rec.Reserve = reserve
-	ended, err := rec.Run(ctx, fetch.RunOptions{Backfill: &b, MaxUnits: pumpUnits, MaxCharges: b.MaySpend})
+	ended, err := rec.Run(ctx, fetch.RunOptions{Backfill: &b, MaxUnits: pumpUnits})
 	spent := int64(0)
 	for _, piece := range ended {
 		spent += piece.Spent

@@ -18,7 +18,8 @@ CREATE TABLE backfills (
     created_at   bigint  NOT NULL,
     cancelled_at bigint,
     ready        boolean NOT NULL DEFAULT true,
-    confirmed    text    NOT NULL DEFAULT 'null'
+    confirmed    text    NOT NULL DEFAULT 'null',
+    charged      text    NOT NULL DEFAULT '{}'
 );
 
 CREATE TABLE series (
