@@ -176,8 +176,8 @@ var journalRows = []JournalCase{
 		first = d.begins(first, sharedledger.Notes{})
 		first.State = sharedledger.RowAsked
 		second := d.begins(d.row("b", noon.Add(second)), sharedledger.Notes{})
-		if second.ID <= first.ID {
-			d.Fatalf("ids %d, then %d", first.ID, second.ID)
+		if second.ID != first.ID+1 {
+			d.Fatalf("ids %d, then %d: want one after the other, so that a process sees that another one wrote", first.ID, second.ID)
 		}
 		d.lists(long, false, first, second)
 		d.lists(long, true)

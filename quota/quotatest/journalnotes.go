@@ -1,6 +1,7 @@
 package quotatest
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"time"
@@ -33,7 +34,7 @@ var journalNotes = []JournalCase{
 		if s.HostID = ""; !reflect.DeepEqual(s, sharedledger.JournalState{}) && len(s.Snapshots) > 0 {
 			d.Fatalf("%+v", s)
 		}
-		if s.Generation != 0 || s.Owed || s.Synced.ID != 0 || !s.Breaker.Until.IsZero() || s.Breaker.Failures != 0 || s.Breaker.Why != "" {
+		if s.Generation != 0 || s.Owed || s.HasWritten || len(s.Written) > 0 || !s.Breaker.Until.IsZero() || s.Breaker.Failures != 0 || s.Breaker.Why != "" {
 			d.Fatalf("%+v", s)
 		}
 		d.lists(long, false)
@@ -91,9 +92,7 @@ var journalNotes = []JournalCase{
 		charged.State, asked.State = sharedledger.RowSynced, sharedledger.RowSynced
 		charged.Syncs, asked.Syncs = []sharedledger.Sync{{Until: 11}, {Since: at(1)}}, []sharedledger.Sync{{Since: at(1)}}
 		d.lists(long, false, charged, asked)
-		if got := d.state().Synced; !sameRow(got, asked) {
-			d.Fatalf("synced %+v, want %+v", got, asked)
-		}
+		d.written(asked, charged)
 		synced(at(2), 11, 22) // another process of the data directory has noted it before
 		d.lists(long, false, charged, asked)
 		synced(at(3), 22, 33)
@@ -113,7 +112,7 @@ var journalNotes = []JournalCase{
 		row := d.becomes(d.begins(d.row("a", noon), sharedledger.Notes{}), sharedledger.RowUnused, time.Time{})
 		d.lists(long, true, row)
 		d.reopened()
-		if s := d.state(); !s.Owed || len(s.Asked) != 0 || s.Synced.ID != 0 {
+		if s := d.state(); !s.Owed || len(s.Asked) != 0 || s.HasWritten {
 			d.Fatalf("%+v", s)
 		}
 		d.becomes(row, sharedledger.RowVoid, time.Time{})
@@ -132,7 +131,7 @@ var journalNotes = []JournalCase{
 		d.notes(sharedledger.Notes{Breaker: &sharedledger.Breaker{Until: noon.Add(5 * second), Failures: 1}})
 		id, s, err := d.journal.Begin(d.Context(), d.row("a", noon.Add(5*second-time.Microsecond)),
 			sharedledger.Notes{Verdicts: []sharedledger.RowVerdict{{ID: row.ID, State: sharedledger.RowCharged}}, Snapshots: []sharedledger.UsageSnapshot{snapshotOf("units", noon, 3)}})
-		if err != nil || id != 0 || !s.Breaker.Until.Equal(noon.Add(5*second)) || s.Breaker.Failures != 1 || s.Synced.ID != row.ID || len(s.Snapshots) != 1 {
+		if err != nil || id != 0 || !s.Breaker.Until.Equal(noon.Add(5*second)) || s.Breaker.Failures != 1 || !s.HasWritten || len(s.Snapshots) != 1 {
 			d.Fatalf("id %d, state %+v, %v", id, s, err)
 		}
 		row.State = sharedledger.RowCharged
@@ -182,25 +181,45 @@ var journalNotes = []JournalCase{
 			d.Fatalf("%d rows, the first %+v: want %d, the first of id %d", len(asked), asked[:min(2, len(asked))], sharedledger.MaxAsked, ids[len(ids)-1])
 		}
 	}},
-	{"the newest row that the ledger has is the one written down last", func(d *journalRig) {
+	{"of each writer the last operation that the ledger has is in the state", func(d *journalRig) {
 		first, second := d.begins(d.row("a", noon), sharedledger.Notes{}), d.begins(d.row("b", noon), sharedledger.Notes{})
-		if got := d.state().Synced; got.ID != 0 {
-			d.Fatalf("charged %+v, want none", got)
-		}
-		second = d.becomes(second, sharedledger.RowCharged, noon)
+		third := d.begins(d.row("b", noon), sharedledger.Notes{})
+		d.written()
+		third = d.becomes(third, sharedledger.RowCharged, noon)
+		second = d.becomes(second, sharedledger.RowCharged, noon.Add(20*time.Second))
 		first = d.becomes(first, sharedledger.RowCharged, noon.Add(time.Hour))
 		d.begins(d.row("b", noon), sharedledger.Notes{})
 		d.reopened()
-		if got := d.state().Synced; !sameRow(got, second) {
-			d.Fatalf("charged %+v, want %+v", got, second)
-		}
-		second = d.becomes(second, sharedledger.RowSynced, time.Time{})
-		if got := d.state().Synced; !sameRow(got, second) {
-			d.Fatalf("synced %+v, want %+v", got, second)
-		}
+		d.written(third, first)
+		d.becomes(third, sharedledger.RowVoid, time.Time{})
+		d.written(second, first)
 		d.becomes(second, sharedledger.RowVoid, time.Time{})
-		if got := d.state().Synced; !sameRow(got, first) {
-			d.Fatalf("synced %+v, want %+v", got, first)
+		first = d.becomes(first, sharedledger.RowSynced, time.Time{})
+		d.written(first)
+		d.becomes(first, sharedledger.RowOwed, time.Time{})
+		d.written()
+	}},
+	{"of very many writers those with the last names are in the state", func(d *journalRig) {
+		n := sharedledger.Notes{}
+		for i := range sharedledger.MaxWritten + 2 {
+			n.Verdicts = append(n.Verdicts, sharedledger.RowVerdict{ID: d.begins(d.row(fmt.Sprintf("w%06d", i), noon), sharedledger.Notes{}).ID, State: sharedledger.RowCharged})
+		}
+		d.notes(n)
+		all := d.state().Written
+		if len(all) != sharedledger.MaxWritten || all[0].Writer != fmt.Sprintf("w%06d", sharedledger.MaxWritten+1) || all[len(all)-1].Writer != "w000002" {
+			d.Fatalf("%d writers from %+v to %+v, want %d", len(all), all[0], all[len(all)-1], sharedledger.MaxWritten)
 		}
 	}},
+}
+
+// written wants the state to name these rows as the last of their writers, in this order.
+func (d *journalRig) written(want ...sharedledger.Row) {
+	d.Helper()
+	s := d.state()
+	same := slices.EqualFunc(s.Written, want, func(got sharedledger.LastWrite, r sharedledger.Row) bool {
+		return got.Writer == r.Writer && got.Number == r.Number && got.At.Equal(r.At)
+	})
+	if !same || s.HasWritten != (len(want) > 0) {
+		d.Fatalf("written (%t) %+v, want %+v", s.HasWritten, s.Written, want)
+	}
 }

@@ -24,51 +24,45 @@ func (r Restored) String() string {
 	return fmt.Sprintf("| %s | %s | %d | %d | %d | %s |", r.Copy, r.Since, r.Sent, r.Limit, r.Counted, verdict)
 }
 
+// spenders are who may have spent since a copy was made. A process that ended is one of the taker's data directory, and
+// the others spend a little more after the copy is back, before the taker asks again: there are as many entries as before.
+var spenders = []string{"the taker", "another", "a process that ended", "a process that is silent", "nobody"}
+
 // Restores has every copy of the remote come back after each of two hosts, or neither, spent most of the limit.
 func Restores(t *testing.T, b StormBackend) (rows []Restored) {
 	t.Helper()
 	_, losses := b.Remote(t, NewClock(noon))
 	for i, loss := range losses {
-		for _, who := range []string{"the taker", "another", "nobody"} {
+		for _, who := range spenders {
 			t.Run(loss.Name+", spent since by "+who, func(t *testing.T) { rows = append(rows, Restore(t, b, i, who)) })
 		}
 	}
 	return rows
 }
 
-// Restore has one copy of the remote come back, after "the taker", "another" or "nobody" spent. Both hosts have seen what
-// was spent: none may take what is not there, although one of them wrote nothing since the copy.
+// Restore has one copy of the remote come back, after one of the spenders spent. Both hosts have seen what was spent, or it
+// is in their journal: none may take what is not there, although one of them wrote nothing since the copy.
 func Restore(t testing.TB, b StormBackend, loss int, since string) Restored {
 	t.Helper()
 	clock := NewClock(noon)
 	open, losses := b.Remote(t, clock)
 	w := &town{TB: t, backend: SharedBackend{Journal: b.Journal}, clock: clock, open: open, limit: 1000}
 	taker, other := w.directory("taker", 2).starts(), w.directory("other", 2).starts()
-	w.meet(taker, other)
+	sibling := taker.starts()
+	w.meet(taker, sibling, other)
 	_ = losses[loss].Prepare() // to Redis a first replica is a new history
 	taker.looks()
 	other.looks()
 	clock.Advance(time.Minute) // a server that was restarted is asked again
-	w.meet(taker, other)
+	w.meet(taker, sibling, other)
 	taker.takes(100)
 	other.takes(100)
 	strike := losses[loss].Prepare()
-	for range 2 {
-		taker.looks()
-		other.looks()
-		clock.Advance(time.Minute)
+	if since == "a process that ended" || since == "a process that is silent" {
+		afterSibling(sibling, other, strike, since == "a process that ended")
+	} else {
+		afterHost(taker, other, strike, since)
 	}
-	switch since {
-	case "the taker":
-		taker.takes(700)
-	case "another":
-		other.takes(700)
-	}
-	taker.looks()
-	other.looks()
-	clock.Advance(time.Minute)
-	strike()
-	clock.Advance(second)
 	for range 8 {
 		_, _ = taker.tries(90)
 	}
@@ -87,4 +81,39 @@ func Restore(t testing.TB, b StormBackend, loss int, since string) Restored {
 		t.Log(w.said.String())
 	}
 	return got
+}
+
+// afterHost strikes after one of the hosts, or neither, spent and both looked.
+func afterHost(taker, other *program, strike func(), since string) {
+	for range 2 {
+		taker.looks()
+		other.looks()
+		taker.clock.Advance(time.Minute)
+	}
+	switch since {
+	case "the taker":
+		taker.takes(700)
+	case "another":
+		other.takes(700)
+	}
+	taker.looks()
+	other.looks()
+	taker.clock.Advance(time.Minute)
+	strike()
+	taker.clock.Advance(second)
+}
+
+// afterSibling strikes after a process beside the taker spent, which nobody has seen, and then ended or fell silent.
+func afterSibling(sibling, other *program, strike func(), ends bool) {
+	_, _ = sibling.tries(700)
+	if ends {
+		_ = sibling.ledger.Close()
+	} else {
+		sibling.clock.Advance(6 * second)
+	}
+	strike()
+	sibling.clock.Advance(second)
+	for range 3 {
+		_, _ = other.tries(1)
+	}
 }

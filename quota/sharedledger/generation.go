@@ -39,8 +39,8 @@ const (
 
 // compare finds the event, and says why of a loss; restarted is what the remote said of its server.
 func (s *Ledger) compare(r RemoteState, restarted error) (found event, why string) {
-	mine, synced := s.state.Generation, s.state.Synced
-	isNew := mine == 0 && synced.ID == 0 && !s.state.Owed && len(s.state.Snapshots) == 0
+	mine := s.state.Generation
+	isNew := mine == 0 && !s.state.HasWritten && !s.state.Owed && len(s.state.Snapshots) == 0
 	switch {
 	case restarted != nil:
 		return lost, restarted.Error()
@@ -51,8 +51,7 @@ func (s *Ledger) compare(r RemoteState, restarted error) (found event, why strin
 	case r.Generation == s.lostIn:
 		return lost, "it has not what this data directory saw or wrote"
 	case r.Generation == mine:
-		// What is older than the horizon the remote may have forgotten.
-		if s.writer != "" && r.Written[s.writer] < s.written || synced.ID != 0 && r.Written[synced.Writer] < synced.Number && s.Now().Sub(synced.At) < s.horizon-quota.MaxClockGap {
+		if s.writer != "" && r.Written[s.writer] < s.written || slices.ContainsFunc(s.state.Written, func(w LastWrite) bool { return s.misses(r, w) }) {
 			return lost, "it has not what this data directory wrote"
 		}
 		return current, ""
@@ -63,13 +62,24 @@ func (s *Ledger) compare(r RemoteState, restarted error) (found event, why strin
 	}
 }
 
+// misses reports whether the remote has not what a process of this data directory, which may be gone, has written to it.
+// What is older than the horizon the remote may have forgotten.
+func (s *Ledger) misses(r RemoteState, w LastWrite) bool {
+	return r.Written[w.Writer] < w.Number && s.Now().Sub(w.At) < s.horizon-quota.MaxClockGap
+}
+
 // errNew is a remote that is as new as the journal, for somebody who only looks and so begins nothing.
 var errNew = errors.New("the ledger is new")
 
 // ensureGeneration returns the state of the remote, under a new generation if compare finds that one is needed. What
 // each writer has written is known only if the generation is this data directory's.
 func (s *Ledger) ensureGeneration(ctx context.Context, inFlight Row) (RemoteState, error) {
-	writers := writersOf(append(slices.Clone(s.state.Asked), s.state.Synced, Row{Writer: s.writer}))
+	writers := writersOf(append(slices.Clone(s.state.Asked), Row{Writer: s.writer}))
+	for _, w := range s.state.Written {
+		if !slices.Contains(writers, w.Writer) {
+			writers = append(writers, w.Writer)
+		}
+	}
 	remote, err := s.Remote.State(ctx, s.Account, writers)
 	if err != nil && !errors.Is(err, ErrLost) {
 		return remote, err
@@ -147,5 +157,5 @@ func (s *Ledger) listed(remote RemoteState) bool {
 
 // spends reports whether this data directory has ever spent, or is about to: one that only reads is no host.
 func (s *Ledger) spends(inFlight Row) bool {
-	return inFlight.ID != 0 || s.state.Synced.ID != 0 || s.state.Owed || len(s.state.Asked) > 0 || slices.Contains(s.state.Hosts, s.state.HostID)
+	return inFlight.ID != 0 || s.state.HasWritten || s.state.Owed || len(s.state.Asked) > 0 || slices.Contains(s.state.Hosts, s.state.HostID)
 }

@@ -15,7 +15,8 @@ type Journal interface {
 	// State returns the account's state, an empty one if nothing was noted yet. It makes the host's id.
 	State(ctx context.Context, account string) (JournalState, error)
 	// Begin notes n, and writes down an operation that is about to be asked: as RowOwed if the row says so,
-	// else as RowAsked. It returns the row's id and the state after it. If the breaker is open at row.At
+	// else as RowAsked. It returns the row's id, one above that of the row before it, whoever wrote that down, and the state
+	// after it. If the breaker is open at row.At
 	// and the row is not owed, only the notes are written, and the id is 0.
 	Begin(ctx context.Context, row Row, n Notes) (int64, JournalState, error)
 	// Note writes n down.
@@ -28,19 +29,30 @@ type Journal interface {
 	Allow(ctx context.Context, row Row, budgets []quota.EmergencyBudget) (bool, error)
 }
 
-// MaxAsked is how many rows without an answer a state holds: each process that died leaves one.
-const MaxAsked = 64
+// What a state holds at most of one kind.
+const (
+	MaxAsked   = 64   // rows without an answer: each process that died leaves one
+	MaxWritten = 1024 // writers of which the remote has something
+)
 
 // JournalState is what a journal knows about an account.
 type JournalState struct {
 	HostID     string          // of this data directory, random
 	Generation Generation      // that it has synced to; 0: none
 	Owed       bool            // there is a RowOwed or RowUnused
-	Synced     Row             // the newest, by id, that the remote has: RowCharged or RowSynced; zero: none
+	HasWritten bool            // there is a RowCharged or RowSynced: the remote has something of this data directory
+	Written    []LastWrite     // of State only: one for each writer, by name, the last names first, at most MaxWritten
 	Asked      []Row           // of State only: those that are RowAsked, newest first, at most MaxAsked
 	Snapshots  []UsageSnapshot // the newest of each pool
 	Hosts      []string        // ids of those that had synced when a generation was last seen to decide
 	Breaker    Breaker
+}
+
+// LastWrite is the operation of the highest number that the remote has of a writer: RowCharged or RowSynced.
+type LastWrite struct {
+	Writer string
+	Number int64
+	At     time.Time
 }
 
 // Notes is what has become known since the last write; the zero Notes are none.

@@ -39,16 +39,20 @@ type Ledger struct {
 	comparedIn Generation    // in which the remote was compared with it and is up to date; 0: none
 	comparedAt time.Time
 	lostIn     Generation // in which the remote has lost something that nothing was done about yet
-	isListed   bool       // this data directory is one of its hosts
-	notes      Notes      // not yet written
-	writer     string
-	number     int64      // the last one used
-	written    int64      // the last one that the remote has written
-	asked      time.Time  // when the writer last asked
-	doubt      int64      // the row whose answer is not known, 0 for none
-	probing    chan error // of the probe that runs; nil: none
-	stopping   context.CancelFunc
-	probeCtx   context.Context //nolint:containedctx // ends with the ledger
+	// hasSibling says that another process of the data directory may have been charged after this one was last.
+	hasSibling   bool
+	siblingWaits bool  // for an answer, when the remote was last compared
+	lastRow      int64 // the journal's id of the row that was begun last
+	isListed     bool  // this data directory is one of its hosts
+	notes        Notes // not yet written
+	writer       string
+	number       int64      // the last one used
+	written      int64      // the last one that the remote has written
+	asked        time.Time  // when the writer last asked
+	doubt        int64      // the row whose answer is not known, 0 for none
+	probing      chan error // of the probe that runs; nil: none
+	stopping     context.CancelFunc
+	probeCtx     context.Context //nolint:containedctx // ends with the ledger
 }
 
 var (
@@ -157,6 +161,8 @@ func (s *Ledger) begin(ctx context.Context, row Row, at time.Time) (Row, error) 
 	if id == 0 {
 		return row, s.breakerError()
 	}
+	s.hasSibling = s.hasSibling || id != s.lastRow+1
+	s.lastRow = id
 	return row, nil
 }
 
@@ -232,12 +238,13 @@ func (s *Ledger) noteAnswer(ctx context.Context, a quota.Ask, row Row, d quota.D
 			}
 			return nil
 		}
-		verdict := RowVerdict{ID: row.ID, State: RowVoid}
 		if d.Allowed {
-			verdict.State, verdict.At, s.written = RowCharged, d.At, row.Number
+			s.written, s.hasSibling = row.Number, s.siblingWaits
+			s.notes.Verdicts = append(s.notes.Verdicts, RowVerdict{ID: row.ID, State: RowCharged, At: d.At})
+			return nil
 		}
-		s.notes.Verdicts = append(s.notes.Verdicts, verdict)
-		return nil
+		s.notes.Verdicts = append(s.notes.Verdicts, RowVerdict{ID: row.ID, State: RowVoid})
+		return s.flush(ctx) // else another process would take it for one that was lost
 	}
 	if row.ID != 0 { // nobody acts upon it, unless it becomes an emergency
 		verdict := RowVerdict{ID: row.ID, State: RowVoid}
@@ -251,6 +258,8 @@ func (s *Ledger) noteAnswer(ctx context.Context, a quota.Ask, row Row, d quota.D
 	}
 	if errors.Is(err, quota.ErrUnavailable) && !errors.Is(err, errSettling) && ctx.Err() == nil {
 		s.openBreaker(ctx, err)
+	} else if row.ID != 0 {
+		_ = s.flush(context.WithoutCancel(ctx)) // the next write tries again
 	}
 	if row.ID != 0 && s.doubt == row.ID {
 		return &doubtError{row.ID, err}
@@ -318,7 +327,9 @@ func (s *Ledger) noteSnapshot(u UsageSnapshot) (changed bool) {
 func (s *Ledger) ensureWriter() {
 	now := s.Now()
 	if s.writer == "" || now.Sub(s.asked) > writerIdle {
-		s.writer, s.number, s.written, s.doubt = rand.Text(), 0, 0, 0
+		// Names are in the order of time, so that a journal finds those of late.
+		s.writer = fmt.Sprintf("%013x%s", max(now.UnixMicro(), 0), rand.Text()[:16])
+		s.number, s.written, s.doubt = 0, 0, 0
 	}
 	s.asked = now
 }
@@ -342,7 +353,7 @@ func (s *Ledger) load(ctx context.Context) error {
 		return fmt.Errorf("read the journal: %w", err)
 	}
 	if !s.loaded {
-		s.isFresh = state.Generation == 0 && state.Synced.ID == 0
+		s.isFresh = state.Generation == 0 && !state.HasWritten
 	}
 	s.adopt(state)
 	s.loaded = true

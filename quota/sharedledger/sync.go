@@ -11,17 +11,18 @@ import (
 )
 
 // abandonedAfter is how long after it was asked an operation of another process counts as one that the process
-// died over: none waits so long for an answer.
-const abandonedAfter = time.Minute
+// died over: few wait so long for an answer. One that does finds its number synced, and asks under another.
+const abandonedAfter = 5 * time.Second
 
 // compareAgain is how long a process goes on without a look at the hosts that share the remote.
 const compareAgain = 30 * time.Second
 
 // ensureUpToDate makes sure that the remote knows what this data directory knows. inFlight is about to be asked,
 // and not synced. Once this writer has written something, the remote itself notices when it has forgotten
-// that; until then the remote is compared here, and so it is for everybody who only peeks.
+// that, and all that came later; until then, and when another process of the data directory may have written later, the
+// remote is compared here, and so it is for everybody who only peeks.
 func (s *Ledger) ensureUpToDate(ctx context.Context, inFlight Row) error {
-	noticesLoss := s.written > 0 || s.state.Synced.ID == 0
+	noticesLoss := !s.hasSibling && (s.written > 0 || !s.state.HasWritten)
 	recent := s.Now().Sub(s.comparedAt).Abs() < compareAgain
 	if s.comparedIn == s.state.Generation && recent && s.isListed && inFlight.ID != 0 && s.state.Generation != 0 && !s.state.owes() && noticesLoss {
 		return nil
@@ -59,6 +60,7 @@ func (s *Ledger) bringUpToDate(ctx context.Context, inFlight Row) error {
 		return err
 	}
 	s.comparedIn, s.comparedAt, s.isListed = s.state.Generation, s.Now(), s.listed(remote)
+	s.siblingWaits = slices.ContainsFunc(s.state.Asked, func(r Row) bool { return r.Writer != s.writer })
 	return nil
 }
 

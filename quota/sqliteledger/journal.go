@@ -25,7 +25,10 @@ func (l *Ledger) State(ctx context.Context, account string) (s sharedledger.Jour
 		if s, err = t.journal(account); err != nil {
 			return err
 		}
-		s.Asked, err = t.operations(sqlAsked, account, sharedledger.MaxAsked)
+		if s.Asked, err = t.operations(sqlAsked, account, sharedledger.MaxAsked); err != nil {
+			return err
+		}
+		s.Written, err = t.written(account)
 		return err
 	})
 	if err != nil {

@@ -13,11 +13,9 @@ import (
 
 // journal returns the state of the account's journal.
 func (t *transaction) journal(account string) (s sharedledger.JournalState, err error) {
-	synced := &s.Synced
-	var until, at int64
-	var snapshots, hosts, amounts, spans string
-	err = t.row(sqlJournal, []any{account}, &s.HostID, &s.Generation, &until, &s.Breaker.Failures, &s.Breaker.Why, &snapshots, &hosts, &s.Owed,
-		&synced.ID, &synced.Writer, &synced.Number, &synced.Nonce, &at, &synced.Who.Purpose, &synced.Who.Region, &synced.Who.Method, &synced.Who.Client, &amounts, &synced.State, &synced.Emergency, &spans)
+	var until int64
+	var snapshots, hosts string
+	err = t.row(sqlJournal, []any{account}, &s.HostID, &s.Generation, &until, &s.Breaker.Failures, &s.Breaker.Why, &snapshots, &hosts, &s.Owed, &s.HasWritten)
 	if err != nil {
 		return s, t.ledger.explain("read", err)
 	}
@@ -28,17 +26,8 @@ func (t *transaction) journal(account string) (s sharedledger.JournalState, err 
 	if hosts != "[]" { // most have none: they are alone
 		err = json.Unmarshal([]byte(hosts), &s.Hosts)
 	}
-	if err == nil {
-		synced.Syncs, err = syncs(spans)
-	}
 	if err != nil {
-		return s, fmt.Errorf("%w: %s: the hosts, or the newest operation, of account %s: %w", quota.ErrCorrupt, t.ledger.path, account, err)
-	}
-	if synced.ID != 0 {
-		synced.Account, synced.At = account, quota.FromMicros(at)
-		if synced.Amounts, err = t.cost(amounts); err != nil {
-			return s, err
-		}
+		return s, fmt.Errorf("%w: %s: the hosts of account %s: %w", quota.ErrCorrupt, t.ledger.path, account, err)
 	}
 	return s, nil
 }

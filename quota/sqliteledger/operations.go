@@ -145,6 +145,19 @@ func (t *transaction) operations(from, account string, args ...any) (out []share
 	return out, err
 }
 
+// written returns the newest operation of each writer that the ledger elsewhere has.
+func (t *transaction) written(account string) (all []sharedledger.LastWrite, err error) {
+	err = t.read(sqlWritten, []any{account, sharedledger.MaxWritten}, func(rows *sql.Rows) error {
+		var w sharedledger.LastWrite
+		var at int64
+		err := rows.Scan(&w.Writer, &w.Number, &at)
+		w.At = quota.FromMicros(at)
+		all = append(all, w)
+		return err
+	})
+	return all, err
+}
+
 // spenders returns the file's spenders, by id.
 func (t *transaction) spenders() (map[int64]quota.Who, error) {
 	who := map[int64]quota.Who{}

@@ -77,7 +77,7 @@ CREATE TABLE operations (
     synced    TEXT NOT NULL DEFAULT '' -- since/until;since/until;since: see sharedledger.Sync
 ) STRICT;
 CREATE INDEX operations_by_time   ON operations (account, at);
-CREATE INDEX operations_synced    ON operations (account) WHERE state IN (1, 3) AND writer <> '';
+CREATE INDEX operations_written   ON operations (account, writer, number) WHERE state IN (1, 3) AND writer <> '';
 CREATE INDEX operations_asked     ON operations (account) WHERE state = 0;
 CREATE INDEX operations_owed      ON operations (account, writer) WHERE state = 2;
 CREATE INDEX operations_unused    ON operations (account) WHERE state = 5;

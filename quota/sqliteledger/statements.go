@@ -109,19 +109,27 @@ const operation = `SELECT id, writer, number, nonce, at, spender, amounts, state
 
 // The SQL of the journal.
 const (
-	// What is known of an account, and the newest operation that its ledger elsewhere has.
+	// What is known of an account whose ledger is elsewhere.
 	sqlJournal = `
 		SELECT f.host, coalesce(j.generation, 0), coalesce(j.breaker_until, 0), coalesce(j.failures, 0),
 		       coalesce(j.why, ''), coalesce(j.snapshots, '[]'), coalesce(j.hosts, '[]'),
 		       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND state = 2 AND writer <> '') OR
 		       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND state = 5),
-		       coalesce(o.id, 0), coalesce(o.writer, ''), coalesce(o.number, 0), coalesce(o.nonce, 0),
-		       coalesce(o.at, 0), coalesce(s.purpose, ''), coalesce(s.region, ''), coalesce(s.method, ''), coalesce(s.client, ''),
-		       coalesce(o.amounts, ''), coalesce(o.state, 0), coalesce(o.emergency, 0), coalesce(o.synced, '')
+		       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND state IN (1, 3) AND writer <> '')
 		FROM file f
-		LEFT JOIN journals j ON j.account = ?1
-		LEFT JOIN operations o ON o.id = (SELECT max(id) FROM operations WHERE account = ?1 AND state IN (1, 3) AND writer <> '')
-		LEFT JOIN spenders s ON s.id = o.spender`
+		LEFT JOIN journals j ON j.account = ?1`
+	// The newest operation of each writer that the ledger has, of ?2 writers at most: from name to name, since each has
+	// thousands of operations.
+	sqlWritten = `
+		WITH RECURSIVE writers (name, place) AS (
+			SELECT max(writer), 1 FROM operations WHERE account = ?1 AND state IN (1, 3) AND writer <> ''
+			UNION ALL
+			SELECT (SELECT max(writer) FROM operations WHERE account = ?1 AND state IN (1, 3) AND writer <> '' AND writer < name), place + 1
+			FROM writers WHERE name IS NOT NULL AND place < ?2
+		)
+		SELECT name, number, at FROM writers JOIN operations ON id = (
+			SELECT id FROM operations WHERE account = ?1 AND state IN (1, 3) AND writer <> '' AND writer = name ORDER BY number DESC LIMIT 1)
+		ORDER BY place`
 	sqlKeepJournal = `INSERT INTO journals (account, generation, breaker_until, failures, why, snapshots, hosts) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET generation = excluded.generation, breaker_until = excluded.breaker_until,
 			failures = excluded.failures, why = excluded.why, snapshots = excluded.snapshots, hosts = excluded.hosts`

@@ -167,6 +167,7 @@ func (j *Journal) write(account string) (*book, error) {
 
 func (j *Journal) state(account string) sharedledger.JournalState {
 	s := sharedledger.JournalState{HostID: j.HostID}
+	written := map[string]sharedledger.LastWrite{}
 	b, ok := j.accounts[account]
 	if !ok {
 		return s
@@ -175,10 +176,14 @@ func (j *Journal) state(account string) sharedledger.JournalState {
 	for _, r := range b.rows {
 		s.Owed = s.Owed || isOwed(r)
 		if r.State == sharedledger.RowCharged || r.State == sharedledger.RowSynced {
-			s.Synced = r
+			s.HasWritten = true
+			if r.Number > written[r.Writer].Number {
+				written[r.Writer] = sharedledger.LastWrite{Writer: r.Writer, Number: r.Number, At: r.At}
+			}
 		}
 	}
-	s.Synced = cloneRow(s.Synced)
+	s.Written = slices.SortedFunc(maps.Values(written), func(a, b sharedledger.LastWrite) int { return cmp.Compare(b.Writer, a.Writer) })
+	s.Written = s.Written[:min(len(s.Written), sharedledger.MaxWritten)]
 	for i := len(b.rows) - 1; i >= 0 && len(s.Asked) < sharedledger.MaxAsked; i-- {
 		if b.rows[i].State == sharedledger.RowAsked {
 			s.Asked = append(s.Asked, cloneRow(b.rows[i]))
