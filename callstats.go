@@ -14,6 +14,24 @@ type MethodStats struct {
 	Seconds  float64          `json:"seconds"`  // in total
 	Buckets  []int64          `json:"buckets"`  // calls that took at most CallBuckets[i], and longer than CallBuckets[i-1]
 	Contact  Contact          `json:"contact"`
+	Repeats  Repeats          `json:"repeats,omitzero"`
+}
+
+// Repeats counts calls of other tools that the gateway answered without asking the upstream, on one of its days.
+type Repeats struct {
+	Day   string `json:"day"` // such as 2026-11-24, at the upstream
+	Calls int64  `json:"calls"`
+}
+
+// merge adds the count of the same day; an older day is forgotten.
+func (r Repeats) merge(other Repeats) Repeats {
+	switch {
+	case r.Day == other.Day:
+		r.Calls += other.Calls
+	case r.Day < other.Day:
+		return other
+	}
+	return r
 }
 
 // Add counts one call, which ended at a time.
@@ -28,10 +46,15 @@ func (s CallStats) Add(method, verdict string, took time.Duration, at time.Time)
 	s.Merge(CallStats{method: one})
 }
 
+// Repeat counts one call that was answered without asking the upstream, on one of its days.
+func (s CallStats) Repeat(method, day string) {
+	s.Merge(CallStats{method: {Repeats: Repeats{day, 1}}})
+}
+
 // Merge adds the counts of other.
 func (s CallStats) Merge(other CallStats) {
 	for method, more := range other {
-		sum := MethodStats{Verdicts: map[string]int64{}, Seconds: s[method].Seconds + more.Seconds, Buckets: make([]int64, len(CallBuckets)), Contact: s[method].Contact.merge(more.Contact)}
+		sum := MethodStats{Verdicts: map[string]int64{}, Seconds: s[method].Seconds + more.Seconds, Buckets: make([]int64, len(CallBuckets)), Contact: s[method].Contact.merge(more.Contact), Repeats: s[method].Repeats.merge(more.Repeats)}
 		for _, part := range []MethodStats{s[method], more} {
 			for verdict, n := range part.Verdicts {
 				sum.Verdicts[verdict] += n

@@ -35,6 +35,27 @@ func (c *CallCounter) Observe(method, verdict string, took time.Duration) {
 	c.pending.Add(method, verdict, took, c.store.now().UTC())
 }
 
+// Repeat counts one call that the gateway answered without asking the upstream, on one of its days.
+func (c *CallCounter) Repeat(method, day string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pending.Repeat(method, day)
+}
+
+// SaveEvery saves at intervals until ctx is done.
+func (c *CallCounter) SaveEvery(ctx context.Context, interval time.Duration) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			c.Save(ctx)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // Save writes to the store what was counted since the last Save.
 func (c *CallCounter) Save(ctx context.Context) {
 	c.mu.Lock()

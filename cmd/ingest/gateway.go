@@ -3,13 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/gateway"
-	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/regions"
 )
 
 func (a *app) gatewayCommand() *cobra.Command {
@@ -28,37 +30,46 @@ func (a *app) gatewayCommand() *cobra.Command {
 
 // gateway answers until ctx is done.
 func (a *app) gateway(ctx context.Context, listen string) error {
-	if err := config.CheckListen(listen); err != nil {
+	if err := a.cfg.CheckGateway(listen); err != nil {
 		return err
-	}
-	if len(a.cfg.Clients) == 0 && !config.IsLoopbackURL("http://"+listen) {
-		return config.Invalid(fmt.Errorf("--listen %s: whoever reaches it could spend the quota: name clients: in the config, or listen at 127.0.0.1:8090", listen))
 	}
 	f, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer f.close()
-	up, ok := f.upstream.(gateway.Upstream)
-	if !ok || len(f.ledger.Tariff.Routes) == 0 {
-		return config.Invalid(fmt.Errorf("upstream %s has no routes in the costs, so that a request has no price: a gateway needs upstream: youtube", a.cfg.Upstream))
-	}
-	c := gateway.Config{Governor: f.ledger.Governor, Upstream: up, Reserve: f.reconciler(a).Reserve, Cache: a.cfg.GatewayCache, Log: a.log()}
-	for method := range c.Cache {
-		if _, err := f.ledger.Tariff.Cost(method); err != nil {
-			return config.Invalid(fmt.Errorf("gateway: cache: %w", err))
-		}
-	}
-	for _, client := range a.cfg.Clients {
-		c.Clients = append(c.Clients, gateway.Client{Name: client.Name, TokenSHA256: client.TokenSHA256})
+	g, err := a.newGateway(f, f.reserveCache(a).Reserve)
+	if err != nil {
+		return err
 	}
 	l, err := listenAt(ctx, listen)
 	if err != nil {
 		return err
 	}
-	g := gateway.New(c)
+	go f.calls.SaveEvery(ctx, regions.Heartbeat)
 	a.say("the gateway listens at http://%s/ and asks %s", l.Addr(), f.upstream.Host())
-	err = web.Serve(ctx, l, g, a.log())
-	a.say("units saved today: %s", term.Thousands(g.Saved()["units"]))
-	return err
+	return web.Serve(ctx, l, g, a.log())
+}
+
+// newGateway returns a gateway on what is open; reserve is what its clients must leave for the schedule.
+func (a *app) newGateway(f *fetchRuntime, reserve func(context.Context) quota.Reserve) (*gateway.Gateway, error) {
+	tariff := f.ledger.Tariff
+	up, ok := f.upstream.(gateway.Upstream)
+	if !ok || len(tariff.Routes) == 0 {
+		return nil, config.Invalid(fmt.Errorf("upstream %s has no routes in the costs, so that a request has no price: a gateway needs upstream: youtube", a.cfg.Upstream))
+	}
+	c := gateway.Config{
+		Governor: f.ledger.Governor, Upstream: up, Reserve: reserve, Cache: a.cfg.GatewayCache, Log: a.log(),
+		OnCall:   f.calls.Observe,
+		OnRepeat: func(method string) { f.calls.Repeat(method, a.clock.Now().In(tariff.Zone).Format(time.DateOnly)) },
+	}
+	for method := range c.Cache {
+		if _, err := tariff.Cost(method); err != nil {
+			return nil, config.Invalid(fmt.Errorf("gateway: cache: %w", err))
+		}
+	}
+	for _, client := range a.cfg.Clients {
+		c.Clients = append(c.Clients, gateway.Client{Name: client.Name, TokenSHA256: client.TokenSHA256})
+	}
+	return gateway.New(c), nil
 }

@@ -130,6 +130,11 @@ func (a *app) quotaDocument(ctx context.Context, l *ledger, s *store.Store) (doc
 	}
 	doc = report.NewQuotaDocument(r, l.Tariff, report.ForecastDocument{Until: term.Second(forecast.Until), Scheduled: forecast.Scheduled, Spare: forecast.Spare, Fits: forecast.Fits})
 	doc.Forecast.Pacing, doc.Forecast.Others = pace.String(), pace.Others
+	if s != nil {
+		if calls, err := s.CallStats(ctx); err == nil {
+			doc.NoteSaved(calls, l.Tariff)
+		}
+	}
 	doc.Data, doc.Ledger = a.cfg.Data, config.ServerName(a.cfg.Ledger)
 	return doc, r.Degraded, err
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/gateway"
 	"github.com/trendvidstream/ingest/internal/policy"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/service"
@@ -61,6 +62,9 @@ func (a *app) serveAt(ctx context.Context, l net.Listener) error {
 	if err == nil {
 		s.Admin, err = listenAt(ctx, a.cfg.AdminListen)
 	}
+	if err == nil {
+		s.Gateway, err = listenAt(ctx, a.cfg.GatewayListen)
+	}
 	if err != nil {
 		s.ReportFailedStart(ctx, err)
 		return err
@@ -94,11 +98,15 @@ func (a *app) newService() (*service.Service, error) {
 	for _, job := range a.cfg.Jobs {
 		jobs = append(jobs, job.Name)
 	}
+	door := &gateway.Door{}
 	o := service.Options{
 		Schedule: schedule.Jobs, Version: version, Workers: a.cfg.Concurrency, StaleAfter: a.cfg.StaleAfter, Upstream: a.provider().name, AccessLog: a.cfg.AccessLog, Now: a.clock.Now, Stderr: a.stderr, Quiet: a.quiet, LogFormat: a.logs, Pinger: p, Thresholds: thresholds, API: api, Hosts: a.cfg.HostNames(),
 		About: []slog.Attr{slog.String("version", version), slog.String("data", a.cfg.Data), slog.String("ledger", config.ServerName(a.cfg.Ledger)), slog.String("jobs", strings.Join(jobs, ","))},
-		Pages: a.pages(),
-		Open:  a.openService, OpenReader: a.openReader,
+		Pages: a.pages(), GatewayHandler: door,
+		Open: func(ctx context.Context, log *slog.Logger) (*service.Runtime, error) {
+			return a.openService(ctx, log, door)
+		},
+		OpenReader: a.openReader,
 		// A restart would not help against a ledger that is down or lost: the service waits for it.
 		Temporary: func(err error) bool { return exitCode(err) == exitUnavailable },
 		Reopen:    func(err error) bool { return errors.Is(err, sqliteledger.ErrMoved) },
@@ -113,8 +121,8 @@ func (a *app) newService() (*service.Service, error) {
 	return service.New(o), nil
 }
 
-// openService opens what the service works with.
-func (a *app) openService(ctx context.Context, log *slog.Logger) (*service.Runtime, error) {
+// openService opens what the service works with, and the door of its gateway.
+func (a *app) openService(ctx context.Context, log *slog.Logger, door *gateway.Door) (*service.Runtime, error) {
 	w, err := a.open(ctx)
 	if err != nil {
 		return nil, err
@@ -128,13 +136,20 @@ func (a *app) openService(ctx context.Context, log *slog.Logger) (*service.Runti
 			reserve := w.reserveCache(a)
 			return reserve.Reserve, reserve.Update(ctx)
 		},
-		Store: serviceStore{w.store, a.clock.Now}, Ledger: w.ledger, Source: source, Save: w.calls.Save, Library: a.reader(w.store).Documents(), Close: w.close,
+		Store: serviceStore{w.store, a.clock.Now}, Ledger: w.ledger, Source: source, Save: w.calls.Save, Library: a.reader(w.store).Documents(),
+		Close: func() { door.Open(nil); w.close() },
 		Pace: func(ctx context.Context, r quota.Report) (regions.Schedule, string) {
 			pace, _, _ := a.paceNow(ctx, w.schedule, w.store, reported(r))
 			return pace.Schedule, pace.String()
 		},
 	}
-	if err := a.shareWork(ctx, r, log); err != nil {
+	err = a.shareWork(ctx, r, log)
+	if err == nil && a.cfg.GatewayListen != "" {
+		var g *gateway.Gateway
+		g, err = a.newGateway(w, w.reserveCache(a).Reserve)
+		door.Open(g)
+	}
+	if err != nil {
 		r.Close()
 		return nil, err
 	}

@@ -52,6 +52,8 @@ type Config struct {
 	Clients      []Client                 // of the gateway
 	GatewayCache map[string]time.Duration // by method: how long the gateway repeats an answer
 
+	GatewayListen string // where serve runs the gateway; "" is nowhere
+
 	flags Flags
 }
 

@@ -20,7 +20,8 @@ type Client struct {
 
 // gatewayFile mirrors gateway: in the config file.
 type gatewayFile struct {
-	Cache map[string]string `yaml:"cache"`
+	Listen string            `yaml:"listen"`
+	Cache  map[string]string `yaml:"cache"`
 }
 
 type clientFile struct {
@@ -55,6 +56,23 @@ func (c *Config) setGateway(file configFile, y *strictyaml.Document) error {
 			return y.Errorf(append(at, "limits"), "client %s: %v", name, err)
 		}
 		c.Clients = append(c.Clients, Client{name, [32]byte(sum), limits})
+	}
+	if c.GatewayListen = file.Gateway.Listen; c.GatewayListen == "" {
+		return nil
+	}
+	if err := c.CheckGateway(c.GatewayListen); err != nil {
+		return y.Errorf([]string{"gateway", "listen"}, "gateway: %v", err)
+	}
+	return nil
+}
+
+// CheckGateway refuses an address that the gateway may not listen at.
+func (c *Config) CheckGateway(listen string) error {
+	if err := CheckListen(listen); err != nil {
+		return err
+	}
+	if len(c.Clients) == 0 && !IsLoopbackURL("http://"+listen) {
+		return Invalid(fmt.Errorf("listen %s: whoever reaches it could spend the quota: name clients: in the config, or listen at 127.0.0.1:8090", listen))
 	}
 	return nil
 }

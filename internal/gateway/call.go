@@ -33,8 +33,10 @@ func (g *Gateway) spend(c *call) *answer {
 		g.settle(d, &fetch.Error{Verdict: fetch.Unsent, Method: c.method, Err: err})
 		return problem(http.StatusBadRequest, "badRequest", err.Error())
 	}
+	sent := time.Now()
 	from := g.config.Upstream.Forward(req)
 	e := g.config.Upstream.Verdict(c.method, from)
+	g.config.OnCall(c.method, verdict(e), time.Since(sent))
 	if refunded := g.settle(d, e); refunded {
 		d.Pools = nil
 	}
@@ -43,6 +45,14 @@ func (g *Gateway) spend(c *call) *answer {
 		g.cache.put(c.target(), a.free(), time.Now().Add(ttl))
 	}
 	return a
+}
+
+// verdict is how a call is counted.
+func verdict(e *fetch.Error) string {
+	if e == nil {
+		return "ok"
+	}
+	return string(e.Verdict)
 }
 
 func (g *Gateway) take(c *call) (quota.Decision, error) {

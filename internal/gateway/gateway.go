@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/trendvidstream/ingest/fetch"
@@ -34,6 +35,11 @@ type Config struct {
 	Reserve  func(ctx context.Context) quota.Reserve // what takes must leave for the schedule; nil: nothing
 	Cache    map[string]time.Duration                // by method: how long an answer is repeated for free
 	Log      *slog.Logger
+
+	// OnCall is called after every call that was sent, with "ok" or the verdict, and how long it took.
+	OnCall func(method, verdict string, took time.Duration)
+	// OnRepeat is called for every request that was answered without a call. Both must be safe for concurrent use.
+	OnRepeat func(method string)
 }
 
 // Gateway is an http.Handler. Each client has at most callsAtOnce requests in progress, and each of these ends in about
@@ -46,14 +52,18 @@ type Gateway struct {
 	flights flights
 	cache   cache
 
-	mu    sync.Mutex
-	top   spender
-	saved quota.Cost
-	day   time.Time // of saved, at the provider
+	mu  sync.Mutex
+	top spender
 }
 
 // New returns a gateway.
 func New(c Config) *Gateway {
+	if c.OnCall == nil {
+		c.OnCall = func(string, string, time.Duration) {}
+	}
+	if c.OnRepeat == nil {
+		c.OnRepeat = func(string) {}
+	}
 	g := &Gateway{config: c, routes: http.NewServeMux(), rooms: map[string]chan struct{}{localClient: make(chan struct{}, callsAtOnce)}}
 	for pattern, method := range c.Governor.Tariff.Routes {
 		g.routes.Handle(pattern, route(method))
@@ -94,7 +104,7 @@ func (g *Gateway) answer(c *call) *answer {
 		return g.spend(c)
 	}
 	if kept := g.cache.get(c.target(), time.Now()); kept != nil {
-		g.noteSaved(c.method)
+		g.config.OnRepeat(c.method)
 		return kept
 	}
 	a, mine := g.flights.do(c.target(), func() *answer { return g.spend(c) })
@@ -102,39 +112,23 @@ func (g *Gateway) answer(c *call) *answer {
 		a, mine = g.flights.do(c.client+" "+c.target(), func() *answer { return g.spend(c) })
 	}
 	if !mine && !a.own {
-		g.noteSaved(c.method)
+		g.config.OnRepeat(c.method)
 		return a.free()
 	}
 	return a
 }
 
-// noteSaved counts what an answer would have cost.
-func (g *Gateway) noteSaved(method string) {
-	cost, err := g.config.Governor.Tariff.Cost(method)
-	if err != nil {
+// Door is the handler of a gateway that opens later, and perhaps again: until then it answers 503. The zero value is
+// closed.
+type Door struct{ gateway atomic.Pointer[Gateway] }
+
+// Open lets requests in; nil closes the door.
+func (d *Door) Open(g *Gateway) { d.gateway.Store(g) }
+
+func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if g := d.gateway.Load(); g != nil {
+		g.ServeHTTP(w, r)
 		return
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.turn()
-	for pool, amount := range cost {
-		g.saved[pool] += amount
-	}
-}
-
-// turn begins a new count when the provider's day has turned.
-func (g *Gateway) turn() {
-	now := g.config.Governor.Now().In(g.config.Governor.Tariff.Zone)
-	year, month, date := now.Date()
-	if day := time.Date(year, month, date, 0, 0, 0, 0, now.Location()); g.saved == nil || !day.Equal(g.day) {
-		g.saved, g.day = quota.Cost{}, day
-	}
-}
-
-// Saved returns what answers without a call would have cost since the provider's midnight, by pool.
-func (g *Gateway) Saved() quota.Cost {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.turn()
-	return g.saved.Times(1)
+	unavailable(quota.ErrUnavailable).write(w)
 }

@@ -43,7 +43,8 @@ func (st Status) spenders() g.Node {
 	if len(order) == 0 {
 		return section("Who spent them", h.P(h.Class("soft"), g.Text("Nothing was spent in the longest window.")))
 	}
-	return section("Who spent them", table([]string{"Purpose", "For", "Method", "Spent"}, g.Map(order, func(who spender) g.Node {
+	saved := g.If(len(st.Quota.Saved) > 0, h.P(h.Class("soft"), g.Text("Saved today by the gateway: "+term.Amounts(st.Quota.Saved)+".")))
+	return section("Who spent them", saved, table([]string{"Purpose", "For", "Method", "Spent"}, g.Map(order, func(who spender) g.Node {
 		of := cmp.Or(who.client, strings.Join(regions[who], " "), "–")
 		if n := len(regions[who]); n > 3 && who.client == "" {
 			of = term.Plural(n, "region")

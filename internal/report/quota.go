@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -25,6 +26,19 @@ type QuotaDocument struct {
 	Spent    []SpentDocument  `json:"spent"` // what the widest window of each pool counts; with Since, all since then
 	Since    *time.Time       `json:"since,omitempty"`
 	Forecast ForecastDocument `json:"forecast"`
+	Saved    quota.Cost       `json:"saved"` // what the gateway answered without a call since the provider's midnight, by pool
+}
+
+// NoteSaved notes what the calls would have cost that the gateway answered for free on the provider's day.
+func (d *QuotaDocument) NoteSaved(calls ingest.CallStats, tariff *quota.Tariff) {
+	today := d.At.In(tariff.Zone).Format(time.DateOnly)
+	for method, of := range calls {
+		if cost, err := tariff.Cost(method); err == nil && of.Repeats.Day == today {
+			for pool, amount := range cost.Times(of.Repeats.Calls) {
+				d.Saved[pool] += amount
+			}
+		}
+	}
 }
 
 // PoolDocument is one pool.
@@ -98,7 +112,7 @@ type ForecastDocument struct {
 func NewQuotaDocument(r quota.Report, tariff *quota.Tariff, f ForecastDocument) QuotaDocument {
 	d := QuotaDocument{
 		At: term.Second(r.At), Account: r.Account, Table: tariff.Table,
-		Degraded: r.Degraded != nil, Pools: []PoolDocument{}, Forecast: f,
+		Degraded: r.Degraded != nil, Pools: []PoolDocument{}, Forecast: f, Saved: quota.Cost{},
 	}
 	widest := map[string]string{}
 	for _, p := range r.Pools {

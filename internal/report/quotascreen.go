@@ -35,6 +35,9 @@ func (d QuotaScreen) Print(w io.Writer) error {
 	if len(unused) > 0 {
 		fmt.Fprintln(w, term.Wrap("unused: "+strings.Join(unused, ", "), term.Screen, "  "))
 	}
+	if len(d.Saved) > 0 {
+		fmt.Fprintf(w, "saved today by the gateway: %s\n", term.Amounts(d.Saved))
+	}
 	if d.All || d.Since != nil {
 		if err := d.printSpent(w); err != nil {
 			return err

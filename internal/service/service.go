@@ -49,9 +49,12 @@ type Options struct {
 	Pinger     *Pinger      // tells the dead man's switch; nil: there is none
 	Thresholds *Thresholds  // warns of ceilings that are nearly reached; nil: no warnings
 	Admin      net.Listener // where all but /v1/ and /livez is answered; nil: where those are
-	Pages      pages.Site   // how the pages look; the service adds what they show
-	API        *web.API     // what is served under /v1/, from Runtime.Library; nil: nothing
-	Hosts      []string     // host names that are answered to, besides localhost and addresses
+	// Gateway is where other tools spend the same quota, by GatewayHandler; nil: nowhere.
+	Gateway        net.Listener
+	GatewayHandler http.Handler
+	Pages          pages.Site // how the pages look; the service adds what they show
+	API            *web.API   // what is served under /v1/, from Runtime.Library; nil: nothing
+	Hosts          []string   // host names that are answered to, besides localhost and addresses
 
 	// Open opens everything. If it fails with an error that is Temporary, the service runs without and tries again at
 	// every heartbeat.
@@ -165,7 +168,7 @@ func (s *Service) Run(ctx context.Context, l net.Listener) error {
 	s.end = stop
 	if err := s.open(ctx); err != nil {
 		if !s.Temporary(err) {
-			for _, l := range []net.Listener{l, s.Admin} {
+			for _, l := range []net.Listener{l, s.Admin, s.Gateway} {
 				if l != nil {
 					_ = l.Close()
 				}
@@ -176,16 +179,19 @@ func (s *Service) Run(ctx context.Context, l net.Listener) error {
 		s.warnNotOpen(ctx, err)
 	}
 	var running sync.WaitGroup
-	answer := func(l net.Listener, h http.Handler) (address string) {
-		if l == nil {
-			return "nowhere"
-		}
+	serve := func(l net.Listener, h http.Handler) (address string) {
 		running.Go(func() {
 			if err := web.Serve(ctx, l, h, s.log); err != nil {
 				stop(err)
 			}
 		})
-		address = "http://" + l.Addr().String() + "/"
+		return "http://" + l.Addr().String() + "/"
+	}
+	answer := func(l net.Listener, h http.Handler) (address string) {
+		if l == nil {
+			return "nowhere"
+		}
+		address = serve(l, h)
 		if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
 			s.log.WarnContext(ctx, "others than this machine can reach what is served here, which needs no password: listen at 127.0.0.1, or let only those connect who may read it",
 				slog.String("listen", address))
@@ -198,6 +204,9 @@ func (s *Service) Run(ctx context.Context, l net.Listener) error {
 		s.About = append(s.About, slog.String("admin", answer(s.Admin, s.site.Handler())))
 	}
 	address := answer(l, public)
+	if s.Gateway != nil {
+		s.About = append(s.About, slog.String("gateway", serve(s.Gateway, s.GatewayHandler)))
+	}
 	running.Go(func() { s.runMaintenance(ctx) })
 	running.Go(func() { s.continueBackfills(ctx) })
 	s.log.LogAttrs(ctx, slog.LevelInfo, "ingest serves",

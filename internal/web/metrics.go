@@ -36,6 +36,7 @@ var (
 	remainingUnits = desc("quota_remaining_units", "What a purpose may still draw of a pool.", "pool", "purpose")
 	nearMisses     = desc("quota_near_miss", "1 while at most 5 % of the ceiling of a purpose are left.", "pool", "purpose")
 	spentUnits     = desc("quota_spent_units", "Who spent what the longest window counts.", "pool", "purpose", "method", "client")
+	savedUnits     = desc("quota_saved_units", "What calls would have cost that the gateway answered without asking, since the provider's midnight.", "pool")
 	takes          = desc("quota_takes", "Takes that were admitted, as the longest window counts them, and slots of the last 24 hours that a refused take has stopped.", "outcome")
 	emergencyUnits = desc("quota_emergency_units", "What went on within the last 24 hours while the ledger could not answer.", "pool")
 	drained        = desc("quota_drained", "1 while the provider's refusal closes a pool.", "pool")
@@ -139,6 +140,9 @@ func (c collector) collectLimits(ch chan<- prometheus.Metric) {
 func (c collector) collectQuota(gauge func(*prometheus.Desc, float64, ...string)) {
 	gauge(degraded, truth(c.quota.Degraded))
 	gauge(takes, float64(c.admitted), "admitted")
+	for pool, n := range c.quota.Saved {
+		gauge(savedUnits, float64(n), pool)
+	}
 	for pool, n := range c.emergency {
 		gauge(emergencyUnits, float64(n), pool)
 	}

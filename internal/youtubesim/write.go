@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -38,6 +39,14 @@ func (a reply) write(w http.ResponseWriter, r *http.Request) {
 	h.Set("Vary", "Origin, X-Origin, Referer")
 	h.Set("Content-Type", "application/json; charset=UTF-8")
 	body := a.encode()
+	if a.status == http.StatusOK && a.html == "" && a.fault == "" {
+		tag := contentTag(body)
+		h.Set("Etag", tag)
+		if r.Method == http.MethodGet && r.Header.Get("If-None-Match") == tag {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
 	switch {
 	case a.html != "":
 		h.Set("Content-Type", "text/html; charset=UTF-8")
@@ -76,6 +85,14 @@ func (a reply) encode() []byte {
 		panic(fmt.Sprintf("youtubesim: an answer is not JSON: %v", err)) // maps, slices and scalars only
 	}
 	return b.Bytes()
+}
+
+// changing are the etags in a body, which change with every call.
+var changing = regexp.MustCompile(`"etag": ?"[^"]*"`)
+
+// contentTag is the Etag of an answer. It is the same while nothing in the answer has changed but the etags in it.
+func contentTag(body []byte) string {
+	return strconv.Quote(idText(hashText(string(changing.ReplaceAll(body, nil)))))
 }
 
 func zip(b []byte) []byte {
