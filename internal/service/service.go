@@ -191,12 +191,8 @@ func (s *Service) Run(ctx context.Context, l net.Listener) error {
 		if l == nil {
 			return "nowhere"
 		}
-		address = serve(l, h)
-		if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
-			s.log.WarnContext(ctx, "others than this machine can reach what is served here, which needs no password: listen at 127.0.0.1, or let only those connect who may read it",
-				slog.String("listen", address))
-		}
-		return address
+		s.warnReachable(ctx, l)
+		return serve(l, h)
 	}
 	public := s.site.Handler()
 	if s.Admin != nil {
@@ -224,6 +220,14 @@ func (s *Service) Run(ctx context.Context, l net.Listener) error {
 		reader.Close()
 	}
 	return context.Cause(ctx)
+}
+
+// warnReachable warns of an address that others than this machine can reach.
+func (s *Service) warnReachable(ctx context.Context, l net.Listener) {
+	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
+		s.log.WarnContext(ctx, "others than this machine can reach what is served here, which needs no password: listen at 127.0.0.1, or let only those connect who may read it",
+			slog.String("listen", "http://"+a.String()+"/"))
+	}
 }
 
 // beat is the heartbeat of the service: it feeds the watchdog and wakes the workers and the maintenance. It never
