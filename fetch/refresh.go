@@ -11,10 +11,12 @@ import (
 )
 
 const (
-	countAfter = 24 * time.Hour     // a video that no chart has brought for so long is counted, if counts have a pool of their own
-	countAhead = 100                // such calls whose ids are read at once
-	nameAfter  = 7 * 24 * time.Hour // names of categories hardly ever change
+	countAfter = 24 * time.Hour // a video that no chart has brought for so long is counted, if counts have a pool of their own
+	countAhead = 100            // such calls whose ids are read at once
 )
+
+// NameAfter is how long the names of a region's categories hold: they hardly ever change.
+const NameAfter = 7 * 24 * time.Hour
 
 // refresh is the work of a refresh slot: it deletes what is too old, fetches what soon will be, names the categories
 // of the regions that were charted, and counts the videos that have left the charts. Counting is last, since quota may
@@ -90,7 +92,7 @@ func (r *refresh) nameCategories(ctx context.Context, slot ingest.Slot) (step, b
 	if r.Namer == nil {
 		return step{}, false, nil
 	}
-	regions, err := r.Library.RegionsToName(ctx, slot.DueAt, r.Now().Add(-nameAfter))
+	regions, err := r.Library.RegionsToName(ctx, slot.DueAt, r.Now().Add(-NameAfter))
 	if err != nil || len(regions) == 0 {
 		return step{}, false, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -85,6 +86,9 @@ func (rec *recorder) result(up *upstream) result {
 	if most := slices.Max(counts); most > 0 {
 		r.Worst = float64(slices.Min(counts)) / float64(most)
 	}
+	if traced {
+		rec.traceDays()
+	}
 	for _, call := range sim.Log() {
 		r.Units += call.Charges["units"]
 		if strings.HasPrefix(call.Fault, "403quota") {
@@ -94,6 +98,9 @@ func (rec *recorder) result(up *upstream) result {
 		switch {
 		case call.Refused == "units" && call.Fault == "":
 			r.Refused++
+			if traced {
+				fmt.Printf("%s refused, of %s\n", call.At.Format("01-02 15:04"), call.Region)
+			}
 			r.Days[min(int(call.At.Sub(rec.from)/(24*time.Hour)), len(r.Days)-1)]++
 		case !good:
 			r.Wasted += call.Charges["units"]
@@ -117,4 +124,21 @@ func (r result) ageAt(t, from time.Time) time.Duration {
 		sum += t.Sub(newest)
 	}
 	return sum / time.Duration(len(r.Done))
+}
+
+// traceDays prints the mean age of the charts on each day.
+func (rec *recorder) traceDays() {
+	for day := rec.from; day.Before(rec.to); day = day.AddDate(0, 0, 1) {
+		sum := time.Duration(0)
+		for at := day; at.Before(day.AddDate(0, 0, 1)); at = at.Add(5 * time.Minute) {
+			for _, times := range rec.charts {
+				newest := rec.from
+				if i, _ := slices.BinarySearchFunc(times, at.Add(1), time.Time.Compare); i > 0 {
+					newest = times[i-1]
+				}
+				sum += at.Sub(newest)
+			}
+		}
+		fmt.Printf("%s mean age %.2f h\n", day.Format("01-02"), sum.Hours()/float64(len(rec.charts)*24*12))
+	}
 }

@@ -28,6 +28,9 @@ import (
 // table is the cost table of all worlds: one in which a backfill and the schedule draw from the same pool.
 const table = "classic"
 
+// traced prints what explains a run's figures.
+var traced bool
+
 // start is a midnight of the provider a week before its day of 25 hours.
 var start = time.Date(2026, 10, 25, 7, 0, 0, 0, time.UTC)
 
@@ -101,6 +104,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	write := f.Bool("write", false, "write "+file+" and "+picture)
 	resume := f.String("resume", "", "keep each result in `FILE`, and do not simulate again what it has: delete it when the program has changed")
 	only := f.String("only", "", "`REGEXP` of the world, its trouble and the worker, as in '300 units/clean/ours$'")
+	f.BoolVar(&traced, "trace", false, "print what was said and not true, and each call that was refused")
 	random := f.Int("random", 0, "instead of the table, let ours live in `N` random worlds, and say which promises it breaks there")
 	if f.Parse(args) != nil {
 		return 2

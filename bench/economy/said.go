@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/quota"
 )
 
 // What the program says once an hour about what will come is compared with what came.
@@ -16,6 +18,7 @@ type saying struct {
 	next  time.Time     // when a chart is next fetched
 	held  bool          // until then nothing is left
 	every time.Duration // from one chart of a series to its next
+	why   string        // of what it was made, for -trace
 	fits  time.Time     // until when everything fits as configured; zero: not said
 }
 
@@ -61,6 +64,23 @@ func (p *program) say(ctx context.Context, rec *recorder) error {
 	for _, job := range pace.Jobs {
 		if job.Job.Name == "chart" {
 			s.every, s.held = job.Round, s.held || job.Hold.After(now)
+			if job.Waits { // it says until when, and no interval
+				s.every = 0
+			}
+		}
+	}
+	s.why = pace.String()
+	if traced {
+		for i, p := range planned.Pools {
+			if p.Pool == "units" {
+				for j, w := range p.Windows {
+					s.why += fmt.Sprintf("; %s used %d, expected %d, frees %s", w.Window.Name, r.Pools[i].Windows[j].Used, w.Used, w.FreesAt.Format("15:04"))
+				}
+				s.why += fmt.Sprintf("; drained %s; resumes %s", p.DrainedUntil.Format("15:04"), p.ResumesAt[quota.Scheduled].Format("02 15:04"))
+			}
+		}
+		for _, j := range pace.Jobs {
+			s.why += fmt.Sprintf("; gap %s hold %s last %s most %d", j.Gap, j.Hold.Format("15:04"), j.Last.Format("15:04"), j.Most)
 		}
 	}
 	if forecast.Fits && len(pace.Jobs) == 0 {
@@ -89,12 +109,30 @@ func (rec *recorder) truth(regions []ingest.Region) (next, resumes, every, fits 
 				of = &resumes
 			}
 			of.count(near(max(0, s.next.Sub(s.at)), charts[i].Sub(s.at)))
+			rec.trace(map[bool]string{false: "next", true: "resumes"}[s.held], s, max(0, s.next.Sub(s.at)), charts[i].Sub(s.at))
 		}
-		if came := rec.interval(s.at, regions); came > 0 {
+		if came := rec.interval(s.at, regions); came > 0 && s.every > 0 {
 			every.count(near(s.every, came))
+			rec.trace("interval", s, s.every, came)
+			if traced {
+				mean, n := time.Duration(0), 0
+				for _, r := range regions {
+					times := rec.charts[string(r)]
+					if i, _ := slices.BinarySearchFunc(times, s.at, time.Time.Compare); i+1 < len(times) {
+						mean, n = mean+times[i+1].Sub(times[i]), n+1
+					}
+				}
+				if n == len(regions) {
+					rec.trace("forward", s, s.every, mean/time.Duration(n))
+				}
+			}
 		}
 		if !s.fits.IsZero() {
-			fits.count(!slices.ContainsFunc(rec.stops, func(t time.Time) bool { return t.After(s.at) && t.Before(s.fits) }))
+			fits.count(!slices.ContainsFunc(rec.stops, func(t time.Time) bool {
+				i := after(t)
+				late := i == len(charts) || charts[i].Sub(t) > rec.world.every // a shorter stop costs no chart
+				return late && t.After(s.at) && t.Before(s.fits)
+			}))
 		}
 	}
 	return next, resumes, every, fits
@@ -111,4 +149,11 @@ func (rec *recorder) interval(at time.Time, regions []ingest.Region) (mean time.
 		mean += times[i].Sub(times[i-1]) / time.Duration(len(regions))
 	}
 	return mean
+}
+
+// trace prints what was said and not true.
+func (rec *recorder) trace(what string, s saying, said, came time.Duration) {
+	if traced && !near(said, came) {
+		fmt.Printf("%s %s: said %s, came %s (%s)\n", s.at.Format("01-02 15:04"), what, said.Round(time.Second), came.Round(time.Second), s.why)
+	}
 }

@@ -29,7 +29,7 @@ func (a *app) paceNow(ctx context.Context, schedule budget.PricedSchedule, s *st
 	}
 	if r, err := report(ctx); err == nil {
 		if a.cfg.Pacing && s != nil {
-			expected, others := a.others(s, schedule.Tariff).Expect(ctx, r)
+			expected, others := a.others(s, schedule).Expect(ctx, r)
 			pace = schedule.Pace(expected, latest.Known(), now)
 			pace.Others = others
 		} else {
@@ -40,8 +40,8 @@ func (a *app) paceNow(ctx context.Context, schedule budget.PricedSchedule, s *st
 }
 
 // others watches what is spent beside the jobs of a store.
-func (a *app) others(s *store.Store, t *quota.Tariff) budget.OthersWatch {
-	return budget.OthersWatch{Notes: s, Tariff: t, Shared: a.cfg.Ledger != "sqlite", Log: a.log()}
+func (a *app) others(s *store.Store, schedule budget.PricedSchedule) budget.OthersWatch {
+	return budget.OthersWatch{Notes: s, Schedule: schedule, Shared: a.cfg.Ledger != "sqlite", Log: a.log()}
 }
 
 // reported returns a report that was read already.

@@ -138,7 +138,7 @@ func (f *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 	}
 	r.Reserve = f.reserveCache(a).Reserve
 	if a.cfg.Pacing {
-		r.Pace = f.schedule.PaceBy(a.others(f.store, f.ledger.Tariff).Reports(f.ledger.Governor))
+		r.Pace = f.schedule.PaceBy(a.others(f.store, f.schedule).Reports(f.ledger.Governor))
 	}
 	if a.traces != nil {
 		r.Trace = a.traces.Span

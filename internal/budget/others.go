@@ -30,6 +30,7 @@ type OthersDay struct {
 	// rest of the limit was taken by others, of whom the ledger does not know, before the hour StoppedIn was over.
 	Stopped   *int64 `json:"stopped,omitempty"`
 	StoppedIn int    `json:"stopped_in,omitempty"`
+	Lifted    bool   `json:"lifted,omitempty"` // a no of the provider did not stand: a later call was answered
 }
 
 // shortNo is how long after its beginning a no of the provider may end and still concern the day before.
@@ -46,8 +47,8 @@ func (h OthersHistory) dayOf(pool string, begins time.Time) *OthersDay {
 }
 
 // note records what a report says of the provider's day that began then; drew is what others drew of each pool through
-// the ledger since.
-func (h OthersHistory) note(r quota.Report, begins time.Time, drew map[string]int64) {
+// the ledger since. The day ends at ends.
+func (h OthersHistory) note(r quota.Report, begins, ends time.Time, drew map[string]int64) {
 	for _, p := range r.Pools {
 		today := h.dayOf(p.Pool, begins)
 		hour := int(r.At.Sub(today.Begins) / time.Hour)
@@ -65,6 +66,8 @@ func (h OthersHistory) note(r quota.Report, begins time.Time, drew map[string]in
 		}
 		stopped := p.StoppedAt
 		switch days := h[p.Pool]; {
+		case p.StoppedUntil.After(begins.Add(shortNo)) && p.StoppedUntil.Before(ends) && liftedLast(h[p.Pool]):
+			today.Lifted = true // a doubted no: as the last one was, it will be
 		case p.StoppedUntil.After(begins.Add(shortNo)):
 			if today.Stopped == nil {
 				today.StoppedIn = hour
@@ -73,9 +76,20 @@ func (h OthersHistory) note(r quota.Report, begins time.Time, drew map[string]in
 		case p.StoppedUntil.Equal(begins) && len(days) > 1 && days[len(days)-2].Stopped == nil:
 			days[len(days)-2].Stopped, days[len(days)-2].StoppedIn = &stopped, len(days[len(days)-2].Hours)-1
 		case p.StoppedUntil.IsZero():
+			today.Lifted = today.Lifted || today.Stopped != nil
 			today.Stopped = nil // the next call was answered
 		}
 	}
+}
+
+// liftedLast reports whether the provider's last no did not stand: of the next one that is doubted the same is expected.
+func liftedLast(days []OthersDay) bool {
+	for _, d := range slices.Backward(days) {
+		if d.Lifted || d.Stopped != nil {
+			return d.Stopped == nil
+		}
+	}
+	return false
 }
 
 // expected returns what others are expected to draw of a pool through the ledger in each hour of a day: what they drew
@@ -102,9 +116,9 @@ func expectedHours(days []OthersDay, today time.Time) (hours [25]int64) {
 	return hours
 }
 
-// level returns how much of a day's limit the provider is expected to leave to the ledger: as much as when it last said
-// no. A day that used more has shown that others took less: half of what they took is then expected. A day that used
-// too little to tell lets the next one try an eighth more.
+// level returns how much of a day's limit the provider is expected to leave to the ledger. It is planned with an eighth
+// more than when it last said no, so that the day's end shows whether that still holds: it costs one refused call a day.
+// A day that used more has shown that others took less: half of what they took is then expected.
 func level(days []OthersDay, today time.Time, limit int64) int64 {
 	left, proven := limit, limit
 	for _, d := range days {
@@ -112,6 +126,9 @@ func level(days []OthersDay, today time.Time, limit int64) int64 {
 		case d.Stopped != nil:
 			left = min(max(*d.Stopped, limit/20), limit)
 			proven = left
+			if d.Begins.Before(today) {
+				left = min(left+max(left/8, 1), limit)
+			}
 		case d.Used > proven:
 			left = max(d.Used, (left+limit)/2)
 			proven = left
@@ -128,7 +145,7 @@ func level(days []OthersDay, today time.Time, limit int64) int64 {
 func (h OthersHistory) Expect(r quota.Report, t *quota.Tariff, own map[string]int64) quota.Report {
 	r.Pools = slices.Clone(r.Pools)
 	r.Spent = onlyOwn(r.Spent, own)
-	today := dayBegin(r.At, t.Zone)
+	today := begunAt(r, t)
 	share := t.Ceilings[quota.Scheduled]
 	for i, p := range r.Pools {
 		days := h[p.Pool]
@@ -202,12 +219,12 @@ func onlyOwn(spent []quota.Spent, own map[string]int64) []quota.Spent {
 }
 
 // String says what others took of late, for a person, and what of it is planned for; "" if that is little.
-func (h OthersHistory) String(t *quota.Tariff, now time.Time) string {
+func (h OthersHistory) String(t *quota.Tariff, today time.Time) string {
 	var parts []string
 	for _, pool := range t.Pools {
 		for _, w := range pool.Windows {
 			if w.Day() {
-				if text := othersText(h[pool.Name], dayBegin(now, t.Zone), pool.Name, w.Limit); text != "" {
+				if text := othersText(h[pool.Name], today, pool.Name, w.Limit); text != "" {
 					parts = append(parts, text)
 				}
 			}
@@ -275,6 +292,12 @@ func (d OthersDay) mostlyBy(limit int64) (hour int) {
 		hour++
 	}
 	return hour
+}
+
+// begunAt returns when the provider's day of a report began: as the ledger counts it, a day ends the grace after the next
+// one has begun.
+func begunAt(r quota.Report, t *quota.Tariff) time.Time {
+	return dayBegin(r.At.Add(-t.Grace), t.Zone)
 }
 
 // dayBegin returns when the provider's current day began.

@@ -13,10 +13,12 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// notes are a store's notes, and what its slots spent.
+// notes are a store's notes, what its slots spent, and what a refresh is to do.
 type notes struct {
-	text  string
-	slots []ingest.Slot
+	text    string
+	slots   []ingest.Slot
+	old     int // videos
+	unnamed []ingest.Region
 }
 
 func (n *notes) Note(context.Context, string) (string, error) { return n.text, nil }
@@ -25,6 +27,14 @@ func (n *notes) SetNote(_ context.Context, _, text string) error {
 	return nil
 }
 func (n *notes) SpentSlots(context.Context, time.Time) ([]ingest.Slot, error) { return n.slots, nil }
+
+func (n *notes) VideosToRefresh(context.Context, time.Time, int) ([]string, error) {
+	return make([]string, n.old), nil
+}
+
+func (n *notes) RegionsToName(context.Context, time.Time, time.Time) ([]ingest.Region, error) {
+	return n.unnamed, nil
+}
 
 type spender []quota.Spent
 
@@ -43,7 +53,7 @@ type seen struct {
 // watched returns a watch over 300 units that has seen all that.
 func watched(t *testing.T, s budget.PricedSchedule, all ...seen) budget.OthersWatch {
 	t.Helper()
-	w := budget.OthersWatch{Notes: &notes{}, Tariff: s.Tariff, Log: slog.New(slog.DiscardHandler)}
+	w := budget.OthersWatch{Notes: &notes{}, Schedule: s, Log: slog.New(slog.DiscardHandler)}
 	for _, one := range all {
 		begins := midnight.AddDate(0, 0, one.day)
 		r := reported(s, begins.Add(time.Duration(one.hour)*time.Hour), one.own, one.others)
@@ -74,14 +84,14 @@ func TestWhatOthersTookIsExpectedAgain(t *testing.T) {
 		{"somebody on our ledger", []seen{{2, 1, 0, 0, 0}, {2, 2, 40, 200, 0}}, 0, 85, "others took 200 of 300 units before 11:00Z on the last day: planned for"},
 		{"and today they came already", []seen{{2, 2, 40, 200, 0}, {3, 1, 5, 200, 0}}, 1, 85, "others took 200 of 300 units before 11:00Z on the last day: planned for"},
 		{"not on the newest day: half", []seen{{1, 2, 40, 200, 0}, {2, 2, 40, 0, 0}}, 0, 185, "others are expected to take 100 of 300 units, less than on earlier days of this week: planned for"},
-		{"somebody whom only the provider knows", []seen{{1, 1, 50, 0, 0}, {1, 2, 90, 0, 90}, {2, 2, 90, 0, 90}}, 0, 85,
-			"others took 210 of 300 units before 11:00Z on each of the last 2 days: planned for"},
-		{"a day that used too little to tell lets an eighth more be tried", []seen{{1, 2, 80, 0, 80}, {2, 23, 76, 0, 0}}, 0, 85, "others are expected to take 210 of 300 units, less than on earlier days of this week: planned for"},
-		{"a day that used more has shown that it was half as much at most", []seen{{1, 2, 80, 0, 80}, {2, 23, 100, 0, 0}}, 0, 180, "others are expected to take 110 of 300 units, less than on earlier days of this week: planned for"},
+		{"somebody whom only the provider knows: an eighth more is tried", []seen{{1, 1, 50, 0, 0}, {1, 2, 80, 0, 80}, {2, 2, 80, 0, 80}}, 0, 85,
+			"others took 220 of 300 units before 11:00Z on each of the last 2 days: planned for"},
+		{"after a day that used too little to tell another eighth", []seen{{1, 2, 80, 0, 80}, {2, 23, 76, 0, 0}}, 0, 95, "others are expected to take 199 of 300 units, less than on earlier days of this week: planned for"},
+		{"a day that used more has shown that it was half as much at most", []seen{{1, 2, 80, 0, 80}, {2, 23, 100, 0, 0}}, 0, 185, "others are expected to take 105 of 300 units, less than on earlier days of this week: planned for"},
 		{"a no that did not stand", []seen{{2, 2, 90, 0, 90}, {2, 5, 100, 0, 0}}, 0, 285, ""},
 	} {
 		w := watched(t, s, tt.seen...)
-		now := midnight.AddDate(0, 0, 3).Add(time.Duration(tt.hour) * time.Hour)
+		now := midnight.AddDate(0, 0, 3).Add(time.Duration(tt.hour)*time.Hour + time.Minute)
 		r := reported(s, now, 0, 0)
 		if tt.hour > 0 { // they have come today
 			r = reported(s, now, 5, 200)
@@ -115,7 +125,7 @@ func TestOtherHostsAreOthers(t *testing.T) {
 	now := midnight.Add(12 * time.Hour)
 	mine := ingest.Slot{SlotKey: ingest.SlotKey{Job: "chart", Key: "US", DueAt: now.Add(-time.Hour)}, Kind: ingest.KindChart, FetchedAt: now.Add(-time.Hour)}
 	mine.Charge(map[string]int64{"units": 60})
-	w := budget.OthersWatch{Notes: &notes{slots: []ingest.Slot{mine}}, Tariff: s.Tariff, Shared: true}
+	w := budget.OthersWatch{Notes: &notes{slots: []ingest.Slot{mine}}, Schedule: s, Shared: true}
 	r := reported(s, now, 180, 0)
 	if err := w.Observe(t.Context(), spender(r.Spent), r); err != nil {
 		t.Fatal(err)

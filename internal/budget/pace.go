@@ -24,12 +24,11 @@ type Pace struct {
 	Others   string       // what is expected of them, in words; "": little
 }
 
-// String says how each job is paced and why; "" if none is. A job whose whole budget was spent by others has no pace:
-// it waits until units come back.
+// String says how each job is paced and why; "" if none is. A job that waits has no pace.
 func (p Pace) String() string {
 	var all []string
 	for _, job := range p.Jobs {
-		if job.Gap > 0 && job.Round > 0 {
+		if job.Gap > 0 && !job.Waits {
 			all = append(all, job.String())
 		}
 	}
@@ -44,6 +43,7 @@ type JobPace struct {
 	Pool   string // that holds it back
 	Budget int64  // what the schedule may use of that pool in the window that holds it back
 	Window string
+	Waits  bool // for the pool to open, or for its window to end: the job has no interval at present
 }
 
 // String describes the pace for a person: "chart paced to every 2 h 45 m: 285 units today".
@@ -80,8 +80,8 @@ func intervalText(d time.Duration) string {
 //
 // The interval of a series is the longer of its own and T, the least for which the budget pays: who asks for little
 // keeps it whole, and the others are stretched alike. A job with a cron line is not stretched: whoever writes 06:00
-// means 06:00, so its price is set aside. Nor is a refresh, which the provider's rules demand: what it will need is set
-// aside first.
+// means 06:00, so its price is set aside. Nor is a refresh, which the provider's rules demand: OthersWatch.Expect sets
+// aside what it will need.
 func (s PricedSchedule) Pace(r quota.Report, known map[ingest.Series]time.Time, now time.Time) Pace {
 	out := Pace{Schedule: s.Jobs, Report: r}
 	if r.Degraded != nil {
@@ -97,9 +97,12 @@ func (s PricedSchedule) Pace(r quota.Report, known map[ingest.Series]time.Time, 
 			paces[of.Job.Name] = regions.Pace{Hold: hold}
 		}
 	}
-	for _, job := range jobs {
-		if hold := paces[job.Job.Name].Hold; hold.After(job.Hold) { // the first call is admitted then, which is later than a window's first renewal
-			job.Hold = hold
+	for i := range jobs {
+		job := &jobs[i]
+		// The first call is admitted later than at a window's first renewal, and a slot is not due before its turn.
+		job.Hold = latest(job.Hold, paces[job.Job.Name].Hold)
+		if job.Hold.After(now) && !job.Last.IsZero() && job.Round > 0 {
+			job.Hold = latest(job.Hold, job.Last.Add(job.Gap))
 		}
 		paces[job.Job.Name] = job.Pace
 	}
@@ -221,7 +224,8 @@ func (s PricedSchedule) stretch(p *JobPace, r quota.Report, now time.Time) error
 	if job.Kind == ingest.KindChart {
 		spare = func(pool string) int64 { return price[pool] * int64(fetch.Spare(p.Pages)) / int64(p.Pages) }
 	}
-	p.Gap, p.Hold, p.Most, p.Round = 0, time.Time{}, keys, job.Every
+	p.Gap, p.Hold, p.Most, p.Round, p.Waits = 0, time.Time{}, keys, job.Every, false
+	closed := false
 	for i, pool := range s.Tariff.Pools {
 		if price[pool.Name] == 0 || i >= len(r.Pools) {
 			continue
@@ -243,7 +247,9 @@ func (s PricedSchedule) stretch(p *JobPace, r quota.Report, now time.Time) error
 				if p.Round = b.round(gap, price[pool.Name], share) * time.Duration(keys); p.Round > 0 {
 					p.Round = max(p.Round, job.Every)
 				}
+				p.Waits = p.Round == 0 || b.spent && b.left < price[pool.Name]
 			}
+			closed = closed || b.closed
 			fits := int(max(0, (b.now-spare(pool.Name))/price[pool.Name]))
 			p.Most = min(p.Most, fits)
 			if fits == 0 {
@@ -251,6 +257,7 @@ func (s PricedSchedule) stretch(p *JobPace, r quota.Report, now time.Time) error
 			}
 		}
 	}
+	p.Waits = p.Waits || closed
 	return nil
 }
 
@@ -281,20 +288,16 @@ func (s PricedSchedule) supplyOf(pool quota.PoolReport, w quota.WindowState, spe
 	if pool.DrainedUntil.After(now) {
 		b.now, b.renews, b.closed = 0, pool.DrainedUntil, true
 	}
-	others := max(0, w.Used-own)
-	refresh := s.refreshNeed(pool.Pool, spent, w.Window.Day(), now)
-	b.now = max(0, b.now-refresh)
-	b.budget = max(0, ceiling-others-refresh)
+	b.budget = max(0, ceiling-max(0, w.Used-own))
 	if !w.Window.Day() {
 		b.span, b.left = w.Window.Length+s.Tariff.Grace, b.budget
 		b.whole = b.span
 		return b
 	}
 	b.whole = day
-	end := nextMidnight(now, s.Tariff.Zone)
-	b.span, b.left, b.spent = end.Sub(now), max(0, ceiling-w.Used-refresh), true // a drain only holds: it may be lifted
+	b.span, b.left, b.spent = w.FreesAt.Sub(now), max(0, ceiling-w.Used), true // a drain only holds: it may be lifted
 	if !last.IsZero() && last.Before(now) && now.Sub(last) < day {
-		b.span = end.Sub(last)
+		b.span = w.FreesAt.Sub(last)
 	}
 	return b
 }

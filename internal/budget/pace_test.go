@@ -24,7 +24,8 @@ func limited(t *testing.T, units int64, jobs ...ingest.Job) budget.PricedSchedul
 	return s
 }
 
-// reported returns a report in which the schedule and others have used so much of the units, in the day and in 24 h.
+// reported returns a report in which the schedule and others have used so much of the units, in the day, which ends at
+// 08:00 UTC, and in 24 h.
 func reported(s budget.PricedSchedule, now time.Time, own, others int64) quota.Report {
 	r := quota.Report{At: now, Spent: []quota.Spent{
 		{Pool: "units", Who: quota.Who{Purpose: quota.Scheduled}, Amount: own},
@@ -36,6 +37,9 @@ func reported(s budget.PricedSchedule, now time.Time, own, others int64) quota.R
 			state := quota.WindowState{Window: w, FreesAt: now.Add(time.Hour)}
 			if p.Name == "units" {
 				state.Used = own + others
+			}
+			if w.Day() {
+				state.FreesAt = now.Add(-8 * time.Hour).Truncate(24 * time.Hour).Add(32 * time.Hour)
 			}
 			report.Windows = append(report.Windows, state)
 		}
@@ -64,7 +68,7 @@ func TestAScheduleThatCostsMoreThanThereIsIsSpread(t *testing.T) {
 		{"40 units: whole charts would come every 21 h", 40, []ingest.Job{usual}, 0, 0, dawn, "chart paced to every 10 h 40 m: 38 units in 24h, 2 of 4 pages", 2},
 		{"4 units: a page a region in two days and more", 4, []ingest.Job{usual}, 0, 0, dawn, "chart paced to every 64 h 1 m: 3 units in 24h, 1 of 4 pages", 1},
 		{"a day half spent in an hour: the rest is spread over the rest", 3_000, []ingest.Job{usual}, 2_550, 0, dawn.Add(time.Hour), "chart paced to every 2 h 27 m: 2850 units today", 4},
-		{"others have spent what it had: a wait for the day's end is no interval", 10_000, []ingest.Job{usual}, 192, 9_380, dawn.Add(12 * time.Hour), "chart paced to every 6 h 24 m: 120 units today", 4},
+		{"others have spent what it had: a wait for the day's end is no interval", 10_000, []ingest.Job{usual}, 192, 9_380, dawn.Add(12 * time.Hour), "", 4},
 		{"others have spent all: it waits, at no pace", 10_000, []ingest.Job{usual}, 192, 9_500, dawn.Add(12 * time.Hour), "", 1},
 		{"the cron line's price is set aside", 300, []ingest.Job{usual, {Name: "six", Kind: ingest.KindChart, Regions: regions.Default(), Cron: "0 6 * * *", Pages: 4}}, 0, 0, dawn,
 			"chart paced to every 3 h 6 m: 285 units in 24h", 4},
@@ -118,15 +122,27 @@ func TestTheModestKeepWhatTheyAskForAndTheOthersAreStretchedAlike(t *testing.T) 
 	}
 }
 
-// What refreshes have used of late is set aside before a chart is priced, and a chart leaves it.
+// What the refresh still to come today has to look up and to name is set aside before a chart is priced, and a chart
+// leaves it.
 func TestWhatARefreshNeedsIsSetAsideFirst(t *testing.T) {
-	now := time.Date(2026, 2, 14, 8, 0, 0, 0, time.UTC)
+	now := time.Date(2026, 2, 14, 8, 1, 0, 0, time.UTC)
 	charts := chart(30*time.Minute, 4, regions.Default()...)
 	s := limited(t, 300, charts, refresh())
-	r := reported(s, now, 0, 0)
-	if got := s.Pace(r, nil, now).Jobs; len(got) != 1 || got[0].Budget != 285-1 {
-		t.Errorf("%+v, want a budget of 284: a call is set aside", got)
+	stored := &notes{}
+	w := budget.OthersWatch{Notes: stored, Schedule: s}
+	paced := func(r quota.Report) []budget.JobPace {
+		r, _ = w.Expect(t.Context(), r)
+		return s.Pace(r, nil, now).Jobs
 	}
+	r := reported(s, now, 0, 0)
+	if got := paced(r); len(got) != 1 || got[0].Budget != 285 {
+		t.Errorf("%+v, want the whole budget: nothing is to be refreshed", got)
+	}
+	stored.old, stored.unnamed = 51, regions.Default()
+	if got := paced(r); len(got) != 1 || got[0].Budget != 285-2-8 {
+		t.Errorf("%+v, want a budget of 275: two look-ups and eight regions' categories are set aside", got)
+	}
+	stored.old, stored.unnamed = 20*50, nil
 	r.Spent = append(r.Spent, quota.Spent{Pool: "units", Who: quota.Who{Purpose: quota.Refresh}, Amount: 20})
 	for i, p := range r.Pools {
 		for j := range p.Windows {
@@ -135,7 +151,7 @@ func TestWhatARefreshNeedsIsSetAsideFirst(t *testing.T) {
 			}
 		}
 	}
-	if got := s.Pace(r, nil, now).Jobs; len(got) != 1 || got[0].Budget != 285-20 {
+	if got := paced(r); len(got) != 1 || got[0].Budget != 285-20 {
 		t.Errorf("%+v, want a budget of 265", got)
 	}
 	for i, p := range r.Pools {
@@ -145,7 +161,7 @@ func TestWhatARefreshNeedsIsSetAsideFirst(t *testing.T) {
 			}
 		}
 	}
-	if got := s.Pace(r, nil, now).Jobs; len(got) != 1 || got[0].Most != 0 {
+	if got := paced(r); len(got) != 1 || got[0].Most != 0 {
 		t.Errorf("%+v, want no chart from what the refresh of today needs", got)
 	}
 }
@@ -184,7 +200,9 @@ func TestWhatIsLeftLastsUntilASlidingWindowHasMore(t *testing.T) {
 				if w.Window.Day() {
 					r.Pools[i].Windows[j].Used = 0 // they were the last day's
 				}
-				r.Pools[i].Windows[j].FreesAt = now.Add(tt.free)
+				if !w.Window.Day() {
+					r.Pools[i].Windows[j].FreesAt = now.Add(tt.free)
+				}
 			}
 		}
 		if got := s.Pace(r, nil, now).String(); got != tt.want {

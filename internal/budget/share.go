@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/fetch"
-	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/regions"
 )
 
@@ -71,33 +69,4 @@ func (b *supply) fill(jobs []demand, name string, now time.Time) (share float64)
 		b.left -= stretched[modest].price * stretched[modest].slots(now, b.span)
 		stretched = slices.Delete(stretched, modest, modest+1)
 	}
-}
-
-// refreshNeed returns what refreshes may still need of a window: as much as they have used of late, and at least a
-// call. Of a day that has no refresh to come it is 0, and of a sliding window what they have used
-// counts already.
-func (s PricedSchedule) refreshNeed(pool string, spent []quota.Spent, day bool, now time.Time) int64 {
-	at := slices.IndexFunc(s.Jobs, func(j regions.JobSchedule) bool { return j.Job.Kind == ingest.KindRefresh })
-	if at < 0 {
-		return 0
-	}
-	used, least := int64(0), int64(0)
-	for _, one := range spent {
-		if one.Pool == pool && one.Who.Purpose == quota.Refresh {
-			used += one.Amount
-		}
-	}
-	if calls, err := fetch.JobCalls(s.Upstream, s.Jobs[at].Job); err == nil && calls.Lookup != "" {
-		if cost, err := s.Tariff.Cost(calls.Lookup); err == nil {
-			least = cost[pool]
-		}
-	}
-	need := max(used, least)
-	if !day {
-		return need - used
-	}
-	if len(s.Jobs[at].Between(now, nextMidnight(now, s.Tariff.Zone))) == 0 {
-		return 0
-	}
-	return need
 }

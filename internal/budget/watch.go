@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -19,14 +20,18 @@ type Notes interface {
 	Note(ctx context.Context, name string) (string, error) // "" if there is none
 	SetNote(ctx context.Context, name, text string) error
 	SpentSlots(ctx context.Context, since time.Time) ([]ingest.Slot, error)
+	// VideosToRefresh and RegionsToName are fetch.Library's.
+	VideosToRefresh(ctx context.Context, now time.Time, n int) ([]string, error)
+	RegionsToName(ctx context.Context, charted, stale time.Time) ([]ingest.Region, error)
 }
 
-// OthersWatch remembers what others take, and makes reports as the schedule is to plan with them.
+// OthersWatch remembers what others take, and makes reports as the charts are to be planned with them: without what
+// others and refreshes will take.
 type OthersWatch struct {
-	Notes  Notes
-	Tariff *quota.Tariff
-	Shared bool // the ledger may count other hosts' schedules too
-	Log    *slog.Logger
+	Notes    Notes
+	Schedule PricedSchedule
+	Shared   bool // the ledger may count other hosts' schedules too
+	Log      *slog.Logger
 }
 
 // Spender is what Observe asks of a ledger.
@@ -43,8 +48,9 @@ func (w OthersWatch) Observe(ctx context.Context, l Spender, r quota.Report) err
 	if err != nil {
 		return err
 	}
-	begins := dayBegin(r.At, w.Tariff.Zone)
-	spent, err := l.Spent(ctx, r.Account, begins.Add(-w.Tariff.Grace))
+	tariff := w.Schedule.Tariff
+	begins := begunAt(r, tariff)
+	spent, err := l.Spent(ctx, r.Account, begins.Add(-tariff.Grace))
 	if err != nil {
 		return fmt.Errorf("read what others have spent: %w", err)
 	}
@@ -52,7 +58,7 @@ func (w OthersWatch) Observe(ctx context.Context, l Spender, r quota.Report) err
 	if err != nil {
 		return err
 	}
-	history.note(r, begins, drawnByOthers(onlyOwn(spent, own)))
+	history.note(r, begins, nextMidnight(begins, tariff.Zone), drawnByOthers(onlyOwn(spent, own)))
 	text, err := json.Marshal(history)
 	if err == nil && string(text) != before {
 		err = w.Notes.SetNote(ctx, othersNote, string(text))
@@ -60,18 +66,81 @@ func (w OthersWatch) Observe(ctx context.Context, l Spender, r quota.Report) err
 	return err
 }
 
-// Expect returns a report as OthersHistory.Expect makes it, and what it expects in words. If the store cannot be read,
-// nothing is expected.
+// Expect returns a report as OthersHistory.Expect makes it, without what the day's refreshes still need, and what it
+// expects of others in words. If the store cannot be read, nothing is expected.
 func (w OthersWatch) Expect(ctx context.Context, r quota.Report) (quota.Report, string) {
 	history, _, err := w.read(ctx)
 	if err != nil || r.Degraded != nil {
 		return r, ""
 	}
-	own, err := w.own(ctx, r.At.Add(-day-w.Tariff.Grace))
+	tariff := w.Schedule.Tariff
+	own, err := w.own(ctx, r.At.Add(-day-tariff.Grace))
 	if err != nil {
 		return r, ""
 	}
-	return history.Expect(r, w.Tariff, own), history.String(w.Tariff, r.At)
+	planned := history.Expect(r, tariff, own)
+	if err := w.setAside(ctx, planned); err != nil {
+		return r, ""
+	}
+	return planned, history.String(tariff, begunAt(r, tariff))
+}
+
+// mostToRefresh bounds how many videos are looked at to price a refresh.
+const mostToRefresh = 50_000
+
+// setAside counts as used what the day's refreshes still have to draw: the provider's rules demand them. What earlier
+// ones have drawn leaves a sliding window as they come.
+func (w OthersWatch) setAside(ctx context.Context, r quota.Report) error {
+	need, err := w.refreshNeed(ctx, r.At)
+	if err != nil {
+		return err
+	}
+	drew := map[string]int64{}
+	for _, s := range r.Spent {
+		if s.Who.Purpose == quota.Refresh {
+			drew[s.Pool] += s.Amount
+		}
+	}
+	for _, p := range r.Pools {
+		for j, of := range p.Windows {
+			if of.Window.Day() {
+				p.Windows[j].Used += need[p.Pool]
+			} else if of.Window.Length >= day {
+				p.Windows[j].Used += max(0, need[p.Pool]-drew[p.Pool])
+			}
+		}
+	}
+	return nil
+}
+
+// refreshNeed returns what the refresh costs that is still to come before the provider's day ends: it looks up what will
+// soon be too old, and names categories.
+func (w OthersWatch) refreshNeed(ctx context.Context, now time.Time) (quota.Cost, error) {
+	s, need := w.Schedule, quota.Cost{}
+	for _, of := range s.Jobs {
+		due := of.Next(now)
+		if of.Job.Kind != ingest.KindRefresh || due.IsZero() || !due.Before(nextMidnight(now.Add(-s.Tariff.Grace), s.Tariff.Zone)) {
+			continue
+		}
+		old, err := w.Notes.VideosToRefresh(ctx, due, mostToRefresh)
+		if err != nil {
+			return nil, err
+		}
+		unnamed, err := w.Notes.RegionsToName(ctx, due, due.Add(-fetch.NameAfter))
+		if err != nil {
+			return nil, err
+		}
+		calls := map[string]int{s.Upstream.Videos(nil).Method: ceilDiv(len(old), s.Upstream.Limits().IDsPerCall)}
+		if namer, ok := s.Upstream.(fetch.Namer); ok {
+			calls[namer.Categories("").Method] += len(unnamed)
+		}
+		for method, n := range calls {
+			if cost, err := s.Tariff.Cost(method); err == nil { // what cannot be priced is not called
+				addCost(need, cost, n)
+			}
+		}
+	}
+	return need, nil
 }
 
 // Reports returns what PricedSchedule.PaceBy asks: the governor's report, of which others are noted, with what is
