@@ -169,6 +169,15 @@ CREATE TABLE charted_blocks (
     PRIMARY KEY (remainder, block)
 ) STRICT, WITHOUT ROWID;
 
+-- What a search must know to choose among thousands of matches without reading a row for each. A row holds a byte for
+-- each of 2,048 videos: that of video id is byte id % 2048 in block id / 2048. Its high four bits say how much the video is
+-- watched: 0 below 10 views or if unknown, 1 from 10 on, and one more whenever the views are 4.26 times as many (e to the
+-- power of 1.45). Its low four bits are those of a hash of the category.
+CREATE TABLE video_traits (
+    block  INTEGER PRIMARY KEY,
+    traits BLOB    NOT NULL                     -- 2,048 bytes
+) STRICT;
+
 CREATE VIEW videos AS
 SELECT id, video_id, title, tags, channel, published_at, duration_s, live, category, language, thumbnail,
        views, likes, comments, fetched_at, seen_at, counted_at, text_hash, fetched_day

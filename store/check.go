@@ -117,10 +117,17 @@ func examine(ctx context.Context, q querier, budget time.Duration) (found []stri
 	if n > 0 {
 		found = append(found, counted("%d video{|s} {is|are} not found in a region that charted {it|them}", n))
 	}
-	sums := indexSums{map[int64]hash{}, map[string]int64{}}
-	wrong, whole, err := changedTexts(ctx, q, budget, sums.add)
+	wrong, err := untrue(ctx, q)
+	if err != nil {
+		return found, false, err
+	}
 	if len(wrong) > 0 {
-		found = append(found, counted("%d video{|s} {has|have} another text than when {it was|they were} indexed", len(wrong)))
+		found = append(found, counted("%d video{|s} {is|are} watched more or less than a search assumes, or of another category", len(wrong)))
+	}
+	sums := indexSums{map[int64]hash{}, map[string]int64{}}
+	changed, whole, err := changedTexts(ctx, q, budget, sums.add)
+	if len(changed) > 0 {
+		found = append(found, counted("%d video{|s} {has|have} another text than when {it was|they were} indexed", len(changed)))
 	}
 	if !whole || err != nil || len(found) > 0 {
 		return found, false, err // the videos are no sound basis to compare the index with

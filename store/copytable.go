@@ -43,6 +43,7 @@ var copyTables = []copyTable{
 			"category", "language", "thumbnail", "title", "tags"}},
 	{name: "video_latest", key: []string{"id"},
 		columns: []string{"id", "fetched_at", "seen_at", "views", "likes", "comments", "counted_at"}},
+	{name: "video_traits", key: []string{"block"}, bytes: []string{"traits"}, columns: []string{"block", "traits"}},
 	{name: "charted_blocks", key: []string{"remainder", "block"}, bytes: []string{"bits"}, columns: []string{"remainder", "block", "bits"}},
 	{name: "placements", key: []string{"slot", "rank"}, columns: []string{"slot", "rank", "video", "series", "views", "likes", "comments"}},
 	{name: "categories", key: []string{"region", "id"}, columns: []string{"region", "id", "name"}},

@@ -15,3 +15,10 @@ func SetMaxMatches(t testing.TB, n int) {
 	maxMatches = n
 	t.Cleanup(func() { maxMatches = before })
 }
+
+// SetFewRead sets of how many matches the videos are read at once.
+func SetFewRead(t testing.TB, n int) {
+	before := fewRead
+	fewRead = n
+	t.Cleanup(func() { fewRead = before })
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 )
 
 // ranking says in which order, after which position and how many matches are wanted.
@@ -22,9 +23,63 @@ func (a *arguments) add(value any) string {
 	return fmt.Sprintf("?%d", len(*a))
 }
 
-// rank returns the first of these videos that pass the filters, in the order. A condition on anything but their counts
-// is checked for one video after the other, until there are enough.
+// fewRead is of how many matches the videos are read at once. A variable, so that a test can compare both ways.
+var fewRead = 500
+
+// rank returns the first of these videos that pass the filters, in the order. Of many it reads the most watched first, and
+// others only as long as one of them may be among the first. A later page reads all: its order is that of the counts
+// when the first page was read.
 func (f *finder) rank(ctx context.Context, of []int64, r ranking) (found []candidate, err error) {
+	if len(of) <= fewRead || f.q.After != "" {
+		return f.rankAll(ctx, of, r)
+	}
+	if f.traits == nil {
+		if err := f.readTraits(ctx); err != nil {
+			return nil, err
+		}
+	}
+	want, least := traitOf(&f.q.MinViews, f.q.Category), levelOf(&f.q.MinViews)
+	of = f.traits.having(of, func(trait byte) bool {
+		return trait>>4 >= least && (f.q.Category == "" || trait&15 == want&15)
+	})
+	for n := r.limit + r.limit/4; ; n *= 8 {
+		level := byte(0)
+		switch r.order {
+		case ByRelevance:
+			level = max(f.traits.level(of, n), 1) - 1 // what is less watched may be fresher
+		case ByViews:
+			level = f.traits.level(of, n)
+		case ByFreshness, ByRise: // do not depend on the views that a video has now
+		}
+		some := f.traits.having(of, func(trait byte) bool { return trait>>4 >= level })
+		found, err = f.rankAll(ctx, some, r)
+		if err != nil || len(some) == len(of) || len(found) == r.limit && f.outranks(found[r.limit-1], r.order, level) {
+			return found, err
+		}
+	}
+}
+
+// readTraits reads what rank must know of all videos.
+func (f *finder) readTraits(ctx context.Context) (err error) {
+	// No video was seen later than fetched: see schema.sql.
+	err = f.tx.QueryRowContext(ctx, `SELECT coalesce(max(fetched_day) + 1, 0) * 86400000 FROM video_facts`).Scan(&f.newestSeen)
+	if err == nil {
+		f.traits, err = readTraits(ctx, f.tx, `true`)
+	}
+	return err
+}
+
+// outranks reports whether the candidate comes before all videos below the level, however fresh they are.
+func (f *finder) outranks(c candidate, order Order, level byte) bool {
+	if order == ByViews {
+		return c.Key[0] >= viewsAt(level)
+	}
+	return c.Key[0] >= math.Log(1+viewsAt(level))+float64(f.newestSeen)/freshness
+}
+
+// rankAll is rank by reading all videos. A condition on anything but their counts is checked for one video after the
+// other, until there are enough.
+func (f *finder) rankAll(ctx context.Context, of []int64, r ranking) (found []candidate, err error) {
 	if len(of) == 0 {
 		return nil, nil
 	}
@@ -42,9 +97,13 @@ func (f *finder) rank(ctx context.Context, of []int64, r ranking) (found []candi
 	}
 	// Almost every id is already known to be in the region, so a few more than needed are read first, and all only if
 	// those do not suffice.
-	first := fmt.Sprintf(" LIMIT %d", r.limit+r.limit/4)
+	enough := r.limit + r.limit/4
+	first, fresh := fmt.Sprintf(" LIMIT %d", enough), ""
+	if r.order == ByFreshness { // when a video was published is read only if it was seen as late as those
+		fresh = fmt.Sprintf(freshest, enough)
+	}
 	if r.after != nil || f.q.picky() {
-		first = ""
+		first, fresh = "", ""
 	}
 	limit := args.add(r.limit)
 	for {
@@ -54,11 +113,11 @@ func (f *finder) rank(ctx context.Context, of []int64, r ranking) (found []candi
 			err := rows.Scan(&c.ID, &c.Key[0], &c.Key[1], &c.Key[2])
 			found = append(found, c)
 			return err
-		}, fmt.Sprintf(rankMatches, key[0], key[1], key[2], id, own, first, elsewhere, limit), args...)
+		}, fmt.Sprintf(rankMatches, key[0], key[1], key[2], id, own+fresh, first, elsewhere, limit), args...)
 		if err != nil || first == "" || len(found) == r.limit || len(of) <= r.limit {
 			return found, err
 		}
-		first = ""
+		first, fresh = "", ""
 	}
 }
 
@@ -80,6 +139,12 @@ func (f *finder) given(ctx context.Context, videos []int64, order Order) (list a
 	return listJSON(rows), "given.value ->> 0", nil
 }
 
+// freshest is a condition that at least so many of the videos in ?1 fulfil, with all that were seen as late as one of them.
+const freshest = `
+	  AND latest.seen_at >= coalesce((
+		SELECT seen_at FROM json_each(?1) AS other CROSS JOIN video_latest AS l ON l.id = CAST(other.value AS bigint)
+		ORDER BY seen_at DESC LIMIT 1 OFFSET %d), 0)`
+
 const rankMatches = `
 WITH ranked AS MATERIALIZED (
 	SELECT latest.id AS id, %s AS first, %s AS second, %s AS third
@@ -100,10 +165,13 @@ func (f *finder) column(args *arguments, now, then string) string {
 	return fmt.Sprintf("iif(latest.seen_at <= %s OR NOT EXISTS (SELECT 1 %s), latest.%s, (SELECT %s %s ORDER BY slot DESC LIMIT 1))", seen, placed, now, then, placed)
 }
 
+// freshness is the time in milliseconds, 20 days, that counts in a video's popularity as much as e times the views: to
+// have been seen so much later.
+const freshness = 1.728e9
+
 // keys returns the three sort keys, largest first; unknown values sort last.
 func (f *finder) keys(args *arguments, order Order, views, seen string) [3]string {
-	// Popularity: to have been seen 20 days later counts as much as e times the views.
-	popularity := "ln(1.0 + max(coalesce(" + views + ", 0), 0)) + " + seen + " / 1.728e9"
+	popularity := fmt.Sprintf("ln(1.0 + max(coalesce(%s, 0), 0)) + %s / %g", views, seen, freshness)
 	switch order {
 	case ByViews:
 		return [3]string{"coalesce(" + views + ", -1)", popularity, "0"}

@@ -100,17 +100,19 @@ func (s *Store) VideosToCount(ctx context.Context, before time.Time, n int) ([]s
 func (s *Store) SaveCounts(ctx context.Context, slot ingest.Slot, asked []string, counts []ingest.Counts) (ingest.Slot, error) {
 	slot = s.stamp(slot)
 	err := s.withFence(ctx, "save counts", &slot, func(tx *txn, _, _ int64) error {
+		traits := map[int64]byte{}
 		for _, c := range counts {
 			if !slices.Contains(asked, c.ID) {
 				continue
 			}
-			n, err := affected(tx.ExecContext(ctx, `
-				UPDATE video_latest SET views = ?, likes = ?, comments = ? WHERE id = (SELECT id FROM video_facts WHERE video_id = ?)`,
-				c.Views, c.Likes, c.Comments, c.ID))
+			n, err := count(ctx, tx, c, traits)
 			if err != nil {
 				return err
 			}
 			slot.Videos += n
+		}
+		if err := writeTraits(ctx, tx, traits); err != nil {
+			return err
 		}
 		for _, videoID := range asked { // one by one: JSON cannot hold an id that is not valid text
 			if _, err := tx.ExecContext(ctx, `
@@ -121,6 +123,21 @@ func (s *Store) SaveCounts(ctx context.Context, slot ingest.Slot, asked []string
 		return nil
 	})
 	return slot, err
+}
+
+// count writes the counts of a video, if the store has it, adds its byte to traits, and returns how many videos that are.
+func count(ctx context.Context, tx *txn, c ingest.Counts, traits map[int64]byte) (int, error) {
+	var id int64
+	var category string
+	err := tx.QueryRowContext(ctx, `SELECT id, category FROM video_facts WHERE video_id = ?`, c.ID).Scan(&id, &category)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	traits[id] = traitOf(c.Views, category)
+	return affected(tx.ExecContext(ctx, `UPDATE video_latest SET views = ?, likes = ?, comments = ? WHERE id = ?`, c.Views, c.Likes, c.Comments, id))
 }
 
 // Older yields the IDs of all videos last fetched before before, oldest day first, n at a time. It reads in steps, so

@@ -64,6 +64,8 @@ var spoiled = []struct{ sql, says string }{
 	{`DELETE FROM charted_blocks`, "80 videos are not found in a region that charted them"},
 	{`UPDATE charted_blocks SET bits = zeroblob(512) WHERE remainder = 1`, "40 videos are not found in a region that charted them"},
 	{`UPDATE charted_blocks SET bits = zeroblob(7)`, "80 videos are not found in a region that charted them"},
+	{`DELETE FROM video_traits`, "60 videos are watched more or less than a search assumes, or of another category"},
+	{`UPDATE video_latest SET views = 1000 WHERE id = 7`, "1 video is watched more or less than a search assumes, or of another category"},
 	{`UPDATE slots SET series = 77 WHERE due_at = (SELECT max(due_at) FROM slots)`, "1 slot is of no series; 1 series has another newest slot than it says; 1 series waits for a slot that is none to claim"},
 	{`DELETE FROM channels WHERE id = 1`, "4 videos are of a channel that is not there"},
 	{`UPDATE series SET newest = newest - 60`, "2 series have another newest slot than they say"},

@@ -53,7 +53,7 @@ func (d *database) repairTables(ctx context.Context, r *Repaired) error {
 		}
 		r.recordDone(step.did, total)
 	}
-	return errors.Join(d.repairCharted(ctx, r), d.repairTexts(ctx, r), d.repairIndex(ctx, r))
+	return errors.Join(d.repairCharted(ctx, r), d.repairTraits(ctx, r), d.repairTexts(ctx, r), d.repairIndex(ctx, r))
 }
 
 // lostCharts marks incomplete charts that were done as failed, except that the newest of a series becomes due again, so
@@ -116,6 +116,21 @@ func (d *database) repairCharted(ctx context.Context, r *Repaired) error {
 		return rewriteCharted(ctx, tx)
 	})
 	r.recordDone("put %d video{|s} back into the regions that charted {it|them}", n)
+	return err
+}
+
+// repairTraits writes what is wrong in video_traits.
+func (d *database) repairTraits(ctx context.Context, r *Repaired) error {
+	n := 0
+	err := d.tx(ctx, "note how much videos are watched", func(tx *txn) error {
+		wrong, err := untrue(ctx, tx)
+		if err != nil {
+			return err
+		}
+		n = len(wrong)
+		return writeTraits(ctx, tx, wrong)
+	})
+	r.recordDone("noted how much %d video{|s} {is|are} watched, and {its|their} category", n)
 	return err
 }
 

@@ -109,6 +109,8 @@ type finder struct {
 	newest      bool               // walk from the newest on: an expression found too many, or the engine sorts what it finds
 	words       lexicon
 	charts      *regionCharts // of the query's region, or of all; nil until they are needed
+	traits      traits        // of all videos; nil until they are needed
+	newestSeen  int64         // no video was seen later, in milliseconds; set with traits
 	looked      string        // what was looked for, in words: see Result
 	forgiven    bool
 	byOne       bool // among is the video that the query names

@@ -26,7 +26,7 @@ const (
 // left by migrations and repairs are deleted as well. Tidy follows.
 func (s *Store) Sweep(ctx context.Context, now time.Time) (placements, videos int, err error) {
 	cutoff := now.Add(-ingest.KeepFor)
-	for _, sweep := range []func(context.Context, *txn, time.Time) (swept, error){sweepCharts, sweepLibrary, sweepEnded, sweepFound, sweepPieces, sweepBackfills, sweepCharted} {
+	for _, sweep := range []func(context.Context, *txn, time.Time) (swept, error){sweepCharts, sweepLibrary, sweepEnded, sweepFound, sweepPieces, sweepBackfills, sweepBlocks} {
 		err := s.runSteps(ctx, "delete what is too old", func(tx *txn) (bool, error) {
 			n, err := sweep(ctx, tx, cutoff)
 			placements, videos = placements+n.placements, videos+n.videos
@@ -168,10 +168,14 @@ func sweepBackfills(ctx context.Context, tx *txn, cutoff time.Time) (swept, erro
 	return swept{slots: n}, err
 }
 
-// sweepCharted deletes rows of charted_blocks without videos.
-func sweepCharted(ctx context.Context, tx *txn, _ time.Time) (swept, error) {
-	_, err := tx.ExecContext(ctx, fmt.Sprintf(`DELETE FROM charted_blocks WHERE block < (SELECT min(id) FROM video_facts) / %d`, blockOf))
-	return swept{}, err
+// sweepBlocks deletes rows of charted_blocks and video_traits without videos.
+func sweepBlocks(ctx context.Context, tx *txn, _ time.Time) (swept, error) {
+	for table, size := range map[string]int{"charted_blocks": blockOf, "video_traits": traitsBlock} {
+		if _, err := tx.ExecContext(ctx, fmt.Sprintf(`DELETE FROM %s WHERE block < (SELECT min(id) FROM video_facts) / %d`, table, size)); err != nil {
+			return swept{}, err
+		}
+	}
+	return swept{}, nil
 }
 
 // Oldest returns when the oldest stored data was fetched: a chart to the second, a video by its day, UTC. Zero: the store

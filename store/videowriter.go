@@ -25,15 +25,21 @@ type videoWriter struct {
 	latest      [][]any                 // to write into video_latest
 	moved       []int64                 // videos whose fetched_day is to become day
 	texts       map[int64]indexed       // to write into the index, by video
+	traits      map[int64]byte          // to write into video_traits, by video
 }
 
-type knownVideo struct{ id, text, facts, day int64 }
+type knownVideo struct {
+	id, text, facts, day int64
+	trait                byte
+}
 
 // indexed is what the index holds of a video.
 type indexed struct{ title, channel, tags string }
 
 const (
-	findVideos = `SELECT video_id, video_facts.id, text_hash, facts_hash, fetched_day FROM json_each(?1) AS given CROSS JOIN video_facts ON video_id = given.value`
+	findVideos = `
+		SELECT video_id, video_facts.id, text_hash, facts_hash, fetched_day, views, category
+		FROM json_each(?1) AS given CROSS JOIN video_facts ON video_id = given.value LEFT JOIN video_latest AS latest ON latest.id = video_facts.id`
 
 	addFacts = `
 		INSERT INTO video_facts (text_hash, facts_hash, fetched_day, channel, published_at, duration_s, live, category, language,
@@ -62,7 +68,7 @@ const (
 
 // newVideoWriter looks up all the videos that are to be put at once.
 func newVideoWriter(ctx context.Context, tx *txn, at time.Time, videos []ingest.Video) (*videoWriter, error) {
-	w := &videoWriter{tx: tx, at: at.UnixMilli(), day: dayOf(at), known: map[string]knownVideo{}, texts: map[int64]indexed{}}
+	w := &videoWriter{tx: tx, at: at.UnixMilli(), day: dayOf(at), known: map[string]knownVideo{}, texts: map[int64]indexed{}, traits: map[int64]byte{}}
 	var ids []string
 	for _, v := range videos {
 		ids = append(ids, v.ID)
@@ -70,7 +76,10 @@ func newVideoWriter(ctx context.Context, tx *txn, at time.Time, videos []ingest.
 	err := eachByID(ctx, tx, findVideos, ids, func(rows *sql.Rows) error {
 		var id string
 		var k knownVideo
-		err := rows.Scan(&id, &k.id, &k.text, &k.facts, &k.day)
+		var views *int64
+		var category string
+		err := rows.Scan(&id, &k.id, &k.text, &k.facts, &k.day, &views, &category)
+		k.trait = traitOf(views, category)
 		w.known[id] = k
 		return err
 	})
@@ -110,6 +119,9 @@ func (w *videoWriter) put(ctx context.Context, v ingest.Video, found bool) (int6
 	} else if k.day != w.day {
 		k.day = w.day
 		w.moved = append(w.moved, k.id)
+	}
+	if trait := traitOf(v.Views, v.Category); k.trait != trait {
+		k.trait, w.traits[k.id] = trait, trait
 	}
 	w.known[v.ID] = k
 	seen := int64(0)
@@ -167,9 +179,13 @@ func (w *videoWriter) count(ctx context.Context) error {
 		err = addCharted(ctx, w.tx, w.series, ids)
 	}
 	if err == nil {
+		err = writeTraits(ctx, w.tx, w.traits)
+	}
+	if err == nil {
 		err = execJSON(ctx, w.tx, moveFacts, w.moved, w.day)
 	}
 	w.latest, w.moved = nil, nil
+	clear(w.traits)
 	return err
 }
 
@@ -243,7 +259,7 @@ func (w *videoWriter) addFacts(ctx context.Context, fresh []ingest.Video) error 
 	var rows [][]any
 	for _, v := range fresh {
 		text := textHash(v)
-		k := knownVideo{0, text, factsHash(v, text), w.day}
+		k := knownVideo{text: text, facts: factsHash(v, text), day: w.day, trait: traitOf(v.Views, v.Category)}
 		rows = append(rows, factsRow(v, k, sql.NullInt64{Int64: w.channels[v.ChannelID].id, Valid: v.ChannelID != ""}))
 		w.known[v.ID] = k
 	}
@@ -252,7 +268,7 @@ func (w *videoWriter) addFacts(ctx context.Context, fresh []ingest.Video) error 
 		var number int64
 		err := row.Scan(&id, &number)
 		k := w.known[id]
-		k.id = number
+		k.id, w.traits[number] = number, k.trait
 		w.known[id] = k
 		return err
 	})

@@ -133,6 +133,11 @@ CREATE TABLE charted_blocks (
     PRIMARY KEY (remainder, block)
 );
 
+CREATE TABLE video_traits (
+    block  bigint PRIMARY KEY,
+    traits bytea  NOT NULL
+);
+
 CREATE VIEW videos AS
 SELECT id, video_id, title, tags, channel, published_at, duration_s, live, category, language, thumbnail,
        views, likes, comments, fetched_at, seen_at, counted_at, text_hash, fetched_day

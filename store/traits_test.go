@@ -1,0 +1,98 @@
+package store_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/store"
+)
+
+// shuffled is a store of charts over 60 days: views from none to billions, which rise, fall and are withheld, by charts
+// and by counts alone, and categories that change.
+func shuffled(t *testing.T, rng *rand.Rand) *store.Store {
+	t.Helper()
+	s, clock := newStore(t)
+	views := func() *int64 {
+		if rng.IntN(20) == 0 {
+			return nil
+		}
+		return count(int64(math.Exp(rng.NormFloat64()*4 + 9)))
+	}
+	for range 60 {
+		var videos []ingest.Video
+		for _, n := range rng.Perm(600)[:20] {
+			v := titled(fmt.Sprintf("v%03d", n), []string{"some word", "word", "other word here"}[n%3])
+			v.Views, v.Category = views(), fmt.Sprint(rng.IntN(30))
+			videos = append(videos, v)
+		}
+		chart(t, s, []string{"US", "GB", "DE"}[rng.IntN(3)], clock.move(day), page(videos...))
+	}
+	slot := refreshSlot(t, s, clock.move(time.Minute))
+	slot.Pages, slot.FetchedAt = 1, clock.now()
+	var asked []string
+	var counts []ingest.Counts
+	for _, n := range rng.Perm(700)[:50] {
+		asked = append(asked, fmt.Sprintf("v%03d", n))
+		counts = append(counts, ingest.Counts{ID: asked[len(asked)-1], Views: views()})
+	}
+	if _, err := s.SaveCounts(t.Context(), slot, asked, counts); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// found is what a search shows, with its scores.
+func found(t *testing.T, s *store.Store, q store.SearchQuery) (shown []string) {
+	t.Helper()
+	r, err := s.Search(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range r.Items {
+		shown = append(shown, fmt.Sprintf("%s %.6f", h.Video.ID, h.Score))
+	}
+	return append(shown, r.Looked, r.Next)
+}
+
+// A search that reads the most watched of its matches first answers as one that reads them all.
+func TestWhatASearchDoesNotReadChangesNothing(t *testing.T) {
+	seed := rand.Uint64()
+	rng := rand.New(rand.NewPCG(seed, 0))
+	store.SetMaxScored(t, 40)
+	for range 3 {
+		s := shuffled(t, rng)
+		if wrong, err := s.Check(t.Context()); err != nil || len(wrong) > 0 {
+			t.Fatalf("seed %d: check says %q, %v", seed, wrong, err)
+		}
+		for range 60 {
+			q := store.SearchQuery{
+				Text:  []string{"word", "some word", "wo*", "other"}[rng.IntN(4)],
+				Order: []store.Order{store.ByRelevance, store.ByRelevance, store.ByViews, store.ByFreshness, store.ByRise}[rng.IntN(5)],
+				Limit: 1 + rng.IntN(30),
+			}
+			if rng.IntN(3) == 0 {
+				q.Region = []ingest.Region{"US", "GB", "DE"}[rng.IntN(3)]
+			}
+			if rng.IntN(4) == 0 {
+				q.Category = fmt.Sprint(rng.IntN(30))
+			}
+			if rng.IntN(4) == 0 {
+				q.MinViews = int64(math.Exp(rng.Float64() * 20))
+			}
+			if rng.IntN(5) == 0 {
+				q.SeenSince = noon.Add(time.Duration(rng.IntN(60)) * day)
+			}
+			store.SetFewRead(t, 1<<40)
+			want := found(t, s, q)
+			store.SetFewRead(t, 0)
+			if got := found(t, s, q); !slices.Equal(got, want) {
+				t.Errorf("seed %d, %+v: found\n%q, of all\n%q", seed, q, got, want)
+			}
+		}
+	}
+}
