@@ -2,7 +2,7 @@
 // and how evenly searches come out, beside other ways to do it. It prints tables in markdown; every
 // verdict in them is computed from the figures of the same run.
 //
-//	go run ./store [-write] [-small] [-only writing,size,search,fts5,processes] [-rows 1000000] [-turns 5] [-keep DIR]
+//	go run ./store [-write] [-small] [-only writing,size,search,fts5,processes] [-rows 1000000] [-beside 300000] [-turns 5] [-keep DIR]
 //
 // It needs gcc, for the peer that is SQLite in C. Exit: 0 measured, goals missed included; 1 something
 // could not be measured, or, with -write, a goal that was met before is missed by more than 15 % (goals.json); 2 usage.
@@ -42,6 +42,7 @@ type options struct {
 	write    bool
 	sections []string
 	rows     int    // of the large store; a tenth of them in the other
+	fts5Rows int    // of the store in which FTS5 is asked too
 	keep     string // where filled stores stay
 	load     string // the directory to load charts into: this process is one of two drivers
 	repeats  int    // of what is measured in turns
@@ -70,13 +71,14 @@ func run(args []string, stdout, stderr io.Writer) int {
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
-	o := options{repeats: 5, searches: 200}
+	o := options{repeats: 5, searches: 200, fts5Rows: 300_000}
 	f := flag.NewFlagSet("store", flag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.BoolVar(&o.write, "write", false, "also write the tables to "+report.File)
 	small := f.Bool("small", false, "a tenth of the rows and fewer turns: shows that it works, and little else")
 	only := f.String("only", strings.Join(sectionNames, ","), "the `PARTS` to measure")
 	f.IntVar(&o.rows, "rows", 1_000_000, "how many videos the large store holds; the other holds a tenth")
+	f.IntVar(&o.fts5Rows, "beside", o.fts5Rows, "how many videos the store holds in which plain FTS5 is asked too")
 	f.IntVar(&o.repeats, "turns", o.repeats, "how often what is measured in turns is measured")
 	f.StringVar(&o.keep, "keep", "", "a `DIR` for the generated stores, used again by the next run with the same code; empty: none stay")
 	f.StringVar(&o.load, "load", "", "`DIR`: load the charts into it and say how long it took (the program starts itself so)")
@@ -84,7 +86,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, err
 	}
 	if *small {
-		o.rows, o.repeats, o.searches = o.rows/10, 2, 50
+		o.rows, o.fts5Rows, o.repeats, o.searches = o.rows/10, o.fts5Rows/10, 2, 50
 	}
 	o.sections = strings.Split(*only, ",")
 	for _, s := range o.sections {

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -18,7 +17,6 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/bench/report"
 	"github.com/trendvidstream/ingest/store"
-	"github.com/trendvidstream/ingest/store/text"
 )
 
 // goals of a search: those of the issue. Of what is common it may take longer among a million.
@@ -202,85 +200,6 @@ func timed(do func() error) (float64, error) {
 	start := time.Now()
 	err := do()
 	return float64(time.Since(start)) / 1e6, err
-}
-
-// plain is FTS5 as its documentation shows it: the 20 best of all matches by bm25. It reads no video.
-const plain = `SELECT rowid FROM video_text WHERE video_text MATCH ?1 ORDER BY rank LIMIT 20`
-
-// besideFTS5 asks both for the same words, in turns: the store everywhere and in a region, with all that it shows, and
-// plain FTS5, which forgives nothing and shows nothing.
-func (b *bench) besideFTS5(ctx context.Context) error {
-	s, err := b.filled(ctx, b.rows)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = s.Close() }()
-	b.real = nil
-	size, c := thousands(b.rows)+" generated", wordlistOf(newGenerator().take(min(b.rows, 50_000)))
-	b.report.Section("Beside FTS5", "The same words by `SELECT rowid ... WHERE video_text MATCH ? ORDER BY rank LIMIT 20` in the same store, in turns: p50 of the processor's time. "+
-		"FTS5 gives numbers of videos; a search reads what it shows and, where little matches, forgives.")
-	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: s.Path()}).String()+"?mode=ro")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = db.Close() }()
-	db.SetMaxOpenConns(1)
-	var rows [][]string
-	for _, k := range shapes {
-		if !k.peer() {
-			continue
-		}
-		var everywhere, inRegion, theirs latencies
-		rng := rand.New(rand.NewPCG(1, uint64(len(k.name)))) //nolint:gosec // the same queries every time
-		for i := range b.searches + b.searches/10 {
-			q := k.ask(c, rng)
-			if q.Filtered() || q.Order != store.ByRelevance {
-				break
-			}
-			q.Limit = 20
-			match := text.Parse(q.Text).Match(false)
-			for _, turn := range []struct {
-				took *latencies
-				do   func() error
-			}{
-				{&theirs, func() error { return drainRows(ctx, db, plain, match) }},
-				{&everywhere, func() error { return s.find(ctx, q) }},
-				{&inRegion, func() error {
-					q.Region = eight[i%len(eight)]
-					return s.find(ctx, q)
-				}},
-			} {
-				took, err := clocked(turn.do)
-				if err != nil {
-					return fmt.Errorf("%s: %w", k.name, err)
-				}
-				if i >= b.searches/10 {
-					turn.took.add(took)
-				}
-			}
-		}
-		if len(theirs.cpu) == 0 {
-			continue
-		}
-		p50 := func(l latencies) float64 { return report.Quantile(l.cpu, 0.5) }
-		ratio := max(p50(everywhere), p50(inRegion)) / p50(theirs)
-		rows = append(rows, []string{k.name, ms(p50(everywhere)), ms(p50(inRegion)), ms(p50(theirs)), report.Ratio(ratio)})
-		b.report.Goal(k.name+", "+size+", beside plain FTS5: p50", "<= 1.00 x", report.Ratio(ratio), ratio <= 1)
-		b.say("%v", rows[len(rows)-1])
-	}
-	b.report.Table([]string{"ms", "ours", "ours in a region", "plain FTS5", "the slower of ours / FTS5"}, rows)
-	return nil
-}
-
-func drainRows(ctx context.Context, db *sql.DB, query string, args ...any) error {
-	rows, err := db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-	}
-	return rows.Err()
 }
 
 // whileWriting searches in turns of a second, with and without a writer that saves new charts.
