@@ -8,6 +8,9 @@ type Contact struct {
 	SilentSince time.Time `json:"silent_since,omitzero"` // of the first call after that without a usable answer; zero: none
 	AskedAt     time.Time `json:"asked_at,omitzero"`     // of the newest call
 	Unanswered  int64     `json:"unanswered,omitempty"`  // calls since SilentSince
+
+	RefusedAt  time.Time `json:"refused_at,omitzero"`  // of the newest call whose key was refused
+	AcceptedAt time.Time `json:"accepted_at,omitzero"` // of the newest call whose key was not
 }
 
 // newContact is the result of one call, which ended at a time. The verdicts are those of package fetch.
@@ -18,12 +21,22 @@ func newContact(verdict string, at time.Time) Contact {
 	case "cancelled": // by us: it says nothing
 		return Contact{}
 	}
-	return Contact{AnsweredAt: at, AskedAt: at}
+	c := Contact{AnsweredAt: at, AskedAt: at, AcceptedAt: at}
+	if verdict == "bad_key" {
+		c.RefusedAt, c.AcceptedAt = at, time.Time{}
+	}
+	return c
 }
+
+// KeyRefused reports whether the upstream has refused the key and has accepted none since.
+func (c Contact) KeyRefused() bool { return c.RefusedAt.After(c.AcceptedAt) }
 
 // merge adds the results of other calls, which may have been made at the same time, by another process.
 func (c Contact) merge(other Contact) Contact {
-	out := Contact{AnsweredAt: later(c.AnsweredAt, other.AnsweredAt), AskedAt: later(c.AskedAt, other.AskedAt)}
+	out := Contact{
+		AnsweredAt: later(c.AnsweredAt, other.AnsweredAt), AskedAt: later(c.AskedAt, other.AskedAt),
+		RefusedAt: later(c.RefusedAt, other.RefusedAt), AcceptedAt: later(c.AcceptedAt, other.AcceptedAt),
+	}
 	for _, part := range []Contact{c, other} {
 		if part.SilentSince.IsZero() || !part.AskedAt.After(out.AnsweredAt) {
 			continue // nothing, or answered since

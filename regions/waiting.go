@@ -115,7 +115,7 @@ func (all Schedule) Until(l ingest.Latest, now, to time.Time) []ingest.Slot {
 		for _, key := range s.keys {
 			slot, ok := waiting[ingest.Series{Job: s.Job.Name, Key: key}]
 			if ok && slot.RetryAt.After(now) {
-				slot.DueAt = slot.RetryAt
+				slot.DueAt = slot.RetryAt.Add(time.Second - 1).Truncate(time.Second) // a slot is due at a whole second
 			}
 			if ok && !slot.DueAt.After(to) {
 				slots = append(slots, slot)

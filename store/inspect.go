@@ -23,7 +23,7 @@ type Summary struct {
 
 // SlotSummary is the state of the scheduled slots, and what all slots spent.
 type SlotSummary struct {
-	Series  map[ingest.Series]SeriesSummary // those with a slot that has been worked on or has ended
+	Latest  ingest.Latest                   // as of Store.Latest
 	Claimed []ingest.Slot                   // newest first
 	Failed  []ingest.Slot                   // newest first
 	Waiting []ingest.Slot                   // newest first: due, with the reason why the last run gave them back
@@ -31,13 +31,6 @@ type SlotSummary struct {
 	Spent   []ingest.Slot                   // as of SpentSlots
 	Ended   []ingest.Slot                   // newest first: due since then
 	Lacking []ingest.Slot                   // pieces of backfills planned since then that brought less than there is
-}
-
-// SeriesSummary is how far a series has come.
-type SeriesSummary struct {
-	DoneDue time.Time    // when its newest done slot was due; zero: none
-	State   ingest.State // of its newest slot that is not just due
-	Reason  string       // of that slot
 }
 
 // Inspect reads the store in dir without opening it as one, which would create files beside it. A missing store is an
@@ -69,7 +62,6 @@ func (s *Store) Summary(ctx context.Context) (Summary, error) {
 }
 
 // InspectSlots is Inspect for the slots: Failed are those that were due after since, and Spent those of SpentSlots.
-// Series leaves out slots due after now by more than ingest.ClockAhead.
 func InspectSlots(ctx context.Context, dir string, since, now time.Time) (SlotSummary, error) {
 	var s SlotSummary
 	err := inspect(ctx, filepath.Join(dir, FileName), func(db *sql.DB, _ identity) error {
@@ -79,7 +71,7 @@ func InspectSlots(ctx context.Context, dir string, since, now time.Time) (SlotSu
 }
 
 func (s *SlotSummary) read(ctx context.Context, q querier, since, now time.Time) (err error) {
-	if s.Series, err = inspectSeries(ctx, q, now); err != nil {
+	if s.Latest, err = latest(ctx, q, now); err != nil {
 		return err
 	}
 	if s.Claimed, err = selectReports(ctx, q, `kind <> 'backfill' AND state = 'claimed'`); err != nil {
@@ -147,20 +139,6 @@ func inspect(ctx context.Context, path string, read func(db *sql.DB, id identity
 		}
 		return read(db, id)
 	})
-}
-
-func inspectSeries(ctx context.Context, q querier, now time.Time) (map[ingest.Series]SeriesSummary, error) {
-	known := map[ingest.Series]SeriesSummary{}
-	return known, each(ctx, q, func(rows *sql.Rows) error {
-		var of ingest.Series
-		var s SeriesSummary
-		err := rows.Scan(&of.Job, &of.Key, inSeconds(&s.DoneDue), &s.State, &s.Reason)
-		known[of] = s
-		return err
-	}, `
-		SELECT job, key, (SELECT max(due_at) FROM slots AS d WHERE d.series = series.id AND d.state = 'done' AND d.due_at <= ?1), state, reason
-		FROM series JOIN slots ON slots.series = series.id
-		WHERE kind <> 'backfill' AND due_at = (SELECT max(due_at) FROM slots AS n WHERE n.series = series.id AND n.state <> 'due' AND n.due_at <= ?1)`, future(now))
 }
 
 // SpentSlots returns the slots that spent quota, as far as the store knows: scheduled ones that were due at since or

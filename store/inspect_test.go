@@ -44,9 +44,10 @@ func TestInspectReadsAStoreAndLeavesItAlone(t *testing.T) {
 	if len(slots.Claimed) != 1 || slots.Claimed[0].Key != "FR" || len(slots.Failed) != 1 || slots.Failed[0].Reason != "HTTP 500" {
 		t.Errorf("claimed %+v, failed %+v", slots.Claimed, slots.Failed)
 	}
-	in, us := slots.Series[ingest.Series{Job: "chart", Key: "IN"}], slots.Series[ingest.Series{Job: "chart", Key: "US"}]
-	if in.State != ingest.Done || in.DoneDue.IsZero() || us.State != ingest.Stopped || us.Reason == "" || !us.DoneDue.IsZero() {
-		t.Errorf("IN %+v, US %+v", in, us)
+	india, states, latest := ingest.Series{Job: "chart", Key: "IN"}, ingest.Series{Job: "chart", Key: "US"}, slots.Latest
+	if latest.Ended[india].State != ingest.Done || latest.Done[india].DueAt.IsZero() ||
+		latest.Ended[states].State != ingest.Stopped || latest.Ended[states].Reason == "" || !latest.Done[states].DueAt.IsZero() {
+		t.Errorf("%+v", latest)
 	}
 	if _, err := store.CheckFile(t.Context(), dir, 0); err != nil {
 		t.Error(err)

@@ -67,8 +67,16 @@ WHERE slots.id IN (
 ORDER BY due_at`
 
 // Latest returns the newest slots of every series, of those that are not in the future.
-func (s *Store) Latest(ctx context.Context, now time.Time) (ingest.Latest, error) {
-	slots, err := collectView(ctx, s.database, "read the slots", scanSlot, latestSlots, future(now))
+func (s *Store) Latest(ctx context.Context, now time.Time) (l ingest.Latest, err error) {
+	err = s.view(ctx, "read the slots", func(tx *txn) error {
+		l, err = latest(ctx, tx, now)
+		return err
+	})
+	return l, err
+}
+
+func latest(ctx context.Context, q querier, now time.Time) (ingest.Latest, error) {
+	slots, err := collect(ctx, q, scanSlot, latestSlots, future(now))
 	l := ingest.Latest{Done: map[ingest.Series]ingest.Slot{}, Ended: map[ingest.Series]ingest.Slot{}, Open: map[ingest.Series]ingest.Slot{}}
 	for _, slot := range slots {
 		switch slot.State {

@@ -104,7 +104,7 @@ func (a *app) openLocal(ctx context.Context) (*sqliteledger.Ledger, error) {
 	}
 	local, err := sqliteledger.Open(ctx, filepath.Join(a.cfg.Data, ledgerFile))
 	if errors.Is(err, quota.ErrCorrupt) {
-		err = fmt.Errorf("%s is damaged or an older copy (%w): %s", ledgerFile, err, howToReplace)
+		err = damagedError{err}
 	}
 	if errors.Is(err, sqliteledger.ErrMissing) {
 		err = fmt.Errorf("%s is missing (%w)", ledgerFile, err)
@@ -114,6 +114,16 @@ func (a *app) openLocal(ctx context.Context) (*sqliteledger.Ledger, error) {
 	}
 	return local, err
 }
+
+// damagedError is a quota.ErrCorrupt of the ledger's file.
+type damagedError struct{ error }
+
+func (e damagedError) Error() string {
+	cause := strings.TrimPrefix(e.error.Error(), quota.ErrCorrupt.Error()+": ")
+	return fmt.Sprintf("%s is damaged or an older copy (%s): %s", ledgerFile, strings.TrimSuffix(cause, ": put its newest copy back, or move it away"), howToReplace)
+}
+
+func (e damagedError) Unwrap() error { return e.error }
 
 // howToReplace is what mends a file that cannot be read.
 const howToReplace = "run ingest quota rebuild --replace, which moves it aside and counts again what the store knows"

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -56,8 +58,11 @@ func (a *app) openPace(ctx context.Context) (pace budget.Pace, latest ingest.Lat
 		return pace, latest, err
 	}
 	s, err := a.store(ctx, "")
-	if err == nil { // else nothing was fetched yet
+	switch {
+	case err == nil:
 		defer func() { _ = s.Close() }()
+	case !errors.Is(err, fs.ErrNotExist): // else nothing was fetched yet
+		return pace, latest, err
 	}
 	pace, latest, _ = a.paceNow(ctx, schedule, s, func(ctx context.Context) (r quota.Report, err error) {
 		err = a.withReadOnlyLedger(ctx, func(ctx context.Context, l *ledger) (err error) {

@@ -66,10 +66,14 @@ func (a *app) setAside(ctx context.Context) error {
 		_, err = l.Report(ctx)
 		l.close()
 	}
+	damage := ""
 	if err == nil {
+		damage, err = sqlitefile.QuickCheck(ctx, path)
+	}
+	if err == nil && damage == "" {
 		return usageError{fmt.Errorf("%s can be read: it is not replaced; ingest quota post corrects it", path)}
 	}
-	if !errors.Is(err, quota.ErrCorrupt) {
+	if damage == "" && !errors.Is(err, quota.ErrCorrupt) {
 		return err
 	}
 	to := path + ".broken-" + a.clock.Now().UTC().Format("20060102T150405Z")

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/config"
@@ -27,8 +28,8 @@ func (a *app) withLedger(ctx context.Context, do func(context.Context, *ledger) 
 	return do(ctx, l)
 }
 
-// withReadOnlyLedger is withLedger for a command that only reads. If the data directory does not exist or cannot be
-// written, it opens a copy of the ledger, and creates nothing there.
+// withReadOnlyLedger is withLedger for a command that only reads, also while the store cannot be read. If the data
+// directory does not exist or cannot be written, it opens a copy of the ledger, and creates nothing there.
 func (a *app) withReadOnlyLedger(ctx context.Context, do func(context.Context, *ledger) error) error {
 	path := filepath.Join(a.cfg.Data, ledgerFile)
 	_, err := os.Stat(a.cfg.Data)
@@ -38,7 +39,15 @@ func (a *app) withReadOnlyLedger(ctx context.Context, do func(context.Context, *
 		_ = lock.Close()
 	}
 	if a.cfg.Ledger != "sqlite" || !absent && (err == nil || errors.Is(err, fs.ErrNotExist)) {
-		return a.withLedger(ctx, do)
+		l, err := a.openCheckedLedger(ctx, func(ctx context.Context, since time.Time) ([]ingest.Slot, error) {
+			slots, _ := a.spentSlots(ctx, since)
+			return slots, nil
+		})
+		if err != nil {
+			return err
+		}
+		defer l.close()
+		return do(ctx, l)
 	}
 	dir, err := os.MkdirTemp("", "ingest-quota-")
 	if err != nil {
@@ -88,11 +97,14 @@ func (a *app) quotaReport(ctx context.Context, l *ledger, f quotaFlags) error {
 		return err
 	}
 	if screen.StoreErr = storeErr; storeErr == nil {
+		a.warnOfFuture(ctx, s)
 		screen.Fresh, screen.StoreErr = a.freshNow(ctx, l, s)
 	} else if errors.Is(storeErr, fs.ErrNotExist) {
 		screen.StoreErr = nil // nothing was fetched yet
 	}
-	err = a.show(screen)
+	if err = a.show(screen); err == nil {
+		err = screen.StoreErr
+	}
 	if err == nil && degraded != nil {
 		err = codeError{exitUnavailable, degraded}
 	}

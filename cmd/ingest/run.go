@@ -88,11 +88,7 @@ func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
 	shown := a.showRun(ctx, rec, w.store, options.Series)
 	worked, err := rec.Run(ctx, options)
 	shown()
-	if err == nil {
-		if err := a.checkNewest(ctx, w.store); err != nil {
-			return end("", err)
-		}
-	}
+	a.warnOfFuture(ctx, w.store)
 	if left, err := w.ledger.Report(ctx); err == nil && thresholds != nil {
 		thresholds.Check(ctx, left)
 	}
@@ -174,14 +170,13 @@ func (a *app) lookAhead(ctx context.Context, s *report.Run, w *fetchRuntime, ser
 	}
 }
 
-// checkNewest warns if the clock stands before the newest slot.
-func (a *app) checkNewest(ctx context.Context, s *store.Store) error {
+// warnOfFuture warns if the clock stands before the newest slot.
+func (a *app) warnOfFuture(ctx context.Context, s *store.Store) {
 	newest, err := s.ListSlots(ctx, store.SlotFilter{Limit: 1})
 	if err == nil && len(newest) > 0 && newest[0].DueAt.After(a.clock.Now().Add(ingest.ClockAhead)) {
 		a.say("ingest: warning: the clock says %s, before the newest slot, of %s: slots in the future count for nothing; if the clock is right, ingest doctor --repair removes them",
 			term.Stamp(a.clock.Now()), term.Stamp(newest[0].DueAt))
 	}
-	return err
 }
 
 // summarise returns what a run's slots, and the error that cut it short, make of it.

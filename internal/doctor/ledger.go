@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/trendvidstream/ingest/internal/audit"
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
@@ -47,8 +48,10 @@ func checkLedger(ctx context.Context, d *Doctor) Finding {
 		return warn(d.ledgerFile()+" is not there yet", "ingest run makes it")
 	case errors.Is(err, sqlitefile.ErrLeftover):
 		return warn(err.Error(), "ingest quota finishes what was left; then look again")
+	case errors.Is(err, quota.ErrCorrupt):
+		return failAs(err, nameOriginal(err.Error(), d.Config.Data), rebuildAdvice)
 	case err != nil:
-		return failAs(err, nameOriginal(err.Error(), d.Config.Data), "see its owner and mode, and the clock; if it is damaged, "+rebuildAdvice(d))
+		return failAs(err, nameOriginal(err.Error(), d.Config.Data), "see its owner and mode, and the clock; what is damaged, quota.db says above")
 	}
 	return okf("sqlite, account %s: it answers", d.Config.Account)
 }
@@ -57,6 +60,10 @@ func checkPools(ctx context.Context, d *Doctor) Finding {
 	r, err := ledgerReport(ctx, d)
 	if err != nil {
 		return noFinding // ledger or redis reports it
+	}
+	var price budget.Price // of the schedule; empty if config or costs report why it has none
+	if schedule, err := d.PricedSchedule(); err == nil {
+		price, _ = schedule.DayPrice(d.now())
 	}
 	var lines, unused, advice []string
 	for _, p := range r.Pools {
@@ -70,7 +77,11 @@ func checkPools(ctx context.Context, d *Doctor) Finding {
 		}
 		if p.DrainedUntil.IsZero() {
 			lines = append(lines, fmt.Sprintf("%s: %s of %s used", p.Pool, term.Thousands(used), term.Thousands(p.Limit)))
-			if used > p.Limit {
+			switch at := p.ResumesAt[quota.Scheduled]; {
+			case price.Total[p.Pool] > 0 && p.Remaining[quota.Scheduled] == 0 && !at.IsZero():
+				lines[len(lines)-1] += ", none left for the schedule until " + term.StampFrom(at)
+				advice = append(advice, "wait: the next run after that goes on; ingest quota --all says who spent them")
+			case used > p.Limit:
 				advice = append(advice, "more "+p.Pool+" were posted than there are: ingest quota says until when nothing is fetched")
 			}
 			continue

@@ -5,14 +5,12 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/regions"
-	"github.com/trendvidstream/ingest/store"
 )
 
 // The checks of what ran and what did not.
@@ -27,41 +25,37 @@ func checkFreshness(ctx context.Context, d *Doctor) Finding {
 	if err != nil {
 		return noFinding // store reports it
 	}
-	var stale []string
-	paced := sync.OnceValue(func() regions.Schedule { return d.paced(ctx, schedule, slots.Series) })
-	after := cmp.Or(d.Config.StaleAfter, regions.DefaultStaleAfter)
+	fresh := report.NewFreshness(d.paced(ctx, schedule, slots.Latest), slots.Latest, now, cmp.Or(d.Config.StaleAfter, regions.DefaultStaleAfter))
+	check := fresh.Check()
+	if check.Mood == report.Good || check.Mood == report.Warn && len(fresh.Stale()) == 0 && !fresh.Overdue() {
+		return okf("%s, %s", check.Says, check.Detail)
+	}
+	lines, advice := []string{check.Says}, "ingest slots --region R says why; is a timer, cron or serve running?"
+	if check.Mood == report.Idle {
+		advice = "ingest run fetches what is due"
+	}
+	if len(slots.Waiting) > 0 {
+		at := slots.Waiting[len(slots.Waiting)-1] // the oldest
+		lines = append(lines, fmt.Sprintf("the last run ended at %s: %s", seriesName(at.Series()), oneLine(at.Reason)))
+	}
+	return warn(strings.Join(append(lines, shortenList(8, lateLines(fresh), "more")...), "; "), advice)
+}
+
+// lateLines describes what has begun and is not fresh, each reason once.
+func lateLines(f report.Freshness) (lines []string) {
 	said := map[string]bool{}
-	all, oldest, of := schedule.Series(), time.Duration(0), ""
-	for _, series := range all {
-		known := slots.Series[series]
-		if !schedule.Stale(series, known.DoneDue, now, after) || !paced().Stale(series, known.DoneDue, now, after) {
-			if age := now.Sub(known.DoneDue); age > oldest {
-				oldest, of = age, seriesName(series)
-			}
+	for _, series := range f.Series {
+		if is := series.Condition(); is == report.Fresh || is == report.Unbegun {
 			continue
 		}
-		line := seriesName(series) + ": never done"
-		if !known.DoneDue.IsZero() {
-			line = fmt.Sprintf("%s: last done %s, %s ago", seriesName(series), term.Stamp(known.DoneDue), term.Ago(now.Sub(known.DoneDue)))
-		}
-		reason := strings.TrimSpace(string(known.State) + " " + oneLine(known.Reason)) // as it was recorded then
-		if known.State != ingest.Done && reason != "" && !said[reason] {
-			line += ", " + reason
+		line := oneLine(series.String())
+		if reason := oneLine(series.Reason); series.Outcome != ingest.Done && reason != "" && !said[reason] { // as it was recorded then
+			line += fmt.Sprintf(", %s: %s", series.Outcome, reason)
 			said[reason] = true
 		}
-		stale = append(stale, line)
+		lines = append(lines, line)
 	}
-	fresh := len(all) - len(stale)
-	if len(stale) > 0 {
-		listed := shortenList(8, stale, "more")
-		if len(slots.Waiting) > 0 {
-			at := slots.Waiting[len(slots.Waiting)-1] // the oldest
-			listed = append([]string{fmt.Sprintf("the last run ended at %s: %s", seriesName(at.Series()), oneLine(at.Reason))}, listed...)
-		}
-		return warn(fmt.Sprintf("%d stale, %d fresh; %s", len(stale), fresh, strings.Join(listed, "; ")),
-			"ingest slots --region R says why; is a timer, cron or serve running?")
-	}
-	return okf("%d of %d fresh, the oldest is %s, due %s ago", fresh, fresh, of, term.Ago(oldest))
+	return lines
 }
 
 // checkUpstream says whether the upstream answers the calls of runs; it asks nothing.
@@ -71,23 +65,22 @@ func checkUpstream(ctx context.Context, d *Doctor) Finding {
 		return noFinding // store reports it, or nothing was asked
 	}
 	u := report.NewUpstreamDocument(d.Provider, about.Contact, d.now(), 0)
-	if u.Unreachable {
+	switch {
+	case u.KeyRefused != nil:
+		return fail(BadKey, u.Name+" "+u.String()+", and nothing is fetched since", "give a key that it accepts; ingest doctor --online asks once more and says why it is refused")
+	case u.Unreachable:
 		return fail(Unavailable, u.Name+" "+u.String(), "see the network: DNS, firewall, proxy; ingest doctor --online asks once more, ingest slots says what the calls met")
 	}
 	return okf("%s %s", u.Name, u.String())
 }
 
 // paced returns the schedule at its current pace, or as configured if the ledger cannot say what that is.
-func (d *Doctor) paced(ctx context.Context, schedule regions.Schedule, series map[ingest.Series]store.SeriesSummary) regions.Schedule {
+func (d *Doctor) paced(ctx context.Context, schedule regions.Schedule, latest ingest.Latest) regions.Schedule {
 	if d.Config.Pacing {
 		schedule, err := d.PricedSchedule()
 		report, reportErr := ledgerReport(ctx, d)
 		if err == nil && reportErr == nil {
-			done := map[ingest.Series]time.Time{}
-			for of, s := range series {
-				done[of] = s.DoneDue
-			}
-			return schedule.Pace(report, done, d.now()).Schedule
+			return schedule.Pace(report, latest.Known(), d.now()).Schedule
 		}
 	}
 	return schedule
@@ -147,7 +140,7 @@ func checkSlots(ctx context.Context, d *Doctor) Finding {
 	for _, s := range slots.Ended {
 		ended = append(ended, report.NewSlotDocument(s))
 	}
-	if lost := report.LostTicks(ended, len(slots.Series)); lost != "" {
+	if lost := report.LostTicks(ended, len(slots.Latest.Known())); lost != "" {
 		return warn(lost, "ingest slots --outcome skipped, and missed, say which; see whether each machine runs, works, and runs as often as the schedule wants")
 	}
 	return okf("no claim is stuck, none failed in the last day")

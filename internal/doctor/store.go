@@ -78,14 +78,11 @@ func checkStoreFile(ctx context.Context, d *Doctor) Finding {
 }
 
 func checkLedgerFile(ctx context.Context, d *Doctor) Finding {
-	return quickCheck(ctx, d.ledgerFile(), Unavailable, rebuildAdvice(d))
+	return quickCheck(ctx, d.ledgerFile(), Unavailable, rebuildAdvice)
 }
 
 // rebuildAdvice says what to do about a damaged ledger. An older copy of it would let the same quota be spent again.
-func rebuildAdvice(d *Doctor) string {
-	path := d.ledgerFile()
-	return fmt.Sprintf("mv %s %s.broken && ingest quota rebuild counts again what the store knows was spent; an older copy is refused", path, path)
-}
+const rebuildAdvice = "ingest quota rebuild --replace moves it aside and counts again what the store knows was spent; an older copy is refused"
 
 // readFor is how long a check may read a whole file.
 const readFor = 3 * time.Second

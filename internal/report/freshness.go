@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/term"
 )
 
 // Freshness is the age of everything that the schedule fetches.
@@ -15,6 +16,41 @@ type Freshness struct {
 	Series     []SeriesState `json:"series"`
 
 	Upstream *UpstreamDocument `json:"upstream,omitempty"` // null: not known
+}
+
+// WantedSeries says what should be fresh.
+type WantedSeries interface {
+	// Series returns all that the config wants, in its order.
+	Series() []ingest.Series
+	// Ahead returns how long after t that many slots of the series come due; 0 if there are not that many.
+	Ahead(of ingest.Series, t time.Time, slots int) time.Duration
+	// Waiting returns the slots that have come due and that no run has completed; see regions.Schedule.
+	Waiting(l ingest.Latest, now time.Time) map[ingest.Series]ingest.Slot
+	// Stale reports whether a series is stale at now. Its newest done slot was due at done, zero if there is none, and
+	// it counts as fresh for after intervals.
+	Stale(of ingest.Series, done, now time.Time, after int) bool
+}
+
+// NewFreshness returns how fresh all that is wanted is at now, by its newest slots.
+func NewFreshness(wanted WantedSeries, l ingest.Latest, now time.Time, staleAfter int) Freshness {
+	f := Freshness{At: term.Second(now), StaleAfter: staleAfter, Series: []SeriesState{}}
+	waiting := wanted.Waiting(l, now)
+	for _, series := range wanted.Series() {
+		done, ended := l.Done[series], l.Ended[series]
+		state := SeriesState{Job: series.Job, Region: series.Key, Outcome: ended.State, Reason: term.Clean(ended.Reason), FetchedAt: term.TimeOrNull(done.FetchedAt)}
+		from := now
+		if !done.DueAt.IsZero() {
+			from = done.DueAt.UTC()
+			state.Slot, state.AgeS = &from, new(int64(now.Sub(from)/time.Second))
+		}
+		state.Stale = wanted.Stale(series, done.DueAt, now, staleAfter)
+		state.IntervalS = int64(wanted.Ahead(series, from, 1) / time.Second)
+		if slot, ok := waiting[series]; ok {
+			state.Wait = NewWait(slot, l, now)
+		}
+		f.Series = append(f.Series, state)
+	}
+	return f
 }
 
 // SeriesState is one region of one job.
@@ -40,6 +76,11 @@ func (f Freshness) Stale() []SeriesState {
 		}
 	}
 	return stale
+}
+
+// Overdue reports whether a series waits for a run, and not for quota.
+func (f Freshness) Overdue() bool {
+	return slices.ContainsFunc(f.Series, func(s SeriesState) bool { return s.OverdueSince != nil })
 }
 
 // Empty reports whether no chart was ever fetched; without charts, nothing else.
@@ -89,11 +130,11 @@ func (s SeriesState) SucceededAt() time.Time {
 	return time.Time{}
 }
 
-// String returns the series, its age and what it waits for: "chart DE (2h0m0s, overdue since ...)".
+// String returns the series, its age and what it waits for: "chart DE (2 h 0 min old, overdue since ...)".
 func (s SeriesState) String() string {
 	age := "never done"
 	if s.AgeS != nil {
-		age = (time.Duration(*s.AgeS) * time.Second).String()
+		age = term.Ago(time.Duration(*s.AgeS)*time.Second) + " old"
 	}
 	if s.OverdueSince != nil {
 		age += ", " + s.Wait.String()

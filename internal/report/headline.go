@@ -39,21 +39,20 @@ type Check struct {
 	Name   string
 	Mood   Mood
 	Detail string // a few words
-
-	says string // a clause
+	Says   string // a clause
 }
 
 // Headline says in a sentence or two what is worst, and what that does to the charts.
 func (s Situation) Headline() (Mood, string) {
 	worst, charts := s.Checks()[0], s.charts()
-	says := []string{worst.says}
+	says := []string{worst.Says}
 	switch {
 	case worst.Mood == Good:
-		says = []string{charts.says + ", and the quota lasts"}
+		says = []string{charts.Says + ", and the quota lasts"}
 	case worst.Mood == Idle:
-		says = []string{charts.says, s.quota().says}
-	case worst.Name != charts.Name && charts.Mood > Good:
-		says = append(says, charts.says)
+		says = []string{charts.Says, s.quota().Says}
+	case worst.Name != charts.Name && charts.Mood > Idle:
+		says = append(says, charts.Says)
 	}
 	return worst.Mood, sentences(says...)
 }
@@ -66,15 +65,15 @@ func (s Situation) Verdict() string {
 	}
 	switch {
 	case worst.Mood <= Idle || worst.Name == charts.Name:
-		return sentences(charts.says, outlook)
-	case worst.Name == "Quota" && charts.Mood == Good:
+		return sentences(charts.Says, outlook)
+	case worst.Name == "Quota" && charts.Mood <= Idle:
 		return sentences(outlook)
 	case worst.Name == "Quota":
-		return sentences(outlook, charts.says)
-	case charts.Mood == Good:
-		return sentences(worst.says, outlook)
+		return sentences(outlook, charts.Says)
+	case charts.Mood <= Idle:
+		return sentences(worst.Says, outlook)
 	}
-	return sentences(worst.says, charts.says, outlook)
+	return sentences(worst.Says, charts.Says, outlook)
 }
 
 // sentences makes sentences of clauses.
@@ -119,6 +118,8 @@ func (s Situation) upstream() Check {
 	case u.Unreachable:
 		silent := term.Ago(s.Fresh.At.Sub(*u.SilentSince))
 		return Check{u.Name, Bad, "silent for " + silent, fmt.Sprintf("%s has not answered for %s", u.Name, silent)}
+	case u.KeyRefused != nil:
+		return Check{u.Name, Bad, "refuses the key", u.Name + " refuses the key: nothing is fetched"}
 	case u.AnsweredAt != nil:
 		return Check{u.Name, Good, "answered " + u.AnsweredAt.UTC().Format("15:04"), u.Name + " answers"}
 	}
@@ -161,16 +162,25 @@ func (s Situation) charts() Check {
 	switch {
 	case s.StoreErr != nil:
 		return Check{"Charts", Bad, "cannot be read", "the store cannot be read"}
-	case s.Fresh == nil || s.Fresh.Empty():
+	case s.Fresh == nil:
+		return Freshness{}.Check()
+	}
+	return s.Fresh.Check()
+}
+
+// Check says whether the charts, and what else is fetched, are fresh.
+func (f Freshness) Check() Check {
+	if f.Empty() {
 		return Check{"Charts", Idle, "none yet", "nothing was fetched yet"}
 	}
 	of, oldest := map[Condition][]SeriesState{}, int64(-1)
-	for _, series := range s.Fresh.Series {
+	for _, series := range f.Series {
 		of[series.Condition()] = append(of[series.Condition()], series)
 		if series.AgeS != nil && series.Region != "" {
 			oldest = max(oldest, *series.AgeS)
 		}
 	}
+	charts := countCharts(f.Series)
 	detail := "oldest " + term.Ago(time.Duration(oldest)*time.Second)
 	for _, is := range []struct {
 		condition        Condition
@@ -178,14 +188,20 @@ func (s Situation) charts() Check {
 		plural, singular string
 	}{{Stale, Bad, "are stale", "is stale"}, {NoQuota, Warn, "wait for quota", "waits for quota"}, {Late, Warn, "are late", "is late"}} {
 		if those := of[is.condition]; len(those) > 0 {
-			return Check{"Charts", is.mood, detail, s.Fresh.say(those, is.plural, is.singular)}
+			says := f.say(those, is.plural, is.singular)
+			if those[0].LastRunAt != nil {
+				says += ": " + those[0].idle()
+			}
+			return Check{"Charts", is.mood, detail, says}
 		}
 	}
 	if n := countCharts(of[Unbegun]); n > 0 {
-		all := countCharts(s.Fresh.Series)
-		return Check{"Charts", Idle, fmt.Sprintf("%d of %d are in", all-n, all), fmt.Sprintf("%d of %d charts are in, the others wait for their first fetch", all-n, all)}
+		return Check{"Charts", Idle, fmt.Sprintf("%d of %d are in", charts-n, charts), fmt.Sprintf("%d of %d charts are in, the others wait for their first fetch", charts-n, charts)}
 	}
-	return Check{"Charts", Good, detail, fmt.Sprintf("all %s are fresh", term.Plural(countCharts(s.Fresh.Series), "chart"))}
+	if charts == 0 {
+		return Check{"Charts", Good, "none wanted", "all that is wanted is fresh"}
+	}
+	return Check{"Charts", Good, detail, fmt.Sprintf("all %s are fresh", term.Plural(charts, "chart"))}
 }
 
 // say says of some series that they are in a condition: "DE, FR and IN are stale".
@@ -227,12 +243,19 @@ func (s Situation) Reason() string {
 		return term.Clean(s.StoreErr.Error())
 	case worst.Name == "Charts":
 		for _, series := range s.Fresh.Series {
-			if series.Condition() != Fresh {
+			switch {
+			case series.Condition() == Fresh:
+			case series.LastRunAt != nil:
+				return "Is a timer, cron or ingest serve running?"
+			default:
 				return term.Clean(series.String())
 			}
 		}
 	case worst.Name != "Ledger":
 		u := s.Fresh.Upstream
+		if u.KeyRefused != nil {
+			return "The last call with it was at " + u.KeyRefused.UTC().Format("15:04 UTC") + "."
+		}
 		return fmt.Sprintf("%s in a row had no usable answer since %s, the newest at %s. Calls that do not arrive cost nothing.",
 			term.Plural(int(u.Unanswered), "call"), u.SilentSince.UTC().Format("15:04"), u.AskedAt.UTC().Format("15:04 UTC"))
 	}
@@ -274,6 +297,8 @@ func (s Situation) Cure() (thing, advice, command string) {
 		return "The quota ledger cannot be read.", "This says why:", "ingest doctor"
 	case s.StoreErr != nil:
 		return "The store cannot be read.", "This says why; with --repair it mends what can be mended:", "ingest doctor"
+	case s.Fresh != nil && s.Fresh.Upstream != nil && s.Fresh.Upstream.KeyRefused != nil:
+		return "The API key is refused.", "Give another one; with one call this says why:", "ingest doctor --online"
 	}
 	return "", "", ""
 }

@@ -73,11 +73,19 @@ func (w Wait) String() string {
 	case w.OverdueSince == nil:
 		text += ", the next run tries it"
 	case w.LastRunAt != nil:
-		text += "; nothing has run since " + w.LastRunAt.UTC().Format("15:04")
+		text += "; " + w.idle()
 	default:
 		text += ", no run has come to it"
 	}
 	return text
+}
+
+// idle says since when nothing has run.
+func (w Wait) idle() string {
+	if day := 24 * time.Hour; w.OverdueSince.Truncate(day).Equal(w.LastRunAt.Truncate(day)) {
+		return "nothing has run since " + w.LastRunAt.UTC().Format("15:04")
+	}
+	return "nothing has run since " + term.Stamp(*w.LastRunAt)
 }
 
 // NewSeriesDocument returns what is known about a series; next is its next slot, nil if there is none, and waits says

@@ -20,14 +20,19 @@ type UpstreamDocument struct {
 	AskedAt     *time.Time `json:"asked_at"`     // when it was last asked
 	Unanswered  int64      `json:"unanswered"`   // calls since silent_since
 	Unreachable bool       `json:"unreachable"`  // silent for so long that it is no accident
+	KeyRefused  *time.Time `json:"key_refused"`  // when it last refused the key; null: it did not, or has accepted one since
 }
 
 // NewUpstreamDocument returns what the calls say at now. The upstream may be silent for after; 0: UnreachableAfter.
 func NewUpstreamDocument(name string, c ingest.Contact, now time.Time, after time.Duration) UpstreamDocument {
-	return UpstreamDocument{
+	d := UpstreamDocument{
 		Name: cmp.Or(name, "the upstream"), AnsweredAt: term.TimeOrNull(c.AnsweredAt), SilentSince: term.TimeOrNull(c.SilentSince), AskedAt: term.TimeOrNull(c.AskedAt),
 		Unanswered: c.Unanswered, Unreachable: !c.SilentSince.IsZero() && now.Sub(c.SilentSince) >= cmp.Or(after, UnreachableAfter),
 	}
+	if c.KeyRefused() {
+		d.KeyRefused = term.TimeOrNull(c.RefusedAt)
+	}
+	return d
 }
 
 // String says it in a few words: "has not answered since 2026-02-14 10:41:00Z, 4 calls".
@@ -35,6 +40,8 @@ func (d UpstreamDocument) String() string {
 	switch {
 	case d.SilentSince != nil:
 		return "has not answered since " + term.Stamp(*d.SilentSince) + ", " + term.Plural(int(d.Unanswered), "call") + "; last asked " + term.Stamp(*d.AskedAt)
+	case d.KeyRefused != nil:
+		return "refused the key " + term.Stamp(*d.KeyRefused)
 	case d.AnsweredAt != nil:
 		return "answered " + term.Stamp(*d.AnsweredAt)
 	}

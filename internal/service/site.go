@@ -121,12 +121,15 @@ func (s *Service) checkLedger(context.Context) (string, error) {
 	return remaining(st.report), nil
 }
 
-func (s *Service) checkKey(context.Context) (string, error) {
+func (s *Service) checkKey(ctx context.Context) (string, error) {
+	calls, _ := s.calls(ctx)
 	switch st := s.state.read(); {
 	case st.keyErr != nil:
 		return "", st.keyErr
 	case st.keyAccepted:
 		return "accepted", nil
+	case calls.Contact().KeyRefused():
+		return "", errors.New(s.Upstream + " refused it when it was last asked")
 	default:
 		return "not refused so far", nil
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 )
@@ -18,11 +17,11 @@ const rereadAfter = time.Second
 
 // Freshness reads how fresh everything is.
 func (s *Site) Freshness(ctx context.Context) (report.Freshness, error) {
-	f := report.Freshness{At: term.Second(s.Now()), StaleAfter: s.StaleAfter, Series: []report.SeriesState{}}
 	latest, err := s.Slots.Latest(ctx)
 	if err != nil {
-		return f, err
+		return report.Freshness{}, err
 	}
+	f := report.NewFreshness(s.Schedule, latest, s.Now(), s.StaleAfter)
 	if s.Calls != nil {
 		calls, err := s.Calls(ctx)
 		if err != nil {
@@ -31,37 +30,12 @@ func (s *Site) Freshness(ctx context.Context) (report.Freshness, error) {
 		upstream := report.NewUpstreamDocument(s.Upstream, calls.Contact(), s.Now(), s.Silence)
 		f.Upstream = &upstream
 	}
-	waiting := s.Schedule.Waiting(latest, f.At)
-	for _, series := range s.Schedule.Series() {
-		state := s.stateOf(series, latest.Done[series], latest.Ended[series], f.At)
-		if slot, ok := waiting[series]; ok {
-			state.Wait = report.NewWait(slot, latest, f.At)
-		}
-		f.Series = append(f.Series, state)
-	}
 	return f, nil
 }
 
 // cachedFreshness is Freshness, up to rereadAfter old.
 func (s *Site) cachedFreshness(ctx context.Context) (report.Freshness, error) {
 	return s.fresh.get(rereadAfter, func() (report.Freshness, error) { return s.Freshness(ctx) })
-}
-
-// stateOf returns how fresh a series is, whose newest slots are done and ended.
-func (s *Site) stateOf(of ingest.Series, done, ended ingest.Slot, now time.Time) report.SeriesState {
-	state := report.SeriesState{Job: of.Job, Region: of.Key, Outcome: ended.State, Reason: term.Clean(ended.Reason)}
-	from := now
-	if !done.DueAt.IsZero() {
-		due, age := done.DueAt.UTC(), now.Sub(done.DueAt)
-		seconds := int64(age / time.Second)
-		from, state.Slot, state.AgeS = due, &due, &seconds
-		if fetched := done.FetchedAt.UTC(); !done.FetchedAt.IsZero() {
-			state.FetchedAt = &fetched
-		}
-	}
-	state.Stale = s.Schedule.Stale(of, done.DueAt, now, s.StaleAfter)
-	state.IntervalS = int64(s.Schedule.Ahead(of, from, 1) / time.Second)
-	return state
 }
 
 // checkUpstream is a check of /readyz.
@@ -84,7 +58,7 @@ func (s *Site) checkFresh(ctx context.Context) (string, error) {
 	}
 	stale := f.Stale()
 	if len(stale) == 0 {
-		return fmt.Sprintf("all %d are fresh", len(f.Series)), nil
+		return f.Check().Says, nil
 	}
 	const most = 8
 	more := ""

@@ -37,7 +37,7 @@ var (
 	nearMisses     = desc("quota_near_miss", "1 while at most 5 % of the ceiling of a purpose are left.", "pool", "purpose")
 	spentUnits     = desc("quota_spent_units", "Who spent what the longest window counts.", "pool", "purpose", "method", "client")
 	savedUnits     = desc("quota_saved_units", "What calls would have cost that the gateway answered without asking, since the provider's midnight.", "pool")
-	takes          = desc("quota_takes", "Takes that were admitted, as the longest window counts them, and slots of the last 24 hours that a refused take has stopped.", "outcome")
+	takes          = desc("quota_takes", "Takes that were admitted, as the longest window counts them, and slots of the last 24 hours that quota has stopped, with those that wait for it.", "outcome")
 	emergencyUnits = desc("quota_emergency_units", "What went on within the last 24 hours while the ledger could not answer.", "pool")
 	drained        = desc("quota_drained", "1 while the provider's refusal closes a pool.", "pool")
 	driftUnits     = desc("quota_drift_units", "What the provider counted beyond our knowledge when it last refused.", "pool")
@@ -52,6 +52,7 @@ var (
 
 	upstreamCalls   = desc("upstream_calls_total", "Calls that were sent to the upstream since the store was made, by what the answer means.", "method", "verdict")
 	upstreamUp      = desc("upstream_up", "1 while the newest call was answered, 0 while the upstream gives no usable answer.")
+	keyRefused      = desc("upstream_key_refused", "1 while the newest call with a verdict on the key had it refused.")
 	upstreamSeconds = desc("upstream_seconds", "How long the upstream took to answer, or not to.", "method")
 
 	slots       = desc("slots", "Slots that were due within the last 24 hours, by what became of them.", "job", "outcome")
@@ -99,6 +100,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 		c.collectCalls(ch)
 		if contact := c.calls.Contact(); !contact.AskedAt.IsZero() {
 			gauge(upstreamUp, truth(contact.SilentSince.IsZero()))
+			gauge(keyRefused, truth(contact.KeyRefused()))
 		}
 		if !c.backup.IsZero() {
 			gauge(lastBackup, seconds(c.backup))
@@ -182,7 +184,11 @@ func (c collector) collectSlots(gauge func(*prometheus.Desc, float64, ...string)
 	type kind struct{ job, outcome string }
 	count := map[kind]int{}
 	succeeded := map[string]time.Time{}
+	refused := 0
 	for _, of := range c.fresh.Series {
+		if of.ResumesAt != nil && of.Outcome != ingest.Stopped {
+			refused++ // it was not even tried
+		}
 		for _, outcome := range outcomes {
 			count[kind{of.Job, string(outcome)}] = 0 // so that a rate begins at 0, not at the first event
 		}
@@ -203,7 +209,6 @@ func (c collector) collectSlots(gauge func(*prometheus.Desc, float64, ...string)
 	for _, s := range c.slots {
 		count[kind{s.Job, string(s.Outcome)}] += s.Ticks()
 	}
-	refused := 0
 	for of, n := range count {
 		gauge(slots, float64(n), of.job, of.outcome)
 		if of.outcome == string(ingest.Stopped) {

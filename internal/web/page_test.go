@@ -285,7 +285,7 @@ func TestThePageSaysAtOnceWhatIsStale(t *testing.T) {
 	site, _ = paged()
 	site.Now = func() time.Time { return noon.Add(4 * time.Hour) }
 	site.Status.Now, site.Status.Freshness = site.Now, site.Freshness
-	if _, body := get(t, site, "/status"); !strings.Contains(body, "<title>◆ All 2 charts are stale.") || !strings.Contains(textOf(body), "All 2 charts are stale.") {
+	if _, body := get(t, site, "/status"); !strings.Contains(body, "<title>◆ All 2 charts are stale: nothing has run since 11:31.") || !strings.Contains(textOf(body), "Is a timer, cron or ingest serve running?") {
 		t.Errorf("the page does not begin with what is stale:\n%.600s", textOf(body))
 	}
 }

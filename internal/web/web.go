@@ -24,7 +24,7 @@ type Site struct {
 	Alive func() error // nil while the scheduler's heartbeat is recent
 
 	Checks     []Check // what /readyz checks before freshness, in this order
-	Schedule   WantedSeries
+	Schedule   report.WantedSeries
 	Slots      Slots
 	StaleAfter int                                             // intervals
 	Calls      func(context.Context) (ingest.CallStats, error) // how those of all processes were answered; nil: not known
@@ -50,19 +50,6 @@ type Check struct {
 	Name string
 	// Look describes the state in one line; an error means that the check does not hold, and says why.
 	Look func(ctx context.Context) (detail string, err error)
-}
-
-// WantedSeries lists the series that should be fresh.
-type WantedSeries interface {
-	// Series returns all that the config wants, in its order.
-	Series() []ingest.Series
-	// Ahead returns how long after t that many slots of the series come due; 0 if there are not that many.
-	Ahead(of ingest.Series, t time.Time, slots int) time.Duration
-	// Waiting returns the slots that have come due and that no run has completed; see regions.Schedule.
-	Waiting(l ingest.Latest, now time.Time) map[ingest.Series]ingest.Slot
-	// Stale reports whether a series is stale at now. Its newest done slot was due at done, zero if there is none, and
-	// it counts as fresh for after intervals.
-	Stale(of ingest.Series, done, now time.Time, after int) bool
 }
 
 // Slots reads the outcomes of slots.

@@ -86,17 +86,17 @@ func TestLivezLooksAtTheHeartOnly(t *testing.T) {
 func TestReadyzNamesEveryCheck(t *testing.T) {
 	s, _ := fresh()
 	resp, body := get(t, s, "/readyz")
-	if want := "ready\nok    ledger     9,468 units left\nok    freshness  all 2 are fresh\n"; resp.StatusCode != 200 || body != want {
+	if want := "ready\nok    ledger     9,468 units left\nok    freshness  DE is late: nothing has run since 11:31\n"; resp.StatusCode != 200 || body != want {
 		t.Errorf("%d\n%s\nwant 200\n%s", resp.StatusCode, body, want)
 	}
 	s.Checks[0].Look = func(context.Context) (string, error) { return "", errors.New("connection refused") }
 	resp, body = get(t, s, "/readyz")
-	if want := "not ready\nFAIL  ledger     connection refused\nok    freshness  all 2 are fresh\n"; resp.StatusCode != 503 || body != want {
+	if want := "not ready\nFAIL  ledger     connection refused\nok    freshness  DE is late: nothing has run since 11:31\n"; resp.StatusCode != 503 || body != want {
 		t.Errorf("%d\n%s\nwant 503\n%s", resp.StatusCode, body, want)
 	}
 	for _, ask := range [][]string{{"/readyz?format=json"}, {"/readyz", "Accept", "application/json, */*"}} {
 		resp, body = get(t, s, ask[0], ask[1:]...)
-		if want := `{"ready":false,"checks":[{"check":"ledger","ok":false,"detail":"connection refused"},{"check":"freshness","ok":true,"detail":"all 2 are fresh"}]}` + "\n"; resp.StatusCode != 503 || body != want {
+		if want := `{"ready":false,"checks":[{"check":"ledger","ok":false,"detail":"connection refused"},{"check":"freshness","ok":true,"detail":"DE is late: nothing has run since 11:31"}]}` + "\n"; resp.StatusCode != 503 || body != want {
 			t.Errorf("%v: %d\n%s\nwant 503\n%s", ask, resp.StatusCode, body, want)
 		}
 	}
