@@ -23,14 +23,14 @@ type Summary struct {
 
 // SlotSummary is the state of the scheduled slots, and what all slots spent.
 type SlotSummary struct {
-	Latest  ingest.Latest                   // as of Store.Latest
-	Claimed []ingest.Slot                   // newest first
-	Failed  []ingest.Slot                   // newest first
-	Waiting []ingest.Slot                   // newest first: due, with the reason why the last run gave them back
-	Ahead   []ingest.Slot                   // newest first: due after now by more than ingest.ClockAhead, added while a clock was ahead
-	Spent   []ingest.Slot                   // as of SpentSlots
-	Ended   []ingest.Slot                   // newest first: due since then
-	Lacking []ingest.Slot                   // pieces of backfills planned since then that brought less than there is
+	Latest  ingest.Latest // as of Store.Latest
+	Claimed []ingest.Slot // newest first
+	Failed  []ingest.Slot // newest first
+	Waiting []ingest.Slot // newest first: due, with the reason why the last run gave them back
+	Ahead   []ingest.Slot // newest first: due after now by more than ingest.ClockAhead, added while a clock was ahead
+	Spent   []ingest.Slot // as of SpentSlots
+	Ended   []ingest.Slot // newest first: due since then
+	Lacking []ingest.Slot // pieces of backfills planned since then that brought less than there is
 }
 
 // Inspect reads the store in dir without opening it as one, which would create files beside it. A missing store is an

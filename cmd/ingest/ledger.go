@@ -37,6 +37,7 @@ type ledger struct {
 // journal is what commands ask of the data directory's own file.
 type journal interface {
 	MoveBack(ctx context.Context) (moved int, err error)
+	Unpost(ctx context.Context, account, pool string, who quota.Who, amount int64, at time.Time) (posted int64, when time.Time, err error)
 	State(ctx context.Context, account string) (sharedledger.JournalState, error)
 	Emergencies(ctx context.Context, account string, since time.Time) (quota.Cost, error)
 	OtherAccounts(ctx context.Context, account string, pools []string, since time.Time) ([]string, error)

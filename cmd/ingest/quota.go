@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -90,48 +91,100 @@ func (a *app) printTake(ctx context.Context, l *ledger, d quota.Decision) error 
 
 func (a *app) quotaPostCommand() *cobra.Command {
 	var at string
-	var yes bool
+	var yes, undo bool
 	cmd := &cobra.Command{
 		Use:   "post POOL N",
 		Short: "Record what other tools have spent of a pool",
-		Args:  orAsk(cobra.ExactArgs(2), "how much of which pool? Give both, such as units 500"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if undo && len(args) == 1 {
+				return nil
+			}
+			return orAsk(cobra.ExactArgs(2), "how much of which pool? Give both, such as units 500")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			pool := args[0]
-			amount, err := strconv.ParseInt(args[1], 10, 64)
-			if err != nil || amount < 1 || amount > quota.MaxLimit {
-				return usageError{fmt.Errorf("%q is not a whole number of at least 1", args[1])}
-			}
-			when := a.clock.Now()
-			if at != "" {
-				if when, err = time.Parse(time.RFC3339, at); err != nil {
-					return usageError{fmt.Errorf("--at %q is not an RFC 3339 time such as 2026-11-01T08:00:00Z", at)}
-				}
-			}
-			tariff, err := a.tariffWith(pool)
+			p, err := a.parsePosting(args, at)
 			if err != nil {
 				return err
 			}
-			if age := a.clock.Now().Sub(when); age < -time.Minute || age > tariff.Horizon() {
-				return usageError{fmt.Errorf("--at %s is in the future, or so long ago that no window counts it", at)}
+			if undo {
+				return a.unpost(cmd.Context(), p)
 			}
-			return a.correct(cmd.Context(), pool, "posted "+term.Amount(amount, pool)+" at "+term.Stamp(when), func(ctx context.Context, l *ledger) error {
-				before, err := l.Report(ctx)
-				if err != nil {
-					return err
-				}
-				for _, p := range before.Pools {
-					if used := report.MostUsed(p); p.Pool == pool && !yes && used+amount > p.Limit {
-						return usageError{fmt.Errorf("%s used and %s posted are more than the limit of %s: if they were spent all the same, say so with --yes",
-							term.Thousands(used), term.Amount(amount, pool), term.Thousands(p.Limit))}
-					}
-				}
-				return l.Post(ctx, quota.Who{Purpose: quota.Manual, Method: "post"}, quota.Cost{pool: amount}, when)
-			})
+			if p.at.IsZero() {
+				p.at = a.clock.Now()
+			}
+			did := "posted " + term.Amount(p.amount, p.pool) + " at " + term.Stamp(p.at)
+			return a.correct(cmd.Context(), p.pool, did, func(ctx context.Context, l *ledger) error { return p.post(ctx, l, yes) })
 		},
 	}
 	cmd.Flags().StringVar(&at, "at", "", "when it was spent, an RFC 3339 `time`; default now")
 	cmd.Flags().BoolVar(&yes, "yes", false, "also if more is then used than the limit")
+	cmd.Flags().BoolVar(&undo, "undo", false, "take back the last post of the pool; of N, or --at its time, if given")
 	return cmd
+}
+
+// posting is what a person says that was spent elsewhere.
+type posting struct {
+	pool   string
+	amount int64     // 0: not given
+	at     time.Time // zero: not given
+}
+
+// byHand is who posts it.
+var byHand = quota.Who{Purpose: quota.Manual, Method: "post"}
+
+func (a *app) parsePosting(args []string, at string) (p posting, err error) {
+	p.pool = args[0]
+	tariff, err := a.tariffWith(p.pool)
+	if err != nil {
+		return p, err
+	}
+	if len(args) > 1 {
+		if p.amount, err = strconv.ParseInt(args[1], 10, 64); err != nil || p.amount < 1 || p.amount > quota.MaxLimit {
+			return p, usageError{fmt.Errorf("%q is not a whole number of at least 1", args[1])}
+		}
+	}
+	if at == "" {
+		return p, nil
+	}
+	if p.at, err = time.Parse(time.RFC3339, at); err != nil {
+		return p, usageError{fmt.Errorf("--at %q is not an RFC 3339 time such as 2026-11-01T08:00:00Z", at)}
+	}
+	if age := a.clock.Now().Sub(p.at); age < -time.Minute || age > tariff.Horizon() {
+		return p, usageError{fmt.Errorf("--at %s is in the future, or so long ago that no window counts it", at)}
+	}
+	return p, nil
+}
+
+// post records it. More than the limit is doubted, unless a person says that it is so.
+func (p posting) post(ctx context.Context, l *ledger, sure bool) error {
+	before, err := l.Report(ctx)
+	if err != nil {
+		return err
+	}
+	for _, pool := range before.Pools {
+		if used := report.MostUsed(pool); pool.Pool == p.pool && !sure && used+p.amount > pool.Limit {
+			return usageError{fmt.Errorf("%s used and %s posted are more than the limit of %s: if they were spent all the same, say so with --yes",
+				term.Thousands(used), term.Amount(p.amount, p.pool), term.Thousands(pool.Limit))}
+		}
+	}
+	return l.Post(ctx, byHand, quota.Cost{p.pool: p.amount}, p.at)
+}
+
+// unpost takes the last such posting back.
+func (a *app) unpost(ctx context.Context, p posting) error {
+	if a.cfg.Ledger != "sqlite" {
+		return usageError{errors.New("--undo: the ledger is shared, and the journals of other hosts would bring the post back: wait until no window counts it")}
+	}
+	return a.withLedger(ctx, func(ctx context.Context, l *ledger) error {
+		amount, at, err := l.journal.Unpost(ctx, l.Account, p.pool, byHand, p.amount, p.at)
+		if errors.Is(err, quota.ErrNotRefundable) {
+			return usageError{fmt.Errorf("--undo: %w", err)}
+		}
+		if err != nil {
+			return err
+		}
+		return a.corrected(ctx, l, "took back "+term.Amount(amount, p.pool)+" posted at "+term.Stamp(at), p.pool)
+	})
 }
 
 func (a *app) quotaDrainCommand() *cobra.Command {

@@ -171,7 +171,7 @@ func TestStaleSeriesAreAllCountedAndTheirReasonIsSaidOnce(t *testing.T) {
 	clock.Move(now)
 	d := &doctor.Doctor{Config: &config.Config{Data: dir}, Clock: clock, Schedule: func() (regions.Schedule, error) { return schedule, nil }}
 	f := doctor.LookFreshness(t.Context(), d)
-	if f.Status != doctor.Warn || !strings.HasPrefix(f.Detail, "nothing was fetched yet; chart US (never done), missed: no quota, try at noon; ") || !strings.HasSuffix(f.Detail, "; and 5 more") ||
+	if f.Status != doctor.Warn || !strings.HasPrefix(f.Detail, "nothing was fetched yet; chart US (never done, ") || !strings.HasSuffix(f.Detail, "; and 5 more") ||
 		strings.Count(f.Detail, "no quota, try at noon") != 1 {
 		t.Errorf("%+v", f)
 	}

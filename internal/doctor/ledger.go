@@ -78,11 +78,11 @@ func checkPools(ctx context.Context, d *Doctor) Finding {
 		if p.DrainedUntil.IsZero() {
 			lines = append(lines, fmt.Sprintf("%s: %s of %s used", p.Pool, term.Thousands(used), term.Thousands(p.Limit)))
 			switch at := p.ResumesAt[quota.Scheduled]; {
+			case used > p.Limit:
+				advice = append(advice, "more "+p.Pool+" were posted than there are: ingest quota says until when nothing is fetched")
 			case price.Total[p.Pool] > 0 && p.Remaining[quota.Scheduled] == 0 && !at.IsZero():
 				lines[len(lines)-1] += ", none left for the schedule until " + term.StampFrom(at)
 				advice = append(advice, "wait: the next run after that goes on; ingest quota --all says who spent them")
-			case used > p.Limit:
-				advice = append(advice, "more "+p.Pool+" were posted than there are: ingest quota says until when nothing is fetched")
 			}
 			continue
 		}

@@ -51,7 +51,7 @@ func (s Situation) Headline() (Mood, string) {
 		says = []string{charts.Says + ", and the quota lasts"}
 	case worst.Mood == Idle:
 		says = []string{charts.Says, s.quota().Says}
-	case worst.Name != charts.Name && charts.Mood > Idle:
+	case worst.Name != charts.Name && (charts.Mood > Idle || charts.Mood == Idle && worst.Mood == Warn):
 		says = append(says, charts.Says)
 	}
 	return worst.Mood, sentences(says...)
@@ -66,7 +66,7 @@ func (s Situation) Verdict() string {
 	switch {
 	case worst.Mood <= Idle || worst.Name == charts.Name:
 		return sentences(charts.Says, outlook)
-	case worst.Name == "Quota" && charts.Mood <= Idle:
+	case worst.Name == "Quota" && charts.Mood == Good:
 		return sentences(outlook)
 	case worst.Name == "Quota":
 		return sentences(outlook, charts.Says)

@@ -105,11 +105,12 @@ func (t *transaction) insert(p *pool, at time.Time, amount int64, a quota.Ask) e
 	if err != nil {
 		return err
 	}
-	var number int64
-	if err := t.row(sqlNext, []any{p.id, us}, &number); err != nil {
-		return t.ledger.explain("read", err)
+	number := p.newest.number + 1 // numbers grow: every 64th forgets old entries, and the last post has the largest
+	if us < p.newest.at {
+		if err := t.row(sqlNext, []any{p.id}, &number); err != nil {
+			return t.ledger.explain("read", err)
+		}
 	}
-	number = max(number, p.newest.number+1) // numbers grow, since every 64th forgets old entries
 	if err := t.run(sqlShift, amount, p.id, us, number); err != nil {
 		return err
 	}
@@ -126,6 +127,32 @@ func (t *transaction) insert(p *pool, at time.Time, amount int64, a quota.Ask) e
 		p.newest = entry{us, number, amount, spender}
 	}
 	return nil
+}
+
+// Unpost takes back what somebody has last posted of a pool, and returns it. With an amount, or a time, it is the last
+// post of that. ErrNotRefundable: there is no such post.
+func (l *Ledger) Unpost(ctx context.Context, name, poolName string, who quota.Who, amount int64, at time.Time) (posted int64, when time.Time, err error) {
+	err = l.write(ctx, func(t *transaction) error {
+		acc, err := t.account(name)
+		if err != nil {
+			return err
+		}
+		spender, err := t.spenderID(who)
+		if err != nil {
+			return err
+		}
+		p, e := acc.pool(poolName), entry{}
+		err = t.row(sqlPosted, []any{p.id, spender, amount, microsOrZero(at)}, &e.at, &e.number, &e.amount)
+		if errors.Is(err, sql.ErrNoRows) {
+			return fmt.Errorf("%w: no such post of %s is counted", quota.ErrNotRefundable, poolName)
+		}
+		if err != nil {
+			return l.explain("read", err)
+		}
+		posted, when = e.amount, quota.FromMicros(e.at)
+		return t.removeEntry(p, e)
+	})
+	return posted, when, err
 }
 
 // Drain implements quota.Ledger.

@@ -22,8 +22,11 @@ const (
 			SELECT at FROM entries WHERE pool = ?1 AND before < ?3 ORDER BY before DESC LIMIT 1) ELSE 0 END AS ""
 		FROM entries w WHERE w.pool = ?1 AND w.at >= ?2 ORDER BY w.at, w.number LIMIT 1`
 	sqlEntry = `SELECT amount FROM entries WHERE pool = ? AND at = ? AND number = ?`
-	// The next number within a microsecond.
-	sqlNext   = `SELECT coalesce(max(number), 0) + 1 FROM entries WHERE pool = ? AND at = ?`
+	// The last that a spender has posted: of an amount and of a time, unless these are 0.
+	sqlPosted = `SELECT at, number, amount FROM entries
+		WHERE pool = ?1 AND spender = ?2 AND amount > 0 AND ?3 IN (0, amount) AND ?4 IN (0, at) ORDER BY number DESC, at DESC LIMIT 1`
+	// The next number, where an entry comes before the newest.
+	sqlNext   = `SELECT coalesce(max(number), 0) + 1 FROM entries WHERE pool = ?`
 	sqlInsert = `INSERT INTO entries (pool, at, number, before, amount, spender) VALUES (?, ?, ?, ?, ?, ?)`
 	// So many of the oldest, of those up to a time: never the newest.
 	sqlForget = `DELETE FROM entries WHERE (pool, at, number) IN (
