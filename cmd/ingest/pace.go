@@ -112,6 +112,15 @@ func (a *app) freshNow(ctx context.Context, l *ledger, s *store.Store) (*report.
 	return &f, err
 }
 
+// warnOfFuture warns if the clock stands before the newest slot.
+func (a *app) warnOfFuture(ctx context.Context, s *store.Store) {
+	newest, err := s.ListSlots(ctx, store.SlotFilter{Limit: 1})
+	if err == nil && len(newest) > 0 && newest[0].DueAt.After(a.clock.Now().Add(ingest.ClockAhead)) {
+		a.say("ingest: warning: the clock says %s, before the newest slot, of %s: slots in the future count for nothing; if the clock is right, ingest doctor --repair removes them",
+			term.Stamp(a.clock.Now()), term.Stamp(newest[0].DueAt))
+	}
+}
+
 // freshSite is the part of a site that says how fresh everything is.
 func (a *app) freshSite(s *store.Store, schedule regions.Schedule) *web.Site {
 	return &web.Site{Now: a.clock.Now, Schedule: schedule, Slots: serviceStore{s, a.clock.Now}, StaleAfter: a.cfg.StaleAfter, Calls: s.CallStats, Upstream: a.provider().name}

@@ -170,15 +170,6 @@ func (a *app) lookAhead(ctx context.Context, s *report.Run, w *fetchRuntime, ser
 	}
 }
 
-// warnOfFuture warns if the clock stands before the newest slot.
-func (a *app) warnOfFuture(ctx context.Context, s *store.Store) {
-	newest, err := s.ListSlots(ctx, store.SlotFilter{Limit: 1})
-	if err == nil && len(newest) > 0 && newest[0].DueAt.After(a.clock.Now().Add(ingest.ClockAhead)) {
-		a.say("ingest: warning: the clock says %s, before the newest slot, of %s: slots in the future count for nothing; if the clock is right, ingest doctor --repair removes them",
-			term.Stamp(a.clock.Now()), term.Stamp(newest[0].DueAt))
-	}
-}
-
 // summarise returns what a run's slots, and the error that cut it short, make of it.
 func summarise(worked []fetch.SlotResult, err error) report.Run {
 	r := report.Run{Outcome: ingest.Done, Err: err}
