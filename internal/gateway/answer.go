@@ -156,6 +156,15 @@ func (a *answer) conditional(r *http.Request) *answer {
 	return a
 }
 
+// refuse writes an answer without waiting for the rest of the request, which may be slow: the connection then ends.
+func (a *answer) refuse(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		w.Header().Set("Connection", "close")
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now()) // a recorder in a test has none
+	}
+	a.write(w)
+}
+
 func (a *answer) write(w http.ResponseWriter) {
 	h := w.Header()
 	for name, v := range a.header {

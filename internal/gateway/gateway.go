@@ -79,7 +79,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = control.SetWriteDeadline(time.Now().Add(longest)) // a recorder in a test has none
 	method, client, refusal := g.admit(r)
 	if refusal != nil {
-		refusal.write(w)
+		refusal.refuse(w, r)
 		return
 	}
 	room := g.rooms[client]
@@ -87,12 +87,12 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case room <- struct{}{}:
 		defer func() { <-room }()
 	default:
-		tooMany.write(w)
+		tooMany.refuse(w, r)
 		return
 	}
 	c, refusal := readCall(w, r, method, client)
 	if refusal != nil {
-		refusal.write(w)
+		refusal.refuse(w, r)
 		return
 	}
 	g.answer(c).conditional(r).write(w)

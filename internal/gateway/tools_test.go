@@ -1,0 +1,140 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// npm installs packages at a version each into a directory of their own, and returns it.
+func npm(t *testing.T, packages ...string) (dir string) {
+	t.Helper()
+	for _, program := range []string{"npm", "node"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("npm: no %s here: the clients of other languages were not tried", program)
+		}
+	}
+	dir = t.TempDir()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	args := append([]string{"install", "--no-audit", "--no-fund", "--no-update-notifier", "--ignore-scripts", "--cache", filepath.Join(dir, ".npm"), "--prefix", dir}, packages...)
+	if out, err := exec.CommandContext(ctx, "npm", args...).CombinedOutput(); err != nil {
+		t.Skipf("npm: %s cannot be installed, so it was not tried: %v: %.300s", strings.Join(packages, " "), err, out)
+	}
+	return dir
+}
+
+// run runs a program to its end, and decodes what it prints.
+func run(t *testing.T, dir string, into any, program string, args ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v: %s", program, err, out)
+	}
+	if err := json.Unmarshal(out, into); err != nil {
+		t.Fatalf("%s printed %.300s: %v", program, out, err)
+	}
+}
+
+// counted is a world's gateway behind a count of what the tools ask of it.
+func counted(t *testing.T, w *world) (url string, asked func() int64) {
+	t.Helper()
+	n := make(chan int64, 1)
+	n <- 0
+	s := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		n <- <-n + 1
+		w.gateway.ServeHTTP(out, r)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, func() int64 { v := <-n; n <- v; return v }
+}
+
+// agree checks that the ledger and the stand-in count so many units, and that as many calls arrived.
+func (w *world) agree(units int64) {
+	w.t.Helper()
+	if sim := w.sim.Ledger().Units["units"]; w.calls() != units || w.spent("units") != units || sim != units {
+		w.t.Errorf("%d arrived, the ledger has %d, the stand-in %d, want %d of each", w.calls(), w.spent("units"), sim, units)
+	}
+}
+
+// nodeScript is what a user of Google's client for Node writes, but for rootUrl.
+const nodeScript = `
+const { youtube } = require('@googleapis/youtube');
+const api = youtube({ version: 'v3', auth: 'any', rootUrl: process.argv[2] + '/' });
+(async () => {
+  let served = 0;
+  for (let i = 0; i < 100; i++) {
+    const answer = await api.videos.list({ part: ['snippet'], id: ['video' + i] });
+    if (answer.status === 200) served++;
+  }
+  try {
+    await api.videos.list({ part: ['snippet'], id: ['one too many'] });
+  } catch (e) {
+    console.log(JSON.stringify({ served, type: e.constructor.name, status: e.status || e.code, reason: e.response.data.error.errors[0].reason }));
+  }
+})();
+`
+
+func TestLongGooglesNodeClientCountsAsTheLedgerAndIsRefusedOnce(t *testing.T) {
+	dir := npm(t, "@googleapis/youtube@35.0.0")
+	w := newWorld(t, 100, nil, nil)
+	url, asked := counted(t, w)
+	if err := os.WriteFile(filepath.Join(dir, "calls.js"), []byte(nodeScript), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Served, Status int
+		Type, Reason   string
+	}
+	run(t, dir, &got, "node", "calls.js", url)
+	if got.Served != 100 || got.Type != "GaxiosError" || got.Status != http.StatusForbidden || got.Reason != "quotaExceeded" || asked() != 101 {
+		t.Errorf("%+v after %d requests", got, asked())
+	}
+	w.agree(100)
+}
+
+func TestCurlCountsAsTheLedger(t *testing.T) {
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skipf("curl: %v", err)
+	}
+	w := newWorld(t, 100, nil, nil)
+	var statuses []int
+	run(t, t.TempDir(), &statuses, "sh", "-c", fmt.Sprintf(
+		`printf '['; curl -s -o /dev/null -w '%%{http_code},' '%s/youtube/v3/videos?part=id&id=video-[1-101]'; echo '0]'`, w.url))
+	if len(statuses) != 102 || statuses[0] != http.StatusOK || statuses[99] != http.StatusOK || statuses[100] != http.StatusForbidden {
+		t.Errorf("curl got %v", statuses)
+	}
+	w.agree(100)
+}
+
+// TestLongALoadTestSpendsNoUnitMore: autocannon, https://github.com/mcollina/autocannon, asks as fast as it can over
+// eight connections, always for the same video; no-cache makes each request a call. Its own report says how many were
+// served.
+func TestLongALoadTestSpendsNoUnitMore(t *testing.T) {
+	dir := npm(t, "autocannon@8.0.0")
+	w := newWorld(t, 50, nil, nil)
+	var got struct {
+		Served  int64 `json:"2xx"`
+		Refused int64 `json:"4xx"`
+		Errors  int64
+	}
+	run(t, dir, &got, "node", "node_modules/autocannon/autocannon.js", "--json", "--no-progress", "--amount", "400", "--connections", "8", "--headers", "Cache-Control=no-cache",
+		w.url+"/youtube/v3/videos?part=id&id=video")
+	t.Logf("autocannon reports %d served, %d refused, %d errors", got.Served, got.Refused, got.Errors)
+	if got.Served != 50 || got.Refused != 350 || got.Errors != 0 {
+		t.Errorf("autocannon reports %+v", got)
+	}
+	w.agree(50)
+}
