@@ -97,10 +97,9 @@ func (r *regionCharts) mayHold(video int64) bool {
 	return false
 }
 
-// addCharted adds videos to the set of a series. For a page of videos that are all in it, a row or two are read and none
+// addCharted adds videos to the set of the series with this remainder. For a page of videos that are all in it, a row or two are read and none
 // is written.
-func addCharted(ctx context.Context, tx *txn, series int64, videos []int64) error {
-	remainder := series % remainders
+func addCharted(ctx context.Context, tx *txn, remainder int64, videos []int64) error {
 	var blocks []int64
 	for _, id := range videos {
 		blocks = append(blocks, id/blockOf)
@@ -121,68 +120,28 @@ func addCharted(ctx context.Context, tx *txn, series int64, videos []int64) erro
 		}
 	}
 	for block := range changed {
-		if err := writeCharted(ctx, tx, remainder, block, c[block]); err != nil {
+		if _, err := tx.ExecContext(ctx, `
+			INSERT INTO charted_blocks (remainder, block, bits) VALUES (?1, ?2, ?3)
+			ON CONFLICT (remainder, block) DO UPDATE SET bits = excluded.bits`, remainder, block, c[block]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func writeCharted(ctx context.Context, tx *txn, remainder, block int64, bits []byte) error {
-	_, err := tx.ExecContext(ctx, `
-		INSERT INTO charted_blocks (remainder, block, bits) VALUES (?1, ?2, ?3)
-		ON CONFLICT (remainder, block) DO UPDATE SET bits = excluded.bits`, remainder, block, bits)
-	return err
-}
-
-// eachCharted visits the sets as the placements have them, one block after the other.
-func eachCharted(ctx context.Context, q querier, visit func(remainder, block int64, c charted) error) error {
-	var last sql.NullInt64
-	if err := q.QueryRowContext(ctx, `SELECT max(video) FROM placements`).Scan(&last); err != nil {
-		return err
+// hidden returns the videos that a search in a region would miss because charted_blocks lacks them, by remainder.
+func hidden(ctx context.Context, q querier) (map[int64][]int64, error) {
+	have, err := readCharted(ctx, q, `true`)
+	if err != nil {
+		return nil, err
 	}
-	for block := range last.Int64/blockOf + 1 {
-		sets := map[int64]charted{}
-		err := each(ctx, q, func(rows *sql.Rows) error {
-			var remainder, video int64
-			err := rows.Scan(&remainder, &video)
-			if sets[remainder] == nil {
-				sets[remainder] = charted{}
-			}
-			sets[remainder].set(video)
-			return err
-		}, `SELECT DISTINCT series % 63, video FROM placements WHERE video BETWEEN ? AND ?`, block*blockOf, (block+1)*blockOf-1)
-		if err != nil {
-			return err
-		}
-		for remainder, c := range sets {
-			if err := visit(remainder, block, c); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// rewriteCharted writes all rows again, from the placements.
-func rewriteCharted(ctx context.Context, tx *txn) error {
-	if _, err := tx.ExecContext(ctx, `DELETE FROM charted_blocks`); err != nil {
-		return err
-	}
-	return eachCharted(ctx, tx, func(remainder, block int64, c charted) error {
-		return writeCharted(ctx, tx, remainder, block, c[block])
-	})
-}
-
-// hidden counts the videos that a search in a region would miss because charted_blocks lacks them.
-func hidden(ctx context.Context, q querier) (videos int, err error) {
-	return videos, eachCharted(ctx, q, func(remainder, block int64, want charted) error {
-		have, err := readCharted(ctx, q, `remainder = ? AND block = ?`, remainder, block)
-		for id := block * blockOf; id < (block+1)*blockOf; id++ {
-			if want.has(id) && !have[remainder].has(id) {
-				videos++
-			}
+	missing := map[int64][]int64{}
+	return missing, each(ctx, q, func(rows *sql.Rows) error {
+		var series, video int64
+		err := rows.Scan(&series, &video)
+		if remainder := series % remainders; !have[remainder].has(video) {
+			missing[remainder] = append(missing[remainder], video)
 		}
 		return err
-	})
+	}, `SELECT series, video FROM placements GROUP BY video, series`)
 }

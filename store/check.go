@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -110,11 +111,11 @@ func examine(ctx context.Context, q querier, budget time.Duration) (found []stri
 			found = append(found, counted(c.what, n))
 		}
 	}
-	n, err := hidden(ctx, q)
+	missed, err := hidden(ctx, q)
 	if err != nil {
 		return found, false, err
 	}
-	if n > 0 {
+	if n := len(slices.Concat(slices.Collect(maps.Values(missed))...)); n > 0 {
 		found = append(found, counted("%d video{|s} {is|are} not found in a region that charted {it|them}", n))
 	}
 	wrong, err := untrue(ctx, q)

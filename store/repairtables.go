@@ -53,7 +53,7 @@ func (d *database) repairTables(ctx context.Context, r *Repaired) error {
 		}
 		r.recordDone(step.did, total)
 	}
-	return errors.Join(d.repairCharted(ctx, r), d.repairTraits(ctx, r), d.repairTexts(ctx, r), d.repairIndex(ctx, r))
+	return errors.Join(d.repairBlocks(ctx, r), d.repairTexts(ctx, r), d.repairIndex(ctx, r))
 }
 
 // lostCharts marks incomplete charts that were done as failed, except that the newest of a series becomes due again, so
@@ -106,31 +106,29 @@ func restoreLatest(now time.Time) string {
 		FROM video_facts WHERE id NOT IN (SELECT id FROM video_latest)`, longAgo(now))
 }
 
-// repairCharted rewrites charted_blocks if rows of it are wrong.
-func (d *database) repairCharted(ctx context.Context, r *Repaired) error {
-	n := 0
-	err := d.tx(ctx, "note which videos were charted where", func(tx *txn) (err error) {
-		if n, err = hidden(ctx, tx); n == 0 {
+// repairBlocks writes what is missing in charted_blocks, and what is wrong in video_traits.
+func (d *database) repairBlocks(ctx context.Context, r *Repaired) error {
+	charted, watched := 0, 0
+	err := d.tx(ctx, "note which videos were charted where, and how much they are watched", func(tx *txn) error {
+		missed, err := hidden(ctx, tx)
+		if err != nil {
 			return err
 		}
-		return rewriteCharted(ctx, tx)
-	})
-	r.recordDone("put %d video{|s} back into the regions that charted {it|them}", n)
-	return err
-}
-
-// repairTraits writes what is wrong in video_traits.
-func (d *database) repairTraits(ctx context.Context, r *Repaired) error {
-	n := 0
-	err := d.tx(ctx, "note how much videos are watched", func(tx *txn) error {
+		for remainder, videos := range missed {
+			charted += len(videos)
+			if err := addCharted(ctx, tx, remainder, videos); err != nil {
+				return err
+			}
+		}
 		wrong, err := untrue(ctx, tx)
 		if err != nil {
 			return err
 		}
-		n = len(wrong)
+		watched = len(wrong)
 		return writeTraits(ctx, tx, wrong)
 	})
-	r.recordDone("noted how much %d video{|s} {is|are} watched, and {its|their} category", n)
+	r.recordDone("put %d video{|s} back into the regions that charted {it|them}", charted)
+	r.recordDone("noted how much %d video{|s} {is|are} watched, and {its|their} category", watched)
 	return err
 }
 

@@ -221,6 +221,9 @@ func inTitleCount(candidates []candidate) (n int) {
 	return n
 }
 
+// manyInTitle is how many matching titles give views their full weight.
+const manyInTitle = 150
+
 // scoreAndSort scores the candidates and sorts them. The more titles match, the more views weigh: with two matches
 // the title decides, with two hundred the audience does. Repeated titles are ranked lower, the third far lower, so
 // that they do not fill the first page.
@@ -228,7 +231,7 @@ func (f *finder) scoreAndSort(ctx context.Context, candidates []candidate) error
 	if err := f.score(ctx, candidates); err != nil {
 		return err
 	}
-	weight := 0.5 + 8*math.Pow(min(math.Log(float64(max(inTitleCount(candidates), 1)))/math.Log(300), 1), 3)
+	weight := 0.5 + 8*math.Pow(min(math.Log(float64(max(inTitleCount(candidates), 1)))/math.Log(manyInTitle), 1), 3)
 	for i := range candidates {
 		c := &candidates[i]
 		c.score *= math.Pow(0.4+math.Log10(1+max(c.Key[1], 0))/8, weight)

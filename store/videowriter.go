@@ -176,7 +176,7 @@ func (w *videoWriter) count(ctx context.Context) error {
 		for _, row := range w.latest {
 			ids = append(ids, row[0].(int64))
 		}
-		err = addCharted(ctx, w.tx, w.series, ids)
+		err = addCharted(ctx, w.tx, w.series%remainders, ids)
 	}
 	if err == nil {
 		err = writeTraits(ctx, w.tx, w.traits)
