@@ -1,9 +1,12 @@
 package fetch_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -121,14 +124,18 @@ func TestCategoriesAreNamedAlsoWhenNothingIsLeftToCountVideos(t *testing.T) {
 	}
 }
 
+// A region without a chart is asked for, and logged, once a day.
 func TestAChartThatDoesNotExistIsAskedForOnceADay(t *testing.T) {
 	b := newBench(t, 1000)
 	b.onStore(t)
 	b.upstream.answer = func(context.Context, int) error {
 		return &fetch.Error{Verdict: fetch.NoChart, Method: "videos.list", Err: fmt.Errorf("no chart")}
 	}
+	var log bytes.Buffer
+	b.run.Log = slog.New(slog.NewTextHandler(&log, nil))
 	run := func(after time.Duration) int {
 		t.Helper()
+		log.Reset()
 		before := len(b.upstream.calls)
 		b.now = start.Add(after)
 		worked, err := b.run.Run(t.Context(), fetch.RunOptions{})
@@ -148,6 +155,9 @@ func TestAChartThatDoesNotExistIsAskedForOnceADay(t *testing.T) {
 	}{{0, 8}, {30 * time.Minute, 0}, {23 * time.Hour, 0}, {24 * time.Hour, 8}, {25 * time.Hour, 0}} {
 		if got := run(at.after); got != at.want {
 			t.Errorf("after %v: %d calls, want %d", at.after, got, at.want)
+		}
+		if lines := strings.Count(log.String(), "slot skipped"); lines != at.want {
+			t.Errorf("after %v: %d lines in the log, want %d\n%s", at.after, lines, at.want, log.String())
 		}
 	}
 	// A person who forces it gets it.

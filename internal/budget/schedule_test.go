@@ -3,6 +3,7 @@ package budget_test
 import (
 	"errors"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -190,5 +191,17 @@ func TestTheIntervalThatFitsIsNamed(t *testing.T) {
 	const want = "fetch less often (every: 10h15m fits, or every: 2h45m where no backfill runs)"
 	if err := price.Fits(s.Tariff); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
+	}
+	named := regexp.MustCompile(`every: [0-9hms]+`)
+	for limit := int64(100); limit < 2500; limit += 7 { // two intervals are named only if they differ
+		s := limited(t, limit, chart(30*time.Minute, 4, regions.Default()...))
+		if price, err = s.DayPrice(start); err != nil {
+			t.Fatal(err)
+		}
+		if err := price.Fits(s.Tariff); err != nil {
+			if all := named.FindAllString(err.Error(), -1); len(slices.Compact(slices.Clone(all))) != len(all) {
+				t.Errorf("at %d units: %v", limit, err)
+			}
+		}
 	}
 }

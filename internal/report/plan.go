@@ -35,8 +35,8 @@ type PlanDocument struct {
 	Exhausted  bool             `json:"exhausted,omitempty"`   // all of that is spent: it waits for a person
 	Lost       int64            `json:"lost_units,omitempty"`  // the part of units that calls cost which died with their run
 	Upkeep     PlanUpkeep       `json:"upkeep"`                // what the videos cost once they are there
-	RetryCost  int64            `json:"retry_units,omitempty"` // what retry costs at least
-	AgainCost  int64            `json:"again_units,omitempty"` // what --again costs at least
+	RetryCost  int64            `json:"retry_units,omitempty"` // what retry costs, about
+	AgainCost  int64            `json:"again_units,omitempty"` // what --again costs, about
 	Price      map[string]Range `json:"price"`                 // of what is still to do, per pool
 	Assuming   string           `json:"assuming,omitempty"`
 	Likely     int64            `json:"likely_units,omitempty"` // for the rest, if it costs what the done part did; 0: not known

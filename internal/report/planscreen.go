@@ -40,7 +40,7 @@ func (d PlanDocument) Print(w io.Writer) error {
 		}
 		next := "next: the same with --again plans it again"
 		if d.RetryCost > 0 && d.RetryCost < d.AgainCost {
-			next = fmt.Sprintf("next: ingest backfill retry %s, for %s or more; --again costs %s or more", d.ID, term.Amount(d.RetryCost, "units"), term.Amount(d.AgainCost, "units"))
+			next = fmt.Sprintf("next: ingest backfill retry %s, for about %s; --again costs about %s", d.ID, term.Amount(d.RetryCost, "units"), term.Amount(d.AgainCost, "units"))
 		}
 		_, err := fmt.Fprintln(w, term.Wrap(next, term.Screen, "  "))
 		return err
