@@ -127,8 +127,8 @@ soak: ## Random faults and simulated years for SOAK (10m), the store killed 200 
 	@SOAK="$(SOAK)" sh tools/say.sh '^Test(Soak|FaultStorms)' . ./quota/... ./cmd/ingest
 	@SOAK="$(SOAK)" sh tools/say.sh '^Test((Long)?Fault(Store|Backup|Many)|AFlippedByte|ADamagedPage)' ./store ./cmd/ingest
 
-backfill-demo: ## A backfill of three days' quota, killed and resumed over a week: items, units planned, spent, wasted
-	@sh tools/say.sh '^TestBackfillThroughAWeek$$' ./cmd/ingest
+backfill-demo: ## A backfill killed and resumed over a week, and all kinds in all troubles, into docs/backfill.md
+	@sh tools/say.sh '^(TestBackfillThroughAWeek|TestLongBackfillsInTrouble)$$' ./cmd/ingest -args -update
 
 size: ## Measure the program's size and start beside those of BASE, by default the last tag
 	@sh tools/size.sh $(BASE)

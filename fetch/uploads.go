@@ -11,6 +11,10 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
+// clockSkew is how far the clocks of hosts that work on one plan may be apart: what one of them fetched must not look
+// older than the plan that another one made.
+const clockSkew = time.Minute
+
 // idleUploads is how many pages in a row of a list of uploads may bring nothing new before the rest is left out.
 const idleUploads = 8
 
@@ -91,7 +95,7 @@ func (f *uploads) settle(ctx context.Context, slot ingest.Slot) (more bool, err 
 	if f.Expected == 0 && f.Lack == "" {
 		return false, nil
 	}
-	stored, gone, err := f.library.Accounted(ctx, slot.SlotKey, f.Channel, f.since)
+	stored, gone, err := f.library.Accounted(ctx, slot.SlotKey, f.Channel, f.since.Add(-clockSkew))
 	if err != nil {
 		return false, fmt.Errorf("count the videos of the channel: %w", err)
 	}

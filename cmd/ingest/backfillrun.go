@@ -124,6 +124,9 @@ func (a *app) runBackfill(ctx context.Context, r backfillRun, find func(context.
 // confirm asks the user before much is spent, and keeps what was agreed to: the plan's price, or --max-units of each
 // pool. Runs, and serve, do not spend more without asking again.
 func (a *app) confirm(ctx context.Context, w *fetchRuntime, p *pricedBackfill, r backfillRun) error {
+	if p.Open() == 0 {
+		return nil
+	}
 	units, most := p.estimate.HighUnits, maps.Clone(p.estimate.High)
 	if r.maxUnits > 0 {
 		agreed := r.yes || units <= freeUnits

@@ -51,6 +51,8 @@ func (a *app) simulateCommand() *cobra.Command {
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the generated catalogue")
 	f.StringVar(&o.ChartsDir, "charts", "", "`directory` of charts, XX.csv[.gz] per region")
 	f.StringVar(&o.Day, "day", "", "which `day` of the recorded charts, YYYY-MM-DD")
+	f.IntVar(&o.Crowd, "crowd", 0, "serve only the channel @crowd, with `N` videos")
+	f.StringVar(&o.Lie, "lie", "", "a `lie` about @crowd: "+strings.Join(youtubesim.Lies(), ", "))
 	f.StringArrayVar(&o.limits, "limit", nil, "limit of a pool per day of the provider; repeatable")
 	f.Var(config.Count(&o.PerMinute, 0, 0), "per-minute", "at most `N` calls in any minute; 0: no such limit")
 	f.StringArrayVar(&o.faults, "fault", nil, "a `fault`, such as 503@3 or html502:10%; repeatable")

@@ -44,7 +44,7 @@ func listChannels(cat catalogue, q *request) *answer {
 	}
 	var items []any
 	for _, c := range found {
-		items = append(items, q.channel(c, videos[c.id]))
+		items = append(items, q.channel(c, claims(q.lie, videos[c.id])))
 	}
 	if items == nil {
 		a := q.listAnswer("channelListResponse", nil, object{"pageInfo": pageInfo(0, 5)})

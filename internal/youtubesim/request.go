@@ -18,6 +18,7 @@ type request struct {
 	pretty bool  // indent the answer; the API does unless told not to
 	now    time.Time
 	call   int64 // the call's number, from 1
+	lie    string
 }
 
 func (q *request) get(name string) string { return q.values.Get(name) }
@@ -72,6 +73,9 @@ func (q *request) cut(n, largest int) (page, *answer) {
 	size, offset := q.maxResults(), 0
 	if t := q.get("pageToken"); t != "" {
 		o, previous, ok := parsePageToken(t, largest)
+		if q.lie != "" && !previous { // its tokens go further than its results
+			o, previous, ok = parsePageToken(t, maxPlaylist)
+		}
 		if !ok {
 			return page{}, badPageToken()
 		}
@@ -80,8 +84,11 @@ func (q *request) cut(n, largest int) (page, *answer) {
 			offset, size = max(0, o-size), min(o, size)
 		}
 	}
+	if p, ok := cutLying(q.lie, n, offset, size); ok && q.get("chart") == "" {
+		return p, nil
+	}
 	offset = min(offset, n)
-	return page{offset, min(n, offset+size)}, nil
+	return page{from: offset, to: min(n, offset+size)}, nil
 }
 
 // listAnswer returns a list response: its kind, its items, and the fields that the method adds.

@@ -69,6 +69,11 @@ type Options struct {
 	// its offset, as withheld ones do. A small number makes simulated weeks cheap.
 	PageVideos int
 
+	// Crowd, if not 0, serves only the channel @crowd with so many videos, beside the generated charts. Lie is one of
+	// Lies, told about that channel.
+	Crowd int
+	Lie   string
+
 	// Latency is the real time waited before every answer, until the caller goes away.
 	Latency time.Duration
 
@@ -115,10 +120,44 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("youtubesim: %w", err)
 	}
+	if err := checkLie(o); err != nil {
+		return nil, fmt.Errorf("youtubesim: %w", err)
+	}
 	if o.PageVideos > 0 {
 		s.cat = sparse{s.cat, o.PageVideos}
 	}
+	if o.Crowd > 0 {
+		s.cat = newCrowd(s.cat, o.Seed, o.Crowd, o.Lie)
+	}
 	return s, nil
+}
+
+// checkLie refuses a lie that is none, or has nobody to be told of.
+func checkLie(o Options) error {
+	switch {
+	case o.Lie != "" && !slices.Contains(Lies(), o.Lie):
+		return fmt.Errorf("no lie is called %q: use one of %s", o.Lie, strings.Join(Lies(), " "))
+	case o.Lie != "" && o.Crowd == 0:
+		return fmt.Errorf("the lie %s is about the videos of @crowd: say how many it has", o.Lie)
+	}
+	return nil
+}
+
+// Tell begins one of the Lies about the channel @crowd; "" ends the last one. A burst must be there from the start.
+func (s *Server) Tell(lie string) {
+	if c, ok := s.cat.(*crowd); ok {
+		c.tell(lie)
+	}
+}
+
+// Crowd returns the ids that the channel @crowd lists now, newest first.
+func (s *Server) Crowd() (ids []string) {
+	if c, ok := s.cat.(*crowd); ok {
+		for _, v := range c.videos(time.Time{}) {
+			ids = append(ids, v.id)
+		}
+	}
+	return ids
 }
 
 // Ledger returns the count so far, without the log.
@@ -202,6 +241,9 @@ func (s *Server) decide(m method, req *request, adm admission, invalid *answer) 
 	}
 	if invalid != nil {
 		return invalid
+	}
+	if c, ok := s.cat.(*crowd); ok {
+		req.lie = c.told(m.name)
 	}
 	a := m.answer(s.cat, req)
 	if req.fields != nil && a.status == http.StatusOK { // errors ignore the caller's field mask

@@ -32,12 +32,18 @@ func parsePageToken(s string, largest int) (offset int, previous, ok bool) {
 }
 
 // page is one page's range [from, to) of a list.
-type page struct{ from, to int }
+type page struct {
+	from, to int
+	next     int // offset that the next token names; 0: to, if the list goes on there
+}
 
 // tokens adds the page's tokens for a list of n. An empty page has no next page, or a caller with pages of size 0 would
 // never end.
 func (p page) tokens(into object, n int) {
-	if p.to < n && p.to > p.from {
+	switch {
+	case p.next > 0:
+		into["nextPageToken"] = pageToken(p.next, false)
+	case p.to < n && p.to > p.from:
 		into["nextPageToken"] = pageToken(p.to, false)
 	}
 	if p.from > 0 {
