@@ -61,23 +61,25 @@ func (w *world) loss(r *rand.Rand) {
 	case 0: // emptied
 		s.ledger.Load(memremote.Image{})
 		w.judge.loses(time.Time{})
+		w.judge.evicted = false
 		w.say("THE LEDGER IS EMPTIED")
 	case 1: // a key evicted
 		pool := []string{"units", "search"}[r.IntN(2)]
 		s.ledger.Load(s.ledger.Image().Without("default", pool))
-		w.judge.loses(time.Time{})
+		w.judge.evicted = true
 		w.say("THE LOG OF %s IS EVICTED", pool)
 		silent = true // nobody restarted it
 	case 2: // its scripts only
 		w.say("THE SCRIPTS ARE FLUSHED")
 		silent = false
 	default: // an old copy, or a replica that lags
-		then, image := w.now(), s.ledger.Image()
+		then, image, evicted := w.now(), s.ledger.Image(), w.judge.evicted
 		if !w.sleep(pick(r, 10*time.Millisecond, time.Second, 10*time.Second, 10*time.Minute, 5*time.Hour)) {
 			return
 		}
 		s.ledger.Load(image)
 		w.judge.loses(then)
+		w.judge.evicted = evicted
 		w.say("A COPY OF %s IS RESTORED (silent: %t)", then.In(pacific).Format("02 15:04:05.000000"), silent)
 	}
 	s.restarted = s.restarted || !silent

@@ -18,6 +18,7 @@ type judge struct {
 	arrivals []arrival
 	charges  map[string]*charge // by writer and number
 	reborn   time.Time          // when the generation began, by true time
+	evicted  bool               // a log is gone: the next generation wipes the others
 	doubted  quota.Cost         // calls in doubt
 	back     quota.Cost         // given back
 
@@ -147,16 +148,20 @@ func (j *judge) synced(d sharedledger.Batch) {
 	}
 }
 
-// renewed is a generation that keeps its log.
+// renewed is a generation that keeps its log, if that is whole.
 func (j *judge) renewed(r sharedledger.Renewal) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.reborn = j.now()
 	for _, c := range j.charges {
+		if j.evicted && c.lost.IsZero() {
+			c.lost = j.now()
+		}
 		if c.lost.IsZero() {
 			c.since[r.Next] = j.server.now()
 		}
 	}
+	j.evicted = false
 }
 
 // loses is a ledger that knows no more than it knew then; the zero time: nothing.
