@@ -8,6 +8,7 @@ import (
 
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/redisledger"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // What a search has found is known to the next one also after a post: of what is before the post, nothing has changed.
@@ -48,17 +49,52 @@ func TestAPostKeepsWhatASearchHasFound(t *testing.T) {
 		if d, err := l.Take(ctx, ask()); err != nil || d.Allowed {
 			t.Fatalf("%s: %+v, %v: want a refusal", c.name, d, err)
 		}
-		looked := 0
-		for line := range strings.Lines(s.client.Info(ctx, "commandstats").Val()) {
-			if strings.HasPrefix(line, "cmdstat_lindex:") {
-				if _, err := fmt.Sscanf(line, "cmdstat_lindex:calls=%d", &looked); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
+		looked := entriesLookedAt(t, s)
 		t.Logf("%s: a refusal looks at %d entries", c.name, looked)
 		if looked > c.most {
 			t.Errorf("%s: a refusal looks at %d entries, want at most %d", c.name, looked, c.most)
+		}
+	}
+}
+
+// entriesLookedAt returns how many single entries of logs were read since the statistics were reset.
+func entriesLookedAt(t *testing.T, s *server) (n int) {
+	t.Helper()
+	for line := range strings.Lines(s.client.Info(t.Context(), "commandstats").Val()) {
+		if strings.HasPrefix(line, "cmdstat_lindex:") {
+			if _, err := fmt.Sscanf(line, "cmdstat_lindex:calls=%d", &n); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return n
+}
+
+// Where all entries cost the same, the one that has to leave is found at once, whatever the log's length and the cost:
+// the guess is not rounded to the one behind it.
+func TestARefusalLooksAtTwoEntriesWhateverItCosts(t *testing.T) {
+	s := redisServer(t)
+	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
+	shared(t, l, "a", 1)
+	const entries = 1750
+	sync := sharedledger.Batch{Account: "a", Generation: 1, Horizon: quota.MinHorizon, Host: &sharedledger.Host{ID: "a"}}
+	sync.Rows = rows("a", "a", entries-1, time.Now().Add(-20*time.Hour), 10*time.Second)
+	if _, err := l.Sync(t.Context(), sync); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(amount int64) quota.Ask {
+		a := benchAsk("a", amount, entries, "units")
+		a.Charges[0].Bounds = a.Charges[0].Bounds[:1]
+		return a
+	}
+	take(t, l, ask(1)) // which notes where the window begins
+	for cost := int64(1); cost <= 200; cost++ {
+		s.client.ConfigResetStat(t.Context())
+		if d := take(t, l, ask(cost)); d.Allowed {
+			t.Fatalf("%d more of %d used is admitted", cost, entries)
+		}
+		if looked := entriesLookedAt(t, s); looked > 2 {
+			t.Errorf("a refusal of %d looks at %d entries", cost, looked)
 		}
 	}
 }

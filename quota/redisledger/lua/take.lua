@@ -204,7 +204,7 @@ repeat
 					-- The window's oldest entries have to leave until the sum before the next one is x; where all cost the
 					-- same the guess is right.
 					local x = total + amount - ceiling
-					local guess = pos + math.ceil((x - gone) / (total - gone) * (number - pos))
+					local guess = pos + math.ceil((x - gone) * (number - pos) / (total - gone)) -- in this order: a quotient is rounded
 					_, _, _, later = seek(log, first, false, x, pos + 1, number, guess, oldest, 0, 0, gone, total)
 				elseif tonight - grace > newest then
 					later = total
