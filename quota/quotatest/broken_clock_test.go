@@ -20,6 +20,40 @@ func (l *punctual) Take(ctx context.Context, a quota.Ask) (quota.Decision, error
 	return l.Model.Take(ctx, a)
 }
 
+// dateless decides by whatever its clock says: what lies in the future is not yet spent.
+type dateless struct{ tally }
+
+func (l *dateless) Take(_ context.Context, a quota.Ask) (quota.Decision, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.Now()
+	d := l.decide(a, now, func(c quota.Charge, b quota.Bound) (sum int64) {
+		in, _ := l.used(a, c.Pool, b.Window.Length, now)
+		for _, e := range in {
+			if !e.at.After(now) {
+				sum += e.amount
+			}
+		}
+		return sum
+	})
+	l.write(a, &d)
+	return d, nil
+}
+
+// wrapping adds up whatever it is asked for: a sum beyond what is counted begins again below nothing.
+type wrapping struct{ tally }
+
+func (l *wrapping) Take(_ context.Context, a quota.Ask) (quota.Decision, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if a.Charges[0].Amount < 0 {
+		return quota.Decision{}, quota.ErrNeverFits
+	}
+	d := l.decide(a, l.Now(), l.sums(a, l.Now()))
+	l.write(a, &d)
+	return d, nil
+}
+
 // ratchet never forgets its newest time.
 type ratchet struct {
 	quotatest.Model
@@ -53,4 +87,28 @@ func (l *lenient) Drain(ctx context.Context, account, pool string, d quota.Drain
 		return l.Model.Drain(ctx, account, pool, d)
 	}
 	return nil
+}
+
+// dayless takes the provider's day for any 24 hours.
+type dayless struct{ quotatest.Model }
+
+func (l *dayless) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) {
+	asked := a
+	asked.Charges = nil
+	for _, c := range a.Charges {
+		c.Bounds = slices.Clone(c.Bounds)
+		for i := range c.Bounds {
+			if c.Bounds[i].Window.Day() {
+				c.Bounds[i].Window.Length = 24 * time.Hour
+			}
+		}
+		asked.Charges = append(asked.Charges, c)
+	}
+	d, err := l.Model.Take(ctx, asked)
+	for i := range d.Pools {
+		for j := range d.Pools[i].Windows {
+			d.Pools[i].Windows[j].Window = a.Charges[i].Bounds[j].Window
+		}
+	}
+	return d, err
 }

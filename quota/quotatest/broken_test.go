@@ -55,6 +55,12 @@ func TestSuiteCatchesBrokenLedgers(t *testing.T) {
 		{"a reset that keeps its newest time", "L4 after a clock a year ahead", func(c *quotatest.Clock) quotatest.Store {
 			return quotatest.Store{Ledger: &ratchet{Model: quotatest.Model{Now: c.Now}}}
 		}},
+		{"a clock that is believed", "L4 a clock a year behind", func(c *quotatest.Clock) quotatest.Store {
+			return quotatest.Store{Ledger: &dateless{tally{Model: quotatest.Model{Now: c.Now}}}}
+		}},
+		{"a sum that wraps around", "B4 what makes no sense", func(c *quotatest.Clock) quotatest.Store {
+			return quotatest.Store{Ledger: &wrapping{tally{Model: quotatest.Model{Now: c.Now}}}}
+		}},
 		{"no look at what is asked", "L7 an ask that contradicts itself", func(c *quotatest.Clock) quotatest.Store {
 			return quotatest.Store{Ledger: &lenient{quotatest.Model{Now: c.Now}}}
 		}},
@@ -196,6 +202,14 @@ func (l *tally) used(a quota.Ask, pool string, length time.Duration, now time.Ti
 	return in, sum
 }
 
+// sums says what is used in a window.
+func (l *tally) sums(a quota.Ask, now time.Time) func(quota.Charge, quota.Bound) int64 {
+	return func(c quota.Charge, b quota.Bound) int64 {
+		_, sum := l.used(a, c.Pool, b.Window.Length, now)
+		return sum
+	}
+}
+
 // decide looks at one charge, by what count says is used in a window.
 func (l *tally) decide(a quota.Ask, now time.Time, count func(c quota.Charge, b quota.Bound) int64) quota.Decision {
 	d := quota.Decision{Allowed: true, At: now, Who: a.Who}
@@ -248,10 +262,7 @@ func (l *unlocked) Take(_ context.Context, a quota.Ask) (quota.Decision, error) 
 		return quota.Decision{}, err
 	}
 	l.mu.Lock()
-	d := l.decide(a, now, func(c quota.Charge, b quota.Bound) int64 {
-		_, sum := l.used(a, c.Pool, b.Window.Length, now)
-		return sum
-	})
+	d := l.decide(a, now, l.sums(a, now))
 	l.mu.Unlock()
 	for range 5 {
 		runtime.Gosched() // others read here, too
@@ -272,10 +283,7 @@ func (l *onlyTime) Take(_ context.Context, a quota.Ask) (quota.Decision, error) 
 	if err := a.Check(now); err != nil {
 		return quota.Decision{}, err
 	}
-	d := l.decide(a, now, func(c quota.Charge, b quota.Bound) int64 {
-		_, sum := l.used(a, c.Pool, b.Window.Length, now)
-		return sum
-	})
+	d := l.decide(a, now, l.sums(a, now))
 	if d.Allowed {
 		l.entries = slices.DeleteFunc(l.entries, func(e tallied) bool { return e.account == a.Account && e.at.Equal(now) })
 	}
@@ -378,30 +386,6 @@ func (l *oldestFirst) Take(ctx context.Context, a quota.Ask) (quota.Decision, er
 					d.RetryAt = d.At.Add(d.RetryAfter)
 				}
 			}
-		}
-	}
-	return d, err
-}
-
-// dayless takes the provider's day for any 24 hours.
-type dayless struct{ quotatest.Model }
-
-func (l *dayless) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) {
-	asked := a
-	asked.Charges = nil
-	for _, c := range a.Charges {
-		c.Bounds = slices.Clone(c.Bounds)
-		for i := range c.Bounds {
-			if c.Bounds[i].Window.Day() {
-				c.Bounds[i].Window.Length = 24 * time.Hour
-			}
-		}
-		asked.Charges = append(asked.Charges, c)
-	}
-	d, err := l.Model.Take(ctx, asked)
-	for i := range d.Pools {
-		for j := range d.Pools[i].Windows {
-			d.Pools[i].Windows[j].Window = a.Charges[i].Bounds[j].Window
 		}
 	}
 	return d, err

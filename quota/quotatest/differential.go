@@ -90,7 +90,11 @@ func (w *differ) step() {
 	case n < 98:
 		w.reset()
 	case n < 99:
-		w.yearAhead()
+		if w.roll(2) == 0 {
+			w.yearAhead()
+		} else {
+			w.yearBehind()
+		}
 	default:
 		w.sums()
 	}
@@ -264,6 +268,21 @@ func (w *differ) yearAhead() {
 	w.take(false)
 	w.reset()
 	w.counts["healed"]++
+	w.take(false)
+}
+
+// yearBehind takes under a clock that is a year behind, which is believed only where nothing is newer.
+func (w *differ) yearBehind() {
+	w.t.Helper()
+	r, now := w.rig, w.rig.clock.Now()
+	behind := now.AddDate(-1, 0, 0)
+	if r.backend.Forward || behind.Before(w.floor) {
+		return
+	}
+	r.clock.Set(behind)
+	w.take(false)
+	r.clock.Set(now)
+	w.counts["a year behind"]++
 	w.take(false)
 }
 

@@ -33,6 +33,27 @@ var refused = []Case{
 		r.pass(time.Hour)
 		r.used(0)
 	}},
+	{ID: "L4", Name: "a clock a year behind is not believed, and what was spent under it is gone when it is right", check: func(r *rig) {
+		r.bounds = []quota.Bound{per(time.Hour, 5)}
+		behind := noon.AddDate(-1, 0, 0)
+		r.take(3)
+		r.clock.Set(behind)
+		for _, amount := range []int64{0, 1} {
+			if d, err := r.try(charge("units", amount, r.bounds...)); !errors.Is(err, quota.ErrUnavailable) {
+				r.Fatalf("%d, a year before the newest entry: %+v, %v", amount, d, err)
+			}
+		}
+		r.clock.Set(noon)
+		r.used(3)
+		r.admits(2, 0)
+		r.fresh(behind, per(time.Hour, 5))
+		r.take(5)
+		r.refuses(1, 0)
+		r.clock.Set(noon)
+		r.used(0)
+		r.admits(5, 0)
+		r.retries(1, time.Hour, "1h0m0s")
+	}},
 	{ID: "L7", Name: "an ask that contradicts itself is refused at its first use, and changes nothing", check: func(r *rig) {
 		good := per(time.Hour, 5)
 		for name, change := range map[string]func(*quota.Ask){
