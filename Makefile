@@ -27,7 +27,7 @@ PREFIX ?= /usr/local
 EXE     = $(shell go env GOEXE 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help build install uninstall transcript demo test test-long race lint fmt fuzz bench economy boundary api e2e faults crashloop scale-demo soak backfill-demo size cross dist dist-check release check clean
+.PHONY: help build install uninstall transcript demo test test-long race lint fmt fuzz bench economy boundary api e2e faults crashloop scale-demo soak backfill-demo gateway-demo size cross dist dist-check release check clean
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -92,12 +92,13 @@ fmt: .tools/golangci-lint ## Format the code as make lint wants it
 fuzz: ## Run every fuzz target for FUZZTIME (10s) each
 	@FUZZTIME="$(FUZZTIME)" sh tools/fuzz.sh
 
-bench: ## Run the benchmarks, and measure the ledgers, the store and many machines against their peers into bench/RESULTS.md
+bench: ## Run the benchmarks, and measure the ledgers, the store, many machines and the gateway against their peers into bench/RESULTS.md
 	go test -run '^$$' -bench . -benchmem ./...
 	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && POSTGRES_BIN="$$(sh tools/postgres.sh)" && export REDIS_SERVER POSTGRES_BIN && cd bench && go run ./ledgers -write
 	cd bench && go run ./store -write
 	@POSTGRES_BIN="$$(sh tools/postgres.sh)" && export POSTGRES_BIN && cd bench && go run ./scale -write
 	cd bench && go run ./httplimit -write
+	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && export REDIS_SERVER && cd bench && go run ./gateway -write
 
 # ECONOMY="-resume FILE" keeps what has been simulated, for when it is interrupted.
 economy: ## Simulate weeks of this program and of naive cron scripts under quotas of all sizes, into bench/ECONOMY.md
@@ -126,6 +127,9 @@ scale-demo: ## Three machines on one PostgreSQL, two of them killed: who took ov
 soak: ## Random faults and simulated years for SOAK (10m), the store killed 200 times and damaged; the seed of a failure is printed
 	@SOAK="$(SOAK)" sh tools/say.sh '^Test(Soak|FaultStorms)' . ./quota/... ./cmd/ingest
 	@SOAK="$(SOAK)" sh tools/say.sh '^Test((Long)?Fault(Store|Backup|Many)|AFlippedByte|ADamagedPage)' ./store ./cmd/ingest
+
+gateway-demo: build ## Two scripts and a schedule on a day with too little quota: who got what, in under a minute; needs curl
+	@sh tools/gateway-demo.sh bin/ingest$(EXE)
 
 backfill-demo: ## A backfill killed and resumed over a week, and all kinds in all troubles, into docs/backfill.md
 	@sh tools/say.sh '^(TestBackfillThroughAWeek|TestLongBackfillsInTrouble)$$' ./cmd/ingest -args -update
