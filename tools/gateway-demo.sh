@@ -30,8 +30,8 @@ ask() {
 echo 'Los Angeles   script monday             script friday             charts'
 for hour in 0 6 12 18; do
 	at=$(date -u -d "2026-11-24 08:00:40 UTC + $hour hours" +%Y-%m-%dT%H:%M:%SZ)
-	INGEST_NOW=$at "$ingest" gateway --listen 127.0.0.1:0 2>"$dir/gateway" & gateway=$!
-	until url=$(sed -n 's,.*listens at \(http[^ ]*\)/ .*,\1,p' "$dir/gateway") && [ -n "$url" ]; do sleep 0.1; done
+	INGEST_NOW=$at "$ingest" gateway --listen 127.0.0.1:0 2>"$dir/gateway-$hour" & gateway=$!
+	until url=$(sed -n 's,.*listens at \(http[^ ]*\)/ .*,\1,p' "$dir/gateway-$hour") && [ -n "$url" ]; do sleep 0.1; done
 	ask monday 60 >"$dir/monday" & one=$!
 	ask friday 60 >"$dir/friday" & other=$!
 	wait $one $other
