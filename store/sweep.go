@@ -178,20 +178,27 @@ func sweepBlocks(ctx context.Context, tx *txn, _ time.Time) (swept, error) {
 	return swept{}, nil
 }
 
-// Oldest returns when the oldest stored data was fetched: a chart to the second, a video by its day, UTC. Zero: the store
-// has none.
-func (s *Store) Oldest(ctx context.Context) (oldest time.Time, err error) {
+// Kept is what a store keeps of what was fetched.
+type Kept struct {
+	Videos, Charts int64
+	Oldest         time.Time // fetch: of a chart to the second, of a video by its day, UTC; zero: nothing is kept
+}
+
+// Kept counts what is kept.
+func (s *Store) Kept(ctx context.Context) (k Kept, err error) {
 	var days sql.NullInt64
 	var chart time.Time
-	err = s.read.QueryRowContext(ctx, `SELECT (SELECT min(fetched_day) FROM video_facts), (SELECT min(fetched_at) FROM slots WHERE videos > 0 AND kind <> 'backfill')`).
-		Scan(&days, inMillis(&chart))
+	err = s.read.QueryRowContext(ctx, `
+		SELECT (SELECT count(*) FROM video_facts), (SELECT count(*) FROM slots WHERE kind = 'chart' AND state = 'done'),
+			(SELECT min(fetched_day) FROM video_facts), (SELECT min(fetched_at) FROM slots WHERE videos > 0 AND kind <> 'backfill')`).
+		Scan(&k.Videos, &k.Charts, &days, inMillis(&chart))
 	if days.Valid {
-		oldest = time.Unix(days.Int64*24*60*60, 0).UTC()
+		k.Oldest = time.Unix(days.Int64*24*60*60, 0).UTC()
 	}
-	if !chart.IsZero() && (oldest.IsZero() || chart.Before(oldest.Add(24*time.Hour))) {
-		oldest = chart.UTC() // to the second, where a video is known by its day
+	if !chart.IsZero() && (k.Oldest.IsZero() || chart.Before(k.Oldest.Add(24*time.Hour))) {
+		k.Oldest = chart.UTC() // to the second, where a video is known by its day
 	}
-	return oldest, s.explain(ctx, "look for the oldest data", err)
+	return k, s.explain(ctx, "count what is kept", err)
 }
 
 // Limits, so that a step holds the write lock for milliseconds.

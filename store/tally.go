@@ -83,7 +83,7 @@ func (f *finder) count(c *Counts, id int64, category string, published, seen tim
 	q := f.q
 	in := q.Region == "" || charted[q.Region] != nil && charted[q.Region].mayHold(id)
 	of := q.Category == "" || q.Category == category
-	popular := views >= q.MinViews
+	popular := q.MinViews == 0 || views >= q.MinViews // views are below 0 where the provider hides them
 	recent := (q.PublishedSince.IsZero() || !published.Before(q.PublishedSince)) && (q.PublishedUntil.IsZero() || published.Before(q.PublishedUntil))
 	if !q.SeenSince.IsZero() && seen.Before(q.SeenSince) {
 		return

@@ -33,7 +33,7 @@ func newAPI(c *config.Config) (*web.API, error) {
 // pages returns how the pages look, as the config has it.
 func (a *app) pages() pages.Site {
 	site := a.provider().pages
-	site.Hidden, site.Pictures = a.cfg.HideDerived, !a.cfg.NoThumbnails
+	site.Hidden, site.Pictures, site.Theme = a.cfg.HideDerived, !a.cfg.NoThumbnails, a.cfg.Theme
 	if config.IsLoopbackURL(a.cfg.UpstreamURL) {
 		site.StandIn = strings.TrimSuffix(a.cfg.UpstreamURL, "/") // invented videos have no pictures elsewhere
 	}
@@ -42,7 +42,7 @@ func (a *app) pages() pages.Site {
 
 // reader reads the documents that commands, pages and API show.
 func (a *app) reader(s *store.Store) library.Reader {
-	return library.Reader{Store: s, Jobs: a.cfg.Jobs, Now: a.clock.Now, Watch: a.provider().watch, Hidden: a.cfg.HideDerived}
+	return library.Reader{Store: s, Jobs: a.cfg.Jobs, Now: a.clock.Now, Watch: a.provider().watch, Named: a.provider().named, Hidden: a.cfg.HideDerived}
 }
 
 // asUsageError is an error whose cause is what was asked for.

@@ -28,6 +28,7 @@ type provider struct {
 	limits  config.JobLimits                                                               // in addition to calls.Limits
 	refills bool                                                                           // backfills support it
 	watch   string                                                                         // the beginning of the URL at which it shows a video
+	named   map[string]string                                                              // categories, until their names are fetched
 	pages   pages.Site                                                                     // attribution, and where its pictures are
 }
 
@@ -41,6 +42,7 @@ var providers = map[string]provider{
 		refills: true,
 		limits:  config.JobLimits{UsualPages: 4, Category: regexp.MustCompile(`^[0-9]{1,4}$`)},
 		watch:   "https://www.youtube.com/watch?v=",
+		named:   youtube.CategoryNames,
 		pages: pages.Site{
 			Provider:     pages.Provider{Name: "YouTube", Home: "https://www.youtube.com/", Terms: "https://www.youtube.com/t/terms"},
 			PictureHosts: []string{"https://i.ytimg.com"},

@@ -44,7 +44,7 @@ func TestSearchPagesAreTheDocumentsOfTheAPI(t *testing.T) {
 	}
 	for path, want := range map[string]string{"search?q=official&after=bad": "from its last page", "search?q=official&region=ZZ": "ZZ", "search?q=official&min_views=many": "Min_views", "search?q=-": "no word"} {
 		code, body := d.get(path)
-		if (code != http.StatusBadRequest) != (path == "search?q=-") || !strings.Contains(body, want) || !strings.Contains(body, `href="/charts"`) {
+		if (code != http.StatusNotFound) != (path == "search?q=-") || !strings.Contains(body, want) || !strings.Contains(body, `href="/charts"`) {
 			t.Errorf("%s: %d, lacks %q:\n%s", path, code, want, body)
 		}
 	}

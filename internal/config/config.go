@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/strictyaml"
@@ -42,6 +43,7 @@ type Config struct {
 	OwnFrontEnd  bool     // the user says that others reach Listen by a front end of the user's own only
 	Backups      []string // directories where backups are kept
 	NoThumbnails bool     // thumbnails: off: pages show no pictures, which come from the provider's hosts
+	Theme        []byte   // a stylesheet that every page loads after the built-in one; nil: none
 	HideDerived  bool     // derived_metrics: off: what is computed from the provider's figures is shown nowhere
 	API          API
 	Concurrency  int  // passes at once under serve
@@ -101,7 +103,7 @@ func Load(f Flags, upstreams map[string]JobLimits) (*Config, error) {
 	file, err := c.readFile(upstreams)
 	if err == nil {
 		c.setTexts(file)
-		err = cmp.Or(c.setNumbers(file), c.setPacing(file), c.setDerived(file), quota.CheckAccount(c.Account), CheckLedger(c.Ledger), CheckStore(c.Store), CheckListen(c.Listen), CheckListen(c.AdminListen))
+		err = cmp.Or(c.setNumbers(file), c.setPacing(file), c.setPages(file), quota.CheckAccount(c.Account), CheckLedger(c.Ledger), CheckStore(c.Store), CheckListen(c.Listen), CheckListen(c.AdminListen))
 	}
 	if err == nil && c.Data == "" {
 		c.Data, err = defaultData()
@@ -196,31 +198,38 @@ func (c *Config) setNumbers(file configFile) error {
 	return nil
 }
 
-// setPacing reads how slots are spread: INGEST_PACING before the file's, before auto; and whether requests are logged.
+// setPacing reads how slots are spread: INGEST_PACING before the file's, before auto.
 func (c *Config) setPacing(file configFile) error {
 	how := cmp.Or(os.Getenv("INGEST_PACING"), file.Pacing, "auto")
 	c.Pacing = how != "off"
 	if how != "auto" && how != "off" {
 		return fmt.Errorf("pacing: %q is not known: use auto or off", how)
 	}
-	c.AccessLog = file.AccessLog == "on"
-	if file.AccessLog != "" && file.AccessLog != "on" && file.AccessLog != "off" {
-		return fmt.Errorf("%s: access_log: %q is not known: use on or off", c.File, file.AccessLog)
-	}
 	return nil
 }
 
-// setDerived reads whether figures that are computed from the provider's are shown.
-func (c *Config) setDerived(file configFile) error {
-	shown := cmp.Or(file.Derived, "on")
-	c.HideDerived = shown == "off"
-	if file.Thumbnails != "" && file.Thumbnails != "on" && file.Thumbnails != "off" {
-		return fmt.Errorf("thumbnails: %q is not known: use on or off", file.Thumbnails)
+// maxTheme bounds the theme, in bytes, which every page loads.
+const maxTheme = 64 << 10
+
+// setPages reads what pages show, how they look, and whether requests for them are logged.
+func (c *Config) setPages(file configFile) error {
+	for _, field := range []struct{ name, value string }{{"access_log", file.AccessLog}, {"thumbnails", file.Thumbnails}, {"derived_metrics", file.Derived}} {
+		if field.value != "" && field.value != "on" && field.value != "off" {
+			return fmt.Errorf("%s: %s: %q is not known: use on or off", c.File, field.name, field.value)
+		}
 	}
-	c.NoThumbnails = file.Thumbnails == "off"
-	if shown != "on" && shown != "off" {
-		return fmt.Errorf("derived_metrics: %q is not known: use on or off", shown)
+	c.AccessLog, c.NoThumbnails, c.HideDerived = file.AccessLog == "on", file.Thumbnails == "off", file.Derived == "off"
+	if file.Theme == "" {
+		return nil
 	}
+	css, err := os.ReadFile(file.Theme)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: theme: %w: name a CSS file that this user may read, or leave it out", c.File, err)
+	case len(css) > maxTheme || !utf8.Valid(css):
+		return fmt.Errorf("%s: theme: %s is not a CSS file of at most %d kB in UTF-8", c.File, file.Theme, maxTheme>>10)
+	}
+	c.Theme = css
 	return nil
 }
 

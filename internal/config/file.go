@@ -31,6 +31,7 @@ type configFile struct {
 	Backups     []string  `yaml:"backups"`
 	Thumbnails  string    `yaml:"thumbnails"`
 	Derived     string    `yaml:"derived_metrics"`
+	Theme       string    `yaml:"theme"`
 	API         apiFile   `yaml:"api"`
 	StaleAfter  *int      `yaml:"stale_after"`
 	Pacing      string    `yaml:"pacing"`

@@ -28,8 +28,9 @@ type Reader struct {
 	Store  *store.Store
 	Jobs   []ingest.Job
 	Now    func() time.Time
-	Watch  string // the beginning of the URL at which the provider shows a video
-	Hidden bool   // derived metrics are: how ranks moved, and what views were gained
+	Watch  string            // the beginning of the URL at which the provider shows a video
+	Named  map[string]string // categories, until their names are fetched
+	Hidden bool              // derived metrics are: how ranks moved, and what views were gained
 }
 
 // ChartQuery selects a chart and its columns.
@@ -127,10 +128,13 @@ func ChartJob(jobs []ingest.Job, region ingest.Region) string {
 	return name
 }
 
-// newVideo returns the document of a video, with the name of its category.
-func (r Reader) newVideo(v ingest.Video, category string) report.VideoDocument {
+// nameOf returns the name of a category; "" if it is not known.
+func (r Reader) nameOf(category, stored string) string { return cmp.Or(stored, r.Named[category]) }
+
+// newVideo returns the document of a video, with the name of its category in the store.
+func (r Reader) newVideo(v ingest.Video, stored string) report.VideoDocument {
 	return report.VideoDocument{
-		VideoID: v.ID, Title: v.Title, Channel: v.Channel, ChannelID: v.ChannelID, Category: v.Category, Named: category,
+		VideoID: v.ID, Title: v.Title, Channel: v.Channel, ChannelID: v.ChannelID, Category: v.Category, Named: r.nameOf(v.Category, stored),
 		PublishedAt: term.TimeOrNull(v.PublishedAt), DurationS: int64(v.Duration / time.Second), Live: v.Live, Tags: append([]string{}, v.Tags...),
 		URL: r.Watch + url.QueryEscape(v.ID), Thumbnail: v.Thumbnail, Views: v.Views, Likes: v.Likes, Comments: v.Comments,
 	}
@@ -202,7 +206,7 @@ func (r Reader) newCounts(c store.Counts, names map[string]string) *report.Count
 		}
 	}
 	for category, n := range c.Categories {
-		doc.Categories = append(doc.Categories, report.CountDocument{Value: category, Name: names[category], Videos: n})
+		doc.Categories = append(doc.Categories, report.CountDocument{Value: category, Name: r.nameOf(category, names[category]), Videos: n})
 	}
 	slices.SortFunc(doc.Categories, func(a, b report.CountDocument) int {
 		return cmp.Or(cmp.Compare(b.Videos, a.Videos), cmp.Compare(a.Value, b.Value))
@@ -235,7 +239,7 @@ func (r Reader) Regions(ctx context.Context) (report.RegionsDocument, error) {
 			done := latest.Done[ingest.Series{Job: job.Name, Key: string(region)}]
 			line := report.ChartJobDocument{Job: job.Name, Slot: term.TimeOrNull(done.DueAt), FetchedAt: term.TimeOrNull(done.FetchedAt)}
 			if job.Category != "0" {
-				line.Category, line.Named = job.Category, names[job.Category]
+				line.Category, line.Named = job.Category, r.nameOf(job.Category, names[job.Category])
 			}
 			doc.Regions[at].Jobs = append(doc.Regions[at].Jobs, line)
 		}

@@ -68,10 +68,16 @@ func TestEveryPlaceOfAChartIsOnItsPage(t *testing.T) {
 	if seen != 70 {
 		t.Errorf("%d rows of 70", seen)
 	}
-	for path, want := range map[string]string{"?show=risen": "1 to 23 of 23", "?show=gone": "No longer", "?show=gone&from=2": ">33<", "?show=nonsense": "1 to 30 of 70"} {
+	for _, show := range []struct {
+		path, want string
+		rows       int
+	}{
+		{"?show=risen", `href="/videos/id2"`, 23}, {"?show=fallen", `href="/videos/id3"`, 23}, {"?show=gone", "No longer", 1}, {"?show=gone&from=2", ">33<", 1}, {"?show=nonsense", "1 to 30 of 70", 30},
+	} {
+		path := show.path
 		body := bodyOf(t, get(t, s, "/charts/US"+path))
-		if rows := strings.Count(body, `class="row"`); !strings.Contains(body, want) && rows != 23 {
-			t.Errorf("%s lacks %s", path, want)
+		if rows := strings.Count(body, `class="row"`); !strings.Contains(body, show.want) || rows != show.rows || strings.Contains(body, ">1 title<") == (rows < 30) {
+			t.Errorf("%s has %d rows, want %d and %s", path, rows, show.rows, show.want)
 		}
 		if !strings.Contains(body, "23 rose") || !strings.Contains(body, "1 left") {
 			t.Errorf("%s does not count what moved", path)

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -28,8 +29,13 @@ func viewOf(r *http.Request) view {
 			v.params.Set(name, given)
 		}
 	}
+	if picked, err := time.Parse("2006-01-02T15:04", v.params.Get("since")); err == nil { // by the form, in UTC
+		v.params.Set("since", picked.Format(time.RFC3339))
+	}
 	return v
 }
+
+func (v view) path() string { return "/charts/" + url.PathEscape(v.region) }
 
 // with returns the address of the same view but for one choice; value "" is without it. Only the choice of a page of
 // the list does not lead back to its first page.
@@ -43,11 +49,10 @@ func (v view) with(name, value string) string {
 	if value == "" {
 		link.Del(name)
 	}
-	path := "/charts/" + url.PathEscape(v.region)
-	if len(link) > 0 {
-		path += "?" + link.Encode()
+	if len(link) == 0 {
+		return v.path()
 	}
-	return path
+	return v.path() + "?" + link.Encode()
 }
 
 // shownChart is a chart with what the page says of it beside its document.
@@ -74,7 +79,7 @@ func moves(doc shownChart) g.Node {
 		return h.A(h.Href(doc.with(name, value)), g.If(current, h.Aria("current", "true")), g.Text(text))
 	}
 	choices := h.Nav(h.Class("chips"), h.Aria("label", "Moved since"), h.Span(h.Class("soft"), g.Text("moved since")),
-		chip("since", "30m", "30 min"), chip("since", "6h", "6 h"), chip("since", "24h", "24 h"), h.Span(h.Class("soft"), g.Text("before")))
+		chip("since", "30m", "30 min"), chip("since", "6h", "6 h"), chip("since", "24h", "24 h"), doc.otherTime())
 	if doc.tooOld {
 		return h.Div(h.Class("top"), h.P(h.Class("soft"), g.Text("No chart so much older is kept to compare with.")), choices)
 	}
@@ -87,6 +92,17 @@ func moves(doc shownChart) g.Node {
 	return h.Div(h.Class("top"),
 		h.Nav(h.Class("chips"), h.Aria("label", "Show"), counted, h.Span(h.Class("soft wide"), g.Text("since "), moment(doc.ComparedTo, "Mon 2 Jan, 15:04"))),
 		choices)
+}
+
+// otherTime is a form for any other time to compare with.
+func (doc shownChart) otherTime() g.Node {
+	const format = "2006-01-02T15:04"
+	keep := maps.Clone(doc.params)
+	keep.Del("since")
+	keep.Del("from")
+	return h.Details(h.Class("since"), h.Summary(g.Text("another time")), h.Form(h.Action(doc.path()),
+		kept(keep), h.Input(h.Type("datetime-local"), h.Name("since"), h.Required(), h.Aria("label", "Compare with the chart that stood at this time, UTC"),
+			h.Value(doc.Slot.UTC().Add(-24*time.Hour).Format(format)), h.Max(doc.Slot.UTC().Format(format))), h.Button(g.Text("Compare"))))
 }
 
 // chosen returns the videos of a chart that the reader wants to see.
@@ -116,9 +132,6 @@ func (doc shownChart) chosen() []report.MoveItem {
 
 // moved says how a video has moved; nil if that is not known.
 func moved(v report.MoveItem) g.Node {
-	mark := func(class, shape, word string, by int) g.Node {
-		return h.Span(h.Class("move "+class), h.Span(h.Aria("hidden", "true"), g.Text(shape)), spoken(word+" "), g.If(by > 0, g.Text(strconv.Itoa(by))))
-	}
 	switch {
 	case v.Change == "":
 		return nil
@@ -126,12 +139,20 @@ func moved(v report.MoveItem) g.Node {
 		return h.Span(h.Class("move"), g.Text("left"))
 	case v.WasRank == nil:
 		return h.Span(h.Class("move new"), g.Text("new"))
-	case *v.WasRank > v.Rank:
-		return mark("up", "▲", "up", *v.WasRank-v.Rank)
-	case *v.WasRank < v.Rank:
-		return mark("down", "▼", "down", v.Rank-*v.WasRank)
 	}
-	return mark("", "=", "unchanged", 0)
+	return rankMove(*v.WasRank, v.Rank)
+}
+
+// rankMove says by how much a rank moved.
+func rankMove(was, is int) g.Node {
+	class, shape, word, by := "", "=", "unchanged", ""
+	switch {
+	case was > is:
+		class, shape, word, by = "up", "▲", "up", strconv.Itoa(was-is)
+	case was < is:
+		class, shape, word, by = "down", "▼", "down", strconv.Itoa(is-was)
+	}
+	return h.Span(h.Class("move "+class), h.Span(h.Aria("hidden", "true"), g.Text(shape)), spoken(word+" "), g.Text(by))
 }
 
 // also names the best places in other regions.

@@ -33,6 +33,7 @@ func (s *Site) Show(w http.ResponseWriter, r *http.Request, code int, p Page) {
 		s.head(r, p),
 		h.P(h.ID("away"), h.Role("status"), Bad.Class("banner"), g.Attr("hidden"),
 			h.B(g.Text("The server has not answered since "), h.Time(), g.Text(" UTC.")), g.Text(" What is below may be out of date; this page goes on asking.")),
+		h.P(h.ID("still"), h.Role("status"), h.Class("soft"), g.Attr("hidden"), g.Text("This page stays as it is while text is marked.")),
 		h.Main(h.ID("main"), g.If(p.Live, h.Data("live", "")), p.Main),
 		s.foot(p),
 	))).Render(&page) // memory takes it all

@@ -31,7 +31,7 @@ type Tick struct {
 
 // Line is one line of a chart, or an area.
 type Line struct {
-	Class string // of the stylesheet: its colour and its dash
+	Class string // of the stylesheet: its colour and its dash; "others" is a hatched area
 	Name  string // at the end of the line; "": none
 	Path  string // in coordinates of chartWidth and Height
 	EndY  int    // where its name belongs; below 0: it ended before
@@ -57,9 +57,19 @@ func (c LineChart) Node() g.Node {
 					g.El("text", g.If(t.Wide, h.Class("wide")), percent("x", x), number("y", c.Height+16), g.If(t.At > chartWidth*9/10, g.Attr("text-anchor", "end")), g.Text(t.Text)),
 				}
 			}),
+			g.El("defs", hatch("o")),
 			h.SVG(percent("width", 100), number("height", c.Height), g.Attr("viewBox", fmt.Sprintf("0 0 %d %d", chartWidth, c.Height)), g.Attr("preserveAspectRatio", "none"),
-				g.Map(c.Lines, func(l Line) g.Node { return g.El("path", h.Class(l.Class), g.Attr("d", l.Path)) }))),
+				g.Map(c.Lines, func(l Line) g.Node { return g.El("path", h.Class(l.Class), g.If(l.Class == "others", g.Attr("fill", "url(#o)")), g.Attr("d", l.Path)) }))),
 		plot(h.Aria("hidden", "true"), c.names()))
+}
+
+// key says what an area or a line of a chart is.
+func key(class, text string) g.Node {
+	form := g.Attr("d", "M0 6h30")
+	if class == "area" || class == "others" {
+		form = g.Attr("d", "M0 0h30v12H0z")
+	}
+	return h.Span(h.SVG(h.Class("key"), h.Aria("hidden", "true"), g.El("path", h.Class(class), g.If(class == "others", g.Attr("fill", "url(#o)")), form)), g.Text(text))
 }
 
 // names writes the names at the ends of the lines, apart from each other.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -92,6 +93,9 @@ func (s *Site) published(v report.VideoDocument) g.Node {
 // marked is a title with some of its characters marked.
 func marked(title string, spans [][2]int) g.Node {
 	const most = 140 // characters: two lines show fewer
+	if named(title) == untitled {
+		return g.Text(untitled)
+	}
 	runes, at := []rune(title), 0
 	if len(runes) > most {
 		runes = append(runes[:most-1:most-1], '…')
@@ -107,6 +111,18 @@ func marked(title string, spans [][2]int) g.Node {
 		at = to
 	}
 	return append(out, text(at, len(runes)))
+}
+
+// untitled is what is shown for a title of which nothing can be seen.
+const untitled = "Untitled"
+
+// named is a title as it is shown.
+func named(title string) string {
+	title = term.Clean(title)
+	if !strings.ContainsFunc(title, func(r rune) bool { return unicode.IsPrint(r) && !unicode.IsSpace(r) }) {
+		return untitled
+	}
+	return title
 }
 
 func videoPath(id string) string { return "/videos/" + url.PathEscape(id) }

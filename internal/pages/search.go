@@ -81,14 +81,15 @@ func (s *Site) search(w http.ResponseWriter, r *http.Request) {
 		s.Show(w, r, http.StatusOK, page)
 		return
 	}
-	var doc report.SearchDocument
-	params := a.params("after", a.after, "counts", "true")
-	if err == nil {
-		doc, err = s.find(r, params)
+	if err != nil {
+		s.refuseSearch(w, r, page, a, http.StatusBadRequest, err)
+		return
 	}
+	params := a.params("after", a.after, "counts", "true")
+	doc, err := s.find(r, params)
 	switch {
-	case errors.Is(err, report.ErrBadRequest):
-		s.refuseSearch(w, r, page, a, err)
+	case errors.Is(err, report.ErrBadRequest): // there is no such region, or cursor
+		s.refuseSearch(w, r, page, a, http.StatusNotFound, err)
 		return
 	case err != nil:
 		s.refuse(w, r, err)
@@ -126,7 +127,7 @@ func howToSearch(why string) g.Node {
 }
 
 // refuseSearch says what of a search cannot be done, and leads back to one that can.
-func (s *Site) refuseSearch(w http.ResponseWriter, r *http.Request, page Page, a asked, err error) {
+func (s *Site) refuseSearch(w http.ResponseWriter, r *http.Request, page Page, a asked, code int, err error) {
 	page.Title, page.Keep = "This cannot be searched for", nil
 	again := link("/search", "A new search")
 	if plain := (asked{query: a.query}); a.after != "" || len(a.filters) > 0 {
@@ -134,7 +135,7 @@ func (s *Site) refuseSearch(w http.ResponseWriter, r *http.Request, page Page, a
 	}
 	page.Main = g.Group{h.H1(g.Text(page.Title)), h.P(h.Class("soft"), g.Text(reason(err))),
 		h.P(h.Class("chips part"), again, link("/charts", "Charts"), link("/status", "Status"), link("/v1/", "API"))}
-	s.Show(w, r, http.StatusBadRequest, page)
+	s.Show(w, r, code, page)
 }
 
 // reason is why the client's request was refused, as a sentence.

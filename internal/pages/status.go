@@ -26,7 +26,7 @@ type Status struct {
 	Prices    []Price               // of a day of the schedule, as configured first
 	Ledger    report.LedgerDocument
 	Emergency map[string]int64 // spent in 24 hours while the ledger could not answer
-	Oldest    time.Time        // of the stored data; zero: there is none
+	Kept      report.KeptDocument
 	Backup    time.Time        // the newest; zero: none was made
 	Backfills []report.BackfillDocument
 	Errors    map[string]error // by part
@@ -105,7 +105,10 @@ func (st Status) tile(of report.SeriesState) g.Node {
 	}
 	last := g.Text("")
 	if slots := st.slotsOf(of); len(slots) > 0 {
-		last = g.Text(fmt.Sprintf("%s %s", hhmm(slots[0].DueAt), slots[0].Outcome))
+		last = g.Textf("%s %s", hhmm(slots[0].DueAt), slots[0].Outcome)
+		if slots[0].Units > 0 {
+			last = g.Textf("%s %s, %s", hhmm(slots[0].DueAt), slots[0].Outcome, term.Plural(int(slots[0].Units), "unit"))
+		}
 	}
 	body := g.Group{
 		h.Span(h.Class("name"), Dot(), h.B(g.Text(of.Region)), g.Text(" "), h.Span(h.Class("word"), g.Text(state.Word))),

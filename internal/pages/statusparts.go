@@ -182,17 +182,17 @@ func (st Status) ledger() g.Node {
 const backupEvery = 7 * 24 * time.Hour
 
 func (st Status) kept() g.Node {
-	oldest, backup := "nothing is stored", "none was made: ingest backup FILE"
-	if !st.Oldest.IsZero() {
-		oldest = fmt.Sprintf("%s, %s; older data is deleted", st.when(st.Oldest), term.Ago(st.At.Sub(st.Oldest)))
+	videos, backup := "none", "none was made: ingest backup FILE"
+	if oldest := st.Kept.Oldest; !oldest.IsZero() {
+		videos = fmt.Sprintf("%s, in %s charts; the oldest of %s, %s ago", term.Thousands(st.Kept.Videos), term.Thousands(st.Kept.Charts), st.when(oldest), term.Ago(st.At.Sub(oldest)))
 	}
 	if !st.Backup.IsZero() {
 		if backup = fmt.Sprintf("%s, %s ago", st.when(st.Backup), term.Ago(max(st.At.Sub(st.Backup), 0))); st.At.Sub(st.Backup) >= backupEvery {
 			backup += ": another one is due, ingest backup FILE"
 		}
 	}
-	list := [][2]string{{"Oldest", oldest}, {"Backup", backup}}
-	for i, part := range []string{"oldest", "backup"} {
+	list := [][2]string{{"Videos", videos}, {"Backup", backup}}
+	for i, part := range []string{"kept", "backup"} {
 		if err := st.Errors[part]; err != nil {
 			list[i][1] = "not known: " + term.Clean(err.Error())
 		}

@@ -3,6 +3,7 @@ package pages
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -104,50 +105,66 @@ func (st Status) day() g.Node {
 	}
 	schedule, _, _ := ceilings(*p)
 	needed, until := st.Quota.Forecast.Scheduled[p.Pool], st.Quota.Forecast.Until
-	total, sums := int64(0), map[string]int64{}
-	for _, hour := range st.Hours {
-		for purpose, n := range hour {
-			sums[purpose] += n
-			total += n
-		}
-	}
+	ours, all, others := st.sums()
+	total := all[len(all)-1]
 	top := max(schedule, total+needed, 1)
 	span := 24*time.Hour + max(until.Sub(st.At), time.Hour)
 	x := func(t time.Time) int { return int(chartWidth * (t.Sub(st.At.Add(-24 * time.Hour))) / span) }
 	y := func(n int64) int { return dayHeight - int(n*(dayHeight-8)/top) }
-	line := func(of func(purpose string) bool) string {
-		sum, path := int64(0), fmt.Sprintf("M0 %d", dayHeight)
-		for i, hour := range st.Hours {
-			for purpose, n := range hour {
-				if of(purpose) {
-					sum += n
-				}
-			}
-			path += fmt.Sprintf("L%d %d", x(st.At.Add(time.Duration(i-len(st.Hours)+1)*time.Hour)), y(sum))
+	line := func(sums []int64) string {
+		var d strings.Builder
+		for i, sum := range sums {
+			fmt.Fprintf(&d, "L%d %d", x(st.At.Add(time.Duration(i-len(sums)+1)*time.Hour)), y(sum))
 		}
-		return path
+		return "M" + d.String()[1:]
 	}
-	now := x(st.At)
-	ours := line(func(purpose string) bool { return purpose == "scheduled" || purpose == "refresh" })
-	all := line(func(string) bool { return true })
+	now, begins := x(st.At), until.Add(-24*time.Hour)
+	ground := fmt.Sprintf("L%d %dL0 %dZ", now, dayHeight, dayHeight)
 	chart := LineChart{
 		Label:  fmt.Sprintf("%s spent in the last 24 hours, added up: %s; the schedule needs %s more until %s", title(p.Pool), term.Thousands(total), term.Thousands(needed), st.when(until)),
 		Height: dayHeight,
-		Across: []Tick{{0, hhmm(st.At), false}, {now, "now", false}, {chartWidth, hhmm(until), false}},
-		Up:     []Tick{{y(schedule), term.Thousands(schedule) + " charts stop", false}},
+		Across: []Tick{{0, hhmm(st.At), true}, {now, "now", false}, {chartWidth, hhmm(until), false}},
+		Up:     []Tick{{y(schedule), term.Thousands(schedule) + " charts stop", false}, {y(top / 2), term.Thousands(top / 2), false}},
 		Lines: []Line{
-			{Class: "area", Path: ours + fmt.Sprintf("L%d %dZ", now, dayHeight), EndY: -1}, {Class: "line", Path: all, EndY: -1},
+			{Class: "others", Path: line(all) + ground, EndY: -1}, {Class: "area", Path: line(ours) + ground, EndY: -1},
+			{Class: "line ceil", Path: fmt.Sprintf("M0 %[1]dH%[2]d", y(schedule), chartWidth), EndY: -1},
 			{Class: "line ceil want", Path: fmt.Sprintf("M%d %dL%d %d", now, y(total), chartWidth, y(total+needed)), EndY: -1},
 		},
 	}
-	var chips g.Group
-	for _, purpose := range []string{"scheduled", "refresh", "backfill", "manual", "client"} {
-		if sums[purpose] > 0 {
-			chips = append(chips, h.Span(g.Text(purpose+": "+term.Amount(sums[purpose], p.Pool))))
+	if at := x(begins); at > chartWidth/10 && at < now-chartWidth/10 {
+		chart.Across = append(chart.Across, Tick{at, hhmm(begins) + " day begins", false})
+	}
+	keys := g.Group{key("area", "schedule "+term.Thousands(ours[len(ours)-1]))}
+	if others != "" {
+		keys = append(keys, key("others", others))
+	}
+	return section(title(p.Pool)+", last 24 hours and until "+st.when(until), chart.Node(),
+		h.P(h.Class("chips"), keys, key("line ceil want", "the schedule needs "+term.Thousands(needed)+" more")))
+}
+
+// sums adds up what was spent at the end of each of the last 24 hours, from nothing before the first: by the schedule, and
+// by all. Others is what the rest spent, in words.
+func (st Status) sums() (ours, all []int64, others string) {
+	ours, all = []int64{0}, []int64{0}
+	rest := map[string]int64{}
+	for i, hour := range st.Hours {
+		ours, all = append(ours, ours[i]), append(all, all[i])
+		for purpose, n := range hour {
+			all[i+1] += n
+			if purpose == "scheduled" || purpose == "refresh" {
+				ours[i+1] += n
+			} else {
+				rest[purpose] += n
+			}
 		}
 	}
-	chips = append(chips, h.Span(g.Text("┄ the schedule needs "+term.Thousands(needed)+" more")))
-	return section(title(p.Pool)+", last 24 hours and until "+st.when(until), chart.Node(), h.P(h.Class("chips"), chips))
+	var words []string
+	for _, purpose := range slices.Sorted(maps.Keys(rest)) {
+		if rest[purpose] > 0 {
+			words = append(words, purpose+" "+term.Thousands(rest[purpose]))
+		}
+	}
+	return ours, all, strings.Join(words, ", ")
 }
 
 // folded are the pools that nothing draws from, and what other intervals would cost.

@@ -45,17 +45,17 @@ func (s *Site) video(w http.ResponseWriter, r *http.Request) {
 	}
 	paths := pathsOf(doc.Sightings, all)
 	days := daysOf(paths, span.since == "24h")
-	choices := h.Nav(h.Class("chips"), h.Aria("label", "Look back"), g.Map(spans, func(other struct{ since, words string }) g.Node {
+	choices := h.Nav(h.Class("chips"), h.Aria("label", "Look back"), h.Span(h.Class("soft"), g.Text("the last")), g.Map(spans, func(other struct{ since, words string }) g.Node {
 		return h.A(h.Href(videoPath(id)+"?since="+other.since), g.If(other == span, h.Aria("current", "true")), g.Text(other.words))
 	}))
-	charted := g.Group{section("Charts of the last "+span.words, h.P(g.Text("It was in none of them.")), choices)}
+	charted := g.Group{section("Where it is charted", choices, h.P(g.Text("It was in no chart of the last "+span.words+".")))}
 	if len(paths) > 0 {
 		charted = g.Group{
-			section("Where it is charted", h.Ul(h.Class("legend"), g.Map(paths, legend)), choices),
-			section("Rank over time", rankChart(paths, s.Now())), viewsChart(paths, s.Now()), s.dayTable(paths, days, span.since == "24h"),
+			section("Where it is charted", h.Ul(h.Class("legend"), g.Map(paths, s.legend))),
+			section("Rank over time", choices, rankChart(paths, s.Now())), viewsChart(paths, s.Now()), s.dayTable(paths, days, span.since == "24h"),
 		}
 	}
-	s.Show(w, r, http.StatusOK, Page{Title: term.Fit(term.Clean(doc.Title), 60), JSON: "/v1/videos/" + url.PathEscape(id) + "?" + params.Encode(), Main: h.Article(
+	s.Show(w, r, http.StatusOK, Page{Title: term.Fit(named(doc.Title), 60), JSON: "/v1/videos/" + url.PathEscape(id) + "?" + params.Encode(), Main: h.Article(
 		s.facts(doc.VideoDocument, days), charted,
 		g.If(len(doc.Tags) > 0, section("Tags", h.P(h.Class("chips"), g.Map(doc.Tags, func(tag string) g.Node { return searchFor("tag", tag) })))))})
 }
@@ -72,33 +72,36 @@ func (s *Site) facts(v report.VideoDocument, days []day) g.Node {
 	}
 	published, ago := "", ""
 	if v.PublishedAt != nil {
-		published, ago = v.PublishedAt.UTC().Format("Mon 2 Jan 2006, 15:04 UTC"), term.Ago(s.Now().Sub(*v.PublishedAt))+" ago"
+		published, ago = v.PublishedAt.UTC().Format("Mon 2 Jan 2006, 15:04"), shortAgo(s.Now().Sub(*v.PublishedAt))+" ago"
 	}
 	gained := ""
 	if len(days) > 1 && !s.Hidden && days[0].gained != nil {
 		gained = term.Gain(days[0].gained) + " since " + days[1].at.UTC().Format("Mon 2 Jan, 15:04")
 	}
 	return h.Div(h.Class("video"), s.picture(v), h.Div(
-		h.H1(h.Class("title"), h.Dir("auto"), g.Text(term.Fit(term.Clean(v.Title), 1000))),
+		h.H1(h.Class("title"), h.Dir("auto"), g.Text(term.Fit(named(v.Title), 1000))),
 		h.P(g.If(v.Channel != "", searchFor("channel", v.Channel)), h.Small(g.Text(" all of this channel"))),
 		h.Dl(h.Class("facts"), fact("Views", term.Count(v.Views), gained), fact("Published", published, ago), fact("Likes", term.Count(v.Likes), ""),
 			fact("Comments", term.Count(v.Comments), ""), fact("Category", cmp.Or(v.Named, v.Category), ""), fact("Length", clock(v), "")),
 		h.P(h.Class("steps"), h.A(h.Href(v.URL), h.Rel("noreferrer"), g.Text("Watch on "+s.Provider.Name+" ↗")))))
 }
 
-// legend is what one line says in words, and a link to its newest chart.
-func legend(p path) g.Node {
+// legend is what one line says in words, with how its rank moved in a day, and a link to its newest chart.
+func (s *Site) legend(p path) g.Node {
 	best := p.seen[0].Rank
 	for _, sighting := range p.seen {
 		best = min(best, sighting.Rank)
 	}
-	rank, more := fmt.Sprint(p.newest().Rank), fmt.Sprintf("best %d", best)
+	rank, more, by := fmt.Sprint(p.newest().Rank), fmt.Sprintf("best %d", best), p.dayMove()
+	if s.Hidden {
+		by = nil
+	}
 	if !p.now {
-		rank, more = "out", p.newest().Slot.UTC().Format("left after Mon 2, 15:04")
+		by, rank, more = nil, "out", p.newest().Slot.UTC().Format("left after Mon 2, 15:04")
 	}
 	return h.Li(h.A(h.Href(view{string(p.Region), url.Values{}}.with("job", p.job)),
 		h.SVG(h.Class("key"), h.Aria("hidden", "true"), g.El("path", h.Class("line "+p.class), g.Attr("d", "M0 6h30"))),
-		h.B(g.Text(string(p.Region))), g.Text(" "), h.Span(h.Class("num"), g.Text(rank)), g.Text(" "), h.Span(h.Class("move"), g.Text(" ")),
+		h.B(g.Text(string(p.Region))), g.Text(" "), h.Span(h.Class("num"), g.Text(rank)), g.Text(" "), h.Span(by),
 		h.Small(g.Text(strings.TrimSpace(p.name+" "+more)))))
 }
 

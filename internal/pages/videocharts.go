@@ -145,7 +145,7 @@ func viewsChart(paths []path, now time.Time) g.Node {
 	for top/step > 4 {
 		step *= 2
 	}
-	for n := int64(0); n <= top; n += step {
+	for n := step; n <= top; n += step {
 		c.Up = append(c.Up, Tick{y(n), term.Thousands(n), false})
 	}
 	return section("Views over time", c.Node())

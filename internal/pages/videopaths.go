@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	g "maragu.dev/gomponents"
+
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/report"
 )
@@ -22,6 +24,16 @@ type path struct {
 }
 
 func (p path) newest() report.SightingDocument { return p.seen[len(p.seen)-1] }
+
+// dayMove says how the rank moved since the newest chart that is a day older; nil if the video was in none.
+func (p path) dayMove() g.Node {
+	for _, before := range slices.Backward(p.seen) {
+		if !before.Slot.After(p.newest().Slot.Add(-24 * time.Hour)) {
+			return rankMove(before.Rank, p.newest().Rank)
+		}
+	}
+	return nil
+}
 
 // pathsOf separates what was seen by charts, in the order of the config; charts no longer in the config come last.
 func pathsOf(seen []report.SightingDocument, all report.RegionsDocument) []path {

@@ -21,7 +21,7 @@ type VideoDocument struct {
 	Views       *int64     `json:"views"`
 	Likes       *int64     `json:"likes"`
 	Comments    *int64     `json:"comments"`
-	Named       string     `json:"category_name"` // "" until the names were fetched
+	Named       string     `json:"category_name"` // "": not known
 	URL         string     `json:"url"`           // where the provider shows it
 }
 
@@ -113,6 +113,13 @@ func (d MovesDocument) First(limit int) MovesDocument {
 
 // Compared reports whether the chart was compared with another; the embedded document is complete otherwise.
 func (d MovesDocument) Compared() bool { return !d.ComparedTo.IsZero() }
+
+// KeptDocument is how much is kept of what was fetched.
+type KeptDocument struct {
+	Videos int64     `json:"videos"`
+	Charts int64     `json:"charts"`
+	Oldest time.Time `json:"-"` // zero: nothing is kept
+}
 
 // MoveItem is a video that is in one of two charts.
 type MoveItem struct {

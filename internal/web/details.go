@@ -16,7 +16,7 @@ type details struct {
 	prices    []pages.Price         // of a day, as configured first
 	tops      map[string]string     // of each region's newest chart
 	ledger    report.LedgerDocument
-	oldest    time.Time
+	kept      report.KeptDocument
 	backup    time.Time // the newest; zero: none
 	backfills []report.BackfillDocument
 	errs      map[string]error // by part
@@ -52,7 +52,7 @@ func (s *Status) readDetails(ctx context.Context, o overview) (details, error) {
 	if source.Tops != nil {
 		d.tops, d.errs["charts"] = source.Tops(ctx)
 	}
-	d.oldest, d.errs["oldest"] = source.Oldest(ctx)
+	d.kept, d.errs["kept"] = source.Kept(ctx)
 	d.backup, d.errs["backup"] = source.Backup(ctx)
 	d.backfills, d.errs["backfills"] = source.Backfills(ctx)
 	if o.quotaErr == nil {

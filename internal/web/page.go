@@ -20,7 +20,7 @@ func (s *Site) statusPage(w http.ResponseWriter, r *http.Request) {
 	}
 	st := pages.Status{
 		Situation: o.situation(), At: o.at, Slots: o.slots, Tops: d.tops, Hours: d.hours, Prices: d.prices,
-		Ledger: d.ledger, Emergency: o.emergency, Oldest: d.oldest, Backup: d.backup, Backfills: d.backfills, Errors: d.errs,
+		Ledger: d.ledger, Emergency: o.emergency, Kept: d.kept, Backup: d.backup, Backfills: d.backfills, Errors: d.errs,
 	}
 	st.Next = d.next
 	s.Pages.ShowStatus(w, r, st)
@@ -76,6 +76,7 @@ type statusDocument struct {
 	Ledger    report.LedgerDocument     `json:"ledger"`
 	PerDay    map[string]int64          `json:"per_day"`
 	Backfills []report.BackfillDocument `json:"backfills"`
+	Kept      report.KeptDocument       `json:"kept"`
 	Oldest    *time.Time                `json:"oldest"`
 	Backup    *time.Time                `json:"backup"` // when ingest backup last made one
 	Errors    map[string]string         `json:"errors"` // by part
@@ -84,7 +85,7 @@ type statusDocument struct {
 func newStatusDocument(o overview, d details) statusDocument {
 	doc := statusDocument{
 		Freshness: o.fresh, Slots: o.slots, Next: d.next, Ledger: d.ledger, PerDay: map[string]int64{}, Backfills: d.backfills,
-		Oldest: term.TimeOrNull(d.oldest), Backup: term.TimeOrNull(d.backup), Errors: map[string]string{},
+		Kept: d.kept, Oldest: term.TimeOrNull(d.kept.Oldest), Backup: term.TimeOrNull(d.backup), Errors: map[string]string{},
 	}
 	for _, price := range d.prices[:min(1, len(d.prices))] {
 		doc.PerDay = price.Cost

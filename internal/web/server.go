@@ -13,6 +13,13 @@ import (
 // stopWithin is how long answers in progress may take when the site stops.
 const stopWithin = time.Second
 
+// The longest address that is looked at, and the longest header: what is between them is told that it is too long, and
+// what is beyond is refused by net/http before it is read.
+const (
+	maxAddress = 8 << 10
+	maxHeader  = 32 << 10
+)
+
 // Serve answers at l until ctx is done, and closes l. It then returns nil, and otherwise why it can no longer answer.
 // It logs internal errors to log.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
@@ -25,7 +32,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      15 * time.Second,
 		IdleTimeout:       time.Minute,
-		MaxHeaderBytes:    8 << 10,
+		MaxHeaderBytes:    maxHeader,
 		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}

@@ -25,7 +25,7 @@ type Source struct {
 	DayPrice  func(every time.Duration) (map[string]int64, error)
 	Calls     func(ctx context.Context) (ingest.CallStats, error) // upstream calls of all processes; nil: not known
 	Ledger    func(ctx context.Context) (report.LedgerDocument, error)
-	Oldest    func(ctx context.Context) (time.Time, error) // of the stored videos, by day; zero: none
+	Kept      func(ctx context.Context) (report.KeptDocument, error)
 	Backup    func(ctx context.Context) (time.Time, error) // the newest; zero: none was made
 	Backfills func(ctx context.Context) ([]report.BackfillDocument, error)
 	// Tops returns the title of the first video in each region's newest chart.

@@ -8,13 +8,17 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/pages"
 	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/quota/httplimit"
 )
 
 // Site holds the sources of the pages. All its functions must be safe for concurrent use, and fast: slow work is done elsewhere
@@ -93,6 +97,20 @@ func (s *Site) handler(all bool) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		if len(r.RequestURI) > maxAddress {
+			s.tooLong(w, r)
+			return
+		}
 		checked.ServeHTTP(w, r)
 	}))
+}
+
+// tooLong refuses an address that no link of ours leads to: people get a page.
+func (s *Site) tooLong(w http.ResponseWriter, r *http.Request) {
+	why := fmt.Sprintf("It has %s characters, and at most %s are looked at: shorten what follows the question mark.", term.Thousands(int64(len(r.RequestURI))), term.Thousands(maxAddress))
+	if s.Pages == nil || !s.isOurs(r.Host) || strings.HasPrefix(r.URL.Path, "/v1/") {
+		httplimit.Problem{Status: http.StatusRequestURITooLong, Detail: why}.Write(w)
+		return
+	}
+	s.Pages.Fail(w, r, http.StatusRequestURITooLong, "This address is too long", why)
 }

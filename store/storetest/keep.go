@@ -33,8 +33,8 @@ func testNothingIsKeptBeyondTwentyNineDays(t *testing.T, open Open) {
 	if c, err := s.Chart(t.Context(), "US", time.Time{}, false); err != nil || len(c.Items) != 1 {
 		t.Errorf("the chart that stays has %d places, %v", len(c.Items), err)
 	}
-	if oldest, err := s.Oldest(t.Context()); err != nil || !oldest.Equal(noon.Add(time.Second)) {
-		t.Errorf("the oldest is of %v, %v", oldest, err)
+	if kept, err := s.Kept(t.Context()); err != nil || !kept.Oldest.Equal(noon.Add(time.Second)) || kept.Videos != 1 || kept.Charts != 1 {
+		t.Errorf("kept is %+v, %v", kept, err)
 	}
 }
 

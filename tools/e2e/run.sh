@@ -1,5 +1,5 @@
 #!/bin/sh
-# Looks at the status page of a program in chromium: run.sh PROGRAM. Finds or installs chromium and node (as root, with
+# Looks at the pages of a program in chromium: run.sh PROGRAM. Finds or installs chromium and node (as root, with
 # apt-get) and what package.json names (with npm), saying so; where it cannot, it says in one line what is absent, and
 # ends with 0: nothing was looked at.
 set -eu
@@ -28,4 +28,4 @@ if ! cmp -s "$here/package-lock.json" "$work/package-lock.json" || [ ! -d "$work
 	npm ci --prefix "$work" --ignore-scripts --no-audit --no-fund >"$work/npm.log" 2>&1 ||
 		{ rm -f "$work/package-lock.json"; skip "npm could not install them: $(tail -n 1 "$work/npm.log")"; }
 fi
-E2E_MODULES=$(cd "$work" && pwd) exec node "$here/page.mjs" "$1" "$(browser)" "$work/screens"
+E2E_MODULES=$(cd "$work" && pwd) exec node "$here/look.mjs" "$1" "$(browser)" "$work/screens"

@@ -2,35 +2,37 @@
 // Without this script every page works; with it, pages follow the server, arrow keys step through time, and a search
 // answers as it is typed.
 (() => {
-  const seconds = 1000, lookEvery = 4 * seconds, answerWithin = 3 * seconds;
+  const seconds = 1000, lookEvery = 2 * seconds, answerWithin = 2 * seconds; // who is gone is known within their sum
   const main = () => document.getElementById("main");
 
-  // get returns another page of this site as a document; it throws if the server does not answer in time.
-  const get = async (url, signal) => {
-    const signals = [AbortSignal.timeout(answerWithin), ...(signal ? [signal] : [])];
-    const answer = await fetch(url, { cache: "no-store", headers: { Accept: "text/html" }, signal: AbortSignal.any(signals) });
-    return new DOMParser().parseFromString(await answer.text(), "text/html");
-  };
+  const ask = (url, signal) => fetch(url, { cache: "no-store", signal: AbortSignal.any([AbortSignal.timeout(answerWithin), ...(signal ? [signal] : [])]) });
 
-  // replace shows a fresh copy of the page. What was unfolded stays so, and the focus stays on the same link.
-  const replace = (fresh) => {
-    const open = new Set([...document.querySelectorAll("main details[open] summary")].map((s) => s.textContent));
-    const at = document.activeElement, path = at && main().contains(at) ? [at.tagName, at.getAttribute("href"), at.textContent] : null;
-    const next = document.adoptNode(fresh.getElementById("main"));
-    for (const s of next.querySelectorAll("details summary")) if (open.has(s.textContent)) s.parentElement.open = true;
-    main().replaceWith(next);
+  // show puts another page of this site in place of this one. What was unfolded stays so, and the focus stays where it was.
+  const show = (text) => {
+    const fresh = new DOMParser().parseFromString(text, "text/html");
+    const next = fresh.getElementById("main");
+    if (!next) return; // it is no page: too many were asked for, for example
+    const named = (e) => e.getAttribute("href") ?? (e.querySelector("b") ?? e).textContent; // what stays while figures change
+    const at = main().contains(document.activeElement) ? document.activeElement : null;
+    const open = [...document.querySelectorAll("main details[open] > summary")].map(named);
+    for (const s of next.querySelectorAll("details > summary")) if (open.includes(named(s))) s.parentElement.open = true;
+    main().replaceWith(document.adoptNode(next));
     document.title = fresh.title;
     for (const part of [".head nav", ".foot"]) document.querySelector(part).replaceWith(document.adoptNode(fresh.querySelector(part)));
-    if (path) [...next.querySelectorAll(path[0])].find((e) => e.getAttribute("href") === path[1] && e.textContent === path[2])?.focus({ preventScroll: true });
+    if (at) [...next.querySelectorAll(at.tagName)].find((e) => named(e) === named(at))?.focus({ preventScroll: true });
   };
 
-  // A page that says so with data-live looks again by itself, and every page notices when its server is gone.
-  const away = document.getElementById("away");
+  // Every page notices when its server is gone. One that says so with data-live also shows what is new, at every second
+  // look; while its reader marks text it stays as it is, and says so.
+  const away = document.getElementById("away"), still = document.getElementById("still");
+  let looks = 0;
   const look = async () => {
-    const live = main().dataset.live !== undefined && getSelection().isCollapsed;
+    const live = main().dataset.live !== undefined && ++looks % 2 === 0;
+    const marks = live && !getSelection().isCollapsed;
+    still.hidden = !marks;
     try {
-      if (live) replace(await get(location.href));
-      else if (!(await fetch("/livez", { cache: "no-store", signal: AbortSignal.timeout(answerWithin) })).status) throw new Error();
+      const text = await (await ask(live && !marks ? location.href : "/livez")).text();
+      if (live && !marks) show(text);
       main().classList.remove("away");
       away.hidden = true;
     } catch {
@@ -60,7 +62,7 @@
         running = new AbortController();
         const url = `${location.pathname}?${new URLSearchParams(new FormData(form))}`;
         try {
-          replace(await get(url, running.signal));
+          show(await (await ask(url, running.signal)).text());
           history.replaceState(null, "", url);
         } catch { /* another was typed since, or the server is gone, which look says */ }
       }, 150);
