@@ -59,7 +59,9 @@ func (c LineChart) Node() g.Node {
 			}),
 			g.El("defs", hatch("o")),
 			h.SVG(percent("width", 100), number("height", c.Height), g.Attr("viewBox", fmt.Sprintf("0 0 %d %d", chartWidth, c.Height)), g.Attr("preserveAspectRatio", "none"),
-				g.Map(c.Lines, func(l Line) g.Node { return g.El("path", h.Class(l.Class), g.If(l.Class == "others", g.Attr("fill", "url(#o)")), g.Attr("d", l.Path)) }))),
+				g.Map(c.Lines, func(l Line) g.Node {
+					return g.El("path", h.Class(l.Class), g.If(l.Class == "others", g.Attr("fill", "url(#o)")), g.Attr("d", l.Path))
+				}))),
 		plot(h.Aria("hidden", "true"), c.names()))
 }
 

@@ -27,7 +27,7 @@ type Status struct {
 	Ledger    report.LedgerDocument
 	Emergency map[string]int64 // spent in 24 hours while the ledger could not answer
 	Kept      report.KeptDocument
-	Backup    time.Time        // the newest; zero: none was made
+	Backup    time.Time // the newest; zero: none was made
 	Backfills []report.BackfillDocument
 	Errors    map[string]error // by part
 }
