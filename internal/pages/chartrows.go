@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -141,18 +140,6 @@ func moved(v report.MoveItem) g.Node {
 		return h.Span(h.Class("move new"), g.Text("new"))
 	}
 	return rankMove(*v.WasRank, v.Rank)
-}
-
-// rankMove says by how much a rank moved.
-func rankMove(was, is int) g.Node {
-	class, shape, word, by := "", "=", "unchanged", ""
-	switch {
-	case was > is:
-		class, shape, word, by = "up", "▲", "up", strconv.Itoa(was-is)
-	case was < is:
-		class, shape, word, by = "down", "▼", "down", strconv.Itoa(is-was)
-	}
-	return h.Span(h.Class("move "+class), h.Span(h.Aria("hidden", "true"), g.Text(shape)), spoken(word+" "), g.Text(by))
 }
 
 // also names the best places in other regions.

@@ -2,10 +2,8 @@ package pages
 
 import (
 	"bytes"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -98,13 +96,6 @@ func (s *Site) head(r *http.Request, p Page) g.Node {
 		h.Nav(h.Aria("label", "Site"),
 			tab("/charts", g.Text("Charts")),
 			tab("/status", state.Mood.Class(""), Dot(), g.Text("Status "), word)))
-}
-
-// kept are the parameters that the search box sends beside its words.
-func kept(params url.Values) g.Node {
-	return g.Map(slices.Sorted(maps.Keys(params)), func(name string) g.Node {
-		return h.Input(h.Type("hidden"), h.Name(name), h.Value(params.Get(name)))
-	})
 }
 
 func (s *Site) foot(p Page) g.Node {

@@ -2,7 +2,10 @@ package pages
 
 import (
 	"fmt"
+	"maps"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -54,3 +57,22 @@ func moment(t time.Time, format string) g.Node {
 }
 
 func link(href, text string) g.Node { return h.A(h.Href(href), g.Text(text)) }
+
+// rankMove says by how much a rank moved.
+func rankMove(was, is int) g.Node {
+	class, shape, word, by := "", "=", "unchanged", ""
+	switch {
+	case was > is:
+		class, shape, word, by = "up", "▲", "up", strconv.Itoa(was-is)
+	case was < is:
+		class, shape, word, by = "down", "▼", "down", strconv.Itoa(is-was)
+	}
+	return h.Span(h.Class("move "+class), h.Span(h.Aria("hidden", "true"), g.Text(shape)), spoken(word+" "), g.Text(by))
+}
+
+// kept are the parameters that a form sends beside its fields.
+func kept(params url.Values) g.Node {
+	return g.Map(slices.Sorted(maps.Keys(params)), func(name string) g.Node {
+		return h.Input(h.Type("hidden"), h.Name(name), h.Value(params.Get(name)))
+	})
+}

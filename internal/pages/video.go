@@ -92,16 +92,13 @@ func (s *Site) legend(p path) g.Node {
 	for _, sighting := range p.seen {
 		best = min(best, sighting.Rank)
 	}
-	rank, more, by := fmt.Sprint(p.newest().Rank), fmt.Sprintf("best %d", best), p.dayMove()
-	if s.Hidden {
-		by = nil
-	}
+	rank, more := fmt.Sprint(p.newest().Rank), fmt.Sprintf("best %d", best)
 	if !p.now {
-		by, rank, more = nil, "out", p.newest().Slot.UTC().Format("left after Mon 2, 15:04")
+		rank, more = "out", p.newest().Slot.UTC().Format("left after Mon 2, 15:04")
 	}
 	return h.Li(h.A(h.Href(view{string(p.Region), url.Values{}}.with("job", p.job)),
 		h.SVG(h.Class("key"), h.Aria("hidden", "true"), g.El("path", h.Class("line "+p.class), g.Attr("d", "M0 6h30"))),
-		h.B(g.Text(string(p.Region))), g.Text(" "), h.Span(h.Class("num"), g.Text(rank)), g.Text(" "), h.Span(by),
+		h.B(g.Text(string(p.Region))), g.Text(" "), h.Span(h.Class("num"), g.Text(rank)), g.Text(" "), h.Span(g.Iff(p.now && p.dayBefore() > 0 && !s.Hidden, func() g.Node { return rankMove(p.dayBefore(), p.newest().Rank) })),
 		h.Small(g.Text(strings.TrimSpace(p.name+" "+more)))))
 }
 

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	g "maragu.dev/gomponents"
-
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/report"
 )
@@ -25,14 +23,14 @@ type path struct {
 
 func (p path) newest() report.SightingDocument { return p.seen[len(p.seen)-1] }
 
-// dayMove says how the rank moved since the newest chart that is a day older; nil if the video was in none.
-func (p path) dayMove() g.Node {
+// dayBefore returns the rank in the newest chart that is a day older than the last one; 0 if the video was in none.
+func (p path) dayBefore() int {
 	for _, before := range slices.Backward(p.seen) {
 		if !before.Slot.After(p.newest().Slot.Add(-24 * time.Hour)) {
-			return rankMove(before.Rank, p.newest().Rank)
+			return before.Rank
 		}
 	}
-	return nil
+	return 0
 }
 
 // pathsOf separates what was seen by charts, in the order of the config; charts no longer in the config come last.
