@@ -13,14 +13,14 @@ import (
 
 // piecesAtOnce is how many pieces one transaction adds to a plan, or deletes of one that was dropped, so that other
 // writers wait only milliseconds.
-const piecesAtOnce = 500
+const piecesAtOnce = 200
 
 // errDropped ends the adding of a plan that another process has taken for the rest of one that died.
 var errDropped = errors.New("another process has planned the same in the meantime: ingest backfill status shows its plan")
 
 // AddBackfill adds a plan with its pieces, and assigns its ID. Pieces are read while nobody waits, and added in steps
 // between which others can write; before the last one nobody sees the plan or can claim of it. An error among the
-// pieces adds nothing. What a process has left that died meanwhile is dropped when the same is planned again. If an
+// pieces adds nothing. What a process has left that died meanwhile is dropped when the same is planned again, or by Sweep. If an
 // open plan asks for the same, added is false, that plan is returned, and no piece is read.
 func (s *Store) AddBackfill(ctx context.Context, b ingest.Backfill, pieces iter.Seq2[ingest.Piece, error]) (_ ingest.Backfill, added bool, err error) {
 	b.Created = b.Created.UTC().Truncate(time.Millisecond)
@@ -54,15 +54,15 @@ func (s *Store) AddBackfill(ctx context.Context, b ingest.Backfill, pieces iter.
 						return err
 					}
 				}
-				return addBatch(ctx, tx, plan, batch, n, last)
+				return addBatch(ctx, tx, plan, batch, n, last, s.now())
 			})
 		}
 		if err != nil {
-			return plan.Backfill, false, errors.Join(err, s.dropPlans(ctx, plan.row))
+			return plan.Backfill, false, errors.Join(err, s.dropPlans(ctx, plan.row, s.now()))
 		}
 		n += int64(len(batch))
 	}
-	return plan.Backfill, !found, s.dropPlans(ctx, 0)
+	return plan.Backfill, !found, s.dropPlans(ctx, 0, s.now())
 }
 
 // takePieces reads the next pieces; last says that there are no more.
@@ -99,9 +99,14 @@ func insertBackfill(ctx context.Context, tx *txn, b ingest.Backfill) (BackfillSt
 	return plan, err
 }
 
-// addBatch adds pieces after the first n of a plan; with the last of them the plan is complete.
-func addBatch(ctx context.Context, tx *txn, plan BackfillStatus, batch []ingest.Piece, n int64, last bool) error {
-	kept, err := affected(tx.ExecContext(ctx, `UPDATE backfills SET ready = ? WHERE id = ? AND cancelled_at IS NULL`, last, plan.row))
+// addBatch adds pieces after the first n of a plan; with the last of them the plan is complete. Until then the plan was
+// created when its newest pieces were added, so that one whose process died is seen to be old.
+func addBatch(ctx context.Context, tx *txn, plan BackfillStatus, batch []ingest.Piece, n int64, last bool, now time.Time) error {
+	at := now
+	if last {
+		at = plan.Created
+	}
+	kept, err := affected(tx.ExecContext(ctx, `UPDATE backfills SET ready = ?, created_at = ? WHERE id = ? AND cancelled_at IS NULL`, last, at.UnixMilli(), plan.row))
 	if err != nil {
 		return err
 	}
@@ -116,48 +121,63 @@ func addPieces(ctx context.Context, tx *txn, b BackfillStatus, pieces []ingest.P
 	if len(pieces) == 0 {
 		return nil
 	}
-	rows, keys := make([][4]any, len(pieces)), map[string]bool{}
+	named, keys := make([][2]any, len(pieces)), map[string]bool{}
 	for i, p := range pieces {
 		if keys[p.Key] {
 			return fmt.Errorf("two pieces are called %q", p.Key)
 		}
 		keys[p.Key] = true
-		place := n + int64(i) + 1
+		named[i] = [2]any{p.Key, n + int64(i) + 1}
 		if !p.Spec.Before.IsZero() {
-			place = p.Spec.After.Unix()
+			named[i][1] = p.Spec.After.Unix()
 		}
-		rows[i] = [4]any{p.Key, place, p.Spec, append([]string{}, p.IDs...)}
 	}
-	given, due := listJSON(rows), b.Created.Unix()
-	if _, err := tx.ExecContext(ctx, `
+	// No statement joins what the one before has inserted: a planner that does not know of those rows yet would read
+	// all pieces of the plan for each.
+	series, err := pairs[string, int64](ctx, tx, `
 		INSERT INTO series (job, key, newest, open, backfill, place)
-		SELECT ?2, value ->> 0, ?3, ?3, ?4, CAST(value ->> 1 AS bigint) FROM json_each(?1)`, given, b.Job(), due, b.row); err != nil {
+		SELECT ?2, value ->> 0, ?3, ?3, ?4, CAST(value ->> 1 AS bigint) FROM json_each(?1)
+		RETURNING key, id`, listJSON(named), b.Job(), b.Created.Unix(), b.row)
+	if err != nil {
 		return err
 	}
-	const series = `FROM json_each(?1) AS given CROSS JOIN series ON job = ?2 AND series.key = given.value ->> 0`
-	if _, err := tx.ExecContext(ctx, `
+	ids := make([]int64, len(pieces))
+	for i, p := range pieces {
+		ids[i] = series[p.Key]
+	}
+	slots, err := pairs[int64, int64](ctx, tx, `
 		INSERT INTO slots (series, due_at, kind, state)
-		SELECT series.id, newest, 'backfill', 'due' `+series, given, b.Job()); err != nil {
+		SELECT CAST(value AS bigint), ?2, 'backfill', 'due' FROM json_each(?1)
+		RETURNING series, id`, listJSON(ids), b.Created.Unix())
+	if err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, `
+	rows := make([][3]any, len(pieces))
+	for i, p := range pieces {
+		rows[i] = [3]any{slots[ids[i]], p.Spec, append([]string{}, p.IDs...)}
+	}
+	_, err = tx.ExecContext(ctx, `
 		INSERT INTO pieces (slot, backfill, spec, waiting)
-		SELECT slots.id, series.backfill, given.value ->> 2, given.value ->> 3 `+series+` JOIN slots ON slots.series = series.id`, given, b.Job())
+		SELECT CAST(value ->> 0 AS bigint), ?2, value ->> 1, value ->> 2 FROM json_each(?1)`, listJSON(rows), b.row)
 	return err
 }
 
-// dropPlans deletes, in steps, the plan of that row and all that were cancelled before they were complete.
-func (s *Store) dropPlans(ctx context.Context, row int64) error {
+// dropPlans deletes, in steps, the plan of that row or, if that is 0, one that was cancelled before it was complete, or
+// whose process died.
+func (s *Store) dropPlans(ctx context.Context, row int64, now time.Time) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropWithin)
 	defer cancel()
 	if row == 0 {
-		rows, err := column[int64](ctx, s.read, `SELECT id FROM backfills WHERE NOT ready AND cancelled_at IS NOT NULL LIMIT 1`)
+		rows, err := column[int64](ctx, s.read, `SELECT id FROM backfills WHERE NOT ready AND (cancelled_at IS NOT NULL OR created_at < ?) LIMIT 1`, now.Add(-plansFor).UnixMilli())
 		if err != nil || len(rows) == 0 {
 			return s.explain(ctx, "look for plans that were given up", err)
 		}
 		row = rows[0]
 	}
 	return s.runSteps(ctx, "drop a plan that is not complete", func(tx *txn) (more bool, err error) {
+		if _, err := tx.ExecContext(ctx, `UPDATE backfills SET cancelled_at = ? WHERE id = ? AND NOT ready AND cancelled_at IS NULL`, now.UnixMilli(), row); err != nil {
+			return false, err // from here on its process, if it lives, adds nothing
+		}
 		series, err := column[int64](ctx, tx, `
 			SELECT id FROM series WHERE backfill = ?1 AND EXISTS (SELECT 1 FROM backfills WHERE id = ?1 AND NOT ready) LIMIT ?2`, row, piecesAtOnce)
 		if err != nil {
@@ -174,5 +194,7 @@ func (s *Store) dropPlans(ctx context.Context, row int64) error {
 	})
 }
 
-// dropWithin bounds the dropping of a plan; the next time that the same is planned it goes on.
-const dropWithin = 4 * time.Second
+const (
+	dropWithin = 4 * time.Second  // bounds the dropping of a plan; the next Sweep goes on
+	plansFor   = 10 * time.Minute // without a new piece: its process has died
+)

@@ -39,6 +39,9 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (placements, videos in
 	if err := s.sweepChannels(ctx); err != nil {
 		return placements, videos, err
 	}
+	if err := s.dropPlans(ctx, 0, now); err != nil {
+		return placements, videos, err
+	}
 	if err := s.sweepCopies(cutoff); err != nil {
 		return placements, videos, err
 	}
