@@ -112,7 +112,7 @@ api: ## Hold the API to its OpenAPI document, and the limits per client to what 
 	@sh tools/say.sh '^TestLongAHundredThousandVideos$$/API' ./cmd/ingest
 	go test -count=1 -run '^TestScripts$$/^api$$' ./cmd/ingest
 
-e2e: build ## Look at the status page in chromium, in worlds where something is wrong; installs chromium, node, and by npm what it needs
+e2e: build ## Look at all pages in chromium, in worlds where something is wrong; installs chromium, node, and by npm what it needs
 	sh tools/e2e/run.sh bin/ingest$(EXE)
 
 faults: ## Break Redis, PostgreSQL, the journal and the upstream: a line per fault, judged by the upstream's own count

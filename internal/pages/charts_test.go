@@ -144,3 +144,38 @@ func TestAStandInsPicturesComeFromTheStandIn(t *testing.T) {
 		t.Errorf("the policy is %s", policy)
 	}
 }
+
+func TestATitleOfNothingIsStillALink(t *testing.T) {
+	s := newSite()
+	for _, title := range []string{"", " ", "\u200b", "\u202e\u2066"} {
+		s.Library = func() (*report.Library, error) {
+			lib := filled()
+			short := lib.Video
+			lib.Video = func(ctx context.Context, id string, params url.Values) (report.HistoryDocument, error) {
+				doc, err := short(ctx, id, params)
+				doc.Title = title
+				return doc, err
+			}
+			return lib, nil
+		}
+		if body := bodyOf(t, get(t, s, "/videos/a")); !strings.Contains(body, `dir="auto">Untitled</h1>`) {
+			t.Errorf("%q: %s", title, body)
+		}
+	}
+}
+
+func TestAnyTimeIsComparedWith(t *testing.T) {
+	s, lib := newSite(), filled()
+	short, asked := lib.Chart, ""
+	lib.Chart = func(ctx context.Context, region string, params url.Values) (report.MovesDocument, error) {
+		if params.Has("compare") {
+			asked = params.Get("compare")
+		}
+		return short(ctx, region, params)
+	}
+	s.Library = func() (*report.Library, error) { return lib, nil }
+	body := bodyOf(t, get(t, s, "/charts/US?since=2026-02-20T10:30&job=chart")) // as a form sends it
+	if asked != "2026-02-20T10:30:00Z" || !strings.Contains(body, `name="job" value="chart"`) || !strings.Contains(body, `type="datetime-local" name="since"`) {
+		t.Errorf("it compares with %q:\n%s", asked, body)
+	}
+}

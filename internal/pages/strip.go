@@ -15,7 +15,7 @@ const StripCells = 48
 // its mood: full, low, split or hollow. Label is the same in words.
 func Strip(label string, cells []Mood) g.Node {
 	const wide, high = 4, 14
-	forms := map[Mood]string{Good: "M%[1]d 0h3v14h-3z", Warn: "M%[1]d 7h3v7h-3z", Bad: "M%[1]d 0h3v5h-3zM%[1]d 9h3v5h-3z", Idle: "M%[1]d 1h2v12h-2z"}
+	forms := map[Mood]string{Good: "M%[1]d 0h3v14h-3", Warn: "M%[1]d 7h3v7h-3", Bad: "M%[1]d 0h3v5h-3M%[1]d 9h3v5h-3", Idle: "M%[1]d 1h2v12h-2z"}
 	cells = cells[max(0, len(cells)-StripCells):]
 	paths := map[Mood]*strings.Builder{Good: {}, Warn: {}, Bad: {}, Idle: {}}
 	for i, mood := range cells {

@@ -375,3 +375,13 @@ func TestTheFirstPageIsAChartOnceThereIsOne(t *testing.T) {
 		t.Errorf("of a store that cannot be read: %d %s", resp.StatusCode, body)
 	}
 }
+
+func TestAnAddressThatIsTooLongGetsAPage(t *testing.T) {
+	site, _ := paged()
+	for path, want := range map[string]string{"/charts/US?x=": "This address is too long", "/v1/search?q=": `"status":414`} {
+		answer, body := get(t, site, path+strings.Repeat("a", 10_000))
+		if answer.StatusCode != http.StatusRequestURITooLong || !strings.Contains(body, want) || !strings.Contains(body, "8,192") {
+			t.Errorf("%s: %s\n%s", path, answer.Status, body)
+		}
+	}
+}

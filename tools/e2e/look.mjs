@@ -16,6 +16,12 @@ const most = 60_000; // bytes of a page, with all that it loads besides pictures
 const sizes = { 1280: 800, 390: 844 };
 mkdirSync(screens, { recursive: true });
 
+// What docs show, if E2E_DOCS names their directory: the first screen of a page in a world, and the name of its picture.
+const docs = {
+  "fresh charts 1280 light": "charts-page", "fresh charts 390 light": "charts-page-narrow", "fresh video 1280 light": "video-page",
+  "fresh search 1280 light": "search-page", "fresh status 1280 light": "status-page", "fresh status 390 dark": "status-page-narrow", "starved status 1280 dark": "status-page-starved",
+};
+
 const failures = [];
 let checks = 0;
 const checkIn = (where) => (ok, what) => { checks++; if (!ok) { failures.push(`${where}: ${what}`); console.log(`FAIL ${where}: ${what}`); } };
@@ -77,6 +83,7 @@ async function inContext(browser, w, width, colorScheme, javaScriptEnabled) {
     if (name === "status") await onFirstScreen(page, check, sizes[width]);
     if (javaScriptEnabled) await accessible(page, check, axe);
     if (javaScriptEnabled) await page.screenshot({ path: join(screens, `${where.replaceAll(" ", "-")}.png`), fullPage: true });
+    if (process.env.E2E_DOCS && docs[where]) await page.screenshot({ path: join(process.env.E2E_DOCS, `${docs[where]}.png`) });
     const own = [...asked].filter(([url]) => url.startsWith(w.site)), pictures = [...asked.keys()].filter((url) => !url.startsWith(w.site));
     check(pictures.every((url) => url.startsWith(`${w.url}vi/`)), `asks others for ${pictures.filter((url) => !url.startsWith(`${w.url}vi/`))}`);
     const files = new Set(own.map(([url]) => url.slice(w.site.length).replace(/\?.*/, "")).filter((path) => path !== "livez"));
