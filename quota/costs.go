@@ -108,11 +108,10 @@ func (r costsReader) upstream(name string, u upstreamFile) (map[string]*Tariff, 
 		return nil, r.yaml.Errorf(append(at, "bursts"), "bursts: %q is not known: use charged, or free where the provider does not charge what it refuses for its rate", u.Bursts)
 	}
 	for _, p := range slices.Sorted(maps.Keys(u.Ceilings)) {
-		purpose, err := ParsePurpose(p)
-		if err != nil {
+		if Purpose(p).Check() != nil {
 			return nil, r.yaml.Errorf(append(at, "ceilings", p), "unknown purpose %q: %s", p, strictyaml.Suggest(p, purposeNames()))
 		}
-		if base.Ceilings[purpose], err = r.share(u.Ceilings[p], append(at, "ceilings", p)); err != nil {
+		if base.Ceilings[Purpose(p)], err = r.share(u.Ceilings[p], append(at, "ceilings", p)); err != nil {
 			return nil, err
 		}
 	}

@@ -24,9 +24,6 @@ const (
 	ByReset // a person reset the account: the pool is open, and Drain.At says since when
 )
 
-// DrainWindow is the window that a refusal names when the provider itself said no, or a person closed the pool.
-const DrainWindow = "drained"
-
 // CheckDrain refuses a drain that no ledger may keep. Every backend calls it.
 func CheckDrain(account, pool string, d Drain) error {
 	if err := CheckAccount(account); err != nil {

@@ -43,13 +43,13 @@ type Request struct {
 	times int64 // calls that are charged together; 0: one
 }
 
-// SendWithin is how long after its take a call may leave if no grace is configured.
-const SendWithin = 30 * time.Second
+// sendWithin is how long after its take a call may leave if no grace is configured.
+const sendWithin = 30 * time.Second
 
 // SendWithin returns how long after its take a call may leave: the grace, by which windows count it longer, but at
 // least a second, which a slow disk may need.
 func (g *Governor) SendWithin() time.Duration {
-	return max(cmp.Or(g.Tariff.Grace, SendWithin), time.Second)
+	return max(cmp.Or(g.Tariff.Grace, sendWithin), time.Second)
 }
 
 // Take draws the cost of one call. A refusal is a value. Errors: ErrUnknown for a method without a
@@ -134,7 +134,7 @@ func (g *Governor) turned(ctx context.Context, a Ask) error {
 
 // ask returns the request as a ledger takes it. fits is false if r.Reserve leaves too little for it.
 func (g *Governor) ask(r Request) (a Ask, fits bool, err error) {
-	if _, err := ParsePurpose(string(r.Purpose)); err != nil {
+	if err := r.Purpose.Check(); err != nil {
 		return Ask{}, false, err
 	}
 	if err := g.Tariff.Check(); err != nil {

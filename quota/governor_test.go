@@ -427,7 +427,7 @@ func TestTakeThatIsAnsweredTooLateIsVoid(t *testing.T) {
 		d := newTestGovernor(t, "2026-06-01 12:00:00")
 		d.Ledger = &stopping{d.Ledger, d, c.stop}
 		got, err := d.try("videos.list", quota.Scheduled)
-		if !errors.Is(err, c.err) || err == nil && (!got.Allowed || d.now.Sub(got.At) > quota.SendWithin) {
+		if !errors.Is(err, c.err) || err == nil && (!got.Allowed || d.now.Sub(got.At) > d.SendWithin()) {
 			t.Errorf("stopped for %v: %+v %v at %s", c.stop, got, err, d.now)
 		}
 		spent, err := d.Ledger.Spent(t.Context(), d.Account, d.now.Add(-time.Hour))
@@ -448,7 +448,7 @@ func TestTakeOfAMachineThatSleptIsVoid(t *testing.T) {
 	d.Now = func() time.Time { return now }
 	d.Ledger = &asleep{Ledger: &memledger.Ledger{Now: func() time.Time { return now }}, now: &now}
 	got, err := d.try("videos.list", quota.Scheduled)
-	if late := now.Round(0).Sub(got.At); err != nil || !got.Allowed || late > quota.SendWithin {
+	if late := now.Round(0).Sub(got.At); err != nil || !got.Allowed || late > d.SendWithin() {
 		t.Errorf("the call leaves %v after its take, %v", late, err)
 	}
 }

@@ -34,13 +34,6 @@ var (
 	ErrClosed = errors.New("failed closed")
 )
 
-// Limits of the protocol.
-const (
-	RefundWithin = 2 * time.Minute  // a call leaves within seconds of its take, or never
-	MinHorizon   = 26 * time.Hour   // the longest provider day is 25 h
-	MaxClockGap  = 60 * time.Second // the most that two clocks may be apart and still be trusted; see Ask.Gap
-)
-
 // Ledger is one exact account of quota. It keeps, per account and pool, a log of what was taken and
 // when, and answers every question from it. All methods are safe for concurrent use, by many
 // processes if the backend is shared. Every error is one of the above, wrapped.

@@ -5,13 +5,12 @@
 // its ceiling. A Ledger keeps the log and decides; a Governor knows the price list (costs.yaml) and
 // what to do when the ledger cannot answer.
 //
-// Refusal is a value, Decision.Refusal. An error is a broken thing, or a cost that can never fit.
+// A refusal is a value; an error is a broken thing, or a cost that never fits.
 //
 // A program needs a Governor: over a Ledger of one of the packages below, with a Tariff, which ParseCosts reads or
 // which is made of Pools, their Windows and the Costs of methods. It sends a Request with a Purpose, and gets a
 // Decision with the PoolStates, and a Refusal if there is no room; a Report says what is left and who spent it. Ask,
-// Charge, Bound, Lookup, Decide and the facts are for those who write a Ledger; Emergency, EmergencyBudget and
-// LastUsage are for those who write an EmergencyAccount.
+// Decide and what they consist of are for those who write a Ledger.
 package quota
 
 import (
@@ -23,14 +22,21 @@ import (
 	"time"
 )
 
-// Bounds of what costs.yaml may ask for. Amounts stay exact in the double-precision numbers of a
-// Lua script up to 2^53; a limit of 10^12 leaves thousands of windows of room.
 const (
+	// Bounds of what costs.yaml may ask for. Amounts stay exact in the double-precision numbers of a
+	// Lua script up to 2^53; a limit of 10^12 leaves thousands of windows of room.
 	MaxLimit   = 1_000_000_000_000
 	MinWindow  = 100 * time.Millisecond
 	MaxWindow  = 32 * 24 * time.Hour
 	MaxWindows = 255 // of one pool
 	MaxPools   = 64  // of one table, and of one ask
+
+	RefundWithin = 2 * time.Minute  // a call leaves within seconds of its take, or never
+	MinHorizon   = 26 * time.Hour   // the longest provider day is 25 h
+	MaxClockGap  = 60 * time.Second // the most that two clocks may be apart and still be trusted; see Ask.Gap
+
+	// DrainWindow is the window that a refusal names when the provider itself said no, or a person closed the pool.
+	DrainWindow = "drained"
 )
 
 // Pool is something that the provider counts, over each of its windows.
@@ -93,12 +99,12 @@ const (
 // Purposes lists every purpose, in the order of reports.
 func Purposes() []Purpose { return []Purpose{Scheduled, Refresh, Backfill, Manual, Client} }
 
-// ParsePurpose returns the purpose of that name; it refuses a name that is not known.
-func ParsePurpose(s string) (Purpose, error) {
-	if p := Purpose(s); slices.Contains(Purposes(), p) {
-		return p, nil
+// Check refuses a purpose that is not known.
+func (p Purpose) Check() error {
+	if slices.Contains(Purposes(), p) {
+		return nil
 	}
-	return "", fmt.Errorf("%w: purpose %q: use scheduled, refresh, backfill, manual or client", ErrUnknown, s)
+	return fmt.Errorf("%w: purpose %q: use scheduled, refresh, backfill, manual or client", ErrUnknown, string(p))
 }
 
 // Share is a part of a limit, in millionths: 95% is 950,000.

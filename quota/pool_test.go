@@ -98,12 +98,12 @@ func FuzzShare(f *testing.F) {
 
 func TestPurposesAreTheFiveAndNoOther(t *testing.T) {
 	for _, p := range quota.Purposes() {
-		if got, err := quota.ParsePurpose(string(p)); err != nil || got != p {
-			t.Errorf("%s: %v %v", p, got, err)
+		if err := p.Check(); err != nil {
+			t.Errorf("%s: %v", p, err)
 		}
 	}
-	for _, s := range []string{"", "Scheduled", "other", "manual "} {
-		if _, err := quota.ParsePurpose(s); err == nil || !strings.Contains(err.Error(), "use scheduled, refresh, backfill, manual or client") {
+	for _, s := range []quota.Purpose{"", "Scheduled", "other", "manual "} {
+		if err := s.Check(); err == nil || !strings.Contains(err.Error(), "use scheduled, refresh, backfill, manual or client") {
 			t.Errorf("%q: %v", s, err)
 		}
 	}

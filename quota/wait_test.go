@@ -54,7 +54,7 @@ func TestTakeUpToThatIsAnsweredTooLateIsVoid(t *testing.T) {
 		stops[stopped] = 90 * time.Second
 		d.Ledger = &stopping{d.Ledger, d, stops}
 		calls, got, err := d.TakeUpTo(t.Context(), search, 40)
-		if late := d.now.Sub(got.At); err != nil || calls != 40 || late > quota.SendWithin {
+		if late := d.now.Sub(got.At); err != nil || calls != 40 || late > d.SendWithin() {
 			t.Errorf("stopped at %d: %d calls leave %v after their take, %v", stopped, calls, late, err)
 		}
 		if used := d.pool("search").Windows[0].Used; used != 40 {
