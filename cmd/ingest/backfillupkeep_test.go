@@ -1,0 +1,67 @@
+//go:build unix
+
+package main_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/youtubesim"
+)
+
+// What a plan says of later comes true: the refresh that begins on day 25 costs what it said, and what nobody finds again
+// is kept until the day it named, and deleted by then.
+func TestWhatAPlanSaysOfLaterComesTrue(t *testing.T) {
+	start := time.Date(2026, 2, 14, 9, 40, 0, 0, time.UTC)
+	for _, c := range []struct {
+		name, jobs string
+		refreshed  bool
+	}{
+		{"with a refresh job", "jobs: [{name: refresh, kind: refresh, every: 24h}]\n", true},
+		{"without one", "jobs: [{name: chart, kind: chart, regions: [US], every: 24h, pages: 1}]\n", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newLoggedStandIn(t, youtubesim.Options{Seed: 7, Crowd: 120}, start)
+			configured(t, c.jobs)
+			at(t, start.Format(time.RFC3339))
+			ids := filepath.Join(t.TempDir(), "ids.txt")
+			if err := os.WriteFile(ids, []byte(strings.Join(w.Crowd(), "\n")), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			later := ingestJSON[backfillDocument](t, exitOK, "backfill", "plan", "videos", ids).Upkeep
+			runJSON(t, exitOK, "bf-1", "--yes")
+			kept := func() (n int) {
+				stored := storedIDs(t, "videos")
+				for _, id := range w.Crowd() {
+					n += stored[id]
+				}
+				return n
+			}
+			lookups := int64(0)
+			for day := 1; day <= later.DeletedAfter+1; day++ {
+				now := start.AddDate(0, 0, day)
+				w.move(now)
+				at(t, now.Format(time.RFC3339))
+				before := len(w.log)
+				ingestAny("run", "--quiet")
+				for _, call := range w.log[before:] {
+					if len(call.ids) > 0 && call.path == "/youtube/v3/videos" {
+						lookups++
+					}
+				}
+				if day == later.DeletedAfter-2 && kept() != 120 {
+					t.Errorf("on day %d %d of 120 are left; the plan said day %d", day, kept(), later.DeletedAfter)
+				}
+			}
+			if n := kept(); n != 0 {
+				t.Errorf("after day %d %d of 120 are left", later.DeletedAfter, n)
+			}
+			if c.refreshed != (lookups > 0) || lookups != later.RefreshUnits.High || lookups != later.RefreshUnits.Low {
+				t.Errorf("it was refreshed for %d units; the plan said %+v", lookups, later)
+			}
+		})
+	}
+}
