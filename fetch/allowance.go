@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 )
 
 // passesPerCall is the number of passes of a backfill for each call that may be in flight: while one waits for an
@@ -13,9 +14,8 @@ const passesPerCall = 2
 type allowance struct {
 	calls chan struct{} // its capacity is how many calls may be in flight; nil: one of each pass
 
-	mu       sync.Mutex
 	maxUnits int64 // 0: no bound
-	spent    int64
+	spent    atomic.Int64
 
 	answered chan struct{} // closed when a call has been answered
 	once     sync.Once
@@ -53,25 +53,15 @@ func (a *allowance) endCall() {
 func (a *allowance) markAnswered() { a.once.Do(func() { close(a.answered) }) }
 
 // exhausted reports whether nothing more may be spent.
-func (a *allowance) exhausted() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.maxUnits > 0 && a.spent >= a.maxUnits
-}
+func (a *allowance) exhausted() bool { return a.maxUnits > 0 && a.spent.Load() >= a.maxUnits }
 
 // spend counts a charge. If that was not left, it returns ErrMaxUnits, and the caller must give it back.
 func (a *allowance) spend(units int64) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.spent += units; a.spent > a.maxUnits && a.maxUnits > 0 {
+	if a.spent.Add(units) > a.maxUnits && a.maxUnits > 0 {
 		return ErrMaxUnits
 	}
 	return nil
 }
 
 // giveBack gives a charge back.
-func (a *allowance) giveBack(units int64) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.spent -= units
-}
+func (a *allowance) giveBack(units int64) { a.spent.Add(-units) }

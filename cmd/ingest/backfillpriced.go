@@ -88,7 +88,7 @@ func (a *app) priceBackfill(ctx context.Context, w *fetchRuntime, status store.B
 // reprice refuses a plan that can never end, however long one waits, and does not keep one that was just added. It
 // says, once, that the plan was made under another cost table.
 func (a *app) reprice(ctx context.Context, w *fetchRuntime, p *pricedBackfill) error {
-	if never := p.Never(p.estimate.Low, p.perCall); never != nil && !p.degraded {
+	if never := p.Never(p.estimate.Low.Cost, p.perCall); never != nil && !p.degraded {
 		if p.added {
 			_, err := w.store.CancelBackfill(ctx, p.ID, a.clock.Now())
 			never = errors.Join(never, err)

@@ -127,7 +127,7 @@ func (a *app) confirm(ctx context.Context, w *fetchRuntime, p *pricedBackfill, r
 	if p.Open() == 0 {
 		return nil
 	}
-	units, most := p.estimate.HighUnits, maps.Clone(p.estimate.High)
+	units, most := p.estimate.High.Units, maps.Clone(p.estimate.High.Cost)
 	if r.maxUnits > 0 {
 		agreed := r.yes || units <= freeUnits
 		units = min(units, r.maxUnits)

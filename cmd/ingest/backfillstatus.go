@@ -116,18 +116,18 @@ func (p *pricedBackfill) document() report.PlanDocument {
 	}
 	d.Incomplete, d.Confirmed, d.Exhausted, d.Lost, d.Upkeep = []report.PlanLack{}, p.Confirmed, p.Exhausted() && p.Open() > 0, p.Lost, report.NewPlanUpkeep(p.upkeep)
 	for pool := range p.perCall {
-		d.Price[pool] = report.Range{Low: p.estimate.Low[pool], High: p.estimate.High[pool]}
+		d.Price[pool] = report.Range{Low: p.estimate.Low.Cost[pool], High: p.estimate.High.Cost[pool]}
 		d.Today.Kept[pool] = p.Rest[pool]
 		if !p.degraded {
 			d.Today.Left[pool] = p.Left[pool]
 		}
 	}
-	low, ok := p.Days(p.estimate.Low, p.perCall)
-	if high, allOK := p.Days(p.estimate.High, p.perCall); ok && allOK && p.Open() > 0 && !p.degraded {
+	low, ok := p.Days(p.estimate.Low.Cost, p.perCall)
+	if high, allOK := p.Days(p.estimate.High.Cost, p.perCall); ok && allOK && p.Open() > 0 && !p.degraded {
 		d.Days = &report.Range{Low: int64(low), High: int64(high)}
 		d.EndsAt = term.FromOrNull(p.Ends(high))
 	}
-	if err := p.Never(p.estimate.High, p.perCall); err != nil {
+	if err := p.Never(p.estimate.High.Cost, p.perCall); err != nil {
 		d.Never = err.Error()
 	}
 	if p.ids != nil {
@@ -161,7 +161,7 @@ func (a *app) planDocument(ctx context.Context, w *fetchRuntime, p *pricedBackfi
 		return d, err
 	}
 	if p.Open() == 0 && p.Pieces[ingest.Failed] > 0 {
-		d.RetryCost, d.AgainCost = p.costs.Estimate(budget.Size{Pieces: p.Pieces[ingest.Failed]}).LowUnits, p.costs.Estimate(budget.Size{Pieces: d.Pieces["total"]}).LowUnits
+		d.RetryCost, d.AgainCost = p.costs.Estimate(budget.Size{Pieces: p.Pieces[ingest.Failed]}).Low.Units, p.costs.Estimate(budget.Size{Pieces: d.Pieces["total"]}).Low.Units
 	}
 	lacks, err := w.store.Lacks(ctx, p.ID, 0)
 	if p.Spec.Rejected > 0 {

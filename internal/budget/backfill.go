@@ -47,64 +47,61 @@ type Size struct {
 const NoChannel = -1
 
 // Estimate is what a backfill costs: between Low and High, which are equal if everything is known. A run does not spend
-// more than High without asking again. The units of all its calls, each at what it draws from its most expensive pool,
-// are LowUnits to HighUnits.
+// more than High without asking again.
 type Estimate struct {
-	Low, High           quota.Cost
-	LowUnits, HighUnits int64
-	LowLookups          int // calls that fetch videos: as many refresh them later
-	HighLookups         int
-	likely              int64 // units; 0: not known
+	Low, High Bill
+	likely    int64 // units; 0: not known
 }
 
-// add adds n calls to both ends.
-func (e *Estimate) add(call quota.Cost, n int) {
-	e.addLow(call, n)
-	e.addHigh(call, n)
+// Bill is what calls cost. Its units are what each call draws from its most expensive pool.
+type Bill struct {
+	Cost    quota.Cost
+	Units   int64
+	Lookups int // calls that fetch videos: as many refresh them later
 }
 
-func (e *Estimate) addLow(call quota.Cost, n int) {
-	addCost(e.Low, call, n)
-	e.LowUnits += call.MaxCharge() * int64(n)
-}
-
-func (e *Estimate) addHigh(call quota.Cost, n int) {
-	addCost(e.High, call, n)
-	e.HighUnits += call.MaxCharge() * int64(n)
+func (b *Bill) add(call quota.Cost, n int) {
+	addCost(b.Cost, call, n)
+	b.Units += call.MaxCharge() * int64(n)
 }
 
 // Estimate prices what is still to do.
 func (c CallCosts) Estimate(s Size) Estimate {
-	e := Estimate{Low: quota.Cost{}, High: quota.Cost{}}
+	e := Estimate{Low: Bill{Cost: quota.Cost{}}, High: Bill{Cost: quota.Cost{}}}
+	both := []*Bill{&e.Low, &e.High}
 	switch c.kind {
 	case ingest.BackfillUploads: // channels of known size by that size, and the others by a range
-		e.add(c.channel, s.Pieces)
 		unknown := max(s.Pieces-len(s.Channels), 0)
-		e.LowLookups = c.find(e.addLow, 1, unknown)
-		e.HighLookups = c.find(e.addHigh, c.limits.Uploads, unknown)
-		for _, videos := range s.Channels {
-			if videos != NoChannel {
-				n := c.find(e.add, min(videos, c.limits.Uploads), 1)
-				e.LowLookups, e.HighLookups = e.LowLookups+n, e.HighLookups+n
+		c.find(&e.Low, 1, unknown)
+		c.find(&e.High, c.limits.Uploads, unknown)
+		for _, bill := range both {
+			bill.add(c.channel, s.Pieces)
+			for _, videos := range s.Channels {
+				if videos != NoChannel {
+					c.find(bill, min(videos, c.limits.Uploads), 1)
+				}
 			}
 		}
 	case ingest.BackfillSearch:
-		e.LowLookups = c.find(e.addLow, 1, s.Pieces)
+		c.find(&e.Low, 1, s.Pieces)
 		most := c.limits.SearchPages * c.limits.PerPage
-		if density := c.density(s.Listed); density > 0 {
-			for _, p := range s.Open {
-				n := int(density * p.Spec.Before.Sub(p.Spec.After).Hours())
-				likely := Estimate{Low: quota.Cost{}}
-				c.find(likely.addLow, n, 1)
-				e.likely += likely.LowUnits
-				e.HighLookups += c.find(e.addHigh, max(n*3/2, most), 1)
-			}
-			return e
+		density := c.density(s.Listed)
+		if density == 0 {
+			c.find(&e.High, most, s.Pieces)
+			break
 		}
-		e.HighLookups = c.find(e.addHigh, most, s.Pieces)
+		for _, p := range s.Open {
+			n := int(density * p.Spec.Before.Sub(p.Spec.After).Hours())
+			likely := Bill{Cost: quota.Cost{}}
+			c.find(&likely, n, 1)
+			e.likely += likely.Units
+			c.find(&e.High, max(n*3/2, most), 1)
+		}
 	default: // a piece has as many ids as one call looks up
-		e.add(c.lookup, s.Pieces)
-		e.LowLookups, e.HighLookups = s.Pieces, s.Pieces
+		for _, bill := range both {
+			bill.add(c.lookup, s.Pieces)
+			bill.Lookups = s.Pieces
+		}
 	}
 	return e
 }
@@ -127,13 +124,12 @@ func (c CallCosts) density(listed []ingest.Piece) float64 {
 	return float64(found) / hours
 }
 
-// find adds the calls that find that many videos, page by page, and look them up, times over. It returns how many of
-// them look videos up.
-func (c CallCosts) find(add func(quota.Cost, int), videos, times int) (lookups int) {
-	lookups = times * ceilDiv(videos, c.limits.IDsPerCall)
-	add(c.page, times*max(ceilDiv(videos, c.limits.PerPage), 1)) // even to find nothing takes a page
-	add(c.lookup, lookups)
-	return lookups
+// find adds the calls that find that many videos, page by page, and look them up, times over.
+func (c CallCosts) find(bill *Bill, videos, times int) {
+	lookups := times * ceilDiv(videos, c.limits.IDsPerCall)
+	bill.add(c.page, times*max(ceilDiv(videos, c.limits.PerPage), 1)) // even to find nothing takes a page
+	bill.add(c.lookup, lookups)
+	bill.Lookups += lookups
 }
 
 // Upkeep is what videos cost once they are stored, and when those are deleted that are not found again.
@@ -152,7 +148,7 @@ func (s PricedSchedule) Upkeep(e Estimate, counter fetch.Counter) Upkeep {
 		if err != nil { // what cannot be priced is not called
 			return [2]int64{}
 		}
-		return [2]int64{cost.MaxCharge() * int64(e.LowLookups), cost.MaxCharge() * int64(e.HighLookups)}
+		return [2]int64{cost.MaxCharge() * int64(e.Low.Lookups), cost.MaxCharge() * int64(e.High.Lookups)}
 	}
 	u := Upkeep{RefreshUnits: times(s.Upstream.Videos(nil).Method), DeletedAfter: int((ingest.RefreshAfter + ingest.KeepFor) / day)}
 	if counter != nil {
@@ -176,14 +172,14 @@ func (c CallCosts) PerCall() quota.Cost {
 // cost as much as the done ones, which have spent that much. It stays within the estimate, and is 0 if that is exact, or
 // if nothing is done or open.
 func (e Estimate) Likely(spent int64, done, open int) int64 {
-	if e.LowUnits == e.HighUnits || done == 0 || open == 0 {
+	if e.Low.Units == e.High.Units || done == 0 || open == 0 {
 		return 0
 	}
 	likely := e.likely
 	if likely == 0 {
 		likely = spent * int64(open) / int64(done)
 	}
-	return min(max(likely, e.LowUnits), e.HighUnits)
+	return min(max(likely, e.Low.Units), e.High.Units)
 }
 
 func ceilDiv(a, b int) int { return (a + b - 1) / b }

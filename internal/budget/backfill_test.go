@@ -41,7 +41,7 @@ func TestABackfillIsPricedByItsCalls(t *testing.T) {
 		{"a channel of a million", ingest.BackfillUploads, budget.Size{Pieces: 1, Channels: []int{1_000_000}}, units(801), units(801)},
 		{"searches", ingest.BackfillSearch, budget.Size{Pieces: 5}, quota.Cost{"units": 5 * 101, "search": 5}, quota.Cost{"units": 5 * 1010, "search": 50}},
 	} {
-		if e := callCosts(t, c.kind).Estimate(c.size); !maps.Equal(e.Low, c.low) || !maps.Equal(e.High, c.high) {
+		if e := callCosts(t, c.kind).Estimate(c.size); !maps.Equal(e.Low.Cost, c.low) || !maps.Equal(e.High.Cost, c.high) {
 			t.Errorf("%s: %v to %v, want %v to %v", c.name, e.Low, e.High, c.low, c.high)
 		}
 	}
@@ -59,7 +59,7 @@ func TestABackfillThatTheUpstreamCannotMakeIsRefused(t *testing.T) {
 
 // Once some of a backfill is done, it says more about the rest than what a plan has to assume.
 func TestWhatIsLeftLikelyCostsWhatWasDone(t *testing.T) {
-	e := budget.Estimate{LowUnits: 101, HighUnits: 5050}
+	e := budget.Estimate{Low: budget.Bill{Units: 101}, High: budget.Bill{Units: 5050}}
 	for _, c := range []struct {
 		name       string
 		e          budget.Estimate
@@ -72,7 +72,7 @@ func TestWhatIsLeftLikelyCostsWhatWasDone(t *testing.T) {
 		{"no more than the most", e, 10_000, 1, 5, 5050},
 		{"nothing is done yet", e, 0, 0, 5, 0},
 		{"nothing is left", e, 404, 2, 0, 0},
-		{"it is known", budget.Estimate{LowUnits: 5, HighUnits: 5}, 4, 4, 5, 0},
+		{"it is known", budget.Estimate{Low: budget.Bill{Units: 5}, High: budget.Bill{Units: 5}}, 4, 4, 5, 0},
 	} {
 		if got := c.e.Likely(c.spent, c.done, c.open); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
