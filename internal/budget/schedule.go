@@ -180,11 +180,7 @@ func (p Price) longerIntervals(need, beside, alone int64) string {
 	fits := func(room int64) string {
 		const step = 5 * time.Minute
 		d := time.Duration(float64(every) * float64(need) / float64(room))
-		text := strings.TrimSuffix(((d + step - 1) / step * step).String(), "0s")
-		if hours, ok := strings.CutSuffix(text, "h0m"); ok {
-			text = hours + "h"
-		}
-		return "every: " + text
+		return "every: " + Every((d+step-1)/step*step)
 	}
 	if beside <= 0 {
 		return fits(alone) + " fits where no backfill runs"
@@ -192,6 +188,17 @@ func (p Price) longerIntervals(need, beside, alone int64) string {
 	text := fits(beside) + " fits"
 	if need > alone && fits(alone) != fits(beside) {
 		text += ", or " + fits(alone) + " where no backfill runs"
+	}
+	return text
+}
+
+// Every formats an interval as a person writes it into a config: 1h, not 1h0m0s.
+func Every(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-2]
+		}
 	}
 	return text
 }

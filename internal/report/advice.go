@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
@@ -71,7 +71,7 @@ func NewAdvice(y ingest.Yields, jobs []ingest.Job) AdviceDocument {
 		if 2*s.Still >= s.Charts {
 			do := "a job of its own for it, with a longer interval"
 			if e := every[s.Job]; e > 0 {
-				do = "a job of its own for it, with every: " + shortDuration(2*e)
+				do = "a job of its own for it, with every: " + budget.Every(2*e)
 			}
 			add(float64(s.Units)/2, do, "%s: %d of %d charts had no new video", name, s.Still, s.Charts)
 		}
@@ -99,18 +99,6 @@ func (d AdviceDocument) Print(w io.Writer) error {
 		fmt.Fprintln(w, term.Wrap("nothing: of the series with more than eight charts, each page brings something new in more than half of its fetches", term.Screen, "  "))
 	}
 	return printUnknown(w, d.Unknown)
-}
-
-// shortDuration returns a duration as a person writes it into a config: 1h, not 1h0m0s.
-func shortDuration(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
 }
 
 func printUnknown(w io.Writer, unknown []string) error {
