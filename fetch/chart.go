@@ -17,7 +17,12 @@ const (
 
 // Spare returns how many calls beyond its pages the budget must have room for when a paced chart begins. A retry costs
 // as much as a page, and one at the end of a budget would leave a chart that is paid for but incomplete.
-func Spare(pages int) int { return pages / 2 }
+func Spare(pages int) int {
+	if pages == 1 {
+		return 0 // there is nothing to lose
+	}
+	return pages
+}
 
 // chart is the work of a chart slot: a region's pages, in order.
 type chart struct {

@@ -26,6 +26,7 @@ type pass struct {
 	retried   int         // calls
 	saved     int         // answers
 	odd       ingest.Odd
+	again     string // what an earlier pass had paid for and this one pays for again
 
 	progress atomic.Pointer[ingest.Slot] // a copy of slot, for whoever gives the pass up
 	watch    *time.Timer                 // ends the pass when its lease is over
@@ -88,7 +89,7 @@ func (p *pass) save(ctx context.Context, s step) error {
 	next := p.slot
 	next.Pages++
 	next.Tries = 0
-	next.Reason = withOdd("", p.odd)
+	next.Reason = withOdd(p.again, p.odd)
 	next.TokenAt, next.FetchedAt, next.Lease = p.Now(), p.Now(), p.Now().Add(p.lease())
 	ctx, end := p.span(ctx, "save")
 	slot, err := s.save(ctx, next)

@@ -87,6 +87,9 @@ func TestAStoppedSlotGoesOnWhereItWas(t *testing.T) {
 		if err != nil || states(worked) != "US done 4; " || strings.Join(b.upstream.calls, " ") != c.calls {
 			t.Errorf("after %v: %s, calls %v, %v; want %s", c.later, states(worked), b.upstream.calls, err, c.calls)
 		}
+		if again := strings.Contains(worked[0].Reason, "2 pages in vain"); again != (len(b.upstream.calls) == 4) {
+			t.Errorf("after %v: %q, and %d calls", c.later, worked[0].Reason, len(b.upstream.calls))
+		}
 		if worked[0].Videos != 4 {
 			t.Errorf("after %v: %d videos, want 4", c.later, worked[0].Videos)
 		}
@@ -390,11 +393,11 @@ func TestThePassEndsThatRetriesTooOften(t *testing.T) {
 // If the schedule is paced, a chart begins only if what is left pays for all of it: no page is bought for a chart that
 // will not be whole.
 func TestAChartIsBegunOnlyIfItCanBeFinished(t *testing.T) {
-	b := newBench(t, 6, "US", "GB")
+	b := newBench(t, 11, "US", "GB")
 	b.run.Pace = atPace(b.run.Schedule, nil)
 	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 	if err != nil || states(worked) != "US done 4; GB stopped 0; " || b.used(t) != 4 {
-		t.Errorf("%s with %d of 6 units used, %v", states(worked), b.used(t), err)
+		t.Errorf("%s with %d of 11 units used, %v", states(worked), b.used(t), err)
 	}
 }
 
@@ -429,8 +432,8 @@ func TestARetryLeavesNoChartInPart(t *testing.T) {
 		used  int64
 	}{
 		{6, 8, "US done 4; GB stopped 0; ", 4},
-		{1, 7, "US done 4; GB stopped 0; ", 5},
-		{3, 11, "US done 4; GB done 4; ", 9},
+		{1, 12, "US done 4; GB stopped 0; ", 5},
+		{3, 13, "US done 4; GB done 4; ", 9},
 	} {
 		b := newBench(t, tt.units, "US", "GB")
 		b.run.Pace = atPace(b.run.Schedule, nil)

@@ -13,7 +13,11 @@ import (
 // newPass returns the pass over a slot that this run has claimed.
 func (r *runner) newPass(slot ingest.Slot) *pass {
 	p := &pass{Reconciler: r.Reconciler, share: r.share}
+	had := slot.Pages
 	p.work, slot, p.idle = r.workFor(slot)
+	if had > slot.Pages {
+		p.again = counted(had, "page") + " in vain: too old to go on from, the chart was begun again"
+	}
 	p.publishProgress(slot)
 	switch {
 	case r.forced[slot.SlotKey]:

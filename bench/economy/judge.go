@@ -20,10 +20,14 @@ type result struct {
 	Wasted    int64              // units charged for useless answers: errors, broken ones, and orphans
 	Orphans   int64              // chart pages that belong to no complete chart
 	Refreshes int                // that were done
+	Late      time.Duration      // the 99th percentile of how much longer than asked for the charts of a region are apart
+	Lasting   time.Duration      // Mean without the first day on which others take more than on the one before
 	Rare      int                // charts of jobs other than the first, done with all their pages
 	Probes    int                // calls that asked whether a refusal still holds
+	Seeds     int                // of how many worlds this is the worst
 	Days      []int64            // calls rightly refused, on each day
 	Left      []int64            // units that others leave of each day
+	Surprise  int                // the first day on which others take more than on the one before; -1: none
 	Next      said               // what was said, and how often it was true: when the next chart comes,
 	Resumes   said               // the same while nothing is left,
 	Every     said               // the interval,
@@ -65,6 +69,7 @@ func (rec *recorder) result(up *upstream) result {
 	for _, taken := range up.taken {
 		r.Left = append(r.Left, min(rec.world.units-taken, rec.world.units*95/100))
 	}
+	r.Late, r.Lasting, r.Surprise = rec.late(), rec.lasting(up.taken), surprise(up.taken)
 	var counts []int
 	sum := 0.0
 	for region, times := range rec.charts {
@@ -73,6 +78,9 @@ func (rec *recorder) result(up *upstream) result {
 			r.Done[region] = append(r.Done[region], t.Unix())
 		}
 		counts = append(counts, len(times))
+		if traced {
+			fmt.Printf("%s: %d charts\n", region, len(times))
+		}
 		r.Charts += len(times)
 		last := rec.from
 		for _, t := range append(slices.Clone(times), rec.to) {
@@ -85,9 +93,6 @@ func (rec *recorder) result(up *upstream) result {
 	r.Mean = time.Duration(sum / float64(len(rec.charts)) / rec.to.Sub(rec.from).Hours() * float64(time.Hour))
 	if most := slices.Max(counts); most > 0 {
 		r.Worst = float64(slices.Min(counts)) / float64(most)
-	}
-	if traced {
-		rec.traceDays()
 	}
 	for _, call := range sim.Log() {
 		r.Units += call.Charges["units"]
@@ -126,19 +131,67 @@ func (r result) ageAt(t, from time.Time) time.Duration {
 	return sum / time.Duration(len(r.Done))
 }
 
-// traceDays prints the mean age of the charts on each day.
-func (rec *recorder) traceDays() {
-	for day := rec.from; day.Before(rec.to); day = day.AddDate(0, 0, 1) {
-		sum := time.Duration(0)
-		for at := day; at.Before(day.AddDate(0, 0, 1)); at = at.Add(5 * time.Minute) {
-			for _, times := range rec.charts {
-				newest := rec.from
-				if i, _ := slices.BinarySearchFunc(times, at.Add(1), time.Time.Compare); i > 0 {
-					newest = times[i-1]
-				}
-				sum += at.Sub(newest)
+// late returns the 99th percentile of how much longer than asked for the charts of a region are apart.
+func (rec *recorder) late() time.Duration {
+	var all []time.Duration
+	for _, times := range rec.charts {
+		for i := 1; i < len(times); i++ {
+			all = append(all, times[i].Sub(times[i-1])-rec.world.every)
+		}
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return all[len(all)*99/100]
+}
+
+// surprise returns the first day on which others take more than on the one before; -1 if there is none.
+func surprise(taken []int64) int {
+	for day, n := range taken {
+		if n > 0 && (day == 0 || n > taken[day-1]) {
+			return day
+		}
+	}
+	return -1
+}
+
+// lasting returns the mean age of the charts without the day of the surprise, at whose beginning nobody can know better.
+func (rec *recorder) lasting(taken []int64) time.Duration {
+	sum, days, without := 0.0, 0, surprise(taken)
+	for day := range taken {
+		mean := rec.meanOn(rec.from.AddDate(0, 0, day))
+		if traced && day == 0 {
+			fmt.Printf("late %s\n", rec.late())
+		}
+		if traced {
+			fmt.Printf("day %d: mean age %.2f h\n", day, mean)
+		}
+		if day != without {
+			sum, days = sum+mean, days+1
+		}
+	}
+	return time.Duration(sum / float64(max(days, 1)) * float64(time.Hour))
+}
+
+// meanOn returns the mean age of the charts on the day that begins then, in hours.
+func (rec *recorder) meanOn(day time.Time) float64 {
+	sum, ends := 0.0, day.AddDate(0, 0, 1)
+	for _, times := range rec.charts {
+		newest, at := rec.from, day
+		grow := func(to time.Time) { // from at - newest to to - newest
+			sum += to.Sub(at).Hours() * (at.Sub(newest) + to.Sub(newest)).Hours() / 2
+			at = to
+		}
+		for _, t := range times {
+			if t.Before(ends) && !t.Before(day) {
+				grow(t)
+			}
+			if t.Before(ends) {
+				newest = t
 			}
 		}
-		fmt.Printf("%s mean age %.2f h\n", day.Format("01-02"), sum.Hours()/float64(len(rec.charts)*24*12))
+		grow(ends)
 	}
+	return sum / float64(len(rec.charts)) / 24
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,7 +36,7 @@ func ours(o options) worker {
 			return result{}, err
 		}
 		defer s.close()
-		rec := newRecorder(w, s.clock.now, from, to)
+		rec, order := newRecorder(w, s.clock.now, from, to), rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // a simulation
 		for host, p := range s.programs {
 			p.reconciler.OnSlot = func(slot fetch.SlotResult) { rec.slot(w, host, slot) }
 		}
@@ -46,8 +47,8 @@ func ours(o options) worker {
 			if tick.Equal(from.Add(clockLiesAt)) {
 				s.skew = w.trouble.ahead
 			}
-			for _, p := range s.programs {
-				if err := p.run(ctx); err != nil {
+			for _, host := range order.Perm(len(s.programs)) { // who is first at the same minute is chance
+				if err := s.programs[host].run(ctx); err != nil {
 					return result{}, fmt.Errorf("at %s: %w", s.clock.now(), err)
 				}
 			}
@@ -190,6 +191,13 @@ func (s *setting) newProgram(ctx context.Context, w world, host int, o options) 
 	if err := p.wire(o, client); err != nil {
 		return nil, err
 	}
+	if w.lookups > 0 {
+		b, err := addLookups(ctx, opened, s.clock.now(), w.lookups)
+		if err != nil {
+			return nil, err
+		}
+		p.backfills = append(p.backfills, b)
+	}
 	for i := range w.backlogs {
 		b, err := addBackfill(ctx, opened, s.clock.now(), []string{"music", "news"}[i])
 		if err != nil {
@@ -262,6 +270,20 @@ func (b believer) Drain(ctx context.Context, d quota.Decision, _ string) error {
 		}
 	}
 	return nil
+}
+
+// addLookups plans a backfill of videos that takes so many calls, of a unit each.
+func addLookups(ctx context.Context, s *store.Store, now time.Time, calls int) (ingest.Backfill, error) {
+	b := ingest.Backfill{Kind: ingest.BackfillVideos, Spec: ingest.BackfillSpec{IDs: "economy"}, Table: table, Created: now}
+	pieces := iter.Seq2[ingest.Piece, error](func(yield func(ingest.Piece, error) bool) {
+		for n := range calls {
+			if !yield(ingest.IDPiece(n, []string{fmt.Sprintf("v%010d", n)}), nil) {
+				return
+			}
+		}
+	})
+	b, _, err := s.AddBackfill(ctx, b, pieces)
+	return b, err
 }
 
 // addBackfill plans a search over two years, newest first.

@@ -36,6 +36,36 @@ func inRandomWorlds(ctx context.Context, out io.Writer, n, days int, seed uint64
 	return nil
 }
 
+// worstOf returns a worker whose result is the worst of so many worlds that chance makes of one: the one with the oldest
+// charts, with the most that was refused on each day, and wasted, in any of them, and with what was said in all.
+func worstOf(work worker) worker {
+	return func(ctx context.Context, w world, seed uint64, from, to time.Time) (worst result, err error) {
+		for i := range uint64(max(w.trouble.seeds, 1)) {
+			r, err := work(ctx, w, seed+i, from, to)
+			if err != nil {
+				return r, err
+			}
+			if i == 0 {
+				worst = r
+				continue
+			}
+			other := worst
+			if r.Lasting > worst.Lasting {
+				worst, other = r, worst
+			}
+			for day, n := range other.Days {
+				worst.Days[day] = max(worst.Days[day], n)
+			}
+			worst.Refused, worst.Wasted, worst.Orphans = max(worst.Refused, other.Refused), max(worst.Wasted, other.Wasted), max(worst.Orphans, other.Orphans)
+			worst.Worst = min(worst.Worst, other.Worst)
+			worst.Next, worst.Resumes = worst.Next.and(other.Next), worst.Resumes.and(other.Resumes)
+			worst.Every, worst.Fits = worst.Every.and(other.Every), worst.Fits.and(other.Fits)
+		}
+		worst.Seeds = max(w.trouble.seeds, 1)
+		return worst, nil
+	}
+}
+
 // randomWorld returns a world whose schedule costs up to some 3,000 units a day, with any budget.
 func randomWorld(random *rand.Rand) (w world, from time.Time) {
 	codes := regions.Default()

@@ -32,6 +32,8 @@ func (s *said) count(true bool) {
 	}
 }
 
+func (s said) and(other said) said { return said{s.All + other.All, s.True + other.True} }
+
 // near reports whether what was said is within 10 %, or 15 minutes, of what came.
 func near(said, came time.Duration) bool {
 	return (said - came).Abs() <= max(15*time.Minute, came/10)

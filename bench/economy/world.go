@@ -28,6 +28,7 @@ type world struct {
 	hosts    int             // that want all this, each for a store of its own, and share one ledger; 0: one
 	tick     time.Duration   // how often our worker is started; 0: every five minutes
 	backlogs int             // backfills, if there is more than one
+	lookups  int             // of a backfill that knows what it wants: calls of a unit each
 }
 
 // names returns the series of charts in the world: of several hosts, the first has plain names.
@@ -63,6 +64,9 @@ func (w world) String() string {
 	case w.backfill:
 		s += " and a backfill"
 	}
+	if w.lookups > 0 {
+		s += fmt.Sprintf(" and a backfill of %d", w.lookups)
+	}
 	if w.hosts > 1 {
 		s += fmt.Sprintf(", %d hosts", w.hosts)
 	}
@@ -85,6 +89,7 @@ type trouble struct {
 	free   bool                           // the provider does not charge the calls that it fails
 	slow   time.Duration                  // how long an answer takes; 0: callTakes
 	random bool                           // when others come cannot be known
+	seeds  int                            // of how many worlds that chance makes of it our worker shows the worst; 0: one
 }
 
 // taking is what somebody else draws from the provider's quota, so long after the provider's day has begun.
@@ -114,7 +119,7 @@ var (
 		return []taking{{0, 9_500}}
 	}}
 	hourly  = trouble{name: "another tool takes 70 % at one hour daily", takes: func(*rand.Rand, int) []taking { return []taking{{10 * time.Hour, 210}} }}
-	erratic = trouble{name: "another tool takes 50 % at random", random: true, takes: func(random *rand.Rand, _ int) (all []taking) {
+	erratic = trouble{name: "another tool takes 50 % at random", random: true, seeds: 5, takes: func(random *rand.Rand, _ int) (all []taking) {
 		for range 30 {
 			if at := time.Duration(random.Int64N(int64(24 * time.Hour))); random.IntN(2) == 0 {
 				all = append(all, taking{at, 10})
@@ -124,7 +129,7 @@ var (
 		return all
 	}}
 	sluggish  = trouble{name: "an answer takes 20 s", slow: 20 * time.Second}
-	uncharged = trouble{name: "10 % errors, not charged", faults: []string{"503:10%"}, free: true}
+	uncharged = trouble{name: "10 % errors, not charged", faults: []string{"503:10%"}, free: true, seeds: 3}
 )
 
 // clock is the time of a world: workers and the stand-in read it, and whoever waits or calls advances it.

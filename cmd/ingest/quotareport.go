@@ -140,11 +140,16 @@ func (a *app) quotaDocument(ctx context.Context, l *ledger, s *store.Store) (doc
 	if err != nil {
 		return doc, nil, err
 	}
-	doc = report.NewQuotaDocument(r, l.Tariff, report.ForecastDocument{Until: term.Second(forecast.Until), Scheduled: forecast.Scheduled, Spare: forecast.Spare, Fits: forecast.Fits})
+	doc = report.NewQuotaDocument(pace.Resume(r), l.Tariff, report.ForecastDocument{Until: term.Second(forecast.Until), Scheduled: forecast.Scheduled, Spare: forecast.Spare, Fits: forecast.Fits})
 	doc.Forecast.Pacing, doc.Forecast.Others = pace.String(), pace.Others
 	if s != nil {
 		if calls, err := s.CallStats(ctx); err == nil {
 			doc.NoteSaved(calls, l.Tariff)
+		}
+	}
+	if s != nil {
+		if slots, err := s.SpentSlots(ctx, l.Now().Add(-24*time.Hour)); err == nil {
+			doc.Wasted = schedule.Wasted(slots)
 		}
 	}
 	doc.Data, doc.Ledger = a.cfg.Data, config.ServerName(a.cfg.Ledger)

@@ -144,7 +144,7 @@ func level(days []OthersDay, today time.Time, limit int64) int64 {
 // each pool in its widest window; nil: all that was drawn for schedules.
 func (h OthersHistory) Expect(r quota.Report, t *quota.Tariff, own map[string]int64) quota.Report {
 	r.Pools = slices.Clone(r.Pools)
-	r.Spent = onlyOwn(r.Spent, own)
+	r.Spent = splitScheduled(r.Spent, own, otherHosts)
 	today := begunAt(r, t)
 	share := t.Ceilings[quota.Scheduled]
 	for i, p := range r.Pools {
@@ -192,12 +192,15 @@ func drawnByOthers(spent []quota.Spent) map[string]int64 {
 	return drew
 }
 
-// otherHosts is the purpose under which Expect counts what other hosts drew for their schedules.
-const otherHosts quota.Purpose = "other hosts"
+// The purposes under which Expect counts what was drawn for schedules, but not for this one's pages.
+const (
+	otherHosts quota.Purpose = "other hosts"
+	inVain     quota.Purpose = "in vain"
+)
 
-// onlyOwn returns sums in which no more than own was drawn for schedules; the rest was drawn by other hosts. nil: all
-// of it was drawn here.
-func onlyOwn(spent []quota.Spent, own map[string]int64) []quota.Spent {
+// splitScheduled returns sums in which no more than own was drawn for schedules, and the rest for another purpose. nil:
+// all of it is own.
+func splitScheduled(spent []quota.Spent, own map[string]int64, rest quota.Purpose) []quota.Spent {
 	if own == nil {
 		return spent
 	}
@@ -210,7 +213,7 @@ func onlyOwn(spent []quota.Spent, own map[string]int64) []quota.Spent {
 		if s.Who.Purpose == quota.Scheduled {
 			mine := min(s.Amount, left[s.Pool])
 			left[s.Pool] -= mine
-			out = append(out, quota.Spent{Pool: s.Pool, Who: quota.Who{Purpose: otherHosts}, Amount: s.Amount - mine})
+			out = append(out, quota.Spent{Pool: s.Pool, Who: quota.Who{Purpose: rest}, Amount: s.Amount - mine})
 			s.Amount = mine
 		}
 		out = append(out, s)

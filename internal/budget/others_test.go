@@ -110,6 +110,70 @@ func TestWhatOthersTookIsExpectedAgain(t *testing.T) {
 	}
 }
 
+// What charts drew without a page to show for it is waste: calls that failed, pages that another pass fetched again, and
+// charts that were never completed. Charts are planned with as much of it as in the last day.
+func TestWasteIsCountedAndPlannedFor(t *testing.T) {
+	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
+	now := midnight.Add(12 * time.Hour)
+	slot := func(key string, state ingest.State, pages int, units int64) ingest.Slot {
+		one := ingest.Slot{SlotKey: ingest.SlotKey{Job: "chart", Key: key, DueAt: now.Add(-time.Hour)}, Kind: ingest.KindChart, State: state, Pages: pages}
+		one.Charge(map[string]int64{"units": units})
+		return one
+	}
+	for _, tt := range []struct {
+		name  string
+		slots []ingest.Slot
+		want  int64
+	}{
+		{"whole charts", []ingest.Slot{slot("US", ingest.Done, 4, 4), slot("GB", ingest.Done, 4, 4)}, 0},
+		{"a retry, and a chart begun again", []ingest.Slot{slot("US", ingest.Done, 4, 5), slot("GB", ingest.Done, 4, 6)}, 3},
+		{"a chart that goes on", []ingest.Slot{slot("US", ingest.Stopped, 2, 2)}, 0},
+		{"a chart of which two pages were never followed by the rest", []ingest.Slot{slot("US", ingest.Skipped, 2, 2)}, 2},
+	} {
+		if got := s.Wasted(tt.slots)["units"]; got != tt.want {
+			t.Errorf("%s: %d units wasted, want %d", tt.name, got, tt.want)
+		}
+		w := budget.OthersWatch{Notes: &notes{slots: tt.slots}, Schedule: s}
+		planned, others := w.Expect(t.Context(), reported(s, now, 20, 0))
+		if pace := s.Pace(planned, nil, now).Jobs; len(pace) != 1 || pace[0].Window != "24h" || pace[0].Budget != 285-tt.want || others != "" {
+			t.Errorf("%s: %+v, others %q, want a budget of %d", tt.name, pace, others, 285-tt.want)
+		}
+	}
+}
+
+// A no that is doubted is expected to end as the last one did.
+func TestADoubtedNoIsExpectedToEndAsTheLastOneDid(t *testing.T) {
+	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
+	doubted := func(w budget.OthersWatch, day int) budget.Pace {
+		now := midnight.AddDate(0, 0, day).Add(10 * time.Hour)
+		r := reported(s, now, 100, 0)
+		for i := range r.Pools {
+			if p := &r.Pools[i]; p.Pool == "units" {
+				p.StoppedAt, p.StoppedUntil, p.DrainedUntil, p.Probe = 100, now.Add(5*time.Minute), now.Add(5*time.Minute), 1
+				p.ResumesAt = map[quota.Purpose]time.Time{quota.Scheduled: now.Add(5 * time.Minute)}
+			}
+		}
+		if err := w.Observe(t.Context(), spender(r.Spent), r); err != nil {
+			t.Fatal(err)
+		}
+		planned, _ := w.Expect(t.Context(), r)
+		return s.Pace(planned, map[ingest.Series]time.Time{{Job: "chart", Key: "US"}: now.Add(-time.Minute)}, now)
+	}
+	unknown := doubted(watched(t, s), 3)
+	if ends := midnight.AddDate(0, 0, 4); len(unknown.Jobs) != 1 || unknown.Jobs[0].Hold.Before(ends) || unknown.String() != "" {
+		t.Errorf("%+v, %q, want a wait until the day ends", unknown.Jobs, unknown)
+	}
+	lifted := doubted(watched(t, s, seen{2, 2, 90, 0, 90}, seen{2, 5, 100, 0, 0}), 3)
+	if soon := midnight.AddDate(0, 0, 3).Add(11 * time.Hour); len(lifted.Jobs) != 1 || lifted.Jobs[0].Hold.After(soon) || lifted.String() != "" {
+		t.Errorf("%+v, %q, want a wait until the next call asks", lifted.Jobs, lifted)
+	}
+	for _, p := range unknown.Resume(unknown.Report).Pools {
+		if at := p.ResumesAt[quota.Scheduled]; p.Pool == "units" && !at.Equal(unknown.Jobs[0].Hold) {
+			t.Errorf("the schedule resumes at %v, want %v", at, unknown.Jobs[0].Hold)
+		}
+	}
+}
+
 func onlyDay(windows []quota.WindowState) (day []quota.WindowState) {
 	for _, w := range windows {
 		if w.Window.Day() {
@@ -125,6 +189,7 @@ func TestOtherHostsAreOthers(t *testing.T) {
 	now := midnight.Add(12 * time.Hour)
 	mine := ingest.Slot{SlotKey: ingest.SlotKey{Job: "chart", Key: "US", DueAt: now.Add(-time.Hour)}, Kind: ingest.KindChart, FetchedAt: now.Add(-time.Hour)}
 	mine.Charge(map[string]int64{"units": 60})
+	mine.Pages = 60
 	w := budget.OthersWatch{Notes: &notes{slots: []ingest.Slot{mine}}, Schedule: s, Shared: true}
 	r := reported(s, now, 180, 0)
 	if err := w.Observe(t.Context(), spender(r.Spent), r); err != nil {

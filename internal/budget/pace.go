@@ -3,6 +3,8 @@ package budget
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +35,22 @@ func (p Pace) String() string {
 		}
 	}
 	return strings.Join(all, "; ")
+}
+
+// Resume returns a report in which a purpose that has nothing left resumes no earlier than the pace lets its jobs: the
+// ledger admits a call that asks whether the provider's no holds, and that is no chart.
+func (p Pace) Resume(r quota.Report) quota.Report {
+	r.Pools = slices.Clone(r.Pools)
+	for i, pool := range r.Pools {
+		for _, job := range p.Jobs {
+			at, waits := pool.ResumesAt[quota.Scheduled]
+			if waits && job.Waits && job.Pool == pool.Pool && job.Hold.After(at) {
+				r.Pools[i].ResumesAt = maps.Clone(pool.ResumesAt)
+				r.Pools[i].ResumesAt[quota.Scheduled] = job.Hold
+			}
+		}
+	}
+	return r
 }
 
 // JobPace is a job whose budget does not pay for its interval, spread over what is left of that budget.

@@ -52,8 +52,11 @@ func (s PricedSchedule) Reserve(ctx context.Context, slots Slots, now time.Time)
 	return r, nil
 }
 
-// reserveWindows adds what a job uses in a whole sliding window, at each per slot. It counts the window that begins
-// with the job's next slot, since no window of that length has more.
+// lateRun is how late a slot may be fetched: it then leaves a sliding window as much later than the one after needs it.
+const lateRun = 15 * time.Minute
+
+// reserveWindows adds what a job uses in a whole sliding window, at each per slot, though its slots were late. It counts
+// the window that begins with the job's next slot, since no window of that length has more.
 func (s PricedSchedule) reserveWindows(whole quota.PerWindow, each quota.Cost, of regions.JobSchedule, now time.Time) {
 	from := of.Next(now).Add(-time.Second)
 	for _, pool := range s.Tariff.Pools {
@@ -62,7 +65,7 @@ func (s PricedSchedule) reserveWindows(whole quota.PerWindow, each quota.Cost, o
 		}
 		for _, w := range pool.Windows {
 			if each[pool.Name] > 0 && !w.Day() {
-				slots := of.Between(from, from.Add(w.Length+s.Tariff.Grace))
+				slots := of.Between(from, from.Add(w.Length+s.Tariff.Grace+lateRun))
 				whole[pool.Name][w.Name] += each[pool.Name] * int64(len(slots))
 			}
 		}

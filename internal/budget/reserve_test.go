@@ -11,6 +11,7 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/regions"
 )
 
 // pastSlots is a store that has these slots of every job, newest first.
@@ -70,6 +71,16 @@ func TestTheReserveIsWhatTheScheduleStillNeeds(t *testing.T) {
 		if turn := r.Until.Sub(tt.now); r.Until.Hour() != 8 || turn <= 0 || turn > 24*time.Hour {
 			t.Errorf("%s: until %v", tt.name, r.Until)
 		}
+	}
+}
+
+// What the schedule fetched late leaves the sliding window as late: the slots that come a day later find room all the same.
+func TestTheReserveOfASlidingWindowHasRoomForWhatWasLate(t *testing.T) {
+	now := time.Date(2026, 2, 14, 9, 1, 0, 0, time.UTC)
+	r, err := schedule(t, chart(30*time.Minute, 1, regions.Default()...)).Reserve(t.Context(), pastSlots{}, now)
+	const a, late = 8 * 48, 15 * 8 / 30 // slots a day, and in the quarter of an hour that one may be late
+	if got := r.Whole["units"]["24h"]; err != nil || got < a+late || got > a+late+1 {
+		t.Errorf("%d units are reserved in any 24 h, %v, want %d", got, err, a+late)
 	}
 }
 

@@ -54,11 +54,11 @@ func (w OthersWatch) Observe(ctx context.Context, l Spender, r quota.Report) err
 	if err != nil {
 		return fmt.Errorf("read what others have spent: %w", err)
 	}
-	own, err := w.own(ctx, begins)
+	slots, err := w.slots(ctx, begins)
 	if err != nil {
 		return err
 	}
-	history.note(r, begins, nextMidnight(begins, tariff.Zone), drawnByOthers(onlyOwn(spent, own)))
+	history.note(r, begins, nextMidnight(begins, tariff.Zone), drawnByOthers(splitScheduled(spent, w.own(slots), otherHosts)))
 	text, err := json.Marshal(history)
 	if err == nil && string(text) != before {
 		err = w.Notes.SetNote(ctx, othersNote, string(text))
@@ -66,23 +66,70 @@ func (w OthersWatch) Observe(ctx context.Context, l Spender, r quota.Report) err
 	return err
 }
 
-// Expect returns a report as OthersHistory.Expect makes it, without what the day's refreshes still need, and what it
-// expects of others in words. If the store cannot be read, nothing is expected.
+// Expect returns a report as OthersHistory.Expect makes it, without what the day's refreshes still need and calls in vain
+// are expected to draw, and what it expects of others in words. If the store cannot be read, nothing is expected.
 func (w OthersWatch) Expect(ctx context.Context, r quota.Report) (quota.Report, string) {
 	history, _, err := w.read(ctx)
 	if err != nil || r.Degraded != nil {
 		return r, ""
 	}
 	tariff := w.Schedule.Tariff
-	own, err := w.own(ctx, r.At.Add(-day-tariff.Grace))
+	slots, err := w.slots(ctx, r.At.Add(-day-tariff.Grace))
 	if err != nil {
 		return r, ""
 	}
-	planned := history.Expect(r, tariff, own)
+	planned := history.Expect(r, tariff, w.own(slots))
 	if err := w.setAside(ctx, planned); err != nil {
 		return r, ""
 	}
+	planned.Spent = expectWaste(planned, w.Schedule.Wasted(slots), nextMidnight(begunAt(r, tariff), tariff.Zone))
 	return planned, history.String(tariff, begunAt(r, tariff))
+}
+
+// expectWaste counts as used what calls in vain are expected to draw before the day ends, as many an hour as in the last
+// day, and returns the spending without those of the last day: that much less of a sliding window is left for charts.
+func expectWaste(r quota.Report, wasted map[string]int64, ends time.Time) []quota.Spent {
+	scheduled := map[string]int64{}
+	for _, s := range r.Spent {
+		if s.Who.Purpose == quota.Scheduled {
+			scheduled[s.Pool] += s.Amount
+		}
+	}
+	for _, p := range r.Pools {
+		scheduled[p.Pool] -= wasted[p.Pool]
+		for j, of := range p.Windows {
+			if of.Window.Day() {
+				p.Windows[j].Used += int64(float64(wasted[p.Pool]) * ends.Sub(r.At).Hours() / day.Hours())
+			}
+		}
+	}
+	return splitScheduled(r.Spent, scheduled, inVain)
+}
+
+// Wasted returns what the slots of charts drew from each pool without a page to show for it: for calls that failed, for
+// pages from which a later pass could not go on, and for charts that were never completed.
+func (s PricedSchedule) Wasted(slots []ingest.Slot) map[string]int64 {
+	wasted, pages := map[string]int64{}, map[string]quota.Cost{}
+	for _, of := range s.Jobs {
+		if page, err := s.pageCost(of.Job); err == nil && of.Job.Kind == ingest.KindChart {
+			pages[of.Job.Name] = page
+		}
+	}
+	for _, slot := range slots {
+		page, ok := pages[slot.Job]
+		if !ok {
+			continue
+		}
+		if slot.State == ingest.Failed || slot.State == ingest.Skipped || slot.State == ingest.Missed {
+			page = nil
+		}
+		for pool, n := range slot.Charges {
+			if n -= page[pool] * int64(slot.Pages); n > 0 {
+				wasted[pool] += n
+			}
+		}
+	}
+	return wasted
 }
 
 // mostToRefresh bounds how many videos are looked at to price a refresh.
@@ -169,26 +216,31 @@ func (w OthersWatch) read(ctx context.Context) (h OthersHistory, text string, er
 	return h, text, err
 }
 
-// own returns what this store's schedule drew of each pool since then; nil if nobody else's draws on the ledger.
-func (w OthersWatch) own(ctx context.Context, since time.Time) (map[string]int64, error) {
-	if !w.Shared {
-		return nil, nil
-	}
+// slots returns those that the schedule's jobs have drawn for since then, a refresh's left out.
+func (w OthersWatch) slots(ctx context.Context, since time.Time) (out []ingest.Slot, _ error) {
 	slots, err := w.Notes.SpentSlots(ctx, since.Add(-2*time.Hour)) // one that was due before may have drawn since
-	if err != nil {
-		return nil, err
-	}
-	own := map[string]int64{}
 	for _, slot := range slots {
 		at := slot.DueAt
 		if !slot.FetchedAt.IsZero() {
 			at = slot.FetchedAt
 		}
 		if slot.Kind != ingest.KindBackfill && slot.Kind != ingest.KindRefresh && !at.Before(since) {
-			for pool, n := range slot.Charges {
-				own[pool] += n
-			}
+			out = append(out, slot)
 		}
 	}
-	return own, nil
+	return out, err
+}
+
+// own adds up what slots drew of each pool; nil if no other host's draw on the ledger.
+func (w OthersWatch) own(slots []ingest.Slot) map[string]int64 {
+	if !w.Shared {
+		return nil
+	}
+	own := map[string]int64{}
+	for _, slot := range slots {
+		for pool, n := range slot.Charges {
+			own[pool] += n
+		}
+	}
+	return own
 }

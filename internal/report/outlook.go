@@ -36,6 +36,9 @@ func lastsSentence(d QuotaDocument, next []NextDocument) string {
 			if p.DrainedBy == "hand" {
 				return fmt.Sprintf("Closed by hand until %s: no %s may be spent.", term.StampFrom(*p.DrainedUntil), p.Pool)
 			}
+			if p.Probe > 0 {
+				return fmt.Sprintf("The provider says that no %s are left, which is doubted: one call asks again at %s.", p.Pool, term.StampFrom(*p.DrainedUntil))
+			}
 			return fmt.Sprintf("Quota is used up until %s: the provider says that no %s are left.", term.StampFrom(*p.DrainedUntil), p.Pool)
 		}
 	}

@@ -26,7 +26,8 @@ type QuotaDocument struct {
 	Spent    []SpentDocument  `json:"spent"` // what the widest window of each pool counts; with Since, all since then
 	Since    *time.Time       `json:"since,omitempty"`
 	Forecast ForecastDocument `json:"forecast"`
-	Saved    quota.Cost       `json:"saved"` // what the gateway answered without a call since the provider's midnight, by pool
+	Wasted   map[string]int64 `json:"wasted,omitempty"` // what charts drew in the last day without a page to show for it
+	Saved    quota.Cost       `json:"saved"`            // what the gateway answered without a call since the provider's midnight, by pool
 }
 
 // NoteSaved notes what the calls would have cost that the gateway answered for free on the provider's day.

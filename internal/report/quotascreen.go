@@ -207,6 +207,9 @@ func (d QuotaScreen) printSpent(w io.Writer) error {
 	if len(d.Spent) > most {
 		fmt.Fprintf(w, "  and %d more: --json has them all\n", len(d.Spent)-most)
 	}
+	if len(d.Wasted) > 0 {
+		fmt.Fprintf(w, "  by charts in the last day, in vain: %s\n", term.Amounts(d.Wasted))
+	}
 	fmt.Fprintln(w)
 	return err
 }
