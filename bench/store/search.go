@@ -19,10 +19,9 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// goals of a search: those of the issue. Of what is common it may take longer among a million.
-const (
-	goalReal, goalP50, goalP99, goalLong = 15, 15, 40, 60 // ms
-)
+// goalReal is how long a search among the recorded charts may take, in ms. Among many videos it is held against FTS5:
+// see besideFTS5.
+const goalReal = 15
 
 // searching searches a store of generated rows, and one of the recorded charts with bleve beside it.
 func (b *bench) searching(ctx context.Context) error {
@@ -55,7 +54,6 @@ func (b *bench) searching(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", k.name, err)
 		}
 		rows[i] = append([]string{k.name}, took.cells()...)
-		b.reach(k.name+", "+size, took, goalP50, map[bool]float64{false: goalP99, true: goalLong}[k.long])
 		b.say("%s: %v", k.name, rows[i][1:])
 	}
 	if charts.mine != nil {
@@ -73,11 +71,11 @@ func (b *bench) searching(ctx context.Context) error {
 	return b.whileWriting(ctx, small, thousands(b.rows/10))
 }
 
-// reach sets p50 and p99 beside their goals: the processor's time, since others may have used it as well.
-func (b *bench) reach(what string, l latencies, p50, p99 float64) {
-	for _, g := range []struct{ quantile, want float64 }{{0.5, p50}, {0.99, p99}} {
-		got := report.Quantile(l.cpu, g.quantile)
-		b.report.Goal(fmt.Sprintf("%s: p%.0f", what, 100*g.quantile), fmt.Sprintf("<= %.0f ms", g.want), ms(got)+" ms", got <= g.want)
+// reach sets p50 and p99 beside their goal: the processor's time, since others may have used it as well.
+func (b *bench) reach(what string, l latencies) {
+	for _, quantile := range []float64{0.5, 0.99} {
+		got := report.Quantile(l.cpu, quantile)
+		b.report.Goal(fmt.Sprintf("%s: p%.0f", what, 100*quantile), fmt.Sprintf("<= %d ms", goalReal), ms(got)+" ms", got <= goalReal)
 	}
 }
 
@@ -138,7 +136,7 @@ func (b *bench) searchingReal(ctx context.Context, r *searched, rows [][]string)
 				return fmt.Errorf("%s, bleve: %w", k.name, err)
 			}
 		}
-		b.reach(k.name+", real rows", ours, goalReal, goalReal)
+		b.reach(k.name+", real rows", ours)
 		rows[i] = slices.Concat(rows[i], ours.cells(), peer.cells())
 	}
 	dir := filepath.Dir(r.mine.Path())

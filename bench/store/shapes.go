@@ -20,7 +20,6 @@ import (
 type shape struct {
 	name string
 	ask  func(c wordlist, rng *rand.Rand) store.SearchQuery
-	long bool // of common words: it may take longer
 }
 
 func words(of func(c wordlist, rng *rand.Rand) []string) func(wordlist, *rand.Rand) store.SearchQuery {
@@ -58,32 +57,32 @@ func cut(word string, letters int) string {
 }
 
 var shapes = []shape{
-	{"a common word", common(1), true},
-	{"a word of a title", words(func(c wordlist, rng *rand.Rand) []string { return c.pair(rng)[:1] }), false},
-	{"two words of a title", words(func(c wordlist, rng *rand.Rand) []string { return c.pair(rng) }), false},
-	{"a phrase", words(func(c wordlist, rng *rand.Rand) []string { return []string{`"` + strings.Join(c.pair(rng), " ") + `"`} }), false},
-	{"one letter of a word", begins(1), false},
-	{"two letters", begins(2), false},
-	{"three letters", begins(3), false},
-	{"four letters", begins(4), false},
-	{"five letters", begins(5), false},
+	{"a common word", common(1)},
+	{"a word of a title", words(func(c wordlist, rng *rand.Rand) []string { return c.pair(rng)[:1] })},
+	{"two words of a title", words(func(c wordlist, rng *rand.Rand) []string { return c.pair(rng) })},
+	{"a phrase", words(func(c wordlist, rng *rand.Rand) []string { return []string{`"` + strings.Join(c.pair(rng), " ") + `"`} })},
+	{"one letter of a word", begins(1)},
+	{"two letters", begins(2)},
+	{"three letters", begins(3)},
+	{"four letters", begins(4)},
+	{"five letters", begins(5)},
 	{"a word and three letters", words(func(c wordlist, rng *rand.Rand) []string {
 		p := c.pair(rng)
 		return []string{p[0], cut(p[1], 3)}
-	}), false},
-	{"three common words", common(3), true},
-	{"seven common words", common(7), true},
-	{"one Chinese character", words(func(c wordlist, rng *rand.Rand) []string { return []string{c.han[rng.IntN(len(c.han))]} }), false},
+	})},
+	{"three common words", common(3)},
+	{"seven common words", common(7)},
+	{"one Chinese character", words(func(c wordlist, rng *rand.Rand) []string { return []string{c.han[rng.IntN(len(c.han))]} })},
 	{"a typo", words(func(c wordlist, rng *rand.Rand) []string {
 		p := c.pair(rng)
 		r := []rune(p[0])
 		return []string{string(slices.Delete(r, 2, 3)), p[1]}
-	}), false},
-	{"views that nothing has", with(common(1), func(q *store.SearchQuery) { q.MinViews = 1e15 }), true},
-	{"a category that nothing has", with(common(1), func(q *store.SearchQuery) { q.Category = "none" }), true},
-	{"a common word by views", with(common(1), func(q *store.SearchQuery) { q.Order = store.ByViews }), true},
-	{"a common word by freshness", with(common(1), func(q *store.SearchQuery) { q.Order = store.ByFreshness }), true},
-	{"a common word by rise", with(common(1), func(q *store.SearchQuery) { q.Order = store.ByRise }), true},
+	})},
+	{"views that nothing has", with(common(1), func(q *store.SearchQuery) { q.MinViews = 1e15 })},
+	{"a category that nothing has", with(common(1), func(q *store.SearchQuery) { q.Category = "none" })},
+	{"a common word by views", with(common(1), func(q *store.SearchQuery) { q.Order = store.ByViews })},
+	{"a common word by freshness", with(common(1), func(q *store.SearchQuery) { q.Order = store.ByFreshness })},
+	{"a common word by rise", with(common(1), func(q *store.SearchQuery) { q.Order = store.ByRise })},
 }
 
 // fewTitles are as many as are asked for, and no more: see searching.
