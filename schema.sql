@@ -102,6 +102,7 @@ CREATE TABLE pieces (
 ) STRICT;
 
 CREATE INDEX pieces_waiting ON pieces (backfill) WHERE waiting <> '[]';                   -- no id waits twice
+CREATE INDEX pieces_lacking ON pieces (slot) WHERE listing <> '{}' AND coalesce(listing ->> 'lack', '') <> ''; -- reports
 
 -- Ids that could not be looked up. reason '' is gone: the upstream left it out of its answer.
 CREATE TABLE vanished (

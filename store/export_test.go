@@ -11,6 +11,9 @@ const Claimable = claimable
 // FindChart, LastSlots and NewestSlots are the queries of FindChart, Last and ListSlots.
 var FindChart, LatestSlots, NewestSlots = findChart, latestSlots, newestSlots
 
+// LackingSlots is the query of what backfills lack.
+const LackingSlots = selectSlots + ` WHERE ` + lackingPieces + ` ORDER BY due_at DESC, job, key`
+
 // Uncounted is the query that finds the videos to count.
 const Uncounted = uncounted
 

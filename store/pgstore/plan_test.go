@@ -8,8 +8,11 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/faulty"
@@ -119,4 +122,21 @@ func TestAPlanWhoseProcessDiedIsDropped(t *testing.T) {
 		t.Errorf("%d rows of a plan whose process died are left", rows)
 	}
 	storetest.AddBackfill(t, s, storetest.Plan("dies"), storetest.Numbered(3))
+}
+
+// What backfills lack is found by an index, however many pieces there are.
+func TestWhatBackfillsLackIsFoundByAnIndex(t *testing.T) {
+	url := place(t)
+	s := open(t, url, store.Options{Upstream: upstream})
+	storetest.AddBackfill(t, s, storetest.Plan("many"), storetest.Numbered(5000))
+	run(t, url, `ANALYZE`)
+	rows, err := connect(t, url).Query(t.Context(), `EXPLAIN SELECT id FROM slots WHERE kind = 'backfill' AND state = 'done' AND id IN
+		(SELECT slot FROM pieces WHERE listing <> '{}' AND coalesce(listing ->> 'lack', '') <> '') AND due_at >= 0`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if plan := strings.Join(lines, "\n"); err != nil || !strings.Contains(plan, "pieces_lacking") || strings.Contains(plan, "Seq Scan") {
+		t.Errorf("%v: the plan reads all pieces:\n%s", err, plan)
+	}
 }

@@ -231,6 +231,8 @@ CREATE FUNCTION json_part(document text, name text) RETURNS text LANGUAGE sql IM
 CREATE OPERATOR ->> (LEFTARG = text, RIGHTARG = integer, FUNCTION = json_part);
 CREATE OPERATOR ->> (LEFTARG = text, RIGHTARG = text, FUNCTION = json_part);
 
+CREATE INDEX pieces_lacking ON pieces (slot) WHERE listing <> '{}' AND coalesce(listing ->> 'lack', '') <> ''; -- here: it needs the operator
+
 CREATE FUNCTION json_array_length(list text) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT jsonb_array_length(list::jsonb)::bigint';
 
 CREATE FUNCTION json_set(document text, path text, value bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$
