@@ -31,7 +31,7 @@
 // keeps a settling generation from deciding.
 //
 // While the remote cannot answer, every method returns quota.ErrUnavailable. An operation that was asked, and
-// whose answer nobody noted, counts as spent once its process has been gone for a minute or a new generation
+// whose answer nobody noted, counts as spent once its process has been silent for 5 s or a new generation
 // begins, although its call may never have been made: that is the safe side, and costs one operation per crash.
 //
 // A pool is raised at the time of the snapshot, not of the sync, and only rows that a snapshot can have
