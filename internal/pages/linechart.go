@@ -47,7 +47,7 @@ func (c LineChart) Node() g.Node {
 			g.Map(c.Up, func(t Tick) g.Node {
 				return g.Group{
 					g.El("line", h.Class("grid"), number("x1", 0), percent("x2", 100), number("y1", t.At), number("y2", t.At)),
-					g.El("text", number("x", 0), number("y", max(t.At-4, 13)), g.Text(t.Text)),
+					g.El("text", number("x", 0), number("y", besideLine(t.At)), g.Text(t.Text)),
 				}
 			}),
 			g.Map(c.Across, func(t Tick) g.Node {
@@ -63,6 +63,14 @@ func (c LineChart) Node() g.Node {
 					return g.El("path", h.Class(l.Class), g.If(l.Class == "others", g.Attr("fill", "url(#o)")), g.Attr("d", l.Path))
 				}))),
 		plot(h.Aria("hidden", "true"), c.names()))
+}
+
+// besideLine is where the text of a line belongs: above it, or below where there is no room.
+func besideLine(y int) int {
+	if y < 17 {
+		return y + 13
+	}
+	return y - 4
 }
 
 // key says what an area or a line of a chart is.

@@ -111,6 +111,7 @@ async function inWorld(browser, name) {
     await worlds[name].make(w);
     await w.serve();
     w.word = name === "hostile" ? "script" : "official";
+    await worlds[name].later?.(w);
     w.video = (await w.get("v1/charts/US?limit=1"))?.items?.[0]?.video_id;
     for (const width of [1280, 390]) for (const colorScheme of ["light", "dark"]) for (const javaScriptEnabled of [true, false]) {
       await inContext(browser, w, width, colorScheme, javaScriptEnabled);
