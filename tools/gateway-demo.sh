@@ -30,6 +30,7 @@ ask() {
 echo 'Los Angeles   script monday             script friday             charts'
 for hour in 0 6 12 18; do
 	at=$(date -u -d "2026-11-24 08:00:40 UTC + $hour hours" +%Y-%m-%dT%H:%M:%SZ)
+	: >"$dir/gateway-$hour"
 	INGEST_NOW=$at "$ingest" gateway --listen 127.0.0.1:0 2>"$dir/gateway-$hour" & gateway=$!
 	until url=$(sed -n 's,.*listens at \(http[^ ]*\)/ .*,\1,p' "$dir/gateway-$hour") && [ -n "$url" ]; do sleep 0.1; done
 	ask monday 60 >"$dir/monday" & one=$!

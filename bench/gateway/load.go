@@ -2,29 +2,33 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
 const (
-	cachedPath = "/youtube/v3/videos?part=id&id=always"
-	uniquePath = "/youtube/v3/i18nRegions?part=snippet&hl=" // with a number behind it
+	cachedPath = "/youtube/v3/videos?part=id&id=always&key=tool0"
+	uniquePath = "/youtube/v3/i18nRegions?part=snippet&key=tool%d&hl=%d" // by one of the tools
 )
 
 // serial makes each call another one.
 var serial atomic.Int64
 
+// unique returns the path of a call that no other is like.
+func unique(tool int) string { return fmt.Sprintf(uniquePath, tool, serial.Add(1)) }
+
 // steady sends calls when they are due, whether or not the ones before have ended, and returns how long each took from
-// then on.
-func steady(ctx context.Context, base string, length time.Duration) (took []time.Duration, err error) {
+// then on, and how many were not served.
+func steady(ctx context.Context, base string, length time.Duration) (took []time.Duration, unserved int) {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: 10 * time.Second}
 	defer client.CloseIdleConnections()
 	var mu sync.Mutex
@@ -34,17 +38,17 @@ func steady(ctx context.Context, base string, length time.Duration) (took []time
 		due := start.Add(time.Duration(i) * time.Second / perSecond)
 		time.Sleep(time.Until(due))
 		wait.Go(func() {
-			e := one(ctx, client, fmt.Sprintf("%s%s%d", base, uniquePath, serial.Add(1)))
+			e := one(ctx, client, base+unique(i%tools))
 			mu.Lock()
 			defer mu.Unlock()
 			took = append(took, time.Since(due))
 			if e != nil {
-				err = e
+				unserved++
 			}
 		})
 	}
 	wait.Wait()
-	return took, err
+	return took, unserved
 }
 
 func one(ctx context.Context, client *http.Client, url string) error {
@@ -57,22 +61,24 @@ func one(ctx context.Context, client *http.Client, url string) error {
 		return err
 	}
 	defer resp.Body.Close()
-	if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("status %d, %w", resp.StatusCode, err)
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("status %d", resp.StatusCode)
 	}
-	return nil
+	_, err = io.Copy(io.Discard, resp.Body)
+	return err
 }
 
-// hammer asks over some connections, each waiting for its answer, and returns how many answers came in a second. All
-// must have the status.
-func hammer(ctx context.Context, address string, status int, length time.Duration) (rate float64, err error) {
-	u, err := url.Parse(address)
+// hammer asks over some connections, each waiting for its answer, and returns how many answers came in a second, and
+// what each took of the processor, of who asks too. All must have the status,
+// and say this.
+func hammer(ctx context.Context, base string, path func() string, status int, says string, length time.Duration) (rate float64, used time.Duration, err error) {
+	u, err := url.Parse(base)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	var n atomic.Int64
 	failed := make(chan error, connections)
-	start := time.Now()
+	start, busy := time.Now(), cpu()
 	for range connections {
 		go func() {
 			failed <- func() error {
@@ -83,11 +89,7 @@ func hammer(ctx context.Context, address string, status int, length time.Duratio
 				defer func() { _ = conn.Close() }()
 				in := bufio.NewReader(conn)
 				for time.Since(start) < length {
-					target := u.RequestURI()
-					if strings.HasSuffix(target, "hl=") {
-						target += fmt.Sprint(serial.Add(1))
-					}
-					if err := ask(conn, in, u.Host, target, status); err != nil {
+					if err := ask(conn, in, u.Host, path(), status, says); err != nil {
 						return err
 					}
 					n.Add(1)
@@ -101,11 +103,19 @@ func hammer(ctx context.Context, address string, status int, length time.Duratio
 			err = e
 		}
 	}
-	return float64(n.Load()) / time.Since(start).Seconds(), err
+	answers := max(n.Load(), 1)
+	return float64(answers) / time.Since(start).Seconds(), (cpu() - busy) / time.Duration(answers), err
 }
 
-// ask sends one request and reads its answer; the first one for a cached answer fills the cache.
-func ask(conn net.Conn, in *bufio.Reader, host, target string, status int) error {
+// cpu returns the processor time that this process has used.
+func cpu() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // of this process
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// ask sends one request and reads its answer.
+func ask(conn net.Conn, in *bufio.Reader, host, target string, status int, says string) error {
 	if _, err := io.WriteString(conn, "GET "+target+" HTTP/1.1\r\nHost: "+host+"\r\n\r\n"); err != nil {
 		return err
 	}
@@ -115,7 +125,7 @@ func ask(conn net.Conn, in *bufio.Reader, host, target string, status int) error
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode != status {
+	if err == nil && (resp.StatusCode != status || !bytes.Contains(body, []byte(says))) {
 		err = fmt.Errorf("status %d, want %d: %.200s", resp.StatusCode, status, body)
 	}
 	return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -24,8 +25,10 @@ import (
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
-// page is what the provider answers: about what a call for one video brings.
-const pageBytes = 2 << 10
+const (
+	pageBytes = 2 << 10 // of an answer: about what a call for one video brings
+	tools     = 10      // that may ask, each with a token
+)
 
 // world is a provider that answers at once, a bare proxy before it, and room for gateways.
 type world struct {
@@ -107,7 +110,11 @@ func (w *world) gateway(ctx context.Context, kind string, units int64) (string, 
 		l = shared
 	}
 	governor := &quota.Governor{Ledger: l, Tariff: tariff, Account: "default", Now: time.Now}
-	g := httptest.NewServer(gateway.New(gateway.Config{Governor: governor, Upstream: w.upstream, Cache: map[string]time.Duration{"videos.list": time.Hour}}))
+	c := gateway.Config{Governor: governor, Upstream: w.upstream, Cache: map[string]time.Duration{"videos.list": time.Hour}}
+	for i := range tools {
+		c.Clients = append(c.Clients, gateway.Client{Name: fmt.Sprint("tool", i), TokenSHA256: sha256.Sum256([]byte(fmt.Sprint("tool", i)))})
+	}
+	g := httptest.NewServer(gateway.New(c))
 	w.atEnd(func() error { g.Close(); return nil })
 	return g.URL, fill(ctx, g.URL)
 }
