@@ -164,7 +164,7 @@ func (r *tableRow) play(t *testing.T) {
 	}[r.kind]...)...)
 	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
 	var end backfillEnd
-	kills, code := 0, 0
+	var kills, code int
 	began := now
 	for {
 		run := []string{"backfill", "run", plan.ID, "--yes"}
@@ -205,7 +205,7 @@ func (r *tableRow) play(t *testing.T) {
 // limit gives the row its quota and its schedule, which the returned function runs.
 func (r *tableRow) limit(t *testing.T, now time.Time) (scheduled func()) {
 	t.Helper()
-	limit := map[string]string{"uploads": "70", "search": "70", "videos": "40", "refresh": "40"}[r.kind]
+	var limit string
 	switch {
 	case r.tenth:
 		limit = map[string]string{"uploads": "8", "search": "8", "videos": "5", "refresh": "5"}[r.kind]
@@ -282,7 +282,7 @@ func (r *tableRow) judge(t *testing.T, w *loggedStandIn, before map[string]int64
 		}
 	}
 	r.planned, r.confirmed, r.spent = strings.Join(planned, ", "), term.Amounts(end.Confirmed), term.Amounts(end.Charges)
-	if r.missing > r.owned && !(r.hidden && r.kind == "search") {
+	if r.missing > r.owned && (!r.hidden || r.kind != "search") {
 		t.Errorf("%d are missing, and it says %d: %s\n%+v", r.missing, r.owned, r.said, end.PlanDocument)
 	}
 	if incomplete := len(end.Incomplete) > 0; incomplete != (code == exitPartial) {
