@@ -78,6 +78,9 @@ type Ask struct {
 	HasFallback bool
 }
 
+// PostMethod is the method of what a person posts.
+const PostMethod = "post"
+
 // Who spends.
 type Who struct {
 	Purpose Purpose

@@ -130,7 +130,7 @@ type posting struct {
 }
 
 // byHand is who posts it.
-var byHand = quota.Who{Purpose: quota.Manual, Method: "post"}
+var byHand = quota.Who{Purpose: quota.Manual, Method: quota.PostMethod}
 
 func (a *app) parsePosting(args []string, at string) (p posting, err error) {
 	p.pool = args[0]

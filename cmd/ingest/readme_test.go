@@ -20,6 +20,29 @@ func freePort(ts *testscript.TestScript, _ bool, _ []string) {
 // readmeScript pastes the shell blocks of a section of a document into a shell that stops at the first failing command:
 // readme FILE SECTION [OLD=>NEW...]. OLD must occur: ports and places that a test cannot have.
 func readmeScript(ts *testscript.TestScript, neg bool, args []string) {
+	blocks := blocksOf(ts, neg, args)
+	// What a block leaves in the background ends with the shell.
+	ts.Check(ts.Exec("sh", "-e", "-c", "trap '[ -z \"$!\" ] || { kill $!; wait; }' EXIT\n"+blocks))
+}
+
+// answersScript is readmeScript for a section whose lines are questions: each is answered, in at most eight lines.
+func answersScript(ts *testscript.TestScript, neg bool, args []string) {
+	asked := 0
+	for line := range strings.Lines(blocksOf(ts, neg, args)) {
+		command, question, _ := strings.Cut(line, " # ")
+		ts.Check(ts.Exec("sh", "-c", command))
+		if n := strings.Count(ts.ReadFile("stdout"), "\n"); n < 1 || n > 8 {
+			ts.Fatalf("%s is answered in %d lines", strings.TrimSpace(question), n)
+		}
+		asked++
+	}
+	if asked != 10 {
+		ts.Fatalf("%d questions", asked)
+	}
+}
+
+// blocksOf returns the commands of a section.
+func blocksOf(ts *testscript.TestScript, neg bool, args []string) string {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: readme FILE SECTION [OLD=>NEW...]")
 	}
@@ -43,6 +66,5 @@ func readmeScript(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		blocks = strings.ReplaceAll(blocks, old, with)
 	}
-	// What a block leaves in the background ends with the shell.
-	ts.Check(ts.Exec("sh", "-e", "-c", "trap '[ -z \"$!\" ] || { kill $!; wait; }' EXIT\n"+blocks))
+	return blocks
 }

@@ -39,7 +39,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("INGEST_DATA", filepath.Join(e.WorkDir, "data"))
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"simulate": simulate, "jsonfield": jsonField, "exits": exits, "serve": serveScript, "schema": schemaScript, "readme": readmeScript, "freeport": freePort},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"simulate": simulate, "jsonfield": jsonField, "exits": exits, "serve": serveScript, "schema": schemaScript, "readme": readmeScript, "answers": answersScript, "freeport": freePort},
 	})
 }
 

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -25,36 +26,40 @@ type trouble struct {
 	check    string // which the doctor does not find well
 	metric   string
 	run      int
-	ready    int // of serve, afterwards; 0: not before some time has passed
+	after    int    // what the doctor exits with after that run, which may have learned more
+	ready    int    // of serve, afterwards; 0: not before some time has passed
+	page     string // how the page's headline begins then
 }
 
 const lookedAt = "2026-02-14T10:41:00Z"
 
 var troubles = []trouble{
-	{name: "all is well", now: "2026-02-14T09:41:00Z", sentence: "8,036 units", metric: `ingest_freshness_stale{job="chart",region="US"} 0`, ready: 200},
-	{name: "nothing has run for three hours", now: "2026-02-14T12:41:00Z", check: "freshness", metric: `ingest_freshness_stale{job="chart",region="US"} 1`, ready: 200},
+	{name: "all is well", now: "2026-02-14T09:41:00Z", sentence: "The quota lasts until", metric: `ingest_freshness_stale{job="chart",region="US"} 0`, ready: 200, page: "All 8 charts are fresh, and the quota lasts."},
+	{name: "nothing has run for three hours", now: "2026-02-14T12:41:00Z", sentence: "nothing has run since 09:40", check: "freshness",
+		metric: `ingest_freshness_stale{job="chart",region="US"} 1`, ready: 200, page: "All 8 charts are fresh, and the quota lasts."},
 	{name: "the schedule's quota is used up", begins: func(t *testing.T) {
 		t.Helper()
 		ingestCode(t, exitOK, "quota", "post", "units", "9468")
-	}, now: lookedAt, sentence: "used up until", metric: "ingest_quota_forecast_fits 0", run: exitStopped},
+	}, now: lookedAt, sentence: "used up until", check: "pools", metric: `ingest_quota_takes{outcome="refused"} 8`, run: exitStopped, ready: 200, page: "Quota is used up until"},
 	{name: "a pool is closed by hand", begins: func(t *testing.T) { t.Helper(); ingestCode(t, exitOK, "quota", "drain", "units") },
-		now: lookedAt, sentence: "by hand", check: "pools", metric: `ingest_quota_remaining_units{pool="units",purpose="scheduled"} 0`, run: exitStopped},
-	{name: "the upstream is away", begins: func(t *testing.T) { t.Helper(); t.Setenv("INGEST_UPSTREAM_URL", "http://127.0.0.1:1/") }, now: lookedAt, run: exitUnavailable, ready: 503},
+		now: lookedAt, sentence: "by hand", check: "pools", metric: `ingest_quota_remaining_units{pool="units",purpose="scheduled"} 0`, run: exitStopped, ready: 200, page: "Closed by hand until"},
+	{name: "the upstream is away", begins: func(t *testing.T) { t.Helper(); t.Setenv("INGEST_UPSTREAM_URL", "http://127.0.0.1:1/") }, now: lookedAt, run: exitUnavailable, ready: 503, page: "YouTube has not answered for"},
 	{name: "the upstream refuses every page", begins: func(t *testing.T) { t.Helper(); otherStandIn(t, youtubesim.Options{Faults: faultsOf(t, "badtoken")}) },
 		now: lookedAt, run: exitPartial},
 	{name: "the key is refused", begins: func(t *testing.T) { t.Helper(); otherStandIn(t, youtubesim.Options{RequireKey: "another"}) },
-		now: lookedAt, run: exitKey, ready: 503},
+		now: lookedAt, run: exitKey, after: exitKey, ready: 503, page: "YouTube refuses the key: nothing is fetched."},
 	{name: "quota.db is lost", begins: func(*testing.T) { loseLedger() }, now: lookedAt,
-		quota: exitUnavailable, doctor: exitUnavailable, check: "lost", metric: `ingest_source_readable{source="ledger"} 0`, run: exitUnavailable, ready: 503},
+		quota: exitUnavailable, doctor: exitUnavailable, check: "lost", metric: `ingest_source_readable{source="ledger"} 0`, run: exitUnavailable, after: exitUnavailable, ready: 503, page: "The quota ledger is missing: nothing is fetched"},
 	{name: "quota.db is damaged", begins: func(t *testing.T) {
 		t.Helper()
 		loseLedger()
 		if err := os.WriteFile(filepath.Join(os.Getenv("INGEST_DATA"), ledgerFile), []byte(strings.Repeat("no database ", 99)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-	}, now: lookedAt, quota: exitUnavailable, doctor: exitUnavailable, check: "ledger", metric: `ingest_source_readable{source="ledger"} 0`, run: exitUnavailable, ready: 503},
+	}, now: lookedAt, quota: exitUnavailable, doctor: exitUnavailable, check: "ledger", metric: `ingest_source_readable{source="ledger"} 0`, run: exitUnavailable, after: exitUnavailable,
+		ready: 503, page: "The quota ledger is damaged: nothing is fetched"},
 	{name: "nothing was ever fetched", begins: func(t *testing.T) { t.Helper(); t.Setenv("INGEST_DATA", filepath.Join(t.TempDir(), "new")) },
-		now: lookedAt, slots: exitError, check: "store", ready: 200},
+		now: lookedAt, slots: exitError, check: "store", ready: 200, page: "All 8 charts are fresh, and the quota lasts."},
 }
 
 // otherStandIn points the program at another upstream, with the data that it has.
@@ -97,6 +102,7 @@ func TestNoTwoScreensContradictEachOther(t *testing.T) {
 				t.Errorf("the doctor exits with %d, and finds %s: %+v", tt.doctor, found.Worst, found.find(tt.check))
 			}
 			ingestCode(t, tt.run, "run")
+			ingestCode(t, tt.after, "doctor")
 			if tt.ready == 0 {
 				return
 			}
@@ -109,8 +115,14 @@ func TestNoTwoScreensContradictEachOther(t *testing.T) {
 			if ledger := d.check("ledger").OK; ledger != (tt.quota == exitOK) {
 				t.Errorf("/readyz says of the ledger %t, and quota ends with %d", ledger, tt.quota)
 			}
-			if code, _ := d.get("status"); code != http.StatusOK {
-				t.Errorf("the page is answered with %d", code)
+			d.until("the page says what /readyz says", func() bool {
+				code, page := d.get("status")
+				_, title, _ := strings.Cut(page, "<title>")
+				_, headline, _ := strings.Cut(title, " ") // after its mark
+				return code == http.StatusOK && strings.HasPrefix(headline, tt.page)
+			})
+			if _, metrics := d.get("metrics"); !strings.Contains(metrics, fmt.Sprintf("ingest_source_readable{source=\"ledger\"} %d", map[bool]int{true: 1}[tt.quota == exitOK])) {
+				t.Error("/metrics and /readyz differ on the ledger")
 			}
 			if code, _ := d.get("v1/charts/US"); code != http.StatusOK {
 				t.Errorf("a chart is answered with %d", code)

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -133,7 +134,8 @@ func (d SeriesDocument) Line(now time.Time) string {
 	return fmt.Sprintf("%s: %s", term.Fit(name, 20), line)
 }
 
-// PrintSlots shows slots, each with why it is not done, as wide as w is.
+// PrintSlots shows slots, each with why it is not done, as wide as w is. What is the reason of several in a row is said
+// once.
 func PrintSlots(w io.Writer, slots []ingest.Slot, now time.Time) {
 	columns := term.Columns(w)
 	job := 10
@@ -141,27 +143,42 @@ func PrintSlots(w io.Writer, slots []ingest.Slot, now time.Time) {
 		job = min(max(job, term.Width(s.Job)), 10+max(columns-term.Screen, 0))
 	}
 	fmt.Fprintf(w, "%-20s  %-*s %-6s  %-8s %-14s %6s\n", "DUE", job, "JOB", "REGION", "OUTCOME", "SPENT", "VIDEOS")
+	var above []string
 	for _, s := range slots {
 		spent, videos := NewSlotDocument(s).Spent(), strconv.Itoa(s.Videos)
 		if s.State == ingest.Due && s.Attempt == 0 {
 			spent, videos = "-", "-" // never tried
 		}
 		fmt.Fprintf(w, "%-20s  %s %-6s  %s %-14s %6s\n", term.Stamp(s.DueAt), term.Pad(s.Job, job), s.Key, term.PaintPad(w, string(s.State), 8), spent, videos)
-		if s.Count > 1 {
-			fmt.Fprintf(w, "    %s slots in a row, since %s\n", term.Thousands(int64(s.Count)), term.Stamp(s.FirstDueAt))
-		}
-		if s.State == ingest.Claimed {
-			fmt.Fprintf(w, "    %s\n", term.Wrap(Held(s, now), columns-4, "      "))
-		}
-		if s.State == ingest.Due && s.Attempt > 0 {
-			fmt.Fprintf(w, "    tried %s\n", term.Plural(s.Attempt, "time"))
-		}
-		for _, part := range strings.Split(term.Clean(s.Reason), "; ") {
-			if part != "" {
-				fmt.Fprintf(w, "    %s\n", term.Wrap(part, columns-4, "      "))
+		about := aboutSlot(s, now)
+		reason, again := strings.Split(term.Clean(s.Reason), "; "), false
+		for _, part := range reason {
+			if part != "" && !slices.Contains(above, part) {
+				about = append(about, part)
 			}
+			again = again || part != "" && slices.Contains(above, part)
+		}
+		if above = reason; again {
+			about = append(about, "reason as above")
+		}
+		if len(about) > 0 {
+			fmt.Fprintf(w, "    %s\n", term.Wrap(strings.Join(about, "; "), columns-4, "      "))
 		}
 	}
+}
+
+// aboutSlot says what a line of a table has no column for.
+func aboutSlot(s ingest.Slot, now time.Time) (about []string) {
+	if s.Count > 1 {
+		about = append(about, fmt.Sprintf("%s slots in a row, since %s", term.Thousands(int64(s.Count)), term.Stamp(s.FirstDueAt)))
+	}
+	if s.State == ingest.Claimed {
+		about = append(about, Held(s, now))
+	}
+	if s.State == ingest.Due && s.Attempt > 0 {
+		about = append(about, "tried "+term.Plural(s.Attempt, "time"))
+	}
+	return about
 }
 
 // Held says which run holds a claimed slot, and when another run may claim it.

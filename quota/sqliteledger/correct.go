@@ -105,8 +105,8 @@ func (t *transaction) insert(p *pool, at time.Time, amount int64, a quota.Ask) e
 	if err != nil {
 		return err
 	}
-	number := p.newest.number + 1 // numbers grow: every 64th forgets old entries, and the last post has the largest
-	if us < p.newest.at {
+	number := p.newest.number + 1 // numbers grow: every 64th forgets old entries, and a person's last post has the largest
+	if us < p.newest.at || a.Who.Method == quota.PostMethod {
 		if err := t.row(sqlNext, []any{p.id}, &number); err != nil {
 			return t.ledger.explain("read", err)
 		}
