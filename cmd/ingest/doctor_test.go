@@ -96,11 +96,11 @@ var brokenWorlds = []struct {
 	{"a region that was stopped", func(w *ward) []string {
 		w.change("ingest.db", "UPDATE slots SET state = 'stopped', reason = 'units: 9,500 of 9,500 used; try at noon' WHERE series = (SELECT id FROM series WHERE key = 'US')")
 		return nil
-	}, "freshness", doctor.Warn, exitOK, "1 stale, 8 fresh; chart US: never done, stopped units: 9,500 of 9,500 used, try at noon", "ingest slots"},
+	}, "freshness", doctor.Warn, exitOK, "US is stale; chart US (never done", "ingest slots"},
 	{"nothing ran since yesterday", func(w *ward) []string {
 		w.change("ingest.db", "UPDATE slots SET due_at = due_at - 86400, fetched_at = fetched_at - 86400000 WHERE kind = 'chart'; UPDATE series SET newest = newest - 86400, open = open - 86400, fresh_at = fresh_at - 86400000 WHERE job = 'chart'")
 		return nil
-	}, "freshness", doctor.Warn, exitOK, "8 stale, 1 fresh; chart US: last done ", "is a timer, cron or serve running"},
+	}, "freshness", doctor.Warn, exitOK, "all 8 charts are stale", "is a timer, cron or serve running"},
 	{"a claim that is stuck", func(w *ward) []string {
 		w.change("ingest.db", "UPDATE slots SET state = 'claimed', owner = 'elsewhere/1/x', lease = 1000 * (unixepoch() - 7200) WHERE series = (SELECT id FROM series WHERE key = 'DE')")
 		return nil
@@ -114,7 +114,7 @@ var brokenWorlds = []struct {
 	{"a ledger that is no database", func(w *ward) []string {
 		_ = os.WriteFile(filepath.Join(w.data, "quota.db"), []byte(strings.Repeat("no database ", 99)), 0o600)
 		return nil
-	}, "ledger", doctor.Fail, exitUnavailable, "quota.db", "quota.db.broken && ingest quota rebuild"},
+	}, "quota.db", doctor.Fail, exitUnavailable, "not a database", "ingest quota rebuild --replace"},
 	{"a ledger of the future", func(w *ward) []string {
 		w.change("quota.db", "UPDATE entries SET at = at + 3600000000")
 		return nil
@@ -126,7 +126,7 @@ var brokenWorlds = []struct {
 			w.Fatal("no copy", err)
 		}
 		return nil
-	}, "ledger", doctor.Fail, exitUnavailable, "an older copy", "quota.db.broken && ingest quota rebuild"},
+	}, "ledger", doctor.Fail, exitUnavailable, "an older copy", "ingest quota rebuild --replace"},
 	{"a pool that the upstream closed", func(w *ward) []string {
 		ingestCode(w.T, exitOK, "quota", "post", "units", "6804")
 		w.journal(func(ctx context.Context, l *sqliteledger.Ledger) error {
