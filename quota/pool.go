@@ -22,9 +22,9 @@ import (
 	"time"
 )
 
+// Bounds of what costs.yaml may ask for, and of the protocol. Amounts stay exact in the double-precision numbers of a
+// Lua script up to 2^53; a limit of 10^12 leaves thousands of windows of room.
 const (
-	// Bounds of what costs.yaml may ask for. Amounts stay exact in the double-precision numbers of a
-	// Lua script up to 2^53; a limit of 10^12 leaves thousands of windows of room.
 	MaxLimit   = 1_000_000_000_000
 	MinWindow  = 100 * time.Millisecond
 	MaxWindow  = 32 * 24 * time.Hour
