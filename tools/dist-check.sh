@@ -42,29 +42,39 @@ mount -t proc proc "$root/proc"
 cp "$old" "$root/old.deb" && cp "$new" "$root/new.deb"
 cp /etc/resolv.conf "$root/etc/resolv.conf"
 in_root() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C DEBIAN_FRONTEND=noninteractive "$@"; }
+wants=$root/etc/systemd/system/multi-user.target.wants/ingest-serve.service
 # Not by debootstrap --include, which cannot put their many dependencies in order.
-in_root apt-get install -qq -y --no-install-recommends lintian rpm rpmlint >"$work/log" 2>&1 || fail "installing lintian and rpmlint: $(tail "$work/log")"
+in_root apt-get install -qq -y --no-install-recommends lintian rpm rpmlint systemd >"$work/log" 2>&1 || fail "installing lintian, rpmlint and systemd: $(tail "$work/log")"
 in_root lintian --fail-on error --allow-root /old.deb || fail "lintian"
 in_root dpkg -i /old.deb || fail "installing"
 in_root useradd -m someone
 in_root su someone -c 'ingest demo' >"$work/demo.txt" || fail "the demo, as an unprivileged user"
 in_root su -s /bin/sh ingest -c 'ingest config check --config /etc/ingest/ingest.yaml' >/dev/null || fail "the config that it brings"
+in_root systemd-analyze verify /lib/systemd/system/ingest-serve.service /lib/systemd/system/ingest.timer || fail "the units"
+in_root systemctl enable ingest-serve && [ -L "$wants" ] || fail "enabling the service"
 echo kept >"$root/var/lib/ingest/ingest.db" && echo '# mine' >>"$root/etc/ingest/ingest.yaml"
 in_root dpkg --force-confold -i /new.deb || fail "upgrading"
 grep -q mine "$root/etc/ingest/ingest.yaml" && grep -q kept "$root/var/lib/ingest/ingest.db" || fail "an upgrade lost config or data"
 in_root ingest version | grep -q 0.1.1 || fail "not upgraded"
+[ "$(in_root systemctl is-enabled ingest-serve)" = enabled ] || fail "an upgrade disabled the service"
 if in_root dpkg -i /old.deb >"$work/downgrade.txt" 2>&1; then fail "a downgrade was not refused"; fi
 grep -q 'is installed, which is newer' "$work/downgrade.txt" || fail "a downgrade was refused without a word: $(cat "$work/downgrade.txt")"
 in_root dpkg --purge ingest >"$work/purge.txt" 2>&1 || fail "purging: $(cat "$work/purge.txt")"
 grep -q 'left as it is: /var/lib/ingest' "$work/purge.txt" || fail "a purge did not say what it left: $(cat "$work/purge.txt")"
 [ ! -e "$root/usr/bin/ingest" ] && [ -e "$root/var/lib/ingest/ingest.db" ] || fail "a purge removes the program and keeps data"
-say "installed, upgraded, not downgraded, purged"
+[ ! -L "$wants" ] || fail "a purge left the service enabled"
+say "installed, enabled, upgraded, not downgraded, purged"
 
 # Last, and in the root: it unpacks the files where their absolute names say.
 cp "$work"/one/dist/*.x86_64.rpm "$root/one.rpm" && cp "$here/packaging/rpmlintrc" "$root/rpmlintrc"
 in_root rpmlint -r /rpmlintrc /one.rpm >"$work/rpmlint.txt" || true # its exit code counts what the rpmlintrc allows
 if grep ' E: ' "$work/rpmlint.txt" || ! grep -q '1 packages' "$work/rpmlint.txt"; then fail "rpmlint: $(tail -n 3 "$work/rpmlint.txt")"; fi
 say "no errors of lintian and rpmlint"
+in_root rpm -i --nodeps --dbpath /rpmdb /one.rpm || fail "installing the .rpm"
+in_root su someone -c 'ingest demo' >"$work/demo.txt" || fail "the demo from the .rpm"
+in_root rpm -e --nodeps --dbpath /rpmdb ingest || fail "removing the .rpm"
+[ ! -e "$root/usr/bin/ingest" ] && [ -e "$root/var/lib/ingest/ingest.db" ] || fail "removing the .rpm removes the program and keeps data"
+say "the .rpm is installed, runs the demo and is removed"
 
 mkdir -p "$work/oci" "$work/image"
 tar -xf "$work"/one/dist/ingest_*_oci.tar -C "$work/oci"
