@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// PoolFacts is what Decide has to know about one pool of an ask; Lookups says what the ledger looks up for it.
+// PoolFacts are the facts that Decide needs about one pool of an ask; Lookups asks the ledger for them.
 // Times are in microseconds since 1970.
 type PoolFacts struct {
 	Total   int64         // the sum of all entries ever written, those forgotten since included
@@ -15,7 +15,7 @@ type PoolFacts struct {
 	Windows []WindowFacts // in the order of the charge's bounds
 }
 
-// WindowFacts is what the pool's log has for one Lookup.
+// WindowFacts is the pool's answer to one Lookup.
 type WindowFacts struct {
 	Before int64 // the sum of all entries older than Lookup.Start
 	First  int64 // the time of the first entry at Lookup.Start or later that holds something; 0 if there is none
@@ -24,14 +24,14 @@ type WindowFacts struct {
 	NextStart int64 // the sum of all entries older than Lookup.Next
 }
 
-// Lookup is what a ledger looks up for one bound of a charge.
+// Lookup is a question to a ledger's log, for one bound of a charge.
 type Lookup struct {
 	Start int64 // the window holds what is at this time or later
 	Next  int64 // of a day: when the next one starts; 0 for a sliding window
 	room  int64 // how much may be used for the amount to fit
 }
 
-// Lookups returns what to look up for a charge at now, in the order of its bounds. a.Check(now) must have passed.
+// Lookups returns the questions to a ledger's log for a charge at now, in the order of its bounds. a.Check(now) must have passed.
 //
 // A sliding window of length W under grace G counts an entry of time t while now < t + W + G. A day
 // starts G before the provider's midnight, since what is taken then may arrive on either side of it, and holds

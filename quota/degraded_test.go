@@ -261,7 +261,7 @@ func TestHostsShareTheEmergencyBudget(t *testing.T) {
 	}
 }
 
-// A ledger that holds what no ledger wrote cannot answer either.
+// A ledger with forged content cannot answer either.
 func TestWhoIsDegraded(t *testing.T) {
 	for _, kind := range []error{quota.ErrNewer, quota.ErrNeverFits, quota.ErrUnknown, errors.New("of nobody's kind"), quota.ErrCorrupt, quota.ErrUnavailable} {
 		d, remote := degradedGovernor(t, filepath.Join(t.TempDir(), "quota.db"))

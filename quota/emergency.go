@@ -8,7 +8,7 @@ import (
 // EmergencyAccount is a data directory's own account of what goes on while the ledger cannot answer. It is synced into
 // the ledger before that decides again. The ledgers of packages sqliteledger and sharedledger are their own.
 type EmergencyAccount interface {
-	// LastUsage returns what each pool had used when the ledger last answered. It does not ask the ledger.
+	// LastUsage returns the amount that each pool had used when the ledger last answered. It does not ask the ledger.
 	LastUsage(ctx context.Context, account string) ([]LastUsage, error)
 	// Spend writes the emergency down when every budget has room for it, all or nothing, and says whether it did.
 	// What lies after e.At counts too: a clock that was set back must not open a budget again.
@@ -18,7 +18,7 @@ type EmergencyAccount interface {
 	Replays(ctx context.Context, account string) (bool, error)
 }
 
-// LastUsage is what a pool had used when its ledger last answered.
+// LastUsage is the amount that a pool had used when its ledger last answered.
 type LastUsage struct {
 	Pool  string
 	At    time.Time
@@ -35,7 +35,7 @@ type Emergency struct {
 	Cause   error // what the ledger returned instead of a decision
 }
 
-// EmergencyBudget is what a pool may spend in emergencies.
+// EmergencyBudget is the most that a pool may spend in emergencies.
 type EmergencyBudget struct {
 	Pool   string
 	Amount int64     // at most this much

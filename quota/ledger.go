@@ -21,7 +21,7 @@ var (
 	// ErrInDoubt comes together with ErrUnavailable when it is not known whether the operation was carried
 	// out: the request may have arrived, and only the reply been lost.
 	ErrInDoubt = errors.New("it may have been carried out")
-	// ErrCorrupt is a ledger that holds what no ledger wrote. Nothing was changed.
+	// ErrCorrupt is a ledger whose content no ledger has written. Nothing was changed.
 	ErrCorrupt = errors.New("the ledger holds a value that is not its own")
 	// ErrNewer is a ledger written by a newer version of the program. Nothing was changed.
 	ErrNewer = errors.New("the ledger was written by a newer version")
@@ -42,7 +42,7 @@ type Ledger interface {
 	// refusal writes nothing. A charge of amount 0 peeks and is never refused. Each charge must be able
 	// to fit: ErrNeverFits otherwise.
 	Take(ctx context.Context, a Ask) (Decision, error)
-	// Refund gives back what the decision charged, at its own time: once, within RefundWithin.
+	// Refund gives back a decision's charges, at their own time: once, within RefundWithin.
 	Refund(ctx context.Context, account string, d Decision) error
 	// Post records spends that happened already, at their own time, whatever is used: the bounds are only
 	// checked for whether the charge could ever fit. A time before the horizon is forgotten at once; one after
@@ -56,7 +56,7 @@ type Ledger interface {
 	Reset(ctx context.Context, account string) error
 	// Spent sums what was charged since, by pool and who, largest first.
 	Spent(ctx context.Context, account string, since time.Time) ([]Spent, error)
-	// Close releases what the ledger holds open.
+	// Close closes the ledger's connections and files.
 	Close() error
 }
 
@@ -135,7 +135,7 @@ type PoolState struct {
 	Windows   []WindowState
 }
 
-// WindowState is what one window of a pool has used.
+// WindowState is the use of one window of a pool.
 type WindowState struct {
 	Window  Window
 	Used    int64

@@ -18,7 +18,7 @@ type Reserve struct {
 // PerWindow is an amount for each pool and window, by their names.
 type PerWindow map[string]map[string]int64
 
-// keepFree sets the ceilings of a charge so that the scheduled purpose finds what it needs of the pool free below its
+// keepFree sets the ceilings of a charge so that the scheduled purpose finds its need of the pool free below its
 // own. A backfill's ceiling, and a client's, is for what they and others use beside the schedule: counted together, a schedule that
 // uses its share would leave a backfill nothing, however much is free. keepFree reports whether the amount would still
 // fit into a pool that nobody but the schedule uses.

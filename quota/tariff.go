@@ -35,17 +35,17 @@ type Tariff struct {
 	clients map[string][]Pool // see LimitClients
 }
 
-// Cost is what one call of a method draws: an amount per pool.
+// Cost is the price of one call of a method: an amount per pool.
 type Cost map[string]int64
 
-// Failure is what may still be spent while the ledger cannot answer.
+// Failure is the budget while the ledger cannot answer.
 type Failure struct {
 	OpenAtMost Share         // a call goes on when each amount is at most this much of every limit it touches
 	Emergency  Share         // of each limit, in all, over the pool's longest window
 	Settle     time.Duration // how long expensive calls stay closed after the ledger was lost
 }
 
-// Cost returns what one call of method draws.
+// Cost returns the price of one call of method.
 func (t *Tariff) Cost(method string) (Cost, error) {
 	cost, ok := t.Methods[method]
 	if !ok {
@@ -64,7 +64,7 @@ func (c Cost) Times(calls int64) Cost {
 	return out
 }
 
-// MaxCharge returns what a call draws of its most expensive pool: the figure that a person knows it by.
+// MaxCharge returns the amount that a call draws of its most expensive pool: the figure that a person knows it by.
 func (c Cost) MaxCharge() int64 {
 	largest := int64(0)
 	for _, amount := range c {

@@ -129,7 +129,7 @@ func TestWaitTakesAsSoonAsItFits(t *testing.T) {
 	})
 }
 
-// A cost of which a part would go uncounted must not be taken for a smaller one.
+// A cost that would be counted only in part must not be taken for a smaller one.
 func TestCostOfAPoolThatIsNotCountedIsAnError(t *testing.T) {
 	d := newTestGovernor(t, "2026-06-01 12:00:00")
 	d.Tariff.Methods["search.list"] = quota.Cost{"units": 100, "serach": 1}

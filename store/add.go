@@ -12,7 +12,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// addition is what AddDue adds, in a fixed number of statements over lists of any length.
+// addition holds the rows that AddDue adds, in a fixed number of statements over lists of any length.
 type addition struct {
 	slots  []ingest.Slot
 	series map[ingest.Series]*series

@@ -13,7 +13,7 @@ var ErrBusy = errors.New("another process is doing the same")
 // aloneFor is how long the mark of a process that died keeps others away.
 const aloneFor = 2 * time.Minute
 
-// Alone calls do while no other process does what has this name with this store, from whatever machine. An ErrBusy says
+// Alone calls do while no other process does work of this name with this store, from whatever machine. An ErrBusy says
 // that one does, or died while it did, less than two minutes ago.
 func (s *Store) Alone(ctx context.Context, name string, do func() error) error {
 	name, doing := "alone: "+name, "mark that this process alone does "+name

@@ -126,7 +126,7 @@ func (s *Store) Note(ctx context.Context, name string) (string, error) {
 	return text, s.explain(ctx, "read the note "+name, err)
 }
 
-// SetNote keeps a text under a name, in place of what was kept there.
+// SetNote keeps a text under a name, in place of an earlier one.
 func (s *Store) SetNote(ctx context.Context, name, text string) error {
 	return s.tx(ctx, "keep the note "+name, func(tx *txn) error { return writeNote(ctx, tx, "note "+name, text) })
 }

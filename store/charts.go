@@ -180,7 +180,7 @@ func (q ChartQuery) explainNone(ctx context.Context, tx *txn) error {
 	return noChartError(fmt.Sprintf("no %s of %s%s%s is stored%s", kind, q.Region, job, when, hint))
 }
 
-// Change is what happened to a video between two charts.
+// Change is a video's move between two charts.
 type Change string
 
 // The changes. One vocabulary in JSON, CSV and on the screen.

@@ -176,7 +176,7 @@ type indexSums struct {
 	begins map[string]int64
 }
 
-// add adds what the index must hold of a video's text.
+// add adds a video's text to the index.
 func (s indexSums) add(id int64, v ingest.Video) {
 	known := map[string]bool{}
 	for column, of := range map[string]string{"title": v.Title, "channel": v.Channel, "tags": strings.Join(v.Tags, "\n")} {

@@ -13,7 +13,7 @@ import (
 // ErrCursor is returned for a SearchQuery.After that no search with this query has given.
 var ErrCursor = errors.New("it is not a cursor of this search: take next from its last page, and leave the query, the filters and the order as they were")
 
-// cursor is where a page ended, and what its search looked at. Later pages look at the same: videos, charts and
+// cursor is where a page ended, and the scope of its search. Later pages keep to it: videos, charts and
 // counts that come in between do not count. Only what is counted without a chart, as by a backfill, counts at once.
 type cursor struct {
 	Of    uint32 // the query
@@ -48,7 +48,7 @@ func (c cursor) text() string {
 	return base64.RawURLEncoding.EncodeToString(b.Bytes())
 }
 
-// readCursor decodes what text encoded.
+// readCursor decodes a cursor that text encoded.
 func readCursor(text string) (c cursor, err error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || len(b) != 1+binary.Size(c)+4 || b[0] != cursorForm {

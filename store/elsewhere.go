@@ -45,7 +45,7 @@ func (s *Store) Elsewhere(ctx context.Context, job string, region ingest.Region,
 	return places, err
 }
 
-// CategoryNames returns what categories are called, in any region that has a name for them.
+// CategoryNames returns the names of categories, in any region that has one.
 func (s *Store) CategoryNames(ctx context.Context) (names map[string]string, err error) {
 	err = s.view(ctx, "read the names of categories", func(tx *txn) error {
 		names, err = categoryNames(ctx, tx)
@@ -54,7 +54,7 @@ func (s *Store) CategoryNames(ctx context.Context) (names map[string]string, err
 	return names, err
 }
 
-// categoryNames returns what categories are called, in any region that has a name for them.
+// categoryNames returns the names of categories, in any region that has one.
 func categoryNames(ctx context.Context, tx *txn) (map[string]string, error) {
 	return pairs[string, string](ctx, tx, `SELECT id, min(name) FROM categories GROUP BY id`)
 }

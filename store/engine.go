@@ -64,7 +64,7 @@ func (e *Engine) plain(page ingest.Page) ingest.Page {
 // validText returns a text with a replacement character for each run of invalid UTF-8.
 func validText(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
-// explain adds to err what was being done, and what to try.
+// explain adds the operation and a hint to err.
 func (e *Engine) explain(ctx context.Context, doing string, err error) error {
 	hint := e.Explain(err)
 	switch {

@@ -49,7 +49,7 @@ FROM placements CROSS JOIN slots ON slots.id = placements.slot JOIN series ON se
 WHERE video = ?1 AND ?2 IN ('', key) AND ?3 IN ('', job) AND due_at >= ?4 AND (state = 'done' OR ?5)
 ORDER BY due_at, job, key`
 
-// History returns what the stored charts say about a video. ErrNoVideo if the store does not hold it; one that it holds
+// History returns a video's appearances in the stored charts. ErrNoVideo if the store does not hold it; one that it holds
 // may have no sightings, since charts go after ingest.KeepFor and videos may stay.
 func (s *Store) History(ctx context.Context, q HistoryQuery) (History, error) {
 	var h History

@@ -17,7 +17,7 @@ const applicationID = 0x696E6774
 // tables are those of a store. Foreign keys are enforced while a step runs.
 var tables = sqlitefile.Schema{Application: applicationID, Tables: ingest.Schema}
 
-// identity is what a file says about itself.
+// identity is the header of a store's file.
 type identity struct {
 	version  int
 	upstream string // "" when nobody has written to it yet
@@ -26,7 +26,7 @@ type identity struct {
 // selectOwner reads the store's upstream.
 const selectOwner = `SELECT coalesce(max(value), '') FROM meta WHERE name = 'upstream'`
 
-// identify reads what a store's file is, and refuses one that is not ours to read.
+// identify identifies a store's file, and refuses one that is not ours to read.
 func identify(ctx context.Context, q querier, path, doing string) (id identity, err error) {
 	var application uint32
 	err = q.QueryRowContext(ctx, `SELECT application_id, user_version FROM pragma_application_id, pragma_user_version`).Scan(&application, &id.version)

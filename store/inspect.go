@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
-// Summary is what a store's file says about itself.
+// Summary sums up a store's file.
 type Summary struct {
 	Path     string
 	Version  int       // of its tables

@@ -248,7 +248,7 @@ func (f *finder) findInNames(ctx context.Context, r ranking) (candidates []candi
 	return candidates, err
 }
 
-// lexicon is what the index knows of its words.
+// lexicon looks up words in the index.
 type lexicon struct {
 	tx      *txn
 	counted bool // the engine keeps how many videos have each word: see Engine

@@ -9,7 +9,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// Order is what comes first in a result.
+// Order is the order of a result.
 type Order string
 
 // The orders. Each holds over all matches, and ties go by popularity: see keys.
@@ -23,7 +23,7 @@ const (
 // DefaultLimit is how many videos a search finds when its query names no limit.
 const DefaultLimit = 20
 
-// SearchQuery is what to search for. A zero field excludes nothing.
+// SearchQuery is a search. A zero field excludes nothing.
 type SearchQuery struct {
 	Text     string        // see text.Parse: words, "phrases", prefix*, -not, channel:, tag:
 	Region   ingest.Region // only videos that this region's kept charts hold

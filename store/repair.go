@@ -14,7 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
-// Repaired lists what a repair found and did, one line each.
+// Repaired lists the damages that a repair found and mended, one line each.
 type Repaired struct {
 	Found  []string // what was wrong; empty: nothing was done
 	Done   []string

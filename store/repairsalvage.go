@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// salvage reads a damaged store table by table, leaving out what cannot be read.
+// salvage reads a damaged store table by table, leaving out unreadable rows.
 type salvage struct {
 	from *sql.DB
 	to   *database

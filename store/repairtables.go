@@ -187,7 +187,7 @@ func (d *database) repairIndex(ctx context.Context, r *Repaired) error {
 	return nil
 }
 
-// lostPiece is the reason of a piece that fails because what it asks for is lost.
+// lostPiece is the reason of a piece that fails because its request is lost.
 const lostPiece = `what it asks for was lost when the store was damaged: plan it again`
 
 // repairPieces lets every piece of a backfill be worked on, or fails it. Rows without a slot must be gone by then. A

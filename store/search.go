@@ -13,14 +13,14 @@ import (
 	"github.com/trendvidstream/ingest/store/text"
 )
 
-// Result is one page of what a search found.
+// Result is one page of a search's hits.
 type Result struct {
 	Items []Hit
 	// Next is SearchQuery.After of the next page; "" when this is the last.
 	Next string
 	// Capped says that more videos match than the newest maxMatches, which are all that is looked at.
 	Capped bool
-	// Looked says in words what was looked for, after parsing, and how the query was forgiven if it found
+	// Looked describes the search in words, after parsing, and how the query was forgiven if it found
 	// little; "" when nothing was looked for.
 	Looked string
 	// Forgiven says that the query found little as typed, and that Looked describes another.
@@ -273,7 +273,7 @@ SELECT ` + videoColumns + `, given.key, videos.seen_at, (
 )
 FROM json_each(?1) AS given CROSS JOIN videos ON videos.id = CAST(given.value AS bigint) LEFT JOIN channels ON channels.id = videos.channel`
 
-// hits reads what is shown of the page's videos.
+// hits reads the rows of the page's videos.
 func (f *finder) hits(ctx context.Context, of []candidate) ([]Hit, error) {
 	hits := make([]Hit, len(of))
 	return hits, each(ctx, f.tx, func(rows *sql.Rows) error {

@@ -14,7 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
-// Limits of what one transaction of Sweep deletes, so that other writers wait only milliseconds.
+// Limits of one transaction of Sweep, so that other writers wait only milliseconds.
 const (
 	sweepSlots  = 10 // whose placements are deleted
 	sweepVideos = 200

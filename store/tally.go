@@ -29,7 +29,7 @@ var Recent = []time.Duration{24 * time.Hour, 7 * 24 * time.Hour}
 // maxTallied bounds how many videos are counted: to read as many takes a few milliseconds.
 var maxTallied = 4000
 
-// readTallied is what is counted of the videos in ?1.
+// readTallied counts the videos in ?1.
 const readTallied = `
 SELECT facts.id, category, coalesce(published_at, 0), coalesce(views, -1), seen_at
 FROM json_each(?1) AS given CROSS JOIN video_facts AS facts ON facts.id = CAST(given.value AS bigint) JOIN video_latest AS latest ON latest.id = facts.id`

@@ -19,7 +19,7 @@ const (
 	addedChannels = ` RETURNING channel_id, id, title`
 )
 
-// findChannel returns what is known about a channel. The first call looks up the channels of all new videos at once.
+// findChannel returns the row of a channel. The first call looks up the channels of all new videos at once.
 // Known videos are not included: their channel, or its name, changes too rarely.
 func (w *videoWriter) findChannel(ctx context.Context, id string) (knownChannel, bool, error) {
 	if w.channels == nil {

@@ -33,7 +33,7 @@ type knownVideo struct {
 	trait                byte
 }
 
-// indexed is what the index holds of a video.
+// indexed is a video's text in the index.
 type indexed struct{ title, channel, tags string }
 
 const (
@@ -148,12 +148,12 @@ func factsRow(v ingest.Video, k knownVideo, channel sql.NullInt64) []any {
 		v.Category, v.Language, v.Thumbnail, v.Title, listJSON(v.Tags), v.ID}
 }
 
-// index queues what the index is to hold of the video.
+// index queues the video's text for the index.
 func (w *videoWriter) index(id int64, v ingest.Video) {
 	w.texts[id] = indexed{text.Normalize(v.Title), text.Normalize(v.Channel), text.Normalize(strings.Join(v.Tags, "\n"))}
 }
 
-// flush writes what put and index have queued. It must come before any deletion in the transaction. The index is
+// flush writes the rows that put and index have queued. It must come before any deletion in the transaction. The index is
 // changed by one statement, since FTS5 writes a segment for each.
 func (w *videoWriter) flush(ctx context.Context) error {
 	if err := w.count(ctx); err != nil {
@@ -168,7 +168,7 @@ func (w *videoWriter) flush(ctx context.Context) error {
 	return execJSON(ctx, w.tx, indexVideos, rows)
 }
 
-// count writes what every sighting changes. Before it, the view videos lacks new videos.
+// count writes the counts of every sighting. Before it, the view videos lacks new videos.
 func (w *videoWriter) count(ctx context.Context) error {
 	err := insertRows(ctx, w.tx, addLatest, elseLatest, w.latest)
 	if err == nil && w.series != 0 {

@@ -15,7 +15,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// newAPI returns what serve answers under /v1/, with the config's limits, which are counted in memory.
+// newAPI returns the handler of /v1/, with the config's limits, which are counted in memory.
 func newAPI(c *config.Config) (*web.API, error) {
 	api, l := &web.API{Origins: c.API.Origins}, c.API.Config
 	l.Ledger, l.Timeout, l.Limits = &memledger.Ledger{}, -1, c.ClientLimits()

@@ -36,7 +36,7 @@ type arrival struct {
 // name tells a page from all others.
 func (a arrival) name() string { return a.path + "?" + a.query.Encode() }
 
-// buys returns what the call pays for: a page, or videos.
+// buys names the thing that the call pays for: a page, or videos.
 func (a arrival) buys() []string {
 	if a.path == "/youtube/v3/videos" {
 		return a.ids

@@ -144,7 +144,7 @@ func TestTheStatusKnowsMoreThanThePlan(t *testing.T) {
 	}
 }
 
-// A newcomer's mistakes are answered with what to give instead.
+// A newcomer's mistakes are answered with the right form.
 func TestABackfillAsksForWhatIsMissing(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 3})
 	at(t, "2026-02-14T09:40:00Z")

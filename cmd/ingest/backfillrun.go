@@ -21,7 +21,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// freeUnits is what a run may spend without --yes: the price of five searches.
+// freeUnits is the most that a run may spend without --yes: the price of five searches.
 const freeUnits = 500
 
 // backfillRun holds the flags of a run.

@@ -15,7 +15,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// console is where a command's output and messages go, and in what form.
+// console writes a command's output and messages, in the form that was asked for.
 type console struct {
 	stdout      *term.CheckedWriter
 	stderr      io.Writer
@@ -68,7 +68,7 @@ func (c *console) tell(message string) {
 	fmt.Fprintln(c.stderr, message)
 }
 
-// log returns the logger for what a person did not ask for but may want to know.
+// log returns the logger for messages that a person did not ask for but may want.
 func (c *console) log() *slog.Logger {
 	return slog.New(c.logs.Handler(c.stderr, slog.LevelWarn))
 }

@@ -120,7 +120,7 @@ func (w *ward) journal(change func(context.Context, *sqliteledger.Ledger) error)
 	}
 }
 
-// doctorDocument is what doctor --json prints.
+// doctorDocument is printed by doctor --json.
 type doctorDocument program.DoctorDocument
 
 // find returns the line of one check.

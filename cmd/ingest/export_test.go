@@ -77,7 +77,7 @@ func Report(stderr io.Writer, terminal bool, err error) int {
 	return code
 }
 
-// PrintRun prints what a run has worked on.
+// PrintRun prints the slots that a run has worked on.
 func PrintRun(w io.Writer, worked []fetch.SlotResult) { summarise(worked, nil).Print(w) }
 
 // PrintBackfillEnd prints how a run of a backfill ended.
@@ -109,12 +109,12 @@ func NewDoctor(root string, uid int, now time.Time) *doctor.Doctor {
 	return d
 }
 
-// PrintFindings prints what a doctor has found.
+// PrintFindings prints a doctor's findings.
 func PrintFindings(w io.Writer, found []doctor.Finding) error {
 	return printFindings(&console{stdout: &term.CheckedWriter{To: w}}, []string{"sqlite"}, found)
 }
 
-// CheckRemote is what a start does before it uses a Redis.
+// CheckRemote checks a Redis before a start uses it.
 func CheckRemote(ctx context.Context, stderr io.Writer, quiet bool, url string, l *redisledger.Ledger) error {
 	warning, err := doctor.CheckAtStart(ctx, l, config.ServerName(url))
 	if warning != "" {

@@ -34,7 +34,7 @@ type ledger struct {
 	close   func()
 }
 
-// journal is what commands ask of the data directory's own file.
+// journal is the part of the data directory's own file that commands need.
 type journal interface {
 	MoveBack(ctx context.Context) (moved int, err error)
 	Unpost(ctx context.Context, account, pool string, who quota.Who, amount int64, at time.Time) (posted int64, when time.Time, err error)
@@ -126,7 +126,7 @@ func (e damagedError) Error() string {
 
 func (e damagedError) Unwrap() error { return e.error }
 
-// howToReplace is what mends a file that cannot be read.
+// howToReplace tells how to replace a file that cannot be read.
 const howToReplace = "run ingest quota rebuild --replace, which moves it aside and counts again what the store knows"
 
 // openRemote returns the Redis or PostgreSQL ledger that the config names; nil for sqlite. It sends nothing yet.

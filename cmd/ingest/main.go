@@ -1,4 +1,4 @@
-// Command ingest fetches what metered APIs show, under one exact quota, into a searchable file.
+// Command ingest fetches data from metered APIs, under one exact quota, into a searchable file.
 package main
 
 import (

@@ -222,7 +222,7 @@ func (a *app) tariffWith(pool string) (*quota.Tariff, error) {
 	return tariff, nil
 }
 
-// correct changes what the ledger has counted of a pool, and says what that did: in a line, or as a report in JSON.
+// correct changes the ledger's count of a pool, and reports the effect: in a line, or as a report in JSON.
 func (a *app) correct(ctx context.Context, pool, did string, change func(context.Context, *ledger) error) error {
 	return a.withLedger(ctx, func(ctx context.Context, l *ledger) error {
 		if err := change(ctx, l); err != nil {
@@ -232,7 +232,7 @@ func (a *app) correct(ctx context.Context, pool, did string, change func(context
 	})
 }
 
-// corrected says what a correction did, and what it leaves of a pool to the schedule; "": of every pool that is used.
+// corrected reports a correction, and what it leaves of a pool to the schedule; "": of every pool that is used.
 func (a *app) corrected(ctx context.Context, l *ledger, did, pool string) error {
 	if a.json {
 		a.say("ingest: %s", did)

@@ -157,7 +157,7 @@ func (a *app) slotMethods(ctx context.Context, slot ingest.Slot) ([]string, erro
 	return calls.Methods(), err
 }
 
-// forgetStops lets no slot wait for what the ledger said before it was reset.
+// forgetStops ends all waits for quota that a ledger asked for before it was reset.
 func (a *app) forgetStops(ctx context.Context) error {
 	about, err := a.store(ctx, "")
 	if errors.Is(err, fs.ErrNotExist) {

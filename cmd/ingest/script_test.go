@@ -20,7 +20,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 )
 
-// failpoint is what the tested program wraps around the parts of a pass; nil: nothing.
+// failpoint is wrapped around the parts of a pass by the tested program; nil: by nobody.
 var failpoint = func() func(*fetch.Reconciler) { return nil }
 
 func TestMain(m *testing.M) {

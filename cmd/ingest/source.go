@@ -61,7 +61,7 @@ func (a *app) storeSource(s *store.Store, why func() error) *web.Source {
 	}
 }
 
-// dayPrice returns what a day of the schedule costs or, with every, what it would if each chart were fetched so often.
+// dayPrice returns the price of a day of the schedule or, with every, the price if each chart were fetched so often.
 func (a *app) dayPrice(every time.Duration) (map[string]int64, error) {
 	schedule, err := a.scheduleOf(budget.ChartsEvery(a.cfg.Jobs, every))
 	if err != nil {

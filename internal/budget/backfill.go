@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// CallCosts are what the calls of a backfill cost.
+// CallCosts are the costs of a backfill's calls.
 type CallCosts struct {
 	kind                  ingest.BackfillKind
 	channel, page, lookup quota.Cost // empty if it makes no such call
@@ -46,7 +46,7 @@ type Size struct {
 // NoChannel is the size of a channel that does not exist: it costs the call that looks for it.
 const NoChannel = -1
 
-// Estimate is what a backfill costs: between Low and High, which are equal if everything is known. A run does not spend
+// Estimate is the price of a backfill: between Low and High, which are equal if everything is known. A run does not spend
 // more than High without asking again.
 type Estimate struct {
 	Low, High Bill
@@ -65,7 +65,7 @@ func (b *Bill) add(call quota.Cost, n int) {
 	b.Units += call.MaxCharge() * int64(n)
 }
 
-// Estimate prices what is still to do.
+// Estimate prices the remaining work.
 func (c CallCosts) Estimate(s Size) Estimate {
 	e := Estimate{Low: Bill{Cost: quota.Cost{}}, High: Bill{Cost: quota.Cost{}}}
 	both := []*Bill{&e.Low, &e.High}
@@ -132,7 +132,7 @@ func (c CallCosts) find(bill *Bill, videos, times int) {
 	bill.Lookups += lookups
 }
 
-// Upkeep is what videos cost once they are stored, and when those are deleted that are not found again.
+// Upkeep is the later cost of stored videos, and when those are deleted that are not found again.
 type Upkeep struct {
 	RefreshUnits, CountCalls [2]int64 // at least and at most: to fetch each again once from day 25; a day, for their counts
 	DeletedAfter             int      // days

@@ -18,10 +18,10 @@ import (
 // othersDays is how many of the provider's days are remembered, the current one included.
 const othersDays = 8
 
-// OthersHistory is what others took of each pool on the last of the provider's days, the newest last.
+// OthersHistory has the amounts that others took of each pool on the last of the provider's days, the newest last.
 type OthersHistory map[string][]OthersDay
 
-// OthersDay is what others took of a pool on one of the provider's days.
+// OthersDay is the amount that others took of a pool on one of the provider's days.
 type OthersDay struct {
 	Begins time.Time `json:"begins"`
 	Hours  []int64   `json:"hours"` // what they drew through the ledger in each hour of the day

@@ -69,7 +69,7 @@ func (o Outlook) scheduledUse(pool quota.Pool, w quota.Window) int64 {
 	return o.Whole[pool.Name][w.Name]
 }
 
-// leftDaily returns what is left of a pool on a whole day, in whole calls that draw perCall.
+// leftDaily returns the rest of a pool on a whole day, in whole calls that draw perCall.
 func (o Outlook) leftDaily(pool quota.Pool, perCall int64) int64 {
 	left := int64(quota.MaxLimit)
 	for _, w := range pool.Windows {
@@ -135,7 +135,7 @@ func (o Outlook) Ends(days int) time.Time {
 	return o.Until.In(o.tariff.Zone).AddDate(0, 0, days-1).UTC()
 }
 
-// Forecast is what the schedule may still spend before the provider's day ends, and whether that much is left.
+// Forecast is the most that the schedule may still spend before the provider's day ends, and whether that much is left.
 type Forecast struct {
 	Until     time.Time
 	Scheduled map[string]int64 // at most, per pool
@@ -143,7 +143,7 @@ type Forecast struct {
 	Fits      bool
 }
 
-// Forecast compares the price of what waits and of the rest of the provider's day with what a report says is left.
+// Forecast compares the price of the waiting slots and of the rest of the provider's day with a report's remainder.
 func (s PricedSchedule) Forecast(r quota.Report, waiting map[ingest.Series]ingest.Slot, now time.Time) (Forecast, error) {
 	f := Forecast{Until: nextMidnight(now, s.Tariff.Zone), Spare: map[string]int64{}, Fits: r.Degraded == nil}
 	price, err := s.Price(now, f.Until)

@@ -21,7 +21,7 @@ type Reserve struct {
 	Until         time.Time // the end of the provider's day
 }
 
-// Slots is what the store knows about a job.
+// Slots sums up the slots of a job.
 type Slots interface {
 	// NewestDone returns the newest n of the job's slots that are done.
 	NewestDone(ctx context.Context, job string, n int) ([]ingest.Slot, error)

@@ -1,4 +1,4 @@
-// Package budget says what work costs before it is done, and what there is to pay for it: the price of a
+// Package budget prices work before it is done, and computes the budget for it: the price of a
 // schedule and of a backfill, what the schedule still needs before the provider's midnight, and what that
 // leaves. It only computes. What it needs to know of the past is handed in.
 package budget
@@ -27,13 +27,13 @@ type PricedSchedule struct {
 	WholePages bool
 }
 
-// Price is what a schedule costs over a span of time, at most, per job and in all.
+// Price is the most that a schedule costs over a span of time, per job and in all.
 type Price struct {
 	Jobs  []JobPrice
 	Total quota.Cost
 }
 
-// JobPrice is what the slots of one job cost.
+// JobPrice is the price of one job's slots.
 type JobPrice struct {
 	Job   ingest.Job
 	Slots int

@@ -8,7 +8,7 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// demand is what one job asks of a pool.
+// demand is one job's need of a pool.
 type demand struct {
 	schedule regions.JobSchedule
 	price    int64 // of a slot

@@ -15,7 +15,7 @@ import (
 // othersNote is the name of the store's note that has the OthersHistory.
 const othersNote = "others"
 
-// Notes is what OthersWatch needs of the store.
+// Notes is the part of the store that OthersWatch needs.
 type Notes interface {
 	Note(ctx context.Context, name string) (string, error) // "" if there is none
 	SetNote(ctx context.Context, name, text string) error
@@ -25,7 +25,7 @@ type Notes interface {
 	RegionsToName(ctx context.Context, charted, stale time.Time) ([]ingest.Region, error)
 }
 
-// OthersWatch remembers what others take, and makes reports as the charts are to be planned with them: without what
+// OthersWatch remembers the amounts that others take, and makes reports as the charts are to be planned with them: without what
 // others and refreshes will take.
 type OthersWatch struct {
 	Notes    Notes
@@ -34,7 +34,7 @@ type OthersWatch struct {
 	Log      *slog.Logger
 }
 
-// Spender is what Observe asks of a ledger.
+// Spender is the part of a ledger that Observe asks.
 type Spender interface {
 	Spent(ctx context.Context, account string, since time.Time) ([]quota.Spent, error)
 }

@@ -65,7 +65,7 @@ const (
 // Examine runs all checks that spend nothing.
 func (d *Doctor) Examine(ctx context.Context) []Finding { return d.run(ctx, checks) }
 
-// Repair makes the store whole, and moves what the ledger has in the future.
+// Repair makes the store whole, and moves the ledger's entries that lie in the future.
 func (d *Doctor) Repair(ctx context.Context) []Finding {
 	return d.run(ctx, []check{{"repair", repairStore, repairFor}, {"repair quota", repairLedger, onlineFor}})
 }

@@ -69,14 +69,14 @@ type LocalLedger interface {
 	OtherAccounts(ctx context.Context, account string, pools []string, since time.Time) ([]string, error)
 }
 
-// Online opens what one call of the upstream needs, as every command that spends does.
+// Online opens everything that one call of the upstream needs, as every command that spends does.
 type Online struct {
 	CheckClock func(ctx context.Context) error
 	Upstream   func(ctx context.Context) (Upstream, error)
 	Quota      func(ctx context.Context) (q *quota.Governor, closeQuota func(), err error)
 }
 
-// Upstream is what is called.
+// Upstream is the API that is called.
 type Upstream interface {
 	fetch.Upstream
 	Host() string

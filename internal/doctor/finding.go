@@ -12,7 +12,7 @@ const (
 	Fail Status = "fail"
 )
 
-// Class is what failed. Of several, the largest class is to be fixed first, since it keeps the others from being
+// Class is the kind of a failure. Of several, the largest class is to be fixed first, since it keeps the others from being
 // judged.
 type Class int
 
@@ -25,7 +25,7 @@ const (
 	BadConfig
 )
 
-// Finding is what a check found.
+// Finding is the result of a check.
 type Finding struct {
 	Check  string `json:"check"`
 	Status Status `json:"status"` // "" if there was nothing to look at

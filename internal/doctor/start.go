@@ -14,7 +14,7 @@ import (
 // StartBound bounds the time that a start spends on checks that it does not need.
 const StartBound = 500 * time.Millisecond
 
-// CheckAtStart refuses a remote ledger that would lose what was spent, or returns a warning about it. It takes one round
+// CheckAtStart refuses a remote ledger that would lose charges, or returns a warning about it. It takes one round
 // trip. A server that does not answer, or does not permit the question, is no error here: the next take will show it.
 func CheckAtStart(ctx context.Context, remote sharedledger.Remote, name string) (warning string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, StartBound)

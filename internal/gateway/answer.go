@@ -99,7 +99,7 @@ func (a *answer) retry(after time.Duration) *answer {
 	return a
 }
 
-// charged says what a call cost, and what is left.
+// charged states a call's cost and the remainder.
 func (a *answer) charged(d quota.Decision) *answer {
 	cost := []string{}
 	for _, p := range d.Pools {
@@ -113,7 +113,7 @@ func (a *answer) charged(d quota.Decision) *answer {
 	return a.left(d)
 }
 
-// left says what is left, unless nobody knows.
+// left states the remainder, unless nobody knows.
 func (a *answer) left(d quota.Decision) *answer {
 	left := []string{}
 	for _, p := range d.Pools {
@@ -126,7 +126,7 @@ func (a *answer) left(d quota.Decision) *answer {
 	return a
 }
 
-// free returns the answer for somebody whom it cost nothing. What was left then is left out.
+// free returns the answer for a client whom it cost nothing. The remainder of that moment is left out.
 func (a *answer) free() *answer {
 	other := *a
 	other.header = a.header.Clone()

@@ -19,15 +19,15 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Upstream is where requests go, and what its answers mean.
+// Upstream receives the requests, and knows the meaning of its answers.
 type Upstream interface {
 	// Forward sends a request to the upstream, whatever host it names, at most once.
 	Forward(req *http.Request) wire.Answer
-	// Verdict says what an answer means for the quota; nil if the call was served.
+	// Verdict returns the meaning of an answer for the quota; nil if the call was served.
 	Verdict(method string, a wire.Answer) *fetch.Error
 }
 
-// Config is what a gateway works with.
+// Config configures a gateway.
 type Config struct {
 	Governor *quota.Governor // the routes are those of its tariff
 	Upstream Upstream

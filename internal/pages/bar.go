@@ -44,7 +44,7 @@ func (b Bar) Node() g.Node {
 		}))
 }
 
-// hatch is a pattern of slanted lines, for what is not known for sure.
+// hatch is a pattern of slanted lines, for figures that are not certain.
 func hatch(id string) g.Node {
 	return g.El("pattern", h.ID(id), number("width", 6), number("height", 6), g.Attr("patternUnits", "userSpaceOnUse"),
 		g.Attr("patternTransform", "rotate(45)"), g.El("path", h.Class("hatch"), g.Attr("d", "M0 0v6")))

@@ -45,7 +45,7 @@ func (f filter) shown(chosen string) []report.CountDocument {
 	return shown
 }
 
-// label is what a value is called.
+// label is the name of a value.
 func (f filter) label(v report.CountDocument) string {
 	switch {
 	case v.Name != "":

@@ -11,7 +11,7 @@ import (
 	h "maragu.dev/gomponents/html"
 )
 
-// Page is one page: what its frame says, and its content.
+// Page is one page: its frame, and its content.
 type Page struct {
 	Title string     // of the document, without the name of the program
 	Mood  Mood       // whose shape the title begins with; "": none

@@ -13,7 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/report"
 )
 
-// Site is what all pages share. Its functions must be safe for concurrent use.
+// Site holds everything that all pages share. Its functions must be safe for concurrent use.
 type Site struct {
 	Now            func() time.Time
 	Version, Moved string                                           // of the program; that the clock was moved, "": it was not

@@ -21,7 +21,7 @@ func section(title string, parts ...g.Node) g.Node {
 	return h.Section(h.Class("part"), h.H2(g.Text(title)), g.Group(parts))
 }
 
-// facts is a list of names and what they are.
+// facts is a list of names and values.
 func facts(list [][2]string) g.Node {
 	return h.Dl(h.Class("facts"), g.Map(list, func(f [2]string) g.Node { return g.Group{h.Dt(g.Text(f[0])), h.Dd(g.Text(f[1]))} }))
 }

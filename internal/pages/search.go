@@ -20,7 +20,7 @@ import (
 // maxQuery is how many characters a query may have: as many as the search box takes.
 const maxQuery = 1000
 
-// asked is what the address of a search page says.
+// asked is a search page's address, parsed.
 type asked struct {
 	query   string
 	filters url.Values // also the order
@@ -126,7 +126,7 @@ func howToSearch(why string) g.Node {
 		example(`channel:netflix tag:drama`, "has a word in the channel's name, or in a tag"))}
 }
 
-// refuseSearch says what of a search cannot be done, and leads back to one that can.
+// refuseSearch says which part of a search cannot be done, and leads back to one that can.
 func (s *Site) refuseSearch(w http.ResponseWriter, r *http.Request, page Page, a asked, code int, err error) {
 	page.Title, page.Keep = "This cannot be searched for", nil
 	again := link("/search", "A new search")
@@ -145,7 +145,7 @@ func reason(err error) string {
 	return strings.ToUpper(string(first)) + text[size:] + "."
 }
 
-// found says what was found, and what was looked for where that is not what was typed.
+// found sums up the hits, and names the words looked for where they are not those typed.
 func (a asked) found(doc report.SearchDocument) g.Node {
 	found := g.Text("No video matches ")
 	filtered := ""

@@ -15,7 +15,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// Status is what the status page shows, read at one moment. What is empty is not there, or not known: Errors says why.
+// Status is the content of the status page, read at one moment. An empty field is not there, or not known: Errors says why.
 type Status struct {
 	report.Situation
 
@@ -32,7 +32,7 @@ type Status struct {
 	Errors    map[string]error // by part
 }
 
-// Price is what a day of the schedule costs if each chart is fetched so often.
+// Price is the price of a day of the schedule if each chart is fetched so often.
 type Price struct {
 	Every time.Duration // 0: as configured
 	Cost  map[string]int64
@@ -198,7 +198,7 @@ func (st Status) strip(of report.SeriesState) g.Node {
 	return Strip(cmp.Or(st.outcomes(of), "no slot yet"), cells)
 }
 
-// outcomes counts what became of the slots: "46 done, 2 stopped".
+// outcomes counts the slots by outcome: "46 done, 2 stopped".
 func (st Status) outcomes(of report.SeriesState) (text string) {
 	count, order := map[ingest.State]int{}, []ingest.State(nil)
 	for _, slot := range st.slotsOf(of) {

@@ -53,7 +53,7 @@ func (st Status) spenders() g.Node {
 	})))
 }
 
-// next is what comes next, and whether quota is left for it.
+// next lists the next slots, and whether quota is left for them.
 func (st Status) next() g.Node {
 	const most = 6
 	switch {

@@ -43,7 +43,7 @@ func ceilings(p report.PoolDocument) (schedule, backfill, left int64) {
 	return schedule, backfill, left
 }
 
-// pool is the pool that the schedule draws from: what is left, what is still needed, and when it comes back.
+// pool is the pool that the schedule draws from: its rest, the schedule's need, and when units come back.
 func (st Status) pool() g.Node {
 	p := st.wanted()
 	if p == nil {
@@ -66,7 +66,7 @@ func (st Status) pool() g.Node {
 		facts([][2]string{{"Needed until " + st.when(st.Quota.Forecast.Until), st.fits(p.Pool, needed)}, {"Comes back", st.comesBack(*p)}}))
 }
 
-// fits says whether what the schedule needs is left.
+// fits says whether enough is left for the schedule.
 func (st Status) fits(pool string, needed int64) string {
 	spare := st.Quota.Forecast.Spare[pool]
 	switch {

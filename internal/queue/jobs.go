@@ -24,7 +24,7 @@ const (
 // takes these jobs nor keeps them from being added.
 func (q *Queue) named(queue string) string { return fmt.Sprintf("ingest_v%d_%s", q.Version, queue) }
 
-// reconcileArgs is the job that finds what is due.
+// reconcileArgs is the job that finds the slots that are due.
 type reconcileArgs struct{}
 
 func (reconcileArgs) Kind() string { return "ingest_reconcile" }

@@ -42,9 +42,9 @@ const (
 	stopWithin = 4 * time.Second
 )
 
-// Work is what jobs do. All methods may be called concurrently, and return soon after the end of their context.
+// Work is the work of the queue's jobs. All methods may be called concurrently, and return soon after the end of their context.
 type Work interface {
-	// Reconcile adds what is due, and returns the slots that may be claimed now and the ids of the backfills that wait.
+	// Reconcile adds the slots that are due, and returns the slots that may be claimed now and the ids of the backfills that wait.
 	Reconcile(ctx context.Context) (slots []ingest.SlotKey, backfills []string, err error)
 	// Pass claims the slot, if it may still be claimed, and passes it. again is when to try once more; zero leaves
 	// that to Reconcile.

@@ -12,7 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// AdviceDocument is what would save units, the most first, and what cannot be known of that.
+// AdviceDocument lists changes that would save units, the most first, and what cannot be known about them.
 type AdviceDocument struct {
 	Since   time.Time `json:"since"`
 	Until   time.Time `json:"until"`
@@ -20,7 +20,7 @@ type AdviceDocument struct {
 	Unknown []string  `json:"unknown"`
 }
 
-// Advice is one thing to do. What it saves does not add up with what others save of the same series.
+// Advice is one thing to do. Its saving does not add up with those of others for the same series.
 type Advice struct {
 	UnitsPerDay int64  `json:"units_per_day"`
 	What        string `json:"what"` // that was seen

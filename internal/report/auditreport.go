@@ -14,7 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// AuditReport is what a provider's form for more quota asks, as far as the store knows it.
+// AuditReport answers a provider's form for more quota, as far as the store knows.
 type AuditReport struct {
 	Account   string           `json:"account"`
 	Upstream  string           `json:"upstream"`
@@ -43,13 +43,13 @@ type AuditPool struct {
 	Most    int64  `json:"most"`     // on that day
 }
 
-// AuditDay is what was used on a day, by pool.
+// AuditDay is the use of one day, by pool.
 type AuditDay struct {
 	Day  string           `json:"day"`
 	Used map[string]int64 `json:"used"`
 }
 
-// AuditUse is what one job used.
+// AuditUse is the use of one job.
 type AuditUse struct {
 	Job     string           `json:"job"`
 	Kind    ingest.Kind      `json:"kind"`
@@ -57,7 +57,7 @@ type AuditUse struct {
 	Used    map[string]int64 `json:"used"`
 }
 
-// AuditLacked is what was not fetched.
+// AuditLacked lists charts that were not fetched.
 type AuditLacked struct {
 	Stopped int `json:"stopped"` // slots that the quota refused
 	Missed  int `json:"missed"`  // ticks that passed without a run, or while there was no quota
@@ -65,7 +65,7 @@ type AuditLacked struct {
 	Done    int `json:"done"`
 }
 
-// AuditInput is what an audit report is made of.
+// AuditInput is the data of an audit report.
 type AuditInput struct {
 	Account, Upstream string
 	Tariff            *quota.Tariff

@@ -25,13 +25,13 @@ func (d BackupDocument) Print(w io.Writer) error {
 	return err
 }
 
-// ExpiredDocument is what became of backups that are too old.
+// ExpiredDocument lists the backups that were too old, deleted or not.
 type ExpiredDocument struct {
 	Deleted []string `json:"deleted"`
 	Days    int      `json:"days"` // older than that
 }
 
-// Print lists what was deleted.
+// Print lists the deleted backups.
 func (d ExpiredDocument) Print(w io.Writer) error {
 	text := term.Plural(len(d.Deleted), "backup") + fmt.Sprintf(" older than %d days deleted", d.Days)
 	if len(d.Deleted) > 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// CheckDocument is what the configuration makes of a day, as ingest config check prints it.
+// CheckDocument is a day under the configuration, as ingest config check prints it.
 type CheckDocument struct {
 	Config    string           `json:"config"` // "": none
 	Data      string           `json:"data"`
@@ -46,7 +46,7 @@ func (d *CheckDocument) WarnOfCosts(warnings []string) {
 	}
 }
 
-// CheckJob is what one job costs a day, by pool.
+// CheckJob is the cost of one job a day, by pool.
 type CheckJob struct {
 	Job    string           `json:"job"`
 	Kind   string           `json:"kind"`

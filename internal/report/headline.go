@@ -42,7 +42,7 @@ type Check struct {
 	Says   string // a clause
 }
 
-// Headline says in a sentence or two what is worst, and what that does to the charts.
+// Headline names the worst trouble in a sentence or two, and its effect on the charts.
 func (s Situation) Headline() (Mood, string) {
 	worst, charts := s.Checks()[0], s.charts()
 	says := []string{worst.Says}
@@ -284,7 +284,7 @@ func cutOutlook(sentence string) (clause, more string) {
 	return sentence, ""
 }
 
-// Cure returns what a person must mend: the thing, what is to be done and the command that does it; "" if nothing.
+// Cure returns the thing that a person must mend, how, and the command that does it; "" if nothing.
 func (s Situation) Cure() (thing, advice, command string) {
 	switch {
 	case s.Quota == nil && errors.Is(s.QuotaErr, quota.ErrCorrupt):

@@ -6,7 +6,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// VideoDocument is what every list says about a video, as it was last fetched; in a chart its counts are of the slot.
+// VideoDocument is a video in a list, as it was last fetched; in a chart its counts are of the slot.
 type VideoDocument struct {
 	VideoID     string     `json:"video_id"`
 	Title       string     `json:"title"`

@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// PlanDocument is the plan of a backfill: what was asked for, its progress, and its price.
+// PlanDocument is the plan of a backfill: the request, its progress, and its price.
 type PlanDocument struct {
 	PlanLine
 
@@ -84,7 +84,7 @@ type Range struct {
 	High int64 `json:"high"`
 }
 
-// PlanToday is what can be spent before the provider's day ends.
+// PlanToday is the amount that can be spent before the provider's day ends.
 type PlanToday struct {
 	Until time.Time        `json:"until"`
 	Left  map[string]int64 `json:"left"` // for backfills
@@ -136,7 +136,7 @@ type PlanFailure struct {
 	Reason string `json:"reason"`
 }
 
-// BackfillText says in words what a backfill fetches.
+// BackfillText describes a backfill in words.
 func BackfillText(b ingest.Backfill) string {
 	switch b.Kind {
 	case ingest.BackfillUploads:

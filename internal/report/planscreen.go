@@ -68,7 +68,7 @@ func (d PlanDocument) begun() bool {
 	return d.Units > 0 || d.Pieces[string(ingest.Done)] > 0
 }
 
-// nextText says what continues it.
+// nextText names the command that continues it.
 func (d PlanDocument) nextText() string {
 	text := "ingest backfill run " + d.ID
 	switch {

@@ -14,7 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// QuotaDocument is what is left of an account's quota, who spent it, and what the schedule will need.
+// QuotaDocument is the rest of an account's quota, who spent it, and the schedule's need.
 type QuotaDocument struct {
 	At       time.Time        `json:"at"`
 	Account  string           `json:"account"`
@@ -58,7 +58,7 @@ type PoolDocument struct {
 	line int // of the costs that has its limits
 }
 
-// WindowDocument is what one window of a pool has used.
+// WindowDocument is the use of one window of a pool.
 type WindowDocument struct {
 	Window string `json:"window"`
 	Zone   string `json:"zone,omitempty"` // of a day
@@ -80,7 +80,7 @@ func (w WindowDocument) FreesAt() *time.Time {
 	return w.ResetsAt
 }
 
-// PurposeDocument is what a purpose may still spend of a pool.
+// PurposeDocument is the amount that a purpose may still spend of a pool.
 type PurposeDocument struct {
 	Purpose   quota.Purpose `json:"purpose"`
 	Ceiling   int64         `json:"ceiling"`
@@ -88,7 +88,7 @@ type PurposeDocument struct {
 	ResumesAt *time.Time    `json:"resumes_at"` // when its next call will be admitted; null: now
 }
 
-// SpentDocument is what one spender has drawn of a pool.
+// SpentDocument is the amount that one spender has drawn of a pool.
 type SpentDocument struct {
 	Purpose quota.Purpose `json:"purpose"`
 	Region  string        `json:"region"`
@@ -99,7 +99,7 @@ type SpentDocument struct {
 	Window  string        `json:"window,omitempty"` // that counts it
 }
 
-// ForecastDocument is what the schedule may still spend before the provider's day ends, and whether that is left.
+// ForecastDocument is the most that the schedule may still spend before the provider's day ends, and whether that much is left.
 type ForecastDocument struct {
 	Until     time.Time        `json:"until"`
 	Scheduled map[string]int64 `json:"scheduled"` // at most, per pool
@@ -163,7 +163,7 @@ func (d QuotaDocument) NothingLeft(of quota.Purpose) bool {
 	return false
 }
 
-// NewSpentDocuments returns who spent what.
+// NewSpentDocuments returns the spenders and their amounts.
 func NewSpentDocuments(spent []quota.Spent) []SpentDocument {
 	docs := []SpentDocument{}
 	for _, s := range spent {
@@ -189,7 +189,7 @@ func MostUsed(p quota.PoolReport) (used int64) {
 	return used
 }
 
-// Remainder says what is left of a pool for the schedule, to follow what was done to it; "": of every pool that is used.
+// Remainder says in words how much of a pool is left for the schedule, after a correction; "": of every pool that is used.
 func Remainder(r quota.Report, pool string) (text string) {
 	for _, p := range r.Pools {
 		used := MostUsed(p)

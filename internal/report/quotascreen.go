@@ -124,7 +124,7 @@ func (d QuotaScreen) needText(w io.Writer, p PoolDocument) string {
 	return text
 }
 
-// leftText says in a line what each purpose may still spend, and when one that has nothing left goes on.
+// leftText states in a line how much each purpose may still spend, and when one that has nothing left goes on.
 func (p PoolDocument) leftText(w io.Writer, now time.Time) string {
 	var parts []string
 	for _, of := range p.Purposes {

@@ -18,7 +18,7 @@ type Library struct {
 	Search func(ctx context.Context, params url.Values) (SearchDocument, error)
 	Chart  func(ctx context.Context, region string, params url.Values) (MovesDocument, error)
 	Video  func(ctx context.Context, id string, params url.Values) (HistoryDocument, error)
-	// Regions lists what is charted, in the order of the config.
+	// Regions lists the charted regions, in the order of the config.
 	Regions func(ctx context.Context) (RegionsDocument, error)
 	Slots   func(ctx context.Context, params url.Values) ([]SlotDocument, error) // all of them, newest first
 	// Version changes whenever anything is written that Search reads; nil: not known.

@@ -22,7 +22,7 @@ type SeriesDocument struct {
 	Reason string `json:"reason,omitempty"` // why it waits
 }
 
-// Wait is what the next slot of a series waits for; the zero Wait if none has come due.
+// Wait is the reason why the next slot of a series waits; the zero Wait if none has come due.
 type Wait struct {
 	DueSince     *time.Time `json:"due_since,omitempty"`     // since when a slot of the series waits
 	OverdueSince *time.Time `json:"overdue_since,omitempty"` // the same, if no run has come for OverdueAfter
@@ -89,7 +89,7 @@ func (w Wait) idle() string {
 	return "nothing has run since " + term.Stamp(*w.LastRunAt)
 }
 
-// NewSeriesDocument returns what is known about a series; next is its next slot, nil if there is none, and waits says
+// NewSeriesDocument returns the document of a series; next is its next slot, nil if there is none, and waits says
 // that this has come due.
 func NewSeriesDocument(series ingest.Series, next *ingest.Slot, waits bool, l ingest.Latest, now time.Time) SeriesDocument {
 	d := SeriesDocument{Job: series.Job, Region: series.Key, DoneAt: term.TimeOrNull(l.Done[series].DueAt)}

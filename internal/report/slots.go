@@ -95,7 +95,7 @@ func (d SlotDocument) Drew(units int64, charges map[string]int64) SlotDocument {
 	return d
 }
 
-// Spent says in words what the slot's calls drew.
+// Spent says in words how much the slot's calls drew.
 func (d SlotDocument) Spent() string {
 	if len(d.Charges) == 0 {
 		return term.Amount(d.Units, "units")

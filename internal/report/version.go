@@ -6,7 +6,7 @@ import (
 	"runtime"
 )
 
-// VersionDocument is what program this is.
+// VersionDocument identifies the program.
 type VersionDocument struct {
 	Version string `json:"version"`
 	Go      string `json:"go"`

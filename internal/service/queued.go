@@ -31,7 +31,7 @@ func (s *Service) queued(r *Runtime) *Queued {
 	return &Queued{s, r, rec}
 }
 
-// Reconcile adds what is due, and returns the slots that may be claimed and the backfills that wait.
+// Reconcile adds the slots that are due, and returns the slots that may be claimed and the backfills that wait.
 func (q *Queued) Reconcile(ctx context.Context) (slots []ingest.SlotKey, backfills []string, err error) {
 	if st := q.service.state.read(); st.keyPaused() {
 		return nil, nil, nil

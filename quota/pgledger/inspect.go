@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Facts are what a server says about itself.
+// Facts are a server's settings.
 type Facts struct {
 	Version int    // 150020 is 15.20
 	Name    string // "15.20 (Debian 15.20-0+deb12u1)"
@@ -25,7 +25,7 @@ type Facts struct {
 	RoundTrip  time.Duration // how exact that is: half of it either way
 }
 
-// Durable reports whether what the server confirms survives a power cut of its machine.
+// Durable reports whether confirmed writes survive a power cut of the server's machine.
 func (f Facts) Durable() bool { return f.Fsync != "off" && f.SynchronousCommit != "off" }
 
 // Inspect asks the server about itself, in one round trip, and changes nothing.

@@ -27,7 +27,7 @@ type Backend struct {
 	Many int
 }
 
-// Store is one place that holds quota, and what a test can do to it. All but Ledger may be absent.
+// Store is one place that holds quota, and the faults that a test can give it. All but Ledger may be absent.
 type Store struct {
 	Ledger quota.Ledger
 	// Another opens the same store once more, as another process would; also after a Close of

@@ -95,7 +95,7 @@ func linearizable(r *rig) {
 	}
 }
 
-// operation is what a client did, with its answer filled in.
+// operation is a client's operation, with its answer filled in.
 type operation struct {
 	amount  int64 // to take; 0 looks; negative gives the client's last take back
 	back    quota.Decision

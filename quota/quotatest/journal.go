@@ -81,7 +81,7 @@ func (d *journalRig) notes(n sharedledger.Notes) {
 	}
 }
 
-// becomes notes what became of a row.
+// becomes notes the verdict on a row.
 func (d *journalRig) becomes(row sharedledger.Row, state sharedledger.RowState, at time.Time) sharedledger.Row {
 	d.Helper()
 	d.notes(sharedledger.Notes{Verdicts: []sharedledger.RowVerdict{{ID: row.ID, State: state, At: at}}})

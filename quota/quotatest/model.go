@@ -82,7 +82,7 @@ func charged(a quota.Ask, pool string) bool {
 	return slices.ContainsFunc(a.Charges, func(c quota.Charge) bool { return c.Pool == pool })
 }
 
-// record writes what c charges.
+// record writes the charges of c.
 func (m *Model) record(a quota.Ask, c quota.Charge, at time.Time) {
 	if c.Amount > 0 {
 		m.spends = append(m.spends, spend{a.Account, c.Pool, at, c.Amount, int64(len(m.spends)) + 1, a.Who})

@@ -8,7 +8,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// naive is what a ledger has been told and has answered, as a flat list. It knows nothing else: every question is
+// naive is a ledger's history of asks and answers, as a flat list. It knows nothing else: every question is
 // answered by going through the whole list again, from the definition of a window alone. It shares no code with
 // quota.Decide, nor with Model.
 type naive struct {
@@ -199,7 +199,7 @@ func (n *naive) checkRefusal(a quota.Ask, clock, now time.Time, d quota.Decision
 	return fmt.Errorf("refused, and nothing that may change makes it fit")
 }
 
-// charges returns the entries of what is asked for.
+// charges returns the entries of an ask.
 func (n *naive) charges(a quota.Ask, at time.Time) (out []naiveEntry) {
 	for _, c := range a.Charges {
 		if c.Amount > 0 {

@@ -18,7 +18,7 @@ import (
 // environment carries a Load to a worker process.
 const environment = "QUOTATEST_WORKER"
 
-// Load is what each of several processes does to one store.
+// Load is the work of each of several processes on one store.
 type Load struct {
 	Address string // of the Store
 	Account string
@@ -28,7 +28,7 @@ type Load struct {
 	Tell    bool          // of every take that is charged, before the next; see Process.Took
 }
 
-// Work is what one process did.
+// Work counts one process's work.
 type Work struct {
 	Admitted int64 // units
 	Takes    int

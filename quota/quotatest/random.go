@@ -46,7 +46,7 @@ type walk struct {
 	last   quota.Decision // the last refusal
 }
 
-// failer is what a walk needs of a test; a rapid.T is one.
+// failer is the part of a test that a walk needs; a rapid.T is one.
 type failer interface {
 	Helper()
 	Fatalf(format string, args ...any)

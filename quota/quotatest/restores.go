@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Restored is what came of a remote of which an earlier copy came back.
+// Restored is the outcome for a remote of which an earlier copy came back.
 type Restored struct {
 	Copy    string // the loss
 	Since   string // who had spent after the copy was made

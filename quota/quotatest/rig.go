@@ -87,7 +87,7 @@ func charge(pool string, amount int64, bounds ...quota.Bound) quota.Charge {
 
 const second = time.Second
 
-// ask returns what a governor would send now.
+// ask returns the request that a governor would send now.
 func (r *rig) ask(charges ...quota.Charge) quota.Ask {
 	now := r.clock.Now().Add(r.skew)
 	return quota.Ask{Account: r.account, Who: r.who, Charges: charges, Midnights: quota.Midnights(now, r.zone),

@@ -14,7 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// SharedBackend is what a sharedledger.Ledger is made of.
+// SharedBackend makes the parts of a sharedledger.Ledger.
 type SharedBackend struct {
 	// Remote is a fresh server whose clock is the given one. open connects to it, once for each process; empty
 	// makes it forget everything, but for its scripts. t.Cleanup closes what was opened.
@@ -185,7 +185,7 @@ func (w *town) meet(all ...*program) {
 	}
 }
 
-// counted returns what the remote counts.
+// counted returns the remote's count.
 func (w *town) counted() (sum int64) {
 	w.Helper()
 	spent, err := w.open().Spent(w.Context(), account, noon.Add(-time.Hour))

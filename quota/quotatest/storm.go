@@ -167,7 +167,7 @@ func (s *storm) peace() {
 
 func (s *storm) recorded(r sharedledger.Remote) sharedledger.Remote { return &recorder{r, s} }
 
-// recorder counts what is synced in doubt.
+// recorder counts the rows that are synced in doubt.
 type recorder struct {
 	sharedledger.Remote
 

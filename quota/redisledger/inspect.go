@@ -16,7 +16,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Facts are what a server says about itself and about its user's rights. What could not be asked is empty, or -1.
+// Facts are a server's settings and its user's rights. A fact that could not be asked is empty, or -1.
 type Facts struct {
 	Server  string // "redis", or what else the server calls itself: "valkey"
 	Version string
@@ -153,7 +153,7 @@ func number(s string) int64 {
 	return -1
 }
 
-// rightsOf finds out by use what the user may do.
+// rightsOf finds out a user's rights by use.
 func (l *Ledger) rightsOf(ctx context.Context, client redis.UniversalClient, f *Facts) error {
 	key := l.prefix + ":{}:probe"
 	try := func(right string, err error) error {

@@ -107,7 +107,7 @@ func (t *logTail) page(ctx context.Context, at, pos int64) (int64, []string, err
 	return pos, page, nil
 }
 
-// accountState is what state.lua answers with.
+// accountState is the answer of state.lua.
 type accountState struct {
 	now                     int64
 	here                    bool // the generation began on this very server

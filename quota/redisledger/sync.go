@@ -152,7 +152,7 @@ func (s *syncing) read(ctx context.Context) (hosts string, err error) {
 	return found[hostsField], s.readFacts(found, writers, spenders, pools)
 }
 
-// readFacts reads what a plan has to know from the fields that were found.
+// readFacts reads a plan's facts from the fields that were found.
 func (s *syncing) readFacts(found map[string]string, writers map[string]bool, spenders map[quota.Who]bool, pools map[string]bool) error {
 	s.facts = sharedledger.RemoteFacts{Now: s.state.now, Horizon: max(s.state.horizon, micros.Of(s.Horizon)),
 		Writers: map[string]sharedledger.WriterState{}, Raised: map[string][]sharedledger.Raised{}}
@@ -240,13 +240,13 @@ func (s *syncing) list(was string) error {
 	return nil
 }
 
-// change is what becomes of the log of a pool, as sync.lua takes it.
+// change is the change of a pool's log, as sync.lua takes it.
 type change struct {
 	plan, late []byte
 	entries    []string // that are not staged
 }
 
-// change plans what becomes of the log of the i-th pool, and stages it if it is long.
+// change plans the change of the i-th pool's log, and stages it if it is long.
 func (s *syncing) change(ctx context.Context, p *sharedledger.PoolPlan, i int) (c change, err error) {
 	drain := append([]int64{p.Lifted}, micros.PutDrain(p.Drain)...)
 	if p.Marked {

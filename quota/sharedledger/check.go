@@ -23,7 +23,7 @@ const maxHost = 1 << 15
 // maxUsed is up to where every remote has integers that are exact.
 const maxUsed = 1 << 53
 
-// CheckAsk refuses what can be refused without the server, whatever its clock says.
+// CheckAsk refuses an ask that can be refused without the server, whatever its clock says.
 func CheckAsk(a quota.Ask) error {
 	if a.Grace < 0 || a.Grace > quota.MaxWindow || a.Horizon > MaxHorizon {
 		return fmt.Errorf("%w: grace %v, horizon %v", quota.ErrUnknown, a.Grace, a.Horizon)
@@ -56,7 +56,7 @@ func (op Operation) Check() error {
 	return nil
 }
 
-// CheckWriter refuses what is no writer's id: 1 to 32 letters and digits.
+// CheckWriter refuses anything but a writer's id: 1 to 32 letters and digits.
 func CheckWriter(id string) error {
 	ok := len(id) >= 1 && len(id) <= 32
 	for _, r := range id {

@@ -27,7 +27,7 @@ func (g Generation) next() Generation {
 	return (g.age()+1)<<ageBits | Generation(random())&(1<<ageBits-1)
 }
 
-// event is what a data directory finds when it compares the remote with its journal.
+// event is the result of comparing the remote with a data directory's journal.
 type event int
 
 const (
@@ -63,7 +63,7 @@ func (s *Ledger) compare(r RemoteState, restarted error) (found event, why strin
 }
 
 // misses reports whether the remote has not what a process of this data directory, which may be gone, has written to it.
-// What is older than the horizon the remote may have forgotten.
+// The remote may have forgotten rows that are older than the horizon.
 func (s *Ledger) misses(r RemoteState, w LastWrite) bool {
 	return r.Written[w.Writer] < w.Number && s.Now().Sub(w.At) < s.horizon-quota.MaxClockGap
 }

@@ -35,7 +35,7 @@ const (
 	MaxWritten = 1024 // writers of which the remote has something
 )
 
-// JournalState is what a journal knows about an account.
+// JournalState is a journal's knowledge of an account.
 type JournalState struct {
 	HostID     string          // of this data directory, random
 	Generation Generation      // that it has synced to; 0: none
@@ -66,7 +66,7 @@ type Notes struct {
 	Forget     time.Duration
 }
 
-// RowVerdict is what became of a row. RowCharged changes nothing about one that is owed or synced: another
+// RowVerdict is the remote's verdict on a row. RowCharged changes nothing about one that is owed or synced: another
 // process has synced it meanwhile. RowSynced ends, of a row that was charged or synced, the open
 // Sync, and begins another; of any other row it is the first.
 type RowVerdict struct {
@@ -98,7 +98,7 @@ type Row struct {
 	Who     quota.Who
 	Amounts quota.Cost
 	State   RowState
-	// Emergency marks what went on because the remote could not answer: it counts against budgets.
+	// Emergency marks a spend that went on because the remote could not answer: it counts against budgets.
 	Emergency bool
 	// Syncs is, of RowSynced, the row's life in the remote: one for each time that the remote came to know
 	// it, the last one open. Empty: from its own time on.
@@ -138,7 +138,7 @@ func (r Row) syncs() []Sync {
 	return r.Syncs
 }
 
-// RowState is what became of an operation.
+// RowState is the state of an operation.
 type RowState int
 
 // The states of a row. All but RowVoid and RowUnused count as spent.

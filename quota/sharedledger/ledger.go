@@ -228,7 +228,7 @@ func (s *Ledger) askOnce(ctx context.Context, a quota.Ask, row Row, again bool) 
 	return d, err
 }
 
-// noteAnswer notes what became of the row.
+// noteAnswer notes the verdict on the row.
 func (s *Ledger) noteAnswer(ctx context.Context, a quota.Ask, row Row, d quota.Decision, err error) error {
 	if err == nil {
 		changed := s.state.Generation != 0 && s.observe(a, d, row.ID != 0)

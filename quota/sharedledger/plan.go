@@ -13,7 +13,7 @@ import (
 // reads the writers and marks that a batch concerns, plans, reads the log of each pool from PoolPlan.From on, and
 // writes what Apply makes of it. Times are in microseconds since 1970, as in every log.
 
-// RemoteFacts is what a remote has to know of itself to plan a batch.
+// RemoteFacts are the facts about a remote that a plan needs.
 type RemoteFacts struct {
 	Now     int64                  // its clock, or its newest entry if that is later
 	Horizon int64                  // the longest that it has seen, this batch's included
@@ -21,7 +21,7 @@ type RemoteFacts struct {
 	Raised  map[string][]Raised    // by pool
 }
 
-// WriterState is what a remote keeps of a writer.
+// WriterState is a remote's record of a writer.
 type WriterState struct {
 	Number, Nonce int64 // of the last operation that it has written
 	Charged       int64 // when that was charged; 0: it was synced, and has no answer
@@ -58,13 +58,13 @@ type Entry struct {
 	Generation Generation
 }
 
-// Plan is what of a batch is new to a remote.
+// Plan is the part of a batch that is new to a remote.
 type Plan struct {
 	Writers map[string]WriterState // that have changed, as they become
 	Pools   []PoolPlan             // by name: every pool that the batch concerns
 }
 
-// PoolPlan is what of a batch is new to one pool.
+// PoolPlan is the part of a batch that is new to one pool.
 type PoolPlan struct {
 	Pool   string
 	Raised []Raised // the snapshots that the pool was raised to, as they become, the youngest first

@@ -43,7 +43,7 @@ type Remote interface {
 	// synced: ErrSynced; a log that is not as long as its state says: ErrLost. An ask that only
 	// peeks, or is only decided, is checked in the same way and writes nothing: its number stays free.
 	TakeOnce(ctx context.Context, a quota.Ask, op Operation) (quota.Decision, error)
-	// State returns what the remote knows, and changes nothing. An account without state has Generation 0. A
+	// State returns the remote's state, and changes nothing. An account without state has Generation 0. A
 	// server that was restarted since the last generation began returns ErrLost together with the state,
 	// until the next one begins.
 	State(ctx context.Context, account string, writers []string) (RemoteState, error)
@@ -67,7 +67,7 @@ type Operation struct {
 	Written    int64      // the highest number that the remote is known to have written; 0: none
 }
 
-// RemoteState is what a remote knows about an account.
+// RemoteState is a remote's knowledge of an account.
 type RemoteState struct {
 	Generation Generation
 	At         time.Time // the remote's clock
@@ -97,7 +97,7 @@ type Renewal struct {
 	Horizon time.Duration
 }
 
-// Batch is what one data directory knows and the remote may not.
+// Batch is the knowledge of one data directory that the remote may lack.
 type Batch struct {
 	Account    string
 	Generation Generation

@@ -7,7 +7,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// UsageSnapshot is what a pool had used when the remote last answered about it. Journals keep it as JSON.
+// UsageSnapshot is the use of a pool when the remote last answered about it. Journals keep it as JSON.
 type UsageSnapshot struct {
 	Pool       string        `json:"pool"`
 	Generation Generation    `json:"generation"`
@@ -88,7 +88,7 @@ func replaceSnapshot(all []UsageSnapshot, u UsageSnapshot) (kept []UsageSnapshot
 	return append(kept, u), u, changed
 }
 
-// LastUsage returns what the remote was last seen to have used, for quota.EmergencyAccount.
+// LastUsage returns the use that the remote was last seen to have, for quota.EmergencyAccount.
 func (s JournalState) LastUsage() []quota.LastUsage {
 	var out []quota.LastUsage
 	for _, u := range s.Snapshots {

@@ -83,7 +83,7 @@ func (l *Ledger) Rows(ctx context.Context, account string, since time.Time, owed
 	return out, err
 }
 
-// Emergencies sums what Spend and Allow have let through at since or later, whether or not it was synced since.
+// Emergencies sums the spends that Spend and Allow have let through at since or later, synced or not.
 // It waits for no writer.
 func (l *Ledger) Emergencies(ctx context.Context, account string, since time.Time) (sums quota.Cost, err error) {
 	err = l.read(ctx, func(t *transaction) error {

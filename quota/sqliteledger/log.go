@@ -7,7 +7,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// facts looks up what quota.Decide has to know about a pool.
+// facts looks up the facts that quota.Decide needs about a pool.
 func (t *transaction) facts(p *pool, lookups []quota.Lookup) (quota.PoolFacts, error) {
 	f := quota.PoolFacts{Total: p.total, Drain: p.drain, Windows: make([]quota.WindowFacts, len(lookups))}
 	for i, l := range lookups {

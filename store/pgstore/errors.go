@@ -13,7 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// explain adds to an error what a person may do about it.
+// explain adds a hint to an error.
 func explain(name string, err error) error {
 	if h := hint(err); h != "" {
 		return fmt.Errorf("%s: %s: %w", name, h, err)
