@@ -18,7 +18,7 @@ var (
 	maxMatches = 20_000
 	// maxScored is how many of them are scored by their text: those most watched; if more match, first as many of those
 	// with all words in title or channel.
-	maxScored = 150
+	maxScored = 300
 )
 
 const (

@@ -222,7 +222,7 @@ func inTitleCount(candidates []candidate) (n int) {
 }
 
 // manyInTitle is how many matching titles give views their full weight.
-const manyInTitle = 150
+const manyInTitle = 300
 
 // scoreAndSort scores the candidates and sorts them. The more titles match, the more views weigh: with two matches
 // the title decides, with two hundred the audience does. Repeated titles are ranked lower, the third far lower, so
