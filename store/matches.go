@@ -154,7 +154,7 @@ const idLetters = "-_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw
 
 // widen chooses what the query finds and returns the first of it. The query is taken as typed; if that is not enough,
 // its last word may also be the beginning of a word; and if few match, the query is forgiven: other spellings of its
-// words count, and if still nothing does, one word may be missing. A filter that passes few is no reason to forgive. In any order but
+// words count, then one word may be missing. A filter that passes few is no reason to forgive. In any order but
 // ByRelevance a query is widened only while it finds nothing, so that nothing else is mixed with what was asked for.
 func (f *finder) widen(ctx context.Context, r ranking) (candidates []candidate, err error) {
 	id := strings.TrimSpace(f.q.Text)
@@ -175,17 +175,12 @@ func (f *finder) widen(ctx context.Context, r ranking) (candidates []candidate, 
 	query := f.query
 	for forgive := range 4 {
 		switch {
-		case forgive == 1 && max(len(candidates), len(f.among.ids)) >= enough, forgive > 1 && max(len(candidates), f.among.all) >= few,
-			forgive == 3 && len(candidates) > 0:
+		case forgive == 1 && max(len(candidates), len(f.among.ids)) >= enough, forgive > 1 && max(len(candidates), f.among.all) >= few:
 			return candidates, nil
 		case forgive == 1:
 			query = query.Open()
 		case forgive == 2:
-			effort := readForgiving
-			if len(candidates) > 0 {
-				effort /= 10
-			}
-			if query, err = query.Forgive(f.words.vocabulary(ctx, effort)); err != nil {
+			if query, err = query.Forgive(f.words.vocabulary(ctx)); err != nil {
 				return nil, err
 			}
 		}
@@ -254,12 +249,13 @@ type lexicon struct {
 	counted bool // the engine keeps how many videos have each word: see Engine
 }
 
-// readForgiving is how many entries of the index are read for other spellings of a query that finds nothing: that takes
-// some ten milliseconds. A tenth of it is read if something is found.
+// readForgiving is how many entries of the index are read for other spellings: that takes some ten milliseconds.
 const readForgiving = 300_000
 
-// vocabulary reads the index's words, up to so many entries: counting a word's videos takes longer the more there are.
-func (l lexicon) vocabulary(ctx context.Context, left int) text.Vocabulary {
+// vocabulary reads the index's words, up to readForgiving entries: counting a word's videos takes longer the more there
+// are.
+func (l lexicon) vocabulary(ctx context.Context) text.Vocabulary {
+	left := readForgiving
 	return text.Vocabulary{
 		Like: func(prefix string, word func(string, int)) error {
 			err := each(ctx, l.tx, func(rows *sql.Rows) error {

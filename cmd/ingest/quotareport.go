@@ -140,8 +140,20 @@ func (a *app) quotaDocument(ctx context.Context, l *ledger, s *store.Store) (doc
 	if err != nil {
 		return doc, nil, err
 	}
-	doc = report.NewQuotaDocument(pace.Resume(r), l.Tariff, report.ForecastDocument{Until: term.Second(forecast.Until), Scheduled: forecast.Scheduled, Spare: forecast.Spare, Fits: forecast.Fits})
-	doc.Forecast.Pacing, doc.Forecast.Others = pace.String(), pace.Others
+	unplanned, err := schedule.Forecast(r, waiting, l.Now())
+	if err != nil {
+		return doc, nil, err
+	}
+	setAside := map[string]int64{}
+	for pool, spare := range forecast.Spare {
+		if n := unplanned.Spare[pool] - spare; n > 0 {
+			setAside[pool] = n
+		}
+	}
+	doc = report.NewQuotaDocument(pace.Resume(r), l.Tariff, report.ForecastDocument{
+		Until: term.Second(forecast.Until), Scheduled: forecast.Scheduled, SetAside: setAside, Spare: forecast.Spare, Fits: forecast.Fits,
+		Pacing: pace.String(), Others: pace.Others,
+	})
 	if s != nil {
 		if calls, err := s.CallStats(ctx); err == nil {
 			doc.NoteSaved(calls, l.Tariff)

@@ -178,7 +178,7 @@ func TestReadyzKnowsWhenRegionsAreStale(t *testing.T) {
 	quickHeart(t)
 	d := startServe(t)
 	d.until("it has looked at the ledger", func() bool { return d.check("ledger").OK })
-	if code, body := d.get("readyz"); code != 503 || !strings.Contains(body, "8 of 9 are stale: chart US (2h") {
+	if code, body := d.get("readyz"); code != 503 || !strings.Contains(body, "8 of 9 are stale: chart US (2 h") {
 		t.Errorf("%d, want 503 for charts of two hours ago, every half hour:\n%s", code, body)
 	}
 	if code, _ := d.get("livez"); code != 200 {

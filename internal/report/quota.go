@@ -103,6 +103,7 @@ type SpentDocument struct {
 type ForecastDocument struct {
 	Until     time.Time        `json:"until"`
 	Scheduled map[string]int64 `json:"scheduled"` // at most, per pool
+	SetAside  map[string]int64 `json:"set_aside"` // that refreshes, others and calls in vain are expected to draw before then, per pool
 	Spare     map[string]int64 `json:"spare"`     // what then remains for the schedule, per pool; below 0: what it lacks
 	Fits      bool             `json:"fits"`
 	Pacing    string           `json:"pacing,omitempty"` // how the schedule is stretched to what is left; "": it is not

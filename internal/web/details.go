@@ -28,6 +28,16 @@ var intervals = []time.Duration{0, 10 * time.Minute, 15 * time.Minute, 20 * time
 // detailsFor is how long details are reused, whatever the number of readers.
 const detailsFor = 5 * time.Second
 
+// storeErr is why a part of the store cannot be read, though its slots can: the page's other parts cannot be trusted then.
+func (d details) storeErr() error {
+	for _, part := range []string{"charts", "kept", "backfills"} {
+		if err := d.errs[part]; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // details reads the page's part beyond o.
 func (s *Status) details(ctx context.Context, o overview) details {
 	d, _ := s.detailed.get(detailsFor, func() (details, error) { return s.readDetails(ctx, o) }) // the overview reports an error

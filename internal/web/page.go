@@ -14,6 +14,9 @@ import (
 func (s *Site) statusPage(w http.ResponseWriter, r *http.Request) {
 	o := s.Status.overviewOrWhyNot(r.Context())
 	d := s.Status.details(r.Context(), o)
+	if o.storeErr == nil {
+		o.storeErr = d.storeErr()
+	}
 	if wantsJSON(r) {
 		writeJSON(w, http.StatusOK, newStatusDocument(o, d))
 		return

@@ -385,3 +385,15 @@ func TestAnAddressThatIsTooLongGetsAPage(t *testing.T) {
 		}
 	}
 }
+
+// A file that breaks under a running service still lists its slots from memory; its videos cannot be counted.
+func TestAStoreOfWhichAPartCannotBeReadIsSaidToBeUnreadable(t *testing.T) {
+	site, source := paged()
+	source.Kept = func(context.Context) (report.KeptDocument, error) {
+		return report.KeptDocument{}, errors.New("/var/lib/ingest/ingest.db: file is not a database")
+	}
+	_, body := get(t, site, "/status")
+	if text := textOf(body); !strings.Contains(text, "The store cannot be read") || strings.Contains(body, "/var/lib") {
+		t.Errorf("says not that the store cannot be read, or where it lies:\n%s", text)
+	}
+}

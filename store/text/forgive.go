@@ -128,11 +128,10 @@ func (c *clause) misspelled(v Vocabulary) error {
 			}
 		})
 	}
-	usualOneOff := func(s spelling) bool { return s.off == 1 && s.unusual <= -usual }
-	// Words with the first three letters. If none of them is usual and one mistake away: words with the first two; without
-	// one of the first three, or with two of them swapped. Only if that finds nothing, all the many with the first letter.
-	for _, prefix := range [][]rune{word[:3], word[:2], word[1:3], {word[1], word[0]}, {word[0], word[2]}, word[:1]} {
-		if len(prefix) == 1 && len(found) > 0 || slices.ContainsFunc(found, usualOneOff) {
+	// Words with the first two letters; without one of the first three, or with two of them swapped; and only if that
+	// finds nothing, all the many words with the first letter.
+	for _, prefix := range [][]rune{word[:2], word[1:3], {word[1], word[0]}, {word[0], word[2]}, word[:1]} {
+		if len(prefix) == 1 && len(found) > 0 {
 			break
 		}
 		if err := look(prefix...); err != nil {
