@@ -194,7 +194,7 @@ func (st Status) kept() g.Node {
 	list := [][2]string{{"Videos", videos}, {"Backup", backup}}
 	for i, part := range []string{"kept", "backup"} {
 		if err := st.Errors[part]; err != nil {
-			list[i][1] = "not known: ingest doctor says why" // the error names a path of this machine
+			list[i][1] = "not known: " + term.Clean(err.Error())
 		}
 	}
 	return section("Kept data", facts(list))
