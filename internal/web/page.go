@@ -47,7 +47,11 @@ func (s *Status) Regions(ctx context.Context) map[string]pages.RegionState {
 
 // Overall is the worst of all, for the head of every page.
 func (s *Status) Overall(ctx context.Context) pages.State {
-	return pages.Status{Situation: s.overviewOrWhyNot(ctx).situation()}.Overall()
+	o := s.overviewOrWhyNot(ctx)
+	if o.storeErr == nil {
+		o.storeErr = s.detailed.last(detailsFor).storeErr()
+	}
+	return pages.Status{Situation: o.situation()}.Overall()
 }
 
 // overviewOrWhyNot is an overview, or one that says why nothing can be read.

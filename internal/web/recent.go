@@ -25,3 +25,13 @@ func (r *recent[T]) get(d time.Duration, read func() (T, error)) (T, error) {
 	}
 	return value, err
 }
+
+// last returns the result that get has kept, if that is of the last d.
+func (r *recent[T]) last(d time.Duration) (value T) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.at.IsZero() && time.Since(r.at) < d {
+		return r.value
+	}
+	return value
+}
