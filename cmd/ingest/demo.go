@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 	"unicode"
@@ -52,13 +53,28 @@ type demo struct {
 	start   time.Time // the first slot: yesterday at 17:00 UTC, the provider's morning
 }
 
+// demoData returns the directory that was given, or a new one.
+func (a *app) demoData() (string, error) {
+	if a.flags.Data != "" {
+		return a.flags.Data, nil
+	}
+	dir, err := os.MkdirTemp("", "ingest-demo-")
+	if err != nil {
+		return "", fmt.Errorf("make a data directory: %w", err)
+	}
+	return dir, nil
+}
+
 const demoInterval = 30 * time.Minute
 
 func (a *app) demo(ctx context.Context) (err error) {
 	// Settings for the real upstream must not leak into the demo.
 	a.cfg = &config.Config{Jobs: config.DefaultJobs(providers["youtube"].limits)[:1], Account: "default", Ledger: "sqlite", Store: "sqlite", Upstream: "youtube", CostTable: "classic"}
-	if a.cfg.Data, err = os.MkdirTemp("", "ingest-demo-"); err != nil {
-		return fmt.Errorf("make a data directory: %w", err)
+	if a.cfg.Data, err = a.demoData(); err != nil {
+		return err
+	}
+	if config.FileExists(filepath.Join(a.cfg.Data, store.FileName)) {
+		return usageError{fmt.Errorf("%s has a store already: give the demo a directory without one", a.cfg.Data)}
 	}
 	d := &demo{app: a, start: time.Now().Truncate(24 * time.Hour).Add(-7 * time.Hour)}
 	a.clock.Move(d.start)

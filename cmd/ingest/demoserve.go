@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -35,12 +34,10 @@ func (a *app) demoServe(ctx context.Context) error {
 	defer func() { stop(); _ = wait() }()
 	a.cfg = &config.Config{
 		Jobs: config.DefaultJobs(providers["youtube"].limits), Account: "default", Ledger: "sqlite", Store: "sqlite", Upstream: "youtube", UpstreamURL: url,
-		Data: a.flags.Data, Hosts: 1, Concurrency: 4, StaleAfter: regions.DefaultStaleAfter, Pacing: true,
+		Hosts: 1, Concurrency: 4, StaleAfter: regions.DefaultStaleAfter, Pacing: true,
 	}
-	if a.cfg.Data == "" {
-		if a.cfg.Data, err = os.MkdirTemp("", "ingest-demo-"); err != nil {
-			return fmt.Errorf("make a data directory: %w", err)
-		}
+	if a.cfg.Data, err = a.demoData(); err != nil {
+		return err
 	}
 	if !config.FileExists(filepath.Join(a.cfg.Data, store.FileName)) {
 		if err := a.fetchPast(ctx); err != nil {
