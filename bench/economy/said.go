@@ -52,7 +52,7 @@ func (p *program) say(ctx context.Context, rec *recorder) error {
 	}
 	planned, _ := p.watch.Expect(ctx, r)
 	pace := p.schedule.Pace(planned, latest.Known(), now)
-	forecast, err := p.schedule.Forecast(planned, pace.Schedule.Waiting(latest, now), now)
+	forecast, err := p.schedule.Forecast(r, planned, pace.Schedule.Waiting(latest, now), now)
 	if err != nil {
 		return err
 	}

@@ -132,34 +132,18 @@ func (a *app) quotaDocument(ctx context.Context, l *ledger, s *store.Store) (doc
 	if s != nil {
 		waiting = pace.Schedule.Waiting(latest, l.Now())
 	}
-	planned := r
-	if !pace.Report.At.IsZero() {
-		planned = pace.Report
-	}
-	forecast, err := schedule.Forecast(planned, waiting, l.Now())
+	forecast, err := schedule.Forecast(r, pace.Report, waiting, l.Now())
 	if err != nil {
 		return doc, nil, err
-	}
-	unplanned, err := schedule.Forecast(r, waiting, l.Now())
-	if err != nil {
-		return doc, nil, err
-	}
-	setAside := map[string]int64{}
-	for pool, spare := range forecast.Spare {
-		if n := unplanned.Spare[pool] - spare; n > 0 {
-			setAside[pool] = n
-		}
 	}
 	doc = report.NewQuotaDocument(pace.Resume(r), l.Tariff, report.ForecastDocument{
-		Until: term.Second(forecast.Until), Scheduled: forecast.Scheduled, SetAside: setAside, Spare: forecast.Spare, Fits: forecast.Fits,
+		Until: term.Second(forecast.Until), Scheduled: forecast.Scheduled, SetAside: forecast.SetAside, Spare: forecast.Spare, Fits: forecast.Fits,
 		Pacing: pace.String(), Others: pace.Others,
 	})
 	if s != nil {
 		if calls, err := s.CallStats(ctx); err == nil {
 			doc.NoteSaved(calls, l.Tariff)
 		}
-	}
-	if s != nil {
 		if slots, err := s.SpentSlots(ctx, l.Now().Add(-24*time.Hour)); err == nil {
 			doc.Wasted = schedule.Wasted(slots)
 		}

@@ -139,13 +139,15 @@ func (o Outlook) Ends(days int) time.Time {
 type Forecast struct {
 	Until     time.Time
 	Scheduled map[string]int64 // at most, per pool
-	Spare     map[string]int64 // what the schedule then leaves of its ceilings, per pool; below 0: what it lacks
+	SetAside  map[string]int64 // for refreshes, others and calls in vain, per pool, as far as they are planned for
+	Spare     map[string]int64 // what all that leaves of the schedule's ceilings, per pool; below 0: what it lacks
 	Fits      bool
 }
 
-// Forecast compares the price of the waiting slots and of the rest of the provider's day with a report's remainder.
-func (s PricedSchedule) Forecast(r quota.Report, waiting map[ingest.Series]ingest.Slot, now time.Time) (Forecast, error) {
-	f := Forecast{Until: nextMidnight(now, s.Tariff.Zone), Spare: map[string]int64{}, Fits: r.Degraded == nil}
+// Forecast compares the price of the waiting slots and of the rest of the provider's day with the remainder of a report,
+// and of the same report as OthersWatch.Expect has planned it; the zero Report: nothing is planned for.
+func (s PricedSchedule) Forecast(r, planned quota.Report, waiting map[ingest.Series]ingest.Slot, now time.Time) (Forecast, error) {
+	f := Forecast{Until: nextMidnight(now, s.Tariff.Zone), SetAside: map[string]int64{}, Spare: map[string]int64{}, Fits: r.Degraded == nil}
 	price, err := s.Price(now, f.Until)
 	for _, of := range s.Jobs {
 		cost, priceErr := s.slotPrice(of.Job)
@@ -156,16 +158,29 @@ func (s PricedSchedule) Forecast(r quota.Report, waiting map[ingest.Series]inges
 		}
 	}
 	f.Scheduled = price.Total
-	for _, p := range r.Pools {
-		left := int64(quota.MaxLimit)
-		for _, w := range p.Windows {
-			left = min(left, w.Window.Supply(s.Tariff.Ceilings[quota.Scheduled].Of(w.Window.Limit), w.Used, f.Until.Sub(now)))
-		}
-		if !p.DrainedUntil.IsZero() {
-			left = 0
+	for i, p := range r.Pools {
+		left := s.leftUntil(p, f.Until.Sub(now))
+		if !planned.At.IsZero() {
+			expected := s.leftUntil(planned.Pools[i], f.Until.Sub(now))
+			if left > expected {
+				f.SetAside[p.Pool] = left - expected
+			}
+			left = expected
 		}
 		f.Spare[p.Pool] = left - price.Total[p.Pool]
 		f.Fits = f.Fits && f.Spare[p.Pool] >= 0
 	}
 	return f, err
+}
+
+// leftUntil returns how much of a pool the schedule may spend over a span that begins now; 0 if the pool is closed.
+func (s PricedSchedule) leftUntil(p quota.PoolReport, span time.Duration) int64 {
+	if !p.DrainedUntil.IsZero() {
+		return 0
+	}
+	left := int64(quota.MaxLimit)
+	for _, w := range p.Windows {
+		left = min(left, w.Window.Supply(s.Tariff.Ceilings[quota.Scheduled].Of(w.Window.Limit), w.Used, span))
+	}
+	return left
 }

@@ -113,11 +113,10 @@ func (p PoolDocument) useText(w io.Writer, now time.Time) string {
 // needText says what the schedule still needs of the pool, and what that leaves.
 func (d QuotaScreen) needText(w io.Writer, p PoolDocument) string {
 	need, spare := term.Thousands(d.Forecast.Scheduled[p.Pool]), d.Forecast.Spare[p.Pool]
-	text := fmt.Sprintf("the schedule needs up to %s until %s", need, term.When(w, d.Forecast.Until, d.At))
+	text := fmt.Sprintf("the schedule needs up to %s until %s: ", need, term.When(w, d.Forecast.Until, d.At))
 	if aside := d.Forecast.SetAside[p.Pool]; aside > 0 {
-		text += ", refreshes and others " + term.Thousands(aside)
+		text = fmt.Sprintf("charts need up to %s until %s, all else %s: ", need, term.When(w, d.Forecast.Until, d.At), term.Thousands(aside))
 	}
-	text += ": "
 	if spare >= 0 {
 		return text + term.Thousands(spare) + " to spare"
 	}
