@@ -188,6 +188,6 @@ func (c *Copy) examine(ctx context.Context, db *sql.DB, path string) error {
 }
 
 func (c *Copy) count(ctx context.Context, q querier) error {
-	return q.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM videos), (SELECT count(*) FROM placements), (SELECT count(*) FROM slots)`).
+	return q.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM videos), (SELECT count(*) FROM placements), (SELECT coalesce(sum(count), 0) FROM slots)`).
 		Scan(&c.Videos, &c.Placements, &c.Slots)
 }
