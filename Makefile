@@ -8,7 +8,8 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 CONCURRENT = ./quota/... ./store/... ./fetch/... ./regions/... ./internal/...
 
 # Weeks, storms, random kills and full sizes are tests of these names. make test leaves them out and make
-# test-long runs them; go test ./... by hand runs everything.
+# test-long runs them, but for those that only scale-demo and backfill-demo run; go test ./... by hand runs everything.
+SHOWN = TestLong(ScaleDemo|BackfillsInTrouble)
 LONG = Test(Long[A-Z]|Soak|CrashLoop|BackfillThroughAWeek|FaultStorms|FaultKilledAtRandom)
 
 # The detector makes SQLite ten times slower, and all that stands on it is compiled a second time: make test goes
@@ -64,7 +65,7 @@ test-long: ## Test weeks, storms, random kills and full sizes, and detect races 
 	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && POSTGRES_BIN="$$(sh tools/postgres.sh)" && export REDIS_SERVER POSTGRES_BIN && \
 	export GOTMPDIR="$${TMPDIR:-/tmp}" TMPDIR="$$(sh tools/testdir.sh)" && \
 	go build -o .tools/testsum$(EXE) ./tools/testsum && \
-	$(TESTSUM) -p 3 -parallel 8 -run '^$(LONG)' $(TESTFLAGS) ./cmd/ingest $$(grep -rlE --include='*_test.go' --exclude-dir='.?*' --exclude-dir=bench '^func $(LONG)' . | xargs -n1 dirname | sort -u) && \
+	$(TESTSUM) -p 3 -parallel 8 -run '^$(LONG)' -skip '^$(SHOWN)$$' $(TESTFLAGS) ./cmd/ingest $$(grep -rlE --include='*_test.go' --exclude-dir='.?*' --exclude-dir=bench '^func $(LONG)' . | xargs -n1 dirname | sort -u) && \
 	CGO_ENABLED=1 $(TESTSUM) -p 3 -race -skip '^$(LONG)' $(TESTFLAGS) $(RACED)
 
 race: ## Run the tests of what is shared by goroutines and processes three times over, races detected
