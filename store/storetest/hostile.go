@@ -64,6 +64,9 @@ func testHostileQueriesAreAnsweredSoon(t *testing.T, open Open) {
 	var slowest time.Duration
 	of := ""
 	for _, query := range HostileQueries() {
+		if Raced && len(query) > 10_000 { // the long ones are one goroutine's work, which the detector makes slow
+			continue
+		}
 		for _, q := range []store.SearchQuery{{Text: query}, {Text: "the " + query, Order: store.ByRise}, {Text: query, Region: "US", MinViews: 1}} {
 			began := time.Now()
 			r, err := s.Search(t.Context(), q)
