@@ -36,7 +36,7 @@ func TestOlderMachinesLeaveAllToANewerOne(t *testing.T) {
 	for _, m := range f.members[:3] {
 		began := time.Now()
 		_ = m.cmd.Wait()
-		if code := m.cmd.ProcessState.ExitCode(); code != exitConfig || time.Since(began) > 10*time.Second {
+		if code := m.cmd.ProcessState.ExitCode(); code != exitConfig || time.Since(began) > 30*time.Second {
 			t.Errorf("an older machine ended with %v after %v", m.cmd.ProcessState, time.Since(began))
 		}
 	}
@@ -112,7 +112,7 @@ func upgrade(t *testing.T, older string) *fleet {
 		return err == nil && strings.Contains("\n"+string(data), fmt.Sprintf("\n%d-", newer))
 	})
 	t.Logf("the newer machine upgraded the tables %v after its start, and called %v later", upgraded.Sub(began), time.Since(upgraded))
-	if since := time.Since(upgraded); since > 5*time.Second {
+	if since := time.Since(upgraded); since > 20*time.Second {
 		t.Errorf("the newer machine made its first call %v after it had upgraded the tables", since)
 	}
 	return f
