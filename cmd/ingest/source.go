@@ -53,7 +53,7 @@ func (a *app) storeSource(s *store.Store, why func() error) *web.Source {
 			list, err := s.Backfills(ctx)
 			for _, b := range list {
 				l := newBackfillLine(b)
-				docs = append(docs, report.BackfillDocument{ID: l.ID, What: l.What, Outcome: l.Outcome, Ended: l.Pieces["total"] - b.Open(), Pieces: l.Pieces["total"], Units: l.Units})
+				docs = append(docs, report.BackfillDocument{ID: l.ID, What: l.What, Outcome: l.Outcome, Ended: l.Pieces["total"] - b.Open(), Pieces: l.Pieces["total"], Units: l.Charges["units"], Charges: l.Charges})
 			}
 			return docs, err
 		},

@@ -130,7 +130,7 @@ func (st Status) backfills() g.Node {
 		return nil
 	}
 	return section("Backfills", g.Map(st.Backfills, func(b report.BackfillDocument) g.Node {
-		text := fmt.Sprintf("%s, %s of %s pieces, %s units", b.Outcome, term.Thousands(int64(b.Ended)), term.Thousands(int64(b.Pieces)), term.Thousands(b.Units))
+		text := fmt.Sprintf("%s, %s of %s pieces, %s", b.Outcome, term.Thousands(int64(b.Ended)), term.Thousands(int64(b.Pieces)), cmp.Or(term.Amounts(b.Charges), "nothing spent"))
 		part := 100 * float64(b.Ended) / float64(max(b.Pieces, 1))
 		return g.Group{
 			h.P(h.B(g.Text(b.ID)), g.Text(" "), h.Span(h.Dir("auto"), g.Text(term.Clean(b.What))), g.Text(" "), h.Small(g.Text(text))),

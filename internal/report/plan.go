@@ -70,12 +70,13 @@ type PlanLine struct {
 
 // BackfillDocument is a backfill's progress.
 type BackfillDocument struct {
-	ID      string       `json:"id"`
-	What    string       `json:"what"`
-	Outcome ingest.State `json:"outcome"`
-	Ended   int          `json:"ended"` // of Pieces
-	Pieces  int          `json:"pieces"`
-	Units   int64        `json:"units"`
+	ID      string           `json:"id"`
+	What    string           `json:"what"`
+	Outcome ingest.State     `json:"outcome"`
+	Ended   int              `json:"ended"` // of Pieces
+	Pieces  int              `json:"pieces"`
+	Units   int64            `json:"units"`   // of Charges, those of the pool of that name
+	Charges map[string]int64 `json:"charges"` // by pool
 }
 
 // Range is the least and the most that something costs or takes.

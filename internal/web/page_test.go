@@ -60,7 +60,7 @@ func paged() (*web.Site, *web.Source) {
 		return report.KeptDocument{Videos: 41208, Charts: 11136, Oldest: noon.AddDate(0, 0, -12)}, nil
 	}
 	source.Backfills = func(context.Context) ([]report.BackfillDocument, error) {
-		return []report.BackfillDocument{{ID: "uploads-1", What: hostileText, Outcome: ingest.Claimed, Ended: 17, Pieces: 40, Units: 171}}, nil
+		return []report.BackfillDocument{{ID: "uploads-1", What: hostileText, Outcome: ingest.Claimed, Ended: 17, Pieces: 40, Units: 171, Charges: map[string]int64{"units": 171, "search": 5}}}, nil
 	}
 	return site, source
 }
@@ -96,7 +96,7 @@ func TestThePageShowsTheDocuments(t *testing.T) {
 		"US 2 done", "DE 1 done, 1 stopped",
 		"as configured 1,536 units", "15 min 3,072 units", "1 other pool which the charts do not draw from", "search, closed until tomorrow 08:00 41 100",
 		"Generation 5eed", "every recorded fetch is in it, checked 12:00", "3 units in 24 h",
-		"2 Feb 12:00, 12 days", "11 Feb 12:00, 3 days ago", "17 of 40 pieces, 171 units",
+		"2 Feb 12:00, 12 days", "11 Feb 12:00, 3 days ago", "17 of 40 pieces, 5 search calls, 171 units",
 	}
 	for _, c := range situation.Checks() {
 		if c.Name == "Quota" {

@@ -75,7 +75,7 @@ async function status(w) {
     const top = (await w.get(`v1/charts/${region}?limit=1`))?.items?.[0];
     if (top) texts.push(top.title.replace(/\s+/g, " ").slice(0, 20));
   }
-  for (const b of (await w.document("backfill", "status"))?.backfills ?? []) texts.push(`${b.id} `, `${number(b.ended)} of ${number(b.pieces)} pieces`);
+  for (const b of (await w.document("backfill", "status"))?.backfills ?? []) texts.push(`${b.id} `, new RegExp(`of ${number(b.pieces.total)} pieces, ${Object.entries(b.charges).filter(([, n]) => n).map(([pool, n]) => `${number(n)} (${pool} calls?|units?)`).sort().join(", ") || "nothing spent"}`));
   return { texts };
 }
 
