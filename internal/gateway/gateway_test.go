@@ -378,28 +378,6 @@ func TestIdenticalRequestsInFlightAreOneCall(t *testing.T) {
 	}
 }
 
-func TestACachedAnswerIsFreeUntilItIsStale(t *testing.T) {
-	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Etag", `"one"`)
-		_, _ = io.WriteString(w, "{}")
-	})
-	w := newWorld(t, 100, page, func(c *gateway.Config) { c.Cache = map[string]time.Duration{"videos.list": time.Second} })
-	first := w.ask(http.MethodGet, videos, "")
-	second := w.ask(http.MethodGet, videos, "")
-	unchanged := w.ask(http.MethodGet, videos, "", "If-None-Match", first.Header.Get("Etag"))
-	if second.body != first.body || second.Header.Get("Ingest-Cost") != "0" || second.Header.Get("Ingest-Remaining") != "" || unchanged.StatusCode != http.StatusNotModified || w.calls() != 1 || w.saved.Load() != 2 {
-		t.Errorf("second %d %v, unchanged %d, %d arrived, saved %d", second.StatusCode, second.Header, unchanged.StatusCode, w.calls(), w.saved.Load())
-	}
-	if w.ask(http.MethodGet, videos, "", "Cache-Control", "no-cache"); w.calls() != 2 {
-		t.Errorf("no-cache: %d arrived, want 2", w.calls())
-	}
-	time.Sleep(1100 * time.Millisecond)
-	if w.ask(http.MethodGet, videos, ""); w.calls() != 3 {
-		t.Errorf("when stale: %d arrived, want 3", w.calls())
-	}
-}
-
 func TestWithoutALedgerNothingLeaves(t *testing.T) {
 	w := newWorld(t, 100, nil, nil)
 	w.ledger.Ledger = silent{w.ledger.Ledger}

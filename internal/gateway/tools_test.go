@@ -2,8 +2,10 @@ package gateway_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/trendvidstream/ingest/internal/gateway"
 )
 
 // npm installs packages at a version each into a directory of their own, and returns it.
@@ -117,6 +121,64 @@ func TestCurlCountsAsTheLedger(t *testing.T) {
 		t.Errorf("curl got %v", statuses)
 	}
 	w.agree(100)
+}
+
+// youtubeNodeScript is what a user of youtube-node writes, but for url. It has a search, the most popular videos, and
+// then one video after the other until the tool reports an error.
+const youtubeNodeScript = `
+const YouTube = require('youtube-node');
+const api = new YouTube();
+api.url = process.argv[2] + '/youtube/v3/';
+api.setKey('token of reports');
+const ask = (method, ...args) => new Promise((done, fail) => api[method](...args, (error, answer) => error ? fail(error) : done(answer)));
+(async () => {
+  const found = await ask('search', 'music', 5, { type: 'video' });
+  const popular = await ask('getMostPopular', 5);
+  let videos = 0;
+  try {
+    for (const item of popular.items.concat(popular.items, popular.items, popular.items)) {
+      videos += (await ask('getById', item.id)).items.length;
+    }
+  } catch (e) {
+    console.log(JSON.stringify({ found: found.items.length, popular: popular.items.length, videos, status: e.code, reason: e.errors[0].reason, says: e.message }));
+  }
+})();
+`
+
+// TestLongAYouTubeToolThatNobodyHereWroteIsAClient: youtube-node, https://github.com/paulomcnally/youtube-node, has its
+// base URL in a field. Its key is a client's token, so that the ledger has what it spent under that client's name.
+func TestLongAYouTubeToolThatNobodyHereWroteIsAClient(t *testing.T) {
+	dir := npm(t, "youtube-node@1.3.3")
+	w := newWorld(t, 12, nil, func(c *gateway.Config) {
+		c.Clients = []gateway.Client{{Name: "reports", TokenSHA256: sha256.Sum256([]byte("token of reports"))}}
+	})
+	url, asked := counted(t, w)
+	if err := os.WriteFile(filepath.Join(dir, "calls.js"), []byte(youtubeNodeScript), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Found, Popular, Videos, Status int
+		Reason, Says                   string
+	}
+	run(t, dir, &got, "node", "calls.js", url)
+	t.Logf("youtube-node reports %+v", got)
+	if got.Found != 5 || got.Popular != 5 || got.Videos != 11 || got.Status != http.StatusForbidden || got.Reason != "quotaExceeded" || !strings.Contains(got.Says, "most by client reports videos.list (12 in 24h)") {
+		t.Errorf("youtube-node reports %+v", got)
+	}
+	if asked() != 14 || w.calls() != 13 {
+		t.Errorf("it asked %d times, and %d calls arrived, want 14 and 13", asked(), w.calls())
+	}
+	spent, err := w.ledger.Ledger.Spent(t.Context(), "default", time.Now().Add(-24*time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := map[string]int64{}
+	for _, s := range spent {
+		by[s.Who.Client+" "+s.Who.Method+" "+s.Pool] += s.Amount
+	}
+	if want := map[string]int64{"reports search.list search": 1, "reports videos.list units": 12}; !maps.Equal(by, want) {
+		t.Errorf("the ledger has %v, want %v", by, want)
+	}
 }
 
 // TestLongALoadTestSpendsNoUnitMore: autocannon, https://github.com/mcollina/autocannon, asks as fast as it can over

@@ -1,0 +1,49 @@
+package gateway_test
+
+import (
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/gateway"
+)
+
+func TestACachedAnswerIsFreeUntilItIsStale(t *testing.T) {
+	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Etag", `"one"`)
+		_, _ = io.WriteString(w, "{}")
+	})
+	w := newWorld(t, 100, page, func(c *gateway.Config) { c.Cache = map[string]time.Duration{"videos.list": time.Second} })
+	first := w.ask(http.MethodGet, videos, "")
+	second := w.ask(http.MethodGet, videos, "")
+	unchanged := w.ask(http.MethodGet, videos, "", "If-None-Match", first.Header.Get("Etag"))
+	if second.body != first.body || second.Header.Get("Ingest-Cost") != "0" || second.Header.Get("Ingest-Remaining") != "" || unchanged.StatusCode != http.StatusNotModified || w.calls() != 1 || w.saved.Load() != 2 {
+		t.Errorf("second %d %v, unchanged %d, %d arrived, saved %d", second.StatusCode, second.Header, unchanged.StatusCode, w.calls(), w.saved.Load())
+	}
+	if w.ask(http.MethodGet, videos, "", "Cache-Control", "no-cache"); w.calls() != 2 {
+		t.Errorf("no-cache: %d arrived, want 2", w.calls())
+	}
+	time.Sleep(1100 * time.Millisecond)
+	if w.ask(http.MethodGet, videos, ""); w.calls() != 3 {
+		t.Errorf("when stale: %d arrived, want 3", w.calls())
+	}
+}
+
+// TestAnAnswerThatTheClientHasIsFree: the stand-in tags its answers, as YouTube does. Whether the client's question
+// reaches it is the gateway's choice: YouTube charges for a 304 too.
+func TestAnAnswerThatTheClientHasIsFree(t *testing.T) {
+	w := newWorld(t, 100, nil, func(c *gateway.Config) { c.Cache = map[string]time.Duration{"videos.list": time.Hour} })
+	tag := w.ask(http.MethodGet, videos, "").Header.Get("Etag")
+	for _, known := range []string{tag, "W/" + tag, `"another", ` + tag} {
+		a := w.ask(http.MethodGet, videos, "", "If-None-Match", known)
+		if tag == "" || a.StatusCode != http.StatusNotModified || a.body != "" || a.Header.Get("Ingest-Cost") != "0" {
+			t.Errorf("If-None-Match %s of an answer with the tag %s: %d, cost %q, %d bytes", known, tag, a.StatusCode, a.Header.Get("Ingest-Cost"), len(a.body))
+		}
+	}
+	if a := w.ask(http.MethodGet, videos, "", "If-None-Match", `"another"`); a.StatusCode != http.StatusOK || a.body == "" {
+		t.Errorf("with another tag: %d, %d bytes", a.StatusCode, len(a.body))
+	}
+	w.agree(1)
+}
