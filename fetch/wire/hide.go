@@ -22,7 +22,10 @@ func hideKey(key string, body []byte) []byte {
 	var clean []byte
 	kept := 0 // everything before it is in clean
 	for i := 0; i < len(body); {
-		n := matchEscaped(body[i:], key)
+		n := 0
+		if body[i] == key[0] || body[i] == '\\' { // no spelling of the key begins otherwise
+			n = matchEscaped(body[i:], key)
+		}
 		if n == 0 {
 			i++
 			continue

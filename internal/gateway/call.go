@@ -109,6 +109,8 @@ type flight struct {
 	answer *answer
 }
 
+var brokeOff = problem(http.StatusBadGateway, "backendError", "the call broke off")
+
 // do returns the answer of the call in flight, or makes the call: then it is mine.
 func (f *flights) do(id string, ask func() *answer) (a *answer, mine bool) {
 	f.mu.Lock()
@@ -120,7 +122,7 @@ func (f *flights) do(id string, ask func() *answer) (a *answer, mine bool) {
 		<-other.ended
 		return other.answer, false
 	}
-	own := &flight{ended: make(chan struct{}), answer: problem(http.StatusBadGateway, "backendError", "the call broke off")}
+	own := &flight{ended: make(chan struct{}), answer: brokeOff}
 	f.byID[id] = own
 	f.mu.Unlock()
 	defer func() { // also if ask panics

@@ -17,11 +17,15 @@ type Client struct {
 	TokenSHA256 [sha256.Size]byte
 }
 
+var (
+	foreign = problem(http.StatusUnauthorized, "authError", "this credential is not of a client here, and calls with another project's are not in this ledger: send the client's token where the API key goes, as key= or X-Goog-Api-Key")
+	unnamed = problem(http.StatusUnauthorized, "authError", "who asks? Send the token of a client where the API key goes, as key= or X-Goog-Api-Key")
+)
+
 // client finds who asks: by the token, which travels where a tool puts its API key, or as a bearer. All that a request
 // presents must be tokens of one client: the quota of another project's token is not in this ledger.
 func (g *Gateway) client(r *http.Request, query url.Values) (string, *answer) {
 	bearer := r.Header.Values("Authorization")
-	foreign := problem(http.StatusUnauthorized, "authError", "this credential is not of a client here, and calls with another project's are not in this ledger: send the client's token where the API key goes, as key= or X-Goog-Api-Key")
 	for name := range query {
 		if plain := plainName(name); strings.HasSuffix(plain, "_token") {
 			return "", foreign
@@ -50,7 +54,7 @@ func (g *Gateway) client(r *http.Request, query url.Values) (string, *answer) {
 		found = name
 	}
 	if found == "" {
-		return "", problem(http.StatusUnauthorized, "authError", "who asks? Send the token of a client where the API key goes, as key= or X-Goog-Api-Key")
+		return "", unnamed
 	}
 	return found, nil
 }
