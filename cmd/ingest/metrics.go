@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/trendvidstream/ingest/internal/budget"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -15,10 +18,12 @@ func (a *app) metricsCommand() *cobra.Command {
 		Short: "Print the figures once, in the text format of Prometheus",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			read := false
 			err := a.withReadOnlyLedger(cmd.Context(), func(ctx context.Context, l *ledger) error {
+				read = true
 				return a.printMetrics(ctx, func(s *store.Store) *web.Source { return a.source(l, s) })
 			})
-			if exitCode(err) != exitUnavailable {
+			if read || exitCode(err) != exitUnavailable {
 				return err
 			}
 			return a.printMetrics(cmd.Context(), func(s *store.Store) *web.Source { return a.storeSource(s, func() error { return err }) })
@@ -26,20 +31,25 @@ func (a *app) metricsCommand() *cobra.Command {
 	}
 }
 
-// printMetrics prints what the source of the store says. source_readable says whether the ledger could be read.
+// printMetrics prints what the ledger and the store say through that source. What cannot be read is left out, and
+// source_readable says so; a store that cannot be read is an error all the same.
 func (a *app) printMetrics(ctx context.Context, source func(*store.Store) *web.Source) error {
-	pace, _, err := a.openPace(ctx)
-	if err != nil {
-		return err
+	pace := budget.Pace{}
+	s, storeErr := a.readStore(ctx)
+	if storeErr == nil {
+		defer func() { _ = s.Close() }()
+		var err error
+		if pace, _, err = a.openPace(ctx); err != nil {
+			return err
+		}
 	}
-	s, err := a.readStore(ctx)
-	if err != nil {
-		return err
+	from := source(s)
+	if storeErr != nil {
+		from.Slots = func(context.Context, time.Time) ([]report.SlotDocument, error) { return nil, storeErr }
 	}
-	defer func() { _ = s.Close() }()
 	status := web.Status{
 		Now: a.clock.Now, Version: version, Freshness: a.freshSite(s, pace.Schedule).Freshness,
-		Source: func() (*web.Source, error) { return source(s), nil },
+		Source: func() (*web.Source, error) { return from, nil },
 	}
 	return status.WriteMetrics(ctx, a.stdout)
 }

@@ -21,7 +21,7 @@ type trouble struct {
 	now      string // when it is looked at
 	quota    int    // exit codes
 	sentence string // in the first sentence of quota
-	slots    int
+	slots    int    // also of chart and metrics
 	doctor   int
 	check    string // which the doctor does not find well
 	metric   string
@@ -58,8 +58,14 @@ var troubles = []trouble{
 		}
 	}, now: lookedAt, quota: exitUnavailable, doctor: exitUnavailable, check: "ledger", metric: `ingest_source_readable{source="ledger"} 0`, run: exitUnavailable, after: exitUnavailable,
 		ready: 503, page: "The quota ledger is damaged: nothing is fetched"},
+	{name: "ingest.db is damaged", begins: func(t *testing.T) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(os.Getenv("INGEST_DATA"), "ingest.db"), []byte(strings.Repeat("no database ", 99)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}, now: lookedAt, quota: exitError, slots: exitError, doctor: exitError, check: "store", metric: `ingest_source_readable{source="store"} 0`, run: exitError, after: exitError},
 	{name: "nothing was ever fetched", begins: func(t *testing.T) { t.Helper(); t.Setenv("INGEST_DATA", filepath.Join(t.TempDir(), "new")) },
-		now: lookedAt, slots: exitError, check: "store", ready: 200, page: "All 8 charts are fresh, and the quota lasts."},
+		now: lookedAt, slots: exitError, check: "store", metric: `ingest_source_readable{source="store"} 0`, ready: 200, page: "All 8 charts are fresh, and the quota lasts."},
 }
 
 // otherStandIn points the program at another upstream, with the data that it has.

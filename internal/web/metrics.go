@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -221,16 +222,23 @@ func (c collector) collectSlots(gauge func(*prometheus.Desc, float64, ...string)
 	}
 }
 
-// WriteMetrics writes the metrics once, in the text format of Prometheus.
+// WriteMetrics writes the metrics once, in the text format of Prometheus. If the store cannot be read, it writes the
+// others and returns the reason.
 func (s *Status) WriteMetrics(ctx context.Context, w io.Writer) error {
-	return s.encodeMetrics(ctx, w, expfmt.NewFormat(expfmt.TypeTextPlain), false)
+	o := s.measured(ctx)
+	return cmp.Or(s.encodeMetrics(o, w, expfmt.NewFormat(expfmt.TypeTextPlain), false), o.storeErr)
 }
 
-func (s *Status) encodeMetrics(ctx context.Context, w io.Writer, format expfmt.Format, serving bool) error {
+// measured returns the overview; source_readable exports what could not be read.
+func (s *Status) measured(ctx context.Context) overview {
 	o, err := s.overview(ctx)
 	if err != nil {
-		o.quotaErr, o.storeErr = err, err // source_readable exports this
+		o.quotaErr, o.storeErr = err, err
 	}
+	return o
+}
+
+func (s *Status) encodeMetrics(o overview, w io.Writer, format expfmt.Format, serving bool) error {
 	registry := prometheus.NewRegistry()
 	c := collector{overview: o, version: s.Version, serving: serving}
 	if s.Limits != nil {
@@ -255,7 +263,7 @@ func (s *Status) encodeMetrics(ctx context.Context, w io.Writer, format expfmt.F
 func (s *Status) metrics(w http.ResponseWriter, r *http.Request) {
 	format := expfmt.NegotiateAccept(r.Header, expfmt.DefaultAcceptedFormats()...)
 	w.Header().Set("Content-Type", string(format))
-	if err := s.encodeMetrics(r.Context(), w, format, true); err != nil {
+	if err := s.encodeMetrics(s.measured(r.Context()), w, format, true); err != nil {
 		http.Error(w, term.Clean(err.Error()), http.StatusInternalServerError)
 	}
 }
