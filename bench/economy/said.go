@@ -52,7 +52,7 @@ func (p *program) say(ctx context.Context, rec *recorder) error {
 	}
 	planned, _ := p.watch.Expect(ctx, r)
 	pace := p.schedule.Pace(planned, latest.Known(), now)
-	forecast, err := p.schedule.Forecast(r, planned, pace.Schedule.Waiting(latest, now), now)
+	forecast, err := p.schedule.Forecast(r, pace, pace.Schedule.Waiting(latest, now), now)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (p *program) say(ctx context.Context, rec *recorder) error {
 			s.why += fmt.Sprintf("; gap %s hold %s last %s most %d", j.Gap, j.Hold.Format("15:04"), j.Last.Format("15:04"), j.Most)
 		}
 	}
-	if forecast.Fits && len(pace.Jobs) == 0 {
+	if forecast.Fits {
 		s.fits = forecast.Until
 	}
 	rec.sayings = append(rec.sayings, s)

@@ -86,16 +86,8 @@ func (a *app) nextSlots(ctx context.Context, l *ledger, s *store.Store, until ti
 		return nil, err
 	}
 	slots, err := schedule.NextAt(pace, latest, a.clock.Now(), until)
-	docs := make([]report.NextDocument, 0, len(slots))
 	waiting := pace.Schedule.Waiting(latest, a.clock.Now())
-	for _, n := range slots {
-		doc := report.NextDocument{Job: n.Job, Region: n.Key, DueAt: term.Second(n.DueAt), Cost: n.Cost}
-		if slot, ok := waiting[n.Series()]; ok && !n.DueAt.After(a.clock.Now()) {
-			doc.Overdue = report.NewWait(slot, latest, a.clock.Now()).OverdueSince != nil
-		}
-		docs = append(docs, doc)
-	}
-	return docs, err
+	return report.NewNextDocuments(slots, waiting, latest, a.clock.Now()), err
 }
 
 // freshNow returns how fresh everything in a store is.

@@ -132,14 +132,11 @@ func (a *app) quotaDocument(ctx context.Context, l *ledger, s *store.Store) (doc
 	if s != nil {
 		waiting = pace.Schedule.Waiting(latest, l.Now())
 	}
-	forecast, err := schedule.Forecast(r, pace.Report, waiting, l.Now())
+	forecast, err := schedule.Forecast(r, pace, waiting, l.Now())
 	if err != nil {
 		return doc, nil, err
 	}
-	doc = report.NewQuotaDocument(pace.Resume(r), l.Tariff, report.ForecastDocument{
-		Until: term.Second(forecast.Until), Scheduled: forecast.Scheduled, SetAside: forecast.SetAside, Spare: forecast.Spare, Fits: forecast.Fits,
-		Pacing: pace.String(), Others: pace.Others,
-	})
+	doc = report.NewQuotaDocument(pace.Resume(r), l.Tariff, report.NewForecastDocument(forecast, pace))
 	if s != nil {
 		if calls, err := s.CallStats(ctx); err == nil {
 			doc.NoteSaved(calls, l.Tariff)

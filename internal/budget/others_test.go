@@ -104,8 +104,8 @@ func TestWhatOthersTookIsExpectedAgain(t *testing.T) {
 		if len(pace.Jobs) != 1 || pace.Jobs[0].Budget != tt.budget || said != tt.said {
 			t.Errorf("%s: %+v, %q", tt.name, pace.Jobs, said)
 		}
-		f, err := s.Forecast(r, planned, nil, now)
-		if bare, _ := s.Forecast(r, quota.Report{}, nil, now); err != nil || f.Spare["units"] > tt.budget-f.Scheduled["units"] || f.SetAside["units"] != bare.Spare["units"]-f.Spare["units"] {
+		f, err := s.Forecast(r, pace, nil, now)
+		if bare, _ := s.Forecast(r, budget.Pace{}, nil, now); err != nil || f.Spare["units"] > tt.budget-f.Scheduled["units"] || f.SetAside["units"] != bare.Spare["units"]-f.Spare["units"] {
 			t.Errorf("%s: the forecast has %d to spare of %d, %v", tt.name, f.Spare["units"], tt.budget, err)
 		}
 	}

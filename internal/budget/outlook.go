@@ -145,22 +145,41 @@ type Forecast struct {
 }
 
 // Forecast compares the price of the waiting slots and of the rest of the provider's day with the remainder of a report,
-// and of the same report as OthersWatch.Expect has planned it; the zero Report: nothing is planned for.
-func (s PricedSchedule) Forecast(r, planned quota.Report, waiting map[ingest.Series]ingest.Slot, now time.Time) (Forecast, error) {
+// and of the same report as OthersWatch.Expect has planned it, of which the pace is made; the zero Pace: nothing is
+// planned for. A schedule does not fit while the pace holds back a job that is due before the day ends, nor without the
+// room to retry a chart, without which none begins.
+func (s PricedSchedule) Forecast(r quota.Report, pace Pace, waiting map[ingest.Series]ingest.Slot, now time.Time) (Forecast, error) {
 	f := Forecast{Until: nextMidnight(now, s.Tariff.Zone), SetAside: map[string]int64{}, Spare: map[string]int64{}, Fits: r.Degraded == nil}
 	price, err := s.Price(now, f.Until)
+	if err != nil {
+		return f, err
+	}
+	today, retries := quota.Cost{}, quota.Cost{} // what is due as the day ends is the next day's
 	for _, of := range s.Jobs {
-		cost, priceErr := s.slotPrice(of.Job)
+		cost, err := s.slotPrice(of.Job)
+		if err != nil {
+			return f, err
+		}
+		waits := 0
 		for series := range waiting {
-			if priceErr == nil && series.Job == of.Job.Name {
-				addCost(price.Total, cost, 1)
+			if series.Job == of.Job.Name {
+				waits++
 			}
 		}
+		addCost(price.Total, cost, waits)
+		slots := waits + len(of.Between(now, f.Until.Add(-1)))
+		addCost(today, cost, slots)
+		for pool := range cost {
+			if slots > 0 {
+				retries[pool] = max(retries[pool], retryRoom(of.Job, cost[pool]))
+			}
+		}
+		f.Fits = f.Fits && (slots == 0 || !pace.slows(of.Job.Name))
 	}
 	f.Scheduled = price.Total
 	for i, p := range r.Pools {
 		left := s.leftUntil(p, f.Until.Sub(now))
-		if !planned.At.IsZero() {
+		if planned := pace.Report; !planned.At.IsZero() {
 			expected := s.leftUntil(planned.Pools[i], f.Until.Sub(now))
 			if left > expected {
 				f.SetAside[p.Pool] = left - expected
@@ -168,9 +187,9 @@ func (s PricedSchedule) Forecast(r, planned quota.Report, waiting map[ingest.Ser
 			left = expected
 		}
 		f.Spare[p.Pool] = left - price.Total[p.Pool]
-		f.Fits = f.Fits && f.Spare[p.Pool] >= 0
+		f.Fits = f.Fits && left >= max(price.Total[p.Pool], today[p.Pool]+retries[p.Pool])
 	}
-	return f, err
+	return f, nil
 }
 
 // leftUntil returns how much of a pool the schedule may spend over a span that begins now; 0 if the pool is closed.

@@ -37,6 +37,11 @@ func (p Pace) String() string {
 	return strings.Join(all, "; ")
 }
 
+// slows reports whether a job has fewer slots than configured, or waits.
+func (p Pace) slows(job string) bool {
+	return slices.ContainsFunc(p.Jobs, func(paced JobPace) bool { return paced.Job.Name == job })
+}
+
 // Resume returns a report in which a purpose that has nothing left resumes no earlier than the pace lets its jobs: the
 // ledger admits a call that asks whether the provider's no holds, and that is no chart.
 func (p Pace) Resume(r quota.Report) quota.Report {
@@ -238,10 +243,7 @@ func (s PricedSchedule) stretch(p *JobPace, r quota.Report, now time.Time) error
 		return err
 	}
 	keys := max(1, len(job.Regions))
-	spare := func(string) int64 { return 0 } // for retries of a chart that has begun
-	if job.Kind == ingest.KindChart {
-		spare = func(pool string) int64 { return price[pool] * int64(fetch.Spare(p.Pages)) / int64(p.Pages) }
-	}
+	spare := func(pool string) int64 { return retryRoom(job, price[pool]) }
 	p.Gap, p.Hold, p.Most, p.Round, p.Waits = 0, time.Time{}, keys, job.Every, false
 	closed := false
 	for i, pool := range s.Tariff.Pools {
@@ -277,6 +279,14 @@ func (s PricedSchedule) stretch(p *JobPace, r quota.Report, now time.Time) error
 	}
 	p.Waits = p.Waits || closed
 	return nil
+}
+
+// retryRoom returns what must be left, beside its price, for retries of a chart when it begins; 0 for other jobs.
+func retryRoom(job ingest.Job, price int64) int64 {
+	if job.Kind != ingest.KindChart || job.Pages == 0 {
+		return 0
+	}
+	return price * int64(fetch.Spare(job.Pages)) / int64(job.Pages)
 }
 
 // supply is what one window leaves to the schedule.

@@ -210,3 +210,37 @@ func TestWhatIsLeftLastsUntilASlidingWindowHasMore(t *testing.T) {
 		}
 	}
 }
+
+// A chart begins only with room to retry its pages. Where that is not left, the forecast does not say that it fits, nor
+// where the pace holds a job back.
+func TestNothingFitsThatCannotBegin(t *testing.T) {
+	now := time.Date(2026, 2, 15, 7, 20, 0, 0, time.UTC)
+	last := chart(0, 4, "US")
+	last.Cron = "30 7 * * *" // the only one before the day turns, at 08:00
+	hourly := chart(time.Hour, 4, regions.Default()...)
+	for _, tt := range []struct {
+		name string
+		job  ingest.Job
+		left int64
+		fits bool
+	}{
+		{"less than its price", last, 3, false},
+		{"its price, and no retry", last, 4, false},
+		{"one retry too few", last, 7, false},
+		{"its price, and its retries", last, 8, true},
+		{"a chart that nothing of today is left for, due as the day ends", chart(time.Hour, 4, "US"), 4, true},
+		{"the rest of the day, which a sliding window stretches", hourly, 90, false},
+		{"plenty", hourly, 900, true},
+	} {
+		s := limited(t, 1_000, tt.job)
+		r := reported(s, now, 0, 950-tt.left)
+		known := map[ingest.Series]time.Time{}
+		for _, series := range s.Jobs.Series() {
+			known[series] = now.Add(-20 * time.Minute)
+		}
+		pace := s.Pace(r, known, now)
+		if f, err := s.Forecast(r, pace, nil, now); err != nil || f.Fits != tt.fits {
+			t.Errorf("%s: %d units are left: %+v, %v; the pace is %q", tt.name, tt.left, f, err, pace)
+		}
+	}
+}

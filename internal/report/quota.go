@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -99,7 +100,8 @@ type SpentDocument struct {
 	Window  string        `json:"window,omitempty"` // that counts it
 }
 
-// ForecastDocument is the most that the schedule may still spend before the provider's day ends, and whether that much is left.
+// ForecastDocument is the most that the schedule may still spend before the provider's day ends, and whether that much is left, with the
+// room that the pace keeps for retries.
 type ForecastDocument struct {
 	Until     time.Time        `json:"until"`
 	Scheduled map[string]int64 `json:"scheduled"` // at most, per pool
@@ -108,6 +110,14 @@ type ForecastDocument struct {
 	Fits      bool             `json:"fits"`
 	Pacing    string           `json:"pacing,omitempty"` // how the schedule is stretched to what is left; "": it is not
 	Others    string           `json:"others,omitempty"` // what others took of late, and what of it is planned for; "": little
+}
+
+// NewForecastDocument returns the document of a forecast that was made at that pace.
+func NewForecastDocument(f budget.Forecast, pace budget.Pace) ForecastDocument {
+	return ForecastDocument{
+		Until: term.Second(f.Until), Scheduled: f.Scheduled, SetAside: f.SetAside, Spare: f.Spare, Fits: f.Fits,
+		Pacing: pace.String(), Others: pace.Others,
+	}
 }
 
 // NewQuotaDocument returns a report of an account priced by tariff as a document. The caller sets Data and Ledger.

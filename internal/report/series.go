@@ -175,8 +175,9 @@ func aboutSlot(s ingest.Slot, now time.Time) (about []string) {
 	if s.State == ingest.Claimed {
 		about = append(about, Held(s, now))
 	}
-	if s.State == ingest.Due && s.Attempt > 0 {
-		about = append(about, "tried "+term.Plural(s.Attempt, "time"))
+	attempts := term.Plural(s.Attempt, "attempt")
+	if s.State == ingest.Due && s.Attempt > 0 && !strings.Contains(s.Reason, attempts) {
+		about = append(about, attempts)
 	}
 	return about
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
@@ -111,4 +112,18 @@ type NextDocument struct {
 	Cost   map[string]int64 `json:"cost"` // at most, per pool; empty if it depends on what is stored
 
 	Overdue bool `json:"overdue,omitempty"`
+}
+
+// NewNextDocuments returns the documents of slots to come; waiting are those that regions.Schedule.Waiting has returned,
+// and l is what that was given.
+func NewNextDocuments(slots []budget.PricedSlot, waiting map[ingest.Series]ingest.Slot, l ingest.Latest, now time.Time) []NextDocument {
+	docs := make([]NextDocument, 0, len(slots))
+	for _, n := range slots {
+		doc := NextDocument{Job: n.Job, Region: n.Key, DueAt: term.Second(n.DueAt), Cost: n.Cost}
+		if slot, ok := waiting[n.Series()]; ok && !n.DueAt.After(now) {
+			doc.Overdue = NewWait(slot, l, now).OverdueSince != nil
+		}
+		docs = append(docs, doc)
+	}
+	return docs
 }

@@ -45,7 +45,7 @@ var (
 	degraded       = desc("quota_degraded", "1 while the ledger cannot answer.")
 	degradedTime   = desc("quota_degraded_seconds_total", "How long the ledger could not answer since this process began.")
 	forecastUnits  = desc("quota_forecast_units", "What the schedule wants, at most, before the provider's day ends.", "pool")
-	forecastFits   = desc("quota_forecast_fits", "1 where that is left.")
+	forecastFits   = desc("quota_forecast_fits", "1 where that is left, with room for retries.")
 
 	apiRequests = desc("api_requests_total", "Requests under /v1/ since this process began, by what the limits per client made of them.", "outcome")
 	apiRefunds  = desc("api_refunds_total", "Charges of clients that were given back, because the answer was an error of ours.")
