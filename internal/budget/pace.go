@@ -30,7 +30,8 @@ type Pace struct {
 func (p Pace) String() string {
 	var all []string
 	for _, job := range p.Jobs {
-		if job.Gap > 0 && !job.Waits {
+		overnight := !job.Ends.IsZero() && !job.Hold.Before(job.Ends) // its next slot is another day's, whose pace is not known
+		if job.Gap > 0 && !job.Waits && !overnight {
 			all = append(all, job.String())
 		}
 	}
@@ -66,16 +67,17 @@ type JobPace struct {
 	Pool   string // that holds it back
 	Budget int64  // what the schedule may use of that pool in the window that holds it back
 	Window string
-	Waits  bool // for the pool to open, or for its window to end: the job has no interval at present
+	Ends   time.Time // of that window, if it is the provider's day
+	Waits  bool      // for the pool to open, or for its window to end: the job has no interval at present
 }
 
-// String describes the pace for a person: "chart paced to every 2 h 45 m: 285 units today".
+// String describes the pace for a person: "chart paced to every 2 h 45 m: 285 units in 24h".
 func (p JobPace) String() string {
 	s := fmt.Sprintf("%s paced to every %s: %d %s", p.Job.Name, intervalText(p.Round), p.Budget, p.Pool)
-	if p.Window == "day" {
-		s += " today"
-	} else {
+	if p.Ends.IsZero() {
 		s += " in " + p.Window
+	} else {
+		s += " in the day that ends " + p.Ends.UTC().Format("15:04Z")
 	}
 	if p.Pages < p.Job.Pages {
 		s += fmt.Sprintf(", %d of %d pages", p.Pages, p.Job.Pages)
@@ -263,7 +265,10 @@ func (s PricedSchedule) stretch(p *JobPace, r quota.Report, now time.Time) error
 				gap = max(gap, b.sustainableGap(price[pool.Name], spare(pool.Name), share, now))
 			}
 			if gap > p.Gap && gap > job.Every/time.Duration(keys) {
-				p.Gap, p.Pool, p.Budget, p.Window = gap, pool.Name, b.budget, w.Window.Name
+				p.Gap, p.Pool, p.Budget, p.Window, p.Ends = gap, pool.Name, b.budget, w.Window.Name, time.Time{}
+				if w.Window.Day() {
+					p.Ends = w.FreesAt
+				}
 				if p.Round = b.round(gap, price[pool.Name], share) * time.Duration(keys); p.Round > 0 {
 					p.Round = max(p.Round, job.Every)
 				}

@@ -67,7 +67,7 @@ func TestAScheduleThatCostsMoreThanThereIsIsSpread(t *testing.T) {
 		{"300 units of which others use half", 300, []ingest.Job{usual}, 0, 150, dawn, "chart paced to every 6 h: 135 units in 24h", 4},
 		{"40 units: whole charts would come every 21 h", 40, []ingest.Job{usual}, 0, 0, dawn, "chart paced to every 10 h 40 m: 38 units in 24h, 2 of 4 pages", 2},
 		{"4 units: a page a region in two days and more", 4, []ingest.Job{usual}, 0, 0, dawn, "chart paced to every 64 h 1 m: 3 units in 24h, 1 of 4 pages", 1},
-		{"a day half spent in an hour: the rest is spread over the rest", 3_000, []ingest.Job{usual}, 2_550, 0, dawn.Add(time.Hour), "chart paced to every 2 h 27 m: 2850 units today", 4},
+		{"a day half spent in an hour: the rest is spread over the rest", 3_000, []ingest.Job{usual}, 2_550, 0, dawn.Add(time.Hour), "chart paced to every 2 h 27 m: 2850 units in the day that ends 08:00Z", 4},
 		{"others have spent what it had: a wait for the day's end is no interval", 10_000, []ingest.Job{usual}, 192, 9_380, dawn.Add(12 * time.Hour), "", 4},
 		{"others have spent all: it waits, at no pace", 10_000, []ingest.Job{usual}, 192, 9_500, dawn.Add(12 * time.Hour), "", 1},
 		{"the cron line's price is set aside", 300, []ingest.Job{usual, {Name: "six", Kind: ingest.KindChart, Regions: regions.Default(), Cron: "0 6 * * *", Pages: 4}}, 0, 0, dawn,
@@ -241,6 +241,33 @@ func TestNothingFitsThatCannotBegin(t *testing.T) {
 		pace := s.Pace(r, known, now)
 		if f, err := s.Forecast(r, pace, nil, now); err != nil || f.Fits != tt.fits {
 			t.Errorf("%s: %d units are left: %+v, %v; the pace is %q", tt.name, tt.left, f, err, pace)
+		}
+	}
+}
+
+// The day's own window paces the chart, but a sliding one admits the next only after the day has turned: at which pace is
+// then another day's matter.
+func TestAPaceIsSaidOfItsOwnDay(t *testing.T) {
+	now := time.Date(2026, 2, 14, 20, 0, 0, 0, time.UTC)
+	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
+	for _, tt := range []struct {
+		free time.Duration
+		want string
+	}{
+		{time.Hour, "chart paced to every 6 h 24 m: 285 units in the day that ends 08:00Z"},
+		{13 * time.Hour, ""},
+	} {
+		r := reported(s, now, 225, 0)
+		for i, p := range r.Pools {
+			for j, w := range p.Windows {
+				if p.Pool == "units" && !w.Window.Day() {
+					r.Pools[i].Windows[j].Used, r.Pools[i].Windows[j].FreesAt = 285, now.Add(tt.free)
+				}
+			}
+		}
+		pace := s.Pace(r, nil, now)
+		if got := pace.String(); got != tt.want || !pace.Jobs[0].Hold.After(now) {
+			t.Errorf("the sliding window has more in %v: %q, want %q; %+v", tt.free, got, tt.want, pace.Jobs)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func TestOneSentenceSaysWhetherTheQuotaLasts(t *testing.T) {
 	degraded.Degraded = true
 	idle.Forecast.Scheduled = nil
 	paced := doc(100, 1536)
-	paced.Forecast.Pacing = "chart paced to every 2 h 48 m: 285 units today"
+	paced.Forecast.Pacing = "chart paced to every 2 h 48 m: 285 units in the day that ends 08:00Z"
 	over := doc(0, 1536)
 	over.Forecast.Pacing, over.Pools[0].Purposes[0].ResumesAt = paced.Forecast.Pacing, new(noon.Add(21*time.Hour))
 	tests := []struct {
@@ -50,8 +50,8 @@ func TestOneSentenceSaysWhetherTheQuotaLasts(t *testing.T) {
 		{"the last two go without", doc(23, 28), next, "The quota runs out at 12:50Z: AU and US go without until midnight in Los Angeles."},
 		{"nothing is left", doc(3, 28), next, "The quota runs out at 12:00Z: US, GB, FR and 3 more go without until midnight in Los Angeles."},
 		{"the price of the slots is not known", doc(3, 28), nil, "Too little quota is left: the schedule needs more until midnight in Los Angeles."},
-		{"paced", paced, next, "The quota lasts until midnight in Los Angeles at a slower pace: chart paced to every 2 h 48 m: 285 units today."},
-		{"paced, and nothing is left now", over, nil, "Quota is used up until 2026-02-15 09:00:00Z; then at a slower pace: chart paced to every 2 h 48 m: 285 units today."},
+		{"paced", paced, next, "The quota lasts until midnight in Los Angeles at a slower pace: chart paced to every 2 h 48 m: 285 units in the day that ends 08:00Z."},
+		{"paced, and nothing is left now", over, nil, "Quota is used up until 2026-02-15 09:00:00Z; then at a slower pace: chart paced to every 2 h 48 m: 285 units in the day that ends 08:00Z."},
 		{"the provider refused", drained, next, "Quota is used up until 2026-02-15 08:00:00Z: the provider says that no units are left."},
 		{"the ledger is down", degraded, next, "The ledger cannot answer: cheap calls go on from the emergency budget, expensive ones wait."},
 		{"nothing is scheduled", idle, nil, "The quota lasts until midnight in Los Angeles: the schedule draws nothing that is counted."},
