@@ -30,7 +30,7 @@ const title = "The store, measured"
 
 const howToRun = "`make bench`, or in `bench/`: `go run ./store -write`" + `. It needs gcc, for SQLite in C, and some nine minutes. ` +
 	"`-small`" + ` is a
-tenth of it, ` + "`-only writing,size,search,fts5,processes`" + ` runs parts, ` + "`-rows N`" + ` says how many generated videos the large store
+tenth of it, ` + "`-only writing,size,search,fts5,processes,pages`" + ` runs parts, ` + "`-rows N`" + ` says how many generated videos the large store
 holds, ` + "`-keep DIR`" + ` keeps the generated stores for the next run. Real rows are the recorded charts of ` + "`../shared/data/trending`" + `;
 generated ones have words as unevenly spread as those of a language. Everything here is the output of one run; ok and miss are
 computed from its figures. Compare ratios: milliseconds belong to the machine.`
@@ -49,7 +49,7 @@ type options struct {
 	searches int    // of each kind
 }
 
-var sectionNames = []string{"writing", "size", "search", "fts5", "processes"}
+var sectionNames = []string{"writing", "size", "search", "fts5", "processes", "pages"}
 
 func run(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -132,7 +132,7 @@ func measure(ctx context.Context, o options, stdout, stderr io.Writer) (err erro
 		return err
 	}
 	parts := map[string]func(context.Context) error{
-		"writing": b.writing, "size": b.size, "search": b.searching, "fts5": b.besideFTS5, "processes": b.processes,
+		"writing": b.writing, "size": b.size, "search": b.searching, "fts5": b.besideFTS5, "processes": b.processes, "pages": b.pages,
 	}
 	for _, name := range sectionNames {
 		if !slices.Contains(o.sections, name) {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"time"
@@ -13,11 +12,9 @@ import (
 
 // processes times the program as a person or a cron job starts it, warm, over the store of a tenth of the rows.
 func (b *bench) processes(ctx context.Context) error {
-	program := filepath.Join(b.dir, "ingest")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", program, "./cmd/ingest")
-	build.Dir, build.Env = "..", append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build ingest: %w\n%s", err, out)
+	program, err := b.program(ctx)
+	if err != nil {
+		return err
 	}
 	s, err := b.filled(ctx, b.rows/10)
 	if err != nil {
