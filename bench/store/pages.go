@@ -134,7 +134,7 @@ func (w *watched) ask(ctx context.Context, b *bench) error {
 	}{
 		{"a chart", b.searches, 0, func(i int) string { return "charts/" + string(eight[i%len(eight)]) }},
 		{"a video of the last day", b.searches, 0, func(i int) string { return "videos/" + w.ids[len(w.ids)-1-i] }},
-		{"a video of any day", b.searches, 0, func(i int) string { return "videos/" + w.ids[i*(len(w.ids)/b.searches)] + "?since=29d" }},
+		{"a video of four weeks", b.searches, 0, func(i int) string { return "videos/" + w.ids[len(w.ids)/10+i*(len(w.ids)*8/10/b.searches)] + "?since=29d" }},
 		{"a search, one word", b.searches, 0, func(i int) string { return "search?q=" + url.QueryEscape(w.words[i%len(w.words)]) }},
 		{"the status, again within 5 s", b.searches, 0, func(int) string { return "status" }},
 		{"the status, afresh", 10, 5200 * time.Millisecond, func(int) string { return "status" }},
