@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -47,6 +48,7 @@ type ChartQuery struct {
 	Job     string    // "": the job named chart, else the first that ever charted the region
 	At      time.Time // due at or before it
 	Partial bool      // includes charts that were cut short
+	Limit   int       // of the rows that are read, the first; 0: all
 }
 
 // findChart returns the newest slot of a chart of region ?1 due at ?2 or earlier that is done, or with ?3 just has
@@ -84,7 +86,8 @@ const readChart = `
 SELECT ` + videoColumns + `, rank, placements.views, placements.likes, placements.comments
 FROM placements JOIN videos ON videos.id = placements.video LEFT JOIN channels ON channels.id = videos.channel
 WHERE slot = ?
-ORDER BY rank`
+ORDER BY rank
+LIMIT ?`
 
 // Chart is FindChart without a job.
 func (s *Store) Chart(ctx context.Context, region ingest.Region, at time.Time, partial bool) (Chart, error) {
@@ -118,7 +121,7 @@ func (s *Store) FindChart(ctx context.Context, q ChartQuery) (Chart, error) {
 		if err != nil {
 			return err
 		}
-		c.Items, err = collect(ctx, tx, scanPlacement, readChart, slot)
+		c.Items, err = collect(ctx, tx, scanPlacement, readChart, slot, cmp.Or(q.Limit, math.MaxInt))
 		return err
 	})
 	return c, err

@@ -192,8 +192,8 @@ func (s *Store) Kept(ctx context.Context) (k Kept, err error) {
 	var days sql.NullInt64
 	var chart time.Time
 	err = s.read.QueryRowContext(ctx, `
-		SELECT (SELECT count(*) FROM video_facts), (SELECT count(*) FROM slots WHERE kind = 'chart' AND state = 'done'),
-			(SELECT min(fetched_day) FROM video_facts), (SELECT min(fetched_at) FROM slots WHERE videos > 0 AND kind <> 'backfill')`).
+		SELECT (SELECT count(*) FROM video_facts), count(*) FILTER (WHERE kind = 'chart' AND state = 'done'),
+			(SELECT min(fetched_day) FROM video_facts), min(fetched_at) FILTER (WHERE videos > 0 AND kind <> 'backfill') FROM slots`).
 		Scan(&k.Videos, &k.Charts, &days, inMillis(&chart))
 	if days.Valid {
 		k.Oldest = time.Unix(days.Int64*24*60*60, 0).UTC()

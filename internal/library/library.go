@@ -52,6 +52,9 @@ func (r Reader) Chart(ctx context.Context, q ChartQuery) (report.MovesDocument, 
 	if !given {
 		q.Job = ChartJob(r.Jobs, q.Region)
 	}
+	if q.Compare == nil {
+		q.ChartQuery.Limit = q.Limit
+	}
 	c, err := r.Store.FindChart(ctx, q.ChartQuery)
 	if errors.Is(err, store.ErrNoChart) && !given {
 		q.Job = ""
