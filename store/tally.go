@@ -26,8 +26,8 @@ const Popular = 1_000_000
 // Recent is how long ago a video was published that Counts counts: a day, and a week.
 var Recent = []time.Duration{24 * time.Hour, 7 * 24 * time.Hour}
 
-// maxTallied bounds how many videos are counted: to read as many takes a few milliseconds.
-var maxTallied = 4000
+// maxTallied bounds how many videos are counted, of which four times as many took 42 % of the time of a page of a search.
+var maxTallied = 1000
 
 // readTallied counts the videos in ?1.
 const readTallied = `

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/trendvidstream/ingest"
 )
@@ -12,7 +11,7 @@ import (
 func (s *Store) TopTitles(ctx context.Context, regions []string) (map[string]string, error) {
 	tops := map[string]string{}
 	for _, region := range regions {
-		c, err := s.Chart(ctx, ingest.Region(region), time.Time{}, false)
+		c, err := s.FindChart(ctx, ChartQuery{Region: ingest.Region(region), Limit: 1})
 		if err != nil && !errors.Is(err, ErrNoChart) {
 			return tops, err
 		}

@@ -35,9 +35,11 @@ func (s *Site) Chart(w http.ResponseWriter, r *http.Request) {
 	if v.region == "" {
 		v.region = firstCharted(all)
 	}
+	fresh := s.fresh(r.Context())
+	tabs := s.tabs(all, fresh, v.region)
 	doc, err := s.readChart(r.Context(), lib, v)
 	if err != nil {
-		s.refuse(w, r, err, s.tabs(r.Context(), all, v.region))
+		s.refuse(w, r, err, tabs)
 		return
 	}
 	of := report.RegionDocument{Name: v.region}
@@ -46,7 +48,7 @@ func (s *Site) Chart(w http.ResponseWriter, r *http.Request) {
 	}
 	name := regions.NameInText(ingest.Region(v.region))
 	s.Show(w, r, http.StatusOK, Page{Title: "Trending in " + name, Tab: "/charts", JSON: doc.json, Main: g.Group{
-		s.tabs(r.Context(), all, v.region), s.chartHead(r.Context(), doc, name), jobs(doc, of), moves(doc), s.chartRows(doc),
+		tabs, s.chartHead(doc, fresh[string(doc.Region)], name), jobs(doc, of), moves(doc), s.chartRows(doc),
 	}})
 }
 
@@ -108,9 +110,9 @@ func (s *Site) readChart(ctx context.Context, lib *report.Library, v view) (show
 }
 
 // tabs are the regions, each with how fresh it is and how old.
-func (s *Site) tabs(ctx context.Context, all report.RegionsDocument, current string) g.Node {
+func (s *Site) tabs(all report.RegionsDocument, fresh map[string]RegionState, current string) g.Node {
 	return h.Nav(h.Class("tabs"), h.Aria("label", "Regions"), g.Map(all.Regions, func(r report.RegionDocument) g.Node {
-		state := s.fresh(ctx, string(r.Region))
+		state := fresh[string(r.Region)]
 		age := ""
 		for _, job := range r.Jobs {
 			if job.FetchedAt != nil {
@@ -130,7 +132,7 @@ func shortAgo(d time.Duration) string {
 	return strings.Join(fields[:min(2, len(fields))], "\u00a0")
 }
 
-func (s *Site) chartHead(ctx context.Context, doc shownChart, name string) g.Node {
+func (s *Site) chartHead(doc shownChart, state RegionState, name string) g.Node {
 	fetched := "not fetched as a whole"
 	if doc.FetchedAt != nil {
 		fetched = "fetched " + term.Ago(s.Now().Sub(*doc.FetchedAt)) + " ago"
@@ -139,7 +141,7 @@ func (s *Site) chartHead(ctx context.Context, doc shownChart, name string) g.Nod
 		fetched += ", and stopped half-way"
 	}
 	said := h.P(h.Class("soft"), g.Textf("%s, %s.", term.Plural(len(doc.ChartDocument.Items), "video"), fetched))
-	if state := s.fresh(ctx, string(doc.Region)); doc.Later == nil && state.Mood != "" && state.Mood != Good {
+	if doc.Later == nil && state.Mood != "" && state.Mood != Good {
 		said = h.P(state.Mood.Class(""), h.Span(h.Class("word"), g.Text(state.Word+":")), h.Span(h.Class("soft"), g.Text(" "+strings.Join(slices.DeleteFunc([]string{fetched, state.Next}, func(s string) bool { return s == "" }), ", ")+".")))
 	}
 	step := func(t *time.Time, rel, key, before, format, after string) g.Node {

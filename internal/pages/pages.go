@@ -45,12 +45,12 @@ func (s *Site) Register(mux *http.ServeMux, limited func(http.Handler) http.Hand
 	mux.Handle("/", limited(http.HandlerFunc(s.notFound)))
 }
 
-// fresh returns how fresh the chart of a region is; nothing if that is not known.
-func (s *Site) fresh(ctx context.Context, region string) RegionState {
+// fresh returns how fresh each region's chart is; nothing of those of which that is not known.
+func (s *Site) fresh(ctx context.Context) map[string]RegionState {
 	if s.Fresh == nil {
-		return RegionState{}
+		return nil
 	}
-	return s.Fresh(ctx)[region]
+	return s.Fresh(ctx)
 }
 
 func (s *Site) theme() asset { return newAsset("theme.css", stylesheet.kind, s.Theme) }

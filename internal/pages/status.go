@@ -183,7 +183,13 @@ func (st Status) nextAt(t time.Time) string {
 
 // slotsOf returns the slots of a series, newest first.
 func (st Status) slotsOf(of report.SeriesState) []report.SlotDocument {
-	return slices.DeleteFunc(slices.Clone(st.Slots), func(s report.SlotDocument) bool { return s.Job != of.Job || s.Region != of.Region })
+	var own []report.SlotDocument
+	for i := range st.Slots {
+		if s := &st.Slots[i]; s.Job == of.Job && s.Region == of.Region {
+			own = append(own, *s)
+		}
+	}
+	return own
 }
 
 // moods are the forms of a strip's cells.
