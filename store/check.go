@@ -16,61 +16,6 @@ import (
 	"github.com/trendvidstream/ingest/store/text"
 )
 
-// checks are the ways in which the tables of an undamaged file can contradict each other, each with a query that counts
-// them.
-var checks = []struct{ what, count string }{
-	{"%d video{|s} {is|are} not in the index: no search finds {it|them}",
-		`SELECT count(*) FROM video_facts WHERE id NOT IN (SELECT id FROM video_text_docsize)`},
-	{"%d row{|s} of the index {is|are} of no video",
-		`SELECT count(*) FROM video_text_docsize WHERE id NOT IN (SELECT id FROM video_facts)`},
-	{"%d placement{|s} {is|are} of no slot, or of no video",
-		`SELECT count(*) FROM placements WHERE slot NOT IN (SELECT id FROM slots) OR video NOT IN (SELECT id FROM video_facts)`},
-	{"%d placement{|s} {is|are} in another series than {its|their} slot",
-		`SELECT count(*) FROM placements JOIN slots ON slots.id = slot WHERE placements.series <> slots.series`},
-	{"%d slot{|s} {is|are} of no series",
-		`SELECT count(*) FROM slots WHERE series NOT IN (SELECT id FROM series)`},
-	{"%d video{|s} {is|are} of a channel that is not there",
-		`SELECT count(*) FROM video_facts WHERE channel IS NOT NULL AND channel NOT IN (SELECT id FROM channels)`},
-	{"%d series {has|have} another newest slot than {it says|they say}",
-		`SELECT count(*) FROM series WHERE newest <> (SELECT max(due_at) FROM slots WHERE series = series.id)`},
-	{"%d series {waits|wait} for a slot that is none to claim",
-		`SELECT count(*) FROM series WHERE open IS NOT NULL AND NOT EXISTS (
-			SELECT 1 FROM slots WHERE series = series.id AND due_at = open AND state IN ('due', 'claimed', 'stopped'))`},
-	{"%d slot{|s} {is|are} due and nobody would claim {it|them}",
-		`SELECT count(*) FROM slots JOIN series ON series.id = series WHERE state = 'due' AND due_at IS NOT open`},
-	{"%d series {was|were} fresh later than {it says|they say}",
-		`SELECT count(*) FROM series WHERE coalesce(fresh_at, 0) < (
-			SELECT max(fetched_at) FROM slots WHERE series = series.id AND state = 'done')`},
-	{"%d video{|s} {has|have} lost {its|their} counts: no search finds {it|them}", `SELECT count(*) FROM video_facts WHERE id NOT IN (SELECT id FROM video_latest)`},
-	{"%d row{|s} of counts {is|are} of no video", `SELECT count(*) FROM video_latest WHERE id NOT IN (SELECT id FROM video_facts)`},
-	{"%d piece{|s} {is|are} of no slot", `SELECT count(*) ` + orphanPieces},
-	{"%d id{|s} that vanished {is|are} of no slot", `SELECT count(*) ` + orphanVanished},
-	{"%d piece{|s} {asks|ask} for nothing that can be read", `SELECT count(*) ` + garbledPieces},
-	{"%d piece{|s} {does|do} not say of which backfill {it is|they are}", `SELECT count(*) FROM series WHERE ` + unnamedSeries},
-	{"%d piece{|s} {is|are} of a backfill that is not there", `SELECT count(*) ` + lostBackfills},
-	{"%d piece{|s} {is|are} of another backfill than {its|their} series", `SELECT count(*) ` + mismatchedPieces},
-	{"%d piece{|s} {has|have} lost {its|their} slot", `SELECT count(*) ` + slotlessSeries},
-	{"%d piece{|s} {has|have} lost what {it asks|they ask} for", `SELECT count(*) FROM slots WHERE ` + missingPieces},
-	{"%d piece{|s} {is|are} open and nobody would claim {it|them}", `SELECT count(*) ` + unclaimablePieces},
-	{"%d search{|es} {has|have} lost what {it|they} found", `SELECT count(*) FROM slots WHERE ` + missingSearchPieces},
-}
-
-// Contradictions among pieces. repairPieces corrects them in the same order.
-const (
-	orphanPieces   = `FROM pieces WHERE slot NOT IN (SELECT id FROM slots)`
-	orphanVanished = `FROM vanished WHERE slot NOT IN (SELECT id FROM slots)`
-	garbledPieces  = `FROM pieces WHERE NOT json_valid(spec) OR NOT json_valid(waiting) OR NOT json_valid(listing)
-		OR spec = '{}' AND waiting = '[]' AND known = 0 AND slot NOT IN (SELECT slot FROM vanished)
-		AND slot IN (SELECT id FROM slots WHERE kind = 'backfill' AND state IN ('due', 'stopped', 'claimed') AND videos = 0)`
-	unnamedSeries       = `backfill IS NULL AND job = 'backfill/bf-' || CAST(substr(job, 13) AS INTEGER)`
-	lostBackfills       = `FROM series WHERE backfill IS NOT NULL AND backfill NOT IN (SELECT id FROM backfills)`
-	mismatchedPieces    = `FROM pieces JOIN slots ON slots.id = slot JOIN series ON series.id = series WHERE pieces.backfill IS NOT series.backfill`
-	slotlessSeries      = `FROM series WHERE backfill IS NOT NULL AND id NOT IN (SELECT series FROM slots)`
-	missingPieces       = `kind = 'backfill' AND state IN ('due', 'stopped', 'claimed') AND id NOT IN (SELECT slot FROM pieces)`
-	unclaimablePieces   = `FROM series JOIN slots ON slots.series = series.id WHERE backfill IS NOT NULL AND state IN ('claimed', 'stopped') AND due_at IS NOT open`
-	missingSearchPieces = `kind = 'search' AND state IN ('due', 'stopped', 'claimed') AND pages > 0 AND id NOT IN (SELECT slot FROM pieces)`
-)
-
 // hashesAtOnce is how many videos are read before the time budget is checked again.
 const hashesAtOnce = 1000
 
@@ -102,9 +47,12 @@ func examine(ctx context.Context, q querier, budget time.Duration) (found []stri
 	} else if err != nil {
 		return nil, false, err
 	}
-	for _, c := range checks {
+	for _, c := range contradictions {
+		if c.what == "" {
+			continue
+		}
 		var n int
-		if err := q.QueryRowContext(ctx, c.count).Scan(&n); err != nil {
+		if err := q.QueryRowContext(ctx, `SELECT count(*) `+c.rows).Scan(&n); err != nil {
 			return found, false, err
 		}
 		if n > 0 {

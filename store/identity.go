@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/trendvidstream/ingest"
@@ -42,4 +43,23 @@ func identify(ctx context.Context, q querier, path, doing string) (id identity, 
 	}
 	err = q.QueryRowContext(ctx, selectOwner).Scan(&id.upstream)
 	return id, err
+}
+
+var (
+	// ErrEmpty means that a store's file has 0 bytes. It must not be opened: SQLite would take it for a new one, and
+	// delete its log.
+	ErrEmpty = errors.New("it is empty")
+
+	errUnwritable = errors.New("the header says that no program may write it: a byte of it has changed")
+)
+
+// unwritable returns errUnwritable if the header of a database keeps SQLite from writing it. It reads the header
+// through SQLite: closing a file that SQLite has open too would release its locks.
+func unwritable(ctx context.Context, q querier) error {
+	var version []byte
+	err := q.QueryRowContext(ctx, `SELECT substr(data, 19, 1) FROM sqlite_dbpage WHERE pgno = 1`).Scan(&version)
+	if err == nil && len(version) == 1 && version[0] > 2 {
+		return errUnwritable
+	}
+	return err
 }

@@ -1,11 +1,11 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,8 +24,8 @@ type Repaired struct {
 
 // Repair makes the store in dir whole. Contradictions between its tables are repaired in place, in small steps, while
 // others use it. A damaged file is kept under another name, and all that can be read of it moves to a new one; nobody
-// else may have it open. A file of another program or of a newer version is refused as by Open, unless only a damaged
-// header says so. A store whose upstream cannot be read gets that of the options. No other file in dir is touched.
+// else may have it open. A file of another program or of a newer version is refused as by Open. A store whose upstream
+// cannot be read gets that of the options. No other file in dir is touched.
 func Repair(ctx context.Context, dir string, o Options) (Repaired, error) {
 	var r Repaired
 	upstream := o.Upstream
@@ -38,16 +38,8 @@ func Repair(ctx context.Context, dir string, o Options) (Repaired, error) {
 	if _, err := os.Stat(d.path); err != nil {
 		return r, fmt.Errorf("repair the store: %w", err)
 	}
-	whole, err := r.inPlace(ctx, dir, o)
-	if err != nil {
-		ours, lookErr := mislabelled(ctx, d.path, err)
-		if !ours || lookErr != nil {
-			return r, errors.Join(err, lookErr)
-		}
-		r.Found = append(r.Found, "a byte of the header has changed: "+err.Error())
-	}
-	if whole {
-		return r, nil
+	if whole, err := r.inPlace(ctx, dir, o); err != nil || whole {
+		return r, err
 	}
 	return r, d.rescue(ctx, upstream, &r)
 }
@@ -84,7 +76,7 @@ func (r *Repaired) inPlace(ctx context.Context, dir string, o Options) (whole bo
 			}
 			r.Done = append(r.Done, "emptied the index, which was damaged")
 		}
-		if err := s.repairTables(ctx, r); err != nil {
+		if err := s.mend(ctx, r); err != nil {
 			return false, r.recordDamage(err)
 		}
 	}
@@ -134,15 +126,12 @@ func (d *database) rescue(ctx context.Context, upstream string, r *Repaired) (er
 	if err != nil {
 		return fmt.Errorf("make a new store beside %s: %w", d.path, err)
 	}
-	copied := draft + "-page"
-	defer func() {
-		_ = errors.Join(sqlitefile.Remove(draft), sqlitefile.Remove(copied), os.RemoveAll(r.Broken+"-shm"))
-	}()
-	from, err := r.readableFile(ctx, draft, copied)
-	if err != nil {
-		return err
+	readable := draft + "-from"
+	defer func() { _ = errors.Join(sqlitefile.Remove(draft), sqlitefile.Remove(readable)) }()
+	if err := copyReadable(f, readable, draft); err != nil {
+		return fmt.Errorf("copy the damaged store: %w: free some space", err)
 	}
-	if err := d.buildDraft(ctx, from, draft, upstream, r); err != nil {
+	if err := d.buildDraft(ctx, readable, draft, upstream, r); err != nil {
 		return err
 	}
 	return d.replace(f, draft)
@@ -168,7 +157,7 @@ func (d *database) buildDraft(ctx context.Context, file, draft, upstream string,
 	r.Done = append(r.Done, rescue.kept...)
 	r.Lost = append(r.Lost, rescue.lost...)
 	slices.Sort(r.Lost)
-	if err := made.repairTables(ctx, r); err != nil {
+	if err := made.mend(ctx, r); err != nil {
 		return fmt.Errorf("make a whole store of what could be read of %s: %w", d.path, err)
 	}
 	found, _, err := made.check(ctx)
@@ -194,74 +183,33 @@ func (d *database) replace(old *os.File, draft string) error {
 	return nil
 }
 
-// readableFile returns a file from which the damaged store, kept as r.Broken, can be read: that file or, if it yields
-// more tables, a copy with another first page. The first page leads to all others, so one changed byte may hide a store
-// that is otherwise whole. fresh is a new store, which has the same header and, unless the old one was vacuumed, the
-// same pages for its tables.
-func (r *Repaired) readableFile(ctx context.Context, fresh, copied string) (path string, err error) {
-	want, err := newSchema(ctx)
+// copyReadable copies the damaged file with the header of a new store. The header says how SQLite reads every page, and
+// is the same in every store but for the number of pages. https://www.sqlite.org/fileformat2.html#the_database_header
+func copyReadable(from *os.File, to, fresh string) error {
+	const pageSize, header, counterAt, pagesAt, validForAt = 4096, 100, 24, 28, 92
+	page, err := os.ReadFile(fresh)
 	if err != nil {
-		return "", err
+		return err
 	}
-	page, size, err := firstPage(r.Broken)
+	info, err := from.Stat()
 	if err != nil {
-		return "", fmt.Errorf("read the damaged store: %w", err)
+		return err
 	}
-	best := -1 // an empty file must not be opened: SQLite would delete its log
-	if size > 0 {
-		best, path = want.in(ctx, r.Broken), r.Broken
+	copy(page[validForAt:], page[counterAt:counterAt+4]) // or else the number of pages does not count
+	binary.BigEndian.PutUint32(page[pagesAt:], uint32(max(info.Size()/pageSize, 1)))
+	if page = page[:header]; info.Size() < pageSize { // its log may have the rest
+		page = page[:pageSize]
 	}
-	made, _, err := firstPage(fresh)
+	if _, err := from.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if err := sqlitefile.CopyOpen(from, to); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(to, os.O_WRONLY, 0)
 	if err != nil {
-		return "", fmt.Errorf("read the new store: %w", err)
-	}
-	const shape = 24 // bytes that say how SQLite reads every page: the same in every store
-	shaped := len(page) >= shape && bytes.Equal(page[:shape], made[:shape])
-	if shaped && best == len(want) {
-		return path, nil
-	}
-	if err := sqlitefile.Copy(r.Broken, copied); err != nil {
-		return "", fmt.Errorf("copy the damaged store: %w: free some space", err)
-	}
-	var chosen []byte
-	for _, body := range [][]byte{page, made} {
-		if len(body) < pageSize {
-			continue
-		}
-		first := repairedPage(made, body, page, size)
-		if err := putFirstPage(copied, first); err != nil {
-			return "", err
-		}
-		if n := want.in(ctx, copied); n > best || n == best && !shaped && chosen == nil {
-			best, chosen = n, first
-		}
-	}
-	if chosen == nil {
-		return r.Broken, nil
-	}
-	return copied, putFirstPage(copied, chosen)
-}
-
-// repairedPage returns a first page with the header of a new store, the counters of the old one, and the rest of body.
-func repairedPage(made, body, old []byte, size int64) []byte {
-	page := append(made[:headerSize:headerSize], body[headerSize:]...)
-	if len(old) >= headerSize {
-		copy(page[counterAt:], old[counterAt:counterAt+4])
-		copy(page[userVersionAt:], old[userVersionAt:userVersionAt+4]) // the columns are read from the schema itself
-	}
-	copy(page[validForAt:], page[counterAt:counterAt+4])
-	binary.BigEndian.PutUint32(page[pageCountAt:], uint32(max(size/pageSize, 1)))
-	return page
-}
-
-func putFirstPage(path string, page []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return fmt.Errorf("repair a copy of the damaged store: %w", err)
+		return err
 	}
 	_, err = f.WriteAt(page, 0)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("repair a copy of the damaged store: %w", err)
-	}
-	return nil
+	return errors.Join(err, f.Close())
 }

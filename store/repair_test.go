@@ -66,11 +66,11 @@ var spoiled = []struct{ sql, says string }{
 	{`UPDATE charted_blocks SET bits = zeroblob(7)`, "80 videos are not found in a region that charted them"},
 	{`DELETE FROM video_traits`, "60 videos are watched more or less than a search assumes, or of another category"},
 	{`UPDATE video_latest SET views = 1000 WHERE id = 7`, "1 video is watched more or less than a search assumes, or of another category"},
-	{`UPDATE slots SET series = 77 WHERE due_at = (SELECT max(due_at) FROM slots)`, "1 slot is of no series; 1 series has another newest slot than it says; 1 series waits for a slot that is none to claim"},
+	{`UPDATE slots SET series = 77 WHERE due_at = (SELECT max(due_at) FROM slots)`, "1 slot is of no series; 1 series has another newest slot than it says; 1 series has another slot to claim than it says"},
 	{`DELETE FROM channels WHERE id = 1`, "4 videos are of a channel that is not there"},
 	{`UPDATE series SET newest = newest - 60`, "2 series have another newest slot than they say"},
-	{`UPDATE series SET open = NULL`, "1 slot is due and nobody would claim it"},
-	{`UPDATE series SET open = 5`, "2 series wait for a slot that is none to claim; 1 slot is due and nobody would claim it"},
+	{`UPDATE series SET open = NULL`, "1 series has another slot to claim than it says"},
+	{`UPDATE series SET open = 5`, "2 series have another slot to claim than they say"},
 	{`UPDATE series SET fresh_at = NULL`, "2 series were fresh later than they say"},
 	{`UPDATE video_facts SET title = 'X' || title WHERE id < 4`, "3 videos have another text than when they were indexed"},
 }
@@ -215,6 +215,31 @@ func TestRepairMovesWhatCanBeRead(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What lies between two damaged pages is found by its numbers.
+func TestRepairReadsOnBehindDamage(t *testing.T) {
+	alone(t)
+	dir := t.TempDir()
+	path := library(t, dir, 900)
+	db := raw(t, path)
+	pages := column[int](t, db, `SELECT pageno FROM dbstat WHERE name = 'video_latest' AND pagetype = 'leaf' ORDER BY pageno`)
+	all := scalar[int](t, db, `SELECT count(*) FROM video_latest WHERE seen_at > 0`)
+	if err := db.Close(); err != nil || len(pages) < 8 {
+		t.Fatal(pages, err)
+	}
+	for _, n := range []int{pages[2], pages[len(pages)-2]} {
+		spoil(t, path, n-1, func(b []byte) { clear(b) })
+	}
+	r := repair(t, dir)
+	if !slices.Contains(r.Lost, "video_latest: what was on unreadable pages") {
+		t.Errorf("lost %q", r.Lost)
+	}
+	db = raw(t, path)
+	if left := scalar[int](t, db, `SELECT count(*) FROM video_latest WHERE views IS NOT NULL`); left < all*(len(pages)-4)/len(pages) {
+		t.Errorf("of %d counts on %d pages %d are left", all, len(pages), left)
+	}
+	sound(t, open(t, dir, &handClock{t: noon}))
 }
 
 // A file of which nothing can be read is kept, and the store starts over.

@@ -41,16 +41,16 @@ func (s *salvage) run(ctx context.Context) error {
 // moveTable moves one table and records the outcome.
 func (s *salvage) moveTable(ctx context.Context, tx *txn, t copyTable) error {
 	w := &writer{query: t.insertOrIgnore(t.columns), tx: tx}
-	whole, err := s.scan(ctx, t, w)
+	scan := s.scan
+	if t.name == "placements" {
+		scan = s.scanPlacements
+	}
+	whole, err := scan(ctx, t, w)
 	if err != nil {
 		return err
 	}
 	if !whole {
 		s.lost = append(s.lost, t.name+": what was on unreadable pages")
-		kept, err := s.moveLeaves(ctx, tx, t)
-		if w.kept += kept; err != nil {
-			return err
-		}
 	}
 	if w.kept > 0 {
 		s.kept = append(s.kept, t.name+counted(": %d row{|s} moved", w.kept))
@@ -65,19 +65,32 @@ func (t copyTable) insertOrIgnore(columns []string) string {
 	return fmt.Sprintf("INSERT OR IGNORE INTO %s (%s) VALUES (%s)", t.name, strings.Join(columns, ", "), marks(len(columns)))
 }
 
-// scan reads a table from both ends towards the damage; whole reports that there is none.
+// scan reads a table to its end or, if that cannot be reached, from both ends towards the damage; whole reports that
+// there is none. Between two damaged pages rows are found by their numbers: it leaps ahead, farther each time, until it
+// reads on.
 func (s *salvage) scan(ctx context.Context, t copyTable, w *writer) (whole bool, err error) {
-	if t.name == "placements" {
-		return s.scanPlacements(ctx, t, w)
+	query := fmt.Sprintf("SELECT %s FROM %s", strings.Join(t.columns, ", "), t.name)
+	if whole, err = s.copyRows(ctx, query+" ORDER BY "+strings.Join(t.key, ", "), w); whole || err != nil {
+		return whole, err
 	}
-	for n, order := range []string{"", " DESC"} {
-		ok, err := s.copyRows(ctx, fmt.Sprintf("SELECT %s FROM %s ORDER BY %s", strings.Join(t.columns, ", "), t.name, strings.Join(t.key, order+", ")+order), w)
-		if ok || err != nil {
-			return ok && n == 0, err
+	again := &writer{query: w.query, tx: w.tx, last: w.last} // a row that it meets twice is not lost
+	if at, numbered := w.last.(int64); numbered && len(t.key) == 1 {
+		for leap := int64(1); leap < 1<<40 && !whole; leap *= 2 {
+			again.last = nil
+			if whole, err = s.copyRows(ctx, fmt.Sprintf("%s WHERE %s > %d ORDER BY %[2]s", query, t.key[0], at+leap), again); err != nil {
+				return false, err
+			}
+			if next, ok := again.last.(int64); ok {
+				at, leap = next, 1
+			}
 		}
 	}
-	if t.name == "series" { // the index holds job and key in a tree of its own
-		named := &writer{query: `INSERT OR IGNORE INTO series (id, job, key, newest) VALUES (?, ?, ?, 0)`, tx: w.tx}
+	_, err = s.copyRows(ctx, query+" ORDER BY "+strings.Join(t.key, " DESC, ")+" DESC", again)
+	w.kept += again.kept
+	if err == nil && t.name == "series" { // an index holds job and key in a tree of its own
+		named := &writer{tx: w.tx, query: `
+			INSERT OR IGNORE INTO series (id, job, key, newest, backfill, place)
+			VALUES (?1, ?2, ?3, 0, iif(?2 LIKE 'backfill/bf-%', CAST(substr(?2, 13) AS INTEGER), NULL), iif(?2 LIKE 'backfill/bf-%', ?1, NULL))`}
 		_, err = s.copyRows(ctx, `SELECT id, job, key FROM series INDEXED BY sqlite_autoindex_series_1`, named)
 		w.kept += named.kept
 	}
@@ -114,7 +127,7 @@ func (s *salvage) dropPartialCharts(ctx context.Context, tx *txn, slots []int64)
 	s.lost = append(s.lost, counted("%d chart{|s} that {was|were} not whole any more", len(slots)))
 	return execEach(ctx, tx, slots,
 		`DELETE FROM placements WHERE slot IN (SELECT value FROM json_each(?1))`,
-		lostCharts(s.now)+`id IN (SELECT value FROM json_each(?1))`)
+		lostCharts+`id IN (SELECT value FROM json_each(?1))`)
 }
 
 // dropOrphans deletes rows whose parent is lost. A chart with an unknown video is incomplete, and one that had videos
@@ -128,7 +141,7 @@ func (s *salvage) dropOrphans(ctx context.Context, tx *txn) error {
 	if nameless > 0 {
 		s.lost = append(s.lost, counted("video_facts: %d video{|s}, of which only counts or places are left", nameless))
 	}
-	if _, err := tx.ExecContext(ctx, restoreLatest(s.now)); err != nil {
+	if _, err := tx.ExecContext(ctx, restoreLatest, s.now.UnixMilli()); err != nil {
 		return err
 	}
 	broken, err := column[int64](ctx, tx, `
@@ -153,6 +166,7 @@ type writer struct {
 	tx    *txn
 	query string
 
+	last          any // the first column of the row that was read last
 	kept, refused int
 }
 
@@ -181,6 +195,7 @@ func (s *salvage) copyRows(ctx context.Context, query string, w *writer) (ok boo
 		if err := rows.Scan(into...); err != nil {
 			return false, ctx.Err()
 		}
+		w.last = values[0]
 		n, err := affected(insert.ExecContext(ctx, values...))
 		switch {
 		case isConstraint(err):

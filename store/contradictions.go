@@ -1,0 +1,230 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// contradiction is a way in which the tables of an undamaged file can contradict each other.
+type contradiction struct {
+	what string // for counted; "": nobody looks for it
+	rows string // those that are wrong
+	did  string // what mend does, for counted; "": it corrects rows
+	mend string // ?1 is now in milliseconds; the last of its statements says how many rows. "": see repairIndex
+}
+
+// contradictions are in the order in which they are corrected.
+var contradictions = []contradiction{
+	{what: "%d video{|s} {is|are} not in the index: no search finds {it|them}",
+		rows: `FROM video_facts WHERE id NOT IN (SELECT id FROM video_text_docsize)`},
+	{what: "%d row{|s} of the index {is|are} of no video",
+		rows: `FROM video_text_docsize WHERE id NOT IN (SELECT id FROM video_facts)`},
+	{did: "gave up %d chart{|s} that {was|were} not whole any more",
+		mend: lostCharts + `kind = 'chart' AND id IN (SELECT slot FROM placements WHERE video NOT IN (SELECT id FROM video_facts))`},
+	deleted("%d slot{|s} {is|are} of no series", `FROM slots WHERE series NOT IN (SELECT id FROM series)`),
+	deleted("%d placement{|s} {is|are} of no slot, or of no video",
+		`FROM placements WHERE slot NOT IN (SELECT id FROM slots) OR video NOT IN (SELECT id FROM video_facts)`),
+	deleted("%d row{|s} of counts {is|are} of no video", `FROM video_latest WHERE id NOT IN (SELECT id FROM video_facts)`),
+	{what: "%d placement{|s} {is|are} in another series than {its|their} slot",
+		rows: `FROM placements JOIN slots ON slots.id = slot WHERE placements.series <> slots.series`,
+		mend: `UPDATE placements SET series = slots.series FROM slots WHERE slots.id = slot AND placements.series <> slots.series`},
+	{what: "%d video{|s} {is|are} of a channel that is not there",
+		rows: `FROM video_facts WHERE ` + lostChannels,
+		mend: `UPDATE video_facts SET channel = NULL, text_hash = ~text_hash, facts_hash = 0 WHERE ` + lostChannels}, // until the video is fetched again
+	{what: "%d video{|s} {has|have} lost {its|their} counts: no search finds {it|them}",
+		rows: `FROM video_facts WHERE id NOT IN (SELECT id FROM video_latest)`,
+		did:  "marked %d video{|s} to be refreshed, whose counts were lost", mend: restoreLatest},
+	deleted("%d piece{|s} {is|are} of no slot", `FROM pieces WHERE slot NOT IN (SELECT id FROM slots)`),
+	deleted("%d id{|s} that vanished {is|are} of no slot", `FROM vanished WHERE slot NOT IN (SELECT id FROM slots)`),
+	deleted("%d piece{|s} {asks|ask} for nothing that can be read", `FROM pieces
+		WHERE NOT json_valid(spec) OR NOT json_valid(waiting) OR NOT json_valid(listing)
+		   OR spec = '{}' AND waiting = '[]' AND known = 0 AND slot NOT IN (SELECT slot FROM vanished)
+		      AND slot IN (SELECT id FROM slots WHERE kind = 'backfill' AND state IN ('due', 'stopped', 'claimed') AND videos = 0)`),
+	{mend: `DELETE FROM backfills WHERE ready AND id NOT IN (SELECT backfill FROM series WHERE backfill IS NOT NULL)`},
+	{what: "%d piece{|s} {is|are} of a backfill that is not there", rows: lostBackfills, mend: `
+			INSERT INTO backfills (id, name, kind, identity, spec, cost_table, wait, created_at, cancelled_at)
+			SELECT backfill, 'bf-' || backfill, 'videos', 'lost ' || backfill, '{}', '', 0, max(newest) * 1000, ?1 ` + lostBackfills + `
+			GROUP BY backfill`}, // what its pieces spent stays known, and its name is not given again
+	{mend: failPieces + `series IN (SELECT series.id FROM series JOIN backfills ON backfills.id = backfill WHERE identity = 'lost ' || backfill)`},
+	{what: "%d piece{|s} {has|have} lost {its|their} slot", rows: slotlessSeries,
+		mend: `INSERT INTO slots (series, due_at, kind, state, reason) SELECT id, newest, 'backfill', 'failed', '` + lostPiece + `' ` + slotlessSeries},
+	{what: "%d piece{|s} {has|have} lost what {it asks|they ask} for",
+		rows: `FROM slots WHERE kind = 'backfill' AND state IN ('due', 'stopped', 'claimed') AND id NOT IN (SELECT slot FROM pieces)`,
+		mend: failPieces + `kind = 'backfill' AND id NOT IN (SELECT slot FROM pieces)`},
+	{what: "%d search{|es} {has|have} lost what {it|they} found", rows: `FROM slots WHERE ` + lostSearches,
+		mend: `UPDATE slots SET pages = 0, token = '', token_at = NULL WHERE ` + lostSearches},
+	{what: "%d series {has|have} another newest slot than {it says|they say}",
+		rows: `FROM series WHERE newest <> (SELECT max(due_at) FROM slots WHERE series = series.id)`,
+		mend: `
+			UPDATE series SET newest = last FROM (SELECT series AS id, max(due_at) AS last FROM slots GROUP BY series) AS found
+			WHERE found.id = series.id AND newest <> last`},
+	{mend: `
+			UPDATE slots SET state = 'skipped', reason = 'superseded by a newer slot'
+			WHERE state = 'due' AND due_at < (SELECT max(due_at) FROM slots AS other WHERE other.series = slots.series AND state <> 'missed')`},
+	{what: "%d series {has|have} another slot to claim than {it says|they say}", rows: `FROM series WHERE ` + wronglyOpen, mend: `
+			UPDATE series SET open = (
+				SELECT due_at FROM slots
+				WHERE series = series.id AND (state IN ('due', 'claimed') OR state = 'stopped' AND due_at = newest)
+				ORDER BY due_at DESC LIMIT 1)
+			WHERE ` + wronglyOpen},
+	{what: "%d series {was|were} fresh later than {it says|they say}",
+		rows: `FROM series WHERE coalesce(fresh_at, 0) < (SELECT max(fetched_at) FROM slots WHERE series = series.id AND state = 'done')`,
+		mend: `
+			UPDATE series SET fresh_at = last
+			FROM (SELECT series AS id, max(fetched_at) AS last FROM slots WHERE state = 'done' GROUP BY series) AS found
+			WHERE found.id = series.id AND coalesce(fresh_at, 0) < last`},
+}
+
+// deleted is a contradiction whose rows are deleted.
+func deleted(what, rows string) contradiction {
+	return contradiction{what: what, rows: rows, mend: `DELETE ` + rows}
+}
+
+// lostCharts marks incomplete charts that were done as failed, except that the newest of a series becomes due again, so
+// that the next run fetches it. The condition on slots follows.
+const lostCharts = `
+UPDATE slots
+SET pages = 0, videos = 0, token = '', token_at = NULL,
+    state = CASE WHEN state <> 'done' THEN state
+        WHEN due_at = (SELECT max(due_at) FROM slots AS other WHERE other.series = slots.series) THEN 'due' ELSE 'failed' END,
+    reason = iif(state = 'done', 'its chart was lost when the store was damaged', reason)
+WHERE `
+
+const (
+	lostChannels   = `channel IS NOT NULL AND channel NOT IN (SELECT id FROM channels)`
+	lostBackfills  = `FROM series WHERE backfill IS NOT NULL AND backfill NOT IN (SELECT id FROM backfills)`
+	slotlessSeries = `FROM series WHERE backfill IS NOT NULL AND id NOT IN (SELECT series FROM slots)`
+	lostSearches   = `kind = 'search' AND state IN ('due', 'stopped', 'claimed') AND pages > 0 AND id NOT IN (SELECT slot FROM pieces)`
+	wronglyOpen    = `(open IS NOT NULL AND NOT EXISTS (
+		SELECT 1 FROM slots WHERE series = series.id AND due_at = open AND state IN ('due', 'claimed', 'stopped'))
+	OR EXISTS (
+		SELECT 1 FROM slots
+		WHERE series = series.id AND due_at IS NOT open AND (state = 'due' OR backfill IS NOT NULL AND state IN ('claimed', 'stopped'))))`
+
+	// lostPiece is the reason of a piece that fails because its request is lost.
+	lostPiece  = `what it asks for was lost when the store was damaged: plan it again`
+	failPieces = `
+UPDATE slots SET state = 'failed', lease = NULL, retry_at = NULL, reason = '` + lostPiece + `'
+WHERE state IN ('due', 'stopped', 'claimed') AND `
+)
+
+// restoreLatest gives videos that have lost their counts unknown ones, as of the last chart that they were in, and a fetch
+// so long ago that the next refresh asks again.
+var restoreLatest = fmt.Sprintf(`
+UPDATE video_facts SET fetched_day = 0 WHERE id NOT IN (SELECT id FROM video_latest);
+INSERT INTO video_latest (id, fetched_at, seen_at)
+SELECT id, ?1 - %d, coalesce((SELECT max(slots.fetched_at) FROM placements JOIN slots ON slots.id = slot WHERE video = video_facts.id), ?1 - %[1]d)
+FROM video_facts WHERE id NOT IN (SELECT id FROM video_latest)`, longAgo.Milliseconds())
+
+// longAgo is the age of a fetch after which the next refresh asks again.
+const longAgo = ingest.RefreshAfter + time.Second
+
+// mend makes the tables and the index consistent with one another, in small steps.
+func (d *database) mend(ctx context.Context, r *Repaired) error {
+	corrected := 0
+	for _, c := range contradictions {
+		n := 0
+		err := d.tx(ctx, "repair the store", func(tx *txn) error {
+			// No order of deleting rows without a parent satisfies the foreign keys at every step.
+			_, err := tx.ExecContext(ctx, `PRAGMA defer_foreign_keys = 1`)
+			if err == nil && c.mend != "" {
+				n, err = affected(tx.ExecContext(ctx, c.mend, d.now().UnixMilli()))
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if c.did == "" {
+			corrected, n = corrected+n, 0
+		}
+		r.recordDone(c.did, n)
+	}
+	r.recordDone("corrected %d row{|s}", corrected)
+	return errors.Join(d.repairBlocks(ctx, r), d.repairTexts(ctx, r), d.repairIndex(ctx, r))
+}
+
+// repairBlocks writes what is missing in charted_blocks, and what is wrong in video_traits.
+func (d *database) repairBlocks(ctx context.Context, r *Repaired) error {
+	charted, watched := 0, 0
+	err := d.tx(ctx, "note which videos were charted where, and how much they are watched", func(tx *txn) error {
+		missed, err := hidden(ctx, tx)
+		if err != nil {
+			return err
+		}
+		for remainder, videos := range missed {
+			charted += len(videos)
+			if err := addCharted(ctx, tx, remainder, videos); err != nil {
+				return err
+			}
+		}
+		wrong, err := untrue(ctx, tx)
+		if err != nil {
+			return err
+		}
+		watched = len(wrong)
+		return writeTraits(ctx, tx, wrong)
+	})
+	r.recordDone("put %d video{|s} back into the regions that charted {it|them}", charted)
+	r.recordDone("noted how much %d video{|s} {is|are} watched, and {its|their} category", watched)
+	return err
+}
+
+// repairTexts indexes texts changed outside the program as they now are, and has their videos refreshed.
+func (d *database) repairTexts(ctx context.Context, r *Repaired) error {
+	ids, _, err := changedTexts(ctx, d.read, 0, func(int64, ingest.Video) {})
+	if err != nil || len(ids) == 0 {
+		return d.explain(ctx, "compare the texts", err)
+	}
+	err = d.tx(ctx, "repair the texts", func(tx *txn) error {
+		if err := execJSON(ctx, tx, `UPDATE video_latest SET fetched_at = min(fetched_at, ?2) WHERE id IN (SELECT value FROM json_each(?1))`, ids, d.now().Add(-longAgo).UnixMilli()); err != nil {
+			return err
+		}
+		if err := execJSON(ctx, tx, `UPDATE video_facts SET facts_hash = 0, fetched_day = 0 WHERE id IN (SELECT value FROM json_each(?1))`, ids); err != nil {
+			return err
+		}
+		return rewriteIndex(ctx, tx, ids)
+	})
+	if err == nil {
+		r.recordDone("marked %d video{|s} to be refreshed, and indexed {it as it is|them as they are}", len(ids))
+	}
+	return err
+}
+
+// repairIndex gives the index one row for every video and none for anything else, a few rows at a time.
+func (d *database) repairIndex(ctx context.Context, r *Repaired) error {
+	steps := []struct {
+		did, find string
+		write     func(context.Context, *txn, []int64) error
+	}{
+		{"took %d row{|s} of no video out of the index",
+			`SELECT id FROM video_text_docsize WHERE id > ? AND id NOT IN (SELECT id FROM videos) ORDER BY id LIMIT ?`,
+			func(ctx context.Context, tx *txn, ids []int64) error {
+				return execJSON(ctx, tx, `DELETE FROM video_text WHERE rowid IN (SELECT value FROM json_each(?1))`, ids)
+			}},
+		{"indexed %d video{|s}", `SELECT id FROM videos WHERE id > ? AND id NOT IN (SELECT id FROM video_text_docsize) ORDER BY id LIMIT ?`, rewriteIndex},
+	}
+	for _, step := range steps {
+		total, last := 0, int64(0)
+		err := d.runSteps(ctx, "repair the index", func(tx *txn) (bool, error) {
+			ids, err := column[int64](ctx, tx, step.find, last, repairStep)
+			if err != nil {
+				return false, err
+			}
+			if len(ids) > 0 {
+				last = ids[len(ids)-1]
+			}
+			total += len(ids)
+			return len(ids) == repairStep, step.write(ctx, tx, ids)
+		})
+		if err != nil {
+			return err
+		}
+		r.recordDone(step.did, total)
+	}
+	return nil
+}
