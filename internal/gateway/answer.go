@@ -29,6 +29,8 @@ type answer struct {
 	own    bool // it is the gateway's, not the upstream's
 }
 
+var brokeOff = problem(http.StatusBadGateway, "backendError", "the call broke off")
+
 var tooMany = problem(http.StatusTooManyRequests, "rateLimitExceeded", fmt.Sprintf("this client has %d requests in progress already", callsAtOnce)).retry(time.Second)
 
 // answerOf passes on what the upstream answered. What broke off, what leads elsewhere, and what is wrong with our own
@@ -135,11 +137,6 @@ func (a *answer) free() *answer {
 		delete(other.header, name)
 	}
 	return &other
-}
-
-// keeps reports whether the answer may be repeated: a page of a proxy in between may not.
-func (a *answer) keeps() bool {
-	return a.status == http.StatusOK && strings.HasPrefix(a.header.Get("Content-Type"), "application/json")
 }
 
 // conditional is 304 where the client has the answer already.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/trendvidstream/ingest/fetch"
@@ -40,11 +39,7 @@ func (g *Gateway) spend(c *call) *answer {
 	if refunded := g.settle(d, e); refunded {
 		d.Pools = nil
 	}
-	a := answerOf(from, e).charged(d)
-	if ttl := g.config.Cache[c.method]; ttl > 0 && c.verb == http.MethodGet && a.keeps() {
-		g.cache.put(c.target(), a.free(), time.Now().Add(ttl))
-	}
-	return a
+	return answerOf(from, e).charged(d)
 }
 
 // verdict is how a call is counted.
@@ -96,41 +91,4 @@ func (g *Gateway) sentence(d quota.Decision) string {
 		g.mu.Unlock()
 	}
 	return d.Sentence(top.says)
-}
-
-// flights are calls in progress, by what they ask. The zero value is ready.
-type flights struct {
-	mu   sync.Mutex
-	byID map[string]*flight
-}
-
-type flight struct {
-	ended  chan struct{}
-	answer *answer
-}
-
-var brokeOff = problem(http.StatusBadGateway, "backendError", "the call broke off")
-
-// do returns the answer of the call in flight, or makes the call: then it is mine.
-func (f *flights) do(id string, ask func() *answer) (a *answer, mine bool) {
-	f.mu.Lock()
-	if f.byID == nil {
-		f.byID = map[string]*flight{}
-	}
-	if other, ok := f.byID[id]; ok {
-		f.mu.Unlock()
-		<-other.ended
-		return other.answer, false
-	}
-	own := &flight{ended: make(chan struct{}), answer: brokeOff}
-	f.byID[id] = own
-	f.mu.Unlock()
-	defer func() { // also if ask panics
-		f.mu.Lock()
-		delete(f.byID, id)
-		f.mu.Unlock()
-		close(own.ended)
-	}()
-	own.answer = ask()
-	return own.answer, true
 }

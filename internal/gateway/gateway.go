@@ -10,13 +10,20 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/fetch/wire"
+	"github.com/trendvidstream/ingest/internal/recent"
 	"github.com/trendvidstream/ingest/quota"
+)
+
+const (
+	cacheBytes = 64 << 20
+	entryBytes = 1 << 10 // what an answer takes beside its target and its body, about
 )
 
 // Upstream receives the requests, and knows the meaning of its answers.
@@ -49,8 +56,7 @@ type Gateway struct {
 
 	routes  *http.ServeMux
 	rooms   map[string]chan struct{} // by client
-	flights flights
-	cache   cache
+	answers recent.Answers[*answer]
 
 	mu  sync.Mutex
 	top spender
@@ -64,7 +70,7 @@ func New(c Config) *Gateway {
 	if c.OnRepeat == nil {
 		c.OnRepeat = func(string) {}
 	}
-	g := &Gateway{config: c, routes: http.NewServeMux(), rooms: map[string]chan struct{}{localClient: make(chan struct{}, callsAtOnce)}}
+	g := &Gateway{config: c, routes: http.NewServeMux(), answers: recent.Answers[*answer]{Room: cacheBytes}, rooms: map[string]chan struct{}{localClient: make(chan struct{}, callsAtOnce)}}
 	for pattern, method := range c.Governor.Tariff.Routes {
 		g.routes.Handle(pattern, route(method))
 	}
@@ -100,22 +106,40 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // answer answers from the cache, from a call that is in flight already, or by a call of its own.
 func (g *Gateway) answer(c *call) *answer {
-	if c.verb != http.MethodGet || c.fresh {
+	spend := func() recent.Answer[*answer] { return g.keeping(c, g.spend(c)) }
+	own := func() recent.Answer[*answer] {
+		made := spend()
+		g.answers.Put(c.target(), made)
+		return recent.Answer[*answer]{Is: made.Is}
+	}
+	switch {
+	case c.verb != http.MethodGet:
 		return g.spend(c)
+	case c.fresh:
+		return own().Is
 	}
-	if kept := g.cache.get(c.target(), time.Now()); kept != nil {
-		g.config.OnRepeat(c.method)
-		return kept
+	a, mine := g.answers.Get(c.target(), spend)
+	if !mine && a != nil && a.own { // what another client was refused says nothing about this one
+		a, mine = g.answers.Get(c.client+" "+c.target(), own)
 	}
-	a, mine := g.flights.do(c.target(), func() *answer { return g.spend(c) })
-	if !mine && a.own { // what another client was refused says nothing about this one
-		a, mine = g.flights.do(c.client+" "+c.target(), func() *answer { return g.spend(c) })
+	switch {
+	case a == nil:
+		return brokeOff
+	case mine || a.own:
+		return a
 	}
-	if !mine && !a.own {
-		g.config.OnRepeat(c.method)
-		return a.free()
+	g.config.OnRepeat(c.method)
+	return a.free()
+}
+
+// keeping says for how long an answer may be repeated. A page of a proxy in between may not.
+func (g *Gateway) keeping(c *call, a *answer) recent.Answer[*answer] {
+	kept := recent.Answer[*answer]{Is: a, Weight: 2*len(c.target()) + len(a.body) + entryBytes}
+	holds := g.config.Cache[c.method]
+	if holds > 0 && a.status == http.StatusOK && strings.HasPrefix(a.header.Get("Content-Type"), "application/json") {
+		kept.Until = time.Now().Add(holds)
 	}
-	return a
+	return kept
 }
 
 // Door is the handler of a gateway that opens later, and perhaps again: until then it answers 503. The zero value is

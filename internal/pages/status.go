@@ -15,19 +15,24 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// Status is the content of the status page, read at one moment. An empty field is not there, or not known: Errors says why.
+// Status is the content of the status page, read at one moment.
 type Status struct {
 	report.Situation
+	Details
 
 	At        time.Time
 	Slots     []report.SlotDocument // of the last 24 hours, newest first
-	Tops      map[string]string     // title of the first video in each region's newest chart
-	Hours     []map[string]int64    // spent by each purpose of the schedule's pool in each of the last 24 hours, oldest first
-	Prices    []Price               // of a day of the schedule, as configured first
+	Emergency map[string]int64      // spent in 24 hours while the ledger could not answer
+	Backup    time.Time             // the newest; zero: none was made
+}
+
+// Details are below the first screen, apart from Tops. An empty field is not there, or not known: Errors says why.
+type Details struct {
+	Tops      map[string]string  // title of the first video in each region's newest chart
+	Hours     []map[string]int64 // spent by each purpose of the schedule's pool in each of the last 24 hours, oldest first
+	Prices    []Price            // of a day of the schedule, as configured first
 	Ledger    report.LedgerDocument
-	Emergency map[string]int64 // spent in 24 hours while the ledger could not answer
 	Kept      report.KeptDocument
-	Backup    time.Time // the newest; zero: none was made
 	Backfills []report.BackfillDocument
 	Errors    map[string]error // by part
 }

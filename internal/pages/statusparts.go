@@ -192,8 +192,8 @@ func (st Status) kept() g.Node {
 		}
 	}
 	list := [][2]string{{"Videos", videos}, {"Backup", backup}}
-	for i, part := range []string{"kept", "backup"} {
-		if err := st.Errors[part]; err != nil {
+	for i, err := range []error{st.Errors["kept"], st.StoreErr} {
+		if err != nil {
 			list[i][1] = "not known: " + term.Clean(err.Error())
 		}
 	}

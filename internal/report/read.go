@@ -21,6 +21,4 @@ type Library struct {
 	// Regions lists the charted regions, in the order of the config.
 	Regions func(ctx context.Context) (RegionsDocument, error)
 	Slots   func(ctx context.Context, params url.Values) ([]SlotDocument, error) // all of them, newest first
-	// Version changes whenever anything is written that Search reads; nil: not known.
-	Version func(ctx context.Context) (string, error)
 }

@@ -33,7 +33,7 @@ func (s *Service) newSite() *web.Site {
 		Checks: []web.Check{{Name: "store", Look: s.checkStore}, {Name: "ledger", Look: s.checkLedger}, {Name: "key", Look: s.checkKey}},
 	}
 	site.Status = &web.Status{
-		Now: s.Now, Version: s.Version, Moved: s.Moved, Source: s.source, Freshness: site.Freshness,
+		Now: s.Now, Version: s.Version, Source: s.source, Freshness: site.Freshness,
 		Degraded: func() time.Duration { return s.state.read().degradedFor(time.Now()) },
 	}
 	site.Pages = &s.Pages

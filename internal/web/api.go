@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/trendvidstream/ingest/internal/recent"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota/httplimit"
@@ -24,7 +25,8 @@ type API struct {
 	Limiter *httplimit.Limiter              // nil: no limits
 	Origins []string                        // whose pages may read the API in a browser, such as https://www.example.com
 
-	cache cache
+	answers recent.Answers[*document]
+	making  chan struct{} // of as many as are made at once
 }
 
 //go:embed openapi.json
@@ -41,13 +43,20 @@ const maxQuery = 2 << 10
 
 // handler serves everything under /v1/. quota returns the report.
 func (a *API) handler(quota func(context.Context) (report.QuotaDocument, error)) http.Handler {
+	a.answers.Room, a.making = maxCached, make(chan struct{}, maxMaking)
 	mux := http.NewServeMux()
-	mux.Handle("GET /v1/search", a.document(a.search))
-	mux.Handle("GET /v1/charts/{region}", a.document(a.chart))
-	mux.Handle("GET /v1/videos/{id}", a.document(a.video))
-	mux.Handle("GET /v1/regions", a.document(a.regions))
-	mux.Handle("GET /v1/slots", a.document(a.slots))
-	mux.Handle("GET /v1/quota", a.document(func(ctx context.Context, r *http.Request, _ url.Values) (any, error) {
+	for path, read := range map[string]func(context.Context, *report.Library, *http.Request, url.Values) (any, error){
+		"/v1/search": readSearch, "/v1/charts/{region}": readChart, "/v1/videos/{id}": readVideo, "/v1/regions": readRegions, "/v1/slots": readSlots,
+	} {
+		mux.Handle("GET "+path, a.document(func(ctx context.Context, r *http.Request, params url.Values) (any, error) {
+			l, err := a.Library()
+			if err != nil {
+				return nil, err
+			}
+			return read(ctx, l, r, params)
+		}))
+	}
+	mux.Handle("GET /v1/quota", a.document(func(ctx context.Context, _ *http.Request, _ url.Values) (any, error) {
 		return quota(ctx)
 	}))
 	mux.Handle("GET /v1/openapi.json", a.document(func(context.Context, *http.Request, url.Values) (any, error) {
@@ -72,45 +81,23 @@ func (a *API) limited(h http.Handler) http.Handler {
 	return a.Limiter.Handler(h)
 }
 
-// answer makes a document, or an error for problemOf.
-type answer func(ctx context.Context, r *http.Request, params url.Values) (any, error)
-
-// document serves a document from the cache, or made by answers.
-func (a *API) document(answers answer) http.Handler {
+// document answers with what read returns, or its error as a problem.
+func (a *API) document(read func(ctx context.Context, r *http.Request, params url.Values) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		params, err := parameters(r)
-		if err == nil {
-			var e *entry
-			made := func(ctx context.Context) (any, error) { return answers(ctx, r, params) }
-			if e, err = a.cache.get(r.Context(), r.URL.EscapedPath()+"?"+params.Encode(), a.version(r.URL.Path, params), made); err == nil {
-				e.write(w, r)
-				return
-			}
+		if err != nil {
+			problemOf(err).Write(w)
+			return
 		}
-		problemOf(err).Write(w)
+		doc, _ := a.answers.Get(r.URL.EscapedPath()+"?"+params.Encode(), func() recent.Answer[*document] {
+			return a.encoded(r.Context(), func(ctx context.Context) (any, error) { return read(ctx, r, params) })
+		})
+		if doc.err != nil {
+			problemOf(doc.err).Write(w)
+			return
+		}
+		doc.write(w, r)
 	})
-}
-
-// version returns a function whose value stays the same as long as an answer holds: a search not limited by time finds
-// the same until something is written. It is nil if that cannot be told, as for all answers from the ledger or relative
-// to now.
-func (a *API) version(path string, params url.Values) func(context.Context) string {
-	if path != "/v1/search" || a.Library == nil {
-		return nil
-	}
-	for name := range params {
-		if strings.Contains(name, "since") || strings.Contains(name, "until") {
-			return nil
-		}
-	}
-	return func(ctx context.Context) string {
-		l, err := a.Library()
-		if err != nil || l.Version == nil {
-			return ""
-		}
-		v, _ := l.Version(ctx) // after an error the version is unknown
-		return v
-	}
 }
 
 // problemOf returns an error as a visitor may see it. Internal causes are for /readyz to report.
@@ -140,16 +127,16 @@ func parameters(r *http.Request) (url.Values, error) {
 	return params, nil
 }
 
-// library returns the documents that can be read now, for a request whose limit, if given, is in bounds.
-func (a *API) library(params url.Values) (l *report.Library, limit int, err error) {
-	limit = usualPage
-	if given, ok := params["limit"]; ok {
-		if limit, err = strconv.Atoi(given[0]); err != nil || limit < 1 || limit > maxPage {
-			return nil, 0, fmt.Errorf("%w: limit %q: use 1 to %d", report.ErrBadRequest, term.Fit(given[0], 20), maxPage)
-		}
+// limitOf returns how many items a page may have.
+func limitOf(params url.Values) (int, error) {
+	if !params.Has("limit") {
+		return usualPage, nil
 	}
-	l, err = a.Library()
-	return l, limit, err
+	limit, err := strconv.Atoi(params.Get("limit"))
+	if err != nil || limit < 1 || limit > maxPage {
+		return 0, fmt.Errorf("%w: limit %q: use 1 to %d", report.ErrBadRequest, term.Fit(params.Get("limit"), 20), maxPage)
+	}
+	return limit, nil
 }
 
 // publicQuota is the report without the path of the data directory, which visitors need not know.
@@ -163,22 +150,17 @@ func (s *Site) publicQuota(ctx context.Context) (report.QuotaDocument, error) {
 	return doc, err
 }
 
-func (a *API) search(ctx context.Context, _ *http.Request, params url.Values) (any, error) {
+func readSearch(ctx context.Context, l *report.Library, _ *http.Request, params url.Values) (any, error) {
 	if strings.TrimSpace(params.Get("q")) == "" {
 		return nil, fmt.Errorf("%w: q is missing: the words to search for", report.ErrBadRequest)
 	}
-	l, _, err := a.library(params)
-	if err != nil {
+	if _, err := limitOf(params); err != nil {
 		return nil, err
 	}
 	return l.Search(ctx, params)
 }
 
-func (a *API) chart(ctx context.Context, r *http.Request, params url.Values) (any, error) {
-	l, _, err := a.library(nil)
-	if err != nil {
-		return nil, err
-	}
+func readChart(ctx context.Context, l *report.Library, r *http.Request, params url.Values) (any, error) {
 	doc, err := l.Chart(ctx, r.PathValue("region"), without(params, "fields"))
 	switch {
 	case err != nil:
@@ -189,11 +171,7 @@ func (a *API) chart(ctx context.Context, r *http.Request, params url.Values) (an
 	return withFields(doc, params.Get("fields"))
 }
 
-func (a *API) regions(ctx context.Context, _ *http.Request, params url.Values) (any, error) {
-	l, _, err := a.library(params)
-	if err != nil {
-		return nil, err
-	}
+func readRegions(ctx context.Context, l *report.Library, _ *http.Request, _ url.Values) (any, error) {
 	return l.Regions(ctx)
 }
 
@@ -203,17 +181,13 @@ type videoPage struct {
 	Next *string `json:"next"`
 }
 
-func (a *API) video(ctx context.Context, r *http.Request, params url.Values) (any, error) {
-	l, limit, err := a.library(params)
-	if err != nil {
-		return nil, err
-	}
+func readVideo(ctx context.Context, l *report.Library, r *http.Request, params url.Values) (any, error) {
 	doc, err := l.Video(ctx, r.PathValue("id"), without(params, "limit", "after"))
 	if err != nil {
 		return nil, err
 	}
 	page := videoPage{HistoryDocument: doc}
-	page.Sightings, page.Next, err = pageOf(doc.Sightings, limit, params.Get("after"), func(s report.SightingDocument) string {
+	page.Sightings, page.Next, err = pageOf(doc.Sightings, params, func(s report.SightingDocument) string {
 		return s.Slot.UTC().Format("20060102150405") + " " + s.Job + " " + string(s.Region)
 	})
 	return page, err
@@ -225,17 +199,13 @@ type slotsPage struct {
 	Next  *string               `json:"next"`
 }
 
-func (a *API) slots(ctx context.Context, _ *http.Request, params url.Values) (any, error) {
-	l, limit, err := a.library(params)
-	if err != nil {
-		return nil, err
-	}
+func readSlots(ctx context.Context, l *report.Library, _ *http.Request, params url.Values) (any, error) {
 	all, err := l.Slots(ctx, without(params, "limit", "after"))
 	if err != nil {
 		return nil, err
 	}
 	var page slotsPage
-	page.Slots, page.Next, err = pageOf(all, limit, params.Get("after"), func(s report.SlotDocument) string {
+	page.Slots, page.Next, err = pageOf(all, params, func(s report.SlotDocument) string {
 		return s.DueAt.UTC().Format("20060102150405") + " " + s.Job + " " + s.Region
 	})
 	for i := range page.Slots {
@@ -256,8 +226,12 @@ func without(params url.Values, names ...string) url.Values {
 
 // pageOf returns the page after the item that a cursor names, or the first one. Items come and go between requests: a
 // cursor names an item by its key, so that none is shown twice or left out.
-func pageOf[T any](items []T, limit int, after string, key func(T) string) (page []T, next *string, err error) {
-	if after != "" {
+func pageOf[T any](items []T, params url.Values, key func(T) string) (page []T, next *string, err error) {
+	limit, err := limitOf(params)
+	if err != nil {
+		return nil, nil, err
+	}
+	if after := params.Get("after"); after != "" {
 		last, err := base64.RawURLEncoding.DecodeString(after)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%w: after is not a cursor of this list: take next from its last page", report.ErrBadRequest)

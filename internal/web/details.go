@@ -5,21 +5,15 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/pages"
+	"github.com/trendvidstream/ingest/internal/recent"
 	"github.com/trendvidstream/ingest/internal/report"
 )
 
-// details is shown only by the page, in addition to an overview. Each part may be missing: its error says why.
+// details is shown only by the page, in addition to an overview.
 type details struct {
-	hours     []map[string]int64    // spent of pool in each of the last 24 hours, oldest first
-	pool      string                // the pool of which the schedule wants most
-	next      []report.NextDocument // until the provider's day ends
-	prices    []pages.Price         // of a day, as configured first
-	tops      map[string]string     // of each region's newest chart
-	ledger    report.LedgerDocument
-	kept      report.KeptDocument
-	backup    time.Time // the newest; zero: none
-	backfills []report.BackfillDocument
-	errs      map[string]error // by part
+	pages.Details
+
+	next []report.NextDocument // until the provider's day ends
 }
 
 // intervals are those whose price the page names; 0: as configured.
@@ -28,51 +22,54 @@ var intervals = []time.Duration{0, 10 * time.Minute, 15 * time.Minute, 20 * time
 // detailsFor is how long details are reused, whatever the number of readers.
 const detailsFor = 5 * time.Second
 
-// storeErr is why a part of the store cannot be read, though its slots can: the page's other parts cannot be trusted then.
-func (d details) storeErr() error {
+// with adds details. A part of the store that cannot be read makes its other parts untrue.
+func (o overview) with(d details) pages.Status {
+	st := o.Status
+	st.Details, st.Next = d.Details, d.next
 	for _, part := range []string{"charts", "kept", "backfills"} {
-		if err := d.errs[part]; err != nil {
-			return err
+		if err := d.Errors[part]; st.StoreErr == nil && err != nil {
+			st.StoreErr, st.Fresh = err, nil
 		}
 	}
-	return nil
+	return st
 }
 
 // details reads the page's part beyond o.
 func (s *Status) details(ctx context.Context, o overview) details {
-	d, _ := s.detailed.get(detailsFor, func() (details, error) { return s.readDetails(ctx, o) }) // the overview reports an error
+	d, _ := s.detailed.Get("", func() recent.Answer[details] {
+		source, err := s.Source()
+		if err != nil { // the overview says so
+			return recent.Answer[details]{}
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
+		defer cancel()
+		return recent.Answer[details]{Is: readDetails(ctx, source, o), Until: time.Now().Add(detailsFor)}
+	})
 	return d
 }
 
-func (s *Status) readDetails(ctx context.Context, o overview) (details, error) {
-	d := details{pool: o.quota.Wanted(), errs: map[string]error{}}
-	source, err := s.Source()
-	if err != nil {
-		return d, err
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
-	defer cancel()
+func readDetails(ctx context.Context, source *Source, o overview) (d details) {
+	d.Errors = map[string]error{}
 	for _, every := range intervals {
 		if price, err := source.DayPrice(every); err == nil {
-			d.prices = append(d.prices, pages.Price{Every: every, Cost: price})
+			d.Prices = append(d.Prices, pages.Price{Every: every, Cost: price})
 		} else {
-			d.errs["price"] = err
+			d.Errors["price"] = err
 		}
 	}
 	if source.Tops != nil {
-		d.tops, d.errs["charts"] = source.Tops(ctx)
+		d.Tops, d.Errors["charts"] = source.Tops(ctx)
 	}
-	d.kept, d.errs["kept"] = source.Kept(ctx)
-	d.backup, d.errs["backup"] = source.Backup(ctx)
-	d.backfills, d.errs["backfills"] = source.Backfills(ctx)
-	if o.quotaErr == nil {
-		d.next, d.errs["next"] = source.Next(ctx, o.quota.Forecast.Until)
-		d.ledger, d.errs["ledger"] = source.Ledger(ctx)
+	d.Kept, d.Errors["kept"] = source.Kept(ctx)
+	d.Backfills, d.Errors["backfills"] = source.Backfills(ctx)
+	if o.Quota != nil {
+		d.next, d.Errors["next"] = source.Next(ctx, o.Quota.Forecast.Until)
+		d.Ledger, d.Errors["ledger"] = source.Ledger(ctx)
 	}
-	if o.quotaErr == nil && !o.quota.Degraded {
-		d.hours, d.errs["hours"] = spentByHour(ctx, source, o.at, d.pool)
+	if o.Quota != nil && !o.Quota.Degraded {
+		d.Hours, d.Errors["hours"] = spentByHour(ctx, source, o.At, o.Quota.Wanted())
 	}
-	return d, nil
+	return d
 }
 
 // spentByHour returns the amount spent of a pool in each of the last 24 hours, oldest first.

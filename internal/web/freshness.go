@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/recent"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 )
@@ -33,9 +34,22 @@ func (s *Site) Freshness(ctx context.Context) (report.Freshness, error) {
 	return f, nil
 }
 
+// howFresh is what Freshness returned.
+type howFresh struct {
+	report.Freshness
+	err error
+}
+
 // cachedFreshness is Freshness, up to rereadAfter old.
 func (s *Site) cachedFreshness(ctx context.Context) (report.Freshness, error) {
-	return s.fresh.get(rereadAfter, func() (report.Freshness, error) { return s.Freshness(ctx) })
+	f, _ := s.fresh.Get("", func() recent.Answer[howFresh] {
+		f, err := s.Freshness(ctx)
+		if err != nil {
+			return recent.Answer[howFresh]{Is: howFresh{f, err}}
+		}
+		return recent.Answer[howFresh]{Is: howFresh{f, nil}, Until: time.Now().Add(rereadAfter)}
+	})
+	return f.Freshness, f.err
 }
 
 // checkUpstream is a check of /readyz.

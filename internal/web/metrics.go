@@ -85,26 +85,26 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
 	gauge(buildInfo, 1, c.version, runtime.Version())
-	gauge(readable, truth(c.quotaErr == nil && !c.quota.Degraded), "ledger")
-	gauge(readable, truth(c.storeErr == nil), "store")
+	gauge(readable, truth(c.Quota != nil && !c.Quota.Degraded), "ledger")
+	gauge(readable, truth(c.StoreErr == nil), "store")
 	if c.serving {
 		ch <- prometheus.MustNewConstMetric(degradedTime, prometheus.CounterValue, c.degraded.Seconds())
 	}
 	if c.limits != nil {
 		c.collectLimits(ch)
 	}
-	if c.quotaErr == nil {
+	if c.Quota != nil {
 		c.collectQuota(gauge)
 	}
-	if c.storeErr == nil {
+	if c.StoreErr == nil {
 		c.collectSlots(gauge)
 		c.collectCalls(ch)
 		if contact := c.calls.Contact(); !contact.AskedAt.IsZero() {
 			gauge(upstreamUp, truth(contact.SilentSince.IsZero()))
 			gauge(keyRefused, truth(contact.KeyRefused()))
 		}
-		if !c.backup.IsZero() {
-			gauge(lastBackup, seconds(c.backup))
+		if !c.Backup.IsZero() {
+			gauge(lastBackup, seconds(c.Backup))
 		}
 	}
 }
@@ -141,15 +141,15 @@ func (c collector) collectLimits(ch chan<- prometheus.Metric) {
 }
 
 func (c collector) collectQuota(gauge func(*prometheus.Desc, float64, ...string)) {
-	gauge(degraded, truth(c.quota.Degraded))
+	gauge(degraded, truth(c.Quota.Degraded))
 	gauge(takes, float64(c.admitted), "admitted")
-	for pool, n := range c.quota.Saved {
+	for pool, n := range c.Quota.Saved {
 		gauge(savedUnits, float64(n), pool)
 	}
-	for pool, n := range c.emergency {
+	for pool, n := range c.Emergency {
 		gauge(emergencyUnits, float64(n), pool)
 	}
-	for _, p := range c.quota.Pools {
+	for _, p := range c.Quota.Pools {
 		for _, w := range p.Windows {
 			gauge(usedUnits, float64(w.Used), p.Pool, w.Window)
 			gauge(limitUnits, float64(w.Limit), p.Pool, w.Window)
@@ -167,17 +167,17 @@ func (c collector) collectQuota(gauge func(*prometheus.Desc, float64, ...string)
 	}
 	type spender struct{ pool, purpose, method, client string }
 	spent := map[spender]int64{}
-	for _, s := range c.quota.Spent {
+	for _, s := range c.Quota.Spent {
 		spent[spender{s.Pool, string(s.Purpose), s.Method, s.Client}] += s.Amount
 	}
 	for who, n := range spent {
 		gauge(spentUnits, float64(n), who.pool, who.purpose, who.method, who.client)
 	}
-	if !c.quota.Degraded {
-		for pool, n := range c.quota.Forecast.Scheduled {
+	if !c.Quota.Degraded {
+		for pool, n := range c.Quota.Forecast.Scheduled {
 			gauge(forecastUnits, float64(n), pool)
 		}
-		gauge(forecastFits, truth(c.quota.Forecast.Fits))
+		gauge(forecastFits, truth(c.Quota.Forecast.Fits))
 	}
 }
 
@@ -186,7 +186,7 @@ func (c collector) collectSlots(gauge func(*prometheus.Desc, float64, ...string)
 	count := map[kind]int{}
 	succeeded := map[string]time.Time{}
 	refused := 0
-	for _, of := range c.fresh.Series {
+	for _, of := range c.Fresh.Series {
 		if of.ResumesAt != nil && of.Outcome != ingest.Stopped {
 			refused++ // it was not even tried
 		}
@@ -196,7 +196,7 @@ func (c collector) collectSlots(gauge func(*prometheus.Desc, float64, ...string)
 		gauge(stale, truth(of.Stale), of.Job, of.Region)
 		late := 0.0
 		if of.OverdueSince != nil {
-			late = c.fresh.At.Sub(*of.OverdueSince).Seconds()
+			late = c.Fresh.At.Sub(*of.OverdueSince).Seconds()
 		}
 		gauge(overdue, late, of.Job, of.Region)
 		gauge(interval, float64(of.IntervalS), of.Job, of.Region)
@@ -207,7 +207,7 @@ func (c collector) collectSlots(gauge func(*prometheus.Desc, float64, ...string)
 			succeeded[of.Job] = at
 		}
 	}
-	for _, s := range c.slots {
+	for _, s := range c.Slots {
 		count[kind{s.Job, string(s.Outcome)}] += s.Ticks()
 	}
 	for of, n := range count {
@@ -225,17 +225,8 @@ func (c collector) collectSlots(gauge func(*prometheus.Desc, float64, ...string)
 // WriteMetrics writes the metrics once, in the text format of Prometheus. If the store cannot be read, it writes the
 // others and returns the reason.
 func (s *Status) WriteMetrics(ctx context.Context, w io.Writer) error {
-	o := s.measured(ctx)
-	return cmp.Or(s.encodeMetrics(o, w, expfmt.NewFormat(expfmt.TypeTextPlain), false), o.storeErr)
-}
-
-// measured returns the overview; source_readable exports what could not be read.
-func (s *Status) measured(ctx context.Context) overview {
-	o, err := s.overview(ctx)
-	if err != nil {
-		o.quotaErr, o.storeErr = err, err
-	}
-	return o
+	o := s.overview(ctx)
+	return cmp.Or(s.encodeMetrics(o, w, expfmt.NewFormat(expfmt.TypeTextPlain), false), o.StoreErr)
 }
 
 func (s *Status) encodeMetrics(o overview, w io.Writer, format expfmt.Format, serving bool) error {
@@ -263,7 +254,7 @@ func (s *Status) encodeMetrics(o overview, w io.Writer, format expfmt.Format, se
 func (s *Status) metrics(w http.ResponseWriter, r *http.Request) {
 	format := expfmt.NegotiateAccept(r.Header, expfmt.DefaultAcceptedFormats()...)
 	w.Header().Set("Content-Type", string(format))
-	if err := s.encodeMetrics(s.measured(r.Context()), w, format, true); err != nil {
+	if err := s.encodeMetrics(s.overview(r.Context()), w, format, true); err != nil {
 		http.Error(w, term.Clean(err.Error()), http.StatusInternalServerError)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/pages"
+	"github.com/trendvidstream/ingest/internal/recent"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/httplimit"
@@ -36,20 +38,13 @@ type Source struct {
 	Emergency func(ctx context.Context, since time.Time) (quota.Cost, error)
 }
 
-// overview is a source's answers at one moment. Each part has its own error: a ledger that is down hides no chart.
+// overview is a source's answers at one moment: the status without its details. A ledger that is down hides no chart.
 type overview struct {
-	at       time.Time
-	quota    report.QuotaDocument
-	quotaErr error
-	slots    []report.SlotDocument // due within the last day, newest first
-	fresh    report.Freshness
-	calls    ingest.CallStats
-	backup   time.Time // when ingest backup last made a copy; zero: never
-	storeErr error     // of slots, fresh, calls and backup
+	pages.Status
 
-	admitted  int64      // calls that the longest window counts
-	emergency quota.Cost // within the last day
-	degraded  time.Duration
+	calls    ingest.CallStats
+	admitted int64 // calls that the longest window counts
+	degraded time.Duration
 }
 
 const (
@@ -62,51 +57,63 @@ const (
 type Status struct {
 	Now       func() time.Time
 	Version   string                                          // of the program
-	Moved     string                                          // says that the clock was moved; "": it was not
 	Source    func() (*Source, error)                         // an error if nothing is open
 	Freshness func(context.Context) (report.Freshness, error) // how old everything is
 	Degraded  func() time.Duration                            // how long the ledger could not answer since this process began; nil: not known
 
 	Limits func() httplimit.Stats // of the API's clients; nil: there are no limits
 
-	overviews recent[overview]
-	detailed  recent[details]
+	overviews recent.Answers[overview]
+	detailed  recent.Answers[details]
 }
 
-// overview reads the source, at most once per readFor.
-func (s *Status) overview(ctx context.Context) (overview, error) {
-	return s.overviews.get(readFor, func() (overview, error) { return s.readOverview(ctx) })
+// overview reads the source, at most once per readFor. If nothing can be read, it says why.
+func (s *Status) overview(ctx context.Context) overview {
+	o, _ := s.overviews.Get("", func() recent.Answer[overview] {
+		source, err := s.Source()
+		if err != nil {
+			return recent.Answer[overview]{Is: unknown(s.Now().UTC(), err)}
+		}
+		// The result serves every reader, so the read outlives the request that asked first.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
+		defer cancel()
+		return recent.Answer[overview]{Is: s.readOverview(ctx, source), Until: time.Now().Add(readFor)}
+	})
+	return o
 }
 
-func (s *Status) readOverview(ctx context.Context) (overview, error) {
-	source, err := s.Source()
-	if err != nil {
-		return overview{}, err
+func unknown(at time.Time, err error) overview {
+	return overview{Status: pages.Status{At: at, Situation: report.Situation{QuotaErr: err, StoreErr: err}}}
+}
+
+func (s *Status) readOverview(ctx context.Context, source *Source) overview {
+	var o overview
+	o.At = s.Now().UTC()
+	spent, err := source.Quota(ctx)
+	if err == nil {
+		spent.Data = "" // visitors need not know a path of this machine
+		o.Emergency, err = source.Emergency(ctx, o.At.Add(-day))
 	}
-	// The result serves every reader, so the read outlives the request that asked first.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
-	defer cancel()
-	o := overview{at: s.Now().UTC()}
-	if o.quota, o.quotaErr = source.Quota(ctx); o.quotaErr == nil {
-		o.quota.Data = "" // visitors need not know a path of this machine
-		o.emergency, o.quotaErr = source.Emergency(ctx, o.at.Add(-day))
+	if o.QuotaErr = err; err == nil {
+		o.Quota, o.admitted = &spent, admitted(spent.Spent, source.Cost)
 	}
-	if o.slots, o.storeErr = source.Slots(ctx, o.at.Add(-day)); o.storeErr == nil {
-		o.fresh, o.storeErr = s.Freshness(ctx)
+	var fresh report.Freshness
+	if o.Slots, err = source.Slots(ctx, o.At.Add(-day)); err == nil {
+		fresh, err = s.Freshness(ctx)
 	}
-	if o.storeErr == nil && source.Calls != nil {
-		o.calls, o.storeErr = source.Calls(ctx)
+	if err == nil && source.Calls != nil {
+		o.calls, err = source.Calls(ctx)
 	}
-	if o.storeErr == nil && source.Backup != nil {
-		o.backup, o.storeErr = source.Backup(ctx)
+	if err == nil && source.Backup != nil {
+		o.Backup, err = source.Backup(ctx)
 	}
-	if o.quotaErr == nil {
-		o.admitted = admitted(o.quota.Spent, source.Cost)
+	if o.StoreErr = err; err == nil {
+		o.Fresh = &fresh
 	}
 	if s.Degraded != nil {
 		o.degraded = s.Degraded()
 	}
-	return o, nil
+	return o
 }
 
 // admitted returns how many calls, of those whose cost is known, drew what was spent.

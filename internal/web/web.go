@@ -16,6 +16,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/pages"
+	"github.com/trendvidstream/ingest/internal/recent"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota/httplimit"
@@ -46,7 +47,7 @@ type Site struct {
 
 	Hosts []string // names under which all but /livez is served, besides localhost and addresses
 
-	fresh recent[report.Freshness] // what the pages show
+	fresh recent.Answers[howFresh]
 }
 
 // Check is one thing that must hold for the schedule to be kept.

@@ -14,9 +14,15 @@ skip() {
 browser() { command -v "${CHROMIUM:-chromium}" || command -v chromium-browser || command -v google-chrome; }
 complete() { browser >/dev/null && command -v node >/dev/null && command -v npm >/dev/null; }
 
+absent() { # what there is may be of another source, which Debian's would be in conflict with
+	browser >/dev/null || echo chromium
+	command -v node >/dev/null || echo nodejs
+	command -v npm >/dev/null || echo npm
+}
+
 if ! complete && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
-	say "no chromium, node or npm here: installing them with apt-get"
-	sh "$here/../apt-install.sh" chromium nodejs npm || true
+	say "installing with apt-get what is not here: $(echo $(absent))"
+	sh "$here/../apt-install.sh" $(absent) || true
 fi
 complete || skip "chromium, node and npm are needed (as root on Debian: apt-get install chromium nodejs npm; CHROMIUM names another one)"
 [ "$(node -p 'process.versions.node.split(".")[0]')" -ge 20 ] || skip "node $(node --version) is too old: playwright-core needs 20"
