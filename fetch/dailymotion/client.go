@@ -29,6 +29,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,10 +39,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
-const (
-	defaultBaseURL = "https://api.dailymotion.com/"
-	defaultTimeout = 20 * time.Second // of one call, from its first byte to its last
-)
+const defaultBaseURL = "https://api.dailymotion.com/"
 
 // pageSize is the most that Dailymotion gives, and lastPage the last page of that size: no list gives
 // more than 1,000 results.
@@ -75,10 +73,7 @@ type Config struct {
 }
 
 // Client is Dailymotion. It may be used concurrently.
-type Client struct {
-	*wire.Transport // its Host, Close and Date are the client's
-	timeout         time.Duration
-}
+type Client struct{ *wire.Client }
 
 var (
 	_ fetch.Upstream = (*Client)(nil)
@@ -91,10 +86,8 @@ func New(_ context.Context, cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{
-		Transport: wire.NewTransport(base, wire.Headers{Agent: "trendvidstream-ingest/" + cmp.Or(cfg.Version, "dev")}),
-		timeout:   cmp.Or(cfg.Timeout, defaultTimeout),
-	}, nil
+	agent := wire.Headers{Agent: "trendvidstream-ingest/" + cmp.Or(cfg.Version, "dev")}
+	return &Client{wire.NewClient("Dailymotion", base, agent, cfg.Timeout)}, nil
 }
 
 // Limits implements fetch.Upstream.
@@ -105,68 +98,62 @@ func (*Client) Limits() fetch.Limits {
 // Chart implements fetch.Upstream: one page, of 100, of what trends among the videos of a country. category is the id
 // of one of Dailymotion's channels, "music"; token is the page's number.
 func (c *Client) Chart(region ingest.Region, category, token string) fetch.Call[ingest.Page] {
-	return fetch.Call[ingest.Page]{Method: videosTrending, Region: region, Do: func(ctx context.Context) (ingest.Page, error) {
-		if region == "" {
-			return ingest.Page{}, rejectedError(videosTrending, errNoRegion)
-		}
-		q := url.Values{"sort": {"trending"}, "country": {strings.ToLower(string(region))}, "fields": {videoFields}}
-		setCategory(q, category)
-		return fetchPage(ctx, c, videosTrending, token, q, mapVideos)
-	}}
+	q := wire.Question{Method: videosTrending, Region: region}
+	if region == "" {
+		q.Wrong = errNoRegion
+	}
+	query := url.Values{"sort": {"trending"}, "country": {strings.ToLower(string(region))}, "fields": {videoFields}}
+	setCategory(query, category)
+	return newCall(c, q, query, token, mapVideos)
 }
 
 // Videos implements fetch.Upstream. With no ids, too many, or one that would be read as something else, Do fails with
 // ErrIDs and sends nothing. An answer with a video that was not asked for counts as broken: the filter did not work,
 // so what is missing is not gone.
 func (c *Client) Videos(ids []string) fetch.Call[ingest.Page] {
-	return fetch.Call[ingest.Page]{Method: videosList, Do: func(ctx context.Context) (ingest.Page, error) {
-		asked := map[string]bool{}
-		for _, id := range ids {
-			if !isID(id) {
-				return ingest.Page{}, rejectedError(videosList, fmt.Errorf("%w, not %.40q", ErrIDs, id))
-			}
-			asked[id] = true
+	q := wire.Question{Method: videosList}
+	if len(ids) == 0 || len(ids) > maxIDsPerCall {
+		q.Wrong = fmt.Errorf("%w, not %d", ErrIDs, len(ids))
+	}
+	for _, id := range ids {
+		if !isID(id) {
+			q.Wrong = fmt.Errorf("%w, not %.40q", ErrIDs, id)
 		}
-		if len(ids) == 0 || len(ids) > maxIDsPerCall {
-			return ingest.Page{}, rejectedError(videosList, fmt.Errorf("%w, not %d", ErrIDs, len(ids)))
-		}
-		q := url.Values{"ids": {strings.Join(ids, ",")}, "fields": {videoFields}}
-		found, err := fetchPage(ctx, c, videosList, "", q, mapVideos)
-		if err != nil {
-			return ingest.Page{}, err
-		}
+	}
+	query := url.Values{"ids": {strings.Join(ids, ",")}, "fields": {videoFields}}
+	return newCall(c, q, query, "", func(body []byte, number int) (ingest.Page, error) {
+		found, err := mapVideos(body, number)
 		for _, v := range found.Videos {
-			if !asked[v.ID] {
-				return ingest.Page{}, brokenError(videosList, fmt.Errorf("video %.40q was not asked for", v.ID))
+			if !slices.Contains(ids, v.ID) {
+				return ingest.Page{}, fmt.Errorf("video %.40q was not asked for", v.ID)
 			}
 		}
 		found.Next = ""
-		return found, nil
-	}}
+		return found, err
+	})
 }
 
 // Search implements fetch.Searcher. ams_country selects the videos that may be watched in q.Region: it leaves out what
 // is blocked there.
 func (c *Client) Search(sought ingest.Query, token string) fetch.Call[ingest.Found] {
-	return fetch.Call[ingest.Found]{Method: videosSearch, Region: sought.Region, Do: func(ctx context.Context) (ingest.Found, error) {
-		if sought.Text == "" {
-			return ingest.Found{}, rejectedError(videosSearch, errNoText)
-		}
-		q := url.Values{"search": {sought.Text}, "sort": {"relevance"}, "fields": {"id"}}
-		if sought.NewestFirst {
-			q.Set("sort", "recent")
-		}
-		if sought.Region != "" {
-			q.Set("ams_country", strings.ToLower(string(sought.Region)))
-		}
-		if sought.Channel != "" {
-			q.Set("owners", sought.Channel)
-		}
-		setCategory(q, sought.Category)
-		setTime(q, "created_after", sought.After)
-		setTime(q, "created_before", sought.Before)
-		return fetchPage(ctx, c, videosSearch, token, q, mapFound)
-	}}
+	q := wire.Question{Method: videosSearch, Region: sought.Region}
+	if sought.Text == "" {
+		q.Wrong = errNoText
+	}
+	query := url.Values{"search": {sought.Text}, "sort": {"relevance"}, "fields": {"id"}}
+	if sought.NewestFirst {
+		query.Set("sort", "recent")
+	}
+	if sought.Region != "" {
+		query.Set("ams_country", strings.ToLower(string(sought.Region)))
+	}
+	if sought.Channel != "" {
+		query.Set("owners", sought.Channel)
+	}
+	setCategory(query, sought.Category)
+	setTime(query, "created_after", sought.After)
+	setTime(query, "created_before", sought.Before)
+	return newCall(c, q, query, token, mapFound)
 }
 
 func setCategory(q url.Values, category string) {
@@ -181,42 +168,17 @@ func setTime(q url.Values, name string, t time.Time) {
 	}
 }
 
-// fetchPage sends one request and maps its answer.
-func fetchPage[T any](ctx context.Context, c *Client, method, token string, query url.Values, read func([]byte, int) (T, error)) (T, error) {
-	var none T
-	number, err := pageNumber(token)
-	if err != nil {
-		return none, &fetch.Error{Verdict: fetch.BadToken, Method: method, Err: err}
+// newCall returns the call for a page, which token names: "" is the first.
+func newCall[T any](c *Client, q wire.Question, query url.Values, token string, read func([]byte, int) (T, error)) fetch.Call[T] {
+	page := cmp.Or(token, "1")
+	number, err := strconv.Atoi(page)
+	if err != nil || number < 1 || number > lastPage || strconv.Itoa(number) != page {
+		bad := &fetch.Error{Verdict: fetch.BadToken, Method: q.Method, Err: fmt.Errorf("%w, not %.40q", errToken, token)}
+		return fetch.Call[T]{Method: q.Method, Region: q.Region, Do: func(context.Context) (none T, _ error) { return none, bad }}
 	}
-	query.Set("page", strconv.Itoa(number))
+	query.Set("page", page)
 	query.Set("limit", strconv.Itoa(pageSize))
-	a := c.Get(ctx, c.timeout, "/videos", query)
-	if err := verdict(method, a); err != nil {
-		return none, err
-	}
-	out, err := read(a.Body, number)
-	if err != nil {
-		return none, brokenError(method, err)
-	}
-	return out, nil
-}
-
-// pageNumber reads a token; "" is the first page.
-func pageNumber(token string) (int, error) {
-	if token == "" {
-		return 1, nil
-	}
-	n, err := strconv.Atoi(token)
-	if err != nil || n < 1 || n > lastPage || strconv.Itoa(n) != token {
-		return 0, fmt.Errorf("%w, not %.40q", errToken, token)
-	}
-	return n, nil
-}
-
-func rejectedError(method string, err error) *fetch.Error {
-	return &fetch.Error{Verdict: fetch.Rejected, Method: method, Err: err}
-}
-
-func brokenError(method string, err error) *fetch.Error {
-	return &fetch.Error{Verdict: fetch.Broken, Method: method, Err: wire.Cleaner{}.Wrap("Dailymotion's answer makes no sense", err)}
+	q.Send = func(ctx context.Context) error { return c.Get(ctx, "/videos", query) }
+	q.Refusal = func(a wire.Answer) *fetch.Error { return c.refusal(q.Method, a) }
+	return wire.NewCall(c.Client, q, func(body []byte) (T, error) { return read(body, number) })
 }

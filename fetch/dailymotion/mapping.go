@@ -2,10 +2,8 @@ package dailymotion
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,12 +17,11 @@ const videoFields = "id,title,owner.screenname,owner.id,channel,language," +
 	"thumbnail_720_url,thumbnail_360_url," +
 	"created_time,duration,mode,tags,views_total,likes_total"
 
-// list is the part of an answer that is read. The array has one item more than a page may have, which shows that there
-// are more and bounds what a hostile list can make us allocate. List is nil without one.
+// list is the part of an answer that is read.
 type list[T any] struct {
-	Page    *int              `json:"page"`
-	HasMore bool              `json:"has_more"`
-	List    *[pageSize + 1]*T `json:"list"`
+	Page    *int         `json:"page"`
+	HasMore bool         `json:"has_more"`
+	List    wire.List[T] `json:"list"`
 }
 
 // videoItem is a video in a list. A field of a nested object has a dot in its name. Any field may be null, which
@@ -41,7 +38,7 @@ type videoItem struct {
 	CreatedTime wire.Number `json:"created_time"`
 	Duration    wire.Number `json:"duration"`
 	Mode        string      `json:"mode"`
-	Tags        texts       `json:"tags"`
+	Tags        wire.Texts  `json:"tags"`
 	ViewsTotal  wire.Number `json:"views_total"`
 	LikesTotal  wire.Number `json:"likes_total"`
 }
@@ -50,83 +47,44 @@ type idItem struct {
 	ID string `json:"id"`
 }
 
-var (
-	errNotAList = errors.New("it is not a list of videos")
-	errNoIDs    = errors.New("nothing that it lists has an id")
-	errTooMany  = fmt.Errorf("it lists more than %d videos", pageSize)
-)
-
-// mapVideos reads a whole answer for the page of that number. An empty list is a page. An answer without a list, of
-// another page, or with more than was asked for is refused as a whole. A field that is not as the API documents it is
-// left out, and so is an item without an id. Duplicates are kept.
-func mapVideos(body []byte, number int) (ingest.Page, error) {
-	l, next, odd, err := readList[videoItem](body, number)
-	if err != nil {
-		return ingest.Page{}, err
-	}
-	page := ingest.Page{Videos: make([]ingest.Video, 0, pageSize), Next: next, Odd: odd}
-	for _, item := range l {
-		if isID(item.ID) {
-			page.Videos = append(page.Videos, mapVideo(item, &page.Odd))
+// mapVideos reads a whole answer for the page of that number. An empty list is a page. A field that is not as the API
+// documents it is left out, and so is an item without an id.
+func mapVideos(body []byte, number int) (page ingest.Page, err error) {
+	page.Videos, page.Next, page.Odd, err = readList(body, number, func(item *videoItem, odd *ingest.Odd) (v ingest.Video, ok bool) {
+		if ok = isID(item.ID); ok {
+			v = mapVideo(item, odd)
 		}
-	}
-	if len(l) > 0 && len(page.Videos) == 0 {
-		return ingest.Page{}, errNoIDs
-	}
-	page.Odd.LeftOut(len(l) - len(page.Videos))
-	return page, nil
+		return v, ok
+	})
+	return page, err
 }
 
 // mapFound reads an answer of ids only, by the same rules.
-func mapFound(body []byte, number int) (ingest.Found, error) {
-	l, next, odd, err := readList[idItem](body, number)
-	if err != nil {
-		return ingest.Found{}, err
-	}
-	found := ingest.Found{Next: next, Odd: odd}
-	for _, item := range l {
-		if isID(item.ID) {
-			found.IDs = append(found.IDs, item.ID)
-		}
-	}
-	if len(l) > 0 && len(found.IDs) == 0 {
-		return ingest.Found{}, errNoIDs
-	}
-	found.Odd.LeftOut(len(l) - len(found.IDs))
-	return found, nil
+func mapFound(body []byte, number int) (found ingest.Found, err error) {
+	found.IDs, found.Next, found.Odd, err = readList(body, number, func(item *idItem, _ *ingest.Odd) (string, bool) { return item.ID, isID(item.ID) })
+	return found, err
 }
 
-// readList returns the items of an answer without nulls, the token of the next page, and what was odd and left out.
-// There is a token if Dailymotion says there is more, this page has items, and the next one lies within the 1,000
-// results.
-func readList[T any](body []byte, number int) (items []*T, next string, odd ingest.Odd, err error) {
+// readList returns what read makes of the items of an answer, and the token of the next page: there is one if
+// Dailymotion says there is more, this page has items, and the next one lies within the 1,000 results. An answer of
+// another page is refused.
+func readList[T, V any](body []byte, number int, read func(*T, *ingest.Odd) (V, bool)) (kept []V, next string, odd ingest.Odd, err error) {
 	var l list[T]
-	if err := wire.Decode(body, &l); err != nil {
-		var raw list[json.RawMessage]
-		if json.Unmarshal(body, &raw) != nil || raw.List == nil {
-			return nil, "", nil, fmt.Errorf("%w: %w", errNotAList, err)
-		}
-		l = list[T]{Page: raw.Page, HasMore: raw.HasMore, List: new([pageSize + 1]*T)}
-		odd = wire.Items(raw.List[:], l.List[:])
+	if err := json.Unmarshal(body, &l); err != nil {
+		return nil, "", nil, fmt.Errorf("%w: %w", wire.ErrNotAList, err)
 	}
-	switch {
-	case l.List == nil:
-		return nil, "", nil, errNotAList
-	case l.List[pageSize] != nil:
-		return nil, "", nil, errTooMany
-	case l.Page != nil && *l.Page != number:
+	if l.Page != nil && *l.Page != number {
 		return nil, "", nil, fmt.Errorf("it is page %d, not page %d", *l.Page, number)
 	}
-	items = slices.DeleteFunc(l.List[:pageSize], func(item *T) bool { return item == nil })
+	items, odd, err := l.List.Items(pageSize)
+	if err == nil {
+		kept, err = wire.Keep(items, &odd, read)
+	}
 	if l.HasMore && len(items) > 0 && number < lastPage {
 		next = strconv.Itoa(number + 1)
 	}
-	return items, next, odd, nil
+	return kept, next, odd, err
 }
-
-// maxTexts bounds the JSON of one list of texts, in bytes: a list of nothing but commas would make us allocate many
-// times its size. The provider names no limit for tags; those of a page of 100 are far below.
-const maxTexts = 64 << 10
 
 func mapVideo(it *videoItem, odd *ingest.Odd) ingest.Video {
 	v := ingest.Video{
@@ -138,13 +96,13 @@ func mapVideo(it *videoItem, odd *ingest.Odd) ingest.Video {
 		Language:  it.Language,
 		Thumbnail: wire.FirstHTTPS(it.Thumbnail, it.Smaller),
 		Live:      it.Mode == "live",
-		Tags:      it.Tags.list,
+		Tags:      it.Tags.List,
 
 		PublishedAt: parseDate(it.CreatedTime, odd),
 		Views:       wire.Count("views_total", it.ViewsTotal, odd),
 		Likes:       wire.Count("likes_total", it.LikesTotal, odd),
 	}
-	if it.Tags.odd {
+	if it.Tags.Odd {
 		odd.Count("tags")
 	}
 	if d := parseDuration(it.Duration, odd); !v.Live {
@@ -183,45 +141,4 @@ func parseDuration(n wire.Number, odd *ingest.Odd) time.Duration {
 	}
 	odd.Count("duration")
 	return 0
-}
-
-// texts is an array of strings and numbers; a number is kept as it was written. Nulls and empty strings are left out.
-type texts struct {
-	list []string
-	odd  bool // there were some, and they are left out
-}
-
-// UnmarshalJSON implements json.Unmarshaler. It never fails: encoding/json would not read the rest of the video.
-func (t *texts) UnmarshalJSON(b []byte) error {
-	if len(b) > maxTexts {
-		t.odd = true
-		return nil
-	}
-	if json.Unmarshal(b, &t.list) != nil {
-		var numbered []text
-		t.odd = json.Unmarshal(b, &numbered) != nil
-		t.list = nil
-		for _, s := range numbered {
-			t.list = append(t.list, string(s))
-		}
-	}
-	t.list = slices.DeleteFunc(t.list, func(s string) bool { return s == "" })
-	if len(t.list) == 0 || t.odd {
-		t.list = nil
-	}
-	return nil
-}
-
-// text is a string or a number.
-type text string
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (s *text) UnmarshalJSON(b []byte) error {
-	if len(b) > 0 && b[0] == '"' {
-		return json.Unmarshal(b, (*string)(s))
-	}
-	var n json.Number
-	err := json.Unmarshal(b, &n)
-	*s = text(n)
-	return err
 }

@@ -10,23 +10,11 @@ import (
 	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
-// verdict returns what an answer means for the pass: nil if it may hold a list. It goes by certainty: what was never
-// sent, what broke off, what the status settles alone, and then what Dailymotion says.
-func verdict(method string, a wire.Answer) *fetch.Error {
-	clean := wire.Cleaner{}
-	switch {
-	case a.Err != nil:
-		return wire.Unanswered("Dailymotion", method, a, clean)
-	case a.Status >= 200 && a.Status <= 299:
-		return nil
-	}
+// refusal returns what an answer without a list means for the pass.
+func (c *Client) refusal(method string, a wire.Answer) *fetch.Error {
 	said := parseError(a.Body)
 	v, says := said.meaning(method, a.Status)
-	detail := clean.Message(said.Message)
-	if a.Status <= 399 {
-		detail = ": it redirects to " + wire.RedirectHost(a.Location)
-	}
-	return &fetch.Error{Verdict: v, Method: method, Err: clean.Refused(a.Status, says, said.Type, detail)}
+	return &fetch.Error{Verdict: v, Method: method, Err: c.Refused(a, says, said.Type, said.Message)}
 }
 
 // apiError is the error in an answer of Dailymotion's

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"html"
 	"io"
-	"net/url"
 	"regexp"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -25,35 +23,8 @@ const (
 const maxMarkup = 8 << 10
 
 // Cleaner makes text from outside fit for an error: without markup, control characters or the key. The key is not
-// expected there; this is a second safeguard (a server may echo a header). The zero value knows no key.
-type Cleaner struct {
-	key    *strings.Replacer // as it is spelt; nil: none is known
-	spread *regexp.Regexp    // with spaces in between, which markup and control characters leave
-}
-
-// NewCleaner returns a Cleaner that takes the key out, however it is spelt: plain, quoted, escaped for a URL or for
-// HTML.
-func NewCleaner(key ingest.Secret) Cleaner {
-	k := key.Reveal()
-	if k == "" {
-		return Cleaner{}
-	}
-	literal := strings.Trim(strconv.Quote(k), `"`)
-	// Host names are printed in lower case.
-	spellings := strings.NewReplacer(literal, "***", url.QueryEscape(k), "***", html.EscapeString(k), "***", k, "***", strings.ToLower(k), "***")
-	c := Cleaner{key: spellings}
-	if len(k) >= minKey {
-		var pattern strings.Builder
-		for i, r := range k {
-			if i > 0 {
-				pattern.WriteString(` *`)
-			}
-			pattern.WriteString(regexp.QuoteMeta(string(r)))
-		}
-		c.spread = regexp.MustCompile("(?i)" + pattern.String())
-	}
-	return c
-}
+// expected there; this is a second safeguard (a server may echo a header).
+type Cleaner struct{ Key ingest.Secret }
 
 // Text cleans s and cuts it at n characters. The key is taken out before the cut, which could leave a part of it, and
 // again after the cleaning, which may have joined its parts.
@@ -65,9 +36,6 @@ func (c Cleaner) Text(s string, n int) string {
 	s = stripTags(html.UnescapeString(stripTags(strings.ToValidUTF8(s, ""))))
 	s = strings.Join(strings.Fields(strings.Map(printableRune, s)), " ")
 	s = c.hideKey(s)
-	if c.spread != nil {
-		s = c.spread.ReplaceAllString(s, "***")
-	}
 	if r := []rune(s); len(r) > n {
 		s = strings.TrimSpace(string(r[:n-1])) + "…"
 	}
@@ -85,12 +53,7 @@ func (c Cleaner) Wrap(says string, err error) error {
 	return w
 }
 
-func (c Cleaner) hideKey(s string) string {
-	if c.key == nil {
-		return s
-	}
-	return c.key.Replace(s)
-}
+func (c Cleaner) hideKey(s string) string { return string(hideKey(c.Key.Reveal(), []byte(s))) }
 
 // StandardLog is for the standard library's own logger, which quotes what a server sends unasked. That may hold the
 // key, or its first half, so everything quoted is left out.

@@ -12,7 +12,7 @@ import (
 )
 
 func TestTextFromOutsideIsMadeFitForAnError(t *testing.T) {
-	c := wire.NewCleaner(ingest.NewSecret(canary))
+	c := wire.Cleaner{Key: ingest.NewSecret(canary)}
 	tests := map[string]struct{ in, want string }{
 		"plain":                 {"Can't find object video for `id' parameter", "Can't find object video for `id' parameter"},
 		"markup":                {"<p><b>502.</b> That&#39;s\n an <a href=x>error</a>.<script>x()</script>", "502. That's an error."},
@@ -41,7 +41,7 @@ func TestTextFromOutsideIsMadeFitForAnError(t *testing.T) {
 }
 
 func TestAWrappedErrorIsStillAskedForItsKind(t *testing.T) {
-	c := wire.NewCleaner(ingest.NewSecret(canary))
+	c := wire.Cleaner{Key: ingest.NewSecret(canary)}
 	plain := c.Wrap("it broke", fmt.Errorf("reading: %w", context.Canceled))
 	if !errors.Is(plain, context.Canceled) || plain.Error() != "it broke: reading: context canceled" {
 		t.Errorf("%v", plain)
@@ -71,7 +71,7 @@ func FuzzText(f *testing.F) {
 	f.Add("<script>" + canary + "</script>")
 	f.Add("&lt;b&gt;\x1b[31m\u202e")
 	f.Add(canary[:5] + "\u200b" + canary[5:])
-	c := wire.NewCleaner(ingest.NewSecret(canary))
+	c := wire.Cleaner{Key: ingest.NewSecret(canary)}
 	f.Fuzz(func(t *testing.T, s string) {
 		got := c.Text(s, 100)
 		if strings.Contains(got, canary) || strings.ContainsAny(got, "\x1b\x00\n\r\u202e\u009b") || len([]rune(got)) > 100 {

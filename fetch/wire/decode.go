@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -12,36 +13,90 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-var errNotText = errors.New("it is not UTF-8")
+// maxItems bounds every list: YouTube has some 110 regions and 32 categories, and no page has more.
+const maxItems = 300
 
-// Decode reads a whole body into v. It refuses invalid UTF-8 (RFC 8259, 8.1), which encoding/json would replace.
-// Half of a surrogate pair, which JSON can write and UTF-8 cannot, becomes U+FFFD.
-func Decode(body []byte, v any) error {
-	if !utf8.Valid(body) {
-		return errNotText
-	}
-	return json.Unmarshal(body, v)
+// Why a list makes no sense.
+var (
+	ErrNotAList = errors.New("it is not the list that was asked for")
+	ErrTooMany  = errors.New("it lists more than was asked for")
+	ErrNoIDs    = errors.New("nothing that it lists has an id")
+)
+
+// List is a list of an answer. The array has one item more than the longest list may have, which shows that there are
+// more and bounds what a hostile list can make us allocate.
+//
+// If a list cannot be decoded, its items are decoded one by one. A field of the wrong type, or a text that is not UTF-8
+// (RFC 8259, 8.1; encoding/json would replace it), is treated as absent. Of an item with several, only the first that
+// encoding/json meets is counted; an item that is not an object counts as "id", since it has none. Half of a surrogate
+// pair, which JSON can write and UTF-8 cannot, becomes U+FFFD.
+type List[T any] struct {
+	all *[maxItems + 1]*T // nil: there is no list
+	odd ingest.Odd
 }
 
-// Items decodes the items of a list one by one, after the whole list could not be decoded. A field of the wrong type,
-// or a text that is not UTF-8, is treated as absent. Of an item with several, only the first that encoding/json meets
-// is counted; an item that is not an object counts as "id", since it has none.
-func Items[T any](from []*json.RawMessage, to []*T) (odd ingest.Odd) {
-	for i, raw := range from {
-		if raw == nil {
-			continue
-		}
-		clean, field := dropInvalidUTF8(*raw)
-		to[i] = new(T)
-		wrong, _ := errors.AsType[*json.UnmarshalTypeError](json.Unmarshal(clean, to[i]))
-		if wrong != nil {
-			field = cmp.Or(wrong.Field, "id")
-		}
-		if field != "" {
-			odd.Count(field)
+// UnmarshalJSON implements json.Unmarshaler. It never fails: what is not a list is found out by Items.
+func (l *List[T]) UnmarshalJSON(b []byte) error {
+	if b[0] != '[' {
+		return nil
+	}
+	l.all = new([maxItems + 1]*T)
+	if utf8.Valid(b) && json.Unmarshal(b, l.all) == nil {
+		return nil
+	}
+	var raw [maxItems + 1]*json.RawMessage
+	_ = json.Unmarshal(b, &raw) // it is a list
+	for i := range raw {
+		if l.all[i] = nil; raw[i] != nil {
+			l.all[i] = decodeItem[T](*raw[i], &l.odd)
 		}
 	}
-	return odd
+	return nil
+}
+
+// Absent reports whether the answer has no list, not even an empty one.
+func (l *List[T]) Absent() bool { return l.all == nil }
+
+// Items returns the items, without nulls, and what was left out of them. A list with more than so many is refused as a
+// whole, so that nothing half-understood is kept.
+func (l *List[T]) Items(most int) ([]*T, ingest.Odd, error) {
+	isNil := func(item *T) bool { return item == nil }
+	switch {
+	case l.all == nil:
+		return nil, nil, ErrNotAList
+	case len(slices.DeleteFunc(l.all[most:], isNil)) > 0:
+		return nil, nil, ErrTooMany
+	}
+	return slices.DeleteFunc(l.all[:most], isNil), l.odd, nil
+}
+
+// decodeItem decodes one item of a list, without what is wrong in it.
+func decodeItem[T any](raw json.RawMessage, odd *ingest.Odd) *T {
+	item := new(T)
+	clean, field := dropInvalidUTF8(raw)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](json.Unmarshal(clean, item)); ok {
+		field = cmp.Or(wrong.Field, "id")
+	}
+	if field != "" {
+		odd.Count(field)
+	}
+	return item
+}
+
+// Keep returns what read makes of the items that it finds an id in, and counts the others as left out. Duplicates are
+// kept. A list without any id is refused.
+func Keep[T, V any](items []*T, odd *ingest.Odd, read func(*T, *ingest.Odd) (v V, ok bool)) ([]V, error) {
+	kept := slices.Grow([]V(nil), len(items))
+	for _, item := range items {
+		if v, ok := read(item, odd); ok {
+			kept = append(kept, v)
+		}
+	}
+	if len(items) > 0 && len(kept) == 0 {
+		return nil, ErrNoIDs
+	}
+	odd.LeftOut(len(items) - len(kept))
+	return kept, nil
 }
 
 // dropInvalidUTF8 replaces each string of a JSON text that is not UTF-8: a name by "", a value by null. what is "" if
@@ -106,6 +161,46 @@ func Count(field string, n Number, odd *ingest.Odd) *int64 {
 		return nil
 	}
 	return &i
+}
+
+// maxTexts bounds the JSON of a list of texts, in bytes: one of nothing but commas would make us allocate many times its
+// size. YouTube's own limit for the tags of a video is 500 characters
+// (developers.google.com/youtube/v3/docs/videos#snippet.tags[]).
+const maxTexts = 64 << 10
+
+// Texts is a list of texts and numbers; a number is kept as it was written. Nulls and empty texts are left out.
+type Texts struct {
+	List []string
+	Odd  bool // there were some, and they are left out
+}
+
+// UnmarshalJSON implements json.Unmarshaler. It never fails: encoding/json would not read the rest of the item.
+func (t *Texts) UnmarshalJSON(b []byte) error {
+	if len(b) > maxTexts {
+		t.Odd = true
+		return nil
+	}
+	if json.Unmarshal(b, &t.List) != nil {
+		var all []any
+		numbers := json.NewDecoder(bytes.NewReader(b))
+		numbers.UseNumber()
+		t.Odd = numbers.Decode(&all) != nil
+		t.List = nil
+		for _, one := range all {
+			switch one := one.(type) {
+			case string:
+				t.List = append(t.List, one)
+			case json.Number:
+				t.List = append(t.List, one.String())
+			default:
+				t.Odd = t.Odd || one != nil
+			}
+		}
+	}
+	if t.List = slices.DeleteFunc(t.List, func(s string) bool { return s == "" }); len(t.List) == 0 || t.Odd {
+		t.List = nil
+	}
+	return nil
 }
 
 // maxTitle bounds a title, in characters. YouTube's own limit is 100

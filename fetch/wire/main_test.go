@@ -30,19 +30,28 @@ func serve(t testing.TB, h http.HandlerFunc) (*wire.Transport, *httptest.Server)
 	return to(t, srv.URL), srv
 }
 
-func to(t testing.TB, base string) *wire.Transport {
+func base(t testing.TB, text string) *url.URL {
 	t.Helper()
-	u, err := wire.ParseBaseURL(base)
+	u, err := wire.ParseBaseURL(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr := wire.NewTransport(u, wire.Headers{Agent: "test/1", KeyName: "X-Key", Key: ingest.NewSecret(canary)})
+	return u
+}
+
+func to(t testing.TB, address string) *wire.Transport {
+	t.Helper()
+	tr := wire.NewTransport(base(t, address), wire.Headers{Agent: "test/1", KeyName: "X-Key", Key: ingest.NewSecret(canary)})
 	t.Cleanup(tr.Close)
 	return tr
 }
 
 func get(ctx context.Context, tr *wire.Transport) wire.Answer {
-	return tr.Get(ctx, time.Minute, "/things", url.Values{"a": {"b c"}})
+	return within(ctx, tr, time.Minute)
+}
+
+func within(ctx context.Context, tr *wire.Transport, timeout time.Duration) wire.Answer {
+	return wire.Ask(ctx, timeout, func(ctx context.Context) error { return tr.Get(ctx, "/things", url.Values{"a": {"b c"}}) })
 }
 
 // unanswered returns the verdict on an answer that must not be whole.
@@ -54,7 +63,8 @@ func unanswered(t testing.TB, a wire.Answer) *fetch.Error {
 	if a.Status != 0 || a.Body != nil {
 		t.Errorf("an error came with a status or a body: %d, %.40q", a.Status, a.Body)
 	}
-	e := wire.Unanswered("The upstream", "things.list", a, wire.NewCleaner(ingest.NewSecret(canary)))
+	c := wire.NewClient("The upstream", &url.URL{}, wire.Headers{Key: ingest.NewSecret(canary)}, 0)
+	e := c.Unanswered("things.list", a)
 	if e.Method != "things.list" {
 		t.Errorf("%+v", e)
 	}

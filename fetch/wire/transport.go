@@ -171,8 +171,13 @@ func (t *Transport) exchange(req *http.Request, a *Answer) {
 		a.Err = fmt.Errorf("HTTP %d: %w", resp.StatusCode, err)
 		return
 	}
-	a.Status, a.Location, a.Body = resp.StatusCode, resp.Header.Get("Location"), hideKey(t.headers.Key.Reveal(), body)
-	a.Header = t.withoutKey(resp.Header)
+	a.Status, a.Location, a.Body = resp.StatusCode, resp.Header.Get("Location"), t.hideKey(body)
+	a.Header = http.Header{}
+	for name, values := range resp.Header {
+		for _, v := range values {
+			a.Header[name] = append(a.Header[name], string(t.hideKey([]byte(v))))
+		}
+	}
 }
 
 // Forward sends the request of another program to the host, with the key, once: its method, path, query, body, and its
@@ -186,15 +191,12 @@ func (t *Transport) Forward(req *http.Request) (a Answer) {
 	return a
 }
 
-// withoutKey returns header fields with the key hidden in them, as in a body.
-func (t *Transport) withoutKey(from http.Header) http.Header {
-	clean := http.Header{}
-	for name, values := range from {
-		for _, v := range values {
-			clean[name] = append(clean[name], string(hideKey(t.headers.Key.Reveal(), []byte(v))))
-		}
+// hideKey takes the key out of an answer that repeats it.
+func (t *Transport) hideKey(said []byte) []byte {
+	if key := t.headers.Key.Reveal(); len(key) >= minKey {
+		return hideKey(key, said)
 	}
-	return clean
+	return said
 }
 
 // keepDate remembers the Date header of an answer, and returns it; the zero time if there is none.

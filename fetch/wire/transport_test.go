@@ -225,7 +225,7 @@ func TestASlowAnswerEndsWithTheCall(t *testing.T) {
 				return here, nil
 			})
 			begin := time.Now()
-			e := unanswered(t, tr.Get(t.Context(), tt.timeout, "/", nil))
+			e := unanswered(t, within(t.Context(), tr, tt.timeout))
 			if e.Verdict != fetch.Broken || !errors.Is(e, context.DeadlineExceeded) || !strings.Contains(e.Error(), "The upstream gave no whole answer in time") {
 				t.Errorf("%s: %s, %v", tt.name, e.Verdict, e)
 			}
@@ -245,7 +245,7 @@ func TestAConnectionThatIsNeverMadeEndsWithTheCall(t *testing.T) {
 			return nil, ctx.Err()
 		})
 		begin := time.Now()
-		e := unanswered(t, tr.Get(t.Context(), 7*time.Second, "/", nil))
+		e := unanswered(t, within(t.Context(), tr, 7*time.Second))
 		if took := time.Since(begin); took != 7*time.Second || e.Verdict != fetch.Unsent || !errors.Is(e, context.DeadlineExceeded) {
 			t.Errorf("%s after %s: %v", e.Verdict, took, e)
 		}

@@ -11,19 +11,17 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 )
 
-// Unanswered returns the error for a request that got no whole answer: a.Err is not nil. who is the upstream's name,
-// for a person.
-func Unanswered(who, method string, a Answer, clean Cleaner) *fetch.Error {
-	v, says := fetch.Broken, who+"'s answer broke off"
+// Unanswered returns the error for a request that got no whole answer: a.Err is not nil.
+func (c *Client) Unanswered(method string, a Answer) *fetch.Error {
 	switch {
 	case !a.Sent:
-		v, says = fetch.Unsent, who+" was not reached"
+		return c.failed(fetch.Unsent, method, c.name+" was not reached", a.Err)
 	case errors.Is(a.Err, context.Canceled):
-		says = "the call was cancelled before " + who + " had answered"
+		return c.failed(fetch.Broken, method, "the call was cancelled before "+c.name+" had answered", a.Err)
 	case timedOut(a.Err):
-		says = who + " gave no whole answer in time"
+		return c.failed(fetch.Broken, method, c.name+" gave no whole answer in time", a.Err)
 	}
-	return &fetch.Error{Verdict: v, Method: method, Err: clean.Wrap(says, a.Err)}
+	return c.failed(fetch.Broken, method, c.name+"'s answer broke off", a.Err)
 }
 
 // AnswerError is an error with which an upstream answered.
@@ -39,21 +37,19 @@ func (e *AnswerError) Error() string { return e.Text }
 func (e *AnswerError) HTTPStatus() int { return e.Status }
 
 // Refused returns an error with which an upstream answered: says is what it means, reason the upstream's own word for
-// it, and detail what else there is to say.
-func (c Cleaner) Refused(status int, says, reason, detail string) *AnswerError {
+// it, and message what else the upstream said.
+func (c *Client) Refused(a Answer, says, reason, message string) *AnswerError {
+	if a.Status >= 300 && a.Status <= 399 {
+		message = "it redirects to " + RedirectHost(a.Location)
+	}
+	if message != "" {
+		message = ": " + c.Text(message, maxMessage)
+	}
 	return &AnswerError{
-		Status: status,
+		Status: a.Status,
 		Reason: c.Text(reason, maxReason),
-		Text:   c.Text(says+" ("+cmp.Or(reason, fmt.Sprintf("HTTP %d", status))+")"+detail, maxText),
+		Text:   c.Text(says+" ("+cmp.Or(reason, fmt.Sprintf("HTTP %d", a.Status))+")"+message, maxText),
 	}
-}
-
-// Message returns an upstream's own words, as the detail of an error; "" if it said nothing.
-func (c Cleaner) Message(said string) string {
-	if said == "" {
-		return ""
-	}
-	return ": " + c.Text(said, maxMessage)
 }
 
 // RedirectHost returns the host that a redirect leads to, for a person.

@@ -10,11 +10,76 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
 )
+
+// Client asks one upstream.
+type Client struct {
+	*Transport // its Host, Close and Date are the client's
+	Cleaner
+	name    string
+	timeout time.Duration
+}
+
+const defaultTimeout = 20 * time.Second // of one call, from its first byte to its last
+
+// NewClient returns a client of the upstream that a person calls name, at base, which is as ParseBaseURL returns it.
+// A call ends after timeout; 0 is 20 s.
+func NewClient(name string, base *url.URL, headers Headers, timeout time.Duration) *Client {
+	return &Client{NewTransport(base, headers), Cleaner{headers.Key}, name, cmp.Or(timeout, defaultTimeout)}
+}
+
+// Question is what a call asks.
+type Question struct {
+	Method string // as costs.yaml names it
+	Region ingest.Region
+	Wrong  error // why it cannot be asked; nil if it can
+	Send   func(context.Context) error
+	// Refusal says what an answer means whose status is not 200.
+	Refusal func(Answer) *fetch.Error
+}
+
+// NewCall returns the call for a question: read reads a whole answer.
+func NewCall[T any](c *Client, q Question, read func(body []byte) (T, error)) fetch.Call[T] {
+	return fetch.Call[T]{Method: q.Method, Region: q.Region, Do: func(ctx context.Context) (none T, _ error) {
+		if q.Wrong != nil {
+			return none, c.failed(fetch.Rejected, q.Method, "nothing was asked", q.Wrong)
+		}
+		return Read(c, q, Ask(ctx, c.timeout, q.Send), read)
+	}}
+}
+
+// ErrAbsent is for a valid answer which says that the requested thing does not exist.
+var ErrAbsent = errors.New("there is no such thing")
+
+// Read reads an answer. Its error is a *fetch.Error, by certainty: what was never sent, what broke off, what the
+// upstream refused, and what makes no sense.
+func Read[T any](c *Client, q Question, a Answer, read func(body []byte) (T, error)) (none T, _ error) {
+	switch {
+	case a.Err != nil:
+		return none, c.Unanswered(q.Method, a)
+	case a.Status != http.StatusOK:
+		return none, q.Refusal(a)
+	}
+	v, err := read(a.Body)
+	switch {
+	case errors.Is(err, ErrAbsent):
+		return none, c.failed(fetch.Rejected, q.Method, c.name+" answers", err)
+	case err != nil:
+		return none, c.failed(fetch.Broken, q.Method, c.name+"'s answer makes no sense", err)
+	}
+	return v, nil
+}
+
+// failed returns an error with what it means for a person in front.
+func (c *Client) failed(v fetch.CallVerdict, method, says string, err error) *fetch.Error {
+	return &fetch.Error{Verdict: v, Method: method, Err: c.Wrap(says, err)}
+}
 
 // Answer is the outcome of one request. Either Err is nil and Body is whole, or Err says why not.
 type Answer struct {
@@ -47,19 +112,16 @@ func Ask(ctx context.Context, timeout time.Duration, send func(context.Context) 
 	return a
 }
 
-// Get requests a path of the host, "/videos", with a query: for adapters without a client library.
-func (t *Transport) Get(ctx context.Context, timeout time.Duration, path string, query url.Values) Answer {
-	return Ask(ctx, timeout, func(ctx context.Context) error {
-		u := url.URL{Scheme: t.scheme, Host: t.host, Path: path, RawQuery: query.Encode()}
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
-		if err != nil {
-			return fmt.Errorf("making the request: %w", err)
-		}
-		resp, err := t.RoundTrip(req)
-		if err != nil {
-			return err
-		}
-		_, _ = io.Copy(io.Discard, resp.Body) // an empty object, in memory
-		return resp.Body.Close()
-	})
+// Get requests a path of the host, "/videos", with a query, for Ask: for adapters without a client library.
+func (t *Transport) Get(ctx context.Context, path string, query url.Values) error {
+	u := url.URL{Scheme: t.scheme, Host: t.host, Path: path, RawQuery: query.Encode()}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
+	if err != nil {
+		return fmt.Errorf("making the request: %w", err)
+	}
+	resp, err := t.RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
 }

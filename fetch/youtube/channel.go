@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	youtubev3 "google.golang.org/api/youtube/v3"
+
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/fetch/wire"
@@ -34,18 +36,16 @@ var (
 
 // Channel implements fetch.Archive.
 func (c *Client) Channel(idOrHandle string) fetch.Call[ingest.Channel] {
-	q := question{method: channelsList}
+	q := wire.Question{Method: channelsList}
 	if strings.Trim(idOrHandle, "@ ") == "" {
-		q.wrong = errNoChannel
+		q.Wrong = errNoChannel
 	}
-	return newCall(c, q, func(ctx context.Context) error {
+	return newCall(c, q, func(ctx context.Context) requester[*youtubev3.ChannelListResponse] {
 		call := c.service.Channels.List([]string{"snippet", "contentDetails", "statistics"}).Fields(channelFields).Context(ctx)
 		if isHandle(idOrHandle) {
-			call.ForHandle(idOrHandle)
-		} else {
-			call.Id(idOrHandle)
+			return call.ForHandle(idOrHandle)
 		}
-		return errorOnly(call.Do())
+		return call.Id(idOrHandle)
 	}, func(body []byte) (ingest.Channel, error) { return mapChannel(body, idOrHandle) })
 }
 
@@ -53,21 +53,18 @@ func isHandle(s string) bool { return strings.HasPrefix(s, "@") }
 
 // Uploads implements fetch.Archive: one page of the playlist that uploads names.
 func (c *Client) Uploads(uploads, token string) fetch.Call[ingest.Found] {
-	q := question{method: playlistItemsList}
+	q := wire.Question{Method: playlistItemsList}
 	if uploads == "" {
-		q.wrong = errNoUploads
+		q.Wrong = errNoUploads
 	}
-	return newCall(c, q, func(ctx context.Context) error {
+	return newCall(c, q, func(ctx context.Context) requester[*youtubev3.PlaylistItemListResponse] {
 		call := c.service.PlaylistItems.List([]string{"snippet", "contentDetails"}).
 			PlaylistId(uploads).MaxResults(pageSize).Fields(uploadFields).Context(ctx)
 		if token != "" {
 			call.PageToken(token)
 		}
-		return errorOnly(call.Do())
-	}, func(body []byte) (ingest.Found, error) {
-		found, err := mapFound(body, (*upload).video)
-		return found, cmp.Or(err, checkNextToken(token, found.Next))
-	})
+		return call
+	}, func(body []byte) (ingest.Found, error) { return mapFound(body, token, (*upload).video) })
 }
 
 // upload is the part of a playlist's item that says which video it is.
@@ -102,12 +99,12 @@ type channelItem struct {
 	} `json:"statistics"`
 }
 
-// mapChannel finds the channel that was asked for in a whole answer of channels.list; errAbsent if the answer lists
+// mapChannel finds the channel that was asked for in a whole answer of channels.list; wire.ErrAbsent if the answer lists
 // none.
 func mapChannel(body []byte, idOrHandle string) (ingest.Channel, error) {
-	items, _, odd, err := readList[channelItem](body, pageSize, "youtube#channelListResponse")
+	_, items, odd, err := readList[channelItem](body, pageSize, "youtube#channelListResponse")
 	if err == nil && len(odd) > 0 { // an answer about one channel has no rest worth keeping
-		err = fmt.Errorf("%w: %v", errNotAList, odd)
+		err = fmt.Errorf("%w: %v", wire.ErrNotAList, odd)
 	}
 	if err != nil {
 		return ingest.Channel{}, err
@@ -129,7 +126,7 @@ func mapChannel(body []byte, idOrHandle string) (ingest.Channel, error) {
 	case found == nil && others > 0:
 		return ingest.Channel{}, errOtherChannel
 	case found == nil:
-		return ingest.Channel{}, fmt.Errorf("%w: channel %.60q", errAbsent, idOrHandle)
+		return ingest.Channel{}, fmt.Errorf("%w: channel %.60q", wire.ErrAbsent, idOrHandle)
 	}
 	ch := ingest.Channel{ID: found.ID, Title: found.Snippet.Title, Uploads: found.ContentDetails.RelatedPlaylists.Uploads}
 	ch.Videos = wire.Count("statistics.videoCount", found.Statistics.VideoCount, &odd) // nil too if it is odd

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -13,8 +14,8 @@ import (
 // its page with anything after it. The error quotes the input, shortened and escaped.
 func ParseChannel(s string) (string, error) {
 	ref := strings.TrimSpace(s)
-	if host, path, ok := pageURL(ref); ok {
-		first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	if u, ok := pageURL(ref); ok && isAt(u, "youtube.com") {
+		first, rest, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
 		second, _, _ := strings.Cut(rest, "/")
 		switch {
 		case strings.HasPrefix(first, "@"):
@@ -24,7 +25,7 @@ func ParseChannel(s string) (string, error) {
 		case first == "c" || first == "user":
 			return "", fmt.Errorf("%.80q is an old kind of address: open it, and give the @handle that the page shows", s)
 		default:
-			return "", fmt.Errorf("%.80q is no channel of %s: use https://www.youtube.com/@handle or .../channel/UC...", s, host)
+			return "", fmt.Errorf("%.80q is no channel of %s: use https://www.youtube.com/@handle or .../channel/UC...", s, strings.ToLower(u.Hostname()))
 		}
 	}
 	switch {
@@ -61,20 +62,22 @@ func ParseChannels(refs []string) ([]string, error) {
 	return channels, nil
 }
 
-// pageURL splits the URL of a YouTube page; the scheme may be left out.
-func pageURL(s string) (host, path string, ok bool) {
+// pageURL parses the address of a page; the scheme may be left out. ok is false for what is not an address.
+func pageURL(s string) (u *url.URL, ok bool) {
 	if !strings.Contains(s, "/") {
-		return "", "", false
+		return nil, false
 	}
 	if !strings.Contains(s, "://") {
-		s = "https://" + s
+		s = "https://" + strings.TrimPrefix(s, "//")
 	}
 	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" {
-		return "", "", false
-	}
-	host = strings.ToLower(u.Hostname())
-	return host, u.Path, host == "youtube.com" || strings.HasSuffix(host, ".youtube.com")
+	return u, err == nil && (u.Scheme == "https" || u.Scheme == "http")
+}
+
+// isAt reports whether an address leads to one of the sites, or to a part of it.
+func isAt(u *url.URL, sites ...string) bool {
+	host := strings.ToLower(u.Hostname())
+	return slices.ContainsFunc(sites, func(site string) bool { return host == site || strings.HasSuffix(host, "."+site) })
 }
 
 func isChannelID(s string) bool {

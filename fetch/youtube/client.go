@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"time"
 
+	"google.golang.org/api/googleapi"
 	"google.golang.org/api/option"
 	youtubev3 "google.golang.org/api/youtube/v3"
 
@@ -24,9 +25,21 @@ import (
 	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
+const defaultBaseURL = "https://youtube.googleapis.com/"
+
+// The most that YouTube's answers hold, by developers.google.com/youtube/v3/docs and by recorded answers.
 const (
-	defaultBaseURL = "https://youtube.googleapis.com/"
-	defaultTimeout = 20 * time.Second // of one call, from its first byte to its last
+	// pageSize is the number of results on one page; a shorter page is not always the last one.
+	pageSize = 50
+	// maxIDsPerCall is the number of ids that one call asks for (videos/list, videos/batchGetStats).
+	maxIDsPerCall = 50
+	// chartSize is the number of videos in a chart [seen].
+	chartSize = 200
+	// maxFound is the number of results that a search lists, however many it found (search/list, channelId). Totals
+	// are not to be trusted.
+	maxFound = 500
+	// maxUploads is the number of videos that a list of uploads shows [seen].
+	maxUploads = 20_000
 )
 
 // Errors that New returns for a key.
@@ -45,10 +58,8 @@ type Config struct {
 
 // Client is YouTube. It may be used concurrently.
 type Client struct {
-	*wire.Transport // its Host, Close and Date are the client's
-	service         *youtubev3.Service
-	clean           wire.Cleaner
-	timeout         time.Duration
+	*wire.Client
+	service *youtubev3.Service
 }
 
 var (
@@ -68,17 +79,13 @@ func New(ctx context.Context, cfg Config) (*Client, error) {
 	if err := checkKey(cfg.Key, base); err != nil {
 		return nil, err
 	}
-	c := &Client{
-		Transport: wire.NewTransport(base, wire.Headers{
-			// "gzip" is asked for here as well as in Accept-Encoding, which net/http adds
-			// (developers.google.com/youtube/v3/getting-started#gzip).
-			Agent:   "trendvidstream-ingest/" + cmp.Or(cfg.Version, "dev") + " (gzip)",
-			KeyName: "X-Goog-Api-Key",
-			Key:     cfg.Key,
-		}),
-		clean:   wire.NewCleaner(cfg.Key),
-		timeout: cmp.Or(cfg.Timeout, defaultTimeout),
-	}
+	c := &Client{Client: wire.NewClient("YouTube", base, wire.Headers{
+		// "gzip" is asked for here as well as in Accept-Encoding, which net/http adds
+		// (developers.google.com/youtube/v3/getting-started#gzip).
+		Agent:   "trendvidstream-ingest/" + cmp.Or(cfg.Version, "dev") + " (gzip)",
+		KeyName: "X-Goog-Api-Key",
+		Key:     cfg.Key,
+	}, cfg.Timeout)}
 	hc := &http.Client{
 		Transport:     c.Transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -103,30 +110,24 @@ func checkKey(key ingest.Secret, base *url.URL) error {
 	return nil
 }
 
-// newCall returns the call for a question: send makes its request, read reads a whole answer.
-func newCall[T any](c *Client, q question, send func(context.Context) error, read func(body []byte) (T, error)) fetch.Call[T] {
-	return fetch.Call[T]{Method: q.method, Region: q.region, Do: func(ctx context.Context) (none T, _ error) {
-		if q.wrong != nil {
-			return none, &fetch.Error{Verdict: fetch.Rejected, Method: q.method, Err: c.clean.Wrap("nothing was asked", q.wrong)}
-		}
-		return readAnswer(q, wire.Ask(ctx, c.timeout, send), c.clean, read)
-	}}
+// Limits implements fetch.Upstream.
+func (*Client) Limits() fetch.Limits {
+	return fetch.Limits{
+		IDsPerCall: maxIDsPerCall, PerPage: pageSize,
+		ChartPages: chartSize / pageSize, SearchPages: maxFound / pageSize, Uploads: maxUploads,
+	}
 }
 
-// readAnswer reads an answer; without one, its error says why.
-func readAnswer[T any](q question, a wire.Answer, clean wire.Cleaner, read func(body []byte) (T, error)) (none T, _ error) {
-	if err := verdict(q, a, clean); err != nil {
-		return none, err
-	}
-	v, err := read(a.Body)
-	switch {
-	case errors.Is(err, errAbsent):
-		return none, &fetch.Error{Verdict: fetch.Rejected, Method: q.method, Err: clean.Wrap("YouTube answers", err)}
-	case err != nil:
-		return none, &fetch.Error{Verdict: fetch.Broken, Method: q.method, Err: clean.Wrap("YouTube's answer makes no sense", err)}
-	}
-	return v, nil
+// requester is a call of Google's client. It decodes an empty object: the transport keeps the body.
+type requester[R any] interface {
+	Do(...googleapi.CallOption) (R, error)
 }
 
-// errorOnly returns the error of a request and drops the decoded answer: the transport keeps the body.
-func errorOnly[T any](_ T, err error) error { return err }
+// newCall returns the call for a question: ask makes its request, read reads a whole answer.
+func newCall[R, T any](c *Client, q wire.Question, ask func(context.Context) requester[R], read func(body []byte) (T, error)) fetch.Call[T] {
+	q.Send = func(ctx context.Context) error {
+		_, err := ask(ctx).Do()
+		return err
+	}
+	return wire.NewCall(c.Client, c.withRefusal(q), read)
+}

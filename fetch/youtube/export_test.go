@@ -16,22 +16,30 @@ func Understand(c *Client, call string, status int, body []byte) (any, error) {
 	a := wire.Answer{Status: status, Body: body, Sent: true}
 	switch call {
 	case "counts":
-		return result(readAnswer(question{method: videosBatchGetStats}, a, c.clean, mapCounts))
+		return result(read(c, videosBatchGetStats, call, a, mapCounts))
 	case "search":
-		return result(readAnswer(question{method: searchList}, a, c.clean, func(b []byte) (ingest.Found, error) {
-			return mapFound(b, (*searchHit).video)
+		return result(read(c, searchList, call, a, func(b []byte) (ingest.Found, error) {
+			return mapFound(b, "", (*searchHit).video)
 		}))
 	case "channel", "handle":
 		who := map[string]string{"channel": "UC1", "handle": "@name"}[call]
-		return result(readAnswer(question{method: channelsList}, a, c.clean, func(b []byte) (ingest.Channel, error) { return mapChannel(b, who) }))
+		return result(read(c, channelsList, call, a, func(b []byte) (ingest.Channel, error) { return mapChannel(b, who) }))
 	case "uploads":
-		return result(readAnswer(question{method: playlistItemsList}, a, c.clean, func(b []byte) (ingest.Found, error) {
-			return mapFound(b, (*upload).video)
+		return result(read(c, playlistItemsList, call, a, func(b []byte) (ingest.Found, error) {
+			return mapFound(b, "", (*upload).video)
 		}))
 	case "categories":
-		return result(readAnswer(question{method: videoCategoriesList}, a, c.clean, mapCategories))
+		return result(read(c, videoCategoriesList, call, a, mapCategories))
 	}
-	return result(readAnswer(question{method: videosList, chart: call == "chart"}, a, c.clean, mapPage))
+	return result(read(c, videosList, call, a, mapPage))
+}
+
+func read[T any](c *Client, method, call string, a wire.Answer, read func([]byte) (T, error)) (T, error) {
+	q := wire.Question{Method: method}
+	if call == "chart" {
+		q.Region = "US"
+	}
+	return wire.Read(c.Client, c.withRefusal(q), a, read)
 }
 
 func result[T any](v T, err error) (any, error) { return v, err }

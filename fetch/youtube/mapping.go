@@ -2,7 +2,11 @@ package youtube
 
 import (
 	"cmp"
-	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -21,15 +25,15 @@ const videoFields = "nextPageToken,items(id," +
 type videoItem struct {
 	ID      string `json:"id"`
 	Snippet struct {
-		PublishedAt          string `json:"publishedAt"`
-		ChannelID            string `json:"channelId"`
-		Title                string `json:"title"`
-		ChannelTitle         string `json:"channelTitle"`
-		Tags                 tags   `json:"tags"`
-		CategoryID           string `json:"categoryId"`
-		LiveBroadcastContent string `json:"liveBroadcastContent"`
-		DefaultLanguage      string `json:"defaultLanguage"`
-		DefaultAudioLanguage string `json:"defaultAudioLanguage"`
+		PublishedAt          string     `json:"publishedAt"`
+		ChannelID            string     `json:"channelId"`
+		Title                string     `json:"title"`
+		ChannelTitle         string     `json:"channelTitle"`
+		Tags                 wire.Texts `json:"tags"`
+		CategoryID           string     `json:"categoryId"`
+		LiveBroadcastContent string     `json:"liveBroadcastContent"`
+		DefaultLanguage      string     `json:"defaultLanguage"`
+		DefaultAudioLanguage string     `json:"defaultAudioLanguage"`
 		Thumbnails           struct {
 			UHD, QHD, FHD, Maxres, Standard, High, Medium, Default struct {
 				URL string `json:"url"`
@@ -43,23 +47,16 @@ type videoItem struct {
 }
 
 // mapPage reads a whole answer of videos.list. An item without an id is left out; one without a snippet is kept, with
-// empty fields. Duplicates are kept.
-func mapPage(body []byte) (ingest.Page, error) {
-	items, next, odd, err := readList[videoItem](body, pageSize, "")
-	if err != nil {
-		return ingest.Page{}, err
+// empty fields.
+func mapPage(body []byte) (page ingest.Page, err error) {
+	l, items, odd, err := readList[videoItem](body, pageSize, "")
+	page = ingest.Page{Next: l.Next, Odd: odd}
+	if err == nil {
+		page.Videos, err = wire.Keep(items, &page.Odd, func(it *videoItem, odd *ingest.Odd) (ingest.Video, bool) {
+			return mapVideo(it, odd), it.ID != ""
+		})
 	}
-	page := ingest.Page{Videos: make([]ingest.Video, 0, len(items)), Next: next, Odd: odd}
-	for _, item := range items {
-		if item.ID != "" {
-			page.Videos = append(page.Videos, mapVideo(item, &page.Odd))
-		}
-	}
-	if len(items) > 0 && len(page.Videos) == 0 {
-		return ingest.Page{}, errNoIDs
-	}
-	page.Odd.LeftOut(len(items) - len(page.Videos))
-	return page, nil
+	return page, err
 }
 
 func mapVideo(it *videoItem, odd *ingest.Odd) ingest.Video {
@@ -73,9 +70,9 @@ func mapVideo(it *videoItem, odd *ingest.Odd) ingest.Video {
 		Language:  cmp.Or(s.DefaultLanguage, s.DefaultAudioLanguage), // the former is that of title and description
 		Thumbnail: thumbnail(it),
 		Live:      s.LiveBroadcastContent == "live" || s.LiveBroadcastContent == "upcoming",
-		Tags:      s.Tags.list,
+		Tags:      s.Tags.List,
 	}
-	if s.Tags.odd {
+	if s.Tags.Odd {
 		odd.Count("snippet.tags")
 	}
 	if s.PublishedAt != "" {
@@ -116,20 +113,26 @@ func thumbnail(it *videoItem) string {
 	return wire.FirstHTTPS(t.UHD.URL, t.QHD.URL, t.FHD.URL, t.Maxres.URL, t.Standard.URL, t.High.URL, t.Medium.URL, t.Default.URL)
 }
 
-// maxTags bounds the JSON of one video's tags, in bytes. YouTube's own limit is 500 characters
-// (developers.google.com/youtube/v3/docs/videos#snippet.tags[]); a list of nothing but commas would make us
-// allocate many times its size.
-const maxTags = 64 << 10
+// iso8601 matches a duration, with a number for each of durationUnits. Years and months have no fixed length.
+var iso8601 = regexp.MustCompile(`^P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:[.,]\d+)?S)?)?$`)
 
-type tags struct {
-	list []string
-	odd  bool // there were some, and they are left out
-}
+var durationUnits = [...]time.Duration{7 * 24 * time.Hour, 24 * time.Hour, time.Hour, time.Minute, time.Second}
 
-// UnmarshalJSON implements json.Unmarshaler. It never fails: encoding/json would not read the rest of the video.
-func (t *tags) UnmarshalJSON(b []byte) error {
-	if len(b) > maxTags || json.Unmarshal(b, &t.list) != nil {
-		*t = tags{odd: true}
+// parseDuration reads an ISO 8601 duration of weeks to seconds; a fraction of a second is dropped. YouTube writes
+// "PT15M51S", "P1DT2H" and, for a video that has not ended yet, "P0D". An overflow is refused.
+func parseDuration(s string) (total time.Duration, _ error) {
+	numbers := iso8601.FindStringSubmatch(s)
+	ok := numbers != nil && s != "P" && !strings.HasSuffix(s, "T")
+	for i, unit := range durationUnits {
+		if !ok || numbers[i+1] == "" {
+			continue
+		}
+		n, err := strconv.ParseInt(numbers[i+1], 10, 64)
+		ok = err == nil && n <= int64((math.MaxInt64-total)/unit)
+		total += time.Duration(n) * unit
 	}
-	return nil
+	if !ok {
+		return 0, fmt.Errorf("duration %.40q is not ISO 8601, or too long", s)
+	}
+	return total, nil
 }

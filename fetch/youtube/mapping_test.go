@@ -124,7 +124,7 @@ func TestOneBadItemIsOneBadItem(t *testing.T) {
 		"bytes for a title":    {"{\"id\":\"v\",\"snippet\":{\"title\":\"\xff\xc0\\\"\x80\",\"categoryId\":\"1\"}}", ingest.Video{ID: "v", Category: "1"}, of("text that is not UTF-8")},
 		"bytes for a name":     {"{\"id\":\"v\",\"\xff\":\"x\",\"snippet\":{\"title\":\"t\"}}", titled, of("text that is not UTF-8")},
 		"tags of text":         {`{"id":"v","snippet":{"tags":"a","title":"t"}}`, titled, of("snippet.tags")},
-		"tags of numbers":      {`{"id":"v","snippet":{"tags":[1],"title":"t"}}`, titled, of("snippet.tags")},
+		"tags of booleans":     {`{"id":"v","snippet":{"tags":[true],"title":"t"}}`, titled, of("snippet.tags")},
 		"endless tags":         {`{"id":"v","snippet":{"tags":[""` + strings.Repeat(`,""`, 40_000) + `],"title":"t"}}`, titled, of("snippet.tags")},
 		"a bad date":           {`{"id":"v","snippet":{"publishedAt":"yesterday"}}`, v, of("snippet.publishedAt")},
 		"the key for a date":   {`{"id":"v","snippet":{"publishedAt":"` + canary + `"}}`, v, of("snippet.publishedAt")},

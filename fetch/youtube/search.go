@@ -10,6 +10,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
 // searchList is the method's name in costs.yaml.
@@ -23,16 +24,13 @@ var errNoTime = errors.New("no time is from After on and before Before")
 // Search implements fetch.Searcher: one page of search.list, videos only. YouTube gives at most 500
 // results for a query. Results that are not videos are left out.
 func (c *Client) Search(q ingest.Query, token string) fetch.Call[ingest.Found] {
-	question := question{method: searchList, region: q.Region}
+	question := wire.Question{Method: searchList, Region: q.Region}
 	if !q.After.IsZero() && !q.Before.IsZero() && !q.After.Before(q.Before) {
-		question.wrong = errNoTime
+		question.Wrong = errNoTime
 	}
-	return newCall(c, question, func(ctx context.Context) error {
-		return errorOnly(c.searchCall(q, token).Context(ctx).Do())
-	}, func(body []byte) (ingest.Found, error) {
-		found, err := mapFound(body, (*searchHit).video)
-		return found, cmp.Or(err, checkNextToken(token, found.Next))
-	})
+	return newCall(c, question, func(ctx context.Context) requester[*youtubev3.SearchListResponse] {
+		return c.searchCall(q, token).Context(ctx)
+	}, func(body []byte) (ingest.Found, error) { return mapFound(body, token, (*searchHit).video) })
 }
 
 func (c *Client) searchCall(q ingest.Query, token string) *youtubev3.SearchListCall {
@@ -87,14 +85,18 @@ type searchHit struct {
 
 func (h *searchHit) video() (id, published string) { return h.ID.VideoID, h.Snippet.PublishedAt }
 
-// mapFound reads a whole answer that lists videos by their ids. An item without one is left out; duplicates are kept.
-func mapFound[T any](body []byte, video func(*T) (id, published string)) (ingest.Found, error) {
-	list, err := readListed[T](body, pageSize, "")
-	if err != nil {
+// mapFound reads a whole answer that lists videos by their ids, for the page at token. An item without one is left out;
+// duplicates are kept.
+func mapFound[T any](body []byte, token string, video func(*T) (id, published string)) (ingest.Found, error) {
+	l, items, odd, err := readList[T](body, pageSize, "")
+	if err = cmp.Or(err, checkNextToken(token, l.Next)); err != nil {
 		return ingest.Found{}, err
 	}
-	found, known := ingest.Found{Next: list.next, Total: list.total, Odd: list.odd}, true
-	for _, item := range list.items {
+	found, known := ingest.Found{Next: l.Next, Odd: odd}, true
+	if total := wire.Count("", l.PageInfo.TotalResults, new(ingest.Odd)); total != nil {
+		found.Total = int(min(*total, mostTotal))
+	}
+	for _, item := range items {
 		id, published := video(item)
 		if id == "" {
 			continue
@@ -108,8 +110,8 @@ func mapFound[T any](body []byte, video func(*T) (id, published string)) (ingest
 	if !known {
 		found.Newest = time.Time{}
 	}
-	if len(found.Odd) > 0 && len(found.IDs) == 0 {
-		return ingest.Found{}, errNoIDs
+	if len(odd) > 0 && len(found.IDs) == 0 {
+		return ingest.Found{}, wire.ErrNoIDs
 	}
 	return found, nil
 }

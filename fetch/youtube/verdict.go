@@ -7,7 +7,6 @@ import (
 
 	"google.golang.org/api/googleapi"
 
-	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/fetch/wire"
 )
@@ -17,14 +16,6 @@ const (
 	poolUnits  = "units"
 	poolSearch = "search"
 )
-
-// question describes a request: its method, and everything that changes the meaning of an answer.
-type question struct {
-	method string // as costs.yaml names it
-	region ingest.Region
-	chart  bool
-	wrong  error // why it cannot be asked; nil if it can
-}
 
 // meaning is the consequence of a reason.
 type meaning struct {
@@ -74,43 +65,41 @@ var reasonMeanings = map[string]meaning{
 	"invalidRegionCode": {fetch.BadRegion, "YouTube does not know the region"},
 }
 
-// verdict returns what an answer means for the pass: nil if it may hold a page. It goes by certainty: what was never
-// sent, what broke off, what the status settles alone, and then the reasons that YouTube gives.
-func verdict(q question, a wire.Answer, clean wire.Cleaner) *fetch.Error {
-	switch {
-	case a.Err != nil:
-		return wire.Unanswered("YouTube", q.method, a, clean)
-	case a.Status == http.StatusOK:
-		return nil
-	}
+// withRefusal lets the question read an answer without a page.
+func (c *Client) withRefusal(q wire.Question) wire.Question {
+	chart := q.Method == videosList && q.Region != ""
+	q.Refusal = func(a wire.Answer) *fetch.Error { return c.refusal(q.Method, chart, a) }
+	return q
+}
+
+// refusal returns what an answer means for the pass that goes by its status alone, or by the reasons that YouTube gives.
+func (c *Client) refusal(method string, chart bool, a wire.Answer) *fetch.Error {
 	body := parseErrorBody(a)
-	reason, m := body.findMeaning(q, a.Status)
+	reason, m := body.findMeaning(chart, a.Status)
 	m, pool, sure := body.classifyLimit(m)
-	if pool == poolUnits && a.Status == http.StatusTooManyRequests && q.method == searchList && body.metadata("quota_metric") == "" {
+	if pool == poolUnits && a.Status == http.StatusTooManyRequests && method == searchList && body.metadata("quota_metric") == "" {
 		pool = poolSearch // the shared pool refuses with a 403
 	}
-
-	detail := ""
-	switch {
-	case m.verdict == fetch.Spent && pool != "" && pool != poolUnits:
-		detail = ", pool " + pool
-	case m.verdict == fetch.Spent:
-	case a.Location != "" && a.Status >= 300 && a.Status <= 399:
-		detail = ": it redirects to " + wire.RedirectHost(a.Location)
-	default:
-		detail = clean.Message(body.message)
+	if m.verdict == fetch.Spent { // its message is a page of help
+		body.message = ""
+		if pool != "" && pool != poolUnits {
+			body.message = "pool " + pool
+		}
 	}
-	return &fetch.Error{Verdict: m.verdict, Method: q.method, Pool: pool, Sure: sure, Err: clean.Refused(a.Status, m.says, reason, detail)}
+	return &fetch.Error{Verdict: m.verdict, Method: method, Pool: pool, Sure: sure, Err: c.Refused(a, m.says, reason, body.message)}
 }
 
 // Verdict returns what an answer to the request of another program means for the quota; nil if it was served. A 401 says
 // that the method needs the consent of a user, which a key cannot give: the key is not at fault.
 func (c *Client) Verdict(method string, a wire.Answer) *fetch.Error {
-	if a.Err == nil && (a.Status >= 200 && a.Status <= 299 || a.Status == http.StatusNotModified) {
+	switch {
+	case a.Err != nil:
+		return c.Unanswered(method, a)
+	case a.Status >= 200 && a.Status <= 299 || a.Status == http.StatusNotModified:
 		return nil
 	}
-	e := verdict(question{method: method}, a, c.clean)
-	if e != nil && a.Status == http.StatusUnauthorized {
+	e := c.refusal(method, false, a)
+	if a.Status == http.StatusUnauthorized {
 		e.Verdict = fetch.Rejected
 	}
 	return e
@@ -155,9 +144,9 @@ func parseErrorBody(a wire.Answer) errorBody {
 	return b
 }
 
-// findMeaning finds the reason that decides, and what it means for the question. It returns the reason by the older of
+// findMeaning finds the reason that decides, and what it means. It returns the reason by the older of
 // its names, which is what people find when they look it up.
-func (b errorBody) findMeaning(q question, status int) (string, meaning) {
+func (b errorBody) findMeaning(chart bool, status int) (string, meaning) {
 	plain := ""
 	if n := len(b.reasons); n > 0 {
 		plain = b.reasons[n-1]
@@ -178,10 +167,10 @@ func (b errorBody) findMeaning(q question, status int) (string, meaning) {
 		}
 		return r, m
 	}
-	return plain, meaningOfStatus(q, status, b, plain)
+	return plain, meaningOfStatus(chart, status, b, plain)
 }
 
-func meaningOfStatus(q question, status int, b errorBody, reason string) meaning {
+func meaningOfStatus(chart bool, status int, b errorBody, reason string) meaning {
 	said := strings.ToLower(b.message)
 	switch {
 	case status == http.StatusForbidden && strings.Contains(said, "unregistered callers"): // no key reached YouTube
@@ -190,7 +179,7 @@ func meaningOfStatus(q question, status int, b errorBody, reason string) meaning
 		return suspended
 	case reason == "videoChartNotFound":
 		return noChart
-	case q.chart && status == http.StatusNotFound && b.envelope && (reason == "notFound" || reason == ""):
+	case chart && status == http.StatusNotFound && b.envelope && (reason == "notFound" || reason == ""):
 		return noChart
 	case status == http.StatusUnauthorized:
 		return refusesKey

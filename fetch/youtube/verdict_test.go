@@ -29,7 +29,7 @@ var recorded = map[string]struct {
 	"404_chart_notFound_observed_2026.COMPOSED.json":        {404, fetch.NoChart, "", "YouTube has no such chart for this region and category (notFound): Requested entity was not found."},
 	"404_playlistNotFound.json":                             {404, fetch.Rejected, "", "YouTube rejects the request (playlistNotFound): The playlist identified with the request's playlistId parameter cannot be found."},
 	"429_rateLimitExceeded_per_minute.COMPOSED.json":        {429, fetch.Burst, "", "YouTube says too many calls came at once (rateLimitExceeded): Quota exceeded for quota metric 'Queries' and limit 'Queries per minute per user' of service 'youtube.googleapis.com' for consumer 'project_number:000000000000'."},
-	"429_rateLimitExceeded_search_pool_per_day.json":        {429, fetch.Spent, "search", "YouTube says the daily quota is spent (rateLimitExceeded), pool search"},
+	"429_rateLimitExceeded_search_pool_per_day.json":        {429, fetch.Spent, "search", "YouTube says the daily quota is spent (rateLimitExceeded): pool search"},
 	"503_backendError.COMPOSED.json":                        {503, fetch.Broken, "", "YouTube failed (backendError): The service is currently unavailable."},
 	"error_permission_resp.json":                            {403, fetch.Rejected, "", "YouTube rejects the request (SERVICE_UNAVAILABLE): The caller does not have permission"},
 }

@@ -56,11 +56,8 @@ func ParseVideo(s string) (id string, why string) {
 		}
 		return "", "no id has such a character: there are letters, digits, - and _"
 	}
-	if !strings.Contains(s, "://") {
-		s = "https://" + strings.TrimPrefix(s, "//")
-	}
-	u, err := url.Parse(s)
-	if err != nil {
+	u, ok := pageURL(s)
+	if !ok {
 		return "", "it is neither an id nor a URL"
 	}
 	if id = videoOfURL(u); id == "" {
@@ -71,16 +68,12 @@ func ParseVideo(s string) (id string, why string) {
 
 // videoOfURL returns the id in a URL of YouTube's; "" if there is none.
 func videoOfURL(u *url.URL) string {
-	host := strings.ToLower(u.Hostname())
 	path := strings.Split(strings.Trim(u.Path, "/"), "/")
-	site := slices.ContainsFunc([]string{"youtube.com", "youtube-nocookie.com", "ytimg.com"}, func(site string) bool {
-		return host == site || strings.HasSuffix(host, "."+site)
-	})
 	id := ""
 	switch {
-	case host == "youtu.be" || host == "www.youtu.be":
+	case isAt(u, "youtu.be"):
 		id = path[0]
-	case !site:
+	case !isAt(u, "youtube.com", "youtube-nocookie.com", "ytimg.com"):
 	case u.Query().Get("v") != "":
 		id = u.Query().Get("v")
 	case path[0] == "attribution_link":

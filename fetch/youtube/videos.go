@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 
-	"google.golang.org/api/googleapi"
+	youtubev3 "google.golang.org/api/youtube/v3"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
 // ErrIDs is the error of a call for no ids, or for too many.
@@ -21,6 +22,7 @@ var errNoRegion = errors.New("it needs a region")
 const (
 	videosList          = "videos.list"
 	videosBatchGetStats = "videos.batchGetStats"
+	videoCategoriesList = "videoCategories.list"
 )
 
 // countFields lists the fields that mapCounts reads.
@@ -28,21 +30,16 @@ const countFields = "kind,items(id,statistics(viewCount,likeCount,commentCount))
 
 // Chart implements fetch.Upstream: one page of chart=mostPopular.
 func (c *Client) Chart(region ingest.Region, category, token string) fetch.Call[ingest.Page] {
-	q := question{method: videosList, region: region, chart: true}
-	if region == "" {
-		q.wrong = errNoRegion
-	}
-	return newCall(c, q, func(ctx context.Context) error {
-		call := c.service.Videos.List([]string{"snippet", "contentDetails", "statistics"}).
-			Chart("mostPopular").RegionCode(string(region)).MaxResults(pageSize).
-			Fields(googleapi.Field(videoFields)).Context(ctx)
+	q := wire.Question{Method: videosList, Region: region, Wrong: checkRegion(region)}
+	return newCall(c, q, func(ctx context.Context) requester[*youtubev3.VideoListResponse] {
+		call := c.listVideos(ctx).Chart("mostPopular").RegionCode(string(region)).MaxResults(pageSize)
 		if isOneCategory(category) {
 			call.VideoCategoryId(category)
 		}
 		if token != "" {
 			call.PageToken(token)
 		}
-		return errorOnly(call.Do())
+		return call
 	}, func(body []byte) (ingest.Page, error) {
 		page, err := mapPage(body)
 		return page, cmp.Or(err, checkNextToken(token, page.Next))
@@ -52,18 +49,21 @@ func (c *Client) Chart(region ingest.Region, category, token string) fetch.Call[
 // Videos implements fetch.Upstream. With no ids, or too many, Do fails with ErrIDs and
 // sends nothing.
 func (c *Client) Videos(ids []string) fetch.Call[ingest.Page] {
-	return newCall(c, question{method: videosList, wrong: checkIDs(ids)}, func(ctx context.Context) error {
-		return errorOnly(c.service.Videos.List([]string{"snippet", "contentDetails", "statistics"}).
-			Id(ids...).Fields(googleapi.Field(videoFields)).Context(ctx).Do())
+	return newCall(c, wire.Question{Method: videosList, Wrong: checkIDs(ids)}, func(ctx context.Context) requester[*youtubev3.VideoListResponse] {
+		return c.listVideos(ctx).Id(ids...)
 	}, mapPage)
+}
+
+func (c *Client) listVideos(ctx context.Context) *youtubev3.VideosListCall {
+	return c.service.Videos.List([]string{"snippet", "contentDetails", "statistics"}).Fields(videoFields).Context(ctx)
 }
 
 // Counts implements fetch.Counter by videos.batchGetStats, which exists since 2026-06-03
 // (developers.google.com/youtube/v3/revision_history). It refuses ids as Videos does.
 func (c *Client) Counts(ids []string) fetch.Call[[]ingest.Counts] {
-	return newCall(c, question{method: videosBatchGetStats, wrong: checkIDs(ids)}, func(ctx context.Context) error {
-		return errorOnly(c.service.Videos.BatchGetStats().Part("id", "statistics").
-			Id(ids...).Fields(countFields).Context(ctx).Do())
+	q := wire.Question{Method: videosBatchGetStats, Wrong: checkIDs(ids)}
+	return newCall(c, q, func(ctx context.Context) requester[*youtubev3.BatchGetStatsResponse] {
+		return c.service.Videos.BatchGetStats().Part("id", "statistics").Id(ids...).Fields(countFields).Context(ctx)
 	}, mapCounts)
 }
 
@@ -74,32 +74,75 @@ func checkIDs(ids []string) error {
 	return nil
 }
 
+func checkRegion(region ingest.Region) error {
+	if region == "" {
+		return errNoRegion
+	}
+	return nil
+}
+
 // isOneCategory reports whether a category is a single one rather than all of them.
 func isOneCategory(category string) bool { return category != "" && category != "0" }
+
+type countedItem struct {
+	ID         string     `json:"id"`
+	Statistics statistics `json:"statistics"`
+}
 
 // mapCounts reads a whole answer of videos.batchGetStats. An item without an id is left out. If all videos asked for
 // are gone, the answer may have no list.
 func mapCounts(body []byte) ([]ingest.Counts, error) {
-	items, _, odd, err := readList[struct {
-		ID         string     `json:"id"`
-		Statistics statistics `json:"statistics"`
-	}](body, maxIDsPerCall, "youtube#batchGetStatsResponse")
+	_, items, odd, err := readList[countedItem](body, maxIDsPerCall, "youtube#batchGetStatsResponse")
 	if err != nil {
 		return nil, err
 	}
-	var all []ingest.Counts
+	all, err := wire.Keep(items, &odd, func(item *countedItem, odd *ingest.Odd) (c ingest.Counts, ok bool) {
+		c.ID = item.ID
+		c.Views, c.Likes, c.Comments = item.Statistics.counts(odd)
+		return c, c.ID != ""
+	})
+	if len(all) > 0 {
+		all[0].Odd = odd
+	}
+	return all, err
+}
+
+// CategoryNames are YouTube's own names of the categories that charts and videos have. They have stood for years; what
+// Categories fetches goes before them.
+var CategoryNames = map[string]string{
+	"1": "Film & Animation", "2": "Autos & Vehicles", "10": "Music", "15": "Pets & Animals", "17": "Sports", "18": "Short Movies",
+	"19": "Travel & Events", "20": "Gaming", "21": "Videoblogging", "22": "People & Blogs", "23": "Comedy", "24": "Entertainment",
+	"25": "News & Politics", "26": "Howto & Style", "27": "Education", "28": "Science & Technology", "29": "Nonprofits & Activism",
+	"30": "Movies", "42": "Shorts", "43": "Shows", "44": "Trailers",
+}
+
+// Categories implements fetch.Namer. Names are in English, YouTube's default.
+func (c *Client) Categories(region ingest.Region) fetch.Call[[]ingest.Category] {
+	q := wire.Question{Method: videoCategoriesList, Region: region, Wrong: checkRegion(region)}
+	return newCall(c, q, func(ctx context.Context) requester[*youtubev3.VideoCategoryListResponse] {
+		return c.service.VideoCategories.List([]string{"snippet"}).RegionCode(string(region)).Fields("items(id,snippet/title)").Context(ctx)
+	}, mapCategories)
+}
+
+// mapCategories reads a whole answer of videoCategories.list. An item without an id or a name is left out.
+func mapCategories(body []byte) ([]ingest.Category, error) {
+	_, items, odd, err := readList[struct {
+		ID      string `json:"id"`
+		Snippet struct {
+			Title string `json:"title"`
+		} `json:"snippet"`
+	}](body, tableSize, "")
+	if err != nil {
+		return nil, err
+	}
+	var all []ingest.Category
 	for _, item := range items {
-		if item.ID != "" {
-			c := ingest.Counts{ID: item.ID}
-			c.Views, c.Likes, c.Comments = item.Statistics.counts(&odd)
-			all = append(all, c)
+		if item.ID != "" && item.Snippet.Title != "" {
+			all = append(all, ingest.Category{ID: item.ID, Name: item.Snippet.Title})
 		}
 	}
-	if len(items) > 0 && len(all) == 0 {
-		return nil, errNoIDs
-	}
-	if odd.LeftOut(len(items) - len(all)); len(all) > 0 {
-		all[0].Odd = odd
+	if len(odd) > 0 && len(all) == 0 {
+		return nil, wire.ErrNoIDs
 	}
 	return all, nil
 }
