@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -214,25 +215,20 @@ func (p *pass) send(ctx context.Context, s step) (e *Error) {
 	ctx, cancel := withGrace(ctx, callWithin)
 	defer cancel()
 	ctx, end := p.span(ctx, "call")
-	sent, verdict := time.Now(), "ok"
+	sent, verdict, status := time.Now(), "ok", http.StatusOK
 	err := s.do(ctx)
 	if err == nil {
 		p.share.markAnswered()
 	} else {
 		e = asError(s, err)
-		verdict = string(e.Verdict)
+		verdict, status = string(e.Verdict), e.Status
 		if ctx.Err() != nil {
 			verdict = "cancelled" // by us: it says nothing about the upstream
 		}
 	}
 	attrs := []slog.Attr{slog.String("method", s.method), slog.String("region", string(s.region)), slog.String("verdict", verdict)}
-	if answer, ok := errors.AsType[interface {
-		error
-		HTTPStatus() int
-	}](err); ok {
-		attrs = append(attrs, slog.Int("status", answer.HTTPStatus()))
-	} else if err == nil {
-		attrs = append(attrs, slog.Int("status", 200))
+	if status > 0 {
+		attrs = append(attrs, slog.Int("status", status))
 	}
 	end(err, attrs...)
 	if p.OnCall != nil {

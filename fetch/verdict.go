@@ -24,6 +24,7 @@ const (
 type Error struct {
 	Verdict CallVerdict
 	Method  string
+	Status  int    // HTTP, of an answer that refuses; 0: none
 	Pool    string // with Spent: the pool that is spent, "" for every pool the method draws from
 	Sure    bool   // with Burst: the upstream said which rate was exceeded, so it is no other refusal
 	Err     error  // what was seen, scrubbed of secrets

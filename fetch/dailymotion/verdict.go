@@ -14,7 +14,7 @@ import (
 func (c *Client) refusal(method string, a wire.Answer) *fetch.Error {
 	said := parseError(a.Body)
 	v, says := said.meaning(method, a.Status)
-	return &fetch.Error{Verdict: v, Method: method, Err: c.Refused(a, says, said.Type, said.Message)}
+	return c.Refused(method, v, a, says, said.Type, said.Message)
 }
 
 // apiError is the error in an answer of Dailymotion's

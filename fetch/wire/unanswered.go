@@ -24,32 +24,17 @@ func (c *Client) Unanswered(method string, a Answer) *fetch.Error {
 	return c.failed(fetch.Broken, method, c.name+"'s answer broke off", a.Err)
 }
 
-// AnswerError is an error with which an upstream answered.
-type AnswerError struct {
-	Status int    // HTTP
-	Reason string // the upstream's own word for it; "" when it gave none
-	Text   string // for a person, free of markup and of the key
-}
-
-func (e *AnswerError) Error() string { return e.Text }
-
-// HTTPStatus returns the status of the answer, for a log of calls.
-func (e *AnswerError) HTTPStatus() int { return e.Status }
-
-// Refused returns an error with which an upstream answered: says is what it means, reason the upstream's own word for
+// Refused returns the error with which an upstream answered: says is what it means, reason the upstream's own word for
 // it, and message what else the upstream said.
-func (c *Client) Refused(a Answer, says, reason, message string) *AnswerError {
+func (c *Client) Refused(method string, v fetch.CallVerdict, a Answer, says, reason, message string) *fetch.Error {
 	if a.Status >= 300 && a.Status <= 399 {
 		message = "it redirects to " + RedirectHost(a.Location)
 	}
 	if message != "" {
 		message = ": " + c.Text(message, maxMessage)
 	}
-	return &AnswerError{
-		Status: a.Status,
-		Reason: c.Text(reason, maxReason),
-		Text:   c.Text(says+" ("+cmp.Or(reason, fmt.Sprintf("HTTP %d", a.Status))+")"+message, maxText),
-	}
+	text := says + " (" + cmp.Or(c.Text(reason, maxReason), fmt.Sprintf("HTTP %d", a.Status)) + ")" + message
+	return &fetch.Error{Verdict: v, Method: method, Status: a.Status, Err: errors.New(c.Text(text, maxText))}
 }
 
 // RedirectHost returns the host that a redirect leads to, for a person.

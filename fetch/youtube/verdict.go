@@ -86,7 +86,9 @@ func (c *Client) refusal(method string, chart bool, a wire.Answer) *fetch.Error 
 			body.message = "pool " + pool
 		}
 	}
-	return &fetch.Error{Verdict: m.verdict, Method: method, Pool: pool, Sure: sure, Err: c.Refused(a, m.says, reason, body.message)}
+	e := c.Refused(method, m.verdict, a, m.says, reason, body.message)
+	e.Pool, e.Sure = pool, sure
+	return e
 }
 
 // Verdict returns what an answer to the request of another program means for the quota; nil if it was served. A 401 says
