@@ -2,7 +2,7 @@ package regions
 
 import (
 	"fmt"
-	"math/bits"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,11 +10,12 @@ import (
 )
 
 // cronLine is a cron line: which minutes of the local day it names, on which days, in which zone.
-// Bit n of a set stands for the value n; Sunday is 0.
+// Bit n of a set of days stands for the value n; Sunday is 0.
 type cronLine struct {
-	fields                        []string // as written: minute, hour, day of month, month, day of week
-	zone                          *time.Location
-	minute, hour, dom, month, dow uint64
+	fields          []string // as written: minute, hour, day of month, month, day of week
+	zone            *time.Location
+	minutes         []int // of the day, in order
+	dom, month, dow uint64
 
 	// anyDay is set when the days of month and the days of week are alternatives, as cron has it
 	// when neither field is a star.
@@ -104,10 +105,15 @@ func (l *cronLine) parse(plain string) error {
 		return fmt.Errorf("cron: %q is not five fields: try %q", plain, "*/30 * * * *")
 	}
 	const star = 1 << 63 // robfig's mark of a field with a star
-	l.minute, l.hour, l.dom, l.month, l.dow = spec.Minute&^star, spec.Hour&^star, spec.Dom&^star, spec.Month&^star, spec.Dow&^star
+	l.dom, l.month, l.dow = spec.Dom&^star, spec.Month&^star, spec.Dow&^star
+	for minute := range dayMinutes {
+		if spec.Hour>>(minute/60)&1 == 1 && spec.Minute>>(minute%60)&1 == 1 {
+			l.minutes = append(l.minutes, minute)
+		}
+	}
 	starred := func(field string) bool { return field[0] == '*' || field[0] == '?' } // */2 too, as crontab(5) has it
 	l.anyDay = !starred(l.fields[2]) && !starred(l.fields[4])
-	l.everyHour = l.hour == 1<<24-1
+	l.everyHour = spec.Hour&^star == 1<<24-1
 	if _, ok := l.firstAfter(0); !ok {
 		return fmt.Errorf("cron: %q never fires: there is no such day in any year: try %q for the last day that every month has", plain, "0 6 28 * *")
 	}
@@ -117,12 +123,12 @@ func (l *cronLine) parse(plain string) error {
 // firstAfter returns the first clock reading later than w that the line names.
 func (l *cronLine) firstAfter(w wall) (wall, bool) {
 	minutes := int64(w)/60 + 1
-	day, minute := minutes/dayMinutes, int(minutes%dayMinutes)
+	day, from := minutes/dayMinutes, int(minutes%dayMinutes)
 	for range searchDays {
-		if found, ok := l.atOrAfter(minute); ok && l.namesDay(day) {
-			return wall(day*daySeconds + int64(found)*60), true
+		if i, _ := slices.BinarySearch(l.minutes, from); i < len(l.minutes) && l.namesDay(day) {
+			return reading(day, l.minutes[i]), true
 		}
-		day, minute = day+1, 0
+		day, from = day+1, 0
 	}
 	return 0, false
 }
@@ -130,15 +136,17 @@ func (l *cronLine) firstAfter(w wall) (wall, bool) {
 // lastUpTo returns the last clock reading not later than w that the line names.
 func (l *cronLine) lastUpTo(w wall) (wall, bool) {
 	minutes := int64(w) / 60
-	day, minute := minutes/dayMinutes, int(minutes%dayMinutes)
+	day, upTo := minutes/dayMinutes, int(minutes%dayMinutes)
 	for range searchDays {
-		if found, ok := l.atOrBefore(minute); ok && l.namesDay(day) {
-			return wall(day*daySeconds + int64(found)*60), true
+		if i, _ := slices.BinarySearch(l.minutes, upTo+1); i > 0 && l.namesDay(day) {
+			return reading(day, l.minutes[i-1]), true
 		}
-		day, minute = day-1, dayMinutes-1
+		day, upTo = day-1, dayMinutes
 	}
 	return 0, false
 }
+
+func reading(day int64, minute int) wall { return wall(day*daySeconds + int64(minute)*60) }
 
 // namesDay reports whether the line names a day, given in days since 1970-01-01.
 func (l *cronLine) namesDay(day int64) bool {
@@ -152,30 +160,4 @@ func (l *cronLine) namesDay(day int64) bool {
 		return dom || dow
 	}
 	return dom && dow
-}
-
-// atOrAfter returns the first named minute of a day, from minute on.
-func (l *cronLine) atOrAfter(minute int) (int, bool) {
-	h, m := minute/60, minute%60
-	if l.hour>>h&1 == 1 && l.minute>>m != 0 {
-		return minute + bits.TrailingZeros64(l.minute>>m), true
-	}
-	later := l.hour >> (h + 1) << (h + 1)
-	if later == 0 {
-		return 0, false
-	}
-	return bits.TrailingZeros64(later)*60 + bits.TrailingZeros64(l.minute), true
-}
-
-// atOrBefore returns the last named minute of a day, up to minute.
-func (l *cronLine) atOrBefore(minute int) (int, bool) {
-	h, m := minute/60, minute%60
-	if sofar := l.minute & (1<<(m+1) - 1); l.hour>>h&1 == 1 && sofar != 0 {
-		return h*60 + bits.Len64(sofar) - 1, true
-	}
-	earlier := l.hour & (1<<h - 1)
-	if earlier == 0 {
-		return 0, false
-	}
-	return (bits.Len64(earlier)-1)*60 + bits.Len64(l.minute) - 1, true
 }

@@ -41,12 +41,8 @@ func (all Schedule) Due(known map[ingest.Series]time.Time, now time.Time) []inge
 			out = append(out, s.dueAtPace(known, now)...)
 			continue
 		}
-		var latest time.Time
-		var ok bool
 		for i := range s.keys {
-			if i == 0 || s.cron == nil { // a cron line is due for all its keys at once
-				latest, ok = s.latest(i, now)
-			}
+			latest, ok := s.latest(i, now)
 			newest, seen := known[ingest.Series{Job: s.Job.Name, Key: s.keys[i]}]
 			if !ok || seen && !latest.After(newest) {
 				continue

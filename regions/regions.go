@@ -3,11 +3,10 @@
 // schedule is computed and never stored, so the same question about the same instants has the same answer
 // on every machine.
 //
-// robfig/cron reads the five fields of a cron line and keeps Serve's timer. It is not trusted with more:
-// it panics on a bare "TZ=UTC", gives up on 29 February across the year 2100, and skips a local time or
-// fires it twice when the clocks change; and any timer sleeps through a suspended laptop. When a line
-// fires is computed here (wallclock.go has the rules), and a caller asks for the slots Between two
-// instants: after a sleep it asks for a longer span.
+// robfig/cron reads the five fields of a cron line. It is not trusted with more: it panics on a bare "TZ=UTC", gives up
+// on 29 February across the year 2100, skips a local time or fires it twice when the clocks change, and its timer sleeps
+// through a suspended laptop. When a line fires is computed here (wallclock.go has the rules), and a caller asks for the
+// slots Between two instants: after a sleep it asks for a longer span.
 package regions
 
 import (

@@ -3,7 +3,6 @@ package regions
 import (
 	"fmt"
 	"slices"
-	"sort"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -58,43 +57,23 @@ func (s JobSchedule) Keys() []string { return slices.Clone(s.keys) }
 // 06:00.
 func (s JobSchedule) Between(from, to time.Time) []ingest.SlotKey {
 	var out []ingest.SlotKey
-	var times []time.Time
 	for i := range s.keys {
-		if i == 0 || s.cron == nil { // a cron line is due for all keys at once
-			times = s.times(i, from, to)
-		}
-		for _, due := range times {
+		for _, due := range s.times(i, from, to) {
 			out = append(out, s.slotKey(i, due))
 		}
 	}
-	slices.SortStableFunc(out, byDue)
-	return out
-}
-
-// Latest returns the newest slot of every key that is due at now, oldest first.
-func (s JobSchedule) Latest(now time.Time) []ingest.SlotKey {
-	var out []ingest.SlotKey
-	for i := range s.keys {
-		if due, ok := s.latest(i, now); ok {
-			out = append(out, s.slotKey(i, due))
-		}
-	}
-	slices.SortStableFunc(out, byDue)
+	slices.SortStableFunc(out, func(a, b ingest.SlotKey) int { return a.DueAt.Compare(b.DueAt) })
 	return out
 }
 
 // Next returns when the job is next due for any key, after now.
-func (s JobSchedule) Next(now time.Time) time.Time {
-	if s.cron != nil {
-		return s.next(0, now)
+func (s JobSchedule) Next(now time.Time) (soonest time.Time) {
+	for i := range s.keys {
+		if t := s.next(i, now); soonest.IsZero() || t.Before(soonest) {
+			soonest = t
+		}
 	}
-	every, _ := s.interval(0)
-	into := now.Unix() % every
-	i := sort.Search(len(s.keys), func(i int) bool { // offsets rise with i
-		_, offset := s.interval(i)
-		return offset > into
-	})
-	return s.next(i%len(s.keys), now)
+	return soonest
 }
 
 // NextTimes returns the next n times after now at which the job is due for any key, soonest first.
@@ -152,5 +131,3 @@ func instant(unix int64, ok bool) time.Time {
 	}
 	return time.Unix(unix, 0).UTC()
 }
-
-func byDue(a, b ingest.SlotKey) int { return a.DueAt.Compare(b.DueAt) }
