@@ -62,7 +62,19 @@ func (s JobSchedule) Between(from, to time.Time) []ingest.SlotKey {
 			out = append(out, s.slotKey(i, due))
 		}
 	}
-	slices.SortStableFunc(out, func(a, b ingest.SlotKey) int { return a.DueAt.Compare(b.DueAt) })
+	slices.SortStableFunc(out, byDue)
+	return out
+}
+
+// Latest returns the newest slot of every key that is due at now, oldest first.
+func (s JobSchedule) Latest(now time.Time) []ingest.SlotKey {
+	var out []ingest.SlotKey
+	for i := range s.keys {
+		if due, ok := s.latest(i, now); ok {
+			out = append(out, s.slotKey(i, due))
+		}
+	}
+	slices.SortStableFunc(out, byDue)
 	return out
 }
 
@@ -131,3 +143,5 @@ func instant(unix int64, ok bool) time.Time {
 	}
 	return time.Unix(unix, 0).UTC()
 }
+
+func byDue(a, b ingest.SlotKey) int { return a.DueAt.Compare(b.DueAt) }
