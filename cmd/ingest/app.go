@@ -33,9 +33,15 @@ type app struct {
 	opened func(what string)
 }
 
+// begin is called once the arguments of a command are well-formed.
+func (a *app) begin(cmd *cobra.Command) {
+	a.started = true
+	a.useQuery(cmd.Context())
+	a.flags.Set = func(name string) bool { return name != "" && cmd.Flags().Changed(name) }
+}
+
 // loadConfig reads the clock and the configuration.
 func (a *app) loadConfig(cmd *cobra.Command) (err error) {
-	a.flags.Set = func(name string) bool { return name != "" && cmd.Flags().Changed(name) }
 	a.tariff = sync.OnceValues(a.readTariff)
 	if a.clock, err = config.NewClock(); err == nil && needsConfig(cmd) {
 		a.cfg, err = config.Load(a.flags, upstreamLimits())

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -63,4 +64,16 @@ func flagError(cmd *cobra.Command, err error) error {
 		err = fmt.Errorf("--%s %q: use %s", wrong.GetFlag().Name, wrong.GetValue(), cmp.Or(use, "a whole number"))
 	}
 	return usageError{err}
+}
+
+// command returns a command that runs run.
+func command(use, short string, args cobra.PositionalArgs, run func(ctx context.Context, args []string) error) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Args: args, RunE: func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args) }}
+}
+
+// group returns a command that only has others below it, and else shows its help.
+func group(use, short string, below ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd.AddCommand(below...)
+	return cmd
 }

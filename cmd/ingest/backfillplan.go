@@ -13,14 +13,9 @@ import (
 )
 
 func (a *app) backfillPlanCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "plan",
-		Short: "Price a backfill and keep it as a plan; spends nothing",
-		Args:  noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			return usageError{errors.New("plan what? The kinds are uploads, search, videos and refresh")}
-		},
-	}
+	cmd := command("plan", "Price a backfill and keep it as a plan; spends nothing", noArgs, func(context.Context, []string) error {
+		return usageError{errors.New("plan what? The kinds are uploads, search, videos and refresh")}
+	})
 	cmd.AddCommand(a.kindCommands("plan", a.planBackfill)...)
 	return cmd
 }

@@ -37,20 +37,16 @@ type backfillRun struct {
 
 func (a *app) backfillRunCommand() *cobra.Command {
 	r := &backfillRun{}
-	cmd := &cobra.Command{
-		Use:   "run ID",
-		Short: "Fetch what a plan lists, as far as quota goes",
-		Args:  orAsk(cobra.ExactArgs(1), "run what? Give the id of a plan, which ingest backfill status lists, or a kind and its flags"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runBackfill(cmd.Context(), *r, func(ctx context.Context, w *fetchRuntime) (*pricedBackfill, error) {
+	cmd := command("run ID", "Fetch what a plan lists, as far as quota goes",
+		orAsk(cobra.ExactArgs(1), "run what? Give the id of a plan, which ingest backfill status lists, or a kind and its flags"), func(ctx context.Context, args []string) error {
+			return a.runBackfill(ctx, *r, func(ctx context.Context, w *fetchRuntime) (*pricedBackfill, error) {
 				status, err := findBackfill(ctx, w.store, args[0])
 				if err != nil {
 					return nil, err
 				}
 				return a.priceBackfill(ctx, w, status)
 			})
-		},
-	}
+		})
 	cmd.Flags().Var(orderFlag(&r.order), "order", "`order` of a search's slices: newest or oldest first")
 	f := cmd.PersistentFlags()
 	f.Var(config.Count(&r.maxUnits, 1, 0), "max-units", "spend at most `N` units in this run")
@@ -180,7 +176,7 @@ func (a *app) passBackfill(ctx context.Context, w *fetchRuntime, p *pricedBackfi
 		ctx, stop = context.WithTimeoutCause(ctx, r.deadline.Sub(a.clock.Now()), errUntil)
 		defer stop()
 	}
-	shown := a.showProgress(ctx, w.store, p, r.maxUnits)
+	shown := a.showBackfill(ctx, w.store, p, r.maxUnits)
 	defer shown()
 	return rec.Run(ctx, fetch.RunOptions{Backfill: &b, MaxUnits: r.maxUnits})
 }

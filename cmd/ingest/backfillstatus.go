@@ -20,12 +20,9 @@ type backfillList struct {
 }
 
 func (a *app) backfillStatusCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "status [ID]",
-		Short: "Progress of backfills: what they spent, what failed and why",
-		Args:  cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.store(cmd.Context(), "")
+	return command("status [ID]", "Progress of backfills: what they spent, what failed and why",
+		cobra.MaximumNArgs(1), func(ctx context.Context, args []string) error {
+			s, err := a.store(ctx)
 			if errors.Is(err, fs.ErrNotExist) {
 				if len(args) == 0 {
 					return a.printBackfills(nil)
@@ -37,15 +34,14 @@ func (a *app) backfillStatusCommand() *cobra.Command {
 			}
 			defer func() { _ = s.Close() }()
 			if len(args) == 1 {
-				return a.printBackfill(cmd.Context(), s, args[0])
+				return a.printBackfill(ctx, s, args[0])
 			}
-			list, err := s.Backfills(cmd.Context())
+			list, err := s.Backfills(ctx)
 			if err != nil {
 				return err
 			}
 			return a.printBackfills(list)
-		},
-	}
+		})
 }
 
 // printBackfill prints one backfill with its price; the store may be open for reading only.

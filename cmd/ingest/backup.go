@@ -16,20 +16,16 @@ import (
 
 func (a *app) backupCommand() *cobra.Command {
 	expire := false
-	cmd := &cobra.Command{
-		Use:   "backup FILE|DIRECTORY",
-		Short: "Back up the database while ingest is running",
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
+	cmd := command("backup FILE|DIRECTORY", "Back up the database while ingest is running",
+		cobra.ArbitraryArgs, func(ctx context.Context, args []string) error {
 			switch {
 			case expire:
 				return a.expireBackups(args)
 			case len(args) != 1 || args[0] == "":
 				return usageError{errors.New("back up into what? Give one file that is not there yet, or a directory")}
 			}
-			return a.backup(cmd.Context(), args[0])
-		},
-	}
+			return a.backup(ctx, args[0])
+		})
 	cmd.Flags().BoolVar(&expire, "expire", false, "delete the backups that are too old instead, in these directories or those of backups: in the config")
 	return cmd
 }

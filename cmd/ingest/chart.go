@@ -18,20 +18,16 @@ func (a *app) chartCommand() *cobra.Command {
 	var q library.ChartQuery
 	var at, compare config.Since
 	var format string
-	cmd := &cobra.Command{
-		Use:   "chart REGION",
-		Short: "A region's chart as it was last fetched; costs no quota",
-		Args:  orAsk(cobra.ExactArgs(1), "which chart? Give one region, such as US"),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
+	cmd := command("chart REGION", "A region's chart as it was last fetched; costs no quota",
+		orAsk(cobra.ExactArgs(1), "which chart? Give one region, such as US"), func(ctx context.Context, args []string) (err error) {
 			if q.Region, err = regions.Parse(args[0]); err != nil {
 				return usageError{err}
 			}
 			if err := q.Complete(a.clock.Now(), at, compare); err != nil {
 				return usageError{err}
 			}
-			return showChart(cmd.Context(), a, q, format)
-		},
-	}
+			return showChart(ctx, a, q, format)
+		})
 	library.AddChartFlags(cmd.Flags(), &q, &at, &compare)
 	cmd.Flags().Var(formatFlag(&format), "format", "text, json, csv or jsonl (JSON lines)")
 	return cmd

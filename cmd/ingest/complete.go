@@ -64,6 +64,7 @@ const anywhere = math.MaxInt
 // completion completes the first so many arguments.
 func (a *app) completion(list lister, first int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		a.begin(cmd)
 		if len(args) >= first || a.loadConfig(cmd) != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

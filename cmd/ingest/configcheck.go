@@ -17,18 +17,11 @@ import (
 )
 
 func (a *app) configCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "Validate the configuration and estimate its daily cost", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	cmd.AddCommand(&cobra.Command{
-		Use:   "check",
-		Short: "Check the config and the costs, and price the schedule",
-		Args:  noArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.checkConfig(cmd.Context()) },
-	})
-	return cmd
+	return group("config", "Validate the configuration and estimate its daily cost",
+		command("check", "Check the config and the costs, and price the schedule", noArgs, a.checkConfig))
 }
 
-func (a *app) checkConfig(ctx context.Context) error {
+func (a *app) checkConfig(ctx context.Context, _ []string) error {
 	schedule, price, err := a.pricedSchedule()
 	if err != nil {
 		return err

@@ -21,25 +21,21 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/redisledger"
+	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
 )
 
 func (a *app) demoCommand() *cobra.Command {
 	var keep bool
-	cmd := &cobra.Command{
-		Use:   "demo",
-		Short: "See it work: no key, no server, under a minute",
-		Args:  noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if a.json {
-				return usageError{errors.New("--json: demo tells a story, and has no document; ingest run --json has one")}
-			}
-			if keep {
-				return a.demoServe(cmd.Context())
-			}
-			return a.demo(cmd.Context())
-		},
-	}
+	cmd := command("demo", "See it work: no key, no server, under a minute", noArgs, func(ctx context.Context, _ []string) error {
+		if a.json {
+			return usageError{errors.New("--json: demo tells a story, and has no document; ingest run --json has one")}
+		}
+		if keep {
+			return a.demoServe(ctx)
+		}
+		return a.demo(ctx)
+	})
 	cmd.Flags().BoolVar(&keep, "serve", false, "instead keep a stand-in and all pages up, on free ports, until Ctrl-C")
 	return cmd
 }
@@ -53,42 +49,46 @@ type demo struct {
 	start   time.Time // the first slot: yesterday at 17:00 UTC, the provider's morning
 }
 
-// demoData returns the directory that was given, or a new one.
-func (a *app) demoData() (string, error) {
-	if a.flags.Data != "" {
-		return a.flags.Data, nil
+// playground starts a stand-in on a free port, which answers until stop is called, and makes the configuration for it.
+// The settings for the real upstream must not leak in: only --data is heard; without it the directory is a new one.
+func (a *app) playground(ctx context.Context, costTable string) (sim *youtubesim.Server, stop func(), err error) {
+	a.cfg = &config.Config{
+		Jobs: config.DefaultJobs(providers["youtube"].limits), Account: "default", Data: a.flags.Data, Ledger: "sqlite", Store: "sqlite", Upstream: "youtube",
+		CostTable: costTable, Hosts: 1, Concurrency: 4, StaleAfter: regions.DefaultStaleAfter,
 	}
-	dir, err := os.MkdirTemp("", "ingest-demo-")
-	if err != nil {
-		return "", fmt.Errorf("make a data directory: %w", err)
+	if a.cfg.Data == "" {
+		if a.cfg.Data, err = os.MkdirTemp("", "ingest-demo-"); err != nil {
+			return nil, nil, fmt.Errorf("make a data directory: %w", err)
+		}
 	}
-	return dir, nil
+	if sim, err = youtubesim.New(youtubesim.Options{Seed: 1, Now: a.clock.Now, CostTable: costTable}); err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // it answers as long as serve asks
+	url, wait, err := serve(ctx, "127.0.0.1:0", sim)
+	a.cfg.UpstreamURL = url
+	return sim, func() {
+		cancel()
+		if err == nil {
+			_ = wait()
+		}
+	}, err
 }
 
 const demoInterval = 30 * time.Minute
 
 func (a *app) demo(ctx context.Context) (err error) {
-	// Settings for the real upstream must not leak into the demo.
-	a.cfg = &config.Config{Jobs: config.DefaultJobs(providers["youtube"].limits)[:1], Account: "default", Ledger: "sqlite", Store: "sqlite", Upstream: "youtube", CostTable: "classic"}
-	if a.cfg.Data, err = a.demoData(); err != nil {
+	d := &demo{app: a, start: time.Now().Truncate(24 * time.Hour).Add(-7 * time.Hour)}
+	a.clock.Move(d.start)
+	var stop func()
+	if d.sim, stop, err = a.playground(ctx, "classic"); err != nil {
 		return err
 	}
+	defer stop()
 	if config.FileExists(filepath.Join(a.cfg.Data, store.FileName)) {
 		return usageError{fmt.Errorf("%s has a store already: give the demo a directory without one", a.cfg.Data)}
 	}
-	d := &demo{app: a, start: time.Now().Truncate(24 * time.Hour).Add(-7 * time.Hour)}
-	a.clock.Move(d.start)
-	if d.sim, err = youtubesim.New(youtubesim.Options{Seed: 1, Now: a.clock.Now, CostTable: "classic"}); err != nil {
-		return err
-	}
-	serveCtx, stop := context.WithCancel(ctx)
-	url, wait, err := serve(serveCtx, "127.0.0.1:0", d.sim)
-	if err != nil {
-		stop()
-		return err
-	}
-	defer func() { stop(); _ = wait() }()
-	a.cfg.UpstreamURL = url
+	a.cfg.Jobs = a.cfg.Jobs[:1]
 	if d.runtime, err = a.open(ctx); err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func (d *demo) ledgerDown(ctx context.Context) error {
 	return nil
 }
 
-// search searches for a word of a chart's first title, in two scripts.
+// search searches for a word of a chart's titles, in two scripts.
 func (d *demo) search(ctx context.Context) error {
 	d.print("\n5. Searching what came in costs no quota, in any script")
 	for _, search := range []struct {
@@ -252,7 +252,7 @@ func (d *demo) search(ctx context.Context) error {
 	return nil
 }
 
-// longestWord returns the longest word, in the script, of the first title that has one.
+// longestWord returns the longest word, in the script, of the chart's titles.
 func longestWord(chart []ingest.Placement, script *unicode.RangeTable) string {
 	longest := ""
 	for _, p := range chart {
@@ -260,9 +260,6 @@ func longestWord(chart []ingest.Placement, script *unicode.RangeTable) string {
 			if len(word) > len(longest) {
 				longest = word
 			}
-		}
-		if longest != "" {
-			return longest
 		}
 	}
 	return longest

@@ -20,31 +20,24 @@ import (
 
 func (a *app) doctorCommand() *cobra.Command {
 	var online, repair bool
-	cmd := &cobra.Command{
-		Use:   "doctor",
-		Short: "Check config, key, disk, store and ledger; suggest fixes",
-		Args:  noArgs,
-		// Replaces the root's: a wrong config or variable is a finding here, not an error.
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			a.started = true
-			a.useQuery(cmd.Context())
-			a.flags.Set = func(name string) bool { return name != "" && cmd.Flags().Changed(name) }
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			d := newDoctor(a, "/", os.Geteuid())
-			defer d.Close()
-			var found []doctor.Finding
-			if repair {
-				a.say("ingest: repairing the store in %s", term.Clean(a.cfg.Data))
-				found = d.Repair(cmd.Context())
-			}
-			found = append(found, d.Examine(cmd.Context())...)
-			if online {
-				found = append(found, d.AskUpstream(cmd.Context())...)
-			}
-			return printFindings(&a.console, []string{a.cfg.Ledger, a.cfg.Store}, found)
-		},
+	cmd := command("doctor", "Check config, key, disk, store and ledger; suggest fixes", noArgs, func(ctx context.Context, _ []string) error {
+		d := newDoctor(a, "/", os.Geteuid())
+		defer d.Close()
+		var found []doctor.Finding
+		if repair {
+			a.say("ingest: repairing the store in %s", term.Clean(a.cfg.Data))
+			found = d.Repair(ctx)
+		}
+		found = append(found, d.Examine(ctx)...)
+		if online {
+			found = append(found, d.AskUpstream(ctx)...)
+		}
+		return printFindings(&a.console, []string{a.cfg.Ledger, a.cfg.Store}, found)
+	})
+	// Replaces the root's: a wrong config or variable is a finding here, not an error.
+	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		a.begin(cmd)
+		return nil
 	}
 	cmd.Flags().BoolVar(&online, "online", false, "ask the upstream too: spends 1 unit of purpose manual")
 	cmd.Flags().BoolVar(&repair, "repair", false, "make the store whole first: it may write a new ingest.db")
@@ -101,7 +94,7 @@ func newDoctor(a *app, root string, uid int) *doctor.Doctor {
 	}
 	if a.cfg.Store != "sqlite" {
 		d.StoreName = config.ServerName(a.cfg.Store)
-		d.OpenStore = func(ctx context.Context) (*store.Store, error) { return a.store(ctx, "") }
+		d.OpenStore = func(ctx context.Context) (*store.Store, error) { return a.store(ctx) }
 	}
 	if a.cfg.Ledger != "sqlite" {
 		d.OpenRemote = func(ctx context.Context) (sharedledger.Remote, error) { return openRemote(ctx, a.cfg) }

@@ -29,7 +29,7 @@ type (
 	ChartItem        = report.ChartItem
 	DoctorDocument   = doctor.Document
 	PoolDocument     = report.PoolDocument
-	Progress         = progress
+	Progress         = report.Progress
 	QuotaDocument    = report.QuotaDocument
 	RunDocument      = report.RunDocument
 	SearchDocument   = report.SearchDocument
@@ -41,7 +41,7 @@ type (
 var Documents = map[string]any{
 	"search": report.SearchDocument{}, "chart": report.ChartDocument{}, "chart-compare": report.MovesDocument{}, "history": report.HistoryDocument{},
 	"slots": report.SlotsDocument{}, "quota": report.QuotaDocument{}, "quota-take": report.TakeDocument{}, "run": report.RunDocument{}, "serve": slotEvent{},
-	"backfill": report.PlanDocument{}, "backfill-list": backfillList{}, "backfill-progress": progress{}, "backfill-end": report.BackfillEnd{},
+	"backfill": report.PlanDocument{}, "backfill-list": backfillList{}, "backfill-progress": report.Progress{}, "backfill-end": report.BackfillEnd{},
 	"config-check": report.CheckDocument{}, "doctor": doctor.Document{}, "backup": report.BackupDocument{}, "backup-expire": report.ExpiredDocument{}, "store-copy": report.Copied{}, "audit-report": report.AuditReport{}, "advise": report.AdviceDocument{}, "version": report.VersionDocument{}, "error": errorDocument{},
 }
 

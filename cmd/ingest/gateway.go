@@ -16,14 +16,10 @@ import (
 
 func (a *app) gatewayCommand() *cobra.Command {
 	var listen string
-	cmd := &cobra.Command{
-		Use:   "gateway",
-		Short: "Let other tools spend the same quota, counted in the same ledger",
-		Args:  noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.gateway(cmd.Context(), listen)
-		},
-	}
+	cmd := command("gateway", "Let other tools spend the same quota, counted in the same ledger",
+		noArgs, func(ctx context.Context, _ []string) error {
+			return a.gateway(ctx, listen)
+		})
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8090", "`address`; beyond this machine only with clients: in the config")
 	return cmd
 }

@@ -20,11 +20,8 @@ func (a *app) historyCommand() *cobra.Command {
 	var q store.HistoryQuery
 	var since config.Since
 	var format string
-	cmd := &cobra.Command{
-		Use:   "history VIDEO_ID or QUERY",
-		Short: "A video's ranks and views, chart by chart; costs no quota",
-		Args:  orAsk(cobra.MinimumNArgs(1), "which video? Give one id, or words of its title"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+	cmd := command("history VIDEO_ID or QUERY", "A video's ranks and views, chart by chart; costs no quota",
+		orAsk(cobra.MinimumNArgs(1), "which video? Give one id, or words of its title"), func(ctx context.Context, args []string) error {
 			format, err := a.format(format)
 			if err != nil {
 				return err
@@ -34,7 +31,7 @@ func (a *app) historyCommand() *cobra.Command {
 				q.VideoID = id
 			}
 			q.Since = since.At(a.clock.Now())
-			return a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error {
+			return a.withStore(ctx, func(ctx context.Context, s *store.Store) error {
 				h, err := a.reader(s).Video(ctx, q)
 				if errors.Is(err, store.ErrNoVideo) {
 					h, err = a.historyOf(ctx, s, q, strings.Join(args, " "))
@@ -50,8 +47,7 @@ func (a *app) historyCommand() *cobra.Command {
 				}
 				return printAs(&a.console, format, h, h.Sightings, func(s report.SightingDocument) []term.Cell { return sightingCells(h, s) })
 			})
-		},
-	}
+		})
 	cmd.Flags().Var(formatFlag(&format), "format", "text, json, csv or jsonl (JSON lines)")
 	library.AddHistoryFlags(cmd.Flags(), &q, &since)
 	return cmd

@@ -30,17 +30,8 @@ const ledgerFile = "quota.db"
 // ledger is an open ledger, with this data directory's own file, which may be the same.
 type ledger struct {
 	*quota.Governor
-	journal journal
+	journal *sqliteledger.Ledger
 	close   func()
-}
-
-// journal is the part of the data directory's own file that commands need.
-type journal interface {
-	MoveBack(ctx context.Context) (moved int, err error)
-	Unpost(ctx context.Context, account, pool string, who quota.Who, amount int64, at time.Time) (posted int64, when time.Time, err error)
-	State(ctx context.Context, account string) (sharedledger.JournalState, error)
-	Emergencies(ctx context.Context, account string, since time.Time) (quota.Cost, error)
-	OtherAccounts(ctx context.Context, account string, pools []string, since time.Time) ([]string, error)
 }
 
 // openLedger opens the ledger as configured.
@@ -218,7 +209,7 @@ func noSlots(context.Context, time.Time) ([]ingest.Slot, error) { return nil, ni
 
 // spentSlots opens the store and returns its SpentSlots, none if there is no store.
 func (a *app) spentSlots(ctx context.Context, since time.Time) ([]ingest.Slot, error) {
-	s, err := a.store(ctx, "")
+	s, err := a.store(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

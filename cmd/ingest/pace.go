@@ -19,26 +19,57 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// paceNow returns a schedule at its present pace, and the newest slots of each series. Nothing is paced while the store
-// or the ledger cannot be read; an error is one of the store.
-func (a *app) paceNow(ctx context.Context, schedule budget.PricedSchedule, s *store.Store, report func(context.Context) (quota.Report, error)) (budget.Pace, ingest.Latest, error) {
-	pace, latest, now := budget.Pace{Schedule: schedule.Jobs}, ingest.Latest{}, a.clock.Now()
+// standing is the schedule at one moment, as the store and the ledger have it.
+type standing struct {
+	now      time.Time
+	schedule budget.PricedSchedule
+	pace     budget.Pace // nothing is paced while the store or the ledger cannot be read
+	latest   ingest.Latest
+	storeErr error
+}
+
+// stand returns how the schedule stands; s is nil if there is no store.
+func (a *app) stand(ctx context.Context, s *store.Store, report func(context.Context) (quota.Report, error)) (st standing, err error) {
+	st.now = a.clock.Now()
+	if st.schedule, err = a.schedule(); err != nil {
+		return st, err
+	}
+	st.pace.Schedule = st.schedule.Jobs
 	if s != nil {
-		var err error
-		if latest, err = s.Latest(ctx, now); err != nil {
-			return pace, latest, err
+		if st.latest, st.storeErr = s.Latest(ctx, st.now); st.storeErr != nil {
+			return st, nil
 		}
 	}
-	if r, err := report(ctx); err == nil {
-		if a.cfg.Pacing && s != nil {
-			expected, others := a.others(s, schedule).Expect(ctx, r)
-			pace = schedule.Pace(expected, latest.Known(), now)
-			pace.Others = others
-		} else {
-			pace = schedule.Held(r, now)
-		}
+	r, reportErr := report(ctx)
+	switch {
+	case reportErr != nil:
+	case a.cfg.Pacing && s != nil:
+		expected, others := a.others(s, st.schedule).Expect(ctx, r)
+		st.pace = st.schedule.Pace(expected, st.latest.Known(), st.now)
+		st.pace.Others = others
+	default:
+		st.pace = st.schedule.Held(r, st.now)
 	}
-	return pace, latest, nil
+	return st, nil
+}
+
+// waiting returns the slots that have come due and that no run has completed.
+func (st standing) waiting() map[ingest.Series]ingest.Slot {
+	return st.pace.Schedule.Waiting(st.latest, st.now)
+}
+
+// upcoming returns the next n slots, of one region or all: those that wait, stored or not, and those to come.
+func (st standing) upcoming(n int, region string) []ingest.Slot {
+	return st.pace.Schedule.Upcoming(st.latest, st.now, n, region)
+}
+
+// next returns the slots that wait and those until then, with their costs.
+func (st standing) next(until time.Time) ([]report.NextDocument, error) {
+	if st.storeErr != nil {
+		return nil, st.storeErr
+	}
+	slots, err := st.schedule.NextAt(st.pace, st.latest, st.now, until)
+	return report.NewNextDocuments(slots, st.waiting(), st.latest, st.now), err
 }
 
 // others watches what is spent beside the jobs of a store.
@@ -51,57 +82,22 @@ func reported(r quota.Report) func(context.Context) (quota.Report, error) {
 	return func(context.Context) (quota.Report, error) { return r, nil }
 }
 
-// openPace is paceNow of the configured jobs, for a command that opened nothing yet.
-func (a *app) openPace(ctx context.Context) (pace budget.Pace, latest ingest.Latest, err error) {
-	schedule, err := a.schedule()
-	if err != nil {
-		return pace, latest, err
-	}
-	s, err := a.store(ctx, "")
+// openStanding returns how the schedule stands, for a command that opened nothing yet.
+func (a *app) openStanding(ctx context.Context) (standing, error) {
+	s, err := a.store(ctx)
 	switch {
 	case err == nil:
 		defer func() { _ = s.Close() }()
 	case !errors.Is(err, fs.ErrNotExist): // else nothing was fetched yet
-		return pace, latest, err
+		return standing{}, err
 	}
-	pace, latest, _ = a.paceNow(ctx, schedule, s, func(ctx context.Context) (r quota.Report, err error) {
+	return a.stand(ctx, s, func(ctx context.Context) (r quota.Report, err error) {
 		err = a.withReadOnlyLedger(ctx, func(ctx context.Context, l *ledger) (err error) {
 			r, err = l.Report(ctx)
 			return err
 		})
 		return r, err
 	})
-	return pace, latest, nil
-}
-
-// nextSlots returns the slots that wait and those until then at the present pace, with their costs. Nothing is paced
-// without a store.
-func (a *app) nextSlots(ctx context.Context, l *ledger, s *store.Store, until time.Time) ([]report.NextDocument, error) {
-	schedule, err := a.schedule()
-	if err != nil {
-		return nil, err
-	}
-	pace, latest, err := a.paceNow(ctx, schedule, s, l.Report)
-	if err != nil {
-		return nil, err
-	}
-	slots, err := schedule.NextAt(pace, latest, a.clock.Now(), until)
-	waiting := pace.Schedule.Waiting(latest, a.clock.Now())
-	return report.NewNextDocuments(slots, waiting, latest, a.clock.Now()), err
-}
-
-// freshNow returns how fresh everything in a store is.
-func (a *app) freshNow(ctx context.Context, l *ledger, s *store.Store) (*report.Freshness, error) {
-	schedule, err := a.schedule()
-	if err != nil {
-		return nil, err
-	}
-	pace, _, err := a.paceNow(ctx, schedule, s, l.Report)
-	if err != nil {
-		return nil, err
-	}
-	f, err := a.freshSite(s, pace.Schedule).Freshness(ctx)
-	return &f, err
 }
 
 // warnOfFuture warns if the clock stands before the newest slot.

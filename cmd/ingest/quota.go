@@ -18,14 +18,9 @@ import (
 
 func (a *app) quotaCommand() *cobra.Command {
 	var f quotaFlags
-	cmd := &cobra.Command{
-		Use:   "quota",
-		Short: "What is left of the quota, and who spent it",
-		Args:  noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withReadOnlyLedger(cmd.Context(), func(ctx context.Context, l *ledger) error { return a.quotaReport(ctx, l, f) })
-		},
-	}
+	cmd := command("quota", "What is left of the quota, and who spent it", noArgs, func(ctx context.Context, _ []string) error {
+		return a.withReadOnlyLedger(ctx, func(ctx context.Context, l *ledger) error { return a.quotaReport(ctx, l, f) })
+	})
 	cmd.Flags().BoolVar(&f.all, "all", false, "show every pool and window, who spent it, and the next slots")
 	cmd.Flags().Var(config.Choice(&f.purpose, quota.Purposes()...), "purpose", "exit with 75 where nothing is left for this `purpose`")
 	cmd.Flags().Var(config.SinceFlag(&f.since), "since", "who spent it since `T`: 2h or 1d ago, a day, or an RFC 3339 time")
@@ -38,11 +33,8 @@ func (a *app) quotaCommand() *cobra.Command {
 func (a *app) quotaTakeCommand() *cobra.Command {
 	r := quota.Request{Purpose: quota.Manual}
 	var region ingest.Region
-	cmd := &cobra.Command{
-		Use:   "take METHOD",
-		Short: "Draw the cost of one call before you make it yourself",
-		Args:  orAsk(cobra.ExactArgs(1), "draw for which call? Give one method, such as videos.list"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+	cmd := command("take METHOD", "Draw the cost of one call before you make it yourself",
+		orAsk(cobra.ExactArgs(1), "draw for which call? Give one method, such as videos.list"), func(ctx context.Context, args []string) error {
 			r.Method, r.Region = args[0], string(region)
 			tariff, err := a.tariff()
 			if err != nil {
@@ -51,15 +43,14 @@ func (a *app) quotaTakeCommand() *cobra.Command {
 			if _, err := tariff.Cost(args[0]); err != nil {
 				return usageError{err}
 			}
-			return a.withLedger(cmd.Context(), func(ctx context.Context, l *ledger) error {
+			return a.withLedger(ctx, func(ctx context.Context, l *ledger) error {
 				d, err := l.Take(ctx, r)
 				if err != nil {
 					return err
 				}
 				return a.printTake(ctx, l, d)
 			})
-		},
-	}
+		})
 	cmd.Flags().Var(config.Choice(&r.Purpose, quota.Purposes()...), "purpose", "`for` scheduled, refresh, backfill, manual or client work")
 	cmd.Flags().Var(config.RegionFlag(&region), "region", "for the report: the `region` that the call is for")
 	cmd.Flags().StringVar(&r.Client, "client", "", "for the report: the `name` of the tool that calls")
@@ -92,30 +83,26 @@ func (a *app) printTake(ctx context.Context, l *ledger, d quota.Decision) error 
 func (a *app) quotaPostCommand() *cobra.Command {
 	var at string
 	var yes, undo bool
-	cmd := &cobra.Command{
-		Use:   "post POOL N",
-		Short: "Record what other tools have spent of a pool",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if undo && len(args) == 1 {
-				return nil
-			}
-			return orAsk(cobra.ExactArgs(2), "how much of which pool? Give both, such as units 500")(cmd, args)
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := a.parsePosting(args, at)
-			if err != nil {
-				return err
-			}
-			if undo {
-				return a.unpost(cmd.Context(), p)
-			}
-			if p.at.IsZero() {
-				p.at = a.clock.Now()
-			}
-			did := "posted " + term.Amount(p.amount, p.pool) + " at " + term.Stamp(p.at)
-			return a.correct(cmd.Context(), p.pool, did, func(ctx context.Context, l *ledger) error { return p.post(ctx, l, yes) })
-		},
+	ask := func(cmd *cobra.Command, args []string) error {
+		if undo && len(args) == 1 {
+			return nil
+		}
+		return orAsk(cobra.ExactArgs(2), "how much of which pool? Give both, such as units 500")(cmd, args)
 	}
+	cmd := command("post POOL N", "Record what other tools have spent of a pool", ask, func(ctx context.Context, args []string) error {
+		p, err := a.parsePosting(args, at)
+		if err != nil {
+			return err
+		}
+		if undo {
+			return a.unpost(ctx, p)
+		}
+		if p.at.IsZero() {
+			p.at = a.clock.Now()
+		}
+		did := "posted " + term.Amount(p.amount, p.pool) + " at " + term.Stamp(p.at)
+		return a.correct(ctx, p.pool, did, func(ctx context.Context, l *ledger) error { return p.post(ctx, l, yes) })
+	})
 	cmd.Flags().StringVar(&at, "at", "", "when it was spent, an RFC 3339 `time`; default now")
 	cmd.Flags().BoolVar(&yes, "yes", false, "also if more is then used than the limit")
 	cmd.Flags().BoolVar(&undo, "undo", false, "take back the last post of the pool; of N, or --at its time, if given")
@@ -189,11 +176,8 @@ func (a *app) unpost(ctx context.Context, p posting) error {
 
 func (a *app) quotaDrainCommand() *cobra.Command {
 	var lift bool
-	cmd := &cobra.Command{
-		Use:   "drain POOL",
-		Short: "Close a pool until the provider's midnight, or open it again",
-		Args:  orAsk(cobra.ExactArgs(1), "which pool? Give one, such as units"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+	cmd := command("drain POOL", "Close a pool until the provider's midnight, or open it again",
+		orAsk(cobra.ExactArgs(1), "which pool? Give one, such as units"), func(ctx context.Context, args []string) error {
 			pool, did := args[0], "closed "+args[0]+" by hand"
 			if _, err := a.tariffWith(pool); err != nil {
 				return err
@@ -201,11 +185,10 @@ func (a *app) quotaDrainCommand() *cobra.Command {
 			if lift {
 				did = "opened " + pool
 			}
-			return a.correct(cmd.Context(), pool, did, func(ctx context.Context, l *ledger) error {
+			return a.correct(ctx, pool, did, func(ctx context.Context, l *ledger) error {
 				return l.DrainByHand(ctx, pool, lift)
 			})
-		},
-	}
+		})
 	cmd.Flags().BoolVar(&lift, "lift", false, "open the pool again")
 	return cmd
 }

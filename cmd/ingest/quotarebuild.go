@@ -17,18 +17,14 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
-	"github.com/trendvidstream/ingest/store"
 )
 
 func (a *app) quotaRebuildCommand() *cobra.Command {
 	replace := false
-	cmd := &cobra.Command{
-		Use:   "rebuild",
-		Short: "Rebuild a lost quota.db from what the store says was spent",
-		Args:  noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+	cmd := command("rebuild", "Rebuild a lost quota.db from what the store says was spent",
+		noArgs, func(ctx context.Context, _ []string) error {
 			if replace {
-				if err := a.setAside(cmd.Context()); err != nil {
+				if err := a.setAside(ctx); err != nil {
 					return err
 				}
 			}
@@ -37,9 +33,8 @@ func (a *app) quotaRebuildCommand() *cobra.Command {
 					return fmt.Errorf("begin %s anew: %w", path, err)
 				}
 			}
-			return a.recount(cmd.Context())
-		},
-	}
+			return a.recount(ctx)
+		})
 	cmd.Flags().BoolVar(&replace, "replace", false, "move a damaged quota.db out of the way first")
 	return cmd
 }
@@ -87,18 +82,11 @@ func (a *app) setAside(ctx context.Context) error {
 // rebuild posts the spends of the store's slots that the ledger lacks, unless another process is at it, which would count
 // them twice.
 func (a *app) rebuild(ctx context.Context) (slots int, err error) {
-	s, err := a.store(ctx, "")
+	s, err := a.writableStore(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
 		return a.rebuildAlone(ctx)
 	}
 	if err != nil {
-		return 0, err
-	}
-	host := s.Upstream()
-	if err := s.Close(); err != nil {
-		return 0, err
-	}
-	if s, err = a.openStore(ctx, store.Options{Upstream: host, Existing: true, Upgraded: a.sayUpgraded}); err != nil {
 		return 0, err
 	}
 	defer func() { _ = s.Close() }()
@@ -144,7 +132,7 @@ func (a *app) slotMethods(ctx context.Context, slot ingest.Slot) ([]string, erro
 		calls, err := fetch.JobCalls(a.provider().calls, ingest.Job{Kind: slot.Kind})
 		return calls.Methods(), err
 	}
-	s, err := a.store(ctx, "")
+	s, err := a.store(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -159,16 +147,10 @@ func (a *app) slotMethods(ctx context.Context, slot ingest.Slot) ([]string, erro
 
 // forgetStops ends all waits for quota that a ledger asked for before it was reset.
 func (a *app) forgetStops(ctx context.Context) error {
-	about, err := a.store(ctx, "")
+	s, err := a.writableStore(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
-		return err
-	}
-	host := about.Upstream()
-	_ = about.Close()
-	s, err := a.store(ctx, host)
-	if err != nil {
 		return err
 	}
 	defer func() { _ = s.Close() }()
@@ -177,38 +159,33 @@ func (a *app) forgetStops(ctx context.Context) error {
 
 func (a *app) quotaResetCommand() *cobra.Command {
 	yes := false
-	cmd := &cobra.Command{
-		Use:   "reset",
-		Short: "Forget all counts except what the store's slots spent",
-		Args:  noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !yes {
-				return usageError{fmt.Errorf("reset forgets for good what account %s has taken and posted by hand, and who closed its pools: say so with --yes", a.cfg.Account)}
-			}
-			by := "unknown"
-			if u, err := user.Current(); err == nil {
-				by = u.Username
-			}
-			l, err := a.openLedger(cmd.Context()) // unlike openCheckedLedger, also one that lacks spends
-			if err != nil {
-				return err
-			}
-			err = l.Reset(cmd.Context(), by)
-			l.close()
-			if err == nil {
-				err = a.forgetStops(cmd.Context())
-			}
-			if err != nil {
-				return err
-			}
-			if err := a.recount(cmd.Context()); !errors.Is(err, errLacksNothing) {
-				return err
-			}
-			return a.withLedger(cmd.Context(), func(ctx context.Context, l *ledger) error {
-				return a.corrected(ctx, l, "reset account "+a.cfg.Account, "")
-			})
-		},
-	}
+	cmd := command("reset", "Forget all counts except what the store's slots spent", noArgs, func(ctx context.Context, _ []string) error {
+		if !yes {
+			return usageError{fmt.Errorf("reset forgets for good what account %s has taken and posted by hand, and who closed its pools: say so with --yes", a.cfg.Account)}
+		}
+		by := "unknown"
+		if u, err := user.Current(); err == nil {
+			by = u.Username
+		}
+		l, err := a.openLedger(ctx) // unlike openCheckedLedger, also one that lacks spends
+		if err != nil {
+			return err
+		}
+		err = l.Reset(ctx, by)
+		l.close()
+		if err == nil {
+			err = a.forgetStops(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		if err := a.recount(ctx); !errors.Is(err, errLacksNothing) {
+			return err
+		}
+		return a.withLedger(ctx, func(ctx context.Context, l *ledger) error {
+			return a.corrected(ctx, l, "reset account "+a.cfg.Account, "")
+		})
+	})
 	cmd.Flags().BoolVar(&yes, "yes", false, "do it")
 	return cmd
 }

@@ -79,11 +79,11 @@ type quotaFlags struct {
 // quotaReport prints what is left. It spends nothing.
 func (a *app) quotaReport(ctx context.Context, l *ledger, f quotaFlags) error {
 	since := f.since.At(a.clock.Now())
-	s, storeErr := a.store(ctx, "")
+	s, storeErr := a.store(ctx)
 	if storeErr == nil {
 		defer func() { _ = s.Close() }()
 	}
-	doc, degraded, err := a.quotaDocument(ctx, l, s)
+	doc, st, degraded, err := a.quotaDocument(ctx, l, s)
 	if err == nil && !since.IsZero() && degraded == nil {
 		var spent []quota.Spent
 		spent, err = l.Ledger.Spent(ctx, l.Account, since)
@@ -93,12 +93,14 @@ func (a *app) quotaReport(ctx context.Context, l *ledger, f quotaFlags) error {
 		return err
 	}
 	screen := report.QuotaScreen{QuotaDocument: doc, All: f.all}
-	if screen.Next, err = a.nextSlots(ctx, l, s, doc.Forecast.Until); err != nil {
+	if screen.Next, err = st.next(doc.Forecast.Until); err != nil {
 		return err
 	}
 	if screen.StoreErr = storeErr; storeErr == nil {
 		a.warnOfFuture(ctx, s)
-		screen.Fresh, screen.StoreErr = a.freshNow(ctx, l, s)
+		var fresh report.Freshness
+		fresh, screen.StoreErr = a.freshSite(s, st.pace.Schedule).Freshness(ctx)
+		screen.Fresh = &fresh
 	} else if errors.Is(storeErr, fs.ErrNotExist) {
 		screen.StoreErr = nil // nothing was fetched yet
 	}
@@ -115,36 +117,34 @@ func (a *app) quotaReport(ctx context.Context, l *ledger, f quotaFlags) error {
 }
 
 // quotaDocument returns what is left, and the pace if there is a store. degraded is why the ledger cannot answer, nil if it can.
-func (a *app) quotaDocument(ctx context.Context, l *ledger, s *store.Store) (doc report.QuotaDocument, degraded, err error) {
+func (a *app) quotaDocument(ctx context.Context, l *ledger, s *store.Store) (doc report.QuotaDocument, st standing, degraded, err error) {
 	r, err := l.Report(ctx)
 	if errors.Is(err, quota.ErrUnavailable) {
 		r.Degraded, err = err, nil
 	}
-	if err != nil {
-		return doc, nil, err
+	if err == nil {
+		st, err = a.stand(ctx, s, reported(r))
 	}
-	schedule, err := a.schedule()
 	if err != nil {
-		return doc, nil, err
+		return doc, st, nil, err
 	}
-	pace, latest, _ := a.paceNow(ctx, schedule, s, reported(r))
 	var waiting map[ingest.Series]ingest.Slot
 	if s != nil {
-		waiting = pace.Schedule.Waiting(latest, l.Now())
+		waiting = st.waiting()
 	}
-	forecast, err := schedule.Forecast(r, pace, waiting, l.Now())
+	forecast, err := st.schedule.Forecast(r, st.pace, waiting, st.now)
 	if err != nil {
-		return doc, nil, err
+		return doc, st, nil, err
 	}
-	doc = report.NewQuotaDocument(pace.Resume(r), l.Tariff, report.NewForecastDocument(forecast, pace))
+	doc = report.NewQuotaDocument(st.pace.Resume(r), l.Tariff, report.NewForecastDocument(forecast, st.pace))
 	if s != nil {
 		if calls, err := s.CallStats(ctx); err == nil {
 			doc.NoteSaved(calls, l.Tariff)
 		}
 		if slots, err := s.SpentSlots(ctx, l.Now().Add(-24*time.Hour)); err == nil {
-			doc.Wasted = schedule.Wasted(slots)
+			doc.Wasted = st.schedule.Wasted(slots)
 		}
 	}
 	doc.Data, doc.Ledger = a.cfg.Data, config.ServerName(a.cfg.Ledger)
-	return doc, r.Degraded, err
+	return doc, st, r.Degraded, err
 }

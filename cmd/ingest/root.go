@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest/internal/config"
@@ -25,8 +27,7 @@ func newRoot(a *app) *cobra.Command {
 			return cmd.Help()
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) (err error) {
-			a.started = true
-			a.useQuery(cmd.Context())
+			a.begin(cmd)
 			if term.IsTerminal(a.stdout) && cmd.Name() != "serve" { // whose pages are read elsewhere
 				term.UseLocalTime()
 			}
@@ -59,24 +60,13 @@ func newRoot(a *app) *cobra.Command {
 	f.BoolVar(&a.stdout.Plain, "no-color", false, "neither colours nor bold type on a terminal (NO_COLOR)")
 	root.AddCommand(
 		a.runCommand(), a.serveCommand(), a.gatewayCommand(), a.backfillCommand(), a.quotaCommand(), a.searchCommand(), a.chartCommand(), a.historyCommand(), a.slotsCommand(),
-		a.metricsCommand(), a.configCommand(), a.doctorCommand(), a.backupCommand(), a.storeCommand(), a.demoCommand(), a.simulateCommand(), a.versionCommand(),
+		a.metricsCommand(), a.configCommand(), a.doctorCommand(), a.backupCommand(), a.storeCommand(), a.demoCommand(), a.simulateCommand(),
+		command("version", "Print the version", noArgs, func(context.Context, []string) error { return a.printVersion() }),
+		group(globalFlags, "The flags that every command takes"),
 	)
-	help := func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	root.AddCommand(&cobra.Command{Use: globalFlags, Short: "The flags that every command takes", Args: noArgs, RunE: help})
 	a.complete(root)
 	a.describe(root, helpSections(helpText))
 	return root
-}
-
-func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			return a.printVersion()
-		},
-	}
 }
 
 func (a *app) printVersion() error { return a.show(report.NewVersionDocument(version)) }

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,26 +17,20 @@ import (
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/store"
 )
 
 func (a *app) runCommand() *cobra.Command {
 	var only []ingest.Region
 	var options fetch.RunOptions
-	cmd := &cobra.Command{
-		Use:   "run",
-		Short: "Fetch what is due now, and exit: for cron and timers",
-		Args:  noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if most := a.provider().calls.Limits().ChartPages; options.Pages > most {
-				return usageError{fmt.Errorf("--pages %d is outside 1..%d", options.Pages, most)}
-			}
-			if err := a.selectSeries(&options, only); err != nil {
-				return err
-			}
-			return a.reconcile(cmd.Context(), options)
-		},
-	}
+	cmd := command("run", "Fetch what is due now, and exit: for cron and timers", noArgs, func(ctx context.Context, _ []string) error {
+		if most := a.provider().calls.Limits().ChartPages; options.Pages > most {
+			return usageError{fmt.Errorf("--pages %d is outside 1..%d", options.Pages, most)}
+		}
+		if err := a.selectSeries(&options, only); err != nil {
+			return err
+		}
+		return a.reconcile(ctx, options)
+	})
 	cmd.Flags().Var(config.RegionsFlag(&only), "region", "only these `regions`, such as US,GB")
 	cmd.Flags().Var(config.Count(&options.Pages, 1, 0), "pages", "at most `N` pages of each chart, instead of the job's")
 	cmd.Flags().BoolVar(&options.Force, "force", false, "fetch the charts now, due or not, as purpose manual")
@@ -114,53 +107,20 @@ func (a *app) workersFor(ctx context.Context, w *fetchRuntime) int {
 	return a.cfg.Concurrency
 }
 
-// showRun draws the progress of a run of the schedule on a terminal.
-func (a *app) showRun(ctx context.Context, rec *fetch.Reconciler, s *store.Store, series []ingest.Series) (stop func()) {
-	if a.quiet || a.json || !term.IsTerminal(a.stderr) {
-		return func() {}
-	}
-	var mu sync.Mutex
-	at := progress{Of: "slot"}
-	rec.OnSlot = func(r fetch.SlotResult) {
-		mu.Lock()
-		defer mu.Unlock()
-		at.Pieces, at.Units = at.Pieces+1, at.Units+r.Spent
-	}
-	return term.Repeat(ctx, drawEvery, func() {
-		open := 0
-		for _, state := range []ingest.State{ingest.Due, ingest.Claimed} {
-			slots, err := s.ListSlots(ctx, store.SlotFilter{State: state, Until: a.clock.Now()})
-			if err != nil {
-				return
-			}
-			for _, slot := range slots {
-				if slices.Contains(series, slot.Series()) {
-					open++
-				}
-			}
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		at.Total = at.Pieces + open
-		a.draw(at)
-	}, a.wipe(true))
-}
-
 // lookAhead adds to a summary when anything is next due, and which of these series wait for quota: a run that has not
 // tried them, since nothing is left, was stopped all the same.
 func (a *app) lookAhead(ctx context.Context, s *report.Run, w *fetchRuntime, series []ingest.Series, force bool) {
-	now := a.clock.Now()
-	pace, latest, err := a.paceNow(ctx, w.schedule, w.store, w.ledger.Report)
-	if err != nil {
+	st, err := a.stand(ctx, w.store, w.ledger.Report)
+	if err != nil || st.storeErr != nil {
 		return
 	}
-	s.Pacing = pace.String()
-	for _, slot := range pace.Schedule.Upcoming(latest, now, 1, "") {
+	s.Pacing = st.pace.String()
+	for _, slot := range st.upcoming(1, "") {
 		s.Next = slot.DueAt
 	}
-	waiting := pace.Schedule.Waiting(latest, now)
+	waiting := st.waiting()
 	maps.DeleteFunc(waiting, func(of ingest.Series, slot ingest.Slot) bool {
-		return !slices.Contains(series, of) || !slot.RetryAt.After(now)
+		return !slices.Contains(series, of) || !slot.RetryAt.After(st.now)
 	})
 	if len(waiting) > 0 && !force { // the ledger knows more than a slot that was refused while another one was asking
 		s.RetryAt = time.Time{}

@@ -20,11 +20,8 @@ func (a *app) searchCommand() *cobra.Command {
 	var f library.SearchFlags
 	var mark bool
 	q := store.SearchQuery{Limit: store.DefaultLimit}
-	cmd := &cobra.Command{
-		Use:   "search QUERY",
-		Short: "Search what was fetched; costs no quota",
-		Args:  orAsk(cobra.MinimumNArgs(1), "search for what? Give the words, such as world cup"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+	cmd := command("search QUERY", "Search what was fetched; costs no quota",
+		orAsk(cobra.MinimumNArgs(1), "search for what? Give the words, such as world cup"), func(ctx context.Context, args []string) error {
 			q.Text = strings.Join(args, " ")
 			if id, why := youtube.ParseVideo(q.Text); why == "" {
 				q.Text = id
@@ -32,9 +29,8 @@ func (a *app) searchCommand() *cobra.Command {
 			if err := f.Complete(&q, a.clock.Now()); err != nil {
 				return usageError{err}
 			}
-			return a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error { return search(ctx, a, s, q, shown{f.Order, mark}) })
-		},
-	}
+			return a.withStore(ctx, func(ctx context.Context, s *store.Store) error { return search(ctx, a, s, q, shown{f.Order, mark}) })
+		})
 	f.Add(cmd.Flags(), &q)
 	cmd.Flags().BoolVar(&mark, "mark", false, "put what was asked for in [brackets]")
 	return cmd

@@ -27,31 +27,23 @@ func (a *app) serveCommand() *cobra.Command {
 	var listen string
 	var workers int
 	var origins []string
-	cmd := &cobra.Command{
-		Use:   "serve",
-		Short: "Fetch what is due, all day: for systemd and containers",
-		Args:  noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().Changed("listen") {
-				a.cfg.Listen = listen
-			}
-			a.cfg.Concurrency = cmp.Or(workers, a.cfg.Concurrency)
-			a.cfg.API.Origins = append(a.cfg.API.Origins, origins...)
-			return a.serve(cmd.Context())
-		},
-	}
+	cmd := command("serve", "Fetch what is due, all day: for systemd and containers", noArgs, func(ctx context.Context, _ []string) error {
+		if a.flags.Set("listen") {
+			a.cfg.Listen = listen
+		}
+		a.cfg.Concurrency = cmp.Or(workers, a.cfg.Concurrency)
+		a.cfg.API.Origins = append(a.cfg.API.Origins, origins...)
+		return a.serve(ctx, nil)
+	})
 	cmd.Flags().StringVar(&listen, "listen", "", "`address` of the status page, /v1/, /readyz, /metrics (INGEST_LISTEN)")
 	cmd.Flags().Var(config.Origins(&origins), "origin", "pages of this `origin` may read /v1/, such as http://localhost:5173 (api: origins:)")
 	cmd.Flags().Var(config.Count(&workers, 1, config.MaxConcurrency), "workers", "`N` slots at once (concurrency: of the config); with --store postgres://… one machine among many")
 	return cmd
 }
 
-// serve runs until ctx is done.
-func (a *app) serve(ctx context.Context) error { return a.serveAt(ctx, nil) }
-
-// serveAt serves at l or, where that is nil, at the configured address. It refuses what it can before it opens anything,
-// and takes the address before any file.
-func (a *app) serveAt(ctx context.Context, l net.Listener) error {
+// serve runs until ctx is done, at l or, where that is nil, at the configured address. It refuses what it can before it
+// opens anything, and takes the address before any file.
+func (a *app) serve(ctx context.Context, l net.Listener) error {
 	s, err := a.newService()
 	if err != nil {
 		return err
@@ -139,8 +131,8 @@ func (a *app) openService(ctx context.Context, log *slog.Logger, door *gateway.D
 		Store: serviceStore{w.store, a.clock.Now}, Ledger: w.ledger, Source: source, Save: w.calls.Save, Library: a.reader(w.store).Documents(),
 		Close: func() { door.Open(nil); w.close() },
 		Pace: func(ctx context.Context, r quota.Report) (regions.Schedule, string) {
-			pace, _, _ := a.paceNow(ctx, w.schedule, w.store, reported(r))
-			return pace.Schedule, pace.String()
+			st, _ := a.stand(ctx, w.store, reported(r))
+			return st.pace.Schedule, st.pace.String()
 		},
 	}
 	err = a.shareWork(ctx, r, log)

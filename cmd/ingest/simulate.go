@@ -27,24 +27,18 @@ type standInOptions struct {
 func (a *app) simulateCommand() *cobra.Command {
 	o := standInOptions{upstream: "youtube"}
 	var listen string
-	cmd := &cobra.Command{
-		Use:   "simulate",
-		Short: "Run a fake YouTube API locally, for trying and testing",
-		Long:  "A --fault is " + youtubesim.FaultHelp,
-		Args:  noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			var err error
-			if o.Limits, err = config.ParsePoolLimits(o.limits); err != nil {
-				return usageError{err}
-			}
-			o.CostTable, o.Now = a.flags.Pick("cost-table", "INGEST_COST_TABLE", a.flags.CostTable), a.clock.Now
-			server, err := o.server()
-			if err != nil {
-				return err
-			}
-			return a.simulate(cmd.Context(), listen, o.Seed, server)
-		},
-	}
+	cmd := command("simulate", "Run a fake YouTube API locally, for trying and testing", noArgs, func(ctx context.Context, _ []string) (err error) {
+		if o.Limits, err = config.ParsePoolLimits(o.limits); err != nil {
+			return usageError{err}
+		}
+		o.CostTable, o.Now = a.flags.Pick("cost-table", "INGEST_COST_TABLE", a.flags.CostTable), a.clock.Now
+		server, err := o.server()
+		if err != nil {
+			return err
+		}
+		return a.simulate(ctx, listen, o.Seed, server)
+	})
+	cmd.Long = "A --fault is " + youtubesim.FaultHelp
 	f := cmd.Flags()
 	f.StringVar(&listen, "listen", "127.0.0.1:0", "loopback `address`")
 	f.Var(config.Choice(&o.upstream, "youtube", "dailymotion"), "upstream", "`API`: youtube or dailymotion")

@@ -21,28 +21,23 @@ func (a *app) slotsCommand() *cobra.Command {
 	f, next := store.SlotFilter{Limit: 50, Lacking: true}, 0
 	var region ingest.Region
 	var since config.Since
-	cmd := &cobra.Command{
-		Use:   "slots",
-		Short: "What ran, what did not and why, and what is next",
-		Args:  noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.Key = string(region); next > 0 {
-				return printNext(cmd.Context(), a, next, f.Key)
+	cmd := command("slots", "What ran, what did not and why, and what is next", noArgs, func(ctx context.Context, _ []string) error {
+		if f.Key = string(region); next > 0 {
+			return printNext(ctx, a, next, f.Key)
+		}
+		f.Since = since.At(a.clock.Now())
+		return a.withStore(ctx, func(ctx context.Context, s *store.Store) error {
+			slots, err := s.ListSlots(ctx, f)
+			if err != nil {
+				return err
 			}
-			f.Since = since.At(a.clock.Now())
-			return a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error {
-				slots, err := s.ListSlots(ctx, f)
-				if err != nil {
-					return err
-				}
-				series, err := seriesOf(ctx, a, f.Key)
-				if err != nil {
-					return err
-				}
-				return printSlots(&a.console, slots, series, a.clock.Now(), !since.IsZero() || f.State+ingest.State(f.Key) != "")
-			})
-		},
-	}
+			series, err := seriesOf(ctx, a, f.Key)
+			if err != nil {
+				return err
+			}
+			return printSlots(&a.console, slots, series, a.clock.Now(), !since.IsZero() || f.State+ingest.State(f.Key) != "")
+		})
+	})
 	cmd.Flags().Var(config.Count(&next, 1, 0), "next", "show the next `N` slots instead")
 	cmd.Flags().Var(config.Count(&f.Limit, 1, 0), "limit", "at most `N` slots, newest first")
 	library.AddSlotFlags(cmd.Flags(), &f.State, &region, &since)
@@ -51,42 +46,41 @@ func (a *app) slotsCommand() *cobra.Command {
 
 // printNext shows the next slots of the schedule: those that wait, stored or not, and those to come.
 func printNext(ctx context.Context, a *app, n int, region string) error {
-	pace, latest, err := a.openPace(ctx)
+	st, err := a.openStanding(ctx)
 	if err != nil {
 		return err
 	}
-	if text := pace.String(); text != "" && !a.json {
+	if text := st.pace.String(); text != "" && !a.json {
 		fmt.Fprintln(a.stdout, term.Wrap(text, term.Screen, "  "))
 	}
-	now := a.clock.Now()
-	slots := pace.Schedule.Upcoming(latest, now, n, region)
+	slots := st.upcoming(n, region)
 	for i, slot := range slots {
-		if wait := report.NewWait(slot, latest, now); !slot.FirstDueAt.IsZero() {
+		if wait := report.NewWait(slot, st.latest, st.now); !slot.FirstDueAt.IsZero() {
 			slots[i].Reason = strings.TrimSuffix(wait.String()+"; "+slot.Reason, "; ")
 		}
 	}
-	return printSlots(&a.console, slots, nil, now, region != "")
+	return printSlots(&a.console, slots, nil, st.now, region != "")
 }
 
 // seriesOf returns what is known about every series of the schedule, or about those of one key.
 func seriesOf(ctx context.Context, a *app, key string) ([]report.SeriesDocument, error) {
-	pace, latest, err := a.openPace(ctx)
+	st, err := a.openStanding(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var out []report.SeriesDocument
-	for _, job := range pace.Schedule {
+	for _, job := range st.pace.Schedule {
 		for _, k := range job.Keys() {
 			if key != "" && k != key {
 				continue
 			}
 			series, one := ingest.Series{Job: job.Job.Name, Key: k}, regions.Schedule{job}
-			_, waits := one.Waiting(latest, a.clock.Now())[series]
+			_, waits := one.Waiting(st.latest, st.now)[series]
 			var next *ingest.Slot
-			for _, slot := range one.Upcoming(latest, a.clock.Now(), 1, k) {
+			for _, slot := range one.Upcoming(st.latest, st.now, 1, k) {
 				next = &slot
 			}
-			out = append(out, report.NewSeriesDocument(series, next, waits, latest, a.clock.Now()))
+			out = append(out, report.NewSeriesDocument(series, next, waits, st.latest, st.now))
 		}
 	}
 	return out, nil

@@ -18,7 +18,7 @@ import (
 func (a *app) source(l *ledger, s *store.Store) *web.Source {
 	source := a.storeSource(s, nil)
 	source.Quota = func(ctx context.Context) (report.QuotaDocument, error) {
-		doc, _, err := a.quotaDocument(ctx, l, s)
+		doc, _, _, err := a.quotaDocument(ctx, l, s)
 		return doc, err
 	}
 	source.Spent = func(ctx context.Context, since time.Time) ([]report.SpentDocument, error) {
@@ -26,7 +26,11 @@ func (a *app) source(l *ledger, s *store.Store) *web.Source {
 		return report.NewSpentDocuments(spent), err
 	}
 	source.Next = func(ctx context.Context, until time.Time) ([]report.NextDocument, error) {
-		return a.nextSlots(ctx, l, s, until)
+		st, err := a.stand(ctx, s, l.Report)
+		if err != nil {
+			return nil, err
+		}
+		return st.next(until)
 	}
 	source.Ledger = func(ctx context.Context) (report.LedgerDocument, error) { return a.ledgerDocument(ctx, l, s) }
 	source.Cost = l.Tariff.Cost

@@ -16,13 +16,12 @@ import (
 
 func (a *app) storeCommand() *cobra.Command {
 	var from, to string
-	cmd := &cobra.Command{Use: "store", Short: "Move the store", Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	move := &cobra.Command{Use: "copy --from STORE --to STORE", Short: "Copy the store into another database", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.copyStore(cmd.Context(), from, to) }}
+	move := command("copy --from STORE --to STORE", "Copy the store into another database", noArgs, func(ctx context.Context, _ []string) error {
+		return a.copyStore(ctx, from, to)
+	})
 	move.Flags().StringVar(&from, "from", "", "sqlite, which is in --data, or the `URL` of a database in PostgreSQL")
 	move.Flags().StringVar(&to, "to", "", "the same, for where nothing is yet: `URL` or sqlite")
-	cmd.AddCommand(move)
-	return cmd
+	return group("store", "Move the store", move)
 }
 
 func (a *app) copyStore(ctx context.Context, from, to string) (err error) {
@@ -41,14 +40,14 @@ func (a *app) copyStore(ctx context.Context, from, to string) (err error) {
 	defer func() { err = errors.Join(err, source.Close()) }()
 	a.cfg.Store = to
 	doc.To = a.storeName()
-	target, err := a.openStore(ctx, store.Options{Upstream: source.Upstream(), Upgraded: a.sayUpgraded})
+	target, err := a.openStore(ctx, store.Options{Upstream: source.Upstream()})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
-	draw, wipe := term.RowProgress(a.stderr, a.quiet || a.json, drawEvery, tellEvery)
-	got, err := source.CopyInto(ctx, target, store.CopyOptions{Progress: draw})
-	wipe()
+	tell, stop := a.showRows(ctx)
+	got, err := source.CopyInto(ctx, target, store.CopyOptions{Progress: tell})
+	stop()
 	if err != nil {
 		return err
 	}

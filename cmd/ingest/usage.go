@@ -16,8 +16,8 @@ import (
 // usageCommand returns a command that says from the store how quota was used since a time, by default so many days ago.
 func (a *app) usageCommand(name, short string, days int, say func(ctx context.Context, s *store.Store, since, now time.Time) (screen, error)) *cobra.Command {
 	var since config.Since
-	cmd := &cobra.Command{Use: name, Short: short, Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-		return a.withStore(cmd.Context(), func(ctx context.Context, s *store.Store) error {
+	cmd := command(name, short, noArgs, func(ctx context.Context, _ []string) error {
+		return a.withStore(ctx, func(ctx context.Context, s *store.Store) error {
 			now := a.clock.Now()
 			from := since.At(now)
 			if since.IsZero() {
@@ -29,7 +29,7 @@ func (a *app) usageCommand(name, short string, days int, say func(ctx context.Co
 			}
 			return a.show(answer)
 		})
-	}}
+	})
 	cmd.Flags().Var(config.SinceFlag(&since), "since", "from `T` on: 7d ago, a day, or an RFC 3339 time")
 	return cmd
 }

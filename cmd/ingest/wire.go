@@ -95,7 +95,7 @@ func (a *app) openWith(ctx context.Context, connect func(context.Context, *confi
 // openStoreAndLedger opens a store that exists, then the ledger, then a new store if there was none: a ledger that is
 // refused leaves no store behind.
 func (a *app) openStoreAndLedger(ctx context.Context, host string) (_ *store.Store, _ *ledger, err error) {
-	o := store.Options{Upstream: host, Upgraded: a.sayUpgraded, Existing: true}
+	o := store.Options{Upstream: host, Existing: true}
 	spent := noSlots
 	s, err := a.openStore(ctx, o)
 	switch {
@@ -193,7 +193,7 @@ func (a *app) checkClock(ctx context.Context) error {
 	local := config.IsLoopbackURL(a.cfg.UpstreamURL)
 	// The store's contents decide: a command that only reads may leave the upstream out, and no flag may combine a
 	// moved clock with the ledger of real data.
-	if s, err := a.store(ctx, ""); err == nil {
+	if s, err := a.store(ctx); err == nil {
 		local = wire.IsLoopback(s.Upstream())
 		_ = s.Close()
 	}
@@ -204,13 +204,18 @@ func (a *app) checkClock(ctx context.Context) error {
 	return nil
 }
 
-// store opens the store. host names the upstream whose data it will hold; "" opens an existing store for reading.
-func (a *app) store(ctx context.Context, host string) (*store.Store, error) {
-	return a.openStore(ctx, store.Options{Upstream: host, ReadOnly: host == "", Upgraded: a.sayUpgraded})
+// store opens the store for reading.
+func (a *app) store(ctx context.Context) (*store.Store, error) {
+	return a.openStore(ctx, store.Options{ReadOnly: true})
+}
+
+// writableStore opens the store for writing; like store, it creates none.
+func (a *app) writableStore(ctx context.Context) (*store.Store, error) {
+	return a.openStore(ctx, store.Options{Existing: true})
 }
 
 func (a *app) openStore(ctx context.Context, o store.Options) (s *store.Store, err error) {
-	o.Now = a.clock.Now
+	o.Now, o.Upgraded = a.clock.Now, a.sayUpgraded
 	if err := config.CheckStore(a.cfg.Store); err != nil { // store copy names stores of its own
 		return nil, err
 	}
@@ -235,7 +240,7 @@ func (a *app) storeName() string {
 
 // readStore opens the store for a command that only reads, and explains a missing one.
 func (a *app) readStore(ctx context.Context) (*store.Store, error) {
-	s, err := a.store(ctx, "")
+	s, err := a.store(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = codeError{exitError, fmt.Errorf("nothing was fetched into %s yet: try ingest run, or give another --data", a.storeName())}
 	}

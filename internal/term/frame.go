@@ -60,13 +60,12 @@ func (f *Frame) redraw() []byte {
 	return append(out, "\x1b[J"...)
 }
 
-// Repeat calls do at every interval until stop is called or ctx is done, and then last; stop returns when last has.
-func Repeat(ctx context.Context, every time.Duration, do, last func()) (stop func()) {
+// Repeat calls do at every interval until ctx is done or stop is called, which returns when do has.
+func Repeat(ctx context.Context, every time.Duration, do func()) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		defer last()
 		tick := time.NewTicker(every)
 		defer tick.Stop()
 		for {
