@@ -7,9 +7,9 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # What several goroutines or processes share.
 CONCURRENT = ./quota/... ./store/... ./fetch/... ./regions/... ./internal/...
 
-# Weeks, storms, random kills and full sizes are tests of these names. make test leaves them out and make
-# test-long runs them, but for those that only scale-demo and backfill-demo run; go test ./... by hand runs everything.
-SHOWN = TestLong(ScaleDemo|BackfillsInTrouble)
+# Weeks, storms, random kills and full sizes are tests of these names. make test leaves them out and make test-long
+# runs them, but for those that only scale-demo, backfill-demo and api run; go test ./... by hand runs everything.
+SHOWN = TestLong(ScaleDemo|BackfillsInTrouble|AHundredThousandVideos)
 LONG = Test(Long[A-Z]|Soak|CrashLoop|BackfillThroughAWeek|FaultStorms|FaultKilledAtRandom)
 
 # The detector makes SQLite ten times slower, and all that stands on it is compiled a second time: make test goes
@@ -111,7 +111,7 @@ boundary: ## Show that no burst at the edge of a window gets more than its limit
 
 api: ## Hold the API to its OpenAPI document, and the limits per client to what they promise; then the tour of docs/api.md
 	@sh tools/say.sh '^Test(TheAPI|Served|Answers|OnlyListed|Pages|SlowClients|NeverMore|RetryAfter|The61st|AFlood|Forged|ASlow)' ./internal/web ./quota/httplimit
-	@sh tools/say.sh '^TestLongAHundredThousandVideos$$/API' ./cmd/ingest
+	@sh tools/say.sh '^TestLongAHundredThousandVideos$$' ./cmd/ingest
 	go test -count=1 -run '^TestScripts$$/^api$$' ./cmd/ingest
 
 e2e: build ## Look at all pages in chromium, in worlds where something is wrong; installs chromium, node, and by npm what it needs
