@@ -28,7 +28,7 @@ func (d *database) check(ctx context.Context) (found []string, file bool, err er
 		return nil, false, d.explain(ctx, "check the store", err)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	own := database{path: d.path, read: db, reads: newStatements(db)}
+	own := database{path: d.path, read: db}
 	err = own.view(ctx, "check the store", func(tx *txn) error {
 		found, file, err = examine(ctx, tx, 0)
 		return err

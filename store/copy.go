@@ -66,7 +66,7 @@ func (s *Store) CopyInto(ctx context.Context, to *Store, o CopyOptions) (Copied,
 		return c.result, s.explain(ctx, "copy the store", err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	c.from, c.result.At = s.reads.begin(tx), s.now()
+	c.from, c.result.At = tx, s.now()
 	if err = c.sameUpstream(ctx); err == nil {
 		err = c.run(ctx)
 	}
@@ -285,7 +285,7 @@ func (c *copier) reportProgress(table string, done, of int) {
 // lastBackfill returns the highest backfill ID ever assigned: no ID is assigned twice.
 func (d *database) lastBackfill(ctx context.Context, tx *txn) (last int64, err error) {
 	if d.engine != nil {
-		return d.engine.LastBackfill(ctx, tx.Tx)
+		return d.engine.LastBackfill(ctx, tx)
 	}
 	err = tx.QueryRowContext(ctx, `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'backfills'`).Scan(&last)
 	return last, err
@@ -295,7 +295,7 @@ func (d *database) lastBackfill(ctx context.Context, tx *txn) (last int64, err e
 // highest backfill ID.
 func (d *database) advanceSequences(ctx context.Context, tx *txn, last int64) error {
 	if d.engine != nil {
-		return d.engine.AdvanceSequences(ctx, tx.Tx, last)
+		return d.engine.AdvanceSequences(ctx, tx, last)
 	}
 	_, err := tx.ExecContext(ctx, `DELETE FROM sqlite_sequence WHERE name = 'backfills'`)
 	if err == nil {

@@ -2,12 +2,15 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"time"
+
+	"modernc.org/sqlite"
 
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
@@ -36,9 +39,8 @@ type database struct {
 	read  *sql.DB
 	now   func() time.Time
 
-	writes, reads *statements // of write and read
-
-	commits commits
+	commits *sql.DB // one connection that reads: SQLite counts commits per connection
+	opened  string  // a random name for that connection, with whose counts no other's can be compared
 
 	engine *Engine // nil: SQLite
 
@@ -51,16 +53,19 @@ func newDatabase(dir string, now func() time.Time) *database {
 	if now == nil {
 		now = time.Now
 	}
-	return &database{path: filepath.Join(dir, FileName), now: now}
+	return &database{path: filepath.Join(dir, FileName), now: now, opened: rand.Text()}
 }
 
 // connect makes a pool of at most n connections to the file. It opens none before the first query.
 func connect(path string, n int, params ...string) (*sql.DB, error) {
 	params = append(params, fmt.Sprintf("_busy_timeout=%d", busyWait.Milliseconds()), "_dqs=0", "_error_rc=1")
-	db, err := sqlitefile.Open(path, n, params...)
+	c, err := sqlite.NewConnector(sqlitefile.DSN(path, params...))
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
+	db := sql.OpenDB(preparing{c})
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n)
 	return db, nil
 }
 
@@ -68,19 +73,19 @@ func connect(path string, n int, params ...string) (*sql.DB, error) {
 func (d *database) connectToWrite(params ...string) (err error) {
 	// secure_delete: data that may not be kept must be overwritten, not only unlinked.
 	params = append(params, "mode=rw", "_txlock=immediate", "_journal_mode=WAL", "_synchronous=FULL", "_pragma=secure_delete(1)")
-	if d.write, err = connect(d.path, 1, params...); err == nil {
-		d.writes = newStatements(d.write)
-	}
+	d.write, err = connect(d.path, 1, params...)
 	return err
 }
 
 // connectToRead opens the connections for reading, after closing earlier ones.
 func (d *database) connectToRead() (err error) {
-	if d.read != nil {
-		_ = d.read.Close()
+	for _, db := range []*sql.DB{d.read, d.commits} {
+		if db != nil {
+			_ = db.Close()
+		}
 	}
 	if d.read, err = connect(d.path, readers, d.reading("_query_only=1", fmt.Sprintf("_pragma=cache_size(-%d)", readCache))...); err == nil {
-		d.reads = newStatements(d.read)
+		d.commits, err = connect(d.path, 1, d.reading("_query_only=1")...)
 	}
 	return err
 }
@@ -96,9 +101,8 @@ func (d *database) reading(more ...string) []string {
 
 // Close closes the store. The last writer to close folds the write-ahead log into the file.
 func (d *database) Close() error {
-	d.commits.close()
 	var err error
-	for _, db := range []*sql.DB{d.read, d.write} {
+	for _, db := range []*sql.DB{d.commits, d.read, d.write} {
 		if db != nil {
 			if e := db.Close(); e != nil {
 				err = d.explain(context.Background(), "close the store", e)
@@ -128,7 +132,6 @@ func (d *database) tx(ctx context.Context, doing string, f func(*txn) error) err
 	if err != nil {
 		return d.explain(ctx, doing, err)
 	}
-	defer d.writes.prepare(ctx) // runs after tx has ended
 	defer func() { _ = tx.Rollback() }()
 	if err := f(tx); err != nil {
 		return d.explain(ctx, doing, err)
@@ -154,7 +157,7 @@ func (d *database) begin(ctx context.Context, atMost time.Duration) (*txn, error
 		_ = tx.Rollback()
 		return nil, err
 	}
-	return d.writes.begin(tx), nil
+	return tx, nil
 }
 
 // untilFree retries f for at most atMost while another process holds the lock it needs.
@@ -173,9 +176,8 @@ func (d *database) view(ctx context.Context, doing string, f func(*txn) error) e
 	if err != nil {
 		return d.explain(ctx, doing, err)
 	}
-	defer d.reads.prepare(ctx) // runs after tx has ended
 	defer func() { _ = tx.Rollback() }()
-	return d.explain(ctx, doing, f(d.reads.begin(tx)))
+	return d.explain(ctx, doing, f(tx))
 }
 
 // exec runs one statement in a transaction and returns how many rows it changed.

@@ -10,14 +10,11 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"time"
-
-	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
@@ -156,18 +153,19 @@ func OpenOn(ctx context.Context, e Engine, o Options) (*Store, error) {
 
 // CheckVersion returns a VersionError if a newer program has upgraded the store since it was opened.
 func (s *Store) CheckVersion(ctx context.Context) error {
-	return s.view(ctx, "look whether a newer program has upgraded the store", func(tx *txn) error { return s.checkVersion(ctx, tx.Tx) })
+	return s.view(ctx, "look whether a newer program has upgraded the store", func(tx *txn) error { return s.checkVersion(ctx, tx) })
 }
 
 // Fingerprint returns a text that changes with every commit, of this process or another: if two are equal, nothing was
-// written between them. After an error it is not known, and all later ones are different.
+// written between them.
 func (s *Store) Fingerprint(ctx context.Context) (string, error) {
 	if s.engine != nil {
 		v, err := s.engine.Fingerprint(ctx)
 		return v, s.explain(ctx, "ask whether the store has changed", err)
 	}
-	v, err := s.commits.fingerprint(ctx, func() (*sql.DB, error) { return connect(s.path, 1, s.reading("_query_only=1")...) })
-	return v, s.explain(ctx, "ask whether the store has changed", err)
+	var commits int64 // not interrupted by ctx, for which the connection would be given up
+	err := s.commits.QueryRowContext(context.WithoutCancel(ctx), `PRAGMA data_version`).Scan(&commits)
+	return fmt.Sprint(s.opened, "-", commits), s.explain(ctx, "ask whether the store has changed", err)
 }
 
 // claimFor records the upstream of a store that has none yet.
