@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"database/sql/driver"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -21,7 +22,7 @@ var dialect = []struct {
 	// A number with a point is a decimal to Postgres, and must be a double.
 	{regexp.MustCompile(`(^|[\s(,])(-?\d+(?:\.\d+(?:e[+-]?\d+)?|e[+-]?\d+))`), "$1$2::float8"},
 	{regexp.MustCompile(`\bgroup_concat\(`), "string_agg("}, // Postgres lets only a superuser define an aggregate of this kind
-	{regexp.MustCompile(`\bvideo_text MATCH (\?\d*)`), "words @@ $1"},
+	{regexp.MustCompile(`\bvideo_text MATCH (\?\d*)`), "words @@ fts $1::tsquery"},
 	{regexp.MustCompile(`INSERT OR REPLACE INTO video_text \(rowid, title, channel, tags\)\s+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each\((\?\d*)\)`),
 		`INSERT INTO video_text (rowid, words)
 		SELECT CAST(video ->> 0 AS bigint), CAST(video ->> 1 AS tsvector) FROM jsonb_array_elements(CAST(vectors $1 AS jsonb)) AS video
@@ -29,65 +30,55 @@ var dialect = []struct {
 }
 
 // placeholder matches the mark of an argument, or a text in quotes, which has none.
-var placeholder = regexp.MustCompile(`'[^']*'|(words @@ |vectors )?\?(\d*)`)
+var placeholder = regexp.MustCompile(`'[^']*'|(?:fts |vectors )?\?\d*`)
 
-// statement is a statement of package store's, cut where its arguments stand.
+// conversions are of arguments that both databases read, but not alike, by the word before their mark.
+var conversions = map[string]func(string) string{"fts ": tsquery, "vectors ": vectors}
+
+// statement is a statement of package store's as Postgres reads it.
 type statement struct {
-	text  []string // one more than marks
-	marks []int    // which of args follows each text
-	args  []int    // the arguments that are used, as package store numbers them, from 0
-
-	matches, rows map[int]bool // arguments that are expressions of FTS5, and rows of its index
-	typed         bool         // its arguments need types: those of VALUES have their columns'
-	untyped       string       // the whole statement without types
+	text     string
+	args     []int                 // the arguments it has, as package store numbers them, from 0
+	converts []func(string) string // of each; nil: as it is
 }
 
-var statements sync.Map // of *statement, by their text as package store writes it
+// statementOf is a statement as package store writes it, and a letter for the type of each argument.
+type statementOf struct{ query, types string }
 
-// parse translates a statement and cuts it at its arguments. Each is parsed once.
-func parse(query string) *statement {
-	if known, ok := statements.Load(query); ok {
-		return known.(*statement)
+var statements sync.Map // *statement by statementOf
+
+// casts are what says to Postgres which type an argument has, where it would have to guess.
+var casts = map[byte]string{'i': "::bigint", 'f': "::float8", 'b': "::boolean", 't': "::text"}
+
+func typeOf(value any) byte {
+	switch value.(type) {
+	case int64:
+		return 'i'
+	case float64:
+		return 'f'
+	case bool:
+		return 'b'
+	case string:
+		return 't'
 	}
-	text := query
-	for _, d := range dialect {
-		text = d.from.ReplaceAllString(text, d.to)
-	}
-	s := &statement{matches: map[int]bool{}, rows: map[int]bool{}, typed: !strings.Contains(text, "VALUES")}
-	at := 0
-	for _, m := range placeholder.FindAllStringSubmatchIndex(text, -1) {
-		if m[4] < 0 {
-			continue
-		}
-		arg := len(s.marks)
-		if number := text[m[4]:m[5]]; number != "" {
-			n, _ := strconv.Atoi(number)
-			arg = n - 1
-		}
-		begin := m[4] - 1
-		switch {
-		case m[2] < 0:
-		case strings.HasPrefix(text[m[2]:], "vectors"):
-			s.rows[arg], begin = true, m[2]
-		default:
-			s.matches[arg] = true
-		}
-		used := slices.Index(s.args, arg)
-		if used < 0 {
-			used, s.args = len(s.args), append(s.args, arg)
-		}
-		s.text, s.marks = append(s.text, text[at:begin]), append(s.marks, used)
-		at = m[5]
-	}
-	s.text = append(s.text, text[at:])
-	s.untyped = s.write(func(int) string { return "" })
-	statements.Store(query, s)
-	return s
+	return ' '
 }
 
 // translate returns a statement as Postgres reads it, with its arguments.
 func translate(query string, args []driver.NamedValue) (string, []driver.NamedValue) {
-	s := parse(query)
+	of := statementOf{query: query}
+	if !strings.Contains(query, "VALUES") { // whose arguments have the types of their columns
+		types := make([]byte, len(args))
+		for i, arg := range args {
+			types[i] = typeOf(arg.Value)
+		}
+		of.types = string(types)
+	}
+	known, ok := statements.Load(of)
+	if !ok {
+		known, _ = statements.LoadOrStore(of, of.translate())
+	}
+	s := known.(*statement) //nolint:errcheck // it holds nothing else
 	sent := make([]driver.NamedValue, len(s.args))
 	for i, arg := range s.args {
 		sent[i] = driver.NamedValue{Ordinal: i + 1}
@@ -95,50 +86,41 @@ func translate(query string, args []driver.NamedValue) (string, []driver.NamedVa
 			sent[i].Value = args[arg].Value
 		}
 		if text, ok := sent[i].Value.(string); ok {
-			if s.matches[arg] {
-				text = tsquery(text)
-			}
-			if s.rows[arg] {
-				text = vectors(text)
+			if convert := s.converts[i]; convert != nil {
+				text = convert(text)
 			}
 			sent[i].Value = plain(text)
 		}
 	}
-	if !s.typed {
-		return s.untyped, sent
-	}
-	return s.write(func(used int) string { return typeOf(sent[used].Value, s.matches[s.args[used]]) }), sent
+	return s.text, sent
 }
 
-// write returns the statement with the type of each argument.
-func (s *statement) write(typeOf func(arg int) string) string {
-	var out strings.Builder
-	for i, used := range s.marks {
-		out.WriteString(s.text[i])
-		out.WriteByte('$')
-		out.WriteString(strconv.Itoa(used + 1))
-		out.WriteString(typeOf(used))
+func (of statementOf) translate() *statement {
+	text, marks, s := of.query, 0, &statement{}
+	for _, d := range dialect {
+		text = d.from.ReplaceAllString(text, d.to)
 	}
-	out.WriteString(s.text[len(s.marks)])
-	return out.String()
-}
-
-// typeOf returns the type of an argument if Postgres would have to guess it.
-func typeOf(value any, match bool) string {
-	switch value.(type) {
-	case int64:
-		return "::bigint"
-	case float64:
-		return "::float8"
-	case bool:
-		return "::boolean"
-	case string:
-		if match {
-			return "::text::tsquery"
+	s.text = placeholder.ReplaceAllStringFunc(text, func(mark string) string {
+		if mark[0] == '\'' {
+			return mark
 		}
-		return "::text"
-	}
-	return ""
+		word, number, _ := strings.Cut(mark, "?")
+		arg := marks
+		if n, err := strconv.Atoi(number); err == nil {
+			arg = n - 1
+		}
+		marks++
+		used := slices.Index(s.args, arg)
+		if used < 0 {
+			used, s.args, s.converts = len(s.args), append(s.args, arg), append(s.converts, conversions[word])
+		}
+		cast := ""
+		if arg < len(of.types) {
+			cast = casts[of.types[arg]]
+		}
+		return fmt.Sprint("$", used+1, cast)
+	})
+	return s
 }
 
 // plain returns a text as Postgres can keep it: valid UTF-8 without a NUL.
