@@ -24,7 +24,6 @@ type series struct {
 	id     int64  // 0: not there yet
 	newest int64  // due time of its newest slot; never for none
 	open   *int64 // due time of its slot that is or may be claimed
-	ahead  bool   // it has slots in the future
 
 	last int64 // newest, including the slots to add
 	next int64 // due time of the slot to claim among those to add; never for none
@@ -61,10 +60,10 @@ func newAddition(ctx context.Context, tx *txn, slots []ingest.Slot, now time.Tim
 // find reads the rows of the series that exist.
 func (a *addition) find(ctx context.Context, tx *txn, now time.Time) error {
 	names := [][2]string{}
-	query := `SELECT job, key, id, ` + newestAt + `, open, newest > ?1 FROM series NOT INDEXED WHERE backfill IS NULL`
+	query := `SELECT job, key, id, ` + newestAt + `, open FROM series NOT INDEXED WHERE backfill IS NULL`
 	if len(a.series) < scanAbove {
 		query = `
-			SELECT job, series.key, series.id, ` + newestAt + `, open, newest > ?1
+			SELECT job, series.key, series.id, ` + newestAt + `, open
 			FROM json_each(?2) AS given CROSS JOIN series ON job = value ->> 0 AND series.key = value ->> 1`
 		for of := range a.series {
 			names = append(names, [2]string{of.Job, of.Key})
@@ -73,7 +72,7 @@ func (a *addition) find(ctx context.Context, tx *txn, now time.Time) error {
 	return each(ctx, tx, func(rows *sql.Rows) error {
 		row := series{newest: never, next: never}
 		var newest *int64
-		if err := rows.Scan(&row.Job, &row.Key, &row.id, &newest, &row.open, &row.ahead); err != nil {
+		if err := rows.Scan(&row.Job, &row.Key, &row.id, &newest, &row.open); err != nil {
 			return err
 		}
 		if newest != nil {
@@ -88,15 +87,15 @@ func (a *addition) find(ctx context.Context, tx *txn, now time.Time) error {
 }
 
 // recorded is whether the store has a slot of the series and the due time with which the JSON array value begins, be it
-// as one of a row of missed ticks.
+// as one of a row of missed ticks; ?2 is future(now): what a clock that was ahead has recorded does not count.
 const recorded = `EXISTS (
 	SELECT 1 FROM (
 		SELECT coalesce(first_due_at, due_at) AS since FROM slots
-		WHERE series = CAST(value ->> 0 AS bigint) AND due_at >= CAST(value ->> 1 AS bigint) ORDER BY due_at LIMIT 1
+		WHERE series = CAST(value ->> 0 AS bigint) AND due_at BETWEEN CAST(value ->> 1 AS bigint) AND ?2 ORDER BY due_at LIMIT 1
 	) AS next WHERE since <= CAST(value ->> 1 AS bigint))`
 
 // hasNew reports whether one of the slots is not there yet.
-func (a *addition) hasNew(ctx context.Context, tx *txn) (found bool, err error) {
+func (a *addition) hasNew(ctx context.Context, tx *txn, now time.Time) (found bool, err error) {
 	rows := make([][2]int64, len(a.slots))
 	for i, slot := range a.slots {
 		of, due := a.series[slot.Series()], slot.DueAt.Unix()
@@ -104,19 +103,19 @@ func (a *addition) hasNew(ctx context.Context, tx *txn) (found bool, err error) 
 			return true, nil
 		}
 	}
-	err = tx.QueryRowContext(ctx, `
-		SELECT EXISTS (
-			SELECT 1 FROM json_each(?1)
-			WHERE NOT `+recorded+`
-		)`, listJSON(rows)).Scan(&found)
+	err = tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM json_each(?1) WHERE NOT `+recorded+`)`, listJSON(rows), future(now)).Scan(&found)
 	return found, err
 }
 
 func (a *addition) write(ctx context.Context, tx *txn, now time.Time) error {
-	for _, step := range []func(context.Context, *txn) error{a.addSeries, a.addSlots, a.moveSeries} {
-		if err := step(ctx, tx); err != nil {
-			return err
-		}
+	if err := a.addSeries(ctx, tx); err != nil {
+		return err
+	}
+	if err := a.addSlots(ctx, tx, now); err != nil {
+		return err
+	}
+	if err := a.moveSeries(ctx, tx); err != nil {
+		return err
 	}
 	return supersedeClaims(ctx, tx, now)
 }
@@ -142,7 +141,7 @@ func (a *addition) addSeries(ctx context.Context, tx *txn) error {
 }
 
 // addSlots adds the missing slots. One that is due but has a newer one in its series is added as skipped.
-func (a *addition) addSlots(ctx context.Context, tx *txn) error {
+func (a *addition) addSlots(ctx context.Context, tx *txn, now time.Time) error {
 	var rows [][7]any
 	for _, slot := range a.folded() {
 		of, due, state, reason := a.series[slot.Series()], slot.DueAt.Unix(), slot.State, slot.Reason
@@ -160,7 +159,7 @@ func (a *addition) addSlots(ctx context.Context, tx *txn) error {
 		SELECT CAST(value ->> 0 AS bigint), CAST(value ->> 1 AS bigint), value ->> 2, value ->> 3, value ->> 4,
 		       CAST(value ->> 5 AS bigint), CAST(value ->> 6 AS bigint)
 		FROM json_each(?1) WHERE NOT `+recorded+`
-		ON CONFLICT DO NOTHING`, rows)
+		ON CONFLICT DO NOTHING`, rows, future(now))
 }
 
 // folded returns the slots with consecutive missed ticks merged into one slot. Only ticks newer than all stored slots
@@ -233,49 +232,4 @@ func supersedeClaims(ctx context.Context, tx *txn, now time.Time) error {
 		) AS late
 		WHERE id = old AND due_at < newer`, now.UnixMilli(), future(now))
 	return err
-}
-
-// forgetAhead removes, from rows of missed ticks written while a clock was ahead, those that now come again. The later
-// ones stay: they would have no record if a newer slot was passed meanwhile.
-func (a *addition) forgetAhead(ctx context.Context, tx *txn, now time.Time) error {
-	var ahead []int64
-	last := map[int64]int64{} // due time of the newest slot to add
-	for _, slot := range a.slots {
-		if of := a.series[slot.Series()]; of.ahead {
-			if _, known := last[of.id]; !known {
-				ahead = append(ahead, of.id)
-			}
-			last[of.id] = max(last[of.id], slot.DueAt.Unix())
-		}
-	}
-	if len(ahead) == 0 {
-		return nil
-	}
-	var rows [][3]*int64 // id, first due time and count of what stays
-	err := each(ctx, tx, func(r *sql.Rows) error {
-		var id, series int64
-		var slot ingest.Slot
-		if err := r.Scan(&id, &series, inSeconds(&slot.DueAt), inSeconds(&slot.FirstDueAt), &slot.Count); err != nil {
-			return err
-		}
-		ticks := slot.Ticks()
-		for len(ticks) > 1 && ticks[0].Unix() <= last[series] {
-			ticks = ticks[1:]
-		}
-		if left := int64(len(ticks)); left > 1 {
-			first := ticks[0].Unix()
-			rows = append(rows, [3]*int64{&id, &first, &left})
-		} else {
-			rows = append(rows, [3]*int64{&id, nil, &left})
-		}
-		return nil
-	}, `
-		SELECT id, series, due_at, first_due_at, count FROM slots
-		WHERE series IN (SELECT CAST(value AS bigint) FROM json_each(?1)) AND state = 'missed' AND due_at > ?2 AND first_due_at <= ?2`, listJSON(ahead), future(now))
-	if err != nil {
-		return err
-	}
-	return execJSON(ctx, tx, `
-		UPDATE slots SET first_due_at = CAST(value ->> 1 AS bigint), count = CAST(value ->> 2 AS bigint)
-		FROM json_each(?1) WHERE slots.id = CAST(value ->> 0 AS bigint)`, rows)
 }

@@ -26,61 +26,41 @@ func (s *Store) AddBackfill(ctx context.Context, b ingest.Backfill, pieces iter.
 	b.Created = b.Created.UTC().Truncate(time.Millisecond)
 	b.Cancelled = time.Time{}
 	var plan BackfillStatus
-	found := false
-	begin := func(tx *txn) (err error) {
-		if plan, err = openPlan(ctx, tx, b.Identity()); err == nil || !errors.Is(err, sql.ErrNoRows) {
-			found = err == nil
-			return err
+	err = s.tx(ctx, "add a backfill", func(tx *txn) (err error) {
+		plan, err = scanBackfill(tx.QueryRowContext(ctx, selectBackfills+`
+			WHERE identity = ? AND ready AND cancelled_at IS NULL AND `+hasOpenPieces+` ORDER BY id DESC LIMIT 1`, b.Identity()))
+		if added = errors.Is(err, sql.ErrNoRows); added {
+			plan, err = insertBackfill(ctx, tx, b)
 		}
-		plan, err = insertBackfill(ctx, tx, b)
-		return err
-	}
-	err = s.view(ctx, "look for the same backfill", func(tx *txn) (err error) {
-		plan, err = openPlan(ctx, tx, b.Identity())
 		return err
 	})
-	if !errors.Is(err, sql.ErrNoRows) {
+	if err != nil || !added {
 		return plan.Backfill, false, err
 	}
-	next, stop := iter.Pull2(pieces)
-	defer stop()
+	var batch []ingest.Piece
 	n := int64(0)
-	for last := false; !last && !found; {
-		var batch []ingest.Piece
-		if batch, last, err = takePieces(next); err == nil {
-			err = s.tx(ctx, "add a backfill", func(tx *txn) error {
-				if n == 0 {
-					if err := begin(tx); err != nil || found {
-						return err
-					}
-				}
-				return addBatch(ctx, tx, plan, batch, n, last, s.now())
-			})
+	add := func(last bool) error {
+		err := s.tx(ctx, "add a backfill", func(tx *txn) error { return addBatch(ctx, tx, plan, batch, n, last, s.now()) })
+		n, batch = n+int64(len(batch)), batch[:0]
+		return err
+	}
+	for piece, failed := range pieces {
+		if err = failed; err == nil {
+			if batch = append(batch, piece); len(batch) == piecesAtOnce {
+				err = add(false)
+			}
 		}
 		if err != nil {
-			return plan.Backfill, false, errors.Join(err, s.dropPlans(ctx, plan.row, s.now()))
+			break
 		}
-		n += int64(len(batch))
 	}
-	return plan.Backfill, !found, s.dropPlans(ctx, 0, s.now())
-}
-
-// takePieces reads the next pieces; last says that there are no more.
-func takePieces(next func() (ingest.Piece, error, bool)) (batch []ingest.Piece, last bool, err error) {
-	for len(batch) < piecesAtOnce {
-		piece, err, ok := next()
-		if err != nil || !ok {
-			return batch, !ok, err
-		}
-		batch = append(batch, piece)
+	if err == nil {
+		err = add(true)
 	}
-	return batch, false, nil
-}
-
-// openPlan finds the open plan of that identity; sql.ErrNoRows if there is none.
-func openPlan(ctx context.Context, tx *txn, identity string) (BackfillStatus, error) {
-	return scanBackfill(tx.QueryRowContext(ctx, selectBackfills+`
-		WHERE identity = ? AND ready AND cancelled_at IS NULL AND `+hasOpenPieces+` ORDER BY id DESC LIMIT 1`, identity))
+	if err != nil {
+		return plan.Backfill, false, errors.Join(err, s.dropPlans(ctx, plan.row, s.now()))
+	}
+	return plan.Backfill, true, s.dropPlans(ctx, 0, s.now())
 }
 
 // insertBackfill inserts the plan's own row and names the plan. What others have left of the same plan is cancelled.

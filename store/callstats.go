@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"sync"
 	"time"
@@ -103,26 +102,19 @@ func (s *Store) AddCallStats(ctx context.Context, more ingest.CallStats) error {
 			return err
 		}
 		stats.Merge(more)
-		text, err := json.Marshal(stats)
-		if err == nil {
-			err = writeNote(ctx, tx, "calls", string(text))
-		}
-		return err
+		return writeNote(ctx, tx, "calls", asJSON{stats})
 	})
 }
 
 func readCallStats(ctx context.Context, q querier) (ingest.CallStats, error) {
 	stats := ingest.CallStats{}
-	text, err := readNote(ctx, q, "calls")
-	if err == nil && text != "" {
-		err = json.Unmarshal([]byte(text), &stats)
-	}
+	err := readNote(ctx, q, "calls", asJSON{&stats})
 	return stats, err
 }
 
 // Note returns a text that SetNote kept under that name; "" if there is none.
-func (s *Store) Note(ctx context.Context, name string) (string, error) {
-	text, err := readNote(ctx, s.read, "note "+name)
+func (s *Store) Note(ctx context.Context, name string) (text string, err error) {
+	err = readNote(ctx, s.read, "note "+name, &text)
 	return text, s.explain(ctx, "read the note "+name, err)
 }
 
@@ -131,15 +123,16 @@ func (s *Store) SetNote(ctx context.Context, name, text string) error {
 	return s.tx(ctx, "keep the note "+name, func(tx *txn) error { return writeNote(ctx, tx, "note "+name, text) })
 }
 
-func readNote(ctx context.Context, q querier, name string) (text string, err error) {
-	err = q.QueryRowContext(ctx, `SELECT value FROM meta WHERE name = ?`, name).Scan(&text)
+// readNote reads a row of meta into value, and leaves it as it is if there is none.
+func readNote(ctx context.Context, q querier, name string, value any) error {
+	err := q.QueryRowContext(ctx, `SELECT value FROM meta WHERE name = ?`, name).Scan(value)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
-	return text, err
+	return err
 }
 
-func writeNote(ctx context.Context, tx *txn, name, text string) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, text)
+func writeNote(ctx context.Context, tx *txn, name string, value any) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
 	return err
 }

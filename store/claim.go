@@ -168,7 +168,7 @@ func (s *Store) writeProgress(ctx context.Context, tx *txn, id int64, slot inges
 		SET state = ?, lease = ?, token = ?, token_at = ?, pages = ?, videos = ?, units = ?, charges = ?, reason = ?, retry_at = ?,
 		    fetched_at = coalesce(?, fetched_at), tries = ?
 		WHERE id = ?`,
-		slot.State, millis(lease), slot.Token, millis(slot.TokenAt), slot.Pages, slot.Videos, slot.Units, charges, validText(slot.Reason),
+		slot.State, millis(lease), slot.Token, millis(slot.TokenAt), slot.Pages, slot.Videos, slot.Units, charges, Plain(slot.Reason),
 		millis(slot.RetryAt), millis(slot.FetchedAt), slot.Tries, id); err != nil {
 		return err
 	}

@@ -58,8 +58,8 @@ type copier struct {
 func (s *Store) CopyInto(ctx context.Context, to *Store, o CopyOptions) (Copied, error) {
 	c := &copier{source: s.database, to: to.database, o: o, plain: func(text string) string { return text }, sums: map[string]tableSum{}}
 	c.o.Step = cmp.Or(o.Step, 1000)
-	if e := to.engine; e != nil && e.Plain != nil {
-		c.plain = e.Plain
+	if to.engine != nil {
+		c.plain = Plain
 	}
 	tx, err := s.read.BeginTx(ctx, nil)
 	if err != nil {
@@ -82,10 +82,10 @@ func (s *Store) CopyInto(ctx context.Context, to *Store, o CopyOptions) (Copied,
 // sameUpstream returns an UpstreamError unless both stores are for the same upstream.
 func (c *copier) sameUpstream(ctx context.Context) error {
 	var have, want string
-	if err := c.from.QueryRowContext(ctx, selectOwner).Scan(&want); err != nil {
+	if err := readNote(ctx, c.from, "upstream", &want); err != nil {
 		return c.source.explain(ctx, "read the store", err)
 	}
-	err := c.to.read.QueryRowContext(ctx, selectOwner).Scan(&have)
+	err := readNote(ctx, c.to.read, "upstream", &have)
 	if err == nil && have != want {
 		err = &UpstreamError{Have: have, Want: want, Path: c.to.path}
 	}

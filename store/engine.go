@@ -26,7 +26,6 @@ type Engine struct {
 	Fingerprint func(ctx context.Context) (string, error)   // see Store.Fingerprint
 	Explain     func(err error) (hint string)               // what a person can do about it; "" if that is not known
 	Away        func(err error) bool                        // the error is one of waiting: ErrUnavailable
-	Plain       func(text string) string                    // the part of a text that the engine can keep; nil: all of it
 
 	LastBackfill     func(ctx context.Context, tx *sql.Tx) (int64, error)            // the highest backfill ID ever assigned
 	AdvanceSequences func(ctx context.Context, tx *sql.Tx, lastBackfill int64) error // rows were inserted with their IDs: assign only higher ones from now on
@@ -40,29 +39,28 @@ var ErrMissing = fmt.Errorf("nothing was written there yet: %w", fs.ErrNotExist)
 // ErrUnavailable means that the store's database cannot be reached now.
 var ErrUnavailable = errors.New("the store is not reachable")
 
-// plain returns the page as it is kept: invalid UTF-8 never is, and an engine may keep less, see Plain. IDs are treated
-// the same way, since the page must name a video as the table does.
-func (e *Engine) plain(page ingest.Page) ingest.Page {
-	plain := validText
-	if e != nil && e.Plain != nil {
-		plain = e.Plain
-	}
+// plainPage returns the page as it is kept, with Plain texts. IDs are treated the same way, since the page must name a
+// video as the table does.
+func plainPage(page ingest.Page) ingest.Page {
 	page.Videos = slices.Clone(page.Videos)
 	for i := range page.Videos {
 		v := &page.Videos[i]
 		for _, text := range []*string{&v.ID, &v.Title, &v.Channel, &v.ChannelID, &v.Category, &v.Language, &v.Thumbnail} {
-			*text = plain(*text)
+			*text = Plain(*text)
 		}
 		v.Tags = slices.Clone(v.Tags)
 		for j, tag := range v.Tags {
-			v.Tags[j] = plain(tag)
+			v.Tags[j] = Plain(tag)
 		}
 	}
 	return page
 }
 
-// validText returns a text with a replacement character for each run of invalid UTF-8.
-func validText(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+// Plain returns a text as it is kept: without NUL, which SQLite cannot read from JSON and Postgres cannot keep, and with a
+// replacement character for each run of invalid UTF-8.
+func Plain(text string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "\uFFFD")
+}
 
 // explain adds the operation and a hint to err.
 func (e *Engine) explain(ctx context.Context, doing string, err error) error {

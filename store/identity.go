@@ -24,9 +24,6 @@ type identity struct {
 	upstream string // "" when nobody has written to it yet
 }
 
-// selectOwner reads the store's upstream.
-const selectOwner = `SELECT coalesce(max(value), '') FROM meta WHERE name = 'upstream'`
-
 // identify identifies a store's file, and refuses one that is not ours to read.
 func identify(ctx context.Context, q querier, path, doing string) (id identity, err error) {
 	var application uint32
@@ -41,7 +38,7 @@ func identify(ctx context.Context, q querier, path, doing string) (id identity, 
 	case id.version > tables.Version():
 		return id, &VersionError{Path: path, Have: id.version, Know: tables.Version()}
 	}
-	err = q.QueryRowContext(ctx, selectOwner).Scan(&id.upstream)
+	err = readNote(ctx, q, "upstream", &id.upstream)
 	return id, err
 }
 

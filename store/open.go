@@ -135,7 +135,7 @@ func OpenOn(ctx context.Context, e Engine, o Options) (*Store, error) {
 	}
 	s := &Store{database: &database{path: e.Name, write: e.Write, read: e.Read, now: o.Now, engine: &e}}
 	err := s.view(ctx, "open the store", func(tx *txn) error {
-		return tx.QueryRowContext(ctx, selectOwner).Scan(&s.upstream)
+		return readNote(ctx, tx, "upstream", &s.upstream)
 	})
 	switch {
 	case err != nil:

@@ -11,7 +11,7 @@ import (
 // SavePage implements fetch.Sink. The page counts as fetched at slot.FetchedAt, or now if that is zero. A video without
 // an ID is left out: nothing could ever find it again.
 func (s *Store) SavePage(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
-	slot, page = s.stamp(slot), s.engine.plain(page)
+	slot, page = s.stamp(slot), plainPage(page)
 	err := s.withFence(ctx, "save a page", &slot, func(tx *txn, id, series int64) (err error) {
 		if slot.Pages == 1 {
 			if _, err := tx.ExecContext(ctx, `DELETE FROM placements WHERE slot = ?`, id); err != nil {

@@ -71,47 +71,41 @@ func (s *Store) onPiece(ctx context.Context, doing string, slot *ingest.Slot, f 
 		if err := f(tx, &p); err != nil {
 			return err
 		}
-		if slot.State == ingest.Done {
-			p.countWaiting()
-		}
 		if slot.Listing != nil {
 			p.listing = *slot.Listing
 		}
 		slot.Unsaved = 0
-		if p.cancelled && slot.State == ingest.Claimed {
-			slot.State, slot.Reason = ingest.Skipped, cancelledReason
-		}
+		p.follow(slot)
 		return p.write(ctx, tx)
 	})
 	return *slot, err
 }
 
-// endPiece updates a slot's piece when the slot ends without saving a page. If the backfill was cancelled meanwhile,
-// the slot becomes skipped instead of due or stopped.
+// endPiece updates a slot's piece when the slot ends without saving a page.
 func endPiece(ctx context.Context, tx *txn, id int64, slot *ingest.Slot) error {
 	if slot.Kind != ingest.KindBackfill && slot.Kind != ingest.KindSearch {
 		return nil
 	}
 	p, err := loadPiece(ctx, tx, id)
-	if err != nil {
+	if err != nil || slot.Kind == ingest.KindSearch && len(p.waiting) == 0 { // it may have none
 		return err
 	}
-	if p.cancelled && (slot.State == ingest.Due || slot.State == ingest.Stopped) {
-		slot.State, slot.Reason = ingest.Skipped, cancelledReason
-	}
-	if slot.Kind == ingest.KindSearch && len(p.waiting) == 0 {
-		return nil // it may have none
-	}
-	if slot.State == ingest.Done {
-		p.countWaiting()
-	}
+	p.follow(slot)
 	return p.write(ctx, tx)
 }
 
-// countWaiting counts IDs that wait at the end as known: others have fetched their videos meanwhile.
-func (p *piece) countWaiting() {
-	p.known += len(p.waiting)
-	p.waiting = nil
+// follow ends the slot if its backfill was cancelled meanwhile. IDs that wait at the end count as known: others have
+// fetched their videos.
+func (p *piece) follow(slot *ingest.Slot) {
+	switch slot.State {
+	case ingest.Done:
+		p.known, p.waiting = p.known+len(p.waiting), nil
+	case ingest.Claimed, ingest.Due, ingest.Stopped:
+		if p.cancelled {
+			slot.State, slot.Reason = ingest.Skipped, cancelledReason
+		}
+	case ingest.Failed, ingest.Skipped, ingest.Missed:
+	}
 }
 
 // loadPiece reads the piece of a slot. A slot without one gets it when the piece is written.
@@ -167,7 +161,11 @@ func (s *Store) Enqueue(ctx context.Context, slot ingest.Slot, ids []string, sin
 		if err != nil {
 			return err
 		}
-		known, err := column[string](ctx, tx, `SELECT key FROM series WHERE job = ? AND key IN (SELECT value FROM json_each(?))`, b.Job(), listJSON(keysOf(rest)))
+		var keys []string
+		for _, p := range rest {
+			keys = append(keys, p.Key)
+		}
+		known, err := column[string](ctx, tx, `SELECT key FROM series WHERE job = ? AND key IN (SELECT value FROM json_each(?))`, b.Job(), listJSON(keys))
 		if err != nil {
 			return err
 		}
@@ -175,13 +173,6 @@ func (s *Store) Enqueue(ctx context.Context, slot ingest.Slot, ids []string, sin
 			return slices.Contains(known, p.Key) // it was added before a restart
 		}), 0)
 	})
-}
-
-func keysOf(pieces []ingest.Piece) (keys []string) {
-	for _, p := range pieces {
-		keys = append(keys, p.Key)
-	}
-	return keys
 }
 
 // met selects the ids in ?1, a JSON array, that slot ?2 of backfill ?3 need not look up: their videos were fetched at
@@ -202,17 +193,12 @@ func (p *piece) enqueue(ctx context.Context, tx *txn, ids []string, since time.T
 	if err != nil {
 		return err
 	}
-	skip := map[string]bool{}
-	for _, id := range slices.Concat(known, p.waiting) {
-		skip[id] = true
-	}
 	for _, id := range ids {
-		if skip[id] {
+		if slices.Contains(known, id) || slices.Contains(p.waiting, id) {
 			p.known++
-			continue
+		} else {
+			p.waiting = append(p.waiting, id)
 		}
-		skip[id] = true
-		p.waiting = append(p.waiting, id)
 	}
 	return nil
 }
@@ -234,7 +220,7 @@ func (s *Store) Queued(ctx context.Context, slot ingest.SlotKey, n int, since ti
 
 // SaveFound implements fetch.Sink. A video that nobody asked for is left out. A refresh does not count as a sighting.
 func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error) {
-	slot, page = s.stamp(slot), s.engine.plain(page)
+	slot, page = s.stamp(slot), plainPage(page)
 	return s.onPiece(ctx, "save what was looked up", &slot, func(tx *txn, p *piece) error {
 		found, gone, err := putRequested(ctx, tx, slot.FetchedAt, asked, page.Videos, p.kind != ingest.BackfillRefresh)
 		if err != nil {

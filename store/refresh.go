@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"iter"
 	"slices"
 	"time"
@@ -22,7 +21,7 @@ func (s *Store) VideosToRefresh(ctx context.Context, now time.Time, n int) ([]st
 // SaveVideos implements fetch.Sink. slot.Videos counts the videos that came back, from 0 on page 1. A video that nobody
 // asked for, or that a sweep has deleted meanwhile, is left out.
 func (s *Store) SaveVideos(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error) {
-	slot, page = s.stamp(slot), s.engine.plain(page)
+	slot, page = s.stamp(slot), plainPage(page)
 	if slot.Pages == 1 {
 		slot.Videos = 0
 	}
@@ -61,26 +60,13 @@ func putRequested(ctx context.Context, tx *txn, at time.Time, asked []string, vi
 	if err := w.flush(ctx); err != nil {
 		return 0, nil, err
 	}
-	for _, id := range gone {
-		if err := forget(ctx, tx, id); err != nil {
-			return 0, nil, err
+	rows, err := column[int64](ctx, tx, `SELECT id FROM video_facts WHERE video_id IN (SELECT value FROM json_each(?1))`, listJSON(gone))
+	for _, row := range rows {
+		if err == nil {
+			_, err = dropVideo(ctx, tx, row)
 		}
 	}
-	return came, gone, nil
-}
-
-// forget deletes a video, if the store has it.
-func forget(ctx context.Context, tx *txn, videoID string) error {
-	var id int64
-	err := tx.QueryRowContext(ctx, `SELECT id FROM videos WHERE video_id = ?`, videoID).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	_, err = dropVideo(ctx, tx, id)
-	return err
+	return came, gone, err
 }
 
 // uncounted scans videos_fetched, including videos counted since: an index of its own would make every re-sighting of a
@@ -100,44 +86,43 @@ func (s *Store) VideosToCount(ctx context.Context, before time.Time, n int) ([]s
 func (s *Store) SaveCounts(ctx context.Context, slot ingest.Slot, asked []string, counts []ingest.Counts) (ingest.Slot, error) {
 	slot = s.stamp(slot)
 	err := s.withFence(ctx, "save counts", &slot, func(tx *txn, _, _ int64) error {
-		traits := map[int64]byte{}
-		for _, c := range counts {
-			if !slices.Contains(asked, c.ID) {
-				continue
-			}
-			n, err := count(ctx, tx, c, traits)
-			if err != nil {
-				return err
-			}
-			slot.Videos += n
+		type video struct {
+			id       int64
+			category string
 		}
+		known, traits := map[string]video{}, map[int64]byte{}
+		err := each(ctx, tx, func(rows *sql.Rows) error {
+			var id string
+			var v video
+			err := rows.Scan(&id, &v.id, &v.category)
+			known[id] = v
+			return err
+		}, `SELECT video_id, video_facts.id, category FROM json_each(?1) AS given CROSS JOIN video_facts ON video_id = given.value`, listJSON(asked))
+		if err != nil {
+			return err
+		}
+		var rows [][4]any
+		for _, c := range counts {
+			if v, ok := known[c.ID]; ok {
+				traits[v.id] = traitOf(c.Views, v.category)
+				rows = append(rows, [4]any{v.id, c.Views, c.Likes, c.Comments})
+			}
+		}
+		slot.Videos += len(rows)
 		if err := writeTraits(ctx, tx, traits); err != nil {
 			return err
 		}
-		for _, videoID := range asked { // one by one: JSON cannot hold an id that is not valid text
-			if _, err := tx.ExecContext(ctx, `
-				UPDATE video_latest SET counted_at = ? WHERE id = (SELECT id FROM video_facts WHERE video_id = ?)`, slot.FetchedAt.UnixMilli(), videoID); err != nil {
-				return err
-			}
+		if err := execJSON(ctx, tx, `
+			UPDATE video_latest
+			SET views = CAST(value ->> 1 AS bigint), likes = CAST(value ->> 2 AS bigint), comments = CAST(value ->> 3 AS bigint)
+			FROM json_each(?1) AS given WHERE video_latest.id = CAST(given.value ->> 0 AS bigint)`, rows); err != nil {
+			return err
 		}
-		return nil
+		return execJSON(ctx, tx, `
+			UPDATE video_latest SET counted_at = ?2
+			WHERE id IN (SELECT id FROM video_facts WHERE video_id IN (SELECT value FROM json_each(?1)))`, asked, slot.FetchedAt.UnixMilli())
 	})
 	return slot, err
-}
-
-// count writes the counts of a video, if the store has it, adds its byte to traits, and returns how many videos that are.
-func count(ctx context.Context, tx *txn, c ingest.Counts, traits map[int64]byte) (int, error) {
-	var id int64
-	var category string
-	err := tx.QueryRowContext(ctx, `SELECT id, category FROM video_facts WHERE video_id = ?`, c.ID).Scan(&id, &category)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	traits[id] = traitOf(c.Views, category)
-	return affected(tx.ExecContext(ctx, `UPDATE video_latest SET views = ?, likes = ?, comments = ? WHERE id = ?`, c.Views, c.Likes, c.Comments, id))
 }
 
 // Older yields the IDs of all videos last fetched before before, oldest day first, n at a time. It reads in steps, so

@@ -80,25 +80,6 @@ func execEach[T any](ctx context.Context, tx *txn, list []T, queries ...string) 
 	return nil
 }
 
-// eachByID runs a query over a list of the upstream's IDs, ?1. SQLite cannot read a NUL from JSON, so an ID with one is
-// looked up by itself, as an argument.
-func eachByID(ctx context.Context, tx *txn, query string, ids []string, f func(*sql.Rows) error) error {
-	var plain []string
-	for _, id := range ids {
-		if !strings.Contains(id, "\x00") {
-			plain = append(plain, id)
-			continue
-		}
-		if err := each(ctx, tx, f, strings.Replace(query, "json_each(?1)", "(SELECT ?1 AS value)", 1), id); err != nil {
-			return err
-		}
-	}
-	if len(plain) == 0 {
-		return nil
-	}
-	return each(ctx, tx, f, query, listJSON(plain))
-}
-
 // insertSizes are the possible numbers of rows of a statement, few so that the statements stay prepared; the first is
 // an upstream page.
 var insertSizes = []int{50, 10, 1}

@@ -25,12 +25,30 @@ const (
 // newest slot of every series stays, and so does every slot yet to be claimed: the schedule continues from them. Copies
 // left by migrations and repairs are deleted as well. Tidy follows.
 func (s *Store) Sweep(ctx context.Context, now time.Time) (placements, videos int, err error) {
-	cutoff := now.Add(-ingest.KeepFor)
-	for _, sweep := range []func(context.Context, *txn, time.Time) (swept, error){sweepCharts, sweepLibrary, sweepEnded, sweepFound, sweepPieces, sweepBackfills, sweepBlocks} {
+	cutoff, others := now.Add(-ingest.KeepFor), 0
+	library := func(ctx context.Context, tx *txn, cutoff time.Time) (int, error) {
+		ids, err := column[int64](ctx, tx, `SELECT id FROM videos WHERE fetched_day <= ? AND fetched_at < ? LIMIT ?`, dayOf(cutoff), cutoff.UnixMilli(), sweepVideos)
+		for _, id := range ids {
+			n := 0
+			if err == nil {
+				n, err = dropVideo(ctx, tx, id)
+			}
+			placements += n
+		}
+		return len(ids), err
+	}
+	for _, of := range []struct {
+		count *int
+		sweep func(context.Context, *txn, time.Time) (int, error)
+	}{
+		{&placements, few(sweepSlots, oldPlacements)}, {&videos, library}, {&others, few(sweepRows, oldSlots)}, {&others, few(sweepRows, oldVanished)},
+		{&others, sweepWaiting}, {&others, sweepPieces}, {&others, few(sweepRows, oldBackfills)},
+		{&others, few(sweepRows, fmt.Sprintf(emptyBlocks, "charted_blocks", blockOf))}, {&others, few(sweepRows, fmt.Sprintf(emptyBlocks, "video_traits", traitsBlock))},
+	} {
 		err := s.runSteps(ctx, "delete what is too old", func(tx *txn) (bool, error) {
-			n, err := sweep(ctx, tx, cutoff)
-			placements, videos = placements+n.placements, videos+n.videos
-			return n != swept{}, err
+			n, err := of.sweep(ctx, tx, cutoff)
+			*of.count += n
+			return n > 0, err
 		})
 		if err != nil {
 			return placements, videos, err
@@ -47,6 +65,41 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (placements, videos in
 	}
 	return placements, videos, s.Tidy(ctx)
 }
+
+// few returns a sweep by one statement, whose ?1 is the cutoff in seconds, and ?2 how many rows it deletes at most.
+func few(most int, query string) func(context.Context, *txn, time.Time) (int, error) {
+	return func(ctx context.Context, tx *txn, cutoff time.Time) (int, error) {
+		return affected(tx.ExecContext(ctx, query, ceilUnix(cutoff), most))
+	}
+}
+
+const (
+	// The placements of old slots; here alone ?2 counts slots.
+	oldPlacements = `
+DELETE FROM placements WHERE slot IN (
+	SELECT id FROM slots
+	WHERE due_at < ?1 AND kind <> 'backfill' AND EXISTS (SELECT 1 FROM placements WHERE slot = slots.id)
+	ORDER BY due_at LIMIT ?2)`
+
+	// Old slots whose placements have been deleted.
+	oldSlots = `
+DELETE FROM slots WHERE id IN (
+	SELECT slots.id FROM slots JOIN series ON series.id = series
+	WHERE due_at < ?1 AND kind <> 'backfill' AND due_at <> newest AND due_at IS DISTINCT FROM open AND state NOT IN ('due', 'claimed')
+	ORDER BY due_at LIMIT ?2)`
+
+	// IDs that the upstream returned too long ago and that could not be looked up.
+	oldVanished = `
+DELETE FROM vanished WHERE (video_id, slot) IN (SELECT video_id, slot FROM vanished WHERE noted_at < ?1 * 1000 LIMIT ?2)`
+
+	// Backfills without pieces.
+	oldBackfills = `
+DELETE FROM backfills WHERE id IN (
+	SELECT id FROM backfills WHERE created_at < ?1 * 1000 AND NOT EXISTS (SELECT 1 FROM series WHERE backfill = backfills.id) LIMIT ?2)`
+
+	// Rows of charted_blocks and video_traits without videos: the table, and how many videos a row covers.
+	emptyBlocks = `DELETE FROM %s WHERE block < (SELECT min(id) FROM video_facts) / %d`
+)
 
 // leftCopy matches the suffix of a file that a migration or a repair left beside the store, or that was found there: it
 // is at least as old as its name says.
@@ -76,45 +129,6 @@ func (s *Store) sweepCopies(cutoff time.Time) error {
 	return nil
 }
 
-// swept counts what one transaction has deleted.
-type swept struct{ placements, videos, slots int }
-
-// sweepCharts deletes the placements of a few old slots.
-func sweepCharts(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) {
-	n, err := affected(tx.ExecContext(ctx, `
-		DELETE FROM placements WHERE slot IN (
-			SELECT id FROM slots
-			WHERE due_at < ? AND kind <> 'backfill' AND EXISTS (SELECT 1 FROM placements WHERE slot = slots.id)
-			ORDER BY due_at LIMIT ?
-		)`, ceilUnix(cutoff), sweepSlots))
-	return swept{placements: n}, err
-}
-
-// sweepLibrary deletes a few old videos with their remaining placements.
-func sweepLibrary(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) {
-	ids, err := column[int64](ctx, tx, `SELECT id FROM videos WHERE fetched_day <= ? AND fetched_at < ? LIMIT ?`, dayOf(cutoff), cutoff.UnixMilli(), sweepVideos)
-	placements := 0
-	for _, id := range ids {
-		n, err := dropVideo(ctx, tx, id)
-		if err != nil {
-			return swept{}, err
-		}
-		placements += n
-	}
-	return swept{placements: placements, videos: len(ids)}, err
-}
-
-// sweepEnded deletes a few old slots whose placements have been deleted.
-func sweepEnded(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) {
-	n, err := affected(tx.ExecContext(ctx, `
-		DELETE FROM slots WHERE id IN (
-			SELECT slots.id FROM slots JOIN series ON series.id = series
-			WHERE due_at < ? AND kind <> 'backfill' AND due_at <> newest AND due_at IS DISTINCT FROM open AND state NOT IN ('due', 'claimed')
-			ORDER BY due_at LIMIT ?
-		)`, ceilUnix(cutoff), sweepRows))
-	return swept{slots: n}, err
-}
-
 // sweepChannels deletes channels without videos.
 func (s *Store) sweepChannels(ctx context.Context) error {
 	const empty = ` FROM channels WHERE NOT EXISTS (SELECT 1 FROM video_facts WHERE channel = channels.id)`
@@ -127,22 +141,15 @@ func (s *Store) sweepChannels(ctx context.Context) error {
 	return err
 }
 
-// sweepFound forgets ids that the upstream returned too long ago: those that could not be looked up, and those still
-// waiting, whose piece starts over.
-func sweepFound(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) {
-	n, err := affected(tx.ExecContext(ctx, `
-		DELETE FROM vanished WHERE (video_id, slot) IN (SELECT video_id, slot FROM vanished WHERE noted_at < ? LIMIT ?)`,
-		cutoff.UnixMilli(), sweepRows))
-	if err != nil || n > 0 {
-		return swept{slots: n}, err
-	}
+// sweepWaiting forgets ids that the upstream returned too long ago and that still wait: their piece starts over.
+func sweepWaiting(ctx context.Context, tx *txn, cutoff time.Time) (int, error) {
 	old, err := column[int64](ctx, tx, `
 		SELECT slot FROM backfills JOIN pieces ON backfill = backfills.id AND waiting <> '[]' JOIN slots ON slots.id = slot
 		WHERE backfills.kind IN ('search', 'uploads') AND fetched_at < ? AND state <> 'claimed' LIMIT ?`, cutoff.UnixMilli(), sweepRows)
 	if err != nil {
-		return swept{}, err
+		return 0, err
 	}
-	return swept{slots: len(old)}, execEach(ctx, tx, old,
+	return len(old), execEach(ctx, tx, old,
 		`UPDATE pieces SET waiting = '[]' WHERE slot IN (SELECT CAST(value AS bigint) FROM json_each(?1))`,
 		`UPDATE slots SET token = '', token_at = NULL, pages = 0 WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`)
 }
@@ -154,31 +161,14 @@ WHERE created_at < ?1 AND (cancelled_at < ?1 OR NOT ` + hasOpenPieces + `)
   AND NOT EXISTS (SELECT 1 FROM series JOIN slots ON slots.series = series.id WHERE backfill = backfills.id AND fetched_at >= ?1)`
 
 // sweepPieces deletes a few pieces of backfills that ended long ago.
-func sweepPieces(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) {
+func sweepPieces(ctx context.Context, tx *txn, cutoff time.Time) (int, error) {
 	series, err := column[int64](ctx, tx, `SELECT id FROM series WHERE backfill IN (`+endedBackfills+`) LIMIT ?2`, cutoff.UnixMilli(), sweepRows)
 	if err != nil {
-		return swept{}, err
+		return 0, err
 	}
-	return swept{slots: len(series)}, execEach(ctx, tx, series,
+	return len(series), execEach(ctx, tx, series,
 		`DELETE FROM slots WHERE series IN (SELECT CAST(value AS bigint) FROM json_each(?1))`,
 		`DELETE FROM series WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`)
-}
-
-// sweepBackfills deletes backfills without pieces.
-func sweepBackfills(ctx context.Context, tx *txn, cutoff time.Time) (swept, error) {
-	n, err := affected(tx.ExecContext(ctx, `
-		DELETE FROM backfills WHERE created_at < ? AND NOT EXISTS (SELECT 1 FROM series WHERE backfill = backfills.id)`, cutoff.UnixMilli()))
-	return swept{slots: n}, err
-}
-
-// sweepBlocks deletes rows of charted_blocks and video_traits without videos.
-func sweepBlocks(ctx context.Context, tx *txn, _ time.Time) (swept, error) {
-	for table, size := range map[string]int{"charted_blocks": blockOf, "video_traits": traitsBlock} {
-		if _, err := tx.ExecContext(ctx, fmt.Sprintf(`DELETE FROM %s WHERE block < (SELECT min(id) FROM video_facts) / %d`, table, size)); err != nil {
-			return swept{}, err
-		}
-	}
-	return swept{}, nil
 }
 
 // Kept is what a store keeps of what was fetched.

@@ -37,7 +37,7 @@ func (w *videoWriter) findChannel(ctx context.Context, id string) (knownChannel,
 }
 
 func (w *videoWriter) findChannels(ctx context.Context, ids ...string) error {
-	return eachByID(ctx, w.tx, findChannels, ids, w.scanChannel)
+	return each(ctx, w.tx, w.scanChannel, findChannels, listJSON(ids))
 }
 
 // channel writes the video's channel and returns its ID; NULL if the upstream names none. If the channel has a new

@@ -73,7 +73,7 @@ func newVideoWriter(ctx context.Context, tx *txn, at time.Time, videos []ingest.
 	for _, v := range videos {
 		ids = append(ids, v.ID)
 	}
-	err := eachByID(ctx, tx, findVideos, ids, func(rows *sql.Rows) error {
+	err := each(ctx, tx, func(rows *sql.Rows) error {
 		var id string
 		var k knownVideo
 		var views *int64
@@ -82,7 +82,7 @@ func newVideoWriter(ctx context.Context, tx *txn, at time.Time, videos []ingest.
 		k.trait = traitOf(views, category)
 		w.known[id] = k
 		return err
-	})
+	}, findVideos, listJSON(ids))
 	for _, v := range videos {
 		if _, known := w.known[v.ID]; !known {
 			w.newChannels = append(w.newChannels, v.ChannelID)

@@ -210,14 +210,14 @@ type modelled struct {
 	due   time.Time // of the last slot
 }
 
-var modelIDs = []string{"a", "b", "c", "d", "e", "f", "g", "h", "1", "n\x00ul", "n", "<&>\u2028", "\uFFFD", ""}
+var modelIDs = []string{"a", "b", "c", "d", "e", "f", "g", "h", "1", "n\\ul", "n", "<&>\u2028", "\uFFFD", ""}
 
 func (m *modelled) id() string { return modelIDs[m.IntN(len(modelIDs))] }
 
 func (m *modelled) video() ingest.Video {
 	one := func(of ...string) string { return of[m.IntN(len(of))] }
-	v := ingest.Video{ID: m.id(), Title: one("red", "blue", "red blue", "gr\x00een"), Category: one("1", "1", "1", "2")}
-	v.ChannelID = one("", "C1", "C1", "C2", "C3", "c\x00")
+	v := ingest.Video{ID: m.id(), Title: one("red", "blue", "red blue", "gr\u2028een"), Category: one("1", "1", "1", "2")}
+	v.ChannelID = one("", "C1", "C1", "C2", "C3", "c\\")
 	v.Channel = one("one", "one", "one", "two", v.ID)
 	if m.IntN(4) == 0 {
 		v.Tags = strings.Fields(one("", "x", "x y", "y x"))

@@ -89,7 +89,6 @@ func Open(ctx context.Context, url string, o store.Options) (*store.Store, error
 		Check:   func(ctx context.Context, tx *sql.Tx) error { return checkVersion(ctx, tx, at) },
 		Explain: hint,
 		Away:    away,
-		Plain:   plain,
 
 		LastBackfill:     lastBackfill,
 		AdvanceSequences: advanceSequences,

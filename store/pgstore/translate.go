@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/trendvidstream/ingest/store"
 )
 
 // Package store writes SQL that SQLite and Postgres both read, but for a few words. Functions and operators that
@@ -89,7 +91,7 @@ func translate(query string, args []driver.NamedValue) (string, []driver.NamedVa
 			if convert := s.converts[i]; convert != nil {
 				text = convert(text)
 			}
-			sent[i].Value = plain(text)
+			sent[i].Value = store.Plain(text)
 		}
 	}
 	return s.text, sent
@@ -121,12 +123,4 @@ func (of statementOf) translate() *statement {
 		return fmt.Sprint("$", used+1, cast)
 	})
 	return s
-}
-
-// plain returns a text as Postgres can keep it: valid UTF-8 without a NUL.
-func plain(text string) string {
-	if strings.IndexByte(text, 0) >= 0 {
-		text = strings.ReplaceAll(text, "\x00", "")
-	}
-	return strings.ToValidUTF8(text, "\uFFFD")
 }
