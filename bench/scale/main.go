@@ -2,7 +2,7 @@
 // SQLite, and workers beside one worker. It starts PostgreSQL servers of its own, and a stand-in upstream; every verdict is computed from the figures of
 // the same run.
 //
-//	go run ./scale [-write] [-only takes,writers,accounts,stores,workers] [-videos N] [-disk DIR] [-memory DIR]
+//	go run ./scale [-write] [-only takes,writers,accounts,stores,workers,traffic] [-videos N] [-disk DIR] [-memory DIR]
 //
 // It needs PostgreSQL 15 or newer: POSTGRES_BIN, or where Debian puts it. Exit: 0 measured, goals missed included; 1
 // something could not be measured, or, with -write, a goal that was met before is missed by more than 15 % (goals.json).
@@ -23,7 +23,7 @@ import (
 )
 
 const about = "In `bench/`: `go run ./scale -write`. It needs PostgreSQL 15 or newer (`POSTGRES_BIN`, or where Debian puts it) and starts servers\n" +
-	"of its own. `-only takes,writers,accounts,stores,workers` runs parts, `-videos N` says how many are searched, `-disk DIR` says where fsync is real, `-memory DIR` where it is free.\n" +
+	"of its own. `-only takes,writers,accounts,stores,workers,traffic` runs parts, `-videos N` says how many are searched, `-disk DIR` says where fsync is real, `-memory DIR` where it is free.\n" +
 	"Client, server and stand-in share the machine's cores. Compare ratios: milliseconds belong to the machine."
 
 // place is a directory for a server's data, and how that server writes.
@@ -44,7 +44,7 @@ func main() {
 	defer stop()
 	o := options{}
 	flag.BoolVar(&o.write, "write", false, "also write the table to "+report.File)
-	only := flag.String("only", "takes,writers,accounts,stores,workers", "the `PARTS` to measure")
+	only := flag.String("only", "takes,writers,accounts,stores,workers,traffic", "the `PARTS` to measure")
 	disk := flag.String("disk", os.TempDir(), "a `DIR` on a disk, where fsync costs what it costs")
 	memory := flag.String("memory", "/dev/shm", "a `DIR` in memory; empty: leave that out")
 	flag.IntVar(&o.videos, "videos", 1_000_000, "how many `VIDEOS` are searched: a million take five minutes to generate and copy")
@@ -52,7 +52,7 @@ func main() {
 	o.parts = strings.Split(*only, ",")
 	o.places = []place{{"disk, with fsync", *disk, []string{"fsync=on", "full_page_writes=on", "max_connections=150", "shared_buffers=1GB", "max_wal_size=1GB"}}}
 	if *memory != "" {
-		o.places = append(o.places, place{"memory, without fsync", *memory, []string{"max_connections=150", "shared_buffers=1GB", "max_wal_size=1GB"}})
+		o.places = append(o.places, place{"memory, without fsync", *memory, []string{"max_connections=150", "shared_buffers=1GB", "max_wal_size=1GB", "autovacuum_naptime=10s"}})
 	}
 	if err := measure(ctx, o); err != nil {
 		fmt.Fprintf(os.Stderr, "scale: %v\n", err)
@@ -86,7 +86,7 @@ func measure(ctx context.Context, o options) error {
 		run  func(context.Context, []server, *report.Report) error
 	}{{"takes", takes}, {"writers", writers}, {"accounts", accounts}, {"stores", func(ctx context.Context, all []server, r *report.Report) error {
 		return stores(ctx, all, o.videos, r)
-	}}, {"workers", workers}} {
+	}}, {"workers", workers}, {"traffic", traffic}} {
 		if !slices.Contains(o.parts, part.name) {
 			continue
 		}

@@ -18,6 +18,7 @@ type scale struct {
 	*programRig
 
 	machines map[string]*served // by name
+	realTime bool               // leases are as long as elsewhere
 }
 
 const demoLease = 8 * time.Second
@@ -76,7 +77,11 @@ func newScale(t *testing.T) *scale {
 func (s *scale) start(names ...string) {
 	s.Helper()
 	for _, name := range names {
-		cmd, _, _ := s.command([]string{leaseEnv + "=" + demoLease.String()}, "serve", "--workers", "1", "--data", filepath.Join(s.dir, name))
+		env := []string{leaseEnv + "=" + demoLease.String()}
+		if s.realTime {
+			env = nil
+		}
+		cmd, _, _ := s.command(env, "serve", "--workers", "1", "--data", filepath.Join(s.dir, name))
 		s.machines[name] = startCommand(s.T, cmd)
 	}
 }
