@@ -120,10 +120,10 @@ func TestAChartThatLacksSomethingSaysWhat(t *testing.T) {
 		}
 		return doc, err
 	}
-	if body := bodyOf(t, get(t, s, "/charts/US")); !strings.Contains(body, "The fetch of 18:39 was stopped half-way") || !strings.Contains(body, "/charts/US?partial=true") {
+	if body := bodyOf(t, get(t, s, "/charts/US")); !strings.Contains(body, "The fetch of 18:39 is not complete") || !strings.Contains(body, "/charts/US?partial=true") {
 		t.Error("a later fetch that was stopped is not named")
 	}
-	if body := bodyOf(t, get(t, s, "/charts/US?partial=true")); !strings.Contains(body, "and stopped half-way") {
+	if body := bodyOf(t, get(t, s, "/charts/US?partial=true")); !strings.Contains(body, "not complete") {
 		t.Error("a partial chart does not say so")
 	}
 	lib.Chart = func(ctx context.Context, region string, params url.Values) (report.MovesDocument, error) {

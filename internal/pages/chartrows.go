@@ -73,24 +73,21 @@ func moves(doc shownChart) g.Node {
 	if doc.since == "" && !doc.tooOld {
 		return nil
 	}
-	chip := func(name, value, text string) g.Node {
-		current := doc.params.Get(name) == value || name == "since" && doc.since == value
-		return h.A(h.Href(doc.with(name, value)), g.If(current, h.Aria("current", "true")), g.Text(text))
+	choice := func(name, value, text string) g.Node {
+		return chip(doc.with(name, value), text, doc.params.Get(name) == value || name == "since" && doc.since == value)
 	}
-	choices := h.Nav(h.Class("chips"), h.Aria("label", "Moved since"), h.Span(h.Class("soft"), g.Text("moved since")),
-		chip("since", "30m", "30 min"), chip("since", "6h", "6 h"), chip("since", "24h", "24 h"), doc.otherTime())
+	choices := chips("Moved since", h.Span(h.Class("soft"), g.Text("moved since")),
+		choice("since", "30m", "30 min"), choice("since", "6h", "6 h"), choice("since", "24h", "24 h"), doc.otherTime())
 	if doc.tooOld {
 		return h.Div(h.Class("top"), h.P(h.Class("soft"), g.Text("No chart so much older is kept to compare with.")), choices)
 	}
-	counted := g.Group{chip("show", "", "All")}
+	counted := g.Group{choice("show", "", "All")}
 	for _, c := range []struct{ change, word string }{{"new", "new"}, {"risen", "rose"}, {"fallen", "fell"}, {"gone", "left"}} {
 		if n := doc.Changes[c.change]; n > 0 {
-			counted = append(counted, chip("show", c.change, fmt.Sprintf("%d %s", n, c.word)))
+			counted = append(counted, choice("show", c.change, fmt.Sprintf("%d %s", n, c.word)))
 		}
 	}
-	return h.Div(h.Class("top"),
-		h.Nav(h.Class("chips"), h.Aria("label", "Show"), counted, h.Span(h.Class("soft wide"), g.Text("since "), moment(doc.ComparedTo, "Mon 2 Jan, 15:04"))),
-		choices)
+	return h.Div(h.Class("top"), chips("Show", counted, h.Span(h.Class("soft wide"), g.Text("since "), moment(doc.ComparedTo, "Mon 2 Jan, 15:04"))), choices)
 }
 
 // otherTime is a form for any other time to compare with.

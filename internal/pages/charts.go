@@ -3,6 +3,7 @@ package pages
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -19,17 +20,11 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// Chart is the page of a region's chart; without a region, of the first one that has a chart.
-func (s *Site) Chart(w http.ResponseWriter, r *http.Request) {
-	lib, err := s.Library()
-	if err != nil {
-		s.refuse(w, r, err)
-		return
-	}
+// chart is the page of a region's chart; without a region, of the first one that has a chart.
+func (s *Site) chart(r *http.Request, lib *report.Library) (Page, error) {
 	all, err := lib.Regions(r.Context())
 	if err != nil {
-		s.refuse(w, r, err)
-		return
+		return Page{}, err
 	}
 	v := viewOf(r)
 	if v.region == "" {
@@ -39,17 +34,16 @@ func (s *Site) Chart(w http.ResponseWriter, r *http.Request) {
 	tabs := s.tabs(all, fresh, v.region)
 	doc, err := s.readChart(r.Context(), lib, v)
 	if err != nil {
-		s.refuse(w, r, err, tabs)
-		return
+		return Page{Main: tabs}, err
 	}
 	of := report.RegionDocument{Name: v.region}
 	if i := slices.IndexFunc(all.Regions, func(known report.RegionDocument) bool { return string(known.Region) == v.region }); i >= 0 {
 		of = all.Regions[i]
 	}
 	name := regions.NameInText(ingest.Region(v.region))
-	s.Show(w, r, http.StatusOK, Page{Title: "Trending in " + name, Tab: "/charts", JSON: doc.json, Main: g.Group{
+	return Page{Title: "Trending in " + name, Tab: "/charts", JSON: doc.json, Main: g.Group{
 		tabs, s.chartHead(doc, fresh[string(doc.Region)], name), jobs(doc, of), moves(doc), s.chartRows(doc),
-	}})
+	}}, nil
 }
 
 func firstCharted(all report.RegionsDocument) string {
@@ -138,30 +132,30 @@ func (s *Site) chartHead(doc shownChart, state RegionState, name string) g.Node 
 		fetched = "fetched " + term.Ago(s.Now().Sub(*doc.FetchedAt)) + " ago"
 	}
 	if doc.Partial {
-		fetched += ", and stopped half-way"
+		fetched += ", not complete"
 	}
 	said := h.P(h.Class("soft"), g.Textf("%s, %s.", term.Plural(len(doc.ChartDocument.Items), "video"), fetched))
 	if doc.Later == nil && state.Mood != "" && state.Mood != Good {
 		said = h.P(state.Mood.Class(""), h.Span(h.Class("word"), g.Text(state.Word+":")), h.Span(h.Class("soft"), g.Text(" "+strings.Join(slices.DeleteFunc([]string{fetched, state.Next}, func(s string) bool { return s == "" }), ", ")+".")))
 	}
-	step := func(t *time.Time, rel, key, before, format, after string) g.Node {
+	to := func(t *time.Time, rel, key, before, after string) g.Node {
 		if t == nil {
-			return h.Span(g.Text(strings.TrimSpace(before + after)))
+			return step("", rel, strings.TrimSpace(before+after))
 		}
-		return h.A(h.Href(doc.with("at", t.UTC().Format(time.RFC3339))), h.Rel(rel), h.Aria("keyshortcuts", key), g.Text(before+t.UTC().Format(format)+after))
+		return step(doc.with("at", t.UTC().Format(time.RFC3339)), rel, before+hhmm(*t)+after, h.Aria("keyshortcuts", key))
 	}
 	return h.Div(h.Class("top"),
 		h.Div(h.H1(g.Text("Trending in "+name)), said,
 			g.Iff(doc.stopped != nil, func() g.Node {
-				return h.P(h.Class("soft"), g.Text("The fetch of "+hhmm(*doc.stopped)+" was stopped half-way. "), link(doc.with("partial", "true"), "Show what it fetched"))
+				return h.P(h.Class("soft"), g.Text("The fetch of "+hhmm(*doc.stopped)+" is not complete. "), link(doc.with("partial", "true"), "Show what it fetched"))
 			})),
 		h.Nav(h.Class("steps"), h.Aria("label", "Time"),
 			g.Iff(doc.DayBefore != nil, func() g.Node {
 				return h.A(h.Class("wide"), h.Href(doc.with("at", doc.DayBefore.UTC().Format(time.RFC3339))), g.Text(doc.DayBefore.UTC().Format("« Mon 2")))
 			}),
-			step(doc.Earlier, "prev", "ArrowLeft", "‹ ", "15:04", ""),
+			to(doc.Earlier, "prev", "ArrowLeft", "‹ ", ""),
 			h.Span(h.Aria("current", "true"), moment(doc.Slot, "Mon 2 Jan, 15:04")),
-			step(doc.Later, "next", "ArrowRight", "", "15:04", " ›"),
+			to(doc.Later, "next", "ArrowRight", "", " ›"),
 			g.If(doc.Later != nil, link(doc.with("at", ""), "Newest"))))
 }
 
@@ -170,8 +164,8 @@ func jobs(doc shownChart, of report.RegionDocument) g.Node {
 	if len(of.Jobs) < 2 {
 		return nil
 	}
-	return h.Nav(h.Class("chips"), h.Aria("label", "Charts"), g.Map(of.Jobs, func(job report.ChartJobDocument) g.Node {
-		return h.A(h.Href(view{string(of.Region), url.Values{}}.with("job", job.Job)), g.If(job.Job == doc.Job, h.Aria("current", "true")), g.Text(jobName(job)))
+	return chips("Charts", g.Map(of.Jobs, func(job report.ChartJobDocument) g.Node {
+		return chip(view{string(of.Region), url.Values{}}.with("job", job.Job), jobName(job), job.Job == doc.Job)
 	}))
 }
 
@@ -186,32 +180,17 @@ func (s *Site) chartRows(doc shownChart) g.Node {
 		from = 1
 	}
 	to := min(from-1+rowsAPage, len(all))
-	step := func(from int, rel, text string) g.Node {
-		if from < 1 || from > len(all) {
-			return h.Span(g.Text(text))
-		}
-		return h.A(h.Href(doc.with("from", strconv.Itoa(from))), h.Rel(rel), g.Text(text))
-	}
-	back := from - rowsAPage
+	back, next := "", ""
 	if from > 1 {
-		back = max(back, 1)
+		back = doc.with("from", strconv.Itoa(max(from-rowsAPage, 1)))
+	}
+	if to < len(all) {
+		next = doc.with("from", strconv.Itoa(to+1))
 	}
 	return g.Group{
 		h.Ol(h.Class("rows"), g.Map(all[from-1:to], func(v report.MoveItem) g.Node {
 			return s.row(Row{Video: v.VideoDocument, Also: also(v.Also), First: h.Span(h.Class("pos"), h.B(g.Text(strconv.Itoa(v.Rank))), g.Text(" "), moved(v))})
 		})),
-		g.If(len(all) > rowsAPage, h.Div(h.Class("top part"), h.Nav(h.Class("steps"), h.Aria("label", "Pages"),
-			step(back, "prev", "‹ Back"), h.Span(h.Aria("current", "page"), g.Textf("%d to %d of %d", from, to, len(all))), step(to+1, "next", "Next ›")))),
+		g.If(len(all) > rowsAPage, steps(step(back, "prev", "‹ Back"), fmt.Sprintf("%d to %d of %d", from, to, len(all)), step(next, "next", "Next ›"))),
 	}
-}
-
-// refuse shows why a page cannot be made. An address that nothing belongs to is not found, whatever is wrong with it.
-func (s *Site) refuse(w http.ResponseWriter, r *http.Request, err error, more ...g.Node) {
-	for _, known := range []error{report.ErrNotFound, report.ErrBadRequest} {
-		if errors.Is(err, known) {
-			s.Fail(w, r, http.StatusNotFound, "There is nothing here", term.Fit(term.Clean(strings.TrimPrefix(err.Error(), known.Error()+": ")), 300), more...)
-			return
-		}
-	}
-	s.Fail(w, r, http.StatusServiceUnavailable, "This cannot be read right now", "The status page says why. Try again soon.")
 }

@@ -37,13 +37,13 @@ func (s *Site) Contract(openAPI []byte) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var c contract
 		if err := json.Unmarshal(openAPI, &c); err != nil {
-			s.refuse(w, r, err)
+			s.refuse(w, r, Page{}, err)
 			return
 		}
 		paths := slices.SortedFunc(maps.Keys(c.Paths), func(a, b string) int {
 			return cmp.Or(cmp.Compare(len(c.Paths[b].Get.Parameters), len(c.Paths[a].Get.Parameters)), cmp.Compare(a, b))
 		})
-		s.Show(w, r, http.StatusOK, Page{Title: "API", JSON: "/v1/openapi.json", Main: g.Group{
+		s.Show(w, r, Page{Title: "API", JSON: "/v1/openapi.json", Main: g.Group{
 			h.H1(g.Text("API")), h.P(h.Class("soft"), g.Text(c.Info.Description)),
 			h.P(g.Text("The contract, for machines: "), link("/v1/openapi.json", "openapi.json"), g.Text(". While you write a front end, let its pages read the API: "),
 				h.Code(g.Text("ingest serve --origin http://localhost:5173")), g.Text(".")),
@@ -67,6 +67,6 @@ func pathPart(path, summary string, parameters []parameter) g.Node {
 		if p.Required {
 			text += " (required)"
 		}
-		return g.Group{h.Dt(h.Code(g.Text(p.Name))), h.Dd(g.Text(text))}
+		return fact(h.Code(g.Text(p.Name)), g.Text(text))
 	})))
 }

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 // filter is one parameter of a search with the values that can be chosen, each with what it would leave.
 type filter struct {
 	heading, name string
+	any           string                 // what is chosen without it
 	values        []report.CountDocument // the first, "", is without the filter
 	counted       bool
 }
@@ -28,9 +30,9 @@ func (s *Site) filtersOf(c report.CountsDocument) []filter {
 		orders = append(orders, report.CountDocument{Value: "rise", Name: "Rising"})
 	}
 	return []filter{
-		{"Order", "order", orders, false},
-		{"Charted in", "region", c.Regions, true}, {"Category", "category", c.Categories, true},
-		{"Published", "published_since", c.Published, true}, {"Views", "min_views", c.Views, true},
+		{"Order", "order", "", orders, false},
+		{"Charted in", "region", "Any region", c.Regions, true}, {"Category", "category", "Any", c.Categories, true},
+		{"Published", "published_since", "Any time", c.Published, true}, {"Views", "min_views", "Any", c.Views, true},
 	}
 }
 
@@ -48,21 +50,12 @@ func (f filter) shown(chosen string) []report.CountDocument {
 // label is the name of a value.
 func (f filter) label(v report.CountDocument) string {
 	switch {
-	case v.Name != "":
-		return v.Name
-	case f.name == "region" && v.Value == "":
-		return "Any region"
-	case f.name == "published_since" && v.Value == "":
-		return "Any time"
 	case v.Value == "":
-		return "Any"
-	case f.name == "category":
+		return cmp.Or(v.Name, f.any)
+	case v.Name == "" && f.name == "category":
 		return "Category " + term.Fit(v.Value, 30) // its name has not been fetched
 	}
-	if name := valueNames[v.Value]; name != "" {
-		return name
-	}
-	return term.Fit(v.Value, 30)
+	return cmp.Or(v.Name, valueNames[v.Value], term.Fit(v.Value, 30))
 }
 
 // filters are links to the same search with another value of one of them.

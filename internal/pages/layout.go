@@ -2,6 +2,7 @@ package pages
 
 import (
 	"bytes"
+	"cmp"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 
 // Page is one page: its frame, and its content.
 type Page struct {
+	Code  int        // of the answer; 0: 200
 	Title string     // of the document, without the name of the program
 	Mood  Mood       // whose shape the title begins with; "": none
 	Tab   string     // the path of the link in the head that is this page; "": none is
@@ -24,7 +26,7 @@ type Page struct {
 }
 
 // Show writes a page in its frame.
-func (s *Site) Show(w http.ResponseWriter, r *http.Request, code int, p Page) {
+func (s *Site) Show(w http.ResponseWriter, r *http.Request, p Page) {
 	var page bytes.Buffer
 	_ = h.Doctype(h.HTML(h.Lang("en"), s.documentHead(p), h.Body(
 		h.A(h.Class("sr"), h.Href("#main"), g.Text("Skip to content")),
@@ -40,7 +42,7 @@ func (s *Site) Show(w http.ResponseWriter, r *http.Request, code int, p Page) {
 	header.Set("Content-Security-Policy", s.policy())
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Content-Length", strconv.Itoa(page.Len()))
-	w.WriteHeader(code)
+	w.WriteHeader(cmp.Or(p.Code, http.StatusOK))
 	_, _ = w.Write(page.Bytes()) // the client may be gone
 }
 

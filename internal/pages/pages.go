@@ -6,11 +6,19 @@
 package pages
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"net/http"
+	"strings"
 	"time"
+	"unicode/utf8"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
 
 	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/term"
 )
 
 // Site holds everything that all pages share. Its functions must be safe for concurrent use.
@@ -39,10 +47,62 @@ func (s *Site) Register(mux *http.ServeMux, limited func(http.Handler) http.Hand
 	if len(s.Theme) > 0 {
 		mux.Handle("GET /theme.css", s.theme())
 	}
-	for path, page := range map[string]http.HandlerFunc{"/charts": s.Chart, "/charts/{region}": s.Chart, "/videos/{id}": s.video, "/search": s.search} {
-		mux.Handle("GET "+path, limited(page))
+	for path, read := range map[string]reader{"/charts": s.chart, "/charts/{region}": s.chart, "/videos/{id}": s.video, "/search": s.search} {
+		mux.Handle("GET "+path, limited(s.shows(read)))
 	}
 	mux.Handle("/", limited(http.HandlerFunc(s.notFound)))
+}
+
+// reader makes a page. What it returns with an error is shown beside the reason.
+type reader func(r *http.Request, lib *report.Library) (Page, error)
+
+func (s *Site) shows(read reader) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var page Page
+		lib, err := s.Library()
+		if err == nil {
+			page, err = read(r, lib)
+		}
+		if err != nil {
+			s.refuse(w, r, page, err)
+			return
+		}
+		s.Show(w, r, page)
+	}
+}
+
+// Chart is the page of a region's chart; without a region, of the first one that has a chart.
+func (s *Site) Chart(w http.ResponseWriter, r *http.Request) { s.shows(s.chart)(w, r) }
+
+// refuse shows why a page cannot be made. An address that nothing belongs to is not found, whatever is wrong with it.
+func (s *Site) refuse(w http.ResponseWriter, r *http.Request, p Page, err error) {
+	for _, known := range []error{report.ErrNotFound, report.ErrBadRequest} {
+		if errors.Is(err, known) {
+			text := term.Clean(strings.TrimPrefix(err.Error(), known.Error()+": "))
+			first, size := utf8.DecodeRuneInString(text)
+			p.Code, p.Title = cmp.Or(p.Code, http.StatusNotFound), cmp.Or(p.Title, "There is nothing here")
+			s.Fail(w, r, p, term.Fit(strings.ToUpper(string(first))+text[size:]+".", 300))
+			return
+		}
+	}
+	p.Code, p.Title = http.StatusServiceUnavailable, "This cannot be read right now"
+	s.Fail(w, r, p, "The status page says why. Try again soon.")
+}
+
+// Fail shows why there is no such page, and where to go instead: where p.Main leads, and to the other pages.
+func (s *Site) Fail(w http.ResponseWriter, r *http.Request, p Page, why string) {
+	p.Main = g.Group{h.H1(g.Text(p.Title)), h.P(h.Class("soft"), g.Text(why)), p.Main,
+		h.P(h.Class("chips part"), link("/charts", "Charts"), link("/search", "Search"), link("/status", "Status"), link("/v1/", "API"))}
+	s.Show(w, r, p)
+}
+
+func (s *Site) notFound(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		s.Fail(w, r, Page{Code: http.StatusMethodNotAllowed, Title: "Pages are only for reading"}, "Use GET.")
+		return
+	}
+	s.Fail(w, r, Page{Code: http.StatusNotFound, Title: "There is no such page"}, "Nothing is at this address. Perhaps it was mistyped.")
 }
 
 // fresh returns how fresh each region's chart is; nothing of those of which that is not known.

@@ -23,17 +23,41 @@ func section(title string, parts ...g.Node) g.Node {
 
 // facts is a list of names and values.
 func facts(list [][2]string) g.Node {
-	return h.Dl(h.Class("facts"), g.Map(list, func(f [2]string) g.Node { return g.Group{h.Dt(g.Text(f[0])), h.Dd(g.Text(f[1]))} }))
+	return h.Dl(h.Class("facts"), g.Map(list, func(f [2]string) g.Node { return fact(g.Text(f[0]), g.Text(f[1])) }))
 }
 
-// table is a table that scrolls by itself, also by keyboard, where it is too wide. Its figures have a class of their own.
-func table(heads []string, rows g.Node) g.Node {
-	figures := []string{"Spent", "Cost", "Used", "Limit", "A day"}
-	return h.Div(h.Class("scroll"), h.TabIndex("0"), h.Role("region"), h.Aria("label", strings.Join(heads, ", ")), h.Table(
+func fact(name g.Node, value ...g.Node) g.Node { return g.Group{h.Dt(name), h.Dd(value...)} }
+
+// table is a table that scrolls by itself, also by keyboard, where it is too wide. A head is a text and, behind a comma, the
+// classes of its column.
+func table(label string, heads []string, rows g.Node) g.Node {
+	return h.Div(h.Class("scroll"), h.TabIndex("0"), h.Role("group"), h.Aria("label", label), h.Table(
 		h.Tr(g.Map(heads, func(head string) g.Node {
-			class := map[bool]string{true: "num"}[slices.Contains(figures, head)] + map[bool]string{true: " wide"}[head == "Method"]
-			return h.Th(h.Scope("col"), h.Class(class), g.Text(head))
+			text, class, _ := strings.Cut(head, ",")
+			return h.Th(h.Scope("col"), h.Class(class), g.Text(text))
 		})), rows))
+}
+
+// chips are links to choose one of.
+func chips(label string, links ...g.Node) g.Node {
+	return h.Nav(h.Class("chips"), h.Aria("label", label), g.Group(links))
+}
+
+func chip(href, text string, current bool) g.Node {
+	return h.A(h.Href(href), g.If(current, h.Aria("current", "true")), g.Text(text))
+}
+
+// steps lead through the pages of a list; here is the one that is shown.
+func steps(back g.Node, here string, next g.Node) g.Node {
+	return h.Nav(h.Class("steps part"), h.Aria("label", "Pages"), back, h.Span(h.Aria("current", "page"), g.Text(here)), next)
+}
+
+// step is a link to what is before or after; only its text, where there is nothing.
+func step(href, rel, text string, more ...g.Node) g.Node {
+	if href == "" {
+		return h.Span(g.Text(text))
+	}
+	return h.A(h.Href(href), h.Rel(rel), g.Group(more), g.Text(text))
 }
 
 func cell(text string) g.Node   { return h.Td(g.Text(term.Clean(text))) }

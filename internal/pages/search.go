@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -73,27 +72,22 @@ func (a asked) params(others ...string) url.Values {
 func (a asked) link(others ...string) string { return "/search?" + a.params(others...).Encode() }
 
 // search is the page of a search. Its filters are links, so that it needs no script.
-func (s *Site) search(w http.ResponseWriter, r *http.Request) {
+func (s *Site) search(r *http.Request, lib *report.Library) (Page, error) {
 	a, err := readAsked(r.URL.RawQuery)
 	page := Page{Title: "Search", Query: a.query, Keep: a.filters}
 	if err == nil && strings.TrimSpace(a.query) == "" {
 		page.Main = howToSearch("Type words of a title, a channel or a tag. A search costs no quota.")
-		s.Show(w, r, http.StatusOK, page)
-		return
+		return page, nil
 	}
 	if err != nil {
-		s.refuseSearch(w, r, page, a, http.StatusBadRequest, err)
-		return
+		page = a.instead()
+		page.Code = http.StatusBadRequest
+		return page, err
 	}
 	params := a.params("after", a.after, "counts", "true")
-	doc, err := s.find(r, params)
-	switch {
-	case errors.Is(err, report.ErrBadRequest): // there is no such region, or cursor
-		s.refuseSearch(w, r, page, a, http.StatusNotFound, err)
-		return
-	case err != nil:
-		s.refuse(w, r, err)
-		return
+	doc, err := lib.Search(r.Context(), params)
+	if err != nil { // there is no such region, or cursor
+		return a.instead(), err
 	}
 	page.Title, page.JSON = term.Fit(a.query, 40)+" · Search", "/v1/search?"+params.Encode()
 	page.Main = howToSearch("Nothing was searched for: " + doc.Hint + ".")
@@ -103,46 +97,26 @@ func (s *Site) search(w http.ResponseWriter, r *http.Request) {
 				return s.row(Row{Video: v.VideoDocument, Marks: v.Highlight, Under: under(v)})
 			})), a.steps(doc)))}
 	}
-	s.Show(w, r, http.StatusOK, page)
+	return page, nil
 }
 
-func (s *Site) find(r *http.Request, params url.Values) (report.SearchDocument, error) {
-	lib, err := s.Library()
-	if err != nil {
-		return report.SearchDocument{}, err
+// instead leads from a search that cannot be done to one that can.
+func (a asked) instead() Page {
+	page := Page{Title: "This cannot be searched for", Query: a.query}
+	if a.after != "" || len(a.filters) > 0 {
+		page.Main = h.P(h.A(h.Href((asked{query: a.query}).link()), g.Text("Search for "), g.El("bdi", g.Text(term.Fit(a.query, 60))), g.Text(" without filters")))
 	}
-	return lib.Search(r.Context(), params)
+	return page
 }
 
 // howToSearch is shown where nothing was searched for.
 func howToSearch(why string) g.Node {
-	example := func(query, means string) g.Node {
-		return g.Group{h.Dt(h.Code(g.Text(query))), h.Dd(g.Text(means))}
-	}
+	example := func(query, means string) g.Node { return fact(h.Code(g.Text(query)), g.Text(means)) }
 	return g.Group{h.H1(g.Text("Search")), h.P(h.Class("soft"), g.Text(why)), h.Dl(h.Class("facts part"),
 		example(`official trailer`, "has both words; the last one may be the beginning of a word"),
 		example(`"official trailer"`, "has these words in this order"),
 		example(`trailer -reaction`, "does not have the second word"),
 		example(`channel:netflix tag:drama`, "has a word in the channel's name, or in a tag"))}
-}
-
-// refuseSearch says which part of a search cannot be done, and leads back to one that can.
-func (s *Site) refuseSearch(w http.ResponseWriter, r *http.Request, page Page, a asked, code int, err error) {
-	page.Title, page.Keep = "This cannot be searched for", nil
-	again := link("/search", "A new search")
-	if plain := (asked{query: a.query}); a.after != "" || len(a.filters) > 0 {
-		again = h.A(h.Href(plain.link()), g.Text("Search for "), g.El("bdi", g.Text(term.Fit(a.query, 60))), g.Text(" without filters"))
-	}
-	page.Main = g.Group{h.H1(g.Text(page.Title)), h.P(h.Class("soft"), g.Text(reason(err))),
-		h.P(h.Class("chips part"), again, link("/charts", "Charts"), link("/status", "Status"), link("/v1/", "API"))}
-	s.Show(w, r, code, page)
-}
-
-// reason is why the client's request was refused, as a sentence.
-func reason(err error) string {
-	text := term.Clean(strings.TrimPrefix(err.Error(), report.ErrBadRequest.Error()+": "))
-	first, size := utf8.DecodeRuneInString(text)
-	return strings.ToUpper(string(first)) + text[size:] + "."
 }
 
 // found sums up the hits, and names the words looked for where they are not those typed.
@@ -195,18 +169,17 @@ func (a asked) steps(doc report.SearchDocument) g.Node {
 	if doc.Next == nil && a.after == "" {
 		return nil
 	}
-	here, next := "More results", ""
+	here, from, first, next := "More results", "", "", ""
 	last := a.from + len(doc.Items) - 1
 	if c := doc.Counts; c != nil && a.from > 0 && len(doc.Items) > 0 && (c.AtLeast || last <= c.Matches) {
 		here = fmt.Sprintf("%s to %s of %s", term.Thousands(int64(a.from)), term.Thousands(int64(last)), matches(*c))
-		next = strconv.Itoa(last + 1)
+		from = strconv.Itoa(last + 1)
 	}
-	first, more := h.Span(g.Text("‹ First")), h.Span(g.Text("Next ›"))
 	if a.after != "" {
-		first = h.A(h.Href(a.link()), g.Text("‹ First"))
+		first = a.link()
 	}
 	if doc.Next != nil {
-		more = h.A(h.Href(a.link("after", *doc.Next, "from", next)), h.Rel("next"), g.Text("Next ›"))
+		next = a.link("after", *doc.Next, "from", from)
 	}
-	return h.Nav(h.Class("steps part"), h.Aria("label", "Pages"), first, h.Span(h.Aria("current", "page"), g.Text(here)), more)
+	return steps(step(first, "first", "‹ First"), here, step(next, "next", "Next ›"))
 }

@@ -106,7 +106,7 @@ func TestASearchThatCannotBeDoneLeadsToOneThatCan(t *testing.T) {
 		return report.SearchDocument{}, fmt.Errorf("%w: after is not a cursor", report.ErrBadRequest)
 	})
 	for path, want := range map[string]string{
-		"/search?q=cup&after=!":                         `404 After is not a cursor.</p><p class="chips part"><a href="/search?q=cup">Search for <bdi>cup</bdi> without filters</a>`,
+		"/search?q=cup&after=!":                         `404 After is not a cursor.</p><p><a href="/search?q=cup">Search for <bdi>cup</bdi> without filters</a>`,
 		"/search?q=cup&region=ZZ":                       `404 <a href="/search?q=cup">Search for`,
 		"/search?q=" + strings.Repeat("%C3%A9", 10_000): "400 The query has 10,000 characters, and at most 1,000",
 		"/search?q=%zz":                                 "400 not well formed",

@@ -40,10 +40,5 @@ func (m Mood) Shape() string {
 	return map[Mood]string{Good: "●", Warn: "▲", Bad: "◆", Idle: "○"}[m]
 }
 
-// Node shows the state.
-func (s State) Node() g.Node {
-	return h.Span(s.Mood.Class("name"), Dot(), g.If(s.Word != "", h.Span(h.Class("word"), g.Text(s.Word))))
-}
-
 // spoken is text for those who cannot see the shape beside it.
 func spoken(text string) g.Node { return h.Span(h.Class("sr"), g.Text(text)) }

@@ -70,7 +70,7 @@ func (st Status) Overall() State {
 // ShowStatus writes the status page.
 func (s *Site) ShowStatus(w http.ResponseWriter, r *http.Request, st Status) {
 	mood, headline := st.Headline()
-	s.Show(w, r, http.StatusOK, Page{
+	s.Show(w, r, Page{
 		Title: headline, Mood: Mood(mood.String()), Tab: "/status", JSON: "/status?format=json", Live: true,
 		Main: g.Group{st.sentence(), st.tiles(), st.pool(), st.day(),
 			h.Div(h.Class("cols"), st.spenders(), st.next(), st.strips(), h.Div(st.backfills(), st.ledger(), st.kept())), st.folded()},
@@ -88,7 +88,7 @@ func (st Status) sentence() g.Node {
 	return h.Section(Mood(mood.String()).Class("sentence"),
 		h.H1(Dot(), h.Span(g.Text(headline))),
 		g.If(reason != "", h.P(g.Text(reason))),
-		g.If(thing != "", Banner(thing, advice, command)),
+		g.If(thing != "", h.Div(Bad.Class("banner"), h.Role("alert"), h.P(h.B(g.Text(thing)), g.Text(" "+advice)), h.Pre(g.Text(command)))),
 		h.Ul(h.Class("checks"), g.Map(st.Checks(), func(c report.Check) g.Node {
 			return h.Li(Mood(c.Mood.String()).Class(""), Dot(), h.Div(h.B(g.Text(c.Name)), g.Text(" "), h.Span(g.Text(c.Detail))))
 		})))

@@ -44,7 +44,7 @@ func (st Status) spenders() g.Node {
 		return section("Who spent them", h.P(h.Class("soft"), g.Text("Nothing was spent in the longest window.")))
 	}
 	saved := g.If(len(st.Quota.Saved) > 0, h.P(h.Class("soft"), g.Text("Saved today by the gateway: "+term.Amounts(st.Quota.Saved)+".")))
-	return section("Who spent them", saved, table([]string{"Purpose", "For", "Method", "Spent"}, g.Map(order, func(who spender) g.Node {
+	return section("Who spent them", saved, table("Who spent them", []string{"Purpose", "For", "Method,wide", "Spent,num"}, g.Map(order, func(who spender) g.Node {
 		of := cmp.Or(who.client, strings.Join(regions[who], " "), "–")
 		if n := len(regions[who]); n > 3 && who.client == "" {
 			of = term.Plural(n, "region")
@@ -81,7 +81,7 @@ func (st Status) next() g.Node {
 		}
 		rows = append(rows, h.Tr(cell(st.when(slot.DueAt)), cell(slot.Name()), figure(cmp.Or(term.Amounts(slot.Cost), "–")), h.Td(h.Class("soft"), g.Text(verdicts[i]))))
 	}
-	return section("What comes next", table([]string{"Time", "What", "Cost", "Quota"}, rows))
+	return section("What comes next", table("What comes next", []string{"Time", "What", "Cost,num", "Quota"}, rows))
 }
 
 // run is slots of a series one after the other, with the same outcome and the same reason.
@@ -113,7 +113,7 @@ func (st Status) strips() g.Node {
 		}
 		inside := h.P(h.Class("soft"), g.Text("No slot has a reason to tell."))
 		if len(runs) > 0 {
-			inside = table([]string{"Due", "Outcome", "Why"}, g.Map(runs[:min(most, len(runs))], func(r run) g.Node {
+			inside = table("Reasons", []string{"Due", "Outcome", "Why"}, g.Map(runs[:min(most, len(runs))], func(r run) g.Node {
 				when := st.when(r.newest.DueAt)
 				if r.ticks > 1 {
 					when = st.when(r.oldest) + " to " + when
@@ -134,9 +134,7 @@ func (st Status) backfills() g.Node {
 		part := 100 * float64(b.Ended) / float64(max(b.Pieces, 1))
 		return g.Group{
 			h.P(h.B(g.Text(b.ID)), g.Text(" "), h.Span(h.Dir("auto"), g.Text(term.Clean(b.What))), g.Text(" "), h.Small(g.Text(text))),
-			h.SVG(h.Class("strip"), h.Role("img"), h.Aria("label", fmt.Sprintf("%.0f %% done", part)),
-				g.El("rect", h.Class("track"), percent("width", 100), number("height", 8), number("y", 3), number("rx", 2)),
-				g.El("rect", h.Class("fill"), percent("width", part), number("height", 8), number("y", 3), number("rx", 2))),
+			Bar{Label: fmt.Sprintf("%.0f %% done", part), Used: part}.Node(),
 		}
 	}))
 }

@@ -187,10 +187,10 @@ func (st Status) folded() g.Node {
 	}
 	return h.Section(h.Class("part"),
 		g.If(len(unused) > 0, h.Details(h.Summary(g.Text(term.Plural(len(unused), "other pool")), g.Text(" "), h.Small(g.Text("which the charts do not draw from"))),
-			table([]string{"Pool", "Used", "Limit"}, g.Map(unused, func(p report.PoolDocument) g.Node {
+			table("Other pools", []string{"Pool", "Used,num", "Limit,num"}, g.Map(unused, func(p report.PoolDocument) g.Node {
 				return h.Tr(cell(p.Pool+closed(p, st)), figure(term.Thousands(p.Used())), figure(term.Thousands(p.Limit)))
 			})))),
-		g.If(len(prices) > 0, h.Details(h.Summary(g.Text("What another interval would cost")), table([]string{"Every", "A day"}, prices))))
+		g.If(len(prices) > 0, h.Details(h.Summary(g.Text("What another interval would cost")), table("Prices", []string{"Every", "A day,num"}, prices))))
 }
 
 func closed(p report.PoolDocument, st Status) string {

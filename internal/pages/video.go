@@ -19,34 +19,26 @@ import (
 var spans = []struct{ since, words string }{{"7d", "7 days"}, {"24h", "24 hours"}, {"29d", "29 days"}}
 
 // video is the page of a video: its facts, where it is charted, and its rank and its views over time.
-func (s *Site) video(w http.ResponseWriter, r *http.Request) {
-	lib, err := s.Library()
-	if err != nil {
-		s.refuse(w, r, err)
-		return
-	}
+func (s *Site) video(r *http.Request, lib *report.Library) (Page, error) {
 	span := spans[0]
 	for _, known := range spans {
 		if r.URL.Query().Get("since") == known.since {
 			span = known
 		}
 	}
-	id := r.PathValue("id")
-	params := url.Values{"since": {span.since}}
+	id, params := r.PathValue("id"), url.Values{"since": {span.since}}
 	doc, err := lib.Video(r.Context(), id, params)
 	if err != nil {
-		s.refuse(w, r, err)
-		return
+		return Page{}, err
 	}
 	all, err := lib.Regions(r.Context())
 	if err != nil {
-		s.refuse(w, r, err)
-		return
+		return Page{}, err
 	}
 	paths := pathsOf(doc.Sightings, all)
 	days := daysOf(paths, span.since == "24h")
-	choices := h.Nav(h.Class("chips"), h.Aria("label", "Look back"), h.Span(h.Class("soft"), g.Text("the last")), g.Map(spans, func(other struct{ since, words string }) g.Node {
-		return h.A(h.Href(videoPath(id)+"?since="+other.since), g.If(other == span, h.Aria("current", "true")), g.Text(other.words))
+	choices := chips("Look back", h.Span(h.Class("soft"), g.Text("the last")), g.Map(spans, func(other struct{ since, words string }) g.Node {
+		return chip(videoPath(id)+"?since="+other.since, other.words, other == span)
 	}))
 	charted := g.Group{section("Where it is charted", choices, h.P(g.Text("It was in no chart of the last "+span.words+".")))}
 	if len(paths) > 0 {
@@ -55,9 +47,10 @@ func (s *Site) video(w http.ResponseWriter, r *http.Request) {
 			section("Rank over time", choices, rankChart(paths, s.Now())), viewsChart(paths, s.Now()), s.dayTable(paths, days, span.since == "24h"),
 		}
 	}
-	s.Show(w, r, http.StatusOK, Page{Title: term.Fit(named(doc.Title), 60), JSON: "/v1/videos/" + url.PathEscape(id) + "?" + params.Encode(), Main: h.Article(
+	return Page{Title: term.Fit(named(doc.Title), 60), JSON: "/v1/videos/" + url.PathEscape(id) + "?" + params.Encode(), Main: h.Article(
 		s.facts(doc.VideoDocument, days), charted,
-		g.If(len(doc.Tags) > 0, section("Tags", h.P(h.Class("chips"), g.Map(doc.Tags, func(tag string) g.Node { return searchFor("tag", tag) })))))})
+		g.If(len(doc.Tags) > 0, section("Tags", h.P(h.Class("chips"), g.Map(doc.Tags, func(tag string) g.Node { return searchFor("tag", tag) })))),
+	)}, nil
 }
 
 // searchFor is a link to the videos whose channel or tag is this text.
@@ -68,7 +61,7 @@ func searchFor(field, text string) g.Node {
 
 func (s *Site) facts(v report.VideoDocument, days []day) g.Node {
 	fact := func(name, value, more string) g.Node {
-		return g.If(value != "", g.Group{h.Dt(g.Text(name)), h.Dd(g.Text(value), g.If(more != "", h.Small(g.Text(" "+more))))})
+		return g.If(value != "", fact(g.Text(name), g.Text(value), h.Small(g.Text(" "+more))))
 	}
 	published, ago := "", ""
 	if v.PublishedAt != nil {
@@ -80,7 +73,7 @@ func (s *Site) facts(v report.VideoDocument, days []day) g.Node {
 	}
 	return h.Div(h.Class("video"), s.picture(v), h.Div(
 		h.H1(h.Class("title"), h.Dir("auto"), g.Text(term.Fit(named(v.Title), 1000))),
-		h.P(g.If(v.Channel != "", searchFor("channel", v.Channel)), h.Small(g.Text(" all of this channel"))),
+		g.If(v.Channel != "", h.P(searchFor("channel", v.Channel), h.Small(g.Text(" all of this channel")))),
 		h.Dl(h.Class("facts"), fact("Views", term.Count(v.Views), gained), fact("Published", published, ago), fact("Likes", term.Count(v.Likes), ""),
 			fact("Comments", term.Count(v.Comments), ""), fact("Category", cmp.Or(v.Named, v.Category), ""), fact("Length", clock(v), "")),
 		h.P(h.Class("steps"), h.A(h.Href(v.URL), h.Rel("noreferrer"), g.Text("Watch on "+s.Provider.Name+" ↗")))))
@@ -108,17 +101,21 @@ func (s *Site) dayTable(paths []path, days []day, bySlot bool) g.Node {
 	if bySlot {
 		heading, format = "Slot by slot", "Mon 2 Jan, 15:04"
 	}
-	all := regionsOf(paths)
+	all, heads := regionsOf(paths), []string{"Slot"}
+	for _, r := range all {
+		heads = append(heads, string(r)+",num")
+	}
+	heads = append(heads, "Views,num")
+	if !s.Hidden {
+		heads = append(heads, "Gained,num wide")
+	}
 	return h.Section(h.Class("part"), h.H2(g.Text(heading+" "), h.Small(g.Text("rank and views at the last slot of each, UTC"))),
-		h.Div(h.Class("scroll"), h.TabIndex("0"), h.Role("group"), h.Aria("label", heading), h.Table(
-			h.Tr(h.Th(g.Text("Slot")), g.Map(all, func(r ingest.Region) g.Node { return h.Th(h.Class("num"), g.Text(string(r))) }),
-				h.Th(h.Class("num"), g.Text("Views")), g.If(!s.Hidden, h.Th(h.Class("num wide"), g.Text("Gained")))),
-			g.Map(days[:min(most, len(days))], func(d day) g.Node {
-				if d.at.Equal(days[0].at) {
-					return dayRow(d, "Mon 2 Jan, 15:04", all, s.Hidden)
-				}
-				return dayRow(d, format, all, s.Hidden)
-			}))))
+		table(heading, heads, g.Map(days[:min(most, len(days))], func(d day) g.Node {
+			if d.at.Equal(days[0].at) {
+				return dayRow(d, "Mon 2 Jan, 15:04", all, s.Hidden)
+			}
+			return dayRow(d, format, all, s.Hidden)
+		})))
 }
 
 func dayRow(d day, format string, all []ingest.Region, hidden bool) g.Node {

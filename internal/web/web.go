@@ -113,5 +113,5 @@ func (s *Site) tooLong(w http.ResponseWriter, r *http.Request) {
 		httplimit.Problem{Status: http.StatusRequestURITooLong, Detail: why}.Write(w)
 		return
 	}
-	s.Pages.Fail(w, r, http.StatusRequestURITooLong, "This address is too long", why)
+	s.Pages.Fail(w, r, pages.Page{Code: http.StatusRequestURITooLong, Title: "This address is too long"}, why)
 }
