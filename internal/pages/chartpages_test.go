@@ -145,6 +145,21 @@ func TestAChartThatLacksSomethingSaysWhat(t *testing.T) {
 	}
 }
 
+func TestAnEmptyStoreSaysHowToFillIt(t *testing.T) {
+	s, lib := newSite(), filled()
+	lib.Regions = func(context.Context) (report.RegionsDocument, error) {
+		return report.RegionsDocument{Regions: []report.RegionDocument{{Region: "US", Name: "United States", Jobs: []report.ChartJobDocument{{Job: "chart"}}}}}, nil
+	}
+	lib.Chart = func(context.Context, string, url.Values) (report.MovesDocument, error) {
+		return report.MovesDocument{}, fmt.Errorf("%w: no complete chart of US is stored", report.ErrNotFound)
+	}
+	s.Library = func() (*report.Library, error) { return lib, nil }
+	answer := get(t, s, "/charts")
+	if body := bodyOf(t, answer); answer.StatusCode != http.StatusNotFound || !strings.Contains(body, "No chart of the United States was fetched yet") || !strings.Contains(body, "ingest run at once") {
+		t.Errorf("%d %s", answer.StatusCode, body)
+	}
+}
+
 func TestAVideoIsDrawnAndListed(t *testing.T) {
 	s := newSite()
 	lib := filled()

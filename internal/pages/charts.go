@@ -32,23 +32,30 @@ func (s *Site) chart(r *http.Request, lib *report.Library) (Page, error) {
 	}
 	fresh := s.fresh(r.Context())
 	tabs := s.tabs(all, fresh, v.region)
-	doc, err := s.readChart(r.Context(), lib, v)
-	if err != nil {
-		return Page{Main: tabs}, err
-	}
-	of := report.RegionDocument{Name: v.region}
+	of, name := report.RegionDocument{}, regions.NameInText(ingest.Region(v.region))
 	if i := slices.IndexFunc(all.Regions, func(known report.RegionDocument) bool { return string(known.Region) == v.region }); i >= 0 {
 		of = all.Regions[i]
 	}
-	name := regions.NameInText(ingest.Region(v.region))
+	doc, err := s.readChart(r.Context(), lib, v)
+	if errors.Is(err, report.ErrNotFound) && of.Jobs != nil && !charted(of) {
+		err = fmt.Errorf("%w: ingest serve fetches it when it is due, ingest run at once; the status says what it waits for", report.ErrNotFound)
+		return Page{Title: "No chart of " + name + " was fetched yet", Main: tabs}, err
+	}
+	if err != nil {
+		return Page{Main: tabs}, err
+	}
 	return Page{Title: "Trending in " + name, Tab: "/charts", JSON: doc.json, Main: g.Group{
 		tabs, s.chartHead(doc, fresh[string(doc.Region)], name), jobs(doc, of), moves(doc), s.chartRows(doc),
 	}}, nil
 }
 
+func charted(region report.RegionDocument) bool {
+	return slices.ContainsFunc(region.Jobs, func(job report.ChartJobDocument) bool { return job.Slot != nil })
+}
+
 func firstCharted(all report.RegionsDocument) string {
 	for _, region := range all.Regions {
-		if slices.ContainsFunc(region.Jobs, func(job report.ChartJobDocument) bool { return job.Slot != nil }) {
+		if charted(region) {
 			return string(region.Region)
 		}
 	}

@@ -180,6 +180,9 @@ func (st Status) ledger() g.Node {
 const backupEvery = 7 * 24 * time.Hour
 
 func (st Status) kept() g.Node {
+	if st.StoreErr != nil {
+		return section("Kept data", h.P(h.Class("soft"), g.Text("Not known while the store cannot be read.")))
+	}
 	videos, backup := "none", "none was made: ingest backup FILE"
 	if oldest := st.Kept.Oldest; !oldest.IsZero() {
 		videos = fmt.Sprintf("%s, in %s charts; the oldest of %s, %s ago", term.Thousands(st.Kept.Videos), term.Thousands(st.Kept.Charts), st.when(oldest), term.Ago(st.At.Sub(oldest)))
@@ -189,11 +192,5 @@ func (st Status) kept() g.Node {
 			backup += ": another one is due, ingest backup FILE"
 		}
 	}
-	list := [][2]string{{"Videos", videos}, {"Backup", backup}}
-	for i, err := range []error{st.Errors["kept"], st.StoreErr} {
-		if err != nil {
-			list[i][1] = "not known: " + term.Clean(err.Error())
-		}
-	}
-	return section("Kept data", facts(list))
+	return section("Kept data", facts([][2]string{{"Videos", videos}, {"Backup", backup}}))
 }

@@ -88,7 +88,7 @@ func (st Status) comesBack(p report.PoolDocument) string {
 	var parts []string
 	for _, w := range p.Windows {
 		if at := w.FreesAt(); at != nil && w.Used > 0 {
-			parts = append(parts, w.Window+" from "+st.when(*at))
+			parts = append(parts, w.Window+": "+st.when(*at))
 		}
 	}
 	return cmp.Or(strings.Join(parts, "; "), "nothing is used")

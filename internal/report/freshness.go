@@ -37,7 +37,7 @@ func NewFreshness(wanted WantedSeries, l ingest.Latest, now time.Time, staleAfte
 	waiting := wanted.Waiting(l, now)
 	for _, series := range wanted.Series() {
 		done, ended := l.Done[series], l.Ended[series]
-		state := SeriesState{Job: series.Job, Region: series.Key, Outcome: ended.State, Reason: term.Clean(ended.Reason), FetchedAt: term.TimeOrNull(done.FetchedAt)}
+		state := SeriesState{Job: series.Job, Region: series.Key, Outcome: ended.State, Reason: term.Clean(ended.Reason), FetchedAt: term.TimeOrNull(done.FetchedAt), Running: l.Open[series].State == ingest.Claimed}
 		from := now
 		if !done.DueAt.IsZero() {
 			from = done.DueAt.UTC()
@@ -64,6 +64,7 @@ type SeriesState struct {
 	Stale     bool         `json:"stale"`      // older than StaleAfter intervals, or never done
 	Outcome   ingest.State `json:"outcome"`    // of the newest slot that has one; "": none
 	Reason    string       `json:"reason"`     // of that outcome
+	Running   bool         `json:"-"`          // a run fetches it now
 	Wait
 }
 

@@ -170,7 +170,8 @@ func (s Situation) charts() Check {
 
 // Check says whether the charts, and what else is fetched, are fresh.
 func (f Freshness) Check() Check {
-	if f.Empty() {
+	running := slices.ContainsFunc(f.Series, func(s SeriesState) bool { return s.Running })
+	if f.Empty() && !running {
 		return Check{"Charts", Idle, "none yet", "nothing was fetched yet"}
 	}
 	of, oldest := map[Condition][]SeriesState{}, int64(-1)
@@ -195,7 +196,9 @@ func (f Freshness) Check() Check {
 			return Check{"Charts", is.mood, detail, says}
 		}
 	}
-	if n := countCharts(of[Unbegun]); n > 0 {
+	if n := countCharts(of[Unbegun]); n > 0 && running {
+		return Check{"Charts", Idle, fmt.Sprintf("%d of %d are in", charts-n, charts), fmt.Sprintf("the first fetch is running: %d of %d charts are in", charts-n, charts)}
+	} else if n > 0 {
 		return Check{"Charts", Idle, fmt.Sprintf("%d of %d are in", charts-n, charts), fmt.Sprintf("%d of %d charts are in, the others wait for their first fetch", charts-n, charts)}
 	}
 	if charts == 0 {

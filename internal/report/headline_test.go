@@ -50,6 +50,9 @@ func TestTheHeadlineIsTheWorstOfAll(t *testing.T) {
 		{"the ledger is degraded", func(s *report.Situation) { s.Quota.Degraded = true; s.Fresh.Series[0].OverdueSince = new(noon) }, report.Bad,
 			"The ledger cannot answer: cheap calls go on from the emergency budget, expensive ones wait. US is late.", "Ledger Charts Quota YouTube"},
 		{"the store is damaged", func(s *report.Situation) { s.Fresh, s.StoreErr = nil, errors.New("damaged") }, report.Bad, "The store cannot be read.", "Charts Upstream Ledger Quota"},
+		{"the first fetch is running", func(s *report.Situation) {
+			s.Fresh.Series[1].Slot, s.Fresh.Series[1].AgeS, s.Fresh.Series[1].Running = nil, nil, true
+		}, report.Idle, "The first fetch is running: 1 of 2 charts are in. The quota lasts until midnight.", "Charts Ledger YouTube Quota"},
 		{"nothing was fetched yet", func(s *report.Situation) { s.Fresh = nil }, report.Idle, "Nothing was fetched yet. The quota lasts until midnight.", "Upstream Charts Ledger Quota"},
 	}
 	for _, tt := range tests {

@@ -89,7 +89,7 @@ func TestThePageShowsTheDocuments(t *testing.T) {
 	want := []string{
 		"All 2 charts are fresh, and the quota lasts.", "Charts oldest 30 min", "Quota 475 left", "Ledger answers",
 		"US fresh 30 min", "12:00", // the next slot of US
-		"475 left for charts 1,536 of 10,000 used", "9,500 charts", "Needed until tomorrow 08:00", "1,280", "24h from 14:00; day from tomorrow 08:00",
+		"475 left for charts 1,536 of 10,000 used", "9,500 charts", "Needed until tomorrow 08:00", "1,280", "24h: 14:00; day: tomorrow 08:00",
 		"Units, last 24 hours and until tomorrow 08:00", "9,500 charts stop", "schedule 1,440", "the schedule needs 1,280 more", // 24 hours of 60
 		"scheduled US DE videos.list 76 units", "manual – search.list 700 units", "manual – search.list 7 search calls", "manual – post 760 units",
 		"12:00 US 118 units fits", "12:03 FR 118 units fits", "12:04 IN 118 units does not fit", // 475 are left
@@ -214,7 +214,7 @@ func TestThePageSaysWhatCannotBeRead(t *testing.T) {
 		{"store", func(_ *web.Site, s *web.Source) {
 			s.Slots = func(context.Context, time.Time) ([]report.SlotDocument, error) { return nil, down }
 			s.Kept = func(context.Context) (report.KeptDocument, error) { return report.KeptDocument{}, down }
-		}, []string{"The store cannot be read. connection <refused>", "1,536 of 10,000 used", "Videos not known: connection <refused>"}, []string{"nothing is stored", "all is well", "fresh"}},
+		}, []string{"The store cannot be read. connection <refused>", "1,536 of 10,000 used", "Kept data Not known while the store cannot be read."}, []string{"nothing is stored", "all is well", "fresh"}},
 		{"all", func(site *web.Site, _ *web.Source) {
 			site.Status.Source = func() (*web.Source, error) { return nil, down }
 		}, []string{"The quota ledger cannot be read", "Charts cannot be read"}, onlyTheLedgerKnows},

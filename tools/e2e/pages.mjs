@@ -26,7 +26,7 @@ export const rowsOf = () => [...document.querySelectorAll(".row")].map((li) => {
   return { rank: text(".pos b"), move: text(".move"), path: li.querySelector(".title").getAttribute("href"), title: text(".title"), views: text(".views"), watch: li.querySelector(".out").getAttribute("href") };
 });
 
-const unknown = { codes: [404, 503], texts: [/There is nothing here|This cannot be read right now/] };
+const unknown = { codes: [404, 503], texts: [/There is nothing here|No chart of the United States was fetched yet|This cannot be read right now/] };
 
 async function chart(w) {
   const doc = await w.document("chart", "US", "--compare", "6h") ?? await w.document("chart", "US", "--compare", "30m") ?? await w.document("chart", "US");
