@@ -159,24 +159,14 @@ CREATE TABLE video_latest (
     counted_at INTEGER                          -- when its counts came alone, later than fetched_at; NULL: never
 ) STRICT;
 
--- Which videos the charts of a series may hold, as bits: a search in a region then reads some 250 rows for a million
--- videos, not one row for each match. All series whose id leaves the same remainder, divided by 63, share their bits. A
--- row holds the bits of 4,096 videos: that of video id is bit id % 8 of byte id % 4096 / 8 in block id / 4096. A video
--- without a bit, or without a row, was placed by none of these series.
-CREATE TABLE charted_blocks (
-    remainder INTEGER NOT NULL,                 -- from 0 to 62
-    block     INTEGER NOT NULL,
-    bits      BLOB    NOT NULL,                 -- 512 bytes
-    PRIMARY KEY (remainder, block)
-) STRICT, WITHOUT ROWID;
-
--- What a search must know to choose among thousands of matches without reading a row for each. A row holds a byte for
--- each of 2,048 videos: that of video id is byte id % 2048 in block id / 2048. Its high four bits say how much the video is
--- watched: 0 below 10 views or if unknown, 1 from 10 on, and one more whenever the views are 4.26 times as many (e to the
--- power of 1.45). Its low four bits are those of a hash of the category.
-CREATE TABLE video_traits (
-    block  INTEGER PRIMARY KEY,
-    traits BLOB    NOT NULL                     -- 2,048 bytes
+-- What a search must know to choose among thousands of matches without reading a row for each. A row of series 0 holds a
+-- byte for each of 2,048 videos: that of video id is byte id % 2048 in block id / 2048. Its high four bits say how much the
+-- video is watched: 0 below 10 views or if unknown, 1 from 10 on, and one more whenever the views are 4.26 times as many (e
+-- to the power of 1.45). Its low four bits are those of a hash of the category. A row of any other series holds a bit for
+-- each, bit id % 8 of byte id % 2048 / 8: a video without it, or without a row, was placed by none of the series' charts.
+CREATE TABLE video_blocks (
+    id    INTEGER PRIMARY KEY,                  -- the series times 2 to the power of 32, plus the block
+    bytes BLOB NOT NULL                         -- 2,048 or 256
 ) STRICT;
 
 CREATE VIEW videos AS

@@ -59,19 +59,15 @@ func examine(ctx context.Context, q querier, budget time.Duration) (found []stri
 			found = append(found, counted(c.what, n))
 		}
 	}
-	missed, err := hidden(ctx, q)
+	hidden, traits, err := wrongBlocks(ctx, q)
 	if err != nil {
 		return found, false, err
 	}
-	if n := len(slices.Concat(slices.Collect(maps.Values(missed))...)); n > 0 {
+	if n := len(slices.Concat(slices.Collect(maps.Values(hidden))...)); n > 0 {
 		found = append(found, counted("%d video{|s} {is|are} not found in a region that charted {it|them}", n))
 	}
-	wrong, err := untrue(ctx, q)
-	if err != nil {
-		return found, false, err
-	}
-	if len(wrong) > 0 {
-		found = append(found, counted("%d video{|s} {is|are} watched more or less than a search assumes, or of another category", len(wrong)))
+	if len(traits) > 0 {
+		found = append(found, counted("%d video{|s} {is|are} watched more or less than a search assumes, or of another category", len(traits)))
 	}
 	sums := indexSums{map[int64]hash{}, map[string]int64{}}
 	changed, whole, err := changedTexts(ctx, q, budget, sums.add)

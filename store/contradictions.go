@@ -148,26 +148,22 @@ func (d *database) mend(ctx context.Context, r *Repaired) error {
 	return errors.Join(d.repairBlocks(ctx, r), d.repairTexts(ctx, r), d.repairIndex(ctx, r))
 }
 
-// repairBlocks writes what is missing in charted_blocks, and what is wrong in video_traits.
+// repairBlocks corrects video_blocks.
 func (d *database) repairBlocks(ctx context.Context, r *Repaired) error {
 	charted, watched := 0, 0
 	err := d.tx(ctx, "note which videos were charted where, and how much they are watched", func(tx *txn) error {
-		missed, err := hidden(ctx, tx)
+		hidden, traits, err := wrongBlocks(ctx, tx)
 		if err != nil {
 			return err
 		}
-		for remainder, videos := range missed {
+		for series, videos := range hidden {
 			charted += len(videos)
-			if err := addCharted(ctx, tx, remainder, videos); err != nil {
+			if err := addCharted(ctx, tx, series, videos); err != nil {
 				return err
 			}
 		}
-		wrong, err := untrue(ctx, tx)
-		if err != nil {
-			return err
-		}
-		watched = len(wrong)
-		return writeTraits(ctx, tx, wrong)
+		watched = len(traits)
+		return writeTraits(ctx, tx, traits)
 	})
 	r.recordDone("put %d video{|s} back into the regions that charted {it|them}", charted)
 	r.recordDone("noted how much %d video{|s} {is|are} watched, and {its|their} category", watched)

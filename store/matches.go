@@ -84,7 +84,7 @@ func (f *finder) match(ctx context.Context, expr string, atMost int) (m matches,
 }
 
 // regionCharts returns the charts of the query's region, or of all.
-func (f *finder) regionCharts(ctx context.Context) (_ *regionCharts, err error) {
+func (f *finder) regionCharts(ctx context.Context) (_ regionCharts, err error) {
 	if f.charts == nil {
 		f.charts, err = readRegionCharts(ctx, f.tx, f.q.Region)
 	}

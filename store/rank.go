@@ -64,7 +64,7 @@ func (f *finder) readTraits(ctx context.Context) (err error) {
 	// No video was seen later than fetched: see schema.sql.
 	err = f.tx.QueryRowContext(ctx, `SELECT coalesce(max(fetched_day) + 1, 0) * 86400000 FROM video_facts`).Scan(&f.newestSeen)
 	if err == nil {
-		f.traits, err = readTraits(ctx, f.tx, `true`)
+		f.traits, err = readTraits(ctx, f.tx)
 	}
 	return err
 }

@@ -108,10 +108,10 @@ type finder struct {
 	walked      map[string]matches // what the index found, by expression
 	newest      bool               // walk from the newest on: an expression found too many, or the engine sorts what it finds
 	words       lexicon
-	charts      *regionCharts // of the query's region, or of all; nil until they are needed
-	traits      traits        // of all videos; nil until they are needed
-	newestSeen  int64         // no video was seen later, in milliseconds; set with traits
-	looked      string        // what was looked for, in words: see Result
+	charts      regionCharts // of the query's region, or of all; nil until they are needed
+	traits      blocks       // of all videos; nil until they are needed
+	newestSeen  int64        // no video was seen later, in milliseconds; set with traits
+	looked      string       // what was looked for, in words: see Result
 	forgiven    bool
 	byOne       bool // among is the video that the query names
 	butOneWord  bool // among lacks one of the words

@@ -43,7 +43,7 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (placements, videos in
 	}{
 		{&placements, few(sweepSlots, oldPlacements)}, {&videos, library}, {&others, few(sweepRows, oldSlots)}, {&others, few(sweepRows, oldVanished)},
 		{&others, sweepWaiting}, {&others, sweepPieces}, {&others, few(sweepRows, oldBackfills)},
-		{&others, few(sweepRows, fmt.Sprintf(emptyBlocks, "charted_blocks", blockOf))}, {&others, few(sweepRows, fmt.Sprintf(emptyBlocks, "video_traits", traitsBlock))},
+		{&others, few(sweepRows, emptyBlocks)},
 	} {
 		err := s.runSteps(ctx, "delete what is too old", func(tx *txn) (bool, error) {
 			n, err := of.sweep(ctx, tx, cutoff)
@@ -97,8 +97,8 @@ DELETE FROM vanished WHERE (video_id, slot) IN (SELECT video_id, slot FROM vanis
 DELETE FROM backfills WHERE id IN (
 	SELECT id FROM backfills WHERE created_at < ?1 * 1000 AND NOT EXISTS (SELECT 1 FROM series WHERE backfill = backfills.id) LIMIT ?2)`
 
-	// Rows of charted_blocks and video_traits without videos: the table, and how many videos a row covers.
-	emptyBlocks = `DELETE FROM %s WHERE block < (SELECT min(id) FROM video_facts) / %d`
+	// Rows of video_blocks without videos.
+	emptyBlocks = `DELETE FROM video_blocks WHERE id % 4294967296 < (SELECT min(id) FROM video_facts) / 2048`
 )
 
 // leftCopy matches the suffix of a file that a migration or a repair left beside the store, or that was found there: it

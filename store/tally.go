@@ -43,7 +43,7 @@ func (f *finder) tally(ctx context.Context) (*Counts, error) {
 	}
 	ids := all.ids[:min(len(all.ids), maxTallied)]
 	c.AtLeast = all.capped || len(ids) < len(all.ids)
-	charted := map[ingest.Region]*regionCharts{}
+	charted := map[ingest.Region]regionCharts{}
 	keys, err := column[ingest.Region](ctx, f.tx, `SELECT DISTINCT key FROM series WHERE backfill IS NULL AND key <> '' ORDER BY key`)
 	for _, key := range keys {
 		if err == nil {
@@ -79,9 +79,9 @@ func (f *finder) unfiltered(ctx context.Context) (matches, error) {
 }
 
 // count counts a video: for each filter, if it passes all the others.
-func (f *finder) count(c *Counts, id int64, category string, published, seen time.Time, views int64, charted map[ingest.Region]*regionCharts) {
+func (f *finder) count(c *Counts, id int64, category string, published, seen time.Time, views int64, charted map[ingest.Region]regionCharts) {
 	q := f.q
-	in := q.Region == "" || charted[q.Region] != nil && charted[q.Region].mayHold(id)
+	in := q.Region == "" || charted[q.Region].mayHold(id)
 	of := q.Category == "" || q.Category == category
 	popular := q.MinViews == 0 || views >= q.MinViews // views are below 0 where the provider hides them
 	recent := (q.PublishedSince.IsZero() || !published.Before(q.PublishedSince)) && (q.PublishedUntil.IsZero() || published.Before(q.PublishedUntil))

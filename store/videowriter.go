@@ -25,7 +25,7 @@ type videoWriter struct {
 	latest      [][]any                 // to write into video_latest
 	moved       []int64                 // videos whose fetched_day is to become day
 	texts       map[int64]indexed       // to write into the index, by video
-	traits      map[int64]byte          // to write into video_traits, by video
+	traits      map[int64]byte          // to write into video_blocks, by video
 }
 
 type knownVideo struct {
@@ -176,7 +176,7 @@ func (w *videoWriter) count(ctx context.Context) error {
 		for _, row := range w.latest {
 			ids = append(ids, row[0].(int64))
 		}
-		err = addCharted(ctx, w.tx, w.series%remainders, ids)
+		err = addCharted(ctx, w.tx, w.series, ids)
 	}
 	if err == nil {
 		err = writeTraits(ctx, w.tx, w.traits)

@@ -25,7 +25,7 @@ func sizes(ctx context.Context, s server, database string, r *report.Report) err
 	}
 	var rows [][]string
 	for _, row := range []struct{ what, database, before, relations, counted string }{
-		{"a video, searchable", database, "", "ingest.video_facts, ingest.video_latest, ingest.video_text, ingest.video_words, ingest.channels, ingest.charted_blocks", "ingest.video_facts"},
+		{"a video, searchable", database, "", "ingest.video_facts, ingest.video_latest, ingest.video_text, ingest.video_words, ingest.channels, ingest.video_blocks", "ingest.video_facts"},
 		{"a place in a chart", database, "", "ingest.placements", "ingest.placements"},
 		{"a slot that is done", database, slotsToMeasure, "ingest.slots", "ingest.slots"},
 		{"a take", "postgres", "", "ingest_quota.entries", "ingest_quota.entries"},

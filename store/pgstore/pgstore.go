@@ -11,7 +11,7 @@
 // hundred or more: the lock is far from what bounds them. Readers never wait.
 //
 // A lock for each region or slot would not do: what a page writes is shared by all regions. Two pages with the same
-// new video or channel would both insert it; charted_blocks and the queue of a piece are read, changed in Go and
+// new video or channel would both insert it; video_blocks and the queue of a piece are read, changed in Go and
 // written back, so that one page would undo the other; the counts in video_words are locked in the order of the words
 // of each page, which is a deadlock. Each could be given a lock or an order of its own, but nothing would show that
 // none was forgotten.

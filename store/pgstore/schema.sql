@@ -126,16 +126,9 @@ CREATE TABLE video_latest (
     counted_at bigint
 ) WITH (fillfactor = 80);
 
-CREATE TABLE charted_blocks (
-    remainder bigint NOT NULL,
-    block     bigint NOT NULL,
-    bits      bytea  NOT NULL,
-    PRIMARY KEY (remainder, block)
-);
-
-CREATE TABLE video_traits (
-    block  bigint PRIMARY KEY,
-    traits bytea  NOT NULL
+CREATE TABLE video_blocks (
+    id    bigint PRIMARY KEY,
+    bytes bytea  NOT NULL
 );
 
 CREATE VIEW videos AS

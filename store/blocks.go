@@ -1,0 +1,221 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// The table video_blocks lets a search choose among many matches without reading their videos: see schema.sql.
+
+const (
+	// blockOf is how many ids of videos one row covers, and seriesAt where the series begins in its id.
+	blockOf  = 2048
+	seriesAt = 32
+	// levelStep is the difference between two levels, in logarithms of views: as much as 29 days of freshness weigh in a
+	// video's popularity, see keys.
+	levelStep = 1.45
+	// leastWatched is the number of views of level 1.
+	leastWatched = 10
+	maxLevel     = 15
+)
+
+// levelOf returns how much a video is watched, from 0 for next to nothing, or unknown, to maxLevel.
+func levelOf(views *int64) byte {
+	if views == nil || *views < leastWatched {
+		return 0
+	}
+	return byte(min(1+(math.Log(float64(*views))-math.Log(leastWatched))/levelStep, maxLevel))
+}
+
+// viewsAt returns from how many views on a video has the level, which is above 0.
+func viewsAt(level byte) float64 { return leastWatched * math.Exp(levelStep*float64(level-1)) }
+
+// traitOf returns a video's byte: its level, and four bits of a hash of its category.
+func traitOf(views *int64, category string) byte {
+	return levelOf(views)<<4 | byte(newHash().texts(category)&15)
+}
+
+// blocks are the bytes of a series: the traits of all videos if it is 0, and else a bit for each that it may have charted.
+type blocks map[int64][]byte
+
+// trait returns a video's byte. The video must be one that was there when the blocks were read.
+func (b blocks) trait(id int64) byte {
+	if block := b[id/blockOf]; block != nil {
+		return block[id%blockOf]
+	}
+	return 0
+}
+
+// has reports whether the series may have charted the video.
+func (b blocks) has(id int64) bool {
+	block := b[id/blockOf]
+	return block != nil && block[id%blockOf/8]&(1<<(id%8)) != 0
+}
+
+// level returns the highest level that at least so many of the videos have, or a higher one; 0 if there are fewer.
+func (b blocks) level(ids []int64, atLeast int) byte {
+	var watched [maxLevel + 1]int
+	for _, id := range ids {
+		watched[b.trait(id)>>4]++
+	}
+	level, n := byte(maxLevel), watched[maxLevel]
+	for ; n < atLeast && level > 0; n += watched[level] {
+		level--
+	}
+	return level
+}
+
+// having returns those of the videos whose traits fulfil the condition.
+func (b blocks) having(ids []int64, condition func(trait byte) bool) (some []int64) {
+	for _, id := range ids {
+		if condition(b.trait(id)) {
+			some = append(some, id)
+		}
+	}
+	return some
+}
+
+// regionCharts are the blocks of the series of a region's charts, or of all regions' charts.
+type regionCharts map[int64]blocks
+
+func readRegionCharts(ctx context.Context, q querier, region ingest.Region) (regionCharts, error) {
+	return readBlocks(ctx, q, `
+		FROM series CROSS JOIN video_blocks AS b ON b.id >= series.id * 4294967296 AND b.id < (series.id + 1) * 4294967296
+		WHERE backfill IS NULL AND key <> '' AND ?1 IN ('', key)`, region)
+}
+
+// of returns the series whose charts may hold the video.
+func (r regionCharts) of(video int64) (series []int64) {
+	for id, charted := range r {
+		if charted.has(video) {
+			series = append(series, id)
+		}
+	}
+	return series
+}
+
+// mayHold reports whether one of the charts may hold the video.
+func (r regionCharts) mayHold(video int64) bool {
+	for _, charted := range r {
+		if charted.has(video) {
+			return true
+		}
+	}
+	return false
+}
+
+// readTraits returns the traits of all videos.
+func readTraits(ctx context.Context, q querier) (blocks, error) {
+	all, err := readBlocks(ctx, q, `FROM video_blocks AS b WHERE id < 4294967296`)
+	return all[0], err
+}
+
+// readBlocks reads rows, by series.
+func readBlocks(ctx context.Context, q querier, from string, args ...any) (map[int64]blocks, error) {
+	all := map[int64]blocks{}
+	return all, each(ctx, q, func(rows *sql.Rows) error {
+		var id int64
+		var bytes []byte
+		err := rows.Scan(&id, &bytes)
+		series := id >> seriesAt
+		if all[series] == nil {
+			all[series] = blocks{}
+		}
+		block := newBlock(series)
+		copy(block, bytes) // doctor reports a row that has lost some
+		all[series][id&(1<<seriesAt-1)] = block
+		return err
+	}, `SELECT b.id, b.bytes `+from, args...)
+}
+
+func newBlock(series int64) []byte {
+	if series == 0 {
+		return make([]byte, blockOf)
+	}
+	return make([]byte, blockOf/8)
+}
+
+// changeBlocks lets set change the bytes that a series has for videos, and writes the blocks that change.
+func changeBlocks(ctx context.Context, tx *txn, series int64, videos []int64, set func(block []byte, video int64)) error {
+	if len(videos) == 0 {
+		return nil
+	}
+	var rows []int64
+	for _, id := range videos {
+		rows = append(rows, series<<seriesAt+id/blockOf)
+	}
+	slices.Sort(rows)
+	rows = slices.Compact(rows)
+	all, err := readBlocks(ctx, tx, `FROM video_blocks AS b WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`, listJSON(rows))
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		number := row & (1<<seriesAt - 1)
+		block := all[series][number]
+		if block == nil {
+			block = newBlock(series)
+		}
+		before := slices.Clone(block)
+		for _, id := range videos {
+			if id/blockOf == number {
+				set(block, id)
+			}
+		}
+		if slices.Equal(block, before) {
+			continue
+		}
+		if _, err := tx.ExecContext(ctx, `
+			INSERT INTO video_blocks (id, bytes) VALUES (?1, ?2)
+			ON CONFLICT (id) DO UPDATE SET bytes = excluded.bytes`, row, block); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addCharted notes that a series has charted videos. For a page of videos that it knows, a row or two are read and none is
+// written.
+func addCharted(ctx context.Context, tx *txn, series int64, videos []int64) error {
+	return changeBlocks(ctx, tx, series, videos, func(block []byte, id int64) { block[id%blockOf/8] |= 1 << (id % 8) })
+}
+
+// writeTraits sets the bytes of videos.
+func writeTraits(ctx context.Context, tx *txn, of map[int64]byte) error {
+	return changeBlocks(ctx, tx, 0, slices.Collect(maps.Keys(of)), func(block []byte, id int64) { block[id%blockOf] = of[id] })
+}
+
+// wrongBlocks returns the videos that a search in a region would miss, by series, and the traits of those for which
+// video_blocks has others.
+func wrongBlocks(ctx context.Context, q querier) (hidden map[int64][]int64, traits map[int64]byte, err error) {
+	have, err := readBlocks(ctx, q, `FROM video_blocks AS b`)
+	if err != nil {
+		return nil, nil, err
+	}
+	hidden, traits = map[int64][]int64{}, map[int64]byte{}
+	if err := each(ctx, q, func(rows *sql.Rows) error {
+		var series, video int64
+		err := rows.Scan(&series, &video)
+		if !have[series].has(video) {
+			hidden[series] = append(hidden[series], video)
+		}
+		return err
+	}, `SELECT series, video FROM placements GROUP BY video, series`); err != nil {
+		return nil, nil, err
+	}
+	return hidden, traits, each(ctx, q, func(rows *sql.Rows) error {
+		var id int64
+		var views *int64
+		var category string
+		err := rows.Scan(&id, &views, &category)
+		if want := traitOf(views, category); want != have[0].trait(id) {
+			traits[id] = want
+		}
+		return err
+	}, `SELECT id, views, category FROM videos`)
+}
