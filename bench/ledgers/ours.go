@@ -18,7 +18,7 @@ const most = 10_000
 const day = 24 * time.Hour
 
 func openOurs(ctx context.Context, url string) (*redisledger.Ledger, error) {
-	return redisledger.Open(ctx, url, redisledger.Options{})
+	return redisledger.Open(ctx, url, redisledger.Options{Timeout: 10 * time.Second}) // the machine may be busy
 }
 
 // ask is what the program asks for: each pool with 24 hours and the provider's day, a purpose, its ceiling, grace, and

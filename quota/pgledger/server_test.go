@@ -157,7 +157,7 @@ func freePlace(t testing.TB, d *faulty.Database) *place {
 
 // tables says the same of each table that a ledger has.
 func tables(schema, what string) (sql string) {
-	for _, table := range []string{"accounts", "pools", "entries", "writers", "hosts", "raised"} {
+	for _, table := range []string{"accounts", "pools", "entries", "writers", "raised"} {
 		sql += fmt.Sprintf(what, schema+"."+table) + ";"
 	}
 	return sql

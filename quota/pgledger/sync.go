@@ -67,26 +67,17 @@ func (t *transaction) sync(ctx context.Context, b sharedledger.Batch) error {
 			return err
 		}
 	}
-	return cmp.Or(t.keepWriters(ctx, plan.Writers), t.list(ctx, b.Host))
+	return cmp.Or(t.keepWriters(ctx, plan.Writers), t.list(ctx, b))
 }
 
 // apply does to a pool what is planned.
-func (t *transaction) apply(ctx context.Context, pools map[string]*pool, plan *sharedledger.PoolPlan) (err error) {
-	p := pools[plan.Pool]
-	if p == nil {
-		if p, err = t.addPool(ctx, plan.Pool); err != nil {
-			return err
-		}
+func (t *transaction) apply(ctx context.Context, pools map[string]*pool, plan *sharedledger.PoolPlan) error {
+	p, err := t.pool(ctx, pools, plan.Pool)
+	if err != nil {
+		return err
 	}
-	if plan.Lifted > 0 {
-		_, err := t.exec(ctx, `UPDATE {schema}.pools SET drained_until = 0, drained_used = 0, drained_by = 0, drained_at = 0, drained_probe = 0
-			WHERE id = $1 AND drained_until = $2`, p.id, plan.Lifted)
-		if err != nil {
-			return err
-		}
-	}
-	if !plan.Drain.Until.IsZero() {
-		if err := t.drain(ctx, plan.Pool, plan.Drain); err != nil {
+	if d, changed := plan.Drained(p.drain); changed {
+		if err := t.drain(ctx, p, d); err != nil {
 			return err
 		}
 	}
@@ -103,7 +94,7 @@ func (t *transaction) apply(ctx context.Context, pools map[string]*pool, plan *s
 		return err
 	}
 	if entries, changed := plan.Apply(log); changed {
-		return t.rewrite(ctx, plan.Pool, p, base, log, entries)
+		return t.rewrite(ctx, p, base, log, entries)
 	}
 	return nil
 }
@@ -122,7 +113,7 @@ func (t *transaction) log(ctx context.Context, p *pool, from int64) (base int64,
 }
 
 // rewrite makes a log, which begins at the sum base, what it is to become, and writes only what differs.
-func (t *transaction) rewrite(ctx context.Context, name string, p *pool, base int64, log, entries []sharedledger.Entry) error {
+func (t *transaction) rewrite(ctx context.Context, p *pool, base int64, log, entries []sharedledger.Entry) error {
 	type place struct{ before, amount int64 }
 	was, sum := map[int64]place{}, base
 	for _, e := range log {
@@ -144,7 +135,9 @@ func (t *transaction) rewrite(ctx context.Context, name string, p *pool, base in
 		p.total += e.Amount
 		p.newest = max(p.newest, e.At)
 	}
-	p.length += int64(len(entries) - len(log))
+	if p.length += int64(len(entries) - len(log)); p.length == 0 {
+		p.total = 0 // or the empty log would seem to have lost its entries
+	}
 	if _, err := t.exec(ctx, "DELETE FROM {schema}.entries WHERE pool = $1 AND number = ANY ($2)", p.id, slices.Collect(maps.Keys(was))); err != nil {
 		return err
 	}
@@ -154,7 +147,10 @@ func (t *transaction) rewrite(ctx context.Context, name string, p *pool, base in
 			u (a, n, b, m, p, r, w, c, y, s, g)
 		ON CONFLICT (pool, at, number) DO UPDATE SET before = excluded.before, amount = excluded.amount`,
 		p.id, c.at, c.number, c.before, c.amount, c.purpose, c.region, c.method, c.client, c.synced, c.since, c.generation)
-	return cmp.Or(err, t.keepPool(ctx, name, p))
+	if err == nil {
+		_, err = t.exec(ctx, "UPDATE {schema}.pools SET total = $2, number = $3, length = $4, newest = $5 WHERE id = $1", p.id, p.total, p.number, p.length, p.newest)
+	}
+	return err
 }
 
 // columns are entries as arrays, one for each column.
@@ -201,23 +197,17 @@ func (t *transaction) keepWriters(ctx context.Context, writers map[string]shared
 	if err == nil {
 		_, err = t.exec(ctx, "DELETE FROM {schema}.writers WHERE account = $1 AND heard < $2", t.account.id, t.now-t.account.horizon)
 	}
-	return cmp.Or(err, t.countWriters(ctx))
+	return cmp.Or(err, t.each(ctx, countWriters))
 }
 
 // raised reads the snapshots that the account's pools were raised to.
 func (t *transaction) raised(ctx context.Context) (map[string][]sharedledger.Raised, error) {
 	found := map[string][]sharedledger.Raised{}
 	var name string
-	var r sharedledger.Raised
-	var since, used []int64
-	_, err := pgx.ForEachRow(t.rows(ctx, `SELECT p.name, r.generation, r.at, r.since, r.used, r.drained FROM {schema}.raised r
-		JOIN {schema}.pools p ON p.id = r.pool WHERE p.account = $1 ORDER BY r.at DESC`, t.account.id),
-		[]any{&name, &r.Generation, &r.At, &since, &used, &r.Drained}, func() error {
-			r.Windows = nil
-			for i := range since {
-				r.Windows = append(r.Windows, sharedledger.RaisedWindow{Since: since[i], Used: used[i]})
-			}
-			found[name] = append(found[name], r)
+	var all []sharedledger.Raised
+	_, err := pgx.ForEachRow(t.rows(ctx, "SELECT p.name, r.snapshots FROM {schema}.raised r JOIN {schema}.pools p ON p.id = r.pool WHERE p.account = $1", t.account.id),
+		[]any{&name, &all}, func() error {
+			found[name], all = all, nil
 			return nil
 		})
 	return found, err
@@ -225,35 +215,25 @@ func (t *transaction) raised(ctx context.Context) (map[string][]sharedledger.Rai
 
 // keepRaised replaces the snapshots that a pool was raised to.
 func (t *transaction) keepRaised(ctx context.Context, p *pool, raised []sharedledger.Raised) error {
-	_, err := t.exec(ctx, "DELETE FROM {schema}.raised WHERE pool = $1", p.id)
-	for _, r := range raised {
-		var since, used []int64
-		for _, w := range r.Windows {
-			since, used = append(since, w.Since), append(used, w.Used)
-		}
-		if err == nil {
-			_, err = t.exec(ctx, "INSERT INTO {schema}.raised VALUES ($1, $2, $3, $4, $5, $6)", p.id, int64(r.Generation), r.At, since, used, r.Drained)
-		}
+	text, err := json.Marshal(raised)
+	if err == nil {
+		_, err = t.exec(ctx, "INSERT INTO {schema}.raised VALUES ($1, $2) ON CONFLICT (pool) DO UPDATE SET snapshots = excluded.snapshots", p.id, string(text))
 	}
 	return err
 }
 
-const maxHosts = 256 // that are listed, the newest
-
 // list enters the host that has synced.
-func (t *transaction) list(ctx context.Context, host *sharedledger.Host) error {
-	if host == nil {
+func (t *transaction) list(ctx context.Context, b sharedledger.Batch) error {
+	if b.Host == nil {
 		return nil
 	}
-	kept, err := json.Marshal(host)
-	if err != nil {
+	var others []sharedledger.Host
+	if err := t.row(ctx, "SELECT hosts FROM {schema}.accounts WHERE id = $1", t.account.id).Scan(&others); err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, `INSERT INTO {schema}.hosts (account, id, at, host) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (account, id) DO UPDATE SET at = excluded.at, host = excluded.host`, t.account.id, host.ID, t.now, string(kept))
+	text, err := json.Marshal(b.Listed(others, t.now))
 	if err == nil {
-		_, err = t.exec(ctx, `DELETE FROM {schema}.hosts WHERE account = $1 AND id IN (
-			SELECT id FROM {schema}.hosts WHERE account = $1 ORDER BY at DESC OFFSET $2)`, t.account.id, int64(maxHosts))
+		_, err = t.exec(ctx, "UPDATE {schema}.accounts SET hosts = $2 WHERE id = $1", t.account.id, string(text))
 	}
 	return err
 }

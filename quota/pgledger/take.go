@@ -141,7 +141,7 @@ func decide(a quota.Ask, answer []int64) (d quota.Decision, err error) {
 	if len(answer) != want {
 		return d, fmt.Errorf("an answer of %d numbers, not %d", len(answer), want)
 	}
-	next := func() (n int64) { n, answer = answer[0], answer[1:]; return n }
+	next := inTurn(answer)
 	allowed, now, clock := next() == 1, quota.FromMicros(next()), quota.FromMicros(next())
 	facts, entries := micros.Facts(a, next)
 	return micros.Decide(a, clock, now, facts, entries, allowed)

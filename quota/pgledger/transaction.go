@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/micros"
 )
 
 // transaction is one that holds the lock of an account.
@@ -82,6 +83,7 @@ func (t *transaction) ensure(ctx context.Context, horizon int64) error {
 // pool is the row of one.
 type pool struct {
 	id, total, number, length, newest int64
+	drain                             quota.Drain // the last
 }
 
 // whole returns ErrLost if the account lacks some of what it must have.
@@ -99,8 +101,11 @@ func (t *transaction) pools(ctx context.Context) (map[string]*pool, error) {
 	found := map[string]*pool{}
 	var name string
 	var p pool
-	_, err := pgx.ForEachRow(t.rows(ctx, "SELECT name, id, total, number, length, newest FROM {schema}.pools WHERE account = $1", t.account.id),
-		[]any{&name, &p.id, &p.total, &p.number, &p.length, &p.newest}, func() error {
+	var drain []int64
+	_, err := pgx.ForEachRow(t.rows(ctx, `SELECT name, id, total, number, length, newest, ARRAY[drained_until, drained_used, drained_by, drained_at, drained_probe]
+		FROM {schema}.pools WHERE account = $1`, t.account.id),
+		[]any{&name, &p.id, &p.total, &p.number, &p.length, &p.newest, &drain}, func() error {
+			p.drain = micros.ReadDrain(inTurn(drain))
 			found[name] = new(p)
 			return nil
 		})
@@ -110,23 +115,29 @@ func (t *transaction) pools(ctx context.Context) (map[string]*pool, error) {
 	return found, err
 }
 
-// addPool makes the row of a pool that has none.
-func (t *transaction) addPool(ctx context.Context, name string) (*pool, error) {
+// inTurn returns the numbers one by one.
+func inTurn(numbers []int64) func() int64 {
+	return func() (n int64) { n, numbers = numbers[0], numbers[1:]; return n }
+}
+
+// pool returns one of the account's pools, and makes its row if it has none.
+func (t *transaction) pool(ctx context.Context, pools map[string]*pool, name string) (*pool, error) {
+	if p := pools[name]; p != nil {
+		return p, nil
+	}
 	p := &pool{}
 	return p, t.row(ctx, `WITH counted AS (UPDATE {schema}.accounts SET pools = pools + 1 WHERE id = $1)
 		INSERT INTO {schema}.pools (account, name) VALUES ($1, $2) RETURNING id`, t.account.id, name).Scan(&p.id)
 }
 
-func (t *transaction) keepPool(ctx context.Context, name string, p *pool) error {
-	_, err := t.exec(ctx, "UPDATE {schema}.pools SET total = $3, number = $4, length = $5, newest = $6 WHERE account = $1 AND name = $2",
-		t.account.id, name, p.total, p.number, p.length, p.newest)
-	return err
-}
-
-// countWriters notes how many writers there are: as many as there must be later.
-func (t *transaction) countWriters(ctx context.Context) error {
-	_, err := t.exec(ctx, "UPDATE {schema}.accounts SET writers = (SELECT count(*) FROM {schema}.writers WHERE account = $1) WHERE id = $1", t.account.id)
-	return err
+// each runs statements, each with the account's id.
+func (t *transaction) each(ctx context.Context, statements ...string) error {
+	for _, sql := range statements {
+		if _, err := t.exec(ctx, sql, t.account.id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // exec runs a statement and returns how many rows it changed.

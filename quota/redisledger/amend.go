@@ -37,7 +37,7 @@ func (l *Ledger) Refund(ctx context.Context, account string, d quota.Decision) e
 		args = append(args, poolField+p.Pool)
 		entries = append(entries, p.Entry, p.Charged)
 	}
-	_, err := l.run(ctx, l.scripts.refund, l.keys(account, pools...), append(args, entries...))
+	_, err := l.run(ctx, l.scripts["refund"], l.keys(account, pools...), append(args, entries...))
 	return err
 }
 
@@ -53,7 +53,7 @@ func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 	for _, c := range a.Charges {
 		args = append(args, c.Amount)
 	}
-	_, err := l.run(ctx, l.scripts.post, l.keys(a.Account, pools(a)...), append(args, a.ClockGap().Microseconds()))
+	_, err := l.run(ctx, l.scripts["post"], l.keys(a.Account, pools(a)...), append(args, a.ClockGap().Microseconds()))
 	return err
 }
 
@@ -63,7 +63,7 @@ func (l *Ledger) Drain(ctx context.Context, account, pool string, d quota.Drain)
 		return err
 	}
 	drain := put7(put7(nil, micros.PutDrain(d)...), quota.MinHorizon.Microseconds())
-	_, err := l.run(ctx, l.scripts.drain, l.keys(account), []any{drain, metaField, poolField + pool})
+	_, err := l.run(ctx, l.scripts["drain"], l.keys(account), []any{drain, metaField, poolField + pool})
 	return err
 }
 
@@ -72,7 +72,7 @@ func (l *Ledger) Reset(ctx context.Context, account string) error {
 	if err := quota.CheckAccount(account); err != nil {
 		return err
 	}
-	_, err := l.run(ctx, l.scripts.reset, l.keys(account), []any{metaField})
+	_, err := l.run(ctx, l.scripts["reset"], l.keys(account), []any{metaField})
 	return err
 }
 

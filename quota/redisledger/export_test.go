@@ -23,16 +23,6 @@ func OpenWithClock(url string, o Options, key string) (*Ledger, error) {
 	})
 }
 
-// Sources are the production scripts by name.
-func Sources() map[string]string {
-	s := newScripts(func(source string) string { return source })
-	own := s.of("an account")
-	return map[string]string{
-		"take": s.take.source, "refund": s.refund.source, "post": s.post.source, "drain": s.drain.source, "scan": s.scan.source, "log": s.log.source, "stage": s.stage.source,
-		"state": s.state.source, "renew": s.renew.source, "rebase": s.rebase.source, "prolong": s.prolong.source, "reset": s.reset.source, "once": own.once.source, "sync": own.sync.source,
-	}
-}
-
 // DecodeTake and DecodeNames read answers of the server.
 func DecodeTake(a quota.Ask, reply any) (quota.Decision, error) {
 	d, _, err := decide(a, reply)
@@ -53,6 +43,3 @@ func DecodeState(reply any) error {
 	}
 	return err
 }
-
-// Needed are the commands that Inspect looks for.
-func Needed() []string { return needed }

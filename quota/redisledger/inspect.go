@@ -4,23 +4,18 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/trendvidstream/ingest/quota"
 )
 
 // Facts are a server's settings and its user's rights. A fact that could not be asked is empty, or -1.
 type Facts struct {
 	Server  string // "redis", or what else the server calls itself: "valkey"
 	Version string
-	Address string // host:port of the server; in a Cluster, of the one that keeps the account "default"
 	Role    string // "master", "replica"
 
 	ClockAhead time.Duration // the server's clock before this machine's; negative: behind it
@@ -30,7 +25,6 @@ type Facts struct {
 	MaxMemoryPolicy string // "noeviction"; any other throws keys away
 	AppendOnly      string // "yes", "no"
 	AppendFsync     string // "always", "everysec", "no"
-	Save            string // when snapshots are written: "3600 1 300 100"
 
 	Lacks      []string // the missing rights, as ACL rules without their '+'
 	LacksKnown bool     // false if they could not be tried: on a replica, or a server that is out of memory
@@ -42,45 +36,34 @@ func (f Facts) Evicts() bool {
 	return strings.HasPrefix(f.MaxMemoryPolicy, "allkeys-") || strings.HasPrefix(f.MaxMemoryPolicy, "volatile-")
 }
 
-// needed are the commands of a ledger's user, as ACL rules without their '+'.
-var needed = []string{
-	"evalsha", "script|load", "script|exists", "info", "time", "hmget", "hset", "hdel", "hgetall", "hscan", "del",
-	"llen", "lindex", "lrange", "lset", "ltrim", "rpush", "rpop", "rename", "pexpire",
-}
-
 // Glance asks in one round trip for what a start has to know: of the facts those that INFO has.
 func (l *Ledger) Glance(ctx context.Context) (Facts, error) {
-	f, _, err := l.facts(ctx, infoOf)
-	return f, err
+	return l.facts(ctx, infoOf)
 }
 
 // Inspect asks the server for all facts, and changes nothing. It fails only if the server does not answer.
 func (l *Ledger) Inspect(ctx context.Context) (Facts, error) {
-	f, client, err := l.facts(ctx, clockOf, infoOf, configOf, l.rightsOf)
-	if err == nil {
-		f.Address, err = l.addressOf(ctx, client)
-	}
-	return f, err
+	return l.facts(ctx, clockOf, infoOf, fsyncOf, l.rightsOf)
 }
 
 // facts asks the questions of the server that keeps the account "default". One that it forbids stays without an answer.
-func (l *Ledger) facts(ctx context.Context, questions ...func(context.Context, redis.UniversalClient, *Facts) error) (Facts, redis.UniversalClient, error) {
+func (l *Ledger) facts(ctx context.Context, questions ...func(context.Context, redis.UniversalClient, *Facts) error) (Facts, error) {
 	f := Facts{MaxMemory: -1}
 	within, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
 	client, err := l.master(within, l.keys("default")[0])
 	if err != nil {
-		return f, nil, l.explain(ctx, err, nil)
+		return f, l.explain(ctx, err, nil)
 	}
 	for _, ask := range questions {
 		within, cancel := context.WithTimeout(ctx, l.timeout)
 		err := ask(within, client, &f)
 		cancel()
 		if err != nil && !forbidden(err) {
-			return f, nil, l.explain(ctx, err, nil)
+			return f, l.explain(ctx, err, nil)
 		}
 	}
-	return f, client, nil
+	return f, nil
 }
 
 // forbidden reports whether the server refused an answer, as those do that forbid or do not know a command.
@@ -134,14 +117,9 @@ func infoOf(ctx context.Context, client redis.UniversalClient, f *Facts) error {
 	return nil
 }
 
-func configOf(ctx context.Context, client redis.UniversalClient, f *Facts) error {
+func fsyncOf(ctx context.Context, client redis.UniversalClient, f *Facts) error {
 	reply, err := client.ConfigGet(ctx, "appendfsync").Result()
-	if err != nil {
-		return err
-	}
 	f.AppendFsync = reply["appendfsync"]
-	reply, err = client.ConfigGet(ctx, "save").Result()
-	f.Save = reply["save"]
 	return err
 }
 
@@ -163,14 +141,14 @@ func (l *Ledger) rightsOf(ctx context.Context, client redis.UniversalClient, f *
 		}
 		return err
 	}
-	if err := try("script|exists", client.ScriptExists(ctx, l.scripts.probe.sha).Err()); err != nil {
+	if err := try("script|exists", client.ScriptExists(ctx, l.scripts["probe"].sha).Err()); err != nil {
 		return err
 	}
-	_, err := client.ScriptLoad(ctx, l.scripts.probe.source).Result()
+	_, err := client.ScriptLoad(ctx, l.scripts["probe"].source).Result()
 	if err := try("script|load", err); err != nil {
 		return err
 	}
-	refused, err := client.EvalSha(ctx, l.scripts.probe.sha, []string{key}).StringSlice()
+	refused, err := client.EvalSha(ctx, l.scripts["probe"].sha, []string{key}).StringSlice()
 	var answer redis.Error
 	switch {
 	case err == nil:
@@ -183,35 +161,4 @@ func (l *Ledger) rightsOf(ctx context.Context, client redis.UniversalClient, f *
 	}
 	slices.Sort(f.Lacks)
 	return nil
-}
-
-// addressOf returns the address of the server that answered.
-func (l *Ledger) addressOf(ctx context.Context, client redis.UniversalClient) (string, error) {
-	if l.target.MasterName == "" {
-		if node, ok := client.(*redis.Client); ok {
-			host, port, err := net.SplitHostPort(node.Options().Addr)
-			if err == nil && host == "" { // a Cluster's node that does not know its own name
-				host, _, _ = net.SplitHostPort(l.target.Addrs[0])
-			}
-			if err == nil {
-				return net.JoinHostPort(host, port), nil
-			}
-		}
-		return l.target.Addrs[0], nil
-	}
-	var last error
-	o := l.target.Simple()
-	o.Username, o.Password, o.DB = l.target.SentinelUsername, l.target.SentinelPassword, 0
-	for _, o.Addr = range l.target.Addrs {
-		within, cancel := context.WithTimeout(ctx, l.timeout)
-		sentinel := redis.NewSentinelClient(o)
-		address, err := sentinel.GetMasterAddrByName(within, l.target.MasterName).Result()
-		_ = sentinel.Close() // nothing was written over it
-		cancel()
-		if err == nil && len(address) == 2 {
-			return net.JoinHostPort(address[0], address[1]), nil
-		}
-		last = err
-	}
-	return "", fmt.Errorf("%w: redis: no Sentinel names %s: %w", quota.ErrUnavailable, l.target.MasterName, last)
 }

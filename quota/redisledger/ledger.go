@@ -28,6 +28,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -44,11 +45,12 @@ type Options struct {
 
 // Ledger implements sharedledger.Remote, and so quota.Ledger.
 type Ledger struct {
-	target  *redis.UniversalOptions
 	client  redis.UniversalClient
 	prefix  string
 	timeout time.Duration
-	scripts *scripts
+	scripts map[string]script   // by the names of files
+	change  func(string) string // which tests make to a source
+	last    atomic.Pointer[generationScripts]
 }
 
 // Open returns the ledger at a URL that Parse reads. It connects when it is first asked, so that an outage is one
@@ -68,7 +70,11 @@ func open(url string, o Options, change func(string) string) (*Ledger, error) {
 	if t.TLSConfig != nil && o.TLS != nil {
 		t.TLSConfig = o.TLS
 	}
-	return &Ledger{target: t, client: connect(t, o.Timeout), prefix: o.Prefix, timeout: o.Timeout, scripts: newScripts(change)}, nil
+	l := &Ledger{client: connect(t, o.Timeout), prefix: o.Prefix, timeout: o.Timeout, scripts: map[string]script{}, change: change}
+	for name := range files {
+		l.scripts[name] = l.join("", name)
+	}
+	return l, nil
 }
 
 // Close implements quota.Ledger.

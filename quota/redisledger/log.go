@@ -85,7 +85,7 @@ func (t *logTail) add(page []string) {
 
 // page asks log.lua for the page at a time or, if that is 0, at a position.
 func (t *logTail) page(ctx context.Context, at, pos int64) (int64, []string, error) {
-	reply, err := t.ledger.run(ctx, t.ledger.scripts.log, t.keys, []any{metaField, t.field, put7(nil, at, pos, logPage)})
+	reply, err := t.ledger.run(ctx, t.ledger.scripts["log"], t.keys, []any{metaField, t.field, put7(nil, at, pos, logPage)})
 	if err != nil {
 		return 0, nil, err
 	}
@@ -121,7 +121,7 @@ func (l *Ledger) accountState(ctx context.Context, account string, fields []stri
 	for _, f := range fields {
 		args = append(args, f)
 	}
-	reply, err := l.run(ctx, l.scripts.state, keys, args)
+	reply, err := l.run(ctx, l.scripts["state"], keys, args)
 	if err != nil {
 		return s, err
 	}

@@ -125,7 +125,7 @@ func (l *Ledger) Renew(ctx context.Context, r sharedledger.Renewal) (sharedledge
 	if err := l.installScripts(ctx, r.Account, r.Next); err != nil {
 		return 0, err
 	}
-	reply, err := l.run(ctx, l.scripts.renew, keys, args)
+	reply, err := l.run(ctx, l.scripts["renew"], keys, args)
 	if err != nil {
 		return 0, err
 	}
@@ -164,10 +164,4 @@ func (l *Ledger) classifyNoScript(ctx context.Context, account string, g sharedl
 		return fmt.Errorf("redis: %w", &sharedledger.GenerationError{Now: s.Generation})
 	}
 	return err
-}
-
-// own returns the scripts of an account's generation. A server on which another generation began does not have them,
-// even if it was this account's master before.
-func (l *Ledger) own(account string, g sharedledger.Generation) generationScripts {
-	return l.scripts.of(fmt.Sprintf("%s %d", l.keys(account)[0], g))
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/redis/go-redis/v9"
 
@@ -23,80 +22,58 @@ type script struct {
 	own         bool // of a generation: only Renew loads it
 }
 
-type scripts struct {
-	take, refund, post, drain, reset, scan, state, log, stage, renew, prolong, rebase, probe script
-
-	// The scripts of a generation begin with its name and so have their own hashes: a server that knows them
-	// is the one on which the generation began, and was not restarted since.
-	change func(string) string
-	mu     sync.Mutex
-	own    map[string]generationScripts
+// generationScripts are the scripts that only Renew installs on a server. They begin with the names of account and
+// generation and so have their own hashes: a server that knows them is the one on which the generation began, and was
+// not restarted since.
+type generationScripts struct {
+	name       string
+	once, sync script
 }
 
-// The files of a script, in their order: what each defines, those behind it use.
-var (
-	takes    = []string{"common", "seek", "pools", "writers", "take"}
-	amends   = []string{"common", "seek", "pools", "tail"}
-	accounts = []string{"common", "seek", "pools", "tail", "account"}
-)
-
-// generationScripts are the scripts that only Renew installs on a server.
-type generationScripts struct{ once, sync script }
-
-func newScripts(change func(string) string) *scripts {
-	s := &scripts{change: change, own: map[string]generationScripts{}}
-	s.take = s.join("", takes...)
-	s.refund = s.join("", append(amends, "refund")...)
-	s.post = s.join("", append(amends, "post")...)
-	s.drain = s.join("", append(amends, "drain")...)
-	s.reset = s.join("", append(amends, "reset")...)
-	s.rebase = s.join("", append(amends, "rebase")...)
-	s.scan = s.join("", append(accounts, "scan")...)
-	s.state = s.join("", append(accounts, "state")...)
-	s.log = s.join("", append(accounts, "log")...)
-	s.stage = s.join("", append(accounts, "stage")...)
-	s.renew = s.join("", append(accounts, "renew")...)
-	s.prolong = s.join("", append(accounts, "prolong")...)
-	s.probe = s.join("", "probe")
-	return s
+// files are those of a script, in their order: what each defines, those behind it use.
+var files = map[string]string{
+	"take":    "common seek pools writers take",
+	"refund":  "common seek pools tail refund",
+	"post":    "common seek pools tail post",
+	"drain":   "common seek pools tail drain",
+	"reset":   "common seek pools tail reset",
+	"rebase":  "common seek pools tail rebase",
+	"scan":    "common seek pools tail account scan",
+	"state":   "common seek pools tail account state",
+	"log":     "common seek pools tail account log",
+	"stage":   "common seek pools tail account stage",
+	"renew":   "common seek pools tail account renew",
+	"prolong": "common seek pools tail account prolong",
+	"sync":    "common seek pools tail account writers sync",
+	"probe":   "probe",
 }
 
-// of returns the scripts of the generation that has that name.
-func (s *scripts) of(name string) generationScripts {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	w, ok := s.own[name]
-	if !ok {
-		if len(s.own) == 1000 {
-			clear(s.own)
-		}
-		head := fmt.Sprintf("-- for %q\n", name)
-		w = generationScripts{
-			once: s.join(head, takes...),
-			sync: s.join(head, append(accounts, "writers", "sync")...),
-		}
-		s.own[name] = w
+// own returns the scripts of an account's generation. A server on which another generation began does not have them,
+// even if it was this account's master before.
+func (l *Ledger) own(account string, g sharedledger.Generation) *generationScripts {
+	name := fmt.Sprintf("%s %d", l.keys(account)[0], g)
+	if last := l.last.Load(); last != nil && last.name == name {
+		return last
 	}
-	return w
+	head := fmt.Sprintf("-- for %q\n", name)
+	own := &generationScripts{name, l.join(head, "take"), l.join(head, "sync")}
+	l.last.Store(own)
+	return own
 }
 
-func (s *scripts) join(head string, files ...string) script {
+func (l *Ledger) join(head, name string) script {
 	var source strings.Builder
 	source.WriteString("#!lua\n" + head)
-	for _, f := range files {
-		source.WriteString(text(f))
+	for f := range strings.FieldsSeq(files[name]) {
+		text, err := lua.ReadFile("lua/" + f + ".lua")
+		if err != nil {
+			panic(err) // not embedded: a mistake in this package
+		}
+		source.Write(text)
 	}
-	all := s.change(source.String())
+	all := l.change(source.String())
 	sum := sha1.Sum([]byte(all)) //nolint:gosec // how Redis names scripts
 	return script{source: all, sha: hex.EncodeToString(sum[:]), own: head != ""}
-}
-
-func text(file string) string {
-	b, err := lua.ReadFile("lua/" + file + ".lua")
-	if err != nil {
-		panic(err) // not embedded: a mistake in this package
-	}
-	return string(b)
 }
 
 // once is a command that the Cluster client may follow to another node, but never sends again after

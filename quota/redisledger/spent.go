@@ -81,7 +81,7 @@ func (l *Ledger) names(ctx context.Context, account string) (names, error) {
 	n, keys, cursor := names{spenders: map[uint16]quota.Who{nobodyID: {}, unattributedID: sharedledger.Unattributed}}, l.keys(account), "0"
 	seen := map[string]bool{}
 	for {
-		reply, err := l.run(ctx, l.scripts.scan, keys, []any{metaField, cursor})
+		reply, err := l.run(ctx, l.scripts["scan"], keys, []any{metaField, cursor})
 		if err != nil {
 			return n, err
 		}

@@ -19,7 +19,6 @@ import (
 const (
 	// maxInline is how many entries a sync puts in place by its last step alone.
 	maxInline  = 4096
-	maxHosts   = 256  // that are listed, the newest
 	stagedPage = 2000 // entries that one step stages
 	// maxRounds bounds how often a sync begins again because somebody else has changed what it had read.
 	maxRounds = 30
@@ -96,7 +95,7 @@ func (s *syncing) round(ctx context.Context) (time.Time, error) {
 		}
 	}
 	if s.facts.Horizon > s.state.horizon {
-		if _, err := s.run(ctx, s.scripts.prolong, keys[:1], []any{metaField, s.facts.Horizon}); err != nil {
+		if _, err := s.run(ctx, s.scripts["prolong"], keys[:1], []any{metaField, s.facts.Horizon}); err != nil {
 			return time.Time{}, err
 		}
 	}
@@ -229,10 +228,7 @@ func (s *syncing) list(was string) error {
 	if err != nil {
 		return corrupt(s.keys(s.Account), err.Error())
 	}
-	others = slices.DeleteFunc(others, func(h sharedledger.Host) bool { return h.ID == s.Host.ID })
-	host := *s.Host
-	host.At = quota.FromMicros(s.facts.Now)
-	list, err := json.Marshal(append([]sharedledger.Host{host}, others[:min(len(others), maxHosts-1)]...))
+	list, err := json.Marshal(s.Listed(others, s.facts.Now))
 	if err != nil {
 		return fmt.Errorf("write the hosts: %w", err)
 	}
@@ -328,7 +324,7 @@ func (s *syncing) stage(ctx context.Context, key string, packed []string, log *l
 			for _, e := range page {
 				args = append(args, e)
 			}
-			if _, err := s.run(ctx, s.scripts.stage, []string{key}, args); err != nil {
+			if _, err := s.run(ctx, s.scripts["stage"], []string{key}, args); err != nil {
 				return 0, err
 			}
 			staged += int64(len(page))

@@ -18,7 +18,7 @@ func (l *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) 
 		return quota.Decision{}, err
 	}
 	keys := l.keys(a.Account, pools(a)...)
-	reply, err := l.draw(ctx, l.scripts.take, keys, takeArgs(a, nil), micros.Horizon(a))
+	reply, err := l.draw(ctx, l.scripts["take"], keys, takeArgs(a, nil), micros.Horizon(a))
 	return l.decided(ctx, a, keys, reply, err)
 }
 
@@ -29,7 +29,7 @@ var errHorizon = fmt.Errorf("%w: redis: the horizon has grown", quota.ErrUnavail
 func (l *Ledger) draw(ctx context.Context, s script, keys []string, args []any, horizon int64) (any, error) {
 	reply, err := l.run(ctx, s, keys, args)
 	if errors.Is(err, errHorizon) {
-		if _, err = l.run(ctx, l.scripts.prolong, keys[:1], []any{metaField, horizon}); err == nil {
+		if _, err = l.run(ctx, l.scripts["prolong"], keys[:1], []any{metaField, horizon}); err == nil {
 			reply, err = l.run(ctx, s, keys, args)
 		}
 	}
@@ -68,7 +68,7 @@ func (l *Ledger) rebase(ctx context.Context, a quota.Ask, keys []string) {
 	for _, c := range a.Charges {
 		args = append(args, poolField+c.Pool)
 	}
-	_, _ = l.run(ctx, l.scripts.rebase, keys, append(args, int64(rebaseAbove)))
+	_, _ = l.run(ctx, l.scripts["rebase"], keys, append(args, int64(rebaseAbove)))
 }
 
 func pools(a quota.Ask) []string {

@@ -1,12 +1,12 @@
 package redisledger
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,8 +19,6 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-var schemes = []string{"redis", "rediss", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster"}
-
 // Parse reads a URL of one of these forms; everything in brackets may be left out, and rediss stands
 // for TLS in each:
 //
@@ -29,7 +27,8 @@ var schemes = []string{"redis", "rediss", "redis+sentinel", "rediss+sentinel", "
 //	redis+cluster://[user][:password@]host[:port],…
 //
 // Special characters of names and passwords are percent-encoded. An error never shows what stands
-// before an '@' or behind a '=': it may be a password.
+// before an '@' or behind a '=': it may be a password. The client's own parsers do, and know neither
+// several hosts in this place nor a form for each kind of server.
 func Parse(s string) (*redis.UniversalOptions, error) {
 	o, err := parse(s)
 	if err != nil {
@@ -39,124 +38,69 @@ func Parse(s string) (*redis.UniversalOptions, error) {
 }
 
 func parse(s string) (*redis.UniversalOptions, error) {
-	scheme, rest, ok := strings.Cut(s, "://")
-	if !ok || !slices.Contains(schemes, scheme) {
+	scheme, rest, _ := strings.Cut(s, "://")
+	base, kind, plus := strings.Cut(scheme, "+")
+	port := map[string]string{"": "6379", "cluster": "6379", "sentinel": "26379"}[kind]
+	if base != "redis" && base != "rediss" || port == "" || plus && kind == "" {
 		return nil, errors.New("it does not begin with redis://, rediss://, redis+sentinel:// or redis+cluster://")
 	}
-	o := &redis.UniversalOptions{IsClusterMode: strings.HasSuffix(scheme, "+cluster")}
-	if strings.HasPrefix(scheme, "rediss") {
+	o := &redis.UniversalOptions{IsClusterMode: kind == "cluster"}
+	if base == "rediss" {
 		o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
-	sentinel, port := strings.HasSuffix(scheme, "+sentinel"), "6379"
-	if sentinel {
-		port = "26379"
+	end := len(rest)
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		end = i
 	}
-	hosts, path, query := split(rest)
-	if strings.Contains(path+query, "@") {
-		return nil, errors.New("a '/', '?' or '#' before the '@' has to be written as %2F, %3F or %23, an '@' behind it as %40")
+	hosts := strings.LastIndexByte(rest[:end], '@') + 1
+	u, err := url.Parse("redis://" + rest[:hosts] + "host" + rest[end:]) // which is of one host
+	if err != nil || u.Fragment != "" || strings.Contains(rest[end:], "@") {
+		return nil, errors.New("in names and passwords write %40 for '@', %2F for '/', %3F for '?', %23 for '#', %25 for '%', and so on for what is no letter, digit, '-', '.' or '_'")
 	}
-	if i := strings.LastIndexByte(hosts, '@'); i >= 0 {
-		var err error
-		if o.Username, o.Password, err = userinfo(hosts[:i]); err != nil {
-			return nil, err
+	o.Username = u.User.Username()
+	if o.Password, _ = u.User.Password(); o.Username != "" && o.Password == "" {
+		return nil, errors.New("a user without a password")
+	}
+	for i, h := range strings.Split(rest[hosts:end], ",") {
+		host, err := url.Parse("redis://" + h)
+		if err != nil || host.Hostname() == "" {
+			return nil, fmt.Errorf("host %d is not name, name:port or [address]:port", i+1)
 		}
-		hosts = hosts[i+1:]
-	}
-	for i, h := range strings.Split(hosts, ",") {
-		host, err := hostPort(h, port)
-		if err != nil {
-			return nil, fmt.Errorf("host %d: %w", i+1, err)
+		p := cmp.Or(host.Port(), port)
+		if n, err := strconv.ParseUint(p, 10, 16); err != nil || n == 0 {
+			return nil, fmt.Errorf("host %d: its port is not a number in 1..65535", i+1)
 		}
-		o.Addrs = append(o.Addrs, host)
+		o.Addrs = append(o.Addrs, net.JoinHostPort(host.Hostname(), p))
 	}
-	if !sentinel && !o.IsClusterMode && len(o.Addrs) > 1 {
+	if kind == "" && len(o.Addrs) > 1 {
 		return nil, errors.New("several hosts: use redis+sentinel:// or redis+cluster://")
 	}
-	if db := strings.TrimPrefix(path, "/"); db != "" {
+	if db := strings.TrimPrefix(u.Path, "/"); db != "" {
 		n, err := strconv.ParseUint(db, 10, 16)
-		if err != nil {
-			return nil, errors.New("what follows the '/' is not the number of a database")
-		}
-		if o.IsClusterMode && n != 0 {
-			return nil, errors.New("a Cluster has only database 0")
+		if err != nil || o.IsClusterMode && n != 0 {
+			return nil, errors.New("what follows the '/' is not the number of a database; a Cluster has only 0")
 		}
 		o.DB = int(n)
 	}
-	return o, settings(o, sentinel, query)
-}
-
-// split cuts what follows the scheme before its first '/' and '?'. A fragment is part of the last.
-func split(s string) (authority, path, query string) {
-	if i := strings.IndexAny(s, "/?#"); i >= 0 {
-		authority, s = s[:i], s[i:]
-		if i := strings.IndexAny(s, "?#"); i >= 0 {
-			return authority, s[:i], s[i:]
-		}
-		return authority, s, ""
-	}
-	return s, "", ""
-}
-
-func userinfo(s string) (user, password string, err error) {
-	name, pass, _ := strings.Cut(s, ":")
-	user, err1 := url.PathUnescape(name)
-	password, err2 := url.PathUnescape(pass)
-	if err1 != nil || err2 != nil {
-		return "", "", errors.New("the user or the password has a '%' that is not followed by two hexadecimal digits: write %25")
-	}
-	if user != "" && password == "" {
-		return "", "", errors.New("a user without a password")
-	}
-	return user, password, nil
-}
-
-func hostPort(s, port string) (string, error) {
-	host := s
-	if h, p, err := net.SplitHostPort(s); err == nil {
-		host, port = h, p
-	} else if strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]") {
-		host = s[1 : len(s)-1]
-	} else if strings.Contains(s, ":") {
-		return "", errors.New("not host, host:port or [address]:port")
-	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return "", errors.New("its port is not a number in 1..65535")
-	}
-	if host == "" || strings.ContainsFunc(host, func(r rune) bool {
-		return r <= ' ' || r > '~' || strings.ContainsRune(`%<>"\^{}|[]`+"`", r)
-	}) {
-		return "", errors.New("its name is empty or has characters that no host name has")
-	}
-	return net.JoinHostPort(host, port), nil
+	return o, settings(o, kind, u.RawQuery)
 }
 
 // settings reads what follows the '?'; only Sentinel has any.
-func settings(o *redis.UniversalOptions, sentinel bool, query string) error {
-	if strings.Contains(query, "#") {
-		return errors.New("a '#' has to be written as %23")
-	}
-	values, err := url.ParseQuery(strings.TrimPrefix(query, "?"))
-	if err != nil {
-		return errors.New("what follows the '?' is not name=value&name=value, percent-encoded")
-	}
+func settings(o *redis.UniversalOptions, kind, query string) error {
 	fields := map[string]*string{}
-	if sentinel {
-		fields = map[string]*string{
-			"master_name": &o.MasterName, "sentinel_username": &o.SentinelUsername, "sentinel_password": &o.SentinelPassword,
-		}
+	if kind == "sentinel" {
+		fields = map[string]*string{"master_name": &o.MasterName, "sentinel_username": &o.SentinelUsername, "sentinel_password": &o.SentinelPassword}
 	}
+	values, err := url.ParseQuery(query)
+	ok := err == nil
 	for name, v := range values {
-		field, ok := fields[name]
-		if !ok {
-			return errors.New("an unknown setting follows the '?': only redis+sentinel has any, which are master_name, sentinel_username and sentinel_password")
+		if ok = ok && fields[name] != nil && len(v) == 1 && v[0] != ""; ok {
+			*fields[name] = v[0]
 		}
-		if len(v) != 1 || v[0] == "" {
-			return fmt.Errorf("%s is empty or there twice", name)
-		}
-		*field = v[0]
 	}
-	if sentinel && o.MasterName == "" {
-		return errors.New("redis+sentinel needs ?master_name=NAME")
+	if !ok || kind == "sentinel" && o.MasterName == "" {
+		return errors.New("redis+sentinel:// needs ?master_name=NAME, and may have &sentinel_username=NAME and &sentinel_password=…, once each and percent-encoded; " +
+			"nothing else has settings behind a '?'")
 	}
 	return nil
 }

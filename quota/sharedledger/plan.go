@@ -201,6 +201,17 @@ func (p *PoolPlan) mark(before []Raised, horizon int64) {
 	p.Raised = p.Raised[:min(len(p.Raised), maxRaised)]
 }
 
+// Drained returns the last drain of the pool as it becomes, and whether it changes.
+func (p *PoolPlan) Drained(last quota.Drain) (d quota.Drain, changed bool) {
+	switch {
+	case !p.Drain.Until.IsZero() && p.Drain.Supersedes(last, quota.FromMicros(p.now)):
+		return p.Drain, true
+	case p.Lifted > 0 && !last.Until.IsZero() && toMicros(last.Until) == p.Lifted:
+		return quota.Drain{}, true
+	}
+	return last, false
+}
+
 // Rows is how many entries the rows add.
 func (p *PoolPlan) Rows() int { return len(p.rows) }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
@@ -119,6 +120,17 @@ type Batch struct {
 	Snapshots []UsageSnapshot
 	// Host is listed, or listed again; nil: it has more to sync, or only reads.
 	Host *Host
+}
+
+// maxHosts is how many hosts a remote lists at most, the newest.
+const maxHosts = 256
+
+// Listed returns the hosts that a remote lists, with the batch's before the others, as it is now.
+func (b Batch) Listed(hosts []Host, now int64) []Host {
+	host := *b.Host
+	host.At = quota.FromMicros(now)
+	hosts = slices.DeleteFunc(hosts, func(h Host) bool { return h.ID == host.ID })
+	return append([]Host{host}, hosts[:min(len(hosts), maxHosts-1)]...)
 }
 
 // Unattributed is who spent what a snapshot counted and no row accounts for: hosts that have not come back since

@@ -20,7 +20,8 @@ CREATE TABLE {schema}.accounts (
     generation bigint NOT NULL DEFAULT 0,
     born       bigint NOT NULL DEFAULT 0, -- 0: a first start
     system     text   NOT NULL DEFAULT '',
-    timeline   text   NOT NULL DEFAULT ''
+    timeline   text   NOT NULL DEFAULT '',
+    hosts      json   NOT NULL DEFAULT '[]' -- that have synced in this generation: a list of sharedledger.Host
 );
 
 -- What is known of a pool's log: the sum of all entries ever written, the last number given, how many entries there are,
@@ -71,24 +72,10 @@ CREATE TABLE {schema}.writers (
     PRIMARY KEY (account, name)
 ) WITH (fillfactor = 50);
 
--- The data directories that have synced in this generation, as JSON.
-CREATE TABLE {schema}.hosts (
-    account bigint NOT NULL,
-    id      text COLLATE "C" NOT NULL,
-    at      bigint NOT NULL,
-    host    text   NOT NULL,
-    PRIMARY KEY (account, id)
-);
-
--- The youngest snapshot of each generation that a pool was raised to, and what it had counted in each window.
+-- The youngest snapshot of each generation that a pool was raised to: a list of sharedledger.Raised.
 CREATE TABLE {schema}.raised (
-    pool       bigint NOT NULL,
-    generation bigint NOT NULL,
-    at         bigint NOT NULL,
-    since      bigint[] NOT NULL,
-    used       bigint[] NOT NULL,
-    drained    bigint NOT NULL,   -- until when the pool was drained then; 0: it was not
-    PRIMARY KEY (pool, generation)
+    pool      bigint PRIMARY KEY,
+    snapshots json NOT NULL
 );
 
 -- lost says what of all that an account must have is gone or does not add up; NULL: nothing.
@@ -127,7 +114,6 @@ BEGIN
         DELETE FROM {schema}.raised r USING {schema}.pools p WHERE p.account = _a.id AND r.pool = p.id;
         DELETE FROM {schema}.pools WHERE account = _a.id;
         DELETE FROM {schema}.writers WHERE account = _a.id;
-        DELETE FROM {schema}.hosts WHERE account = _a.id;
         DELETE FROM {schema}.accounts WHERE id = _a.id;
     END LOOP;
 END $$;

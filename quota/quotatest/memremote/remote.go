@@ -162,18 +162,16 @@ func (a *account) sync(b sharedledger.Batch, now time.Time) {
 		if p.Marked {
 			a.raised[p.Pool] = p.Raised
 		}
-		if p.Lifted > 0 && pool.Drain.Until.UnixMicro() == p.Lifted {
-			pool.Drain = quota.Drain{}
-		}
-		if !p.Drain.Until.IsZero() {
-			pool.Close(p.Drain, now)
-		}
+		pool.Drain, _ = p.Drained(pool.Drain)
 		if entries, changed := p.Apply(plain(pool.Log.Entries)); changed {
 			pool.Log.Replace(noted(entries))
 		}
 	}
 	if b.Host != nil {
-		a.list(*b.Host, now)
+		h := *b.Host
+		h.Regions, h.Knows = slices.Clone(h.Regions), slices.Clone(h.Knows)
+		b.Host = &h
+		a.hosts = b.Listed(slices.Clone(a.hosts), now.UnixMicro())
 	}
 }
 
@@ -191,13 +189,6 @@ func noted(entries []sharedledger.Entry) (out []memlog.Entry[note]) {
 		out = append(out, memlog.Entry[note]{Number: e.Ref, At: e.At, Amount: e.Amount, Who: e.Who, Note: note{e.Synced, e.Since, e.Generation}})
 	}
 	return out
-}
-
-// list enters a host that has synced, as the first.
-func (a *account) list(h sharedledger.Host, now time.Time) {
-	h.At, h.Regions, h.Knows = now, slices.Clone(h.Regions), slices.Clone(h.Knows)
-	others := slices.DeleteFunc(slices.Clone(a.hosts), func(other sharedledger.Host) bool { return other.ID == h.ID })
-	a.hosts = append([]sharedledger.Host{h}, others...)
 }
 
 func clone(d quota.Decision) quota.Decision {
