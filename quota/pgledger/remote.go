@@ -20,13 +20,8 @@ var noOperation sharedledger.Operation
 // began, or if some of what it must have is gone, State returns ErrLost together with what is left, every time until Renew.
 func (l *Ledger) State(ctx context.Context, name string, writers []string) (sharedledger.RemoteState, error) {
 	s := sharedledger.RemoteState{Written: map[string]int64{}}
-	if err := quota.CheckAccount(name); err != nil {
+	if err := sharedledger.CheckState(name, writers); err != nil {
 		return s, err
-	}
-	for _, w := range writers {
-		if err := sharedledger.CheckWriter(w); err != nil {
-			return s, err
-		}
 	}
 	var lost string
 	var now, born int64

@@ -2,7 +2,7 @@ package redisledger
 
 import (
 	"context"
-	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -76,11 +76,8 @@ func (l *Ledger) Reset(ctx context.Context, account string) error {
 	return err
 }
 
-// whoField names a spender: purpose, region, client and method, all but the last with their lengths before them.
+// whoField names a spender: a list in JSON.
 func whoField(w quota.Who) string {
-	b := append(make([]byte, 0, 64), whoPrefix...)
-	for _, s := range []string{string(w.Purpose), w.Region, w.Client} {
-		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
-	}
-	return string(append(b, w.Method...))
+	b, _ := json.Marshal([]string{string(w.Purpose), w.Region, w.Client, w.Method}) // it never fails
+	return whoPrefix + string(b)
 }

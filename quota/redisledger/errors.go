@@ -26,33 +26,24 @@ func (l *Ledger) explain(ctx context.Context, err error, keys []string) error {
 	text := answer.Error()
 	word, rest, _ := strings.Cut(text, " ")
 	rest, _, _ = strings.Cut(rest, " script: ") // where in which script, after an error()
+	if a, ok := answers[word]; ok {
+		return fmt.Errorf("%w: redis: "+a.text, a.kind, rest)
+	}
 	switch word {
 	case "CORRUPT", "WRONGTYPE":
 		return corrupt(keys, rest)
-	case "NEWER":
-		return fmt.Errorf("%w: redis: %s: this program knows version 1: update it", quota.ErrNewer, rest)
-	case "NOTHING":
-		return fmt.Errorf("%w: redis: %s", quota.ErrNotRefundable, rest)
-	case "SHARED":
-		return fmt.Errorf("%w: redis: %s is of several data directories, whose journals would bring back what was spent", quota.ErrShared, rest)
 	case "CLOCK":
 		return clockError(rest)
-	case "LOST":
-		return fmt.Errorf("%w: redis: %s", sharedledger.ErrLost, rest)
 	case "GENERATION":
 		now, err := strconv.ParseInt(rest, 10, 64)
 		if err != nil {
 			return corrupt(keys, "a generation that is no number")
 		}
 		return fmt.Errorf("redis: %w", &sharedledger.GenerationError{Now: sharedledger.Generation(now)})
-	case "CLONE":
-		return fmt.Errorf("%w: redis: it has written number %s", sharedledger.ErrClone, rest)
 	case "HORIZON":
 		return errHorizon
 	case "CHANGED":
 		return errChanged
-	case "SYNCED":
-		return fmt.Errorf("%w: redis: number %s", sharedledger.ErrSynced, rest)
 	}
 	switch { // these have no word of their own, or not always
 	case word == "NOAUTH", word == "WRONGPASS", strings.Contains(text, "unauthenticated"):
@@ -65,6 +56,19 @@ func (l *Ledger) explain(ctx context.Context, err error, keys []string) error {
 		return fmt.Errorf("%w: redis: %w", quota.ErrUnavailable, err)
 	}
 	return fmt.Errorf("%w: redis: %w: %w", quota.ErrUnavailable, err, quota.ErrInDoubt)
+}
+
+// answers are those of scripts, by their first word: what they are, and what is said of the rest.
+var answers = map[string]struct {
+	kind error
+	text string
+}{
+	"NEWER":   {quota.ErrNewer, "%s: this program knows version 1: update it"},
+	"NOTHING": {quota.ErrNotRefundable, "%s"},
+	"SHARED":  {quota.ErrShared, "%s is of several data directories, whose journals would bring back what was spent"},
+	"LOST":    {sharedledger.ErrLost, "%s"},
+	"CLONE":   {sharedledger.ErrClone, "it has written number %s"},
+	"SYNCED":  {sharedledger.ErrSynced, "number %s"},
 }
 
 // untouched are the words of a server that has refused to begin.

@@ -30,8 +30,7 @@ func DecodeTake(a quota.Ask, reply any) (quota.Decision, error) {
 }
 
 func DecodeNames(reply any) error {
-	n := names{spenders: map[uint16]quota.Who{}}
-	_, err := n.read(reply, map[string]bool{})
+	_, err := readNames(reply, new([]string), map[uint16]quota.Who{})
 	return err
 }
 

@@ -1,6 +1,7 @@
 package redisledger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,10 +24,7 @@ const (
 
 // TakeOnce implements sharedledger.Remote.
 func (l *Ledger) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
-	if err := sharedledger.CheckAsk(a); err != nil {
-		return quota.Decision{}, err
-	}
-	if err := op.Check(); err != nil {
+	if err := cmp.Or(sharedledger.CheckAsk(a), op.Check()); err != nil {
 		return quota.Decision{}, err
 	}
 	keys := l.keys(a.Account, pools(a)...)
@@ -38,14 +36,11 @@ func (l *Ledger) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Oper
 // State implements sharedledger.Remote. For a server that was restarted or promoted since the generation began
 // it returns ErrLost together with what that server knows, every time until Renew.
 func (l *Ledger) State(ctx context.Context, account string, writers []string) (sharedledger.RemoteState, error) {
-	if err := quota.CheckAccount(account); err != nil {
+	if err := sharedledger.CheckState(account, writers); err != nil {
 		return sharedledger.RemoteState{}, err
 	}
 	fields := []string{hostsField}
 	for _, w := range writers {
-		if err := sharedledger.CheckWriter(w); err != nil {
-			return sharedledger.RemoteState{}, err
-		}
 		fields = append(fields, writerPrefix+w)
 	}
 	keys := l.keys(account)

@@ -3,8 +3,10 @@ package redisledger
 import (
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,23 +20,31 @@ func (l *Ledger) Spent(ctx context.Context, account string, since time.Time) ([]
 	if err := quota.CheckAccount(account); err != nil {
 		return nil, err
 	}
-	n, err := l.names(ctx, account)
+	pools, spenders, err := l.names(ctx, account)
 	if err != nil {
 		return nil, err
 	}
 	sums := map[quota.Spent]int64{}
-	for _, pool := range n.pools {
-		byID, err := l.spentFrom(ctx, account, pool, max(since.UnixMicro(), 1))
+	for _, pool := range pools {
+		log, err := l.logSince(ctx, account, pool, max(since.UnixMicro(), 1))
 		if err != nil {
 			return nil, err
 		}
-		for id, amount := range byID {
-			if _, ok := n.spenders[id]; !ok { // one that has come since
-				if n, err = l.names(ctx, account); err != nil {
+		_, entries, err := readEntries(log.entries, log.total, nil)
+		if err != nil {
+			return nil, corrupt(log.keys, err.Error())
+		}
+		for i, e := range entries {
+			id := spenderOf(log.entries[i])
+			who, known := spenders[id]
+			if !known { // one that has come since
+				if _, spenders, err = l.names(ctx, account); err != nil {
 					return nil, err
 				}
+				who = spenders[id]
+				spenders[id] = who
 			}
-			sums[quota.Spent{Pool: pool, Who: n.spenders[id]}] += amount
+			sums[quota.Spent{Pool: pool, Who: who}] += e.Amount
 		}
 	}
 	var spent []quota.Spent
@@ -47,55 +57,41 @@ func (l *Ledger) Spent(ctx context.Context, account string, since time.Time) ([]
 	return spent, nil
 }
 
-// spentFrom returns what was spent of a pool since a time, by the ids of spenders.
-func (l *Ledger) spentFrom(ctx context.Context, account, pool string, since int64) (map[uint16]int64, error) {
-	log := l.log(account, pool)
-	_, err := log.read(ctx, since, exact)
-	for k := 1; k < maxRounds && errors.Is(err, errChanged); k++ {
-		_, err = log.read(ctx, since, exact)
+// logSince reads a pool's log from a time on.
+func (l *Ledger) logSince(ctx context.Context, account, pool string, since int64) (log logTail, err error) {
+	for range maxRounds {
+		log = l.log(account, pool)
+		if _, err = log.read(ctx, since, exact); !errors.Is(err, errChanged) {
+			break
+		}
 	}
 	if errors.Is(err, sharedledger.ErrLost) { // it is whoever takes next who does something about it
-		return nil, corrupt(log.keys, err.Error())
+		err = corrupt(log.keys, err.Error())
 	}
-	if err != nil {
-		return nil, err
-	}
-	_, entries, err := readEntries(log.entries, log.total, nil)
-	if err != nil {
-		return nil, corrupt(log.keys, err.Error())
-	}
-	byID := map[uint16]int64{}
-	for i, e := range entries {
-		byID[spenderOf(log.entries[i])] += e.Amount
-	}
-	return byID, nil
+	return log, err
 }
 
-// names are the pools of an account, and its spenders by id; 0 is nobody, of whom no more than the sum is known.
-type names struct {
-	pools    []string
-	spenders map[uint16]quota.Who
-}
-
-func (l *Ledger) names(ctx context.Context, account string) (names, error) {
-	n, keys, cursor := names{spenders: map[uint16]quota.Who{nobodyID: {}, unattributedID: sharedledger.Unattributed}}, l.keys(account), "0"
-	seen := map[string]bool{}
+// names returns the pools of an account, and its spenders by id; 0 is nobody, of whom no more than the sum is known.
+func (l *Ledger) names(ctx context.Context, account string) (pools []string, spenders map[uint16]quota.Who, err error) {
+	keys, cursor := l.keys(account), "0"
+	spenders = map[uint16]quota.Who{nobodyID: {}, unattributedID: sharedledger.Unattributed}
 	for {
 		reply, err := l.run(ctx, l.scripts["scan"], keys, []any{metaField, cursor})
 		if err != nil {
-			return n, err
+			return nil, nil, err
 		}
-		if cursor, err = n.read(reply, seen); err != nil {
-			return n, corrupt(keys, err.Error())
+		if cursor, err = readNames(reply, &pools, spenders); err != nil {
+			return nil, nil, corrupt(keys, err.Error())
 		}
 		if cursor == "0" {
-			return n, nil
+			slices.Sort(pools)
+			return slices.Compact(pools), spenders, nil // a scan may name again what it has named
 		}
 	}
 }
 
-// read reads an answer of scan.lua. It may name again what was seen before.
-func (n *names) read(reply any, seen map[string]bool) (cursor string, err error) {
+// readNames reads an answer of scan.lua.
+func readNames(reply any, pools *[]string, spenders map[uint16]quota.Who) (cursor string, err error) {
 	parts, _ := reply.([]any)
 	if len(parts)%2 != 1 {
 		return "", fmt.Errorf("an answer of another shape: %T", reply)
@@ -104,14 +100,14 @@ func (n *names) read(reply any, seen map[string]bool) (cursor string, err error)
 	for i := 1; i < len(parts); i += 2 {
 		field, _ := parts[i].(string)
 		id, _ := parts[i+1].(string)
-		if pool, isPool := strings.CutPrefix(field, poolField); isPool && pool != "" && !seen[pool] {
-			seen[pool], n.pools = true, append(n.pools, pool)
+		if pool, isPool := strings.CutPrefix(field, poolField); isPool && pool != "" {
+			*pools = append(*pools, pool)
 		} else if !isPool {
 			who, err := readWho(field)
 			if err != nil || len(id) != 2 {
 				return "", fmt.Errorf("field %q is neither a pool nor a spender", field)
 			}
-			n.spenders[binary.BigEndian.Uint16([]byte(id))] = who
+			spenders[binary.BigEndian.Uint16([]byte(id))] = who
 		}
 	}
 	if !ok {
@@ -121,17 +117,10 @@ func (n *names) read(reply any, seen map[string]bool) (cursor string, err error)
 }
 
 func readWho(field string) (quota.Who, error) {
-	rest, ok := strings.CutPrefix(field, whoPrefix)
-	if !ok {
+	text, ok := strings.CutPrefix(field, whoPrefix)
+	var w []string
+	if err := json.Unmarshal([]byte(text), &w); !ok || err != nil || len(w) != 4 {
 		return quota.Who{}, fmt.Errorf("field %q is not a spender", field)
 	}
-	var words [3]string
-	for i := range words {
-		n, size := binary.Uvarint([]byte(rest))
-		if size <= 0 || n > uint64(len(rest)-size) {
-			return quota.Who{}, fmt.Errorf("field %q is not a spender", field)
-		}
-		words[i], rest = rest[size:size+int(n)], rest[size+int(n):]
-	}
-	return quota.Who{Purpose: quota.Purpose(words[0]), Region: words[1], Client: words[2], Method: rest}, nil
+	return quota.Who{Purpose: quota.Purpose(w[0]), Region: w[1], Client: w[2], Method: w[3]}, nil
 }

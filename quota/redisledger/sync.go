@@ -53,8 +53,7 @@ type syncing struct {
 	token    string // of the keys where logs are staged
 	state    accountState
 	facts    sharedledger.RemoteFacts
-	records  map[string]string // of writers, as they are now
-	raised   map[string]string // the field of each pool's snapshots
+	found    map[string]string // the fields of the state that the batch concerns, as they are now
 	ids      map[quota.Who]uint16
 	names    map[uint16]quota.Who
 	spenders int64       // as they become
@@ -65,18 +64,18 @@ type syncing struct {
 // fieldChange are the fields that change, what they were, and what they become.
 type fieldChange struct{ names, were, become []any }
 
-func (f *fieldChange) set(name, was string, becomes []byte) {
-	f.names, f.were, f.become = append(f.names, name), append(f.were, was), append(f.become, becomes)
+func (s *syncing) set(name string, becomes []byte) {
+	f := &s.fields
+	f.names, f.were, f.become = append(f.names, name), append(f.were, s.found[name]), append(f.become, becomes)
 }
 
 func (s *syncing) round(ctx context.Context) (time.Time, error) {
-	hosts, err := s.read(ctx)
-	if err != nil {
+	if err := s.read(ctx); err != nil {
 		return time.Time{}, err
 	}
 	plan := s.Plan(s.facts)
 	fresh := s.keepWriters(plan)
-	if err := s.list(hosts); err != nil {
+	if err := s.list(); err != nil {
 		return time.Time{}, err
 	}
 	keys := s.keys(s.Account)
@@ -111,81 +110,75 @@ func (s *syncing) round(ctx context.Context) (time.Time, error) {
 	return time.Time{}, corrupt(keys, fmt.Sprintf("an answer of another shape: %T", reply))
 }
 
-// read reads the fields of the state that the batch concerns, and returns that of the hosts.
-func (s *syncing) read(ctx context.Context) (hosts string, err error) {
-	writers, spenders, pools := map[string]bool{}, map[quota.Who]bool{}, map[string]bool{}
+// read reads the fields of the state that the batch concerns, and a plan's facts from them.
+func (s *syncing) read(ctx context.Context) (err error) {
+	s.facts.Writers, s.facts.Raised = map[string]sharedledger.WriterState{}, map[string][]sharedledger.Raised{}
+	s.found, s.ids, s.names = map[string]string{}, map[quota.Who]uint16{}, map[uint16]quota.Who{unattributedID: sharedledger.Unattributed}
+	fields := map[string]func(value string) error{hostsField: nil}
 	for _, r := range s.Rows {
-		writers[r.Writer], spenders[r.Who] = true, true
+		fields[writerPrefix+r.Writer] = func(value string) error { return s.readWriter(r.Writer, value) }
+		fields[whoField(r.Who)] = func(value string) error {
+			if len(value) == 2 {
+				s.know(r.Who, binary.BigEndian.Uint16([]byte(value)))
+			}
+			return nil
+		}
 		for pool := range r.Amounts {
-			pools[pool] = true
+			s.readsPool(fields, pool)
 		}
 	}
 	for _, u := range s.Snapshots {
-		pools[u.Pool] = true
+		s.readsPool(fields, u.Pool)
 	}
-	fields := []string{hostsField}
-	for w := range writers {
-		fields = append(fields, writerPrefix+w)
-	}
-	for who := range spenders {
-		fields = append(fields, whoField(who))
-	}
-	for pool := range pools {
-		fields = append(fields, poolField+pool, raisedPrefix+pool)
-	}
-	if s.state, err = s.accountState(ctx, s.Account, fields); err != nil {
-		return "", err
+	names := slices.Collect(maps.Keys(fields))
+	if s.state, err = s.accountState(ctx, s.Account, names); err != nil {
+		return err
 	}
 	switch {
 	case s.state.generation == 0:
-		return "", fmt.Errorf("%w: redis: it has no generation", sharedledger.ErrLost)
+		return fmt.Errorf("%w: redis: it has no generation", sharedledger.ErrLost)
 	case s.state.generation != s.Generation:
-		return "", fmt.Errorf("redis: %w", &sharedledger.GenerationError{Now: s.state.generation})
+		return fmt.Errorf("redis: %w", &sharedledger.GenerationError{Now: s.state.generation})
 	case !s.state.here:
-		return "", errMoved
+		return errMoved
 	}
-	found := map[string]string{}
-	for i, field := range fields {
-		found[field] = s.state.fields[i]
-	}
-	return found[hostsField], s.readFacts(found, writers, spenders, pools)
-}
-
-// readFacts reads a plan's facts from the fields that were found.
-func (s *syncing) readFacts(found map[string]string, writers map[string]bool, spenders map[quota.Who]bool, pools map[string]bool) error {
-	s.facts = sharedledger.RemoteFacts{Now: s.state.now, Horizon: max(s.state.horizon, micros.Of(s.Horizon)),
-		Writers: map[string]sharedledger.WriterState{}, Raised: map[string][]sharedledger.Raised{}}
-	s.records, s.raised = map[string]string{}, map[string]string{}
-	s.ids, s.names, s.spenders = map[quota.Who]uint16{}, map[uint16]quota.Who{unattributedID: sharedledger.Unattributed}, s.state.spenders
-	for w := range writers {
-		if s.records[w] = found[writerPrefix+w]; s.records[w] != "" {
-			r := newReader(s.records[w])
-			state := sharedledger.WriterState{Number: r.next(), Nonce: r.next()}
-			if answered, at := r.next(), r.next(); answered == 1 {
-				state.Charged = at
+	s.facts.Now, s.facts.Horizon, s.spenders = s.state.now, max(s.state.horizon, micros.Of(s.Horizon)), s.state.spenders
+	for i, name := range names {
+		value := s.state.fields[i]
+		if read := fields[name]; read != nil && value != "" {
+			if err := read(value); err != nil {
+				return corrupt(s.keys(s.Account), fmt.Sprintf("field %s: %v", name, err))
 			}
-			s.facts.Writers[w] = state
 		}
-	}
-	for who := range spenders {
-		if id := found[whoField(who)]; len(id) == 2 {
-			s.know(who, binary.BigEndian.Uint16([]byte(id)))
-		}
-	}
-	for pool := range pools {
-		if columns := found[poolField+pool]; len(columns) == poolSize {
-			s.facts.Now = max(s.facts.Now, newestOf(columns, s.state.now))
-		}
-		if s.raised[pool] = found[raisedPrefix+pool]; s.raised[pool] == "" {
-			continue
-		}
-		var raised []sharedledger.Raised
-		if err := json.Unmarshal([]byte(s.raised[pool]), &raised); err != nil {
-			return corrupt(s.keys(s.Account), fmt.Sprintf("field %s%s: %v", raisedPrefix, pool, err))
-		}
-		s.facts.Raised[pool] = raised
+		s.found[name] = value
 	}
 	return nil
+}
+
+// readsPool adds the fields of a pool to those that are read.
+func (s *syncing) readsPool(fields map[string]func(string) error, pool string) {
+	fields[poolField+pool] = func(value string) error {
+		if len(value) == poolSize {
+			s.facts.Now = max(s.facts.Now, newestOf(value, s.state.now))
+		}
+		return nil
+	}
+	fields[raisedPrefix+pool] = func(value string) error {
+		var raised []sharedledger.Raised
+		err := json.Unmarshal([]byte(value), &raised)
+		s.facts.Raised[pool] = raised
+		return err
+	}
+}
+
+func (s *syncing) readWriter(name, value string) error {
+	r := newReader(value)
+	w := sharedledger.WriterState{Number: r.next(), Nonce: r.next()}
+	if answered, at := r.next(), r.next(); answered == 1 {
+		w.Charged = at
+	}
+	s.facts.Writers[name] = w
+	return r.err
 }
 
 func (s *syncing) know(who quota.Who, id uint16) { s.ids[who], s.names[id] = id, who }
@@ -203,16 +196,16 @@ func (s *syncing) spender(who quota.Who) uint16 {
 	}
 	s.spenders++
 	s.know(who, uint16(s.spenders))
-	s.fields.set(whoField(who), "", binary.BigEndian.AppendUint16(nil, uint16(s.spenders)))
+	s.set(whoField(who), binary.BigEndian.AppendUint16(nil, uint16(s.spenders)))
 	return uint16(s.spenders)
 }
 
 // keepWriters has the records of writers change, and returns how many are new.
 func (s *syncing) keepWriters(p sharedledger.Plan) (fresh int64) {
 	for _, name := range slices.Sorted(maps.Keys(p.Writers)) {
-		w, was := p.Writers[name], s.records[name]
-		s.fields.set(writerPrefix+name, was, put7(nil, w.Number, w.Nonce, 0, s.facts.Now))
-		if was == "" {
+		w, field := p.Writers[name], writerPrefix+name
+		s.set(field, put7(nil, w.Number, w.Nonce, 0, s.facts.Now))
+		if s.found[field] == "" {
 			fresh++
 		}
 	}
@@ -220,11 +213,11 @@ func (s *syncing) keepWriters(p sharedledger.Plan) (fresh int64) {
 }
 
 // list has the host that syncs come first in the list of hosts.
-func (s *syncing) list(was string) error {
+func (s *syncing) list() error {
 	if s.Host == nil {
 		return nil
 	}
-	others, err := readHosts(was)
+	others, err := readHosts(s.found[hostsField])
 	if err != nil {
 		return corrupt(s.keys(s.Account), err.Error())
 	}
@@ -232,7 +225,7 @@ func (s *syncing) list(was string) error {
 	if err != nil {
 		return fmt.Errorf("write the hosts: %w", err)
 	}
-	s.fields.set(hostsField, was, list)
+	s.set(hostsField, list)
 	return nil
 }
 
@@ -250,7 +243,7 @@ func (s *syncing) change(ctx context.Context, p *sharedledger.PoolPlan, i int) (
 		if err != nil {
 			return c, fmt.Errorf("write the snapshots of pool %s: %w", p.Pool, err)
 		}
-		s.fields.set(raisedPrefix+p.Pool, s.raised[p.Pool], raised)
+		s.set(raisedPrefix+p.Pool, raised)
 	}
 	c.plan = put7(put7(nil, 0, 0, 0, 0, noChange, noChange, 0), drain...)
 	if p.Idle() {

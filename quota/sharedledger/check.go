@@ -1,6 +1,7 @@
 package sharedledger
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -47,17 +48,23 @@ func CheckAsk(a quota.Ask) error {
 
 // Check refuses an operation that no writer can have numbered.
 func (op Operation) Check() error {
-	if err := CheckWriter(op.Writer); err != nil {
-		return err
-	}
 	if !op.Generation.valid() || op.Number < 1 || !exact(op.Number, op.Nonce, op.Written) {
 		return fmt.Errorf("%w: operation %+v", quota.ErrUnknown, op)
 	}
-	return nil
+	return checkWriter(op.Writer)
 }
 
-// CheckWriter refuses anything but a writer's id: 1 to 32 letters and digits.
-func CheckWriter(id string) error {
+// CheckState refuses a question about an account that has no such name, or about writers that have no such ids.
+func CheckState(account string, writers []string) error {
+	err := quota.CheckAccount(account)
+	for _, w := range writers {
+		err = cmp.Or(err, checkWriter(w))
+	}
+	return err
+}
+
+// checkWriter refuses anything but a writer's id: 1 to 32 letters and digits.
+func checkWriter(id string) error {
 	ok := len(id) >= 1 && len(id) <= 32
 	for _, r := range id {
 		ok = ok && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9')
@@ -70,26 +77,20 @@ func CheckWriter(id string) error {
 
 // Check refuses a renewal that is out of bounds, or names a pool without a name.
 func (r Renewal) Check() error {
-	if err := quota.CheckAccount(r.Account); err != nil {
-		return err
-	}
 	if !r.Was.valid() || r.Next < 1 || !r.Next.valid() || r.Next == r.Was ||
 		r.Horizon < 0 || r.Horizon > MaxHorizon || len(r.Pools) > MaxPools || slices.Contains(r.Pools, "") {
 		return fmt.Errorf("%w: renewal %+v", quota.ErrUnknown, r)
 	}
-	return nil
+	return quota.CheckAccount(r.Account)
 }
 
 // Check refuses a batch that is empty or out of bounds.
 func (b Batch) Check() error {
-	if err := quota.CheckAccount(b.Account); err != nil {
+	if err := cmp.Or(quota.CheckAccount(b.Account), b.Host.check()); err != nil {
 		return err
 	}
 	if len(b.Rows)+len(b.Snapshots) == 0 && b.Host == nil {
 		return fmt.Errorf("%w: a batch of nothing", quota.ErrUnknown)
-	}
-	if err := b.Host.check(); err != nil {
-		return err
 	}
 	if len(b.Rows) > MaxRows || !b.Generation.valid() || b.Horizon < 0 || b.Horizon > MaxHorizon {
 		return fmt.Errorf("%w: a batch of %d rows in generation %d for %v", quota.ErrUnknown, len(b.Rows), b.Generation, b.Horizon)
@@ -97,7 +98,7 @@ func (b Batch) Check() error {
 	writers, pools := map[string]bool{}, map[string]bool{}
 	for _, r := range b.Rows {
 		writers[r.Writer] = true
-		if err := CheckWriter(r.Writer); err != nil {
+		if err := checkWriter(r.Writer); err != nil {
 			return err
 		}
 		if r.Number < 1 || !exact(r.Number, r.Nonce) {

@@ -27,10 +27,8 @@ func (s *Ledger) Refund(ctx context.Context, account string, d quota.Decision) e
 		s.notes.Verdicts = append(s.notes.Verdicts, RowVerdict{ID: d.Row, State: RowVoid})
 	}
 	for _, p := range d.Pools {
-		for _, u := range s.state.Snapshots {
-			if u.Pool == p.Pool && !u.At.Before(d.At) {
-				s.noteSnapshot(u.refunded(p.Charged))
-			}
+		if u := s.state.snapshot(p.Pool); u.Pool != "" && !u.At.Before(d.At) {
+			s.noteSnapshot(u.refunded(p.Charged))
 		}
 	}
 	return s.flush(context.WithoutCancel(ctx)) // else another process might sync it as spent
@@ -71,11 +69,9 @@ func (s *Ledger) Drain(ctx context.Context, account, pool string, d quota.Drain)
 	if err := errors.Join(s.flush(ctx), s.load(ctx)); err != nil {
 		return err
 	}
-	u := UsageSnapshot{Pool: pool, Generation: s.state.Generation, At: time.UnixMicro(1)}
-	for _, known := range s.state.Snapshots {
-		if known.Pool == pool {
-			u = known
-		}
+	u := s.state.snapshot(pool)
+	if u.Pool == "" {
+		u = UsageSnapshot{Pool: pool, Generation: s.state.Generation, At: time.UnixMicro(1)}
 	}
 	if !d.Until.IsZero() && !d.Until.After(u.Drain.Until) {
 		return nil

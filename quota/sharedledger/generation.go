@@ -31,8 +31,7 @@ func (g Generation) next() Generation {
 type event int
 
 const (
-	current    event = iota // our generation, and it has what it acknowledged
-	younger                 // another data directory began a generation after ours
+	whole      event = iota // it has what it acknowledged, in our generation or a younger one, which another data directory began
 	lost                    // something that was there is gone
 	firstStart              // nothing was ever here or there
 )
@@ -54,9 +53,9 @@ func (s *Ledger) compare(r RemoteState, restarted error) (found event, why strin
 		if s.writer != "" && r.Written[s.writer] < s.written || slices.ContainsFunc(s.state.Written, func(w LastWrite) bool { return s.misses(r, w) }) {
 			return lost, "it has not what this data directory wrote"
 		}
-		return current, ""
+		return whole, ""
 	case r.Generation.age() > mine.age():
-		return younger, ""
+		return whole, ""
 	default:
 		return lost, "an earlier copy is back, or somebody with an empty data directory found it empty and began anew"
 	}
@@ -74,13 +73,11 @@ var errNew = errors.New("the ledger is new")
 // ensureGeneration returns the state of the remote, under a new generation if compare finds that one is needed. What
 // each writer has written is known only if the generation is this data directory's.
 func (s *Ledger) ensureGeneration(ctx context.Context, inFlight Row) (RemoteState, error) {
-	writers := writersOf(append(slices.Clone(s.state.Asked), Row{Writer: s.writer}))
+	names := []string{s.writer}
 	for _, w := range s.state.Written {
-		if !slices.Contains(writers, w.Writer) {
-			writers = append(writers, w.Writer)
-		}
+		names = append(names, w.Writer)
 	}
-	remote, err := s.Remote.State(ctx, s.Account, writers)
+	remote, err := s.Remote.State(ctx, s.Account, writersOf(s.state.Asked, names...))
 	if err != nil && !errors.Is(err, ErrLost) {
 		return remote, err
 	}
@@ -90,7 +87,7 @@ func (s *Ledger) ensureGeneration(ctx context.Context, inFlight Row) (RemoteStat
 	}
 	found, why := s.compare(remote, err)
 	switch {
-	case found == current || found == younger:
+	case found == whole:
 		return remote, nil
 	case found == firstStart && inFlight.ID == 0:
 		return remote, errNew

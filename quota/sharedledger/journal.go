@@ -128,9 +128,6 @@ func (r Row) CountedAt(at time.Time, g Generation) bool {
 	return false
 }
 
-// FirstSynced returns the earliest time at which the remote knew of the row; zero: at its own time.
-func (r Row) FirstSynced() time.Time { return r.syncs()[0].Since }
-
 func (r Row) syncs() []Sync {
 	if len(r.Syncs) == 0 {
 		return []Sync{{}}

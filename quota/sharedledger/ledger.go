@@ -135,11 +135,10 @@ func (s *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) 
 // seemsFull reports whether the ask did not fit when the remote was last seen.
 func (s *Ledger) seemsFull(a quota.Ask) bool {
 	return slices.ContainsFunc(a.Charges, func(c quota.Charge) bool {
-		i := slices.IndexFunc(s.state.Snapshots, func(u UsageSnapshot) bool { return u.Pool == c.Pool })
-		return i >= 0 && c.Amount > 0 && (s.state.Snapshots[i].Drain.Holds(s.Now()) ||
-			slices.ContainsFunc(s.state.Snapshots[i].Windows, func(w WindowUsage) bool {
-				return slices.ContainsFunc(c.Bounds, func(b quota.Bound) bool { return b.Window == w.Window && w.Used+c.Amount > b.Ceiling })
-			}))
+		seen := s.state.snapshot(c.Pool)
+		return c.Amount > 0 && (seen.Drain.Holds(s.Now()) || slices.ContainsFunc(seen.Windows, func(w WindowUsage) bool {
+			return slices.ContainsFunc(c.Bounds, func(b quota.Bound) bool { return b.Window == w.Window && w.Used+c.Amount > b.Ceiling })
+		}))
 	})
 }
 
@@ -296,10 +295,8 @@ func (s *Ledger) observe(a quota.Ask, d quota.Decision, charges bool) (changed b
 
 // entriesSeen returns how many entries of a pool this data directory has seen in its generation.
 func (s *Ledger) entriesSeen(pool string) int64 {
-	for _, u := range s.state.Snapshots {
-		if u.Pool == pool && u.Generation == s.state.Generation {
-			return u.Entries
-		}
+	if u := s.state.snapshot(pool); u.Generation == s.state.Generation {
+		return u.Entries
 	}
 	return 0
 }

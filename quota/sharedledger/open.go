@@ -2,7 +2,6 @@ package sharedledger
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -14,7 +13,7 @@ import (
 // and may be changed until it is used first. The journal stays its opener's; Close closes the remote. It fails, with
 // quota.ErrUnknown, if a part is missing or the tariff contradicts itself.
 func Open(tariff *quota.Tariff, remote Remote, journal Journal, hosts int) (*Ledger, error) {
-	if err := errors.Join(checkTariff(tariff), checkParts(remote, journal, hosts)); err != nil {
+	if err := checkParts(tariff, remote, journal, hosts); err != nil {
 		return nil, fmt.Errorf("open the shared ledger: %w", err)
 	}
 	s := &Ledger{
@@ -27,7 +26,11 @@ func Open(tariff *quota.Tariff, remote Remote, journal Journal, hosts int) (*Led
 	return s, nil
 }
 
-func checkParts(remote Remote, journal Journal, hosts int) error {
+// checkParts finds what is missing, and what a tariff that was not read from a costs file may lack.
+func checkParts(tariff *quota.Tariff, remote Remote, journal Journal, hosts int) error {
+	if err := tariff.Check(); err != nil {
+		return err
+	}
 	switch {
 	case remote == nil:
 		return fmt.Errorf("%w: no remote", quota.ErrUnknown)
@@ -35,17 +38,8 @@ func checkParts(remote Remote, journal Journal, hosts int) error {
 		return fmt.Errorf("%w: no journal", quota.ErrUnknown)
 	case hosts < 1:
 		return fmt.Errorf("%w: %d data directories share it: at least 1 does", quota.ErrUnknown, hosts)
-	}
-	return nil
-}
-
-// checkTariff finds what a tariff that was not read from a costs file may lack.
-func checkTariff(t *quota.Tariff) error {
-	if err := t.Check(); err != nil {
-		return err
-	}
-	if t.Failure.Settle <= 0 {
-		return fmt.Errorf("%w: failure: settle is %v: a new generation has to wait for the other hosts: try 10 min", quota.ErrUnknown, t.Failure.Settle)
+	case tariff.Failure.Settle <= 0:
+		return fmt.Errorf("%w: failure: settle is %v: a new generation has to wait for the other hosts: try 10 min", quota.ErrUnknown, tariff.Failure.Settle)
 	}
 	return nil
 }

@@ -168,7 +168,7 @@ func (u UsageSnapshot) raised() Raised {
 // entry returns what the row becomes in a log, but for its amount. A time after now is moved to it.
 func (r Row) entry(now int64) Entry {
 	e := Entry{At: min(toMicros(r.At), now), Who: r.Who}
-	switch first := r.FirstSynced(); {
+	switch first := r.syncs()[0].Since; { // zero: the remote knew of it at its own time
 	case r.State == RowAsked || r.State == RowOwed:
 		e.Synced = now
 	case r.State == RowSynced && !first.IsZero() && toMicros(first) > e.At:

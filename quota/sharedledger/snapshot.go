@@ -101,6 +101,15 @@ func (s JournalState) LastUsage() []quota.LastUsage {
 	return out
 }
 
+// snapshot returns the newest snapshot of a pool; the zero one if there is none.
+func (s JournalState) snapshot(pool string) UsageSnapshot {
+	i := slices.IndexFunc(s.Snapshots, func(u UsageSnapshot) bool { return u.Pool == pool })
+	if i < 0 {
+		return UsageSnapshot{}
+	}
+	return s.Snapshots[i]
+}
+
 // owes reports whether anything has to be synced into the remote.
 func (s JournalState) owes() bool {
 	return s.Owed || slices.ContainsFunc(s.Snapshots, func(u UsageSnapshot) bool { return u.Owed })

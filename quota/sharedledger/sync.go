@@ -243,14 +243,11 @@ func isLost(err error) bool {
 	return errors.Is(err, ErrLost) || errors.As(err, &other)
 }
 
-func writersOf(rows []Row) []string {
-	seen := map[string]bool{}
-	var writers []string
+// writersOf returns the writers of rows, and those named beside.
+func writersOf(rows []Row, names ...string) []string {
 	for _, r := range rows {
-		if r.Writer != "" && !seen[r.Writer] {
-			seen[r.Writer] = true
-			writers = append(writers, r.Writer)
-		}
+		names = append(names, r.Writer)
 	}
-	return writers
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
 }

@@ -190,7 +190,7 @@ func (j *Journal) state(account string) sharedledger.JournalState {
 		}
 	}
 	for _, pool := range slices.Sorted(maps.Keys(b.snapshots)) {
-		s.Snapshots = append(s.Snapshots, cloneSnapshot(b.snapshots[pool]))
+		s.Snapshots = append(s.Snapshots, b.snapshots[pool].Clone())
 	}
 	return s
 }
@@ -230,8 +230,8 @@ func (b *book) note(n sharedledger.Notes) {
 		b.hosts = slices.Clone(n.Hosts)
 	}
 	for _, l := range n.Snapshots {
-		if old, ok := b.snapshots[l.Pool]; !ok || l.At.After(old.At) || l.At.Equal(old.At) && more(l, old) {
-			b.snapshots[l.Pool] = cloneSnapshot(l)
+		if old, ok := b.snapshots[l.Pool]; !ok || l.Supersedes(old) {
+			b.snapshots[l.Pool] = l.Clone()
 		}
 	}
 	if n.Generation != 0 {
@@ -258,17 +258,6 @@ func synced(r sharedledger.Row, until sharedledger.Generation) []sharedledger.Sy
 	return all
 }
 
-// more reports whether the snapshot saw more used in any window than another of the same time: it is the
-// later one then.
-func more(l, old sharedledger.UsageSnapshot) bool {
-	for i, w := range l.Windows {
-		if i < len(old.Windows) && w.Used > old.Windows[i].Used {
-			return true
-		}
-	}
-	return false
-}
-
 // forget drops the rows older than t that the ledger need not be synced any more.
 func (b *book) forget(t time.Time) {
 	b.rows = slices.DeleteFunc(b.rows, func(r sharedledger.Row) bool { return r.At.Before(t) && r.State != sharedledger.RowOwed })
@@ -277,9 +266,4 @@ func (b *book) forget(t time.Time) {
 func cloneRow(r sharedledger.Row) sharedledger.Row {
 	r.Amounts, r.Syncs = maps.Clone(r.Amounts), slices.Clone(r.Syncs)
 	return r
-}
-
-func cloneSnapshot(l sharedledger.UsageSnapshot) sharedledger.UsageSnapshot {
-	l.Windows = slices.Clone(l.Windows)
-	return l
 }
