@@ -25,7 +25,7 @@ type result struct {
 	Rare      int                // charts of jobs other than the first, done with all their pages
 	Probes    int                // calls that asked whether a refusal still holds
 	Seeds     int                // of how many worlds this is the worst
-	Days      []int64            // calls rightly refused, on each day
+	Days      []int64            // calls rightly refused, on each of the provider's days
 	Left      []int64            // units that others leave of each day
 	Surprise  int                // the first day on which others take more than on the one before; -1: none
 	Next      said               // what was said, and how often it was true: when the next chart comes,
@@ -69,7 +69,7 @@ func (rec *recorder) result(up *upstream) result {
 	for _, taken := range up.taken {
 		r.Left = append(r.Left, min(rec.world.units-taken, rec.world.units*95/100))
 	}
-	r.Late, r.Lasting, r.Surprise = rec.late(), rec.lasting(up.taken), surprise(up.taken)
+	r.Late, r.Lasting, r.Surprise = rec.late(), rec.lasting(up), surprise(up.taken)
 	var counts []int
 	sum := 0.0
 	for region, times := range rec.charts {
@@ -106,7 +106,7 @@ func (rec *recorder) result(up *upstream) result {
 			if traced {
 				fmt.Printf("%s refused, of %s\n", call.At.Format("01-02 15:04"), call.Region)
 			}
-			r.Days[min(int(call.At.Sub(rec.from)/(24*time.Hour)), len(r.Days)-1)]++
+			r.Days[up.day(call.At)]++
 		case !good:
 			r.Wasted += call.Charges["units"]
 		case call.Method == "videos.list" && call.Region != "":
@@ -157,10 +157,10 @@ func surprise(taken []int64) int {
 }
 
 // lasting returns the mean age of the charts without the day of the surprise, at whose beginning nobody can know better.
-func (rec *recorder) lasting(taken []int64) time.Duration {
-	sum, days, without := 0.0, 0, surprise(taken)
-	for day := range taken {
-		mean := rec.meanOn(rec.from.AddDate(0, 0, day))
+func (rec *recorder) lasting(up *upstream) time.Duration {
+	sum, days, without := 0.0, 0, surprise(up.taken)
+	for day, begins := range up.days {
+		mean := rec.meanOn(begins)
 		if traced && day == 0 {
 			fmt.Printf("late %s\n", rec.late())
 		}
@@ -176,7 +176,7 @@ func (rec *recorder) lasting(taken []int64) time.Duration {
 
 // meanOn returns the mean age of the charts on the day that begins then, in hours.
 func (rec *recorder) meanOn(day time.Time) float64 {
-	sum, ends := 0.0, day.AddDate(0, 0, 1)
+	sum, ends := 0.0, day.AddDate(0, 0, 1) // of 23 to 25 hours: day is in the provider's zone
 	for _, times := range rec.charts {
 		newest, at := rec.from, day
 		grow := func(to time.Time) { // from at - newest to to - newest
@@ -193,5 +193,5 @@ func (rec *recorder) meanOn(day time.Time) float64 {
 		}
 		grow(ends)
 	}
-	return sum / float64(len(rec.charts)) / 24
+	return sum / float64(len(rec.charts)) / ends.Sub(day).Hours()
 }

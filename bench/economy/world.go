@@ -154,14 +154,24 @@ type upstream struct {
 	sim    *youtubesim.Server
 	server *httptest.Server
 	clock  *clock
-	coming []comes // what others still take
-	taken  []int64 // on each day, what others wanted
+	coming []comes     // what others still take
+	days   []time.Time // when each of the provider's days begins
+	taken  []int64     // on each day, what others wanted
 }
 
 // comes is a taking at its time.
 type comes struct {
 	at    time.Time
 	units int64
+}
+
+// day returns the provider's day of a time, the first one being 0.
+func (u *upstream) day(t time.Time) int {
+	later := slices.IndexFunc(u.days, t.Before)
+	if later < 0 {
+		later = len(u.days)
+	}
+	return max(later-1, 0)
 }
 
 // catchUp lets others draw what they have wanted until now.
@@ -177,7 +187,7 @@ func (u *upstream) plan(w world, seed uint64, from, to time.Time) {
 	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a simulation
 	zone, _ := time.LoadLocation("America/Los_Angeles")
 	for day, begins := 0, from.In(zone); begins.Before(to); day, begins = day+1, begins.AddDate(0, 0, 1) {
-		u.taken = append(u.taken, 0)
+		u.days, u.taken = append(u.days, begins), append(u.taken, 0)
 		if w.trouble.takes == nil {
 			continue
 		}
