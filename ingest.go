@@ -193,8 +193,7 @@ type Slot struct {
 	Units   int64     // charged so far, over all attempts: for each call, its cost in its most expensive pool
 
 	// Charges is what this slot's calls drew from each pool, over all attempts: pool -> amount, without zeros. Copies
-	// of a Slot share the map, so only Charge and Refund change it, by replacing it. Nil with Units above 0 means
-	// unknown: part of it was charged before the store kept amounts by pool.
+	// of a Slot share the map, so only Charge and Refund change it, by replacing it.
 	Charges map[string]int64
 
 	// Tries counts the claims in a row that brought nothing, including the current one. A claim that ended because of
@@ -288,7 +287,6 @@ func (s *Slot) Charge(pools map[string]int64) { s.charge(pools, 1) }
 func (s *Slot) Refund(pools map[string]int64) { s.charge(pools, -1) }
 
 func (s *Slot) charge(pools map[string]int64, sign int64) {
-	known := s.Units == 0 || s.Charges != nil
 	charges, most := map[string]int64{}, int64(0)
 	maps.Copy(charges, s.Charges)
 	for pool, amount := range pools {
@@ -298,7 +296,7 @@ func (s *Slot) charge(pools map[string]int64, sign int64) {
 		}
 	}
 	s.Units += sign * most
-	if s.Charges = nil; known && len(charges) > 0 {
+	if s.Charges = nil; len(charges) > 0 {
 		s.Charges = charges
 	}
 }

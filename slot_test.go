@@ -27,14 +27,6 @@ func TestASlotCountsUnitsByItsMostExpensivePoolAndKeepsEveryPool(t *testing.T) {
 	}
 }
 
-func TestChargesThatAreNotKnownStayUnknown(t *testing.T) {
-	slot := ingest.Slot{Units: 3}
-	slot.Charge(map[string]int64{"units": 1})
-	if slot.Units != 4 || slot.Charges != nil {
-		t.Errorf("%d units, %v: a part of them would pass for all", slot.Units, slot.Charges)
-	}
-}
-
 func TestTicksAreAllThatASlotStandsFor(t *testing.T) {
 	noon := time.Date(2026, 2, 14, 12, 0, 0, 0, time.UTC)
 	slot := ingest.Slot{SlotKey: ingest.SlotKey{DueAt: noon}}

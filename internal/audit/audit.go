@@ -35,7 +35,7 @@ type Account struct {
 type Shortfall struct {
 	Slot  ingest.Slot
 	Units int64      // at most Slot.Units, and counted like them
-	Cost  quota.Cost // by pool; nil if the store does not know the slot's charges by pool
+	Cost  quota.Cost // by pool
 }
 
 // MissingSince returns the time from which Missing needs the slots that spent quota: the ledger's clock may be ahead.

@@ -43,12 +43,6 @@ func slot(kind ingest.Kind, key string, ago time.Duration, charges map[string]in
 	return s
 }
 
-// older returns a slot that was charged before the store kept charges by pool.
-func older(s ingest.Slot) ingest.Slot {
-	s.Charges = nil
-	return s
-}
-
 // The gate, doctor and rebuild ask the same question: each slot and each piece, of an old plan or a new
 // one, done or cut short, is missing for all of them or for none.
 func TestEverySlotAndPieceOfALostLedgerIsEitherMissingOrTooOldToJudge(t *testing.T) {
@@ -87,33 +81,26 @@ func TestEverySlotAndPieceOfALostLedgerIsEitherMissingOrTooOldToJudge(t *testing
 		{"a piece of an old plan that was fetched then", slot(ingest.KindBackfill, "000001", old, units), false, false},
 		{"a slot that spent nothing", slot(ingest.KindChart, "US", time.Hour, nil), false, false},
 	} {
-		for _, s := range []ingest.Slot{tt.slot, older(tt.slot)} {
-			name := tt.name
-			if s.Charges == nil {
-				name += ", before charges were kept by pool"
+		t.Run(tt.name, func(t *testing.T) {
+			missing, err := account(nil).Missing(t.Context(), []ingest.Slot{tt.slot})
+			if err != nil || (len(missing) == 1) != tt.missing || tt.missing && missing[0].Units != tt.slot.Units {
+				t.Fatalf("missing: %+v, %v", missing, err)
 			}
-			t.Run(name, func(t *testing.T) {
-				missing, err := account(nil).Missing(t.Context(), []ingest.Slot{s})
-				if err != nil || (len(missing) == 1) != tt.missing || tt.missing && missing[0].Units != s.Units {
-					t.Fatalf("missing: %+v, %v", missing, err)
-				}
-				rebuild, err := account(nil).Rebuild(t.Context(), []ingest.Slot{s})
-				if err != nil || len(rebuild) != len(missing) {
-					t.Errorf("rebuild posts %+v, %v where %d are missing", rebuild, err, len(missing))
-				}
-				other := slot(ingest.KindChart, "GB", time.Hour, units)
-				rebuild, err = account(nil).Rebuild(t.Context(), []ingest.Slot{s, other})
-				if want := tt.missing || tt.later; err != nil || (len(rebuild) == 2) != want {
-					t.Errorf("beside another: %+v, %v", rebuild, err)
-				}
-			})
-		}
+			rebuild, err := account(nil).Rebuild(t.Context(), []ingest.Slot{tt.slot})
+			if err != nil || len(rebuild) != len(missing) {
+				t.Errorf("rebuild posts %+v, %v where %d are missing", rebuild, err, len(missing))
+			}
+			other := slot(ingest.KindChart, "GB", time.Hour, units)
+			rebuild, err = account(nil).Rebuild(t.Context(), []ingest.Slot{tt.slot, other})
+			if want := tt.missing || tt.later; err != nil || (len(rebuild) == 2) != want {
+				t.Errorf("beside another: %+v, %v", rebuild, err)
+			}
+		})
 	}
 }
 
 func TestWhatTheLedgerHasCountedIsNotMissing(t *testing.T) {
 	search := map[string]int64{"units": 303, "search": 3}
-	split := map[string]int64{"units": 3, "search": 3}
 	unit := map[string]int64{"units": 4}
 	for _, tt := range []struct {
 		name    string
@@ -135,13 +122,7 @@ func TestWhatTheLedgerHasCountedIsNotMissing(t *testing.T) {
 			entries{entry("scheduled", "", "units", 303), entry("scheduled", "", "search", 3)}, 0},
 		{"a search whose second pool is lost", []ingest.Slot{slot(ingest.KindSearch, "", time.Hour, search)},
 			entries{entry("scheduled", "", "units", 303)}, 3},
-		{"an older search", []ingest.Slot{older(slot(ingest.KindSearch, "", time.Hour, search))},
-			entries{entry("scheduled", "", "units", 303), entry("scheduled", "", "search", 3)}, 0},
-		{"an older search that drew on two pools", []ingest.Slot{older(slot(ingest.KindSearch, "", time.Hour, split))},
-			entries{entry("scheduled", "", "units", 3), entry("scheduled", "", "search", 3)}, 0},
-		{"an older one beside a newer", []ingest.Slot{slot(ingest.KindChart, "US", time.Hour, unit), older(slot(ingest.KindChart, "US", 2*time.Hour, unit))},
-			entries{entry("scheduled", "US", "units", 6)}, 2},
-		{"no ledger", []ingest.Slot{slot(ingest.KindSearch, "", time.Hour, search), older(slot(ingest.KindChart, "US", time.Hour, unit))}, nil, 307},
+		{"no ledger", []ingest.Slot{slot(ingest.KindSearch, "", time.Hour, search), slot(ingest.KindChart, "US", time.Hour, unit)}, nil, 307},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			missing, err := account(tt.ledger).Missing(t.Context(), tt.slots)
@@ -191,24 +172,6 @@ func TestWhatIsPostedIsExact(t *testing.T) {
 	}
 	if left, err := account(ledger).Missing(t.Context(), slots); err != nil || len(left) > 0 {
 		t.Errorf("after it %+v is still missing, %v", left, err)
-	}
-}
-
-func TestASlotWithoutChargesByPoolIsPostedSoThatNoPoolCountsLess(t *testing.T) {
-	for _, tt := range []struct {
-		table string
-		units int64
-		want  quota.Cost
-	}{
-		{"classic", 303, quota.Cost{"units": 303, "search": 3}}, // three pages and three look-ups
-		{"classic", 7, quota.Cost{"units": 7, "search": 0}},
-		{"split-2026-06", 6, quota.Cost{"units": 6, "search": 6}}, // it may have been any share of both
-	} {
-		s := audit.Shortfall{Slot: ingest.Slot{Kind: ingest.KindSearch, Units: tt.units}, Units: tt.units}
-		got, err := s.Posting([]string{"search.list", "videos.list"}, tariff(t, tt.table), now)
-		if err != nil || !maps.Equal(got.Cost, tt.want) {
-			t.Errorf("%s, %d units: %v, %v, want %v", tt.table, tt.units, got, err, tt.want)
-		}
 	}
 }
 

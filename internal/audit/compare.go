@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"maps"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -35,77 +34,47 @@ func whoOf(slot ingest.Slot) quota.Who {
 	}
 }
 
-// balance is the spending under one key that is not accounted for yet.
-type balance struct {
-	missing quota.Cost // charged to slots, by pool, and not counted by the ledger
-	units   int64      // of slots whose pools are not known, and not counted by the ledger
-}
-
 // compare finds the charges that the ledger lacks, slot by slot in the order given.
 func compare(slots []ingest.Slot, spent []quota.Spent) []Shortfall {
-	var short []Shortfall
-	open := balances(slots, spent)
+	open := map[spendKey]quota.Cost{} // charged to slots, and not counted by the ledger
 	for _, slot := range slots {
-		b := open[keyOf(whoOf(slot))]
-		s := Shortfall{Slot: slot}
-		if slot.Charges == nil {
-			s.Units = max(min(slot.Units, b.units), 0)
-			b.units -= s.Units
-		} else {
-			s.Cost, s.Units = b.draw(slot)
+		key := keyOf(whoOf(slot))
+		if open[key] == nil {
+			open[key] = quota.Cost{}
 		}
-		if s.Units > 0 {
+		for pool, amount := range slot.Charges {
+			open[key][pool] += amount
+		}
+	}
+	for _, s := range spent {
+		if missing := open[keyOf(s.Who)]; missing != nil {
+			missing[s.Pool] -= s.Amount
+		}
+	}
+	var short []Shortfall
+	for _, slot := range slots {
+		if s := draw(slot, open[keyOf(whoOf(slot))]); s.Units > 0 {
 			short = append(short, s)
 		}
 	}
 	return short
 }
 
-// balances adds up the slots and subtracts what the ledger has counted. It is not known which pools the units of older
-// slots were drawn from, but the ledger has counted each of them in at least one pool. So they are compared with what
-// the ledger has in all pools together beyond the known charges: if that is less, it certainly lacks the difference.
-func balances(slots []ingest.Slot, spent []quota.Spent) map[spendKey]*balance {
-	open := map[spendKey]*balance{}
-	for _, slot := range slots {
-		key := keyOf(whoOf(slot))
-		if open[key] == nil {
-			open[key] = &balance{missing: quota.Cost{}}
-		}
-		for pool, amount := range slot.Charges {
-			open[key].missing[pool] += amount
-		}
-		if slot.Charges == nil {
-			open[key].units += slot.Units
-		}
-	}
-	for _, s := range spent {
-		if b := open[keyOf(s.Who)]; b != nil {
-			b.missing[s.Pool] -= s.Amount
-		}
-	}
-	for _, b := range open {
-		for _, amount := range b.missing {
-			b.units -= max(-amount, 0)
-		}
-	}
-	return open
-}
-
-// draw takes the slot's share of the missing amount.
-func (b *balance) draw(slot ingest.Slot) (share quota.Cost, units int64) {
-	share, whole := quota.Cost{}, true
+// draw takes the slot's share of the missing amounts.
+func draw(slot ingest.Slot, missing quota.Cost) Shortfall {
+	s, whole := Shortfall{Slot: slot, Cost: quota.Cost{}}, true
 	for pool, amount := range slot.Charges {
-		n := max(min(amount, b.missing[pool]), 0)
+		n := max(min(amount, missing[pool]), 0)
 		whole = whole && n == amount
 		if n > 0 {
-			share[pool], units = n, max(units, n)
-			b.missing[pool] -= n
+			s.Cost[pool], s.Units = n, max(s.Units, n)
+			missing[pool] -= n
 		}
 	}
 	if whole {
-		units = slot.Units // more than in any one pool, if its calls drew on different pools
+		s.Units = slot.Units // more than in any one pool, if its calls drew on different pools
 	}
-	return share, units
+	return s
 }
 
 // Posting is a shortfall as it is posted to the ledger.
@@ -118,27 +87,19 @@ type Posting struct {
 // Posting returns what to post for a slot that calls these methods. A slot that is done spent nothing after its last
 // page. Any other may have tried since: now is later than it spent, which is safe.
 func (s Shortfall) Posting(methods []string, t *quota.Tariff, now time.Time) (Posting, error) {
-	p := Posting{Who: whoOf(s.Slot), Cost: maps.Clone(s.Cost), At: now}
+	p := Posting{Who: whoOf(s.Slot), Cost: s.Cost, At: now}
 	if s.Slot.State == ingest.Done {
 		p.At = s.Slot.FetchedAt
 	}
 	largest := int64(0)
-	most := quota.Cost{}
 	for _, method := range methods {
 		cost, err := t.Cost(method)
 		if err != nil {
 			return p, err
 		}
-		charge := cost.MaxCharge()
-		if charge >= largest {
+		if charge := cost.MaxCharge(); charge >= largest {
 			p.Who.Method, largest = method, charge
 		}
-		for pool, amount := range cost {
-			most[pool] = max(most[pool], s.Units*amount/max(charge, 1))
-		}
-	}
-	if s.Cost == nil {
-		p.Cost = most
 	}
 	return p, nil
 }
