@@ -37,7 +37,7 @@ func TestTheDoctorFitsOneScreen(t *testing.T) {
 			seen[i].Detail = "ingest dev (go1.26, linux/amd64)"
 		case "environment":
 			seen[i].Status, seen[i].Advice = doctor.OK, ""
-			seen[i].Detail = "ingest, started by no timer or crontab that can be seen"
+			seen[i].Detail = "ingest"
 		case "disk":
 			seen[i].Status, seen[i].Advice = doctor.OK, ""
 			seen[i].Detail = "80 GiB free of 250 GiB (32 %)"

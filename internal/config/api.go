@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -106,33 +107,57 @@ func (f apiFile) toAPI(y *strictyaml.Document) (a API, err error) {
 		}
 	}
 	for i, t := range f.Tokens {
-		sum, err := hex.DecodeString(t.SHA256)
-		if err != nil || len(sum) != 32 {
-			return a, y.Errorf(at("tokens", strconv.Itoa(i), "sha256"), "sha256 of a token is 64 hex digits: printf %%s \"$TOKEN\" | sha256sum")
+		sum, err := parseSum(t.SHA256)
+		if err != nil {
+			return a, y.Errorf(at("tokens", strconv.Itoa(i), "sha256"), "sha256 %v", err)
 		}
-		a.Tokens = append(a.Tokens, httplimit.Token{Client: t.Client, Plan: t.Plan, SHA256: [32]byte(sum)})
+		a.Tokens = append(a.Tokens, httplimit.Token{Client: t.Client, Plan: t.Plan, SHA256: sum})
 	}
 	return a, nil
 }
 
 // parseLimits returns limits in the order of their windows; nil if the file says nothing.
-func parseLimits(y *strictyaml.Document, given map[string]int64, at []string) ([]httplimit.Limit, error) {
+func parseLimits(y *strictyaml.Document, given map[string]int64, at []string) (out []httplimit.Limit, err error) {
 	if given == nil {
 		return nil, nil
 	}
-	out := []httplimit.Limit{}
-	for _, window := range slices.Sorted(maps.Keys(given)) {
-		w, err := quota.ParseWindow(window)
-		if err != nil || w.Day() || w.Length%time.Second != 0 {
-			return nil, y.Errorf(append(at, window), "window %q: use whole seconds, such as 60s, 1m or 1h", window)
+	windows, name, err := parseWindows(given)
+	if err != nil {
+		return nil, y.Errorf(append(at, name), "%v", err)
+	}
+	out = []httplimit.Limit{}
+	for _, w := range windows {
+		if w.Day() || w.Length%time.Second != 0 {
+			return nil, y.Errorf(append(at, w.Name), "window %q: use whole seconds, such as 60s, 1m or 1h", w.Name)
 		}
-		if n := given[window]; n < 1 || n > quota.MaxLimit {
-			return nil, y.Errorf(append(at, window), "%d requests within %s: use 1..%d", n, window, int64(quota.MaxLimit))
-		}
-		out = append(out, httplimit.Limit{Quota: given[window], Window: w.Length})
+		out = append(out, httplimit.Limit{Quota: w.Limit, Window: w.Length})
 	}
 	slices.SortFunc(out, func(a, b httplimit.Limit) int { return int(a.Window - b.Window) })
 	return out, nil
+}
+
+// parseWindows returns windows with their limits, in the order of their names, or an error with the name that is wrong.
+func parseWindows(given map[string]int64) (windows []quota.Window, name string, err error) {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		w, err := quota.ParseWindow(name)
+		if err != nil {
+			return nil, name, err
+		}
+		if w.Limit = given[name]; w.Limit < 1 || w.Limit > quota.MaxLimit {
+			return nil, name, fmt.Errorf("limit %d in %s: use 1..%d", w.Limit, name, int64(quota.MaxLimit))
+		}
+		windows = append(windows, w)
+	}
+	return windows, "", nil
+}
+
+// parseSum reads the SHA-256 of a client's token.
+func parseSum(text string) (sum [32]byte, err error) {
+	b, err := hex.DecodeString(text)
+	if err != nil || len(b) != len(sum) {
+		return sum, errors.New("is 64 hex digits: printf %s \"$TOKEN\" | sha256sum")
+	}
+	return [32]byte(b), nil
 }
 
 func parsePrefix(s string) (netip.Prefix, error) {
@@ -148,7 +173,7 @@ var usualLimit = []httplimit.Limit{{Quota: 600, Window: time.Minute}}
 
 // ClientLimits returns the limits of each client without a token.
 func (c *Config) ClientLimits() []httplimit.Limit {
-	if c.API.Limits == nil && c.ListensBeyond() {
+	if c.API.Limits == nil && c.Reachable() != "" {
 		return usualLimit
 	}
 	return c.API.Limits
@@ -166,19 +191,10 @@ func (c *Config) HostNames() []string {
 	return names
 }
 
-// Reachable returns the address at which others than this machine can reach what was fetched; "" if they cannot.
+// Reachable returns the address at which others than this machine can reach what serve answers; "" if they cannot.
 func (c *Config) Reachable() string {
-	if c.ListensBeyond() {
-		return c.Listen
+	if host, _, err := net.SplitHostPort(c.Listen); c.Listen == "" || err == nil && wire.IsLoopback(host) {
+		return ""
 	}
-	return ""
-}
-
-// ListensBeyond reports whether others than this machine can reach the address that serve listens at.
-func (c *Config) ListensBeyond() bool {
-	if c.Listen == "" {
-		return false
-	}
-	host, _, err := net.SplitHostPort(c.Listen)
-	return err != nil || !wire.IsLoopback(host)
+	return c.Listen
 }

@@ -127,7 +127,6 @@ func regionFlag[T any](kind string, into *T, parse func(string) (T, error)) *Fla
 // Since is a time as a flag gives it: how long ago, or an instant. The zero Since was not given.
 type Since struct {
 	text string
-	days int
 	ago  time.Duration
 	at   time.Time
 }
@@ -140,8 +139,8 @@ func (s Since) String() string { return s.text }
 
 // At returns the time, counted back from now; the zero time if it was not given.
 func (s Since) At(now time.Time) time.Time {
-	if s.days > 0 || s.ago > 0 {
-		return now.AddDate(0, 0, -s.days).Add(-s.ago)
+	if s.ago > 0 {
+		return now.Add(-s.ago)
 	}
 	return s.at
 }
@@ -153,13 +152,7 @@ func SinceFlag(into *Since) *FlagValue {
 		if text == "" {
 			return nil
 		}
-		if days, ok := strings.CutSuffix(text, "d"); ok {
-			if n, err := strconv.ParseUint(days, 10, 16); err == nil && n > 0 {
-				into.days = int(n)
-				return nil
-			}
-		}
-		if into.ago, err = time.ParseDuration(text); err == nil && into.ago > 0 {
+		if into.ago, err = parseSpan(text); err == nil && into.ago > 0 {
 			return nil
 		}
 		into.ago = 0
@@ -195,12 +188,7 @@ func parseInstant(s string) (time.Time, error) {
 func SpanFlag(into *time.Duration, usual string, least time.Duration) *FlagValue {
 	const longest = 30 * 365 * 24 * time.Hour
 	v := &FlagValue{kind: "D", set: func(text string) error {
-		d, err := time.ParseDuration(text)
-		if days, ok := strings.CutSuffix(text, "d"); ok {
-			if d, err = time.ParseDuration(days + "h"); err == nil {
-				d *= 24
-			}
-		}
+		d, err := parseSpan(text)
 		if err != nil || d < least || d > longest || d%time.Second != 0 {
 			return FlagError(fmt.Sprintf(" %q: use a length of time such as 24h or 7d, from %v on", text, least))
 		}
@@ -211,6 +199,15 @@ func SpanFlag(into *time.Duration, usual string, least time.Duration) *FlagValue
 		_ = v.Set(usual) // a default is always valid
 	}
 	return v
+}
+
+// parseSpan reads a duration as Go writes it, or days.
+func parseSpan(text string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		d, err := time.ParseDuration(days + "h")
+		return 24 * d, err
+	}
+	return time.ParseDuration(text)
 }
 
 // ParsePoolLimits parses units=40; who uses it checks whether the pool exists.

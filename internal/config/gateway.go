@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -44,18 +43,22 @@ func (c *Config) setGateway(file configFile, y *strictyaml.Document) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(file.Clients)) {
 		client, at := file.Clients[name], []string{"clients", name}
-		sum, err := hex.DecodeString(client.TokenSHA256)
-		if err != nil || len(sum) != 32 {
-			return y.Errorf(at, "client %s: token_sha256 is 64 hex digits: printf %%s \"$TOKEN\" | sha256sum", name)
+		sum, err := parseSum(client.TokenSHA256)
+		if err != nil {
+			return y.Errorf(at, "client %s: token_sha256 %v", name, err)
 		}
 		if quota.CheckAccount(name) != nil {
 			return y.Errorf(at, "client %q: use 1 to 64 letters, digits, '.', '-' and '_'", name)
 		}
-		limits, err := clientLimits(client.Limits)
-		if err != nil {
-			return y.Errorf(append(at, "limits"), "client %s: %v", name, err)
+		var limits []quota.Pool
+		for _, pool := range slices.Sorted(maps.Keys(client.Limits)) {
+			windows, _, err := parseWindows(client.Limits[pool])
+			if err != nil {
+				return y.Errorf(append(at, "limits"), "client %s: %s: %v", name, pool, err)
+			}
+			limits = append(limits, quota.Pool{Name: pool, Windows: windows})
 		}
-		c.Clients = append(c.Clients, Client{name, [32]byte(sum), limits})
+		c.Clients = append(c.Clients, Client{name, sum, limits})
 	}
 	if c.GatewayListen = file.Gateway.Listen; c.GatewayListen == "" {
 		return nil
@@ -75,24 +78,6 @@ func (c *Config) CheckGateway(listen string) error {
 		return Invalid(fmt.Errorf("listen %s: whoever reaches it could spend the quota: name clients: in the config, or listen at 127.0.0.1:8090", listen))
 	}
 	return nil
-}
-
-func clientLimits(given map[string]map[string]int64) (pools []quota.Pool, err error) {
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		p := quota.Pool{Name: name}
-		for _, window := range slices.Sorted(maps.Keys(given[name])) {
-			w, err := quota.ParseWindow(window)
-			if err != nil {
-				return nil, err
-			}
-			if w.Limit = given[name][window]; w.Limit < 1 || w.Limit > quota.MaxLimit {
-				return nil, fmt.Errorf("limit %d of %s in %s: use 1..%d", w.Limit, name, window, int64(quota.MaxLimit))
-			}
-			p.Windows = append(p.Windows, w)
-		}
-		pools = append(pools, p)
-	}
-	return pools, nil
 }
 
 // GatewayLimits returns the clients' own limits as a tariff takes them.

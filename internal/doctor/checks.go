@@ -7,6 +7,9 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/trendvidstream/ingest/quota/pgledger"
+	"github.com/trendvidstream/ingest/quota/redisledger"
 )
 
 // check looks at one thing.
@@ -34,25 +37,37 @@ var checks = []check{
 	{name: "ingest.db", find: checkStoreFile},
 	{name: "tables", find: checkTables},
 	{name: "freshness", find: checkFreshness},
-	{name: "slots", find: checkSlots},
-	{name: "upstream", find: checkUpstream},
+	{name: "slots", find: given(lastDay, judgeSlots)},
+	{name: "upstream", find: given(storeSummary, judgeContact)},
 	{name: "quota.db", find: checkLedgerFile},
 	{name: "ledger", find: checkLedger},
-	{name: "pools", find: checkPools},
+	{name: "pools", find: given(ledgerReport, judgePools)},
 	{name: "lost", find: checkLost},
-	{name: "degraded", find: checkDegraded},
+	{name: "degraded", find: given(readJournal, judgeDegraded)},
 	{name: "directories", find: checkDirectories},
 	{name: "redis", find: checkRedis},
-	{name: "eviction", find: withRedis(judgeEviction)},
-	{name: "persistence", find: withRedis(judgePersistence)},
-	{name: "redis clock", find: checkRedisClock},
-	{name: "redis user", find: withRedis(judgeRedisRights)},
+	{name: "eviction", find: given(redisFacts, judgeEviction)},
+	{name: "persistence", find: given(redisFacts, judgePersistence)},
+	{name: "redis clock", find: given(redisFacts, func(d *Doctor, f redisledger.Facts) Finding { return d.judgeClock(f.ClockAhead, "redis") })},
+	{name: "redis user", find: given(redisFacts, judgeRedisRights)},
 	{name: "redis url", find: checkRedisURL},
 	{name: "postgres", find: checkPostgres},
-	{name: "durability", find: withPostgres(judgeDurability)},
-	{name: "server clock", find: checkPostgresClock},
+	{name: "durability", find: given(postgresFacts, judgeDurability)},
+	{name: "server clock", find: given(postgresFacts, func(d *Doctor, f pgledger.Facts) Finding { return d.judgeClock(f.ClockAhead, "postgres") })},
 	{name: "server url", find: checkPostgresURL},
 	{name: "hosts", find: checkHosts},
+}
+
+// given makes a check of a judgement of what has to be known for it. If it is not known, another check says why, and if it
+// is nil there is nothing to look at.
+func given[T any](known func(context.Context, *Doctor) (*T, error), judge func(*Doctor, T) Finding) func(context.Context, *Doctor) Finding {
+	return func(ctx context.Context, d *Doctor) Finding {
+		v, err := known(ctx, d)
+		if err != nil || v == nil {
+			return noFinding
+		}
+		return judge(d, *v)
+	}
 }
 
 const (

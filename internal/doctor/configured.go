@@ -24,10 +24,11 @@ func checkConfig(ctx context.Context, d *Doctor) Finding {
 
 // checkListen looks at what others can reach; which terms apply to that, policy says.
 func checkListen(_ context.Context, d *Doctor) Finding {
-	if !d.Config.ListensBeyond() {
+	reachable := d.Config.Reachable()
+	if reachable == "" {
 		return noFinding
 	}
-	text := "others can reach " + d.Config.Listen
+	text := "others can reach " + reachable
 	if len(d.Config.ClientLimits()) == 0 {
 		return warn(text, "give each client a limit, under api: limits:, or one can keep all others waiting")
 	}

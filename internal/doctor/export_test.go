@@ -13,7 +13,7 @@ var (
 	LookListen         = checkListen
 	JudgeHosts         = judgeHosts
 	JudgeClockGap      = judgeClockGap
-	JudgeUpstreamClock = judgeUpstreamClock
+	JudgeUpstreamClock = (*Doctor).judgeUpstreamClock
 	UserName           = userName
 )
 

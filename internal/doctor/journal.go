@@ -14,6 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // The checks of quota.db as the journal of a data directory, and of other data directories.
@@ -67,44 +68,50 @@ func nameOriginal(text, data string) string {
 // syncsElsewhere reports whether this data directory has synced its journal with a remote ledger: the journal restores
 // what that ledger loses.
 func syncsElsewhere(ctx context.Context, d *Doctor) bool {
-	l, err := openLocal(ctx, d, d.Config.Data)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = l.Close() }()
-	state, err := l.State(ctx, d.Config.Account)
-	return err == nil && state.Generation != 0
+	j, err := readJournal(ctx, d)
+	return err == nil && j.Generation != 0
 }
 
-func checkDegraded(ctx context.Context, d *Doctor) Finding {
+// journal is the state of quota.db, and the rows that are still to be posted.
+type journal struct {
+	sharedledger.JournalState
+
+	owed    []sharedledger.Row
+	owedErr error
+}
+
+func readJournal(ctx context.Context, d *Doctor) (*journal, error) {
 	l, err := openLocal(ctx, d, d.Config.Data)
 	if err != nil {
-		return noFinding // ledger reports it
+		return nil, err
 	}
 	defer func() { _ = l.Close() }()
-	state, err := l.State(ctx, d.Config.Account)
-	if err != nil {
-		return noFinding // ledger reports it
+	j := &journal{}
+	if j.JournalState, err = l.State(ctx, d.Config.Account); err == nil {
+		j.owed, j.owedErr = l.Rows(ctx, d.Config.Account, time.Time{}, true)
 	}
+	return j, err
+}
+
+func judgeDegraded(d *Doctor, j journal) Finding {
 	var lines []string
-	switch b := state.Breaker; {
+	switch b := j.Breaker; {
 	case b.Until.After(d.now()):
 		lines = append(lines, fmt.Sprintf("the ledger is not asked before %s: %s", term.Stamp(b.Until), b.Why))
 	case b.Failures > 0:
 		lines = append(lines, fmt.Sprintf("the ledger did not answer when last asked, %s ago: %s", term.Ago(d.now().Sub(b.Until)), b.Why))
 	}
-	owed, err := l.Rows(ctx, d.Config.Account, time.Time{}, true)
-	if err != nil {
-		return failWith(err, "restore a backup of "+d.LedgerFile)
+	if j.owedErr != nil {
+		return failWith(j.owedErr, "restore a backup of "+d.LedgerFile)
 	}
-	if len(owed) > 0 {
+	if len(j.owed) > 0 {
 		sum := quota.Cost{}
-		for _, row := range owed {
+		for _, row := range j.owed {
 			for pool, amount := range row.Amounts {
 				sum[pool] += amount
 			}
 		}
-		lines = append(lines, fmt.Sprintf("%s went on without it, still to be posted: %s", term.Plural(len(owed), "call"), term.Amounts(sum)))
+		lines = append(lines, fmt.Sprintf("%s went on without it, still to be posted: %s", term.Plural(len(j.owed), "call"), term.Amounts(sum)))
 	}
 	if len(lines) > 0 {
 		return warn(strings.Join(lines, "; "), "bring the ledger back: the next run that reaches it syncs, and goes on")

@@ -24,18 +24,19 @@ func openLedger(ctx context.Context, d *Doctor) (quota.Ledger, error) {
 	return d.OpenRemote(ctx)
 }
 
-func ledgerReport(ctx context.Context, d *Doctor) (quota.Report, error) {
+func ledgerReport(ctx context.Context, d *Doctor) (*quota.Report, error) {
 	t, err := d.Tariff()
 	if err != nil {
-		return quota.Report{}, err
+		return nil, err
 	}
 	l, err := openLedger(ctx, d)
 	if err != nil {
-		return quota.Report{}, err
+		return nil, err
 	}
 	defer func() { _ = l.Close() }()
 	g := &quota.Governor{Ledger: l, Tariff: t, Account: d.Config.Account, Now: d.now}
-	return g.Report(ctx)
+	r, err := g.Report(ctx)
+	return &r, err
 }
 
 func checkLedger(ctx context.Context, d *Doctor) Finding {
@@ -56,11 +57,7 @@ func checkLedger(ctx context.Context, d *Doctor) Finding {
 	return okf("sqlite, account %s: it answers", d.Config.Account)
 }
 
-func checkPools(ctx context.Context, d *Doctor) Finding {
-	r, err := ledgerReport(ctx, d)
-	if err != nil {
-		return noFinding // ledger or redis reports it
-	}
+func judgePools(d *Doctor, r quota.Report) Finding {
 	var price budget.Price // of the schedule; empty if config or costs report why it has none
 	if schedule, err := d.PricedSchedule(); err == nil {
 		price, _ = schedule.DayPrice(d.now())
@@ -128,7 +125,7 @@ func checkLost(ctx context.Context, d *Doctor) Finding {
 	}
 	account := audit.Account{Name: d.Config.Account, Now: d.now(), Horizon: t.Horizon()}
 	// The ledger is opened after the slots were read: an earlier copy would lack what a run has spent since.
-	slots, err := d.inspectSlots(ctx, account.MissingSince(), d.now())
+	slots, err := d.inspectSlots(ctx, account.MissingSince())
 	if err != nil || len(slots.Spent) == 0 || syncsElsewhere(ctx, d) {
 		return noFinding // store reports it, or the journal fills the gap
 	}

@@ -1,17 +1,12 @@
 package doctor
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
-	"regexp"
 	"runtime"
 	"time"
 
 	"github.com/trendvidstream/ingest/fetch/wire"
-	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -23,55 +18,11 @@ func checkVersion(_ context.Context, d *Doctor) Finding {
 }
 
 func checkEnvironment(_ context.Context, d *Doctor) Finding {
-	timer, crontab := timerIn(d.Root), crontabIn(d.Root)
-	switch {
-	case timer != "" && crontab != "":
-		return warn("started twice: by "+timer+" and by "+crontab, "each slot runs once anyway; remove one of them")
-	case d.UID == 0:
+	if d.UID == 0 {
 		return warn("running as root: the user of a service cannot write to files that it makes",
 			"run ingest as the user that owns the data; root is for looking only")
 	}
-	if by := cmp.Or(timer, crontab); by != "" {
-		return okf("%s, started by %s", userName(d.UID), by)
-	}
-	return okf("%s, started by no timer or crontab that can be seen", userName(d.UID))
-}
-
-// timerIn returns the systemd timer that is enabled; "" for none.
-func timerIn(root string) string {
-	for _, dir := range []string{"etc/systemd/system/timers.target.wants", "etc/systemd/user/timers.target.wants"} {
-		if config.FileExists(filepath.Join(root, dir, "ingest.timer")) {
-			return "systemd's ingest.timer"
-		}
-	}
-	return ""
-}
-
-// crontabIn returns the first crontab that runs ingest, of those that can be read.
-func crontabIn(root string) string {
-	for _, dir := range []string{"etc", "etc/cron.d", "var/spool/cron/crontabs", "var/spool/cron"} {
-		entries, _ := os.ReadDir(filepath.Join(root, dir)) // what cannot be read is not seen
-		for _, e := range entries {
-			path := filepath.Join(root, dir, e.Name())
-			if (dir != "etc" || e.Name() == "crontab") && runsIngest(path) {
-				return "crontab " + path
-			}
-		}
-	}
-	return ""
-}
-
-// startsIngest matches a command of a crontab, not a comment.
-var startsIngest = regexp.MustCompile(`(?m)^[^#\n]*ingest run`)
-
-func runsIngest(path string) bool {
-	const largest = 1 << 20
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > largest {
-		return false
-	}
-	text, err := os.ReadFile(path)
-	return err == nil && startsIngest.Match(text)
+	return okf("%s", userName(d.UID))
 }
 
 // firstBuild is before any build of this program: a clock that shows an earlier time was never set.
@@ -99,7 +50,7 @@ func checkClock(ctx context.Context, d *Doctor) Finding {
 func checkMovedClock(ctx context.Context, d *Doctor) Finding {
 	text := "INGEST_NOW has moved it to " + term.Stamp(d.now())
 	local := d.StandIn
-	if s, err := d.inspectStore(ctx); err == nil && s.Upstream != "" {
+	if s, err := storeSummary(ctx, d); err == nil && s.Upstream != "" {
 		local = wire.IsLoopback(s.Upstream)
 	}
 	if d.OpenRemote != nil || !local {
@@ -110,15 +61,15 @@ func checkMovedClock(ctx context.Context, d *Doctor) Finding {
 
 const notableGap = 5 * time.Second // between two clocks
 
-// clockGap returns how far another clock may differ from this machine's and still be trusted.
-func (d *Doctor) clockGap() time.Duration {
+// judgeClock judges how far another clock is ahead of this machine's.
+func (d *Doctor) judgeClock(gap time.Duration, whose string) Finding {
 	if t, err := d.Tariff(); err == nil {
-		return t.Gap()
+		return judgeClockGap(gap, t.Gap(), whose)
 	}
-	return quota.MaxClockGap
+	return judgeClockGap(gap, quota.MaxClockGap, whose)
 }
 
-// judgeClockGap judges how far another clock is ahead of this machine's.
+// judgeClockGap judges a clock that is trusted up to a gap.
 func judgeClockGap(gap, trusted time.Duration, whose string) Finding {
 	side := "ahead of"
 	if gap < 0 {

@@ -46,7 +46,7 @@ func checkOnline(ctx context.Context, d *Doctor) Finding {
 	if err != nil {
 		f = judgeFailure(err)
 	} else {
-		f = judgeUpstreamClock(up, d.Clock.Moved, d.clockGap())
+		f = d.judgeUpstreamClock(up)
 		f.Detail = fmt.Sprintf("%s gave %s; %s", up.Host(), term.Plural(len(page.Videos), "video"), f.Detail)
 	}
 	spent := refundUnsent(ctx, q, taken, err)
@@ -101,8 +101,8 @@ type dated interface {
 }
 
 // judgeUpstreamClock compares the clocks, if the upstream's is known.
-func judgeUpstreamClock(up any, moved bool, trusted time.Duration) Finding {
-	if moved {
+func (d *Doctor) judgeUpstreamClock(up any) Finding {
+	if d.Clock.Moved {
 		return okf("its clock is not compared with one that was moved")
 	}
 	if u, ok := up.(dated); ok {
@@ -111,7 +111,7 @@ func judgeUpstreamClock(up any, moved bool, trusted time.Duration) Finding {
 			if gap < 0 { // the header has whole seconds, and leaves out up to one
 				gap = min(gap+time.Second, 0)
 			}
-			return judgeClockGap(gap, trusted, "the upstream")
+			return d.judgeClock(gap, "the upstream")
 		}
 	}
 	return okf("its clock is not known: compare yours with another machine's")

@@ -23,7 +23,7 @@ func (d *Doctor) Policy(ctx context.Context) ([]policy.Verdict, error) {
 		f.Others, _ = l.OtherAccounts(ctx, f.Account, t.PoolNames(), now.Add(-t.Horizon()))
 		_ = l.Close()
 	}
-	if s, err := d.inspectStore(ctx); err == nil {
+	if s, err := storeSummary(ctx, d); err == nil {
 		f.LastUsed = s.DoneAt
 	}
 	oldest := now.AddDate(0, 0, -t.Policy[quota.Retention].Days)

@@ -11,6 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/regions"
+	"github.com/trendvidstream/ingest/store"
 )
 
 // The checks of what ran and what did not.
@@ -21,7 +22,7 @@ func checkFreshness(ctx context.Context, d *Doctor) Finding {
 		return noFinding // config reports it
 	}
 	now := d.now()
-	slots, err := d.inspectSlots(ctx, now, now)
+	slots, err := d.inspectSlots(ctx, now)
 	if err != nil {
 		return noFinding // store reports it
 	}
@@ -58,11 +59,10 @@ func lateLines(f report.Freshness) (lines []string) {
 	return lines
 }
 
-// checkUpstream says whether the upstream answers the calls of runs; it asks nothing.
-func checkUpstream(ctx context.Context, d *Doctor) Finding {
-	about, err := d.inspectStore(ctx)
-	if err != nil || about.Contact.AskedAt.IsZero() {
-		return noFinding // store reports it, or nothing was asked
+// judgeContact says whether the upstream answers the calls of runs; it asks nothing.
+func judgeContact(d *Doctor, about store.Summary) Finding {
+	if about.Contact.AskedAt.IsZero() {
+		return noFinding // nothing was asked
 	}
 	u := report.NewUpstreamDocument(d.Provider, about.Contact, d.now(), 0)
 	switch {
@@ -80,7 +80,7 @@ func (d *Doctor) paced(ctx context.Context, schedule regions.Schedule, latest in
 		schedule, err := d.PricedSchedule()
 		report, reportErr := ledgerReport(ctx, d)
 		if err == nil && reportErr == nil {
-			return schedule.Pace(report, latest.Known(), d.now()).Schedule
+			return schedule.Pace(*report, latest.Known(), d.now()).Schedule
 		}
 	}
 	return schedule
@@ -100,13 +100,14 @@ func oneLine(reason string) string { return strings.ReplaceAll(reason, "; ", ", 
 // seriesName returns the job, and the region if it has any.
 func seriesName(s ingest.Series) string { return strings.TrimSpace(s.Job + " " + s.Key) }
 
-func checkSlots(ctx context.Context, d *Doctor) Finding {
-	const lately = 24 * time.Hour
+// lastDay returns the slots of the last day.
+func lastDay(ctx context.Context, d *Doctor) (*store.SlotSummary, error) {
+	slots, err := d.inspectSlots(ctx, d.now().Add(-24*time.Hour))
+	return &slots, err
+}
+
+func judgeSlots(d *Doctor, slots store.SlotSummary) Finding {
 	now := d.now()
-	slots, err := d.inspectSlots(ctx, now.Add(-lately), now)
-	if err != nil {
-		return noFinding // store reports it
-	}
 	if ahead := slots.Ahead; d.OpenStore == nil && len(ahead) > 0 {
 		return warn(fmt.Sprintf("%d are due in the future, the last at %s: they were added while this machine's clock was ahead, and count for nothing", len(ahead), term.Stamp(ahead[0].DueAt)),
 			"if the clock is right now, ingest doctor --repair removes them")

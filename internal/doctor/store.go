@@ -19,18 +19,36 @@ import (
 // The checks of the databases as files, and the repair of the store. Only the repair opens the store as one, since
 // that makes files beside it and upgrades an older one.
 
-func checkStore(ctx context.Context, d *Doctor) Finding {
-	s, err := d.inspectStore(ctx)
-	if d.OpenStore != nil {
-		return judgeShared(ctx, d, s, err)
+// inspect asks a store, wherever it is: a file is read without opening it as a store, a database is opened for reading.
+func inspect[T any](ctx context.Context, d *Doctor, file func() (T, error), shared func(*store.Store) (T, error)) (none T, _ error) {
+	if d.OpenStore == nil {
+		return file()
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return warn(s.Path+" is not there yet", "ingest run makes it")
-	}
+	s, err := d.OpenStore(ctx)
 	if err != nil {
-		return judgeUnreadable(s.Path, err)
+		return none, err
 	}
-	return judgeStore(ctx, d, s)
+	defer func() { _ = s.Close() }()
+	return shared(s)
+}
+
+func storeSummary(ctx context.Context, d *Doctor) (*store.Summary, error) {
+	s, err := inspect(ctx, d, func() (store.Summary, error) { return store.Inspect(ctx, d.Config.Data) },
+		func(s *store.Store) (store.Summary, error) { return s.Summary(ctx) })
+	return &s, err
+}
+
+func (d *Doctor) inspectSlots(ctx context.Context, since time.Time) (store.SlotSummary, error) {
+	return inspect(ctx, d, func() (store.SlotSummary, error) { return store.InspectSlots(ctx, d.Config.Data, since, d.now()) },
+		func(s *store.Store) (store.SlotSummary, error) { return s.SlotSummary(ctx, since, d.now()) })
+}
+
+func checkStore(ctx context.Context, d *Doctor) Finding {
+	s, err := storeSummary(ctx, d)
+	if err != nil {
+		return d.judgeUnreadable(cmp.Or(d.StoreName, s.Path), err)
+	}
+	return judgeStore(ctx, d, *s)
 }
 
 // judgeStore judges a store that can be read.
@@ -49,19 +67,25 @@ func judgeStore(ctx context.Context, d *Doctor, s store.Summary) Finding {
 const repairAdvice = "ingest doctor --repair moves what can be read to a new one; or restore a backup"
 
 // judgeUnreadable judges a store that could not be read.
-func judgeUnreadable(path string, err error) Finding {
+func (d *Doctor) judgeUnreadable(path string, err error) Finding {
 	var newer *store.VersionError
 	var foreign *store.ApplicationError
 	var corrupt *store.CorruptError
 	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return warn(path+" is not there yet", "ingest run makes it")
+	case errors.Is(err, store.ErrMissing):
+		return warn(path+" has no tables yet", "ingest run makes them")
 	case errors.As(err, &corrupt):
 		return failAs(err, "damaged: "+corrupt.Err.Error(), repairAdvice)
 	case errors.Is(err, sqlitefile.ErrLeftover):
 		return warn(err.Error(), "ingest run finishes what was left; then look again")
 	case errors.As(err, &newer):
-		return failWith(err, "use the program that wrote it")
+		return failWith(err, "use the program that wrote it, or let ingest run bring it up to date")
 	case errors.As(err, &foreign):
 		return failAs(err, "cannot be read: "+err.Error(), "give another --data, or move "+path+" and its -wal away")
+	case d.OpenStore != nil:
+		return failAs(err, "cannot be read: "+err.Error(), "see that it runs, and that --store names it")
 	}
 	return failAs(err, "cannot be read: "+err.Error(), "see its owner and mode; if it is damaged, "+repairAdvice)
 }
@@ -193,10 +217,10 @@ func repairStore(ctx context.Context, d *Doctor) Finding {
 
 // removeFuture deletes the slots that were added while the clock was ahead.
 func removeFuture(ctx context.Context, d *Doctor) (slots int, err error) {
-	if slots, err := d.inspectSlots(ctx, d.now(), d.now()); err != nil || len(slots.Ahead) == 0 {
+	if slots, err := d.inspectSlots(ctx, d.now()); err != nil || len(slots.Ahead) == 0 {
 		return 0, err
 	}
-	about, err := d.inspectStore(ctx)
+	about, err := storeSummary(ctx, d)
 	if err != nil {
 		return 0, err
 	}

@@ -1,0 +1,208 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest/fetch/wire"
+	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/pgledger"
+	"github.com/trendvidstream/ingest/quota/redisledger"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
+)
+
+// The checks of a Redis or a PostgreSQL as a ledger.
+
+// askRemote asks the server about itself, once; a ledger in a file has none.
+func askRemote(ctx context.Context, d *Doctor) error {
+	if d.OpenRemote == nil {
+		return nil
+	}
+	d.server.once.Do(func() {
+		remote, err := d.OpenRemote(ctx)
+		if err != nil {
+			d.server.err = err
+			return
+		}
+		defer func() { _ = remote.Close() }()
+		switch l := remote.(type) {
+		case *redisledger.Ledger:
+			f, err := l.Inspect(ctx)
+			d.server.redis, d.server.err = &f, err
+		case *pgledger.Ledger:
+			f, err := l.Inspect(ctx)
+			d.server.postgres, d.server.err = &f, err
+		}
+	})
+	return d.server.err
+}
+
+// redisFacts returns what a Redis says about itself; nil if the ledger is another.
+func redisFacts(ctx context.Context, d *Doctor) (*redisledger.Facts, error) {
+	err := askRemote(ctx, d)
+	return d.server.redis, err
+}
+
+// postgresFacts returns what a PostgreSQL says about itself; nil if the ledger is another.
+func postgresFacts(ctx context.Context, d *Doctor) (*pgledger.Facts, error) {
+	err := askRemote(ctx, d)
+	return d.server.postgres, err
+}
+
+const (
+	oldestRedis    = 7
+	oldestPostgres = 15
+)
+
+func checkRedis(ctx context.Context, d *Doctor) Finding {
+	f, err := redisFacts(ctx, d)
+	if f == nil {
+		return noFinding // the ledger is another, or config reports it
+	}
+	major, _, _ := strings.Cut(f.Version, ".")
+	version, unknown := strconv.Atoi(major)
+	return judgeServer(ctx, d, err, server{
+		about:  fmt.Sprintf("%s %s, %s", cmp.Or(f.Server, "redis"), cmp.Or(f.Version, "of unknown version"), cmp.Or(f.Role, "of unknown role")),
+		tooOld: unknown == nil && version < oldestRedis, oldest: oldestRedis, replica: f.Role != "" && f.Role != "master", roundTrip: f.RoundTrip,
+		primary: "name the master in --ledger, or use redis+sentinel://", ping: "redis-cli -h HOST ping",
+	})
+}
+
+func checkPostgres(ctx context.Context, d *Doctor) Finding {
+	f, err := postgresFacts(ctx, d)
+	if f == nil {
+		return noFinding // the ledger is another, or config reports it
+	}
+	about := "postgres " + f.Name
+	if f.Pooled {
+		about += ", behind a pooler"
+	}
+	return judgeServer(ctx, d, err, server{
+		about: about, tooOld: f.Version < oldestPostgres*10_000, oldest: oldestPostgres, replica: f.Replica, roundTrip: f.RoundTrip,
+		primary: "name the primary in --ledger, or all hosts with ?target_session_attrs=read-write", ping: "psql URL -c 'select 1'",
+	})
+}
+
+// server is what is judged of a server of either kind.
+type server struct {
+	about           string
+	roundTrip       time.Duration
+	tooOld, replica bool
+	oldest          int    // the version that is needed
+	primary         string // what to do about a replica
+	ping            string // the command that shows whether it answers
+}
+
+func judgeServer(ctx context.Context, d *Doctor, err error, s server) Finding {
+	name := config.ServerName(d.Config.Ledger)
+	text := fmt.Sprintf("%s: %s, answers in %.1f ms", name, s.about, float64(s.roundTrip.Microseconds())/1000)
+	silent := err != nil
+	if !silent {
+		_, err = ledgerReport(ctx, d)
+	}
+	switch {
+	case !silent && s.tooOld:
+		return fail(Unavailable, text, fmt.Sprintf("update it: version %d or newer is needed", s.oldest))
+	case !silent && s.replica:
+		return fail(Unavailable, text+": a replica takes no writes", s.primary)
+	case silent, errors.Is(err, quota.ErrUnavailable) && !errors.Is(err, sharedledger.ErrLost):
+		return fail(Unavailable, name+": "+err.Error(), "see that it runs and is reached from here: "+s.ping+"; until then cheap calls go on from the emergency budget")
+	case errors.Is(err, quota.ErrCorrupt), errors.Is(err, quota.ErrNewer):
+		return failWith(err, "the ledger in it cannot be used: see what else writes to it")
+	}
+	return okf("%s", text)
+}
+
+func judgeEviction(_ *Doctor, f redisledger.Facts) Finding {
+	switch {
+	case f.MaxMemoryPolicy == "":
+		return warn("maxmemory-policy: the server does not say", "see that it is noeviction: redis-cli CONFIG GET maxmemory-policy")
+	case f.Evicts():
+		return fail(Unavailable, fmt.Sprintf("maxmemory-policy is %s: redis would delete what was spent", f.MaxMemoryPolicy),
+			"CONFIG SET maxmemory-policy noeviction, and in redis.conf")
+	}
+	memory := term.Bytes(f.MaxMemory)
+	if f.MaxMemory < 0 {
+		memory = "unknown"
+	} else if f.MaxMemory == 0 {
+		memory = "none"
+	}
+	return okf("maxmemory-policy %s, maxmemory %s", f.MaxMemoryPolicy, memory)
+}
+
+func judgePersistence(_ *Doctor, f redisledger.Facts) Finding {
+	switch {
+	case f.AppendOnly == "":
+		return warn("appendonly: the server does not say", "see that it is yes: redis-cli CONFIG GET appendonly")
+	case f.AppendOnly == "no":
+		return warn("no append-only file: a restart forgets what was spent since the last snapshot",
+			"CONFIG SET appendonly yes, and in redis.conf: each host's journal fills the gap, but a host that is away cannot")
+	case f.AppendFsync == "no":
+		return warn("append-only file, appendfsync no: a power cut forgets half a minute", "CONFIG SET appendfsync everysec, and in redis.conf")
+	case f.AppendFsync == "":
+		return okf("append-only file")
+	}
+	return okf("append-only file, appendfsync %s", f.AppendFsync)
+}
+
+func judgeRedisRights(_ *Doctor, f redisledger.Facts) Finding {
+	switch {
+	case len(f.Lacks) > 0:
+		return fail(Unavailable, "its user may not "+strings.Join(f.Lacks, ", "), "ACL SETUSER NAME +"+strings.Join(f.Lacks, " +"))
+	case !f.LacksKnown:
+		return warn("what its user may do could not be tried", "look again when the Redis takes writes")
+	}
+	return okf("it has all rights that it needs")
+}
+
+func judgeDurability(_ *Doctor, f pgledger.Facts) Finding {
+	switch {
+	case f.Fsync == "off":
+		return warn("fsync is off: a power cut forgets what was spent, and may damage the database", "ALTER SYSTEM SET fsync = on; SELECT pg_reload_conf()")
+	case f.SynchronousCommit == "off":
+		return warn("synchronous_commit is off: a power cut forgets the last half second", "ALTER DATABASE NAME SET synchronous_commit = on")
+	case f.Standbys == "":
+		return okf("on disk before it is confirmed; a replica that is promoted may lack the newest")
+	}
+	return okf("on disk here and at %s before it is confirmed", f.Standbys)
+}
+
+func checkRedisURL(_ context.Context, d *Doctor) Finding {
+	t, err := redisledger.Parse(d.Config.Ledger)
+	if err != nil || d.OpenRemote == nil || t.TLSConfig != nil || t.Password+t.SentinelPassword == "" {
+		return noFinding
+	}
+	for _, h := range t.Addrs {
+		if host, _, _ := net.SplitHostPort(h); !wire.IsLoopback(host) {
+			return warn("the password goes to "+host+" in clear", "use rediss://, or a tunnel to a loopback address")
+		}
+	}
+	return noFinding
+}
+
+func checkPostgresURL(_ context.Context, d *Doctor) Finding {
+	parsed, err := pgledger.Parse(d.Config.Ledger)
+	if err != nil || d.OpenRemote == nil {
+		return noFinding
+	}
+	c := parsed.ConnConfig
+	if c.Password == "" || wire.IsLoopback(c.Host) || strings.HasPrefix(c.Host, "/") {
+		return noFinding
+	}
+	inClear := c.TLSConfig == nil
+	for _, f := range c.Fallbacks {
+		inClear = inClear || f.TLSConfig == nil
+	}
+	if inClear {
+		return warn("the connection to "+c.Host+" may be made in clear", "add ?sslmode=verify-full, or use a tunnel to a loopback address")
+	}
+	return noFinding
+}
