@@ -72,9 +72,7 @@ func newDoctor(a *app, root string, uid int) *doctor.Doctor {
 	if a.clock, d.ClockErr = config.NewClock(); d.ClockErr != nil {
 		a.clock = &config.Clock{}
 	}
-	if a.cfg, d.ConfigErr = config.Load(a.flags, upstreamLimits()); d.ConfigErr != nil {
-		a.cfg = config.Salvage(a.flags, upstreamLimits())
-	}
+	a.cfg, d.ConfigErr = config.Load(a.flags, upstreamLimits())
 	d.Config, d.Clock = a.cfg, a.clock
 	d.Provider, d.Keyed, d.StandIn = a.provider().name, a.provider().keyed, config.IsLoopbackURL(a.cfg.UpstreamURL)
 	d.Upstream = func(ctx context.Context) (string, error) {

@@ -111,7 +111,7 @@ func (a *app) warnOfFuture(ctx context.Context, s *store.Store) {
 
 // freshSite is the part of a site that says how fresh everything is.
 func (a *app) freshSite(s *store.Store, schedule regions.Schedule) *web.Site {
-	return &web.Site{Now: a.clock.Now, Schedule: schedule, Slots: serviceStore{s, a.clock.Now}, StaleAfter: a.cfg.StaleAfter, Calls: s.CallStats, Upstream: a.provider().name}
+	return &web.Site{Now: a.clock.Now, Schedule: func() report.WantedSeries { return schedule }, Latest: serviceStore{s, a.clock.Now}.Latest, StaleAfter: a.cfg.StaleAfter, Calls: s.CallStats, Upstream: a.provider().name}
 }
 
 // serviceStore is the store as the service reads it.

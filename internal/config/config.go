@@ -97,21 +97,25 @@ func DefaultJobs(p JobLimits) []ingest.Job {
 	}
 }
 
-// Load resolves the configuration. An error is an Error: exit 78.
+// Load resolves the configuration. Its error is an Error, exit 78; beside one it returns the best that can be made of flags,
+// variables, as much of the file as can be read, and defaults, so that doctor can examine the machine anyway.
 func Load(f Flags, upstreams map[string]JobLimits) (*Config, error) {
 	c := &Config{flags: f, File: f.configFile()}
 	file, err := c.readFile(upstreams)
-	if err == nil {
-		c.setTexts(file)
-		err = cmp.Or(c.setNumbers(file), c.setPacing(file), c.setPages(file), quota.CheckAccount(c.Account), CheckLedger(c.Ledger), CheckStore(c.Store), CheckListen(c.Listen), CheckListen(c.AdminListen))
+	if err != nil && c.chooseUpstream("", upstreams) != nil {
+		c.Upstream, c.Jobs = "youtube", DefaultJobs(upstreams["youtube"])
 	}
-	if err == nil && c.Data == "" {
-		c.Data, err = defaultData()
+	c.setTexts(file)
+	err = cmp.Or(err, c.setNumbers(file), c.setPacing(file), c.setPages(file), quota.CheckAccount(c.Account), CheckLedger(c.Ledger), CheckStore(c.Store), CheckListen(c.Listen), CheckListen(c.AdminListen))
+	if quota.CheckAccount(c.Account) != nil {
+		c.Account = "default"
 	}
-	if err != nil {
-		return nil, Invalid(err)
+	if c.Data == "" {
+		var none error
+		c.Data, none = defaultData()
+		err = cmp.Or(err, none)
 	}
-	return c, nil
+	return c, Invalid(err)
 }
 
 // CheckListen refuses anything but an address to listen at; "" is nowhere.
@@ -124,30 +128,6 @@ func CheckListen(address string) error {
 		hint = fmt.Sprintf(": did you mean 127.0.0.1:%d?", port)
 	}
 	return Invalid(fmt.Errorf("listen %q is not an address such as 127.0.0.1:8080%s", address, hint))
-}
-
-// Salvage makes the best of a configuration that Load refuses, so that doctor can examine the machine anyway: it
-// uses flags, variables, as much of the file as can be read, and defaults.
-func Salvage(f Flags, upstreams map[string]JobLimits) *Config {
-	var file configFile
-	data, err := strictyaml.ReadFile(f.configFile())
-	if err != nil || !strictyaml.Salvage(data, &file) {
-		file = configFile{}
-	}
-	c := &Config{flags: f}
-	if c.chooseUpstream("", upstreams) != nil {
-		c.Upstream, c.Jobs = "youtube", DefaultJobs(upstreams["youtube"])
-	}
-	c.setTexts(file)
-	_ = c.setNumbers(configFile{}) // the defaults
-	_ = c.setPacing(configFile{})
-	if quota.CheckAccount(c.Account) != nil {
-		c.Account = "default"
-	}
-	if c.Data == "" {
-		c.Data, _ = defaultData()
-	}
-	return c
 }
 
 // setTexts sets the text fields: a flag comes before a variable, before the file, before the default.
@@ -176,7 +156,7 @@ func (c *Config) setTexts(file configFile) {
 	}
 }
 
-func (c *Config) setNumbers(file configFile) error {
+func (c *Config) setNumbers(file configFile) (err error) {
 	for _, n := range []struct {
 		into    *int
 		field   string
@@ -191,11 +171,12 @@ func (c *Config) setNumbers(file configFile) error {
 		if *n.into = n.by; n.file != nil {
 			*n.into = *n.file
 		}
-		if *n.into < 1 || *n.into > n.max {
-			return fmt.Errorf("%s: %s: %d is outside 1..%d: %s", c.File, n.field, *n.into, n.max, n.what)
+		if given := *n.into; given < 1 || given > n.max {
+			*n.into = n.by
+			err = cmp.Or(err, fmt.Errorf("%s: %s: %d is outside 1..%d: %s", c.File, n.field, given, n.max, n.what))
 		}
 	}
-	return nil
+	return err
 }
 
 // setPacing reads how slots are spread: INGEST_PACING before the file's, before auto.
@@ -244,6 +225,12 @@ func (c *Config) readFile(upstreams map[string]JobLimits) (configFile, error) {
 		return file, fmt.Errorf("read the config: %w: check --config and INGEST_CONFIG", err)
 	}
 	y, err := strictyaml.Decode(c.File, data, &file)
+	if err != nil {
+		file = configFile{}
+		if !strictyaml.Salvage(data, &file) {
+			file = configFile{}
+		}
+	}
 	if err == nil {
 		err = c.chooseUpstream(file.Upstream, upstreams)
 	}

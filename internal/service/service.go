@@ -90,7 +90,7 @@ type Runtime struct {
 
 // Store is the part of the store that the service reads.
 type Store interface {
-	web.Slots
+	Latest(context.Context) (ingest.Latest, error)
 	// Check reads a little, and returns where the store is.
 	Check(context.Context) (path string, err error)
 	// WaitingBackfills returns those that the service may continue.

@@ -28,7 +28,7 @@ func (s *Service) newSite() *web.Site {
 	}
 	site := &web.Site{
 		API: s.API, Hosts: s.Hosts,
-		Now: s.Now, Alive: s.checkAlive, Schedule: liveSchedule{s}, Slots: latestSlots{s}, StaleAfter: s.StaleAfter, Resting: s.restReason,
+		Now: s.Now, Alive: s.checkAlive, Schedule: func() report.WantedSeries { return s.paced() }, Latest: s.latest, StaleAfter: s.StaleAfter, Resting: s.restReason,
 		Calls: s.calls, Upstream: s.Upstream, Silence: silentBeats * s.heartbeat,
 		Checks: []web.Check{{Name: "store", Look: s.checkStore}, {Name: "ledger", Look: s.checkLedger}, {Name: "key", Look: s.checkKey}},
 	}
@@ -88,6 +88,14 @@ func (s *Service) library() (*report.Library, error) {
 	return r.Library, nil
 }
 
+func (s *Service) latest(ctx context.Context) (ingest.Latest, error) {
+	r, err := s.readable()
+	if err != nil {
+		return ingest.Latest{}, err
+	}
+	return r.Store.Latest(ctx)
+}
+
 // calls returns how the upstream's calls were answered.
 func (s *Service) calls(ctx context.Context) (ingest.CallStats, error) {
 	source, err := s.source()
@@ -135,38 +143,10 @@ func (s *Service) checkKey(ctx context.Context) (string, error) {
 	}
 }
 
-// latestSlots reads the store for the site.
-type latestSlots struct{ service *Service }
-
-func (l latestSlots) Latest(ctx context.Context) (ingest.Latest, error) {
-	r, err := l.service.readable()
-	if err != nil {
-		return ingest.Latest{}, err
-	}
-	return r.Store.Latest(ctx)
-}
-
 // paced returns the schedule as the newest report of the ledger stretches it.
 func (s *Service) paced() regions.Schedule {
 	if paced := s.state.read().paced; paced != nil {
 		return paced
 	}
 	return s.Schedule
-}
-
-// liveSchedule is the schedule at its current pace, for the site.
-type liveSchedule struct{ service *Service }
-
-func (l liveSchedule) Series() []ingest.Series { return l.service.Schedule.Series() }
-
-func (l liveSchedule) Ahead(series ingest.Series, t time.Time, slots int) time.Duration {
-	return l.service.paced().Ahead(series, t, slots)
-}
-
-func (l liveSchedule) Waiting(latest ingest.Latest, now time.Time) map[ingest.Series]ingest.Slot {
-	return l.service.paced().Waiting(latest, now)
-}
-
-func (l liveSchedule) Stale(series ingest.Series, done, now time.Time, after int) bool {
-	return l.service.paced().Stale(series, done, now, after)
 }

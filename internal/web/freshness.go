@@ -18,11 +18,11 @@ const rereadAfter = time.Second
 
 // Freshness reads how fresh everything is.
 func (s *Site) Freshness(ctx context.Context) (report.Freshness, error) {
-	latest, err := s.Slots.Latest(ctx)
+	latest, err := s.Latest(ctx)
 	if err != nil {
 		return report.Freshness{}, err
 	}
-	f := report.NewFreshness(s.Schedule, latest, s.Now(), s.StaleAfter)
+	f := report.NewFreshness(s.Schedule(), latest, s.Now(), s.StaleAfter)
 	if s.Calls != nil {
 		calls, err := s.Calls(ctx)
 		if err != nil {

@@ -25,15 +25,15 @@ const hostileText = "<script>alert(1)</script>\u202e\x1b[31m\"'>&{{.}}"
 // paged returns the fresh site with all that the page shows.
 func paged() (*web.Site, *web.Source) {
 	site, source := sourced()
-	slots, _ := site.Slots.(*memory)
+	slots, _ := site.Latest(context.Background())
 	site.Calls = func(context.Context) (ingest.CallStats, error) {
 		calls := ingest.CallStats{}
 		calls.Add("videos.list", "ok", time.Second, noon.Add(-time.Minute))
 		return calls, nil
 	}
-	slot := slots.done[de]
+	slot := slots.Done[de]
 	slot.DueAt = noon.Add(-15 * time.Minute)
-	slots.done[de], slots.ended[de] = slot, slot
+	slots.Done[de], slots.Ended[de] = slot, slot
 	source.Spent = func(_ context.Context, since time.Time) ([]report.SpentDocument, error) {
 		if hours := int64(noon.Sub(since) / time.Hour); hours > 0 {
 			return []report.SpentDocument{{Purpose: quota.Scheduled, Pool: "units", Amount: hours * 60}, {Purpose: quota.Manual, Pool: "search", Amount: hours}}, nil
@@ -307,11 +307,11 @@ func TestThePageSaysWhenABackupIsDue(t *testing.T) {
 // TestThePageIsSmall: 16 regions with a day of mixed outcomes, and everything else at its longest.
 func TestThePageIsSmall(t *testing.T) {
 	site, source := paged()
-	site.Schedule = manyRegions()
+	site.Schedule = func() report.WantedSeries { return manyRegions() }
 	states := []ingest.State{ingest.Done, ingest.Stopped, ingest.Failed, ingest.Missed}
 	source.Slots = func(context.Context, time.Time) (slots []report.SlotDocument, err error) {
 		for i := range 48 {
-			for j, of := range site.Schedule.Series() {
+			for j, of := range site.Schedule().Series() {
 				slots = append(slots, report.SlotDocument{Job: of.Job, Region: of.Key, DueAt: noon.Add(-time.Duration(i) * 30 * time.Minute),
 					Outcome: states[(i+j)%4], Reason: strings.Repeat("pool units, window day: 9,500 of 9,500 ", 3)})
 			}
@@ -361,16 +361,16 @@ func TestTheFirstPageIsAChartOnceThereIsOne(t *testing.T) {
 	}
 	site, _ = paged()
 	site.Pages.Library = func() (*report.Library, error) { return library, nil }
-	slots, _ := site.Slots.(*memory)
-	clear(slots.done)
-	clear(slots.ended)
+	slots, _ := site.Latest(t.Context())
+	clear(slots.Done)
+	clear(slots.Ended)
 	if resp, body := get(t, site, "/"); resp.StatusCode != 200 || !strings.Contains(body, `class="tiles"`) {
 		t.Errorf("of an empty store: %d %s", resp.StatusCode, body)
 	}
-	slots.err = errors.New("the disk is gone")
 	site, _ = paged()
-	site.Pages.Library = func() (*report.Library, error) { return nil, slots.err }
-	site.Slots = slots
+	gone := errors.New("the disk is gone")
+	site.Pages.Library = func() (*report.Library, error) { return nil, gone }
+	site.Latest = func(context.Context) (ingest.Latest, error) { return ingest.Latest{}, gone }
 	if resp, body := get(t, site, "/"); resp.StatusCode != 200 || !strings.Contains(body, "cannot be read") {
 		t.Errorf("of a store that cannot be read: %d %s", resp.StatusCode, body)
 	}

@@ -28,9 +28,9 @@ type Site struct {
 	Now   func() time.Time
 	Alive func() error // nil while the scheduler's heartbeat is recent
 
-	Checks     []Check // what /readyz checks before freshness, in this order
-	Schedule   report.WantedSeries
-	Slots      Slots
+	Checks     []Check                                         // what /readyz checks before freshness, in this order
+	Schedule   func() report.WantedSeries                      // at its current pace
+	Latest     func(context.Context) (ingest.Latest, error)    // the newest slots of every series
 	StaleAfter int                                             // intervals
 	Calls      func(context.Context) (ingest.CallStats, error) // how those of all processes were answered; nil: not known
 	Upstream   string                                          // its name
@@ -55,12 +55,6 @@ type Check struct {
 	Name string
 	// Look describes the state in one line; an error means that the check does not hold, and says why.
 	Look func(ctx context.Context) (detail string, err error)
-}
-
-// Slots reads the outcomes of slots.
-type Slots interface {
-	// Latest returns the newest slots of every series.
-	Latest(context.Context) (ingest.Latest, error)
 }
 
 // Handler serves the site: GET and HEAD only.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/regions"
 )
@@ -53,7 +54,7 @@ func fresh() (*web.Site, *memory) {
 		ended: map[ingest.Series]ingest.Slot{us: slot(us), de: slot(de)},
 	}
 	return &web.Site{
-		Now: func() time.Time { return noon }, Alive: func() error { return nil }, Schedule: halfHourly(), Slots: s, StaleAfter: 3,
+		Now: func() time.Time { return noon }, Alive: func() error { return nil }, Schedule: func() report.WantedSeries { return halfHourly() }, Latest: s.Latest, StaleAfter: 3,
 		Checks: []web.Check{{Name: "ledger", Look: func(context.Context) (string, error) { return "9,468 units left", nil }}},
 	}, s
 }
