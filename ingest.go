@@ -291,14 +291,10 @@ func (s *Slot) charge(pools map[string]int64, sign int64) {
 	maps.Copy(charges, s.Charges)
 	for pool, amount := range pools {
 		most = max(most, amount)
-		if charges[pool] += sign * amount; charges[pool] == 0 {
-			delete(charges, pool)
-		}
+		charges[pool] += sign * amount
 	}
-	s.Units += sign * most
-	if s.Charges = nil; len(charges) > 0 {
-		s.Charges = charges
-	}
+	maps.DeleteFunc(charges, func(_ string, amount int64) bool { return amount == 0 })
+	s.Units, s.Charges = s.Units+sign*most, charges
 }
 
 // Ticks returns the due times that the slot stands for, oldest first: its own, or those of consecutive missed ticks,

@@ -22,7 +22,7 @@ func TestASlotCountsUnitsByItsMostExpensivePoolAndKeepsEveryPool(t *testing.T) {
 	}
 	slot.Refund(list)
 	slot.Refund(search)
-	if slot.Units != 0 || slot.Charges != nil {
+	if slot.Units != 0 || len(slot.Charges) > 0 {
 		t.Errorf("once all is refunded: %d units, %v", slot.Units, slot.Charges)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/quota"
 )
 
 const (
@@ -32,8 +31,6 @@ type chart struct {
 	pages    int  // at most
 	whole    bool // begun only if it can be finished
 }
-
-func (*chart) purpose() quota.Purpose { return quota.Scheduled }
 
 // next asks for the page at the slot's token. A chart always has a first page, so it ends in save, never
 // here.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/quota"
 )
 
 // knownFor is how recently a video must have been fetched to need no look-up when it is found again.
@@ -21,7 +20,6 @@ type lookup struct {
 	upstream Upstream
 	sink     Sink
 	library  Library
-	as       quota.Purpose
 	since    time.Time // videos fetched since then are not looked up
 	load     func(ctx context.Context, slot ingest.Slot, listing *ingest.Listing) (finder, error)
 
@@ -49,8 +47,6 @@ type foundPage struct {
 	rest  []ingest.Piece // which find what this slot cannot
 	note  string
 }
-
-func (l *lookup) purpose() quota.Purpose { return l.as }
 
 func (l *lookup) next(ctx context.Context, slot ingest.Slot) (step, bool, error) {
 	if !l.loaded {
@@ -169,4 +165,33 @@ func (l *lookup) doneReason() string {
 		notes = append([]string{"incomplete, " + ingest.Lack{Stored: s.Stored, Expected: s.Expected, Reason: s.Lack}.String()}, notes...)
 	}
 	return strings.Join(notes, "; ")
+}
+
+// seen counts the new ids on a list's pages, and the pages without any.
+type seen struct {
+	*ingest.Listing
+	ids map[string]bool // that this process has seen
+}
+
+func newSeen(l *ingest.Listing) seen { return seen{l, map[string]bool{}} }
+
+// add counts a page.
+func (s *seen) add(ids []string) {
+	before := len(s.ids)
+	for _, id := range ids {
+		s.ids[id] = true
+	}
+	if fresh := len(s.ids) - before; fresh > 0 {
+		s.Found += fresh
+		s.Idle = 0
+		return
+	}
+	s.Idle++
+	s.Empty++
+}
+
+// restart sets the counts to zero: the list is read from its first page again.
+func (s *seen) restart() {
+	clear(s.ids)
+	s.Found, s.Idle, s.Empty, s.Total = 0, 0, 0, 0
 }

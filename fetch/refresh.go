@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/quota"
 )
 
 const (
@@ -27,8 +26,6 @@ type refresh struct {
 	deleted string   // what was deleted, in words; "": nothing
 	toCount []string // ids to count next
 }
-
-func (*refresh) purpose() quota.Purpose { return quota.Refresh }
 
 // next deletes first, once: that needs no quota, and is due even on a day that has none left.
 func (r *refresh) next(ctx context.Context, slot ingest.Slot) (step, bool, error) {

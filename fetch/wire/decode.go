@@ -26,10 +26,10 @@ var (
 // List is a list of an answer. The array has one item more than the longest list may have, which shows that there are
 // more and bounds what a hostile list can make us allocate.
 //
-// If a list cannot be decoded, its items are decoded one by one. A field of the wrong type, or a text that is not UTF-8
-// (RFC 8259, 8.1; encoding/json would replace it), is treated as absent. Of an item with several, only the first that
-// encoding/json meets is counted; an item that is not an object counts as "id", since it has none. Half of a surrogate
-// pair, which JSON can write and UTF-8 cannot, becomes U+FFFD.
+// If a list cannot be decoded, its items are decoded one by one. A field of the wrong type is treated as absent; of an
+// item with several, only the first that encoding/json meets is counted. An item that is not an object counts as "id",
+// since it has none, and so does one with text that is not UTF-8 (RFC 8259, 8.1; encoding/json would replace it). Half
+// of a surrogate pair, which JSON can write and UTF-8 cannot, becomes U+FFFD.
 type List[T any] struct {
 	all *[maxItems + 1]*T // nil: there is no list
 	odd ingest.Odd
@@ -73,12 +73,12 @@ func (l *List[T]) Items(most int) ([]*T, ingest.Odd, error) {
 // decodeItem decodes one item of a list, without what is wrong in it.
 func decodeItem[T any](raw json.RawMessage, odd *ingest.Odd) *T {
 	item := new(T)
-	clean, field := dropInvalidUTF8(raw)
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](json.Unmarshal(clean, item)); ok {
-		field = cmp.Or(wrong.Field, "id")
+	if !utf8.Valid(raw) {
+		odd.Count("text that is not UTF-8")
+		return item
 	}
-	if field != "" {
-		odd.Count(field)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](json.Unmarshal(raw, item)); ok {
+		odd.Count(cmp.Or(wrong.Field, "id"))
 	}
 	return item
 }
@@ -97,39 +97,6 @@ func Keep[T, V any](items []*T, odd *ingest.Odd, read func(*T, *ingest.Odd) (v V
 	}
 	odd.LeftOut(len(items) - len(kept))
 	return kept, nil
-}
-
-// dropInvalidUTF8 replaces each string of a JSON text that is not UTF-8: a name by "", a value by null. what is "" if
-// there was none.
-func dropInvalidUTF8(raw []byte) (clean []byte, what string) {
-	if utf8.Valid(raw) {
-		return raw, ""
-	}
-	for rest := raw; len(rest) > 0; {
-		begin := bytes.IndexByte(rest, '"')
-		if begin < 0 {
-			return append(clean, rest...), "text that is not UTF-8"
-		}
-		end := begin + 1
-		for end < len(rest)-1 && rest[end] != '"' {
-			if rest[end] == '\\' {
-				end++
-			}
-			end++
-		}
-		clean = append(clean, rest[:begin]...)
-		text, after := rest[begin:end+1], bytes.TrimLeft(rest[end+1:], " \t\r\n")
-		switch {
-		case utf8.Valid(text):
-			clean = append(clean, text...)
-		case bytes.HasPrefix(after, []byte(":")):
-			clean = append(clean, `""`...)
-		default:
-			clean = append(clean, "null"...)
-		}
-		rest = rest[end+1:]
-	}
-	return clean, "text that is not UTF-8"
 }
 
 // Number is a JSON number, or a string that holds one, as it was written; "" if it is absent or null. Anything else is

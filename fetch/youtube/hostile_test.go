@@ -65,7 +65,7 @@ func hostileRows(t *testing.T) []row {
 		{"a negative count", `{"items":[{"id":"v","statistics":{"viewCount":"-1"}}]}`, ""},
 		{"a long duration", `{"items":[{"id":"v","contentDetails":{"duration":"P999999999999D"}}]}`, ""},
 		{"tags of 100 KiB", `{"items":[{"id":"v","snippet":{"tags":[""` + strings.Repeat(`,""`, 40_000) + `]}}]}`, ""},
-		{"not UTF-8", "{\"items\":[{\"id\":\"v\",\"snippet\":{\"title\":\"\xff\xc0\x80\"}}]}", ""},
+		{"not UTF-8", "{\"items\":[{\"id\":\"good\"},{\"id\":\"v\",\"snippet\":{\"title\":\"\xff\xc0\x80\"}}]}", ""},
 		{"UTF-16", "\xff\xfe{\x00}\x00", fetch.Broken},
 		{"a byte order mark", "\ufeff" + whole, fetch.Broken},
 		{"NUL outside a string", whole + "\x00", fetch.Broken},
