@@ -24,9 +24,9 @@ type cronLine struct {
 	everyHour bool
 }
 
-// searchDays is how many days ahead a named time is searched for: 29 February may be eight years away, across a year
-// such as 2100.
-const searchDays = 8*366 + 1
+// searchDays is how many days ahead a named time is searched for: a 29 February that is a Sunday may be forty years
+// away, across a year such as 2100. A line that names a time is therefore always found to fire.
+const searchDays = 41 * 366
 
 const (
 	dayMinutes = 24 * 60
@@ -114,36 +114,36 @@ func (l *cronLine) parse(plain string) error {
 	starred := func(field string) bool { return field[0] == '*' || field[0] == '?' } // */2 too, as crontab(5) has it
 	l.anyDay = !starred(l.fields[2]) && !starred(l.fields[4])
 	l.everyHour = spec.Hour&^star == 1<<24-1
-	if _, ok := l.firstAfter(0); !ok {
+	if l.firstAfter(0) == 0 {
 		return fmt.Errorf("cron: %q never fires: there is no such day in any year: try %q for the last day that every month has", plain, "0 6 28 * *")
 	}
 	return nil
 }
 
-// firstAfter returns the first clock reading later than w that the line names.
-func (l *cronLine) firstAfter(w wall) (wall, bool) {
+// firstAfter returns the first clock reading later than w that the line names; 0 if it names none.
+func (l *cronLine) firstAfter(w wall) wall {
 	minutes := int64(w)/60 + 1
 	day, from := minutes/dayMinutes, int(minutes%dayMinutes)
 	for range searchDays {
 		if i, _ := slices.BinarySearch(l.minutes, from); i < len(l.minutes) && l.namesDay(day) {
-			return reading(day, l.minutes[i]), true
+			return reading(day, l.minutes[i])
 		}
 		day, from = day+1, 0
 	}
-	return 0, false
+	return 0
 }
 
 // lastUpTo returns the last clock reading not later than w that the line names.
-func (l *cronLine) lastUpTo(w wall) (wall, bool) {
+func (l *cronLine) lastUpTo(w wall) wall {
 	minutes := int64(w) / 60
 	day, upTo := minutes/dayMinutes, int(minutes%dayMinutes)
 	for range searchDays {
 		if i, _ := slices.BinarySearch(l.minutes, upTo+1); i > 0 && l.namesDay(day) {
-			return reading(day, l.minutes[i-1]), true
+			return reading(day, l.minutes[i-1])
 		}
 		day, upTo = day-1, dayMinutes
 	}
-	return 0, false
+	return 0
 }
 
 func reading(day int64, minute int) wall { return wall(day*daySeconds + int64(minute)*60) }

@@ -3,7 +3,6 @@ package regions
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -17,7 +16,7 @@ func NewSchedule(jobs []ingest.Job) (Schedule, error) {
 	var all Schedule
 	for _, job := range jobs {
 		if slices.ContainsFunc(all, func(s JobSchedule) bool { return s.Job.Name == job.Name }) {
-			return nil, fmt.Errorf("two jobs are called %s: give each its own name", quoteName(job.Name))
+			return nil, fmt.Errorf("two jobs are called %q: give each its own name", job.Name)
 		}
 		s, err := NewJobSchedule(job)
 		if err != nil {
@@ -42,9 +41,9 @@ func (all Schedule) Due(known map[ingest.Series]time.Time, now time.Time) []inge
 			continue
 		}
 		for i := range s.keys {
-			latest, ok := s.latest(i, now)
+			latest := s.latest(i, now)
 			newest, seen := known[ingest.Series{Job: s.Job.Name, Key: s.keys[i]}]
-			if !ok || seen && !latest.After(newest) {
+			if seen && !latest.After(newest) {
 				continue
 			}
 			if seen {
@@ -81,12 +80,4 @@ func (all Schedule) Next(now time.Time) time.Time {
 
 func (s JobSchedule) slot(i int, due time.Time, state ingest.State, reason string) ingest.Slot {
 	return ingest.Slot{SlotKey: s.slotKey(i, due), Kind: s.Job.Kind, State: state, Reason: reason}
-}
-
-// quoteName returns a name as it is, or quoted if it holds anything that a terminal might interpret.
-func quoteName(name string) string {
-	if q := strconv.QuoteToASCII(name); q != `"`+name+`"` {
-		return q
-	}
-	return name
 }

@@ -31,9 +31,7 @@ func (all Schedule) Ahead(series ingest.Series, t time.Time, slots int) time.Dur
 		case s.cron == nil:
 			return time.Duration(slots) * s.Job.Every
 		default:
-			if times := s.NextTimes(t, slots); len(times) == slots { // all keys at once
-				return times[slots-1].Sub(t)
-			}
+			return s.NextTimes(t, slots)[slots-1].Sub(t) // all keys at once
 		}
 	}
 	return 0

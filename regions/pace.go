@@ -57,11 +57,11 @@ func (s JobSchedule) dueAtPace(known map[ingest.Series]time.Time, now time.Time)
 	newestOf := map[string]time.Time{}
 	for i, key := range s.keys {
 		newest, seen := known[ingest.Series{Job: s.Job.Name, Key: key}]
-		latest, ok := s.latest(i, now)
+		latest := s.latest(i, now)
 		switch {
-		case ok && (!seen || latest.Sub(newest) > 2*pace.Gap*time.Duration(len(s.keys))):
+		case !seen || latest.Sub(newest) > 2*pace.Gap*time.Duration(len(s.keys)):
 			out = append(out, s.slot(i, latest, ingest.Due, ""))
-		case seen:
+		default:
 			waiting, newestOf[key] = append(waiting, key), newest
 		}
 	}

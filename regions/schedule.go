@@ -28,21 +28,21 @@ func NewJobSchedule(job ingest.Job) (JobSchedule, error) {
 	s := JobSchedule{Job: job}
 	for _, series := range job.Series() {
 		if slices.Contains(s.keys, series.Key) {
-			return s, fmt.Errorf("job %s: region %s is named twice", quoteName(job.Name), quoteName(series.Key))
+			return s, fmt.Errorf("job %q: region %s is named twice", job.Name, series.Key)
 		}
 		s.keys = append(s.keys, series.Key)
 	}
 	switch {
 	case (job.Every == 0) == (job.Cron == ""):
-		return s, fmt.Errorf("job %s: set either every: or cron:, such as every: 30m", quoteName(job.Name))
+		return s, fmt.Errorf("job %q: set either every: or cron:, such as every: 30m", job.Name)
 	case job.Cron != "":
 		parsed, err := parseCron(job.Cron)
 		if err != nil {
-			return s, fmt.Errorf("job %s: %w", quoteName(job.Name), err)
+			return s, fmt.Errorf("job %q: %w", job.Name, err)
 		}
 		s.cron = parsed
 	case job.Every < MinEvery || job.Every > MaxEvery || job.Every%time.Second != 0:
-		return s, fmt.Errorf("job %s: every: %v is not a whole number of seconds from %v to %v: try 30m", quoteName(job.Name), job.Every, MinEvery, MaxEvery)
+		return s, fmt.Errorf("job %q: every: %v is not a whole number of seconds from %v to %v: try 30m", job.Name, job.Every, MinEvery, MaxEvery)
 	}
 	return s, nil
 }
@@ -70,9 +70,7 @@ func (s JobSchedule) Between(from, to time.Time) []ingest.SlotKey {
 func (s JobSchedule) Latest(now time.Time) []ingest.SlotKey {
 	var out []ingest.SlotKey
 	for i := range s.keys {
-		if due, ok := s.latest(i, now); ok {
-			out = append(out, s.slotKey(i, due))
-		}
+		out = append(out, s.slotKey(i, s.latest(i, now)))
 	}
 	slices.SortStableFunc(out, byDue)
 	return out
@@ -91,7 +89,7 @@ func (s JobSchedule) Next(now time.Time) (soonest time.Time) {
 // NextTimes returns the next n times after now at which the job is due for any key, soonest first.
 func (s JobSchedule) NextTimes(now time.Time, n int) []time.Time {
 	var out []time.Time
-	for t := s.Next(now); len(out) < n && !t.IsZero(); t = s.Next(t) {
+	for t := s.Next(now); len(out) < n; t = s.Next(t) {
 		out = append(out, t)
 	}
 	return out
@@ -104,7 +102,7 @@ func (s JobSchedule) slotKey(i int, due time.Time) ingest.SlotKey {
 // times returns when key i is due after from and not after to, oldest first.
 func (s JobSchedule) times(i int, from, to time.Time) []time.Time {
 	var out []time.Time
-	for t := s.next(i, from); !t.IsZero() && !t.After(to); t = s.next(i, t) {
+	for t := s.next(i, from); !t.After(to); t = s.next(i, t) {
 		out = append(out, t)
 	}
 	return out
@@ -113,35 +111,25 @@ func (s JobSchedule) times(i int, from, to time.Time) []time.Time {
 // next returns the first time after t at which key i is due.
 func (s JobSchedule) next(i int, t time.Time) time.Time {
 	if s.cron != nil {
-		at, ok := s.cron.next(t.Unix())
-		return instant(at, ok)
+		return time.Unix(s.cron.next(t.Unix()), 0).UTC()
 	}
 	every, offset := s.interval(i)
 	return time.Unix(((t.Unix()-offset)/every+1)*every+offset, 0).UTC()
 }
 
 // latest returns the last time, not after now, at which key i is due.
-func (s JobSchedule) latest(i int, now time.Time) (time.Time, bool) {
+func (s JobSchedule) latest(i int, now time.Time) time.Time {
 	if s.cron != nil {
-		at, ok := s.cron.latest(now.Unix())
-		return instant(at, ok), ok
+		return time.Unix(s.cron.latest(now.Unix()), 0).UTC()
 	}
 	every, offset := s.interval(i)
-	return time.Unix((now.Unix()-offset)/every*every+offset, 0).UTC(), true
+	return time.Unix((now.Unix()-offset)/every*every+offset, 0).UTC()
 }
 
 // interval returns the job's interval, and the offset into it at which key i is due, both in seconds.
 func (s JobSchedule) interval(i int) (every, offset int64) {
 	every = int64(s.Job.Every / time.Second)
 	return every, every * int64(i) / int64(len(s.keys))
-}
-
-// instant returns the time in UTC, or the zero time if ok is false.
-func instant(unix int64, ok bool) time.Time {
-	if !ok {
-		return time.Time{}
-	}
-	return time.Unix(unix, 0).UTC()
 }
 
 func byDue(a, b ingest.SlotKey) int { return a.DueAt.Compare(b.DueAt) }

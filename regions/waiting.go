@@ -38,9 +38,9 @@ func (all Schedule) Waiting(l ingest.Latest, now time.Time) map[ingest.Series]in
 // waiting returns the slots of a job that have come due since a run last worked on their series.
 func (s JobSchedule) waiting(l ingest.Latest, now time.Time) (out []ingest.Slot) {
 	for i, key := range s.keys {
-		latest, ok := s.latest(i, now)
+		latest := s.latest(i, now)
 		worked := workedOn(l, ingest.Series{Job: s.Job.Name, Key: key}, now)
-		if !ok || !latest.After(worked) {
+		if !latest.After(worked) {
 			continue
 		}
 		slot := s.slot(i, latest, ingest.Due, "")

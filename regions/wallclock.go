@@ -28,39 +28,29 @@ const (
 // maxOffset is more than any zone's offset from UTC.
 const maxOffset = daySeconds
 
-// next returns the first instant after t at which the line fires; ok is false if there is none.
-func (l *cronLine) next(t int64) (_ int64, ok bool) {
+// next returns the first instant after t at which the line fires.
+func (l *cronLine) next(t int64) int64 {
 	if !l.everyHour {
-		w, ok := l.firstAfter(highestReading(l.zone, t))
-		return firstAt(l.zone, w), ok
+		return firstAt(l.zone, l.firstAfter(highestReading(l.zone, t)))
 	}
 	for from := t + 1; ; {
 		offset, _, end := offsetSpan(l.zone, from)
-		w, ok := l.firstAfter(wall(from + offset - 1))
-		if !ok {
-			return 0, false
-		}
-		if at := int64(w) - offset; at < end {
-			return at, true
+		if at := int64(l.firstAfter(wall(from+offset-1))) - offset; at < end {
+			return at
 		}
 		from = end
 	}
 }
 
-// latest returns the last instant, not after t, at which the line fired; ok is false if there is none.
-func (l *cronLine) latest(t int64) (_ int64, ok bool) {
+// latest returns the last instant, not after t, at which the line fired.
+func (l *cronLine) latest(t int64) int64 {
 	if !l.everyHour {
-		w, ok := l.lastUpTo(highestReading(l.zone, t))
-		return firstAt(l.zone, w), ok
+		return firstAt(l.zone, l.lastUpTo(highestReading(l.zone, t)))
 	}
 	for to := t; ; {
 		offset, start, _ := offsetSpan(l.zone, to)
-		w, ok := l.lastUpTo(wall(to + offset))
-		if !ok {
-			return 0, false
-		}
-		if at := int64(w) - offset; at >= start {
-			return at, true
+		if at := int64(l.lastUpTo(wall(to+offset))) - offset; at >= start {
+			return at
 		}
 		to = start - 1
 	}
