@@ -28,7 +28,7 @@ func NewJobSchedule(job ingest.Job) (JobSchedule, error) {
 	s := JobSchedule{Job: job}
 	for _, series := range job.Series() {
 		if slices.Contains(s.keys, series.Key) {
-			return s, fmt.Errorf("job %q: region %s is named twice", job.Name, series.Key)
+			return s, fmt.Errorf("job %q: region %q is named twice", job.Name, series.Key)
 		}
 		s.keys = append(s.keys, series.Key)
 	}

@@ -179,7 +179,7 @@ func TestBadTimingIsRefusedWithAHint(t *testing.T) {
 		{chart(0, ", * * * *"), "empty place"},
 		{chart(0, "0,,30 * * * *"), "empty place"},
 		{chart(0, "0 6 * * * "+strings.Repeat("*", 1<<20)), "longer than"},
-		{ingest.Job{Name: "chart", Every: time.Hour, Regions: []ingest.Region{"US", "GB", "US"}}, "US is named twice"},
+		{ingest.Job{Name: "chart", Every: time.Hour, Regions: []ingest.Region{"US", "GB", "US"}}, "\"US\" is named twice"},
 	} {
 		if _, err := regions.NewJobSchedule(c.job); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("every %v, cron %q: %v, want it to say %q", c.job.Every, c.job.Cron, err, c.says)
