@@ -103,7 +103,13 @@ func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 			r.Calls += Spare(s.wholePages)
 		}
 	}
-	d, err := p.ask(ctx, r)
+	// If the run ends meanwhile, the ledger still gets a moment to answer: a take whose outcome is unknown counts as charged.
+	taking, cancel := withGrace(ctx, callWithin)
+	defer cancel()
+	taking, end := p.span(taking, "take")
+	d, err := p.Quota.Take(taking, r)
+	end(err, slog.String("method", r.Method), slog.String("region", r.Region), slog.String("purpose", string(r.Purpose)),
+		slog.Bool("allowed", d.Allowed), slog.Bool("degraded", d.Degraded), slog.Any("cost", charges(d)))
 	if err != nil || !d.Allowed {
 		return d, err
 	}
@@ -139,18 +145,6 @@ func (p *pass) noteCharge(ctx context.Context) error {
 	return nil
 }
 
-// ask asks the ledger for a take. If the run ends meanwhile, the ledger still gets a moment to answer: a take whose outcome is unknown
-// counts as charged.
-func (p *pass) ask(ctx context.Context, r quota.Request) (quota.Decision, error) {
-	ctx, cancel := withGrace(ctx, callWithin)
-	defer cancel()
-	ctx, end := p.span(ctx, "take")
-	d, err := p.Quota.Take(ctx, r)
-	end(err, slog.String("method", r.Method), slog.String("region", r.Region), slog.String("purpose", string(r.Purpose)),
-		slog.Bool("allowed", d.Allowed), slog.Bool("degraded", d.Degraded), slog.Any("cost", charges(d)))
-	return d, err
-}
-
 // refund gives back the cost of a call that was not sent, or that costs nothing. If that fails, the ledger counts too
 // much, which is safe.
 func (p *pass) refund(ctx context.Context, d quota.Decision) {
@@ -183,15 +177,17 @@ func charges(d quota.Decision) map[string]int64 {
 // be asked for again and again.
 func (p *pass) settle(ctx context.Context, d quota.Decision, e *Error) error {
 	refunded, err := Settle(ctx, p.Quota, d, e, p.FreeBursts)
-	switch {
-	case refunded:
+	if refunded {
 		p.uncharge(d)
-	case err != nil && e == nil:
-		p.Log.WarnContext(ctx, "the pool stays closed until another call asks", slog.Any("error", err))
-	case err != nil:
-		return fmt.Errorf("note that the pool is spent: %w", err)
 	}
-	return nil
+	switch {
+	case err == nil || refunded:
+		return nil
+	case e == nil:
+		p.Log.WarnContext(ctx, "the pool stays closed until another call asks", slog.Any("error", err))
+		return nil
+	}
+	return fmt.Errorf("note that the pool is spent: %w", err)
 }
 
 func (p *pass) pause(ctx context.Context, d time.Duration) error {
@@ -220,7 +216,10 @@ func (p *pass) send(ctx context.Context, s step) (e *Error) {
 	if err == nil {
 		p.share.markAnswered()
 	} else {
-		e = asError(s, err)
+		var ok bool
+		if e, ok = errors.AsType[*Error](err); !ok { // one that the adapter could not classify
+			e = &Error{Verdict: Broken, Method: s.method, Err: err}
+		}
 		verdict, status = string(e.Verdict), e.Status
 		if ctx.Err() != nil {
 			verdict = "cancelled" // by us: it says nothing about the upstream
@@ -235,12 +234,4 @@ func (p *pass) send(ctx context.Context, s step) (e *Error) {
 		p.OnCall(s.method, verdict, time.Since(sent))
 	}
 	return e
-}
-
-// asError returns err as an *Error. An error that the adapter could not classify is Broken.
-func asError(s step, err error) *Error {
-	if e, ok := errors.AsType[*Error](err); ok {
-		return e
-	}
-	return &Error{Verdict: Broken, Method: s.method, Err: err}
 }

@@ -25,8 +25,7 @@ func Spare(pages int) int {
 
 // chart is the work of a chart slot: a region's pages, in order.
 type chart struct {
-	upstream Upstream
-	sink     Sink
+	*Reconciler
 	category string
 	pages    int  // at most
 	whole    bool // begun only if it can be finished
@@ -35,7 +34,7 @@ type chart struct {
 // next asks for the page at the slot's token. A chart always has a first page, so it ends in save, never
 // here.
 func (c *chart) next(_ context.Context, slot ingest.Slot) (step, bool, error) {
-	s := stepOf(c.upstream.Chart(slot.Region(), c.category, slot.Token), c.save)
+	s := stepOf(c.Upstream.Chart(slot.Region(), c.category, slot.Token), c.save)
 	if c.whole {
 		s.wholePages = c.pages
 	}
@@ -51,7 +50,7 @@ func (c *chart) save(ctx context.Context, slot ingest.Slot, page ingest.Page) (i
 	if page.Next == "" || slot.Pages >= c.pages {
 		slot.State, slot.Token = ingest.Done, ""
 	}
-	return c.sink.SavePage(ctx, slot, page)
+	return c.Sink.SavePage(ctx, slot, page)
 }
 
 func (*chart) doneReason() string { return "" }

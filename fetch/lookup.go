@@ -17,11 +17,9 @@ const knownFor = 24 * time.Hour
 // Ids are looked up as soon as they fill a call, so that only few ever wait. The slot's Pages and Token belong to the
 // finder: a look-up changes neither.
 type lookup struct {
-	upstream Upstream
-	sink     Sink
-	library  Library
-	since    time.Time // videos fetched since then are not looked up
-	load     func(ctx context.Context, slot ingest.Slot, listing *ingest.Listing) (finder, error)
+	*Reconciler
+	backfill *ingest.Backfill // nil: a scheduled search
+	since    time.Time        // videos fetched since then are not looked up
 
 	find   finder         // nil: the ids are given
 	said   ingest.Listing // by its pages
@@ -32,8 +30,8 @@ type lookup struct {
 
 // finder finds ids, page by page.
 type finder interface {
-	// call returns the call for the page at the slot's token.
-	call(slot ingest.Slot, save func(context.Context, ingest.Slot, foundPage) (ingest.Slot, error)) step
+	// page returns the call for the page at the slot's token.
+	page(slot ingest.Slot) Call[foundPage]
 	// settle judges what the slot lacks, once nothing is left to look up. more says that there is one more call.
 	settle(ctx context.Context, slot ingest.Slot) (more bool, err error)
 	// rewind returns the slot as before its first page, and how many pages that were paid for are asked for again.
@@ -46,15 +44,48 @@ type foundPage struct {
 	token string         // of the next page; "": there is nothing more to find here
 	rest  []ingest.Piece // which find what this slot cannot
 	note  string
+	odd   ingest.Odd
+}
+
+// readAs returns the call with read's view of its answer.
+func readAs[T any](c Call[T], read func(T) foundPage) Call[foundPage] {
+	return Call[foundPage]{Method: c.Method, Region: c.Region, Do: func(ctx context.Context) (foundPage, error) {
+		answer, err := c.Do(ctx)
+		if err != nil {
+			return foundPage{}, err
+		}
+		return read(answer), nil
+	}}
+}
+
+// load reads what a piece of a backfill asks for.
+func (l *lookup) load(ctx context.Context, slot ingest.Slot) error {
+	b := l.backfill
+	if l.loaded = true; b == nil || b.Kind != ingest.BackfillSearch && b.Kind != ingest.BackfillUploads {
+		return nil
+	}
+	piece, err := l.Library.Piece(ctx, slot.SlotKey)
+	if err != nil {
+		return fmt.Errorf("read what the piece asks for: %w", err)
+	}
+	l.said = piece.Listing
+	if b.Kind == ingest.BackfillUploads {
+		l.find = &uploads{seen: newSeen(&l.said), Reconciler: l.Reconciler, channel: piece.Spec.Channel, since: l.since}
+		return nil
+	}
+	query := b.Spec.Query
+	query.After, query.Before = piece.Spec.After, piece.Spec.Before
+	find := newSearching(l.Upstream, query, l.Upstream.Limits().SearchPages, &l.said)
+	find.splits = true
+	l.find = find
+	return nil
 }
 
 func (l *lookup) next(ctx context.Context, slot ingest.Slot) (step, bool, error) {
 	if !l.loaded {
-		find, err := l.load(ctx, slot, &l.said)
-		if err != nil {
-			return step{}, false, fmt.Errorf("read what the piece asks for: %w", err)
+		if err := l.load(ctx, slot); err != nil {
+			return step{}, false, err
 		}
-		l.find, l.loaded = find, true
 	}
 	if l.narrow.active() {
 		ids, retries := l.narrow.next()
@@ -62,8 +93,8 @@ func (l *lookup) next(ctx context.Context, slot ingest.Slot) (step, bool, error)
 		s.retries = retries
 		return s, true, nil
 	}
-	perCall := l.upstream.Limits().IDsPerCall
-	ids, err := l.library.Queued(ctx, slot.SlotKey, perCall+1, l.since)
+	perCall := l.Upstream.Limits().IDsPerCall
+	ids, err := l.Library.Queued(ctx, slot.SlotKey, perCall+1, l.since)
 	if err != nil {
 		return step{}, false, fmt.Errorf("find the ids to look up: %w", err)
 	}
@@ -81,8 +112,11 @@ func (l *lookup) next(ctx context.Context, slot ingest.Slot) (step, bool, error)
 }
 
 func (l *lookup) findStep(slot ingest.Slot) step {
-	s := l.find.call(slot, l.enqueue)
+	s := stepOf(l.find.page(slot), l.enqueue)
 	s.restart = l.restart
+	if _, ok := l.find.(*searching); ok {
+		s.retries, s.alike = searchRetries, true
+	}
 	return s
 }
 
@@ -94,7 +128,7 @@ func (l *lookup) settle(ctx context.Context, slot ingest.Slot) (step, bool, erro
 	}
 	if l.said.Lack != "" {
 		slot.Listing = &l.said
-		_, err = l.sink.Enqueue(ctx, slot, nil, l.since)
+		_, err = l.Sink.Enqueue(ctx, slot, nil, l.since)
 	}
 	return step{}, false, err
 }
@@ -102,12 +136,12 @@ func (l *lookup) settle(ctx context.Context, slot ingest.Slot) (step, bool, erro
 // lookupStep returns the step that looks up ids; last says that this completes the slot. If the call fails, it is
 // narrowed down to the ids that make it fail, which are given up.
 func (l *lookup) lookupStep(ids []string, last bool) step {
-	s := stepOf(l.upstream.Videos(ids), func(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
+	s := stepOf(l.Upstream.Videos(ids), func(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
 		slot.Pages--
 		if last {
 			slot.State, slot.Reason = ingest.Done, strings.Trim(l.doneReason()+"; "+slot.Reason, "; ")
 		}
-		slot, err := l.sink.SaveFound(ctx, slot, ids, page)
+		slot, err := l.Sink.SaveFound(ctx, slot, ids, page)
 		if err == nil {
 			l.narrow.succeeded()
 		}
@@ -118,7 +152,7 @@ func (l *lookup) lookupStep(ids []string, last bool) step {
 		if id == "" {
 			return slot, goesOn, nil
 		}
-		if slot, err = l.sink.GiveUp(ctx, slot, id, oneLine(e.Error())); err != nil {
+		if slot, err = l.Sink.GiveUp(ctx, slot, id, oneLine(e.Error())); err != nil {
 			return slot, false, fmt.Errorf("give up an id: %w", err)
 		}
 		return slot, true, nil
@@ -129,7 +163,7 @@ func (l *lookup) lookupStep(ids []string, last bool) step {
 // enqueue queues the ids of a page for lookup.
 func (l *lookup) enqueue(ctx context.Context, slot ingest.Slot, f foundPage) (ingest.Slot, error) {
 	slot.Token, slot.Listing = f.token, &l.said
-	slot, err := l.sink.Enqueue(ctx, slot, f.ids, l.since, f.rest...)
+	slot, err := l.Sink.Enqueue(ctx, slot, f.ids, l.since, f.rest...)
 	if err == nil {
 		l.addNote(f.note)
 	}
@@ -140,7 +174,7 @@ func (l *lookup) enqueue(ctx context.Context, slot ingest.Slot, f foundPage) (in
 func (l *lookup) restart(ctx context.Context, slot ingest.Slot, units int64) (ingest.Slot, error) {
 	slot, pages := l.find.rewind(slot)
 	slot.Listing = &l.said
-	slot, err := l.sink.Restart(ctx, slot, pages)
+	slot, err := l.Sink.Restart(ctx, slot, pages)
 	if err != nil {
 		return slot, fmt.Errorf("begin at page 1 again: %w", err)
 	}

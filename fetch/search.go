@@ -31,19 +31,15 @@ func newSearching(up Upstream, query ingest.Query, pages int, listing *ingest.Li
 	return &searching{seen: newSeen(listing), upstream: up.(Searcher), query: query, limits: limits, pages: min(max(pages, 1), limits.SearchPages)}
 }
 
-func (f *searching) call(slot ingest.Slot, save func(context.Context, ingest.Slot, foundPage) (ingest.Slot, error)) step {
-	s := stepOf(f.upstream.Search(f.query, slot.Token), func(ctx context.Context, slot ingest.Slot, page ingest.Found) (ingest.Slot, error) {
-		return save(ctx, slot, f.readPage(slot, page))
-	})
-	s.retries, s.alike = searchRetries, true
-	return s
+func (f *searching) page(slot ingest.Slot) Call[foundPage] {
+	return readAs(f.upstream.Search(f.query, slot.Token), func(page ingest.Found) foundPage { return f.readPage(slot.Pages+1, page) })
 }
 
-// readPage returns what a page brings; slot.Pages counts it already. A last page that is full counts as cut off, since
+// readPage returns what a page brings, of that number. A last page that is full counts as cut off, since
 // at its limit the upstream names no next page whether there are more results or not. So a slice that holds exactly as
 // many as a search lists is searched on for nothing, but no slice loses results.
-func (f *searching) readPage(slot ingest.Slot, page ingest.Found) foundPage {
-	first := slot.Pages == 1
+func (f *searching) readPage(pages int, page ingest.Found) foundPage {
+	first := pages == 1
 	f.add(page.IDs)
 	if len(page.IDs) > 0 {
 		if first || !f.Last.IsZero() && !page.Newest.After(f.Last) {
@@ -52,8 +48,7 @@ func (f *searching) readPage(slot ingest.Slot, page ingest.Found) foundPage {
 			f.Last = time.Time{} // not in order of time
 		}
 	}
-	out := foundPage{ids: page.IDs, token: page.Next}
-	pages := slot.Pages
+	out := foundPage{ids: page.IDs, token: page.Next, odd: page.Odd}
 	if f.splits && pages < 2*f.pages {
 		pages -= f.Empty
 	}

@@ -23,27 +23,23 @@ const idleUploads = 8
 // that it has.
 type uploads struct {
 	seen
-	upstream Archive
-	library  Library
-	channel  string    // an id or a handle
-	since    time.Time // videos fetched since then are not fetched again
-	closing  bool      // the channel is asked once more, at the end of its list
+	*Reconciler
+	channel string    // an id or a handle
+	since   time.Time // videos fetched since then are not fetched again
+	closing bool      // the channel is asked once more, at the end of its list
 }
 
-func (f *uploads) call(slot ingest.Slot, save func(context.Context, ingest.Slot, foundPage) (ingest.Slot, error)) step {
+func (f *uploads) page(slot ingest.Slot) Call[foundPage] {
+	archive := f.Upstream.(Archive)
 	if slot.Token == "" {
-		return stepOf(f.upstream.Channel(f.channel), func(ctx context.Context, slot ingest.Slot, c ingest.Channel) (ingest.Slot, error) {
-			return save(ctx, slot, f.readChannel(c))
-		})
+		return readAs(archive.Channel(f.channel), f.readChannel)
 	}
 	list, token, _ := strings.Cut(slot.Token, "/")
 	name, err := url.PathUnescape(list)
 	if err != nil {
 		name = list // not written by us
 	}
-	return stepOf(f.upstream.Uploads(name, token), func(ctx context.Context, slot ingest.Slot, page ingest.Found) (ingest.Slot, error) {
-		return save(ctx, slot, f.readPage(slot, list, page))
-	})
+	return readAs(archive.Uploads(name, token), func(page ingest.Found) foundPage { return f.readPage(slot.Pages+1, list, page) })
 }
 
 // readChannel returns where the pages of a channel begin. At the end of a list that was too short they begin anew: for
@@ -67,7 +63,7 @@ func (f *uploads) readChannel(c ingest.Channel) foundPage {
 	return foundPage{token: url.PathEscape(c.Uploads) + "/"}
 }
 
-func (f *uploads) readPage(slot ingest.Slot, list string, page ingest.Found) foundPage {
+func (f *uploads) readPage(number int, list string, page ingest.Found) foundPage {
 	f.add(page.IDs)
 	if f.Top == "" && !f.Asked && len(page.IDs) > 0 {
 		f.Top = page.IDs[0]
@@ -76,12 +72,12 @@ func (f *uploads) readPage(slot ingest.Slot, list string, page ingest.Found) fou
 	if f.Total == 0 || page.Total > 0 {
 		f.Total = page.Total
 	}
-	out := foundPage{ids: page.IDs}
+	out := foundPage{ids: page.IDs, odd: page.Odd}
 	switch {
 	case page.Next == "", f.Asked && slices.Contains(page.IDs, f.Top):
 	case f.Idle >= idleUploads:
 		f.Lack = "its pages repeat, or are empty, and do not end"
-	case slot.Pages > uploadPages(f.upstream.(Upstream).Limits()):
+	case number > uploadPages(f.Upstream.Limits()):
 		f.Lack = "its pages do not end: the rest was left out"
 	default:
 		out.token = list + "/" + page.Next
@@ -95,11 +91,11 @@ func (f *uploads) settle(ctx context.Context, slot ingest.Slot) (more bool, err 
 	if f.Expected == 0 && f.Lack == "" {
 		return false, nil
 	}
-	stored, gone, err := f.library.Accounted(ctx, slot.SlotKey, f.Channel, f.since.Add(-clockSkew))
+	stored, gone, err := f.Library.Accounted(ctx, slot.SlotKey, f.Channel, f.since.Add(-clockSkew))
 	if err != nil {
 		return false, fmt.Errorf("count the videos of the channel: %w", err)
 	}
-	most := f.upstream.(Upstream).Limits().Uploads
+	most := f.Upstream.Limits().Uploads
 	switch f.Stored = stored; {
 	case f.Expected > 0 && stored+gone >= f.Expected:
 		f.Lack = ""
