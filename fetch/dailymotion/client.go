@@ -80,7 +80,7 @@ var (
 	_ fetch.Searcher = (*Client)(nil)
 )
 
-// New returns a *wire.BaseURLError for a base URL that it refuses. It sends nothing.
+// New refuses what wire.ParseBaseURL does. It sends nothing.
 func New(_ context.Context, cfg Config) (*Client, error) {
 	base, err := wire.ParseBaseURL(cmp.Or(cfg.BaseURL, defaultBaseURL))
 	if err != nil {

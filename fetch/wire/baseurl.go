@@ -8,33 +8,21 @@ import (
 	"strings"
 )
 
-// BaseURLError reports a base URL that no request may be sent to.
-type BaseURLError struct {
-	URL    string // scheme and host only: the rest may hold what must not be shown; "" without them
-	Reason string
-}
-
-func (e *BaseURLError) Error() string {
-	const try = "Try: https://host/ or http://127.0.0.1:PORT/"
-	if e.URL == "" {
-		return fmt.Sprintf("upstream URL: %s. %s", e.Reason, try)
-	}
-	return fmt.Sprintf("upstream URL %q: %s. %s", e.URL, e.Reason, try)
-}
-
-// ParseBaseURL accepts https to any host and http to this machine, and returns it with the path
-// "/" and without a default port.
+// ParseBaseURL accepts https to any host and http to this machine, and returns it with the path "/" and without a
+// default port. Its error shows scheme and host only: the rest may hold what must not be shown.
 func ParseBaseURL(s string) (*url.URL, error) {
+	shown := "upstream URL"
+	refuse := func(reason string) (*url.URL, error) {
+		return nil, fmt.Errorf("%s: %s. Try: https://host/ or http://127.0.0.1:PORT/", shown, reason)
+	}
 	u, err := url.Parse(s)
 	if err != nil {
-		// The error of url.Parse repeats the URL or a part of it, which may hold a secret.
-		return nil, &BaseURLError{Reason: "not a URL"}
+		return refuse("not a URL")
+	}
+	if origin, _ := splitAddress(s); origin != "" {
+		shown = fmt.Sprintf("upstream URL %q", origin)
 	}
 	scheme, host := strings.ToLower(u.Scheme), strings.ToLower(u.Host)
-	refuse := func(reason string) (*url.URL, error) {
-		origin, _ := splitAddress(s)
-		return nil, &BaseURLError{URL: origin, Reason: reason}
-	}
 	switch {
 	case scheme != "https" && scheme != "http":
 		return refuse("must begin with https://, or with http:// for a loopback address")

@@ -70,7 +70,7 @@ var (
 	_ fetch.Counter  = (*Client)(nil)
 )
 
-// New returns a *wire.BaseURLError for a base URL that it refuses, and ErrNoKey or ErrKey for a key. It sends nothing.
+// New refuses what wire.ParseBaseURL does, and returns ErrNoKey or ErrKey for a key. It sends nothing.
 func New(ctx context.Context, cfg Config) (*Client, error) {
 	base, err := wire.ParseBaseURL(cmp.Or(cfg.BaseURL, defaultBaseURL))
 	if err != nil {

@@ -1,11 +1,11 @@
 package youtube
 
 import (
-	"errors"
+	"bytes"
+	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
-
-	"google.golang.org/api/googleapi"
 
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/fetch/wire"
@@ -77,7 +77,7 @@ func (c *Client) refusal(method string, chart bool, a wire.Answer) *fetch.Error 
 	body := parseErrorBody(a)
 	reason, m := body.findMeaning(chart, a.Status)
 	m, pool, sure := body.classifyLimit(m)
-	if pool == poolUnits && a.Status == http.StatusTooManyRequests && method == searchList && body.metadata("quota_metric") == "" {
+	if pool == poolUnits && a.Status == http.StatusTooManyRequests && method == searchList && body.info["quota_metric"] == "" {
 		pool = poolSearch // the shared pool refuses with a 403
 	}
 	if m.verdict == fetch.Spent { // its message is a page of help
@@ -107,42 +107,47 @@ func (c *Client) Verdict(method string, a wire.Answer) *fetch.Error {
 	return e
 }
 
-// errorBody is the error in an answer's body.
+// errorBody is the error in an answer's body. What is not as Google documents it is left out.
 type errorBody struct {
-	envelope bool     // it is the API's own error, not a page from a proxy in between
 	message  string   // may hold HTML
+	envelope bool     // it is the API's own error, not a page from a proxy in between
 	reasons  []string // ErrorInfo's first: it is more exact
-	info     map[string]any
+	info     map[string]string
 }
 
 func parseErrorBody(a wire.Answer) errorBody {
-	// The error is always a *googleapi.Error here; Errors, Details and Message are empty if the body is not the API's
-	// envelope.
-	e, ok := errors.AsType[*googleapi.Error](googleapi.CheckResponseWithBody(&http.Response{StatusCode: a.Status}, a.Body))
-	if !ok {
-		return errorBody{}
+	var said struct {
+		Error struct {
+			Message string `json:"message"`
+			Errors  []struct {
+				Reason string `json:"reason"`
+			} `json:"errors"`
+			Details []struct {
+				Type     string            `json:"@type"`
+				Reason   string            `json:"reason"`
+				Metadata map[string]string `json:"metadata"`
+			} `json:"details"`
+		} `json:"error"`
 	}
+	_ = json.Unmarshal(bytes.Trim(a.Body, "[] \t\r\n"), &said) // some come in an array
+	e := said.Error
 	b := errorBody{message: e.Message, envelope: e.Message != "" || len(e.Errors) > 0 || len(e.Details) > 0}
-	for _, d := range e.Details {
-		detail, _ := d.(map[string]any)
-		if kind, _ := detail["@type"].(string); !strings.HasSuffix(kind, "google.rpc.ErrorInfo") {
-			continue
-		}
-		if r, _ := detail["reason"].(string); r != "" {
-			b.reasons = append(b.reasons, r)
-		}
-		if md, ok := detail["metadata"].(map[string]any); ok && b.info == nil {
-			b.info = md
-		}
-	}
-	for _, item := range e.Errors {
-		if item.Reason != "" {
-			b.reasons = append(b.reasons, item.Reason)
-		}
-	}
 	if !b.envelope {
 		b.message = string(a.Body)
 	}
+	for _, d := range e.Details {
+		if !strings.HasSuffix(d.Type, "google.rpc.ErrorInfo") {
+			continue
+		}
+		b.reasons = append(b.reasons, d.Reason)
+		if b.info == nil {
+			b.info = d.Metadata
+		}
+	}
+	for _, item := range e.Errors {
+		b.reasons = append(b.reasons, item.Reason)
+	}
+	b.reasons = slices.DeleteFunc(b.reasons, func(reason string) bool { return reason == "" })
 	return b
 }
 
@@ -201,7 +206,7 @@ func (b errorBody) classifyLimit(m meaning) (_ meaning, pool string, sure bool) 
 	if m.verdict != fetch.Spent && m.verdict != fetch.Burst {
 		return m, "", false
 	}
-	unit, limit := b.metadata("quota_unit"), b.metadata("quota_limit")
+	unit, limit := b.info["quota_unit"], b.info["quota_limit"]
 	switch {
 	case strings.Contains(unit+"/", "/d/"):
 		m = daySpent
@@ -223,7 +228,7 @@ func (b errorBody) classifyLimit(m meaning) (_ meaning, pool string, sure bool) 
 // pool returns the pool that ErrorInfo names. A metric that we do not know gives "": every pool that the method draws
 // from. An error without a metric is the old one of the shared pool.
 func (b errorBody) pool() string {
-	metric := b.metadata("quota_metric")
+	metric := b.info["quota_metric"]
 	switch metric[strings.LastIndexByte(metric, '/')+1:] {
 	case "search_list":
 		return poolSearch
@@ -231,9 +236,4 @@ func (b errorBody) pool() string {
 		return poolUnits
 	}
 	return ""
-}
-
-func (b errorBody) metadata(key string) string {
-	s, _ := b.info[key].(string)
-	return s
 }
