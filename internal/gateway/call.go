@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/recent"
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -35,19 +36,15 @@ func (g *Gateway) spend(c *call) *answer {
 	sent := time.Now()
 	from := g.config.Upstream.Forward(req)
 	e := g.config.Upstream.Verdict(c.method, from)
-	g.config.OnCall(c.method, verdict(e), time.Since(sent))
+	verdict := "ok"
+	if e != nil {
+		verdict = string(e.Verdict)
+	}
+	g.config.OnCall(c.method, verdict, time.Since(sent))
 	if refunded := g.settle(d, e); refunded {
 		d.Pools = nil
 	}
 	return answerOf(from, e).charged(d)
-}
-
-// verdict is how a call is counted.
-func verdict(e *fetch.Error) string {
-	if e == nil {
-		return "ok"
-	}
-	return string(e.Verdict)
 }
 
 func (g *Gateway) take(c *call) (quota.Decision, error) {
@@ -71,24 +68,12 @@ func (g *Gateway) settle(d quota.Decision, e *fetch.Error) (refunded bool) {
 	return refunded
 }
 
-// spender is who spent most of a pool, as it was at a time.
-type spender struct {
-	pool, says string
-	at         time.Time
-}
-
 // sentence says a refusal in the words of a run.
 func (g *Gateway) sentence(d quota.Decision) string {
-	g.mu.Lock()
-	top := g.top
-	g.mu.Unlock()
-	if top.pool != d.Refusal.Pool || time.Since(top.at) > spenderHolds {
+	top, _ := g.spenders.Get(d.Refusal.Pool, func() recent.Answer[string] {
 		ctx, cancel := context.WithTimeout(context.Background(), takeWithin)
 		defer cancel()
-		top = spender{d.Refusal.Pool, g.config.Governor.TopSpender(ctx, d.Refusal.Pool, d.At), time.Now()}
-		g.mu.Lock()
-		g.top = top
-		g.mu.Unlock()
-	}
-	return d.Sentence(top.says)
+		return recent.Answer[string]{Is: g.config.Governor.TopSpender(ctx, d.Refusal.Pool, d.At), Until: time.Now().Add(spenderHolds)}
+	})
+	return d.Sentence(top)
 }

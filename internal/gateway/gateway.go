@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -58,8 +57,7 @@ type Gateway struct {
 	rooms   map[string]chan struct{} // by client
 	answers recent.Answers[*answer]
 
-	mu  sync.Mutex
-	top spender
+	spenders recent.Answers[string] // who spent most, by pool
 }
 
 // New returns a gateway.

@@ -6,12 +6,13 @@ import (
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
+
+	"github.com/trendvidstream/ingest/internal/report"
 )
 
 // Bar is how much of a limit is used. All its amounts are in percent of the limit.
 type Bar struct {
 	Label  string  // the same in words
-	Mood   Mood    // "": nothing to remark
 	Used   float64 // solid
 	Needed float64 // pale, after what is used
 	Others float64 // hatched, after that: spent elsewhere, or not known
@@ -31,7 +32,7 @@ func (b Bar) Node() g.Node {
 		from = min(from, 100)
 		return g.If(width > 0, g.El("rect", percent("x", from), percent("width", min(width, 100-from)), number("height", height), number("rx", 2), g.Group(attributes)))
 	}
-	return h.SVG(b.Mood.Class("bar"), h.Role("img"), h.Aria("label", b.Label),
+	return h.SVG(h.Class("bar"), h.Role("img"), h.Aria("label", b.Label),
 		g.El("defs", hatch("h")),
 		part(0, 100, h.Class("track")),
 		part(0, b.Used, h.Class("fill")),
@@ -59,17 +60,17 @@ const StripCells = 48
 
 // Strip shows the newest StripCells outcomes of a series, oldest first, one cell each. The form of a cell differs with
 // its mood: full, low, split or hollow. Label is the same in words.
-func Strip(label string, cells []Mood) g.Node {
+func Strip(label string, cells []report.Mood) g.Node {
 	const wide, high = 4, 14
-	forms := map[Mood]string{Good: "M%[1]d 0h3v14h-3", Warn: "M%[1]d 7h3v7h-3", Bad: "M%[1]d 0h3v5h-3M%[1]d 9h3v5h-3", Idle: "M%[1]d 1h2v12h-2z"}
+	forms := map[report.Mood]string{report.Good: "M%[1]d 0h3v14h-3", report.Warn: "M%[1]d 7h3v7h-3", report.Bad: "M%[1]d 0h3v5h-3M%[1]d 9h3v5h-3", report.Idle: "M%[1]d 1h2v12h-2z"}
 	cells = cells[max(0, len(cells)-StripCells):]
-	paths := map[Mood]*strings.Builder{Good: {}, Warn: {}, Bad: {}, Idle: {}}
+	paths := map[report.Mood]*strings.Builder{report.Good: {}, report.Warn: {}, report.Bad: {}, report.Idle: {}}
 	for i, mood := range cells {
 		fmt.Fprintf(paths[mood], forms[mood], wide*(StripCells-len(cells)+i))
 	}
 	return h.SVG(h.Class("strip"), g.Attr("viewBox", fmt.Sprintf("0 0 %d %d", wide*StripCells-1, high)), g.Attr("preserveAspectRatio", "none"),
 		h.Role("img"), h.Aria("label", label),
-		g.Map([]Mood{Good, Warn, Bad, Idle}, func(m Mood) g.Node {
-			return g.If(paths[m].Len() > 0, g.El("path", h.Class(string(m)), g.Attr("d", paths[m].String())))
+		g.Map([]report.Mood{report.Good, report.Warn, report.Bad, report.Idle}, func(m report.Mood) g.Node {
+			return g.If(paths[m].Len() > 0, g.El("path", h.Class(m.String()), g.Attr("d", paths[m].String())))
 		}))
 }

@@ -102,8 +102,8 @@ func TestAChartThatLacksSomethingSaysWhat(t *testing.T) {
 	s := newSite()
 	lib := charted(0, "")
 	s.Library = func() (*report.Library, error) { return lib, nil }
-	s.Fresh = func(context.Context) map[string]pages.RegionState {
-		return map[string]pages.RegionState{"US": {State: pages.State{Mood: pages.Warn, Word: "no quota"}, Next: "next 19:00"}}
+	s.Fresh = func(context.Context) map[string]pages.State {
+		return map[string]pages.State{"US": {Mood: report.Warn, Word: "no quota", Next: "next 19:00"}}
 	}
 	body := bodyOf(t, get(t, s, "/charts/US"))
 	for _, want := range []string{"No video is in this list", "no quota:", "next 19:00", "United States, no quota"} {

@@ -111,7 +111,7 @@ func (s *Site) readChart(ctx context.Context, lib *report.Library, v view) (show
 }
 
 // tabs are the regions, each with how fresh it is and how old.
-func (s *Site) tabs(all report.RegionsDocument, fresh map[string]RegionState, current string) g.Node {
+func (s *Site) tabs(all report.RegionsDocument, fresh map[string]State, current string) g.Node {
 	return h.Nav(h.Class("tabs"), h.Aria("label", "Regions"), g.Map(all.Regions, func(r report.RegionDocument) g.Node {
 		state := fresh[string(r.Region)]
 		age := ""
@@ -122,7 +122,7 @@ func (s *Site) tabs(all report.RegionsDocument, fresh map[string]RegionState, cu
 			}
 		}
 		return h.A(h.Href("/charts/"+url.PathEscape(string(r.Region))), g.If(string(r.Region) == current, h.Aria("current", "page")),
-			g.If(state.Mood != "", g.Group{state.Mood.Class(""), Dot()}),
+			g.If(state.Word != "", g.Group{in(state.Mood, ""), dot()}),
 			h.Span(g.Text(string(r.Region)), spoken(" "+strings.Join([]string{r.Name, state.Word, ""}, ", "))), g.Text(" "), h.Small(g.Text(age)))
 	}))
 }
@@ -133,7 +133,7 @@ func shortAgo(d time.Duration) string {
 	return strings.Join(fields[:min(2, len(fields))], "\u00a0")
 }
 
-func (s *Site) chartHead(doc shownChart, state RegionState, name string) g.Node {
+func (s *Site) chartHead(doc shownChart, state State, name string) g.Node {
 	fetched := "not fetched as a whole"
 	if doc.FetchedAt != nil {
 		fetched = "fetched " + term.Ago(s.Now().Sub(*doc.FetchedAt)) + " ago"
@@ -142,8 +142,8 @@ func (s *Site) chartHead(doc shownChart, state RegionState, name string) g.Node 
 		fetched += ", not complete"
 	}
 	said := h.P(h.Class("soft"), g.Textf("%s, %s.", term.Plural(len(doc.ChartDocument.Items), "video"), fetched))
-	if doc.Later == nil && state.Mood != "" && state.Mood != Good {
-		said = h.P(state.Mood.Class(""), h.Span(h.Class("word"), g.Text(state.Word+":")), h.Span(h.Class("soft"), g.Text(" "+strings.Join(slices.DeleteFunc([]string{fetched, state.Next}, func(s string) bool { return s == "" }), ", ")+".")))
+	if doc.Later == nil && state.Word != "" && state.Mood != report.Good {
+		said = h.P(in(state.Mood, ""), h.Span(h.Class("word"), g.Text(state.Word+":")), h.Span(h.Class("soft"), g.Text(" "+strings.Join(slices.DeleteFunc([]string{fetched, state.Next}, func(s string) bool { return s == "" }), ", ")+".")))
 	}
 	to := func(t *time.Time, rel, key, before, after string) g.Node {
 		if t == nil {

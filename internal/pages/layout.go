@@ -10,13 +10,15 @@ import (
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
+
+	"github.com/trendvidstream/ingest/internal/report"
 )
 
 // Page is one page: its frame, and its content.
 type Page struct {
 	Code  int        // of the answer; 0: 200
 	Title string     // of the document, without the name of the program
-	Mood  Mood       // whose shape the title begins with; "": none
+	Shape string     // that the title begins with
 	Tab   string     // the path of the link in the head that is this page; "": none is
 	Query string     // what the search box holds
 	Keep  url.Values // what a search from this page keeps, such as its filters
@@ -31,7 +33,7 @@ func (s *Site) Show(w http.ResponseWriter, r *http.Request, p Page) {
 	_ = h.Doctype(h.HTML(h.Lang("en"), s.documentHead(p), h.Body(
 		h.A(h.Class("sr"), h.Href("#main"), g.Text("Skip to content")),
 		s.head(r, p),
-		h.P(h.ID("away"), h.Role("status"), Bad.Class("banner"), g.Attr("hidden"),
+		h.P(h.ID("away"), h.Role("status"), in(report.Bad, "banner"), g.Attr("hidden"),
 			h.B(g.Text("The server has not answered since "), h.Time(), g.Text(" UTC.")), g.Text(" What is below may be out of date; this page goes on asking.")),
 		h.P(h.ID("still"), h.Role("status"), h.Class("soft"), g.Attr("hidden"), g.Text("This page stays as it is while text is marked.")),
 		h.Main(h.ID("main"), g.If(p.Live, h.Data("live", "")), p.Main),
@@ -61,15 +63,11 @@ func (s *Site) policy() string {
 }
 
 func (s *Site) documentHead(p Page) g.Node {
-	title := p.Title + " · ingest"
-	if p.Mood != "" {
-		title = p.Mood.Shape() + " " + title
-	}
 	return h.Head(
 		h.Meta(h.Charset("utf-8")),
 		h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
 		h.Meta(h.Name("color-scheme"), h.Content("light dark")),
-		h.TitleEl(g.Text(title)),
+		h.TitleEl(g.Text(strings.TrimSpace(p.Shape+" "+p.Title)+" · ingest")),
 		h.Link(h.Rel("stylesheet"), h.Href(stylesheet.path())),
 		g.If(len(s.Theme) > 0, h.Link(h.Rel("stylesheet"), h.Href(s.theme().path()))),
 		h.Link(h.Rel("icon"), h.Href(icon.path())),
@@ -85,7 +83,7 @@ func (s *Site) head(r *http.Request, p Page) g.Node {
 	}
 	state := s.Overall(r.Context())
 	word := h.Span(h.Class("word"), g.Text(state.Word))
-	if state.Mood == Good {
+	if state.Mood == report.Good {
 		word = spoken(": " + state.Word)
 	}
 	return h.Header(h.Class("head"),
@@ -97,7 +95,7 @@ func (s *Site) head(r *http.Request, p Page) g.Node {
 			h.Button(g.Text("Search"))),
 		h.Nav(h.Aria("label", "Site"),
 			tab("/charts", g.Text("Charts")),
-			tab("/status", state.Mood.Class(""), Dot(), g.Text("Status "), word)))
+			tab("/status", in(state.Mood, ""), dot(), g.Text("Status "), word)))
 }
 
 func (s *Site) foot(p Page) g.Node {

@@ -14,6 +14,7 @@ import (
 	g "maragu.dev/gomponents"
 
 	"github.com/trendvidstream/ingest/internal/pages"
+	"github.com/trendvidstream/ingest/internal/report"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -26,7 +27,7 @@ func newSite() *pages.Site {
 	return &pages.Site{
 		Now: func() time.Time { return now }, Version: "1.2.3", Pictures: true, PictureHosts: []string{"https://i.ytimg.com"},
 		Provider: pages.Provider{Name: "YouTube", Home: "https://www.youtube.com/", Terms: "https://www.youtube.com/t/terms"},
-		Overall:  func(context.Context) pages.State { return pages.State{Mood: pages.Good, Word: "all is well"} },
+		Overall:  func(context.Context) pages.State { return pages.State{Mood: report.Good, Word: "all is well"} },
 	}
 }
 
@@ -45,7 +46,7 @@ func get(t *testing.T, s *pages.Site, url string, headers ...string) *http.Respo
 
 func TestEveryPageHasTheFrameAndAnUnknownAddressSaysWhereToGo(t *testing.T) {
 	s := newSite()
-	s.Overall = func(context.Context) pages.State { return pages.State{Mood: pages.Warn, Word: "2 of 8 late"} }
+	s.Overall = func(context.Context) pages.State { return pages.State{Mood: report.Warn, Word: "2 of 8 late"} }
 	answer := get(t, s, "/nowhere")
 	body := bodyOf(t, answer)
 	if answer.StatusCode != http.StatusNotFound {
@@ -110,7 +111,7 @@ func TestNoNameOfALineCoversAnother(t *testing.T) {
 }
 
 func TestAMoodIsAFormAndAColour(t *testing.T) {
-	text := render(t, pages.Strip("four", []pages.Mood{pages.Good, pages.Warn, pages.Bad, pages.Idle}))
+	text := render(t, pages.Strip("four", []report.Mood{report.Good, report.Warn, report.Bad, report.Idle}))
 	for _, want := range []string{`class="good" d="M176 0h3v14`, `class="warn" d="M180 7h3v7`, `class="bad" d="M184 0h3v5h-3M184 9h3v5`, `class="idle" d="M188 1h2v12`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("lacks %s: %s", want, text)

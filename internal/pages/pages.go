@@ -24,9 +24,9 @@ import (
 // Site holds everything that all pages share. Its functions must be safe for concurrent use.
 type Site struct {
 	Now            func() time.Time
-	Version, Moved string                                           // of the program; that the clock was moved, "": it was not
-	Overall        func(ctx context.Context) State                  // the worst of all that can go wrong
-	Fresh          func(ctx context.Context) map[string]RegionState // how fresh each region's chart is; nil: not known
+	Version, Moved string                                     // of the program; that the clock was moved, "": it was not
+	Overall        func(ctx context.Context) State            // the worst of all that can go wrong
+	Fresh          func(ctx context.Context) map[string]State // how fresh each region's chart is; nil: not known
 	Provider       Provider
 	Pictures       bool                            // pictures are shown, from PictureHosts
 	PictureHosts   []string                        // such as https://i.ytimg.com
@@ -106,7 +106,7 @@ func (s *Site) notFound(w http.ResponseWriter, r *http.Request) {
 }
 
 // fresh returns how fresh each region's chart is; nothing of those of which that is not known.
-func (s *Site) fresh(ctx context.Context) map[string]RegionState {
+func (s *Site) fresh(ctx context.Context) map[string]State {
 	if s.Fresh == nil {
 		return nil
 	}

@@ -16,6 +16,22 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
+// State is how something is, said by a word, a shape and a colour together.
+type State struct {
+	Mood report.Mood // a class of the stylesheet, which gives what is inside a colour and a shape
+	Word string      // such as "fresh"
+	Next string      // of a region: when it is fetched next, as far as that is known
+}
+
+// in puts a node and what is inside it into a mood, together with other classes.
+func in(mood report.Mood, others string) g.Node { return h.Class(others + " " + mood.String()) }
+
+// dot is the shape and the colour of the nearest mood around it.
+func dot() g.Node { return h.I(h.Class("dot"), h.Aria("hidden", "true")) }
+
+// spoken is text for those who cannot see the shape beside it.
+func spoken(text string) g.Node { return h.Span(h.Class("sr"), g.Text(text)) }
+
 // section is a part of a page under a heading.
 func section(title string, parts ...g.Node) g.Node {
 	return h.Section(h.Class("part"), h.H2(g.Text(title)), g.Group(parts))

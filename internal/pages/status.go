@@ -46,32 +46,32 @@ type Price struct {
 // Overall is the worst of all checks, in a word.
 func (st Status) Overall() State {
 	worst := st.Checks()[0]
-	mood := Mood(worst.Mood.String())
+	word := "no answer"
 	switch {
-	case mood == Good:
-		return State{mood, "all is well"}
-	case mood == Idle:
-		return State{mood, "begins"}
+	case worst.Mood == report.Good:
+		word = "all is well"
+	case worst.Mood == report.Idle:
+		word = "begins"
 	case worst.Name == "Ledger" || st.StoreErr != nil:
-		return State{mood, worst.Detail}
+		word = worst.Detail
 	case worst.Name == "Quota":
+		word = "no quota"
 		if p := st.wanted(); p != nil {
 			if _, _, left := ceilings(*p); left > 0 {
-				return State{mood, "short of quota"}
+				word = "short of quota"
 			}
 		}
-		return State{mood, "no quota"}
 	case worst.Name == "Charts":
-		return State{mood, map[Mood]string{Bad: "stale", Warn: "late"}[mood]}
+		word = map[report.Mood]string{report.Bad: "stale", report.Warn: "late"}[worst.Mood]
 	}
-	return State{mood, "no answer"}
+	return State{Mood: worst.Mood, Word: word}
 }
 
 // ShowStatus writes the status page.
 func (s *Site) ShowStatus(w http.ResponseWriter, r *http.Request, st Status) {
 	mood, headline := st.Headline()
 	s.Show(w, r, Page{
-		Title: headline, Mood: Mood(mood.String()), Tab: "/status", JSON: "/status?format=json", Live: true,
+		Title: headline, Shape: [...]string{report.Good: "●", report.Warn: "▲", report.Bad: "◆", report.Idle: "○"}[mood], Tab: "/status", JSON: "/status?format=json", Live: true,
 		Main: g.Group{st.sentence(), st.tiles(), st.pool(), st.day(),
 			h.Div(h.Class("cols"), st.spenders(), st.next(), st.strips(), h.Div(st.backfills(), st.ledger(), st.kept())), st.folded()},
 	})
@@ -85,12 +85,12 @@ func (st Status) sentence() g.Node {
 	if thing != "" && command != "ingest doctor" {
 		reason = "" // the cure says it
 	}
-	return h.Section(Mood(mood.String()).Class("sentence"),
-		h.H1(Dot(), h.Span(g.Text(headline))),
+	return h.Section(in(mood, "sentence"),
+		h.H1(dot(), h.Span(g.Text(headline))),
 		g.If(reason != "", h.P(g.Text(reason))),
-		g.If(thing != "", h.Div(Bad.Class("banner"), h.Role("alert"), h.P(h.B(g.Text(thing)), g.Text(" "+advice)), h.Pre(g.Text(command)))),
+		g.If(thing != "", h.Div(in(report.Bad, "banner"), h.Role("alert"), h.P(h.B(g.Text(thing)), g.Text(" "+advice)), h.Pre(g.Text(command)))),
 		h.Ul(h.Class("checks"), g.Map(st.Checks(), func(c report.Check) g.Node {
-			return h.Li(Mood(c.Mood.String()).Class(""), Dot(), h.Div(h.B(g.Text(c.Name)), g.Text(" "), h.Span(g.Text(c.Detail))))
+			return h.Li(in(c.Mood, ""), dot(), h.Div(h.B(g.Text(c.Name)), g.Text(" "), h.Span(g.Text(c.Detail))))
 		})))
 }
 
@@ -116,39 +116,37 @@ func (st Status) tile(of report.SeriesState) g.Node {
 		}
 	}
 	body := g.Group{
-		h.Span(h.Class("name"), Dot(), h.B(g.Text(of.Region)), g.Text(" "), h.Span(h.Class("word"), g.Text(state.Word))),
+		h.Span(h.Class("name"), dot(), h.B(g.Text(of.Region)), g.Text(" "), h.Span(h.Class("word"), g.Text(state.Word))),
 		h.Span(h.Class("age"), g.Text(age), g.If(age != "", spoken(" old"))),
 		st.strip(of),
 		h.Span(h.Class("title"), h.Dir("auto"), g.Text(term.Clean(st.Tops[of.Region]))),
 		h.Small(h.Class("last"), last),
-		h.Small(h.Class("next"), g.Text(st.nextOf(of))),
+		h.Small(h.Class("next"), g.Text(state.Next)),
 	}
 	if of.Slot == nil {
-		return h.Li(state.Mood.Class("tile"), h.Div(body))
+		return h.Li(in(state.Mood, "tile"), h.Div(body))
 	}
-	return h.Li(state.Mood.Class("tile"), h.A(h.Href("/charts/"+of.Region), body))
+	return h.Li(in(state.Mood, "tile"), h.A(h.Href("/charts/"+of.Region), body))
 }
 
 // stateOf says how fresh a series is.
 func (st Status) stateOf(of report.SeriesState) State {
-	if slots := st.slotsOf(of); of.Slot == nil {
-		if len(slots) > 0 && slots[0].Outcome == ingest.Claimed {
-			return State{Idle, fmt.Sprintf("fetching page %d", slots[0].Pages+1)}
-		}
+	if slots := st.slotsOf(of); of.Slot == nil && len(slots) > 0 && slots[0].Outcome == ingest.Claimed {
+		return State{report.Idle, fmt.Sprintf("fetching page %d", slots[0].Pages+1), st.nextOf(of)}
 	}
 	condition := of.Condition()
-	mood := map[report.Condition]Mood{report.Fresh: Good, report.Late: Warn, report.NoQuota: Warn, report.Stale: Bad, report.Unbegun: Idle}[condition]
-	return State{mood, string(condition)}
+	mood := map[report.Condition]report.Mood{report.Fresh: report.Good, report.Late: report.Warn, report.NoQuota: report.Warn, report.Stale: report.Bad, report.Unbegun: report.Idle}[condition]
+	return State{mood, string(condition), st.nextOf(of)}
 }
 
 // Regions says how fresh the first chart of each region is.
-func (st Status) Regions() map[string]RegionState {
-	states := map[string]RegionState{}
+func (st Status) Regions() map[string]State {
+	states := map[string]State{}
 	if st.Fresh == nil {
 		return states
 	}
 	for _, of := range slices.Backward(st.Fresh.Series) {
-		states[of.Region] = RegionState{st.stateOf(of), st.nextOf(of)}
+		states[of.Region] = st.stateOf(of)
 	}
 	return states
 }
@@ -198,13 +196,16 @@ func (st Status) slotsOf(of report.SeriesState) []report.SlotDocument {
 }
 
 // moods are the forms of a strip's cells.
-var moods = map[ingest.State]Mood{ingest.Done: Good, ingest.Stopped: Warn, ingest.Failed: Bad, ingest.Due: Idle, ingest.Claimed: Idle, ingest.Skipped: Idle, ingest.Missed: Idle}
+var moods = map[ingest.State]report.Mood{
+	ingest.Done: report.Good, ingest.Stopped: report.Warn, ingest.Failed: report.Bad,
+	ingest.Due: report.Idle, ingest.Claimed: report.Idle, ingest.Skipped: report.Idle, ingest.Missed: report.Idle,
+}
 
 // strip shows the outcomes of the last 24 hours.
 func (st Status) strip(of report.SeriesState) g.Node {
-	var cells []Mood
+	var cells []report.Mood
 	for _, slot := range slices.Backward(st.slotsOf(of)) {
-		cells = append(cells, slices.Repeat([]Mood{moods[slot.Outcome]}, min(slot.Ticks(), StripCells))...)
+		cells = append(cells, slices.Repeat([]report.Mood{moods[slot.Outcome]}, min(slot.Ticks(), StripCells))...)
 	}
 	return Strip(cmp.Or(st.outcomes(of), "no slot yet"), cells)
 }

@@ -98,7 +98,7 @@ func (st Status) strips() g.Node {
 	}
 	const most = 2 // of each, which keeps the page small: ingest slots has them all
 	lost := report.LostTicks(st.Slots, len(st.Fresh.Series))
-	return section("Slots, last 24 hours", g.If(lost != "", h.P(Warn.Class("lost"), Dot(), h.Span(g.Text(lost)))), g.Map(st.Fresh.Series, func(of report.SeriesState) g.Node {
+	return section("Slots, last 24 hours", g.If(lost != "", h.P(in(report.Warn, "lost"), dot(), h.Span(g.Text(lost)))), g.Map(st.Fresh.Series, func(of report.SeriesState) g.Node {
 		var runs []run
 		for _, slot := range st.slotsOf(of) {
 			oldest := slot.DueAt
@@ -118,7 +118,7 @@ func (st Status) strips() g.Node {
 				if r.ticks > 1 {
 					when = st.when(r.oldest) + " to " + when
 				}
-				return h.Tr(cell(when), h.Td(moods[r.newest.Outcome].Class(""), h.Span(h.Class("word"), g.Text(fmt.Sprintf("%d %s", r.ticks, r.newest.Outcome)))), cell(r.newest.Reason))
+				return h.Tr(cell(when), h.Td(in(moods[r.newest.Outcome], ""), h.Span(h.Class("word"), g.Text(fmt.Sprintf("%d %s", r.ticks, r.newest.Outcome)))), cell(r.newest.Reason))
 			}))
 		}
 		return h.Details(h.Summary(h.B(g.Text(cmp.Or(of.Region, of.Job))), g.Text(" "), st.strip(of), g.Text(" "), h.Small(g.Text(cmp.Or(st.outcomes(of), "none yet")))), inside)

@@ -108,8 +108,7 @@ func (st Status) day() g.Node {
 	ours, all, others := st.sums()
 	total := all[len(all)-1]
 	top := max(schedule, total+needed, 1)
-	span := 24*time.Hour + max(until.Sub(st.At), time.Hour)
-	x := func(t time.Time) int { return int(chartWidth * (t.Sub(st.At.Add(-24 * time.Hour))) / span) }
+	x := timeline{st.At.Add(-24 * time.Hour), st.At.Add(max(until.Sub(st.At), time.Hour))}.x
 	y := func(n int64) int { return dayHeight - int(n*(dayHeight-8)/top) }
 	line := func(sums []int64) string {
 		var d strings.Builder

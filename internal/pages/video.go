@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -36,7 +37,11 @@ func (s *Site) video(r *http.Request, lib *report.Library) (Page, error) {
 		return Page{}, err
 	}
 	paths := pathsOf(doc.Sightings, all)
-	days := daysOf(paths, span.since == "24h")
+	heading, unit := "Day by day", 24*time.Hour
+	if span.since == "24h" {
+		heading, unit = "Slot by slot", 30*time.Minute
+	}
+	days := daysOf(paths, unit)
 	choices := chips("Look back", h.Span(h.Class("soft"), g.Text("the last")), g.Map(spans, func(other struct{ since, words string }) g.Node {
 		return chip(videoPath(id)+"?since="+other.since, other.words, other == span)
 	}))
@@ -44,7 +49,7 @@ func (s *Site) video(r *http.Request, lib *report.Library) (Page, error) {
 	if len(paths) > 0 {
 		charted = g.Group{
 			section("Where it is charted", h.Ul(h.Class("legend"), g.Map(paths, s.legend))),
-			section("Rank over time", choices, rankChart(paths, s.Now())), viewsChart(paths, s.Now()), s.dayTable(paths, days, span.since == "24h"),
+			section("Rank over time", choices, rankChart(paths, s.Now())), viewsChart(paths, s.Now()), s.dayTable(paths, days, heading),
 		}
 	}
 	return Page{Title: term.Fit(named(doc.Title), 60), JSON: "/v1/videos/" + url.PathEscape(id) + "?" + params.Encode(), Main: h.Article(
@@ -95,12 +100,8 @@ func (s *Site) legend(p path) g.Node {
 		h.Small(g.Text(strings.TrimSpace(p.name+" "+more)))))
 }
 
-func (s *Site) dayTable(paths []path, days []day, bySlot bool) g.Node {
+func (s *Site) dayTable(paths []path, days []day, heading string) g.Node {
 	const most = 50
-	heading, format := "Day by day", "Mon 2 Jan"
-	if bySlot {
-		heading, format = "Slot by slot", "Mon 2 Jan, 15:04"
-	}
 	all, heads := regionsOf(paths), []string{"Slot"}
 	for _, r := range all {
 		heads = append(heads, string(r)+",num")
@@ -111,22 +112,17 @@ func (s *Site) dayTable(paths []path, days []day, bySlot bool) g.Node {
 	}
 	return h.Section(h.Class("part"), h.H2(g.Text(heading+" "), h.Small(g.Text("rank and views at the last slot of each, UTC"))),
 		table(heading, heads, g.Map(days[:min(most, len(days))], func(d day) g.Node {
-			if d.at.Equal(days[0].at) {
-				return dayRow(d, "Mon 2 Jan, 15:04", all, s.Hidden)
-			}
-			return dayRow(d, format, all, s.Hidden)
+			return h.Tr(h.Td(moment(d.at, "Mon 2 Jan, 15:04")), g.Map(all, func(r ingest.Region) g.Node {
+				if d.ranks[r] == 0 {
+					return figure("–")
+				}
+				return figure(fmt.Sprint(d.ranks[r]))
+			}), figure(term.Count(d.views)), g.Iff(!s.Hidden, func() g.Node {
+				gained := "–"
+				if d.gained != nil {
+					gained = term.Gain(d.gained)
+				}
+				return h.Td(h.Class("num wide"), g.Text(gained))
+			}))
 		})))
-}
-
-func dayRow(d day, format string, all []ingest.Region, hidden bool) g.Node {
-	gained := "–"
-	if d.gained != nil {
-		gained = term.Gain(d.gained)
-	}
-	return h.Tr(h.Td(moment(d.at, format)), g.Map(all, func(r ingest.Region) g.Node {
-		if d.ranks[r] == 0 {
-			return figure("–")
-		}
-		return figure(fmt.Sprint(d.ranks[r]))
-	}), figure(term.Count(d.views)), g.If(!hidden, h.Td(h.Class("num wide"), g.Text(gained))))
 }

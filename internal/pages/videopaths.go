@@ -95,18 +95,14 @@ type day struct {
 	gained *int64 // since the day before it in the table
 }
 
-// daysOf returns the last of each day, or each slot, newest first, of each region's first chart.
-func daysOf(paths []path, bySlot bool) (days []day) {
+// daysOf returns the last of each unit of time, newest first, of each region's first chart.
+func daysOf(paths []path, unit time.Duration) (days []day) {
 	var seen []report.SightingDocument
 	for _, p := range lines(paths) {
 		seen = append(seen, p.seen...)
 	}
 	slices.SortStableFunc(seen, func(a, b report.SightingDocument) int { return a.Slot.Compare(b.Slot) })
 	for _, sighting := range seen {
-		unit := 24 * time.Hour
-		if bySlot {
-			unit = 30 * time.Minute
-		}
 		if n := len(days); n == 0 || !days[n-1].at.Truncate(unit).Equal(sighting.Slot.Truncate(unit)) {
 			days = append(days, day{ranks: map[ingest.Region]int{}})
 		}

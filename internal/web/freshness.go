@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/recent"
@@ -74,16 +73,11 @@ func (s *Site) checkFresh(ctx context.Context) (string, error) {
 	if len(stale) == 0 {
 		return f.Check().Says, nil
 	}
-	const most = 8
-	more := ""
-	if len(stale) > most {
-		more = fmt.Sprintf(" and %d more", len(stale)-most)
-	}
 	var names []string
-	for _, state := range stale[:min(most, len(stale))] {
+	for _, state := range stale {
 		names = append(names, state.String())
 	}
-	text := fmt.Sprintf("%d of %d are stale: %s%s", len(stale), len(f.Series), strings.Join(names, ", "), more)
+	text := fmt.Sprintf("%d of %d are stale: %s", len(stale), len(f.Series), term.Enumerate(names, 8))
 	if s.Resting != nil && s.Resting() != "" {
 		text += "; " + s.Resting()
 	}

@@ -40,32 +40,17 @@ func (s *Site) livez(w http.ResponseWriter, r *http.Request) {
 	if err := s.Alive(); err != nil {
 		code, text = http.StatusServiceUnavailable, term.Clean(err.Error())
 	}
-	if wantsJSON(r) {
-		writeJSON(w, code, struct {
-			OK     bool   `json:"ok"`
-			Detail string `json:"detail"`
-		}{code == http.StatusOK, text})
-		return
-	}
-	writeText(w, code, text+"\n")
+	write(w, r, code, text+"\n", struct {
+		OK     bool   `json:"ok"`
+		Detail string `json:"detail"`
+	}{code == http.StatusOK, text})
 }
 
 func (s *Site) readyz(w http.ResponseWriter, r *http.Request) {
 	ready, results := s.Ready(r.Context())
-	code := http.StatusOK
+	code, text := http.StatusOK, "ready\n"
 	if !ready {
-		code = http.StatusServiceUnavailable
-	}
-	if wantsJSON(r) {
-		writeJSON(w, code, struct {
-			Ready  bool     `json:"ready"`
-			Checks []Result `json:"checks"`
-		}{ready, results})
-		return
-	}
-	text := "ready\n"
-	if !ready {
-		text = "not ready\n"
+		code, text = http.StatusServiceUnavailable, "not ready\n"
 	}
 	for _, c := range results {
 		mark := "ok  "
@@ -74,5 +59,8 @@ func (s *Site) readyz(w http.ResponseWriter, r *http.Request) {
 		}
 		text += fmt.Sprintf("%s  %-9s  %s\n", mark, c.Check, c.Detail)
 	}
-	writeText(w, code, text)
+	write(w, r, code, text, struct {
+		Ready  bool     `json:"ready"`
+		Checks []Result `json:"checks"`
+	}{ready, results})
 }

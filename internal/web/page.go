@@ -34,7 +34,7 @@ func (s *Site) homePage(w http.ResponseWriter, r *http.Request) {
 func (s *Status) Overall(ctx context.Context) pages.State { return s.now(ctx).Overall() }
 
 // Regions says how fresh each region's chart is.
-func (s *Status) Regions(ctx context.Context) map[string]pages.RegionState {
+func (s *Status) Regions(ctx context.Context) map[string]pages.State {
 	return s.now(ctx).Regions()
 }
 

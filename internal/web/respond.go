@@ -11,6 +11,15 @@ func wantsJSON(r *http.Request) bool {
 	return r.URL.Query().Get("format") == "json" || strings.Contains(r.Header.Get("Accept"), "application/json")
 }
 
+// write answers with a document, to whom does not ask for that as text.
+func write(w http.ResponseWriter, r *http.Request, code int, text string, doc any) {
+	if wantsJSON(r) {
+		writeJSON(w, code, doc)
+		return
+	}
+	writeText(w, code, text)
+}
+
 func writeJSON(w http.ResponseWriter, code int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
