@@ -187,25 +187,20 @@ func (c *copier) sum(ctx context.Context, t copyTable, of *database, q querier, 
 func (c *copier) index(ctx context.Context, tx *txn) error {
 	last := int64(0)
 	for n := 0; ; {
-		w, err := newVideoWriter(ctx, tx, time.Time{}, nil)
-		if err != nil {
-			return err
-		}
-		read := 0
-		err = each(ctx, tx, func(rows *sql.Rows) error {
+		texts := texts{}
+		err := each(ctx, tx, func(rows *sql.Rows) error {
 			v, err := scanVideo(rows, &last)
-			w.index(last, v)
-			read++
+			texts.add(last, v)
 			return err
 		}, `SELECT `+videoColumns+`, videos.id FROM videos LEFT JOIN channels ON channels.id = videos.channel
 			WHERE videos.id > ? ORDER BY videos.id LIMIT ?`, last, c.o.Step)
-		if err != nil || read == 0 {
+		if err != nil || len(texts) == 0 {
 			return err
 		}
-		if err := w.flush(ctx); err != nil {
+		if err := texts.write(ctx, tx); err != nil {
 			return err
 		}
-		n += read
+		n += len(texts)
 		c.reportProgress("index", n, int(c.sums["video_latest"].Rows))
 	}
 }

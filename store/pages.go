@@ -30,32 +30,19 @@ func writePlacements(ctx context.Context, tx *txn, slot, series int64, page inge
 	if err != nil {
 		return 0, err
 	}
-	videos, err := newVideoWriter(ctx, tx, at, page.Videos)
+	ids, err := writeVideos(ctx, tx, at, series, page.Videos, true)
 	if err != nil {
-		return 0, err
-	}
-	videos.series = series
-	if err := videos.add(ctx, page.Videos); err != nil {
 		return 0, err
 	}
 	var rows [][]any
 	for _, v := range page.Videos {
-		if v.ID == "" {
-			continue
-		}
-		video, err := videos.put(ctx, v, true)
-		if err != nil {
-			return 0, err
-		}
-		if placed[video] {
+		video := ids[v.ID]
+		if v.ID == "" || placed[video] {
 			continue // a video has one rank
 		}
 		placed[video] = true
 		rank++
 		rows = append(rows, []any{slot, rank, video, series, v.Views, v.Likes, v.Comments})
-	}
-	if err := videos.flush(ctx); err != nil {
-		return 0, err
 	}
 	return len(placed), insertRows(ctx, tx, `INSERT INTO placements (slot, rank, video, series, views, likes, comments) VALUES`, "", rows)
 }

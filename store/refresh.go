@@ -33,31 +33,18 @@ func (s *Store) SaveVideos(ctx context.Context, slot ingest.Slot, asked []string
 	return slot, err
 }
 
-// putRequested writes the videos whose IDs were asked for, as videoWriter.put does, and deletes those that did not
+// putRequested writes the videos whose IDs were asked for, as writeVideos does, each once, and deletes those that did not
 // come: the upstream no longer has them.
 func putRequested(ctx context.Context, tx *txn, at time.Time, asked []string, videos []ingest.Video, found bool) (came int, gone []string, err error) {
-	w, err := newVideoWriter(ctx, tx, at, videos)
-	if err != nil {
-		return 0, nil, err
-	}
-	if found {
-		those := slices.DeleteFunc(slices.Clone(videos), func(v ingest.Video) bool { return !slices.Contains(asked, v.ID) })
-		if err := w.add(ctx, those); err != nil {
-			return 0, nil, err
-		}
-	}
 	gone = slices.Clone(asked)
+	var those []ingest.Video
 	for _, v := range videos {
-		if !slices.Contains(gone, v.ID) {
-			continue
+		if slices.Contains(gone, v.ID) {
+			gone = slices.DeleteFunc(gone, func(id string) bool { return id == v.ID })
+			those = append(those, v)
 		}
-		if _, err := w.put(ctx, v, found); err != nil {
-			return 0, nil, err
-		}
-		gone = slices.DeleteFunc(gone, func(id string) bool { return id == v.ID })
-		came++
 	}
-	if err := w.flush(ctx); err != nil {
+	if _, err := writeVideos(ctx, tx, at, 0, those, found); err != nil {
 		return 0, nil, err
 	}
 	rows, err := column[int64](ctx, tx, `SELECT id FROM video_facts WHERE video_id IN (SELECT value FROM json_each(?1))`, listJSON(gone))
@@ -66,7 +53,7 @@ func putRequested(ctx context.Context, tx *txn, at time.Time, asked []string, vi
 			_, err = dropVideo(ctx, tx, row)
 		}
 	}
-	return came, gone, err
+	return len(those), gone, err
 }
 
 // uncounted scans videos_fetched, including videos counted since: an index of its own would make every re-sighting of a

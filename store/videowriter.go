@@ -12,20 +12,13 @@ import (
 	"github.com/trendvidstream/ingest/store/text"
 )
 
-// videoWriter writes videos, their channels and their index rows within one transaction. It ends with flush.
+// videoWriter writes videos, their channels and their index rows within one transaction, in few statements: to a store in
+// Postgres each is a round trip.
 type videoWriter struct {
-	tx  *txn
-	at  int64 // when they were fetched, in milliseconds
-	day int64 // of at, since 1970
-
-	series      int64                   // that places them; 0: none
-	known       map[string]knownVideo   // of those to write, by the upstream's id
-	channels    map[string]knownChannel // of those to write, by the upstream's id; nil until one is needed
-	newChannels []string                // the channels of new videos
-	latest      [][]any                 // to write into video_latest
-	moved       []int64                 // videos whose fetched_day is to become day
-	texts       map[int64]indexed       // to write into the index, by video
-	traits      map[int64]byte          // to write into video_blocks, by video
+	tx       *txn
+	known    map[string]knownVideo   // those that the store has, by the upstream's id
+	channels map[string]knownChannel // those of the videos that the store has, by the upstream's id
+	texts    texts
 }
 
 type knownVideo struct {
@@ -33,13 +26,20 @@ type knownVideo struct {
 	trait                byte
 }
 
-// indexed is a video's text in the index.
-type indexed struct{ title, channel, tags string }
+type knownChannel struct {
+	id    int64
+	title string
+}
 
 const (
 	findVideos = `
-		SELECT video_id, video_facts.id, text_hash, facts_hash, fetched_day, views, category
-		FROM json_each(?1) AS given CROSS JOIN video_facts ON video_id = given.value LEFT JOIN video_latest AS latest ON latest.id = video_facts.id`
+		SELECT video_id, video_facts.id, text_hash, facts_hash, fetched_day, views, category, channel, coalesce(channel_id, ''), coalesce(channels.title, '')
+		FROM json_each(?1) AS given CROSS JOIN video_facts ON video_id = given.value
+		LEFT JOIN video_latest AS latest ON latest.id = video_facts.id LEFT JOIN channels ON channels.id = channel`
+
+	findChannels  = `SELECT channel_id, channels.id, title FROM json_each(?1) AS given CROSS JOIN channels ON channel_id = given.value`
+	addChannels   = `INSERT INTO channels (channel_id, title) VALUES`
+	addedChannels = ` RETURNING channel_id, id, title`
 
 	addFacts = `
 		INSERT INTO video_facts (text_hash, facts_hash, fetched_day, channel, published_at, duration_s, live, category, language,
@@ -60,133 +60,213 @@ const (
 		ON CONFLICT (id) DO UPDATE
 		SET fetched_at = excluded.fetched_at, seen_at = max(video_latest.seen_at, excluded.seen_at), views = excluded.views,
 		    likes = excluded.likes, comments = excluded.comments`
-
-	indexVideos = `
-		INSERT OR REPLACE INTO video_text (rowid, title, channel, tags)
-		SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?1)`
 )
 
-// newVideoWriter looks up all the videos that are to be put at once.
-func newVideoWriter(ctx context.Context, tx *txn, at time.Time, videos []ingest.Video) (*videoWriter, error) {
-	w := &videoWriter{tx: tx, at: at.UnixMilli(), day: dayOf(at), known: map[string]knownVideo{}, texts: map[int64]indexed{}, traits: map[int64]byte{}}
+// writeVideos writes videos as they are at a time, and returns their IDs by the upstream's. It writes the index only where
+// the indexed text has changed. found says that these are sightings, see schema.sql, in a chart of series unless that is 0:
+// videos that were only asked for again are not added. Of a video that comes twice the last counts, and so does the last
+// name of a channel.
+func writeVideos(ctx context.Context, tx *txn, at time.Time, series int64, videos []ingest.Video, found bool) (map[string]int64, error) {
+	w := &videoWriter{tx: tx, known: map[string]knownVideo{}, channels: map[string]knownChannel{}, texts: texts{}}
+	if err := w.findVideos(ctx, videos); err != nil {
+		return nil, err
+	}
+	videos = slices.DeleteFunc(slices.Clone(videos), func(v ingest.Video) bool {
+		_, known := w.known[v.ID]
+		return v.ID == "" || !found && !known
+	})
+	if err := w.writeChannels(ctx, videos); err != nil {
+		return nil, err
+	}
+	last, ids := map[string]ingest.Video{}, map[string]int64{}
+	var order []string
+	for _, v := range videos {
+		if _, met := last[v.ID]; !met {
+			order = append(order, v.ID)
+		}
+		if v.ChannelID != "" {
+			v.Channel = w.channels[v.ChannelID].title
+		}
+		last[v.ID] = v
+	}
+	if err := w.writeFacts(ctx, dayOf(at), order, last); err != nil {
+		return nil, err
+	}
+	seen := int64(0)
+	if found {
+		seen = at.UnixMilli()
+	}
+	var latest [][]any
+	traits := map[int64]byte{}
+	for _, id := range order {
+		v, k := last[id], w.known[id]
+		ids[id] = k.id
+		latest = append(latest, []any{k.id, at.UnixMilli(), seen, v.Views, v.Likes, v.Comments})
+		if trait := traitOf(v.Views, v.Category); trait != k.trait {
+			traits[k.id] = trait
+		}
+	}
+	err := insertRows(ctx, tx, addLatest, elseLatest, latest)
+	if err == nil && series != 0 {
+		err = addCharted(ctx, tx, series, slices.Collect(maps.Values(ids)))
+	}
+	if err == nil {
+		err = writeTraits(ctx, tx, traits)
+	}
+	if err == nil {
+		err = w.texts.write(ctx, tx)
+	}
+	return ids, err
+}
+
+// findVideos reads what the store has of the videos.
+func (w *videoWriter) findVideos(ctx context.Context, videos []ingest.Video) error {
 	var ids []string
 	for _, v := range videos {
 		ids = append(ids, v.ID)
 	}
-	err := each(ctx, tx, func(rows *sql.Rows) error {
-		var id string
+	return each(ctx, w.tx, func(rows *sql.Rows) error {
+		var id, category, channel, title string
 		var k knownVideo
 		var views *int64
-		var category string
-		err := rows.Scan(&id, &k.id, &k.text, &k.facts, &k.day, &views, &category)
+		var number sql.NullInt64
+		err := rows.Scan(&id, &k.id, &k.text, &k.facts, &k.day, &views, &category, &number, &channel, &title)
 		k.trait = traitOf(views, category)
-		w.known[id] = k
+		w.known[id], w.channels[channel] = k, knownChannel{number.Int64, title}
 		return err
 	}, findVideos, listJSON(ids))
+}
+
+// writeChannels writes the channels of the videos. If one has a new name, all its videos are reindexed under it.
+func (w *videoWriter) writeChannels(ctx context.Context, videos []ingest.Video) error {
+	names := map[string]string{}
+	var order, others []string
 	for _, v := range videos {
-		if _, known := w.known[v.ID]; !known {
-			w.newChannels = append(w.newChannels, v.ChannelID)
+		if _, met := names[v.ChannelID]; !met && v.ChannelID != "" {
+			order = append(order, v.ChannelID)
+			if _, known := w.channels[v.ChannelID]; !known {
+				others = append(others, v.ChannelID)
+			}
 		}
+		names[v.ChannelID] = v.Channel
 	}
-	return w, err
-}
-
-// put writes the video as it is now and returns its ID. It writes the index only if the indexed text has changed. found
-// says that this is a sighting: see schema.sql. A video that was only asked for again is not added if the store does
-// not have it.
-func (w *videoWriter) put(ctx context.Context, v ingest.Video, found bool) (int64, error) {
-	if _, known := w.known[v.ID]; !known {
-		if !found {
-			return 0, nil
-		}
-		if _, err := w.channel(ctx, v); err != nil {
-			return 0, err
-		}
-		if err := w.addFacts(ctx, []ingest.Video{v}); err != nil {
-			return 0, err
-		}
-	}
-	k, text := w.known[v.ID], textHash(v)
-	if facts := factsHash(v, text); k.facts != facts {
-		changed := k.text != text
-		k.text, k.facts, k.day = text, facts, w.day
-		if err := w.change(ctx, v, k); err != nil {
-			return 0, err
-		}
-		if changed {
-			w.index(k.id, v)
-		}
-	} else if k.day != w.day {
-		k.day = w.day
-		w.moved = append(w.moved, k.id)
-	}
-	if trait := traitOf(v.Views, v.Category); k.trait != trait {
-		k.trait, w.traits[k.id] = trait, trait
-	}
-	w.known[v.ID] = k
-	seen := int64(0)
-	if found {
-		seen = w.at
-	}
-	w.latest = append(w.latest, []any{k.id, w.at, seen, v.Views, v.Likes, v.Comments})
-	return k.id, nil
-}
-
-// change writes the facts of a video that the store has.
-func (w *videoWriter) change(ctx context.Context, v ingest.Video, k knownVideo) error {
-	channel, err := w.channel(ctx, v)
-	if err == nil {
-		_, err = w.tx.ExecContext(ctx, changeFacts, factsRow(v, k, channel)...)
-	}
-	return err
-}
-
-// factsRow returns the arguments of addFacts and changeFacts.
-func factsRow(v ingest.Video, k knownVideo, channel sql.NullInt64) []any {
-	published := sql.NullInt64{Int64: v.PublishedAt.Unix(), Valid: !v.PublishedAt.IsZero()}
-	return []any{k.text, k.facts, k.day, channel, published, int64(v.Duration / time.Second), v.Live,
-		v.Category, v.Language, v.Thumbnail, v.Title, listJSON(v.Tags), v.ID}
-}
-
-// index queues the video's text for the index.
-func (w *videoWriter) index(id int64, v ingest.Video) {
-	w.texts[id] = indexed{text.Normalize(v.Title), text.Normalize(v.Channel), text.Normalize(strings.Join(v.Tags, "\n"))}
-}
-
-// flush writes the rows that put and index have queued. It must come before any deletion in the transaction. The index is
-// changed by one statement, since FTS5 writes a segment for each.
-func (w *videoWriter) flush(ctx context.Context) error {
-	if err := w.count(ctx); err != nil {
+	scan := func(rows *sql.Rows) error {
+		var id string
+		var k knownChannel
+		err := rows.Scan(&id, &k.id, &k.title)
+		w.channels[id] = k
 		return err
 	}
-	rows := make([][4]any, 0, len(w.texts))
-	for _, id := range slices.Sorted(maps.Keys(w.texts)) {
-		t := w.texts[id]
-		rows = append(rows, [4]any{id, t.title, t.channel, t.tags})
+	if len(others) > 0 {
+		if err := each(ctx, w.tx, scan, findChannels, listJSON(others)); err != nil {
+			return err
+		}
 	}
-	clear(w.texts)
-	return execJSON(ctx, w.tx, indexVideos, rows)
+	var fresh [][]any
+	for _, id := range order {
+		switch known, ok := w.channels[id]; {
+		case !ok:
+			fresh = append(fresh, []any{id, names[id]})
+		case known.title != names[id]:
+			w.channels[id] = knownChannel{known.id, names[id]}
+			if err := w.rename(ctx, w.channels[id]); err != nil {
+				return err
+			}
+		}
+	}
+	return returnRows(ctx, w.tx, addChannels, addedChannels, fresh, scan)
 }
 
-// count writes the counts of every sighting. Before it, the view videos lacks new videos.
-func (w *videoWriter) count(ctx context.Context) error {
-	err := insertRows(ctx, w.tx, addLatest, elseLatest, w.latest)
-	if err == nil && w.series != 0 {
-		var ids []int64
-		for _, row := range w.latest {
-			ids = append(ids, row[0].(int64))
+// rename gives a channel a new name, and writes the index rows of its videos. It resets their facts_hash, so that a video
+// fetched under the old name again restores that name.
+func (w *videoWriter) rename(ctx context.Context, channel knownChannel) error {
+	if _, err := w.tx.ExecContext(ctx, `UPDATE channels SET title = ? WHERE id = ?`, channel.title, channel.id); err != nil {
+		return err
+	}
+	videos := map[int64]ingest.Video{}
+	err := each(ctx, w.tx, func(rows *sql.Rows) error {
+		var id int64
+		v, err := scanVideo(rows, &id)
+		videos[id] = v
+		return err
+	}, `SELECT `+videoColumns+`, videos.id FROM videos LEFT JOIN channels ON channels.id = videos.channel WHERE videos.channel = ?`, channel.id)
+	if err != nil {
+		return err
+	}
+	for id, v := range videos {
+		hash := textHash(v)
+		if _, err := w.tx.ExecContext(ctx, `UPDATE video_facts SET text_hash = ?, facts_hash = 0 WHERE id = ?`, hash, id); err != nil {
+			return err
 		}
-		err = addCharted(ctx, w.tx, w.series, ids)
+		if k, ok := w.known[v.ID]; ok {
+			k.text, k.facts = hash, 0
+			w.known[v.ID] = k
+		}
+		w.texts.add(id, v)
 	}
-	if err == nil {
-		err = writeTraits(ctx, w.tx, w.traits)
+	return nil
+}
+
+// writeFacts writes what is new or has changed, and the day of the fetch. The order is that of new rows.
+func (w *videoWriter) writeFacts(ctx context.Context, day int64, order []string, videos map[string]ingest.Video) error {
+	var fresh [][]any
+	var moved []int64
+	var changed []ingest.Video
+	for _, id := range order {
+		v, k := videos[id], w.known[id]
+		text := textHash(v)
+		facts := factsHash(v, text)
+		if facts == k.facts {
+			if k.day != day {
+				moved = append(moved, k.id)
+			}
+			continue
+		}
+		if text != k.text || k.id == 0 {
+			changed = append(changed, v)
+		}
+		channel := sql.NullInt64{Int64: w.channels[v.ChannelID].id, Valid: v.ChannelID != ""}
+		published := sql.NullInt64{Int64: v.PublishedAt.Unix(), Valid: !v.PublishedAt.IsZero()}
+		row := []any{text, facts, day, channel, published, int64(v.Duration / time.Second), v.Live, v.Category, v.Language, v.Thumbnail,
+			v.Title, listJSON(v.Tags), v.ID}
+		if k.id == 0 {
+			fresh = append(fresh, row)
+		} else if _, err := w.tx.ExecContext(ctx, changeFacts, row...); err != nil {
+			return err
+		}
 	}
-	if err == nil {
-		err = execJSON(ctx, w.tx, moveFacts, w.moved, w.day)
+	if err := returnRows(ctx, w.tx, addFacts, addedFacts, fresh, func(row *sql.Rows) error {
+		var id string
+		var k knownVideo
+		err := row.Scan(&id, &k.id)
+		w.known[id] = k
+		return err
+	}); err != nil {
+		return err
 	}
-	w.latest, w.moved = nil, nil
-	clear(w.traits)
-	return err
+	for _, v := range changed {
+		w.texts.add(w.known[v.ID].id, v)
+	}
+	return execJSON(ctx, w.tx, moveFacts, moved, day)
+}
+
+// texts are the texts of videos as the index has them: title, channel, tags.
+type texts map[int64][3]string
+
+func (t texts) add(id int64, v ingest.Video) {
+	t[id] = [3]string{text.Normalize(v.Title), text.Normalize(v.Channel), text.Normalize(strings.Join(v.Tags, "\n"))}
+}
+
+// write writes the rows of the index. It must come before any deletion in the transaction. It is one statement, since FTS5
+// writes a segment for each.
+func (t texts) write(ctx context.Context, tx *txn) error {
+	rows := make([][4]any, 0, len(t))
+	for _, id := range slices.Sorted(maps.Keys(t)) {
+		rows = append(rows, [4]any{id, t[id][0], t[id][1], t[id][2]})
+	}
+	return execJSON(ctx, tx, `
+		INSERT OR REPLACE INTO video_text (rowid, title, channel, tags)
+		SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?1)`, rows)
 }
 
 // repairStep is how many rows of the index one transaction writes, so that other writers wait only milliseconds.
@@ -194,10 +274,7 @@ const repairStep = 200
 
 // rewriteIndex writes the videos' rows of the index, and the hash of their present text.
 func rewriteIndex(ctx context.Context, tx *txn, ids []int64) error {
-	videos, err := newVideoWriter(ctx, tx, time.Time{}, nil)
-	if err != nil {
-		return err
-	}
+	texts := texts{}
 	for _, id := range ids {
 		v, err := scanVideo(tx.QueryRowContext(ctx,
 			`SELECT `+videoColumns+` FROM videos LEFT JOIN channels ON channels.id = videos.channel WHERE videos.id = ?`, id))
@@ -208,72 +285,10 @@ func rewriteIndex(ctx context.Context, tx *txn, ids []int64) error {
 		if _, err := tx.ExecContext(ctx, `UPDATE video_facts SET text_hash = ? WHERE id = ? AND channel IS NOT NULL`, textHash(v), id); err != nil {
 			return err
 		}
-		videos.index(id, v)
+		texts.add(id, v)
 	}
-	return videos.flush(ctx)
+	return texts.write(ctx, tx)
 }
 
 // dayOf returns the day of a fetch, counted from 1970, as in fetched_day.
 func dayOf(at time.Time) int64 { return at.UnixMilli() / (24 * time.Hour).Milliseconds() }
-
-// add writes the facts of those videos that are new, in few statements: to a store in Postgres each is a round trip.
-// Every one of the videos must then be put. It leaves to put those whose channel has another name in the store or in
-// another of the videos, since that reindexes the channel's videos as they are when it is met.
-func (w *videoWriter) add(ctx context.Context, videos []ingest.Video) error {
-	names, several := map[string]string{}, map[string]bool{}
-	for _, v := range videos {
-		if name, ok := names[v.ChannelID]; ok && name != v.Channel && v.ChannelID != "" {
-			several[v.ChannelID] = true
-		}
-		names[v.ChannelID] = v.Channel
-	}
-	var fresh []ingest.Video
-	var channels [][]any
-	asked := map[string]bool{"": true}
-	for _, v := range videos {
-		if _, known := w.known[v.ID]; known || asked[v.ID] || several[v.ChannelID] {
-			continue
-		}
-		if v.ChannelID != "" {
-			switch k, ok, err := w.findChannel(ctx, v.ChannelID); {
-			case err != nil:
-				return err
-			case ok && k.title != v.Channel:
-				continue
-			case !ok && !asked["channel "+v.ChannelID]:
-				asked["channel "+v.ChannelID] = true
-				channels = append(channels, []any{v.ChannelID, v.Channel})
-			}
-		}
-		asked[v.ID] = true
-		fresh = append(fresh, v)
-	}
-	if err := w.addChannels(ctx, channels); err != nil {
-		return err
-	}
-	return w.addFacts(ctx, fresh)
-}
-
-// addFacts writes the facts of new videos, whose channels the writer knows, and queues their index rows.
-func (w *videoWriter) addFacts(ctx context.Context, fresh []ingest.Video) error {
-	var rows [][]any
-	for _, v := range fresh {
-		text := textHash(v)
-		k := knownVideo{text: text, facts: factsHash(v, text), day: w.day, trait: traitOf(v.Views, v.Category)}
-		rows = append(rows, factsRow(v, k, sql.NullInt64{Int64: w.channels[v.ChannelID].id, Valid: v.ChannelID != ""}))
-		w.known[v.ID] = k
-	}
-	err := returnRows(ctx, w.tx, addFacts, addedFacts, rows, func(row *sql.Rows) error {
-		var id string
-		var number int64
-		err := row.Scan(&id, &number)
-		k := w.known[id]
-		k.id, w.traits[number] = number, k.trait
-		w.known[id] = k
-		return err
-	})
-	for _, v := range fresh {
-		w.index(w.known[v.ID].id, v)
-	}
-	return err
-}
