@@ -39,3 +39,45 @@ func (s *Store) SaveNames(ctx context.Context, slot ingest.Slot, region ingest.R
 	})
 	return slot, err
 }
+
+// CategoryNames returns the names of categories, in any region that has one.
+func (s *Store) CategoryNames(ctx context.Context) (names map[string]string, err error) {
+	err = s.view(ctx, "read the names of categories", func(tx *txn) error {
+		names, err = categoryNames(ctx, tx)
+		return err
+	})
+	return names, err
+}
+
+// categoryNames returns the names of categories, in any region that has one.
+func categoryNames(ctx context.Context, tx *txn) (map[string]string, error) {
+	return pairs[string, string](ctx, tx, `SELECT id, min(name) FROM categories GROUP BY id`)
+}
+
+// NoChartUntil implements fetch.Library.
+func (s *Store) NoChartUntil(ctx context.Context, region ingest.Region, category string) (until time.Time, err error) {
+	err = s.read.QueryRowContext(ctx, `SELECT max(until) FROM absent_charts WHERE region = ? AND category = ?`, region, orWhole(category)).
+		Scan(inMillis(&until))
+	return until, s.explain(ctx, "look for charts that do not exist", err)
+}
+
+// SaveNoChart implements fetch.Sink.
+func (s *Store) SaveNoChart(ctx context.Context, region ingest.Region, category string, until time.Time) error {
+	query, args := `DELETE FROM absent_charts WHERE region = ? AND category = ?`, []any{region, orWhole(category)}
+	if !until.IsZero() {
+		query = `
+			INSERT INTO absent_charts (region, category, until) VALUES (?, ?, ?)
+			ON CONFLICT (region, category) DO UPDATE SET until = excluded.until`
+		args = append(args, until.UnixMilli())
+	}
+	_, err := s.exec(ctx, "remember a chart that does not exist", query, args...)
+	return err
+}
+
+// orWhole returns the category, with one name for the whole chart.
+func orWhole(category string) string {
+	if category == "0" {
+		return ""
+	}
+	return category
+}

@@ -183,96 +183,53 @@ func (q ChartQuery) explainNone(ctx context.Context, tx *txn) error {
 	return noChartError(fmt.Sprintf("no %s of %s%s%s is stored%s", kind, q.Region, job, when, hint))
 }
 
-// Change is a video's move between two charts.
-type Change string
-
-// The changes. One vocabulary in JSON, CSV and on the screen.
-const (
-	New    Change = "new"    // it was not in the older chart
-	Risen  Change = "risen"  // its rank is nearer to 1
-	Fallen Change = "fallen" // its rank is further from 1
-	Same   Change = "same"
-	Gone   Change = "gone" // it is not in the newer chart
-)
-
-// Move is a video and its change.
-type Move struct {
-	// Placement is that of the newer chart, or of the older one if the video is gone.
-	ingest.Placement
-	Change Change
-	Was    int    // its rank in the older chart; 0 if it is new
-	Gained *int64 // views since then; nil unless both charts have a count
-}
-
-// Compare returns the moves from an older chart to a newer one: the newer chart in rank order, then what is gone, in
-// the order of its former ranks.
-func Compare(older, newer Chart) []Move {
-	was := map[string]ingest.Placement{}
-	for _, p := range older.Items {
-		was[p.Video.ID] = p
-	}
-	var moves []Move
-	for _, p := range newer.Items {
-		before, known := was[p.Video.ID]
-		m := Move{Placement: p, Change: New, Was: before.Rank}
-		if known {
-			delete(was, p.Video.ID)
-			m.Gained = gained(before.Video.Views, p.Video.Views)
-			m.Change = direction(before.Rank, p.Rank)
+// TopTitles returns the title of the first video in the newest chart of each region that has one.
+func (s *Store) TopTitles(ctx context.Context, regions []string) (map[string]string, error) {
+	tops := map[string]string{}
+	for _, region := range regions {
+		c, err := s.FindChart(ctx, ChartQuery{Region: ingest.Region(region), Limit: 1})
+		if err != nil && !errors.Is(err, ErrNoChart) {
+			return tops, err
 		}
-		moves = append(moves, m)
-	}
-	for _, p := range older.Items {
-		if _, gone := was[p.Video.ID]; gone {
-			moves = append(moves, Move{Placement: p, Change: Gone, Was: p.Rank})
+		if len(c.Items) > 0 {
+			tops[region] = c.Items[0].Video.Title
 		}
 	}
-	return moves
+	return tops, nil
 }
 
-func direction(was, is int) Change {
-	switch {
-	case is < was:
-		return Risen
-	case is > was:
-		return Fallen
+// Place is a rank in a region's chart.
+type Place struct {
+	Region ingest.Region
+	Rank   int
+}
+
+// findElsewhere returns where the videos of ?1, the upstream's ids, stand in the charts of job ?2 in regions other than
+// ?3: in each region's newest chart due at ?4 or earlier.
+const findElsewhere = `
+SELECT video_id, key, rank
+FROM series CROSS JOIN placements ON placements.slot = (
+	SELECT s.id FROM slots AS s
+	WHERE s.series = series.id AND s.kind = 'chart' AND s.due_at <= ?4 AND s.state = 'done' AND (SELECT 1 FROM placements WHERE slot = s.id LIMIT 1) IS NOT NULL
+	ORDER BY s.due_at DESC LIMIT 1
+) JOIN video_facts ON video_facts.id = placements.video
+WHERE backfill IS NULL AND job = ?2 AND key <> ?3 AND placements.video IN (SELECT id FROM video_facts WHERE video_id IN (SELECT value FROM json_each(?1)))
+ORDER BY rank, key`
+
+// Elsewhere returns where else the videos stand in the charts of a job at a time, zero for now, the best rank first.
+func (s *Store) Elsewhere(ctx context.Context, job string, region ingest.Region, at time.Time, videos []string) (map[string][]Place, error) {
+	until, places := int64(math.MaxInt64), map[string][]Place{}
+	if !at.IsZero() {
+		until = at.Unix()
 	}
-	return Same
-}
-
-// gained returns how much a count grew, nil unless both are known. It may shrink: upstreams correct themselves.
-func gained(was, is *int64) *int64 {
-	if was == nil || is == nil {
-		return nil
-	}
-	n := *is - *was
-	return &n
-}
-
-// NoChartUntil implements fetch.Library.
-func (s *Store) NoChartUntil(ctx context.Context, region ingest.Region, category string) (until time.Time, err error) {
-	err = s.read.QueryRowContext(ctx, `SELECT max(until) FROM absent_charts WHERE region = ? AND category = ?`, region, orWhole(category)).
-		Scan(inMillis(&until))
-	return until, s.explain(ctx, "look for charts that do not exist", err)
-}
-
-// SaveNoChart implements fetch.Sink.
-func (s *Store) SaveNoChart(ctx context.Context, region ingest.Region, category string, until time.Time) error {
-	query, args := `DELETE FROM absent_charts WHERE region = ? AND category = ?`, []any{region, orWhole(category)}
-	if !until.IsZero() {
-		query = `
-			INSERT INTO absent_charts (region, category, until) VALUES (?, ?, ?)
-			ON CONFLICT (region, category) DO UPDATE SET until = excluded.until`
-		args = append(args, until.UnixMilli())
-	}
-	_, err := s.exec(ctx, "remember a chart that does not exist", query, args...)
-	return err
-}
-
-// orWhole returns the category, with one name for the whole chart.
-func orWhole(category string) string {
-	if category == "0" {
-		return ""
-	}
-	return category
+	err := s.view(ctx, "look for videos in other charts", func(tx *txn) error {
+		return each(ctx, tx, func(rows *sql.Rows) error {
+			var id string
+			var p Place
+			err := rows.Scan(&id, &p.Region, &p.Rank)
+			places[id] = append(places[id], p)
+			return err
+		}, findElsewhere, listJSON(videos), job, region, until)
+	})
+	return places, err
 }

@@ -19,7 +19,7 @@ type CopyOptions struct {
 type Copied struct {
 	Tables  []CopiedTable
 	At      time.Time // the moment the copy is of: nothing written to the source later is in it
-	Plain   int       // rows with a text that the target cannot keep as it is: NUL bytes are removed and invalid UTF-8 replaced
+	Plain   int       // rows with a text that was not Plain
 	Already bool      // the target already held all of it, and nothing was written
 	Written bool      // the source was written to during the copy
 }
@@ -44,10 +44,10 @@ type copier struct {
 	to     *database
 	o      CopyOptions
 
-	plain  func(string) string
-	sums   map[string]tableSum // of the source's tables
-	failed error               // reading the source, which is not for the target to explain
-	result Copied
+	sums    map[string]tableSum // of the source's tables
+	changed int                 // rows read whose texts were not Plain
+	failed  error               // reading the source, which is not for the target to explain
+	result  Copied
 }
 
 // CopyInto copies a store into an empty one, in one transaction of the target: a copy that is cut off leaves it empty.
@@ -56,11 +56,8 @@ type copier struct {
 // else is ErrOccupied and is not touched, unless its contents are equal: that is success. The target must have been
 // opened for the source's upstream.
 func (s *Store) CopyInto(ctx context.Context, to *Store, o CopyOptions) (Copied, error) {
-	c := &copier{source: s.database, to: to.database, o: o, plain: func(text string) string { return text }, sums: map[string]tableSum{}}
+	c := &copier{source: s.database, to: to.database, o: o, sums: map[string]tableSum{}}
 	c.o.Step = cmp.Or(o.Step, 1000)
-	if to.engine != nil {
-		c.plain = Plain
-	}
 	tx, err := s.read.BeginTx(ctx, nil)
 	if err != nil {
 		return c.result, s.explain(ctx, "copy the store", err)
@@ -172,8 +169,8 @@ func (c *copier) sum(ctx context.Context, t copyTable, of *database, q querier, 
 		}
 		after = t.keyOf(rows[len(rows)-1])
 		for _, row := range rows {
-			if t.plain(row, c.plain) {
-				c.result.Plain++
+			if t.plain(row) {
+				c.changed++
 			}
 			sum.add(row)
 		}
@@ -207,9 +204,7 @@ func (c *copier) index(ctx context.Context, tx *txn) error {
 
 // compare records each table of the target, which must equal the source's.
 func (c *copier) compare(ctx context.Context, tx *txn) error {
-	plain := c.result.Plain
-	defer func() { c.result.Plain = plain }() // counts the source's rows
-	c.result.Tables = nil
+	c.result.Plain, c.result.Tables = c.changed, nil // until here they were the source's
 	for _, t := range copyTables {
 		want := c.sums[t.name]
 		have, err := c.sum(ctx, t, c.to, tx, justRead)
@@ -255,8 +250,6 @@ func (c *copier) compareWhole(ctx context.Context, occupied error) error {
 // slots or backfills.
 func (c *copier) checkWritten(ctx context.Context) error {
 	return c.source.view(ctx, "look whether the store was written to", func(tx *txn) error {
-		plain := c.result.Plain
-		defer func() { c.result.Plain = plain }()
 		for _, t := range copyTables {
 			if t.name != "slots" && t.name != "backfills" {
 				continue

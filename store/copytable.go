@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,7 +17,6 @@ type copyTable struct {
 	columns []string // all columns to copy, those of the key included
 	json    []string // columns that hold JSON
 	yesNo   []string // boolean columns, which SQLite keeps as 1 or 0
-	bytes   []string // binary columns
 	where   string   // a condition on the rows; "": all
 }
 
@@ -43,15 +41,15 @@ var copyTables = []copyTable{
 			"category", "language", "thumbnail", "title", "tags"}},
 	{name: "video_latest", key: []string{"id"},
 		columns: []string{"id", "fetched_at", "seen_at", "views", "likes", "comments", "counted_at"}},
-	{name: "video_blocks", key: []string{"id"}, bytes: []string{"bytes"}, columns: []string{"id", "bytes"}},
+	{name: "video_blocks", key: []string{"id"}, columns: []string{"id", "bytes"}},
 	{name: "placements", key: []string{"slot", "rank"}, columns: []string{"slot", "rank", "video", "series", "views", "likes", "comments"}},
 	{name: "categories", key: []string{"region", "id"}, columns: []string{"region", "id", "name"}},
 	{name: "named", key: []string{"region"}, columns: []string{"region", "named_at"}},
 	{name: "absent_charts", key: []string{"region", "category"}, columns: []string{"region", "category", "until"}},
 }
 
-// read returns up to n rows after the key after (nil: from the first), in key order. A value is an int64, a string or
-// nil, whatever the database stores it as.
+// read returns up to n rows after the key after (nil: from the first), in key order. A value is an int64, a string, bytes or
+// nil.
 func (t copyTable) read(ctx context.Context, q querier, after []any, n int) ([][]any, error) {
 	conditions, args := []string{}, slices.Clone(after)
 	if t.where != "" {
@@ -73,13 +71,8 @@ func (t copyTable) read(ctx context.Context, q querier, after []any, n int) ([][
 		}
 		err := rows.Scan(into...)
 		for i, value := range row {
-			switch v := value.(type) {
-			case []byte:
-				row[i] = string(v)
-			case bool:
-				if row[i] = int64(0); v {
-					row[i] = int64(1)
-				}
+			if yes, ok := value.(bool); ok {
+				row[i] = map[bool]int64{true: 1}[yes]
 			}
 		}
 		all = append(all, row)
@@ -104,13 +97,9 @@ func (t copyTable) write(ctx context.Context, tx *txn, rows [][]any) error {
 	sent := make([][]any, len(rows))
 	for i, row := range rows {
 		sent[i] = slices.Clone(row)
-		for at, name := range t.columns {
-			switch text, _ := row[at].(string); {
-			case slices.Contains(t.yesNo, name):
-				sent[i][at] = row[at] != int64(0)
-			case slices.Contains(t.bytes, name):
-				sent[i][at] = []byte(text)
-			}
+		for _, name := range t.yesNo {
+			at := slices.Index(t.columns, name)
+			sent[i][at] = row[at] != int64(0)
 		}
 	}
 	err := insertRows(ctx, tx, "INSERT INTO "+t.name+" ("+strings.Join(t.columns, ", ")+") VALUES", "", sent)
@@ -120,16 +109,13 @@ func (t copyTable) write(ctx context.Context, tx *txn, rows [][]any) error {
 	return err
 }
 
-// plain reduces the texts of a row to what the target can keep, and reports whether that changed any.
-func (t copyTable) plain(row []any, plain func(string) string) (changed bool) {
+// plain makes the texts of a row Plain, and reports whether that changed any.
+func (t copyTable) plain(row []any) (changed bool) {
 	for i, value := range row {
-		text, ok := value.(string)
-		if !ok || slices.Contains(t.bytes, t.columns[i]) {
-			continue
-		}
-		kept := plain(text)
-		if slices.Contains(t.json, t.columns[i]) && strings.Contains(kept, `\u0000`) {
-			kept = plainJSON(kept, plain)
+		text, _ := value.(string)
+		kept := Plain(text)
+		if slices.Contains(t.json, t.columns[i]) {
+			kept = withoutNUL.Replace(kept)
 		}
 		if kept != text {
 			row[i], changed = kept, true
@@ -138,36 +124,8 @@ func (t copyTable) plain(row []any, plain func(string) string) (changed bool) {
 	return changed
 }
 
-// plainJSON applies plain to every text in a JSON document, except names. An unreadable one stays as it is.
-func plainJSON(document string, plain func(string) string) string {
-	var value any
-	d := json.NewDecoder(strings.NewReader(document))
-	d.UseNumber()
-	if d.Decode(&value) != nil {
-		return document
-	}
-	var walk func(any) any
-	walk = func(value any) any {
-		switch v := value.(type) {
-		case string:
-			return plain(v)
-		case []any:
-			for i := range v {
-				v[i] = walk(v[i])
-			}
-		case map[string]any:
-			for name := range v {
-				v[name] = walk(v[name])
-			}
-		}
-		return value
-	}
-	text, err := json.Marshal(walk(value))
-	if err != nil {
-		return document
-	}
-	return string(text)
-}
+// withoutNUL removes NULs from JSON, but no backslash that is escaped itself.
+var withoutNUL = strings.NewReplacer(`\\`, `\\`, `\u0000`, "")
 
 // tableSum is the number of rows in a table and a hash of them in any order: the sum of their SHA-256 hashes, each
 // taken as four numbers, with overflow.
@@ -188,6 +146,9 @@ func (s *tableSum) add(row []any) {
 			b = binary.BigEndian.AppendUint64(append(b, 'i'), uint64(v))
 		case string:
 			b = binary.BigEndian.AppendUint64(append(b, 't'), uint64(len(v)))
+			b = append(b, v...)
+		case []byte:
+			b = binary.BigEndian.AppendUint64(append(b, 'b'), uint64(len(v)))
 			b = append(b, v...)
 		default:
 			b = fmt.Appendf(b, "%T %v", v, v) // not in any table

@@ -86,3 +86,135 @@ func (s *Store) History(ctx context.Context, q HistoryQuery) (History, error) {
 	})
 	return h, err
 }
+
+// Change is a video's move between two charts.
+type Change string
+
+// The changes. One vocabulary in JSON, CSV and on the screen.
+const (
+	New    Change = "new"    // it was not in the older chart
+	Risen  Change = "risen"  // its rank is nearer to 1
+	Fallen Change = "fallen" // its rank is further from 1
+	Same   Change = "same"
+	Gone   Change = "gone" // it is not in the newer chart
+)
+
+// Move is a video and its change.
+type Move struct {
+	// Placement is that of the newer chart, or of the older one if the video is gone.
+	ingest.Placement
+	Change Change
+	Was    int    // its rank in the older chart; 0 if it is new
+	Gained *int64 // views since then; nil unless both charts have a count
+}
+
+// Compare returns the moves from an older chart to a newer one: the newer chart in rank order, then what is gone, in
+// the order of its former ranks.
+func Compare(older, newer Chart) []Move {
+	was := map[string]ingest.Placement{}
+	for _, p := range older.Items {
+		was[p.Video.ID] = p
+	}
+	var moves []Move
+	for _, p := range newer.Items {
+		before, known := was[p.Video.ID]
+		m := Move{Placement: p, Change: New, Was: before.Rank}
+		if known {
+			delete(was, p.Video.ID)
+			m.Gained = gained(before.Video.Views, p.Video.Views)
+			m.Change = direction(before.Rank, p.Rank)
+		}
+		moves = append(moves, m)
+	}
+	for _, p := range older.Items {
+		if _, gone := was[p.Video.ID]; gone {
+			moves = append(moves, Move{Placement: p, Change: Gone, Was: p.Rank})
+		}
+	}
+	return moves
+}
+
+func direction(was, is int) Change {
+	switch {
+	case is < was:
+		return Risen
+	case is > was:
+		return Fallen
+	}
+	return Same
+}
+
+// gained returns how much a count grew, nil unless both are known. It may shrink: upstreams correct themselves.
+func gained(was, is *int64) *int64 {
+	if was == nil || is == nil {
+		return nil
+	}
+	n := *is - *was
+	return &n
+}
+
+// Yields returns what the charts that were due since a time brought, each compared with the one before it. It reads the
+// places of all of them: a week of eight regions is half a million.
+func (s *Store) Yields(ctx context.Context, since, now time.Time) (ingest.Yields, error) {
+	of := ingest.Yields{Since: since, Until: now}
+	err := s.view(ctx, "read what charts brought", func(tx *txn) error {
+		series := map[int64]ingest.Series{}
+		var ids []int64
+		err := each(ctx, tx, func(rows *sql.Rows) error {
+			var id int64
+			var one ingest.Series
+			err := rows.Scan(&id, &one.Job, &one.Key)
+			series[id], ids = one, append(ids, id)
+			return err
+		}, `SELECT id, job, key FROM series WHERE backfill IS NULL ORDER BY job, key`)
+		for _, id := range ids {
+			if err != nil {
+				return err
+			}
+			var y ingest.SeriesYield
+			if y, err = seriesYield(ctx, tx, id, since); y.Charts > 0 {
+				y.Series = series[id]
+				of.Series = append(of.Series, y)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		return tx.QueryRowContext(ctx, `
+			SELECT (SELECT coalesce(min(due_at), ?1) FROM slots WHERE kind <> 'backfill' AND kind = 'chart' AND state = 'done' AND due_at >= ?1),
+			       (SELECT coalesce(sum(units), 0) FROM slots WHERE kind <> 'backfill' AND kind = 'refresh' AND due_at >= ?1),
+			       (SELECT count(*) FROM video_latest WHERE fetched_at >= ?2 AND seen_at < ?2)`, ceilUnix(since), since.UnixMilli()).
+			Scan(inSeconds(&of.Since), &of.RefreshUnits, &of.Unseen)
+	})
+	return of, err
+}
+
+// seriesYield compares the charts of a series.
+func seriesYield(ctx context.Context, tx *txn, series int64, since time.Time) (y ingest.SeriesYield, err error) {
+	var before, chart []int64
+	var slot, units int64
+	pages := 0
+	end := func() {
+		if before != nil && chart != nil {
+			y.Compare(before, chart, pages, units)
+		}
+		before, chart = chart, nil
+	}
+	err = each(ctx, tx, func(rows *sql.Rows) error {
+		var at, spent, video int64
+		var fetched int
+		if err := rows.Scan(&at, &fetched, &spent, &video); err != nil {
+			return err
+		}
+		if at != slot {
+			end()
+			slot, pages, units = at, fetched, spent
+		}
+		chart = append(chart, video)
+		return nil
+	}, `
+		SELECT slots.id, pages, units, video FROM slots JOIN placements ON placements.slot = slots.id
+		WHERE slots.series = ?1 AND kind = 'chart' AND state = 'done' AND due_at >= ?2 ORDER BY due_at, rank`, series, ceilUnix(since))
+	end()
+	return y, err
+}

@@ -89,7 +89,7 @@ func (s *SlotSummary) read(ctx context.Context, q querier, since, now time.Time)
 	if s.Lacking, err = selectReports(ctx, q, lackingPieces, since.Unix()); err != nil {
 		return err
 	}
-	if s.Spent, err = spentSlots(ctx, q, since); err != nil {
+	if s.Spent, err = usedSlots(ctx, q, since, 1); err != nil {
 		return err
 	}
 	s.Ended, err = selectReports(ctx, q, `kind <> 'backfill' AND state NOT IN ('due', 'claimed') AND due_at > ? AND due_at <= ?`, since.Unix(), now.Unix())
@@ -143,17 +143,25 @@ func inspect(ctx context.Context, path string, read func(db *sql.DB, id identity
 
 // SpentSlots returns the slots that spent quota, as far as the store knows: scheduled ones that were due at since or
 // later, newest first, and after them the pieces of backfills that were last worked on at since or later.
-func (s *Store) SpentSlots(ctx context.Context, since time.Time) ([]ingest.Slot, error) {
-	var slots []ingest.Slot
-	err := s.view(ctx, "list the slots that spent quota", func(tx *txn) (err error) {
-		slots, err = spentSlots(ctx, tx, since)
+func (s *Store) SpentSlots(ctx context.Context, since time.Time) (slots []ingest.Slot, err error) {
+	err = s.view(ctx, "list the slots that spent quota", func(tx *txn) error {
+		slots, err = usedSlots(ctx, tx, since, 1)
 		return err
 	})
 	return slots, err
 }
 
-func spentSlots(ctx context.Context, q querier, since time.Time) ([]ingest.Slot, error) {
-	slots, err := selectReports(ctx, q, `kind <> 'backfill' AND units > 0 AND due_at >= ?`, ceilUnix(since))
+// UsedSlots is SpentSlots with the scheduled slots that spent nothing.
+func (s *Store) UsedSlots(ctx context.Context, since time.Time) (slots []ingest.Slot, err error) {
+	err = s.view(ctx, "list the slots that spent quota", func(tx *txn) error {
+		slots, err = usedSlots(ctx, tx, since, 0)
+		return err
+	})
+	return slots, err
+}
+
+func usedSlots(ctx context.Context, q querier, since time.Time, least int) ([]ingest.Slot, error) {
+	slots, err := selectReports(ctx, q, `kind <> 'backfill' AND units >= ? AND due_at >= ?`, least, ceilUnix(since))
 	if err != nil {
 		return nil, err
 	}

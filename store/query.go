@@ -1,7 +1,13 @@
 package store
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"hash/crc32"
 	"hash/fnv"
 	"strings"
 	"time"
@@ -60,3 +66,80 @@ func (q SearchQuery) hash() uint32 {
 
 // Filtered reports whether the query has a filter.
 func (q SearchQuery) Filtered() bool { return q.Region != "" || q.picky() }
+
+// ErrCursor is returned for a SearchQuery.After that no search with this query has given.
+var ErrCursor = errors.New("it is not a cursor of this search: take next from its last page, and leave the query, the filters and the order as they were")
+
+// cursor is where a page ended, and the scope of its search. Later pages keep to it: videos, charts and
+// counts that come in between do not count. Only what is counted without a chart, as by a backfill, counts at once.
+type cursor struct {
+	Of    uint32 // the query
+	At    int64  // SearchQuery.At, in seconds; 0 for none
+	Seen  int64  // videos seen later, in milliseconds, count as they were then
+	Video int64  // the newest videos.id, and
+	Slot  int64  // the newest slots.id, that count
+
+	Last position // of the last hit
+}
+
+// position is a candidate's place in a result: the greater key comes first, and of equal ones the smaller id.
+type position struct {
+	Key [3]float64
+	ID  int64 // videos.id
+}
+
+// compare returns a negative number if p comes before o in a result, and a positive one if it comes after.
+func (p position) compare(o position) int {
+	return cmp.Or(cmp.Compare(o.Key[0], p.Key[0]), cmp.Compare(o.Key[1], p.Key[1]), cmp.Compare(o.Key[2], p.Key[2]), cmp.Compare(p.ID, o.ID))
+}
+
+// cursorForm is the first byte of a cursor; a new form gets a new number.
+const cursorForm = 2
+
+// text encodes the cursor for the user to send back: its fields and a checksum, in base64url.
+func (c cursor) text() string {
+	var b bytes.Buffer
+	b.WriteByte(cursorForm)
+	_ = binary.Write(&b, binary.BigEndian, c) // a buffer takes it, and its fields have sizes
+	_ = binary.Write(&b, binary.BigEndian, crc32.ChecksumIEEE(b.Bytes()))
+	return base64.RawURLEncoding.EncodeToString(b.Bytes())
+}
+
+// readCursor decodes a cursor that text encoded.
+func readCursor(text string) (c cursor, err error) {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(b) != 1+binary.Size(c)+4 || b[0] != cursorForm {
+		return cursor{}, ErrCursor
+	}
+	body := b[:len(b)-4]
+	if _, err := binary.Decode(body[1:], binary.BigEndian, &c); err != nil || crc32.ChecksumIEEE(body) != binary.BigEndian.Uint32(b[len(body):]) {
+		return cursor{}, ErrCursor
+	}
+	return c, nil
+}
+
+// CursorAt returns the SearchQuery.At of the search that gave the cursor, zero if it had none: a later page counts
+// "since yesterday" from then, not from now.
+func CursorAt(after string) (time.Time, error) {
+	c, err := readCursor(after)
+	if err != nil || c.At == 0 {
+		return time.Time{}, err
+	}
+	return time.Unix(c.At, 0).UTC(), nil
+}
+
+// start returns the cursor to go on from; that of a first page holds only the query's hash and the time.
+func (q SearchQuery) start(now time.Time) (cursor, error) {
+	if q.After == "" {
+		c := cursor{Of: q.hash(), Seen: now.UnixMilli()}
+		if !q.At.IsZero() {
+			c.At = q.At.Unix()
+		}
+		return c, nil
+	}
+	c, err := readCursor(q.After)
+	if err == nil && c.Of != q.hash() {
+		err = ErrCursor
+	}
+	return c, err
+}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
@@ -212,4 +213,106 @@ func copyReadable(from *os.File, to, fresh string) error {
 	}
 	_, err = f.WriteAt(page, 0)
 	return errors.Join(err, f.Close())
+}
+
+// mend makes the tables and the index consistent with one another, in small steps.
+func (d *database) mend(ctx context.Context, r *Repaired) error {
+	corrected := 0
+	for _, c := range contradictions {
+		n := 0
+		err := d.tx(ctx, "repair the store", func(tx *txn) error {
+			// No order of deleting rows without a parent satisfies the foreign keys at every step.
+			_, err := tx.ExecContext(ctx, `PRAGMA defer_foreign_keys = 1`)
+			if err == nil && c.mend != "" {
+				n, err = affected(tx.ExecContext(ctx, c.mend, d.now().UnixMilli()))
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if c.did == "" {
+			corrected, n = corrected+n, 0
+		}
+		r.recordDone(c.did, n)
+	}
+	r.recordDone("corrected %d row{|s}", corrected)
+	return errors.Join(d.repairBlocks(ctx, r), d.repairTexts(ctx, r), d.repairIndex(ctx, r))
+}
+
+// repairBlocks corrects video_blocks.
+func (d *database) repairBlocks(ctx context.Context, r *Repaired) error {
+	charted, watched := 0, 0
+	err := d.tx(ctx, "note which videos were charted where, and how much they are watched", func(tx *txn) error {
+		hidden, traits, err := wrongBlocks(ctx, tx)
+		if err != nil {
+			return err
+		}
+		for series, videos := range hidden {
+			charted += len(videos)
+			if err := addCharted(ctx, tx, series, videos); err != nil {
+				return err
+			}
+		}
+		watched = len(traits)
+		return writeTraits(ctx, tx, traits)
+	})
+	r.recordDone("put %d video{|s} back into the regions that charted {it|them}", charted)
+	r.recordDone("noted how much %d video{|s} {is|are} watched, and {its|their} category", watched)
+	return err
+}
+
+// repairTexts indexes texts changed outside the program as they now are, and has their videos refreshed.
+func (d *database) repairTexts(ctx context.Context, r *Repaired) error {
+	ids, _, err := changedTexts(ctx, d.read, 0, func(int64, ingest.Video) {})
+	if err != nil || len(ids) == 0 {
+		return d.explain(ctx, "compare the texts", err)
+	}
+	err = d.tx(ctx, "repair the texts", func(tx *txn) error {
+		if err := execJSON(ctx, tx, `UPDATE video_latest SET fetched_at = min(fetched_at, ?2) WHERE id IN (SELECT value FROM json_each(?1))`, ids, d.now().Add(-longAgo).UnixMilli()); err != nil {
+			return err
+		}
+		if err := execJSON(ctx, tx, `UPDATE video_facts SET facts_hash = 0, fetched_day = 0 WHERE id IN (SELECT value FROM json_each(?1))`, ids); err != nil {
+			return err
+		}
+		return rewriteIndex(ctx, tx, ids)
+	})
+	if err == nil {
+		r.recordDone("marked %d video{|s} to be refreshed, and indexed {it as it is|them as they are}", len(ids))
+	}
+	return err
+}
+
+// repairIndex gives the index one row for every video and none for anything else, a few rows at a time.
+func (d *database) repairIndex(ctx context.Context, r *Repaired) error {
+	steps := []struct {
+		did, find string
+		write     func(context.Context, *txn, []int64) error
+	}{
+		{"took %d row{|s} of no video out of the index",
+			`SELECT id FROM video_text_docsize WHERE id > ? AND id NOT IN (SELECT id FROM videos) ORDER BY id LIMIT ?`,
+			func(ctx context.Context, tx *txn, ids []int64) error {
+				return execJSON(ctx, tx, `DELETE FROM video_text WHERE rowid IN (SELECT value FROM json_each(?1))`, ids)
+			}},
+		{"indexed %d video{|s}", `SELECT id FROM videos WHERE id > ? AND id NOT IN (SELECT id FROM video_text_docsize) ORDER BY id LIMIT ?`, rewriteIndex},
+	}
+	for _, step := range steps {
+		total, last := 0, int64(0)
+		err := d.runSteps(ctx, "repair the index", func(tx *txn) (bool, error) {
+			ids, err := column[int64](ctx, tx, step.find, last, repairStep)
+			if err != nil {
+				return false, err
+			}
+			if len(ids) > 0 {
+				last = ids[len(ids)-1]
+			}
+			total += len(ids)
+			return len(ids) == repairStep, step.write(ctx, tx, ids)
+		})
+		if err != nil {
+			return err
+		}
+		r.recordDone(step.did, total)
+	}
+	return nil
 }
