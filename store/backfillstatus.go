@@ -116,7 +116,10 @@ func (s *Store) Lacks(ctx context.Context, id string, n int) ([]ingest.Lack, err
 
 // FailedPieces returns up to n failures of a backfill, by piece; n 0: all.
 func (s *Store) FailedPieces(ctx context.Context, id string, n int) ([]Failure, error) {
-	return collectView(ctx, s.database, "list what failed of "+id, scanFailure, `
+	return collectView(ctx, s.database, "list what failed of "+id, func(row scanner) (f Failure, err error) {
+		err = row.Scan(&f.Piece, &f.ID, &f.Reason)
+		return f, err
+	}, `
 		WITH mine AS (
 			SELECT slots.id, place, key, state, reason FROM backfills
 			JOIN series ON backfill = backfills.id JOIN slots ON slots.series = series.id WHERE name = ?1
@@ -127,11 +130,6 @@ func (s *Store) FailedPieces(ctx context.Context, id string, n int) ([]Failure, 
 			SELECT place, key, video_id, vanished.reason FROM mine JOIN vanished ON slot = mine.id WHERE vanished.reason <> ''
 		) AS failures
 		ORDER BY place, video_id LIMIT ?2`, id, cmp.Or(n, math.MaxInt32))
-}
-
-func scanFailure(row scanner) (f Failure, err error) {
-	err = row.Scan(&f.Piece, &f.ID, &f.Reason)
-	return f, err
 }
 
 // findBackfill finds a plan by name or identity, without counting its pieces.

@@ -86,32 +86,21 @@ func findClaimable(ctx context.Context, tx *txn, c ingest.Claim) (id int64, ok b
 		query += ` DESC`
 	}
 	query += ` LIMIT ?3`
-	for limit := 16; ; limit *= 16 {
-		id, n, err := firstAdmitted(ctx, tx, c, query, append(args, limit)...)
+	for limit := 8; ; limit *= 16 { // or Postgres would compute and send the whole result first
+		n := 0
+		err := each(ctx, tx, func(rows *sql.Rows) error {
+			var row int64
+			var k ingest.SlotKey
+			err := rows.Scan(&row, &k.Job, &k.Key, inSeconds(&k.DueAt))
+			if n++; id == 0 && (c.Series == nil || c.Series[k.Series()]) && !c.Except[k] {
+				id = row
+			}
+			return err
+		}, query, append(args, limit)...)
 		if err != nil || id != 0 || n < limit {
 			return id, id != 0, err
 		}
 	}
-}
-
-// firstAdmitted returns the first row of a query that the claim admits, 0 if none of the n rows is. The query has a
-// LIMIT, or Postgres would compute and send the whole result first.
-func firstAdmitted(ctx context.Context, tx *txn, c ingest.Claim, query string, args ...any) (id int64, n int, err error) {
-	rows, err := tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var k ingest.SlotKey
-		if err := rows.Scan(&id, &k.Job, &k.Key, inSeconds(&k.DueAt)); err != nil {
-			return 0, 0, err
-		}
-		if n++; (c.Series == nil || c.Series[k.Series()]) && !c.Except[k] {
-			return id, n, nil
-		}
-	}
-	return 0, n, rows.Err()
 }
 
 // Finish implements fetch.Slots. The time of the last page stays as SavePage or SaveVideos wrote it. A slot that is

@@ -17,8 +17,8 @@ const LackingSlots = selectSlots + ` WHERE ` + lackingPieces + ` ORDER BY due_at
 // Uncounted is the query that finds the videos to count.
 const Uncounted = uncounted
 
-// OlderThatDay is the query that continues among the videos last fetched on one day.
-const OlderThatDay = olderThatDay
+// OlderVideos is the query that continues among the videos that were last fetched on a day, and later.
+const OlderVideos = olderVideos
 
 // ClaimablePieces is the query that finds the piece to claim.
 const ClaimablePieces = claimablePieces

@@ -42,8 +42,8 @@ func TestOlderBringsEveryVideoThatIsOldOnce(t *testing.T) {
 // A backfill fetches hundreds of thousands in a day: each step continues where the one before ended.
 func TestAStepOfOlderWalksNoDayFromItsBeginning(t *testing.T) {
 	s, _ := newStore(t)
-	got := queryPlan(t, s, store.OlderThatDay, noon.Unix()/86400, 5, noon.Unix()/86400, noon.UnixMilli(), 50)
-	if strings.Contains(got, "TEMP B-TREE") || !strings.Contains(got, "videos_fetched (fetched_day=? AND rowid>?)") {
+	got := queryPlan(t, s, store.OlderVideos, noon.Unix()/86400, 5, noon.Unix()/86400, noon.UnixMilli(), 50)
+	if strings.Contains(got, "SCAN video") || !strings.Contains(got, "videos_fetched (fetched_day=? AND rowid>?)") || !strings.Contains(got, "videos_fetched (fetched_day>? AND fetched_day<?)") {
 		t.Errorf("the plan is\n%s", got)
 	}
 }

@@ -43,7 +43,7 @@ func (s *Store) Restart(ctx context.Context, slot ingest.Slot, pages int) (inges
 func (s *Store) GiveUp(ctx context.Context, slot ingest.Slot, id, reason string) (ingest.Slot, error) {
 	return s.onPiece(ctx, "give an id up", &slot, func(tx *txn, p *piece) error {
 		p.dequeue(id)
-		return p.recordVanished(ctx, tx, id, reason, s.now().UnixMilli())
+		return p.recordVanished(ctx, tx, []string{id}, reason, s.now())
 	})
 }
 
@@ -136,12 +136,11 @@ func (p *piece) dequeue(ids ...string) {
 	p.waiting = slices.DeleteFunc(p.waiting, func(id string) bool { return slices.Contains(ids, id) })
 }
 
-// recordVanished records an ID that could not be looked up.
-func (p *piece) recordVanished(ctx context.Context, tx *txn, id, reason string, at int64) error {
-	_, err := tx.ExecContext(ctx, `
-		INSERT INTO vanished (video_id, slot, reason, noted_at) VALUES (?, ?, ?, ?)
-		ON CONFLICT (video_id, slot) DO UPDATE SET reason = excluded.reason, noted_at = excluded.noted_at`, id, p.slot, reason, at)
-	return err
+// recordVanished records IDs that could not be looked up.
+func (p *piece) recordVanished(ctx context.Context, tx *txn, ids []string, reason string, at time.Time) error {
+	return execJSON(ctx, tx, `
+		INSERT INTO vanished (video_id, slot, reason, noted_at) SELECT value, ?2, ?3, ?4 FROM json_each(?1) WHERE true
+		ON CONFLICT (video_id, slot) DO UPDATE SET reason = excluded.reason, noted_at = excluded.noted_at`, ids, p.slot, reason, at.UnixMilli())
 }
 
 // longestID bounds the length of a stored id, in bytes: a longer text is not taken for an id.
@@ -227,13 +226,8 @@ func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked []string,
 			return err
 		}
 		slot.Videos += found
-		for _, id := range gone {
-			if err := p.recordVanished(ctx, tx, id, "", slot.FetchedAt.UnixMilli()); err != nil {
-				return err
-			}
-		}
 		p.dequeue(asked...)
-		return nil
+		return p.recordVanished(ctx, tx, gone, "", slot.FetchedAt)
 	})
 }
 

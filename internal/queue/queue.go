@@ -126,24 +126,14 @@ func (q *Queue) Serve(ctx context.Context, w Work) (trigger, wait func(), err er
 	if err := client.Start(ctx); err != nil {
 		return nil, nil, fmt.Errorf("queue: start: %w", err)
 	}
-	wake := make(chan struct{}, 1)
-	go func() {
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-wake:
-				if _, err := client.Insert(ctx, reconcileArgs{}, q.reconcileOpts()); err != nil && ctx.Err() == nil {
-					q.Log.WarnContext(ctx, "the queue was not told that something is due: the next reconciliation will find it", slog.Any("error", err))
-				}
-			}
-		}
-	}()
 	trigger = func() {
-		select {
-		case wake <- struct{}{}:
-		default: // one is waiting already
-		}
+		go func() {
+			ctx, cancel := context.WithTimeout(ctx, q.Every)
+			defer cancel()
+			if _, err := client.Insert(ctx, reconcileArgs{}, q.reconcileOpts()); err != nil && ctx.Err() == nil {
+				q.Log.WarnContext(ctx, "the queue was not told that something is due: the next reconciliation will find it", slog.Any("error", err))
+			}
+		}()
 	}
 	return trigger, func() {
 		select {

@@ -43,6 +43,9 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return &connection{own, c.begin}, nil
 }
 
+// asIs begins a script of statements without arguments, which is not translated.
+const asIs = "-- as it is\n"
+
 // connection is a connection that translates statements.
 type connection struct {
 	*stdlib.Conn
