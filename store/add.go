@@ -31,9 +31,6 @@ type series struct {
 
 const never = math.MinInt64
 
-// scanAbove is from how many series on find reads the whole table instead of looking each up.
-const scanAbove = 1000
-
 // newAddition finds the slot to claim in each series: the newest of those to add that is due, if it is newer than what
 // is there.
 func newAddition(ctx context.Context, tx *txn, slots []ingest.Slot, now time.Time) (*addition, error) {
@@ -60,14 +57,8 @@ func newAddition(ctx context.Context, tx *txn, slots []ingest.Slot, now time.Tim
 // find reads the rows of the series that exist.
 func (a *addition) find(ctx context.Context, tx *txn, now time.Time) error {
 	names := [][2]string{}
-	query := `SELECT job, key, id, ` + newestAt + `, open FROM series NOT INDEXED WHERE backfill IS NULL`
-	if len(a.series) < scanAbove {
-		query = `
-			SELECT job, series.key, series.id, ` + newestAt + `, open
-			FROM json_each(?2) AS given CROSS JOIN series ON job = value ->> 0 AND series.key = value ->> 1`
-		for of := range a.series {
-			names = append(names, [2]string{of.Job, of.Key})
-		}
+	for of := range a.series {
+		names = append(names, [2]string{of.Job, of.Key})
 	}
 	return each(ctx, tx, func(rows *sql.Rows) error {
 		row := series{newest: never, next: never}
@@ -83,7 +74,9 @@ func (a *addition) find(ctx context.Context, tx *txn, now time.Time) error {
 			*of = row
 		}
 		return nil
-	}, query, future(now), listJSON(names))
+	}, `
+		SELECT job, series.key, series.id, `+newestAt+`, open
+		FROM json_each(?2) AS given CROSS JOIN series ON job = value ->> 0 AND series.key = value ->> 1`, future(now), listJSON(names))
 }
 
 // recorded is whether the store has a slot of the series and the due time with which the JSON array value begins, be it
@@ -192,25 +185,20 @@ func (a *addition) inRow(last, next ingest.Slot) bool {
 // moveSeries makes the new slots those to claim, and ends the slots that were waiting instead. A running claim is left
 // alone, and a stopped slot keeps its outcome and its reason.
 func (a *addition) moveSeries(ctx context.Context, tx *txn) error {
-	var moved [][5]any
-	var others [][2]int64
+	var rows [][5]any
 	byID := func(a, b *series) int { return cmp.Compare(a.id, b.id) } // table order, which is fast
 	for _, s := range slices.SortedFunc(maps.Values(a.series), byID) {
-		if s.next == never {
-			others = append(others, [2]int64{s.id, s.last})
-			continue
+		row := [5]any{s.id, s.last}
+		if s.next != never {
+			row[2], row[3], row[4] = s.next, superseded(s.next), s.open
 		}
-		moved = append(moved, [5]any{s.id, s.last, s.next, superseded(s.next), s.open})
+		rows = append(rows, row)
 	}
-	if err := execEach(ctx, tx, moved, `
+	return execEach(ctx, tx, rows, `
 		UPDATE slots SET state = 'skipped', reason = value ->> 3
 		FROM json_each(?1) WHERE series = CAST(value ->> 0 AS bigint) AND due_at = CAST(value ->> 4 AS bigint) AND state = 'due'`, `
-		UPDATE series SET newest = max(newest, CAST(value ->> 1 AS bigint)), open = CAST(value ->> 2 AS bigint)
-		FROM json_each(?1) WHERE series.id = CAST(value ->> 0 AS bigint)`); err != nil {
-		return err
-	}
-	return execJSON(ctx, tx, `
-		UPDATE series SET newest = max(newest, CAST(value ->> 1 AS bigint)) FROM json_each(?1) WHERE series.id = CAST(value ->> 0 AS bigint)`, others)
+		UPDATE series SET newest = max(newest, CAST(value ->> 1 AS bigint)), open = coalesce(CAST(value ->> 2 AS bigint), open)
+		FROM json_each(?1) WHERE series.id = CAST(value ->> 0 AS bigint)`)
 }
 
 // superseded is the reason of a slot that ends because its series has moved on to the slot due at due.
@@ -218,9 +206,14 @@ func superseded(due int64) string {
 	return "superseded by the slot of " + time.Unix(due, 0).UTC().Format(time.RFC3339)
 }
 
-// supersedeClaims ends slots claimed by a run that died or hangs, if their series has moved on. Nobody will fetch a
-// missed slot, so it does not count.
+// supersedeClaims ends slots claimed by a run that died or hangs, if their series has moved on.
 func supersedeClaims(ctx context.Context, tx *txn, now time.Time) error {
+	return supersede(ctx, tx, `state = 'claimed' AND lease <= ?1`, now.UnixMilli(), future(now))
+}
+
+// supersede ends the slots of a condition on ?1 whose series has a newer slot, due until a time in seconds. Nobody will
+// fetch a missed slot, so it does not count.
+func supersede(ctx context.Context, tx *txn, condition string, arg, until int64) error {
 	_, err := tx.ExecContext(ctx, `
 		UPDATE slots
 		SET state = 'skipped', lease = NULL, reason = 'superseded by the slot of ' || strftime('%Y-%m-%dT%H:%M:%SZ', newer, 'unixepoch')
@@ -228,8 +221,8 @@ func supersedeClaims(ctx context.Context, tx *txn, now time.Time) error {
 			SELECT id AS old, (
 				SELECT due_at FROM slots AS other WHERE other.series = slots.series AND state <> 'missed' AND due_at <= ?2 ORDER BY due_at DESC LIMIT 1
 			) AS newer
-			FROM slots WHERE state = 'claimed' AND lease <= ?1
+			FROM slots WHERE `+condition+`
 		) AS late
-		WHERE id = old AND due_at < newer`, now.UnixMilli(), future(now))
+		WHERE id = old AND due_at < newer`, arg, until)
 	return err
 }

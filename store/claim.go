@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -178,12 +179,7 @@ func (s *Store) updateSeries(ctx context.Context, tx *txn, id int64, state inges
 		_, err = tx.ExecContext(ctx, `
 			UPDATE series SET open = nullif(open, due_at) FROM slots WHERE slots.id = ?1 AND series.id = series`, id)
 	case ingest.Due:
-		_, err = tx.ExecContext(ctx, `
-			UPDATE slots
-			SET state = 'skipped', reason = 'superseded by the slot of ' || strftime('%Y-%m-%dT%H:%M:%SZ', (
-				SELECT due_at FROM slots AS other WHERE other.series = slots.series AND state <> 'missed' ORDER BY due_at DESC LIMIT 1
-			), 'unixepoch')
-			FROM series WHERE slots.id = ?1 AND series.id = series AND open IS DISTINCT FROM due_at`, id)
+		err = supersede(ctx, tx, `id = ?1`, id, math.MaxInt64)
 	}
 	return err
 }

@@ -109,9 +109,6 @@ func (d *database) Close() error {
 			}
 		}
 	}
-	if d.engine != nil && d.engine.Close != nil {
-		err = errors.Join(err, d.engine.Close())
-	}
 	return err
 }
 

@@ -29,8 +29,6 @@ type Engine struct {
 
 	LastBackfill     func(ctx context.Context, tx *sql.Tx) (int64, error)            // the highest backfill ID ever assigned
 	AdvanceSequences func(ctx context.Context, tx *sql.Tx, lastBackfill int64) error // rows were inserted with their IDs: assign only higher ones from now on
-
-	Close func() error // closes what is behind the connections; nil: nothing to close
 }
 
 // ErrMissing means that nothing was written to the store's database yet.
