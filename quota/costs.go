@@ -19,15 +19,15 @@ type costsFile struct {
 }
 
 type upstreamFile struct {
-	Zone     string                `yaml:"zone"`
-	Table    string                `yaml:"table"`
-	Grace    string                `yaml:"grace"`
-	ClockGap string                `yaml:"clock_gap"`
-	Bursts   string                `yaml:"bursts"`
-	Ceilings map[string]string     `yaml:"ceilings"`
-	Failure  failureFile           `yaml:"failure"`
-	Policy   map[string]clauseFile `yaml:"policy"`
-	Tables   map[string]tableFile  `yaml:"tables"`
+	Zone     string               `yaml:"zone"`
+	Table    string               `yaml:"table"`
+	Grace    string               `yaml:"grace"`
+	ClockGap string               `yaml:"clock_gap"`
+	Bursts   string               `yaml:"bursts"`
+	Ceilings map[string]string    `yaml:"ceilings"`
+	Failure  failureFile          `yaml:"failure"`
+	Policy   map[string]Clause    `yaml:"policy"`
+	Tables   map[string]tableFile `yaml:"tables"`
 }
 
 type failureFile struct {
@@ -52,24 +52,22 @@ func ParseCosts(name string, data []byte, upstream, table string) (*Tariff, erro
 	}
 	r := costsReader{yaml: tree}
 	if file.Version != 1 {
-		return nil, tree.Errorf([]string{"version"}, "version %d is not known to this program: use version: 1", file.Version)
+		r.wrong(place{"version"}, "version %d is not known to this program: use version: 1", file.Version)
 	}
 	tariffs := map[string]map[string]*Tariff{}
 	for _, up := range slices.Sorted(maps.Keys(file.Upstreams)) {
-		if tariffs[up], err = r.upstream(up, file.Upstreams[up]); err != nil {
-			return nil, err
-		}
+		tariffs[up] = r.upstream(up, file.Upstreams[up])
 	}
-	tables, ok := tariffs[upstream]
-	if !ok {
-		return nil, tree.Errorf([]string{"upstreams"}, "upstream %q has no costs here: %s", upstream, oneOf(tariffs))
+	if tariffs[upstream] == nil {
+		r.wrong(place{"upstreams"}, "upstream %q has no costs here: %s", upstream, oneOf(tariffs))
 	}
-	if table == "" {
-		table = file.Upstreams[upstream].Table
+	table = cmp.Or(table, file.Upstreams[upstream].Table)
+	t := tariffs[upstream][table]
+	if t == nil {
+		r.wrong(place{"upstreams", upstream, "tables"}, "table %q does not exist: %s", table, oneOf(tariffs[upstream]))
 	}
-	t, ok := tables[table]
-	if !ok {
-		return nil, tree.Errorf([]string{"upstreams", upstream, "tables"}, "table %q does not exist: %s", table, oneOf(tables))
+	if r.err != nil {
+		return nil, r.err
 	}
 	return t, nil
 }
@@ -84,102 +82,104 @@ func namesAZone(name string) bool {
 	return !strings.HasPrefix(name, "right/")
 }
 
-// costsReader checks what the strict decoding cannot.
-type costsReader struct{ yaml *strictyaml.Document }
+// costsReader checks what the strict decoding cannot, and keeps the first mistake.
+type costsReader struct {
+	yaml *strictyaml.Document
+	err  error
+}
 
-func (r costsReader) upstream(name string, u upstreamFile) (map[string]*Tariff, error) {
-	at := []string{"upstreams", name}
-	base := Tariff{Upstream: name, Ceilings: map[Purpose]Share{}}
-	var err error
-	if base.Zone, err = time.LoadLocation(u.Zone); err != nil || !namesAZone(u.Zone) {
-		return nil, r.yaml.Errorf(append(at, "zone"), "zone %q is not a time zone: use a name like America/Los_Angeles", u.Zone)
+// place is where something stands in the file.
+type place []string
+
+func (p place) of(names ...string) place { return slices.Concat(p, names) }
+
+func (r *costsReader) wrong(at place, format string, args ...any) {
+	if r.err == nil {
+		r.err = r.yaml.Errorf(at, format, args...)
 	}
-	if base.Grace, err = r.duration(u.Grace, 10*time.Minute, append(at, "grace")); err != nil {
-		return nil, err
+}
+
+// upstream returns the tariffs of an upstream, by table.
+func (r *costsReader) upstream(name string, u upstreamFile) map[string]*Tariff {
+	here := place{"upstreams", name}
+	zone, err := time.LoadLocation(u.Zone)
+	if err != nil || !namesAZone(u.Zone) {
+		r.wrong(here.of("zone"), "zone %q is not a time zone: use a name like America/Los_Angeles", u.Zone)
 	}
-	if base.ClockGap, err = r.duration(cmp.Or(u.ClockGap, usualGap.String()), MaxClockGap, append(at, "clock_gap")); err != nil {
-		return nil, err
+	if !slices.Contains([]string{"", "charged", "free"}, u.Bursts) {
+		r.wrong(here.of("bursts"), "bursts: %q is not known: use charged, or free where the provider does not charge what it refuses for its rate", u.Bursts)
 	}
-	switch u.Bursts {
-	case "", "charged":
-	case "free":
-		base.FreeBursts = true
-	default:
-		return nil, r.yaml.Errorf(append(at, "bursts"), "bursts: %q is not known: use charged, or free where the provider does not charge what it refuses for its rate", u.Bursts)
+	base := Tariff{
+		Upstream: name, Zone: zone, FreeBursts: u.Bursts == "free", Ceilings: map[Purpose]Share{},
+		Grace:    r.duration(u.Grace, 10*time.Minute, here.of("grace")),
+		ClockGap: r.duration(cmp.Or(u.ClockGap, usualGap.String()), MaxClockGap, here.of("clock_gap")),
+		Failure: Failure{
+			OpenAtMost: r.share(u.Failure.OpenAtMost, here.of("failure", "open_at_most")),
+			Emergency:  r.share(u.Failure.Emergency, here.of("failure", "emergency")),
+			Settle:     r.duration(u.Failure.Settle, 24*time.Hour, here.of("failure", "settle")),
+		},
+		Policy: r.policy(u.Policy, here.of("policy")),
 	}
 	for _, p := range slices.Sorted(maps.Keys(u.Ceilings)) {
 		if Purpose(p).Check() != nil {
-			return nil, r.yaml.Errorf(append(at, "ceilings", p), "unknown purpose %q: %s", p, strictyaml.Suggest(p, purposeNames()))
+			r.wrong(here.of("ceilings", p), "unknown purpose %q: %s", p, strictyaml.Suggest(p, purposeNames()))
 		}
-		if base.Ceilings[Purpose(p)], err = r.share(u.Ceilings[p], append(at, "ceilings", p)); err != nil {
-			return nil, err
-		}
+		base.Ceilings[Purpose(p)] = r.share(u.Ceilings[p], here.of("ceilings", p))
 	}
 	for _, p := range Purposes() {
 		if base.Ceilings[p] == 0 {
-			return nil, r.yaml.Errorf(append(at, "ceilings"), "purpose %s has no ceiling: add one, such as %s: 95%%", p, p)
+			r.wrong(here.of("ceilings"), "purpose %s has no ceiling: add one, such as %s: 95%%", p, p)
 		}
 	}
-	if base.Failure, err = r.failure(u.Failure, append(at, "failure")); err != nil {
-		return nil, err
-	}
-	if base.Policy, err = r.policy(u.Policy, append(at, "policy")); err != nil {
-		return nil, err
-	}
 	if len(u.Tables) == 0 {
-		return nil, r.yaml.Errorf(at, "no tables: a table names pools and methods")
+		r.wrong(here, "no tables: a table names pools and methods")
 	}
 	if _, ok := u.Tables[u.Table]; !ok {
-		return nil, r.yaml.Errorf(append(at, "table"), "table %q does not exist: %s", u.Table, oneOf(u.Tables))
+		r.wrong(here.of("table"), "table %q does not exist: %s", u.Table, oneOf(u.Tables))
 	}
-	out := map[string]*Tariff{}
+	tables := map[string]*Tariff{}
 	for _, name := range slices.Sorted(maps.Keys(u.Tables)) {
 		t := base
 		t.Table = name
-		if err := r.table(&t, u.Tables[name], append(slices.Clone(at), "tables", name)); err != nil {
-			return nil, err
-		}
-		out[name] = &t
+		r.table(&t, u.Tables[name], here.of("tables", name))
+		tables[name] = &t
 	}
-	return out, nil
+	return tables
 }
 
-func (r costsReader) failure(f failureFile, at []string) (Failure, error) {
-	open, err1 := r.share(f.OpenAtMost, append(at, "open_at_most"))
-	emergency, err2 := r.share(f.Emergency, append(at, "emergency"))
-	settle, err3 := r.duration(f.Settle, 24*time.Hour, append(at, "settle"))
-	return Failure{OpenAtMost: open, Emergency: emergency, Settle: settle}, cmp.Or(err1, err2, err3)
-}
-
-func (r costsReader) table(t *Tariff, f tableFile, at []string) error {
+func (r *costsReader) table(t *Tariff, f tableFile, here place) {
 	if len(f.Pools) == 0 {
-		return r.yaml.Errorf(at, "no pools: a pool is something the provider counts, such as units: {24h: 10000, day: 10000}")
+		r.wrong(here, "no pools: a pool is something the provider counts, such as units: {24h: 10000, day: 10000}")
 	}
 	if n := len(f.Pools); n > MaxPools {
-		return r.yaml.Errorf(append(at, "pools"), "%d pools: at most %d are counted", n, MaxPools)
+		r.wrong(here.of("pools"), "%d pools: at most %d are counted", n, MaxPools)
 	}
-	for _, name := range slices.Sorted(maps.Keys(f.Pools)) {
-		pool, err := r.pool(name, f.Pools[name], append(slices.Clone(at), "pools", name))
-		if err != nil {
-			return err
-		}
-		t.Pools = append(t.Pools, pool)
+	pools := slices.Sorted(maps.Keys(f.Pools))
+	for _, name := range pools {
+		t.Pools = append(t.Pools, r.pool(name, f.Pools[name], here.of("pools", name)))
 	}
 	t.Methods, t.Routes = map[string]Cost{}, map[string]string{}
 	for _, method := range slices.Sorted(maps.Keys(f.Methods)) {
-		here := append(slices.Clone(at), "methods", method)
-		err := r.route(t, method, f, here)
-		if err != nil {
-			return err
+		cost := Cost{}
+		for _, pool := range slices.Sorted(maps.Keys(f.Methods[method])) {
+			at, text := here.of("methods", method, pool), f.Methods[method][pool]
+			amount, ok := wholeNumber(text)
+			switch {
+			case pool == routeField:
+				r.route(t, method, string(text), at)
+			case !slices.Contains(pools, pool):
+				r.wrong(at, "unknown pool %q: %s", pool, strictyaml.Suggest(pool, pools))
+			case !ok:
+				r.wrong(at, "method %s costs %q of %s: a cost is a whole number of at least 1", method, text, pool)
+			default:
+				cost[pool] = amount
+			}
 		}
-		if len(f.Methods[method]) == 0 {
-			return r.yaml.Errorf(here, "method %s costs nothing: every call costs something", method)
+		if len(cost) == 0 {
+			r.wrong(here.of("methods", method), "method %s costs nothing: every call costs something", method)
 		}
-		if t.Methods[method], err = r.cost(method, f, here); err != nil {
-			return err
-		}
+		t.Methods[method] = cost
 	}
-	return nil
 }
 
 // routeField, among the pools of a method, says how the method is called.
@@ -187,79 +187,54 @@ const routeField = "route"
 
 var routePattern = regexp.MustCompile(`^(GET|POST|PUT|PATCH|DELETE) (/[A-Za-z0-9:._-]+|/\{[a-z]+\})+$`)
 
-// route reads how a method is called, if that is said, and takes it out of what is read as pools.
-func (r costsReader) route(t *Tariff, method string, f tableFile, at []string) error {
-	route, ok := f.Methods[method][routeField]
-	if !ok {
-		return nil
+func (r *costsReader) route(t *Tariff, method, route string, at place) {
+	if other, taken := t.Routes[route]; taken {
+		r.wrong(at, "route %q is that of %s already: one route names one method", route, other)
 	}
-	if other, taken := t.Routes[string(route)]; taken {
-		return r.yaml.Errorf(append(at, routeField), "route %q is that of %s already: one route names one method", route, other)
+	if !routePattern.MatchString(route) {
+		r.wrong(at, "route %q: use a method and a path, such as GET /youtube/v3/videos", route)
 	}
-	if !routePattern.MatchString(string(route)) {
-		return r.yaml.Errorf(append(at, routeField), "route %q: use a method and a path, such as GET /youtube/v3/videos", route)
-	}
-	t.Routes[string(route)] = method
-	delete(f.Methods[method], routeField)
-	return nil
+	t.Routes[route] = method
 }
 
-func (r costsReader) cost(method string, f tableFile, at []string) (Cost, error) {
-	pools := slices.Sorted(maps.Keys(f.Pools))
-	cost := Cost{}
-	for _, pool := range slices.Sorted(maps.Keys(f.Methods[method])) {
-		here := append(slices.Clone(at), pool)
-		if !slices.Contains(pools, pool) {
-			return nil, r.yaml.Errorf(here, "unknown pool %q: %s", pool, strictyaml.Suggest(pool, pools))
-		}
-		amount, ok := wholeNumber(f.Methods[method][pool])
-		if !ok {
-			return nil, r.yaml.Errorf(here, "method %s costs %q of %s: a cost is a whole number of at least 1", method, f.Methods[method][pool], pool)
-		}
-		cost[pool] = amount
+func (r *costsReader) pool(name string, windows map[string]strictyaml.Text, here place) Pool {
+	switch n := len(windows); {
+	case CheckAccount(name) != nil:
+		r.wrong(here, "pool %q: use letters, digits, '.', '-' and '_'", name)
+	case n == 0:
+		r.wrong(here, "pool %s has no window: add 24h: and day: with the limit", name)
+	case n > MaxWindows:
+		r.wrong(here, "pool %s has %d windows: at most %d are counted", name, n, MaxWindows)
 	}
-	return cost, nil
-}
-
-func (r costsReader) pool(name string, windows map[string]strictyaml.Text, at []string) (Pool, error) {
-	if err := CheckAccount(name); err != nil {
-		return Pool{}, r.yaml.Errorf(at, "pool %q: use letters, digits, '.', '-' and '_'", name)
-	}
-	if len(windows) == 0 {
-		return Pool{}, r.yaml.Errorf(at, "pool %s has no window: add 24h: and day: with the limit", name)
-	}
-	if n := len(windows); n > MaxWindows {
-		return Pool{}, r.yaml.Errorf(at, "pool %s has %d windows: at most %d are counted", name, n, MaxWindows)
-	}
-	p := Pool{Name: name, Line: r.yaml.Line(at)}
+	p := Pool{Name: name, Line: r.yaml.Line(here)}
 	for _, w := range slices.Sorted(maps.Keys(windows)) {
 		window, err := ParseWindow(w)
 		if err != nil {
-			return Pool{}, r.yaml.Errorf(append(at, w), "%v", err)
+			r.wrong(here.of(w), "%v", err)
 		}
 		var ok bool
 		if window.Limit, ok = wholeNumber(windows[w]); !ok {
-			return Pool{}, r.yaml.Errorf(append(at, w), "limit %q of pool %s is not a whole number in 1..%d", windows[w], name, int64(MaxLimit))
+			r.wrong(here.of(w), "limit %q of pool %s is not a whole number in 1..%d", windows[w], name, int64(MaxLimit))
 		}
 		p.Windows = append(p.Windows, window)
 	}
-	return p, nil
+	return p
 }
 
-func (r costsReader) share(s string, at []string) (Share, error) {
-	share, err := ParseShare(s)
+func (r *costsReader) share(text string, at place) Share {
+	share, err := ParseShare(text)
 	if err != nil {
-		return 0, r.yaml.Errorf(at, "%s: %v", at[len(at)-1], err)
+		r.wrong(at, "%s: %v", at[len(at)-1], err)
 	}
-	return share, nil
+	return share
 }
 
-func (r costsReader) duration(s string, longest time.Duration, at []string) (time.Duration, error) {
-	d, err := time.ParseDuration(s)
+func (r *costsReader) duration(text string, longest time.Duration, at place) time.Duration {
+	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 || d > longest {
-		return 0, r.yaml.Errorf(at, "%s: %q is not a duration of 0s..%v", at[len(at)-1], s, longest)
+		r.wrong(at, "%s: %q is not a duration of 0s..%v", at[len(at)-1], text, longest)
 	}
-	return d, nil
+	return d
 }
 
 // wholeNumber reads an amount of 1 to MaxLimit.
@@ -278,4 +253,46 @@ func purposeNames() []string {
 
 func oneOf[V any](m map[string]V) string {
 	return "use one of " + strings.Join(slices.Sorted(maps.Keys(m)), ", ")
+}
+
+// Clause is one of the provider's terms on which the quota hangs.
+type Clause struct {
+	Source string `yaml:"source"` // the address where it stands
+	Read   string `yaml:"read"`   // the month or the day on which it was read there, such as 2026-11
+	Days   int    `yaml:"days"`   // that it speaks of; 0: of none
+}
+
+// The clauses that costs.yaml may name. One that it does not name is not looked at.
+const (
+	OneProject     = "one_project"     // all calls of a client are made for one project
+	Retention      = "retention"       // what was fetched is fetched again, or deleted, within Days
+	DerivedMetrics = "derived_metrics" // figures that are computed from the provider's need its consent
+	Attribution    = "attribution"     // whoever sees the data sees where it is from
+	OwnFrontEnd    = "own_front_end"   // access to the data is not given to others
+	UnusedQuota    = "unused_quota"    // quota that is not used for Days may be taken back
+)
+
+// Clauses returns the names of the clauses, in the order in which they are shown.
+func Clauses() []string {
+	return []string{OneProject, Retention, DerivedMetrics, Attribution, OwnFrontEnd, UnusedQuota}
+}
+
+var dayOrMonth = regexp.MustCompile(`^[0-9]{4}-(0[1-9]|1[0-2])(-[0-3][0-9])?$`)
+
+func (r *costsReader) policy(clauses map[string]Clause, here place) map[string]Clause {
+	for _, name := range slices.Sorted(maps.Keys(clauses)) {
+		at, c := here.of(name), clauses[name]
+		counts := name == Retention || name == UnusedQuota
+		switch {
+		case !slices.Contains(Clauses(), name):
+			r.wrong(at, "unknown clause %q: %s", name, strictyaml.Suggest(name, Clauses()))
+		case !strings.HasPrefix(c.Source, "https://"):
+			r.wrong(at.of("source"), "source: %q is not the https address where the clause stands", c.Source)
+		case !dayOrMonth.MatchString(c.Read):
+			r.wrong(at.of("read"), "read: %q is not when the clause was read there, such as 2026-11 or 2026-11-23", c.Read)
+		case counts != (c.Days > 0) || c.Days < 0:
+			r.wrong(at.of("days"), "days: %d: %s and %s have a number of days above 0, the others have none", c.Days, Retention, UnusedQuota)
+		}
+	}
+	return clauses
 }

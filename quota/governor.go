@@ -3,6 +3,7 @@ package quota
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -22,9 +23,6 @@ type Governor struct {
 	// Date asks what time it is at the provider. If by this machine's clock the provider's day has turned within
 	// MaxClockGap, a take asks, and fails closed if it has not: no clock of ours can know. nil: nobody is asked.
 	Date func(ctx context.Context) (time.Time, error)
-	// Observe refuses nothing, to try limits out: what would have been refused is counted anyway, and its
-	// decision is allowed, has the Refusal, and cannot be refunded.
-	Observe bool
 }
 
 // Request is one call that wants to be made.
@@ -96,21 +94,37 @@ func (g *Governor) take(ctx context.Context, r Request) (Decision, error) {
 	}
 	// A client would rather hear at once that the ledger cannot answer: no emergency budget is for it.
 	a.HasFallback = r.Purpose == Client || g.EmergencyAccount != nil && g.cheap(a) == nil
+	if r.Calls > 1 {
+		if d, err := g.peek(ctx, a, r.Calls); err == nil && !d.Allowed { // an error is that of the take as well
+			return d, nil
+		}
+	}
 	d, err := g.Ledger.Take(ctx, a)
 	if err != nil {
 		return g.degraded(ctx, a, err)
 	}
-	if r.Calls > 1 {
-		g.restore(&d, r.Purpose, int64(r.Calls))
+	if !d.Allowed {
+		return d, nil
 	}
-	switch {
-	case g.Observe && !d.Allowed:
-		d.Allowed, d.RetryAfter, d.RetryAt = true, 0, time.Time{}
-		return d, g.Ledger.Post(ctx, a, d.At)
-	case d.Allowed && !g.Observe:
-		return g.probe(ctx, d)
+	return g.probe(ctx, d)
+}
+
+// peek decides about so many calls that have to fit together, or about one if so many can never fit.
+func (g *Governor) peek(ctx context.Context, a Ask, calls int) (Decision, error) {
+	all := a.times(int64(max(calls, 1)))
+	all.Peek = true
+	d, err := g.Ledger.Take(ctx, all)
+	if errors.Is(err, ErrNeverFits) && calls > 1 {
+		return g.peek(ctx, a, 1)
 	}
-	return d, nil
+	if r := d.Refusal; r != nil && calls > 1 && r.Window != DrainWindow {
+		for _, c := range all.Charges {
+			if c.Pool == r.Pool {
+				r.AtOnce = c.Amount
+			}
+		}
+	}
+	return d, err
 }
 
 // turned returns ErrUnavailable if by this machine's clock the provider's day has just turned, and by the provider's
@@ -158,50 +172,10 @@ func (g *Governor) ask(r Request) (a Ask, fits bool, err error) {
 	for _, p := range g.Tariff.Pools {
 		if amount, ok := cost[p.Name]; ok {
 			c := p.charge(amount, g.Tariff.Ceilings[r.Purpose])
-			c.lower(amount * int64(max(r.Calls-1, 0)))
 			fits = g.Tariff.keepFree(&c, r.Purpose, r.Reserve) && fits
 			a.Charges = append(a.Charges, c)
 		}
 	}
 	a.Charges = append(a.Charges, g.Tariff.ownCharges(r.Client, cost)...)
 	return a, fits, nil
-}
-
-// lower lowers the ceilings of a charge by so much, unless it would then never fit.
-func (c *Charge) lower(by int64) {
-	for _, b := range c.Bounds {
-		if b.Ceiling-by < c.Amount {
-			return
-		}
-	}
-	for i := range c.Bounds {
-		c.Bounds[i].Ceiling -= by
-	}
-}
-
-// restore puts the purpose's own ceilings back into a decision for which so many calls had to fit at once.
-func (g *Governor) restore(d *Decision, purpose Purpose, calls int64) {
-	share := g.Tariff.Ceilings[purpose]
-	cost := g.Tariff.Methods[d.Who.Method]
-	for i := range d.Pools {
-		p := &d.Pools[i]
-		if !counted(p.Pool) {
-			continue
-		}
-		remaining := int64(MaxLimit)
-		for j := range p.Windows {
-			w := &p.Windows[j]
-			w.Ceiling = share.Of(w.Window.Limit)
-			remaining = min(remaining, max(w.Ceiling-w.Used, 0))
-		}
-		if p.Drain.Until.IsZero() && len(p.Windows) > 0 {
-			p.Remaining = remaining
-		}
-	}
-	if r := d.Refusal; r != nil && r.Window != DrainWindow && counted(r.Pool) {
-		if r.Ceiling != share.Of(r.Limit) {
-			r.AtOnce = cost[r.Pool] * calls
-		}
-		r.Ceiling = share.Of(r.Limit)
-	}
 }

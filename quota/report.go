@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -59,10 +60,16 @@ func (g *Governor) Report(ctx context.Context) (Report, error) {
 		return r, fmt.Errorf("read the ledger: %w", err)
 	}
 	r.At = d.At
-	sums := g.spentSince()
+	spentSince := g.spentSince(ctx)
 	for i, p := range g.Tariff.Pools {
 		pool := g.Tariff.poolReport(p, d.Pools[i])
-		spent, err := sums.widest(ctx, a, i, &pool, d.At)
+		start := int64(math.MaxInt64)
+		for j, l := range a.Lookups(a.Charges[i], d.At) {
+			if l.Start < start {
+				start, pool.Widest = l.Start, pool.Windows[j].Window.Name
+			}
+		}
+		spent, err := spentSince(p.Name, start)
 		if err == nil {
 			err = g.resume(ctx, a, p, &pool)
 		}
@@ -74,41 +81,20 @@ func (g *Governor) Report(ctx context.Context) (Report, error) {
 	return r, nil
 }
 
-// spentSince are sums of what was spent since a time, each of which the ledger is asked for once: it adds up a day's
-// charges for it, and the windows of several pools begin together.
-type spentSince struct {
-	*Governor
-	known map[int64][]Spent
-}
-
-func (g *Governor) spentSince() spentSince { return spentSince{g, map[int64][]Spent{}} }
-
-// of returns what was spent of a pool since start, in microseconds since 1970.
-func (s spentSince) of(ctx context.Context, pool string, start int64) (out []Spent, err error) {
-	all, ok := s.known[start]
-	if !ok {
-		if all, err = s.Ledger.Spent(ctx, s.Account, FromMicros(start)); err != nil {
-			return nil, err
+// spentSince returns a function that says what was spent of a pool since a time, in microseconds since 1970. It asks
+// the ledger once for each time: that adds up a day's charges for it, and the windows of several pools begin together.
+func (g *Governor) spentSince(ctx context.Context) func(pool string, start int64) ([]Spent, error) {
+	known := map[int64][]Spent{}
+	return func(pool string, start int64) (_ []Spent, err error) {
+		all, ok := known[start]
+		if !ok {
+			if all, err = g.Ledger.Spent(ctx, g.Account, FromMicros(start)); err != nil {
+				return nil, err
+			}
+			known[start] = all
 		}
-		s.known[start] = all
+		return slices.DeleteFunc(slices.Clone(all), func(s Spent) bool { return s.Pool != pool }), nil
 	}
-	for _, of := range all {
-		if of.Pool == pool {
-			out = append(out, of)
-		}
-	}
-	return out, nil
-}
-
-// widest returns what the widest window of the i-th pool counts, and names that window in the report.
-func (s spentSince) widest(ctx context.Context, a Ask, i int, pool *PoolReport, at time.Time) ([]Spent, error) {
-	start := int64(math.MaxInt64)
-	for j, l := range a.Lookups(a.Charges[i], at) {
-		if l.Start < start {
-			start, pool.Widest = l.Start, pool.Windows[j].Window.Name
-		}
-	}
-	return s.of(ctx, pool.Pool, start)
 }
 
 // resume asks the ledger when each purpose that has too little left of a pool for a call has enough.

@@ -13,40 +13,34 @@ func (g *Governor) Fits(ctx context.Context, r Request) (bool, error) {
 	if err != nil || !fits {
 		return false, err
 	}
-	n, err := g.room(ctx, a)
-	return n > 0, err
+	d, err := g.peek(ctx, a, r.Calls)
+	return d.Allowed, err
 }
 
 // TakeUpTo draws the cost of at most n calls, as many as fit, in one step, and says how many: 0 with a refusal where
 // not even one does. The decision is that of all of them together, and so is its refund. While the ledger cannot
 // answer it is a Take of one. Errors as Take.
 func (g *Governor) TakeUpTo(ctx context.Context, r Request, n int64) (calls int64, d Decision, err error) {
-	for all := r; n > 1; n = all.times - 1 { // less than there was room for: somebody else has spent in between
+	for r.times = n; r.times > 0; r.times-- { // less than there was room for: somebody else has spent in between
 		a, fits, err := g.ask(r)
 		if err != nil {
 			return 0, Decision{}, err
 		}
-		if !fits {
-			break
-		}
 		room, err := g.room(ctx, a)
-		if all.times = min(room, n); err != nil || all.times < 2 {
-			break
+		if err != nil || !fits {
+			room = 1
 		}
-		if d, err = g.Take(ctx, all); err != nil {
-			break
-		}
-		if d.Allowed {
-			return all.times, d, nil
+		r.times = min(r.times, max(room, 1))
+		switch d, err = g.Take(ctx, r); {
+		case err == nil && d.Allowed:
+			return r.times, d, nil
+		case err != nil && r.times == 1:
+			return 0, d, err
+		case err != nil:
+			r.times = 2 // one is tried next
 		}
 	}
-	if n < 1 {
-		return 0, Decision{}, nil
-	}
-	if d, err = g.Take(ctx, r); err == nil && d.Allowed {
-		calls = 1
-	}
-	return calls, d, err
+	return 0, d, nil
 }
 
 // Wait is a Take that waits until the request fits. Where ctx ends before that, it returns the last refusal and

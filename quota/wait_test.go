@@ -86,20 +86,6 @@ func (l *silent) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) 
 	return l.Ledger.Take(ctx, a)
 }
 
-func TestObserveRefusesNothingAndCountsEverything(t *testing.T) {
-	d := newTestGovernor(t, "2026-06-01 12:00:00")
-	d.Observe = true
-	for taken := range 100 {
-		got := d.take("search.list", quota.Scheduled)
-		if !got.Allowed || (got.Refusal != nil) != (taken >= 95) {
-			t.Fatalf("take %d: %+v", taken, got)
-		}
-	}
-	if used := d.pool("search").Windows[0].Used; used != 100 {
-		t.Errorf("%d used, want 100", used)
-	}
-}
-
 func TestWaitTakesAsSoonAsItFits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		window := quota.Window{Name: "100ms", Length: 100 * time.Millisecond, Limit: 1}

@@ -27,24 +27,17 @@ func (l *Limiter) address(r *http.Request) netip.Addr {
 	if len(l.Proxies) == 0 || !contains(l.Proxies, addr) {
 		return addr
 	}
-	hops := 0
-	lines := r.Header[string(l.Forwarding)]
-	for _, line := range slices.Backward(lines) {
-		for rest, more := line, true; more; {
-			var hop string
-			if i := strings.LastIndexByte(rest, ','); i >= 0 {
-				rest, hop = rest[:i], rest[i+1:]
-			} else {
-				hop, more = rest, false
-			}
-			next := l.parseElement(strings.Trim(hop, " \t"))
-			if hops++; !next.IsValid() || hops > maxHops {
-				return addr
-			}
-			if addr = next; !contains(l.Proxies, addr) {
-				return addr
-			}
+	rest := strings.Join(r.Header[string(l.Forwarding)], ",")
+	for range maxHops {
+		comma := strings.LastIndexByte(rest, ',')
+		hop := l.parseElement(strings.Trim(rest[comma+1:], " \t"))
+		if !hop.IsValid() {
+			return addr
 		}
+		if addr = hop; comma < 0 || !contains(l.Proxies, addr) {
+			return addr
+		}
+		rest = rest[:comma]
 	}
 	return addr
 }
@@ -64,42 +57,18 @@ func (l *Limiter) parseElement(s string) netip.Addr {
 // parseHop reads an address with or without a port: 192.0.2.1, 192.0.2.1:80, 2001:db8::1, [2001:db8::1],
 // [2001:db8::1]:80. The zero Addr stands for everything else, and for the unspecified addresses.
 func parseHop(s string) netip.Addr {
-	host := s
-	if inner, ok := strings.CutPrefix(s, "["); ok {
-		end := strings.IndexByte(inner, ']')
-		if end < 0 || !isPort(inner[end+1:]) {
-			return netip.Addr{}
-		}
-		if host = inner[:end]; !strings.Contains(host, ":") {
-			return netip.Addr{}
-		}
-	} else if i := strings.IndexByte(s, ':'); i >= 0 && strings.LastIndexByte(s, ':') == i {
-		if !isPort(s[i:]) {
-			return netip.Addr{}
-		}
-		host = s[:i]
+	hop, err := netip.ParseAddrPort(s)
+	if err != nil {
+		hop, err = netip.ParseAddrPort(s + ":0")
 	}
-	addr, err := netip.ParseAddr(host)
+	addr := hop.Addr()
+	if err != nil { // IPv6 without brackets
+		addr, err = netip.ParseAddr(s)
+	}
 	if err != nil || addr.IsUnspecified() || addr.Unmap().IsUnspecified() {
 		return netip.Addr{}
 	}
 	return addr.Unmap().WithZone("")
-}
-
-// isPort reports whether s is empty, or a colon and a number of at most five digits.
-func isPort(s string) bool {
-	if s == "" {
-		return true
-	}
-	if len(s) < 2 || len(s) > 6 || s[0] != ':' {
-		return false
-	}
-	for _, c := range s[1:] {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-	return true
 }
 
 // forwardedFor returns the for parameter of an element of Forwarded. The whole element must be well formed: half

@@ -88,7 +88,7 @@ func (l *Limiter) account(addr netip.Addr) string {
 		part = all[12:]
 	}
 	if share, ok := l.known.shares(part, l.Now()); ok {
-		l.stats.shared.Add(1)
+		l.count(&l.stats.Shared)
 		return l.Prefix + ".shared-" + strconv.Itoa(share)
 	}
 	var text [32]byte

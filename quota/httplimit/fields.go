@@ -2,11 +2,11 @@ package httplimit
 
 import (
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -22,122 +22,76 @@ const (
 	Off     Fields = "off"
 )
 
-// policy is a limit as the fields name it: its name needs no escape in a structured field.
-type policy struct {
-	name   string
-	static string // what RateLimit-Policy says, without the partition key
+// items are what the fields list.
+type items struct{ policies, limits []string }
+
+// add adds a window to RateLimit-Policy, with the parameters of unit and key, and to RateLimit if that is to show it.
+func (f *items) add(name string, w quota.WindowState, at time.Time, unit, key string, show bool) {
+	length := seconds(w.Window.Length)
+	if w.Window.Day() {
+		length = seconds(24 * time.Hour)
+	}
+	frees := length // while it is empty
+	if !w.FreesAt.IsZero() {
+		frees = seconds(w.FreesAt.Sub(at))
+	}
+	f.policies = append(f.policies, fmt.Sprintf("%q;q=%d;w=%d%s%s", name, w.Ceiling, length, unit, key))
+	if show {
+		f.limits = append(f.limits, fmt.Sprintf("%q;r=%d;t=%d%s", name, max(w.Ceiling-w.Used, 0), frees, key))
+	}
 }
 
-func newPolicy(name string, l Limit) policy {
-	return policy{name, `"` + name + `";q=` + strconv.FormatInt(l.Quota, 10) + `;w=` + strconv.FormatInt(int64(l.Window/time.Second), 10) + `;qu="requests"`}
+func (f *items) set(h http.Header) {
+	if len(f.limits) > 0 {
+		h["Ratelimit-Policy"], h["Ratelimit"] = []string{strings.Join(f.policies, ", ")}, []string{strings.Join(f.limits, ", ")}
+	}
 }
 
 // setFields writes the fields that say how much is left.
-func (l *Limiter) setFields(h http.Header, c client, q *question, d quota.Decision) {
+func (l *Limiter) setFields(h http.Header, account string, q *question, d quota.Decision) {
 	if l.Fields == Off {
 		return
 	}
-	// Both fields are built in one piece of memory, RateLimit-Policy first: they are a third of a decision's cost.
-	var memory [384]byte
-	var key [32]byte
-	pk := appendPartitionKey(key[:0], c.account)
-	b := q.appendPolicies(memory[:0], pk)
-	policyEnds := len(b)
-	n := 0
-	for i := range d.Pools {
-		for j := range d.Pools[i].Windows {
-			w, p := &d.Pools[i].Windows[j], &q.policies[n]
-			n++
+	hash := fnv.New64a()
+	_, _ = io.WriteString(hash, account)
+	key := ";pk=:" + base64.StdEncoding.EncodeToString(hash.Sum(nil)) + ":"
+	var f items
+	for i, pool := range d.Pools {
+		for _, w := range pool.Windows {
 			// A refusal names only what refuses: what another window has left must not end after Retry-After.
-			if !d.Allowed && !q.refusedBy(i, w) {
-				continue
-			}
-			if len(b) > policyEnds {
-				b = append(b, ", "...)
-			}
-			b = appendLimit(b, p, w, d.At, pk)
+			f.add(w.Window.Name, w, d.At, `;qu="requests"`, key, d.Allowed || q.refusedBy(i, w))
 		}
 	}
-	fields := string(b)
-	values := []string{fields[:policyEnds], fields[policyEnds:]}
-	h["Ratelimit-Policy"], h["Ratelimit"] = values[:1:1], values[1:] // canonical already: Set would make sure each time
+	f.set(h)
 }
 
 // SetFields says what a decision leaves of every window, as pool-window: RateLimit-Policy and RateLimit as Draft11 has
 // them, in the unit of the pool.
 func SetFields(h http.Header, d quota.Decision) {
-	var policies, limits []string
+	var f items
 	for _, pool := range d.Pools {
 		for _, w := range pool.Windows {
-			length := int64(w.Window.Length / time.Second)
-			if w.Window.Day() {
-				length = int64(24 * time.Hour / time.Second)
-			}
-			p := policy{name: pool.Pool + "-" + w.Window.Name}
-			policies = append(policies, fmt.Sprintf("%q;q=%d;w=%d", p.name, w.Ceiling, length))
-			limits = append(limits, string(appendLimit(nil, &p, &w, d.At, nil)))
+			f.add(pool.Pool+"-"+w.Window.Name, w, d.At, "", "", true)
 		}
 	}
-	if len(limits) > 0 {
-		h["Ratelimit-Policy"], h["Ratelimit"] = []string{strings.Join(policies, ", ")}, []string{strings.Join(limits, ", ")}
-	}
+	f.set(h)
 }
 
 // violated returns the names of the limits that refuse.
 func (q *question) violated(d quota.Decision) (names []string) {
-	n := 0
 	for i := range d.Pools {
-		for j := range d.Pools[i].Windows {
-			if q.refusedBy(i, &d.Pools[i].Windows[j]) {
-				names = append(names, q.policies[n].name)
+		for _, w := range d.Pools[i].Windows {
+			if q.refusedBy(i, w) {
+				names = append(names, w.Window.Name)
 			}
-			n++
 		}
 	}
 	return names
 }
 
 // refusedBy reports whether charge i did not fit into a window.
-func (q *question) refusedBy(i int, w *quota.WindowState) bool {
+func (q *question) refusedBy(i int, w quota.WindowState) bool {
 	return w.Used+q.charges[i].Amount > w.Ceiling
-}
-
-// appendLimit appends one item of RateLimit.
-func appendLimit(b []byte, p *policy, w *quota.WindowState, at time.Time, pk []byte) []byte {
-	b = append(append(append(b, '"'), p.name...), `";r=`...)
-	b = strconv.AppendInt(b, max(w.Ceiling-w.Used, 0), 10)
-	b = strconv.AppendInt(append(b, ";t="...), frees(w, at), 10)
-	return append(b, pk...)
-}
-
-// appendPolicies appends RateLimit-Policy.
-func (q *question) appendPolicies(b, pk []byte) []byte {
-	for i, p := range q.policies {
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		b = append(append(b, p.static...), pk...)
-	}
-	return b
-}
-
-// frees returns in how many seconds the window has more room than now: the whole window while it is empty.
-func frees(w *quota.WindowState, at time.Time) int64 {
-	if w.FreesAt.IsZero() {
-		return int64(w.Window.Length / time.Second)
-	}
-	return seconds(w.FreesAt.Sub(at))
-}
-
-// appendPartitionKey appends the parameter pk of an account.
-func appendPartitionKey(b []byte, account string) []byte {
-	sum := uint64(14695981039346656037) // FNV-1a: package hash/fnv would take memory each time
-	for _, c := range []byte(account) {
-		sum = (sum ^ uint64(c)) * 1099511628211
-	}
-	var bytes [8]byte
-	binary.BigEndian.PutUint64(bytes[:], sum)
-	return append(base64.StdEncoding.AppendEncode(append(b, ";pk=:"...), bytes[:]), ':')
 }
 
 // Problem types of the draft, section 5.

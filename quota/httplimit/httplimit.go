@@ -25,6 +25,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -96,9 +97,39 @@ type Limiter struct {
 	routes    *http.ServeMux
 	names     map[string]string // of routes, by pattern
 	known     *knownClients
-	stats     counters
-	fullUntil atomic.Int64 // the outer limit refuses until then, in microseconds since 1970
-	failing   atomic.Bool  // the ledger did not answer last
+	longest   time.Duration // window of any client
+	fullUntil atomic.Int64  // the outer limit refuses until then, in microseconds since 1970
+	failing   atomic.Bool   // the ledger did not answer last
+
+	mu    sync.Mutex
+	stats Stats
+}
+
+// Stats counts requests since the start.
+type Stats struct {
+	Allowed      int64 // by the ledger
+	Refused      int64 // 429, or what would have been one under Observe
+	Overloaded   int64 // 503: all clients together had used up the outer limit
+	Denied       int64 // 403
+	Unauthorized int64 // 401: a token that is not known
+	FailedOpen   int64 // served although the ledger could not answer
+	FailedClosed int64 // 503 because the ledger could not answer
+	Refunded     int64 // charges given back
+	Shared       int64 // by clients beyond MaxClients, which share accounts
+}
+
+// Stats returns the limiter's counts so far.
+func (l *Limiter) Stats() Stats {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stats
+}
+
+// count adds one to one of the stats.
+func (l *Limiter) count(of *int64) {
+	l.mu.Lock()
+	*of++
+	l.mu.Unlock()
 }
 
 // New checks the configuration and returns its limiter.
@@ -125,7 +156,6 @@ func New(c Config) (*Limiter, error) {
 	if err := l.compile(); err != nil {
 		return nil, err
 	}
-	l.known = newKnownClients(l.MaxClients, l.horizon())
 	return l, nil
 }
 
@@ -134,7 +164,7 @@ func (l *Limiter) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		addr := l.address(r)
 		if contains(l.Deny, addr) {
-			l.stats.denied.Add(1)
+			l.count(&l.stats.Denied)
 			if !l.Observe {
 				Problem{Status: http.StatusForbidden, Detail: "this address may not use this service"}.Write(w)
 				return

@@ -18,7 +18,7 @@ func (l *Limiter) limit(w http.ResponseWriter, r *http.Request, addr netip.Addr,
 	c, authorized := l.client(r, addr)
 	q := l.question(c.plan, r)
 	if q == nil {
-		l.stats.allowed.Add(1)
+		l.count(&l.stats.Allowed)
 		l.serve(w, r, authorized, next, nil)
 		return
 	}
@@ -36,7 +36,7 @@ func (l *Limiter) limit(w http.ResponseWriter, r *http.Request, addr netip.Addr,
 			return
 		}
 	case !d.Allowed:
-		l.stats.refused.Add(1)
+		l.count(&l.stats.Refused)
 		if !l.Observe {
 			l.refuse(w, c, q, d)
 			return
@@ -48,9 +48,9 @@ func (l *Limiter) limit(w http.ResponseWriter, r *http.Request, addr netip.Addr,
 		if !l.takeOuter(w, r, q.cost(), &taken) {
 			return
 		}
-		l.stats.allowed.Add(1)
+		l.count(&l.stats.Allowed)
 		if !l.Observe {
-			l.setFields(w.Header(), c, q, d)
+			l.setFields(w.Header(), c.account, q, d)
 		}
 	}
 	l.serve(w, r, authorized, next, taken)
@@ -96,10 +96,10 @@ func reads(r *http.Request) bool {
 // goOn decides about a request for which the ledger did not answer: requests that only read are served.
 func (l *Limiter) goOn(w http.ResponseWriter, r *http.Request) bool {
 	if reads(r) || l.Observe {
-		l.stats.failedOpen.Add(1)
+		l.count(&l.stats.FailedOpen)
 		return true
 	}
-	l.stats.failedClosed.Add(1)
+	l.count(&l.stats.FailedClosed)
 	Problem{Status: http.StatusServiceUnavailable, Detail: "limits cannot be checked right now: try again soon"}.Write(w)
 	return false
 }
@@ -123,7 +123,7 @@ func (l *Limiter) takeOuter(w http.ResponseWriter, r *http.Request, cost int64, 
 		*taken = append(*taken, charged{account, d})
 		return true
 	case l.Observe:
-		l.stats.overloaded.Add(1)
+		l.count(&l.stats.Overloaded)
 		return true
 	}
 	l.refund(r, *taken)
@@ -134,7 +134,7 @@ func (l *Limiter) takeOuter(w http.ResponseWriter, r *http.Request, cost int64, 
 
 // refuse answers a request that is one too many.
 func (l *Limiter) refuse(w http.ResponseWriter, c client, q *question, d quota.Decision) {
-	l.setFields(w.Header(), c, q, d)
+	l.setFields(w.Header(), c.account, q, d)
 	violated, wait := q.violated(d), seconds(d.RetryAfter)
 	w.Header().Set("Retry-After", strconv.FormatInt(wait, 10))
 	Problem{
@@ -146,7 +146,7 @@ func (l *Limiter) refuse(w http.ResponseWriter, c client, q *question, d quota.D
 
 // refuseAll answers while the limit of all clients together is used up.
 func (l *Limiter) refuseAll(w http.ResponseWriter, after time.Duration) {
-	l.stats.overloaded.Add(1)
+	l.count(&l.stats.Overloaded)
 	w.Header().Set("Retry-After", strconv.FormatInt(seconds(after), 10))
 	Problem{
 		Status: http.StatusServiceUnavailable, Type: reducedCapacity, Title: "Request cannot be satisfied due to temporary server capacity constraints",
@@ -162,7 +162,7 @@ func seconds(d time.Duration) int64 {
 // serve calls the handler, or says that the token is unknown; the charge stands, so that guesses are limited.
 func (l *Limiter) serve(w http.ResponseWriter, r *http.Request, authorized bool, next http.Handler, taken []charged) {
 	if !authorized {
-		l.stats.unauthorized.Add(1)
+		l.count(&l.stats.Unauthorized)
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		Problem{Status: http.StatusUnauthorized, Detail: "this token is not known here: it may have been replaced"}.Write(w)
 		return
@@ -188,7 +188,7 @@ func (l *Limiter) refund(r *http.Request, taken []charged) {
 	for _, t := range taken {
 		ctx, cancel := l.bounded(r)
 		if l.Ledger.Refund(ctx, t.account, t.decision) == nil {
-			l.stats.refunded.Add(1)
+			l.count(&l.stats.Refunded)
 		}
 		cancel()
 	}

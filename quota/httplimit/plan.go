@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +22,6 @@ type question struct {
 	charges   []quota.Charge // shared by all requests, and never written
 	horizon   time.Duration  // the longest window
 	precision time.Duration
-	policies  []policy // one for each bound of each charge, in this order
 }
 
 // compile prepares all questions that requests can need, and refuses those that no ledger could answer.
@@ -37,6 +37,7 @@ func (l *Limiter) compile() (err error) {
 			return err
 		}
 	}
+	l.known = newKnownClients(l.MaxClients, max(l.longest, time.Second))
 	if l.outer, err = l.newQuestion(l.Outer, Route{Cost: 1}); err != nil {
 		return fmt.Errorf("httplimit: outer: %w", err)
 	}
@@ -108,6 +109,7 @@ func (l *Limiter) newQuestion(limits []Limit, route Route) (*question, error) {
 	if l.SuccessesOnly {
 		q.precision = 0 // an entry that holds several requests cannot give one of them back
 	}
+	l.longest = max(l.longest, q.horizon)
 	a := quota.Ask{Account: l.Prefix, Charges: q.charges, Horizon: q.horizon}
 	return q, a.Check(time.Time{})
 }
@@ -126,8 +128,8 @@ func (q *question) add(pool, prefix string, limits []Limit, cost int64) error {
 		case quota.CheckAccount(name) != nil:
 			return fmt.Errorf("limit %q: use letters, digits, '.', '-' and '_'", name)
 		}
-		for _, p := range q.policies {
-			if p.name == name {
+		for _, other := range append(q.charges, c) {
+			if slices.ContainsFunc(other.Bounds, func(b quota.Bound) bool { return b.Window.Name == name }) {
 				return fmt.Errorf("two limits are named %q", name)
 			}
 		}
@@ -136,7 +138,6 @@ func (q *question) add(pool, prefix string, limits []Limit, cost int64) error {
 		if q.precision == 0 || w/steps < q.precision {
 			q.precision = w / steps
 		}
-		q.policies = append(q.policies, newPolicy(name, limit))
 	}
 	q.charges = append(q.charges, c)
 	return nil
@@ -166,21 +167,3 @@ func (l *Limiter) question(p *plan, r *http.Request) *question {
 
 // cost returns how much q charges.
 func (q *question) cost() int64 { return q.charges[0].Amount }
-
-// horizon returns the longest window of any client.
-func (l *Limiter) horizon() time.Duration {
-	longest := time.Second
-	for _, p := range l.plans {
-		longest = max(longest, p.longest())
-	}
-	return max(longest, l.anonymous.longest())
-}
-
-func (p *plan) longest() (longest time.Duration) {
-	for _, q := range p.routes {
-		if q != nil {
-			longest = max(longest, q.horizon)
-		}
-	}
-	return longest
-}
