@@ -18,9 +18,8 @@ type Ledger struct {
 
 	mu       sync.Mutex
 	accounts map[string]*account
-	facts    []quota.PoolFacts // of the decision that is being made, to be used again for the next
-	uses     uint              // of accounts, so far
-	idle     bool              // the last look met an idle account: there may be more
+	uses     uint // of accounts, so far
+	idle     bool // the last look met an idle account: there may be more
 }
 
 var _ quota.Ledger = (*Ledger)(nil)
@@ -28,108 +27,75 @@ var _ quota.Ledger = (*Ledger)(nil)
 type account = memlog.Account[struct{}]
 
 // Take implements quota.Ledger.
-func (l *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) {
-	leave, err := l.enter(ctx)
-	if err != nil {
-		return quota.Decision{}, err
-	}
-	defer leave()
-	acc := l.accounts[a.Account]
-	clock := l.now()
-	now, err := a.Advance(clock, acc.Newest(a))
-	if err != nil {
-		return quota.Decision{}, err
-	}
-	for len(l.facts) < len(a.Charges) {
-		l.facts = append(l.facts, quota.PoolFacts{})
-	}
-	return l.use(acc, a.Account, a.Horizon, now).Draw(a, clock, now, l.facts)
+func (l *Ledger) Take(ctx context.Context, a quota.Ask) (d quota.Decision, err error) {
+	err = l.on(ctx, a.Account, func(acc *account, clock time.Time) error {
+		now, err := a.Advance(clock, acc.Newest(a))
+		if err == nil {
+			d, err = l.use(acc, a.Account, a.Horizon, now).Draw(a, clock, now)
+		}
+		return err
+	})
+	return d, err
 }
 
 // Refund implements quota.Ledger.
 func (l *Ledger) Refund(ctx context.Context, name string, d quota.Decision) error {
-	leave, err := l.enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	return l.accounts[name].Refund(d, l.now())
+	return l.on(ctx, name, func(acc *account, clock time.Time) error { return acc.Refund(d, clock) })
 }
 
 // Post implements quota.Ledger.
 func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
-	leave, err := l.enter(ctx)
-	if err != nil {
+	return l.on(ctx, a.Account, func(acc *account, clock time.Time) error {
+		now, err := a.Advance(clock, acc.Newest(a))
+		if err == nil {
+			l.use(acc, a.Account, a.Horizon, now).Post(a, at, now)
+		}
 		return err
-	}
-	defer leave()
-	acc := l.accounts[a.Account]
-	now, err := a.Advance(l.now(), acc.Newest(a))
-	if err != nil {
-		return err
-	}
-	l.use(acc, a.Account, a.Horizon, now).Post(a, at, now)
-	return nil
+	})
 }
 
 // Drain implements quota.Ledger.
-func (l *Ledger) Drain(ctx context.Context, name, poolName string, d quota.Drain) error {
-	leave, err := l.enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if err := quota.CheckDrain(name, poolName, d); err != nil {
+func (l *Ledger) Drain(ctx context.Context, name, pool string, d quota.Drain) error {
+	if err := quota.CheckDrain(name, pool, d); err != nil {
 		return err
 	}
 	d.Until, d.At = d.Until.Truncate(time.Microsecond), d.At.Truncate(time.Microsecond)
-	now := l.now()
-	l.use(l.accounts[name], name, quota.MinHorizon, now).Pool(poolName).Close(d, now)
-	return nil
+	return l.on(ctx, name, func(acc *account, clock time.Time) error {
+		l.use(acc, name, quota.MinHorizon, clock).Pool(pool).Close(d, clock)
+		return nil
+	})
 }
 
 // Reset implements quota.Ledger.
 func (l *Ledger) Reset(ctx context.Context, name string) error {
-	leave, err := l.enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	l.accounts[name].Reset()
-	return quota.CheckAccount(name)
+	return l.on(ctx, name, func(acc *account, _ time.Time) error { acc.Reset(); return nil })
 }
 
 // Spent implements quota.Ledger.
-func (l *Ledger) Spent(ctx context.Context, name string, since time.Time) ([]quota.Spent, error) {
-	leave, err := l.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	if err := quota.CheckAccount(name); err != nil {
-		return nil, err
-	}
-	return l.accounts[name].Spent(since), nil
+func (l *Ledger) Spent(ctx context.Context, name string, since time.Time) (spent []quota.Spent, err error) {
+	err = l.on(ctx, name, func(acc *account, _ time.Time) error { spent = acc.Spent(since); return nil })
+	return spent, err
 }
 
 // Close implements quota.Ledger.
 func (l *Ledger) Close() error { return nil }
 
-// enter waits for its turn. As in a ledger elsewhere, nothing is done for a caller who has gone.
-func (l *Ledger) enter(ctx context.Context) (leave func(), err error) {
+// on does something with an account, which is nil if there is none. As in a ledger elsewhere, nothing is done for a
+// caller who has gone.
+func (l *Ledger) on(ctx context.Context, name string, do func(acc *account, clock time.Time) error) error {
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("%w: %w", quota.ErrUnavailable, context.Cause(ctx))
+		return fmt.Errorf("%w: %w", quota.ErrUnavailable, context.Cause(ctx))
 	}
-	l.mu.Lock()
-	return l.mu.Unlock, nil
-}
-
-func (l *Ledger) now() time.Time {
+	if err := quota.CheckAccount(name); err != nil {
+		return err
+	}
 	now := time.Now
 	if l.Now != nil {
 		now = l.Now
 	}
-	return now().Truncate(time.Microsecond)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return do(l.accounts[name], now().Truncate(time.Microsecond))
 }
 
 // use marks an account as used, and makes the one that is nil.

@@ -34,7 +34,7 @@ func (l *Ledger) Refund(ctx context.Context, name string, d quota.Decision) erro
 				return fmt.Errorf("%w: pool %s has no such entry", quota.ErrNotRefundable, s.Pool)
 			}
 			if err != nil {
-				return l.explain("read", err)
+				return err
 			}
 			if err := t.removeEntry(p, entry{at: d.At.UnixMicro(), number: s.Entry, amount: amount}); err != nil {
 				return err
@@ -76,6 +76,7 @@ func (t *transaction) post(acc *account, a quota.Ask, at, now time.Time) error {
 	if at.After(now) {
 		at = now
 	}
+	a.Precision = 0 // each has its own time
 	if err := t.ensureRows(acc, a); err != nil {
 		return err
 	}
@@ -86,45 +87,9 @@ func (t *transaction) post(acc *account, a quota.Ask, at, now time.Time) error {
 		if c.Amount == 0 {
 			continue
 		}
-		if err := t.insert(acc.pool(c.Pool), at, c.Amount, a); err != nil {
+		if _, err := t.insert(acc, acc.pool(c.Pool), at, c.Amount, a); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// insert puts an entry in its place in time, and brings the pool up to date. Where nothing comes after it, which is
-// the order in which to post many, it is as fast as append.
-func (t *transaction) insert(p *pool, at time.Time, amount int64, a quota.Ask) error {
-	spender, err := t.spenderID(a.Who)
-	if err != nil {
-		return err
-	}
-	us := at.UnixMicro()
-	before, _, _, err := t.window(p, us+1, 0)
-	if err != nil {
-		return err
-	}
-	number := p.newest.number + 1 // numbers grow: every 64th forgets old entries, and a person's last post has the largest
-	if us < p.newest.at || a.Who.Method == quota.PostMethod {
-		if err := t.row(sqlNext, []any{p.id}, &number); err != nil {
-			return t.ledger.explain("read", err)
-		}
-	}
-	if err := t.run(sqlShift, amount, p.id, us, number); err != nil {
-		return err
-	}
-	if err := t.run(sqlInsert, p.id, us, number, before, amount, spender); err != nil {
-		return err
-	}
-	p.total += amount
-	if us >= p.newest.at {
-		if p.newest.number > 0 && p.newest.amount == 0 {
-			if err := t.run(sqlRemove, p.id, p.newest.at, p.newest.number); err != nil {
-				return err
-			}
-		}
-		p.newest = entry{us, number, amount, spender}
 	}
 	return nil
 }
@@ -147,7 +112,7 @@ func (l *Ledger) Unpost(ctx context.Context, name, poolName string, who quota.Wh
 			return fmt.Errorf("%w: no such post of %s is counted", quota.ErrNotRefundable, poolName)
 		}
 		if err != nil {
-			return l.explain("read", err)
+			return err
 		}
 		posted, when = e.amount, quota.FromMicros(e.at)
 		return t.removeEntry(p, e)
@@ -246,4 +211,24 @@ func (l *Ledger) OtherAccounts(ctx context.Context, name string, pools []string,
 		})
 	})
 	return others, err
+}
+
+// longestDrain is how long the provider's no holds at most: its day has 25 hours, and a grace.
+const longestDrain = quota.MinHorizon
+
+// MoveBack moves what a clock that was ahead has left in the future to now, where it counts: it was spent by now. A no
+// of the provider that ends later than any day goes. It returns how many entries and drains that were; what is ahead by
+// no more than quota.MaxClockGap stays.
+func (l *Ledger) MoveBack(ctx context.Context) (moved int, err error) {
+	err = l.write(ctx, func(t *transaction) error {
+		now := l.Now()
+		entries, err := t.count(sqlMoveBack, now.Add(quota.MaxClockGap).UnixMicro(), now.UnixMicro())
+		if err != nil {
+			return err
+		}
+		drains, err := t.count(sqlLiftAhead, now.Add(longestDrain).UnixMicro())
+		moved = int(entries + drains)
+		return err
+	})
+	return moved, err
 }

@@ -117,7 +117,7 @@ func (l *Ledger) Allow(ctx context.Context, row sharedledger.Row, budgets []quot
 		return false, err
 	}
 	err = l.write(ctx, func(t *transaction) error {
-		if err := t.seeAhead(row.Account, row.At); err != nil {
+		if err := t.run(sqlSeeAhead, row.Account, row.At.UnixMicro()); err != nil {
 			return err
 		}
 		used := map[time.Time]quota.Cost{} // since

@@ -1,8 +1,10 @@
 package sqliteledger
 
 import (
+	"cmp"
 	"database/sql"
 	"errors"
+	"time"
 
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -38,10 +40,7 @@ func (t *transaction) window(p *pool, start, needs int64) (before, first, leaves
 	if errors.Is(err, sql.ErrNoRows) {
 		return p.total, 0, 0, nil
 	}
-	if err != nil {
-		return 0, 0, 0, t.ledger.explain("read", err)
-	}
-	return before, first, leaves, nil
+	return before, first, leaves, err
 }
 
 // rebaseAbove is a total that is made smaller, long before it overflows.
@@ -54,11 +53,84 @@ func (t *transaction) rebase(p *pool) error {
 	}
 	var base int64
 	if err := t.row(sqlOldest, []any{p.id}, &base); err != nil {
-		return t.ledger.explain("read", err)
+		return err
 	}
 	if err := t.run(sqlRebase, base, p.id); err != nil {
 		return err
 	}
 	p.total -= base
 	return nil
+}
+
+// forgetEvery is how many charges of a pool pass between two rounds of deleting what is older than
+// the horizon. Entries that wait for it change no decision.
+const forgetEvery = 64
+
+// insert puts an entry in its place in time, behind those of the same time, brings the pool up to date, and returns the
+// entry's number. No other entry is touched where nothing comes after it, which is the order in which to post many.
+// With precision, the newest entry of the same spender and step is raised and moved instead: it then counts longer,
+// never shorter.
+func (t *transaction) insert(acc *account, p *pool, at time.Time, amount int64, a quota.Ask) (number int64, err error) {
+	spender, err := t.spenderID(a.Who)
+	if err != nil {
+		return 0, err
+	}
+	us, newest := at.UnixMicro(), p.newest
+	if a.Precision > 0 && newest.spender == spender && newest.amount > 0 && quota.FromMicros(newest.at).Truncate(a.Precision).Equal(at.Truncate(a.Precision)) {
+		return newest.number, t.run(sqlRaise, us, amount, p.id, newest.at, newest.number)
+	}
+	number = newest.number + 1
+	if us < newest.at || a.Who.Method == quota.PostMethod { // a person's last post has the largest number
+		if err := t.row(sqlNext, []any{p.id}, &number); err != nil {
+			return 0, err
+		}
+	}
+	if number%forgetEvery == 0 {
+		if err := cmp.Or(t.run(sqlForget, p.id, us-acc.horizon, forgetAtMost), t.rebase(p)); err != nil {
+			return 0, err
+		}
+	}
+	before, _, _, err := t.window(p, us+1, 0)
+	if err == nil && us < newest.at {
+		err = t.run(sqlShift, amount, p.id, us, number)
+	}
+	if err == nil && us >= newest.at && newest.number > 0 && newest.amount == 0 { // given back
+		err = t.run(sqlRemove, p.id, newest.at, newest.number)
+	}
+	if err != nil {
+		return 0, err
+	}
+	p.total += amount
+	if us >= newest.at {
+		p.newest = entry{us, number, amount, spender}
+	}
+	return number, t.run(sqlInsert, p.id, us, number, before, amount, spender)
+}
+
+// forgetAtMost is how many entries one round deletes: it costs less than the charges between two rounds do, holds
+// nobody up, and catches up with what has piled up.
+const forgetAtMost = 256
+
+// forgetIdle deletes an idle account or two. It is called for every new account, so that those used
+// only once do not pile up.
+func (t *transaction) forgetIdle(except int64) error {
+	var idle []int64
+	err := t.read(sqlIdle, []any{t.ledger.Now().UnixMicro(), except}, func(r *sql.Rows) error {
+		idle = append(idle, 0)
+		return r.Scan(&idle[len(idle)-1])
+	})
+	if err != nil {
+		return err
+	}
+	for _, id := range idle {
+		if err := t.drop(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drop deletes an account with all it has; of one with many entries the oldest, and the rest another time.
+func (t *transaction) drop(id int64) error {
+	return cmp.Or(t.run(sqlDropEntries, id, forgetAtMost), t.run(sqlDropPools, id), t.run(sqlDropAccount, id))
 }

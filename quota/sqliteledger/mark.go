@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"time"
@@ -37,21 +38,16 @@ const markAt = 8
 
 // readMark reads the mark; all 0 if there is none.
 func (q *queue) readMark() mark {
-	numbers := make([]byte, 4*8)
-	if n, _ := q.lock.ReadAt(numbers, markAt); n < len(numbers) {
+	var n [4]int64
+	if binary.Read(io.NewSectionReader(q.lock, markAt, int64(binary.Size(n))), binary.BigEndian, &n) != nil {
 		return mark{}
 	}
-	at := func(i int) int64 { return int64(binary.BigEndian.Uint64(numbers[8*i:])) }
-	return mark{writes: at(0), restored: at(1), size: at(2), changed: at(3)}
+	return mark{writes: n[0], restored: n[1], size: n[2], changed: n[3]}
 }
 
 // writeMark writes the mark. Where that fails, an older copy may go unnoticed.
 func (q *queue) writeMark(m mark) {
-	numbers := make([]byte, 0, 4*8)
-	for _, n := range []int64{m.writes, m.restored, m.size, m.changed} {
-		numbers = binary.BigEndian.AppendUint64(numbers, uint64(n))
-	}
-	_, _ = q.lock.WriteAt(numbers, markAt)
+	_ = binary.Write(io.NewOffsetWriter(q.lock, markAt), binary.BigEndian, [4]int64{m.writes, m.restored, m.size, m.changed})
 }
 
 // ErrMoved means that the file was deleted, replaced, or written by another program while it was open. What would be
@@ -87,7 +83,7 @@ func (m mark) describes(file os.FileInfo) bool {
 func (t *transaction) checkCount(m mark) error {
 	if t.writes == 0 {
 		if err := t.row(sqlWrites, nil, &t.writes); err != nil {
-			return t.ledger.explain("read", err)
+			return err
 		}
 	}
 	if t.writes < m.writes {
@@ -99,11 +95,6 @@ func (t *transaction) checkCount(m mark) error {
 
 // ErrMissing means that there is no file, and a mark says that there was one. Nothing is begun anew; see Abandon.
 var ErrMissing = errors.New("the file is missing")
-
-func missingError(path string) error {
-	return fmt.Errorf("%w: %w: put %s back, which %s.lock says was there, or count again what was spent with ingest quota rebuild",
-		quota.ErrUnavailable, ErrMissing, path, path)
-}
 
 // checkpoint writes what is in SQLite's log into the file, or does whatever else changes the file, and marks it as it
 // is then. It is for a writer in its turn. Should the process die in between, the mark says that it does not know.
@@ -136,7 +127,7 @@ func (l *Ledger) accept(ctx context.Context) error {
 		return fmt.Errorf("%w: %w", quota.ErrUnavailable, err)
 	}
 	if !m.describes(before) {
-		if err := l.checkWhole(); err != nil {
+		if err := t.checkWhole(); err != nil {
 			return err
 		}
 		m.restored++
@@ -154,21 +145,17 @@ func (l *Ledger) accept(ctx context.Context) error {
 }
 
 // checkWhole looks for pages of an older copy among those of the file.
-func (l *Ledger) checkWhole() error {
-	var damage string
-	if err := l.reader.row("PRAGMA integrity_check(1)", nil, &damage); err != nil {
-		return l.explain("check", err)
+func (t *transaction) checkWhole() error {
+	damage, gaps := "", int64(0)
+	err := t.row("PRAGMA integrity_check(1)", nil, &damage)
+	if err == nil && damage == "ok" {
+		err = t.row(sqlGaps, nil, &gaps)
 	}
-	gap := int64(0)
-	if damage == "ok" {
-		if err := l.reader.row(sqlGaps, nil, &gap); err != nil {
-			return l.explain("check", err)
-		}
+	if err == nil && (damage != "ok" || gaps > 0) {
+		err = fmt.Errorf("%w: another program has written into %s, and it lacks part of what was acknowledged: put the newest copy back, or move it away",
+			quota.ErrCorrupt, t.ledger.path)
 	}
-	if damage != "ok" || gap > 0 {
-		return fmt.Errorf("%w: another program has written into %s, and it lacks part of what was acknowledged: put the newest copy back, or move it away", quota.ErrCorrupt, l.path)
-	}
-	return nil
+	return err
 }
 
 // closeWait is how long Close waits for its turn.

@@ -17,17 +17,11 @@ func (t *transaction) journal(account string) (s sharedledger.JournalState, err 
 	var snapshots, hosts string
 	err = t.row(sqlJournal, []any{account}, &s.HostID, &s.Generation, &until, &s.Breaker.Failures, &s.Breaker.Why, &snapshots, &hosts, &s.Owed, &s.HasWritten)
 	if err != nil {
-		return s, t.ledger.explain("read", err)
+		return s, err
 	}
 	s.Breaker.Until = timeOrZero(until)
-	if s.Snapshots, err = t.ledger.parseSnapshots(snapshots); err != nil {
-		return s, fmt.Errorf("%w: %s: the snapshots of account %s: %w", quota.ErrCorrupt, t.ledger.path, account, err)
-	}
-	if hosts != "[]" { // most have none: they are alone
-		err = json.Unmarshal([]byte(hosts), &s.Hosts)
-	}
-	if err != nil {
-		return s, fmt.Errorf("%w: %s: the hosts of account %s: %w", quota.ErrCorrupt, t.ledger.path, account, err)
+	if err = cmp.Or(json.Unmarshal([]byte(snapshots), &s.Snapshots), json.Unmarshal([]byte(hosts), &s.Hosts)); err != nil {
+		return s, fmt.Errorf("%w: %s: the snapshots and hosts of account %s: %w", quota.ErrCorrupt, t.ledger.path, account, err)
 	}
 	return s, nil
 }
@@ -68,30 +62,7 @@ func (t *transaction) note(account string, n sharedledger.Notes) (sharedledger.J
 	if err != nil {
 		return s, fmt.Errorf("encode the hosts: %w", err)
 	}
-	t.ledger.snapshots.Store(&parsedSnapshots{string(snapshots), cloneSnapshots(s.Snapshots)})
 	return s, t.run(sqlKeepJournal, account, s.Generation, microsOrZero(s.Breaker.Until), s.Breaker.Failures, s.Breaker.Why, string(snapshots), string(hosts))
-}
-
-// parsedSnapshots is the text of snapshots and what it says: mostly it is what this process wrote last.
-type parsedSnapshots struct {
-	text      string
-	snapshots []sharedledger.UsageSnapshot
-}
-
-func (l *Ledger) parseSnapshots(text string) (all []sharedledger.UsageSnapshot, err error) {
-	if last := l.snapshots.Load(); last != nil && last.text == text {
-		return cloneSnapshots(last.snapshots), nil
-	}
-	err = json.Unmarshal([]byte(text), &all)
-	return all, err
-}
-
-func cloneSnapshots(all []sharedledger.UsageSnapshot) []sharedledger.UsageSnapshot {
-	out := make([]sharedledger.UsageSnapshot, len(all))
-	for i, u := range all {
-		out[i] = u.Clone()
-	}
-	return out
 }
 
 // keepSnapshot puts a snapshot among those of the other pools, and reports whether it supersedes what is there.

@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
@@ -41,8 +40,6 @@ type Ledger struct {
 	reader   *session // who holds reading
 	reading  sync.Mutex
 	restored int64 // the mark's, when it was opened
-
-	snapshots atomic.Pointer[parsedSnapshots] // as last written
 
 	// Only while it is this writer's turn:
 	spenders map[quota.Who]int64
@@ -74,14 +71,11 @@ func Open(ctx context.Context, path string) (_ *Ledger, err error) {
 			return nil, err
 		}
 	}
-	if l.writer, err = openSession(l.dsn("_pragma=synchronous(full)&_pragma=wal_autocheckpoint(0)")); err != nil {
+	// Writers wait in the queue and in its begin, not in SQLite.
+	if l.writer, err = openSession(path, "_pragma=busy_timeout(0)", "_pragma=synchronous(full)", "_pragma=wal_autocheckpoint(0)"); err != nil {
 		return nil, l.explain("open", err)
 	}
-	if l.reader, err = openSession(l.dsn("_pragma=query_only(1)")); err != nil {
-		return nil, l.explain("open", err)
-	}
-	// From here on every writer waits in the queue, and in its begin.
-	if _, err = l.writer.exec("PRAGMA busy_timeout = 0"); err != nil {
+	if l.reader, err = openSession(path, patiently, "_pragma=query_only(1)"); err != nil {
 		return nil, l.explain("open", err)
 	}
 	if err = l.accept(ctx); err != nil {
@@ -90,10 +84,8 @@ func Open(ctx context.Context, path string) (_ *Ledger, err error) {
 	return l, nil
 }
 
-// dsn names the file to the driver.
-func (l *Ledger) dsn(param string) string {
-	return sqlitefile.DSN(l.path, fmt.Sprintf("_pragma=busy_timeout(%d)", busyTimeout.Milliseconds()), param)
-}
+// patiently is how those wait for the file who do not wait in the queue.
+var patiently = fmt.Sprintf("_pragma=busy_timeout(%d)", busyTimeout.Milliseconds())
 
 // Close implements quota.Ledger.
 func (l *Ledger) Close() error {
@@ -121,7 +113,7 @@ func touch(path string) error {
 
 // identify returns the file's version, once it is known to be ours.
 func (l *Ledger) identify(ctx context.Context) (int, error) {
-	db, err := sql.Open("sqlite", l.dsn("mode=ro"))
+	db, err := sqlitefile.Open(l.path, 1, patiently, "mode=ro")
 	if err != nil {
 		return 0, l.explain("open", err)
 	}
@@ -137,7 +129,8 @@ func (l *Ledger) migrate(ctx context.Context) error {
 	}
 	defer l.queue.leave()
 	if info, err := os.Stat(l.path); l.queue.readMark().writes > 0 && (err != nil || info.Size() == 0) {
-		return missingError(l.path)
+		return fmt.Errorf("%w: %w: put %s back, which %s.lock says was there, or count again what was spent with ingest quota rebuild",
+			quota.ErrUnavailable, ErrMissing, l.path, l.path)
 	}
 	if err := touch(l.path); err != nil {
 		return fmt.Errorf("%w: %w: check that its directory exists and may be written", quota.ErrUnavailable, err)
@@ -147,7 +140,7 @@ func (l *Ledger) migrate(ctx context.Context) error {
 
 // makeTables is one transaction.
 func (l *Ledger) makeTables(ctx context.Context) error {
-	db, err := sql.Open("sqlite", l.dsn("_txlock=immediate"))
+	db, err := sqlitefile.Open(l.path, 1, patiently, "_txlock=immediate")
 	if err != nil {
 		return l.explain("open", err)
 	}

@@ -24,15 +24,9 @@ func (t *transaction) add(row sharedledger.Row) (id int64, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("encode the amounts: %w", err)
 	}
-	t.changed = true
-	result, err := t.exec(sqlBegin, row.Account, row.Writer, row.Number, row.Nonce, row.At.UnixMicro(), spender, string(amounts), row.State, row.Emergency)
-	if err == nil {
-		id, err = result.LastInsertId()
-	}
-	if err != nil {
-		return 0, t.ledger.explain("write", err)
-	}
-	return id, nil
+	args := []any{row.Account, row.Writer, row.Number, row.Nonce, row.At.UnixMicro(), spender, string(amounts), row.State, row.Emergency}
+	err = t.returning(sqlBegin, args, &id)
+	return id, err
 }
 
 // owe writes the row down as owed: the one with its ID, or a new one if it has no ID or that one is forgotten.
@@ -48,66 +42,38 @@ func (t *transaction) owe(row sharedledger.Row) error {
 	return err
 }
 
-// applyVerdicts notes what became of operations. Many of the same verdict, all at their own time, as after a
-// sync, are one statement.
+// applyVerdicts notes what became of operations.
 func (t *transaction) applyVerdicts(verdicts []sharedledger.RowVerdict, g sharedledger.Generation) error {
-	for len(verdicts) > 0 {
-		v := verdicts[0]
-		if !v.At.IsZero() {
-			if err := t.run(sqlJudge, v.ID, v.State, v.At.UnixMicro()); err != nil {
-				return err
-			}
-			verdicts = verdicts[1:]
-			continue
-		}
-		var ids []int64
-		for len(verdicts) > 0 && sameVerdict(verdicts[0], v) {
-			ids = append(ids, verdicts[0].ID)
-			verdicts = verdicts[1:]
-		}
-		text, err := json.Marshal(ids)
-		if err != nil {
-			return fmt.Errorf("encode the verdicts: %w", err)
-		}
+	for _, v := range verdicts {
+		text, args := sqlJudge, []any{v.ID, v.State, microsOrZero(v.At)}
 		if v.State == sharedledger.RowSynced && !v.Synced.IsZero() {
-			err = t.run(sqlNoteSync, string(text), g, v.Synced.UnixMicro(), v.Until)
-		} else {
-			err = t.run(sqlJudgeMany, string(text), v.State)
+			text, args = sqlNoteSync, []any{v.ID, g, v.Synced.UnixMicro(), v.Until}
 		}
-		if err != nil {
+		if err := t.run(text, args...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// sameVerdict reports whether two verdicts say the same of their rows.
-func sameVerdict(a, b sharedledger.RowVerdict) bool {
-	return a.State == b.State && a.At.IsZero() && b.At.IsZero() && a.Synced.Equal(b.Synced) && a.Until == b.Until
-}
-
-// syncs reads what noteSync has written.
+// syncs reads what sqlNoteSync has written: since/until of each, but for the last, which is open. The first since is 0
+// if it is the row's own time.
 func syncs(text string) (all []sharedledger.Sync, err error) {
 	if text == "" {
 		return nil, nil
 	}
 	for part := range strings.SplitSeq(text, ";") {
-		since, until, _ := strings.Cut(part, "/")
-		var t sharedledger.Sync
-		for _, n := range []struct {
-			text string
-			put  func(int64)
-		}{{since, func(us int64) { t.Since = quota.FromMicros(us) }}, {until, func(g int64) { t.Until = sharedledger.Generation(g) }}} {
-			if n.text == "" {
-				continue
-			}
-			v, err := strconv.ParseInt(n.text, 10, 64)
-			if err != nil {
-				return nil, err
-			}
-			n.put(v)
+		var s sharedledger.Sync
+		since, until, closed := strings.Cut(part, "/")
+		us, err := strconv.ParseInt(since, 10, 64)
+		if err == nil && closed {
+			err = json.Unmarshal([]byte(until), &s.Until)
 		}
-		all = append(all, t)
+		if err != nil {
+			return nil, err
+		}
+		s.Since = timeOrZero(us)
+		all = append(all, s)
 	}
 	return all, nil
 }
@@ -171,17 +137,6 @@ func (t *transaction) spenders() (map[int64]quota.Who, error) {
 	return who, err
 }
 
-// seeAhead notes which emergencies lie in the future.
-func (t *transaction) seeAhead(account string, now time.Time) error {
-	result, err := t.exec(sqlSeeAhead, account, now.UnixMicro())
-	if err != nil {
-		return t.ledger.explain("write", err)
-	}
-	found, err := result.RowsAffected()
-	t.changed = t.changed || found > 0
-	return err
-}
-
 // emergencies returns the sums of the emergencies at since or later, except the operation with that id. What lies after
 // now counts as long as it was not seen there before since.
 func (t *transaction) emergencies(account string, since, now time.Time, except int64) (quota.Cost, error) {
@@ -207,4 +162,35 @@ func (t *transaction) cost(amounts string) (c quota.Cost, err error) {
 		return nil, fmt.Errorf("%w: %s: the amounts of an operation: %w", quota.ErrCorrupt, t.ledger.path, err)
 	}
 	return c, nil
+}
+
+// errOwed is what a peek, which may not write, finds: what went on without this ledger has to be entered
+// before anything is decided.
+var errOwed = errors.New("operations are owed")
+
+// enterOwed enters what went on while this ledger could not decide, and the Governor let it. Entry and
+// verdict are one transaction, so that each is counted exactly once.
+func (t *transaction) enterOwed(acc *account, a quota.Ask, now time.Time, mayWrite bool) error {
+	if !acc.owed {
+		return nil
+	}
+	owed, err := t.operations(sqlOwedHere, a.Account)
+	if err != nil || len(owed) == 0 {
+		return err
+	}
+	if !mayWrite {
+		return errOwed
+	}
+	var verdicts []sharedledger.RowVerdict
+	for _, row := range owed {
+		spent := quota.Ask{Account: a.Account, Who: row.Who, Horizon: a.Horizon}
+		for pool, amount := range row.Amounts {
+			spent.Charges = append(spent.Charges, quota.Charge{Pool: pool, Amount: amount})
+		}
+		if err := t.post(acc, spent, row.At, now); err != nil {
+			return err
+		}
+		verdicts = append(verdicts, sharedledger.RowVerdict{ID: row.ID, State: sharedledger.RowSynced})
+	}
+	return t.applyVerdicts(verdicts, 0)
 }

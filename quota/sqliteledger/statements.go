@@ -48,11 +48,16 @@ const (
 	sqlDrain    = `UPDATE pools SET drained_until = ?2, drained_used = ?3, drained_by = ?4, drained_at = ?5, probe = ?6
 		WHERE id = ?1 AND (?2 = 0 OR ?2 > drained_until) AND (?6 = 0 OR ?6 <> probe OR drained_until <= ?7)`
 
-	// Entries after a time, with the time of the newest of their pool that is not, and the highest number.
-	sqlAfter = `SELECT e.pool, e.before, e.amount, e.spender, coalesce((SELECT max(at) FROM entries WHERE pool = e.pool AND at <= ?1), 0),
-			(SELECT max(number) FROM entries WHERE pool = e.pool)
-		FROM entries e WHERE e.at > ?1 ORDER BY e.pool, e.at, e.number`
-	sqlDropAfter = `DELETE FROM entries WHERE at > ?`
+	// Entries after ?1 come to ?2, or to the newest of their pool that is not after ?1: behind all that stay, and in
+	// their order.
+	sqlMoveBack = `
+		UPDATE entries SET number = ahead.place,
+			at = max(?2, coalesce((SELECT max(at) FROM entries stay WHERE stay.pool = entries.pool AND stay.at <= ?1), 0))
+		FROM (
+			SELECT pool, at, number, row_number() OVER (PARTITION BY pool ORDER BY at, number) +
+				(SELECT max(number) FROM entries highest WHERE highest.pool = e.pool) AS place
+			FROM entries e WHERE at > ?1) ahead
+		WHERE entries.pool = ahead.pool AND entries.at = ahead.at AND entries.number = ahead.number`
 	// The provider's word, not a person's, that ends after a time.
 	sqlLiftAhead = `UPDATE pools SET drained_until = 0, drained_used = 0, drained_by = 0, drained_at = 0, probe = 0
 		WHERE drained_by = 0 AND drained_until > ?`
@@ -75,7 +80,6 @@ const (
 	sqlDropPools   = `DELETE FROM pools WHERE account = ?1 AND NOT EXISTS (SELECT 1 FROM entries WHERE pool = pools.id)`
 	sqlDropAccount = `DELETE FROM accounts WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM pools WHERE account = ?1)`
 
-	// The sums of an account since a time, what is owed to this ledger included.
 	// The other accounts that have spent of one of the pools ?3, a JSON array, since ?2.
 	sqlOtherAccounts = `
 		SELECT a.name FROM accounts a WHERE a.name <> ?1 AND EXISTS (
@@ -86,6 +90,7 @@ const (
 			SELECT 1 FROM operations o, json_each(o.amounts) amount
 			WHERE o.account = j.account AND o.at >= ?2 AND o.state NOT IN (4, 5) AND amount.key IN (SELECT value FROM json_each(?3)))
 		ORDER BY 1`
+	// The sums of an account since a time, what is owed to this ledger included.
 	sqlSpent = `
 		WITH charges (pool, spender, amount) AS (
 			SELECT p.name, e.spender, sum(e.amount) -- added up by numbers first: a day has thousands
@@ -138,19 +143,16 @@ const (
 			failures = excluded.failures, why = excluded.why, snapshots = excluded.snapshots, hosts = excluded.hosts`
 
 	sqlBegin = `INSERT INTO operations (account, writer, number, nonce, at, spender, amounts, state, emergency)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
 	// That it was charged is no news about an operation that is owed or synced.
-	sqlJudge = `UPDATE operations SET state = ?2, at = ?3
+	sqlJudge = `UPDATE operations SET state = ?2, at = coalesce(nullif(?3, 0), at)
 		WHERE id = ?1 AND NOT (?2 = 1 AND state IN (2, 3))`
-	// The same of an array of ids. The time is left alone, and with it the index by time.
-	sqlJudgeMany = `UPDATE operations SET state = ?2
-		WHERE id IN (SELECT value FROM json_each(?1)) AND NOT (?2 = 1 AND state IN (2, 3))`
-	// For rows that were synced into generation ?2 at ?3, after ?4: the last spans in which a remote had them are
-	// kept with them. If another process has noted ?2 before, it has noted them as well.
+	// For a row that was synced into generation ?2 at ?3, after ?4: the last spans in which a remote had it are
+	// kept with it. If another process has noted ?2 before, it has noted the row as well.
 	sqlNoteSync = `UPDATE operations SET state = 3, synced = CASE WHEN state IN (1, 3)
-			THEN CASE WHEN length(synced) > 150 THEN substr(synced, instr(synced, ';') + 1) ELSE synced END || '/' || ?4 || ';' || ?3
+			THEN CASE WHEN length(synced) > 150 THEN substr(synced, instr(synced, ';') + 1) ELSE coalesce(nullif(synced, ''), 0) END || '/' || ?4 || ';' || ?3
 			ELSE ?3 || '' END
-		WHERE id IN (SELECT value FROM json_each(?1)) AND NOT (state = 3 AND EXISTS (
+		WHERE id = ?1 AND NOT (state = 3 AND EXISTS (
 			SELECT 1 FROM journals WHERE account = operations.account AND generation = ?2))`
 	sqlOwe              = `UPDATE operations SET state = 2, emergency = 1, at = ?2 WHERE id = ?1 RETURNING id`
 	sqlForgetOperations = `DELETE FROM operations WHERE id IN (

@@ -10,10 +10,6 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// forgetEvery is how many charges of a pool pass between two rounds of deleting what is older than
-// the horizon. Entries that wait for it change no decision.
-const forgetEvery = 64
-
 // Take implements quota.Ledger. A peek writes nothing and waits for nobody, unless something is owed.
 func (l *Ledger) Take(ctx context.Context, a quota.Ask) (d quota.Decision, err error) {
 	if a.Peek || !slices.ContainsFunc(a.Charges, func(c quota.Charge) bool { return c.Amount > 0 }) {
@@ -65,7 +61,7 @@ func (t *transaction) decide(a quota.Ask, charge, mayWrite bool) (quota.Decision
 		if c.Amount == 0 {
 			continue
 		}
-		if d.Pools[i].Entry, err = t.append(acc, acc.pool(c.Pool), now, c.Amount, a); err != nil {
+		if d.Pools[i].Entry, err = t.insert(acc, acc.pool(c.Pool), now, c.Amount, a); err != nil {
 			return quota.Decision{}, err
 		}
 	}
@@ -85,33 +81,4 @@ func (t *transaction) advance(a quota.Ask, acc *account) (clock, now time.Time, 
 		return clock, now, fmt.Errorf("%s: %w", t.ledger.path, err)
 	}
 	return clock, now, nil
-}
-
-// append adds the newest entry of a pool and returns its number. With precision, the newest entry of
-// the same spender and step is raised and moved to now instead: it then counts longer, never
-// shorter.
-func (t *transaction) append(acc *account, p *pool, now time.Time, amount int64, a quota.Ask) (int64, error) {
-	spender, err := t.spenderID(a.Who)
-	if err != nil {
-		return 0, err
-	}
-	at, newest := now.UnixMicro(), p.newest
-	if a.Precision > 0 && newest.spender == spender && newest.amount > 0 && quota.FromMicros(newest.at).Truncate(a.Precision).Equal(now.Truncate(a.Precision)) {
-		return newest.number, t.run(sqlRaise, at, amount, p.id, newest.at, newest.number)
-	}
-	number := newest.number + 1
-	if newest.number > 0 && newest.amount == 0 { // given back
-		if err := t.run(sqlRemove, p.id, newest.at, newest.number); err != nil {
-			return 0, err
-		}
-	}
-	if number%forgetEvery == 0 {
-		if err := t.run(sqlForget, p.id, at-acc.horizon, forgetAtMost); err != nil {
-			return 0, err
-		}
-		if err := t.rebase(p); err != nil {
-			return 0, err
-		}
-	}
-	return number, t.run(sqlInsert, p.id, at, number, p.total, amount, spender)
 }

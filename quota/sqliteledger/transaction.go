@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -15,9 +18,8 @@ type transaction struct {
 	*session
 
 	ledger  *Ledger
-	writes  int64     // the file's count of transactions before this one; 0: not read yet
-	changed bool      // something was written
-	learned []learned // spenders that exist once this is committed
+	writes  int64 // the file's count of transactions before this one; 0: not read yet
+	changed bool  // something was written
 }
 
 // checkpointEvery is how many writing transactions of all processes pass between two checkpoints.
@@ -49,6 +51,9 @@ func (l *Ledger) write(ctx context.Context, do func(*transaction) error) error {
 		changed, m.writes = true, t.writes+1
 		return t.run(sqlWrote, m.writes)
 	})
+	if err != nil {
+		clear(l.spenders) // those that were new are not there
+	}
 	if err != nil || !changed {
 		return err
 	}
@@ -109,26 +114,36 @@ func (l *Ledger) transact(ctx context.Context, s *session, begin func() error, d
 		return fmt.Errorf("%w: %w", l.explain("write", err), quota.ErrInDoubt)
 	}
 	committed = true
-	for _, s := range t.learned {
-		l.spenders[s.who] = s.id
-	}
 	return nil
 }
 
 // run runs a statement that changes something.
 func (t *transaction) run(text string, args ...any) error {
-	t.changed = true
-	if _, err := t.exec(text, args...); err != nil {
-		return t.ledger.explain("write", err)
+	_, err := t.count(text, args...)
+	return err
+}
+
+// count is run, and returns how many rows were changed.
+func (t *transaction) count(text string, args ...any) (int64, error) {
+	result, err := t.exec(text, args...)
+	if err != nil {
+		return 0, t.ledger.explain("write", err)
 	}
-	return nil
+	changed, err := result.RowsAffected()
+	t.changed = t.changed || changed > 0
+	return changed, err
 }
 
 // returning runs a statement that changes one row and returns something of it: sql.ErrNoRows if there was none.
 func (t *transaction) returning(text string, args []any, into ...any) error {
 	t.changed = true
-	if err := t.row(text, args, into...); err != nil {
-		return t.ledger.explain("write", err)
+	return t.row(text, args, into...)
+}
+
+// row runs a statement that answers with one row, or sql.ErrNoRows.
+func (t *transaction) row(text string, args []any, into ...any) error {
+	if err := t.session.row(text, args, into...); err != nil {
+		return t.ledger.explain("read", err)
 	}
 	return nil
 }
@@ -213,8 +228,8 @@ func (t *transaction) ensureRows(acc *account, a quota.Ask) error {
 	return nil
 }
 
-// spenderID returns the id of who, and makes one for a new spender. Ids never change, so that those once committed are
-// remembered.
+// spenderID returns the id of who, and makes one for a new spender. Ids never change, and are remembered
+// unless their transaction fails.
 func (t *transaction) spenderID(who quota.Who) (int64, error) {
 	if id, ok := t.ledger.spenders[who]; ok {
 		return id, nil
@@ -223,11 +238,99 @@ func (t *transaction) spenderID(who quota.Who) (int64, error) {
 	if err := t.returning(sqlKeepSpender, []any{who.Purpose, who.Region, who.Method, who.Client}, &id); err != nil {
 		return 0, err
 	}
-	t.learned = append(t.learned, learned{who, id})
+	t.ledger.spenders[who] = id
 	return id, nil
 }
 
-type learned struct {
-	who quota.Who
-	id  int64
+// session is one connection to the file, with the statements that were used on it. It is not for two goroutines at
+// once. A transaction that has begun is never cancelled: it takes microseconds, and an outcome that is not known helps
+// nobody. Its statements therefore run without the caller's context.
+type session struct {
+	db    *sql.DB              // of one connection
+	stmts map[string]*sql.Stmt // by their text
+}
+
+func openSession(path string, params ...string) (*session, error) {
+	db, err := sqlitefile.Open(path, 1, params...)
+	return &session{db: db, stmts: map[string]*sql.Stmt{}}, err
+}
+
+func (s *session) close() error {
+	if s == nil {
+		return nil
+	}
+	errs := []error{}
+	for _, stmt := range s.stmts {
+		errs = append(errs, stmt.Close())
+	}
+	return errors.Join(append(errs, s.db.Close())...)
+}
+
+// stmt returns a statement, which is prepared at its first use.
+func (s *session) stmt(text string) (*sql.Stmt, error) {
+	if stmt, ok := s.stmts[text]; ok {
+		return stmt, nil
+	}
+	stmt, err := s.db.PrepareContext(context.Background(), text)
+	if err != nil {
+		return nil, fmt.Errorf("%w in %q", err, text)
+	}
+	s.stmts[text] = stmt
+	return stmt, nil
+}
+
+func (s *session) exec(text string, args ...any) (sql.Result, error) {
+	stmt, err := s.stmt(text)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.ExecContext(context.Background(), args...)
+}
+
+// row runs a statement that answers with one row, or sql.ErrNoRows.
+func (s *session) row(text string, args []any, into ...any) error {
+	stmt, err := s.stmt(text)
+	if err != nil {
+		return err
+	}
+	return stmt.QueryRowContext(context.Background(), args...).Scan(into...)
+}
+
+// each runs a statement, and do for each row that it answers.
+func (s *session) each(text string, args []any, do func(*sql.Rows) error) error {
+	stmt, err := s.stmt(text)
+	if err != nil {
+		return err
+	}
+	rows, err := stmt.QueryContext(context.Background(), args...)
+	if err != nil {
+		return err
+	}
+	for err == nil && rows.Next() {
+		err = do(rows)
+	}
+	return errors.Join(err, rows.Err(), rows.Close())
+}
+
+// explain wraps an error of SQLite in the one of package quota that it amounts to, and says what a
+// person can do.
+func (l *Ledger) explain(doing string, err error) error {
+	kind, hint := quota.ErrUnavailable, ""
+	code := sqlitefile.Code(err)
+	if errors.Is(err, sql.ErrNoRows) {
+		code = sqlite3.SQLITE_CORRUPT
+	}
+	switch code {
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_CONSTRAINT:
+		kind, hint = quota.ErrCorrupt, ": put its newest copy back, or move it away"
+	case sqlite3.SQLITE_FULL:
+		hint = ": make room on its disk"
+	case sqlite3.SQLITE_IOERR:
+		hint = ": is its disk full, or broken?"
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+		hint = ": check that it and its directory may be written"
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		hint = ": another program holds it open"
+	}
+	return fmt.Errorf("%w: %s %s: %w%s", kind, doing, l.path, err, hint)
 }

@@ -60,7 +60,7 @@ func (a *account) draw(ask quota.Ask, clock, now time.Time) (quota.Decision, err
 		return quota.Decision{}, err
 	}
 	a.Use(ask.Horizon, now)
-	return a.Draw(ask, clock, now, make([]quota.PoolFacts, len(ask.Charges)))
+	return a.Draw(ask, clock, now)
 }
 
 // Refund implements quota.Ledger.

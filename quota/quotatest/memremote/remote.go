@@ -55,7 +55,7 @@ func (a *account) drawOnce(ask quota.Ask, op sharedledger.Operation, clock, now 
 	case again:
 		return clone(w.answer), nil
 	case op.Nonce == 0:
-		return a.Decide(ask, clock, now, make([]quota.PoolFacts, len(ask.Charges)))
+		return a.Decide(ask, clock, now)
 	}
 	d, err := a.draw(ask, clock, now)
 	if err == nil && d.Allowed && !ask.Peek && slices.ContainsFunc(ask.Charges, func(c quota.Charge) bool { return c.Amount > 0 }) {
