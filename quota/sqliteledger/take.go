@@ -1,7 +1,9 @@
 package sqliteledger
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -81,4 +83,130 @@ func (t *transaction) advance(a quota.Ask, acc *account) (clock, now time.Time, 
 		return clock, now, fmt.Errorf("%s: %w", t.ledger.path, err)
 	}
 	return clock, now, nil
+}
+
+// facts looks up the facts that quota.Decide needs about a pool.
+func (t *transaction) facts(p *pool, lookups []quota.Lookup) (quota.PoolFacts, error) {
+	f := quota.PoolFacts{Total: p.total, Drain: p.drain, Windows: make([]quota.WindowFacts, len(lookups))}
+	for i, l := range lookups {
+		w, needs := &f.Windows[i], int64(0)
+		if l.Next == 0 {
+			needs = l.Needs(p.total)
+		}
+		var err error
+		if w.Before, w.First, w.Leaves, err = t.window(p, l.Start, needs); err != nil {
+			return f, err
+		}
+		if l.Next > 0 && l.Refuses(p.total, w.Before) {
+			if w.NextStart, _, _, err = t.window(p, l.Next, 0); err != nil {
+				return f, err
+			}
+		}
+	}
+	return f, nil
+}
+
+// window returns the sum of a pool's entries that are older than a time, and the time of the first that is not: 0 when
+// there is none. If that sum is below needs, leaves is the time of the first entry with which it is not.
+func (t *transaction) window(p *pool, start, needs int64) (before, first, leaves int64, err error) {
+	if start > p.newest.at {
+		return p.total, 0, 0, nil
+	}
+	err = t.row(sqlWindow, []any{p.id, start, needs}, &before, &first, &leaves)
+	if errors.Is(err, sql.ErrNoRows) {
+		return p.total, 0, 0, nil
+	}
+	return before, first, leaves, err
+}
+
+// rebaseAbove is a total that is made smaller, long before it overflows.
+const rebaseAbove = 1 << 60
+
+// rebase takes what is before a pool's oldest entry off all its sums.
+func (t *transaction) rebase(p *pool) error {
+	if p.total <= rebaseAbove {
+		return nil
+	}
+	var base int64
+	if err := t.row(sqlOldest, []any{p.id}, &base); err != nil {
+		return err
+	}
+	if err := t.run(sqlRebase, base, p.id); err != nil {
+		return err
+	}
+	p.total -= base
+	return nil
+}
+
+// forgetEvery is how many charges of a pool pass between two rounds of deleting what is older than
+// the horizon. Entries that wait for it change no decision.
+const forgetEvery = 64
+
+// insert puts an entry in its place in time, behind those of the same time, brings the pool up to date, and returns the
+// entry's number. No other entry is touched where nothing comes after it, which is the order in which to post many.
+// With precision, the newest entry of the same spender and step is raised and moved instead: it then counts longer,
+// never shorter.
+func (t *transaction) insert(acc *account, p *pool, at time.Time, amount int64, a quota.Ask) (number int64, err error) {
+	spender, err := t.spenderID(a.Who)
+	if err != nil {
+		return 0, err
+	}
+	us, newest := at.UnixMicro(), p.newest
+	if a.Precision > 0 && newest.spender == spender && newest.amount > 0 && quota.FromMicros(newest.at).Truncate(a.Precision).Equal(at.Truncate(a.Precision)) {
+		return newest.number, t.run(sqlRaise, us, amount, p.id, newest.at, newest.number)
+	}
+	number = newest.number + 1
+	if us < newest.at || a.Who.Method == quota.PostMethod { // a person's last post has the largest number
+		if err := t.row(sqlNext, []any{p.id}, &number); err != nil {
+			return 0, err
+		}
+	}
+	if number%forgetEvery == 0 {
+		if err := cmp.Or(t.run(sqlForget, p.id, us-acc.horizon, forgetAtMost), t.rebase(p)); err != nil {
+			return 0, err
+		}
+	}
+	before, _, _, err := t.window(p, us+1, 0)
+	if err == nil && us < newest.at {
+		err = t.run(sqlShift, amount, p.id, us, number)
+	}
+	if err == nil && us >= newest.at && newest.number > 0 && newest.amount == 0 { // given back
+		err = t.run(sqlRemove, p.id, newest.at, newest.number)
+	}
+	if err != nil {
+		return 0, err
+	}
+	p.total += amount
+	if us >= newest.at {
+		p.newest = entry{us, number, amount, spender}
+	}
+	return number, t.run(sqlInsert, p.id, us, number, before, amount, spender)
+}
+
+// forgetAtMost is how many entries one round deletes: it costs less than the charges between two rounds do, holds
+// nobody up, and catches up with what has piled up.
+const forgetAtMost = 256
+
+// forgetIdle deletes an idle account or two. It is called for every new account, so that those used
+// only once do not pile up.
+func (t *transaction) forgetIdle(except int64) error {
+	var idle []int64
+	err := t.read(sqlIdle, []any{t.ledger.Now().UnixMicro(), except}, func(r *sql.Rows) error {
+		idle = append(idle, 0)
+		return r.Scan(&idle[len(idle)-1])
+	})
+	if err != nil {
+		return err
+	}
+	for _, id := range idle {
+		if err := t.drop(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drop deletes an account with all it has; of one with many entries the oldest, and the rest another time.
+func (t *transaction) drop(id int64) error {
+	return cmp.Or(t.run(sqlDropEntries, id, forgetAtMost), t.run(sqlDropPools, id), t.run(sqlDropAccount, id))
 }
