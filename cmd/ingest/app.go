@@ -29,8 +29,6 @@ type app struct {
 
 	// wrapPass may wrap the parts of a pass before it begins. It is nil except in tests.
 	wrapPass func(*fetch.Reconciler)
-	// opened is told of each store and each costs file that is opened. It is nil except in tests.
-	opened func(what string)
 }
 
 // begin is called once the arguments of a command are well-formed.
@@ -47,13 +45,6 @@ func (a *app) loadConfig(cmd *cobra.Command) (err error) {
 		a.cfg, err = config.Load(a.flags, upstreamLimits())
 	}
 	return err
-}
-
-// noteOpened tells a test what is opened.
-func (a *app) noteOpened(what string) {
-	if a.opened != nil {
-		a.opened(what)
-	}
 }
 
 // needsConfig reports whether a command needs the configuration; some must work without one, or with a wrong one.

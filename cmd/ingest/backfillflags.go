@@ -2,8 +2,15 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
+	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,7 +18,9 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch/youtube"
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/store"
 )
 
 // kindFlags holds the flags of the kinds as given.
@@ -95,4 +104,142 @@ func (a *app) kindCommands(verb string, do func(context.Context, backfillRequest
 
 func orderFlag(into *ingest.Order) *config.FlagValue {
 	return config.Choice(into, ingest.Newest, ingest.Oldest)
+}
+
+// backfillRequest is a backfill as the user asked for it.
+type backfillRequest struct {
+	kind  ingest.BackfillKind
+	spec  ingest.BackfillSpec
+	again bool // plan it again even if it was done before
+	ask   bool // ask for the sizes of channels
+
+	ids      *youtube.IDList       // of a backfill of videos
+	rejected []report.RejectedLine // the first lines that were left out of it
+	// pieces makes the pieces; it is called once, with the store open.
+	pieces func(context.Context, *store.Store) iter.Seq2[ingest.Piece, error]
+}
+
+func requestUploads(_ kindFlags, args []string) (backfillRequest, error) {
+	channels, err := youtube.ParseChannels(args)
+	if err != nil {
+		return backfillRequest{}, usageError{err}
+	}
+	var pieces []ingest.Piece
+	for _, c := range channels {
+		pieces = append(pieces, ingest.Piece{Key: c, Spec: ingest.PieceSpec{Channel: c}})
+	}
+	return backfillRequest{
+		kind: ingest.BackfillUploads, spec: ingest.BackfillSpec{Channels: channels}, pieces: fixedPieces(slices.Values(pieces)),
+	}, nil
+}
+
+func (a *app) requestSearch(f kindFlags, args []string) (backfillRequest, error) {
+	q := ingest.Query{
+		Text: strings.Join(strings.Fields(strings.Join(args, " ")), " "), Region: f.region, After: f.from, Before: f.to, NewestFirst: f.orderBy == "date",
+	}
+	r := backfillRequest{kind: ingest.BackfillSearch}
+	if q.Text == "" {
+		return r, usageError{errors.New("the query is empty")}
+	}
+	now := a.clock.Now().UTC().Truncate(time.Second)
+	if err := f.checkRange(now); err != nil {
+		return r, err
+	}
+	r.spec.Query = q
+	from, to, each := q.After, q.Before, f.slice
+	if from.IsZero() { // not in the spec: two plans of the same flags must be equal
+		from, to = youtube.FirstVideo, now
+	}
+	if n := to.Sub(from) / each; n > mostSlices {
+		each = to.Sub(from) / mostSlices // a slice that finds too much is split later
+	}
+	r.pieces = fixedPieces(slices.Values(ingest.Slices(from, to, each)))
+	return r, nil
+}
+
+// mostSlices bounds how many slices a search begins with: each costs a call even if it finds nothing.
+const mostSlices = 500
+
+func (a *app) requestVideos(_ kindFlags, args []string) (backfillRequest, error) {
+	r := backfillRequest{kind: ingest.BackfillVideos}
+	f, err := openIDs(args[0])
+	if err != nil {
+		return r, err
+	}
+	defer func() { _ = f.Close() }()
+	out := report.RejectedLines{Say: a.say}
+	if args[0] != "-" {
+		out.Path = args[0] + ".rejected"
+	}
+	r.ids, err = youtube.ReadIDs(f, func(l youtube.RejectedLine) error { return out.Add(l.Line, l.Text, l.Why) })
+	if err := errors.Join(err, out.Close()); err != nil {
+		return r, usageError{err}
+	}
+	r.rejected = out.First
+	r.spec.Given, r.spec.Rejected, r.spec.Why = len(r.ids.IDs), r.ids.Wrong, out.Where()
+	if len(r.ids.IDs) == 0 {
+		return r, usageError{errors.New("there is no id of a video: give one a line, or the URL of its page")}
+	}
+	digest := sha256.New()
+	for _, id := range r.ids.IDs {
+		digest.Write(id[:])
+	}
+	r.spec.IDs = hex.EncodeToString(digest.Sum(nil)[:16])
+	r.pieces = fixedPieces(func(yield func(ingest.Piece) bool) {
+		n := 0
+		for ids := range r.ids.Chunks(a.provider().calls.Limits().IDsPerCall) {
+			if n++; !yield(ingest.IDPiece(n, ids)) {
+				return
+			}
+		}
+	})
+	return r, nil
+}
+
+// requestRefresh lists what is old when it is planned: a video fetched meanwhile does not change the list.
+func (a *app) requestRefresh(f kindFlags, _ []string) (backfillRequest, error) {
+	r := backfillRequest{kind: ingest.BackfillRefresh}
+	if r.spec.OlderThan = f.olderThan; f.olderThan == 0 {
+		return r, usageError{errors.New("--older-than: how old is old, such as 24h or 7d?")}
+	}
+	r.pieces = func(ctx context.Context, s *store.Store) iter.Seq2[ingest.Piece, error] {
+		return func(yield func(ingest.Piece, error) bool) {
+			n := 0
+			for ids, err := range s.Older(ctx, a.clock.Now().Add(-r.spec.OlderThan), a.provider().calls.Limits().IDsPerCall) {
+				if n++; !yield(ingest.IDPiece(n, ids), err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+	return r, nil
+}
+
+// openIDs opens a file of ids, or standard input for "-".
+func openIDs(path string) (io.ReadCloser, error) {
+	if path == "-" {
+		return io.NopCloser(os.Stdin), nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("read the ids: %w: name a file with one id a line, or - for standard input", err)}
+	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		_ = f.Close()
+		return nil, usageError{fmt.Errorf("read the ids: %s is a directory: name a file with one id a line", path)}
+	}
+	return f, nil
+}
+
+// fixedPieces returns pieces that are known without the store.
+func fixedPieces(pieces iter.Seq[ingest.Piece]) func(context.Context, *store.Store) iter.Seq2[ingest.Piece, error] {
+	return func(context.Context, *store.Store) iter.Seq2[ingest.Piece, error] {
+		return func(yield func(ingest.Piece, error) bool) {
+			for p := range pieces {
+				if !yield(p, nil) {
+					return
+				}
+			}
+		}
+	}
 }

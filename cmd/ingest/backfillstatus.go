@@ -75,9 +75,7 @@ func (a *app) printBackfills(list []store.BackfillStatus) error {
 		a.say("no backfill is planned: ingest backfill plan --help")
 		return nil
 	}
-	if err := term.FitTable(a.stdout, rows, len(rows[0])-1); err != nil {
-		return err
-	}
+	term.FitTable(a.stdout, rows, len(rows[0])-1)
 	for _, b := range list {
 		if b.Pieces[ingest.Failed]+b.GivenUp > 0 {
 			a.say("some of %s failed: ingest backfill status %s says why", b.ID, b.ID)

@@ -48,10 +48,7 @@ func (a *app) backup(ctx context.Context, file string) error {
 		}
 		return err
 	}
-	if a.quiet && !a.json {
-		return nil
-	}
-	return a.show(report.BackupDocument{File: made.Path, Bytes: made.Bytes, Videos: made.Videos, Placements: made.Placements, Slots: made.Slots})
+	return a.showDone(report.BackupDocument{File: made.Path, Bytes: made.Bytes, Videos: made.Videos, Placements: made.Placements, Slots: made.Slots})
 }
 
 // expireBackups deletes the backups that backup has named itself and that are older than the provider allows.
@@ -70,8 +67,8 @@ func (a *app) expireBackups(dirs []string) error {
 		dirs = a.cfg.Backups
 	}
 	deleted, err := store.ExpireBackups(dirs, a.clock.Now().AddDate(0, 0, -days))
-	if err != nil || a.quiet && !a.json {
+	if err != nil {
 		return err
 	}
-	return a.show(report.ExpiredDocument{Deleted: append([]string{}, deleted...), Days: days})
+	return a.showDone(report.ExpiredDocument{Deleted: append([]string{}, deleted...), Days: days})
 }

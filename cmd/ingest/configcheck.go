@@ -51,10 +51,6 @@ func (a *app) checkConfig(ctx context.Context, _ []string) error {
 	doc.WarnOfCosts(budget.NeverCalled(schedule.Tariff))
 	unfit := price.Fits(schedule.Tariff)
 	doc.Fits = unfit == nil
-	if a.json {
-		err = a.printJSON(doc)
-	} else {
-		err = doc.Print(a.stdout, term.DayShares(price.Total, budget.Ceilings(schedule.Tariff, quota.Scheduled)))
-	}
-	return cmp.Or(err, config.Invalid(cmp.Or(unfit, policy.Refusal(verdicts))))
+	doc.Total = term.DayShares(price.Total, budget.Ceilings(schedule.Tariff, quota.Scheduled))
+	return cmp.Or(a.show(doc), config.Invalid(cmp.Or(unfit, policy.Refusal(verdicts))))
 }

@@ -42,15 +42,24 @@ func (c *console) printJSON(v any) error {
 	return term.PrintJSON(c.stdout, v) // a CheckedWriter reports failures
 }
 
-// screen is a document that can be printed for a person.
-type screen interface{ Print(w io.Writer) error }
+// screen is a document that can be printed for a person; whether it could be written, a CheckedWriter knows.
+type screen interface{ Print(w io.Writer) }
 
 // show prints a document, as JSON or for a person.
 func (c *console) show(answer screen) error {
 	if c.json {
 		return c.printJSON(answer)
 	}
-	return answer.Print(c.stdout)
+	answer.Print(c.stdout)
+	return nil
+}
+
+// showDone is show for what a command has done: of that, the quiet say nothing.
+func (c *console) showDone(answer screen) error {
+	if c.quiet && !c.json {
+		return nil
+	}
+	return c.show(answer)
 }
 
 // say prints a message for a person, unless the program is quiet.

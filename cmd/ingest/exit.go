@@ -48,8 +48,7 @@ func (e codeError) Unwrap() error { return e.err }
 // silent reports whether there is nothing to print for an error.
 func silent(err error) bool {
 	code, ok := errors.AsType[codeError](err)
-	_, logged := errors.AsType[service.LoggedError](err)
-	return err == nil || ok && code.err == nil || logged
+	return err == nil || ok && code.err == nil || is[service.LoggedError](err)
 }
 
 // outdated reports whether an error says that a newer program wrote what this one would read.
@@ -62,35 +61,27 @@ type usageError struct{ error }
 
 // exitCode returns the exit code for an error.
 func exitCode(err error) int {
-	var (
-		signal   signalled
-		code     codeError
-		usage    usageError
-		bad      config.Error
-		key      config.KeyError
-		position *strictyaml.PositionError
-		call     *fetch.Error
-		newer    *store.VersionError
-		foreign  *store.UpstreamError
-	)
+	signal, ended := errors.AsType[signalled](err)
+	code, own := errors.AsType[codeError](err)
+	call, called := errors.AsType[*fetch.Error](err)
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.As(err, &signal):
+	case ended:
 		return exitSignal + int(signal.sig)
-	case errors.As(err, &code):
+	case own:
 		return code.code
-	case errors.As(err, &usage):
+	case is[usageError](err):
 		return exitUsage
-	case errors.As(err, &bad):
+	case is[config.Error](err):
 		return exitConfig
-	case errors.As(err, &key):
+	case is[config.KeyError](err):
 		return exitKey
-	case errors.As(err, &position), errors.As(err, &newer), errors.As(err, &foreign),
+	case is[*strictyaml.PositionError](err), is[*store.VersionError](err), is[*store.UpstreamError](err),
 		errors.Is(err, store.ErrOccupied), errors.Is(err, quota.ErrNewer), errors.Is(err, quota.ErrUnknown), errors.Is(err, quota.ErrNeverFits),
 		errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOTDIR):
 		return exitConfig
-	case errors.As(err, &call):
+	case called:
 		if call.Verdict == fetch.BadKey {
 			return exitKey
 		}
@@ -101,6 +92,12 @@ func exitCode(err error) int {
 	default:
 		return exitError
 	}
+}
+
+// is reports whether an error is, or wraps, one of a type.
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }
 
 // errorDocument is an error as JSON.

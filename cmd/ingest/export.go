@@ -44,5 +44,6 @@ func printAs[T any](c *console, format string, document screen, items []T, cells
 	case formatJSONL:
 		return term.ExportJSONL(c.stdout, items, cells)
 	}
-	return document.Print(c.stdout)
+	document.Print(c.stdout)
+	return nil
 }

@@ -58,15 +58,6 @@ func NewRoot() *cobra.Command {
 	return newRoot(&app{console: console{stdout: &term.CheckedWriter{To: io.Discard}, stderr: io.Discard}})
 }
 
-// Opened runs the program, and returns how often it opened the store and the costs file.
-func Opened(args ...string) (code int, times map[string]int) {
-	times = map[string]int{}
-	a := &app{console: console{stdout: &term.CheckedWriter{To: io.Discard}, stderr: io.Discard}, opened: func(what string) { times[what]++ }}
-	root := newRoot(a)
-	root.SetArgs(args)
-	return a.report("ingest", root.ExecuteContext(context.Background())), times
-}
-
 // Report prints an error as a message, as a usage error and as the end of a command. It returns the exit code of the
 // second.
 func Report(stderr io.Writer, terminal bool, err error) int {
@@ -81,8 +72,8 @@ func Report(stderr io.Writer, terminal bool, err error) int {
 func PrintRun(w io.Writer, worked []fetch.SlotResult) { summarise(worked, nil).Print(w) }
 
 // PrintBackfillEnd prints how a run of a backfill ended.
-func PrintBackfillEnd(w io.Writer, worked []fetch.SlotResult, doc BackfillDocument) error {
-	return endOf(worked, nil, doc).Print(w)
+func PrintBackfillEnd(w io.Writer, worked []fetch.SlotResult, doc BackfillDocument) {
+	endOf(worked, nil, doc).Print(w)
 }
 
 // ProgressLine returns a backfill's progress, as on a terminal.

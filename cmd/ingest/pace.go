@@ -135,7 +135,6 @@ func (s serviceStore) Latest(ctx context.Context) (ingest.Latest, error) {
 func (a *app) readTariff() (*quota.Tariff, error) {
 	name, data := "costs.yaml", ingest.Costs
 	if a.cfg.Costs != "" {
-		a.noteOpened("costs")
 		var err error
 		name = a.cfg.Costs
 		if data, err = strictyaml.ReadFile(name); err != nil {

@@ -1,9 +1,6 @@
 package main_test
 
 import (
-	"maps"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +9,6 @@ import (
 	program "github.com/trendvidstream/ingest/cmd/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/term"
-	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
 // A reason that several regions share is printed once, in lines that fit.
@@ -66,20 +62,6 @@ func TestAClaimedSlotSaysUntilWhenItIsHeld(t *testing.T) {
 	} {
 		if got := program.HeldText(slot, at); got != want {
 			t.Errorf("at %s it is %q, want %q", at, got, want)
-		}
-	}
-}
-
-func TestARunOpensTheStoreOnceAndReadsTheCostsOnce(t *testing.T) {
-	standIn(t, youtubesim.Options{})
-	costs := filepath.Join(t.TempDir(), "costs.yaml")
-	if err := os.WriteFile(costs, ingest.Costs, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, run := range []string{"the first run", "the second run"} {
-		code, times := program.Opened("run", "--costs", costs)
-		if want := map[string]int{"store": 1, "costs": 1}; code != exitOK || !maps.Equal(times, want) {
-			t.Errorf("%s: exit %d, opened %v, want %v", run, code, times, want)
 		}
 	}
 }

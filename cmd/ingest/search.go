@@ -53,7 +53,8 @@ func search(ctx context.Context, a *app, s *store.Store, q store.SearchQuery, f 
 	case a.json:
 		return a.printJSON(doc)
 	case len(result.Items) > 0:
-		return printSearch(&a.console, q, doc, result, f)
+		printSearch(&a.console, q, doc, result, f)
+		return nil
 	case q.After != "":
 		a.say("there is nothing more behind this cursor")
 		return nil
@@ -90,10 +91,8 @@ func nothingFound(ctx context.Context, a *app, s *store.Store, q store.SearchQue
 }
 
 // printSearch prints a page of results.
-func printSearch(out *console, q store.SearchQuery, doc report.SearchDocument, r store.Result, f shown) error {
-	if err := doc.Print(out.stdout, f.order, f.mark); err != nil {
-		return err
-	}
+func printSearch(out *console, q store.SearchQuery, doc report.SearchDocument, r store.Result, f shown) {
+	doc.Print(out.stdout, f.order, f.mark)
 	if r.Forgiven {
 		out.say("few results as typed; searched for %s instead", term.Clean(r.Looked))
 	}
@@ -106,5 +105,4 @@ func printSearch(out *console, q store.SearchQuery, doc report.SearchDocument, r
 	if r.Next != "" {
 		out.say("more: --after %s", r.Next)
 	}
-	return nil
 }

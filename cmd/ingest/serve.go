@@ -12,15 +12,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/gateway"
 	"github.com/trendvidstream/ingest/internal/policy"
+	"github.com/trendvidstream/ingest/internal/queue"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/service"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 	"github.com/trendvidstream/ingest/regions"
+	"github.com/trendvidstream/ingest/store/pgstore"
 )
 
 func (a *app) serveCommand() *cobra.Command {
@@ -180,4 +183,26 @@ func listenAt(ctx context.Context, address string) (net.Listener, error) {
 		return nil, codeError{exitError, fmt.Errorf("%w: is another ingest serve there? Give another --listen; port 0 picks a free one", err)}
 	}
 	return l, nil
+}
+
+// shareWork lets the queue of all machines that share the store dispatch this process's workers; a SQLite store has
+// none.
+func (a *app) shareWork(ctx context.Context, r *service.Runtime, log *slog.Logger) error {
+	if a.cfg.Store == "sqlite" {
+		return nil
+	}
+	if a.clock.Moved {
+		return errors.New("INGEST_NOW moves the clock of one process, and the queue in PostgreSQL serves many: use ingest run")
+	}
+	q, err := queue.Open(ctx, queue.Options{
+		URL: ingest.NewSecret(a.cfg.Store), Version: pgstore.SchemaVersion(), Name: config.RunName(), Workers: a.cfg.Concurrency, Pumps: a.cfg.Concurrency,
+		Every: regions.Heartbeat, Rescue: cmp.Or(r.Reconciler().Lease, fetch.DefaultLease), Now: a.clock.Now, Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	r.Queue = func(ctx context.Context, w *service.Queued) (trigger, wait func(), err error) { return q.Serve(ctx, w) }
+	closeStore := r.Close
+	r.Close = func() { q.Close(); closeStore() }
+	return nil
 }

@@ -51,7 +51,7 @@ func printNext(ctx context.Context, a *app, n int, region string) error {
 		return err
 	}
 	if text := st.pace.String(); text != "" && !a.json {
-		fmt.Fprintln(a.stdout, term.Wrap(text, term.Screen, "  "))
+		term.Paragraph(a.stdout, text)
 	}
 	slots := st.upcoming(n, region)
 	for i, slot := range slots {

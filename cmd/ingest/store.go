@@ -58,10 +58,7 @@ func (a *app) copyStore(ctx context.Context, from, to string) (err error) {
 	for _, t := range got.Tables {
 		doc.Tables, doc.Rows = append(doc.Tables, report.CopiedTable{Table: t.Name, Rows: t.Rows, Hash: t.Hash}), doc.Rows+t.Rows
 	}
-	if !a.quiet || a.json {
-		err = a.show(doc)
-	}
-	if err == nil && got.Written {
+	if err = a.showDone(doc); err == nil && got.Written {
 		err = codeError{exitPartial, fmt.Errorf("%s was written to while it was copied: what came in since %s is not in the copy; stop what writes there, and copy it into an empty place", doc.From, term.Stamp(doc.At))}
 	}
 	return err

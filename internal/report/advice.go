@@ -89,22 +89,21 @@ func NewAdvice(y ingest.Yields, jobs []ingest.Job) AdviceDocument {
 }
 
 // Print shows it.
-func (d AdviceDocument) Print(w io.Writer) error {
+func (d AdviceDocument) Print(w io.Writer) {
 	fmt.Fprintf(w, "what would save units, by the charts since %s:\n", term.Stamp(d.Since))
 	for _, a := range d.Advice {
 		fmt.Fprintf(w, "%6s a day  %s\n", term.Thousands(a.UnitsPerDay), term.Wrap(a.What, term.Screen-14, "              "))
 		fmt.Fprintf(w, "              %s\n", term.Wrap("-> "+a.Do, term.Screen-14, "                 "))
 	}
 	if len(d.Advice) == 0 {
-		fmt.Fprintln(w, term.Wrap("nothing: of the series with more than eight charts, each page brings something new in more than half of its fetches", term.Screen, "  "))
+		term.Paragraph(w, "nothing: of the series with more than eight charts, each page brings something new in more than half of its fetches")
 	}
-	return printUnknown(w, d.Unknown)
+	printUnknown(w, d.Unknown)
 }
 
-func printUnknown(w io.Writer, unknown []string) error {
+func printUnknown(w io.Writer, unknown []string) {
 	fmt.Fprintln(w, "not known here:")
 	for _, line := range unknown {
 		fmt.Fprintf(w, "  %s\n", term.Wrap(line, term.Screen-2, "    "))
 	}
-	return nil
 }

@@ -171,10 +171,10 @@ func poolUse(p quota.Pool, days []AuditDay) AuditPool {
 }
 
 // Print shows it as text that can be pasted into a form.
-func (d AuditReport) Print(w io.Writer) error {
-	fmt.Fprintln(w, term.Wrap(fmt.Sprintf("use of %s by account %s, %s to %s", d.Upstream, d.Account, term.Stamp(d.Since), term.Stamp(d.Until)), term.Screen, "  "))
+func (d AuditReport) Print(w io.Writer) {
+	term.Paragraph(w, fmt.Sprintf("use of %s by account %s, %s to %s", d.Upstream, d.Account, term.Stamp(d.Since), term.Stamp(d.Until)))
 	fmt.Fprintf(w, "%s with calls, counted in %s; cost table %s\n\n", term.Plural(len(d.Days), "day"), d.Zone, d.CostTable)
-	_ = term.Table(w, func(t io.Writer) {
+	term.Table(w, func(t io.Writer) {
 		fmt.Fprintln(t, "POOL\tLIMIT A DAY\tMEAN DAY\tBUSIEST DAY")
 		for _, p := range d.Pools {
 			busiest := "unused"
@@ -196,10 +196,10 @@ func (d AuditReport) Print(w io.Writer) error {
 		"kept for 29 days, then fetched again or deleted",
 	}
 	for _, line := range lines {
-		fmt.Fprintln(w, term.Wrap(line, term.Screen, "  "))
+		term.Paragraph(w, line)
 	}
 	for _, v := range d.Policy {
-		fmt.Fprintln(w, term.Wrap("policy "+v.String(), term.Screen, "  "))
+		term.Paragraph(w, "policy "+v.String())
 	}
-	return printUnknown(w, d.Unknown)
+	printUnknown(w, d.Unknown)
 }

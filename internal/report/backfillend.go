@@ -95,7 +95,7 @@ func (e BackfillEnd) Losses(run Run) (lines []string) {
 }
 
 // Print prints the end of a run for a person.
-func (e BackfillEnd) Print(w io.Writer) error {
+func (e BackfillEnd) Print(w io.Writer) {
 	spent := term.Amount(e.Spent, "units")
 	if len(e.Drew) > 0 {
 		spent = term.Amounts(e.Drew)
@@ -127,10 +127,8 @@ func (e BackfillEnd) Print(w io.Writer) error {
 	default:
 		text = fmt.Sprintf("%s: something failed, after %s in this run: %s", e.ID, spent, e.Reason)
 	}
-	if _, err := fmt.Fprintln(w, term.Wrap(strings.TrimSuffix(text, ": "), 80, "  ")); err != nil {
-		return err
-	}
-	return e.PlanDocument.Print(w)
+	term.Paragraph(w, strings.TrimSuffix(text, ": "))
+	e.PlanDocument.Print(w)
 }
 
 // heldReason says why a run ends while pieces are open: other runs hold the last of them until then.

@@ -29,6 +29,7 @@ type CheckDocument struct {
 	Warnings  []CheckWarning   `json:"warnings"`
 
 	Policy []policy.Verdict `json:"policy"` // what the provider's terms ask besides
+	Total  string           `json:"-"`      // the price of all jobs in words
 }
 
 // CheckWarning is something in a cron line that its writer may not mean, with the times when it fires; without a job it
@@ -73,8 +74,8 @@ func (d *CheckDocument) AddJobs(s budget.PricedSchedule, price budget.Price, now
 	}
 }
 
-// Print shows it in 80 columns; total is the price of all jobs in words.
-func (d CheckDocument) Print(w io.Writer, total string) error {
+// Print shows it in 80 columns.
+func (d CheckDocument) Print(w io.Writer) {
 	file := cmp.Or(d.Config, "none: built-in defaults")
 	costs := "upstream " + d.Upstream + ", cost table " + d.CostTable
 	if d.Store != "sqlite" {
@@ -82,7 +83,7 @@ func (d CheckDocument) Print(w io.Writer, total string) error {
 	}
 	fmt.Fprintf(w, "config   %s\ndata     %s\nledger   %s, account %s\n%s\n\n", file, d.Data, d.Ledger, d.Account, costs)
 	d.printJobs(w)
-	fmt.Fprintf(w, "%s\n", term.Wrap("in all: "+total, term.Screen, "  "))
+	term.Paragraph(w, "in all: "+d.Total)
 	for _, warning := range d.Warnings {
 		text := "warning: " + warning.Warning
 		if warning.Job != "" {
@@ -94,7 +95,7 @@ func (d CheckDocument) Print(w io.Writer, total string) error {
 		}
 	}
 	for _, v := range d.Policy {
-		fmt.Fprintln(w, term.Wrap("policy "+v.String(), term.Screen, "  "))
+		term.Paragraph(w, "policy "+v.String())
 		if v.Advice != "" {
 			fmt.Fprintf(w, "  %s\n", term.Wrap("-> "+v.Advice, term.Screen-2, "     "))
 		}
@@ -102,8 +103,7 @@ func (d CheckDocument) Print(w io.Writer, total string) error {
 			fmt.Fprintf(w, "  %s: %s\n", v.Read, v.Source)
 		}
 	}
-	_, err := fmt.Fprintln(w, "history: 29 days, since the provider wants data refreshed or deleted within 30")
-	return err
+	fmt.Fprintln(w, "history: 29 days, since the provider wants data refreshed or deleted within 30")
 }
 
 // printJobs aligns the jobs in 80 columns; a price that does not fit is printed pool by pool.

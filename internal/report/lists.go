@@ -13,13 +13,12 @@ import (
 // wider.
 
 // Print shows the chart.
-func (d ChartDocument) Print(w io.Writer) error {
+func (d ChartDocument) Print(w io.Writer) {
 	title, channel := term.Share(w, 33, 14)
 	fmt.Fprintf(w, "%s\n\n%3s %-11s %s %s %14s\n", d.head(), "#", "VIDEO", term.Pad("TITLE", title), term.Pad("CHANNEL", channel), "VIEWS")
 	for _, v := range d.Items {
 		fmt.Fprintf(w, "%3d %s %s %s %14s\n", v.Rank, term.Pad(v.VideoID, 11), term.Pad(v.Title, title), term.Pad(v.Channel, channel), term.Count(v.Views))
 	}
-	return nil // the writer of standard output keeps the error
 }
 
 // head names the chart in one line.
@@ -32,7 +31,7 @@ func (d ChartDocument) head() string {
 }
 
 // Print shows the newer chart, how far each video moved, and which are gone.
-func (d MovesDocument) Print(w io.Writer) error {
+func (d MovesDocument) Print(w io.Writer) {
 	var counts []string
 	for _, c := range changes {
 		counts = append(counts, fmt.Sprintf("%d %s", d.Changes[c], c))
@@ -53,23 +52,19 @@ func (d MovesDocument) Print(w io.Writer) error {
 		fmt.Fprintf(w, "%3s %5s %s %s %s %14s\n", rank, moved,
 			term.Pad(v.VideoID, 11), term.Pad(v.Title, title), term.Pad(v.Channel, channel), term.Gain(v.ViewsGained))
 	}
-	return nil
 }
 
 // changes are all kinds of change, in the order of the report.
 var changes = []string{"new", "risen", "fallen", "same", "gone"}
 
 // Print shows a page of a search in this order, with the matches in brackets or, if the terminal can, in bold.
-func (d SearchDocument) Print(w io.Writer, order string, brackets bool) error {
+func (d SearchDocument) Print(w io.Writer, order string, brackets bool) {
 	marker := term.MarkerFor(w, brackets)
 	title, channel := term.Share(w, 34, 14)
 	for _, v := range d.Items {
 		line := term.Pad(v.VideoID, 12) + marker.Pad(v.Title, v.Highlight, title) + " " + term.Pad(v.Channel, channel) + " " + v.tail(order)
-		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " ")); err != nil {
-			return err
-		}
+		fmt.Fprintln(w, strings.TrimRight(line, " "))
 	}
-	return nil
 }
 
 // tail returns the end of a line, 18 columns: the value that the order goes by, or the regions.
@@ -97,18 +92,17 @@ func (v SearchItem) tail(order string) string {
 }
 
 // Print shows the history, oldest chart first.
-func (d HistoryDocument) Print(w io.Writer) error {
+func (d HistoryDocument) Print(w io.Writer) {
 	columns := term.Columns(w)
 	fmt.Fprintf(w, "%s\nby %s, published %s\n\n", term.Fit(d.Title, columns), term.Fit(d.Channel, columns/2), stampOf(d.PublishedAt))
 	if len(d.Sightings) == 0 {
-		return nil
+		return
 	}
 	fmt.Fprintf(w, "%-20s  %-6s  %-10s  %4s  %14s  %14s\n", "SLOT", "REGION", "JOB", "RANK", "VIEWS", "GAINED")
 	for _, s := range d.Sightings {
 		fmt.Fprintf(w, "%-20s  %-6s  %s  %4d  %14s  %14s\n",
 			term.Stamp(s.Slot), s.Region, term.Pad(s.Job, 10), s.Rank, term.Count(s.Views), term.Gain(s.ViewsGained))
 	}
-	return nil
 }
 
 // stampOf formats a time, or "-" if it is not known.

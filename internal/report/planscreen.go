@@ -13,7 +13,7 @@ import (
 )
 
 // Print shows the plan in 80 columns.
-func (d PlanDocument) Print(w io.Writer) error {
+func (d PlanDocument) Print(w io.Writer) {
 	title := d.ID
 	switch {
 	case d.Cancelled != nil:
@@ -21,7 +21,7 @@ func (d PlanDocument) Print(w io.Writer) error {
 	case d.Found:
 		title += ", planned before"
 	}
-	fmt.Fprintln(w, term.Wrap(title+": "+d.What, term.Screen, "  "))
+	term.Paragraph(w, title+": "+d.What)
 	d.line(w, "pieces", d.piecesText())
 	switch {
 	case d.Held != nil && d.Cancelled != nil:
@@ -35,15 +35,16 @@ func (d PlanDocument) Print(w io.Writer) error {
 	d.printSpent(w)
 	d.printLacks(w)
 	if d.Outcome == ingest.Done || d.Outcome == ingest.Failed || d.Outcome == ingest.Skipped {
-		if err := d.printFailures(w); err != nil || !d.Found {
-			return err
+		d.printFailures(w)
+		if !d.Found {
+			return
 		}
 		next := "next: the same with --again plans it again"
 		if d.RetryCost > 0 && d.RetryCost < d.AgainCost {
 			next = fmt.Sprintf("next: ingest backfill retry %s, for about %s; --again costs about %s", d.ID, term.Amount(d.RetryCost, "units"), term.Amount(d.AgainCost, "units"))
 		}
-		_, err := fmt.Fprintln(w, term.Wrap(next, term.Screen, "  "))
-		return err
+		term.Paragraph(w, next)
+		return
 	}
 	price := "price"
 	if d.begun() {
@@ -56,11 +57,8 @@ func (d PlanDocument) Print(w io.Writer) error {
 	if d.RetryAt != nil {
 		d.line(w, "retry at", term.StampFrom(*d.RetryAt))
 	}
-	if err := d.printFailures(w); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "next: %s\n", d.nextText())
-	return err
+	d.printFailures(w)
+	fmt.Fprintf(w, "next: %s\n", d.nextText())
 }
 
 // begun reports whether any of it was paid for or done.
@@ -223,9 +221,9 @@ func (d PlanDocument) printSpent(w io.Writer) {
 	d.line(w, "spent", text)
 }
 
-func (d PlanDocument) printFailures(w io.Writer) error {
+func (d PlanDocument) printFailures(w io.Writer) {
 	if len(d.Failures) == 0 {
-		return nil
+		return
 	}
 	fmt.Fprintln(w, "  failed:")
 	for _, f := range d.Failures {
@@ -235,8 +233,7 @@ func (d PlanDocument) printFailures(w io.Writer) error {
 		}
 		fmt.Fprintf(w, "    %s\n", term.Wrap(term.Fit(what, 44)+": "+f.Reason, 76, "      "))
 	}
-	_, err := fmt.Fprintf(w, "  to try them again: ingest backfill retry %s\n", d.ID)
-	return err
+	fmt.Fprintf(w, "  to try them again: ingest backfill retry %s\n", d.ID)
 }
 
 // printLacks says what is missing.

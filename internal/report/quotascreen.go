@@ -22,47 +22,42 @@ type QuotaScreen struct {
 }
 
 // Print shows the screen in 80 columns: first whether the quota lasts.
-func (d QuotaScreen) Print(w io.Writer) error {
+func (d QuotaScreen) Print(w io.Writer) {
 	fmt.Fprintf(w, "%s\n\n", term.Wrap(Situation{Quota: &d.QuotaDocument, Next: d.Next, Fresh: d.Fresh, StoreErr: d.StoreErr}.Verdict(), term.Screen, ""))
 	var unused []string
 	for _, p := range d.Pools {
 		if !d.All && p.Used() == 0 && p.DrainedUntil == nil && d.Forecast.Scheduled[p.Pool] == 0 {
 			unused = append(unused, fmt.Sprintf("%s (%s)", p.Pool, term.Thousands(p.Limit)))
-		} else if err := d.printPool(w, p); err != nil {
-			return err
+		} else {
+			d.printPool(w, p)
 		}
 	}
 	if len(unused) > 0 {
-		fmt.Fprintln(w, term.Wrap("unused: "+strings.Join(unused, ", "), term.Screen, "  "))
+		term.Paragraph(w, "unused: "+strings.Join(unused, ", "))
 	}
 	if len(d.Saved) > 0 {
 		fmt.Fprintf(w, "saved today by the gateway: %s\n", term.Amounts(d.Saved))
 	}
 	if d.All || d.Since != nil {
-		if err := d.printSpent(w); err != nil {
-			return err
-		}
+		d.printSpent(w)
 	}
 	if d.All {
-		if err := d.printNext(w); err != nil {
-			return err
-		}
+		d.printNext(w)
 	}
 	more := "more: ingest quota --all"
 	if d.All || d.Degraded {
 		more = "data " + d.Data
 	}
-	_, err := fmt.Fprintf(w, "account %s, ledger %s, costs %s; %s\n", d.Account, d.Ledger, d.Table, more)
-	return err
+	fmt.Fprintf(w, "account %s, ledger %s, costs %s; %s\n", d.Account, d.Ledger, d.Table, more)
 }
 
 // printPool shows what is used of a pool, what the schedule needs of it, and what each purpose has left.
-func (d QuotaScreen) printPool(w io.Writer, p PoolDocument) error {
+func (d QuotaScreen) printPool(w io.Writer, p PoolDocument) {
 	say := func(text string) { fmt.Fprintf(w, "  %s\n", term.Wrap(text, term.Screen-2, "  ")) }
 	if d.All {
 		fmt.Fprintf(w, "%s: limit %s\n", p.Pool, term.Thousands(p.Limit))
 	} else {
-		fmt.Fprintln(w, term.Wrap(p.useText(w, d.At), term.Screen, "  "))
+		term.Paragraph(w, p.useText(w, d.At))
 	}
 	if p.DrainedUntil != nil {
 		say(p.closedText())
@@ -83,10 +78,10 @@ func (d QuotaScreen) printPool(w io.Writer, p PoolDocument) error {
 		say(d.needText(w, p))
 	}
 	if d.All {
-		return p.printTables(w, d.At)
+		p.printTables(w, d.At)
+	} else {
+		say(p.leftText(w, d.At))
 	}
-	say(p.leftText(w, d.At))
-	return nil
 }
 
 // Used returns the most that a window of the pool counts as used.
@@ -157,8 +152,8 @@ func (p PoolDocument) closedText() string {
 }
 
 // printTables shows all windows, with bars on a terminal, and all purposes.
-func (p PoolDocument) printTables(w io.Writer, now time.Time) error {
-	err := term.Table(w, func(w io.Writer) {
+func (p PoolDocument) printTables(w io.Writer, now time.Time) {
+	term.Table(w, func(w io.Writer) {
 		for _, win := range p.Windows {
 			line := fmt.Sprintf("  window %s\t%s used", win.Window, term.Thousands(win.Used))
 			if term.Styled(w) {
@@ -172,10 +167,7 @@ func (p PoolDocument) printTables(w io.Writer, now time.Time) error {
 			fmt.Fprintln(w, line)
 		}
 	})
-	if err != nil {
-		return err
-	}
-	return term.Table(w, func(w io.Writer) {
+	term.Table(w, func(w io.Writer) {
 		for _, left := range p.Purposes {
 			line := fmt.Sprintf("  %s\t%s left of %s", left.Purpose, term.Thousands(left.Remaining), term.Thousands(left.Ceiling))
 			if left.ResumesAt != nil {
@@ -188,7 +180,7 @@ func (p PoolDocument) printTables(w io.Writer, now time.Time) error {
 }
 
 // printSpent shows who spent most; the rest is in --json.
-func (d QuotaScreen) printSpent(w io.Writer) error {
+func (d QuotaScreen) printSpent(w io.Writer) {
 	head := "spent, in the longest window of each pool:"
 	if d.Since != nil {
 		head = "spent since " + term.Stamp(*d.Since) + ":"
@@ -198,7 +190,7 @@ func (d QuotaScreen) printSpent(w io.Writer) error {
 	}
 	const most = 12
 	fmt.Fprintln(w, head)
-	err := term.Table(w, func(w io.Writer) {
+	term.Table(w, func(w io.Writer) {
 		for _, s := range d.Spent[:min(most, len(d.Spent))] {
 			line := fmt.Sprintf("  %s\t%s\t%s\t%s", s.Purpose, cmp.Or(s.Region, s.Client), s.Method, term.Amount(s.Amount, s.Pool))
 			if s.Window != "" {
@@ -214,18 +206,17 @@ func (d QuotaScreen) printSpent(w io.Writer) error {
 		fmt.Fprintf(w, "  by charts in the last day, in vain: %s\n", term.Amounts(d.Wasted))
 	}
 	fmt.Fprintln(w)
-	return err
 }
 
 // printNext shows the next few slots, and whether what is left pays for them.
-func (d QuotaScreen) printNext(w io.Writer) error {
+func (d QuotaScreen) printNext(w io.Writer) {
 	if len(d.Next) == 0 {
-		return nil
+		return
 	}
 	const most = 4
 	fmt.Fprintln(w, "next:")
 	verdicts := Verdicts(d.QuotaDocument, d.Next)
-	return term.Table(w, func(w io.Writer) {
+	term.Table(w, func(w io.Writer) {
 		for i, slot := range d.Next[:min(most, len(d.Next))] {
 			if slot.Overdue {
 				verdicts[i] += ", overdue"

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -28,6 +29,9 @@ type RunSlot struct {
 	Spent int64            // units that this run charged
 	Drew  map[string]int64 // the same by pool; nil with Spent above 0: not known
 }
+
+// Document returns the slot with what this run drew for it.
+func (s RunSlot) Document() SlotDocument { return NewSlotDocument(s.Slot).Drew(s.Spent, s.Drew) }
 
 // Add adds a slot that the run worked on. The outcome is failed if anything failed, else stopped if quota was refused.
 func (r *Run) Add(slot RunSlot) {
@@ -95,7 +99,7 @@ func (r Run) Document() RunDocument {
 	d := RunDocument{Outcome: r.Outcome, RetryAt: term.FromOrNull(r.RetryAt), NextAt: term.FromOrNull(r.Next), Charges: map[string]int64{},
 		Regions: []SlotDocument{}, Jobs: []SlotDocument{}, Pacing: r.Pacing}
 	for _, slot := range r.Slots {
-		doc := NewSlotDocument(slot.Slot).Drew(slot.Spent, slot.Drew)
+		doc := slot.Document()
 		d.Units += doc.Units
 		for pool, n := range doc.Charges {
 			d.Charges[pool] += n
@@ -118,18 +122,18 @@ func (r Run) Print(w io.Writer) {
 			fmt.Fprintf(w, "nothing is due; next at %s\n", term.Stamp(r.Next))
 		}
 		if r.Pacing != "" {
-			fmt.Fprintln(w, term.Wrap(r.Pacing, term.Screen, "  "))
+			term.Paragraph(w, r.Pacing)
 		}
 		return
 	}
 	rows := make([][]string, 0, len(r.Slots))
 	for _, slot := range r.Slots {
 		rows = append(rows, []string{slot.Job, slot.Key, term.Stamp(slot.DueAt), string(slot.State),
-			term.Plural(slot.Pages, "page"), term.Plural(slot.Videos, "video"), NewSlotDocument(slot.Slot).Drew(slot.Spent, slot.Drew).Spent()})
+			term.Plural(slot.Pages, "page"), term.Plural(slot.Videos, "video"), slot.Document().Spent()})
 	}
-	_ = term.FitTable(w, rows, 0)
+	term.FitTable(w, rows, 0)
 	for _, line := range r.reasons() {
-		fmt.Fprintln(w, term.Wrap(line, term.Screen, "  "))
+		term.Paragraph(w, line)
 	}
 	if r.Outcome == ingest.Stopped {
 		fmt.Fprintln(w, r.stopText())
@@ -163,4 +167,37 @@ func (r Run) reasons() []string {
 		lines = append(lines, fmt.Sprintf("%s %s: %s", e.state, strings.Join(names[e], ", "), e.reason))
 	}
 	return lines
+}
+
+// Progress is how far a run is, and how fast. It is read from the table of slots, so all processes at work on the
+// backfill count.
+type Progress struct {
+	Event     string  `json:"event"` // progress
+	ID        string  `json:"id"`
+	Pieces    int     `json:"pieces"` // that have ended
+	Total     int     `json:"total"`
+	Units     int64   `json:"units"`
+	Videos    int     `json:"videos"`
+	PerMinute float64 `json:"units_per_minute"`
+	SecondsTo float64 `json:"seconds_to_go,omitempty"` // at this rate; 0: not known yet
+	Of        string  `json:"-"`                       // what the pieces are; "": pieces
+}
+
+// Line formats the progress in 79 columns. Before anything is spent there is no rate to show.
+func (p Progress) Line(bar bool) string {
+	const width = 22
+	drawn := ""
+	if bar {
+		drawn = term.Bar(int64(p.Pieces), int64(p.Total), width) + " "
+	}
+	left := ""
+	if p.SecondsTo > 0 {
+		left = ", " + (time.Duration(p.SecondsTo+0.5) * time.Second).String() + " to go"
+	}
+	rate := ""
+	if p.PerMinute > 0 {
+		rate = fmt.Sprintf(", %.0f a minute", p.PerMinute)
+	}
+	return fmt.Sprintf("%s%s of %s, %s%s%s",
+		drawn, term.Thousands(int64(p.Pieces)), term.Plural(p.Total, cmp.Or(p.Of, "piece")), term.Amount(p.Units, "units"), rate, left)
 }

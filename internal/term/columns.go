@@ -1,9 +1,15 @@
 package term
 
 import (
+	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/width"
 )
 
 // Screen is the width in columns that all output is laid out for. Sentences keep to it; tables use the whole terminal.
@@ -27,4 +33,75 @@ func Columns(w io.Writer) int {
 func Share(w io.Writer, first, second int) (int, int) {
 	more := Columns(w) - Screen
 	return first + more - more/3, second + more/3
+}
+
+// Fit cleans s and cuts it to the given number of columns; a cut is marked with an ellipsis.
+func Fit(s string, columns int) string {
+	s = Clean(s)
+	used := 0
+	for i, r := range s {
+		w := runeWidth(r)
+		if used+w > columns-1 && Width(s[i:]) > columns-used {
+			return s[:i] + "…"
+		}
+		used += w
+	}
+	return s
+}
+
+// Width returns the number of terminal columns that s takes.
+func Width(s string) int {
+	n := 0
+	for _, r := range s {
+		n += runeWidth(r)
+	}
+	return n
+}
+
+// runeWidth returns the number of terminal columns of a character: 0 for a combining mark, 2 for wide East Asian
+// characters and emoji.
+func runeWidth(r rune) int {
+	switch {
+	case unicode.Is(unicode.Mn, r), unicode.Is(unicode.Me, r), r == '\u200c', r == '\u200d', r == '\ufe0f':
+		return 0
+	case r >= 0x1f300 && r <= 0x1faff:
+		return 2
+	}
+	if k := width.LookupRune(r).Kind(); k == width.EastAsianWide || k == width.EastAsianFullwidth {
+		return 2
+	}
+	return 1
+}
+
+// Pad fits s into the given number of columns and fills the rest with spaces.
+func Pad(s string, columns int) string {
+	s = Fit(s, columns)
+	return s + strings.Repeat(" ", max(columns-Width(s), 0))
+}
+
+// Paragraph writes s in as many lines of a screen as it needs.
+func Paragraph(w io.Writer, s string) { fmt.Fprintln(w, Wrap(s, Screen, "  ")) }
+
+// stamps matches times as Stamp writes them, which Wrap does not break. Clean text has no zero byte, so one marks the
+// place.
+var stamps = regexp.MustCompile(`(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d))`)
+
+// Wrap breaks s at spaces into lines of at most the given number of columns, unless a single word is longer. All
+// lines but the first begin with indent.
+func Wrap(s string, columns int, indent string) string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(stamps.ReplaceAllString(Clean(s), "$1\x00$2")) {
+		word = strings.ReplaceAll(word, "\x00", " ")
+		switch {
+		case line == "":
+			line = word
+		case Width(line)+1+Width(word) > columns:
+			lines = append(lines, line)
+			line = indent + word
+		default:
+			line += " " + word
+		}
+	}
+	return strings.Join(append(lines, line), "\n")
 }

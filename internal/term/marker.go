@@ -37,16 +37,18 @@ func (m Marker) Pad(text string, spans [][2]int, columns int) string {
 		return Pad(text, columns)
 	}
 	cells := m.cells(text, spans)
-	line, used, marked := m.line(cells, 0, columns)
-	if !marked {
-		if from := m.lineStart(cells, columns); from > 0 {
-			line, used, marked = m.line(cells, from, columns)
+	first := slices.IndexFunc(cells, func(c cell) bool { return c.marked })
+	for _, anywhere := range []bool{false, true} { // a line that does not begin with the text begins with a word, if it can
+		for from := 0; from <= first; from++ {
+			if from > 0 && (from < first-columns || !anywhere && cells[from-1].text != " ") {
+				continue
+			}
+			if line, used, marked := m.line(cells, from, columns); marked {
+				return line + strings.Repeat(" ", max(columns-used, 0))
+			}
 		}
 	}
-	if !marked {
-		return Pad(text, columns)
-	}
-	return line + strings.Repeat(" ", max(columns-used, 0))
+	return Pad(text, columns)
 }
 
 // cell is a character that is shown, or a marked part as a whole.
@@ -105,23 +107,4 @@ func (m Marker) line(cells []cell, from, columns int) (line string, used int, ma
 		marked = marked || c.marked
 	}
 	return b.String(), used, marked
-}
-
-// lineStart returns the first cell of a line that shows the first marked part as a whole, with as many words before it
-// as there is room for; 0 if there is no such line.
-func (m Marker) lineStart(cells []cell, columns int) int {
-	at := slices.IndexFunc(cells, func(c cell) bool { return c.marked })
-	if at < 0 || cells[at].columns > columns-2 {
-		return 0
-	}
-	first, farthest, left := at, at, columns-2-cells[at].columns
-	for i := at - 1; i > 0 && cells[i].columns <= left; i-- {
-		if farthest, left = i, left-cells[i].columns; cells[i-1].text == " " {
-			first = i
-		}
-	}
-	if first == at && cells[at-1].text != " " { // a script without spaces, or within a word
-		return farthest
-	}
-	return first
 }

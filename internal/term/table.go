@@ -10,7 +10,7 @@ import (
 )
 
 // Table aligns the tab-separated lines that write prints to its writer, which is styled if w is.
-func Table(w io.Writer, write func(io.Writer)) error {
+func Table(w io.Writer, write func(io.Writer)) {
 	t := Frame{to: w}
 	write(&t)
 	var rows [][]string
@@ -33,13 +33,12 @@ func Table(w io.Writer, write func(io.Writer)) error {
 		}
 		out.WriteString(row[last] + "\n")
 	}
-	_, err := w.Write(out.Bytes())
-	return err
+	_, _ = w.Write(out.Bytes()) // a CheckedWriter keeps the error
 }
 
 // FitTable aligns rows, which all have the same number of cells, within the columns of w. If a row would be wider, the
 // cells of the column give are cut; that column keeps at least 8 columns. Outcomes are coloured.
-func FitTable(w io.Writer, rows [][]string, give int) error {
+func FitTable(w io.Writer, rows [][]string, give int) {
 	left := Columns(w)
 	for column := range rows[0] {
 		widest := 0
@@ -54,7 +53,7 @@ func FitTable(w io.Writer, rows [][]string, give int) error {
 			left -= 2
 		}
 	}
-	return Table(w, func(t io.Writer) {
+	Table(w, func(t io.Writer) {
 		for _, row := range rows {
 			row[give] = Fit(row[give], max(left, 8))
 			for i, cell := range row {

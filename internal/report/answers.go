@@ -1,0 +1,131 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// TakeDocument is one decision of the ledger.
+type TakeDocument struct {
+	Allowed      bool             `json:"allowed"`
+	Method       string           `json:"method"`
+	Purpose      quota.Purpose    `json:"purpose"`
+	Charges      map[string]int64 `json:"charges"`   // what the call costs
+	Remaining    map[string]int64 `json:"remaining"` // for this purpose
+	RetryAfterMS int64            `json:"retry_after_ms"`
+	RetryAt      *time.Time       `json:"retry_at"` // after a refusal: when the same call will be admitted
+	RefusedBy    *RefusedBy       `json:"refused_by"`
+	Degraded     bool             `json:"degraded"`
+}
+
+// RefusedBy is the window that refused a take.
+type RefusedBy struct {
+	Pool    string `json:"pool"`
+	Window  string `json:"window"`
+	Used    int64  `json:"used"`
+	Ceiling int64  `json:"ceiling"`
+	Limit   int64  `json:"limit"`
+}
+
+// NewTakeDocument returns the decision about a call of that cost.
+func NewTakeDocument(d quota.Decision, cost quota.Cost) TakeDocument {
+	doc := TakeDocument{
+		Allowed: d.Allowed, Method: d.Who.Method, Purpose: d.Who.Purpose, Charges: cost,
+		Remaining: map[string]int64{}, RetryAfterMS: d.RetryAfter.Milliseconds(), Degraded: d.Degraded,
+	}
+	for _, p := range d.Pools {
+		if !d.Degraded { // else what remains is not known
+			doc.Remaining[p.Pool] = p.Remaining
+		}
+	}
+	if r := d.Refusal; r != nil {
+		doc.RetryAt = term.FromOrNull(d.RetryAt)
+		doc.RefusedBy = &RefusedBy{r.Pool, r.Window, r.Used, r.Ceiling, r.Limit}
+	}
+	return doc
+}
+
+// BackupDocument is a backup that was made.
+type BackupDocument struct {
+	File       string `json:"file"`
+	Bytes      int64  `json:"bytes"`
+	Videos     int64  `json:"videos"`
+	Placements int64  `json:"placements"`
+	Slots      int64  `json:"slots"`
+}
+
+// Print says it in a line.
+func (d BackupDocument) Print(w io.Writer) {
+	text := fmt.Sprintf("%s: %s, %s, %s, %s; examined, and sound", d.File, term.Plural(int(d.Videos), "video"),
+		term.Plural(int(d.Placements), "placement"), term.Plural(int(d.Slots), "slot"), term.Bytes(d.Bytes))
+	term.Paragraph(w, text)
+}
+
+// ExpiredDocument lists the backups that were too old, deleted or not.
+type ExpiredDocument struct {
+	Deleted []string `json:"deleted"`
+	Days    int      `json:"days"` // older than that
+}
+
+// Print lists the deleted backups.
+func (d ExpiredDocument) Print(w io.Writer) {
+	text := term.Plural(len(d.Deleted), "backup") + fmt.Sprintf(" older than %d days deleted", d.Days)
+	if len(d.Deleted) > 0 {
+		text += ": " + strings.Join(d.Deleted, ", ")
+	}
+	fmt.Fprintln(w, text)
+}
+
+// Copied is the result of copying a store: every row of the copy was read again and is as the source has it.
+type Copied struct {
+	From          string        `json:"from"`
+	To            string        `json:"to"`
+	Outcome       string        `json:"outcome"`        // copied, or there: everything was there already, and nothing was written
+	At            time.Time     `json:"at"`             // when the source was copied
+	SourceWritten bool          `json:"source_written"` // during the copy, which lacks what was written then
+	RowsChanged   int           `json:"rows_changed"`   // in which a text had bytes that the target cannot keep
+	Rows          int           `json:"rows"`
+	Tables        []CopiedTable `json:"tables"`
+}
+
+// CopiedTable is one table of a copy.
+type CopiedTable struct {
+	Table string `json:"table"`
+	Rows  int    `json:"rows"`
+	Hash  string `json:"hash"` // of all rows, the same in both stores
+}
+
+// Print writes the result for a person.
+func (c Copied) Print(w io.Writer) {
+	did := map[string]string{"copied": "copied", "there": "there already"}[c.Outcome]
+	text := fmt.Sprintf("%s to %s: %s, %s in %s, as of %s; each table was read again, and is the same",
+		c.From, c.To, did, term.Thousands(int64(c.Rows))+" rows", term.Plural(len(c.Tables), "table"), term.Stamp(c.At))
+	if c.RowsChanged > 0 {
+		text += fmt.Sprintf("; in %s a text had bytes that are not kept there, as 0 is not", term.Plural(c.RowsChanged, "row"))
+	}
+	term.Paragraph(w, text)
+}
+
+// VersionDocument identifies the program.
+type VersionDocument struct {
+	Version string `json:"version"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+}
+
+// NewVersionDocument returns the document of a version of this program.
+func NewVersionDocument(version string) VersionDocument {
+	return VersionDocument{version, runtime.Version(), runtime.GOOS, runtime.GOARCH}
+}
+
+// Print says it in a line.
+func (d VersionDocument) Print(w io.Writer) {
+	fmt.Fprintf(w, "ingest %s (%s, %s/%s)\n", d.Version, d.Go, d.OS, d.Arch)
+}
