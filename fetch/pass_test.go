@@ -166,7 +166,7 @@ func TestADoubtedNoIsAskedAgain(t *testing.T) {
 	b := newBench(t, 1000, "US", "GB")
 	b.upstream.answer = on(fetch.Spent, 1)
 	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
-	if err != nil || states(worked) != "US stopped 0; GB stopped 0; " || worked[0].RetryAt.Sub(b.now) > 7*time.Minute || !strings.Contains(worked[0].Reason, "doubted") {
+	if err != nil || states(worked) != "US stopped 0; GB stopped 0; " || worked[0].RetryAt.Sub(b.now) > 7*time.Minute || !strings.Contains(worked[0].Reason, "tries again") {
 		t.Fatalf("%s %q, retry at %s, %v", states(worked), worked[0].Reason, worked[0].RetryAt, err)
 	}
 	b.now = b.now.Add(7 * time.Minute)

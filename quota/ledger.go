@@ -22,7 +22,7 @@ var (
 	// out: the request may have arrived, and only the reply been lost.
 	ErrInDoubt = errors.New("it may have been carried out")
 	// ErrCorrupt is a ledger whose content no ledger has written. Nothing was changed.
-	ErrCorrupt = errors.New("the ledger holds a value that is not its own")
+	ErrCorrupt = errors.New("the ledger is damaged")
 	// ErrNewer is a ledger written by a newer version of the program. Nothing was changed.
 	ErrNewer = errors.New("the ledger was written by a newer version")
 	// ErrNotRefundable is a refund that is not, or no longer, possible: given back before, or older
@@ -31,7 +31,7 @@ var (
 	// ErrShared is a reset of a ledger that several data directories share. Nothing was changed.
 	ErrShared = errors.New("the ledger is shared")
 	// ErrClosed is a call that is not made because the ledger cannot answer: the gate fails closed.
-	ErrClosed = errors.New("failed closed")
+	ErrClosed = errors.New("no call is made")
 )
 
 // Ledger is one exact account of quota. It keeps, per account and pool, a log of what was taken and
@@ -172,7 +172,7 @@ func (r Refusal) String() string {
 	case r.Window == DrainWindow:
 		s := fmt.Sprintf("%s: the provider said no at %d used", r.Pool, r.Used)
 		if r.Probe > 0 {
-			s += fmt.Sprintf(" of %d, which is doubted: another tool may use this project, or its limit is lower; one call asks again (probe %d)", r.Limit, r.Probe)
+			s += fmt.Sprintf(" of %d: another tool may use this project, or its limit is lower; one call tries again (probe %d)", r.Limit, r.Probe)
 		}
 		return s
 	}

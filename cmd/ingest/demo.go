@@ -201,7 +201,7 @@ func (d *demo) refusal(ctx context.Context) error {
 
 // ledgerDown asks a ledger that is not there: a local port where nobody listens.
 func (d *demo) ledgerDown(ctx context.Context) error {
-	d.print("\n4. The ledger is down: the cheap call goes on, the expensive one fails closed")
+	d.print("\n4. The ledger is down: the cheap call goes on, the expensive one is not made")
 	gone, err := redisledger.Open(ctx, "redis://127.0.0.1:1/0", redisledger.Options{})
 	if err != nil {
 		return err
@@ -221,7 +221,7 @@ func (d *demo) ledgerDown(ctx context.Context) error {
 	if !errors.Is(err, quota.ErrClosed) {
 		return fmt.Errorf("the demo expected the expensive call to fail closed, not: %w", err)
 	}
-	d.print("   search.list  100 units  failed closed (exit 69)")
+	d.print("   search.list  100 units  is not made (exit 69)")
 	return nil
 }
 

@@ -21,11 +21,13 @@ import (
 
 // standing is the schedule at one moment, as the store and the ledger have it.
 type standing struct {
-	now      time.Time
-	schedule budget.PricedSchedule
-	pace     budget.Pace // nothing is paced while the store or the ledger cannot be read
-	latest   ingest.Latest
-	storeErr error
+	now       time.Time
+	schedule  budget.PricedSchedule
+	pace      budget.Pace // nothing is paced while the store or the ledger cannot be read
+	latest    ingest.Latest
+	storeErr  error
+	left      quota.Report
+	ledgerErr error
 }
 
 // stand returns how the schedule stands; s is nil if there is no store.
@@ -40,15 +42,15 @@ func (a *app) stand(ctx context.Context, s *store.Store, report func(context.Con
 			return st, nil
 		}
 	}
-	r, reportErr := report(ctx)
+	st.left, st.ledgerErr = report(ctx)
 	switch {
-	case reportErr != nil:
+	case st.ledgerErr != nil:
 	case a.cfg.Pacing && s != nil:
-		expected, others := a.others(s, st.schedule).Expect(ctx, r)
+		expected, others := a.others(s, st.schedule).Expect(ctx, st.left)
 		st.pace = st.schedule.Pace(expected, st.latest.Known(), st.now)
 		st.pace.Others = others
 	default:
-		st.pace = st.schedule.Held(r, st.now)
+		st.pace = st.schedule.Held(st.left, st.now)
 	}
 	return st, nil
 }

@@ -118,6 +118,11 @@ func (a *app) lookAhead(ctx context.Context, s *report.Run, w *fetchRuntime, ser
 	for _, slot := range st.upcoming(1, "") {
 		s.Next = slot.DueAt
 	}
+	for _, p := range st.left.Pools {
+		if at := p.ResumesAt[quota.Scheduled]; w.price.Total[p.Pool] > 0 && p.Remaining[quota.Scheduled] == 0 && at.After(s.UsedUp) {
+			s.UsedUp = at
+		}
+	}
 	waiting := st.waiting()
 	maps.DeleteFunc(waiting, func(of ingest.Series, slot ingest.Slot) bool {
 		return !slices.Contains(series, of) || !slot.RetryAt.After(st.now)

@@ -50,6 +50,7 @@ func printNext(ctx context.Context, a *app, n int, region string) error {
 	if err != nil {
 		return err
 	}
+	a.sayClosed(st)
 	if text := st.pace.String(); text != "" && !a.json {
 		term.Paragraph(a.stdout, text)
 	}
@@ -62,12 +63,20 @@ func printNext(ctx context.Context, a *app, n int, region string) error {
 	return printSlots(&a.console, slots, nil, st.now, region != "")
 }
 
+// sayClosed says that no run fetches what is due while the ledger cannot be read.
+func (a *app) sayClosed(st standing) {
+	if st.ledgerErr != nil {
+		a.say("ingest: until this is mended no run fetches what is due: %v", st.ledgerErr)
+	}
+}
+
 // seriesOf returns what is known about every series of the schedule, or about those of one key.
 func seriesOf(ctx context.Context, a *app, key string) ([]report.SeriesDocument, error) {
 	st, err := a.openStanding(ctx)
 	if err != nil {
 		return nil, err
 	}
+	a.sayClosed(st)
 	var out []report.SeriesDocument
 	for _, job := range st.pace.Schedule {
 		for _, k := range job.Keys() {

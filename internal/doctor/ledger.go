@@ -103,8 +103,8 @@ func describeDrained(p quota.PoolReport) (line, advice string) {
 	}
 	stopped := p.Limit - p.Drift
 	if p.Probe > 0 {
-		return fmt.Sprintf("%s: upstream stopped at %s of %s, which is doubted: closed until %s", p.Pool, term.Thousands(stopped), term.Thousands(p.Limit), term.Stamp(p.DrainedUntil)),
-			fmt.Sprintf("wait: one call asks again then (probe %d)", p.Probe)
+		return fmt.Sprintf("%s: the upstream refused at %s of %s, far below the limit: closed until %s", p.Pool, term.Thousands(stopped), term.Thousands(p.Limit), term.Stamp(p.DrainedUntil)),
+			fmt.Sprintf("wait: one call tries again then (probe %d)", p.Probe)
 	}
 	line = fmt.Sprintf("%s: upstream stopped at %s of %s, closed until %s", p.Pool, term.Thousands(stopped), term.Thousands(p.Limit), term.Stamp(p.DrainedUntil))
 	if p.Drift == 0 {

@@ -37,7 +37,8 @@ func lastsSentence(d QuotaDocument, next []NextDocument) string {
 				return fmt.Sprintf("Closed by hand until %s: no %s may be spent.", term.StampFrom(*p.DrainedUntil), p.Pool)
 			}
 			if p.Probe > 0 {
-				return fmt.Sprintf("The provider says that no %s are left, which is doubted: one call asks again at %s.", p.Pool, term.StampFrom(*p.DrainedUntil))
+				return fmt.Sprintf("The provider refused at %s of %s, far below the limit: one call tries again at %s.",
+					term.Thousands(p.StoppedAt), term.Amount(p.Limit, p.Pool), term.StampFrom(*p.DrainedUntil))
 			}
 			return fmt.Sprintf("Quota is used up until %s: the provider says that no %s are left.", term.StampFrom(*p.DrainedUntil), p.Pool)
 		}

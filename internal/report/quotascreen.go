@@ -74,7 +74,7 @@ func (d QuotaScreen) printPool(w io.Writer, p PoolDocument) {
 		}
 		say(text)
 	}
-	if d.Forecast.Scheduled[p.Pool] > 0 {
+	if d.Forecast.Scheduled[p.Pool] > 0 && (d.All || p.DrainedUntil == nil) {
 		say(d.needText(w, p))
 	}
 	if d.All {
@@ -122,20 +122,28 @@ func (d QuotaScreen) needText(w io.Writer, p PoolDocument) string {
 	return text
 }
 
-// leftText states in a line how much each purpose may still spend, and when one that has nothing left goes on.
+// leftText states how much each purpose may still spend, those first that wait for more.
 func (p PoolDocument) leftText(w io.Writer, now time.Time) string {
-	var parts []string
+	var open []string
+	var until []time.Time
+	closed := map[time.Time][]string{}
 	for _, of := range p.Purposes {
-		if of.Purpose == quota.Client {
-			continue // other tools': --all has it
+		switch text := fmt.Sprintf("%s %s", of.Purpose, term.Thousands(of.Remaining)); {
+		case of.Purpose == quota.Client: // other tools': --all has it
+		case of.ResumesAt == nil:
+			open = append(open, text)
+		default:
+			if closed[*of.ResumesAt] == nil {
+				until = append(until, *of.ResumesAt)
+			}
+			closed[*of.ResumesAt] = append(closed[*of.ResumesAt], text)
 		}
-		text := fmt.Sprintf("%s %s", of.Purpose, term.Thousands(of.Remaining))
-		if of.ResumesAt != nil {
-			text += fmt.Sprintf(" (resumes %s)", term.When(w, *of.ResumesAt, now))
-		}
-		parts = append(parts, text)
 	}
-	return "left: " + strings.Join(parts, ", ")
+	var parts []string
+	for _, at := range until {
+		parts = append(parts, fmt.Sprintf("%s (more at %s)", strings.Join(closed[at], ", "), term.When(w, at, now)))
+	}
+	return "left: " + strings.Join(append(parts, open...), ", ")
 }
 
 // closedText says who closed the pool, until when, and how it is opened.
@@ -143,8 +151,8 @@ func (p PoolDocument) closedText() string {
 	until, lift := term.StampFrom(*p.DrainedUntil), "to open it: ingest quota drain "+p.Pool+" --lift"
 	switch {
 	case p.Probe > 0:
-		return fmt.Sprintf("closed until %s: the provider said no at %s, which is doubted: one call asks again then (probe %d); %s",
-			until, term.Thousands(p.StoppedAt), p.Probe, lift)
+		return fmt.Sprintf("closed until %s: the provider refused at %s of %s, far below the limit, so one call tries again then (probe %d); %s",
+			until, term.Thousands(p.StoppedAt), term.Thousands(p.Limit), p.Probe, lift)
 	case p.DrainedAt != nil:
 		return fmt.Sprintf("closed by hand at %s, until %s; %s", term.Stamp(*p.DrainedAt), until, lift)
 	}
@@ -162,7 +170,7 @@ func (p PoolDocument) printTables(w io.Writer, now time.Time) {
 			if win.ResetsAt != nil {
 				line += fmt.Sprintf("\tturns at %s (%s)", term.Stamp(*win.ResetsAt), win.Zone)
 			} else if at := win.FreesAt(); at != nil {
-				line += "\tits oldest leaves at " + term.StampFrom(*at)
+				line += "\tthe first units come back at " + term.StampFrom(*at)
 			}
 			fmt.Fprintln(w, line)
 		}

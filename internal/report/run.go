@@ -19,6 +19,7 @@ type Run struct {
 	Units   int64               // of this run
 	Err     error               // that cut it short
 	Next    time.Time           // when anything is next due
+	UsedUp  time.Time           // until when nothing is left for the schedule; zero: something is
 	Waiting map[ingest.Kind]int // slots that wait for quota, tried or not
 	Pacing  string              // how the schedule is stretched, and why; "": it is not
 }
@@ -116,9 +117,12 @@ func (r Run) Document() RunDocument {
 // Print shows it on a terminal.
 func (r Run) Print(w io.Writer) {
 	if len(r.Slots) == 0 {
-		if r.Outcome == ingest.Stopped {
+		switch {
+		case r.Outcome == ingest.Stopped:
 			fmt.Fprintln(w, r.stopText())
-		} else {
+		case !r.UsedUp.IsZero():
+			term.Paragraph(w, fmt.Sprintf("nothing is due; next at %s, since quota is used up until %s", term.Stamp(r.Next), term.StampFrom(r.UsedUp)))
+		default:
 			fmt.Fprintf(w, "nothing is due; next at %s\n", term.Stamp(r.Next))
 		}
 		if r.Pacing != "" {
