@@ -22,6 +22,7 @@ type trouble struct {
 	quota    int    // exit codes
 	sentence string // in the first sentence of quota
 	slots    int    // also of chart and metrics
+	next     string // said by slots --next
 	doctor   int
 	check    string // which the doctor does not find well
 	metric   string
@@ -35,28 +36,28 @@ const lookedAt = "2026-02-14T10:41:00Z"
 
 var troubles = []trouble{
 	{name: "all is well", now: "2026-02-14T09:41:00Z", sentence: "The quota lasts until", metric: `ingest_freshness_stale{job="chart",region="US"} 0`, ready: 200, page: "All 8 charts are fresh, and the quota lasts."},
-	{name: "nothing has run for three hours", now: "2026-02-14T12:41:00Z", sentence: "nothing has run since 09:40", check: "freshness",
+	{name: "nothing has run for three hours", now: "2026-02-14T12:41:00Z", sentence: "nothing has run since 09:40", next: "overdue since", check: "freshness",
 		metric: `ingest_freshness_stale{job="chart",region="US"} 1`, ready: 200, page: "All 8 charts are fresh, and the quota lasts."},
 	{name: "the schedule's quota is used up", begins: func(t *testing.T) {
 		t.Helper()
 		ingestCode(t, exitOK, "quota", "post", "units", "9468")
-	}, now: lookedAt, sentence: "used up until", check: "pools", metric: `ingest_quota_takes{outcome="refused"} 8`, run: exitStopped, ready: 200, page: "Quota is used up until"},
+	}, now: lookedAt, sentence: "used up until", next: "stopped by quota until", check: "pools", metric: `ingest_quota_takes{outcome="refused"} 8`, run: exitStopped, ready: 200, page: "Quota is used up until"},
 	{name: "a pool is closed by hand", begins: func(t *testing.T) { t.Helper(); ingestCode(t, exitOK, "quota", "drain", "units") },
-		now: lookedAt, sentence: "by hand", check: "pools", metric: `ingest_quota_remaining_units{pool="units",purpose="scheduled"} 0`, run: exitStopped, ready: 200, page: "Closed by hand until"},
+		now: lookedAt, sentence: "by hand", next: "stopped by quota until", check: "pools", metric: `ingest_quota_remaining_units{pool="units",purpose="scheduled"} 0`, run: exitStopped, ready: 200, page: "Closed by hand until"},
 	{name: "the upstream is away", begins: func(t *testing.T) { t.Helper(); t.Setenv("INGEST_UPSTREAM_URL", "http://127.0.0.1:1/") }, now: lookedAt, run: exitUnavailable, ready: 503, page: "YouTube has not answered for"},
 	{name: "the upstream refuses every page", begins: func(t *testing.T) { t.Helper(); otherStandIn(t, youtubesim.Options{Faults: faultsOf(t, "badtoken")}) },
 		now: lookedAt, run: exitPartial},
 	{name: "the key is refused", begins: func(t *testing.T) { t.Helper(); otherStandIn(t, youtubesim.Options{RequireKey: "another"}) },
 		now: lookedAt, run: exitKey, after: exitKey, ready: 503, page: "YouTube refuses the key: nothing is fetched."},
 	{name: "quota.db is lost", begins: func(*testing.T) { loseLedger() }, now: lookedAt,
-		quota: exitUnavailable, doctor: exitUnavailable, check: "lost", metric: `ingest_source_readable{source="ledger"} 0`, run: exitUnavailable, after: exitUnavailable, ready: 503, page: "The quota ledger is missing: nothing is fetched"},
+		quota: exitUnavailable, next: "no run fetches what is due", doctor: exitUnavailable, check: "lost", metric: `ingest_source_readable{source="ledger"} 0`, run: exitUnavailable, after: exitUnavailable, ready: 503, page: "The quota ledger is missing: nothing is fetched"},
 	{name: "quota.db is damaged", begins: func(t *testing.T) {
 		t.Helper()
 		loseLedger()
 		if err := os.WriteFile(filepath.Join(os.Getenv("INGEST_DATA"), ledgerFile), []byte(strings.Repeat("no database ", 99)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-	}, now: lookedAt, quota: exitUnavailable, doctor: exitUnavailable, check: "ledger", metric: `ingest_source_readable{source="ledger"} 0`, run: exitUnavailable, after: exitUnavailable,
+	}, now: lookedAt, quota: exitUnavailable, next: "no run fetches what is due", doctor: exitUnavailable, check: "ledger", metric: `ingest_source_readable{source="ledger"} 0`, run: exitUnavailable, after: exitUnavailable,
 		ready: 503, page: "The quota ledger is damaged: nothing is fetched"},
 	{name: "ingest.db is damaged", begins: func(t *testing.T) {
 		t.Helper()
@@ -100,6 +101,11 @@ func TestNoTwoScreensContradictEachOther(t *testing.T) {
 			}
 			ingestCode(t, tt.slots, "slots", "--region", "US")
 			ingestCode(t, tt.slots, "chart", "US")
+			if tt.next != "" {
+				if next, why := ingestCode(t, exitOK, "slots", "--next", "1"); !strings.Contains(next+why, tt.next) {
+					t.Errorf("slots --next does not say that %s:\n%s%s", tt.next, next, why)
+				}
+			}
 			if metrics, _ := ingestCode(t, tt.slots, "metrics"); !strings.Contains(metrics, tt.metric) {
 				t.Errorf("the metrics lack %s", tt.metric)
 			}
