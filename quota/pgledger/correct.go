@@ -60,8 +60,8 @@ func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 		if err != nil {
 			return err
 		}
-		if off := t.now - micros.Asked(a); micros.Asked(a) > 0 && max(off, -off) > a.ClockGap().Microseconds() {
-			return refusedBy(a, noOperation, []int64{codeClocks, t.now, micros.Asked(a)})
+		if err := clocksApart(a, t.now); err != nil {
+			return err
 		}
 		var newest time.Time
 		for _, c := range a.Charges {

@@ -15,23 +15,33 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// What the server answers with; see appendix A of its manual.
+// What the server answers with that is acted upon; see appendix A of its manual.
 const (
-	readOnly        = "25006"
-	inRecovery      = "55000"
-	noRight         = "42501"
-	noDatabase      = "3D000"
-	noSuchUser      = "28000"
-	wrongPassword   = "28P01"
 	noPrepared      = "26000"
 	samePrepared    = "42P05"
 	noSchema        = "3F000"
 	noTable         = "42P01"
 	noFunction      = "42883"
-	damagedData     = "XX001"
-	damagedIndex    = "XX002"
 	uniqueViolation = "23505"
 	duplicateTable  = "42P07"
+)
+
+// hints say what to do about other answers.
+var hints = map[string]string{
+	"28P01": checkUser,
+	"28000": checkUser,
+	"3D000": ": create it, or name another in the ledger's URL",
+	"42501": ": the ledger needs CREATE on the database once, to make its schema, which is then its own",
+	"25006": namePrimary,
+	"55000": namePrimary,
+	"XX001": restore,
+	"XX002": restore,
+}
+
+const (
+	checkUser   = ": check user and password of the ledger's URL, and the server's pg_hba.conf"
+	namePrimary = ": it is a replica, or read-only: name the primary, or all hosts with ?target_session_attrs=read-write"
+	restore     = ": restore the database from a backup"
 )
 
 // explain wraps what the server or the client said in one of quota's errors. commits says that what failed may have
@@ -72,20 +82,11 @@ func (l *Ledger) explain(ctx context.Context, err error, commits bool) error {
 
 // answered returns the error for what the server says.
 func answered(e *pgconn.PgError) error {
-	kind, hint := quota.ErrUnavailable, ""
-	switch e.Code {
-	case wrongPassword, noSuchUser:
-		hint = ": check user and password of the ledger's URL, and the server's pg_hba.conf"
-	case noDatabase:
-		hint = ": create it, or name another in the ledger's URL"
-	case noRight:
-		hint = ": the ledger needs CREATE on the database once, to make its schema, which is then its own"
-	case readOnly, inRecovery:
-		hint = ": it is a replica, or read-only: name the primary, or all hosts with ?target_session_attrs=read-write"
-	case damagedData, damagedIndex:
-		kind, hint = quota.ErrCorrupt, ": restore the database from a backup"
+	kind := quota.ErrUnavailable
+	if hints[e.Code] == restore {
+		kind = quota.ErrCorrupt
 	}
-	return fmt.Errorf("%w: postgres: %s (SQLSTATE %s)%s", kind, e.Message, e.Code, hint)
+	return fmt.Errorf("%w: postgres: %s (SQLSTATE %s)%s", kind, e.Message, e.Code, hints[e.Code])
 }
 
 // quotaError is an error of quota's own, found in what the server has.

@@ -14,8 +14,6 @@ import (
 
 var _ sharedledger.Remote = (*Ledger)(nil)
 
-var noOperation sharedledger.Operation
-
 // State implements sharedledger.Remote. If the server was promoted or restored, or is another one, since the generation
 // began, or if some of what it must have is gone, State returns ErrLost together with what is left, every time until Renew.
 func (l *Ledger) State(ctx context.Context, name string, writers []string) (sharedledger.RemoteState, error) {

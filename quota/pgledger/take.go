@@ -114,14 +114,22 @@ func (l *Ledger) decideEmpty(ctx context.Context, a quota.Ask) (quota.Decision, 
 	if err != nil {
 		return quota.Decision{}, err
 	}
-	if off := now - micros.Asked(a); micros.Asked(a) > 0 && max(off, -off) > a.ClockGap().Microseconds() {
-		return quota.Decision{}, refusedBy(a, noOperation, []int64{codeClocks, now, micros.Asked(a)})
+	if err := clocksApart(a, now); err != nil {
+		return quota.Decision{}, err
 	}
 	answer := []int64{1, now, now}
 	for _, c := range a.Charges {
 		answer = append(answer, make([]int64, 8+3*len(c.Bounds))...)
 	}
 	return decide(a, answer)
+}
+
+// clocksApart returns an error if the server's clock is too far from the caller's.
+func clocksApart(a quota.Ask, now int64) error {
+	if off := now - micros.Asked(a); micros.Asked(a) > 0 && max(off, -off) > a.ClockGap().Microseconds() {
+		return refusedBy(a, sharedledger.Operation{}, []int64{codeClocks, now, micros.Asked(a)})
+	}
+	return nil
 }
 
 // serverTime returns the server's clock.

@@ -46,10 +46,7 @@ func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 	if err := sharedledger.CheckAsk(a); err != nil {
 		return err
 	}
-	args := []any{micros.Asked(a), micros.Horizon(a), max(at.UnixMicro(), 0), metaField, whoField(a.Who)}
-	for _, c := range a.Charges {
-		args = append(args, poolField+c.Pool)
-	}
+	args := appendFields([]any{micros.Asked(a), micros.Horizon(a), max(at.UnixMicro(), 0), metaField, whoField(a.Who)}, a)
 	for _, c := range a.Charges {
 		args = append(args, c.Amount)
 	}

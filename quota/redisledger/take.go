@@ -64,11 +64,7 @@ const rebaseAbove = exact / 2
 
 // rebase makes the totals of the pools small again. If it fails, the next take tries.
 func (l *Ledger) rebase(ctx context.Context, a quota.Ask, keys []string) {
-	args := []any{metaField}
-	for _, c := range a.Charges {
-		args = append(args, poolField+c.Pool)
-	}
-	_, _ = l.run(ctx, l.scripts["rebase"], keys, append(args, int64(rebaseAbove)))
+	_, _ = l.run(ctx, l.scripts["rebase"], keys, append(appendFields([]any{metaField}, a), int64(rebaseAbove)))
 }
 
 func pools(a quota.Ask) []string {
@@ -77,6 +73,14 @@ func pools(a quota.Ask) []string {
 		names[i] = c.Pool
 	}
 	return names
+}
+
+// appendFields appends the fields of the pools.
+func appendFields(args []any, a quota.Ask) []any {
+	for _, c := range a.Charges {
+		args = append(args, poolField+c.Pool)
+	}
+	return args
 }
 
 // takeArgs returns the ARGV of take.lua, for a numbered operation or none.
@@ -96,10 +100,7 @@ func takeArgs(a quota.Ask, op *sharedledger.Operation) []any {
 		head = put7(head, max(m.UnixMicro(), 0))
 	}
 	args := make([]any, 0, 4+2*len(a.Charges))
-	args = append(args, head, metaField, whoField(a.Who))
-	for _, c := range a.Charges {
-		args = append(args, poolField+c.Pool)
-	}
+	args = appendFields(append(args, head, metaField, whoField(a.Who)), a)
 	if op != nil {
 		args = append(args, writerPrefix+op.Writer, serverField)
 	}

@@ -12,48 +12,42 @@ import (
 
 // Refund implements quota.Ledger.
 func (s *Ledger) Refund(ctx context.Context, account string, d quota.Decision) error {
-	leave, err := s.enter(ctx, account)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if err := s.checkBreaker(ctx, false); err != nil {
-		return err
-	}
-	if err := s.Remote.Refund(ctx, account, d); err != nil {
-		return err
-	}
-	if d.Row != 0 {
-		s.notes.Verdicts = append(s.notes.Verdicts, RowVerdict{ID: d.Row, State: RowVoid})
-	}
-	for _, p := range d.Pools {
-		if u := s.state.snapshot(p.Pool); u.Pool != "" && !u.At.Before(d.At) {
-			s.noteSnapshot(u.refunded(p.Charged))
+	return s.on(ctx, account, func() error {
+		if err := s.checkBreaker(ctx, false); err != nil {
+			return err
 		}
-	}
-	return s.flush(context.WithoutCancel(ctx)) // else another process might sync it as spent
+		if err := s.Remote.Refund(ctx, account, d); err != nil {
+			return err
+		}
+		if d.Row != 0 {
+			s.notes.Verdicts = append(s.notes.Verdicts, RowVerdict{ID: d.Row, State: RowVoid})
+		}
+		for _, p := range d.Pools {
+			if u := s.state.snapshot(p.Pool); u.Pool != "" && !u.At.Before(d.At) {
+				s.noteSnapshot(u.refunded(p.Charged))
+			}
+		}
+		return s.flush(context.WithoutCancel(ctx)) // else another process might sync it as spent
+	})
 }
 
 // Post implements quota.Ledger. Once the spend is in the journal it is synced into the remote, now or later.
 func (s *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
-	leave, err := s.enter(ctx, a.Account)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if err := a.Check(s.Now()); err != nil {
-		return err
-	}
-	row := Row{Account: a.Account, Who: a.Who, Amounts: quota.Cost{}, State: RowOwed}
-	for _, c := range a.Charges {
-		row.Amounts[c.Pool] = c.Amount
-	}
-	s.ensureWriter()
-	if _, err = s.begin(ctx, row, at); err != nil {
-		return err
-	}
-	s.syncOwed(ctx)
-	return nil
+	return s.on(ctx, a.Account, func() error {
+		if err := a.Check(s.Now()); err != nil {
+			return err
+		}
+		row := Row{Account: a.Account, Who: a.Who, Amounts: quota.Cost{}, State: RowOwed}
+		for _, c := range a.Charges {
+			row.Amounts[c.Pool] = c.Amount
+		}
+		s.ensureWriter()
+		if _, err := s.begin(ctx, row, at); err != nil {
+			return err
+		}
+		s.syncOwed(ctx)
+		return nil
+	})
 }
 
 // Drain implements quota.Ledger. Once the drain is in the journal it is synced into the remote, now or later.
@@ -61,36 +55,33 @@ func (s *Ledger) Drain(ctx context.Context, account, pool string, d quota.Drain)
 	if err := quota.CheckDrain(account, pool, d); err != nil {
 		return err
 	}
-	leave, err := s.enter(ctx, account)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if err := errors.Join(s.flush(ctx), s.load(ctx)); err != nil {
-		return err
-	}
-	u := s.state.snapshot(pool)
-	if u.Pool == "" {
-		u = UsageSnapshot{Pool: pool, Generation: s.state.Generation, At: time.UnixMicro(1)}
-	}
-	if !d.Until.IsZero() && !d.Until.After(u.Drain.Until) {
+	return s.on(ctx, account, func() error {
+		if err := errors.Join(s.flush(ctx), s.load(ctx)); err != nil {
+			return err
+		}
+		u := s.state.snapshot(pool)
+		if u.Pool == "" {
+			u = UsageSnapshot{Pool: pool, Generation: s.state.Generation, At: time.UnixMicro(1)}
+		}
+		if !d.Until.IsZero() && !d.Until.After(u.Drain.Until) {
+			return nil
+		}
+		u.Drain, u.Owed = d, true
+		s.noteSnapshot(u)
+		if err := s.flush(context.WithoutCancel(ctx)); err != nil {
+			return err
+		}
+		if d.Until.IsZero() { // a sync can drain a pool, and never opens one again
+			if err := s.checkBreaker(ctx, false); err != nil {
+				return err
+			}
+			if err := s.Remote.Drain(ctx, account, pool, d); err != nil {
+				return err
+			}
+		}
+		s.syncOwed(ctx)
 		return nil
-	}
-	u.Drain, u.Owed = d, true
-	s.noteSnapshot(u)
-	if err := s.flush(context.WithoutCancel(ctx)); err != nil {
-		return err
-	}
-	if d.Until.IsZero() { // a sync can drain a pool, and never opens one again
-		if err := s.checkBreaker(ctx, false); err != nil {
-			return err
-		}
-		if err := s.Remote.Drain(ctx, account, pool, d); err != nil {
-			return err
-		}
-	}
-	s.syncOwed(ctx)
-	return nil
+	})
 }
 
 // Reset implements quota.Ledger: it refuses. The journal of each data directory has what was spent, and would sync it
@@ -102,57 +93,52 @@ func (s *Ledger) Reset(_ context.Context, account string) error {
 
 // Spent implements quota.Ledger. It first syncs what this data directory owes; otherwise a process started during the
 // outage would find the emergency calls missing.
-func (s *Ledger) Spent(ctx context.Context, account string, since time.Time) ([]quota.Spent, error) {
-	leave, err := s.enter(ctx, account)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	if err := s.loadOnce(ctx); err != nil {
-		return nil, err
-	}
-	if s.state.owes() {
-		s.syncOwed(ctx)
-	}
-	if err := s.checkBreaker(ctx, false); err != nil {
-		return nil, err
-	}
-	return s.Remote.Spent(ctx, account, since)
+func (s *Ledger) Spent(ctx context.Context, account string, since time.Time) (spent []quota.Spent, err error) {
+	err = s.on(ctx, account, func() error {
+		if err := s.loadOnce(ctx); err != nil {
+			return err
+		}
+		if s.state.owes() {
+			s.syncOwed(ctx)
+		}
+		if err := s.checkBreaker(ctx, false); err != nil {
+			return err
+		}
+		spent, err = s.Remote.Spent(ctx, account, since)
+		return err
+	})
+	return spent, err
 }
 
 // Spend implements quota.EmergencyAccount. An operation whose answer is not known becomes the emergency itself, so that
 // it is counted once whatever became of it.
-func (s *Ledger) Spend(ctx context.Context, e quota.Emergency, budgets []quota.EmergencyBudget) (bool, error) {
-	leave, err := s.enter(ctx, e.Account)
-	if err != nil {
-		return false, err
-	}
-	defer leave()
-	if err := s.loadOnce(ctx); err != nil {
-		return false, err
-	}
-	s.ensureWriter()
-	row := Row{Account: e.Account, At: s.state.afterSnapshots(e.At), Who: e.Who, Amounts: e.Amounts, State: RowOwed, Emergency: true}
-	var doubt *doubtError
-	if errors.As(e.Cause, &doubt) && doubt.row == s.doubt {
-		row.ID = doubt.row
-	} else {
-		s.number++
-		row.Writer, row.Number, row.Nonce = s.writer, s.number, random()
-	}
-	s.notes.Verdicts = slices.DeleteFunc(s.notes.Verdicts, func(v RowVerdict) bool { return row.ID != 0 && v.ID == row.ID })
-	budgets = slices.Clone(budgets)
-	for i, b := range budgets {
-		if b.Shared {
-			budgets[i].Amount = b.Amount / int64(max(s.hosts, len(s.state.Hosts)))
+func (s *Ledger) Spend(ctx context.Context, e quota.Emergency, budgets []quota.EmergencyBudget) (ok bool, err error) {
+	err = s.on(ctx, e.Account, func() error {
+		if err := s.loadOnce(ctx); err != nil {
+			return err
 		}
-	}
-	ok, err := s.Journal.Allow(ctx, row, budgets)
-	if !ok || err != nil {
-		return false, err
-	}
-	s.doubt, s.state.Owed = 0, true
-	return true, nil
+		s.ensureWriter()
+		row := Row{Account: e.Account, At: s.state.afterSnapshots(e.At), Who: e.Who, Amounts: e.Amounts, State: RowOwed, Emergency: true}
+		var doubt *doubtError
+		if errors.As(e.Cause, &doubt) && doubt.row == s.doubt {
+			row.ID = doubt.row
+		} else {
+			s.number++
+			row.Writer, row.Number, row.Nonce = s.writer, s.number, random()
+		}
+		s.notes.Verdicts = slices.DeleteFunc(s.notes.Verdicts, func(v RowVerdict) bool { return row.ID != 0 && v.ID == row.ID })
+		budgets = slices.Clone(budgets)
+		for i, b := range budgets {
+			if b.Shared {
+				budgets[i].Amount = b.Amount / int64(max(s.hosts, len(s.state.Hosts)))
+			}
+		}
+		if ok, err = s.Journal.Allow(ctx, row, budgets); ok && err == nil {
+			s.doubt, s.state.Owed = 0, true
+		}
+		return err
+	})
+	return ok && err == nil, err
 }
 
 // LastUsage implements quota.EmergencyAccount.
@@ -167,35 +153,31 @@ func (s *Ledger) Replays(ctx context.Context, account string) (bool, error) {
 	return state.Generation != 0, err
 }
 
-func (s *Ledger) journalState(ctx context.Context, account string) (JournalState, error) {
-	leave, err := s.enter(ctx, account)
-	if err != nil {
-		return JournalState{}, err
-	}
-	defer leave()
-	err = s.loadOnce(ctx)
-	return s.state, err
+func (s *Ledger) journalState(ctx context.Context, account string) (state JournalState, err error) {
+	err = s.on(ctx, account, func() error {
+		err := s.loadOnce(ctx)
+		state = s.state
+		return err
+	})
+	return state, err
 }
 
 // Close implements quota.Ledger. It closes the remote; the journal is its opener's.
 func (s *Ledger) Close() error {
 	s.stopping()
-	leave, err := s.enter(context.Background(), s.Account)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if s.probing != nil {
-		<-s.probing //nolint:errcheck // nobody waits for its answer any more
-	}
-	err = s.flush(context.Background())
-	if err == nil {
-		s.signOff(context.Background())
-	}
-	if err := errors.Join(err, s.Remote.Close()); err != nil {
-		return fmt.Errorf("close the ledger: %w", err)
-	}
-	return nil
+	return s.on(context.Background(), s.Account, func() error {
+		if s.probing != nil {
+			<-s.probing //nolint:errcheck // nobody waits for its answer any more
+		}
+		err := s.flush(context.Background())
+		if err == nil {
+			s.signOff(context.Background())
+		}
+		if err := errors.Join(err, s.Remote.Close()); err != nil {
+			return fmt.Errorf("close the ledger: %w", err)
+		}
+		return nil
+	})
 }
 
 // signOff says that nobody needs to wait for this data directory after a loss, if it was new to this process and owes

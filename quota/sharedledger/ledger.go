@@ -68,35 +68,39 @@ const (
 	maxGenerations = 4                      // that one call may meet: more is a remote that is lost again and again
 )
 
-// enter waits for its turn on an account that is this ledger's.
-func (s *Ledger) enter(ctx context.Context, account string) (leave func(), err error) {
+// on does something with an account, which is this ledger's, when it is its turn.
+func (s *Ledger) on(ctx context.Context, account string, do func() error) error {
 	if s.turn == nil {
-		return nil, fmt.Errorf("%w: a shared ledger that Open has not made", quota.ErrUnknown)
+		return fmt.Errorf("%w: a shared ledger that Open has not made", quota.ErrUnknown)
 	}
 	if s.Settle <= 0 {
-		return nil, fmt.Errorf("%w: settle is %v: a new generation has to wait for the other hosts", quota.ErrUnknown, s.Settle)
+		return fmt.Errorf("%w: settle is %v: a new generation has to wait for the other hosts", quota.ErrUnknown, s.Settle)
 	}
 	if err := quota.CheckAccount(account); err != nil {
-		return nil, err
+		return err
 	}
 	if account != s.Account {
-		return nil, fmt.Errorf("%w: account %q: this ledger is of %q", quota.ErrUnknown, account, s.Account)
+		return fmt.Errorf("%w: account %q: this ledger is of %q", quota.ErrUnknown, account, s.Account)
 	}
 	select {
 	case s.turn <- struct{}{}:
-		return func() { <-s.turn }, nil
+		defer func() { <-s.turn }()
+		return do()
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 }
 
 // Take implements quota.Ledger.
-func (s *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) {
-	leave, err := s.enter(ctx, a.Account)
-	if err != nil {
-		return quota.Decision{}, err
-	}
-	defer leave()
+func (s *Ledger) Take(ctx context.Context, a quota.Ask) (d quota.Decision, err error) {
+	err = s.on(ctx, a.Account, func() error {
+		d, err = s.take(ctx, a)
+		return err
+	})
+	return d, err
+}
+
+func (s *Ledger) take(ctx context.Context, a quota.Ask) (d quota.Decision, err error) {
 	if err := a.Check(s.Now()); err != nil {
 		return quota.Decision{}, err
 	}
@@ -105,7 +109,7 @@ func (s *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) 
 	}
 	s.ensureWriter()
 	if s.seemsFull(a) { // a refusal that was to be expected costs no row
-		d, err := s.ask(ctx, a, Row{})
+		d, err = s.ask(ctx, a, Row{})
 		if err = s.noteAnswer(ctx, a, Row{}, d, err); err != nil || !d.Allowed {
 			return d, err
 		}
@@ -122,7 +126,7 @@ func (s *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) 
 				return quota.Decision{}, err
 			}
 		}
-		d, err := s.ask(ctx, a, row)
+		d, err = s.ask(ctx, a, row)
 		d.Row = row.ID
 		if errors.Is(err, ErrSynced) || errors.Is(err, errForgetful) {
 			continue // it is counted, or taken back by the next sync, and must not be acted upon: ask under another number
