@@ -20,10 +20,12 @@ type connector struct {
 	begin string
 }
 
-// pool opens a pool of at most n connections, with these settings besides those of c.
+// pool opens a pool of at most n connections, with these settings, unless c has others: the URL may name any.
 func pool(c *pgx.ConnConfig, n int, settings map[string]string, begin string) *sql.DB {
 	c = c.Copy()
-	maps.Copy(c.RuntimeParams, settings)
+	settings = maps.Clone(settings)
+	maps.Copy(settings, c.RuntimeParams)
+	c.RuntimeParams = settings
 	db := sql.OpenDB(connector{stdlib.GetConnector(*c), begin})
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)

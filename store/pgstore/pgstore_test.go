@@ -52,7 +52,8 @@ func place(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprintf("%s&search_path=s%d", d.URL(), schemas.Add(1))
+	// On a loaded machine a test may be kept from going on with its transaction for seconds.
+	return fmt.Sprintf("%s&idle_in_transaction_session_timeout=60s&search_path=s%d", d.URL(), schemas.Add(1))
 }
 
 const upstream = "127.0.0.1"
