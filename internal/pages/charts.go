@@ -30,7 +30,10 @@ func (s *Site) chart(r *http.Request, lib *report.Library) (Page, error) {
 	if v.region == "" {
 		v.region = firstCharted(all)
 	}
-	fresh := s.fresh(r.Context())
+	var fresh map[string]State
+	if s.Fresh != nil {
+		fresh = s.Fresh(r.Context())
+	}
 	tabs := s.tabs(all, fresh, v.region)
 	of, name := report.RegionDocument{}, regions.NameInText(ingest.Region(v.region))
 	if i := slices.IndexFunc(all.Regions, func(known report.RegionDocument) bool { return string(known.Region) == v.region }); i >= 0 {

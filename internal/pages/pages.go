@@ -105,12 +105,4 @@ func (s *Site) notFound(w http.ResponseWriter, r *http.Request) {
 	s.Fail(w, r, Page{Code: http.StatusNotFound, Title: "There is no such page"}, "Nothing is at this address. Perhaps it was mistyped.")
 }
 
-// fresh returns how fresh each region's chart is; nothing of those of which that is not known.
-func (s *Site) fresh(ctx context.Context) map[string]State {
-	if s.Fresh == nil {
-		return nil
-	}
-	return s.Fresh(ctx)
-}
-
 func (s *Site) theme() asset { return newAsset("theme.css", stylesheet.kind, s.Theme) }

@@ -104,18 +104,13 @@ func matches(header, etag string) bool {
 	return false
 }
 
-// acceptsGzip reports whether the header accepts gzip, or any coding, without q=0.
+// acceptsGzip reports whether the header names gzip, without q=0.
 func acceptsGzip(header string) bool {
-	accepted := false
 	for part := range strings.SplitSeq(header, ",") {
-		coding, q, _ := strings.Cut(strings.ReplaceAll(part, " ", ""), ";")
-		refused := strings.TrimRight(strings.TrimPrefix(q, "q=0"), ".0") == "" && q != ""
-		switch strings.ToLower(coding) {
-		case "gzip":
-			return !refused
-		case "*":
-			accepted = !refused
+		coding, q, weighed := strings.Cut(strings.ReplaceAll(part, " ", ""), ";q=")
+		if strings.EqualFold(coding, "gzip") {
+			return !weighed || strings.Trim(q, "0.") != ""
 		}
 	}
-	return accepted
+	return false
 }
