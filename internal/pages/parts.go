@@ -50,7 +50,7 @@ func table(label string, heads []string, rows g.Node) g.Node {
 	return h.Div(h.Class("scroll"), h.TabIndex("0"), h.Role("group"), h.Aria("label", label), h.Table(
 		h.Tr(g.Map(heads, func(head string) g.Node {
 			text, class, _ := strings.Cut(head, ",")
-			return h.Th(h.Scope("col"), h.Class(class), g.Text(text))
+			return h.Th(h.Scope("col"), g.If(class != "", h.Class(class)), g.Text(text))
 		})), rows))
 }
 

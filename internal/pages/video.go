@@ -66,7 +66,7 @@ func searchFor(field, text string) g.Node {
 
 func (s *Site) facts(v report.VideoDocument, days []day) g.Node {
 	fact := func(name, value, more string) g.Node {
-		return g.If(value != "", fact(g.Text(name), g.Text(value), h.Small(g.Text(" "+more))))
+		return g.If(value != "", fact(g.Text(name), g.Text(value), g.If(more != "", h.Small(g.Text(" "+more)))))
 	}
 	published, ago := "", ""
 	if v.PublishedAt != nil {
