@@ -77,17 +77,12 @@ func (d *database) copyTo(ctx context.Context, to, prefix string) (Copy, error) 
 	if err := f.Close(); err != nil {
 		return Copy{}, fmt.Errorf("back up into %s: %w", to, err)
 	}
-	have, exact, err := d.copyInto(ctx, part)
-	if err != nil {
+	if err := d.copyInto(ctx, part); err != nil {
 		return Copy{}, err
 	}
 	made, err := finishCopy(ctx, part)
 	if err != nil {
 		return Copy{}, err
-	}
-	have.Bytes = made.Bytes
-	if exact && have != made {
-		return Copy{}, fmt.Errorf("back up into %s: the copy has %+v, and the store %+v: look whether the disk is sound, and try again", to, made, have)
 	}
 	if err := sqlitefile.Publish(part, to); err != nil {
 		return Copy{}, fmt.Errorf("back up into %s: %w", to, err)
@@ -121,39 +116,25 @@ func removeLeftParts(dir, prefix string) {
 	}
 }
 
-// copyInto copies the store into the empty file part and counts what is in it. The count is exact unless somebody wrote
-// meanwhile.
-func (d *database) copyInto(ctx context.Context, part string) (have Copy, exact bool, err error) {
+// copyInto copies the store as of one moment into the empty file part.
+func (d *database) copyInto(ctx context.Context, part string) error {
 	doing := "back up into " + filepath.Dir(part)
 	// Not query_only: that would forbid writing the copy, too.
 	db, err := connect(d.path, 1, d.reading()...)
 	if err != nil {
-		return have, false, d.explain(ctx, doing, err)
+		return d.explain(ctx, doing, err)
 	}
 	defer func() { _ = db.Close() }()
-	const changes = `PRAGMA data_version` // changes by others since this connection last looked
-	var before, after int64
-	if err := db.QueryRowContext(ctx, changes).Scan(&before); err != nil {
-		return have, false, d.explain(ctx, doing, err)
-	}
-	if err := have.count(ctx, db); err != nil {
-		return have, false, d.explain(ctx, doing, err)
-	}
 	// A writer that closes the store folds its log into the file, and locks it meanwhile.
 	err = untilFree(ctx, busyFor, func() error {
 		_, err := db.ExecContext(ctx, `VACUUM INTO ?`, part)
 		return err
 	})
-	if err != nil {
-		whose := d.path
-		var source *CorruptError
-		if err := d.explain(ctx, doing, err); !errors.As(err, &source) {
-			whose = part // the copy, which cannot be written
-		}
-		return have, false, explain(ctx, whose, doing, err)
+	var source *CorruptError
+	if err != nil && !errors.As(d.explain(ctx, doing, err), &source) {
+		return explain(ctx, part, doing, err) // it is the copy that cannot be written
 	}
-	err = db.QueryRowContext(ctx, changes).Scan(&after)
-	return have, before == after, d.explain(ctx, doing, err)
+	return d.explain(ctx, doing, err)
 }
 
 // finishCopy switches the copy to WAL mode, which VACUUM INTO does not, examines it, and syncs it to disk.
@@ -188,11 +169,7 @@ func (c *Copy) examine(ctx context.Context, db *sql.DB, path string) error {
 	} else if len(found) > 0 {
 		return &CorruptError{Path: path, Doing: "examine the backup", Err: errors.New(found[0])}
 	}
-	return c.count(ctx, db)
-}
-
-func (c *Copy) count(ctx context.Context, q querier) error {
-	return q.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM videos), (SELECT count(*) FROM placements), (SELECT coalesce(sum(count), 0) FROM slots)`).
+	return db.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM videos), (SELECT count(*) FROM placements), (SELECT coalesce(sum(count), 0) FROM slots)`).
 		Scan(&c.Videos, &c.Placements, &c.Slots)
 }
 

@@ -16,9 +16,6 @@ import (
 	"github.com/trendvidstream/ingest/store/text"
 )
 
-// hashesAtOnce is how many videos are read before the time budget is checked again.
-const hashesAtOnce = 1000
-
 // check also reports whether the file itself is damaged. It uses a connection of its own: a connection that has
 // searched caches a part of the index, which integrity_check does not read again after others have written it, and so
 // reports damage where there is none.
@@ -69,42 +66,38 @@ func examine(ctx context.Context, q querier, budget time.Duration) (found []stri
 	if len(traits) > 0 {
 		found = append(found, counted("%d video{|s} {is|are} watched more or less than a search assumes, or of another category", len(traits)))
 	}
+	timed := ctx
+	if budget > 0 {
+		var cancel context.CancelFunc
+		timed, cancel = context.WithTimeout(ctx, budget)
+		defer cancel()
+	}
 	sums := indexSums{map[int64]hash{}, map[string]int64{}}
-	changed, whole, err := changedTexts(ctx, q, budget, sums.add)
+	changed, err := changedTexts(timed, q, sums.add)
 	if len(changed) > 0 {
 		found = append(found, counted("%d video{|s} {has|have} another text than when {it was|they were} indexed", len(changed)))
 	}
-	if !whole || err != nil || len(found) > 0 {
-		return found, false, err // the videos are no sound basis to compare the index with
+	if err == nil && len(found) == 0 { // else the videos are no sound basis to compare the index with
+		found, err = sums.compare(timed, q)
 	}
-	found, err = sums.compare(ctx, q, budget)
+	if timed.Err() != nil && ctx.Err() == nil {
+		err = nil // what there was time for was compared
+	}
 	return found, false, err
 }
 
 // changedTexts returns the ids of videos whose text does not match their text_hash. Videos without a channel are not
-// compared: the hash includes the channel's name, which is kept only with the channel. Each of the others is visited;
-// whole reports whether the budget was enough for all.
-func changedTexts(ctx context.Context, q querier, budget time.Duration, visit func(id int64, v ingest.Video)) (ids []int64, whole bool, err error) {
-	last, read := int64(0), hashesAtOnce
-	for began := time.Now(); read == hashesAtOnce && (budget == 0 || time.Since(began) < budget); {
-		read = 0
-		err := each(ctx, q, func(rows *sql.Rows) error {
-			var hash int64
-			v, err := scanVideo(rows, &last, &hash)
-			if err == nil && textHash(v) != hash {
-				ids = append(ids, last)
-			}
-			visit(last, v)
-			read++
-			return err
-		}, `
-			SELECT `+videoColumns+`, videos.id, text_hash FROM videos JOIN channels ON channels.id = videos.channel
-			WHERE videos.id > ? ORDER BY videos.id LIMIT ?`, last, hashesAtOnce)
-		if err != nil {
-			return ids, false, err
+// compared: the hash includes the channel's name, which is kept only with the channel. Each of the others is visited.
+func changedTexts(ctx context.Context, q querier, visit func(id int64, v ingest.Video)) (ids []int64, err error) {
+	return ids, each(ctx, q, func(rows *sql.Rows) error {
+		var id, hash int64
+		v, err := scanVideo(rows, &id, &hash)
+		if err == nil && textHash(v) != hash {
+			ids = append(ids, id)
 		}
-	}
-	return ids, read < hashesAtOnce, nil
+		visit(id, v)
+		return err
+	}, `SELECT `+videoColumns+`, videos.id, text_hash FROM videos JOIN channels ON channels.id = videos.channel ORDER BY videos.id`)
 }
 
 // damages returns what SQLite's integrity_check finds, at most ten lines.
@@ -151,19 +144,31 @@ SELECT coalesce(sum(rowid * 2654435761 % 4294967291), 0) FROM video_text
 WHERE video_text MATCH ? AND rowid NOT IN (SELECT id FROM video_facts WHERE channel IS NULL)`
 
 // compare reads the whole index and returns a line for each kind of difference; each line contains video_text, for
-// ofIndex. A budget other than 0 bounds the time.
-func (s indexSums) compare(ctx context.Context, q querier, budget time.Duration) (found []string, err error) {
-	began, read := time.Now(), 0
-	late := func() error {
-		if read++; budget > 0 && read%100 == 0 && time.Since(began) > budget {
-			return errEnough
+// ofIndex.
+func (s indexSums) compare(ctx context.Context, q querier) (found []string, err error) {
+	videos, beginnings := 0, 0
+	err = each(ctx, q, func(rows *sql.Rows) error {
+		var token, column string
+		var id, at int64
+		err := rows.Scan(&token, &id, &column, &at)
+		if _, ok := s.places[id]; ok { // a row of no video is never shown
+			s.places[id] -= placeHash(token, column, at)
 		}
-		return nil
+		return err
+	}, `SELECT term, doc, col, offset FROM video_places`)
+	for _, sum := range s.places {
+		if err == nil && sum != 0 {
+			videos++
+		}
 	}
-	videos, err := s.comparePlaces(ctx, q, late)
-	beginnings := 0
-	if err == nil {
-		beginnings, err = s.compareBegins(ctx, q, late)
+	for begin, want := range s.begins {
+		got := want
+		if err == nil {
+			err = q.QueryRowContext(ctx, beginSums, `"`+begin+`" *`).Scan(&got)
+		}
+		if got != want {
+			beginnings++
+		}
 	}
 	if videos > 0 {
 		found = append(found, counted("video_text holds other words than %d video{|s} {has|have}", videos))
@@ -171,52 +176,8 @@ func (s indexSums) compare(ctx context.Context, q querier, budget time.Duration)
 	if beginnings > 0 {
 		found = append(found, counted("video_text lists other videos for %d beginning{|s} of words than have {it|them}", beginnings))
 	}
-	switch {
-	case sqlitefile.Code(err) == sqlite3.SQLITE_CORRUPT:
+	if sqlitefile.Code(err) == sqlite3.SQLITE_CORRUPT {
 		return append(found, "video_text cannot be read: "+err.Error()), nil
-	case errors.Is(err, errEnough):
-		return found, nil
 	}
 	return found, err
-}
-
-// comparePlaces counts the videos whose words, or their places, differ in the index.
-func (s indexSums) comparePlaces(ctx context.Context, q querier, late func() error) (videos int, err error) {
-	err = each(ctx, q, func(rows *sql.Rows) error {
-		var token, column string
-		var id, at int64
-		if err := rows.Scan(&token, &id, &column, &at); err != nil {
-			return err
-		}
-		if _, ok := s.places[id]; ok { // a row of no video is never shown
-			s.places[id] -= placeHash(token, column, at)
-		}
-		return late()
-	}, `SELECT term, doc, col, offset FROM video_places`)
-	if err != nil {
-		return 0, err
-	}
-	for _, sum := range s.places {
-		if sum != 0 {
-			videos++
-		}
-	}
-	return videos, nil
-}
-
-// compareBegins counts the beginnings for which the index lists other videos than have them.
-func (s indexSums) compareBegins(ctx context.Context, q querier, late func() error) (beginnings int, err error) {
-	for begin, want := range s.begins {
-		var got int64
-		if err := q.QueryRowContext(ctx, beginSums, `"`+begin+`" *`).Scan(&got); err != nil {
-			return beginnings, err
-		}
-		if got != want {
-			beginnings++
-		}
-		if err := late(); err != nil {
-			return beginnings, err
-		}
-	}
-	return beginnings, nil
 }

@@ -264,7 +264,7 @@ func (d *database) repairBlocks(ctx context.Context, r *Repaired) error {
 
 // repairTexts indexes texts changed outside the program as they now are, and has their videos refreshed.
 func (d *database) repairTexts(ctx context.Context, r *Repaired) error {
-	ids, _, err := changedTexts(ctx, d.read, 0, func(int64, ingest.Video) {})
+	ids, err := changedTexts(ctx, d.read, func(int64, ingest.Video) {})
 	if err != nil || len(ids) == 0 {
 		return d.explain(ctx, "compare the texts", err)
 	}
