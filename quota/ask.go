@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"sort"
-	"sync/atomic"
 	"time"
 )
 
@@ -125,24 +124,12 @@ func CheckAccount(s string) error {
 // surround the ledger's clock even if that is a little behind and a day earlier. In a zone whose clocks jump over
 // midnight, the day begins at its first instant.
 func Midnights(now time.Time, zone *time.Location) []time.Time {
-	if last := lastDays.Load(); last != nil && last.zone == zone && !now.Before(last.starts[2]) && now.Before(last.starts[3]) {
-		return slices.Clone(last.starts)
-	}
 	y, m, d := now.In(zone).Date()
 	out := make([]time.Time, 0, 6)
 	for i := -2; i <= 3; i++ {
 		out = append(out, dayStart(y, m, d+i, zone))
 	}
-	lastDays.Store(&zoneDays{zone, slices.Clone(out)})
 	return out
-}
-
-// lastDays is what Midnights answered last: nearly every call asks about the same day.
-var lastDays atomic.Pointer[zoneDays]
-
-type zoneDays struct {
-	zone   *time.Location
-	starts []time.Time
 }
 
 // dayStart returns the first instant of a calendar day, which it looks for between the noons around it: time.Date

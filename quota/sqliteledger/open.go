@@ -8,7 +8,6 @@ package sqliteledger
 
 import (
 	"context"
-	"database/sql"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -138,7 +137,7 @@ func (l *Ledger) migrate(ctx context.Context) error {
 	return l.checkpoint(func() error { return l.makeTables(ctx) })
 }
 
-// makeTables is one transaction.
+// makeTables is one transaction, after a backup of an older file.
 func (l *Ledger) makeTables(ctx context.Context) error {
 	db, err := sqlitefile.Open(l.path, 1, patiently, "_txlock=immediate")
 	if err != nil {
@@ -158,10 +157,14 @@ func (l *Ledger) makeTables(ctx context.Context) error {
 	if err != nil || have == schema.Version() {
 		return err // another process was first
 	}
-	if have > 0 {
-		err = l.upgrade(ctx, tx, have)
-	} else {
+	if have == 0 {
 		err = schema.Create(ctx, tx)
+	} else {
+		backup := sqlitefile.BackupPath(l.path, have, l.Now())
+		if err := sqlitefile.Snapshot(ctx, l.path, backup); err != nil {
+			return fmt.Errorf("back it up as %s: %w", backup, err)
+		}
+		err = schema.Upgrade(ctx, tx, have)
 	}
 	if err == nil {
 		err = tx.Commit()
@@ -170,15 +173,6 @@ func (l *Ledger) makeTables(ctx context.Context) error {
 		return l.explain("create the tables of", err)
 	}
 	return nil
-}
-
-// upgrade brings the file to the newest version, after a backup.
-func (l *Ledger) upgrade(ctx context.Context, tx *sql.Tx, have int) error {
-	backup := sqlitefile.BackupPath(l.path, have, l.Now())
-	if err := sqlitefile.Snapshot(ctx, l.path, backup); err != nil {
-		return fmt.Errorf("back it up as %s: %w", backup, err)
-	}
-	return schema.Upgrade(ctx, tx, have)
 }
 
 // version returns the version of the file; 0 if it is still empty.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -84,7 +83,6 @@ func (t *transaction) operations(from, account string, args ...any) (out []share
 	if err != nil {
 		return nil, err
 	}
-	costs := map[string]quota.Cost{} // most cost the same
 	err = t.read(from, append([]any{account}, args...), func(rows *sql.Rows) (err error) {
 		r := sharedledger.Row{Account: account}
 		var at, spender int64
@@ -99,14 +97,10 @@ func (t *transaction) operations(from, account string, args ...any) (out []share
 		if r.Who, known = who[spender]; !known || r.State < sharedledger.RowAsked || r.State > sharedledger.RowUnused {
 			return fmt.Errorf("%w: %s: operation %d has spender %d and state %d", quota.ErrCorrupt, t.ledger.path, r.ID, spender, r.State)
 		}
-		if _, known = costs[amounts]; !known {
-			if costs[amounts], err = t.cost(amounts); err != nil {
-				return err
-			}
-		}
-		r.At, r.Amounts = quota.FromMicros(at), maps.Clone(costs[amounts])
+		r.At = quota.FromMicros(at)
+		r.Amounts, err = t.cost(amounts)
 		out = append(out, r)
-		return nil
+		return err
 	})
 	return out, err
 }

@@ -27,7 +27,8 @@ type queue struct {
 	closed  atomic.Bool
 	// hung says that somebody waited for busyTimeout for nothing, and nobody has got in since: a process that holds
 	// the file is stopped. Until it goes on nobody waits for long, so that it costs one time-out and not one per call.
-	hung atomic.Bool
+	hung    atomic.Bool
+	errHung error // why such a wait ends
 }
 
 const (
@@ -49,7 +50,8 @@ func openQueue(path string) (*queue, error) {
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	return &queue{turn: make(chan struct{}, 1), lock: lock, waiting: waiting}, nil
+	errHung := fmt.Errorf("another process has held %s for %v: is one stopped? fuser names it", lock.Name(), busyTimeout)
+	return &queue{turn: make(chan struct{}, 1), lock: lock, waiting: waiting, errHung: errHung}, nil
 }
 
 // close closes the files, now or, when a goroutine still waits in the queue, once that has left it: a
@@ -80,22 +82,10 @@ func (q *queue) giveUpAt() time.Time {
 	return time.Now().Add(busyTimeout)
 }
 
-// withDeadline ends a wait at its time.
-func (q *queue) withDeadline(ctx context.Context, until time.Time) (context.Context, context.CancelFunc) {
-	return context.WithDeadlineCause(ctx, until, &hungError{q.lock.Name()})
-}
-
-// hungError is why a wait has ended.
-type hungError struct{ lock string }
-
-func (e *hungError) Error() string {
-	return fmt.Sprintf("another process has held %s for %v: is one stopped? fuser names it", e.lock, busyTimeout)
-}
-
 // endWait notes the end of a wait, and returns why it ended.
 func (q *queue) endWait(ctx context.Context) error {
 	err := context.Cause(ctx)
-	if _, ok := errors.AsType[*hungError](err); ok {
+	if errors.Is(err, q.errHung) {
 		q.hung.Store(true)
 	}
 	return err
@@ -103,25 +93,24 @@ func (q *queue) endWait(ctx context.Context) error {
 
 // begin begins a transaction, once nobody else writes.
 func (q *queue) begin(ctx context.Context, until time.Time, begin func() error) error {
-	err := begin()
-	if err == nil {
-		q.hung.Store(false)
-		return nil
-	}
-	// Somebody who does not know the queue has the file, or it is broken.
-	ctx, cancel := q.withDeadline(ctx, until)
-	defer cancel()
-	for wait := firstRetry; sqlitefile.Code(err) == sqlite3.SQLITE_BUSY; wait = min(2*wait, longestWait) {
+	for wait := firstRetry; ; wait = min(2*wait, longestWait) {
+		err := begin()
+		if err == nil {
+			q.hung.Store(false)
+		}
+		if sqlitefile.Code(err) != sqlite3.SQLITE_BUSY { // or somebody who does not know the queue has the file
+			return err
+		}
+		if time.Until(until) <= 0 {
+			q.hung.Store(true)
+			return fmt.Errorf("%w: %w", q.errHung, err)
+		}
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", q.endWait(ctx), err)
-		}
-		if err = begin(); err == nil {
-			q.hung.Store(false)
+			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
 		}
 	}
-	return err
 }
 
 // enter waits for its turn; leave ends it.
@@ -132,7 +121,7 @@ func (q *queue) enter(ctx context.Context, until time.Time) (err error) {
 	select {
 	case q.turn <- struct{}{}:
 	default:
-		waiting, cancel := q.withDeadline(ctx, until)
+		waiting, cancel := context.WithDeadlineCause(ctx, until, q.errHung)
 		defer cancel()
 		select {
 		case q.turn <- struct{}{}:
@@ -151,7 +140,7 @@ func (q *queue) enter(ctx context.Context, until time.Time) (err error) {
 	}
 	got := make(chan error, 1)
 	go func() { got <- q.waitForLock() }()
-	waiting, cancel := q.withDeadline(ctx, until)
+	waiting, cancel := context.WithDeadlineCause(ctx, until, q.errHung)
 	defer cancel()
 	select {
 	case err := <-got:
