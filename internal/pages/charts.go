@@ -41,7 +41,7 @@ func (s *Site) chart(r *http.Request, lib *report.Library) (Page, error) {
 	}
 	doc, err := s.readChart(r.Context(), lib, v)
 	if errors.Is(err, report.ErrNotFound) && of.Jobs != nil && !charted(of) {
-		err = fmt.Errorf("%w: ingest serve fetches it when it is due, ingest run at once; the status says what it waits for", report.ErrNotFound)
+		err = fmt.Errorf("%w: it comes with ingest serve when it is due, or with ingest run at once; the status page says what it waits for", report.ErrNotFound)
 		return Page{Title: "No chart of " + name + " was fetched yet", Main: tabs}, err
 	}
 	if err != nil {

@@ -59,7 +59,9 @@ func (st Status) next() g.Node {
 	switch {
 	case st.Quota == nil:
 		return section("What comes next", h.P(h.Class("soft"), g.Text("Everything waits for the ledger.")))
-	case len(st.Next) == 0 && st.Fresh != nil:
+	case st.Fresh == nil:
+		return section("What comes next", h.P(h.Class("soft"), g.Text("Not known while the store cannot be read.")))
+	case len(st.Next) == 0:
 		why := "Nothing is due until the provider's day ends."
 		if i := slices.IndexFunc(st.Fresh.Series, func(s report.SeriesState) bool { return s.ResumesAt != nil }); i >= 0 {
 			why = "Nothing: the charts wait for quota until " + st.when(*st.Fresh.Series[i].ResumesAt) + "."
@@ -67,7 +69,7 @@ func (st Status) next() g.Node {
 		return section("What comes next", h.P(h.Class("soft"), g.Text(why)))
 	}
 	verdicts := report.Verdicts(*st.Quota, st.Next)
-	silent := st.Fresh != nil && st.Fresh.Upstream != nil && st.Fresh.Upstream.Unreachable
+	silent := st.Fresh.Upstream != nil && st.Fresh.Upstream.Unreachable
 	var rows g.Group
 	for i, slot := range st.Next[:min(most, len(st.Next))] {
 		if silent && verdicts[i] == report.FitsNow {
