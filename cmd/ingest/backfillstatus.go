@@ -96,8 +96,22 @@ func newBackfillLine(b store.BackfillStatus) report.PlanLine {
 	return l
 }
 
-// document returns the plan without failures.
-func (p *pricedBackfill) document() report.PlanDocument {
+// backfillDocument returns the present state of a backfill, with its first failures.
+func (a *app) backfillDocument(ctx context.Context, w *fetchRuntime, id string) (report.PlanDocument, error) {
+	status, err := findBackfill(ctx, w.store, id)
+	if err != nil {
+		return report.PlanDocument{}, err
+	}
+	p, err := a.priceBackfill(ctx, w, status)
+	if err != nil {
+		return report.PlanDocument{}, err
+	}
+	return a.planDocument(ctx, w, p)
+}
+
+// planDocument returns the plan with its first failures, and with all that it lacks.
+func (a *app) planDocument(ctx context.Context, w *fetchRuntime, p *pricedBackfill) (report.PlanDocument, error) {
+	const failuresShown = 10 // retry covers all of them
 	d := report.PlanDocument{
 		PlanLine: newBackfillLine(p.BackfillStatus), CreatedAt: term.Second(p.Created), Cancelled: term.TimeOrNull(p.Cancelled),
 		Table: p.table, Under: p.Table, Known: p.Known, GivenUp: p.GivenUp, Waiting: p.Waiting, Again: p.Again,
@@ -127,26 +141,6 @@ func (p *pricedBackfill) document() report.PlanDocument {
 	if p.ids != nil {
 		d.IDs, d.Repeated, d.Wrong, d.Rejected = len(p.ids.IDs), p.ids.Repeated, p.ids.Wrong, p.rejected
 	}
-	return d
-}
-
-// backfillDocument returns the present state of a backfill, with its first failures.
-func (a *app) backfillDocument(ctx context.Context, w *fetchRuntime, id string) (report.PlanDocument, error) {
-	status, err := findBackfill(ctx, w.store, id)
-	if err != nil {
-		return report.PlanDocument{}, err
-	}
-	p, err := a.priceBackfill(ctx, w, status)
-	if err != nil {
-		return report.PlanDocument{}, err
-	}
-	return a.planDocument(ctx, w, p)
-}
-
-// planDocument returns the plan with its first failures, and with all that it lacks.
-func (a *app) planDocument(ctx context.Context, w *fetchRuntime, p *pricedBackfill) (report.PlanDocument, error) {
-	const failuresShown = 10 // retry covers all of them
-	d := p.document()
 	failures, err := w.store.FailedPieces(ctx, p.ID, failuresShown)
 	for _, f := range failures {
 		d.Failures = append(d.Failures, report.PlanFailure(f))

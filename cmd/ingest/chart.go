@@ -69,18 +69,10 @@ func chartCells(doc report.MovesDocument, v report.ChartItem) []term.Cell {
 
 // moveCells returns a row of an exported comparison. A video that is gone has no rank.
 func moveCells(doc report.MovesDocument, v report.MoveItem) []term.Cell {
-	row := chartCells(doc, v.ChartItem)
-	var was any
-	if v.WasRank != nil {
-		was = *v.WasRank
-	}
+	row, all := chartCells(doc, v.ChartItem), term.CellsOf(v)
 	if v.Change == string(store.Gone) {
 		term.SetCell(row, "rank", nil)
 	}
-	return append(row,
-		term.Cell{Name: "compared_to", Value: doc.ComparedTo},
-		term.Cell{Name: "change", Value: v.Change},
-		term.Cell{Name: "was_rank", Value: was},
-		term.Cell{Name: "views_gained", Value: v.ViewsGained},
-	)
+	row = append(row, term.Cell{Name: "compared_to", Value: doc.ComparedTo})
+	return append(row, all[len(term.CellsOf(v.ChartItem)):]...)
 }

@@ -115,20 +115,14 @@ func (a *app) report(command string, err error) int {
 	}
 	message, code := config.RedactKeys(term.Clean(err.Error())), exitCode(err)
 	if a.json {
-		e := errorDocument{message, "error", code, "ingest doctor"}
-		switch code {
-		case exitUsage:
-			e.Code, e.Hint = "usage", command+" --help"
-		case exitUnavailable:
-			e.Code = "unavailable"
-		case exitKey:
-			e.Code, e.Hint = "key", "ingest doctor --online"
-		case exitConfig:
-			e.Code, e.Hint = "config", "ingest config check"
-		case exitPartial, exitStopped:
-			e.Code, e.Hint = "partial", "ingest slots"
+		kind, ok := map[int][2]string{
+			exitUsage: {"usage", command + " --help"}, exitUnavailable: {"unavailable", "ingest doctor"}, exitKey: {"key", "ingest doctor --online"},
+			exitConfig: {"config", "ingest config check"}, exitPartial: {"partial", "ingest slots"}, exitStopped: {"partial", "ingest slots"},
+		}[code]
+		if !ok {
+			kind = [2]string{"error", "ingest doctor"}
 		}
-		_ = term.PrintJSON(a.stderr, e) // nothing can be done if this fails
+		_ = term.PrintJSON(a.stderr, errorDocument{message, kind[0], code, kind[1]}) // nothing can be done if this fails
 		return code
 	}
 	message = "ingest: " + message

@@ -56,9 +56,8 @@ func (a *app) auditReport(ctx context.Context, s *store.Store, since, now time.T
 	if err != nil {
 		return nil, err
 	}
-	return report.NewAuditReport(report.AuditInput{
-		Account: a.cfg.Account, Upstream: a.cfg.Upstream, Tariff: schedule.Tariff, Since: since, Until: now, Slots: slots,
-		PerDay: price.Total, Regions: a.cfg.RegionCodes(), Policy: verdicts,
-		Methods: func(slot ingest.Slot) ([]string, error) { return a.slotMethods(ctx, slot) },
-	})
+	head := report.AuditReport{
+		Account: a.cfg.Account, Upstream: a.cfg.Upstream, Since: since, Until: now, PerDay: price.Total, Regions: a.cfg.RegionCodes(), Policy: verdicts,
+	}
+	return head.AddUp(schedule.Tariff, slots, func(slot ingest.Slot) ([]string, error) { return a.slotMethods(ctx, slot) })
 }

@@ -65,32 +65,19 @@ type AuditLacked struct {
 	Done    int `json:"done"`
 }
 
-// AuditInput is the data of an audit report.
-type AuditInput struct {
-	Account, Upstream string
-	Tariff            *quota.Tariff
-	Since, Until      time.Time
-	Slots             []ingest.Slot                       // due since then, of the schedule, and the pieces of backfills that spent
-	Methods           func(ingest.Slot) ([]string, error) // that a slot calls; asked once for each job
-	PerDay            quota.Cost
-	Regions           []string
-	Policy            []policy.Verdict
-}
-
 var unknownToAudit = []string{
 	"your organisation, the number of your project, who uses your client, and why it needs more: that is yours to write",
 	"calls that other tools made, by hand or through the gateway: the ledger keeps them for a day or so, see ingest quota --all",
 	"what was spent on slots that are older than 29 days: they are deleted",
 }
 
-// NewAuditReport adds up what slots spent, day by day.
-func NewAuditReport(in AuditInput) (AuditReport, error) {
-	d := AuditReport{
-		Account: in.Account, Upstream: in.Upstream, CostTable: in.Tariff.Table, Zone: in.Tariff.Zone.String(), Since: term.Second(in.Since), Until: term.Second(in.Until),
-		Pools: []AuditPool{}, Days: []AuditDay{}, Uses: []AuditUse{}, PerDay: in.PerDay, Regions: in.Regions, Policy: in.Policy, Unknown: unknownToAudit,
-	}
+// AddUp adds what slots, due since then, of the schedule and of backfills that spent, have used, day by day, to a report
+// that says whose it is. methods returns those that a slot calls; it is asked once for each job.
+func (d AuditReport) AddUp(tariff *quota.Tariff, slots []ingest.Slot, methods func(ingest.Slot) ([]string, error)) (AuditReport, error) {
+	d.CostTable, d.Zone, d.Since, d.Until = tariff.Table, tariff.Zone.String(), term.Second(d.Since), term.Second(d.Until)
+	d.Pools, d.Days, d.Uses, d.Unknown = []AuditPool{}, []AuditDay{}, []AuditUse{}, unknownToAudit
 	days, uses := map[string]quota.Cost{}, map[string]*AuditUse{}
-	for _, s := range in.Slots {
+	for _, s := range slots {
 		at := s.DueAt
 		if !s.FetchedAt.IsZero() {
 			at = s.FetchedAt
@@ -106,17 +93,17 @@ func NewAuditReport(in AuditInput) (AuditReport, error) {
 		if charges == nil {
 			charges = map[string]int64{"units": s.Units}
 		}
-		day := at.In(in.Tariff.Zone).Format(time.DateOnly)
+		day := at.In(tariff.Zone).Format(time.DateOnly)
 		if days[day] == nil {
 			days[day] = quota.Cost{}
 		}
 		use := uses[s.Job]
 		if use == nil {
-			methods, err := in.Methods(s)
+			called, err := methods(s)
 			if err != nil {
 				return d, err
 			}
-			use = &AuditUse{Job: s.Job, Kind: s.Kind, Methods: methods, Used: map[string]int64{}}
+			use = &AuditUse{Job: s.Job, Kind: s.Kind, Methods: called, Used: map[string]int64{}}
 			uses[s.Job] = use
 		}
 		for pool, amount := range charges {
@@ -130,7 +117,7 @@ func NewAuditReport(in AuditInput) (AuditReport, error) {
 	for _, job := range slices.Sorted(maps.Keys(uses)) {
 		d.Uses = append(d.Uses, *uses[job])
 	}
-	for _, p := range in.Tariff.Pools {
+	for _, p := range tariff.Pools {
 		d.Pools = append(d.Pools, poolUse(p, d.Days))
 	}
 	return d, nil

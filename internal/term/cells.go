@@ -76,6 +76,12 @@ func ExportCSV[T any](w io.Writer, items []T, cells func(T) []Cell) error {
 }
 
 func csvText(value any) string {
+	if p := reflect.ValueOf(value); p.Kind() == reflect.Pointer {
+		if p.IsNil() {
+			return ""
+		}
+		value = p.Elem().Interface()
+	}
 	switch v := value.(type) {
 	case nil:
 		return ""
@@ -83,18 +89,8 @@ func csvText(value any) string {
 		return defuseFormula(v)
 	case []string:
 		return defuseFormula(strings.Join(v, ", "))
-	case *int64:
-		if v != nil {
-			return fmt.Sprint(*v)
-		}
-		return ""
 	case time.Time:
 		return RFC3339(v)
-	case *time.Time:
-		if v != nil {
-			return RFC3339(*v)
-		}
-		return ""
 	}
 	return fmt.Sprint(value)
 }
