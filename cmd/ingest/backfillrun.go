@@ -101,7 +101,7 @@ func (a *app) runBackfill(ctx context.Context, r backfillRun, find func(context.
 		return err
 	}
 	if !p.Cancelled.IsZero() {
-		return usageError{fmt.Errorf("%s was cancelled at %s: plan it again", p.ID, term.Stamp(p.Cancelled))}
+		return fmt.Errorf("%s was cancelled at %s: plan it again", p.ID, term.Stamp(p.Cancelled))
 	}
 	if err := a.reprice(ctx, w, p); err != nil {
 		return err
