@@ -14,9 +14,16 @@ import (
 // would count as done.
 var ErrClock = errors.New("this machine's clock is ahead")
 
-// checkClock returns ErrClock if now is ahead of both the due time of the newest slot and the upstream's clock. It
-// returns another error if the upstream was not reached, and nil if it does not say what time it is.
-func (r *Reconciler) checkClock(ctx context.Context, newest, now time.Time) error {
+// checkClock returns ErrClock if now is ahead of both the upstream's clock and the due time of the newest slot, of which
+// known has one a series. It returns another error if the upstream was not reached, and nil if it does not say what time
+// it is.
+func (r *Reconciler) checkClock(ctx context.Context, known map[ingest.Series]time.Time, now time.Time) error {
+	var newest time.Time
+	for _, t := range known {
+		if t.After(newest) {
+			newest = t
+		}
+	}
 	if r.Date == nil || !newest.Before(now.Add(-ingest.ClockAhead)) {
 		return nil
 	}
@@ -30,15 +37,4 @@ func (r *Reconciler) checkClock(ctx context.Context, newest, now time.Time) erro
 	}
 	return fmt.Errorf("%w: it says %s, the upstream's %s, and %s: nothing was fetched or deleted. Set the clock (timedatectl set-ntp true; ingest doctor --online compares it), then run again",
 		ErrClock, now.UTC().Format(time.RFC3339), date.UTC().Format(time.RFC3339), slot)
-}
-
-// newestOf returns the latest time in known, or the zero time if there is none.
-func newestOf(known map[ingest.Series]time.Time) time.Time {
-	var newest time.Time
-	for _, t := range known {
-		if t.After(newest) {
-			newest = t
-		}
-	}
-	return newest
 }

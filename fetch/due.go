@@ -19,7 +19,7 @@ func (r *runner) addDue(ctx context.Context) error {
 	}
 	due := r.dueSlots(ctx, known, now)
 	if len(due) > 0 {
-		unsure := r.checkClock(ctx, newestOf(known), now)
+		unsure := r.checkClock(ctx, known, now)
 		if errors.Is(unsure, ErrClock) {
 			return unsure
 		}

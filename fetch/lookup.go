@@ -88,9 +88,10 @@ func (l *lookup) next(ctx context.Context, slot ingest.Slot) (step, bool, error)
 		}
 	}
 	if l.narrow.active() {
-		ids, retries := l.narrow.next()
-		s := l.lookupStep(ids, false)
-		s.retries = retries
+		s := l.lookupStep(l.narrow.groups[0], false)
+		if s.retries = 0; len(l.narrow.groups[0]) == 1 { // ids that have failed are not worth many calls
+			s.retries = 1
+		}
 		return s, true, nil
 	}
 	perCall := l.Upstream.Limits().IDsPerCall

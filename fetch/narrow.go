@@ -19,15 +19,6 @@ type narrowing struct {
 
 func (n *narrowing) active() bool { return len(n.groups) > 0 }
 
-// next returns the ids to ask for, and how often to retry: ids that have failed are not worth many calls.
-func (n *narrowing) next() (ids []string, retries int) {
-	ids = n.groups[0]
-	if len(ids) == 1 {
-		return ids, 1
-	}
-	return ids, 0
-}
-
 // succeeded records that the call under way was answered.
 func (n *narrowing) succeeded() {
 	if n.active() {

@@ -30,7 +30,7 @@ type refresh struct {
 // next deletes first, once: that needs no quota, and is due even on a day that has none left.
 func (r *refresh) next(ctx context.Context, slot ingest.Slot) (step, bool, error) {
 	if !r.swept {
-		if err := r.checkClock(ctx, time.Time{}, r.Now()); err != nil {
+		if err := r.checkClock(ctx, nil, r.Now()); err != nil {
 			return step{}, false, fmt.Errorf("nothing is deleted by a clock that cannot be checked: %w", err)
 		}
 		placements, videos, err := r.Sink.Sweep(ctx, r.Now())

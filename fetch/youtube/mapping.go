@@ -60,7 +60,7 @@ func mapPage(body []byte) (page ingest.Page, err error) {
 }
 
 func mapVideo(it *videoItem, odd *ingest.Odd) ingest.Video {
-	s := &it.Snippet
+	s, t := &it.Snippet, &it.Snippet.Thumbnails
 	v := ingest.Video{
 		ID:        it.ID,
 		Title:     wire.Title(s.Title),
@@ -68,7 +68,8 @@ func mapVideo(it *videoItem, odd *ingest.Odd) ingest.Video {
 		ChannelID: s.ChannelID,
 		Category:  s.CategoryID,
 		Language:  cmp.Or(s.DefaultLanguage, s.DefaultAudioLanguage), // the former is that of title and description
-		Thumbnail: thumbnail(it),
+		// The sizes of 1080 lines and more came with the discovery document of 2026.
+		Thumbnail: wire.FirstHTTPS(t.UHD.URL, t.QHD.URL, t.FHD.URL, t.Maxres.URL, t.Standard.URL, t.High.URL, t.Medium.URL, t.Default.URL),
 		Live:      s.LiveBroadcastContent == "live" || s.LiveBroadcastContent == "upcoming",
 		Tags:      s.Tags.List,
 	}
@@ -82,35 +83,19 @@ func mapVideo(it *videoItem, odd *ingest.Odd) ingest.Video {
 			odd.Count("snippet.publishedAt")
 		}
 	}
-	mapDuration(&v, it.ContentDetails.Duration, odd)
+	// A live broadcast has no duration, as ingest.Video says, even if an upcoming premiere is given one. "P0D" is that of
+	// a stream that is still running.
+	if text := it.ContentDetails.Duration; text != "" {
+		d, err := parseDuration(text)
+		if err != nil {
+			odd.Count("contentDetails.duration")
+		}
+		if v.Live = v.Live || text == "P0D"; !v.Live {
+			v.Duration = d
+		}
+	}
 	v.Views, v.Likes, v.Comments = it.Statistics.counts(odd)
 	return v
-}
-
-// mapDuration sets Duration and Live. A live broadcast has no duration, as ingest.Video says, even if an upcoming
-// premiere is given one. YouTube writes "P0D" as the duration of a stream that is still running.
-func mapDuration(v *ingest.Video, text string, odd *ingest.Odd) {
-	if text == "" {
-		return
-	}
-	d, err := parseDuration(text)
-	if err != nil {
-		odd.Count("contentDetails.duration")
-		return
-	}
-	if text == "P0D" {
-		v.Live = true
-	}
-	if !v.Live {
-		v.Duration = d
-	}
-}
-
-// thumbnail returns the largest that is served over https. The sizes of 1080 lines and more came with the discovery
-// document of 2026.
-func thumbnail(it *videoItem) string {
-	t := &it.Snippet.Thumbnails
-	return wire.FirstHTTPS(t.UHD.URL, t.QHD.URL, t.FHD.URL, t.Maxres.URL, t.Standard.URL, t.High.URL, t.Medium.URL, t.Default.URL)
 }
 
 // iso8601 matches a duration, with a number for each of durationUnits. Years and months have no fixed length.
