@@ -138,7 +138,7 @@ func TestOneProbeForAll(t *testing.T) {
 		}
 		if g.Probe {
 			probes++
-		} else if !strings.Contains(g.Refusal.String(), "doubted") {
+		} else if !strings.Contains(g.Refusal.String(), "one call tries again") {
 			t.Errorf("refused: %v", g.Refusal)
 		}
 	}
