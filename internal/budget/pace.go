@@ -116,12 +116,7 @@ func (s PricedSchedule) Pace(r quota.Report, known map[ingest.Series]time.Time, 
 	if err != nil {
 		return out // a method without a price: its first call says so
 	}
-	paces := map[string]regions.Pace{}
-	for _, of := range s.Jobs {
-		if hold := s.heldUntil(of.Job, r); hold.After(now) {
-			paces[of.Job.Name] = regions.Pace{Hold: hold}
-		}
-	}
+	paces := s.holds(r, now)
 	for i := range jobs {
 		job := &jobs[i]
 		// The first call is admitted later than at a window's first renewal, and a slot is not due before its turn.
@@ -179,13 +174,18 @@ func (s PricedSchedule) NextAt(pace Pace, l ingest.Latest, now, to time.Time) ([
 
 // Held returns the schedule as configured, with the times until which nothing is left for a job; see regions.Pace.
 func (s PricedSchedule) Held(r quota.Report, now time.Time) Pace {
+	return Pace{Schedule: s.Jobs.AtPace(s.holds(r, now)), Report: r}
+}
+
+// holds returns until when the jobs wait for which nothing is left.
+func (s PricedSchedule) holds(r quota.Report, now time.Time) map[string]regions.Pace {
 	holds := map[string]regions.Pace{}
 	for _, of := range s.Jobs {
 		if hold := s.heldUntil(of.Job, r); r.Degraded == nil && hold.After(now) {
 			holds[of.Job.Name] = regions.Pace{Hold: hold}
 		}
 	}
-	return Pace{Schedule: s.Jobs.AtPace(holds), Report: r}
+	return holds
 }
 
 // heldUntil returns when the first call of a job is admitted again if nothing is left for it; zero if something is.

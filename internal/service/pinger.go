@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -20,16 +19,13 @@ const maxPingBytes = 10_000 // of a summary
 // Pinger posts to a dead man's switch in the form of Healthchecks: URL for success, URL/start, URL/fail and
 // URL/<exit status>, each with ?rid=<run id>. https://healthchecks.io/docs/http_api/
 //
-// A failure is logged once until a ping succeeds again, and never with the URL in it.
+// A failure is logged, never with the URL in it, except that of a start, which the ping of the end repeats.
 type Pinger struct {
 	endpoint
 
 	runID string // ties the pings of this process together
 
 	Log *slog.Logger // of what goes wrong
-
-	mu      sync.Mutex
-	failing bool // the last ping failed, and that was logged
 }
 
 // NewPinger returns a Pinger for a program of this version; nil if there is no address.
@@ -48,13 +44,7 @@ func (p *Pinger) post(ctx context.Context, signal, command, summary string) erro
 		text = strings.ToValidUTF8(text[:maxPingBytes], "")
 	}
 	err := p.send(ctx, signal, url.Values{"rid": {p.runID}}, "text/plain; charset=utf-8", text)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch {
-	case err == nil:
-		p.failing = false
-	case !p.failing && !errors.Is(ctx.Err(), context.Canceled): // not a ping that was given up
-		p.failing = true
+	if err != nil && signal != "start" && !errors.Is(ctx.Err(), context.Canceled) { // not a ping that was given up
 		p.Log.WarnContext(ctx, "the dead man's switch could not be reached", slog.String("error", p.withoutURL(err)))
 	}
 	return err
