@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/trendvidstream/ingest/internal/audit"
 	"github.com/trendvidstream/ingest/internal/budget"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
@@ -58,33 +60,31 @@ func checkLedger(ctx context.Context, d *Doctor) Finding {
 }
 
 func judgePools(d *Doctor, r quota.Report) Finding {
+	t, err := d.Tariff()
+	if err != nil {
+		return noFinding // costs reports it
+	}
 	var price budget.Price // of the schedule; empty if config or costs report why it has none
 	if schedule, err := d.PricedSchedule(); err == nil {
 		price, _ = schedule.DayPrice(d.now())
 	}
 	var lines, unused, advice []string
-	for _, p := range r.Pools {
-		used := int64(0)
-		for _, w := range p.Windows {
-			used = max(used, w.Used)
-		}
-		if p.DrainedUntil.IsZero() && used == 0 {
+	for i, p := range report.NewQuotaDocument(r, t, report.ForecastDocument{}).Pools {
+		line, resumes := fmt.Sprintf("%s: %s of %s used", p.Pool, term.Thousands(p.Used()), term.Thousands(p.Limit)), r.Pools[i].ResumesAt[quota.Scheduled]
+		switch {
+		case p.DrainedUntil != nil:
+			line = p.Pool + ": " + p.ClosedText()
+			advice = append(advice, cmp.Or(p.LimitText(), p.Lift()+" opens it"))
+		case p.Used() == 0:
 			unused = append(unused, p.Pool)
 			continue
+		case p.Used() > p.Limit:
+			advice = append(advice, "more "+p.Pool+" were posted than there are: ingest quota says until when nothing is fetched")
+		case price.Total[p.Pool] > 0 && r.Pools[i].Remaining[quota.Scheduled] == 0 && !resumes.IsZero():
+			line += ", none left for the schedule until " + term.StampFrom(resumes)
+			advice = append(advice, "wait: the next run after that goes on; ingest quota --all says who spent them")
 		}
-		if p.DrainedUntil.IsZero() {
-			lines = append(lines, fmt.Sprintf("%s: %s of %s used", p.Pool, term.Thousands(used), term.Thousands(p.Limit)))
-			switch at := p.ResumesAt[quota.Scheduled]; {
-			case used > p.Limit:
-				advice = append(advice, "more "+p.Pool+" were posted than there are: ingest quota says until when nothing is fetched")
-			case price.Total[p.Pool] > 0 && p.Remaining[quota.Scheduled] == 0 && !at.IsZero():
-				lines[len(lines)-1] += ", none left for the schedule until " + term.StampFrom(at)
-				advice = append(advice, "wait: the next run after that goes on; ingest quota --all says who spent them")
-			}
-			continue
-		}
-		line, what := describeDrained(p)
-		lines, advice = append(lines, line), append(advice, what)
+		lines = append(lines, line)
 	}
 	if len(unused) > 0 {
 		lines = append(lines, strings.Join(unused, ", ")+" unused")
@@ -93,28 +93,6 @@ func judgePools(d *Doctor, r quota.Report) Finding {
 		return warn(strings.Join(lines, "; "), strings.Join(advice, "; "))
 	}
 	return okf("%s", strings.Join(lines, ", "))
-}
-
-// describeDrained says where the upstream stopped short of the limit, and which limit it seems to keep.
-func describeDrained(p quota.PoolReport) (line, advice string) {
-	if !p.DrainedByHand.IsZero() {
-		return fmt.Sprintf("%s: closed by hand at %s, until %s", p.Pool, term.Stamp(p.DrainedByHand), term.Stamp(p.DrainedUntil)),
-			"ingest quota drain " + p.Pool + " --lift opens it"
-	}
-	stopped := p.Limit - p.Drift
-	if p.Probe > 0 {
-		return fmt.Sprintf("%s: the upstream refused at %s of %s, far below the limit: closed until %s", p.Pool, term.Thousands(stopped), term.Thousands(p.Limit), term.Stamp(p.DrainedUntil)),
-			fmt.Sprintf("wait: one call tries again then (probe %d)", p.Probe)
-	}
-	line = fmt.Sprintf("%s: upstream stopped at %s of %s, closed until %s", p.Pool, term.Thousands(stopped), term.Thousands(p.Limit), term.Stamp(p.DrainedUntil))
-	if p.Drift == 0 {
-		return line, "wait for the provider's midnight"
-	}
-	step := int64(1)
-	for step*100 <= stopped {
-		step *= 10
-	}
-	return line, fmt.Sprintf("does another program spend %s? It should ask ingest quota take; else set the limit to %s", p.Pool, term.Thousands(stopped/step*step))
 }
 
 // checkLost finds what closes the gate of every command that spends: package audit decides for both.

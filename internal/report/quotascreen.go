@@ -60,18 +60,9 @@ func (d QuotaScreen) printPool(w io.Writer, p PoolDocument) {
 		term.Paragraph(w, p.useText(w, d.At))
 	}
 	if p.DrainedUntil != nil {
-		say(p.closedText())
+		say(p.ClosedText() + "; to open it: " + p.Lift())
 	}
-	if p.Drift > 0 && p.Probe == 0 {
-		step := int64(1) // a limit is a round number
-		if p.StoppedAt >= 1_000 {
-			step = 100
-		}
-		text := fmt.Sprintf("the upstream stopped at %s of %s: somebody else spends of it, or its limit has changed: set it to %s in the costs",
-			term.Thousands(p.StoppedAt), term.Thousands(p.Limit), term.Thousands(p.StoppedAt/step*step))
-		if p.line > 0 {
-			text += fmt.Sprintf(", line %d", p.line)
-		}
+	if text := p.LimitText(); text != "" {
 		say(text)
 	}
 	if d.Forecast.Scheduled[p.Pool] > 0 && (d.All || p.DrainedUntil == nil) {
@@ -146,17 +137,37 @@ func (p PoolDocument) leftText(w io.Writer, now time.Time) string {
 	return "left: " + strings.Join(append(parts, open...), ", ")
 }
 
-// closedText says who closed the pool, until when, and how it is opened.
-func (p PoolDocument) closedText() string {
-	until, lift := term.StampFrom(*p.DrainedUntil), "to open it: ingest quota drain "+p.Pool+" --lift"
+// ClosedText says who closed the pool, and until when.
+func (p PoolDocument) ClosedText() string {
+	until := term.StampFrom(*p.DrainedUntil)
 	switch {
 	case p.Probe > 0:
-		return fmt.Sprintf("closed until %s: the provider refused at %s of %s, far below the limit, so one call tries again then (probe %d); %s",
-			until, term.Thousands(p.StoppedAt), term.Thousands(p.Limit), p.Probe, lift)
+		return fmt.Sprintf("closed until %s: the provider refused at %s of %s, far below the limit, so one call tries again then (probe %d)",
+			until, term.Thousands(p.StoppedAt), term.Thousands(p.Limit), p.Probe)
 	case p.DrainedAt != nil:
-		return fmt.Sprintf("closed by hand at %s, until %s; %s", term.Stamp(*p.DrainedAt), until, lift)
+		return fmt.Sprintf("closed by hand at %s, until %s", term.Stamp(*p.DrainedAt), until)
 	}
-	return fmt.Sprintf("the provider said no: closed until %s; %s", until, lift)
+	return "the provider said no: closed until " + until
+}
+
+// Lift is the command that opens the pool.
+func (p PoolDocument) Lift() string { return "ingest quota drain " + p.Pool + " --lift" }
+
+// LimitText says which limit the upstream seems to keep; "" if it has not stopped short of ours, or that is doubted.
+func (p PoolDocument) LimitText() string {
+	if p.Drift == 0 || p.Probe > 0 {
+		return ""
+	}
+	step := int64(1) // a limit is a round number
+	if p.StoppedAt >= 1_000 {
+		step = 100
+	}
+	text := fmt.Sprintf("the upstream stopped at %s of %s: somebody else spends of it, or its limit has changed: set it to %s in the costs",
+		term.Thousands(p.StoppedAt), term.Thousands(p.Limit), term.Thousands(p.StoppedAt/step*step))
+	if p.line > 0 {
+		text += fmt.Sprintf(", line %d", p.line)
+	}
+	return text
 }
 
 // printTables shows all windows, with bars on a terminal, and all purposes.
