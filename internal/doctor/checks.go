@@ -25,7 +25,6 @@ var checks = []check{
 	{name: "environment", find: checkEnvironment},
 	{name: "clock", find: checkClock},
 	{name: "config", find: checkConfig},
-	{name: "listen", find: checkListen},
 	{name: "costs", find: checkCosts},
 	{name: "policy", find: checkPolicy},
 	{name: "schedule", find: checkSchedule},

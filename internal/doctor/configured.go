@@ -22,19 +22,6 @@ func checkConfig(ctx context.Context, d *Doctor) Finding {
 		term.Plural(len(d.Config.Jobs), "job"), term.Plural(len(d.Config.RegionCodes()), "region"), term.Plural(d.Config.Hosts, "host"))
 }
 
-// checkListen looks at what others can reach; which terms apply to that, policy says.
-func checkListen(_ context.Context, d *Doctor) Finding {
-	reachable := d.Config.Reachable()
-	if reachable == "" {
-		return noFinding
-	}
-	text := "others can reach " + reachable
-	if len(d.Config.ClientLimits()) == 0 {
-		return warn(text, "give each client a limit, under api: limits:, or one can keep all others waiting")
-	}
-	return okf("%s", text)
-}
-
 // configError returns why Load refused the config, or else why a part made from it cannot be made.
 func configError(ctx context.Context, d *Doctor) error {
 	if d.ConfigErr != nil {

@@ -10,7 +10,6 @@ var (
 	LookData           = checkData
 	LookFreshness      = checkFreshness
 	LookEnvironment    = checkEnvironment
-	LookListen         = checkListen
 	JudgeHosts         = judgeHosts
 	JudgeClockGap      = judgeClockGap
 	JudgeUpstreamClock = (*Doctor).judgeUpstreamClock

@@ -49,12 +49,11 @@ func lateLines(f report.Freshness) (lines []string) {
 		if is := series.Condition(); is == report.Fresh || is == report.Unbegun {
 			continue
 		}
-		line := oneLine(series.String())
-		if reason := oneLine(series.Reason); series.Outcome != ingest.Done && reason != "" && !said[reason] { // as it was recorded then
-			line += fmt.Sprintf(", %s: %s", series.Outcome, reason)
-			said[reason] = true
+		line := series.String()
+		if reason := series.Reason; reason != "" && !said[reason] { // as it was recorded then
+			line, said[reason] = series.WithReason(), true
 		}
-		lines = append(lines, line)
+		lines = append(lines, oneLine(line))
 	}
 	return lines
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -142,6 +143,14 @@ func (s SeriesState) String() string {
 		age += ", " + s.Wait.String()
 	}
 	return s.Name() + " (" + age + ")"
+}
+
+// WithReason is String, with how the newest slot ended and why if it is not done: "chart DE (...), failed: ...".
+func (s SeriesState) WithReason() string {
+	if s.Outcome == "" || s.Outcome == ingest.Done {
+		return s.String()
+	}
+	return fmt.Sprintf("%s, %s: %s", s, s.Outcome, s.Reason)
 }
 
 // UnreachableAfter is how long an upstream may give no usable answer before it counts as unreachable: three heartbeats

@@ -9,7 +9,6 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
-	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
@@ -72,18 +71,9 @@ func (s *Service) healthLines(ctx context.Context, st state) (lines []string, fa
 		if series.Outcome == ingest.Stopped {
 			lines = append(lines, fmt.Sprintf("%s stopped by quota: %s", series.Name(), series.Reason))
 		} else if series.Outcome == ingest.Failed || series.Stale {
-			lines = append(lines, lateLine(series))
+			lines = append(lines, series.WithReason())
 			failing = failing || series.Outcome == ingest.Failed || !catchingUp
 		}
 	}
 	return append(lines, s.status()), failing
-}
-
-// lateLine describes a series that is stale or has failed: "chart DE (2h0m0s), failed: ...".
-func lateLine(series report.SeriesState) string {
-	line := series.String()
-	if series.Outcome != "" && series.Outcome != ingest.Done {
-		line += fmt.Sprintf(", %s: %s", series.Outcome, series.Reason)
-	}
-	return line
 }
