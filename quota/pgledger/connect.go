@@ -129,10 +129,5 @@ func (l *Ledger) with(ctx context.Context, timeout time.Duration, changes bool, 
 	return l.explain(ctx, err, changes)
 }
 
-// retriable reports whether with calls its function again after this error.
-func retriable(err error) bool {
-	return is(err, noPrepared, samePrepared, noSchema, noTable, noFunction)
-}
-
 // errAbsent is a schema that is not there yet: nothing was ever spent.
 var errAbsent = &quotaError{errors.New("the ledger's schema is not there")}

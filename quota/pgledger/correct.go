@@ -17,7 +17,7 @@ import (
 
 // Refund implements quota.Ledger. The entry goes, so that no window waits for it.
 func (l *Ledger) Refund(ctx context.Context, name string, d quota.Decision) error {
-	return l.in(ctx, name, func(ctx context.Context, t *transaction) error {
+	return l.in(ctx, l.timeout, name, func(ctx context.Context, t *transaction) error {
 		at := d.At.UnixMicro()
 		if !d.Allowed || t.now-at > quota.RefundWithin.Microseconds() {
 			return saying(quota.ErrNotRefundable, "a take of %s", d.At.Format(time.RFC3339))
@@ -55,7 +55,7 @@ func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 	if err := sharedledger.CheckAsk(a); err != nil {
 		return err
 	}
-	return l.in(ctx, a.Account, func(ctx context.Context, t *transaction) error {
+	return l.in(ctx, l.timeout, a.Account, func(ctx context.Context, t *transaction) error {
 		pools, err := t.pools(ctx)
 		if err != nil {
 			return err
@@ -106,7 +106,7 @@ func (l *Ledger) Drain(ctx context.Context, name, poolName string, d quota.Drain
 	if err := quota.CheckDrain(name, poolName, d); err != nil {
 		return err
 	}
-	return l.in(ctx, name, func(ctx context.Context, t *transaction) error {
+	return l.in(ctx, l.timeout, name, func(ctx context.Context, t *transaction) error {
 		pools, err := t.pools(ctx)
 		if err == nil {
 			err = t.ensure(ctx, quota.MinHorizon.Microseconds())
@@ -131,7 +131,7 @@ func (t *transaction) drain(ctx context.Context, p *pool, d quota.Drain) error {
 
 // Reset implements quota.Ledger. The pools stay, empty, so that their numbers go on.
 func (l *Ledger) Reset(ctx context.Context, name string) error {
-	return l.in(ctx, name, func(ctx context.Context, t *transaction) error {
+	return l.in(ctx, l.timeout, name, func(ctx context.Context, t *transaction) error {
 		if t.account.generation != 0 {
 			return saying(quota.ErrShared, "account %s is of several data directories, whose journals would bring back what was spent", name)
 		}

@@ -55,7 +55,7 @@ func (l *Ledger) Renew(ctx context.Context, r sharedledger.Renewal) (g sharedled
 	if err := r.Check(); err != nil {
 		return 0, err
 	}
-	err = l.in(ctx, r.Account, func(ctx context.Context, t *transaction) error {
+	err = l.in(ctx, l.timeout, r.Account, func(ctx context.Context, t *transaction) error {
 		if g = sharedledger.Generation(t.account.generation); g != r.Was {
 			return nil
 		}

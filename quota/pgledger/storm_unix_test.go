@@ -21,11 +21,15 @@ func journal(testing.TB) func() sharedledger.Journal {
 	return func() sharedledger.Journal { return j }
 }
 
-// Worlds of losses on a real server: rows that are gone, older ones that are back, and hosts that were idle meanwhile.
+// Worlds of losses on a real server, whose clock the test moves: rows that are gone, older ones that are back, and hosts
+// that were idle meanwhile; looks, posts, refunds and drains between.
 func TestStorms(t *testing.T) { storms(t, 3) }
 
 func TestLongStorms(t *testing.T) { storms(t, 20) }
 
+// TestSoakStorms has 200 of them where SOAK is set, which takes some ten minutes:
+//
+//	SOAK=1 go test -count=1 -timeout 2h ./quota/pgledger -run '^TestSoakStorms$'
 func TestSoakStorms(t *testing.T) {
 	seeds := uint64(2)
 	if os.Getenv("SOAK") != "" {

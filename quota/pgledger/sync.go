@@ -23,7 +23,7 @@ func (l *Ledger) Sync(ctx context.Context, b sharedledger.Batch) (now time.Time,
 	if err := b.Check(); err != nil {
 		return now, err
 	}
-	err = l.within(ctx, longer*l.timeout, b.Account, func(ctx context.Context, t *transaction) error {
+	err = l.in(ctx, longer*l.timeout, b.Account, func(ctx context.Context, t *transaction) error {
 		err := t.sync(ctx, b)
 		now = quota.FromMicros(t.now)
 		return err

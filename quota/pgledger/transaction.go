@@ -29,11 +29,7 @@ type account struct {
 }
 
 // in does something in one transaction that holds the account's lock.
-func (l *Ledger) in(ctx context.Context, name string, do func(context.Context, *transaction) error) error {
-	return l.within(ctx, l.timeout, name, do)
-}
-
-func (l *Ledger) within(ctx context.Context, timeout time.Duration, name string, do func(context.Context, *transaction) error) error {
+func (l *Ledger) in(ctx context.Context, timeout time.Duration, name string, do func(context.Context, *transaction) error) error {
 	if err := quota.CheckAccount(name); err != nil {
 		return err
 	}
@@ -56,7 +52,7 @@ func (l *Ledger) within(ctx context.Context, timeout time.Duration, name string,
 
 // uncommitted returns the error for a failure before COMMIT was sent: whatever it is, nothing is in doubt.
 func (l *Ledger) uncommitted(ctx context.Context, err error) error {
-	if retriable(err) {
+	if is(err, noPrepared, samePrepared, noSchema, noTable, noFunction) { // with calls its function again
 		return err
 	}
 	return l.explain(ctx, err, false)

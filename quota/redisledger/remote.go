@@ -1,7 +1,6 @@
 package redisledger
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,17 +20,6 @@ const (
 	hostsField   = "h"
 	serverField  = "s"
 )
-
-// TakeOnce implements sharedledger.Remote.
-func (l *Ledger) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
-	if err := cmp.Or(sharedledger.CheckAsk(a), op.Check()); err != nil {
-		return quota.Decision{}, err
-	}
-	keys := l.keys(a.Account, pools(a)...)
-	reply, err := l.draw(ctx, l.own(a.Account, op.Generation).once, keys, takeArgs(a, &op), micros.Horizon(a))
-	err = l.classifyNoScript(ctx, a.Account, op.Generation, err)
-	return l.decided(ctx, a, keys, reply, err)
-}
 
 // State implements sharedledger.Remote. For a server that was restarted or promoted since the generation began
 // it returns ErrLost together with what that server knows, every time until Renew.

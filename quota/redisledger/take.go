@@ -1,6 +1,7 @@
 package redisledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,36 +15,40 @@ import (
 
 // Take implements quota.Ledger. Neither a peek nor a refusal writes anything.
 func (l *Ledger) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) {
-	if err := sharedledger.CheckAsk(a); err != nil {
+	return l.take(ctx, a, l.scripts["take"], nil)
+}
+
+// TakeOnce implements sharedledger.Remote.
+func (l *Ledger) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
+	if err := op.Check(); err != nil {
 		return quota.Decision{}, err
 	}
-	keys := l.keys(a.Account, pools(a)...)
-	reply, err := l.draw(ctx, l.scripts["take"], keys, takeArgs(a, nil), micros.Horizon(a))
-	return l.decided(ctx, a, keys, reply, err)
+	return l.take(ctx, a, l.own(a.Account, op.Generation).once, &op)
 }
 
 // errHorizon says that the account's logs do not live long enough for a take's horizon. The take did nothing.
 var errHorizon = fmt.Errorf("%w: redis: the horizon has grown", quota.ErrUnavailable)
 
-// draw runs take.lua. If the horizon has grown, it first runs prolong.lua: once, when a longer window is configured.
-func (l *Ledger) draw(ctx context.Context, s script, keys []string, args []any, horizon int64) (any, error) {
+// take runs take.lua, for a numbered operation or none. If the horizon has grown, it first runs prolong.lua: once, when a
+// longer window is configured.
+func (l *Ledger) take(ctx context.Context, a quota.Ask, s script, op *sharedledger.Operation) (quota.Decision, error) {
+	if err := sharedledger.CheckAsk(a); err != nil {
+		return quota.Decision{}, err
+	}
+	keys, args := l.keys(a.Account, pools(a)...), takeArgs(a, op)
 	reply, err := l.run(ctx, s, keys, args)
 	if errors.Is(err, errHorizon) {
-		if _, err = l.run(ctx, l.scripts["prolong"], keys[:1], []any{metaField, horizon}); err == nil {
+		if _, err = l.run(ctx, l.scripts["prolong"], keys[:1], []any{metaField, micros.Horizon(a)}); err == nil {
 			reply, err = l.run(ctx, s, keys, args)
 		}
 	}
-	return reply, err
-}
-
-// decided returns the decision that a reply of take.lua, or its error, amounts to.
-func (l *Ledger) decided(ctx context.Context, a quota.Ask, keys []string, reply any, err error) (quota.Decision, error) {
+	if op != nil {
+		err = l.classifyNoScript(ctx, a.Account, op.Generation, err)
+	}
+	if us, ok := outsideDays(err); ok {
+		err = cmp.Or(a.Check(quota.FromMicros(us)), err)
+	}
 	if err != nil {
-		if us, ok := outsideDays(err); ok {
-			if err := a.Check(quota.FromMicros(us)); err != nil {
-				return quota.Decision{}, err
-			}
-		}
 		return quota.Decision{}, err
 	}
 	d, total, err := decide(a, reply)
