@@ -106,11 +106,14 @@ func TestHostileTextIsKeptAsItCame(t *testing.T) {
 			if err := json.Unmarshal([]byte(each[i]), &line); err != nil {
 				t.Fatal(err)
 			}
-			tags, title := append([]string{}, v.Snippet.Tags...), capped(v.Snippet.Title)
+			tags, title, channel := []string{}, withoutNUL(capped(v.Snippet.Title)), withoutNUL(v.Snippet.ChannelTitle)
+			for _, tag := range v.Snippet.Tags {
+				tags = append(tags, withoutNUL(tag))
+			}
 			for _, item := range []chartItem{doc.Items[i], line} {
-				if item.VideoID != v.ID || item.Title != title || item.Channel != v.Snippet.ChannelTitle || !reflect.DeepEqual(item.Tags, tags) {
+				if item.VideoID != v.ID || item.Title != title || item.Channel != channel || !reflect.DeepEqual(item.Tags, tags) {
 					t.Errorf("%s, rank %d: %q by %q, tags %q\nwant %q by %q, tags %q", region, i+1,
-						item.Title, item.Channel, item.Tags, title, v.Snippet.ChannelTitle, tags)
+						item.Title, item.Channel, item.Tags, title, channel, tags)
 				}
 			}
 			videos++
@@ -119,8 +122,11 @@ func TestHostileTextIsKeptAsItCame(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d videos in eight charts, %d of them with hostile text: each title, channel and tag is kept to the byte", videos, hostile)
+	t.Logf("%d videos in eight charts, %d of them with hostile text: each title, channel and tag is kept to the byte, but for NUL", videos, hostile)
 }
+
+// withoutNUL returns a text as a store keeps it: PostgreSQL can hold no zero byte.
+func withoutNUL(s string) string { return strings.ReplaceAll(s, "\x00", "") }
 
 // capped returns as much of a title as is stored.
 func capped(title string) string {
