@@ -80,15 +80,15 @@ func (a *addition) find(ctx context.Context, tx *txn, now time.Time) error {
 }
 
 // recorded is whether the store has a slot of the series and the due time with which the JSON array value begins, be it
-// as one of a row of missed ticks; ?2 is future(now): what a clock that was ahead has recorded does not count.
+// as one of a row of missed ticks.
 const recorded = `EXISTS (
 	SELECT 1 FROM (
 		SELECT coalesce(first_due_at, due_at) AS since FROM slots
-		WHERE series = CAST(value ->> 0 AS bigint) AND due_at BETWEEN CAST(value ->> 1 AS bigint) AND ?2 ORDER BY due_at LIMIT 1
+		WHERE series = CAST(value ->> 0 AS bigint) AND due_at >= CAST(value ->> 1 AS bigint) ORDER BY due_at LIMIT 1
 	) AS next WHERE since <= CAST(value ->> 1 AS bigint))`
 
 // hasNew reports whether one of the slots is not there yet.
-func (a *addition) hasNew(ctx context.Context, tx *txn, now time.Time) (found bool, err error) {
+func (a *addition) hasNew(ctx context.Context, tx *txn) (found bool, err error) {
 	rows := make([][2]int64, len(a.slots))
 	for i, slot := range a.slots {
 		of, due := a.series[slot.Series()], slot.DueAt.Unix()
@@ -96,7 +96,7 @@ func (a *addition) hasNew(ctx context.Context, tx *txn, now time.Time) (found bo
 			return true, nil
 		}
 	}
-	err = tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM json_each(?1) WHERE NOT `+recorded+`)`, listJSON(rows), future(now)).Scan(&found)
+	err = tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM json_each(?1) WHERE NOT `+recorded+`)`, listJSON(rows)).Scan(&found)
 	return found, err
 }
 
@@ -104,7 +104,7 @@ func (a *addition) write(ctx context.Context, tx *txn, now time.Time) error {
 	if err := a.addSeries(ctx, tx); err != nil {
 		return err
 	}
-	if err := a.addSlots(ctx, tx, now); err != nil {
+	if err := a.addSlots(ctx, tx); err != nil {
 		return err
 	}
 	if err := a.moveSeries(ctx, tx); err != nil {
@@ -134,7 +134,7 @@ func (a *addition) addSeries(ctx context.Context, tx *txn) error {
 }
 
 // addSlots adds the missing slots. One that is due but has a newer one in its series is added as skipped.
-func (a *addition) addSlots(ctx context.Context, tx *txn, now time.Time) error {
+func (a *addition) addSlots(ctx context.Context, tx *txn) error {
 	var rows [][7]any
 	for _, slot := range a.folded() {
 		of, due, state, reason := a.series[slot.Series()], slot.DueAt.Unix(), slot.State, slot.Reason
@@ -152,7 +152,7 @@ func (a *addition) addSlots(ctx context.Context, tx *txn, now time.Time) error {
 		SELECT CAST(value ->> 0 AS bigint), CAST(value ->> 1 AS bigint), value ->> 2, value ->> 3, value ->> 4,
 		       CAST(value ->> 5 AS bigint), CAST(value ->> 6 AS bigint)
 		FROM json_each(?1) WHERE NOT `+recorded+`
-		ON CONFLICT DO NOTHING`, rows, future(now))
+		ON CONFLICT DO NOTHING`, rows)
 }
 
 // folded returns the slots with consecutive missed ticks merged into one slot. Only ticks newer than all stored slots
@@ -225,4 +225,38 @@ func supersede(ctx context.Context, tx *txn, condition string, arg, until int64)
 		) AS late
 		WHERE id = old AND due_at < newer`, arg, until)
 	return err
+}
+
+// forgetAhead removes, from rows of missed ticks written while a clock was ahead, those that now come again. The later
+// ones stay: they would have no record if a newer slot was passed meanwhile.
+func (a *addition) forgetAhead(ctx context.Context, tx *txn, now time.Time) error {
+	last := map[int64]time.Time{} // due time of the newest slot to add, by series
+	for _, slot := range a.slots {
+		if id := a.series[slot.Series()].id; slot.DueAt.After(last[id]) {
+			last[id] = slot.DueAt
+		}
+	}
+	var rows [][3]any // id, first due time and count of what stays
+	err := each(ctx, tx, func(r *sql.Rows) error {
+		var id, series int64
+		var slot ingest.Slot
+		if err := r.Scan(&id, &series, inSeconds(&slot.DueAt), inSeconds(&slot.FirstDueAt), &slot.Count); err != nil {
+			return err
+		}
+		row := [3]any{id, nil, 1}
+		if slot = slot.TicksSince(last[series].Add(time.Second)); slot.Count > 1 {
+			row[1], row[2] = slot.FirstDueAt.Unix(), slot.Count
+		}
+		rows = append(rows, row)
+		return nil
+	}, `
+		SELECT id, series, due_at, first_due_at, count FROM slots
+		WHERE series IN (SELECT CAST(value AS bigint) FROM json_each(?1)) AND state = 'missed' AND due_at > ?2 AND first_due_at <= ?2`,
+		listJSON(slices.Collect(maps.Keys(last))), future(now))
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	return execJSON(ctx, tx, `
+		UPDATE slots SET first_due_at = CAST(value ->> 1 AS bigint), count = CAST(value ->> 2 AS bigint)
+		FROM json_each(?1) WHERE slots.id = CAST(value ->> 0 AS bigint)`, rows)
 }
