@@ -236,15 +236,6 @@ func (p *pass) send(ctx context.Context, s step) (e *Error) {
 	return e
 }
 
-// Settler is the part of the quota that Settle needs.
-type Settler interface {
-	Refund(ctx context.Context, d quota.Decision) error
-	// Drain closes a pool, "" for every pool of the take, which the provider says is spent.
-	Drain(ctx context.Context, d quota.Decision, pool string) error
-	// Answered opens a doubted pool again; d is the take of a probe that was answered.
-	Answered(ctx context.Context, d quota.Decision) error
-}
-
 // Settle tells the ledger what the answer to a call means for the take that paid for it; e is nil if the call was served.
 // A call that surely never left is refunded, and so is one refused for its rate, if the upstream charges nothing for
 // that. A pool that the upstream says is spent is closed. All else was paid for. Settle goes on if ctx is done. After an

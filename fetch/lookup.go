@@ -47,6 +47,8 @@ type foundPage struct {
 	odd   ingest.Odd
 }
 
+func (f foundPage) oddities() ingest.Odd { return f.odd }
+
 // readAs returns the call with read's view of its answer.
 func readAs[T any](c Call[T], read func(T) foundPage) Call[foundPage] {
 	return Call[foundPage]{Method: c.Method, Region: c.Region, Do: func(ctx context.Context) (foundPage, error) {

@@ -123,3 +123,12 @@ type Quota interface {
 	// Explain says a refusal in words.
 	Explain(ctx context.Context, d quota.Decision) string
 }
+
+// Settler is the part of the quota that Settle needs.
+type Settler interface {
+	Refund(ctx context.Context, d quota.Decision) error
+	// Drain closes a pool, "" for every pool of the take, which the provider says is spent.
+	Drain(ctx context.Context, d quota.Decision, pool string) error
+	// Answered opens a doubted pool again; d is the take of a probe that was answered.
+	Answered(ctx context.Context, d quota.Decision) error
+}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
-	"sync/atomic"
 
 	"github.com/trendvidstream/ingest"
 )
@@ -202,59 +200,3 @@ func (r *runner) reportRest(ctx context.Context, err error) {
 // passesPerCall is the number of passes of a backfill for each call that may be in flight: while one waits for an
 // answer, others claim, take and save.
 const passesPerCall = 2
-
-// allowance is shared by the passes of one run: how many calls may be in flight, and what they may spend.
-type allowance struct {
-	calls chan struct{} // its capacity is how many calls may be in flight; nil: one of each pass
-
-	maxUnits int64 // 0: no bound
-	spent    atomic.Int64
-
-	answered chan struct{} // closed when a call has been answered
-	once     sync.Once
-}
-
-func newAllowance(o RunOptions, workers int) *allowance {
-	a := &allowance{maxUnits: o.MaxUnits, answered: make(chan struct{})}
-	if o.Backfill != nil {
-		a.calls = make(chan struct{}, workers)
-	}
-	return a
-}
-
-// beginCall waits until a call may be sent, which none may once the run has ended; endCall must follow when it has
-// returned.
-func (a *allowance) beginCall(ctx context.Context) error {
-	if a.calls == nil || ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	select {
-	case a.calls <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (a *allowance) endCall() {
-	if a.calls != nil {
-		<-a.calls
-	}
-}
-
-// markAnswered records that a call was answered: the next ones are not made for nothing.
-func (a *allowance) markAnswered() { a.once.Do(func() { close(a.answered) }) }
-
-// exhausted reports whether nothing more may be spent.
-func (a *allowance) exhausted() bool { return a.maxUnits > 0 && a.spent.Load() >= a.maxUnits }
-
-// spend counts a charge. If that was not left, it returns ErrMaxUnits, and the caller must give it back.
-func (a *allowance) spend(units int64) error {
-	if a.spent.Add(units) > a.maxUnits && a.maxUnits > 0 {
-		return ErrMaxUnits
-	}
-	return nil
-}
-
-// giveBack gives a charge back.
-func (a *allowance) giveBack(units int64) { a.spent.Add(-units) }

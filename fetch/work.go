@@ -1,12 +1,9 @@
 package fetch
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/quota"
 )
 
 // maxRetries is how often a call is made again, each time with a take of its own.
@@ -61,67 +58,12 @@ func oddOf(answer any) ingest.Odd {
 	switch a := answer.(type) {
 	case ingest.Page:
 		return a.Odd
-	case foundPage:
-		return a.odd
+	case interface{ oddities() ingest.Odd }:
+		return a.oddities()
 	case []ingest.Counts:
 		if len(a) > 0 {
 			return a[0].Odd
 		}
 	}
 	return nil
-}
-
-// newPass returns the pass over a slot that this run has claimed.
-func (r *runner) newPass(slot ingest.Slot) *pass {
-	p := &pass{Reconciler: r.Reconciler, share: r.share, purpose: quota.Scheduled}
-	had := slot.Pages
-	p.work, slot, p.idle = r.workFor(slot)
-	if had > slot.Pages {
-		p.again = counted(had, "page") + " in vain: too old to go on from, the chart was begun again"
-	}
-	p.publishProgress(slot)
-	switch {
-	case r.forced[slot.SlotKey]:
-		p.purpose = quota.Manual
-	case slot.Kind == ingest.KindRefresh:
-		p.purpose = quota.Refresh
-	case slot.Kind == ingest.KindBackfill:
-		p.purpose = quota.Backfill
-	}
-	return p
-}
-
-// workFor returns the work of a claimed slot, and the slot as it begins. If there is nothing to do for it, why is the
-// reason to skip it.
-func (r *runner) workFor(slot ingest.Slot) (_ work, _ ingest.Slot, why string) {
-	if b := r.options.Backfill; b != nil {
-		since := r.Now().Add(-knownFor)
-		if b.Kind == ingest.BackfillRefresh || b.Created.Before(since) {
-			since = b.Created
-		}
-		return &lookup{Reconciler: r.Reconciler, backfill: b, since: since}, slot, ""
-	}
-	job, ok := r.Jobs[slot.Job]
-	if !ok {
-		return nil, slot, r.unwantedReason(slot.Series())
-	}
-	pages := cmp.Or(r.options.Pages, r.pages[slot.Job], job.Pages)
-	switch job.Kind {
-	case ingest.KindChart:
-		if slot.Token != "" && r.Now().Sub(slot.TokenAt) > resumeWithin {
-			slot.Token, slot.Pages = "", 0
-		}
-		return &chart{Reconciler: r.Reconciler, category: job.Category, pages: pages, whole: r.options.paced}, slot, ""
-	case ingest.KindRefresh:
-		return &refresh{Reconciler: r.Reconciler}, slot, ""
-	case ingest.KindSearch:
-		if _, ok := r.Upstream.(Searcher); !ok {
-			return nil, slot, ErrNoSearch.Error()
-		}
-		l := &lookup{Reconciler: r.Reconciler, since: r.Now().Add(-knownFor)}
-		l.find = newSearching(r.Upstream, ingest.Query{Text: job.Query, Region: slot.Region(), Category: job.Category}, pages, &l.said)
-		return l, slot, ""
-	default:
-		return nil, slot, fmt.Sprintf("this program knows no jobs of kind %s", job.Kind)
-	}
 }
