@@ -72,10 +72,10 @@ func (d *Doctor) judgeUnreadable(path string, err error) Finding {
 	var foreign *store.ApplicationError
 	var corrupt *store.CorruptError
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return warn(path+" is not there yet", "ingest run makes it")
 	case errors.Is(err, store.ErrMissing):
 		return warn(path+" has no tables yet", "ingest run makes them")
+	case errors.Is(err, fs.ErrNotExist):
+		return warn(path+" is not there yet", "ingest run makes it")
 	case errors.As(err, &corrupt):
 		return failAs(err, "damaged: "+corrupt.Err.Error(), repairAdvice)
 	case errors.Is(err, sqlitefile.ErrLeftover):
