@@ -36,6 +36,15 @@ const (
 	Oldest Order = "oldest"
 )
 
+// Upkeep says whether stored videos are refreshed, beyond what finds them again.
+type Upkeep string
+
+// The upkeeps. Without one a video is refreshed for as long as it was seen lately.
+const (
+	KeepFresh Upkeep = "keep-fresh" // always
+	LetGo     Upkeep = "let-go"     // never, until something else finds it
+)
+
 // BackfillSpec is a person's request.
 type BackfillSpec struct {
 	Channels  []string      `json:"channels,omitempty"`     // uploads: ids or handles
@@ -46,6 +55,7 @@ type BackfillSpec struct {
 	Why       string        `json:"why,omitempty"`          // videos: why, or where that stands
 	OlderThan time.Duration `json:"older_than_ns,omitzero"` // refresh
 	Order     Order         `json:"order,omitempty"`
+	Upkeep    Upkeep        `json:"upkeep,omitempty"`
 }
 
 // Lack returns what was given and holds no id.

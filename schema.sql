@@ -128,7 +128,9 @@ CREATE TABLE channels (
 -- fetched_at and seen_at: a video is fetched whenever the upstream gives all of it, and seen when it is found
 -- then, in a chart, by a search or by a backfill. To ask again for a video that the store has, as a refresh does,
 -- fetches it and is no sighting; to ask for its counts alone is neither. What was not seen within 29 days is not
--- refreshed any more; --seen-since and the order by freshness go by seen_at.
+-- refreshed any more; --seen-since and the order by freshness go by seen_at. Upkeep says otherwise for what a backfill has
+-- found: the last one that was asked to keep its videos fresh or to let them go decides, and a sighting by anything
+-- else makes an ordinary video of one that is let go.
 CREATE TABLE video_facts (
     id           INTEGER PRIMARY KEY,           -- also the rowid in video_text
     video_id     TEXT    NOT NULL UNIQUE,       -- the upstream's
@@ -156,7 +158,8 @@ CREATE TABLE video_latest (
     views      INTEGER,
     likes      INTEGER,
     comments   INTEGER,
-    counted_at INTEGER                          -- when its counts came alone, later than fetched_at; NULL: never
+    counted_at INTEGER,                         -- when its counts came alone, later than fetched_at; NULL: never
+    upkeep     INTEGER                          -- 1: refreshed though it is not seen; 0: never refreshed; NULL: while seen
 ) STRICT;
 
 -- What a search must know to choose among thousands of matches without reading a row for each. A row of series 0 holds a
@@ -171,7 +174,7 @@ CREATE TABLE video_blocks (
 
 CREATE VIEW videos AS
 SELECT id, video_id, title, tags, channel, published_at, duration_s, live, category, language, thumbnail,
-       views, likes, comments, fetched_at, seen_at, counted_at, text_hash, fetched_day
+       views, likes, comments, fetched_at, seen_at, counted_at, upkeep, text_hash, fetched_day
 FROM video_facts JOIN video_latest USING (id);
 
 -- One row per place in a chart: in the chart of this slot, the video had this rank and these counts.

@@ -93,8 +93,8 @@ type Sink interface {
 
 // Library is the part of the store that a pass reads.
 type Library interface {
-	// VideosToRefresh returns up to n ids of videos that were charted within ingest.KeepFor before now and were last
-	// fetched more than ingest.RefreshAfter before now, oldest first.
+	// VideosToRefresh returns up to n ids of videos that were last fetched more than ingest.RefreshAfter before now,
+	// oldest first: those seen within ingest.KeepFor before now, unless a backfill lets them go, and those it keeps fresh.
 	VideosToRefresh(ctx context.Context, now time.Time, n int) ([]string, error)
 	// VideosToCount returns up to n ids of stored videos that were neither fetched nor counted at before or later,
 	// starting with those that were fetched longest ago.

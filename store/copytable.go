@@ -40,7 +40,7 @@ var copyTables = []copyTable{
 		columns: []string{"id", "video_id", "text_hash", "facts_hash", "fetched_day", "channel", "published_at", "duration_s", "live",
 			"category", "language", "thumbnail", "title", "tags"}},
 	{name: "video_latest", key: []string{"id"},
-		columns: []string{"id", "fetched_at", "seen_at", "views", "likes", "comments", "counted_at"}},
+		columns: []string{"id", "fetched_at", "seen_at", "views", "likes", "comments", "counted_at", "upkeep"}},
 	{name: "video_blocks", key: []string{"id"}, columns: []string{"id", "bytes"}},
 	{name: "placements", key: []string{"slot", "rank"}, columns: []string{"slot", "rank", "video", "series", "views", "likes", "comments"}},
 	{name: "categories", key: []string{"region", "id"}, columns: []string{"region", "id", "name"}},

@@ -52,6 +52,7 @@ type piece struct {
 	slot     int64
 	backfill sql.NullInt64
 	kind     ingest.BackfillKind // "": of no backfill
+	upkeep   ingest.Upkeep
 	waiting  []string
 	known    int
 	again    int
@@ -75,8 +76,7 @@ func (s *Store) onPiece(ctx context.Context, doing string, slot *ingest.Slot, f 
 			p.listing = *slot.Listing
 		}
 		slot.Unsaved = 0
-		p.follow(slot)
-		return p.write(ctx, tx)
+		return p.follow(ctx, tx, slot)
 	})
 	return *slot, err
 }
@@ -90,15 +90,17 @@ func endPiece(ctx context.Context, tx *txn, id int64, slot *ingest.Slot) error {
 	if err != nil || slot.Kind == ingest.KindSearch && len(p.waiting) == 0 { // it may have none
 		return err
 	}
-	p.follow(slot)
-	return p.write(ctx, tx)
+	return p.follow(ctx, tx, slot)
 }
 
-// follow ends the slot if its backfill was cancelled meanwhile. IDs that wait at the end count as known: others have
-// fetched their videos.
-func (p *piece) follow(slot *ingest.Slot) {
+// follow writes the piece, and ends the slot if its backfill was cancelled meanwhile. IDs that wait at the end count as
+// known: others have fetched their videos.
+func (p *piece) follow(ctx context.Context, tx *txn, slot *ingest.Slot) error {
 	switch slot.State {
 	case ingest.Done:
+		if err := p.mark(ctx, tx, p.waiting); err != nil {
+			return err
+		}
 		p.known, p.waiting = p.known+len(p.waiting), nil
 	case ingest.Claimed, ingest.Due, ingest.Stopped:
 		if p.cancelled {
@@ -106,15 +108,26 @@ func (p *piece) follow(slot *ingest.Slot) {
 		}
 	case ingest.Failed, ingest.Skipped, ingest.Missed:
 	}
+	return p.write(ctx, tx)
+}
+
+// mark gives those of the videos that are stored the upkeep that the backfill asks for.
+func (p *piece) mark(ctx context.Context, tx *txn, ids []string) error {
+	if p.upkeep == "" {
+		return nil
+	}
+	return execJSON(ctx, tx, `
+		UPDATE video_latest SET upkeep = iif(?2, 1, 0)
+		WHERE id IN (SELECT id FROM video_facts WHERE video_id IN (SELECT value FROM json_each(?1)))`, ids, p.upkeep == ingest.KeepFresh)
 }
 
 // loadPiece reads the piece of a slot. A slot without one gets it when the piece is written.
 func loadPiece(ctx context.Context, tx *txn, slot int64) (piece, error) {
 	p := piece{slot: slot}
 	err := tx.QueryRowContext(ctx, `
-		SELECT backfill, coalesce(kind, ''), waiting, known, again, listing, cancelled_at IS NOT NULL
+		SELECT backfill, coalesce(kind, ''), coalesce(backfills.spec ->> 'upkeep', ''), waiting, known, again, listing, cancelled_at IS NOT NULL
 		FROM pieces LEFT JOIN backfills ON backfills.id = backfill WHERE slot = ?`, slot).
-		Scan(&p.backfill, &p.kind, asJSON{&p.waiting}, &p.known, &p.again, asJSON{&p.listing}, &p.cancelled)
+		Scan(&p.backfill, &p.kind, &p.upkeep, asJSON{&p.waiting}, &p.known, &p.again, asJSON{&p.listing}, &p.cancelled)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
@@ -182,7 +195,7 @@ WHERE EXISTS (SELECT 1 FROM videos WHERE video_id = given.value AND fetched_at >
    OR EXISTS (SELECT 1 FROM vanished JOIN pieces USING (slot) WHERE video_id = given.value AND (slot = ?2 OR backfill = ?3))
    OR given.value IN (SELECT w.value FROM pieces CROSS JOIN json_each(waiting) AS w WHERE backfill = ?3 AND waiting <> '[]')`
 
-// enqueue adds the ids that are not met yet to the queue.
+// enqueue adds the ids that are not met yet to the queue, and marks the videos of those that are.
 func (p *piece) enqueue(ctx context.Context, tx *txn, ids []string, since time.Time) error {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == "" || len(id) > longestID })
 	if len(ids) == 0 {
@@ -190,6 +203,9 @@ func (p *piece) enqueue(ctx context.Context, tx *txn, ids []string, since time.T
 	}
 	known, err := column[string](ctx, tx, met, listJSON(ids), p.slot, p.backfill, since.UnixMilli())
 	if err != nil {
+		return err
+	}
+	if err := p.mark(ctx, tx, known); err != nil {
 		return err
 	}
 	for _, id := range ids {
@@ -223,6 +239,9 @@ func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked []string,
 	return s.onPiece(ctx, "save what was looked up", &slot, func(tx *txn, p *piece) error {
 		found, gone, err := putRequested(ctx, tx, slot.FetchedAt, asked, page.Videos, p.kind != ingest.BackfillRefresh)
 		if err != nil {
+			return err
+		}
+		if err := p.mark(ctx, tx, asked); err != nil {
 			return err
 		}
 		slot.Videos += found

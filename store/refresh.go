@@ -14,7 +14,8 @@ import (
 func (s *Store) VideosToRefresh(ctx context.Context, now time.Time, n int) ([]string, error) {
 	before := now.Add(-ingest.RefreshAfter)
 	return collectView(ctx, s.database, "find the videos to refresh", scanValue[string], `
-		SELECT video_id FROM videos WHERE fetched_day <= ? AND fetched_at < ? AND seen_at >= ? ORDER BY fetched_day, id LIMIT ?`,
+		SELECT video_id FROM videos
+		WHERE fetched_day <= ? AND fetched_at < ? AND (upkeep = 1 OR upkeep IS NULL AND seen_at >= ?) ORDER BY fetched_day, id LIMIT ?`,
 		dayOf(before), before.UnixMilli(), now.Add(-ingest.KeepFor).UnixMilli(), n)
 }
 

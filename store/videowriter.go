@@ -59,7 +59,8 @@ const (
 	elseLatest = `
 		ON CONFLICT (id) DO UPDATE
 		SET fetched_at = excluded.fetched_at, seen_at = max(video_latest.seen_at, excluded.seen_at), views = excluded.views,
-		    likes = excluded.likes, comments = excluded.comments`
+		    likes = excluded.likes, comments = excluded.comments,
+		    upkeep = CASE WHEN excluded.seen_at > 0 THEN nullif(video_latest.upkeep, 0) ELSE video_latest.upkeep END`
 )
 
 // writeVideos writes videos as they are at a time, and returns their IDs by the upstream's. It writes the index only where

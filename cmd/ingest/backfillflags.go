@@ -31,6 +31,20 @@ type kindFlags struct {
 	orderBy          string
 	order            ingest.Order
 	again, ask       bool
+	keepFresh, letGo bool
+}
+
+// upkeep returns what is to become of the videos.
+func (f kindFlags) upkeep() (ingest.Upkeep, error) {
+	switch {
+	case f.keepFresh && f.letGo:
+		return "", usageError{errors.New("--keep-fresh and --let-go: give one of them, or neither to refresh what is found again")}
+	case f.keepFresh:
+		return ingest.KeepFresh, nil
+	case f.letGo:
+		return ingest.LetGo, nil
+	}
+	return "", nil
 }
 
 // checkRange checks --from and --to: both or neither, in order, not in the future.
@@ -86,10 +100,17 @@ func (a *app) kindCommands(verb string, do func(context.Context, backfillRequest
 				return err
 			}
 			r.again, r.ask, r.spec.Order = f.again, f.ask, f.order
+			if r.spec.Upkeep, err = f.upkeep(); err != nil {
+				return err
+			}
 			return do(cmd.Context(), r)
 		}
 		cmd.Flags().BoolVar(&f.again, "again", false, "plan it again, though the same was done before")
 		cmd.Flags().Var(orderFlag(&f.order), "order", "which part of the time range a search fetches first: the `newest` or the oldest")
+	}
+	for _, cmd := range commands[:3] {
+		cmd.Flags().BoolVar(&f.keepFresh, "keep-fresh", false, "refresh its videos every 25 days, found again or not")
+		cmd.Flags().BoolVar(&f.letGo, "let-go", false, "never refresh them: deleted on day 29 unless found again")
 	}
 	commands[0].Flags().BoolVar(&f.ask, "ask", false, "ask how many videos each channel has, a call each")
 	search, most := commands[1].Flags(), providers["youtube"].calls.Limits()

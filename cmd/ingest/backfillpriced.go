@@ -119,7 +119,7 @@ func (p *pricedBackfill) price(ctx context.Context, w *fetchRuntime) error {
 		}
 	}
 	p.costs, p.estimate, p.perCall = costs, costs.Estimate(size), costs.PerCall()
-	p.upkeep = w.schedule.Upkeep(p.estimate, w.counter())
+	p.upkeep = w.schedule.Upkeep(p.Spec.Upkeep, p.estimate)
 	p.assuming = assumption(p.Kind, size, w.upstream.Limits())
 	return nil
 }

@@ -139,7 +139,9 @@ func (f *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 		r.Date, f.ledger.Date = d.AskDate, d.AskDate
 	}
 	r.Namer, _ = f.upstream.(fetch.Namer)
-	r.Counter = f.counter()
+	if _, ok := f.schedule.CountCost(); ok {
+		r.Counter, _ = f.upstream.(fetch.Counter)
+	}
 	if f.calls != nil {
 		r.OnCall = f.calls.Observe
 	}
@@ -168,25 +170,6 @@ func (f *fetchRuntime) reserve(ctx context.Context, a *app) (budget.Reserve, err
 		r.Used, _ = f.ledger.ScheduledUse(ctx)
 	}
 	return r, err
-}
-
-// counter returns what fetches counts alone, if the active table has a pool for them that videos do not draw from.
-func (f *fetchRuntime) counter() fetch.Counter {
-	c, ok := f.upstream.(fetch.Counter)
-	if !ok {
-		return nil
-	}
-	counts, err := f.ledger.Tariff.Cost(c.Counts(nil).Method)
-	videos, otherErr := f.ledger.Tariff.Cost(f.upstream.Videos(nil).Method)
-	if err != nil || otherErr != nil {
-		return nil
-	}
-	for pool := range counts {
-		if _, shared := videos[pool]; shared {
-			return nil
-		}
-	}
-	return c
 }
 
 // checkClock refuses a moved clock where it could meet a real quota.

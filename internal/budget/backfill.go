@@ -134,27 +134,51 @@ func (c CallCosts) find(bill *Bill, videos, times int) {
 
 // Upkeep is the later cost of stored videos, and when those are deleted that are not found again.
 type Upkeep struct {
-	RefreshUnits, CountCalls [2]int64 // at least and at most: to fetch each again once from day 25; a day, for their counts
-	DeletedAfter             int      // days
+	Rule                     ingest.Upkeep
+	RefreshUnits, CountCalls [2]int64 // at least and at most: to fetch each again from day 25; a day, for their counts
+	DeletedAfter             int      // days; 0: never, they are kept fresh
 }
 
-// Upkeep returns what becomes of the videos that an estimate is of. counter is nil if nobody counts.
-func (s PricedSchedule) Upkeep(e Estimate, counter fetch.Counter) Upkeep {
+// Upkeep returns what becomes of the videos that an estimate is of.
+func (s PricedSchedule) Upkeep(rule ingest.Upkeep, e Estimate) Upkeep {
+	u := Upkeep{Rule: rule, DeletedAfter: int(ingest.KeepFor / day)}
 	if !slices.ContainsFunc(s.Jobs, func(j regions.JobSchedule) bool { return j.Job.Kind == ingest.KindRefresh }) {
-		return Upkeep{DeletedAfter: int(ingest.KeepFor / day)}
+		return u
 	}
-	times := func(method string) [2]int64 {
-		cost, err := s.Tariff.Cost(method)
-		if err != nil { // what cannot be priced is not called
-			return [2]int64{}
-		}
+	times := func(cost quota.Cost) [2]int64 {
 		return [2]int64{cost.MaxCharge() * int64(e.Low.Lookups), cost.MaxCharge() * int64(e.High.Lookups)}
 	}
-	u := Upkeep{RefreshUnits: times(s.Upstream.Videos(nil).Method), DeletedAfter: int((ingest.RefreshAfter + ingest.KeepFor) / day)}
-	if counter != nil {
-		u.CountCalls = times(counter.Counts(nil).Method)
+	counts, _ := s.CountCost()
+	u.CountCalls = times(counts)
+	if rule == ingest.LetGo {
+		return u
+	}
+	videos, _ := s.Tariff.Cost(s.Upstream.Videos(nil).Method) // what cannot be priced is not called
+	u.RefreshUnits, u.DeletedAfter = times(videos), int((ingest.RefreshAfter+ingest.KeepFor)/day)
+	if rule == ingest.KeepFresh {
+		u.DeletedAfter = 0
 	}
 	return u
+}
+
+// CountCost returns what a call draws that fetches counts alone. ok is false unless the upstream has one, and the table a
+// pool for it that videos do not draw from.
+func (s PricedSchedule) CountCost() (_ quota.Cost, ok bool) {
+	c, ok := s.Upstream.(fetch.Counter)
+	if !ok {
+		return nil, false
+	}
+	counts, err := s.Tariff.Cost(c.Counts(nil).Method)
+	videos, otherErr := s.Tariff.Cost(s.Upstream.Videos(nil).Method)
+	if err != nil || otherErr != nil {
+		return nil, false
+	}
+	for pool := range counts {
+		if _, shared := videos[pool]; shared {
+			return nil, false
+		}
+	}
+	return counts, true
 }
 
 // PerCall returns the most that one call draws from each pool.

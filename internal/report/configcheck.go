@@ -62,7 +62,11 @@ type CheckJob struct {
 func (d *CheckDocument) AddJobs(s budget.PricedSchedule, price budget.Price, now time.Time) {
 	ceilings := budget.Ceilings(s.Tariff, quota.Scheduled)
 	cost, _ := s.Tariff.Cost(s.Upstream.Videos(nil).Method) // no error: the price of the day has asked for the same
-	refresh := fmt.Sprintf("%s per %d videos unseen for %d days", term.Amounts(cost), s.Upstream.Limits().IDsPerCall, ingest.RefreshAfter/(24*time.Hour))
+	each, days := s.Upstream.Limits().IDsPerCall, ingest.RefreshAfter/(24*time.Hour)
+	refresh := fmt.Sprintf("%s per %d videos unseen for %d days, and every %[3]d days for those kept fresh", term.Amounts(cost), each, days)
+	if counts, ok := s.CountCost(); ok {
+		refresh += fmt.Sprintf(", %s a day per %d for their counts", term.Amounts(counts), each)
+	}
 	for i, j := range price.Jobs {
 		d.Jobs = append(d.Jobs, CheckJob{
 			Job: j.Job.Name, Kind: string(j.Job.Kind), Slots: j.Slots, PerDay: j.Cost, NextAt: s.Jobs[i].Next(now),

@@ -120,14 +120,15 @@ func (l PlanLack) String() string {
 // PlanUpkeep is what the videos still to come cost once they are stored, and when those are deleted that are not found
 // again.
 type PlanUpkeep struct {
-	RefreshUnits Range `json:"refresh_units"` // to fetch each again once, from day 25; zero without a refresh job
-	CountCalls   Range `json:"count_calls"`   // a day, for their counts, from the pool batch_stats; zero if nobody counts
-	DeletedAfter int   `json:"deleted_after_days"`
+	Rule         ingest.Upkeep `json:"rule"`               // "": refreshed once, and on if they are found again
+	RefreshUnits Range         `json:"refresh_units"`      // to fetch each again, once or every 25 days; zero without a refresh job
+	CountCalls   Range         `json:"count_calls"`        // a day, for their counts, from the pool batch_stats; zero if nobody counts
+	DeletedAfter int           `json:"deleted_after_days"` // 0: never, they are kept fresh
 }
 
 // NewPlanUpkeep returns it as a document.
 func NewPlanUpkeep(u budget.Upkeep) PlanUpkeep {
-	return PlanUpkeep{Range{u.RefreshUnits[0], u.RefreshUnits[1]}, Range{u.CountCalls[0], u.CountCalls[1]}, u.DeletedAfter}
+	return PlanUpkeep{u.Rule, Range{u.RefreshUnits[0], u.RefreshUnits[1]}, Range{u.CountCalls[0], u.CountCalls[1]}, u.DeletedAfter}
 }
 
 // PlanFailure is a piece that failed, and why.
@@ -139,6 +140,10 @@ type PlanFailure struct {
 
 // BackfillText describes a backfill in words.
 func BackfillText(b ingest.Backfill) string {
+	return requestText(b) + map[ingest.Upkeep]string{ingest.KeepFresh: ", kept fresh", ingest.LetGo: ", let go"}[b.Spec.Upkeep]
+}
+
+func requestText(b ingest.Backfill) string {
 	switch b.Kind {
 	case ingest.BackfillUploads:
 		const most = 3

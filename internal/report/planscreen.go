@@ -268,10 +268,22 @@ func (d PlanDocument) NeedText() string {
 func (u PlanUpkeep) text() string {
 	text := ""
 	if u.RefreshUnits.High > 0 {
-		text = rangeText(u.RefreshUnits) + " " + term.PoolUnit(u.RefreshUnits.High, "units") + " from day 25 to fetch each again once; "
+		often := " from day 25 to fetch each again once; "
+		if u.Rule == ingest.KeepFresh {
+			often = " every 25 days to keep them fresh; "
+		}
+		text = rangeText(u.RefreshUnits) + " " + term.PoolUnit(u.RefreshUnits.High, "units") + often
 	}
 	if u.CountCalls.High > 0 {
 		text += rangeText(u.CountCalls) + " " + term.PoolUnit(u.CountCalls.High, "batch_stats") + " a day for their counts; "
+	}
+	switch {
+	case u.DeletedAfter == 0:
+		return text + "kept for as long as the upstream has them"
+	case u.Rule == ingest.KeepFresh:
+		text += "no job of kind refresh keeps them fresh; "
+	case u.Rule == ingest.LetGo:
+		text += "never refreshed; "
 	}
 	return text + fmt.Sprintf("deleted by day %d unless found again", u.DeletedAfter)
 }

@@ -123,7 +123,8 @@ CREATE TABLE video_latest (
     views      bigint,
     likes      bigint,
     comments   bigint,
-    counted_at bigint
+    counted_at bigint,
+    upkeep     bigint
 ) WITH (fillfactor = 80);
 
 CREATE TABLE video_blocks (
@@ -133,7 +134,7 @@ CREATE TABLE video_blocks (
 
 CREATE VIEW videos AS
 SELECT id, video_id, title, tags, channel, published_at, duration_s, live, category, language, thumbnail,
-       views, likes, comments, fetched_at, seen_at, counted_at, text_hash, fetched_day
+       views, likes, comments, fetched_at, seen_at, counted_at, upkeep, text_hash, fetched_day
 FROM video_facts JOIN video_latest USING (id);
 
 CREATE TABLE placements (

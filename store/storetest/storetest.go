@@ -64,6 +64,7 @@ var tests = []struct {
 	{"APieceOfADeadRunCountsAsDue", testAPieceOfADeadRunCountsAsDue},
 	{"WhatWasFetchedLongestAgoIsCountedFirst", testWhatWasFetchedLongestAgoIsCountedFirst},
 	{"StaleIsWhatWasChartedLatelyAndFetchedLongAgo", testStaleIsWhatWasChartedLatelyAndFetchedLongAgo},
+	{"ABackfillSaysWhetherItsVideosAreRefreshed", testABackfillSaysWhetherItsVideosAreRefreshed},
 	{"SaveVideosRenewsWhatCameBackAndDeletesTheRest", testSaveVideosRenewsWhatCameBackAndDeletesTheRest},
 	{"RowsOfSlotsGoWithWhatTheyBrought", testRowsOfSlotsGoWithWhatTheyBrought},
 	{"SearchMeansWhatIsTyped", testSearchMeansWhatIsTyped},

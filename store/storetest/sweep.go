@@ -55,6 +55,67 @@ func testStaleIsWhatWasChartedLatelyAndFetchedLongAgo(t *testing.T, open Open) {
 	}
 }
 
+func testABackfillSaysWhetherItsVideosAreRefreshed(t *testing.T, open Open) {
+	s, clock := newStore(t, open)
+	back := func(name string, upkeep ingest.Upkeep, known ...string) {
+		plan := Plan(name)
+		plan.Spec.Upkeep, plan.Created = upkeep, clock.now()
+		Chart(t, s, "GB", clock.now(), Page(Titled(known[0], "fetched by a chart meanwhile")))
+		ids := append([]string{name, name + " charted", name + " in a search"}, known...)
+		slot := Claim(t, s, PiecesOf(AddBackfill(t, s, plan, Of(ingest.Piece{Key: "1", IDs: ids})), "a", clock.now()))
+		slot.State = ingest.Done
+		SaveFound(t, s, slot, ids[:3], ids[:3]...)
+		clock.move(time.Minute)
+	}
+	back("found", "", "found known")
+	back("kept", ingest.KeepFresh, "kept known")
+	back("let go", ingest.LetGo, "let go known")
+	if got := Stale(t, s, noon.Add(26*day), 99); !slices.Equal(got, []string{"found known", "found", "found charted", "found in a search",
+		"kept known", "kept", "kept charted", "kept in a search"}) {
+		t.Errorf("after 26 days %q are to be refreshed", got)
+	}
+
+	now := clock.move(26*day - time.Hour) // all are found again, but for those that are refreshed
+	Chart(t, s, "US", now, Page(Titled("found charted", "F"), Titled("kept charted", "K"), Titled("let go charted", "L")))
+	search := ingest.Slot{SlotKey: ingest.SlotKey{Job: "search", DueAt: now}, Kind: ingest.KindSearch, State: ingest.Due}
+	AddDue(t, s, search)
+	c := By("test", now)
+	c.Series = map[ingest.Series]bool{{Job: "search"}: true}
+	ids := []string{"found in a search", "kept in a search", "let go in a search"}
+	SaveFound(t, s, Enqueue(t, s, Claim(t, s, c), ids...), ids, ids...)
+	refreshed := []string{"found", "found known", "kept", "kept known"}
+	slot := RefreshSlot(t, s, now)
+	slot.Pages, slot.FetchedAt = 1, now
+	if _, err := s.SaveVideos(t.Context(), slot, refreshed, Page(Titled("found", "F"), Titled("found known", "F"), Titled("kept", "K"),
+		Titled("kept known", "K"))); err != nil {
+		t.Fatal(err)
+	}
+	if _, deleted, err := s.Sweep(t.Context(), noon.Add(29*day+time.Hour)); err != nil || deleted != 2 {
+		t.Errorf("%d of the let go are deleted on day 29, want 2: %v", deleted, err)
+	}
+	got := Stale(t, s, noon.Add(54*day), 99)
+	slices.Sort(got)
+	if want := []string{"found charted", "found in a search", "kept", "kept charted", "kept in a search", "kept known",
+		"let go charted", "let go in a search"}; !slices.Equal(got, want) {
+		t.Errorf("after 54 days %q are to be refreshed, want %q", got, want)
+	}
+	clock.move(time.Hour)
+	ids = []string{"kept", "kept charted", "kept in a search", "kept known"}
+	plan := Plan("away")
+	plan.Spec.Upkeep = ingest.LetGo
+	slot = Claim(t, s, PiecesOf(AddBackfill(t, s, plan, Of(ingest.Piece{Key: "1", IDs: ids})), "a", clock.now()))
+	SaveFound(t, s, slot, ids, ids...)
+	if got := Stale(t, s, noon.Add(54*day), 99); slices.ContainsFunc(ids, func(id string) bool { return slices.Contains(got, id) }) {
+		t.Errorf("after another backfill let them go %q are to be refreshed", got)
+	}
+	plan = ingest.Backfill{Kind: ingest.BackfillSearch, Spec: ingest.BackfillSpec{Upkeep: ingest.KeepFresh}, Created: noon}
+	slot = Claim(t, s, PiecesOf(AddBackfill(t, s, plan, Of(ingest.Slice(noon.Add(-time.Hour), noon))), "a", clock.now()))
+	Enqueue(t, s, slot, "kept") // which need not be fetched again
+	if got := Stale(t, s, noon.Add(54*day), 99); !slices.Contains(got, "kept") {
+		t.Errorf("after a search found what it keeps fresh %q are to be refreshed", got)
+	}
+}
+
 func testSaveVideosRenewsWhatCameBackAndDeletesTheRest(t *testing.T, open Open) {
 	s, _ := newStore(t, open)
 	Chart(t, s, "US", noon, Page(Titled("a", "Alt"), Titled("gone", "Verschwunden"), Titled("c", "Chor")))
