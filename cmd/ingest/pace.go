@@ -39,7 +39,7 @@ func (a *app) stand(ctx context.Context, s *store.Store, report func(context.Con
 	st.pace.Schedule = st.schedule.Jobs
 	if s != nil {
 		if st.latest, st.storeErr = s.Latest(ctx, st.now); st.storeErr != nil {
-			return st, nil
+			return st, nil //nolint:nilerr // st says it: what does not need the store goes on
 		}
 	}
 	st.left, st.ledgerErr = report(ctx)
@@ -52,7 +52,7 @@ func (a *app) stand(ctx context.Context, s *store.Store, report func(context.Con
 	default:
 		st.pace = st.schedule.Held(st.left, st.now)
 	}
-	return st, nil
+	return st, nil //nolint:nilerr // st says it: what does not need the ledger goes on
 }
 
 // waiting returns the slots that have come due and that no run has completed.

@@ -124,7 +124,7 @@ func (l *Ledger) Drain(ctx context.Context, name, poolName string, d quota.Drain
 
 // drain writes down the last drain of a pool.
 func (t *transaction) drain(ctx context.Context, p *pool, d quota.Drain) error {
-	_, err := t.exec(ctx, `UPDATE {schema}.pools SET drained_until = d[1], drained_used = d[2], drained_by = d[3], drained_at = d[4], drained_probe = d[5]
+	err := t.exec(ctx, `UPDATE {schema}.pools SET drained_until = d[1], drained_used = d[2], drained_by = d[3], drained_at = d[4], drained_probe = d[5]
 		FROM (VALUES ($2::bigint[])) new (d) WHERE id = $1`, p.id, micros.PutDrain(d))
 	return err
 }

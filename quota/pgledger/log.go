@@ -49,17 +49,17 @@ func (t *transaction) rewrite(ctx context.Context, p *pool, base int64, log, ent
 	if p.length += int64(len(entries) - len(log)); p.length == 0 {
 		p.total = 0 // or the empty log would seem to have lost its entries
 	}
-	if _, err := t.exec(ctx, "DELETE FROM {schema}.entries WHERE pool = $1 AND number = ANY ($2)", p.id, slices.Collect(maps.Keys(was))); err != nil {
+	if err := t.exec(ctx, "DELETE FROM {schema}.entries WHERE pool = $1 AND number = ANY ($2)", p.id, slices.Collect(maps.Keys(was))); err != nil {
 		return err
 	}
-	_, err := t.exec(ctx, `INSERT INTO {schema}.entries (pool, at, number, before, amount, purpose, region, method, client, synced, since, generation)
+	err := t.exec(ctx, `INSERT INTO {schema}.entries (pool, at, number, before, amount, purpose, region, method, client, synced, since, generation)
 		SELECT $1, a, n, b, m, p, r, w, c, nullif(y, 0), nullif(s, 0), nullif(g, 0)
 		FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[])
 			u (a, n, b, m, p, r, w, c, y, s, g)
 		ON CONFLICT (pool, at, number) DO UPDATE SET before = excluded.before, amount = excluded.amount`,
 		p.id, c.at, c.number, c.before, c.amount, c.purpose, c.region, c.method, c.client, c.synced, c.since, c.generation)
 	if err == nil {
-		_, err = t.exec(ctx, "UPDATE {schema}.pools SET total = $2, number = $3, length = $4, newest = $5 WHERE id = $1", p.id, p.total, p.number, p.length, p.newest)
+		err = t.exec(ctx, "UPDATE {schema}.pools SET total = $2, number = $3, length = $4, newest = $5 WHERE id = $1", p.id, p.total, p.number, p.length, p.newest)
 	}
 	return err
 }

@@ -75,7 +75,7 @@ func (l *Ledger) Renew(ctx context.Context, r sharedledger.Renewal) (g sharedled
 		if r.First {
 			born = 0
 		}
-		_, err = t.exec(ctx, `UPDATE {schema}.accounts SET generation = $2, born = $3, hosts = '[]', timeline = {timeline},
+		err = t.exec(ctx, `UPDATE {schema}.accounts SET generation = $2, born = $3, hosts = '[]', timeline = {timeline},
 			system = (SELECT system_identifier::text FROM pg_control_system()) WHERE id = $1`, t.account.id, int64(r.Next), born)
 		g = r.Next
 		return err

@@ -123,12 +123,12 @@ func (t *transaction) keepWriters(ctx context.Context, writers map[string]shared
 	for name, w := range writers {
 		names, numbers, nonces = append(names, name), append(numbers, w.Number), append(nonces, w.Nonce)
 	}
-	_, err := t.exec(ctx, `INSERT INTO {schema}.writers (account, name, number, nonce, heard)
+	err := t.exec(ctx, `INSERT INTO {schema}.writers (account, name, number, nonce, heard)
 		SELECT $1, w, n, m, $2 FROM unnest($3::text[], $4::bigint[], $5::bigint[]) u (w, n, m)
 		ON CONFLICT (account, name) DO UPDATE SET number = excluded.number, nonce = excluded.nonce, heard = excluded.heard, answer = NULL`,
 		t.account.id, t.now, names, numbers, nonces)
 	if err == nil {
-		_, err = t.exec(ctx, "DELETE FROM {schema}.writers WHERE account = $1 AND heard < $2", t.account.id, t.now-t.account.horizon)
+		err = t.exec(ctx, "DELETE FROM {schema}.writers WHERE account = $1 AND heard < $2", t.account.id, t.now-t.account.horizon)
 	}
 	return cmp.Or(err, t.each(ctx, countWriters))
 }
@@ -150,7 +150,7 @@ func (t *transaction) raised(ctx context.Context) (map[string][]sharedledger.Rai
 func (t *transaction) keepRaised(ctx context.Context, p *pool, raised []sharedledger.Raised) error {
 	text, err := json.Marshal(raised)
 	if err == nil {
-		_, err = t.exec(ctx, "INSERT INTO {schema}.raised VALUES ($1, $2) ON CONFLICT (pool) DO UPDATE SET snapshots = excluded.snapshots", p.id, string(text))
+		err = t.exec(ctx, "INSERT INTO {schema}.raised VALUES ($1, $2) ON CONFLICT (pool) DO UPDATE SET snapshots = excluded.snapshots", p.id, string(text))
 	}
 	return err
 }
@@ -166,7 +166,7 @@ func (t *transaction) list(ctx context.Context, b sharedledger.Batch) error {
 	}
 	text, err := json.Marshal(b.Listed(others, t.now))
 	if err == nil {
-		_, err = t.exec(ctx, "UPDATE {schema}.accounts SET hosts = $2 WHERE id = $1", t.account.id, string(text))
+		err = t.exec(ctx, "UPDATE {schema}.accounts SET hosts = $2 WHERE id = $1", t.account.id, string(text))
 	}
 	return err
 }

@@ -60,7 +60,7 @@ func (l *Ledger) uncommitted(ctx context.Context, err error) error {
 
 // begin waits for the account's lock, and reads the account.
 func (t *transaction) begin(ctx context.Context) error {
-	if _, err := t.exec(ctx, "SELECT pg_advisory_xact_lock(hashtextextended($1, {seed}))", t.account.name); err != nil {
+	if err := t.exec(ctx, "SELECT pg_advisory_xact_lock(hashtextextended($1, {seed}))", t.account.name); err != nil {
 		return err
 	}
 	a := &t.account
@@ -129,17 +129,17 @@ func (t *transaction) pool(ctx context.Context, pools map[string]*pool, name str
 // each runs statements, each with the account's id.
 func (t *transaction) each(ctx context.Context, statements ...string) error {
 	for _, sql := range statements {
-		if _, err := t.exec(ctx, sql, t.account.id); err != nil {
+		if err := t.exec(ctx, sql, t.account.id); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// exec runs a statement and returns how many rows it changed.
-func (t *transaction) exec(ctx context.Context, sql string, args ...any) (int64, error) {
-	tag, err := t.tx.Exec(ctx, t.sql(sql), append([]any{t.mode()}, args...)...)
-	return tag.RowsAffected(), err
+// exec runs a statement.
+func (t *transaction) exec(ctx context.Context, sql string, args ...any) error {
+	_, err := t.tx.Exec(ctx, t.sql(sql), append([]any{t.mode()}, args...)...)
+	return err
 }
 
 // row runs a statement that answers with one row.

@@ -80,7 +80,7 @@ func translate(query string, args []driver.NamedValue) (string, []driver.NamedVa
 	if !ok {
 		known, _ = statements.LoadOrStore(of, of.translate())
 	}
-	s := known.(*statement) //nolint:errcheck // it holds nothing else
+	s := known.(*statement)
 	sent := make([]driver.NamedValue, len(s.args))
 	for i, arg := range s.args {
 		sent[i] = driver.NamedValue{Ordinal: i + 1}
