@@ -35,7 +35,7 @@ func TestOneBadItemIsOneBadItem(t *testing.T) {
 		{"a number for an id", `"id":\s*` + text, `"id":7`, "left out, without a usable id: 4", 1},
 		{"no id", `"id":\s*` + text, `"x":7`, "left out, without a usable id: 4", 1},
 		{"a number for a title", `"title":\s*` + text, `"title":7`, "snippet.title of 4", 0},
-		{"bytes for a title", `"title":\s*` + text, "\"title\":\"\xff\xfe\"", "text that is not UTF-8 of 4", 0},
+		{"bytes for a title", `"title":\s*` + text, "\"title\":\"\xff\xfe\"", "text that is not UTF-8 of 4", 1},
 		{"null for an object", `"contentDetails":\s*\{[^{}]*\}`, `"contentDetails":null`, "", 0},
 		{"a number for an object", `"contentDetails":\s*\{[^{}]*\}`, `"contentDetails":7`, "contentDetails of 4", 0},
 		{"a bad date", `"publishedAt":\s*` + text, `"publishedAt":"yesterday"`, "snippet.publishedAt of 4", 0},

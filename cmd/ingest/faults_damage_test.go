@@ -35,10 +35,10 @@ var damages = []struct {
 	{"byte 18, which forbids writing, flipped", flips(18), exitOK, "", exitOK, true, false},
 	{"byte 20, of a page's shape, flipped", flips(20), exitError, "ingest doctor --repair", exitOK, true, true},
 	{"byte 47, of SQLite's format, flipped", flips(47), exitError, "ingest doctor --repair", exitOK, true, true},
-	{"byte 60, of the version, flipped", flips(60), exitConfig, "use the newer program", exitOK, true, false},
-	{"byte 71, of the application, flipped", flips(71), exitError, "is not a store of ingest", exitOK, true, true},
-	{"byte 100, of the first page, flipped", flips(100), exitError, "ingest doctor --repair", exitOK, true, false},
-	{"byte 63: may be a newer program's version", flips(63), exitConfig, "use the newer program", exitConfig, false, false},
+	{"byte 60: may be a newer program's version", flips(60), exitConfig, "use the newer program", exitConfig, false, false},
+	{"byte 71, of the application, flipped", flips(71), exitError, "is not a store of ingest", exitError, false, true},
+	{"byte 100, of the first page, flipped", flips(100), exitError, "ingest doctor --repair", exitOK, false, false},
+	{"byte 63: the same", flips(63), exitConfig, "use the newer program", exitConfig, false, false},
 	{"the first page of the videos cleared", func(_ *programRig, path string) error {
 		number, err := pageOf(path, "video_facts")
 		if err != nil {

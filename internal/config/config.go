@@ -252,7 +252,7 @@ func (c *Config) readFile(upstreams map[string]JobLimits) (configFile, error) {
 		at := []string{"jobs", strconv.Itoa(i)}
 		job, field, err := j.toJob(upstreams[c.Upstream])
 		if err == nil && seen[job.Name] {
-			field, err = "name", fmt.Errorf("two jobs are called %s: give each its own name", job.Name)
+			field, err = "name", fmt.Errorf("two jobs are called %q: give each its own name", job.Name)
 		}
 		if err != nil {
 			return file, y.Errorf(append(at, field), "%v", err)
