@@ -14,8 +14,8 @@ LONG = Test(Long[A-Z]|Soak|CrashLoop|BackfillThroughAWeek|FaultStorms|FaultKille
 
 # The detector makes SQLite ten times slower, and all that stands on it is compiled a second time: make test goes
 # without and make test-long detects races, in what goroutines share. The stand-ins and the whole program are run by
-# other packages' tests; the detector changes what fetch/youtube and fetch/dailymotion allocate; quotatest's own tests are of broken ledgers,
-# one call after the other.
+# other packages' tests; the detector changes what fetch/youtube and fetch/dailymotion allocate; quotatest's own tests
+# are of broken ledgers, one call after the other.
 RACED = ./store ./quota/redisledger ./quota/sharedledger ./quota/pgledger ./quota/sqliteledger ./quota ./quota/httplimit ./quota/memledger ./quota/internal/... ./quota/quotatest/memremote ./fetch ./fetch/wire ./regions ./internal/faulty ./internal/gateway ./internal/service ./internal/web
 
 # testsum prints a line per package, and every skip. ALLOW_SKIPS=FILE makes a skip that FILE does not name a
