@@ -50,7 +50,7 @@ func TestLongOneOffAccounts(t *testing.T) {
 // Random steps of another seed each time: see quotatest.Differential.
 func TestDifferential(t *testing.T) { quotatest.Differential(t, backend(1), 20_000) }
 
-func TestLongDifferential(t *testing.T) { quotatest.Differential(t, backend(1), 300_000) }
+func TestSoakDifferential(t *testing.T) { quotatest.SoakDifferential(t, backend(1)) }
 
 func TestNothingIsDoneForACallerWhoHasGone(t *testing.T) {
 	l := &memledger.Ledger{}

@@ -17,15 +17,7 @@ func TestConformance(t *testing.T) { quotatest.Run(t, backend(t, server(t).Addr(
 // Random steps of another seed each time: see quotatest.Differential.
 func TestDifferential(t *testing.T) { quotatest.Differential(t, backend(t, server(t).Addr()), 400) }
 
-// 300,000 steps: with idleness of 20 to 60 h, clocks a year off and healed, and numbers at multiples of 64.
-func TestLongDifferential(t *testing.T) {
-	for range 4 { // each waits for the server most of the time
-		t.Run("a quarter", func(t *testing.T) {
-			t.Parallel()
-			quotatest.Differential(t, backend(t, server(t).Addr()), 75_000)
-		})
-	}
-}
+func TestSoakDifferential(t *testing.T) { quotatest.SoakDifferential(t, backend(t, server(t).Addr())) }
 
 func backend(t *testing.T, addr string) quotatest.Backend {
 	t.Helper()

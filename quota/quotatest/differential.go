@@ -24,6 +24,16 @@ func Differential(t *testing.T, b Backend, steps int) {
 	differential(newRig(t, b), seed, steps)
 }
 
+// SoakDifferential is Differential with 300,000 steps where SOAK is set, and with 3,000 otherwise.
+func SoakDifferential(t *testing.T, b Backend) {
+	t.Helper()
+	steps := 3_000
+	if os.Getenv("SOAK") != "" {
+		steps = 300_000
+	}
+	Differential(t, b, steps)
+}
+
 // randomSteps is A6: the same steps every time.
 func randomSteps(r *rig) {
 	steps := r.backend.Steps

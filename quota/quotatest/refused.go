@@ -54,6 +54,18 @@ var refused = []Case{
 		r.admits(5, 0)
 		r.retries(1, time.Hour, "1h0m0s")
 	}},
+	{ID: "L4", Name: "a clock a year behind is not believed after days without a take and a word of the provider", check: func(r *rig) {
+		r.bounds = []quota.Bound{per(time.Hour, 5)}
+		r.take(3)
+		r.pass(96 * time.Hour)
+		if err := r.ledger.Drain(r.Context(), r.account, "units", quota.Drain{Until: r.clock.Now().Add(time.Hour)}); err != nil {
+			r.Fatal(err)
+		}
+		r.clock.Set(noon.AddDate(-1, 0, 0))
+		if d, err := r.try(charge("units", 1, r.bounds...)); !errors.Is(err, quota.ErrUnavailable) {
+			r.Fatalf("a year before the newest entry: %+v, %v", d, err)
+		}
+	}},
 	{ID: "L7", Name: "an ask that contradicts itself is refused at its first use, and changes nothing", check: func(r *rig) {
 		good := per(time.Hour, 5)
 		for name, change := range map[string]func(*quota.Ask){

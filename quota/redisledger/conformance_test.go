@@ -22,8 +22,7 @@ func TestConformance(t *testing.T) { quotatest.Run(t, backend(redisServer(t))) }
 // Random steps of another seed each time: see quotatest.Differential.
 func TestDifferential(t *testing.T) { quotatest.Differential(t, backend(redisServer(t)), 3_000) }
 
-// 300,000 steps: with idleness of 20 to 60 h, clocks a year off and healed, and numbers at multiples of 64.
-func TestLongDifferential(t *testing.T) { quotatest.Differential(t, backend(redisServer(t)), 300_000) }
+func TestSoakDifferential(t *testing.T) { quotatest.SoakDifferential(t, backend(redisServer(t))) }
 
 func backend(s *server) quotatest.Backend {
 	return quotatest.Backend{

@@ -20,7 +20,7 @@ import (
 // Random steps of another seed each time: see quotatest.Differential.
 func TestDifferential(t *testing.T) { quotatest.Differential(t, inMemory(), 5_000) }
 
-func TestLongDifferential(t *testing.T) { quotatest.Differential(t, inMemory(), 300_000) }
+func TestSoakDifferential(t *testing.T) { quotatest.SoakDifferential(t, inMemory()) }
 
 // inMemory is a shared ledger over a remote and a journal in memory.
 func inMemory() quotatest.Backend {

@@ -41,7 +41,7 @@ func TestLongConformance(t *testing.T) {
 // Random steps of another seed each time: see quotatest.Differential.
 func TestDifferential(t *testing.T) { quotatest.Differential(t, backend(1, 1, 1), 3_000) }
 
-func TestLongDifferential(t *testing.T) { quotatest.Differential(t, backend(1, 1, 1), 300_000) }
+func TestSoakDifferential(t *testing.T) { quotatest.SoakDifferential(t, backend(1, 1, 1)) }
 
 func backend(steps, keys, entries int) quotatest.Backend {
 	return quotatest.Backend{
