@@ -61,7 +61,8 @@ func (s *ours) begin(ctx context.Context, c chart) error {
 func (s *ours) save(ctx context.Context, c chart) error {
 	slot := s.slot
 	return inPages(c.videos, s.perPage, func(videos []ingest.Video, last bool) error {
-		slot.Pages, slot.Units, slot.FetchedAt = slot.Pages+1, slot.Units+1, c.at
+		slot.Charge(map[string]int64{"units": 1})
+		slot.Pages, slot.FetchedAt = slot.Pages+1, c.at
 		if last {
 			slot.State = ingest.Done
 		}
