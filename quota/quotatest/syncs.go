@@ -1,12 +1,24 @@
 package quotatest
 
 import (
+	"errors"
 	"time"
 
+	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 var syncs = []Case{
+	{ID: "L4", Name: "a clock a year behind is not believed after days without a take and a sync of the provider's word", check: func(r *rig) {
+		r.begin(per(time.Hour, 5))
+		r.charges(op("a", 1), 3)
+		r.pass(96 * time.Hour)
+		r.raises(sharedledger.UsageSnapshot{Pool: "units", Generation: first, At: r.clock.Now(), Owed: true, Drain: quota.Drain{Until: r.clock.Now().Add(time.Hour)}})
+		r.clock.Set(noon.AddDate(-1, 0, 0))
+		if d, err := r.once(op("a", 2), 1); !errors.Is(err, quota.ErrUnavailable) {
+			r.Fatalf("a year before the newest entry: %+v, %v", d, err)
+		}
+	}},
 	{ID: "K2", Name: "a row that was synced before is netted against snapshots from its sync on", check: func(r *rig) {
 		minute := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
 		for _, c := range []struct {

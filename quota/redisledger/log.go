@@ -167,10 +167,5 @@ const (
 	maxSpenders = 65534
 )
 
-// newestOf returns the time of the newest entry, from a pool's columns; 0 if its log has expired.
-func newestOf(columns string, now int64) int64 {
-	if expires := newReader(columns[26:33]).next(); expires <= now {
-		return 0
-	}
-	return newReader(columns[13:20]).next()
-}
+// newestOf returns the time of the newest entry, from a pool's columns.
+func newestOf(columns string) int64 { return newReader(columns[13:20]).next() }

@@ -159,7 +159,7 @@ func (s *syncing) read(ctx context.Context) (err error) {
 func (s *syncing) readsPool(fields map[string]func(string) error, pool string) {
 	fields[poolField+pool] = func(value string) error {
 		if len(value) == poolSize {
-			s.facts.Now = max(s.facts.Now, newestOf(value, s.state.now))
+			s.facts.Now = max(s.facts.Now, newestOf(value))
 		}
 		return nil
 	}

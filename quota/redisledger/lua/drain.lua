@@ -11,7 +11,7 @@ local drained, used, by, at, probe, least = unpack_('>I7I7I7I7I7I7', ARGV[1])
 local time = redis.call('TIME') local now = time[1] * 1000000 + time[2] -- clock
 local state = got(key, pcall('HMGET', key, ARGV[2], ARGV[3]))
 local kept, expires, spenders, generation, born, cursor = meta(key, state[1])
-local q = pool(key, state[1], state[2], 0) -- as it was kept: an expired log still says how new it was
+local q = pool(key, state[1], state[2], now)
 if drained > 0 and (drained <= q[DRAINED] or probe > 0 and probe == q[PROBE] and q[DRAINED] > now) then
 	return 1 -- the last word stands: see Supersedes of quota.Drain
 end

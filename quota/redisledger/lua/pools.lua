@@ -22,7 +22,7 @@ local function meta(key, m)
 	return unpack_('>I7I7I2I7I7I4', m, 3)
 end
 
--- pool is the columns of a pool's state s. One whose log's key has expired by now is empty.
+-- pool is the columns of a pool's state s. One whose log's key has expired by now is empty, and still says how new it was.
 local function pool(key, m, s, now)
 	if not s then
 		return { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
@@ -31,17 +31,16 @@ local function pool(key, m, s, now)
 	if not q or q[FIRST] > q[NUMBER] or q[TOTAL] > EXACT then
 		broken(key, s, 'it holds a pool that is not a state')
 	elseif now >= q[EXPIRES] then
-		q[FIRST], q[NEWEST] = q[NUMBER], 0
+		q[FIRST], q[TOTAL] = q[NUMBER], 0
 	end
 	return q
 end
 
--- whole says whether a log is as long as its columns say, and how long it is. One that has not expired is empty only if
--- nothing counts any more.
+-- whole says whether a log is as long as its columns say, and how long it is. An empty one has no total.
 local function whole(key, q)
 	local count, length = q[NUMBER] - q[FIRST], got(key, redis.pcall('LLEN', key))
 	if count == 0 and q[NUMBER] > 0 then
-		return q[TOTAL] == 0 or q[NEWEST] == 0, length
+		return q[TOTAL] == 0, length
 	end
 	return length == count, length
 end

@@ -21,7 +21,7 @@ for field, s in pairs(state) do
 	end
 end
 for field, q in pairs(pools) do
-	q[EXPIRES], q[DRAINED], q[DRAINED_USED], q[DRAINED_BY], q[DRAINED_AT], q[PROBE] = 0, 0, 0, 0, 0, 0
+	q[NEWEST], q[EXPIRES], q[DRAINED], q[DRAINED_USED], q[DRAINED_BY], q[DRAINED_AT], q[PROBE] = 0, 0, 0, 0, 0, 0, 0
 	redis.call('HSET', key, field, pack(POOL, unpack(q, 1, COLUMNS)))
 	redis.call('DEL', key .. ':' .. string.sub(field, 2))
 end
