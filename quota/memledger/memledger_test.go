@@ -34,6 +34,7 @@ func backend(keys int) quotatest.Backend {
 			quotatest.LoseReply: "no reply is ever on its way",
 			quotatest.Evict:     "nobody else can reach its state",
 			quotatest.OwnClock:  "its clock is its caller's",
+			quotatest.InFile:    "it is in memory",
 		},
 	}
 }

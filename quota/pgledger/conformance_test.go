@@ -30,7 +30,8 @@ func backend(t *testing.T, addr string) quotatest.Backend {
 			return s
 		},
 		Without: map[quotatest.Capability]string{
-			quotatest.Evict: "alone it cannot notice: see TestRemoteConforms",
+			quotatest.Evict:  "alone it cannot notice: see TestRemoteConforms",
+			quotatest.InFile: "it is in a server",
 		},
 		Steps: 300, Keys: 200, Entries: 300, Many: 10_000, // the long tests take more
 	}

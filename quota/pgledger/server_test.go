@@ -110,9 +110,13 @@ func storeAt(t testing.TB, d *faulty.Database, addr string, clock *quotatest.Clo
 		Evict: func(t testing.TB) {
 			do(t, tables(schema, "DELETE FROM %s"))
 		},
-		EvictLog: func(t testing.TB, account, pool string) {
-			do(t, fmt.Sprintf("DELETE FROM %[1]s.entries WHERE pool IN (SELECT p.id FROM %[1]s.pools p JOIN %[1]s.accounts a ON a.id = p.account WHERE a.name = '%s' AND p.name = '%s')",
-				schema, account, pool))
+		EvictPart: func(t testing.TB, account string, part quotatest.Part) {
+			id := fmt.Sprintf("(SELECT id FROM %s.accounts WHERE name = '%s')", schema, account)
+			do(t, strings.NewReplacer("{s}", schema, "{a}", id).Replace(map[quotatest.Part]string{
+				quotatest.PartLog:     "DELETE FROM {s}.entries WHERE pool IN (SELECT id FROM {s}.pools WHERE account = {a} AND name = 'units')",
+				quotatest.PartPool:    "DELETE FROM {s}.pools WHERE account = {a} AND name = 'units'",
+				quotatest.PartWriters: "DELETE FROM {s}.writers WHERE account = {a}",
+			}[part]))
 		},
 	}
 }

@@ -72,6 +72,16 @@ func (l *ratchet) Take(ctx context.Context, a quota.Ask) (quota.Decision, error)
 	return d, err
 }
 
+// renewing writes down a drain as if the pool had never been used.
+type renewing struct{ quotatest.Model }
+
+func (l *renewing) Drain(ctx context.Context, account, pool string, d quota.Drain) error {
+	if err := l.Reset(ctx, account); err != nil {
+		return err
+	}
+	return l.Model.Drain(ctx, account, pool, d)
+}
+
 // lenient acts on whatever it is asked.
 type lenient struct{ quotatest.Model }
 

@@ -27,7 +27,8 @@ func TestSuiteCatchesBrokenRemotes(t *testing.T) {
 		{"keeps refusals", "G1 a refusal is not kept", func(l *memremote.Remote) sharedledger.Remote {
 			return &stubborn{Remote: l, refused: map[string]quota.Decision{}}
 		}},
-		{"does not miss what it forgot", "G5 a writer that is behind", func(l *memremote.Remote) sharedledger.Remote { return &trusting{l} }},
+		{"takes what is gone for empty", "L3 an account of which a part", func(l *memremote.Remote) sharedledger.Remote { return &hollow{l} }},
+		{"does not miss what it forgot", "G5 a writer that is behind", func(l *memremote.Remote) sharedledger.Remote { return &credulous{l} }},
 		{"looks at no generation", "G5 a generation that is over", func(l *memremote.Remote) sharedledger.Remote { return &ageless{l} }},
 		{"ends a generation twice", "G5 a generation ends once", func(l *memremote.Remote) sharedledger.Remote { return &restless{l} }},
 		{"syncs twice", "G5 rows are synced once", func(l *memremote.Remote) sharedledger.Remote { return &twice{l} }},
@@ -43,7 +44,9 @@ func TestSuiteCatchesBrokenRemotes(t *testing.T) {
 			backend := quotatest.Backend{Name: b.name, Open: func(_ testing.TB, c *quotatest.Clock) quotatest.Store {
 				l := &memremote.Remote{Now: c.Now}
 				return quotatest.Store{Ledger: b.broken(l), Evict: func(testing.TB) { l.Load(memremote.Image{}) },
-					EvictLog: func(_ testing.TB, account, pool string) { l.Load(l.Image().Without(account, pool)) }}
+					EvictPart: func(_ testing.TB, account string, part quotatest.Part) {
+						l.Load(l.Image().WithoutPart(account, string(part)))
+					}}
 			}}
 			var also []string
 			hit := false
@@ -118,11 +121,21 @@ func (l *stubborn) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Op
 	return d, err
 }
 
-type trusting struct{ *memremote.Remote }
+type credulous struct{ *memremote.Remote }
 
-func (l *trusting) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
+func (l *credulous) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
 	op.Written = 0
 	return l.Remote.TakeOnce(ctx, a, op)
+}
+
+type hollow struct{ *memremote.Remote }
+
+func (l *hollow) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
+	d, err := l.Remote.TakeOnce(ctx, a, op)
+	if errors.Is(err, sharedledger.ErrLost) {
+		return (&memremote.Remote{Now: l.Now}).Take(ctx, a)
+	}
+	return d, err
 }
 
 type ageless struct{ *memremote.Remote }

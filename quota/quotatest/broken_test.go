@@ -58,6 +58,9 @@ func TestSuiteCatchesBrokenLedgers(t *testing.T) {
 		{"a clock that is believed", "L4 a clock a year behind", func(c *quotatest.Clock) quotatest.Store {
 			return quotatest.Store{Ledger: &dateless{tally{Model: quotatest.Model{Now: c.Now}}}}
 		}},
+		{"a drain that makes all as new", "L4 a clock a year behind is not believed after days", func(c *quotatest.Clock) quotatest.Store {
+			return quotatest.Store{Ledger: &renewing{quotatest.Model{Now: c.Now}}}
+		}},
 		{"a sum that wraps around", "B4 what makes no sense", func(c *quotatest.Clock) quotatest.Store {
 			return quotatest.Store{Ledger: &wrapping{tally{Model: quotatest.Model{Now: c.Now}}}}
 		}},

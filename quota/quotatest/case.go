@@ -41,11 +41,29 @@ type Store struct {
 	LoseReply func(t testing.TB)
 	// Evict throws the stored state away behind the ledger's back.
 	Evict func(t testing.TB)
-	// EvictLog throws the log of one pool of an account away, and leaves the rest.
-	EvictLog func(t testing.TB, account, pool string)
+	// EvictPart throws a part of an account away, and leaves the rest.
+	EvictPart func(t testing.TB, account string, part Part)
+	// File is where one file keeps it all: others may write an older copy over it, or delete it.
+	File *File
 	// OwnClock says that the ledger's clock is not its caller's, so that the two can differ: it has
 	// to compare itself with Ask.Now.
 	OwnClock bool
+}
+
+// Part is a part of an account.
+type Part string
+
+// The parts that an account of several hosts has.
+const (
+	PartLog     Part = "log"     // the entries of the pool "units"
+	PartPool    Part = "pool"    // what is known of that pool besides
+	PartWriters Part = "writers" // what each has written last
+)
+
+// File is a file that is all of a store.
+type File struct {
+	Path string
+	Open func() (quota.Ledger, error) // as another process does
 }
 
 // Held is how much a store keeps.
@@ -64,7 +82,8 @@ const (
 	Counts    Capability = "Held"
 	LoseReply Capability = "LoseReply"
 	Evict     Capability = "Evict"
-	EvictLog  Capability = "EvictLog"
+	EvictPart Capability = "EvictPart"
+	InFile    Capability = "File"
 	OwnClock  Capability = "OwnClock"
 )
 
@@ -80,8 +99,10 @@ func (s Store) can(c Capability) bool {
 		return s.LoseReply != nil
 	case Evict:
 		return s.Evict != nil
-	case EvictLog:
-		return s.EvictLog != nil
+	case EvictPart:
+		return s.EvictPart != nil
+	case InFile:
+		return s.File != nil
 	case OwnClock:
 		return s.OwnClock
 	default:

@@ -25,6 +25,7 @@ func TestModelConforms(t *testing.T) {
 			quotatest.LoseReply: "no reply is ever on its way",
 			quotatest.Evict:     "nobody else can reach its state",
 			quotatest.OwnClock:  "its clock is its caller's",
+			quotatest.InFile:    "it is in memory",
 		},
 		Steps:   1000,
 		Entries: 500,

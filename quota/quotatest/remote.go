@@ -2,6 +2,7 @@ package quotatest
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"sync"
 	"time"
@@ -340,30 +341,48 @@ var generations = []Case{
 		}
 		r.used(0)
 	}},
-	{ID: "G5", Name: "a log that is not as long as its state says is a loss, and wiped", Needs: EvictLog, check: func(r *rig) {
-		r.begin(per(time.Hour, 10))
-		search := charge("search", 1, per(time.Hour, 10))
-		for i, c := range []quota.Charge{charge("units", 4, r.bounds...), search} {
-			if d, err := r.remote().TakeOnce(r.Context(), r.ask(c), op("a", int64(i)+1)); err != nil || !d.Allowed {
-				r.Fatalf("%+v %v", d, err)
+	{ID: "L3", Name: "an account of which a part is gone is lost, never empty", Needs: EvictPart, check: func(r *rig) {
+		for _, part := range []Part{PartLog, PartPool, PartWriters} {
+			r.about = fmt.Sprintf("without its %s: ", part)
+			r.begin(per(time.Hour, 10))
+			search := charge("search", 1, per(time.Hour, 10))
+			for i, c := range []quota.Charge{charge("units", 4, r.bounds...), search} {
+				if d, err := r.remote().TakeOnce(r.Context(), r.ask(c), op("a", int64(i)+1)); err != nil || !d.Allowed {
+					r.Fatalf("%+v %v", d, err)
+				}
 			}
-		}
-		r.store.EvictLog(r, r.account, "units")
-		for _, o := range []sharedledger.Operation{op("a", 3), op("b", 1)} {
-			if d, err := r.once(o, 1); !errors.Is(err, sharedledger.ErrLost) {
-				r.Fatalf("take: %+v %v", d, err)
+			r.store.EvictPart(r, r.account, part)
+			mine := op("a", 3)
+			mine.Written = 2
+			r.loses(mine)
+			if part != PartWriters { // which only those miss who are among them
+				r.loses(op("a", 3))
+				r.loses(op("b", 1))
+				_, err := r.remote().Sync(r.Context(), sharedledger.Batch{Account: r.account, Generation: first, Horizon: quota.MinHorizon,
+					Rows: []sharedledger.Row{r.row("c", 1, noon, 3)}})
+				if !errors.Is(err, sharedledger.ErrLost) {
+					r.Fatalf("%ssync: %v", r.about, err)
+				}
 			}
-		}
-		_, err := r.remote().Sync(r.Context(), sharedledger.Batch{Account: r.account, Generation: first, Horizon: quota.MinHorizon,
-			Rows: []sharedledger.Row{r.row("c", 1, noon, 3)}})
-		if !errors.Is(err, sharedledger.ErrLost) {
-			r.Fatalf("sync: %v", err)
-		}
-		r.renew(sharedledger.Renewal{Was: first, Next: next}, next)
-		r.wrote("a", 0) // its rows must be synced
-		r.used(0)
-		if used := r.draw(charge("search", 0, search.Bounds...)).Pools[0].Windows[0].Used; used != 0 {
-			r.Fatalf("%d searches used, and their writers are forgotten", used)
+			r.renew(sharedledger.Renewal{Was: first, Next: next}, next)
+			r.wrote("a", 0) // its rows must be synced
+			if part == PartWriters {
+				continue
+			}
+			r.used(0)
+			if used := r.draw(charge("search", 0, search.Bounds...)).Pools[0].Windows[0].Used; used != 0 {
+				r.Fatalf("%s%d searches used, and their writers are forgotten", r.about, used)
+			}
 		}
 	}},
+}
+
+// loses wants a loss, whether the operation charges or only looks.
+func (r *rig) loses(o sharedledger.Operation) {
+	r.Helper()
+	for _, amount := range []int64{1, 0} {
+		if d, err := r.once(o, amount); !errors.Is(err, sharedledger.ErrLost) {
+			r.Fatalf("%s: %s takes %d: %+v %v", r.at(), o.Writer, amount, d, err)
+		}
+	}
 }

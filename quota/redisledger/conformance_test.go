@@ -33,7 +33,8 @@ func backend(s *server) quotatest.Backend {
 			return store
 		},
 		Without: map[quotatest.Capability]string{
-			quotatest.Evict: "alone it cannot notice: see TestRemoteConforms",
+			quotatest.Evict:  "alone it cannot notice: see TestRemoteConforms",
+			quotatest.InFile: "it is in a server",
 		},
 		Steps: 2000, Keys: 2000, Entries: 2000, Many: 20_000, // the long tests take more
 	}
@@ -84,9 +85,18 @@ func (s *server) store(t testing.TB, clock *quotatest.Clock) quotatest.Store {
 				s.client.Del(t.Context(), k)
 			}
 		},
-		EvictLog: func(t testing.TB, account, pool string) {
-			if n := s.client.Del(t.Context(), prefix+":{"+account+"}:"+pool).Val(); n != 1 {
-				t.Errorf("%d logs of %s of %s", n, pool, account)
+		EvictPart: func(t testing.TB, account string, part quotatest.Part) {
+			state, n := prefix+":{"+account+"}", int64(0)
+			switch part {
+			case quotatest.PartLog:
+				n = s.client.Del(t.Context(), state+":units").Val()
+			case quotatest.PartPool:
+				n = s.client.HDel(t.Context(), state, "punits").Val()
+			case quotatest.PartWriters:
+				n = s.client.HDel(t.Context(), state, "oa").Val()
+			}
+			if n != 1 {
+				t.Errorf("%d %ss of %s", n, part, account)
 			}
 		},
 	}

@@ -45,6 +45,7 @@ func inMemory() quotatest.Backend {
 			quotatest.Counts:   "a journal stands beside it, which its data directory keeps",
 			quotatest.Address:  "it lives in one process",
 			quotatest.OwnClock: "its clock is its caller's",
+			quotatest.InFile:   "it is in memory",
 		},
 		Steps: 2000, Entries: 300, Forward: true,
 	}

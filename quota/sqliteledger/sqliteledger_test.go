@@ -64,7 +64,16 @@ func openStore(t testing.TB, clock *quotatest.Clock) quotatest.Store {
 		l.Now = clock.Now
 		return l
 	}
-	return quotatest.Store{Ledger: another(t), Another: another, Address: path, Held: func(t testing.TB) quotatest.Held {
+	file := &quotatest.File{Path: path, Open: func() (quota.Ledger, error) {
+		l, err := sqliteledger.Open(t.Context(), path)
+		if err != nil {
+			return nil, err
+		}
+		l.Now = clock.Now
+		t.Cleanup(func() { _ = l.Close() })
+		return l, nil
+	}}
+	return quotatest.Store{Ledger: another(t), Another: another, Address: path, File: file, Held: func(t testing.TB) quotatest.Held {
 		t.Helper()
 		var h quotatest.Held
 		err := database(t, path).QueryRowContext(t.Context(), `SELECT (SELECT count(*) FROM accounts), (SELECT count(*) FROM entries)`).Scan(&h.Accounts, &h.Entries)

@@ -148,13 +148,21 @@ func (l *Remote) on(name string, do func(acc *account, clock time.Time) error) e
 
 // whole returns ErrLost for a log that is not as long as the state says.
 func (a *account) whole(charges []quota.Charge) error {
-	for _, p := range a.Pools {
-		concerned := charges == nil || slices.ContainsFunc(charges, func(c quota.Charge) bool { return c.Pool == p.Name })
-		if n := len(p.Log.Entries); concerned && n != a.lengths[p.Name] {
-			return fmt.Errorf("%w: pool %s has %d entries of %d", sharedledger.ErrLost, p.Name, n, a.lengths[p.Name])
+	for name, length := range a.lengths {
+		concerned := charges == nil || slices.ContainsFunc(charges, func(c quota.Charge) bool { return c.Pool == name })
+		if n := a.length(name); concerned && n != length {
+			return fmt.Errorf("%w: pool %s has %d entries of %d", sharedledger.ErrLost, name, n, length)
 		}
 	}
 	return nil
+}
+
+// length is how many entries a pool's log has.
+func (a *account) length(pool string) int {
+	if p := a.Find(pool); p != nil {
+		return len(p.Log.Entries)
+	}
+	return 0
 }
 
 // Image is all that a ledger remembers at one time: what a server would keep on disk. It does not
@@ -174,6 +182,18 @@ func (l *Remote) Load(i Image) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.accounts = cloneAccounts(i.accounts)
+}
+
+// WithoutPart returns the image without the "log" of the account's pool units, without that "pool", or without the "writers".
+func (i Image) WithoutPart(account, part string) Image {
+	i = i.Without(account, map[string]string{"log": "units"}[part])
+	switch a := i.accounts[account]; part {
+	case "pool":
+		a.Pools = slices.DeleteFunc(a.Pools, func(p *memlog.Pool[note]) bool { return p.Name == "units" })
+	case "writers":
+		clear(a.writers)
+	}
+	return i
 }
 
 // Without returns the image after an eviction: of the account or, if pools are named, of their logs.

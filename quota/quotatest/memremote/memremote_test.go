@@ -18,9 +18,11 @@ func TestRemoteConforms(t *testing.T) {
 		Open: func(_ testing.TB, clock *quotatest.Clock) quotatest.Store {
 			l := &memremote.Remote{Now: clock.Now}
 			return quotatest.Store{
-				Ledger:   l,
-				Evict:    func(testing.TB) { l.Load(memremote.Image{}) },
-				EvictLog: func(_ testing.TB, account, pool string) { l.Load(l.Image().Without(account, pool)) },
+				Ledger: l,
+				Evict:  func(testing.TB) { l.Load(memremote.Image{}) },
+				EvictPart: func(_ testing.TB, account string, part quotatest.Part) {
+					l.Load(l.Image().WithoutPart(account, string(part)))
+				},
 			}
 		},
 	})

@@ -112,6 +112,7 @@ func (l *Remote) Renew(_ context.Context, r sharedledger.Renewal) (g sharedledge
 			return nil
 		}
 		if acc.whole(nil) != nil {
+			clear(acc.lengths)
 			clear(acc.raised)
 			clear(acc.writers)
 			acc.Pools = nil
