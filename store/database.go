@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -39,9 +38,6 @@ type database struct {
 	read  *sql.DB
 	now   func() time.Time
 
-	commits *sql.DB // one connection that reads: SQLite counts commits per connection
-	opened  string  // a random name for that connection, with whose counts no other's can be compared
-
 	engine *Engine // nil: SQLite
 
 	frozen bool  // read-only media without writers: the file is opened as immutable
@@ -53,7 +49,7 @@ func newDatabase(dir string, now func() time.Time) *database {
 	if now == nil {
 		now = time.Now
 	}
-	return &database{path: filepath.Join(dir, FileName), now: now, opened: rand.Text()}
+	return &database{path: filepath.Join(dir, FileName), now: now}
 }
 
 // connect makes a pool of at most n connections to the file. It opens none before the first query.
@@ -79,14 +75,10 @@ func (d *database) connectToWrite(params ...string) (err error) {
 
 // connectToRead opens the connections for reading, after closing earlier ones.
 func (d *database) connectToRead() (err error) {
-	for _, db := range []*sql.DB{d.read, d.commits} {
-		if db != nil {
-			_ = db.Close()
-		}
+	if d.read != nil {
+		_ = d.read.Close()
 	}
-	if d.read, err = connect(d.path, readers, d.reading("_query_only=1", fmt.Sprintf("_pragma=cache_size(-%d)", readCache))...); err == nil {
-		d.commits, err = connect(d.path, 1, d.reading("_query_only=1")...)
-	}
+	d.read, err = connect(d.path, readers, d.reading("_query_only=1", fmt.Sprintf("_pragma=cache_size(-%d)", readCache))...)
 	return err
 }
 
@@ -102,7 +94,7 @@ func (d *database) reading(more ...string) []string {
 // Close closes the store. The last writer to close folds the write-ahead log into the file.
 func (d *database) Close() error {
 	var err error
-	for _, db := range []*sql.DB{d.commits, d.read, d.write} {
+	for _, db := range []*sql.DB{d.read, d.write} {
 		if db != nil {
 			if e := db.Close(); e != nil {
 				err = d.explain(context.Background(), "close the store", e)

@@ -22,10 +22,9 @@ type Engine struct {
 	// accept SQL as this package writes it: numbered or plain question marks, MATCH for the index video_text.
 	Write, Read *sql.DB // Write is nil when read-only
 
-	Check       func(ctx context.Context, tx *sql.Tx) error // its error ends a write transaction that must not go on
-	Fingerprint func(ctx context.Context) (string, error)   // see Store.Fingerprint
-	Explain     func(err error) (hint string)               // what a person can do about it; "" if that is not known
-	Away        func(err error) bool                        // the error is one of waiting: ErrUnavailable
+	Check   func(ctx context.Context, tx *sql.Tx) error // its error ends a write transaction that must not go on
+	Explain func(err error) (hint string)               // what a person can do about it; "" if that is not known
+	Away    func(err error) bool                        // the error is one of waiting: ErrUnavailable
 
 	LastBackfill     func(ctx context.Context, tx *sql.Tx) (int64, error)            // the highest backfill ID ever assigned
 	AdvanceSequences func(ctx context.Context, tx *sql.Tx, lastBackfill int64) error // rows were inserted with their IDs: assign only higher ones from now on

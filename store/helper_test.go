@@ -40,7 +40,6 @@ var (
 	search      = storetest.Search
 	wantStates  = storetest.WantStates
 	finish      = storetest.Finish
-	dataVersion = storetest.DataVersion
 	queuedIDs   = storetest.QueuedIDs
 	ranks       = storetest.Ranks
 	saveFound   = storetest.SaveFound
@@ -104,6 +103,20 @@ func raw(t testing.TB, path string) *sql.DB {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	return db
+}
+
+// dataVersion reports whether anybody has written to the store since the last call: SQLite counts it for each connection.
+func dataVersion(t *testing.T, s *store.Store) (changed func() bool) {
+	t.Helper()
+	db := raw(t, s.Path())
+	db.SetMaxOpenConns(1)
+	version := func() int { return scalar[int](t, db, `PRAGMA data_version`) }
+	last := version()
+	return func() bool {
+		before := last
+		last = version()
+		return last != before
+	}
 }
 
 func scalar[T any](t testing.TB, db *sql.DB, query string, args ...any) T {

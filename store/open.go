@@ -156,18 +156,6 @@ func (s *Store) CheckVersion(ctx context.Context) error {
 	return s.view(ctx, "look whether a newer program has upgraded the store", func(tx *txn) error { return s.checkVersion(ctx, tx) })
 }
 
-// Fingerprint returns a text that changes with every commit, of this process or another: if two are equal, nothing was
-// written between them.
-func (s *Store) Fingerprint(ctx context.Context) (string, error) {
-	if s.engine != nil {
-		v, err := s.engine.Fingerprint(ctx)
-		return v, s.explain(ctx, "ask whether the store has changed", err)
-	}
-	var commits int64 // not interrupted by ctx, for which the connection would be given up
-	err := s.commits.QueryRowContext(context.WithoutCancel(ctx), `PRAGMA data_version`).Scan(&commits)
-	return fmt.Sprint(s.opened, "-", commits), s.explain(ctx, "ask whether the store has changed", err)
-}
-
 // claimFor records the upstream of a store that has none yet.
 func claimFor(ctx context.Context, d *database, upstream string) error {
 	return d.tx(ctx, "remember the upstream of the store", func(tx *txn) error {

@@ -85,6 +85,7 @@ func Open(ctx context.Context, url string, o store.Options) (*store.Store, error
 	at := fmt.Sprintf("postgres://%s:%d/%s", c.Host, c.Port, c.Database)
 	e := store.Engine{
 		Name:    at,
+		Write:   pool(c, 1, walked, begin(name)),
 		Read:    pool(c, readers, planned, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
 		Check:   func(ctx context.Context, tx *sql.Tx) error { return checkVersion(ctx, tx, at) },
 		Explain: hint,
@@ -93,12 +94,6 @@ func Open(ctx context.Context, url string, o store.Options) (*store.Store, error
 		LastBackfill:     lastBackfill,
 		AdvanceSequences: advanceSequences,
 	}
-	e.Fingerprint = func(ctx context.Context) (snapshot string, err error) {
-		// Which transactions can be seen. The place in the log would not do: it moves before a commit can be seen.
-		err = e.Read.QueryRowContext(ctx, `SELECT CAST(pg_current_snapshot() AS text)`).Scan(&snapshot)
-		return snapshot, err
-	}
-	e.Write = pool(c, 1, walked, begin(name))
 	err = explain(at, checkSettings(ctx, e.Read, name))
 	if err == nil {
 		err = prepare(ctx, e, name, o)
