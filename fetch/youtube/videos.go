@@ -2,11 +2,9 @@ package youtube
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
-
-	youtubev3 "google.golang.org/api/youtube/v3"
+	"strings"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
@@ -25,22 +23,18 @@ const (
 	videoCategoriesList = "videoCategories.list"
 )
 
+// videoParts are the parts of a video that videoFields are in.
+const videoParts = "snippet,contentDetails,statistics"
+
 // countFields lists the fields that mapCounts reads.
 const countFields = "kind,items(id,statistics(viewCount,likeCount,commentCount))"
 
 // Chart implements fetch.Upstream: one page of chart=mostPopular.
 func (c *Client) Chart(region ingest.Region, category, token string) fetch.Call[ingest.Page] {
-	q := wire.Question{Method: videosList, Region: region, Wrong: checkRegion(region)}
-	return newCall(c, q, func(ctx context.Context) requester[*youtubev3.VideoListResponse] {
-		call := c.listVideos(ctx).Chart("mostPopular").RegionCode(string(region)).MaxResults(pageSize)
-		if isOneCategory(category) {
-			call.VideoCategoryId(category)
-		}
-		if token != "" {
-			call.PageToken(token)
-		}
-		return call
-	}, func(body []byte) (ingest.Page, error) {
+	q := newQuestion(videosList, region, videoParts, videoFields, "chart", "mostPopular", "regionCode", string(region),
+		"maxResults", fullPage, "videoCategoryId", oneCategory(category), "pageToken", token)
+	q.Wrong = checkRegion(region)
+	return wire.NewCall(c.Client, q, func(body []byte) (ingest.Page, error) {
 		page, err := mapPage(body)
 		return page, cmp.Or(err, checkNextToken(token, page.Next))
 	})
@@ -49,22 +43,17 @@ func (c *Client) Chart(region ingest.Region, category, token string) fetch.Call[
 // Videos implements fetch.Upstream. With no ids, or too many, Do fails with ErrIDs and
 // sends nothing.
 func (c *Client) Videos(ids []string) fetch.Call[ingest.Page] {
-	return newCall(c, wire.Question{Method: videosList, Wrong: checkIDs(ids)}, func(ctx context.Context) requester[*youtubev3.VideoListResponse] {
-		return c.listVideos(ctx).Id(ids...)
-	}, mapPage)
-}
-
-func (c *Client) listVideos(ctx context.Context) *youtubev3.VideosListCall {
-	return c.service.Videos.List([]string{"snippet", "contentDetails", "statistics"}).Fields(videoFields).Context(ctx)
+	q := newQuestion(videosList, "", videoParts, videoFields, "id", strings.Join(ids, ","))
+	q.Wrong = checkIDs(ids)
+	return wire.NewCall(c.Client, q, mapPage)
 }
 
 // Counts implements fetch.Counter by videos.batchGetStats, which exists since 2026-06-03
 // (developers.google.com/youtube/v3/revision_history). It refuses ids as Videos does.
 func (c *Client) Counts(ids []string) fetch.Call[[]ingest.Counts] {
-	q := wire.Question{Method: videosBatchGetStats, Wrong: checkIDs(ids)}
-	return newCall(c, q, func(ctx context.Context) requester[*youtubev3.BatchGetStatsResponse] {
-		return c.service.Videos.BatchGetStats().Part("id", "statistics").Id(ids...).Fields(countFields).Context(ctx)
-	}, mapCounts)
+	q := newQuestion(videosBatchGetStats, "", "id,statistics", countFields, "id", strings.Join(ids, ","))
+	q.Wrong = checkIDs(ids)
+	return wire.NewCall(c.Client, q, mapCounts)
 }
 
 func checkIDs(ids []string) error {
@@ -81,8 +70,13 @@ func checkRegion(region ingest.Region) error {
 	return nil
 }
 
-// isOneCategory reports whether a category is a single one rather than all of them.
-func isOneCategory(category string) bool { return category != "" && category != "0" }
+// oneCategory returns the category if it is a single one; "" if it is all of them.
+func oneCategory(category string) string {
+	if category == "0" {
+		return ""
+	}
+	return category
+}
 
 type countedItem struct {
 	ID         string     `json:"id"`
@@ -118,10 +112,9 @@ var CategoryNames = map[string]string{
 
 // Categories implements fetch.Namer. Names are in English, YouTube's default.
 func (c *Client) Categories(region ingest.Region) fetch.Call[[]ingest.Category] {
-	q := wire.Question{Method: videoCategoriesList, Region: region, Wrong: checkRegion(region)}
-	return newCall(c, q, func(ctx context.Context) requester[*youtubev3.VideoCategoryListResponse] {
-		return c.service.VideoCategories.List([]string{"snippet"}).RegionCode(string(region)).Fields("items(id,snippet/title)").Context(ctx)
-	}, mapCategories)
+	q := newQuestion(videoCategoriesList, region, "snippet", "items(id,snippet/title)", "regionCode", string(region))
+	q.Wrong = checkRegion(region)
+	return wire.NewCall(c.Client, q, mapCategories)
 }
 
 // mapCategories reads a whole answer of videoCategories.list. An item without an id or a name is left out.
