@@ -168,7 +168,11 @@ func (a *app) scheduleOf(jobs []ingest.Job) (budget.PricedSchedule, error) {
 		return budget.PricedSchedule{}, err
 	}
 	tariff, err := a.tariff()
-	return budget.PricedSchedule{Jobs: due, Upstream: a.provider().calls, Tariff: tariff}, err
+	s := budget.PricedSchedule{Jobs: due, Upstream: a.provider().calls, Tariff: tariff}
+	if a.cfg.Store == "sqlite" { // machines that share a store share its schedule
+		s.Hosts = a.cfg.Hosts
+	}
+	return s, err
 }
 
 // pricedSchedule returns the schedule with the price of the day that begins now.

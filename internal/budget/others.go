@@ -82,6 +82,27 @@ func (h OthersHistory) note(r quota.Report, begins, ends time.Time, drew map[str
 	}
 }
 
+// beginWithEqualParts lets the others of so many hosts have drawn their equal parts on the first day of the history, of
+// which only a part was seen, or on the day before today.
+func (h OthersHistory) beginWithEqualParts(t *quota.Tariff, today time.Time, hosts int64) {
+	for _, pool := range t.Pools {
+		for _, w := range pool.Windows {
+			if !w.Day() || hosts < 2 {
+				continue
+			}
+			days, first := h[pool.Name], OthersDay{Begins: today.Add(-day), Hours: make([]int64, 24)}
+			if len(days) > 0 && days[0].Begins.Before(today) {
+				first.Begins, days = days[0].Begins, days[1:]
+			}
+			most := t.Ceilings[quota.Scheduled].Of(w.Limit) * (hosts - 1) / hosts
+			for hour := range int64(24) {
+				first.Hours[hour] = most*(hour+1)/24 - most*hour/24
+			}
+			h[pool.Name] = append([]OthersDay{first}, days...)
+		}
+	}
+}
+
 // liftedLast reports whether the provider's last no did not stand: of the next one that is doubted the same is expected.
 func liftedLast(days []OthersDay) bool {
 	for _, d := range slices.Backward(days) {
@@ -96,7 +117,7 @@ func liftedLast(days []OthersDay) bool {
 // on the newest day, or half of the day before if that is more, and so on. today is left out.
 func expectedHours(days []OthersDay, today time.Time) (hours [25]int64) {
 	total, weight, weights := int64(0), 1.0, 0.0
-	var shape [25]float64
+	var shape [25]float64 // of the days, weighted
 	for _, d := range slices.Backward(days) {
 		if !d.Begins.Before(today) {
 			continue
@@ -108,10 +129,12 @@ func expectedHours(days []OthersDay, today time.Time) (hours [25]int64) {
 		}
 		weight /= 2
 	}
-	if weights > 0 {
-		for i := range hours {
-			hours[i] = int64(float64(total)*shape[i]/weights + 0.5)
-		}
+	drew, until := 0.0, int64(0) // rounded from the day's begin on, so that the hours add up to the total
+	for i := range hours {
+		drew += shape[i]
+		before := until
+		until = int64(float64(total)*drew/max(weights, 1) + 0.5)
+		hours[i] = until - before
 	}
 	return hours
 }
@@ -142,9 +165,9 @@ func level(days []OthersDay, today time.Time, limit int64) int64 {
 // Expect returns a report as if others had already taken what they are expected to take: the rest of the provider's day
 // in windows of a day, and what is missing from a usual day in sliding windows. own is what this store's jobs drew of
 // each pool in its widest window; nil: all that was drawn for schedules.
-func (h OthersHistory) Expect(r quota.Report, t *quota.Tariff, own map[string]int64) quota.Report {
+func (h OthersHistory) Expect(r quota.Report, t *quota.Tariff, own map[quota.Purpose]quota.Cost) quota.Report {
 	r.Pools = slices.Clone(r.Pools)
-	r.Spent = splitScheduled(r.Spent, own, otherHosts)
+	r.Spent = split(r.Spent, own, otherHosts)
 	today := begunAt(r, t)
 	share := t.Ceilings[quota.Scheduled]
 	for i, p := range r.Pools {
@@ -198,19 +221,21 @@ const (
 	inVain     quota.Purpose = "in vain"
 )
 
-// splitScheduled returns sums in which no more than own was drawn for schedules, and the rest for another purpose. nil:
-// all of it is own.
-func splitScheduled(spent []quota.Spent, own map[string]int64, rest quota.Purpose) []quota.Spent {
-	if own == nil {
-		return spent
-	}
-	left := map[string]int64{}
-	for pool, n := range own {
-		left[pool] = n
-	}
-	var out []quota.Spent
+// drawnFor adds up, by pool, what was drawn for a purpose.
+func drawnFor(spent []quota.Spent, purpose quota.Purpose) quota.Cost {
+	drew := quota.Cost{}
 	for _, s := range spent {
-		if s.Who.Purpose == quota.Scheduled {
+		if s.Who.Purpose == purpose {
+			drew[s.Pool] += s.Amount
+		}
+	}
+	return drew
+}
+
+// split returns sums in which no more than own was drawn for its purposes, and the rest for another purpose.
+func split(spent []quota.Spent, own map[quota.Purpose]quota.Cost, rest quota.Purpose) (out []quota.Spent) {
+	for _, s := range spent {
+		if left, ok := own[s.Who.Purpose]; ok {
 			mine := min(s.Amount, left[s.Pool])
 			left[s.Pool] -= mine
 			out = append(out, quota.Spent{Pool: s.Pool, Who: quota.Who{Purpose: rest}, Amount: s.Amount - mine})

@@ -184,20 +184,38 @@ func onlyDay(windows []quota.WindowState) (day []quota.WindowState) {
 	return day
 }
 
-// Hosts with stores of their own draw for schedules of their own: each paces what the others leave.
+// Hosts with stores of their own draw for schedules of their own: each paces what the others leave. Where it is known how
+// many there are, they begin with equal parts, and a lead is halved every day.
 func TestOtherHostsAreOthers(t *testing.T) {
-	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
-	now := midnight.Add(12 * time.Hour)
-	mine := ingest.Slot{SlotKey: ingest.SlotKey{Job: "chart", Key: "US", DueAt: now.Add(-time.Hour)}, Kind: ingest.KindChart, FetchedAt: now.Add(-time.Hour)}
-	mine.Charge(map[string]int64{"units": 60})
-	mine.Pages = 60
-	w := budget.OthersWatch{Notes: &notes{slots: []ingest.Slot{mine}}, Schedule: s, Shared: true}
-	r := reported(s, now, 180, 0)
-	if err := w.Observe(t.Context(), spender(r.Spent), r); err != nil {
-		t.Fatal(err)
-	}
-	planned, _ := w.Expect(t.Context(), r)
-	if pace := s.Pace(planned, nil, now).Jobs; len(pace) != 1 || pace[0].Budget != 285-120 {
-		t.Errorf("%+v, want what 120 of others leave of 285", pace)
+	for _, tt := range []struct {
+		name                string
+		hosts               int
+		mine, all, budgeted int64
+	}{
+		{"nobody knows how many there are: what this one drew is its part", 1, 35, 285, 35},
+		{"this one drew less than others", 3, 35, 285, (35 + 95) / 2},
+		{"this one drew more", 3, 155, 285, (155 + 95) / 2},
+		{"nobody has drawn yet", 3, 0, 0, 95},
+	} {
+		s, stored := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...)), &notes{}
+		s.Hosts = tt.hosts
+		w := budget.OthersWatch{Notes: stored, Schedule: s, Shared: true}
+		var r quota.Report
+		for day := range 3 {
+			now := midnight.AddDate(0, 0, day).Add(12 * time.Hour)
+			slot := ingest.Slot{SlotKey: ingest.SlotKey{Job: "chart", Key: "US", DueAt: now.Add(-time.Hour)}, Kind: ingest.KindChart, Pages: int(tt.mine)}
+			slot.Charge(map[string]int64{"units": tt.mine})
+			stored.slots, r = []ingest.Slot{slot}, reported(s, now, tt.all, 0)
+			if err := w.Observe(t.Context(), spender(r.Spent), r); err != nil {
+				t.Fatal(err)
+			}
+			if tt.all == 0 {
+				break
+			}
+		}
+		planned, _ := w.Expect(t.Context(), r)
+		if pace := s.Pace(planned, nil, r.At); len(pace.Jobs) != 1 || pace.Jobs[0].Budget != tt.budgeted {
+			t.Errorf("%s: %+v, want a budget of %d", tt.name, pace.Jobs, tt.budgeted)
+		}
 	}
 }

@@ -194,10 +194,7 @@ func (s PricedSchedule) heldUntil(job ingest.Job, r quota.Report) (until time.Ti
 	if err != nil {
 		return until
 	}
-	purpose := quota.Scheduled
-	if job.Kind == ingest.KindRefresh {
-		purpose = quota.Refresh
-	}
+	purpose := purposeOf(job.Kind)
 	cost, err := s.Tariff.Cost(calls.Methods()[0])
 	for _, p := range r.Pools {
 		if at := p.ResumesAt[purpose]; err == nil && cost[p.Pool] > 0 && p.Remaining[purpose] == 0 && at.After(until) {
@@ -259,6 +256,9 @@ func (s PricedSchedule) stretch(p *JobPace, r quota.Report, now time.Time) error
 		for _, w := range r.Pools[i].Windows {
 			b := s.supplyOf(r.Pools[i], w, r.Spent, p.Last, now)
 			b.left -= spare(pool.Name)
+			if s.Hosts > 1 { // another host's chart may be under way when one begins
+				b.left -= price[pool.Name]
+			}
 			share := b.fill(jobs, job.Name, now)
 			gap := b.gap(price[pool.Name], share)
 			if gap > job.Every/time.Duration(keys) {

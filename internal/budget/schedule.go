@@ -23,6 +23,7 @@ type PricedSchedule struct {
 	Jobs     regions.Schedule
 	Upstream fetch.Upstream
 	Tariff   *quota.Tariff
+	Hosts    int // that draw on the ledger, each for a store of its own, as far as anybody knows; 0: this one
 	// WholePages keeps the pages of a paced chart as configured, however rare it gets.
 	WholePages bool
 }
@@ -98,10 +99,7 @@ func (s PricedSchedule) slotPrice(job ingest.Job) (quota.Cost, error) {
 
 // affords returns an ErrNeverFits if a job calls a method that costs more than the job may ever spend.
 func (s PricedSchedule) affords(job ingest.Job, methods []string) error {
-	purpose := quota.Scheduled
-	if job.Kind == ingest.KindRefresh {
-		purpose = quota.Refresh
-	}
+	purpose := purposeOf(job.Kind)
 	ceilings := Ceilings(s.Tariff, purpose)
 	for _, method := range methods {
 		cost, err := s.Tariff.Cost(method)
@@ -116,6 +114,14 @@ func (s PricedSchedule) affords(job ingest.Job, methods []string) error {
 		}
 	}
 	return nil
+}
+
+// purposeOf returns the purpose for which slots of a kind draw.
+func purposeOf(kind ingest.Kind) quota.Purpose {
+	if kind == ingest.KindRefresh {
+		return quota.Refresh
+	}
+	return quota.Scheduled
 }
 
 // NeverCalled says of each method that costs more than any purpose may ever spend that it can never be called.

@@ -58,7 +58,7 @@ func (w OthersWatch) Observe(ctx context.Context, l Spender, r quota.Report) err
 	if err != nil {
 		return err
 	}
-	history.note(r, begins, nextMidnight(begins, tariff.Zone), drawnByOthers(splitScheduled(spent, w.own(slots), otherHosts)))
+	history.note(r, begins, nextMidnight(begins, tariff.Zone), drawnByOthers(split(spent, w.own(slots, spent), otherHosts)))
 	text, err := json.Marshal(history)
 	if err == nil && string(text) != before {
 		err = w.Notes.SetNote(ctx, othersNote, string(text))
@@ -78,23 +78,23 @@ func (w OthersWatch) Expect(ctx context.Context, r quota.Report) (quota.Report, 
 	if err != nil {
 		return r, ""
 	}
-	planned := history.Expect(r, tariff, w.own(slots))
+	today := begunAt(r, tariff)
+	said := history.String(tariff, today)
+	if w.Shared {
+		history.beginWithEqualParts(tariff, today, int64(w.Schedule.Hosts))
+	}
+	planned := history.Expect(r, tariff, w.own(slots, r.Spent))
 	if err := w.setAside(ctx, planned); err != nil {
 		return r, ""
 	}
-	planned.Spent = expectWaste(planned, w.Schedule.Wasted(slots), nextMidnight(begunAt(r, tariff), tariff.Zone))
-	return planned, history.String(tariff, begunAt(r, tariff))
+	planned.Spent = expectWaste(planned, w.Schedule.Wasted(slots), nextMidnight(today, tariff.Zone))
+	return planned, said
 }
 
 // expectWaste counts as used what calls in vain are expected to draw before the day ends, as many an hour as in the last
 // day, and returns the spending without those of the last day: that much less of a sliding window is left for charts.
 func expectWaste(r quota.Report, wasted map[string]int64, ends time.Time) []quota.Spent {
-	scheduled := map[string]int64{}
-	for _, s := range r.Spent {
-		if s.Who.Purpose == quota.Scheduled {
-			scheduled[s.Pool] += s.Amount
-		}
-	}
+	scheduled := drawnFor(r.Spent, quota.Scheduled)
 	for _, p := range r.Pools {
 		scheduled[p.Pool] -= wasted[p.Pool]
 		for j, of := range p.Windows {
@@ -103,7 +103,7 @@ func expectWaste(r quota.Report, wasted map[string]int64, ends time.Time) []quot
 			}
 		}
 	}
-	return splitScheduled(r.Spent, scheduled, inVain)
+	return split(r.Spent, map[quota.Purpose]quota.Cost{quota.Scheduled: scheduled}, inVain)
 }
 
 // Wasted returns what the slots of charts drew from each pool without a page to show for it: for calls that failed, for
@@ -142,12 +142,7 @@ func (w OthersWatch) setAside(ctx context.Context, r quota.Report) error {
 	if err != nil {
 		return err
 	}
-	drew := map[string]int64{}
-	for _, s := range r.Spent {
-		if s.Who.Purpose == quota.Refresh {
-			drew[s.Pool] += s.Amount
-		}
-	}
+	drew := drawnFor(r.Spent, quota.Refresh)
 	for _, p := range r.Pools {
 		for j, of := range p.Windows {
 			if of.Window.Day() {
@@ -216,7 +211,7 @@ func (w OthersWatch) read(ctx context.Context) (h OthersHistory, text string, er
 	return h, text, err
 }
 
-// slots returns those that the schedule's jobs have drawn for since then, a refresh's left out.
+// slots returns those that the schedule's jobs have drawn for since then, a backfill's pieces left out.
 func (w OthersWatch) slots(ctx context.Context, since time.Time) (out []ingest.Slot, _ error) {
 	slots, err := w.Notes.SpentSlots(ctx, since.Add(-2*time.Hour)) // one that was due before may have drawn since
 	for _, slot := range slots {
@@ -224,22 +219,29 @@ func (w OthersWatch) slots(ctx context.Context, since time.Time) (out []ingest.S
 		if !slot.FetchedAt.IsZero() {
 			at = slot.FetchedAt
 		}
-		if slot.Kind != ingest.KindBackfill && slot.Kind != ingest.KindRefresh && !at.Before(since) {
+		if slot.Kind != ingest.KindBackfill && !at.Before(since) {
 			out = append(out, slot)
 		}
 	}
 	return out, err
 }
 
-// own adds up what slots drew of each pool; nil if no other host's draw on the ledger.
-func (w OthersWatch) own(slots []ingest.Slot) map[string]int64 {
+// own returns what is taken for this host's part of what was drawn, by purpose and pool; nil if all of it is: halfway
+// between what its slots drew and an equal part, if it is known how many hosts share the ledger, so that a lead that one
+// of them has by chance is lost in a few days.
+func (w OthersWatch) own(slots []ingest.Slot, spent []quota.Spent) map[quota.Purpose]quota.Cost {
 	if !w.Shared {
 		return nil
 	}
-	own := map[string]int64{}
+	own := map[quota.Purpose]quota.Cost{quota.Scheduled: {}, quota.Refresh: {}}
 	for _, slot := range slots {
-		for pool, n := range slot.Charges {
-			own[pool] += n
+		addCost(own[purposeOf(slot.Kind)], slot.Charges, 1)
+	}
+	if hosts := int64(w.Schedule.Hosts); hosts > 1 {
+		for purpose, drew := range own {
+			for pool, all := range drawnFor(spent, purpose) {
+				drew[pool] = (drew[pool] + all/hosts) / 2
+			}
 		}
 	}
 	return own
