@@ -48,8 +48,11 @@ func (s *Store) Backup(ctx context.Context, file string) (Copy, error) {
 const backedUp = ".backed-up"
 
 // LastBackup returns when Backup last made a copy; zero if it never did.
-func (s *Store) LastBackup(context.Context) (time.Time, error) {
-	info, err := os.Stat(s.path + backedUp)
+func (s *Store) LastBackup(context.Context) (time.Time, error) { return LastBackup(s.path) }
+
+// LastBackup is Store.LastBackup of the store in a file, which is not opened.
+func LastBackup(file string) (time.Time, error) {
+	info, err := os.Stat(file + backedUp)
 	if errors.Is(err, fs.ErrNotExist) {
 		return time.Time{}, nil
 	}

@@ -60,7 +60,19 @@ func judgeStore(ctx context.Context, d *Doctor, s store.Summary) Finding {
 	if s.DoneAt.IsZero() {
 		return warn(text+"; no slot is done yet", "ingest run fetches what is due")
 	}
-	return okf("%s; newest slot done %s ago", text, term.Ago(max(d.now().Sub(s.DoneAt), 0)))
+	return okf("%s; newest slot done %s ago%s", text, term.Ago(max(d.now().Sub(s.DoneAt), 0)), d.lastBackup())
+}
+
+// lastBackup is the age of the newest copy that ingest backup made; nothing for a database, which has backups of its own.
+func (d *Doctor) lastBackup() string {
+	at, err := store.LastBackup(filepath.Join(d.Config.Data, store.FileName))
+	switch {
+	case d.OpenStore != nil || err != nil:
+		return ""
+	case at.IsZero():
+		return ", no backup yet"
+	}
+	return ", last backup " + term.Ago(max(d.now().Sub(at), 0)) + " ago"
 }
 
 // repairAdvice is what to do about a damaged store.
