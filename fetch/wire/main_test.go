@@ -51,7 +51,7 @@ func get(ctx context.Context, tr *wire.Transport) wire.Answer {
 }
 
 func within(ctx context.Context, tr *wire.Transport, timeout time.Duration) wire.Answer {
-	return tr.Get(ctx, "/things", url.Values{"a": {"b c"}}, timeout)
+	return wire.Ask(ctx, timeout, func(ctx context.Context) error { return tr.Get(ctx, "/things", url.Values{"a": {"b c"}}) })
 }
 
 // unanswered returns the verdict on an answer that must not be whole.

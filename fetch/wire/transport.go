@@ -11,6 +11,7 @@ import (
 	"net/http/httptrace"
 	"net/netip"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -26,7 +27,9 @@ const maxBody = 16 << 20
 
 var (
 	errTooLarge    = fmt.Errorf("the answer is larger than %d MiB", maxBody>>20)
+	errOtherHost   = errors.New("refused to send a request to another host")
 	errNotLoopback = errors.New("refused to connect in clear to an address that is not loopback")
+	errNoPlace     = errors.New("a request without a place for its answer: use Ask or Get")
 )
 
 // Headers are sent with every request.
@@ -36,7 +39,9 @@ type Headers struct {
 	Key     ingest.Secret // zero: no such header; taken out of answers that repeat it
 }
 
-// Transport is the one way out: to one host, whatever host a request names, and back with a bounded body.
+// Transport is the one way out: to one host, and back with a bounded body. As a RoundTripper it fills in the *Answer
+// of Ask, and returns the status with an empty object in place of the body: a client library then decodes nothing, and
+// the adapter alone reads what the upstream sent.
 //
 // It sends a request at most once. net/http repeats a GET by itself when a kept connection breaks,
 // which would be a second arrival for one take, so requests go out in a form that it may not
@@ -120,47 +125,51 @@ func (t *Transport) AskDate(ctx context.Context) (time.Time, error) {
 	return t.keepDate(resp), nil
 }
 
-// Get requests a path of the host, "/videos", with a query. It ends after timeout.
-func (t *Transport) Get(ctx context.Context, path string, query url.Values, timeout time.Duration) Answer {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	req := &http.Request{Method: http.MethodGet, URL: &url.URL{Path: path, RawQuery: query.Encode()}, Header: http.Header{}}
-	a := t.Forward(req.WithContext(ctx))
-	// net/http reports the cause that a context was cancelled with; callers check for its kind.
-	if a.Err != nil && ctx.Err() != nil && !errors.Is(a.Err, ctx.Err()) {
-		a.Err = fmt.Errorf("%w: %w", ctx.Err(), a.Err)
+// RoundTrip implements http.RoundTripper for requests whose context comes from Ask.
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	a, ok := req.Context().Value(answerKey{}).(*Answer)
+	if !ok {
+		return nil, errNoPlace
 	}
-	return a
+	if req.URL.Scheme != t.scheme || !strings.EqualFold(req.URL.Host, t.host) {
+		a.Err = fmt.Errorf("%w: %s", errOtherHost, req.URL.Host)
+		return nil, a.Err
+	}
+	t.exchange(req, a)
+	if a.Err != nil {
+		return nil, a.Err
+	}
+	return &http.Response{
+		Status:        http.StatusText(a.Status),
+		StatusCode:    a.Status,
+		Proto:         "HTTP/1.1",
+		ProtoMajor:    1,
+		ProtoMinor:    1,
+		Header:        http.Header{"Content-Type": {"application/json"}},
+		Body:          io.NopCloser(strings.NewReader("{}")),
+		ContentLength: 2,
+		Request:       req,
+	}, nil
 }
 
-// Forward sends a request, which may be another program's, to the host, with the key, once: its method, path, query,
-// body, and its header fields.
-func (t *Transport) Forward(req *http.Request) (a Answer) {
+func (t *Transport) exchange(req *http.Request, a *Answer) {
 	var sent atomic.Bool
-	req = req.Clone(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
+	ctx := httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
 		// Name, connection and TLS handshake are behind us; every fault before this is free.
 		GotConn: func(httptrace.GotConnInfo) { sent.Store(true) },
-	}))
-	req.URL.Scheme, req.URL.Host, req.Host = t.scheme, t.host, ""
-	req.Header.Set("User-Agent", t.headers.Agent)
-	if !t.headers.Key.IsZero() {
-		req.Header.Set(t.headers.KeyName, t.headers.Key.Reveal())
-	}
-	if req.GetBody = nil; req.Method == http.MethodGet {
-		req.Body = oneShotBody{}
-	}
-	resp, err := t.base.RoundTrip(req)
+	})
+	resp, err := t.base.RoundTrip(t.prepareRequest(req.Clone(ctx)))
 	a.Sent = sent.Load()
 	if err != nil {
 		a.Err = err
-		return a
+		return
 	}
 	defer resp.Body.Close()
 	t.keepDate(resp)
 	body, err := readAll(resp)
 	if err != nil {
 		a.Err = fmt.Errorf("HTTP %d: %w", resp.StatusCode, err)
-		return a
+		return
 	}
 	a.Status, a.Location, a.Body = resp.StatusCode, resp.Header.Get("Location"), t.hideKey(body)
 	a.Header = http.Header{}
@@ -169,6 +178,16 @@ func (t *Transport) Forward(req *http.Request) (a Answer) {
 			a.Header[name] = append(a.Header[name], string(t.hideKey([]byte(v))))
 		}
 	}
+}
+
+// Forward sends the request of another program to the host, with the key, once: its method, path, query, body, and its
+// header fields.
+func (t *Transport) Forward(req *http.Request) (a Answer) {
+	u := *req.URL
+	u.Scheme, u.Host = t.scheme, t.host
+	out := req.Clone(req.Context())
+	out.URL = &u
+	t.exchange(out, &a)
 	return a
 }
 
@@ -190,6 +209,19 @@ func (t *Transport) keepDate(resp *http.Response) time.Time {
 	defer t.mu.Unlock()
 	t.dateOf, t.dateAt = date, time.Now()
 	return date
+}
+
+// prepareRequest adds, to our own copy of a request, what only the wire may see.
+func (t *Transport) prepareRequest(req *http.Request) *http.Request {
+	if !t.headers.Key.IsZero() {
+		req.Header.Set(t.headers.KeyName, t.headers.Key.Reveal())
+	}
+	req.Header.Set("User-Agent", t.headers.Agent)
+	req.Host, req.GetBody = "", nil
+	if req.Method == http.MethodGet {
+		req.Body = oneShotBody{}
+	}
+	return req
 }
 
 // oneShotBody is an empty body that cannot be rewound: net/http sends nothing for it, and does not send the request

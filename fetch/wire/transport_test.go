@@ -93,13 +93,32 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 }
 
 func TestNothingIsSentToAnotherHost(t *testing.T) {
-	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the other host was asked") }))
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("asked") }))
 	defer other.Close()
-	tr, srv := serve(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Host+r.URL.Path) })
-	for _, host := range []string{other.URL, strings.Replace(srv.URL, "http", "https", 1), srv.URL + "0"} {
-		a := tr.Forward(httptest.NewRequest(http.MethodGet, host+"/things", nil))
-		if want := strings.TrimPrefix(srv.URL, "http://") + "/things"; a.Err != nil || string(a.Body) != want {
-			t.Errorf("%s: %s asked, %v", host, a.Body, a.Err)
+	tr, srv := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("asked") })
+	for _, u := range []string{other.URL, strings.Replace(srv.URL, "http", "https", 1), srv.URL + "0"} {
+		a := wire.Ask(t.Context(), time.Second, func(ctx context.Context) error {
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, u, nil)
+			if err != nil {
+				return err
+			}
+			_, err = tr.RoundTrip(req)
+			return err
+		})
+		if e := unanswered(t, a); e.Verdict != fetch.Unsent || !strings.Contains(e.Error(), "another host") {
+			t.Errorf("%s: %s, %v", u, e.Verdict, e)
+		}
+	}
+	if _, err := tr.RoundTrip(httptest.NewRequest(http.MethodGet, srv.URL, nil)); err == nil {
+		t.Error("a request without a place for its answer went out")
+	}
+}
+
+func TestARequestThatWasNeverMadeIsUnsent(t *testing.T) {
+	for name, err := range map[string]error{"refused by the client": errors.New("no"), "forgotten": nil} {
+		a := wire.Ask(t.Context(), time.Second, func(context.Context) error { return err })
+		if e := unanswered(t, a); e.Verdict != fetch.Unsent || err != nil && !errors.Is(e, err) {
+			t.Errorf("%s: %s, %v", name, e.Verdict, e)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -21,8 +22,6 @@ import (
 type Client struct {
 	*Transport // its Host, Close and Date are the client's
 	Cleaner
-	// Refusal returns what an answer means whose status is not 200. The adapter sets it.
-	Refusal func(Question, Answer) *fetch.Error
 	name    string
 	timeout time.Duration
 }
@@ -32,16 +31,17 @@ const defaultTimeout = 20 * time.Second // of one call, from its first byte to i
 // NewClient returns a client of the upstream that a person calls name, at base, which is as ParseBaseURL returns it.
 // A call ends after timeout; 0 is 20 s.
 func NewClient(name string, base *url.URL, headers Headers, timeout time.Duration) *Client {
-	return &Client{Transport: NewTransport(base, headers), Cleaner: Cleaner{headers.Key}, name: name, timeout: cmp.Or(timeout, defaultTimeout)}
+	return &Client{NewTransport(base, headers), Cleaner{headers.Key}, name, cmp.Or(timeout, defaultTimeout)}
 }
 
 // Question is what a call asks.
 type Question struct {
 	Method string // as costs.yaml names it
 	Region ingest.Region
-	Wrong  error  // why it cannot be asked; nil if it can
-	Path   string // of a GET
-	Query  url.Values
+	Wrong  error // why it cannot be asked; nil if it can
+	Send   func(context.Context) error
+	// Refusal says what an answer means whose status is not 200.
+	Refusal func(Answer) *fetch.Error
 }
 
 // NewCall returns the call for a question: read reads a whole answer.
@@ -50,7 +50,7 @@ func NewCall[T any](c *Client, q Question, read func(body []byte) (T, error)) fe
 		if q.Wrong != nil {
 			return none, c.failed(fetch.Rejected, q.Method, "nothing was asked", q.Wrong)
 		}
-		return Read(c, q, c.Get(ctx, q.Path, q.Query, c.timeout), read)
+		return Read(c, q, Ask(ctx, c.timeout, q.Send), read)
 	}}
 }
 
@@ -64,7 +64,7 @@ func Read[T any](c *Client, q Question, a Answer, read func(body []byte) (T, err
 	case a.Err != nil:
 		return none, c.Unanswered(q.Method, a)
 	case a.Status != http.StatusOK:
-		return none, c.Refusal(q, a)
+		return none, q.Refusal(a)
 	}
 	v, err := read(a.Body)
 	switch {
@@ -89,4 +89,39 @@ type Answer struct {
 	Body     []byte      // without the key
 	Err      error
 	Sent     bool // a connection was handed over: from here on the request may have arrived
+}
+
+var errNoAnswer = errors.New("the request was never handed to the network")
+
+// answerKey is the context key for a request's *Answer.
+type answerKey struct{}
+
+// Ask gives send a context whose one request, through a Transport, fills in the answer. What send returns matters only
+// if the Transport was never asked: the Transport has seen everything else itself, and in full. It ends after timeout.
+func Ask(ctx context.Context, timeout time.Duration, send func(context.Context) error) Answer {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	var a Answer
+	if err := send(context.WithValue(ctx, answerKey{}, &a)); a.Err == nil && a.Status == 0 {
+		a.Err = cmp.Or(err, errNoAnswer)
+	}
+	// net/http reports the cause that a context was cancelled with; callers check for its kind.
+	if a.Err != nil && ctx.Err() != nil && !errors.Is(a.Err, ctx.Err()) {
+		a.Err = fmt.Errorf("%w: %w", ctx.Err(), a.Err)
+	}
+	return a
+}
+
+// Get requests a path of the host, "/videos", with a query, for Ask: for adapters without a client library.
+func (t *Transport) Get(ctx context.Context, path string, query url.Values) error {
+	u := url.URL{Scheme: t.scheme, Host: t.host, Path: path, RawQuery: query.Encode()}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
+	if err != nil {
+		return fmt.Errorf("making the request: %w", err)
+	}
+	resp, err := t.RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
 }

@@ -104,7 +104,7 @@ func TestACallAsksForExactlyWhatIsStored(t *testing.T) {
 		if fe, ok := errors.AsType[*fetch.Error](err); ok && fe.Verdict != fetch.Broken { // the answer does not matter here
 			t.Errorf("%s: %v", name, err)
 		}
-		maps.Copy(tt.want, map[string]string{"part": tt.part, "fields": tt.fields, "prettyPrint": "false"})
+		maps.Copy(tt.want, map[string]string{"part": tt.part, "fields": tt.fields, "alt": "json", "prettyPrint": "false"})
 		query := map[string]string{}
 		for k, v := range got.URL.Query() {
 			query[k] = strings.Join(v, ",")

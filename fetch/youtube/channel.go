@@ -2,9 +2,12 @@ package youtube
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
+
+	youtubev3 "google.golang.org/api/youtube/v3"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
@@ -33,27 +36,35 @@ var (
 
 // Channel implements fetch.Archive.
 func (c *Client) Channel(idOrHandle string) fetch.Call[ingest.Channel] {
-	by := "id"
-	if isHandle(idOrHandle) {
-		by = "forHandle"
-	}
-	q := newQuestion(channelsList, "", "snippet,contentDetails,statistics", channelFields, by, idOrHandle)
+	q := wire.Question{Method: channelsList}
 	if strings.Trim(idOrHandle, "@ ") == "" {
 		q.Wrong = errNoChannel
 	}
-	return wire.NewCall(c.Client, q, func(body []byte) (ingest.Channel, error) { return mapChannel(body, idOrHandle) })
+	return newCall(c, q, func(ctx context.Context) requester[*youtubev3.ChannelListResponse] {
+		call := c.service.Channels.List([]string{"snippet", "contentDetails", "statistics"}).Fields(channelFields).Context(ctx)
+		if isHandle(idOrHandle) {
+			return call.ForHandle(idOrHandle)
+		}
+		return call.Id(idOrHandle)
+	}, func(body []byte) (ingest.Channel, error) { return mapChannel(body, idOrHandle) })
 }
 
 func isHandle(s string) bool { return strings.HasPrefix(s, "@") }
 
 // Uploads implements fetch.Archive: one page of the playlist that uploads names.
 func (c *Client) Uploads(uploads, token string) fetch.Call[ingest.Found] {
-	q := newQuestion(playlistItemsList, "", "snippet,contentDetails", uploadFields,
-		"playlistId", uploads, "maxResults", fullPage, "pageToken", token)
+	q := wire.Question{Method: playlistItemsList}
 	if uploads == "" {
 		q.Wrong = errNoUploads
 	}
-	return wire.NewCall(c.Client, q, func(body []byte) (ingest.Found, error) { return mapFound(body, token, (*upload).video) })
+	return newCall(c, q, func(ctx context.Context) requester[*youtubev3.PlaylistItemListResponse] {
+		call := c.service.PlaylistItems.List([]string{"snippet", "contentDetails"}).
+			PlaylistId(uploads).MaxResults(pageSize).Fields(uploadFields).Context(ctx)
+		if token != "" {
+			call.PageToken(token)
+		}
+		return call
+	}, func(body []byte) (ingest.Found, error) { return mapFound(body, token, (*upload).video) })
 }
 
 // upload is the part of a playlist's item that says which video it is.

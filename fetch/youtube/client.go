@@ -1,8 +1,9 @@
 // Package youtube is the YouTube Data API v3 as a fetch.Upstream with all optional interfaces of package
 // fetch, and the grammar of YouTube's ids, handles and addresses.
 //
-// It does without Google's client for Go, whose structs cannot tell a count that YouTube withholds from a count of zero,
-// and which could therefore only build URLs: an answer is decoded here, once, into what ingest.Video stores. A bad item does not spoil its page: a field that is not as the API documents it is
+// Google's client builds the requests and reads the error envelope. Package wire carries the key and keeps the body,
+// which is decoded here once, into what ingest.Video stores: the client's structs cannot tell a count that YouTube
+// withholds from a count of zero. A bad item does not spoil its page: a field that is not as the API documents it is
 // left out of its video, a video without an id out of its list, and ingest.Odd counts them.
 package youtube
 
@@ -10,9 +11,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"net/url"
-	"strings"
 	"time"
+
+	"google.golang.org/api/googleapi"
+	"google.golang.org/api/option"
+	youtubev3 "google.golang.org/api/youtube/v3"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
@@ -25,7 +31,6 @@ const defaultBaseURL = "https://youtube.googleapis.com/"
 const (
 	// pageSize is the number of results on one page; a shorter page is not always the last one.
 	pageSize = 50
-	fullPage = "50" // as a parameter
 	// maxIDsPerCall is the number of ids that one call asks for (videos/list, videos/batchGetStats).
 	maxIDsPerCall = 50
 	// chartSize is the number of videos in a chart [seen].
@@ -52,7 +57,10 @@ type Config struct {
 }
 
 // Client is YouTube. It may be used concurrently.
-type Client struct{ *wire.Client }
+type Client struct {
+	*wire.Client
+	service *youtubev3.Service
+}
 
 var (
 	_ fetch.Upstream = (*Client)(nil)
@@ -63,7 +71,7 @@ var (
 )
 
 // New refuses what wire.ParseBaseURL does, and returns ErrNoKey or ErrKey for a key. It sends nothing.
-func New(_ context.Context, cfg Config) (*Client, error) {
+func New(ctx context.Context, cfg Config) (*Client, error) {
 	base, err := wire.ParseBaseURL(cmp.Or(cfg.BaseURL, defaultBaseURL))
 	if err != nil {
 		return nil, err
@@ -71,14 +79,21 @@ func New(_ context.Context, cfg Config) (*Client, error) {
 	if err := checkKey(cfg.Key, base); err != nil {
 		return nil, err
 	}
-	c := &Client{wire.NewClient("YouTube", base, wire.Headers{
+	c := &Client{Client: wire.NewClient("YouTube", base, wire.Headers{
 		// "gzip" is asked for here as well as in Accept-Encoding, which net/http adds
 		// (developers.google.com/youtube/v3/getting-started#gzip).
 		Agent:   "trendvidstream-ingest/" + cmp.Or(cfg.Version, "dev") + " (gzip)",
 		KeyName: "X-Goog-Api-Key",
 		Key:     cfg.Key,
 	}, cfg.Timeout)}
-	c.Refusal = c.refusal
+	hc := &http.Client{
+		Transport:     c.Transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	c.service, err = youtubev3.NewService(ctx, option.WithHTTPClient(hc), option.WithEndpoint(base.String()))
+	if err != nil {
+		return nil, fmt.Errorf("making the YouTube client: %w", err)
+	}
 	return c, nil
 }
 
@@ -103,15 +118,16 @@ func (*Client) Limits() fetch.Limits {
 	}
 }
 
-// newQuestion returns the question of a method: fields is the part of the answer that is read. Parameters come as name
-// and value; a value of "" is left out.
-func newQuestion(method string, region ingest.Region, part, fields string, parameters ...string) wire.Question {
-	path := strings.Replace(strings.TrimSuffix(method, ".list"), ".", ":", 1) // "videos", "videos:batchGetStats"
-	query := url.Values{"part": {part}, "fields": {fields}, "prettyPrint": {"false"}}
-	for p := parameters; len(p) > 1; p = p[2:] {
-		if p[1] != "" {
-			query.Set(p[0], p[1])
-		}
+// requester is a call of Google's client. It decodes an empty object: the transport keeps the body.
+type requester[R any] interface {
+	Do(...googleapi.CallOption) (R, error)
+}
+
+// newCall returns the call for a question: ask makes its request, read reads a whole answer.
+func newCall[R, T any](c *Client, q wire.Question, ask func(context.Context) requester[R], read func(body []byte) (T, error)) fetch.Call[T] {
+	q.Send = func(ctx context.Context) error {
+		_, err := ask(ctx).Do()
+		return err
 	}
-	return wire.Question{Method: method, Region: region, Path: "/youtube/v3/" + path, Query: query}
+	return wire.NewCall(c.Client, c.withRefusal(q), read)
 }

@@ -2,8 +2,11 @@ package youtube
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"time"
+
+	youtubev3 "google.golang.org/api/youtube/v3"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
@@ -21,17 +24,35 @@ var errNoTime = errors.New("no time is from After on and before Before")
 // Search implements fetch.Searcher: one page of search.list, videos only. YouTube gives at most 500
 // results for a query. Results that are not videos are left out.
 func (c *Client) Search(q ingest.Query, token string) fetch.Call[ingest.Found] {
-	order := "relevance"
-	if q.NewestFirst {
-		order = "date"
-	}
-	question := newQuestion(searchList, q.Region, "snippet", searchFields, "type", "video", "maxResults", fullPage, "order", order,
-		"q", q.Text, "regionCode", string(q.Region), "channelId", q.Channel, "videoCategoryId", oneCategory(q.Category), "pageToken", token,
-		"publishedAfter", publishedAfter(q.After), "publishedBefore", publishedBefore(q.Before))
+	question := wire.Question{Method: searchList, Region: q.Region}
 	if !q.After.IsZero() && !q.Before.IsZero() && !q.After.Before(q.Before) {
 		question.Wrong = errNoTime
 	}
-	return wire.NewCall(c.Client, question, func(body []byte) (ingest.Found, error) { return mapFound(body, token, (*searchHit).video) })
+	return newCall(c, question, func(ctx context.Context) requester[*youtubev3.SearchListResponse] {
+		return c.searchCall(q, token).Context(ctx)
+	}, func(body []byte) (ingest.Found, error) { return mapFound(body, token, (*searchHit).video) })
+}
+
+func (c *Client) searchCall(q ingest.Query, token string) *youtubev3.SearchListCall {
+	call := c.service.Search.List([]string{"snippet"}).Type("video").MaxResults(pageSize).Fields(searchFields).Order("relevance")
+	if q.NewestFirst {
+		call.Order("date")
+	}
+	for _, p := range []struct {
+		value string
+		set   func(string) *youtubev3.SearchListCall
+	}{
+		{q.Text, call.Q}, {string(q.Region), call.RegionCode}, {q.Channel, call.ChannelId}, {token, call.PageToken},
+		{publishedAfter(q.After), call.PublishedAfter}, {publishedBefore(q.Before), call.PublishedBefore},
+	} {
+		if p.value != "" {
+			p.set(p.value)
+		}
+	}
+	if isOneCategory(q.Category) {
+		call.VideoCategoryId(q.Category)
+	}
+	return call
 }
 
 // publishedAfter and publishedBefore are in whole seconds, as YouTube's own times are: a fraction of a second makes

@@ -4,16 +4,19 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/trendvidstream/ingest/fetch"
 )
 
-// What the wire does is tested there. These tests are about its seams with the adapter.
+// What the wire does is tested there. These tests are about its seams with the adapter and with Google's client, which
+// stands between the two and has rules of its own for redirects and failures.
 
 func TestARedirectIsNotFollowed(t *testing.T) {
 	for _, status := range []int{301, 302, 303, 307, 308} {
@@ -32,9 +35,29 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 func TestWhatNeverLeftIsUnsent(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
-	fe := fails(t.Context(), t, clientOf(t, gone.URL, 20*time.Second).Chart("US", "", ""))
-	if fe.Verdict != fetch.Unsent || !strings.Contains(fe.Error(), "YouTube was not reached") {
-		t.Errorf("%s, %v", fe.Verdict, fe)
+	stranger := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("asked") }))
+	stranger.Config.ErrorLog = log.New(io.Discard, "", 0)
+	stranger.StartTLS()
+	defer stranger.Close()
+	for name, base := range map[string]string{"refused": gone.URL, "certificate of a stranger": stranger.URL} {
+		fe := fails(t.Context(), t, clientOf(t, base, 20*time.Second).Chart("US", "", ""))
+		if fe.Verdict != fetch.Unsent || !strings.Contains(fe.Error(), "YouTube was not reached") {
+			t.Errorf("%s: %s, %v", name, fe.Verdict, fe)
+		}
+	}
+}
+
+func TestACancelledCallSaysWhetherItLeft(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	c, _ := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		cancel(errors.New("shutting down"))
+		<-r.Context().Done()
+	})
+	if fe := fails(ctx, t, c.Chart("US", "", "")); fe.Verdict != fetch.Broken || !errors.Is(fe, context.Canceled) {
+		t.Errorf("in flight: %s, %v", fe.Verdict, fe)
+	}
+	if fe := fails(ctx, t, c.Chart("US", "", "")); fe.Verdict != fetch.Unsent || !errors.Is(fe, context.Canceled) {
+		t.Errorf("before: %s, %v", fe.Verdict, fe)
 	}
 }
 
@@ -48,6 +71,23 @@ func TestACallEndsWithItsTimeout(t *testing.T) {
 	}
 	if took := time.Since(begin); took > 10*time.Second { // the wire's shortest limit is as long
 		t.Errorf("took %s", took)
+	}
+}
+
+func TestOneCallArrivesOnceOnAKeptConnectionToo(t *testing.T) {
+	var arrived atomic.Int32
+	c, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if arrived.Add(1) > 1 {
+			hijacked("")(w, r)
+			return
+		}
+		_, _ = io.WriteString(w, `{"items":[]}`)
+	})
+	if _, err := c.Chart("US", "", "").Do(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if fe := fails(t.Context(), t, c.Chart("US", "", "")); fe.Verdict != fetch.Broken || arrived.Load() != 2 {
+		t.Errorf("two calls arrived as %d requests: %s, %v", arrived.Load(), fe.Verdict, fe)
 	}
 }
 

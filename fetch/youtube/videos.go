@@ -2,9 +2,11 @@ package youtube
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
-	"strings"
+
+	youtubev3 "google.golang.org/api/youtube/v3"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
@@ -23,18 +25,22 @@ const (
 	videoCategoriesList = "videoCategories.list"
 )
 
-// videoParts are the parts of a video that videoFields are in.
-const videoParts = "snippet,contentDetails,statistics"
-
 // countFields lists the fields that mapCounts reads.
 const countFields = "kind,items(id,statistics(viewCount,likeCount,commentCount))"
 
 // Chart implements fetch.Upstream: one page of chart=mostPopular.
 func (c *Client) Chart(region ingest.Region, category, token string) fetch.Call[ingest.Page] {
-	q := newQuestion(videosList, region, videoParts, videoFields, "chart", "mostPopular", "regionCode", string(region),
-		"maxResults", fullPage, "videoCategoryId", oneCategory(category), "pageToken", token)
-	q.Wrong = checkRegion(region)
-	return wire.NewCall(c.Client, q, func(body []byte) (ingest.Page, error) {
+	q := wire.Question{Method: videosList, Region: region, Wrong: checkRegion(region)}
+	return newCall(c, q, func(ctx context.Context) requester[*youtubev3.VideoListResponse] {
+		call := c.listVideos(ctx).Chart("mostPopular").RegionCode(string(region)).MaxResults(pageSize)
+		if isOneCategory(category) {
+			call.VideoCategoryId(category)
+		}
+		if token != "" {
+			call.PageToken(token)
+		}
+		return call
+	}, func(body []byte) (ingest.Page, error) {
 		page, err := mapPage(body)
 		return page, cmp.Or(err, checkNextToken(token, page.Next))
 	})
@@ -43,17 +49,22 @@ func (c *Client) Chart(region ingest.Region, category, token string) fetch.Call[
 // Videos implements fetch.Upstream. With no ids, or too many, Do fails with ErrIDs and
 // sends nothing.
 func (c *Client) Videos(ids []string) fetch.Call[ingest.Page] {
-	q := newQuestion(videosList, "", videoParts, videoFields, "id", strings.Join(ids, ","))
-	q.Wrong = checkIDs(ids)
-	return wire.NewCall(c.Client, q, mapPage)
+	return newCall(c, wire.Question{Method: videosList, Wrong: checkIDs(ids)}, func(ctx context.Context) requester[*youtubev3.VideoListResponse] {
+		return c.listVideos(ctx).Id(ids...)
+	}, mapPage)
+}
+
+func (c *Client) listVideos(ctx context.Context) *youtubev3.VideosListCall {
+	return c.service.Videos.List([]string{"snippet", "contentDetails", "statistics"}).Fields(videoFields).Context(ctx)
 }
 
 // Counts implements fetch.Counter by videos.batchGetStats, which exists since 2026-06-03
 // (developers.google.com/youtube/v3/revision_history). It refuses ids as Videos does.
 func (c *Client) Counts(ids []string) fetch.Call[[]ingest.Counts] {
-	q := newQuestion(videosBatchGetStats, "", "id,statistics", countFields, "id", strings.Join(ids, ","))
-	q.Wrong = checkIDs(ids)
-	return wire.NewCall(c.Client, q, mapCounts)
+	q := wire.Question{Method: videosBatchGetStats, Wrong: checkIDs(ids)}
+	return newCall(c, q, func(ctx context.Context) requester[*youtubev3.BatchGetStatsResponse] {
+		return c.service.Videos.BatchGetStats().Part("id", "statistics").Id(ids...).Fields(countFields).Context(ctx)
+	}, mapCounts)
 }
 
 func checkIDs(ids []string) error {
@@ -70,13 +81,8 @@ func checkRegion(region ingest.Region) error {
 	return nil
 }
 
-// oneCategory returns the category if it is a single one; "" if it is all of them.
-func oneCategory(category string) string {
-	if category == "0" {
-		return ""
-	}
-	return category
-}
+// isOneCategory reports whether a category is a single one rather than all of them.
+func isOneCategory(category string) bool { return category != "" && category != "0" }
 
 type countedItem struct {
 	ID         string     `json:"id"`
@@ -112,9 +118,10 @@ var CategoryNames = map[string]string{
 
 // Categories implements fetch.Namer. Names are in English, YouTube's default.
 func (c *Client) Categories(region ingest.Region) fetch.Call[[]ingest.Category] {
-	q := newQuestion(videoCategoriesList, region, "snippet", "items(id,snippet/title)", "regionCode", string(region))
-	q.Wrong = checkRegion(region)
-	return wire.NewCall(c.Client, q, mapCategories)
+	q := wire.Question{Method: videoCategoriesList, Region: region, Wrong: checkRegion(region)}
+	return newCall(c, q, func(ctx context.Context) requester[*youtubev3.VideoCategoryListResponse] {
+		return c.service.VideoCategories.List([]string{"snippet"}).RegionCode(string(region)).Fields("items(id,snippet/title)").Context(ctx)
+	}, mapCategories)
 }
 
 // mapCategories reads a whole answer of videoCategories.list. An item without an id or a name is left out.
