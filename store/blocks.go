@@ -57,27 +57,15 @@ func (b blocks) has(id int64) bool {
 	return block != nil && block[id%blockOf/8]&(1<<(id%8)) != 0
 }
 
-// level returns the highest level that at least so many of the videos have, or a higher one; 0 if there are fewer.
-func (b blocks) level(ids []int64, atLeast int) byte {
-	var watched [maxLevel + 1]int
+// byLevel sorts videos by how much they are watched. It leaves out those below the level of least, and, unless any will do,
+// those of other categories than that of least.
+func (b blocks) byLevel(ids []int64, least byte, anyCategory bool) (levels [maxLevel + 1][]int64) {
 	for _, id := range ids {
-		watched[b.trait(id)>>4]++
-	}
-	level, n := byte(maxLevel), watched[maxLevel]
-	for ; n < atLeast && level > 0; n += watched[level] {
-		level--
-	}
-	return level
-}
-
-// having returns those of the videos whose traits fulfil the condition.
-func (b blocks) having(ids []int64, condition func(trait byte) bool) (some []int64) {
-	for _, id := range ids {
-		if condition(b.trait(id)) {
-			some = append(some, id)
+		if trait := b.trait(id); trait>>4 >= least>>4 && (anyCategory || trait&15 == least&15) {
+			levels[trait>>4] = append(levels[trait>>4], id)
 		}
 	}
-	return some
+	return levels
 }
 
 // regionCharts are the blocks of the series of a region's charts, or of all regions' charts.

@@ -153,9 +153,10 @@ func (f *finder) byID(ctx context.Context, query string) ([]int64, error) {
 const idLetters = "-_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // widen chooses what the query finds and returns the first of it. The query is taken as typed; if that is not enough,
-// its last word may also be the beginning of a word; and if few match, the query is forgiven: other spellings of its
-// words count, then one word may be missing. A filter that passes few is no reason to forgive. In any order but
-// ByRelevance a query is widened only while it finds nothing, so that nothing else is mixed with what was asked for.
+// its last word may also be the beginning of a word; if few match, other forms of its words count; and if none does, so
+// do other spellings of them, and then one word may be missing: what finds a video is spelled right. A filter that passes
+// few is no reason to forgive. In any order but ByRelevance a query is widened only while it finds nothing, so that
+// nothing else is mixed with what was asked for.
 func (f *finder) widen(ctx context.Context, r ranking) (candidates []candidate, err error) {
 	id := strings.TrimSpace(f.q.Text)
 	if f.among.ids, err = f.byID(ctx, id); err != nil {
@@ -174,13 +175,14 @@ func (f *finder) widen(ctx context.Context, r ranking) (candidates []candidate, 
 	}
 	query := f.query
 	for forgive := range 4 {
+		have := max(len(candidates), f.among.all)
 		switch {
-		case forgive == 1 && max(len(candidates), len(f.among.ids)) >= enough, forgive > 1 && max(len(candidates), f.among.all) >= few:
+		case forgive == 1 && max(len(candidates), len(f.among.ids)) >= enough, forgive == 2 && have >= few, forgive == 3 && have > 0:
 			return candidates, nil
 		case forgive == 1:
 			query = query.Open()
 		case forgive == 2:
-			if query, err = query.Forgive(f.words.vocabulary(ctx)); err != nil {
+			if query, err = query.Forgive(f.words.vocabulary(ctx), have > 0); err != nil {
 				return nil, err
 			}
 		}

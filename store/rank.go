@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // ranking says in which order, after which position and how many matches are wanted.
@@ -26,9 +27,9 @@ func (a *arguments) add(value any) string {
 // fewRead is of how many matches the videos are read at once. A variable, so that a test can compare both ways.
 var fewRead = 500
 
-// rank returns the first of these videos that pass the filters, in the order. Of many it reads the most watched first, and
-// others only as long as one of them may be among the first. A later page reads all: its order is that of the counts
-// when the first page was read.
+// rank returns the first of these videos that pass the filters, in the order. Where views decide, it reads the most watched
+// first, level after level, until none of the others can be among the first. A later page reads all: its order is that of
+// the counts when the first page was read.
 func (f *finder) rank(ctx context.Context, of []int64, r ranking) (found []candidate, err error) {
 	if len(of) <= fewRead || f.q.After != "" {
 		return f.rankAll(ctx, of, r)
@@ -38,25 +39,28 @@ func (f *finder) rank(ctx context.Context, of []int64, r ranking) (found []candi
 			return nil, err
 		}
 	}
-	want, least := traitOf(&f.q.MinViews, f.q.Category), levelOf(&f.q.MinViews)
-	of = f.traits.having(of, func(trait byte) bool {
-		return trait>>4 >= least && (f.q.Category == "" || trait&15 == want&15)
-	})
-	for n := r.limit + r.limit/4; ; n *= 8 {
-		level := byte(0)
-		switch r.order {
-		case ByRelevance:
-			level = max(f.traits.level(of, n), 1) - 1 // what is less watched may be fresher
-		case ByViews:
-			level = f.traits.level(of, n)
-		case ByFreshness, ByRise: // do not depend on the views that a video has now
+	levels := f.traits.byLevel(of, traitOf(&f.q.MinViews, f.q.Category), f.q.Category == "")
+	if r.order == ByFreshness || r.order == ByRise { // do not depend on the views that a video has now
+		return f.rankAll(ctx, slices.Concat(levels[:]...), r)
+	}
+	var next []int64
+	for level := maxLevel; level >= 0; level-- {
+		next = append(next, levels[level]...)
+		if level > 0 && len(found)+len(next) < r.limit {
+			continue
 		}
-		some := f.traits.having(of, func(trait byte) bool { return trait>>4 >= level })
-		found, err = f.rankAll(ctx, some, r)
-		if err != nil || len(some) == len(of) || len(found) == r.limit && f.outranks(found[r.limit-1], r.order, level) {
-			return found, err
+		more, err := f.rankAll(ctx, next, r)
+		if err != nil {
+			return nil, err
+		}
+		found, next = append(found, more...), nil
+		byPosition(found)
+		found = found[:min(len(found), r.limit)]
+		if level > 0 && len(found) == r.limit && f.outranks(found[r.limit-1], r.order, byte(level)) {
+			break
 		}
 	}
+	return found, nil
 }
 
 // readTraits reads what rank must know of all videos.

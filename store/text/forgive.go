@@ -26,9 +26,10 @@ type Vocabulary struct {
 }
 
 // Forgive returns the query with other spellings of its words that the vocabulary has: in the letters of another
-// alphabet, one letter off, or two in words of eight letters and more, joined with the next word, or split in two.
+// alphabet, one letter off, or two in words of eight letters and more, joined with the next word, split in two, or with an
+// s more or less. If the query is spelled right, no mistakes and no other alphabets are looked for, which takes long.
 // A phrase in quotes, a beginning with an asterisk and what is excluded stay as they are.
-func (q Query) Forgive(v Vocabulary) (Query, error) {
+func (q Query) Forgive(v Vocabulary, spelled bool) (Query, error) {
 	if len(q) > maxForgiven {
 		return q, nil
 	}
@@ -45,12 +46,14 @@ func (q Query) Forgive(v Vocabulary) (Query, error) {
 		}
 		tries := c.plural()
 		if !known {
+			tries = append(tries, c.split()...)
+		}
+		if !known && !spelled {
 			for _, add := range []func(Vocabulary) error{c.transcribed, c.misspelled} {
 				if err := add(v); err != nil {
 					return q, err
 				}
 			}
-			tries = append(tries, c.split()...)
 		}
 		if i > 0 && !q[i-1].not && !q[i-1].exact {
 			tries = append(tries, joined(q[i-1], q[i]))

@@ -4,6 +4,7 @@ package text
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -109,11 +110,51 @@ func kindOf(r rune) kind {
 	return between
 }
 
-// fold removes the differences that a search should not see.
+// fold removes the differences that a search should not see. A space keeps the letters on its two sides apart, so each
+// word is folded alone.
 func fold(text string) string {
 	if isASCII(text) { // the same, at a tenth of the time
 		return strings.ToLower(text)
 	}
+	folded := make([]byte, 0, len(text))
+	for word := range strings.SplitAfterSeq(text, " ") {
+		folded = appendFolded(folded, word)
+	}
+	return string(folded)
+}
+
+// appendFolded folds letter by letter as long as a table has the letters, which takes a tenth of the time.
+func appendFolded(to []byte, word string) []byte {
+	before, known := len(to), foldedLetters()
+	for _, r := range word {
+		switch {
+		case r < lastKnown && known[r] != "":
+			to = append(to, known[r]...)
+		case r >= 0x4E00 && r <= 0x9FFF, r >= 0xAC00 && r <= 0xD7A3: // Chinese characters and Korean syllables stay as they are
+			to = utf8.AppendRune(to, r)
+		default:
+			return append(to[:before], foldAny(word)...)
+		}
+	}
+	return to
+}
+
+const lastKnown = 0x94E
+
+// foldedLetters are letters that are folded alike whatever letters of the table stand beside them: ASCII, Latin,
+// Cyrillic, Arabic, and Devanagari without the nukta.
+var foldedLetters = sync.OnceValue(func() *[lastKnown]string {
+	var known [lastKnown]string
+	for _, span := range [][2]rune{{0, 0x7F}, {0xC0, 0x24F}, {0x400, 0x481}, {0x621, 0x63A}, {0x641, 0x64A}, {0x901, 0x93B}, {0x93D, lastKnown - 1}} {
+		for r := span[0]; r <= span[1]; r++ {
+			known[r] = foldAny(string(r))
+		}
+	}
+	return &known
+})
+
+// foldAny folds a word of any letters.
+func foldAny(text string) string {
 	text = norm.NFKC.String(strings.Map(strip, text))
 	// Case after compatibility: some letters, such as 𝗛, have no lower case of their own.
 	text = cases.Fold().String(text)
