@@ -40,8 +40,6 @@ func (l *Ledger) explain(ctx context.Context, err error, keys []string) error {
 			return corrupt(keys, "a generation that is no number")
 		}
 		return fmt.Errorf("redis: %w", &sharedledger.GenerationError{Now: sharedledger.Generation(now)})
-	case "HORIZON":
-		return errHorizon
 	case "CHANGED":
 		return errChanged
 	}

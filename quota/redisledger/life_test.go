@@ -2,6 +2,7 @@ package redisledger_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -111,6 +112,20 @@ func TestKeysOutliveTheHorizon(t *testing.T) {
 	lives("a", 100*time.Hour, "units", "search")
 	take(t, l, ask("a", 1))
 	lives("a", 100*time.Hour, "units", "search")
+
+	// So it is where a post or a drain of another pool says how long.
+	of := func(account, pool string, horizon time.Duration) quota.Ask {
+		a := benchAsk(account, 1, 100, pool)
+		a.Now, a.Midnights, a.Horizon = time.Time{}, quota.Midnights(c.now, time.UTC), horizon
+		return a
+	}
+	take(t, l, of("posted", "units", 26*time.Hour))
+	take(t, l, of("drained", "units", 25*time.Hour))
+	if err := errors.Join(l.Post(ctx, of("posted", "search", 100*time.Hour), c.now), l.Drain(ctx, "drained", "search", quota.Drain{Until: c.now.Add(time.Hour)})); err != nil {
+		t.Fatal(err)
+	}
+	lives("posted", 100*time.Hour, "units", "search")
+	lives("drained", 26*time.Hour, "units")
 
 	// A renewal is due by the ledger's clock: take some of the keys' lives first.
 	short := func(keys ...string) {

@@ -32,20 +32,19 @@ type generationScripts struct {
 
 // files are those of a script, in their order: what each defines, those behind it use.
 var files = map[string]string{
-	"take":    "common seek pools writers take",
-	"refund":  "common seek pools tail refund",
-	"post":    "common seek pools tail post",
-	"drain":   "common seek pools tail drain",
-	"reset":   "common seek pools tail reset",
-	"rebase":  "common seek pools tail rebase",
-	"scan":    "common seek pools tail account scan",
-	"state":   "common seek pools tail account state",
-	"log":     "common seek pools tail account log",
-	"stage":   "common seek pools tail account stage",
-	"renew":   "common seek pools tail account renew",
-	"prolong": "common seek pools tail account prolong",
-	"sync":    "common seek pools tail account writers sync",
-	"probe":   "probe",
+	"take":   "common seek pools writers take",
+	"refund": "common seek pools tail refund",
+	"post":   "common seek pools tail post",
+	"drain":  "common seek pools tail drain",
+	"reset":  "common seek pools tail reset",
+	"rebase": "common seek pools tail rebase",
+	"scan":   "common seek pools tail account scan",
+	"state":  "common seek pools tail account state",
+	"log":    "common seek pools tail account log",
+	"stage":  "common seek pools tail account stage",
+	"renew":  "common seek pools tail account renew",
+	"sync":   "common seek pools tail account writers sync",
+	"probe":  "probe",
 }
 
 // own returns the scripts of an account's generation. A server on which another generation began does not have them,

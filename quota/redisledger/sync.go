@@ -93,12 +93,7 @@ func (s *syncing) round(ctx context.Context) (time.Time, error) {
 			entries = append(entries, e)
 		}
 	}
-	if s.facts.Horizon > s.state.horizon {
-		if _, err := s.run(ctx, s.scripts["prolong"], keys[:1], []any{metaField, s.facts.Horizon}); err != nil {
-			return time.Time{}, err
-		}
-	}
-	head := put7(nil, int64(s.Generation), s.state.spenders, s.spenders, fresh, quota.ClockGap(s.Gap).Microseconds(), int64(len(s.fields.names)))
+	head := put7(nil, int64(s.Generation), s.facts.Horizon, s.state.spenders, s.spenders, fresh, quota.ClockGap(s.Gap).Microseconds(), int64(len(s.fields.names)))
 	args := slices.Concat([]any{head, metaField, serverField}, pools, plans, late, s.fields.names, s.fields.were, s.fields.become, entries)
 	reply, err := s.run(ctx, s.own(s.Account, s.Generation).sync, append(keys, staged...), args)
 	if err = s.classifyNoScript(ctx, s.Account, s.Generation, err); err != nil {

@@ -26,22 +26,13 @@ func (l *Ledger) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Oper
 	return l.take(ctx, a, l.own(a.Account, op.Generation).once, &op)
 }
 
-// errHorizon says that the account's logs do not live long enough for a take's horizon. The take did nothing.
-var errHorizon = fmt.Errorf("%w: redis: the horizon has grown", quota.ErrUnavailable)
-
-// take runs take.lua, for a numbered operation or none. If the horizon has grown, it first runs prolong.lua: once, when a
-// longer window is configured.
+// take runs take.lua, for a numbered operation or none.
 func (l *Ledger) take(ctx context.Context, a quota.Ask, s script, op *sharedledger.Operation) (quota.Decision, error) {
 	if err := sharedledger.CheckAsk(a); err != nil {
 		return quota.Decision{}, err
 	}
-	keys, args := l.keys(a.Account, pools(a)...), takeArgs(a, op)
-	reply, err := l.run(ctx, s, keys, args)
-	if errors.Is(err, errHorizon) {
-		if _, err = l.run(ctx, l.scripts["prolong"], keys[:1], []any{metaField, micros.Horizon(a)}); err == nil {
-			reply, err = l.run(ctx, s, keys, args)
-		}
-	}
+	keys := l.keys(a.Account, pools(a)...)
+	reply, err := l.run(ctx, s, keys, takeArgs(a, op))
 	if op != nil {
 		err = l.classifyNoScript(ctx, a.Account, op.Generation, err)
 	}
@@ -95,7 +86,7 @@ func takeArgs(a quota.Ask, op *sharedledger.Operation) []any {
 	if a.Peek {
 		precision, begin = 0, 1
 	}
-	head = put7(head, a.ClockGap().Microseconds(), micros.Asked(a), micros.Horizon(a), precision, begin, micros.Of(a.Grace))
+	head = put7(head, a.ClockGap().Microseconds(), micros.Asked(a), micros.Of(a.Horizon), precision, begin, micros.Of(a.Grace))
 	if op == nil {
 		head = put7(head, 0, 0, 0, 0)
 	} else {

@@ -36,17 +36,3 @@ local function append(key, entries, from, to)
 		redis.call('RPUSH', key, unpack(entries, low, math.min(low + 999, to)))
 	end
 end
-
--- prolong lets the logs of all pools of a state live as long as a horizon that has grown.
-local function prolong(key, state, horizon, now)
-	for field, s in pairs(state) do
-		if string.byte(field) == 112 then
-			local q = { unpack_(POOL, s) }
-			if q[EXPIRES] > now then
-				q[EXPIRES] = now + horizon + KEEP
-				redis.call('HSET', key, field, pack(POOL, unpack(q, 1, COLUMNS)))
-				redis.call('PEXPIRE', key .. ':' .. string.sub(field, 2), math.ceil((horizon + KEEP) / 1000))
-			end
-		end
-	end
-end

@@ -64,3 +64,16 @@ end
 local function clocks(now, other)
 	return redis.error_reply(string.format('CLOCK %.0f %.0f', now, other))
 end
+
+-- prolong lets the logs of all pools live as long as a horizon that has grown. They have the same hash tag as the state.
+local function prolong(key, horizon, now)
+	local all = redis.call('HGETALL', key)
+	for k = 1, #all, 2 do
+		local field, q = all[k], #all[k + 1] == POOL_SIZE and { unpack_(POOL, all[k + 1]) }
+		if string.byte(field) == 112 and q and q[EXPIRES] > now then
+			q[EXPIRES] = now + horizon + KEEP
+			redis.call('HSET', key, field, pack(POOL, unpack(q, 1, COLUMNS)))
+			redis.call('PEXPIRE', key .. ':' .. string.sub(field, 2), math.ceil((horizon + KEEP) / 1000))
+		end
+	end
+end

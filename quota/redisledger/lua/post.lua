@@ -67,12 +67,5 @@ for i = 1, pools do
 		set[#set + 1] = pack(POOL, unpack(q, 1, COLUMNS))
 	end
 end
-local renew = expires < renewed
-set[#set + 1] = 'm'
--- A longer horizon is noted by the next take, which lets the other pools' logs live longer too.
-set[#set + 1] = pack(META, MAGIC, VERSION, kept > 0 and kept or horizon, math.max(expires, renewed), spenders, generation, born, cursor)
-redis.call('HSET', KEYS[1], unpack(set))
-if renew then
-	redis.call('PEXPIRE', KEYS[1], lives)
-end
+keep(KEYS[1], set, clock, math.max(expires, renewed), kept, horizon, spenders, generation, born, cursor)
 return 1

@@ -55,11 +55,7 @@ if not all then
 		redis.call('DEL', log)
 	end
 	expires, spenders, cursor, drained = 0, 0, 0, 0
-elseif kept > 0 and longer > kept then
-	prolong(key, state, longer, now)
 end
 local until_ = math.max(expires, now + longer + KEEP, drained > 0 and drained + KEEP or 0)
-redis.call('HSET', key, ARGV[2], pack(META, MAGIC, VERSION, longer, until_, spenders, next_, first == 1 and 0 or now, cursor),
-	ARGV[3], '', ARGV[4], here)
-redis.call('PEXPIRE', key, math.ceil((until_ - now) / 1000))
+keep(key, { ARGV[3], '', ARGV[4], here }, now, until_, kept, longer, spenders, next_, first == 1 and 0 or now, cursor)
 return next_

@@ -2,8 +2,8 @@
 -- nothing where any of that has changed since. What takes have put behind what was read moves up.
 --
 -- KEYS[1]  the account's state; KEYS[1 + i] the log of the i-th pool; KEYS[1 + pools + i] where its next one is staged
--- ARGV[1]  the generation, how many spenders were known and are now, how many writers are new, how far clocks may be
---          apart, and how many fields change, packed, seven bytes each
+-- ARGV[1]  the generation, the horizon, how many spenders were known and are now, how many writers are new, how far
+--          clocks may be apart, and how many fields change, packed, seven bytes each
 -- ARGV[2]  'm', ARGV[3] 's', ARGV[3 + i] the field of the i-th pool
 -- ARGV[3 + pools + i]      what becomes of its log, see PLAN
 -- ARGV[3 + 2 * pools + i]  which of its new entries are synced by this step, packed, four bytes each, from 1
@@ -22,11 +22,12 @@ local LEFT = 4096 -- entries that may have come in since
 
 local key, pools = KEYS[1], (#KEYS - 1) / 2
 local time = redis.call('TIME') local now = time[1] * 1000000 + time[2] -- clock
-local wanted, knew, spenders, fresh, gap, count = unpack_('>I7I7I7I7I7I7', ARGV[1])
+local wanted, longer, knew, spenders, fresh, gap, count = unpack_('>I7I7I7I7I7I7I7', ARGV[1])
 local changed = redis.error_reply('CHANGED ' .. key)
 
 local state = fields(key, 2, 3 + pools)
-local horizon, expires, before, generation, born, cursor = meta(key, state[1])
+local kept, expires, before, generation, born, cursor = meta(key, state[1])
+local horizon = math.max(kept, longer)
 local err = other(key, generation, wanted, state[2])
 if err then
 	return err
@@ -120,14 +121,9 @@ if fresh > 0 then
 	cursor = sweep(key, cursor, now - horizon, math.min(fresh, 64))
 end
 expires = math.max(expires, renewed, until_ > 0 and until_ + KEEP or 0)
-set[#set + 1] = ARGV[2]
-set[#set + 1] = pack(META, MAGIC, VERSION, horizon, expires, spenders, generation, born, cursor)
 for k = 1, count do
 	set[#set + 1] = ARGV[base + k]
 	set[#set + 1] = ARGV[base + 2 * count + k]
 end
-for low = 1, #set, 1000 do
-	redis.call('HSET', key, unpack(set, low, math.min(low + 999, #set)))
-end
-redis.call('PEXPIRE', key, math.ceil((expires - clock) / 1000))
+keep(key, set, clock, expires, kept, horizon, spenders, generation, born, cursor)
 return now

@@ -68,3 +68,16 @@ local function shift(key, q, pos, entries, from, delta, extra)
 		end
 	end
 end
+
+-- keep writes fields of the state, and m, and lets the state live until then. A horizon that has grown is that of all logs.
+local function keep(key, set, now, until_, kept, horizon, spenders, generation, born, cursor)
+	set[#set + 1] = 'm'
+	set[#set + 1] = pack(META, MAGIC, VERSION, horizon, until_, spenders, generation, born, cursor)
+	for low = 1, #set, 1000 do
+		redis.call('HSET', key, unpack(set, low, math.min(low + 999, #set)))
+	end
+	redis.call('PEXPIRE', key, math.ceil((until_ - now) / 1000))
+	if horizon > kept then
+		prolong(key, horizon, now)
+	end
+end

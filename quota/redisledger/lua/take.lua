@@ -13,8 +13,8 @@
 --          (0: none; if it refused, of one that was not); for each bound the sum
 --          before the window, the time of its first entry (0: none), and if it refused the time of the entry that has to
 --          leave, or for a day the sum at which the next one begins; then, if it refused, the clock itself
--- Errors   CLOCK clock other: too far apart.  DAYS clock: outside the midnights.  HORIZON: prolong.lua has to run first.
---          CORRUPT.  NEWER.  With a number also LOST, GENERATION now, CLONE and SYNCED, as sharedledger.Remote has them.
+-- Errors   CLOCK clock other: too far apart.  DAYS clock: outside the midnights.  CORRUPT.  NEWER.
+--          With a number also LOST, GENERATION now, CLONE and SYNCED, as sharedledger.Remote has them.
 -- Nothing is written unless the first number is 1, an amount is above 0, and so is the nonce. What was written under a
 -- number is kept with its result, which is all that asking again under it gives. What can fail comes before what writes,
 -- or what was written is taken back. Functions and tables are few: Redis makes them again for every call.
@@ -275,8 +275,6 @@ if numbered and (clock < heard or clock - heard >= RECENT) then
 end
 if l == 0 then
 	return pack(format, unpack(out, 1, o))
-elseif longer then
-	return redis.error_reply('HORIZON ' .. key)
 end
 
 -- The charge: entries first, which are taken back where a log turns out not to be as long as its state says.
@@ -323,5 +321,8 @@ end
 redis.call('HSET', key, unpack(set, 1, s))
 if renew then
 	redis.call('PEXPIRE', key, math.floor((horizon + KEEP) / 1000))
+end
+if longer then
+	prolong(key, horizon, now)
 end
 return result
