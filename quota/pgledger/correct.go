@@ -74,7 +74,7 @@ func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 			return &quotaError{fmt.Errorf("postgres: %w", err)}
 		}
 		t.now = now.UnixMicro()
-		if err := t.ensure(ctx, micros.Horizon(a)); err != nil {
+		if err := t.ensure(ctx, micros.Of(a.Horizon)); err != nil {
 			return err
 		}
 		entry := sharedledger.Entry{At: min(at.UnixMicro(), t.now), Who: a.Who}

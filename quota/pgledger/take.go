@@ -102,7 +102,7 @@ func takeArgs(a quota.Ask, op sharedledger.Operation) []any {
 	}
 	precision, offset := micros.Steps(a)
 	return []any{
-		a.Account, a.ClockGap().Microseconds(), micros.Asked(a), micros.Horizon(a), precision, offset, micros.Of(a.Grace), days,
+		a.Account, a.ClockGap().Microseconds(), micros.Asked(a), micros.Of(a.Horizon), precision, offset, micros.Of(a.Grace), days,
 		string(a.Who.Purpose), a.Who.Region, a.Who.Method, a.Who.Client, pools, amounts, windows, reach, ceilings,
 		op.Writer, op.Number, op.Nonce, int64(op.Generation), op.Written,
 	}

@@ -16,17 +16,6 @@ func Asked(a quota.Ask) int64 {
 	return max(a.Now.UnixMicro(), 1)
 }
 
-// Horizon returns the ask's horizon or, if that is longer, the reach of its own windows: what counts is never dropped.
-func Horizon(a quota.Ask) int64 {
-	h := max(a.Horizon, 0)
-	for _, c := range a.Charges {
-		for _, b := range c.Bounds {
-			h = max(h, b.Window.Length+a.Grace)
-		}
-	}
-	return Of(h)
-}
-
 // Of rounds up: what has not quite left a window still counts.
 func Of(d time.Duration) int64 {
 	return int64((d + time.Microsecond - 1) / time.Microsecond)

@@ -14,10 +14,6 @@ func TestNothingThatCountsIsRoundedAway(t *testing.T) {
 			t.Errorf("%v: %d, want %d", d, got, want)
 		}
 	}
-	a := quota.Ask{Horizon: time.Hour, Grace: time.Nanosecond, Charges: []quota.Charge{{Bounds: []quota.Bound{{Window: quota.Window{Length: 2 * time.Hour}}}}}}
-	if got := micros.Horizon(a); got != 7_200_000_001 {
-		t.Errorf("a horizon of %d: shorter than a window with its grace", got)
-	}
 	if got := micros.Asked(quota.Ask{}); got != 0 {
 		t.Errorf("no clock is %d", got)
 	}
