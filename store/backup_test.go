@@ -210,7 +210,7 @@ func TestABackupIsOfOneMomentWhileOthersWork(t *testing.T) {
 	all.Wait()
 	for n := range 3 {
 		c := open(t, filepath.Join(dir, strconv.Itoa(n)), &handClock{t: noon})
-		if found, err := c.Check(t.Context()); err != nil || len(found) > 0 {
+		if found, err := c.CheckOpen(t.Context()); err != nil || len(found) > 0 {
 			t.Errorf("backup %d: %v, %v", n, found, err)
 		}
 		if n := scalar[int](t, raw(t, c.Path()), `

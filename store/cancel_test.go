@@ -33,7 +33,7 @@ func TestACancelThatDiesHalfwayLeavesNothingToClaim(t *testing.T) {
 	if st.Cancelled.IsZero() || st.Open() != 1 || st.Pieces[ingest.Skipped] != 2499 || st.Pieces[ingest.Claimed] != 1 {
 		t.Errorf("halfway: cancelled at %s, %v", st.Cancelled, st.Pieces)
 	}
-	if found, err := s.Check(t.Context()); err != nil || len(found) > 0 {
+	if found, err := s.CheckOpen(t.Context()); err != nil || len(found) > 0 {
 		t.Errorf("doctor finds %q, %v", found, err)
 	}
 	if _, err := db.ExecContext(t.Context(), `DROP TRIGGER dies`); err != nil {

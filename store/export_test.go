@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"strconv"
 	"testing"
 )
@@ -50,6 +51,12 @@ func CopiedColumns() (all []string) {
 		}
 	}
 	return all
+}
+
+// CheckOpen is Check of a store that is in use.
+func (s *Store) CheckOpen(ctx context.Context) (found []string, err error) {
+	found, _, err = s.check(ctx)
+	return found, err
 }
 
 // SchemaVersion is the version of the tables that this program reads and writes.

@@ -37,7 +37,7 @@ func TestABitThatFlipsInTheIndexIsFoundOrChangesNoSearch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found, err := store.CheckFile(t.Context(), dir, 0); err != nil || len(found) > 0 {
+	if found, err := checkFile(t, dir); err != nil || len(found) > 0 {
 		t.Fatalf("before any flips: %q, %v", found, err)
 	}
 	queries := someQueries(rng, titles)
@@ -54,7 +54,7 @@ func TestABitThatFlipsInTheIndexIsFoundOrChangesNoSearch(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(into, store.FileName), damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		found, err := store.CheckFile(t.Context(), into, 0)
+		found, err := checkFile(t, into)
 		var corrupt *store.CorruptError
 		switch {
 		case len(found) > 0 || errors.As(err, &corrupt):
@@ -71,6 +71,16 @@ func TestABitThatFlipsInTheIndexIsFoundOrChangesNoSearch(t *testing.T) {
 	}
 }
 
+// checkFile is what doctor asks of a store's file.
+func checkFile(t *testing.T, dir string) (found []string, err error) {
+	t.Helper()
+	err = store.Inspect(t.Context(), dir, func(s *store.Store) error {
+		found, err = s.Check(t.Context(), 0)
+		return err
+	})
+	return found, err
+}
+
 func TestAnIndexThatHoldsOtherWordsIsFoundAndBuiltAgain(t *testing.T) {
 	dir := t.TempDir()
 	path := library(t, dir, 40)
@@ -81,7 +91,7 @@ func TestAnIndexThatHoldsOtherWordsIsFoundAndBuiltAgain(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	found, err := store.CheckFile(t.Context(), dir, 0)
+	found, err := checkFile(t, dir)
 	if err != nil || len(found) != 2 || found[0] != "video_text holds other words than 1 video has" || !strings.HasPrefix(found[1], "video_text lists other videos for ") {
 		t.Errorf("found %q, %v", found, err)
 	}

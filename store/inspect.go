@@ -13,7 +13,6 @@ import (
 
 // Summary sums up a store's file.
 type Summary struct {
-	Path     string
 	Version  int       // of its tables
 	Upstream string    // "" when nothing was written to it yet
 	Videos   int64     // how many it has
@@ -33,16 +32,24 @@ type SlotSummary struct {
 	Lacking []ingest.Slot // pieces of backfills planned since then that brought less than there is
 }
 
-// Inspect reads the store in dir without opening it as one, which would create files beside it. A missing store is an
-// fs.ErrNotExist, one left by a crash a sqlitefile.ErrLeftover, and others are refused as by Open with ReadOnly. With an
-// error the Summary still has Path.
-func Inspect(ctx context.Context, dir string) (Summary, error) {
-	s := Summary{Path: filepath.Join(dir, FileName)}
-	err := inspect(ctx, s.Path, func(db *sql.DB, id identity) error {
-		s.Version, s.Upstream = id.version, id.upstream
-		return s.read(ctx, db)
+// Inspect calls read with the store in dir, without opening it as one, which would create files beside it. It may call
+// read several times: see sqlitefile.Peek. A missing store is an fs.ErrNotExist, one left by a crash a
+// sqlitefile.ErrLeftover, and others are refused as by Open with ReadOnly.
+func Inspect(ctx context.Context, dir string, read func(*Store) error) error {
+	path := filepath.Join(dir, FileName)
+	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
+		return &CorruptError{Path: path, Doing: "look at the store", Err: ErrEmpty}
+	}
+	return sqlitefile.Peek(ctx, path, func(db *sql.DB) error {
+		id, err := identify(ctx, db, path, "look at the store")
+		if err != nil {
+			return err
+		}
+		if id.version < tables.Version() {
+			return &VersionError{Path: path, Have: id.version, Know: tables.Version()}
+		}
+		return read(&Store{&database{path: path, read: db, now: time.Now}, id.upstream})
 	})
-	return s, err
 }
 
 func (s *Summary) read(ctx context.Context, q querier) error {
@@ -54,20 +61,11 @@ func (s *Summary) read(ctx context.Context, q querier) error {
 		Scan(&s.Videos, inMillis(&s.DoneAt))
 }
 
-// Summary is Inspect for an open store.
+// Summary sums up the store.
 func (s *Store) Summary(ctx context.Context) (Summary, error) {
-	of := Summary{Path: s.path, Version: tables.Version(), Upstream: s.upstream}
+	of := Summary{Version: tables.Version(), Upstream: s.upstream}
 	err := s.view(ctx, "look at the store", func(tx *txn) error { return of.read(ctx, tx) })
 	return of, err
-}
-
-// InspectSlots is Inspect for the slots: Failed are those that were due after since, and Spent those of SpentSlots.
-func InspectSlots(ctx context.Context, dir string, since, now time.Time) (SlotSummary, error) {
-	var s SlotSummary
-	err := inspect(ctx, filepath.Join(dir, FileName), func(db *sql.DB, _ identity) error {
-		return s.read(ctx, db, since, now)
-	})
-	return s, err
 }
 
 func (s *SlotSummary) read(ctx context.Context, q querier, since, now time.Time) (err error) {
@@ -99,46 +97,18 @@ func (s *SlotSummary) read(ctx context.Context, q querier, since, now time.Time)
 	return err
 }
 
-// SlotSummary is InspectSlots for an open store.
+// SlotSummary sums up the slots: Failed are those that were due after since, and Spent those of SpentSlots.
 func (s *Store) SlotSummary(ctx context.Context, since, now time.Time) (SlotSummary, error) {
 	var of SlotSummary
 	err := s.view(ctx, "look at the slots", func(tx *txn) error { return of.read(ctx, tx, since, now) })
 	return of, err
 }
 
-// Check looks for damage to the file and for tables that contradict each other, and returns a line for each finding;
-// none if all is well. An error means that the check itself failed.
-func (s *Store) Check(ctx context.Context) (found []string, err error) {
-	found, _, err = s.check(ctx)
+// Check looks for damage to the file of a store that is inspected, and for tables that contradict each other, and returns a
+// line for each finding; none if all is well. The budget bounds the comparison of texts and index, not the rest.
+func (s *Store) Check(ctx context.Context, budget time.Duration) (found []string, err error) {
+	found, _, err = examine(ctx, s.database.read, budget)
 	return found, err
-}
-
-// CheckFile is Check for a store that must not be opened as one. The budget bounds the comparison of texts and index,
-// not the rest.
-func CheckFile(ctx context.Context, dir string, budget time.Duration) (found []string, err error) {
-	err = inspect(ctx, filepath.Join(dir, FileName), func(db *sql.DB, _ identity) error {
-		found, _, err = examine(ctx, db, budget)
-		return err
-	})
-	return found, err
-}
-
-// inspect calls read with a store's file, which must be ours and of this program's version. It may call read several
-// times: see sqlitefile.Peek.
-func inspect(ctx context.Context, path string, read func(db *sql.DB, id identity) error) error {
-	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
-		return &CorruptError{Path: path, Doing: "look at the store", Err: ErrEmpty}
-	}
-	return sqlitefile.Peek(ctx, path, func(db *sql.DB) error {
-		id, err := identify(ctx, db, path, "look at the store")
-		if err != nil {
-			return err
-		}
-		if id.version < tables.Version() {
-			return &VersionError{Path: path, Have: id.version, Know: tables.Version()}
-		}
-		return read(db, id)
-	})
 }
 
 // SpentSlots returns the slots that spent quota, as far as the store knows: scheduled ones that were due at since or

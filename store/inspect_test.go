@@ -32,12 +32,19 @@ func TestInspectReadsAStoreAndLeavesItAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := contents(t, dir)
-	of, err := store.Inspect(t.Context(), dir)
-	want := store.Summary{Path: filepath.Join(dir, store.FileName), Version: store.SchemaVersion(), Upstream: upstream, Videos: 2, DoneAt: noon}
-	if err != nil || of != want {
-		t.Errorf("%+v, %v, want %+v", of, err, want)
-	}
-	slots, err := store.InspectSlots(t.Context(), dir, time.Unix(0, 0), time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))
+	var slots store.SlotSummary
+	err = store.Inspect(t.Context(), dir, func(s *store.Store) error {
+		of, err := s.Summary(t.Context())
+		want := store.Summary{Version: store.SchemaVersion(), Upstream: upstream, Videos: 2, DoneAt: noon}
+		if err != nil || of != want {
+			t.Errorf("%+v, %v, want %+v", of, err, want)
+		}
+		if found, err := s.Check(t.Context(), 0); err != nil || len(found) > 0 {
+			t.Errorf("%q, %v", found, err)
+		}
+		slots, err = s.SlotSummary(t.Context(), time.Unix(0, 0), time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,15 +56,21 @@ func TestInspectReadsAStoreAndLeavesItAlone(t *testing.T) {
 		latest.Ended[states].State != ingest.Stopped || latest.Ended[states].Reason == "" || !latest.Done[states].DueAt.IsZero() {
 		t.Errorf("%+v", latest)
 	}
-	if _, err := store.CheckFile(t.Context(), dir, 0); err != nil {
-		t.Error(err)
-	}
 	if after := contents(t, dir); !slices.Equal(after, before) {
 		t.Errorf("it lay beside %v, and lies beside %v", before, after)
 	}
 	if len(spent) != 3 || !reflect.DeepEqual(spent, slots.Spent) {
 		t.Errorf("the doctor and a run differ in what was spent:\n%+v\n%+v", slots.Spent, spent)
 	}
+}
+
+// inspect sums the store in a directory up.
+func inspect(t *testing.T, dir string) error {
+	t.Helper()
+	return store.Inspect(t.Context(), dir, func(s *store.Store) error {
+		_, err := s.Summary(t.Context())
+		return err
+	})
 }
 
 // contents returns the files in a directory with their sizes.
@@ -78,8 +91,8 @@ func contents(t *testing.T, dir string) (list []string) {
 }
 
 func TestInspectRefusesWhatOpenRefuses(t *testing.T) {
-	if s, err := store.Inspect(t.Context(), t.TempDir()); !errors.Is(err, fs.ErrNotExist) || s.Path == "" {
-		t.Errorf("none there: %+v, %v", s, err)
+	if err := inspect(t, t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("none there: %v", err)
 	}
 	for change, want := range map[string]any{
 		`PRAGMA application_id = 7`: new(*store.ApplicationError), `PRAGMA user_version = 99`: new(*store.VersionError),
@@ -92,7 +105,7 @@ func TestInspectRefusesWhatOpenRefuses(t *testing.T) {
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := store.Inspect(t.Context(), dir); !errors.As(err, want) {
+		if err := inspect(t, dir); !errors.As(err, want) {
 			t.Errorf("%s: %v", change, err)
 		}
 	}
@@ -100,7 +113,7 @@ func TestInspectRefusesWhatOpenRefuses(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, store.FileName), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Inspect(t.Context(), dir); !errors.Is(err, store.ErrEmpty) {
+	if err := inspect(t, dir); !errors.Is(err, store.ErrEmpty) {
 		t.Errorf("an empty file: %v", err)
 	}
 }
@@ -113,7 +126,7 @@ func TestInspectDoesNotRecoverWhatACrashLeft(t *testing.T) {
 	if err := sqlitefile.Copy(s.Path(), filepath.Join(dir, store.FileName)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Inspect(t.Context(), dir); !errors.Is(err, sqlitefile.ErrLeftover) {
+	if err := inspect(t, dir); !errors.Is(err, sqlitefile.ErrLeftover) {
 		t.Errorf("%v, want %v", err, sqlitefile.ErrLeftover)
 	}
 }

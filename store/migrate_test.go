@@ -233,7 +233,7 @@ func TestAReaderOrAnotherUpstreamDoesNotMigrate(t *testing.T) {
 	dir := ofThisVersion(t)
 	store.SetSteps(t, addMood)
 	_, err := store.Open(t.Context(), dir, store.Options{ReadOnly: true})
-	_, inspected := store.Inspect(t.Context(), dir)
+	inspected := inspect(t, dir)
 	for _, err := range []error{err, inspected} {
 		var older *store.VersionError
 		if !errors.As(err, &older) || older.Have != 1 || !strings.Contains(err.Error(), "run ingest run once, which brings it up to date") {

@@ -91,7 +91,7 @@ func TestRepairCorrectsWhatTheTablesSayOfEachOther(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := open(t, dir, &handClock{t: noon})
-			if found, err := s.Check(t.Context()); err != nil || strings.Join(found, "; ") != tt.says {
+			if found, err := s.CheckOpen(t.Context()); err != nil || strings.Join(found, "; ") != tt.says {
 				t.Errorf("check says %q (%v), want %q", found, err, tt.says)
 			}
 			r := repair(t, dir) // while others have it open
@@ -110,7 +110,7 @@ func TestRepairCorrectsWhatTheTablesSayOfEachOther(t *testing.T) {
 // sound requires that a store is consistent, finds all that it has, and takes the next chart.
 func sound(t *testing.T, s *store.Store) {
 	t.Helper()
-	if found, err := s.Check(t.Context()); err != nil || len(found) > 0 {
+	if found, err := s.CheckOpen(t.Context()); err != nil || len(found) > 0 {
 		t.Errorf("check says %q, %v", found, err)
 	}
 	db := raw(t, s.Path())
@@ -373,7 +373,7 @@ func glance(t *testing.T, dir string) (found []string, err error) {
 	}
 	_, _ = s.Chart(t.Context(), "US", time.Time{}, true)
 	_, _ = s.ListSlots(t.Context(), store.SlotFilter{})
-	return s.Check(t.Context())
+	return s.CheckOpen(t.Context())
 }
 
 // truth returns the store's texts and ranks.

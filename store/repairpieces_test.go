@@ -70,7 +70,7 @@ func TestRepairLeavesNoPieceThatNobodyCouldWorkOn(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := open(t, dir, &handClock{t: noon})
-			if found, err := s.Check(t.Context()); err != nil || !strings.Contains(strings.Join(found, "; "), tt.says) {
+			if found, err := s.CheckOpen(t.Context()); err != nil || !strings.Contains(strings.Join(found, "; "), tt.says) {
 				t.Errorf("check says %q (%v), want %q in it", found, err, tt.says)
 			}
 			if r := repair(t, dir); r.Broken != "" || len(r.Done) == 0 {

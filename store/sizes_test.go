@@ -43,7 +43,7 @@ func TestSizesAreKeptBesideWhatPiecesAskFor(t *testing.T) {
 	if err := s.NoteSizes(t.Context(), "bf-9", map[string]int{"a": 1}); !errors.Is(err, store.ErrNoBackfill) {
 		t.Errorf("of none: %v", err)
 	}
-	if found, err := s.Check(t.Context()); err != nil || len(found) > 0 {
+	if found, err := s.CheckOpen(t.Context()); err != nil || len(found) > 0 {
 		t.Errorf("doctor finds %q, %v", found, err)
 	}
 }

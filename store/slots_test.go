@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -112,7 +111,7 @@ func TestSlotsInTheFutureAreIgnored(t *testing.T) {
 	if slot := claim(t, s, by("c", now)); !slot.DueAt.Equal(now) {
 		t.Errorf("claimed %+v", slot.SlotKey)
 	}
-	of, err := store.InspectSlots(t.Context(), filepath.Dir(s.Path()), now, now)
+	of, err := s.SlotSummary(t.Context(), now, now)
 	ahead := of.Ahead
 	if err != nil || len(ahead) != 1 || !ahead[0].DueAt.Equal(later) {
 		t.Errorf("in the future: %+v, %v", ahead, err)
@@ -121,7 +120,7 @@ func TestSlotsInTheFutureAreIgnored(t *testing.T) {
 		t.Errorf("removed %d, %v", n, err)
 	}
 	wantStates(t, s, "US 13:00 claimed", "GB 12:00 done", "US 12:00 done")
-	if found, err := s.Check(t.Context()); err != nil || len(found) > 0 {
+	if found, err := s.CheckOpen(t.Context()); err != nil || len(found) > 0 {
 		t.Errorf("then the tables disagree: %v, %v", found, err)
 	}
 }

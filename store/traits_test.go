@@ -66,7 +66,7 @@ func TestWhatASearchDoesNotReadChangesNothing(t *testing.T) {
 	store.SetMaxScored(t, 40)
 	for range 3 {
 		s := shuffled(t, rng)
-		if wrong, err := s.Check(t.Context()); err != nil || len(wrong) > 0 {
+		if wrong, err := s.CheckOpen(t.Context()); err != nil || len(wrong) > 0 {
 			t.Fatalf("seed %d: check says %q, %v", seed, wrong, err)
 		}
 		for range 60 {

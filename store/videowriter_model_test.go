@@ -433,7 +433,7 @@ func TestTheStoreHoldsWhatANaiveOneWould(t *testing.T) {
 				does[m.IntN(len(does))](t.Context())
 				m.compare(t.Context(), step)
 			}
-			if found, err := m.s.Check(t.Context()); err != nil || len(found) > 0 {
+			if found, err := m.s.CheckOpen(t.Context()); err != nil || len(found) > 0 {
 				t.Errorf("check says %q, %v", found, err)
 			}
 		})

@@ -20,33 +20,39 @@ import (
 // that makes files beside it and upgrades an older one.
 
 // inspect asks a store, wherever it is: a file is read without opening it as a store, a database is opened for reading.
-func inspect[T any](ctx context.Context, d *Doctor, file func() (T, error), shared func(*store.Store) (T, error)) (none T, _ error) {
+func (d *Doctor) inspect(ctx context.Context, read func(*store.Store) error) error {
 	if d.OpenStore == nil {
-		return file()
+		return store.Inspect(ctx, d.Config.Data, read)
 	}
 	s, err := d.OpenStore(ctx)
 	if err != nil {
-		return none, err
+		return err
 	}
 	defer func() { _ = s.Close() }()
-	return shared(s)
+	return read(s)
 }
 
 func storeSummary(ctx context.Context, d *Doctor) (*store.Summary, error) {
-	s, err := inspect(ctx, d, func() (store.Summary, error) { return store.Inspect(ctx, d.Config.Data) },
-		func(s *store.Store) (store.Summary, error) { return s.Summary(ctx) })
-	return &s, err
+	var of store.Summary
+	err := d.inspect(ctx, func(s *store.Store) (err error) {
+		of, err = s.Summary(ctx)
+		return err
+	})
+	return &of, err
 }
 
-func (d *Doctor) inspectSlots(ctx context.Context, since time.Time) (store.SlotSummary, error) {
-	return inspect(ctx, d, func() (store.SlotSummary, error) { return store.InspectSlots(ctx, d.Config.Data, since, d.now()) },
-		func(s *store.Store) (store.SlotSummary, error) { return s.SlotSummary(ctx, since, d.now()) })
+func (d *Doctor) inspectSlots(ctx context.Context, since time.Time) (of store.SlotSummary, err error) {
+	err = d.inspect(ctx, func(s *store.Store) error {
+		of, err = s.SlotSummary(ctx, since, d.now())
+		return err
+	})
+	return of, err
 }
 
 func checkStore(ctx context.Context, d *Doctor) Finding {
 	s, err := storeSummary(ctx, d)
 	if err != nil {
-		return d.judgeUnreadable(cmp.Or(d.StoreName, s.Path), err)
+		return d.judgeUnreadable(cmp.Or(d.StoreName, filepath.Join(d.Config.Data, store.FileName)), err)
 	}
 	return judgeStore(ctx, d, *s)
 }
@@ -149,7 +155,11 @@ func checkTables(ctx context.Context, d *Doctor) Finding {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*readFor)
 	defer cancel()
-	found, err := store.CheckFile(ctx, d.Config.Data, readFor/2)
+	var found []string
+	err := store.Inspect(ctx, d.Config.Data, func(s *store.Store) (err error) {
+		found, err = s.Check(ctx, readFor/2)
+		return err
+	})
 	if err != nil || len(found) == 0 {
 		return noFinding // ingest.db reports whether it can be read
 	}
