@@ -87,24 +87,12 @@ const recorded = `EXISTS (
 		WHERE series = CAST(value ->> 0 AS bigint) AND due_at >= CAST(value ->> 1 AS bigint) ORDER BY due_at LIMIT 1
 	) AS next WHERE since <= CAST(value ->> 1 AS bigint))`
 
-// hasNew reports whether one of the slots is not there yet.
-func (a *addition) hasNew(ctx context.Context, tx *txn) (found bool, err error) {
-	rows := make([][2]int64, len(a.slots))
-	for i, slot := range a.slots {
-		of, due := a.series[slot.Series()], slot.DueAt.Unix()
-		if rows[i] = [2]int64{of.id, due}; due > of.newest {
-			return true, nil
-		}
-	}
-	err = tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM json_each(?1) WHERE NOT `+recorded+`)`, listJSON(rows)).Scan(&found)
-	return found, err
-}
-
+// write adds what is not there yet. If that is nothing, it writes nothing.
 func (a *addition) write(ctx context.Context, tx *txn, now time.Time) error {
 	if err := a.addSeries(ctx, tx); err != nil {
 		return err
 	}
-	if err := a.addSlots(ctx, tx); err != nil {
+	if n, err := a.addSlots(ctx, tx); err != nil || n == 0 {
 		return err
 	}
 	if err := a.moveSeries(ctx, tx); err != nil {
@@ -133,8 +121,9 @@ func (a *addition) addSeries(ctx context.Context, tx *txn) error {
 	}, `INSERT INTO series (job, key, newest) SELECT value ->> 0, value ->> 1, CAST(value ->> 2 AS bigint) FROM json_each(?1) RETURNING id, job, key`, listJSON(rows))
 }
 
-// addSlots adds the missing slots. One that is due but has a newer one in its series is added as skipped.
-func (a *addition) addSlots(ctx context.Context, tx *txn) error {
+// addSlots adds the missing slots, and returns their number. One that is due but has a newer one in its series is added
+// as skipped.
+func (a *addition) addSlots(ctx context.Context, tx *txn) (int, error) {
 	var rows [][7]any
 	for _, slot := range a.folded() {
 		of, due, state, reason := a.series[slot.Series()], slot.DueAt.Unix(), slot.State, slot.Reason
@@ -147,12 +136,12 @@ func (a *addition) addSlots(ctx context.Context, tx *txn) error {
 		}
 		rows = append(rows, [7]any{of.id, due, slot.Kind, state, reason, max(slot.Count, 1), first})
 	}
-	return execJSON(ctx, tx, `
+	return affected(tx.ExecContext(ctx, `
 		INSERT INTO slots (series, due_at, kind, state, reason, count, first_due_at)
 		SELECT CAST(value ->> 0 AS bigint), CAST(value ->> 1 AS bigint), value ->> 2, value ->> 3, value ->> 4,
 		       CAST(value ->> 5 AS bigint), CAST(value ->> 6 AS bigint)
 		FROM json_each(?1) WHERE NOT `+recorded+`
-		ON CONFLICT DO NOTHING`, rows)
+		ON CONFLICT DO NOTHING`, listJSON(rows)))
 }
 
 // folded returns the slots with consecutive missed ticks merged into one slot. Only ticks newer than all stored slots

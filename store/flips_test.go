@@ -75,7 +75,9 @@ func TestABitThatFlipsInTheIndexIsFoundOrChangesNoSearch(t *testing.T) {
 func checkFile(t *testing.T, dir string) (found []string, err error) {
 	t.Helper()
 	err = store.Inspect(t.Context(), dir, func(s *store.Store) error {
-		found, err = s.Check(t.Context(), 0)
+		if found, err = s.Check(t.Context(), 0); err != nil {
+			err = errors.New(err.Error()) // doctor passes over it, and so it does not count as found
+		}
 		return err
 	})
 	return found, err

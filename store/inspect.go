@@ -69,31 +69,29 @@ func (s *Store) Summary(ctx context.Context) (Summary, error) {
 }
 
 func (s *SlotSummary) read(ctx context.Context, q querier, since, now time.Time) (err error) {
-	if s.Latest, err = latest(ctx, q, now); err != nil {
-		return err
+	for _, of := range []struct {
+		slots *[]ingest.Slot
+		where string
+		args  []any
+	}{
+		{&s.Claimed, `kind <> 'backfill' AND state = 'claimed'`, nil},
+		{&s.Failed, `kind <> 'backfill' AND state = 'failed' AND due_at > ?`, []any{since.Unix()}},
+		{&s.Waiting, `kind <> 'backfill' AND state = 'due' AND reason <> '' AND due_at <= ?`, []any{now.Unix()}},
+		{&s.Ahead, `kind <> 'backfill' AND due_at > ?`, []any{future(now)}},
+		{&s.Lacking, lackingPieces, []any{since.Unix()}},
+		{&s.Ended, `kind <> 'backfill' AND state NOT IN ('due', 'claimed') AND due_at > ? AND due_at <= ?`, []any{since.Unix(), now.Unix()}},
+	} {
+		if *of.slots, err = selectReports(ctx, q, of.where, of.args...); err != nil {
+			return err
+		}
 	}
-	if s.Claimed, err = selectReports(ctx, q, `kind <> 'backfill' AND state = 'claimed'`); err != nil {
-		return err
-	}
-	if s.Failed, err = selectReports(ctx, q, `kind <> 'backfill' AND state = 'failed' AND due_at > ?`, since.Unix()); err != nil {
-		return err
-	}
-	if s.Waiting, err = selectReports(ctx, q, `kind <> 'backfill' AND state = 'due' AND reason <> '' AND due_at <= ?`, now.Unix()); err != nil {
-		return err
-	}
-	if s.Ahead, err = selectReports(ctx, q, `kind <> 'backfill' AND due_at > ?`, future(now)); err != nil {
-		return err
-	}
-	if s.Lacking, err = selectReports(ctx, q, lackingPieces, since.Unix()); err != nil {
-		return err
-	}
-	if s.Spent, err = usedSlots(ctx, q, since, 1); err != nil {
-		return err
-	}
-	s.Ended, err = selectReports(ctx, q, `kind <> 'backfill' AND state NOT IN ('due', 'claimed') AND due_at > ? AND due_at <= ?`, since.Unix(), now.Unix())
 	for i, slot := range s.Ended {
 		s.Ended[i] = slot.TicksSince(since)
 	}
+	if s.Latest, err = latest(ctx, q, now); err != nil {
+		return err
+	}
+	s.Spent, err = usedSlots(ctx, q, since, 1)
 	return err
 }
 
@@ -104,10 +102,14 @@ func (s *Store) SlotSummary(ctx context.Context, since, now time.Time) (SlotSumm
 	return of, err
 }
 
-// Check looks for damage to the file of a store that is inspected, and for tables that contradict each other, and returns a
-// line for each finding; none if all is well. The budget bounds the comparison of texts and index, not the rest.
+// Check looks for damage to the file, and for tables that contradict each other, and returns a line for each finding; none
+// if all is well. No search may have come before it: see check. A budget other than 0 bounds the comparison of texts and
+// index, not the rest.
 func (s *Store) Check(ctx context.Context, budget time.Duration) (found []string, err error) {
-	found, _, err = examine(ctx, s.database.read, budget)
+	err = s.view(ctx, "check the store", func(tx *txn) error {
+		found, _, err = examine(ctx, tx, budget)
+		return err
+	})
 	return found, err
 }
 

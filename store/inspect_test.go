@@ -123,7 +123,11 @@ func TestInspectDoesNotRecoverWhatACrashLeft(t *testing.T) {
 	from, dir := t.TempDir(), t.TempDir()
 	s := open(t, from, &handClock{t: noon})
 	addDue(t, s, due("US", noon))
-	if err := sqlitefile.Copy(s.Path(), filepath.Join(dir, store.FileName)); err != nil {
+	f, err := os.Open(s.Path())
+	if err == nil {
+		err = errors.Join(sqlitefile.Copy(f, filepath.Join(dir, store.FileName)), f.Close())
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := inspect(t, dir); !errors.Is(err, sqlitefile.ErrLeftover) {

@@ -120,7 +120,7 @@ func (d *database) rescue(ctx context.Context, upstream string, r *Repaired) (er
 		return fmt.Errorf("repair %s: %w", d.path, err)
 	}
 	r.Broken = fmt.Sprintf("%s.broken-%s", d.path, d.now().UTC().Format("20060102T150405.000Z"))
-	if err := sqlitefile.CopyOpen(f, r.Broken); err != nil {
+	if err := sqlitefile.Copy(f, r.Broken); err != nil {
 		return fmt.Errorf("keep %s as it is, as %s: %w: free some space", d.path, r.Broken, err)
 	}
 	draft, err := newDraft(ctx, d.path, "")
@@ -204,7 +204,7 @@ func copyReadable(from *os.File, to, fresh string) error {
 	if _, err := from.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	if err := sqlitefile.CopyOpen(from, to); err != nil {
+	if err := sqlitefile.Copy(from, to); err != nil {
 		return err
 	}
 	f, err := os.OpenFile(to, os.O_WRONLY, 0)

@@ -24,9 +24,6 @@ func (s *Store) AddDue(ctx context.Context, slots []ingest.Slot) error {
 		if err := a.forgetAhead(ctx, tx, s.now()); err != nil {
 			return err
 		}
-		if found, err := a.hasNew(ctx, tx); err != nil || !found {
-			return err
-		}
 		return a.write(ctx, tx, s.now())
 	})
 }

@@ -92,7 +92,7 @@ func (p *programRig) checkStore() {
 		return
 	}
 	defer func() { _ = s.Close() }()
-	found, err := s.Check(p.Context())
+	found, err := s.Check(p.Context(), 0)
 	p.want(err == nil && len(found) == 0, "the store: %q %v", found, err)
 }
 

@@ -133,7 +133,7 @@ func (c *crowd) sound(n int) {
 			c.want(false, "backup %d: %v", i, err)
 			continue
 		}
-		found, err := s.Check(c.Context())
+		found, err := s.Check(c.Context(), 0)
 		c.want(err == nil && len(found) == 0, "backup %d: %q %v", i, found, err)
 		_ = s.Close()
 	}

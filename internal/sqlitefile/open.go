@@ -123,17 +123,7 @@ func Snapshot(ctx context.Context, path, to string) error {
 }
 
 // Copy copies the bytes of a database that nobody uses, and of its log, into new files.
-func Copy(from, to string) error {
-	f, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }()
-	return CopyOpen(f, to)
-}
-
-// CopyOpen is Copy of a database through a file that is open already.
-func CopyOpen(from *os.File, to string) error {
+func Copy(from *os.File, to string) error {
 	if err := copyTo(from, to); err != nil {
 		return err
 	}

@@ -96,7 +96,11 @@ func TestPeekDoesNotFinishWhatACrashLeft(t *testing.T) {
 	dir := t.TempDir()
 	path, copied := filepath.Join(dir, "x.db"), filepath.Join(dir, "copy.db")
 	writer(t, path)
-	if err := sqlitefile.Copy(path, copied); err != nil { // with its log, without its -shm
+	f, err := os.Open(path)
+	if err == nil {
+		err = errors.Join(sqlitefile.Copy(f, copied), f.Close()) // with its log, without its -shm
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := peekAt(t, copied); !errors.Is(err, sqlitefile.ErrLeftover) {
