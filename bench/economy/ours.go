@@ -234,7 +234,7 @@ func (p *program) wire(o options, client *youtube.Client) error {
 		Pause: func(_ context.Context, d time.Duration) error { p.clock.pass(d); return nil },
 	}
 	if !o.noPacing {
-		p.reconciler.Pace = p.schedule.PaceBy(p.watch.Reports(g))
+		p.reconciler.Pace = p.watch.PaceBy(g)
 	}
 	p.reconciler.Quota = asker{g, p}
 	if o.noDoubt {

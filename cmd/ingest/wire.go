@@ -147,7 +147,7 @@ func (f *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 	}
 	r.Reserve = f.reserveCache(a).Reserve
 	if a.cfg.Pacing {
-		r.Pace = f.schedule.PaceBy(a.others(f.store, f.schedule).Reports(f.ledger.Governor))
+		r.Pace = a.others(f.store, f.schedule).PaceBy(f.ledger.Governor)
 	}
 	if a.traces != nil {
 		r.Trace = a.traces.Span

@@ -166,21 +166,27 @@ func level(days []OthersDay, today time.Time, limit int64) int64 {
 // in windows of a day, and what is missing from a usual day in sliding windows. own is what this store's jobs drew of
 // each pool in its widest window; nil: all that was drawn for schedules.
 func (h OthersHistory) Expect(r quota.Report, t *quota.Tariff, own map[quota.Purpose]quota.Cost) quota.Report {
-	r.Pools = slices.Clone(r.Pools)
 	r.Spent = split(r.Spent, own, otherHosts)
-	today := begunAt(r, t)
-	share := t.Ceilings[quota.Scheduled]
-	for i, p := range r.Pools {
-		days := h[p.Pool]
+	drew, share := drawnByOthers(r.Spent), t.Ceilings[quota.Scheduled]
+	today, _ := dayOf(r, t)
+	return withMoreUsed(r, func(pool string, w quota.Window) int64 {
+		days := h[pool]
 		usual := expectedHours(days, today)
+		if w.Day() {
+			return share.Of(w.Limit) - share.Of(level(days, today, w.Limit)) + restOfDay(usual, days, today, r.At)
+		}
+		return max(0, sum(usual[:])-drew[pool])
+	})
+}
+
+// withMoreUsed returns a report in which more is used of each window of a day or longer.
+func withMoreUsed(r quota.Report, more func(pool string, w quota.Window) int64) quota.Report {
+	r.Pools = slices.Clone(r.Pools)
+	for i, p := range r.Pools {
 		r.Pools[i].Windows = slices.Clone(p.Windows)
-		for j := range p.Windows {
-			w := &r.Pools[i].Windows[j]
-			switch {
-			case w.Window.Day():
-				w.Used += share.Of(w.Window.Limit) - share.Of(level(days, today, w.Window.Limit)) + restOfDay(usual, days, today, r.At)
-			case w.Window.Length >= day:
-				w.Used += max(0, sum(usual[:])-drawnByOthers(r.Spent)[p.Pool])
+		for j, of := range p.Windows {
+			if of.Window.Day() || of.Window.Length >= day {
+				r.Pools[i].Windows[j].Used += more(p.Pool, of.Window)
 			}
 		}
 	}
@@ -274,9 +280,8 @@ func othersText(days []OthersDay, today time.Time, pool string, limit int64) str
 		if !d.Begins.Before(today) {
 			continue
 		}
-		if took := d.took(limit); !ended && took >= planned/2 && took > 0 {
-			most, inARow = max(most, took), inARow+1
-			before = latest(before, today.Add(time.Duration(d.mostlyBy(limit))*time.Hour))
+		if took, by := d.took(limit); !ended && took >= planned/2 && took > 0 {
+			most, inARow, before = max(most, took), inARow+1, latest(before, today.Add(by))
 		} else {
 			ended = true
 		}
@@ -288,9 +293,10 @@ func othersText(days []OthersDay, today time.Time, pool string, limit int64) str
 	if before.Sub(today) < 22*time.Hour {
 		text += " before " + before.UTC().Format("15:04Z")
 	}
-	text += " on the last day"
 	if inARow > 1 {
-		text = strings.TrimSuffix(text, "the last day") + fmt.Sprintf("each of the last %d days", inARow)
+		text += fmt.Sprintf(" on each of the last %d days", inARow)
+	} else {
+		text += " on the last day"
 	}
 	if planned < most*9/10 {
 		return text + fmt.Sprintf(": %d are planned for", planned)
@@ -298,44 +304,36 @@ func othersText(days []OthersDay, today time.Time, pool string, limit int64) str
 	return text + ": planned for"
 }
 
-// took returns what others took of a limit on the day, as far as anybody knows.
-func (d OthersDay) took(limit int64) int64 {
-	took := sum(d.Hours)
+// took returns what others took of a limit on the day, as far as anybody knows, and by the end of which of its hours nine
+// tenths of that were taken.
+func (d OthersDay) took(limit int64) (whole int64, by time.Duration) {
+	var hours [25]int64
+	copy(hours[:], d.Hours)
 	if d.Stopped != nil {
-		took += max(0, limit-*d.Stopped)
+		hours[max(0, min(d.StoppedIn, 24))] += max(0, limit-*d.Stopped)
 	}
-	return took
-}
-
-// mostlyBy returns by the end of which hour nine tenths of that were taken.
-func (d OthersDay) mostlyBy(limit int64) (hour int) {
-	took, whole := int64(0), d.took(limit)
-	for hour < 25 && took*10 < whole*9 {
-		if hour < len(d.Hours) {
-			took += d.Hours[hour]
-		}
-		if d.Stopped != nil && hour == d.StoppedIn {
-			took += max(0, limit-*d.Stopped)
-		}
-		hour++
+	whole = sum(hours[:])
+	for took := int64(0); took*10 < whole*9; by += time.Hour {
+		took += hours[by/time.Hour]
 	}
-	return hour
+	return whole, by
 }
 
-// begunAt returns when the provider's day of a report began: as the ledger counts it, a day ends the grace after the next
-// one has begun.
-func begunAt(r quota.Report, t *quota.Tariff) time.Time {
-	return dayBegin(r.At.Add(-t.Grace), t.Zone)
+// dayOf returns the provider's day of a report: as the ledger counts it, a day ends the grace after the next one has
+// begun.
+func dayOf(r quota.Report, t *quota.Tariff) (begins, ends time.Time) {
+	return providerDay(r.At.Add(-t.Grace), t.Zone)
 }
 
-// dayBegin returns when the provider's current day began.
-func dayBegin(now time.Time, zone *time.Location) (begins time.Time) {
+// providerDay returns the provider's current day.
+func providerDay(now time.Time, zone *time.Location) (begins, ends time.Time) {
 	for _, m := range quota.Midnights(now, zone) {
-		if !m.After(now) {
-			begins = m.UTC()
+		if m.After(now) {
+			return begins, m.UTC()
 		}
+		begins = m.UTC()
 	}
-	return begins
+	return begins, ends
 }
 
 func sum(hours []int64) (n int64) {

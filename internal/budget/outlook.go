@@ -149,7 +149,8 @@ type Forecast struct {
 // planned for. A schedule does not fit while the pace holds back a job that is due before the day ends, nor without the
 // room to retry a chart, without which none begins.
 func (s PricedSchedule) Forecast(r quota.Report, pace Pace, waiting map[ingest.Series]ingest.Slot, now time.Time) (Forecast, error) {
-	f := Forecast{Until: nextMidnight(now, s.Tariff.Zone), SetAside: map[string]int64{}, Spare: map[string]int64{}, Fits: r.Degraded == nil}
+	f := Forecast{SetAside: map[string]int64{}, Spare: map[string]int64{}, Fits: r.Degraded == nil}
+	_, f.Until = providerDay(now, s.Tariff.Zone)
 	price, err := s.Price(now, f.Until)
 	if err != nil {
 		return f, err

@@ -1,7 +1,6 @@
 package budget
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -127,22 +126,6 @@ func (s PricedSchedule) Pace(r quota.Report, known map[ingest.Series]time.Time, 
 		paces[job.Job.Name] = job.Pace
 	}
 	return Pace{Schedule: s.Jobs.AtPace(paces), Jobs: jobs, Report: r}
-}
-
-// PaceBy returns Pace for a fetch.Reconciler that asks for a new report each time. Without one nothing is paced.
-func (s PricedSchedule) PaceBy(report func(context.Context) (quota.Report, error)) func(context.Context, map[ingest.Series]time.Time, time.Time) fetch.Pace {
-	return func(ctx context.Context, known map[ingest.Series]time.Time, now time.Time) fetch.Pace {
-		r, err := report(ctx)
-		if err != nil {
-			return fetch.Pace{Schedule: s.Jobs}
-		}
-		pace := s.Pace(r, known, now)
-		out := fetch.Pace{Schedule: pace.Schedule, Pages: map[string]int{}}
-		for _, job := range pace.Jobs {
-			out.Pages[job.Job.Name] = job.Pages
-		}
-		return out
-	}
 }
 
 // NextAt returns the slots that wait and those that come until then, at that pace: those of paced jobs hold as long as

@@ -33,7 +33,8 @@ type Slots interface {
 // done. Each counts what recent slots of its job cost or, if none is done yet, its price. Nothing is reserved for a
 // refresh: it leaves the others what they need, as backfills do.
 func (s PricedSchedule) Reserve(ctx context.Context, slots Slots, now time.Time) (Reserve, error) {
-	r := Reserve{Until: nextMidnight(now, s.Tariff.Zone), Reserve: quota.Reserve{Rest: quota.Cost{}, Whole: quota.PerWindow{}}}
+	r := Reserve{Reserve: quota.Reserve{Rest: quota.Cost{}, Whole: quota.PerWindow{}}}
+	_, r.Until = providerDay(now, s.Tariff.Zone)
 	for _, of := range s.Jobs {
 		if of.Job.Kind == ingest.KindRefresh {
 			continue

@@ -244,13 +244,3 @@ func addCost(to, c quota.Cost, n int) {
 		to[pool] += amount * int64(n)
 	}
 }
-
-// nextMidnight returns the end of the provider's current day.
-func nextMidnight(now time.Time, zone *time.Location) time.Time {
-	for _, m := range quota.Midnights(now, zone) {
-		if m.After(now) {
-			return m.UTC()
-		}
-	}
-	return time.Time{}
-}

@@ -49,7 +49,7 @@ func (w OthersWatch) Observe(ctx context.Context, l Spender, r quota.Report) err
 		return err
 	}
 	tariff := w.Schedule.Tariff
-	begins := begunAt(r, tariff)
+	begins, ends := dayOf(r, tariff)
 	spent, err := l.Spent(ctx, r.Account, begins.Add(-tariff.Grace))
 	if err != nil {
 		return fmt.Errorf("read what others have spent: %w", err)
@@ -58,7 +58,7 @@ func (w OthersWatch) Observe(ctx context.Context, l Spender, r quota.Report) err
 	if err != nil {
 		return err
 	}
-	history.note(r, begins, nextMidnight(begins, tariff.Zone), drawnByOthers(split(spent, w.own(slots, spent), otherHosts)))
+	history.note(r, begins, ends, drawnByOthers(split(spent, w.own(slots, spent), otherHosts)))
 	text, err := json.Marshal(history)
 	if err == nil && string(text) != before {
 		err = w.Notes.SetNote(ctx, othersNote, string(text))
@@ -78,32 +78,32 @@ func (w OthersWatch) Expect(ctx context.Context, r quota.Report) (quota.Report, 
 	if err != nil {
 		return r, ""
 	}
-	today := begunAt(r, tariff)
+	today, ends := dayOf(r, tariff)
 	said := history.String(tariff, today)
 	if w.Shared {
 		history.beginWithEqualParts(tariff, today, int64(w.Schedule.Hosts))
 	}
-	planned := history.Expect(r, tariff, w.own(slots, r.Spent))
-	if err := w.setAside(ctx, planned); err != nil {
+	planned, err := w.setAside(ctx, history.Expect(r, tariff, w.own(slots, r.Spent)))
+	if err != nil {
 		return r, ""
 	}
-	planned.Spent = expectWaste(planned, w.Schedule.Wasted(slots), nextMidnight(today, tariff.Zone))
-	return planned, said
+	return expectWaste(planned, w.Schedule.Wasted(slots), ends), said
 }
 
 // expectWaste counts as used what calls in vain are expected to draw before the day ends, as many an hour as in the last
-// day, and returns the spending without those of the last day: that much less of a sliding window is left for charts.
-func expectWaste(r quota.Report, wasted map[string]int64, ends time.Time) []quota.Spent {
+// day, and takes those of the last day for others' spending: that much less of a sliding window is left for charts.
+func expectWaste(r quota.Report, wasted map[string]int64, ends time.Time) quota.Report {
 	scheduled := drawnFor(r.Spent, quota.Scheduled)
-	for _, p := range r.Pools {
-		scheduled[p.Pool] -= wasted[p.Pool]
-		for j, of := range p.Windows {
-			if of.Window.Day() {
-				p.Windows[j].Used += int64(float64(wasted[p.Pool]) * ends.Sub(r.At).Hours() / day.Hours())
-			}
-		}
+	for pool, n := range wasted {
+		scheduled[pool] -= n
 	}
-	return split(r.Spent, map[quota.Purpose]quota.Cost{quota.Scheduled: scheduled}, inVain)
+	r.Spent = split(r.Spent, map[quota.Purpose]quota.Cost{quota.Scheduled: scheduled}, inVain)
+	return withMoreUsed(r, func(pool string, w quota.Window) int64 {
+		if !w.Day() {
+			return 0
+		}
+		return int64(float64(wasted[pool]) * ends.Sub(r.At).Hours() / day.Hours())
+	})
 }
 
 // Wasted returns what the slots of charts drew from each pool without a page to show for it: for calls that failed, for
@@ -137,31 +137,25 @@ const mostToRefresh = 50_000
 
 // setAside counts as used what the day's refreshes still have to draw: the provider's rules demand them. What earlier
 // ones have drawn leaves a sliding window as they come.
-func (w OthersWatch) setAside(ctx context.Context, r quota.Report) error {
-	need, err := w.refreshNeed(ctx, r.At)
-	if err != nil {
-		return err
-	}
+func (w OthersWatch) setAside(ctx context.Context, r quota.Report) (quota.Report, error) {
+	need, err := w.refreshNeed(ctx, r)
 	drew := drawnFor(r.Spent, quota.Refresh)
-	for _, p := range r.Pools {
-		for j, of := range p.Windows {
-			if of.Window.Day() {
-				p.Windows[j].Used += need[p.Pool]
-			} else if of.Window.Length >= day {
-				p.Windows[j].Used += max(0, need[p.Pool]-drew[p.Pool])
-			}
+	return withMoreUsed(r, func(pool string, w quota.Window) int64 {
+		if w.Day() {
+			return need[pool]
 		}
-	}
-	return nil
+		return max(0, need[pool]-drew[pool])
+	}), err
 }
 
 // refreshNeed returns what the refresh costs that is still to come before the provider's day ends: it looks up what will
 // soon be too old, and names categories.
-func (w OthersWatch) refreshNeed(ctx context.Context, now time.Time) (quota.Cost, error) {
+func (w OthersWatch) refreshNeed(ctx context.Context, r quota.Report) (quota.Cost, error) {
 	s, need := w.Schedule, quota.Cost{}
+	_, ends := dayOf(r, s.Tariff)
 	for _, of := range s.Jobs {
-		due := of.Next(now)
-		if of.Job.Kind != ingest.KindRefresh || due.IsZero() || !due.Before(nextMidnight(now.Add(-s.Tariff.Grace), s.Tariff.Zone)) {
+		due := of.Next(r.At)
+		if of.Job.Kind != ingest.KindRefresh || due.IsZero() || !due.Before(ends) {
 			continue
 		}
 		old, err := w.Notes.VideosToRefresh(ctx, due, mostToRefresh)
@@ -185,19 +179,24 @@ func (w OthersWatch) refreshNeed(ctx context.Context, now time.Time) (quota.Cost
 	return need, nil
 }
 
-// Reports returns what PricedSchedule.PaceBy asks: the governor's report, of which others are noted, with what is
-// expected of them.
-func (w OthersWatch) Reports(g *quota.Governor) func(context.Context) (quota.Report, error) {
-	return func(ctx context.Context) (quota.Report, error) {
+// PaceBy returns the schedule's pace for a fetch.Reconciler: by the governor's report at the time, of which others are
+// noted, with what is expected of them. Without a report nothing is paced.
+func (w OthersWatch) PaceBy(g *quota.Governor) func(context.Context, map[ingest.Series]time.Time, time.Time) fetch.Pace {
+	return func(ctx context.Context, known map[ingest.Series]time.Time, now time.Time) fetch.Pace {
 		r, err := g.Report(ctx)
 		if err != nil {
-			return r, err
+			return fetch.Pace{Schedule: w.Schedule.Jobs}
 		}
 		if err := w.Observe(ctx, g.Ledger, r); err != nil && ctx.Err() == nil {
 			w.Log.WarnContext(ctx, "what others take is not noted", slog.Any("error", err))
 		}
 		r, _ = w.Expect(ctx, r)
-		return r, nil
+		pace := w.Schedule.Pace(r, known, now)
+		out := fetch.Pace{Schedule: pace.Schedule, Pages: map[string]int{}}
+		for _, job := range pace.Jobs {
+			out.Pages[job.Job.Name] = job.Pages
+		}
+		return out
 	}
 }
 
