@@ -41,12 +41,8 @@ func (s *Store) SaveNames(ctx context.Context, slot ingest.Slot, region ingest.R
 }
 
 // CategoryNames returns the names of categories, in any region that has one.
-func (s *Store) CategoryNames(ctx context.Context) (names map[string]string, err error) {
-	err = s.view(ctx, "read the names of categories", func(tx *txn) error {
-		names, err = categoryNames(ctx, tx)
-		return err
-	})
-	return names, err
+func (s *Store) CategoryNames(ctx context.Context) (map[string]string, error) {
+	return viewed(ctx, s.database, "read the names of categories", func(tx *txn) (map[string]string, error) { return categoryNames(ctx, tx) })
 }
 
 // categoryNames returns the names of categories, in any region that has one.

@@ -178,13 +178,18 @@ func (d *database) exec(ctx context.Context, doing, query string, args ...any) (
 	return n, err
 }
 
-// collectView is collect on one snapshot of the store.
-func collectView[T any](ctx context.Context, d *database, doing string, scan func(scanner) (T, error), query string, args ...any) (all []T, err error) {
+// viewed returns what f reads of one snapshot of the store.
+func viewed[T any](ctx context.Context, d *database, doing string, f func(*txn) (T, error)) (found T, err error) {
 	err = d.view(ctx, doing, func(tx *txn) error {
-		all, err = collect(ctx, tx, scan, query, args...)
+		found, err = f(tx)
 		return err
 	})
-	return all, err
+	return found, err
+}
+
+// collectView is collect on one snapshot of the store.
+func collectView[T any](ctx context.Context, d *database, doing string, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	return viewed(ctx, d, doing, func(tx *txn) ([]T, error) { return collect(ctx, tx, scan, query, args...) })
 }
 
 // runSteps spreads over many short transactions work that in one would keep other writers waiting. It calls step until

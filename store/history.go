@@ -69,10 +69,6 @@ func (s *Store) History(ctx context.Context, q HistoryQuery) (History, error) {
 			return err
 		}
 		h.Category = names[h.Video.Category]
-		since := int64(0)
-		if !q.Since.IsZero() {
-			since = ceilUnix(q.Since)
-		}
 		before := map[int64]*int64{} // the previous views, by series
 		return each(ctx, tx, func(rows *sql.Rows) error {
 			var series int64
@@ -82,7 +78,7 @@ func (s *Store) History(ctx context.Context, q HistoryQuery) (History, error) {
 			before[series] = at.Views
 			h.Sightings = append(h.Sightings, at)
 			return err
-		}, readHistory, id, q.Region, q.Job, since, q.Partial)
+		}, readHistory, id, q.Region, q.Job, ceilUnix(q.Since), q.Partial)
 	})
 	return h, err
 }

@@ -115,21 +115,13 @@ func (s *Store) Check(ctx context.Context, budget time.Duration) (found []string
 
 // SpentSlots returns the slots that spent quota, as far as the store knows: scheduled ones that were due at since or
 // later, newest first, and after them the pieces of backfills that were last worked on at since or later.
-func (s *Store) SpentSlots(ctx context.Context, since time.Time) (slots []ingest.Slot, err error) {
-	err = s.view(ctx, "list the slots that spent quota", func(tx *txn) error {
-		slots, err = usedSlots(ctx, tx, since, 1)
-		return err
-	})
-	return slots, err
+func (s *Store) SpentSlots(ctx context.Context, since time.Time) ([]ingest.Slot, error) {
+	return viewed(ctx, s.database, "list the slots that spent quota", func(tx *txn) ([]ingest.Slot, error) { return usedSlots(ctx, tx, since, 1) })
 }
 
 // UsedSlots is SpentSlots with the scheduled slots that spent nothing.
-func (s *Store) UsedSlots(ctx context.Context, since time.Time) (slots []ingest.Slot, err error) {
-	err = s.view(ctx, "list the slots that spent quota", func(tx *txn) error {
-		slots, err = usedSlots(ctx, tx, since, 0)
-		return err
-	})
-	return slots, err
+func (s *Store) UsedSlots(ctx context.Context, since time.Time) ([]ingest.Slot, error) {
+	return viewed(ctx, s.database, "list the slots that spent quota", func(tx *txn) ([]ingest.Slot, error) { return usedSlots(ctx, tx, since, 0) })
 }
 
 func usedSlots(ctx context.Context, q querier, since time.Time, least int) ([]ingest.Slot, error) {

@@ -116,11 +116,7 @@ func (s *Store) openToRead(ctx context.Context) (identity, error) {
 	if err := s.connectToRead(); err != nil {
 		return identity{}, s.explain(ctx, "open the store", err)
 	}
-	var id identity
-	err := s.view(ctx, "open the store", func(tx *txn) (err error) {
-		id, err = identify(ctx, tx, s.path, "open the store")
-		return err
-	})
+	id, err := viewed(ctx, s.database, "open the store", func(tx *txn) (identity, error) { return identify(ctx, tx, s.path, "open the store") })
 	if isUnknownFormat(err) {
 		err = &CorruptError{Path: s.path, Doing: "open the store", Err: err}
 	}

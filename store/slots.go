@@ -64,12 +64,8 @@ WHERE slots.id IN (
 ORDER BY due_at`
 
 // Latest returns the newest slots of every series, of those that are not in the future.
-func (s *Store) Latest(ctx context.Context, now time.Time) (l ingest.Latest, err error) {
-	err = s.view(ctx, "read the slots", func(tx *txn) error {
-		l, err = latest(ctx, tx, now)
-		return err
-	})
-	return l, err
+func (s *Store) Latest(ctx context.Context, now time.Time) (ingest.Latest, error) {
+	return viewed(ctx, s.database, "read the slots", func(tx *txn) (ingest.Latest, error) { return latest(ctx, tx, now) })
 }
 
 func latest(ctx context.Context, q querier, now time.Time) (ingest.Latest, error) {

@@ -122,22 +122,10 @@ func affected(res sql.Result, err error) (int, error) {
 }
 
 // ceilUnix returns the first whole second not before t.
-func ceilUnix(t time.Time) int64 {
-	n := t.Unix()
-	if t.Nanosecond() > 0 {
-		n++
-	}
-	return n
-}
+func ceilUnix(t time.Time) int64 { return t.Add(time.Second - 1).Unix() }
 
 // ceilMillis returns the first whole millisecond not before t.
-func ceilMillis(t time.Time) int64 {
-	n := t.UnixMilli()
-	if time.UnixMilli(n).Before(t) {
-		n++
-	}
-	return n
-}
+func ceilMillis(t time.Time) int64 { return t.Add(time.Millisecond - 1).UnixMilli() }
 
 var numbered = regexp.MustCompile(`\{([^|{}]*)\|([^|{}]*)\}`)
 
