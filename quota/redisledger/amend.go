@@ -69,7 +69,7 @@ func (l *Ledger) Reset(ctx context.Context, account string) error {
 	if err := quota.CheckAccount(account); err != nil {
 		return err
 	}
-	_, err := l.run(ctx, l.scripts["reset"], l.keys(account), []any{metaField})
+	_, err := l.run(ctx, l.scripts["reset"], l.keys(account), nil)
 	return err
 }
 

@@ -100,10 +100,7 @@ func (l *Ledger) Renew(ctx context.Context, r sharedledger.Renewal) (sharedledge
 	if r.First {
 		first = 1
 	}
-	args := []any{put7(nil, int64(r.Was), int64(r.Next), first, micros.Of(r.Horizon)), metaField, hostsField, serverField}
-	for _, p := range r.Pools {
-		args = append(args, poolField+p)
-	}
+	args := []any{put7(nil, int64(r.Was), int64(r.Next), first, micros.Of(r.Horizon)), hostsField, serverField}
 	keys := l.keys(r.Account, r.Pools...)
 	if err := l.installScripts(ctx, r.Account, r.Next); err != nil {
 		return 0, err

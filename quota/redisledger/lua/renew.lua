@@ -2,39 +2,20 @@
 --
 -- KEYS[1]  the account's state; KEYS[1 + i] the log of the i-th pool that may be left over
 -- ARGV[1]  the generation that is over (0: none), the next, 1 for a first start else 0, the horizon
--- ARGV[2]  'm', ARGV[3] 'h', ARGV[4] 's', ARGV[4 + i] the field of the i-th pool
+-- ARGV[2]  'h', ARGV[3] 's'
 -- Result   the generation that is now: another than the next one where nothing was changed
 -- Errors   CORRUPT.  NEWER.
--- Where a log is not as long as its state says, all there is is wiped, up to the horizon, which only
--- grows. The logs of pools that are not named are found in the state; they have the same hash tag.
+-- Where a log is not as long as its state says, all there is is wiped, up to the horizon, which only grows.
 
 local key = KEYS[1]
 local time = redis.call('TIME') local now = time[1] * 1000000 + time[2] -- clock
 local was, next_, first, horizon = unpack_('>I7I7I7I7', ARGV[1])
 
--- everything is the state as a table, and the columns of all its pools by the keys of their logs.
-local function everything()
-	local state, logs = {}, {}
-	local all = got(key, pcall('HGETALL', key))
-	for k = 1, #all, 2 do
-		state[all[k]] = all[k + 1]
-	end
-	if #all > 0 and not state[ARGV[2]] then
-		corrupt(key, 'it has no field m')
-	end
-	for field, s in pairs(state) do
-		if string.byte(field) == 112 then
-			logs[key .. ':' .. string.sub(field, 2)] = pool(key, state[ARGV[2]], s, now)
-		end
-	end
-	for i = 2, #KEYS do
-		logs[KEYS[i]] = logs[KEYS[i]] or pool(key, nil, nil, now)
-	end
-	return state, logs
+local state, logs = everything(key, now)
+for i = 2, #KEYS do
+	logs[KEYS[i]] = logs[KEYS[i]] or pool(key, nil, nil, now)
 end
-
-local state, logs = everything()
-local kept, expires, spenders, generation, _, cursor = meta(key, state[ARGV[2]])
+local kept, expires, spenders, generation, _, cursor = meta(key, state.m)
 if generation ~= was then
 	return generation
 end
@@ -57,5 +38,5 @@ if not all then
 	expires, spenders, cursor, drained = 0, 0, 0, 0
 end
 local until_ = math.max(expires, now + longer + KEEP, drained > 0 and drained + KEEP or 0)
-keep(key, { ARGV[3], '', ARGV[4], here }, now, until_, kept, longer, spenders, next_, first == 1 and 0 or now, cursor)
+keep(key, { ARGV[2], '', ARGV[3], here }, now, until_, kept, longer, spenders, next_, first == 1 and 0 or now, cursor)
 return next_

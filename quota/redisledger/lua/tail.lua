@@ -81,3 +81,21 @@ local function keep(key, set, now, until_, kept, horizon, spenders, generation, 
 		prolong(key, horizon, now)
 	end
 end
+
+-- everything is the state as a table, and the columns of all its pools by the keys of their logs: they have the same hash tag.
+local function everything(key, now)
+	local all, state, logs = got(key, pcall('HGETALL', key)), {}, {}
+	for k = 1, #all, 2 do
+		state[all[k]] = all[k + 1]
+	end
+	if #all > 0 and not state.m then
+		corrupt(key, 'it has no field m')
+	end
+	meta(key, state.m)
+	for field, s in pairs(state) do
+		if string.byte(field) == 112 then
+			logs[key .. ':' .. string.sub(field, 2)] = pool(key, state.m, s, now)
+		end
+	end
+	return state, logs
+end
