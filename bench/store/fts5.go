@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
+	"strings"
 
 	"github.com/trendvidstream/ingest/bench/report"
 	"github.com/trendvidstream/ingest/store"
@@ -33,70 +34,112 @@ func (b *bench) besideFTS5(ctx context.Context) error {
 	db.SetMaxOpenConns(1)
 	b.real = nil
 	size, c := thousands(b.fts5Rows)+" generated", wordlistOf(newGenerator().take(min(b.fts5Rows, 50_000)))
-	b.report.Section("Beside FTS5", "The same words by `SELECT rowid ... WHERE video_text MATCH ? ORDER BY rank LIMIT 20` in the same store of "+size+
+	b.report.Section("Beside FTS5", fmt.Sprintf("%d searches of each shape: the", b.searches)+" same words by `SELECT rowid ... WHERE video_text MATCH ? ORDER BY rank LIMIT 20` in the same store of "+size+
 		" videos, in turns: p50 of the processor's time. FTS5 gives numbers of videos. A search takes the last word for a beginning too, forgives what "+
-		"finds little, weighs how much a video is watched, and reads what it shows.")
+		"finds nothing, weighs how much a video is watched, and reads what it shows. Where FTS5 finds nothing it is asked again as its user would have to, for "+
+		"the last word as a beginning, and then for any of the words: the goal holds an answer against an answer. The last two columns say for how many "+
+		"queries that was, and how many the search forgave.")
 	var rows [][]string
 	for _, k := range shapes {
-		theirs, everywhere, inRegion, err := k.beside(ctx, db, s, c, b.searches)
+		l, err := k.beside(ctx, db, s, c, b.searches)
 		if err != nil {
 			return fmt.Errorf("%s: %w", k.name, err)
 		}
 		p50 := func(l latencies) float64 { return report.Quantile(l.cpu, 0.5) }
-		ours := max(p50(everywhere), p50(inRegion))
-		row := []string{k.name, ms(p50(everywhere)), ms(p50(inRegion)), "", ""}
+		percent := func(n int) string { return fmt.Sprintf("%d %%", 100*n/b.searches) }
+		ours := max(p50(l.everywhere), p50(l.inRegion))
+		row := []string{k.name, ms(p50(l.everywhere)), ms(p50(l.inRegion)), "", "", "", "", "", percent(l.forgiven)}
 		b.report.Goal(k.name+", "+size+": p50", fmt.Sprintf("<= %d ms", goalFTS5), ms(ours)+" ms", ours <= goalFTS5)
-		if k.peer() && len(theirs.cpu) > 0 {
-			ratio := ours / p50(theirs)
-			row[3], row[4] = ms(p50(theirs)), report.Ratio(ratio)
-			b.report.Goal(k.name+", "+size+", beside plain FTS5: p50", "<= 1.00 x", report.Ratio(ratio), ratio <= goalOfFTS5)
+		if len(l.typed.cpu) > 0 {
+			ratio := ours / p50(l.answered)
+			copy(row[3:], []string{ms(p50(l.typed)), report.Ratio(ours / p50(l.typed)), ms(p50(l.answered)), report.Ratio(ratio), percent(l.again)})
+			b.report.Goal(k.name+", "+size+", beside plain FTS5 until it finds something: p50", "<= 1.00 x", report.Ratio(ratio), ratio <= goalOfFTS5)
 		}
 		rows = append(rows, row)
 		b.say("%v", row)
 	}
-	b.report.Table([]string{"ms", "ours", "ours in a region", "plain FTS5", "the slower of ours / FTS5"}, rows)
+	b.report.Table([]string{"ms", "ours", "ours in a region", "plain FTS5, asked once", "the slower of ours / that", "plain FTS5 until it finds something",
+		"the slower of ours / that", "FTS5 asked again", "forgiven by ours"}, rows)
 	return nil
 }
 
-// beside asks n times in that shape, in turns: plain FTS5 if it can be asked so, the store everywhere, and in a region.
-func (k shape) beside(ctx context.Context, db *sql.DB, s *ours, c wordlist, n int) (theirs, everywhere, inRegion latencies, err error) {
+// besides are what a shape took: plain FTS5 asked once and until it found something, and the store everywhere and in a region.
+type besides struct {
+	typed, answered, everywhere, inRegion latencies
+	again, forgiven                       int // for how many queries FTS5 was asked again, and how many the store forgave
+}
+
+// beside asks n times in that shape, in turns.
+func (k shape) beside(ctx context.Context, db *sql.DB, s *ours, c wordlist, n int) (l besides, err error) {
 	rng := rand.New(rand.NewPCG(1, uint64(len(k.name)))) //nolint:gosec // the same queries every time
 	for i := range n + n/10 {
+		if i == n/10 { // the first ones warmed the caches
+			l = besides{}
+		}
 		q := k.ask(c, rng)
 		q.Limit = 20
 		there := q
 		there.Region = eight[i%len(eight)]
-		for _, turn := range []struct {
-			took *latencies
-			skip bool
-			do   func() error
-		}{
-			{&theirs, q.Filtered() || q.Order != store.ByRelevance, func() error { return drainRows(ctx, db, plain, text.Parse(q.Text).Match(false)) }},
-			{&everywhere, false, func() error { return s.find(ctx, q) }},
-			{&inRegion, false, func() error { return s.find(ctx, there) }},
-		} {
-			if turn.skip {
-				continue
-			}
-			took, err := clocked(turn.do)
-			if err != nil {
-				return theirs, everywhere, inRegion, err
-			}
-			if i >= n/10 { // the first ones warm the caches
-				turn.took.add(took)
+		if !q.Filtered() && q.Order == store.ByRelevance {
+			if err := l.askPlain(ctx, db, text.Parse(q.Text)); err != nil {
+				return l, err
 			}
 		}
+		var found store.Result
+		took, err := clocked(func() (err error) { found, err = s.Search(ctx, q); return err })
+		if err != nil {
+			return l, err
+		}
+		l.everywhere.add(took)
+		if found.Forgiven {
+			l.forgiven++
+		}
+		if took, err = clocked(func() error { return s.find(ctx, there) }); err != nil {
+			return l, err
+		}
+		l.inRegion.add(took)
 	}
-	return theirs, everywhere, inRegion, nil
+	return l, nil
 }
 
-func drainRows(ctx context.Context, db *sql.DB, query string, args ...any) error {
+// askPlain asks FTS5 for the words, and while it finds nothing for the last as a beginning, and for any of them.
+func (l *besides) askPlain(ctx context.Context, db *sql.DB, q text.Query) error {
+	var anyOf []string
+	for _, one := range q.Open().Each() {
+		anyOf = append(anyOf, one.Match(false))
+	}
+	var all latencies
+	for i, expr := range []string{q.Match(false), q.Open().Match(false), strings.Join(anyOf, " OR ")} {
+		found := 0
+		took, err := clocked(func() (err error) { found, err = drainRows(ctx, db, plain, expr); return err })
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			l.typed.add(took)
+			all = took
+		} else {
+			all.wall[0], all.cpu[0] = all.wall[0]+took.wall[0], all.cpu[0]+took.cpu[0]
+		}
+		if i == 1 {
+			l.again++
+		}
+		if found > 0 {
+			break
+		}
+	}
+	l.answered.add(all)
+	return nil
+}
+
+func drainRows(ctx context.Context, db *sql.DB, query string, args ...any) (n int, err error) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
+		n++
 	}
-	return rows.Err()
+	return n, rows.Err()
 }

@@ -2,7 +2,7 @@
 // and how evenly searches come out, beside other ways to do it. It prints tables in markdown; every
 // verdict in them is computed from the figures of the same run.
 //
-//	go run ./store [-write] [-small] [-only writing,size,search,fts5,processes] [-rows 1000000] [-beside 300000] [-turns 5] [-keep DIR]
+//	go run ./store [-write] [-small] [-only writing,size,search,fts5,processes] [-rows 1000000] [-beside 300000] [-turns 5] [-searches 200] [-keep DIR]
 //
 // It needs gcc, for the peer that is SQLite in C. Exit: 0 measured, goals missed included; 1 something
 // could not be measured, or, with -write, a goal that was met before is missed by more than 15 % (goals.json); 2 usage.
@@ -35,6 +35,14 @@ holds, ` + "`-keep DIR`" + ` keeps the generated stores for the next run. Real r
 generated ones have words as unevenly spread as those of a language. Everything here is the output of one run; ok and miss are
 computed from its figures. Compare ratios: milliseconds belong to the machine.`
 
+// fts5 is the section that is a document of its own, since it is also run alone.
+const fts5 = "fts5"
+
+const titleFTS5 = "Searches beside plain FTS5"
+
+const howToRunFTS5 = "In `bench/`: `go run ./store -only fts5 -write`" + `, or with all others by ` + "`make bench`" + `. Everything here is the output of
+one run; ok and miss are computed from its figures. Compare ratios: milliseconds belong to the machine.`
+
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // options are what the command line says.
@@ -49,7 +57,7 @@ type options struct {
 	searches int    // of each kind
 }
 
-var sectionNames = []string{"writing", "size", "search", "fts5", "processes", "pages"}
+var sectionNames = []string{"writing", "size", "search", fts5, "processes", "pages"}
 
 func run(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -80,6 +88,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.IntVar(&o.rows, "rows", 1_000_000, "how many videos the large store holds; the other holds a tenth")
 	f.IntVar(&o.fts5Rows, "beside", o.fts5Rows, "how many videos the store holds in which plain FTS5 is asked too")
 	f.IntVar(&o.repeats, "turns", o.repeats, "how often what is measured in turns is measured")
+	f.IntVar(&o.searches, "searches", o.searches, "how often each kind of search is done")
 	f.StringVar(&o.keep, "keep", "", "a `DIR` for the generated stores, used again by the next run with the same code; empty: none stay")
 	f.StringVar(&o.load, "load", "", "`DIR`: load the charts into it and say how long it took (the program starts itself so)")
 	if err := f.Parse(args); err != nil {
@@ -96,8 +105,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 			return o, err
 		}
 	}
-	if o.rows < 10_000 || o.repeats < 1 || f.NArg() > 0 {
-		err := fmt.Errorf("rows are at least 10,000, turns above 0, and nothing follows the flags: %q", f.Args())
+	if o.rows < 10_000 || o.repeats < 1 || o.searches < 10 || f.NArg() > 0 {
+		err := fmt.Errorf("rows are at least 10,000, turns above 0, searches at least 10, and nothing follows the flags: %q", f.Args())
 		fmt.Fprintln(stderr, "store:", err)
 		return o, err
 	}
@@ -115,39 +124,59 @@ type bench struct {
 
 // measure runs the parts asked for, one after the other: they would disturb each other.
 func measure(ctx context.Context, o options, stdout, stderr io.Writer) (err error) {
-	b := &bench{options: o, report: &report.Report{Title: title, About: howToRun}}
+	b := &bench{options: o}
 	b.say = func(format string, args ...any) { fmt.Fprintf(stderr, "store: "+format+"\n", args...) }
 	if b.dir, err = os.MkdirTemp("", "store"); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(b.dir)) }()
+	if b.real, err = recorded(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, d := range []struct {
+		title, about string
+		sections     []string
+	}{
+		{title, howToRun, slices.DeleteFunc(slices.Clone(sectionNames), func(name string) bool { return name == fts5 })},
+		{titleFTS5, howToRunFTS5, []string{fts5}},
+	} {
+		d.sections = slices.DeleteFunc(d.sections, func(name string) bool { return !slices.Contains(o.sections, name) })
+		if len(d.sections) == 0 {
+			continue
+		}
+		b.report = &report.Report{Title: d.title, About: d.about}
+		if err := b.document(ctx, d.sections); err != nil {
+			return err
+		}
+		fmt.Fprint(stdout, b.report.Markdown())
+		if o.write {
+			if err := b.report.Write(report.File); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// document measures the sections of one document.
+func (b *bench) document(ctx context.Context, sections []string) error {
 	if err := machine(ctx, b.report); err != nil {
 		return err
 	}
-	switch b.real, err = recorded(); {
-	case errors.Is(err, fs.ErrNotExist):
-		b.say("NO REAL ROWS: %v", err)
+	if len(b.real) == 0 && !slices.Equal(sections, []string{fts5}) {
+		b.say("NO REAL ROWS: ../shared/data/trending is absent")
 		b.report.Say("**Without the real rows: `../shared/data/trending` was absent.**")
-	case err != nil:
-		return err
 	}
 	parts := map[string]func(context.Context) error{
-		"writing": b.writing, "size": b.size, "search": b.searching, "fts5": b.besideFTS5, "processes": b.processes, "pages": b.pages,
+		"writing": b.writing, "size": b.size, "search": b.searching, fts5: b.besideFTS5, "processes": b.processes, "pages": b.pages,
 	}
-	for _, name := range sectionNames {
-		if !slices.Contains(o.sections, name) {
-			continue
-		}
+	for _, name := range sections {
 		b.say("%s", name)
 		if err := parts[name](ctx); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	fmt.Fprint(stdout, b.report.Markdown())
-	if !o.write {
-		return nil
-	}
-	return b.report.Write(report.File)
+	return nil
 }
 
 // machine says what the figures were measured on.
