@@ -59,8 +59,8 @@ func later(a, b time.Time) time.Time {
 
 // Contact merges the results of the calls of all methods.
 func (s CallStats) Contact() (c Contact) {
-	for _, of := range s {
-		c = c.merge(of.Contact)
+	for _, method := range s {
+		c = c.merge(method.Contact)
 	}
 	return c
 }

@@ -13,12 +13,13 @@ type allowance struct {
 	maxUnits int64 // 0: no bound
 	spent    atomic.Int64
 
-	answered chan struct{} // closed when a call has been answered
-	once     sync.Once
+	answered     chan struct{} // closed when a call has been answered
+	markAnswered func()        // closes it: the next calls are not made for nothing
 }
 
 func newAllowance(o RunOptions, workers int) *allowance {
 	a := &allowance{maxUnits: o.MaxUnits, answered: make(chan struct{})}
+	a.markAnswered = sync.OnceFunc(func() { close(a.answered) })
 	if o.Backfill != nil {
 		a.calls = make(chan struct{}, workers)
 	}
@@ -44,9 +45,6 @@ func (a *allowance) endCall() {
 		<-a.calls
 	}
 }
-
-// markAnswered records that a call was answered: the next ones are not made for nothing.
-func (a *allowance) markAnswered() { a.once.Do(func() { close(a.answered) }) }
 
 // exhausted reports whether nothing more may be spent.
 func (a *allowance) exhausted() bool { return a.maxUnits > 0 && a.spent.Load() >= a.maxUnits }

@@ -22,7 +22,7 @@ type lookup struct {
 	since    time.Time        // videos fetched since then are not looked up
 
 	find   finder         // nil: the ids are given
-	said   ingest.Listing // by its pages
+	said   ingest.Listing // what the finder's pages said
 	loaded bool
 	narrow narrowing
 	notes  []string // for the person who asks how it went
@@ -32,7 +32,7 @@ type lookup struct {
 type finder interface {
 	// page returns the call for the page at the slot's token.
 	page(slot ingest.Slot) Call[foundPage]
-	// settle judges what the slot lacks, once nothing is left to look up. more says that there is one more call.
+	// settle notes what the slot lacks, once nothing is left to look up. more says that page has one more call to make.
 	settle(ctx context.Context, slot ingest.Slot) (more bool, err error)
 	// rewind returns the slot as before its first page, and how many pages that were paid for are asked for again.
 	rewind(slot ingest.Slot) (_ ingest.Slot, pages int)
@@ -123,7 +123,7 @@ func (l *lookup) findStep(slot ingest.Slot) step {
 	return s
 }
 
-// settle stores what the slot lacks in the end, unless one more call may tell.
+// settle stores what the slot lacks in the end, unless the finder wants one more call first.
 func (l *lookup) settle(ctx context.Context, slot ingest.Slot) (step, bool, error) {
 	more, err := l.find.settle(ctx, slot)
 	if err != nil || more {

@@ -21,8 +21,8 @@ type searching struct {
 	upstream Searcher
 	query    ingest.Query
 	limits   Limits
-	pages    int  // at most; in a search that splits, of those that bring something
-	splits   bool // if there is more than a search lists, other searches go on with the rest of the time
+	pages    int  // at most; a search that splits counts only pages that bring something
+	splits   bool // other searches find what this one cannot list, each in a part of its time
 }
 
 // newSearching panics unless up is a Searcher.
@@ -35,14 +35,14 @@ func (f *searching) page(slot ingest.Slot) Call[foundPage] {
 	return readAs(f.upstream.Search(f.query, slot.Token), func(page ingest.Found) foundPage { return f.readPage(slot.Pages+1, page) })
 }
 
-// readPage returns what a page brings, of that number. A last page that is full counts as cut off, since
-// at its limit the upstream names no next page whether there are more results or not. So a slice that holds exactly as
-// many as a search lists is searched on for nothing, but no slice loses results.
-func (f *searching) readPage(pages int, page ingest.Found) foundPage {
-	first := pages == 1
+// readPage reads the page of that number. A last page that is full counts as cut off: at its limit the upstream names no
+// next page, whether there are more results or not. If the results end exactly there, one more search finds nothing new;
+// but no results are lost.
+func (f *searching) readPage(number int, page ingest.Found) foundPage {
+	pages := number // that count towards the limit
 	f.add(page.IDs)
 	if len(page.IDs) > 0 {
-		if first || !f.Last.IsZero() && !page.Newest.After(f.Last) {
+		if number == 1 || !f.Last.IsZero() && !page.Newest.After(f.Last) {
 			f.Last = page.Newest
 		} else {
 			f.Last = time.Time{} // not in order of time
@@ -66,8 +66,8 @@ func (f *searching) readPage(pages int, page ingest.Found) foundPage {
 	return out
 }
 
-// rest returns the searches for the results that this one could not list. In order of time, one goes on from the last page,
-// whose results need not be in order among themselves; otherwise each half of the time has its own.
+// rest returns the searches for the results that this one could not list. If the pages came in order of time, one search
+// goes on from the last page; otherwise there is one for each half of the time.
 func (f *searching) rest(page ingest.Found) (rest []ingest.Piece, note string) {
 	const found = "it found as many as a search lists, or more, "
 	after, before := f.query.After, f.query.Before
@@ -97,8 +97,8 @@ func (f *searching) rest(page ingest.Found) (rest []ingest.Piece, note string) {
 	return []ingest.Piece{ingest.Slice(after, middle), ingest.Slice(middle, before)}, found + "and was split in two"
 }
 
-// lack notes that there are results which the search does not bring. What is not split is asked only for its first
-// pages, and lacks nothing.
+// lack notes that there are results which the search does not bring. A search that does not split wants only the first
+// pages, so it lacks nothing.
 func (f *searching) lack(page ingest.Found, reason string) {
 	if !f.splits {
 		return

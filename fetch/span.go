@@ -20,12 +20,12 @@ func (r *Reconciler) span(ctx context.Context, name string) (context.Context, fu
 		return inside, end
 	}
 	began := time.Now()
-	return inside, func(err error, of ...slog.Attr) {
-		end(err, of...)
-		of = append(of, slog.Int64("ms", time.Since(began).Milliseconds()))
+	return inside, func(err error, attrs ...slog.Attr) {
+		end(err, attrs...)
+		attrs = append(attrs, slog.Int64("ms", time.Since(began).Milliseconds()))
 		if err != nil {
-			of = append(of, slog.String("error", err.Error()))
+			attrs = append(attrs, slog.String("error", err.Error()))
 		}
-		r.Log.LogAttrs(ctx, slog.LevelDebug, name, of...)
+		r.Log.LogAttrs(ctx, slog.LevelDebug, name, attrs...)
 	}
 }

@@ -42,9 +42,9 @@ func (f *uploads) page(slot ingest.Slot) Call[foundPage] {
 	return readAs(archive.Uploads(name, token), func(page ingest.Found) foundPage { return f.readPage(slot.Pages+1, list, page) })
 }
 
-// readChannel returns where the pages of a channel begin. At the end of a list that was too short they begin anew: for
-// the videos that came since, or all of them if the channel became smaller while its list was read. The pages then
-// moved up, and some videos passed between them.
+// readChannel returns where the pages of a channel begin. After a list that was too short they are read again: only as
+// far as videos are new, or to the end if the channel lost videos meanwhile, because its pages then moved up and some
+// videos slipped between two of them.
 func (f *uploads) readChannel(c ingest.Channel) foundPage {
 	before := f.Expected
 	f.Channel, f.Expected = c.ID, 0
@@ -85,8 +85,8 @@ func (f *uploads) readPage(number int, list string, page ingest.Found) foundPage
 	return out
 }
 
-// settle compares what the store has of a channel with what the channel says, once nothing is left to look up. more
-// says that the channel is to be asked once more, by call.
+// settle compares the number of stored videos with the one that the channel gives. more says that the channel is asked
+// once more.
 func (f *uploads) settle(ctx context.Context, slot ingest.Slot) (more bool, err error) {
 	if f.Expected == 0 && f.Lack == "" {
 		return false, nil

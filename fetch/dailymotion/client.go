@@ -87,7 +87,9 @@ func New(_ context.Context, cfg Config) (*Client, error) {
 		return nil, err
 	}
 	agent := wire.Headers{Agent: "trendvidstream-ingest/" + cmp.Or(cfg.Version, "dev")}
-	return &Client{wire.NewClient("Dailymotion", base, agent, cfg.Timeout)}, nil
+	c := &Client{wire.NewClient("Dailymotion", base, agent, cfg.Timeout)}
+	c.Refusal = c.refusal
+	return c, nil
 }
 
 // Limits implements fetch.Upstream.
@@ -179,6 +181,5 @@ func newCall[T any](c *Client, q wire.Question, query url.Values, token string, 
 	query.Set("page", page)
 	query.Set("limit", strconv.Itoa(pageSize))
 	q.Send = func(ctx context.Context) error { return c.Get(ctx, "/videos", query) }
-	q.Refusal = func(a wire.Answer) *fetch.Error { return c.refusal(q.Method, a) }
 	return wire.NewCall(c.Client, q, func(body []byte) (T, error) { return read(body, number) })
 }

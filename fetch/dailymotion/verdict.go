@@ -11,10 +11,10 @@ import (
 )
 
 // refusal returns what an answer without a list means for the pass.
-func (c *Client) refusal(method string, a wire.Answer) *fetch.Error {
+func (c *Client) refusal(q wire.Question, a wire.Answer) *fetch.Error {
 	said := parseError(a.Body)
-	v, says := said.meaning(method, a.Status)
-	return c.Refused(method, v, a, says, said.Type, said.Message)
+	v, says := said.meaning(q.Method, a.Status)
+	return c.Refused(q.Method, v, a, says, said.Type, said.Message)
 }
 
 // apiError is the error in an answer of Dailymotion's

@@ -152,13 +152,23 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
+// exchange sends a copy of the request to the one host, with the key, and fills in the answer.
 func (t *Transport) exchange(req *http.Request, a *Answer) {
 	var sent atomic.Bool
 	ctx := httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
 		// Name, connection and TLS handshake are behind us; every fault before this is free.
 		GotConn: func(httptrace.GotConnInfo) { sent.Store(true) },
 	})
-	resp, err := t.base.RoundTrip(t.prepareRequest(req.Clone(ctx)))
+	req = req.Clone(ctx)
+	req.URL.Scheme, req.URL.Host, req.Host = t.scheme, t.host, ""
+	req.Header.Set("User-Agent", t.headers.Agent)
+	if !t.headers.Key.IsZero() {
+		req.Header.Set(t.headers.KeyName, t.headers.Key.Reveal())
+	}
+	if req.GetBody = nil; req.Method == http.MethodGet {
+		req.Body = oneShotBody{}
+	}
+	resp, err := t.base.RoundTrip(req)
 	a.Sent = sent.Load()
 	if err != nil {
 		a.Err = err
@@ -183,11 +193,7 @@ func (t *Transport) exchange(req *http.Request, a *Answer) {
 // Forward sends the request of another program to the host, with the key, once: its method, path, query, body, and its
 // header fields.
 func (t *Transport) Forward(req *http.Request) (a Answer) {
-	u := *req.URL
-	u.Scheme, u.Host = t.scheme, t.host
-	out := req.Clone(req.Context())
-	out.URL = &u
-	t.exchange(out, &a)
+	t.exchange(req, &a)
 	return a
 }
 
@@ -209,19 +215,6 @@ func (t *Transport) keepDate(resp *http.Response) time.Time {
 	defer t.mu.Unlock()
 	t.dateOf, t.dateAt = date, time.Now()
 	return date
-}
-
-// prepareRequest adds, to our own copy of a request, what only the wire may see.
-func (t *Transport) prepareRequest(req *http.Request) *http.Request {
-	if !t.headers.Key.IsZero() {
-		req.Header.Set(t.headers.KeyName, t.headers.Key.Reveal())
-	}
-	req.Header.Set("User-Agent", t.headers.Agent)
-	req.Host, req.GetBody = "", nil
-	if req.Method == http.MethodGet {
-		req.Body = oneShotBody{}
-	}
-	return req
 }
 
 // oneShotBody is an empty body that cannot be rewound: net/http sends nothing for it, and does not send the request

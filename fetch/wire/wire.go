@@ -22,6 +22,8 @@ import (
 type Client struct {
 	*Transport // its Host, Close and Date are the client's
 	Cleaner
+	// Refusal returns what an answer means whose status is not 200. The adapter sets it.
+	Refusal func(Question, Answer) *fetch.Error
 	name    string
 	timeout time.Duration
 }
@@ -31,7 +33,7 @@ const defaultTimeout = 20 * time.Second // of one call, from its first byte to i
 // NewClient returns a client of the upstream that a person calls name, at base, which is as ParseBaseURL returns it.
 // A call ends after timeout; 0 is 20 s.
 func NewClient(name string, base *url.URL, headers Headers, timeout time.Duration) *Client {
-	return &Client{NewTransport(base, headers), Cleaner{headers.Key}, name, cmp.Or(timeout, defaultTimeout)}
+	return &Client{Transport: NewTransport(base, headers), Cleaner: Cleaner{headers.Key}, name: name, timeout: cmp.Or(timeout, defaultTimeout)}
 }
 
 // Question is what a call asks.
@@ -40,8 +42,6 @@ type Question struct {
 	Region ingest.Region
 	Wrong  error // why it cannot be asked; nil if it can
 	Send   func(context.Context) error
-	// Refusal says what an answer means whose status is not 200.
-	Refusal func(Answer) *fetch.Error
 }
 
 // NewCall returns the call for a question: read reads a whole answer.
@@ -64,7 +64,7 @@ func Read[T any](c *Client, q Question, a Answer, read func(body []byte) (T, err
 	case a.Err != nil:
 		return none, c.Unanswered(q.Method, a)
 	case a.Status != http.StatusOK:
-		return none, q.Refusal(a)
+		return none, c.Refusal(q, a)
 	}
 	v, err := read(a.Body)
 	switch {
@@ -96,8 +96,8 @@ var errNoAnswer = errors.New("the request was never handed to the network")
 // answerKey is the context key for a request's *Answer.
 type answerKey struct{}
 
-// Ask gives send a context whose one request, through a Transport, fills in the answer. What send returns matters only
-// if the Transport was never asked: the Transport has seen everything else itself, and in full. It ends after timeout.
+// Ask calls send, whose one request goes through a Transport, and returns the answer that the Transport put into the
+// context. The error of send counts only if it never reached the Transport. Ask ends after timeout.
 func Ask(ctx context.Context, timeout time.Duration, send func(context.Context) error) Answer {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -86,6 +86,7 @@ func New(ctx context.Context, cfg Config) (*Client, error) {
 		KeyName: "X-Goog-Api-Key",
 		Key:     cfg.Key,
 	}, cfg.Timeout)}
+	c.Refusal = c.refusal
 	hc := &http.Client{
 		Transport:     c.Transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -129,5 +130,5 @@ func newCall[R, T any](c *Client, q wire.Question, ask func(context.Context) req
 		_, err := ask(ctx).Do()
 		return err
 	}
-	return wire.NewCall(c.Client, c.withRefusal(q), read)
+	return wire.NewCall(c.Client, q, read)
 }

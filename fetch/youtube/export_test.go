@@ -39,7 +39,7 @@ func read[T any](c *Client, method, call string, a wire.Answer, read func([]byte
 	if call == "chart" {
 		q.Region = "US"
 	}
-	return wire.Read(c.Client, c.withRefusal(q), a, read)
+	return wire.Read(c.Client, q, a, read)
 }
 
 func result[T any](v T, err error) (any, error) { return v, err }

@@ -65,19 +65,13 @@ var reasonMeanings = map[string]meaning{
 	"invalidRegionCode": {fetch.BadRegion, "YouTube does not know the region"},
 }
 
-// withRefusal lets the question read an answer without a page.
-func (c *Client) withRefusal(q wire.Question) wire.Question {
-	chart := q.Method == videosList && q.Region != ""
-	q.Refusal = func(a wire.Answer) *fetch.Error { return c.refusal(q.Method, chart, a) }
-	return q
-}
-
-// refusal returns what an answer means for the pass that goes by its status alone, or by the reasons that YouTube gives.
-func (c *Client) refusal(method string, chart bool, a wire.Answer) *fetch.Error {
+// refusal returns what an answer without a page means for the pass: by the reasons that YouTube gives, or by its status
+// alone.
+func (c *Client) refusal(q wire.Question, a wire.Answer) *fetch.Error {
 	body := parseErrorBody(a)
-	reason, m := body.findMeaning(chart, a.Status)
+	reason, m := body.findMeaning(q.Method == videosList && q.Region != "", a.Status)
 	m, pool, sure := body.classifyLimit(m)
-	if pool == poolUnits && a.Status == http.StatusTooManyRequests && method == searchList && body.info["quota_metric"] == "" {
+	if pool == poolUnits && a.Status == http.StatusTooManyRequests && q.Method == searchList && body.info["quota_metric"] == "" {
 		pool = poolSearch // the shared pool refuses with a 403
 	}
 	if m.verdict == fetch.Spent { // its message is a page of help
@@ -86,7 +80,7 @@ func (c *Client) refusal(method string, chart bool, a wire.Answer) *fetch.Error 
 			body.message = "pool " + pool
 		}
 	}
-	e := c.Refused(method, m.verdict, a, m.says, reason, body.message)
+	e := c.Refused(q.Method, m.verdict, a, m.says, reason, body.message)
 	e.Pool, e.Sure = pool, sure
 	return e
 }
@@ -100,7 +94,7 @@ func (c *Client) Verdict(method string, a wire.Answer) *fetch.Error {
 	case a.Status >= 200 && a.Status <= 299 || a.Status == http.StatusNotModified:
 		return nil
 	}
-	e := c.refusal(method, false, a)
+	e := c.refusal(wire.Question{Method: method}, a)
 	if a.Status == http.StatusUnauthorized {
 		e.Verdict = fetch.Rejected
 	}

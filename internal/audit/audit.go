@@ -45,7 +45,7 @@ func (a Account) MissingSince() time.Time { return a.Now.Add(-a.Horizon + quota.
 func (a Account) RebuildSince() time.Time { return a.MissingSince().Add(-longestSlot) }
 
 // Missing returns what these slots spent that the ledger certainly lacks. It judges only slots that spent everything
-// within the horizon: of the others the ledger may rightly have forgotten a part.
+// within the horizon: of the others' spending, the ledger may have rightly forgotten a part.
 func (a Account) Missing(ctx context.Context, slots []ingest.Slot) ([]Shortfall, error) {
 	within, _ := a.splitByHorizon(slots)
 	var spent []quota.Spent
@@ -73,19 +73,19 @@ func (a Account) Rebuild(ctx context.Context, slots []ingest.Slot) ([]Shortfall,
 	return missing, nil
 }
 
-// Post posts what is missing, and returns how many slots it has posted. methods returns those that a slot calls; it is
-// asked once for each job.
+// Post posts what is missing, and returns how many slots it has posted. methods returns the methods that a slot calls,
+// and is asked once for each job.
 func (a Account) Post(missing []Shortfall, t *quota.Tariff, methods func(ingest.Slot) ([]string, error), post func(Posting) error) (slots int, err error) {
 	known := map[string][]string{}
 	for _, s := range missing {
-		of, ok := known[s.Slot.Job]
+		called, ok := known[s.Slot.Job]
 		if !ok {
-			if of, err = methods(s.Slot); err != nil {
+			if called, err = methods(s.Slot); err != nil {
 				return slots, err
 			}
-			known[s.Slot.Job] = of
+			known[s.Slot.Job] = called
 		}
-		p, err := s.Posting(of, t, a.Now)
+		p, err := s.Posting(called, t, a.Now)
 		if err == nil {
 			err = post(p)
 		}
@@ -114,9 +114,9 @@ func (a Account) splitByHorizon(slots []ingest.Slot) (within, across []ingest.Sl
 }
 
 // Units returns the sum of the units of shortfalls.
-func Units(of []Shortfall) int64 {
+func Units(missing []Shortfall) int64 {
 	units := int64(0)
-	for _, s := range of {
+	for _, s := range missing {
 		units += s.Units
 	}
 	return units

@@ -29,21 +29,21 @@ type Reader struct {
 	Jobs   []ingest.Job
 	Now    func() time.Time
 	Watch  string            // the beginning of the URL at which the provider shows a video
-	Named  map[string]string // categories, until their names are fetched
-	Hidden bool              // derived metrics are: how ranks moved, and what views were gained
+	Named  map[string]string // names of categories, for those whose names were not fetched yet
+	Hidden bool              // derived metrics are hidden: how ranks moved, and how many views were gained
 }
 
 // ChartQuery selects a chart and its columns.
 type ChartQuery struct {
 	store.ChartQuery
 
-	Compare func(slot time.Time) time.Time // with the chart that stood then; nil: with none
-	Limit   int                            // at most so many videos, and as many that are gone; 0: all
-	Also    bool                           // where else they are charted
+	Compare func(slot time.Time) time.Time // when the chart to compare with stood; nil: compare with none
+	Limit   int                            // at most so many videos, and as many that have left; 0: all
+	Also    bool                           // list the other charts that each video is in
 }
 
-// Chart reads a chart. Without a job it is that of ChartJob or, if that has none, of any job, also of one that is no
-// longer configured.
+// Chart reads a chart. If the query names no job, it is that of ChartJob or, if that job has no chart, of any job, even
+// one that is no longer configured.
 func (r Reader) Chart(ctx context.Context, q ChartQuery) (report.MovesDocument, error) {
 	if q.Compare != nil && r.Hidden {
 		return report.MovesDocument{}, ErrDerived
@@ -95,7 +95,7 @@ func (r Reader) compare(ctx context.Context, c store.Chart, q ChartQuery) (repor
 	return report.NewMovesDocument(r.newChart(c), older.Slot, items), nil
 }
 
-// addElsewhere adds where else the videos are charted.
+// addElsewhere adds, to each video, its places in other charts.
 func (r Reader) addElsewhere(ctx context.Context, doc *report.MovesDocument, at time.Time) error {
 	var ids []string
 	for _, v := range doc.ChartDocument.Items {
@@ -131,10 +131,10 @@ func ChartJob(jobs []ingest.Job, region ingest.Region) string {
 	return name
 }
 
-// nameOf returns the name of a category; "" if it is not known.
+// nameOf returns the name of a category, as stored or else as built in; "" if there is none.
 func (r Reader) nameOf(category, stored string) string { return cmp.Or(stored, r.Named[category]) }
 
-// newVideo returns the document of a video, with the name of its category in the store.
+// newVideo returns the document of a video; stored is the name that the store has for its category.
 func (r Reader) newVideo(v ingest.Video, stored string) report.VideoDocument {
 	return report.VideoDocument{
 		VideoID: v.ID, Title: v.Title, Channel: v.Channel, ChannelID: v.ChannelID, Category: v.Category, Named: r.nameOf(v.Category, stored),
@@ -172,7 +172,7 @@ func (r Reader) Video(ctx context.Context, q store.HistoryQuery) (report.History
 	return doc, err
 }
 
-// Search searches the store. It returns the result that the document was made of, too.
+// Search searches the store. It also returns the result that the document was made from.
 func (r Reader) Search(ctx context.Context, q store.SearchQuery) (report.SearchDocument, store.Result, error) {
 	if q.Order == store.ByRise && r.Hidden {
 		return report.SearchDocument{}, store.Result{}, fmt.Errorf("--order rise: %w", ErrDerived)
