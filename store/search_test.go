@@ -94,7 +94,7 @@ func TestQueriesMeanWhatTheySay(t *testing.T) {
 		{store.SearchQuery{Text: "red"}, "a b c"},
 		{store.SearchQuery{Text: "red blue"}, "a b c"}, // the last word may go on
 		{store.SearchQuery{Text: `"red blue"`}, "a"},
-		{store.SearchQuery{Text: `"blue red`}, "a b c"}, // a quote left open is none
+		{store.SearchQuery{Text: `"blue red`}, "a b"}, // a quote left open is none
 		{store.SearchQuery{Text: `"blue red" "`}, "b"},
 		{store.SearchQuery{Text: "blue*"}, "a b c"},
 		{store.SearchQuery{Text: `"yellow bl"*`}, "c"},
