@@ -57,9 +57,8 @@ func (g *Governor) degraded(ctx context.Context, a Ask, cause error) (Decision, 
 	if !ok {
 		return Decision{}, fmt.Errorf("%w: %s: what may be spent without the ledger is used up: %w", ErrClosed, a.Who.Method, cause)
 	}
-	if g.Log != nil {
-		g.Log.WarnContext(ctx, "the ledger cannot answer: the call goes on, from the emergency budget",
-			slog.String("method", a.Who.Method), slog.String("region", a.Who.Region), slog.Any("error", cause))
+	if !g.inEmergency.Swap(true) && g.Log != nil {
+		g.Log.WarnContext(ctx, "the ledger cannot answer: cheap calls go on, from the emergency budget", slog.Any("error", cause))
 	}
 	return d, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -23,6 +24,8 @@ type Governor struct {
 	// Date asks what time it is at the provider. If by this machine's clock the provider's day has turned within
 	// MaxClockGap, a take asks, and fails closed if it has not: no clock of ours can know. nil: nobody is asked.
 	Date func(ctx context.Context) (time.Time, error)
+
+	inEmergency atomic.Bool // the last call went on without the ledger, which is logged once
 }
 
 // Request is one call that wants to be made.
@@ -103,6 +106,7 @@ func (g *Governor) take(ctx context.Context, r Request) (Decision, error) {
 	if err != nil {
 		return g.degraded(ctx, a, err)
 	}
+	g.inEmergency.Store(false)
 	if !d.Allowed {
 		return d, nil
 	}
