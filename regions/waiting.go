@@ -63,8 +63,12 @@ func (s JobSchedule) waitingAtPace(l ingest.Latest, known map[ingest.Series]time
 			out = append(out, s.slot(i, row.DueAt, ingest.Due, ""))
 		}
 	}
-	for i := range out {
-		out[i].FirstDueAt = out[i].DueAt
+	round := s.pace.Gap * time.Duration(len(s.keys))
+	for i, slot := range out {
+		out[i].FirstDueAt = slot.DueAt
+		if newest, seen := known[slot.Series()]; seen && slot.DueAt.Sub(newest) > 2*round { // nothing has run for a round and more
+			out[i].FirstDueAt = newest.Add(round)
+		}
 	}
 	return out
 }
