@@ -10,6 +10,7 @@ import (
 
 	"github.com/trendvidstream/ingest/internal/audit"
 	"github.com/trendvidstream/ingest/internal/budget"
+	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/term"
@@ -47,6 +48,8 @@ func checkLedger(ctx context.Context, d *Doctor) Finding {
 	}
 	_, err := ledgerReport(ctx, d)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && checkLost(ctx, d).Status == Fail:
+		return noFinding // lost reports it
 	case errors.Is(err, fs.ErrNotExist):
 		return warn(d.ledgerFile()+" is not there yet", "ingest run makes it")
 	case errors.Is(err, sqlitefile.ErrLeftover):
@@ -101,9 +104,13 @@ func checkLost(ctx context.Context, d *Doctor) Finding {
 	if err != nil {
 		return noFinding // costs reports it
 	}
+	advice := "put " + d.LedgerFile + " back as it was, or count them again: ingest quota rebuild"
 	account := audit.Account{Name: d.Config.Account, Now: d.now(), Horizon: t.Horizon()}
 	// The ledger is opened after the slots were read: an earlier copy would lack what a run has spent since.
 	slots, err := d.inspectSlots(ctx, account.MissingSince())
+	if file := d.ledgerFile(); d.OpenRemote == nil && len(slots.Spent) == 0 && !config.FileExists(file) && config.FileExists(file+".lock") {
+		return fail(Unavailable, file+" is missing: nothing is fetched", advice)
+	}
 	if err != nil || len(slots.Spent) == 0 || syncsElsewhere(ctx, d) {
 		return noFinding // store reports it, or the journal fills the gap
 	}
@@ -119,6 +126,5 @@ func checkLost(ctx context.Context, d *Doctor) Finding {
 	if err != nil || units == 0 {
 		return noFinding
 	}
-	return fail(Unavailable, fmt.Sprintf("the store's slots recently spent %s that the ledger does not know: nothing is fetched", term.Amount(units, "units")),
-		"put "+d.LedgerFile+" back as it was, or count them again: ingest quota rebuild")
+	return fail(Unavailable, fmt.Sprintf("the store's slots recently spent %s that the ledger does not know: nothing is fetched", term.Amount(units, "units")), advice)
 }

@@ -25,10 +25,10 @@ func checkOnline(ctx context.Context, d *Doctor) Finding {
 		return failWith(err, "not asked, nothing was spent: give the key")
 	}
 	defer up.Close()
-	const ledgerFirst = "not asked, nothing was spent: the ledger comes first"
+	const notAsked, ledgerFirst = "not asked, nothing was spent: ", "the ledger comes first: mend it, and ask again"
 	q, closeQuota, err := d.Online.Quota(ctx)
 	if err != nil {
-		return failWith(err, ledgerFirst)
+		return failAs(err, notAsked+err.Error(), ledgerFirst)
 	}
 	defer closeQuota()
 	region := append(d.Config.RegionCodes(), "US")[0] // the first that is configured, if any is
@@ -37,9 +37,9 @@ func checkOnline(ctx context.Context, d *Doctor) Finding {
 	taken, err := q.Take(ctx, quota.Request{Method: call.Method, Region: string(call.Region), Purpose: quota.Manual})
 	switch {
 	case err != nil:
-		return failWith(err, ledgerFirst)
+		return failAs(err, notAsked+err.Error(), ledgerFirst)
 	case !taken.Allowed:
-		return warn("not asked, nothing was spent: "+q.Explain(ctx, taken), "ask again when there is quota")
+		return warn(notAsked+q.Explain(ctx, taken), "ask again when there is quota")
 	}
 	page, err := call.Do(ctx)
 	var f Finding
