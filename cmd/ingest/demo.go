@@ -207,8 +207,8 @@ func (d *demo) ledgerDown(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = gone.Close() }()
-	g := *d.runtime.ledger.Governor
-	g.Ledger, g.Log = gone, nil
+	of := d.runtime.ledger.Governor
+	g := quota.Governor{Ledger: gone, Tariff: of.Tariff, Account: of.Account, Now: of.Now, EmergencyAccount: of.EmergencyAccount}
 	cheap, err := g.Take(ctx, quota.Request{Method: "videos.list", Purpose: quota.Manual})
 	if err != nil || !cheap.Degraded {
 		return fmt.Errorf("the demo expected the cheap call to go on: %w", err)

@@ -95,11 +95,13 @@ func (a *app) openLocal(ctx context.Context) (*sqliteledger.Ledger, error) {
 		return nil, config.Invalid(err)
 	}
 	local, err := sqliteledger.Open(ctx, filepath.Join(a.cfg.Data, ledgerFile))
-	if errors.Is(err, quota.ErrCorrupt) {
-		err = damagedError{err}
-	}
-	if errors.Is(err, sqliteledger.ErrMissing) {
-		err = fmt.Errorf("%s is missing (%w)", ledgerFile, err)
+	switch {
+	case errors.Is(err, quota.ErrCorrupt):
+		cause := strings.TrimPrefix(err.Error(), quota.ErrCorrupt.Error()+": ")
+		cause = strings.TrimSuffix(cause, ": put its newest copy back, or move it away")
+		err = ledgerFileError{err, fmt.Sprintf("%s is damaged or an older copy (%s): %s", ledgerFile, cause, howToReplace)}
+	case errors.Is(err, sqliteledger.ErrMissing):
+		err = ledgerFileError{err, fmt.Sprintf("%s is missing from %s: put it back as it was, or run ingest quota rebuild, which counts again what the store knows", ledgerFile, a.cfg.Data)}
 	}
 	if err == nil {
 		local.Now = a.clock.Now
@@ -107,15 +109,16 @@ func (a *app) openLocal(ctx context.Context) (*sqliteledger.Ledger, error) {
 	return local, err
 }
 
-// damagedError is a quota.ErrCorrupt of the ledger's file.
-type damagedError struct{ error }
+// ledgerFileError says of a quota.db that is lost or damaged what to do.
+type ledgerFileError struct {
+	error
 
-func (e damagedError) Error() string {
-	cause := strings.TrimPrefix(e.error.Error(), quota.ErrCorrupt.Error()+": ")
-	return fmt.Sprintf("%s is damaged or an older copy (%s): %s", ledgerFile, strings.TrimSuffix(cause, ": put its newest copy back, or move it away"), howToReplace)
+	text string
 }
 
-func (e damagedError) Unwrap() error { return e.error }
+func (e ledgerFileError) Error() string { return e.text }
+
+func (e ledgerFileError) Unwrap() error { return e.error }
 
 // howToReplace tells how to replace a file that cannot be read.
 const howToReplace = "run ingest quota rebuild --replace, which moves it aside and counts again what the store knows"
@@ -198,6 +201,15 @@ func (a *app) checkLost(ctx context.Context, l *ledger, spent slotsSpent) error 
 	}
 	return codeError{exitUnavailable, fmt.Errorf("%s: it lacks %s units that the slots in %s spent: put %s back as it was, or count them again with ingest quota rebuild (%w)",
 		what, term.Thousands(audit.Units(missing)), a.cfg.Data, ledgerFile, quota.ErrClosed)}
+}
+
+// report returns what is left, also while the ledger cannot answer: the report then says why.
+func (l *ledger) report(ctx context.Context) (quota.Report, error) {
+	r, err := l.Report(ctx)
+	if errors.Is(err, quota.ErrUnavailable) {
+		r.Degraded, err = err, nil
+	}
+	return r, err
 }
 
 func (l *ledger) audit() audit.Account {

@@ -95,7 +95,7 @@ func (a *app) openStanding(ctx context.Context) (standing, error) {
 	}
 	return a.stand(ctx, s, func(ctx context.Context) (r quota.Report, err error) {
 		err = a.withReadOnlyLedger(ctx, func(ctx context.Context, l *ledger) (err error) {
-			r, err = l.Report(ctx)
+			r, err = l.report(ctx)
 			return err
 		})
 		return r, err

@@ -118,10 +118,7 @@ func (a *app) quotaReport(ctx context.Context, l *ledger, f quotaFlags) error {
 
 // quotaDocument returns what is left, and the pace if there is a store. degraded is why the ledger cannot answer, nil if it can.
 func (a *app) quotaDocument(ctx context.Context, l *ledger, s *store.Store) (doc report.QuotaDocument, st standing, degraded, err error) {
-	r, err := l.Report(ctx)
-	if errors.Is(err, quota.ErrUnavailable) {
-		r.Degraded, err = err, nil
-	}
+	r, err := l.report(ctx)
 	if err == nil {
 		st, err = a.stand(ctx, s, reported(r))
 	}

@@ -35,6 +35,9 @@ func (a *app) slotsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if last := report.IdleSince(series); f.State == ingest.Missed && last != nil {
+				a.say("nothing has run since %s: the next run records what was missed since", term.Stamp(*last))
+			}
 			return printSlots(&a.console, slots, series, a.clock.Now(), !since.IsZero() || f.State+ingest.State(f.Key) != "")
 		})
 	})
@@ -57,16 +60,22 @@ func printNext(ctx context.Context, a *app, n int, region string) error {
 	slots := st.upcoming(n, region)
 	for i, slot := range slots {
 		if wait := report.NewWait(slot, st.latest, st.now); !slot.FirstDueAt.IsZero() {
-			slots[i].Reason = strings.TrimSuffix(wait.String()+"; "+slot.Reason, "; ")
+			slots[i].Reason = wait.String()
+			if a.json {
+				slots[i].Reason = strings.TrimSuffix(wait.String()+"; "+slot.Reason, "; ")
+			}
 		}
 	}
 	return printSlots(&a.console, slots, nil, st.now, region != "")
 }
 
-// sayClosed says that no run fetches what is due while the ledger cannot be read.
+// sayClosed says what runs fetch while the ledger cannot answer.
 func (a *app) sayClosed(st standing) {
-	if st.ledgerErr != nil {
+	switch {
+	case st.ledgerErr != nil:
 		a.say("ingest: until this is mended no run fetches what is due: %v", st.ledgerErr)
+	case st.left.Degraded != nil:
+		a.say("ingest: until this is mended runs fetch from the emergency budget: %v", st.left.Degraded)
 	}
 }
 

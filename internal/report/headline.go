@@ -59,21 +59,18 @@ func (s Situation) Headline() (Mood, string) {
 
 // Verdict is the headline with all there is to say of the quota, however well that is.
 func (s Situation) Verdict() string {
-	worst, charts, outlook := s.Checks()[0], s.charts(), ""
-	if s.Quota != nil && !s.Quota.Degraded {
-		outlook = strings.TrimSuffix(OutlookSentence(*s.Quota, s.Next), ".")
-	}
+	worst, charts, left := s.Checks()[0], s.charts(), s.quota()
 	switch {
+	case worst.Name == left.Name && charts.Mood > Good:
+		return sentences(strings.TrimSuffix(OutlookSentence(*s.Quota, s.Next), "."), charts.Says)
+	case worst.Name == left.Name && worst.Mood > Good:
+		return sentences(strings.TrimSuffix(OutlookSentence(*s.Quota, s.Next), "."))
 	case worst.Mood <= Idle || worst.Name == charts.Name:
-		return sentences(charts.Says, outlook)
-	case worst.Name == "Quota" && charts.Mood == Good:
-		return sentences(outlook)
-	case worst.Name == "Quota":
-		return sentences(outlook, charts.Says)
+		return sentences(charts.Says, left.Says)
 	case charts.Mood <= Idle:
-		return sentences(worst.Says, outlook)
+		return sentences(worst.Says, left.Says)
 	}
-	return sentences(worst.Says, charts.Says, outlook)
+	return sentences(worst.Says, charts.Says, left.Says)
 }
 
 // sentences makes sentences of clauses.
@@ -273,7 +270,7 @@ func (s Situation) quotaReason() string {
 		}
 	}
 	_, more := cutOutlook(OutlookSentence(*s.Quota, s.Next))
-	return more
+	return strings.TrimSpace(more + " " + sentences(s.Quota.Forecast.Others))
 }
 
 // cutOutlook separates the first clause of a sentence from what explains it.

@@ -11,19 +11,10 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// OutlookSentence says in one sentence whether the quota lasts, and in another what others are expected to take. next
-// are the slots until the provider's day ends.
+// OutlookSentence says in one sentence whether the quota lasts. next are the slots until the provider's day ends.
 //
 // Like the forecast, it does not count on what a sliding window may free until then, and says so if that matters.
 func OutlookSentence(d QuotaDocument, next []NextDocument) string {
-	sentence := lastsSentence(d, next)
-	if others := d.Forecast.Others; others != "" && !d.Degraded {
-		sentence += " " + strings.ToUpper(others[:1]) + others[1:] + "."
-	}
-	return sentence
-}
-
-func lastsSentence(d QuotaDocument, next []NextDocument) string {
 	midnight := "midnight" + d.InZone()
 	switch {
 	case d.Degraded:

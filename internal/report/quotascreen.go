@@ -21,57 +21,114 @@ type QuotaScreen struct {
 	All      bool           `json:"-"` // everything, instead of a few lines on what is in use
 }
 
-// Print shows the screen in 80 columns: first whether the quota lasts.
+// Print shows the screen in 80 columns: first whether the quota lasts. Without All it has eight lines at most, whatever the
+// matter is.
 func (d QuotaScreen) Print(w io.Writer) {
-	fmt.Fprintf(w, "%s\n\n", term.Wrap(Situation{Quota: &d.QuotaDocument, Next: d.Next, Fresh: d.Fresh, StoreErr: d.StoreErr}.Verdict(), term.Screen, ""))
-	var unused []string
+	verdict := Situation{Quota: &d.QuotaDocument, Next: d.Next, Fresh: d.Fresh, StoreErr: d.StoreErr}.Verdict()
+	fmt.Fprintf(w, "%s\n\n", term.Wrap(verdict, term.Screen, ""))
+	if d.All {
+		d.printAll(w)
+		return
+	}
+	most := cmp.Or(d.scarce(), d.Wanted())
+	var others, unused []string
 	for _, p := range d.Pools {
-		if !d.All && p.Used() == 0 && p.DrainedUntil == nil && d.Forecast.Scheduled[p.Pool] == 0 {
-			unused = append(unused, fmt.Sprintf("%s (%s)", p.Pool, term.Thousands(p.Limit)))
-		} else {
+		switch {
+		case p.Pool == most:
 			d.printPool(w, p)
+		case p.DrainedUntil != nil:
+			others = append(others, p.Pool+" closed")
+		case p.Used() == 0:
+			unused = append(unused, fmt.Sprintf("%s (%s)", p.Pool, term.Thousands(p.Limit)))
+		default:
+			others = append(others, fmt.Sprintf("%s %s of %s used", p.Pool, term.Thousands(p.Used()), term.Thousands(p.Limit)))
 		}
 	}
-	if len(unused) > 0 {
-		term.Paragraph(w, "unused: "+strings.Join(unused, ", "))
-	}
-	if len(d.Saved) > 0 {
-		fmt.Fprintf(w, "saved today by the gateway: %s\n", term.Amounts(d.Saved))
-	}
-	if d.All || d.Since != nil {
+	d.printSaved(w)
+	if d.Since != nil {
 		d.printSpent(w)
 	}
-	if d.All {
-		d.printNext(w)
+	last := "more: ingest quota --all"
+	if len(unused) > 0 {
+		last = "unused: " + strings.Join(unused, ", ") + "; " + last
 	}
-	more := "more: ingest quota --all"
-	if d.All || d.Degraded {
-		more = "data " + d.Data
+	if len(others) > 0 {
+		last = strings.Join(others, ", ") + "; " + last
 	}
-	fmt.Fprintf(w, "account %s, ledger %s, costs %s; %s\n", d.Account, d.Ledger, d.Table, more)
+	term.Paragraph(w, last)
 }
 
-// printPool shows what is used of a pool, what the schedule needs of it, and what each purpose has left.
+// printPool shows in a few lines what is used of a pool, what the schedule needs of it, and what each purpose has left.
 func (d QuotaScreen) printPool(w io.Writer, p PoolDocument) {
+	var used, left []string
+	until := ""
+	for i, win := range p.Windows {
+		text := term.Thousands(win.Used)
+		if i == 0 || win.Limit != p.Windows[0].Limit {
+			text += " of " + term.Thousands(win.Limit)
+		}
+		if i == 0 {
+			text += " used"
+		}
+		if win.ResetsAt != nil {
+			text, until = text+" today, until "+term.When(w, *win.ResetsAt, d.At), "then"
+		} else {
+			text += " in " + win.Window
+		}
+		used = append(used, text)
+	}
+	term.Paragraph(w, p.Pool+": "+strings.Join(used, "; "))
 	say := func(text string) { fmt.Fprintf(w, "  %s\n", term.Wrap(text, term.Screen-2, "  ")) }
-	if d.All {
-		fmt.Fprintf(w, "%s: limit %s\n", p.Pool, term.Thousands(p.Limit))
-	} else {
-		term.Paragraph(w, p.useText(w, d.At))
+	if p.LimitText() != "" {
+		say(p.stopText() + ": others spend of it, or its limit has changed")
+	}
+	if p.DrainedBy == "hand" {
+		say("to open it: " + p.Lift())
 	}
 	if p.DrainedUntil != nil {
-		say(p.ClosedText() + "; to open it: " + p.Lift())
+		return // the verdict says it: nothing is left
 	}
-	if text := p.LimitText(); text != "" {
-		say(text)
+	if d.Forecast.Scheduled[p.Pool] > 0 {
+		say(d.needText(w, p, until))
 	}
-	if d.Forecast.Scheduled[p.Pool] > 0 && (d.All || p.DrainedUntil == nil) {
-		say(d.needText(w, p))
+	for _, of := range p.Purposes {
+		if of.Purpose != quota.Client { // other tools': --all has it
+			left = append(left, fmt.Sprintf("%s %s", of.Purpose, term.Thousands(of.Remaining)))
+		}
 	}
-	if d.All {
+	say("left: " + strings.Join(left, ", "))
+}
+
+// printAll shows every pool, window and purpose, who spent it, and the next slots.
+func (d QuotaScreen) printAll(w io.Writer) {
+	say := func(text string) {
+		if text != "" {
+			fmt.Fprintf(w, "  %s\n", term.Wrap(text, term.Screen-2, "  "))
+		}
+	}
+	for _, p := range d.Pools {
+		fmt.Fprintf(w, "%s: limit %s\n", p.Pool, term.Thousands(p.Limit))
+		if p.DrainedUntil != nil {
+			say(p.ClosedText() + "; to open it: " + p.Lift())
+		}
+		say(p.LimitText())
+		if d.Forecast.Scheduled[p.Pool] > 0 {
+			say(d.needText(w, p, ""))
+		}
 		p.printTables(w, d.At)
-	} else {
-		say(p.leftText(w, d.At))
+	}
+	say(d.Forecast.Others)
+	d.printSaved(w)
+	if !d.Degraded { // else neither is known
+		d.printSpent(w)
+		d.printNext(w)
+	}
+	fmt.Fprintf(w, "account %s, ledger %s, costs %s; data %s\n", d.Account, d.Ledger, d.Table, d.Data)
+}
+
+func (d QuotaScreen) printSaved(w io.Writer) {
+	if len(d.Saved) > 0 {
+		fmt.Fprintf(w, "saved today by the gateway: %s\n", term.Amounts(d.Saved))
 	}
 }
 
@@ -83,58 +140,18 @@ func (p PoolDocument) Used() (most int64) {
 	return most
 }
 
-// useText says in a line what each window counts.
-func (p PoolDocument) useText(w io.Writer, now time.Time) string {
-	var parts []string
-	for _, win := range p.Windows {
-		text := fmt.Sprintf("%s of %s used in %s", term.Thousands(win.Used), term.Thousands(win.Limit), win.Window)
-		if win.ResetsAt != nil {
-			text = fmt.Sprintf("%s of %s today, until %s", term.Thousands(win.Used), term.Thousands(win.Limit), term.When(w, *win.ResetsAt, now))
-		}
-		parts = append(parts, text)
-	}
-	return p.Pool + ": " + strings.Join(parts, "; ")
-}
-
-// needText says what the schedule still needs of the pool, and what that leaves.
-func (d QuotaScreen) needText(w io.Writer, p PoolDocument) string {
-	need, spare := term.Thousands(d.Forecast.Scheduled[p.Pool]), d.Forecast.Spare[p.Pool]
-	text := fmt.Sprintf("the schedule needs up to %s until %s: ", need, term.When(w, d.Forecast.Until, d.At))
+// needText says what the schedule still needs of the pool, and what that leaves; until is when, "" if that was not said
+// yet.
+func (d QuotaScreen) needText(w io.Writer, p PoolDocument, until string) string {
+	until = cmp.Or(until, term.When(w, d.Forecast.Until, d.At))
+	text := fmt.Sprintf("the schedule needs up to %s until %s: ", term.Thousands(d.Forecast.Scheduled[p.Pool]), until)
 	if aside := d.Forecast.SetAside[p.Pool]; aside > 0 {
-		text = fmt.Sprintf("charts need up to %s until %s, all else %s: ", need, term.When(w, d.Forecast.Until, d.At), term.Thousands(aside))
+		text = fmt.Sprintf("charts need up to %s until %s, all else %s: ", term.Thousands(d.Forecast.Scheduled[p.Pool]), until, term.Thousands(aside))
 	}
-	if spare >= 0 {
-		return text + term.Thousands(spare) + " to spare"
+	if spare := d.Forecast.Spare[p.Pool]; spare < 0 {
+		return text + term.Thousands(-spare) + " too many"
 	}
-	text += term.Thousands(-spare) + " too many"
-	if at := d.refillAt(d.Next, Fitting(d.QuotaDocument, d.Next)); at != nil && d.Forecast.Pacing == "" {
-		text += "; more comes back from " + term.StampFrom(*at) + " on"
-	}
-	return text
-}
-
-// leftText states how much each purpose may still spend, those first that wait for more.
-func (p PoolDocument) leftText(w io.Writer, now time.Time) string {
-	var open []string
-	var until []time.Time
-	closed := map[time.Time][]string{}
-	for _, of := range p.Purposes {
-		switch text := fmt.Sprintf("%s %s", of.Purpose, term.Thousands(of.Remaining)); {
-		case of.Purpose == quota.Client: // other tools': --all has it
-		case of.ResumesAt == nil:
-			open = append(open, text)
-		default:
-			if closed[*of.ResumesAt] == nil {
-				until = append(until, *of.ResumesAt)
-			}
-			closed[*of.ResumesAt] = append(closed[*of.ResumesAt], text)
-		}
-	}
-	var parts []string
-	for _, at := range until {
-		parts = append(parts, fmt.Sprintf("%s (more at %s)", strings.Join(closed[at], ", "), term.When(w, at, now)))
-	}
-	return "left: " + strings.Join(append(parts, open...), ", ")
+	return text + term.Thousands(d.Forecast.Spare[p.Pool]) + " to spare"
 }
 
 // ClosedText says who closed the pool, and until when.
@@ -162,12 +179,16 @@ func (p PoolDocument) LimitText() string {
 	if p.StoppedAt >= 1_000 {
 		step = 100
 	}
-	text := fmt.Sprintf("the upstream stopped at %s of %s: somebody else spends of it, or its limit has changed: set it to %s in the costs",
-		term.Thousands(p.StoppedAt), term.Thousands(p.Limit), term.Thousands(p.StoppedAt/step*step))
+	text := "the upstream " + p.stopText() + ": somebody else spends of it, or its limit has changed: set it to " + term.Thousands(p.StoppedAt/step*step) + " in the costs"
 	if p.line > 0 {
 		text += fmt.Sprintf(", line %d", p.line)
 	}
 	return text
+}
+
+// stopText says where the upstream has stopped: "stopped at 6,812 of 10,000".
+func (p PoolDocument) stopText() string {
+	return fmt.Sprintf("stopped at %s of %s", term.Thousands(p.StoppedAt), term.Thousands(p.Limit))
 }
 
 // printTables shows all windows, with bars on a terminal, and all purposes.
