@@ -64,7 +64,7 @@ func judgeStore(ctx context.Context, d *Doctor, s store.Summary) Finding {
 		return fail(BadConfig, text+"; it takes none of "+want, "give another --data for that upstream, or leave --upstream-url out")
 	}
 	if s.DoneAt.IsZero() {
-		return warn(text+"; no slot is done yet", "ingest run fetches what is due")
+		return warn(text+"; no slot is done yet"+d.lastBackup(), "ingest run fetches what is due")
 	}
 	return okf("%s; newest slot done %s ago%s", text, term.Ago(max(d.now().Sub(s.DoneAt), 0)), d.lastBackup())
 }
