@@ -48,12 +48,16 @@ type world struct {
 	saved atomic.Int64 // calls
 }
 
+// morning is the stand-in's clock: in some half hours a place of a chart that a test counts on is withheld, and at some
+// moment its day turns.
+func morning() time.Time { return time.Date(2026, 2, 14, 9, 40, 0, 0, time.UTC) }
+
 // newWorld has the units that clients may spend, and a provider: nil is the stand-in.
 func newWorld(t *testing.T, units int64, provider http.Handler, change func(*gateway.Config)) *world {
 	t.Helper()
 	w := &world{t: t}
 	var err error
-	if w.sim, err = youtubesim.New(youtubesim.Options{RequireKey: ourKey}); err != nil {
+	if w.sim, err = youtubesim.New(youtubesim.Options{RequireKey: ourKey, Now: morning}); err != nil {
 		t.Fatal(err)
 	}
 	if provider == nil {

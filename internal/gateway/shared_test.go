@@ -70,7 +70,7 @@ func newOffice(t *testing.T, account string, units int64, ledgers [2]quota.Ledge
 	t.Helper()
 	o := &office{}
 	var err error
-	if o.sim, err = youtubesim.New(youtubesim.Options{Limits: map[string]int64{"units": units}}); err != nil {
+	if o.sim, err = youtubesim.New(youtubesim.Options{Limits: map[string]int64{"units": units}, Now: morning}); err != nil {
 		t.Fatal(err)
 	}
 	up := httptest.NewServer(o.sim)
