@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -47,10 +48,8 @@ func (b *bench) pages(ctx context.Context) (err error) {
 		return err
 	}
 	env := append(os.Environ(), "INGEST_DATA="+dir, "INGEST_CONFIG="+filepath.Join(dir, "config.yaml"), "INGEST_NOW="+now.Format(time.RFC3339))
-	rebuild := exec.CommandContext(ctx, program, "quota", "rebuild") // from what the slots say that they spent
-	rebuild.Env = append(env, "INGEST_UPSTREAM_URL=http://127.0.0.1:1/")
-	if out, err := rebuild.CombinedOutput(); err != nil && !w.kept {
-		return fmt.Errorf("ingest quota rebuild: %w\n%s", err, out)
+	if err := rebuilt(ctx, program, env); err != nil && !w.kept {
+		return err
 	}
 	for _, p := range []struct {
 		command string
@@ -69,6 +68,16 @@ func (b *bench) pages(ctx context.Context) (err error) {
 	b.report.Section("Pages", fmt.Sprintf("`ingest serve` over %s videos and %s charts of 200 (%d days of eight regions by the half hour), asked by one client: first byte sent to last byte received.",
 		thousands(len(w.ids)), thousands(days*48*len(eight)), days))
 	return w.ask(ctx, b)
+}
+
+// rebuilt counts in the ledger what the slots of a filled store say that they spent.
+func rebuilt(ctx context.Context, program string, env []string) error {
+	rebuild := exec.CommandContext(ctx, program, "quota", "rebuild")
+	rebuild.Env = append(slices.Clone(env), "INGEST_UPSTREAM_URL=http://127.0.0.1:1/")
+	if out, err := rebuild.CombinedOutput(); err != nil {
+		return fmt.Errorf("ingest quota rebuild: %w\n%s", err, out)
+	}
+	return nil
 }
 
 // program builds ingest as it is shipped.

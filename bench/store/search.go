@@ -156,6 +156,8 @@ func commonly(ctx context.Context, s *ours, words string, i int) error {
 	return s.find(ctx, store.SearchQuery{Text: words, Region: eight[i%len(eight)], Limit: 20})
 }
 
+const perChart = 4000 // videos in each chart of a store that is filled
+
 // filled is a store with n generated videos. It is filled with large pages, since a store of small ones
 // would take an hour.
 func (b *bench) filled(ctx context.Context, n int) (*ours, error) {
@@ -172,7 +174,7 @@ func (b *bench) filled(ctx context.Context, n int) (*ours, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.perPage = 4000
+	s.perPage = perChart
 	start, g := time.Now(), newGenerator()
 	before := map[ingest.Region][]ingest.Video{} // a quarter of a chart stays in the next, with other views
 	for i := 0; g.n < n; i++ {
