@@ -1,10 +1,13 @@
 package quota_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -120,6 +123,29 @@ func TestCheapCallsGoOnWithinTheEmergencyBudget(t *testing.T) {
 	d.now = d.now.Add(3 * time.Minute)
 	if n, _ := d.emergencies(); n != 50 {
 		t.Errorf("%d once the window had passed, want 50", n)
+	}
+}
+
+// Each time that the ledger falls silent is logged, not each call.
+func TestALedgerThatCannotAnswerIsLoggedOnce(t *testing.T) {
+	d, remote := degradedGovernor(t, filepath.Join(t.TempDir(), "quota.db"))
+	var logged bytes.Buffer
+	d.Log = slog.New(slog.NewTextHandler(&logged, nil))
+	for want := 1; want <= 2; want++ {
+		for remote.err = errDown; ; remote.err = nil {
+			for range 3 {
+				if got, err := d.try("videos.list", quota.Scheduled); err != nil || got.Degraded != (remote.err != nil) {
+					t.Fatalf("%+v, %v", got, err)
+				}
+				d.now = d.now.Add(time.Minute)
+			}
+			if remote.err == nil {
+				break
+			}
+		}
+		if n := strings.Count(logged.String(), "level=WARN"); n != want {
+			t.Errorf("after %d silences %d warnings:\n%s", want, n, &logged)
+		}
 	}
 }
 
