@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Check refuses an ask that no ledger may act on: a bad account, no charge, a negative or overflowing amount, a pool
-// twice, a bound without a limit, a cost that can never fit, or midnights that do not surround t. Every backend calls
-// it with its own clock before it looks anything up.
+// Check refuses an ask with a bad account, no charge, a negative or overflowing amount, the same pool twice, a bound
+// without a limit, a cost that can never fit, or midnights that do not surround t. Every backend calls it with its own
+// clock first.
 func (a Ask) Check(t time.Time) error {
 	if err := CheckAccount(a.Account); err != nil {
 		return err
@@ -65,9 +65,8 @@ func (c Charge) check() error {
 	return nil
 }
 
-// day returns the index of the midnight at which the day that holds at t began, -1 if there is none. A day holds
-// until the grace after its end: what is taken by a clock that is ahead of the provider's by that much is still
-// counted in the day in which it arrives.
+// day returns the index of the midnight that began the day in force at t, or -1. A day stays in force until the grace
+// after its end: a clock that is ahead by up to the grace still counts a take in the day in which the call arrives.
 func (a Ask) day(t time.Time) int {
 	i := -1
 	for i+1 < len(a.Midnights) && !a.turns(i+1).After(t) {
@@ -76,13 +75,13 @@ func (a Ask) day(t time.Time) int {
 	return i
 }
 
-// turns returns when the day that begins at a midnight takes over from the one before.
+// turns returns when the day that begins at a midnight comes into force.
 func (a Ask) turns(midnight int) time.Time { return a.Midnights[midnight].Add(a.Grace) }
 
 // ClockGap returns how far two clocks may be apart for the ask and still be trusted.
 func (a Ask) ClockGap() time.Duration { return ClockGap(a.Gap) }
 
-// ClockGap returns how far two clocks may be apart by that setting: at most MaxClockGap, which 0 means too.
+// ClockGap returns the setting, at most MaxClockGap. A setting of 0 means MaxClockGap.
 func ClockGap(setting time.Duration) time.Duration {
 	if setting > 0 {
 		return min(setting, MaxClockGap)
@@ -90,9 +89,9 @@ func ClockGap(setting time.Duration) time.Duration {
 	return MaxClockGap
 }
 
-// Advance returns the time at which a backend decides: its clock, or the pools' newest entry if that is later, because
-// a log must stay in order. newest is zero if there is no entry. It returns ErrUnavailable if the clock is behind that
-// entry by more than ClockGap.
+// Advance returns the time at which a backend decides: its clock, or its newest entry if that is later, since a log
+// must stay in order. newest is zero if there is no entry. It returns ErrUnavailable if the clock is behind that entry
+// by more than ClockGap.
 func (a Ask) Advance(clock, newest time.Time) (time.Time, error) {
 	if gap := newest.Sub(clock); gap > a.ClockGap() && !newest.IsZero() {
 		return clock, fmt.Errorf("%w: its clock says %s, %v before its newest entry: set the clock, or wait until %s",
@@ -104,8 +103,7 @@ func (a Ask) Advance(clock, newest time.Time) (time.Time, error) {
 	return clock, a.Check(clock)
 }
 
-// CheckAccount refuses a name that is not 1..64 letters, digits, '.', '-' or '_': it becomes part of
-// keys and file rows.
+// CheckAccount refuses a name that is not 1..64 letters, digits, '.', '-' or '_', as it becomes part of keys and rows.
 func CheckAccount(s string) error {
 	if len(s) < 1 || len(s) > 64 {
 		return fmt.Errorf("%w: account of %d characters: use 1 to 64", ErrUnknown, len(s))
@@ -120,9 +118,9 @@ func CheckAccount(s string) error {
 	return nil
 }
 
-// Midnights returns the starts of the days around now in zone: three at or before it and three after, so that two
-// surround the ledger's clock even if that is a little behind and a day earlier. In a zone whose clocks jump over
-// midnight, the day begins at its first instant.
+// Midnights returns the starts of the days around now in zone: three at or before it and three after, which leaves
+// room for a ledger whose clock is still in the day before. Where clocks jump over midnight, the day begins at its
+// first instant.
 func Midnights(now time.Time, zone *time.Location) []time.Time {
 	y, m, d := now.In(zone).Date()
 	out := make([]time.Time, 0, 6)
@@ -132,8 +130,8 @@ func Midnights(now time.Time, zone *time.Location) []time.Time {
 	return out
 }
 
-// dayStart returns the first instant of a calendar day, which it looks for between the noons around it: time.Date
-// alone answers a midnight that the clocks jump over, or show twice, with either of two instants.
+// dayStart returns the first instant of a calendar day. It searches between two noons because time.Date may answer
+// with either of two instants for a midnight that the clocks skip or repeat.
 func dayStart(y int, m time.Month, d int, zone *time.Location) time.Time {
 	from := time.Date(y, m, d-1, 12, 0, 0, 0, zone)
 	to := time.Date(y, m, d, 12, 0, 0, 0, zone)

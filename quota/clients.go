@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// clientSign stands between a shared pool and a client in the name of the client's own pool, units@reports. The name of
-// no pool in costs.yaml can hold it.
+// clientSign separates the pool and the client in the name of a client's own pool, units@reports. CheckAccount allows
+// it in no pool's name.
 const clientSign = "@"
 
-// LimitClients sets the limits that clients have of their own, by client: each Pool has the name of a pool that the
-// provider counts. Such a limit is one more charge in the take of the shared pools: units@reports beside units.
-// ErrUnknown for a pool that the tariff does not have.
+// LimitClients sets each client's own limits. Every Pool is named after a pool of the tariff (ErrUnknown otherwise),
+// and the limit becomes one more charge in the same take: units@reports beside units.
 func (t *Tariff) LimitClients(limits map[string][]Pool) error {
 	for client, pools := range limits {
 		for _, p := range pools {
@@ -44,8 +43,7 @@ func (t *Tariff) ownCharges(client string, cost Cost) (charges []Charge) {
 	return charges
 }
 
-// counted reports whether the provider counts a pool. If not, it is a client's own, which no answer of the provider
-// closes.
+// counted reports whether the provider counts the pool. A client's own pool is never closed by the provider's answers.
 func counted(pool string) bool { return !strings.Contains(pool, clientSign) }
 
 // allPools returns the tariff's pools and those of its clients.
@@ -57,7 +55,7 @@ func (t *Tariff) allPools() []Pool {
 	return all
 }
 
-// LedgerPools returns the names of all pools that a ledger may be asked for: the tariff's, and those of clients.
+// LedgerPools returns the names of the tariff's pools and of its clients' own pools, sorted.
 func (t *Tariff) LedgerPools() []string {
 	var names []string
 	for _, p := range t.allPools() {

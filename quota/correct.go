@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Refund gives back a take whose call surely never left.
+// Refund gives back a take whose call was certainly never sent.
 func (g *Governor) Refund(ctx context.Context, d Decision) error {
 	if d.Degraded {
 		return fmt.Errorf("%w: it was charged to the emergency budget", ErrNotRefundable)
@@ -18,16 +18,16 @@ func (g *Governor) Refund(ctx context.Context, d Decision) error {
 	return g.Ledger.Refund(ctx, g.Account, d)
 }
 
-// The provider's word near midnight: its clocks and ours may differ, and its own counters may turn a
-// little late, so that a refusal just after midnight closes the pool for minutes, not for the day.
+// The provider's clock and counters may turn a little after ours, so that a refusal just after midnight closes the
+// pool for minutes instead of the day.
 const (
 	nearMidnight = 10 * time.Minute
 	shortDrain   = 5 * time.Minute
 )
 
-// Drain records that the provider refused the call of d for quota: the pool is spent until the provider's first
-// midnight after the take, or for minutes if the refusal is doubted (doubt.go). If d did not charge that pool, or it
-// is "", every pool that d charged is spent: the provider counts otherwise than the tariff, and its word is final.
+// Drain records that the provider refused the call of d for quota. It closes the pool until the provider's first
+// midnight after the take, or for minutes if the refusal is doubted (doubt.go). If pool is "" or d did not charge it,
+// the provider counts differently from the tariff, and every pool that d charged is closed.
 func (g *Governor) Drain(ctx context.Context, d Decision, pool string) error {
 	today, until := g.Tariff.dayOf(d.At)
 	early := d.At.Sub(today) < nearMidnight
@@ -53,7 +53,7 @@ func (g *Governor) Drain(ctx context.Context, d Decision, pool string) error {
 	return errors.Join(errs...)
 }
 
-// Post records that amounts were spent at a time without asking.
+// Post records amounts that were spent at a time without a take.
 func (g *Governor) Post(ctx context.Context, who Who, amounts Cost, at time.Time) error {
 	if err := g.Tariff.Check(); err != nil {
 		return err
@@ -85,9 +85,9 @@ func (g *Governor) DrainByHand(ctx context.Context, pool string, lift bool) erro
 	return g.Ledger.Drain(ctx, g.Account, pool, Drain{Until: until, By: ByHand, At: r.At})
 }
 
-// Reset forgets what the account has spent and who closed its pools, for good: the provider, which has not forgotten
-// it, may refuse before our limit is reached. by is who orders it, for the log; the report says when it was.
-// ErrShared: a ledger that several hosts share is not reset.
+// Reset irrevocably forgets what the account has spent and its drains. The provider does not forget, and may refuse
+// before our limit is reached. by is logged as the person responsible; the report says when it was. ErrShared: several
+// hosts share the ledger.
 func (g *Governor) Reset(ctx context.Context, by string) error {
 	if err := g.Ledger.Reset(ctx, g.Account); err != nil {
 		return fmt.Errorf("reset account %s: %w", g.Account, err)
@@ -96,7 +96,7 @@ func (g *Governor) Reset(ctx context.Context, by string) error {
 	if g.Log != nil {
 		g.Log.WarnContext(ctx, "the account was reset by hand", slog.String("account", g.Account), slog.String("by", by), slog.Time("at", at))
 	}
-	for _, pool := range g.Tariff.PoolNames() { // closes each and opens it at once: what is left is the time
+	for _, pool := range g.Tariff.PoolNames() { // closes no pool: it only records the time
 		if err := g.Ledger.Drain(ctx, g.Account, pool, Drain{Until: at, By: ByReset, At: at}); err != nil {
 			return fmt.Errorf("note when account %s was reset: %w", g.Account, err)
 		}

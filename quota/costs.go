@@ -41,9 +41,9 @@ type tableFile struct {
 	Methods map[string]map[string]strictyaml.Text `yaml:"methods"`
 }
 
-// ParseCosts reads costs.yaml and returns the tariff of one upstream under one of its tables; table
-// "" is the one that the file chooses. The whole file is checked, whichever part is asked for. A
-// mistake is a *strictyaml.PositionError that names the file as name.
+// ParseCosts reads costs.yaml and returns the tariff of one upstream under one of its tables; table "" is the one that
+// the file chooses. The whole file is checked, including other upstreams. A mistake is a *strictyaml.PositionError
+// that names the file as name.
 func ParseCosts(name string, data []byte, upstream, table string) (*Tariff, error) {
 	var file costsFile
 	tree, err := strictyaml.Decode(name, data, &file)
@@ -72,8 +72,8 @@ func ParseCosts(name string, data []byte, upstream, table string) (*Tariff, erro
 	return t, nil
 }
 
-// namesAZone refuses the names by which time.LoadLocation finds what this machine is set to, or a clock that counts
-// leap seconds, which no provider's does.
+// namesAZone refuses names for which time.LoadLocation returns this machine's own zone, and zones that count leap
+// seconds.
 func namesAZone(name string) bool {
 	switch name {
 	case "", "Local", "localtime", "posixrules":
@@ -88,7 +88,7 @@ type costsReader struct {
 	err  error
 }
 
-// place is where something stands in the file.
+// place is a path of keys in the file.
 type place []string
 
 func (p place) of(names ...string) place { return slices.Concat(p, names) }
@@ -182,7 +182,7 @@ func (r *costsReader) table(t *Tariff, f tableFile, here place) {
 	}
 }
 
-// routeField, among the pools of a method, says how the method is called.
+// routeField is the key in a method's entry that is not a pool but the method's route.
 const routeField = "route"
 
 var routePattern = regexp.MustCompile(`^(GET|POST|PUT|PATCH|DELETE) (/[A-Za-z0-9:._-]+|/\{[a-z]+\})+$`)
@@ -255,19 +255,19 @@ func oneOf[V any](m map[string]V) string {
 	return "use one of " + strings.Join(slices.Sorted(maps.Keys(m)), ", ")
 }
 
-// Clause is one of the provider's terms on which the quota hangs.
+// Clause is one of the provider's terms that access to the quota depends on.
 type Clause struct {
-	Source string `yaml:"source"` // the address where it stands
-	Read   string `yaml:"read"`   // the month or the day on which it was read there, such as 2026-11
-	Days   int    `yaml:"days"`   // that it speaks of; 0: of none
+	Source string `yaml:"source"` // its https address
+	Read   string `yaml:"read"`   // when it was read there: 2026-11 or 2026-11-23
+	Days   int    `yaml:"days"`   // the clause's period; 0: it has none
 }
 
-// The clauses that costs.yaml may name. One that it does not name is not looked at.
+// The clauses that costs.yaml may name. Others are not checked.
 const (
 	OneProject     = "one_project"     // all calls of a client are made for one project
-	Retention      = "retention"       // what was fetched is fetched again, or deleted, within Days
-	DerivedMetrics = "derived_metrics" // figures that are computed from the provider's need its consent
-	Attribution    = "attribution"     // whoever sees the data sees where it is from
+	Retention      = "retention"       // data is fetched again or deleted within Days
+	DerivedMetrics = "derived_metrics" // figures computed from the provider's need its consent
+	Attribution    = "attribution"     // the source is shown with the data
 	OwnFrontEnd    = "own_front_end"   // access to the data is not given to others
 	UnusedQuota    = "unused_quota"    // quota that is not used for Days may be taken back
 )

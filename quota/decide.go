@@ -9,33 +9,34 @@ import (
 // PoolFacts are the facts that Decide needs about one pool of an ask; Lookups asks the ledger for them.
 // Times are in microseconds since 1970.
 type PoolFacts struct {
-	Total   int64         // the sum of all entries ever written, those forgotten since included
-	Entries int64         // how many those are, or more: it grows with each, and never falls
-	Drain   Drain         // the last, whether or not it is over
+	Total   int64         // the sum of all entries ever written, even if forgotten since
+	Entries int64         // at least how many entries were ever written; it never falls
+	Drain   Drain         // the last one, even if it is over
 	Windows []WindowFacts // in the order of the charge's bounds
 }
 
 // WindowFacts is the pool's answer to one Lookup.
 type WindowFacts struct {
 	Before int64 // the sum of all entries older than Lookup.Start
-	First  int64 // the time of the first entry at Lookup.Start or later that holds something; 0 if there is none
-	// If the lookup Refuses, one of these.
-	Leaves    int64 // the time of the first entry with which the sum, its own amount included, is at least Lookup.Needs
+	First  int64 // the time of the first entry above 0 at Lookup.Start or later; 0 if there is none
+	// If the lookup Refuses: Leaves for a sliding window, NextStart for a day.
+	Leaves    int64 // the time of the first entry at which the running sum, including it, reaches Lookup.Needs
 	NextStart int64 // the sum of all entries older than Lookup.Next
 }
 
 // Lookup is a question to a ledger's log, for one bound of a charge.
 type Lookup struct {
-	Start int64 // the window holds what is at this time or later
+	Start int64 // the window counts entries at this time or later
 	Next  int64 // of a day: when the next one starts; 0 for a sliding window
-	room  int64 // how much may be used for the amount to fit
+	room  int64 // the amount fits while at most this much is used
 }
 
-// Lookups returns the questions to a ledger's log for a charge at now, in the order of its bounds. a.Check(now) must have passed.
+// Lookups returns what to ask a ledger's log for a charge at now, in the order of its bounds. a.Check(now) must have
+// passed.
 //
-// A sliding window of length W under grace G counts an entry of time t while now < t + W + G. A day
-// starts G before the provider's midnight, since what is taken then may arrive on either side of it, and holds
-// until G after the next one, since the clock may be ahead of the provider's by that much.
+// A sliding window of length W under grace G counts an entry of time t while now < t + W + G. A day starts G before
+// the provider's midnight, since a call taken then may arrive on either side of it. It lasts until G after the next
+// one, since our clock may be that far ahead.
 func (a Ask) Lookups(c Charge, now time.Time) []Lookup {
 	today := a.day(now)
 	out := make([]Lookup, len(c.Bounds))
@@ -55,15 +56,15 @@ func (a Ask) Lookups(c Charge, now time.Time) []Lookup {
 	return out
 }
 
-// Refuses reports whether the window has no room for the amount, so that one more fact is needed.
+// Refuses reports whether the window has no room for the amount. WindowFacts then needs one more fact.
 func (l Lookup) Refuses(total, before int64) bool { return total-before > l.room }
 
-// Needs returns the sum up to which entries have to leave a sliding window before the amount fits.
+// Needs returns the running sum whose entries must have left a sliding window before the amount fits.
 func (l Lookup) Needs(total int64) int64 { return total - l.room }
 
-// Decide makes the decision for every ledger: whether the charges of a are allowed at now. now comes from a.Advance;
-// facts are in the order of the charges. It writes nothing; an allowed decision has Charged set, and the ledger
-// appends it. It returns ErrCorrupt if no log could have these facts.
+// Decide decides for every ledger whether the charges of a are allowed at now, which a.Advance returned. facts are in
+// the order of the charges. It writes nothing: if Charged is set, the ledger appends it. ErrCorrupt: no log could have
+// these facts.
 func Decide(a Ask, clock, now time.Time, facts []PoolFacts) (Decision, error) {
 	d := Decision{Allowed: true, At: now, Who: a.Who, Pools: make([]PoolState, len(a.Charges))}
 	var frees time.Time // when the last refusing window has room
@@ -95,7 +96,7 @@ func (d *Decision) refuse(clock, frees time.Time) {
 	d.RetryAfter, d.RetryAt = ceilMillis(frees.Sub(clock)), frees
 }
 
-// charge takes the amount off what remains. In an empty window the charge becomes the oldest entry.
+// charge deducts the amount from what remains. In an empty window the charge becomes the oldest entry.
 func (p *PoolState) charge(amount int64, now time.Time, grace time.Duration) {
 	p.Charged = amount
 	p.Remaining -= amount
@@ -143,7 +144,7 @@ func decidePool(a Ask, c Charge, now time.Time, facts PoolFacts) (PoolState, *Re
 	return state, refusal, frees, nil
 }
 
-// decideWindow returns the window's state and when the amount fits: the zero time if it does now.
+// decideWindow returns the window's state and the time from which the amount fits; zero if it fits now.
 func decideWindow(a Ask, b Bound, l Lookup, now time.Time, total int64, f WindowFacts) (WindowState, time.Time, error) {
 	state := WindowState{Window: b.Window, Ceiling: b.Ceiling, Used: total - f.Before}
 	if f.Before < 0 || state.Used < 0 {
@@ -170,13 +171,13 @@ func decideWindow(a Ask, b Bound, l Lookup, now time.Time, total int64, f Window
 		return state, time.Time{}, nil
 	case f.NextStart < 0 || f.NextStart > total:
 		return state, time.Time{}, fmt.Errorf("%w: window %s begins its next day at %d of %d", ErrCorrupt, b.Window.Name, f.NextStart, total)
-	case l.Refuses(total, f.NextStart): // what was taken within the grace counts in both days
+	case l.Refuses(total, f.NextStart): // takes within the grace count in both days
 		return state, a.turns(today + 2), nil
 	}
 	return state, state.FreesAt, nil
 }
 
-// FromMicros returns the time, in UTC, that a log keeps in microseconds since 1970.
+// FromMicros converts a log's microseconds since 1970 to a time in UTC.
 func FromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
 // ceilMillis rounds up to whole milliseconds, at least one: retrying then is never too early.

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// cheap returns nil for a call that may go on without the ledger, and otherwise why it may not.
+// cheap returns nil if a call may be made without the ledger, and otherwise the reason why not.
 func (g *Governor) cheap(a Ask) error {
 	for _, c := range a.Charges {
 		for _, b := range c.Bounds {
@@ -20,7 +20,7 @@ func (g *Governor) cheap(a Ask) error {
 	return nil
 }
 
-// degraded decides about a call that the ledger did not answer for, because of cause.
+// degraded decides about a call after the ledger failed to answer because of cause.
 func (g *Governor) degraded(ctx context.Context, a Ask, cause error) (Decision, error) {
 	if !errors.Is(cause, ErrUnavailable) && !errors.Is(cause, ErrCorrupt) {
 		return Decision{}, cause // the call itself is wrong
@@ -63,7 +63,7 @@ func (g *Governor) degraded(ctx context.Context, a Ask, cause error) (Decision, 
 	return d, nil
 }
 
-// drained returns the provider's own refusal if one is known and still holds: it needs no ledger.
+// drained returns the refusal by the provider's last known no, if it still holds.
 func (g *Governor) drained(c Charge, last []LastUsage, now time.Time) *Decision {
 	for _, u := range last {
 		if u.Pool == c.Pool && c.Amount > 0 && u.Drain.Holds(now) {
@@ -79,8 +79,8 @@ func (g *Governor) drained(c Charge, last []LastUsage, now time.Time) *Decision 
 	return nil
 }
 
-// budgets returns what the charge must have room in: the emergency budget and, for every window, what was left of it
-// when the ledger last answered.
+// budgets returns the limits that the charge must fit: the emergency budget and, for each window, what was left when
+// the ledger last answered.
 func (g *Governor) budgets(a Ask, c Charge, last []LastUsage, now time.Time) []EmergencyBudget {
 	emergency := EmergencyBudget{Pool: c.Pool, Amount: MaxLimit, Shared: true, Since: now.Add(-g.Tariff.pool(c.Pool).longest() - a.Grace)}
 	for _, b := range c.Bounds {
@@ -97,7 +97,7 @@ func (g *Governor) budgets(a Ask, c Charge, last []LastUsage, now time.Time) []E
 	return all
 }
 
-// stillCounts reports whether what a window had used at then may still count in it.
+// stillCounts reports whether amounts that a window counted at then may still count at now.
 func (a Ask) stillCounts(w Window, then, now time.Time) bool {
 	if w.Day() {
 		return !then.Before(a.Midnights[a.day(now)].Add(-a.Grace))
@@ -105,16 +105,16 @@ func (a Ask) stillCounts(w Window, then, now time.Time) bool {
 	return now.Before(then.Add(w.Length + a.Grace))
 }
 
-// EmergencyAccount is a data directory's own account of what goes on while the ledger cannot answer. It is synced into
-// the ledger before that decides again. The ledgers of packages sqliteledger and sharedledger are their own.
+// EmergencyAccount is a data directory's record of calls made while the ledger could not answer. They are synced into
+// the ledger before it decides again. Packages sqliteledger and sharedledger implement it.
 type EmergencyAccount interface {
-	// LastUsage returns the amount that each pool had used when the ledger last answered. It does not ask the ledger.
+	// LastUsage returns what each pool had used when the ledger last answered. It does not ask the ledger.
 	LastUsage(ctx context.Context, account string) ([]LastUsage, error)
-	// Spend writes the emergency down when every budget has room for it, all or nothing, and says whether it did.
-	// What lies after e.At counts too: a clock that was set back must not open a budget again.
+	// Spend records the emergency if every budget has room for it, and reports whether it did. Entries later than e.At
+	// count too, so that setting a clock back opens no budget.
 	Spend(ctx context.Context, e Emergency, budgets []EmergencyBudget) (bool, error)
-	// Replays reports whether all spending here was synced into this ledger before, and so will be again should it lose
-	// its memory.
+	// Replays reports whether everything spent here was synced into this ledger before, and so would be again after a
+	// loss.
 	Replays(ctx context.Context, account string) (bool, error)
 }
 
@@ -126,7 +126,7 @@ type LastUsage struct {
 	Drain Drain // that held then
 }
 
-// Emergency is a call that goes on because the ledger cannot answer.
+// Emergency is a call that is made although the ledger cannot answer.
 type Emergency struct {
 	Account string
 	At      time.Time
@@ -139,6 +139,6 @@ type Emergency struct {
 type EmergencyBudget struct {
 	Pool   string
 	Amount int64     // at most this much
-	Shared bool      // it is that of all data directories together: each has an equal part
-	Since  time.Time // of the emergencies from here on, whether or not they were synced since
+	Shared bool      // among all data directories: each gets an equal part
+	Since  time.Time // counts emergencies from then on, synced or not
 }

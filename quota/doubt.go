@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// A provider sometimes says that a quota is spent which by our own count is not: one such answer in a thousand would
-// close every day early. A no that comes while our count is far below the limit is therefore doubted. The pool is
-// closed for minutes, and then one cheap call, a probe, asks again: for all hosts, since the doubt is kept with the
-// drain in the ledger. An answer opens the pool. Each no closes it for longer, at most for two hours, until the
-// provider's day turns. A no that comes while our own count is near the limit is believed, and so is one near the
-// count at which a no of the last days stood until its day turned: whoever took the rest then takes it again.
+// A provider sometimes says by mistake that a quota is spent. To believe one such answer in a thousand would close
+// every day early, so a no that comes while our count is far below the limit is doubted. The pool closes for minutes;
+// then one cheap call, the probe, asks again on behalf of all hosts, since the ledger keeps the doubt with the drain.
+// A good answer opens the pool. Each further no closes it for longer, up to two hours at a time, until the provider's
+// day turns. A no near the limit is believed at once. So is one near the count at which a no of the last days turned
+// out to be true: whatever took the rest then probably takes it again.
 
-// doubts are how long the pool stays closed before each probe; the last before every further one.
+// doubts are how long the pool stays closed before each probe. The last value repeats.
 var doubts = []time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour, 2 * time.Hour}
 
-// nearLimit is the part of a limit from which on a no is believed at once.
+// nearLimit is the share of a limit above which a no is believed at once.
 const nearLimit Share = 900_000
 
-// remembered is for how long a no that stood makes the next one near the same count credible.
+// remembered is how long a no that held makes the next one near the same count credible.
 const remembered = 7 * 24 * time.Hour
 
-// doubt returns how the provider's no closes a pool: for some minutes, until the next probe, if it comes while our own
-// count is far below the limit, and otherwise until midnight.
+// doubt returns the drain for a provider's no: for minutes until the next probe if our count is far below the limit,
+// else until midnight.
 func (t *Tariff) doubt(p PoolState, today, now, midnight time.Time) Drain {
 	stands := Drain{Until: midnight}
 	for _, w := range p.Windows {
@@ -48,7 +48,7 @@ func (t *Tariff) doubt(p PoolState, today, now, midnight time.Time) Drain {
 	return Drain{Until: now.Add(wait).Truncate(time.Millisecond), Probe: probe + 1}
 }
 
-// stood reports whether a drain is the provider's no of one of the last days, and held until its midnight.
+// stood reports whether a drain was a provider's no of the last days that held until its midnight.
 func (t *Tariff) stood(last Drain, today time.Time) bool {
 	if last.By != ByProvider || last.Probe > 0 || last.Until.After(today) || last.Until.Before(today.Add(-remembered)) {
 		return false
@@ -57,18 +57,19 @@ func (t *Tariff) stood(last Drain, today time.Time) bool {
 	return begins.Equal(last.Until)
 }
 
-// probeTime is how long one probe keeps others from asking. Should it never come back, another asks then.
+// probeTime is how long a probe keeps other calls waiting. If it never returns, another call probes then.
 const probeTime = 2 * time.Minute
 
-// probe makes an admitted call the one that asks whether a doubted no still holds, if a probe is waited for: others are
-// refused until it has come back. A call that is more expensive than need be, or comes second, is refunded and refused.
+// probe makes an admitted call the probe, if the pool waits for one; other calls are refused until it has returned. A
+// call that comes second, or costs more than the cheapest one, is refunded and refused.
 func (g *Governor) probe(ctx context.Context, d Decision) (Decision, error) {
 	today, _ := g.Tariff.dayOf(d.At)
 	for _, p := range d.Pools {
 		if p.Charged == 0 || p.LastDrain.Probe == 0 || p.LastDrain.Until.Before(today) {
 			continue
 		}
-		// No two leases are equal, by ten million to one, so that of two calls at once the one whose lease holds is the probe.
+		// Random leases almost never coincide (one in ten million), so that of two calls at once the stored lease
+		// tells which is the probe.
 		lease := p.LastDrain
 		lease.Until = d.At.Add(probeTime + rand.N(10*time.Second)).Truncate(time.Microsecond) //nolint:gosec // only to be different
 		mine := p.Charged <= g.Tariff.cheapest(p.Pool)
@@ -110,7 +111,7 @@ func (g *Governor) refuseDoubted(d Decision, p PoolState, lease Drain) Decision 
 	return d
 }
 
-// Answered opens the pool again, once the call of a probe was answered.
+// Answered opens the pool again after a probe was answered.
 func (g *Governor) Answered(ctx context.Context, d Decision) error {
 	var errs []error
 	for _, p := range d.Pools {
@@ -121,7 +122,7 @@ func (g *Governor) Answered(ctx context.Context, d Decision) error {
 	return errors.Join(errs...)
 }
 
-// cheapest returns what the cheapest call draws of a pool; MaxLimit if none does.
+// cheapest returns the smallest amount that any method draws from the pool; MaxLimit if none does.
 func (t *Tariff) cheapest(pool string) int64 {
 	least := int64(MaxLimit)
 	for _, cost := range t.Methods {

@@ -8,13 +8,13 @@ import (
 // Drain closes a pool until a time, and says who closed it. The zero Drain is none.
 type Drain struct {
 	Until time.Time `json:"until"`
-	Used  int64     `json:"used"` // what was believed used when the provider said no
+	Used  int64     `json:"used"` // our count when the provider said no
 	By    DrainedBy `json:"by"`
-	At    time.Time `json:"at"`    // when a person closed the pool or reset the account; zero if it was the provider
-	Probe int       `json:"probe"` // the number of the call that asks, from Until on, whether the provider's no still holds; 0: the no stands
+	At    time.Time `json:"at"`    // when a person closed the pool or reset the account; zero for ByProvider
+	Probe int       `json:"probe"` // the number of the probe that follows at Until; 0: the no is not doubted
 }
 
-// DrainedBy is who closed a pool. Ledgers store the number.
+// DrainedBy says who closed a pool. Ledgers store the number.
 type DrainedBy int
 
 // Who closes a pool.
@@ -38,8 +38,8 @@ func CheckDrain(account, pool string, d Drain) error {
 // Holds reports whether the pool is closed at t.
 func (d Drain) Holds(t time.Time) bool { return d.Until.After(t) }
 
-// Supersedes reports whether the drain takes the place of the last one of its pool: it lifts that, or ends later. Of
-// those that wait for the same probe the first holds until it is over, so that one call of many is the probe.
+// Supersedes reports whether the drain replaces the last one of its pool: it lifts that, or ends later. Of several
+// drains for the same probe the first wins while it holds, so that only one call is the probe.
 func (d Drain) Supersedes(last Drain, now time.Time) bool {
 	if d.Until.IsZero() {
 		return true

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Explain says a refusal in words for a person: which window, what the provider's own day still has, who
-// spent most, when it frees.
+// Explain describes a refusal for a person: which window, what is left of the provider's day, who spent most, and when
+// there is room again.
 func (g *Governor) Explain(ctx context.Context, d Decision) string {
 	if d.Refusal == nil {
 		return ""
@@ -17,8 +17,8 @@ func (g *Governor) Explain(ctx context.Context, d Decision) string {
 	return d.Sentence(g.TopSpender(ctx, d.Refusal.Pool, d.At))
 }
 
-// TopSpender says who drew most from a pool in the last 24 hours; "" if nobody did, or the ledger cannot say. The ledger
-// adds up a day's charges for it.
+// TopSpender says who drew most from a pool in the last 24 hours; "" if nobody did, or the ledger cannot say. It is
+// expensive: the ledger adds up a day's charges.
 func (g *Governor) TopSpender(ctx context.Context, pool string, at time.Time) string {
 	spent, err := g.Ledger.Spent(ctx, g.Account, at.Add(-24*time.Hour))
 	i := slices.IndexFunc(spent, func(s Spent) bool { return s.Pool == pool })
@@ -28,7 +28,7 @@ func (g *Governor) TopSpender(ctx context.Context, pool string, at time.Time) st
 	return fmt.Sprintf("most by %s (%d in 24h)", spent[i].Who, spent[i].Amount)
 }
 
-// Sentence is Explain without asking the ledger; topSpender is as TopSpender returns it, or "".
+// Sentence is Explain with a given TopSpender, or "", and without asking the ledger.
 func (d Decision) Sentence(topSpender string) string {
 	if d.Refusal == nil {
 		return ""

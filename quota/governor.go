@@ -11,34 +11,34 @@ import (
 	"time"
 )
 
-// Governor draws the cost of calls from a ledger as a tariff prices them, and decides what still
-// goes on when the ledger cannot answer. Safe for concurrent use.
+// Governor draws the cost of calls from a ledger at a tariff's prices, and decides which calls may go on when the
+// ledger cannot answer. Safe for concurrent use.
 type Governor struct {
 	Ledger           Ledger
 	Tariff           *Tariff
-	Usual            string // the method that is called most, for Report.ResumesAt; "": the cheapest of each pool
+	Usual            string // the most frequent method, for Report.ResumesAt; "": the cheapest of each pool
 	Account          string
 	Now              func() time.Time
 	EmergencyAccount EmergencyAccount // nil: every call fails closed while the ledger cannot answer
 	Log              *slog.Logger     // nil: nothing is logged
-	// Date asks what time it is at the provider. If by this machine's clock the provider's day has turned within
-	// MaxClockGap, a take asks, and fails closed if it has not: no clock of ours can know. nil: nobody is asked.
+	// Date asks the provider's clock. Within MaxClockGap after the provider's midnight by this machine's clock, a take
+	// calls it and fails closed if the provider's day has not turned yet. nil: the provider is not asked.
 	Date func(ctx context.Context) (time.Time, error)
 
-	inEmergency atomic.Bool // the last call went on without the ledger, which is logged once
+	inEmergency atomic.Bool // the last call went on without the ledger, so that only the first is logged
 }
 
-// Request is one call that wants to be made.
+// Request is one call to be admitted.
 type Request struct {
 	Method  string // as costs.yaml names it
 	Region  string // "" if a call has none
-	Client  string // which tool asks; its own limits, Tariff.LimitClients, are part of the take. "": the program itself
+	Client  string // which tool asks; its own limits (Tariff.LimitClients) apply too. "": the program itself
 	Purpose Purpose
-	// Reserve is what the schedule needs: this call's ceilings are set so that it stays free for the scheduled
-	// purpose. The zero value keeps nothing free beyond what the ceilings do.
+	// Reserve is what the schedule needs: this call's ceilings are lowered to leave it free. The zero value reserves
+	// nothing.
 	Reserve Reserve
-	// Calls is how many such calls have to fit for the first of them to be admitted, and only that one is charged:
-	// work that is worth nothing in part. If so many can never fit, or for 0, it is one.
+	// Calls is how many such calls must fit for the first to be admitted, for work that is worthless unless finished.
+	// Only the first is charged. 0, or a number that can never fit, means one.
 	Calls int
 
 	times int64 // calls that are charged together; 0: one
@@ -47,16 +47,15 @@ type Request struct {
 // sendWithin is how long after its take a call may leave if no grace is configured.
 const sendWithin = 30 * time.Second
 
-// SendWithin returns how long after its take a call may leave: the grace, by which windows count it longer, but at
-// least a second, which a slow disk may need.
+// SendWithin returns how long after its take a call may leave: the grace, but at least a second for slow disks.
 func (g *Governor) SendWithin() time.Duration {
 	return max(cmp.Or(g.Tariff.Grace, sendWithin), time.Second)
 }
 
-// Take draws the cost of one call. A refusal is a value. Errors: ErrUnknown for a method without a
-// price or a purpose that does not exist, ErrNeverFits, ErrClosed when the ledger cannot answer and
-// the call may not go on without it, otherwise what the ledger found wrong. A take that is older than SendWithin
-// when it is answered, as that of a process which was stopped meanwhile, is given back and drawn again.
+// Take draws the cost of one call. A refusal is a value. Errors: ErrUnknown for a method without a price or an unknown
+// purpose, ErrNeverFits, ErrClosed when the ledger cannot answer and the call may not go on without it, otherwise the
+// ledger's own. A take answered later than SendWithin, as in a process that was suspended, is refunded and drawn
+// again.
 func (g *Governor) Take(ctx context.Context, r Request) (Decision, error) {
 	for range 3 {
 		asked := g.Now()
@@ -69,20 +68,20 @@ func (g *Governor) Take(ctx context.Context, r Request) (Decision, error) {
 	return Decision{}, fmt.Errorf("%w: %s: every answer came more than %v after it was asked for: is this machine stopped again and again?", ErrClosed, r.Method, g.SendWithin())
 }
 
-// elapsed returns the time from one reading of a clock to the next, even if the machine was suspended in between, which
-// the monotonic part of a time does not see, or its clock was set back, which only that part sees.
+// elapsed returns the longer of the monotonic and the wall-clock time between two readings: the monotonic clock misses
+// a suspended machine, the wall clock misses being set back.
 func elapsed(from, to time.Time) time.Duration {
 	return max(to.Sub(from), to.Round(0).Sub(from.Round(0)))
 }
 
-// giveBack refunds a take that was never used. What cannot be given back stays charged, which is the safe side.
+// giveBack refunds a take that was never used. If that fails, it stays charged, which is the safe side.
 func (g *Governor) giveBack(ctx context.Context, d Decision) {
 	if err := g.Refund(ctx, d); err != nil && g.Log != nil {
 		g.Log.WarnContext(ctx, "a take that was not used is not given back", slog.String("method", d.Who.Method), slog.Any("error", err))
 	}
 }
 
-// take draws it once.
+// take draws the cost once.
 func (g *Governor) take(ctx context.Context, r Request) (Decision, error) {
 	a, fits, err := g.ask(r)
 	if err != nil {
@@ -95,10 +94,10 @@ func (g *Governor) take(ctx context.Context, r Request) (Decision, error) {
 	if err := g.turned(ctx, a); err != nil {
 		return g.degraded(ctx, a, err)
 	}
-	// A client would rather hear at once that the ledger cannot answer: no emergency budget is for it.
+	// Fail a client fast: it has no emergency budget.
 	a.HasFallback = r.Purpose == Client || g.EmergencyAccount != nil && g.cheap(a) == nil
 	if r.Calls > 1 {
-		if d, err := g.peek(ctx, a, r.Calls); err == nil && !d.Allowed { // an error is that of the take as well
+		if d, err := g.peek(ctx, a, r.Calls); err == nil && !d.Allowed { // the take reports the error
 			return d, nil
 		}
 	}
@@ -113,7 +112,7 @@ func (g *Governor) take(ctx context.Context, r Request) (Decision, error) {
 	return g.probe(ctx, d)
 }
 
-// peek decides about so many calls that have to fit together, or about one if so many can never fit.
+// peek decides whether so many calls fit together, or whether one does if so many never can.
 func (g *Governor) peek(ctx context.Context, a Ask, calls int) (Decision, error) {
 	all := a.times(int64(max(calls, 1)))
 	all.Peek = true
@@ -131,9 +130,8 @@ func (g *Governor) peek(ctx context.Context, a Ask, calls int) (Decision, error)
 	return d, err
 }
 
-// turned returns ErrUnavailable if by this machine's clock the provider's day has just turned, and by the provider's
-// own it has not: what was taken would count in the day before. It returns nil if the provider does not say what time
-// it is.
+// turned returns ErrUnavailable if the provider's day has just turned by this machine's clock, but not by the
+// provider's: a take would still count in the day before. It returns nil if the provider gives no time.
 func (g *Governor) turned(ctx context.Context, a Ask) error {
 	today := a.day(a.Now)
 	daily := slices.ContainsFunc(a.Charges, func(c Charge) bool {
@@ -144,13 +142,13 @@ func (g *Governor) turned(ctx context.Context, a Ask) error {
 	}
 	date, err := g.Date(ctx)
 	if err != nil || date.IsZero() || !date.Before(a.Midnights[today]) {
-		return nil //nolint:nilerr // a call to it will fail as well
+		return nil //nolint:nilerr // the call itself will then fail too
 	}
 	return fmt.Errorf("%w: the provider's day has not turned: its clock says %s, this machine's %s: set the clock (timedatectl set-ntp true)",
 		ErrUnavailable, date.UTC().Format(time.RFC3339), a.Now.UTC().Format(time.RFC3339))
 }
 
-// ask returns the request as a ledger takes it. fits is false if r.Reserve leaves too little for it.
+// ask converts the request for a ledger. fits is false if r.Reserve leaves too little for it.
 func (g *Governor) ask(r Request) (a Ask, fits bool, err error) {
 	if err := r.Purpose.Check(); err != nil {
 		return Ask{}, false, err

@@ -18,15 +18,14 @@ var (
 	ErrNeverFits = errors.New("can never fit")
 	// ErrUnavailable is a ledger that cannot answer: not reachable, hung, read-only, its clock off.
 	ErrUnavailable = errors.New("the ledger cannot answer")
-	// ErrInDoubt comes together with ErrUnavailable when it is not known whether the operation was carried
-	// out: the request may have arrived, and only the reply been lost.
+	// ErrInDoubt accompanies ErrUnavailable when the operation may have been carried out: the request may have arrived
+	// and only the reply been lost.
 	ErrInDoubt = errors.New("it may have been carried out")
-	// ErrCorrupt is a ledger whose content no ledger has written. Nothing was changed.
+	// ErrCorrupt is a ledger with content that no ledger writes. Nothing was changed.
 	ErrCorrupt = errors.New("the ledger is damaged")
 	// ErrNewer is a ledger written by a newer version of the program. Nothing was changed.
 	ErrNewer = errors.New("the ledger was written by a newer version")
-	// ErrNotRefundable is a refund that is not, or no longer, possible: given back before, or older
-	// than RefundWithin. Nothing was changed.
+	// ErrNotRefundable is a refund made before, or requested after RefundWithin. Nothing was changed.
 	ErrNotRefundable = errors.New("nothing to refund")
 	// ErrShared is a reset of a ledger that several data directories share. Nothing was changed.
 	ErrShared = errors.New("the ledger is shared")
@@ -34,33 +33,30 @@ var (
 	ErrClosed = errors.New("no call is made")
 )
 
-// Ledger is one exact account of quota. It keeps, per account and pool, a log of what was taken and
-// when, and answers every question from it. All methods are safe for concurrent use, by many
-// processes if the backend is shared. Every error is one of the above, wrapped.
+// Ledger is one exact account of quota. It keeps, per account and pool, a log of what was taken and when. All methods
+// are safe for concurrent use, by many processes if the backend is shared. Every error is one of the above, wrapped.
 type Ledger interface {
-	// Take advances the clock, checks every bound of every charge, and charges all or nothing; a
-	// refusal writes nothing. A charge of amount 0 peeks and is never refused. Each charge must be able
-	// to fit: ErrNeverFits otherwise.
+	// Take advances the clock, checks every bound of every charge, and charges all or nothing; a refusal writes
+	// nothing. An amount of 0 is a peek and is never refused. ErrNeverFits: a charge could never fit.
 	Take(ctx context.Context, a Ask) (Decision, error)
 	// Refund gives back a decision's charges, at their own time: once, within RefundWithin.
 	Refund(ctx context.Context, account string, d Decision) error
-	// Post records spends that happened already, at their own time, whatever is used: the bounds are only
-	// checked for whether the charge could ever fit. A time before the horizon is forgotten at once; one after
-	// the ledger's clock is moved to it.
+	// Post records past spends at their own time, even above a limit: bounds only decide whether the charge could ever
+	// fit. A time before the horizon is forgotten at once; one after the ledger's clock becomes that clock's time.
 	Post(ctx context.Context, a Ask, at time.Time) error
-	// Drain refuses every charge on the pool until d.Until, and keeps the rest of d for reports. The zero Drain
-	// opens the pool; one that does not supersede the last that is known changes nothing.
+	// Drain refuses every charge on the pool until d.Until, and keeps the rest of d for reports. The zero Drain opens
+	// the pool; one that does not supersede the last changes nothing.
 	Drain(ctx context.Context, account, pool string, d Drain) error
-	// Reset forgets what was charged to the account and drained of it, as if it had never been: its pools are
-	// empty, also for refunds of what was taken before. ErrShared: other memories would bring it back.
+	// Reset forgets the account's charges and drains. Earlier takes can no longer be refunded. ErrShared: other hosts
+	// would bring them back.
 	Reset(ctx context.Context, account string) error
-	// Spent sums what was charged since, by pool and who, largest first.
+	// Spent sums charges since a time, by pool and who, largest first.
 	Spent(ctx context.Context, account string, since time.Time) ([]Spent, error)
 	// Close closes the ledger's connections and files.
 	Close() error
 }
 
-// Ask is one request to a ledger, with all it needs to decide by its own clock.
+// Ask is one request to a ledger, with everything it needs to decide by its own clock.
 type Ask struct {
 	Account   string // letters, digits, '.', '-', '_'; 1..64 of them
 	Who       Who
@@ -68,20 +64,20 @@ type Ask struct {
 	Midnights []time.Time   // the provider's midnights around now, ascending: at least two before, two after
 	Grace     time.Duration // windows count this much longer; days begin this much earlier and end this much later
 	Horizon   time.Duration // entries are kept this long; the ledger keeps the largest it has seen
-	Precision time.Duration // entries within one step of it may be merged into the newest; 0: never
-	Now       time.Time     // the caller's clock, to compare with the ledger's; zero: do not
+	Precision time.Duration // entries within one such step may be merged into the newest; 0: never
+	Now       time.Time     // the caller's clock, to compare with the ledger's; zero: not compared
 	Gap       time.Duration // how far two clocks may be apart and still be trusted; 0: MaxClockGap
-	// Peek decides in the same way, with the exact RetryAfter of a refusal, and charges nothing.
+	// Peek decides the same way, with the exact RetryAfter of a refusal, and charges nothing.
 	Peek bool
-	// HasFallback says that the caller can go on without the ledger, and would rather do so than wait for one
-	// that did not answer recently.
+	// HasFallback says that the caller can go on without the ledger, and prefers that to waiting for one that did not
+	// answer recently.
 	HasFallback bool
 }
 
-// PostMethod is the method of what a person posts.
+// PostMethod is the method recorded for amounts posted by hand.
 const PostMethod = "post"
 
-// Who spends.
+// Who says who spends.
 type Who struct {
 	Purpose Purpose
 	Region  string // "" if the call has none
@@ -109,15 +105,15 @@ type Decision struct {
 	Who     Who
 	Pools   []PoolState // in the order of the charges
 	Refusal *Refusal    // nil when allowed
-	// RetryAfter is how long to wait, in whole milliseconds, by the clock that the ledger reads: 0 when allowed. The
-	// same ask is then admitted if nobody else spends. RetryAt is the very moment by the same clock, up to a
-	// millisecond earlier: it stays the same however often one asks.
+	// RetryAfter is how long to wait by the ledger's clock, in whole milliseconds; 0 when allowed. The same ask is
+	// then admitted if nobody else spends. RetryAt is the exact moment by the same clock, up to a millisecond earlier;
+	// asking again does not change it.
 	RetryAfter time.Duration
 	RetryAt    time.Time
 	// Degraded marks a call let through while the ledger could not answer: it was charged to the
 	// emergency budget, and Pools hold only what was charged.
 	Degraded bool
-	// Probe marks the call that asks whether a doubted no still holds: call Governor.Answered when it was answered.
+	// Probe marks the call that asks whether a doubted no still holds: once it is answered, call Governor.Answered.
 	Probe bool
 	// Row is the take in the journal of a data directory, for Refund; 0 if there is none.
 	Row int64
@@ -127,11 +123,11 @@ type Decision struct {
 type PoolState struct {
 	Pool      string
 	Charged   int64 // by this decision
-	Entry     int64 // the ledger's number of what it wrote, for Refund
-	Entries   int64 // PoolFacts.Entries before it: a ledger that says less than it did has lost something
+	Entry     int64 // the ledger's number of the new entry, for Refund
+	Entries   int64 // PoolFacts.Entries before it: if this ever falls, the ledger has lost entries
 	Remaining int64 // for the purpose that asked, over all windows; 0 while drained
-	Drain     Drain // the one that holds; zero: the pool is open
-	LastDrain Drain // whether or not it is over, as long as the ledger remembers it
+	Drain     Drain // in force; zero: the pool is open
+	LastDrain Drain // the last one known to the ledger, even if it is over
 	Windows   []WindowState
 }
 
@@ -140,8 +136,8 @@ type WindowState struct {
 	Window  Window
 	Used    int64
 	Ceiling int64
-	// FreesAt is when the window next has more room: for a sliding window when its oldest entry
-	// leaves (zero when it is empty), for a day the grace after the provider's next midnight.
+	// FreesAt is when the window next has more room: for a sliding window when its oldest entry leaves (zero if
+	// empty), for a day the grace after the provider's next midnight.
 	FreesAt time.Time
 }
 
@@ -153,12 +149,11 @@ type Refusal struct {
 	Ceiling int64
 	Limit   int64
 	ByHand  time.Time // with DrainWindow: when a person closed the pool; zero if the provider said no
-	// RoomIn names a window of the same pool that would have admitted the cost, "" when none would.
+	// RoomIn names a window of the same pool that has room for the cost; "" if none has.
 	RoomIn string
 	// AtOnce is how much had to fit at once, if that is more than the call's own cost; 0 otherwise.
 	AtOnce int64
-	// Probe is the number of the call that will ask whether the provider's no still holds, if that is doubted; 0 if it
-	// stands.
+	// Probe is the number of the next probe if the provider's no is doubted, otherwise 0.
 	Probe int
 }
 

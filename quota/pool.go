@@ -1,16 +1,15 @@
 // Package quota draws the cost of metered calls from one exact ledger.
 //
-// Pool, window, purpose and ceiling are the words: a provider counts pools (units, search calls)
-// over windows (any 24 hours, its own calendar day), and a purpose may use a share of each limit,
-// its ceiling. A Ledger keeps the log and decides; a Governor knows the price list (costs.yaml) and
-// what to do when the ledger cannot answer.
+// A provider counts pools (units, search calls) over windows (any 24 hours, its own calendar day). A purpose may use a
+// share of each limit, its ceiling. A Ledger keeps the log and decides; a Governor knows the price list (costs.yaml)
+// and what to do when the ledger cannot answer.
 //
 // A refusal is a value; an error is a broken thing, or a cost that never fits.
 //
-// A program needs a Governor: over a Ledger of one of the packages below, with a Tariff, which ParseCosts reads or
-// which is made of Pools, their Windows and the Costs of methods. It sends a Request with a Purpose, and gets a
-// Decision with the PoolStates, and a Refusal if there is no room; a Report says what is left and who spent it. Ask,
-// Decide and what they consist of are for those who write a Ledger.
+// A program needs a Governor with a Ledger from one of the packages below and a Tariff, either read by ParseCosts or
+// built from Pools, Windows and Costs. It sends a Request with a Purpose and gets a Decision with PoolStates, and a
+// Refusal if there is no room. A Report says what is left and who spent it. Ask, Decide and their parts are for
+// authors of Ledgers.
 package quota
 
 import (
@@ -22,8 +21,8 @@ import (
 	"time"
 )
 
-// Bounds of what costs.yaml may ask for, and of the protocol. Amounts stay exact in the double-precision numbers of a
-// Lua script up to 2^53; a limit of 10^12 leaves thousands of windows of room.
+// Bounds of costs.yaml and of the protocol. Lua scripts compute in doubles, which are exact up to 2^53: a limit of
+// 10^12 leaves room for thousands of windows.
 const (
 	MaxLimit   = 1_000_000_000_000
 	MinWindow  = 100 * time.Millisecond
@@ -33,7 +32,7 @@ const (
 
 	RefundWithin = 2 * time.Minute  // a call leaves within seconds of its take, or never
 	MinHorizon   = 26 * time.Hour   // the longest provider day is 25 h
-	MaxClockGap  = 60 * time.Second // the most that two clocks may be apart and still be trusted; see Ask.Gap
+	MaxClockGap  = 60 * time.Second // see Ask.Gap
 
 	// DrainWindow is the window that a refusal names when the provider itself said no, or a person closed the pool.
 	DrainWindow = "drained"
@@ -43,7 +42,7 @@ const (
 type Pool struct {
 	Name    string
 	Windows []Window
-	Line    int // of the file that has its limits; 0 if none does
+	Line    int // in the file with its limits; 0 if there is no file
 }
 
 // Window is a span of time and how much of the pool may be used within it.
@@ -56,8 +55,8 @@ type Window struct {
 // Day reports whether the window is the provider's calendar day.
 func (w Window) Day() bool { return w.Length == 0 }
 
-// Supply returns what a window gives to a ceiling over a span that begins now, if so much of it is used: a sliding
-// window comes again each time that its length has passed, a day does not within the day.
+// Supply returns how much a window lets a ceiling spend over a span from now, given what is used. A sliding window is
+// renewed after each of its lengths; a day is not renewed within itself.
 func (w Window) Supply(ceiling, used int64, span time.Duration) int64 {
 	left := max(ceiling-used, 0)
 	if !w.Day() {

@@ -15,7 +15,7 @@ type Report struct {
 	Account  string
 	Degraded error // why the ledger cannot answer; nil if it can, and then Pools and Spent are there
 	Pools    []PoolReport
-	Spent    []Spent // what each pool's widest window counts, by pool, largest first
+	Spent    []Spent // within each pool's widest window, by pool, largest first
 }
 
 // PoolReport is one pool.
@@ -23,23 +23,23 @@ type PoolReport struct {
 	Pool         string
 	Limit        int64 // the smallest of its windows' limits
 	DrainedUntil time.Time
-	Probe        int // the number of the call that asks then whether the provider's no still holds, which is doubted; 0: it stands
-	// Drift is what the provider counted beyond our knowledge when it last said no: limit less what was
-	// believed used then, StoppedAt; 0 if it never did.
+	Probe        int // the number of the next probe of a doubted no; 0: the no is not doubted
+	// Drift is what the provider counted beyond our knowledge when it last said no: the limit less StoppedAt, our
+	// count at the time. 0 if it never said no.
 	Drift     int64
 	StoppedAt int64
-	// StoppedUntil is until when that no closes the pool, or closed it; zero if there was none.
+	// StoppedUntil is when that no ends or ended; zero if there was none.
 	StoppedUntil time.Time
 	// DrainedByHand is when a person closed the pool until DrainedUntil; zero if the provider said no.
 	DrainedByHand time.Time
-	// ResetAt is when a person reset the account, until the pool is closed again; zero if nobody did.
+	// ResetAt is when a person last reset the account, until the pool is next closed; zero if nobody did.
 	ResetAt   time.Time
 	Windows   []WindowState
-	Widest    string // the window that reaches back furthest: Report.Spent is what it counts
+	Widest    string // the window that reaches back furthest, for Report.Spent
 	Remaining map[Purpose]int64
 	Ceilings  map[Purpose]int64
-	// ResumesAt is when the ledger will admit a purpose's next call, if it would refuse it now: exact, if nobody
-	// else spends. The call is Governor.Usual, or the cheapest that draws from the pool.
+	// ResumesAt is when the ledger will admit the next call of a purpose that has no room now; exact if nobody else
+	// spends. The call is Governor.Usual, or the cheapest that draws from the pool.
 	ResumesAt map[Purpose]time.Time
 }
 
@@ -82,7 +82,7 @@ func (g *Governor) Report(ctx context.Context) (Report, error) {
 }
 
 // spentSince returns a function that says what was spent of a pool since a time, in microseconds since 1970. It asks
-// the ledger once for each time: that adds up a day's charges for it, and the windows of several pools begin together.
+// the ledger once per time, because that query is expensive and several pools' windows begin together.
 func (g *Governor) spentSince(ctx context.Context) func(pool string, start int64) ([]Spent, error) {
 	known := map[int64][]Spent{}
 	return func(pool string, start int64) (_ []Spent, err error) {
@@ -97,7 +97,7 @@ func (g *Governor) spentSince(ctx context.Context) func(pool string, start int64
 	}
 }
 
-// resume asks the ledger when each purpose that has too little left of a pool for a call has enough.
+// resume asks the ledger when each purpose that lacks room for a call will have it.
 func (g *Governor) resume(ctx context.Context, a Ask, p Pool, pool *PoolReport) error {
 	amount := cmp.Or(g.Tariff.Methods[g.Usual][p.Name], g.Tariff.cheapest(p.Name))
 	a.Peek = true
@@ -110,7 +110,7 @@ func (g *Governor) resume(ctx context.Context, a Ask, p Pool, pool *PoolReport) 
 		if err != nil {
 			return err
 		}
-		if !d.Allowed { // else it has come meanwhile
+		if !d.Allowed { // else room appeared meanwhile
 			pool.ResumesAt[purpose] = d.RetryAt
 		}
 	}

@@ -10,18 +10,17 @@ import (
 type Reserve struct {
 	Rest Cost // until the provider's day ends
 	// Whole is what the schedule needs in each full sliding window, Used what it has already used of each window. Used
-	// does not count against the ceiling of a backfill or a client. If Whole is nil, Rest is kept free in sliding windows
-	// too and all use counts.
+	// does not count against the ceiling of a backfill or a client. If Whole is nil, Rest is also kept free in sliding
+	// windows and all use counts.
 	Whole, Used PerWindow
 }
 
 // PerWindow is an amount for each pool and window, by their names.
 type PerWindow map[string]map[string]int64
 
-// keepFree sets the ceilings of a charge so that the scheduled purpose finds its need of the pool free below its
-// own. A backfill's ceiling, and a client's, is for what they and others use beside the schedule: counted together, a schedule that
-// uses its share would leave a backfill nothing, however much is free. keepFree reports whether the amount would still
-// fit into a pool that nobody but the schedule uses.
+// keepFree lowers the ceilings of a charge to leave the schedule what it still needs. The schedule's own use does not
+// count against a backfill's or a client's ceiling: otherwise a schedule that uses its share would leave them nothing,
+// however much is free. keepFree reports whether the amount would fit if nobody but the schedule had spent anything.
 func (t *Tariff) keepFree(c *Charge, purpose Purpose, r Reserve) (fits bool) {
 	fits = true
 	for i := range c.Bounds {
@@ -44,7 +43,7 @@ func (t *Tariff) keepFree(c *Charge, purpose Purpose, r Reserve) (fits bool) {
 	return fits
 }
 
-// ScheduledUse returns what the scheduled purpose has used of each window, as far as the next minute still counts it;
+// ScheduledUse returns how much of each window the scheduled purpose has used, without what leaves within a minute;
 // nil if the ledger cannot say.
 func (g *Governor) ScheduledUse(ctx context.Context) (PerWindow, error) {
 	now := g.Now()
@@ -68,8 +67,8 @@ func (g *Governor) ScheduledUse(ctx context.Context) (PerWindow, error) {
 	return use, nil
 }
 
-// refuseReserved refuses an ask that does not fit because everything is reserved for the schedule. That holds
-// until the provider's next day begins. It peeks, and changes nothing.
+// refuseReserved refuses an ask until the provider's next day because everything is reserved for the schedule. It
+// charges nothing.
 func (g *Governor) refuseReserved(ctx context.Context, a Ask) (Decision, error) {
 	d, err := g.Ledger.Take(ctx, a.times(0))
 	if err != nil {
@@ -77,7 +76,7 @@ func (g *Governor) refuseReserved(ctx context.Context, a Ask) (Decision, error) 
 	}
 	clock := d.At
 	if a.Now.Before(clock) {
-		clock = a.Now // by which the caller waits
+		clock = a.Now // the caller waits by its own clock
 	}
 	d.refuse(clock, a.turns(a.day(d.At)+1))
 	for i, c := range a.Charges {

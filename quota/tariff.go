@@ -10,26 +10,26 @@ import (
 	"github.com/trendvidstream/ingest/internal/strictyaml"
 )
 
-// Tariff is what costs.yaml says about one upstream under one table: its pools, what its methods
-// cost, and how much of each limit a purpose may use.
+// Tariff is what costs.yaml says about one upstream under one table: pools, prices of methods, and the share of each
+// limit that a purpose may use.
 type Tariff struct {
 	Upstream string
 	Table    string
 	Zone     *time.Location
 	Grace    time.Duration
-	// ClockGap is how far this machine's clock may differ from a ledger's, or stand before its newest entry, for the
-	// ledger to be believed: at most MaxClockGap. A clock that is ahead by more than Grace, and is believed, opens a day
-	// and frees a sliding window early by the rest. 0: 30 s.
+	// ClockGap is how far this machine's clock may differ from the ledger's, or be behind its newest entry, before the
+	// ledger counts as unavailable: at most MaxClockGap; 0: 30 s. A clock ahead by more than Grace, but within
+	// ClockGap, opens days and frees windows early by the difference.
 	ClockGap time.Duration
-	// FreeBursts says that the provider does not charge a call that it refuses because too many came at once: such a
-	// call is given back. If that is not known, they count.
+	// FreeBursts says that the provider does not charge calls that it refuses for their rate, so that they are
+	// refunded.
 	FreeBursts bool
 	Ceilings   map[Purpose]Share
 	Failure    Failure
-	Policy     map[string]Clause // of the provider's terms, by name
+	Policy     map[string]Clause // the provider's terms, by name
 	Pools      []Pool            // by name
 	Methods    map[string]Cost
-	// Routes says how methods are called, by patterns of http.ServeMux: "GET /youtube/v3/videos" is videos.list.
+	// Routes maps patterns of http.ServeMux to methods: "GET /youtube/v3/videos" to videos.list.
 	Routes map[string]string
 
 	clients map[string][]Pool // see LimitClients
@@ -40,8 +40,8 @@ type Cost map[string]int64
 
 // Failure is the budget while the ledger cannot answer.
 type Failure struct {
-	OpenAtMost Share         // a call goes on when each amount is at most this much of every limit it touches
-	Emergency  Share         // of each limit, in all, over the pool's longest window
+	OpenAtMost Share         // a call may go on if it draws at most this share of every limit it touches
+	Emergency  Share         // of each limit, in total over the pool's longest window
 	Settle     time.Duration // how long expensive calls stay closed after the ledger was lost
 }
 
@@ -64,7 +64,7 @@ func (c Cost) Times(calls int64) Cost {
 	return out
 }
 
-// MaxCharge returns the amount that a call draws of its most expensive pool: the figure that a person knows it by.
+// MaxCharge returns the amount that a call draws from its most expensive pool: the price that people quote.
 func (c Cost) MaxCharge() int64 {
 	largest := int64(0)
 	for _, amount := range c {
@@ -82,14 +82,14 @@ func (t *Tariff) Horizon() time.Duration {
 	return horizon
 }
 
-// usualGap is how far clocks may be apart if a tariff does not say.
+// usualGap is the ClockGap of a tariff that sets none.
 const usualGap = 30 * time.Second
 
 // Gap returns how far two clocks may be apart and still be trusted.
 func (t *Tariff) Gap() time.Duration { return ClockGap(cmp.Or(t.ClockGap, usualGap)) }
 
-// Check returns ErrUnknown for what a tariff that ParseCosts did not make may lack, or contradict. A Governor checks its
-// tariff whenever it asks.
+// Check returns ErrUnknown for a tariff built by hand that is incomplete or contradictory. A Governor calls it before
+// each ask.
 func (t *Tariff) Check() error {
 	switch {
 	case t == nil:
@@ -121,7 +121,7 @@ func (t *Tariff) Check() error {
 	return nil
 }
 
-// dayOf returns the provider's day that a time lies in: when it began, and when the next one begins.
+// dayOf returns the provider's day around a time: when it began and when the next one begins.
 func (t *Tariff) dayOf(at time.Time) (begins, ends time.Time) {
 	days := Midnights(at, t.Zone)
 	i := Ask{Midnights: days}.day(at)
@@ -153,8 +153,8 @@ func (p Pool) longest() time.Duration {
 	return longest
 }
 
-// emergency returns how much of a limit may be spent while the ledger cannot answer: never more than what
-// the highest ceiling leaves, so that both together keep the limit.
+// emergency returns how much of a limit may be spent while the ledger cannot answer: at most what the highest ceiling
+// leaves, so that both together keep the limit.
 func (t *Tariff) emergency(limit int64) int64 {
 	highest := int64(0)
 	for _, share := range t.Ceilings {

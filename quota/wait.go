@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Fits reports whether Take would admit the request now. It charges nothing, and promises nothing: somebody else may
-// spend in between. Errors as Take, except that a ledger that cannot answer is always an error.
+// Fits reports whether Take would admit the request now. It charges and reserves nothing. Errors as Take, except that
+// a ledger that cannot answer is always an error.
 func (g *Governor) Fits(ctx context.Context, r Request) (bool, error) {
 	a, fits, err := g.ask(r)
 	if err != nil || !fits {
@@ -17,11 +17,11 @@ func (g *Governor) Fits(ctx context.Context, r Request) (bool, error) {
 	return d.Allowed, err
 }
 
-// TakeUpTo draws the cost of at most n calls, as many as fit, in one step, and says how many: 0 with a refusal where
-// not even one does. The decision is that of all of them together, and so is its refund. While the ledger cannot
-// answer it is a Take of one. Errors as Take.
+// TakeUpTo draws in one step the cost of as many calls as fit, at most n, and returns their number: 0 with a refusal
+// if not even one fits. The decision, and its refund, covers all of them. While the ledger cannot answer it takes one
+// call. Errors as Take.
 func (g *Governor) TakeUpTo(ctx context.Context, r Request, n int64) (calls int64, d Decision, err error) {
-	for r.times = n; r.times > 0; r.times-- { // less than there was room for: somebody else has spent in between
+	for r.times = n; r.times > 0; r.times-- { // try fewer: somebody else spent in between
 		a, fits, err := g.ask(r)
 		if err != nil {
 			return 0, Decision{}, err
@@ -37,15 +37,14 @@ func (g *Governor) TakeUpTo(ctx context.Context, r Request, n int64) (calls int6
 		case err != nil && r.times == 1:
 			return 0, d, err
 		case err != nil:
-			r.times = 2 // one is tried next
+			r.times = 2 // next, try one
 		}
 	}
 	return 0, d, nil
 }
 
-// Wait is a Take that waits until the request fits. Where ctx ends before that, it returns the last refusal and
-// ctx's error; a deadline that is too early for the refusal's RetryAfter ends it at once. Others may be first: it then
-// waits again.
+// Wait is a Take that waits until the request fits, also if others get ahead. If ctx ends before, it returns the last
+// refusal and ctx's error; a deadline earlier than the refusal's RetryAfter returns at once.
 func (g *Governor) Wait(ctx context.Context, r Request) (Decision, error) {
 	for {
 		d, err := g.Take(ctx, r)
@@ -65,7 +64,7 @@ func (g *Governor) Wait(ctx context.Context, r Request) (Decision, error) {
 	}
 }
 
-// room is how many times the charges of an ask fit now.
+// room returns how many times the charges of an ask fit now.
 func (g *Governor) room(ctx context.Context, a Ask) (int64, error) {
 	d, err := g.Ledger.Take(ctx, a.times(0))
 	if err != nil {
@@ -78,7 +77,7 @@ func (g *Governor) room(ctx context.Context, a Ask) (int64, error) {
 	return room, nil
 }
 
-// times is the ask for so many calls; 0 peeks.
+// times returns the ask for so many calls; 0 peeks.
 func (a Ask) times(calls int64) Ask {
 	a.Charges = slices.Clone(a.Charges)
 	for i := range a.Charges {
