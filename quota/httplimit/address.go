@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Forwarding is a header in which proxies say whom they forward for.
+// Forwarding is a header in which proxies name the client.
 type Forwarding string
 
-// The headers that are understood. A proxy must append to the one that is chosen.
+// The supported headers. A proxy must append to the chosen one.
 const (
 	XForwardedFor Forwarding = "X-Forwarded-For"
 	Forwarded     Forwarding = "Forwarded" // RFC 7239
@@ -19,9 +19,9 @@ const (
 // maxHops bounds how many proxies are walked through.
 const maxHops = 32
 
-// address returns the client's address, the zero Addr if it has none (a Unix socket). It begins at the peer and goes
-// from right to left through what trusted proxies appended, to the first hop that is not a trusted proxy. A hop that
-// is not an address ends the walk too: the proxy that wrote it then stands for all clients that it names so.
+// address returns the client's address, the zero Addr if it has none (a Unix socket). It walks from the peer through
+// the entries of trusted proxies, right to left, to the first hop that is not a trusted proxy. It also stops at a hop
+// that is not an address: all clients that a proxy names so count as that proxy.
 func (l *Limiter) address(r *http.Request) netip.Addr {
 	addr := parseHop(r.RemoteAddr)
 	if len(l.Proxies) == 0 || !contains(l.Proxies, addr) {
@@ -42,7 +42,7 @@ func (l *Limiter) address(r *http.Request) netip.Addr {
 	return addr
 }
 
-// parseElement reads what one proxy appended.
+// parseElement reads one proxy's entry.
 func (l *Limiter) parseElement(s string) netip.Addr {
 	if l.Forwarding == XForwardedFor {
 		return parseHop(s)
@@ -55,7 +55,7 @@ func (l *Limiter) parseElement(s string) netip.Addr {
 }
 
 // parseHop reads an address with or without a port: 192.0.2.1, 192.0.2.1:80, 2001:db8::1, [2001:db8::1],
-// [2001:db8::1]:80. The zero Addr stands for everything else, and for the unspecified addresses.
+// [2001:db8::1]:80. It returns the zero Addr for anything else, and for unspecified addresses.
 func parseHop(s string) netip.Addr {
 	hop, err := netip.ParseAddrPort(s)
 	if err != nil {
@@ -71,8 +71,8 @@ func parseHop(s string) netip.Addr {
 	return addr.Unmap().WithZone("")
 }
 
-// forwardedFor returns the for parameter of an element of Forwarded. The whole element must be well formed: half
-// of a quoted string that held a comma is not, so that no text a proxy quoted can pass for a hop.
+// forwardedFor returns the for parameter of an element of Forwarded. The whole element must be well formed, so that no
+// part of a quoted string with a comma passes for a hop.
 func forwardedFor(element string) (node string, ok bool) {
 	for pair := range strings.SplitSeq(element, ";") {
 		name, value, found := strings.Cut(strings.Trim(pair, " \t"), "=")
@@ -86,11 +86,11 @@ func forwardedFor(element string) (node string, ok bool) {
 			}
 			value = inner
 		} else if !isToken(strings.NewReplacer(":", "", "[", "", "]", "").Replace(value)) {
-			return "", false // proxies write addresses of IPv6 unquoted too
+			return "", false // proxies also write IPv6 addresses unquoted
 		}
 		if strings.EqualFold(name, "for") {
 			if ok {
-				return "", false // twice: which of them?
+				return "", false // given twice
 			}
 			node, ok = value, true
 		}
@@ -110,7 +110,7 @@ func isToken(s string) bool {
 	return s != ""
 }
 
-// plain returns prefixes as contains wants them: those of IPv4 mapped into IPv6 become those of IPv4.
+// plain converts prefixes of IPv4 mapped into IPv6 to IPv4, for contains.
 func plain(in []netip.Prefix) (out []netip.Prefix) {
 	for _, p := range in {
 		if addr := p.Addr(); addr.Is4In6() && p.Bits() >= 96 {

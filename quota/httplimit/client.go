@@ -16,9 +16,9 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Token names the client that sends it as "Authorization: Bearer TOKEN". The token itself is not kept.
+// Token names the client that sends "Authorization: Bearer TOKEN". Only the token's hash is kept.
 type Token struct {
-	Client string // whose it is: a client may have several, and keeps its account when one is replaced
+	Client string // the owner: it may have several tokens, and keeps its account when one is replaced
 	SHA256 [sha256.Size]byte
 	Plan   string // one of Config.Plans; "" is Config.Limits
 }
@@ -47,7 +47,7 @@ func (l *Limiter) checkTokens() error {
 	return nil
 }
 
-// client returns who sent r. For a token that is not known that is the client of the address, and authorized is false.
+// client returns who sent r. For an unknown token it returns the client of the address, and authorized is false.
 func (l *Limiter) client(r *http.Request, addr netip.Addr) (c client, authorized bool) {
 	authorized = true
 	if len(l.Tokens) > 0 {
@@ -65,7 +65,7 @@ func (l *Limiter) client(r *http.Request, addr netip.Addr) (c client, authorized
 	return client{l.account(addr), l.anonymous}, authorized
 }
 
-// token finds a token. It compares all of them: how long it takes says nothing of how much of a hash was right.
+// token finds a token. It compares all of them, so that the time taken does not reveal how much of a hash was right.
 func (l *Limiter) token(given string) (found *Token) {
 	hash := HashToken(given)
 	for i := range l.Tokens {
@@ -76,8 +76,8 @@ func (l *Limiter) token(given string) (found *Token) {
 	return found
 }
 
-// account returns the account of an address, of IPv6 that of its /64: a household or a server has that many addresses.
-// Beyond MaxClients new clients share accounts.
+// account returns the account of an IPv4 address or of an IPv6 /64, since one household has that many addresses.
+// Beyond MaxClients, new clients share accounts.
 func (l *Limiter) account(addr netip.Addr) string {
 	if !addr.IsValid() {
 		return l.Prefix + ".ip-none"
@@ -99,7 +99,7 @@ func (l *Limiter) account(addr netip.Addr) string {
 // sharedAccounts is how many accounts the clients beyond MaxClients share.
 const sharedAccounts = 1024
 
-// knownClients remembers, for as long as a window lasts, who has an account.
+// knownClients remembers which clients have an account, for as long as the longest window.
 type knownClients struct {
 	most    int
 	horizon time.Duration // they are remembered for at least so long
@@ -114,8 +114,8 @@ func newKnownClients(most int, horizon time.Duration) *knownClients {
 	return &knownClients{most: most, horizon: horizon, seed: maphash.MakeSeed(), current: map[uint64]struct{}{}}
 }
 
-// shares reports whether a client must share an account, and which. Nobody outside knows the seed, so that
-// nobody can choose to share with somebody.
+// shares reports whether a client must share an account, and which. The seed is secret, so that nobody can choose whom
+// to share with.
 func (k *knownClients) shares(part []byte, now time.Time) (int, bool) {
 	id := maphash.Bytes(k.seed, part)
 	k.mu.Lock()

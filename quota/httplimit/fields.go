@@ -13,25 +13,25 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Fields are which header fields say how much is left.
+// Fields selects the header fields that say how much is left.
 type Fields string
 
-// The choices. Retry-After is sent with every refusal, whichever is chosen.
+// The choices. Every refusal also has Retry-After.
 const (
 	Draft11 Fields = "draft-11" // RateLimit-Policy and RateLimit by draft-ietf-httpapi-ratelimit-headers-11
 	Off     Fields = "off"
 )
 
-// items are what the fields list.
+// items are the lists in the fields.
 type items struct{ policies, limits []string }
 
-// add adds a window to RateLimit-Policy, with the parameters of unit and key, and to RateLimit if that is to show it.
+// add adds a window to RateLimit-Policy, with the parameters of unit and key, and, if show is set, to RateLimit.
 func (f *items) add(name string, w quota.WindowState, at time.Time, unit, key string, show bool) {
 	length := seconds(w.Window.Length)
 	if w.Window.Day() {
 		length = seconds(24 * time.Hour)
 	}
-	frees := length // while it is empty
+	frees := length // if the window is empty
 	if !w.FreesAt.IsZero() {
 		frees = seconds(w.FreesAt.Sub(at))
 	}
@@ -58,15 +58,15 @@ func (l *Limiter) setFields(h http.Header, account string, q *question, d quota.
 	var f items
 	for i, pool := range d.Pools {
 		for _, w := range pool.Windows {
-			// A refusal names only what refuses: what another window has left must not end after Retry-After.
+			// A refusal lists only the windows that refuse: no other may free later than Retry-After.
 			f.add(w.Window.Name, w, d.At, `;qu="requests"`, key, d.Allowed || q.refusedBy(i, w))
 		}
 	}
 	f.set(h)
 }
 
-// SetFields says what a decision leaves of every window, as pool-window: RateLimit-Policy and RateLimit as Draft11 has
-// them, in the unit of the pool.
+// SetFields sets RateLimit-Policy and RateLimit (Draft11) for every window of a decision, named pool-window, in the
+// pool's unit.
 func SetFields(h http.Header, d quota.Decision) {
 	var f items
 	for _, pool := range d.Pools {
@@ -100,13 +100,13 @@ const (
 	reducedCapacity = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity"
 )
 
-// Problem is an answer that is an error, as RFC 9457 has it.
+// Problem is a problem document of RFC 9457.
 type Problem struct {
 	Type     string   `json:"type"` // a URI; "" is about:blank
 	Title    string   `json:"title"`
 	Status   int      `json:"status"`
 	Detail   string   `json:"detail,omitempty"`
-	Violated []string `json:"violated-policies,omitempty"` // names of limits that are used up
+	Violated []string `json:"violated-policies,omitempty"` // names of the limits that refuse
 }
 
 // Write answers with the problem. Nothing may have been written before.

@@ -1,21 +1,20 @@
-// Package httplimit limits how often each client may call an http.Handler, by any quota.Ledger: in memory
-// (package memledger) for one process, SQLite or Redis if the count must outlive it or be shared.
+// Package httplimit limits how often each client may call an http.Handler, with any quota.Ledger: in memory (package
+// memledger) for one process, SQLite or Redis for counts that must survive it or be shared.
 //
-// A window is exact and sliding: never more than its quota in any span of its length, across every
-// minute's edge. All windows of a request are decided together and charged all or nothing, a refusal
-// charges nothing, and Retry-After is true: the same request, sent so many seconds later and nothing else
-// between, is admitted; one second earlier it is refused.
+// A window is exact and sliding: never more than its quota in any span of its length. All windows of a request are
+// decided together and charged all or nothing, and a refusal charges nothing. Retry-After is exact: if nothing else is
+// sent, the same request is admitted after that many seconds, and refused one second earlier.
 //
-// A client is an address (IPv6: its /64), or the owner of an API token. Forwarding headers are believed
-// from listed proxies only, from the right, up to the first hop that is not listed; see Config.Proxies.
+// A client is an address (IPv6: its /64) or the owner of an API token. Forwarding headers are believed only from
+// listed proxies, right to left, up to the first hop that is not listed; see Config.Proxies.
 //
-// Responses carry RateLimit-Policy and RateLimit by draft-ietf-httpapi-ratelimit-headers-11, refusals
-// Retry-After and a problem document (RFC 9457). The partition key pk is the FNV-1a hash (64 bits)
-// of the client's account in the ledger: it tells a client's partitions apart, and keeps no secret.
+// Responses have RateLimit-Policy and RateLimit of draft-ietf-httpapi-ratelimit-headers-11, refusals Retry-After and a
+// problem document (RFC 9457). The partition key pk is the FNV-1a hash (64 bits) of the client's account, which is no
+// secret.
 //
-// Memory: an idle client costs nothing once its longest window has passed, a busy one at most an entry per
-// step (a sixtieth of its shortest window), and of new clients beyond Config.MaxClients many share one
-// account, so that a flood of addresses takes nothing from the clients that were there before it.
+// Memory: an idle client is forgotten after its longest window; a busy one has at most an entry per step (a sixtieth
+// of its shortest window). New clients beyond Config.MaxClients share accounts, so that a flood of addresses takes
+// nothing from known clients.
 package httplimit
 
 import (
@@ -35,35 +34,35 @@ import (
 // Config configures a Limiter. Only Ledger and Limits are needed.
 type Config struct {
 	Ledger quota.Ledger
-	Prefix string // of the accounts in the ledger, which others may use too; "" is http
+	Prefix string // of account names, as others may use the ledger too; "" is http
 
 	Limits []Limit            // of each client without a token
 	Plans  map[string][]Limit // by name, for tokens
 	Tokens []Token
-	Outer  []Limit // of all clients together, in a coarse way; none: no such limit
-	Routes []Route // that cost more than 1, or have limits of their own for each client
+	Outer  []Limit // of all clients together; none: no such limit
+	Routes []Route // with a cost above 1 or with their own limits for each client
 
-	// Proxies are the addresses that are believed when they say whom they forward for, in the header that
-	// Forwarding names; the other header is ignored, and so are both from anybody else.
+	// Proxies may name the client in the header Forwarding. The other header, and both from any other address, are
+	// ignored.
 	Proxies    []netip.Prefix
 	Forwarding Forwarding // "" is XForwardedFor
 
 	Allow []netip.Prefix // clients without limits
-	Deny  []netip.Prefix // clients that get 403; it wins over Allow
+	Deny  []netip.Prefix // clients that get 403; takes precedence over Allow
 
-	Observe bool   // only count: nothing is refused, and no field is sent
+	Observe bool   // only count: refuse nothing and send no fields
 	Fields  Fields // "" is Draft11
 
-	// SuccessesOnly gives back what a request was charged when the handler answers 5xx or panics. Each
-	// request is an entry of its own then: a client may take up as many as its largest quota.
+	// SuccessesOnly refunds a request when the handler answers 5xx or panics. Each request is then an entry of its
+	// own: a client may have as many as its largest quota.
 	SuccessesOnly bool
 
-	MaxClients int // addresses that have accounts of their own; 0 is 100,000
+	MaxClients int // addresses with accounts of their own; 0 is 100,000
 
-	// Timeout bounds how long the ledger may take; 0 is 250 ms, and less than 0 no bound, for one in memory.
+	// Timeout bounds the ledger's answer; 0 is 250 ms, below 0 there is no bound.
 	Timeout time.Duration
-	Log     *slog.Logger     // says when the ledger ceases to answer, and when it is back; nil: nothing is logged
-	Now     func() time.Time // nil is time.Now; only for what the ledger's own clock does not decide
+	Log     *slog.Logger     // logs when the ledger stops and resumes answering; nil: nothing is logged
+	Now     func() time.Time // nil is time.Now; the ledger decides by its own clock
 }
 
 // Limit is a sliding window.
@@ -87,7 +86,7 @@ type Route struct {
 	Limits  []Limit
 }
 
-// Limiter is a Config that holds together. Safe for concurrent use.
+// Limiter is a checked Config. Safe for concurrent use.
 type Limiter struct {
 	Config
 
@@ -99,7 +98,7 @@ type Limiter struct {
 	known     *knownClients
 	longest   time.Duration // window of any client
 	fullUntil atomic.Int64  // the outer limit refuses until then, in microseconds since 1970
-	failing   atomic.Bool   // the ledger did not answer last
+	failing   atomic.Bool   // the ledger did not answer the last request
 
 	mu    sync.Mutex
 	stats Stats
@@ -108,10 +107,10 @@ type Limiter struct {
 // Stats counts requests since the start.
 type Stats struct {
 	Allowed      int64 // by the ledger
-	Refused      int64 // 429, or what would have been one under Observe
-	Overloaded   int64 // 503: all clients together had used up the outer limit
+	Refused      int64 // 429, or would be without Observe
+	Overloaded   int64 // 503: the outer limit was used up
 	Denied       int64 // 403
-	Unauthorized int64 // 401: a token that is not known
+	Unauthorized int64 // 401: an unknown token
 	FailedOpen   int64 // served although the ledger could not answer
 	FailedClosed int64 // 503 because the ledger could not answer
 	Refunded     int64 // charges given back
@@ -126,9 +125,9 @@ func (l *Limiter) Stats() Stats {
 }
 
 // count adds one to one of the stats.
-func (l *Limiter) count(of *int64) {
+func (l *Limiter) count(counter *int64) {
 	l.mu.Lock()
-	*of++
+	*counter++
 	l.mu.Unlock()
 }
 

@@ -56,14 +56,13 @@ func (l *Limiter) limit(w http.ResponseWriter, r *http.Request, addr netip.Addr,
 	l.serve(w, r, authorized, next, taken)
 }
 
-// charged is a decision that may be given back.
+// charged is a decision that may be refunded.
 type charged struct {
 	account  string
 	decision quota.Decision
 }
 
-// take asks the ledger. The client's own cancelling does not end it: to hang up at once would be a way to
-// go uncounted.
+// take asks the ledger. A client that hangs up does not cancel it: otherwise hanging up would avoid being counted.
 func (l *Limiter) take(r *http.Request, account string, charges []quota.Charge, q *question) (quota.Decision, error) {
 	ctx, cancel := l.bounded(r)
 	defer cancel()
@@ -93,7 +92,7 @@ func reads(r *http.Request) bool {
 	return r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions
 }
 
-// goOn decides about a request for which the ledger did not answer: requests that only read are served.
+// goOn decides about a request when the ledger did not answer: requests that only read are served.
 func (l *Limiter) goOn(w http.ResponseWriter, r *http.Request) bool {
 	if reads(r) || l.Observe {
 		l.count(&l.stats.FailedOpen)
@@ -104,8 +103,8 @@ func (l *Limiter) goOn(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// takeOuter charges the limit of all clients together. What a client was charged for a request that this
-// limit refuses is given back if the ledger can tell it from its other requests.
+// takeOuter charges the limit of all clients together. If it refuses, the client's own charge is refunded where the
+// ledger can tell it from others.
 func (l *Limiter) takeOuter(w http.ResponseWriter, r *http.Request, cost int64, taken *[]charged) bool {
 	if l.outer == nil {
 		return true
@@ -132,7 +131,7 @@ func (l *Limiter) takeOuter(w http.ResponseWriter, r *http.Request, cost int64, 
 	return false
 }
 
-// refuse answers a request that is one too many.
+// refuse answers a request above a client's limit.
 func (l *Limiter) refuse(w http.ResponseWriter, c client, q *question, d quota.Decision) {
 	l.setFields(w.Header(), c.account, q, d)
 	violated, wait := q.violated(d), seconds(d.RetryAfter)
@@ -154,12 +153,12 @@ func (l *Limiter) refuseAll(w http.ResponseWriter, after time.Duration) {
 	}.Write(w)
 }
 
-// seconds rounds up, at least 1: waiting so long is never too short.
+// seconds rounds up to at least 1, so that nobody retries too early.
 func seconds(d time.Duration) int64 {
 	return max(int64(math.Ceil(d.Seconds())), 1)
 }
 
-// serve calls the handler, or says that the token is unknown; the charge stands, so that guesses are limited.
+// serve calls the handler, or answers 401 for an unknown token. That stays charged, so that guessing is limited.
 func (l *Limiter) serve(w http.ResponseWriter, r *http.Request, authorized bool, next http.Handler, taken []charged) {
 	if !authorized {
 		l.count(&l.stats.Unauthorized)
@@ -171,7 +170,7 @@ func (l *Limiter) serve(w http.ResponseWriter, r *http.Request, authorized bool,
 		next.ServeHTTP(w, r)
 		return
 	}
-	watched := &statusWriter{ResponseWriter: w, status: http.StatusInternalServerError} // what a panic counts as
+	watched := &statusWriter{ResponseWriter: w, status: http.StatusInternalServerError} // the status of a panic
 	defer func() {
 		if watched.status >= 500 {
 			l.refund(r, taken)
@@ -183,7 +182,7 @@ func (l *Limiter) serve(w http.ResponseWriter, r *http.Request, authorized bool,
 	}
 }
 
-// refund gives back a charge that can be told from others of the same client.
+// refund gives back charges where the ledger can tell them from others.
 func (l *Limiter) refund(r *http.Request, taken []charged) {
 	for _, t := range taken {
 		ctx, cancel := l.bounded(r)
@@ -194,7 +193,7 @@ func (l *Limiter) refund(r *http.Request, taken []charged) {
 	}
 }
 
-// statusWriter sees the status of a response.
+// statusWriter records the status of a response.
 type statusWriter struct {
 	http.ResponseWriter
 	status int
@@ -202,7 +201,7 @@ type statusWriter struct {
 }
 
 func (w *statusWriter) WriteHeader(status int) {
-	if !w.wrote && status >= 200 { // 1xx come before the answer
+	if !w.wrote && status >= 200 { // 1xx precede the answer
 		w.status, w.wrote = status, true
 	}
 	w.ResponseWriter.WriteHeader(status)

@@ -11,20 +11,20 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// steps is the number of parts of the shortest window: all that is taken within one part is one entry.
+// steps is the number of parts of the shortest window: requests within one part share an entry.
 const steps = 60
 
-// plan holds the questions for a client's requests, by route; "" is every other request.
+// plan holds the questions for a client's requests by route; "" is every other request.
 type plan struct{ routes map[string]*question }
 
 // question is a request to the ledger, without the account.
 type question struct {
-	charges   []quota.Charge // shared by all requests, and never written
+	charges   []quota.Charge // shared by all requests, read-only
 	horizon   time.Duration  // the longest window
 	precision time.Duration
 }
 
-// compile prepares all questions that requests can need, and refuses those that no ledger could answer.
+// compile prepares the questions of all requests, and refuses those that no ledger could answer.
 func (l *Limiter) compile() (err error) {
 	if err = l.addRoutes(); err != nil {
 		return err
@@ -51,13 +51,13 @@ func (l *Limiter) compile() (err error) {
 	return l.checkTokens()
 }
 
-// addRoutes readies the table of routes.
+// addRoutes builds the table of routes.
 func (l *Limiter) addRoutes() (err error) {
 	l.names = map[string]string{}
 	if len(l.Routes) == 0 {
 		return nil
 	}
-	defer func() { // a ServeMux panics at patterns that are wrong or in conflict
+	defer func() { // a ServeMux panics at wrong or conflicting patterns
 		if p := recover(); p != nil {
 			err = fmt.Errorf("httplimit: routes: %v", p)
 		}
@@ -107,7 +107,7 @@ func (l *Limiter) newQuestion(limits []Limit, route Route) (*question, error) {
 		return nil, nil
 	}
 	if l.SuccessesOnly {
-		q.precision = 0 // an entry that holds several requests cannot give one of them back
+		q.precision = 0 // one of several requests in an entry cannot be refunded
 	}
 	l.longest = max(l.longest, q.horizon)
 	a := quota.Ask{Account: l.Prefix, Charges: q.charges, Horizon: q.horizon}
@@ -155,7 +155,7 @@ func shortest(d time.Duration) string {
 	return s
 }
 
-// question returns the request to the ledger for r under a plan; nil: none.
+// question returns the request to the ledger for r under a plan, nil if there is none.
 func (l *Limiter) question(p *plan, r *http.Request) *question {
 	name := ""
 	if l.routes != nil {

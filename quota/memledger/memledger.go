@@ -1,5 +1,5 @@
-// Package memledger keeps quota in memory: for one process, and for limits per client that need not
-// outlive it. An account that was not used within its horizon is forgotten.
+// Package memledger keeps quota in memory: for one process, and for limits per client that need not survive it. An
+// account that is unused for its horizon is forgotten.
 package memledger
 
 import (
@@ -18,8 +18,8 @@ type Ledger struct {
 
 	mu       sync.Mutex
 	accounts map[string]*account
-	uses     uint // of accounts, so far
-	idle     bool // the last look met an idle account: there may be more
+	uses     uint // how often accounts were used
+	idle     bool // the last call of forget found an idle account: there may be more
 }
 
 var _ quota.Ledger = (*Ledger)(nil)
@@ -80,8 +80,7 @@ func (l *Ledger) Spent(ctx context.Context, name string, since time.Time) (spent
 // Close implements quota.Ledger.
 func (l *Ledger) Close() error { return nil }
 
-// on does something with an account, which is nil if there is none. As in a ledger elsewhere, nothing is done for a
-// caller who has gone.
+// on calls do with an account, nil if there is none, unless the caller has gone.
 func (l *Ledger) on(ctx context.Context, name string, do func(acc *account, clock time.Time) error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", quota.ErrUnavailable, context.Cause(ctx))
@@ -98,7 +97,7 @@ func (l *Ledger) on(ctx context.Context, name string, do func(acc *account, cloc
 	return do(l.accounts[name], now().Truncate(time.Microsecond))
 }
 
-// use marks an account as used, and makes the one that is nil.
+// use marks an account as used, and creates it if it is nil.
 func (l *Ledger) use(acc *account, name string, horizon time.Duration, now time.Time) *account {
 	if l.uses++; acc == nil || l.idle || l.uses%8 == 0 {
 		l.forget(name, now)
@@ -114,8 +113,8 @@ func (l *Ledger) use(acc *account, name string, horizon time.Duration, now time.
 	return acc
 }
 
-// forget looks at four accounts, and drops those that are idle: the map is walked in random order, so that
-// every idle one is met.
+// forget checks four accounts and drops idle ones. The map is walked in random order, so that every account is
+// reached.
 func (l *Ledger) forget(but string, now time.Time) {
 	visited := 0
 	l.idle = false

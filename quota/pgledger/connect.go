@@ -16,18 +16,18 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// maxConns is how many connections one process keeps at most: an operation takes about a millisecond.
+// maxConns bounds the connections of one process: an operation takes about a millisecond.
 const maxConns = 8
 
-// settings are what may follow the '?' of a URL.
+// settings are the parameters that a URL may have.
 var settings = []string{"sslmode", "sslrootcert", "sslcert", "sslkey", "target_session_attrs", "host"}
 
 // Parse reads a URL of this form; everything in brackets may be left out:
 //
 //	postgres://[user][:password]@[host][:port],…[/database][?sslmode=…][&sslrootcert=FILE][&sslcert=FILE][&sslkey=FILE][&target_session_attrs=…][&host=/SOCKETS]
 //
-// What it leaves out comes from PGUSER, PGPASSWORD, ~/.pgpass and so on, as for every client of PostgreSQL. Of several
-// hosts, the one that accepts writes is used. An error never quotes the URL, which may hold a password.
+// Defaults come from PGUSER, PGPASSWORD, ~/.pgpass and so on, as for every client of PostgreSQL. Of several hosts, the
+// one that accepts writes is used. An error never quotes the URL, which may hold a password.
 func Parse(s string) (*pgxpool.Config, error) {
 	invalid := func(what string) error { return fmt.Errorf("%w: the ledger's URL: %s", quota.ErrUnknown, what) }
 	u, err := url.Parse(s)
@@ -53,14 +53,14 @@ func Parse(s string) (*pgxpool.Config, error) {
 	return c, nil
 }
 
-// connect makes the pool of connections. It connects to nothing yet.
+// connect makes the pool of connections, without connecting.
 func (l *Ledger) connect(ctx context.Context, c *pgxpool.Config) (err error) {
 	c.ConnConfig.ConnectTimeout = l.timeout
 	c.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
 		var pid uint32
 		err := c.QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeExec).Scan(&pid)
 		if err == nil && pid != c.PgConn().PID() {
-			l.pooled.Store(true) // a pooler gives its clients process ids of its own
+			l.pooled.Store(true) // only a pooler reports another process id
 		}
 		return err
 	}
@@ -82,8 +82,8 @@ func (l *Ledger) Close() error {
 	return nil
 }
 
-// mode returns how statements are sent: prepared once for each connection, unless a pooler gives every transaction
-// another session.
+// mode returns how statements are sent: prepared once per connection, unless a pooler may move transactions between
+// sessions.
 func (l *Ledger) mode() pgx.QueryExecMode {
 	if l.pooled.Load() {
 		return pgx.QueryExecModeExec
@@ -91,9 +91,8 @@ func (l *Ledger) mode() pgx.QueryExecMode {
 	return pgx.QueryExecModeCacheStatement
 }
 
-// with calls do with a connection. If the server says that it has none of what the ledger needs, and so that nothing
-// was done, with makes that and calls do again; if do changes nothing, with returns errAbsent instead. changes also
-// says that a lost answer leaves it in doubt.
+// with calls do with a connection. If the schema, or part of it, is missing, nothing was done: with then installs it
+// and calls do again, or returns errAbsent if do only reads. changes also says that a lost answer leaves do in doubt.
 func (l *Ledger) with(ctx context.Context, timeout time.Duration, changes bool, do func(context.Context, *pgxpool.Conn) error) error {
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -129,5 +128,5 @@ func (l *Ledger) with(ctx context.Context, timeout time.Duration, changes bool, 
 	return l.explain(ctx, err, changes)
 }
 
-// errAbsent is a schema that is not there yet: nothing was ever spent.
+// errAbsent says that the schema does not exist yet, so that nothing was ever spent.
 var errAbsent = &quotaError{errors.New("the ledger's schema is not there")}

@@ -15,7 +15,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// Refund implements quota.Ledger. The entry goes, so that no window waits for it.
+// Refund implements quota.Ledger. It deletes the entry, so that no window waits for it.
 func (l *Ledger) Refund(ctx context.Context, name string, d quota.Decision) error {
 	return l.in(ctx, l.timeout, name, func(ctx context.Context, t *transaction) error {
 		at := d.At.UnixMicro()
@@ -89,7 +89,7 @@ func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 			if err != nil {
 				return err
 			}
-			base, log, err := t.log(ctx, p, entry.At+1) // it stands behind those of the same time
+			base, log, err := t.log(ctx, p, entry.At+1) // it goes after entries of the same time
 			if err != nil {
 				return err
 			}
@@ -122,14 +122,14 @@ func (l *Ledger) Drain(ctx context.Context, name, poolName string, d quota.Drain
 	})
 }
 
-// drain writes down the last drain of a pool.
+// drain stores the last drain of a pool.
 func (t *transaction) drain(ctx context.Context, p *pool, d quota.Drain) error {
 	err := t.exec(ctx, `UPDATE {schema}.pools SET drained_until = d[1], drained_used = d[2], drained_by = d[3], drained_at = d[4], drained_probe = d[5]
 		FROM (VALUES ($2::bigint[])) new (d) WHERE id = $1`, p.id, micros.PutDrain(d))
 	return err
 }
 
-// Reset implements quota.Ledger. The pools stay, empty, so that their numbers go on.
+// Reset implements quota.Ledger. It keeps the empty pools, so that entry numbers continue.
 func (l *Ledger) Reset(ctx context.Context, name string) error {
 	return l.in(ctx, l.timeout, name, func(ctx context.Context, t *transaction) error {
 		if t.account.generation != 0 {
@@ -147,7 +147,7 @@ var emptyPools = []string{
 	countPools,
 }
 
-// What an account has of pools and of writers is what it must have later.
+// An account stores how many pools and writers it has, so that a missing one is noticed.
 const (
 	countPools   = "UPDATE {schema}.accounts SET pools = (SELECT count(*) FROM {schema}.pools WHERE account = $1) WHERE id = $1"
 	countWriters = "UPDATE {schema}.accounts SET writers = (SELECT count(*) FROM {schema}.writers WHERE account = $1) WHERE id = $1"

@@ -15,7 +15,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// What the server answers with that is acted upon; see appendix A of its manual.
+// SQLSTATE codes that are acted upon; see appendix A of PostgreSQL's manual.
 const (
 	noPrepared      = "26000"
 	samePrepared    = "42P05"
@@ -26,7 +26,7 @@ const (
 	duplicateTable  = "42P07"
 )
 
-// hints say what to do about other answers.
+// hints say what a person can do about other codes.
 var hints = map[string]string{
 	"28P01": checkUser,
 	"28000": checkUser,
@@ -44,8 +44,8 @@ const (
 	restore     = ": restore the database from a backup"
 )
 
-// explain wraps what the server or the client said in one of quota's errors. commits says that what failed may have
-// been committed: its error is quota.ErrInDoubt too, unless the server has said that it was not.
+// explain wraps an error of the server or the client in one of quota's errors. commits says that the failed statements
+// may have been committed: the error is then quota.ErrInDoubt too, unless the server rules that out.
 func (l *Ledger) explain(ctx context.Context, err error, commits bool) error {
 	var ours *quotaError
 	if err == nil || errors.As(err, &ours) {
@@ -54,7 +54,7 @@ func (l *Ledger) explain(ctx context.Context, err error, commits bool) error {
 	var connect *pgconn.ConnectError
 	var answer *pgconn.PgError
 	var scan pgx.ScanArgError
-	inDoubt := commits            // pgconn.SafeToRetry would not do: of a lost answer to COMMIT it says that nothing was sent
+	inDoubt := commits            // pgconn.SafeToRetry would not do: after a lost answer to COMMIT it claims that nothing was sent
 	if errors.As(err, &connect) { // its own text names user and database
 		err = connect.Unwrap()
 	}
@@ -80,7 +80,7 @@ func (l *Ledger) explain(ctx context.Context, err error, commits bool) error {
 	return &quotaError{what}
 }
 
-// answered returns the error for what the server says.
+// answered returns the error for a server's answer.
 func answered(e *pgconn.PgError) error {
 	kind := quota.ErrUnavailable
 	if hints[e.Code] == restore {
@@ -89,7 +89,7 @@ func answered(e *pgconn.PgError) error {
 	return fmt.Errorf("%w: postgres: %s (SQLSTATE %s)%s", kind, e.Message, e.Code, hints[e.Code])
 }
 
-// quotaError is an error of quota's own, found in what the server has.
+// quotaError marks an error that already wraps one of quota's.
 type quotaError struct{ err error }
 
 func (e *quotaError) Error() string { return e.err.Error() }
@@ -107,7 +107,7 @@ func errGeneration(now int64) error {
 	return &quotaError{fmt.Errorf("postgres: %w", &sharedledger.GenerationError{Now: sharedledger.Generation(now)})}
 }
 
-// is reports whether the server said one of these.
+// is reports whether the server answered with one of these codes.
 func is(err error, codes ...string) bool {
 	var answer *pgconn.PgError
 	return errors.As(err, &answer) && slices.Contains(codes, answer.Code)

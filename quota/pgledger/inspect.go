@@ -14,15 +14,15 @@ import (
 type Facts struct {
 	Version int    // 150020 is 15.20
 	Name    string // "15.20 (Debian 15.20-0+deb12u1)"
-	Replica bool   // it only follows another, and takes no writes
+	Replica bool   // it takes no writes
 
-	Fsync             string // "off": what it confirms may not survive a power cut
-	SynchronousCommit string // "off": what it confirms is on disk a moment later; "on" and more: it is
-	Standbys          string // synchronous_standby_names; "": a replica that is promoted may lack the newest
+	Fsync             string // "off": confirmed writes may not survive a power cut
+	SynchronousCommit string // "off": confirmed writes reach the disk a moment later
+	Standbys          string // synchronous_standby_names; "": a promoted replica may lack the newest writes
 
-	Pooled     bool          // a pooler stands between
-	ClockAhead time.Duration // the server's clock before this machine's; negative: behind it
-	RoundTrip  time.Duration // how exact that is: half of it either way
+	Pooled     bool          // a pooler is in between
+	ClockAhead time.Duration // how far the server's clock is ahead of this machine's; negative: behind
+	RoundTrip  time.Duration // ClockAhead is exact to half of this either way
 }
 
 // Durable reports whether confirmed writes survive a power cut of the server's machine.

@@ -1,20 +1,19 @@
 // Package pgledger keeps quota in PostgreSQL 15 or newer: one ledger for many hosts, in a schema of its own.
 //
-// A take is one call of one function in the database, sql/take.sql, and so one round trip and one commit. It answers
-// with facts (sums, times), from which quota.Decide makes the decision here, as for every ledger, and finds that it is
-// the same. What changes an account holds its lock until it is committed: an advisory lock of the transaction on the
-// account's name rather than on its row, so that a refusal writes nothing, and an account need not exist to be locked.
-// What only looks sees one snapshot and waits for nobody. The clock is the server's, read once the lock is held.
+// A take is one call of the function in sql/take.sql: one round trip and one commit. It answers with facts (sums,
+// times) from which quota.Decide repeats the decision here and checks that it is the same. A change of an account
+// holds its lock until the commit: an advisory lock on the account's name rather than on its row, so that a refusal
+// writes nothing and an account need not exist to be locked. Reads see one snapshot and wait for nobody. The clock is
+// the server's, read once the lock is held.
 //
-// A server that confirms what is not on disk (fsync or synchronous_commit off), or whose replica was promoted before it
-// had everything, may have lost its newest entries, and so has one that was restored from a backup. It is recognized as
-// sharedledger says: by numbers that are behind the journal, and by the generation being bound to the system identifier
-// and the timeline of the server that it began on. A clean change of the master also begins a new generation: nothing
-// is lost then, and every host syncs its journal again.
+// A server may lose its newest entries: with fsync or synchronous_commit off, by promoting a replica that lags, or by
+// restoring a backup. sharedledger notices numbers that are behind the journal, and the generation is bound to the
+// system identifier and timeline of the server that it began on. A clean switch of the primary loses nothing, but also
+// begins a new generation, and every host syncs its journal again.
 //
-// Connections are pgxpool's: a take measured no slower than over a pool of our own. Nothing is kept in a session, so that
-// a pooler in transaction mode may stand between; if there is none, statements are prepared. The schema is made by whoever first finds that it is missing, which takes the right to CREATE in the
-// database. An account without charges for its horizon and an hour is forgotten.
+// Connections are pgxpool's. No state is kept in a session, so that a pooler in transaction mode may be in between;
+// without one, statements are prepared. The first process that misses the schema creates it, which takes the right to
+// CREATE in the database. An account without charges for its horizon and an hour is forgotten.
 package pgledger
 
 import (
@@ -42,23 +41,23 @@ type Options struct {
 // Ledger implements sharedledger.Remote, and so quota.Ledger.
 type Ledger struct {
 	pool    *pgxpool.Pool
-	pooled  atomic.Bool // a pooler stands between
+	pooled  atomic.Bool // a pooler is in between
 	schema  string
-	names   *strings.Replacer // of the placeholders in package sql
+	names   *strings.Replacer // replaces the placeholders in SQL texts
 	timeout time.Duration
 }
 
 var _ quota.Ledger = (*Ledger)(nil)
 
-// Open returns the ledger at a URL that Parse reads. It connects when it is first asked, so that an outage is one of
-// the ledger's answers and not a failure to start.
+// Open returns the ledger at a URL that Parse reads. It connects on first use, so that an outage is an error of the
+// ledger's methods and not a failure to start.
 func Open(ctx context.Context, url string, o Options) (*Ledger, error) {
 	return open(ctx, url, o, serverClock)
 }
 
 const serverClock = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
-// open opens a ledger whose clock is what that SQL reads, in microseconds.
+// open opens a ledger whose clock is an SQL expression in microseconds.
 func open(ctx context.Context, url string, o Options, clock string) (*Ledger, error) {
 	config, err := Parse(url)
 	if err != nil {
@@ -70,7 +69,7 @@ func open(ctx context.Context, url string, o Options, clock string) (*Ledger, er
 	l.names = strings.NewReplacer(
 		"{schema}", pgx.Identifier{l.schema}.Sanitize(),
 		"{version}", strconv.Itoa(version()),
-		"{seed}", strconv.FormatUint(uint64(seed.Sum32()), 10), // of the hashes that name locks
+		"{seed}", strconv.FormatUint(uint64(seed.Sum32()), 10), // for the hashes that name locks
 		"{clock}", clock,
 		"{timeline}", "left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)",
 	)
@@ -80,5 +79,5 @@ func open(ctx context.Context, url string, o Options, clock string) (*Ledger, er
 	return l, nil
 }
 
-// sql puts the names of this ledger into a text of package sql.
+// sql replaces the placeholders in an SQL text.
 func (l *Ledger) sql(text string) string { return l.names.Replace(text) }

@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// log reads the log of a pool from a time on, and the sum of all that is before it.
+// log reads a pool's log from a time on, and the sum of all earlier entries.
 func (t *transaction) log(ctx context.Context, p *pool, from int64) (base int64, log []sharedledger.Entry, err error) {
 	log, err = pgx.CollectRows(t.rows(ctx, `SELECT number, at, amount, purpose, region, method, client, coalesce(synced, 0), coalesce(since, 0), coalesce(generation, 0)
 		FROM {schema}.entries WHERE pool = $1 AND at >= $2 ORDER BY at, number`, p.id, from), func(r pgx.CollectableRow) (e sharedledger.Entry, err error) {
@@ -23,7 +23,7 @@ func (t *transaction) log(ctx context.Context, p *pool, from int64) (base int64,
 	return base, log, err
 }
 
-// rewrite makes a log, which begins at the sum base, what it is to become, and writes only what differs.
+// rewrite turns a log, which begins at the sum base, into the given entries, and writes only the differences.
 func (t *transaction) rewrite(ctx context.Context, p *pool, base int64, log, entries []sharedledger.Entry) error {
 	type place struct{ before, amount int64 }
 	was, sum := map[int64]place{}, base
@@ -47,7 +47,7 @@ func (t *transaction) rewrite(ctx context.Context, p *pool, base int64, log, ent
 		p.newest = max(p.newest, e.At)
 	}
 	if p.length += int64(len(entries) - len(log)); p.length == 0 {
-		p.total = 0 // or the empty log would seem to have lost its entries
+		p.total = 0 // otherwise the empty log would seem to have lost entries
 	}
 	if err := t.exec(ctx, "DELETE FROM {schema}.entries WHERE pool = $1 AND number = ANY ($2)", p.id, slices.Collect(maps.Keys(was))); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (t *transaction) rewrite(ctx context.Context, p *pool, base int64, log, ent
 	return err
 }
 
-// columns are entries as arrays, one for each column.
+// columns holds entries as one array per column.
 type columns struct {
 	at, number, before, amount, synced, since, generation []int64
 	purpose, region, method, client                       []string

@@ -20,15 +20,16 @@ var (
 	takeSQL string
 )
 
-// steps bring an older schema up to date: steps[0] makes version 2 of version 1, and so on. A step that changes take.sql
-// drops the functions of the version before. Steps run in one transaction: the schema before them is not lost.
+// steps bring an older schema up to date: steps[0] makes version 2 of version 1, and so on. A step that changes
+// take.sql drops the previous version's functions. All steps run in one transaction, so that a failure leaves the old
+// schema.
 var steps = []string{}
 
-// version is the version of the schema that this program reads and writes.
+// version is the schema version that this program reads and writes.
 func version() int { return 1 + len(steps) }
 
-// findVersion returns an error unless the schema is of this program's version: errAbsent if there is none. One that was
-// found incomplete may have been made a moment ago.
+// findVersion returns an error unless the schema has this program's version, errAbsent if there is none. A schema that
+// looked incomplete may have been completed a moment ago.
 func (l *Ledger) findVersion(ctx context.Context, c *pgxpool.Conn) error {
 	found, err := l.schemaVersion(ctx, c)
 	if err == nil && found < version() {
@@ -37,7 +38,7 @@ func (l *Ledger) findVersion(ctx context.Context, c *pgxpool.Conn) error {
 	return err
 }
 
-// schemaVersion returns the version of the schema. One that this program can neither use nor bring up to date is an error.
+// schemaVersion returns the version of the schema, with an error if this program can neither use nor upgrade it.
 func (l *Ledger) schemaVersion(ctx context.Context, c *pgxpool.Conn) (found int, err error) {
 	err = c.QueryRow(ctx, l.sql("SELECT version FROM {schema}.ledger"), pgx.QueryExecModeExec).Scan(&found)
 	switch {
@@ -51,7 +52,7 @@ func (l *Ledger) schemaVersion(ctx context.Context, c *pgxpool.Conn) (found int,
 	return found, err
 }
 
-// install makes the schema or brings it up to date, unless somebody else has just done so.
+// install creates or upgrades the schema, unless another process has just done so.
 func (l *Ledger) install(ctx context.Context, c *pgxpool.Conn) error {
 	found, err := l.schemaVersion(ctx, c)
 	if found == version() || err != nil && !errors.Is(err, errAbsent) {

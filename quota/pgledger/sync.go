@@ -15,7 +15,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// longer is how many time-outs a sync may take: it may hold 100,000 rows.
+// longer is how many time-outs a sync may take, as it may have 100,000 rows.
 const longer = 20
 
 // Sync implements sharedledger.Remote, in one transaction.
@@ -70,7 +70,7 @@ func (t *transaction) sync(ctx context.Context, b sharedledger.Batch) error {
 	return cmp.Or(t.keepWriters(ctx, plan.Writers), t.list(ctx, b))
 }
 
-// apply does to a pool what is planned.
+// apply carries out a pool's plan.
 func (t *transaction) apply(ctx context.Context, pools map[string]*pool, plan *sharedledger.PoolPlan) error {
 	p, err := t.pool(ctx, pools, plan.Pool)
 	if err != nil {
@@ -116,7 +116,7 @@ func (t *transaction) writers(ctx context.Context, b sharedledger.Batch) (map[st
 	return found, err
 }
 
-// keepWriters writes down how far the writers are, and forgets those that were not heard of for the horizon.
+// keepWriters stores how far the writers are, and forgets those not heard of for the horizon.
 func (t *transaction) keepWriters(ctx context.Context, writers map[string]sharedledger.WriterState) error {
 	var names []string
 	var numbers, nonces []int64
@@ -155,7 +155,7 @@ func (t *transaction) keepRaised(ctx context.Context, p *pool, raised []sharedle
 	return err
 }
 
-// list enters the host that has synced.
+// list adds the host that has synced.
 func (t *transaction) list(ctx context.Context, b sharedledger.Batch) error {
 	if b.Host == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// codes are the negative first numbers of an answer of take.sql.
+// Codes are the negative first numbers of answers of take.sql.
 const (
 	codeNoState    = -1
 	codeGeneration = -2
@@ -42,7 +42,7 @@ func (l *Ledger) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Oper
 	return l.take(ctx, a, op, charges(a) && op.Nonce > 0)
 }
 
-// charges reports whether anything is to be charged.
+// charges reports whether the ask charges anything.
 func charges(a quota.Ask) bool {
 	return !a.Peek && slices.ContainsFunc(a.Charges, func(c quota.Charge) bool { return c.Amount > 0 })
 }
@@ -73,7 +73,7 @@ func (l *Ledger) take(ctx context.Context, a quota.Ask, op sharedledger.Operatio
 		return quota.Decision{}, refusedBy(a, op, answer)
 	}
 	d, err := decide(a, answer)
-	if errors.Is(err, quota.ErrUnavailable) { // an answer kept for longer than the caller's midnights reach back
+	if errors.Is(err, quota.ErrUnavailable) { // a stored answer from before the caller's first midnight
 		return quota.Decision{}, fmt.Errorf("%w: %w", err, quota.ErrInDoubt)
 	}
 	if err != nil {
@@ -108,7 +108,7 @@ func takeArgs(a quota.Ask, op sharedledger.Operation) []any {
 	}
 }
 
-// decideEmpty answers a peek if there is no schema yet.
+// decideEmpty answers a peek while there is no schema.
 func (l *Ledger) decideEmpty(ctx context.Context, a quota.Ask) (quota.Decision, error) {
 	now, err := l.serverTime(ctx)
 	if err != nil {
@@ -140,7 +140,7 @@ func (l *Ledger) serverTime(ctx context.Context) (now int64, err error) {
 	return now, err
 }
 
-// decide makes the decision from the facts that take.sql answered with.
+// decide makes the decision from the facts of take.sql.
 func decide(a quota.Ask, answer []int64) (d quota.Decision, err error) {
 	want := 3
 	for _, c := range a.Charges {
@@ -189,7 +189,7 @@ func refusedBy(a quota.Ask, op sharedledger.Operation, answer []int64) error {
 
 func clock(us int64) string { return quota.FromMicros(us).Format(time.RFC3339) }
 
-// errMoved says that the server was promoted, or is another one, since the generation began.
+// errMoved says that the server was promoted, restored or replaced since the generation began.
 var errMoved = saying(sharedledger.ErrLost, "it was promoted, or restored, or is another server, since")
 
 func corrupt(what string) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/internal/micros"
 )
 
-// transaction is one that holds the lock of an account.
+// transaction is a database transaction that holds an account's lock.
 type transaction struct {
 	*Ledger
 
@@ -20,15 +20,15 @@ type transaction struct {
 	now     int64 // the clock
 }
 
-// account is the row of one; id 0 is one that is not there yet.
+// account is an account's row; its id is 0 if the row does not exist yet.
 type account struct {
 	name                    string
 	id, horizon, generation int64
-	pools                   int64 // how many it has
+	pools                   int64 // their number
 	here                    bool  // the generation began on this server
 }
 
-// in does something in one transaction that holds the account's lock.
+// in calls do in one transaction that holds the account's lock.
 func (l *Ledger) in(ctx context.Context, timeout time.Duration, name string, do func(context.Context, *transaction) error) error {
 	if err := quota.CheckAccount(name); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (l *Ledger) in(ctx context.Context, timeout time.Duration, name string, do 
 	})
 }
 
-// uncommitted returns the error for a failure before COMMIT was sent: whatever it is, nothing is in doubt.
+// uncommitted returns the error for a failure before COMMIT was sent, after which nothing is in doubt.
 func (l *Ledger) uncommitted(ctx context.Context, err error) error {
 	if is(err, noPrepared, samePrepared, noSchema, noTable, noFunction) { // with calls its function again
 		return err
@@ -69,20 +69,20 @@ func (t *transaction) begin(ctx context.Context) error {
 		FROM (VALUES (1)) one LEFT JOIN {schema}.accounts a ON a.name = $1`, a.name).Scan(&t.now, &a.id, &a.horizon, &a.generation, &a.pools, &a.here)
 }
 
-// ensure makes the account's row, or notes that it was used and needs this horizon.
+// ensure creates the account's row, or updates its horizon and time of use.
 func (t *transaction) ensure(ctx context.Context, horizon int64) error {
 	return t.row(ctx, `INSERT INTO {schema}.accounts AS a (name, horizon, touched) VALUES ($1, $2, $3)
 		ON CONFLICT (name) DO UPDATE SET horizon = greatest(a.horizon, excluded.horizon), touched = greatest(a.touched, excluded.touched)
 		RETURNING id, horizon`, t.account.name, horizon, t.now).Scan(&t.account.id, &t.account.horizon)
 }
 
-// pool is the row of one.
+// pool is a pool's row.
 type pool struct {
 	id, total, number, length, newest int64
-	drain                             quota.Drain // the last
+	drain                             quota.Drain // the last one, even if it is over
 }
 
-// whole returns ErrLost if the account lacks some of what it must have.
+// whole returns ErrLost if the account lacks some of its data.
 func (t *transaction) whole(ctx context.Context) error {
 	var lost string
 	err := t.row(ctx, "SELECT coalesce({schema}.lost($1), '')", t.account.id).Scan(&lost)
@@ -111,12 +111,12 @@ func (t *transaction) pools(ctx context.Context) (map[string]*pool, error) {
 	return found, err
 }
 
-// inTurn returns the numbers one by one.
+// inTurn returns a function that returns the numbers one by one.
 func inTurn(numbers []int64) func() int64 {
 	return func() (n int64) { n, numbers = numbers[0], numbers[1:]; return n }
 }
 
-// pool returns one of the account's pools, and makes its row if it has none.
+// pool returns one of the account's pools, and creates its row if it has none.
 func (t *transaction) pool(ctx context.Context, pools map[string]*pool, name string) (*pool, error) {
 	if p := pools[name]; p != nil {
 		return p, nil
@@ -126,7 +126,7 @@ func (t *transaction) pool(ctx context.Context, pools map[string]*pool, name str
 		INSERT INTO {schema}.pools (account, name) VALUES ($1, $2) RETURNING id`, t.account.id, name).Scan(&p.id)
 }
 
-// each runs statements, each with the account's id.
+// each runs statements, each with the account's id as $1.
 func (t *transaction) each(ctx context.Context, statements ...string) error {
 	for _, sql := range statements {
 		if err := t.exec(ctx, sql, t.account.id); err != nil {
@@ -136,18 +136,16 @@ func (t *transaction) each(ctx context.Context, statements ...string) error {
 	return nil
 }
 
-// exec runs a statement.
 func (t *transaction) exec(ctx context.Context, sql string, args ...any) error {
 	_, err := t.tx.Exec(ctx, t.sql(sql), append([]any{t.mode()}, args...)...)
 	return err
 }
 
-// row runs a statement that answers with one row.
 func (t *transaction) row(ctx context.Context, sql string, args ...any) pgx.Row {
 	return t.tx.QueryRow(ctx, t.sql(sql), append([]any{t.mode()}, args...)...)
 }
 
-// rows runs a statement. Whoever reads its rows finds its error there.
+// rows runs a query. Its error is returned when the rows are read.
 func (t *transaction) rows(ctx context.Context, sql string, args ...any) pgx.Rows {
 	rows, _ := t.tx.Query(ctx, t.sql(sql), append([]any{t.mode()}, args...)...)
 	return rows

@@ -1,4 +1,4 @@
-// Package memlog keeps the accounts of a ledger in memory, for the ledgers that keep theirs there.
+// Package memlog keeps accounts in memory, for several ledgers.
 package memlog
 
 import (
@@ -10,18 +10,18 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Account is what a ledger in memory keeps of one account. It does not lock. The zero value is empty.
+// Account is the state of one account. It does not lock. The zero value is empty.
 type Account[M comparable] struct {
-	Horizon time.Duration // the longest that was asked for
-	Used    time.Time     // when it was charged, posted to, drained or looked at last
-	Pools   []*Pool[M]    // few, and so searched in order
+	Horizon time.Duration // the longest requested
+	Used    time.Time     // when it was last charged, posted to, drained or peeked at
+	Pools   []*Pool[M]    // few, so that a linear search is enough
 }
 
 // Pool is one pool of an account.
 type Pool[M comparable] struct {
 	Name  string
 	Log   Log[M]
-	Drain quota.Drain // the last, whether or not it is over
+	Drain quota.Drain // the last one, even if it is over
 }
 
 // Pool finds or makes a pool.
@@ -34,7 +34,7 @@ func (a *Account[M]) Pool(name string) *Pool[M] {
 	return p
 }
 
-// Find returns the pool of that name; nil if it was not used yet.
+// Find returns the pool of that name, nil if there is none.
 func (a *Account[M]) Find(name string) *Pool[M] {
 	for _, p := range a.Pools {
 		if p.Name == name {
@@ -44,7 +44,7 @@ func (a *Account[M]) Find(name string) *Pool[M] {
 	return nil
 }
 
-// Use notes that the account is used, by somebody who wants entries kept for the horizon.
+// Use records a use of the account, and that entries must be kept for the horizon.
 func (a *Account[M]) Use(horizon time.Duration, now time.Time) {
 	a.Horizon, a.Used = max(a.Horizon, horizon), now
 }
@@ -85,7 +85,7 @@ func (a *Account[M]) Decide(ask quota.Ask, clock, now time.Time) (quota.Decision
 	return quota.Decide(ask, clock, now, facts)
 }
 
-// Draw decides, and charges what is allowed.
+// Draw decides, and charges if allowed.
 func (a *Account[M]) Draw(ask quota.Ask, clock, now time.Time) (quota.Decision, error) {
 	d, err := a.Decide(ask, clock, now)
 	if err != nil || !d.Allowed || ask.Peek {
@@ -123,7 +123,7 @@ func (a *Account[M]) Refund(d quota.Decision, now time.Time) error {
 	return nil
 }
 
-// Post records spends at their own time, or now if that is earlier.
+// Post records spends at their own time, or now if that is earlier. Those beyond the horizon are ignored.
 func (a *Account[M]) Post(ask quota.Ask, at, now time.Time) {
 	if at.After(now) {
 		at = now
@@ -138,7 +138,7 @@ func (a *Account[M]) Post(ask quota.Ask, at, now time.Time) {
 	}
 }
 
-// Close drains a pool, or lifts its drain, unless the last drain stands.
+// Close drains a pool or lifts its drain, if d supersedes the last drain.
 func (p *Pool[M]) Close(d quota.Drain, now time.Time) {
 	if d.Supersedes(p.Drain, now) {
 		p.Drain = d
@@ -175,7 +175,7 @@ func (a *Account[M]) Spent(since time.Time) (out []quota.Spent) {
 	return out
 }
 
-// Log is ordered by time, then by entry number. M is what a ledger notes with each entry. The zero value is empty.
+// Log is ordered by time, then by number. M is a ledger's own note on each entry. The zero value is empty.
 type Log[M comparable] struct {
 	Total   int64
 	Entries []Entry[M]
@@ -200,7 +200,7 @@ func (l *Log[M]) Newest() (t time.Time) {
 	return t
 }
 
-// Given returns how many entries the log was ever given.
+// Given returns how many entries were ever added.
 func (l *Log[M]) Given() int64 { return l.number }
 
 // LookUp finds the facts about one window.
@@ -216,7 +216,7 @@ func (l *Log[M]) LookUp(w quota.Lookup) (f quota.WindowFacts) {
 	return f
 }
 
-// Sum returns the sum of what is older than t, and the time of the first entry that is not: 0 if there is none.
+// Sum returns the sum of the entries before t, and the time of the first entry after those: 0 if there is none.
 func (l *Log[M]) Sum(t int64) (sum, first int64) {
 	if i := l.From(t); i < len(l.Entries) {
 		return l.Entries[i].Before, l.Entries[i].At
@@ -224,7 +224,7 @@ func (l *Log[M]) Sum(t int64) (sum, first int64) {
 	return l.Total, 0
 }
 
-// reaching returns the time of the first entry with which the sum is at least c: 0 if there is none.
+// reaching returns the time of the first entry at which the running sum reaches c; 0 if there is none.
 func (l *Log[M]) reaching(c int64) int64 {
 	if i := sort.Search(len(l.Entries), func(i int) bool { return l.Entries[i].Before+l.Entries[i].Amount >= c }); i < len(l.Entries) {
 		return l.Entries[i].At
@@ -237,7 +237,7 @@ func (l *Log[M]) From(t int64) int {
 	return sort.Search(len(l.Entries), func(i int) bool { return l.Entries[i].At >= t })
 }
 
-// Insert adds an entry in its place, behind those of the same time, and returns its number. With precision, the newest entry of the
+// Insert adds an entry after those of the same time and returns its number. With precision, the newest entry of the
 // same spender and step is moved to now and raised instead: it then counts longer, never shorter.
 func (l *Log[M]) Insert(at time.Time, amount int64, who quota.Who, precision time.Duration) int64 {
 	us := at.UnixMicro()
@@ -260,14 +260,14 @@ func (l *Log[M]) Insert(at time.Time, amount int64, who quota.Who, precision tim
 	return l.number
 }
 
-// dropEmptied takes out the newest entry if it holds nothing and something comes after it; see Remove.
+// dropEmptied removes the newest entry if it is empty and not later than before; see Remove.
 func (l *Log[M]) dropEmptied(before int64) {
 	if n := len(l.Entries); n > 0 && l.Entries[n-1].Amount == 0 && l.Entries[n-1].At <= before {
 		l.Entries = l.Entries[:n-1]
 	}
 }
 
-// Replace puts other entries in place of all, gives those without one a number, and adds up again.
+// Replace replaces all entries, numbers those without a number, and computes the sums.
 func (l *Log[M]) Replace(entries []Entry[M]) {
 	sum, _ := l.Sum(0)
 	for i := range entries {
@@ -282,7 +282,7 @@ func (l *Log[M]) Replace(entries []Entry[M]) {
 	l.Entries, l.Total = entries, sum
 }
 
-// Add raises entry i by amount, and all sums behind it.
+// Add raises entry i, and all sums after it, by amount.
 func (l *Log[M]) Add(i int, amount int64) {
 	l.Entries[i].Amount += amount
 	for j := i + 1; j < len(l.Entries); j++ {
@@ -291,8 +291,8 @@ func (l *Log[M]) Add(i int, amount int64) {
 	l.Total += amount
 }
 
-// Remove takes entry i out, so that no window waits for it. The newest is only emptied until the next takes its
-// place: the ledger's clock never stands before it.
+// Remove deletes entry i, so that no window waits for it. The newest is only emptied until another follows, since the
+// ledger's clock must not fall behind it.
 func (l *Log[M]) Remove(i int) {
 	l.Add(i, -l.Entries[i].Amount)
 	if i < len(l.Entries)-1 {
@@ -300,7 +300,7 @@ func (l *Log[M]) Remove(i int) {
 	}
 }
 
-// Find returns the index of what a decision wrote, -1 if it is not, or no longer, as it was written.
+// Find returns the index of the entry that a decision wrote, -1 if it is gone or was changed.
 func (l *Log[M]) Find(at time.Time, p quota.PoolState) int {
 	us := at.UnixMicro()
 	for i := l.From(us); i < len(l.Entries) && l.Entries[i].At == us; i++ {
@@ -316,11 +316,11 @@ func (l *Log[M]) Find(at time.Time, p quota.PoolState) int {
 
 // Forget drops the entries older than t.
 func (l *Log[M]) Forget(t int64) {
-	l.Entries = l.Entries[l.From(t):] // append moves what is left once the array is used up
+	l.Entries = l.Entries[l.From(t):] // append copies the rest once the array is full
 	if l.Total < 1<<60 {
 		return
 	}
-	base, _ := l.Sum(0) // the sums would overflow some day
+	base, _ := l.Sum(0) // long before the sums overflow
 	for i := range l.Entries {
 		l.Entries[i].Before -= base
 	}

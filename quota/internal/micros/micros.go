@@ -1,4 +1,4 @@
-// Package micros says what an ask says in microseconds, for the ledgers whose servers count in them.
+// Package micros converts asks and answers for ledgers whose servers count in microseconds.
 package micros
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Asked returns the caller's clock: 0 for none.
+// Asked returns the caller's clock, 0 if the ask has none.
 func Asked(a quota.Ask) int64 {
 	if a.Now.IsZero() {
 		return 0
@@ -16,28 +16,28 @@ func Asked(a quota.Ask) int64 {
 	return max(a.Now.UnixMicro(), 1)
 }
 
-// Of rounds up: what has not quite left a window still counts.
+// Of rounds up, so that an entry that has not quite left a window still counts.
 func Of(d time.Duration) int64 {
 	return int64((d + time.Microsecond - 1) / time.Microsecond)
 }
 
-// Steps returns how long a step of the ask's precision is, 0 for none, and what to add to a time so that its steps
-// begin where time.Time.Truncate has them begin: in year 1.
+// Steps returns the length of a step of the ask's precision, 0 for none, and the offset that aligns its steps with
+// those of time.Time.Truncate, which begin in year 1.
 func Steps(a quota.Ask) (length, offset int64) {
 	length = max(a.Precision.Microseconds(), 0)
 	if length == 0 {
 		return 0, 0
 	}
-	const sinceYear1 = 62_135_596_800_000_000 // of 1970
+	const sinceYear1 = 62_135_596_800_000_000 // until 1970
 	return length, sinceYear1 % length
 }
 
-// PutDrain returns a drain in five numbers: until when, what was used, who closed the pool, when, and which probe asks.
+// PutDrain returns a drain as five numbers: until, used, by, at, probe.
 func PutDrain(d quota.Drain) []int64 {
 	return []int64{orZero(d.Until), d.Used, int64(d.By), orZero(d.At), int64(d.Probe)}
 }
 
-// ReadDrain returns what PutDrain was given.
+// ReadDrain reads the numbers of PutDrain.
 func ReadDrain(next func() int64) quota.Drain {
 	until, used, by, at, probe := next(), next(), next(), next(), next()
 	d := quota.Drain{Used: used, By: quota.DrainedBy(by), Probe: int(probe)}
@@ -50,7 +50,7 @@ func ReadDrain(next func() int64) quota.Drain {
 	return d
 }
 
-// orZero returns a time in microseconds: 0 for none.
+// orZero returns a time in microseconds, 0 if it is zero.
 func orZero(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -58,7 +58,7 @@ func orZero(t time.Time) int64 {
 	return min(max(t.UnixMicro(), 0), 1<<53)
 }
 
-// Facts reads what a server answered about the pools of an ask, and which entry it made in each: 0 for none.
+// Facts reads a server's facts about the pools of an ask, and the number of the entry made in each, 0 for none.
 func Facts(a quota.Ask, next func() int64) (facts []quota.PoolFacts, entries []int64) {
 	facts, entries = make([]quota.PoolFacts, len(a.Charges)), make([]int64, len(a.Charges))
 	for i, c := range a.Charges {
@@ -78,7 +78,7 @@ func Facts(a quota.Ask, next func() int64) (facts []quota.PoolFacts, entries []i
 	return facts, entries
 }
 
-// Decide makes the decision from facts, which must be the one that the server acted on.
+// Decide makes the decision from facts, and returns an error if the server acted on another one.
 func Decide(a quota.Ask, clock, now time.Time, facts []quota.PoolFacts, entries []int64, allowed bool) (quota.Decision, error) {
 	if err := a.Check(now); err != nil {
 		return quota.Decision{}, err

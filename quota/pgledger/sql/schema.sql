@@ -1,32 +1,32 @@
--- The tables of a ledger, version 1. Times are microseconds since 1970, UTC; amounts are whole numbers of whatever the
--- provider counts. {schema} is the schema's name. There are no foreign keys: who changes an account holds its lock.
+-- The tables of a ledger, version 1. Times are microseconds since 1970, UTC; amounts are in the provider's units.
+-- {schema} is the schema's name. There are no foreign keys: every change of an account holds its lock.
 
 CREATE SCHEMA IF NOT EXISTS {schema};
 
 CREATE TABLE {schema}.ledger (version integer NOT NULL);
 INSERT INTO {schema}.ledger VALUES ({version});
 
--- Whose quota it is. The horizon is how long entries are kept; it only grows. generation, born and the server on which
--- the generation began (its system identifier and timeline) are those of sharedledger.Remote; generation 0: none.
--- touched is when anything but a take last changed the account. An account that has not all its pools, or writers, has
--- lost them.
+-- An account is whose quota it is. horizon is how long entries are kept; it only grows. generation (0: none), born,
+-- and the server on which the generation began (system identifier and timeline) belong to sharedledger.Remote. touched
+-- is when anything but a take last changed the account. pools and writers count rows: if some are missing, they were
+-- lost.
 CREATE TABLE {schema}.accounts (
     id         bigint GENERATED ALWAYS AS IDENTITY UNIQUE,
     name       text COLLATE "C" PRIMARY KEY,
     horizon    bigint NOT NULL,
-    pools      bigint NOT NULL DEFAULT 0, -- how many it has
-    writers    bigint NOT NULL DEFAULT 0, -- and writers
+    pools      bigint NOT NULL DEFAULT 0, -- their number
+    writers    bigint NOT NULL DEFAULT 0, -- their number
     touched    bigint NOT NULL,
     generation bigint NOT NULL DEFAULT 0,
     born       bigint NOT NULL DEFAULT 0, -- 0: a first start
     system     text   NOT NULL DEFAULT '',
     timeline   text   NOT NULL DEFAULT '',
-    hosts      json   NOT NULL DEFAULT '[]' -- that have synced in this generation: a list of sharedledger.Host
+    hosts      json   NOT NULL DEFAULT '[]' -- synced in this generation: a list of sharedledger.Host
 );
 
--- What is known of a pool's log: the sum of all entries ever written, the last number given, how many entries there are,
--- and the time of the newest, also where that was given back. The free space lets an update stay on its page, so that no
--- index is written.
+-- total is the sum of all entries ever written, number the last entry number given, length how many entries there are,
+-- newest the time of the newest, even if it was refunded. The free space keeps an update on its page, so that no index
+-- is written.
 CREATE TABLE {schema}.pools (
     id            bigint GENERATED ALWAYS AS IDENTITY,
     account       bigint NOT NULL,
@@ -35,7 +35,7 @@ CREATE TABLE {schema}.pools (
     number        bigint NOT NULL DEFAULT 0,
     length        bigint NOT NULL DEFAULT 0,
     newest        bigint NOT NULL DEFAULT 0,
-    drained_until bigint NOT NULL DEFAULT 0, -- these five are the last quota.Drain; 0: none
+    drained_until bigint NOT NULL DEFAULT 0, -- these five hold the last quota.Drain; 0: none
     drained_used  bigint NOT NULL DEFAULT 0,
     drained_by    bigint NOT NULL DEFAULT 0,
     drained_at    bigint NOT NULL DEFAULT 0,
@@ -43,8 +43,8 @@ CREATE TABLE {schema}.pools (
     PRIMARY KEY (account, name)
 ) WITH (fillfactor = 50);
 
--- The log, in order of time, then number. before is the sum of all earlier entries of the pool, forgotten ones included:
--- what a window has used is the pool's total less what stands before the window's first entry.
+-- The log, in order of time, then number. before is the sum of all earlier entries of the pool, forgotten ones
+-- included: a window has used the pool's total less before of the window's first entry.
 CREATE TABLE {schema}.entries (
     pool       bigint NOT NULL,
     at         bigint NOT NULL,
@@ -54,14 +54,14 @@ CREATE TABLE {schema}.entries (
     purpose    text   NOT NULL,
     region     text   NOT NULL,
     method     text   NOT NULL,
-    client     text   NOT NULL, -- of the gateway; '': none
-    synced     bigint, -- from when on snapshots count it, if that is later than at
-    since      bigint, -- of an unattributed charge: the beginning of the window that lacked it
-    generation bigint, -- and the generation of the snapshot that had counted it
+    client     text   NOT NULL, -- a client of the gateway; '': none
+    synced     bigint, -- the time from which snapshots include it, if later than at
+    since      bigint, -- for an unattributed charge: the start of the window that lacked it
+    generation bigint, -- and the generation of the snapshot that had included it
     PRIMARY KEY (pool, at, number)
 );
 
--- The last operation that each writer wrote, with its answer as take returned it; NULL: it was synced.
+-- The last operation of each writer, with its answer as take returned it; NULL: it was synced.
 CREATE TABLE {schema}.writers (
     account bigint NOT NULL,
     name    text COLLATE "C" NOT NULL,
@@ -78,7 +78,7 @@ CREATE TABLE {schema}.raised (
     snapshots json NOT NULL
 );
 
--- lost says what of all that an account must have is gone or does not add up; NULL: nothing.
+-- lost names the first data of an account that are missing or inconsistent; NULL: nothing is.
 CREATE FUNCTION {schema}.lost(_account bigint) RETURNS text LANGUAGE sql STABLE AS $$
     SELECT coalesce(
         (SELECT 'one of its pools' FROM {schema}.accounts a
@@ -91,8 +91,8 @@ CREATE FUNCTION {schema}.lost(_account bigint) RETURNS text LANGUAGE sql STABLE 
                 OR p.length = 0 AND p.total > 0 AND p.newest + a.horizon > {clock}) ORDER BY p.name LIMIT 1))
 $$;
 
--- forget looks at a few accounts, others for each step, and removes those that nobody has used for longer than their
--- horizon and an hour, but not the one that calls it nor one that somebody works on. What it does is bounded.
+-- forget checks up to eight accounts, different ones for each step, and deletes those unused for their horizon and an
+-- hour. It skips account _but and accounts that are locked, and deletes at most 1000 entries of each.
 CREATE FUNCTION {schema}.forget(_step bigint, _but bigint, _now bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     _low  bigint := (SELECT a.id FROM {schema}.accounts a ORDER BY a.id LIMIT 1);
@@ -100,7 +100,7 @@ DECLARE
     _a    {schema}.accounts;
     _gone bigint;
 BEGIN
-    _low := _low + (hashint8(_step)::bigint + 2147483648) % (_high - _low + 1); -- and after the last one the first ones
+    _low := _low + (hashint8(_step)::bigint + 2147483648) % (_high - _low + 1); -- after the last account it starts again at the first
     FOR _a IN (SELECT * FROM {schema}.accounts a WHERE a.id >= _low ORDER BY a.id LIMIT 8)
         UNION ALL (SELECT * FROM {schema}.accounts a WHERE a.id < _low ORDER BY a.id LIMIT 8) LIMIT 8 LOOP
         CONTINUE WHEN _a.id = _but OR _a.touched + _a.horizon + 3600000000 > _now

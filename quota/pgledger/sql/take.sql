@@ -1,14 +1,15 @@
--- Draws a cost from the pools of an account, all or nothing, in one round trip. It is made twice: as take, which holds the
--- account's lock and writes, and as look, which sees one snapshot and does neither.
+-- Draws a cost from the pools of an account, all or nothing, in one round trip. The text is installed twice: as take,
+-- which holds the account's lock and writes, and as look, which sees one snapshot and does neither.
 --
--- It answers with facts, from which quota.Decide makes the decision and finds that it is the same. _windows is how many
--- bounds each pool has; _reach (length and grace; 0: the day) and _ceilings are theirs, one after the other. _days are the
--- provider's midnights. _number is that of the operation, 0 for none.
+-- It answers with facts, from which quota.Decide repeats the decision. _windows is how many bounds each pool has;
+-- _reach (length and grace; 0: the day) and _ceilings hold one value per bound. _days are the provider's midnights.
+-- _number is the operation's, 0 for none.
 --
--- Result: 1 where it is admitted, else 0; the time at which was decided; the clock; then for each pool its total before,
--- its drain (five numbers), its number before, the number of the entry written (0: none), and for each of its bounds the
--- sum before the window, the time of its first entry (0: none), and where it refused the time of the entry that has to
--- leave, or for a day the sum at which the next one begins. Or a negative code and what it is about: see codes in take.go.
+-- Result: 1 if admitted, else 0; the time of the decision; the clock; then for each pool its previous total, its drain
+-- (five numbers), its previous number, the number of the new entry (0: none), and for each of its bounds the sum
+-- before the window, the time of the window's first entry (0: none), and, if it refused, the time of the entry that
+-- has to leave, or for a day the sum at which the next day begins. Or a negative code and its detail: see codes in
+-- take.go.
 --
 -- Nothing is written unless the first number is 1 and an amount is above 0.
 CREATE FUNCTION {schema}.{function}(
@@ -39,7 +40,7 @@ BEGIN
     SELECT a.id, a.horizon, a.generation, a.timeline, a.pools, a.writers INTO _id, _kept, _current, _timeline, _known, _heard
         FROM {schema}.accounts a WHERE a.name = _account;
 
-    -- The number: what its writer wrote last says whether this was asked before, and whether anything was lost.
+    -- Operation numbers: the writer's last one tells whether this was asked before and whether anything was lost.
     IF _number > 0 THEN
         SELECT w.number, w.nonce, w.answer INTO _last, _mark, _answer
             FROM {schema}.writers w WHERE w.account = _id AND w.name = _writer;
@@ -60,7 +61,7 @@ BEGIN
         END IF;
     END IF;
 
-    -- The pools. The clock never stands before an entry.
+    -- The pools. The time of the decision is never before an entry.
     FOR i IN 1 .. _count LOOP
         SELECT p.id, p.total, p.number, p.length, p.newest,
                 ARRAY[p.drained_until, p.drained_used, p.drained_by, p.drained_at, p.drained_probe]
@@ -84,7 +85,7 @@ BEGIN
         RETURN ARRAY[-5, _clock, _now];
     END IF;
 
-    -- The windows: what each has used is the pool's total less the sum before its first entry.
+    -- The windows: each has used the pool's total less the sum before its first entry.
     FOR i IN 1 .. _count LOOP
         _pool := _ids[i]; _total := _totals[i]; _newest := _newests[i]; _o := _places[i];
         IF _lengths[i] > 0 THEN
@@ -92,7 +93,7 @@ BEGIN
             IF _sum IS DISTINCT FROM _total THEN
                 RETURN ARRAY[-8, i];
             END IF;
-        ELSIF _total > 0 AND _newest > _now - coalesce(_kept, 0) THEN -- a log is empty if nothing in it counts any more
+        ELSIF _total > 0 AND _newest > _now - coalesce(_kept, 0) THEN -- only a log in which nothing counts any more may be empty
             RETURN ARRAY[-8, i];
         END IF;
         IF _amounts[i] > 0 AND _out[_o + 2] > _now THEN
@@ -104,7 +105,7 @@ BEGIN
             IF _reach[_b] > 0 THEN
                 _start := _now - _reach[_b] + 1;
             ELSE
-                IF _day = 0 THEN -- a day holds until the grace after its end
+                IF _day = 0 THEN -- a day lasts until the grace after its end
                     WHILE _day < cardinality(_days) AND _days[_day + 1] + _grace <= _now LOOP
                         _day := _day + 1;
                     END LOOP;
@@ -125,8 +126,8 @@ BEGIN
             IF _amounts[i] > 0 AND _total - _gone + _amounts[i] > _ceilings[_b] THEN
                 _allowed := false;
                 IF _reach[_b] > 0 THEN
-                    -- The first time up to which the sum is _at: where a straight line between two known sums has it, then
-                    -- right beside that, then in the middle.
+                    -- Search for the first time at which the sum reaches _at: alternately by interpolation, right
+                    -- beside that, and by halves.
                     _at := _total + _amounts[i] - _ceilings[_b];
                     _lo := _oldest - 1; _below := _gone; _hi := _newest; _above := _total; _beside := _lo + 1; _step := 0;
                     WHILE _lo + 1 < _hi LOOP
@@ -177,8 +178,8 @@ BEGIN
             INSERT INTO {schema}.pools (account, name) VALUES (_id, _pools[i]) RETURNING id INTO _pool;
             UPDATE {schema}.accounts SET pools = pools + 1 WHERE id = _id;
         END IF;
-        -- With precision, the newest entry of the same spender and step is moved to now and raised: it counts longer, never
-        -- shorter.
+        -- With precision, the newest entry of the same spender and step is moved to now and raised: it then counts
+        -- longer, never shorter.
         IF _precision > 0 THEN
             UPDATE {schema}.entries e SET at = _now, amount = e.amount + _amounts[i]
                 WHERE (e.pool, e.at, e.number) = (SELECT n.pool, n.at, n.number FROM {schema}.entries n
@@ -194,7 +195,7 @@ BEGIN
             INSERT INTO {schema}.entries (pool, at, number, before, amount, purpose, region, method, client)
                 VALUES (_pool, _now, _entry, _total, _amounts[i], _purpose, _region, _method, _client);
             _lengths[i] := _lengths[i] + 1; _numbers[i] := _entry;
-            IF _entry % 64 = 0 THEN -- now and then entries beyond the horizon are dropped, at most 1024
+            IF _entry % 64 = 0 THEN -- every 64 entries, at most 1024 beyond the horizon are dropped
                 DELETE FROM {schema}.entries WHERE ctid = ANY (ARRAY(SELECT e.ctid FROM {schema}.entries e
                     WHERE e.pool = _pool AND e.at <= _now - _kept ORDER BY e.at, e.number LIMIT 1024));
                 GET DIAGNOSTICS _gone = ROW_COUNT;
