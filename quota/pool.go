@@ -45,6 +45,15 @@ type Pool struct {
 	Line    int // in the file with its limits; 0 if there is no file
 }
 
+// Limit returns the smallest limit of the pool's windows.
+func (p Pool) Limit() int64 {
+	limit := int64(MaxLimit)
+	for _, w := range p.Windows {
+		limit = min(limit, w.Limit)
+	}
+	return limit
+}
+
 // Window is a span of time and how much of the pool may be used within it.
 type Window struct {
 	Name   string        // as written: "24h", "day"

@@ -118,11 +118,8 @@ func (g *Governor) resume(ctx context.Context, a Ask, p Pool, pool *PoolReport) 
 }
 
 func (t *Tariff) poolReport(p Pool, s PoolState) PoolReport {
-	r := PoolReport{Pool: p.Name, Limit: MaxLimit, DrainedUntil: s.Drain.Until, Probe: s.Drain.Probe, Windows: s.Windows,
+	r := PoolReport{Pool: p.Name, Limit: p.Limit(), DrainedUntil: s.Drain.Until, Probe: s.Drain.Probe, Windows: s.Windows,
 		Remaining: map[Purpose]int64{}, Ceilings: map[Purpose]int64{}, ResumesAt: map[Purpose]time.Time{}}
-	for _, w := range p.Windows {
-		r.Limit = min(r.Limit, w.Limit)
-	}
 	switch last := s.LastDrain; {
 	case last.Until.IsZero():
 	case last.By == ByProvider:

@@ -10,8 +10,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/strictyaml"
+	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/regions"
 )
 
@@ -31,15 +33,9 @@ func noArgs(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	text := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
-	var near []string
-	for _, sub := range cmd.Commands() {
-		near = append(near, sub.Name())
-	}
+	near := term.Texts(cmd.Commands(), (*cobra.Command).Name)
 	if r, err := regions.ParseList(args[0]); err == nil && cmd.Flags().Lookup("region") != nil {
-		var codes []string
-		for _, code := range r {
-			codes = append(codes, string(code))
-		}
+		codes := term.Texts(r, func(code ingest.Region) string { return string(code) })
 		text = fmt.Sprintf("%s takes no arguments: did you mean --region %s?", cmd.Name(), strings.Join(codes, ","))
 	} else if hint := strictyaml.Suggest(args[0], near); strings.HasPrefix(hint, "did you") {
 		text += ": " + hint

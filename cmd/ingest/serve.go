@@ -20,6 +20,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/queue"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/service"
+	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 	"github.com/trendvidstream/ingest/regions"
@@ -89,10 +90,7 @@ func (a *app) newService() (*service.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	var jobs []string
-	for _, job := range a.cfg.Jobs {
-		jobs = append(jobs, job.Name)
-	}
+	jobs := term.Texts(a.cfg.Jobs, func(job ingest.Job) string { return job.Name })
 	door := &gateway.Door{}
 	o := service.Options{
 		Schedule: schedule.Jobs, Version: version, Workers: a.cfg.Concurrency, StaleAfter: a.cfg.StaleAfter, Upstream: a.provider().name, AccessLog: a.cfg.AccessLog, Now: a.clock.Now, Stderr: a.stderr, Quiet: a.quiet, LogFormat: a.logs, Pinger: p, Thresholds: thresholds, API: api, Hosts: a.cfg.HostNames(),

@@ -3,7 +3,6 @@ package doctor
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/trendvidstream/ingest/internal/budget"
@@ -46,14 +45,7 @@ func checkCosts(_ context.Context, d *Doctor) Finding {
 	if err != nil {
 		return failWith(err, "correct the costs, or leave --costs out to use those that were shipped")
 	}
-	var limits []string
-	for _, p := range t.Pools {
-		limit := int64(quota.MaxLimit)
-		for _, w := range p.Windows {
-			limit = min(limit, w.Limit)
-		}
-		limits = append(limits, fmt.Sprintf("%s %s", p.Name, term.Thousands(limit)))
-	}
+	limits := term.Texts(t.Pools, func(p quota.Pool) string { return p.Name + " " + term.Thousands(p.Limit()) })
 	return okf("%s: %s; ceilings scheduled %s, backfill %s, manual %s", t.Table, strings.Join(limits, ", "),
 		t.Ceilings[quota.Scheduled], t.Ceilings[quota.Backfill], t.Ceilings[quota.Manual])
 }

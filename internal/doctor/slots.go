@@ -111,16 +111,16 @@ func judgeSlots(d *Doctor, slots store.SlotSummary) Finding {
 		return warn(fmt.Sprintf("%d are due in the future, the last at %s: they were added while this machine's clock was ahead, and count for nothing", len(ahead), term.Stamp(ahead[0].DueAt)),
 			"if the clock is right now, ingest doctor --repair removes them")
 	}
-	var stuck, failed []string
+	var stuck []string
 	for _, s := range slots.Claimed {
 		if !s.Lease.After(now) {
 			stuck = append(stuck, fmt.Sprintf("%s of %s: claimed by %s, its lease has been over for %s",
 				seriesName(s.Series()), term.Stamp(s.DueAt), s.Owner, term.Ago(now.Sub(s.Lease))))
 		}
 	}
-	for _, s := range slots.Failed {
-		failed = append(failed, fmt.Sprintf("%s of %s: %s", seriesName(s.Series()), term.Stamp(s.DueAt), oneLine(s.Reason)))
-	}
+	failed := term.Texts(slots.Failed, func(s ingest.Slot) string {
+		return fmt.Sprintf("%s of %s: %s", seriesName(s.Series()), term.Stamp(s.DueAt), oneLine(s.Reason))
+	})
 	listed := append(shortenList(3, stuck, "more stuck"), shortenList(3, failed, "more failed")...)
 	switch {
 	case len(stuck) > 0:
@@ -129,18 +129,11 @@ func judgeSlots(d *Doctor, slots store.SlotSummary) Finding {
 		return warn(fmt.Sprintf("%d failed in the last day; %s", len(failed), strings.Join(listed, "; ")), "ingest slots --outcome failed shows them all")
 	}
 	if len(slots.Lacking) > 0 {
-		var lacking []string
-		for _, s := range slots.Lacking {
-			lacking = append(lacking, seriesName(s.Series())+": "+oneLine(s.Reason))
-		}
+		lacking := term.Texts(slots.Lacking, func(s ingest.Slot) string { return seriesName(s.Series()) + ": " + oneLine(s.Reason) })
 		return warn(strings.Join(shortenList(3, lacking, "more incomplete"), "; "),
 			"ingest backfill status ID says all that a backfill lacks; planned with --again it is listed once more")
 	}
-	var ended []report.SlotDocument
-	for _, s := range slots.Ended {
-		ended = append(ended, report.NewSlotDocument(s))
-	}
-	if lost := report.LostTicks(ended, len(slots.Latest.Known())); lost != "" {
+	if lost := report.LostTicks(report.NewSlotsDocument(slots.Ended, nil).Slots, len(slots.Latest.Known())); lost != "" {
 		return warn(lost, "ingest slots --outcome skipped, and missed, say which; see whether each machine runs, works, and runs as often as the schedule wants")
 	}
 	return okf("no claim is stuck, none failed in the last day")

@@ -97,10 +97,7 @@ func (r Reader) compare(ctx context.Context, c store.Chart, q ChartQuery) (repor
 
 // addElsewhere adds, to each video, its places in other charts.
 func (r Reader) addElsewhere(ctx context.Context, doc *report.MovesDocument, at time.Time) error {
-	var ids []string
-	for _, v := range doc.ChartDocument.Items {
-		ids = append(ids, v.VideoID)
-	}
+	ids := term.Texts(doc.ChartDocument.Items, func(v report.ChartItem) string { return v.VideoID })
 	places, err := r.Store.Elsewhere(ctx, doc.Job, doc.Region, at, ids)
 	also := func(item *report.ChartItem) {
 		for _, p := range places[item.VideoID] {

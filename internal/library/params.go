@@ -164,7 +164,7 @@ func AddSlotFlags(flags *pflag.FlagSet, outcome *ingest.State, region *ingest.Re
 	flags.Var(config.RegionFlag(region), "region", "only this `region`")
 }
 
-func (r Reader) slots(ctx context.Context, params url.Values) (docs []report.SlotDocument, err error) {
+func (r Reader) slots(ctx context.Context, params url.Values) ([]report.SlotDocument, error) {
 	var f store.SlotFilter
 	var region ingest.Region
 	var since config.Since
@@ -176,10 +176,7 @@ func (r Reader) slots(ctx context.Context, params url.Values) (docs []report.Slo
 		f.Since = since.At(now)
 	}
 	slots, err := r.Store.ListSlots(ctx, f)
-	for _, slot := range slots {
-		docs = append(docs, report.NewSlotDocument(slot))
-	}
-	return docs, asClientError(err)
+	return report.NewSlotsDocument(slots, nil).Slots, asClientError(err)
 }
 
 // setFlags sets the flags defined by add from the parameters of a URL, which have '_' where flags have '-'.

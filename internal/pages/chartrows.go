@@ -142,10 +142,7 @@ func moved(v report.MoveItem) g.Node {
 // also names the best places in other regions.
 func also(places []report.PlaceDocument) g.Node {
 	const most = 3
-	var names []string
-	for _, p := range places[:min(most, len(places))] {
-		names = append(names, fmt.Sprintf("%s %d", p.Region, p.Rank))
-	}
+	names := term.Texts(places[:min(most, len(places))], func(p report.PlaceDocument) string { return fmt.Sprintf("%s %d", p.Region, p.Rank) })
 	text := strings.Join(names, ", ")
 	if len(places) > most {
 		text += fmt.Sprintf(" +%d", len(places)-most)

@@ -149,19 +149,11 @@ func matches(c report.CountsDocument) string {
 
 // under is what stands after a result's channel: where it was charted and, in that order, how it has risen.
 func under(v report.SearchItem) string {
-	text := codes(v.Regions)
+	text := strings.Join(term.Texts(v.Regions, func(r ingest.Region) string { return string(r) }), ", ")
 	if v.ViewsGained == nil {
 		return text
 	}
 	return strings.TrimPrefix(text+" · gained "+term.Thousands(*v.ViewsGained)+" views", " · ")
-}
-
-func codes(regions []ingest.Region) string {
-	var all []string
-	for _, r := range regions {
-		all = append(all, string(r))
-	}
-	return strings.Join(all, ", ")
 }
 
 // steps lead to the first page of the results and to the next one.

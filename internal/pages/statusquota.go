@@ -187,16 +187,13 @@ func (st Status) folded() g.Node {
 	return h.Section(h.Class("part"),
 		g.If(len(unused) > 0, h.Details(h.Summary(g.Text(term.Plural(len(unused), "other pool")), g.Text(" "), h.Small(g.Text("which the charts do not draw from"))),
 			table("Other pools", []string{"Pool", "Used,num", "Limit,num"}, g.Map(unused, func(p report.PoolDocument) g.Node {
-				return h.Tr(cell(p.Pool+closed(p, st)), figure(term.Thousands(p.Used())), figure(term.Thousands(p.Limit)))
+				name := p.Pool
+				if p.DrainedUntil != nil {
+					name += ", closed until " + st.when(*p.DrainedUntil)
+				}
+				return h.Tr(cell(name), figure(term.Thousands(p.Used())), figure(term.Thousands(p.Limit)))
 			})))),
 		g.If(len(prices) > 0, h.Details(h.Summary(g.Text("What another interval would cost")), table("Prices", []string{"Every", "A day,num"}, prices))))
-}
-
-func closed(p report.PoolDocument, st Status) string {
-	if p.DrainedUntil == nil {
-		return ""
-	}
-	return ", closed until " + st.when(*p.DrainedUntil)
 }
 
 func title(name string) string {

@@ -139,21 +139,14 @@ func (l *AuditLacked) add(s ingest.Slot) {
 }
 
 func poolUse(p quota.Pool, days []AuditDay) AuditPool {
-	of := AuditPool{Pool: p.Name, Limit: quota.MaxLimit}
-	for _, w := range p.Windows {
-		of.Limit = min(of.Limit, w.Limit)
-	}
-	used := int64(0)
+	of := AuditPool{Pool: p.Name, Limit: p.Limit()}
 	for _, day := range days {
 		amount := day.Used[p.Name]
-		if used += amount; amount > of.Most {
+		if of.Used += amount; amount > of.Most {
 			of.Most, of.Busiest = amount, day.Day
 		}
 	}
-	of.Used = used
-	if len(days) > 0 {
-		of.MeanDay = used / int64(len(days))
-	}
+	of.MeanDay = of.Used / max(int64(len(days)), 1)
 	return of
 }
 
@@ -175,14 +168,13 @@ func (d AuditReport) Print(w io.Writer) {
 	for _, u := range d.Uses {
 		fmt.Fprintf(w, "  %s\n", term.Wrap(fmt.Sprintf("%s (%s): %s", u.Job, strings.Join(u.Methods, ", "), term.Amounts(u.Used)), term.Screen-2, "    "))
 	}
-	lines := []string{
+	for _, line := range []string{
 		fmt.Sprintf("done %s, stopped by quota %s, missed %s, skipped %s", term.Plural(d.Lacked.Done, "slot"), term.Thousands(int64(d.Lacked.Stopped)),
 			term.Thousands(int64(d.Lacked.Missed)), term.Thousands(int64(d.Lacked.Skipped))),
 		"the schedule as configured needs a day: " + term.Amounts(d.PerDay),
 		"regions: " + strings.Join(d.Regions, ", "),
 		"kept for 29 days, then fetched again or deleted",
-	}
-	for _, line := range lines {
+	} {
 		term.Paragraph(w, line)
 	}
 	for _, v := range d.Policy {

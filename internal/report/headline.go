@@ -209,10 +209,7 @@ func (f Freshness) say(those []SeriesState, plural, singular string) string {
 	if n := countCharts(those); n > 1 && n == countCharts(f.Series) {
 		return fmt.Sprintf("all %s %s", term.Plural(n, "chart"), plural)
 	}
-	var names []string
-	for _, series := range those {
-		names = append(names, cmp.Or(series.Region, series.Job))
-	}
+	names := term.Texts(those, func(s SeriesState) string { return cmp.Or(s.Region, s.Job) })
 	if len(names) == 1 {
 		return names[0] + " " + singular
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
@@ -32,10 +33,7 @@ func (d ChartDocument) head() string {
 
 // Print shows the newer chart, how far each video moved, and which are gone.
 func (d MovesDocument) Print(w io.Writer) {
-	var counts []string
-	for _, c := range changes {
-		counts = append(counts, fmt.Sprintf("%d %s", d.Changes[c], c))
-	}
+	counts := term.Texts(changes, func(c string) string { return fmt.Sprintf("%d %s", d.Changes[c], c) })
 	title, channel := term.Share(w, 29, 11)
 	fmt.Fprintf(w, "%s\nagainst slot %s: %s\n\n", d.head(), term.Stamp(d.ComparedTo), strings.Join(counts, ", "))
 	fmt.Fprintf(w, "%3s %5s %-11s %s %s %14s\n", "#", "MOVED", "VIDEO", term.Pad("TITLE", title), term.Pad("CHANNEL", channel), "GAINED")
@@ -81,10 +79,7 @@ func (v SearchItem) tail(order string) string {
 		return v.SeenAt.UTC().Format("2006-01-02 15:04Z")
 	}
 	const most = 3 // regions shown by name; the rest are counted
-	var codes []string
-	for _, r := range v.Regions[:min(most, len(v.Regions))] {
-		codes = append(codes, string(r))
-	}
+	codes := term.Texts(v.Regions[:min(most, len(v.Regions))], func(r ingest.Region) string { return string(r) })
 	if len(v.Regions) > most {
 		codes = append(codes, fmt.Sprintf("+%d", len(v.Regions)-most))
 	}

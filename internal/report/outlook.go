@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -228,12 +229,7 @@ func (p PoolDocument) supply(span time.Duration) int64 {
 }
 
 // Name returns the slot for a person: its region, or its job if it has none.
-func (n NextDocument) Name() string {
-	if n.Region != "" {
-		return n.Region
-	}
-	return n.Job
-}
+func (n NextDocument) Name() string { return cmp.Or(n.Region, n.Job) }
 
 // InZone says where the provider's day turns: " in Los Angeles".
 func (d QuotaDocument) InZone() string {

@@ -111,7 +111,11 @@ func (d PlanDocument) piecesText() string {
 		switch n := d.Pieces[string(s)]; n {
 		case 0:
 		case total:
-			return fmt.Sprintf("%s, %s%s", parts[0], allPrefix(n), s)
+			all := "all "
+			if n == 1 {
+				all = ""
+			}
+			return fmt.Sprintf("%s, %s%s", parts[0], all, s)
 		default:
 			parts = append(parts, fmt.Sprintf("%s %s", term.Thousands(int64(n)), s))
 		}
@@ -119,20 +123,10 @@ func (d PlanDocument) piecesText() string {
 	return strings.Join(parts, ", ")
 }
 
-func allPrefix(n int) string {
-	if n > 1 {
-		return "all "
-	}
-	return ""
-}
-
 // priceText says what is still to be paid. Once some pieces are done, their cost predicts the rest better than the
 // plan's assumption.
 func (d PlanDocument) priceText() string {
-	var pools []string
-	for _, pool := range slices.Sorted(maps.Keys(d.Price)) {
-		pools = append(pools, rangeText(d.Price[pool])+" "+term.PoolUnit(d.Price[pool].High, pool))
-	}
+	pools := term.Texts(slices.Sorted(maps.Keys(d.Price)), func(pool string) string { return d.Price[pool].text(pool) })
 	text := cmp.Or(strings.Join(pools, ", "), "nothing")
 	switch {
 	case d.Under != d.Table:
@@ -179,15 +173,18 @@ func (d PlanDocument) daysText() string {
 	if d.Days.High == 1 {
 		return "1 day: what is left today is enough"
 	}
-	return fmt.Sprintf("%s days, until %s at the latest", rangeText(*d.Days), term.Stamp(*d.EndsAt))
+	return fmt.Sprintf("%s days, until %s at the latest", d.Days, term.Stamp(*d.EndsAt))
 }
 
-func rangeText(r Range) string {
+func (r Range) String() string {
 	if r.Low == r.High {
 		return term.Thousands(r.Low)
 	}
 	return term.Thousands(r.Low) + " to " + term.Thousands(r.High)
 }
+
+// text returns the range of a pool's amounts.
+func (r Range) text(pool string) string { return r.String() + " " + term.PoolUnit(r.High, pool) }
 
 // printSpent says what came in, if anything did.
 func (d PlanDocument) printSpent(w io.Writer) {
@@ -257,11 +254,11 @@ func (d PlanDocument) NeedText() string {
 	if d.Likely > 0 {
 		return term.Amount(d.Likely, "units") + " more, and the same command asks for them"
 	}
-	var most []string
-	for _, pool := range slices.Sorted(maps.Keys(d.Price)) {
-		most = append(most, term.Amount(d.Price[pool].High, pool))
+	most := map[string]int64{}
+	for pool, price := range d.Price {
+		most[pool] = price.High
 	}
-	return strings.Join(most, ", ") + " more at most, and the same command asks for them"
+	return term.Amounts(most) + " more at most, and the same command asks for them"
 }
 
 // text says what becomes of the videos.
@@ -272,10 +269,10 @@ func (u PlanUpkeep) text() string {
 		if u.Rule == ingest.KeepFresh {
 			often = " every 25 days to keep them fresh; "
 		}
-		text = rangeText(u.RefreshUnits) + " " + term.PoolUnit(u.RefreshUnits.High, "units") + often
+		text = u.RefreshUnits.text("units") + often
 	}
 	if u.CountCalls.High > 0 {
-		text += rangeText(u.CountCalls) + " " + term.PoolUnit(u.CountCalls.High, "batch_stats") + " a day for their counts; "
+		text += u.CountCalls.text("batch_stats") + " a day for their counts; "
 	}
 	switch {
 	case u.DeletedAfter == 0:

@@ -166,11 +166,7 @@ func (r Run) reasons() []string {
 		}
 		names[e] = append(names[e], name)
 	}
-	lines := make([]string, 0, len(order))
-	for _, e := range order {
-		lines = append(lines, fmt.Sprintf("%s %s: %s", e.state, strings.Join(names[e], ", "), e.reason))
-	}
-	return lines
+	return term.Texts(order, func(e end) string { return fmt.Sprintf("%s %s: %s", e.state, strings.Join(names[e], ", "), e.reason) })
 }
 
 // Progress is how far a run is, and how fast. It is read from the table of slots, so all processes at work on the

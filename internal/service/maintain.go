@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/regions"
@@ -126,11 +127,7 @@ func (s *Service) status() string {
 		parts = append(parts, "key refused")
 	}
 	if f, err := s.site.Freshness(context.Background()); err == nil {
-		var stale []string
-		for _, series := range f.Stale() {
-			stale = append(stale, series.Name())
-		}
-		if len(stale) > 0 {
+		if stale := term.Texts(f.Stale(), report.SeriesState.Name); len(stale) > 0 {
 			parts = append(parts, "stale: "+strings.Join(stale, ", "))
 		} else {
 			parts = append(parts, "nothing stale")

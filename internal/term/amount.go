@@ -40,11 +40,16 @@ func Plural(n int, thing string) string {
 
 // Amounts formats several amounts, in the order of their pools: "1 search call, 100 units".
 func Amounts(amounts map[string]int64) string {
-	var parts []string
-	for _, pool := range slices.Sorted(maps.Keys(amounts)) {
-		parts = append(parts, Amount(amounts[pool], pool))
+	return strings.Join(Texts(slices.Sorted(maps.Keys(amounts)), func(pool string) string { return Amount(amounts[pool], pool) }), ", ")
+}
+
+// Texts returns the text of each item.
+func Texts[T any](items []T, text func(T) string) []string {
+	texts := make([]string, len(items))
+	for i, item := range items {
+		texts[i] = text(item)
 	}
-	return strings.Join(parts, ", ")
+	return texts
 }
 
 // DayShares formats amounts a day as shares of what there is of each pool: "1,536 units a day of 9,500 (16 %)".

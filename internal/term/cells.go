@@ -58,18 +58,9 @@ func ExportJSONL[T any](w io.Writer, items []T, cells func(T) []Cell) error {
 func ExportCSV[T any](w io.Writer, items []T, cells func(T) []Cell) error {
 	c := csv.NewWriter(w)
 	c.UseCRLF = true
-	var none T
-	var head []string
-	for _, cell := range cells(none) {
-		head = append(head, cell.Name)
-	}
-	_ = c.Write(head) // c.Error returns what failed
+	_ = c.Write(Texts(cells(*new(T)), func(c Cell) string { return c.Name })) // c.Error returns what failed
 	for _, item := range items {
-		var record []string
-		for _, cell := range cells(item) {
-			record = append(record, csvText(cell.Value))
-		}
-		_ = c.Write(record)
+		_ = c.Write(Texts(cells(item), func(c Cell) string { return csvText(c.Value) }))
 	}
 	c.Flush()
 	return c.Error()

@@ -73,10 +73,7 @@ func (s *Site) checkFresh(ctx context.Context) (string, error) {
 	if len(stale) == 0 {
 		return f.Check().Says, nil
 	}
-	var names []string
-	for _, state := range stale {
-		names = append(names, state.String())
-	}
+	names := term.Texts(stale, report.SeriesState.String)
 	text := fmt.Sprintf("%d of %d are stale: %s", len(stale), len(f.Series), term.Enumerate(names, 8))
 	if s.Resting != nil && s.Resting() != "" {
 		text += "; " + s.Resting()
