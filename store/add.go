@@ -12,43 +12,42 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// addition holds the rows that AddDue adds, in a fixed number of statements over lists of any length.
+// addition holds the rows that AddDue adds, with a fixed number of statements for any number of slots.
 type addition struct {
 	slots  []ingest.Slot
 	series map[ingest.Series]*series
 }
 
-// series is a row of that table, and the changes to it.
+// series is a row of the table series, and the changes to it.
 type series struct {
 	ingest.Series
-	id     int64  // 0: not there yet
-	newest int64  // due time of its newest slot; never for none
+	id     int64  // 0: new
+	newest int64  // due time of its newest slot; never if it has none
 	open   *int64 // due time of its slot that is or may be claimed
 
 	last int64 // newest, including the slots to add
-	next int64 // due time of the slot to claim among those to add; never for none
+	next int64 // due time of the slot to claim among those to add; never if there is none
 }
 
 const never = math.MinInt64
 
-// newAddition finds the slot to claim in each series: the newest of those to add that is due, if it is newer than what
-// is there.
+// newAddition finds the slot to claim in each series: the newest due one to add, if it is newer than the stored ones.
 func newAddition(ctx context.Context, tx *txn, slots []ingest.Slot, now time.Time) (*addition, error) {
 	a := &addition{slots, map[ingest.Series]*series{}}
 	for _, slot := range slots {
-		of := slot.Series()
-		if a.series[of] == nil {
-			a.series[of] = &series{Series: of, newest: never, last: never, next: never}
+		key := slot.Series()
+		if a.series[key] == nil {
+			a.series[key] = &series{Series: key, newest: never, last: never, next: never}
 		}
 	}
 	if err := a.find(ctx, tx, now); err != nil {
 		return nil, err
 	}
 	for _, slot := range slots {
-		of, due := a.series[slot.Series()], slot.DueAt.Unix()
-		of.last = max(of.last, due)
-		if slot.State == ingest.Due && due > of.newest {
-			of.next = max(of.next, due)
+		s, due := a.series[slot.Series()], slot.DueAt.Unix()
+		s.last = max(s.last, due)
+		if slot.State == ingest.Due && due > s.newest {
+			s.next = max(s.next, due)
 		}
 	}
 	return a, nil
@@ -57,8 +56,8 @@ func newAddition(ctx context.Context, tx *txn, slots []ingest.Slot, now time.Tim
 // find reads the rows of the series that exist.
 func (a *addition) find(ctx context.Context, tx *txn, now time.Time) error {
 	names := [][2]string{}
-	for of := range a.series {
-		names = append(names, [2]string{of.Job, of.Key})
+	for key := range a.series {
+		names = append(names, [2]string{key.Job, key.Key})
 	}
 	return each(ctx, tx, func(rows *sql.Rows) error {
 		row := series{newest: never, next: never}
@@ -70,8 +69,8 @@ func (a *addition) find(ctx context.Context, tx *txn, now time.Time) error {
 			row.newest = *newest
 		}
 		row.last = row.newest
-		if of := a.series[row.Series]; of != nil {
-			*of = row
+		if s := a.series[row.Series]; s != nil {
+			*s = row
 		}
 		return nil
 	}, `
@@ -79,15 +78,15 @@ func (a *addition) find(ctx context.Context, tx *txn, now time.Time) error {
 		FROM json_each(?2) AS given CROSS JOIN series ON job = value ->> 0 AND series.key = value ->> 1`, future(now), listJSON(names))
 }
 
-// recorded is whether the store has a slot of the series and the due time with which the JSON array value begins, be it
-// as one of a row of missed ticks.
+// recorded is a condition: the store has a slot of the series and due time at the start of the JSON array value,
+// perhaps within a row of missed ticks.
 const recorded = `EXISTS (
 	SELECT 1 FROM (
 		SELECT coalesce(first_due_at, due_at) AS since FROM slots
 		WHERE series = CAST(value ->> 0 AS bigint) AND due_at >= CAST(value ->> 1 AS bigint) ORDER BY due_at LIMIT 1
 	) AS next WHERE since <= CAST(value ->> 1 AS bigint))`
 
-// write adds what is not there yet. If that is nothing, it writes nothing.
+// write adds the missing series and slots. If no slot is missing, it stops there.
 func (a *addition) write(ctx context.Context, tx *txn, now time.Time) error {
 	if err := a.addSeries(ctx, tx); err != nil {
 		return err
@@ -113,28 +112,28 @@ func (a *addition) addSeries(ctx context.Context, tx *txn) error {
 		return nil
 	}
 	return each(ctx, tx, func(rows *sql.Rows) error {
-		var of ingest.Series
+		var key ingest.Series
 		var id int64
-		err := rows.Scan(&id, &of.Job, &of.Key)
-		a.series[of].id = id
+		err := rows.Scan(&id, &key.Job, &key.Key)
+		a.series[key].id = id
 		return err
 	}, `INSERT INTO series (job, key, newest) SELECT value ->> 0, value ->> 1, CAST(value ->> 2 AS bigint) FROM json_each(?1) RETURNING id, job, key`, listJSON(rows))
 }
 
-// addSlots adds the missing slots, and returns their number. One that is due but has a newer one in its series is added
-// as skipped.
+// addSlots adds the missing slots and returns their number. A due slot with a newer one in its series is added as
+// skipped.
 func (a *addition) addSlots(ctx context.Context, tx *txn) (int, error) {
 	var rows [][7]any
 	for _, slot := range a.folded() {
-		of, due, state, reason := a.series[slot.Series()], slot.DueAt.Unix(), slot.State, slot.Reason
-		if state == ingest.Due && (of.next == never || due < of.next) {
-			state, reason = ingest.Skipped, superseded(of.last)
+		s, due, state, reason := a.series[slot.Series()], slot.DueAt.Unix(), slot.State, slot.Reason
+		if state == ingest.Due && (s.next == never || due < s.next) {
+			state, reason = ingest.Skipped, superseded(s.last)
 		}
 		var first any
 		if slot.Count > 1 {
 			first = slot.FirstDueAt.Unix()
 		}
-		rows = append(rows, [7]any{of.id, due, slot.Kind, state, reason, max(slot.Count, 1), first})
+		rows = append(rows, [7]any{s.id, due, slot.Kind, state, reason, max(slot.Count, 1), first})
 	}
 	return affected(tx.ExecContext(ctx, `
 		INSERT INTO slots (series, due_at, kind, state, reason, count, first_due_at)
@@ -144,8 +143,8 @@ func (a *addition) addSlots(ctx context.Context, tx *txn) (int, error) {
 		ON CONFLICT DO NOTHING`, listJSON(rows)))
 }
 
-// folded returns the slots with consecutive missed ticks merged into one slot. Only ticks newer than all stored slots
-// are certain to be consecutive.
+// folded merges consecutive missed ticks into one slot. Only ticks newer than all stored slots are certain to be
+// consecutive.
 func (a *addition) folded() []ingest.Slot {
 	slots := slices.SortedStableFunc(slices.Values(a.slots), func(a, b ingest.Slot) int {
 		return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Key, b.Key), a.DueAt.Compare(b.DueAt))
@@ -171,8 +170,8 @@ func (a *addition) inRow(last, next ingest.Slot) bool {
 		last.Kind == next.Kind && last.Reason == next.Reason && last.DueAt.Before(next.DueAt) && last.DueAt.Unix() > a.series[last.Series()].newest
 }
 
-// moveSeries makes the new slots those to claim, and ends the slots that were waiting instead. A running claim is left
-// alone, and a stopped slot keeps its outcome and its reason.
+// moveSeries makes the new slots the ones to claim, and skips the slots that were due before them. A running claim
+// continues, and a stopped slot keeps its outcome and reason.
 func (a *addition) moveSeries(ctx context.Context, tx *txn) error {
 	var rows [][5]any
 	byID := func(a, b *series) int { return cmp.Compare(a.id, b.id) } // table order, which is fast
@@ -200,8 +199,8 @@ func supersedeClaims(ctx context.Context, tx *txn, now time.Time) error {
 	return supersede(ctx, tx, `state = 'claimed' AND lease <= ?1`, now.UnixMilli(), future(now))
 }
 
-// supersede ends the slots of a condition on ?1 whose series has a newer slot, due until a time in seconds. Nobody will
-// fetch a missed slot, so it does not count.
+// supersede ends the slots that match a condition on ?1 and whose series has a newer slot, due at until (seconds) or
+// earlier. Missed slots do not count as newer, since nobody will fetch them.
 func supersede(ctx context.Context, tx *txn, condition string, arg, until int64) error {
 	_, err := tx.ExecContext(ctx, `
 		UPDATE slots
@@ -216,8 +215,8 @@ func supersede(ctx context.Context, tx *txn, condition string, arg, until int64)
 	return err
 }
 
-// forgetAhead removes, from rows of missed ticks written while a clock was ahead, those that now come again. The later
-// ones stay: they would have no record if a newer slot was passed meanwhile.
+// forgetAhead removes ticks from rows of missed ticks, written while a clock was ahead, that now come again. Later
+// ticks stay: if a newer slot was passed meanwhile, nothing else would record them.
 func (a *addition) forgetAhead(ctx context.Context, tx *txn, now time.Time) error {
 	last := map[int64]time.Time{} // due time of the newest slot to add, by series
 	for _, slot := range a.slots {
@@ -225,7 +224,7 @@ func (a *addition) forgetAhead(ctx context.Context, tx *txn, now time.Time) erro
 			last[id] = slot.DueAt
 		}
 	}
-	var rows [][3]any // id, first due time and count of what stays
+	var rows [][3]any // id, first due time and count of the remaining ticks
 	err := each(ctx, tx, func(r *sql.Rows) error {
 		var id, series int64
 		var slot ingest.Slot

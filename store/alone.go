@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// ErrBusy means that another process is doing the same.
+// ErrBusy means that another process does the same work.
 var ErrBusy = errors.New("another process is doing the same")
 
-// aloneFor is how long the mark of a process that died keeps others away.
+// aloneFor is how long the mark of a dead process keeps others out.
 const aloneFor = 2 * time.Minute
 
-// Alone calls do while no other process does work of this name with this store, from whatever machine. An ErrBusy says
-// that one does, or died while it did, less than two minutes ago.
+// Alone calls do unless another process, on any machine, does work of this name with this store, or died doing it less
+// than two minutes ago: ErrBusy.
 func (s *Store) Alone(ctx context.Context, name string, do func() error) error {
 	name, doing := "alone: "+name, "mark that this process alone does "+name
 	now := s.now()

@@ -13,8 +13,8 @@ import (
 // ErrNoBackfill is returned for a backfill that the store does not have.
 var ErrNoBackfill = errors.New("there is no such backfill")
 
-// RetryBackfill makes due again the pieces that failed, or have ids that could not be looked up, and returns their
-// number. A cancelled backfill has none, nor has a piece that has lost what it asks for.
+// RetryBackfill makes due again the pieces that failed or have ids that could not be looked up, and returns their
+// number. It skips cancelled backfills and pieces whose request was lost.
 func (s *Store) RetryBackfill(ctx context.Context, id string) (pieces int, err error) {
 	err = s.tx(ctx, "retry what failed of "+id, func(tx *txn) error {
 		b, err := findBackfill(ctx, tx, id)
@@ -58,10 +58,9 @@ func requeueVanished(ctx context.Context, tx *txn, slot int64) error {
 // cancelPieces is how many pieces one transaction of CancelBackfill ends, so that other writers wait only milliseconds.
 const cancelPieces = 500
 
-// CancelBackfill ends a backfill: open pieces are skipped, one that a run is working on after the page in flight. What
-// was found stays. It reports whether there was anything to cancel; ErrNoBackfill if there is no such backfill. The
-// first transaction cancels: after it nothing is claimed, and a call that dies leaves only rows for the next one to
-// end.
+// CancelBackfill ends a backfill and reports whether there was anything to cancel; ErrNoBackfill if it does not exist.
+// Open pieces are skipped; one that a run works on ends after the page in flight. Stored videos stay. After the first
+// transaction nothing can be claimed; if the process dies later, the next call skips the remaining rows.
 func (s *Store) CancelBackfill(ctx context.Context, id string, now time.Time) (cancelled bool, err error) {
 	var row int64
 	err = s.tx(ctx, "cancel "+id, func(tx *txn) error {
@@ -100,7 +99,7 @@ func endPieces(ctx context.Context, tx *txn, backfill int64, now time.Time) (int
 		`UPDATE series SET open = NULL WHERE id IN (SELECT series FROM slots WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1)))`)
 }
 
-// ReleaseDead makes claimable at once what runs hold that have died, as died says by their owners' names.
+// ReleaseDead makes the slots of dead runs claimable at once; died tells them by the owner's name.
 func (s *Store) ReleaseDead(ctx context.Context, now time.Time, died func(owner string) bool) error {
 	owners, err := column[string](ctx, s.read, `SELECT DISTINCT owner FROM slots WHERE state = 'claimed' AND lease > ?`, now.UnixMilli())
 	owners = slices.DeleteFunc(owners, func(owner string) bool { return !died(owner) })
@@ -122,8 +121,8 @@ func (s *Store) Reprice(ctx context.Context, id, table string) error {
 	return s.updateBackfill(ctx, id, `UPDATE backfills SET cost_table = ? WHERE name = ?`, table)
 }
 
-// Confirm records how much more a person agreed to spend on the backfill, by pool. Its calls draw no more than that from
-// those pools, however many processes make them.
+// Confirm records how much more a person agreed to spend on the backfill, by pool: a limit on its calls, whichever
+// processes make them.
 func (s *Store) Confirm(ctx context.Context, id string, more map[string]int64) error {
 	return s.tx(ctx, "confirm "+id, func(tx *txn) error {
 		b, err := findBackfill(ctx, tx, id)
@@ -147,8 +146,8 @@ func (s *Store) updateBackfill(ctx context.Context, id, query string, to any) er
 	return err
 }
 
-// NoteSizes stores, by key, how many videos pieces of a backfill will bring, by the caller's count. That does not
-// change what a piece asks for. Unknown keys are ignored; ErrNoBackfill if there is no such backfill.
+// NoteSizes stores, by key, how many videos the caller expects pieces to bring. That does not change what they
+// request. Unknown keys are ignored; ErrNoBackfill if there is no such backfill.
 func (s *Store) NoteSizes(ctx context.Context, id string, videos map[string]int) error {
 	if len(videos) == 0 {
 		return nil
@@ -170,7 +169,7 @@ func (s *Store) NoteSizes(ctx context.Context, id string, videos map[string]int)
 	})
 }
 
-// SearchPieces returns the pieces of a search that are open and those that were listed.
+// SearchPieces returns a search's open pieces, and its listed ones that are no longer open.
 func (s *Store) SearchPieces(ctx context.Context, id string) (open, listed []ingest.Piece, err error) {
 	type row struct {
 		ingest.Piece

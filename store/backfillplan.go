@@ -11,17 +11,17 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// piecesAtOnce is how many pieces one transaction adds to a plan, or deletes of one that was dropped, so that other
-// writers wait only milliseconds.
+// piecesAtOnce is how many pieces one transaction adds or deletes, so that other writers wait only milliseconds.
 const piecesAtOnce = 200
 
-// errDropped ends the adding of a plan that another process has taken for the rest of one that died.
+// errDropped means that another process took over an unfinished plan because it looked abandoned.
 var errDropped = errors.New("another process has planned the same in the meantime: ingest backfill status shows its plan")
 
-// AddBackfill adds a plan with its pieces, and assigns its ID. Pieces are read while nobody waits, and added in steps
-// between which others can write; before the last one nobody sees the plan or can claim of it. An error among the
-// pieces adds nothing. What a process has left that died meanwhile is dropped when the same is planned again, or by Sweep. If an
-// open plan asks for the same, added is false, that plan is returned, and no piece is read.
+// AddBackfill adds a plan with its pieces and assigns its ID. It reads the pieces outside of transactions and adds
+// them in steps between which others can write; until the last step the plan is invisible and cannot be claimed. If
+// reading a piece fails, nothing is added. The unfinished plan of a process that died is dropped when the same is
+// planned again, or by Sweep. If an open plan asks for the same, added is false, that plan is returned, and no piece
+// is read.
 func (s *Store) AddBackfill(ctx context.Context, b ingest.Backfill, pieces iter.Seq2[ingest.Piece, error]) (_ ingest.Backfill, added bool, err error) {
 	b.Created = b.Created.UTC().Truncate(time.Millisecond)
 	b.Cancelled = time.Time{}
@@ -63,7 +63,7 @@ func (s *Store) AddBackfill(ctx context.Context, b ingest.Backfill, pieces iter.
 	return plan.Backfill, true, s.dropPlans(ctx, 0, s.now())
 }
 
-// insertBackfill inserts the plan's own row and names the plan. What others have left of the same plan is cancelled.
+// insertBackfill inserts the plan's row and names the plan. It cancels unfinished plans that ask for the same.
 func insertBackfill(ctx context.Context, tx *txn, b ingest.Backfill) (BackfillStatus, error) {
 	plan := BackfillStatus{Backfill: b}
 	if _, err := tx.ExecContext(ctx, `UPDATE backfills SET cancelled_at = ? WHERE identity = ? AND NOT ready`, b.Created.UnixMilli(), b.Identity()); err != nil {
@@ -79,8 +79,8 @@ func insertBackfill(ctx context.Context, tx *txn, b ingest.Backfill) (BackfillSt
 	return plan, err
 }
 
-// addBatch adds pieces after the first n of a plan; with the last of them the plan is complete. Until then the plan was
-// created when its newest pieces were added, so that one whose process died is seen to be old.
+// addBatch adds pieces after the first n of a plan; the last batch makes the plan visible. Until then created_at is
+// the time of the newest batch, which shows whether the process has died.
 func addBatch(ctx context.Context, tx *txn, plan BackfillStatus, batch []ingest.Piece, n int64, last bool, now time.Time) error {
 	at := now
 	if last {
@@ -96,7 +96,7 @@ func addBatch(ctx context.Context, tx *txn, plan BackfillStatus, batch []ingest.
 	return addPieces(ctx, tx, plan, batch, n)
 }
 
-// addPieces adds pieces after the first n of a backfill. A piece that is a span of time is placed by its beginning.
+// addPieces adds pieces after the first n of a backfill. A piece that is a span of time is ordered by its beginning.
 func addPieces(ctx context.Context, tx *txn, b BackfillStatus, pieces []ingest.Piece, n int64) error {
 	if len(pieces) == 0 {
 		return nil
@@ -112,8 +112,8 @@ func addPieces(ctx context.Context, tx *txn, b BackfillStatus, pieces []ingest.P
 			named[i][1] = p.Spec.After.Unix()
 		}
 	}
-	// No statement joins what the one before has inserted: a planner that does not know of those rows yet would read
-	// all pieces of the plan for each.
+	// No statement joins rows that an earlier one inserted: without statistics about them, a planner would read all
+	// pieces of the plan for each.
 	series, err := pairs[string, int64](ctx, tx, `
 		INSERT INTO series (job, key, newest, open, backfill, place)
 		SELECT ?2, value ->> 0, ?3, ?3, ?4, CAST(value ->> 1 AS bigint) FROM json_each(?1)
@@ -142,8 +142,8 @@ func addPieces(ctx context.Context, tx *txn, b BackfillStatus, pieces []ingest.P
 	return err
 }
 
-// dropPlans deletes, in steps, the plan of that row or, if that is 0, one that was cancelled before it was complete, or
-// whose process died.
+// dropPlans deletes a plan in steps: the given row or, if that is 0, an unfinished one that was cancelled or
+// abandoned.
 func (s *Store) dropPlans(ctx context.Context, row int64, now time.Time) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropWithin)
 	defer cancel()
@@ -156,7 +156,7 @@ func (s *Store) dropPlans(ctx context.Context, row int64, now time.Time) error {
 	}
 	return s.runSteps(ctx, "drop a plan that is not complete", func(tx *txn) (more bool, err error) {
 		if _, err := tx.ExecContext(ctx, `UPDATE backfills SET cancelled_at = ? WHERE id = ? AND NOT ready AND cancelled_at IS NULL`, now.UnixMilli(), row); err != nil {
-			return false, err // from here on its process, if it lives, adds nothing
+			return false, err // from here on its process can add nothing
 		}
 		series, err := column[int64](ctx, tx, `
 			SELECT id FROM series WHERE backfill = ?1 AND EXISTS (SELECT 1 FROM backfills WHERE id = ?1 AND NOT ready) LIMIT ?2`, row, piecesAtOnce)
@@ -175,6 +175,6 @@ func (s *Store) dropPlans(ctx context.Context, row int64, now time.Time) error {
 }
 
 const (
-	dropWithin = 4 * time.Second  // bounds the dropping of a plan; the next Sweep goes on
-	plansFor   = 10 * time.Minute // without a new piece: its process has died
+	dropWithin = 4 * time.Second  // bounds dropPlans; the next Sweep continues
+	plansFor   = 10 * time.Minute // without a new piece a plan is abandoned
 )

@@ -22,14 +22,14 @@ type BackfillStatus struct {
 	Known     int                  // left out: fetched shortly before, or already found
 	Vanished  int                  // looked up, but gone from the upstream
 	GivenUp   int                  // ids that could not be looked up
-	Waiting   int                  // IDs found, or given, that are yet to be looked up
+	Waiting   int                  // IDs still to be looked up
 	Again     int                  // pages paid for again, because the upstream refused a token
-	Lacking   int                  // done pieces that brought less than there is
+	Lacking   int                  // done pieces that brought less than the upstream has
 	Lost      int64                // the part of Units charged by calls that were in flight when a run died
 	RetryAt   time.Time            // when quota may be available again, by the latest refusal; zero: none
 	LastAt    time.Time            // when a page was last saved; zero: never
 
-	// HeldUntil is when the last claimed piece is due again, should its run have died; zero: none is claimed. A live
+	// HeldUntil is when the last claimed piece becomes due again if its run has died; zero: none is claimed. A live
 	// run extends it with each page.
 	HeldUntil time.Time
 
@@ -87,8 +87,8 @@ func (s *Store) FindBackfill(ctx context.Context, idOrIdentity string) (b Backfi
 	return b, err
 }
 
-// WaitingBackfills returns the backfills with open pieces that ingest serve may continue, oldest first. One that has
-// spent what a person agreed to waits for the person.
+// WaitingBackfills returns the backfills with open pieces that ingest serve may continue, oldest first, except those
+// that have spent what a person agreed to.
 func (s *Store) WaitingBackfills(ctx context.Context) ([]ingest.Backfill, error) {
 	plans, err := collectView(ctx, s.database, "look for backfills to carry on", scanBackfill,
 		selectBackfills+` WHERE wait AND ready AND cancelled_at IS NULL AND `+hasOpenPieces+` ORDER BY id`)
@@ -101,7 +101,7 @@ func (s *Store) WaitingBackfills(ctx context.Context) ([]ingest.Backfill, error)
 	return waiting, err
 }
 
-// Lacks returns up to n done pieces of a backfill that brought less than there is; n 0: all.
+// Lacks returns up to n done pieces of a backfill that brought less than the upstream has; n 0: all.
 func (s *Store) Lacks(ctx context.Context, id string, n int) ([]ingest.Lack, error) {
 	return collectView(ctx, s.database, "list what "+id+" lacks", func(row scanner) (l ingest.Lack, err error) {
 		var listing ingest.Listing
@@ -148,8 +148,8 @@ func scanBackfill(row scanner) (b BackfillStatus, err error) {
 	return b, err
 }
 
-// count adds up the pieces as the next claim would find them: one whose lease has expired is due again. A cancelled
-// backfill may still have open rows; those that no run is working on count as skipped.
+// count sums up the pieces as the next claim would find them: a piece with an expired lease is due. Open pieces of a
+// cancelled backfill count as skipped unless a run works on them.
 func (b *BackfillStatus) count(ctx context.Context, tx *txn, now time.Time) error {
 	b.Pieces = map[ingest.State]int{}
 	err := each(ctx, tx, func(rows *sql.Rows) error {

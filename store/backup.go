@@ -28,29 +28,28 @@ type Copy struct {
 	Slots      int64
 }
 
-// Backup copies the store as of one moment into a new file of mode 0600, while others read and write it. A file that
-// exists is an fs.ErrExist and is left alone. The copy gets its name only once it is complete, checked and synced to
-// disk; a failure leaves nothing behind. Until then it is named FILE.part- and a number: if the process is killed, the
-// next backup into the same file removes that part.
+// Backup copies the store as of one moment into a new file of mode 0600, while others read and write it. If the file
+// exists, it is left alone: fs.ErrExist. The copy is named FILE.part- and a number until it is complete, checked and
+// synced to disk; a failure removes it, and if the process is killed, the next backup into the same file does.
 func (s *Store) Backup(ctx context.Context, file string) (Copy, error) {
 	file, err := filepath.Abs(file)
 	if err != nil {
 		return Copy{}, fmt.Errorf("back up into %q: %w", file, err)
 	}
 	made, err := s.copyTo(ctx, file, filepath.Base(file)+".part-")
-	if err == nil { // best effort: in a read-only directory the time of the backup is not kept
+	if err == nil { // best effort: a read-only directory cannot store the time
 		_ = os.WriteFile(s.path+backedUp, []byte(made.Path+"\n"), 0o600)
 	}
 	return made, err
 }
 
-// backedUp is the suffix of the file whose modification time is that of the newest backup.
+// backedUp is the suffix of a file whose modification time is that of the newest backup.
 const backedUp = ".backed-up"
 
 // LastBackup returns when Backup last made a copy; zero if it never did.
 func (s *Store) LastBackup(context.Context) (time.Time, error) { return LastBackup(s.path) }
 
-// LastBackup is Store.LastBackup of the store in a file, which is not opened.
+// LastBackup is Store.LastBackup for a file that is not opened.
 func LastBackup(file string) (time.Time, error) {
 	info, err := os.Stat(file + backedUp)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -62,9 +61,9 @@ func LastBackup(file string) (time.Time, error) {
 	return info.ModTime(), nil
 }
 
-// copyTo makes a copy, whose name begins with prefix until it is complete.
+// copyTo makes a copy whose name begins with prefix until it is complete.
 func (d *database) copyTo(ctx context.Context, to, prefix string) (Copy, error) {
-	removeLeftParts(filepath.Dir(to), prefix) // also beside a copy that is complete: who made it may have been killed then
+	removeLeftParts(filepath.Dir(to), prefix) // also beside a complete copy, whose maker may have been killed
 	// SQLite would take another file's -wal for the copy's, and write it into the copy.
 	for _, path := range []string{to, to + "-wal", to + "-journal"} {
 		if sqlitefile.Exists(path) {
@@ -94,12 +93,12 @@ func (d *database) copyTo(ctx context.Context, to, prefix string) (Copy, error) 
 	return made, nil
 }
 
-// removeLeftParts removes the unlocked parts, which no process is writing any more. If two processes make the same copy
-// at the same time, one of them has to fail anyway.
+// removeLeftParts removes parts that no process has locked. It may break the slower of two simultaneous copies to one
+// file, which would fail anyway.
 func removeLeftParts(dir, prefix string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return // creating the part fails likewise
+		return // creating the part will fail too
 	}
 	for _, e := range entries {
 		number, ours := strings.CutPrefix(e.Name(), prefix)
@@ -122,25 +121,25 @@ func removeLeftParts(dir, prefix string) {
 // copyInto copies the store as of one moment into the empty file part.
 func (d *database) copyInto(ctx context.Context, part string) error {
 	doing := "back up into " + filepath.Dir(part)
-	// Not query_only: that would forbid writing the copy, too.
+	// query_only would also forbid writing the copy.
 	db, err := connect(d.path, 1, d.reading()...)
 	if err != nil {
 		return d.explain(ctx, doing, err)
 	}
 	defer func() { _ = db.Close() }()
-	// A writer that closes the store folds its log into the file, and locks it meanwhile.
+	// The last writer to close the store locks it while folding the log into the file.
 	err = untilFree(ctx, busyFor, func() error {
 		_, err := db.ExecContext(ctx, `VACUUM INTO ?`, part)
 		return err
 	})
 	var source *CorruptError
 	if err != nil && !errors.As(d.explain(ctx, doing, err), &source) {
-		return explain(ctx, part, doing, err) // it is the copy that cannot be written
+		return explain(ctx, part, doing, err) // the copy could not be written
 	}
 	return d.explain(ctx, doing, err)
 }
 
-// finishCopy switches the copy to WAL mode, which VACUUM INTO does not, examines it, and syncs it to disk.
+// finishCopy switches the copy to WAL mode, which VACUUM INTO does not, checks it, and syncs it to disk.
 func finishCopy(ctx context.Context, part string) (made Copy, err error) {
 	db, err := connect(part, 1, "mode=rw", "_journal_mode=WAL", "_synchronous=FULL")
 	if err != nil {
@@ -162,7 +161,7 @@ func finishCopy(ctx context.Context, part string) (made Copy, err error) {
 	return made, nil
 }
 
-// examine checks that the copy is undamaged, and counts what is in it.
+// examine checks that the copy is undamaged, and counts its rows.
 func (c *Copy) examine(ctx context.Context, db *sql.DB, path string) error {
 	if _, err := identify(ctx, db, path, "examine the backup"); err != nil {
 		return err
@@ -176,12 +175,12 @@ func (c *Copy) examine(ctx context.Context, db *sql.DB, path string) error {
 		Scan(&c.Videos, &c.Placements, &c.Slots)
 }
 
-// backupTime is how the name of a backup in a directory says when it was made: ingest-20260214T094000Z.db.
+// backupTime is the time in a backup's name: ingest-20260214T094000Z.db.
 const backupTime = "20060102T150405Z"
 
 var backupName = regexp.MustCompile(`^ingest-([0-9]{8}T[0-9]{6}Z)\.db$`)
 
-// BackupName returns the path of a backup that is made at this time in a directory.
+// BackupName returns the path of a backup made at this time in a directory.
 func BackupName(dir string, at time.Time) string {
 	return filepath.Join(dir, "ingest-"+at.UTC().Format(backupTime)+".db")
 }
@@ -189,12 +188,12 @@ func BackupName(dir string, at time.Time) string {
 // CopyFile is a copy of a store that was found in a directory.
 type CopyFile struct {
 	Path  string
-	At    time.Time // when it was made, as its name says; or else when it was last written
-	Named bool      // its name is one of BackupName
+	At    time.Time // from its name if Named, else its modification time
+	Named bool      // its name is that of a BackupName
 }
 
-// FindCopies returns the copies of stores in a directory, oldest first, the store that is in use there left out. A file
-// is one if its header says so, whatever its name. A directory that is missing has none.
+// FindCopies returns the copies of stores in a directory, oldest first, without the store in use there. It recognizes
+// them by their headers. A missing directory has none.
 func FindCopies(dir string) ([]CopyFile, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -234,8 +233,8 @@ func isStoreFile(path string) bool {
 	return err == nil && string(header[:len(mark)]) == mark && binary.BigEndian.Uint32(header[applicationAt:]) == applicationID
 }
 
-// ExpireBackups deletes the backups in these directories that were made before a time, and returns what it deleted. A copy
-// whose name is none of BackupName is left alone.
+// ExpireBackups deletes the backups in these directories made before a time, and returns their paths. It leaves copies
+// with other names than BackupName alone.
 func ExpireBackups(dirs []string, before time.Time) (deleted []string, err error) {
 	for _, dir := range dirs {
 		found, err := FindCopies(dir)

@@ -10,11 +10,11 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// saveCallsWithin bounds how long the end of a run waits for its counts to be saved.
+// saveCallsWithin bounds how long a run's end waits for its counts to be saved.
 const saveCallsWithin = 300 * time.Millisecond
 
-// CallCounter counts calls to the upstream and saves the counts in the store, where a scrape finds them after this
-// process has ended. Counts that cannot be saved wait for the next Save, and no call fails.
+// CallCounter counts calls to the upstream and saves the counts in the store, for scrapes after this process has
+// ended. Counts that cannot be saved wait for the next Save; no call fails because of them.
 type CallCounter struct {
 	store *Store
 
@@ -34,7 +34,7 @@ func (c *CallCounter) Observe(method, verdict string, took time.Duration) {
 	c.pending.Add(method, verdict, took, c.store.now().UTC())
 }
 
-// Repeat counts one call that the gateway answered without asking the upstream, on one of its days.
+// Repeat counts one call that the gateway answered without asking the upstream; day is the upstream's.
 func (c *CallCounter) Repeat(method, day string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,7 +55,7 @@ func (c *CallCounter) SaveEvery(ctx context.Context, interval time.Duration) {
 	}
 }
 
-// Save writes to the store what was counted since the last Save.
+// Save saves what was counted since the last Save.
 func (c *CallCounter) Save(ctx context.Context) {
 	c.mu.Lock()
 	more := c.pending
@@ -112,18 +112,18 @@ func readCallStats(ctx context.Context, q querier) (ingest.CallStats, error) {
 	return stats, err
 }
 
-// Note returns a text that SetNote kept under that name; "" if there is none.
+// Note returns the text that SetNote stored under a name; "" if there is none.
 func (s *Store) Note(ctx context.Context, name string) (text string, err error) {
 	err = readNote(ctx, s.read, "note "+name, &text)
 	return text, s.explain(ctx, "read the note "+name, err)
 }
 
-// SetNote keeps a text under a name, in place of an earlier one.
+// SetNote stores a text under a name and replaces an earlier one.
 func (s *Store) SetNote(ctx context.Context, name, text string) error {
 	return s.tx(ctx, "keep the note "+name, func(tx *txn) error { return writeNote(ctx, tx, "note "+name, text) })
 }
 
-// readNote reads a row of meta into value, and leaves it as it is if there is none.
+// readNote reads a row of meta into value; without a row, value is unchanged.
 func readNote(ctx context.Context, q querier, name string, value any) error {
 	err := q.QueryRowContext(ctx, `SELECT value FROM meta WHERE name = ?`, name).Scan(value)
 	if errors.Is(err, sql.ErrNoRows) {

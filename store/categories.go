@@ -40,12 +40,11 @@ func (s *Store) SaveNames(ctx context.Context, slot ingest.Slot, region ingest.R
 	return slot, err
 }
 
-// CategoryNames returns the names of categories, in any region that has one.
+// CategoryNames returns a name for each category, of any region.
 func (s *Store) CategoryNames(ctx context.Context) (map[string]string, error) {
 	return viewed(ctx, s.database, "read the names of categories", func(tx *txn) (map[string]string, error) { return categoryNames(ctx, tx) })
 }
 
-// categoryNames returns the names of categories, in any region that has one.
 func categoryNames(ctx context.Context, tx *txn) (map[string]string, error) {
 	return pairs[string, string](ctx, tx, `SELECT id, min(name) FROM categories GROUP BY id`)
 }
@@ -70,7 +69,7 @@ func (s *Store) SaveNoChart(ctx context.Context, region ingest.Region, category 
 	return err
 }
 
-// orWhole returns the category, with one name for the whole chart.
+// orWhole returns the category, "" for the whole chart.
 func orWhole(category string) string {
 	if category == "0" {
 		return ""

@@ -17,7 +17,7 @@ import (
 // ErrNoChart is returned when no chart of the region is stored.
 var ErrNoChart = errors.New("no chart is stored")
 
-// noChartError is an ErrNoChart that says which chart is missing.
+// noChartError wraps ErrNoChart and says which chart is missing.
 type noChartError string
 
 func (e noChartError) Error() string { return string(e) }
@@ -31,8 +31,8 @@ type Chart struct {
 	FetchedAt time.Time // when its last page was saved
 	Partial   bool      // it was cut short
 
-	// Slots of other charts of this job that the query admits: the one before and the one after it, and the newest that
-	// is a day older. Zero: there is none.
+	// Slots of other charts of this job that the query admits: the one before, the one after, and the newest that is
+	// at least a day older. Zero: there is none.
 	Earlier, Later, DayBefore time.Time
 
 	// Items are in rank order, with the counts of that slot; all other data of a video is as last fetched.
@@ -48,12 +48,12 @@ type ChartQuery struct {
 	Job     string    // "": the job named chart, else the first that ever charted the region
 	At      time.Time // due at or before it
 	Partial bool      // includes charts that were cut short
-	Limit   int       // of the rows that are read, the first; 0: all
+	Limit   int       // at most this many items; 0: all
 }
 
-// findChart returns the newest slot of a chart of region ?1 due at ?2 or earlier that is done, or with ?3 just has
-// placements; of job ?4 or, if empty, of the job named chart, else of the first. Of each series it reads slots only from
-// that time back to the first that fits.
+// findChart returns the newest slot with a chart of region ?1, due at ?2 or earlier and done (with ?3: in any state),
+// of job ?4 or, if that is empty, preferably the job named chart. In each series it reads slots backwards from ?2 to
+// the first match.
 const findChart = `
 WITH charts AS MATERIALIZED (
 	SELECT id, job, (
@@ -69,9 +69,9 @@ FROM charts CROSS JOIN slots ON slots.id = newest
 ORDER BY job <> 'chart', charts.id
 LIMIT 1`
 
-// findBeside returns the due times of the charts beside the slot of series ?1 due at ?2: the one before it, the one after
-// it, and the newest due at ?4 or earlier. They are done, or with ?3 just have placements. Of slots without any, which are
-// rare, few are passed over.
+// findBeside returns the due times of the charts around the slot of series ?1 due at ?2: the one before, the one
+// after, and the newest due at ?4 or earlier; done or, with ?3, in any state. It skips at most two slots without
+// placements, which are rare.
 const findBeside = `
 SELECT ` + beside + `due_at < ?2 ORDER BY due_at DESC` + placed + ` ORDER BY due_at DESC LIMIT 1),
 	` + beside + `due_at > ?2 ORDER BY due_at` + placed + ` ORDER BY due_at LIMIT 1),
@@ -94,8 +94,8 @@ func (s *Store) Chart(ctx context.Context, region ingest.Region, at time.Time, p
 	return s.FindChart(ctx, ChartQuery{Region: region, At: at, Partial: partial})
 }
 
-// FindChart returns the newest chart that the query admits; ErrNoChart if there is none, with the jobs that have one if
-// the query names another. Charts are kept for ingest.KeepFor.
+// FindChart returns the newest chart that the query admits; ErrNoChart, with the jobs that have a chart, if there is
+// none. Charts are kept for ingest.KeepFor.
 func (s *Store) FindChart(ctx context.Context, q ChartQuery) (Chart, error) {
 	c := Chart{Region: q.Region}
 	err := s.view(ctx, "read a chart", func(tx *txn) error {
@@ -147,14 +147,14 @@ WHERE backfill IS NULL AND key = ?1
   )
 ORDER BY job`
 
-// oldestChart returns when the oldest chart of region ?1 was due, of job ?2 (empty: any); NULL if there is none. With
-// ?3 it may have been cut short.
+// oldestChart returns when the oldest chart of region ?1 and job ?2 (empty: any) was due; NULL if there is none. With
+// ?3 it may be partial.
 const oldestChart = `
 SELECT min(due_at) FROM series JOIN slots ON slots.series = series.id
 WHERE backfill IS NULL AND key = ?1 AND kind = 'chart' AND ?2 IN ('', job) AND (state = 'done' OR ?3)
   AND EXISTS (SELECT 1 FROM placements WHERE slot = slots.id)`
 
-// explainNone explains that the query admits no chart.
+// explainNone returns the error of a query that admits no chart.
 func (q ChartQuery) explainNone(ctx context.Context, tx *txn) error {
 	kind, when, job, hint := "complete chart", "", "", ""
 	if q.Partial {
@@ -204,8 +204,8 @@ type Place struct {
 	Rank   int
 }
 
-// findElsewhere returns where the videos of ?1, the upstream's ids, stand in the charts of job ?2 in regions other than
-// ?3: in each region's newest chart due at ?4 or earlier.
+// findElsewhere returns the ranks of the videos ?1 (upstream ids) in job ?2's newest charts, due at ?4 or earlier, of
+// regions other than ?3.
 const findElsewhere = `
 SELECT video_id, key, rank
 FROM series CROSS JOIN placements ON placements.slot = (
@@ -216,7 +216,7 @@ FROM series CROSS JOIN placements ON placements.slot = (
 WHERE backfill IS NULL AND job = ?2 AND key <> ?3 AND placements.video IN (SELECT id FROM video_facts WHERE video_id IN (SELECT value FROM json_each(?1)))
 ORDER BY rank, key`
 
-// Elsewhere returns where else the videos stand in the charts of a job at a time, zero for now, the best rank first.
+// Elsewhere returns the videos' ranks in a job's charts of other regions at a time (zero: now), best rank first.
 func (s *Store) Elsewhere(ctx context.Context, job string, region ingest.Region, at time.Time, videos []string) (map[string][]Place, error) {
 	until, places := int64(math.MaxInt64), map[string][]Place{}
 	if !at.IsZero() {

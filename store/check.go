@@ -16,9 +16,8 @@ import (
 	"github.com/trendvidstream/ingest/store/text"
 )
 
-// check also reports whether the file itself is damaged. It uses a connection of its own: a connection that has
-// searched caches a part of the index, which integrity_check does not read again after others have written it, and so
-// reports damage where there is none.
+// check also reports whether the file itself is damaged. It needs a fresh connection: one that has searched caches
+// part of the index, which integrity_check does not reread, so that it reports damage after others have written.
 func (d *database) check(ctx context.Context) (found []string, file bool, err error) {
 	db, err := connect(d.path, 1, d.reading("_query_only=1")...)
 	if err != nil {
@@ -33,8 +32,8 @@ func (d *database) check(ctx context.Context) (found []string, file bool, err er
 	return found, file, err
 }
 
-// examine is check with a connection that has not searched before. A budget other than 0 bounds only the time spent
-// comparing texts and index.
+// examine is check on a connection that has not searched before. A budget above 0 bounds the time spent comparing
+// texts with the index, and nothing else.
 func examine(ctx context.Context, q querier, budget time.Duration) (found []string, file bool, err error) {
 	if found, err = damages(ctx, q); err != nil || len(found) > 0 {
 		return found, true, err // the queries would fail, or return nonsense
@@ -77,17 +76,17 @@ func examine(ctx context.Context, q querier, budget time.Duration) (found []stri
 	if len(changed) > 0 {
 		found = append(found, counted("%d video{|s} {has|have} another text than when {it was|they were} indexed", len(changed)))
 	}
-	if err == nil && len(found) == 0 { // else the videos are no sound basis to compare the index with
+	if err == nil && len(found) == 0 { // otherwise the index cannot be compared with the videos
 		found, err = sums.compare(timed, q)
 	}
 	if timed.Err() != nil && ctx.Err() == nil {
-		err = nil // what there was time for was compared
+		err = nil // the budget is used up
 	}
 	return found, false, err
 }
 
-// changedTexts returns the ids of videos whose text does not match their text_hash. Videos without a channel are not
-// compared: the hash includes the channel's name, which is kept only with the channel. Each of the others is visited.
+// changedTexts returns the ids of videos whose text does not match their text_hash, and calls visit for every video
+// compared. It skips videos without a channel, since the hash includes the channel's name.
 func changedTexts(ctx context.Context, q querier, visit func(id int64, v ingest.Video)) (ids []int64, err error) {
 	return ids, each(ctx, q, func(rows *sql.Rows) error {
 		var id, hash int64
@@ -106,8 +105,8 @@ func damages(ctx context.Context, q querier) ([]string, error) {
 	return slices.DeleteFunc(found, func(line string) bool { return line == "ok" }), err
 }
 
-// indexSums sums up what the index must hold: by video, where its words stand; and by word beginning, of one to three
-// characters as the index lists them, which videos have it.
+// indexSums sums up what the index must hold: for each video, where its words are; and for each beginning of one to
+// three characters that the index lists, which videos have it.
 type indexSums struct {
 	places map[int64]hash
 	begins map[string]int64
@@ -116,8 +115,8 @@ type indexSums struct {
 // add adds a video's text to the index.
 func (s indexSums) add(id int64, v ingest.Video) {
 	known := map[string]bool{}
-	for column, of := range map[string]string{"title": v.Title, "channel": v.Channel, "tags": strings.Join(v.Tags, "\n")} {
-		for at, token := range strings.Fields(text.Normalize(of)) {
+	for column, field := range map[string]string{"title": v.Title, "channel": v.Channel, "tags": strings.Join(v.Tags, "\n")} {
+		for at, token := range strings.Fields(text.Normalize(field)) {
 			s.places[id] += placeHash(token, column, int64(at))
 			letters := 0
 			for end := range token + " " {
@@ -135,15 +134,15 @@ func placeHash(token, column string, at int64) hash {
 	return newHash().texts(token, column).numbers(at)
 }
 
-// beginSum is an id's contribution to the sum of a beginning: see beginSums.
+// beginSum is an id's part in a beginning's sum: see beginSums.
 func beginSum(id int64) int64 { return id * 2654435761 % 4294967291 }
 
-// beginSums leaves out videos without a channel: only the index has its name.
+// beginSums skips videos without a channel, as only the index knows the channel's name.
 const beginSums = `
 SELECT coalesce(sum(rowid * 2654435761 % 4294967291), 0) FROM video_text
 WHERE video_text MATCH ? AND rowid NOT IN (SELECT id FROM video_facts WHERE channel IS NULL)`
 
-// compare reads the whole index and returns a line for each kind of difference; each line contains video_text, for
+// compare reads the whole index and returns a line for each kind of difference. Each line contains video_text, for
 // ofIndex.
 func (s indexSums) compare(ctx context.Context, q querier) (found []string, err error) {
 	videos, beginnings := 0, 0
@@ -151,7 +150,7 @@ func (s indexSums) compare(ctx context.Context, q querier) (found []string, err 
 		var token, column string
 		var id, at int64
 		err := rows.Scan(&token, &id, &column, &at)
-		if _, ok := s.places[id]; ok { // a row of no video is never shown
+		if _, ok := s.places[id]; ok { // a row without a video is never shown
 			s.places[id] -= placeHash(token, column, at)
 		}
 		return err

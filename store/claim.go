@@ -10,8 +10,8 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// claimable lists the slots that may be claimed at ?2 (milliseconds; ?1 is future of it), in the order of Claim: the
-// open slot of each series, unless a run is working on the series. A stopped slot counts only if it is the newest.
+// claimable lists the slots that may be claimed at ?2 (milliseconds; ?1 is its future), in the order of Claim: each
+// series' open slot, unless a run works on the series. A stopped slot must be the newest.
 const claimable = `
 SELECT slots.id, job, key, due_at
 FROM series INDEXED BY series_open CROSS JOIN slots ON slots.series = series.id AND due_at = open
@@ -19,8 +19,8 @@ WHERE open IS NOT NULL AND backfill IS NULL AND (state <> 'stopped' OR due_at = 
   AND NOT EXISTS (SELECT 1 FROM slots AS other WHERE other.series = series.id AND other.state = 'claimed' AND other.lease > ?2 AND other.due_at <= ?1)
 ORDER BY fresh_at NULLS FIRST, open, job, key`
 
-// claimablePieces lists the pieces of backfill ?1 that may be claimed at ?2 in order or, with DESC appended, in
-// reverse. All of them are due at the time the backfill was created.
+// claimablePieces lists the pieces of backfill ?1 that may be claimed at ?2, in order or, with DESC appended,
+// reversed. All are due when the backfill was created.
 const claimablePieces = `
 SELECT slots.id, job, key, due_at
 FROM series INDEXED BY series_backfill
@@ -29,8 +29,7 @@ WHERE backfill = (SELECT id FROM backfills WHERE name = ?1 AND cancelled_at IS N
   AND open = (SELECT created_at / 1000 FROM backfills WHERE name = ?1) AND (state <> 'claimed' OR lease <= ?2)
 ORDER BY place`
 
-// Claim implements fetch.Slots. If there is nothing to claim it writes nothing. For the schedule, where most claims
-// find nothing, it does not make other writers wait either.
+// Claim implements fetch.Slots. It first looks for a slot of the schedule without locking, as most claims find none.
 func (s *Store) Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok bool, err error) {
 	if c.Backfill == "" {
 		err = s.view(ctx, "look for a slot to claim", func(tx *txn) error {
@@ -57,7 +56,7 @@ func (s *Store) Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok
 			WHERE id = ?1`, id, c.Owner, c.Now.Add(c.Lease).UnixMilli()); err != nil {
 			return err
 		}
-		if c.Backfill != "" { // what a run left that died
+		if c.Backfill != "" { // calls of a run that died
 			if _, err := tx.ExecContext(ctx, `UPDATE pieces SET lost = lost + unsaved, unsaved = 0 WHERE slot = ? AND unsaved > 0`, id); err != nil {
 				return err
 			}
@@ -87,7 +86,7 @@ func findClaimable(ctx context.Context, tx *txn, c ingest.Claim) (id int64, ok b
 		query += ` DESC`
 	}
 	query += ` LIMIT ?3`
-	for limit := 8; ; limit *= 16 { // or Postgres would compute and send the whole result first
+	for limit := 8; ; limit *= 16 { // otherwise Postgres computes and sends the whole result
 		n := 0
 		err := each(ctx, tx, func(rows *sql.Rows) error {
 			var row int64
@@ -104,8 +103,8 @@ func findClaimable(ctx context.Context, tx *txn, c ingest.Claim) (id int64, ok b
 	}
 }
 
-// Finish implements fetch.Slots. The time of the last page stays as SavePage or SaveVideos wrote it. A slot that is
-// given back after its series has moved on is superseded at once.
+// Finish implements fetch.Slots. It keeps the time of the last page as saved. A slot that is given back after its
+// series has moved on is superseded at once.
 func (s *Store) Finish(ctx context.Context, slot ingest.Slot) error {
 	slot.FetchedAt = time.Time{}
 	return s.withFence(ctx, "finish a slot", &slot, func(tx *txn, id, _ int64) error {
@@ -113,7 +112,7 @@ func (s *Store) Finish(ctx context.Context, slot ingest.Slot) error {
 	})
 }
 
-// withFence runs f with the ids of the slot and its series, if the slot is still its owner's, and then writes the
+// withFence runs f with the ids of the slot and its series if the owner still holds the slot, and then writes the
 // slot's progress, in one transaction. f may change the slot.
 func (s *Store) withFence(ctx context.Context, doing string, slot *ingest.Slot, f func(tx *txn, id, series int64) error) error {
 	return s.tx(ctx, doing, func(tx *txn) error {
@@ -131,7 +130,7 @@ func (s *Store) withFence(ctx context.Context, doing string, slot *ingest.Slot, 
 	})
 }
 
-// fence finds the slot and its series; ErrFenced if it is no longer its owner's.
+// fence finds the slot and its series; ErrFenced if the owner no longer holds it.
 func fence(ctx context.Context, tx *txn, slot ingest.Slot) (id, series int64, err error) {
 	err = tx.QueryRowContext(ctx, `
 		SELECT slots.id, series.id FROM series JOIN slots ON slots.series = series.id
@@ -165,7 +164,7 @@ func (s *Store) writeProgress(ctx context.Context, tx *txn, id int64, slot inges
 	return s.updateSeries(ctx, tx, id, slot.State)
 }
 
-// updateSeries keeps the series row consistent with the slot, which has just changed to state.
+// updateSeries keeps the series row consistent with a slot that has just changed to state.
 func (s *Store) updateSeries(ctx context.Context, tx *txn, id int64, state ingest.State) error {
 	var err error
 	switch state {

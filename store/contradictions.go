@@ -7,12 +7,12 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// contradiction is a way in which the tables of an undamaged file can contradict each other.
+// contradiction is a way in which the tables of an undamaged file can disagree.
 type contradiction struct {
-	what string // for counted; "": nobody looks for it
-	rows string // those that are wrong
+	what string // for counted; "": not searched for
+	rows string // the wrong rows
 	did  string // what mend does, for counted; "": it corrects rows
-	mend string // ?1 is now in milliseconds; the last of its statements says how many rows. "": see repairIndex
+	mend string // ?1 is now in milliseconds; the last statement's changed rows count. "": see repairIndex
 }
 
 // contradictions are in the order in which they are corrected.
@@ -46,7 +46,7 @@ var contradictions = []contradiction{
 	{what: "%d piece{|s} {is|are} of a backfill that is not there", rows: lostBackfills, mend: `
 			INSERT INTO backfills (id, name, kind, identity, spec, cost_table, wait, created_at, cancelled_at)
 			SELECT backfill, 'bf-' || backfill, 'videos', 'lost ' || backfill, '{}', '', 0, max(newest) * 1000, ?1 ` + lostBackfills + `
-			GROUP BY backfill`}, // what its pieces spent stays known, and its name is not given again
+			GROUP BY backfill`}, // keeps the units of its pieces, and its name taken
 	{mend: failPieces + `series IN (SELECT series.id FROM series JOIN backfills ON backfills.id = backfill WHERE identity = 'lost ' || backfill)`},
 	{what: "%d piece{|s} {has|have} lost {its|their} slot", rows: slotlessSeries,
 		mend: `INSERT INTO slots (series, due_at, kind, state, reason) SELECT id, newest, 'backfill', 'failed', '` + lostPiece + `' ` + slotlessSeries},
@@ -82,8 +82,8 @@ func deleted(what, rows string) contradiction {
 	return contradiction{what: what, rows: rows, mend: `DELETE ` + rows}
 }
 
-// lostCharts marks incomplete charts that were done as failed, except that the newest of a series becomes due again, so
-// that the next run fetches it. The condition on slots follows.
+// lostCharts marks incomplete done charts as failed, or due again if they are the newest of their series. The
+// condition on slots follows.
 const lostCharts = `
 UPDATE slots
 SET pages = 0, videos = 0, token = '', token_at = NULL,
@@ -110,8 +110,8 @@ UPDATE slots SET state = 'failed', lease = NULL, retry_at = NULL, reason = '` + 
 WHERE state IN ('due', 'stopped', 'claimed') AND `
 )
 
-// restoreLatest gives videos that have lost their counts unknown ones, as of the last chart that they were in, and a fetch
-// so long ago that the next refresh asks again.
+// restoreLatest gives videos that lost their counts unknown counts, seen in their last chart, and a fetch so long ago
+// that the next refresh asks again.
 var restoreLatest = fmt.Sprintf(`
 UPDATE video_facts SET fetched_day = 0 WHERE id NOT IN (SELECT id FROM video_latest);
 INSERT INTO video_latest (id, fetched_at, seen_at)

@@ -11,27 +11,27 @@ import (
 
 // CopyOptions are optional; the zero value is ready to use.
 type CopyOptions struct {
-	Step     int                              // rows written per step; 0: 1,000
-	Progress func(table string, done, of int) // called after each step with the rows of a table, or videos in the index, that are there
+	Step     int                                 // rows written per step; 0: 1,000
+	Progress func(table string, done, total int) // called after each step with the rows copied of a table, or the videos indexed
 }
 
 // Copied is the result of a copy.
 type Copied struct {
 	Tables  []CopiedTable
-	At      time.Time // the moment the copy is of: nothing written to the source later is in it
-	Plain   int       // rows with a text that was not Plain
+	At      time.Time // the moment of the copy
+	Plain   int       // rows with a text that had to be made Plain
 	Already bool      // the target already held all of it, and nothing was written
 	Written bool      // the source was written to during the copy
 }
 
-// CopiedTable is a table whose rows are all in both stores.
+// CopiedTable is a table with the same rows in both stores.
 type CopiedTable struct {
 	Name string
 	Rows int
 	Hash string // of the rows; the same in every database and any order
 }
 
-// ErrOccupied means that the target holds something other than what is to be copied into it.
+// ErrOccupied means that the target holds another store.
 var ErrOccupied = errors.New("it holds another store already: give a place where none is")
 
 // errDiffers means that target and source differ.
@@ -46,15 +46,14 @@ type copier struct {
 
 	sums    map[string]tableSum // of the source's tables
 	changed int                 // rows read whose texts were not Plain
-	failed  error               // reading the source, which is not for the target to explain
+	failed  error               // an error of the source, which the target must not explain
 	result  Copied
 }
 
-// CopyInto copies a store into an empty one, in one transaction of the target: a copy that is cut off leaves it empty.
-// It reads one snapshot of the source, whoever writes to it meanwhile. Before it commits, it reads each table of the
-// target again and compares it with what it read of the source; a difference is an error. A target that holds anything
-// else is ErrOccupied and is not touched, unless its contents are equal: that is success. The target must have been
-// opened for the source's upstream.
+// CopyInto copies a snapshot of a store into an empty one, in one transaction of the target: a copy that is cut off
+// leaves it empty. Before it commits, it reads the target's tables again and compares them with the source; a
+// difference is an error. A target with any other content is ErrOccupied and untouched; one with the same content is a
+// success. The target must have been opened for the source's upstream.
 func (s *Store) CopyInto(ctx context.Context, to *Store, o CopyOptions) (Copied, error) {
 	c := &copier{source: s.database, to: to.database, o: o, sums: map[string]tableSum{}}
 	c.o.Step = cmp.Or(o.Step, 1000)
@@ -67,7 +66,7 @@ func (s *Store) CopyInto(ctx context.Context, to *Store, o CopyOptions) (Copied,
 	if err = c.sameUpstream(ctx); err == nil {
 		err = c.run(ctx)
 	}
-	if err != nil && ctx.Err() != nil { // which call failed first does not matter once ctx has ended
+	if err != nil && ctx.Err() != nil { // once ctx has ended, it is the cause
 		err = fmt.Errorf("copy the store: %w", context.Cause(ctx))
 	}
 	if err != nil || c.result.Already {
@@ -89,26 +88,26 @@ func (c *copier) sameUpstream(ctx context.Context) error {
 	return c.to.explain(ctx, "look at the target", err)
 }
 
-// run copies everything, or compares it with what is there.
+// run copies everything, or compares it with an occupied target.
 func (c *copier) run(ctx context.Context) error {
 	last, err := c.source.lastBackfill(ctx, c.from)
 	if err != nil {
 		return c.source.explain(ctx, "read the store", err)
 	}
-	of := map[string]int{} // counted first: PostgreSQL ends a transaction that waits for long
+	totals := map[string]int{} // before the transaction: PostgreSQL ends one that is idle for long
 	for _, t := range copyTables {
 		var n int
 		if err := c.from.QueryRowContext(ctx, `SELECT count(*) FROM `+t.name).Scan(&n); err != nil {
 			return c.source.explain(ctx, "read the store", err)
 		}
-		of[t.name] = n
+		totals[t.name] = n
 	}
 	err = c.to.tx(ctx, "copy the store", func(tx *txn) error {
 		if err := c.empty(ctx, tx); err != nil {
 			return err
 		}
 		for _, t := range copyTables {
-			if err := c.table(ctx, tx, t, of[t.name]); err != nil {
+			if err := c.table(ctx, tx, t, totals[t.name]); err != nil {
 				return err
 			}
 		}
@@ -141,28 +140,28 @@ func (c *copier) empty(ctx context.Context, tx *txn) error {
 }
 
 // table copies one table.
-func (c *copier) table(ctx context.Context, tx *txn, t copyTable, of int) (err error) {
+func (c *copier) table(ctx context.Context, tx *txn, t copyTable, total int) (err error) {
 	c.sums[t.name], err = c.sum(ctx, t, c.source, c.from, func(rows [][]any, done int64) error {
 		if err := t.write(ctx, tx, rows); err != nil {
 			return err
 		}
-		c.reportProgress(t.name, int(done), of)
+		c.reportProgress(t.name, int(done), total)
 		return nil
 	})
 	return err
 }
 
-// justRead is the visit of sum for a read that writes nothing.
+// justRead is a visit for sum that writes nothing.
 func justRead([][]any, int64) error { return nil }
 
-// sum reads a table of a store in steps. It calls visit with the rows of each step, in the form that the target can
-// keep, and with how many have been read.
-func (c *copier) sum(ctx context.Context, t copyTable, of *database, q querier, visit func(rows [][]any, done int64) error) (sum tableSum, err error) {
+// sum reads a table of a store in steps. It calls visit with each step's rows, in the form that the target can store,
+// and with the number of rows read so far.
+func (c *copier) sum(ctx context.Context, t copyTable, d *database, q querier, visit func(rows [][]any, done int64) error) (sum tableSum, err error) {
 	for after := []any(nil); ; {
 		rows, err := t.read(ctx, q, after, c.o.Step)
 		if err != nil || len(rows) == 0 {
-			err = of.explain(ctx, "read the table "+t.name, err)
-			if of == c.source {
+			err = d.explain(ctx, "read the table "+t.name, err)
+			if d == c.source {
 				c.failed = err
 			}
 			return sum, err
@@ -202,9 +201,9 @@ func (c *copier) index(ctx context.Context, tx *txn) error {
 	}
 }
 
-// compare records each table of the target, which must equal the source's.
+// compare records each table of the target in the result; any difference from the source is an error.
 func (c *copier) compare(ctx context.Context, tx *txn) error {
-	c.result.Plain, c.result.Tables = c.changed, nil // until here they were the source's
+	c.result.Plain, c.result.Tables = c.changed, nil // from here on c.changed counts rows of the target
 	for _, t := range copyTables {
 		want := c.sums[t.name]
 		have, err := c.sum(ctx, t, c.to, tx, justRead)
@@ -229,7 +228,7 @@ func (c *copier) compare(ctx context.Context, tx *txn) error {
 	return nil
 }
 
-// compareWhole returns occupied, unless the target holds just what a copy would.
+// compareWhole returns occupied unless the target equals a copy.
 func (c *copier) compareWhole(ctx context.Context, occupied error) error {
 	for _, t := range copyTables {
 		sum, err := c.sum(ctx, t, c.source, c.from, justRead)
@@ -246,8 +245,8 @@ func (c *copier) compareWhole(ctx context.Context, occupied error) error {
 	return err
 }
 
-// checkWritten reports in c.result whether the source was written to during the copy. Every write to a store touches
-// slots or backfills.
+// checkWritten records in c.result whether the source was written to during the copy. Every write changes slots or
+// backfills.
 func (c *copier) checkWritten(ctx context.Context) error {
 	return c.source.view(ctx, "look whether the store was written to", func(tx *txn) error {
 		for _, t := range copyTables {
@@ -264,13 +263,13 @@ func (c *copier) checkWritten(ctx context.Context) error {
 	})
 }
 
-func (c *copier) reportProgress(table string, done, of int) {
+func (c *copier) reportProgress(table string, done, total int) {
 	if c.o.Progress != nil {
-		c.o.Progress(table, done, of)
+		c.o.Progress(table, done, total)
 	}
 }
 
-// lastBackfill returns the highest backfill ID ever assigned: no ID is assigned twice.
+// lastBackfill returns the highest backfill ID ever assigned.
 func (d *database) lastBackfill(ctx context.Context, tx *txn) (last int64, err error) {
 	if d.engine != nil {
 		return d.engine.LastBackfill(ctx, tx)

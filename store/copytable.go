@@ -20,10 +20,10 @@ type copyTable struct {
 	where   string   // a condition on the rows; "": all
 }
 
-// ownRows excludes the rows of meta that a store never takes from another: it got its own when it was opened.
+// ownRows excludes rows of meta that every store has of its own.
 const ownRows = `name NOT IN ('upstream', 'version')`
 
-// copyTables lists every table except the index, which is built from them. A table comes after those it refers to.
+// copyTables lists every table except the index, which is built from them; referenced tables come first.
 var copyTables = []copyTable{
 	{name: "meta", key: []string{"name"}, columns: []string{"name", "value"}, where: ownRows},
 	{name: "backfills", key: []string{"id"}, json: []string{"spec", "confirmed", "charged"}, yesNo: []string{"wait", "ready"},
@@ -48,7 +48,7 @@ var copyTables = []copyTable{
 	{name: "absent_charts", key: []string{"region", "category"}, columns: []string{"region", "category", "until"}},
 }
 
-// read returns up to n rows after the key after (nil: from the first), in key order. A value is an int64, a string, bytes or
+// read returns up to n rows after a key (nil: from the first), in key order. A value is an int64, a string, bytes or
 // nil.
 func (t copyTable) read(ctx context.Context, q querier, after []any, n int) ([][]any, error) {
 	conditions, args := []string{}, slices.Clone(after)
@@ -92,7 +92,7 @@ func (t copyTable) keyOf(row []any) []any {
 	return key
 }
 
-// write inserts rows, none of which is there yet.
+// write inserts new rows.
 func (t copyTable) write(ctx context.Context, tx *txn, rows [][]any) error {
 	sent := make([][]any, len(rows))
 	for i, row := range rows {
@@ -109,7 +109,7 @@ func (t copyTable) write(ctx context.Context, tx *txn, rows [][]any) error {
 	return err
 }
 
-// plain makes the texts of a row Plain, and reports whether that changed any.
+// plain makes a row's texts Plain, and reports whether any changed.
 func (t copyTable) plain(row []any) (changed bool) {
 	for i, value := range row {
 		text, _ := value.(string)
@@ -124,17 +124,17 @@ func (t copyTable) plain(row []any) (changed bool) {
 	return changed
 }
 
-// withoutNUL removes NULs from JSON, but no backslash that is escaped itself.
+// withoutNUL removes NULs from JSON, but keeps escaped backslashes.
 var withoutNUL = strings.NewReplacer(`\\`, `\\`, `\u0000`, "")
 
-// tableSum is the number of rows in a table and a hash of them in any order: the sum of their SHA-256 hashes, each
-// taken as four numbers, with overflow.
+// tableSum is a table's number of rows and a hash of them in any order: the sum of their SHA-256 hashes, each taken as
+// four numbers, with overflow.
 type tableSum struct {
 	Rows int64
 	Hash [4]uint64
 }
 
-// add adds a row, as Go writes it: no two rows are written alike.
+// add adds a row in Go's syntax, which is different for different rows.
 func (s *tableSum) add(row []any) {
 	hash := sha256.Sum256(fmt.Appendf(nil, "%#v", row))
 	s.Rows++

@@ -12,8 +12,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
-// create creates the store and its missing directories. It builds the file under another name and then links it to its
-// own: the file is there whole or not at all, and the slower of two processes that create it finds it there.
+// create creates the store and its missing directories. It builds the file under another name and links it to its own,
+// so that it is complete once it exists; the slower of two processes finds it there.
 func create(ctx context.Context, d *database, upstream string) (err error) {
 	dir := filepath.Dir(d.path)
 	made, err := mkdirAll(dir)
@@ -54,8 +54,8 @@ func newDraft(ctx context.Context, path, upstream string) (draft string, err err
 	return f.Name(), nil
 }
 
-// moveLeftLog renames the log of a store that was deleted without it to ingest.db-wal.left-TIME: SQLite would write it
-// into the new store. If another process has just created a store, its file is there before its log.
+// moveLeftLog renames the log of a deleted store to ingest.db-wal.left-TIME: SQLite would write it into the new store.
+// It leaves the log of a store that another process has just created.
 func moveLeftLog(d *database) error {
 	at := d.now().UTC().Format("20060102T150405.000Z")
 	for _, suffix := range []string{"-shm", "-wal"} {
@@ -87,7 +87,7 @@ func build(ctx context.Context, draft, upstream string) error {
 	return errors.Join(err, db.Close())
 }
 
-// mkdirAll makes dir and its missing parents, with mode 0700, and returns those it made.
+// mkdirAll makes dir and its missing parents with mode 0700, and returns those it made.
 func mkdirAll(dir string) (made []string, err error) {
 	var missing []string
 	for d := dir; ; d = filepath.Dir(d) {

@@ -15,18 +15,17 @@ import (
 )
 
 const (
-	// readers bounds how many connections of this process read at once, and readCache how many KiB of pages each
-	// caches: a filtered search reads thousands of pages all over the file, and SQLite's default of 2,000 KiB would
-	// keep none of them for the next search.
+	// readers bounds this process's concurrent reads, and readCache is the KiB of pages that each caches: a filtered
+	// search reads thousands of pages, and SQLite's default of 2,000 KiB would keep none of them for the next search.
 	readers   = 4
 	readCache = 16_000
 
-	// logPages is how many pages (16 MB) the log may have before they are written to the file. A schedule writes much
-	// the same pages repeatedly: with SQLite's default of 1,000 each is written four times as often.
+	// logPages is how many pages (16 MB) the log may have before they are written to the file. Schedules rewrite the
+	// same pages often: SQLite's default of 1,000 would write each four times as often.
 	logPages = 4000
 
-	// busyWait is how long SQLite waits for another writer by itself; a cancelled context is noticed only after it.
-	// busyFor is how long a transaction waits in all.
+	// busyWait is how long SQLite itself waits for another writer, without noticing a cancelled context. busyFor is
+	// how long a transaction waits in total.
 	busyWait = 2 * time.Second
 	busyFor  = 20 * time.Second
 )
@@ -40,8 +39,8 @@ type database struct {
 
 	engine *Engine // nil: SQLite
 
-	frozen bool  // read-only media without writers: the file is opened as immutable
-	seen   files // the files as a write transaction first saw them; changed only within write transactions
+	frozen bool  // a read-only disk without writers: the file is opened as immutable
+	seen   files // the files as a write transaction first saw them; only write transactions change it
 }
 
 // newDatabase returns a database in dir, without any connection yet.
@@ -67,7 +66,7 @@ func connect(path string, n int, params ...string) (*sql.DB, error) {
 
 // connectToWrite opens the connection for writing.
 func (d *database) connectToWrite(params ...string) (err error) {
-	// secure_delete: data that may not be kept must be overwritten, not only unlinked.
+	// secure_delete overwrites data that must not be kept any longer.
 	params = append(params, "mode=rw", "_txlock=immediate", "_journal_mode=WAL", "_synchronous=FULL", "_pragma=secure_delete(1)")
 	d.write, err = connect(d.path, 1, params...)
 	return err
@@ -111,8 +110,8 @@ func (d *database) explain(ctx context.Context, doing string, err error) error {
 	return explain(ctx, d.path, doing, err)
 }
 
-// tx runs f in one immediate transaction; doing describes it in errors. It waits for other writers before f begins, so
-// that f never has to be run twice.
+// tx runs f in one immediate transaction; doing describes it in errors. It waits for other writers first, so that f
+// never runs twice.
 func (d *database) tx(ctx context.Context, doing string, f func(*txn) error) error {
 	if d.write == nil {
 		return fmt.Errorf("%s: %s: %w", doing, d.path, ErrReadOnly)
@@ -178,7 +177,7 @@ func (d *database) exec(ctx context.Context, doing, query string, args ...any) (
 	return n, err
 }
 
-// viewed returns what f reads of one snapshot of the store.
+// viewed returns the result of f on one snapshot of the store.
 func viewed[T any](ctx context.Context, d *database, doing string, f func(*txn) (T, error)) (found T, err error) {
 	err = d.view(ctx, doing, func(tx *txn) error {
 		found, err = f(tx)
@@ -192,9 +191,9 @@ func collectView[T any](ctx context.Context, d *database, doing string, scan fun
 	return viewed(ctx, d, doing, func(tx *txn) ([]T, error) { return collect(ctx, tx, scan, query, args...) })
 }
 
-// runSteps spreads over many short transactions work that in one would keep other writers waiting. It calls step until
-// that reports that there is no more. After each transaction it pauses for as long as the lock was held: other
-// processes poll for the lock every few milliseconds, and without the pause would find it taken each time.
+// runSteps spreads work over many short transactions, so that other writers need not wait. It calls step until that
+// reports that there is no more. After each transaction it pauses for as long as it held the lock, since other
+// processes poll for the lock only every few milliseconds.
 func (d *database) runSteps(ctx context.Context, doing string, step func(*txn) (more bool, err error)) error {
 	for {
 		var began time.Time
@@ -214,10 +213,10 @@ func (d *database) runSteps(ctx context.Context, doing string, step func(*txn) (
 	}
 }
 
-// errReplaced means that somebody has deleted or replaced a file of the store while it was in use.
+// errReplaced means that a file of the store was deleted or replaced while in use.
 var errReplaced = errors.New("was deleted or replaced while it was in use")
 
-// reopenFor bounds how long a store whose files were taken away waits for its readers to finish.
+// reopenFor bounds how long reopen waits for readers to finish.
 const reopenFor = 5 * time.Second
 
 // files identifies the files of a store in use.
@@ -225,10 +224,10 @@ type files [3]os.FileInfo
 
 var fileSuffixes = [len(files{})]string{"", "-wal", "-shm"}
 
-// watch makes sure that the files being written are those that others find. SQLite keeps its files open and would go on
-// writing to files without a name, where everything would be lost. Every write transaction begins with it, and its
-// error ends the transaction. If only the log is gone, what this process has of it goes into ingest.db, and the next
-// transaction succeeds. A newer program may also have upgraded the store meanwhile: VersionError.
+// watch begins every write transaction. It makes sure that this process writes the files that others see: SQLite keeps
+// deleted files open and would write to them, where everything would be lost. If only the log is gone, this process's
+// part of it is saved into ingest.db, this transaction fails, and the next succeeds. VersionError: a newer program has
+// upgraded the store.
 func (d *database) watch(ctx context.Context, tx *sql.Tx) error {
 	if err := d.checkVersion(ctx, tx); err != nil {
 		return err
@@ -238,7 +237,7 @@ func (d *database) watch(ctx context.Context, tx *sql.Tx) error {
 		info, err := os.Stat(d.path + suffix)
 		switch {
 		case d.seen[i] == nil && err == nil:
-			d.seen[i] = info // first seen now: from here on it must stay
+			d.seen[i] = info // from now on it must stay
 		case d.seen[i] != nil && (err != nil || !os.SameFile(info, d.seen[i])) && taken < 0:
 			taken = i
 		}

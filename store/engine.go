@@ -12,32 +12,31 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// Engine is a database other than SQLite that can hold a store. What a store does is written once, in this package, in
-// SQL that both understand; an engine provides connections that run that SQL, and everything that is not SQL. Its
-// video_words is a table, so that how many videos have a word is known and not counted.
+// Engine is a database other than SQLite that can hold a store. The store's SQL is written once, in this package, in a
+// dialect that both understand; an engine provides connections that run it, and everything that is not SQL. Its
+// video_words is a table, which has the number of videos of each word ready.
 type Engine struct {
 	Name string // for people: where the database is, without a password
 
 	// Write begins transactions that run one at a time, like SQLite's; Read begins ones that see one snapshot. Both
-	// accept SQL as this package writes it: numbered or plain question marks, MATCH for the index video_text.
+	// accept this package's SQL: numbered or plain question marks, MATCH on the index video_text.
 	Write, Read *sql.DB // Write is nil when read-only
 
-	Check   func(ctx context.Context, tx *sql.Tx) error // its error ends a write transaction that must not go on
-	Explain func(err error) (hint string)               // what a person can do about it; "" if that is not known
-	Away    func(err error) bool                        // the error is one of waiting: ErrUnavailable
+	Check   func(ctx context.Context, tx *sql.Tx) error // an error ends the write transaction
+	Explain func(err error) (hint string)               // what a person can do about it; "": not known
+	Away    func(err error) bool                        // the database is not reachable: ErrUnavailable
 
 	LastBackfill     func(ctx context.Context, tx *sql.Tx) (int64, error)            // the highest backfill ID ever assigned
-	AdvanceSequences func(ctx context.Context, tx *sql.Tx, lastBackfill int64) error // rows were inserted with their IDs: assign only higher ones from now on
+	AdvanceSequences func(ctx context.Context, tx *sql.Tx, lastBackfill int64) error // after inserts with given IDs: assign only higher ones
 }
 
-// ErrMissing means that nothing was written to the store's database yet.
+// ErrMissing means that the store's database has no store yet.
 var ErrMissing = fmt.Errorf("nothing was written there yet: %w", fs.ErrNotExist)
 
 // ErrUnavailable means that the store's database cannot be reached now.
 var ErrUnavailable = errors.New("the store is not reachable")
 
-// plainPage returns the page as it is kept, with Plain texts. IDs are treated the same way, since the page must name a
-// video as the table does.
+// plainPage makes the page's texts Plain, IDs too, as the page must name a video as the table does.
 func plainPage(page ingest.Page) ingest.Page {
 	page.Videos = slices.Clone(page.Videos)
 	for i := range page.Videos {
@@ -53,8 +52,8 @@ func plainPage(page ingest.Page) ingest.Page {
 	return page
 }
 
-// Plain returns a text as it is kept: without NUL, which SQLite cannot read from JSON and Postgres cannot keep, and with a
-// replacement character for each run of invalid UTF-8.
+// Plain returns a text as it is stored: without NUL, which SQLite cannot read from JSON and Postgres cannot store, and
+// with a replacement character for each run of invalid UTF-8.
 func Plain(text string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "\uFFFD")
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
-// VersionError means that a store's tables are of another version than the program's.
+// VersionError means that a store has another schema version than the program.
 type VersionError struct {
 	Path       string
 	Have, Know int // the file's version, and the one that this program reads and writes
@@ -59,7 +59,7 @@ func (e *CorruptError) Error() string {
 
 func (e *CorruptError) Unwrap() error { return e.Err }
 
-// ErrReadOnly is returned for a write to a store that was opened for reading.
+// ErrReadOnly is returned for a write to a store opened for reading.
 var ErrReadOnly = errors.New("the store was opened for reading only")
 
 // hints say what to try, by SQLite's primary result code. https://www.sqlite.org/rescode.html
@@ -72,8 +72,7 @@ var hints = map[int]string{
 	sqlite3.SQLITE_IOERR:    "the disk did not read or write it: check the space left and the system's log",
 }
 
-// explain adds to err which file it is about, what was being done, and what to try. An error that is not SQLite's only
-// gets what was being done.
+// explain adds to err the operation and, for errors of SQLite, the file and a hint.
 func explain(ctx context.Context, path, doing string, err error) error {
 	if err == nil {
 		return nil
@@ -104,14 +103,13 @@ func explain(ctx context.Context, path, doing string, err error) error {
 // isBusy reports whether another process holds a lock.
 func isBusy(err error) bool { return sqlitefile.Code(err) == sqlite3.SQLITE_BUSY }
 
-// isUnopenable reports whether SQLite could not open a file, or could not create one that it needs beside it.
+// isUnopenable reports whether SQLite could not open a file or create the files it needs beside it.
 func isUnopenable(err error) bool {
 	code := sqlitefile.Code(err)
 	return code == sqlite3.SQLITE_CANTOPEN || code == sqlite3.SQLITE_READONLY
 }
 
-// isUnknownFormat reports whether SQLite is reading a file that is not ours: it rejects queries that are always valid
-// with its error for any invalid one.
+// isUnknownFormat reports whether the file is not ours: SQLite then rejects even valid queries with its generic error.
 func isUnknownFormat(err error) bool { return sqlitefile.Code(err) == sqlite3.SQLITE_ERROR }
 
 // isConstraint reports whether a row was refused because of its values.

@@ -13,7 +13,7 @@ import (
 // ErrNoVideo is returned for a video that the store does not hold.
 var ErrNoVideo = errors.New("the store has no such video")
 
-// HistoryQuery selects a video, and which of its sightings. A zero field excludes nothing.
+// HistoryQuery selects a video's sightings. A zero field excludes nothing.
 type HistoryQuery struct {
 	VideoID string
 	Region  ingest.Region
@@ -25,7 +25,7 @@ type HistoryQuery struct {
 // History is the path of a video through the charts.
 type History struct {
 	Video     ingest.Video // as it was last fetched
-	Category  string       // what its category is called; "": not known
+	Category  string       // its category's name; "": not known
 	Sightings []Sighting   // oldest first; those due at the same time by job and region
 }
 
@@ -37,20 +37,20 @@ type Sighting struct {
 	Rank   int
 
 	// Counts are nil if the upstream withheld them. Gained is the increase in views since the previous sighting in the
-	// same chart; nil if there is none, or no count.
+	// same chart; nil without one, or without both counts.
 	Views, Likes, Comments, Gained *int64
 }
 
-// readHistory returns the placements of video ?1 in charts of region ?2 and job ?3 (either empty: all), in slots due
-// from ?4 on that are done, or with ?5 in any state.
+// readHistory returns the placements of video ?1 in charts of region ?2 and job ?3 (empty: all), in slots due at ?4 or
+// later that are done (with ?5: in any state).
 const readHistory = `
 SELECT series.id, job, key, due_at, rank, views, likes, comments
 FROM placements CROSS JOIN slots ON slots.id = placements.slot JOIN series ON series.id = placements.series
 WHERE video = ?1 AND ?2 IN ('', key) AND ?3 IN ('', job) AND due_at >= ?4 AND (state = 'done' OR ?5)
 ORDER BY due_at, job, key`
 
-// History returns a video's appearances in the stored charts. ErrNoVideo if the store does not hold it; one that it holds
-// may have no sightings, since charts go after ingest.KeepFor and videos may stay.
+// History returns a video's sightings in the stored charts; ErrNoVideo if the store does not have it. There may be
+// none, since videos may outlive charts.
 func (s *Store) History(ctx context.Context, q HistoryQuery) (History, error) {
 	var h History
 	err := s.view(ctx, "read a video's history", func(tx *txn) error {
@@ -95,17 +95,17 @@ const (
 	Gone   Change = "gone" // it is not in the newer chart
 )
 
-// Move is a video and its change.
+// Move is a video's change between two charts.
 type Move struct {
-	// Placement is that of the newer chart, or of the older one if the video is gone.
+	// Placement is from the newer chart, or from the older one if the video is gone.
 	ingest.Placement
 	Change Change
 	Was    int    // its rank in the older chart; 0 if it is new
 	Gained *int64 // views since then; nil unless both charts have a count
 }
 
-// Compare returns the moves from an older chart to a newer one: the newer chart in rank order, then what is gone, in
-// the order of its former ranks.
+// Compare returns the moves from an older chart to a newer one: the newer chart in rank order, then videos that are
+// gone, by their former ranks.
 func Compare(older, newer Chart) []Move {
 	was := map[string]ingest.Placement{}
 	for _, p := range older.Items {
@@ -140,7 +140,7 @@ func direction(was, is int) Change {
 	return Same
 }
 
-// gained returns how much a count grew, nil unless both are known. It may shrink: upstreams correct themselves.
+// gained returns a count's growth, nil unless both are known. It may be negative, as upstreams correct themselves.
 func gained(was, is *int64) *int64 {
 	if was == nil || is == nil {
 		return nil
@@ -149,10 +149,10 @@ func gained(was, is *int64) *int64 {
 	return &n
 }
 
-// Yields returns what the charts that were due since a time brought, each compared with the one before it. It reads the
-// places of all of them: a week of eight regions is half a million.
+// Yields compares each chart due since a time with the one before it. It reads all their placements: half a million
+// for a week of eight regions.
 func (s *Store) Yields(ctx context.Context, since, now time.Time) (ingest.Yields, error) {
-	of := ingest.Yields{Since: since, Until: now}
+	yields := ingest.Yields{Since: since, Until: now}
 	err := s.view(ctx, "read what charts brought", func(tx *txn) error {
 		series := map[int64]ingest.Series{}
 		var ids []int64
@@ -170,7 +170,7 @@ func (s *Store) Yields(ctx context.Context, since, now time.Time) (ingest.Yields
 			var y ingest.SeriesYield
 			if y, err = seriesYield(ctx, tx, id, since); y.Charts > 0 {
 				y.Series = series[id]
-				of.Series = append(of.Series, y)
+				yields.Series = append(yields.Series, y)
 			}
 		}
 		if err != nil {
@@ -180,9 +180,9 @@ func (s *Store) Yields(ctx context.Context, since, now time.Time) (ingest.Yields
 			SELECT (SELECT coalesce(min(due_at), ?1) FROM slots WHERE kind <> 'backfill' AND kind = 'chart' AND state = 'done' AND due_at >= ?1),
 			       (SELECT coalesce(sum(units), 0) FROM slots WHERE kind <> 'backfill' AND kind = 'refresh' AND due_at >= ?1),
 			       (SELECT count(*) FROM video_latest WHERE fetched_at >= ?2 AND seen_at < ?2)`, ceilUnix(since), since.UnixMilli()).
-			Scan(inSeconds(&of.Since), &of.RefreshUnits, &of.Unseen)
+			Scan(inSeconds(&yields.Since), &yields.RefreshUnits, &yields.Unseen)
 	})
-	return of, err
+	return yields, err
 }
 
 // seriesYield compares the charts of a series.

@@ -15,16 +15,16 @@ const FileName = "ingest.db"
 // applicationID marks the file as a store of this program: "ingt".
 const applicationID = 0x696E6774
 
-// tables are those of a store. Foreign keys are enforced while a step runs.
+// tables is the store's schema. Foreign keys are enforced while a step runs.
 var tables = sqlitefile.Schema{Application: applicationID, Tables: ingest.Schema}
 
 // identity is the header of a store's file.
 type identity struct {
 	version  int
-	upstream string // "" when nobody has written to it yet
+	upstream string // "" if nothing was written yet
 }
 
-// identify identifies a store's file, and refuses one that is not ours to read.
+// identify reads a file's identity, and refuses files that this program must not read.
 func identify(ctx context.Context, q querier, path, doing string) (id identity, err error) {
 	var application uint32
 	err = q.QueryRowContext(ctx, `SELECT application_id, user_version FROM pragma_application_id, pragma_user_version`).Scan(&application, &id.version)
@@ -43,15 +43,14 @@ func identify(ctx context.Context, q querier, path, doing string) (id identity, 
 }
 
 var (
-	// ErrEmpty means that a store's file has 0 bytes. It must not be opened: SQLite would take it for a new one, and
-	// delete its log.
+	// ErrEmpty means that a store's file has 0 bytes. SQLite would take it for a new one and delete its log.
 	ErrEmpty = errors.New("it is empty")
 
 	errUnwritable = errors.New("the header says that no program may write it: a byte of it has changed")
 )
 
-// unwritable returns errUnwritable if the header of a database keeps SQLite from writing it. It reads the header
-// through SQLite: closing a file that SQLite has open too would release its locks.
+// unwritable returns errUnwritable if a database's header forbids writing. It reads the header through SQLite, as
+// closing a file of its own would release SQLite's locks.
 func unwritable(ctx context.Context, q querier) error {
 	var version []byte
 	err := q.QueryRowContext(ctx, `SELECT substr(data, 19, 1) FROM sqlite_dbpage WHERE pgno = 1`).Scan(&version)

@@ -13,27 +13,27 @@ import (
 
 // Summary sums up a store's file.
 type Summary struct {
-	Version  int       // of its tables
-	Upstream string    // "" when nothing was written to it yet
-	Videos   int64     // how many it has
+	Version  int       // of its schema
+	Upstream string    // "" if nothing was written yet
+	Videos   int64     // their number
 	DoneAt   time.Time // when a slot was last done; zero: never
 	Contact  ingest.Contact
 }
 
 // SlotSummary is the state of the scheduled slots, and what all slots spent.
 type SlotSummary struct {
-	Latest  ingest.Latest // as of Store.Latest
+	Latest  ingest.Latest // see Store.Latest
 	Claimed []ingest.Slot // newest first
 	Failed  []ingest.Slot // newest first
-	Waiting []ingest.Slot // newest first: due, with the reason why the last run gave them back
-	Ahead   []ingest.Slot // newest first: due after now by more than ingest.ClockAhead, added while a clock was ahead
-	Spent   []ingest.Slot // as of SpentSlots
-	Ended   []ingest.Slot // newest first: due since then
-	Lacking []ingest.Slot // pieces of backfills planned since then that brought less than there is
+	Waiting []ingest.Slot // newest first: due, with the reason why a run gave them back
+	Ahead   []ingest.Slot // newest first: due more than ingest.ClockAhead from now, added while a clock was ahead
+	Spent   []ingest.Slot // see SpentSlots
+	Ended   []ingest.Slot // newest first: due since the time asked about
+	Lacking []ingest.Slot // pieces of backfills planned since then that brought less than the upstream has
 }
 
-// Inspect calls read with the store in dir, without opening it as one, which would create files beside it. It may call
-// read several times: see sqlitefile.Peek. A missing store is an fs.ErrNotExist, one left by a crash a
+// Inspect calls read with the store in dir, without opening it normally, which would create files beside it. read may
+// be called several times: see sqlitefile.Peek. A missing store is an fs.ErrNotExist, one left by a crash a
 // sqlitefile.ErrLeftover, and others are refused as by Open with ReadOnly.
 func Inspect(ctx context.Context, dir string, read func(*Store) error) error {
 	path := filepath.Join(dir, FileName)
@@ -63,13 +63,13 @@ func (s *Summary) read(ctx context.Context, q querier) error {
 
 // Summary sums up the store.
 func (s *Store) Summary(ctx context.Context) (Summary, error) {
-	of := Summary{Version: tables.Version(), Upstream: s.upstream}
-	err := s.view(ctx, "look at the store", func(tx *txn) error { return of.read(ctx, tx) })
-	return of, err
+	sum := Summary{Version: tables.Version(), Upstream: s.upstream}
+	err := s.view(ctx, "look at the store", func(tx *txn) error { return sum.read(ctx, tx) })
+	return sum, err
 }
 
 func (s *SlotSummary) read(ctx context.Context, q querier, since, now time.Time) (err error) {
-	for _, of := range []struct {
+	for _, list := range []struct {
 		slots *[]ingest.Slot
 		where string
 		args  []any
@@ -81,7 +81,7 @@ func (s *SlotSummary) read(ctx context.Context, q querier, since, now time.Time)
 		{&s.Lacking, lackingPieces, []any{since.Unix()}},
 		{&s.Ended, `kind <> 'backfill' AND state NOT IN ('due', 'claimed') AND due_at > ? AND due_at <= ?`, []any{since.Unix(), now.Unix()}},
 	} {
-		if *of.slots, err = selectReports(ctx, q, of.where, of.args...); err != nil {
+		if *list.slots, err = selectReports(ctx, q, list.where, list.args...); err != nil {
 			return err
 		}
 	}
@@ -95,16 +95,16 @@ func (s *SlotSummary) read(ctx context.Context, q querier, since, now time.Time)
 	return err
 }
 
-// SlotSummary sums up the slots: Failed are those that were due after since, and Spent those of SpentSlots.
+// SlotSummary sums up the slots; since bounds Failed, Ended, Spent and Lacking.
 func (s *Store) SlotSummary(ctx context.Context, since, now time.Time) (SlotSummary, error) {
-	var of SlotSummary
-	err := s.view(ctx, "look at the slots", func(tx *txn) error { return of.read(ctx, tx, since, now) })
-	return of, err
+	var sum SlotSummary
+	err := s.view(ctx, "look at the slots", func(tx *txn) error { return sum.read(ctx, tx, since, now) })
+	return sum, err
 }
 
-// Check looks for damage to the file, and for tables that contradict each other, and returns a line for each finding; none
-// if all is well. No search may have come before it: see check. A budget other than 0 bounds the comparison of texts and
-// index, not the rest.
+// Check looks for damage and for tables that contradict each other, and returns a line for each finding. The
+// connection must not have searched before: see check. A budget above 0 bounds only the comparison of texts with the
+// index.
 func (s *Store) Check(ctx context.Context, budget time.Duration) (found []string, err error) {
 	err = s.view(ctx, "check the store", func(tx *txn) error {
 		found, _, err = examine(ctx, tx, budget)
@@ -113,13 +113,13 @@ func (s *Store) Check(ctx context.Context, budget time.Duration) (found []string
 	return found, err
 }
 
-// SpentSlots returns the slots that spent quota, as far as the store knows: scheduled ones that were due at since or
-// later, newest first, and after them the pieces of backfills that were last worked on at since or later.
+// SpentSlots returns the slots that spent quota: scheduled ones due at since or later, newest first, then pieces of
+// backfills last worked on at since or later.
 func (s *Store) SpentSlots(ctx context.Context, since time.Time) ([]ingest.Slot, error) {
 	return viewed(ctx, s.database, "list the slots that spent quota", func(tx *txn) ([]ingest.Slot, error) { return usedSlots(ctx, tx, since, 1) })
 }
 
-// UsedSlots is SpentSlots with the scheduled slots that spent nothing.
+// UsedSlots is SpentSlots including scheduled slots that spent nothing.
 func (s *Store) UsedSlots(ctx context.Context, since time.Time) ([]ingest.Slot, error) {
 	return viewed(ctx, s.database, "list the slots that spent quota", func(tx *txn) ([]ingest.Slot, error) { return usedSlots(ctx, tx, since, 0) })
 }

@@ -9,15 +9,14 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
-// upgradeFor is how long a process waits for another one to migrate the store: a backup is as slow as the disk.
+// upgradeFor is how long a process waits for another to migrate the store, since the backup may be slow.
 const upgradeFor = 10 * time.Minute
 
 // migrationPart follows the store's name in the name of an unfinished backup.
 const migrationPart = ".migration-part-"
 
-// migrate upgrades an older store in one transaction, and keeps a backup of it as it was. It holds the write lock from
-// before the backup until the end, so that the backup lacks nothing. If several processes try, one migrates and the
-// others wait for it.
+// migrate upgrades an older store in one transaction, after a backup. It holds the write lock from before the backup
+// to the end, so that the backup is complete. Of several processes one migrates and the others wait.
 func migrate(ctx context.Context, d *database, upgraded func(from, to int, backup string)) error {
 	doing := fmt.Sprintf("bring the store to version %d", tables.Version())
 	tx, err := d.begin(ctx, upgradeFor)
@@ -51,8 +50,8 @@ func migrate(ctx context.Context, d *database, upgraded func(from, to int, backu
 	return nil
 }
 
-// backUpBefore copies the store beside itself, as ingest.db.v1-backup-20260214T120000.000Z. The caller holds the write
-// lock, so nobody else makes such a copy meanwhile. Unfinished ones of processes that died are removed.
+// backUpBefore copies the store beside itself, as ingest.db.v1-backup-20260214T120000.000Z, under the caller's write
+// lock. It removes unfinished copies of processes that died.
 func backUpBefore(ctx context.Context, d *database, have int) (string, error) {
 	path := sqlitefile.BackupPath(d.path, have, d.now())
 	if _, err := d.copyTo(ctx, path, FileName+migrationPart); err != nil {

@@ -1,11 +1,11 @@
-// Package store is the index: what was charted, searchable, and the table of slots, in one SQLite file, ingest.db. It
+// Package store keeps what was charted, searchable, and the table of slots, in one SQLite file, ingest.db. It
 // implements the interfaces of package fetch without importing it.
 //
 // Several processes may share a store. Each writes through one connection, in immediate transactions that wait for one
-// another; readers never wait. See schema.sql for the tables.
+// another; readers never wait. The tables are in schema.sql.
 //
-// A video is kept in two tables, which the view videos shows as one. Nearly every write records that a known video was
-// seen again, and four numbers must not rewrite a row with all its text.
+// A video is split over two tables, joined by the view videos: most writes only update four numbers of a known video,
+// and must not rewrite a row with all its text.
 package store
 
 import (
@@ -24,7 +24,7 @@ type Options struct {
 	Upstream string           // host name of the upstream whose data is written; "": any, for readers
 	ReadOnly bool             // nothing is written or created
 	Existing bool             // nothing is created
-	Now      func() time.Time // the time of a fetch whose slot has none; nil: time.Now
+	Now      func() time.Time // the default time of a fetch; nil: time.Now
 
 	// Upgraded, if not nil, is called with the backup's path after an older store was upgraded.
 	Upgraded func(from, to int, backup string)
@@ -36,10 +36,10 @@ type Store struct {
 	upstream string
 }
 
-// Open opens the store in dir, and creates both if they are missing. With ReadOnly or Existing it creates nothing, and a
-// missing store is an fs.ErrNotExist. It upgrades a store of an older version after making a backup beside it; with ReadOnly
-// that is a VersionError. A file of another program, of a newer version, of another upstream, or damaged, is refused
-// (ApplicationError, VersionError, UpstreamError, CorruptError) and not touched. A refusal leaves nothing new behind.
+// Open opens the store in dir, and creates both if they are missing; with ReadOnly or Existing a missing store is an
+// fs.ErrNotExist. It upgrades an older store after making a backup beside it; with ReadOnly that is a VersionError. It
+// refuses a file of another program, a newer version or another upstream, or a damaged one (ApplicationError,
+// VersionError, UpstreamError, CorruptError), and then changes and creates nothing.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -70,12 +70,12 @@ func (s *Store) Upstream() string { return s.upstream }
 // Path returns the database file's path.
 func (s *Store) Path() string { return s.path }
 
-// open connects to an existing file, once it is known to be ours.
+// open connects to an existing file, if it is ours.
 func (s *Store) open(ctx context.Context, o Options) error {
 	id, err := s.openToRead(ctx)
 	if o.ReadOnly && isUnopenable(err) && !sqlitefile.HasLog(s.path) && !sqlitefile.Exists(s.path+"-shm") {
-		// A read-only disk or directory has no place for the -shm file through which SQLite's readers and writers know
-		// of each other. Without a log nobody has the store open, and it can be read as a file that does not change.
+		// A read-only disk or directory has no place for the -shm file that SQLite's processes share. Without a log
+		// nobody has the store open, and it can be read as an immutable file.
 		s.frozen = true
 		id, err = s.openToRead(ctx)
 	}
@@ -123,8 +123,8 @@ func (s *Store) openToRead(ctx context.Context) (identity, error) {
 	return id, err
 }
 
-// OpenOn opens a store in an engine whose tables exist and are of this program's version. The engine is closed with the
-// store, or by OpenOn if it fails.
+// OpenOn opens a store in an engine whose tables exist in this program's version. The store closes the engine; if
+// OpenOn fails, it has closed it.
 func OpenOn(ctx context.Context, e Engine, o Options) (*Store, error) {
 	if o.Now == nil {
 		o.Now = time.Now

@@ -8,8 +8,8 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// SavePage implements fetch.Sink. The page counts as fetched at slot.FetchedAt, or now if that is zero. A video without
-// an ID is left out: nothing could ever find it again.
+// SavePage implements fetch.Sink. The page counts as fetched at slot.FetchedAt, or now if that is zero. Videos without
+// an ID are skipped.
 func (s *Store) SavePage(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
 	slot, page = s.stamp(slot), plainPage(page)
 	err := s.withFence(ctx, "save a page", &slot, func(tx *txn, id, series int64) (err error) {
@@ -24,7 +24,7 @@ func (s *Store) SavePage(ctx context.Context, slot ingest.Slot, page ingest.Page
 	return slot, err
 }
 
-// writePlacements writes the page's videos and their ranks, and returns how many videos the slot has then.
+// writePlacements writes the page's videos and ranks, and returns the slot's number of videos.
 func writePlacements(ctx context.Context, tx *txn, slot, series int64, page ingest.Page, at time.Time) (int, error) {
 	rank, placed, err := placedIn(ctx, tx, slot)
 	if err != nil {
@@ -47,7 +47,7 @@ func writePlacements(ctx context.Context, tx *txn, slot, series int64, page inge
 	return len(placed), insertRows(ctx, tx, `INSERT INTO placements (slot, rank, video, series, views, likes, comments) VALUES`, "", rows)
 }
 
-// placedIn returns the last rank in a slot, 0 if it has none, and the videos it has.
+// placedIn returns a slot's last rank, 0 if it has none, and its videos.
 func placedIn(ctx context.Context, tx *txn, slot int64) (rank int, videos map[int64]bool, err error) {
 	videos = map[int64]bool{}
 	err = each(ctx, tx, func(rows *sql.Rows) error {

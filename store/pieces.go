@@ -16,7 +16,7 @@ import (
 const cancelledReason = "the backfill was cancelled"
 
 // Piece implements fetch.Library. A scheduled slot that has never queued an ID has a zero piece; a missing piece of a
-// backfill is an error, since without it the slot would ask for everything or nothing.
+// backfill is an error, since its request is lost.
 func (s *Store) Piece(ctx context.Context, slot ingest.SlotKey) (ingest.Piece, error) {
 	piece := ingest.Piece{Key: slot.Key}
 	err := s.read.QueryRowContext(ctx, `
@@ -47,11 +47,11 @@ func (s *Store) GiveUp(ctx context.Context, slot ingest.Slot, id, reason string)
 	})
 }
 
-// piece is a row of pieces, for a fenced slot.
+// piece is a row of pieces of a fenced slot.
 type piece struct {
 	slot     int64
 	backfill sql.NullInt64
-	kind     ingest.BackfillKind // "": of no backfill
+	kind     ingest.BackfillKind // "": no backfill
 	upkeep   ingest.Upkeep
 	waiting  []string
 	known    int
@@ -61,8 +61,8 @@ type piece struct {
 	cancelled bool // the backfill was cancelled
 }
 
-// onPiece changes a slot's piece and then writes the slot's progress, in one transaction under the fence. f may change
-// the slot as well. onPiece returns the slot as written.
+// onPiece changes a slot's piece and writes the slot's progress, in one transaction under the fence, and returns the
+// slot as written. f may change the slot too.
 func (s *Store) onPiece(ctx context.Context, doing string, slot *ingest.Slot, f func(*txn, *piece) error) (ingest.Slot, error) {
 	err := s.withFence(ctx, doing, slot, func(tx *txn, id, _ int64) error {
 		p, err := loadPiece(ctx, tx, id)
@@ -93,7 +93,7 @@ func endPiece(ctx context.Context, tx *txn, id int64, slot *ingest.Slot) error {
 	return p.follow(ctx, tx, slot)
 }
 
-// follow writes the piece, and ends the slot if its backfill was cancelled meanwhile. IDs that wait at the end count as
+// follow writes the piece, and ends the slot if its backfill was cancelled. IDs still waiting at the end count as
 // known: others have fetched their videos.
 func (p *piece) follow(ctx context.Context, tx *txn, slot *ingest.Slot) error {
 	switch slot.State {
@@ -111,7 +111,7 @@ func (p *piece) follow(ctx context.Context, tx *txn, slot *ingest.Slot) error {
 	return p.write(ctx, tx)
 }
 
-// mark gives those of the videos that are stored the upkeep that the backfill asks for.
+// mark sets the backfill's upkeep on those of the videos that are stored.
 func (p *piece) mark(ctx context.Context, tx *txn, ids []string) error {
 	if p.upkeep == "" {
 		return nil
@@ -121,7 +121,7 @@ func (p *piece) mark(ctx context.Context, tx *txn, ids []string) error {
 		WHERE id IN (SELECT id FROM video_facts WHERE video_id IN (SELECT value FROM json_each(?1)))`, ids, p.upkeep == ingest.KeepFresh)
 }
 
-// loadPiece reads the piece of a slot. A slot without one gets it when the piece is written.
+// loadPiece reads the piece of a slot, a new one if there is none.
 func loadPiece(ctx context.Context, tx *txn, slot int64) (piece, error) {
 	p := piece{slot: slot}
 	err := tx.QueryRowContext(ctx, `
@@ -134,7 +134,7 @@ func loadPiece(ctx context.Context, tx *txn, slot int64) (piece, error) {
 	return p, err
 }
 
-// write writes the piece back; none of its calls is in flight any more.
+// write stores the piece; none of its calls is in flight any more.
 func (p piece) write(ctx context.Context, tx *txn) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO pieces (slot, waiting, known, again, listing) VALUES (?, ?, ?, ?, ?)
@@ -156,7 +156,7 @@ func (p *piece) recordVanished(ctx context.Context, tx *txn, ids []string, reaso
 		ON CONFLICT (video_id, slot) DO UPDATE SET reason = excluded.reason, noted_at = excluded.noted_at`, ids, p.slot, reason, at.UnixMilli())
 }
 
-// longestID bounds the length of a stored id, in bytes: a longer text is not taken for an id.
+// longestID is the greatest length of an id, in bytes; longer texts are ignored.
 const longestID = 100
 
 // Enqueue implements fetch.Sink.
@@ -187,15 +187,15 @@ func (s *Store) Enqueue(ctx context.Context, slot ingest.Slot, ids []string, sin
 	})
 }
 
-// met selects the ids in ?1, a JSON array, that slot ?2 of backfill ?3 need not look up: their videos were fetched at
-// ?4 or later, or they wait in, or could not be looked up by, that slot or one of its backfill.
+// met selects the ids of ?1, a JSON array, that slot ?2 of backfill ?3 need not look up: their videos were fetched at
+// ?4 or later, or the slot or another of its backfill has them waiting or could not look them up.
 const met = `
 SELECT given.value FROM json_each(?1) AS given
 WHERE EXISTS (SELECT 1 FROM videos WHERE video_id = given.value AND fetched_at >= ?4)
    OR EXISTS (SELECT 1 FROM vanished JOIN pieces USING (slot) WHERE video_id = given.value AND (slot = ?2 OR backfill = ?3))
    OR given.value IN (SELECT w.value FROM pieces CROSS JOIN json_each(waiting) AS w WHERE backfill = ?3 AND waiting <> '[]')`
 
-// enqueue adds the ids that are not met yet to the queue, and marks the videos of those that are.
+// enqueue queues the ids that are not met yet, and marks the videos of those that are.
 func (p *piece) enqueue(ctx context.Context, tx *txn, ids []string, since time.Time) error {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == "" || len(id) > longestID })
 	if len(ids) == 0 {
@@ -233,7 +233,7 @@ func (s *Store) Queued(ctx context.Context, slot ingest.SlotKey, n int, since ti
 	return ids, s.explain(ctx, "read the ids to look up", err)
 }
 
-// SaveFound implements fetch.Sink. A video that nobody asked for is left out. A refresh does not count as a sighting.
+// SaveFound implements fetch.Sink. Videos that nobody asked for are skipped. A refresh is no sighting.
 func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error) {
 	slot, page = s.stamp(slot), plainPage(page)
 	return s.onPiece(ctx, "save what was looked up", &slot, func(tx *txn, p *piece) error {
@@ -250,7 +250,7 @@ func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked []string,
 	})
 }
 
-// errUnconfirmed ends a transaction that would charge a backfill more than a person agreed to.
+// errUnconfirmed means that a call would exceed what a person agreed to spend on the backfill.
 var errUnconfirmed = errors.New("nobody agreed to spend that much")
 
 // NoteCharge implements fetch.Sink.
@@ -274,8 +274,8 @@ func (s *Store) NoteCharge(ctx context.Context, slot ingest.Slot) (agreed bool, 
 	return err == nil, err
 }
 
-// chargedWith returns what the backfill of a piece was charged, with what the piece was since it was last written, and
-// what a person agreed to.
+// chargedWith returns what the backfill of a piece was charged, including the piece's charges since it was last
+// written, and what a person agreed to.
 func chargedWith(ctx context.Context, tx *txn, id int64, slot ingest.Slot) (charged, confirmed map[string]int64, err error) {
 	var before map[string]int64
 	err = tx.QueryRowContext(ctx, `
@@ -292,7 +292,7 @@ func chargedWith(ctx context.Context, tx *txn, id int64, slot ingest.Slot) (char
 	return charged, confirmed, err
 }
 
-// countCharges adds to a backfill what its piece was charged since it was last written. What was refunded goes off.
+// countCharges adds the piece's charges since it was last written to its backfill; refunds are subtracted.
 func countCharges(ctx context.Context, tx *txn, id int64, slot ingest.Slot) error {
 	if slot.Kind != ingest.KindBackfill {
 		return nil

@@ -19,8 +19,8 @@ func (s *Store) VideosToRefresh(ctx context.Context, now time.Time, n int) ([]st
 		dayOf(before), before.UnixMilli(), now.Add(-ingest.KeepFor).UnixMilli(), n)
 }
 
-// SaveVideos implements fetch.Sink. slot.Videos counts the videos that came back, from 0 on page 1. A video that nobody
-// asked for, or that a sweep has deleted meanwhile, is left out.
+// SaveVideos implements fetch.Sink. slot.Videos counts the videos that came back, from 0 on page 1. Videos that nobody
+// asked for, or that a sweep has deleted, are skipped.
 func (s *Store) SaveVideos(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error) {
 	slot, page = s.stamp(slot), plainPage(page)
 	if slot.Pages == 1 {
@@ -34,8 +34,8 @@ func (s *Store) SaveVideos(ctx context.Context, slot ingest.Slot, asked []string
 	return slot, err
 }
 
-// putRequested writes the videos whose IDs were asked for, as writeVideos does, each once, and deletes those that did not
-// come: the upstream no longer has them.
+// putRequested writes the requested videos, each once, and deletes those that did not come back: the upstream no
+// longer has them.
 func putRequested(ctx context.Context, tx *txn, at time.Time, asked []string, videos []ingest.Video, found bool) (came int, gone []string, err error) {
 	gone = slices.Clone(asked)
 	var those []ingest.Video
@@ -57,8 +57,8 @@ func putRequested(ctx context.Context, tx *txn, at time.Time, asked []string, vi
 	return len(those), gone, err
 }
 
-// uncounted scans videos_fetched, including videos counted since: an index of its own would make every re-sighting of a
-// video a tenth more expensive.
+// uncounted also scans videos counted since then: an index of its own would slow each re-sighting of a video by a
+// tenth.
 const uncounted = `
 SELECT video_id FROM videos WHERE fetched_day <= ?2 AND fetched_at < ?1 AND coalesce(counted_at, 0) < ?1
 ORDER BY fetched_day, id LIMIT ?3`
@@ -68,9 +68,8 @@ func (s *Store) VideosToCount(ctx context.Context, before time.Time, n int) ([]s
 	return collectView(ctx, s.database, "find the videos to count", scanValue[string], uncounted, before.UnixMilli(), dayOf(before), n)
 }
 
-// SaveCounts implements fetch.Sink. slot.Videos goes up by the videos that were counted. A count that the upstream
-// withholds becomes unknown. A video that did not come back is kept: whether it is gone is found when it is fetched
-// again.
+// SaveCounts implements fetch.Sink. slot.Videos grows by the videos counted. A withheld count becomes unknown. Videos
+// that did not come back are kept until they are fetched again.
 func (s *Store) SaveCounts(ctx context.Context, slot ingest.Slot, asked []string, counts []ingest.Counts) (ingest.Slot, error) {
 	slot = s.stamp(slot)
 	err := s.withFence(ctx, "save counts", &slot, func(tx *txn, _, _ int64) error {
@@ -113,8 +112,8 @@ func (s *Store) SaveCounts(ctx context.Context, slot ingest.Slot, asked []string
 	return slot, err
 }
 
-// Older yields the IDs of all videos last fetched before before, oldest day first, n at a time. It reads in steps, so
-// that it blocks nobody and holds little in memory.
+// Older yields the IDs of all videos last fetched before a time, oldest day first, n at a time. It reads in steps,
+// which block nobody and need little memory.
 func (s *Store) Older(ctx context.Context, before time.Time, n int) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
 		for day, row := int64(-1<<62), int64(0); ; {
@@ -136,8 +135,8 @@ func (s *Store) Older(ctx context.Context, before time.Time, n int) iter.Seq2[[]
 	}
 }
 
-// olderVideos selects the videos of day ?1 after row ?2, and those of later days up to ?3, that were fetched before ?4,
-// at most ?5. A day may hold all the videos: (fetched_day, id) > (?1, ?2) would scan the whole day in every step.
+// olderVideos selects up to ?5 videos fetched before ?4: those of day ?1 after row ?2, then those of later days up to
+// ?3. One day may have all videos, so that (fetched_day, id) > (?1, ?2) would scan the whole day in every step.
 const olderVideos = `
 SELECT * FROM (
 	SELECT * FROM (SELECT fetched_day, id, video_id FROM videos WHERE fetched_day = ?1 AND id > ?2 AND fetched_at < ?4 ORDER BY id LIMIT ?5) AS that_day

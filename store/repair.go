@@ -15,22 +15,22 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
-// Repaired lists the damages that a repair found and mended, one line each.
+// Repaired lists what a repair found and mended, one line each.
 type Repaired struct {
-	Found  []string // what was wrong; empty: nothing was done
+	Found  []string // empty: nothing was wrong
 	Done   []string
-	Lost   []string // what could not be read; the next runs fetch what the upstream still has
+	Lost   []string // unreadable; the next runs fetch what the upstream still has
 	Broken string   // where the damaged file is kept; "" when the store was repaired in place
 }
 
-// Repair makes the store in dir whole. Contradictions between its tables are repaired in place, in small steps, while
-// others use it. A damaged file is kept under another name, and all that can be read of it moves to a new one; nobody
-// else may have it open. A file of another program or of a newer version is refused as by Open. A store whose upstream
-// cannot be read gets that of the options. No other file in dir is touched.
+// Repair makes the store in dir whole. Contradictions between tables are repaired in place, in small steps, while
+// others use it. A damaged file is kept under another name, and its readable rows move to a new one; nobody else may
+// have it open. A file of another program or a newer version is refused as by Open. If the store's upstream cannot be
+// read, it becomes that of the options. No other file in dir is touched.
 func Repair(ctx context.Context, dir string, o Options) (Repaired, error) {
 	var r Repaired
 	upstream := o.Upstream
-	o.ReadOnly, o.Upstream = false, "" // the store itself says whose it is
+	o.ReadOnly, o.Upstream = false, "" // the store's own upstream counts
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return r, fmt.Errorf("repair the store in %q: %w", dir, err)
@@ -45,15 +45,14 @@ func Repair(ctx context.Context, dir string, o Options) (Repaired, error) {
 	return r, d.rescue(ctx, upstream, &r)
 }
 
-// recordDone records what was done to n rows, in a text for counted.
+// recordDone records an action on n rows, in a text for counted.
 func (r *Repaired) recordDone(text string, n int) {
 	if n > 0 {
 		r.Done = append(r.Done, counted(text, n))
 	}
 }
 
-// inPlace repairs what can be repaired in an open store, and reports whether the store is whole afterwards. It is not
-// if the file itself is damaged.
+// inPlace repairs an open store, and reports whether it is whole afterwards. It cannot repair a damaged file.
 func (r *Repaired) inPlace(ctx context.Context, dir string, o Options) (whole bool, err error) {
 	s, err := Open(ctx, dir, o)
 	if err != nil {
@@ -84,7 +83,7 @@ func (r *Repaired) inPlace(ctx context.Context, dir string, o Options) (whole bo
 	return false, nil
 }
 
-// recordDamage records an error about a damaged file as a finding, and returns any other.
+// recordDamage records an error about damage as a finding, and returns any other.
 func (r *Repaired) recordDamage(err error) error {
 	var corrupt *CorruptError
 	switch {
@@ -106,7 +105,7 @@ func onlyIndex(found []string) bool {
 // ofIndex reports whether a line of check says that the index is damaged.
 func ofIndex(line string) bool { return strings.Contains(line, "video_text") }
 
-// rescue moves what can be read of a damaged file into a new one, which takes its name. The damaged file is kept
+// rescue moves the readable rows of a damaged file into a new one, which takes its name. The damaged file is kept
 // unchanged under another name.
 func (d *database) rescue(ctx context.Context, upstream string, r *Repaired) (err error) {
 	f, err := os.OpenFile(d.path, os.O_RDWR, 0)
@@ -138,7 +137,7 @@ func (d *database) rescue(ctx context.Context, upstream string, r *Repaired) (er
 	return d.replace(f, draft)
 }
 
-// buildDraft builds a consistent store, draft, from what can be read of a file.
+// buildDraft builds a consistent store, draft, from the readable rows of a file.
 func (d *database) buildDraft(ctx context.Context, file, draft, upstream string, r *Repaired) (err error) {
 	// writable_schema lets SQLite read a truncated file, and a damaged schema.
 	from, err := connect(file, 1, "mode=ro", "_query_only=1", "_pragma=cell_size_check(1)", "_pragma=writable_schema(1)")
@@ -168,8 +167,8 @@ func (d *database) buildDraft(ctx context.Context, file, draft, upstream string,
 	return err
 }
 
-// replace gives the draft the name of the damaged file. It removes the log first: SQLite would take it for the new
-// file's. It empties the old file, so that a process that waited for the lock with that file open refuses it.
+// replace gives the draft the damaged file's name. It first removes the log, which SQLite would take for the new
+// file's. It empties the old file, so that a process that waits for its lock then refuses it.
 func (d *database) replace(old *os.File, draft string) error {
 	if err := sqlitefile.RemoveBeside(d.path); err != nil {
 		return fmt.Errorf("put the new store in place: %w", err)
@@ -184,8 +183,9 @@ func (d *database) replace(old *os.File, draft string) error {
 	return nil
 }
 
-// copyReadable copies the damaged file with the header of a new store. The header says how SQLite reads every page, and
-// is the same in every store but for the number of pages. https://www.sqlite.org/fileformat2.html#the_database_header
+// copyReadable copies the damaged file with the header of a new store. The header controls how SQLite reads every
+// page, and differs between stores only in the number of pages.
+// https://www.sqlite.org/fileformat2.html#the_database_header
 func copyReadable(from *os.File, to, fresh string) error {
 	const pageSize, header, counterAt, pagesAt, validForAt = 4096, 100, 24, 28, 92
 	page, err := os.ReadFile(fresh)
@@ -196,9 +196,9 @@ func copyReadable(from *os.File, to, fresh string) error {
 	if err != nil {
 		return err
 	}
-	copy(page[validForAt:], page[counterAt:counterAt+4]) // or else the number of pages does not count
+	copy(page[validForAt:], page[counterAt:counterAt+4]) // otherwise SQLite ignores the number of pages
 	binary.BigEndian.PutUint32(page[pagesAt:], uint32(max(info.Size()/pageSize, 1)))
-	if page = page[:header]; info.Size() < pageSize { // its log may have the rest
+	if page = page[:header]; info.Size() < pageSize { // the rest may be in its log
 		page = page[:pageSize]
 	}
 	if _, err := from.Seek(0, io.SeekStart); err != nil {
@@ -215,13 +215,13 @@ func copyReadable(from *os.File, to, fresh string) error {
 	return errors.Join(err, f.Close())
 }
 
-// mend makes the tables and the index consistent with one another, in small steps.
+// mend makes tables and index consistent with one another, in small steps.
 func (d *database) mend(ctx context.Context, r *Repaired) error {
 	corrected := 0
 	for _, c := range contradictions {
 		n := 0
 		err := d.tx(ctx, "repair the store", func(tx *txn) error {
-			// No order of deleting rows without a parent satisfies the foreign keys at every step.
+			// Deletions in any order violate foreign keys in between.
 			_, err := tx.ExecContext(ctx, `PRAGMA defer_foreign_keys = 1`)
 			if err == nil && c.mend != "" {
 				n, err = affected(tx.ExecContext(ctx, c.mend, d.now().UnixMilli()))
@@ -262,7 +262,7 @@ func (d *database) repairBlocks(ctx context.Context, r *Repaired) error {
 	return err
 }
 
-// repairTexts indexes texts changed outside the program as they now are, and has their videos refreshed.
+// repairTexts reindexes texts that another program changed, and schedules their videos for a refresh.
 func (d *database) repairTexts(ctx context.Context, r *Repaired) error {
 	ids, err := changedTexts(ctx, d.read, func(int64, ingest.Video) {})
 	if err != nil || len(ids) == 0 {
@@ -283,7 +283,7 @@ func (d *database) repairTexts(ctx context.Context, r *Repaired) error {
 	return err
 }
 
-// repairIndex gives the index one row for every video and none for anything else, a few rows at a time.
+// repairIndex gives the index exactly one row per video, a few rows at a time.
 func (d *database) repairIndex(ctx context.Context, r *Repaired) error {
 	steps := []struct {
 		did, find string

@@ -21,7 +21,7 @@ type salvage struct {
 	kept, lost []string
 }
 
-// run moves every table. An error is one of the new store; errors of the old one become losses.
+// run moves every table. It returns errors of the new store; errors of the old one become losses.
 func (s *salvage) run(ctx context.Context) error {
 	return s.to.tx(ctx, "fill the new store", func(tx *txn) error {
 		for _, table := range copyTables {
@@ -65,15 +65,14 @@ func (t copyTable) insertOrIgnore(columns []string) string {
 	return fmt.Sprintf("INSERT OR IGNORE INTO %s (%s) VALUES (%s)", t.name, strings.Join(columns, ", "), marks(len(columns)))
 }
 
-// scan reads a table to its end or, if that cannot be reached, from both ends towards the damage; whole reports that
-// there is none. Between two damaged pages rows are found by their numbers: it leaps ahead, farther each time, until it
-// reads on.
+// scan reads a table to its end or, if that is unreachable, from both ends towards the damage; whole reports that
+// there is no damage. Between damaged pages it finds rows by their numbers, in growing leaps.
 func (s *salvage) scan(ctx context.Context, t copyTable, w *writer) (whole bool, err error) {
 	query := fmt.Sprintf("SELECT %s FROM %s", strings.Join(t.columns, ", "), t.name)
 	if whole, err = s.copyRows(ctx, query+" ORDER BY "+strings.Join(t.key, ", "), w); whole || err != nil {
 		return whole, err
 	}
-	again := &writer{query: w.query, tx: w.tx, last: w.last} // a row that it meets twice is not lost
+	again := &writer{query: w.query, tx: w.tx, last: w.last} // a row read twice is not lost
 	if at, numbered := w.last.(int64); numbered && len(t.key) == 1 {
 		for leap := int64(1); leap < 1<<40 && !whole; leap *= 2 {
 			again.last = nil
@@ -87,7 +86,7 @@ func (s *salvage) scan(ctx context.Context, t copyTable, w *writer) (whole bool,
 	}
 	_, err = s.copyRows(ctx, query+" ORDER BY "+strings.Join(t.key, " DESC, ")+" DESC", again)
 	w.kept += again.kept
-	if err == nil && t.name == "series" { // an index holds job and key in a tree of its own
+	if err == nil && t.name == "series" { // job and key are also in an index
 		named := &writer{tx: w.tx, query: `
 			INSERT OR IGNORE INTO series (id, job, key, newest, backfill, place)
 			VALUES (?1, ?2, ?3, 0, iif(?2 LIKE 'backfill/bf-%', CAST(substr(?2, 13) AS INTEGER), NULL), iif(?2 LIKE 'backfill/bf-%', ?1, NULL))`}
@@ -97,7 +96,7 @@ func (s *salvage) scan(ctx context.Context, t copyTable, w *writer) (whole bool,
 	return false, err
 }
 
-// scanPlacements reads the stored charts one by one. An incomplete chart is dropped altogether.
+// scanPlacements reads the charts one by one, and drops incomplete ones.
 func (s *salvage) scanPlacements(ctx context.Context, t copyTable, w *writer) (whole bool, err error) {
 	slots, err := column[int64](ctx, w.tx, `SELECT id FROM slots WHERE kind = 'chart' ORDER BY id`)
 	if err != nil {
@@ -119,7 +118,7 @@ func (s *salvage) scanPlacements(ctx context.Context, t copyTable, w *writer) (w
 	return whole, s.dropPartialCharts(ctx, w.tx, broken)
 }
 
-// dropPartialCharts drops charts that have lost a part: half a chart must not look like a whole one. See lostCharts.
+// dropPartialCharts drops charts that lost a part, as they must not look complete. See lostCharts.
 func (s *salvage) dropPartialCharts(ctx context.Context, tx *txn, slots []int64) error {
 	if len(slots) == 0 {
 		return nil
@@ -130,8 +129,8 @@ func (s *salvage) dropPartialCharts(ctx context.Context, tx *txn, slots []int64)
 		lostCharts+`id IN (SELECT value FROM json_each(?1))`)
 }
 
-// dropOrphans deletes rows whose parent is lost. A chart with an unknown video is incomplete, and one that had videos
-// but has no placements is lost: a table whose first page was replaced reads as empty.
+// dropOrphans deletes rows whose parent is lost. A chart with an unknown video is incomplete; one that had videos but
+// has no placements is lost, since a table whose first page was replaced reads as empty.
 func (s *salvage) dropOrphans(ctx context.Context, tx *txn) error {
 	var nameless int
 	if err := tx.QueryRowContext(ctx, `
@@ -156,7 +155,7 @@ func (s *salvage) dropOrphans(ctx context.Context, tx *txn) error {
 	if err := s.dropPartialCharts(ctx, tx, broken); err != nil {
 		return err
 	}
-	// A series that has lost its slots and all but its name starts over.
+	// A series with nothing left but its name starts over.
 	_, err = tx.ExecContext(ctx, `DELETE FROM series WHERE newest = 0 AND id NOT IN (SELECT series FROM slots)`)
 	return err
 }
@@ -170,8 +169,8 @@ type writer struct {
 	kept, refused int
 }
 
-// copyRows copies the rows that a query finds, up to an unreadable one: then ok is false. An error is one of the new
-// store, or of ctx.
+// copyRows copies a query's rows up to an unreadable one: then ok is false. An error is one of the new store, or of
+// ctx.
 func (s *salvage) copyRows(ctx context.Context, query string, w *writer) (ok bool, err error) {
 	rows, err := s.from.QueryContext(ctx, query)
 	if err != nil {

@@ -28,11 +28,11 @@ func (s *Store) AddDue(ctx context.Context, slots []ingest.Slot) error {
 	})
 }
 
-// newestAt is the due time of a series' newest slot that is not in the future, ?1 being future(now). NULL if there is
-// none.
+// newestAt is the due time of a series' newest slot that is not in the future, NULL if there is none; ?1 is
+// future(now).
 const newestAt = `iif(newest <= ?1, newest, (SELECT max(due_at) FROM slots AS past WHERE past.series = series.id AND past.due_at <= ?1))`
 
-// future returns the last second that does not count as the future.
+// future returns the last second that is not yet in the future.
 func future(now time.Time) int64 { return now.Add(ingest.ClockAhead).Unix() }
 
 // Newest implements fetch.Slots.
@@ -40,17 +40,17 @@ func (s *Store) Newest(ctx context.Context, now time.Time) (map[ingest.Series]ti
 	newest := map[ingest.Series]time.Time{}
 	return newest, s.view(ctx, "read the slots", func(tx *txn) error {
 		return each(ctx, tx, func(rows *sql.Rows) error {
-			var of ingest.Series
+			var key ingest.Series
 			var due time.Time
-			err := rows.Scan(&of.Job, &of.Key, inSeconds(&due))
-			newest[of] = due
+			err := rows.Scan(&key.Job, &key.Key, inSeconds(&due))
+			newest[key] = due
 			return err
 		}, `SELECT job, key, at FROM (SELECT job, key, `+newestAt+` AS at FROM series WHERE backfill IS NULL) AS known WHERE at IS NOT NULL`, future(now))
 	})
 }
 
-// latestSlots selects of every series the newest done slot, the newest with any outcome and the newest open one, due at ?1
-// or earlier. It reads no others, however many a series has had.
+// latestSlots selects from every series the newest done slot, the newest with any outcome and the newest open one, due
+// at ?1 or earlier, without reading any other.
 const latestSlots = selectSlots + `
 WHERE slots.id IN (
 	SELECT (SELECT id FROM slots AS d WHERE d.series = known.id AND d.state = 'done' AND d.due_at <= ?1 ORDER BY d.due_at DESC LIMIT 1)
@@ -63,7 +63,7 @@ WHERE slots.id IN (
 	FROM series AS known WHERE known.backfill IS NULL)
 ORDER BY due_at`
 
-// Latest returns the newest slots of every series, of those that are not in the future.
+// Latest returns the newest slots of every series that are not in the future.
 func (s *Store) Latest(ctx context.Context, now time.Time) (ingest.Latest, error) {
 	return viewed(ctx, s.database, "read the slots", func(tx *txn) (ingest.Latest, error) { return latest(ctx, tx, now) })
 }
@@ -99,8 +99,8 @@ WITH retired AS MATERIALIZED (
 // Retire implements fetch.Slots. It writes only when there is something to end.
 func (s *Store) Retire(ctx context.Context, gone map[ingest.Series]string) error {
 	rows := make([][3]string, 0, len(gone))
-	for of, reason := range gone {
-		rows = append(rows, [3]string{of.Job, of.Key, reason})
+	for series, reason := range gone {
+		rows = append(rows, [3]string{series.Job, series.Key, reason})
 	}
 	list, now := listJSON(rows), s.now().UnixMilli()
 	var found bool
@@ -109,8 +109,8 @@ func (s *Store) Retire(ctx context.Context, gone map[ingest.Series]string) error
 		return s.explain(ctx, "look for slots that nobody wants", err)
 	}
 	return s.tx(ctx, "end the slots that nobody wants", func(tx *txn) error {
-		// List the series first: their open slot is how retired finds them.
-		of, err := column[int64](ctx, tx, retired+`SELECT series FROM retired`, list, now)
+		// This comes first because retired finds series by their open slots.
+		series, err := column[int64](ctx, tx, retired+`SELECT series FROM retired`, list, now)
 		if err != nil {
 			return err
 		}
@@ -119,11 +119,11 @@ func (s *Store) Retire(ctx context.Context, gone map[ingest.Series]string) error
 			FROM retired WHERE slots.id = retired.id AND slots.state <> 'stopped'`, list, now); err != nil {
 			return err
 		}
-		return execJSON(ctx, tx, `UPDATE series SET open = NULL WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`, of)
+		return execJSON(ctx, tx, `UPDATE series SET open = NULL WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`, series)
 	})
 }
 
-// ForgetStops forgets until when stopped slots wait for quota, and why: the ledger that stopped them was reset.
+// ForgetStops clears what stopped slots wait for, after their ledger was reset; why becomes their reason.
 func (s *Store) ForgetStops(ctx context.Context, why string) error {
 	return s.tx(ctx, "forget what stopped slots wait for", func(tx *txn) error {
 		_, err := tx.ExecContext(ctx, `UPDATE slots SET retry_at = NULL, reason = ? WHERE state = 'stopped' AND retry_at IS NOT NULL`, why)
@@ -131,15 +131,15 @@ func (s *Store) ForgetStops(ctx context.Context, why string) error {
 	})
 }
 
-// SlotFilter says which slots to list. A zero field excludes nothing, except that pieces of a backfill are
-// listed only by its Job. A row of missed ticks is listed by the last of them.
+// SlotFilter selects slots. A zero field excludes nothing, but pieces of a backfill are listed only by their Job. A
+// row of missed ticks is listed by the last of them.
 type SlotFilter struct {
-	Since, Until time.Time // due within [Since, Until); of a row of missed ticks, those since then are counted
+	Since, Until time.Time // due within [Since, Until); a row of missed ticks counts only those since Since
 	State        ingest.State
 	Job          string
 	Key          string // the region's code for a chart
 	Limit        int    // at most this many; 0: all
-	Lacking      bool   // also pieces of backfills that brought less than there is
+	Lacking      bool   // also pieces of backfills that brought less than the upstream has
 }
 
 // NewestDone returns the newest n of a job's slots that are done.
@@ -193,10 +193,10 @@ func (s *Store) ListSlots(ctx context.Context, f SlotFilter) ([]ingest.Slot, err
 	return slots, err
 }
 
-// lackingPieces is a condition on slots that are pieces of backfills and brought less than there is.
+// lackingPieces is a condition on slots: pieces of backfills that brought less than the upstream has.
 const lackingPieces = `kind = 'backfill' AND state = 'done' AND slots.id IN (SELECT slot FROM pieces WHERE ` + lacks + `) AND due_at >= ?`
 
-// addLacking adds the pieces that brought less than there is to a list of slots.
+// addLacking adds such pieces to a list of slots.
 func (s *Store) addLacking(ctx context.Context, slots []ingest.Slot, f SlotFilter) ([]ingest.Slot, error) {
 	pieces, err := collectView(ctx, s.database, "list the pieces that lack something", scanSlot, selectSlots+` WHERE `+lackingPieces+` ORDER BY due_at DESC, job, key`, ceilUnix(f.Since))
 	pieces = slices.DeleteFunc(pieces, func(p ingest.Slot) bool { return !f.Until.IsZero() && !p.DueAt.Before(f.Until) })
@@ -213,8 +213,7 @@ SELECT job, key, due_at, kind, state, owner, attempt, lease, token, token_at, pa
        count, first_due_at
 FROM slots JOIN series ON series.id = slots.series`
 
-// newestSlots is selectSlots for the newest slots of all series: slots are read in the order in which they were due, and
-// no more than are listed.
+// newestSlots is selectSlots for the newest slots of all series: it reads slots by due time, no more than are listed.
 var newestSlots = strings.Replace(selectSlots, "slots JOIN series", "slots CROSS JOIN series", 1)
 
 // scanSlot reads a row of selectSlots.
@@ -228,12 +227,12 @@ func scanSlot(row scanner) (ingest.Slot, error) {
 		s.Count = 0
 	}
 	if charges.Valid && json.Unmarshal([]byte(charges.String), &s.Charges) != nil {
-		s.Charges = nil // damaged, so not known
+		s.Charges = nil // damaged
 	}
 	return s, err
 }
 
-// RemoveFuture deletes the slots that a SlotSummary calls Ahead, with their placements, and returns their number.
+// RemoveFuture deletes the slots in SlotSummary.Ahead with their placements, and returns their number.
 func (s *Store) RemoveFuture(ctx context.Context, now time.Time) (slots int, err error) {
 	err = s.tx(ctx, "delete slots in the future", func(tx *txn) error {
 		if _, err := tx.ExecContext(ctx, `

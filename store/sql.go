@@ -15,8 +15,6 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
-// Helpers that every query is written with.
-
 // querier is a database, a connection or a transaction.
 type querier = sqlitefile.Querier
 
@@ -80,12 +78,12 @@ func execEach[T any](ctx context.Context, tx *txn, list []T, queries ...string) 
 	return nil
 }
 
-// insertSizes are the possible numbers of rows of a statement, few so that the statements stay prepared; the first is
-// an upstream page.
+// insertSizes are the numbers of rows of one statement, few so that statements stay prepared; the first is an
+// upstream's page.
 var insertSizes = []int{50, 10, 1}
 
-// insertRows writes the rows, all of one length, in as few statements as possible: a row that shares a statement costs
-// half of one that has its own. head ends with VALUES, and tail follows the rows.
+// insertRows writes the rows, all of one length, in as few statements as possible, which halves the cost of a row.
+// head ends with VALUES, and tail follows the rows.
 func insertRows(ctx context.Context, tx *txn, head, tail string, rows [][]any) error {
 	return inSizes(head, tail, rows, func(query string, args ...any) error {
 		_, err := tx.ExecContext(ctx, query, args...)
@@ -93,7 +91,7 @@ func insertRows(ctx context.Context, tx *txn, head, tail string, rows [][]any) e
 	})
 }
 
-// returnRows is insertRows with a RETURNING in tail; f is run on each row that it returns, in any order.
+// returnRows is insertRows with RETURNING in tail; it calls f for each returned row, in any order.
 func returnRows(ctx context.Context, tx *txn, head, tail string, rows [][]any, f func(*sql.Rows) error) error {
 	return inSizes(head, tail, rows, func(query string, args ...any) error { return each(ctx, tx, f, query, args...) })
 }
@@ -110,7 +108,7 @@ func inSizes(head, tail string, rows [][]any, run func(query string, args ...any
 	return nil
 }
 
-// errEnough ends the reading of the vocabulary.
+// errEnough stops reading the vocabulary.
 var errEnough = errors.New("enough words")
 
 func affected(res sql.Result, err error) (int, error) {
@@ -129,7 +127,7 @@ func ceilMillis(t time.Time) int64 { return t.Add(time.Millisecond - 1).UnixMill
 
 var numbered = regexp.MustCompile(`\{([^|{}]*)\|([^|{}]*)\}`)
 
-// counted puts n into a text with one %d. It replaces {is|are} by its first form if n is 1, and else by its second.
+// counted puts n into a text with one %d, and replaces {is|are} by its first form if n is 1, else by its second.
 func counted(text string, n int) string {
 	form := "$2"
 	if n == 1 {
@@ -138,8 +136,7 @@ func counted(text string, n int) string {
 	return fmt.Sprintf(numbered.ReplaceAllString(text, form), n)
 }
 
-// asJSON is a value kept in a column as JSON, either an argument or the target of a scan. NULL leaves the value as it
-// is.
+// asJSON is a value stored as JSON: an argument, or the target of a scan, which NULL leaves unchanged.
 type asJSON struct{ value any }
 
 // Value implements driver.Valuer.
@@ -195,5 +192,5 @@ func millis(t time.Time) sql.NullInt64 {
 	return sql.NullInt64{Int64: t.UnixMilli(), Valid: !t.IsZero()}
 }
 
-// lacks is a condition on a row of pieces that brought less than there is.
+// lacks is a condition on a row of pieces that brought less than the upstream has.
 const lacks = `listing <> '{}' AND coalesce(listing ->> 'lack', '') <> ''`

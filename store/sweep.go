@@ -16,14 +16,14 @@ import (
 
 // Limits of one transaction of Sweep, so that other writers wait only milliseconds.
 const (
-	sweepSlots  = 10 // whose placements are deleted
+	sweepSlots  = 10 // slots whose placements are deleted
 	sweepVideos = 200
 	sweepRows   = 1000 // rows of slots
 )
 
-// Sweep implements fetch.Sink. A placement or a slot is as old as the slot's due time, a video as its last fetch. The
-// newest slot of every series stays, and so does every slot yet to be claimed: the schedule continues from them. Copies
-// left by migrations and repairs are deleted as well. Tidy follows.
+// Sweep implements fetch.Sink. The age of a slot and its placements counts from its due time, a video's from its last
+// fetch. The schedule continues from the newest slot of every series and the slots yet to be claimed, which stay.
+// Copies left by migrations and repairs are deleted too. Tidy follows.
 func (s *Store) Sweep(ctx context.Context, now time.Time) (placements, videos int, err error) {
 	cutoff, others := now.Add(-ingest.KeepFor), 0
 	library := func(ctx context.Context, tx *txn, cutoff time.Time) (int, error) {
@@ -37,7 +37,7 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (placements, videos in
 		}
 		return len(ids), err
 	}
-	for _, of := range []struct {
+	for _, part := range []struct {
 		count *int
 		sweep func(context.Context, *txn, time.Time) (int, error)
 	}{
@@ -46,8 +46,8 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (placements, videos in
 		{&others, few(sweepRows, emptyBlocks)},
 	} {
 		err := s.runSteps(ctx, "delete what is too old", func(tx *txn) (bool, error) {
-			n, err := of.sweep(ctx, tx, cutoff)
-			*of.count += n
+			n, err := part.sweep(ctx, tx, cutoff)
+			*part.count += n
 			return n > 0, err
 		})
 		if err != nil {
@@ -66,7 +66,7 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (placements, videos in
 	return placements, videos, s.Tidy(ctx)
 }
 
-// few returns a sweep by one statement, whose ?1 is the cutoff in seconds, and ?2 how many rows it deletes at most.
+// few returns a sweep by one statement; its ?1 is the cutoff in seconds, ?2 the greatest number of rows to delete.
 func few(most int, query string) func(context.Context, *txn, time.Time) (int, error) {
 	return func(ctx context.Context, tx *txn, cutoff time.Time) (int, error) {
 		return affected(tx.ExecContext(ctx, query, ceilUnix(cutoff), most))
@@ -74,7 +74,7 @@ func few(most int, query string) func(context.Context, *txn, time.Time) (int, er
 }
 
 const (
-	// The placements of old slots; here alone ?2 counts slots.
+	// Placements of old slots; here ?2 counts slots.
 	oldPlacements = `
 DELETE FROM placements WHERE slot IN (
 	SELECT id FROM slots
@@ -88,7 +88,7 @@ DELETE FROM slots WHERE id IN (
 	WHERE due_at < ?1 AND kind <> 'backfill' AND due_at <> newest AND due_at IS DISTINCT FROM open AND state NOT IN ('due', 'claimed')
 	ORDER BY due_at LIMIT ?2)`
 
-	// IDs that the upstream returned too long ago and that could not be looked up.
+	// IDs that could not be looked up and were noted too long ago.
 	oldVanished = `
 DELETE FROM vanished WHERE (video_id, slot) IN (SELECT video_id, slot FROM vanished WHERE noted_at < ?1 * 1000 LIMIT ?2)`
 
@@ -101,14 +101,14 @@ DELETE FROM backfills WHERE id IN (
 	emptyBlocks = `DELETE FROM video_blocks WHERE id % 4294967296 < (SELECT min(id) FROM video_facts) / 2048`
 )
 
-// leftCopy matches the suffix of a file that a migration or a repair left beside the store, or that was found there: it
-// is at least as old as its name says.
+// leftCopy matches the suffix of a file left beside the store by a migration, a repair or moveLeftLog; it is at least
+// as old as its name says.
 var leftCopy = regexp.MustCompile(`^(?:\.v[0-9]+-backup|\.broken|-wal\.left|-shm\.left)-([0-9]{8}T[0-9]{6}\.[0-9]{3}Z)(?:-[0-9]+)?$`)
 
-// sweepCopies deletes such files when they are too old: they too hold data that must go.
+// sweepCopies deletes such files when they are too old.
 func (s *Store) sweepCopies(cutoff time.Time) error {
 	if s.engine != nil {
-		return nil // an engine has no files beside it
+		return nil // an engine has no such files
 	}
 	entries, err := os.ReadDir(filepath.Dir(s.path))
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *Store) sweepChannels(ctx context.Context) error {
 	return err
 }
 
-// sweepWaiting forgets ids that the upstream returned too long ago and that still wait: their piece starts over.
+// sweepWaiting forgets queued ids that the upstream returned too long ago; their piece starts over.
 func sweepWaiting(ctx context.Context, tx *txn, cutoff time.Time) (int, error) {
 	old, err := column[int64](ctx, tx, `
 		SELECT slot FROM backfills JOIN pieces ON backfill = backfills.id AND waiting <> '[]' JOIN slots ON slots.id = slot
@@ -154,7 +154,7 @@ func sweepWaiting(ctx context.Context, tx *txn, cutoff time.Time) (int, error) {
 		`UPDATE slots SET token = '', token_at = NULL, pages = 0 WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`)
 }
 
-// endedBackfills selects backfills in which nothing is open and nothing was done since the cutoff ?1.
+// endedBackfills selects backfills with no open piece, and no fetch since the cutoff ?1.
 const endedBackfills = `
 SELECT id FROM backfills
 WHERE created_at < ?1 AND (cancelled_at < ?1 OR NOT ` + hasOpenPieces + `)
@@ -171,13 +171,13 @@ func sweepPieces(ctx context.Context, tx *txn, cutoff time.Time) (int, error) {
 		`DELETE FROM series WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`)
 }
 
-// Kept is what a store keeps of what was fetched.
+// Kept sums up the stored data of the upstream.
 type Kept struct {
 	Videos, Charts int64
-	Oldest         time.Time // fetch: of a chart to the second, of a video by its day, UTC; zero: nothing is kept
+	Oldest         time.Time // fetch: a chart's exact time, a video's day in UTC; zero: nothing is kept
 }
 
-// Kept counts what is kept.
+// Kept counts the stored data.
 func (s *Store) Kept(ctx context.Context) (k Kept, err error) {
 	var days sql.NullInt64
 	var chart time.Time
@@ -189,34 +189,34 @@ func (s *Store) Kept(ctx context.Context) (k Kept, err error) {
 		k.Oldest = time.Unix(days.Int64*24*60*60, 0).UTC()
 	}
 	if !chart.IsZero() && (k.Oldest.IsZero() || chart.Before(k.Oldest.Add(24*time.Hour))) {
-		k.Oldest = chart.UTC() // to the second, where a video is known by its day
+		k.Oldest = chart.UTC() // more exact than the video's day
 	}
 	return k, s.explain(ctx, "count what is kept", err)
 }
 
-// Limits, so that a step holds the write lock for milliseconds.
+// Limits of Tidy, so that a step holds the write lock for milliseconds.
 const (
-	tidyMerge   = 200 // pages of the index that a step merges
-	tidyPages   = 500 // pages that a step returns to the disk: 2 MiB
+	tidyMerge   = 200 // index pages merged per step
+	tidyPages   = 500 // pages returned to the disk per step: 2 MiB
 	tidySpare   = 4   // a file keeps a quarter of its pages free, to grow into again
 	tidyAtMost  = 200 // steps of each kind; the rest waits for the next call
-	tidyChanged = 2   // rows: a merge that changed fewer found nothing to do (fts5, section 6.8)
+	tidyChanged = 2   // rows: a merge that changes fewer is finished (fts5, section 6.8)
 )
 
-// Tidy merges the index and returns long-empty pages to the disk, in steps between which others can write. The rest
-// waits for the next call.
+// Tidy merges the index and returns empty pages to the disk, in steps between which others can write, up to
+// tidyAtMost.
 func (s *Store) Tidy(ctx context.Context) error {
 	if s.engine != nil {
 		return nil // an engine tidies itself
 	}
-	for _, of := range []struct {
+	for _, part := range []struct {
 		doing string
 		step  func(context.Context, *txn) (more bool, err error)
 	}{{"merge the index", mergeIndex}, {"give empty pages back", releasePages}} {
 		left := tidyAtMost
-		err := s.runSteps(ctx, of.doing, func(tx *txn) (bool, error) {
+		err := s.runSteps(ctx, part.doing, func(tx *txn) (bool, error) {
 			left--
-			more, err := of.step(ctx, tx)
+			more, err := part.step(ctx, tx)
 			return more && left > 0, err
 		})
 		if err != nil {
@@ -226,8 +226,7 @@ func (s *Store) Tidy(ctx context.Context) error {
 	return nil
 }
 
-// mergeIndex merges a little of the index and reports whether there is more.
-// https://www.sqlite.org/fts5.html#the_merge_command
+// mergeIndex merges a part of the index and reports whether there is more.
 func mergeIndex(ctx context.Context, tx *txn) (more bool, err error) {
 	var before, after int64
 	if err := tx.QueryRowContext(ctx, `SELECT total_changes()`).Scan(&before); err != nil {
@@ -240,7 +239,7 @@ func mergeIndex(ctx context.Context, tx *txn) (more bool, err error) {
 	return after-before >= tidyChanged, err
 }
 
-// releasePages returns a few empty pages to the disk and reports whether there are more than the file should keep.
+// releasePages returns a few empty pages to the disk and reports whether the file has more than it should keep.
 func releasePages(ctx context.Context, tx *txn) (more bool, err error) {
 	var all, free int64
 	err = tx.QueryRowContext(ctx, `SELECT page_count, freelist_count FROM pragma_page_count, pragma_freelist_count`).Scan(&all, &free)
@@ -248,7 +247,7 @@ func releasePages(ctx context.Context, tx *txn) (more bool, err error) {
 	if err != nil || excess <= 0 {
 		return false, err
 	}
-	// Each row returned frees a page, so all must be read.
+	// Each row read frees a page.
 	err = each(ctx, tx, func(*sql.Rows) error { return nil }, fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, min(excess, tidyPages)))
 	return excess > tidyPages, err
 }

@@ -9,21 +9,21 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// Counts says how many videos a query finds, and how many it would find with another filter instead. Videos that match
-// beyond the newest maxTallied are not counted: AtLeast then.
+// Counts says how many videos a query finds, and how many it would find with another filter. It counts only the newest
+// maxTallied matches; if there are more, AtLeast is set.
 type Counts struct {
 	Matches    int
 	AtLeast    bool
-	Regions    map[ingest.Region]int // "": in any; a video also counts where its last chart has just gone
-	Categories map[string]int        // "": in any
+	Regions    map[ingest.Region]int // "": any; a video also counts in a region whose last chart with it was just deleted
+	Categories map[string]int        // "": any
 	Published  map[time.Duration]int // within the last day and the last week; 0: at any time
 	Views      map[int64]int         // at least a million; 0: any
 }
 
-// Popular is how many views Counts counts.
+// Popular is the number of views from which Counts.Views counts a video.
 const Popular = 1_000_000
 
-// Recent is how long ago a video was published that Counts counts: a day, and a week.
+// Recent are the ages in Counts.Published: a day and a week.
 var Recent = []time.Duration{24 * time.Hour, 7 * 24 * time.Hour}
 
 // maxTallied bounds how many videos are counted, of which four times as many took 42 % of the time of a page of a search.
@@ -65,7 +65,7 @@ func (f *finder) tally(ctx context.Context) (*Counts, error) {
 	}, readTallied, listJSON(ids))
 }
 
-// unfiltered returns all that the words find.
+// unfiltered returns all matches of the words.
 func (f *finder) unfiltered(ctx context.Context) (matches, error) {
 	if f.byOne || f.q.Region == "" && !f.onlyInNames {
 		return f.among, nil
@@ -78,20 +78,20 @@ func (f *finder) unfiltered(ctx context.Context) (matches, error) {
 	return everywhere.match(ctx, f.query.Match(false), maxMatches)
 }
 
-// count counts a video: for each filter, if it passes all the others.
+// count counts a video for each filter for which it passes all the others.
 func (f *finder) count(c *Counts, id int64, category string, published, seen time.Time, views int64, charted map[ingest.Region]regionCharts) {
 	q := f.q
 	in := q.Region == "" || charted[q.Region].mayHold(id)
-	of := q.Category == "" || q.Category == category
-	popular := q.MinViews == 0 || views >= q.MinViews // views are below 0 where the provider hides them
+	sameCategory := q.Category == "" || q.Category == category
+	popular := q.MinViews == 0 || views >= q.MinViews // hidden views are below 0
 	recent := (q.PublishedSince.IsZero() || !published.Before(q.PublishedSince)) && (q.PublishedUntil.IsZero() || published.Before(q.PublishedUntil))
 	if !q.SeenSince.IsZero() && seen.Before(q.SeenSince) {
 		return
 	}
-	if in && of && popular && recent {
+	if in && sameCategory && popular && recent {
 		c.Matches++
 	}
-	if of && popular && recent {
+	if sameCategory && popular && recent {
 		c.Regions[""]++
 		for region, charts := range charted {
 			if charts.mayHold(id) {
@@ -103,14 +103,14 @@ func (f *finder) count(c *Counts, id int64, category string, published, seen tim
 		c.Categories[""]++
 		c.Categories[category]++
 	}
-	if in && of && popular {
+	if in && sameCategory && popular {
 		for _, d := range append(slices.Clone(Recent), 0) {
 			if d == 0 || !published.Before(q.At.Add(-d)) {
 				c.Published[d]++
 			}
 		}
 	}
-	if in && of && recent {
+	if in && sameCategory && recent {
 		for _, least := range []int64{0, Popular} {
 			if least == 0 || views >= least {
 				c.Views[least]++

@@ -26,7 +26,7 @@ func scanVideo(row scanner, more ...any) (ingest.Video, error) {
 	}
 	v.Duration = time.Duration(seconds) * time.Second
 	if tags != "[]" && json.Unmarshal([]byte(tags), &v.Tags) != nil {
-		v.Tags = []string{tags} // damaged, which Check reports by the hash; one video must not hide the others
+		v.Tags = []string{tags} // damaged: Check reports it; other videos must stay readable
 	}
 	return v, nil
 }
@@ -45,12 +45,12 @@ func dropVideo(ctx context.Context, tx *txn, id int64) (placements int, err erro
 	return placements, nil
 }
 
-// textHash hashes everything that the index holds of a video, and its channel's ID.
+// textHash hashes a video's indexed text and its channel's ID.
 func textHash(v ingest.Video) int64 {
 	return int64(newHash().texts(v.Title, v.ChannelID, v.Channel).texts(v.Tags...))
 }
 
-// factsHash hashes everything about a video in video_facts; text is its textHash. The result is never 0.
+// factsHash hashes a video's row in video_facts; text is its textHash. The result is never 0.
 func factsHash(v ingest.Video, text int64) int64 {
 	h := newHash().numbers(text, v.PublishedAt.Unix(), int64(v.Duration/time.Second)).texts(v.Category, v.Language, v.Thumbnail)
 	if v.Live {
@@ -59,8 +59,7 @@ func factsHash(v ingest.Video, text int64) int64 {
 	return cmp.Or(int64(h), 1)
 }
 
-// hash is 64-bit FNV-1a; hash/fnv would copy every text first. As a column it is an INTEGER of the same bits, since
-// SQLite only has signed ones.
+// hash is 64-bit FNV-1a, without the copies that hash/fnv makes. In a column it is a signed INTEGER of the same bits.
 type hash uint64
 
 func newHash() hash { return 14695981039346656037 }
@@ -76,7 +75,7 @@ func (h hash) numbers(numbers ...int64) hash {
 	return h
 }
 
-// texts adds texts, each preceded by its length, so that different lists of texts never hash the same bytes.
+// texts adds texts, each preceded by its length, so that different lists never hash the same bytes.
 func (h hash) texts(texts ...string) hash {
 	for _, text := range texts {
 		h = h.numbers(int64(len(text)))

@@ -12,12 +12,12 @@ import (
 	"github.com/trendvidstream/ingest/store/text"
 )
 
-// videoWriter writes videos, their channels and their index rows within one transaction, in few statements: to a store in
-// Postgres each is a round trip.
+// videoWriter writes videos, their channels and index rows in one transaction and few statements, each of which is a
+// round trip to Postgres.
 type videoWriter struct {
 	tx       *txn
-	known    map[string]knownVideo   // those that the store has, by the upstream's id
-	channels map[string]knownChannel // those of the videos that the store has, by the upstream's id
+	known    map[string]knownVideo   // stored ones, by the upstream's id
+	channels map[string]knownChannel // those of stored videos, by the upstream's id
 	texts    texts
 }
 
@@ -63,10 +63,10 @@ const (
 		    upkeep = CASE WHEN excluded.seen_at > 0 THEN nullif(video_latest.upkeep, 0) ELSE video_latest.upkeep END`
 )
 
-// writeVideos writes videos as they are at a time, and returns their IDs by the upstream's. It writes the index only where
-// the indexed text has changed. found says that these are sightings, see schema.sql, in a chart of series unless that is 0:
-// videos that were only asked for again are not added. Of a video that comes twice the last counts, and so does the last
-// name of a channel.
+// writeVideos writes videos as fetched at a time, and returns their IDs by the upstream's. It writes the index only
+// where the indexed text changed. found says that these are sightings (schema.sql), in a chart of series unless that
+// is 0; otherwise videos that are not stored are skipped. Of duplicates the last counts, as does a channel's last
+// name.
 func writeVideos(ctx context.Context, tx *txn, at time.Time, series int64, videos []ingest.Video, found bool) (map[string]int64, error) {
 	w := &videoWriter{tx: tx, known: map[string]knownVideo{}, channels: map[string]knownChannel{}, texts: texts{}}
 	if err := w.findVideos(ctx, videos); err != nil {
@@ -120,7 +120,7 @@ func writeVideos(ctx context.Context, tx *txn, at time.Time, series int64, video
 	return ids, err
 }
 
-// findVideos reads what the store has of the videos.
+// findVideos reads the stored state of the videos.
 func (w *videoWriter) findVideos(ctx context.Context, videos []ingest.Video) error {
 	var ids []string
 	for _, v := range videos {
@@ -138,7 +138,7 @@ func (w *videoWriter) findVideos(ctx context.Context, videos []ingest.Video) err
 	}, findVideos, listJSON(ids))
 }
 
-// writeChannels writes the channels of the videos. If one has a new name, all its videos are reindexed under it.
+// writeChannels writes the videos' channels. If one has a new name, all its videos are reindexed.
 func (w *videoWriter) writeChannels(ctx context.Context, videos []ingest.Video) error {
 	names := map[string]string{}
 	var order, others []string
@@ -178,8 +178,8 @@ func (w *videoWriter) writeChannels(ctx context.Context, videos []ingest.Video) 
 	return returnRows(ctx, w.tx, addChannels, addedChannels, fresh, scan)
 }
 
-// rename gives a channel a new name, and writes the index rows of its videos. It resets their facts_hash, so that a video
-// fetched under the old name again restores that name.
+// rename gives a channel a new name, and reindexes its videos. It resets their facts_hash, so that a video fetched
+// under the old name restores that name.
 func (w *videoWriter) rename(ctx context.Context, channel knownChannel) error {
 	if _, err := w.tx.ExecContext(ctx, `UPDATE channels SET title = ? WHERE id = ?`, channel.title, channel.id); err != nil {
 		return err
@@ -208,7 +208,7 @@ func (w *videoWriter) rename(ctx context.Context, channel knownChannel) error {
 	return nil
 }
 
-// writeFacts writes what is new or has changed, and the day of the fetch. The order is that of new rows.
+// writeFacts writes new and changed videos, and the day of the fetch. New rows are in the given order.
 func (w *videoWriter) writeFacts(ctx context.Context, day int64, order []string, videos map[string]ingest.Video) error {
 	var fresh [][]any
 	var moved []int64
@@ -251,15 +251,15 @@ func (w *videoWriter) writeFacts(ctx context.Context, day int64, order []string,
 	return execJSON(ctx, w.tx, moveFacts, moved, day)
 }
 
-// texts are the texts of videos as the index has them: title, channel, tags.
+// texts are videos' texts as indexed: title, channel, tags.
 type texts map[int64][3]string
 
 func (t texts) add(id int64, v ingest.Video) {
 	t[id] = [3]string{text.Normalize(v.Title), text.Normalize(v.Channel), text.Normalize(strings.Join(v.Tags, "\n"))}
 }
 
-// write writes the rows of the index. It must come before any deletion in the transaction. It is one statement, since FTS5
-// writes a segment for each.
+// write writes the index rows. It must precede any deletion in the transaction. It is one statement, as FTS5 writes a
+// segment for each.
 func (t texts) write(ctx context.Context, tx *txn) error {
 	rows := make([][4]any, 0, len(t))
 	for _, id := range slices.Sorted(maps.Keys(t)) {
@@ -270,10 +270,10 @@ func (t texts) write(ctx context.Context, tx *txn) error {
 		SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?1)`, rows)
 }
 
-// repairStep is how many rows of the index one transaction writes, so that other writers wait only milliseconds.
+// repairStep is how many index rows one transaction writes, so that other writers wait only milliseconds.
 const repairStep = 200
 
-// rewriteIndex writes the videos' rows of the index, and the hash of their present text.
+// rewriteIndex writes the videos' index rows, and the hash of their present text.
 func rewriteIndex(ctx context.Context, tx *txn, ids []int64) error {
 	texts := texts{}
 	for _, id := range ids {
@@ -282,7 +282,7 @@ func rewriteIndex(ctx context.Context, tx *txn, ids []int64) error {
 		if err != nil {
 			return err
 		}
-		// A channel's name without a channel is known only through the hash, which must stay.
+		// Without a channel's row, its name is known only through the hash, which must stay.
 		if _, err := tx.ExecContext(ctx, `UPDATE video_facts SET text_hash = ? WHERE id = ? AND channel IS NOT NULL`, textHash(v), id); err != nil {
 			return err
 		}

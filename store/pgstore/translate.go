@@ -68,17 +68,17 @@ func typeOf(value any) byte {
 
 // translate returns a statement as Postgres reads it, with its arguments.
 func translate(query string, args []driver.NamedValue) (string, []driver.NamedValue) {
-	of := statementOf{query: query}
+	key := statementOf{query: query}
 	if !strings.Contains(query, "VALUES") { // whose arguments have the types of their columns
 		types := make([]byte, len(args))
 		for i, arg := range args {
 			types[i] = typeOf(arg.Value)
 		}
-		of.types = string(types)
+		key.types = string(types)
 	}
-	known, ok := statements.Load(of)
+	known, ok := statements.Load(key)
 	if !ok {
-		known, _ = statements.LoadOrStore(of, of.translate())
+		known, _ = statements.LoadOrStore(key, key.translate())
 	}
 	s := known.(*statement)
 	sent := make([]driver.NamedValue, len(s.args))
@@ -97,8 +97,8 @@ func translate(query string, args []driver.NamedValue) (string, []driver.NamedVa
 	return s.text, sent
 }
 
-func (of statementOf) translate() *statement {
-	text, marks, s := of.query, 0, &statement{}
+func (key statementOf) translate() *statement {
+	text, marks, s := key.query, 0, &statement{}
 	for _, d := range dialect {
 		text = d.from.ReplaceAllString(text, d.to)
 	}
@@ -117,8 +117,8 @@ func (of statementOf) translate() *statement {
 			used, s.args, s.converts = len(s.args), append(s.args, arg), append(s.converts, conversions[word])
 		}
 		cast := ""
-		if arg < len(of.types) {
-			cast = casts[of.types[arg]]
+		if arg < len(key.types) {
+			cast = casts[key.types[arg]]
 		}
 		return fmt.Sprint("$", used+1, cast)
 	})
