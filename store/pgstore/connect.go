@@ -13,14 +13,14 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// connector makes connections that translate what package store writes, and whose transactions begin with begin.
+// connector makes connections that translate package store's SQL, and whose transactions begin with begin.
 type connector struct {
 	driver.Connector
 
 	begin string
 }
 
-// pool opens a pool of at most n connections, with these settings, unless c has others: the URL may name any.
+// pool opens a pool of at most n connections with these settings; those of the URL take precedence.
 func pool(c *pgx.ConnConfig, n int, settings map[string]string, begin string) *sql.DB {
 	c = c.Copy()
 	settings = maps.Clone(settings)
@@ -45,7 +45,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return &connection{own, c.begin}, nil
 }
 
-// asIs begins a script of statements without arguments, which is not translated.
+// asIs marks a script of statements without arguments, which is not translated.
 const asIs = "-- as it is\n"
 
 // connection is a connection that translates statements.
@@ -62,7 +62,7 @@ var (
 	_ driver.QueryerContext    = (*connection)(nil)
 )
 
-// CheckNamedValue converts an argument to one of few types, as for SQLite: they decide how Postgres reads it.
+// CheckNamedValue converts arguments to a few types, as for SQLite, since Postgres reads an argument by its type.
 func (c *connection) CheckNamedValue(v *driver.NamedValue) (err error) {
 	v.Value, err = driver.DefaultParameterConverter.ConvertValue(v.Value)
 	return err
@@ -83,13 +83,13 @@ func (c *connection) QueryContext(ctx context.Context, query string, args []driv
 	return c.Conn.QueryContext(ctx, query, args)
 }
 
-// PrepareContext hides that of the connection below, which would get the SQL untranslated. Nobody calls it: package
-// store prepares nothing for an engine, and pgx itself prepares a statement that comes a second time.
+// PrepareContext hides the embedded connection's, which would not translate. It is never called: package store
+// prepares nothing for an engine, and pgx itself prepares repeated statements.
 func (c *connection) PrepareContext(context.Context, string) (driver.Stmt, error) {
 	return nil, errors.New("package store prepares nothing in PostgreSQL")
 }
 
-// BeginTx implements driver.ConnBeginTx. Everything with which a transaction begins is one round trip.
+// BeginTx implements driver.ConnBeginTx, in one round trip.
 func (c *connection) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, error) {
 	if err := c.simple(ctx, c.begin); err != nil {
 		return nil, errors.Join(err, transaction{c, context.WithoutCancel(ctx)}.Rollback())
@@ -106,14 +106,12 @@ func (c *connection) simple(ctx context.Context, statements string) error {
 	return pg.Exec(ctx, statements).Close()
 }
 
-// transaction is one that BeginTx has begun.
 type transaction struct {
 	c   *connection
 	ctx context.Context
 }
 
-// Commit implements driver.Tx. Postgres answers the COMMIT of a transaction in which a statement has failed with a
-// ROLLBACK.
+// Commit implements driver.Tx. Postgres answers COMMIT with ROLLBACK if a statement of the transaction has failed.
 func (t transaction) Commit() error {
 	pg := t.c.Conn.Conn().PgConn()
 	if pg.TxStatus() == 'E' {
@@ -130,7 +128,7 @@ func (t transaction) Rollback() error {
 	return t.end("ROLLBACK")
 }
 
-// end ends the transaction even if the context of its work is over, but waits no longer than endFor for the answer.
+// end ends the transaction even if its context is over, and waits at most endFor for the answer.
 func (t transaction) end(statement string) error {
 	ctx, cancel := context.WithTimeout(t.ctx, endFor)
 	defer cancel()

@@ -21,8 +21,7 @@ func explain(name string, err error) error {
 	return err
 }
 
-// hints says what to try, by Postgres's code or class of codes.
-// https://www.postgresql.org/docs/15/errcodes-appendix.html
+// hints says what to try, by Postgres's error code or its beginning.
 var hints = map[string]string{
 	"08P01": "a pooler such as pgbouncer stands before it, and will not set what a connection of a store needs: give the store PostgreSQL's own address; the ledger may go through the pooler",
 	"25006": "it cannot be written: it is a standby, or was set to be read only",
@@ -55,23 +54,23 @@ func hint(err error) string {
 	return ""
 }
 
-// away reports whether a statement has failed because the server could not answer it now: another program holds what it
-// needs, the server is stopping, or it was silent.
+// away reports whether a statement failed because the server could not answer it now: it waits for another program, is
+// stopping, or was silent.
 func away(err error) bool {
 	var pg *pgconn.PgError
 	return errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &pg) && (pg.Code == "55P03" || temporary(pg))
 }
 
-// temporary reports whether the server lets nobody in just now.
+// temporary reports whether the server refuses everybody just now.
 func temporary(pg *pgconn.PgError) bool {
 	return strings.HasPrefix(pg.Code, "57P") || strings.HasPrefix(pg.Code, "53") || pg.Code == "08006"
 }
 
-// errPooled is returned if something on the way to the server has dropped the settings of a connection.
+// errPooled means that something on the way to the server dropped the connection's settings.
 var errPooled = errors.New("what the connection set is not set: " + hints["08P01"])
 
-// unavailable marks the error of a server that cannot be reached, or lets nobody in just now, as store.ErrUnavailable.
-// Its text is one line: the last thing that was tried.
+// unavailable marks an error of a server that cannot be reached, or refuses everybody just now, as
+// store.ErrUnavailable. Its text is the last line: the last address tried.
 type unavailable struct{ error }
 
 func (unavailable) Is(target error) bool { return target == store.ErrUnavailable }
@@ -83,8 +82,7 @@ func (u unavailable) Error() string {
 	return strings.TrimSpace(lines[len(lines)-1])
 }
 
-// unreachable marks a connection error that waiting may cure. A wrong password or a missing database is returned as it
-// is.
+// unreachable marks connection errors that waiting may cure; others, such as a wrong password, it returns unchanged.
 func unreachable(err error) error {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && !temporary(pg) {

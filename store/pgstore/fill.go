@@ -6,17 +6,16 @@ import (
 	"fmt"
 )
 
-// numbered are the tables whose rows get numbers.
+// numbered are the tables with generated ids.
 var numbered = []string{"backfills", "series", "slots", "channels", "video_facts"}
 
-// lastBackfill returns the largest number that a backfill was ever given.
+// lastBackfill returns the highest backfill ID ever assigned.
 func lastBackfill(ctx context.Context, tx *sql.Tx) (last int64, err error) {
 	err = tx.QueryRowContext(ctx, `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM backfills_id_seq`).Scan(&last)
 	return last, err
 }
 
-// advanceSequences moves the sequences past the rows that came with their numbers, so that none is given twice, and
-// updates the planner's statistics.
+// advanceSequences moves the sequences past rows inserted with their ids, and updates the planner's statistics.
 func advanceSequences(ctx context.Context, tx *sql.Tx, last int64) error {
 	for _, table := range numbered {
 		query := fmt.Sprintf( //nolint:gosec // names of numbered

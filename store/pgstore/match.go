@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// ftsToken matches a token of the expressions that text.Query.Match writes for FTS5.
+// ftsToken matches a token of the FTS5 expressions that text.Query.Match writes.
 var ftsToken = regexp.MustCompile(`"[^"]*"|(?:\w+|\{title channel\}) : \(|[()*]|AND|OR|NOT`)
 
-// weights maps the columns of the index to their weights in a tsvector, as vector writes them.
+// weights maps the index's columns to the weights that vector gives them.
 var weights = map[string]string{"title": "A", "channel": "B", "tags": "C", "{title channel}": "AB"}
 
-// tsquery translates an expression for FTS5, as text.Query.Match writes it, to a tsquery that matches the same videos.
+// tsquery translates an FTS5 expression of text.Query.Match to a tsquery that matches the same videos.
 func tsquery(match string) string {
 	var out strings.Builder
-	var scopes []string // the weight that each open parenthesis asks for
+	var scopes []string // the weight that each open parenthesis requires
 	scope := func() string {
 		if len(scopes) == 0 {
 			return ""
@@ -39,7 +39,7 @@ func tsquery(match string) string {
 		case strings.HasSuffix(w, " : ("):
 			weight := weights[strings.TrimSuffix(w, " : (")]
 			if outer := scope(); outer != "" && !strings.Contains(outer, weight) {
-				weight = "D" // a column within another matches nothing: no word has this weight
+				weight = "D" // a column within another matches nothing, and no word has weight D
 			}
 			scopes = append(scopes, weight)
 			out.WriteString("(")
@@ -51,7 +51,7 @@ func tsquery(match string) string {
 	return out.String()
 }
 
-// phrase writes words that must follow one another; with prefix the last may be the beginning of a word.
+// phrase writes words in a row; with prefix the last may be the beginning of a word.
 func phrase(tokens []string, weight string, prefix bool) string {
 	parts := make([]string, len(tokens))
 	for i, t := range tokens {
@@ -60,8 +60,8 @@ func phrase(tokens []string, weight string, prefix bool) string {
 	return "(" + strings.Join(parts, " <-> ") + ")"
 }
 
-// lexemes writes a token, or the beginning of one, in the columns of weight. The lexeme itself says whether it is in a
-// name, see schema.sql; the weights of its positions are read only to know in which, or for a phrase.
+// lexemes writes a token, or a prefix, in the columns of weight. The lexeme itself says whether it is in a name, see
+// schema.sql; the weights of its positions are needed only to know in which one, and for phrases.
 func lexemes(token, weight string, inPhrase, prefix bool) string {
 	lexeme := func(mark, weight string) string {
 		if prefix {

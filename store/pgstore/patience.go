@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// impatient returns a dial function whose connections are read for at most silentFor at a time. A server that is frozen
-// keeps its connections alive: without this, whoever asked it would wait until it thaws.
+// impatient returns a dial function whose connections wait at most silentFor for a read. A frozen server keeps its
+// connections alive, and its clients would wait until it thaws.
 func impatient(dial pgconn.DialFunc) pgconn.DialFunc {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := dial(ctx, network, addr)
@@ -21,7 +21,7 @@ func impatient(dial pgconn.DialFunc) pgconn.DialFunc {
 	}
 }
 
-// bounded is a connection whose reads end with os.ErrDeadlineExceeded after silentFor, or sooner by its own deadline.
+// bounded is a connection whose reads end with os.ErrDeadlineExceeded after silentFor, or at its own deadline.
 type bounded struct {
 	net.Conn
 

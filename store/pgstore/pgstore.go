@@ -1,25 +1,22 @@
-// Package pgstore opens a store that lies in Postgres, which any number of machines share.
+// Package pgstore opens a store in Postgres, which any number of machines may share.
 //
-// What a store does is written once, in package store: the states of a slot, fences, what is stale, what is kept for
-// how long, how a result is ranked. There are two ways to have it on another database: a second package with SQL of
-// its own, or the same statements there. This is the second: three thousand lines of rules exist once, and a rule that
-// changes changes for both. Package store writes SQL that both databases read. The few functions that only SQLite has
-// are defined in schema.sql, and translate.go replaces the rest: the marks of arguments, hints, and FTS5's MATCH.
+// The rules of a store (states of slots, fences, retention, ranking) are in package store, as SQL that both databases
+// read: a second package with SQL of its own would repeat three thousand lines of rules. schema.sql defines the few
+// functions that only SQLite has, and translate.go replaces the rest: argument marks, hints, and FTS5's MATCH.
 //
-// Transactions that write run one at a time, as with SQLite, by an advisory lock that ends with them: every rule
-// holds for many workers because it holds for one. A pass writes for milliseconds after each call, which takes a
-// hundred or more: the lock is far from what bounds them. Readers never wait.
+// Transactions that write run one at a time, as with SQLite, by an advisory lock that ends with them: every rule holds
+// for many workers because it holds for one. A pass writes for milliseconds after each call of a hundred or more, so
+// that the lock is no bottleneck. Readers never wait.
 //
-// A lock for each region or slot would not do: what a page writes is shared by all regions. Two pages with the same
-// new video or channel would both insert it; video_blocks and the queue of a piece are read, changed in Go and
-// written back, so that one page would undo the other; the counts in video_words are locked in the order of the words
-// of each page, which is a deadlock. Each could be given a lock or an order of its own, but nothing would show that
-// none was forgotten.
+// A lock per region or slot would not be enough, because regions share what a page writes. Two pages with the same new
+// video or channel would both insert it; video_blocks and the queue of a piece are read, changed in Go and written
+// back, so that one page would undo the other; counts in video_words are locked in the order of each page's words,
+// which can deadlock. Each could have its own lock or order, but nothing would show that none was forgotten.
 //
-// The index is a tsvector with positions under GIN, not array_to_tsvector, which has none: phrases, and Chinese,
-// Japanese and Thai, which are bigrams, need them. A lexeme says whether its token is in a name, because a common word
-// is mostly only a tag: by the weights of positions alone a million videos would have to be read. The matches, limited
-// to the newest, as in SQLite, are ranked and scored by package store.
+// The index is a tsvector with positions under GIN. array_to_tsvector has no positions, which phrases and the bigrams
+// of Chinese, Japanese and Thai need. A lexeme says whether its token is in a name, because a common word is mostly
+// only a tag: with weights of positions alone a search would read a million videos. Package store ranks and scores the
+// matches, limited to the newest as in SQLite.
 package pgstore
 
 import (
@@ -38,35 +35,34 @@ import (
 )
 
 const (
-	// schemaName is the schema that the tables lie in, unless the URL names another as search_path.
+	// schemaName is the schema of the tables unless the URL names another as search_path.
 	schemaName = "ingest"
 
-	readers = 4 // connections that read, at most
+	readers = 4 // connections for reading
 
-	// lockFor bounds how long a transaction waits for those that write before it, and idleFor how long one may hold
-	// up others without doing anything: a machine that is frozen in the middle must not stop all others.
+	// lockFor bounds how long a transaction waits for other writers, and idleFor how long one may be idle: a machine
+	// that freezes during a transaction must not stop all others.
 	lockFor = 20 * time.Second
 	idleFor = 2 * time.Second
 
-	connectFor = 10 * time.Second // connecting to an address takes, at most
-	endFor     = 4 * time.Second  // so does COMMIT: a program that is told to stop ends within 5 s
-	readFor    = 3 * time.Second  // waiting to read what another program has locked takes, at most
-	silentFor  = time.Minute      // a server that sends nothing for so long, although it was asked, does not answer
+	connectFor = 10 * time.Second // bounds connecting to an address
+	endFor     = 4 * time.Second  // bounds COMMIT: a program told to stop ends within 5 s
+	readFor    = 3 * time.Second  // bounds a reader's wait for a lock
+	silentFor  = time.Minute      // a server silent for this long counts as not answering
 )
 
 //go:embed schema.sql
 var schema string
 
-// steps bring an older store up to date: steps[0] makes version 1 of nothing, and so on.
+// steps bring an older store up to date: steps[0] creates version 1, and so on.
 var steps = []string{schema}
 
-// SchemaVersion is the version of the tables that this program reads and writes.
+// SchemaVersion is the schema version that this program reads and writes.
 func SchemaVersion() int { return len(steps) }
 
-// Open opens the store at a URL, postgres://USER@HOST/DATABASE, whose database must exist. It makes the tables if they
-// are missing and upgrades them if they are older, unless the store is to be read only: then older tables are a
-// store.VersionError, and missing ones a store.ErrMissing. A store of a newer version, or of another upstream, is
-// refused.
+// Open opens the store at a URL, postgres://USER@HOST/DATABASE, whose database must exist. It creates missing tables
+// and upgrades older ones; in a read-only store these are a store.ErrMissing and a store.VersionError. It refuses a
+// store of a newer version or another upstream.
 func Open(ctx context.Context, url string, o store.Options) (*store.Store, error) {
 	c, err := pgx.ParseConfig(url)
 	if err != nil {
@@ -77,7 +73,7 @@ func Open(ctx context.Context, url string, o store.Options) (*store.Store, error
 	}
 	c.DialFunc = impatient(c.DialFunc)
 	c.RuntimeParams["application_name"] = "ingest"
-	c.RuntimeParams["jit"] = "off" // a search that takes ten milliseconds would be compiled for a hundred
+	c.RuntimeParams["jit"] = "off" // compiling a search takes ten times as long as running it
 	if c.RuntimeParams["search_path"] == "" {
 		c.RuntimeParams["search_path"] = schemaName
 	}
@@ -110,7 +106,7 @@ func Open(ctx context.Context, url string, o store.Options) (*store.Store, error
 	return store.OpenOn(ctx, e, o)
 }
 
-// checkSettings returns errPooled if the connections lack their settings, so that the tables would not be found.
+// checkSettings returns errPooled if the connections lack their settings, without which tables are not found.
 func checkSettings(ctx context.Context, db *sql.DB, path string) error {
 	var set bool
 	err := db.QueryRowContext(ctx, `SELECT current_setting('search_path') = ? AND current_setting('jit') = 'off'`, path).Scan(&set)
@@ -120,13 +116,13 @@ func checkSettings(ctx context.Context, db *sql.DB, path string) error {
 	return err
 }
 
-// planned are the settings of connections that read. Each search is planned for its own words: a plan made for any
-// words reads all videos until enough have them. Even for rare words that seems cheap if a random page costs as much as
-// four in order, as on a spinning disk; here it costs about as much as one.
+// planned are the settings of connections that read. Each search is planned for its own words: a generic plan reads
+// all videos until enough match. Postgres's default cost of a random page, for spinning disks, would choose that even
+// for rare words.
 var planned = map[string]string{"plan_cache_mode": "force_custom_plan", "random_page_cost": "1.1", "lock_timeout": milliseconds(readFor)}
 
-// walked are the settings of the connection that writes. Each row that a page needs is found by an index, as in SQLite:
-// a plan that was made while the tables were small, and kept, would read them whole.
+// walked are the settings of the connection that writes. It finds each row by an index, as SQLite does: a cached plan
+// from when the tables were small would read them whole.
 var walked = map[string]string{
 	"enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off",
 	"lock_timeout": milliseconds(lockFor), "idle_in_transaction_session_timeout": milliseconds(idleFor),
@@ -134,17 +130,17 @@ var walked = map[string]string{
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// begin returns the statements that begin a transaction that writes, once no other does.
+// begin returns the statements that begin a write transaction once no other runs.
 func begin(schema string) string {
 	return fmt.Sprintf("BEGIN; SELECT pg_advisory_xact_lock(%d, hashtext(%s))", lockSpace, quote(schema))
 }
 
-// lockSpace keeps our advisory locks apart from those of other programs: "ingt".
+// lockSpace separates our advisory locks from those of other programs: "ingt".
 const lockSpace = 0x696E6774
 
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
-// prepare makes the tables, or upgrades them, or refuses them.
+// prepare creates, upgrades or refuses the tables.
 func prepare(ctx context.Context, e store.Engine, schema string, o store.Options) error {
 	have, err := version(ctx, e.Read)
 	switch {
@@ -160,8 +156,7 @@ func prepare(ctx context.Context, e store.Engine, schema string, o store.Options
 	return explain(e.Name, migrate(ctx, e.Write, schema))
 }
 
-// migrate runs the steps that the tables lack, in one transaction: if several programs try, one does it, and the others
-// find it done.
+// migrate runs the missing steps in one transaction. Of several programs that try, one does it.
 func migrate(ctx context.Context, db *sql.DB, schema string) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -185,7 +180,7 @@ func migrate(ctx context.Context, db *sql.DB, schema string) error {
 			return fmt.Errorf("step to version %d: %w", have+i+1, err)
 		}
 	}
-	if have > 0 { // who has claimed these could not save another page
+	if have > 0 { // runs of older programs cannot save any more
 		if _, err := tx.ExecContext(ctx, `UPDATE slots SET lease = 0 WHERE state = 'claimed'`); err != nil {
 			return err
 		}
@@ -205,7 +200,7 @@ func version(ctx context.Context, q interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }) (int, error) {
 	var there bool
-	var closed string // the schema, if this user may not look into it
+	var closed string // the schema, if this user may not use it
 	err := q.QueryRowContext(ctx, `SELECT to_regclass('meta') IS NOT NULL,
 		coalesce((SELECT nspname FROM pg_namespace WHERE nspname = current_setting('search_path') AND NOT has_schema_privilege(oid, 'USAGE')), '')`).
 		Scan(&there, &closed)

@@ -1,6 +1,6 @@
--- The store in Postgres: the tables of ../../schema.sql, which says what they mean, in a schema of their own.
+-- The store in Postgres. The tables are those of ../../schema.sql, which explains them.
 --
--- Text is compared byte by byte, as SQLite does. What a store deletes within 30 days is gone with the next VACUUM.
+-- Text is compared byte by byte, as in SQLite. Deleted data disappears with the next VACUUM.
 
 CREATE TABLE meta (
     name  text COLLATE "C" PRIMARY KEY,
@@ -115,7 +115,7 @@ CREATE TABLE video_facts (
 CREATE INDEX videos_channel ON video_facts (channel);
 CREATE INDEX videos_fetched ON video_facts (fetched_day);
 
--- A fifth of each page is left free, so that a sighting, which changes no index, stays on its page.
+-- The free fifth of each page keeps a sighting, which changes no index, on its page.
 CREATE TABLE video_latest (
     id         bigint PRIMARY KEY REFERENCES video_facts (id) ON DELETE CASCADE,
     fetched_at bigint NOT NULL,
@@ -169,19 +169,18 @@ CREATE TABLE absent_charts (
     PRIMARY KEY (region, category)
 );
 
--- The index: the tokens that text.Normalize makes, with their positions, and where they stand as their weight: A in
--- the title, B in the channel's name, C in the tags. A token begins with "=", which no token has, if it is in the title
--- or in the channel's name, and does not if it is in the tags only. So a search in names reads no positions of videos
--- that are only tagged with a word, and the planner knows how many videos are named so. The program makes the vectors:
--- see vector.go.
+-- The index: the tokens of text.Normalize with their positions and, as weights, their columns: A for the title, B for
+-- the channel's name, C for the tags. A token in the title or the channel's name begins with "=", which no token
+-- contains. A search in names thus reads no videos that only have a word as a tag, and the planner knows how many
+-- videos have it in a name. The program makes the vectors: see vector.go.
 CREATE TABLE video_text (
     rowid bigint PRIMARY KEY REFERENCES video_facts (id) ON DELETE CASCADE,
     words tsvector NOT NULL
 );
 
-ALTER TABLE video_text ALTER words SET STATISTICS 1000; -- counts ten thousand words, so that what a prefix finds is estimated well
+ALTER TABLE video_text ALTER words SET STATISTICS 1000; -- statistics on ten thousand words, for good estimates of prefixes
 
--- What a few pages add is merged into the index at once; until then a search reads it as well: 256 kB at most.
+-- Additions are merged into the index after a few pages; until then a search also reads them: 256 kB at most.
 CREATE INDEX video_text_words ON video_text USING gin (words) WITH (gin_pending_list_limit = 256);
 
 -- The words of the index, and how many videos have each.
@@ -215,7 +214,7 @@ CREATE TRIGGER words_removed AFTER DELETE ON video_text REFERENCING OLD TABLE AS
 
 -- Functions and operators of SQLite that package store uses and Postgres lacks.
 
--- json_each is the elements of a JSON array, an element that is an array itself as JSON.
+-- json_each returns the elements of a JSON array; nested arrays stay JSON.
 CREATE FUNCTION json_each(list text) RETURNS TABLE (key bigint, value text, id bigint) LANGUAGE sql IMMUTABLE AS $$
     SELECT at - 1, element, at FROM jsonb_array_elements_text(list::jsonb) WITH ORDINALITY AS e (element, at)
 $$;
@@ -225,7 +224,7 @@ CREATE FUNCTION json_part(document text, name text) RETURNS text LANGUAGE sql IM
 CREATE OPERATOR ->> (LEFTARG = text, RIGHTARG = integer, FUNCTION = json_part);
 CREATE OPERATOR ->> (LEFTARG = text, RIGHTARG = text, FUNCTION = json_part);
 
-CREATE INDEX pieces_lacking ON pieces (slot) WHERE listing <> '{}' AND coalesce(listing ->> 'lack', '') <> ''; -- here: it needs the operator
+CREATE INDEX pieces_lacking ON pieces (slot) WHERE listing <> '{}' AND coalesce(listing ->> 'lack', '') <> ''; -- defined here because it needs the operator
 
 CREATE FUNCTION json_array_length(list text) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT jsonb_array_length(list::jsonb)::bigint';
 

@@ -12,18 +12,18 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// Package store writes SQL that SQLite and Postgres both read, but for a few words. Functions and operators that
-// Postgres lacks are defined in schema.sql; the rest is translated here, once for every statement.
+// Package store writes SQL that SQLite and Postgres both read, but for a few words. schema.sql defines functions and
+// operators that Postgres lacks; the rest is translated here, once per statement.
 var dialect = []struct {
 	from *regexp.Regexp
 	to   string
 }{
-	// Hints for SQLite's planner; Postgres has its statistics.
+	// Hints for SQLite's planner.
 	{regexp.MustCompile(`\s(INDEXED BY \w+|NOT INDEXED)\b`), ""},
 	{regexp.MustCompile(`\bCROSS JOIN (\w+(?:\([^()]*\))?(?: AS \w+)?) ON\b`), "JOIN $1 ON"},
-	// A number with a point is a decimal to Postgres, and must be a double.
+	// To Postgres a number with a point is a decimal; it must be a double.
 	{regexp.MustCompile(`(^|[\s(,])(-?\d+(?:\.\d+(?:e[+-]?\d+)?|e[+-]?\d+))`), "$1$2::float8"},
-	{regexp.MustCompile(`\bgroup_concat\(`), "string_agg("}, // Postgres lets only a superuser define an aggregate of this kind
+	{regexp.MustCompile(`\bgroup_concat\(`), "string_agg("}, // only a superuser can define such an aggregate in Postgres
 	{regexp.MustCompile(`\bvideo_text MATCH (\?\d*)`), "words @@ fts $1::tsquery"},
 	{regexp.MustCompile(`INSERT OR REPLACE INTO video_text \(rowid, title, channel, tags\)\s+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each\((\?\d*)\)`),
 		`INSERT INTO video_text (rowid, words)
@@ -31,25 +31,25 @@ var dialect = []struct {
 		ON CONFLICT (rowid) DO UPDATE SET words = excluded.words`},
 }
 
-// placeholder matches the mark of an argument, or a text in quotes, which has none.
+// placeholder matches the mark of an argument, or a quoted text, to skip it.
 var placeholder = regexp.MustCompile(`'[^']*'|(?:fts |vectors )?\?\d*`)
 
-// conversions are of arguments that both databases read, but not alike, by the word before their mark.
+// conversions convert arguments that the databases read differently, by the word before their mark.
 var conversions = map[string]func(string) string{"fts ": tsquery, "vectors ": vectors}
 
-// statement is a statement of package store's as Postgres reads it.
+// statement is a translated statement.
 type statement struct {
 	text     string
-	args     []int                 // the arguments it has, as package store numbers them, from 0
-	converts []func(string) string // of each; nil: as it is
+	args     []int                 // its arguments, by package store's numbers from 0
+	converts []func(string) string // for each argument; nil: unchanged
 }
 
-// statementOf is a statement as package store writes it, and a letter for the type of each argument.
+// statementOf is a statement of package store, with a letter for the type of each argument.
 type statementOf struct{ query, types string }
 
 var statements sync.Map // *statement by statementOf
 
-// casts are what says to Postgres which type an argument has, where it would have to guess.
+// casts tell Postgres the types of arguments that it would have to guess.
 var casts = map[byte]string{'i': "::bigint", 'f': "::float8", 'b': "::boolean", 't': "::text"}
 
 func typeOf(value any) byte {
@@ -66,10 +66,10 @@ func typeOf(value any) byte {
 	return ' '
 }
 
-// translate returns a statement as Postgres reads it, with its arguments.
+// translate returns a statement for Postgres, with its arguments.
 func translate(query string, args []driver.NamedValue) (string, []driver.NamedValue) {
 	key := statementOf{query: query}
-	if !strings.Contains(query, "VALUES") { // whose arguments have the types of their columns
+	if !strings.Contains(query, "VALUES") { // there arguments have the types of their columns
 		types := make([]byte, len(args))
 		for i, arg := range args {
 			types[i] = typeOf(arg.Value)

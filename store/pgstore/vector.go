@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	longest = 500    // letters of a token that are kept: a lexeme may have 2,046 bytes
-	most    = 10_000 // tokens of a video that are kept: a tsvector counts positions to 16,383
+	longest = 500    // letters kept of a token: a lexeme may have 2,046 bytes
+	most    = 10_000 // tokens kept of a video: a tsvector counts positions to 16,383
 )
 
-// vectors converts the rows that package store writes into its index, [[id, title, channel, tags], ...] as JSON, to
-// those that are written here: [[id, words], ...]. Anything else is left as it is, and Postgres refuses it.
+// vectors converts index rows of package store, [[id, title, channel, tags], ...] as JSON, to [[id, words], ...]. It
+// returns anything else unchanged, for Postgres to refuse.
 func vectors(rows string) string {
 	var videos [][4]any
 	decoder := json.NewDecoder(strings.NewReader(rows))
@@ -35,9 +35,9 @@ func vectors(rows string) string {
 	return string(text)
 }
 
-// vector returns the text of a tsvector of a video's title, channel's name and tags, each as text.Normalize returns it.
-// Their weights are A, B and C. A position is left out between two columns, so that no phrase runs from one into the
-// next. A token that is in a name begins with a mark: see schema.sql.
+// vector returns the text of a tsvector of a video's title, channel's name and tags, all from text.Normalize, with the
+// weights A, B and C. It skips a position between columns, so that no phrase crosses them. A token in a name begins
+// with a mark: see schema.sql.
 func vector(columns [3]string) string {
 	type lexeme struct {
 		named  bool
@@ -77,10 +77,10 @@ func vector(columns [3]string) string {
 	return out.String()
 }
 
-// named is the mark with which a lexeme begins that is in a title or in a channel's name. No token has it.
+// named is the mark at the beginning of a lexeme in a title or a channel's name. No token has it.
 const named = "="
 
-// cut shortens a token to what is kept of it.
+// cut returns the part of a token that is kept.
 func cut(token string) string {
 	if len(token) <= longest {
 		return token

@@ -273,8 +273,8 @@ func testFewMissesAreChance(t *testing.T, _ Open) {
 }
 
 func (f found) String() string {
-	of := func(n, of int) float64 { return 100 * float64(n) / float64(max(of, 1)) }
-	return fmt.Sprintf("%.1f (likely %.1f, clear %.1f)", of(f.met, f.asked), 100*f.likely/float64(max(f.asked, 1)), of(f.clearMet, f.clearAsked))
+	percent := func(n, asked int) float64 { return 100 * float64(n) / float64(max(asked, 1)) }
+	return fmt.Sprintf("%.1f (likely %.1f, clear %.1f)", percent(f.met, f.asked), 100*f.likely/float64(max(f.asked, 1)), percent(f.clearMet, f.clearAsked))
 }
 
 // knownItem draws its samples by two seeds: 1, and another in each run. KNOWN_ITEM_SEEDS names others,

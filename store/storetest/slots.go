@@ -202,14 +202,14 @@ func testLastIsTheNewestDoneSlotAndTheNewestOutcome(t *testing.T, open Open) {
 		t.Fatal(err)
 	}
 	got := []string{}
-	for of, slot := range latest.Done {
-		got = append(got, fmt.Sprint("done ", of.Key, slot.DueAt.Format(" 15:04")))
+	for series, slot := range latest.Done {
+		got = append(got, fmt.Sprint("done ", series.Key, slot.DueAt.Format(" 15:04")))
 	}
-	for of, slot := range latest.Ended {
-		got = append(got, fmt.Sprint(slot.State, " ", of.Key, slot.DueAt.Format(" 15:04 "), slot.Reason))
+	for series, slot := range latest.Ended {
+		got = append(got, fmt.Sprint(slot.State, " ", series.Key, slot.DueAt.Format(" 15:04 "), slot.Reason))
 	}
-	for of, slot := range latest.Open {
-		got = append(got, fmt.Sprint(slot.State, " ", of.Key, slot.DueAt.Format(" 15:04")))
+	for series, slot := range latest.Open {
+		got = append(got, fmt.Sprint(slot.State, " ", series.Key, slot.DueAt.Format(" 15:04")))
 	}
 	slices.Sort(got)
 	if want := []string{"claimed GB 12:00", "done DE 11:00", "done US 12:00", "done US 12:00 ", "due US 13:00", "stopped DE 12:00 units: 6 of 6 used"}; !slices.Equal(got, want) {

@@ -9,26 +9,26 @@ import (
 
 // The bounds of Forgive.
 const (
-	maxForgiven = 8  // a query of more clauses is taken as typed
-	maxLetters  = 40 // and so is a longer word
-	maxOthers   = 8  // spellings of a word that are tried, of each kind
+	maxForgiven = 8  // clauses: a longer query is taken as typed
+	maxLetters  = 40 // letters: a longer word is taken as typed
+	maxOthers   = 8  // spellings tried for a word, of each kind
 )
 
-// usual is in how many documents a word occurs if it is no mistake.
+// usual is the number of documents from which a word counts as spelled right.
 const usual = 20
 
 // Vocabulary looks up words in an index.
 type Vocabulary struct {
-	// Like calls word for each word that begins with prefix, with how many documents have it.
+	// Like calls word for each word that begins with prefix, with its number of documents.
 	Like func(prefix string, word func(text string, documents int)) error
-	// Has reports whether at least that many documents have these words, one after the other.
+	// Has reports whether at least that many documents have these words in a row.
 	Has func(words []string, documents int) (bool, error)
 }
 
-// Forgive returns the query with other spellings of its words that the vocabulary has: in the letters of another
-// alphabet, one letter off, or two in words of eight letters and more, joined with the next word, split in two, or with an
-// s more or less. If the query is spelled right, no mistakes and no other alphabets are looked for, which takes long.
-// A phrase in quotes, a beginning with an asterisk and what is excluded stay as they are.
+// Forgive adds other spellings of the query's words that the vocabulary has: in another alphabet, one letter off (two
+// in words of eight letters or more), joined with the next word, split in two, or with or without a final s. spelled
+// says that the query is spelled right: then it skips mistakes and other alphabets, which take long. Quoted phrases,
+// words with an asterisk and exclusions stay as they are.
 func (q Query) Forgive(v Vocabulary, spelled bool) (Query, error) {
 	if len(q) > maxForgiven {
 		return q, nil
@@ -79,7 +79,7 @@ func joined(a, b clause) []string {
 	return []string{strings.Join(a.tokens, "") + strings.Join(b.tokens, "")}
 }
 
-// plural returns the word with an s more, or with one less.
+// plural returns the word with an s added or removed.
 func (c clause) plural() [][]string {
 	word, cut := strings.CutSuffix(c.tokens[0], "s")
 	switch {
@@ -91,7 +91,7 @@ func (c clause) plural() [][]string {
 	return [][]string{{word}}
 }
 
-// split returns all ways to write a word as two, or several tokens as one: spiderman, don't.
+// split returns all ways to write a word as two, or its tokens as one: spiderman, don't.
 func (c clause) split() (all [][]string) {
 	if len(c.tokens) > 1 {
 		return [][]string{joined(c, clause{})}
@@ -105,8 +105,8 @@ func (c clause) split() (all [][]string) {
 	return all
 }
 
-// misspelled adds the words of the vocabulary that are a mistake or two away, the closest and most frequent first.
-// A mistake in the first letter is found only if that letter is one too many, or was swapped with the second.
+// misspelled adds words of the vocabulary that are a mistake or two away, the closest and most frequent first. It
+// finds a mistake in the first letter only if that letter is superfluous or swapped with the second.
 func (c *clause) misspelled(v Vocabulary) error {
 	word := []rune(c.tokens[0])
 	if len(c.tokens) > 1 || len(word) < 4 || kindOf(word[0]) == ideo {
@@ -131,8 +131,8 @@ func (c *clause) misspelled(v Vocabulary) error {
 			}
 		})
 	}
-	// Words with the first two letters; without one of the first three, or with two of them swapped; and only if that
-	// finds nothing, all the many words with the first letter.
+	// Words with the same first two letters; then with one of the first three missing, or two of them swapped; and
+	// only if that finds nothing, all words with the same first letter.
 	for _, prefix := range [][]rune{word[:2], word[1:3], {word[1], word[0]}, {word[0], word[2]}, word[:1]} {
 		if len(prefix) == 1 && len(found) > 0 {
 			break
@@ -151,8 +151,7 @@ func (c *clause) misspelled(v Vocabulary) error {
 	return nil
 }
 
-// distance counts the letters that were left out, put in, changed, or swapped with the next.
-// https://en.wikipedia.org/wiki/Damerau–Levenshtein_distance#Optimal_string_alignment_distance
+// distance counts the letters omitted, added, changed, or swapped with the next.
 func distance(a, b []rune) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

@@ -8,15 +8,15 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Span is a part of a text: from the rune at its first number up to, but without, the rune at its
-// second. A byte that is not UTF-8 counts as a rune.
+// Span is a part of a text: the indexes of its first rune and of the rune after its last. A byte that is not UTF-8
+// counts as a rune.
 type Span = [2]int
 
-// placed is a token of a text, and the runes of the text that it was made of.
+// placed is a token of a text with its place in it.
 type placed struct {
 	token string
 	cjk   bool
-	from  []int // where each rune of the token begins in the text, and where the last one ends
+	from  []int // the rune index in the text of each rune of the token, and of its end
 }
 
 // Highlight finds the parts of a title that the query matches, in order and without overlap.
@@ -40,8 +40,8 @@ func (q Query) Highlight(title string) []Span {
 	return join(spans)
 }
 
-// end returns where a match with the last token t ends: after the whole word, even if only its
-// beginning was asked for; but a bigram is no word.
+// end returns where a match with the last token t ends: after the whole word, even if only its beginning was searched
+// for, except that a bigram is no word.
 func (c clause) end(t placed) int {
 	last := c.tokens[len(c.tokens)-1]
 	if n := utf8.RuneCountInString(last); t.cjk && n < len(t.from) {
@@ -64,11 +64,11 @@ func join(spans []Span) []Span {
 	return slices.Clip(out)
 }
 
-// locate cuts a text as Normalize does and keeps where each token stands. It folds piece by piece. If
-// that gives another text than folding the whole, which no text in use does, no token is located.
+// locate cuts a text as Normalize does, with the place of each token. It folds piece by piece; if that differs from
+// folding the whole, which no text in use does, it returns nothing.
 func locate(text string) []placed {
 	var folded strings.Builder
-	var starts []int // of every byte of folded: the rune of text where its piece begins
+	var starts []int // for every byte of folded, the rune of text where its piece begins
 	runes := 0
 	for rest := text; rest != ""; {
 		piece, n := cutPiece(rest)
@@ -97,7 +97,7 @@ func locate(text string) []placed {
 	return out
 }
 
-// pieceEnd returns where the piece ends that the byte before end was made of.
+// pieceEnd returns the end of the piece that produced the byte before end.
 func pieceEnd(starts []int, end int) int {
 	for i := end; i < len(starts); i++ {
 		if starts[i] != starts[end-1] {
@@ -107,7 +107,7 @@ func pieceEnd(starts []int, end int) int {
 	return starts[len(starts)-1]
 }
 
-// place cuts the word as tokens does; from has a place for each of its runes, and for its end.
+// place cuts the word as tokens does; from has the place of each of its runes, and of its end.
 func (w word) place(from []int) []placed {
 	if !w.cjk {
 		return []placed{{w.text, false, from}}
@@ -120,7 +120,7 @@ func (w word) place(from []int) []placed {
 	return out
 }
 
-// cutPiece cuts off the first rune of s with all that is folded together with it, and counts the runes.
+// cutPiece cuts off the first rune of s with the runes that are folded together with it, and counts them.
 func cutPiece(s string) (piece string, runes int) {
 	size := 0
 	for i, r := range s {

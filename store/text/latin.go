@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// latinOf maps folded letters of other alphabets to how they are typed in Latin letters. A consonant of Devanagari is
-// followed by an a, unless a vowel sign, a virama or the word's end follows.
+// latinOf maps folded letters of other alphabets to how they are typed in Latin letters. An a follows a consonant of
+// Devanagari, unless a vowel sign, a virama or the word's end does.
 var latinOf = pairsOf("а a б b в v г g ґ g д d е e є ye ж zh з z и i і i к k л l м m н n о o п p р r с s т t у u ф f х h ц ts ч ch ш sh щ sch ы y э e ю yu я ya " +
 	"α a β v γ g δ d ε e ζ z η i θ th ι i κ k λ l μ m ν n ξ x ο o π p ρ r σ s τ t υ i φ f χ ch ψ ps ω o " +
 	"अ a आ a इ i ई i उ u ऊ u ऋ ri ए e ऐ ai ओ o औ au ा a ि i ी i ु u ू u ृ ri े e ै ai ो o ौ au ं n ँ n ः h " +
 	"क k ख kh ग g घ gh च ch छ ch ज j झ jh ञ n ट t ठ th ड d ढ dh ण n त t थ th द d ध dh न n प p फ f ब b भ bh म m य y र r ल l व v श sh ष sh स s ह h")
 
-// begunBy maps a Latin letter to the letters that are typed with it first.
+// begunBy maps a Latin letter to the letters whose typed form begins with it.
 var begunBy = func() map[byte][]string {
 	by := map[byte][]string{}
 	for letter, typed := range latinOf {
@@ -40,10 +40,10 @@ func pairsOf(list string) map[string]string {
 	return pairs
 }
 
-// alike replaces spellings that stand for the same sound by one of them.
+// alike replaces different spellings of a sound by one of them.
 var alike = strings.NewReplacer("ee", "i", "oo", "u", "aa", "a", "kh", "h", "w", "v", "ph", "f", "ou", "u", "yi", "y", "shch", "sch")
 
-// latin returns a word of another alphabet as it is typed in Latin letters.
+// latin returns a word as it is typed in Latin letters.
 func latin(word string) string {
 	var b strings.Builder
 	open := false // after a consonant of Devanagari
@@ -59,8 +59,8 @@ func latin(word string) string {
 	return b.String()
 }
 
-// inKana returns a word that was typed in Latin letters in hiragana, to which all kana are folded; "" if it does not
-// consist of syllables.
+// inKana converts a word from Latin letters to hiragana, to which all kana are folded; "" if it does not consist of
+// syllables.
 func inKana(word string) string {
 	var b strings.Builder
 	for word != "" {
@@ -82,8 +82,8 @@ func inKana(word string) string {
 	return b.String()
 }
 
-// transcribed adds the words of other alphabets that are typed like this in Latin letters: Cyrillic, Greek, Devanagari,
-// kana.
+// transcribed adds words of other alphabets (Cyrillic, Greek, Devanagari, kana) that are typed like this in Latin
+// letters.
 func (c *clause) transcribed(v Vocabulary) error {
 	word := c.tokens[0]
 	if len(c.tokens) > 1 || len(word) < 3 || strings.Trim(word, "abcdefghijklmnopqrstuvwxyz") != "" {

@@ -1,5 +1,5 @@
-// Package text is the part of search that needs no database: how the index keeps it, how a query is read,
-// which parts of it a title has and where, and how well a video answers.
+// Package text is the part of search that needs no database: what the index holds, how a query is parsed, where it
+// matches a title, and how well a video answers it.
 package text
 
 import (
@@ -12,14 +12,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Normalize returns a text as the index keeps it: tokens with one space between them. What looks the same
-// to a reader, or is typed instead of it, gives the same tokens: composed or not, upper or lower case,
-// with accents or without, full or half width, ß or ss, ø or o, with joiners inside or not.
+// Normalize returns a text as the index holds it: tokens separated by spaces. Texts that look the same to a reader, or
+// are typed instead of one another, give the same tokens: composed or not, upper or lower case, with or without
+// accents, full or half width, ß or ss, ø or o, with joiners inside or not.
 //
-// Letters, digits and the vowel signs of Indic scripts form words; every emoji is a token of its own.
-// Chinese, Japanese, Korean, and Thai, Lao, Khmer and Burmese, put no spaces where words end: a run of
-// them becomes its bigrams and its last character, "東京都" -> "東京 京都 都". So a search for one character
-// is one for the bigrams that begin with it, and finds it at the end of a run as well.
+// Letters, digits and the vowel signs of Indic scripts form words; every emoji is a token of its own. Chinese,
+// Japanese, Korean, Thai, Lao, Khmer and Burmese have no spaces between words: a run of their characters becomes its
+// bigrams and its last character, "東京都" -> "東京 京都 都". A search for one character is a search for tokens that begin
+// with it, and so also finds it at the end of a run.
 func Normalize(text string) string { return strings.Join(Tokens(text), " ") }
 
 // Tokens returns the tokens of Normalize.
@@ -30,15 +30,14 @@ func Tokens(text string) (tokens []string) {
 	return tokens
 }
 
-// word is a piece of folded text that the index must find.
+// word is a word of folded text.
 type word struct {
 	text string
 	cjk  bool // a run of a script without spaces: see Normalize
-	at   int  // the byte of the folded text at which it begins
+	at   int  // its first byte in the folded text
 }
 
-// tokens appends the word's tokens. The last character of a run is a token of its own only if the run
-// is known to end there.
+// tokens appends the word's tokens. ends says that a run ends here, so that its last character is a token too.
 func (w word) tokens(to []string, ends bool) []string {
 	if !w.cjk {
 		return append(to, w.text)
@@ -53,14 +52,14 @@ func (w word) tokens(to []string, ends bool) []string {
 	return to
 }
 
-// kind is the effect of a rune of folded text on the word it stands in.
+// kind is the effect of a rune of folded text on words.
 type kind int
 
 const (
 	between kind = iota // separates words
 	letter              // continues a word
 	ideo                // continues a run of a script without spaces
-	symbol              // is a word by itself
+	symbol              // is a word of its own
 )
 
 // words cuts folded text into words.
@@ -90,12 +89,12 @@ func kindOf(r rune) kind {
 			return letter
 		}
 		return between
-	case r >= 'À' && r <= 'ɏ', r >= 'Ѐ' && r <= 'ҁ': // Latin and Cyrillic, without a look into tables
+	case r >= 'À' && r <= 'ɏ', r >= 'Ѐ' && r <= 'ҁ': // Latin and Cyrillic, without slow tables
 		if r == '×' || r == '÷' {
 			return between
 		}
 		return letter
-	case r == unicode.ReplacementChar, r >= 0x2B9 && r <= 0x2BF, // the latter are letters only by name: ʼ
+	case r == unicode.ReplacementChar, r >= 0x2B9 && r <= 0x2BF, // the latter are letters only in Unicode's tables: ʼ
 		r == 0x166D: // ᙭, a symbol to Go, punctuation to the tokenizer
 		return between
 	case r == 'ー', r == 0x3099, r == 0x309A, // the sound marks of both kana
@@ -110,10 +109,10 @@ func kindOf(r rune) kind {
 	return between
 }
 
-// fold removes the differences that a search should not see. A space keeps the letters on its two sides apart, so each
-// word is folded alone.
+// fold removes differences that a search should ignore. Letters on the two sides of a space do not affect each other,
+// so that each word is folded alone.
 func fold(text string) string {
-	if isASCII(text) { // the same, at a tenth of the time
+	if isASCII(text) { // the same in a tenth of the time
 		return strings.ToLower(text)
 	}
 	folded := make([]byte, 0, len(text))
@@ -123,14 +122,14 @@ func fold(text string) string {
 	return string(folded)
 }
 
-// appendFolded folds letter by letter as long as a table has the letters, which takes a tenth of the time.
+// appendFolded folds letter by letter from a table, which takes a tenth of the time, unless the table lacks one.
 func appendFolded(to []byte, word string) []byte {
 	before, known := len(to), foldedLetters()
 	for _, r := range word {
 		switch {
 		case r < lastKnown && known[r] != "":
 			to = append(to, known[r]...)
-		case r >= 0x4E00 && r <= 0x9FFF, r >= 0xAC00 && r <= 0xD7A3: // Chinese characters and Korean syllables stay as they are
+		case r >= 0x4E00 && r <= 0x9FFF, r >= 0xAC00 && r <= 0xD7A3: // Chinese characters and Korean syllables are unchanged
 			to = utf8.AppendRune(to, r)
 		default:
 			return append(to[:before], foldAny(word)...)
@@ -141,7 +140,7 @@ func appendFolded(to []byte, word string) []byte {
 
 const lastKnown = 0x94E
 
-// foldedLetters are letters that are folded alike whatever letters of the table stand beside them: ASCII, Latin,
+// foldedLetters are letters that are folded alike whatever letters of the table are next to them: ASCII, Latin,
 // Cyrillic, Arabic, and Devanagari without the nukta.
 var foldedLetters = sync.OnceValue(func() *[lastKnown]string {
 	var known [lastKnown]string
@@ -153,10 +152,10 @@ var foldedLetters = sync.OnceValue(func() *[lastKnown]string {
 	return &known
 })
 
-// foldAny folds a word of any letters.
+// foldAny folds a word with any letters.
 func foldAny(text string) string {
 	text = norm.NFKC.String(strings.Map(strip, text))
-	// Case after compatibility: some letters, such as 𝗛, have no lower case of their own.
+	// Case comes after NFKC, since letters such as 𝗛 have no lower case.
 	text = cases.Fold().String(text)
 	text = norm.NFKD.String(text)
 	text = letters.Replace(strings.Map(strip, strings.Map(unaccent, text)))
@@ -175,7 +174,7 @@ func isASCII(s string) bool {
 // strip drops characters without a shape of their own, and separates words at signs that NFKC would spell out.
 func strip(r rune) rune {
 	switch {
-	case r < '©', r >= 'À' && r <= 'ɏ', r >= 'Ѐ' && r <= 'ҁ': // most of what there is, without a look into tables
+	case r < '©', r >= 'À' && r <= 'ɏ', r >= 'Ѐ' && r <= 'ҁ': // most texts, without slow tables
 		return r
 	case r == '™', r == '℠', r == '©', r == '®', r == 0x200B: // the last is a space of no width
 		return ' '
@@ -188,8 +187,8 @@ func strip(r rune) rune {
 	return r
 }
 
-// unaccent drops the marks of alphabets that are also written without them: Latin, Greek, Cyrillic,
-// Hebrew, Arabic. Those of Indic scripts and of kana are letters in all but name, and stay.
+// unaccent drops the marks of alphabets that are also written without them: Latin, Greek, Cyrillic, Hebrew, Arabic.
+// Those of Indic scripts and of kana are as good as letters, and stay.
 func unaccent(r rune) rune {
 	switch {
 	case r >= 0x300 && r <= 0x36F, r >= 0x1AB0 && r <= 0x1AFF, r >= 0x1DC0 && r <= 0x1DFF,
@@ -197,14 +196,14 @@ func unaccent(r rune) rune {
 		r >= 0x591 && r <= 0x5C7 && unicode.Is(unicode.Mn, r),
 		r >= 0x64B && r <= 0x65F, r == 0x670, r == 0x640: // the last only stretches a word
 		return -1
-	case r >= 'ァ' && r <= 'ヶ': // both kana are typed for one another
+	case r >= 'ァ' && r <= 'ヶ': // katakana become hiragana
 		return r - ('ァ' - 'ぁ')
 	}
 	return r
 }
 
-// letters are letters that decompose into nothing, as they are typed: Latin ones without their strokes, and the
-// endings ta marbuta and alef maqsura.
+// letters maps letters without a decomposition to how they are typed: Latin ones with strokes, and the endings ta
+// marbuta and alef maqsura.
 var letters = strings.NewReplacer("ø", "o", "đ", "d", "ł", "l", "ħ", "h", "ŧ", "t", "ı", "i", "ð", "d", "þ", "th",
 	"æ", "ae", "œ", "oe", "ŋ", "n", "ĸ", "k", "ſ", "s",
 	"ة", "ه", "ى", "ي")

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// MaxBytes bounds the text of a query, and maxTokens its tokens: the rest is left out.
+// MaxBytes bounds the text of a query, and maxTokens its tokens; the rest is ignored.
 const (
 	MaxBytes  = 16 << 10
 	maxTokens = 128
@@ -17,26 +17,26 @@ const (
 // columns are the fields that a query may name, and their names in the index.
 var columns = map[string]string{"channel": "channel", "tag": "tags"}
 
-// Query is a parsed search: all its clauses must be met.
+// Query is a parsed search: a video must meet all its clauses.
 type Query []clause
 
-// clause is one condition of a query: these tokens, one after the other.
+// clause is one condition of a query: these tokens in a row.
 type clause struct {
 	column string // "" is any
 	tokens []string
-	others [][]string // other spellings that count too if little is found: see Forgive
+	others [][]string // other spellings, if little is found: see Forgive
 	prefix bool       // the last token may be the beginning of a word
 	not    bool
-	exact  bool   // it is in quotes, or ends with an asterisk: taken as typed
-	typed  string // what the tokens were cut from
+	exact  bool   // in quotes or with an asterisk: never forgiven
+	typed  string // the text of the tokens
 }
 
 // Parse reads a query. White space separates its clauses:
 //
 //	word  "a phrase"  begin*  -not  channel:word  tag:"a phrase"
 //
-// No query is wrong: signs without a meaning are taken as text, and so is a quote that is never closed, or a minus
-// if nothing would be left to look for. Text without a letter, digit or emoji asks for nothing.
+// Every query is valid: signs without a meaning are text, as are a quote that is never closed and a minus that would
+// leave nothing to search for. Text without a letter, digit or emoji searches for nothing.
 func Parse(query string) Query {
 	var out Query
 	tokens := 0
@@ -68,7 +68,7 @@ func Parse(query string) Query {
 	return out
 }
 
-// cutColumn cuts a column's name and colon off, if something follows them.
+// cutColumn cuts off a column's name and colon, if something follows them.
 func cutColumn(s string) (column, rest string) {
 	name, behind, ok := strings.Cut(s, ":")
 	column = columns[strings.ToLower(name)]
@@ -78,7 +78,7 @@ func cutColumn(s string) (column, rest string) {
 	return column, behind
 }
 
-// cutText cuts a quoted phrase or a word off, and the asterisk after it.
+// cutText cuts off a quoted phrase or a word, and the asterisk after it.
 func cutText(s string) (text string, prefix bool, rest string) {
 	if quoted, ok := strings.CutPrefix(s, `"`); ok {
 		if text, rest, ok := strings.Cut(quoted, `"`); ok {
@@ -95,8 +95,8 @@ func cutText(s string) (text string, prefix bool, rest string) {
 	return text, prefix, rest
 }
 
-// setTokens cuts the text as Normalize does, but leaves open how a run of Chinese, Japanese or Korean
-// goes on at its end. One character alone is a prefix: the index has it at the head of bigrams.
+// setTokens cuts the text as Normalize does, but leaves open how a final run of Chinese, Japanese or Korean goes on. A
+// single character is a prefix: the index has it at the beginning of bigrams.
 func (c *clause) setTokens(text string) {
 	all := words(fold(text))
 	for i, w := range all {
@@ -109,7 +109,7 @@ func (c *clause) setTokens(text string) {
 	}
 }
 
-// Open returns the query with its last word as the beginning of one, as in a search box.
+// Open returns the query with its last word as a prefix, as in a search box.
 func (q Query) Open() Query {
 	last := len(q) - 1
 	if c := q[last]; c.not || c.exact || c.prefix {
@@ -123,8 +123,7 @@ func (q Query) Open() Query {
 // IsWord reports whether the query is one word, or the beginning of one.
 func (q Query) IsWord() bool { return len(q) == 1 && len(q[0].tokens) == 1 }
 
-// Word returns the only token of a query for one word in any field, and whether it may be the beginning of one; "" if
-// the query asks for anything else.
+// Word returns the only token of a query for one word in any field, and whether it is a prefix; "" for other queries.
 func (q Query) Word() (token string, prefix bool) {
 	if !q.IsWord() || q[0].column != "" || len(q[0].others) > 0 {
 		return "", false
@@ -132,8 +131,7 @@ func (q Query) Word() (token string, prefix bool) {
 	return q[0].tokens[0], q[0].prefix
 }
 
-// Match writes the query for FTS5: all clauses must be met, with inNames in the title and the channel's name.
-// https://www.sqlite.org/fts5.html#full_text_query_syntax
+// Match writes the query for FTS5; with inNames it must match in the title and the channel's name alone.
 func (q Query) Match(inNames bool) string {
 	var want, not []string
 	for _, c := range q {
@@ -163,7 +161,7 @@ func (q Query) Each() (each []Query) {
 	return each
 }
 
-// match writes a clause for FTS5. No token has a quote in it, since quotes separate words.
+// match writes a clause for FTS5. No token contains a quote, since quotes separate words.
 func (c clause) match() string {
 	expr := Phrase(c.tokens)
 	if c.prefix {
@@ -178,10 +176,10 @@ func (c clause) match() string {
 	return "(" + expr + ")"
 }
 
-// Phrase writes words, one after the other, for FTS5.
+// Phrase writes words in a row for FTS5.
 func Phrase(tokens []string) string { return `"` + strings.Join(tokens, " ") + `"` }
 
-// Explain says in words what the query looks for, folded as it is looked for.
+// Explain describes what the query searches for, folded.
 func (q Query) Explain(butOne bool) string {
 	var want, not string
 	for _, c := range q {

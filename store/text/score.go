@@ -7,41 +7,41 @@ import (
 	"unicode/utf8"
 )
 
-// The worth of each letter of the query, by where it was found: the title says best what a video is, then its
-// channel, then its tags.
+// The worth of each letter of the query by where it was found: the title describes a video best, then its channel,
+// then its tags.
 const (
 	inTitle   = 1.0
 	inChannel = 0.6
 	inTags    = 0.2
 )
 
-// A word that differs a little from the query's counts for less.
+// Words that differ a little from the query's count for less.
 const (
-	asBeginning = 0.9 // a word that only begins like this, though no asterisk asked for that
+	asBeginning = 0.9 // a word that only begins with the query's, without an asterisk
 	asOther     = 0.7 // another spelling: see Forgive
 )
 
-// These raise a score: it is multiplied by one plus each of them, in full or in part.
+// Bonuses: the score is multiplied by one plus each of them, in full or in part.
 const (
-	coverTitle   = 1.0  // for a title that is nothing but what was asked for; a long word says more of it than a short one
-	coverChannel = 0.25 // for a channel's name that is nothing else
-	asTyped      = 0.5  // for a title that has all words as they were typed: "Polish" is not "polish", "schön" not "schon"
-	inOrder      = 0.5  // for a title that has them one after the other
-	atAnEnd      = 0.5  // for one that begins or ends with them
+	coverTitle   = 1.0  // the query is the whole title; long words count more than short ones
+	coverChannel = 0.25 // the query is the whole name of the channel
+	asTyped      = 0.5  // the title has all words as typed: "Polish" is not "polish", "schön" not "schon"
+	inOrder      = 0.5  // the title has the words in a row
+	atAnEnd      = 0.5  // the title begins or ends with them
 )
 
-// Document holds the fields of a video that decide its score. All tokens are those of Normalize.
+// Document holds the fields of a video that decide its score, with tokens of Normalize.
 type Document struct {
 	Title       string
 	TitleTokens []string
 	Channel     []string // the tokens of the channel's name
 }
 
-// Score returns how well a matching document answers the query, by its text alone, and what share of the letters asked
-// for is in its title. A word that is neither in its title nor in its channel is in its tags.
+// Score returns how well a matching document answers the query, by its text alone, and the share of the query's
+// letters in its title. A word in neither title nor channel must be in the tags.
 func (q Query) Score(d Document) (score, titleShare float64) {
 	var clauses, asked, got, title, channel, typed, ordered, cover float64
-	start, end := -1, -1 // of the clauses before, in the title
+	start, end := -1, -1 // of the previous clauses, in the title
 	for _, c := range q {
 		if c.not {
 			continue
@@ -90,14 +90,14 @@ func (q Query) Score(d Document) (score, titleShare float64) {
 	return score, title / asked
 }
 
-// hasTyped reports whether the title has the text as it was typed; small letters may stand for capitals.
+// hasTyped reports whether the title has the text as typed; small letters also match capitals.
 func hasTyped(title, typed string) bool {
 	return strings.Contains(title, typed) ||
 		strings.IndexFunc(typed, unicode.IsUpper) < 0 && strings.Contains(strings.ToLower(title), typed)
 }
 
-// find returns where the clause stands in these tokens, how many it takes there, and how close it is to what was asked
-// for, 0 for not at all. Of places that are equally close it takes the one wanted, else the first.
+// find returns where the clause best matches these tokens, how many it matches, and how closely, 0 for no match. Of
+// equally close places it prefers the wanted one, then the first.
 func (c clause) find(tokens []string, wanted int) (at, n int, closeness float64) {
 	for i := range tokens {
 		if m, how := c.leads(tokens[i:]); how > closeness || how == closeness && how > 0 && i == wanted {
@@ -107,7 +107,7 @@ func (c clause) find(tokens []string, wanted int) (at, n int, closeness float64)
 	return at, n, closeness
 }
 
-// leads returns how many of these tokens, from the first on, the clause matches, and how closely; 0 for none.
+// leads returns how many of the first tokens the clause matches, and how closely; 0 for none.
 func (c clause) leads(tokens []string) (n int, closeness float64) {
 	n = len(c.tokens)
 	last := n - 1
