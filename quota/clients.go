@@ -57,10 +57,7 @@ func (t *Tariff) allPools() []Pool {
 
 // LedgerPools returns the names of the tariff's pools and of its clients' own pools, sorted.
 func (t *Tariff) LedgerPools() []string {
-	var names []string
-	for _, p := range t.allPools() {
-		names = append(names, p.Name)
-	}
+	names := poolNames(t.allPools())
 	slices.Sort(names)
 	return names
 }

@@ -164,9 +164,11 @@ func (t *Tariff) emergency(limit int64) int64 {
 }
 
 // PoolNames returns the names of all pools, in order.
-func (t *Tariff) PoolNames() []string {
-	names := make([]string, len(t.Pools))
-	for i, p := range t.Pools {
+func (t *Tariff) PoolNames() []string { return poolNames(t.Pools) }
+
+func poolNames(pools []Pool) []string {
+	names := make([]string, len(pools))
+	for i, p := range pools {
 		names[i] = p.Name
 	}
 	return names

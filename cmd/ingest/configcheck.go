@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -48,7 +49,9 @@ func (a *app) checkConfig(ctx context.Context, _ []string) error {
 		Policy: verdicts,
 	}
 	doc.AddJobs(schedule, price, a.clock.Now())
-	doc.WarnOfCosts(budget.NeverCalled(schedule.Tariff))
+	for _, w := range budget.NeverCalled(schedule.Tariff) {
+		doc.Warnings = append(doc.Warnings, report.CheckWarning{Warning: w, Next: []time.Time{}})
+	}
 	unfit := price.Fits(schedule.Tariff)
 	doc.Fits = unfit == nil
 	doc.Total = term.DayShares(price.Total, budget.Ceilings(schedule.Tariff, quota.Scheduled))

@@ -216,9 +216,6 @@ func (l *ledger) audit() audit.Account {
 	return audit.Account{Ledger: l.Ledger, Name: l.Account, Now: l.Now(), Horizon: l.Tariff.Horizon()}
 }
 
-// noSlots is what a store spent that does not exist yet.
-func noSlots(context.Context, time.Time) ([]ingest.Slot, error) { return nil, nil }
-
 // spentSlots opens the store and returns its SpentSlots, none if there is no store.
 func (a *app) spentSlots(ctx context.Context, since time.Time) ([]ingest.Slot, error) {
 	s, err := a.store(ctx)

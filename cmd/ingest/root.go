@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -69,4 +70,6 @@ func newRoot(a *app) *cobra.Command {
 	return root
 }
 
-func (a *app) printVersion() error { return a.show(report.NewVersionDocument(version)) }
+func (a *app) printVersion() error {
+	return a.show(report.VersionDocument{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH})
+}

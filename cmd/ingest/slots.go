@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,8 +36,9 @@ func (a *app) slotsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if last := report.IdleSince(series); f.State == ingest.Missed && last != nil {
-				a.say("nothing has run since %s: the next run records what was missed since", term.Stamp(*last))
+			idle := slices.IndexFunc(series, func(s report.SeriesDocument) bool { return s.LastRunAt != nil })
+			if f.State == ingest.Missed && idle >= 0 {
+				a.say("nothing has run since %s: the next run records what was missed since", term.Stamp(*series[idle].LastRunAt))
 			}
 			return printSlots(&a.console, slots, series, a.clock.Now(), !since.IsZero() || f.State+ingest.State(f.Key) != "")
 		})

@@ -103,7 +103,7 @@ func (a *app) openWith(ctx context.Context, connect func(context.Context, *confi
 // refused leaves no store behind.
 func (a *app) openStoreAndLedger(ctx context.Context, host string) (_ *store.Store, _ *ledger, err error) {
 	o := store.Options{Upstream: host, Existing: true}
-	spent := noSlots
+	spent := func(context.Context, time.Time) ([]ingest.Slot, error) { return nil, nil } // of a store that is not there yet
 	s, err := a.openStore(ctx, o)
 	switch {
 	case err == nil:

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -103,29 +104,26 @@ func (a *answer) retry(after time.Duration) *answer {
 
 // charged states a call's cost and the remainder.
 func (a *answer) charged(d quota.Decision) *answer {
-	cost := []string{}
-	for _, p := range d.Pools {
-		cost = append(cost, fmt.Sprintf("%s=%d", p.Pool, p.Charged))
-	}
-	if len(cost) == 0 {
-		a.header.Set("Ingest-Cost", "0")
-		return a
-	}
-	a.header.Set("Ingest-Cost", strings.Join(cost, ", "))
+	a.header.Set("Ingest-Cost", cmp.Or(amounts(d, func(p quota.PoolState) int64 { return p.Charged }), "0"))
 	return a.left(d)
 }
 
 // left states the remainder, unless nobody knows.
 func (a *answer) left(d quota.Decision) *answer {
-	left := []string{}
-	for _, p := range d.Pools {
-		left = append(left, fmt.Sprintf("%s=%d", p.Pool, p.Remaining))
-	}
-	if !d.Degraded && len(left) > 0 {
-		a.header.Set("Ingest-Remaining", strings.Join(left, ", "))
+	if left := amounts(d, func(p quota.PoolState) int64 { return p.Remaining }); !d.Degraded && left != "" {
+		a.header.Set("Ingest-Remaining", left)
 		httplimit.SetFields(a.header, d)
 	}
 	return a
+}
+
+// amounts lists an amount of each pool: "search=1, units=100".
+func amounts(d quota.Decision, of func(quota.PoolState) int64) string {
+	var list []string
+	for _, p := range d.Pools {
+		list = append(list, fmt.Sprintf("%s=%d", p.Pool, of(p)))
+	}
+	return strings.Join(list, ", ")
 }
 
 // free returns the answer for a client whom it cost nothing. The remainder of that moment is left out.

@@ -187,9 +187,9 @@ func (st Status) nextAt(t time.Time) string {
 // slotsOf returns the slots of a series, newest first.
 func (st Status) slotsOf(of report.SeriesState) []report.SlotDocument {
 	var own []report.SlotDocument
-	for i := range st.Slots {
-		if s := &st.Slots[i]; s.Job == of.Job && s.Region == of.Region {
-			own = append(own, *s)
+	for _, s := range st.Slots {
+		if s.Job == of.Job && s.Region == of.Region {
+			own = append(own, s)
 		}
 	}
 	return own

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"io"
-	"runtime"
 	"strings"
 	"time"
 
@@ -118,11 +117,6 @@ type VersionDocument struct {
 	Go      string `json:"go"`
 	OS      string `json:"os"`
 	Arch    string `json:"arch"`
-}
-
-// NewVersionDocument returns the document of a version of this program.
-func NewVersionDocument(version string) VersionDocument {
-	return VersionDocument{version, runtime.Version(), runtime.GOOS, runtime.GOARCH}
 }
 
 // Print says it in a line.

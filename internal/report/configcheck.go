@@ -40,13 +40,6 @@ type CheckWarning struct {
 	Next    []time.Time `json:"next"`
 }
 
-// WarnOfCosts adds warnings that are about no job.
-func (d *CheckDocument) WarnOfCosts(warnings []string) {
-	for _, w := range warnings {
-		d.Warnings = append(d.Warnings, CheckWarning{Warning: w, Next: []time.Time{}})
-	}
-}
-
 // CheckJob is the cost of one job a day, by pool.
 type CheckJob struct {
 	Job    string           `json:"job"`

@@ -89,16 +89,6 @@ func (w Wait) idle() string {
 	return "nothing has run since " + term.Stamp(*w.LastRunAt)
 }
 
-// IdleSince returns when anything last was fetched, if the series are overdue because nothing runs; nil if something does.
-func IdleSince(series []SeriesDocument) *time.Time {
-	for _, s := range series {
-		if s.LastRunAt != nil {
-			return s.LastRunAt
-		}
-	}
-	return nil
-}
-
 // NewSeriesDocument returns the document of a series; next is its next slot, nil if there is none, and waits says
 // that this has come due.
 func NewSeriesDocument(series ingest.Series, next *ingest.Slot, waits bool, l ingest.Latest, now time.Time) SeriesDocument {

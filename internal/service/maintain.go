@@ -30,8 +30,10 @@ func (s *Service) runMaintenance(ctx context.Context) {
 			}
 			s.wake()
 		}
-		s.askStore(ctx)
-		s.askLedger(ctx)
+		if r := s.state.read().runtime; r != nil {
+			s.askStore(ctx, r)
+			s.askLedger(ctx, r)
+		}
 		if err := s.state.read().ledgerErr; err != nil && s.Reopen != nil && s.Reopen(err) {
 			s.reopen(ctx, err)
 		}
@@ -54,11 +56,7 @@ func (s *Service) askMaintenance() {
 }
 
 // askStore looks whether this program may still work with the store: one that does nothing would not notice.
-func (s *Service) askStore(ctx context.Context) {
-	r := s.state.read().runtime
-	if r == nil {
-		return
-	}
+func (s *Service) askStore(ctx context.Context, r *Runtime) {
 	within, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
 	_, err := r.Store.Check(within)
@@ -66,11 +64,7 @@ func (s *Service) askStore(ctx context.Context) {
 }
 
 // askLedger asks the ledger for a report, which also detects a Redis that has lost its data.
-func (s *Service) askLedger(ctx context.Context) {
-	r := s.state.read().runtime
-	if r == nil {
-		return
-	}
+func (s *Service) askLedger(ctx context.Context, r *Runtime) {
 	within, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
 	report, err := r.Ledger.Report(within)

@@ -72,28 +72,25 @@ func (s *Service) readable() (*Runtime, error) {
 	return nil, errNotOpen
 }
 
-func (s *Service) source() (*web.Source, error) {
+// fromReadable returns what read finds in the documents that can be read now, or why none can.
+func fromReadable[T any](s *Service, read func(*Runtime) (T, error)) (found T, err error) {
 	r, err := s.readable()
 	if err != nil {
-		return nil, err
+		return found, err
 	}
-	return r.Source, nil
+	return read(r)
+}
+
+func (s *Service) source() (*web.Source, error) {
+	return fromReadable(s, func(r *Runtime) (*web.Source, error) { return r.Source, nil })
 }
 
 func (s *Service) library() (*report.Library, error) {
-	r, err := s.readable()
-	if err != nil {
-		return nil, err
-	}
-	return r.Library, nil
+	return fromReadable(s, func(r *Runtime) (*report.Library, error) { return r.Library, nil })
 }
 
 func (s *Service) latest(ctx context.Context) (ingest.Latest, error) {
-	r, err := s.readable()
-	if err != nil {
-		return ingest.Latest{}, err
-	}
-	return r.Store.Latest(ctx)
+	return fromReadable(s, func(r *Runtime) (ingest.Latest, error) { return r.Store.Latest(ctx) })
 }
 
 // calls returns how the upstream's calls were answered.
@@ -106,11 +103,7 @@ func (s *Service) calls(ctx context.Context) (ingest.CallStats, error) {
 }
 
 func (s *Service) checkStore(ctx context.Context) (string, error) {
-	r, err := s.readable()
-	if err != nil {
-		return "", err
-	}
-	return r.Store.Check(ctx)
+	return fromReadable(s, func(r *Runtime) (string, error) { return r.Store.Check(ctx) })
 }
 
 // checkLedger repeats the ledger's last answer: a request must not make the ledger work.

@@ -112,7 +112,11 @@ func (s *Service) onSlot(r fetch.SlotResult) {
 		} else {
 			s.logSlot(r)
 		}
-		s.printSlot(r)
+		if s.OnSlot != nil {
+			if err := s.OnSlot(r); err != nil {
+				s.log.Warn("a finished slot was not printed", slog.Any("error", err))
+			}
+		}
 	}
 	s.state.update(func(st *state) { st.slotEnded(r, news) })
 }
@@ -156,15 +160,6 @@ func (s *Service) logStops() {
 	s.stops = nil
 	s.log.LogAttrs(context.Background(), level, "stopped by quota", slog.String("outcome", string(first.State)), slog.String("slots", strings.Join(slots, ", ")),
 		slog.Int64("units", units), slog.Time("retry_at", first.RetryAt.UTC()), slog.String("reason", term.Clean(first.Reason)))
-}
-
-// printSlot prints a slot that has ended, if that is wanted.
-func (s *Service) printSlot(r fetch.SlotResult) {
-	if s.OnSlot != nil {
-		if err := s.OnSlot(r); err != nil {
-			s.log.Warn("a finished slot was not printed", slog.Any("error", err))
-		}
-	}
 }
 
 // onRest is called when the workers rest: err is the reason.

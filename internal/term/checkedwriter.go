@@ -24,22 +24,23 @@ func (o *CheckedWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// fileOf returns the file that w writes to in the end; nil if there is none.
-func fileOf(w io.Writer) *os.File {
+// destination returns the file that w writes to in the end, nil if there is none, and whether a writer on the way is Plain.
+func destination(w io.Writer) (file *os.File, plain bool) {
 	switch o := w.(type) {
 	case *CheckedWriter:
-		return fileOf(o.To)
+		file, plain = destination(o.To)
+		return file, plain || o.Plain
 	case *Frame:
-		return fileOf(o.to)
+		return destination(o.to)
 	case *os.File:
-		return o
+		return o, false
 	}
-	return nil
+	return nil, false
 }
 
 // IsTerminal reports whether w writes to a terminal. The null device, which cron may give, is not one.
 func IsTerminal(w io.Writer) bool {
-	f := fileOf(w)
+	f, _ := destination(w)
 	if f == nil {
 		return false
 	}

@@ -20,7 +20,7 @@ const Screen = 80
 func Columns(w io.Writer) int {
 	n, err := strconv.Atoi(os.Getenv("COLUMNS"))
 	if err != nil && IsTerminal(w) {
-		n, _ = terminalSize(fileOf(w))
+		n, _ = terminalSize(w)
 	}
 	if n <= 0 {
 		return Screen

@@ -3,13 +3,14 @@
 package term
 
 import (
-	"os"
+	"io"
 
 	"golang.org/x/sys/unix"
 )
 
 // terminalSize returns the size of a terminal; 0 if it does not say.
-func terminalSize(f *os.File) (columns, rows int) {
+func terminalSize(w io.Writer) (columns, rows int) {
+	f, _ := destination(w)
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {
 		return 0, 0

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"sync"
 	"time"
 )
 
@@ -47,7 +48,7 @@ func Watch(ctx context.Context, w *CheckedWriter, every time.Duration, gap strin
 // all rows below. Lines that do not fit are left out, since a terminal that scrolls cannot be drawn over.
 func (f *Frame) redraw() []byte {
 	lines := bytes.SplitAfter(f.text.Bytes(), []byte("\n"))
-	if _, rows := terminalSize(fileOf(f.to)); rows > 1 && len(lines) > rows {
+	if _, rows := terminalSize(f.to); rows > 1 && len(lines) > rows {
 		lines = lines[:rows-1]
 	}
 	out := []byte("\x1b[H")
@@ -63,9 +64,8 @@ func (f *Frame) redraw() []byte {
 // Repeat calls do at every interval until ctx is done or stop is called, which returns when do has.
 func Repeat(ctx context.Context, every time.Duration, do func()) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	gone := make(chan struct{})
-	go func() {
-		defer close(gone)
+	var running sync.WaitGroup
+	running.Go(func() {
 		tick := time.NewTicker(every)
 		defer tick.Stop()
 		for {
@@ -76,9 +76,6 @@ func Repeat(ctx context.Context, every time.Duration, do func()) (stop func()) {
 				do()
 			}
 		}
-	}()
-	return func() {
-		cancel()
-		<-gone
-	}
+	})
+	return func() { cancel(); running.Wait() }
 }

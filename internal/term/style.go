@@ -10,17 +10,8 @@ import (
 // Styled reports whether text written to w may be bold or coloured: it is a terminal that can do so, and nobody has
 // asked for plain text (https://no-color.org).
 func Styled(w io.Writer) bool {
-	return !isPlain(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && IsTerminal(w)
-}
-
-func isPlain(w io.Writer) bool {
-	switch o := w.(type) {
-	case *CheckedWriter:
-		return o.Plain
-	case *Frame:
-		return isPlain(o.to)
-	}
-	return false
+	_, plain := destination(w)
+	return !plain && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && IsTerminal(w)
 }
 
 // colours of outcomes, and of a doctor's findings: good, waiting, wrong.

@@ -70,8 +70,7 @@ func TimeOrNull(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}
-	t = Second(t)
-	return &t
+	return new(Second(t))
 }
 
 // FromOrNull is TimeOrNull of the earliest time at which something can be done: it is rounded up, so that it is never too

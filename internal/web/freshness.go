@@ -41,12 +41,11 @@ type howFresh struct {
 
 // cachedFreshness is Freshness, up to rereadAfter old.
 func (s *Site) cachedFreshness(ctx context.Context) (report.Freshness, error) {
-	f, _ := s.fresh.Get("", func() recent.Answer[howFresh] {
-		f, err := s.Freshness(ctx)
-		if err != nil {
-			return recent.Answer[howFresh]{Is: howFresh{f, err}}
+	f, _ := s.fresh.Get("", func() (a recent.Answer[howFresh]) {
+		if a.Is.Freshness, a.Is.err = s.Freshness(ctx); a.Is.err == nil {
+			a.Until = time.Now().Add(rereadAfter)
 		}
-		return recent.Answer[howFresh]{Is: howFresh{f, nil}, Until: time.Now().Add(rereadAfter)}
+		return a
 	})
 	return f.Freshness, f.err
 }

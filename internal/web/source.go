@@ -72,7 +72,8 @@ func (s *Status) overview(ctx context.Context) overview {
 	o, _ := s.overviews.Get("", func() recent.Answer[overview] {
 		source, err := s.Source()
 		if err != nil {
-			return recent.Answer[overview]{Is: unknown(s.Now().UTC(), err)}
+			unknown := pages.Status{At: s.Now().UTC(), Situation: report.Situation{QuotaErr: err, StoreErr: err}}
+			return recent.Answer[overview]{Is: overview{Status: unknown}}
 		}
 		// The result serves every reader, so the read outlives the request that asked first.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
@@ -80,10 +81,6 @@ func (s *Status) overview(ctx context.Context) overview {
 		return recent.Answer[overview]{Is: s.readOverview(ctx, source), Until: time.Now().Add(readFor)}
 	})
 	return o
-}
-
-func unknown(at time.Time, err error) overview {
-	return overview{Status: pages.Status{At: at, Situation: report.Situation{QuotaErr: err, StoreErr: err}}}
 }
 
 func (s *Status) readOverview(ctx context.Context, source *Source) overview {
