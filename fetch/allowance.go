@@ -8,13 +8,13 @@ import (
 
 // allowance is shared by the passes of one run: how many calls may be in flight, and what they may spend.
 type allowance struct {
-	calls chan struct{} // its capacity is how many calls may be in flight; nil: one of each pass
+	calls chan struct{} // its capacity is how many calls may be in flight; nil: one per pass
 
 	maxUnits int64 // 0: no bound
 	spent    atomic.Int64
 
-	answered     chan struct{} // closed when a call has been answered
-	markAnswered func()        // closes it: the next calls are not made for nothing
+	answered     chan struct{} // closed when the first call was answered
+	markAnswered func()        // closes answered
 }
 
 func newAllowance(o RunOptions, workers int) *allowance {
@@ -26,8 +26,7 @@ func newAllowance(o RunOptions, workers int) *allowance {
 	return a
 }
 
-// beginCall waits until a call may be sent, which none may once the run has ended; endCall must follow when it has
-// returned.
+// beginCall waits until a call may be sent, or returns an error once the run has ended. endCall must follow the call.
 func (a *allowance) beginCall(ctx context.Context) error {
 	if a.calls == nil || ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -49,7 +48,7 @@ func (a *allowance) endCall() {
 // exhausted reports whether nothing more may be spent.
 func (a *allowance) exhausted() bool { return a.maxUnits > 0 && a.spent.Load() >= a.maxUnits }
 
-// spend counts a charge. If that was not left, it returns ErrMaxUnits, and the caller must give it back.
+// spend counts a charge. If it exceeds maxUnits, it returns ErrMaxUnits, and the caller must give it back.
 func (a *allowance) spend(units int64) error {
 	if a.spent.Add(units) > a.maxUnits && a.maxUnits > 0 {
 		return ErrMaxUnits

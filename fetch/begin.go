@@ -28,8 +28,7 @@ func (r *runner) newPass(slot ingest.Slot) *pass {
 	return p
 }
 
-// workFor returns the work of a claimed slot, and the slot as it begins. If there is nothing to do for it, why is the
-// reason to skip it.
+// workFor returns the work of a claimed slot, and the slot as it begins; or the reason to skip it.
 func (r *runner) workFor(slot ingest.Slot) (_ work, _ ingest.Slot, why string) {
 	if b := r.options.Backfill; b != nil {
 		since := r.Now().Add(-knownFor)

@@ -15,15 +15,16 @@ import (
 )
 
 const (
-	passRetries = 8                // over all calls of a pass, plus one for every answer that it saved
+	passRetries = 8                // of all calls of a pass, plus one for every answer it saved
 	longestWait = 10 * time.Second // before a retry
 )
 
-// call makes one step's call. Every retry is a take: an upstream may charge for calls it fails. It returns the refusing
-// decision if quota is refused; otherwise its error is the last answer as an *Error, or what kept it from asking.
+// call makes one step's call. Every retry is a take of its own, as upstreams may charge for calls they fail. It
+// returns the refusing decision if quota is refused; otherwise its error is the last answer as an *Error, or what
+// prevented the call.
 func (p *pass) call(ctx context.Context, s step) (refused *quota.Decision, _ error) {
 	wait := backoff.NewExponentialBackOff()
-	wait.RandomizationFactor = 1 // full jitter: eight regions do not come back as one
+	wait.RandomizationFactor = 1 // full jitter, so that eight regions do not retry at once
 	wait.MaxInterval = longestWait
 	spent := false
 	for retries := 0; ; retries++ {
@@ -63,9 +64,9 @@ func (p *pass) call(ctx context.Context, s step) (refused *quota.Decision, _ err
 	}
 }
 
-// admit draws the call's cost and waits until the call may be sent. If it waited so long that the windows no longer
-// cover the call, as when the process was suspended, it draws the cost again. Whoever gets an admitted call must end
-// its share.
+// admit draws the call's cost and waits until the call may be sent. If that took so long that the windows no longer
+// cover the call, as when the process was suspended, it draws the cost again. The caller must end the share of an
+// admitted call.
 func (p *pass) admit(ctx context.Context, s step) (quota.Decision, error) {
 	for {
 		asked := p.Now()
@@ -92,9 +93,9 @@ func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 	}
 	r := quota.Request{Method: s.method, Region: string(s.region), Purpose: p.purpose}
 	if p.slot.Kind == ingest.KindChart || p.slot.Kind == ingest.KindSearch {
-		r.Region = p.slot.Key // every call of a region's slot, look-ups included, is made for that region
+		r.Region = p.slot.Key // look-ups too are made for the slot's region
 	}
-	if p.Reserve != nil && p.purpose == quota.Backfill { // what a refresh needs the pace has set aside
+	if p.Reserve != nil && p.purpose == quota.Backfill { // the pace has already set aside what a refresh needs
 		r.Reserve = p.Reserve(ctx)
 	}
 	if s.wholePages > 0 {
@@ -145,8 +146,8 @@ func (p *pass) noteCharge(ctx context.Context) error {
 	return nil
 }
 
-// refund gives back the cost of a call that was not sent, or that costs nothing. If that fails, the ledger counts too
-// much, which is safe.
+// refund gives back the cost of a call that was not sent or costs nothing. If that fails, the ledger safely counts too
+// much.
 func (p *pass) refund(ctx context.Context, d quota.Decision) {
 	ctx, cancel := withGrace(ctx, writeWithin)
 	defer cancel()
@@ -173,8 +174,8 @@ func charges(d quota.Decision) map[string]int64 {
 	return pools
 }
 
-// settle tells the ledger what an answer means. Its error is one that ends the pass: a spent pool that is not closed would
-// be asked for again and again.
+// settle tells the ledger what an answer means. An error ends the pass: otherwise it would call a spent pool again and
+// again.
 func (p *pass) settle(ctx context.Context, d quota.Decision, e *Error) error {
 	refunded, err := Settle(ctx, p.Quota, d, e, p.FreeBursts)
 	if refunded {
@@ -204,8 +205,8 @@ func (p *pass) pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// send makes the call and ends its share, whatever the result. If the run ends meanwhile, the call still gets a moment
-// to finish: it is paid for.
+// send makes the call and ends its share. If the run ends meanwhile, the call gets a moment to finish, as it is paid
+// for.
 func (p *pass) send(ctx context.Context, s step) (e *Error) {
 	defer p.share.endCall()
 	ctx, cancel := withGrace(ctx, callWithin)
@@ -217,7 +218,7 @@ func (p *pass) send(ctx context.Context, s step) (e *Error) {
 		p.share.markAnswered()
 	} else {
 		var ok bool
-		if e, ok = errors.AsType[*Error](err); !ok { // one that the adapter could not classify
+		if e, ok = errors.AsType[*Error](err); !ok { // the adapter could not classify it
 			e = &Error{Verdict: Broken, Method: s.method, Err: err}
 		}
 		verdict, status = string(e.Verdict), e.Status
@@ -236,10 +237,10 @@ func (p *pass) send(ctx context.Context, s step) (e *Error) {
 	return e
 }
 
-// Settle tells the ledger what the answer to a call means for the take that paid for it; e is nil if the call was served.
-// A call that surely never left is refunded, and so is one refused for its rate, if the upstream charges nothing for
-// that. A pool that the upstream says is spent is closed. All else was paid for. Settle goes on if ctx is done. After an
-// error the ledger counts too much, or asks the upstream once more, which is safe.
+// Settle tells the ledger what a call's answer means for its take; e is nil if the call was served. It refunds a call
+// that certainly never left, and one refused for its rate if the upstream charges nothing for that. It closes a pool
+// that the upstream says is spent. Everything else was paid for. Settle works even if ctx is done. After an error the
+// ledger counts too much, or the upstream is asked once more, which is safe.
 func Settle(ctx context.Context, q Settler, d quota.Decision, e *Error, freeBursts bool) (refunded bool, err error) {
 	ctx, cancel := withGrace(ctx, writeWithin)
 	defer cancel()

@@ -8,20 +8,20 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// Limits are how much an upstream's answers hold, and where its lists end.
+// Limits are the sizes of an upstream's answers and lists.
 type Limits struct {
-	IDsPerCall  int // ids that one look-up takes
+	IDsPerCall  int // ids per look-up
 	PerPage     int // results on a full page of a search or of a channel's uploads
-	ChartPages  int // pages of a chart, at most
-	SearchPages int // pages of a search, at most, however much it finds
-	Uploads     int // videos of a channel that are listed, at most
+	ChartPages  int // most pages of a chart
+	SearchPages int // most pages of a search, however much it finds
+	Uploads     int // most videos listed of a channel
 }
 
 // Calls are the methods that a piece of work calls, as costs.yaml names them; "" if it makes no such call.
 type Calls struct {
 	Channel string // once a channel: finds its list of uploads
 	Page    string // once a page: of a chart, of a search, of a list of uploads
-	Lookup  string // once for every Limits.IDsPerCall ids that the work is given or finds
+	Lookup  string // once for every Limits.IDsPerCall ids given or found
 }
 
 // Calls that an upstream may lack.
@@ -30,8 +30,8 @@ var (
 	ErrNoUploads = errors.New("this upstream cannot list the uploads of a channel")
 )
 
-// JobCalls returns the methods that the slots of a job call. It leaves out that a refresh names categories and counts
-// videos, which costs next to nothing.
+// JobCalls returns the methods that a job's slots call, without the few calls by which a refresh names categories and
+// counts videos.
 func JobCalls(up Upstream, job ingest.Job) (Calls, error) {
 	switch job.Kind {
 	case ingest.KindChart:
@@ -68,7 +68,7 @@ func BackfillCalls(up Upstream, kind ingest.BackfillKind) (Calls, error) {
 	return calls, nil
 }
 
-// Methods returns the methods in the order in which the work first calls them.
+// Methods returns the methods in the order of their first calls.
 func (c Calls) Methods() []string {
 	return slices.DeleteFunc([]string{c.Channel, c.Page, c.Lookup}, func(method string) bool { return method == "" })
 }
@@ -79,8 +79,8 @@ type MethodCount struct {
 	Calls  int
 }
 
-// PerPage returns the calls that a full page takes, in order: the one for the page, and the look-ups of what it lists.
-// It is empty for work that has no pages.
+// PerPage returns the calls that a full page takes, in order: the page's own and the look-ups of its ids; nothing for
+// work without pages.
 func (c Calls) PerPage(l Limits) []MethodCount {
 	if c.Page == "" {
 		return nil

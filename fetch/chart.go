@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// absentFor is how long a chart that the upstream does not have is left alone before it is asked for again.
+	// absentFor is how long to wait before asking again for a chart that the upstream does not have.
 	absentFor = 24 * time.Hour
-	// resumeWithin is how old a chart's page token may be: an older one belongs to another chart.
+	// resumeWithin is the greatest age of a chart's page token; an older one belongs to another chart.
 	resumeWithin = 10 * time.Minute
 )
 
-// Spare returns how many calls beyond its pages the budget must have room for when a paced chart begins. A retry costs
-// as much as a page, and one at the end of a budget would leave a chart that is paid for but incomplete.
+// Spare returns for how many calls beyond its pages a paced chart must have quota to begin. A retry costs as much as a
+// page, and one at the end of a budget would leave a chart that is paid for but incomplete.
 func Spare(pages int) int {
 	if pages == 1 {
 		return 0 // there is nothing to lose
@@ -31,8 +31,7 @@ type chart struct {
 	whole    bool // begun only if it can be finished
 }
 
-// next asks for the page at the slot's token. A chart always has a first page, so it ends in save, never
-// here.
+// next asks for the page at the slot's token. A chart ends in save, as it always has a first page.
 func (c *chart) next(_ context.Context, slot ingest.Slot) (step, bool, error) {
 	s := stepOf(c.Upstream.Chart(slot.Region(), c.category, slot.Token), c.save)
 	if c.whole {

@@ -9,14 +9,13 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// ErrClock says that this machine's clock is ahead of the newest slot and of the upstream's clock. Nothing was added,
-// fetched or deleted: with a clock a year ahead, everything stored would be too old, and everything due until then
-// would count as done.
+// ErrClock says that this machine's clock is ahead of the newest slot and of the upstream's clock, and nothing was
+// added, fetched or deleted. If it were a year ahead, everything stored would be too old, and everything due within
+// the year would count as done.
 var ErrClock = errors.New("this machine's clock is ahead")
 
-// checkClock returns ErrClock if now is ahead of both the upstream's clock and the due time of the newest slot, of which
-// known has one a series. It returns another error if the upstream was not reached, and nil if it does not say what time
-// it is.
+// checkClock returns ErrClock if now is ahead of the upstream's clock and of every due time in known. It returns
+// another error if the upstream was not reached, and nil if it does not tell the time.
 func (r *Reconciler) checkClock(ctx context.Context, known map[ingest.Series]time.Time, now time.Time) error {
 	var newest time.Time
 	for _, t := range known {

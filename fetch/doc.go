@@ -1,9 +1,9 @@
-// Package fetch draws pages from an upstream under quota: a slot that is due is claimed, each page is taken,
-// called and saved, and the slot is finished. It knows no upstream, no ledger and no database, only the few
-// methods of each that a pass needs (needs.go, upstream.go).
+// Package fetch fetches pages from an upstream under quota: it claims a due slot, takes, calls and saves each page,
+// and finishes the slot. It knows no upstream, ledger or database, only the few methods of each that a pass needs
+// (needs.go, upstream.go).
 //
-// Whatever happens, a slot ends with a commit or a recorded reason, and running out of quota is an outcome,
-// not an error. An attempt is one claim of a slot; a retry is one more call for the same page.
+// Every slot ends with a commit or a recorded reason, and running out of quota is an outcome, not an error. An attempt
+// is one claim of a slot; a retry is one more call for the same page.
 //
 // The life of a slot:
 //
@@ -24,7 +24,7 @@
 //	claimed          the lease ends: the process died                           claimed by another run, or
 //	                                                                            skipped as one that is due
 //
-// The pieces of a backfill differ, since nothing is ever newer than they are:
+// The pieces of a backfill differ, as nothing supersedes them:
 //
 //	claimed          calls fail, and no id is to blame                          due; the 5th time in a row failed
 //	claimed          no page within its lease                                   due; the 5th time in a row failed

@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// addDue adds the slots that the schedule, or a person who forces them, wants, and ends those that nobody wants.
+// addDue adds the slots that the schedule, or a person who forces them, wants, and ends unwanted ones.
 func (r *runner) addDue(ctx context.Context) error {
 	now := r.Now()
 	known, err := r.Slots.Newest(ctx, now)
@@ -23,7 +23,7 @@ func (r *runner) addDue(ctx context.Context) error {
 		if errors.Is(unsure, ErrClock) {
 			return unsure
 		}
-		if unsure != nil { // the upstream was not reached: the calls will say so, and nothing is deleted
+		if unsure != nil { // the upstream was not reached: the calls will report it; delete nothing
 			due = slices.DeleteFunc(due, func(s ingest.Slot) bool { return s.Kind == ingest.KindRefresh })
 		}
 		if err := r.Slots.AddDue(ctx, due); err != nil {
@@ -38,11 +38,11 @@ func (r *runner) addDue(ctx context.Context) error {
 	return r.retire(ctx, known)
 }
 
-// dueSlots returns the slots that this run adds at now, and notes which of them are forced and how many pages paced
-// charts have.
+// dueSlots returns the slots that this run adds at now, and records which are forced and how many pages paced charts
+// have.
 func (r *runner) dueSlots(ctx context.Context, known map[ingest.Series]time.Time, now time.Time) []ingest.Slot {
 	o, schedule := r.options, r.Schedule
-	if r.Pace != nil && (o.paced || o.Force) { // forced slots are added to those that are due
+	if r.Pace != nil && (o.paced || o.Force) { // forced slots come in addition to due ones
 		pace := r.Pace(ctx, known, now)
 		schedule = pace.Schedule
 		if o.paced {
@@ -66,7 +66,7 @@ func (r *runner) dueSlots(ctx context.Context, known map[ingest.Series]time.Time
 	return due
 }
 
-// sweepUnscheduled deletes data that is too old if no job of the schedule does.
+// sweepUnscheduled deletes data that is too old, if the schedule has no refresh job for that.
 func (r *Reconciler) sweepUnscheduled(ctx context.Context, now time.Time) error {
 	for _, job := range r.Jobs {
 		if job.Kind == ingest.KindRefresh {
@@ -79,7 +79,7 @@ func (r *Reconciler) sweepUnscheduled(ctx context.Context, now time.Time) error 
 	return nil
 }
 
-// retire ends the slots that wait for jobs and regions that the config no longer has: nothing else ever would.
+// retire ends slots of jobs and regions that the config no longer has.
 func (r *Reconciler) retire(ctx context.Context, known map[ingest.Series]time.Time) error {
 	gone := map[ingest.Series]string{}
 	for series := range known {
@@ -96,7 +96,7 @@ func (r *Reconciler) retire(ctx context.Context, known map[ingest.Series]time.Ti
 	return nil
 }
 
-// unwantedReason returns why nobody wants the slots of a series; "" if they are wanted.
+// unwantedReason returns why a series is not wanted; "" if it is.
 func (r *Reconciler) unwantedReason(series ingest.Series) string {
 	job, ok := r.Jobs[series.Job]
 	switch {

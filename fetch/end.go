@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// spentPause is how long to wait after a provider has refused on both sides of its midnight.
+	// spentPause is how long to wait after a provider has refused before and after its midnight.
 	spentPause = 5 * time.Minute
-	// maxFruitless is how many claims of a piece in a row may bring nothing.
+	// maxFruitless is how many claims of a piece in a row may bring nothing before it fails.
 	maxFruitless = 5
-	// maxReason bounds, in bytes, a reason that was not written for a person.
+	// maxReason bounds reasons not written for people, in bytes.
 	maxReason = 300
 )
 
@@ -26,9 +26,9 @@ type ending struct {
 	state     ingest.State
 	reason    string
 	retryAt   time.Time // of a stop
-	known     bool      // it was logged before, and is worth no second line
-	uncounted bool      // the claim does not count as one that brought nothing
-	err       error     // concerns the run as well; nil if it concerns this slot alone
+	known     bool      // logged before: not logged again
+	uncounted bool      // the claim is not counted as fruitless
+	err       error     // concerns the whole run; nil if only this slot
 }
 
 // done ends a slot that has no call left to make.
@@ -39,19 +39,18 @@ func stopped(reason string, retryAt time.Time) ending {
 	return ending{state: ingest.Stopped, reason: reason, retryAt: retryAt, uncounted: true}
 }
 
-// failed ends a slot that another call would not complete.
+// failed ends a slot that no further call would complete.
 func failed(reason string) ending { return ending{state: ingest.Failed, reason: reason} }
 
 // skipped ends a slot that has nothing to fetch.
 func skipped(reason string) ending { return ending{state: ingest.Skipped, reason: reason} }
 
-// givenBack makes the slot due again, with its progress, for a later run: err keeps this one from going on.
+// givenBack makes the slot due again, with its progress, because err keeps this run from going on.
 func givenBack(err error) ending {
 	return ending{state: ingest.Due, reason: err.Error(), uncounted: true, err: err}
 }
 
-// end records how the slot ended, and the oddities of its answers. A claim that another run has taken over
-// records nothing.
+// end records how the slot ended, and the oddities of its answers, unless another run has taken over the claim.
 func (p *pass) end(ctx context.Context, e ending) (ingest.Slot, error) {
 	if errors.Is(e.err, ingest.ErrFenced) {
 		return p.slot, e.err
@@ -60,7 +59,7 @@ func (p *pass) end(ctx context.Context, e ending) (ingest.Slot, error) {
 	return p.record(ctx, p.slot, e)
 }
 
-// record writes how a slot ended, even if ctx is done: a lost reason is a lost tick.
+// record writes how a slot ended, even if ctx is done: without a reason its tick would be lost.
 func (r *Reconciler) record(ctx context.Context, slot ingest.Slot, e ending) (ingest.Slot, error) {
 	slot.State, slot.Reason = e.state, e.reason
 	if e.state == ingest.Stopped {
@@ -87,13 +86,12 @@ func slotAttr(s ingest.Slot) slog.Attr {
 	return slog.Group("", slog.String("job", s.Job), slog.String("region", s.Key), slog.Time("slot", s.DueAt))
 }
 
-// refused returns how a slot ends whose call got no quota. The reason is written now, for whoever finds the region
-// stale the next morning.
+// refused returns the ending of a slot whose call was refused quota, with the reason as of now.
 func (p *pass) refused(ctx context.Context, d quota.Decision) ending {
 	return stopped(p.Quota.Explain(ctx, d), d.RetryAt)
 }
 
-// callFailed returns how a slot ends whose call failed for good.
+// callFailed returns the ending of a slot whose call failed for good.
 func (p *pass) callFailed(ctx context.Context, s step, err error) ending {
 	e, ok := errors.AsType[*Error](err)
 	if !ok || ctx.Err() != nil {
@@ -101,9 +99,9 @@ func (p *pass) callFailed(ctx context.Context, s step, err error) ending {
 	}
 	piece := p.slot.Kind == ingest.KindBackfill
 	switch {
-	case e.Verdict == BadKey || e.Verdict == Unsent: // the next slot would fare no better, and this one cost nothing
+	case e.Verdict == BadKey || e.Verdict == Unsent: // the next slot would fail too, and this call cost nothing
 		return p.interrupted(ctx, err)
-	case e.Verdict == Spent: // twice, although the day turned in between
+	case e.Verdict == Spent: // twice, on both sides of a midnight
 		return stopped(err.Error(), p.Now().Add(spentPause))
 	case e.Verdict == NoChart:
 		return p.absent(ctx, err)
@@ -117,7 +115,7 @@ func (p *pass) callFailed(ctx context.Context, s step, err error) ending {
 	return end
 }
 
-// absent remembers that the region has no such chart, and returns how its slot ends.
+// absent remembers that the region has no such chart, and returns its slot's ending.
 func (p *pass) absent(ctx context.Context, err error) ending {
 	saving, cancel := withGrace(ctx, writeWithin)
 	defer cancel()
@@ -127,8 +125,8 @@ func (p *pass) absent(ctx context.Context, err error) ending {
 	return skipped(err.Error())
 }
 
-// absentReason returns why a slot need not be passed: the upstream had no such chart when it was last asked, less than
-// absentFor ago. If that cannot be read, the upstream is asked.
+// absentReason returns why a slot need not be passed: less than absentFor ago the upstream had no such chart. If that
+// cannot be read, the upstream is asked.
 func (p *pass) absentReason(ctx context.Context) (why string) {
 	job := p.Jobs[p.slot.Job]
 	if job.Kind != ingest.KindChart {
@@ -141,20 +139,20 @@ func (p *pass) absentReason(ctx context.Context) (why string) {
 	return fmt.Sprintf("%s had no such chart when it was last asked: asked again from %s", p.slot.Key, until.UTC().Format(time.RFC3339))
 }
 
-// interrupted returns how a slot ends whose pass cannot go on, because of err. A slot that hung fails: the next attempt
-// would hang too, and each of them is paid for.
+// interrupted returns the ending of a slot whose pass cannot go on because of err. A slot that hung fails, since
+// further attempts would be paid for and hang too.
 func (p *pass) interrupted(ctx context.Context, err error) ending {
 	if !errors.Is(context.Cause(ctx), errLeaseOver) {
 		return givenBack(err)
 	}
-	if p.slot.Kind == ingest.KindBackfill { // it may have waited for another piece's call
+	if p.slot.Kind == ingest.KindBackfill { // perhaps it waited for another piece's call
 		return p.fruitless(errors.New(p.hungReason()))
 	}
 	return failed(p.hungReason())
 }
 
-// fruitless returns how a piece ends that brought nothing: it is given back, and fails after maxFruitless claims in a
-// row.
+// fruitless returns the ending of a piece that brought nothing: it is given back, and fails after maxFruitless claims
+// in a row.
 func (p *pass) fruitless(err error) ending {
 	end := givenBack(&trouble{err})
 	end.uncounted = false
@@ -164,7 +162,7 @@ func (p *pass) fruitless(err error) ending {
 	return end
 }
 
-// trouble is the error of a piece that was given back, or failed, because calls failed and no id is to blame.
+// trouble is the error of a piece whose calls failed without an id to blame.
 type trouble struct{ err error }
 
 func (t *trouble) Error() string { return t.err.Error() }

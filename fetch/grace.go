@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// How long work that was begun may go on after a run ends, by a signal for instance. A stop is over within five seconds.
+// How long work in progress may take after a run ends, as by a signal. A stop takes at most five seconds.
 const (
-	callWithin  = 2 * time.Second // the take or the call in flight
-	writeWithin = 4 * time.Second // the writes that must follow it
+	callWithin  = 2 * time.Second // a take or a call in flight
+	writeWithin = 4 * time.Second // the writes that follow it
 )
 
-// endKey is the context key for the time when the run ended, so that work begun later gets no more time.
+// endKey is the context key for the time when the run ended, since later work gets no extra time.
 type endKey struct{}
 
 func rememberEnd(ctx context.Context) context.Context {
@@ -21,8 +21,7 @@ func rememberEnd(ctx context.Context) context.Context {
 	return context.WithValue(ctx, endKey{}, &at)
 }
 
-// withGrace returns a context that is cancelled only d after ctx has ended: for work that is paid for, or would be
-// lost.
+// withGrace returns a context that is cancelled d after ctx ends: for work that is paid for, or would be lost.
 func withGrace(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

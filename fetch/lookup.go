@@ -10,46 +10,47 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// knownFor is how recently a video must have been fetched to need no look-up when it is found again.
+// knownFor is the age up to which a fetched video needs no look-up when it is found again.
 const knownFor = 24 * time.Hour
 
-// lookup is the work of a slot that looks up videos by their ids, and finds the ids first if it was not given them.
-// Ids are looked up as soon as they fill a call, so that only few ever wait. The slot's Pages and Token belong to the
-// finder: a look-up changes neither.
+// lookup is the work of a slot that looks up videos by ids, which it first finds if they are not given. It looks ids
+// up as soon as they fill a call, so that few ever wait. The slot's Pages and Token belong to the finder; look-ups
+// change neither.
 type lookup struct {
 	*Reconciler
 	backfill *ingest.Backfill // nil: a scheduled search
 	since    time.Time        // videos fetched since then are not looked up
 
 	find   finder         // nil: the ids are given
-	said   ingest.Listing // what the finder's pages said
+	said   ingest.Listing // sums up the finder's pages
 	loaded bool
 	narrow narrowing
-	notes  []string // for the person who asks how it went
+	notes  []string // for the slot's reason
 }
 
 // finder finds ids, page by page.
 type finder interface {
 	// page returns the call for the page at the slot's token.
 	page(slot ingest.Slot) Call[foundPage]
-	// settle notes what the slot lacks, once nothing is left to look up. more says that page has one more call to make.
+	// settle records what the slot lacks, once nothing is left to look up. more says that page has one more call to
+	// make.
 	settle(ctx context.Context, slot ingest.Slot) (more bool, err error)
-	// rewind returns the slot as before its first page, and how many pages that were paid for are asked for again.
+	// rewind returns the slot as before its first page, and how many paid pages are asked for again.
 	rewind(slot ingest.Slot) (_ ingest.Slot, pages int)
 }
 
 // foundPage is a page of a finder.
 type foundPage struct {
 	ids   []string
-	token string         // of the next page; "": there is nothing more to find here
-	rest  []ingest.Piece // which find what this slot cannot
+	token string         // of the next page; "": there is none
+	rest  []ingest.Piece // pieces that find what this slot cannot
 	note  string
 	odd   ingest.Odd
 }
 
 func (f foundPage) oddities() ingest.Odd { return f.odd }
 
-// readAs returns the call with read's view of its answer.
+// readAs returns the call with its answer converted by read.
 func readAs[T any](c Call[T], read func(T) foundPage) Call[foundPage] {
 	return Call[foundPage]{Method: c.Method, Region: c.Region, Do: func(ctx context.Context) (foundPage, error) {
 		answer, err := c.Do(ctx)
@@ -60,7 +61,7 @@ func readAs[T any](c Call[T], read func(T) foundPage) Call[foundPage] {
 	}}
 }
 
-// load reads what a piece of a backfill asks for.
+// load reads a backfill piece's request.
 func (l *lookup) load(ctx context.Context, slot ingest.Slot) error {
 	b := l.backfill
 	if l.loaded = true; b == nil || b.Kind != ingest.BackfillSearch && b.Kind != ingest.BackfillUploads {
@@ -91,7 +92,7 @@ func (l *lookup) next(ctx context.Context, slot ingest.Slot) (step, bool, error)
 	}
 	if l.narrow.active() {
 		s := l.lookupStep(l.narrow.groups[0], false)
-		if s.retries = 0; len(l.narrow.groups[0]) == 1 { // ids that have failed are not worth many calls
+		if s.retries = 0; len(l.narrow.groups[0]) == 1 { // an id that has failed gets few calls
 			s.retries = 1
 		}
 		return s, true, nil
@@ -123,7 +124,7 @@ func (l *lookup) findStep(slot ingest.Slot) step {
 	return s
 }
 
-// settle stores what the slot lacks in the end, unless the finder wants one more call first.
+// settle stores what the slot lacks, unless the finder wants one more call first.
 func (l *lookup) settle(ctx context.Context, slot ingest.Slot) (step, bool, error) {
 	more, err := l.find.settle(ctx, slot)
 	if err != nil || more {
@@ -136,8 +137,8 @@ func (l *lookup) settle(ctx context.Context, slot ingest.Slot) (step, bool, erro
 	return step{}, false, err
 }
 
-// lookupStep returns the step that looks up ids; last says that this completes the slot. If the call fails, it is
-// narrowed down to the ids that make it fail, which are given up.
+// lookupStep returns the step that looks up ids; last says that it completes the slot. A call that fails is narrowed
+// down to the ids that cause it, which are given up.
 func (l *lookup) lookupStep(ids []string, last bool) step {
 	s := stepOf(l.Upstream.Videos(ids), func(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
 		slot.Pages--
@@ -207,7 +208,7 @@ func (l *lookup) doneReason() string {
 // seen counts the new ids on a list's pages, and the pages without any.
 type seen struct {
 	*ingest.Listing
-	ids map[string]bool // that this process has seen
+	ids map[string]bool // seen by this process
 }
 
 func newSeen(l *ingest.Listing) seen { return seen{l, map[string]bool{}} }
@@ -227,7 +228,7 @@ func (s *seen) add(ids []string) {
 	s.Empty++
 }
 
-// restart sets the counts to zero: the list is read from its first page again.
+// restart resets the counts, to read the list from its first page again.
 func (s *seen) restart() {
 	clear(s.ids)
 	s.Found, s.Idle, s.Empty, s.Total = 0, 0, 0, 0

@@ -1,25 +1,25 @@
 package fetch
 
-// How many calls one pass may spend on narrowing a failing call down to the ids that make it fail.
+// How many calls one pass may spend on finding the ids that make a call fail.
 const (
-	// narrowBlind is the limit while no part has succeeded: by then the whole, its halves and its quarters have
-	// failed, which is not the fault of an id.
+	// narrowBlind is the limit while no part has succeeded: when the whole, its halves and its quarters all fail, no
+	// id is to blame.
 	narrowBlind = 7
 	// narrowMost is the limit otherwise: enough for two or three bad ids among 50.
 	narrowMost = 32
 )
 
-// narrowing finds the ids that make a call fail for good: it splits the call into halves, and those that fail into
-// halves again, until one id fails alone. The other ids come with the halves that succeed.
+// narrowing finds the ids that make a call fail for good: it splits the call into halves, and failing halves again,
+// until one id fails alone. The other ids succeed in their halves.
 type narrowing struct {
 	groups [][]string // to ask, the largest first
-	calls  int        // that failed or succeeded, since the first failure
-	worked bool       // some of them succeeded
+	calls  int        // since the first failure
+	worked bool       // some calls succeeded
 }
 
 func (n *narrowing) active() bool { return len(n.groups) > 0 }
 
-// succeeded records that the call under way was answered.
+// succeeded records that the current call was answered.
 func (n *narrowing) succeeded() {
 	if n.active() {
 		n.groups = n.groups[1:]
@@ -28,8 +28,8 @@ func (n *narrowing) succeeded() {
 	}
 }
 
-// failed records that the call for ids failed; rejected says that the upstream refused it, rather than failed itself.
-// goesOn is false if no id is to blame, or too many are. giveUp is the one id to blame.
+// failed records that the call for ids failed; rejected says that the upstream refused it rather than broke. goesOn is
+// false if no id is to blame, or too many are. giveUp is the one id to blame.
 func (n *narrowing) failed(ids []string, rejected bool) (giveUp string, goesOn bool) {
 	if n.active() {
 		n.groups = n.groups[1:]

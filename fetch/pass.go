@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// returnWithin is how long a cancelled pass may take to return, including what it still writes, before it is given
-	// up. A stop is over within five seconds.
+	// returnWithin is how long a cancelled pass may take to return, including its last writes, before it is given up.
+	// A stop takes at most five seconds.
 	returnWithin = writeWithin + 500*time.Millisecond
-	// maxDeaths is how many claims of a piece in a row may end because their processes died. That is seldom the fault
-	// of the piece; if it is, each of them cost a call at most.
+	// maxDeaths is how many claims of a piece in a row may end with a dead process. That is seldom the piece's fault;
+	// if it is, each claim cost at most one call.
 	maxDeaths = 25
 )
 
@@ -33,19 +33,19 @@ type pass struct {
 	purpose quota.Purpose
 	share   *allowance
 
-	slot      ingest.Slot // how far it came; written by publishProgress only
-	units     int64       // of the last take
-	restarted bool        // at page 1, because the upstream refused the token
+	slot      ingest.Slot // its progress; written by publishProgress only
+	units     int64       // charged by the last take
+	restarted bool        // at page 1, because the token was refused
 	retried   int         // calls
 	saved     int         // answers
 	odd       ingest.Odd
-	again     string // what an earlier pass had paid for and this one pays for again
+	again     string // what this pass pays for again, for the reason
 
-	progress atomic.Pointer[ingest.Slot] // a copy of slot, for whoever gives the pass up
+	progress atomic.Pointer[ingest.Slot] // a copy of slot, in case the pass is given up
 	watch    *time.Timer                 // ends the pass when its lease is over
 }
 
-// publishProgress alone writes how far the pass came, for the pass itself and for other goroutines.
+// publishProgress is the only place that sets the pass's progress, for itself and for other goroutines.
 func (p *pass) publishProgress(slot ingest.Slot) {
 	p.slot = slot
 	p.progress.Store(&slot)
@@ -54,12 +54,12 @@ func (p *pass) publishProgress(slot ingest.Slot) {
 // result is how an attempt ended.
 type result struct {
 	SlotResult
-	err error // one that the next slot would meet too
+	err error // concerns the next slots too
 }
 
-// attempt passes the claimed slot, and always returns. If the pass panics, the slot fails. If the pass
-// saves nothing within its lease, it is cancelled; if it then does not return, the slot fails without it, and the
-// fence refuses its later writes.
+// attempt passes the claimed slot, and always returns. If the pass panics, the slot fails. If it saves nothing within
+// its lease, it is cancelled; if it still does not return, the slot fails without it, and the fence refuses its later
+// writes.
 func (p *pass) attempt(ctx context.Context) result {
 	before, began := p.slot, time.Now()
 	ctx, end := p.span(ctx, "pass")
@@ -76,7 +76,7 @@ func (p *pass) runOrSkip(ctx context.Context) (ingest.Slot, error) {
 		return p.end(ctx, failed(fmt.Sprintf("%d runs in a row died on it before saving a page", maxDeaths)))
 	}
 	why := p.idle
-	if why == "" && p.purpose != quota.Manual { // a person who forces it may know better
+	if why == "" && p.purpose != quota.Manual { // whoever forces it may know better
 		why = p.absentReason(ctx)
 	}
 	if why != "" {
@@ -113,12 +113,12 @@ func (p *pass) runWithinLease(ctx context.Context) (ingest.Slot, error) {
 	}
 	slot := *p.progress.Load()
 	if ctx.Err() != nil {
-		return slot, context.Cause(ctx) // still claimed: another run takes it over
+		return slot, context.Cause(ctx) // still claimed: another run will take it over
 	}
 	return p.record(ctx, slot, failed(p.hungReason()+", and the pass does not come back"))
 }
 
-// runGuarded runs the pass; a panic fails its slot, and nothing else.
+// runGuarded runs the pass; a panic fails its slot only.
 func (p *pass) runGuarded(ctx context.Context) (slot ingest.Slot, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -129,8 +129,7 @@ func (p *pass) runGuarded(ctx context.Context) (slot ingest.Slot, err error) {
 	return p.run(ctx)
 }
 
-// run passes the slot, and records how it ended unless its last page did. An error concerns the run as well as this
-// slot.
+// run passes the slot, and records how it ended unless its last page did. An error concerns the whole run.
 func (p *pass) run(ctx context.Context) (ingest.Slot, error) {
 	if end, open := p.spend(ctx); open {
 		return p.end(ctx, end)
@@ -138,8 +137,8 @@ func (p *pass) run(ctx context.Context) (ingest.Slot, error) {
 	return p.slot, nil
 }
 
-// spend takes, calls and saves: the only loop that spends. It returns how the slot is to end; open is false if it has
-// ended, with its last page or because it was cancelled meanwhile.
+// spend takes, calls and saves: the only loop that spends. It returns the slot's ending; open is false if the slot has
+// already ended, with its last page or by being cancelled.
 func (p *pass) spend(ctx context.Context) (_ ending, open bool) {
 	for ctx.Err() == nil {
 		s, ok, err := p.work.next(ctx, p.slot)
@@ -172,8 +171,8 @@ func (p *pass) spend(ctx context.Context) (_ ending, open bool) {
 	return p.interrupted(ctx, context.Cause(ctx)), true
 }
 
-// save stores an answer, even if ctx is done: it is paid for. If it cannot be stored, the slot stays where it was, and
-// the next run asks for the page again.
+// save stores an answer, even if ctx is done, as it is paid for. If that fails, the slot stays where it was, and the
+// next run asks for the page again.
 func (p *pass) save(ctx context.Context, s step) error {
 	ctx, cancel := withGrace(ctx, writeWithin)
 	defer cancel()

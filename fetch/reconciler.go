@@ -12,14 +12,14 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Reconciler brings the table of slots up to date with the clock. Every trigger, a cron line, a timer or a person,
-// only calls Run or, in a program that stays, Serve. However often and in however many processes that happens, a slot
-// is passed once, and two slots of one series never at the same time.
+// Reconciler brings the table of slots up to date with the clock. Every trigger (cron, a timer, a person) only calls
+// Run or, in a long-running program, Serve. However often and in however many processes that happens, each slot is
+// passed once, and no two slots of a series at the same time.
 type Reconciler struct {
 	Jobs     map[string]ingest.Job // by name; slots of any other job are unwanted
 	Schedule Scheduler
-	// Pace returns the schedule as stretched at now; known is what Schedule.Due gets. nil: it is never stretched, and a
-	// chart needs quota for one page only to begin.
+	// Pace returns the schedule as stretched at now; known is the argument of Schedule.Due. nil: it is never
+	// stretched, and a chart begins with quota for one page.
 	Pace     func(ctx context.Context, known map[ingest.Series]time.Time, now time.Time) Pace
 	Slots    Slots
 	Sink     Sink
@@ -28,38 +28,38 @@ type Reconciler struct {
 	Namer    Namer   // nil: categories have no names
 	Counter  Counter // nil: counts come with videos only
 	Quota    Quota
-	// Reserve returns what a backfill's calls leave for the schedule; nil: what the ceilings leave. Passes call it
-	// concurrently.
+	// Reserve returns what a backfill's calls must leave for the schedule; nil: only the ceilings apply. Passes call
+	// it concurrently.
 	Reserve func(context.Context) quota.Reserve
-	// FreeBursts says that the upstream does not charge for a call that it surely refused for its rate: it is
+	// FreeBursts says that the upstream does not charge for calls certainly refused for their rate, which are
 	// refunded.
 	FreeBursts bool
 	Owner      string        // names this run among all that share the table
 	Workers    int           // passes at once, at most; 0: one
 	Lease      time.Duration // how long a claim holds, from the last page saved; 0: DefaultLease
 	Now        func() time.Time
-	// Date asks the upstream for its clock, by a request that is not a call and costs nothing. It returns the zero time
-	// if the upstream does not say, and an error if it was not reached; nil if the upstream has no clock.
+	// Date asks the upstream for its clock by a request that costs no quota. It returns the zero time if the upstream
+	// does not say, and an error if it was not reached; nil if the upstream has no clock.
 	Date  func(context.Context) (time.Time, error)
 	Log   *slog.Logger
 	Pause func(ctx context.Context, d time.Duration) error // waits before a retry; nil: by the clock
 
-	// OnCall, if not nil, is called after every call that was sent, with "ok" or the verdict, and how long it took.
-	// Passes call it concurrently.
+	// OnCall, if not nil, is called after every call that was sent, with "ok" or the verdict, and its duration. Passes
+	// call it concurrently.
 	OnCall func(method, verdict string, took time.Duration)
 
 	// Trace, if not nil, traces every pass, take, call and save.
 	Trace Trace
 
 	// OnSlot is called with every slot that was worked on, as it ended. Serve calls OnRest when nothing is left to
-	// claim and nothing runs: err is what kept the workers from going on, nil when all is well. Neither is called
-	// concurrently, and both must return soon. They may be nil.
+	// claim and nothing runs, with the error that stopped the workers, or nil. They may be nil, are never called
+	// concurrently, and must return soon.
 	OnSlot func(SlotResult)
 	OnRest func(err error)
 }
 
-// DefaultLease is longer than one page takes with all its retries. After it, the slot of a run that died, or hangs, is
-// taken over.
+// DefaultLease is longer than one page takes with all its retries. After it, another run takes over the slot of a run
+// that died or hangs.
 const DefaultLease = 3 * time.Minute
 
 func (r *Reconciler) lease() time.Duration { return cmp.Or(r.Lease, DefaultLease) }
@@ -68,19 +68,19 @@ func (r *Reconciler) lease() time.Duration { return cmp.Or(r.Lease, DefaultLease
 type RunOptions struct {
 	Series []ingest.Series // only these; nil: all
 	Pages  int             // instead of the job's; 0: the job's
-	Force  bool            // as if every series were due now; purpose manual
+	Force  bool            // treat every series as due now, with purpose manual
 
-	// Backfill is worked on instead of the schedule: Run passes its pieces until none is left, quota is
-	// refused, or this run has spent MaxUnits (ErrMaxUnits), or all runs of the backfill what was agreed to
-	// (ErrMaxCharges). Nothing that the schedule wants is added.
+	// Backfill replaces the schedule: Run passes its pieces until none is left, quota is refused, this run has spent
+	// MaxUnits (ErrMaxUnits), or all its runs have spent what was agreed to (ErrMaxCharges). No slots of the schedule
+	// are added.
 	Backfill *ingest.Backfill
 	MaxUnits int64 // 0: no bound of its own
 
-	paced bool // the schedule's pace applies: nobody has forced slots or set the number of pages
+	paced bool // the schedule's pace applies: slots are not forced and the number of pages is not set
 }
 
-// ErrMaxUnits ends a run that has spent RunOptions.MaxUnits, and ErrMaxCharges one of a backfill that has spent what a
-// person agreed to. Nothing failed.
+// ErrMaxUnits ends a run that has spent RunOptions.MaxUnits, ErrMaxCharges one whose backfill has spent what a person
+// agreed to. Nothing failed.
 var (
 	ErrMaxUnits   = errors.New("this run has spent what it may")
 	ErrMaxCharges = fmt.Errorf("%w of one pool", ErrMaxUnits)
@@ -89,7 +89,7 @@ var (
 // SlotResult is a slot that a run has worked on, as it ended.
 type SlotResult struct {
 	ingest.Slot
-	Spent int64            // units that this run charged; Slot.Units has those of earlier attempts too
+	Spent int64            // units charged by this run; Slot.Units includes earlier attempts
 	Drew  map[string]int64 // the same by pool
 	Took  time.Duration    // the attempt
 }

@@ -10,24 +10,24 @@ import (
 )
 
 const (
-	countAfter = 24 * time.Hour // a video that no chart has brought for so long is counted, if counts have a pool of their own
-	countAhead = 100            // such calls whose ids are read at once
+	countAfter = 24 * time.Hour // age from which videos outside the charts are counted, if counts have a pool of their own
+	countAhead = 100            // calls whose ids are read at once
 )
 
-// NameAfter is how long the names of a region's categories hold: they hardly ever change.
+// NameAfter is how long the names of categories stay valid: they hardly ever change.
 const NameAfter = 7 * 24 * time.Hour
 
-// refresh is the work of a refresh slot: it deletes what is too old, fetches what soon will be, names the categories
-// of the regions that were charted, and counts the videos that have left the charts. Counting is last, since quota may
-// refuse it every day while the rest is admitted.
+// refresh is the work of a refresh slot: it deletes data that is too old, refetches videos that soon will be, names
+// the categories of charted regions, and counts videos that have left the charts. Counting is last, as quota may
+// refuse only that every day.
 type refresh struct {
 	*Reconciler
-	swept   bool     // what is too old was deleted
+	swept   bool     // old data was deleted
 	deleted string   // what was deleted, in words; "": nothing
 	toCount []string // ids to count next
 }
 
-// next deletes first, once: that needs no quota, and is due even on a day that has none left.
+// next deletes first, which needs no quota and is due even on a day without any.
 func (r *refresh) next(ctx context.Context, slot ingest.Slot) (step, bool, error) {
 	if !r.swept {
 		if err := r.checkClock(ctx, nil, r.Now()); err != nil {
@@ -47,7 +47,7 @@ func (r *refresh) next(ctx context.Context, slot ingest.Slot) (step, bool, error
 	return step{}, false, nil
 }
 
-// renewVideos fetches videos again that will soon be too old.
+// renewVideos refetches videos that will soon be too old.
 func (r *refresh) renewVideos(ctx context.Context, _ ingest.Slot) (step, bool, error) {
 	ids, err := r.Library.VideosToRefresh(ctx, r.Now(), r.Upstream.Limits().IDsPerCall)
 	if err != nil {
@@ -61,7 +61,7 @@ func (r *refresh) renewVideos(ctx context.Context, _ ingest.Slot) (step, bool, e
 	}), true, nil
 }
 
-// recountVideos counts the videos that no chart has brought for a day.
+// recountVideos counts videos that were in no chart for a day.
 func (r *refresh) recountVideos(ctx context.Context, _ ingest.Slot) (step, bool, error) {
 	if r.Counter == nil {
 		return step{}, false, nil
@@ -83,8 +83,7 @@ func (r *refresh) recountVideos(ctx context.Context, _ ingest.Slot) (step, bool,
 	}), true, nil
 }
 
-// nameCategories asks for the names of a region's categories, from the first refresh that was due after its first
-// chart.
+// nameCategories asks for the names of a region's categories, once the region has had a chart.
 func (r *refresh) nameCategories(ctx context.Context, slot ingest.Slot) (step, bool, error) {
 	if r.Namer == nil {
 		return step{}, false, nil
@@ -115,7 +114,7 @@ func deletedText(placements, videos int) string {
 	return fmt.Sprintf("deleted %s older than %d days", strings.Join(what, " and "), int(ingest.KeepFor.Hours()/24))
 }
 
-// counted is a number of things: "1 video", "2 videos".
+// counted formats a number of things: "1 video", "2 videos".
 func counted(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing

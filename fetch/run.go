@@ -10,10 +10,10 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// Run adds what is due, then claims and passes slots until none is left, ctx is done, or something fails that the next
-// slot would meet too. It returns the slots it worked on, as they ended and in the order in which they were claimed, and
-// an error when it could not go on: an *Error with BadKey, quota.ErrClosed, a context's, or a store's. It returns within
-// five seconds of the end of ctx, even if a pass hangs.
+// Run adds due slots, then claims and passes slots until none is left, ctx is done, or an error concerns the next
+// slots too: an *Error with BadKey, quota.ErrClosed, a context's, or a store's. It returns that error and the slots it
+// worked on, as they ended, in the order in which they were claimed. It returns within five seconds of the end of ctx,
+// even if a pass hangs.
 func (r *Reconciler) Run(ctx context.Context, o RunOptions) ([]SlotResult, error) {
 	if o.Backfill != nil {
 		if _, err := BackfillCalls(r.Upstream, o.Backfill.Kind); err != nil {
@@ -31,8 +31,8 @@ func (r *Reconciler) Run(ctx context.Context, o RunOptions) ([]SlotResult, error
 	return run.results, err
 }
 
-// Due adds what is due and returns the slots that may be claimed now, for a caller that starts its own workers: each
-// calls Run, narrowed to the series of its slot.
+// Due adds due slots and returns those that may be claimed now, for a caller whose own workers each call Run with the
+// series of one slot.
 func (r *Reconciler) Due(ctx context.Context) ([]ingest.SlotKey, error) {
 	run := newRunner(r, RunOptions{})
 	if err := run.beginRound(rememberEnd(ctx)); err != nil {
@@ -45,9 +45,9 @@ func (r *Reconciler) Due(ctx context.Context) ([]ingest.SlotKey, error) {
 	return slices.DeleteFunc(open, func(k ingest.SlotKey) bool { return !run.wanted[k.Series()] }), nil
 }
 
-// CarryOn works on backfills, one after another, until each is done, refused by quota or has spent what was agreed to, ctx is
-// done, or something fails that the next would meet too. It is for those that may be carried on without a person;
-// every heartbeat of a service may call it.
+// CarryOn works on backfills that may continue without a person, one after another, until each is done, refused by
+// quota or has spent what was agreed to, ctx is done, or an error concerns the next ones too. Every heartbeat of a
+// service may call it.
 func (r *Reconciler) CarryOn(ctx context.Context, waiting []ingest.Backfill) ([]SlotResult, error) {
 	var all []SlotResult
 	for _, b := range waiting {
@@ -60,11 +60,10 @@ func (r *Reconciler) CarryOn(ctx context.Context, waiting []ingest.Backfill) ([]
 	return all, nil
 }
 
-// Serve passes slots, Workers at once, until ctx is done. trigger says that something may be due: Serve adds what is
-// due, and the workers claim until nothing is left. trigger returns at once, and calling it often, or while they work,
-// costs next to nothing. An error that would end Run does not end Serve: the workers rest until the next trigger, and
-// OnRest gets the error. wait returns after ctx has ended, when everything has returned or was given up: within five
-// seconds.
+// Serve passes slots, Workers at once, until ctx is done. After trigger it adds due slots, and the workers claim until
+// nothing is left. trigger returns at once; calling it often, or while they work, is cheap. An error that would end
+// Run goes to OnRest, and the workers rest until the next trigger. wait returns after ctx has ended and every pass has
+// returned or was given up: within five seconds.
 func (r *Reconciler) Serve(ctx context.Context) (trigger, wait func()) {
 	ctx = rememberEnd(ctx)
 	run := newRunner(r, RunOptions{})

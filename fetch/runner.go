@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// maxTroubles is how many pieces in a row may fail as if the upstream were at fault before a run ends: the next
-	// ones would be paid for nothing too.
+	// maxTroubles is how many pieces in a row may fail without an id to blame before a run ends, since the next ones
+	// would cost units for nothing too.
 	maxTroubles = 3
-	// maxUnanswered is the limit while calls are expensive and none of this run has been answered.
+	// maxUnanswered is the limit while calls are expensive and this run has had no answer.
 	maxUnanswered = 2
 )
 
@@ -23,17 +23,17 @@ type runner struct {
 	options     RunOptions
 	wanted      map[ingest.Series]bool
 	claimed     map[ingest.SlotKey]bool // since the last trigger
-	order       map[ingest.SlotKey]int  // in which slots of the schedule were first claimed
-	forced      map[ingest.SlotKey]bool // added because a person forces them
+	order       map[ingest.SlotKey]int  // in which scheduled slots were first claimed
+	forced      map[ingest.SlotKey]bool // forced by a person
 	pages       map[string]int          // of charts that are paced, by job
-	keepResults bool                    // results are wanted
+	keepResults bool                    // keep results
 	results     []SlotResult            // so far
 	running     int
 	ended       chan result
 
 	share    *allowance
 	answered bool // a call of this run has been answered
-	troubles int  // pieces in a row that ended with a trouble
+	troubles int  // pieces in a row that ended with trouble
 	refused  bool // quota has refused a piece
 }
 
@@ -52,7 +52,7 @@ func newRunner(rec *Reconciler, o RunOptions) *runner {
 	return r
 }
 
-// beginRound adds the slots that are due; those claimed before may be claimed again.
+// beginRound adds due slots; those claimed before may be claimed again.
 func (r *runner) beginRound(ctx context.Context) error {
 	r.claimed, r.forced = map[ingest.SlotKey]bool{}, map[ingest.SlotKey]bool{}
 	if r.options.Backfill != nil {
@@ -61,10 +61,10 @@ func (r *runner) beginRound(ctx context.Context) error {
 	return r.addDue(ctx)
 }
 
-// runRound claims and passes until nothing is left to claim and nothing runs. A wake in between calls beginRound again.
+// runRound claims and passes until nothing is left to claim and nothing runs. A wake calls beginRound again.
 func (r *runner) runRound(ctx context.Context, wake <-chan struct{}) error {
 	var fatal error
-	idle := false // nothing to claim, or no point in claiming it
+	idle := false // nothing to claim, or no use in claiming
 	first := r.share.answered
 	for {
 		for !idle && ctx.Err() == nil && r.running < r.maxPasses() {
@@ -85,7 +85,7 @@ func (r *runner) runRound(ctx context.Context, wake <-chan struct{}) error {
 			if err := r.reportResult(ctx, e); fatal == nil {
 				fatal = err
 			}
-			idle = fatal != nil || r.refused // what ended may have kept its series from being claimed
+			idle = fatal != nil || r.refused // the slot that ended may have blocked its series
 		case <-first:
 			first, r.answered = nil, true
 		case <-wake:
@@ -98,12 +98,12 @@ func (r *runner) runRound(ctx context.Context, wake <-chan struct{}) error {
 	}
 }
 
-// maxPasses returns how many may run at once.
+// maxPasses returns how many passes may run at once.
 func (r *runner) maxPasses() int {
 	switch {
 	case r.options.Backfill == nil:
 		return max(1, r.Workers)
-	case r.expensive() && (!r.answered || r.troubles > 0): // one pass finds out for all whether the upstream answers
+	case r.expensive() && (!r.answered || r.troubles > 0): // one pass finds out whether the upstream answers
 		return 1
 	default:
 		return passesPerCall * max(1, r.Workers)
@@ -141,7 +141,7 @@ func (r *runner) claim(ctx context.Context) (ok bool, err error) {
 	return true, nil
 }
 
-// reportResult reports how a slot ended, and returns an error that the next slot would meet too.
+// reportResult reports how a slot ended, and returns an error that concerns the next slots too.
 func (r *runner) reportResult(ctx context.Context, e result) error {
 	switch {
 	case errors.Is(e.err, ingest.ErrFenced):
@@ -163,11 +163,10 @@ func (r *runner) reportResult(ctx context.Context, e result) error {
 	return e.err
 }
 
-// reportPiece remembers what the end of a piece says about the next ones. Quota that refuses one would refuse the
-// others as well, or soon.
+// reportPiece records what a piece's end means for the next ones: quota that refuses one will refuse the others too.
 func (r *runner) reportPiece(e result) error {
 	if e.State != ingest.Due && e.State != ingest.Stopped {
-		delete(r.claimed, e.SlotKey) // it is never handed out again
+		delete(r.claimed, e.SlotKey) // it cannot be claimed again
 	}
 	r.refused = r.refused || e.State == ingest.Stopped
 	if e.State == ingest.Done {
@@ -197,6 +196,6 @@ func (r *runner) reportRest(ctx context.Context, err error) {
 	}
 }
 
-// passesPerCall is the number of passes of a backfill for each call that may be in flight: while one waits for an
-// answer, others claim, take and save.
+// passesPerCall is the number of a backfill's passes per call in flight: while one waits for an answer, others claim,
+// take and save.
 const passesPerCall = 2

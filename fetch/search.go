@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// searchRetries is how often the call for a page is retried: at 100 units it is not worth more.
+	// searchRetries is how often a search call is retried: at 100 units it is worth no more.
 	searchRetries = 1
 	// idleSearches is how many pages in a row of a search may bring nothing new before the rest is left out.
 	idleSearches = 3
@@ -21,8 +21,8 @@ type searching struct {
 	upstream Searcher
 	query    ingest.Query
 	limits   Limits
-	pages    int  // at most; a search that splits counts only pages that bring something
-	splits   bool // other searches find what this one cannot list, each in a part of its time
+	pages    int  // at most; a search that splits does not count empty pages
+	splits   bool // other searches, each for a part of the time, find what this one cannot list
 }
 
 // newSearching panics unless up is a Searcher.
@@ -35,24 +35,23 @@ func (f *searching) page(slot ingest.Slot) Call[foundPage] {
 	return readAs(f.upstream.Search(f.query, slot.Token), func(page ingest.Found) foundPage { return f.readPage(slot.Pages+1, page) })
 }
 
-// readPage reads the page of that number. A last page that is full counts as cut off: at its limit the upstream names no
-// next page, whether there are more results or not. If the results end exactly there, one more search finds nothing new;
-// but no results are lost.
+// readPage reads the page with a number. A full last page counts as cut off, since at its limit the upstream names no
+// next page, whether there are more results or not. If there are none, one more search finds nothing new.
 func (f *searching) readPage(number int, page ingest.Found) foundPage {
-	pages := number // that count towards the limit
+	pages := number // counted towards the limit
 	f.add(page.IDs)
 	if len(page.IDs) > 0 {
 		if number == 1 || !f.Last.IsZero() && !page.Newest.After(f.Last) {
 			f.Last = page.Newest
 		} else {
-			f.Last = time.Time{} // not in order of time
+			f.Last = time.Time{} // not chronological
 		}
 	}
 	out := foundPage{ids: page.IDs, token: page.Next, odd: page.Odd}
 	if f.splits && pages < 2*f.pages {
 		pages -= f.Empty
 	}
-	switch full := len(page.IDs) >= f.limits.PerPage*4/5; { // some results are left out of pages
+	switch full := len(page.IDs) >= f.limits.PerPage*4/5; { // upstreams omit some results from pages
 	case page.Next != "" && f.Idle >= idleSearches:
 		out.token = ""
 		f.lack(page, "its pages repeat, or are empty, and do not end")
@@ -66,8 +65,8 @@ func (f *searching) readPage(number int, page ingest.Found) foundPage {
 	return out
 }
 
-// rest returns the searches for the results that this one could not list. If the pages came in order of time, one search
-// goes on from the last page; otherwise there is one for each half of the time.
+// rest returns the searches for the results that this one could not list: one that goes on from the last page if pages
+// were chronological, else one for each half of the time.
 func (f *searching) rest(page ingest.Found) (rest []ingest.Piece, note string) {
 	const found = "it found as many as a search lists, or more, "
 	after, before := f.query.After, f.query.Before
@@ -78,10 +77,10 @@ func (f *searching) rest(page ingest.Found) (rest []ingest.Piece, note string) {
 	if last := f.Last.Truncate(time.Second); f.query.NewestFirst && !f.Last.IsZero() && !last.Before(after) {
 		until := last.Add(time.Second) // others of that second may be missing
 		switch {
-		case until.Equal(before): // the list holds nothing else
+		case until.Equal(before): // all results are of this second
 			f.lack(page, fmt.Sprintf("the search lists no more of the second %s", last.UTC().Format(time.RFC3339)))
 			until = last
-		case until.After(before): // the upstream takes the end of a time as part of it
+		case until.After(before): // the upstream includes the end of a time span
 			until = before.Add(-time.Second)
 		}
 		if !until.After(after) {
@@ -97,8 +96,8 @@ func (f *searching) rest(page ingest.Found) (rest []ingest.Piece, note string) {
 	return []ingest.Piece{ingest.Slice(after, middle), ingest.Slice(middle, before)}, found + "and was split in two"
 }
 
-// lack notes that there are results which the search does not bring. A search that does not split wants only the first
-// pages, so it lacks nothing.
+// lack records that the search misses results. A search that does not split wants only its first pages and lacks
+// nothing.
 func (f *searching) lack(page ingest.Found, reason string) {
 	if !f.splits {
 		return
@@ -109,7 +108,7 @@ func (f *searching) lack(page ingest.Found, reason string) {
 	}
 }
 
-// settle has nothing to compare: the totals of searches are guesses.
+// settle does nothing: the totals of searches are guesses.
 func (f *searching) settle(context.Context, ingest.Slot) (more bool, err error) { return false, nil }
 
 func (f *searching) rewind(slot ingest.Slot) (ingest.Slot, int) {

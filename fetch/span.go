@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Trace begins a span: "pass" is one attempt at one slot, and each "take", "call" and "save" within it has its own.
-// Spans begun with inside are its children. end is called once, soon after the work: err is why it failed, or nil.
+// Trace begins a span: "pass" for one attempt at one slot, and "take", "call" and "save" within it. Spans begun with
+// inside are its children. end is called once, soon after the work, with its error or nil.
 type Trace func(ctx context.Context, span string) (inside context.Context, end func(err error, attrs ...slog.Attr))
 
-// span begins a span of Trace. With a log of level debug, its end is logged too.
+// span begins a span of Trace, and also logs its end at level debug.
 func (r *Reconciler) span(ctx context.Context, name string) (context.Context, func(error, ...slog.Attr)) {
 	inside, end := ctx, func(error, ...slog.Attr) {}
 	if r.Trace != nil {

@@ -11,22 +11,22 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// clockSkew is how far the clocks of hosts that work on one plan may be apart: what one of them fetched must not look
-// older than the plan that another one made.
+// clockSkew is how far the clocks of hosts that share a plan may be apart: one host's fetches must not look older than
+// another's plan.
 const clockSkew = time.Minute
 
-// idleUploads is how many pages in a row of a list of uploads may bring nothing new before the rest is left out.
+// idleUploads is how many pages of uploads in a row may bring nothing new before the rest is left out.
 const idleUploads = 8
 
 // uploads finds the videos of a channel: first the list that holds them, then its pages. The slot's token is the
-// list's name, escaped, a slash, and the list's own token. At the end the store is compared with what the channel says
-// that it has.
+// escaped name of the list, a slash, and the list's own token. At the end the stored videos are compared with the
+// channel's count.
 type uploads struct {
 	seen
 	*Reconciler
 	channel string    // an id or a handle
 	since   time.Time // videos fetched since then are not fetched again
-	closing bool      // the channel is asked once more, at the end of its list
+	closing bool      // asking for the channel once more, at the end of its list
 }
 
 func (f *uploads) page(slot ingest.Slot) Call[foundPage] {
@@ -42,9 +42,9 @@ func (f *uploads) page(slot ingest.Slot) Call[foundPage] {
 	return readAs(archive.Uploads(name, token), func(page ingest.Found) foundPage { return f.readPage(slot.Pages+1, list, page) })
 }
 
-// readChannel returns where the pages of a channel begin. After a list that was too short they are read again: only as
-// far as videos are new, or to the end if the channel lost videos meanwhile, because its pages then moved up and some
-// videos slipped between two of them.
+// readChannel returns where the pages of a channel begin. If the list was too short, it is read again: up to the first
+// known video, or to the end if the channel lost videos meanwhile, since pages then moved up and some videos slipped
+// between two of them.
 func (f *uploads) readChannel(c ingest.Channel) foundPage {
 	before := f.Expected
 	f.Channel, f.Expected = c.ID, 0
@@ -85,8 +85,7 @@ func (f *uploads) readPage(number int, list string, page ingest.Found) foundPage
 	return out
 }
 
-// settle compares the number of stored videos with the one that the channel gives. more says that the channel is asked
-// once more.
+// settle compares the number of stored videos with the channel's count. more says that the channel is asked once more.
 func (f *uploads) settle(ctx context.Context, slot ingest.Slot) (more bool, err error) {
 	if f.Expected == 0 && f.Lack == "" {
 		return false, nil
@@ -109,15 +108,15 @@ func (f *uploads) settle(ctx context.Context, slot ingest.Slot) (more bool, err 
 	return f.closing, nil
 }
 
-// uploadPages bounds the pages of a channel. Pages need not be full, so it is more than Limits.Uploads would fill.
+// uploadPages bounds the pages of a channel. It exceeds what Limits.Uploads would fill, as pages need not be full.
 func uploadPages(l Limits) int { return 5 * l.Uploads / (2 * l.PerPage) }
 
-// rewind goes back to the first page of the list, whose name remains known.
+// rewind goes back to the first page of the list, keeping the list's name.
 func (f *uploads) rewind(slot ingest.Slot) (ingest.Slot, int) {
 	f.restart()
 	pages := slot.Pages - 1
 	list, token, _ := strings.Cut(slot.Token, "/")
-	if token == "" { // the list itself is refused
+	if token == "" { // the list itself was refused
 		slot.Token, slot.Pages = "", 0
 		return slot, pages + 1
 	}

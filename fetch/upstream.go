@@ -10,19 +10,18 @@ import (
 // Call is one request to an upstream, as a value: price it by its Method, take its cost, then do it.
 type Call[T any] struct {
 	Method string        // as costs.yaml names it: "videos.list"
-	Region ingest.Region // for whom; "" if the call has no region
+	Region ingest.Region // "" if the call has no region
 
-	// Do sends the request once and never retries. A returned error is an *Error wherever the
-	// upstream's answer, or the lack of one, could be understood.
+	// Do sends the request once, without retries. Its error is an *Error if the upstream's answer, or its absence,
+	// could be classified.
 	Do func(ctx context.Context) (T, error)
 }
 
-// Upstream makes calls. Making one sends nothing and costs nothing.
+// Upstream makes calls; nothing is sent until Do.
 type Upstream interface {
-	// Chart is one page of a region's chart. category "" or "0" is the whole chart; token "" is
-	// the first page.
+	// Chart is one page of a region's chart. category "" or "0" is the whole chart; token "" is the first page.
 	Chart(region ingest.Region, category, token string) Call[ingest.Page]
-	// Videos is the current state of up to Limits.IDsPerCall videos. Those that are gone are missing from the page.
+	// Videos is the current state of up to Limits.IDsPerCall videos. Deleted ones are missing from the page.
 	Videos(ids []string) Call[ingest.Page]
 	Limits() Limits
 }
@@ -31,14 +30,14 @@ type Upstream interface {
 type (
 	// Searcher finds videos by words.
 	Searcher interface {
-		// Search is one page of what q finds; token "" is the first.
+		// Search is one page of results; token "" is the first.
 		Search(q ingest.Query, token string) Call[ingest.Found]
 	}
 
 	// Archive lists all videos of a channel.
 	Archive interface {
-		// Channel finds a channel by its id or its handle, "@name". One that does not exist is an
-		// *Error with Rejected.
+		// Channel finds a channel by its id or its handle, "@name". If it does not exist, the error is an *Error with
+		// Rejected.
 		Channel(idOrHandle string) Call[ingest.Channel]
 		// Uploads is one page of the videos of a channel, newest first.
 		Uploads(uploads, token string) Call[ingest.Found]
@@ -49,8 +48,8 @@ type (
 		Categories(region ingest.Region) Call[[]ingest.Category]
 	}
 
-	// Counter fetches only the counts of up to Limits.IDsPerCall videos, from a pool that other calls do not draw
-	// from. Videos that are gone are missing.
+	// Counter fetches only the counts of up to Limits.IDsPerCall videos, from a pool of their own. Deleted videos are
+	// missing.
 	Counter interface {
 		Counts(ids []string) Call[[]ingest.Counts]
 	}
@@ -59,7 +58,7 @@ type (
 // CallVerdict is the meaning of an upstream's answer for the pass and for the quota.
 type CallVerdict string
 
-// The verdicts. Each is named for what a pass does about it, not for what an upstream calls it.
+// The verdicts, named for what a pass does about them.
 const (
 	Spent     CallVerdict = "spent"      // a pool's day is over: drain it, stop
 	Burst     CallVerdict = "burst"      // too many calls at once: back off, the day goes on
@@ -68,8 +67,8 @@ const (
 	BadToken  CallVerdict = "bad_token"  // the page token is refused: begin again at page 1, once
 	BadRegion CallVerdict = "bad_region" // the upstream does not know the region: fatal for it alone
 	Broken    CallVerdict = "broken"     // the upstream failed or its answer makes no sense: retry, bounded
-	Unsent    CallVerdict = "unsent"     // the request surely never left this machine: refund, then as Broken
-	Rejected  CallVerdict = "rejected"   // the request itself is refused, and would be again: fail
+	Unsent    CallVerdict = "unsent"     // the request certainly never left this machine: refund, then as Broken
+	Rejected  CallVerdict = "rejected"   // the request itself is refused for good: fail
 )
 
 // Error is a call that failed, with its meaning for the pass.
@@ -77,9 +76,9 @@ type Error struct {
 	Verdict CallVerdict
 	Method  string
 	Status  int    // HTTP, of an answer that refuses; 0: none
-	Pool    string // with Spent: the pool that is spent, "" for every pool the method draws from
-	Sure    bool   // with Burst: the upstream said which rate was exceeded, so it is no other refusal
-	Err     error  // what was seen, scrubbed of secrets
+	Pool    string // with Spent: the pool, "" for every pool of the method
+	Sure    bool   // with Burst: the upstream named the exceeded rate, so that the refusal is certain
+	Err     error  // without secrets
 }
 
 func (e *Error) Error() string {

@@ -11,32 +11,30 @@ const maxRetries = 3
 
 // work is the steps of one kind of job.
 type work interface {
-	// next returns the slot's next step; ok is false when there is nothing left to ask.
+	// next returns the slot's next step; ok is false if there is none.
 	next(ctx context.Context, slot ingest.Slot) (s step, ok bool, err error)
-	// doneReason returns a summary, once no call is left to make.
+	// doneReason returns a summary for a done slot.
 	doneReason() (reason string)
 }
 
-// step is one call of a pass, and the use of its answer. Its functions return the slot as they wrote it.
+// step is one call of a pass, and the use of its answer. Its functions return the slot as written.
 type step struct {
 	method  string
 	region  ingest.Region
 	retries int                             // at most
 	do      func(ctx context.Context) error // sends the call and keeps the answer for save
-	odd     func() ingest.Odd               // what made no sense in the answer
-	// save writes the answer with the slot's progress: its next token, and the state Done when it was the
-	// last.
+	odd     func() ingest.Odd               // fields that made no sense
+	// save writes the answer with the slot's progress: its next token, or the state Done.
 	save func(ctx context.Context, slot ingest.Slot) (ingest.Slot, error)
 
-	// restart, set for a call for the page at the slot's token, sets the slot back to before its first page when the
-	// token was refused. units is what the refused call cost.
+	// restart is set for the page at the slot's token. It sets the slot back to before its first page after the token
+	// was refused; units is the cost of the refused call.
 	restart func(ctx context.Context, slot ingest.Slot, units int64) (ingest.Slot, error)
-	// narrow, if set, may go on with another call after this one failed for good: for fewer ids.
+	// narrow, if set, may go on with a call for fewer ids after this one failed for good.
 	narrow func(ctx context.Context, slot ingest.Slot, e *Error) (_ ingest.Slot, goesOn bool, err error)
-	// wholePages, if not 0, is how many pages there must be quota for before the first one is asked for.
+	// wholePages, if not 0, is how many pages need quota before the first is asked for.
 	wholePages int
-	// alike says that other pieces make the same call for another span of time: if this one is refused, they would be
-	// too.
+	// alike says that other pieces make the same call for another time span, and would be refused like this one.
 	alike bool
 }
 

@@ -9,23 +9,22 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// cronLine is a cron line: which minutes of the local day it names, on which days, in which zone.
-// Bit n of a set of days stands for the value n; Sunday is 0.
+// cronLine is a cron line: minutes of the local day, days, and a zone. Bit n of a set of days stands for the value n;
+// Sunday is 0.
 type cronLine struct {
 	fields          []string // as written: minute, hour, day of month, month, day of week
 	zone            *time.Location
 	minutes         []int // of the day, in order
 	dom, month, dow uint64
 
-	// anyDay is set when the days of month and the days of week are alternatives, as cron has it
-	// when neither field is a star.
+	// anyDay says that days of month and days of week are alternatives, as in cron when neither field is a star.
 	anyDay bool
 	// everyHour lines follow real time; the others name local times. See wallclock.go.
 	everyHour bool
 }
 
-// searchDays is how many days ahead a named time is searched for: a 29 February that is a Sunday may be forty years
-// away, across a year such as 2100. A line that names a time is therefore always found to fire.
+// searchDays is how many days a named time is searched for: a 29 February that is a Sunday may be forty years away,
+// across a year such as 2100. Every line that can fire is found to fire.
 const searchDays = 41 * 366
 
 const (
@@ -33,7 +32,7 @@ const (
 	daySeconds = dayMinutes * 60
 )
 
-// maxLine bounds a cron line. One that names all minutes, hours, days and months has 380 characters.
+// maxLine bounds a cron line, in characters. One that names all minutes, hours, days and months has 380.
 const maxLine = 500
 
 var macros = map[string]string{
@@ -77,7 +76,7 @@ func parseCron(line string) (*cronLine, error) {
 	return l, nil
 }
 
-// suggestInterval returns the interval that was asked for if every: accepts it, and example otherwise.
+// suggestInterval returns the given interval if every: accepts it, and example otherwise.
 func suggestInterval(asked, example string) string {
 	if d, err := time.ParseDuration(asked); err == nil && d >= MinEvery && d <= MaxEvery && d%time.Second == 0 {
 		return asked
@@ -120,7 +119,7 @@ func (l *cronLine) parse(plain string) error {
 	return nil
 }
 
-// firstAfter returns the first clock reading later than w that the line names; 0 if it names none.
+// firstAfter returns the first clock reading after w that the line names; 0 if there is none.
 func (l *cronLine) firstAfter(w wall) wall {
 	minutes := int64(w)/60 + 1
 	day, from := minutes/dayMinutes, int(minutes%dayMinutes)

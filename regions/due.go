@@ -11,7 +11,7 @@ import (
 // Schedule is when each of the configured jobs is due.
 type Schedule []JobSchedule
 
-// NewSchedule checks the jobs' timing; two jobs of one name are refused.
+// NewSchedule checks the jobs' timing, and refuses two jobs of one name.
 func NewSchedule(jobs []ingest.Job) (Schedule, error) {
 	var all Schedule
 	for _, job := range jobs {
@@ -27,11 +27,10 @@ func NewSchedule(jobs []ingest.Job) (Schedule, error) {
 	return all, nil
 }
 
-// Due returns the slots to add to the table of slots at now: those that came due after known, the newest due time that
-// the table has for each series. The newest slot of each series is due and the older ones are missed, since a chart of
-// hours ago can no longer be fetched. Of a series that the table does not know, only the latest slot is returned.
-// Missed slots from longer than ingest.KeepFor ago are left out: no report looks back that far. The ticks that a paced
-// job leaves out are not slots: nobody has missed them.
+// Due returns the slots to add at now: those that came due after known, the newest stored due time of each series. The
+// newest slot of a series is due, and older ones are missed, since past charts cannot be fetched. A series not in
+// known gets only its latest slot. Slots missed more than ingest.KeepFor ago are left out, as no report looks back
+// that far. Ticks that a paced job leaves out are not slots, and not missed.
 func (all Schedule) Due(known map[ingest.Series]time.Time, now time.Time) []ingest.Slot {
 	var out []ingest.Slot
 	oldest := now.Add(-ingest.KeepFor)
@@ -60,7 +59,7 @@ func (all Schedule) Due(known map[ingest.Series]time.Time, now time.Time) []inge
 	return out
 }
 
-// Next returns when anything is next due, after now; the zero time for a schedule without jobs.
+// Next returns the next due time after now; the zero time for a schedule without jobs.
 func (all Schedule) Next(now time.Time) time.Time {
 	var next time.Time
 	for _, s := range all {

@@ -6,7 +6,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// DefaultStaleAfter is the number of intervals for which a series counts as fresh unless the config says otherwise.
+// DefaultStaleAfter is the default number of intervals for which a series counts as fresh.
 const DefaultStaleAfter = 3
 
 // Series returns every series of the schedule, in its order.
@@ -20,8 +20,8 @@ func (all Schedule) Series() []ingest.Series {
 	return series
 }
 
-// Ahead returns how long it takes from t until that many slots of the series have come due, by its interval, its cron
-// line or its present pace. It is 0 if the series has no such slot.
+// Ahead returns how long it takes from t until that many slots of the series have come due, by its interval, cron line
+// or present pace; 0 if the series is unknown.
 func (all Schedule) Ahead(series ingest.Series, t time.Time, slots int) time.Duration {
 	for _, s := range all {
 		switch {
@@ -37,8 +37,8 @@ func (all Schedule) Ahead(series ingest.Series, t time.Time, slots int) time.Dur
 	return 0
 }
 
-// Stale defines "stale" for the whole program: since done, when the newest done slot of the series was due, more time
-// has passed than Ahead gives for that many slots. A series that was never done (done is zero) is stale, and one that
+// Stale defines "stale" for the whole program: more time has passed since done, the due time of the series' newest
+// done slot, than Ahead gives for that many slots. A series without a done slot (done is zero) is stale, and one that
 // is never due again is not.
 func (all Schedule) Stale(series ingest.Series, done, now time.Time, after int) bool {
 	if done.IsZero() {

@@ -11,7 +11,7 @@ import (
 //go:embed names.txt
 var nameList string
 
-// names are the English names of CLDR, by code, as they stand in a sentence: "the United States".
+// names are CLDR's English names by code, as used within a sentence: "the United States".
 var names = sync.OnceValue(func() map[ingest.Region]string {
 	all := map[ingest.Region]string{}
 	for line := range strings.Lines(nameList) {
@@ -21,10 +21,10 @@ var names = sync.OnceValue(func() map[ingest.Region]string {
 	return all
 })
 
-// Name returns what a region is called in English, in a list: "United States". An unknown one is its code.
+// Name returns a region's English name for a list: "United States". Unknown regions keep their code.
 func Name(r ingest.Region) string { return strings.TrimPrefix(NameInText(r), "the ") }
 
-// NameInText returns what a region is called within a sentence: "the United States".
+// NameInText returns a region's name for use within a sentence: "the United States".
 func NameInText(r ingest.Region) string {
 	if name, ok := names()[r]; ok {
 		return name

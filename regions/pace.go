@@ -7,25 +7,24 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// Pace is how a job's slots are spread out when its budget does not pay for its interval.
+// Pace spreads out a job's slots when its budget does not pay for its interval.
 type Pace struct {
-	// Gap is the time from one slot of the job to the next, whatever its key: the keys take turns. 0: the job is not
-	// paced.
+	// Gap is the time between slots of the job, whose keys take turns. 0: the job is not paced.
 	Gap time.Duration
-	// Round is the time from one slot of a series to its next, by which its data are judged: Gap times the number of
-	// keys or, while nothing is left until Hold and Gap is only a wait, what the budget of a whole window pays for. 0
-	// for the job's own interval.
+	// Round is the time between slots of a series, by which its data are judged: Gap times the number of keys or,
+	// while nothing is left until Hold and Gap is only a wait, what the budget of a whole window pays for. 0 for the
+	// job's own interval.
 	Round time.Duration
 	// Last is when the job's newest slot, of any key, was due; zero if it has none.
 	Last time.Time
-	// Hold is the time until which the budget pays for no slot at all; zero if it pays for the next one. A job that has
-	// nothing but a Hold keeps its interval: its slots are still added, and wait for quota.
+	// Hold is until when the budget pays for no slot at all; zero if it pays for the next one. A job with only a Hold
+	// keeps its interval: its slots are added, and wait for quota.
 	Hold time.Time
-	// Most is how many slots the budget pays for at present.
+	// Most is how many slots the budget pays for now.
 	Most int
 }
 
-// AtPace returns the schedule with these jobs paced, by name, and no others.
+// AtPace returns the schedule with exactly these jobs paced, by name.
 func (all Schedule) AtPace(paces map[string]Pace) Schedule {
 	out := slices.Clone(all)
 	for i := range out {
@@ -43,13 +42,13 @@ func (s JobSchedule) paced() bool { return s.pace != nil && s.pace.Gap > 0 }
 // held reports whether the budget pays for no slot of the job.
 func (s JobSchedule) held(now time.Time) bool { return s.pace != nil && s.pace.Hold.After(now) }
 
-// longestWaiting returns the key whose newest slot is oldest; of equals, the one that the job names first.
+// longestWaiting returns the key whose newest slot is oldest; of equals, the first.
 func longestWaiting(keys []string, newest map[string]time.Time) string {
 	return slices.MinFunc(keys, func(a, b string) int { return newest[a].Compare(newest[b]) })
 }
 
-// dueAtPace returns the slots of a paced job that are due: each key that never was, or whose newest slot is older than
-// two rounds, as after a time in which nothing ran; if there is no such key, one after each Gap.
+// dueAtPace returns the due slots of a paced job: one for each key without a slot or whose newest slot is older than
+// two rounds, as after a pause; if there is no such key, one after each Gap.
 func (s JobSchedule) dueAtPace(known map[ingest.Series]time.Time, now time.Time) []ingest.Slot {
 	pace := s.pace
 	var out []ingest.Slot

@@ -1,12 +1,11 @@
-// Package regions says which countries are fetched and when: it parses region codes, turns a job into
-// its slots, says when a series is stale, and wakes whoever fetches. Except for Serve it is pure: a
-// schedule is computed and never stored, so the same question about the same instants has the same answer
-// on every machine.
+// Package regions says which countries are fetched and when: it parses region codes, turns a job into its slots, says
+// when a series is stale, and wakes the fetcher. Except for Serve it is pure: a schedule is computed, never stored,
+// and the same on every machine.
 //
-// robfig/cron reads the five fields of a cron line. It is not trusted with more: it panics on a bare "TZ=UTC", gives up
-// on 29 February across the year 2100, skips a local time or fires it twice when the clocks change, and its timer sleeps
-// through a suspended laptop. When a line fires is computed here (wallclock.go has the rules), and a caller asks for the
-// slots Between two instants: after a sleep it asks for a longer span.
+// robfig/cron only parses the five fields of a cron line. It panics on a bare "TZ=UTC", does not find 29 February
+// across the year 2100, skips a local time or fires it twice when clocks change, and its timer sleeps through a
+// suspended laptop. Firing times are computed here (the rules are in wallclock.go), and callers ask for the slots
+// Between two instants: after a sleep they ask for a longer span.
 package regions
 
 import (

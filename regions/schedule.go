@@ -17,13 +17,13 @@ const (
 // JobSchedule is when one job is due; NewJobSchedule makes one.
 type JobSchedule struct {
 	Job  ingest.Job
-	keys []string  // of its slots
+	keys []string  // of the job's slots
 	cron *cronLine // nil for an interval
-	pace *Pace     // nil: by its interval or its cron line
+	pace *Pace     // nil: not paced
 }
 
-// NewJobSchedule checks a job's timing: exactly one of Every and Cron must be set, and no region twice. An
-// error says what to write instead.
+// NewJobSchedule checks a job's timing: exactly one of Every and Cron must be set, and no region twice. An error says
+// what to write instead.
 func NewJobSchedule(job ingest.Job) (JobSchedule, error) {
 	s := JobSchedule{Job: job}
 	for _, series := range job.Series() {
@@ -52,9 +52,8 @@ func (s JobSchedule) Keys() []string { return slices.Clone(s.keys) }
 
 // Between returns every slot due after from and not after to, oldest first.
 //
-// An interval is counted from 1970 in UTC and divided over the keys, so that eight regions every 30 minutes are due 3
-// min 45 s apart, the same on every host. A cron line is due for all its keys at once: whoever writes 06:00 means
-// 06:00.
+// An interval is counted from 1970 in UTC and divided over the keys: eight regions every 30 minutes are due 3 min 45 s
+// apart, on every host alike. A cron line is due for all its keys at once, as 06:00 should mean 06:00.
 func (s JobSchedule) Between(from, to time.Time) []ingest.SlotKey {
 	var out []ingest.SlotKey
 	for i := range s.keys {

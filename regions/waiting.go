@@ -7,10 +7,10 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// Waiting returns the slots that have come due and that no run has completed, by series. It goes by the schedule and the
-// clock: where nothing runs, no rows are added. DueAt is the newest tick of the series that waits and FirstDueAt the
-// oldest. RetryAt is when the quota comes back that the slot waits for; zero if it waits for a run alone. The row of the
-// slot, if there is one, lends it its attempts and its reason.
+// Waiting returns, by series, the slots that have come due and that no run has completed. It goes by schedule and
+// clock, since rows are only added while something runs. DueAt is the newest waiting tick of the series and FirstDueAt
+// the oldest. RetryAt is when the quota that the slot waits for comes back; zero if it only waits for a run. Attempt
+// and Reason are those of the slot's row, if there is one.
 func (all Schedule) Waiting(l ingest.Latest, now time.Time) map[ingest.Series]ingest.Slot {
 	waiting, known := map[ingest.Series]ingest.Slot{}, l.Known()
 	for _, s := range all {
@@ -53,7 +53,7 @@ func (s JobSchedule) waiting(l ingest.Latest, now time.Time) (out []ingest.Slot)
 	return out
 }
 
-// waitingAtPace is waiting for a paced job, whose left-out ticks nobody waits for.
+// waitingAtPace is waiting for a paced job, without the ticks that it leaves out.
 func (s JobSchedule) waitingAtPace(l ingest.Latest, known map[ingest.Series]time.Time, now time.Time) []ingest.Slot {
 	out := s.dueAtPace(known, now)
 	for i, key := range s.keys {
@@ -66,18 +66,18 @@ func (s JobSchedule) waitingAtPace(l ingest.Latest, known map[ingest.Series]time
 	round := s.pace.Gap * time.Duration(len(s.keys))
 	for i, slot := range out {
 		out[i].FirstDueAt = slot.DueAt
-		if newest, seen := known[slot.Series()]; seen && slot.DueAt.Sub(newest) > 2*round { // nothing has run for a round and more
+		if newest, seen := known[slot.Series()]; seen && slot.DueAt.Sub(newest) > 2*round { // nothing has run for more than a round
 			out[i].FirstDueAt = newest.Add(round)
 		}
 	}
 	return out
 }
 
-// unfinished returns the newest row of a series if it still has to be done, the zero Slot otherwise.
+// unfinished returns the newest row of a series if it still has to be done, otherwise the zero Slot.
 func unfinished(l ingest.Latest, series ingest.Series, now time.Time) ingest.Slot {
 	open, ended := l.Open[series], l.Ended[series]
 	switch {
-	case open.State == ingest.Claimed && open.Lease.After(now): // a run is at work on it
+	case open.State == ingest.Claimed && open.Lease.After(now): // a run works on it
 	case open.State != "" && open.DueAt.After(ended.DueAt):
 		return open
 	case ended.State == ingest.Stopped && ended.DueAt.After(open.DueAt):
@@ -86,8 +86,8 @@ func unfinished(l ingest.Latest, series ingest.Series, now time.Time) ingest.Slo
 	return ingest.Slot{}
 }
 
-// workedOn returns when the newest slot of a series was due that needs no run any more: it is done, failed, was skipped
-// for a reason of its own, or a run is at work on it.
+// workedOn returns the due time of a series' newest slot that needs no run any more: it is done, failed or skipped for
+// a reason of its own, or a run works on it.
 func workedOn(l ingest.Latest, series ingest.Series, now time.Time) time.Time {
 	worked, open, ended := l.Done[series].DueAt, l.Open[series], l.Ended[series]
 	superseded := ended.State == ingest.Skipped && open.DueAt.After(ended.DueAt)
@@ -100,9 +100,9 @@ func workedOn(l ingest.Latest, series ingest.Series, now time.Time) time.Time {
 	return worked
 }
 
-// Upcoming returns the next n slots, soonest first, only of the given key unless it is "": what waits, and then what
-// comes. A slot that waits for quota is due when that comes back. Slots of a paced job hold as long as what is left of
-// its budget stays what it is.
+// Upcoming returns the next n slots, soonest first, of one key unless that is "": first waiting slots, then coming
+// ones. A slot that waits for quota is due when the quota comes back. Slots of a paced job assume that its remaining
+// budget does not change.
 func (all Schedule) Upcoming(l ingest.Latest, now time.Time, n int, key string) []ingest.Slot {
 	var slots []ingest.Slot
 	for span := time.Hour; len(slots) < n && span < 64*24*time.Hour; span *= 2 {
@@ -111,7 +111,7 @@ func (all Schedule) Upcoming(l ingest.Latest, now time.Time, n int, key string) 
 	return slots[:min(n, len(slots))]
 }
 
-// Until is Upcoming for all that is due not after to.
+// Until is Upcoming for all slots due at to or earlier.
 func (all Schedule) Until(l ingest.Latest, now, to time.Time) []ingest.Slot {
 	waiting, known := all.Waiting(l, now), l.Known()
 	var slots []ingest.Slot
@@ -135,11 +135,11 @@ func (all Schedule) Until(l ingest.Latest, now, to time.Time) []ingest.Slot {
 	return slots
 }
 
-// coming returns the slots of a job that come due after now and not after to, beside those that wait.
+// coming returns the slots of a job that come due after now and not after to, besides those that wait.
 func (s JobSchedule) coming(known map[ingest.Series]time.Time, waiting map[ingest.Series]ingest.Slot, now, to time.Time) (out []ingest.Slot) {
 	from := now
 	if s.held(now) {
-		from = s.pace.Hold // what waits for it is due then
+		from = s.pace.Hold // slots that wait for it are due then
 	}
 	if !s.paced() {
 		for _, k := range s.Between(from, to) {

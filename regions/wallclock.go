@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// A cron line names local times, and a local clock is sometimes put forward or back. Two rules:
+// A cron line names local times, and local clocks are sometimes put forward or back. Two rules:
 //
-// A line that names some hours of the day fires once for each local time that it names, at the first instant at
-// which the clock has reached that time: the end of the gap for a time that the clock skips, the first of two
-// for a time that it shows twice. Times that fall into one gap are one slot.
+// A line that names some hours of the day fires once for each local time that it names, at the first instant at which
+// the clock has reached that time: the end of the gap for a time that the clock skips, the first of two for a time
+// that it shows twice. Times in one gap are one slot.
 //
-// A line that names every hour of the day (*, */1, 0-23) follows real time, as Vixie cron's wildcard lines do:
-// it fires whenever the clock shows a minute that it names. Vixie cron counts */2 hours as a wildcard too; here
-// it names twelve hours, since the other rule would lose the tick of 02:00 when the clock goes from 02:00 to
-// 03:00, and 0 */6 * * * in Havana would once a year be silent for eleven hours.
+// A line that names every hour of the day (*, */1, 0-23) follows real time, as Vixie cron's wildcard lines do: it
+// fires whenever the clock shows a minute that it names. Unlike in Vixie cron, */2 hours names twelve hours here:
+// otherwise the tick of 02:00 would be lost when the clock goes from 02:00 to 03:00, and 0 */6 * * * in Havana would
+// once a year be silent for eleven hours.
 
 // wall is a local clock's reading, in seconds as if it showed UTC: 0 is 1970-01-01 00:00.
 type wall int64
@@ -56,8 +56,8 @@ func (l *cronLine) latest(t int64) int64 {
 	}
 }
 
-// highestReading returns the latest time that the zone's clocks have shown up to t. After they were put back, that is
-// what they showed before.
+// highestReading returns the latest local time that the zone's clocks have shown up to t; after clocks were put back,
+// that is the time before.
 func highestReading(zone *time.Location, t int64) wall {
 	offset, start, _ := offsetSpan(zone, t)
 	high := t + offset
@@ -80,10 +80,10 @@ func firstAt(zone *time.Location, w wall) int64 {
 	}
 }
 
-// offsetSpan returns the zone's offset from UTC at t, in seconds, and a span in which it is in force: start <= t < end.
+// offsetSpan returns the zone's offset from UTC at t, in seconds, and a span in which it holds: start <= t < end.
 //
-// On 31 December of a leap year Go 1.26 gives the beginning of that day, which has passed, as the end, where it means
-// the end of the year (golang/go#81583). The end is then the next midnight in UTC.
+// On 31 December of a leap year Go 1.26 returns an end in the past, the beginning of that day, instead of the end of
+// the year (golang/go#81583). The end is then the next midnight in UTC.
 func offsetSpan(zone *time.Location, t int64) (offset, start, end int64) {
 	at := time.Unix(t, 0).In(zone)
 	_, seconds := at.Zone()

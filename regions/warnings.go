@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Warnings returns the traps in a job's cron line that its writer may not mean, one sentence each, without the job's name;
-// none for an interval. A zone is judged by the year after now.
+// Warnings returns the pitfalls of a job's cron line, one sentence each, without the job's name; none for an interval.
+// A zone is judged by the year after now.
 func (s JobSchedule) Warnings(now time.Time) []string {
 	if s.cron == nil {
 		return nil
@@ -31,8 +31,8 @@ func (s JobSchedule) Warnings(now time.Time) []string {
 type cronField struct {
 	name     string
 	min, max int           // its values
-	unit     time.Duration // of one step; 0 if steps differ in length, as months do
-	cycle    string        // what restarts its steps
+	unit     time.Duration // length of a step; 0 if it varies, as for months
+	cycle    string        // its steps restart with each of these
 }
 
 var cronFields = []cronField{
@@ -43,8 +43,8 @@ var cronFields = []cronField{
 	{"day of week", 0, 6, 24 * time.Hour, "week"},
 }
 
-// stepWarning warns of steps over a whole field, */n or m/n: they restart with every hour, day, month or year, so a
-// step that does not divide the field leaves a different gap at the end.
+// stepWarning warns of steps over a whole field, */n or m/n: they restart with every hour, day, month or year, so that
+// a step that does not divide the field leaves a different gap at the end.
 func (f cronField) stepWarning(part string) string {
 	from, stepText, stepped := strings.Cut(part, "/")
 	step, err := strconv.Atoi(stepText)
@@ -92,7 +92,7 @@ func (l *cronLine) dayWarnings() []string {
 		out = append(out, fmt.Sprintf("day of month %s and day of week %s are both set: cron fires on days that match either, not both", dom, l.fields[4]))
 	}
 	if strings.ContainsAny(dom, "*?/") || bits.OnesCount64(l.dom) == 31 {
-		return out // every day, or every so many: no day is missed in particular
+		return out // every day, or every few days
 	}
 	for day := 29; day <= 31; day++ {
 		if l.dom>>day&1 == 0 {

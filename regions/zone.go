@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// loadZone loads a zone of the IANA database by its name. Names that mean another zone on another
-// host are refused.
+// loadZone loads a zone of the IANA database by name. It refuses names that mean different zones on different hosts.
 func loadZone(name string) (*time.Location, error) {
 	const example = "CRON_TZ=America/New_York 0 6 * * *"
 	switch {
@@ -32,7 +31,7 @@ func loadZone(name string) (*time.Location, error) {
 	return nil, fmt.Errorf("there is no zone %.80q here: use a name of the IANA database, as in %q", name, example)
 }
 
-// fixedOffset returns how many hours ahead of UTC a name such as UTC+2, GMT-05 or +3 means.
+// fixedOffset returns the hours ahead of UTC of a name such as UTC+2, GMT-05 or +3.
 func fixedOffset(name string) (hours int, ok bool) {
 	number := strings.TrimPrefix(strings.TrimPrefix(strings.ToUpper(name), "UTC"), "GMT")
 	if number == "" || number[0] != '+' && number[0] != '-' {
@@ -42,7 +41,7 @@ func fixedOffset(name string) (hours int, ok bool) {
 	return hours, err == nil && hours >= -12 && hours <= 14 && hours != 0
 }
 
-// abbreviations are not names of zones, and some stand for several: each maps to the most likely one.
+// abbreviations are not zone names, and some stand for several zones: each maps to the most likely one.
 var abbreviations = map[string]string{
 	"pst": "America/Los_Angeles", "pdt": "America/Los_Angeles", "pt": "America/Los_Angeles",
 	"mdt": "America/Denver", "cst": "America/Chicago", "cdt": "America/Chicago",

@@ -1,6 +1,6 @@
-// Package dailymotion is Dailymotion's public API as a fetch.Upstream. It reads only public data, so it has no
-// key. This is the API that Dailymotion calls legacy, at https://api.dailymotion.com; its successor under /v2
-// wants an access token for every call.
+// Package dailymotion is Dailymotion's public API as a fetch.Upstream. It reads only public data and has no key.
+// Dailymotion calls this API, at https://api.dailymotion.com, legacy; its successor under /v2 needs an access token
+// for every call.
 //
 // The provider's documentation, below https://developers.dailymotion.com:
 //   - A list is {page, limit, explicit, total, has_more, list}; page and limit are 100 at most; total is
@@ -13,14 +13,13 @@
 //     watched): /api/platform-api/reference
 //   - Errors, and what 400, 401, 403, 404 and 5xx stand for: /api/platform-api/errors/
 //
-// Undocumented, and never tried here against the real API: that sort=trending and country work together (public
-// programs combine them); how a client that asks too often is refused (429, and 403 for "spam activity", are taken to
-// mean it); that ams_country works without a token; how many ids one call may hold; what an unknown country or
-// category, or a page after the last, gets; when the provider's day turns, if it has one; and how long its data may be
-// kept.
+// Undocumented, and untested against the real API: whether sort=trending and country work together (public programs
+// combine them); how a client that asks too often is refused (429, and 403 for "spam activity", are taken to mean it);
+// whether ams_country works without a token; how many ids one call may have; the answers for an unknown country or
+// category, or a page after the last; when the provider's day turns, if it has one; how long its data may be kept.
 //
-// A region's chart therefore lists videos declared to be of that country, not what is watched there; and it lacks what
-// is blocked where this program runs.
+// A region's chart therefore lists videos declared to be of that country, not those watched there, and lacks videos
+// that are blocked where this program runs.
 package dailymotion
 
 import (
@@ -41,8 +40,8 @@ import (
 
 const defaultBaseURL = "https://api.dailymotion.com/"
 
-// pageSize is the most that Dailymotion gives, and lastPage the last page of that size: no list gives
-// more than 1,000 results.
+// pageSize is the most that Dailymotion gives, and lastPage the last page of that size: no list has more than 1,000
+// results.
 const (
 	pageSize = 100
 	lastPage = 1000 / pageSize
@@ -80,7 +79,7 @@ var (
 	_ fetch.Searcher = (*Client)(nil)
 )
 
-// New refuses what wire.ParseBaseURL does. It sends nothing.
+// New refuses the URLs that wire.ParseBaseURL refuses. It sends nothing.
 func New(_ context.Context, cfg Config) (*Client, error) {
 	base, err := wire.ParseBaseURL(cmp.Or(cfg.BaseURL, defaultBaseURL))
 	if err != nil {
@@ -97,8 +96,8 @@ func (*Client) Limits() fetch.Limits {
 	return fetch.Limits{IDsPerCall: maxIDsPerCall, PerPage: pageSize, ChartPages: lastPage, SearchPages: lastPage}
 }
 
-// Chart implements fetch.Upstream: one page, of 100, of what trends among the videos of a country. category is the id
-// of one of Dailymotion's channels, "music"; token is the page's number.
+// Chart implements fetch.Upstream: a page of 100 trending videos of a country. category is the id of one of
+// Dailymotion's channels, "music"; token is the page's number.
 func (c *Client) Chart(region ingest.Region, category, token string) fetch.Call[ingest.Page] {
 	q := wire.Question{Method: videosTrending, Region: region}
 	if region == "" {
@@ -109,9 +108,8 @@ func (c *Client) Chart(region ingest.Region, category, token string) fetch.Call[
 	return newCall(c, q, query, token, mapVideos)
 }
 
-// Videos implements fetch.Upstream. With no ids, too many, or one that would be read as something else, Do fails with
-// ErrIDs and sends nothing. An answer with a video that was not asked for counts as broken: the filter did not work,
-// so what is missing is not gone.
+// Videos implements fetch.Upstream. For no ids, too many, or an invalid one, Do fails with ErrIDs and sends nothing.
+// An answer with any other video counts as broken: the filter did not work, so that missing videos may still exist.
 func (c *Client) Videos(ids []string) fetch.Call[ingest.Page] {
 	q := wire.Question{Method: videosList}
 	if len(ids) == 0 || len(ids) > maxIDsPerCall {
@@ -135,8 +133,7 @@ func (c *Client) Videos(ids []string) fetch.Call[ingest.Page] {
 	})
 }
 
-// Search implements fetch.Searcher. ams_country selects the videos that may be watched in q.Region: it leaves out what
-// is blocked there.
+// Search implements fetch.Searcher. ams_country excludes videos that are blocked in q.Region.
 func (c *Client) Search(sought ingest.Query, token string) fetch.Call[ingest.Found] {
 	q := wire.Question{Method: videosSearch, Region: sought.Region}
 	if sought.Text == "" {
@@ -170,7 +167,7 @@ func setTime(q url.Values, name string, t time.Time) {
 	}
 }
 
-// newCall returns the call for a page, which token names: "" is the first.
+// newCall returns the call for the page that token names; "" is the first.
 func newCall[T any](c *Client, q wire.Question, query url.Values, token string, read func([]byte, int) (T, error)) fetch.Call[T] {
 	page := cmp.Or(token, "1")
 	number, err := strconv.Atoi(page)

@@ -24,8 +24,8 @@ type list[T any] struct {
 	List    wire.List[T] `json:"list"`
 }
 
-// videoItem is a video in a list. A field of a nested object has a dot in its name. Any field may be null, which
-// leaves it as if it were absent; a number is then "".
+// videoItem is a video in a list. A field of a nested object has a dot in its name. A null field counts as absent; a
+// number is then "".
 type videoItem struct {
 	ID          string      `json:"id"`
 	Title       string      `json:"title"`
@@ -47,8 +47,8 @@ type idItem struct {
 	ID string `json:"id"`
 }
 
-// mapVideos reads a whole answer for the page of that number. An empty list is a page. A field that is not as the API
-// documents it is left out, and so is an item without an id.
+// mapVideos reads a whole answer for the page with a number. An empty list is a page. Fields that differ from the
+// API's documentation are left out, and so are items without an id.
 func mapVideos(body []byte, number int) (page ingest.Page, err error) {
 	page.Videos, page.Next, page.Odd, err = readList(body, number, func(item *videoItem, odd *ingest.Odd) (v ingest.Video, ok bool) {
 		if ok = isID(item.ID); ok {
@@ -59,15 +59,14 @@ func mapVideos(body []byte, number int) (page ingest.Page, err error) {
 	return page, err
 }
 
-// mapFound reads an answer of ids only, by the same rules.
+// mapFound reads an answer with ids only, by the same rules.
 func mapFound(body []byte, number int) (found ingest.Found, err error) {
 	found.IDs, found.Next, found.Odd, err = readList(body, number, func(item *idItem, _ *ingest.Odd) (string, bool) { return item.ID, isID(item.ID) })
 	return found, err
 }
 
-// readList returns what read makes of the items of an answer, and the token of the next page: there is one if
-// Dailymotion says there is more, this page has items, and the next one lies within the 1,000 results. An answer of
-// another page is refused.
+// readList returns the items converted by read, and the token of the next page: there is one if Dailymotion says there
+// is more, this page has items, and the next one is within the 1,000 results. It refuses an answer for another page.
 func readList[T, V any](body []byte, number int, read func(*T, *ingest.Odd) (V, bool)) (kept []V, next string, odd ingest.Odd, err error) {
 	var l list[T]
 	if err := json.Unmarshal(body, &l); err != nil {
@@ -111,8 +110,8 @@ func mapVideo(it *videoItem, odd *ingest.Odd) ingest.Video {
 	return v
 }
 
-// isID reports whether s can be an id: anything else would be read differently in a list of ids. The
-// provider shows ids of small letters and digits, "x26ezrb", and says no more about them.
+// isID reports whether s can be an id and so part of a list of ids. The provider shows ids of small letters and
+// digits, "x26ezrb", and does not define them.
 func isID(s string) bool {
 	return s != "" && len(s) <= 64 && strings.Trim(s, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }

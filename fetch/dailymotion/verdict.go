@@ -10,15 +10,15 @@ import (
 	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
-// refusal returns what an answer without a list means for the pass.
+// refusal returns the meaning of an answer without a list.
 func (c *Client) refusal(q wire.Question, a wire.Answer) *fetch.Error {
 	said := parseError(a.Body)
 	v, says := said.meaning(q.Method, a.Status)
 	return c.Refused(q.Method, v, a, says, said.Type, said.Message)
 }
 
-// apiError is the error in an answer of Dailymotion's
-// (https://developers.dailymotion.com/api/platform-api/errors/). Its code repeats the status.
+// apiError is Dailymotion's error object (https://developers.dailymotion.com/api/platform-api/errors/). Its code
+// repeats the status.
 type apiError struct {
 	Message string `json:"message"`
 	Type    string `json:"type"`
@@ -28,7 +28,7 @@ type apiError struct {
 	} `json:"error_data"`
 }
 
-// parseError reads an error. A body that is not one, as from a proxy in between, becomes the message.
+// parseError reads an error. Any other body, as from a proxy, becomes the message.
 func parseError(body []byte) apiError {
 	var b struct {
 		Error *apiError `json:"error"`
@@ -60,8 +60,8 @@ func (e apiError) meaning(method string, status int) (fetch.CallVerdict, string)
 	return fetch.Rejected, "Dailymotion rejects the request"
 }
 
-// isAbout reports whether a parameter is at fault. If error_data does not name one, the message may, as the documented
-// one does: "Can't find object video for `id' parameter".
+// isAbout reports whether a parameter is at fault. If error_data does not name one, the message may, as in the
+// documented "Can't find object video for `id' parameter".
 func (e apiError) isAbout(param string) bool {
 	if e.Data.Param != "" {
 		return e.Data.Param == param
@@ -69,8 +69,8 @@ func (e apiError) isAbout(param string) bool {
 	return e.Data.ObjectType == param || strings.Contains(e.Message, "`"+param+"'")
 }
 
-// isRateLimit distinguishes a 403 that will pass from one that will not: the provider uses it both when it denies
-// "due to spam activity" and when a right is missing, and says which only in words.
+// isRateLimit distinguishes a temporary 403 from a permanent one: the provider uses it both for "spam activity" and
+// for a missing right, and says which only in words.
 func (e apiError) isRateLimit() bool {
 	return rateLimitText.MatchString(e.Type) || rateLimitText.MatchString(e.Message)
 }

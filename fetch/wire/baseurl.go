@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// ParseBaseURL accepts https to any host and http to this machine, and returns it with the path "/" and without a
-// default port. Its error shows scheme and host only: the rest may hold what must not be shown.
+// ParseBaseURL accepts https to any host and http to this machine, and returns the URL with the path "/" and without a
+// default port. Its error shows only scheme and host, since the rest may be secret.
 func ParseBaseURL(s string) (*url.URL, error) {
 	shown := "upstream URL"
 	refuse := func(reason string) (*url.URL, error) {
@@ -53,8 +53,8 @@ func validPort(port string) bool {
 	return err == nil && n > 0
 }
 
-// IsLoopback reports whether host, without a port, is this machine: localhost, 127.0.0.0/8 or ::1, only as usually
-// written.
+// IsLoopback reports whether host, without a port, is this machine: localhost, 127.0.0.0/8 or ::1, in their usual
+// spellings.
 func IsLoopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true

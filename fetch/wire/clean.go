@@ -12,7 +12,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// The longest that text from outside may be in an error, in characters.
+// Limits of text from outside in an error, in characters.
 const (
 	maxReason  = 60
 	maxMessage = 300
@@ -22,11 +22,11 @@ const (
 // maxMarkup is how many bytes of a body are searched for a message.
 const maxMarkup = 8 << 10
 
-// Cleaner makes text from outside fit for an error: without markup, control characters or the key. The key is not
-// expected there; this is a second safeguard (a server may echo a header).
+// Cleaner removes markup, control characters and the key from text for an error. The key should not be there; this is
+// a second safeguard, as a server may echo a header.
 type Cleaner struct{ Key ingest.Secret }
 
-// Text cleans s and cuts it at n characters. The key is taken out before the cut, which could leave a part of it, and
+// Text cleans s and cuts it at n characters. It removes the key before the cut, which could leave a part of it, and
 // again after the cleaning, which may have joined its parts.
 func (c Cleaner) Text(s string, n int) string {
 	s = c.hideKey(s)
@@ -42,8 +42,8 @@ func (c Cleaner) Text(s string, n int) string {
 	return s
 }
 
-// Wrap returns err with what it means for a person in front, and cleans the text of both. Is and As see err, unless
-// its own text holds the key: then they see only its kind.
+// Wrap returns err preceded by its meaning for a person, both cleaned. Is and As see err, unless its text holds the
+// key: then they see only the context error.
 func (c Cleaner) Wrap(says string, err error) error {
 	raw := err.Error()
 	w := &wrapped{text: c.Text(says+": "+raw, maxText), err: err}
@@ -55,8 +55,8 @@ func (c Cleaner) Wrap(says string, err error) error {
 
 func (c Cleaner) hideKey(s string) string { return string(hideKey(c.Key.Reveal(), []byte(s))) }
 
-// StandardLog is for the standard library's own logger, which quotes what a server sends unasked. That may hold the
-// key, or its first half, so everything quoted is left out.
+// StandardLog is for the standard library's logger, which quotes what a server sends unasked. A quotation may hold the
+// key or a part of it, so it is replaced.
 type StandardLog struct{ To io.Writer }
 
 var quoted = regexp.MustCompile(`(?s)"(?:[^"\\]|\\.)*(?:"|$)`)
@@ -80,8 +80,8 @@ func stripTags(s string) string {
 	return anyTag.ReplaceAllString(s, " ")
 }
 
-// printableRune keeps each rune that a terminal shows as itself. Control characters become spaces; format characters, which
-// include those that turn the direction of writing, are removed.
+// printableRune keeps runes that a terminal shows as themselves. Control characters become spaces; format characters,
+// including those that change the direction of writing, are removed.
 func printableRune(r rune) rune {
 	switch {
 	case unicode.IsSpace(r), unicode.IsControl(r):
@@ -101,7 +101,7 @@ type wrapped struct {
 func (w *wrapped) Error() string { return w.text }
 func (w *wrapped) Unwrap() error { return w.err }
 
-// contextErrorOf returns the context error that callers compare err with, without err's text; nil if it is neither.
+// contextErrorOf returns the context error in err, without err's text; nil if there is none.
 func contextErrorOf(err error) error {
 	for _, kind := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, kind) {

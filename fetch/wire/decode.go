@@ -13,7 +13,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// maxItems bounds every list: YouTube has some 110 regions and 32 categories, and no page has more.
+// maxItems bounds every list: no page has more, and YouTube has some 110 regions and 32 categories.
 const maxItems = 300
 
 // Why a list makes no sense.
@@ -23,19 +23,19 @@ var (
 	ErrNoIDs    = errors.New("nothing that it lists has an id")
 )
 
-// List is a list of an answer. The array has one item more than the longest list may have, which shows that there are
-// more and bounds what a hostile list can make us allocate.
+// List is a list of an answer. The array has room for one item more than the longest list may have, which reveals a
+// longer list and bounds the memory that a hostile one takes.
 //
-// If a list cannot be decoded, its items are decoded one by one. A field of the wrong type is treated as absent; of an
-// item with several, only the first that encoding/json meets is counted. An item that is not an object counts as "id",
-// since it has none, and so does one with text that is not UTF-8 (RFC 8259, 8.1; encoding/json would replace it). Half
-// of a surrogate pair, which JSON can write and UTF-8 cannot, becomes U+FFFD.
+// If a list cannot be decoded, its items are decoded one by one. A field of the wrong type is treated as absent; of
+// several in an item, only the first is counted. An item that is not an object counts as "id", as it has none. So does
+// one with text that is not UTF-8 (RFC 8259, 8.1), which encoding/json would replace. Half of a surrogate pair, which
+// JSON can write and UTF-8 cannot, becomes U+FFFD.
 type List[T any] struct {
 	all *[maxItems + 1]*T // nil: there is no list
 	odd ingest.Odd
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It never fails: what is not a list is found out by Items.
+// UnmarshalJSON implements json.Unmarshaler. It never fails: Items reports a value that is not a list.
 func (l *List[T]) UnmarshalJSON(b []byte) error {
 	if b[0] != '[' {
 		return nil
@@ -57,8 +57,8 @@ func (l *List[T]) UnmarshalJSON(b []byte) error {
 // Absent reports whether the answer has no list, not even an empty one.
 func (l *List[T]) Absent() bool { return l.all == nil }
 
-// Items returns the items, without nulls, and what was left out of them. A list with more than so many is refused as a
-// whole, so that nothing half-understood is kept.
+// Items returns the items without nulls, and counts of what was left out of them. A list of more than most items is
+// refused as a whole.
 func (l *List[T]) Items(most int) ([]*T, ingest.Odd, error) {
 	isNil := func(item *T) bool { return item == nil }
 	switch {
@@ -70,7 +70,7 @@ func (l *List[T]) Items(most int) ([]*T, ingest.Odd, error) {
 	return slices.DeleteFunc(l.all[:most], isNil), l.odd, nil
 }
 
-// decodeItem decodes one item of a list, without what is wrong in it.
+// decodeItem decodes one item of a list, without its wrong fields.
 func decodeItem[T any](raw json.RawMessage, odd *ingest.Odd) *T {
 	item := new(T)
 	if !utf8.Valid(raw) {
@@ -83,8 +83,8 @@ func decodeItem[T any](raw json.RawMessage, odd *ingest.Odd) *T {
 	return item
 }
 
-// Keep returns what read makes of the items that it finds an id in, and counts the others as left out. Duplicates are
-// kept. A list without any id is refused.
+// Keep returns the items converted by read, and counts those without an id as left out. Duplicates are kept. A list
+// without any id is refused.
 func Keep[T, V any](items []*T, odd *ingest.Odd, read func(*T, *ingest.Odd) (v V, ok bool)) ([]V, error) {
 	kept := slices.Grow([]V(nil), len(items))
 	for _, item := range items {
@@ -99,11 +99,11 @@ func Keep[T, V any](items []*T, odd *ingest.Odd, read func(*T, *ingest.Odd) (v V
 	return kept, nil
 }
 
-// Number is a JSON number, or a string that holds one, as it was written; "" if it is absent or null. Anything else is
-// found out when it is parsed.
+// Number is a JSON number, or a string that holds one, as written; "" if it is absent or null. Anything else fails
+// when it is parsed.
 type Number string
 
-// UnmarshalJSON implements json.Unmarshaler. It never fails: one odd number is no reason to lose a page.
+// UnmarshalJSON implements json.Unmarshaler. It never fails, so that one odd number does not lose the page.
 func (n *Number) UnmarshalJSON(b []byte) error {
 	text := string(b)
 	if text == "null" {
@@ -116,8 +116,8 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Count returns a count; nil if it is withheld: absent or null. What is not a count, or is beyond int64, is odd, and
-// nil too.
+// Count returns a count; nil if it is withheld, that is, absent or null. Anything but a number from 0 to MaxInt64 is
+// counted as odd, and nil too.
 func Count(field string, n Number, odd *ingest.Odd) *int64 {
 	if n == "" {
 		return nil
@@ -130,18 +130,17 @@ func Count(field string, n Number, odd *ingest.Odd) *int64 {
 	return &i
 }
 
-// maxTexts bounds the JSON of a list of texts, in bytes: one of nothing but commas would make us allocate many times its
-// size. YouTube's own limit for the tags of a video is 500 characters
-// (developers.google.com/youtube/v3/docs/videos#snippet.tags[]).
+// maxTexts bounds the JSON of a list of texts, in bytes: decoding nothing but commas would take many times the memory.
+// YouTube limits the tags of a video to 500 characters (developers.google.com/youtube/v3/docs/videos#snippet.tags[]).
 const maxTexts = 64 << 10
 
-// Texts is a list of texts and numbers; a number is kept as it was written. Nulls and empty texts are left out.
+// Texts is a list of texts and numbers as written, without nulls and empty texts.
 type Texts struct {
 	List []string
-	Odd  bool // there were some, and they are left out
+	Odd  bool // malformed, and so left out
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It never fails: encoding/json would not read the rest of the item.
+// UnmarshalJSON implements json.Unmarshaler. It never fails, so that the rest of the item is read.
 func (t *Texts) UnmarshalJSON(b []byte) error {
 	if len(b) > maxTexts {
 		t.Odd = true
@@ -186,7 +185,7 @@ func Title(s string) string {
 	return s
 }
 
-// FirstHTTPS returns the first of the URLs that is served over https; "" if none is.
+// FirstHTTPS returns the first https URL; "" if there is none.
 func FirstHTTPS(urls ...string) string {
 	for _, u := range urls {
 		if strings.HasPrefix(u, "https://") {

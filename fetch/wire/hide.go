@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// minKey is the length in bytes from which a key is looked for in answers. Google's have 39; a shorter one, which only
-// a stand-in accepts, would be found inside other words.
+// minKey is the length in bytes from which a key is searched for in answers. Google's have 39; a shorter one, which
+// only a stand-in accepts, would be found inside other words.
 const minKey = 16
 
-// hideKey returns text with "***" in place of every copy of the key, and otherwise unchanged. It finds the key in
-// capitals or not, however JSON spells it, "\u0041" being "A" (RFC 8259, section 7), and with spaces or anything that
-// is not ASCII in between: printing removes some of that, and would put the key together again.
+// hideKey returns text with every copy of the key replaced by "***". It ignores case, and finds the key in any JSON
+// spelling ("\u0041" is "A": RFC 8259, section 7) and with spaces or non-ASCII characters in between, since printing
+// removes some of these and would reassemble the key.
 func hideKey(key string, text []byte) []byte {
 	if key == "" {
 		return text
@@ -21,7 +21,7 @@ func hideKey(key string, text []byte) []byte {
 	kept := 0 // everything before it is in clean
 	for i := 0; i < len(text); {
 		n := 0
-		if lower(text[i]) == lower(key[0]) || text[i] == '\\' { // no spelling of the key begins otherwise
+		if lower(text[i]) == lower(key[0]) || text[i] == '\\' { // every spelling of the key begins so
 			n = matchSpelling(text[i:], key)
 		}
 		if n == 0 {
@@ -38,7 +38,7 @@ func hideKey(key string, text []byte) []byte {
 	return append(clean, text[kept:]...)
 }
 
-// matchSpelling returns how many bytes at the head of b spell s; 0 if they do not.
+// matchSpelling returns how many bytes at the beginning of b spell s; 0 if they do not.
 func matchSpelling(b []byte, s string) int {
 	n := 0
 	for i := 0; i < len(s); {
@@ -54,8 +54,8 @@ func matchSpelling(b []byte, s string) int {
 	return n
 }
 
-// decodeByte returns what b begins with, and how many bytes spell it: 0 if b is empty or ends in an escape. The escape
-// of a character that is not ASCII gives a byte that is not either.
+// decodeByte returns the first character of b and how many bytes spell it: 0 if b is empty or ends in an escape. A
+// character that is not ASCII gives a byte that is not either.
 func decodeByte(b []byte) (c byte, size int) {
 	switch {
 	case len(b) == 0:

@@ -21,8 +21,8 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 )
 
-// maxBody is the most that is read of an answer, after decompression: a page of 100 videos with every field is below 1
-// MiB, and a gzip bomb ends here.
+// maxBody bounds an answer after decompression, as against gzip bombs; a page of 100 videos with every field is below
+// 1 MiB.
 const maxBody = 16 << 20
 
 var (
@@ -35,18 +35,18 @@ var (
 // Headers are sent with every request.
 type Headers struct {
 	Agent   string        // User-Agent
-	KeyName string        // the header that Key travels in
-	Key     ingest.Secret // zero: no such header; taken out of answers that repeat it
+	KeyName string        // the header for Key
+	Key     ingest.Secret // zero: no such header; removed from answers that repeat it
 }
 
-// Transport is the one way out: to one host, and back with a bounded body. As a RoundTripper it fills in the *Answer
-// of Ask, and returns the status with an empty object in place of the body: a client library then decodes nothing, and
-// the adapter alone reads what the upstream sent.
+// Transport is the only way out: to one host, and back with a bounded body. As a RoundTripper it fills in the *Answer
+// of Ask, and returns the status with an empty object as the body: a client library then decodes nothing, and only the
+// adapter reads the upstream's answer.
 //
-// It sends a request at most once. net/http repeats a GET by itself when a kept connection breaks,
-// which would be a second arrival for one take, so requests go out in a form that it may not
-// repeat. Connections speak HTTP/1.1 only: calls come one after the other, so HTTP/2 gains nothing,
-// and its client repeats requests by rules of its own. A redirect is an answer like any other.
+// It sends a request at most once. net/http would repeat a GET when a kept connection breaks, a second arrival for one
+// take, so that requests have a form that it may not repeat. Connections use HTTP/1.1 only: calls are sequential, so
+// that HTTP/2 gains nothing, and its client repeats requests by rules of its own. A redirect is an answer like any
+// other.
 //
 // It may be used concurrently.
 type Transport struct {
@@ -55,10 +55,10 @@ type Transport struct {
 	headers      Headers
 
 	mu             sync.Mutex
-	dateOf, dateAt time.Time // the last Date header, and when it came
+	dateOf, dateAt time.Time // the last Date header, and when it arrived
 }
 
-// NewTransport returns a Transport to base, which is as ParseBaseURL returns it.
+// NewTransport returns a Transport to base, a result of ParseBaseURL.
 func NewTransport(base *url.URL, headers Headers) *Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
 	proxy := http.ProxyFromEnvironment
@@ -66,7 +66,7 @@ func NewTransport(base *url.URL, headers Headers) *Transport {
 		proxy = nil
 	}
 	if base.Scheme == "http" {
-		dialer.Control = loopbackOnly // "localhost" is what the resolver says it is
+		dialer.Control = loopbackOnly // the resolver decides what "localhost" is
 	}
 	var http1 http.Protocols
 	http1.SetHTTP1(true)
@@ -79,8 +79,8 @@ func NewTransport(base *url.URL, headers Headers) *Transport {
 			MaxResponseHeaderBytes: 64 << 10,
 			MaxIdleConns:           16,
 			MaxIdleConnsPerHost:    16,
-			// Shorter than the servers' own, so that a call seldom meets a connection that is
-			// just being closed: whether such a call arrived cannot be known.
+			// Shorter than servers' own, so that a call seldom uses a connection that is just being closed, when it
+			// cannot be known whether the call arrived.
 			IdleConnTimeout: 30 * time.Second,
 			Protocols:       &http1,
 		},
@@ -90,23 +90,21 @@ func NewTransport(base *url.URL, headers Headers) *Transport {
 	}
 }
 
-// Host returns the one host, "api.example.com" or "127.0.0.1:8080": a store is kept to one.
+// Host returns the host, "api.example.com" or "127.0.0.1:8080"; a store holds data of one.
 func (t *Transport) Host() string { return t.host }
 
-// Close drops the connections that are kept for the next request. The Transport stays usable.
+// Close closes idle connections. The Transport stays usable.
 func (t *Transport) Close() { t.base.CloseIdleConnections() }
 
-// Date returns the Date header of the last answer that had one, and when that came by this machine's clock; zero
-// before the first.
+// Date returns the last Date header, and when it arrived by this machine's clock; zero before the first.
 func (t *Transport) Date() (upstream, here time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.dateOf, t.dateAt
 }
 
-// AskDate asks the host what time it is there, by a HEAD request without the key, which is not an API call and costs
-// no quota. It returns the zero time if the answer does not say. An error is a *fetch.Error with Unsent: the host was
-// not reached.
+// AskDate asks the host's clock by a HEAD request without the key, which costs no quota. It returns the zero time if
+// the answer has no Date. An error is a *fetch.Error with Unsent: the host was not reached.
 func (t *Transport) AskDate(ctx context.Context) (time.Time, error) {
 	const within = 10 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, within)
@@ -156,7 +154,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 func (t *Transport) exchange(req *http.Request, a *Answer) {
 	var sent atomic.Bool
 	ctx := httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
-		// Name, connection and TLS handshake are behind us; every fault before this is free.
+		// Faults before this, in DNS, connection or TLS handshake, cost nothing.
 		GotConn: func(httptrace.GotConnInfo) { sent.Store(true) },
 	})
 	req = req.Clone(ctx)
@@ -190,14 +188,14 @@ func (t *Transport) exchange(req *http.Request, a *Answer) {
 	}
 }
 
-// Forward sends the request of another program to the host, with the key, once: its method, path, query, body, and its
-// header fields.
+// Forward sends another program's request to the host once, with its method, path, query, body and header fields, and
+// with the key.
 func (t *Transport) Forward(req *http.Request) (a Answer) {
 	t.exchange(req, &a)
 	return a
 }
 
-// hideKey takes the key out of an answer that repeats it.
+// hideKey removes the key from an answer that repeats it.
 func (t *Transport) hideKey(said []byte) []byte {
 	if key := t.headers.Key.Reveal(); len(key) >= minKey {
 		return hideKey(key, said)
@@ -205,7 +203,7 @@ func (t *Transport) hideKey(said []byte) []byte {
 	return said
 }
 
-// keepDate remembers the Date header of an answer, and returns it; the zero time if there is none.
+// keepDate stores the Date header of an answer, and returns it; the zero time if there is none.
 func (t *Transport) keepDate(resp *http.Response) time.Time {
 	date, err := http.ParseTime(resp.Header.Get("Date"))
 	if err != nil {
@@ -217,8 +215,8 @@ func (t *Transport) keepDate(resp *http.Response) time.Time {
 	return date
 }
 
-// oneShotBody is an empty body that cannot be rewound: net/http sends nothing for it, and does not send the request
-// again when a kept connection breaks.
+// oneShotBody is an empty body that cannot be rewound, so that net/http does not resend the request when a kept
+// connection breaks. It sends no bytes.
 type oneShotBody struct{}
 
 func (oneShotBody) Read([]byte) (int, error) { return 0, io.EOF }

@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 )
 
-// Unanswered returns the error for a request that got no whole answer: a.Err is not nil.
+// Unanswered returns the error for a request without a whole answer: a.Err is not nil.
 func (c *Client) Unanswered(method string, a Answer) *fetch.Error {
 	switch {
 	case !a.Sent:
@@ -24,8 +24,8 @@ func (c *Client) Unanswered(method string, a Answer) *fetch.Error {
 	return c.failed(fetch.Broken, method, c.name+"'s answer broke off", a.Err)
 }
 
-// Refused returns the error with which an upstream answered: says is what it means, reason the upstream's own word for
-// it, and message what else the upstream said.
+// Refused returns the error for an upstream's refusal: says is its meaning, reason the upstream's own word for it, and
+// message the rest of the answer.
 func (c *Client) Refused(method string, v fetch.CallVerdict, a Answer, says, reason, message string) *fetch.Error {
 	if a.Status >= 300 && a.Status <= 399 {
 		message = "it redirects to " + RedirectHost(a.Location)
@@ -37,7 +37,7 @@ func (c *Client) Refused(method string, v fetch.CallVerdict, a Answer, says, rea
 	return &fetch.Error{Verdict: v, Method: method, Status: a.Status, Err: errors.New(c.Text(text, maxText))}
 }
 
-// RedirectHost returns the host that a redirect leads to, for a person.
+// RedirectHost returns the host of a redirect, for a person.
 func RedirectHost(location string) string {
 	if u, err := url.Parse(location); err == nil && u.Host != "" {
 		return u.Host

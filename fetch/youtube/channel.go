@@ -20,8 +20,8 @@ const (
 	playlistItemsList = "playlistItems.list"
 )
 
-// channelFields lists the fields that mapChannel reads. An answer without channels has no list either: its kind distinguishes
-// it from no answer.
+// channelFields lists the fields that mapChannel reads. An answer without channels has no list: only its kind shows
+// that it is an answer.
 const channelFields = "kind,items(id,snippet/title,contentDetails/relatedPlaylists/uploads,statistics/videoCount)"
 
 // uploadFields lists the fields of a playlist that mapFound reads. An item names its video twice.
@@ -51,7 +51,7 @@ func (c *Client) Channel(idOrHandle string) fetch.Call[ingest.Channel] {
 
 func isHandle(s string) bool { return strings.HasPrefix(s, "@") }
 
-// Uploads implements fetch.Archive: one page of the playlist that uploads names.
+// Uploads implements fetch.Archive: one page of a playlist.
 func (c *Client) Uploads(uploads, token string) fetch.Call[ingest.Found] {
 	q := wire.Question{Method: playlistItemsList}
 	if uploads == "" {
@@ -67,7 +67,7 @@ func (c *Client) Uploads(uploads, token string) fetch.Call[ingest.Found] {
 	}, func(body []byte) (ingest.Found, error) { return mapFound(body, token, (*upload).video) })
 }
 
-// upload is the part of a playlist's item that says which video it is.
+// upload is a playlist's item, as far as it names its video.
 type upload struct {
 	ContentDetails struct {
 		VideoID string `json:"videoId"`
@@ -99,11 +99,10 @@ type channelItem struct {
 	} `json:"statistics"`
 }
 
-// mapChannel finds the channel that was asked for in a whole answer of channels.list; wire.ErrAbsent if the answer lists
-// none.
+// mapChannel finds the requested channel in a whole answer of channels.list; wire.ErrAbsent if the answer lists none.
 func mapChannel(body []byte, idOrHandle string) (ingest.Channel, error) {
 	_, items, odd, err := readList[channelItem](body, pageSize, "youtube#channelListResponse")
-	if err == nil && len(odd) > 0 { // an answer about one channel has no rest worth keeping
+	if err == nil && len(odd) > 0 { // the answer is about one channel only
 		err = fmt.Errorf("%w: %v", wire.ErrNotAList, odd)
 	}
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// ParseChannel reads how a person names a channel: by its id, UC and 22 characters; its handle, @name; or the URL of
-// its page with anything after it. The error quotes the input, shortened and escaped.
+// ParseChannel reads a channel as people name it: its id, UC and 22 characters; its handle, @name; or the URL of its
+// page with anything after it. The error quotes the input, shortened and escaped.
 func ParseChannel(s string) (string, error) {
 	ref := strings.TrimSpace(s)
 	if u, ok := pageURL(ref); ok && isAt(u, "youtube.com") {
@@ -42,7 +42,7 @@ func ParseChannel(s string) (string, error) {
 	}
 }
 
-// ParseChannels reads all of them and leaves out repeats. The error names every one that is wrong.
+// ParseChannels parses channels and drops repeats. The error names every wrong one.
 func ParseChannels(refs []string) ([]string, error) {
 	var channels, wrong []string
 	seen := map[string]bool{}
@@ -62,7 +62,7 @@ func ParseChannels(refs []string) ([]string, error) {
 	return channels, nil
 }
 
-// pageURL parses the address of a page; the scheme may be left out. ok is false for what is not an address.
+// pageURL parses a page's address, with or without a scheme. ok is false for other texts.
 func pageURL(s string) (u *url.URL, ok bool) {
 	if !strings.Contains(s, "/") {
 		return nil, false
@@ -74,7 +74,7 @@ func pageURL(s string) (u *url.URL, ok bool) {
 	return u, err == nil && (u.Scheme == "https" || u.Scheme == "http")
 }
 
-// isAt reports whether an address leads to one of the sites, or to a part of it.
+// isAt reports whether a URL is on one of the sites or their subdomains.
 func isAt(u *url.URL, sites ...string) bool {
 	host := strings.ToLower(u.Hostname())
 	return slices.ContainsFunc(sites, func(site string) bool { return host == site || strings.HasSuffix(host, "."+site) })

@@ -1,10 +1,10 @@
 // Package youtube is the YouTube Data API v3 as a fetch.Upstream with all optional interfaces of package
 // fetch, and the grammar of YouTube's ids, handles and addresses.
 //
-// Google's client builds the requests and reads the error envelope. Package wire carries the key and keeps the body,
-// which is decoded here once, into what ingest.Video stores: the client's structs cannot tell a count that YouTube
-// withholds from a count of zero. A bad item does not spoil its page: a field that is not as the API documents it is
-// left out of its video, a video without an id out of its list, and ingest.Odd counts them.
+// Google's client builds the requests. Package wire carries the key and keeps the body, which is decoded here, into
+// the fields of ingest.Video: the client's structs cannot tell a withheld count from zero. A bad item does not spoil
+// its page: a field that differs from the API's documentation is left out of its video, a video without an id out of
+// its list, and ingest.Odd counts them.
 package youtube
 
 import (
@@ -27,18 +27,18 @@ import (
 
 const defaultBaseURL = "https://youtube.googleapis.com/"
 
-// The most that YouTube's answers hold, by developers.google.com/youtube/v3/docs and by recorded answers.
+// The sizes of YouTube's answers, by developers.google.com/youtube/v3/docs or as recorded [seen].
 const (
 	// pageSize is the number of results on one page; a shorter page is not always the last one.
 	pageSize = 50
-	// maxIDsPerCall is the number of ids that one call asks for (videos/list, videos/batchGetStats).
+	// maxIDsPerCall is the number of ids in one call (videos/list, videos/batchGetStats).
 	maxIDsPerCall = 50
 	// chartSize is the number of videos in a chart [seen].
 	chartSize = 200
-	// maxFound is the number of results that a search lists, however many it found (search/list, channelId). Totals
-	// are not to be trusted.
+	// maxFound is the number of results that a search lists, however many there are (search/list, channelId). Its
+	// totals are unreliable.
 	maxFound = 500
-	// maxUploads is the number of videos that a list of uploads shows [seen].
+	// maxUploads is the number of videos in a list of uploads [seen].
 	maxUploads = 20_000
 )
 
@@ -70,7 +70,7 @@ var (
 	_ fetch.Counter  = (*Client)(nil)
 )
 
-// New refuses what wire.ParseBaseURL does, and returns ErrNoKey or ErrKey for a key. It sends nothing.
+// New refuses the URLs that wire.ParseBaseURL refuses, and returns ErrNoKey or ErrKey for a key. It sends nothing.
 func New(ctx context.Context, cfg Config) (*Client, error) {
 	base, err := wire.ParseBaseURL(cmp.Or(cfg.BaseURL, defaultBaseURL))
 	if err != nil {
@@ -80,8 +80,7 @@ func New(ctx context.Context, cfg Config) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{Client: wire.NewClient("YouTube", base, wire.Headers{
-		// "gzip" is asked for here as well as in Accept-Encoding, which net/http adds
-		// (developers.google.com/youtube/v3/getting-started#gzip).
+		// YouTube wants "gzip" here as well as in Accept-Encoding, which net/http adds
 		Agent:   "trendvidstream-ingest/" + cmp.Or(cfg.Version, "dev") + " (gzip)",
 		KeyName: "X-Goog-Api-Key",
 		Key:     cfg.Key,
@@ -98,7 +97,7 @@ func New(ctx context.Context, cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// checkKey requires a key for every host but this machine, and one that a header can carry unchanged.
+// checkKey requires a key for every host but this machine, of characters that a header can carry.
 func checkKey(key ingest.Secret, base *url.URL) error {
 	if key.IsZero() && !wire.IsLoopback(base.Hostname()) {
 		return ErrNoKey
@@ -124,7 +123,7 @@ type requester[R any] interface {
 	Do(...googleapi.CallOption) (R, error)
 }
 
-// newCall returns the call for a question: ask makes its request, read reads a whole answer.
+// newCall returns the call for a question: ask makes its request, and read reads a whole answer.
 func newCall[R, T any](c *Client, q wire.Question, ask func(context.Context) requester[R], read func(body []byte) (T, error)) fetch.Call[T] {
 	q.Send = func(ctx context.Context) error {
 		_, err := ask(ctx).Do()

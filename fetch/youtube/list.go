@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// tableSize is the most that we read of a list without pages: YouTube has 32 categories.
+	// tableSize bounds a list without pages: YouTube has 32 categories.
 	tableSize = 300
 	// maxToken bounds a page token, in bytes: it goes into the next request's URL and into the store.
 	// The longest recorded one has 90.
 	maxToken = 1 << 10
-	// mostTotal bounds a total that makes sense: YouTube names no larger one.
+	// mostTotal bounds a total: YouTube names no larger one.
 	mostTotal = 1_000_000
 )
 
@@ -24,7 +24,7 @@ var (
 	errSameToken = errors.New("its next page is the page itself")
 )
 
-// list has the fields that all list responses share, as far as we read them.
+// list has the fields of all list responses that we read.
 type list[T any] struct {
 	Kind     string       `json:"kind"`
 	Items    wire.List[T] `json:"items"`
@@ -34,8 +34,8 @@ type list[T any] struct {
 	} `json:"pageInfo"`
 }
 
-// readList reads a whole answer with at most so many items. If kind is not "", an answer of that kind without a list
-// has no items: some methods leave an empty list out [seen, channels.list].
+// readList reads a whole answer of at most most items. If kind is not "", an answer of that kind may lack the list:
+// some methods leave an empty list out [seen, channels.list].
 func readList[T any](body []byte, most int, kind string) (l list[T], items []*T, odd ingest.Odd, err error) {
 	err = json.Unmarshal(body, &l)
 	switch {
@@ -50,8 +50,8 @@ func readList[T any](body []byte, most int, kind string) (l list[T], items []*T,
 	return l, items, odd, err
 }
 
-// checkNextToken refuses an answer whose next page is the page at token itself: following it would pay for the same
-// page indefinitely. A longer cycle ends where the caller's number of pages does.
+// checkNextToken refuses an answer whose next page is the page at token itself, as following it would pay for the same
+// page forever. The caller's number of pages ends longer cycles.
 func checkNextToken(token, next string) error {
 	if next != "" && next == token {
 		return errSameToken
@@ -59,7 +59,7 @@ func checkNextToken(token, next string) error {
 	return nil
 }
 
-// statistics are JSON strings of digits; "" means that it was not in the answer.
+// statistics are JSON strings of digits; "" if absent.
 type statistics struct {
 	ViewCount    wire.Number `json:"viewCount"`
 	LikeCount    wire.Number `json:"likeCount"`

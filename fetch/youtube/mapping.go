@@ -46,8 +46,8 @@ type videoItem struct {
 	Statistics statistics `json:"statistics"`
 }
 
-// mapPage reads a whole answer of videos.list. An item without an id is left out; one without a snippet is kept, with
-// empty fields.
+// mapPage reads a whole answer of videos.list, without items that have no id. An item without a snippet has empty
+// fields.
 func mapPage(body []byte) (page ingest.Page, err error) {
 	l, items, odd, err := readList[videoItem](body, pageSize, "")
 	page = ingest.Page{Next: l.Next, Odd: odd}
@@ -67,8 +67,7 @@ func mapVideo(it *videoItem, odd *ingest.Odd) ingest.Video {
 		Channel:   s.ChannelTitle,
 		ChannelID: s.ChannelID,
 		Category:  s.CategoryID,
-		Language:  cmp.Or(s.DefaultLanguage, s.DefaultAudioLanguage), // the former is that of title and description
-		// The sizes of 1080 lines and more came with the discovery document of 2026.
+		Language:  cmp.Or(s.DefaultLanguage, s.DefaultAudioLanguage), // the former is for title and description
 		Thumbnail: wire.FirstHTTPS(t.UHD.URL, t.QHD.URL, t.FHD.URL, t.Maxres.URL, t.Standard.URL, t.High.URL, t.Medium.URL, t.Default.URL),
 		Live:      s.LiveBroadcastContent == "live" || s.LiveBroadcastContent == "upcoming",
 		Tags:      s.Tags.List,
@@ -83,7 +82,7 @@ func mapVideo(it *videoItem, odd *ingest.Odd) ingest.Video {
 			odd.Count("snippet.publishedAt")
 		}
 	}
-	// A live broadcast has no duration, as ingest.Video says, even if an upcoming premiere is given one. "P0D" is that of
+	// A live broadcast has no duration (see ingest.Video), even if YouTube gives an upcoming premiere one. "P0D" means
 	// a stream that is still running.
 	if text := it.ContentDetails.Duration; text != "" {
 		d, err := parseDuration(text)
@@ -103,7 +102,7 @@ var iso8601 = regexp.MustCompile(`^P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+
 
 var durationUnits = [...]time.Duration{7 * 24 * time.Hour, 24 * time.Hour, time.Hour, time.Minute, time.Second}
 
-// parseDuration reads an ISO 8601 duration of weeks to seconds; a fraction of a second is dropped. YouTube writes
+// parseDuration reads an ISO 8601 duration of weeks to seconds and drops fractions of a second. YouTube writes
 // "PT15M51S", "P1DT2H" and, for a video that has not ended yet, "P0D". An overflow is refused.
 func parseDuration(s string) (total time.Duration, _ error) {
 	numbers := iso8601.FindStringSubmatch(s)

@@ -55,10 +55,10 @@ func (c *Client) searchCall(q ingest.Query, token string) *youtubev3.SearchListC
 	return call
 }
 
-// publishedAfter and publishedBefore are in whole seconds, as YouTube's own times are: a fraction of a second makes
-// the range wider, never narrower. The sources disagree about whether YouTube includes the ends (the discovery
-// document: "before this date"; developers.google.com/youtube/v3/docs/search/list: "before or at"), so a video of
-// exactly Before's second may come too.
+// publishedAfter and publishedBefore are in whole seconds, like YouTube's own times; a fraction of a second makes the
+// range wider, never narrower. Sources disagree whether YouTube includes the ends (the discovery document: "before
+// this date"; developers.google.com/youtube/v3/docs/search/list: "before or at"), so a video of exactly Before's
+// second may be included.
 func publishedAfter(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -85,7 +85,7 @@ type searchHit struct {
 
 func (h *searchHit) video() (id, published string) { return h.ID.VideoID, h.Snippet.PublishedAt }
 
-// mapFound reads a whole answer that lists videos by their ids, for the page at token. An item without one is left out;
+// mapFound reads a whole answer that lists videos by ids, for the page at token. Items without one are left out;
 // duplicates are kept.
 func mapFound[T any](body []byte, token string, video func(*T) (id, published string)) (ingest.Found, error) {
 	l, items, odd, err := readList[T](body, pageSize, "")

@@ -23,7 +23,7 @@ type meaning struct {
 	says    string
 }
 
-// The meanings that do not depend on one reason.
+// Meanings that are shared by several reasons.
 var (
 	refusesKey = meaning{fetch.BadKey, "YouTube refuses the key"}
 	noAPI      = meaning{fetch.BadKey, "The YouTube Data API v3 is not enabled for the key's project"}
@@ -35,10 +35,9 @@ var (
 	noChart    = meaning{fetch.NoChart, "YouTube has no such chart for this region and category"}
 )
 
-// reasonMeanings are the words of errors[].reason (developers.google.com/youtube/v3/docs/errors, and the common
-// developers.google.com/webmaster-tools/v1/errors) and, in capitals, of ErrorInfo.reason
-// (google/api/error_reason.proto). Those about a rate or a quota are not final: see
-// classifyLimit.
+// reasonMeanings maps errors[].reason (developers.google.com/youtube/v3/docs/errors, and the common
+// developers.google.com/webmaster-tools/v1/errors) and, in capitals, ErrorInfo.reason (google/api/error_reason.proto).
+// classifyLimit refines those about a rate or a quota.
 var reasonMeanings = map[string]meaning{
 	"quotaExceeded":         daySpent,
 	"dailyLimitExceeded":    daySpent, // until 2020
@@ -65,8 +64,7 @@ var reasonMeanings = map[string]meaning{
 	"invalidRegionCode": {fetch.BadRegion, "YouTube does not know the region"},
 }
 
-// refusal returns what an answer without a page means for the pass: by the reasons that YouTube gives, or by its status
-// alone.
+// refusal returns the meaning of an answer without a page, by its reasons or else by its status.
 func (c *Client) refusal(q wire.Question, a wire.Answer) *fetch.Error {
 	body := parseErrorBody(a)
 	reason, m := body.findMeaning(q.Method == videosList && q.Region != "", a.Status)
@@ -74,7 +72,7 @@ func (c *Client) refusal(q wire.Question, a wire.Answer) *fetch.Error {
 	if pool == poolUnits && a.Status == http.StatusTooManyRequests && q.Method == searchList && body.info["quota_metric"] == "" {
 		pool = poolSearch // the shared pool refuses with a 403
 	}
-	if m.verdict == fetch.Spent { // its message is a page of help
+	if m.verdict == fetch.Spent { // its message is long and of no use
 		body.message = ""
 		if pool != "" && pool != poolUnits {
 			body.message = "pool " + pool
@@ -85,8 +83,8 @@ func (c *Client) refusal(q wire.Question, a wire.Answer) *fetch.Error {
 	return e
 }
 
-// Verdict returns what an answer to the request of another program means for the quota; nil if it was served. A 401 says
-// that the method needs the consent of a user, which a key cannot give: the key is not at fault.
+// Verdict returns the meaning for the quota of an answer to another program's request; nil if it was served. A 401
+// means that the method needs a user's consent, which no key can give; the key itself may be good.
 func (c *Client) Verdict(method string, a wire.Answer) *fetch.Error {
 	switch {
 	case a.Err != nil:
@@ -101,11 +99,11 @@ func (c *Client) Verdict(method string, a wire.Answer) *fetch.Error {
 	return e
 }
 
-// errorBody is the error in an answer's body. What is not as Google documents it is left out.
+// errorBody is the error in an answer's body, without undocumented parts.
 type errorBody struct {
 	message  string   // may hold HTML
-	envelope bool     // it is the API's own error, not a page from a proxy in between
-	reasons  []string // ErrorInfo's first: it is more exact
+	envelope bool     // the API's own error, not a proxy's page
+	reasons  []string // ErrorInfo's first, as it is more exact
 	info     map[string]string
 }
 
@@ -145,8 +143,8 @@ func parseErrorBody(a wire.Answer) errorBody {
 	return b
 }
 
-// findMeaning finds the reason that decides, and what it means. It returns the reason by the older of
-// its names, which is what people find when they look it up.
+// findMeaning finds the decisive reason and its meaning. It returns the reason's older name, which people find when
+// they look it up.
 func (b errorBody) findMeaning(chart bool, status int) (string, meaning) {
 	plain := ""
 	if n := len(b.reasons); n > 0 {
@@ -192,10 +190,10 @@ func meaningOfStatus(chart bool, status int, b errorBody, reason string) meaning
 	return rejected
 }
 
-// classifyLimit distinguishes a day's quota from a minute's, which share their reasons, by ErrorInfo's metadata as seen
-// in production (quota_unit "1/d/{project}" or "1/min/{project}/{user}", quota_limit "...PerDay..." or
-// "...PerMinute..."), and names the pool of a spent day. Without metadata the reason stands: a rate that is not said
-// to be a day's is a burst. sure says that the metadata showed a burst.
+// classifyLimit tells a day's quota from a minute's, which share reasons, by ErrorInfo's metadata as seen in
+// production (quota_unit "1/d/{project}" or "1/min/{project}/{user}", quota_limit "...PerDay..." or
+// "...PerMinute..."), and names the pool of a spent day. Without metadata the reason stands, and a rate is a burst.
+// sure says that the metadata showed a burst.
 func (b errorBody) classifyLimit(m meaning) (_ meaning, pool string, sure bool) {
 	if m.verdict != fetch.Spent && m.verdict != fetch.Burst {
 		return m, "", false
@@ -219,8 +217,8 @@ func (b errorBody) classifyLimit(m meaning) (_ meaning, pool string, sure bool) 
 	return m, b.pool(), false
 }
 
-// pool returns the pool that ErrorInfo names. A metric that we do not know gives "": every pool that the method draws
-// from. An error without a metric is the old one of the shared pool.
+// pool returns the pool that ErrorInfo names; "", every pool of the method, for an unknown metric. An error without a
+// metric is the old one of the shared pool.
 func (b errorBody) pool() string {
 	metric := b.info["quota_metric"]
 	switch metric[strings.LastIndexByte(metric, '/')+1:] {

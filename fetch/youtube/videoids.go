@@ -14,12 +14,11 @@ import (
 	"unicode/utf8"
 )
 
-// FirstVideo is a time before the first video of YouTube: https://www.youtube.com/watch?v=jNQXAC9IVRw is of 2005-04-24
-// in UTC.
+// FirstVideo is before YouTube's first video, https://www.youtube.com/watch?v=jNQXAC9IVRw of 2005-04-24 UTC.
 var FirstVideo = time.Date(2005, 4, 23, 0, 0, 0, 0, time.UTC)
 
 // VideoID is the id of a video: 11 characters of base64url. https://developers.google.com/youtube/v3/docs/videos#id
-// calls it a string; every id seen has this shape, and a call with another one would be wasted.
+// calls it a string, but every id seen has this form.
 type VideoID [11]byte
 
 func parseVideoID(s []byte) (id VideoID, ok bool) {
@@ -28,7 +27,7 @@ func parseVideoID(s []byte) (id VideoID, ok bool) {
 	return id, ok
 }
 
-// isBase64URL reports whether s is written in the alphabet of ids.
+// isBase64URL reports whether s consists of the characters of ids.
 func isBase64URL(s []byte) bool {
 	return !slices.ContainsFunc(s, func(c byte) bool {
 		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_'
@@ -36,15 +35,15 @@ func isBase64URL(s []byte) bool {
 }
 
 const (
-	maxIDs   = 5_000_000 // different ones in one list, which is held in memory
-	maxShown = 160       // bytes of a rejected line that are kept
+	maxIDs   = 5_000_000 // different ids in one list, which is held in memory
+	maxShown = 160       // bytes kept of a rejected line
 )
 
-// videoPaths are the beginnings of the paths of URLs that name a video, before its id.
+// videoPaths are the first parts of URL paths that name a video, before its id.
 var videoPaths = []string{"shorts", "live", "embed", "v", "e", "vi"}
 
-// ParseVideo reads the id of a video as people have it: the id itself, or the URL of any page of the video. why is what
-// is wrong; "" if it is one.
+// ParseVideo reads a video as people name it: its id, or the URL of any of its pages. why says what is wrong; "" if
+// nothing is.
 func ParseVideo(s string) (id string, why string) {
 	s = strings.TrimSpace(s)
 	if v, ok := parseVideoID([]byte(s)); ok {
@@ -66,7 +65,7 @@ func ParseVideo(s string) (id string, why string) {
 	return id, ""
 }
 
-// videoOfURL returns the id in a URL of YouTube's; "" if there is none.
+// videoOfURL returns the id in a YouTube URL; "" if there is none.
 func videoOfURL(u *url.URL) string {
 	path := strings.Split(strings.Trim(u.Path, "/"), "/")
 	id := ""
@@ -89,23 +88,23 @@ func videoOfURL(u *url.URL) string {
 	return id
 }
 
-// IDList holds ids in the order in which they were first read.
+// IDList holds ids in the order of their first appearance.
 type IDList struct {
 	IDs      []VideoID
-	Repeated int // ids that had been read before
-	Wrong    int // lines that hold no id
+	Repeated int // repeats
+	Wrong    int // lines without an id
 }
 
-// RejectedLine is a line that holds no id, and why.
+// RejectedLine is a line without an id.
 type RejectedLine struct {
 	Line int    // from 1
-	Text string // as it was read, cut: not safe for a terminal
+	Text string // shortened, but not safe for a terminal
 	Why  string
 }
 
-// ReadIDs reads one video a line, as ParseVideo does, or a table of them whose first column that is, in quotes or not.
-// Empty lines, those that begin with #, and the table's heading are skipped; other lines are given to reject. Memory
-// grows only with the number of different ids.
+// ReadIDs reads lines as ParseVideo does, or a table with videos in its first column, with or without quotes. It skips
+// empty lines, those that begin with #, and the table's heading, and gives other lines to reject. Memory grows only
+// with the number of different ids.
 func ReadIDs(r io.Reader, reject func(RejectedLine) error) (*IDList, error) {
 	l, seen := &IDList{}, map[VideoID]struct{}{}
 	lines := bufio.NewReaderSize(r, 1<<16)
@@ -162,14 +161,14 @@ func firstField(line []byte) []byte {
 	return bytes.TrimSpace(line)
 }
 
-// isHeading reports whether it is the name of a column of videos.
+// isHeading reports whether a field names a column of videos.
 func isHeading(field []byte) bool {
 	name := strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(string(field)))
 	return slices.Contains([]string{"id", "ids", "video", "videos", "videoid", "videoids", "url", "urls", "videourl", "link", "youtubeid"}, name)
 }
 
-// readLine reads a line. If it is longer than the reader's buffer, it returns the beginning and skips the rest. The
-// line is valid until the next read.
+// readLine reads a line, valid until the next read. Of a line longer than the reader's buffer it returns the
+// beginning.
 func readLine(r *bufio.Reader) (line []byte, long bool, err error) {
 	line, err = r.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {

@@ -46,8 +46,7 @@ func (c *Client) Chart(region ingest.Region, category, token string) fetch.Call[
 	})
 }
 
-// Videos implements fetch.Upstream. With no ids, or too many, Do fails with ErrIDs and
-// sends nothing.
+// Videos implements fetch.Upstream. For no ids, or too many, Do fails with ErrIDs and sends nothing.
 func (c *Client) Videos(ids []string) fetch.Call[ingest.Page] {
 	return newCall(c, wire.Question{Method: videosList, Wrong: checkIDs(ids)}, func(ctx context.Context) requester[*youtubev3.VideoListResponse] {
 		return c.listVideos(ctx).Id(ids...)
@@ -89,8 +88,8 @@ type countedItem struct {
 	Statistics statistics `json:"statistics"`
 }
 
-// mapCounts reads a whole answer of videos.batchGetStats. An item without an id is left out. If all videos asked for
-// are gone, the answer may have no list.
+// mapCounts reads a whole answer of videos.batchGetStats, without items that have no id. If all requested videos are
+// gone, the answer may have no list.
 func mapCounts(body []byte) ([]ingest.Counts, error) {
 	_, items, odd, err := readList[countedItem](body, maxIDsPerCall, "youtube#batchGetStatsResponse")
 	if err != nil {
@@ -107,8 +106,8 @@ func mapCounts(body []byte) ([]ingest.Counts, error) {
 	return all, err
 }
 
-// CategoryNames are YouTube's own names of the categories that charts and videos have. They have stood for years; what
-// Categories fetches goes before them.
+// CategoryNames are YouTube's names of the categories of charts and videos, unchanged for years; those that Categories
+// fetches take precedence.
 var CategoryNames = map[string]string{
 	"1": "Film & Animation", "2": "Autos & Vehicles", "10": "Music", "15": "Pets & Animals", "17": "Sports", "18": "Short Movies",
 	"19": "Travel & Events", "20": "Gaming", "21": "Videoblogging", "22": "People & Blogs", "23": "Comedy", "24": "Entertainment",
@@ -124,7 +123,7 @@ func (c *Client) Categories(region ingest.Region) fetch.Call[[]ingest.Category] 
 	}, mapCategories)
 }
 
-// mapCategories reads a whole answer of videoCategories.list. An item without an id or a name is left out.
+// mapCategories reads a whole answer of videoCategories.list, without items that lack an id or a name.
 func mapCategories(body []byte) ([]ingest.Category, error) {
 	_, items, odd, err := readList[struct {
 		ID      string `json:"id"`
