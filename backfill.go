@@ -13,7 +13,7 @@ import (
 // KindBackfill is the kind of a slot that is a piece of a backfill. No config names it.
 const KindBackfill Kind = "backfill"
 
-// backfillPrefix is the prefix of the name of a backfill's job. The name of a configured job has no slash.
+// backfillPrefix begins the name of a backfill's job. Names of configured jobs have no slash.
 const backfillPrefix = "backfill/"
 
 // BackfillKind says how a backfill finds its videos.
@@ -22,24 +22,24 @@ type BackfillKind string
 // The kinds of backfills.
 const (
 	BackfillUploads BackfillKind = "uploads" // all videos of channels: a piece is a channel
-	BackfillSearch  BackfillKind = "search"  // what a search finds: a piece is a span of time
+	BackfillSearch  BackfillKind = "search"  // results of a search: a piece is a span of time
 	BackfillVideos  BackfillKind = "videos"  // videos by their ids: a piece is a call's worth of ids
 	BackfillRefresh BackfillKind = "refresh" // stored videos that have become old: a piece is a call's worth of ids
 )
 
-// Order is the chronological order in which the pieces of a search are worked on.
+// Order is the order in which the pieces of a search are worked on.
 type Order string
 
-// The orders. Only a search has one: the pieces of other backfills stay in the order in which they were given.
+// The orders. Pieces of other backfills stay in their given order.
 const (
 	Newest Order = "newest" // the default: "" means the same
 	Oldest Order = "oldest"
 )
 
-// Upkeep says whether stored videos are refreshed, beyond what finds them again.
+// Upkeep says whether a backfill's videos are refreshed.
 type Upkeep string
 
-// The upkeeps. Without one a video is refreshed for as long as it was seen lately.
+// The upkeeps. Without one a video is refreshed as long as it was seen lately.
 const (
 	KeepFresh Upkeep = "keep-fresh" // always
 	LetGo     Upkeep = "let-go"     // never, until something else finds it
@@ -50,15 +50,15 @@ type BackfillSpec struct {
 	Channels  []string      `json:"channels,omitempty"`     // uploads: ids or handles
 	Query     Query         `json:"query,omitzero"`         // search
 	IDs       string        `json:"ids,omitempty"`          // videos: a digest of the ids given
-	Given     int           `json:"given,omitempty"`        // videos: how many ids that were
-	Rejected  int           `json:"rejected,omitempty"`     // videos: how many lines beside them hold no id
-	Why       string        `json:"why,omitempty"`          // videos: why, or where that stands
+	Given     int           `json:"given,omitempty"`        // videos: the number of ids given
+	Rejected  int           `json:"rejected,omitempty"`     // videos: the number of lines without an id
+	Why       string        `json:"why,omitempty"`          // videos: why they were rejected, or where that is written
 	OlderThan time.Duration `json:"older_than_ns,omitzero"` // refresh
 	Order     Order         `json:"order,omitempty"`
 	Upkeep    Upkeep        `json:"upkeep,omitempty"`
 }
 
-// Lack returns what was given and holds no id.
+// Lack returns the lines of the given list that hold no id.
 func (s BackfillSpec) Lack() Lack {
 	return Lack{Piece: "the list of ids", Stored: s.Given, Expected: s.Given + s.Rejected, Reason: s.Why}
 }
@@ -79,23 +79,23 @@ func (s BackfillSpec) Lack() Lack {
 //	done, failed           the same is planned with --again             another plan, due
 //	skipped                the same is planned                          another plan, due
 type Backfill struct {
-	ID        string // as a person names it: "bf-7"; the store gives it
+	ID        string // given by the store: "bf-7"
 	Kind      BackfillKind
 	Spec      BackfillSpec
-	Table     string    // name of the cost table that it was priced with
+	Table     string    // the name of the cost table it was priced with
 	Created   time.Time // videos fetched since then are not fetched again
 	Wait      bool      // ingest serve may carry it on
 	Cancelled time.Time // zero: it was not
 
-	// Confirmed is what a person agreed to spend on it in all, by pool; nil: nobody was asked. Charges is what it was
-	// charged so far.
+	// Confirmed is the most that a person agreed to spend on it, by pool; nil: nobody was asked. Charges is what it
+	// was charged so far.
 	Confirmed, Charges map[string]int64
 }
 
 // Job returns the name of the job that the backfill's slots belong to.
 func (b Backfill) Job() string { return backfillPrefix + b.ID }
 
-// State returns the state of the plan; pieces says how many of its pieces are in each state.
+// State returns the plan's state from the number of its pieces in each state.
 func (b Backfill) State(pieces map[State]int) State {
 	open := pieces[Due] + pieces[Claimed] + pieces[Stopped]
 	switch {
@@ -125,7 +125,7 @@ func (b Backfill) Identity() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Exhausted reports whether all that a person agreed to is spent.
+// Exhausted reports whether everything agreed to is spent.
 func (b Backfill) Exhausted() bool {
 	for pool, most := range b.Confirmed {
 		if b.Charges[pool] < most {
@@ -135,41 +135,41 @@ func (b Backfill) Exhausted() bool {
 	return b.Confirmed != nil
 }
 
-// Reversed reports whether the piece that is latest in time comes first.
+// Reversed reports whether the latest piece in time comes first.
 func (b Backfill) Reversed() bool {
 	return b.Kind == BackfillSearch && cmp.Or(b.Spec.Order, Newest) == Newest
 }
 
-// IsBackfillJob reports whether the job is a backfill, and which.
+// IsBackfillJob reports whether the job is a backfill, and returns its ID.
 func IsBackfillJob(job string) (id string, ok bool) { return strings.CutPrefix(job, backfillPrefix) }
 
 // Piece is a part of a backfill that is worked on, and resumed, as a unit.
 type Piece struct {
 	Key  string // unique within the backfill; at most about 100 bytes
 	Spec PieceSpec
-	IDs  []string // to look up, at most as many as one call takes; empty if they have yet to be found
+	IDs  []string // to look up, at most one call's worth; empty if they must first be found
 
 	Listing Listing
 }
 
-// Listing sums up the pages of a piece. It is kept with the piece: another run goes on with it, and what the
-// piece lacks in the end is judged by it.
+// Listing sums up the pages of a piece. It is stored with the piece, for later runs and to decide what the piece
+// lacks.
 type Listing struct {
 	Channel  string    `json:"channel,omitempty"`  // the id of the channel whose videos are listed
-	Expected int       `json:"expected,omitempty"` // how many videos the upstream says there are; 0: it does not say
-	Total    int       `json:"total,omitempty"`    // the least that the list was said to hold
+	Expected int       `json:"expected,omitempty"` // the upstream's number of videos; 0: unknown
+	Total    int       `json:"total,omitempty"`    // the last total that the list gave
 	Shrunk   bool      `json:"shrunk,omitempty"`   // the list became shorter while it was read
-	Asked    bool      `json:"asked,omitempty"`    // the channel was asked once more, at the end of its list
-	Top      string    `json:"top,omitempty"`      // the first id of the list when it was first read; "" if all of it is to be read
+	Asked    bool      `json:"asked,omitempty"`    // the channel was asked for again at the end of its list
+	Top      string    `json:"top,omitempty"`      // the list's first id when it was first read; "" if all of it must be read
 	Found    int       `json:"found,omitempty"`    // ids, without repeats
 	Idle     int       `json:"idle,omitempty"`     // pages in a row that brought nothing new
 	Empty    int       `json:"empty,omitempty"`    // pages in all that brought nothing new
-	Last     time.Time `json:"last,omitzero"`      // when the newest result of the last page was published; zero unless they come in order
-	Stored   int       `json:"stored,omitempty"`   // videos that the store has of them, when Lack was found
-	Lack     string    `json:"lack,omitempty"`     // why the piece ended with less than there is; "": it did not
+	Last     time.Time `json:"last,omitzero"`      // when the newest result of the last page was published; zero unless pages are chronological
+	Stored   int       `json:"stored,omitempty"`   // stored videos of the list, when Lack was set
+	Lack     string    `json:"lack,omitempty"`     // why the piece ended incomplete; "": it is complete
 }
 
-// Lack is a part of a backfill that ended with less than there is.
+// Lack describes a part of a backfill that ended incomplete.
 type Lack struct {
 	Piece    string
 	Stored   int
@@ -177,7 +177,7 @@ type Lack struct {
 	Reason   string
 }
 
-// String says it in words: "500 of about 1500: the search lists no more".
+// String describes it: "500 of about 1500: the search lists no more".
 func (l Lack) String() string {
 	if l.Expected > 0 {
 		return fmt.Sprintf("%d of about %d: %s", l.Stored, l.Expected, l.Reason)
@@ -200,7 +200,7 @@ func Slice(after, before time.Time) Piece {
 	}
 }
 
-// Slices splits a search of [from, to) into pieces that cover at most each, all equally long to the second.
+// Slices splits a search of [from, to) into equally long pieces of at most each, to the second.
 func Slices(from, to time.Time, each time.Duration) []Piece {
 	span := to.Sub(from) / time.Second
 	n := max((span+each/time.Second-1)/(each/time.Second), 1)

@@ -2,28 +2,28 @@ package ingest
 
 import "time"
 
-// CallBuckets are the upper bounds of MethodStats.Buckets, in seconds: from a stand-in nearby to a call that times out.
+// CallBuckets are the upper bounds of MethodStats.Buckets, in seconds: from a local stand-in to a call that times out.
 var CallBuckets = []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}
 
-// CallStats says how the calls sent to an upstream were answered, retries included, by method.
+// CallStats says how the calls sent to an upstream were answered, by method, including retries.
 type CallStats map[string]MethodStats
 
 // MethodStats says how the calls of one method were answered.
 type MethodStats struct {
-	Verdicts map[string]int64 `json:"verdicts"` // "ok", or what the error means
+	Verdicts map[string]int64 `json:"verdicts"` // "ok" or a fetch.CallVerdict
 	Seconds  float64          `json:"seconds"`  // in total
-	Buckets  []int64          `json:"buckets"`  // calls that took at most CallBuckets[i], and longer than CallBuckets[i-1]
+	Buckets  []int64          `json:"buckets"`  // calls longer than CallBuckets[i-1] and up to CallBuckets[i]
 	Contact  Contact          `json:"contact"`
 	Repeats  Repeats          `json:"repeats,omitzero"`
 }
 
-// Repeats counts calls of other tools that the gateway answered without asking the upstream, on one of its days.
+// Repeats counts other tools' calls that the gateway answered without asking the upstream, on one day.
 type Repeats struct {
-	Day   string `json:"day"` // such as 2026-11-24, at the upstream
+	Day   string `json:"day"` // the upstream's, such as 2026-11-24
 	Calls int64  `json:"calls"`
 }
 
-// merge adds the count of the same day; an older day is forgotten.
+// merge adds counts of the same day, and otherwise keeps the newer day's.
 func (r Repeats) merge(other Repeats) Repeats {
 	switch {
 	case r.Day == other.Day:
@@ -34,7 +34,7 @@ func (r Repeats) merge(other Repeats) Repeats {
 	return r
 }
 
-// Add counts one call, which ended at a time.
+// Add counts one call that ended at a time.
 func (s CallStats) Add(method, verdict string, took time.Duration, at time.Time) {
 	one := MethodStats{Verdicts: map[string]int64{verdict: 1}, Seconds: took.Seconds(), Buckets: make([]int64, len(CallBuckets)), Contact: newContact(verdict, at)}
 	for i, most := range CallBuckets {
@@ -46,7 +46,7 @@ func (s CallStats) Add(method, verdict string, took time.Duration, at time.Time)
 	s.Merge(CallStats{method: one})
 }
 
-// Repeat counts one call that was answered without asking the upstream, on one of its days.
+// Repeat counts one call that was answered without asking the upstream, on one of the upstream's days.
 func (s CallStats) Repeat(method, day string) {
 	s.Merge(CallStats{method: {Repeats: Repeats{day, 1}}})
 }

@@ -2,7 +2,7 @@ package ingest
 
 import "time"
 
-// Contact says whether an upstream answers, by all calls that were made to it.
+// Contact says whether an upstream answers, judging by all calls to it.
 type Contact struct {
 	AnsweredAt  time.Time `json:"answered_at,omitzero"`  // of the newest call that was answered, even if only with a refusal
 	SilentSince time.Time `json:"silent_since,omitzero"` // of the first call after that without a usable answer; zero: none
@@ -13,12 +13,12 @@ type Contact struct {
 	AcceptedAt time.Time `json:"accepted_at,omitzero"` // of the newest call whose key was not
 }
 
-// newContact is the result of one call, which ended at a time. The verdicts are those of package fetch.
+// newContact is the result of one call that ended at a time. The verdicts are those of package fetch.
 func newContact(verdict string, at time.Time) Contact {
 	switch verdict {
 	case "unsent", "broken":
 		return Contact{SilentSince: at, AskedAt: at, Unanswered: 1}
-	case "cancelled": // by us: it says nothing
+	case "cancelled": // by us: it says nothing about the upstream
 		return Contact{}
 	}
 	c := Contact{AnsweredAt: at, AskedAt: at, AcceptedAt: at}
@@ -31,7 +31,7 @@ func newContact(verdict string, at time.Time) Contact {
 // KeyRefused reports whether the upstream has refused the key and has accepted none since.
 func (c Contact) KeyRefused() bool { return c.RefusedAt.After(c.AcceptedAt) }
 
-// merge adds the results of other calls, which may have been made at the same time, by another process.
+// merge adds the results of other calls, possibly concurrent ones of another process.
 func (c Contact) merge(other Contact) Contact {
 	out := Contact{
 		AnsweredAt: later(c.AnsweredAt, other.AnsweredAt), AskedAt: later(c.AskedAt, other.AskedAt),

@@ -7,7 +7,7 @@ import _ "embed"
 //go:embed schema.sql
 var Schema string
 
-// Costs is costs.yaml as it is shipped; --costs replaces it with the user's own.
+// Costs is costs.yaml as shipped; --costs replaces it with the user's own.
 //
 //go:embed costs.yaml
 var Costs []byte

@@ -1,6 +1,5 @@
-// Package ingest holds the nouns of the program: what is fetched (Region, Video, Page), when
-// (Job, Slot) and how it ended (State). It imports nothing of the program; every other package may
-// import it.
+// Package ingest holds the nouns of the program: what is fetched (Region, Video, Page), when (Job, Slot) and how it
+// ended (State). It imports no other package of the program, and all may import it.
 //
 // Data flows one way: tick -> slot -> pass -> take -> call -> save -> search.
 package ingest
@@ -24,7 +23,7 @@ type Video struct {
 	Channel     string // the channel's display name
 	ChannelID   string
 	Category    string // the upstream's category id, "10" for music on YouTube
-	Language    string // BCP 47, as the upstream gives it; "" when it does not
+	Language    string // BCP 47, as the upstream gives it; "" if unknown
 	Thumbnail   string // an https URL; "" when there is none
 	PublishedAt time.Time
 	Duration    time.Duration // whole seconds; 0 while Live
@@ -35,16 +34,16 @@ type Video struct {
 	Views, Likes, Comments *int64
 }
 
-// Page is one answer of an upstream list: its videos in the upstream's order, and the token of the
-// next page, "" on the last.
+// Page is one answer of an upstream list: its videos in the upstream's order, and the token of the next page, "" on
+// the last.
 type Page struct {
 	Videos []Video
 	Next   string
 	Odd    Odd
 }
 
-// Odd counts what was left out of an answer because it made no sense: how many videos had such a field, by the
-// upstream's name for it. "id" counts the videos that were left out altogether. Nil means that nothing was.
+// Odd counts what was left out of an answer because it made no sense: the number of videos with such a field, by the
+// upstream's name for it. "id" counts the videos left out entirely. Nil means none.
 type Odd map[string]int
 
 // Count counts the field for one more video.
@@ -60,7 +59,7 @@ func (o *Odd) Add(others Odd) {
 	}
 }
 
-// LeftOut sets how many videos were left out.
+// LeftOut sets the number of videos left out.
 func (o *Odd) LeftOut(n int) {
 	delete(*o, "id")
 	if n > 0 {
@@ -89,22 +88,21 @@ func (o Odd) String() string {
 // Query describes a search by an upstream.
 type Query struct {
 	Text        string
-	Region      Region    // where the videos may be watched, not where they were made; "" is anywhere
+	Region      Region    // where the videos may be watched; "" is anywhere
 	Channel     string    // the upstream's channel id; "" is any
 	Category    string    // "" or "0" is any
-	After       time.Time // published at this time or later; zero: from the beginning
-	Before      time.Time // and before this time; zero: until now
+	After       time.Time // published at this time or later; zero: no bound
+	Before      time.Time // and before this time; zero: no bound
 	NewestFirst bool      // else by the upstream's relevance
 }
 
-// Found is one answer of a search, or of a list of uploads: ids only, since such answers say too little about a video
-// to store it. Results repeat, across pages and within one. There is no total, since the totals that upstreams give
-// cannot be trusted.
+// Found is one answer of a search or of a list of uploads: only ids, as such answers say too little about a video to
+// store it. Results may repeat, within a page and across pages.
 type Found struct {
 	IDs    []string
 	Next   string    // the token of the next page, "" on the last
-	Total  int       // results there are, as the upstream estimates them; 0: it does not say
-	Newest time.Time // when the newest of them was published; zero if that is not known of each
+	Total  int       // the upstream's estimate of all results, unreliable; 0: none
+	Newest time.Time // when the newest was published; zero unless known for all
 	Odd    Odd
 }
 
@@ -112,8 +110,8 @@ type Found struct {
 type Channel struct {
 	ID      string
 	Title   string
-	Uploads string // names the list of its videos for the upstream's Uploads call
-	Videos  *int64 // public ones, as the upstream counts them; nil if it does not say
+	Uploads string // the name of its list of videos, for the upstream's Uploads call
+	Videos  *int64 // the upstream's count of public ones; nil if unknown
 }
 
 // Category is one of the upstream's categories, with its name in a region.
@@ -123,7 +121,7 @@ type Category struct{ ID, Name string }
 type Counts struct {
 	ID                     string
 	Views, Likes, Comments *int64 // nil if the upstream withholds them
-	Odd                    Odd    // of the whole answer; only its first element carries it
+	Odd                    Odd    // of the whole answer; only in its first element
 }
 
 // Placement is one video's place in one region's chart at one slot.
@@ -138,20 +136,20 @@ type Kind string
 // The kinds of jobs that a config may name. Slots have one more: KindBackfill.
 const (
 	KindChart   Kind = "chart"   // one pass over one region's chart per slot
-	KindSearch  Kind = "search"  // one search per slot: what it finds is looked up and kept
-	KindRefresh Kind = "refresh" // fetch again what is older than RefreshAfter, delete what is older than KeepFor
+	KindSearch  Kind = "search"  // one search per slot: its results are looked up and stored
+	KindRefresh Kind = "refresh" // refetch data older than RefreshAfter, delete data older than KeepFor
 )
 
 // RefreshAfter and KeepFor bound the age of stored upstream data: the YouTube API Services Developer Policies,
-// III.E.4.d, require it to be refreshed or deleted within 30 calendar days. One day is left for a machine that was off
-// when it should have deleted.
+// III.E.4.d, require it to be refreshed or deleted within 30 calendar days. One day is left in case the machine was
+// off.
 const (
 	RefreshAfter = 25 * 24 * time.Hour
 	KeepFor      = 29 * 24 * time.Hour
 )
 
-// ClockAhead is how far this machine's clock may be ahead of the clocks that it is checked against, and how far the
-// due time of a slot may be ahead of this machine's clock. Beyond that, neither is believed.
+// ClockAhead is how far this machine's clock may be ahead of the clocks it is checked against, and a slot's due time
+// ahead of this machine's clock, before neither is believed.
 const ClockAhead = 10 * time.Minute
 
 // Job is one line of the schedule: what to do, for which regions, how often.
@@ -166,22 +164,20 @@ type Job struct {
 	Query    string        // of a search
 }
 
-// SlotKey names a slot: one piece of work of one job that must happen once. DueAt is in UTC, whole
-// seconds.
+// SlotKey names a slot: a piece of a job's work that must happen once. DueAt is in UTC, whole seconds.
 type SlotKey struct {
 	Job   string
 	Key   string // the region's code for a chart; "" for a job without regions
 	DueAt time.Time
 }
 
-// Slot is one row of the table of everything that must happen once, with its progress.
+// Slot is one row of the table of all work that must happen once, with its progress.
 type Slot struct {
 	SlotKey
 	Kind  Kind
 	State State
 
-	// Owner and Attempt are the fence: a write is accepted only from the owner and attempt that
-	// the row still carries.
+	// Owner and Attempt are the fence: a write counts only while the row still has both.
 	Owner   string
 	Attempt int
 	Lease   time.Time // when the claim may be taken over by another owner
@@ -193,19 +189,19 @@ type Slot struct {
 	Units   int64     // charged so far, over all attempts: for each call, its cost in its most expensive pool
 
 	// Charges is what this slot's calls drew from each pool, over all attempts: pool -> amount, without zeros. Copies
-	// of a Slot share the map, so only Charge and Refund change it, by replacing it.
+	// of a Slot share the map, so Charge and Refund replace it instead of changing it.
 	Charges map[string]int64
 
-	// Tries counts the claims in a row that brought nothing, including the current one. A claim that ended because of
-	// quota, or because the run stopped, does not count.
+	// Tries counts the claims in a row that brought nothing, including the current one. Claims ended by quota or by a
+	// stop of the run do not count.
 	Tries int
 
-	// Count is how many ticks a missed slot stands for: consecutive ticks for which nothing ran, the first at
-	// FirstDueAt and the last at DueAt. 0, with a zero FirstDueAt, means one, as in every other state.
+	// Count is how many consecutive ticks a missed slot stands for, the first at FirstDueAt and the last at DueAt. 0,
+	// with a zero FirstDueAt, means one, as in every other state.
 	Count      int
 	FirstDueAt time.Time
 
-	Listing *Listing // of a piece: what its pages said; nil leaves that as it was
+	Listing *Listing // of a piece: nil leaves the stored one unchanged
 	Unsaved int64    // of a piece: units of calls whose answers were not saved yet
 
 	Reason    string    // why it is not done, in one line for a person
@@ -231,14 +227,14 @@ func (j Job) Series() []Series {
 // Series returns the series that the slot belongs to.
 func (k SlotKey) Series() Series { return Series{k.Job, k.Key} }
 
-// Latest is the newest slots of each series of the schedule.
+// Latest holds the newest slots of each series of the schedule.
 type Latest struct {
-	Done  map[Series]Slot // that are done
-	Ended map[Series]Slot // with any outcome
-	Open  map[Series]Slot // that are due or claimed
+	Done  map[Series]Slot // done
+	Ended map[Series]Slot // ended with any outcome
+	Open  map[Series]Slot // due or claimed
 }
 
-// Known returns when the newest slot of each series was due, in whatever state.
+// Known returns the due time of each series' newest slot, in any state.
 func (l Latest) Known() map[Series]time.Time {
 	known := map[Series]time.Time{}
 	for _, slots := range []map[Series]Slot{l.Done, l.Ended, l.Open} {
@@ -251,7 +247,7 @@ func (l Latest) Known() map[Series]time.Time {
 	return known
 }
 
-// LastFetch returns when anything was last fetched; zero: never, or nothing of it is kept.
+// LastFetch returns when anything was last fetched, as far as the slots say; zero: never.
 func (l Latest) LastFetch() time.Time {
 	var last time.Time
 	for _, slots := range []map[Series]Slot{l.Done, l.Ended, l.Open} {
@@ -276,8 +272,7 @@ type Claim struct {
 	Reversed bool   // the backfill's last piece first
 }
 
-// ErrFenced is returned for a write by a claim that another run has taken over, or that has already
-// ended: nothing was written.
+// ErrFenced is returned for a write by a claim that another run has taken over or that has ended. Nothing was written.
 var ErrFenced = errors.New("the slot was taken over by another run")
 
 // Charge records a call that drew these amounts, by pool.
@@ -298,7 +293,7 @@ func (s *Slot) charge(pools map[string]int64, sign int64) {
 }
 
 // Ticks returns the due times that the slot stands for, oldest first: its own, or those of consecutive missed ticks,
-// which are taken as evenly spaced.
+// assumed to be evenly spaced.
 func (s Slot) Ticks() []time.Time {
 	if s.Count < 2 {
 		return []time.Time{s.DueAt}
@@ -310,7 +305,7 @@ func (s Slot) Ticks() []time.Time {
 	return ticks
 }
 
-// TicksSince returns the slot without its ticks that were due before t; the last tick always stays.
+// TicksSince returns the slot without its ticks due before t, but always with the last one.
 func (s Slot) TicksSince(t time.Time) Slot {
 	ticks := s.Ticks()
 	for len(ticks) > 1 && ticks[0].Before(t) {
@@ -328,8 +323,7 @@ func (k SlotKey) Region() Region { return Region(k.Key) }
 // State is where a slot is: due, claimed, or one of the outcomes.
 type State string
 
-// The states of a slot. Those after Claimed are outcomes: one vocabulary in rows, JSON, metrics and
-// exit codes.
+// The states of a slot. Those after Claimed are outcomes, with the same names in rows, JSON, metrics and exit codes.
 const (
 	Due     State = "due"
 	Claimed State = "claimed"

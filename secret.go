@@ -6,8 +6,8 @@ import (
 	"log/slog"
 )
 
-// Secret is text that must never be seen: printing it, with any verb, gives "***".
-// Only Reveal gives the text, and only the transport that sends it may call that.
+// Secret is text that must never be seen: printing it with any verb gives "***". Only Reveal returns it, and only the
+// transport that sends it may call that.
 type Secret struct{ text string }
 
 // NewSecret hides text.
@@ -21,7 +21,7 @@ func (s Secret) IsZero() bool { return s.text == "" }
 
 const masked = "***"
 
-// Format implements fmt.Formatter. A Stringer alone would not do: %d walks past it into the struct.
+// Format implements fmt.Formatter. A Stringer alone would not do, as %d prints the struct.
 func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, masked) }
 
 // String implements fmt.Stringer.

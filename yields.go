@@ -4,19 +4,19 @@ import "time"
 
 // Yields sums up the new videos that the units spent since a time have brought.
 type Yields struct {
-	Since, Until time.Time     // Since is when the oldest chart was due, if that is later
+	Since, Until time.Time     // Since is the oldest chart's due time, if later
 	Series       []SeriesYield // of charts, by job and key
 
-	RefreshUnits int64 // that refreshes spent
-	Unseen       int64 // videos that were fetched again, and were in no chart since
+	RefreshUnits int64 // spent by refreshes
+	Unseen       int64 // videos fetched again but in no chart since
 }
 
-// SeriesYield counts the videos of one series' charts that the chart before each of them did not have.
+// SeriesYield counts the videos in a series' charts that were not in the chart before.
 type SeriesYield struct {
 	Series
 
-	Charts int   // that were compared with the one before
-	Units  int64 // that these spent
+	Charts int   // compared with the one before
+	Units  int64 // spent by these charts
 	Still  int   // those without a new video
 	Same   int   // those with the same videos at the same ranks
 	Pages  []PageYield
@@ -25,7 +25,7 @@ type SeriesYield struct {
 // PageYield is how often a page was fetched, and how often it brought no new video.
 type PageYield struct{ Fetched, Nothing int }
 
-// Compare adds a chart, fetched in so many pages, to its series' counts: both charts are ids by rank.
+// Compare adds a chart, fetched in so many pages, to its series' counts; both charts are ids by rank.
 func (y *SeriesYield) Compare(before, chart []int64, pages int, units int64) {
 	known, same := map[int64]bool{}, len(before) == len(chart)
 	for i, id := range before {
@@ -33,7 +33,7 @@ func (y *SeriesYield) Compare(before, chart []int64, pages int, units int64) {
 		same = same && chart[i] == id
 	}
 	pages = max(pages, 1)
-	fresh := make([]bool, pages) // by page; an upstream's pages are of one size, or nearly so
+	fresh := make([]bool, pages) // by page; an upstream's pages have about the same size
 	still := true
 	for i, id := range chart {
 		if !known[id] {
