@@ -12,10 +12,23 @@ import (
 
 // VideosToRefresh implements fetch.Library.
 func (s *Store) VideosToRefresh(ctx context.Context, now time.Time, n int) ([]string, error) {
+	return toRefresh(ctx, s, "SELECT video_id"+oldVideos+" ORDER BY fetched_day, id LIMIT ?", scanValue[string], now, n)
+}
+
+// CountToRefresh returns how many videos VideosToRefresh would return, at most n.
+func (s *Store) CountToRefresh(ctx context.Context, now time.Time, n int) (int, error) {
+	counts, err := toRefresh(ctx, s, "SELECT count(*) FROM (SELECT 1"+oldVideos+" LIMIT ?) AS old", scanValue[int], now, n)
+	if err != nil {
+		return 0, err
+	}
+	return counts[0], nil
+}
+
+const oldVideos = ` FROM videos WHERE fetched_day <= ? AND fetched_at < ? AND (upkeep = 1 OR upkeep IS NULL AND seen_at >= ?)`
+
+func toRefresh[T any](ctx context.Context, s *Store, query string, scan func(scanner) (T, error), now time.Time, n int) ([]T, error) {
 	before := now.Add(-ingest.RefreshAfter)
-	return collectView(ctx, s.database, "find the videos to refresh", scanValue[string], `
-		SELECT video_id FROM videos
-		WHERE fetched_day <= ? AND fetched_at < ? AND (upkeep = 1 OR upkeep IS NULL AND seen_at >= ?) ORDER BY fetched_day, id LIMIT ?`,
+	return collectView(ctx, s.database, "find the videos to refresh", scan, query,
 		dayOf(before), before.UnixMilli(), now.Add(-ingest.KeepFor).UnixMilli(), n)
 }
 

@@ -19,20 +19,13 @@ import (
 // source returns what the metrics and the status page read: the ledger and the store, as the commands show them.
 func (a *app) source(l *ledger, s *store.Store) *web.Source {
 	source := a.storeSource(s, nil)
-	source.Quota = func(ctx context.Context) (report.QuotaDocument, error) {
-		doc, _, _, err := a.quotaDocument(ctx, l, s)
-		return doc, err
+	source.Quota = func(ctx context.Context) (report.QuotaDocument, web.Upcoming, error) {
+		doc, st, _, err := a.quotaDocument(ctx, l, s)
+		return doc, st.next, err
 	}
 	source.Spent = func(ctx context.Context, since time.Time) ([]report.SpentDocument, error) {
 		spent, err := l.Ledger.Spent(ctx, l.Account, since)
 		return report.NewSpentDocuments(spent), err
-	}
-	source.Next = func(ctx context.Context, until time.Time) ([]report.NextDocument, error) {
-		st, err := a.stand(ctx, s, l.Report)
-		if err != nil {
-			return nil, err
-		}
-		return st.next(until)
 	}
 	source.Ledger = func(ctx context.Context) (report.LedgerDocument, error) { return a.ledgerDocument(ctx, l, s) }
 	source.Cost = l.Tariff.Cost
@@ -45,7 +38,9 @@ func (a *app) source(l *ledger, s *store.Store) *web.Source {
 // storeSource is the part of source that needs no ledger, which cannot be opened for the reason that why returns.
 func (a *app) storeSource(s *store.Store, why func() error) *web.Source {
 	return &web.Source{
-		Quota: func(context.Context) (report.QuotaDocument, error) { return report.QuotaDocument{}, why() },
+		Quota: func(context.Context) (report.QuotaDocument, web.Upcoming, error) {
+			return report.QuotaDocument{}, nil, why()
+		},
 		Slots: func(ctx context.Context, since time.Time) ([]report.SlotDocument, error) {
 			slots, err := s.ListSlots(ctx, store.SlotFilter{Since: since})
 			return report.NewSlotsDocument(slots, nil).Slots, err

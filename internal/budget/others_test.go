@@ -28,9 +28,7 @@ func (n *notes) SetNote(_ context.Context, _, text string) error {
 }
 func (n *notes) SpentSlots(context.Context, time.Time) ([]ingest.Slot, error) { return n.slots, nil }
 
-func (n *notes) VideosToRefresh(context.Context, time.Time, int) ([]string, error) {
-	return make([]string, n.old), nil
-}
+func (n *notes) CountToRefresh(context.Context, time.Time, int) (int, error) { return n.old, nil }
 
 func (n *notes) RegionsToName(context.Context, time.Time, time.Time) ([]ingest.Region, error) {
 	return n.unnamed, nil

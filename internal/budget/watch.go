@@ -20,8 +20,8 @@ type Notes interface {
 	Note(ctx context.Context, name string) (string, error) // "" if there is none
 	SetNote(ctx context.Context, name, text string) error
 	SpentSlots(ctx context.Context, since time.Time) ([]ingest.Slot, error)
-	// VideosToRefresh and RegionsToName are fetch.Library's.
-	VideosToRefresh(ctx context.Context, now time.Time, n int) ([]string, error)
+	// CountToRefresh returns how many videos fetch.Library's VideosToRefresh would return, and RegionsToName is its own.
+	CountToRefresh(ctx context.Context, now time.Time, n int) (int, error)
 	RegionsToName(ctx context.Context, charted, stale time.Time) ([]ingest.Region, error)
 }
 
@@ -158,7 +158,7 @@ func (w OthersWatch) refreshNeed(ctx context.Context, r quota.Report) (quota.Cos
 		if of.Job.Kind != ingest.KindRefresh || due.IsZero() || !due.Before(ends) {
 			continue
 		}
-		old, err := w.Notes.VideosToRefresh(ctx, due, mostToRefresh)
+		old, err := w.Notes.CountToRefresh(ctx, due, mostToRefresh)
 		if err != nil {
 			return nil, err
 		}
@@ -166,7 +166,7 @@ func (w OthersWatch) refreshNeed(ctx context.Context, r quota.Report) (quota.Cos
 		if err != nil {
 			return nil, err
 		}
-		calls := map[string]int{s.Upstream.Videos(nil).Method: ceilDiv(len(old), s.Upstream.Limits().IDsPerCall)}
+		calls := map[string]int{s.Upstream.Videos(nil).Method: ceilDiv(old, s.Upstream.Limits().IDsPerCall)}
 		if namer, ok := s.Upstream.(fetch.Namer); ok {
 			calls[namer.Categories("").Method] += len(unnamed)
 		}

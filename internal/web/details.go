@@ -63,7 +63,7 @@ func readDetails(ctx context.Context, source *Source, o overview) (d details) {
 	d.Kept, d.Errors["kept"] = source.Kept(ctx)
 	d.Backfills, d.Errors["backfills"] = source.Backfills(ctx)
 	if o.Quota != nil {
-		d.next, d.Errors["next"] = source.Next(ctx, o.Quota.Forecast.Until)
+		d.next, d.Errors["next"] = o.upcoming(o.Quota.Forecast.Until)
 		d.Ledger, d.Errors["ledger"] = source.Ledger(ctx)
 	}
 	if o.Quota != nil && !o.Quota.Degraded {

@@ -58,7 +58,7 @@ func sourced() (*web.Site, *web.Source) {
 		return report.SlotDocument{Job: "chart", Region: region, DueAt: noon.Add(-before), Slot: noon.Add(-before), Outcome: outcome}
 	}
 	source := &web.Source{
-		Quota: func(context.Context) (report.QuotaDocument, error) { return shown(), nil },
+		Quota: func(context.Context) (report.QuotaDocument, web.Upcoming, error) { return shown(), upcoming, nil },
 		Slots: func(context.Context, time.Time) ([]report.SlotDocument, error) {
 			return []report.SlotDocument{
 				ended("US", 30*time.Minute, ingest.Done), ended("DE", 45*time.Minute, ingest.Done),
@@ -191,10 +191,14 @@ func TestAScrapeOfWhatIsDownIsAFigure(t *testing.T) {
 		has, hasNo []string
 	}{
 		{"ledger", func(_ *web.Site, s *web.Source) {
-			s.Quota = func(context.Context) (report.QuotaDocument, error) { return report.QuotaDocument{Degraded: true}, nil }
+			s.Quota = func(context.Context) (report.QuotaDocument, web.Upcoming, error) {
+				return report.QuotaDocument{Degraded: true}, upcoming, nil
+			}
 		}, []string{`readable{source="ledger"} 0`, `readable{source="store"} 1`, `quota_degraded 1`, `ingest_slots{`}, []string{"quota_used_units{", "forecast"}},
 		{"ledger's file", func(_ *web.Site, s *web.Source) {
-			s.Quota = func(context.Context) (report.QuotaDocument, error) { return report.QuotaDocument{}, down }
+			s.Quota = func(context.Context) (report.QuotaDocument, web.Upcoming, error) {
+				return report.QuotaDocument{}, nil, down
+			}
 		}, []string{`readable{source="ledger"} 0`, `ingest_slots{`}, []string{"quota_used_units{"}},
 		{"store", func(_ *web.Site, s *web.Source) {
 			s.Slots = func(context.Context, time.Time) ([]report.SlotDocument, error) { return nil, down }
@@ -229,7 +233,7 @@ func TestAScrapeOfWhatIsDownIsAFigure(t *testing.T) {
 func TestManyScrapesReadOnce(t *testing.T) {
 	site, source := sourced()
 	reads, quotaOf := 0, source.Quota
-	source.Quota = func(ctx context.Context) (report.QuotaDocument, error) { reads++; return quotaOf(ctx) }
+	source.Quota = func(ctx context.Context) (report.QuotaDocument, web.Upcoming, error) { reads++; return quotaOf(ctx) }
 	for range 50 {
 		get(t, site, "/metrics")
 	}

@@ -22,6 +22,14 @@ import (
 
 const hostileText = "<script>alert(1)</script>\u202e\x1b[31m\"'>&{{.}}"
 
+// upcoming are slots of nine regions, a minute after another.
+func upcoming(time.Time) (next []report.NextDocument, err error) {
+	for i, region := range []string{"US", "DE", "GB", "FR", "IN", "BR", "AU", "CA", "JP"} {
+		next = append(next, report.NextDocument{Job: "chart", Region: region, DueAt: noon.Add(time.Duration(i) * time.Minute), Cost: map[string]int64{"units": 118}})
+	}
+	return next, nil
+}
+
 // paged returns the fresh site with all that the page shows.
 func paged() (*web.Site, *web.Source) {
 	site, source := sourced()
@@ -39,12 +47,6 @@ func paged() (*web.Site, *web.Source) {
 			return []report.SpentDocument{{Purpose: quota.Scheduled, Pool: "units", Amount: hours * 60}, {Purpose: quota.Manual, Pool: "search", Amount: hours}}, nil
 		}
 		return nil, nil
-	}
-	source.Next = func(context.Context, time.Time) (next []report.NextDocument, err error) {
-		for i, region := range []string{"US", "DE", "GB", "FR", "IN", "BR", "AU", "CA", "JP"} {
-			next = append(next, report.NextDocument{Job: "chart", Region: region, DueAt: noon.Add(time.Duration(i) * time.Minute), Cost: map[string]int64{"units": 118}})
-		}
-		return next, nil
 	}
 	source.DayPrice = func(every time.Duration) (map[string]int64, error) {
 		if every == 15*time.Minute {
@@ -204,12 +206,14 @@ func TestThePageSaysWhatCannotBeRead(t *testing.T) {
 		not  []string
 	}{
 		{"ledger", func(_ *web.Site, s *web.Source) {
-			s.Quota = func(context.Context) (report.QuotaDocument, error) {
-				return report.QuotaDocument{Degraded: true, Ledger: "redis"}, nil
+			s.Quota = func(context.Context) (report.QuotaDocument, web.Upcoming, error) {
+				return report.QuotaDocument{Degraded: true, Ledger: "redis"}, upcoming, nil
 			}
 		}, []string{"The ledger cannot answer: cheap calls go on", "State cannot answer", "US fresh 30 min", "not known while the ledger cannot answer"}, onlyTheLedgerKnows},
 		{"ledger's file", func(_ *web.Site, s *web.Source) {
-			s.Quota = func(context.Context) (report.QuotaDocument, error) { return report.QuotaDocument{}, down }
+			s.Quota = func(context.Context) (report.QuotaDocument, web.Upcoming, error) {
+				return report.QuotaDocument{}, nil, down
+			}
 		}, []string{"The quota ledger cannot be read", "connection <refused>", "US fresh 30 min", "Everything waits for the ledger"}, onlyTheLedgerKnows},
 		{"store", func(_ *web.Site, s *web.Source) {
 			s.Slots = func(context.Context, time.Time) ([]report.SlotDocument, error) { return nil, down }

@@ -13,15 +13,14 @@ import (
 )
 
 // Source reads for the metrics and the status page. Its functions must be safe for concurrent use, and change
-// nothing. Spent, Next, Ledger, Cost and Emergency are only called after Quota has answered.
+// nothing. Spent, Ledger, Cost and Emergency are only called after Quota has answered.
 type Source struct {
-	Quota func(ctx context.Context) (report.QuotaDocument, error) // what ingest quota --json prints
+	// Quota returns what ingest quota --json prints, and the slots to come as they were planned for it.
+	Quota func(ctx context.Context) (report.QuotaDocument, Upcoming, error)
 	// Slots returns the slots that ingest slots --since prints, newest first.
 	Slots func(ctx context.Context, since time.Time) ([]report.SlotDocument, error)
 	// Spent returns the entries that quota --json prints as spent, since a time.
 	Spent func(ctx context.Context, since time.Time) ([]report.SpentDocument, error)
-	// Next returns the slots until a time, in the order they are due.
-	Next func(ctx context.Context, until time.Time) ([]report.NextDocument, error)
 	// DayPrice returns the most that a day of the schedule costs or, with every, would cost if each chart were fetched
 	// so often.
 	DayPrice  func(every time.Duration) (map[string]int64, error)
@@ -38,10 +37,14 @@ type Source struct {
 	Emergency func(ctx context.Context, since time.Time) (quota.Cost, error)
 }
 
+// Upcoming returns the slots until a time, in the order they are due.
+type Upcoming func(until time.Time) ([]report.NextDocument, error)
+
 // overview is a source's answers at one moment: the status without its details. A ledger that is down hides no chart.
 type overview struct {
 	pages.Status
 
+	upcoming Upcoming
 	calls    ingest.CallStats
 	admitted int64 // calls that the longest window counts
 	degraded time.Duration
@@ -86,13 +89,13 @@ func (s *Status) overview(ctx context.Context) overview {
 func (s *Status) readOverview(ctx context.Context, source *Source) overview {
 	var o overview
 	o.At = s.Now().UTC()
-	spent, err := source.Quota(ctx)
+	spent, upcoming, err := source.Quota(ctx)
 	if err == nil {
 		spent.Data = "" // visitors need not know a path of this machine
 		o.Emergency, err = source.Emergency(ctx, o.At.Add(-day))
 	}
 	if o.QuotaErr = err; err == nil {
-		o.Quota, o.admitted = &spent, admitted(spent.Spent, source.Cost)
+		o.Quota, o.upcoming, o.admitted = &spent, upcoming, admitted(spent.Spent, source.Cost)
 	}
 	var fresh report.Freshness
 	if o.Slots, err = source.Slots(ctx, o.At.Add(-day)); err == nil {

@@ -29,6 +29,9 @@ func Stale(t *testing.T, s *store.Store, now time.Time, n int) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if count, err := s.CountToRefresh(t.Context(), now, n); err != nil || count != len(ids) {
+		t.Errorf("counted %d of %d videos to refresh: %v", count, len(ids), err)
+	}
 	return ids
 }
 
