@@ -362,7 +362,7 @@ func TestAForcedRunIsManual(t *testing.T) {
 	if _, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series, Force: true, Pages: 1}); err != nil {
 		t.Fatal(err)
 	}
-	spent, err := b.ledger.Spent(t.Context(), "default", start.Add(-time.Hour))
+	spent, err := b.ledger.Spent(t.Context(), "default", start.Add(-time.Hour), 0)
 	if err != nil || len(spent) == 0 || spent[0].Who.Purpose != quota.Manual {
 		t.Errorf("%v %v, want the forced slot spent as manual", spent, err)
 	}

@@ -53,7 +53,7 @@ func TestAClientsOwnLimitIsPartOfTheSameTake(t *testing.T) {
 	if got := d.ask("search.list", "notebook"); !got.Allowed || len(got.Pools) != 2 {
 		t.Errorf("a client without limits: %+v", got)
 	}
-	spent, err := d.Ledger.Spent(t.Context(), "default", d.now.Add(-time.Hour))
+	spent, err := d.Ledger.Spent(t.Context(), "default", d.now.Add(-time.Hour), 0)
 	want := quota.Spent{Pool: "units", Who: quota.Who{Purpose: quota.Client, Method: "search.list", Client: "reports"}, Amount: 200}
 	if err != nil || !slices.Contains(spent, want) {
 		t.Errorf("spent %v (%v), want %v among it", spent, err, want)

@@ -199,7 +199,7 @@ func TestEmergenciesAreSyncedBeforeTheNextTake(t *testing.T) {
 	if got := d.take("videos.list", quota.Scheduled); got.Pools[0].Windows[0].Used != 9 {
 		t.Errorf("synced once, and %d used", got.Pools[0].Windows[0].Used)
 	}
-	spent, err := d.Ledger.Spent(t.Context(), "default", began)
+	spent, err := d.Ledger.Spent(t.Context(), "default", began, 0)
 	want := quota.Spent{Pool: "units", Who: quota.Who{Purpose: quota.Scheduled, Region: "US", Method: "videos.list"}, Amount: 9}
 	if err != nil || len(spent) != 1 || spent[0] != want {
 		t.Errorf("spent %v %v, want %v", spent, err, want)

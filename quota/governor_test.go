@@ -430,7 +430,7 @@ func TestTakeThatIsAnsweredTooLateIsVoid(t *testing.T) {
 		if !errors.Is(err, c.err) || err == nil && (!got.Allowed || d.now.Sub(got.At) > d.SendWithin()) {
 			t.Errorf("stopped for %v: %+v %v at %s", c.stop, got, err, d.now)
 		}
-		spent, err := d.Ledger.Spent(t.Context(), d.Account, d.now.Add(-time.Hour))
+		spent, err := d.Ledger.Spent(t.Context(), d.Account, d.now.Add(-time.Hour), 0)
 		sum := int64(0)
 		for _, s := range spent {
 			sum += s.Amount

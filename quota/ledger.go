@@ -50,8 +50,9 @@ type Ledger interface {
 	// Reset forgets the account's charges and drains. Earlier takes can no longer be refunded. ErrShared: other hosts
 	// would bring them back.
 	Reset(ctx context.Context, account string) error
-	// Spent sums charges since a time, by pool and who, largest first.
-	Spent(ctx context.Context, account string, since time.Time) ([]Spent, error)
+	// Spent sums charges since a time, by pool and who, largest first. If every is not 0, each part of that length
+	// has sums of its own.
+	Spent(ctx context.Context, account string, since time.Time, every time.Duration) ([]Spent, error)
 	// Close closes the ledger's connections and files.
 	Close() error
 }
@@ -182,7 +183,16 @@ func (r Refusal) String() string {
 type Spent struct {
 	Pool   string
 	Who    Who
+	Part   int64 // of the time since then; the first is 0
 	Amount int64
+}
+
+// PartOf returns which part of that length, since a time, has another; 0 if every is 0. Times are microseconds.
+func PartOf(at, since int64, every time.Duration) int64 {
+	if every <= 0 {
+		return 0
+	}
+	return (at - since) / every.Microseconds()
 }
 
 // SortSpent orders sums by pool, then largest first, then by who: the order that Ledger.Spent gives.
@@ -195,6 +205,7 @@ func SortSpent(s []Spent) {
 			cmp.Compare(a.Who.Region, b.Who.Region),
 			cmp.Compare(a.Who.Method, b.Who.Method),
 			cmp.Compare(a.Who.Client, b.Who.Client),
+			cmp.Compare(a.Part, b.Part),
 		)
 	})
 }

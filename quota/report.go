@@ -88,7 +88,7 @@ func (g *Governor) spentSince(ctx context.Context) func(pool string, start int64
 	return func(pool string, start int64) (_ []Spent, err error) {
 		all, ok := known[start]
 		if !ok {
-			if all, err = g.Ledger.Spent(ctx, g.Account, FromMicros(start)); err != nil {
+			if all, err = g.Ledger.Spent(ctx, g.Account, FromMicros(start), 0); err != nil {
 				return nil, err
 			}
 			known[start] = all

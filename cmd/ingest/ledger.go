@@ -196,7 +196,7 @@ func (a *app) checkLost(ctx context.Context, l *ledger, spent slotsSpent) error 
 		return err
 	}
 	what := "the ledger of account " + l.Account + " is incomplete"
-	if spent, err := l.Ledger.Spent(ctx, l.Account, account.Now.Add(-account.Horizon)); err == nil && len(spent) == 0 {
+	if spent, err := l.Ledger.Spent(ctx, l.Account, account.Now.Add(-account.Horizon), 0); err == nil && len(spent) == 0 {
 		what = ledgerFile + " is missing"
 	}
 	return codeError{exitUnavailable, fmt.Errorf("%s: it lacks %s units that the slots in %s spent: put %s back as it was, or count them again with ingest quota rebuild (%w)",

@@ -86,7 +86,7 @@ func (a *app) quotaReport(ctx context.Context, l *ledger, f quotaFlags) error {
 	doc, st, degraded, err := a.quotaDocument(ctx, l, s)
 	if err == nil && !since.IsZero() && degraded == nil {
 		var spent []quota.Spent
-		spent, err = l.Ledger.Spent(ctx, l.Account, since)
+		spent, err = l.Ledger.Spent(ctx, l.Account, since, 0)
 		doc.Spent, doc.Since = report.NewSpentDocuments(spent), term.TimeOrNull(since)
 	}
 	if err != nil {

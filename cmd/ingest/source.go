@@ -23,9 +23,8 @@ func (a *app) source(l *ledger, s *store.Store) *web.Source {
 		doc, st, _, err := a.quotaDocument(ctx, l, s)
 		return doc, st.next, err
 	}
-	source.Spent = func(ctx context.Context, since time.Time) ([]report.SpentDocument, error) {
-		spent, err := l.Ledger.Spent(ctx, l.Account, since)
-		return report.NewSpentDocuments(spent), err
+	source.Spent = func(ctx context.Context, since time.Time, every time.Duration) ([]quota.Spent, error) {
+		return l.Ledger.Spent(ctx, l.Account, since, every)
 	}
 	source.Ledger = func(ctx context.Context) (report.LedgerDocument, error) { return a.ledgerDocument(ctx, l, s) }
 	source.Cost = l.Tariff.Cost

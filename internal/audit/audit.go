@@ -20,7 +20,7 @@ const (
 
 // Ledger is the part of a quota.Ledger that an audit reads.
 type Ledger interface {
-	Spent(ctx context.Context, account string, since time.Time) ([]quota.Spent, error)
+	Spent(ctx context.Context, account string, since time.Time, every time.Duration) ([]quota.Spent, error)
 }
 
 // Account is one account of a ledger, as far back as its windows count.
@@ -51,7 +51,7 @@ func (a Account) Missing(ctx context.Context, slots []ingest.Slot) ([]Shortfall,
 	var spent []quota.Spent
 	if a.Ledger != nil && len(within) > 0 {
 		var err error
-		if spent, err = a.Ledger.Spent(ctx, a.Name, a.Now.Add(-a.Horizon)); err != nil {
+		if spent, err = a.Ledger.Spent(ctx, a.Name, a.Now.Add(-a.Horizon), 0); err != nil {
 			return nil, err
 		}
 	}

@@ -19,11 +19,13 @@ const horizon = 26 * time.Hour
 
 type entries []quota.Spent
 
-func (e entries) Spent(context.Context, string, time.Time) ([]quota.Spent, error) { return e, nil }
+func (e entries) Spent(context.Context, string, time.Time, time.Duration) ([]quota.Spent, error) {
+	return e, nil
+}
 
 type unreachable struct{}
 
-func (unreachable) Spent(context.Context, string, time.Time) ([]quota.Spent, error) {
+func (unreachable) Spent(context.Context, string, time.Time, time.Duration) ([]quota.Spent, error) {
 	return nil, quota.ErrUnavailable
 }
 

@@ -36,7 +36,9 @@ func (n *notes) RegionsToName(context.Context, time.Time, time.Time) ([]ingest.R
 
 type spender []quota.Spent
 
-func (s spender) Spent(context.Context, string, time.Time) ([]quota.Spent, error) { return s, nil }
+func (s spender) Spent(context.Context, string, time.Time, time.Duration) ([]quota.Spent, error) {
+	return s, nil
+}
 
 // midnight is the begin of one of the provider's days; days are counted from it.
 var midnight = time.Date(2026, 2, 14, 8, 0, 0, 0, time.UTC)

@@ -36,7 +36,7 @@ type OthersWatch struct {
 
 // Spender is the part of a ledger that Observe asks.
 type Spender interface {
-	Spent(ctx context.Context, account string, since time.Time) ([]quota.Spent, error)
+	Spent(ctx context.Context, account string, since time.Time, every time.Duration) ([]quota.Spent, error)
 }
 
 // Observe notes what a report and its ledger say of others. Nothing is lost if it fails: the next one notes the same.
@@ -50,7 +50,7 @@ func (w OthersWatch) Observe(ctx context.Context, l Spender, r quota.Report) err
 	}
 	tariff := w.Schedule.Tariff
 	begins, ends := dayOf(r, tariff)
-	spent, err := l.Spent(ctx, r.Account, begins.Add(-tariff.Grace))
+	spent, err := l.Spent(ctx, r.Account, begins.Add(-tariff.Grace), 0)
 	if err != nil {
 		return fmt.Errorf("read what others have spent: %w", err)
 	}

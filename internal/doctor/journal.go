@@ -137,7 +137,7 @@ func checkDirectories(ctx context.Context, d *Doctor) Finding {
 		if err != nil {
 			continue
 		}
-		if spent, err := l.Spent(ctx, d.Config.Account, d.now().Add(-t.Horizon())); err == nil && len(spent) > 0 {
+		if spent, err := l.Spent(ctx, d.Config.Account, d.now().Add(-t.Horizon()), 0); err == nil && len(spent) > 0 {
 			spending = append(spending, dir)
 		}
 		_ = l.Close()

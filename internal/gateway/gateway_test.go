@@ -131,7 +131,7 @@ func (w *world) ask(method, target, body string, header ...string) answer {
 // spent returns what the ledger has counted of a pool.
 func (w *world) spent(pool string) (n int64) {
 	w.t.Helper()
-	spent, err := w.ledger.Ledger.Spent(context.WithoutCancel(w.t.Context()), "default", time.Now().Add(-24*time.Hour))
+	spent, err := w.ledger.Ledger.Spent(context.WithoutCancel(w.t.Context()), "default", time.Now().Add(-24*time.Hour), 0)
 	if err != nil {
 		w.t.Fatal(err)
 	}

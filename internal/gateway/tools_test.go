@@ -168,7 +168,7 @@ func TestLongAYouTubeToolThatNobodyHereWroteIsAClient(t *testing.T) {
 	if asked() != 14 || w.calls() != 13 {
 		t.Errorf("it asked %d times, and %d calls arrived, want 14 and 13", asked(), w.calls())
 	}
-	spent, err := w.ledger.Ledger.Spent(t.Context(), "default", time.Now().Add(-24*time.Hour))
+	spent, err := w.ledger.Ledger.Spent(t.Context(), "default", time.Now().Add(-24*time.Hour), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

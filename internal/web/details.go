@@ -74,25 +74,18 @@ func readDetails(ctx context.Context, source *Source, o overview) (d details) {
 
 // spentByHour returns the amount spent of a pool in each of the last 24 hours, oldest first.
 func spentByHour(ctx context.Context, source *Source, now time.Time, pool string) ([]map[string]int64, error) {
-	const hours = 24
-	out := make([]map[string]int64, hours)
-	later := map[string]int64{}
-	for i := hours - 1; i >= 0; i-- {
-		spent, err := source.Spent(ctx, now.Add(time.Duration(i-hours)*time.Hour))
-		if err != nil {
-			return nil, err
-		}
-		since := map[string]int64{}
-		for _, s := range spent {
-			if s.Pool == pool {
-				since[string(s.Purpose)] += s.Amount
-			}
-		}
-		out[i] = map[string]int64{}
-		for purpose, n := range since {
-			out[i][purpose] = n - later[purpose]
-		}
-		later = since
+	spent, err := source.Spent(ctx, now.Add(-day), time.Hour)
+	if err != nil {
+		return nil, err
 	}
-	return out, nil
+	hours := make([]map[string]int64, 24)
+	for i := range hours {
+		hours[i] = map[string]int64{}
+	}
+	for _, s := range spent {
+		if s.Pool == pool {
+			hours[min(s.Part, 23)][string(s.Who.Purpose)] += s.Amount // what has come since now is of the last hour
+		}
+	}
+	return hours, nil
 }

@@ -42,11 +42,12 @@ func paged() (*web.Site, *web.Source) {
 	slot := slots.Done[de]
 	slot.DueAt = noon.Add(-15 * time.Minute)
 	slots.Done[de], slots.Ended[de] = slot, slot
-	source.Spent = func(_ context.Context, since time.Time) ([]report.SpentDocument, error) {
-		if hours := int64(noon.Sub(since) / time.Hour); hours > 0 {
-			return []report.SpentDocument{{Purpose: quota.Scheduled, Pool: "units", Amount: hours * 60}, {Purpose: quota.Manual, Pool: "search", Amount: hours}}, nil
+	source.Spent = func(_ context.Context, since time.Time, every time.Duration) (spent []quota.Spent, err error) {
+		for part := range int64(noon.Sub(since) / every) {
+			spent = append(spent, quota.Spent{Pool: "units", Who: quota.Who{Purpose: quota.Scheduled}, Part: part, Amount: 60},
+				quota.Spent{Pool: "search", Who: quota.Who{Purpose: quota.Manual}, Part: part, Amount: 1})
 		}
-		return nil, nil
+		return spent, nil
 	}
 	source.DayPrice = func(every time.Duration) (map[string]int64, error) {
 		if every == 15*time.Minute {

@@ -19,8 +19,8 @@ type Source struct {
 	Quota func(ctx context.Context) (report.QuotaDocument, Upcoming, error)
 	// Slots returns the slots that ingest slots --since prints, newest first.
 	Slots func(ctx context.Context, since time.Time) ([]report.SlotDocument, error)
-	// Spent returns the entries that quota --json prints as spent, since a time.
-	Spent func(ctx context.Context, since time.Time) ([]report.SpentDocument, error)
+	// Spent returns what the ledger counts since a time, in parts of a length.
+	Spent func(ctx context.Context, since time.Time, every time.Duration) ([]quota.Spent, error)
 	// DayPrice returns the most that a day of the schedule costs or, with every, would cost if each chart were fetched
 	// so often.
 	DayPrice  func(every time.Duration) (map[string]int64, error)

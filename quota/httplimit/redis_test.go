@@ -81,7 +81,7 @@ func redisServer(t *testing.T) string {
 	}
 	defer func() { _ = ledger.Close() }()
 	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-		_, err := ledger.Spent(t.Context(), "http", noon)
+		_, err := ledger.Spent(t.Context(), "http", noon, 0)
 		if err == nil {
 			return url
 		}

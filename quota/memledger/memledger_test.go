@@ -60,7 +60,7 @@ func TestNothingIsDoneForACallerWhoHasGone(t *testing.T) {
 	a := quota.Ask{Account: "a", Horizon: quota.MinHorizon, Charges: []quota.Charge{{Pool: "units", Amount: 1, Bounds: []quota.Bound{{
 		Window: quota.Window{Name: "1h", Length: time.Hour, Limit: 5}, Ceiling: 5}}}}}
 	_, takeErr := l.Take(gone, a)
-	_, spentErr := l.Spent(gone, "a", time.Time{})
+	_, spentErr := l.Spent(gone, "a", time.Time{}, 0)
 	for name, err := range map[string]error{
 		"take": takeErr, "spent": spentErr, "refund": l.Refund(gone, "a", quota.Decision{Allowed: true}), "post": l.Post(gone, a, time.Now()),
 		"drain": l.Drain(gone, "a", "units", quota.Drain{Until: time.Now().Add(time.Hour)}), "reset": l.Reset(gone, "a"),

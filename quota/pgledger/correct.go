@@ -154,16 +154,16 @@ const (
 )
 
 // Spent implements quota.Ledger.
-func (l *Ledger) Spent(ctx context.Context, name string, since time.Time) (out []quota.Spent, err error) {
+func (l *Ledger) Spent(ctx context.Context, name string, since time.Time, every time.Duration) (out []quota.Spent, err error) {
 	if err := quota.CheckAccount(name); err != nil {
 		return nil, err
 	}
 	err = l.with(ctx, l.timeout, false, func(ctx context.Context, c *pgxpool.Conn) error {
-		rows, _ := c.Query(ctx, l.sql(`SELECT p.name, e.purpose, e.region, e.method, e.client, sum(e.amount)::bigint
+		rows, _ := c.Query(ctx, l.sql(`SELECT p.name, e.purpose, e.region, e.method, e.client, coalesce((e.at - $2) / nullif($3::bigint, 0), 0), sum(e.amount)::bigint
 			FROM {schema}.accounts a JOIN {schema}.pools p ON p.account = a.id JOIN {schema}.entries e ON e.pool = p.id
-			WHERE a.name = $1 AND e.at >= $2 GROUP BY 1, 2, 3, 4, 5 HAVING sum(e.amount) > 0`), l.mode(), name, since.UnixMicro())
+			WHERE a.name = $1 AND e.at >= $2 GROUP BY 1, 2, 3, 4, 5, 6 HAVING sum(e.amount) > 0`), l.mode(), name, since.UnixMicro(), every.Microseconds())
 		out, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (s quota.Spent, err error) {
-			return s, r.Scan(&s.Pool, &s.Who.Purpose, &s.Who.Region, &s.Who.Method, &s.Who.Client, &s.Amount)
+			return s, r.Scan(&s.Pool, &s.Who.Purpose, &s.Who.Region, &s.Who.Method, &s.Who.Client, &s.Part, &s.Amount)
 		})
 		return err
 	})

@@ -64,7 +64,7 @@ func everything(ctx context.Context, l *pgledger.Ledger, account string) map[str
 	errs["refund"] = l.Refund(ctx, account, quota.Decision{Allowed: true, At: time.Now(), Pools: []quota.PoolState{{Pool: "units", Charged: 1, Entry: 1}}})
 	errs["post"] = l.Post(ctx, a, time.Now().Add(-time.Minute))
 	errs["drain"] = l.Drain(ctx, account, "units", quota.Drain{Until: time.Now().Add(time.Hour), Used: 5})
-	_, errs["spent"] = l.Spent(ctx, account, time.Now().Add(-time.Hour))
+	_, errs["spent"] = l.Spent(ctx, account, time.Now().Add(-time.Hour), 0)
 	_, errs["state"] = l.State(ctx, account, nil)
 	return errs
 }
@@ -142,7 +142,7 @@ func TestALookMakesNoSchema(t *testing.T) {
 	if n := used(t, l, "a"); n != 0 {
 		t.Errorf("%d used", n)
 	}
-	spent, err1 := l.Spent(t.Context(), "a", time.Now().Add(-time.Hour))
+	spent, err1 := l.Spent(t.Context(), "a", time.Now().Add(-time.Hour), 0)
 	s, err2 := l.State(t.Context(), "a", []string{"w"})
 	facts, err3 := l.Inspect(t.Context())
 	if err := errors.Join(err1, err2, err3); err != nil || len(spent) > 0 || s.Generation != 0 || time.Since(s.At).Abs() > time.Minute {
@@ -350,7 +350,7 @@ func TestAServerWithoutRoomIsUnavailable(t *testing.T) {
 	var last error
 	for range 20 {
 		l := openLedger(t, d.URL(), pgledger.Options{Timeout: patient})
-		if _, last = l.Spent(t.Context(), "a", time.Now()); last != nil {
+		if _, last = l.Spent(t.Context(), "a", time.Now(), 0); last != nil {
 			break
 		}
 		full = append(full, l)
@@ -361,7 +361,7 @@ func TestAServerWithoutRoomIsUnavailable(t *testing.T) {
 	_ = full[0].Close()
 	l := openLedger(t, d.URL(), pgledger.Options{Timeout: patient})
 	for end := time.Now().Add(patient); last != nil && time.Now().Before(end); {
-		_, last = l.Spent(t.Context(), "a", time.Now())
+		_, last = l.Spent(t.Context(), "a", time.Now(), 0)
 	}
 	if last != nil {
 		t.Errorf("one has left: %v", last)
@@ -392,7 +392,7 @@ func TestAFrozenServerIsUnavailable(t *testing.T) {
 func TestManyWritersOnOneAccount(t *testing.T) {
 	d := faulty.Postgres(t, "max_connections=100")
 	const writers, limit = 64, 300
-	if _, err := begun(t, d).Spent(t.Context(), "a", time.Now()); err != nil {
+	if _, err := begun(t, d).Spent(t.Context(), "a", time.Now(), 0); err != nil {
 		t.Fatal(err)
 	}
 	var mu sync.Mutex

@@ -242,7 +242,7 @@ func resets(r *rig) {
 		r.Fatalf("reset: %v", err)
 	}
 	r.used(0, 0)
-	if got, err := r.ledger.Spent(r.Context(), r.account, noon.Add(-time.Hour)); err != nil || len(got) > 0 {
+	if got, err := r.ledger.Spent(r.Context(), r.account, noon.Add(-time.Hour), 0); err != nil || len(got) > 0 {
 		r.Fatalf("after the reset %v are spent (%v)", got, err)
 	}
 	d := r.draw(charge("units", 2, b, other), charge("search", 1, b)) // the same as before, at the same instant

@@ -331,9 +331,10 @@ func (w *differ) sums() {
 	w.t.Helper()
 	r := w.rig
 	since := r.clock.Now().Add(-time.Duration(w.roll(24)) * time.Hour)
-	got, err := r.ledger.Spent(r.Context(), r.account, since)
+	every := time.Duration(w.roll(3)) * 100 * time.Minute
+	got, err := r.ledger.Spent(r.Context(), r.account, since, every)
 	w.outcome("spent", err)
-	want := w.naive.spent(since)
+	want := w.naive.spent(since, every)
 	for _, s := range got {
 		amount := s.Amount
 		if s.Amount = 0; want[s] != amount {

@@ -317,7 +317,7 @@ func (m *Model) Reset(_ context.Context, account string) error {
 }
 
 // Spent implements quota.Ledger.
-func (m *Model) Spent(_ context.Context, account string, since time.Time) ([]quota.Spent, error) {
+func (m *Model) Spent(_ context.Context, account string, since time.Time, every time.Duration) ([]quota.Spent, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var out []quota.Spent
@@ -325,9 +325,10 @@ func (m *Model) Spent(_ context.Context, account string, since time.Time) ([]quo
 		if s.account != account || s.at.Before(since) || s.amount == 0 {
 			continue
 		}
-		i := slices.IndexFunc(out, func(o quota.Spent) bool { return o.Pool == s.pool && o.Who == s.who })
+		part := quota.PartOf(s.at.UnixMicro(), since.UnixMicro(), every)
+		i := slices.IndexFunc(out, func(o quota.Spent) bool { return o.Pool == s.pool && o.Who == s.who && o.Part == part })
 		if i < 0 {
-			i, out = len(out), append(out, quota.Spent{Pool: s.pool, Who: s.who})
+			i, out = len(out), append(out, quota.Spent{Pool: s.pool, Who: s.who, Part: part})
 		}
 		out[i].Amount += s.amount
 	}

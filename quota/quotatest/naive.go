@@ -210,11 +210,15 @@ func (n *naive) charges(a quota.Ask, at time.Time) (out []naiveEntry) {
 }
 
 // spent returns what was charged since, by pool and who.
-func (n *naive) spent(since time.Time) map[quota.Spent]int64 {
+func (n *naive) spent(since time.Time, every time.Duration) map[quota.Spent]int64 {
 	sums := map[quota.Spent]int64{}
 	for _, e := range n.entries {
 		if !e.at.Before(since) && e.amount > 0 {
-			sums[quota.Spent{Pool: e.pool, Who: e.who}] += e.amount
+			part := int64(0)
+			if every > 0 {
+				part = int64(e.at.Sub(since) / every)
+			}
+			sums[quota.Spent{Pool: e.pool, Who: e.who, Part: part}] += e.amount
 		}
 	}
 	return sums

@@ -205,8 +205,8 @@ func (w *walk) compareSpent() {
 	w.t.Helper()
 	r := w.rig
 	since := r.clock.Now().Add(-24 * time.Hour)
-	got, err := r.ledger.Spent(r.Context(), r.account, since)
-	want, _ := w.model.Spent(r.Context(), r.account, since)
+	got, err := r.ledger.Spent(r.Context(), r.account, since, time.Hour)
+	want, _ := w.model.Spent(r.Context(), r.account, since, time.Hour)
 	if err != nil || !slices.Equal(got, want) {
 		w.t.Fatalf("%s: spent since %s: %v (%v), want %v", r.at(), since, got, err, want)
 	}

@@ -119,7 +119,7 @@ var looking = []Case{
 		r.admits(3, 0) // at noon + 10 s all is as if nobody had looked
 		r.fresh(noon, per(10*second, 5))
 		r.admits(0, 5) // also where nothing was ever charged
-		if got, err := r.ledger.Spent(r.Context(), r.account, noon.Add(-time.Hour)); err != nil || len(got) != 0 {
+		if got, err := r.ledger.Spent(r.Context(), r.account, noon.Add(-time.Hour), 0); err != nil || len(got) != 0 {
 			r.Fatalf("a look was counted as spent: %v %v", got, err)
 		}
 	}},

@@ -96,12 +96,12 @@ var several = []Case{
 				of(quota.Scheduled, "US", "units", 4)},
 			noon.Add(time.Hour): nil,
 		} {
-			got, err := r.ledger.Spent(r.Context(), r.account, since)
+			got, err := r.ledger.Spent(r.Context(), r.account, since, 0)
 			if err != nil || !slices.Equal(got, want) {
 				r.Fatalf("spent since %s:\n%v (%v), want\n%v", since, got, err, want)
 			}
 		}
-		if got, err := r.ledger.Spent(r.Context(), "nobody", noon); err != nil || len(got) != 0 {
+		if got, err := r.ledger.Spent(r.Context(), "nobody", noon, 0); err != nil || len(got) != 0 {
 			r.Fatalf("an account that was never used spent %v (%v)", got, err)
 		}
 	}},
@@ -115,7 +115,7 @@ var several = []Case{
 			r.who = part.Who
 			r.draw(charge("units", part.Amount, per(time.Hour, 100)))
 		}
-		if got, err := r.ledger.Spent(r.Context(), r.account, noon); err != nil || !slices.Equal(got, want) {
+		if got, err := r.ledger.Spent(r.Context(), r.account, noon, 0); err != nil || !slices.Equal(got, want) {
 			r.Fatalf("spent %v (%v), want %v", got, err, want)
 		}
 	}},
@@ -216,7 +216,7 @@ var loss = []Case{
 
 func mustSpent(r *rig, l quota.Ledger) []quota.Spent {
 	r.Helper()
-	s, err := l.Spent(r.Context(), r.account, noon.Add(-time.Hour))
+	s, err := l.Spent(r.Context(), r.account, noon.Add(-time.Hour), 0)
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -188,7 +188,7 @@ func (w *town) meet(all ...*program) {
 // counted returns the remote's count.
 func (w *town) counted() (sum int64) {
 	w.Helper()
-	spent, err := w.open().Spent(w.Context(), account, noon.Add(-time.Hour))
+	spent, err := w.open().Spent(w.Context(), account, noon.Add(-time.Hour), 0)
 	if err != nil {
 		w.Fatal(err)
 	}

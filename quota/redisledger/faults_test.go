@@ -53,7 +53,7 @@ func everything(ctx context.Context, l quota.Ledger, account string) map[string]
 	errs["refund"] = l.Refund(ctx, account, d)
 	errs["post"] = l.Post(ctx, a, time.Now().Add(-time.Minute))
 	errs["drain"] = l.Drain(ctx, account, "units", quota.Drain{Until: time.Now().Add(time.Hour), Used: 5})
-	_, errs["spent"] = l.Spent(ctx, account, time.Now().Add(-time.Hour))
+	_, errs["spent"] = l.Spent(ctx, account, time.Now().Add(-time.Hour), 0)
 	return errs
 }
 
@@ -335,7 +335,7 @@ func TestRefusesHostileAsks(t *testing.T) {
 	a := benchAsk("a", 1, 100, "{x} \r\n\x00:y")
 	a.Who = quota.Who{Purpose: quota.Manual, Region: "a\x00b", Method: strings.Repeat("m", 300)}
 	take(t, l, a)
-	spent, err := l.Spent(t.Context(), "a", time.Now().Add(-time.Hour))
+	spent, err := l.Spent(t.Context(), "a", time.Now().Add(-time.Hour), 0)
 	if err != nil || len(spent) != 1 || spent[0] != (quota.Spent{Pool: a.Charges[0].Pool, Who: a.Who, Amount: 1}) {
 		t.Errorf("%+v, %v", spent, err)
 	}

@@ -84,7 +84,7 @@ func exercise(l *redisledger.Ledger, c *clock) error {
 	if err := l.Drain(ctx, "a", "units", quota.Drain{Until: c.now.Add(time.Hour), Used: 5}); err != nil {
 		return err
 	}
-	if _, err := l.Spent(ctx, "a", c.now.Add(-time.Hour)); err != nil {
+	if _, err := l.Spent(ctx, "a", c.now.Add(-time.Hour), 0); err != nil {
 		return err
 	}
 	return exerciseRemote(ctx, l, c)

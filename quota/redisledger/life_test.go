@@ -192,14 +192,14 @@ func TestLogThatExpiredIsEmpty(t *testing.T) {
 				t.Errorf("%d and %d used", units, search)
 			}
 		}
-		if spent, err := l.Spent(t.Context(), "a", c.now.Add(-48*time.Hour)); err != nil || len(spent) != 2 || spent[1].Amount != 3 {
+		if spent, err := l.Spent(t.Context(), "a", c.now.Add(-48*time.Hour), 0); err != nil || len(spent) != 2 || spent[1].Amount != 3 {
 			t.Errorf("%+v, %v", spent, err)
 		}
 		c.set(c.now.Add(48 * time.Hour))
 		if gone {
 			s.client.Del(t.Context(), "ingest:{a}:units", "ingest:{a}:search")
 		}
-		if spent, err := l.Spent(t.Context(), "a", c.now.Add(-48*time.Hour)); err != nil || len(spent) != 0 {
+		if spent, err := l.Spent(t.Context(), "a", c.now.Add(-48*time.Hour), 0); err != nil || len(spent) != 0 {
 			t.Errorf("%+v, %v", spent, err)
 		}
 		if err := l.Post(t.Context(), ask(2, "units"), c.now); err != nil {

@@ -16,7 +16,7 @@ import (
 
 // Spent implements quota.Ledger. It reads page by page, so that it keeps nobody else from the server for long: each
 // pool's sums are of one time, those of different pools are not.
-func (l *Ledger) Spent(ctx context.Context, account string, since time.Time) ([]quota.Spent, error) {
+func (l *Ledger) Spent(ctx context.Context, account string, since time.Time, every time.Duration) ([]quota.Spent, error) {
 	if err := quota.CheckAccount(account); err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (l *Ledger) Spent(ctx context.Context, account string, since time.Time) ([]
 				who = spenders[id]
 				spenders[id] = who
 			}
-			sums[quota.Spent{Pool: pool, Who: who}] += e.Amount
+			sums[quota.Spent{Pool: pool, Who: who, Part: quota.PartOf(e.At, since.UnixMicro(), every)}] += e.Amount
 		}
 	}
 	var spent []quota.Spent

@@ -104,7 +104,7 @@ func TestSyncOfTwoFullDaysBlocksNobody(t *testing.T) {
 		t.Errorf("%d used after %d rows, 7 more that were seen, and %d takes", used, 2*each, takes)
 	}
 	var spent []quota.Spent
-	if longest := longestCall(t, s, func() { spent, _ = l.Spent(t.Context(), "a", now.Add(-24*time.Hour)) }); longest > tenfold {
+	if longest := longestCall(t, s, func() { spent, _ = l.Spent(t.Context(), "a", now.Add(-24*time.Hour), 0) }); longest > tenfold {
 		t.Errorf("a report kept the server busy for %v", longest)
 	}
 	sum := int64(0)

@@ -115,7 +115,7 @@ func TestSyncOfManyWritersAndPools(t *testing.T) {
 			t.Fatal(err)
 		}
 		sums := map[string]int64{}
-		spent, err := l.Spent(t.Context(), "a", time.Now().Add(-2*time.Hour))
+		spent, err := l.Spent(t.Context(), "a", time.Now().Add(-2*time.Hour), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -174,8 +174,8 @@ func (w *walk) step() (what string, want, got any) {
 		return "state", []any{ws, we}, []any{gs, ge}
 	default:
 		since := w.clock.now.Add(-time.Duration(w.r.Int64N(int64(25 * time.Hour))))
-		ws, we := w.mem.Spent(ctx, w.account, since)
-		gs, ge := w.redis.Spent(ctx, w.account, since)
+		ws, we := w.mem.Spent(ctx, w.account, since, 0)
+		gs, ge := w.redis.Spent(ctx, w.account, since, 0)
 		return "spent", []any{ws, we}, []any{gs, ge}
 	}
 }
@@ -295,7 +295,7 @@ func (w *walk) renew() (what string, want, got any) {
 	case 0:
 		r.Was = r.Was%1000 + 1
 	case 1:
-		spent, _ := w.mem.Spent(ctx, w.account, w.clock.now.Add(-25*time.Hour)) // a log may have expired else
+		spent, _ := w.mem.Spent(ctx, w.account, w.clock.now.Add(-25*time.Hour), 0) // a log may have expired else
 		if !slices.ContainsFunc(spent, func(s quota.Spent) bool { return s.Pool == "units" }) {
 			break
 		}

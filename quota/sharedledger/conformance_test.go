@@ -145,8 +145,8 @@ func (l *everyAccount) Reset(ctx context.Context, account string) error {
 	return l.of(account).Reset(ctx, account)
 }
 
-func (l *everyAccount) Spent(ctx context.Context, account string, since time.Time) ([]quota.Spent, error) {
-	return l.of(account).Spent(ctx, account, since)
+func (l *everyAccount) Spent(ctx context.Context, account string, since time.Time, every time.Duration) ([]quota.Spent, error) {
+	return l.of(account).Spent(ctx, account, since, every)
 }
 
 func (l *everyAccount) Close() error {

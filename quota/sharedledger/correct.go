@@ -93,7 +93,7 @@ func (s *Ledger) Reset(_ context.Context, account string) error {
 
 // Spent implements quota.Ledger. It first syncs what this data directory owes; otherwise a process started during the
 // outage would find the emergency calls missing.
-func (s *Ledger) Spent(ctx context.Context, account string, since time.Time) (spent []quota.Spent, err error) {
+func (s *Ledger) Spent(ctx context.Context, account string, since time.Time, every time.Duration) (spent []quota.Spent, err error) {
 	err = s.on(ctx, account, func() error {
 		if err := s.loadOnce(ctx); err != nil {
 			return err
@@ -104,7 +104,7 @@ func (s *Ledger) Spent(ctx context.Context, account string, since time.Time) (sp
 		if err := s.checkBreaker(ctx, false); err != nil {
 			return err
 		}
-		spent, err = s.Remote.Spent(ctx, account, since)
+		spent, err = s.Remote.Spent(ctx, account, since, every)
 		return err
 	})
 	return spent, err

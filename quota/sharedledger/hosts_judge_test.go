@@ -215,7 +215,7 @@ func (j *judge) arrives(p *process, t *try, d quota.Decision) {
 // explain says how ledger and upstream differ, hour by hour.
 func (j *judge) explain() {
 	for since := j.now().Add(-25 * time.Hour); j.trace != nil && since.Before(j.now()); since = since.Add(30 * time.Minute) {
-		spent, _ := j.server.ledger.Spent(context.Background(), "default", since)
+		spent, _ := j.server.ledger.Spent(context.Background(), "default", since, 0)
 		counted, unattributed, arrived := int64(0), int64(0), int64(0)
 		for _, s := range spent {
 			if s.Pool == "units" {
@@ -291,7 +291,7 @@ func (j *judge) compare() {
 		slack = 70 * time.Minute
 	}
 	cut := j.now().Add(-24 * time.Hour)
-	spent, err := j.server.ledger.Spent(context.Background(), "default", cut)
+	spent, err := j.server.ledger.Spent(context.Background(), "default", cut, 0)
 	if err != nil {
 		j.fail("spent: %v", err)
 	}

@@ -239,8 +239,8 @@ func (l *link) Reset(ctx context.Context, account string) error {
 	return l.on(ctx, "reset", func() error { return l.server.ledger.Reset(ctx, account) })
 }
 
-func (l *link) Spent(ctx context.Context, account string, since time.Time) ([]quota.Spent, error) {
-	return carry(ctx, l, "spent", func() ([]quota.Spent, error) { return l.server.ledger.Spent(ctx, account, since) })
+func (l *link) Spent(ctx context.Context, account string, since time.Time, every time.Duration) ([]quota.Spent, error) {
+	return carry(ctx, l, "spent", func() ([]quota.Spent, error) { return l.server.ledger.Spent(ctx, account, since, every) })
 }
 
 func (l *link) Close() error { return nil }

@@ -76,7 +76,7 @@ func (r *room) open(journal sharedledger.Journal, hosts int) *gate {
 // used is what the ledger itself counts in 24 hours.
 func (r *room) used(pool string) (sum int64) {
 	r.t.Helper()
-	spent, err := r.memory.Spent(r.t.Context(), "default", r.now.Add(-24*time.Hour))
+	spent, err := r.memory.Spent(r.t.Context(), "default", r.now.Add(-24*time.Hour), 0)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func BenchmarkSpent(b *testing.B) {
 		take(b, l, a)
 	}
 	for b.Loop() {
-		if spent, err := l.Spent(b.Context(), "default", since); err != nil || len(spent) != 8 {
+		if spent, err := l.Spent(b.Context(), "default", since, 0); err != nil || len(spent) != 8 {
 			b.Fatal(spent, err)
 		}
 	}

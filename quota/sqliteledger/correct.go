@@ -178,14 +178,14 @@ func (l *Ledger) Reset(ctx context.Context, name string) error {
 }
 
 // Spent implements quota.Ledger. What is owed to this ledger is spent as well.
-func (l *Ledger) Spent(ctx context.Context, name string, since time.Time) (out []quota.Spent, err error) {
+func (l *Ledger) Spent(ctx context.Context, name string, since time.Time, every time.Duration) (out []quota.Spent, err error) {
 	if err := quota.CheckAccount(name); err != nil {
 		return nil, err
 	}
 	err = l.read(ctx, func(t *transaction) error {
-		return t.read(sqlSpent, []any{name, since.UnixMicro()}, func(r *sql.Rows) error {
+		return t.read(sqlSpent, []any{name, since.UnixMicro(), every.Microseconds()}, func(r *sql.Rows) error {
 			var s quota.Spent
-			err := r.Scan(&s.Pool, &s.Who.Purpose, &s.Who.Region, &s.Who.Method, &s.Who.Client, &s.Amount)
+			err := r.Scan(&s.Pool, &s.Who.Purpose, &s.Who.Region, &s.Who.Method, &s.Who.Client, &s.Part, &s.Amount)
 			out = append(out, s)
 			return err
 		})

@@ -122,7 +122,7 @@ func TestWhatWentOnWithoutTheLedgerIsCountedOnce(t *testing.T) {
 // spends wants so much charged by the two who spend here.
 func spends(t *testing.T, l *sqliteledger.Ledger, scheduled, refresh int64) {
 	t.Helper()
-	got, err := l.Spent(t.Context(), "default", time.Time{})
+	got, err := l.Spent(t.Context(), "default", time.Time{}, 0)
 	want := []quota.Spent{
 		{Pool: "units", Who: quota.Who{Purpose: quota.Scheduled, Region: "US", Method: "videos.list"}, Amount: scheduled},
 		{Pool: "units", Who: quota.Who{Purpose: quota.Refresh, Method: "videos.list"}, Amount: refresh},

@@ -90,20 +90,20 @@ const (
 			SELECT 1 FROM operations o, json_each(o.amounts) amount
 			WHERE o.account = j.account AND o.at >= ?2 AND o.state NOT IN (4, 5) AND amount.key IN (SELECT value FROM json_each(?3)))
 		ORDER BY 1`
-	// The sums of an account since a time, what is owed to this ledger included.
+	// The sums of an account since ?2, in parts of ?3, what is owed to this ledger included.
 	sqlSpent = `
-		WITH charges (pool, spender, amount) AS (
-			SELECT p.name, e.spender, sum(e.amount) -- added up by numbers first: a day has thousands
+		WITH charges (pool, spender, part, amount) AS (
+			SELECT p.name, e.spender, coalesce((e.at - ?2) / ?3, 0) AS part, sum(e.amount) -- added up by numbers first: a day has thousands
 			FROM accounts a JOIN pools p ON p.account = a.id JOIN entries e ON e.pool = p.id AND e.at >= ?2
-			WHERE a.name = ?1 GROUP BY e.pool, e.spender
+			WHERE a.name = ?1 GROUP BY e.pool, e.spender, part
 			UNION ALL
-			SELECT amount.key, o.spender, amount.value
+			SELECT amount.key, o.spender, coalesce((o.at - ?2) / ?3, 0), amount.value
 			FROM operations o, json_each(o.amounts) amount
 			WHERE o.account = ?1 AND o.writer = '' AND o.state = 2 AND o.at >= ?2
 		)
-		SELECT c.pool, s.purpose, s.region, s.method, s.client, sum(c.amount)
+		SELECT c.pool, s.purpose, s.region, s.method, s.client, c.part, sum(c.amount)
 		FROM charges c JOIN spenders s ON s.id = c.spender
-		GROUP BY c.pool, s.id HAVING sum(c.amount) > 0`
+		GROUP BY c.pool, s.id, c.part HAVING sum(c.amount) > 0`
 
 	sqlWrites = `SELECT +writes AS "" FROM file`
 	sqlWrote  = `UPDATE file SET writes = ?`

@@ -156,14 +156,14 @@ func (a *Account[M]) Reset() {
 }
 
 // Spent sums what was charged since, by pool and who; a may be nil.
-func (a *Account[M]) Spent(since time.Time) (out []quota.Spent) {
+func (a *Account[M]) Spent(since time.Time, every time.Duration) (out []quota.Spent) {
 	if a == nil {
 		return nil
 	}
 	sums := map[quota.Spent]int64{}
 	for _, p := range a.Pools {
 		for _, e := range p.Log.Entries[p.Log.From(since.UnixMicro()):] {
-			sums[quota.Spent{Pool: p.Name, Who: e.Who}] += e.Amount
+			sums[quota.Spent{Pool: p.Name, Who: e.Who, Part: quota.PartOf(e.At, since.UnixMicro(), every)}] += e.Amount
 		}
 	}
 	for s, amount := range sums {

@@ -104,9 +104,9 @@ func (l *Remote) Reset(_ context.Context, name string) error {
 }
 
 // Spent implements quota.Ledger.
-func (l *Remote) Spent(_ context.Context, name string, since time.Time) (out []quota.Spent, err error) {
+func (l *Remote) Spent(_ context.Context, name string, since time.Time, every time.Duration) (out []quota.Spent, err error) {
 	err = l.on(name, func(acc *account, _ time.Time) error {
-		out = acc.Spent(since)
+		out = acc.Spent(since, every)
 		return nil
 	})
 	return out, err
