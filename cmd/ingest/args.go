@@ -62,7 +62,6 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageError{err}
 }
 
-// command returns a command that runs run.
 func command(use, short string, args cobra.PositionalArgs, run func(ctx context.Context, args []string) error) *cobra.Command {
 	return &cobra.Command{Use: use, Short: short, Args: args, RunE: func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args) }}
 }

@@ -20,7 +20,6 @@ func (a *app) backfillPlanCommand() *cobra.Command {
 	return cmd
 }
 
-// planBackfill prices the request, and keeps it as a plan.
 func (a *app) planBackfill(ctx context.Context, request backfillRequest) error {
 	open := a.openForPlanning
 	if request.ask {
@@ -45,7 +44,6 @@ func (a *app) planBackfill(ctx context.Context, request backfillRequest) error {
 	return a.show(doc)
 }
 
-// preparePlan finds or adds the requested plan and, with --ask, asks for sizes.
 func (a *app) preparePlan(ctx context.Context, w *fetchRuntime, request backfillRequest) (*pricedBackfill, error) {
 	p, err := a.findOrAdd(ctx, w, request)
 	if err != nil || !request.ask {

@@ -142,7 +142,6 @@ func (a *app) confirm(ctx context.Context, w *fetchRuntime, p *pricedBackfill, r
 	return w.store.Confirm(ctx, p.ID, most)
 }
 
-// ask asks the user whether so much may be spent.
 func (a *app) ask(p *pricedBackfill, most quota.Cost) error {
 	text := fmt.Sprintf("%s may spend %s", p.ID, term.Amounts(most))
 	if p.assuming != "" {
@@ -159,7 +158,6 @@ func (a *app) ask(p *pricedBackfill, most quota.Cost) error {
 	return nil
 }
 
-// passBackfill works on the pieces.
 func (a *app) passBackfill(ctx context.Context, w *fetchRuntime, p *pricedBackfill, r backfillRun) ([]fetch.SlotResult, error) {
 	reserve := w.reserveCache(a)
 	if err := reserve.Update(ctx); err != nil {
@@ -212,7 +210,6 @@ func (a *app) openForPricing(ctx context.Context, s *store.Store) (*fetchRuntime
 	return w, nil
 }
 
-// findBackfill finds a plan by its id.
 func findBackfill(ctx context.Context, s *store.Store, id string) (store.BackfillStatus, error) {
 	b, err := s.FindBackfill(ctx, id)
 	if errors.Is(err, store.ErrNoBackfill) {
@@ -265,7 +262,6 @@ func (a *app) reportBackfill(ctx context.Context, w *fetchRuntime, p *pricedBack
 	return endOfRun(end.Outcome, nil)
 }
 
-// endOf returns how a run ended.
 func endOf(worked []fetch.SlotResult, ended error, doc report.PlanDocument) report.BackfillEnd {
 	run := summarise(worked, nil)
 	var limit string

@@ -96,7 +96,6 @@ func newBackfillLine(b store.BackfillStatus) report.PlanLine {
 	return l
 }
 
-// backfillDocument returns the present state of a backfill, with its first failures.
 func (a *app) backfillDocument(ctx context.Context, w *fetchRuntime, id string) (report.PlanDocument, error) {
 	status, err := findBackfill(ctx, w.store, id)
 	if err != nil {

@@ -61,7 +61,6 @@ func showChart(ctx context.Context, a *app, q library.ChartQuery, given string) 
 	})
 }
 
-// chartCells returns a row of an exported chart.
 func chartCells(doc report.MovesDocument, v report.ChartItem) []term.Cell {
 	row := []term.Cell{{Name: "region", Value: string(doc.Region)}, {Name: "job", Value: doc.Job}, {Name: "slot", Value: doc.Slot}}
 	return append(row, term.CellsOf(v)...)

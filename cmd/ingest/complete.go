@@ -18,7 +18,6 @@ import (
 // Completion of arguments and flags, from the config, the costs and the store. A source that cannot be read completes
 // nothing.
 
-// complete gives the commands their completions.
 func (a *app) complete(root *cobra.Command) {
 	pools := func(_ context.Context, a *app) ([]string, error) {
 		t, err := a.tariff()

@@ -34,7 +34,6 @@ func (c *console) useQuery(ctx context.Context) {
 	}
 }
 
-// printJSON prints one document.
 func (c *console) printJSON(v any) error {
 	if c.filter != nil {
 		return c.filter(v)

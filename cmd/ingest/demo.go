@@ -123,7 +123,6 @@ func (d *demo) slots(ctx context.Context) error {
 	return nil
 }
 
-// pass runs one series and prints how it ended.
 func (d *demo) pass(ctx context.Context, s ingest.Series) ([]fetch.SlotResult, error) {
 	worked, err := d.runtime.reconciler(d.app).Run(ctx, fetch.RunOptions{Series: []ingest.Series{s}})
 	for _, slot := range worked {
@@ -252,7 +251,6 @@ func (d *demo) search(ctx context.Context) error {
 	return nil
 }
 
-// longestWord returns the longest word, in the script, of the chart's titles.
 func longestWord(chart []ingest.Placement, script *unicode.RangeTable) string {
 	longest := ""
 	for _, p := range chart {

@@ -59,7 +59,6 @@ func outdated(err error) bool {
 
 type usageError struct{ error }
 
-// exitCode returns the exit code for an error.
 func exitCode(err error) int {
 	signal, ended := errors.AsType[signalled](err)
 	code, own := errors.AsType[codeError](err)

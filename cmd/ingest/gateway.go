@@ -24,7 +24,6 @@ func (a *app) gatewayCommand() *cobra.Command {
 	return cmd
 }
 
-// gateway answers until ctx is done.
 func (a *app) gateway(ctx context.Context, listen string) error {
 	if err := a.cfg.CheckGateway(listen); err != nil {
 		return err

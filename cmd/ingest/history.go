@@ -67,7 +67,6 @@ func (a *app) historyOf(ctx context.Context, s *store.Store, q store.HistoryQuer
 	return a.reader(s).Video(ctx, q)
 }
 
-// sightingCells returns a row of an exported history.
 func sightingCells(v report.HistoryDocument, s report.SightingDocument) []term.Cell {
 	return append([]term.Cell{{Name: "video_id", Value: v.VideoID}, {Name: "title", Value: v.Title}}, term.CellsOf(s)...)
 }

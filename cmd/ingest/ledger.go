@@ -34,7 +34,6 @@ type ledger struct {
 	close   func()
 }
 
-// openLedger opens the ledger as configured.
 func (a *app) openLedger(ctx context.Context) (*ledger, error) {
 	tariff, err := a.tariff()
 	if err != nil {

@@ -102,7 +102,6 @@ func (a *app) openStanding(ctx context.Context) (standing, error) {
 	})
 }
 
-// warnOfFuture warns if the clock stands before the newest slot.
 func (a *app) warnOfFuture(ctx context.Context, s *store.Store) {
 	newest, err := s.ListSlots(ctx, store.SlotFilter{Limit: 1})
 	if err == nil && len(newest) > 0 && newest[0].DueAt.After(a.clock.Now().Add(ingest.ClockAhead)) {
@@ -133,7 +132,6 @@ func (s serviceStore) Latest(ctx context.Context) (ingest.Latest, error) {
 	return s.Store.Latest(ctx, s.now())
 }
 
-// readTariff reads the costs of the configured upstream.
 func (a *app) readTariff() (*quota.Tariff, error) {
 	name, data := "costs.yaml", ingest.Costs
 	if a.cfg.Costs != "" {
@@ -153,7 +151,6 @@ func (a *app) readTariff() (*quota.Tariff, error) {
 	return tariff, nil
 }
 
-// jobSchedules returns when the jobs are due.
 func jobSchedules(jobs []ingest.Job) (regions.Schedule, error) {
 	s, err := regions.NewSchedule(jobs)
 	return s, config.Invalid(err)

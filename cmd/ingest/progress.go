@@ -88,7 +88,6 @@ func progressOf(began, now store.BackfillStatus, took time.Duration, maxUnits in
 	return p
 }
 
-// showRun draws the progress of a run of the schedule on a terminal.
 func (a *app) showRun(ctx context.Context, rec *fetch.Reconciler, s *store.Store, series []ingest.Series) (stop func()) {
 	var ended, units atomic.Int64
 	rec.OnSlot = func(r fetch.SlotResult) {

@@ -63,7 +63,6 @@ var providers = map[string]provider{
 	},
 }
 
-// upstreamLimits returns what jobs may ask of each upstream.
 func upstreamLimits() map[string]config.JobLimits {
 	all := map[string]config.JobLimits{}
 	for name, p := range providers {
@@ -74,5 +73,4 @@ func upstreamLimits() map[string]config.JobLimits {
 	return all
 }
 
-// provider returns the configured one.
 func (a *app) provider() provider { return providers[a.cfg.Upstream] }

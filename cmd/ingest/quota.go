@@ -157,7 +157,6 @@ func (p posting) post(ctx context.Context, l *ledger, sure bool) error {
 	return l.Post(ctx, byHand, quota.Cost{p.pool: p.amount}, p.at)
 }
 
-// unpost takes the last such posting back.
 func (a *app) unpost(ctx context.Context, p posting) error {
 	if a.cfg.Ledger != "sqlite" {
 		return usageError{errors.New("--undo: the ledger is shared, and the journals of other hosts would bring the post back: wait until no window counts it")}

@@ -39,7 +39,6 @@ func (a *app) quotaRebuildCommand() *cobra.Command {
 	return cmd
 }
 
-// recount rebuilds the ledger, and reports what it holds afterwards.
 func (a *app) recount(ctx context.Context) error {
 	n, err := a.rebuild(ctx)
 	if err != nil {
@@ -125,7 +124,6 @@ func (a *app) rebuildAlone(ctx context.Context) (slots int, err error) {
 		func(p audit.Posting) error { return l.Post(ctx, p.Who, p.Cost, p.At) })
 }
 
-// slotMethods returns the methods that a slot calls.
 func (a *app) slotMethods(ctx context.Context, slot ingest.Slot) ([]string, error) {
 	id, piece := ingest.IsBackfillJob(slot.Job)
 	if !piece {

@@ -62,7 +62,6 @@ func (a *app) selectSeries(o *fetch.RunOptions, only []ingest.Region) error {
 	return nil
 }
 
-// reconcile runs once over what is due and reports how it ended.
 func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
 	end, thresholds, err := a.beginPing(ctx)
 	if err != nil {

@@ -90,7 +90,6 @@ func nothingFound(ctx context.Context, a *app, s *store.Store, q store.SearchQue
 	return err
 }
 
-// printSearch prints a page of results.
 func printSearch(out *console, q store.SearchQuery, doc report.SearchDocument, r store.Result, f shown) {
 	doc.Print(out.stdout, f.order, f.mark)
 	if r.Forgiven {

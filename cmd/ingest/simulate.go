@@ -55,7 +55,6 @@ func (a *app) simulateCommand() *cobra.Command {
 	return cmd
 }
 
-// server returns the stand-in.
 func (o standInOptions) server() (_ http.Handler, err error) {
 	switch {
 	case o.Latency < 0:

@@ -34,13 +34,11 @@ func (a *app) usageCommand(name, short string, days int, say func(ctx context.Co
 	return cmd
 }
 
-// advise says what would save most.
 func (a *app) advise(ctx context.Context, s *store.Store, since, now time.Time) (screen, error) {
 	yields, err := s.Yields(ctx, since, now)
 	return report.NewAdvice(yields, a.cfg.Jobs), err
 }
 
-// auditReport says what a form for more quota asks.
 func (a *app) auditReport(ctx context.Context, s *store.Store, since, now time.Time) (screen, error) {
 	schedule, price, err := a.pricedSchedule()
 	if err != nil {

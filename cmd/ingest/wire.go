@@ -253,7 +253,6 @@ func (a *app) withStore(ctx context.Context, do func(context.Context, *store.Sto
 	return err
 }
 
-// sayUpgraded says that the store was upgraded, and where its backup is.
 func (a *app) sayUpgraded(from, to int, backup string) {
 	a.say("ingest: upgraded the store from version %d to %d; a backup is %s", from, to, backup)
 }
@@ -273,7 +272,6 @@ func newAPI(c *config.Config) (*web.API, error) {
 	return api, nil
 }
 
-// pages returns how the pages look, as the config has it.
 func (a *app) pages() pages.Site {
 	site := a.provider().pages
 	site.Hidden, site.Pictures, site.Theme = a.cfg.HideDerived, !a.cfg.NoThumbnails, a.cfg.Theme
@@ -283,7 +281,6 @@ func (a *app) pages() pages.Site {
 	return site
 }
 
-// reader reads the documents that commands, pages and API show.
 func (a *app) reader(s *store.Store) library.Reader {
 	return library.Reader{Store: s, Jobs: a.cfg.Jobs, Now: a.clock.Now, Watch: a.provider().watch, Named: a.provider().named, Hidden: a.cfg.HideDerived}
 }

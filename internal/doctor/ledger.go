@@ -19,7 +19,6 @@ import (
 
 // The checks of the ledger, wherever it is. They open a copy of quota.db.
 
-// openLedger opens the ledger to be read.
 func openLedger(ctx context.Context, d *Doctor) (quota.Ledger, error) {
 	if d.OpenRemote == nil {
 		return openLocal(ctx, d, d.Config.Data)

@@ -69,7 +69,6 @@ func (d *Doctor) judgeClock(gap time.Duration, whose string) Finding {
 	return judgeClockGap(gap, quota.MaxClockGap, whose)
 }
 
-// judgeClockGap judges a clock that is trusted up to a gap.
 func judgeClockGap(gap, trusted time.Duration, whose string) Finding {
 	side := "ahead of"
 	if gap < 0 {

@@ -74,7 +74,6 @@ func refundUnsent(ctx context.Context, q *quota.Governor, taken quota.Decision, 
 	return "spent " + term.Amounts(charged)
 }
 
-// judgeFailure judges how the call failed.
 func judgeFailure(err error) Finding {
 	var e *fetch.Error
 	if !errors.As(err, &e) {
@@ -100,7 +99,6 @@ type dated interface {
 	Date() (upstream, here time.Time)
 }
 
-// judgeUpstreamClock compares the clocks, if the upstream's is known.
 func (d *Doctor) judgeUpstreamClock(up any) Finding {
 	if d.Clock.Moved {
 		return okf("its clock is not compared with one that was moved")

@@ -96,10 +96,8 @@ func shortenList(n int, lines []string, what string) []string {
 // oneLine keeps the parts of a reason in one line of a finding.
 func oneLine(reason string) string { return strings.ReplaceAll(reason, "; ", ", ") }
 
-// seriesName returns the job, and the region if it has any.
 func seriesName(s ingest.Series) string { return strings.TrimSpace(s.Job + " " + s.Key) }
 
-// lastDay returns the slots of the last day.
 func lastDay(ctx context.Context, d *Doctor) (*store.SlotSummary, error) {
 	slots, err := d.inspectSlots(ctx, d.now().Add(-24*time.Hour))
 	return &slots, err

@@ -57,7 +57,6 @@ func checkStore(ctx context.Context, d *Doctor) Finding {
 	return judgeStore(ctx, d, *s)
 }
 
-// judgeStore judges a store that can be read.
 func judgeStore(ctx context.Context, d *Doctor, s store.Summary) Finding {
 	text := fmt.Sprintf("version %d, data of %s, %s", s.Version, cmp.Or(s.Upstream, "nobody yet"), term.Plural(int(s.Videos), "video"))
 	if want, err := d.Upstream(ctx); err == nil && s.Upstream != "" && s.Upstream != want {
@@ -84,7 +83,6 @@ func (d *Doctor) lastBackup() string {
 // repairAdvice is what to do about a damaged store.
 const repairAdvice = "ingest doctor --repair moves what can be read to a new one; or restore a backup"
 
-// judgeUnreadable judges a store that could not be read.
 func (d *Doctor) judgeUnreadable(path string, err error) Finding {
 	var newer *store.VersionError
 	var foreign *store.ApplicationError
@@ -187,7 +185,6 @@ func repairLedger(ctx context.Context, d *Doctor) Finding {
 	return okf("found %d entries in the future of %s, left by a clock that was ahead; did: moved them to now, where they count", moved, path)
 }
 
-// repairStore makes the store whole.
 func repairStore(ctx context.Context, d *Doctor) Finding {
 	if d.OpenStore != nil {
 		return okf("nothing: PostgreSQL repairs itself, and is restored from its own backups")

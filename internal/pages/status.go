@@ -129,7 +129,6 @@ func (st Status) tile(of report.SeriesState) g.Node {
 	return h.Li(in(state.Mood, "tile"), h.A(h.Href("/charts/"+of.Region), body))
 }
 
-// stateOf says how fresh a series is.
 func (st Status) stateOf(of report.SeriesState) State {
 	if slots := st.slotsOf(of); of.Slot == nil && len(slots) > 0 && slots[0].Outcome == ingest.Claimed {
 		return State{report.Idle, fmt.Sprintf("fetching page %d", slots[0].Pages+1), st.nextOf(of)}

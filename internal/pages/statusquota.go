@@ -66,7 +66,6 @@ func (st Status) pool() g.Node {
 		facts([][2]string{{"Needed until " + st.when(st.Quota.Forecast.Until), st.fits(p.Pool, needed)}, {"Comes back", st.comesBack(*p)}}))
 }
 
-// fits says whether enough is left for the schedule.
 func (st Status) fits(pool string, needed int64) string {
 	spare := st.Quota.Forecast.Spare[pool]
 	switch {

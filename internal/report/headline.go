@@ -73,7 +73,6 @@ func (s Situation) Verdict() string {
 	return sentences(worst.Says, charts.Says, left.Says)
 }
 
-// sentences makes sentences of clauses.
 func sentences(clauses ...string) string {
 	var out []string
 	for _, c := range clauses {

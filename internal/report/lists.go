@@ -22,7 +22,6 @@ func (d ChartDocument) Print(w io.Writer) {
 	}
 }
 
-// head names the chart in one line.
 func (d ChartDocument) head() string {
 	head := fmt.Sprintf("%s, slot %s, fetched %s", d.Region, term.Stamp(d.Slot), stampOf(d.FetchedAt))
 	if d.Job != "chart" {

@@ -66,7 +66,6 @@ func (d PlanDocument) begun() bool {
 	return d.Units > 0 || d.Pieces[string(ingest.Done)] > 0
 }
 
-// nextText names the command that continues it.
 func (d PlanDocument) nextText() string {
 	text := "ingest backfill run " + d.ID
 	switch {
@@ -81,7 +80,6 @@ func (d PlanDocument) nextText() string {
 	return text
 }
 
-// idsText describes the ids that were read just now.
 func (d PlanDocument) idsText() string {
 	text := term.Thousands(int64(d.IDs))
 	if d.Repeated > 0 {
@@ -100,7 +98,6 @@ func (d PlanDocument) line(w io.Writer, name, text string) {
 	fmt.Fprintf(w, "  %s%s\n", term.Pad(name, column-2), strings.ReplaceAll(lines, "\n", "\n"+strings.Repeat(" ", column)))
 }
 
-// piecesText says how many pieces there are, by state.
 func (d PlanDocument) piecesText() string {
 	total := d.Pieces["total"]
 	if total == 0 {
@@ -186,7 +183,6 @@ func (r Range) String() string {
 // text returns the range of a pool's amounts.
 func (r Range) text(pool string) string { return r.String() + " " + term.PoolUnit(r.High, pool) }
 
-// printSpent says what came in, if anything did.
 func (d PlanDocument) printSpent(w io.Writer) {
 	if d.Units == 0 && d.Videos == 0 && d.Vanished == 0 && d.GivenUp == 0 && d.Known == 0 {
 		return
@@ -233,7 +229,6 @@ func (d PlanDocument) printFailures(w io.Writer) {
 	fmt.Fprintf(w, "  to try them again: ingest backfill retry %s\n", d.ID)
 }
 
-// printLacks says what is missing.
 func (d PlanDocument) printLacks(w io.Writer) {
 	const most = 8
 	for i, l := range d.Incomplete {

@@ -81,7 +81,6 @@ func (w Wait) String() string {
 	return text
 }
 
-// idle says since when nothing has run.
 func (w Wait) idle() string {
 	if day := 24 * time.Hour; w.OverdueSince.Truncate(day).Equal(w.LastRunAt.Truncate(day)) {
 		return "nothing has run since " + w.LastRunAt.UTC().Format("15:04")

@@ -21,7 +21,6 @@ type Queued struct {
 	reconciler *fetch.Reconciler
 }
 
-// queued returns the work on an open runtime.
 func (s *Service) queued(r *Runtime) *Queued {
 	rec := s.reconciler(r)
 	rec.Workers = 1 // the queue has the others

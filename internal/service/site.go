@@ -93,7 +93,6 @@ func (s *Service) latest(ctx context.Context) (ingest.Latest, error) {
 	return fromReadable(s, func(r *Runtime) (ingest.Latest, error) { return r.Store.Latest(ctx) })
 }
 
-// calls returns how the upstream's calls were answered.
 func (s *Service) calls(ctx context.Context) (ingest.CallStats, error) {
 	source, err := s.source()
 	if err != nil || source.Calls == nil {

@@ -121,7 +121,6 @@ func (s *Service) onSlot(r fetch.SlotResult) {
 	s.state.update(func(st *state) { st.slotEnded(r, news) })
 }
 
-// logSlot writes a slot that has ended to the log.
 func (s *Service) logSlot(r fetch.SlotResult) {
 	level := slog.LevelInfo
 	if r.State == ingest.Failed {
@@ -174,7 +173,6 @@ func (s *Service) onRest(err error) {
 	}
 }
 
-// close closes the files.
 func (s *Service) close() {
 	r := s.state.read().runtime
 	if r == nil {

@@ -127,7 +127,6 @@ func parameters(r *http.Request) (url.Values, error) {
 	return params, nil
 }
 
-// limitOf returns how many items a page may have.
 func limitOf(params url.Values) (int, error) {
 	if !params.Has("limit") {
 		return usualPage, nil

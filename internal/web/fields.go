@@ -35,7 +35,6 @@ func withFields(chart any, fields string) (any, error) {
 	return doc, nil
 }
 
-// pick keeps these fields of each item.
 func pick(list json.RawMessage, fields []string) (json.RawMessage, error) {
 	var items []map[string]json.RawMessage
 	if err := json.Unmarshal(list, &items); err != nil {
