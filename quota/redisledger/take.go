@@ -81,7 +81,7 @@ func appendFields(args []any, a quota.Ask) []any {
 
 // takeArgs returns the ARGV of take.lua, for a numbered operation or none.
 func takeArgs(a quota.Ask, op *sharedledger.Operation) []any {
-	head := make([]byte, 0, 128)
+	head := make([]byte, 0, 256)
 	precision, begin := micros.Steps(a)
 	if a.Peek {
 		precision, begin = 0, 1
@@ -92,24 +92,23 @@ func takeArgs(a quota.Ask, op *sharedledger.Operation) []any {
 	} else {
 		head = put7(head, op.Number, op.Nonce, int64(op.Generation), op.Written)
 	}
+	head = put7(head, int64(len(a.Midnights)))
 	for _, m := range a.Midnights {
 		head = put7(head, max(m.UnixMicro(), 0))
 	}
-	args := make([]any, 0, 4+2*len(a.Charges))
-	args = appendFields(append(args, head, metaField, whoField(a.Who)), a)
-	if op != nil {
-		args = append(args, writerPrefix+op.Writer, serverField)
-	}
 	for _, c := range a.Charges {
-		b := append(put7(make([]byte, 0, 64), c.Amount), byte(len(c.Bounds)))
+		head = append(put7(head, c.Amount), byte(len(c.Bounds)))
 		for _, bound := range c.Bounds {
 			reach := int64(0)
 			if !bound.Window.Day() {
 				reach = micros.Of(bound.Window.Length + a.Grace)
 			}
-			b = put7(b, reach, bound.Ceiling)
+			head = put7(head, reach, bound.Ceiling)
 		}
-		args = append(args, b)
+	}
+	args := appendFields(append(make([]any, 0, 3+len(a.Charges)), head, whoField(a.Who)), a)
+	if op != nil {
+		args = append(args, writerPrefix+op.Writer)
 	}
 	return args
 }

@@ -48,7 +48,6 @@ local UNATTRIBUTED = 65535 -- sharedledger.Unattributed: what snapshots counted 
 local NUMBERS = 4294967296 -- then they begin again
 
 local unpack_, pack = struct.unpack, struct.pack
-local numbered = false -- what a log lacks is a loss
 
 -- broken fails for a reply that is not what key ought to hold: with the reply itself when it is an error other than a
 -- wrong type. With lost, what is missing, or a length, is a loss.

@@ -1,13 +1,11 @@
--- Part of several scripts, placed where a search is needed: most calls make none, and Redis would make the function
--- again for each of them.
---
 -- seek returns the first position in [lo, hi) whose time (or, without by_time, sum) is at least x, with
 -- its time, its sum, and the time of the entry before it. The caller knows that everything before lo is less (prev is the
 -- time there), and from hi on is not (at and sum are those of hi); it may know what stands there, below and above x.
+-- first is the position of the head of the log; with lost, an entry that is missing is a loss.
 -- It looks at guess first, then ever further from it. Once x is between two that are known, it looks
 -- where a straight line has x, between them or through the two below that it saw last, and in the middle when that did
--- not halve what is left, which bounds how often. first is the position of the head of the log.
-local function seek(key, first, by_time, x, lo, hi, guess, prev, at, sum, below, above)
+-- not halve what is left, which bounds how often.
+local function seek(key, lost, first, by_time, x, lo, hi, guess, prev, at, sum, below, above)
 	local step, width = 1, nil
 	while lo < hi do
 		if guess < lo then
@@ -17,7 +15,7 @@ local function seek(key, first, by_time, x, lo, hi, guess, prev, at, sum, below,
 		end
 		local e = redis.pcall('LINDEX', key, guess - first)
 		if type(e) ~= 'string' or #e < ENTRY_SIZE then
-			broken(key, e, 'entry ' .. guess - first .. ' is missing or not an entry', numbered)
+			broken(key, e, 'entry ' .. guess - first .. ' is missing or not an entry', lost)
 		end
 		local t, s = struct.unpack('>I7I7', e)
 		local v, slope = by_time and t or s, 0

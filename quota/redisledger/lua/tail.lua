@@ -8,7 +8,7 @@ end
 
 -- find is the position of the first entry at a time or later, and its sum.
 local function find(key, q, x, guess)
-	local pos, _, sum = seek(key, q[FIRST], true, x, q[FIRST], q[NUMBER], guess, 0, 0, q[TOTAL])
+	local pos, _, sum = seek(key, false, q[FIRST], true, x, q[FIRST], q[NUMBER], guess, 0, 0, q[TOTAL])
 	return pos, sum
 end
 

@@ -3,11 +3,10 @@
 -- KEYS[1]  the account's state; KEYS[1 + i] the log of the i-th pool
 -- ARGV[1]  how far clocks may be apart, the caller's clock (0: do not compare), horizon, precision (0: never merge), the
 --          offset of its steps (1 with precision 0: a peek, which charges nothing), grace, the number of the operation (0:
---          none), its nonce (0: it is only decided), its generation and the highest number known to be written; then the
---          provider's midnights
--- ARGV[2]  'm', ARGV[3] the field of who spends, ARGV[3 + i] that of the i-th pool; with a number the writer's and 's'
---          behind
--- Then for the i-th pool amount and number of bounds; for each its reach (length and grace; 0: the day) and ceiling
+--          none), its nonce (0: it is only decided), its generation and the highest number known to be written; how many of
+--          the provider's midnights follow, and these; then for each pool amount and number of bounds; for each bound its
+--          reach (length and grace; 0: the day) and ceiling
+-- ARGV[2]  the field of who spends, ARGV[2 + i] that of the i-th pool; with a number the writer's behind
 -- Result   packed, seven bytes each: the number, the nonce; 1 when admitted, else 0; the ledger's clock, or the newest
 --          entry if that is later; for each pool its total before, its drain, its NUMBER, the number of the entry written
 --          (0: none; if it refused, of one that was not); for each bound the sum
@@ -24,28 +23,26 @@ local RECENT = 1000
 local KEYS, ARGV, pcall = KEYS, ARGV, redis.pcall
 local pools, key, head = #KEYS - 1, KEYS[1], ARGV[1]
 local time = redis.call('TIME') local now = time[1] * 1000000 + time[2] -- clock
-local gap, asked, horizon, precision, offset, grace, operation, nonce, wanted, written, days = unpack_('>I7I7I7I7I7I7I7I7I7I7', head)
-local clock, last = now, 3 + pools -- ARGV[last] is the last field
-if operation > 0 then
-	numbered, last = true, last + 2
-end
+local gap, asked, horizon, precision, offset, grace, operation, nonce, wanted, written, charges, days = unpack_('>I7I7I7I7I7I7I7I7I7I7I7', head)
+local clock, numbered = now, operation > 0
+charges = days + 7 * charges
 if asked > 0 and (now - asked > gap or asked - now > gap) then
 	return redis.error_reply(string.format('CLOCK %.0f %.0f', now, asked))
 end
 
 -- The state: one HMGET of all that is needed of it, but for 's'.
 
-local state = pcall('HMGET', key, unpack(ARGV, 2, numbered and last - 1 or last))
+local state = pcall('HMGET', key, 'm', unpack(ARGV, 2))
 if state.err then
 	broken(key, state)
 end
-local m, who, writer, heard = state[1], state[2], numbered and state[last - 2], 0
+local m, who, writer, heard = state[1], state[2], numbered and state[3 + pools], 0
 local magic, version, kept, expires, spenders, generation, born, cursor = 0, 0, 0, 0, 0, 0, 0, 0
 if m and #m == META_SIZE then
 	magic, version, kept, expires, spenders, generation, born, cursor = unpack_(META, m)
 end
 if m and (magic ~= MAGIC or version ~= VERSION) then
-	meta(key, m)
+	rare()(key, m)
 end
 if who and #who ~= 2 then
 	broken(key, who, 'a spender has no id')
@@ -71,6 +68,7 @@ if numbered then
 	elseif number == operation and #writer == WRITER_SIZE then
 		return redis.error_reply(string.format('SYNCED %.0f', number))
 	elseif number == operation then
+		local _, pool, whole = rare()
 		for i = 1, pools do
 			local is, length = whole(KEYS[1 + i], pool(key, m, state[2 + i], clock))
 			if not is then
@@ -88,11 +86,11 @@ if who then
 	who = unpack_('>I2', who)
 elseif learned then
 	who, spenders = spenders + 1, spenders + 1
-	set[1], set[2], s = ARGV[3], pack('>I2', who), 2
+	set[1], set[2], s = ARGV[2], pack('>I2', who), 2
 else
 	who = 0 -- nobody: the ids are used up
 end
-local longer, charges = kept > 0 and horizon > kept, (precision > 0 or offset == 0) and not (numbered and nonce == 0)
+local longer, spends = kept > 0 and horizon > kept, (precision > 0 or offset == 0) and not (numbered and nonce == 0)
 if kept > horizon then
 	horizon = kept
 end
@@ -104,11 +102,11 @@ end
 -- met that does, it begins again.
 
 local out = { operation, nonce, 1, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil } -- room for a pool of two windows: to grow is slow
-local logs, own, o, allowed, l, more, again, renewed, today, tonight = { nil, nil, nil, nil, nil, nil }, s, nil, nil, nil, nil, nil, nil, 0, 0
+local logs, own, o, allowed, l, more, again, renewed, today, tonight, at = { nil, nil, nil, nil, nil, nil }, s, nil, nil, nil, nil, nil, nil, 0, 0, nil
 repeat
-	out[4], o, allowed, s, l, more, again, renewed = now, 4, true, own, 0, false, false, now + horizon + KEEP
+	out[4], o, allowed, s, l, more, again, renewed, at = now, 4, true, own, 0, false, false, now + horizon + KEEP, charges
 	for i = 1, pools do
-		local log, c = KEYS[1 + i], ARGV[last + i]
+		local log, amount, bounds = KEYS[1 + i], nil, nil
 		local total, number, newest, first, alive, drained, used, by, since, probe = 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
 		local pos1, prev1, at1, sum1, pos2, prev2, at2, sum2 = 0, 0, 0, 0, 0, 0, 0, 0
 		local q = state[2 + i]
@@ -130,19 +128,19 @@ repeat
 				break
 			end
 		end
-		local amount, bounds, at = unpack_('>I7B', c)
+		amount, bounds, at = unpack_('>I7B', head, at)
 		allowed = allowed and (amount == 0 or drained <= now)
 		out[o + 1], out[o + 2], out[o + 3], out[o + 4], out[o + 5], out[o + 6], out[o + 7], out[o + 8] = total, drained, used, by, since, probe, number, 0
 		o = o + 8
 		local mine, near, last_pos = o, nil, nil
 		for b = 1, bounds do
 			local reach, ceiling, start
-			reach, ceiling, at = unpack_('>I7I7', c, at)
+			reach, ceiling, at = unpack_('>I7I7', head, at)
 			if reach > 0 then
 				start = now - reach + 1
 			else
 				local turned = now - grace -- a day holds until the grace after its end
-				while tonight <= turned and days + 34 <= #head do -- neither the first nor the last of the days
+				while tonight <= turned and days + 34 < charges do -- neither the first nor the last of the days
 					days = days + 7
 					local yesterday
 					yesterday, today, tonight = unpack_('>I7I7I7', head, days)
@@ -184,7 +182,7 @@ repeat
 						end
 						oldest, gone = 0, total -- the newest may have been given back
 					end
-					pos, oldest, gone, prev = seek(log, first, true, start, lo, hi, guess, before, oldest, gone, below, newest)
+					pos, oldest, gone, prev = find()(log, numbered, first, true, start, lo, hi, guess, before, oldest, gone, below, newest)
 					if b == 1 then
 						pos1, prev1, at1, sum1 = pos, prev, oldest, gone
 					elseif b == 2 then
@@ -205,18 +203,18 @@ repeat
 					-- same the guess is right.
 					local x = total + amount - ceiling
 					local guess = pos + math.ceil((x - gone) * (number - pos) / (total - gone)) -- in this order: a quotient is rounded
-					_, _, _, later = seek(log, first, false, x, pos + 1, number, guess, oldest, 0, 0, gone, total)
+					_, _, _, later = find()(log, numbered, first, false, x, pos + 1, number, guess, oldest, 0, 0, gone, total)
 				elseif tonight - grace > newest then
 					later = total
 				else
-					_, _, later = seek(log, first, true, tonight - grace, pos, number, number - 1, 0, 0, total)
+					_, _, later = find()(log, numbered, first, true, tonight - grace, pos, number, number - 1, 0, 0, total)
 				end
 			end
 			out[o + 1], out[o + 2], out[o + 3] = gone, oldest, later
 			o = o + 3
 		end
 
-		local writes = allowed and charges and amount > 0
+		local writes = allowed and spends and amount > 0
 		if not writes or precision > 0 then
 			local length = pcall('LLEN', log)
 			if length ~= number - first and (number > first or number == 0) then
@@ -239,7 +237,7 @@ repeat
 			end
 			if length > 0 then
 				if length > 1 and (number + 1) % 64 == 0 then -- entries beyond the horizon are dropped now and then, at most 16384
-					drop = seek(log, first, true, now - horizon + 1, first, first + 16384 < number and first + 16384 or number, first, 0, 0, 0) - first
+					drop = find()(log, numbered, first, true, now - horizon + 1, first, first + 16384 < number and first + 16384 or number, first, 0, 0, 0) - first
 				end
 			else
 				first = first + 1 -- positions move, so that NUMBER grows with every charge
@@ -249,7 +247,7 @@ repeat
 			out[mine] = entry
 			logs[l + 1], logs[l + 2], logs[l + 3], logs[l + 4], logs[l + 5], logs[l + 6] = log, pack(ENTRY, now, sum, entry, who), length, drop, renew, length == 1 and number > 1
 			l, more = l + 6, more or renew or length == 0 or drop > 0
-			set[s + 1], set[s + 2] = ARGV[3 + i], pack(POOL, total + amount, number, now, first + drop, renew and renewed or alive,
+			set[s + 1], set[s + 2] = ARGV[2 + i], pack(POOL, total + amount, number, now, first + drop, renew and renewed or alive,
 				drained, used, by, since, probe, pos1, prev1, at1, sum1, pos2, prev2, at2, sum2)
 			s = s + 2
 		end
@@ -266,7 +264,7 @@ end
 -- and would have had to take another's data and become a master since. A refusal does not ask: it spends nothing.
 
 if numbered and (clock < heard or clock - heard >= RECENT) then
-	local info, began = pcall('INFO', 'replication'), pcall('HMGET', key, ARGV[last])[1]
+	local info, began = pcall('INFO', 'replication'), pcall('HMGET', key, 's')[1]
 	if type(info) == 'table' then
 		return info
 	elseif began and began ~= '' and not string.find(info, 'master_replid:' .. began, 1, true) then
@@ -308,11 +306,12 @@ for n = 1, more and l or 0, 6 do
 end
 local result, renew = pack(format, unpack(out, 1, o)), expires < renewed - RENEW
 if numbered then
-	set[s + 1], set[s + 2] = ARGV[last - 1], result
+	set[s + 1], set[s + 2] = ARGV[3 + pools], result
 	s = s + 2
 end
 if renew or learned or horizon ~= kept or numbered and not writer then
 	if numbered and not writer then
+		local _, _, _, _, sweep = rare()
 		cursor = sweep(key, cursor, now - horizon, 1)
 	end
 	set[s + 1], set[s + 2] = 'm', pack(META, MAGIC, VERSION, horizon, renew and renewed or expires, spenders, generation, born, cursor)
@@ -323,6 +322,7 @@ if renew then
 	redis.call('PEXPIRE', key, math.floor((horizon + KEEP) / 1000))
 end
 if longer then
+	local _, _, _, prolong = rare()
 	prolong(key, horizon, now)
 end
 return result
