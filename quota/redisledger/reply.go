@@ -53,9 +53,7 @@ func (r *reader) done() error {
 // put7 appends integers of seven bytes: beyond 2^53 none is exact in Lua.
 func put7(b []byte, values ...int64) []byte {
 	for _, v := range values {
-		var eight [8]byte
-		binary.BigEndian.PutUint64(eight[:], uint64(v))
-		b = append(b, eight[1:]...)
+		b = append(b, byte(v>>48), byte(v>>40), byte(v>>32), byte(v>>24), byte(v>>16), byte(v>>8), byte(v))
 	}
 	return b
 }

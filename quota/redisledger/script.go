@@ -30,11 +30,10 @@ type generationScripts struct {
 	once, sync script
 }
 
-// files are those of a script, in their order: what each defines, those behind it use. Redis makes a script's functions
-// again for every call: what is between brackets is made only where the function before them is called, which returns
-// what is named behind them.
+// files are those of a script, in their order: what each defines, those behind it use. A word that names no file is Lua.
+// Redis makes a script's functions again for every call: those that a take rarely needs are made where it needs them.
 var files = map[string]string{
-	"take":   "find( common seek )seek rare( common pools writers )meta,pool,whole,prolong,sweep common take",
+	"take":   "local function find() common seek return (seek) end local function rare() common pools writers return meta,pool,whole,prolong,sweep end common take",
 	"refund": "common seek pools tail refund",
 	"post":   "common seek pools tail post",
 	"drain":  "common seek pools tail drain",
@@ -67,12 +66,8 @@ func (l *Ledger) join(head, name string) script {
 	source.WriteString("#!lua\n" + head)
 	for f := range strings.FieldsSeq(files[name]) {
 		text, err := lua.ReadFile("lua/" + f + ".lua")
-		if function, is := strings.CutSuffix(f, "("); is {
-			text = []byte("local function " + function + "()\n")
-		} else if values, is := strings.CutPrefix(f, ")"); is {
-			text = []byte("return " + values + " end\n")
-		} else if err != nil {
-			panic(err) // not embedded: a mistake in this package
+		if err != nil {
+			text = []byte(f + " ")
 		}
 		source.Write(text)
 	}

@@ -81,18 +81,13 @@ func appendFields(args []any, a quota.Ask) []any {
 
 // takeArgs returns the ARGV of take.lua, for a numbered operation or none.
 func takeArgs(a quota.Ask, op *sharedledger.Operation) []any {
-	head := make([]byte, 0, 256)
 	precision, begin := micros.Steps(a)
 	if a.Peek {
 		precision, begin = 0, 1
 	}
-	head = put7(head, a.ClockGap().Microseconds(), micros.Asked(a), micros.Of(a.Horizon), precision, begin, micros.Of(a.Grace))
-	if op == nil {
-		head = put7(head, 0, 0, 0, 0)
-	} else {
-		head = put7(head, op.Number, op.Nonce, int64(op.Generation), op.Written)
-	}
-	head = put7(head, int64(len(a.Midnights)))
+	o := cmp.Or(op, &sharedledger.Operation{})
+	head := put7(make([]byte, 0, 256), a.ClockGap().Microseconds(), micros.Asked(a), micros.Of(a.Horizon), precision, begin, micros.Of(a.Grace),
+		o.Number, o.Nonce, int64(o.Generation), o.Written, int64(len(a.Midnights)))
 	for _, m := range a.Midnights {
 		head = put7(head, max(m.UnixMicro(), 0))
 	}

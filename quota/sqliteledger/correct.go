@@ -222,11 +222,11 @@ const longestDrain = quota.MinHorizon
 func (l *Ledger) MoveBack(ctx context.Context) (moved int, err error) {
 	err = l.write(ctx, func(t *transaction) error {
 		now := l.Now()
-		entries, err := t.count(sqlMoveBack, now.Add(quota.MaxClockGap).UnixMicro(), now.UnixMicro())
+		entries, _, err := t.change(sqlMoveBack, now.Add(quota.MaxClockGap).UnixMicro(), now.UnixMicro())
 		if err != nil {
 			return err
 		}
-		drains, err := t.count(sqlLiftAhead, now.Add(longestDrain).UnixMicro())
+		drains, _, err := t.change(sqlLiftAhead, now.Add(longestDrain).UnixMicro())
 		moved = int(entries + drains)
 		return err
 	})

@@ -155,15 +155,29 @@ func checkRow(row sharedledger.Row) error {
 func (t *transaction) journal(account string) (s sharedledger.JournalState, err error) {
 	var until int64
 	var snapshots, hosts string
-	err = t.row(sqlJournal, []any{account}, &s.HostID, &s.Generation, &until, &s.Breaker.Failures, &s.Breaker.Why, &snapshots, &hosts, &s.Owed, &s.HasWritten)
+	err = t.row(sqlJournal, []any{account}, &t.writes, &s.HostID, &s.Generation, &until, &s.Breaker.Failures, &s.Breaker.Why, &snapshots, &hosts, &s.Owed, &s.HasWritten)
 	if err != nil {
 		return s, err
 	}
 	s.Breaker.Until = timeOrZero(until)
-	if err = cmp.Or(json.Unmarshal([]byte(snapshots), &s.Snapshots), json.Unmarshal([]byte(hosts), &s.Hosts)); err != nil {
+	if snapshots != t.text {
+		t.text, t.snapshots = snapshots, nil
+		err = json.Unmarshal([]byte(snapshots), &t.snapshots)
+	}
+	s.Snapshots = clone(t.snapshots)
+	if err = cmp.Or(err, json.Unmarshal([]byte(hosts), &s.Hosts)); err != nil {
+		t.text = ""
 		return s, fmt.Errorf("%w: %s: the snapshots and hosts of account %s: %w", quota.ErrCorrupt, t.ledger.path, account, err)
 	}
 	return s, nil
+}
+
+func clone(all []sharedledger.UsageSnapshot) []sharedledger.UsageSnapshot {
+	all = slices.Clone(all)
+	for i, u := range all {
+		all[i] = u.Clone()
+	}
+	return all
 }
 
 // note writes the notes down and returns the state after them.
@@ -198,11 +212,9 @@ func (t *transaction) note(account string, n sharedledger.Notes) (sharedledger.J
 	if err != nil {
 		return s, fmt.Errorf("encode the snapshots: %w", err)
 	}
-	hosts, err := json.Marshal(append([]string{}, s.Hosts...))
-	if err != nil {
-		return s, fmt.Errorf("encode the hosts: %w", err)
-	}
-	return s, t.run(sqlKeepJournal, account, s.Generation, microsOrZero(s.Breaker.Until), s.Breaker.Failures, s.Breaker.Why, string(snapshots), string(hosts))
+	hosts, _ := json.Marshal(append([]string{}, s.Hosts...)) // it never fails
+	t.text, t.snapshots = string(snapshots), clone(s.Snapshots)
+	return s, t.run(sqlKeepJournal, account, s.Generation, microsOrZero(s.Breaker.Until), s.Breaker.Failures, s.Breaker.Why, t.text, string(hosts))
 }
 
 // keepSnapshot puts a snapshot among those of the other pools, and reports whether it supersedes what is there.

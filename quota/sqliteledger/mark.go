@@ -38,8 +38,8 @@ const markAt = 8
 
 // readMark reads the mark; all 0 if there is none.
 func (q *queue) readMark() mark {
-	var n [4]int64
-	if binary.Read(io.NewSectionReader(q.lock, markAt, int64(binary.Size(n))), binary.BigEndian, &n) != nil {
+	n := make([]int64, 4) // for a slice encoding/binary needs no reflection
+	if binary.Read(io.NewSectionReader(q.lock, markAt, int64(binary.Size(n))), binary.BigEndian, n) != nil {
 		return mark{}
 	}
 	return mark{writes: n[0], restored: n[1], size: n[2], changed: n[3]}
@@ -47,7 +47,7 @@ func (q *queue) readMark() mark {
 
 // writeMark writes the mark. Where that fails, an older copy may go unnoticed.
 func (q *queue) writeMark(m mark) {
-	_ = binary.Write(io.NewOffsetWriter(q.lock, markAt), binary.BigEndian, [4]int64{m.writes, m.restored, m.size, m.changed})
+	_ = binary.Write(io.NewOffsetWriter(q.lock, markAt), binary.BigEndian, []int64{m.writes, m.restored, m.size, m.changed})
 }
 
 // ErrMoved means that the file was deleted, replaced, or written by another program while it was open. What would be

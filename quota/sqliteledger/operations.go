@@ -19,12 +19,8 @@ func (t *transaction) add(row sharedledger.Row) (id int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	amounts, err := json.Marshal(row.Amounts)
-	if err != nil {
-		return 0, fmt.Errorf("encode the amounts: %w", err)
-	}
-	args := []any{row.Account, row.Writer, row.Number, row.Nonce, row.At.UnixMicro(), spender, string(amounts), row.State, row.Emergency}
-	err = t.returning(sqlBegin, args, &id)
+	amounts, _ := json.Marshal(row.Amounts) // it never fails
+	_, id, err = t.change(sqlBegin, row.Account, row.Writer, row.Number, row.Nonce, row.At.UnixMicro(), spender, string(amounts), row.State, row.Emergency)
 	return id, err
 }
 

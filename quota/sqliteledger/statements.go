@@ -119,11 +119,11 @@ const operation = `SELECT id, writer, number, nonce, at, spender, amounts, state
 const (
 	// What is known of an account whose ledger is elsewhere.
 	sqlJournal = `
-		SELECT f.host, coalesce(j.generation, 0), coalesce(j.breaker_until, 0), coalesce(j.failures, 0),
-		       coalesce(j.why, ''), coalesce(j.snapshots, '[]'), coalesce(j.hosts, '[]'),
+		SELECT +f.writes AS "", +f.host AS "", coalesce(j.generation, 0) AS "", coalesce(j.breaker_until, 0) AS "",
+		       coalesce(j.failures, 0) AS "", coalesce(j.why, '') AS "", coalesce(j.snapshots, '[]') AS "", coalesce(j.hosts, '[]') AS "",
 		       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND state = 2 AND writer <> '') OR
-		       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND state = 5),
-		       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND state IN (1, 3) AND writer <> '')
+		       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND state = 5) AS "",
+		       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND state IN (1, 3) AND writer <> '') AS ""
 		FROM file f
 		LEFT JOIN journals j ON j.account = ?1`
 	// The newest operation of each writer that the ledger has, of ?2 writers at most: from name to name, since each has
@@ -143,7 +143,7 @@ const (
 			failures = excluded.failures, why = excluded.why, snapshots = excluded.snapshots, hosts = excluded.hosts`
 
 	sqlBegin = `INSERT INTO operations (account, writer, number, nonce, at, spender, amounts, state, emergency)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	// That it was charged is no news about an operation that is owed or synced.
 	sqlJudge = `UPDATE operations SET state = ?2, at = coalesce(nullif(?3, 0), at)
 		WHERE id = ?1 AND NOT (?2 = 1 AND state IN (2, 3))`

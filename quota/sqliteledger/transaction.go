@@ -11,6 +11,7 @@ import (
 
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // transaction reads or changes the ledger once.
@@ -119,19 +120,20 @@ func (l *Ledger) transact(ctx context.Context, s *session, begin func() error, d
 
 // run runs a statement that changes something.
 func (t *transaction) run(text string, args ...any) error {
-	_, err := t.count(text, args...)
+	_, _, err := t.change(text, args...)
 	return err
 }
 
-// count is run, and returns how many rows were changed.
-func (t *transaction) count(text string, args ...any) (int64, error) {
+// change is run, and returns how many rows were changed, and the id of the row that was inserted.
+func (t *transaction) change(text string, args ...any) (changed, id int64, err error) {
 	result, err := t.exec(text, args...)
 	if err != nil {
-		return 0, t.ledger.explain("write", err)
+		return 0, 0, t.ledger.explain("write", err)
 	}
-	changed, err := result.RowsAffected()
+	changed, err = result.RowsAffected()
 	t.changed = t.changed || changed > 0
-	return changed, err
+	id, _ = result.LastInsertId() // it never fails
+	return changed, id, err
 }
 
 // returning runs a statement that changes one row and returns something of it: sql.ErrNoRows if there was none.
@@ -246,8 +248,10 @@ func (t *transaction) spenderID(who quota.Who) (int64, error) {
 // once. A transaction that has begun is never cancelled: it takes microseconds, and an outcome that is not known helps
 // nobody. Its statements therefore run without the caller's context.
 type session struct {
-	db    *sql.DB              // of one connection
-	stmts map[string]*sql.Stmt // by their text
+	db        *sql.DB                      // of one connection
+	stmts     map[string]*sql.Stmt         // by their text
+	snapshots []sharedledger.UsageSnapshot // of a journal, read or written last
+	text      string                       // of these
 }
 
 func openSession(path string, params ...string) (*session, error) {

@@ -235,12 +235,10 @@ repeat
 					entry, sum, length, at1, at2 = n, before, 0, 0, 0
 				end
 			end
-			if length > 0 then
-				if length > 1 and (number + 1) % 64 == 0 then -- entries beyond the horizon are dropped now and then, at most 16384
-					drop = find()(log, numbered, first, true, now - horizon + 1, first, first + 16384 < number and first + 16384 or number, first, 0, 0, 0) - first
-				end
-			else
+			if length == 0 then
 				first = first + 1 -- positions move, so that NUMBER grows with every charge
+			elseif length > 1 and (number + 1) % 64 == 0 then -- entries beyond the horizon are dropped now and then, at most 16384
+				drop = find()(log, numbered, first, true, now - horizon + 1, first, first + 16384 < number and first + 16384 or number, first, 0, 0, 0) - first
 			end
 			number = number + 1
 			local renew = length - drop == 1 or alive < renewed - RENEW
