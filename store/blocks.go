@@ -45,11 +45,18 @@ type blocks map[int64][]byte
 
 // trait returns a video's byte. The video must be one that was there when the blocks were read.
 func (b blocks) trait(id int64) byte {
-	if block := b[id/blockOf]; block != nil {
-		return block[id%blockOf]
-	}
-	return 0
+	return b.block(id / blockOf)[id%blockOf]
 }
+
+// block returns the traits of a block's videos: all are 0 if there is no such block.
+func (b blocks) block(number int64) []byte {
+	if block := b[number]; block != nil {
+		return block
+	}
+	return noTraits[:]
+}
+
+var noTraits [blockOf]byte
 
 // has reports whether the series may have charted the video.
 func (b blocks) has(id int64) bool {
@@ -60,8 +67,12 @@ func (b blocks) has(id int64) bool {
 // byLevel sorts videos by how much they are watched. It leaves out those below the level of least, and, unless any will do,
 // those of other categories than that of least.
 func (b blocks) byLevel(ids []int64, least byte, anyCategory bool) (levels [maxLevel + 1][]int64) {
+	number, block := int64(-1), []byte(nil)
 	for _, id := range ids {
-		if trait := b.trait(id); trait>>4 >= least>>4 && (anyCategory || trait&15 == least&15) {
+		if n := id / blockOf; n != number { // neighbours are in the same block
+			number, block = n, b.block(n)
+		}
+		if trait := block[id%blockOf]; trait>>4 >= least>>4 && (anyCategory || trait&15 == least&15) {
 			levels[trait>>4] = append(levels[trait>>4], id)
 		}
 	}

@@ -46,27 +46,18 @@ func (f *finder) match(ctx context.Context, expr string, atMost int) (m matches,
 		return known, nil
 	}
 	const walk = `SELECT group_concat(CAST(id AS text), ' ') FROM (SELECT rowid AS id FROM video_text WHERE video_text MATCH ?1 AND rowid <= ?2%s LIMIT ?3) AS found`
-	var ids sql.NullString
 	// SQLite walks several lists from the oldest on in two thirds of the time; if too many match, from the newest on.
 	for _, order := range []string{"", " ORDER BY rowid DESC"} {
 		if order == "" && (f.newest || !strings.Contains(expr, " AND ")) {
 			continue
 		}
-		if err := f.tx.QueryRowContext(ctx, fmt.Sprintf(walk, order), expr, f.after.Video, atMost+1).Scan(&ids); err != nil {
+		if m.ids, err = numbersOf(f.tx.QueryRowContext(ctx, fmt.Sprintf(walk, order), expr, f.after.Video, atMost+1)); err != nil {
 			return m, err
 		}
-		if m.all = strings.Count(ids.String, " "); m.all < atMost {
+		if len(m.ids) <= atMost {
 			break
 		}
 		f.newest = true
-	}
-	m.ids = make([]int64, 0, m.all+1)
-	for rest := ids.String; rest != ""; {
-		id := int64(0)
-		for ; rest != "" && rest[0] != ' '; rest = rest[1:] {
-			id = 10*id + int64(rest[0]-'0')
-		}
-		m.ids, rest = append(m.ids, id), strings.TrimPrefix(rest, " ")
 	}
 	newestFirst(m.ids)
 	if m.capped = len(m.ids) > atMost; m.capped {
@@ -81,6 +72,21 @@ func (f *finder) match(ctx context.Context, expr string, atMost int) (m matches,
 	}
 	f.walked[expr] = m
 	return m, nil
+}
+
+// numbersOf reads a row of one text, of whole numbers with a space between them, or NULL for none.
+func numbersOf(row scanner) (numbers []int64, err error) {
+	var text sql.NullString
+	err = row.Scan(&text)
+	numbers = make([]int64, 0, strings.Count(text.String, " ")+1)
+	for rest := text.String; rest != ""; rest = strings.TrimPrefix(rest, " ") {
+		n := int64(0)
+		for ; rest != "" && rest[0] != ' '; rest = rest[1:] {
+			n = 10*n + int64(rest[0]-'0')
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers, err
 }
 
 // regionCharts returns the charts of the query's region, or of all.

@@ -41,7 +41,21 @@ func (f *finder) rank(ctx context.Context, of []int64, r ranking) (found []candi
 	}
 	levels := f.traits.byLevel(of, traitOf(&f.q.MinViews, f.q.Category), f.q.Category == "")
 	if r.order == ByFreshness || r.order == ByRise { // do not depend on the views that a video has now
-		return f.rankAll(ctx, slices.Concat(levels[:]...), r)
+		if f.q.picky() {
+			of = slices.Concat(levels[:]...)
+			newestFirst(of) // neighbours are read from the same page
+		}
+		if r.order == ByRise {
+			return f.rankRisen(ctx, of, r)
+		}
+		last, err := f.lastSeen(ctx, of, r.limit+r.limit/4)
+		if err != nil {
+			return nil, err
+		}
+		if found, err = f.rankAll(ctx, last, r); err != nil || len(found) == r.limit {
+			return found, err
+		}
+		return f.rankAll(ctx, of, r)
 	}
 	var next []int64
 	for level := maxLevel; level >= 0; level-- {
@@ -61,6 +75,58 @@ func (f *finder) rank(ctx context.Context, of []int64, r ranking) (found []candi
 		}
 	}
 	return found, nil
+}
+
+// lastSeen returns at least so many of the videos: those that were seen last, with all that were seen together with one of
+// them. It returns none if there are very many of these.
+func (f *finder) lastSeen(ctx context.Context, of []int64, many int) (last []int64, err error) {
+	limit := 8*fewRead + 2*many
+	seen, err := numbersOf(f.tx.QueryRowContext(ctx, `
+		SELECT group_concat(id || ' ' || seen_at, ' ') FROM (
+			SELECT latest.id AS id, seen_at FROM json_each(?1) AS given CROSS JOIN video_latest AS latest ON latest.id = CAST(given.value AS bigint)
+			ORDER BY seen_at DESC LIMIT ?2
+		) AS freshest`, listJSON(of), limit))
+	if len(seen) < 2*many || len(seen) == 2*limit && seen[2*many-1] == seen[2*limit-1] {
+		return nil, err
+	}
+	for i := 0; i < len(seen) && seen[i+1] >= seen[2*many-1]; i += 2 {
+		last = append(last, seen[i])
+	}
+	return last, err
+}
+
+// rankRisen is rank in the order of what videos have gained. Only of those that a chart has twice, which the index tells,
+// are counts read; the others follow by their popularity.
+func (f *finder) rankRisen(ctx context.Context, of []int64, r ranking) (found []candidate, err error) {
+	charts, err := f.regionCharts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var twice []int64
+	for series, charted := range charts {
+		in := slices.DeleteFunc(slices.Clone(of), func(id int64) bool { return !charted.has(id) })
+		ids, err := numbersOf(f.tx.QueryRowContext(ctx, `
+			SELECT group_concat(CAST(value AS text), ' ') FROM json_each(?1) WHERE (
+				SELECT slot FROM placements WHERE video = CAST(value AS bigint) AND series = ?2 AND slot <= ?3 LIMIT 1 OFFSET 1
+			) IS NOT NULL`, listJSON(in), series, f.after.Slot))
+		if err != nil {
+			return nil, err
+		}
+		twice = append(twice, ids...)
+	}
+	newestFirst(twice)
+	twice = slices.Compact(twice)
+	found, err = f.rankAll(ctx, twice, r)
+	if err != nil || len(found) == r.limit && found[r.limit-1].Key[0] > notGained {
+		return found, err
+	}
+	others, err := f.rank(ctx, matches{ids: of}.without(twice), ranking{limit: r.limit})
+	for _, c := range others {
+		c.Key = [3]float64{notGained, c.Key[0]}
+		found = append(found, c)
+	}
+	byPosition(found)
+	return found[:min(len(found), r.limit)], err
 }
 
 // readTraits reads what rank must know of all videos.
@@ -102,12 +168,9 @@ func (f *finder) rankAll(ctx context.Context, of []int64, r ranking) (found []ca
 	// Almost every id is already known to be in the region, so a few more than needed are read first, and all only if
 	// those do not suffice.
 	enough := r.limit + r.limit/4
-	first, fresh := fmt.Sprintf(" LIMIT %d", enough), ""
-	if r.order == ByFreshness { // when a video was published is read only if it was seen as late as those
-		fresh = fmt.Sprintf(freshest, enough)
-	}
+	first := fmt.Sprintf(" LIMIT %d", enough)
 	if r.after != nil || f.q.picky() {
-		first, fresh = "", ""
+		first = ""
 	}
 	limit := args.add(r.limit)
 	for {
@@ -117,11 +180,11 @@ func (f *finder) rankAll(ctx context.Context, of []int64, r ranking) (found []ca
 			err := rows.Scan(&c.ID, &c.Key[0], &c.Key[1], &c.Key[2])
 			found = append(found, c)
 			return err
-		}, fmt.Sprintf(rankMatches, key[0], key[1], key[2], id, own+fresh, first, elsewhere, limit), args...)
+		}, fmt.Sprintf(rankMatches, key[0], key[1], key[2], id, own, first, elsewhere, limit), args...)
 		if err != nil || first == "" || len(found) == r.limit || len(of) <= r.limit {
 			return found, err
 		}
-		first, fresh = "", ""
+		first = ""
 	}
 }
 
@@ -142,12 +205,6 @@ func (f *finder) given(ctx context.Context, videos []int64, order Order) (list a
 	}
 	return listJSON(rows), "given.value ->> 0", nil
 }
-
-// freshest is a condition that at least so many of the videos in ?1 fulfil, with all that were seen as late as one of them.
-const freshest = `
-	  AND latest.seen_at >= coalesce((
-		SELECT seen_at FROM json_each(?1) AS other CROSS JOIN video_latest AS l ON l.id = CAST(other.value AS bigint)
-		ORDER BY seen_at DESC LIMIT 1 OFFSET %d), 0)`
 
 const rankMatches = `
 WITH ranked AS MATERIALIZED (
