@@ -10,8 +10,8 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// How long a remote that did not answer is left alone, twice as long each time. Then one probe, which charges
-// nothing, finds out whether it answers again.
+// How long a remote that did not answer is left alone: twice as long each time. Then a probe, which charges nothing,
+// asks whether it answers again.
 const (
 	firstOpen   = time.Second
 	longestOpen = 10 * time.Second
@@ -26,7 +26,7 @@ func (s *Ledger) checkBreaker(ctx context.Context, hasFallback bool) error {
 	switch {
 	case s.state.Breaker.Until.IsZero():
 		return nil
-	case left > 0 && left <= longestOpen: // if it is longer, the clock was set back
+	case left > 0 && left <= longestOpen: // otherwise the clock was set back
 		return s.breakerError()
 	}
 	err, answered := s.probe(ctx, hasFallback)
@@ -44,8 +44,8 @@ func (s *Ledger) checkBreaker(ctx context.Context, hasFallback bool) error {
 	return nil
 }
 
-// probe asks whether the remote answers. A caller with a fallback waits only ShortWait, and leaves the answer to a
-// later call.
+// probe asks whether the remote answers. A caller with a fallback waits at most ShortWait; a later call then gets the
+// answer.
 func (s *Ledger) probe(ctx context.Context, hasFallback bool) (err error, answered bool) { //nolint:revive // the answer may be an error
 	if s.probing == nil {
 		c := make(chan error, 1)
@@ -76,7 +76,7 @@ func (s *Ledger) openBreaker(ctx context.Context, err error) {
 	b.Failures++
 	b.Why = strings.TrimPrefix(err.Error(), quota.ErrUnavailable.Error()+": ")
 	s.state.Breaker, s.notes.Breaker = b, &b
-	_ = s.flush(context.WithoutCancel(ctx)) // if it fails, the other processes learn it from the next write
+	_ = s.flush(context.WithoutCancel(ctx)) // on failure, the next write tells the other processes
 }
 
 // breakerError says why the remote is not asked.

@@ -10,21 +10,21 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// The bounds of what a remote is asked, each of which a remote refuses with quota.ErrUnknown before it asks its server.
+// Bounds of requests to a remote, which refuses others with quota.ErrUnknown before it asks its server.
 const (
-	MaxPools   = 256                       // of a Batch or a Renewal
+	MaxPools   = 256                       // in a Batch or a Renewal
 	MaxRows    = 100_000                   // of a Batch
 	MaxWriters = 10_000                    // of a Batch
 	MaxHorizon = 10 * 366 * 24 * time.Hour // of a log
 )
 
-// maxHost is how many bytes a Host has as JSON.
+// maxHost is the greatest size of a Host as JSON, in bytes.
 const maxHost = 1 << 15
 
-// maxUsed is up to where every remote has integers that are exact.
+// maxUsed is the bound below which integers are exact in every remote.
 const maxUsed = 1 << 53
 
-// CheckAsk refuses an ask that can be refused without the server, whatever its clock says.
+// CheckAsk refuses an ask that no server could accept, whatever its clock.
 func CheckAsk(a quota.Ask) error {
 	if a.Grace > quota.MaxWindow || a.Horizon > MaxHorizon {
 		return fmt.Errorf("%w: grace %v, horizon %v", quota.ErrUnknown, a.Grace, a.Horizon)
@@ -36,7 +36,7 @@ func CheckAsk(a quota.Ask) error {
 	return a.Check(t)
 }
 
-// Check refuses an operation that no writer can have numbered.
+// Check refuses an operation that no writer numbers.
 func (op Operation) Check() error {
 	if !op.Generation.valid() || op.Number < 1 || !exact(op.Number, op.Nonce, op.Written) {
 		return fmt.Errorf("%w: operation %+v", quota.ErrUnknown, op)
@@ -44,7 +44,7 @@ func (op Operation) Check() error {
 	return checkWriter(op.Writer)
 }
 
-// CheckState refuses a question about an account that has no such name, or about writers that have no such ids.
+// CheckState refuses an invalid account name or writer id.
 func CheckState(account string, writers []string) error {
 	err := quota.CheckAccount(account)
 	for _, w := range writers {
@@ -65,7 +65,7 @@ func checkWriter(id string) error {
 	return nil
 }
 
-// Check refuses a renewal that is out of bounds, or names a pool without a name.
+// Check refuses a renewal that is out of bounds or has an empty pool name.
 func (r Renewal) Check() error {
 	if !r.Was.valid() || r.Next < 1 || !r.Next.valid() || r.Next == r.Was ||
 		r.Horizon < 0 || r.Horizon > MaxHorizon || len(r.Pools) > MaxPools || slices.Contains(r.Pools, "") {
@@ -114,7 +114,7 @@ func (b Batch) Check() error {
 	return nil
 }
 
-// check refuses a host without an id, or of which more is known than a remote keeps; nil is none, and well.
+// check refuses a host without an id or too large for a remote; nil is accepted.
 func (h *Host) check() error {
 	if h == nil {
 		return nil
@@ -128,7 +128,7 @@ func (h *Host) check() error {
 
 func (g Generation) valid() bool { return g >= 0 && g <= MaxGeneration }
 
-// exact reports whether every remote keeps these numbers as they are.
+// exact reports whether every remote stores these numbers exactly.
 func exact(numbers ...int64) bool {
 	return !slices.ContainsFunc(numbers, func(n int64) bool { return n < 0 || n > int64(MaxGeneration) })
 }

@@ -27,11 +27,11 @@ func (s *Ledger) Refund(ctx context.Context, account string, d quota.Decision) e
 				s.noteSnapshot(u.refunded(p.Charged))
 			}
 		}
-		return s.flush(context.WithoutCancel(ctx)) // else another process might sync it as spent
+		return s.flush(context.WithoutCancel(ctx)) // otherwise another process might sync it as spent
 	})
 }
 
-// Post implements quota.Ledger. Once the spend is in the journal it is synced into the remote, now or later.
+// Post implements quota.Ledger. Once the amount is in the journal, it is synced into the remote now or later.
 func (s *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 	return s.on(ctx, a.Account, func() error {
 		if err := a.Check(s.Now()); err != nil {
@@ -50,7 +50,7 @@ func (s *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 	})
 }
 
-// Drain implements quota.Ledger. Once the drain is in the journal it is synced into the remote, now or later.
+// Drain implements quota.Ledger. Once the drain is in the journal, it is synced into the remote now or later.
 func (s *Ledger) Drain(ctx context.Context, account, pool string, d quota.Drain) error {
 	if err := quota.CheckDrain(account, pool, d); err != nil {
 		return err
@@ -71,7 +71,7 @@ func (s *Ledger) Drain(ctx context.Context, account, pool string, d quota.Drain)
 		if err := s.flush(context.WithoutCancel(ctx)); err != nil {
 			return err
 		}
-		if d.Until.IsZero() { // a sync can drain a pool, and never opens one again
+		if d.Until.IsZero() { // a sync can drain a pool, but not open one
 			if err := s.checkBreaker(ctx, false); err != nil {
 				return err
 			}
@@ -84,15 +84,15 @@ func (s *Ledger) Drain(ctx context.Context, account, pool string, d quota.Drain)
 	})
 }
 
-// Reset implements quota.Ledger: it refuses. The journal of each data directory has what was spent, and would sync it
-// into the remote after the next loss.
+// Reset implements quota.Ledger: it refuses. Every data directory's journal has what was spent, and would sync it into
+// the remote again after the next loss.
 func (s *Ledger) Reset(_ context.Context, account string) error {
 	return fmt.Errorf("%w: account %s is not reset: the journals of its hosts would bring back what was spent when the ledger is lost next. "+
 		"Set another account: in the config of each host, which begins at 0", quota.ErrShared, account)
 }
 
-// Spent implements quota.Ledger. It first syncs what this data directory owes; otherwise a process started during the
-// outage would find the emergency calls missing.
+// Spent implements quota.Ledger. It first syncs what this data directory owes: otherwise a process started during the
+// outage would miss the emergency calls.
 func (s *Ledger) Spent(ctx context.Context, account string, since time.Time, every time.Duration) (spent []quota.Spent, err error) {
 	err = s.on(ctx, account, func() error {
 		if err := s.loadOnce(ctx); err != nil {
@@ -110,8 +110,8 @@ func (s *Ledger) Spent(ctx context.Context, account string, since time.Time, eve
 	return spent, err
 }
 
-// Spend implements quota.EmergencyAccount. An operation whose answer is not known becomes the emergency itself, so that
-// it is counted once whatever became of it.
+// Spend implements quota.EmergencyAccount. An operation without a known answer becomes the emergency itself, so that
+// it is counted exactly once.
 func (s *Ledger) Spend(ctx context.Context, e quota.Emergency, budgets []quota.EmergencyBudget) (ok bool, err error) {
 	err = s.on(ctx, e.Account, func() error {
 		if err := s.loadOnce(ctx); err != nil {
@@ -162,7 +162,7 @@ func (s *Ledger) journalState(ctx context.Context, account string) (state Journa
 	return state, err
 }
 
-// Close implements quota.Ledger. It closes the remote; the journal is its opener's.
+// Close implements quota.Ledger. It closes the remote; whoever opened the journal closes that.
 func (s *Ledger) Close() error {
 	s.stopping()
 	return s.on(context.Background(), s.Account, func() error {
@@ -180,8 +180,8 @@ func (s *Ledger) Close() error {
 	})
 }
 
-// signOff says that nobody needs to wait for this data directory after a loss, if it was new to this process and owes
-// nothing: a container that is gone. If it fails, the others wait for it, as for a host that was killed.
+// signOff tells the other hosts not to wait for this data directory after a loss, if it was new to this process and
+// owes nothing, as in a container. If it fails, they wait as for a host that was killed.
 func (s *Ledger) signOff(ctx context.Context) {
 	if !s.isFresh || !s.isListed || s.load(ctx) != nil || s.state.owes() || len(s.state.Asked) > 0 || !s.state.Breaker.Until.IsZero() {
 		return

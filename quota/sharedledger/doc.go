@@ -1,5 +1,5 @@
-// Package sharedledger makes one exact ledger for several hosts out of a Remote, which may forget and whose
-// replies may be lost, and a Journal in each host's data directory. It spends once and loses nothing:
+// Package sharedledger makes one exact ledger for several hosts out of a Remote, which may forget and whose replies
+// may be lost, and a Journal in each host's data directory. It charges every spend once and loses none:
 //
 //   - Every operation has a number and is written to the journal, durably, before the remote is asked. One
 //     whose reply was lost is asked again under its number.
@@ -10,7 +10,7 @@
 //   - A remote that did not answer is not asked again for a while, by any process of the data directory.
 //     What went on without it is owed, and synced before anything else is asked.
 //
-// The life of a generation, as one data directory sees it. An event holds in every state unless it names one:
+// The life of a generation, as one data directory sees it. An event may happen in every state unless it names one:
 //
 //	state     event                                                   next
 //	unknown   the remote has no state, nor has the journal, and       deciding, under a first generation
@@ -30,11 +30,11 @@
 // compare finds the event of the unknown state, ensureGeneration acts on it, syncAll syncs, and awaitHosts
 // keeps a settling generation from deciding.
 //
-// While the remote cannot answer, every method returns quota.ErrUnavailable. An operation that was asked, and
-// whose answer nobody noted, counts as spent once its process has been silent for 5 s or a new generation
-// begins, although its call may never have been made: that is the safe side, and costs one operation per crash.
+// While the remote cannot answer, every method returns quota.ErrUnavailable. An operation without a recorded answer
+// counts as spent once its process has been silent for 5 s or a new generation begins, even if its call was never
+// made: that is the safe side, and costs one operation per crash.
 //
-// A pool is raised at the time of the snapshot, not of the sync, and only rows that a snapshot can have
-// counted are netted against it. So nothing that anybody knew is ever counted less than once, and a pool is
-// not held back by what has left its windows since.
+// A pool is raised at the time of the snapshot, not of the sync, and only rows that a snapshot can have counted are
+// netted against it. So no known spend ever counts less than once, and amounts that have left a pool's windows since
+// do not hold it back.
 package sharedledger

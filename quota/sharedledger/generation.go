@@ -11,12 +11,11 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Generation names one unbroken life of a remote's memory: 1..MaxGeneration, 0 for none. Generations are
-// ordered by age, so that a copy of the remote that was made under an earlier one is told from a new one. What is
-// below the age is random.
+// Generation names one unbroken life of a remote's memory: 1..MaxGeneration, 0 for none. Its high bits are an age, so
+// that a copy of the remote from an earlier generation is recognized; its low bits are random.
 type Generation int64
 
-// MaxGeneration is exact in every number format on the way.
+// MaxGeneration is exact in every number format that is used.
 const MaxGeneration Generation = 1<<52 - 1
 
 const ageBits = 28
@@ -31,12 +30,12 @@ func (g Generation) next() Generation {
 type event int
 
 const (
-	whole      event = iota // it has what it acknowledged, in our generation or a younger one, which another data directory began
-	lost                    // something that was there is gone
-	firstStart              // nothing was ever here or there
+	whole      event = iota // it has all it acknowledged, in our generation or in a younger one begun by another data directory
+	lost                    // it has lost something
+	firstStart              // remote and journal are both new
 )
 
-// compare finds the event, and says why of a loss; restarted is what the remote said of its server.
+// compare finds the event, and the reason of a loss; restarted is the remote's error about its server.
 func (s *Ledger) compare(r RemoteState, restarted error) (found event, why string) {
 	mine := s.state.Generation
 	isNew := mine == 0 && !s.state.HasWritten && !s.state.Owed && len(s.state.Snapshots) == 0
@@ -61,17 +60,17 @@ func (s *Ledger) compare(r RemoteState, restarted error) (found event, why strin
 	}
 }
 
-// misses reports whether the remote has not what a process of this data directory, which may be gone, has written to it.
-// The remote may have forgotten rows that are older than the horizon.
+// misses reports whether the remote lacks an operation that a process of this data directory, perhaps an ended one,
+// has written to it. The remote may forget rows beyond the horizon.
 func (s *Ledger) misses(r RemoteState, w LastWrite) bool {
 	return r.Written[w.Writer] < w.Number && s.Now().Sub(w.At) < s.horizon-quota.MaxClockGap
 }
 
-// errNew is a remote that is as new as the journal, for somebody who only looks and so begins nothing.
+// errNew means that remote and journal are both new, and a caller that only reads begins nothing.
 var errNew = errors.New("the ledger is new")
 
-// ensureGeneration returns the state of the remote, under a new generation if compare finds that one is needed. What
-// each writer has written is known only if the generation is this data directory's.
+// ensureGeneration returns the state of the remote, under a new generation if compare requires one. Written is known
+// only if the generation is this data directory's.
 func (s *Ledger) ensureGeneration(ctx context.Context, inFlight Row) (RemoteState, error) {
 	names := []string{s.writer}
 	for _, w := range s.state.Written {
@@ -104,11 +103,11 @@ func (s *Ledger) ensureGeneration(ctx context.Context, inFlight Row) (RemoteStat
 	return remote, err
 }
 
-// errSettling is a new generation that still waits for other hosts.
+// errSettling means that a new generation still waits for other hosts.
 var errSettling = fmt.Errorf("%w: it was lost, and waits until the other hosts have synced what they spent", quota.ErrUnavailable)
 
-// awaitHosts waits, by refusing to answer, until all hosts have synced to the generation: those that any of them
-// knew before, and as many as the setting says. One that only reads is not among them.
+// awaitHosts returns errSettling until all hosts have synced to the generation: those that any of them knew before,
+// and at least as many as configured. A directory that only reads is not one of them.
 func (s *Ledger) awaitHosts(ctx context.Context, remote RemoteState) error {
 	var here, all []string
 	for _, h := range remote.Hosts {
@@ -122,7 +121,7 @@ func (s *Ledger) awaitHosts(ctx context.Context, remote RemoteState) error {
 	all = slices.Compact(all)
 	want := max(s.hosts, len(all))
 	others := slices.ContainsFunc(slices.Concat(all, s.state.Hosts), func(id string) bool { return id != s.state.HostID })
-	alone := s.hosts == 1 && !others // then there is nobody to wait for, also for who only looks
+	alone := s.hosts == 1 && !others // there is nobody to wait for, even for a caller that only reads
 	if !alone && !remote.Born.IsZero() && len(here) < want && remote.At.Sub(remote.Born) < s.Settle {
 		return fmt.Errorf("%w: %d of %d have; it goes on at %s at the latest", errSettling, len(here), want,
 			remote.Born.Add(s.Settle).Format(time.RFC3339))
@@ -140,7 +139,7 @@ func (s *Ledger) awaitHosts(ctx context.Context, remote RemoteState) error {
 	return nil
 }
 
-// host returns this data directory as a remote lists it.
+// host returns this data directory as a Host.
 func (s *Ledger) host() *Host {
 	h := s.Host
 	h.ID, h.Knows, h.At = s.state.HostID, s.state.Hosts, s.Now()
@@ -152,7 +151,7 @@ func (s *Ledger) listed(remote RemoteState) bool {
 	return slices.ContainsFunc(remote.Hosts, func(h Host) bool { return h.ID == s.state.HostID && !h.Left })
 }
 
-// spends reports whether this data directory has ever spent, or is about to: one that only reads is no host.
+// spends reports whether this data directory has spent or is about to; one that only reads is no host.
 func (s *Ledger) spends(inFlight Row) bool {
 	return inFlight.ID != 0 || s.state.HasWritten || s.state.Owed || len(s.state.Asked) > 0 || slices.Contains(s.state.Hosts, s.state.HostID)
 }

@@ -7,29 +7,28 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Journal is a data directory's own account of what it asked of a remote and what it spent without one. It
-// outlives the process, so that a crash loop has one budget and not many, and can be synced again into a remote that
-// forgets. Many processes share it. What a call has written is on disk when it returns; every error is one of
-// package quota's, wrapped. Rows without a writer do not concern a remote: State and Rows leave them out.
+// Journal is a data directory's record of what it asked of a remote and what it spent without one. It outlives the
+// process, so that a crash loop has one emergency budget, and it can be synced again into a remote that forgets. Many
+// processes share it. A call's writes are on disk when it returns; every error is one of package quota's, wrapped.
+// Rows without a writer do not concern a remote: State and Rows leave them out.
 type Journal interface {
-	// State returns the account's state, an empty one if nothing was noted yet. It makes the host's id.
+	// State returns the account's state, an empty one if nothing was noted yet. It creates the host's id.
 	State(ctx context.Context, account string) (JournalState, error)
-	// Begin notes n, and writes down an operation that is about to be asked: as RowOwed if the row says so,
-	// else as RowAsked. It returns the row's id, one above that of the row before it, whoever wrote that down, and the state
-	// after it. If the breaker is open at row.At
-	// and the row is not owed, only the notes are written, and the id is 0.
+	// Begin writes n and an operation that is about to be asked, as RowOwed if the row says so, else as RowAsked. It
+	// returns the row's id, one above the previous row's of any process, and the resulting state. If the breaker is
+	// open at row.At and the row is not owed, it writes only n and returns id 0.
 	Begin(ctx context.Context, row Row, n Notes) (int64, JournalState, error)
-	// Note writes n down.
+	// Note writes n.
 	Note(ctx context.Context, account string, n Notes) error
-	// Rows returns the rows at since or later except for RowVoid, of all writers, in the order in which they
-	// were written down; with owed only those that are RowOwed or RowUnused, of any time.
+	// Rows returns the rows at since or later except for RowVoid, of all writers, in the order in which they were
+	// written; with owed only RowOwed and RowUnused ones, of any time.
 	Rows(ctx context.Context, account string, since time.Time, owed bool) ([]Row, error)
-	// Allow does what quota.EmergencyAccount's Spend does, for a row: it becomes RowOwed and an emergency. A row with
-	// an ID was asked already, and is owed from then on whatever has become of it.
+	// Allow is quota.EmergencyAccount's Spend for a row, which becomes RowOwed and an emergency. A row with an ID was
+	// asked already, and is owed from then on whatever happened to it.
 	Allow(ctx context.Context, row Row, budgets []quota.EmergencyBudget) (bool, error)
 }
 
-// What a state holds at most of one kind.
+// Limits of the lists in a state.
 const (
 	MaxAsked   = 64   // rows without an answer: each process that died leaves one
 	MaxWritten = 1024 // writers of which the remote has something
@@ -37,50 +36,50 @@ const (
 
 // JournalState is a journal's knowledge of an account.
 type JournalState struct {
-	HostID     string          // of this data directory, random
-	Generation Generation      // that it has synced to; 0: none
-	Owed       bool            // there is a RowOwed or RowUnused
-	HasWritten bool            // there is a RowCharged or RowSynced: the remote has something of this data directory
-	Written    []LastWrite     // of State only: one for each writer, by name, the last names first, at most MaxWritten
-	Asked      []Row           // of State only: those that are RowAsked, newest first, at most MaxAsked
+	HostID     string          // this data directory's, random
+	Generation Generation      // that the journal was synced to; 0: none
+	Owed       bool            // there is a RowOwed or RowUnused row
+	HasWritten bool            // there is a RowCharged or RowSynced row: the remote has data of this directory
+	Written    []LastWrite     // only from State: one per writer, the last names first, at most MaxWritten
+	Asked      []Row           // only from State: RowAsked rows, newest first, at most MaxAsked
 	Snapshots  []UsageSnapshot // the newest of each pool
-	Hosts      []string        // ids of those that had synced when a generation was last seen to decide
+	Hosts      []string        // ids of the hosts that had synced when a generation last decided
 	Breaker    Breaker
 }
 
-// LastWrite is the operation of the highest number that the remote has of a writer: RowCharged or RowSynced.
+// LastWrite is a writer's operation with the highest number that the remote has: RowCharged or RowSynced.
 type LastWrite struct {
 	Writer string
 	Number int64
 	At     time.Time
 }
 
-// Notes is what has become known since the last write; the zero Notes are none.
+// Notes are news since the last write; the zero Notes are none.
 type Notes struct {
 	Verdicts   []RowVerdict
-	Snapshots  []UsageSnapshot // kept if they supersede what is there
+	Snapshots  []UsageSnapshot // kept if they supersede the stored ones
 	Generation Generation      // 0: unchanged
 	Hosts      []string        // nil: unchanged
 	Breaker    *Breaker        // nil: unchanged
-	Now        time.Time       // rows older than Forget before it may go; zero: none go
+	Now        time.Time       // rows older than Forget before it may be deleted; zero: none
 	Forget     time.Duration
 }
 
-// RowVerdict is the remote's verdict on a row. RowCharged changes nothing about one that is owed or synced: another
-// process has synced it meanwhile. RowSynced ends, of a row that was charged or synced, the open
-// Sync, and begins another; of any other row it is the first.
+// RowVerdict is the remote's verdict on a row. RowCharged does not change a row that is owed or synced: another
+// process has synced it meanwhile. RowSynced ends the open Sync of a charged or synced row and begins another; for any
+// other row it begins the first.
 type RowVerdict struct {
 	ID    int64
 	State RowState
 	At    time.Time // zero: unchanged
-	// Synced is, of RowSynced, when it was by the remote's clock, and Until the generation that the journal
-	// knew before: the last one for which an earlier Sync of the row holds.
+	// For RowSynced: Synced is the time by the remote's clock, Until the generation that the journal knew before, the
+	// last one for which an earlier Sync of the row holds.
 	Synced time.Time
 	Until  Generation
 }
 
-// Breaker keeps calls from waiting for a remote that did not answer: nobody asks it before Until. All processes
-// of a data directory share it.
+// Breaker keeps calls from waiting for a remote that did not answer: it is not asked before Until. All processes of a
+// data directory share it.
 type Breaker struct {
 	Until    time.Time // zero: closed
 	Failures int       // in a row
@@ -89,30 +88,30 @@ type Breaker struct {
 
 // Row is one operation as a journal keeps it.
 type Row struct {
-	ID      int64 // the journal's; 0: not yet written down
+	ID      int64 // the journal's; 0: not written yet
 	Account string
 	Writer  string
 	Number  int64
 	Nonce   int64
-	At      time.Time // of the charge by the remote's clock once that is known
+	At      time.Time // of the charge, by the remote's clock once known
 	Who     quota.Who
 	Amounts quota.Cost
 	State   RowState
-	// Emergency marks a spend that went on because the remote could not answer: it counts against budgets.
+	// Emergency marks a spend made because the remote could not answer: it counts against budgets.
 	Emergency bool
-	// Syncs is, of RowSynced, the row's life in the remote: one for each time that the remote came to know
-	// it, the last one open. Empty: from its own time on.
+	// Syncs is, for RowSynced, the row's life in the remote: one for each time that the remote learned of it, the last
+	// one open. Empty: since its own time.
 	Syncs []Sync
 }
 
 // Sync is a part of a row's life in the remote. It ends when the remote loses its memory.
 type Sync struct {
 	Since time.Time  // by the remote's clock; zero: the row's own time
-	Until Generation // the last generation of it; 0: open, it has not been lost since
+	Until Generation // its last generation; 0: open
 }
 
-// CountedAt reports whether a snapshot that was taken at a time, in a generation, can have counted the row. Where
-// the generation is not known, 0, only what was not lost since is sure.
+// CountedAt reports whether a snapshot taken at a time, in a generation, can have counted the row. For an unknown
+// generation, 0, only rows that were not lost since are certain.
 func (r Row) CountedAt(at time.Time, g Generation) bool {
 	switch r.State {
 	case RowCharged:
@@ -140,10 +139,10 @@ type RowState int
 
 // The states of a row. All but RowVoid and RowUnused count as spent.
 const (
-	RowAsked   RowState = iota // an answer is not known
+	RowAsked   RowState = iota // the answer is unknown
 	RowCharged                 // the remote answered: charged
 	RowOwed                    // spent without the remote; to be synced
 	RowSynced                  // synced into the remote later
-	RowVoid                    // refused, given back, or surely never asked
-	RowUnused                  // an answer is not known, and nobody acts upon it: to be synced
+	RowVoid                    // refused, given back, or certainly never asked
+	RowUnused                  // the answer is unknown and unused: to be synced
 )

@@ -13,13 +13,13 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Ledger is the account of one process on a data directory; Open makes it. See the package comment.
+// Ledger is one process's access to the account of a data directory; Open makes it. See the package comment.
 type Ledger struct {
 	Remote  Remote
 	Journal Journal
 	Account string
 	Host    Host             // this data directory: its Name and Regions
-	Settle  time.Duration    // above 0: how long a new generation waits for the other hosts at most
+	Settle  time.Duration    // above 0: the longest that a new generation waits for the other hosts
 	Now     func() time.Time // this machine's clock
 	Log     *slog.Logger     // nil: nothing is logged
 	// Pause waits before an operation is asked again.
@@ -27,30 +27,30 @@ type Ledger struct {
 	// ShortWait is how long an ask with a fallback waits for a remote that did not answer recently.
 	ShortWait time.Duration
 
-	pools   []string      // all that are counted
+	pools   []string      // all counted pools
 	horizon time.Duration // how long a spend can matter
 	gap     time.Duration // how far clocks may be apart
 	hosts   int           // data directories that share the remote
 
 	turn       chan struct{} // of capacity 1: one operation in flight
-	state      JournalState  // as last seen
-	loaded     bool          // state is there
-	isFresh    bool          // no process before this one has used this data directory with the remote
-	comparedIn Generation    // in which the remote was compared with it and is up to date; 0: none
+	state      JournalState  // as last read
+	loaded     bool          // state was read
+	isFresh    bool          // no earlier process used this data directory with the remote
+	comparedIn Generation    // in which the remote was last compared and found up to date; 0: none
 	comparedAt time.Time
-	lostIn     Generation // in which the remote has lost something that nothing was done about yet
-	// hasSibling says that another process of the data directory may have been charged after this one was last.
+	lostIn     Generation // in which the remote lost something, still to be handled
+	// hasSibling says that another process of the data directory may have been charged after this one.
 	hasSibling   bool
-	siblingWaits bool  // for an answer, when the remote was last compared
-	lastRow      int64 // the journal's id of the row that was begun last
+	siblingWaits bool  // waited for an answer when the remote was last compared
+	lastRow      int64 // the journal's id of the last row begun
 	isListed     bool  // this data directory is one of its hosts
-	notes        Notes // not yet written
+	notes        Notes // not written yet
 	writer       string
 	number       int64      // the last one used
-	written      int64      // the last one that the remote has written
+	written      int64      // the last one written by the remote
 	asked        time.Time  // when the writer last asked
-	doubt        int64      // the row whose answer is not known, 0 for none
-	probing      chan error // of the probe that runs; nil: none
+	doubt        int64      // the row whose answer is unknown, 0 for none
+	probing      chan error // of a running probe; nil: none
 	stopping     context.CancelFunc
 	probeCtx     context.Context //nolint:containedctx // ends with the ledger
 }
@@ -61,14 +61,14 @@ var (
 )
 
 const (
-	maxAsks        = 4                      // of one operation, the reply being lost every time
+	maxAsks        = 4                      // of one operation whose replies are lost
 	askAgainWithin = 400 * time.Millisecond // of the first
 	firstPause     = 5 * time.Millisecond   // then twice as long each time
 	writerIdle     = quota.MinHorizon / 2   // well before the remote forgets a writer
-	maxGenerations = 4                      // that one call may meet: more is a remote that is lost again and again
+	maxGenerations = 4                      // in one call: more means that the remote keeps losing its memory
 )
 
-// on does something with an account, which is this ledger's, when it is its turn.
+// on calls do when it is this call's turn, if the account is this ledger's.
 func (s *Ledger) on(ctx context.Context, account string, do func() error) error {
 	if s.turn == nil {
 		return fmt.Errorf("%w: a shared ledger that Open has not made", quota.ErrUnknown)
@@ -108,7 +108,7 @@ func (s *Ledger) take(ctx context.Context, a quota.Ask) (d quota.Decision, err e
 		return quota.Decision{}, err
 	}
 	s.ensureWriter()
-	if s.seemsFull(a) { // a refusal that was to be expected costs no row
+	if s.seemsFull(a) { // an expected refusal costs no row
 		d, err = s.ask(ctx, a, Row{})
 		if err = s.noteAnswer(ctx, a, Row{}, d, err); err != nil || !d.Allowed {
 			return d, err
@@ -129,7 +129,7 @@ func (s *Ledger) take(ctx context.Context, a quota.Ask) (d quota.Decision, err e
 		d, err = s.ask(ctx, a, row)
 		d.Row = row.ID
 		if errors.Is(err, ErrSynced) || errors.Is(err, errForgetful) {
-			continue // it is counted, or taken back by the next sync, and must not be acted upon: ask under another number
+			continue // it is counted, or taken back by the next sync, and must not be used: ask under another number
 		}
 		return d, s.noteAnswer(ctx, a, row, d, err)
 	}
@@ -146,15 +146,15 @@ func (s *Ledger) seemsFull(a quota.Ask) bool {
 	})
 }
 
-// begin writes down an operation, of the time at, under the next number.
+// begin writes an operation at a time to the journal, under the next number.
 func (s *Ledger) begin(ctx context.Context, row Row, at time.Time) (Row, error) {
-	s.number++ // even if the write fails, since the row may be there nevertheless
+	s.number++ // even if the write fails, as the row may exist
 	row.ID, row.Writer, row.Number, row.Nonce = 0, s.writer, s.number, random()
 	row.At = at
 	if row.State == RowAsked {
 		row.At = s.state.afterSnapshots(at)
 	}
-	s.notes.Now, s.notes.Forget = s.state.trustedNow(s.Now()), 2*s.horizon // a snapshot may be old, and what it counted as old again
+	s.notes.Now, s.notes.Forget = s.state.trustedNow(s.Now()), 2*s.horizon // a snapshot may be a horizon old, and count rows of a horizon before
 	id, state, err := s.Journal.Begin(ctx, row, s.notes)
 	if err != nil {
 		return row, fmt.Errorf("write the journal: %w", err)
@@ -169,7 +169,7 @@ func (s *Ledger) begin(ctx context.Context, row Row, at time.Time) (Row, error) 
 	return row, nil
 }
 
-// ask asks until there is an answer, or none is to be had.
+// ask asks until there is an answer or no hope of one.
 func (s *Ledger) ask(ctx context.Context, a quota.Ask, row Row) (quota.Decision, error) {
 	began, pause := time.Now(), firstPause
 	s.doubt = 0
@@ -184,7 +184,7 @@ func (s *Ledger) ask(ctx context.Context, a quota.Ask, row Row) (quota.Decision,
 			return d, err
 		case lost && losses < maxGenerations:
 			losses++
-			s.comparedIn = 0 // the remote is brought up to date before it is asked again
+			s.comparedIn = 0 // updates the remote before it is asked again
 		case lost:
 			return quota.Decision{}, fmt.Errorf("%w: again and again: %w", quota.ErrUnavailable, err)
 		case errors.Is(err, quota.ErrInDoubt) && asks < maxAsks && ctx.Err() == nil && time.Since(began) < askAgainWithin:
@@ -197,10 +197,10 @@ func (s *Ledger) ask(ctx context.Context, a quota.Ask, row Row) (quota.Decision,
 	}
 }
 
-// errForgetful is a charge by a remote that has forgotten what was seen before. It is to be taken back.
+// errForgetful means that a remote charged although it has forgotten something. The charge is to be taken back.
 var errForgetful = errors.New("charged by a ledger that has lost what was seen")
 
-// askOnce asks once; again: it was asked before, and an answer may be older than what is known by now.
+// askOnce asks once. again says that it was asked before, so that the answer may be older than known snapshots.
 func (s *Ledger) askOnce(ctx context.Context, a quota.Ask, row Row, again bool) (quota.Decision, error) {
 	err := s.ensureUpToDate(ctx, row)
 	if errors.Is(err, errNew) {
@@ -231,13 +231,13 @@ func (s *Ledger) askOnce(ctx context.Context, a quota.Ask, row Row, again bool) 
 	return d, err
 }
 
-// noteAnswer notes the verdict on the row.
+// noteAnswer records the verdict on the row.
 func (s *Ledger) noteAnswer(ctx context.Context, a quota.Ask, row Row, d quota.Decision, err error) error {
 	if err == nil {
 		changed := s.state.Generation != 0 && s.observe(a, d, row.ID != 0)
 		if row.ID == 0 {
 			if changed {
-				return s.flush(ctx) // nothing else may be asked for a long time
+				return s.flush(ctx) // there may be no other write for a long time
 			}
 			return nil
 		}
@@ -247,9 +247,9 @@ func (s *Ledger) noteAnswer(ctx context.Context, a quota.Ask, row Row, d quota.D
 			return nil
 		}
 		s.notes.Verdicts = append(s.notes.Verdicts, RowVerdict{ID: row.ID, State: RowVoid})
-		return s.flush(ctx) // else another process would take it for one that was lost
+		return s.flush(ctx) // otherwise another process would take it for a lost one
 	}
-	if row.ID != 0 { // nobody acts upon it, unless it becomes an emergency
+	if row.ID != 0 { // it is not used, unless it becomes an emergency
 		verdict := RowVerdict{ID: row.ID, State: RowVoid}
 		if s.doubt == row.ID {
 			verdict.State, s.state.Owed = RowUnused, true
@@ -270,7 +270,7 @@ func (s *Ledger) noteAnswer(ctx context.Context, a quota.Ask, row Row, d quota.D
 	return err
 }
 
-// doubtError is an operation whose answer is not known. Spend finds the row again by it.
+// doubtError is an operation without a known answer. Spend finds its row by it.
 type doubtError struct {
 	row int64
 	err error
@@ -278,11 +278,11 @@ type doubtError struct {
 
 func (e *doubtError) Error() string { return e.err.Error() }
 
-// Unwrap returns quota.ErrInDoubt too, even if only the first of several asks may have been carried out.
+// Unwrap returns quota.ErrInDoubt too, as one of several asks may have been carried out.
 func (e *doubtError) Unwrap() []error { return []error{e.err, quota.ErrInDoubt} }
 
-// observe keeps what the decision saw used, and reports whether that differs from what was known. What is only decided
-// has charged nothing.
+// observe stores the use that the decision saw, and reports whether it changed. charges says that the ask could
+// charge.
 func (s *Ledger) observe(a quota.Ask, d quota.Decision, charges bool) (changed bool) {
 	for i, p := range d.Pools {
 		u := UsageSnapshot{Pool: p.Pool, Generation: s.state.Generation, At: d.At, Drain: p.Drain, Entries: max(p.Entries, s.entriesSeen(p.Pool))}
@@ -297,7 +297,7 @@ func (s *Ledger) observe(a quota.Ask, d quota.Decision, charges bool) (changed b
 	return changed
 }
 
-// entriesSeen returns how many entries of a pool this data directory has seen in its generation.
+// entriesSeen returns how many entries of a pool this data directory has seen in the current generation.
 func (s *Ledger) entriesSeen(pool string) int64 {
 	if u := s.state.snapshot(pool); u.Generation == s.state.Generation {
 		return u.Entries
@@ -305,9 +305,9 @@ func (s *Ledger) entriesSeen(pool string) int64 {
 	return 0
 }
 
-// checkSeen returns ErrLost for an answer that knows less of a pool than an earlier one of the same generation: a copy of
-// the remote from before is back, or a part of the account is gone. What this data directory saw binds it as much as
-// what it wrote.
+// checkSeen returns ErrLost for an answer with fewer entries of a pool than an earlier one of the same generation: an
+// older copy of the remote is back, or a part of the account is gone. So losses are noticed without having written
+// anything.
 func (s *Ledger) checkSeen(d quota.Decision) error {
 	for _, p := range d.Pools {
 		if seen := s.entriesSeen(p.Pool); p.Entries < seen {
@@ -317,7 +317,7 @@ func (s *Ledger) checkSeen(d quota.Decision) error {
 	return nil
 }
 
-// noteSnapshot notes a snapshot in place of the one before, and reports whether it differs from that.
+// noteSnapshot replaces the pool's snapshot, and reports whether it differs.
 func (s *Ledger) noteSnapshot(u UsageSnapshot) (changed bool) {
 	s.state.Snapshots, u, changed = replaceSnapshot(s.state.Snapshots, u)
 	s.notes.Snapshots, _, _ = replaceSnapshot(s.notes.Snapshots, u)
@@ -328,7 +328,7 @@ func (s *Ledger) noteSnapshot(u UsageSnapshot) (changed bool) {
 func (s *Ledger) ensureWriter() {
 	now := s.Now()
 	if s.writer == "" || now.Sub(s.asked) > writerIdle {
-		// Names are in the order of time, so that a journal finds those of late.
+		// Names are chronological, so that a journal finds recent ones.
 		s.writer = fmt.Sprintf("%013x%s", max(now.UnixMicro(), 0), rand.Text()[:16])
 		s.number, s.written, s.doubt = 0, 0, 0
 	}
@@ -361,8 +361,8 @@ func (s *Ledger) load(ctx context.Context) error {
 	return nil
 }
 
-// adopt takes over what the journal says. Another process may have synced a new generation: it had no row of this
-// writer's operations that were void, and so the remote need not have the number of the last one.
+// adopt takes over the journal's state. If another process has synced a new generation, that need not have this
+// writer's last number, as void rows are not synced.
 func (s *Ledger) adopt(state JournalState) {
 	if state.Generation != s.state.Generation {
 		s.written = 0

@@ -8,10 +8,10 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Open makes the ledger of one process on a data directory, for what the tariff counts, on a remote that so many data
-// directories share. Nothing is asked yet. The fields of the result are set, to what the tariff says or what is usual,
-// and may be changed until it is used first. The journal stays its opener's; Close closes the remote. It fails, with
-// quota.ErrUnknown, if a part is missing or the tariff contradicts itself.
+// Open makes the ledger of one process on a data directory, for a tariff and a remote that so many data directories
+// share. It asks nothing yet. The result's fields have the tariff's values or defaults, and may be changed before its
+// first use. Close closes the remote, but not the journal. ErrUnknown: a part is missing or the tariff contradicts
+// itself.
 func Open(tariff *quota.Tariff, remote Remote, journal Journal, hosts int) (*Ledger, error) {
 	if err := checkParts(tariff, remote, journal, hosts); err != nil {
 		return nil, fmt.Errorf("open the shared ledger: %w", err)
@@ -26,7 +26,7 @@ func Open(tariff *quota.Tariff, remote Remote, journal Journal, hosts int) (*Led
 	return s, nil
 }
 
-// checkParts finds what is missing, and what a tariff that was not read from a costs file may lack.
+// checkParts refuses missing parts and an incomplete tariff.
 func checkParts(tariff *quota.Tariff, remote Remote, journal Journal, hosts int) error {
 	if err := tariff.Check(); err != nil {
 		return err

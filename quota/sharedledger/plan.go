@@ -9,22 +9,22 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// What a batch does to a remote is one rule for all remotes, over plain values: Batch.Plan and PoolPlan.Apply. A remote
-// reads the writers and marks that a batch concerns, plans, reads the log of each pool from PoolPlan.From on, and
-// writes what Apply makes of it. Times are in microseconds since 1970, as in every log.
+// The effect of a batch is one rule for all remotes, over plain values: Batch.Plan and PoolPlan.Apply. A remote reads
+// the writers and marks that a batch concerns, plans, reads each pool's log from PoolPlan.From on, and writes the
+// result of Apply. Times are in microseconds since 1970, as in every log.
 
 // RemoteFacts are the facts about a remote that a plan needs.
 type RemoteFacts struct {
 	Now     int64                  // its clock, or its newest entry if that is later
-	Horizon int64                  // the longest that it has seen, this batch's included
-	Writers map[string]WriterState // at least those of the batch; one that is missing has written nothing
+	Horizon int64                  // the longest so far, including this batch's
+	Writers map[string]WriterState // at least those of the batch; missing ones have written nothing
 	Raised  map[string][]Raised    // by pool
 }
 
 // WriterState is a remote's record of a writer.
 type WriterState struct {
-	Number, Nonce int64 // of the last operation that it has written
-	Charged       int64 // when that was charged; 0: it was synced, and has no answer
+	Number, Nonce int64 // of the last operation written
+	Charged       int64 // when that was charged; 0: it was synced, without an answer
 }
 
 // Raised is the youngest snapshot of a generation that a pool was raised to.
@@ -32,52 +32,55 @@ type Raised struct {
 	Generation Generation     `json:"generation"`
 	At         int64          `json:"at"`
 	Windows    []RaisedWindow `json:"windows"` // the shortest first
-	Drained    int64          `json:"drained"` // until when the pool was drained then; 0: it was not
+	Drained    int64          `json:"drained"` // until when the pool was then drained; 0: not drained
 }
 
-// RaisedWindow is one window of it.
+// RaisedWindow is one window of a Raised.
 type RaisedWindow struct {
 	Since int64 `json:"since"`
 	Used  int64 `json:"used"`
 }
 
-// maxRaised is how many of them a pool keeps, the youngest. One that is not kept is raised to again, if anything.
+// maxRaised is how many of them a pool keeps, the youngest first. The pool may be raised again to one that is not
+// kept.
 const maxRaised = 64
 
 // Entry is one charge in the log of a pool.
 type Entry struct {
-	Ref    int64 // the remote's own name of it; 0: it is new
+	Ref    int64 // the remote's own name for it; 0: new
 	At     int64
 	Amount int64
 	Who    quota.Who
-	// Synced is, of a row that snapshots before its sync cannot have counted, when that was; 0: they count it from At on.
+	// Synced is the time of the sync for a row that earlier snapshots cannot have counted; 0: they count it from At
+	// on.
 	Synced int64
-	// Since and Generation are those of an unattributed charge: the beginning of the window that lacked it, and the
-	// generation of the snapshot that had counted it.
+	// For an unattributed charge: Since is the start of the window that lacked it, Generation that of the snapshot
+	// that had counted it.
 	Since      int64
 	Generation Generation
 }
 
 // Plan is the part of a batch that is new to a remote.
 type Plan struct {
-	Writers map[string]WriterState // that have changed, as they become
-	Pools   []PoolPlan             // by name: every pool that the batch concerns
+	Writers map[string]WriterState // the changed ones
+	Pools   []PoolPlan             // by name: every pool in the batch
 }
 
 // PoolPlan is the part of a batch that is new to one pool.
 type PoolPlan struct {
 	Pool   string
-	Raised []Raised // the snapshots that the pool was raised to, as they become, the youngest first
-	Marked bool     // they have changed
-	// Drain is the longest of the snapshots; it holds if the pool is not drained for longer already. Zero: none.
+	Raised []Raised // the new list of snapshots that the pool was raised to, the youngest first
+	Marked bool     // Raised has changed
+	// Drain is the longest drain of the snapshots; it applies unless the pool is drained for longer already. Zero:
+	// none.
 	Drain quota.Drain
-	// Lifted is a drain, by until when it was, that an older snapshot saw and this one does not: if the pool has it, it
-	// goes. 0: none.
+	// Lifted is the end of a drain that an older snapshot saw and this one does not: if the pool has it, it is lifted.
+	// 0: none.
 	Lifted int64
 
 	now       int64
-	before    []Raised     // as they were, the oldest first
-	takenBack []Entry      // charged, and not acted upon
+	before    []Raised     // the old list, the oldest first
+	takenBack []Entry      // charged, but not used
 	rows      []plannedRow // in the order of the batch
 	snapshots []Raised     // to be raised to
 }
@@ -89,8 +92,8 @@ type plannedRow struct {
 	row Row
 }
 
-// Plan finds out what is new: the rows whose numbers are above their writers' last and that are within the horizon, the
-// operation of each writer that is to be taken back, and the snapshots that are younger than those raised to before.
+// Plan finds the news: rows within the horizon and numbered above their writers' last, the operation of each writer to
+// take back, and snapshots younger than those raised to before.
 func (b Batch) Plan(f RemoteFacts) Plan {
 	p := Plan{Writers: map[string]WriterState{}}
 	pools := map[string]*PoolPlan{}
@@ -133,8 +136,8 @@ func (b Batch) Plan(f RemoteFacts) Plan {
 	return p
 }
 
-// drain plans what a snapshot says of drains: of those that were seen, what the youngest snapshot saw holds. An owed
-// drain was not seen, and holds whatever others saw before they knew of it.
+// drain plans the drains of a snapshot. Of drains that were seen, the youngest snapshot's applies. An owed drain was
+// not seen, and applies whatever others saw before they knew of it.
 func (p *PoolPlan) drain(u UsageSnapshot, before []Raised) {
 	at := toMicros(u.At)
 	if !u.Owed && slices.ContainsFunc(before, func(r Raised) bool { return r.At > at }) {
@@ -152,7 +155,7 @@ func (p *PoolPlan) drain(u UsageSnapshot, before []Raised) {
 	}
 }
 
-// raised returns the snapshot as a pool is raised to it.
+// raised returns the snapshot as a Raised.
 func (u UsageSnapshot) raised() Raised {
 	r := Raised{Generation: u.Generation, At: toMicros(u.At)}
 	for _, w := range u.Windows {
@@ -165,10 +168,10 @@ func (u UsageSnapshot) raised() Raised {
 	return r
 }
 
-// entry returns what the row becomes in a log, but for its amount. A time after now is moved to it.
+// entry returns the row as a log's entry, without its amount. A time after now becomes now.
 func (r Row) entry(now int64) Entry {
 	e := Entry{At: min(toMicros(r.At), now), Who: r.Who}
-	switch first := r.syncs()[0].Since; { // zero: the remote knew of it at its own time
+	switch first := r.syncs()[0].Since; { // zero: the remote has known it since its own time
 	case r.State == RowAsked || r.State == RowOwed:
 		e.Synced = now
 	case r.State == RowSynced && !first.IsZero() && toMicros(first) > e.At:
@@ -177,8 +180,8 @@ func (r Row) entry(now int64) Entry {
 	return e
 }
 
-// mark keeps only the snapshots that are within the horizon and younger than any of the same generation that the pool
-// was raised to before, and marks them.
+// mark keeps only snapshots within the horizon and younger than any of their generation that the pool was raised to
+// before, and adds them to Raised.
 func (p *PoolPlan) mark(before []Raised, horizon int64) {
 	old := func(r Raised) bool { return p.now-min(r.At, p.now) >= horizon }
 	p.before = slices.DeleteFunc(slices.Clone(before), old)
@@ -201,7 +204,7 @@ func (p *PoolPlan) mark(before []Raised, horizon int64) {
 	p.Raised = p.Raised[:min(len(p.Raised), maxRaised)]
 }
 
-// Drained returns the last drain of the pool as it becomes, and whether it changes.
+// Drained returns the pool's new last drain, and whether it changes.
 func (p *PoolPlan) Drained(last quota.Drain) (d quota.Drain, changed bool) {
 	switch {
 	case !p.Drain.Until.IsZero() && p.Drain.Supersedes(last, quota.FromMicros(p.now)):
@@ -218,7 +221,7 @@ func (p *PoolPlan) Rows() int { return len(p.rows) }
 // Idle reports whether Apply would change nothing, whatever the log.
 func (p *PoolPlan) Idle() bool { return len(p.rows)+len(p.takenBack)+len(p.snapshots) == 0 }
 
-// From returns the time from which on Apply has to see the log: nothing before it changes or is counted.
+// From returns the time from which Apply needs the log: nothing before it is changed or counted.
 func (p *PoolPlan) From() int64 {
 	from, netted := p.now+1, p.now+1
 	for _, r := range p.rows {
@@ -248,5 +251,5 @@ func (u Raised) from() int64 {
 	return from
 }
 
-// toMicros returns a time as logs have it, within what every remote has exactly.
+// toMicros returns a time as in logs, within the exact range of every remote.
 func toMicros(t time.Time) int64 { return min(max(t.UnixMicro(), 0), maxUsed) }

@@ -7,13 +7,13 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Apply returns what becomes of the pool's log, in order of time and then of arrival, and whether anything changes; it
-// does not write into log. An entry that is left without an amount goes, unless it is the newest: a ledger's clock
-// never stands before that.
+// Apply returns the pool's new log, by time and then arrival, and whether anything changes; it does not write into
+// log. An entry left without an amount is dropped unless it is the newest, since a ledger's clock must not fall behind
+// that.
 //
-// What a snapshot had counted and the log lacks is entered as an unattributed charge. It becomes smaller when the rows
-// that it stands for come, or an older snapshot with charges of its own. Neither may leave less than before of what any
-// other snapshot had counted: where it would, that snapshot gets a charge.
+// What a snapshot had counted and the log lacks is entered as an unattributed charge. It is reduced when the rows that
+// it stands for arrive, or an older snapshot with charges of its own. If either would leave less than before of
+// another snapshot's count, that snapshot gets a charge.
 func (p *PoolPlan) Apply(log []Entry) (entries []Entry, changed bool) {
 	log = slices.Clone(log)
 	for _, e := range p.takenBack {
@@ -44,7 +44,7 @@ func (p *PoolPlan) Apply(log []Entry) (entries []Entry, changed bool) {
 	return kept, changed
 }
 
-// takeBack empties what an operation charged, unless that was given back, or merged with another charge, since.
+// takeBack empties an operation's entry, unless it was refunded or merged with another charge since.
 func takeBack(log []Entry, charged Entry) bool {
 	for i, e := range log {
 		if e.Amount > 0 && (Entry{At: e.At, Amount: e.Amount, Who: e.Who, Synced: e.Synced, Since: e.Since}) == charged {
@@ -56,7 +56,7 @@ func takeBack(log []Entry, charged Entry) bool {
 }
 
 // net subtracts each row from the unattributed charges whose snapshots had counted it, the earliest first. A row from
-// before a snapshot's window is no part of its charge.
+// before a snapshot's window is not part of its charge.
 func (p *PoolPlan) net(log []Entry) {
 	var charges []*Entry
 	for i := range log {
@@ -77,7 +77,7 @@ func (p *PoolPlan) net(log []Entry) {
 	}
 }
 
-// enter puts the rows in their places, each behind the entries of the same time.
+// enter inserts the rows, each after the entries of the same time.
 func (p *PoolPlan) enter(log []Entry) []Entry {
 	if len(p.rows) == 0 {
 		return log
@@ -90,8 +90,8 @@ func (p *PoolPlan) enter(log []Entry) []Entry {
 }
 
 // raise enters what the log lacks of a snapshot beyond what it may lack: for each window a charge at the snapshot's
-// time, the shortest first. The charges of younger snapshots whose windows reach back to that time become smaller by as
-// much, the earliest first: had this snapshot come before them, they would have been.
+// time, the shortest first. It reduces charges of younger snapshots whose windows reach back to that time by as much,
+// the earliest first, since they would have been smaller if this snapshot had come first.
 func (u Raised) raise(log []Entry, now int64, may []int64) (entries []Entry, raised bool) {
 	at, entered := min(u.At, now), int64(0)
 	behind, _ := slices.BinarySearchFunc(log, at+1, func(e Entry, t int64) int { return cmp.Compare(e.At, t) })
@@ -111,7 +111,7 @@ func (u Raised) raise(log []Entry, now int64, may []int64) (entries []Entry, rai
 	return log, raised
 }
 
-// lacks returns how much of what the snapshot had counted in each window the log does not have.
+// lacks returns, for each window, how much of the snapshot's count the log lacks.
 func (u Raised) lacks(log []Entry, now int64) []int64 {
 	out, at := make([]int64, len(u.Windows)), min(u.At, now)
 	for i, w := range u.Windows {
@@ -135,7 +135,7 @@ func (u Raised) lacks(log []Entry, now int64) []int64 {
 
 func (e *Entry) unattributed() bool { return e.Who == Unattributed }
 
-// reduce takes up to an amount off the entry, and returns how much it took.
+// reduce subtracts up to an amount from the entry, and returns how much.
 func (e *Entry) reduce(amount int64) int64 {
 	taken := min(e.Amount, amount)
 	e.Amount -= taken

@@ -14,19 +14,19 @@ type UsageSnapshot struct {
 	At         time.Time     `json:"at"`
 	Windows    []WindowUsage `json:"windows"`
 	Entries    int64         `json:"entries"`        // quota.PoolState.Entries: no later answer of this generation has fewer
-	Drain      quota.Drain   `json:"drain"`          // that held then
+	Drain      quota.Drain   `json:"drain"`          // in force then
 	Owed       bool          `json:"owed,omitempty"` // the drain has to be synced into the remote
 }
 
 // WindowUsage is one window of a UsageSnapshot.
 type WindowUsage struct {
 	Window quota.Window `json:"window"`
-	Start  time.Time    `json:"start"` // entries from here on to the snapshot's time counted
+	Start  time.Time    `json:"start"` // entries from then to the snapshot's time counted
 	Used   int64        `json:"used"`
 }
 
-// Supersedes reports whether the snapshot is the later of two of one pool. Of two of the same time it is the one
-// that saw more used in any window: a ledger's clock stands still while its host's was set back.
+// Supersedes reports whether the snapshot is the later of two of one pool. At the same time it is the one with more
+// used in any window, since a ledger's clock stands still while its host's is behind.
 func (u UsageSnapshot) Supersedes(old UsageSnapshot) bool {
 	if !u.At.Equal(old.At) {
 		return u.At.After(old.At)
@@ -41,13 +41,13 @@ func (u UsageSnapshot) Supersedes(old UsageSnapshot) bool {
 	return false
 }
 
-// Clone shares nothing with the snapshot.
+// Clone returns a deep copy.
 func (u UsageSnapshot) Clone() UsageSnapshot {
 	u.Windows = slices.Clone(u.Windows)
 	return u
 }
 
-// refunded returns the snapshot as it would be now that an amount it had counted was given back.
+// refunded returns the snapshot without a refunded amount that it had counted.
 func (u UsageSnapshot) refunded(amount int64) UsageSnapshot {
 	u = u.Clone()
 	for i := range u.Windows {
@@ -56,7 +56,7 @@ func (u UsageSnapshot) refunded(amount int64) UsageSnapshot {
 	return u
 }
 
-// discount takes a row off the windows that had counted it.
+// discount subtracts a row from the windows that had counted it.
 func (u UsageSnapshot) discount(r Row) {
 	for i, w := range u.Windows {
 		if r.CountedAt(u.At, u.Generation) && !r.At.Before(w.Start) {
@@ -65,13 +65,13 @@ func (u UsageSnapshot) discount(r Row) {
 	}
 }
 
-// sameUsage reports whether two snapshots of a pool differ in nothing but their time.
+// sameUsage reports whether two snapshots of a pool differ only in time.
 func sameUsage(a, b UsageSnapshot) bool {
 	return a.Drain.Until.Equal(b.Drain.Until) &&
 		slices.EqualFunc(a.Windows, b.Windows, func(a, b WindowUsage) bool { return a.Used == b.Used && a.Window == b.Window })
 }
 
-// replaceSnapshot puts a snapshot in place of its pool's. A journal keeps the youngest, so it is made younger than
+// replaceSnapshot replaces its pool's snapshot. A journal keeps the youngest, so that the new one is made younger than
 // the old one, even if the remote's clock stands still.
 func replaceSnapshot(all []UsageSnapshot, u UsageSnapshot) (kept []UsageSnapshot, _ UsageSnapshot, changed bool) {
 	changed = true
@@ -88,7 +88,7 @@ func replaceSnapshot(all []UsageSnapshot, u UsageSnapshot) (kept []UsageSnapshot
 	return append(kept, u), u, changed
 }
 
-// LastUsage returns the use that the remote was last seen to have, for quota.EmergencyAccount.
+// LastUsage returns the remote's last seen use, for quota.EmergencyAccount.
 func (s JournalState) LastUsage() []quota.LastUsage {
 	var out []quota.LastUsage
 	for _, u := range s.Snapshots {
@@ -115,8 +115,8 @@ func (s JournalState) owes() bool {
 	return s.Owed || slices.ContainsFunc(s.Snapshots, func(u UsageSnapshot) bool { return u.Owed })
 }
 
-// afterSnapshots returns t, or just after the newest snapshot if that is later: what is spent without the remote
-// must not seem to have been counted by it.
+// afterSnapshots returns t, or just after the newest snapshot if that is later: a spend without the remote must not
+// seem to be counted by it.
 func (s JournalState) afterSnapshots(t time.Time) time.Time {
 	for _, u := range s.Snapshots {
 		if !t.After(u.At) {
@@ -126,8 +126,8 @@ func (s JournalState) afterSnapshots(t time.Time) time.Time {
 	return t
 }
 
-// trustedNow returns now, or the time of the newest snapshot if this machine's clock is ahead of that: what is old
-// only by a clock that is wrong must not be forgotten.
+// trustedNow returns now, or the time of the newest snapshot if this machine's clock is ahead of that: a wrong clock
+// must not make rows old enough to forget.
 func (s JournalState) trustedNow(now time.Time) time.Time {
 	var seen time.Time
 	for _, u := range s.Snapshots {
@@ -141,8 +141,8 @@ func (s JournalState) trustedNow(now time.Time) time.Time {
 	return seen
 }
 
-// unsynced returns copies of the snapshots that were not synced into a generation. Of a snapshot of this very
-// generation only an owed drain is left: what was used came from it, and may have been given back since.
+// unsynced returns copies of the snapshots not yet synced into a generation. Of this very generation's snapshots it
+// returns only owed drains: their use came from it, and may have been refunded since.
 func (s JournalState) unsynced(g Generation) []UsageSnapshot {
 	var out []UsageSnapshot
 	for _, u := range s.Snapshots {

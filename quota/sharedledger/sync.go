@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// abandonedAfter is how long after it was asked an operation of another process counts as one that the process
-// died over: few wait so long for an answer. One that does finds its number synced, and asks under another.
+// abandonedAfter is how long after it was asked another process's operation counts as abandoned: hardly any process
+// waits so long. One that does finds its number synced, and asks under another.
 const abandonedAfter = 5 * time.Second
 
-// compareAgain is how long a process goes on without a look at the hosts that share the remote.
+// compareAgain is how long a process goes on without looking at the other hosts.
 const compareAgain = 30 * time.Second
 
-// ensureUpToDate makes sure that the remote knows what this data directory knows. inFlight is about to be asked,
-// and not synced. Once this writer has written something, the remote itself notices when it has forgotten
-// that, and all that came later; until then, and when another process of the data directory may have written later, the
-// remote is compared here, and so it is for everybody who only peeks.
+// ensureUpToDate makes sure that the remote has what this data directory knows, except inFlight, which is about to be
+// asked. Once this writer has written something, the remote itself notices when it has forgotten that or anything
+// later. Before that, when another process of the data directory may have written later, and for peeks, the remote is
+// compared here.
 func (s *Ledger) ensureUpToDate(ctx context.Context, inFlight Row) error {
 	noticesLoss := !s.hasSibling && (s.written > 0 || !s.state.HasWritten)
 	recent := s.Now().Sub(s.comparedAt).Abs() < compareAgain
@@ -64,7 +64,7 @@ func (s *Ledger) bringUpToDate(ctx context.Context, inFlight Row) error {
 	return nil
 }
 
-// syncTo syncs what the remote's generation does not have, and reports whether the remote has to be asked again.
+// syncTo syncs what the remote's generation lacks, and reports whether the remote must be asked for its state again.
 func (s *Ledger) syncTo(ctx context.Context, remote RemoteState, inFlight Row) (synced bool, err error) {
 	snapshots := s.state.unsynced(remote.Generation)
 	var verdicts []RowVerdict
@@ -113,12 +113,12 @@ func (s *Ledger) syncTo(ctx context.Context, remote RemoteState, inFlight Row) (
 	if err := s.Journal.Note(ctx, s.Account, notes); err != nil {
 		return synced, fmt.Errorf("write the journal: %w", err)
 	}
-	s.state.Generation = remote.Generation // s.written is of it
+	s.state.Generation = remote.Generation // s.written belongs to it
 	return synced, s.load(ctx)
 }
 
-// syncAll syncs in as many batches as it takes, with the last of them the snapshots and the host, and returns the
-// verdicts on the rows.
+// syncAll syncs in as many batches as needed, the last with the snapshots and the host, and returns the verdicts on
+// the rows.
 func (s *Ledger) syncAll(ctx context.Context, all Batch) (verdicts []RowVerdict, err error) {
 	for rows := all.Rows; ; {
 		d, n := all, oneBatch(rows)
@@ -149,7 +149,7 @@ func (s *Ledger) syncAll(ctx context.Context, all Batch) (verdicts []RowVerdict,
 	}
 }
 
-// oneBatch returns how many of the rows fit.
+// oneBatch returns how many of the rows fit in one batch.
 func oneBatch(rows []Row) int {
 	writers := map[string]bool{}
 	for i, r := range rows {
@@ -160,9 +160,9 @@ func oneBatch(rows []Row) int {
 	return len(rows)
 }
 
-// orphans returns the operations that other processes asked and never noted the answer of. The last number that a
-// writer has written was charged: that is a verdict. A number above it was lost with its process, or with what the
-// remote has forgotten unnoticed: it counts as spent, and is synced.
+// orphans returns other processes' operations without a recorded answer. If one has its writer's last written number,
+// it was charged: a verdict. If its number is higher, it was lost with its process or forgotten by the remote: it
+// counts as spent, and is synced.
 func (s *Ledger) orphans(remote RemoteState) (verdicts []RowVerdict, abandoned []Row) {
 	for _, row := range s.state.Asked {
 		switch written := remote.Written[row.Writer]; {
@@ -176,8 +176,8 @@ func (s *Ledger) orphans(remote RemoteState) (verdicts []RowVerdict, abandoned [
 	return verdicts, abandoned
 }
 
-// missingRows returns the journal's rows that a new generation does not have. Rows that are too old to matter are taken
-// off the snapshots that had counted them, so that nothing makes up for them.
+// missingRows returns the journal's rows that a new generation lacks. Rows too old to matter are subtracted from the
+// snapshots that had counted them, so that nothing makes up for them.
 func (s *Ledger) missingRows(ctx context.Context, remote RemoteState, snapshots []UsageSnapshot) ([]Row, error) {
 	oldest := remote.At.Add(-s.horizon)
 	since := oldest
@@ -201,7 +201,7 @@ func (s *Ledger) missingRows(ctx context.Context, remote RemoteState, snapshots 
 		case r.State == RowOwed || r.State == RowUnused:
 			return false
 		case s.state.Generation == 0 && r.State == RowAsked && s.Now().Sub(r.At) < abandonedAfter:
-			return true // at a first start it is about to be asked: another process's
+			return true // at a first start another process is about to ask it
 		case r.Number <= now.Written[r.Writer]:
 			return true
 		case r.At.Before(oldest):
@@ -222,7 +222,7 @@ func (s *Ledger) rows(ctx context.Context, since time.Time, owed bool) ([]Row, e
 	return rows, nil
 }
 
-// syncOwed syncs what is owed. If that fails, a later call syncs it: it is in the journal, and so it is no error.
+// syncOwed syncs owed rows. On failure a later call does, from the journal, so that it is no error.
 func (s *Ledger) syncOwed(ctx context.Context) {
 	err := s.checkBreaker(ctx, false)
 	for tries := 0; err == nil && tries < maxGenerations; tries++ {
@@ -237,13 +237,13 @@ func (s *Ledger) syncOwed(ctx context.Context) {
 	}
 }
 
-// isLost reports whether an error is healed by another comparison with the remote.
+// isLost reports whether another comparison with the remote may cure an error.
 func isLost(err error) bool {
 	var other *GenerationError
 	return errors.Is(err, ErrLost) || errors.As(err, &other)
 }
 
-// writersOf returns the writers of rows, and those named beside.
+// writersOf returns the writers of rows, and the given names.
 func writersOf(rows []Row, names ...string) []string {
 	for _, r := range rows {
 		names = append(names, r.Writer)
