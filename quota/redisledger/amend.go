@@ -73,7 +73,7 @@ func (l *Ledger) Reset(ctx context.Context, account string) error {
 	return err
 }
 
-// whoField names a spender: a list in JSON.
+// whoField returns a spender's field: a list in JSON.
 func whoField(w quota.Who) string {
 	b, _ := json.Marshal([]string{string(w.Purpose), w.Region, w.Client, w.Method}) // it never fails
 	return whoPrefix + string(b)

@@ -18,8 +18,8 @@ const (
 	unattributedID = 65535 // UNATTRIBUTED: the spender of an unattributed charge
 )
 
-// readEntries unpacks entries whose sum is total after the last, and names those spenders that are known. The Ref of an
-// entry is its place in the page, from 1.
+// readEntries unpacks entries, with total as the sum after the last, and sets the spenders that names has. The Ref of
+// an entry is its place in the page, from 1.
 func readEntries(page []string, total int64, names map[uint16]quota.Who) (base int64, entries []sharedledger.Entry, err error) {
 	entries = make([]sharedledger.Entry, len(page))
 	base = total
@@ -41,7 +41,7 @@ func readEntries(page []string, total int64, names map[uint16]quota.Who) (base i
 
 func spenderOf(entry string) uint16 { return binary.BigEndian.Uint16([]byte(entry[entrySize-2:])) }
 
-// packEntry packs a new entry before which the sum is base.
+// packEntry packs a new entry; base is the sum before it.
 func packEntry(e sharedledger.Entry, base, number int64, id uint16) string {
 	b := binary.BigEndian.AppendUint32(put7(make([]byte, 0, entrySize+noteSize), e.At, base), uint32(number))
 	b = binary.BigEndian.AppendUint16(b, id)
@@ -51,7 +51,7 @@ func packEntry(e sharedledger.Entry, base, number int64, id uint16) string {
 	return string(b)
 }
 
-// repack returns an entry as it is, but for the sum before it.
+// repack returns an entry with another time and sum before it.
 func repack(entry string, at, base int64) string {
 	return string(put7(make([]byte, 0, headSize), at, base)) + entry[headSize:]
 }

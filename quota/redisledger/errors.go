@@ -16,8 +16,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// explain wraps what the client or a script answered in one of quota's errors. What may have been
-// carried out nevertheless is quota.ErrInDoubt too.
+// explain wraps an error of the client or a script in one of quota's errors. If the operation may have been carried
+// out, it is quota.ErrInDoubt too.
 func (l *Ledger) explain(ctx context.Context, err error, keys []string) error {
 	var answer redis.Error
 	if !errors.As(err, &answer) {
@@ -25,7 +25,7 @@ func (l *Ledger) explain(ctx context.Context, err error, keys []string) error {
 	}
 	text := answer.Error()
 	word, rest, _ := strings.Cut(text, " ")
-	rest, _, _ = strings.Cut(rest, " script: ") // where in which script, after an error()
+	rest, _, _ = strings.Cut(rest, " script: ") // an error() adds the place in the script
 	if a, ok := answers[word]; ok {
 		return fmt.Errorf("%w: redis: "+a.text, a.kind, rest)
 	}
@@ -43,7 +43,7 @@ func (l *Ledger) explain(ctx context.Context, err error, keys []string) error {
 	case "CHANGED":
 		return errChanged
 	}
-	switch { // these have no word of their own, or not always
+	switch { // these do not always have a word of their own
 	case word == "NOAUTH", word == "WRONGPASS", strings.Contains(text, "unauthenticated"):
 		return fmt.Errorf("%w: redis: %w: check user and password in the ledger's URL", quota.ErrUnavailable, err)
 	case word == "NOPERM", strings.Contains(text, "The user executing the script"):
@@ -56,7 +56,7 @@ func (l *Ledger) explain(ctx context.Context, err error, keys []string) error {
 	return fmt.Errorf("%w: redis: %w: %w", quota.ErrUnavailable, err, quota.ErrInDoubt)
 }
 
-// answers are those of scripts, by their first word: what they are, and what is said of the rest.
+// answers are the errors of scripts by their first word: the kind, and a text for the rest.
 var answers = map[string]struct {
 	kind error
 	text string
@@ -69,14 +69,14 @@ var answers = map[string]struct {
 	"SYNCED":  {sharedledger.ErrSynced, "number %s"},
 }
 
-// untouched are the words of a server that has refused to begin.
+// untouched are the first words of errors after which nothing was done.
 var untouched = map[string]bool{
 	"READONLY": true, "LOADING": true, "MASTERDOWN": true, "CLUSTERDOWN": true, "TRYAGAIN": true, "CROSSSLOT": true, "MOVED": true, "ASK": true,
 	"MISCONF": true, "OOM": true, "NOREPLICAS": true, "BUSY": true, "NOSCRIPT": true, "DENIED": true,
 	"DAYS": true, // a script's own
 }
 
-// noAnswer returns the error for a server that did not say anything.
+// noAnswer returns the error for a server that did not answer.
 func (l *Ledger) noAnswer(ctx context.Context, err error) error {
 	what := fmt.Errorf("%w: redis: %w", quota.ErrUnavailable, err)
 	if cause := context.Cause(ctx); cause != nil {
@@ -90,7 +90,7 @@ func (l *Ledger) noAnswer(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", what, quota.ErrInDoubt)
 }
 
-// unsent reports whether an error means that there was no connection to send anything over.
+// unsent reports whether an error means that nothing was sent.
 func unsent(err error) bool {
 	var dial *net.OpError
 	var certificate *tls.CertificateVerificationError
@@ -98,10 +98,10 @@ func unsent(err error) bool {
 		errors.Is(err, redis.ErrClosed) || errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) || errors.Is(err, errEarly)
 }
 
-// errEarly says that the caller had given up before the server was asked.
+// errEarly means that the caller gave up before the server was asked.
 var errEarly = errors.New("not asked")
 
-// corrupt returns the error for a key that no ledger wrote.
+// corrupt returns the error for keys with content that no ledger writes.
 func corrupt(keys []string, what string) error {
 	return fmt.Errorf("%w: redis: %s: find out what wrote to it; to start the account again, DEL %s, and post what was spent",
 		quota.ErrCorrupt, what, strings.Trim(fmt.Sprintf("%q", keys), "[]"))

@@ -12,31 +12,31 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Facts are a server's settings and its user's rights. A fact that could not be asked is empty, or -1.
+// Facts are a server's settings and its user's rights. Unknown facts are empty, or -1.
 type Facts struct {
-	Server  string // "redis", or what else the server calls itself: "valkey"
+	Server  string // "redis", or the server's own name: "valkey"
 	Version string
 	Role    string // "master", "replica"
 
-	ClockAhead time.Duration // the server's clock before this machine's; negative: behind it
-	RoundTrip  time.Duration // how exact that is: the shortest of a few, half of it either way
+	ClockAhead time.Duration // how far the server's clock is ahead of this machine's; negative: behind
+	RoundTrip  time.Duration // ClockAhead is exact to half of this either way
 
 	MaxMemory       int64  // bytes; 0: no limit
-	MaxMemoryPolicy string // "noeviction"; any other throws keys away
+	MaxMemoryPolicy string // "noeviction"; any other deletes keys
 	AppendOnly      string // "yes", "no"
 	AppendFsync     string // "always", "everysec", "no"
 
 	Lacks      []string // the missing rights, as ACL rules without their '+'
-	LacksKnown bool     // false if they could not be tried: on a replica, or a server that is out of memory
+	LacksKnown bool     // false if rights could not be tried: on a replica, or out of memory
 }
 
-// Evicts reports whether the policy lets the server delete keys that are in use. Every key of ours expires some day,
-// so that volatile- is no better than allkeys-.
+// Evicts reports whether the policy lets the server delete keys in use. All our keys expire some day, so that
+// volatile- is no better than allkeys-.
 func (f Facts) Evicts() bool {
 	return strings.HasPrefix(f.MaxMemoryPolicy, "allkeys-") || strings.HasPrefix(f.MaxMemoryPolicy, "volatile-")
 }
 
-// Glance asks in one round trip for what a start has to know: of the facts those that INFO has.
+// Glance asks only for the facts of INFO, in one round trip, as a start needs.
 func (l *Ledger) Glance(ctx context.Context) (Facts, error) {
 	return l.facts(ctx, infoOf)
 }
@@ -46,7 +46,7 @@ func (l *Ledger) Inspect(ctx context.Context) (Facts, error) {
 	return l.facts(ctx, clockOf, infoOf, fsyncOf, l.rightsOf)
 }
 
-// facts asks the questions of the server that keeps the account "default". One that it forbids stays without an answer.
+// facts asks the server of account "default". Facts that it forbids stay unknown.
 func (l *Ledger) facts(ctx context.Context, questions ...func(context.Context, redis.UniversalClient, *Facts) error) (Facts, error) {
 	f := Facts{MaxMemory: -1}
 	within, cancel := context.WithTimeout(ctx, l.timeout)
@@ -66,7 +66,7 @@ func (l *Ledger) facts(ctx context.Context, questions ...func(context.Context, r
 	return f, nil
 }
 
-// forbidden reports whether the server refused an answer, as those do that forbid or do not know a command.
+// forbidden reports whether the server forbids or does not know a command.
 func forbidden(err error) bool {
 	var answer redis.Error
 	if !errors.As(err, &answer) {
@@ -105,7 +105,7 @@ func infoOf(ctx context.Context, client redis.UniversalClient, f *Facts) error {
 		info[name] = value
 	}
 	f.Server, f.Version = "redis", info["redis_version"]
-	if name := info["server_name"]; name != "" { // of Valkey, which shows redis_version as a courtesy
+	if name := info["server_name"]; name != "" { // Valkey also has redis_version, for compatibility
 		f.Server, f.Version = name, info[name+"_version"]
 	}
 	f.Role = info["role"]
@@ -123,7 +123,7 @@ func fsyncOf(ctx context.Context, client redis.UniversalClient, f *Facts) error 
 	return err
 }
 
-// number reads a number; -1: it is none.
+// number parses a number; -1 if it is none.
 func number(s string) int64 {
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return n
@@ -131,7 +131,7 @@ func number(s string) int64 {
 	return -1
 }
 
-// rightsOf finds out a user's rights by use.
+// rightsOf finds out a user's rights by using them.
 func (l *Ledger) rightsOf(ctx context.Context, client redis.UniversalClient, f *Facts) error {
 	key := l.prefix + ":{}:probe"
 	try := func(right string, err error) error {
@@ -155,7 +155,7 @@ func (l *Ledger) rightsOf(ctx context.Context, client redis.UniversalClient, f *
 		f.Lacks, f.LacksKnown = append(f.Lacks, refused...), true
 	case forbidden(err):
 		f.Lacks, f.LacksKnown = append(f.Lacks, "evalsha"), true
-	case errors.As(err, &answer): // not loaded, a replica, no memory: the other facts say so
+	case errors.As(err, &answer): // not loaded, a replica, no memory: other facts show it
 	default:
 		return err
 	}

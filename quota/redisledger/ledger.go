@@ -1,21 +1,20 @@
 // Package redisledger keeps quota in Redis 7 or newer: one ledger for many hosts.
 //
-// Every operation is one Lua script. All keys of an account share one hash slot: its state is the
-// hash "<prefix>:{<account>}", the log of a pool the list "<prefix>:{<account>}:<pool>". The scripts
-// under lua/ say what they hold, and answer with facts (sums, times), from which quota.Decide makes
-// the decision, the same as for the other ledgers. The clock is Redis' own. All keys expire about
-// two hours after the longest horizon that the account has seen.
+// Every operation is one Lua script. All keys of an account share one hash slot: its state is the hash
+// "<prefix>:{<account>}", the log of a pool the list "<prefix>:{<account>}:<pool>"; lua/common.lua has the formats.
+// Scripts answer with facts (sums, times), from which quota.Decide makes the decision, as for the other ledgers. The
+// clock is Redis' own. Keys expire about two hours after the account's longest horizon.
 //
-// The client sends nothing twice by itself. A call that timed out may have been carried out: its error is
-// quota.ErrInDoubt. The numbered take of sharedledger.Remote can be asked again.
+// The client never resends by itself. A call that timed out may have been carried out: its error is quota.ErrInDoubt.
+// The numbered take of sharedledger.Remote can be asked again.
 //
-// A server that was restarted or promoted may have lost its newest entries. It is recognized by missing scripts:
-// those of TakeOnce and Sync carry the names of account and generation, and only Renew loads them. One that was
-// made a replica, and a master again, in place keeps them: it is recognized by its new replication id. A take asks for
-// that before it charges, unless the server has what its writer wrote less than a millisecond before.
+// A server that was restarted or promoted may have lost its newest entries. It lacks the scripts of TakeOnce and Sync,
+// which contain the names of account and generation and are loaded by Renew alone. A master that was turned into a
+// replica and back keeps the scripts, but has a new replication id. A take checks that before it charges, unless the
+// server has data that this writer wrote less than a millisecond ago.
 //
-// A user of its own needs no more than this (Cluster adds +cluster|slots and +command, Sentinel has
-// users of its own; with +config|get, Inspect knows more):
+// The ledger's own user needs no more than this (Cluster adds +cluster|slots and +command, Sentinel has users of its
+// own; with +config|get, Inspect knows more):
 //
 //	ACL SETUSER ingest on >PASSWORD resetkeys ~ingest:* resetchannels -@all +evalsha +script|load
 //	    +script|exists +info +time +hmget +hset +hdel +hgetall +hscan +del
@@ -40,7 +39,7 @@ import (
 type Options struct {
 	Prefix  string        // of every key; "" is "ingest"
 	Timeout time.Duration // of every operation, connecting included; 0 is 500 ms
-	TLS     *tls.Config   // for rediss URLs; nil trusts what the system trusts
+	TLS     *tls.Config   // for rediss URLs; nil: the system's certificates
 }
 
 // Ledger implements sharedledger.Remote, and so quota.Ledger.
@@ -48,13 +47,13 @@ type Ledger struct {
 	client  redis.UniversalClient
 	prefix  string
 	timeout time.Duration
-	scripts map[string]script   // by the names of files
-	change  func(string) string // which tests make to a source
+	scripts map[string]script   // by name, as in files
+	change  func(string) string // a change of the source, for tests
 	last    atomic.Pointer[generationScripts]
 }
 
-// Open returns the ledger at a URL that Parse reads. It connects when it is first asked, so that an outage is one
-// of the ledger's answers and not a failure to start.
+// Open returns the ledger at a URL that Parse reads. It connects on first use, so that an outage is an error of the
+// ledger's methods and not a failure to start.
 func Open(_ context.Context, url string, o Options) (*Ledger, error) {
 	return open(url, o, func(source string) string { return source })
 }

@@ -13,9 +13,9 @@ type logTail struct {
 	keys   []string // of the state and of the log
 	field  string   // of the pool
 
-	pos, end      int64 // positions of the first entry and behind the last
+	pos, end      int64 // positions of the first entry and after the last
 	entries       []string
-	last          string // the last entry before end, even if it is the one before pos; "": none
+	last          string // the last entry before end, which may be before pos; "": none
 	total, number int64  // of the pool
 }
 
@@ -26,14 +26,14 @@ func (l *Ledger) log(account, pool string) logTail {
 	return logTail{ledger: l, keys: l.keys(account, pool), field: poolField + pool}
 }
 
-// read reads the log from that time on. If that is more than most entries, it reads none of them and reports long.
+// read reads the log from a time on. If that is more than most entries, it reads nothing and reports long.
 func (t *logTail) read(ctx context.Context, from, most int64) (long bool, err error) {
 	pos, page, err := t.page(ctx, from, 0)
 	if err != nil {
 		return false, err
 	}
 	t.pos, t.end, t.entries, t.last = pos, pos, nil, ""
-	if len(page) > 0 && newReader(page[0]).next() < from { // the one before
+	if len(page) > 0 && newReader(page[0]).next() < from { // the last entry before from
 		t.pos, t.end, t.last, page = pos+1, pos+1, page[0], page[1:]
 	}
 	if t.number-t.pos > most {
@@ -48,7 +48,7 @@ func (t *logTail) read(ctx context.Context, from, most int64) (long bool, err er
 	return false, nil
 }
 
-// follow reads what was written behind the end since.
+// follow reads entries written after the end since.
 func (t *logTail) follow(ctx context.Context) error {
 	t.entries = nil
 	for {
@@ -58,7 +58,7 @@ func (t *logTail) follow(ctx context.Context) error {
 	}
 }
 
-// next reads the next page. It begins with what was the last entry, if nothing else was changed before it.
+// next reads the next page. errChanged: the last entry is not the same any more.
 func (t *logTail) next(ctx context.Context) error {
 	back := int64(0)
 	if t.last != "" {
@@ -83,7 +83,7 @@ func (t *logTail) add(page []string) {
 	}
 }
 
-// page asks log.lua for the page at a time or, if that is 0, at a position.
+// page asks log.lua for the page from a time or, if that is 0, from a position.
 func (t *logTail) page(ctx context.Context, at, pos int64) (int64, []string, error) {
 	reply, err := t.ledger.run(ctx, t.ledger.scripts["log"], t.keys, []any{metaField, t.field, put7(nil, at, pos, logPage)})
 	if err != nil {
@@ -110,10 +110,10 @@ func (t *logTail) page(ctx context.Context, at, pos int64) (int64, []string, err
 // accountState is the answer of state.lua.
 type accountState struct {
 	now                     int64
-	here                    bool // the generation began on this very server
+	here                    bool // the generation began on this server
 	horizon, born, spenders int64
 	generation              sharedledger.Generation
-	fields                  []string // that were asked for, "" for one that is not there
+	fields                  []string // the requested fields, "" if missing
 }
 
 func (l *Ledger) accountState(ctx context.Context, account string, fields []string) (s accountState, err error) {
@@ -133,7 +133,7 @@ func (l *Ledger) accountState(ctx context.Context, account string, fields []stri
 
 const metaSize = 36
 
-// readState reads the answer of state.lua, asked about n fields.
+// readState reads an answer of state.lua with n fields.
 func readState(reply any, n int) (s accountState, err error) {
 	parts, _ := reply.([]any)
 	if len(parts) != 3+n {
@@ -167,5 +167,5 @@ const (
 	maxSpenders = 65534
 )
 
-// newestOf returns the time of the newest entry, from a pool's columns.
+// newestOf returns the time of the newest entry from a packed pool.
 func newestOf(columns string) int64 { return newReader(columns[13:20]).next() }

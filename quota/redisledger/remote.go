@@ -21,8 +21,8 @@ const (
 	serverField  = "s"
 )
 
-// State implements sharedledger.Remote. For a server that was restarted or promoted since the generation began
-// it returns ErrLost together with what that server knows, every time until Renew.
+// State implements sharedledger.Remote. After a restart or a promotion since the generation began, it returns ErrLost
+// with the server's remaining data, every time until Renew.
 func (l *Ledger) State(ctx context.Context, account string, writers []string) (sharedledger.RemoteState, error) {
 	if err := sharedledger.CheckState(account, writers); err != nil {
 		return sharedledger.RemoteState{}, err
@@ -58,10 +58,10 @@ func (l *Ledger) State(ctx context.Context, account string, writers []string) (s
 	return s, nil
 }
 
-// errMoved says that the server was made a replica of another, and a master again, in place.
+// errMoved means that the server was turned into a replica and back.
 var errMoved = fmt.Errorf("%w: redis: it has taken its data from another server since", sharedledger.ErrLost)
 
-// remoteState reads what the fields of the state say of hosts and writers.
+// remoteState reads the fields of hosts and writers.
 func remoteState(found accountState, writers []string) (s sharedledger.RemoteState, err error) {
 	s = sharedledger.RemoteState{At: quota.FromMicros(found.now), Generation: found.generation, Written: map[string]int64{}}
 	if found.born > 0 {
@@ -116,8 +116,7 @@ func (l *Ledger) Renew(ctx context.Context, r sharedledger.Renewal) (sharedledge
 	return sharedledger.Generation(now), nil
 }
 
-// installScripts loads the scripts of a generation on the server, before the generation begins: whoever meets it finds
-// them there.
+// installScripts loads a generation's scripts before it begins, so that they are there for everybody who sees it.
 func (l *Ledger) installScripts(ctx context.Context, account string, g sharedledger.Generation) error {
 	bounded, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
@@ -130,8 +129,7 @@ func (l *Ledger) installScripts(ctx context.Context, account string, g sharedled
 	return nil
 }
 
-// classifyNoScript finds out, if the server does not know the scripts of g, whether that is a loss or another
-// generation has begun, whose scripts it does know.
+// classifyNoScript finds out whether a server without the scripts of g has lost them, or another generation has begun.
 func (l *Ledger) classifyNoScript(ctx context.Context, account string, g sharedledger.Generation, err error) error {
 	if !errors.Is(err, errRestarted) {
 		return err

@@ -14,8 +14,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// Spent implements quota.Ledger. It reads page by page, so that it keeps nobody else from the server for long: each
-// pool's sums are of one time, those of different pools are not.
+// Spent implements quota.Ledger. It reads page by page to block the server only briefly: a pool's sums are of one
+// moment, those of different pools are not.
 func (l *Ledger) Spent(ctx context.Context, account string, since time.Time, every time.Duration) ([]quota.Spent, error) {
 	if err := quota.CheckAccount(account); err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (l *Ledger) Spent(ctx context.Context, account string, since time.Time, eve
 		for i, e := range entries {
 			id := spenderOf(log.entries[i])
 			who, known := spenders[id]
-			if !known { // one that has come since
+			if !known { // a new spender
 				if _, spenders, err = l.names(ctx, account); err != nil {
 					return nil, err
 				}
@@ -65,13 +65,13 @@ func (l *Ledger) logSince(ctx context.Context, account, pool string, since int64
 			break
 		}
 	}
-	if errors.Is(err, sharedledger.ErrLost) { // it is whoever takes next who does something about it
+	if errors.Is(err, sharedledger.ErrLost) { // the next take will handle the loss
 		err = corrupt(log.keys, err.Error())
 	}
 	return log, err
 }
 
-// names returns the pools of an account, and its spenders by id; 0 is nobody, of whom no more than the sum is known.
+// names returns the pools of an account, and its spenders by id; id 0 stands for spenders whose names are not stored.
 func (l *Ledger) names(ctx context.Context, account string) (pools []string, spenders map[uint16]quota.Who, err error) {
 	keys, cursor := l.keys(account), "0"
 	spenders = map[uint16]quota.Who{nobodyID: {}, unattributedID: sharedledger.Unattributed}
@@ -85,7 +85,7 @@ func (l *Ledger) names(ctx context.Context, account string) (pools []string, spe
 		}
 		if cursor == "0" {
 			slices.Sort(pools)
-			return slices.Compact(pools), spenders, nil // a scan may name again what it has named
+			return slices.Compact(pools), spenders, nil // a scan may repeat names
 		}
 	}
 }

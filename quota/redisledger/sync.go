@@ -17,20 +17,20 @@ import (
 )
 
 const (
-	// maxInline is how many entries a sync puts in place by its last step alone.
+	// maxInline is how many entries the last step of a sync may insert itself.
 	maxInline  = 4096
-	stagedPage = 2000 // entries that one step stages
-	// maxRounds bounds how often a sync begins again because somebody else has changed what it had read.
+	stagedPage = 2000 // entries staged per step
+	// maxRounds is how often a sync begins again because somebody changed what it had read.
 	maxRounds = 30
 	noChange  = 1 << 52 // NONE in sync.lua
 )
 
-// errChanged says that the ledger was changed since it was read.
+// errChanged means that the ledger was changed since it was read.
 var errChanged = fmt.Errorf("%w: redis: somebody else changes it at the same time, again and again", quota.ErrUnavailable)
 
-// Sync implements sharedledger.Remote. It reads what it changes page by page, lets Batch.Plan say how, stages a long log
-// beside the one in use, page by page, and has sync.lua swap them: no step keeps the server for long, and all before the
-// last can be given up at any time.
+// Sync implements sharedledger.Remote. It reads the concerned logs page by page, applies Batch.Plan, stages a long new
+// log page by page beside the old one, and lets sync.lua swap them. No step blocks the server for long, and all before
+// the last can be abandoned.
 func (l *Ledger) Sync(ctx context.Context, b sharedledger.Batch) (now time.Time, err error) {
 	if err := b.Check(); err != nil {
 		return now, err
@@ -50,18 +50,18 @@ type syncing struct {
 	*Ledger
 	sharedledger.Batch
 
-	token    string // of the keys where logs are staged
+	token    string // in the keys of staged logs
 	state    accountState
 	facts    sharedledger.RemoteFacts
-	found    map[string]string // the fields of the state that the batch concerns, as they are now
+	found    map[string]string // the present values of the fields in the batch
 	ids      map[quota.Who]uint16
 	names    map[uint16]quota.Who
-	spenders int64       // as they become
-	inline   int64       // entries that the last step puts in place
-	fields   fieldChange // of the state
+	spenders int64       // the new number
+	inline   int64       // entries that the last step inserts
+	fields   fieldChange // in the state
 }
 
-// fieldChange are the fields that change, what they were, and what they become.
+// fieldChange lists the changed fields with their old and new values.
 type fieldChange struct{ names, were, become []any }
 
 func (s *syncing) set(name string, becomes []byte) {
@@ -105,7 +105,7 @@ func (s *syncing) round(ctx context.Context) (time.Time, error) {
 	return time.Time{}, corrupt(keys, fmt.Sprintf("an answer of another shape: %T", reply))
 }
 
-// read reads the fields of the state that the batch concerns, and a plan's facts from them.
+// read reads the state's fields that the batch concerns, and the facts for a plan.
 func (s *syncing) read(ctx context.Context) (err error) {
 	s.facts.Writers, s.facts.Raised = map[string]sharedledger.WriterState{}, map[string][]sharedledger.Raised{}
 	s.found, s.ids, s.names = map[string]string{}, map[quota.Who]uint16{}, map[uint16]quota.Who{unattributedID: sharedledger.Unattributed}
@@ -150,7 +150,7 @@ func (s *syncing) read(ctx context.Context) (err error) {
 	return nil
 }
 
-// readsPool adds the fields of a pool to those that are read.
+// readsPool adds a pool's fields to those to read.
 func (s *syncing) readsPool(fields map[string]func(string) error, pool string) {
 	fields[poolField+pool] = func(value string) error {
 		if len(value) == poolSize {
@@ -178,7 +178,7 @@ func (s *syncing) readWriter(name, value string) error {
 
 func (s *syncing) know(who quota.Who, id uint16) { s.ids[who], s.names[id] = id, who }
 
-// spender returns the id of a spender, who gets one if he has none.
+// spender returns the id of a spender, a new one if needed.
 func (s *syncing) spender(who quota.Who) uint16 {
 	id, known := s.ids[who]
 	switch {
@@ -195,7 +195,7 @@ func (s *syncing) spender(who quota.Who) uint16 {
 	return uint16(s.spenders)
 }
 
-// keepWriters has the records of writers change, and returns how many are new.
+// keepWriters adds the changed writers to the fields, and returns how many are new.
 func (s *syncing) keepWriters(p sharedledger.Plan) (fresh int64) {
 	for _, name := range slices.Sorted(maps.Keys(p.Writers)) {
 		w, field := p.Writers[name], writerPrefix+name
@@ -207,7 +207,7 @@ func (s *syncing) keepWriters(p sharedledger.Plan) (fresh int64) {
 	return fresh
 }
 
-// list has the host that syncs come first in the list of hosts.
+// list puts the syncing host first in the list of hosts.
 func (s *syncing) list() error {
 	if s.Host == nil {
 		return nil
@@ -224,10 +224,10 @@ func (s *syncing) list() error {
 	return nil
 }
 
-// change is the change of a pool's log, as sync.lua takes it.
+// change is the change of a pool's log in the form of sync.lua.
 type change struct {
 	plan, late []byte
-	entries    []string // that are not staged
+	entries    []string // not staged
 }
 
 // change plans the change of the i-th pool's log, and stages it if it is long.
@@ -280,8 +280,8 @@ func (s *syncing) change(ctx context.Context, p *sharedledger.PoolPlan, i int) (
 	return c, nil
 }
 
-// pack packs entries before which the sum is base. It returns the sum after them and how many are new, and appends to late
-// the places of those that are synced just now: only the last step knows when that is.
+// pack packs entries, with base as the sum before them. It returns the sum after them and how many are new, and
+// appends to late the places of entries synced now, whose time only the last step knows.
 func (s *syncing) pack(entries []sharedledger.Entry, log *logTail, base int64, late *[]byte) (packed []string, total, added int64) {
 	packed = make([]string, len(entries))
 	for k, e := range entries {
@@ -303,8 +303,8 @@ func (s *syncing) stagedKey(i int) string {
 	return fmt.Sprintf("%s~%s:%d", s.keys(s.Account)[0], s.token, i)
 }
 
-// stage puts the entries that are to be the log of a pool beside it, and behind them what takes have put there since,
-// until that is little. It returns how many it staged.
+// stage writes a pool's new log beside the old one, then the entries that takes have added meanwhile, until few are
+// left. It returns how many it staged.
 func (s *syncing) stage(ctx context.Context, key string, packed []string, log *logTail, grown int64) (staged int64, err error) {
 	for {
 		for page := range slices.Chunk(packed, stagedPage) {

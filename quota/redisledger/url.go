@@ -19,16 +19,14 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Parse reads a URL of one of these forms; everything in brackets may be left out, and rediss stands
-// for TLS in each:
+// Parse reads a URL of one of these forms, with optional parts in brackets; rediss stands for TLS in each:
 //
 //	redis://[user][:password@]host[:port][/db]
 //	redis+sentinel://[user][:password@]host[:port],…[/db]?master_name=NAME[&sentinel_username=…][&sentinel_password=…]
 //	redis+cluster://[user][:password@]host[:port],…
 //
-// Special characters of names and passwords are percent-encoded. An error never shows what stands
-// before an '@' or behind a '=': it may be a password. The client's own parsers do, and know neither
-// several hosts in this place nor a form for each kind of server.
+// Special characters in names and passwords are percent-encoded. An error never quotes what precedes an '@' or follows
+// a '=', which may be a password. The client's own parsers do, and support neither several hosts nor all these forms.
 func Parse(s string) (*redis.UniversalOptions, error) {
 	o, err := parse(s)
 	if err != nil {
@@ -53,7 +51,7 @@ func parse(s string) (*redis.UniversalOptions, error) {
 		end = i
 	}
 	hosts := strings.LastIndexByte(rest[:end], '@') + 1
-	u, err := url.Parse("redis://" + rest[:hosts] + "host" + rest[end:]) // which is of one host
+	u, err := url.Parse("redis://" + rest[:hosts] + "host" + rest[end:]) // with one host
 	if err != nil || u.Fragment != "" || strings.Contains(rest[end:], "@") {
 		return nil, errors.New("in names and passwords write %40 for '@', %2F for '/', %3F for '?', %23 for '#', %25 for '%', and so on for what is no letter, digit, '-', '.' or '_'")
 	}
@@ -85,7 +83,7 @@ func parse(s string) (*redis.UniversalOptions, error) {
 	return o, settings(o, kind, u.RawQuery)
 }
 
-// settings reads what follows the '?'; only Sentinel has any.
+// settings reads the parameters after '?'; only Sentinel has any.
 func settings(o *redis.UniversalOptions, kind, query string) error {
 	fields := map[string]*string{}
 	if kind == "sentinel" {
@@ -105,15 +103,15 @@ func settings(o *redis.UniversalOptions, kind, query string) error {
 	return nil
 }
 
-// connect makes a client, which does not connect yet. It never sends a command twice, and no time-out is longer than
-// the ledger's.
+// connect makes a client without connecting. The client never resends a command, and no time-out is longer than the
+// ledger's.
 func connect(o *redis.UniversalOptions, timeout time.Duration) redis.UniversalClient {
 	quiet()
 	o.Protocol, o.DisableIdentity = 2, true
 	o.MaxRetries, o.DialerRetries, o.ContextTimeoutEnabled = -1, 1, true
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = timeout, timeout, timeout, timeout
 	o.PoolSize, o.PipelinePoolSize = 8, -1 // operations take microseconds
-	o.ConnMaxIdleTime = 5 * time.Minute    // before servers and firewalls close what is not used
+	o.ConnMaxIdleTime = 5 * time.Minute    // before servers and firewalls close idle connections
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	if !o.IsClusterMode {
 		return redis.NewUniversalClient(o)
@@ -123,5 +121,5 @@ func connect(o *redis.UniversalOptions, timeout time.Duration) redis.UniversalCl
 	return redis.NewClusterClient(cluster)
 }
 
-// quiet keeps the client from writing to stderr: what went wrong is in the errors it returns.
+// quiet stops the client from writing to stderr, as its errors say what went wrong.
 var quiet = sync.OnceFunc(logging.Disable)

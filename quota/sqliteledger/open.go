@@ -1,9 +1,8 @@
-// Package sqliteledger keeps quota in one SQLite file, quota.db: the default, with no server. Many
-// processes may share the file. Every charge is on disk before it is answered: one transaction, one
-// fsync.
+// Package sqliteledger keeps quota in one SQLite file, quota.db: the default, without a server. Many processes may
+// share the file. Every charge is on disk before it is answered: one transaction, one fsync.
 //
-// Writers wait in a queue of file locks beside the database. SQLite's own busy handler sleeps and tries
-// again instead, and under load one of eight processes finds the file busy for seconds each time it wakes.
+// Writers wait in a queue of file locks beside the database. SQLite's own busy handler sleeps and retries instead, and
+// under load one of eight processes finds the file busy for seconds.
 package sqliteledger
 
 import (
@@ -22,31 +21,30 @@ import (
 //go:embed schema.sql
 var tables string
 
-// schema is what quota.db is made of. A step that is added for version 2 needs no other change here.
+// schema is the schema of quota.db. Adding a step for version 2 needs no other change here.
 var schema = sqlitefile.Schema{Application: 0x716c6564, Tables: tables} // "qled"
 
-// Ledger implements quota.Ledger, and is its own quota.EmergencyAccount. It is the sharedledger.Journal of its data
-// directory as well, which is why this package imports that one: for the values that the two exchange.
+// Ledger implements quota.Ledger and quota.EmergencyAccount, and the sharedledger.Journal of its data directory, for
+// whose types this package imports that one.
 type Ledger struct {
-	// Now is the ledger's clock. One that stands more than quota.MaxClockGap before the newest entry
-	// is not trusted.
+	// Now is the ledger's clock. It is not trusted if it is more than quota.MaxClockGap before the newest entry.
 	Now func() time.Time
 
 	path     string
-	file     os.FileInfo // that is open
+	file     os.FileInfo // the open file
 	queue    *queue
-	writer   *session // whose turn it is in the queue
-	reader   *session // who holds reading
+	writer   *session // used in the queue's turn
+	reader   *session // used under reading
 	reading  sync.Mutex
-	restored int64 // the mark's, when it was opened
+	restored int64 // the mark's when the file was opened
 
 	// Only while it is this writer's turn:
 	spenders map[quota.Who]int64
-	notes    int // that could have forgotten something
+	notes    int // that could have deleted old operations
 }
 
-// Open opens or makes the ledger in the file at path, mode 0600. Its directory must exist. A file of
-// another program, or of a newer version, is not touched.
+// Open opens or creates the ledger in the file at path, mode 0600, in an existing directory. A file of another
+// program, or of a newer version, is not touched.
 func Open(ctx context.Context, path string) (_ *Ledger, err error) {
 	l := &Ledger{Now: time.Now, path: path, spenders: map[quota.Who]int64{}}
 	have := 0
@@ -83,7 +81,7 @@ func Open(ctx context.Context, path string) (_ *Ledger, err error) {
 	return l, nil
 }
 
-// patiently is how those wait for the file who do not wait in the queue.
+// patiently is the busy time-out of connections that do not wait in the queue.
 var patiently = fmt.Sprintf("_pragma=busy_timeout(%d)", busyTimeout.Milliseconds())
 
 // Close implements quota.Ledger.
@@ -94,8 +92,8 @@ func (l *Ledger) Close() error {
 	return errors.Join(l.closeSessions(), l.queue.close())
 }
 
-// touch makes the file, if it is not there, so that it is private from the start. What an earlier file
-// of that name has left beside it must not be replayed into this one.
+// touch creates a missing file, private from the start. It removes what an earlier file of that name left beside it,
+// which SQLite would replay.
 func touch(path string) error {
 	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
 		return nil
@@ -110,7 +108,7 @@ func touch(path string) error {
 	return f.Close()
 }
 
-// identify returns the file's version, once it is known to be ours.
+// identify returns the file's version, if the file is ours.
 func (l *Ledger) identify(ctx context.Context) (int, error) {
 	db, err := sqlitefile.Open(l.path, 1, patiently, "mode=ro")
 	if err != nil {
@@ -120,8 +118,8 @@ func (l *Ledger) identify(ctx context.Context) (int, error) {
 	return l.version(ctx, db)
 }
 
-// migrate makes the tables in a file that is still empty, and brings an older one up to date. Of several processes one
-// migrates, and the others wait for it.
+// migrate creates the tables in an empty file, or upgrades an older one. Of several processes one migrates, and the
+// others wait.
 func (l *Ledger) migrate(ctx context.Context) error {
 	if err := l.queue.enter(ctx, l.queue.giveUpAt()); err != nil {
 		return l.explain("wait for", err)
@@ -137,14 +135,14 @@ func (l *Ledger) migrate(ctx context.Context) error {
 	return l.checkpoint(func() error { return l.makeTables(ctx) })
 }
 
-// makeTables is one transaction, after a backup of an older file.
+// makeTables is one transaction. It backs up an older file first.
 func (l *Ledger) makeTables(ctx context.Context) error {
 	db, err := sqlitefile.Open(l.path, 1, patiently, "_txlock=immediate")
 	if err != nil {
 		return l.explain("open", err)
 	}
 	defer func() { _ = db.Close() }()
-	// The mode is the file's from then on. It cannot be changed within a transaction.
+	// The mode stays with the file. It cannot be changed within a transaction.
 	if _, err := db.ExecContext(ctx, "PRAGMA journal_mode = wal"); err != nil {
 		return l.explain("create the tables of", err)
 	}

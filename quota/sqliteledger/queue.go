@@ -13,30 +13,29 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
-// queue lets one writer in at a time: first of this process, then of all processes on the file.
+// queue admits one writer at a time: first of this process, then of all processes on the file.
 //
-// Between processes it is a file lock, which the operating system takes back from a process that
-// dies. That alone would be unfair: a writer that leaves and comes back takes the lock again before
-// the one that the kernel has just woken is running. So those who wait say so, by a shared lock on a
-// second file, and a writer that has just left lets them go first.
+// Between processes it is a file lock, which the system releases when a process dies. That alone would be unfair: a
+// writer that leaves and returns takes the lock before the process that the kernel has just woken runs. So waiting
+// processes hold a shared lock on a second file, and a writer that has just left lets them go first.
 type queue struct {
-	turn    chan struct{} // of capacity 1: who put in a token may go for the lock
+	turn    chan struct{} // of capacity 1: whoever put in a token may take the lock
 	lock    *os.File
 	waiting *os.File
 	left    time.Time // when this process last gave the lock back
 	closed  atomic.Bool
-	// hung says that somebody waited for busyTimeout for nothing, and nobody has got in since: a process that holds
-	// the file is stopped. Until it goes on nobody waits for long, so that it costs one time-out and not one per call.
+	// hung says that a wait of busyTimeout ended in vain and nobody got in since: the process that holds the file is
+	// stopped. Until it goes on, waits are short, so that it costs one time-out and not one per call.
 	hung    atomic.Bool
 	errHung error // why such a wait ends
 }
 
 const (
-	busyTimeout = 5 * time.Second        // longer than a queue of writers ever needs: then the ledger is hung
-	reacquire   = time.Millisecond       // who wants the lock again within this lets others go first
-	yieldDelay  = 100 * time.Microsecond // long enough for a process that was woken to run
+	busyTimeout = 5 * time.Second        // longer than any queue of writers needs: then the ledger is hung
+	reacquire   = time.Millisecond       // a writer that returns sooner lets others go first
+	yieldDelay  = 100 * time.Microsecond // long enough for a woken process to run
 	hungWait    = 50 * time.Millisecond  // instead of busyTimeout while the file is hung
-	firstRetry  = 200 * time.Microsecond // of a lock that SQLite keeps itself, then twice as long each time
+	firstRetry  = 200 * time.Microsecond // for SQLite's own lock, then twice as long each time
 	longestWait = 10 * time.Millisecond
 )
 
@@ -54,12 +53,12 @@ func openQueue(path string) (*queue, error) {
 	return &queue{turn: make(chan struct{}, 1), lock: lock, waiting: waiting, errHung: errHung}, nil
 }
 
-// close closes the files, now or, when a goroutine still waits in the queue, once that has left it: a
-// descriptor that is waited on must not become another file's.
+// close closes the files, now or when the last goroutine has left the queue: a descriptor in use must not become
+// another file's.
 func (q *queue) close() error {
 	q.closed.Store(true)
 	select {
-	case q.turn <- struct{}{}: // and never given back
+	case q.turn <- struct{}{}: // never given back
 		return errors.Join(q.lock.Close(), q.waiting.Close())
 	default:
 		return nil
@@ -74,7 +73,7 @@ func (q *queue) endTurn() {
 	}
 }
 
-// giveUpAt returns until when one write waits for the file, in the queue and at its end together.
+// giveUpAt returns until when a write waits for the file, including the queue.
 func (q *queue) giveUpAt() time.Time {
 	if q.hung.Load() {
 		return time.Now().Add(hungWait)
@@ -82,7 +81,7 @@ func (q *queue) giveUpAt() time.Time {
 	return time.Now().Add(busyTimeout)
 }
 
-// endWait notes the end of a wait, and returns why it ended.
+// endWait records the end of a wait, and returns its reason.
 func (q *queue) endWait(ctx context.Context) error {
 	err := context.Cause(ctx)
 	if errors.Is(err, q.errHung) {
@@ -91,14 +90,14 @@ func (q *queue) endWait(ctx context.Context) error {
 	return err
 }
 
-// begin begins a transaction, once nobody else writes.
+// begin begins a transaction once nobody else writes.
 func (q *queue) begin(ctx context.Context, until time.Time, begin func() error) error {
 	for wait := firstRetry; ; wait = min(2*wait, longestWait) {
 		err := begin()
 		if err == nil {
 			q.hung.Store(false)
 		}
-		if sqlitefile.Code(err) != sqlite3.SQLITE_BUSY { // or somebody who does not know the queue has the file
+		if sqlitefile.Code(err) != sqlite3.SQLITE_BUSY { // otherwise a program that ignores the queue has the file
 			return err
 		}
 		if time.Until(until) <= 0 {
@@ -149,7 +148,7 @@ func (q *queue) enter(ctx context.Context, until time.Time) (err error) {
 		}
 		return err
 	case <-waiting.Done():
-		go func() { // the lock may still come: hand it on
+		go func() { // the lock may still be granted: release it
 			if <-got == nil {
 				q.hung.Store(false)
 				q.leave()
@@ -161,17 +160,17 @@ func (q *queue) enter(ctx context.Context, until time.Time) (err error) {
 	}
 }
 
-// waitForLock waits for the lock, and says so to the others.
+// waitForLock waits for the lock, visibly to the other processes.
 func (q *queue) waitForLock() error {
 	if err := sqlitefile.LockShared(q.waiting); err != nil {
 		return err
 	}
 	err := sqlitefile.Lock(q.lock)
-	_ = sqlitefile.Unlock(q.waiting) // at worst the others yield for nothing
+	_ = sqlitefile.Unlock(q.waiting) // at worst others yield in vain
 	return err
 }
 
-// othersWait reports whether another process waits in the queue. This one does not: it has the turn.
+// othersWait reports whether another process waits in the queue. This one does not, as it has the turn.
 func (q *queue) othersWait() bool {
 	free, err := sqlitefile.TryLock(q.waiting)
 	if free {

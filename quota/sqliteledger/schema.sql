@@ -1,26 +1,24 @@
--- The tables of quota.db, version 1. Times are microseconds since 1970, UTC. Amounts are whole
--- numbers of whatever the provider counts.
+-- The tables of quota.db, version 1. Times are microseconds since 1970, UTC. Amounts are in the provider's units.
 --
--- The file is two things: a ledger (accounts, pools, entries), and a journal of what this data
--- directory asked of a ledger elsewhere, or spent without one (operations, journals).
+-- The file is a ledger (accounts, pools, entries), and a journal of what this data directory asked of a ledger
+-- elsewhere or spent without one (operations, journals).
 
--- This very file. host names the data directory among those that share a ledger. writes counts the
--- transactions that have changed the file: quota.db.lock has the count too, so that an older copy is
--- not mistaken for the file.
+-- This file. host names the data directory among those that share a ledger. writes counts the transactions that
+-- changed the file; quota.db.lock has the count too, so that an older copy is recognized.
 CREATE TABLE file (
     host   TEXT NOT NULL,
     writes INTEGER NOT NULL
 ) STRICT;
 INSERT INTO file (host, writes) VALUES (lower(hex(randomblob(12))), 0);
 
--- Whose quota it is. The horizon is how long entries are kept; it only grows.
+-- An account is whose quota it is. horizon is how long entries are kept; it only grows.
 CREATE TABLE accounts (
     id      INTEGER PRIMARY KEY,
     name    TEXT NOT NULL UNIQUE,
     horizon INTEGER NOT NULL
 ) STRICT;
 
--- What is counted, and the last drain of it: see quota.Drain.
+-- Pools, each with its last quota.Drain.
 CREATE TABLE pools (
     id            INTEGER PRIMARY KEY AUTOINCREMENT,
     account       INTEGER NOT NULL REFERENCES accounts,
@@ -28,7 +26,7 @@ CREATE TABLE pools (
     drained_until INTEGER NOT NULL DEFAULT 0, -- 0: there was none
     drained_used  INTEGER NOT NULL DEFAULT 0,
     drained_by    INTEGER NOT NULL DEFAULT 0, -- 0 the provider, 1 a person, 2 nobody: the account was reset
-    drained_at    INTEGER NOT NULL DEFAULT 0, -- by a person; 0: it was the provider
+    drained_at    INTEGER NOT NULL DEFAULT 0, -- by a person; 0: by the provider
     probe         INTEGER NOT NULL DEFAULT 0,
     UNIQUE (account, name)
 ) STRICT;
@@ -39,14 +37,13 @@ CREATE TABLE spenders (
     purpose TEXT NOT NULL,
     region  TEXT NOT NULL,
     method  TEXT NOT NULL,
-    client  TEXT NOT NULL, -- of the gateway; '': none
+    client  TEXT NOT NULL, -- a client of the gateway; '': none
     UNIQUE (purpose, region, method, client)
 ) STRICT;
 
--- The log: one row per charge, in order of time, then number. before is the sum of all earlier
--- entries of the pool, forgotten ones included, so that what a window has used is the sum of the
--- newest entry less what stands before the window's first. The newest entry is never forgotten: it
--- holds the sum of them all.
+-- The log: one row per charge, in order of time, then number. before is the sum of all earlier entries of the pool,
+-- forgotten ones included: a window has used the sum up to the newest entry less before of its first entry. The newest
+-- entry, which has the total, is never forgotten.
 CREATE TABLE entries (
     pool    INTEGER NOT NULL REFERENCES pools,
     at      INTEGER NOT NULL,
@@ -56,24 +53,23 @@ CREATE TABLE entries (
     spender INTEGER NOT NULL REFERENCES spenders,
     PRIMARY KEY (pool, at, number)
 ) STRICT, WITHOUT ROWID;
--- Sums grow in the order of time, which SQLite cannot know: the entry with which a sum is reached.
+-- Sums grow with time, which SQLite does not know. This finds the entry at which a sum is reached.
 CREATE INDEX entries_by_sum ON entries (pool, before);
 
--- The journal: one row per operation, in the order in which they were written down. The newest is
--- never forgotten, so that no id is used twice. An account here need not be one of accounts: its
--- ledger may be elsewhere.
+-- The journal: one row per operation, in the order in which they were written. The newest is never forgotten, so that
+-- no id is used twice. An account here need not be in accounts, as its ledger may be elsewhere.
 CREATE TABLE operations (
     id        INTEGER PRIMARY KEY,
     account   TEXT NOT NULL,
-    writer    TEXT NOT NULL,    -- '': none, it is owed to the ledger in this file
+    writer    TEXT NOT NULL,    -- '': none: owed to the ledger in this file
     number    INTEGER NOT NULL, -- of the writer
     nonce     INTEGER NOT NULL,
-    at        INTEGER NOT NULL, -- of the charge by the ledger's clock once that is known
+    at        INTEGER NOT NULL, -- of the charge, by the ledger's clock once known
     spender   INTEGER NOT NULL REFERENCES spenders,
     amounts   TEXT NOT NULL,    -- {"pool": amount}
     state     INTEGER NOT NULL, -- 0 asked, 1 charged, 2 owed, 3 synced, 4 void, 5 unused: see sharedledger.RowState
-    emergency INTEGER NOT NULL, -- 1: it went on because the ledger could not answer
-    seen      INTEGER NOT NULL DEFAULT 0, -- of an emergency in the future: by the clock that first saw it there; 0: none did
+    emergency INTEGER NOT NULL, -- 1: made because the ledger could not answer
+    seen      INTEGER NOT NULL DEFAULT 0, -- when a clock first saw this emergency in the future; 0: never
     synced    TEXT NOT NULL DEFAULT '' -- since/until;since/until;since: see sharedledger.Sync
 ) STRICT;
 CREATE INDEX operations_by_time   ON operations (account, at);
@@ -83,13 +79,13 @@ CREATE INDEX operations_owed      ON operations (account, writer) WHERE state = 
 CREATE INDEX operations_unused    ON operations (account) WHERE state = 5;
 CREATE INDEX operations_emergency ON operations (account, at, amounts) WHERE emergency AND state <> 4;
 
--- What else is known of an account whose ledger is elsewhere.
+-- Further data of accounts whose ledger is elsewhere.
 CREATE TABLE journals (
     account       TEXT PRIMARY KEY,
-    generation    INTEGER NOT NULL, -- of the ledger that was last synced to; 0: none
-    breaker_until INTEGER NOT NULL, -- the ledger is not asked before; 0: it is
+    generation    INTEGER NOT NULL, -- the ledger's, last synced to; 0: none
+    breaker_until INTEGER NOT NULL, -- the ledger is not asked before; 0: closed
     failures      INTEGER NOT NULL, -- of the ledger, in a row
-    why           TEXT NOT NULL,    -- what it answered last
-    snapshots     TEXT NOT NULL,    -- [sharedledger.UsageSnapshot]: what each pool had used when it was last seen
-    hosts         TEXT NOT NULL DEFAULT '[]' -- [id]: those that had synced when a generation was last seen to decide
+    why           TEXT NOT NULL,    -- the ledger's last error
+    snapshots     TEXT NOT NULL,    -- [sharedledger.UsageSnapshot]: the last seen use of each pool
+    hosts         TEXT NOT NULL DEFAULT '[]' -- [id]: the hosts that had synced when a generation last decided
 ) STRICT, WITHOUT ROWID;

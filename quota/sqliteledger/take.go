@@ -21,7 +21,7 @@ func (l *Ledger) Take(ctx context.Context, a quota.Ask) (d quota.Decision, err e
 		}
 		return d, err
 	}
-	// What can be refused without the file is refused before anything waits.
+	// An ask that can be refused without the file is refused before it waits.
 	if err := a.Check(l.Now()); err != nil {
 		return quota.Decision{}, err
 	}
@@ -32,8 +32,7 @@ func (l *Ledger) Take(ctx context.Context, a quota.Ask) (d quota.Decision, err e
 	return d, nil
 }
 
-// decide answers the ask, and with charge writes what it allows. Where it may not write, errOwed says
-// that it must.
+// decide answers the ask, and with charge writes what it allows. errOwed: it must write but may not.
 func (t *transaction) decide(a quota.Ask, charge, mayWrite bool) (quota.Decision, error) {
 	acc, err := t.account(a.Account)
 	if err != nil {
@@ -106,8 +105,8 @@ func (t *transaction) facts(p *pool, lookups []quota.Lookup) (quota.PoolFacts, e
 	return f, nil
 }
 
-// window returns the sum of a pool's entries that are older than a time, and the time of the first that is not: 0 when
-// there is none. If that sum is below needs, leaves is the time of the first entry with which it is not.
+// window returns the sum of a pool's entries before a time, and the time of the first one after those, 0 if there is
+// none. If that sum is below needs, leaves is the time of the first entry at which the running sum reaches it.
 func (t *transaction) window(p *pool, start, needs int64) (before, first, leaves int64, err error) {
 	if start > p.newest.at {
 		return p.total, 0, 0, nil
@@ -119,10 +118,10 @@ func (t *transaction) window(p *pool, start, needs int64) (before, first, leaves
 	return before, first, leaves, err
 }
 
-// rebaseAbove is a total that is made smaller, long before it overflows.
+// rebaseAbove is a total above which sums are reduced, long before they overflow.
 const rebaseAbove = 1 << 60
 
-// rebase takes what is before a pool's oldest entry off all its sums.
+// rebase subtracts the sum before a pool's oldest entry from all its sums.
 func (t *transaction) rebase(p *pool) error {
 	if p.total <= rebaseAbove {
 		return nil
@@ -142,10 +141,9 @@ func (t *transaction) rebase(p *pool) error {
 // the horizon. Entries that wait for it change no decision.
 const forgetEvery = 64
 
-// insert puts an entry in its place in time, behind those of the same time, brings the pool up to date, and returns the
-// entry's number. No other entry is touched where nothing comes after it, which is the order in which to post many.
-// With precision, the newest entry of the same spender and step is raised and moved instead: it then counts longer,
-// never shorter.
+// insert adds an entry after those of the same time, updates the pool, and returns the entry's number. It changes no
+// other entry if it is the last, so that posting many in order is cheap. With precision, the newest entry of the same
+// spender and step is raised and moved instead: it then counts longer, never shorter.
 func (t *transaction) insert(acc *account, p *pool, at time.Time, amount int64, a quota.Ask) (number int64, err error) {
 	spender, err := t.spenderID(a.Who)
 	if err != nil {
@@ -156,7 +154,7 @@ func (t *transaction) insert(acc *account, p *pool, at time.Time, amount int64, 
 		return newest.number, t.run(sqlRaise, us, amount, p.id, newest.at, newest.number)
 	}
 	number = newest.number + 1
-	if us < newest.at || a.Who.Method == quota.PostMethod { // a person's last post has the largest number
+	if us < newest.at || a.Who.Method == quota.PostMethod { // a person's newest post has the largest number
 		if err := t.row(sqlNext, []any{p.id}, &number); err != nil {
 			return 0, err
 		}
@@ -183,12 +181,12 @@ func (t *transaction) insert(acc *account, p *pool, at time.Time, amount int64, 
 	return number, t.run(sqlInsert, p.id, us, number, before, amount, spender)
 }
 
-// forgetAtMost is how many entries one round deletes: it costs less than the charges between two rounds do, holds
-// nobody up, and catches up with what has piled up.
+// forgetAtMost is how many entries one round deletes: fewer than would delay anybody, but more than are added between
+// two rounds.
 const forgetAtMost = 256
 
-// forgetIdle deletes an idle account or two. It is called for every new account, so that those used
-// only once do not pile up.
+// forgetIdle deletes an idle account or two. It runs for every new account, so that those used only once do not pile
+// up.
 func (t *transaction) forgetIdle(except int64) error {
 	var idle []int64
 	err := t.read(sqlIdle, []any{t.ledger.Now().UnixMicro(), except}, func(r *sql.Rows) error {
@@ -206,7 +204,7 @@ func (t *transaction) forgetIdle(except int64) error {
 	return nil
 }
 
-// drop deletes an account with all it has; of one with many entries the oldest, and the rest another time.
+// drop deletes an account; of one with many entries only the oldest entries at a time.
 func (t *transaction) drop(id int64) error {
 	return cmp.Or(t.run(sqlDropEntries, id, forgetAtMost), t.run(sqlDropPools, id), t.run(sqlDropAccount, id))
 }

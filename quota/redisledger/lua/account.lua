@@ -1,6 +1,6 @@
--- What the scripts share that look at more of an account than its pools.
+-- Shared by scripts that read more of an account than its pools.
 
--- fields is the state's fields named by ARGV[from] to ARGV[to]: an unpack of more than 8000 fails.
+-- fields returns the state's fields named by ARGV[from] to ARGV[to]; an unpack of more than 8000 would fail.
 local function fields(key, from, to)
 	local all = {}
 	for low = from, to, 1000 do
@@ -13,13 +13,13 @@ local function fields(key, from, to)
 	return all
 end
 
--- server is the replication id of this server, or an error; '' where it has none.
+-- server returns this server's replication id ('' if it has none), or an error.
 local function server()
 	local info = redis.pcall('INFO', 'replication')
 	return type(info) == 'string' and (string.match(info, 'master_replid:(%x+)') or '') or info
 end
 
--- known is a field's value as a sync compares it: '' for none, and no more than WRITER of a writer.
+-- known returns a field's value as a sync compares it: '' if missing, and only the WRITER part of a writer.
 local function known(key, field, value)
 	if value and string.byte(field) == 111 then
 		if #value < WRITER_SIZE then
@@ -30,7 +30,7 @@ local function known(key, field, value)
 	return value or ''
 end
 
--- append puts the entries from one to another behind a list.
+-- append adds entries from one index to another at the end of a list.
 local function append(key, entries, from, to)
 	for low = from, to, 1000 do
 		redis.call('RPUSH', key, unpack(entries, low, math.min(low + 999, to)))

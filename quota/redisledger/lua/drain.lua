@@ -1,4 +1,4 @@
--- Keeps the provider's word about a pool.
+-- Stores a drain of a pool.
 --
 -- KEYS[1]  the account's state
 -- ARGV[1]  the drain (until 0: it is lifted) and the least horizon, packed, seven bytes each
@@ -13,7 +13,7 @@ local state = got(key, pcall('HMGET', key, ARGV[2], ARGV[3]))
 local kept, expires, spenders, generation, born, cursor = meta(key, state[1])
 local q = pool(key, state[1], state[2], now)
 if drained > 0 and (drained <= q[DRAINED] or probe > 0 and probe == q[PROBE] and q[DRAINED] > now) then
-	return 1 -- the last word stands: see Supersedes of quota.Drain
+	return 1 -- the last drain stays: see quota.Drain.Supersedes
 end
 q[DRAINED], q[DRAINED_USED], q[DRAINED_BY], q[DRAINED_AT], q[PROBE] = drained, used, by, at, probe
 local horizon = math.max(kept, least)

@@ -1,6 +1,6 @@
--- What the scripts share that look at whole pools. A take looks at its pools itself: it has no time for functions.
+-- Shared by scripts that read whole pools. take.lua has its own code, since functions would slow it down.
 
--- got passes on a reply to a command on key, unless it is an error.
+-- got returns a reply to a command on key, unless it is an error.
 local function got(key, reply)
 	if type(reply) == 'table' and reply.err then
 		broken(key, reply)
@@ -8,7 +8,7 @@ local function got(key, reply)
 	return reply
 end
 
--- meta is horizon, expiry, spenders, generation, birth and cursor of the state m, which the hash at key holds.
+-- meta returns horizon, expiry, spenders, generation, birth and cursor from the packed state m of the hash at key.
 local function meta(key, m)
 	if not m then
 		return 0, 0, 0, 0, 0, 0
@@ -22,7 +22,8 @@ local function meta(key, m)
 	return unpack_('>I7I7I2I7I7I4', m, 3)
 end
 
--- pool is the columns of a pool's state s. One whose log's key has expired by now is empty, and still says how new it was.
+-- pool returns the columns of a pool's packed state s. If the log's key has expired by now, the pool is empty, but
+-- keeps the time of its newest entry.
 local function pool(key, m, s, now)
 	if not s then
 		return { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
@@ -36,7 +37,7 @@ local function pool(key, m, s, now)
 	return q
 end
 
--- whole says whether a log is as long as its columns say, and how long it is. An empty one has no total.
+-- whole returns whether a log is as long as its columns say, and its length. An empty log must have no total.
 local function whole(key, q)
 	local count, length = q[NUMBER] - q[FIRST], got(key, redis.pcall('LLEN', key))
 	if count == 0 and q[NUMBER] > 0 then
@@ -45,7 +46,8 @@ local function whole(key, q)
 	return length == count, length
 end
 
--- other is the error for a state of another generation than is wanted, or none, or that began elsewhere; nil for none.
+-- other returns the error for a state of another generation than wanted, of none, or begun on another server; nil if
+-- there is no error.
 local function other(key, generation, wanted, began, stray)
 	if generation ~= wanted and generation > 0 then
 		return redis.error_reply(string.format('GENERATION %.0f', generation))
@@ -60,12 +62,12 @@ local function other(key, generation, wanted, began, stray)
 	end
 end
 
--- clocks is the error for a clock too far from another.
+-- clocks returns the error for two clocks too far apart.
 local function clocks(now, other)
 	return redis.error_reply(string.format('CLOCK %.0f %.0f', now, other))
 end
 
--- prolong lets the logs of all pools live as long as a horizon that has grown. They have the same hash tag as the state.
+-- prolong extends the expiry of all pools' logs to a longer horizon. They share the state's hash tag.
 local function prolong(key, horizon, now)
 	local all = redis.call('HGETALL', key)
 	for k = 1, #all, 2 do

@@ -1,4 +1,4 @@
--- Records spends that happened already, at their own time.
+-- Records past spends at their own time.
 --
 -- KEYS[1]  the account's state; KEYS[1 + i] the log of the i-th pool
 -- ARGV[1]  the caller's clock (0: do not compare), ARGV[2] the horizon, ARGV[3] when it was spent
@@ -57,7 +57,7 @@ for i = 1, pools do
 			redis.call('LTRIM', key, 1, 0)
 		end
 		shift(key, q, pos[i], tails[i], 1, amount, extra[i])
-		if empty then -- a window that holds all there is begins with it
+		if empty then -- a window over the whole log begins with it
 			q[HINT], q[HINT + 1], q[HINT + 2], q[HINT + 3] = pos[i], 0, at, total
 		end
 		q[NEWEST] = math.max(q[NEWEST], at)

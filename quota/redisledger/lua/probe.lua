@@ -1,8 +1,8 @@
--- Tries every command that the other scripts use, harmlessly, as the user who asks.
+-- Tries every command of the other scripts, harmlessly, as the calling user.
 --
 -- KEYS[1]  a key of nobody's
 -- Result   the names of those that the user may not run on it
--- Nothing is there afterwards: what it writes is a list of one element, which it takes away again.
+-- It removes the one key that it writes.
 
 local key, refused = KEYS[1], {}
 for _, c in ipairs({

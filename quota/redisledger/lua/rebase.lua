@@ -1,5 +1,5 @@
--- Makes totals small again that will not be exact for much longer: it takes the same off all sums of a pool, and
--- drops what is older than the newest 2^50 units. That is a thousand times the largest limit: no decision can tell.
+-- Reduces totals that will soon not be exact: it subtracts the same amount from all sums of a pool, and drops entries
+-- older than the newest 2^50 units, a thousand times the largest limit, so that no decision changes.
 --
 -- KEYS[1]  the account's state; KEYS[1 + i] the log of the i-th pool
 -- ARGV[1]  'm', ARGV[1 + i] the field of the i-th pool, ARGV[2 + pools] the total up to which nothing is done

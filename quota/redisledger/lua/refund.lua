@@ -1,4 +1,4 @@
--- Gives back what one take charged, at its own time.
+-- Refunds a take at its own time.
 --
 -- KEYS[1]  the account's state; KEYS[1 + i] the log of the i-th pool charged
 -- ARGV[1]  the time of the take, ARGV[2] how long after it a refund is possible
@@ -6,7 +6,7 @@
 -- ARGV[3 + pools + 2 i - 1] the number of the entry, ARGV[3 + pools + 2 i] what it charged
 -- Result   1
 -- Errors   NOTHING why: not such an entry, not any more, or too late.  CORRUPT.  NEWER.
--- All pools or none are written. The entry goes, so that no window waits for it: those behind it move up.
+-- All pools or none are written. The entry is deleted, so that no window waits for it; later entries move up.
 
 local pools, at = #KEYS - 1, tonumber(ARGV[1])
 local time = redis.call('TIME') local now = time[1] * 1000000 + time[2] -- clock
@@ -48,7 +48,7 @@ for i = 1, pools do
 	redis.call('RPOP', KEYS[1 + i])
 	p[i][FIRST] = p[i][FIRST] + 1
 	if p[i][FIRST] == p[i][NUMBER] then
-		p[i][TOTAL] = 0 -- or the empty log would seem to have lost its entries
+		p[i][TOTAL] = 0 -- otherwise the empty log would seem to have lost entries
 	end
 	set[#set + 1] = ARGV[3 + i]
 	set[#set + 1] = pack(POOL, unpack(p[i], 1, COLUMNS))

@@ -1,4 +1,4 @@
--- Which pools and spenders an account has, a page of them. It writes nothing.
+-- Lists a page of an account's pools and spenders. It writes nothing.
 --
 -- KEYS[1]  the account's state
 -- ARGV[1]  'm', ARGV[2] the cursor: '0' at first

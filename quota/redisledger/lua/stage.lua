@@ -1,4 +1,4 @@
--- Puts entries behind those that are to become a pool's log. sync.lua makes them that; else they are gone in a minute.
+-- Appends entries to a pool's staged log. sync.lua puts it in place; otherwise it expires in a minute.
 --
 -- KEYS[1]  where they are staged
 -- ARGV[1]  how many are there (0: it begins, and what is there goes); then the entries

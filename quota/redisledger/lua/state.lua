@@ -1,4 +1,4 @@
--- Fields of an account's state, as they are. It writes nothing.
+-- Returns fields of an account's state. It writes nothing.
 --
 -- KEYS[1]  the account's state
 -- ARGV[1]  'm', ARGV[2] 's', then any others

@@ -1,5 +1,5 @@
--- Puts in place, in one step, what sync.go has made of pages of logs and of fields that it read: all of it, or
--- nothing where any of that has changed since. What takes have put behind what was read moves up.
+-- Puts logs and fields prepared by sync.go in place in one step, or nothing if any of what it read has changed since.
+-- Entries that takes have added meanwhile move up.
 --
 -- KEYS[1]  the account's state; KEYS[1 + i] the log of the i-th pool; KEYS[1 + pools + i] where its next one is staged
 -- ARGV[1]  the generation, the horizon, how many spenders were known and are now, how many writers are new, how far
@@ -77,7 +77,7 @@ if not writes then
 	return now
 end
 
--- Up to here nothing was written.
+-- Nothing was written up to here.
 local set = {}
 local renewed = now + horizon + KEEP
 for i, plan in ipairs(plans) do

@@ -1,7 +1,7 @@
--- What the scripts share that know writers.
+-- Shared by scripts that handle writers.
 
--- sweep drops writers not heard of since a time, among the next few fields for each new writer, and
--- returns where the next sweep begins: what it does is bounded, and so is how many are left over.
+-- sweep drops writers not heard of since a time, among the next few fields per new writer, and returns where the next
+-- sweep begins. So its work is bounded, and so is the number of leftover writers.
 local function sweep(key, cursor, since, new)
 	local page = redis.call('HSCAN', key, string.format('%.0f', cursor), 'COUNT', 16 * new)
 	local fields = page[2]
