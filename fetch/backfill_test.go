@@ -370,7 +370,7 @@ func TestASliceOfMoreThanASearchBringsIsSplit(t *testing.T) {
 	}
 }
 
-func TestASecondThatIsTooFullIsSaid(t *testing.T) {
+func TestASecondWithTooManyResultsIsReported(t *testing.T) {
 	d := newDig(t, 1000)
 	d.run.Upstream = crowded{d.archive}
 	b := d.plan(t, ingest.BackfillSearch, ingest.Slice(start, start.Add(4*time.Second)))

@@ -369,7 +369,7 @@ func TestAForcedRunIsManual(t *testing.T) {
 }
 
 // Three answers in four are useless: every page would come in the end, at four times its price.
-func TestThePassEndsThatRetriesTooOften(t *testing.T) {
+func TestAPassWithTooManyRetriesEnds(t *testing.T) {
 	b := newBench(t, 1000, "US")
 	b.upstream.answer = func(_ context.Context, n int) error {
 		if n%4 != 0 {
@@ -452,7 +452,7 @@ func TestARetryLeavesNoChartInPart(t *testing.T) {
 
 // A person who asks for charts now, or for so many pages, gets them until quota is refused, whatever the schedule's
 // pace.
-func TestAPersonsWishIsNotPaced(t *testing.T) {
+func TestForcedSlotsAndPagesAreNotPaced(t *testing.T) {
 	for want, o := range map[string]fetch.RunOptions{ // a person's ceiling is 5 of 6 units, the schedule's here 6
 		"US done 4; GB stopped 1; ": {Force: true},
 		"US done 4; GB stopped 2; ": {Pages: 4},

@@ -138,7 +138,7 @@ func TestWorkersAreManyButNeverTwoOfASeries(t *testing.T) {
 	})
 }
 
-func TestWhatIsDueIsHandedOutSlotBySlot(t *testing.T) {
+func TestDueSlotsAreHandedOutOneByOne(t *testing.T) {
 	b := newBench(t, 100, "US", "GB", "DE")
 	for i, left := range []int{3, 2, 1, 0} {
 		due, err := b.run.Due(t.Context())

@@ -288,7 +288,7 @@ func TestHostsShareTheEmergencyBudget(t *testing.T) {
 }
 
 // A ledger with forged content cannot answer either.
-func TestWhoIsDegraded(t *testing.T) {
+func TestOnlyUnavailableAndCorruptLedgersDegrade(t *testing.T) {
 	for _, kind := range []error{quota.ErrNewer, quota.ErrNeverFits, quota.ErrUnknown, errors.New("of nobody's kind"), quota.ErrCorrupt, quota.ErrUnavailable} {
 		d, remote := degradedGovernor(t, filepath.Join(t.TempDir(), "quota.db"))
 		remote.err = fmt.Errorf("%w: here", kind)

@@ -8,7 +8,7 @@ import (
 
 // A call may ask whether others of its kind fit behind it: it is refused where they do not, and charged alone where
 // they do.
-func TestAWholeFitsOrNothingOfIt(t *testing.T) {
+func TestCallsAreAdmittedTogetherOrNotAtAll(t *testing.T) {
 	d := newTestGovernor(t, "2026-02-14 09:00:00")
 	take := func(calls int) quota.Decision {
 		t.Helper()

@@ -161,7 +161,7 @@ func TestSleepAndClockStepsLoseNoSlotAndDoubleNone(t *testing.T) {
 	}
 }
 
-func TestSlotsBesideADoThatBlocksForHoursAreMissedNotLost(t *testing.T) {
+func TestSlotsDuringABlockedCallAreMissedNotLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start, book := time.Now(), newTable(everyday(t, 30*time.Minute))
 		blocked := false

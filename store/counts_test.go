@@ -8,7 +8,7 @@ import (
 )
 
 // The query runs at every heartbeat while the pool for counts is empty, however many videos there are.
-func TestToFindWhatToCountSortsNothing(t *testing.T) {
+func TestFindingVideosToCountNeedsNoSort(t *testing.T) {
 	s, _ := newStore(t)
 	got := queryPlan(t, s, store.Uncounted, noon.UnixMilli(), noon.Unix()/86400, 5000)
 	if strings.Contains(got, "TEMP B-TREE") || !strings.Contains(got, "SEARCH video_facts USING INDEX videos_fetched") {

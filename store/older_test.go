@@ -40,7 +40,7 @@ func TestOlderBringsEveryVideoThatIsOldOnce(t *testing.T) {
 }
 
 // A backfill fetches hundreds of thousands in a day: each step continues where the one before ended.
-func TestAStepOfOlderWalksNoDayFromItsBeginning(t *testing.T) {
+func TestAStepOfOlderContinuesWithinTheDay(t *testing.T) {
 	s, _ := newStore(t)
 	got := queryPlan(t, s, store.OlderVideos, noon.Unix()/86400, 5, noon.Unix()/86400, noon.UnixMilli(), 50)
 	if strings.Contains(got, "SCAN video") || !strings.Contains(got, "videos_fetched (fetched_day=? AND rowid>?)") || !strings.Contains(got, "videos_fetched (fetched_day>? AND fetched_day<?)") {

@@ -80,7 +80,7 @@ func TestAReaderOpensAnyUpstreamAndWritesNothing(t *testing.T) {
 }
 
 // refused are files that must not be opened, by what was done to a good store.
-func TestWhatIsNotOursIsRefusedAndLeftAsItWas(t *testing.T) {
+func TestForeignFilesAreRefusedUnchanged(t *testing.T) {
 	var version *store.VersionError
 	var application *store.ApplicationError
 	var corrupt *store.CorruptError

@@ -63,7 +63,7 @@ func TestOrderByRise(t *testing.T) {
 	}
 }
 
-func TestCopiesOfATitleStandBack(t *testing.T) {
+func TestRepeatedTitlesRankLower(t *testing.T) {
 	s, _ := newStore(t)
 	var videos []ingest.Video
 	for _, id := range []string{"a", "b", "c", "d", "e"} {
@@ -117,7 +117,7 @@ func TestATitleWithTheWordsOneBehindTheOtherComesFirst(t *testing.T) {
 	}
 }
 
-func TestATitleThatIsLittleElseComesFirst(t *testing.T) {
+func TestTheShorterTitleComesFirst(t *testing.T) {
 	s := titles(t, "Lion one two six", "Lion one")
 	if got := search(t, s, store.SearchQuery{Text: "lion"}); strings.Join(got, " ") != "b a" {
 		t.Errorf("got %v", got)

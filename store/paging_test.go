@@ -171,9 +171,8 @@ func TestACursorOfNothingOrOfAnotherQueryIsRefused(t *testing.T) {
 	}
 }
 
-// TestTheRestFollowsWhatIsNamedSo: if names alone give enough candidates, the others are not looked for before their
-// page.
-func TestTheRestFollowsWhatIsNamedSo(t *testing.T) {
+// If names alone give enough candidates, the other videos are searched only for their page.
+func TestTaggedVideosAreSearchedAfterNamedOnes(t *testing.T) {
 	store.SetMaxScored(t, 10)
 	s, _ := newStore(t)
 	var videos []ingest.Video

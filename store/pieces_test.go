@@ -25,7 +25,7 @@ func TestAnIDThatVanishedIsDeletedAndNoted(t *testing.T) {
 	}
 }
 
-func TestABackfillGoesAMonthAfterItsEnd(t *testing.T) {
+func TestABackfillIsDeletedAMonthAfterItsEnd(t *testing.T) {
 	s, clock := newStore(t)
 	done, open := addBackfill(t, s, plan("x"), numbered(6)), hunt(t, s)
 	for range 6 {

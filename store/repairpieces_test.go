@@ -130,7 +130,7 @@ func worked(t *testing.T, s *store.Store, id string) {
 }
 
 // Also before a repair: what is left of such a piece must not pass for a done one.
-func TestAPieceThatLostWhatItAsksForIsAnError(t *testing.T) {
+func TestAPieceWithoutItsRequestIsAnError(t *testing.T) {
 	s, _ := newStore(t)
 	b := addBackfill(t, s, plan("x"), numbered(1))
 	slot := claim(t, s, piecesOf(b, "a", noon))

@@ -154,7 +154,7 @@ func TestTheTitleWeighsMoreThanTheChannelAndThatMoreThanTags(t *testing.T) {
 	}
 }
 
-func TestTiesGoByWhatIsWatched(t *testing.T) {
+func TestTiesGoByViews(t *testing.T) {
 	s, clock := newStore(t)
 	var videos []ingest.Video
 	for i, views := range []int64{5, 50, 7, 5} {
@@ -233,7 +233,7 @@ func TestTheCapKeepsTheNewestAndSaysSo(t *testing.T) {
 	}
 }
 
-func TestAboveThePoolTitlesAreNotDrownedByTags(t *testing.T) {
+func TestWithTooManyMatchesTitlesComeBeforeTags(t *testing.T) {
 	store.SetMaxScored(t, 10)
 	s, _ := newStore(t)
 	videos := []ingest.Video{withViews(titled("seldom", "Lion"), 1)}

@@ -130,7 +130,7 @@ func TestDeletedTextLeavesTheFile(t *testing.T) {
 	}
 }
 
-func TestTheRowsOfVideosThatAreGoneGo(t *testing.T) {
+func TestBlocksOfDeletedVideosAreDeleted(t *testing.T) {
 	s, clock := newStore(t)
 	var old []ingest.Video
 	for i := range 2060 { // a row is of 2,048

@@ -186,7 +186,7 @@ func TestAChartOfTheStandInComesWholeAndOnce(t *testing.T) {
 	}
 }
 
-func TestVideosBringsThoseThatAreThere(t *testing.T) {
+func TestVideosReturnsExistingVideosOnly(t *testing.T) {
 	c, _, _ := standIn(t, dailymotionsim.Options{Seed: 7})
 	chart, err := c.Chart("FR", "", "").Do(t.Context())
 	if err != nil {

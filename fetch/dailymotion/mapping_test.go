@@ -146,7 +146,7 @@ func rawPage(t *testing.T, base string, region ingest.Region, page int) []map[st
 	return body.List
 }
 
-func TestPresenceSurvives(t *testing.T) {
+func TestAMissingCountIsNotZero(t *testing.T) {
 	tests := map[string]struct{ item, views, likes string }{
 		"absent":   {`{"id":"x"}`, "withheld", "withheld"},
 		"null":     {`{"id":"x","views_total":null,"likes_total":null}`, "withheld", "withheld"},
@@ -199,7 +199,7 @@ func TestALiveStreamHasNoDuration(t *testing.T) {
 	}
 }
 
-func TestWhatIsGivenTwiceStaysTwice(t *testing.T) {
+func TestDuplicatesAreKept(t *testing.T) {
 	page, err := dailymotion.MapVideos([]byte(`{"list":[{"id":"x"},{"id":"y"},{"id":"x"}]}`), 1)
 	if err != nil || len(page.Videos) != 3 {
 		t.Errorf("%d videos, %v", len(page.Videos), err)

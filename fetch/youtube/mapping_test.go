@@ -54,7 +54,7 @@ func TestAVideoIsMappedAsItIsSaid(t *testing.T) {
 	}
 }
 
-func TestAPageKeepsItsOrderAndItsTwins(t *testing.T) {
+func TestAPageKeepsOrderAndDuplicates(t *testing.T) {
 	page, err := youtube.MapPage([]byte(`{"nextPageToken":"T","items":[{"id":"b"},{"snippet":{"title":"no id"}},null,{"id":"a"},{"id":"b"}]}`))
 	if err != nil || page.Next != "T" || len(page.Videos) != 3 {
 		t.Fatalf("%+v, %v", page, err)

@@ -136,7 +136,7 @@ func TestWhoMayNotCreateIsToldSo(t *testing.T) {
 }
 
 // What only looks makes nothing, and finds that nothing was spent.
-func TestALookMakesNoSchema(t *testing.T) {
+func TestReadingMakesNoSchema(t *testing.T) {
 	d := server(t)
 	l := openLedger(t, d.URL(), pgledger.Options{Schema: "unmade", Timeout: patient})
 	if n := used(t, l, "a"); n != 0 {

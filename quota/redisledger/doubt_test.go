@@ -50,7 +50,7 @@ func wantDoubt(t *testing.T, errs map[string]error, want bool, text string) {
 }
 
 // A server that refuses has done nothing: of that there is no doubt.
-func TestWhatIsRefusedIsNotInDoubt(t *testing.T) {
+func TestARefusedOperationIsNotInDoubt(t *testing.T) {
 	for word, refuse := range map[string]func(t *testing.T, s *server){
 		"OOM":        func(t *testing.T, s *server) { s.client.ConfigSet(t.Context(), "maxmemory", "1") },
 		"NOREPLICAS": func(t *testing.T, s *server) { s.client.ConfigSet(t.Context(), "min-replicas-to-write", "1") },
@@ -132,7 +132,7 @@ func TestWhatIsRefusedIsNotInDoubt(t *testing.T) {
 }
 
 // Of what was sent, and not answered, nobody knows.
-func TestWhatIsNotAnsweredIsInDoubt(t *testing.T) {
+func TestAnUnansweredOperationIsInDoubt(t *testing.T) {
 	s := redisServer(t)
 	l := openLedger(t, s.url(), redisledger.Options{Timeout: 200 * time.Millisecond})
 	prepared(t, l, "a")

@@ -58,7 +58,7 @@ func TestInspectOfAReplica(t *testing.T) {
 
 // Managed servers forbid CONFIG, some INFO and ACL too: what can be known is, and which rights are
 // missing is found out by use.
-func TestInspectMakesDoWithWhatItMay(t *testing.T) {
+func TestInspectWorksWithFewRights(t *testing.T) {
 	s := redisServer(t, "--maxmemory", "100mb", "--appendonly", "yes")
 	open := func(user string, rules ...string) redisledger.Facts {
 		t.Helper()
@@ -111,7 +111,7 @@ func TestInspectFollowsSentinelAndCluster(t *testing.T) {
 	}
 }
 
-func TestInspectOfNobodyIsAnError(t *testing.T) {
+func TestInspectWithoutAServerIsAnError(t *testing.T) {
 	l := openLedger(t, fmt.Sprintf("redis://127.0.0.1:%d", faulty.FreePort(t)), redisledger.Options{})
 	if f, err := l.Inspect(t.Context()); !errors.Is(err, quota.ErrUnavailable) {
 		t.Errorf("%+v, %v", f, err)

@@ -74,7 +74,7 @@ func TestEveryPartIsNeeded(t *testing.T) {
 }
 
 // I7: the same seed is the same simulation.
-func TestHostsRepeatThemselves(t *testing.T) {
+func TestTheSameSeedIsTheSameSimulationOfHosts(t *testing.T) {
 	for n := range uint64(5) {
 		one, two := &simulate(t, press(drawPlan(n+1)), false).judge, &simulate(t, press(drawPlan(n+1)), false).judge
 		if one.asked != two.asked || one.stops != two.stops || len(one.arrivals) != len(two.arrivals) {

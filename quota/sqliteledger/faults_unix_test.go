@@ -146,7 +146,7 @@ const nobody = 65534
 
 // A file or a directory that may not be written gives an error that says so. Root may write anything:
 // the process that meets the fault becomes somebody else.
-func TestWhatMayNotBeWrittenIsSaid(t *testing.T) {
+func TestAnUnwritableFileOrDirectoryIsReported(t *testing.T) {
 	if dir := os.Getenv(childFile); dir != "" {
 		if os.Geteuid() == 0 {
 			if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(nobody), syscall.Setuid(nobody)); err != nil {

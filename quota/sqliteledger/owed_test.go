@@ -192,7 +192,7 @@ func TestWhatAnotherLedgerIsOwedIsLeftAlone(t *testing.T) {
 }
 
 // An ask about one pool enters what is owed of all.
-func TestOtherPoolsThatAreOwedAreEnteredToo(t *testing.T) {
+func TestOwedAmountsOfOtherPoolsAreEnteredToo(t *testing.T) {
 	now := noon
 	l := clocked(t, filepath.Join(t.TempDir(), "quota.db"), &now)
 	owe(t, l, now, quota.Cost{"units": 100, "search": 1})

@@ -35,7 +35,7 @@ func Stale(t *testing.T, s *store.Store, now time.Time, n int) []string {
 	return ids
 }
 
-func testStaleIsWhatWasChartedLatelyAndFetchedLongAgo(t *testing.T, open Open) {
+func testVideosSeenLatelyAndFetchedLongAgoAreRefreshed(t *testing.T, open Open) {
 	s, _ := newStore(t, open)
 	Chart(t, s, "US", noon, Page(Titled("b", "B"), Titled("a", "A")))
 	Chart(t, s, "US", noon.Add(day), Page(Titled("c", "C")))
@@ -154,7 +154,7 @@ func testSaveVideosRenewsWhatCameBackAndDeletesTheRest(t *testing.T, open Open) 
 	}
 }
 
-func testRowsOfSlotsGoWithWhatTheyBrought(t *testing.T, open Open) {
+func testOldSlotsAreDeletedExceptThoseStillNeeded(t *testing.T, open Open) {
 	s, clock := newStore(t, open)
 	var slots []ingest.Slot
 	for i := range 2500 { // more than one transaction deletes
