@@ -15,9 +15,9 @@ const (
 	BoundaryWindow = 10 * time.Second
 )
 
-// Boundary sends a ledger the traffic that tells a window from a counter which is reset: as much as
-// the limit just before the edge of a fixed window, and as much just after it. It returns how many
-// units were admitted within one BoundaryWindow.
+// Boundary sends a ledger traffic that distinguishes a window from a counter that is reset: as much as the limit just
+// before the edge of a fixed window, and as much just after it. It returns the units admitted within one
+// BoundaryWindow.
 func Boundary(t testing.TB, open func(t testing.TB, clock *Clock) quota.Ledger) int {
 	t.Helper()
 	start := noon.Truncate(BoundaryWindow)
@@ -40,8 +40,8 @@ func Boundary(t testing.TB, open func(t testing.TB, clock *Clock) quota.Ledger) 
 	return mostWithin(admitted, BoundaryWindow)
 }
 
-// FixedWindow is what most limiters do: a counter per window that restarts at every multiple of
-// its length. It is here to be compared with, not to be used.
+// FixedWindow is what most limiters do: a counter per window that restarts at every multiple of its length. It is only
+// for comparison.
 type FixedWindow struct {
 	Model // what is not a window
 

@@ -12,12 +12,12 @@ type Backend struct {
 	// Open returns a fresh and empty store, whose ledger's clock is the given one. It is closed by
 	// t.Cleanup.
 	Open func(t testing.TB, clock *Clock) Store
-	// Without says of each capability that its stores lack why they do: the cases that need it are
-	// not run, and the log says so. A capability that is neither there nor explained is a failure.
+	// Without explains each capability that its stores lack: cases that need it are skipped, and the log says so. A
+	// capability neither present nor explained is a failure.
 	Without map[Capability]string
 	// Steps is how many random steps A6 takes; 0 is 10,000.
 	Steps int
-	// Forward says that no clock is set back in random steps: a breaker may wait for it.
+	// Forward says that random steps set no clock back: a breaker may wait for it.
 	Forward bool
 	// Keys is how many one-off accounts F2 makes; 0 is 100,000.
 	Keys int
@@ -35,18 +35,17 @@ type Store struct {
 	Another func(t testing.TB) quota.Ledger
 	// Address lets another process open the store; see Worker.
 	Address string
-	// Held counts what the store would still hold if the time were the clock's.
+	// Held counts what the store would still hold at the clock's time.
 	Held func(t testing.TB) Held
-	// LoseReply makes the next operation's reply be lost on its way, after it was carried out.
+	// LoseReply loses the reply to the next operation after it was carried out.
 	LoseReply func(t testing.TB)
-	// Evict throws the stored state away behind the ledger's back.
+	// Evict deletes the stored state behind the ledger's back.
 	Evict func(t testing.TB)
-	// EvictPart throws a part of an account away, and leaves the rest.
+	// EvictPart deletes a part of an account.
 	EvictPart func(t testing.TB, account string, part Part)
 	// File is where one file keeps it all: others may write an older copy over it, or delete it.
 	File *File
-	// OwnClock says that the ledger's clock is not its caller's, so that the two can differ: it has
-	// to compare itself with Ask.Now.
+	// OwnClock says that the ledger has a clock of its own, which it must compare with Ask.Now.
 	OwnClock bool
 }
 

@@ -12,8 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// manyWriters is 64 goroutines on one handle, over and over for a while: a ledger that takes a
-// microsecond is rarely met in the middle of it.
+// manyWriters is 64 goroutines on one handle, repeatedly, since takes of a microsecond seldom overlap.
 func manyWriters(r *rig) {
 	for began := time.Now(); time.Since(began) < 300*time.Millisecond && !r.Failed(); {
 		r.fresh(noon)
@@ -83,8 +82,8 @@ func swarm(r *rig, writers []quota.Ledger) {
 	}
 }
 
-// linearizable runs clients side by side under a clock that one of them moves, and asks whether there
-// is any order of their operations, each within the time it took, that the naive model agrees with.
+// linearizable runs concurrent clients under a clock that one of them moves, and checks whether some order of their
+// operations, each within the time it took, agrees with the naive model.
 func linearizable(r *rig) {
 	for round := range 5 {
 		r.fresh(noon)

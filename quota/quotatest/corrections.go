@@ -215,7 +215,7 @@ func posts(r *rig) {
 	r.exact(r.take(1), charge("units", 1, r.bounds...))
 }
 
-// resets wants nothing left or, of a ledger that other memories would restore, a refusal that changes nothing.
+// resets wants nothing left or, for a ledger that other hosts would restore, a refusal that changes nothing.
 func resets(r *rig) {
 	b, other := per(10*second, 10), daily(100)
 	r.fresh(noon, b, other)

@@ -12,8 +12,8 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Differential takes so many random steps on a backend, and holds each answer to a flat list of what was charged, which
-// is counted again for every question. The seed is DIFFERENTIAL_SEED, or of the time; it is printed.
+// Differential takes so many random steps on a backend, and compares each answer with a flat list of charges that is
+// counted anew for every question. The seed is DIFFERENTIAL_SEED, or the time; it is printed.
 func Differential(t *testing.T, b Backend, steps int) {
 	t.Helper()
 	seed, err := strconv.ParseUint(os.Getenv("DIFFERENTIAL_SEED"), 10, 64)
@@ -59,7 +59,7 @@ func differential(r *rig, seed uint64, steps int) {
 	r.Logf("%v", counts)
 }
 
-// differ is a walk that is held to a naive list.
+// differ is a walk that is compared with a naive list.
 type differ struct {
 	*walk
 
@@ -110,7 +110,7 @@ func (w *differ) step() {
 	}
 }
 
-// outcome counts what came of a step, and holds its error to what is wanted: nil, or any of those given.
+// outcome counts a step's outcome, and checks its error: nil, or one of those given.
 func (w *differ) outcome(what string, err error, want ...error) bool {
 	w.t.Helper()
 	w.counts[what]++
@@ -141,7 +141,7 @@ func (w *differ) faults(a quota.Ask) (want []error) {
 	return want
 }
 
-// affordable returns charges that mostly can fit some day.
+// affordable returns charges that usually can fit some day.
 func (w *differ) affordable(most int) []quota.Charge {
 	charges := w.charges(most)
 	for i, c := range charges {
@@ -180,7 +180,7 @@ func (w *differ) take(peek bool) {
 	}
 }
 
-// setBack moves a clock back that is its caller's, now and then by more than may be believed.
+// setBack moves the caller's clock back, sometimes by more than may be believed.
 func (w *differ) setBack() {
 	r := w.rig
 	to := r.clock.Now().Add(-time.Duration(w.roll(20_000_000)) * time.Microsecond)
@@ -264,8 +264,7 @@ func (w *differ) idle() {
 	w.take(false)
 }
 
-// yearAhead takes under a clock that is a year ahead. Once that is set right the ledger cannot answer, until a reset
-// heals it.
+// yearAhead takes under a clock that is a year ahead. Once that is corrected, the ledger cannot answer until a reset.
 func (w *differ) yearAhead() {
 	w.t.Helper()
 	r, now := w.rig, w.rig.clock.Now()
@@ -296,7 +295,7 @@ func (w *differ) yearBehind() {
 	w.take(false)
 }
 
-// change gives a pool other windows, as a new costs.yaml does.
+// change changes a pool's windows, as a new costs.yaml does.
 func (w *differ) change() {
 	w.pools[w.roll(len(w.pools))].Windows = w.windows()
 }

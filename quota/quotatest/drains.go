@@ -13,7 +13,7 @@ func sameDrain(a, b quota.Drain) bool {
 	return same && a == b
 }
 
-// oneProbe checks that of many who want to be the probe one is, until its time is over or the provider has answered.
+// oneProbe checks that only one of many calls is the probe, until its time is over or the provider has answered.
 func oneProbe(r *rig) {
 	r.fresh(noon, daily(100))
 	closed := func(d, want quota.Drain) {

@@ -9,7 +9,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// files are what a person does to the file of a ledger that is in use.
+// files do what a person may do to the file of a ledger in use.
 var files = []Case{
 	{ID: "L5", Name: "an older copy over the file in use is noticed by the next operation of every process", Needs: InFile, check: func(r *rig) {
 		for name, put := range map[string]func(path string, old []byte) error{
@@ -86,7 +86,7 @@ func (r *rig) reopened() quota.Ledger {
 	return l
 }
 
-// closed wants no decision, neither of a take nor of a look.
+// closed wants no decision, of takes and of peeks.
 func (r *rig) closed() {
 	r.Helper()
 	for _, amount := range []int64{0, 1} {

@@ -33,7 +33,7 @@ func JournalCases() []JournalCase {
 	return slices.Concat(journalRows, journalNotes, journalBudgets, journalShared)
 }
 
-// RunJournal holds a journal to what sharedledger.Journal says, each promise a subtest.
+// RunJournal tests a journal's promises, each in a subtest.
 func RunJournal(t *testing.T, open OpenJournal) {
 	t.Helper()
 	for _, c := range JournalCases() {
@@ -60,7 +60,7 @@ func (d *journalRig) row(writer string, at time.Time) sharedledger.Row {
 		Who: quota.Who{Purpose: quota.Scheduled, Region: "US", Method: "videos.list"}, Amounts: quota.Cost{"units": 1}}
 }
 
-// begins writes the row down and returns it as it then ought to be listed.
+// begins writes the row and returns it as it should be listed.
 func (d *journalRig) begins(row sharedledger.Row, n sharedledger.Notes) sharedledger.Row {
 	d.Helper()
 	id, _, err := d.journal.Begin(d.Context(), row, n)

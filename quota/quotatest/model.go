@@ -10,9 +10,9 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Model is the simplest ledger that is right: a slice of spends that is never trimmed, and counted
-// again for every question. It finds a retry-after by trying, one after the other, the moments at
-// which anything could change. It knows no Precision, which changes no promise, only memory.
+// Model is the simplest correct ledger: a slice of spends that is never trimmed, and counted anew for every question.
+// It finds a retry-after by trying each moment at which anything could change. It ignores Precision, which only saves
+// memory.
 type Model struct {
 	Now func() time.Time
 

@@ -8,9 +8,8 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// naive is a ledger's history of asks and answers, as a flat list. It knows nothing else: every question is
-// answered by going through the whole list again, from the definition of a window alone. It shares no code with
-// quota.Decide, nor with Model.
+// naive is a ledger's history of asks and answers, as a flat list. It answers every question by going through the
+// whole list again, from the definition of a window alone, and shares no code with quota.Decide or Model.
 type naive struct {
 	entries []naiveEntry
 	drains  map[string]quota.Drain // by pool
@@ -23,8 +22,8 @@ type naiveEntry struct {
 	who    quota.Who
 }
 
-// decidesAt returns the time at which a ledger with this clock decides: a log is in order. ok is false for a clock that
-// is further behind than may be believed.
+// decidesAt returns the time at which a ledger with this clock decides, as a log is ordered. ok is false for a clock
+// further behind than may be believed.
 func (n *naive) decidesAt(a quota.Ask, clock time.Time) (now time.Time, ok bool) {
 	now = clock
 	for _, c := range a.Charges {
@@ -104,7 +103,7 @@ func (n *naive) changes(a quota.Ask, now time.Time) (out []time.Time) {
 	return out
 }
 
-// check holds an answer to the list as it was when it was asked.
+// check compares an answer with the list as it was when it was asked.
 func (n *naive) check(a quota.Ask, clock time.Time, d quota.Decision) error {
 	now, _ := n.decidesAt(a, clock)
 	fits := n.fits(a, now)
@@ -126,7 +125,7 @@ func (n *naive) check(a quota.Ask, clock time.Time, d quota.Decision) error {
 	return n.checkRefusal(a, clock, now, d)
 }
 
-// checkPool holds what an answer says of one pool to the list as it is after the answer.
+// checkPool compares an answer's pool with the list as it is after the answer.
 func (n *naive) checkPool(a quota.Ask, c quota.Charge, now time.Time, p quota.PoolState) error {
 	left := int64(quota.MaxLimit)
 	for j, b := range c.Bounds {

@@ -1,6 +1,5 @@
-// Package quotatest holds any quota.Ledger to what a quota ledger must show: one suite of black-box
-// cases for every backend, each named after the promise it checks. Most of them come from limiters
-// in the field that fail them.
+// Package quotatest tests any quota.Ledger: one suite of black-box cases for every backend, each named after the
+// promise it checks. Most of them come from limiters in use that fail them.
 //
 // A backend's test says how to open it and runs the suite:
 //
@@ -17,14 +16,14 @@
 //		})
 //	}
 //
-// To hold a limiter of another shape to it, write the four or five lines that make it a
-// quota.Ledger: what it cannot do returns an error, and the cases about that are red.
+// To test a limiter of another shape, write the few lines that make it a quota.Ledger: operations that it lacks return
+// an error, and their cases fail.
 //
 // The suite moves the ledger's clock. A ledger with a clock of its own, such as a server's, is opened
 // by its test so that it reads a value that Clock.Watch pushes.
 //
-// Model is the same contract once more, as simply as it can be written: a slice of spends. The
-// random cases compare a ledger with it step by step. FixedWindow is what most limiters do instead.
+// Model is the same contract written as simply as possible: a slice of spends. The random cases compare a ledger with
+// it step by step. FixedWindow is what most limiters do instead.
 package quotatest
 
 import (

@@ -24,11 +24,12 @@ func (r Restored) String() string {
 	return fmt.Sprintf("| %s | %s | %d | %d | %d | %s |", r.Copy, r.Since, r.Sent, r.Limit, r.Counted, verdict)
 }
 
-// spenders are who may have spent since a copy was made. A process that ended is one of the taker's data directory, and
-// the others spend a little more after the copy is back, before the taker asks again: there are as many entries as before.
+// spenders are those who may have spent since a copy was made. An ended process is one of the taker's data directory;
+// the others spend a little more after the copy is back, before the taker asks again, so that there are as many
+// entries as before.
 var spenders = []string{"the taker", "another", "a process that ended", "a process that is silent", "nobody"}
 
-// Restores has every copy of the remote come back after each of two hosts, or neither, spent most of the limit.
+// Restores restores every copy of the remote after each of two hosts, or neither, spent most of the limit.
 func Restores(t *testing.T, b StormBackend) (rows []Restored) {
 	t.Helper()
 	_, losses := b.Remote(t, NewClock(noon))
@@ -40,8 +41,8 @@ func Restores(t *testing.T, b StormBackend) (rows []Restored) {
 	return rows
 }
 
-// Restore has one copy of the remote come back, after one of the spenders spent. Both hosts have seen what was spent, or it
-// is in their journal: none may take what is not there, although one of them wrote nothing since the copy.
+// Restore restores one copy of the remote after one of the spenders spent. Both hosts have seen the spend or have it
+// in their journal: neither may take more than is left, although one of them wrote nothing since the copy.
 func Restore(t testing.TB, b StormBackend, loss int, since string) Restored {
 	t.Helper()
 	clock := NewClock(noon)

@@ -108,7 +108,7 @@ func longest(charges []quota.Charge) time.Duration {
 	return length
 }
 
-// try asks and returns what came, after holding a decision to what every decision promises.
+// try asks and returns the answer, after checking what every decision promises.
 func (r *rig) try(charges ...quota.Charge) (quota.Decision, error) {
 	r.Helper()
 	a := r.ask(charges...)
@@ -203,7 +203,7 @@ func (r *rig) at() string { return r.about + r.clock.Now().UTC().Format("2006-01
 // pass moves the clock.
 func (r *rig) pass(d time.Duration) { r.clock.Advance(d) }
 
-// sound checks what holds for every decision on whatever account.
+// sound checks what must be true of every decision on any account.
 func (r *rig) sound(a quota.Ask, d quota.Decision) {
 	r.Helper()
 	if err := sound(a, d); err != nil {

@@ -163,7 +163,7 @@ func (p *program) closed(amount int64) {
 	}
 }
 
-// looks peeks, with whatever success, and lets the breaker close again.
+// looks peeks, whether or not it succeeds, and lets the breaker close again.
 func (p *program) looks() {
 	p.Helper()
 	if _, err := p.tries(0); err != nil && !errors.Is(err, quota.ErrUnavailable) {
@@ -198,7 +198,7 @@ func (w *town) counted() (sum int64) {
 	return sum
 }
 
-// exactly wants the remote to count just what was sent.
+// exactly wants the remote to count exactly what was sent.
 func (w *town) exactly() {
 	w.Helper()
 	if got := w.counted(); got != w.sent {

@@ -12,14 +12,14 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// Loss is a way in which a remote loses its memory. Prepare keeps what it knows then, where that comes back; strike
-// makes it forget all that came after.
+// Loss is a way in which a remote loses its memory. Prepare saves its state, if that is to come back; strike makes it
+// forget everything later.
 type Loss struct {
 	Name    string
 	Prepare func() (strike func())
 }
 
-// StormBackend is a SharedBackend whose remote is lost in every way that there is.
+// StormBackend is a SharedBackend whose remote is lost in every possible way.
 type StormBackend struct {
 	Remote  func(t testing.TB, clock *Clock) (open func() sharedledger.Remote, losses []Loss)
 	Journal func(t testing.TB) (open func() sharedledger.Journal)
@@ -29,9 +29,9 @@ type StormBackend struct {
 }
 
 // Storm lets two processes on each of two data directories spend while the remote is lost four times and strangers
-// look at it: never more is sent than the limit, and in the end no less is counted than was sent, and no more than
-// that and what was in doubt. In doubt is a call whose answer no journal had when it was synced: those that were
-// given up, and of each process that was not asked since, the last. The same seed is the same storm.
+// read it: never more is sent than the limit, and in the end the count is at least what was sent, and at most that
+// plus what was in doubt: calls without an answer in any journal when they were synced, that is, those given up and
+// the last of each process that was not asked since. The same seed is the same storm.
 func Storm(t testing.TB, b StormBackend, seed uint64) {
 	t.Helper()
 	clock := NewClock(noon)
@@ -74,7 +74,7 @@ func Storm(t testing.TB, b StormBackend, seed uint64) {
 	}
 }
 
-// storm is a town in which everything is lost again and again.
+// storm is a town in which everything is lost repeatedly.
 type storm struct {
 	*town
 

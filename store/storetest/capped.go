@@ -8,8 +8,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// If more than 20,000 videos match, the search looks at the newest, and the result says so: also where few are named so, and the
-// others are only tagged.
+// If more than 20,000 videos match, the search considers the newest and says so, even if few have the word in a name.
 func testAResultSaysThatMoreMatchThanAreLookedAt(t *testing.T, open Open) {
 	Alone(t)
 	const looked, named = 20_000, 400

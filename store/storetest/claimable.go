@@ -9,7 +9,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// By any history, what may be claimed is what claims would give, one after the other.
+// After any history, Claimable returns what repeated claims would.
 func testClaimableIsWhatClaimsWouldGive(t *testing.T, open Open) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))

@@ -15,14 +15,14 @@ import (
 // Upstream is the upstream of the stores of RunCopy.
 const Upstream = "127.0.0.1"
 
-// Place is where stores lie, each by a name.
+// Place holds stores by name.
 type Place struct {
 	New  func(t testing.TB) (name string) // of a store that is not there yet
 	Open func(ctx context.Context, name string, o store.Options) (*store.Store, error)
 	Exec func(t testing.TB, name, statement string) // as anybody might
 }
 
-// RunCopy runs what is promised of a copy from one place into another.
+// RunCopy runs the tests of copying from one place into another.
 func RunCopy(t *testing.T, from, to Place) {
 	for _, test := range []struct {
 		name string
@@ -92,13 +92,13 @@ func (p Place) Filled(t testing.TB) (*store.Store, string) {
 	return s, name
 }
 
-// hostileTitles are such as a person types to find out what breaks.
+// hostileTitles are titles chosen to break something.
 var hostileTitles = []string{
 	"Mühle im Wald", `'; DROP TABLE slots; --`, `a\b\\u0000 \n "quoted"`, "東京都の天気 👨‍👩‍👧", "\u202eright to left", "$1 ?1 %s {}", "nul \x00 in it",
 	"no text \xff\xfe", strings.Repeat("x", 5000), "", "NULL", "video_text MATCH ?",
 }
 
-// answers returns what a store answers to every question that it can be asked.
+// answers returns a store's answers to all questions.
 func answers(t testing.TB, s *store.Store) string {
 	t.Helper()
 	var b strings.Builder

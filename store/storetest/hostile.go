@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// HostileQueries returns what somebody types who wants to keep the server busy, or to break it.
+// HostileQueries returns queries chosen to keep the server busy, or to break it.
 func HostileQueries() []string {
 	many := func(n int, text string) string { return strings.Repeat(text, n) }
 	var numbered strings.Builder
@@ -28,7 +28,7 @@ func HostileQueries() []string {
 	}
 }
 
-// Beginners returns videos with many words of one beginning, in their titles, channels and tags.
+// Beginners returns videos with many words of one prefix in their titles, channels and tags.
 func Beginners() []ingest.Video {
 	var videos []ingest.Video
 	for i := range 40 {
@@ -45,8 +45,8 @@ func Beginners() []ingest.Video {
 	return videos
 }
 
-// Whatever is typed is answered, and soon, also where thousands of words begin so and thousands of videos match: the
-// bound is far above what any of these takes on a machine that does other things too. What was not looked at is said.
+// Every query is answered soon, even if thousands of words have a prefix and thousands of videos match: the bound is
+// far above what any of these takes on a busy machine. The answer says what was not considered.
 func testHostileQueriesAreAnsweredSoon(t *testing.T, open Open) {
 	const soon = 30 * time.Second
 	s, _ := newStore(t, open)

@@ -81,7 +81,7 @@ func testAPageIsWholeOrNotThere(t *testing.T, open Open) {
 	}
 }
 
-// Whatever a title holds, the page comes in, and others' titles are kept to the byte. Invalid UTF-8 is never kept.
+// Any title is stored, and others' titles are kept to the byte. Invalid UTF-8 is never kept.
 func testHostileTextHurtsNoPage(t *testing.T, open Open) {
 	s, _ := newStore(t, open)
 	videos := []ingest.Video{

@@ -20,11 +20,11 @@ import (
 	"github.com/trendvidstream/ingest/store/text"
 )
 
-// asking is a way to ask for a video that somebody half remembers. Of those who ask so, at least
-// these percentages must find it among the first five and the first twenty of its region. Where the query depends on
-// the title alone, they are of the queries that no more than five, or twenty, titles of the region are asked for by:
-// which of 200 titles "Official Trailer" means, no ranking can know. Of all queries as many must be answered, less
-// spare, as if it were known which titles are asked for so, and one of them were meant at random.
+// asking is a way to search for a half-remembered video. At least these percentages of its queries must find the video
+// among the first five and the first twenty of its region. If the query depends on the title alone, only queries that
+// at most five, or twenty, of the region's titles would produce count: no ranking can know which of 200 titles
+// "Official Trailer" means. Of all queries, at least as many must succeed, less spare, as a random choice among these
+// titles would.
 type asking struct {
 	name         string
 	ask          func(rng *rand.Rand, v ingest.Video) string // "" where the video cannot be asked for so
@@ -32,7 +32,7 @@ type asking struct {
 	byTitle      bool // the query depends on the title alone
 }
 
-// askings returns the queries of people who know these videos.
+// askings returns the queries of people who remember these videos.
 func (r Recorded) askings() []asking {
 	return []asking{
 		{"two longest", func(_ *rand.Rand, v ingest.Video) string { return twoLongest(strings.Fields(v.Title)) }, 97, 98, true},
@@ -131,7 +131,7 @@ func kanaOrHan(word string) bool {
 	})
 }
 
-// wordAndPrefix returns a word of four letters or more and two to four letters of the next.
+// wordAndPrefix returns a word of four letters or more and two to four letters of the next word.
 func wordAndPrefix(rng *rand.Rand, words []string) string {
 	for i := range max(0, len(words)-1) {
 		if next := []rune(words[i+1]); letters(words[i]) >= 4 && len(next) >= 4 {
@@ -172,7 +172,7 @@ func splitOne(rng *rand.Rand, words []string) string {
 	return string(r[:at]) + " " + string(r[at:]) + " " + two[1]
 }
 
-// pluralOff returns two words, the first with an s added, or without the one it has.
+// pluralOff returns two words, the first with an s added or removed.
 func pluralOff(words []string) string {
 	for i, w := range words[:max(0, len(words)-1)] {
 		small := strings.ToLower(w)
@@ -202,8 +202,8 @@ func (r Recorded) channelAndWord(_ *rand.Rand, v ingest.Video) string {
 // tally is how often a video was asked for, and found among the first five and the first twenty.
 type tally struct{ five, twenty found }
 
-// found is of the queries asked how many were answered, how many of them would be if one of the titles that are asked
-// for alike were meant at random, and both of those that so many titles at most are asked for by.
+// found counts queries asked and answered, the expected number for a random choice among titles asked for alike, and
+// both for queries that few enough titles are asked for by.
 type found struct {
 	asked, met           int
 	likely               float64
@@ -228,18 +228,16 @@ func (f found) add(g found) found {
 	return found{f.asked + g.asked, f.met + g.met, f.likely + g.likely, f.clearAsked + g.clearAsked, f.clearMet + g.clearMet}
 }
 
-// spare is how many points fewer than likely may be found: videos that have the words and are not asked for by them
-// come first where they are watched more.
+// spare is by how many points the result may be below likely: other videos with the words come first if more watched.
 const spare = 3
 
-// short says that less is found than the percentage, or than is likely, by more than chance explains.
+// short says that less was found than the percentage, or than likely, beyond chance.
 func (f found) short(percent float64) bool {
 	return unlucky(f.clearMet, f.clearAsked, percent/100) || unlucky(f.met, f.asked, min(percent/100, f.likely/float64(max(f.asked, 1))-spare/100.0))
 }
 
-// unlucky says that so few of those asked would be met in less than one sample of a million, were the share met on the
-// whole the one that is wanted. A run compares some five hundred samples: with one in a thousand, every third run would
-// fail for nothing.
+// unlucky says that so few successes would occur in less than one sample of a million if the true share were the
+// wanted one. A run compares some five hundred samples: one in a thousand would fail every third run for nothing.
 func unlucky(met, asked int, want float64) bool {
 	if want >= 1 {
 		return met < asked
@@ -277,9 +275,8 @@ func (f found) String() string {
 	return fmt.Sprintf("%.1f (likely %.1f, clear %.1f)", percent(f.met, f.asked), 100*f.likely/float64(max(f.asked, 1)), percent(f.clearMet, f.clearAsked))
 }
 
-// knownItem draws its samples by two seeds: 1, and another in each run. KNOWN_ITEM_SEEDS names others,
-// KNOWN_ITEM_EACH how many videos of a region each draws, and with KNOWN_ITEM_MISSED each query that misses is printed
-// with the ten that come first.
+// knownItem draws its samples by two seeds: 1, and another in each run. KNOWN_ITEM_SEEDS names others, KNOWN_ITEM_EACH
+// how many videos of a region each draws; KNOWN_ITEM_MISSED prints each query that misses, with its first ten results.
 func (r Recorded) knownItem(t *testing.T, each int) {
 	seeds := strings.Fields(cmp.Or(os.Getenv("KNOWN_ITEM_SEEDS"), "1 "+strconv.Itoa(rand.IntN(1e6))))
 	each, err := strconv.Atoi(cmp.Or(os.Getenv("KNOWN_ITEM_EACH"), strconv.Itoa(each)))
@@ -306,7 +303,7 @@ func (r Recorded) knownItem(t *testing.T, each int) {
 	}
 }
 
-// askedAlike returns the titles of a region that are asked for by the same query.
+// askedAlike returns the titles of a region that the same query asks for.
 func (r Recorded) askedAlike(s asking, region string) map[string]map[string]bool {
 	titles := map[string]map[string]bool{}
 	for _, v := range r.byRegion[region] {
@@ -319,7 +316,7 @@ func (r Recorded) askedAlike(s asking, region string) map[string]map[string]bool
 	return titles
 }
 
-// askAs asks for so many videos of a region, drawn by the seed.
+// askAs queries for so many videos of a region, drawn by the seed.
 func (r Recorded) askAs(t testing.TB, s asking, region, seed string, want int, to *tally) {
 	t.Helper()
 	n, err := strconv.ParseUint(seed, 10, 64)

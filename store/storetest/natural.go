@@ -14,7 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/store/text"
 )
 
-// natural is what people look for in a region, without a video in mind: artists, games, clubs, kinds of video.
+// natural are queries without a particular video in mind: artists, games, clubs, kinds of video.
 var natural = map[string][]string{
 	"US": {"minecraft", "fortnite", "official trailer", "nfl highlights", "nba", "taylor swift", "news", "gta"},
 	"GB": {"official video", "premier league", "arsenal", "liverpool", "highlights", "roblox", "mrbeast"},
@@ -26,8 +26,7 @@ var natural = map[string][]string{
 	"CA": {"nhl", "hockey highlights", "official trailer", "raptors", "minecraft", "drake"},
 }
 
-// among returns the videos in which each word of the query meets a word of title, channel or tags, the most watched
-// first.
+// among returns the videos with every word of the query in title, channel or tags, the most watched first.
 func among(videos []ingest.Video, query string, meets func(have, want string) bool) []ingest.Video {
 	var found []ingest.Video
 	for _, v := range videos {
@@ -52,7 +51,7 @@ func viewsOf(v ingest.Video) int64 {
 
 func same(have, want string) bool { return have == want }
 
-// orderByViews compares with a look at every video.
+// orderByViews compares with a scan of all videos.
 func (r Recorded) orderByViews(t *testing.T, queries int) {
 	byWord, views := map[string]map[string]bool{}, map[string]int64{}
 	for _, region := range RealRegions {

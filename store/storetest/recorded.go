@@ -20,17 +20,17 @@ import (
 	"github.com/trendvidstream/ingest/store/text"
 )
 
-// Recorded is a store with some days of the recorded charts, and what was charted in each region.
+// Recorded is a store with some days of the recorded charts, and each region's charts.
 type Recorded struct {
 	Store    *store.Store
 	byRegion map[string][]ingest.Video // once each, as the store has it, by id
 	usedBy   map[[2]string]int         // how many videos of a channel have a word in their titles
 }
 
-// Raced says that the race detector is on: what is only large is made smaller, or left out.
+// Raced says that the race detector is on: large tests are then smaller, or skipped.
 var Raced bool
 
-// Alone leaves out, where races are looked for, what runs beside nothing: SQLite is tenfold slower there.
+// Alone skips a test under the race detector if it has no concurrency: SQLite is tenfold slower there.
 func Alone(t testing.TB) {
 	t.Helper()
 	if Raced {

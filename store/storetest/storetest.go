@@ -1,16 +1,16 @@
-// Package storetest is what every store promises, as one suite: slots and their fences, pages, charts, history,
-// retention, backfills, searches. A database that a store may lie in runs it with Run.
+// Package storetest is the test suite of every store: slots and their fences, pages, charts, history, retention,
+// backfills, searches. A database that can hold a store runs it with Run.
 package storetest
 
 import (
 	"testing"
 )
 
-// Sample is how much of the recorded charts is searched: so many days of them, for so many videos of a region in each
-// way of asking.
+// Sample says how many days of the recorded charts are searched, for how many videos of a region by each kind of
+// query.
 type Sample struct{ Days, Each int }
 
-// Run runs the suite: each test on a store of its own, and those of what searches find together on one with the sample.
+// Run runs the suite: each test on a store of its own, but the tests of search results share one with the sample.
 func Run(t *testing.T, open Open, of Sample) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) { test.run(t, open) })

@@ -13,12 +13,12 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// Journal implements sharedledger.Journal. The zero value is ready to use. What shares one value is one data
-// directory: its processes come and go, the value stays.
+// Journal implements sharedledger.Journal. The zero value is ready to use. One value is one data directory: its
+// processes come and go.
 type Journal struct {
 	HostID string // of the data directory; "": a random one is made
-	// Broken is what every write fails with, as on a full disk; nil: none does. What it refuses is not
-	// written. Not to be set while a call is under way.
+	// Broken is the error of every write, as on a full disk; nil: none. A failed write changes nothing. Not to be set
+	// during a call.
 	Broken error
 
 	mu       sync.Mutex

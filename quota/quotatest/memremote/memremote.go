@@ -1,5 +1,5 @@
-// Package memremote is the remote of a shared ledger, and the journal of a data directory, in memory: what
-// several hosts do to one ledger is tried without a server. An Image is what a server would keep on disk.
+// Package memremote is a shared ledger's remote, and a data directory's journal, in memory, to test several hosts on
+// one ledger without a server. An Image is what a server would keep on disk.
 package memremote
 
 import (
@@ -23,7 +23,7 @@ type Remote struct {
 	accounts map[string]*account
 }
 
-// account is one of a ledger in memory, and what a remote knows beside.
+// account is an account of a ledger in memory with a remote's further data.
 type account struct {
 	memlog.Account[note]
 
@@ -115,8 +115,8 @@ func (l *Remote) Spent(_ context.Context, name string, since time.Time, every ti
 // Close implements quota.Ledger.
 func (l *Remote) Close() error { return nil }
 
-// on does something with an account, which is made if it is not there. What it adds to a log, or takes out of it, the
-// state knows; what was missing before goes on missing.
+// on calls do with an account, a new one if needed. The state follows what do adds to a log or removes; entries that
+// were missing before stay missing.
 func (l *Remote) on(name string, do func(acc *account, clock time.Time) error) error {
 	if err := quota.CheckAccount(name); err != nil {
 		return err
@@ -165,8 +165,7 @@ func (a *account) length(pool string) int {
 	return 0
 }
 
-// Image is all that a ledger remembers at one time: what a server would keep on disk. It does not
-// change.
+// Image is everything that a ledger knows at one time: what a server would keep on disk. It does not change.
 type Image struct{ accounts map[string]*account }
 
 // Image copies what the ledger remembers.
@@ -176,8 +175,8 @@ func (l *Remote) Image() Image {
 	return Image{cloneAccounts(l.accounts)}
 }
 
-// Load makes the ledger remember the image and nothing else, as a server does that is started from
-// what was on its disk: the zero Image is an empty disk.
+// Load replaces the ledger's memory by the image, as a server does that starts from its disk: the zero Image is an
+// empty disk.
 func (l *Remote) Load(i Image) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
