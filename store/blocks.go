@@ -13,18 +13,18 @@ import (
 // The table video_blocks lets a search choose among many matches without reading their videos: see schema.sql.
 
 const (
-	// blockOf is how many ids of videos one row covers, and seriesAt where the series begins in its id.
+	// blockOf is how many videos one row covers, and seriesAt the position of the series in its id.
 	blockOf  = 2048
 	seriesAt = 32
-	// levelStep is the difference between two levels, in logarithms of views: as much as 29 days of freshness weigh in a
-	// video's popularity, see keys.
+	// levelStep is the difference between two levels, in logarithms of views: the weight of 29 days of freshness in
+	// popularity, see keys.
 	levelStep = 1.45
 	// leastWatched is the number of views of level 1.
 	leastWatched = 10
 	maxLevel     = 15
 )
 
-// levelOf returns how much a video is watched, from 0 for next to nothing, or unknown, to maxLevel.
+// levelOf returns how much a video is watched, from 0 for hardly or unknown to maxLevel.
 func levelOf(views *int64) byte {
 	if views == nil || *views < leastWatched {
 		return 0
@@ -32,7 +32,7 @@ func levelOf(views *int64) byte {
 	return byte(min(1+(math.Log(float64(*views))-math.Log(leastWatched))/levelStep, maxLevel))
 }
 
-// viewsAt returns from how many views on a video has the level, which is above 0.
+// viewsAt returns the least views of a level above 0.
 func viewsAt(level byte) float64 { return leastWatched * math.Exp(levelStep*float64(level-1)) }
 
 // traitOf returns a video's byte: its level, and four bits of a hash of its category.
@@ -40,10 +40,11 @@ func traitOf(views *int64, category string) byte {
 	return levelOf(views)<<4 | byte(newHash().texts(category)&15)
 }
 
-// blocks are the bytes of a series: the traits of all videos if it is 0, and else a bit for each that it may have charted.
+// blocks are the bytes of a series: the traits of all videos for series 0, otherwise a bit for each video that it may
+// have charted.
 type blocks map[int64][]byte
 
-// trait returns a video's byte. The video must be one that was there when the blocks were read.
+// trait returns a video's byte. The video must have existed when the blocks were read.
 func (b blocks) trait(id int64) byte {
 	return b.block(id / blockOf)[id%blockOf]
 }
@@ -64,8 +65,8 @@ func (b blocks) has(id int64) bool {
 	return block != nil && block[id%blockOf/8]&(1<<(id%8)) != 0
 }
 
-// byLevel sorts videos by how much they are watched. It leaves out those below the level of least, and, unless any will do,
-// those of other categories than that of least.
+// byLevel groups videos by level. It leaves out levels below that of least and, unless anyCategory is set, other
+// categories than that of least.
 func (b blocks) byLevel(ids []int64, least byte, anyCategory bool) (levels [maxLevel + 1][]int64) {
 	number, block := int64(-1), []byte(nil)
 	for _, id := range ids {
@@ -126,7 +127,7 @@ func readBlocks(ctx context.Context, q querier, from string, args ...any) (map[i
 			all[series] = blocks{}
 		}
 		block := newBlock(series)
-		copy(block, bytes) // doctor reports a row that has lost some
+		copy(block, bytes) // doctor reports a row that is too short
 		all[series][id&(1<<seriesAt-1)] = block
 		return err
 	}, `SELECT b.id, b.bytes `+from, args...)
@@ -139,7 +140,7 @@ func newBlock(series int64) []byte {
 	return make([]byte, blockOf/8)
 }
 
-// changeBlocks lets set change the bytes that a series has for videos, and writes the blocks that change.
+// changeBlocks calls set to change a series' bytes for videos, and writes the changed blocks.
 func changeBlocks(ctx context.Context, tx *txn, series int64, videos []int64, set func(block []byte, video int64)) error {
 	if len(videos) == 0 {
 		return nil
@@ -178,8 +179,7 @@ func changeBlocks(ctx context.Context, tx *txn, series int64, videos []int64, se
 	return nil
 }
 
-// addCharted notes that a series has charted videos. For a page of videos that it knows, a row or two are read and none is
-// written.
+// addCharted records that a series has charted videos. For known videos it only reads a row or two.
 func addCharted(ctx context.Context, tx *txn, series int64, videos []int64) error {
 	return changeBlocks(ctx, tx, series, videos, func(block []byte, id int64) { block[id%blockOf/8] |= 1 << (id % 8) })
 }
@@ -189,8 +189,8 @@ func writeTraits(ctx context.Context, tx *txn, of map[int64]byte) error {
 	return changeBlocks(ctx, tx, 0, slices.Collect(maps.Keys(of)), func(block []byte, id int64) { block[id%blockOf] = of[id] })
 }
 
-// wrongBlocks returns the videos that a search in a region would miss, by series, and the traits of those for which
-// video_blocks has others.
+// wrongBlocks returns the videos that a search in a region would miss, by series, and the correct traits of videos
+// with wrong ones.
 func wrongBlocks(ctx context.Context, q querier) (hidden map[int64][]int64, traits map[int64]byte, err error) {
 	have, err := readBlocks(ctx, q, `FROM video_blocks AS b`)
 	if err != nil {

@@ -12,41 +12,42 @@ import (
 	"github.com/trendvidstream/ingest/store/text"
 )
 
-// The bounds of a search. They are variables so that a test can make them apply to a small store.
+// Bounds of a search. They are variables so that a test can make them apply to a small store.
 var (
-	// maxMatches is how many matches are ranked: the newest.
+	// maxMatches is how many matches are ranked, the newest.
 	maxMatches = 20_000
-	// maxScored is how many of them are scored by their text: those most watched; if more match, first as many of those
+	// maxScored is how many of them are scored by their text, the most watched; if more match, first as many of those
 	// with all words in title or channel.
 	maxScored = 300
 )
 
 const (
-	// enoughExact is how many matches of whole words are enough for the last one not to count as the beginning of others:
-	// several pages.
+	// enoughExact is the number of matches of whole words, several pages, from which the last word does not count as a
+	// prefix.
 	enoughExact = 100
-	// fewMatches is how many matches are enough for a query not to be forgiven.
+	// fewMatches is the number of matches from which a query is not forgiven.
 	fewMatches = 3
 	// notGained is less than a video can gain.
 	notGained = -1e15
 )
 
-// matches are the videos that a query finds, the newest id first, no more than maxMatches.
+// matches are the videos that a query finds, the newest id first, at most maxMatches.
 type matches struct {
-	ids    []int64 // those that the query's region may have charted
-	all    int     // how many there are in all regions
+	ids    []int64 // the videos that the query's region may have charted
+	all    int     // their number in all regions
 	capped bool    // more match
 }
 
-// match returns the newest atMost videos that an FTS5 expression finds. The index is asked once in a search for each
-// expression, and not for bm25, which first counts all matches of every word. Read as one text, twenty thousand ids
-// take a tenth of the time.
+// match returns the newest atMost videos that match an FTS5 expression. The index is asked once per expression in a
+// search, and not for bm25, which first counts all matches of every word. Reading twenty thousand ids as one text
+// takes a tenth of the time.
 func (f *finder) match(ctx context.Context, expr string, atMost int) (m matches, err error) {
 	if known, ok := f.walked[expr]; ok {
 		return known, nil
 	}
 	const walk = `SELECT group_concat(CAST(id AS text), ' ') FROM (SELECT rowid AS id FROM video_text WHERE video_text MATCH ?1 AND rowid <= ?2%s LIMIT ?3) AS found`
-	// SQLite walks several lists from the oldest on in two thirds of the time; if too many match, from the newest on.
+	// SQLite walks several lists from the oldest entry in two thirds of the time; if too many match, walk from the
+	// newest.
 	for _, order := range []string{"", " ORDER BY rowid DESC"} {
 		if order == "" && (f.newest || !strings.Contains(expr, " AND ")) {
 			continue
@@ -101,8 +102,8 @@ func newestFirst(ids []int64) {
 	slices.SortFunc(ids, func(a, b int64) int { return cmp.Compare(b, a) })
 }
 
-// butOne finds videos that meet all clauses but one, among the newest matches of each clause; more clauses mean fewer
-// per clause.
+// butOne finds videos that meet all clauses but one, among the newest matches of each clause; with more clauses, fewer
+// of each.
 func (f *finder) butOne(ctx context.Context, query text.Query) (m matches, err error) {
 	each := query.Each()
 	if len(each) < 2 {
@@ -144,8 +145,8 @@ func (m matches) without(others []int64) (rest []int64) {
 	return rest
 }
 
-// byID finds a video whose id is the query, or is part of it as in a URL: each run of six or more idLetters is tried.
-// A query with spaces is neither.
+// byID finds a video whose id is the query or part of it, as in a URL: it tries each run of six or more idLetters,
+// unless the query has spaces.
 func (f *finder) byID(ctx context.Context, query string) ([]int64, error) {
 	ids := strings.FieldsFunc(query, func(r rune) bool { return r > 'z' || !strings.ContainsRune(idLetters, r) })
 	ids = slices.DeleteFunc(ids, func(id string) bool { return len(id) < 6 })
@@ -216,10 +217,10 @@ func (f *finder) widen(ctx context.Context, r ranking) (candidates []candidate, 
 	return candidates, nil
 }
 
-// findInNames tries, if more videos match than are scored, those with the words in title or channel first; most others
+// findInNames tries, if more videos match than are scored, first those with the words in title or channel; most others
 // are only tagged.
 func (f *finder) findInNames(ctx context.Context, r ranking) (candidates []candidate, err error) {
-	if len(f.query) > 2 { // three clauses say enough for the last word to be the beginning of one
+	if len(f.query) > 2 { // with three clauses the last word may be a prefix
 		f.query = f.query.Open()
 	}
 	// One word is found as fast in the names as anywhere; if that gives enough candidates, the other videos can wait.
@@ -231,7 +232,7 @@ func (f *finder) findInNames(ctx context.Context, r ranking) (candidates []candi
 			return nil, err
 		}
 	}
-	if f.q.picky() { // its filters may leave no more than are scored
+	if f.q.picky() { // the filters may leave no more than are scored
 		if candidates, err = f.rank(ctx, all.ids, r); err != nil || len(candidates) < maxScored {
 			f.among = all
 			return candidates, err
@@ -257,11 +258,11 @@ type lexicon struct {
 	counted bool // the engine keeps how many videos have each word: see Engine
 }
 
-// readForgiving is how many entries of the index are read for other spellings: that takes some ten milliseconds.
+// readForgiving is how many index entries are read for other spellings: some ten milliseconds' worth.
 const readForgiving = 300_000
 
-// vocabulary reads the index's words, up to readForgiving entries: counting a word's videos takes longer the more there
-// are.
+// vocabulary reads the index's words, up to readForgiving entries, since counting a word's videos takes longer the
+// more there are.
 func (l lexicon) vocabulary(ctx context.Context) text.Vocabulary {
 	left := readForgiving
 	return text.Vocabulary{
@@ -291,8 +292,8 @@ func (l lexicon) vocabulary(ctx context.Context) text.Vocabulary {
 	}
 }
 
-// has reports whether at least that many videos match. If the query is one word, or with prefix the beginning of one,
-// and the engine keeps the number of videos of each word, that is asked first, and no video is read if it suffices.
+// has reports whether at least that many videos match. If the query is one word (with prefix: the beginning of one)
+// and the engine stores the number of videos of each word, it tries that first, without reading videos.
 func (l lexicon) has(ctx context.Context, expr, word string, prefix bool, videos int) (has bool, err error) {
 	if l.counted && word != "" {
 		last := word

@@ -18,43 +18,43 @@ import (
 // Order is the order of a result.
 type Order string
 
-// The orders. Each holds over all matches, and ties go by popularity: see keys.
+// The orders. Each applies to all matches; ties go by popularity: see keys.
 const (
-	ByRelevance Order = ""          // the best score
-	ByViews     Order = "views"     // the most views
-	ByFreshness Order = "freshness" // the last found, by seen_at; of those found together, the last published
-	ByRise      Order = "rise"      // the most views gained between its last two sightings in one chart
+	ByRelevance Order = ""          // best score first
+	ByViews     Order = "views"     // most views first
+	ByFreshness Order = "freshness" // last seen first, then last published
+	ByRise      Order = "rise"      // most views gained between the last two sightings in one chart
 )
 
-// DefaultLimit is how many videos a search finds when its query names no limit.
+// DefaultLimit is the limit of a query that names none.
 const DefaultLimit = 20
 
 // SearchQuery is a search. A zero field excludes nothing.
 type SearchQuery struct {
 	Text     string        // see text.Parse: words, "phrases", prefix*, -not, channel:, tag:
-	Region   ingest.Region // only videos that this region's kept charts hold
+	Region   ingest.Region // only videos in this region's stored charts
 	Category string
 	MinViews int64
 
 	PublishedSince, PublishedUntil time.Time // only videos published within [since, until)
-	SeenSince                      time.Time // only videos found since then, by seen_at: see schema.sql
+	SeenSince                      time.Time // only videos seen since then: see schema.sql
 
 	Order Order
 	Limit int    // 0: DefaultLimit
 	Tally bool   // also count what each filter would leave
-	After string // Result.Next of the page before; "" is the first page
+	After string // Result.Next of the previous page; "" is the first page
 
-	// At is kept in the cursor, in whole seconds: what the times in the query were counted from. Only a tally uses it.
+	// At is the time from which relative times in the query were counted, in whole seconds. The cursor keeps it; only
+	// a tally uses it.
 	At time.Time
 }
 
-// picky reports whether a filter may leave few of those that a region's charts hold.
+// picky reports whether a filter other than the region may leave few matches.
 func (q SearchQuery) picky() bool {
 	return q.Category != "" || q.MinViews > 0 || !q.PublishedSince.IsZero() || !q.PublishedUntil.IsZero() || !q.SeenSince.IsZero()
 }
 
-// hash returns a number that tells queries apart, without the limit and the cursor. The words count as they were typed,
-// as they do for the score.
+// hash identifies the query without limit and cursor. Words count as typed, as they do for the score.
 func (q SearchQuery) hash() uint32 {
 	h := fnv.New32a()
 	_, _ = fmt.Fprintf(h, "%q %q %q %q %d", strings.Fields(q.Text), q.Region, q.Category, q.Order, q.MinViews)
@@ -67,22 +67,22 @@ func (q SearchQuery) hash() uint32 {
 // Filtered reports whether the query has a filter.
 func (q SearchQuery) Filtered() bool { return q.Region != "" || q.picky() }
 
-// ErrCursor is returned for a SearchQuery.After that no search with this query has given.
+// ErrCursor is returned for a SearchQuery.After that is not from a search with this query.
 var ErrCursor = errors.New("it is not a cursor of this search: take next from its last page, and leave the query, the filters and the order as they were")
 
-// cursor is where a page ended, and the scope of its search. Later pages keep to it: videos, charts and
-// counts that come in between do not count. Only what is counted without a chart, as by a backfill, counts at once.
+// cursor is where a page ended, and the scope of its search. Later pages ignore videos, charts and counts that are
+// newer, except counts without a chart, as by a backfill.
 type cursor struct {
 	Of    uint32 // the query
 	At    int64  // SearchQuery.At, in seconds; 0 for none
-	Seen  int64  // videos seen later, in milliseconds, count as they were then
+	Seen  int64  // in milliseconds: videos seen later count as they were then
 	Video int64  // the newest videos.id, and
 	Slot  int64  // the newest slots.id, that count
 
 	Last position // of the last hit
 }
 
-// position is a candidate's place in a result: the greater key comes first, and of equal ones the smaller id.
+// position is a candidate's place in a result: greater keys come first, and of equal ones the smaller id.
 type position struct {
 	Key [3]float64
 	ID  int64 // videos.id
@@ -93,10 +93,10 @@ func (p position) compare(o position) int {
 	return cmp.Or(cmp.Compare(o.Key[0], p.Key[0]), cmp.Compare(o.Key[1], p.Key[1]), cmp.Compare(o.Key[2], p.Key[2]), cmp.Compare(p.ID, o.ID))
 }
 
-// cursorForm is the first byte of a cursor; a new form gets a new number.
+// cursorForm is the first byte of a cursor; every new format gets a new number.
 const cursorForm = 2
 
-// text encodes the cursor for the user to send back: its fields and a checksum, in base64url.
+// text encodes the cursor: its fields and a checksum, in base64url.
 func (c cursor) text() string {
 	var b bytes.Buffer
 	b.WriteByte(cursorForm)
@@ -118,8 +118,8 @@ func readCursor(text string) (c cursor, err error) {
 	return c, nil
 }
 
-// CursorAt returns the SearchQuery.At of the search that gave the cursor, zero if it had none: a later page counts
-// "since yesterday" from then, not from now.
+// CursorAt returns the SearchQuery.At of the cursor's search, zero if it had none: a later page counts "since
+// yesterday" from then.
 func CursorAt(after string) (time.Time, error) {
 	c, err := readCursor(after)
 	if err != nil || c.At == 0 {
@@ -128,7 +128,7 @@ func CursorAt(after string) (time.Time, error) {
 	return time.Unix(c.At, 0).UTC(), nil
 }
 
-// start returns the cursor to go on from; that of a first page holds only the query's hash and the time.
+// start returns the cursor to continue from; that of a first page has only the query's hash and the time.
 func (q SearchQuery) start(now time.Time) (cursor, error) {
 	if q.After == "" {
 		c := cursor{Of: q.hash(), Seen: now.UnixMilli()}

@@ -18,38 +18,36 @@ type Result struct {
 	Items []Hit
 	// Next is SearchQuery.After of the next page; "" when this is the last.
 	Next string
-	// Capped says that more videos match than the newest maxMatches, which are all that is looked at.
+	// Capped says that more than maxMatches videos match, of which only the newest are considered.
 	Capped bool
-	// Looked describes the search in words, after parsing, and how the query was forgiven if it found
-	// little; "" when nothing was looked for.
+	// Looked describes the search after parsing and forgiving; "" if there was no search.
 	Looked string
-	// Forgiven says that the query found little as typed, and that Looked describes another.
+	// Forgiven says that the query found little as typed, and that Looked describes another one.
 	Forgiven bool
-	// FreshAt is when the schedule last brought anything that is in the store; zero: never.
+	// FreshAt is when the schedule last brought stored data; zero: never.
 	FreshAt time.Time
 	// Counts is set if the query asks for it and something was searched for.
 	Counts *Counts
-	// Categories holds the upstream's names for its categories, by ID, in whatever region they are known.
+	// Categories holds the upstream's names for its categories, by ID, of any region.
 	Categories map[string]string
-	// Hint is why nothing was searched for, "" when something was: a query without any word finds nothing.
+	// Hint is why there was no search, otherwise "": a query without any word finds nothing.
 	Hint string
 }
 
 // Hit is a video that was found.
 type Hit struct {
 	Video     ingest.Video
-	Regions   []ingest.Region // whose kept charts hold it, in alphabetical order
+	Regions   []ingest.Region // with the video in a stored chart, in alphabetical order
 	Score     float64         // higher is better; comparable within one result only
 	SeenAt    time.Time       // when it was last found: see schema.sql
 	Gained    *int64          // with ByRise: the views gained; nil if no chart has two counts of it
-	Highlight []text.Span     // the parts of the title that were asked for
+	Highlight []text.Span     // the parts of the title that match
 }
 
-// Search finds videos by their titles, channels and tags, or a video by its id or URL. Every text is a valid query; the
-// only invalid input is a cursor: ErrCursor.
+// Search finds videos by titles, channels and tags, or one video by its id or URL. Every text is a valid query; the
+// only error of input is ErrCursor.
 //
-// The work is bounded, however many videos match: of the newest maxMatches those most watched are scored by their text,
-// and the others follow them.
+// The work is bounded: of the newest maxMatches, the most watched are scored by their text, and the others follow.
 func (s *Store) Search(ctx context.Context, q SearchQuery) (Result, error) {
 	q.Text = q.Text[:min(len(q.Text), text.MaxBytes)]
 	query := text.Parse(q.Text)
@@ -106,12 +104,12 @@ type finder struct {
 	among       matches            // what the query finds
 	onlyInNames bool               // among holds only those with the words in title or channel, which are enough
 	walked      map[string]matches // what the index found, by expression
-	newest      bool               // walk from the newest on: an expression found too many, or the engine sorts what it finds
+	newest      bool               // walk from the newest on: an expression matched too many, or the engine sorts its results
 	words       lexicon
 	charts      regionCharts // of the query's region, or of all; nil until they are needed
 	traits      blocks       // of all videos; nil until they are needed
 	newestSeen  int64        // no video was seen later, in milliseconds; set with traits
-	looked      string       // what was looked for, in words: see Result
+	looked      string       // see Result
 	forgiven    bool
 	byOne       bool // among is the video that the query names
 	butOneWord  bool // among lacks one of the words
@@ -119,7 +117,7 @@ type finder struct {
 	after       cursor
 }
 
-// pin sets what the search looks at, on its first page: the videos and slots that are there now. Later pages keep that.
+// pin limits the search to the videos and slots that exist at its first page. Later pages keep that.
 func (f *finder) pin(ctx context.Context) error {
 	if f.q.After != "" {
 		return nil
@@ -128,13 +126,13 @@ func (f *finder) pin(ctx context.Context) error {
 		Scan(&f.after.Video, &f.after.Slot)
 }
 
-// candidate is a video that matches, with its place in the result.
+// candidate is a matching video with its place in the result.
 type candidate struct {
 	position
 
 	title      []string // its tokens
 	score      float64  // by its text; after scoreAndSort also by its views
-	titleShare float64  // how much of what was asked for is in its title
+	titleShare float64  // the share of the query in its title
 }
 
 // find returns the page's candidates and, if there is a next page, the first of that.
@@ -164,7 +162,7 @@ func (f *finder) find(ctx context.Context) ([]candidate, error) {
 	if f.q.After != "" {
 		candidates = slices.DeleteFunc(candidates, func(c candidate) bool { return c.compare(f.after.Last) <= 0 })
 	}
-	// If not all matches were scored, the others follow, by popularity alone.
+	// If not all matches were scored, the others follow by popularity.
 	if paged.limit -= len(candidates); paged.limit <= 0 || len(scored) < maxScored {
 		return candidates, nil
 	}
@@ -211,7 +209,7 @@ func (f *finder) score(ctx context.Context, of []candidate) error {
 		FROM json_each(?1) AS given CROSS JOIN video_facts AS facts ON facts.id = CAST(given.value AS bigint) LEFT JOIN channels ON channels.id = channel`, idsOf(of))
 }
 
-// inTitleCount counts the candidates that have what was asked for in their titles.
+// inTitleCount counts the candidates whose titles match the query.
 func inTitleCount(candidates []candidate) (n int) {
 	for _, c := range candidates {
 		if c.titleShare > 0.85 {
@@ -224,9 +222,9 @@ func inTitleCount(candidates []candidate) (n int) {
 // manyInTitle is how many matching titles give views their full weight.
 const manyInTitle = 300
 
-// scoreAndSort scores the candidates and sorts them. The more titles match, the more views weigh: with two matches
-// the title decides, with two hundred the audience does. Repeated titles are ranked lower, the third far lower, so
-// that they do not fill the first page.
+// scoreAndSort scores and sorts the candidates. The more titles match, the more views weigh: with two matches the
+// title decides, with two hundred the audience does. Repeated titles rank lower, the third far lower, so that they do
+// not fill the first page.
 func (f *finder) scoreAndSort(ctx context.Context, candidates []candidate) error {
 	if err := f.score(ctx, candidates); err != nil {
 		return err
@@ -262,7 +260,7 @@ func idsOf(of []candidate) asJSON {
 	return asJSON{ids}
 }
 
-// readHits reads what a result shows of the videos in ?1, a JSON array of ids, and which regions' charts hold each.
+// readHits reads the data shown of the videos in ?1, a JSON array of ids, and which regions' charts hold each.
 const readHits = `
 SELECT ` + videoColumns + `, given.key, videos.seen_at, (
 	SELECT group_concat(key, ' ') FROM (

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// reader takes the integers of a script's answer one by one: seven bytes each, big-endian.
+// reader reads the integers of a script's answer one by one: seven bytes each, big-endian.
 type reader struct {
 	packed string
 	err    error

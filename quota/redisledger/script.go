@@ -16,22 +16,20 @@ import (
 //go:embed lua/*.lua
 var lua embed.FS
 
-// script is a Lua source and the name that Redis gives it.
+// script is a Lua source and its hash, by which Redis calls it.
 type script struct {
 	source, sha string
-	own         bool // of a generation: only Renew loads it
+	own         bool // a generation's: only Renew loads it
 }
 
-// generationScripts are the scripts that only Renew installs on a server. They begin with the names of account and
-// generation and so have their own hashes: a server that knows them is the one on which the generation began, and was
-// not restarted since.
+// generationScripts are the scripts that only Renew loads. They begin with the names of account and generation, and so
+// have their own hashes: a server that has them is the one on which the generation began, not restarted since.
 type generationScripts struct {
 	name       string
 	once, sync script
 }
 
-// files are those of a script, in their order: what each defines, those behind it use. A word that names no file is Lua.
-// Redis makes a script's functions again for every call: those that a take rarely needs are made where it needs them.
+// files lists the files of each script in order; each may use the ones before.
 var files = map[string]string{
 	"take":   "local function find() common seek return (seek) end local function rare() common pools writers return meta,pool,whole,prolong,sweep end common take",
 	"refund": "common seek pools tail refund",
@@ -48,8 +46,7 @@ var files = map[string]string{
 	"probe":  "probe",
 }
 
-// own returns the scripts of an account's generation. A server on which another generation began does not have them,
-// even if it was this account's master before.
+// own returns the scripts of an account's generation. A server on which another generation began lacks them.
 func (l *Ledger) own(account string, g sharedledger.Generation) *generationScripts {
 	name := fmt.Sprintf("%s %d", l.keys(account)[0], g)
 	if last := l.last.Load(); last != nil && last.name == name {
@@ -76,15 +73,15 @@ func (l *Ledger) join(head, name string) script {
 	return script{source: all, sha: hex.EncodeToString(sum[:]), own: head != ""}
 }
 
-// once is a command that the Cluster client may follow to another node, but never sends again after
-// it may have been carried out.
+// once is a command that the Cluster client may redirect to another node, but never resends after it may have been
+// carried out.
 type once struct{ *redis.Cmd }
 
 // NoRetry implements redis.Cmder.
 func (once) NoRetry() bool { return true }
 
-// run asks for a script. A server that does not have it did nothing, gets it, and is asked again. Where it is one of
-// the account's generation, the server was restarted, or another was promoted, and what came last may be lost.
+// run calls a script. A server without it did nothing, gets it, and is asked again. If a generation's script is
+// missing, the server was restarted, or another was promoted, and the newest data may be lost.
 func (l *Ledger) run(ctx context.Context, s script, keys []string, args []any) (any, error) {
 	outer := ctx
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
@@ -122,7 +119,7 @@ func (l *Ledger) evalsha(ctx context.Context, s script, keys []string, args []an
 	return cmd.Result()
 }
 
-// load gives the script to the server that keeps the key.
+// load loads the script on the server that holds the key.
 func (l *Ledger) load(ctx context.Context, s script, key string) error {
 	client, err := l.master(ctx, key)
 	if err != nil {
@@ -135,7 +132,7 @@ func (l *Ledger) load(ctx context.Context, s script, key string) error {
 	return err
 }
 
-// known reports whether the server that keeps the key has the script.
+// known reports whether the server that holds the key has the script.
 func (l *Ledger) known(ctx context.Context, s script, key string) (bool, error) {
 	client, err := l.master(ctx, key)
 	if err != nil {
@@ -145,7 +142,7 @@ func (l *Ledger) known(ctx context.Context, s script, key string) (bool, error) 
 	return err == nil && len(there) == 1 && there[0], err
 }
 
-// master returns the server that keeps the key.
+// master returns the server that holds the key.
 func (l *Ledger) master(ctx context.Context, key string) (redis.UniversalClient, error) {
 	if cluster, ok := l.client.(*redis.ClusterClient); ok {
 		return cluster.MasterForKey(ctx, key)

@@ -46,7 +46,7 @@ func (l *Ledger) take(ctx context.Context, a quota.Ask, s script, op *sharedledg
 	if total > rebaseAbove {
 		l.rebase(ctx, a, keys)
 	}
-	if errors.Is(err, quota.ErrUnavailable) { // an answer kept for longer than the caller's midnights reach back
+	if errors.Is(err, quota.ErrUnavailable) { // a stored answer from before the caller's first midnight
 		return quota.Decision{}, fmt.Errorf("%w: %w", err, quota.ErrInDoubt)
 	}
 	if err != nil {
@@ -55,10 +55,10 @@ func (l *Ledger) take(ctx context.Context, a quota.Ask, s script, op *sharedledg
 	return d, nil
 }
 
-// rebaseAbove is half of what is exact: thousands of the largest takes before a total is not.
+// rebaseAbove is half of the exact range, thousands of the largest takes before a total is not exact.
 const rebaseAbove = exact / 2
 
-// rebase makes the totals of the pools small again. If it fails, the next take tries.
+// rebase reduces the totals of the pools. If it fails, the next take tries again.
 func (l *Ledger) rebase(ctx context.Context, a quota.Ask, keys []string) {
 	_, _ = l.run(ctx, l.scripts["rebase"], keys, append(appendFields([]any{metaField}, a), int64(rebaseAbove)))
 }
@@ -108,7 +108,7 @@ func takeArgs(a quota.Ask, op *sharedledger.Operation) []any {
 	return args
 }
 
-// decide makes the decision from the facts that take.lua answered with, and says what the largest total was.
+// decide makes the decision from the facts of take.lua, and returns the largest total.
 func decide(a quota.Ask, reply any) (d quota.Decision, total int64, err error) {
 	r := newReader(reply)
 	_, _ = r.next(), r.next() // number and nonce
@@ -131,7 +131,7 @@ func decide(a quota.Ask, reply any) (d quota.Decision, total int64, err error) {
 	return d, total, err
 }
 
-// outsideDays returns the clock of an answer that no midnight surrounds.
+// outsideDays returns the clock of an answer outside the caller's midnights.
 func outsideDays(err error) (int64, bool) {
 	var us int64
 	var answer redis.Error

@@ -44,8 +44,8 @@ func (l *Ledger) Refund(ctx context.Context, name string, d quota.Decision) erro
 	})
 }
 
-// removeEntry takes an entry out, so that no window waits for it. The newest is only emptied until the next takes its
-// place: it holds the sum of them all, and the ledger's clock never stands before it.
+// removeEntry deletes an entry, so that no window waits for it. The newest is only emptied until another follows: it
+// has the total, and the ledger's clock must not fall behind it.
 func (t *transaction) removeEntry(p *pool, e entry) error {
 	if p.newest.at == e.at && p.newest.number == e.number {
 		return t.run(sqlRaise, e.at, -e.amount, p.id, e.at, e.number)
@@ -71,12 +71,12 @@ func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 	})
 }
 
-// post enters charges at their own time, or at now if that is earlier.
+// post inserts charges at their own time, or at now if that is earlier.
 func (t *transaction) post(acc *account, a quota.Ask, at, now time.Time) error {
 	if at.After(now) {
 		at = now
 	}
-	a.Precision = 0 // each has its own time
+	a.Precision = 0 // keep each entry's own time
 	if err := t.ensureRows(acc, a); err != nil {
 		return err
 	}
@@ -94,8 +94,8 @@ func (t *transaction) post(acc *account, a quota.Ask, at, now time.Time) error {
 	return nil
 }
 
-// Unpost takes back what somebody has last posted of a pool, and returns it. With an amount, or a time, it is the last
-// post of that. ErrNotRefundable: there is no such post.
+// Unpost takes back the last amount that somebody posted of a pool, and returns it; amount and at, unless zero, select
+// the post. ErrNotRefundable: there is no such post.
 func (l *Ledger) Unpost(ctx context.Context, name, poolName string, who quota.Who, amount int64, at time.Time) (posted int64, when time.Time, err error) {
 	err = l.write(ctx, func(t *transaction) error {
 		acc, err := t.account(name)
@@ -141,9 +141,8 @@ func (t *transaction) drain(p *pool, d quota.Drain) error {
 	return t.run(sqlDrain, p.id, microsOrZero(d.Until), d.Used, d.By, microsOrZero(d.At), d.Probe, t.ledger.Now().UnixMicro())
 }
 
-// Reset implements quota.Ledger. Of each pool the newest entry stays, emptied, so that numbers go on. It does not stay in
-// the future, where a clock that was wrong may have put it. What went on without this ledger still counts against the
-// emergency budget.
+// Reset implements quota.Ledger. It keeps each pool's newest entry, emptied and not in the future, so that numbers
+// continue. Emergencies still count against the emergency budget.
 func (l *Ledger) Reset(ctx context.Context, name string) error {
 	if err := quota.CheckAccount(name); err != nil {
 		return err
@@ -177,7 +176,7 @@ func (l *Ledger) Reset(ctx context.Context, name string) error {
 	})
 }
 
-// Spent implements quota.Ledger. What is owed to this ledger is spent as well.
+// Spent implements quota.Ledger, including operations owed to this ledger.
 func (l *Ledger) Spent(ctx context.Context, name string, since time.Time, every time.Duration) (out []quota.Spent, err error) {
 	if err := quota.CheckAccount(name); err != nil {
 		return nil, err
@@ -194,8 +193,8 @@ func (l *Ledger) Spent(ctx context.Context, name string, since time.Time, every 
 	return out, err
 }
 
-// OtherAccounts returns the names of the accounts other than this one that have spent of these pools since a time, from
-// this data directory. It waits for no writer.
+// OtherAccounts returns the other accounts that have spent of these pools since a time, from this data directory. It
+// waits for no writer.
 func (l *Ledger) OtherAccounts(ctx context.Context, name string, pools []string, since time.Time) (others []string, err error) {
 	list, err := json.Marshal(pools)
 	if err != nil {
@@ -213,12 +212,12 @@ func (l *Ledger) OtherAccounts(ctx context.Context, name string, pools []string,
 	return others, err
 }
 
-// longestDrain is how long the provider's no holds at most: its day has 25 hours, and a grace.
+// longestDrain is the longest drain by the provider: a day of 25 hours, and a grace.
 const longestDrain = quota.MinHorizon
 
-// MoveBack moves what a clock that was ahead has left in the future to now, where it counts: it was spent by now. A no
-// of the provider that ends later than any day goes. It returns how many entries and drains that were; what is ahead by
-// no more than quota.MaxClockGap stays.
+// MoveBack moves entries that a fast clock left in the future to now, where they count, and lifts drains by the
+// provider that end later than any day. It returns how many it changed; what is ahead by at most quota.MaxClockGap
+// stays.
 func (l *Ledger) MoveBack(ctx context.Context) (moved int, err error) {
 	err = l.write(ctx, func(t *transaction) error {
 		now := l.Now()

@@ -18,8 +18,8 @@ var (
 	_ quota.EmergencyAccount = (*Ledger)(nil)
 )
 
-// forgetNotesEvery is how many notes of this process pass between two rounds of deleting operations
-// that are too old to matter; the first is a round, for programs that note once and end.
+// forgetNotesEvery is how many notes of this process pass between two deletions of operations that are too old to
+// matter. The first note deletes too, for programs that note once and end.
 const forgetNotesEvery = 64
 
 // State implements sharedledger.Journal. It waits for no writer.
@@ -86,8 +86,8 @@ func (l *Ledger) Rows(ctx context.Context, account string, since time.Time, owed
 	return out, err
 }
 
-// Emergencies sums the spends that Spend and Allow have let through at since or later, synced or not.
-// It waits for no writer.
+// Emergencies sums the spends that Spend and Allow have admitted at since or later, synced or not. It waits for no
+// writer.
 func (l *Ledger) Emergencies(ctx context.Context, account string, since time.Time) (sums quota.Cost, err error) {
 	err = l.read(ctx, func(t *transaction) error {
 		sums, err = t.emergencies(account, since, l.Now(), 0)
@@ -108,8 +108,8 @@ func (l *Ledger) Replays(ctx context.Context, account string) (bool, error) {
 	return s.Generation != 0, err
 }
 
-// Spend implements quota.EmergencyAccount. The row has no writer: it is owed to this very file, as a ledger, which
-// enters it before it decides again.
+// Spend implements quota.EmergencyAccount. The row has no writer: it is owed to this file's own ledger, which enters
+// it before it decides again.
 func (l *Ledger) Spend(ctx context.Context, e quota.Emergency, budgets []quota.EmergencyBudget) (bool, error) {
 	return l.Allow(ctx, sharedledger.Row{Account: e.Account, At: e.At, Who: e.Who, Amounts: e.Amounts}, budgets)
 }
@@ -141,7 +141,7 @@ func (l *Ledger) Allow(ctx context.Context, row sharedledger.Row, budgets []quot
 	return ok && err == nil, err
 }
 
-// checkRow refuses what no journal may keep.
+// checkRow refuses a row that no journal may keep.
 func checkRow(row sharedledger.Row) error {
 	for pool, amount := range row.Amounts {
 		if amount < 0 || amount > quota.MaxLimit {
@@ -180,7 +180,7 @@ func clone(all []sharedledger.UsageSnapshot) []sharedledger.UsageSnapshot {
 	return all
 }
 
-// note writes the notes down and returns the state after them.
+// note writes the notes and returns the resulting state.
 func (t *transaction) note(account string, n sharedledger.Notes) (sharedledger.JournalState, error) {
 	if err := t.applyVerdicts(n.Verdicts, n.Generation); err != nil {
 		return sharedledger.JournalState{}, err
@@ -217,7 +217,7 @@ func (t *transaction) note(account string, n sharedledger.Notes) (sharedledger.J
 	return s, t.run(sqlKeepJournal, account, s.Generation, microsOrZero(s.Breaker.Until), s.Breaker.Failures, s.Breaker.Why, t.text, string(hosts))
 }
 
-// keepSnapshot puts a snapshot among those of the other pools, and reports whether it supersedes what is there.
+// keepSnapshot replaces the pool's snapshot if the new one supersedes it, and reports whether it does.
 func keepSnapshot(all *[]sharedledger.UsageSnapshot, u sharedledger.UsageSnapshot) bool {
 	for i, old := range *all {
 		if old.Pool == u.Pool {
@@ -233,7 +233,7 @@ func keepSnapshot(all *[]sharedledger.UsageSnapshot, u sharedledger.UsageSnapsho
 	return true
 }
 
-// forgetOperations deletes, now and then, the operations that are too old to matter.
+// forgetOperations deletes operations too old to matter, once per forgetNotesEvery notes.
 func (t *transaction) forgetOperations(account string, n sharedledger.Notes) error {
 	if n.Now.IsZero() {
 		return nil
@@ -245,7 +245,7 @@ func (t *transaction) forgetOperations(account string, n sharedledger.Notes) err
 	return t.run(sqlForgetOperations, account, n.Now.Add(-n.Forget).UnixMicro(), forgetAtMost)
 }
 
-// timeOrZero returns what microsOrZero was given.
+// timeOrZero reverses microsOrZero.
 func timeOrZero(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}

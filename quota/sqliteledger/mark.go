@@ -32,7 +32,7 @@ type mark struct {
 	size, changed int64 // of the file: bytes, nanoseconds since 1970; changed 0: not known
 }
 
-// markAt is where the mark stands in the lock file: after the byte that is locked, which nobody else may read on some
+// markAt is the position of the mark in the lock file: after the locked byte, which others cannot read on some
 // systems.
 const markAt = 8
 
@@ -45,19 +45,19 @@ func (q *queue) readMark() mark {
 	return mark{writes: n[0], restored: n[1], size: n[2], changed: n[3]}
 }
 
-// writeMark writes the mark. Where that fails, an older copy may go unnoticed.
+// writeMark writes the mark. If that fails, an older copy may go unnoticed.
 func (q *queue) writeMark(m mark) {
 	_ = binary.Write(io.NewOffsetWriter(q.lock, markAt), binary.BigEndian, []int64{m.writes, m.restored, m.size, m.changed})
 }
 
-// ErrMoved means that the file was deleted, replaced, or written by another program while it was open. What would be
-// written into it may be lost: close the ledger and open it again.
+// ErrMoved means that the file was deleted, replaced, or written by another program while it was open. Further writes
+// to it may be lost: close the ledger and open it again.
 var ErrMoved = errors.New("it is no longer the file that was opened")
 
-// errChanged is a file that is not as the mark says. To a reader it may be a checkpoint that a writer has not finished.
+// errChanged means that the file does not match the mark. To a reader it may be a writer's unfinished checkpoint.
 var errChanged = fmt.Errorf("another program has written into it: %w", ErrMoved)
 
-// checkFile holds the file that is open against its name and the mark.
+// checkFile compares the open file with its name and the mark.
 func (l *Ledger) checkFile(m mark) error {
 	now, err := os.Stat(l.path)
 	switch {
@@ -78,8 +78,8 @@ func (m mark) describes(file os.FileInfo) bool {
 	return m.changed == 0 || m.size == file.Size() && m.changed == file.ModTime().UnixNano()
 }
 
-// checkCount refuses a file that has not all that was acknowledged. A transaction that has read the account knows the
-// file's count already.
+// checkCount refuses a file that lacks acknowledged writes. A transaction that has read the account already knows the
+// count.
 func (t *transaction) checkCount(m mark) error {
 	if t.writes == 0 {
 		if err := t.row(sqlWrites, nil, &t.writes); err != nil {
@@ -93,11 +93,12 @@ func (t *transaction) checkCount(m mark) error {
 	return nil
 }
 
-// ErrMissing means that there is no file, and a mark says that there was one. Nothing is begun anew; see Abandon.
+// ErrMissing means that the file is missing although a mark says that there was one. It is not created anew; see
+// Abandon.
 var ErrMissing = errors.New("the file is missing")
 
-// checkpoint writes what is in SQLite's log into the file, or does whatever else changes the file, and marks it as it
-// is then. It is for a writer in its turn. Should the process die in between, the mark says that it does not know.
+// checkpoint writes SQLite's log into the file, or makes another change to the file, and marks the result. It is for a
+// writer in its turn. If the process dies in between, the mark says that it does not know.
 func (l *Ledger) checkpoint(change func() error) error {
 	m := l.queue.readMark()
 	m.changed = 0
@@ -110,8 +111,7 @@ func (l *Ledger) checkpoint(change func() error) error {
 	return err
 }
 
-// accept is the end of Open: it remembers which file is open. What another program has written into it is looked
-// through first.
+// accept ends Open: it remembers the open file, and first checks all of it if another program has written into it.
 func (l *Ledger) accept(ctx context.Context) error {
 	if err := l.queue.enter(ctx, l.queue.giveUpAt()); err != nil {
 		return l.explain("wait for", err)
@@ -132,7 +132,7 @@ func (l *Ledger) accept(ctx context.Context) error {
 		}
 		m.restored++
 	}
-	// A snapshot of the file has another mode, in which every write would change the file itself.
+	// A snapshot of the file has another journal mode, in which every write would change the file itself.
 	if _, err := l.writer.exec("PRAGMA journal_mode = wal"); err != nil {
 		return l.explain("open", err)
 	}
@@ -144,7 +144,7 @@ func (l *Ledger) accept(ctx context.Context) error {
 	return nil
 }
 
-// checkWhole looks for pages of an older copy among those of the file.
+// checkWhole looks for pages of an older copy in the file.
 func (t *transaction) checkWhole() error {
 	damage, gaps := "", int64(0)
 	err := t.row("PRAGMA integrity_check(1)", nil, &damage)
@@ -161,8 +161,8 @@ func (t *transaction) checkWhole() error {
 // closeWait is how long Close waits for its turn.
 const closeWait = time.Second
 
-// closeSessions closes the connections. The last that closes makes SQLite's last checkpoint, which belongs into the
-// mark: in this program's turn, unless that does not come soon.
+// closeSessions closes the connections. The last to close makes SQLite's last checkpoint, which belongs in the mark:
+// it waits for this program's turn, but not for long.
 func (l *Ledger) closeSessions() error {
 	closeAll := func() error { return errors.Join(l.reader.close(), l.writer.close()) }
 	if l.file == nil || l.queue.enter(context.Background(), time.Now().Add(closeWait)) != nil {
@@ -175,8 +175,8 @@ func (l *Ledger) closeSessions() error {
 	return l.checkpoint(closeAll)
 }
 
-// Abandon takes the mark of a file away that is gone or was moved: the next Open begins anew, with nothing spent. Other
-// programs must not have it open.
+// Abandon removes the mark of a file that is gone or was moved: the next Open begins anew, with nothing spent. No
+// other program may have it open.
 func Abandon(path string) error {
 	if sqlitefile.Exists(path) {
 		return fmt.Errorf("%s is there: move it away first", path)

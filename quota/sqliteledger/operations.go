@@ -13,7 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// add writes the row down as a new one and returns its id.
+// add writes a new row and returns its id.
 func (t *transaction) add(row sharedledger.Row) (id int64, err error) {
 	spender, err := t.spenderID(row.Who)
 	if err != nil {
@@ -24,7 +24,7 @@ func (t *transaction) add(row sharedledger.Row) (id int64, err error) {
 	return id, err
 }
 
-// owe writes the row down as owed: the one with its ID, or a new one if it has no ID or that one is forgotten.
+// owe writes the row as owed: the one with its ID, or a new one if it has no ID or that row is forgotten.
 func (t *transaction) owe(row sharedledger.Row) error {
 	if row.ID != 0 {
 		var id int64
@@ -37,7 +37,7 @@ func (t *transaction) owe(row sharedledger.Row) error {
 	return err
 }
 
-// applyVerdicts notes what became of operations.
+// applyVerdicts records verdicts on operations.
 func (t *transaction) applyVerdicts(verdicts []sharedledger.RowVerdict, g sharedledger.Generation) error {
 	for _, v := range verdicts {
 		text, args := sqlJudge, []any{v.ID, v.State, microsOrZero(v.At)}
@@ -51,8 +51,8 @@ func (t *transaction) applyVerdicts(verdicts []sharedledger.RowVerdict, g shared
 	return nil
 }
 
-// syncs reads what sqlNoteSync has written: since/until of each, but for the last, which is open. The first since is 0
-// if it is the row's own time.
+// syncs reads the text of sqlNoteSync: since/until of each, except that the last is open. The first since is 0 if it
+// is the row's own time.
 func syncs(text string) (all []sharedledger.Sync, err error) {
 	if text == "" {
 		return nil, nil
@@ -73,7 +73,7 @@ func syncs(text string) (all []sharedledger.Sync, err error) {
 	return all, nil
 }
 
-// operations reads those of an account that a statement selects.
+// operations reads the operations of an account that a statement selects.
 func (t *transaction) operations(from, account string, args ...any) (out []sharedledger.Row, err error) {
 	who, err := t.spenders()
 	if err != nil {
@@ -101,7 +101,7 @@ func (t *transaction) operations(from, account string, args ...any) (out []share
 	return out, err
 }
 
-// written returns the newest operation of each writer that the ledger elsewhere has.
+// written returns each writer's newest operation that the ledger elsewhere has.
 func (t *transaction) written(account string) (all []sharedledger.LastWrite, err error) {
 	err = t.read(sqlWritten, []any{account, sharedledger.MaxWritten}, func(rows *sql.Rows) error {
 		var w sharedledger.LastWrite
@@ -127,8 +127,8 @@ func (t *transaction) spenders() (map[int64]quota.Who, error) {
 	return who, err
 }
 
-// emergencies returns the sums of the emergencies at since or later, except the operation with that id. What lies after
-// now counts as long as it was not seen there before since.
+// emergencies sums the emergencies at since or later, except the operation with an id. Those after now count unless
+// they were first seen there before since.
 func (t *transaction) emergencies(account string, since, now time.Time, except int64) (quota.Cost, error) {
 	sums := quota.Cost{}
 	err := t.read(sqlEmergencies, []any{account, since.UnixMicro(), except, now.UnixMicro()}, func(rows *sql.Rows) error {
@@ -146,7 +146,7 @@ func (t *transaction) emergencies(account string, since, now time.Time, except i
 	return sums, err
 }
 
-// cost reads amounts as add writes them.
+// cost reads amounts written by add.
 func (t *transaction) cost(amounts string) (c quota.Cost, err error) {
 	if err := json.Unmarshal([]byte(amounts), &c); err != nil {
 		return nil, fmt.Errorf("%w: %s: the amounts of an operation: %w", quota.ErrCorrupt, t.ledger.path, err)
@@ -154,12 +154,11 @@ func (t *transaction) cost(amounts string) (c quota.Cost, err error) {
 	return c, nil
 }
 
-// errOwed is what a peek, which may not write, finds: what went on without this ledger has to be entered
-// before anything is decided.
+// errOwed means that a peek must not write, but owed operations must be entered before anything is decided.
 var errOwed = errors.New("operations are owed")
 
-// enterOwed enters what went on while this ledger could not decide, and the Governor let it. Entry and
-// verdict are one transaction, so that each is counted exactly once.
+// enterOwed enters operations that the Governor admitted while this ledger could not decide. Entry and verdict are one
+// transaction, so that each counts exactly once.
 func (t *transaction) enterOwed(acc *account, a quota.Ask, now time.Time, mayWrite bool) error {
 	if !acc.owed {
 		return nil

@@ -2,8 +2,8 @@ package sqliteledger
 
 // The SQL of the ledger.
 const (
-	// An account, its pools, and the newest entry of each. The driver makes a string of the name and the type of each
-	// column, for every run: "" is free, and an expression has no type.
+	// An account, its pools, and the newest entry of each. The driver builds strings of each column's name and type
+	// for every run: "" costs nothing, and an expression has no type.
 	sqlAccount = `
 		SELECT (SELECT writes FROM file) AS "", +a.id AS "", +a.horizon AS "",
 		       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND writer = '' AND state = 2) AS "",
@@ -15,20 +15,20 @@ const (
 		LEFT JOIN entries e ON e.pool = p.id AND (e.at, e.number) = (
 			SELECT at, number FROM entries WHERE pool = p.id ORDER BY at DESC, number DESC LIMIT 1)
 		WHERE a.name = ?1`
-	// The sum before time ?2 stands in the first entry at or after it. If that is less than ?3, the last column is the
-	// time of the entry with which the sum reaches ?3: sums grow in the order of time.
+	// The sum before time ?2 is in the first entry at ?2 or later. If it is below ?3, the last column is the time of
+	// the entry at which the sum reaches ?3: sums grow with time.
 	sqlWindow = `
 		SELECT +w.before AS "", +w.at AS "", CASE WHEN w.before < ?3 THEN (
 			SELECT at FROM entries WHERE pool = ?1 AND before < ?3 ORDER BY before DESC LIMIT 1) ELSE 0 END AS ""
 		FROM entries w WHERE w.pool = ?1 AND w.at >= ?2 ORDER BY w.at, w.number LIMIT 1`
 	sqlEntry = `SELECT amount FROM entries WHERE pool = ? AND at = ? AND number = ?`
-	// The last that a spender has posted: of an amount and of a time, unless these are 0.
+	// A spender's last post, of amount ?3 and time ?4 unless these are 0.
 	sqlPosted = `SELECT at, number, amount FROM entries
 		WHERE pool = ?1 AND spender = ?2 AND amount > 0 AND ?3 IN (0, amount) AND ?4 IN (0, at) ORDER BY number DESC, at DESC LIMIT 1`
 	// The next number, where an entry comes before the newest.
 	sqlNext   = `SELECT coalesce(max(number), 0) + 1 FROM entries WHERE pool = ?`
 	sqlInsert = `INSERT INTO entries (pool, at, number, before, amount, spender) VALUES (?, ?, ?, ?, ?, ?)`
-	// So many of the oldest, of those up to a time: never the newest.
+	// The ?3 oldest entries up to a time, but never the newest.
 	sqlForget = `DELETE FROM entries WHERE (pool, at, number) IN (
 		SELECT pool, at, number FROM entries WHERE pool = ?1 AND at <= ?2 AND (at, number) < (
 			SELECT at, number FROM entries WHERE pool = ?1 ORDER BY at DESC, number DESC LIMIT 1)
@@ -48,8 +48,8 @@ const (
 	sqlDrain    = `UPDATE pools SET drained_until = ?2, drained_used = ?3, drained_by = ?4, drained_at = ?5, probe = ?6
 		WHERE id = ?1 AND (?2 = 0 OR ?2 > drained_until) AND (?6 = 0 OR ?6 <> probe OR drained_until <= ?7)`
 
-	// Entries after ?1 come to ?2, or to the newest of their pool that is not after ?1: behind all that stay, and in
-	// their order.
+	// Moves entries after ?1 to ?2, or to their pool's newest entry up to ?1 if that is later, after all others and in
+	// order.
 	sqlMoveBack = `
 		UPDATE entries SET number = ahead.place,
 			at = max(?2, coalesce((SELECT max(at) FROM entries stay WHERE stay.pool = entries.pool AND stay.at <= ?1), 0))
@@ -58,12 +58,12 @@ const (
 				(SELECT max(number) FROM entries highest WHERE highest.pool = e.pool) AS place
 			FROM entries e WHERE at > ?1) ahead
 		WHERE entries.pool = ahead.pool AND entries.at = ahead.at AND entries.number = ahead.number`
-	// The provider's word, not a person's, that ends after a time.
+	// Drains by the provider that end after a time.
 	sqlLiftAhead = `UPDATE pools SET drained_until = 0, drained_used = 0, drained_by = 0, drained_at = 0, probe = 0
 		WHERE drained_by = 0 AND drained_until > ?`
 
-	// Of the two oldest accounts, and of two from a random one on, those that are neither drained nor have an entry
-	// within their horizon.
+	// Among the two oldest accounts and two from a random one on, those neither drained nor with an entry within their
+	// horizon.
 	sqlIdle = `
 		SELECT a.id FROM (
 			SELECT * FROM (SELECT id, horizon FROM accounts ORDER BY id LIMIT 2)
@@ -73,7 +73,7 @@ const (
 		WHERE a.id <> ?2 AND NOT EXISTS (
 			SELECT 1 FROM pools p WHERE p.account = a.id AND (p.drained_until > ?1 OR EXISTS (
 				SELECT 1 FROM entries e WHERE e.pool = p.id AND e.at > ?1 - a.horizon)))`
-	// Of an account with many entries the oldest go, and the rest another time.
+	// Deletes only the oldest of many entries at a time.
 	sqlDropEntries = `DELETE FROM entries WHERE (pool, at, number) IN (
 		SELECT e.pool, e.at, e.number FROM pools p JOIN entries e ON e.pool = p.id WHERE p.account = ?1
 		ORDER BY e.pool, e.at, e.number LIMIT ?2)`
@@ -90,7 +90,7 @@ const (
 			SELECT 1 FROM operations o, json_each(o.amounts) amount
 			WHERE o.account = j.account AND o.at >= ?2 AND o.state NOT IN (4, 5) AND amount.key IN (SELECT value FROM json_each(?3)))
 		ORDER BY 1`
-	// The sums of an account since ?2, in parts of ?3, what is owed to this ledger included.
+	// The sums of an account since ?2, in parts of ?3, including what is owed to this ledger.
 	sqlSpent = `
 		WITH charges (pool, spender, part, amount) AS (
 			SELECT p.name, e.spender, coalesce((e.at - ?2) / ?3, 0) AS part, sum(e.amount) -- added up by numbers first: a day has thousands
@@ -107,17 +107,17 @@ const (
 
 	sqlWrites = `SELECT +writes AS "" FROM file`
 	sqlWrote  = `UPDATE file SET writes = ?`
-	// How many entries do not begin with the sum at which the one before them ends.
+	// How many entries do not continue the sum of the entry before.
 	sqlGaps = `SELECT count(*) FROM (
 		SELECT before - lag(before + amount) OVER (PARTITION BY pool ORDER BY at, number) AS gap FROM entries) WHERE gap <> 0`
 )
 
-// An operation, as transaction.operations reads it.
+// The columns that transaction.operations reads.
 const operation = `SELECT id, writer, number, nonce, at, spender, amounts, state, emergency, synced FROM operations`
 
 // The SQL of the journal.
 const (
-	// What is known of an account whose ledger is elsewhere.
+	// The state of an account whose ledger is elsewhere.
 	sqlJournal = `
 		SELECT +f.writes AS "", +f.host AS "", coalesce(j.generation, 0) AS "", coalesce(j.breaker_until, 0) AS "",
 		       coalesce(j.failures, 0) AS "", coalesce(j.why, '') AS "", coalesce(j.snapshots, '[]') AS "", coalesce(j.hosts, '[]') AS "",
@@ -126,7 +126,7 @@ const (
 		       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND state IN (1, 3) AND writer <> '') AS ""
 		FROM file f
 		LEFT JOIN journals j ON j.account = ?1`
-	// The newest operation of each writer that the ledger has, of ?2 writers at most: from name to name, since each has
+	// The newest operation of each of up to ?2 writers that the ledger has. It goes from name to name, since each has
 	// thousands of operations.
 	sqlWritten = `
 		WITH RECURSIVE writers (name, place) AS (
@@ -144,7 +144,7 @@ const (
 
 	sqlBegin = `INSERT INTO operations (account, writer, number, nonce, at, spender, amounts, state, emergency)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	// That it was charged is no news about an operation that is owed or synced.
+	// A verdict that it was charged does not change an operation that is owed or synced.
 	sqlJudge = `UPDATE operations SET state = ?2, at = coalesce(nullif(?3, 0), at)
 		WHERE id = ?1 AND NOT (?2 = 1 AND state IN (2, 3))`
 	// For a row that was synced into generation ?2 at ?3, after ?4: the last spans in which a remote had it are
@@ -160,15 +160,15 @@ const (
 		WHERE account = ?1 AND at < ?2 AND state <> 2 AND id < (SELECT max(id) FROM operations)
 		ORDER BY at LIMIT ?3)`
 
-	// Nearly all there are: in the order of the table, without a detour over the index by time.
+	// Nearly all rows: reading them in table order is faster than by the index on time.
 	sqlRows     = operation + ` NOT INDEXED WHERE account = ?1 AND at >= ?2 AND state <> 4 AND writer <> '' ORDER BY id`
 	sqlAsked    = operation + ` WHERE account = ?1 AND state = 0 AND writer <> '' ORDER BY id DESC LIMIT ?2`
 	sqlRowsOwed = operation + ` WHERE account = ?1 AND (state = 2 OR state = 5) AND writer <> '' ORDER BY id`
 	sqlOwedHere = operation + ` WHERE account = ?1 AND writer = '' AND state = 2 ORDER BY id`
-	// Most emergencies cost the same: what they cost is read once.
+	// Grouped, since most emergencies cost the same.
 	sqlEmergencies = `SELECT amounts, count(*) FROM operations
 		WHERE account = ?1 AND at >= ?2 AND emergency AND state <> 4 AND id <> ?3 AND (at <= ?4 OR seen = 0 OR seen >= ?2) GROUP BY amounts`
-	// What lies in the future was written by a clock that was ahead, or is read by one that was set back. Either way it
-	// counts until a window has passed since it was seen there.
+	// An emergency in the future comes from a clock that was ahead, or is read by one that was set back. Either way it
+	// counts until a window has passed since it was first seen there.
 	sqlSeeAhead = `UPDATE operations SET seen = ?2 WHERE account = ?1 AND at > ?2 AND emergency AND seen = 0`
 )

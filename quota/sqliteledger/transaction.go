@@ -59,14 +59,14 @@ func (l *Ledger) write(ctx context.Context, do func(*transaction) error) error {
 		return err
 	}
 	l.queue.writeMark(m)
-	if m.writes%checkpointEvery == 0 { // what it did not get done is left to the next
+	if m.writes%checkpointEvery == 0 { // the next one finishes the rest
 		_ = l.checkpoint(func() error { _, err := l.writer.exec("PRAGMA wal_checkpoint(PASSIVE)"); return err })
 	}
 	return nil
 }
 
-// read runs one transaction that changes nothing. It waits for nobody, unless the file seems to have changed: then in
-// its turn, so that no checkpoint is under way.
+// read runs one transaction that changes nothing. It waits for nobody, unless the file seems to have changed: then it
+// waits for its turn, in which no checkpoint runs.
 func (l *Ledger) read(ctx context.Context, do func(*transaction) error) error {
 	l.reading.Lock()
 	defer l.reading.Unlock()
@@ -136,7 +136,7 @@ func (t *transaction) change(text string, args ...any) (changed, id int64, err e
 	return changed, id, err
 }
 
-// returning runs a statement that changes one row and returns something of it: sql.ErrNoRows if there was none.
+// returning runs a statement that changes one row and returns values of it, or sql.ErrNoRows.
 func (t *transaction) returning(text string, args []any, into ...any) error {
 	t.changed = true
 	return t.row(text, args, into...)
@@ -150,27 +150,27 @@ func (t *transaction) row(text string, args []any, into ...any) error {
 	return nil
 }
 
-// read runs a statement, and do for each row that it answers.
+// read runs a query, and do on each row.
 func (t *transaction) read(text string, args []any, do func(*sql.Rows) error) error {
 	err := t.each(text, args, do)
-	if err == nil || errors.Is(err, quota.ErrCorrupt) { // which do has found
+	if err == nil || errors.Is(err, quota.ErrCorrupt) { // found by do
 		return err
 	}
 	return t.ledger.explain("read", err)
 }
 
-// account is an account as the transaction found it; id 0 is one that is not there yet.
+// account is an account as the transaction found it; its id is 0 if it does not exist yet.
 type account struct {
 	id      int64
 	horizon int64 // microseconds
-	owed    bool  // there are operations that have to be synced into this ledger
+	owed    bool  // operations must be entered into this ledger
 	pools   map[string]*pool
 }
 
 type pool struct {
-	id     int64 // 0 for one that is not there yet
+	id     int64 // 0 if it does not exist yet
 	name   string
-	drain  quota.Drain // the last, whether or not it is over
+	drain  quota.Drain // the last one, even if it is over
 	newest entry       // the zero entry if the log is empty
 	total  int64
 }
@@ -205,7 +205,7 @@ func (t *transaction) account(name string) (*account, error) {
 	return a, err
 }
 
-// ensureRows makes the rows that a charge needs, and raises the horizon to the ask's.
+// ensureRows creates the rows that a charge needs, and raises the horizon to the ask's.
 func (t *transaction) ensureRows(acc *account, a quota.Ask) error {
 	if horizon := a.Horizon.Microseconds(); acc.id == 0 || horizon > acc.horizon {
 		isNew := acc.id == 0
@@ -230,8 +230,8 @@ func (t *transaction) ensureRows(acc *account, a quota.Ask) error {
 	return nil
 }
 
-// spenderID returns the id of who, and makes one for a new spender. Ids never change, and are remembered
-// unless their transaction fails.
+// spenderID returns the id of who, a new one if needed. Ids never change, and are cached unless their transaction
+// fails.
 func (t *transaction) spenderID(who quota.Who) (int64, error) {
 	if id, ok := t.ledger.spenders[who]; ok {
 		return id, nil
@@ -244,12 +244,12 @@ func (t *transaction) spenderID(who quota.Who) (int64, error) {
 	return id, nil
 }
 
-// session is one connection to the file, with the statements that were used on it. It is not for two goroutines at
-// once. A transaction that has begun is never cancelled: it takes microseconds, and an outcome that is not known helps
-// nobody. Its statements therefore run without the caller's context.
+// session is one connection to the file with its prepared statements, for one goroutine at a time. A transaction that
+// has begun is never cancelled, as it takes microseconds and an unknown outcome helps nobody: its statements run
+// without the caller's context.
 type session struct {
 	db        *sql.DB                      // of one connection
-	stmts     map[string]*sql.Stmt         // by their text
+	stmts     map[string]*sql.Stmt         // by text
 	snapshots []sharedledger.UsageSnapshot // of a journal, read or written last
 	text      string                       // of these
 }
@@ -300,7 +300,7 @@ func (s *session) row(text string, args []any, into ...any) error {
 	return stmt.QueryRowContext(context.Background(), args...).Scan(into...)
 }
 
-// each runs a statement, and do for each row that it answers.
+// each runs a query, and do on each row.
 func (s *session) each(text string, args []any, do func(*sql.Rows) error) error {
 	stmt, err := s.stmt(text)
 	if err != nil {
@@ -316,8 +316,7 @@ func (s *session) each(text string, args []any, do func(*sql.Rows) error) error 
 	return errors.Join(err, rows.Err(), rows.Close())
 }
 
-// explain wraps an error of SQLite in the one of package quota that it amounts to, and says what a
-// person can do.
+// explain wraps an error of SQLite in the corresponding one of package quota, with what a person can do.
 func (l *Ledger) explain(doing string, err error) error {
 	kind, hint := quota.ErrUnavailable, ""
 	code := sqlitefile.Code(err)

@@ -1,4 +1,4 @@
--- What every script of this package begins with.
+-- The beginning of every script of this package.
 --
 --   ingest:{account}          a hash, the state; its fields, all of them packed, big-endian:
 --     m           'q', the version, the horizon, when the key expires, how many spenders it knows, the
@@ -19,10 +19,10 @@
 --     sum          s0        s1        s2        s3           s4             TOTAL
 --                                                |<--------- a window ------->|
 --
--- The window has used TOTAL - s3. An entry's sum is that of all entries before it, those dropped since included.
--- Positions never change when the head is dropped. Times are microseconds since 1970.
+-- The window has used TOTAL - s3. An entry's sum is that of all entries before it, even dropped ones. Positions do not
+-- change when the head is dropped. Times are microseconds since 1970.
 --
--- A key that holds anything else is answered with the error CORRUPT, before anything is written.
+-- A key with any other content is answered with the error CORRUPT, before anything is written.
 
 local MAGIC, VERSION = 113, 1
 local META = '>BBI7I7I2I7I7I4'
@@ -40,17 +40,17 @@ local TOTAL, NUMBER, NEWEST, FIRST, EXPIRES = 1, 2, 3, 4, 5
 local DRAINED, DRAINED_USED, DRAINED_BY, DRAINED_AT, PROBE = 6, 7, 8, 9, 10 -- a quota.Drain; until when: 0 for none
 local HINT, HINT_SIZE, COLUMNS = 11, 4, 18
 
-local EXACT = 9007199254740992 -- integers up to here are exact
+local EXACT = 9007199254740992 -- integers up to this are exact
 local KEEP = 7200000000 -- keys outlive the horizon by 2 h
-local RENEW = 600000000 -- or up to 10 min less, so that not every take has to renew them
-local SPENDERS = 65534 -- ids of spenders are 1 to this; 0 is for all beyond, whose names are not kept
+local RENEW = 600000000 -- up to 10 min less, so that not every take renews them
+local SPENDERS = 65534 -- ids of spenders are 1 to this; 0 is for all further ones, without names
 local UNATTRIBUTED = 65535 -- sharedledger.Unattributed: what snapshots counted and no row accounts for
-local NUMBERS = 4294967296 -- then they begin again
+local NUMBERS = 4294967296 -- entry numbers wrap around here
 
 local unpack_, pack = struct.unpack, struct.pack
 
--- broken fails for a reply that is not what key ought to hold: with the reply itself when it is an error other than a
--- wrong type. With lost, what is missing, or a length, is a loss.
+-- broken fails for a reply that key should not have, with the reply itself if that is an error other than a wrong
+-- type. With lost, a missing value or a wrong length is a loss.
 local function broken(key, reply, what, lost)
 	local word = 'CORRUPT '
 	if type(reply) == 'table' and reply.err then

@@ -1,10 +1,9 @@
--- seek returns the first position in [lo, hi) whose time (or, without by_time, sum) is at least x, with
--- its time, its sum, and the time of the entry before it. The caller knows that everything before lo is less (prev is the
--- time there), and from hi on is not (at and sum are those of hi); it may know what stands there, below and above x.
--- first is the position of the head of the log; with lost, an entry that is missing is a loss.
--- It looks at guess first, then ever further from it. Once x is between two that are known, it looks
--- where a straight line has x, between them or through the two below that it saw last, and in the middle when that did
--- not halve what is left, which bounds how often.
+-- seek returns the first position in [lo, hi) whose time (or, without by_time, sum) is at least x, with its time, its
+-- sum, and the time of the entry before it. Everything before lo is less (prev is the time there), and everything from
+-- hi on is not (at and sum are hi's); below and above are the known values next to x, if any. first is the position of
+-- the log's head; with lost, a missing entry is a loss. It looks at guess first, then ever further from it. Once x is
+-- between two known entries, it interpolates, between them or through the last two below, and bisects when that did
+-- not halve the range, which bounds the number of steps.
 local function seek(key, lost, first, by_time, x, lo, hi, guess, prev, at, sum, below, above)
 	local step, width = 1, nil
 	while lo < hi do

@@ -1,4 +1,4 @@
--- What those scripts share that do not run for every call.
+-- Shared by scripts that do not run for every call.
 
 local pcall = redis.pcall
 
@@ -6,15 +6,14 @@ local function corrupt(key, why)
 	error({ err = 'CORRUPT ' .. key .. ': ' .. why })
 end
 
--- find is the position of the first entry at a time or later, and its sum.
+-- find returns the position of the first entry at a time or later, and its sum.
 local function find(key, q, x, guess)
 	local pos, _, sum = seek(key, false, q[FIRST], true, x, q[FIRST], q[NUMBER], guess, 0, 0, q[TOTAL])
 	return pos, sum
 end
 
--- read is the state's fields from ARGV[from] on, for the meta field, then others, then the pools;
--- it fails before anything is written when one of them, or the length of a log, is not as it
--- should be.
+-- read returns the state's fields named from ARGV[from] on: the meta field, then others, then the pools. It fails,
+-- before anything is written, if one of them or the length of a log is wrong.
 local function read(from, others, now)
 	local state_key, pools = KEYS[1], #KEYS - 1
 	local state = got(state_key, pcall('HMGET', state_key, unpack(ARGV, from, from + others + pools)))
@@ -30,7 +29,7 @@ local function read(from, others, now)
 	return state, p
 end
 
--- tail is the log's entries from position pos on.
+-- tail returns the log's entries from position pos on.
 local function tail(key, q, pos)
 	local all = {}
 	for from = pos - q[FIRST], q[NUMBER] - q[FIRST] - 1, 1000 do
@@ -44,8 +43,8 @@ local function tail(key, q, pos)
 	return all
 end
 
--- shift adds delta to the sums of entries[from] and all behind it, which start at position pos, and
--- writes them there, behind the entry extra where there is one: hints of what is before that stay true.
+-- shift adds delta to the sums of entries[from] and all after it, and writes them at position pos, after the entry
+-- extra if given. Hints of earlier entries stay valid.
 local function shift(key, q, pos, entries, from, delta, extra)
 	local at, changed = pos - q[FIRST], extra and pos or 0
 	for k = from, #entries do
@@ -69,7 +68,7 @@ local function shift(key, q, pos, entries, from, delta, extra)
 	end
 end
 
--- keep writes fields of the state, and m, and lets the state live until then. A horizon that has grown is that of all logs.
+-- keep writes fields of the state and m, and sets the state's expiry. A longer horizon applies to all logs.
 local function keep(key, set, now, until_, kept, horizon, spenders, generation, born, cursor)
 	set[#set + 1] = 'm'
 	set[#set + 1] = pack(META, MAGIC, VERSION, horizon, until_, spenders, generation, born, cursor)
@@ -82,7 +81,8 @@ local function keep(key, set, now, until_, kept, horizon, spenders, generation, 
 	end
 end
 
--- everything is the state as a table, and the columns of all its pools by the keys of their logs: they have the same hash tag.
+-- everything returns the state as a table, and the columns of all pools by the keys of their logs, which share its
+-- hash tag.
 local function everything(key, now)
 	local all, state, logs = got(key, pcall('HGETALL', key)), {}, {}
 	for k = 1, #all, 2 do

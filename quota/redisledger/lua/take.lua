@@ -1,4 +1,4 @@
--- Draws a cost from the pools of an account, all or nothing. What there is of it is pictured in common.lua.
+-- Draws a cost from the pools of an account, all or nothing. common.lua pictures the data.
 --
 -- KEYS[1]  the account's state; KEYS[1 + i] the log of the i-th pool
 -- ARGV[1]  how far clocks may be apart, the caller's clock (0: do not compare), horizon, precision (0: never merge), the
@@ -6,7 +6,7 @@
 --          none), its nonce (0: it is only decided), its generation and the highest number known to be written; how many of
 --          the provider's midnights follow, and these; then for each pool amount and number of bounds; for each bound its
 --          reach (length and grace; 0: the day) and ceiling
--- ARGV[2]  the field of who spends, ARGV[2 + i] that of the i-th pool; with a number the writer's behind
+-- ARGV[2]  the spender's field, ARGV[2 + i] the i-th pool's; with a number the writer's at the end
 -- Result   packed, seven bytes each: the number, the nonce; 1 when admitted, else 0; the ledger's clock, or the newest
 --          entry if that is later; for each pool its total before, its drain, its NUMBER, the number of the entry written
 --          (0: none; if it refused, of one that was not); for each bound the sum
@@ -14,9 +14,9 @@
 --          leave, or for a day the sum at which the next one begins; then, if it refused, the clock itself
 -- Errors   CLOCK clock other: too far apart.  DAYS clock: outside the midnights.  CORRUPT.  NEWER.
 --          With a number also LOST, GENERATION now, CLONE and SYNCED, as sharedledger.Remote has them.
--- Nothing is written unless the first number is 1, an amount is above 0, and so is the nonce. What was written under a
--- number is kept with its result, which is all that asking again under it gives. What can fail comes before what writes,
--- or what was written is taken back. Functions and tables are few: Redis makes them again for every call.
+-- Nothing is written unless the first number is 1, and an amount and the nonce are above 0. A number's result is
+-- stored with what it wrote, and asking again under it returns only that. Steps that can fail precede writes, or the
+-- writes are undone. Functions and tables are few, as Redis makes them anew for every call.
 
 local RECENT = 1000
 
@@ -30,7 +30,7 @@ if asked > 0 and (now - asked > gap or asked - now > gap) then
 	return redis.error_reply(string.format('CLOCK %.0f %.0f', now, asked))
 end
 
--- The state: one HMGET of all that is needed of it, but for 's'.
+-- The state: one HMGET of all fields needed, except 's'.
 
 local state = pcall('HMGET', key, 'm', unpack(ARGV, 2))
 if state.err then
@@ -79,7 +79,7 @@ if numbered then
 	end
 end
 
--- Who spends has an id.
+-- The spender's id.
 
 local set, s, learned = { nil, nil, nil, nil }, 0, not who and spenders < SPENDERS
 if who then
@@ -95,11 +95,11 @@ if kept > horizon then
 	horizon = kept
 end
 
--- Pool by pool, the windows: what each has used is the pool's total less the sum before its first entry. A hint says
--- where that was last time. While nothing has refused, what a charge would write is noted down beside: in set the fields,
--- in logs the list, the entry, how many there are with it (0: it takes the place of the newest), how many of the first go,
--- whether it has to be renewed, whether it holds what has expired. The clock never stands before an entry: where one is
--- met that does, it begins again.
+-- Pool by pool, the windows: each has used the pool's total less the sum before its first entry. A hint says where
+-- that was last time. While nothing has refused, what a charge would write is collected: in set the fields; in logs
+-- the list, the entry, the length with it (0: it replaces the newest), how many of the first to drop, whether to renew
+-- the expiry, and whether the log has expired entries. The clock must not be before an entry: if it is, the loop
+-- begins again.
 
 local out = { operation, nonce, 1, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil } -- room for a pool of two windows: to grow is slow
 local logs, own, o, allowed, l, more, again, renewed, today, tonight, at = { nil, nil, nil, nil, nil, nil }, s, nil, nil, nil, nil, nil, nil, 0, 0, nil
@@ -199,8 +199,8 @@ repeat
 			if amount > 0 and total - gone + amount > ceiling then
 				allowed = false
 				if reach > 0 then
-					-- The window's oldest entries have to leave until the sum before the next one is x; where all cost the
-					-- same the guess is right.
+					-- The window's oldest entries have to leave until the sum before the next one is x; if all cost
+					-- the same, the guess is exact.
 					local x = total + amount - ceiling
 					local guess = pos + math.ceil((x - gone) * (number - pos) / (total - gone)) -- in this order: a quotient is rounded
 					_, _, _, later = find()(log, numbered, first, false, x, pos + 1, number, guess, oldest, 0, 0, gone, total)
@@ -225,7 +225,7 @@ repeat
 			local entry, sum, length, drop = (number + 1) % NUMBERS, total, number - first + 1, 0
 			if precision > 0 and number > first then
 				-- With precision, the newest entry of the same spender and step is moved to now and raised: it counts
-				-- longer, never shorter. One that was given back is not: it could be given back again.
+				-- longer, never shorter. A refunded one is not, as it could be refunded again.
 				local e = pcall('LINDEX', log, -1)
 				if type(e) ~= 'string' or #e < ENTRY_SIZE then
 					broken(log, e, 'its last entry is not one')
@@ -257,9 +257,9 @@ if not allowed then
 	return pack(format, unpack(out, 1, o)) .. pack('>I7', clock)
 end
 
--- A server that was made a replica of another, and a master again, may have older data, and has another replication id. It
--- is not asked for that where it has what this writer wrote less than RECENT ago: then it can have gone back no further,
--- and would have had to take another's data and become a master since. A refusal does not ask: it spends nothing.
+-- A master that was turned into a replica and back may have older data, and has another replication id. That is not
+-- checked if the server has data that this writer wrote less than RECENT ago: it would have had to change roles and
+-- data since then. A refusal does not check, as it spends nothing.
 
 if numbered and (clock < heard or clock - heard >= RECENT) then
 	local info, began = pcall('INFO', 'replication'), pcall('HMGET', key, 's')[1]
@@ -273,7 +273,7 @@ if l == 0 then
 	return pack(format, unpack(out, 1, o))
 end
 
--- The charge: entries first, which are taken back where a log turns out not to be as long as its state says.
+-- The charge: entries first, which are undone if a log is not as long as its state says.
 
 for n = 1, l, 6 do
 	local log, length = logs[n], logs[n + 2]
