@@ -185,8 +185,8 @@ func addCharted(ctx context.Context, tx *txn, series int64, videos []int64) erro
 }
 
 // writeTraits sets the bytes of videos.
-func writeTraits(ctx context.Context, tx *txn, of map[int64]byte) error {
-	return changeBlocks(ctx, tx, 0, slices.Collect(maps.Keys(of)), func(block []byte, id int64) { block[id%blockOf] = of[id] })
+func writeTraits(ctx context.Context, tx *txn, traits map[int64]byte) error {
+	return changeBlocks(ctx, tx, 0, slices.Collect(maps.Keys(traits)), func(block []byte, id int64) { block[id%blockOf] = traits[id] })
 }
 
 // wrongBlocks returns the videos that a search in a region would miss, by series, and the correct traits of videos

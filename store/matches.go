@@ -111,11 +111,11 @@ func (f *finder) butOne(ctx context.Context, query text.Query) (m matches, err e
 	}
 	var ids []int64
 	for _, clause := range each {
-		of, err := f.match(ctx, clause.Match(false), maxMatches/len(each))
+		found, err := f.match(ctx, clause.Match(false), maxMatches/len(each))
 		if err != nil {
 			return m, err
 		}
-		ids, m.capped = append(ids, of.ids...), m.capped || of.capped
+		ids, m.capped = append(ids, found.ids...), m.capped || found.capped
 	}
 	newestFirst(ids)
 	met := 0

@@ -186,9 +186,9 @@ func (f *finder) find(ctx context.Context) ([]candidate, error) {
 }
 
 // score reads the candidates' texts and scores them.
-func (f *finder) score(ctx context.Context, of []candidate) error {
+func (f *finder) score(ctx context.Context, candidates []candidate) error {
 	at, channels := map[int64]int{}, map[string][]string{}
-	for i, c := range of {
+	for i, c := range candidates {
 		at[c.ID] = i
 	}
 	return each(ctx, f.tx, func(rows *sql.Rows) error {
@@ -200,13 +200,13 @@ func (f *finder) score(ctx context.Context, of []candidate) error {
 		if _, known := channels[channel]; !known {
 			channels[channel] = text.Tokens(channel)
 		}
-		c := &of[at[id]]
+		c := &candidates[at[id]]
 		c.title = text.Tokens(title)
 		c.score, c.titleShare = f.query.Score(text.Document{Title: title, TitleTokens: c.title, Channel: channels[channel]})
 		return nil
 	}, `
 		SELECT facts.id, facts.title, coalesce(channels.title, '')
-		FROM json_each(?1) AS given CROSS JOIN video_facts AS facts ON facts.id = CAST(given.value AS bigint) LEFT JOIN channels ON channels.id = channel`, idsOf(of))
+		FROM json_each(?1) AS given CROSS JOIN video_facts AS facts ON facts.id = CAST(given.value AS bigint) LEFT JOIN channels ON channels.id = channel`, idsOf(candidates))
 }
 
 // inTitleCount counts the candidates whose titles match the query.
@@ -248,13 +248,13 @@ func (f *finder) scoreAndSort(ctx context.Context, candidates []candidate) error
 	return nil
 }
 
-func byPosition(of []candidate) {
-	slices.SortFunc(of, func(a, b candidate) int { return a.compare(b.position) })
+func byPosition(candidates []candidate) {
+	slices.SortFunc(candidates, func(a, b candidate) int { return a.compare(b.position) })
 }
 
-func idsOf(of []candidate) asJSON {
-	ids := make([]int64, len(of))
-	for i, c := range of {
+func idsOf(candidates []candidate) asJSON {
+	ids := make([]int64, len(candidates))
+	for i, c := range candidates {
 		ids[i] = c.ID
 	}
 	return asJSON{ids}
@@ -272,8 +272,8 @@ SELECT ` + videoColumns + `, given.key, videos.seen_at, (
 FROM json_each(?1) AS given CROSS JOIN videos ON videos.id = CAST(given.value AS bigint) LEFT JOIN channels ON channels.id = videos.channel`
 
 // hits reads the rows of the page's videos.
-func (f *finder) hits(ctx context.Context, of []candidate) ([]Hit, error) {
-	hits := make([]Hit, len(of))
+func (f *finder) hits(ctx context.Context, candidates []candidate) ([]Hit, error) {
+	hits := make([]Hit, len(candidates))
 	return hits, each(ctx, f.tx, func(rows *sql.Rows) error {
 		var at int
 		var seen time.Time
@@ -282,8 +282,8 @@ func (f *finder) hits(ctx context.Context, of []candidate) ([]Hit, error) {
 		if err != nil {
 			return err
 		}
-		hits[at] = Hit{Video: v, Score: of[at].score, SeenAt: seen, Highlight: f.query.Highlight(v.Title)}
-		if gained := of[at].Key[0]; f.q.Order == ByRise && gained > notGained {
+		hits[at] = Hit{Video: v, Score: candidates[at].score, SeenAt: seen, Highlight: f.query.Highlight(v.Title)}
+		if gained := candidates[at].Key[0]; f.q.Order == ByRise && gained > notGained {
 			hits[at].Gained = new(int64)
 			*hits[at].Gained = int64(gained)
 		}
@@ -291,5 +291,5 @@ func (f *finder) hits(ctx context.Context, of []candidate) ([]Hit, error) {
 			hits[at].Regions = append(hits[at].Regions, ingest.Region(key))
 		}
 		return nil
-	}, readHits, idsOf(of))
+	}, readHits, idsOf(candidates))
 }
