@@ -71,7 +71,15 @@ func share(ctx context.Context, parent string, plain bool) (_ []worked, err erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, processTime+time.Minute)
 	defer cancel()
-	args := []string{"-worker", filepath.Join(dir, "quota.db"), "-lasts", processTime.String(), fmt.Sprintf("-plain=%t", plain)}
+	file := filepath.Join(dir, "quota.db")
+	if plain { // SQLite's busy handler does not wait where a new file is switched to WAL: it is made beforehand
+		if _, closing, err := openBare(ctx, file); err != nil {
+			return nil, err
+		} else if err := closing(); err != nil {
+			return nil, err
+		}
+	}
+	args := []string{"-worker", file, "-lasts", processTime.String(), fmt.Sprintf("-plain=%t", plain)}
 	type worker struct {
 		cmd    *exec.Cmd
 		in     io.WriteCloser
