@@ -72,12 +72,16 @@ func TestReadsDoNotWaitForLong(t *testing.T) {
 	read := func(trouble, said string) {
 		t.Helper()
 		for _, command := range reads {
-			began := time.Now()
-			code, _, errs := p.do(nil, strings.Fields(command)...)
-			took := time.Since(began)
-			t.Logf("%s, %s: exit %d after %v", trouble, command, code, took)
-			if code != exitUnavailable || took > 5*time.Second || !strings.Contains(errs, said) {
-				t.Errorf("%s: %s: exit %d after %v: %s", trouble, command, code, took, errs)
+			good := false // a loaded machine may be late, but not each time
+			for try := 0; try < 3 && !good; try++ {
+				began := time.Now()
+				code, _, errs := p.do(nil, strings.Fields(command)...)
+				took := time.Since(began)
+				t.Logf("%s, %s: exit %d after %v: %s", trouble, command, code, took, errs)
+				good = code == exitUnavailable && took <= 5*time.Second && strings.Contains(errs, said)
+			}
+			if !good {
+				t.Errorf("%s: %s: three times not within 5 s, or not said", trouble, command)
 			}
 		}
 	}
