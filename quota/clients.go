@@ -1,0 +1,63 @@
+package quota
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// clientSign separates the pool and the client in the name of a client's own pool, units@reports. CheckAccount allows
+// it in no pool's name.
+const clientSign = "@"
+
+// LimitClients sets each client's own limits. Every Pool is named after a pool of the tariff (ErrUnknown otherwise),
+// and the limit becomes one more charge in the same take: units@reports beside units.
+func (t *Tariff) LimitClients(limits map[string][]Pool) error {
+	for client, pools := range limits {
+		for _, p := range pools {
+			if err := t.CheckPool(p.Name); err != nil {
+				return fmt.Errorf("client %s: %w", client, err)
+			}
+		}
+	}
+	t.clients = limits
+	return nil
+}
+
+// ownPools returns the pools of a client, as the ledger names them.
+func (t *Tariff) ownPools(client string) (own []Pool) {
+	for _, p := range t.clients[client] {
+		own = append(own, Pool{Name: p.Name + clientSign + client, Windows: p.Windows, Line: p.Line})
+	}
+	return own
+}
+
+// ownCharges returns what a cost draws from a client's own pools.
+func (t *Tariff) ownCharges(client string, cost Cost) (charges []Charge) {
+	for _, p := range t.ownPools(client) {
+		shared, _, _ := strings.Cut(p.Name, clientSign)
+		if amount, ok := cost[shared]; ok {
+			charges = append(charges, p.charge(amount, whole))
+		}
+	}
+	return charges
+}
+
+// counted reports whether the provider counts the pool. A client's own pool is never closed by the provider's answers.
+func counted(pool string) bool { return !strings.Contains(pool, clientSign) }
+
+// allPools returns the tariff's pools and those of its clients.
+func (t *Tariff) allPools() []Pool {
+	all := slices.Clone(t.Pools)
+	for client := range t.clients {
+		all = append(all, t.ownPools(client)...)
+	}
+	return all
+}
+
+// LedgerPools returns the names of the tariff's pools and of its clients' own pools, sorted.
+func (t *Tariff) LedgerPools() []string {
+	names := poolNames(t.allPools())
+	slices.Sort(names)
+	return names
+}
