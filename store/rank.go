@@ -11,24 +11,24 @@ import (
 // ranking says in which order, after which position and how many matches are wanted.
 type ranking struct {
 	order Order
-	after *position // nil from the first on
+	after *position // nil: from the first
 	limit int
 }
 
 // arguments are the arguments of a statement.
 type arguments []any
 
-// add appends one and returns its name in the statement.
+// add appends an argument and returns its name in the statement.
 func (a *arguments) add(value any) string {
 	*a = append(*a, value)
 	return fmt.Sprintf("?%d", len(*a))
 }
 
-// fewRead is of how many matches the videos are read at once. A variable, so that a test can compare both ways.
+// fewRead is the number of matches up to which all are read at once. A variable, so that a test can compare both ways.
 var fewRead = 500
 
-// rank returns the first of these videos that pass the filters, in the order. Where views decide, it reads the most watched
-// first, level after level, until none of the others can be among the first. A later page reads all: its order is that of
+// rank returns the first of these videos that pass the filters, in the order. Where views decide, it reads the most
+// watched first, level by level, until no others can be among the first. A later page reads all, as its order is by
 // the counts when the first page was read.
 func (f *finder) rank(ctx context.Context, of []int64, r ranking) (found []candidate, err error) {
 	if len(of) <= fewRead || f.q.After != "" {
@@ -77,8 +77,8 @@ func (f *finder) rank(ctx context.Context, of []int64, r ranking) (found []candi
 	return found, nil
 }
 
-// lastSeen returns at least so many of the videos: those that were seen last, with all that were seen together with one of
-// them. It returns none if there are very many of these.
+// lastSeen returns at least so many of the videos: the last seen, with all that were seen together with one of them;
+// none if these are very many.
 func (f *finder) lastSeen(ctx context.Context, of []int64, many int) (last []int64, err error) {
 	limit := 8*fewRead + 2*many
 	seen, err := numbersOf(f.tx.QueryRowContext(ctx, `
@@ -95,8 +95,8 @@ func (f *finder) lastSeen(ctx context.Context, of []int64, many int) (last []int
 	return last, err
 }
 
-// rankRisen is rank in the order of what videos have gained. Only of those that a chart has twice, which the index tells,
-// are counts read; the others follow by their popularity.
+// rankRisen is rank by views gained. It reads counts only of videos that a chart has twice, which the index tells; the
+// others follow by popularity.
 func (f *finder) rankRisen(ctx context.Context, of []int64, r ranking) (found []candidate, err error) {
 	charts, err := f.regionCharts(ctx)
 	if err != nil {
@@ -129,7 +129,7 @@ func (f *finder) rankRisen(ctx context.Context, of []int64, r ranking) (found []
 	return found[:min(len(found), r.limit)], err
 }
 
-// readTraits reads what rank must know of all videos.
+// readTraits reads the traits of all videos.
 func (f *finder) readTraits(ctx context.Context) (err error) {
 	// No video was seen later than fetched: see schema.sql.
 	err = f.tx.QueryRowContext(ctx, `SELECT coalesce(max(fetched_day) + 1, 0) * 86400000 FROM video_facts`).Scan(&f.newestSeen)
@@ -147,8 +147,8 @@ func (f *finder) outranks(c candidate, order Order, level byte) bool {
 	return c.Key[0] >= math.Log(1+viewsAt(level))+float64(f.newestSeen)/freshness
 }
 
-// rankAll is rank by reading all videos. A condition on anything but their counts is checked for one video after the
-// other, until there are enough.
+// rankAll is rank by reading all videos. Conditions on anything but counts are checked video by video until there are
+// enough.
 func (f *finder) rankAll(ctx context.Context, of []int64, r ranking) (found []candidate, err error) {
 	if len(of) == 0 {
 		return nil, nil
@@ -165,8 +165,8 @@ func (f *finder) rankAll(ctx context.Context, of []int64, r ranking) (found []ca
 		elsewhere = fmt.Sprintf("\n  AND (first, second, third, -id) < (%s, %s, %s, -%s)",
 			args.add(r.after.Key[0]), args.add(r.after.Key[1]), args.add(r.after.Key[2]), args.add(r.after.ID)) + elsewhere
 	}
-	// Almost every id is already known to be in the region, so a few more than needed are read first, and all only if
-	// those do not suffice.
+	// Almost every id is already known to be in the region, so that a few more than needed are read first, and all
+	// only if these do not suffice.
 	enough := r.limit + r.limit/4
 	first := fmt.Sprintf(" LIMIT %d", enough)
 	if r.after != nil || f.q.picky() {
@@ -189,8 +189,8 @@ func (f *finder) rankAll(ctx context.Context, of []int64, r ranking) (found []ca
 }
 
 // given returns the videos as the first argument of rankMatches, a JSON array, and the expression for the id in one of
-// its elements. ByRise needs more than the id: [id, series, ...], with the series of the query's region, or of any, whose
-// charts may hold the video.
+// its elements. For ByRise an element is [id, series, ...], with the series of the query's region, or of any, that may
+// have charted the video.
 func (f *finder) given(ctx context.Context, videos []int64, order Order) (list asJSON, id string, err error) {
 	if order != ByRise {
 		return listJSON(videos), "given.value", nil
@@ -215,8 +215,8 @@ WITH ranked AS MATERIALIZED (
 )
 SELECT id, first, second, third FROM ranked WHERE true%s LIMIT %s`
 
-// column writes a count or time of a video as an expression. On a later page it is what it was when the first was
-// read: that of the newest placement then.
+// column writes a video's count or time as an expression. On a later page its value is as of the first page: that of
+// the newest placement then.
 func (f *finder) column(args *arguments, now, then string) string {
 	if f.q.After == "" {
 		return "latest." + now
@@ -226,8 +226,8 @@ func (f *finder) column(args *arguments, now, then string) string {
 	return fmt.Sprintf("iif(latest.seen_at <= %s OR NOT EXISTS (SELECT 1 %s), latest.%s, (SELECT %s %s ORDER BY slot DESC LIMIT 1))", seen, placed, now, then, placed)
 }
 
-// freshness is the time in milliseconds, 20 days, that counts in a video's popularity as much as e times the views: to
-// have been seen so much later.
+// freshness is the time in milliseconds (20 days): being seen so much later counts as much in a video's popularity as
+// e times the views.
 const freshness = 1.728e9
 
 // keys returns the three sort keys, largest first; unknown values sort last.
@@ -245,9 +245,9 @@ func (f *finder) keys(args *arguments, order Order, views, seen string) [3]strin
 	}
 }
 
-// risen is the expression for the views that a video has gained between its last two counts in a chart: the largest of
-// all charts that given lists. Within a series, slots with placements are numbered in the order in which they were due,
-// so the greatest number, up to the last slot that counts, is the last sighting.
+// risen is the expression for the views that a video has gained between its last two counts in a chart, the most of
+// all charts in given. Within a series, slots with placements have ids in due order, so that the greatest, up to the
+// last slot that counts, is the last sighting.
 const risen = `(
 	SELECT max((
 		SELECT views FROM placements
@@ -259,8 +259,8 @@ const risen = `(
 		ORDER BY slot DESC LIMIT 1 OFFSET 1
 	)) FROM json_each(given.value) AS chart WHERE chart.key > 0)`
 
-// filters writes the query's filters as conditions, own on a video's counts and elsewhere on other tables, the cheapest
-// first. Because of the CASE, Postgres too checks the region of one video after the other.
+// filters writes the query's filters as conditions, own on a video's counts and elsewhere on other tables, the
+// cheapest first. The CASE makes Postgres check the region video by video.
 func (f *finder) filters(args *arguments, views, seen string) (own, elsewhere string) {
 	and := func(to *string, set bool, condition string, arg any) {
 		if set {
