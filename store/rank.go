@@ -30,32 +30,32 @@ var fewRead = 500
 // rank returns the first of these videos that pass the filters, in the order. Where views decide, it reads the most
 // watched first, level by level, until no others can be among the first. A later page reads all, as its order is by
 // the counts when the first page was read.
-func (f *finder) rank(ctx context.Context, of []int64, r ranking) (found []candidate, err error) {
-	if len(of) <= fewRead || f.q.After != "" {
-		return f.rankAll(ctx, of, r)
+func (f *finder) rank(ctx context.Context, videos []int64, r ranking) (found []candidate, err error) {
+	if len(videos) <= fewRead || f.q.After != "" {
+		return f.rankAll(ctx, videos, r)
 	}
 	if f.traits == nil {
 		if err := f.readTraits(ctx); err != nil {
 			return nil, err
 		}
 	}
-	levels := f.traits.byLevel(of, traitOf(&f.q.MinViews, f.q.Category), f.q.Category == "")
+	levels := f.traits.byLevel(videos, traitOf(&f.q.MinViews, f.q.Category), f.q.Category == "")
 	if r.order == ByFreshness || r.order == ByRise { // do not depend on the views that a video has now
 		if f.q.picky() {
-			of = slices.Concat(levels[:]...)
-			newestFirst(of) // neighbours are read from the same page
+			videos = slices.Concat(levels[:]...)
+			newestFirst(videos) // neighbours are read from the same page
 		}
 		if r.order == ByRise {
-			return f.rankRisen(ctx, of, r)
+			return f.rankRisen(ctx, videos, r)
 		}
-		last, err := f.lastSeen(ctx, of, r.limit+r.limit/4)
+		last, err := f.lastSeen(ctx, videos, r.limit+r.limit/4)
 		if err != nil {
 			return nil, err
 		}
 		if found, err = f.rankAll(ctx, last, r); err != nil || len(found) == r.limit {
 			return found, err
 		}
-		return f.rankAll(ctx, of, r)
+		return f.rankAll(ctx, videos, r)
 	}
 	var next []int64
 	for level := maxLevel; level >= 0; level-- {
@@ -79,13 +79,13 @@ func (f *finder) rank(ctx context.Context, of []int64, r ranking) (found []candi
 
 // lastSeen returns at least so many of the videos: the last seen, with all that were seen together with one of them;
 // none if these are very many.
-func (f *finder) lastSeen(ctx context.Context, of []int64, many int) (last []int64, err error) {
+func (f *finder) lastSeen(ctx context.Context, videos []int64, many int) (last []int64, err error) {
 	limit := 8*fewRead + 2*many
 	seen, err := numbersOf(f.tx.QueryRowContext(ctx, `
 		SELECT group_concat(id || ' ' || seen_at, ' ') FROM (
 			SELECT latest.id AS id, seen_at FROM json_each(?1) AS given CROSS JOIN video_latest AS latest ON latest.id = CAST(given.value AS bigint)
 			ORDER BY seen_at DESC LIMIT ?2
-		) AS freshest`, listJSON(of), limit))
+		) AS freshest`, listJSON(videos), limit))
 	if len(seen) < 2*many || len(seen) == 2*limit && seen[2*many-1] == seen[2*limit-1] {
 		return nil, err
 	}
@@ -97,14 +97,14 @@ func (f *finder) lastSeen(ctx context.Context, of []int64, many int) (last []int
 
 // rankRisen is rank by views gained. It reads counts only of videos that a chart has twice, which the index tells; the
 // others follow by popularity.
-func (f *finder) rankRisen(ctx context.Context, of []int64, r ranking) (found []candidate, err error) {
+func (f *finder) rankRisen(ctx context.Context, videos []int64, r ranking) (found []candidate, err error) {
 	charts, err := f.regionCharts(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var twice []int64
 	for series, charted := range charts {
-		in := slices.DeleteFunc(slices.Clone(of), func(id int64) bool { return !charted.has(id) })
+		in := slices.DeleteFunc(slices.Clone(videos), func(id int64) bool { return !charted.has(id) })
 		ids, err := numbersOf(f.tx.QueryRowContext(ctx, `
 			SELECT group_concat(CAST(value AS text), ' ') FROM json_each(?1) WHERE (
 				SELECT slot FROM placements WHERE video = CAST(value AS bigint) AND series = ?2 AND slot <= ?3 LIMIT 1 OFFSET 1
@@ -120,7 +120,7 @@ func (f *finder) rankRisen(ctx context.Context, of []int64, r ranking) (found []
 	if err != nil || len(found) == r.limit && found[r.limit-1].Key[0] > notGained {
 		return found, err
 	}
-	others, err := f.rank(ctx, matches{ids: of}.without(twice), ranking{limit: r.limit})
+	others, err := f.rank(ctx, matches{ids: videos}.without(twice), ranking{limit: r.limit})
 	for _, c := range others {
 		c.Key = [3]float64{notGained, c.Key[0]}
 		found = append(found, c)
@@ -149,11 +149,11 @@ func (f *finder) outranks(c candidate, order Order, level byte) bool {
 
 // rankAll is rank by reading all videos. Conditions on anything but counts are checked video by video until there are
 // enough.
-func (f *finder) rankAll(ctx context.Context, of []int64, r ranking) (found []candidate, err error) {
-	if len(of) == 0 {
+func (f *finder) rankAll(ctx context.Context, videos []int64, r ranking) (found []candidate, err error) {
+	if len(videos) == 0 {
 		return nil, nil
 	}
-	given, id, err := f.given(ctx, of, r.order)
+	given, id, err := f.given(ctx, videos, r.order)
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +181,7 @@ func (f *finder) rankAll(ctx context.Context, of []int64, r ranking) (found []ca
 			found = append(found, c)
 			return err
 		}, fmt.Sprintf(rankMatches, key[0], key[1], key[2], id, own, first, elsewhere, limit), args...)
-		if err != nil || first == "" || len(found) == r.limit || len(of) <= r.limit {
+		if err != nil || first == "" || len(found) == r.limit || len(videos) <= r.limit {
 			return found, err
 		}
 		first = ""

@@ -14,18 +14,18 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// An older copy of the file looks like the file itself, but has forgotten charges. The lock file beside it therefore
-// says how far the file was, and every operation holds the file against that:
+// An older copy of the file looks like the file itself, but has forgotten charges. The lock file beside it therefore has
+// a mark, with which every operation compares the file:
 //
-//   - Every transaction that writes raises the file's own count of them, and leaves the count in the mark. A file with
-//     a smaller count is an older copy.
-//   - A copy that is written into the file while it is open leaves SQLite with pages of both: the newest are still in
-//     its log. So the mark also has the size and the time of change of the file. Only checkpoints change them, and only
-//     writers in their turn make those. If they differ, another program has written: who has the file open may hold
-//     pages of before, and is refused; Open looks through the whole file.
-//   - A file that is gone is not begun anew while there is a mark.
+//   - Every writing transaction raises the file's count of them, and stores the count in the mark. A file with a smaller
+//     count is an older copy.
+//   - A copy written into the open file leaves SQLite with pages of both: the newest are still in its log. So the mark
+//     also has the file's size and time of change. Only checkpoints change them, and only writers in their turn make
+//     those. If they differ, another program has written: a program with the file open may hold old pages, and is
+//     refused; Open checks the whole file.
+//   - A missing file is not created anew while there is a mark.
 //
-// The mark is not synced to disk. After a crash it can only be behind, so that no good file is ever refused.
+// The mark is not synced to disk. After a crash it can only be behind, so that no good file is refused.
 type mark struct {
 	writes        int64 // the file's count
 	restored      int64 // how often Open has accepted what another program wrote

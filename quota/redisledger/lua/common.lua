@@ -1,18 +1,18 @@
 -- The beginning of every script of this package.
 --
---   ingest:{account}          a hash, the state; its fields, all of them packed, big-endian:
---     m           'q', the version, the horizon, when the key expires, how many spenders it knows, the
---                 generation (0: none), its birth (0: a first start), where the next sweep begins: META
---     p<pool>     what is known of its log: POOL
+--   ingest:{account}          a hash, the state; all fields are packed, big-endian:
+--     m           'q', the version, the horizon, the key's expiry, the number of spenders, the generation (0: none), its
+--                 birth (0: a first start), where the next sweep begins: META
+--     p<pool>     a pool and its log: POOL
 --     w<who>      the 2-byte id of a spender
---     o<writer>   number and nonce of what it wrote last, then the answer, take.lua's result; of what was
---                 synced no more than 0 and when: WRITER
+--     o<writer>   number and nonce of its last operation, then the answer, take.lua's result; if it was synced, only 0 and
+--                 the time: WRITER
 --     r<pool>     the snapshots that it was raised to: sharedledger.Raised as JSON
 --     h           the hosts that have synced in this generation: sharedledger.Host as JSON
---     s           the replication id of the server on which the generation began: a server that was made a
---                 replica of another, and a master again, has a new one, and may have an older state
---   ingest:{account}:<pool>   a list, the log of a pool: ENTRY, in order of time, then of arrival; behind one that a
---                 sync has entered, where there is more to say, NOTE
+--     s           the replication id of the server on which the generation began: a master that was turned into a replica
+--                 and back has a new one, and may have an older state
+--   ingest:{account}:<pool>   a list, the log of a pool: ENTRY, in order of time, then of arrival; NOTE follows in an entry
+--                 from a sync that needs it
 --
 --     position   FIRST                                    NUMBER - 1
 --     time         t0        t1        t2        t3           t4 = NEWEST    now
