@@ -7,15 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/trendvidstream/ingest/fetch/wire"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/term"
-	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -148,78 +144,4 @@ func (v volume) judgeKind() Finding {
 			"move it to a disk of this machine; hosts share quota by --ledger redis://..., not by a directory")
 	}
 	return okf("a disk of this machine")
-}
-
-// The checks of the program, of what starts it, and of the clock that it goes by.
-
-func checkVersion(_ context.Context, d *Doctor) Finding {
-	return okf("ingest %s (%s, %s/%s)", d.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-}
-
-func checkEnvironment(_ context.Context, d *Doctor) Finding {
-	if d.UID == 0 {
-		return warn("running as root: the user of a service cannot write to files that it makes",
-			"run ingest as the user that owns the data; root is for looking only")
-	}
-	return okf("%s", userName(d.UID))
-}
-
-// firstBuild is before any build of this program: a clock that shows an earlier time was never set.
-var firstBuild = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-
-func checkClock(ctx context.Context, d *Doctor) Finding {
-	if d.ClockErr != nil {
-		return failWith(d.ClockErr, "unset INGEST_NOW")
-	}
-	now := d.now()
-	if d.Clock.Moved {
-		return checkMovedClock(ctx, d)
-	}
-	if now.Before(firstBuild) {
-		return fail(Other, "it says "+term.Stamp(now)+", which is long past", "set the clock: timedatectl set-ntp true")
-	}
-	t, err := d.Tariff()
-	if err != nil {
-		return okf("%s", term.Stamp(now))
-	}
-	return okf("%s, for the provider %s", term.Stamp(now), now.In(t.Zone).Format("2006-01-02 15:04 MST"))
-}
-
-// checkMovedClock judges INGEST_NOW as every command that spends does.
-func checkMovedClock(ctx context.Context, d *Doctor) Finding {
-	text := "INGEST_NOW has moved it to " + term.Stamp(d.now())
-	local := d.StandIn
-	if s, err := storeSummary(ctx, d); err == nil && s.Upstream != "" {
-		local = wire.IsLoopback(s.Upstream)
-	}
-	if d.OpenRemote != nil || !local {
-		return fail(BadConfig, text+", where quota that counts is spent", "unset INGEST_NOW: it goes with a stand-in upstream and --ledger sqlite only")
-	}
-	return warn(text, "unset INGEST_NOW when the trial is over")
-}
-
-const notableGap = 5 * time.Second // between two clocks
-
-// judgeClock judges how far another clock is ahead of this machine's.
-func (d *Doctor) judgeClock(gap time.Duration, whose string) Finding {
-	if t, err := d.Tariff(); err == nil {
-		return judgeClockGap(gap, t.Gap(), whose)
-	}
-	return judgeClockGap(gap, quota.MaxClockGap, whose)
-}
-
-func judgeClockGap(gap, trusted time.Duration, whose string) Finding {
-	side := "ahead of"
-	if gap < 0 {
-		side = "behind"
-	}
-	text := fmt.Sprintf("the clock of %s is %v %s this one", whose, gap.Abs().Round(100*time.Millisecond), side)
-	const advice = "set both clocks by NTP: timedatectl set-ntp true"
-	switch {
-	case gap.Abs() > trusted:
-		return fail(Unavailable, text+": it is not trusted, and nothing but the emergency budget is spent", advice)
-	case gap.Abs() > notableGap:
-		return warn(text, advice)
-	}
-	return okf("%s", text)
 }

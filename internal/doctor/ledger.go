@@ -6,13 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/trendvidstream/ingest/internal/audit"
 	"github.com/trendvidstream/ingest/internal/budget"
@@ -21,7 +15,6 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // The checks of the ledger, wherever it is. They open a copy of quota.db.
@@ -133,149 +126,4 @@ func checkLost(ctx context.Context, d *Doctor) Finding {
 		return noFinding
 	}
 	return fail(Unavailable, fmt.Sprintf("the store's slots recently spent %s that the ledger does not know: nothing is fetched", term.Amount(units, "units")), advice)
-}
-
-// The checks of quota.db as the journal of a data directory, and of other data directories.
-
-// scratch is the directory of all copies, made when it is first needed.
-type scratch struct {
-	once sync.Once
-	dir  string
-	err  error
-}
-
-func (s *scratch) make() (dir string, err error) {
-	s.once.Do(func() { s.dir, s.err = os.MkdirTemp("", "ingest-doctor-*") }) // 0700
-	return s.dir, s.err
-}
-
-func (s *scratch) remove() {
-	s.once.Do(func() { s.err = os.ErrClosed }) // a check that was left behind makes none from now on
-	_ = os.RemoveAll(s.dir)                    // nothing if it was never made
-}
-
-// openLocal opens a copy, as of this moment, of the ledger's file in a data directory: opening a ledger writes to it.
-func openLocal(ctx context.Context, d *Doctor, data string) (LocalLedger, error) {
-	path := filepath.Join(data, d.LedgerFile)
-	if _, err := os.Stat(path); err != nil {
-		return nil, err
-	}
-	dir, err := d.scratch.make()
-	if err == nil {
-		dir, err = os.MkdirTemp(dir, "")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("no place for a copy of %s: %w: set TMPDIR", path, err)
-	}
-	made := filepath.Join(dir, d.LedgerFile)
-	if count, err := os.ReadFile(path + ".lock"); err == nil { // the count of its writes, read before the file itself
-		_ = os.WriteFile(made+".lock", count, 0o600)
-	}
-	if err := sqlitefile.Snapshot(ctx, path, made); err != nil {
-		return nil, fmt.Errorf("%w: read %s: %w", quota.ErrUnavailable, path, err)
-	}
-	return d.OpenLocal(ctx, made)
-}
-
-// nameOriginal replaces the path of a copy in a text by the path of its original.
-func nameOriginal(text, data string) string {
-	made := regexp.MustCompile(regexp.QuoteMeta(os.TempDir()) + `[/\\]*ingest-doctor-\d+[/\\]\d+`)
-	return made.ReplaceAllLiteralString(text, data)
-}
-
-// syncsElsewhere reports whether this data directory has synced its journal with a remote ledger: the journal restores
-// what that ledger loses.
-func syncsElsewhere(ctx context.Context, d *Doctor) bool {
-	j, err := readJournal(ctx, d)
-	return err == nil && j.Generation != 0
-}
-
-// journal is the state of quota.db, and the rows that are still to be posted.
-type journal struct {
-	sharedledger.JournalState
-
-	owed    []sharedledger.Row
-	owedErr error
-}
-
-func readJournal(ctx context.Context, d *Doctor) (*journal, error) {
-	l, err := openLocal(ctx, d, d.Config.Data)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = l.Close() }()
-	j := &journal{}
-	if j.JournalState, err = l.State(ctx, d.Config.Account); err == nil {
-		j.owed, j.owedErr = l.Rows(ctx, d.Config.Account, time.Time{}, true)
-	}
-	return j, err
-}
-
-func judgeDegraded(d *Doctor, j journal) Finding {
-	var lines []string
-	switch b := j.Breaker; {
-	case b.Until.After(d.now()):
-		lines = append(lines, fmt.Sprintf("the ledger is not asked before %s: %s", term.Stamp(b.Until), b.Why))
-	case b.Failures > 0:
-		lines = append(lines, fmt.Sprintf("the ledger did not answer when last asked, %s ago: %s", term.Ago(d.now().Sub(b.Until)), b.Why))
-	}
-	if j.owedErr != nil {
-		return failWith(j.owedErr, "restore a backup of "+d.LedgerFile)
-	}
-	if len(j.owed) > 0 {
-		sum := quota.Cost{}
-		for _, row := range j.owed {
-			for pool, amount := range row.Amounts {
-				sum[pool] += amount
-			}
-		}
-		lines = append(lines, fmt.Sprintf("%s went on without it, still to be posted: %s", term.Plural(len(j.owed), "call"), term.Amounts(sum)))
-	}
-	if len(lines) > 0 {
-		return warn(strings.Join(lines, "; "), "bring the ledger back: the next run that reaches it syncs, and goes on")
-	}
-	return okf("up to date, nothing is still to be posted")
-}
-
-// checkDirectories looks for a second ledger of the same account on this machine.
-func checkDirectories(ctx context.Context, d *Doctor) Finding {
-	t, err := d.Tariff()
-	if err != nil || d.OpenRemote != nil {
-		return noFinding // costs reports it, or hosts share a ledger
-	}
-	var spending []string
-	var seen []os.FileInfo
-	for _, dir := range dataDirectories(d.Config.Data, d.Root) {
-		info, err := os.Stat(filepath.Join(dir, d.LedgerFile))
-		if err != nil || slices.ContainsFunc(seen, func(s os.FileInfo) bool { return os.SameFile(s, info) }) {
-			continue
-		}
-		seen = append(seen, info)
-		l, err := openLocal(ctx, d, dir)
-		if err != nil {
-			continue
-		}
-		if spent, err := l.Spent(ctx, d.Config.Account, d.now().Add(-t.Horizon()), 0); err == nil && len(spent) > 0 {
-			spending = append(spending, dir)
-		}
-		_ = l.Close()
-	}
-	if len(spending) > 1 {
-		return warn(fmt.Sprintf("account %s is spent from %d data directories, each allows the whole limit: %s", d.Config.Account, len(spending), strings.Join(spending, ", ")),
-			"use one --data for all runs on this machine, or --ledger redis://...")
-	}
-	return okf("no other data directory here uses account %s", d.Config.Account)
-}
-
-// dataDirectories returns the places where a data directory may be, this one first.
-func dataDirectories(data, root string) []string {
-	service, _, _ := strings.Cut(os.Getenv("STATE_DIRECTORY"), ":")
-	dirs := []string{data, filepath.Join(root, "var/lib/ingest"), filepath.Join(root, "var/lib/private/ingest"), service}
-	if state := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(state) {
-		dirs = append(dirs, filepath.Join(state, "ingest"))
-	}
-	if home, err := os.UserHomeDir(); err == nil {
-		dirs = append(dirs, filepath.Join(home, ".local", "state", "ingest"))
-	}
-	return slices.DeleteFunc(dirs, func(dir string) bool { return dir == "" })
 }

@@ -1,0 +1,91 @@
+package web
+
+import (
+	"context"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/pages"
+	"github.com/trendvidstream/ingest/internal/recent"
+	"github.com/trendvidstream/ingest/internal/report"
+)
+
+// details is shown only by the page, in addition to an overview.
+type details struct {
+	pages.Details
+
+	next []report.NextDocument // until the provider's day ends
+}
+
+// intervals are those whose price the page names; 0: as configured.
+var intervals = []time.Duration{0, 10 * time.Minute, 15 * time.Minute, 20 * time.Minute, time.Hour, 6 * time.Hour}
+
+// detailsFor is how long details are reused, whatever the number of readers.
+const detailsFor = 5 * time.Second
+
+// with adds details. A part of the store that cannot be read makes its other parts untrue.
+func (o overview) with(d details) pages.Status {
+	st := o.Status
+	st.Details, st.Next = d.Details, d.next
+	for _, part := range []string{"charts", "kept", "backfills"} {
+		if err := d.Errors[part]; st.StoreErr == nil && err != nil {
+			st.StoreErr, st.Fresh = err, nil
+		}
+	}
+	return st
+}
+
+// details reads the page's part beyond o.
+func (s *Status) details(ctx context.Context, o overview) details {
+	d, _ := s.detailed.Get("", func() recent.Answer[details] {
+		source, err := s.Source()
+		if err != nil { // the overview says so
+			return recent.Answer[details]{}
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
+		defer cancel()
+		return recent.Answer[details]{Is: readDetails(ctx, source, o), Until: time.Now().Add(detailsFor)}
+	})
+	return d
+}
+
+func readDetails(ctx context.Context, source *Source, o overview) (d details) {
+	d.Errors = map[string]error{}
+	for _, every := range intervals {
+		if price, err := source.DayPrice(every); err == nil {
+			d.Prices = append(d.Prices, pages.Price{Every: every, Cost: price})
+		} else {
+			d.Errors["price"] = err
+		}
+	}
+	if source.Tops != nil {
+		d.Tops, d.Errors["charts"] = source.Tops(ctx)
+	}
+	d.Kept, d.Errors["kept"] = source.Kept(ctx)
+	d.Backfills, d.Errors["backfills"] = source.Backfills(ctx)
+	if o.Quota != nil {
+		d.next, d.Errors["next"] = o.upcoming(o.Quota.Forecast.Until)
+		d.Ledger, d.Errors["ledger"] = source.Ledger(ctx)
+	}
+	if o.Quota != nil && !o.Quota.Degraded {
+		d.Hours, d.Errors["hours"] = spentByHour(ctx, source, o.At, o.Quota.Wanted())
+	}
+	return d
+}
+
+// spentByHour returns the amount spent of a pool in each of the last 24 hours, oldest first.
+func spentByHour(ctx context.Context, source *Source, now time.Time, pool string) ([]map[string]int64, error) {
+	spent, err := source.Spent(ctx, now.Add(-day), time.Hour)
+	if err != nil {
+		return nil, err
+	}
+	hours := make([]map[string]int64, 24)
+	for i := range hours {
+		hours[i] = map[string]int64{}
+	}
+	for _, s := range spent {
+		if s.Pool == pool {
+			hours[min(s.Part, 23)][string(s.Who.Purpose)] += s.Amount // what has come since now is of the last hour
+		}
+	}
+	return hours, nil
+}
