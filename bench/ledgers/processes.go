@@ -58,6 +58,29 @@ func processes(ctx context.Context, places []place, r *report.Report) error {
 	return nil
 }
 
+// worker is a process that says when it is ready, and begins when its input ends.
+type worker struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Reader
+	stderr *bytes.Buffer
+}
+
+func startWorker(cmd *exec.Cmd) (worker, error) {
+	w := worker{cmd: cmd, stderr: &bytes.Buffer{}}
+	cmd.Stderr = w.stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return w, err
+	}
+	out, err := cmd.StdoutPipe()
+	w.in, w.out = in, bufio.NewReader(out)
+	if err == nil {
+		err = cmd.Start()
+	}
+	return w, err
+}
+
 // share starts the workers, lets them go at once, and collects their results.
 func share(ctx context.Context, parent string, plain bool) (_ []worked, err error) {
 	dir, err := os.MkdirTemp(parent, "ledgers")
@@ -73,33 +96,19 @@ func share(ctx context.Context, parent string, plain bool) (_ []worked, err erro
 	defer cancel()
 	file := filepath.Join(dir, "quota.db")
 	if plain { // SQLite's busy handler does not wait where a new file is switched to WAL: it is made beforehand
-		if _, closing, err := openBare(ctx, file); err != nil {
-			return nil, err
-		} else if err := closing(); err != nil {
+		_, closing, err := openBare(ctx, file)
+		if err == nil {
+			err = closing()
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
 	args := []string{"-worker", file, "-lasts", processTime.String(), fmt.Sprintf("-plain=%t", plain)}
-	type worker struct {
-		cmd    *exec.Cmd
-		in     io.WriteCloser
-		out    *bufio.Reader
-		stderr *bytes.Buffer
-	}
 	var all []worker
 	for range processCount {
-		w := worker{cmd: exec.CommandContext(ctx, self, args...), stderr: &bytes.Buffer{}}
-		w.cmd.Stderr = w.stderr
-		in, err := w.cmd.StdinPipe()
+		w, err := startWorker(exec.CommandContext(ctx, self, args...))
 		if err != nil {
-			return nil, err
-		}
-		out, err := w.cmd.StdoutPipe()
-		if err != nil {
-			return nil, err
-		}
-		w.in, w.out = in, bufio.NewReader(out)
-		if err := w.cmd.Start(); err != nil {
 			return nil, err
 		}
 		all = append(all, w)
