@@ -12,7 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// version is set by the linker; go install leaves it to the module's.
+// version is set by the linker or, as with go install, taken from the module.
 var version string
 
 func init() { version = cmp.Or(version, config.ModuleVersion()) }
@@ -24,8 +24,8 @@ type app struct {
 	cfg     *config.Config
 	clock   *config.Clock
 	tariff  func() (*quota.Tariff, error) // the costs of the configured upstream, read when first asked for
-	started bool                          // past the arguments: errors are no longer usage errors
-	traces  *tracing.Tracer               // of what is fetched; nil: off
+	started bool                          // the arguments were accepted: later errors are not usage errors
+	traces  *tracing.Tracer               // traces fetches; nil: off
 
 	// wrapPass may wrap the parts of a pass before it begins. It is nil except in tests.
 	wrapPass func(*fetch.Reconciler)
@@ -38,7 +38,6 @@ func (a *app) begin(cmd *cobra.Command) {
 	a.flags.Set = func(name string) bool { return name != "" && cmd.Flags().Changed(name) }
 }
 
-// loadConfig reads the clock and the configuration.
 func (a *app) loadConfig(cmd *cobra.Command) (err error) {
 	a.tariff = sync.OnceValues(a.readTariff)
 	if a.clock, err = config.NewClock(); err == nil && needsConfig(cmd) {

@@ -17,7 +17,7 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// orAsk returns an argument check that asks for what is missing when args fails.
+// orAsk returns an argument check that fails with the question ask if args fails.
 func orAsk(args cobra.PositionalArgs, ask string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, given []string) error {
 		if args(cmd, given) == nil {
@@ -66,7 +66,7 @@ func command(use, short string, args cobra.PositionalArgs, run func(ctx context.
 	return &cobra.Command{Use: use, Short: short, Args: args, RunE: func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args) }}
 }
 
-// group returns a command that only has others below it, and else shows its help.
+// group returns a command that has only subcommands. Called alone it shows its help.
 func group(use, short string, below ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	cmd.AddCommand(below...)

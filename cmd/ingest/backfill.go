@@ -30,7 +30,7 @@ func (a *app) backfillRetryCommand() *cobra.Command {
 		})
 }
 
-// changeCommand returns a command that changes the plan with an id. If nothing changed, it says unchanged.
+// changeCommand returns a command that changes a plan, given by its id. unchanged is the message if nothing changed.
 func (a *app) changeCommand(use, short, unchanged string, change func(context.Context, *store.Store, string) (bool, error)) *cobra.Command {
 	ask := orAsk(cobra.ExactArgs(1), "which backfill? Give one id: ingest backfill status lists them")
 	return command(use, short, ask, func(ctx context.Context, args []string) error {

@@ -23,7 +23,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// kindFlags holds the flags of the kinds as given.
+// kindFlags holds the flags of the kinds of backfill, as the user gave them.
 type kindFlags struct {
 	region           ingest.Region
 	from, to         time.Time
@@ -34,7 +34,7 @@ type kindFlags struct {
 	keepFresh, letGo bool
 }
 
-// upkeep returns what is to become of the videos.
+// upkeep returns whether the videos are kept fresh or let go; "": neither flag was given.
 func (f kindFlags) upkeep() (ingest.Upkeep, error) {
 	switch {
 	case f.keepFresh && f.letGo:
@@ -135,7 +135,7 @@ type backfillRequest struct {
 	ask   bool // ask for the sizes of channels
 
 	ids      *youtube.IDList       // of a backfill of videos
-	rejected []report.RejectedLine // the first lines that were left out of it
+	rejected []report.RejectedLine // the first lines that were rejected
 	// pieces makes the pieces; it is called once, with the store open.
 	pieces func(context.Context, *store.Store) iter.Seq2[ingest.Piece, error]
 }
@@ -168,7 +168,7 @@ func (a *app) requestSearch(f kindFlags, args []string) (backfillRequest, error)
 	}
 	r.spec.Query = q
 	from, to, each := q.After, q.Before, f.slice
-	if from.IsZero() { // not in the spec: two plans of the same flags must be equal
+	if from.IsZero() { // kept out of the spec: plans with the same flags must be equal
 		from, to = youtube.FirstVideo, now
 	}
 	if n := to.Sub(from) / each; n > mostSlices {
@@ -217,7 +217,7 @@ func (a *app) requestVideos(_ kindFlags, args []string) (backfillRequest, error)
 	return r, nil
 }
 
-// requestRefresh lists what is old when it is planned: a video fetched meanwhile does not change the list.
+// requestRefresh lists the videos that are old when the plan is made. Later fetches do not change the list.
 func (a *app) requestRefresh(f kindFlags, _ []string) (backfillRequest, error) {
 	r := backfillRequest{kind: ingest.BackfillRefresh}
 	if r.spec.OlderThan = f.olderThan; f.olderThan == 0 {

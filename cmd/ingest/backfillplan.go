@@ -52,10 +52,9 @@ func (a *app) preparePlan(ctx context.Context, w *fetchRuntime, request backfill
 	return p, a.askSizes(ctx, w, p)
 }
 
-// askSizes asks the channels of a plan for their numbers of videos, each once and for one call of purpose backfill,
-// keeps the answers and prices the plan again. A channel that was not asked because quota ended, or that gives no
-// number, keeps its range. A plan that is partly fetched is not asked about: a channel's answer would not be what is
-// left of it.
+// askSizes asks how many videos each channel of a plan has, stores the answers and prices the plan again. Each channel
+// costs one call of purpose backfill. A channel keeps its price range if quota ends before it is asked, or if it gives
+// no number. If part of the plan is fetched, nothing is asked: an answer would count what is fetched already.
 func (a *app) askSizes(ctx context.Context, w *fetchRuntime, p *pricedBackfill) error {
 	archive, ok := any(w.upstream).(fetch.Archive)
 	if !ok || len(p.Spec.Channels) == 0 || p.Open() != len(p.Spec.Channels) {
@@ -75,14 +74,14 @@ func (a *app) askSizes(ctx context.Context, w *fetchRuntime, p *pricedBackfill) 
 	return nil
 }
 
-// saveSizes keeps the answers whatever ended the asking: they are paid for.
+// saveSizes stores the answers even if asking failed or was interrupted: they are paid for.
 func saveSizes(ctx context.Context, w *fetchRuntime, id string, sizes map[string]int) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	return w.store.NoteSizes(ctx, id, sizes)
 }
 
-// askChannels asks the channels whose size is not known until quota ends.
+// askChannels asks the channels of unknown size, until quota ends.
 func (a *app) askChannels(ctx context.Context, w *fetchRuntime, p *pricedBackfill, archive fetch.Archive) (map[string]int, error) {
 	known, err := w.store.OpenSizes(ctx, p.ID)
 	if err != nil {

@@ -18,27 +18,27 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// pricedBackfill is a stored plan with its price and the quota there is to pay it with.
+// pricedBackfill is a stored plan with its price and the quota that is left to pay for it.
 type pricedBackfill struct {
 	store.BackfillStatus
 	budget.Outlook
 	degraded bool // the ledger cannot answer, so what is left is not known
 
 	costs    budget.CallCosts
-	estimate budget.Estimate // of what is still to do
+	estimate budget.Estimate // of the remaining work
 	assuming string          // what the estimate assumes; "" if it is exact
-	perCall  quota.Cost      // the most that a call draws
+	perCall  quota.Cost      // the most that one call costs
 	upkeep   budget.Upkeep
-	table    string          // the cost table of this price; Table is that of the plan
+	table    string          // the cost table of this price; Table is the plan's
 	asked    quota.Cost      // spent to ask channels for their sizes
-	ids      *youtube.IDList // read for it just now; nil: none
+	ids      *youtube.IDList // the ids just read for it; nil: none
 	rejected []report.RejectedLine
 	found    bool // it had been planned before
 	added    bool // it was planned just now
 }
 
-// findOrAdd finds the plan of the same flags, or adds one. A plan that found nothing to fetch is made again: there may
-// be something by now.
+// findOrAdd finds the plan with the same flags, or adds one. A plan without pieces is made again: there may be
+// something to fetch by now.
 func (a *app) findOrAdd(ctx context.Context, w *fetchRuntime, request backfillRequest) (*pricedBackfill, error) {
 	tariff := w.ledger.Tariff
 	if _, err := budget.BackfillCalls(request.kind, w.upstream, tariff); err != nil {
@@ -67,7 +67,7 @@ func (a *app) findOrAdd(ctx context.Context, w *fetchRuntime, request backfillRe
 	return p, nil
 }
 
-// priceBackfill returns the plan with the price of what is still to do, under today's table.
+// priceBackfill returns the plan with the price of its remaining work under today's cost table.
 func (a *app) priceBackfill(ctx context.Context, w *fetchRuntime, status store.BackfillStatus) (*pricedBackfill, error) {
 	p := &pricedBackfill{BackfillStatus: status, table: w.ledger.Tariff.Table}
 	if err := p.price(ctx, w); err != nil {
@@ -85,8 +85,8 @@ func (a *app) priceBackfill(ctx context.Context, w *fetchRuntime, status store.B
 	return p, nil
 }
 
-// reprice refuses a plan that can never end, however long one waits, and does not keep one that was just added. It
-// says, once, that the plan was made under another cost table.
+// reprice refuses a plan that could never end, however long one waits, and cancels it if it was just added. It says
+// once that the plan was priced under another cost table.
 func (a *app) reprice(ctx context.Context, w *fetchRuntime, p *pricedBackfill) error {
 	if never := p.Never(p.estimate.Low.Cost, p.perCall); never != nil && !p.degraded {
 		if p.added {
@@ -102,7 +102,7 @@ func (a *app) reprice(ctx context.Context, w *fetchRuntime, p *pricedBackfill) e
 	return w.store.Reprice(ctx, p.ID, p.table)
 }
 
-// price estimates the cost of what is still to do, as far as its size is known.
+// price estimates the cost of the remaining work from the sizes that are known.
 func (p *pricedBackfill) price(ctx context.Context, w *fetchRuntime) error {
 	costs, err := budget.BackfillCalls(p.Kind, w.upstream, w.ledger.Tariff)
 	if err != nil {

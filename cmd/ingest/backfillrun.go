@@ -83,7 +83,7 @@ func (r *backfillRun) check(a *app) error {
 	return nil
 }
 
-// runBackfill finds the plan and works on it until it is done, quota is refused, or the run reaches a limit of its own.
+// runBackfill finds the plan and works on it until it is done, quota is refused, or the run reaches one of its limits.
 func (a *app) runBackfill(ctx context.Context, r backfillRun, find func(context.Context, *fetchRuntime) (*pricedBackfill, error)) error {
 	if err := r.check(a); err != nil {
 		return err
@@ -118,8 +118,8 @@ func (a *app) runBackfill(ctx context.Context, r backfillRun, find func(context.
 	return a.reportBackfill(ctx, w, p, worked, err)
 }
 
-// confirm asks the user before much is spent, and keeps what was agreed to: the plan's price, or --max-units of each
-// pool. Runs, and serve, do not spend more without asking again.
+// confirm asks the user before a large spend, and stores what was agreed to: the plan's price, or --max-units of each
+// pool. No run, nor serve, spends more without asking again.
 func (a *app) confirm(ctx context.Context, w *fetchRuntime, p *pricedBackfill, r backfillRun) error {
 	if p.Open() == 0 {
 		return nil
@@ -180,7 +180,7 @@ func (a *app) passBackfill(ctx context.Context, w *fetchRuntime, p *pricedBackfi
 	return rec.Run(ctx, fetch.RunOptions{Backfill: &b, MaxUnits: r.maxUnits})
 }
 
-// openForPlanning is open for planning: without a key, since nothing is sent.
+// openForPlanning is open without a key, since planning sends nothing.
 func (a *app) openForPlanning(ctx context.Context) (*fetchRuntime, error) {
 	if err := a.canRefill(); err != nil {
 		return nil, err
@@ -196,7 +196,7 @@ func (a *app) canRefill() error {
 	return config.Invalid(fmt.Errorf("there are no backfills from %s: its charts are fetched by ingest run", a.cfg.Upstream))
 }
 
-// openForPricing opens what pricing needs besides a store that is open already.
+// openForPricing opens what pricing needs besides the store, which is open already.
 func (a *app) openForPricing(ctx context.Context, s *store.Store) (*fetchRuntime, error) {
 	schedule, price, err := a.pricedSchedule()
 	if err != nil {
@@ -252,7 +252,7 @@ func (a *app) reportBackfill(ctx context.Context, w *fetchRuntime, p *pricedBack
 	switch {
 	case err != nil:
 		return errors.Join(ended, err)
-	case ended != nil && !errors.Is(ended, fetch.ErrMaxUnits) && !errors.Is(ended, errUntil): // limits that the user set
+	case ended != nil && !errors.Is(ended, fetch.ErrMaxUnits) && !errors.Is(ended, errUntil): // not a limit that the user set
 		return ended
 	case end.Outcome == ingest.Skipped:
 		return codeError{exitError, nil}

@@ -108,7 +108,7 @@ func (a *app) backfillDocument(ctx context.Context, w *fetchRuntime, id string) 
 	return a.planDocument(ctx, w, p)
 }
 
-// planDocument returns the plan with its first failures, and with all that it lacks.
+// planDocument returns the plan with its first failures, and everything that it lacks.
 func (a *app) planDocument(ctx context.Context, w *fetchRuntime, p *pricedBackfill) (report.PlanDocument, error) {
 	const failuresShown = 10 // retry covers all of them
 	d := report.PlanDocument{

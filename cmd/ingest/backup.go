@@ -51,7 +51,7 @@ func (a *app) backup(ctx context.Context, file string) error {
 	return a.showDone(report.BackupDocument{File: made.Path, Bytes: made.Bytes, Videos: made.Videos, Placements: made.Placements, Slots: made.Slots})
 }
 
-// expireBackups deletes the backups that backup has named itself and that are older than the provider allows.
+// expireBackups deletes backups that are older than the provider allows, if ingest backup chose their names.
 func (a *app) expireBackups(dirs []string) error {
 	tariff, err := a.tariff()
 	if err != nil {

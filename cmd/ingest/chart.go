@@ -33,7 +33,7 @@ func (a *app) chartCommand() *cobra.Command {
 	return cmd
 }
 
-// chartScreen is how many videos of a chart a screen shows, unless it is told.
+// chartScreen is how many videos of a chart a screen shows without --limit.
 const chartScreen = 20
 
 func showChart(ctx context.Context, a *app, q library.ChartQuery, given string) error {

@@ -45,8 +45,8 @@ func (a *app) complete(root *cobra.Command) {
 	}
 }
 
-// refuseUnknownShells makes the completion of a shell that is not known a usage error, for which cobra prints help. The
-// completions are written to where the root writes when it is called.
+// refuseUnknownShells makes completion for an unknown shell a usage error; cobra would print help. Call it after the
+// root's output is set: completions are written there.
 func refuseUnknownShells(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	if cmd, _, err := root.Find([]string{"completion"}); err == nil {
@@ -54,13 +54,13 @@ func refuseUnknownShells(root *cobra.Command) {
 	}
 }
 
-// lister lists the possible values; a tab in one separates it from its description.
+// lister lists the possible values; a tab separates a value from its description.
 type lister func(context.Context, *app) ([]string, error)
 
-// anywhere exceeds any number of arguments, for flags.
+// anywhere, for flags, is more than any number of arguments.
 const anywhere = math.MaxInt
 
-// completion completes the first so many arguments.
+// completion completes as many arguments as first says.
 func (a *app) completion(list lister, first int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		a.begin(cmd)

@@ -21,12 +21,12 @@ type console struct {
 	stderr      io.Writer
 	json, quiet bool
 	query       *gojq.Code        // of --jq; nil: the whole document
-	filter      func(v any) error // prints what the query makes of a document; nil: there is none
+	filter      func(v any) error // prints a document through the query; nil: no query
 	narrow      bool              // standard error is a terminal, not a log or cron's mail
 	logs        service.LogFormat
 }
 
-// useQuery lets documents be printed as --jq says, until ctx is done.
+// useQuery makes documents print through the query of --jq, which ctx can end.
 func (c *console) useQuery(ctx context.Context) {
 	if c.query != nil {
 		c.json = true
@@ -41,7 +41,7 @@ func (c *console) printJSON(v any) error {
 	return term.PrintJSON(c.stdout, v) // a CheckedWriter reports failures
 }
 
-// screen is a document that can be printed for a person; whether it could be written, a CheckedWriter knows.
+// screen is a document that can be printed for a person. The CheckedWriter keeps any error.
 type screen interface{ Print(w io.Writer) }
 
 // show prints a document, as JSON or for a person.
@@ -53,7 +53,7 @@ func (c *console) show(answer screen) error {
 	return nil
 }
 
-// showDone is show for what a command has done: of that, the quiet say nothing.
+// showDone is show for what a command has done, which --quiet does not print.
 func (c *console) showDone(answer screen) error {
 	if c.quiet && !c.json {
 		return nil
@@ -68,7 +68,7 @@ func (c *console) say(format string, args ...any) {
 	}
 }
 
-// tell prints a message for a person on standard error: one line, which a log keeps whole, but wrapped on a terminal.
+// tell prints a message for a person on standard error, in one line for logs, or wrapped on a terminal.
 func (c *console) tell(message string) {
 	if c.narrow {
 		message = term.Wrap(message, term.Screen, "  ")
@@ -81,7 +81,7 @@ func (c *console) log() *slog.Logger {
 	return slog.New(c.logs.Handler(c.stderr, slog.LevelWarn))
 }
 
-// watchable lets a command that only reads print its answer repeatedly. It goes on while the ledger cannot answer.
+// watchable lets a command that only reads print its answer repeatedly. It continues while the ledger cannot answer.
 func (a *app) watchable(cmd *cobra.Command) *cobra.Command {
 	once, watch, seconds := cmd.RunE, false, 5
 	cmd.Flags().BoolVar(&watch, "watch", false, "print it again and again until Ctrl-C; spends nothing")

@@ -49,8 +49,8 @@ type demo struct {
 	start   time.Time // the first slot: yesterday at 17:00 UTC, the provider's morning
 }
 
-// playground starts a stand-in on a free port, which answers until stop is called, and makes the configuration for it.
-// The settings for the real upstream must not leak in: only --data is heard; without it the directory is a new one.
+// playground starts a stand-in on a free port, until stop is called, and configures the app for it. Settings for the
+// real upstream must not leak in: only --data counts, and without it the data directory is a new one.
 func (a *app) playground(ctx context.Context, costTable string) (sim *youtubesim.Server, stop func(), err error) {
 	a.cfg = &config.Config{
 		Jobs: config.DefaultJobs(providers["youtube"].limits), Account: "default", Data: a.flags.Data, Ledger: "sqlite", Store: "sqlite", Upstream: "youtube",
@@ -132,8 +132,8 @@ func (d *demo) pass(ctx context.Context, s ingest.Series) ([]fetch.SlotResult, e
 	return worked, err
 }
 
-// neighbour is the colleague's script of every post-mortem: it searches, at 100 units a search. It asks the same
-// ledger, as any tool should, and leaves the schedule six units.
+// neighbour plays a colleague's script that searches, at 100 units a search. It takes from the same ledger, as any tool
+// should, and leaves the schedule six units.
 func (d *demo) neighbour(ctx context.Context) error {
 	const searches, lists = 94, 62
 	for i := range searches + lists {
@@ -198,7 +198,7 @@ func (d *demo) refusal(ctx context.Context) error {
 	return nil
 }
 
-// ledgerDown asks a ledger that is not there: a local port where nobody listens.
+// ledgerDown takes from a ledger at a local port where nothing listens.
 func (d *demo) ledgerDown(ctx context.Context) error {
 	d.print("\n4. The ledger is down: the cheap call goes on, the expensive one is not made")
 	gone, err := redisledger.Open(ctx, "redis://127.0.0.1:1/0", redisledger.Options{})
@@ -206,8 +206,8 @@ func (d *demo) ledgerDown(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = gone.Close() }()
-	of := d.runtime.ledger.Governor
-	g := quota.Governor{Ledger: gone, Tariff: of.Tariff, Account: of.Account, Now: of.Now, EmergencyAccount: of.EmergencyAccount}
+	live := d.runtime.ledger.Governor
+	g := quota.Governor{Ledger: gone, Tariff: live.Tariff, Account: live.Account, Now: live.Now, EmergencyAccount: live.EmergencyAccount}
 	cheap, err := g.Take(ctx, quota.Request{Method: "videos.list", Purpose: quota.Manual})
 	if err != nil || !cheap.Degraded {
 		return fmt.Errorf("the demo expected the cheap call to go on: %w", err)
@@ -263,7 +263,7 @@ func longestWord(chart []ingest.Placement, script *unicode.RangeTable) string {
 	return longest
 }
 
-// report returns to the ledger, which first receives what was sent without it.
+// report takes from the ledger again, which first learns of the calls made without it, and compares its count.
 func (d *demo) report(ctx context.Context) error {
 	d.print("\n6. The ledger is back; its count is the upstream's")
 	if _, err := d.runtime.ledger.Take(ctx, quota.Request{Method: "videos.list", Purpose: quota.Scheduled}); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// demoPast is how far back the charts go that a new trial begins with.
+// demoPast is how far back the charts of a new trial go.
 const demoPast = 2 * time.Hour
 
 // demoServe keeps a stand-in and ingest serve up, both on free ports of this machine, until a signal ends them.
@@ -42,7 +42,7 @@ func (a *app) demoServe(ctx context.Context) error {
 	return err
 }
 
-// fetchPast fetches the charts of the last hours, with a moved clock, so that the trial has ranks that have moved.
+// fetchPast fetches the charts of the last hours, with a moved clock, so that the trial shows how ranks moved.
 func (a *app) fetchPast(ctx context.Context) error {
 	a.say("fetching the charts of the last %.0f hours from a fake YouTube", demoPast.Hours())
 	now := time.Now()

@@ -59,7 +59,7 @@ func printFindings(c *console, urls []string, found []doctor.Finding) error {
 	return err
 }
 
-// newDoctor returns a doctor with what it is to examine. It makes do with as much of the configuration as can be read.
+// newDoctor returns a doctor for this installation, with as much of the configuration as can be read.
 func newDoctor(a *app, root string, uid int) *doctor.Doctor {
 	a.tariff = sync.OnceValues(a.readTariff)
 	d := &doctor.Doctor{
@@ -114,7 +114,7 @@ func newDoctor(a *app, root string, uid int) *doctor.Doctor {
 // exitOf maps the doctor's classes to exit codes.
 var exitOf = []int{doctor.NoFailure: exitOK, doctor.Other: exitError, doctor.Unavailable: exitUnavailable, doctor.BadKey: exitKey, doctor.BadConfig: exitConfig}
 
-// classify returns the class of the exit code that an error has everywhere.
+// classify returns the class that corresponds to an error's exit code.
 func classify(err error) doctor.Class {
 	return max(doctor.Other, doctor.Class(slices.Index(exitOf, exitCode(err))))
 }

@@ -30,7 +30,7 @@ const (
 	exitSignal      = 128 // plus the signal's number
 )
 
-// codeError is an outcome with an exit code of its own. A nil err is silent: everything was said already.
+// codeError is an outcome with its own exit code. A nil err prints nothing: everything was said already.
 type codeError struct {
 	code int
 	err  error
@@ -51,7 +51,7 @@ func silent(err error) bool {
 	return err == nil || ok && code.err == nil || is[service.LoggedError](err)
 }
 
-// outdated reports whether an error says that a newer program wrote what this one would read.
+// outdated reports whether an error means that a newer program wrote the data.
 func outdated(err error) bool {
 	newer, ok := errors.AsType[*store.VersionError](err)
 	return ok && newer.Have > newer.Know || errors.Is(err, quota.ErrNewer)
@@ -93,13 +93,12 @@ func exitCode(err error) int {
 	}
 }
 
-// is reports whether an error is, or wraps, one of a type.
+// is reports whether an error is of type E or wraps one.
 func is[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok
 }
 
-// errorDocument is an error as JSON.
 type errorDocument struct {
 	Error    string `json:"error"`
 	Code     string `json:"code"` // usage, config, key, unavailable, partial or error

@@ -15,7 +15,7 @@ const (
 	formatJSONL = "jsonl"
 )
 
-// format returns the format to print in, which --json may also have chosen.
+// format returns the output format, which --json may choose too.
 func (c *console) format(given string) (string, error) {
 	switch {
 	case given == "" && c.json:

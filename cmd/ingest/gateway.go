@@ -46,7 +46,7 @@ func (a *app) gateway(ctx context.Context, listen string) error {
 	return web.Serve(ctx, l, g, a.log())
 }
 
-// newGateway returns a gateway on what is open; reserve is what its clients must leave for the schedule.
+// newGateway returns a gateway on the open runtime; reserve says what its clients must leave for the schedule.
 func (a *app) newGateway(f *fetchRuntime, reserve func(context.Context) quota.Reserve) (*gateway.Gateway, error) {
 	tariff := f.ledger.Tariff
 	up, ok := f.upstream.(gateway.Upstream)

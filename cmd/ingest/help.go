@@ -13,12 +13,12 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// helpText has a section of text per command, and one of its examples.
+// helpText has a section of text and one of examples for each command.
 //
 //go:embed help.txt
 var helpText string
 
-// globalFlags is the topic of help that shows the flags of every command.
+// globalFlags is the help topic that lists the flags every command takes.
 const globalFlags = "flags"
 
 // describe gives a command and its subcommands their sections, and completes the values of their flags.

@@ -27,7 +27,7 @@ import (
 // ledgerFile is the ledger itself or, next to a shared one, the journal of this data directory.
 const ledgerFile = "quota.db"
 
-// ledger is an open ledger, with this data directory's own file, which may be the same.
+// ledger is an open ledger and this data directory's quota.db, which may be the same.
 type ledger struct {
 	*quota.Governor
 	journal *sqliteledger.Ledger
@@ -108,7 +108,7 @@ func (a *app) openLocal(ctx context.Context) (*sqliteledger.Ledger, error) {
 	return local, err
 }
 
-// ledgerFileError says of a quota.db that is lost or damaged what to do.
+// ledgerFileError says what to do about a lost or damaged quota.db.
 type ledgerFileError struct {
 	error
 
@@ -147,7 +147,7 @@ func openRemote(ctx context.Context, c *config.Config) (sharedledger.Remote, err
 // slotsSpent returns the slots of a store that spent quota since a time.
 type slotsSpent func(ctx context.Context, since time.Time) ([]ingest.Slot, error)
 
-// openCheckedLedger opens the ledger. If it lacks what slots spent, the gate is closed.
+// openCheckedLedger opens the ledger, unless the provider's terms forbid it or the ledger lacks what slots spent.
 func (a *app) openCheckedLedger(ctx context.Context, spent slotsSpent) (*ledger, error) {
 	l, err := a.openLedger(ctx)
 	if err != nil {
@@ -167,7 +167,7 @@ func (a *app) openCheckedLedger(ctx context.Context, spent slotsSpent) (*ledger,
 	return l, nil
 }
 
-// checkPolicy refuses what the provider's terms forbid, as far as these facts say.
+// checkPolicy refuses what the provider's terms forbid, judged by these facts.
 func (a *app) checkPolicy(f policy.Facts) error {
 	tariff, err := a.tariff()
 	if err != nil {
@@ -176,8 +176,8 @@ func (a *app) checkPolicy(f policy.Facts) error {
 	return config.Invalid(policy.Refusal(policy.Judge(tariff.Policy, f)))
 }
 
-// checkLost keeps the gate closed if the ledger lacks spends of the store's slots. A remote ledger that this data
-// directory has synced with before gets what it lacks from the journal, and needs no check.
+// checkLost fails if the ledger lacks what the store's slots spent. A remote ledger that this data directory has synced
+// with before needs no check: the journal restores what it lacks.
 func (a *app) checkLost(ctx context.Context, l *ledger, spent slotsSpent) error {
 	if replays, err := l.EmergencyAccount.Replays(ctx, l.Account); err != nil || replays {
 		return err
@@ -202,7 +202,7 @@ func (a *app) checkLost(ctx context.Context, l *ledger, spent slotsSpent) error 
 		what, term.Thousands(audit.Units(missing)), a.cfg.Data, ledgerFile, quota.ErrClosed)}
 }
 
-// report returns what is left, also while the ledger cannot answer: the report then says why.
+// report returns what is left. While the ledger cannot answer, the report says why instead.
 func (l *ledger) report(ctx context.Context) (quota.Report, error) {
 	r, err := l.Report(ctx)
 	if errors.Is(err, quota.ErrUnavailable) {

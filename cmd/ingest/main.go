@@ -7,7 +7,7 @@ import (
 	"log"
 	"os"
 	"syscall"
-	_ "time/tzdata" // the provider's day turns in a time zone that a bare container lacks
+	_ "time/tzdata" // a bare container lacks the provider's time zone
 
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/fetch/wire"
@@ -25,7 +25,7 @@ func run(args []string, stdout, stderr io.Writer, wrapPass func(*fetch.Reconcile
 	a := &app{console: console{stdout: out, stderr: stderr, narrow: term.IsTerminal(stderr)}, wrapPass: wrapPass}
 	root := newRoot(a)
 	if len(args) > 0 && (args[0] == "-v" || args[0] == "--version") {
-		args = args[:1] // whatever follows
+		args = args[:1] // ignore what follows
 	}
 	root.SetArgs(args)
 	root.SetOut(out)

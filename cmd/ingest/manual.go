@@ -11,8 +11,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// Built with the tag manual, the program writes its manual pages into the directory INGEST_MANUAL and ends: make dist
-// does so. The program that ships carries none of it: text/template would make it 10 MB larger. The pages' date is
+// Built with the tag manual, as by make dist, the program writes its manual pages into the directory INGEST_MANUAL and
+// ends. The shipped program leaves this out: text/template would make it 10 MB larger. The pages' date is
 // SOURCE_DATE_EPOCH, which cobra reads.
 func init() {
 	root := newRoot(&app{console: console{stdout: &term.CheckedWriter{To: os.Stdout}, stderr: os.Stderr}})

@@ -19,7 +19,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// standing is the schedule at one moment, as the store and the ledger have it.
+// standing is the state of the schedule at one moment, from the store and the ledger.
 type standing struct {
 	now       time.Time
 	schedule  budget.PricedSchedule
@@ -30,7 +30,7 @@ type standing struct {
 	ledgerErr error
 }
 
-// stand returns how the schedule stands; s is nil if there is no store.
+// stand returns the standing; s is nil if there is no store.
 func (a *app) stand(ctx context.Context, s *store.Store, report func(context.Context) (quota.Report, error)) (st standing, err error) {
 	st.now = a.clock.Now()
 	if st.schedule, err = a.schedule(); err != nil {
@@ -39,7 +39,7 @@ func (a *app) stand(ctx context.Context, s *store.Store, report func(context.Con
 	st.pace.Schedule = st.schedule.Jobs
 	if s != nil {
 		if st.latest, st.storeErr = s.Latest(ctx, st.now); st.storeErr != nil {
-			return st, nil //nolint:nilerr // st says it: what does not need the store goes on
+			return st, nil //nolint:nilerr // st holds the error: what does not need the store goes on
 		}
 	}
 	st.left, st.ledgerErr = report(ctx)
@@ -52,7 +52,7 @@ func (a *app) stand(ctx context.Context, s *store.Store, report func(context.Con
 	default:
 		st.pace = st.schedule.Held(st.left, st.now)
 	}
-	return st, nil //nolint:nilerr // st says it: what does not need the ledger goes on
+	return st, nil //nolint:nilerr // st holds the error: what does not need the ledger goes on
 }
 
 // waiting returns the slots that have come due and that no run has completed.
@@ -65,7 +65,7 @@ func (st standing) upcoming(n int, region string) []ingest.Slot {
 	return st.pace.Schedule.Upcoming(st.latest, st.now, n, region)
 }
 
-// next returns the slots that wait and those until then, with their costs.
+// next returns the slots that wait or come due before until, with their costs.
 func (st standing) next(until time.Time) ([]report.NextDocument, error) {
 	if st.storeErr != nil {
 		return nil, st.storeErr
@@ -74,17 +74,17 @@ func (st standing) next(until time.Time) ([]report.NextDocument, error) {
 	return report.NewNextDocuments(slots, st.waiting(), st.latest, st.now), err
 }
 
-// others watches what is spent beside the jobs of a store.
+// others watches what is spent outside the jobs of a store.
 func (a *app) others(s *store.Store, schedule budget.PricedSchedule) budget.OthersWatch {
 	return budget.OthersWatch{Notes: s, Schedule: schedule, Shared: a.cfg.Ledger != "sqlite", Log: a.log()}
 }
 
-// reported returns a report that was read already.
+// reported returns a function that returns a report read earlier.
 func reported(r quota.Report) func(context.Context) (quota.Report, error) {
 	return func(context.Context) (quota.Report, error) { return r, nil }
 }
 
-// openStanding returns how the schedule stands, for a command that opened nothing yet.
+// openStanding returns the standing for a command that has opened nothing yet.
 func (a *app) openStanding(ctx context.Context) (standing, error) {
 	s, err := a.store(ctx)
 	switch {
@@ -110,7 +110,7 @@ func (a *app) warnOfFuture(ctx context.Context, s *store.Store) {
 	}
 }
 
-// freshSite is the part of a site that says how fresh everything is.
+// freshSite is the part of a site that judges freshness.
 func (a *app) freshSite(s *store.Store, schedule regions.Schedule) *web.Site {
 	return &web.Site{Now: a.clock.Now, Schedule: func() report.WantedSeries { return schedule }, Latest: serviceStore{s, a.clock.Now}.Latest, StaleAfter: a.cfg.StaleAfter, Calls: s.CallStats, Upstream: a.provider().name}
 }

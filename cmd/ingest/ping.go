@@ -20,10 +20,10 @@ func (a *app) newNotices(log *slog.Logger) (*service.Pinger, *service.Thresholds
 	return p, service.NewThresholds(a.cfg.Data, webhook, p, version, a.clock.Now, log), err
 }
 
-// beginPing tells the dead man's switch, if configured, that a run has begun. It returns end, which reports how it
-// ended and returns err unchanged, and thresholds, the notices of thresholds. Only a wrong configuration is an error.
+// beginPing tells the dead man's switch, if configured, that a run has begun. end reports how it ended and returns err
+// unchanged; thresholds sends the threshold notices. Only a wrong configuration is an error.
 //
-// A day stopped by quota is a good day: the switch gets exit status 0, with the reason in the summary.
+// A stop by quota counts as success: the switch gets exit status 0, with the reason in the summary.
 func (a *app) beginPing(ctx context.Context) (end func(summary string, err error) error, thresholds *service.Thresholds, err error) {
 	p, thresholds, err := a.newNotices(a.log())
 	if err != nil {

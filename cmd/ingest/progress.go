@@ -20,8 +20,8 @@ const (
 	tellEvery = 5 * time.Second
 )
 
-// showProgress shows what line returns until stop is called: over itself on a terminal, which is erased at the end, and
-// else as a line now and then. "" is not shown.
+// showProgress shows what line returns until stop is called: on a terminal in one place, which is erased at the end,
+// elsewhere as a new line each time. "" is not shown.
 func (a *app) showProgress(ctx context.Context, line func(terminal bool) string) (stop func()) {
 	if a.quiet || a.json {
 		return func() {}
@@ -115,11 +115,11 @@ func (a *app) showRun(ctx context.Context, rec *fetch.Reconciler, s *store.Store
 	})
 }
 
-// showRows shows how many rows of a table are there; tell is told of each step.
-func (a *app) showRows(ctx context.Context) (tell func(table string, done, of int), stop func()) {
+// showRows shows how many rows of a table are copied; call tell at each step.
+func (a *app) showRows(ctx context.Context) (tell func(table string, done, total int), stop func()) {
 	var at atomic.Value
-	tell = func(table string, done, of int) {
-		at.Store(fmt.Sprintf("%s: %s of %s", table, term.Thousands(int64(done)), term.Plural(of, "row")))
+	tell = func(table string, done, total int) {
+		at.Store(fmt.Sprintf("%s: %s of %s", table, term.Thousands(int64(done)), term.Plural(total, "row")))
 	}
 	return tell, a.showProgress(ctx, func(bool) string {
 		text, _ := at.Load().(string)

@@ -23,12 +23,12 @@ type upstream interface {
 type provider struct {
 	name    string                                                                         // for a person
 	open    func(ctx context.Context, baseURL string, key ingest.Secret) (upstream, error) // baseURL "" is the provider's own; nothing is sent
-	calls   upstream                                                                       // makes calls for pricing only, never executed
-	keyed   bool                                                                           // the real one needs a key
+	calls   upstream                                                                       // makes calls that are only priced, never sent
+	keyed   bool                                                                           // the real upstream needs a key
 	limits  config.JobLimits                                                               // in addition to calls.Limits
 	refills bool                                                                           // backfills support it
-	watch   string                                                                         // the beginning of the URL at which it shows a video
-	named   map[string]string                                                              // categories, until their names are fetched
+	watch   string                                                                         // the URL of a video's page, up to its id
+	named   map[string]string                                                              // names of categories until they are fetched
 	pages   pages.Site                                                                     // attribution, and where its pictures are
 }
 

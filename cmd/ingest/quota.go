@@ -109,14 +109,14 @@ func (a *app) quotaPostCommand() *cobra.Command {
 	return cmd
 }
 
-// posting is what a person says that was spent elsewhere.
+// posting is quota that a person says was spent elsewhere.
 type posting struct {
 	pool   string
 	amount int64     // 0: not given
 	at     time.Time // zero: not given
 }
 
-// byHand is who posts it.
+// byHand is how the ledger records who posted it.
 var byHand = quota.Who{Purpose: quota.Manual, Method: quota.PostMethod}
 
 func (a *app) parsePosting(args []string, at string) (p posting, err error) {
@@ -142,7 +142,7 @@ func (a *app) parsePosting(args []string, at string) (p posting, err error) {
 	return p, nil
 }
 
-// post records it. More than the limit is doubted, unless a person says that it is so.
+// post records the posting. It refuses to exceed the limit unless sure is set.
 func (p posting) post(ctx context.Context, l *ledger, sure bool) error {
 	before, err := l.Report(ctx)
 	if err != nil {
@@ -214,7 +214,7 @@ func (a *app) correct(ctx context.Context, pool, did string, change func(context
 	})
 }
 
-// corrected reports a correction, and what it leaves of a pool to the schedule; "": of every pool that is used.
+// corrected reports a correction and what it leaves the schedule of a pool; "" means every used pool.
 func (a *app) corrected(ctx context.Context, l *ledger, did, pool string) error {
 	if a.json {
 		a.say("ingest: %s", did)

@@ -78,8 +78,8 @@ func (a *app) setAside(ctx context.Context) error {
 	return nil
 }
 
-// rebuild posts the spends of the store's slots that the ledger lacks, unless another process is at it, which would count
-// them twice.
+// rebuild posts what the store's slots spent and the ledger lacks. It refuses while another process does the same:
+// together they would count it twice.
 func (a *app) rebuild(ctx context.Context) (slots int, err error) {
 	s, err := a.writableStore(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -96,15 +96,15 @@ func (a *app) rebuild(ctx context.Context) (slots int, err error) {
 	return slots, err
 }
 
-// rebuildAlone continues when it was interrupted and is called again. The store does not know what was drawn by hand, nor
-// what a killed run had taken for its last page.
+// rebuildAlone can be interrupted and called again. The store does not know what was taken by hand, nor what a killed
+// run took for its last page.
 func (a *app) rebuildAlone(ctx context.Context) (slots int, err error) {
 	l, err := a.openLedger(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer l.close()
-	moved, err := l.journal.MoveBack(ctx) // or a clock that was ahead would let nothing be posted
+	moved, err := l.journal.MoveBack(ctx) // entries that a fast clock left in the future block every post
 	if err != nil {
 		return 0, err
 	}
@@ -143,7 +143,7 @@ func (a *app) slotMethods(ctx context.Context, slot ingest.Slot) ([]string, erro
 	return calls.Methods(), err
 }
 
-// forgetStops ends all waits for quota that a ledger asked for before it was reset.
+// forgetStops ends all waits for quota from before the ledger was reset.
 func (a *app) forgetStops(ctx context.Context) error {
 	s, err := a.writableStore(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -165,7 +165,7 @@ func (a *app) quotaResetCommand() *cobra.Command {
 		if u, err := user.Current(); err == nil {
 			by = u.Username
 		}
-		l, err := a.openLedger(ctx) // unlike openCheckedLedger, also one that lacks spends
+		l, err := a.openLedger(ctx) // unlike openCheckedLedger, it may lack what slots spent
 		if err != nil {
 			return err
 		}

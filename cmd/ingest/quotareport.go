@@ -28,8 +28,8 @@ func (a *app) withLedger(ctx context.Context, do func(context.Context, *ledger) 
 	return do(ctx, l)
 }
 
-// withReadOnlyLedger is withLedger for a command that only reads, also while the store cannot be read. If the data
-// directory does not exist or cannot be written, it opens a copy of the ledger, and creates nothing there.
+// withReadOnlyLedger is withLedger for a command that only reads. It works even if the store cannot be read. If the
+// data directory does not exist or cannot be written, it opens a copy of the ledger and creates nothing there.
 func (a *app) withReadOnlyLedger(ctx context.Context, do func(context.Context, *ledger) error) error {
 	path := filepath.Join(a.cfg.Data, ledgerFile)
 	_, err := os.Stat(a.cfg.Data)
@@ -69,7 +69,7 @@ func (a *app) withReadOnlyLedger(ctx context.Context, do func(context.Context, *
 	return do(ctx, l)
 }
 
-// quotaFlags says what quota is to report.
+// quotaFlags says what the quota command reports.
 type quotaFlags struct {
 	purpose quota.Purpose // the exit code is 75 if nothing is left for it
 	since   config.Since  // who spent it since then; zero: as far back as a window counts
@@ -116,7 +116,7 @@ func (a *app) quotaReport(ctx context.Context, l *ledger, f quotaFlags) error {
 	return err
 }
 
-// quotaDocument returns what is left, and the pace if there is a store. degraded is why the ledger cannot answer, nil if it can.
+// quotaDocument returns what is left, and the pace if there is a store. degraded says why the ledger cannot answer.
 func (a *app) quotaDocument(ctx context.Context, l *ledger, s *store.Store) (doc report.QuotaDocument, st standing, degraded, err error) {
 	r, err := l.report(ctx)
 	if err == nil {

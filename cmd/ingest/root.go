@@ -29,7 +29,7 @@ func newRoot(a *app) *cobra.Command {
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) (err error) {
 			a.begin(cmd)
-			if term.IsTerminal(a.stdout) && cmd.Name() != "serve" { // whose pages are read elsewhere
+			if term.IsTerminal(a.stdout) && cmd.Name() != "serve" { // serve's pages are read elsewhere
 				term.UseLocalTime()
 			}
 			if err = a.loadConfig(cmd); err != nil || !needsConfig(cmd) {

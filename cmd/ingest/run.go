@@ -91,8 +91,8 @@ func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
 	return end(text.String(), a.reportRun(sum, err))
 }
 
-// workersFor returns how many slots a run works on at once. Where the quota does not pay for a day of the schedule it is
-// one, so that what is left completes the least fresh chart before it begins another.
+// workersFor returns how many slots a run works on at once. If the quota left does not cover a day of the schedule, it
+// is one, so that the least fresh chart is completed before another is begun.
 func (a *app) workersFor(ctx context.Context, w *fetchRuntime) int {
 	left, err := w.ledger.Report(ctx)
 	if err != nil || left.Degraded != nil {
@@ -106,8 +106,8 @@ func (a *app) workersFor(ctx context.Context, w *fetchRuntime) int {
 	return a.cfg.Concurrency
 }
 
-// lookAhead adds to a summary when anything is next due, and which of these series wait for quota: a run that has not
-// tried them, since nothing is left, was stopped all the same.
+// lookAhead adds to a summary when the next slot is due, and which of these series wait for quota. A run that had no
+// quota left to try them was stopped, too.
 func (a *app) lookAhead(ctx context.Context, s *report.Run, w *fetchRuntime, series []ingest.Series, force bool) {
 	st, err := a.stand(ctx, w.store, w.ledger.Report)
 	if err != nil || st.storeErr != nil {
@@ -123,10 +123,10 @@ func (a *app) lookAhead(ctx context.Context, s *report.Run, w *fetchRuntime, ser
 		}
 	}
 	waiting := st.waiting()
-	maps.DeleteFunc(waiting, func(of ingest.Series, slot ingest.Slot) bool {
-		return !slices.Contains(series, of) || !slot.RetryAt.After(st.now)
+	maps.DeleteFunc(waiting, func(key ingest.Series, slot ingest.Slot) bool {
+		return !slices.Contains(series, key) || !slot.RetryAt.After(st.now)
 	})
-	if len(waiting) > 0 && !force { // the ledger knows more than a slot that was refused while another one was asking
+	if len(waiting) > 0 && !force { // the ledger knows better than a slot that was refused while another took quota
 		s.RetryAt = time.Time{}
 	}
 	for _, slot := range waiting {
@@ -134,7 +134,7 @@ func (a *app) lookAhead(ctx context.Context, s *report.Run, w *fetchRuntime, ser
 	}
 }
 
-// summarise returns what a run's slots, and the error that cut it short, make of it.
+// summarise sums up a run from its slots and the error that cut it short.
 func summarise(worked []fetch.SlotResult, err error) report.Run {
 	r := report.Run{Outcome: ingest.Done, Err: err}
 	for _, w := range worked {

@@ -36,10 +36,10 @@ func (a *app) searchCommand() *cobra.Command {
 	return cmd
 }
 
-// shown is how results are printed: the value beside each is that of the order.
+// shown is how results are printed. The value beside each is the one that order sorts by.
 type shown struct {
 	order string
-	mark  bool // what was asked for is in [brackets]
+	mark  bool // put what was asked for in [brackets]
 }
 
 func search(ctx context.Context, a *app, s *store.Store, q store.SearchQuery, f shown) error {
@@ -62,7 +62,7 @@ func search(ctx context.Context, a *app, s *store.Store, q store.SearchQuery, f 
 	return nothingFound(ctx, a, s, q, result)
 }
 
-// nothingFound says what was searched for, and whether the filters leave it out.
+// nothingFound says what was searched for, and whether there are results without the filters.
 func nothingFound(ctx context.Context, a *app, s *store.Store, q store.SearchQuery, r store.Result) error {
 	if text := term.Fit(strings.TrimSpace(q.Text), 60); text == "" {
 		a.say("nothing found")

@@ -45,8 +45,8 @@ func (a *app) serveCommand() *cobra.Command {
 	return cmd
 }
 
-// serve runs until ctx is done, at l or, where that is nil, at the configured address. It refuses what it can before it
-// opens anything, and takes the address before any file.
+// serve runs until ctx is done, at l or, if that is nil, at the configured address. It checks what it can before it
+// opens anything, and listens before it opens a file.
 func (a *app) serve(ctx context.Context, l net.Listener) error {
 	s, err := a.newService()
 	if err != nil {
@@ -65,12 +65,12 @@ func (a *app) serve(ctx context.Context, l net.Listener) error {
 		s.ReportFailedStart(ctx, err)
 		return err
 	}
-	ctx, stop := notify(ctx, syscall.SIGHUP) // SIGHUP, which nothing else in the program handles
+	ctx, stop := notify(ctx, syscall.SIGHUP) // no other command handles SIGHUP
 	defer stop()
 	return s.Run(ctx, l)
 }
 
-// newService returns the service, and refuses what can be refused without opening a file.
+// newService returns the service, and checks what can be checked without opening a file.
 func (a *app) newService() (*service.Service, error) {
 	schedule, price, err := a.pricedSchedule()
 	if err != nil {
@@ -149,7 +149,7 @@ func (a *app) openService(ctx context.Context, log *slog.Logger, door *gateway.D
 	return r, nil
 }
 
-// openReader opens the store alone, for what can be read while the ledger cannot: why says why.
+// openReader opens the store alone, for reading while the rest cannot be opened; why returns the reason.
 func (a *app) openReader(ctx context.Context, why func() error) (*service.Runtime, error) {
 	s, err := a.readStore(ctx)
 	if err != nil {
@@ -183,8 +183,7 @@ func listenAt(ctx context.Context, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// shareWork lets the queue of all machines that share the store dispatch this process's workers; a SQLite store has
-// none.
+// shareWork joins this process to the queue of the machines that share the store; a SQLite store has none.
 func (a *app) shareWork(ctx context.Context, r *service.Runtime, log *slog.Logger) error {
 	if a.cfg.Store == "sqlite" {
 		return nil

@@ -17,12 +17,12 @@ type signalled struct {
 
 func (s signalled) Error() string { return "ended by signal: " + s.sig.String() }
 
-// endsWithin is the longest that the program lives on after a signal.
+// endsWithin is the longest that the program runs on after a signal.
 const endsWithin = 4900 * time.Millisecond
 
-// notify returns a context that ends at the first of these signals; a second one kills as if none were caught. Whatever
-// the program waits for then, such as a server that does not answer, it ends within endsWithin: what it has not
-// committed is as after a power cut, which loses nothing.
+// notify returns a context that ends at the first of these signals; a second one kills the program at once. Even if
+// something hangs, such as a server that does not answer, the program exits within endsWithin: that is like a power
+// cut, which loses nothing.
 func notify(parent context.Context, which ...os.Signal) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 1)
@@ -46,7 +46,7 @@ func notify(parent context.Context, which ...os.Signal) (context.Context, func()
 	}
 }
 
-// endedBy returns the signal that ended the context, whatever error it caused, and otherwise the error.
+// endedBy returns the signal that ended the context in place of err, or else err; nil stays nil.
 func endedBy(ctx context.Context, err error) error {
 	if ended, ok := errors.AsType[signalled](context.Cause(ctx)); ok && err != nil {
 		return ended

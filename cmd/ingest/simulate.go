@@ -80,7 +80,7 @@ func (o standInOptions) server() (_ http.Handler, err error) {
 	return s, asUsage(err)
 }
 
-// asUsage marks an error of a stand-in as one of usage; nil stays nil.
+// asUsage makes a stand-in's error a usage error; nil stays nil.
 func asUsage(err error) error {
 	if err == nil {
 		return nil

@@ -49,7 +49,7 @@ func (a *app) slotsCommand() *cobra.Command {
 	return a.watchable(cmd)
 }
 
-// printNext shows the next slots of the schedule: those that wait, stored or not, and those to come.
+// printNext shows the next slots of the schedule: those that wait, whether stored or not, and those to come.
 func printNext(ctx context.Context, a *app, n int, region string) error {
 	st, err := a.openStanding(ctx)
 	if err != nil {

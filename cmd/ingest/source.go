@@ -34,7 +34,7 @@ func (a *app) source(l *ledger, s *store.Store) *web.Source {
 	return source
 }
 
-// storeSource is the part of source that needs no ledger, which cannot be opened for the reason that why returns.
+// storeSource is the part of source that needs no ledger; why returns why the ledger cannot be opened.
 func (a *app) storeSource(s *store.Store, why func() error) *web.Source {
 	return &web.Source{
 		Quota: func(context.Context) (report.QuotaDocument, web.Upcoming, error) {
@@ -61,7 +61,7 @@ func (a *app) storeSource(s *store.Store, why func() error) *web.Source {
 	}
 }
 
-// dayPrice returns the price of a day of the schedule or, with every, the price if each chart were fetched so often.
+// dayPrice returns the price of a day of the schedule or, if every is set, of a day with each chart fetched that often.
 func (a *app) dayPrice(every time.Duration) (map[string]int64, error) {
 	schedule, err := a.scheduleOf(budget.ChartsEvery(a.cfg.Jobs, every))
 	if err != nil {
@@ -109,8 +109,8 @@ func (a *app) metricsCommand() *cobra.Command {
 		})
 }
 
-// printMetrics prints what the ledger and the store say through that source. What cannot be read is left out, and
-// source_readable says so; a store that cannot be read is an error all the same.
+// printMetrics prints the figures of that source. Figures that cannot be read are left out, and source_readable says
+// so; a store that cannot be read is an error as well.
 func (a *app) printMetrics(ctx context.Context, source func(*store.Store) *web.Source) error {
 	var st standing
 	s, storeErr := a.readStore(ctx)

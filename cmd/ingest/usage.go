@@ -13,7 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// usageCommand returns a command that says from the store how quota was used since a time, by default so many days ago.
+// usageCommand returns a command that reports from the store how quota was used since a time, by default days ago.
 func (a *app) usageCommand(name, short string, days int, say func(ctx context.Context, s *store.Store, since, now time.Time) (screen, error)) *cobra.Command {
 	var since config.Since
 	cmd := command(name, short, noArgs, func(ctx context.Context, _ []string) error {

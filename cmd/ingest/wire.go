@@ -36,7 +36,7 @@ var (
 	_ fetch.Scheduler = (regions.Schedule)(nil)
 )
 
-// openUpstream makes the client; it sends nothing. If the provider wants a key, only a local stand-in does without.
+// openUpstream makes the client; it sends nothing. If the provider needs a key, only a local stand-in works without.
 func openUpstream(ctx context.Context, c *config.Config) (upstream, error) {
 	p := providers[c.Upstream]
 	var key ingest.Secret
@@ -99,11 +99,11 @@ func (a *app) openWith(ctx context.Context, connect func(context.Context, *confi
 	return &fetchRuntime{schedule, price, up, s, l, calls, func() { calls.SaveLast(); up.Close(); l.close(); _ = s.Close() }}, nil
 }
 
-// openStoreAndLedger opens a store that exists, then the ledger, then a new store if there was none: a ledger that is
-// refused leaves no store behind.
+// openStoreAndLedger opens an existing store, then the ledger, then a new store if there was none: if the ledger is
+// refused, no store is left behind.
 func (a *app) openStoreAndLedger(ctx context.Context, host string) (_ *store.Store, _ *ledger, err error) {
 	o := store.Options{Upstream: host, Existing: true}
-	spent := func(context.Context, time.Time) ([]ingest.Slot, error) { return nil, nil } // of a store that is not there yet
+	spent := func(context.Context, time.Time) ([]ingest.Slot, error) { return nil, nil } // there is no store yet
 	s, err := a.openStore(ctx, o)
 	switch {
 	case err == nil:
@@ -285,7 +285,7 @@ func (a *app) reader(s *store.Store) library.Reader {
 	return library.Reader{Store: s, Jobs: a.cfg.Jobs, Now: a.clock.Now, Watch: a.provider().watch, Named: a.provider().named, Hidden: a.cfg.HideDerived}
 }
 
-// asUsageError is an error whose cause is what was asked for.
+// asUsageError turns an error that the user's request caused into a usage error.
 func asUsageError(err error) error {
 	if errors.Is(err, report.ErrBadRequest) || errors.Is(err, library.ErrDerived) {
 		return usageError{errors.New(strings.TrimPrefix(err.Error(), report.ErrBadRequest.Error()+": "))}
