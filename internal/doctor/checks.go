@@ -19,7 +19,7 @@ type check struct {
 	within time.Duration // 0 is checkTimeout
 }
 
-// checks lists all that spend nothing, in the order in which they are shown.
+// checks lists the checks that spend nothing, in the order shown.
 var checks = []check{
 	{name: "version", find: checkVersion},
 	{name: "environment", find: checkEnvironment},
@@ -57,8 +57,8 @@ var checks = []check{
 	{name: "hosts", find: checkHosts},
 }
 
-// given makes a check of a judgement of what has to be known for it. If it is not known, another check says why, and if it
-// is nil there is nothing to look at.
+// given makes a check that judges what known returns. On an error another check says why; nil means that there is
+// nothing to judge. Neither gives a finding.
 func given[T any](known func(context.Context, *Doctor) (*T, error), judge func(*Doctor, T) Finding) func(context.Context, *Doctor) Finding {
 	return func(ctx context.Context, d *Doctor) Finding {
 		v, err := known(ctx, d)
@@ -79,7 +79,7 @@ const (
 // Examine runs all checks that spend nothing.
 func (d *Doctor) Examine(ctx context.Context) []Finding { return d.run(ctx, checks) }
 
-// Repair makes the store whole, and moves the ledger's entries that lie in the future.
+// Repair repairs the store, and moves the ledger's entries that lie in the future to now.
 func (d *Doctor) Repair(ctx context.Context) []Finding {
 	return d.run(ctx, []check{{"repair", repairStore, repairFor}, {"repair quota", repairLedger, onlineFor}})
 }
@@ -107,8 +107,8 @@ func (d *Doctor) run(ctx context.Context, checks []check) []Finding {
 	return slices.DeleteFunc(found, func(f Finding) bool { return f.Status == "" })
 }
 
-// runBounded returns what the check finds within its time. One that does not end, as on a network disk that is gone, is
-// left behind.
+// runBounded returns what the check finds within its time. A check that hangs, as on a lost network disk, is left
+// behind.
 func (d *Doctor) runBounded(ctx context.Context, c check) Finding {
 	within := cmp.Or(c.within, checkTimeout)
 	ctx, cancel := context.WithTimeout(ctx, within)

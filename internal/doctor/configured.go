@@ -15,7 +15,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// The checks of what the program was configured with: config, costs, schedule, key, and the provider's terms.
+// The checks of the configuration: config, costs, schedule, key, and the provider's terms.
 
 func checkConfig(ctx context.Context, d *Doctor) Finding {
 	if err := configError(ctx, d); err != nil {
@@ -25,7 +25,7 @@ func checkConfig(ctx context.Context, d *Doctor) Finding {
 		term.Plural(len(d.Config.Jobs), "job"), term.Plural(len(d.Config.RegionCodes()), "region"), term.Plural(d.Config.Hosts, "host"))
 }
 
-// configError returns why Load refused the config, or else why a part made from it cannot be made.
+// configError returns why Load refused the config, or else why something cannot be made from it.
 func configError(ctx context.Context, d *Doctor) error {
 	if d.ConfigErr != nil {
 		return d.ConfigErr
@@ -100,7 +100,7 @@ func checkKey(_ context.Context, d *Doctor) Finding {
 		"give --key-file FILE; a key that systemd hands to the service is not seen from here")
 }
 
-// Policy says which of the provider's terms are kept. It looks at files, and opens none as what it is.
+// Policy says which of the provider's terms are kept. It only reads.
 func (d *Doctor) Policy(ctx context.Context) ([]policy.Verdict, error) {
 	t, err := d.Tariff()
 	if err != nil {

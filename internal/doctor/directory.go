@@ -57,8 +57,7 @@ func judgeOwner(dir string, info fs.FileInfo, d *Doctor) Finding {
 	return okf("%s: owner %s, mode %04o, can be written", dir, userName(owner), info.Mode().Perm())
 }
 
-// notOwnedBy lists the files whose names begin with one of these and that belong to somebody else, as a run by root
-// leaves them.
+// notOwnedBy lists the files whose names begin with one of names and that another user owns, as after a run by root.
 func notOwnedBy(owner int, dir string, names ...string) []string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -113,7 +112,7 @@ func checkFilesystem(_ context.Context, d *Doctor) Finding {
 	return v.judgeKind()
 }
 
-// volume is what a directory lies on.
+// volume is the file system that a directory is on.
 type volume struct {
 	free, size int64  // bytes, for this user
 	network    string // name of a network file system, "" for a disk

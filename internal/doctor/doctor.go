@@ -29,7 +29,7 @@ type Doctor struct {
 	ConfigErr error // the config was refused, and Config is what could be salvaged of it
 	Clock     *config.Clock
 	ClockErr  error  // INGEST_NOW was refused, and Clock is the machine's
-	Root      string // the directory under which the system's own files are: "/"
+	Root      string // the root of the system's files: "/"
 	UID       int
 
 	Tariff         func() (*quota.Tariff, error)
@@ -42,9 +42,9 @@ type Doctor struct {
 	Upstream func(ctx context.Context) (string, error) // its host as a store remembers it; nothing is sent
 
 	LedgerFile string                                                      // its name in a data directory
-	OpenLocal  func(ctx context.Context, path string) (LocalLedger, error) // opens such a file: a copy, but to repair it
+	OpenLocal  func(ctx context.Context, path string) (LocalLedger, error) // opens such a file: a copy, or the file itself to repair it
 	OpenStore  func(ctx context.Context) (*store.Store, error)             // for reading; nil: the store is SQLite's, in the data directory
-	StoreName  string                                                      // where such a store is, without a password
+	StoreName  string                                                      // where OpenStore's store is, without a password
 	OpenRemote func(ctx context.Context) (sharedledger.Remote, error)      // nil: the ledger is SQLite; nothing is sent
 	Online     Online
 
@@ -55,8 +55,8 @@ type Doctor struct {
 	scratch scratch
 	server  struct {
 		once     sync.Once
-		redis    *redisledger.Facts // nil: it is not one
-		postgres *pgledger.Facts    // nil: it is not one
+		redis    *redisledger.Facts // nil: it is no Redis
+		postgres *pgledger.Facts    // nil: it is no PostgreSQL
 		err      error
 	}
 }
@@ -101,8 +101,7 @@ const (
 	Fail Status = "fail"
 )
 
-// Class is the kind of a failure. Of several, the largest class is to be fixed first, since it keeps the others from being
-// judged.
+// Class is the kind of a failure. The largest is to be fixed first, since it keeps the others from being judged.
 type Class int
 
 // The classes.
@@ -122,8 +121,8 @@ type Finding struct {
 	Advice string `json:"advice"` // what to do next
 	Class  Class  `json:"-"`      // of a failure
 
-	brief string // what a screen shows of the detail; "": all of it
-	err   error  // of a failure whose class is the error's
+	brief string // what a screen shows in place of the detail; "": the detail
+	err   error  // of a failure that has the error's class
 }
 
 func okf(format string, args ...any) Finding {

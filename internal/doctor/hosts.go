@@ -37,8 +37,8 @@ func checkHosts(ctx context.Context, d *Doctor) Finding {
 	return judgeHosts(s.Hosts, want)
 }
 
-// judgeHosts compares the hosts that have synced in this generation with how many there should be. One that has ended
-// with all synced, as a one-shot run or a container does, is no host too many.
+// judgeHosts compares the hosts that have synced in this generation with how many there should be. A host that has
+// ended with everything synced, such as a one-shot run or a container, is not one too many.
 func judgeHosts(hosts []sharedledger.Host, want int) Finding {
 	var names, advice []string
 	ended := 0
@@ -70,12 +70,12 @@ func judgeHosts(hosts []sharedledger.Host, want int) Finding {
 	return okf("%s", strings.Join(lines, "; "))
 }
 
-// inCommon lists what two hosts have in common, formatted with that and the names of both.
-func inCommon(hosts []sharedledger.Host, of func(sharedledger.Host) []string, format string) []string {
+// inCommon lists the keys that two hosts have in common, each formatted with the key and both names.
+func inCommon(hosts []sharedledger.Host, keys func(sharedledger.Host) []string, format string) []string {
 	var out []string
 	first := map[string]string{}
 	for _, h := range hosts {
-		for _, key := range of(h) {
+		for _, key := range keys(h) {
 			if other, taken := first[key]; taken && other != h.Name {
 				out = append(out, fmt.Sprintf(format, key, other, h.Name))
 			} else {

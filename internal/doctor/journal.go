@@ -32,11 +32,11 @@ func (s *scratch) make() (dir string, err error) {
 }
 
 func (s *scratch) remove() {
-	s.once.Do(func() { s.err = os.ErrClosed }) // a check that was left behind makes none from now on
+	s.once.Do(func() { s.err = os.ErrClosed }) // a check that still runs makes none from now on
 	_ = os.RemoveAll(s.dir)                    // nothing if it was never made
 }
 
-// openLocal opens a copy, as of this moment, of the ledger's file in a data directory: opening a ledger writes to it.
+// openLocal opens a copy of the ledger's file in a data directory, since opening a ledger writes to it.
 func openLocal(ctx context.Context, d *Doctor, data string) (LocalLedger, error) {
 	path := filepath.Join(data, d.LedgerFile)
 	if _, err := os.Stat(path); err != nil {
@@ -65,8 +65,8 @@ func nameOriginal(text, data string) string {
 	return made.ReplaceAllLiteralString(text, data)
 }
 
-// syncsElsewhere reports whether this data directory has synced its journal with a remote ledger: the journal restores
-// what that ledger loses.
+// syncsElsewhere reports whether this data directory has synced its journal with a remote ledger. The journal then
+// restores what that ledger loses.
 func syncsElsewhere(ctx context.Context, d *Doctor) bool {
 	j, err := readJournal(ctx, d)
 	return err == nil && j.Generation != 0

@@ -97,7 +97,7 @@ func judgePools(d *Doctor, r quota.Report) Finding {
 	return okf("%s", strings.Join(lines, ", "))
 }
 
-// checkLost finds what closes the gate of every command that spends: package audit decides for both.
+// checkLost finds spending that the ledger lacks. Package audit decides, as for the commands that then refuse to spend.
 func checkLost(ctx context.Context, d *Doctor) Finding {
 	t, err := d.Tariff()
 	if err != nil {

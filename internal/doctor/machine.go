@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// The checks of the program, of what starts it, and of the clock that it goes by.
+// The checks of the program, the user that runs it, and its clock.
 
 func checkVersion(_ context.Context, d *Doctor) Finding {
 	return okf("ingest %s (%s, %s/%s)", d.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)

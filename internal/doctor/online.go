@@ -31,7 +31,7 @@ func checkOnline(ctx context.Context, d *Doctor) Finding {
 		return failAs(err, notAsked+err.Error(), ledgerFirst)
 	}
 	defer closeQuota()
-	region := append(d.Config.RegionCodes(), "US")[0] // the first that is configured, if any is
+	region := append(d.Config.RegionCodes(), "US")[0] // the first configured region, else US
 	call := up.Chart(ingest.Region(region), "", "")
 	d.Say("ingest: asking %s for the chart of %s: 1 call of %s, taken from the ledger as %s", up.Host(), call.Region, call.Method, quota.Manual)
 	taken, err := q.Take(ctx, quota.Request{Method: call.Method, Region: string(call.Region), Purpose: quota.Manual})
@@ -93,7 +93,7 @@ func judgeFailure(err error) Finding {
 	}
 }
 
-// dated is an upstream whose clock is known, by the Date header of its last answer.
+// dated is an upstream whose clock is known from the Date header of its last answer.
 type dated interface {
 	// Date returns the header, and when the answer came by this machine's clock; zero for none.
 	Date() (upstream, here time.Time)
@@ -106,7 +106,7 @@ func (d *Doctor) judgeUpstreamClock(up any) Finding {
 	if u, ok := up.(dated); ok {
 		if theirs, here := u.Date(); !theirs.IsZero() {
 			gap := theirs.Sub(here)
-			if gap < 0 { // the header has whole seconds, and leaves out up to one
+			if gap < 0 { // the header leaves out the fraction of a second
 				gap = min(gap+time.Second, 0)
 			}
 			return d.judgeClock(gap, "the upstream")

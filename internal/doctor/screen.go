@@ -18,8 +18,7 @@ type Document struct {
 	Worst  Status    `json:"worst"`
 }
 
-// NewDocument returns the document of findings, without the passwords in the URLs, and the class of the failure: of
-// several, the one that keeps the others from being judged.
+// NewDocument returns the findings as a document, without the passwords in the URLs, and the largest class of failure.
 func NewDocument(urls []string, found []Finding) (doc Document, class Class) {
 	doc = Document{Checks: []Finding{}, Worst: OK}
 	for _, f := range found {
@@ -54,7 +53,7 @@ func scrub(urls []string, s string) string {
 
 const margin = 6 + 13 // status and check
 
-// Print shows a line a check, with quiet only those that are not well.
+// Print prints the checks; if quiet, only those that are not ok.
 func (d Document) Print(w io.Writer, quiet bool) error {
 	tally := map[Status]int{}
 	for _, c := range d.Checks {

@@ -21,7 +21,7 @@ import (
 
 // The checks of a Redis or a PostgreSQL as a ledger.
 
-// askRemote asks the server about itself, once; a ledger in a file has none.
+// askRemote asks the ledger's server about itself, once; a ledger in a file has no server.
 func askRemote(ctx context.Context, d *Doctor) error {
 	if d.OpenRemote == nil {
 		return nil
@@ -45,13 +45,13 @@ func askRemote(ctx context.Context, d *Doctor) error {
 	return d.server.err
 }
 
-// redisFacts returns what a Redis says about itself; nil if the ledger is another.
+// redisFacts returns what Redis says about itself; nil if the ledger is not in Redis.
 func redisFacts(ctx context.Context, d *Doctor) (*redisledger.Facts, error) {
 	err := askRemote(ctx, d)
 	return d.server.redis, err
 }
 
-// postgresFacts returns what a PostgreSQL says about itself; nil if the ledger is another.
+// postgresFacts returns what PostgreSQL says about itself; nil if the ledger is not in PostgreSQL.
 func postgresFacts(ctx context.Context, d *Doctor) (*pgledger.Facts, error) {
 	err := askRemote(ctx, d)
 	return d.server.postgres, err
@@ -91,12 +91,12 @@ func checkPostgres(ctx context.Context, d *Doctor) Finding {
 	})
 }
 
-// server is what is judged of a server of either kind.
+// server is what judgeServer needs to know of a server of either kind.
 type server struct {
 	about           string
 	roundTrip       time.Duration
 	tooOld, replica bool
-	oldest          int    // the version that is needed
+	oldest          int    // the oldest version that works
 	primary         string // what to do about a replica
 	ping            string // the command that shows whether it answers
 }
@@ -207,7 +207,7 @@ func checkPostgresURL(_ context.Context, d *Doctor) Finding {
 	return noFinding
 }
 
-// StartBound bounds the time that a start spends on checks that it does not need.
+// StartBound bounds the time that a start spends on checks that it could do without.
 const StartBound = 500 * time.Millisecond
 
 // CheckAtStart refuses a remote ledger that would lose charges, or returns a warning about it. It takes one round

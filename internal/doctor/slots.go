@@ -42,7 +42,7 @@ func checkFreshness(ctx context.Context, d *Doctor) Finding {
 	return warn(strings.Join(append(lines, shortenList(8, lateLines(fresh), "more")...), "; "), advice)
 }
 
-// lateLines describes what has begun and is not fresh, each reason once.
+// lateLines describes the series that have begun and are not fresh, with each reason once.
 func lateLines(f report.Freshness) (lines []string) {
 	said := map[string]bool{}
 	for _, series := range f.Series {
@@ -58,7 +58,7 @@ func lateLines(f report.Freshness) (lines []string) {
 	return lines
 }
 
-// judgeContact says whether the upstream answers the calls of runs; it asks nothing.
+// judgeContact says whether the upstream answered the calls of runs; it sends nothing.
 func judgeContact(d *Doctor, about store.Summary) Finding {
 	if about.Contact.AskedAt.IsZero() {
 		return noFinding // nothing was asked

@@ -16,10 +16,10 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// The checks of the databases as files, and the repair of the store. Only the repair opens the store as one, since
-// that makes files beside it and upgrades an older one.
+// The checks of the database files, and the repair of the store. Only the repair opens the file as a store, since that
+// makes files beside it and upgrades an older store.
 
-// inspect asks a store, wherever it is: a file is read without opening it as a store, a database is opened for reading.
+// inspect calls read with the store: a file is read without opening it as a store, a database is opened for reading.
 func (d *Doctor) inspect(ctx context.Context, read func(*store.Store) error) error {
 	if d.OpenStore == nil {
 		return store.Inspect(ctx, d.Config.Data, read)
@@ -33,20 +33,20 @@ func (d *Doctor) inspect(ctx context.Context, read func(*store.Store) error) err
 }
 
 func storeSummary(ctx context.Context, d *Doctor) (*store.Summary, error) {
-	var of store.Summary
+	var summary store.Summary
 	err := d.inspect(ctx, func(s *store.Store) (err error) {
-		of, err = s.Summary(ctx)
+		summary, err = s.Summary(ctx)
 		return err
 	})
-	return &of, err
+	return &summary, err
 }
 
-func (d *Doctor) inspectSlots(ctx context.Context, since time.Time) (of store.SlotSummary, err error) {
+func (d *Doctor) inspectSlots(ctx context.Context, since time.Time) (summary store.SlotSummary, err error) {
 	err = d.inspect(ctx, func(s *store.Store) error {
-		of, err = s.SlotSummary(ctx, since, d.now())
+		summary, err = s.SlotSummary(ctx, since, d.now())
 		return err
 	})
-	return of, err
+	return summary, err
 }
 
 func checkStore(ctx context.Context, d *Doctor) Finding {
@@ -68,7 +68,7 @@ func judgeStore(ctx context.Context, d *Doctor, s store.Summary) Finding {
 	return okf("%s; newest slot done %s ago%s", text, term.Ago(max(d.now().Sub(s.DoneAt), 0)), d.lastBackup())
 }
 
-// lastBackup is the age of the newest copy that ingest backup made; nothing for a database, which has backups of its own.
+// lastBackup is the age of ingest backup's newest copy, in words; "" for a PostgreSQL, which has its own backups.
 func (d *Doctor) lastBackup() string {
 	at, err := store.LastBackup(filepath.Join(d.Config.Data, store.FileName))
 	switch {
@@ -145,8 +145,8 @@ func quickCheck(ctx context.Context, path string, class Class, advice string) Fi
 	return okf("quick_check finds no damage")
 }
 
-// checkTables compares the tables of a store with each other and with the index, and finds nothing unless they
-// disagree. In a store that is too large to be read within a moment, --repair finds what disagrees.
+// checkTables compares the tables of a store with each other and with the index, and finds nothing if they agree. In a
+// store that is too large to be read in time, only --repair finds what disagrees.
 func checkTables(ctx context.Context, d *Doctor) Finding {
 	if d.OpenStore != nil {
 		return noFinding
@@ -164,7 +164,7 @@ func checkTables(ctx context.Context, d *Doctor) Finding {
 	return fail(Other, strings.Join(found, "; "), "ingest doctor --repair puts it right")
 }
 
-// repairLedger moves what a clock that was ahead has left in the future of quota.db.
+// repairLedger moves the entries of quota.db that a fast clock left in the future.
 func repairLedger(ctx context.Context, d *Doctor) Finding {
 	path := filepath.Join(d.Config.Data, d.LedgerFile)
 	if _, err := os.Stat(path); err != nil {
@@ -190,7 +190,7 @@ func repairStore(ctx context.Context, d *Doctor) Finding {
 		return okf("nothing: PostgreSQL repairs itself, and is restored from its own backups")
 	}
 	path := filepath.Join(d.Config.Data, store.FileName)
-	host, _ := d.Upstream(ctx) // not known if the config is broken: the next run remembers it
+	host, _ := d.Upstream(ctx) // unknown if the config is broken: the next run stores it
 	r, err := store.Repair(ctx, d.Config.Data, store.Options{Upstream: host, Now: d.now, Upgraded: d.Upgraded})
 	var foreign *store.ApplicationError
 	var newer *store.VersionError
