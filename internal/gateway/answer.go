@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	soon     = time.Minute      // a refusal that ends sooner is a rate, not a spent day
-	askAgain = 10 * time.Second // Retry-After while nobody knows how long
+	soon     = time.Minute      // a refusal that ends sooner is for a rate, not for a spent day
+	askAgain = 10 * time.Second // Retry-After if the wait is unknown
 )
 
-// answer is a whole answer. Many may get it, so it is never changed once it is shared.
+// answer is a complete answer. It is not changed once clients share it.
 type answer struct {
 	status int
 	header http.Header
@@ -34,8 +34,8 @@ var brokeOff = problem(http.StatusBadGateway, "backendError", "the call broke of
 
 var tooMany = problem(http.StatusTooManyRequests, "rateLimitExceeded", fmt.Sprintf("this client has %d requests in progress already", callsAtOnce)).retry(time.Second)
 
-// answerOf passes on what the upstream answered. What broke off, what leads elsewhere, and what is wrong with our own
-// key, become answers of the gateway.
+// answerOf passes on the upstream's answer. A call that broke off, a redirect and a refusal of our own key become
+// answers of the gateway.
 func answerOf(from wire.Answer, e *fetch.Error) *answer {
 	switch {
 	case from.Err != nil && e.Verdict == fetch.Unsent:
@@ -54,7 +54,7 @@ func answerOf(from wire.Answer, e *fetch.Error) *answer {
 	return a
 }
 
-// problem is an error in Google's shape, which its clients raise as their own.
+// problem is an error in the form that Google's client libraries understand.
 func problem(status int, reason, message string) *answer {
 	message = "ingest gateway: " + message
 	body, _ := json.Marshal(map[string]any{"error": map[string]any{ // strings and numbers
@@ -73,7 +73,7 @@ var rpcStatus = map[int]string{
 	429: "RESOURCE_EXHAUSTED", 502: "UNAVAILABLE", 503: "UNAVAILABLE",
 }
 
-// refused is the answer where no quota is left; sentence is what a run would print.
+// refused is the answer if no quota is left; sentence is what a run would print.
 func refused(d quota.Decision, sentence string) *answer {
 	a := problem(http.StatusForbidden, "quotaExceeded", sentence)
 	if d.RetryAfter > 0 && d.RetryAfter < soon {
@@ -85,7 +85,7 @@ func refused(d quota.Decision, sentence string) *answer {
 	return a.left(d)
 }
 
-// unavailable is the answer where there is no decision.
+// unavailable is the answer if err prevents a decision.
 func unavailable(err error) *answer {
 	switch {
 	case errors.Is(err, quota.ErrNeverFits):
@@ -96,7 +96,7 @@ func unavailable(err error) *answer {
 	return problem(http.StatusServiceUnavailable, "backendError", "the ledger does not answer, and nothing is spent without it: see ingest doctor").retry(askAgain)
 }
 
-// retry says when to ask again, rounded up: whoever waits so long has waited long enough.
+// retry says when to ask again, rounded up so that the next request is not too early.
 func (a *answer) retry(after time.Duration) *answer {
 	a.header.Set("Retry-After", strconv.FormatInt(max(int64(math.Ceil(after.Seconds())), 1), 10))
 	return a
@@ -108,7 +108,7 @@ func (a *answer) charged(d quota.Decision) *answer {
 	return a.left(d)
 }
 
-// left states the remainder, unless nobody knows.
+// left states the remainder, unless it is unknown.
 func (a *answer) left(d quota.Decision) *answer {
 	if left := amounts(d, func(p quota.PoolState) int64 { return p.Remaining }); !d.Degraded && left != "" {
 		a.header.Set("Ingest-Remaining", left)
@@ -118,15 +118,15 @@ func (a *answer) left(d quota.Decision) *answer {
 }
 
 // amounts lists an amount of each pool: "search=1, units=100".
-func amounts(d quota.Decision, of func(quota.PoolState) int64) string {
+func amounts(d quota.Decision, amount func(quota.PoolState) int64) string {
 	var list []string
 	for _, p := range d.Pools {
-		list = append(list, fmt.Sprintf("%s=%d", p.Pool, of(p)))
+		list = append(list, fmt.Sprintf("%s=%d", p.Pool, amount(p)))
 	}
 	return strings.Join(list, ", ")
 }
 
-// free returns the answer for a client whom it cost nothing. The remainder of that moment is left out.
+// free returns the answer for a client that is not charged, without the remainder, which is out of date.
 func (a *answer) free() *answer {
 	other := *a
 	other.header = a.header.Clone()
@@ -137,7 +137,7 @@ func (a *answer) free() *answer {
 	return &other
 }
 
-// conditional is 304 where the client has the answer already.
+// conditional returns a 304 if the client has the answer already.
 func (a *answer) conditional(r *http.Request) *answer {
 	tag, has := a.header.Get("Etag"), r.Header.Get("If-None-Match")
 	if r.Method != http.MethodGet || a.status != http.StatusOK || tag == "" || has == "" {
@@ -155,7 +155,7 @@ func (a *answer) conditional(r *http.Request) *answer {
 func (a *answer) refuse(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now()) // a recorder in a test has none
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now()) // a test's recorder has no deadlines
 	}
 	a.write(w)
 }

@@ -14,10 +14,10 @@ import (
 const (
 	takeWithin   = 6 * time.Second // longer than any ledger waits
 	answerWithin = 20 * time.Second
-	spenderHolds = 10 * time.Second // how old a sum of who spent most may be: it costs more than a decision
+	spenderHolds = 10 * time.Second // how long the top spender is kept: finding it costs more than a decision
 )
 
-// spend takes, sends and settles. It does not end when the client hangs up: to do so is no way to go uncounted.
+// spend takes quota, sends the call and settles it. It goes on if the client hangs up: every call is counted.
 func (g *Gateway) spend(c *call) *answer {
 	d, err := g.take(c)
 	if err != nil {
@@ -57,7 +57,7 @@ func (g *Gateway) take(c *call) (quota.Decision, error) {
 	return g.config.Governor.Take(ctx, r)
 }
 
-// settle tells the ledger what an answer means. What cannot be noted counts too much, which is safe.
+// settle tells the ledger what an answer means. If that fails, the ledger counts too much, which is safe.
 func (g *Gateway) settle(d quota.Decision, e *fetch.Error) (refunded bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), takeWithin)
 	defer cancel()
@@ -68,7 +68,7 @@ func (g *Gateway) settle(d quota.Decision, e *fetch.Error) (refunded bool) {
 	return refunded
 }
 
-// sentence says a refusal in the words of a run.
+// sentence describes a refusal as a run does.
 func (g *Gateway) sentence(d quota.Decision) string {
 	top, _ := g.spenders.Get(d.Refusal.Pool, func() recent.Answer[string] {
 		ctx, cancel := context.WithTimeout(context.Background(), takeWithin)

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// localClient is who asks where no clients are configured.
+// localClient is the name of every client if none are configured.
 const localClient = "local"
 
-// Client is who may ask. Its own limits are in the tariff, by its name.
+// Client may use the gateway. Its own limits are in the tariff, under its name.
 type Client struct {
 	Name        string
 	TokenSHA256 [sha256.Size]byte
@@ -22,8 +22,8 @@ var (
 	unnamed = problem(http.StatusUnauthorized, "authError", "who asks? Send the token of a client where the API key goes, as key= or X-Goog-Api-Key")
 )
 
-// client finds who asks: by the token, which travels where a tool puts its API key, or as a bearer. All that a request
-// presents must be tokens of one client: the quota of another project's token is not in this ledger.
+// client finds who asks, by the token in place of an API key or as a bearer. All credentials of a request must be
+// tokens of one client: calls with another project's credential are not in this ledger.
 func (g *Gateway) client(r *http.Request, query url.Values) (string, *answer) {
 	bearer := r.Header.Values("Authorization")
 	for name := range query {
@@ -59,7 +59,7 @@ func (g *Gateway) client(r *http.Request, query url.Values) (string, *answer) {
 	return found, nil
 }
 
-// clientOf returns the client that a token is of; "" if there is none.
+// clientOf returns the client that a token belongs to; "" if there is none.
 func (g *Gateway) clientOf(token string) (name string) {
 	sum := sha256.Sum256([]byte(token))
 	for _, c := range g.config.Clients {

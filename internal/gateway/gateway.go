@@ -1,9 +1,9 @@
-// Package gateway puts any tool on the ledger. A route of costs.yaml names the method of a request; one take draws its
-// cost from the shared pools and from the client's own; and only then a request leaves, with the upstream's key, by the
-// one way out that passes use. What the answer means is settled as for a pass.
+// Package gateway lets any tool spend quota through the ledger. A route of costs.yaml names the method of a request;
+// one take draws its cost from the shared pools and from the client's own; only then is a request sent, with the
+// upstream's key, the way passes send theirs. The answer is settled as for a pass.
 //
-// The request that leaves is built of what may pass: path, query, body and two header fields. A body is read whole
-// before the take, and an answer before the verdict, so that neither a slow client nor a slow upstream holds a take.
+// Only path, query, body and two header fields of a request are passed on. A body is read whole before the take, and an
+// answer before the verdict, so that neither a slow client nor a slow upstream holds up a take.
 package gateway
 
 import (
@@ -22,12 +22,12 @@ import (
 
 const (
 	cacheBytes = 64 << 20
-	entryBytes = 1 << 10 // what an answer takes beside its target and its body, about
+	entryBytes = 1 << 10 // about what an answer takes besides its target and its body
 )
 
 // Upstream receives the requests, and knows the meaning of its answers.
 type Upstream interface {
-	// Forward sends a request to the upstream, whatever host it names, at most once.
+	// Forward sends a request to the upstream, not to the host that it names, at most once.
 	Forward(req *http.Request) wire.Answer
 	// Verdict returns the meaning of an answer for the quota; nil if the call was served.
 	Verdict(method string, a wire.Answer) *fetch.Error
@@ -39,7 +39,7 @@ type Config struct {
 	Upstream Upstream
 	Clients  []Client                                // none: whoever reaches a loopback address is "local"
 	Reserve  func(ctx context.Context) quota.Reserve // what takes must leave for the schedule; nil: nothing
-	Cache    map[string]time.Duration                // by method: how long an answer is repeated for free
+	Cache    map[string]time.Duration                // by method: how long an answer is repeated at no cost
 	Log      *slog.Logger
 
 	// OnCall is called after every call that was sent, with "ok" or the verdict, and how long it took.
@@ -49,7 +49,7 @@ type Config struct {
 }
 
 // Gateway is an http.Handler. Each client has at most callsAtOnce requests in progress, and each of these ends in about
-// a minute: the server around it needs no shorter time-outs than for the header of a request, and no longer ones.
+// a minute. The server around it needs only a time-out for the header of a request.
 type Gateway struct {
 	config Config
 
@@ -80,7 +80,7 @@ func New(c Config) *Gateway {
 
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
-	_ = control.SetWriteDeadline(time.Now().Add(longest)) // a recorder in a test has none
+	_ = control.SetWriteDeadline(time.Now().Add(longest)) // a test's recorder has no deadlines
 	method, client, refusal := g.admit(r)
 	if refusal != nil {
 		refusal.refuse(w, r)
@@ -117,7 +117,7 @@ func (g *Gateway) answer(c *call) *answer {
 		return own().Is
 	}
 	a, mine := g.answers.Get(c.target(), spend)
-	if !mine && a != nil && a.own { // what another client was refused says nothing about this one
+	if !mine && a != nil && a.own { // another client's refusal says nothing about this one
 		a, mine = g.answers.Get(c.client+" "+c.target(), own)
 	}
 	switch {
@@ -130,7 +130,7 @@ func (g *Gateway) answer(c *call) *answer {
 	return a.free()
 }
 
-// keeping says for how long an answer may be repeated. A page of a proxy in between may not.
+// keeping says how long an answer may be repeated. A proxy's own page, which is not JSON, may not.
 func (g *Gateway) keeping(c *call, a *answer) recent.Answer[*answer] {
 	kept := recent.Answer[*answer]{Is: a, Weight: 2*len(c.target()) + len(a.body) + entryBytes}
 	holds := g.config.Cache[c.method]

@@ -39,7 +39,7 @@ type call struct {
 	fresh             bool // no answer from the cache, nor from a call in flight
 }
 
-// target tells calls apart that may have different answers.
+// target identifies a call: calls with the same target may share an answer.
 func (c *call) target() string { return c.path + "?" + c.query }
 
 // admit finds the method and the client of a request, without reading its body. Nothing is charged yet.
@@ -85,7 +85,7 @@ func readCall(w http.ResponseWriter, r *http.Request, method, client string) (*c
 		}
 	}
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyWithin)) // a recorder in a test has none
+	_ = control.SetReadDeadline(time.Now().Add(bodyWithin)) // a test's recorder has no deadlines
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return nil, problem(http.StatusRequestEntityTooLarge, "uploadTooLarge", "the body is larger than 1 MiB: media uploads do not go through the gateway")
@@ -98,9 +98,9 @@ func readCall(w http.ResponseWriter, r *http.Request, method, client string) (*c
 	return c, nil
 }
 
-// request builds the request that leaves.
+// request builds the request to send.
 func (c *call) request(ctx context.Context) (*http.Request, error) {
-	u := url.URL{Scheme: "http", Host: "upstream", Path: c.path, RawQuery: c.query} // Forward knows where
+	u := url.URL{Scheme: "http", Host: "upstream", Path: c.path, RawQuery: c.query} // Forward sets the real host
 	var body io.Reader = http.NoBody
 	if len(c.body) > 0 {
 		body = bytes.NewReader(c.body)
@@ -113,7 +113,7 @@ func (c *call) request(ctx context.Context) (*http.Request, error) {
 	return req, nil
 }
 
-// hidden are the parameters that do not reach the upstream, by plainName: whoever asks there is this program.
+// hidden are the parameters that are not passed on, by plainName: for the upstream, this program is the client.
 var hidden = map[string]bool{
 	"key": true, "access_token": true, "oauth_token": true, "bearer_token": true, "callback": true, "jsonp": true, "quotauser": true, "userip": true,
 }

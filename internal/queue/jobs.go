@@ -13,7 +13,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// The queues, each with workers of its own, so that a backfill delays neither a chart nor the reconciliation.
+// The queues, each with its own workers, so that a backfill delays neither a chart nor the reconciliation.
 const (
 	slotQueue      = "slots"
 	reconcileQueue = "reconcile"
@@ -29,8 +29,8 @@ type reconcileArgs struct{}
 
 func (reconcileArgs) Kind() string { return "ingest_reconcile" }
 
-// reconcileOpts returns options that admit one of these jobs at a time and in a period, so that one whose worker has
-// died does not keep later ones out.
+// reconcileOpts returns options that admit one unfinished job in each period, so that a job whose worker died does not
+// block later ones.
 func (q *Queue) reconcileOpts() *river.InsertOpts {
 	o := q.uniqueOpts(reconcileQueue)
 	o.UniqueOpts.ByPeriod = max(q.Every, time.Second)
@@ -61,8 +61,8 @@ func (q *Queue) uniqueOpts(queue string) *river.InsertOpts {
 	}}}
 }
 
-// workers returns the workers for the three kinds of jobs, which run until ctx is done. A job's own context does not
-// stop a pass: it ends when River takes the worker for dead, but the slot's lease says whose the slot is.
+// workers returns the workers for the three kinds of jobs, which run until ctx is done. A job's own context, which ends
+// when River takes the worker for dead, does not stop a pass: the slot's lease says whose the slot is.
 func (q *Queue) workers(ctx context.Context, w Work) *river.Workers {
 	all := river.NewWorkers()
 	river.AddWorker(all, river.WorkFunc(func(job context.Context, _ *river.Job[reconcileArgs]) error {
@@ -101,9 +101,8 @@ func (q *Queue) insert(ctx context.Context, client *river.Client[pgx.Tx], slots 
 	return err
 }
 
-// jobResult ends a job, or lets it sleep until again. A job that failed is tried again after Every: our table, and not
-// the job, remembers how often a slot was tried. A job that the end of this process interrupts is free for the next
-// process.
+// jobResult ends a job, or lets it sleep until again. A job that failed is tried again after Every: our table, not the
+// job, counts a slot's attempts. A job interrupted by the end of this process is free for the next process.
 func (q *Queue) jobResult(ctx context.Context, again time.Time, err error) error {
 	switch {
 	case ctx.Err() != nil:

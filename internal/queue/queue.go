@@ -1,15 +1,15 @@
 // Package queue lets River wake the workers of many machines that share a Postgres. A periodic job reconciles: it adds
 // the slots that are due to our own table, and a job for each of them, which carries the slot's key and nothing else.
 // The worker of such a job claims the slot in our table. So a job that is lost, doubled, run again or rescued changes
-// only when a slot is passed: one that may be claimed and has no job gets one at the next reconciliation, and one that
-// somebody else has claimed is left alone. A slot that quota has refused sleeps in its job until it may be tried
-// again.
+// only the time of a pass: a slot that may be claimed and has no job gets one at the next reconciliation, and a slot
+// that is claimed already is left alone. The job of a slot that was refused for quota sleeps until the slot may be
+// tried again.
 //
-// Machines are upgraded one after another. An older process may not work any more once a newer one has changed the
-// tables, and may lead until it has noticed. So each version of the tables has queues of its own, and every process
-// asks for a reconciliation at each of its heartbeats, whoever leads.
+// Machines are upgraded one after another. An older process must stop once a newer one has changed the tables, but may
+// lead until it notices. So each version of the tables has its own queues, and every process asks for a reconciliation
+// at each of its heartbeats, whoever leads.
 //
-// Backfills are pumped: a few jobs each claim pieces from our table, and there is never a job for a piece.
+// Backfills are pumped: a few jobs each claim pieces from our table, and no piece has a job of its own.
 //
 // River polls. A notification would save half a second of the half hour between two charts, but needs a connection to
 // listen on, which a pooler does not lend.
@@ -54,13 +54,13 @@ type Work interface {
 	Pump(ctx context.Context, backfill string) (again time.Time, err error)
 }
 
-// Options are how a process takes part.
+// Options configure a process's part in the queue.
 type Options struct {
 	URL     ingest.Secret    // of the Postgres, with its password
-	Version int              // of the tables with the slots: processes of another version have jobs of their own
-	Name    string           // of this process, in River's tables and nowhere else there; "": River's choice
+	Version int              // of the tables with the slots: processes of another version have their own jobs
+	Name    string           // of this process, unique in River's tables; "": River's choice
 	Workers int              // slots that this process passes at once
-	Pumps   int              // jobs of one backfill, over all processes, and those that this process runs at once
+	Pumps   int              // jobs of one backfill, over all processes; this process runs as many at once
 	Every   time.Duration    // between two reconciliations
 	Rescue  time.Duration    // how long a job may run until it is taken for dead and run again: a lease
 	Now     func() time.Time // the clock by which slots are due
@@ -78,7 +78,7 @@ type Queue struct {
 func Open(ctx context.Context, o Options) (*Queue, error) {
 	config, err := pgxpool.ParseConfig(o.URL.Reveal())
 	if err != nil {
-		return nil, errors.New("queue: the URL of the Postgres cannot be read") // pgx would quote it
+		return nil, errors.New("queue: the URL of the Postgres cannot be read") // pgx's error would quote it
 	}
 	config.MaxConns = maxConns
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec // nothing is prepared: a pooler may be in between
@@ -117,8 +117,8 @@ func (q *Queue) migrate(ctx context.Context) error {
 	})
 }
 
-// Serve works on jobs until ctx is done. trigger says that something may be due, and returns at once. wait returns when
-// all work has come back, or was given up, after the end of ctx.
+// Serve works on jobs until ctx is done. trigger says that something may be due, and returns at once. After the end of
+// ctx, wait returns when all work has ended or was given up.
 func (q *Queue) Serve(ctx context.Context, w Work) (trigger, wait func(), err error) {
 	client, err := river.NewClient(riverpgxv5.New(q.pool), q.config(ctx, w))
 	if err != nil {
@@ -169,8 +169,8 @@ func (q *Queue) config(ctx context.Context, w Work) *river.Config {
 	}
 }
 
-// warnings is a log with only River's warnings and errors: what becomes of slots is for others to say. River reports
-// each call that the end of the service cancels as an error; those are left out.
+// warnings is a log with only River's warnings and errors: outcomes of slots are logged elsewhere. It leaves out the
+// errors of calls that the end of the service cancels.
 type warnings struct{ slog.Handler }
 
 func onlyWarnings(log *slog.Logger) *slog.Logger { return slog.New(warnings{log.Handler()}) }

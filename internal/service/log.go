@@ -17,8 +17,8 @@ const (
 	repeatError   = 10 * time.Minute
 )
 
-// newLogs makes two loggers that write to w. The first one writes what happens or, when quiet, only what is wrong; the
-// second one, for callers whose successes have lines of their own, always writes only what is wrong.
+// newLogs makes two loggers that write to w. log writes all events or, when quiet, only what is wrong. warnings always
+// writes only what is wrong, for callers whose successes are logged elsewhere.
 func newLogs(w io.Writer, quiet bool, f LogFormat) (log, warnings *slog.Logger) {
 	lines := &deduplicator{w: w, written: map[string]time.Time{}}
 	usual := slog.LevelInfo

@@ -51,11 +51,11 @@ func (s *Service) runMaintenance(ctx context.Context) {
 func (s *Service) askMaintenance() {
 	select {
 	case s.maintain <- struct{}{}:
-	default: // it will look anyway
+	default: // it is asked already
 	}
 }
 
-// askStore looks whether this program may still work with the store: one that does nothing would not notice.
+// askStore checks whether this program may still work with the store: an idle one would not notice otherwise.
 func (s *Service) askStore(ctx context.Context, r *Runtime) {
 	within, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()

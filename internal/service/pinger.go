@@ -21,7 +21,7 @@ const maxPingBytes = 10_000 // of a summary
 // Pinger posts to a dead man's switch in the form of Healthchecks: URL for success, URL/start, URL/fail and
 // URL/<exit status>, each with ?rid=<run id>. https://healthchecks.io/docs/http_api/
 //
-// A failure is logged, never with the URL in it, except that of a start, which the ping of the end repeats.
+// Failures are logged, never with the URL in them, except a failed start, which the ping at the end makes up for.
 type Pinger struct {
 	endpoint
 
@@ -104,7 +104,7 @@ func (p *Pinger) BeginRun(ctx context.Context) (end func(status int, summary str
 
 const (
 	pingEvery  = 55 * time.Second // a little less than every second heartbeat
-	catchUpFor = 5 * time.Minute  // how long stale data are no failure while the workers catch up, as on a laptop that slept
+	catchUpFor = 5 * time.Minute  // how long stale data is no failure while the workers catch up, as after a laptop's sleep
 )
 
 // ping tells the dead man's switch how things are, if that is due.
@@ -137,8 +137,8 @@ func (s *Service) ReportFailedStart(ctx context.Context, err error) {
 	_ = s.Pinger.post(ctx, "fail", "serve", "cannot start\n"+term.Clean(err.Error())+"\n")
 }
 
-// healthLines returns what a person who watches the switch wants to know. Running out of quota is no failure, and
-// neither is a region that is stale for that reason; what failed, or is closed, is one.
+// healthLines describes the service for a person who watches the switch. Running out of quota is no failure, and
+// neither is a region that is stale for that reason; a failed slot or check is one.
 func (s *Service) healthLines(ctx context.Context, st state) (lines []string, failing bool) {
 	_, results := s.site.Ready(ctx)
 	for _, r := range results {
@@ -146,7 +146,7 @@ func (s *Service) healthLines(ctx context.Context, st state) (lines []string, fa
 			continue
 		}
 		lines = append(lines, r.Check+": "+r.Detail)
-		failing = failing || r.Check != "upstream" // if that stays silent, something becomes stale
+		failing = failing || r.Check != "upstream" // if the upstream stays silent, some region becomes stale
 	}
 	if st.restErr != nil {
 		lines = append(lines, s.restReason())

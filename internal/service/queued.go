@@ -13,8 +13,7 @@ import (
 // pumpUnits is the most that one job of a backfill spends, so that none lasts long and all take turns.
 const pumpUnits = 200
 
-// Queued is the work of a service whose workers are started by a queue that many machines share: what the queue's jobs
-// do.
+// Queued is the work that the jobs of a queue do for a service, if many machines share the queue.
 type Queued struct {
 	service    *Service
 	runtime    *Runtime
@@ -23,7 +22,7 @@ type Queued struct {
 
 func (s *Service) queued(r *Runtime) *Queued {
 	rec := s.reconciler(r)
-	rec.Workers = 1 // the queue has the others
+	rec.Workers = 1 // the queue starts the others
 	var one sync.Mutex
 	rec.OnSlot = func(result fetch.SlotResult) { one.Lock(); defer one.Unlock(); s.onSlot(result) }
 	rec.OnRest = func(err error) { one.Lock(); defer one.Unlock(); s.onRest(err) }
@@ -45,8 +44,8 @@ func (q *Queued) Reconcile(ctx context.Context) (slots []ingest.SlotKey, backfil
 	return slots, backfills, q.reportEnd(ctx, err)
 }
 
-// Pass claims and passes the open slot of the slot's series, if there is one: that may be a newer slot by now. again
-// is when a slot that quota has stopped may be tried again.
+// Pass claims and passes the open slot of the slot's series, if there is one, which may be newer by now. again is when
+// a slot stopped by quota may be tried again.
 func (q *Queued) Pass(ctx context.Context, slot ingest.SlotKey) (again time.Time, err error) {
 	if st := q.service.state.read(); st.keyPaused() {
 		return q.service.Now().Add(time.Until(st.keyNext)), nil
@@ -93,7 +92,7 @@ func (q *Queued) pump(ctx context.Context, b ingest.Backfill) (again time.Time, 
 		}
 	}
 	if errors.Is(err, fetch.ErrMaxUnits) {
-		if spent > 0 { // otherwise not even one call may be paid for
+		if spent > 0 { // otherwise pumpUnits may be less than one call costs
 			again = q.service.Now()
 		}
 		return again, nil
@@ -101,7 +100,7 @@ func (q *Queued) pump(ctx context.Context, b ingest.Backfill) (again time.Time, 
 	return again, q.reportEnd(ctx, err)
 }
 
-// reportEnd tells the service that a job has ended: it is for the service, not the queue, to judge how.
+// reportEnd tells the service how a job has ended: the service, not the queue, judges that.
 func (q *Queued) reportEnd(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		q.reconciler.OnRest(err)

@@ -1,9 +1,9 @@
-// Package service runs ingest serve. The schedule wakes the workers at every slot and every
-// heartbeat; a second loop maintains everything else: it opens what could not be opened, asks the ledger, and tells
-// systemd and a dead man's switch how things are; a third one continues the backfills that wait for quota.
+// Package service runs ingest serve. The schedule wakes the workers at every slot and every heartbeat; a second loop
+// maintains everything else: it opens what could not be opened, asks the ledger, and tells systemd and a dead man's
+// switch how things are; a third continues the backfills that wait for quota.
 //
-// A service survives the loss of what it needs: a ledger that is down or a key that is refused ends nothing, but is
-// logged once, shown at /readyz, and tried again.
+// A service goes on if its ledger is down or its key is refused: that is logged once, shown at /readyz, and tried
+// again.
 package service
 
 import (
@@ -28,7 +28,7 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// closeWithin is how long the files may take to close at the end, after the passes: those have 4.5 s of the five
+// closeWithin is how long the files may take to close at the end, after the passes, which have 4.5 s of the five
 // seconds that a stop may take.
 const closeWithin = 400 * time.Millisecond
 
@@ -45,28 +45,28 @@ type Options struct {
 	Stderr     io.Writer // where the log goes
 	Quiet      bool      // only what is wrong
 	LogFormat  LogFormat
-	About      []slog.Attr  // what the first line of the log says of the configuration
+	About      []slog.Attr  // what the first line of the log says about the configuration
 	Pinger     *Pinger      // tells the dead man's switch; nil: there is none
 	Thresholds *Thresholds  // warns of ceilings that are nearly reached; nil: no warnings
-	Admin      net.Listener // where all but /v1/ and /livez is answered; nil: where those are
+	Admin      net.Listener // serves all but /v1/ and /livez; nil: the main address does
 	// Gateway is where other tools spend the same quota, by GatewayHandler; nil: nowhere.
 	Gateway        net.Listener
 	GatewayHandler http.Handler
 	Pages          pages.Site // how the pages look; the service adds what they show
 	API            *web.API   // what is served under /v1/, from Runtime.Library; nil: nothing
-	Hosts          []string   // host names that are answered to, besides localhost and addresses
+	Hosts          []string   // host names that requests may use, besides localhost and addresses
 
 	// Open opens everything. If it fails with an error that is Temporary, the service runs without and tries again at
 	// every heartbeat.
 	Open      func(context.Context, *slog.Logger) (*Runtime, error)
 	Temporary func(error) bool
-	// OpenReader opens what can be read while Open fails for a reason that why returns: the Store, Source, Library and
-	// Close of a Runtime. nil: nothing.
+	// OpenReader opens what can be read while Open fails: the Store, Source, Library and Close of a Runtime. why
+	// returns the error of Open. nil: nothing.
 	OpenReader func(ctx context.Context, why func() error) (*Runtime, error)
 	// Reopen reports whether an error of the ledger means that everything must be closed and opened again. nil: never.
 	Reopen func(error) bool
-	// Outdated reports whether an error means that a newer program has changed what this one works with: the service
-	// ends with a LoggedError, so that the newer one has all of the work. nil: never.
+	// Outdated reports whether an error means that a newer program has changed the data: the service ends with a
+	// LoggedError, and leaves all work to the newer one. nil: never.
 	Outdated func(error) bool
 	OnSlot   func(fetch.SlotResult) error // prints a slot that has ended; nil: none is printed
 }
@@ -80,7 +80,7 @@ type Runtime struct {
 	Ledger  Ledger
 	Source  *web.Source     // what the metrics are read from
 	Library *report.Library // what the API answers from
-	// Pace returns the schedule as stretched to what a report says is left, and why; nil: it is never stretched.
+	// Pace returns the schedule, stretched to the quota that a report says is left, and why; nil: it never is.
 	Pace func(context.Context, quota.Report) (regions.Schedule, string)
 	// Queue starts workers from a queue that many machines share; nil: this process's own workers do what is due.
 	Queue func(context.Context, *Queued) (trigger, wait func(), err error)
@@ -93,7 +93,7 @@ type Store interface {
 	Latest(context.Context) (ingest.Latest, error)
 	// Check reads a little, and returns where the store is.
 	Check(context.Context) (path string, err error)
-	// WaitingBackfills returns those that the service may continue.
+	// WaitingBackfills returns the backfills that the service may continue.
 	WaitingBackfills(context.Context) ([]ingest.Backfill, error)
 }
 
@@ -107,7 +107,7 @@ type Service struct {
 	Options
 
 	log       *slog.Logger
-	warnings  *slog.Logger  // what is wrong, for callers whose successes have lines of their own
+	warnings  *slog.Logger  // what is wrong, for callers whose successes are logged elsewhere
 	watchdog  time.Duration // the service manager's; 0: none
 	heartbeat time.Duration
 	maintain  chan struct{} // asks the maintenance loop to look
@@ -142,13 +142,12 @@ func New(o Options) *Service {
 	return s
 }
 
-// LoggedError is the end of a service whose reason is in its log.
+// LoggedError ends a service, and is in its log already.
 type LoggedError struct{ error }
 
 func (e LoggedError) Unwrap() error { return e.error }
 
-// endIfOutdated ends the service if err says that a newer program has taken over. Of several such errors the first is
-// logged.
+// endIfOutdated ends the service if err says that a newer program has taken over. Only the first such error is logged.
 func (s *Service) endIfOutdated(ctx context.Context, err error) bool {
 	if err == nil || s.Outdated == nil || !s.Outdated(err) {
 		return false
@@ -161,7 +160,7 @@ func (s *Service) endIfOutdated(ctx context.Context, err error) bool {
 }
 
 // Run serves until ctx is done, and meanwhile answers at l unless that is nil. It returns the cause of the end, or an
-// error of Open that trying again would not cure.
+// error of Open that is not Temporary.
 func (s *Service) Run(ctx context.Context, l net.Listener) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -222,7 +221,7 @@ func (s *Service) Run(ctx context.Context, l net.Listener) error {
 	return context.Cause(ctx)
 }
 
-// warnReachable warns of an address that others than this machine can reach.
+// warnReachable warns of an address that other machines can reach.
 func (s *Service) warnReachable(ctx context.Context, l net.Listener) {
 	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
 		s.log.WarnContext(ctx, "others than this machine can reach what is served here, which needs no password: listen at 127.0.0.1, or let only those connect who may read it",

@@ -21,7 +21,7 @@ var (
 	errNotAsked = errors.New("not asked yet")
 )
 
-// newSite returns what the service shows at its address, and judges itself by.
+// newSite returns the site that the service shows at its address, and that judges the service's health.
 func (s *Service) newSite() *web.Site {
 	if s.API != nil {
 		s.API.Library = s.library
@@ -49,7 +49,7 @@ func (s *Service) newSite() *web.Site {
 	return site
 }
 
-// restReason says why the workers could not go on, and when they try again; "" if nothing keeps them.
+// restReason says why the workers could not go on, and when they try again; "" if they can.
 func (s *Service) restReason() string {
 	st := s.state.read()
 	if st.restErr == nil {
@@ -59,7 +59,7 @@ func (s *Service) restReason() string {
 	return fmt.Sprintf("the workers rest until %s: %s", term.StampFrom(s.Now().Add(pause)), term.Clean(st.restErr.Error()))
 }
 
-// readable returns the documents that can be read now, or why none can.
+// readable returns the runtime that can be read now, or why none can.
 func (s *Service) readable() (*Runtime, error) {
 	switch st := s.state.read(); {
 	case st.runtime != nil:
@@ -72,7 +72,7 @@ func (s *Service) readable() (*Runtime, error) {
 	return nil, errNotOpen
 }
 
-// fromReadable returns what read finds in the documents that can be read now, or why none can.
+// fromReadable returns what read finds in the runtime that can be read now, or why none can.
 func fromReadable[T any](s *Service, read func(*Runtime) (T, error)) (found T, err error) {
 	r, err := s.readable()
 	if err != nil {

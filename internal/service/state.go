@@ -12,7 +12,7 @@ import (
 )
 
 // maxKeyPause is the longest pause before a refused key is tried again. The first pause is a heartbeat, each next one
-// twice as long. Every try costs up to a unit per worker, and a night of them would cost the day's quota.
+// twice as long. Every try costs up to a unit per worker: without the pauses a night would cost the day's quota.
 const maxKeyPause = 10 * time.Minute
 
 // state is what the service has learned, for its pages, its service manager and its dead man's switch. It is a plain

@@ -45,7 +45,7 @@ type channel struct {
 	hide func(error) string // takes the secret out of an error
 }
 
-// Warning is what a webhook is sent, as JSON. Text says all of it, in the field that chat programs show.
+// Warning is the JSON that a webhook receives. Text says everything, in the field that chat programs show.
 type Warning struct {
 	Event     string        `json:"event"` // quota_threshold
 	Text      string        `json:"text"`
@@ -103,13 +103,13 @@ func (t *Thresholds) Check(ctx context.Context, r quota.Report) {
 	sending.Wait()
 }
 
-// warningFor returns the warning for the window of a pool that the schedule has used the largest part of, with the
-// highest threshold that it has passed; 0 if none.
+// warningFor returns the warning for the fullest window of a pool, with the highest threshold that it has passed; 0 if
+// none.
 func warningFor(r quota.Report, p quota.PoolReport) (w Warning) {
 	percent := int64(-1)
 	day := term.Second(r.At).Format("20060102")
 	for _, window := range p.Windows {
-		ceiling := p.Ceilings[quota.Scheduled] * window.Window.Limit / max(p.Limit, 1) // the report has that of the smallest limit
+		ceiling := p.Ceilings[quota.Scheduled] * window.Window.Limit / max(p.Limit, 1) // the report's ceiling is for the smallest limit
 		if part := 100 * window.Used / max(ceiling, 1); part > percent {
 			percent = part
 			w = Warning{Window: window.Window.Name, Used: window.Used, Ceiling: ceiling, ResetsAt: term.FromOrNull(window.FreesAt)}
@@ -139,8 +139,8 @@ func (t *Thresholds) markFile(c channel, w Warning, threshold int64) string {
 	return filepath.Join(t.dir, fmt.Sprintf("%s-%s-%s-%d-%s", w.day, w.Account, w.Pool, threshold, c.name))
 }
 
-// claim reports whether this process is to send the warning now: nobody has, and nobody else has tried within
-// sendAgain. Only one of several processes can create a file that does not exist.
+// claim reports whether this process is to send the warning now: it was not sent, and no process has tried within
+// sendAgain. Only one process can create the file.
 func (t *Thresholds) claim(ctx context.Context, c channel, w Warning) bool {
 	if w.Threshold == 0 || ctx.Err() != nil {
 		return false

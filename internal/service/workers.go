@@ -40,7 +40,7 @@ func (s *Service) open(ctx context.Context) error {
 	return nil
 }
 
-// openReader opens the readable part although the rest is not open.
+// openReader opens the readable part while the rest is not open.
 func (s *Service) openReader(ctx context.Context) {
 	if s.OpenReader == nil || s.state.read().reader != nil {
 		return
@@ -139,8 +139,8 @@ func (s *Service) logSlot(r fetch.SlotResult) {
 	s.log.LogAttrs(context.Background(), level, "slot", attrs...)
 }
 
-// logStops logs what quota has stopped since the workers last rested, as one event. Further stops until that ends are
-// not news: they are logged for those who want to know everything.
+// logStops logs the slots that quota has stopped since the workers last rested, as one event. Further stops before the
+// retry time are not news: they are logged at debug level.
 func (s *Service) logStops() {
 	if len(s.stops) == 0 {
 		return
@@ -165,7 +165,7 @@ func (s *Service) logStops() {
 // onRest is called when the workers rest: err is the reason.
 func (s *Service) onRest(err error) {
 	s.logStops()
-	if err != nil && !s.endIfOutdated(context.Background(), err) { // whoever follows the log sees it again every ten minutes while it lasts
+	if err != nil && !s.endIfOutdated(context.Background(), err) { // the log repeats it every ten minutes while it lasts
 		s.log.Error("nothing can be fetched now; trying again", slog.Any("error", err))
 	}
 	s.state.update(func(st *state) { st.workersRested(err, s.heartbeat) })
@@ -190,13 +190,13 @@ func (s *Service) close() {
 	}
 }
 
-// maxBackfillPause is the longest pause before backfills that found the upstream at fault are tried again. The first
-// pause is a heartbeat, each next one twice as long. A try may cost some searches.
+// maxBackfillPause is the longest pause before backfills that failed are tried again. The first pause is a heartbeat,
+// each next one twice as long. A try may cost some searches.
 const maxBackfillPause = time.Hour
 
 // continueBackfills works on the backfills that were run with --wait, whenever quota allows and until ctx is done. At
-// every heartbeat it reads the table of slots once. The schedule has workers of its own, and the quota that a
-// backfill's takes leave for it.
+// every heartbeat it reads the table of slots once. The schedule has its own workers, and the quota that a backfill's
+// takes leave for it.
 func (s *Service) continueBackfills(ctx context.Context) {
 	tick := time.NewTicker(s.heartbeat)
 	defer tick.Stop()
