@@ -1,6 +1,6 @@
 // Package audit compares the units that the slots in the store spent with those that the ledger has counted. A ledger
-// that is gone, or that was restored from an older copy, would let the same quota be spent again: so the
-// gate stays closed while Missing finds anything, doctor names it, and ingest quota rebuild posts it.
+// that is gone, or was restored from an older copy, would let the same quota be spent again. So nothing is spent while
+// Missing finds anything; doctor names it, and ingest quota rebuild posts it.
 package audit
 
 import (
@@ -14,7 +14,7 @@ import (
 const (
 	// longestSlot is how long after its due time a slot of the schedule may still spend.
 	longestSlot = 25 * time.Hour
-	// longestAttempt is more than one attempt at a piece of a backfill takes.
+	// longestAttempt is longer than any attempt at a piece of a backfill.
 	longestAttempt = time.Hour
 )
 
@@ -45,7 +45,7 @@ func (a Account) MissingSince() time.Time { return a.Now.Add(-a.Horizon + quota.
 func (a Account) RebuildSince() time.Time { return a.MissingSince().Add(-longestSlot) }
 
 // Missing returns what these slots spent that the ledger certainly lacks. It judges only slots that spent everything
-// within the horizon: of the others' spending, the ledger may have rightly forgotten a part.
+// within the horizon: the ledger may rightly have forgotten part of what others spent.
 func (a Account) Missing(ctx context.Context, slots []ingest.Slot) ([]Shortfall, error) {
 	within, _ := a.splitByHorizon(slots)
 	var spent []quota.Spent
@@ -58,9 +58,9 @@ func (a Account) Missing(ctx context.Context, slots []ingest.Slot) ([]Shortfall,
 	return compare(within, spent), nil
 }
 
-// Rebuild returns what has to be posted to a ledger that lacks anything: first what is missing, then all that was
-// spent by slots which began before the horizon and went on within it, since counting too much is safe. In this order
-// a rebuild that was cut short can be repeated: the gate stays closed until all that is missing has been posted.
+// Rebuild returns what to post to a ledger that lacks anything: first what is missing, then all spending of slots that
+// began before the horizon and went on within it, since counting too much is safe. This order lets a rebuild that was
+// cut short be repeated: Missing finds something until all that is missing has been posted.
 func (a Account) Rebuild(ctx context.Context, slots []ingest.Slot) ([]Shortfall, error) {
 	missing, err := a.Missing(ctx, slots)
 	if err != nil || len(missing) == 0 {
@@ -122,11 +122,10 @@ func Units(missing []Shortfall) int64 {
 	return units
 }
 
-// spendKey matches slots with the ledger's entries: the region or, for a refresh and for backfills,
-// whose calls may name any region, the purpose. The purpose of a chart is left out, since a forced one is spent for
-// another purpose than one of the schedule.
+// spendKey matches slots with the ledger's entries by region or, for refreshes and backfills, whose calls may name any
+// region, by purpose. A chart's purpose is left out, since a forced chart is spent for another one.
 type spendKey struct {
-	purpose quota.Purpose // "" for what fetches a region
+	purpose quota.Purpose // "" if the slot fetches a region
 	region  string
 }
 
@@ -137,7 +136,7 @@ func keyOf(who quota.Who) spendKey {
 	return spendKey{region: who.Region}
 }
 
-// whoOf returns whom a slot's spending is counted under.
+// whoOf returns under whom a slot's spending is counted.
 func whoOf(slot ingest.Slot) quota.Who {
 	switch slot.Kind {
 	case ingest.KindRefresh:
@@ -200,7 +199,7 @@ type Posting struct {
 }
 
 // Posting returns what to post for a slot that calls these methods. A slot that is done spent nothing after its last
-// page. Any other may have tried since: now is later than it spent, which is safe.
+// page. Any other may have: its spending is posted as of now, since too late is safe.
 func (s Shortfall) Posting(methods []string, t *quota.Tariff, now time.Time) (Posting, error) {
 	p := Posting{Who: whoOf(s.Slot), Cost: s.Cost, At: now}
 	if s.Slot.State == ingest.Done {

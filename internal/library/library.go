@@ -28,8 +28,8 @@ type Reader struct {
 	Store  *store.Store
 	Jobs   []ingest.Job
 	Now    func() time.Time
-	Watch  string            // the beginning of the URL at which the provider shows a video
-	Named  map[string]string // names of categories, for those whose names were not fetched yet
+	Watch  string            // the URL of a video's page, up to its id
+	Named  map[string]string // names of categories whose names were not fetched yet
 	Hidden bool              // derived metrics are hidden: how ranks moved, and how many views were gained
 }
 
@@ -38,7 +38,7 @@ type ChartQuery struct {
 	store.ChartQuery
 
 	Compare func(slot time.Time) time.Time // when the chart to compare with stood; nil: compare with none
-	Limit   int                            // at most so many videos, and as many that have left; 0: all
+	Limit   int                            // at most this many videos, and as many that have left; 0: all
 	Also    bool                           // list the other charts that each video is in
 }
 
@@ -128,7 +128,7 @@ func ChartJob(jobs []ingest.Job, region ingest.Region) string {
 	return name
 }
 
-// nameOf returns the name of a category, as stored or else as built in; "" if there is none.
+// nameOf returns the name of a category, as stored or else built in; "" if there is none.
 func (r Reader) nameOf(category, stored string) string { return cmp.Or(stored, r.Named[category]) }
 
 // newVideo returns the document of a video; stored is the name that the store has for its category.

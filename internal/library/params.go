@@ -19,7 +19,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// The parameters of the API and the pages: those of a URL are the flags of the commands.
+// The parameters of the API and the pages: a URL has the flags of the commands.
 
 // Documents returns the documents of the API and the pages.
 func (r Reader) Documents() *report.Library {
@@ -92,7 +92,7 @@ func AddChartFlags(flags *pflag.FlagSet, q *ChartQuery, at, compare *config.Sinc
 }
 
 // Complete fills in the times of the query, and refuses those that are still to come. A length of time to compare over
-// counts back from now, and if the same chart stood then, from its slot.
+// counts back from At or now or, if the same chart stood then, from that chart's slot.
 func (q *ChartQuery) Complete(now time.Time, at, compare config.Since) error {
 	for _, t := range []config.Since{at, compare} {
 		if t.At(now).After(now) {
@@ -210,7 +210,7 @@ func badRequest(err error) error {
 	return fmt.Errorf("%w: %s", report.ErrBadRequest, strings.TrimPrefix(text, report.ErrBadRequest.Error()+": "))
 }
 
-// asClientError marks the errors of the store that are the client's.
+// asClientError marks the errors of the store that the client caused.
 func asClientError(err error) error {
 	switch {
 	case errors.Is(err, store.ErrCursor):

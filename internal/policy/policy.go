@@ -1,5 +1,5 @@
 // Package policy says which of the provider's terms an installation keeps. The clauses, with their sources, are in
-// costs.yaml; what is known of the installation is handed in. It reads nothing itself.
+// costs.yaml; the caller states the facts. It reads nothing itself.
 package policy
 
 import (
@@ -15,16 +15,16 @@ type Facts struct {
 	Account     string
 	Others      []string  // other accounts that the same data directory spends of the same pools
 	Reachable   string    // the address at which others can reach what was fetched; "": none
-	OwnFrontEnd bool      // the user says that it is for a front end of the user's own
+	OwnFrontEnd bool      // the user says that it is for their own front end
 	NoMetrics   bool      // nothing is computed from the provider's figures
-	Copies      []string  // of the store, older than is allowed
+	Copies      []string  // of the store, older than allowed
 	Looked      []string  // the directories that were searched for copies
-	Unread      []string  // those that could not be
+	Unread      []string  // directories that could not be searched
 	LastUsed    time.Time // when quota was last spent; zero: never, or not known
 	Now         time.Time
 }
 
-// Status is what became of a clause.
+// Status is whether a clause is kept.
 type Status string
 
 // The statuses.
@@ -34,7 +34,7 @@ const (
 	Yours   Status = "yours" // the program cannot know: the user has to see to it
 )
 
-// Verdict is what is said of one clause.
+// Verdict is the judgement on one clause.
 type Verdict struct {
 	Clause string `json:"clause"`
 	Status Status `json:"status"`
@@ -46,10 +46,10 @@ type Verdict struct {
 	refused bool // nothing may be done before it is kept
 }
 
-// String says it in a line.
+// String returns the verdict in one line.
 func (v Verdict) String() string { return v.Clause + ": " + string(v.Status) + ": " + v.Detail }
 
-// Judge judges the clauses that there are, in the order of quota.Clauses.
+// Judge judges the given clauses, in the order of quota.Clauses.
 func Judge(clauses map[string]quota.Clause, f Facts) []Verdict {
 	verdicts := []Verdict{}
 	for _, name := range quota.Clauses() {

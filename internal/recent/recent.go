@@ -1,4 +1,4 @@
-// Package recent keeps answers for a while: what is asked twice is made once.
+// Package recent keeps answers for a while, so that one asked for twice is made once.
 package recent
 
 import (
@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Answers keeps answers by what was asked, until they are stale or weigh more than Room: then the one that was used longest
-// ago goes. Whoever asks for what is being made waits for it. The zero value is ready, and keeps none.
+// Answers keeps answers by key until they are stale. While they weigh more than Room, the least recently used one goes.
+// Whoever asks for an answer that is being made waits for it. The zero value is ready, and keeps none.
 type Answers[V any] struct {
-	Room int // for the weights of all
+	Room int // for the sum of all weights
 
 	mu     sync.Mutex
 	weight int
@@ -19,7 +19,7 @@ type Answers[V any] struct {
 	making map[string]*making[V]
 }
 
-// Answer is what was made.
+// Answer is an answer, and how long and at what weight it is kept.
 type Answer[V any] struct {
 	Is     V
 	Weight int
@@ -29,7 +29,7 @@ type Answer[V any] struct {
 }
 
 type making[V any] struct {
-	made   chan struct{} // closed once it is
+	made   chan struct{} // closed once the answer is made
 	answer Answer[V]
 }
 
@@ -50,8 +50,8 @@ func (a *Answers[V]) find(key string) (is V, ok bool) {
 	return kept.Is, time.Now().Before(kept.Until)
 }
 
-// Get returns what is kept for a key, or what is being made, or what read makes, which is mine. If that panics, others who
-// wait for it get a zero value.
+// Get returns the answer that is kept or being made for a key. If there is none, read makes it, and mine is true. If
+// read panics, others who wait get a zero value.
 func (a *Answers[V]) Get(key string, read func() Answer[V]) (is V, mine bool) {
 	a.mu.Lock()
 	if kept, ok := a.find(key); ok {
@@ -80,7 +80,7 @@ func (a *Answers[V]) Get(key string, read func() Answer[V]) (is V, mine bool) {
 	return own.answer.Is, true
 }
 
-// Put keeps an answer in place of another one.
+// Put keeps an answer in place of any older one.
 func (a *Answers[V]) Put(key string, answer Answer[V]) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

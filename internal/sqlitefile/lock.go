@@ -10,8 +10,8 @@ import (
 // ErrInUse is returned by LockExclusive for a database that others have open.
 var ErrInUse = errors.New("another process has it open")
 
-// OpenLock opens a file to lock, and makes it if it is missing. It follows no link: anybody who may write to the directory
-// could have another file of ours overwritten.
+// OpenLock opens a file to lock, and makes it if it is missing. It follows no link, with which anybody who may write to
+// the directory could have another of our files overwritten.
 func OpenLock(path string) (*os.File, error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, notPlain(path)

@@ -9,11 +9,11 @@ import (
 	"syscall"
 )
 
-// noFollow lets no link be opened, one that was made after a check included.
+// noFollow refuses to open a link, even one made after the check.
 const noFollow = syscall.O_NOFOLLOW
 
-// TryLock takes the exclusive lock of an open file if nobody has it. Locks of this kind belong to the open
-// file and end with it. SQLite does not heed them: they are for files beside a database.
+// TryLock takes the exclusive lock of an open file if nobody has it. Locks of this kind belong to the open file and end
+// with it. SQLite ignores them: they are for files beside a database.
 func TryLock(f *os.File) (bool, error) {
 	err := flock(f, syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {

@@ -84,7 +84,7 @@ func HasLog(path string) bool {
 	return err == nil && info.Size() > 0
 }
 
-// Remove removes a database with all that SQLite puts beside one.
+// Remove removes a database with the files that SQLite puts beside it.
 func Remove(path string) error {
 	return errors.Join(RemoveBeside(path), remove(path))
 }
@@ -114,7 +114,7 @@ func remove(path string) error {
 // Snapshot copies a database that others may be using into a new file, as of one moment.
 func Snapshot(ctx context.Context, path, to string) error {
 	return Peek(ctx, path, func(db *sql.DB) error {
-		if err := remove(to); err != nil { // what an earlier call has made
+		if err := remove(to); err != nil { // an earlier call may have made it
 			return err
 		}
 		_, err := db.ExecContext(ctx, `VACUUM INTO ?`, to)
@@ -150,8 +150,8 @@ func copyTo(from io.Reader, to string) error {
 	return err
 }
 
-// Publish gives a database that was made as draft its own name, path, which must be free: otherwise the error is
-// fs.ErrExist. When it returns, the name is on the disk.
+// Publish gives the database at draft the name path, which must be free: otherwise the error is fs.ErrExist. When it
+// returns, the name is on the disk.
 func Publish(draft, path string) error {
 	err := os.Link(draft, path)
 	if err != nil && !errors.Is(err, fs.ErrExist) {

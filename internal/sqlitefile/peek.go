@@ -54,9 +54,8 @@ const (
 	waitForOwner = 20 * time.Millisecond
 )
 
-// unsettled reports whether the log's index is being rebuilt, which a reader that may not write cannot do: another
-// process is just opening the database, or died before it was done.
-// https://www.sqlite.org/rescode.html#readonly_recovery
+// unsettled reports whether the log's index is being rebuilt, which a read-only connection cannot do: another process
+// is just opening the database, or died doing so. https://www.sqlite.org/rescode.html#readonly_recovery
 func unsettled(err error) bool {
 	const readonlyRecovery, readonlyCantLock = 264, 520
 	var e *sqlite.Error
@@ -72,7 +71,7 @@ func peekOnce(path, params string, read func(*sql.DB) error) error {
 	return errors.Join(err, db.Close())
 }
 
-// QuickCheck returns what SQLite's own check of the file finds first; "" if that is nothing. It reads the whole file.
+// QuickCheck returns the first finding of SQLite's own check of the file; "" if there is none. It reads the whole file.
 func QuickCheck(ctx context.Context, path string) (damage string, err error) {
 	err = Peek(ctx, path, func(db *sql.DB) error {
 		return db.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&damage)

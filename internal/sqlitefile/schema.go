@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Schema is the tables of a database of ours, and how an older file gets them. A file carries its version as SQLite's
+// Schema is the tables of one of our databases, and how an older file gets them. A file carries its version as SQLite's
 // user_version.
 type Schema struct {
 	Application int    // SQLite's application_id: which program's file it is
 	Tables      string // makes the newest version in an empty file
-	// Steps bring a file to the next version, one each: Steps[0] makes version 2 of version 1. Whoever changes Tables
-	// adds the step that makes the same change.
+	// Steps bring a file to the next version, one each: Steps[0] makes version 2 of version 1. A change of Tables needs
+	// a step that makes the same change.
 	Steps []string
 }
 
@@ -43,7 +43,7 @@ func (s Schema) Upgrade(ctx context.Context, tx Executer, have int) error {
 	return err
 }
 
-// BackupPath returns a free name for the backup that is made of a file of version have before its first step.
+// BackupPath returns a free name for the backup of a file of version have, made before its first step.
 func BackupPath(path string, have int, now time.Time) string {
 	first := fmt.Sprintf("%s.v%d-backup-%s", path, have, now.UTC().Format("20060102T150405.000Z"))
 	name := first

@@ -1,5 +1,5 @@
-// Package strictyaml reads the files that a user edits by hand. An unknown field is refused, with
-// the file, the line, and what may have been meant, so that a misspelt field never means its default.
+// Package strictyaml reads the files that a user edits by hand. An unknown field is refused, with the file, the line
+// and a suggestion, so that a misspelt field never means its default.
 package strictyaml
 
 import (
@@ -41,8 +41,8 @@ type Document struct {
 }
 
 // Decode decodes one YAML document into the struct that into points at. Unknown and repeated keys, wrong types, a
-// second document, and what is too large or nested too deeply are refused with a *PositionError that names the file as
-// name. If into has a method Hint(field string) string, its hint about an unknown field comes first.
+// second document, and input that is too large or nested too deeply are refused with a *PositionError that names the
+// file as name. If into has a method Hint(field string) string, its hint about an unknown field comes first.
 func Decode(name string, data []byte, into any) (*Document, error) {
 	text, tokens, err := scan(name, data)
 	if err != nil {
@@ -66,7 +66,7 @@ func Decode(name string, data []byte, into any) (*Document, error) {
 	return d, nil
 }
 
-// Salvage decodes as much as can be understood of a text that Decode refuses. It reports whether into may be used.
+// Salvage decodes as much as it can of a text that Decode refuses. It reports whether into may be used.
 func Salvage(data []byte, into any) bool {
 	text, _, err := scan("", data)
 	return err == nil && yaml.Unmarshal(text, into) == nil
@@ -78,7 +78,7 @@ const (
 	maxDepth = 32        // of brackets, or of dashes on one line
 )
 
-// ReadFile reads a file, but only as much of it as shows that Decode will refuse it: a device never ends.
+// ReadFile reads a file, but stops once it is too large for Decode: a device never ends.
 func ReadFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -122,13 +122,12 @@ func scan(name string, data []byte) ([]byte, token.Tokens, error) {
 	return data, tokens, nil
 }
 
-// Errorf returns a *PositionError for a mistake that only the caller can see. Its line is that of the value at path,
-// which is made of keys and list indexes; or else that of the last value on the way, or 0.
+// Errorf returns a *PositionError at Line(path) for a mistake that only the caller can see.
 func (d *Document) Errorf(path []string, format string, args ...any) error {
 	return &PositionError{File: d.name, Line: d.Line(path), What: fmt.Sprintf(format, args...)}
 }
 
-// Line returns the line of the value at path, or else of the last value on the way, or 0.
+// Line returns the line of the value at path, made of keys and list indexes, or of the last value on the way, or 0.
 func (d *Document) Line(path []string) (line int) {
 	node := d.root
 	for _, key := range path {
@@ -172,7 +171,7 @@ func (t *Text) UnmarshalYAML(n ast.Node) error {
 	return nil
 }
 
-// positioned turns a decoder's error into a PositionError, with the field that may have been meant.
+// positioned turns a decoder's error into a PositionError, and suggests a field for an unknown one.
 func positioned(name string, err error, into any) error {
 	var y yaml.Error
 	if !errors.As(err, &y) || y.GetToken() == nil {
@@ -190,7 +189,7 @@ func positioned(name string, err error, into any) error {
 	return &PositionError{File: name, Line: y.GetToken().Position.Line, What: what}
 }
 
-// fieldNames returns the yaml names of a struct type and of all it holds.
+// fieldNames returns the yaml names of a struct type and of all types in it.
 func fieldNames(t reflect.Type) []string {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:

@@ -1,7 +1,7 @@
 // Package tracing sends spans to an OpenTelemetry collector, by OTLP over HTTP. It follows the standard's variables,
 // OTEL_EXPORTER_OTLP_ENDPOINT and others: https://opentelemetry.io/docs/specs/otel/protocol/exporter/
 //
-// A collector that is down, slow or wrong holds nothing up and fails nothing: its spans are lost.
+// If the collector is down, slow or wrong, spans are lost, but nothing waits or fails.
 package tracing
 
 import (
@@ -28,7 +28,7 @@ const (
 	sendWithin = 2 * time.Second // for one sending
 )
 
-// Tracer sends spans. A nil Tracer is one that is off.
+// Tracer sends spans. A nil Tracer is off.
 type Tracer struct {
 	provider *trace.TracerProvider
 	failed   func(error) // logs an error, once
@@ -89,10 +89,10 @@ func withoutURL(err error, endpoint string) string {
 }
 
 // Span begins a span inside that of ctx. end ends it, with attributes; an error becomes its status.
-func (t *Tracer) Span(ctx context.Context, name string) (inside context.Context, end func(err error, of ...slog.Attr)) {
+func (t *Tracer) Span(ctx context.Context, name string) (inside context.Context, end func(err error, attrs ...slog.Attr)) {
 	ctx, span := t.provider.Tracer("github.com/trendvidstream/ingest").Start(ctx, name)
-	return ctx, func(err error, of ...slog.Attr) {
-		for _, a := range of {
+	return ctx, func(err error, attrs ...slog.Attr) {
+		for _, a := range attrs {
 			span.SetAttributes(attributeOf(a))
 		}
 		if err != nil {
