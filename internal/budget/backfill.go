@@ -38,26 +38,26 @@ func BackfillCalls(kind ingest.BackfillKind, up fetch.Upstream, t *quota.Tariff)
 
 // Size is how much there is to fetch, as far as it is known.
 type Size struct {
-	Pieces       int            // that are still to do
-	Channels     []int          // how many videos each channel has that was looked up, or NoChannel
-	Open, Listed []ingest.Piece // of a search: what is still to do, and what was listed
+	Pieces       int            // still to do
+	Channels     []int          // how many videos each channel has once it was looked up, or NoChannel
+	Open, Listed []ingest.Piece // of a search: pieces still to do, and pieces already listed
 }
 
-// NoChannel is the size of a channel that does not exist: it costs the call that looks for it.
+// NoChannel is the size of a channel that does not exist: the call that looks for it still costs quota.
 const NoChannel = -1
 
-// Estimate is the price of a backfill: between Low and High, which are equal if everything is known. A run does not spend
-// more than High without asking again.
+// Estimate is the price of a backfill: between Low and High, which are equal if everything is known. A run stops at
+// High unless it asks again.
 type Estimate struct {
 	Low, High Bill
 	likely    int64 // units; 0: not known
 }
 
-// Bill is what calls cost. Its units are what each call draws from its most expensive pool.
+// Bill is what calls cost. Its units are what each call charges to its most expensive pool.
 type Bill struct {
 	Cost    quota.Cost
 	Units   int64
-	Lookups int // calls that fetch videos: as many refresh them later
+	Lookups int // calls that fetch videos; a later refresh takes as many
 }
 
 func (b *Bill) add(call quota.Cost, n int) {
@@ -70,7 +70,7 @@ func (c CallCosts) Estimate(s Size) Estimate {
 	e := Estimate{Low: Bill{Cost: quota.Cost{}}, High: Bill{Cost: quota.Cost{}}}
 	both := []*Bill{&e.Low, &e.High}
 	switch c.kind {
-	case ingest.BackfillUploads: // channels of known size by that size, and the others by a range
+	case ingest.BackfillUploads: // channels of known size cost that size, the others a range
 		unknown := max(s.Pieces-len(s.Channels), 0)
 		c.find(&e.Low, 1, unknown)
 		c.find(&e.High, c.limits.Uploads, unknown)
@@ -106,8 +106,8 @@ func (c CallCosts) Estimate(s Size) Estimate {
 	return e
 }
 
-// density returns how many videos an hour a search has found; 0: not known. Of a slice that was full only the time down
-// to its last result was listed.
+// density returns how many videos per hour a search has found; 0: not known. A slice that was full counts only the time
+// down to its last result.
 func (c CallCosts) density(listed []ingest.Piece) float64 {
 	found, hours := 0, 0.0
 	for _, p := range listed {
@@ -124,22 +124,22 @@ func (c CallCosts) density(listed []ingest.Piece) float64 {
 	return float64(found) / hours
 }
 
-// find adds the calls that find that many videos, page by page, and look them up, times over.
+// find adds the calls that find that many videos page by page and look them up, repeated that many times.
 func (c CallCosts) find(bill *Bill, videos, times int) {
 	lookups := times * ceilDiv(videos, c.limits.IDsPerCall)
-	bill.add(c.page, times*max(ceilDiv(videos, c.limits.PerPage), 1)) // even to find nothing takes a page
+	bill.add(c.page, times*max(ceilDiv(videos, c.limits.PerPage), 1)) // finding nothing takes a page too
 	bill.add(c.lookup, lookups)
 	bill.Lookups += lookups
 }
 
-// Upkeep is the later cost of stored videos, and when those are deleted that are not found again.
+// Upkeep is the later cost of stored videos, and after how many days videos that are no longer found are deleted.
 type Upkeep struct {
 	Rule                     ingest.Upkeep
-	RefreshUnits, CountCalls [2]int64 // at least and at most: to fetch each again from day 25; a day, for their counts
+	RefreshUnits, CountCalls [2]int64 // lowest and highest: to fetch each again from day 25; per day, for their counts
 	DeletedAfter             int      // days; 0: never, they are kept fresh
 }
 
-// Upkeep returns what becomes of the videos that an estimate is of.
+// Upkeep returns the upkeep of the videos in an estimate.
 func (s PricedSchedule) Upkeep(rule ingest.Upkeep, e Estimate) Upkeep {
 	u := Upkeep{Rule: rule, DeletedAfter: int(ingest.KeepFor / day)}
 	if !slices.ContainsFunc(s.Jobs, func(j regions.JobSchedule) bool { return j.Job.Kind == ingest.KindRefresh }) {
@@ -153,7 +153,7 @@ func (s PricedSchedule) Upkeep(rule ingest.Upkeep, e Estimate) Upkeep {
 	if rule == ingest.LetGo {
 		return u
 	}
-	videos, _ := s.Tariff.Cost(s.Upstream.Videos(nil).Method) // what cannot be priced is not called
+	videos, _ := s.Tariff.Cost(s.Upstream.Videos(nil).Method) // a call without a price is never made
 	u.RefreshUnits, u.DeletedAfter = times(videos), int((ingest.RefreshAfter+ingest.KeepFor)/day)
 	if rule == ingest.KeepFresh {
 		u.DeletedAfter = 0
@@ -161,8 +161,8 @@ func (s PricedSchedule) Upkeep(rule ingest.Upkeep, e Estimate) Upkeep {
 	return u
 }
 
-// CountCost returns what a call draws that fetches counts alone. ok is false unless the upstream has one, and the table a
-// pool for it that videos do not draw from.
+// CountCost returns the cost of a call that fetches only counts. ok is false unless the upstream has such a call and
+// the table charges it to a pool that videos do not use.
 func (s PricedSchedule) CountCost() (_ quota.Cost, ok bool) {
 	c, ok := s.Upstream.(fetch.Counter)
 	if !ok {
@@ -181,7 +181,7 @@ func (s PricedSchedule) CountCost() (_ quota.Cost, ok bool) {
 	return counts, true
 }
 
-// PerCall returns the most that one call draws from each pool.
+// PerCall returns the most that one call charges to each pool.
 func (c CallCosts) PerCall() quota.Cost {
 	most := quota.Cost{}
 	for _, cost := range []quota.Cost{c.channel, c.page, c.lookup} {
@@ -192,9 +192,9 @@ func (c CallCosts) PerCall() quota.Cost {
 	return most
 }
 
-// Likely returns how many units the open pieces will cost: by what was found in how much time or, failing that, if they
-// cost as much as the done ones, which have spent that much. It stays within the estimate, and is 0 if that is exact, or
-// if nothing is done or open.
+// Likely returns how many units the open pieces will cost: by how much was found in how much time or, without that, as
+// if they cost as much as the done pieces, which have spent that much. It stays within the estimate, and is 0 if the
+// estimate is exact or nothing is done or open.
 func (e Estimate) Likely(spent int64, done, open int) int64 {
 	if e.Low.Units == e.High.Units || done == 0 || open == 0 {
 		return 0

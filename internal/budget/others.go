@@ -9,34 +9,34 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Others are everybody who draws from a pool beside this store's jobs: people, posts and clients, other hosts with
-// stores of their own, and those of whom only the provider's no tells. What they took on the last days is expected
-// again. The ledger forgets after 26 hours, so a week of it is kept in a note of the store, hour by hour of the
-// provider's day, in a few kilobytes: in the store, since workers that share one share its schedule, and not in
-// quota.db, which each of them has for itself.
+// Others are all who use a pool besides this store's jobs: people, posts and clients, other hosts with stores of their
+// own, and unknown users who show only in the provider's refusals. What they took on the last days is expected again.
+// The ledger forgets after 26 hours, so a note in the store keeps a week of it, hour by hour of the provider's day, in
+// a few kilobytes. It is in the store because workers that share one share its schedule, while each has a quota.db of
+// its own.
 
 // othersDays is how many of the provider's days are remembered, the current one included.
 const othersDays = 8
 
-// OthersHistory has the amounts that others took of each pool on the last of the provider's days, the newest last.
+// OthersHistory has the amounts that others took of each pool on the provider's last days, the newest last.
 type OthersHistory map[string][]OthersDay
 
 // OthersDay is the amount that others took of a pool on one of the provider's days.
 type OthersDay struct {
 	Begins time.Time `json:"begins"`
-	Hours  []int64   `json:"hours"` // what they drew through the ledger in each hour of the day
-	Used   int64     `json:"used"`  // what the ledger counted, for all
-	// Stopped is what the ledger had counted when the provider said no, for the rest of the day; nil if it did not. The
-	// rest of the limit was taken by others, of whom the ledger does not know, before the hour StoppedIn was over.
+	Hours  []int64   `json:"hours"` // taken through the ledger in each hour of the day
+	Used   int64     `json:"used"`  // counted by the ledger for everybody
+	// Stopped is what the ledger had counted when the provider refused for the rest of the day; nil if it did not. Others
+	// that the ledger does not know took the rest of the limit before the end of hour StoppedIn.
 	Stopped   *int64 `json:"stopped,omitempty"`
 	StoppedIn int    `json:"stopped_in,omitempty"`
-	Lifted    bool   `json:"lifted,omitempty"` // a no of the provider did not stand: a later call was answered
+	Lifted    bool   `json:"lifted,omitempty"` // a refusal by the provider did not last: a later call was answered
 }
 
-// shortNo is how long after its beginning a no of the provider may end and still concern the day before.
+// shortNo is how far into a day a refusal by the provider may end and still concern the day before.
 const shortNo = 15 * time.Minute
 
-// dayOf returns the record of the provider's day that begins then, the last one.
+// dayOf returns the record of the provider's day that begins at that time, the last one.
 func (h OthersHistory) dayOf(pool string, begins time.Time) *OthersDay {
 	days := h[pool]
 	if n := len(days); n == 0 || days[n-1].Begins.Before(begins) {
@@ -46,14 +46,14 @@ func (h OthersHistory) dayOf(pool string, begins time.Time) *OthersDay {
 	return &h[pool][len(h[pool])-1]
 }
 
-// note records what a report says of the provider's day that began then; drew is what others drew of each pool through
-// the ledger since. The day ends at ends.
+// note records what a report says about the provider's day from begins to ends. drew is what others have taken of each
+// pool through the ledger since begins.
 func (h OthersHistory) note(r quota.Report, begins, ends time.Time, drew map[string]int64) {
 	for _, p := range r.Pools {
 		today := h.dayOf(p.Pool, begins)
 		hour := int(r.At.Sub(today.Begins) / time.Hour)
 		if hour < 0 || hour > 24 {
-			continue // a clock that was set back
+			continue // the clock was set back
 		}
 		for len(today.Hours) <= hour {
 			today.Hours = append(today.Hours, 0)
@@ -67,7 +67,7 @@ func (h OthersHistory) note(r quota.Report, begins, ends time.Time, drew map[str
 		stopped := p.StoppedAt
 		switch days := h[p.Pool]; {
 		case p.StoppedUntil.After(begins.Add(shortNo)) && p.StoppedUntil.Before(ends) && liftedLast(h[p.Pool]):
-			today.Lifted = true // a doubted no: as the last one was, it will be
+			today.Lifted = true // a doubted refusal is expected to be lifted as the last one was
 		case p.StoppedUntil.After(begins.Add(shortNo)):
 			if today.Stopped == nil {
 				today.StoppedIn = hour
@@ -82,8 +82,8 @@ func (h OthersHistory) note(r quota.Report, begins, ends time.Time, drew map[str
 	}
 }
 
-// beginWithEqualParts lets the others of so many hosts have drawn their equal parts on the first day of the history, of
-// which only a part was seen, or on the day before today.
+// beginWithEqualParts assumes that the other hosts took equal parts on the history's first day, which was only partly
+// seen, or on the day before today.
 func (h OthersHistory) beginWithEqualParts(t *quota.Tariff, today time.Time, hosts int64) {
 	for _, pool := range t.Pools {
 		for _, w := range pool.Windows {
@@ -103,7 +103,7 @@ func (h OthersHistory) beginWithEqualParts(t *quota.Tariff, today time.Time, hos
 	}
 }
 
-// liftedLast reports whether the provider's last no did not stand: of the next one that is doubted the same is expected.
+// liftedLast reports whether the provider's last refusal was lifted: a doubted one is then expected to be lifted too.
 func liftedLast(days []OthersDay) bool {
 	for _, d := range slices.Backward(days) {
 		if d.Lifted || d.Stopped != nil {
@@ -113,11 +113,11 @@ func liftedLast(days []OthersDay) bool {
 	return false
 }
 
-// expected returns what others are expected to draw of a pool through the ledger in each hour of a day: what they drew
-// on the newest day, or half of the day before if that is more, and so on. today is left out.
+// expectedHours returns what others are expected to take of a pool through the ledger in each hour of a day: what they
+// took on the newest day, or half of the day before if that is more, and so on. today is left out.
 func expectedHours(days []OthersDay, today time.Time) (hours [25]int64) {
 	total, weight, weights := int64(0), 1.0, 0.0
-	var shape [25]float64 // of the days, weighted
+	var shape [25]float64 // the weighted sum of the days
 	for _, d := range slices.Backward(days) {
 		if !d.Begins.Before(today) {
 			continue
@@ -129,7 +129,7 @@ func expectedHours(days []OthersDay, today time.Time) (hours [25]int64) {
 		}
 		weight /= 2
 	}
-	drew, until := 0.0, int64(0) // rounded from the day's begin on, so that the hours add up to the total
+	drew, until := 0.0, int64(0) // rounded from the start of the day, so that the hours add up to the total
 	for i := range hours {
 		drew += shape[i]
 		before := until
@@ -139,9 +139,9 @@ func expectedHours(days []OthersDay, today time.Time) (hours [25]int64) {
 	return hours
 }
 
-// level returns how much of a day's limit the provider is expected to leave to the ledger. It is planned with an eighth
-// more than when it last said no, so that the day's end shows whether that still holds: it costs one refused call a day.
-// A day that used more has shown that others took less: half of what they took is then expected.
+// level returns how much of a day's limit the provider is expected to leave to the ledger: an eighth more than when it
+// last refused. That tests at the end of the day whether the level still holds, and costs one refused call a day. If
+// the ledger counted more on a later day, others took less, and half of what they took then is expected.
 func level(days []OthersDay, today time.Time, limit int64) int64 {
 	left, proven := limit, limit
 	for _, d := range days {
@@ -163,8 +163,8 @@ func level(days []OthersDay, today time.Time, limit int64) int64 {
 }
 
 // Expect returns a report as if others had already taken what they are expected to take: the rest of the provider's day
-// in windows of a day, and what is missing from a usual day in sliding windows. own is what this store's jobs drew of
-// each pool in its widest window; nil: all that was drawn for schedules.
+// in windows of a day, and what is missing from a usual day in sliding windows. own is what this store's jobs took of
+// each pool in its widest window; nil: everything that was taken for schedules.
 func (h OthersHistory) Expect(r quota.Report, t *quota.Tariff, own map[quota.Purpose]quota.Cost) quota.Report {
 	r.Spent = split(r.Spent, own, otherHosts)
 	drew, share := drawnByOthers(r.Spent), t.Ceilings[quota.Scheduled]
@@ -179,22 +179,22 @@ func (h OthersHistory) Expect(r quota.Report, t *quota.Tariff, own map[quota.Pur
 	})
 }
 
-// withMoreUsed returns a report in which more is used of each window of a day or longer.
+// withMoreUsed returns a report with more used in each window of a day or longer.
 func withMoreUsed(r quota.Report, more func(pool string, w quota.Window) int64) quota.Report {
 	r.Pools = slices.Clone(r.Pools)
 	for i, p := range r.Pools {
 		r.Pools[i].Windows = slices.Clone(p.Windows)
-		for j, of := range p.Windows {
-			if of.Window.Day() || of.Window.Length >= day {
-				r.Pools[i].Windows[j].Used += more(p.Pool, of.Window)
+		for j, window := range p.Windows {
+			if window.Window.Day() || window.Window.Length >= day {
+				r.Pools[i].Windows[j].Used += more(p.Pool, window.Window)
 			}
 		}
 	}
 	return r
 }
 
-// restOfDay returns what others are expected to draw through the ledger between now and the day's end. Who came early
-// today is not expected again.
+// restOfDay returns what others are expected to take through the ledger between now and the end of the day. What they
+// took earlier than usual today is not expected again.
 func restOfDay(usual [25]int64, days []OthersDay, today, now time.Time) int64 {
 	hour := max(0, min(int(now.Sub(today)/time.Hour), 24))
 	drew := int64(0)
@@ -206,11 +206,11 @@ func restOfDay(usual [25]int64, days []OthersDay, today, now time.Time) int64 {
 	return max(0, min(rest, sum(usual[:])-drew))
 }
 
-// ours are the purposes for which this program's own jobs draw. A backfill leaves the schedule what it needs, so that
-// nobody has to expect it.
+// ours are the purposes of this program's own jobs. A backfill leaves the schedule what it needs, so it need not be
+// expected.
 var ours = []quota.Purpose{quota.Scheduled, quota.Refresh, quota.Backfill}
 
-// drawnByOthers adds up, by pool, what was not drawn for our own purposes.
+// drawnByOthers adds up, by pool, what was taken for other purposes than ours.
 func drawnByOthers(spent []quota.Spent) map[string]int64 {
 	drew := map[string]int64{}
 	for _, s := range spent {
@@ -221,13 +221,13 @@ func drawnByOthers(spent []quota.Spent) map[string]int64 {
 	return drew
 }
 
-// The purposes under which Expect counts what was drawn for schedules, but not for this one's pages.
+// The purposes that Expect gives to amounts taken for schedules, but not for pages of this one.
 const (
 	otherHosts quota.Purpose = "other hosts"
 	inVain     quota.Purpose = "in vain"
 )
 
-// drawnFor adds up, by pool, what was drawn for a purpose.
+// drawnFor adds up, by pool, what was taken for a purpose.
 func drawnFor(spent []quota.Spent, purpose quota.Purpose) quota.Cost {
 	drew := quota.Cost{}
 	for _, s := range spent {
@@ -238,7 +238,7 @@ func drawnFor(spent []quota.Spent, purpose quota.Purpose) quota.Cost {
 	return drew
 }
 
-// split returns sums in which no more than own was drawn for its purposes, and the rest for another purpose.
+// split returns sums in which at most own was taken for its purposes, and the rest for another purpose.
 func split(spent []quota.Spent, own map[quota.Purpose]quota.Cost, rest quota.Purpose) (out []quota.Spent) {
 	for _, s := range spent {
 		if left, ok := own[s.Who.Purpose]; ok {
@@ -252,7 +252,7 @@ func split(spent []quota.Spent, own map[quota.Purpose]quota.Cost, rest quota.Pur
 	return out
 }
 
-// String says what others took of late, for a person, and what of it is planned for; "" if that is little.
+// String says in words what others took lately, and how much of it is planned for; "" if that is little.
 func (h OthersHistory) String(t *quota.Tariff, today time.Time) string {
 	var parts []string
 	for _, pool := range t.Pools {
@@ -304,8 +304,8 @@ func othersText(days []OthersDay, today time.Time, pool string, limit int64) str
 	return text + ": planned for"
 }
 
-// took returns what others took of a limit on the day, as far as anybody knows, and by the end of which of its hours nine
-// tenths of that were taken.
+// took returns what others took of a limit on the day, as far as is known, and by the end of which hour they had taken
+// nine tenths of it.
 func (d OthersDay) took(limit int64) (whole int64, by time.Duration) {
 	var hours [25]int64
 	copy(hours[:], d.Hours)
@@ -319,8 +319,7 @@ func (d OthersDay) took(limit int64) (whole int64, by time.Duration) {
 	return whole, by
 }
 
-// dayOf returns the provider's day of a report: as the ledger counts it, a day ends the grace after the next one has
-// begun.
+// dayOf returns the provider's day of a report. The ledger ends a day one grace after the next has begun.
 func dayOf(r quota.Report, t *quota.Tariff) (begins, ends time.Time) {
 	return providerDay(r.At.Add(-t.Grace), t.Zone)
 }
@@ -337,8 +336,8 @@ func providerDay(now time.Time, zone *time.Location) (begins, ends time.Time) {
 }
 
 func sum(hours []int64) (n int64) {
-	for _, of := range hours {
-		n += of
+	for _, amount := range hours {
+		n += amount
 	}
 	return n
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Outlook is how much of each pool backfills may spend, today and on any day after it.
+// Outlook is how much of each pool backfills may spend today and on later days.
 type Outlook struct {
 	Reserve
 	Left map[string]int64 // before the provider's day ends, if nobody else spends
@@ -18,8 +18,8 @@ type Outlook struct {
 	tariff   *quota.Tariff
 }
 
-// NewOutlook returns the outlook for what a report says is used and what the schedule needs: what it has reserved, and
-// the price of a whole day.
+// NewOutlook returns the outlook from a report's usage and the schedule's needs: its reserve and the price of a whole
+// day.
 func NewOutlook(r quota.Report, reserve Reserve, day Price, t *quota.Tariff) Outlook {
 	o := Outlook{Reserve: reserve, Left: map[string]int64{}, dayPrice: day, tariff: t}
 	reports := map[string]quota.PoolReport{}
@@ -32,7 +32,7 @@ func NewOutlook(r quota.Report, reserve Reserve, day Price, t *quota.Tariff) Out
 	return o
 }
 
-// leftToday returns what is left of a pool now. A window that is shorter than the rest of the day is filled again.
+// leftToday returns what is left of a pool now. A window shorter than the rest of the day fills again.
 func (o Outlook) leftToday(pool quota.Pool, report quota.PoolReport, now time.Time) int64 {
 	if !report.DrainedUntil.IsZero() {
 		return 0
@@ -56,7 +56,7 @@ func (o Outlook) leftToday(pool quota.Pool, report quota.PoolReport, now time.Ti
 	return max(left, 0)
 }
 
-// backfillRoom returns what backfills may use of a window next to a schedule that uses its share of it.
+// backfillRoom returns what backfills may use of a window, next to a schedule that uses its share.
 func (o Outlook) backfillRoom(pool quota.Pool, w quota.Window) int64 {
 	return max(0, min(o.tariff.Ceilings[quota.Backfill].Of(w.Limit), o.tariff.Ceilings[quota.Scheduled].Of(w.Limit)-o.scheduledUse(pool, w)))
 }
@@ -69,7 +69,7 @@ func (o Outlook) scheduledUse(pool quota.Pool, w quota.Window) int64 {
 	return o.Whole[pool.Name][w.Name]
 }
 
-// leftDaily returns the rest of a pool on a whole day, in whole calls that draw perCall.
+// leftDaily returns what is left of a pool on a whole day, in whole calls of perCall each.
 func (o Outlook) leftDaily(pool quota.Pool, perCall int64) int64 {
 	left := int64(quota.MaxLimit)
 	for _, w := range pool.Windows {
@@ -79,8 +79,8 @@ func (o Outlook) leftDaily(pool quota.Pool, perCall int64) int64 {
 	return left
 }
 
-// Never returns an ErrNeverFits, which says what change would make it fit, if so high a cost can never be paid: too
-// little is left today, and the schedule leaves less than a call on any other day.
+// Never returns an ErrNeverFits if a cost can never be paid: too little is left today, and the schedule leaves less
+// than one call on any other day. The error says what change would make it fit.
 func (o Outlook) Never(cost, perCall quota.Cost) error {
 	if _, ok := o.Days(cost, perCall); ok {
 		return nil
@@ -105,12 +105,12 @@ func (o Outlook) Never(cost, perCall quota.Cost) error {
 	return nil
 }
 
-// percent returns the least whole percentage of a limit that has room for amount.
+// percent returns the lowest whole percentage of a limit that has room for amount.
 func percent(amount, limit int64) string {
 	return fmt.Sprintf("%d%%", (100*amount+limit-1)/limit)
 }
 
-// Days returns how many of the provider's days a cost takes, including the current one, if one call draws at most
+// Days returns how many of the provider's days a cost takes, including the current one, if a call costs at most
 // perCall. ok is false if the schedule leaves less than a call a day.
 func (o Outlook) Days(cost, perCall quota.Cost) (days int, ok bool) {
 	days = 1
@@ -130,24 +130,24 @@ func (o Outlook) Days(cost, perCall quota.Cost) (days int, ok bool) {
 	return days, true
 }
 
-// Ends returns when the last of that many of the provider's days ends, the current one being the first.
+// Ends returns the end of the last of that many provider's days, counting from the current one.
 func (o Outlook) Ends(days int) time.Time {
 	return o.Until.In(o.tariff.Zone).AddDate(0, 0, days-1).UTC()
 }
 
-// Forecast is the most that the schedule may still spend before the provider's day ends, and whether that much is left.
+// Forecast is the most that the schedule may still spend before the provider's day ends, and whether enough is left.
 type Forecast struct {
 	Until     time.Time
 	Scheduled map[string]int64 // at most, per pool
-	SetAside  map[string]int64 // for refreshes, others and calls in vain, per pool, as far as they are planned for
-	Spare     map[string]int64 // what all that leaves of the schedule's ceilings, per pool; below 0: what it lacks
+	SetAside  map[string]int64 // planned for refreshes, others and failed calls, per pool
+	Spare     map[string]int64 // left of the schedule's ceilings after all that, per pool; negative: missing
 	Fits      bool
 }
 
-// Forecast compares the price of the waiting slots and of the rest of the provider's day with the remainder of a report,
-// and of the same report as OthersWatch.Expect has planned it, of which the pace is made; the zero Pace: nothing is
-// planned for. A schedule does not fit while the pace holds back a job that is due before the day ends, nor without the
-// room to retry a chart, without which none begins.
+// Forecast compares the price of the waiting slots and of the rest of the provider's day with what a report says is
+// left, and with what the pace's report leaves (see OthersWatch.Expect; the zero Pace plans for nothing). A schedule
+// does not fit while the pace slows a job that is due before the day ends, nor without the room to retry a chart, which
+// every chart needs to begin.
 func (s PricedSchedule) Forecast(r quota.Report, pace Pace, waiting map[ingest.Series]ingest.Slot, now time.Time) (Forecast, error) {
 	f := Forecast{SetAside: map[string]int64{}, Spare: map[string]int64{}, Fits: r.Degraded == nil}
 	_, f.Until = providerDay(now, s.Tariff.Zone)
@@ -155,27 +155,27 @@ func (s PricedSchedule) Forecast(r quota.Report, pace Pace, waiting map[ingest.S
 	if err != nil {
 		return f, err
 	}
-	today, retries := quota.Cost{}, quota.Cost{} // what is due as the day ends is the next day's
-	for _, of := range s.Jobs {
-		cost, err := s.slotPrice(of.Job)
+	today, retries := quota.Cost{}, quota.Cost{} // a slot due as the day ends belongs to the next day
+	for _, schedule := range s.Jobs {
+		cost, err := s.slotPrice(schedule.Job)
 		if err != nil {
 			return f, err
 		}
 		waits := 0
 		for series := range waiting {
-			if series.Job == of.Job.Name {
+			if series.Job == schedule.Job.Name {
 				waits++
 			}
 		}
 		addCost(price.Total, cost, waits)
-		slots := waits + len(of.Between(now, f.Until.Add(-1)))
+		slots := waits + len(schedule.Between(now, f.Until.Add(-1)))
 		addCost(today, cost, slots)
 		for pool := range cost {
 			if slots > 0 {
-				retries[pool] = max(retries[pool], retryRoom(of.Job, cost[pool]))
+				retries[pool] = max(retries[pool], retryRoom(schedule.Job, cost[pool]))
 			}
 		}
-		f.Fits = f.Fits && (slots == 0 || !pace.slows(of.Job.Name))
+		f.Fits = f.Fits && (slots == 0 || !pace.slows(schedule.Job.Name))
 	}
 	f.Scheduled = price.Total
 	for i, p := range r.Pools {

@@ -13,16 +13,16 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// rareChart is how far apart the charts of a region may be before they get fewer pages: half a day. Two charts a day
-// with half the pages say more about what comes and goes than one whole chart.
+// rareChart is how far apart a region's charts may be before they get fewer pages. Two charts a day of half the pages
+// show more about what comes and goes than one whole chart.
 const rareChart = 12 * time.Hour
 
-// Pace is the schedule at its present pace.
+// Pace says how the schedule is slowed at present.
 type Pace struct {
 	Schedule regions.Schedule
-	Jobs     []JobPace    // that are paced; none: the schedule is as configured
-	Report   quota.Report // that it was made of, with what is expected of others
-	Others   string       // what is expected of them, in words; "": little
+	Jobs     []JobPace    // the slowed jobs; none: the schedule is as configured
+	Report   quota.Report // the report that it was computed from, with what others are expected to take
+	Others   string       // what others are expected to take, in words; "": little
 }
 
 // String says how each job is paced and why; "" if none is. A job that waits has no pace.
@@ -42,8 +42,8 @@ func (p Pace) slows(job string) bool {
 	return slices.ContainsFunc(p.Jobs, func(paced JobPace) bool { return paced.Job.Name == job })
 }
 
-// Resume returns a report in which a purpose that has nothing left resumes no earlier than the pace lets its jobs: the
-// ledger admits a call that asks whether the provider's no holds, and that is no chart.
+// Resume returns a report in which a purpose with nothing left resumes no earlier than the pace lets its jobs. The
+// ledger would admit a call that tests the provider's refusal, but no chart.
 func (p Pace) Resume(r quota.Report) quota.Report {
 	r.Pools = slices.Clone(r.Pools)
 	for i, pool := range r.Pools {
@@ -58,16 +58,16 @@ func (p Pace) Resume(r quota.Report) quota.Report {
 	return r
 }
 
-// JobPace is a job whose budget does not pay for its interval, spread over what is left of that budget.
+// JobPace is a job whose budget cannot pay for its interval: its slots are spread over what is left of the budget.
 type JobPace struct {
 	regions.Pace
 	Job    ingest.Job
-	Pages  int    // of a chart: fewer than the job's if whole ones would be too rare
-	Pool   string // that holds it back
-	Budget int64  // what the schedule may use of that pool in the window that holds it back
+	Pages  int    // of a chart: fewer than the job has if whole charts would be too rare
+	Pool   string // the pool that slows it
+	Budget int64  // what the schedule may use of that pool in the limiting window
 	Window string
 	Ends   time.Time // of that window, if it is the provider's day
-	Waits  bool      // for the pool to open, or for its window to end: the job has no interval at present
+	Waits  bool      // for the pool to open, or for its window to end: it has no interval at present
 }
 
 // String describes the pace for a person: "chart paced to every 2 h 45 m: 285 units in 24h".
@@ -97,15 +97,15 @@ func intervalText(d time.Duration) string {
 	}
 }
 
-// Pace finds the jobs whose interval costs more than a report says is left, and spreads them: over the rest of the
-// provider's day, and over the whole length of the sliding windows. known is when the newest slot of each series was
-// due. Equal reports, slots and times give equal paces on every host. While the ledger is degraded nothing is paced:
-// what then goes out is bounded in another way.
+// Pace finds the jobs whose interval costs more than a report says is left, and spreads them over the rest of the
+// provider's day, and over the whole length of sliding windows. known is when the newest slot of each series was due.
+// Equal reports, slots and times give equal paces on every host. While the ledger is degraded nothing is paced, since
+// calls are then bounded in another way.
 //
-// The interval of a series is the longer of its own and T, the least for which the budget pays: who asks for little
-// keeps it whole, and the others are stretched alike. A job with a cron line is not stretched: whoever writes 06:00
-// means 06:00, so its price is set aside. Nor is a refresh, which the provider's rules demand: OthersWatch.Expect sets
-// aside what it will need.
+// The interval of a series is its own or T, whichever is longer, where T is the shortest that the budget pays for: a
+// job that asks for little keeps its interval, and the others are stretched alike. A job with a cron line is not
+// stretched, since 06:00 means 06:00: its price is set aside. So is a refresh's, by OthersWatch.Expect: the provider's
+// rules demand it.
 func (s PricedSchedule) Pace(r quota.Report, known map[ingest.Series]time.Time, now time.Time) Pace {
 	out := Pace{Schedule: s.Jobs, Report: r}
 	if r.Degraded != nil {
@@ -113,7 +113,7 @@ func (s PricedSchedule) Pace(r quota.Report, known map[ingest.Series]time.Time, 
 	}
 	jobs, err := s.jobPaces(r, known, now)
 	if err != nil {
-		return out // a method without a price: its first call says so
+		return out // a method without a price: its first call reports that
 	}
 	paces := s.holds(r, now)
 	for i := range jobs {
@@ -128,17 +128,17 @@ func (s PricedSchedule) Pace(r quota.Report, known map[ingest.Series]time.Time, 
 	return Pace{Schedule: s.Jobs.AtPace(paces), Jobs: jobs, Report: r}
 }
 
-// NextAt returns the slots that wait and those that come until then, at that pace: those of paced jobs hold as long as
-// what is left of the budget stays what it is.
+// NextAt returns the waiting slots and those due by to, at that pace. The times of paced jobs are right as long as the
+// budget does not change.
 func (s PricedSchedule) NextAt(pace Pace, l ingest.Latest, now, to time.Time) ([]PricedSlot, error) {
 	costs, last := map[string]quota.Cost{}, map[string]time.Time{}
-	for _, of := range s.Jobs {
-		job := of.Job
+	for _, schedule := range s.Jobs {
+		job := schedule.Job
 		last[job.Name] = to
 		for _, paced := range pace.Jobs {
 			if paced.Job.Name == job.Name && paced.Gap > 0 {
 				job.Pages = paced.Pages
-				last[job.Name] = to.Add(-paced.Gap/2 - 1) // the one at the very end is the next day's
+				last[job.Name] = to.Add(-paced.Gap/2 - 1) // a slot at the very end belongs to the next day
 			}
 		}
 		var err error
@@ -155,23 +155,23 @@ func (s PricedSchedule) NextAt(pace Pace, l ingest.Latest, now, to time.Time) ([
 	return next, nil
 }
 
-// Held returns the schedule as configured, with the times until which nothing is left for a job; see regions.Pace.
+// Held returns the schedule as configured, with the times until which a job has nothing left; see regions.Pace.
 func (s PricedSchedule) Held(r quota.Report, now time.Time) Pace {
 	return Pace{Schedule: s.Jobs.AtPace(s.holds(r, now)), Report: r}
 }
 
-// holds returns until when the jobs wait for which nothing is left.
+// holds returns the jobs that have nothing left, and until when they wait.
 func (s PricedSchedule) holds(r quota.Report, now time.Time) map[string]regions.Pace {
 	holds := map[string]regions.Pace{}
-	for _, of := range s.Jobs {
-		if hold := s.heldUntil(of.Job, r); r.Degraded == nil && hold.After(now) {
-			holds[of.Job.Name] = regions.Pace{Hold: hold}
+	for _, schedule := range s.Jobs {
+		if hold := s.heldUntil(schedule.Job, r); r.Degraded == nil && hold.After(now) {
+			holds[schedule.Job.Name] = regions.Pace{Hold: hold}
 		}
 	}
 	return holds
 }
 
-// heldUntil returns when the first call of a job is admitted again if nothing is left for it; zero if something is.
+// heldUntil returns when a job that has nothing left has its next call admitted; zero if it has something left.
 func (s PricedSchedule) heldUntil(job ingest.Job, r quota.Report) (until time.Time) {
 	calls, err := fetch.JobCalls(s.Upstream, job)
 	if err != nil {
@@ -190,13 +190,13 @@ func (s PricedSchedule) heldUntil(job ingest.Job, r quota.Report) (until time.Ti
 // jobPaces returns the jobs that Pace stretches.
 func (s PricedSchedule) jobPaces(r quota.Report, known map[ingest.Series]time.Time, now time.Time) ([]JobPace, error) {
 	var out []JobPace
-	for _, of := range s.Jobs {
-		if of.Job.Every == 0 || of.Job.Kind == ingest.KindRefresh {
+	for _, schedule := range s.Jobs {
+		if schedule.Job.Every == 0 || schedule.Job.Kind == ingest.KindRefresh {
 			continue
 		}
-		pace := JobPace{Job: of.Job, Pages: of.Job.Pages}
-		for _, k := range of.Keys() {
-			if t := known[ingest.Series{Job: of.Job.Name, Key: k}]; t.After(pace.Last) {
+		pace := JobPace{Job: schedule.Job, Pages: schedule.Job.Pages}
+		for _, k := range schedule.Keys() {
+			if t := known[ingest.Series{Job: schedule.Job.Name, Key: k}]; t.After(pace.Last) {
 				pace.Last = t
 			}
 		}
@@ -204,7 +204,7 @@ func (s PricedSchedule) jobPaces(r quota.Report, known map[ingest.Series]time.Ti
 			if err := s.stretch(&pace, r, now); err != nil {
 				return nil, err
 			}
-			asksForMore := !s.WholePages && of.Job.Kind == ingest.KindChart && of.Job.Every < rareChart
+			asksForMore := !s.WholePages && schedule.Job.Kind == ingest.KindChart && schedule.Job.Every < rareChart
 			if !asksForMore || pace.Pages == 1 || pace.Round > 0 && pace.Round <= rareChart {
 				break
 			}
@@ -216,7 +216,7 @@ func (s PricedSchedule) jobPaces(r quota.Report, known map[ingest.Series]time.Ti
 	return out, nil
 }
 
-// stretch sets the gap of a job that has p.Pages pages; 0 if its interval can be paid for.
+// stretch sets the gap of a job with p.Pages pages; 0 if the budget pays for its interval.
 func (s PricedSchedule) stretch(p *JobPace, r quota.Report, now time.Time) error {
 	job := p.Job
 	job.Pages = p.Pages
@@ -239,7 +239,7 @@ func (s PricedSchedule) stretch(p *JobPace, r quota.Report, now time.Time) error
 		for _, w := range r.Pools[i].Windows {
 			b := s.supplyOf(r.Pools[i], w, r.Spent, p.Last, now)
 			b.left -= spare(pool.Name)
-			if s.Hosts > 1 { // another host's chart may be under way when one begins
+			if s.Hosts > 1 { // another host's chart may be running when one begins
 				b.left -= price[pool.Name]
 			}
 			share := b.fill(jobs, job.Name, now)
@@ -269,7 +269,7 @@ func (s PricedSchedule) stretch(p *JobPace, r quota.Report, now time.Time) error
 	return nil
 }
 
-// retryRoom returns what must be left, beside its price, for retries of a chart when it begins; 0 for other jobs.
+// retryRoom returns what must be left for a chart's retries, besides its price, when it begins; 0 for other jobs.
 func retryRoom(job ingest.Job, price int64) int64 {
 	if job.Kind != ingest.KindChart || job.Pages == 0 {
 		return 0
@@ -279,25 +279,25 @@ func retryRoom(job ingest.Job, price int64) int64 {
 
 // supply is what one window leaves to the schedule.
 type supply struct {
-	span   time.Duration // over which left is spread
+	span   time.Duration // that left is spread over
 	whole  time.Duration // the window's length
 	left   int64         // what the schedule may use in span
-	now    int64         // what it may use at once
-	budget int64         // what it may use in the whole window, including what it has used
+	now    int64         // what it may use immediately
+	budget int64         // what it may use in the whole window, including what is used already
 	renews time.Time     // when the window next has more
-	closed bool          // until renews, whatever is left
-	spent  bool          // span began with the job's last slot, which is paid
+	closed bool          // until renews, even if something is left
+	spent  bool          // span began with the job's last slot, which is paid for
 }
 
 // supplyOf returns what a window leaves to the schedule. What is left of a day is spread from the job's last slot to
-// the day's end. A sliding window has no end, so what others leave of it is spread over its whole length: slots then
-// leave it as fast as new ones come.
+// the end of the day. A sliding window has no end: what others leave of it is spread over its whole length, so that old
+// slots leave it as fast as new ones come.
 func (s PricedSchedule) supplyOf(pool quota.PoolReport, w quota.WindowState, spent []quota.Spent, last, now time.Time) supply {
 	ceiling := s.Tariff.Ceilings[quota.Scheduled].Of(w.Window.Limit)
 	own := int64(0)
-	for _, of := range spent {
-		if of.Pool == pool.Pool && of.Who.Purpose == quota.Scheduled {
-			own += of.Amount
+	for _, entry := range spent {
+		if entry.Pool == pool.Pool && entry.Who.Purpose == quota.Scheduled {
+			own += entry.Amount
 		}
 	}
 	b := supply{now: max(0, ceiling-w.Used), renews: w.FreesAt}
@@ -318,8 +318,7 @@ func (s PricedSchedule) supplyOf(pool quota.PoolReport, w quota.WindowState, spe
 	return b
 }
 
-// roomAt returns when the window has room for so many units at once, if slots of that price leave it with that gap
-// between them.
+// roomAt returns when the window has room for so many units at once, if slots of that price, that gap apart, leave it.
 func (b supply) roomAt(units, price int64, gap time.Duration) time.Time {
 	if b.spent || b.closed {
 		return b.renews
@@ -327,7 +326,7 @@ func (b supply) roomAt(units, price int64, gap time.Duration) time.Time {
 	return b.renews.Add(time.Duration((units-b.now-1)/price) * gap)
 }
 
-// gap returns the time between slots at that price if a job has that share of what is left; the whole span if nothing
+// gap returns the time between slots of that price for a job with that share of what is left; the whole span if nothing
 // is left.
 func (b supply) gap(price int64, share float64) time.Duration {
 	slots := max(0, b.left) / price
@@ -337,8 +336,8 @@ func (b supply) gap(price int64, share float64) time.Duration {
 	return b.spread(b.span, slots, share)
 }
 
-// round returns the time between slots by which data are judged. While nothing is left, gap is a wait for the window's
-// end and not an interval: round is then what the budget of a whole window pays for, or 0 if others have spent that
+// round returns the slot interval by which staleness is judged. While nothing is left, gap is the wait for the window's
+// end instead of an interval: round is then what the budget of a whole window pays for, or 0 if others have spent that
 // too.
 func (b supply) round(gap time.Duration, price int64, share float64) time.Duration {
 	switch whole := b.budget / price; {
@@ -351,8 +350,8 @@ func (b supply) round(gap time.Duration, price int64, share float64) time.Durati
 	}
 }
 
-// spread returns the time between slots of a job that has that share of the slots in a span; the span if there are
-// none.
+// spread returns the time between slots of a job that has that share of the slots in a span; the whole span if there
+// are none.
 func (b supply) spread(span time.Duration, slots int64, share float64) time.Duration {
 	if slots == 0 {
 		return b.span
@@ -360,10 +359,9 @@ func (b supply) spread(span time.Duration, slots int64, share float64) time.Dura
 	return time.Duration(float64(span) / (float64(slots) * share))
 }
 
-// sustainableGap returns how far apart slots must be for what may be used at once to last until a sliding window has
-// more; 0 if that does not matter. A schedule fills such a window on its first day, and retries fill it sooner than
-// planned: without this the slots would then stand still until the first of them leave the window, and again a day
-// later.
+// sustainableGap returns how far apart slots must be for the amount that may be used now to last until a sliding window
+// has more; 0 if that does not matter. A schedule fills such a window on its first day, and retries fill it sooner than
+// planned: without this gap all slots would then wait until the first ones leave the window, and again a day later.
 func (b supply) sustainableGap(price, spare int64, share float64, now time.Time) time.Duration {
 	slots := max(0, b.now-spare) / price
 	if b.spent || slots == 0 || !b.renews.After(now) {

@@ -9,22 +9,22 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// reserveHolds is how long a computed reserve is used: it only falls until the provider's day turns.
+// reserveHolds is how long a computed reserve is used. Until the provider's day turns, a reserve only falls.
 const reserveHolds = time.Minute
 
-// ReserveCache says what the takes of backfills and of a refresh must leave for the schedule. It computes that only when
-// it is asked, since most runs refresh nothing. Safe for concurrent use.
+// ReserveCache says what the takes of backfills and of a refresh must leave for the schedule. It computes that only on
+// request, since most runs refresh nothing. Safe for concurrent use.
 type ReserveCache struct {
 	Compute func(context.Context) (Reserve, error)
 	Now     func() time.Time
 	Log     *slog.Logger
 
 	mu   sync.Mutex
-	at   time.Time // of last; zero: not computed yet
+	at   time.Time // when last was computed; zero: not yet
 	last Reserve
 }
 
-// Update computes the reserve now. A backfill does so before it spends what the schedule might need.
+// Update computes the reserve. A backfill does this before it spends what the schedule might need.
 func (r *ReserveCache) Update(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -39,8 +39,8 @@ func (r *ReserveCache) update(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// Reserve returns what the next take must leave. If it cannot be computed, the last one holds: that was more, unless
-// the provider's day has turned since.
+// Reserve returns what the next take must leave. If it cannot be computed, the last reserve is used, which was larger
+// unless the provider's day has turned since.
 func (r *ReserveCache) Reserve(ctx context.Context) quota.Reserve {
 	r.mu.Lock()
 	defer r.mu.Unlock()

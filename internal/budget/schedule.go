@@ -1,6 +1,5 @@
-// Package budget prices work before it is done, and computes the budget for it: the price of a
-// schedule and of a backfill, what the schedule still needs before the provider's midnight, and what that
-// leaves. It only computes. What it needs to know of the past is handed in.
+// Package budget prices schedules and backfills before they run, and computes what the schedule still needs before the
+// provider's midnight and what that leaves. It only computes: callers pass in what it needs to know of the past.
 package budget
 
 import (
@@ -18,17 +17,17 @@ import (
 
 const day = 24 * time.Hour
 
-// PricedSchedule is when the jobs are due, the upstream that their slots call, and what those calls cost.
+// PricedSchedule is when the jobs are due, which upstream their slots call, and what those calls cost.
 type PricedSchedule struct {
 	Jobs     regions.Schedule
 	Upstream fetch.Upstream
 	Tariff   *quota.Tariff
-	Hosts    int // that draw on the ledger, each for a store of its own, as far as anybody knows; 0: this one
+	Hosts    int // how many use the ledger, each with its own store, as far as is known; 0: only this one
 	// WholePages keeps the pages of a paced chart as configured, however rare it gets.
 	WholePages bool
 }
 
-// Price is the most that a schedule costs over a span of time, per job and in all.
+// Price is the most that a schedule costs over a span of time, per job and in total.
 type Price struct {
 	Jobs  []JobPrice
 	Total quota.Cost
@@ -44,29 +43,29 @@ type JobPrice struct {
 // DayPrice prices the day that begins now.
 func (s PricedSchedule) DayPrice(now time.Time) (Price, error) { return s.Price(now, now.Add(day)) }
 
-// Price prices every slot that is due after from and not after to. A list that ends early costs less.
+// Price prices every slot due after from and by to. A list that ends early costs less.
 func (s PricedSchedule) Price(from, to time.Time) (Price, error) {
 	p := Price{Total: quota.Cost{}}
-	for _, of := range s.Jobs {
-		slot, err := s.slotPrice(of.Job)
+	for _, schedule := range s.Jobs {
+		slot, err := s.slotPrice(schedule.Job)
 		if err != nil {
 			return p, err
 		}
-		slots := len(of.Between(from, to))
+		slots := len(schedule.Between(from, to))
 		cost := slot.Times(int64(slots))
 		addCost(p.Total, cost, 1)
-		p.Jobs = append(p.Jobs, JobPrice{Job: of.Job, Slots: slots, Cost: cost})
+		p.Jobs = append(p.Jobs, JobPrice{Job: schedule.Job, Slots: slots, Cost: cost})
 	}
 	return p, nil
 }
 
-// PricedSlot is a slot to come and what it costs at most; its Cost is empty if that depends on what is stored.
+// PricedSlot is a future slot and the most that it costs; its Cost is empty if that depends on what is stored.
 type PricedSlot struct {
 	ingest.SlotKey
 	Cost quota.Cost
 }
 
-// ChartsEvery returns the jobs with their charts fetched at that interval instead; 0: unchanged.
+// ChartsEvery returns the jobs with charts fetched at that interval; 0: unchanged.
 func ChartsEvery(jobs []ingest.Job, every time.Duration) []ingest.Job {
 	jobs = slices.Clone(jobs)
 	for i := range jobs {
@@ -77,7 +76,7 @@ func ChartsEvery(jobs []ingest.Job, every time.Duration) []ingest.Job {
 	return jobs
 }
 
-// slotPrice returns what one slot of a job costs at most; empty if that depends on what is stored.
+// slotPrice returns the most that one slot of a job costs; empty if that depends on what is stored.
 func (s PricedSchedule) slotPrice(job ingest.Job) (quota.Cost, error) {
 	calls, err := fetch.JobCalls(s.Upstream, job)
 	if err != nil {
@@ -87,12 +86,12 @@ func (s PricedSchedule) slotPrice(job ingest.Job) (quota.Cost, error) {
 		return nil, err
 	}
 	slot := quota.Cost{}
-	for _, of := range calls.PerPage(s.Upstream.Limits()) {
-		cost, err := s.Tariff.Cost(of.Method)
+	for _, call := range calls.PerPage(s.Upstream.Limits()) {
+		cost, err := s.Tariff.Cost(call.Method)
 		if err != nil {
 			return nil, fmt.Errorf("price job %s: %w", job.Name, err)
 		}
-		addCost(slot, cost, of.Calls*job.Pages)
+		addCost(slot, cost, call.Calls*job.Pages)
 	}
 	return slot, nil
 }
@@ -116,7 +115,7 @@ func (s PricedSchedule) affords(job ingest.Job, methods []string) error {
 	return nil
 }
 
-// purposeOf returns the purpose for which slots of a kind draw.
+// purposeOf returns the purpose of slots of a kind.
 func purposeOf(kind ingest.Kind) quota.Purpose {
 	if kind == ingest.KindRefresh {
 		return quota.Refresh
@@ -124,7 +123,7 @@ func purposeOf(kind ingest.Kind) quota.Purpose {
 	return quota.Scheduled
 }
 
-// NeverCalled says of each method that costs more than any purpose may ever spend that it can never be called.
+// NeverCalled warns of each method that costs more than any purpose may ever spend.
 func NeverCalled(t *quota.Tariff) (warnings []string) {
 	most := map[string]int64{}
 	for _, purpose := range quota.Purposes() {
@@ -142,9 +141,9 @@ func NeverCalled(t *quota.Tariff) (warnings []string) {
 	return warnings
 }
 
-// Fits checks that a day at this price and a backfill at its ceiling fit together under the ceiling of the schedule.
-// Otherwise a backfill in the morning leaves regions stale in the evening. A window that is shorter than a day has to
-// let a day of the schedule through.
+// Fits checks that a day at this price and a backfill at its ceiling fit together under the schedule's ceiling.
+// Otherwise a backfill in the morning leaves regions stale in the evening. A window shorter than a day must admit a day
+// of the schedule.
 func (p Price) Fits(t *quota.Tariff) error {
 	for _, pool := range t.Pools {
 		for _, w := range pool.Windows {
@@ -152,7 +151,7 @@ func (p Price) Fits(t *quota.Tariff) error {
 			scheduled, backfill := t.Ceilings[quota.Scheduled].Of(w.Limit), t.Ceilings[quota.Backfill].Of(w.Limit)
 			switch through := perDay(scheduled, w); {
 			case p.Total[pool.Name] == 0:
-			case !w.Day() && w.Length < day: // slots that come at once wait for the next minute
+			case !w.Day() && w.Length < day: // slots that are due at once wait for the next minute
 				if p.Total[pool.Name] > through {
 					return fmt.Errorf("the schedule does not fit: a day of it costs %d %s, and window %s lets %d of them through in a day, %d of %d at a time: "+
 						"fetch less often (%s), fewer pages or regions",
@@ -168,14 +167,14 @@ func (p Price) Fits(t *quota.Tariff) error {
 	return nil
 }
 
-// longerIntervals names the intervals at which a day that needs that much would fit: into the room beside a backfill at
-// its ceiling, and into the whole ceiling without one.
+// longerIntervals names the intervals at which a day that needs that much would fit: beside a backfill at its ceiling,
+// and alone under the whole ceiling.
 func (p Price) longerIntervals(need, beside, alone int64) string {
 	var every time.Duration
 	for _, j := range p.Jobs {
 		if j.Job.Every > 0 && j.Cost.MaxCharge() > 0 {
 			if every > 0 && every != j.Job.Every {
-				return "every:" // there is no one interval to name
+				return "every:" // there is more than one interval
 			}
 			every = j.Job.Every
 		}
@@ -198,7 +197,7 @@ func (p Price) longerIntervals(need, beside, alone int64) string {
 	return text
 }
 
-// Every formats an interval as a person writes it into a config: 1h, not 1h0m0s.
+// Every formats an interval as people write it in a config: 1h, not 1h0m0s.
 func Every(d time.Duration) string {
 	text := d.String()
 	for _, zero := range []string{"m0s", "h0m"} {
@@ -222,7 +221,7 @@ func Ceilings(t *quota.Tariff, purpose quota.Purpose) map[string]int64 {
 	return ceilings
 }
 
-// inWindow converts an amount a day to an amount in a window.
+// inWindow converts an amount per day to an amount per window.
 func inWindow(amount int64, w quota.Window) int64 {
 	if w.Day() {
 		return amount
@@ -230,7 +229,7 @@ func inWindow(amount int64, w quota.Window) int64 {
 	return int64(float64(amount) * w.Length.Hours() / day.Hours())
 }
 
-// perDay converts an amount in a window to an amount a day.
+// perDay converts an amount per window to an amount per day.
 func perDay(amount int64, w quota.Window) int64 {
 	if w.Day() {
 		return amount

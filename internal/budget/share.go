@@ -14,7 +14,7 @@ type demand struct {
 	price    int64 // of a slot
 }
 
-// demands returns what the jobs ask of a pool, one of them with other pages than configured. A refresh is no such job.
+// demands returns what the jobs need of a pool. changed replaces the job of its name. A refresh is left out.
 func (s PricedSchedule) demands(changed ingest.Job, pool string) ([]demand, error) {
 	var out []demand
 	for _, schedule := range s.Jobs {
@@ -41,9 +41,9 @@ func (d demand) slots(now time.Time, span time.Duration) int64 {
 // round returns the cost of one slot of each of the job's series.
 func (d demand) round() int64 { return d.price * int64(max(1, len(d.schedule.Job.Regions))) }
 
-// fill takes what jobs cost that keep their intervals, or have a cron line, out of what is left, and returns the share
-// of the rest that the named job has among those that are stretched alike. The share of a job that keeps its interval
-// is 1: what is left pays for it.
+// fill subtracts from what is left the cost of jobs that keep their intervals or have a cron line. It returns the named
+// job's share of the rest, among the jobs that are stretched alike. The share of a job that keeps its interval is 1,
+// since what is left pays for it.
 func (b *supply) fill(jobs []demand, name string, now time.Time) (share float64) {
 	var stretched []demand
 	for _, d := range jobs {
@@ -53,13 +53,13 @@ func (b *supply) fill(jobs []demand, name string, now time.Time) (share float64)
 			stretched = append(stretched, d)
 		}
 	}
-	for { // each time that somebody asks for less than the others get, there is more for these
+	for { // each job that asks for less than the others get leaves more for them
 		rounds := int64(0)
 		for _, d := range stretched {
 			rounds += d.round()
 		}
 		modest := slices.IndexFunc(stretched, func(d demand) bool {
-			slots := float64(b.left) / float64(rounds) // of each series in the span
+			slots := float64(b.left) / float64(rounds) // per series in the span
 			return d.schedule.Job.Name != name && float64(d.schedule.Job.Every)*slots >= float64(b.span)
 		})
 		if modest < 0 {

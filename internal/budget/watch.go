@@ -12,7 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// othersNote is the name of the store's note that has the OthersHistory.
+// othersNote is the name of the store's note that holds the OthersHistory.
 const othersNote = "others"
 
 // Notes is the part of the store that OthersWatch needs.
@@ -20,17 +20,17 @@ type Notes interface {
 	Note(ctx context.Context, name string) (string, error) // "" if there is none
 	SetNote(ctx context.Context, name, text string) error
 	SpentSlots(ctx context.Context, since time.Time) ([]ingest.Slot, error)
-	// CountToRefresh returns how many videos fetch.Library's VideosToRefresh would return, and RegionsToName is its own.
+	// CountToRefresh counts what fetch.Library's VideosToRefresh would return; RegionsToName is as there.
 	CountToRefresh(ctx context.Context, now time.Time, n int) (int, error)
 	RegionsToName(ctx context.Context, charted, stale time.Time) ([]ingest.Region, error)
 }
 
-// OthersWatch remembers the amounts that others take, and makes reports as the charts are to be planned with them: without what
-// others and refreshes will take.
+// OthersWatch remembers the amounts that others take, and makes reports for planning charts: without what others and
+// refreshes will take.
 type OthersWatch struct {
 	Notes    Notes
 	Schedule PricedSchedule
-	Shared   bool // the ledger may count other hosts' schedules too
+	Shared   bool // the ledger may also count other hosts' schedules
 	Log      *slog.Logger
 }
 
@@ -39,7 +39,7 @@ type Spender interface {
 	Spent(ctx context.Context, account string, since time.Time, every time.Duration) ([]quota.Spent, error)
 }
 
-// Observe notes what a report and its ledger say of others. Nothing is lost if it fails: the next one notes the same.
+// Observe notes what a report and its ledger say about others. After a failure, the next call notes the same.
 func (w OthersWatch) Observe(ctx context.Context, l Spender, r quota.Report) error {
 	if r.Degraded != nil {
 		return nil //nolint:nilerr // there is nothing to note
@@ -66,8 +66,8 @@ func (w OthersWatch) Observe(ctx context.Context, l Spender, r quota.Report) err
 	return err
 }
 
-// Expect returns a report as OthersHistory.Expect makes it, without what the day's refreshes still need and calls in vain
-// are expected to draw, and what it expects of others in words. If the store cannot be read, nothing is expected.
+// Expect returns the report of OthersHistory.Expect, less what the day's refreshes and failed calls will still cost,
+// and in words what others are expected to take. If the store cannot be read, nothing is expected.
 func (w OthersWatch) Expect(ctx context.Context, r quota.Report) (quota.Report, string) {
 	history, _, err := w.read(ctx)
 	if err != nil || r.Degraded != nil {
@@ -90,8 +90,8 @@ func (w OthersWatch) Expect(ctx context.Context, r quota.Report) (quota.Report, 
 	return expectWaste(planned, w.Schedule.Wasted(slots), ends), said
 }
 
-// expectWaste counts as used what calls in vain are expected to draw before the day ends, as many an hour as in the last
-// day, and takes those of the last day for others' spending: that much less of a sliding window is left for charts.
+// expectWaste counts as used what failed calls are expected to cost before the day ends, at the last day's hourly rate.
+// Those of the last day count as others' spending, so that less of a sliding window is left for charts.
 func expectWaste(r quota.Report, wasted map[string]int64, ends time.Time) quota.Report {
 	scheduled := drawnFor(r.Spent, quota.Scheduled)
 	for pool, n := range wasted {
@@ -106,13 +106,13 @@ func expectWaste(r quota.Report, wasted map[string]int64, ends time.Time) quota.
 	})
 }
 
-// Wasted returns what the slots of charts drew from each pool without a page to show for it: for calls that failed, for
+// Wasted returns what slots of charts took from each pool without a page to show for it: for calls that failed, for
 // pages from which a later pass could not go on, and for charts that were never completed.
 func (s PricedSchedule) Wasted(slots []ingest.Slot) map[string]int64 {
 	wasted, pages := map[string]int64{}, map[string]quota.Cost{}
-	for _, of := range s.Jobs {
-		if page, err := s.pageCost(of.Job); err == nil && of.Job.Kind == ingest.KindChart {
-			pages[of.Job.Name] = page
+	for _, schedule := range s.Jobs {
+		if page, err := s.pageCost(schedule.Job); err == nil && schedule.Job.Kind == ingest.KindChart {
+			pages[schedule.Job.Name] = page
 		}
 	}
 	for _, slot := range slots {
@@ -132,11 +132,11 @@ func (s PricedSchedule) Wasted(slots []ingest.Slot) map[string]int64 {
 	return wasted
 }
 
-// mostToRefresh bounds how many videos are looked at to price a refresh.
+// mostToRefresh bounds how many videos are counted to price a refresh.
 const mostToRefresh = 50_000
 
-// setAside counts as used what the day's refreshes still have to draw: the provider's rules demand them. What earlier
-// ones have drawn leaves a sliding window as they come.
+// setAside counts as used what the day's refreshes still need, since the provider's rules demand them. What earlier
+// refreshes took leaves a sliding window as new ones come.
 func (w OthersWatch) setAside(ctx context.Context, r quota.Report) (quota.Report, error) {
 	need, err := w.refreshNeed(ctx, r)
 	drew := drawnFor(r.Spent, quota.Refresh)
@@ -148,14 +148,14 @@ func (w OthersWatch) setAside(ctx context.Context, r quota.Report) (quota.Report
 	}), err
 }
 
-// refreshNeed returns what the refresh costs that is still to come before the provider's day ends: it looks up what will
-// soon be too old, and names categories.
+// refreshNeed returns the cost of the refresh that is still to come before the provider's day ends. It looks up videos
+// that will soon be too old, and names categories.
 func (w OthersWatch) refreshNeed(ctx context.Context, r quota.Report) (quota.Cost, error) {
 	s, need := w.Schedule, quota.Cost{}
 	_, ends := dayOf(r, s.Tariff)
-	for _, of := range s.Jobs {
-		due := of.Next(r.At)
-		if of.Job.Kind != ingest.KindRefresh || due.IsZero() || !due.Before(ends) {
+	for _, schedule := range s.Jobs {
+		due := schedule.Next(r.At)
+		if schedule.Job.Kind != ingest.KindRefresh || due.IsZero() || !due.Before(ends) {
 			continue
 		}
 		old, err := w.Notes.CountToRefresh(ctx, due, mostToRefresh)
@@ -171,7 +171,7 @@ func (w OthersWatch) refreshNeed(ctx context.Context, r quota.Report) (quota.Cos
 			calls[namer.Categories("").Method] += len(unnamed)
 		}
 		for method, n := range calls {
-			if cost, err := s.Tariff.Cost(method); err == nil { // what cannot be priced is not called
+			if cost, err := s.Tariff.Cost(method); err == nil { // a call without a price is never made
 				addCost(need, cost, n)
 			}
 		}
@@ -179,8 +179,8 @@ func (w OthersWatch) refreshNeed(ctx context.Context, r quota.Report) (quota.Cos
 	return need, nil
 }
 
-// PaceBy returns the schedule's pace for a fetch.Reconciler: by the governor's report at the time, of which others are
-// noted, with what is expected of them. Without a report nothing is paced.
+// PaceBy returns the schedule's pace for a fetch.Reconciler, by the governor's report at that time, including what
+// others are expected to take. It also notes what they took. Without a report nothing is paced.
 func (w OthersWatch) PaceBy(g *quota.Governor) func(context.Context, map[ingest.Series]time.Time, time.Time) fetch.Pace {
 	return func(ctx context.Context, known map[ingest.Series]time.Time, now time.Time) fetch.Pace {
 		r, err := g.Report(ctx)
@@ -204,15 +204,15 @@ func (w OthersWatch) read(ctx context.Context) (h OthersHistory, text string, er
 	h = OthersHistory{}
 	if text, err = w.Notes.Note(ctx, othersNote); err == nil && text != "" {
 		if json.Unmarshal([]byte(text), &h) != nil {
-			h = OthersHistory{} // somebody else's, or damaged: a week begins anew
+			h = OthersHistory{} // another ledger's, or damaged: a new week begins
 		}
 	}
 	return h, text, err
 }
 
-// slots returns those that the schedule's jobs have drawn for since then, a backfill's pieces left out.
+// slots returns the slots that have spent quota for the schedule's jobs since then, without a backfill's pieces.
 func (w OthersWatch) slots(ctx context.Context, since time.Time) (out []ingest.Slot, _ error) {
-	slots, err := w.Notes.SpentSlots(ctx, since.Add(-2*time.Hour)) // one that was due before may have drawn since
+	slots, err := w.Notes.SpentSlots(ctx, since.Add(-2*time.Hour)) // a slot that was due before may have spent since
 	for _, slot := range slots {
 		at := slot.DueAt
 		if !slot.FetchedAt.IsZero() {
@@ -225,9 +225,9 @@ func (w OthersWatch) slots(ctx context.Context, since time.Time) (out []ingest.S
 	return out, err
 }
 
-// own returns what is taken for this host's part of what was drawn, by purpose and pool; nil if all of it is: halfway
-// between what its slots drew and an equal part, if it is known how many hosts share the ledger, so that a lead that one
-// of them has by chance is lost in a few days.
+// own returns this host's assumed part of what was taken, by purpose and pool; nil if all of it is. If it is known how
+// many hosts share the ledger, that is halfway between what its slots took and an equal part, so that a lead that one
+// host has by chance is lost in a few days.
 func (w OthersWatch) own(slots []ingest.Slot, spent []quota.Spent) map[quota.Purpose]quota.Cost {
 	if !w.Shared {
 		return nil

@@ -21,7 +21,7 @@ import (
 
 // API configures the API under /v1/: who may ask, for what, and how often.
 type API struct {
-	httplimit.Config // the limits of clients, without a ledger; Limits nil stands for the default
+	httplimit.Config // the clients' limits, without a ledger; Limits nil stands for the default
 
 	Hosts, Origins []string
 }
@@ -116,7 +116,7 @@ func (f apiFile) toAPI(y *strictyaml.Document) (a API, err error) {
 	return a, nil
 }
 
-// parseLimits returns limits in the order of their windows; nil if the file says nothing.
+// parseLimits returns limits sorted by their windows; nil if the file says nothing.
 func parseLimits(y *strictyaml.Document, given map[string]int64, at []string) (out []httplimit.Limit, err error) {
 	if given == nil {
 		return nil, nil
@@ -136,7 +136,7 @@ func parseLimits(y *strictyaml.Document, given map[string]int64, at []string) (o
 	return out, nil
 }
 
-// parseWindows returns windows with their limits, in the order of their names, or an error with the name that is wrong.
+// parseWindows returns windows with their limits, sorted by name, or an error with the name of the wrong one.
 func parseWindows(given map[string]int64) (windows []quota.Window, name string, err error) {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		w, err := quota.ParseWindow(name)
@@ -167,8 +167,8 @@ func parsePrefix(s string) (netip.Prefix, error) {
 	return netip.ParsePrefix(s)
 }
 
-// usualLimit is what each client gets if serve listens beyond this machine and the file does not say: far above what a
-// person types, and below what hurts.
+// usualLimit is each client's limit if serve listens beyond this machine and the file sets none: far above what a
+// person types, and below what does harm.
 var usualLimit = []httplimit.Limit{{Quota: 600, Window: time.Minute}}
 
 // ClientLimits returns the limits of each client without a token.
@@ -179,8 +179,8 @@ func (c *Config) ClientLimits() []httplimit.Limit {
 	return c.API.Limits
 }
 
-// HostNames returns the names that serve answers to, besides localhost and addresses: those that are listed, and those
-// that it listens at.
+// HostNames returns the names that serve answers to, besides localhost and addresses: the listed names and those it
+// listens at.
 func (c *Config) HostNames() []string {
 	names := slices.Clone(c.API.Hosts)
 	for _, address := range []string{c.Listen, c.AdminListen} {
@@ -191,7 +191,7 @@ func (c *Config) HostNames() []string {
 	return names
 }
 
-// Reachable returns the address at which others than this machine can reach what serve answers; "" if they cannot.
+// Reachable returns the address at which other machines can reach what serve answers; "" if they cannot.
 func (c *Config) Reachable() string {
 	if host, _, err := net.SplitHostPort(c.Listen); c.Listen == "" || err == nil && wire.IsLoopback(host) {
 		return ""

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Clock is the program's clock: the machine's, or one that INGEST_NOW has moved and that runs on from there. A moved
-// clock is accepted only with a loopback upstream and the SQLite ledger, so it never meets a quota that counts.
+// Clock is the program's clock: the machine's, or one that INGEST_NOW has set to another time and that runs on. A moved
+// clock is accepted only with a loopback upstream and the SQLite ledger, so it never affects a real quota.
 type Clock struct {
 	offset atomic.Int64 // nanoseconds
 	Moved  bool
 }
 
-// NewClock returns the clock that INGEST_NOW asks for; the machine's if it is not set.
+// NewClock returns the clock that INGEST_NOW asks for, or the machine's if it is not set.
 func NewClock() (*Clock, error) {
 	c := &Clock{}
 	s := os.Getenv("INGEST_NOW")

@@ -27,34 +27,34 @@ type Config struct {
 	File         string // the config file; "" for none
 	Account      string
 	Upstream     string
-	UpstreamURL  string // "" is the upstream's own
+	UpstreamURL  string // "": the upstream's own
 	Data         string
 	Ledger       string   // "sqlite", or the URL of a Redis or PostgreSQL
 	Store        string   // "sqlite" or the URL of a database in PostgreSQL
 	Hosts        int      // data directories that share the ledger
-	Costs        string   // "" is the file that was shipped
-	CostTable    string   // "" is the one that costs chooses
-	KeyFile      string   // from the config file only: the last place a key is looked for
-	PingFile     string   // from the config file only: the last place a dead man's switch is looked for
-	WebhookFile  string   // from the config file only: the last place a webhook for thresholds is looked for
-	OTLP         string   // where spans are sent, unless OTEL_EXPORTER_OTLP_ENDPOINT says so; "": nowhere
-	AdminListen  string   // where serve answers all but /v1/ and /livez; "" is at Listen
-	Listen       string   // "" is nowhere
-	OwnFrontEnd  bool     // the user says that others reach Listen by a front end of the user's own only
+	Costs        string   // "": the file that was shipped
+	CostTable    string   // "": the one that Costs chooses
+	KeyFile      string   // from the config file only: the last place where a key is looked for
+	PingFile     string   // from the config file only: the last place where a dead man's switch is looked for
+	WebhookFile  string   // from the config file only: the last place where a webhook for thresholds is looked for
+	OTLP         string   // where spans are sent if OTEL_EXPORTER_OTLP_ENDPOINT does not say; "": nowhere
+	AdminListen  string   // where serve answers everything but /v1/ and /livez; "": at Listen
+	Listen       string   // "": nowhere
+	OwnFrontEnd  bool     // the user says that others reach Listen only through the user's own front end
 	Backups      []string // directories where backups are kept
 	NoThumbnails bool     // thumbnails: off: pages show no pictures, which come from the provider's hosts
 	Theme        []byte   // a stylesheet that every page loads after the built-in one; nil: none
-	HideDerived  bool     // derived_metrics: off: what is computed from the provider's figures is shown nowhere
+	HideDerived  bool     // derived_metrics: off: figures computed from the provider's are never shown
 	API          API
 	Concurrency  int  // passes at once under serve
 	StaleAfter   int  // intervals until a region is stale
 	AccessLog    bool // each request to serve is logged
-	Pacing       bool // slots are spread where the budget does not pay for their interval
+	Pacing       bool // slots are spread if the budget does not pay for their interval
 	Jobs         []ingest.Job
 	Clients      []Client                 // of the gateway
-	GatewayCache map[string]time.Duration // by method: how long the gateway repeats an answer
+	GatewayCache map[string]time.Duration // by method: how long the gateway reuses an answer
 
-	GatewayListen string // where serve runs the gateway; "" is nowhere
+	GatewayListen string // where serve runs the gateway; "": nowhere
 
 	flags Flags
 }
@@ -73,16 +73,16 @@ func (c *Config) RegionCodes() (codes []string) {
 
 // JobLimits bound a job's settings, by the upstream.
 type JobLimits struct {
-	Pages       int            // that a chart has at most
-	UsualPages  int            // of a chart by default
-	SearchPages int            // that a search has at most; 0: it cannot be searched
-	Category    *regexp.Regexp // what an id of a category looks like
+	Pages       int            // the most that a chart has
+	UsualPages  int            // a chart's default
+	SearchPages int            // the most that a search has; 0: it cannot be searched
+	Category    *regexp.Regexp // what a category's id looks like
 }
 
 // maxConfiguredHosts keeps each host's part of the emergency budget large enough to be of use.
 const maxConfiguredHosts = 50
 
-// Upper bounds of what serve can be configured to.
+// Upper bounds of serve's settings.
 const (
 	MaxConcurrency = 32
 	maxStaleAfter  = 1000
@@ -97,8 +97,8 @@ func DefaultJobs(p JobLimits) []ingest.Job {
 	}
 }
 
-// Load resolves the configuration. Its error is an Error, exit 78; beside one it returns the best that can be made of flags,
-// variables, as much of the file as can be read, and defaults, so that doctor can examine the machine anyway.
+// Load resolves the configuration. Its error is an Error, exit 78. With an error it returns what flags, variables, the
+// readable part of the file and defaults give, so that doctor can examine the machine anyway.
 func Load(f Flags, upstreams map[string]JobLimits) (*Config, error) {
 	c := &Config{flags: f, File: f.configFile()}
 	file, err := c.readFile(upstreams)
@@ -118,7 +118,7 @@ func Load(f Flags, upstreams map[string]JobLimits) (*Config, error) {
 	return c, Invalid(err)
 }
 
-// CheckListen refuses anything but an address to listen at; "" is nowhere.
+// CheckListen refuses a text that is not an address to listen at; "" is nowhere.
 func CheckListen(address string) error {
 	if _, _, err := net.SplitHostPort(address); address == "" || err == nil {
 		return nil
@@ -130,7 +130,7 @@ func CheckListen(address string) error {
 	return Invalid(fmt.Errorf("listen %q is not an address such as 127.0.0.1:8080%s", address, hint))
 }
 
-// setTexts sets the text fields: a flag comes before a variable, before the file, before the default.
+// setTexts sets the text fields: by flag, else variable, else the file, else the default.
 func (c *Config) setTexts(file configFile) {
 	f := c.flags
 	for _, s := range []struct {
@@ -152,7 +152,7 @@ func (c *Config) setTexts(file configFile) {
 	c.KeyFile, c.PingFile, c.WebhookFile, c.OTLP = file.KeyFile, file.PingFile, file.WebhookFile, file.OTLP
 	c.OwnFrontEnd, c.Backups = file.OwnFrontEnd, file.Backups
 	if text, set := os.LookupEnv("INGEST_OWN_FRONT_END"); set {
-		c.OwnFrontEnd, _ = strconv.ParseBool(text) // what is neither true nor false says nothing
+		c.OwnFrontEnd, _ = strconv.ParseBool(text) // a text that is neither true nor false counts as false
 	}
 }
 
@@ -179,7 +179,7 @@ func (c *Config) setNumbers(file configFile) (err error) {
 	return err
 }
 
-// setPacing reads how slots are spread: INGEST_PACING before the file's, before auto.
+// setPacing reads how slots are spread: from INGEST_PACING, else the file, else auto.
 func (c *Config) setPacing(file configFile) error {
 	how := cmp.Or(os.Getenv("INGEST_PACING"), file.Pacing, "auto")
 	c.Pacing = how != "off"
@@ -189,7 +189,7 @@ func (c *Config) setPacing(file configFile) error {
 	return nil
 }
 
-// maxTheme bounds the theme, in bytes, which every page loads.
+// maxTheme bounds the theme, which every page loads, in bytes.
 const maxTheme = 64 << 10
 
 // setPages reads what pages show, how they look, and whether requests for them are logged.
@@ -263,7 +263,7 @@ func (c *Config) readFile(upstreams map[string]JobLimits) (configFile, error) {
 	return file, nil
 }
 
-// chooseUpstream sets the upstream, INGEST_UPSTREAM before the file's, and its default jobs.
+// chooseUpstream sets the upstream, from INGEST_UPSTREAM, else the file, and its default jobs.
 func (c *Config) chooseUpstream(named string, upstreams map[string]JobLimits) error {
 	c.Upstream = cmp.Or(os.Getenv("INGEST_UPSTREAM"), named, "youtube")
 	p, ok := upstreams[c.Upstream]
@@ -277,10 +277,10 @@ func (c *Config) chooseUpstream(named string, upstreams map[string]JobLimits) er
 // Flags are the global flags.
 type Flags struct {
 	Config, Data, Costs, CostTable, Ledger, Store, UpstreamURL, KeyFile string
-	Set                                                                 func(name string) bool // was it given
+	Set                                                                 func(name string) bool // whether it was given
 }
 
-// configFile returns the file that was named, else the user's or the machine's if there is one; "" for none.
+// configFile returns the named file, else the user's or the machine's if there is one; "" for none.
 func (f Flags) configFile() string {
 	if file := f.Pick("config", "INGEST_CONFIG", f.Config); file != "" || f.Set != nil && f.Set("config") {
 		return file
@@ -294,7 +294,7 @@ func (f Flags) configFile() string {
 	return ""
 }
 
-// Pick returns the flag's value if it was given, else that of the environment variable.
+// Pick returns the flag's value if it was given, else the environment variable's.
 func (f Flags) Pick(flag, env, given string) string {
 	if f.Set != nil && f.Set(flag) {
 		return given

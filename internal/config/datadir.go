@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// defaultData returns where the store and the ledger are kept by default: systemd's directory for the unit, else the
-// machine's, else the user's.
+// defaultData returns the default directory of the store and the ledger: systemd's for the unit, else the machine's,
+// else the user's.
 func defaultData() (string, error) {
 	if dir := os.Getenv("STATE_DIRECTORY"); dir != "" {
 		first, _, _ := strings.Cut(dir, ":")
@@ -36,7 +36,7 @@ func defaultData() (string, error) {
 }
 
 // CheckData refuses a data directory that every user of the machine can write to, and a file in it that is a link:
-// somebody else could put a ledger in place of ours, or have ours written elsewhere. What does not exist is accepted.
+// others could replace our ledger, or have it written elsewhere. A path that does not exist is accepted.
 func CheckData(dir, file string) error {
 	const byOthers = 0o002
 	info, err := os.Stat(dir)

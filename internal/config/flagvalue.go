@@ -20,12 +20,12 @@ type FlagValue struct {
 	set        func(text string) error
 }
 
-// FlagError is a value that a flag does not take. Its text continues the flag's name: ` "best": use views or rise`.
+// FlagError is a value that a flag does not accept. Its text continues the flag's name: ` "best": use views or rise`.
 type FlagError string
 
 func (e FlagError) Error() string { return string(e) }
 
-// Set checks and takes a value. Its errors are FlagErrors.
+// Set checks and stores a value. Its errors are FlagErrors.
 func (v *FlagValue) Set(text string) error {
 	err := v.set(text)
 	if err == nil {
@@ -37,22 +37,22 @@ func (v *FlagValue) Set(text string) error {
 // String returns the value as it was given.
 func (v *FlagValue) String() string { return v.text }
 
-// Type returns the name of the value in --help: "string" for one that it shows in quotes.
+// Type returns the name of the value in --help; --help shows a "string" in quotes.
 func (v *FlagValue) Type() string { return v.kind }
 
-// Choices returns the values that it takes, if they are few and known.
+// Choices returns the accepted values, if they are few and known.
 func (v *FlagValue) Choices() []string { return v.choices }
 
-// Choice returns a flag that takes one of several words. The value of into is the default.
-func Choice[T ~string](into *T, of ...T) *FlagValue {
+// Choice returns a flag that accepts one of several words. The value of into is the default.
+func Choice[T ~string](into *T, words ...T) *FlagValue {
 	v := &FlagValue{text: string(*into), kind: "string"}
-	for _, word := range of {
+	for _, word := range words {
 		v.choices = append(v.choices, string(word))
 	}
-	last := len(of) - 1
+	last := len(words) - 1
 	use := strings.Join(v.choices[:last], ", ") + " or " + v.choices[last]
 	v.set = func(text string) error {
-		if !slices.Contains(of, T(text)) {
+		if !slices.Contains(words, T(text)) {
 			return FlagError(fmt.Sprintf(" %q: use %s", text, use))
 		}
 		*into = T(text)
@@ -61,7 +61,7 @@ func Choice[T ~string](into *T, of ...T) *FlagValue {
 	return v
 }
 
-// Count returns a flag that takes a whole number within bounds; a highest of 0 is no bound. The value of into is the
+// Count returns a flag that takes a whole number within bounds; highest 0 is no bound. The value of into is the
 // default.
 func Count[T int | int64](into *T, lowest, highest T) *FlagValue {
 	return &FlagValue{text: fmt.Sprint(*into), kind: "int", set: func(text string) error {
@@ -79,7 +79,7 @@ func Count[T int | int64](into *T, lowest, highest T) *FlagValue {
 	}}
 }
 
-// DirectoryFlag returns a flag that names a directory. It refuses "", which would be the default.
+// DirectoryFlag returns a flag that names a directory. It refuses "", which would mean the default.
 func DirectoryFlag(into *string) *FlagValue {
 	return &FlagValue{kind: "string", set: func(text string) error {
 		if *into = text; text == "" {
@@ -106,7 +106,7 @@ func QueryFlag(into **gojq.Code) *FlagValue {
 // RegionFlag returns a flag that takes a region; "" is none.
 func RegionFlag(into *ingest.Region) *FlagValue { return regionFlag("region", into, regions.Parse) }
 
-// RegionsFlag returns a flag that takes several regions, with commas between them.
+// RegionsFlag returns a flag that takes several regions, separated by commas.
 func RegionsFlag(into *[]ingest.Region) *FlagValue {
 	return regionFlag("regions", into, regions.ParseList)
 }
@@ -124,7 +124,7 @@ func regionFlag[T any](kind string, into *T, parse func(string) (T, error)) *Fla
 	}}
 }
 
-// Since is a time as a flag gives it: how long ago, or an instant. The zero Since was not given.
+// Since is a time as a flag gives it: how long ago, or an instant. The zero Since means that it was not given.
 type Since struct {
 	text string
 	ago  time.Duration
@@ -163,7 +163,7 @@ func SinceFlag(into *Since) *FlagValue {
 	}}
 }
 
-// InstantFlag returns a flag that takes a time in whole seconds that does not depend on when it is read.
+// InstantFlag returns a flag that takes an absolute time in whole seconds.
 func InstantFlag(into *time.Time) *FlagValue {
 	return &FlagValue{kind: "day", set: func(text string) error {
 		t, err := parseInstant(text)
@@ -183,8 +183,7 @@ func parseInstant(s string) (time.Time, error) {
 	return t.UTC(), err
 }
 
-// SpanFlag returns a flag that takes a length of time of whole seconds, in hours, minutes or days; usual is the
-// default.
+// SpanFlag returns a flag that takes a duration of whole seconds, in hours, minutes or days; usual is the default.
 func SpanFlag(into *time.Duration, usual string, least time.Duration) *FlagValue {
 	const longest = 30 * 365 * 24 * time.Hour
 	v := &FlagValue{kind: "D", set: func(text string) error {
@@ -210,7 +209,7 @@ func parseSpan(text string) (time.Duration, error) {
 	return time.ParseDuration(text)
 }
 
-// ParsePoolLimits parses units=40; who uses it checks whether the pool exists.
+// ParsePoolLimits parses limits such as units=40. The caller checks whether the pool exists.
 func ParsePoolLimits(list []string) (map[string]int64, error) {
 	out := map[string]int64{}
 	for _, s := range list {

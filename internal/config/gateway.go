@@ -14,7 +14,7 @@ import (
 type Client struct {
 	Name        string
 	TokenSHA256 [32]byte
-	Limits      []quota.Pool // of its own, by the names of the provider's pools
+	Limits      []quota.Pool // its own, by the names of the provider's pools
 }
 
 // gatewayFile mirrors gateway: in the config file.
@@ -28,10 +28,10 @@ type clientFile struct {
 	Limits      map[string]map[string]int64 `yaml:"limits"`
 }
 
-// longestCache is a day: a provider's terms ask for data to be fetched anew.
+// longestCache is a day, since a provider's terms ask for data to be fetched again.
 const longestCache = 24 * time.Hour
 
-// setGateway reads gateway: and clients:. Whether the methods and the pools exist, the costs say.
+// setGateway reads gateway: and clients:. Methods and pools are checked against the costs elsewhere.
 func (c *Config) setGateway(file configFile, y *strictyaml.Document) error {
 	c.GatewayCache = map[string]time.Duration{}
 	for method, text := range file.Gateway.Cache {

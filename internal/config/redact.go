@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// MissingFile says that a file which should hold a secret could not be read. It does not repeat a path that may be the
-// secret itself, given by mistake in place of its file.
+// MissingFile says that a file for a secret could not be read. It leaves out a path that may be the secret itself,
+// given by mistake in place of its file.
 func MissingFile(doing, path string, err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err
@@ -22,16 +22,16 @@ func MissingFile(doing, path string, err error) error {
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
-// looksSecret reports whether a path may be a secret: it is a URL, or its name has a part as long as a key.
+// looksSecret reports whether a path may be a secret: a URL, or a name with a part as long as a key.
 func looksSecret(path string) bool {
 	long := func(part string) bool { return len(part) >= 20 }
 	return strings.Contains(path, "://") || slices.ContainsFunc(strings.Split(filepath.Base(path), "."), long)
 }
 
-// googleKey matches Google's API keys, as secret scanners do.
+// googleKey matches Google's API keys with the pattern that secret scanners use.
 // https://github.com/gitleaks/gitleaks/blob/master/config/gitleaks.toml, gcp-api-key
 var googleKey = regexp.MustCompile(`AIza[0-9A-Za-z_-]{35}`)
 
-// RedactKeys removes everything that looks like an API key from a message: a person may have typed a key in the wrong place, and
-// errors are kept in logs.
+// RedactKeys removes everything that looks like an API key from a message: somebody may have typed a key in the wrong
+// place, and errors are kept in logs.
 func RedactKeys(s string) string { return googleKey.ReplaceAllString(s, "***") }

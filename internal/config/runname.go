@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// RunName returns a name for this run that is unique among those that share the table of slots. Where the system says
-// when processes began, another process of this machine can tell by it whether the run has died.
+// RunName returns a name for this run that is unique in its table of slots. If the system says when processes began,
+// other processes on this machine can tell from the name whether the run has died.
 func RunName() string {
 	name := fmt.Sprintf("%s/%d/%s", Hostname(), os.Getpid(), rand.Text()[:8])
 	if began := processBegan(os.Getpid()); began != "" {
@@ -20,8 +20,8 @@ func RunName() string {
 	return name
 }
 
-// RunDied reports whether the process of a run is surely gone: it ran on this machine since its last start, where this
-// process would see it, and no process has its number and its beginning.
+// RunDied reports whether the process of a run is certainly gone: it ran on this machine since it was last started,
+// where this process could see it, and no process has its number and start time.
 func RunDied(name string) bool {
 	parts := strings.Split(name, "/")
 	if len(parts) != 5 || parts[0] != Hostname() || parts[3] != processSpace() {
@@ -31,7 +31,7 @@ func RunDied(name string) bool {
 	return err == nil && processBegan(os.Getpid()) != "" && processBegan(pid) != parts[4]
 }
 
-// processSpace names this start of this machine and the process numbers that this process sees.
+// processSpace identifies this boot of the machine and the namespace of the process numbers that this process sees.
 func processSpace() string {
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	space, _ := os.Readlink("/proc/self/ns/pid")
@@ -45,7 +45,7 @@ func processBegan(pid int) string {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, rest, ok := strings.Cut(string(stat), ") ") // the name may hold anything but that
 	fields := strings.Fields(rest)
-	if err != nil || !ok || len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" { // a zombie works no more
+	if err != nil || !ok || len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" { // a zombie no longer works
 		return ""
 	}
 	return fields[19]

@@ -13,7 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
-// Credential is the name under which systemd hands the key over: LoadCredential=youtube-key:FILE.
+// Credential is systemd's name for the key: LoadCredential=youtube-key:FILE.
 const Credential = "youtube-key"
 
 const apiKeyEnv = "INGEST_KEY"
@@ -21,20 +21,20 @@ const apiKeyEnv = "INGEST_KEY"
 // ErrNoKey is the error of a call that needs a key when none is configured.
 var ErrNoKey = KeyError{errors.New("no API key: give --key-file FILE, set INGEST_KEY_FILE, or try without one: ingest demo")}
 
-// AuditForm is where more quota is asked for.
+// AuditForm is the form that asks for more quota.
 const AuditForm = "https://support.google.com/youtube/contact/yt_api_form"
 
 // OneKey says why several keys are refused.
 const OneKey = "there is one key, of one project: several projects for one client get all of them suspended; ask for more quota with " +
 	AuditForm + ", for which ingest quota audit-report writes the figures"
 
-// secret is something that nobody may see: what it is, and where it is looked for.
+// secret is a value that nobody may see: what it is, and where it is looked for.
 type secret struct {
-	name, holds string                  // of its file, and what that holds
+	name, holds string                  // of its file, and of the file's contents
 	credential  string                  // systemd's name for it
-	env         string                  // the variable that has it; with _FILE, the one that names its file
-	field       string                  // of the config, that names its file
-	named       string                  // all that may name its file
+	env         string                  // the variable with the value; with _FILE, the one that names its file
+	field       string                  // the config's field that names its file
+	named       string                  // everything that may name its file
 	check       func(text string) error // nil: one word is enough
 	wrap        func(error) error
 }
@@ -49,7 +49,7 @@ var (
 		name: "ping", holds: "URL", credential: "ping-url", env: "INGEST_PING_URL", field: "ping_file",
 		named: "INGEST_PING_URL_FILE and ping_file:", check: checkPingURL, wrap: Invalid,
 	}
-	// webhookURL is one for the same reason: anybody who knows the address can speak in our name.
+	// webhookURL is a secret because anybody who knows the address can send messages in our name.
 	webhookURL = secret{ //nolint:gosec // where the secret may stand
 		name: "webhook", holds: "URL", credential: "webhook-url", env: "INGEST_WEBHOOK_URL", field: "webhook_file",
 		named: "INGEST_WEBHOOK_URL_FILE and webhook_file:", check: checkPingURL, wrap: Invalid,
@@ -57,35 +57,35 @@ var (
 )
 
 // Key finds the API key. It looks at --key-file, a systemd credential, INGEST_KEY_FILE, INGEST_KEY and the config's
-// key_file, in this order. The zero Secret means that there is none. A key that was named but cannot be used is a
-// KeyError: falling through to another key would spend somebody else's quota.
+// key_file, in this order. The zero Secret means that there is none. A named key that cannot be used is a KeyError:
+// falling through to another key would spend somebody else's quota.
 func (c *Config) Key() (ingest.Secret, error) {
 	_, key, err := apiKey.find(c.flags.KeyFile, c.KeyFile)
 	return key, err
 }
 
-// KeySource says where Key looks for the key, for a person; "" if nothing names one.
+// KeySource says in words where Key looks for the key; "" if nothing names one.
 func (c *Config) KeySource() string {
 	source, _, _ := apiKey.find(c.flags.KeyFile, c.KeyFile)
 	return source
 }
 
 // PingURL finds the address of the dead man's switch. It looks at a systemd credential, INGEST_PING_URL_FILE,
-// INGEST_PING_URL and the config's ping_file, in this order. The zero Secret means that there is none. One that was
-// named but cannot be used is an error, since nobody would notice a switch that is not fed until it is too late.
+// INGEST_PING_URL and the config's ping_file, in this order. The zero Secret means that there is none. A named address
+// that cannot be used is an error, since otherwise the silent switch would be noticed too late.
 func (c *Config) PingURL() (ingest.Secret, error) {
 	_, address, err := pingURL.find("", c.PingFile)
 	return address, err
 }
 
-// WebhookURL finds the address that is told of thresholds, as PingURL does: webhook-url, INGEST_WEBHOOK_URL_FILE,
-// INGEST_WEBHOOK_URL, webhook_file.
+// WebhookURL finds the address that gets messages about thresholds, in the same way: webhook-url,
+// INGEST_WEBHOOK_URL_FILE, INGEST_WEBHOOK_URL, webhook_file.
 func (c *Config) WebhookURL() (ingest.Secret, error) {
 	_, address, err := webhookURL.find("", c.WebhookFile)
 	return address, err
 }
 
-// find returns the secret and where it was found. The files are those that a flag and the config name; "" for none.
+// find returns the secret and where it was found. A flag and the config name the files; "" for none.
 func (s secret) find(flagFile, configFile string) (source string, _ ingest.Secret, _ error) {
 	credential := ""
 	if dir := os.Getenv("CREDENTIALS_DIRECTORY"); dir != "" {
@@ -134,7 +134,7 @@ func (s secret) read(path string) (ingest.Secret, error) {
 	return s.parse(s.name+" file "+path, string(data))
 }
 
-// parse trims the newline that editors leave, and refuses a text that cannot be such a secret. Its errors never quote the
+// parse trims the newline that editors add, and refuses a text that cannot be such a secret. Its errors never quote the
 // text.
 func (s secret) parse(where, text string) (ingest.Secret, error) {
 	text = strings.TrimSpace(text)
@@ -168,7 +168,7 @@ func checkPingURL(text string) error {
 	return nil
 }
 
-// looksLikeKeys reports whether a text is a list of words that are each as long as a key.
+// looksLikeKeys reports whether a text is a list of words that are all as long as a key.
 func looksLikeKeys(text string) bool {
 	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == ',' || r == ';' })
 	for _, w := range words {

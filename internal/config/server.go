@@ -16,7 +16,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
-// oneWord is a name that was meant to be one of a few and cannot be a secret.
+// oneWord matches a text that was probably meant as one of a few names, and cannot be a secret.
 var oneWord = regexp.MustCompile(`^[A-Za-z]{1,16}$`)
 
 // CheckLedger refuses anything but sqlite and the URL of a Redis or a PostgreSQL. No error repeats a password.
@@ -53,8 +53,8 @@ func checkServer(what, s, use string, schemes ...string) error {
 	return nil
 }
 
-// checkPassfile refuses a file of passwords that others can read, where the password of this URL would come from it, as
-// PostgreSQL's own programs do.
+// checkPassfile refuses a password file that others can read if this URL's password would come from it, as PostgreSQL's
+// own programs do.
 func checkPassfile(s string) error {
 	u, err := url.Parse(s)
 	given := os.Getenv("PGPASSWORD") != "" || os.PathSeparator != '/'
@@ -73,7 +73,7 @@ func checkPassfile(s string) error {
 	return nil
 }
 
-// ServerName returns a ledger or a store as it may be shown: sqlite, or where its URL leads.
+// ServerName returns a ledger or a store in a form that may be shown: sqlite, or the URL's server.
 func ServerName(s string) string {
 	if s == "sqlite" {
 		return s
@@ -87,8 +87,8 @@ func IsLoopbackURL(base string) bool {
 	return err == nil && base != "" && wire.IsLoopback(u.Hostname())
 }
 
-// StoreHost returns a host as a store remembers it: without its port, and under one name for this machine, so that a
-// stand-in that moved to another port is the same.
+// StoreHost returns a host as a store remembers it: without its port, and with one name for this machine, so that a
+// stand-in that moved to another port counts as the same.
 func StoreHost(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -99,7 +99,7 @@ func StoreHost(host string) string {
 	return host
 }
 
-// Hostname returns the name of this machine, as others are told it.
+// Hostname returns the name of this machine for others to see.
 func Hostname() string {
 	name, err := os.Hostname()
 	if err != nil {
@@ -108,7 +108,7 @@ func Hostname() string {
 	return name
 }
 
-// ModuleVersion returns the version of the module that go install has built; "dev" if it was built otherwise.
+// ModuleVersion returns the version of the module that go install built; "dev" if it was built otherwise.
 func ModuleVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok && strings.HasPrefix(info.Main.Version, "v") {
 		return info.Main.Version
