@@ -10,12 +10,12 @@ import (
 	"github.com/trendvidstream/ingest/internal/report"
 )
 
-// Bar is how much of a limit is used. All its amounts are in percent of the limit.
+// Bar is how much of a limit is used. All its amounts are percentages of the limit.
 type Bar struct {
 	Label  string  // the same in words
 	Used   float64 // solid
-	Needed float64 // pale, after what is used
-	Others float64 // hatched, after that: spent elsewhere, or not known
+	Needed float64 // pale, right of Used
+	Others float64 // hatched, right of Needed: spent elsewhere, or not known
 	Marks  []Mark
 }
 
@@ -46,7 +46,7 @@ func (b Bar) Node() g.Node {
 		}))
 }
 
-// hatch is a pattern of slanted lines, for figures that are not certain.
+// hatch is a pattern of slanted lines, for uncertain figures.
 func hatch(id string) g.Node {
 	return g.El("pattern", h.ID(id), number("width", 6), number("height", 6), g.Attr("patternUnits", "userSpaceOnUse"),
 		g.Attr("patternTransform", "rotate(45)"), g.El("path", h.Class("hatch"), g.Attr("d", "M0 0v6")))
@@ -58,8 +58,8 @@ func number(name string, value int) g.Node      { return g.Attr(name, fmt.Sprint
 // StripCells is how many cells a strip has.
 const StripCells = 48
 
-// Strip shows the newest StripCells outcomes of a series, oldest first, one cell each. The form of a cell differs with
-// its mood: full, low, split or hollow. Label is the same in words.
+// Strip shows the newest StripCells outcomes of a series, oldest first, one cell each. A cell's mood shows in its form:
+// full, low, split or hollow. Label is the same in words.
 func Strip(label string, cells []report.Mood) g.Node {
 	const wide, high = 4, 14
 	forms := map[report.Mood]string{report.Good: "M%[1]d 0h3v14h-3", report.Warn: "M%[1]d 7h3v7h-3", report.Bad: "M%[1]d 0h3v5h-3M%[1]d 9h3v5h-3", report.Idle: "M%[1]d 1h2v12h-2z"}

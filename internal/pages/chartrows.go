@@ -15,7 +15,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// view is what a reader chose of a chart, as the URL of the page says it.
+// view is what a reader has chosen about a chart, as in the page's URL.
 type view struct {
 	region string
 	params url.Values
@@ -28,7 +28,7 @@ func viewOf(r *http.Request) view {
 			v.params.Set(name, given)
 		}
 	}
-	if picked, err := time.Parse("2006-01-02T15:04", v.params.Get("since")); err == nil { // by the form, in UTC
+	if picked, err := time.Parse("2006-01-02T15:04", v.params.Get("since")); err == nil { // from the form, in UTC
 		v.params.Set("since", picked.Format(time.RFC3339))
 	}
 	return v
@@ -36,8 +36,8 @@ func viewOf(r *http.Request) view {
 
 func (v view) path() string { return "/charts/" + url.PathEscape(v.region) }
 
-// with returns the address of the same view but for one choice; value "" is without it. Only the choice of a page of
-// the list does not lead back to its first page.
+// with returns the address of the same view with one choice changed; value "" removes it. Every choice except that of a
+// page leads back to the list's first page.
 func (v view) with(name, value string) string {
 	link := url.Values{name: {value}}
 	for known, values := range v.params {
@@ -54,18 +54,18 @@ func (v view) with(name, value string) string {
 	return v.path() + "?" + link.Encode()
 }
 
-// shownChart is a chart with what the page says of it beside its document.
+// shownChart is a chart with what else the page says about it.
 type shownChart struct {
 	report.MovesDocument
 
 	view
 	json    string     // where the same document is as JSON
 	since   string     // what it is compared with; "": nothing
-	tooOld  bool       // no chart is kept that is as old as the one to compare with
+	tooOld  bool       // no chart as old as the one to compare with is kept
 	stopped *time.Time // slot of a later fetch that was stopped half-way; nil: there is none
 }
 
-// rowsAPage is how many videos a page of a chart lists, which keeps it small with the longest of titles.
+// rowsAPage is how many videos a page of a chart lists. It keeps pages small even with the longest titles.
 const rowsAPage = 30
 
 // moves are links: to the videos that moved in one way, and to the chart to compare with.

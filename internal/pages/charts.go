@@ -20,7 +20,7 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// chart is the page of a region's chart; without a region, of the first one that has a chart.
+// chart is the page of a region's chart, or of the first region that has a chart.
 func (s *Site) chart(r *http.Request, lib *report.Library) (Page, error) {
 	all, err := lib.Regions(r.Context())
 	if err != nil {
@@ -35,12 +35,12 @@ func (s *Site) chart(r *http.Request, lib *report.Library) (Page, error) {
 		fresh = s.Fresh(r.Context())
 	}
 	tabs := s.tabs(all, fresh, v.region)
-	of, name := report.RegionDocument{}, regions.NameInText(ingest.Region(v.region))
+	region, name := report.RegionDocument{}, regions.NameInText(ingest.Region(v.region))
 	if i := slices.IndexFunc(all.Regions, func(known report.RegionDocument) bool { return string(known.Region) == v.region }); i >= 0 {
-		of = all.Regions[i]
+		region = all.Regions[i]
 	}
 	doc, err := s.readChart(r.Context(), lib, v)
-	if errors.Is(err, report.ErrNotFound) && of.Jobs != nil && !charted(of) {
+	if errors.Is(err, report.ErrNotFound) && region.Jobs != nil && !charted(region) {
 		err = fmt.Errorf("%w: it comes with ingest serve when it is due, or with ingest run at once; the status page says what it waits for", report.ErrNotFound)
 		return Page{Title: "No chart of " + name + " was fetched yet", Main: tabs}, err
 	}
@@ -48,7 +48,7 @@ func (s *Site) chart(r *http.Request, lib *report.Library) (Page, error) {
 		return Page{Main: tabs}, err
 	}
 	return Page{Title: "Trending in " + name, Tab: "/charts", JSON: doc.json, Main: g.Group{
-		tabs, s.chartHead(doc, fresh[string(doc.Region)], name), jobs(doc, of), moves(doc), s.chartRows(doc),
+		tabs, s.chartHead(doc, fresh[string(doc.Region)], name), jobs(doc, region), moves(doc), s.chartRows(doc),
 	}}, nil
 }
 
@@ -68,9 +68,9 @@ func firstCharted(all report.RegionsDocument) string {
 	return ""
 }
 
-// readChart reads a chart. Unless derived metrics are hidden, it is compared with the chart that the reader chose; without a
-// choice with that of 6 hours before or, where none is kept, with the one before it. A region of which there is nothing
-// but a fetch that was stopped half-way shows that.
+// readChart reads a chart. Unless derived metrics are hidden, it compares it with the chart that the reader chose, or
+// by default with that of 6 hours before or, if none is kept, with the previous one. A region that has only a fetch
+// that was stopped half-way shows that.
 func (s *Site) readChart(ctx context.Context, lib *report.Library, v view) (shownChart, error) {
 	doc := shownChart{view: v}
 	params := url.Values{"also": {"true"}}
@@ -113,7 +113,7 @@ func (s *Site) readChart(ctx context.Context, lib *report.Library, v view) (show
 	return doc, err
 }
 
-// tabs are the regions, each with how fresh it is and how old.
+// tabs are the regions, each with how fresh it is and its age.
 func (s *Site) tabs(all report.RegionsDocument, fresh map[string]State, current string) g.Node {
 	return h.Nav(h.Class("tabs"), h.Aria("label", "Regions"), g.Map(all.Regions, func(r report.RegionDocument) g.Node {
 		state := fresh[string(r.Region)]
@@ -130,7 +130,7 @@ func (s *Site) tabs(all report.RegionsDocument, fresh map[string]State, current 
 	}))
 }
 
-// shortAgo is a length of time in its largest unit.
+// shortAgo formats a duration in its largest unit.
 func shortAgo(d time.Duration) string {
 	fields := strings.Fields(term.Ago(d))
 	return strings.Join(fields[:min(2, len(fields))], "\u00a0")
@@ -169,13 +169,13 @@ func (s *Site) chartHead(doc shownChart, state State, name string) g.Node {
 			g.If(doc.Later != nil, link(doc.with("at", ""), "Newest"))))
 }
 
-// jobs are the other charts of the region, such as that of a category.
-func jobs(doc shownChart, of report.RegionDocument) g.Node {
-	if len(of.Jobs) < 2 {
+// jobs are links to the region's other charts, such as that of a category.
+func jobs(doc shownChart, region report.RegionDocument) g.Node {
+	if len(region.Jobs) < 2 {
 		return nil
 	}
-	return chips("Charts", g.Map(of.Jobs, func(job report.ChartJobDocument) g.Node {
-		return chip(view{string(of.Region), url.Values{}}.with("job", job.Job), jobName(job), job.Job == doc.Job)
+	return chips("Charts", g.Map(region.Jobs, func(job report.ChartJobDocument) g.Node {
+		return chip(view{string(region.Region), url.Values{}}.with("job", job.Job), jobName(job), job.Job == doc.Job)
 	}))
 }
 

@@ -12,7 +12,7 @@ import (
 	h "maragu.dev/gomponents/html"
 )
 
-// contract is what the page of the API shows of openapi.json.
+// contract is the part of openapi.json that the API's page shows.
 type contract struct {
 	Info  struct{ Description string }
 	Paths map[string]struct {
@@ -29,10 +29,10 @@ type parameter struct {
 	Schema            struct{ Description string }
 }
 
-// examples fill in what a path lacks to be a link.
+// examples complete a path to a link.
 var examples = map[string]string{"/v1/search": "/v1/search?q=trailer", "/v1/charts/{region}": "/v1/charts/US?limit=10"}
 
-// Contract shows people what the API has. It is made of openapi.json, so that neither says what the other does not.
+// Contract shows people what the API offers. It is generated from openapi.json, so that the two agree.
 func (s *Site) Contract(openAPI []byte) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var c contract

@@ -12,15 +12,15 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// filter is one parameter of a search with the values that can be chosen, each with what it would leave.
+// filter is one parameter of a search with its possible values, each with how many videos it would leave.
 type filter struct {
 	heading, name string
-	any           string                 // what is chosen without it
+	any           string                 // label of no choice
 	values        []report.CountDocument // the first, "", is without the filter
 	counted       bool
 }
 
-// valueNames are the values of filters that the document does not name.
+// valueNames names the filter values that the document does not name.
 var valueNames = map[string]string{"24h": "Last 24 hours", "168h": "Last 7 days", "1000000": "1 million or more"}
 
 // filtersOf returns the order and the filters of a search.
@@ -36,7 +36,7 @@ func (s *Site) filtersOf(c report.CountsDocument) []filter {
 	}
 }
 
-// shown are the values that leave something, and the one that is chosen, whatever it is.
+// shown are the values that leave something, and the chosen one in any case.
 func (f filter) shown(chosen string) []report.CountDocument {
 	shown := slices.DeleteFunc(slices.Clone(f.values), func(v report.CountDocument) bool {
 		return f.counted && v.Videos == 0 && v.Value != "" && v.Value != chosen
@@ -58,7 +58,7 @@ func (f filter) label(v report.CountDocument) string {
 	return cmp.Or(v.Name, valueNames[v.Value], term.Fit(v.Value, 30))
 }
 
-// filters are links to the same search with another value of one of them.
+// filters are links to the same search with one filter changed.
 func (s *Site) filters(doc report.SearchDocument, a asked) g.Node {
 	if doc.Counts == nil {
 		return nil

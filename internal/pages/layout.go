@@ -16,14 +16,14 @@ import (
 
 // Page is one page: its frame, and its content.
 type Page struct {
-	Code  int        // of the answer; 0: 200
+	Code  int        // HTTP status; 0: 200
 	Title string     // of the document, without the name of the program
-	Shape string     // that the title begins with
-	Tab   string     // the path of the link in the head that is this page; "": none is
+	Shape string     // shown before the title
+	Tab   string     // the path of this page's link in the head; "": it has none
 	Query string     // what the search box holds
 	Keep  url.Values // what a search from this page keeps, such as its filters
 	JSON  string     // where the same document is as JSON; "": nowhere
-	Live  bool       // the page looks again by itself
+	Live  bool       // the page reloads itself
 	Main  g.Node
 }
 
@@ -38,7 +38,7 @@ func (s *Site) Show(w http.ResponseWriter, r *http.Request, p Page) {
 		h.P(h.ID("still"), h.Role("status"), h.Class("soft"), g.Attr("hidden"), g.Text("This page stays as it is while text is marked.")),
 		h.Main(h.ID("main"), g.If(p.Live, h.Data("live", "")), p.Main),
 		s.foot(p),
-	))).Render(&page) // memory takes it all
+	))).Render(&page) // writing to memory cannot fail
 	header := w.Header()
 	header.Set("Content-Type", "text/html; charset=utf-8")
 	header.Set("Content-Security-Policy", s.policy())
@@ -48,7 +48,7 @@ func (s *Site) Show(w http.ResponseWriter, r *http.Request, p Page) {
 	_, _ = w.Write(page.Bytes()) // the client may be gone
 }
 
-// policy lets a page load what is this server's own, and pictures from the provider's hosts, each by its name.
+// policy lets a page load only from this server, and pictures from the provider's hosts, each by its name.
 func (s *Site) policy() string {
 	pictures := ""
 	if s.Pictures {
@@ -76,7 +76,7 @@ func (s *Site) documentHead(p Page) g.Node {
 	)
 }
 
-// head is on top of every page: the search box, and how all is.
+// head is at the top of every page: the search box, and the overall state.
 func (s *Site) head(r *http.Request, p Page) g.Node {
 	tab := func(path string, content ...g.Node) g.Node {
 		return h.A(h.Href(path), g.If(p.Tab == path, h.Aria("current", "page")), g.Group(content))

@@ -9,8 +9,8 @@ import (
 	h "maragu.dev/gomponents/html"
 )
 
-// LineChart is lines over time. Its outer SVG has the text and the grid in percent of the width, an inner one the
-// stretched lines: so the text keeps its size at every width, without a script.
+// LineChart shows lines over time. Its outer SVG has the text and the grid in percent of the width, and an inner one
+// the stretched lines. The text thus keeps its size at every width, without a script.
 type LineChart struct {
 	Label  string // what it shows, in words
 	Height int    // of the drawing, in pixels, without the text below it
@@ -19,22 +19,22 @@ type LineChart struct {
 	Lines  []Line
 }
 
-// chartWidth is the width of the coordinates of a path, whatever the width on the screen.
+// chartWidth is the width of a path's coordinates, whatever the width on the screen.
 const chartWidth = 1000
 
 // Tick is a line of the grid, with its text.
 type Tick struct {
 	At   int
 	Text string
-	Wide bool // left out where there is little room
+	Wide bool // left out on narrow screens
 }
 
 // Line is one line of a chart, or an area.
 type Line struct {
-	Class string // of the stylesheet: its colour and its dash; "others" is a hatched area
+	Class string // of the stylesheet: colour and dash; "others" is a hatched area
 	Name  string // at the end of the line; "": none
 	Path  string // in coordinates of chartWidth and Height
-	EndY  int    // where its name belongs; below 0: it ended before
+	EndY  int    // height of its name; negative: the line ended before
 }
 
 // Node shows the chart.
@@ -65,7 +65,7 @@ func (c LineChart) Node() g.Node {
 		plot(h.Aria("hidden", "true"), c.names()))
 }
 
-// besideLine is where the text of a line belongs: above it, or below where there is no room.
+// besideLine is where a line's text goes: above it, or below if there is no room.
 func besideLine(y int) int {
 	if y < 17 {
 		return y + 13
@@ -73,7 +73,7 @@ func besideLine(y int) int {
 	return y - 4
 }
 
-// key says what an area or a line of a chart is.
+// key explains an area or a line of a chart.
 func key(class, text string) g.Node {
 	form := g.Attr("d", "M0 6h30")
 	if class == "area" || class == "others" {
@@ -82,7 +82,7 @@ func key(class, text string) g.Node {
 	return h.Span(h.SVG(h.Class("key"), h.Aria("hidden", "true"), g.El("path", h.Class(class), g.If(class == "others", g.Attr("fill", "url(#o)")), form)), g.Text(text))
 }
 
-// names writes the names at the ends of the lines, apart from each other.
+// names writes the names at the ends of the lines, without overlaps.
 func (c LineChart) names() g.Node {
 	const apart = 15
 	named := slices.DeleteFunc(slices.Clone(c.Lines), func(l Line) bool { return l.Name == "" || l.EndY < 0 })
@@ -94,7 +94,7 @@ func (c LineChart) names() g.Node {
 			at[i] = max(at[i], at[i-1]+apart)
 		}
 	}
-	for i, below := len(at)-1, c.Height; i >= 0; i-- { // what went below the drawing moves up
+	for i, below := len(at)-1, c.Height; i >= 0; i-- { // names below the drawing move up
 		at[i] = min(at[i], below)
 		below = at[i] - apart
 	}

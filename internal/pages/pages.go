@@ -1,8 +1,8 @@
-// Package pages shows people what was fetched: charts, videos, search results and how all is, as HTML made of the
-// documents of package report, which the API and the commands show too. Every page has one frame (layout.go), one
-// stylesheet and one script (files/), and is made of the same few parts, each in the file that is named for it.
+// Package pages shows people charts, videos, search results and the program's state as HTML. It renders the documents
+// of package report, as the API and the commands do. Every page has one frame (layout.go), one stylesheet and one
+// script (files/), and is made of the same few parts, each in the file named after it.
 //
-// A page needs no script, and loads nothing from elsewhere but pictures from the provider's own hosts.
+// Pages work without a script, and load nothing from elsewhere but pictures from the provider's own hosts.
 package pages
 
 import (
@@ -24,22 +24,22 @@ import (
 // Site holds everything that all pages share. Its functions must be safe for concurrent use.
 type Site struct {
 	Now            func() time.Time
-	Version, Moved string                                     // of the program; that the clock was moved, "": it was not
-	Overall        func(ctx context.Context) State            // the worst of all that can go wrong
+	Version, Moved string                                     // the program's; how the clock was moved, "": it was not
+	Overall        func(ctx context.Context) State            // the worst problem
 	Fresh          func(ctx context.Context) map[string]State // how fresh each region's chart is; nil: not known
 	Provider       Provider
 	Pictures       bool                            // pictures are shown, from PictureHosts
 	PictureHosts   []string                        // such as https://i.ytimg.com
-	StandIn        string                          // has the pictures in place of these hosts, such as http://127.0.0.1:8400; "" is none
+	StandIn        string                          // has the pictures in place of these hosts, such as http://127.0.0.1:8400; "": none
 	Hidden         bool                            // derived metrics are: how ranks moved, and what views were gained
-	Library        func() (*report.Library, error) // what charts, videos and searches are read from
+	Library        func() (*report.Library, error) // for charts, videos and searches
 	Theme          []byte                          // the operator's stylesheet, loaded after ours; nil: none
 }
 
-// Provider is where all that is shown comes from.
+// Provider is the source of all data shown.
 type Provider struct{ Name, Home, Terms string }
 
-// Register adds the pages to mux, each behind limited.
+// Register adds the pages to mux, each wrapped in limited.
 func (s *Site) Register(mux *http.ServeMux, limited func(http.Handler) http.Handler) {
 	for _, a := range []asset{stylesheet, script, icon} {
 		mux.Handle("GET /"+a.name, a)
@@ -53,7 +53,7 @@ func (s *Site) Register(mux *http.ServeMux, limited func(http.Handler) http.Hand
 	mux.Handle("/", limited(http.HandlerFunc(s.notFound)))
 }
 
-// reader makes a page. What it returns with an error is shown beside the reason.
+// reader makes a page. A page that it returns with an error is shown beside the reason.
 type reader func(r *http.Request, lib *report.Library) (Page, error)
 
 func (s *Site) shows(read reader) http.HandlerFunc {
@@ -71,10 +71,10 @@ func (s *Site) shows(read reader) http.HandlerFunc {
 	}
 }
 
-// Chart is the page of a region's chart; without a region, of the first one that has a chart.
+// Chart is the page of a region's chart, or of the first region that has a chart.
 func (s *Site) Chart(w http.ResponseWriter, r *http.Request) { s.shows(s.chart)(w, r) }
 
-// refuse shows why a page cannot be made. An address that nothing belongs to is not found, whatever is wrong with it.
+// refuse shows why a page cannot be made. An address that does not exist is not found, even if it has other faults.
 func (s *Site) refuse(w http.ResponseWriter, r *http.Request, p Page, err error) {
 	for _, known := range []error{report.ErrNotFound, report.ErrBadRequest} {
 		if errors.Is(err, known) {
@@ -89,7 +89,7 @@ func (s *Site) refuse(w http.ResponseWriter, r *http.Request, p Page, err error)
 	s.Fail(w, r, p, "The status page says why. Try again soon.")
 }
 
-// Fail shows why there is no such page, and where to go instead: where p.Main leads, and to the other pages.
+// Fail shows why there is no such page, and links to p.Main and the other pages.
 func (s *Site) Fail(w http.ResponseWriter, r *http.Request, p Page, why string) {
 	p.Main = g.Group{h.H1(g.Text(p.Title)), h.P(h.Class("soft"), g.Text(why)), p.Main,
 		h.P(h.Class("chips part"), link("/charts", "Charts"), link("/search", "Search"), link("/status", "Status"), link("/v1/", "API"))}

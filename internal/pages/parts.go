@@ -16,23 +16,23 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// State is how something is, said by a word, a shape and a colour together.
+// State is how something is, shown by a word, a shape and a colour together.
 type State struct {
-	Mood report.Mood // a class of the stylesheet, which gives what is inside a colour and a shape
+	Mood report.Mood // a class of the stylesheet that gives its contents a colour and a shape
 	Word string      // such as "fresh"
 	Next string      // of a region: when it is fetched next, as far as that is known
 }
 
-// in puts a node and what is inside it into a mood, together with other classes.
+// in gives a node and its contents a mood, and other classes.
 func in(mood report.Mood, others string) g.Node { return h.Class(others + " " + mood.String()) }
 
-// dot is the shape and the colour of the nearest mood around it.
+// dot shows the shape and the colour of the nearest enclosing mood.
 func dot() g.Node { return h.I(h.Class("dot"), h.Aria("hidden", "true")) }
 
-// spoken is text for those who cannot see the shape beside it.
+// spoken is text for readers who cannot see the shape beside it.
 func spoken(text string) g.Node { return h.Span(h.Class("sr"), g.Text(text)) }
 
-// section is a part of a page under a heading.
+// section is a part of a page with a heading.
 func section(title string, parts ...g.Node) g.Node {
 	return h.Section(h.Class("part"), h.H2(g.Text(title)), g.Group(parts))
 }
@@ -44,8 +44,8 @@ func facts(list [][2]string) g.Node {
 
 func fact(name g.Node, value ...g.Node) g.Node { return g.Group{h.Dt(name), h.Dd(value...)} }
 
-// table is a table that scrolls by itself, also by keyboard, where it is too wide. A head is a text and, behind a comma, the
-// classes of its column.
+// table is a table that scrolls on its own, also by keyboard, if it is too wide. A head is a text and, after a comma,
+// the classes of its column.
 func table(label string, heads []string, rows g.Node) g.Node {
 	return h.Div(h.Class("scroll"), h.TabIndex("0"), h.Role("group"), h.Aria("label", label), h.Table(
 		h.Tr(g.Map(heads, func(head string) g.Node {
@@ -63,12 +63,12 @@ func chip(href, text string, current bool) g.Node {
 	return h.A(h.Href(href), g.If(current, h.Aria("current", "true")), g.Text(text))
 }
 
-// steps lead through the pages of a list; here is the one that is shown.
+// steps are links through the pages of a list; here names the one that is shown.
 func steps(back g.Node, here string, next g.Node) g.Node {
 	return h.Nav(h.Class("steps part"), h.Aria("label", "Pages"), back, h.Span(h.Aria("current", "page"), g.Text(here)), next)
 }
 
-// step is a link to what is before or after; only its text, where there is nothing.
+// step is a link to the previous or next page, or only its text if there is none.
 func step(href, rel, text string, more ...g.Node) g.Node {
 	if href == "" {
 		return h.Span(g.Text(text))
@@ -91,7 +91,7 @@ func jobName(job report.ChartJobDocument) string {
 
 func hhmm(t time.Time) string { return t.UTC().Format("15:04") }
 
-// moment is a time, in UTC, also for machines.
+// moment shows a time in UTC, also in a machine-readable form.
 func moment(t time.Time, format string) g.Node {
 	return h.Time(h.DateTime(t.UTC().Format(time.RFC3339)), g.Text(t.UTC().Format(format)))
 }
@@ -110,7 +110,7 @@ func rankMove(was, is int) g.Node {
 	return h.Span(h.Class("move "+class), h.Span(h.Aria("hidden", "true"), g.Text(shape)), spoken(word+" "), g.Text(by))
 }
 
-// kept are the parameters that a form sends beside its fields.
+// kept are the parameters that a form sends in addition to its fields.
 func kept(params url.Values) g.Node {
 	return g.Map(slices.Sorted(maps.Keys(params)), func(name string) g.Node {
 		return h.Input(h.Type("hidden"), h.Name(name), h.Value(params.Get(name)))

@@ -18,7 +18,7 @@ import (
 // Row is one video in a list: the whole row is a link to its page, and a second link leads to the provider.
 type Row struct {
 	Video report.VideoDocument
-	Marks [][2]int // the characters of the title that were asked for
+	Marks [][2]int // the characters of the title that matched
 	First g.Node   // before the picture; nil: nothing
 	Under string   // after the channel's name
 	Also  g.Node   // beside the title; nil: nothing
@@ -37,7 +37,7 @@ func (s *Site) row(r Row) g.Node {
 		h.A(h.Class("out"), h.Href(v.URL), h.Rel("noreferrer"), h.Aria("label", "Watch on "+s.Provider.Name), h.Span(h.Aria("hidden", "true"), g.Text("↗"))))
 }
 
-// picture shows a video's picture, with its length; only from hosts that the page's policy names.
+// picture shows a video's picture, with its length, if the page's policy names the picture's host.
 func (s *Site) picture(v report.VideoDocument) g.Node {
 	length := clock(v)
 	at := slices.IndexFunc(s.PictureHosts, func(host string) bool { return strings.HasPrefix(v.Thumbnail, host+"/") })
@@ -50,7 +50,7 @@ func (s *Site) picture(v report.VideoDocument) g.Node {
 		g.If(length != "", h.Span(h.Class("len"), spoken("Length "), g.Text(length))))
 }
 
-// middleSized returns the picture of 320 x 180 pixels where YouTube has one.
+// middleSized returns the picture of 320 x 180 pixels if YouTube has one.
 func middleSized(picture string) string {
 	if at := strings.LastIndexByte(picture, '/'); strings.HasPrefix(picture, "https://i.ytimg.com/vi/") {
 		return picture[:at] + "/mqdefault.jpg"
@@ -113,10 +113,10 @@ func marked(title string, spans [][2]int) g.Node {
 	return append(out, text(at, len(runes)))
 }
 
-// untitled is what is shown for a title of which nothing can be seen.
+// untitled is shown for a title that has no visible character.
 const untitled = "Untitled"
 
-// named is a title as it is shown.
+// named is the title to show.
 func named(title string) string {
 	title = term.Clean(title)
 	if !strings.ContainsFunc(title, func(r rune) bool { return unicode.IsPrint(r) && !unicode.IsSpace(r) }) {

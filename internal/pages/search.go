@@ -16,7 +16,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// maxQuery is how many characters a query may have: as many as the search box takes.
+// maxQuery is the longest query, in characters: as many as the search box takes.
 const maxQuery = 1000
 
 // asked is a search page's address, parsed.
@@ -27,7 +27,7 @@ type asked struct {
 	from    int        // the number of its first result; 0: not known
 }
 
-// readAsked reads the address of a search page. What it returns with an error is what could be read.
+// readAsked reads the address of a search page. With an error it returns the part that could be read.
 func readAsked(raw string) (asked, error) {
 	given, err := url.ParseQuery(raw)
 	a := asked{query: strings.ToValidUTF8(given.Get("q"), ""), filters: url.Values{}, after: given.Get("after"), from: 1}
@@ -53,7 +53,7 @@ func readAsked(raw string) (asked, error) {
 	return a, nil
 }
 
-// params are the parameters of the search, with others beside them, in pairs of name and value; a value "" removes one.
+// params are the parameters of the search, changed by pairs of name and value; a value "" removes one.
 func (a asked) params(others ...string) url.Values {
 	out := url.Values{"q": {a.query}}
 	for name, values := range a.filters {
@@ -100,7 +100,7 @@ func (s *Site) search(r *http.Request, lib *report.Library) (Page, error) {
 	return page, nil
 }
 
-// instead leads from a search that cannot be done to one that can.
+// instead offers a possible search in place of one that cannot be done.
 func (a asked) instead() Page {
 	page := Page{Title: "This cannot be searched for", Query: a.query}
 	if a.after != "" || len(a.filters) > 0 {
@@ -119,7 +119,7 @@ func howToSearch(why string) g.Node {
 		example(`channel:netflix tag:drama`, "has a word in the channel's name, or in a tag"))}
 }
 
-// found sums up the hits, and names the words looked for where they are not those typed.
+// found sums up the hits, and names the words that were searched for if they differ from those typed.
 func (a asked) found(doc report.SearchDocument) g.Node {
 	found := g.Text("No video matches ")
 	filtered := ""
@@ -147,7 +147,7 @@ func matches(c report.CountsDocument) string {
 	return text
 }
 
-// under is what stands after a result's channel: where it was charted and, in that order, how it has risen.
+// under is the text after a result's channel: where it was charted and, in the order rise, how it has risen.
 func under(v report.SearchItem) string {
 	text := strings.Join(term.Texts(v.Regions, func(r ingest.Region) string { return string(r) }), ", ")
 	if v.ViewsGained == nil {
@@ -156,7 +156,7 @@ func under(v report.SearchItem) string {
 	return strings.TrimPrefix(text+" · gained "+term.Thousands(*v.ViewsGained)+" views", " · ")
 }
 
-// steps lead to the first page of the results and to the next one.
+// steps are links to the first page of the results and to the next one.
 func (a asked) steps(doc report.SearchDocument) g.Node {
 	if doc.Next == nil && a.after == "" {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// Status is the content of the status page, read at one moment.
+// Status is the content of the status page at one moment.
 type Status struct {
 	report.Situation
 	Details
@@ -23,13 +23,13 @@ type Status struct {
 	At        time.Time
 	Slots     []report.SlotDocument // of the last 24 hours, newest first
 	Emergency map[string]int64      // spent in 24 hours while the ledger could not answer
-	Backup    time.Time             // the newest; zero: none was made
+	Backup    time.Time             // of the newest backup; zero: none was made
 }
 
-// Details are below the first screen, apart from Tops. An empty field is not there, or not known: Errors says why.
+// Details are shown below the first screen, except Tops. An empty field has no data or is not known: Errors says why.
 type Details struct {
 	Tops      map[string]string  // title of the first video in each region's newest chart
-	Hours     []map[string]int64 // spent by each purpose of the schedule's pool in each of the last 24 hours, oldest first
+	Hours     []map[string]int64 // of the schedule's pool, spent by purpose in each of the last 24 hours, oldest first
 	Prices    []Price            // of a day of the schedule, as configured first
 	Ledger    report.LedgerDocument
 	Kept      report.KeptDocument
@@ -37,7 +37,7 @@ type Details struct {
 	Errors    map[string]error // by part
 }
 
-// Price is the price of a day of the schedule if each chart is fetched so often.
+// Price is the price of a day of the schedule if each chart is fetched at that interval.
 type Price struct {
 	Every time.Duration // 0: as configured
 	Cost  map[string]int64
@@ -77,7 +77,7 @@ func (s *Site) ShowStatus(w http.ResponseWriter, r *http.Request, st Status) {
 	})
 }
 
-// sentence is what is worst, the reason, what a person must do, and the four checks.
+// sentence shows the worst problem, the reason, what a person must do, and the four checks.
 func (st Status) sentence() g.Node {
 	mood, headline := st.Headline()
 	thing, advice, command := st.Cure()
@@ -103,39 +103,39 @@ func (st Status) tiles() g.Node {
 	return h.Ul(h.Class("tiles"), h.Aria("label", "Regions"), g.Map(charts, st.tile))
 }
 
-func (st Status) tile(of report.SeriesState) g.Node {
-	state, age := st.stateOf(of), ""
-	if of.AgeS != nil {
-		age = term.Ago(time.Duration(*of.AgeS) * time.Second)
+func (st Status) tile(series report.SeriesState) g.Node {
+	state, age := st.stateOf(series), ""
+	if series.AgeS != nil {
+		age = term.Ago(time.Duration(*series.AgeS) * time.Second)
 	}
 	last := g.Text("")
-	if slots := st.slotsOf(of); len(slots) > 0 {
+	if slots := st.slotsOf(series); len(slots) > 0 {
 		last = g.Textf("%s %s", hhmm(slots[0].DueAt), slots[0].Outcome)
 		if slots[0].Units > 0 {
 			last = g.Textf("%s %s, %s", hhmm(slots[0].DueAt), slots[0].Outcome, term.Plural(int(slots[0].Units), "unit"))
 		}
 	}
 	body := g.Group{
-		h.Span(h.Class("name"), dot(), h.B(g.Text(of.Region)), g.Text(" "), h.Span(h.Class("word"), g.Text(state.Word))),
+		h.Span(h.Class("name"), dot(), h.B(g.Text(series.Region)), g.Text(" "), h.Span(h.Class("word"), g.Text(state.Word))),
 		h.Span(h.Class("age"), g.Text(age), g.If(age != "", spoken(" old"))),
-		st.strip(of),
-		h.Span(h.Class("title"), h.Dir("auto"), g.Text(term.Clean(st.Tops[of.Region]))),
+		st.strip(series),
+		h.Span(h.Class("title"), h.Dir("auto"), g.Text(term.Clean(st.Tops[series.Region]))),
 		h.Small(h.Class("last"), last),
 		h.Small(h.Class("next"), g.Text(state.Next)),
 	}
-	if of.Slot == nil {
+	if series.Slot == nil {
 		return h.Li(in(state.Mood, "tile"), h.Div(body))
 	}
-	return h.Li(in(state.Mood, "tile"), h.A(h.Href("/charts/"+of.Region), body))
+	return h.Li(in(state.Mood, "tile"), h.A(h.Href("/charts/"+series.Region), body))
 }
 
-func (st Status) stateOf(of report.SeriesState) State {
-	if slots := st.slotsOf(of); of.Slot == nil && len(slots) > 0 && slots[0].Outcome == ingest.Claimed {
-		return State{report.Idle, fmt.Sprintf("fetching page %d", slots[0].Pages+1), st.nextOf(of)}
+func (st Status) stateOf(series report.SeriesState) State {
+	if slots := st.slotsOf(series); series.Slot == nil && len(slots) > 0 && slots[0].Outcome == ingest.Claimed {
+		return State{report.Idle, fmt.Sprintf("fetching page %d", slots[0].Pages+1), st.nextOf(series)}
 	}
-	condition := of.Condition()
+	condition := series.Condition()
 	mood := map[report.Condition]report.Mood{report.Fresh: report.Good, report.Late: report.Warn, report.NoQuota: report.Warn, report.Stale: report.Bad, report.Unbegun: report.Idle}[condition]
-	return State{mood, string(condition), st.nextOf(of)}
+	return State{mood, string(condition), st.nextOf(series)}
 }
 
 // Regions says how fresh the first chart of each region is.
@@ -144,38 +144,38 @@ func (st Status) Regions() map[string]State {
 	if st.Fresh == nil {
 		return states
 	}
-	for _, of := range slices.Backward(st.Fresh.Series) {
-		states[of.Region] = st.stateOf(of)
+	for _, series := range slices.Backward(st.Fresh.Series) {
+		states[series.Region] = st.stateOf(series)
 	}
 	return states
 }
 
 // nextOf says when a series is fetched next, as far as that is known.
-func (st Status) nextOf(of report.SeriesState) string {
+func (st Status) nextOf(series report.SeriesState) string {
 	switch {
 	case st.Quota == nil:
 		return "waits"
-	case of.ResumesAt != nil:
-		return st.nextAt(*of.ResumesAt)
-	case of.Attempts > 0:
-		return term.Plural(of.Attempts, "attempt")
-	case of.OverdueSince != nil:
+	case series.ResumesAt != nil:
+		return st.nextAt(*series.ResumesAt)
+	case series.Attempts > 0:
+		return term.Plural(series.Attempts, "attempt")
+	case series.OverdueSince != nil:
 		return "overdue"
-	case of.DueSince != nil:
+	case series.DueSince != nil:
 		return "due"
 	}
 	for _, next := range st.Next {
-		if next.Job == of.Job && next.Region == of.Region {
+		if next.Job == series.Job && next.Region == series.Region {
 			return st.nextAt(next.DueAt)
 		}
 	}
-	if of.Slot != nil && of.IntervalS > 0 {
-		return st.nextAt(of.Slot.Add(time.Duration(of.IntervalS) * time.Second))
+	if series.Slot != nil && series.IntervalS > 0 {
+		return st.nextAt(series.Slot.Add(time.Duration(series.IntervalS) * time.Second))
 	}
 	return ""
 }
 
-// nextAt is a time in the little room that a tile has.
+// nextAt formats a time briefly enough for a tile.
 func (st Status) nextAt(t time.Time) string {
 	if st.when(t) != hhmm(t) {
 		return t.UTC().Format("Mon 15:04")
@@ -184,10 +184,10 @@ func (st Status) nextAt(t time.Time) string {
 }
 
 // slotsOf returns the slots of a series, newest first.
-func (st Status) slotsOf(of report.SeriesState) []report.SlotDocument {
+func (st Status) slotsOf(series report.SeriesState) []report.SlotDocument {
 	var own []report.SlotDocument
 	for _, s := range st.Slots {
-		if s.Job == of.Job && s.Region == of.Region {
+		if s.Job == series.Job && s.Region == series.Region {
 			own = append(own, s)
 		}
 	}
@@ -201,18 +201,18 @@ var moods = map[ingest.State]report.Mood{
 }
 
 // strip shows the outcomes of the last 24 hours.
-func (st Status) strip(of report.SeriesState) g.Node {
+func (st Status) strip(series report.SeriesState) g.Node {
 	var cells []report.Mood
-	for _, slot := range slices.Backward(st.slotsOf(of)) {
+	for _, slot := range slices.Backward(st.slotsOf(series)) {
 		cells = append(cells, slices.Repeat([]report.Mood{moods[slot.Outcome]}, min(slot.Ticks(), StripCells))...)
 	}
-	return Strip(cmp.Or(st.outcomes(of), "no slot yet"), cells)
+	return Strip(cmp.Or(st.outcomes(series), "no slot yet"), cells)
 }
 
 // outcomes counts the slots by outcome: "46 done, 2 stopped".
-func (st Status) outcomes(of report.SeriesState) (text string) {
+func (st Status) outcomes(series report.SeriesState) (text string) {
 	count, order := map[ingest.State]int{}, []ingest.State(nil)
-	for _, slot := range st.slotsOf(of) {
+	for _, slot := range st.slotsOf(series) {
 		if count[slot.Outcome] == 0 {
 			order = append(order, slot.Outcome)
 		}
@@ -228,7 +228,7 @@ func (st Status) outcomes(of report.SeriesState) (text string) {
 	return text
 }
 
-// when is a time of day, with its day if that is not today's.
+// when is a time of day, with its date unless it is today.
 func (st Status) when(t time.Time) string {
 	if today := st.At.UTC().Truncate(24 * time.Hour); !t.Before(today) && t.Before(today.Add(48*time.Hour)) {
 		if t.Before(today.Add(24 * time.Hour)) {

@@ -16,7 +16,7 @@ import (
 
 // The parts of the status page below its first screen.
 
-// spenders says who spent what the longest window counts, a line for all regions of a purpose's method.
+// spenders says who spent what the longest window counts, in a line for all regions of a purpose's method.
 func (st Status) spenders() g.Node {
 	if !st.known() {
 		spent := map[string]int64{}
@@ -45,11 +45,11 @@ func (st Status) spenders() g.Node {
 	}
 	saved := g.If(len(st.Quota.Saved) > 0, h.P(h.Class("soft"), g.Text("Saved today by the gateway: "+term.Amounts(st.Quota.Saved)+".")))
 	return section("Who spent them", saved, table("Who spent them", []string{"Purpose", "For", "Method,wide", "Spent,num"}, g.Map(order, func(who spender) g.Node {
-		of := cmp.Or(who.client, strings.Join(regions[who], " "), "–")
+		spentFor := cmp.Or(who.client, strings.Join(regions[who], " "), "–")
 		if n := len(regions[who]); n > 3 && who.client == "" {
-			of = term.Plural(n, "region")
+			spentFor = term.Plural(n, "region")
 		}
-		return h.Tr(cell(who.purpose), cell(of), h.Td(h.Class("wide"), g.Text(who.method)), figure(term.Amount(sum[who], who.pool)))
+		return h.Tr(cell(who.purpose), cell(spentFor), h.Td(h.Class("wide"), g.Text(who.method)), figure(term.Amount(sum[who], who.pool)))
 	})))
 }
 
@@ -86,23 +86,23 @@ func (st Status) next() g.Node {
 	return section("What comes next", table("What comes next", []string{"Time", "What", "Cost,num", "Quota"}, rows))
 }
 
-// run is slots of a series one after the other, with the same outcome and the same reason.
+// run is consecutive slots of a series with the same outcome and the same reason.
 type run struct {
 	newest report.SlotDocument
 	oldest time.Time
 	ticks  int
 }
 
-// strips are the slots of the last 24 hours, each series with the reasons of what is not done.
+// strips shows the slots of the last 24 hours by series, with the reasons of those that are not done.
 func (st Status) strips() g.Node {
 	if st.Fresh == nil {
 		return nil
 	}
-	const most = 2 // of each, which keeps the page small: ingest slots has them all
+	const most = 2 // per series, to keep the page small: ingest slots has them all
 	lost := report.LostTicks(st.Slots, len(st.Fresh.Series))
-	return section("Slots, last 24 hours", g.If(lost != "", h.P(in(report.Warn, "lost"), dot(), h.Span(g.Text(lost)))), g.Map(st.Fresh.Series, func(of report.SeriesState) g.Node {
+	return section("Slots, last 24 hours", g.If(lost != "", h.P(in(report.Warn, "lost"), dot(), h.Span(g.Text(lost)))), g.Map(st.Fresh.Series, func(series report.SeriesState) g.Node {
 		var runs []run
-		for _, slot := range st.slotsOf(of) {
+		for _, slot := range st.slotsOf(series) {
 			oldest := slot.DueAt
 			if slot.FirstDueAt != nil {
 				oldest = *slot.FirstDueAt
@@ -123,7 +123,7 @@ func (st Status) strips() g.Node {
 				return h.Tr(cell(when), h.Td(in(moods[r.newest.Outcome], ""), h.Span(h.Class("word"), g.Text(fmt.Sprintf("%d %s", r.ticks, r.newest.Outcome)))), cell(r.newest.Reason))
 			}))
 		}
-		return h.Details(h.Summary(h.B(g.Text(cmp.Or(of.Region, of.Job))), g.Text(" "), st.strip(of), g.Text(" "), h.Small(g.Text(cmp.Or(st.outcomes(of), "none yet")))), inside)
+		return h.Details(h.Summary(h.B(g.Text(cmp.Or(series.Region, series.Job))), g.Text(" "), st.strip(series), g.Text(" "), h.Small(g.Text(cmp.Or(st.outcomes(series), "none yet")))), inside)
 	}))
 }
 
@@ -164,7 +164,7 @@ func (st Status) ledger() g.Node {
 	}
 	verified := ""
 	switch {
-	case !st.known(): // nobody can say
+	case !st.known(): // the ledger cannot say
 	case st.Errors["ledger"] != nil:
 		verified = "not known: " + term.Clean(st.Errors["ledger"].Error())
 	case st.Ledger.Missing > 0:
@@ -178,7 +178,7 @@ func (st Status) ledger() g.Node {
 	return section("Ledger", facts(list))
 }
 
-// backupEvery is the age at which the newest backup makes another one due.
+// backupEvery is the age at which another backup is due.
 const backupEvery = 7 * 24 * time.Hour
 
 func (st Status) kept() g.Node {

@@ -18,7 +18,7 @@ import (
 // known reports whether the ledger can say what is left.
 func (st Status) known() bool { return st.Quota != nil && !st.Quota.Degraded }
 
-// wanted returns the pool that the schedule draws from; nil if the ledger cannot say.
+// wanted returns the pool that the schedule spends from; nil if the ledger cannot say.
 func (st Status) wanted() *report.PoolDocument {
 	if !st.known() {
 		return nil
@@ -30,20 +30,20 @@ func (st Status) wanted() *report.PoolDocument {
 	return &st.Quota.Pools[i]
 }
 
-// ceilings returns what the schedule and backfills may see used of a pool, and what the schedule has left.
+// ceilings returns up to what use the schedule and backfills may spend of a pool, and what the schedule has left.
 func ceilings(p report.PoolDocument) (schedule, backfill, left int64) {
-	for _, of := range p.Purposes {
-		if of.Purpose == "scheduled" {
-			schedule, left = of.Ceiling, of.Remaining
+	for _, each := range p.Purposes {
+		if each.Purpose == "scheduled" {
+			schedule, left = each.Ceiling, each.Remaining
 		}
-		if of.Purpose == "backfill" {
-			backfill = of.Ceiling
+		if each.Purpose == "backfill" {
+			backfill = each.Ceiling
 		}
 	}
 	return schedule, backfill, left
 }
 
-// pool is the pool that the schedule draws from: its rest, the schedule's need, and when units come back.
+// pool shows the schedule's pool: what is left of it, what the schedule needs, and when units come back.
 func (st Status) pool() g.Node {
 	p := st.wanted()
 	if p == nil {
@@ -96,7 +96,7 @@ func (st Status) comesBack(p report.PoolDocument) string {
 // The drawing of the day.
 const dayHeight = 150
 
-// day draws what was spent in the last 24 hours, added up, and what the schedule needs until the provider's day ends.
+// day draws the sum of what was spent in the last 24 hours, and what the schedule needs until the provider's day ends.
 func (st Status) day() g.Node {
 	p := st.wanted()
 	if p == nil || len(st.Hours) == 0 {
@@ -140,8 +140,8 @@ func (st Status) day() g.Node {
 		h.P(h.Class("chips"), keys, key("line ceil want", "the schedule needs "+term.Thousands(needed)+" more")))
 }
 
-// sums adds up what was spent at the end of each of the last 24 hours, from nothing before the first: by the schedule, and
-// by all. Others is what the rest spent, in words.
+// sums returns the running sums of what was spent in each of the last 24 hours, starting from zero: by the schedule,
+// and by all. others says in words what the rest spent.
 func (st Status) sums() (ours, all []int64, others string) {
 	ours, all = []int64{0}, []int64{0}
 	rest := map[string]int64{}
@@ -165,7 +165,7 @@ func (st Status) sums() (ours, all []int64, others string) {
 	return ours, all, strings.Join(words, ", ")
 }
 
-// folded are the pools that nothing draws from, and what other intervals would cost.
+// folded shows the unused pools, and what other intervals would cost.
 func (st Status) folded() g.Node {
 	var unused []report.PoolDocument
 	if st.Quota != nil {

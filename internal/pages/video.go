@@ -16,7 +16,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// spans are how far back the page of a video may look; the first is for those who do not choose.
+// spans are how far back the page of a video may look; the first is the default.
 var spans = []struct{ since, words string }{{"7d", "7 days"}, {"24h", "24 hours"}, {"29d", "29 days"}}
 
 // video is the page of a video: its facts, where it is charted, and its rank and its views over time.
@@ -84,7 +84,7 @@ func (s *Site) facts(v report.VideoDocument, days []day) g.Node {
 		h.P(h.Class("steps"), h.A(h.Href(v.URL), h.Rel("noreferrer"), g.Text("Watch on "+s.Provider.Name+" ↗")))))
 }
 
-// legend is what one line says in words, with how its rank moved in a day, and a link to its newest chart.
+// legend describes one line in words, with how its rank moved in a day, and a link to its newest chart.
 func (s *Site) legend(p path) g.Node {
 	best := p.seen[0].Rank
 	for _, sighting := range p.seen {

@@ -13,7 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// The heights of the drawings, and the least distance of two points of a line, which keeps a page small.
+// The heights of the drawings, and the least distance between a line's points, which keeps a page small.
 const (
 	ranksHeight = 300
 	viewsHeight = 150
@@ -23,7 +23,7 @@ const (
 // timeline maps times to the width of a drawing.
 type timeline struct{ from, to time.Time }
 
-// timelineOf spans all that was seen, until now.
+// timelineOf spans everything that was seen, until now.
 func timelineOf(paths []path, now time.Time) timeline {
 	t := timeline{paths[0].seen[0].Slot, now}
 	for _, p := range paths {
@@ -41,7 +41,7 @@ func (t timeline) x(at time.Time) int {
 	return int(min(chartWidth*at.Sub(t.from)/t.to.Sub(t.from), chartWidth))
 }
 
-// ticks are round hours, days or weeks: a few.
+// ticks are a few round hours, days or weeks.
 func (t timeline) ticks() (ticks []Tick) {
 	const most = 8
 	step, format := time.Hour, "15:04"
@@ -59,7 +59,7 @@ func (t timeline) ticks() (ticks []Tick) {
 	return ticks
 }
 
-// rankChart draws one line a region, on a scale by factors, as the first places matter most.
+// rankChart draws one line per region, on a logarithmic scale, as the first places matter most.
 func rankChart(paths []path, now time.Time) g.Node {
 	worst := 10
 	for _, p := range paths {
@@ -87,7 +87,7 @@ func rankChart(paths []path, now time.Time) g.Node {
 	return g.Group{c.Node(), g.El("small", g.Text("The scale goes by factors. A line has a gap where the video was out of the chart, or no chart was fetched."))}
 }
 
-// steps is the path of a rank, which stays until the next chart. A hole of some charts is a gap.
+// steps is the path of a rank, which holds until the next chart. Several missing charts show as a gap.
 func (t timeline) steps(p path, y func(rank int) int) string {
 	var d strings.Builder
 	at, rank := 0, 0 // of the last point
@@ -109,7 +109,7 @@ func (t timeline) steps(p path, y func(rank int) int) string {
 	return d.String()
 }
 
-// viewsChart draws the views that any chart saw, from none up.
+// viewsChart draws the views that any chart saw, starting at zero.
 func viewsChart(paths []path, now time.Time) g.Node {
 	var seen []report.SightingDocument
 	top := int64(1)

@@ -14,7 +14,7 @@ import (
 type path struct {
 	ingest.Region
 	job   string
-	name  string                    // of the job, where it is not the region's first; "": it is
+	name  string                    // of the job, if it is not the region's first; "": it is
 	class string                    // of the region's line
 	every time.Duration             // between two charts, as far as is known
 	now   bool                      // it is in the newest chart
@@ -23,7 +23,7 @@ type path struct {
 
 func (p path) newest() report.SightingDocument { return p.seen[len(p.seen)-1] }
 
-// dayBefore returns the rank in the newest chart that is a day older than the last one; 0 if the video was in none.
+// dayBefore returns the rank in the newest chart that is a day older than the last one; 0 if the video was not in one.
 func (p path) dayBefore() int {
 	for _, before := range slices.Backward(p.seen) {
 		if !before.Slot.After(p.newest().Slot.Add(-24 * time.Hour)) {
@@ -33,7 +33,7 @@ func (p path) dayBefore() int {
 	return 0
 }
 
-// pathsOf separates what was seen by charts, in the order of the config; charts no longer in the config come last.
+// pathsOf groups sightings by chart, in the order of the config; charts no longer in the config come last.
 func pathsOf(seen []report.SightingDocument, all report.RegionsDocument) []path {
 	var paths []path
 	add := func(region ingest.Region, job report.ChartJobDocument, name string) {
@@ -87,15 +87,15 @@ func regionsOf(paths []path) (list []ingest.Region) {
 	return list
 }
 
-// day is what the table says of a day, or of a slot.
+// day is what the table says about a day, or about a slot.
 type day struct {
 	at     time.Time // of the last slot in it
 	ranks  map[ingest.Region]int
 	views  *int64
-	gained *int64 // since the day before it in the table
+	gained *int64 // since the previous day in the table
 }
 
-// daysOf returns the last of each unit of time, newest first, of each region's first chart.
+// daysOf returns the last slot of each unit of time, newest first, in each region's first chart.
 func daysOf(paths []path, unit time.Duration) (days []day) {
 	var seen []report.SightingDocument
 	for _, p := range lines(paths) {
@@ -122,7 +122,7 @@ func daysOf(paths []path, unit time.Duration) (days []day) {
 	return days
 }
 
-// lines are the paths that are drawn: one a region.
+// lines are the paths that are drawn: one per region.
 func lines(paths []path) (drawn []path) {
 	for _, p := range paths {
 		if !slices.ContainsFunc(drawn, func(other path) bool { return other.Region == p.Region }) {

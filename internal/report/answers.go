@@ -32,14 +32,14 @@ type RefusedBy struct {
 	Limit   int64  `json:"limit"`
 }
 
-// NewTakeDocument returns the decision about a call of that cost.
+// NewTakeDocument returns the document of a decision on a call of that cost.
 func NewTakeDocument(d quota.Decision, cost quota.Cost) TakeDocument {
 	doc := TakeDocument{
 		Allowed: d.Allowed, Method: d.Who.Method, Purpose: d.Who.Purpose, Charges: cost,
 		Remaining: map[string]int64{}, RetryAfterMS: d.RetryAfter.Milliseconds(), Degraded: d.Degraded,
 	}
 	for _, p := range d.Pools {
-		if !d.Degraded { // else what remains is not known
+		if !d.Degraded { // otherwise what remains is not known
 			doc.Remaining[p.Pool] = p.Remaining
 		}
 	}
@@ -50,7 +50,7 @@ func NewTakeDocument(d quota.Decision, cost quota.Cost) TakeDocument {
 	return doc
 }
 
-// BackupDocument is a backup that was made.
+// BackupDocument describes a backup that was made.
 type BackupDocument struct {
 	File       string `json:"file"`
 	Bytes      int64  `json:"bytes"`
@@ -59,7 +59,7 @@ type BackupDocument struct {
 	Slots      int64  `json:"slots"`
 }
 
-// Print says it in a line.
+// Print prints it in one line.
 func (d BackupDocument) Print(w io.Writer) {
 	text := fmt.Sprintf("%s: %s, %s, %s, %s; examined, and sound", d.File, term.Plural(int(d.Videos), "video"),
 		term.Plural(int(d.Placements), "placement"), term.Plural(int(d.Slots), "slot"), term.Bytes(d.Bytes))
@@ -69,7 +69,7 @@ func (d BackupDocument) Print(w io.Writer) {
 // ExpiredDocument lists the backups that were too old, deleted or not.
 type ExpiredDocument struct {
 	Deleted []string `json:"deleted"`
-	Days    int      `json:"days"` // older than that
+	Days    int      `json:"days"` // their greatest age
 }
 
 // Print lists the deleted backups.
@@ -81,14 +81,14 @@ func (d ExpiredDocument) Print(w io.Writer) {
 	fmt.Fprintln(w, text)
 }
 
-// Copied is the result of copying a store: every row of the copy was read again and is as the source has it.
+// Copied is the result of copying a store. Every row of the copy was read again and matches the source.
 type Copied struct {
 	From          string        `json:"from"`
 	To            string        `json:"to"`
 	Outcome       string        `json:"outcome"`        // copied, or there: everything was there already, and nothing was written
 	At            time.Time     `json:"at"`             // when the source was copied
 	SourceWritten bool          `json:"source_written"` // during the copy, which lacks what was written then
-	RowsChanged   int           `json:"rows_changed"`   // in which a text had bytes that the target cannot keep
+	RowsChanged   int           `json:"rows_changed"`   // rows with a text whose bytes the target cannot store
 	Rows          int           `json:"rows"`
 	Tables        []CopiedTable `json:"tables"`
 }
@@ -119,7 +119,7 @@ type VersionDocument struct {
 	Arch    string `json:"arch"`
 }
 
-// Print says it in a line.
+// Print prints it in one line.
 func (d VersionDocument) Print(w io.Writer) {
 	fmt.Fprintf(w, "ingest %s (%s, %s/%s)\n", d.Version, d.Go, d.OS, d.Arch)
 }

@@ -16,20 +16,20 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// AuditReport answers a provider's form for more quota, as far as the store knows.
+// AuditReport answers a provider's form for more quota, as far as the store has the answers.
 type AuditReport struct {
 	Account   string           `json:"account"`
 	Upstream  string           `json:"upstream"`
 	CostTable string           `json:"cost_table"`
-	Zone      string           `json:"zone"` // in which days begin and end
+	Zone      string           `json:"zone"` // time zone of the days
 	Since     time.Time        `json:"since"`
 	Until     time.Time        `json:"until"`
 	Begins    *time.Time       `json:"begins"` // the oldest slot that the store has; null: it has none
 	Pools     []AuditPool      `json:"pools"`
-	Days      []AuditDay       `json:"days"` // of the provider, oldest first; those without calls are left out
+	Days      []AuditDay       `json:"days"` // the provider's days, oldest first, without those that had no calls
 	Uses      []AuditUse       `json:"uses"`
 	Lacked    AuditLacked      `json:"lacked"`
-	PerDay    map[string]int64 `json:"per_day"` // what the schedule as configured costs
+	PerDay    map[string]int64 `json:"per_day"` // cost of the schedule as configured
 	Regions   []string         `json:"regions"`
 	Policy    []policy.Verdict `json:"policy"`
 	Unknown   []string         `json:"unknown"`
@@ -73,8 +73,8 @@ var unknownToAudit = []string{
 	"what was spent on slots that are older than 29 days: they are deleted",
 }
 
-// AddUp adds what slots, due since then, of the schedule and of backfills that spent, have used, day by day, to a report
-// that says whose it is. methods returns those that a slot calls; it is asked once for each job.
+// AddUp adds what the given slots have used, day by day: those of the schedule since d.Since, and those of backfills
+// that spent. methods returns the methods that a slot calls; it is asked once for each job.
 func (d AuditReport) AddUp(tariff *quota.Tariff, slots []ingest.Slot, methods func(ingest.Slot) ([]string, error)) (AuditReport, error) {
 	d.CostTable, d.Zone, d.Since, d.Until = tariff.Table, tariff.Zone.String(), term.Second(d.Since), term.Second(d.Until)
 	d.Pools, d.Days, d.Uses, d.Unknown = []AuditPool{}, []AuditDay{}, []AuditUse{}, unknownToAudit
@@ -141,18 +141,18 @@ func (l *AuditLacked) add(s ingest.Slot) {
 }
 
 func poolUse(p quota.Pool, days []AuditDay) AuditPool {
-	of := AuditPool{Pool: p.Name, Limit: p.Limit()}
+	use := AuditPool{Pool: p.Name, Limit: p.Limit()}
 	for _, day := range days {
 		amount := day.Used[p.Name]
-		if of.Used += amount; amount > of.Most {
-			of.Most, of.Busiest = amount, day.Day
+		if use.Used += amount; amount > use.Most {
+			use.Most, use.Busiest = amount, day.Day
 		}
 	}
-	of.MeanDay = of.Used / max(int64(len(days)), 1)
-	return of
+	use.MeanDay = use.Used / max(int64(len(days)), 1)
+	return use
 }
 
-// Print shows it as text that can be pasted into a form.
+// Print writes it as text that can be pasted into a form.
 func (d AuditReport) Print(w io.Writer) {
 	term.Paragraph(w, fmt.Sprintf("use of %s by account %s, %s to %s", d.Upstream, d.Account, term.Stamp(d.Since), term.Stamp(d.Until)))
 	fmt.Fprintf(w, "%s with calls, counted in %s; cost table %s\n\n", term.Plural(len(d.Days), "day"), d.Zone, d.CostTable)
@@ -185,7 +185,7 @@ func (d AuditReport) Print(w io.Writer) {
 	printUnknown(w, d.Unknown)
 }
 
-// AdviceDocument lists changes that would save units, the most first, and what cannot be known about them.
+// AdviceDocument lists changes that would save units, the largest saving first, and what the store cannot tell.
 type AdviceDocument struct {
 	Since   time.Time `json:"since"`
 	Until   time.Time `json:"until"`
@@ -193,10 +193,10 @@ type AdviceDocument struct {
 	Unknown []string  `json:"unknown"`
 }
 
-// Advice is one thing to do. Its saving does not add up with those of others for the same series.
+// Advice is one change to make. Savings for the same series do not add up.
 type Advice struct {
 	UnitsPerDay int64  `json:"units_per_day"`
-	What        string `json:"what"` // that was seen
+	What        string `json:"what"` // that was observed
 	Do          string `json:"do"`
 }
 
@@ -206,11 +206,11 @@ var unknownToAdvice = []string{
 	"what other tools ask for twice: only what was fetched for the schedule is compared",
 }
 
-// judged is how many charts of a series are compared before anything is said of it.
+// judged is how many charts of a series are compared before advice is given.
 const judged = 8
 
-// NewAdvice judges what charts and refreshes brought. A part that brought nothing new in half of its fetches, or more
-// often, is worth a line.
+// NewAdvice judges what charts and refreshes brought. A part that brought nothing new in at least half of its fetches
+// is listed.
 func NewAdvice(y ingest.Yields, jobs []ingest.Job) AdviceDocument {
 	d := AdviceDocument{Since: term.Second(y.Since), Until: term.Second(y.Until), Advice: []Advice{}, Unknown: unknownToAdvice}
 	days := max(y.Until.Sub(y.Since).Hours()/24, 1)

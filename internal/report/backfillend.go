@@ -21,11 +21,11 @@ type BackfillEnd struct {
 	PlanDocument
 }
 
-// NewBackfillEnd finds the outcome of a run from the pieces it worked on, as for a run of the schedule. limit says which
-// limit of its own ended it, and err what kept it from going on.
+// NewBackfillEnd finds the outcome of a run from the pieces it worked on, as for a run of the schedule. limit names the
+// run's own limit that ended it, and err says what stopped it.
 func NewBackfillEnd(run Run, doc PlanDocument, limit string, err error) BackfillEnd {
 	if !run.RetryAt.IsZero() {
-		doc.RetryAt = term.FromOrNull(run.RetryAt) // the store keeps milliseconds, and its time may round to a second earlier
+		doc.RetryAt = term.FromOrNull(run.RetryAt) // the store keeps milliseconds and may have rounded its time down
 	}
 	end := BackfillEnd{Event: "end", Outcome: run.Outcome, RetryAt: term.FromOrNull(run.RetryAt), Spent: run.Units, Drew: run.Document().Charges, PlanDocument: doc}
 	open := doc.Pieces[string(ingest.Due)] + doc.Pieces[string(ingest.Claimed)] + doc.Pieces[string(ingest.Stopped)]
@@ -62,12 +62,12 @@ func NewBackfillEnd(run Run, doc PlanDocument, limit string, err error) Backfill
 	return end
 }
 
-// Partial reports whether the run ended, or the whole backfill, with less than there is.
+// Partial reports whether the run, or the whole backfill, ended with less than there is.
 func (e BackfillEnd) Partial() bool {
 	return e.Outcome == ingest.Failed || e.Outcome == ingest.Done && len(e.Incomplete) > 0
 }
 
-// unanswered returns how many pieces were given back without an answer, and the reason of the last one.
+// unanswered returns how many pieces were returned without an answer, and the reason of the last one.
 func (r Run) unanswered() (n int, why string) {
 	open := map[string]string{}
 	for _, s := range r.Slots {
@@ -79,7 +79,7 @@ func (r Run) unanswered() (n int, why string) {
 	return len(open), why
 }
 
-// Losses names what failed in a run and, once all of it is done, what the backfill lacks.
+// Losses names what failed in a run and, once the backfill is done, what it lacks.
 func (e BackfillEnd) Losses(run Run) (lines []string) {
 	for _, s := range run.Slots {
 		if s.State == ingest.Failed {
@@ -131,9 +131,9 @@ func (e BackfillEnd) Print(w io.Writer) {
 	e.PlanDocument.Print(w)
 }
 
-// heldReason says why a run ends while pieces are open: other runs hold the last of them until then.
+// heldReason says why a run ends while pieces are open: other runs hold the last of them until that time.
 func heldReason(open int, until *time.Time) string {
-	if until == nil { // ended in between
+	if until == nil { // they ended meanwhile
 		return fmt.Sprintf("another run gave %s back in the meantime", term.Plural(open, "piece"))
 	}
 	last := "piece"

@@ -14,7 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// CheckDocument is a day under the configuration, as ingest config check prints it.
+// CheckDocument is the cost of a day under the configuration, as ingest config check prints it.
 type CheckDocument struct {
 	Config    string           `json:"config"` // "": none
 	Data      string           `json:"data"`
@@ -28,19 +28,19 @@ type CheckDocument struct {
 	Fits      bool             `json:"fits"`
 	Warnings  []CheckWarning   `json:"warnings"`
 
-	Policy []policy.Verdict `json:"policy"` // what the provider's terms ask besides
+	Policy []policy.Verdict `json:"policy"` // what else the provider's terms ask
 	Total  string           `json:"-"`      // the price of all jobs in words
 }
 
-// CheckWarning is something in a cron line that its writer may not mean, with the times when it fires; without a job it
-// is something in the costs.
+// CheckWarning is something that a cron line's writer may not mean, with the times when it fires. Without a job it
+// concerns the costs.
 type CheckWarning struct {
 	Job     string      `json:"job"`
 	Warning string      `json:"warning"`
 	Next    []time.Time `json:"next"`
 }
 
-// CheckJob is the cost of one job a day, by pool.
+// CheckJob is the daily cost of one job, by pool.
 type CheckJob struct {
 	Job    string           `json:"job"`
 	Kind   string           `json:"kind"`
@@ -50,11 +50,11 @@ type CheckJob struct {
 	Price  string           `json:"-"` // in words
 }
 
-// AddJobs adds the jobs of a schedule with their prices, and what is odd about their times. What a refresh costs is known
+// AddJobs adds the jobs of a schedule with their prices and warnings about their times. The cost of a refresh is known
 // only when it runs.
 func (d *CheckDocument) AddJobs(s budget.PricedSchedule, price budget.Price, now time.Time) {
 	ceilings := budget.Ceilings(s.Tariff, quota.Scheduled)
-	cost, _ := s.Tariff.Cost(s.Upstream.Videos(nil).Method) // no error: the price of the day has asked for the same
+	cost, _ := s.Tariff.Cost(s.Upstream.Videos(nil).Method) // no error: pricing the day has looked up the same
 	each, days := s.Upstream.Limits().IDsPerCall, ingest.RefreshAfter/(24*time.Hour)
 	refresh := fmt.Sprintf("%s per %d videos unseen for %d days, and every %[3]d days for those kept fresh", term.Amounts(cost), each, days)
 	if counts, ok := s.CountCost(); ok {
@@ -105,7 +105,7 @@ func (d CheckDocument) Print(w io.Writer) {
 
 // printJobs aligns the jobs in 80 columns; a price that does not fit is printed pool by pool.
 func (d CheckDocument) printJobs(w io.Writer) {
-	const longest = 20 // name shown, in columns
+	const longest = 20 // columns of the name shown
 	names, slots := 0, 0
 	for _, j := range d.Jobs {
 		names, slots = max(names, min(term.Width(j.Job), longest)), max(slots, len(j.slots()))

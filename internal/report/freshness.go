@@ -22,18 +22,18 @@ type Freshness struct {
 
 // WantedSeries says what should be fresh.
 type WantedSeries interface {
-	// Series returns all that the config wants, in its order.
+	// Series returns all series of the config, in its order.
 	Series() []ingest.Series
 	// Ahead returns how long after t that many slots of the series come due; 0 if there are not that many.
-	Ahead(of ingest.Series, t time.Time, slots int) time.Duration
-	// Waiting returns the slots that have come due and that no run has completed; see regions.Schedule.
+	Ahead(series ingest.Series, t time.Time, slots int) time.Duration
+	// Waiting returns the due slots that no run has completed; see regions.Schedule.
 	Waiting(l ingest.Latest, now time.Time) map[ingest.Series]ingest.Slot
-	// Stale reports whether a series is stale at now. Its newest done slot was due at done, zero if there is none, and
-	// it counts as fresh for after intervals.
-	Stale(of ingest.Series, done, now time.Time, after int) bool
+	// Stale reports whether a series is stale at now. done is when its newest done slot was due, zero if there is none. A
+	// series counts as fresh for after intervals.
+	Stale(series ingest.Series, done, now time.Time, after int) bool
 }
 
-// NewFreshness returns how fresh all that is wanted is at now, by its newest slots.
+// NewFreshness returns how fresh the wanted series are at now, by their newest slots.
 func NewFreshness(wanted WantedSeries, l ingest.Latest, now time.Time, staleAfter int) Freshness {
 	f := Freshness{At: term.Second(now), StaleAfter: staleAfter, Series: []SeriesState{}}
 	waiting := wanted.Waiting(l, now)
@@ -64,9 +64,9 @@ type SeriesState struct {
 	AgeS      *int64       `json:"age_s"`      // since Slot was due
 	IntervalS int64        `json:"interval_s"` // from Slot to the next one
 	Stale     bool         `json:"stale"`      // older than StaleAfter intervals, or never done
-	Outcome   ingest.State `json:"outcome"`    // of the newest slot that has one; "": none
+	Outcome   ingest.State `json:"outcome"`    // of the newest slot with an outcome; "": none
 	Reason    string       `json:"reason"`     // of that outcome
-	Running   bool         `json:"-"`          // a run fetches it now
+	Running   bool         `json:"-"`          // a run is fetching it
 	Wait
 }
 
@@ -86,7 +86,7 @@ func (f Freshness) Overdue() bool {
 	return slices.ContainsFunc(f.Series, func(s SeriesState) bool { return s.OverdueSince != nil })
 }
 
-// Empty reports whether no chart was ever fetched; without charts, nothing else.
+// Empty reports whether no chart was ever fetched or, if no charts are wanted, nothing at all.
 func (f Freshness) Empty() bool {
 	charts := countCharts(f.Series) > 0
 	return !slices.ContainsFunc(f.Series, func(s SeriesState) bool { return s.Slot != nil && (s.Region != "" || !charts) })
@@ -98,10 +98,10 @@ type Condition string
 // The conditions.
 const (
 	Fresh   Condition = "fresh"
-	Late    Condition = "late"     // overdue, and not stale yet
-	Stale   Condition = "stale"    // and no quota is awaited
-	Unbegun Condition = "waits"    // for its first fetch
-	NoQuota Condition = "no quota" // it waits for quota, however old it is
+	Late    Condition = "late"     // overdue but not stale yet
+	Stale   Condition = "stale"    // stale, but not for lack of quota
+	Unbegun Condition = "waits"    // waiting for its first fetch
+	NoQuota Condition = "no quota" // waiting for quota, however old it is
 )
 
 // Condition returns how fresh the series is.
@@ -145,7 +145,7 @@ func (s SeriesState) String() string {
 	return s.Name() + " (" + age + ")"
 }
 
-// WithReason is String, with how the newest slot ended and why if it is not done: "chart DE (...), failed: ...".
+// WithReason is String plus, if the newest slot is not done, how it ended and why: "chart DE (...), failed: ...".
 func (s SeriesState) WithReason() string {
 	if s.Outcome == "" || s.Outcome == ingest.Done {
 		return s.String()
@@ -153,22 +153,22 @@ func (s SeriesState) WithReason() string {
 	return fmt.Sprintf("%s, %s: %s", s, s.Outcome, s.Reason)
 }
 
-// UnreachableAfter is how long an upstream may give no usable answer before it counts as unreachable: three heartbeats
-// of ingest serve.
+// UnreachableAfter is how long an upstream may go without a usable answer before it counts as unreachable: three
+// heartbeats of ingest serve.
 const UnreachableAfter = 90 * time.Second
 
-// UpstreamDocument says whether the upstream answers. Calls are those of all processes that use the store.
+// UpstreamDocument says whether the upstream answers, by the calls of all processes that use the store.
 type UpstreamDocument struct {
 	Name        string     `json:"name"`
 	AnsweredAt  *time.Time `json:"answered_at"`  // when it last answered; null: it was never asked, or never answered
-	SilentSince *time.Time `json:"silent_since"` // when the first call after that went without a usable answer; null: none did
+	SilentSince *time.Time `json:"silent_since"` // when the first call after that got no usable answer; null: none
 	AskedAt     *time.Time `json:"asked_at"`     // when it was last asked
 	Unanswered  int64      `json:"unanswered"`   // calls since silent_since
-	Unreachable bool       `json:"unreachable"`  // silent for so long that it is no accident
+	Unreachable bool       `json:"unreachable"`  // silent for too long to be chance
 	KeyRefused  *time.Time `json:"key_refused"`  // when it last refused the key; null: it did not, or has accepted one since
 }
 
-// NewUpstreamDocument returns what the calls say at now. The upstream may be silent for after; 0: UnreachableAfter.
+// NewUpstreamDocument returns what the calls show at now. The upstream may be silent for after; 0: UnreachableAfter.
 func NewUpstreamDocument(name string, c ingest.Contact, now time.Time, after time.Duration) UpstreamDocument {
 	d := UpstreamDocument{
 		Name: cmp.Or(name, "the upstream"), AnsweredAt: term.TimeOrNull(c.AnsweredAt), SilentSince: term.TimeOrNull(c.SilentSince), AskedAt: term.TimeOrNull(c.AskedAt),
@@ -180,7 +180,7 @@ func NewUpstreamDocument(name string, c ingest.Contact, now time.Time, after tim
 	return d
 }
 
-// String says it in a few words: "has not answered since 2026-02-14 10:41:00Z, 4 calls".
+// String describes it in a few words: "has not answered since 2026-02-14 10:41:00Z, 4 calls".
 func (d UpstreamDocument) String() string {
 	switch {
 	case d.SilentSince != nil:

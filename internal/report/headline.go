@@ -19,13 +19,13 @@ type Mood int
 const (
 	Good Mood = iota
 	Idle      // not known, or not begun
-	Warn      // less than was configured; it comes back by itself
-	Bad       // a person may have to do something
+	Warn      // less than was configured, but it recovers by itself
+	Bad       // a person may have to act
 )
 
 func (m Mood) String() string { return [...]string{"good", "idle", "warn", "bad"}[m] }
 
-// Situation is all that the headline is made of. ingest quota, the status page and /readyz judge by it.
+// Situation is what the headline is computed from. ingest quota, the status page and /readyz judge by it.
 type Situation struct {
 	Quota    *QuotaDocument // nil: QuotaErr says why the ledger cannot be read
 	QuotaErr error
@@ -34,7 +34,7 @@ type Situation struct {
 	StoreErr error
 }
 
-// Check is one of the four things that must be well.
+// Check is one of the four things that must be in order.
 type Check struct {
 	Name   string
 	Mood   Mood
@@ -57,7 +57,7 @@ func (s Situation) Headline() (Mood, string) {
 	return worst.Mood, sentences(says...)
 }
 
-// Verdict is the headline with all there is to say of the quota, however well that is.
+// Verdict is the headline plus everything about the quota, even if all is well.
 func (s Situation) Verdict() string {
 	worst, charts, left := s.Checks()[0], s.charts(), s.quota()
 	switch {
@@ -83,8 +83,8 @@ func sentences(clauses ...string) string {
 	return strings.Join(out, " ")
 }
 
-// Checks returns the four checks, worst first. Of two that are as bad, the ledger comes before the upstream, quota and
-// charts: each of them may be the reason of the next.
+// Checks returns the four checks, worst first. Equally bad ones come in the order ledger, upstream, quota, charts,
+// since each may be the reason of the next.
 func (s Situation) Checks() []Check {
 	checks := []Check{s.ledger(), s.upstream(), s.quota(), s.charts()}
 	slices.SortStableFunc(checks, func(a, b Check) int { return cmp.Compare(b.Mood, a.Mood) })
@@ -143,7 +143,7 @@ func (s Situation) quota() Check {
 	return Check{"Quota", mood, detail, says}
 }
 
-// Wanted returns the pool of which the schedule wants most; the last one if it wants nothing.
+// Wanted returns the pool that the schedule needs most of; the last one if it needs nothing.
 func (d QuotaDocument) Wanted() (pool string) {
 	most := int64(-1)
 	for _, p := range d.Pools {
@@ -170,9 +170,9 @@ func (f Freshness) Check() Check {
 	if f.Empty() && !running {
 		return Check{"Charts", Idle, "none yet", "nothing was fetched yet"}
 	}
-	of, oldest := map[Condition][]SeriesState{}, int64(-1)
+	byCondition, oldest := map[Condition][]SeriesState{}, int64(-1)
 	for _, series := range f.Series {
-		of[series.Condition()] = append(of[series.Condition()], series)
+		byCondition[series.Condition()] = append(byCondition[series.Condition()], series)
 		if series.AgeS != nil && series.Region != "" {
 			oldest = max(oldest, *series.AgeS)
 		}
@@ -184,7 +184,7 @@ func (f Freshness) Check() Check {
 		mood             Mood
 		plural, singular string
 	}{{Stale, Bad, "are stale", "is stale"}, {NoQuota, Warn, "wait for quota", "waits for quota"}, {Late, Warn, "are late", "is late"}} {
-		if those := of[is.condition]; len(those) > 0 {
+		if those := byCondition[is.condition]; len(those) > 0 {
 			says := f.say(those, is.plural, is.singular)
 			if those[0].LastRunAt != nil {
 				says += ": " + those[0].idle()
@@ -192,7 +192,7 @@ func (f Freshness) Check() Check {
 			return Check{"Charts", is.mood, detail, says}
 		}
 	}
-	if n := countCharts(of[Unbegun]); n > 0 && running {
+	if n := countCharts(byCondition[Unbegun]); n > 0 && running {
 		return Check{"Charts", Idle, fmt.Sprintf("%d of %d are in", charts-n, charts), fmt.Sprintf("the first fetch is running: %d of %d charts are in", charts-n, charts)}
 	} else if n > 0 {
 		return Check{"Charts", Idle, fmt.Sprintf("%d of %d are in", charts-n, charts), fmt.Sprintf("%d of %d charts are in, the others wait for their first fetch", charts-n, charts)}
@@ -203,7 +203,7 @@ func (f Freshness) Check() Check {
 	return Check{"Charts", Good, detail, fmt.Sprintf("all %s are fresh", term.Plural(charts, "chart"))}
 }
 
-// say says of some series that they are in a condition: "DE, FR and IN are stale".
+// say names the series that are in a condition: "DE, FR and IN are stale".
 func (f Freshness) say(those []SeriesState, plural, singular string) string {
 	if n := countCharts(those); n > 1 && n == countCharts(f.Series) {
 		return fmt.Sprintf("all %s %s", term.Plural(n, "chart"), plural)
@@ -215,7 +215,7 @@ func (f Freshness) say(those []SeriesState, plural, singular string) string {
 	return term.Enumerate(names, 3) + " " + plural
 }
 
-// countCharts returns how many of the series are charts: those of a region.
+// countCharts returns how many of the series are charts, which have a region.
 func countCharts(all []SeriesState) (n int) {
 	for _, s := range all {
 		if s.Region != "" {
@@ -225,7 +225,7 @@ func countCharts(all []SeriesState) (n int) {
 	return n
 }
 
-// Reason says in a line what is behind the worst check; "" if all is well.
+// Reason says in one line what is behind the worst check; "" if all is well.
 func (s Situation) Reason() string {
 	worst := s.Checks()[0]
 	switch {
@@ -269,7 +269,7 @@ func (s Situation) quotaReason() string {
 	return strings.TrimSpace(more + " " + sentences(s.Quota.Forecast.Others))
 }
 
-// cutOutlook separates the first clause of a sentence from what explains it.
+// cutOutlook separates the first clause of a sentence from its explanation.
 func cutOutlook(sentence string) (clause, more string) {
 	sentence = strings.TrimSuffix(sentence, ".")
 	for _, mark := range []string{"; ", ": "} {
@@ -280,7 +280,7 @@ func cutOutlook(sentence string) (clause, more string) {
 	return sentence, ""
 }
 
-// Cure returns the thing that a person must mend, how, and the command that does it; "" if nothing.
+// Cure returns what a person must repair, how, and the command for it; "" if nothing.
 func (s Situation) Cure() (thing, advice, command string) {
 	switch {
 	case s.Quota == nil && errors.Is(s.QuotaErr, quota.ErrCorrupt):

@@ -9,7 +9,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// VideoDocument is a video in a list, as it was last fetched; in a chart its counts are of the slot.
+// VideoDocument is a video in a list, as it was last fetched. In a chart, its counts are those at the slot.
 type VideoDocument struct {
 	VideoID     string     `json:"video_id"`
 	Title       string     `json:"title"`
@@ -25,19 +25,19 @@ type VideoDocument struct {
 	Likes       *int64     `json:"likes"`
 	Comments    *int64     `json:"comments"`
 	Named       string     `json:"category_name"` // "": not known
-	URL         string     `json:"url"`           // where the provider shows it
+	URL         string     `json:"url"`           // the video's page at the provider
 }
 
 // SearchDocument is a page of a search.
 type SearchDocument struct {
 	Query    string          `json:"query"`
 	Looked   string          `json:"looked_for"` // the query as it was understood
-	Forgiven bool            `json:"forgiven"`   // it found little as typed: looked_for is another
-	Hint     string          `json:"hint"`       // why nothing was looked for; "": something was
+	Forgiven bool            `json:"forgiven"`   // little was found as typed: looked_for is another query
+	Hint     string          `json:"hint"`       // why nothing was searched; "": something was
 	Capped   bool            `json:"capped"`
 	Next     *string         `json:"next"` // the cursor of the next page
 	Items    []SearchItem    `json:"items"`
-	Counts   *CountsDocument `json:"counts,omitempty"` // where they were asked for
+	Counts   *CountsDocument `json:"counts,omitempty"` // on request
 }
 
 // SearchItem is one result of a search.
@@ -52,7 +52,7 @@ type SearchItem struct {
 }
 
 // CountsDocument says how many videos a search finds and, for each value of a filter, how many it would find with that
-// value instead. Value "" is without the filter.
+// value instead. Value "" stands for no filter.
 type CountsDocument struct {
 	Matches    int             `json:"matches"`
 	AtLeast    bool            `json:"at_least"` // only the newest matches were counted
@@ -62,7 +62,7 @@ type CountsDocument struct {
 	Views      []CountDocument `json:"min_views"`
 }
 
-// CountDocument is how many videos a value of a filter leaves.
+// CountDocument is how many videos match with a filter's value.
 type CountDocument struct {
 	Value  string `json:"value"`
 	Name   string `json:"name,omitempty"`
@@ -76,9 +76,9 @@ type ChartDocument struct {
 	Slot      time.Time     `json:"slot"`
 	FetchedAt *time.Time    `json:"fetched_at"`
 	Partial   bool          `json:"partial"`         // its fetch was stopped half-way
-	Earlier   *time.Time    `json:"earlier_slot"`    // of the chart before it; null: none is kept
-	Later     *time.Time    `json:"later_slot"`      // of the chart after it
-	DayBefore *time.Time    `json:"day_before_slot"` // of the newest chart that is a day older
+	Earlier   *time.Time    `json:"earlier_slot"`    // of the previous chart; null: none is kept
+	Later     *time.Time    `json:"later_slot"`      // of the next chart
+	DayBefore *time.Time    `json:"day_before_slot"` // of the newest chart that is at least a day older
 	Items     []ChartItem   `json:"items"`
 }
 
@@ -86,7 +86,7 @@ type ChartDocument struct {
 type ChartItem struct {
 	Rank int `json:"rank"`
 	VideoDocument
-	Also []PlaceDocument `json:"also_in,omitempty"` // where it was asked for: its places in other regions, best first
+	Also []PlaceDocument `json:"also_in,omitempty"` // on request: its places in other regions, best first
 }
 
 // PlaceDocument is a rank in a region's chart.
@@ -102,10 +102,10 @@ type MovesDocument struct {
 	ComparedTo time.Time      `json:"compared_to"` // the slot of the older chart
 	Changes    map[string]int `json:"changes"`
 	Items      []MoveItem     `json:"items"` // the newer chart
-	Gone       []MoveItem     `json:"gone"`  // with the rank and the counts they had
+	Gone       []MoveItem     `json:"gone"`  // with their last rank and counts
 }
 
-// First returns the chart with no more than so many videos, and as many that are gone; 0: with all.
+// First returns the chart with at most that many videos, and as many that are gone; 0: all of them.
 func (d MovesDocument) First(limit int) MovesDocument {
 	if limit > 0 {
 		d.ChartDocument.Items = d.ChartDocument.Items[:min(limit, len(d.ChartDocument.Items))]
@@ -117,7 +117,7 @@ func (d MovesDocument) First(limit int) MovesDocument {
 // Compared reports whether the chart was compared with another; the embedded document is complete otherwise.
 func (d MovesDocument) Compared() bool { return !d.ComparedTo.IsZero() }
 
-// KeptDocument is how much is kept of what was fetched.
+// KeptDocument is how much of what was fetched is kept.
 type KeptDocument struct {
 	Videos int64     `json:"videos"`
 	Charts int64     `json:"charts"`
@@ -133,7 +133,7 @@ type MoveItem struct {
 	ViewsGained *int64 `json:"views_gained"`
 }
 
-// NewMovesDocument separates the moves: videos gone from the newer chart, and the rest.
+// NewMovesDocument separates videos that are gone from the newer chart from the rest.
 func NewMovesDocument(newer ChartDocument, comparedTo time.Time, moves []MoveItem) MovesDocument {
 	doc := MovesDocument{ChartDocument: newer, ComparedTo: comparedTo.UTC(), Changes: map[string]int{}, Items: []MoveItem{}, Gone: []MoveItem{}}
 	for _, c := range changes {
@@ -168,7 +168,7 @@ type SightingDocument struct {
 	ViewsGained *int64        `json:"views_gained"`
 }
 
-// RegionsDocument is the regions that are charted.
+// RegionsDocument lists the charted regions.
 type RegionsDocument struct {
 	Regions []RegionDocument `json:"regions"`
 }
@@ -183,20 +183,20 @@ type RegionDocument struct {
 // ChartJobDocument is a job that charts a region.
 type ChartJobDocument struct {
 	Job       string     `json:"job"`
-	Category  string     `json:"category"` // "": the whole chart
+	Category  string     `json:"category"` // "": all categories
 	Named     string     `json:"category_name"`
 	Slot      *time.Time `json:"slot"` // of its newest chart; null: none yet
 	FetchedAt *time.Time `json:"fetched_at"`
 }
 
-// Errors that the functions of a Library return; compare with errors.Is. Their texts are shown to visitors.
+// Errors that the functions of a Library return, for errors.Is. Their texts are shown to visitors.
 var (
 	ErrBadRequest = errors.New("bad request")
 	ErrNotFound   = errors.New("not found")
 )
 
-// Library reads the documents that the API and the pages show. Its functions are safe for concurrent use. Parameters are
-// those of a URL, named like the command's flags with '_' for '-'; unknown ones are refused.
+// Library reads the documents that the API and the pages show. Its functions are safe for concurrent use. Parameters
+// are those of a URL, named like the command's flags with '_' for '-'; unknown ones are refused.
 type Library struct {
 	Search func(ctx context.Context, params url.Values) (SearchDocument, error)
 	Chart  func(ctx context.Context, region string, params url.Values) (MovesDocument, error)

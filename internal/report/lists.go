@@ -10,8 +10,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// Charts and searches for a terminal: one line per video, laid out for 80 columns; titles and channels use what is
-// wider.
+// Charts and searches for a terminal: one line per video, laid out for 80 columns. Titles and channels use the rest of
+// a wider one.
 
 // Print shows the chart.
 func (d ChartDocument) Print(w io.Writer) {
@@ -30,7 +30,7 @@ func (d ChartDocument) head() string {
 	return head
 }
 
-// Print shows the newer chart, how far each video moved, and which are gone.
+// Print shows the newer chart, how far each video moved, and which ones are gone.
 func (d MovesDocument) Print(w io.Writer) {
 	counts := term.Texts(changes, func(c string) string { return fmt.Sprintf("%d %s", d.Changes[c], c) })
 	title, channel := term.Share(w, 29, 11)
@@ -64,7 +64,7 @@ func (d SearchDocument) Print(w io.Writer, order string, brackets bool) {
 	}
 }
 
-// tail returns the end of a line, 18 columns: the value that the order goes by, or the regions.
+// tail returns the last 18 columns of a line: the value that the list is ordered by, or the regions.
 func (v SearchItem) tail(order string) string {
 	switch order {
 	case "views":
@@ -77,7 +77,7 @@ func (v SearchItem) tail(order string) string {
 		}
 		return v.SeenAt.UTC().Format("2006-01-02 15:04Z")
 	}
-	const most = 3 // regions shown by name; the rest are counted
+	const most = 3 // regions shown by name; others are counted
 	codes := term.Texts(v.Regions[:min(most, len(v.Regions))], func(r ingest.Region) string { return string(r) })
 	if len(v.Regions) > most {
 		codes = append(codes, fmt.Sprintf("+%d", len(v.Regions)-most))

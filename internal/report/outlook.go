@@ -14,7 +14,7 @@ import (
 
 // OutlookSentence says in one sentence whether the quota lasts. next are the slots until the provider's day ends.
 //
-// Like the forecast, it does not count on what a sliding window may free until then, and says so if that matters.
+// Like the forecast, it ignores what a sliding window may free until then, and says so if that matters.
 func OutlookSentence(d QuotaDocument, next []NextDocument) string {
 	midnight := "midnight" + d.InZone()
 	switch {
@@ -72,8 +72,8 @@ func OutlookSentence(d QuotaDocument, next []NextDocument) string {
 	return fmt.Sprintf("The quota runs out at %s: %s %s.", out.UTC().Format("15:04Z"), term.Enumerate(without, 3), verb)
 }
 
-// refillAt is when a sliding window begins to return units to the first of the next slots that lacks them. It is nil if
-// the provider's day lacks them too: then nothing comes back before midnight.
+// refillAt is when a sliding window begins to return units to the first next slot that lacks them. It is nil if the
+// provider's day lacks them too: then nothing comes back before midnight.
 func (d QuotaDocument) refillAt(next []NextDocument, fits []bool) (from *time.Time) {
 	drawn := map[string]int64{}
 	for i, slot := range next {
@@ -101,8 +101,8 @@ func (d QuotaDocument) refillAt(next []NextDocument, fits []bool) (from *time.Ti
 	return nil
 }
 
-// roomAt is when the pool may give the schedule n units, which a sliding window refuses now; nil if the provider's day
-// refuses them, too.
+// roomAt is when the pool may give the schedule n units that a sliding window refuses now; nil if the provider's day
+// refuses them too.
 func (p PoolDocument) roomAt(n int64) (from *time.Time) {
 	i := p.scheduled()
 	if i < 0 || p.DrainedUntil != nil {
@@ -125,22 +125,22 @@ func (p PoolDocument) roomAt(n int64) (from *time.Time) {
 
 // scheduled returns the index of the schedule's purpose, -1 if there is none.
 func (p PoolDocument) scheduled() int {
-	return slices.IndexFunc(p.Purposes, func(of PurposeDocument) bool { return of.Purpose == quota.Scheduled })
+	return slices.IndexFunc(p.Purposes, func(each PurposeDocument) bool { return each.Purpose == quota.Scheduled })
 }
 
 // resumesAt returns when the schedule can continue if nothing is left for it now; nil if something is.
 func (d QuotaDocument) resumesAt() (latest *time.Time) {
 	for _, p := range d.Pools {
-		for _, of := range p.Purposes {
-			if of.Purpose == quota.Scheduled && of.Remaining == 0 && of.ResumesAt != nil && d.Forecast.Scheduled[p.Pool] > 0 && (latest == nil || of.ResumesAt.After(*latest)) {
-				latest = of.ResumesAt
+		for _, left := range p.Purposes {
+			if left.Purpose == quota.Scheduled && left.Remaining == 0 && left.ResumesAt != nil && d.Forecast.Scheduled[p.Pool] > 0 && (latest == nil || left.ResumesAt.After(*latest)) {
+				latest = left.ResumesAt
 			}
 		}
 	}
 	return latest
 }
 
-// fitSentence returns the sentence of a day that fits, for the pool with the least to spare.
+// fitSentence returns the sentence for a day that fits, about the pool with the least to spare.
 func fitSentence(d QuotaDocument, midnight string) string {
 	scarce := d.scarce()
 	if scarce == "" {
@@ -149,7 +149,7 @@ func fitSentence(d QuotaDocument, midnight string) string {
 	return fmt.Sprintf("The quota lasts until %s: %s to spare.", midnight, term.Amount(d.Forecast.Spare[scarce], scarce))
 }
 
-// scarce returns the pool of which the schedule leaves the least part of its ceiling; "" if it wants nothing.
+// scarce returns the pool in which the schedule leaves the smallest part of its ceiling; "" if it needs nothing.
 func (d QuotaDocument) scarce() (pool string) {
 	least := int64(math.MaxInt64)
 	for _, p := range d.Pools {
@@ -171,7 +171,7 @@ const (
 	FitsLater = "fits if enough comes back by then" // to a sliding window
 )
 
-// Verdicts returns for each of the next slots whether it finds quota.
+// Verdicts says for each of the next slots whether there is quota for it.
 func Verdicts(d QuotaDocument, next []NextDocument) []string {
 	fits := Fitting(d, next)
 	from, verdicts := d.refillAt(next, fits), make([]string, len(next))
@@ -187,8 +187,8 @@ func Verdicts(d QuotaDocument, next []NextDocument) []string {
 	return verdicts
 }
 
-// Fitting returns which of the next slots find quota if nobody else spends and no window of a day or more frees any
-// before them: each slot that fits draws the most that it may cost.
+// Fitting reports which of the next slots have quota if nobody else spends and no window of a day or more frees any
+// before them. Each slot that fits spends the most that it may cost.
 func Fitting(d QuotaDocument, next []NextDocument) []bool {
 	drawn := map[string]int64{}
 	fits := make([]bool, len(next))
@@ -208,8 +208,8 @@ func Fitting(d QuotaDocument, next []NextDocument) []bool {
 	return fits
 }
 
-// supply returns what the pool gives the schedule over a span from now: what remains, unless a window is so short that
-// it renews within the span.
+// supply returns what the pool gives the schedule over a span from now: what remains, or more if a window is so short
+// that it renews within the span.
 func (p PoolDocument) supply(span time.Duration) int64 {
 	i := p.scheduled()
 	if i < 0 {
@@ -231,7 +231,7 @@ func (p PoolDocument) supply(span time.Duration) int64 {
 // Name returns the slot for a person: its region, or its job if it has none.
 func (n NextDocument) Name() string { return cmp.Or(n.Region, n.Job) }
 
-// InZone says where the provider's day turns: " in Los Angeles".
+// InZone says where the provider's day ends: " in Los Angeles".
 func (d QuotaDocument) InZone() string {
 	for _, p := range d.Pools {
 		for _, w := range p.Windows {

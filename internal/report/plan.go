@@ -18,7 +18,7 @@ type PlanDocument struct {
 	Order     ingest.Order `json:"order,omitempty"`
 	CreatedAt time.Time    `json:"created_at"`
 	Cancelled *time.Time   `json:"cancelled_at"`
-	Table     string       `json:"cost_table"` // of the price
+	Table     string       `json:"cost_table"` // that the price is from
 	Under     string       `json:"planned_under"`
 
 	Known    int           `json:"known"`    // left out because they had just been fetched
@@ -27,22 +27,22 @@ type PlanDocument struct {
 	Again    int           `json:"again"`    // pages paid for again, because the upstream refused their token
 	RetryAt  *time.Time    `json:"retry_at"`
 	LastAt   *time.Time    `json:"last_at"`
-	Held     *time.Time    `json:"claimed_until,omitempty"` // when claimed pieces are due again, should their run have died
+	Held     *time.Time    `json:"claimed_until,omitempty"` // when claimed pieces are due again if their run has died
 	Failures []PlanFailure `json:"failures,omitempty"`
 
-	Incomplete []PlanLack       `json:"incomplete"`            // what ended with less than there is
-	Confirmed  map[string]int64 `json:"confirmed,omitempty"`   // by pool: what a person agreed to spend in all
+	Incomplete []PlanLack       `json:"incomplete"`            // pieces that ended with less than there is
+	Confirmed  map[string]int64 `json:"confirmed,omitempty"`   // by pool: the total that a person agreed to spend
 	Exhausted  bool             `json:"exhausted,omitempty"`   // all of that is spent: it waits for a person
-	Lost       int64            `json:"lost_units,omitempty"`  // the part of units that calls cost which died with their run
-	Upkeep     PlanUpkeep       `json:"upkeep"`                // what the videos cost once they are there
-	RetryCost  int64            `json:"retry_units,omitempty"` // what retry costs, about
-	AgainCost  int64            `json:"again_units,omitempty"` // what --again costs, about
-	Price      map[string]Range `json:"price"`                 // of what is still to do, per pool
+	Lost       int64            `json:"lost_units,omitempty"`  // the part of units spent by calls whose run died
+	Upkeep     PlanUpkeep       `json:"upkeep"`                // later cost of the videos
+	RetryCost  int64            `json:"retry_units,omitempty"` // approximate cost of retry
+	AgainCost  int64            `json:"again_units,omitempty"` // approximate cost of --again
+	Price      map[string]Range `json:"price"`                 // of what is still to do, by pool
 	Assuming   string           `json:"assuming,omitempty"`
-	Likely     int64            `json:"likely_units,omitempty"` // for the rest, if it costs what the done part did; 0: not known
-	Asked      quota.Cost       `json:"asked,omitempty"`        // spent to ask for the sizes of channels
+	Likely     int64            `json:"likely_units,omitempty"` // for the rest at the rate of the done part; 0: not known
+	Asked      quota.Cost       `json:"asked,omitempty"`        // spent to find out the sizes of channels
 	Today      PlanToday        `json:"today"`
-	Days       *Range           `json:"days"` // of the provider; null: the schedule leaves too little
+	Days       *Range           `json:"days"` // the provider's days; null: the schedule leaves too little
 	EndsAt     *time.Time       `json:"ends_at"`
 	Never      string           `json:"never,omitempty"` // why it can never end
 
@@ -50,10 +50,10 @@ type PlanDocument struct {
 	IDs      int            `json:"ids,omitempty"` // read just now, without repeats
 	Repeated int            `json:"repeated,omitempty"`
 	Wrong    int            `json:"wrong_lines,omitempty"`
-	Rejected []RejectedLine `json:"rejected,omitempty"` // the first of those lines
+	Rejected []RejectedLine `json:"rejected,omitempty"` // the first rejected lines
 }
 
-// PlanLine is a backfill in the list of all.
+// PlanLine is a backfill in the list of all backfills.
 type PlanLine struct {
 	ID       string              `json:"id"`
 	Kind     ingest.BackfillKind `json:"kind"`
@@ -61,7 +61,7 @@ type PlanLine struct {
 	Outcome  ingest.State        `json:"outcome"`
 	Wait     bool                `json:"wait"`    // ingest serve may continue it
 	Pieces   map[string]int      `json:"pieces"`  // by state, and their total
-	Units    int64               `json:"units"`   // spent so far: of each call, what it drew from its most expensive pool
+	Units    int64               `json:"units"`   // spent so far: of each call, the charge to its most expensive pool
 	Charges  map[string]int64    `json:"charges"` // spent so far, by pool
 	Lacking  int                 `json:"lacking"` // done pieces that brought less than there is
 	Videos   int                 `json:"videos"`  // fetched and kept
@@ -73,9 +73,9 @@ type BackfillDocument struct {
 	ID      string           `json:"id"`
 	What    string           `json:"what"`
 	Outcome ingest.State     `json:"outcome"`
-	Ended   int              `json:"ended"` // of Pieces
+	Ended   int              `json:"ended"` // pieces that have ended
 	Pieces  int              `json:"pieces"`
-	Units   int64            `json:"units"`   // of Charges, those of the pool of that name
+	Units   int64            `json:"units"`   // the charge to the pool units
 	Charges map[string]int64 `json:"charges"` // by pool
 }
 
@@ -96,11 +96,11 @@ type PlanToday struct {
 type PlanLack struct {
 	Piece    string `json:"piece"`
 	Stored   int    `json:"stored"`
-	Expected *int   `json:"expected"` // about; null: not known
+	Expected *int   `json:"expected"` // approximate; null: not known
 	Reason   string `json:"reason"`
 }
 
-// NewPlanLack returns it as a document.
+// NewPlanLack converts a lack to its document.
 func NewPlanLack(l ingest.Lack) PlanLack {
 	d := PlanLack{Piece: term.Clean(l.Piece), Stored: l.Stored, Reason: term.Clean(l.Reason)}
 	if l.Expected > 0 {
@@ -109,7 +109,7 @@ func NewPlanLack(l ingest.Lack) PlanLack {
 	return d
 }
 
-// String says it in words: "500 of about 1,500 in @name: its list ends there".
+// String describes it in words: "500 of about 1,500 in @name: its list ends there".
 func (l PlanLack) String() string {
 	if l.Expected == nil {
 		return fmt.Sprintf("%s in %s, and there is more: %s", term.Thousands(int64(l.Stored)), l.Piece, l.Reason)
@@ -117,16 +117,16 @@ func (l PlanLack) String() string {
 	return fmt.Sprintf("%s of about %s in %s: %s", term.Thousands(int64(l.Stored)), term.Thousands(int64(*l.Expected)), l.Piece, l.Reason)
 }
 
-// PlanUpkeep is what the videos still to come cost once they are stored, and when those are deleted that are not found
-// again.
+// PlanUpkeep is the later cost of the videos still to come, and after how many days videos that are no longer found are
+// deleted.
 type PlanUpkeep struct {
-	Rule         ingest.Upkeep `json:"rule"`               // "": refreshed once, and on if they are found again
+	Rule         ingest.Upkeep `json:"rule"`               // "": refreshed once, then as long as they are found again
 	RefreshUnits Range         `json:"refresh_units"`      // to fetch each again, once or every 25 days; zero without a refresh job
 	CountCalls   Range         `json:"count_calls"`        // a day, for their counts, from the pool batch_stats; zero if nobody counts
 	DeletedAfter int           `json:"deleted_after_days"` // 0: never, they are kept fresh
 }
 
-// NewPlanUpkeep returns it as a document.
+// NewPlanUpkeep converts an upkeep to its document.
 func NewPlanUpkeep(u budget.Upkeep) PlanUpkeep {
 	return PlanUpkeep{u.Rule, Range{u.RefreshUnits[0], u.RefreshUnits[1]}, Range{u.CountCalls[0], u.CountCalls[1]}, u.DeletedAfter}
 }

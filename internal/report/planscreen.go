@@ -61,7 +61,7 @@ func (d PlanDocument) Print(w io.Writer) {
 	fmt.Fprintf(w, "next: %s\n", d.nextText())
 }
 
-// begun reports whether any of it was paid for or done.
+// begun reports whether any piece was paid for or done.
 func (d PlanDocument) begun() bool {
 	return d.Units > 0 || d.Pieces[string(ingest.Done)] > 0
 }
@@ -256,7 +256,7 @@ func (d PlanDocument) NeedText() string {
 	return term.Amounts(most) + " more at most, and the same command asks for them"
 }
 
-// text says what becomes of the videos.
+// text says how long the videos are kept, and at what cost.
 func (u PlanUpkeep) text() string {
 	text := ""
 	if u.RefreshUnits.High > 0 {

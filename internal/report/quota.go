@@ -1,5 +1,5 @@
-// Package report holds the documents that commands print with --json, and how a terminal shows them: the status page and
-// the API serve the same documents. It reads nothing; whoever makes a document hands in what is known.
+// Package report holds the documents that commands print with --json, and how a terminal shows them. The status page
+// and the API serve the same documents. It reads nothing: whoever makes a document passes in what is known.
 //
 // Fields are only ever added. Times are in UTC and whole seconds.
 package report
@@ -15,7 +15,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// QuotaDocument is the rest of an account's quota, who spent it, and the schedule's need.
+// QuotaDocument is what is left of an account's quota, who spent it, and what the schedule needs.
 type QuotaDocument struct {
 	At       time.Time        `json:"at"`
 	Account  string           `json:"account"`
@@ -24,19 +24,19 @@ type QuotaDocument struct {
 	Table    string           `json:"cost_table"`
 	Degraded bool             `json:"degraded"`
 	Pools    []PoolDocument   `json:"pools"`
-	Spent    []SpentDocument  `json:"spent"` // what the widest window of each pool counts; with Since, all since then
+	Spent    []SpentDocument  `json:"spent"` // as counted by each pool's widest window; with Since, all since then
 	Since    *time.Time       `json:"since,omitempty"`
 	Forecast ForecastDocument `json:"forecast"`
-	Wasted   map[string]int64 `json:"wasted,omitempty"` // what charts drew in the last day without a page to show for it
+	Wasted   map[string]int64 `json:"wasted,omitempty"` // spent on charts in the last day without a page to show for it
 	Saved    quota.Cost       `json:"saved"`            // what the gateway answered without a call since the provider's midnight, by pool
 }
 
-// NoteSaved notes what the calls would have cost that the gateway answered for free on the provider's day.
+// NoteSaved notes the cost of the calls that the gateway avoided on the provider's day by reusing answers.
 func (d *QuotaDocument) NoteSaved(calls ingest.CallStats, tariff *quota.Tariff) {
 	today := d.At.In(tariff.Zone).Format(time.DateOnly)
-	for method, of := range calls {
-		if cost, err := tariff.Cost(method); err == nil && of.Repeats.Day == today {
-			for pool, amount := range cost.Times(of.Repeats.Calls) {
+	for method, stats := range calls {
+		if cost, err := tariff.Cost(method); err == nil && stats.Repeats.Day == today {
+			for pool, amount := range cost.Times(stats.Repeats.Calls) {
 				d.Saved[pool] += amount
 			}
 		}
@@ -56,7 +56,7 @@ type PoolDocument struct {
 	Windows      []WindowDocument  `json:"windows"`
 	Purposes     []PurposeDocument `json:"purposes"`
 
-	line int // of the costs that has its limits
+	line int // line of its limits in the costs
 }
 
 // WindowDocument is the use of one window of a pool.
@@ -65,10 +65,10 @@ type WindowDocument struct {
 	Zone   string `json:"zone,omitempty"` // of a day
 	Limit  int64  `json:"limit"`
 	Used   int64  `json:"used"`
-	// What each purpose may see used of this window before it must stop.
+	// How much of this window may be used before each purpose must stop.
 	Ceilings map[quota.Purpose]int64 `json:"ceilings"`
-	// When the oldest entry of a sliding window leaves: a *time.Time, null while it is empty. It is an interface, so
-	// that a day has no such field.
+	// When the oldest entry of a sliding window leaves: a *time.Time, null while it is empty. It is an interface, so that
+	// a day has no such field.
 	NextFreeAt any        `json:"next_free_at,omitempty"`
 	ResetsAt   *time.Time `json:"resets_at,omitempty"` // of a day
 }
@@ -81,7 +81,7 @@ func (w WindowDocument) FreesAt() *time.Time {
 	return w.ResetsAt
 }
 
-// PurposeDocument is the amount that a purpose may still spend of a pool.
+// PurposeDocument is the amount of a pool that a purpose may still spend.
 type PurposeDocument struct {
 	Purpose   quota.Purpose `json:"purpose"`
 	Ceiling   int64         `json:"ceiling"`
@@ -89,7 +89,7 @@ type PurposeDocument struct {
 	ResumesAt *time.Time    `json:"resumes_at"` // when its next call will be admitted; null: now
 }
 
-// SpentDocument is the amount that one spender has drawn of a pool.
+// SpentDocument is the amount of a pool that one spender has used.
 type SpentDocument struct {
 	Purpose quota.Purpose `json:"purpose"`
 	Region  string        `json:"region"`
@@ -97,22 +97,22 @@ type SpentDocument struct {
 	Client  string        `json:"client"` // which tool; "": the program itself
 	Pool    string        `json:"pool"`
 	Amount  int64         `json:"amount"`
-	Window  string        `json:"window,omitempty"` // that counts it
+	Window  string        `json:"window,omitempty"` // the window that counts it
 }
 
-// ForecastDocument is the most that the schedule may still spend before the provider's day ends, and whether that much is left, with the
-// room that the pace keeps for retries.
+// ForecastDocument is the most that the schedule may still spend before the provider's day ends, and whether enough is
+// left, including the pace's room for retries.
 type ForecastDocument struct {
 	Until     time.Time        `json:"until"`
 	Scheduled map[string]int64 `json:"scheduled"` // at most, per pool
-	SetAside  map[string]int64 `json:"set_aside"` // that refreshes, others and calls in vain are expected to draw before then, per pool
-	Spare     map[string]int64 `json:"spare"`     // what then remains for the schedule, per pool; below 0: what it lacks
+	SetAside  map[string]int64 `json:"set_aside"` // expected for refreshes, others and failed calls before then, per pool
+	Spare     map[string]int64 `json:"spare"`     // what then remains for the schedule, per pool; negative: missing
 	Fits      bool             `json:"fits"`
 	Pacing    string           `json:"pacing,omitempty"` // how the schedule is stretched to what is left; "": it is not
-	Others    string           `json:"others,omitempty"` // what others took of late, and what of it is planned for; "": little
+	Others    string           `json:"others,omitempty"` // what others took lately, and what of it is planned for; "": little
 }
 
-// NewForecastDocument returns the document of a forecast that was made at that pace.
+// NewForecastDocument returns the document of a forecast made at that pace.
 func NewForecastDocument(f budget.Forecast, pace budget.Pace) ForecastDocument {
 	return ForecastDocument{
 		Until: term.Second(f.Until), Scheduled: f.Scheduled, SetAside: f.SetAside, Spare: f.Spare, Fits: f.Fits,
@@ -120,7 +120,7 @@ func NewForecastDocument(f budget.Forecast, pace budget.Pace) ForecastDocument {
 	}
 }
 
-// NewQuotaDocument returns a report of an account priced by tariff as a document. The caller sets Data and Ledger.
+// NewQuotaDocument converts a report on an account priced by tariff. The caller sets Data and Ledger.
 func NewQuotaDocument(r quota.Report, tariff *quota.Tariff, f ForecastDocument) QuotaDocument {
 	d := QuotaDocument{
 		At: term.Second(r.At), Account: r.Account, Table: tariff.Table,
@@ -135,7 +135,7 @@ func NewQuotaDocument(r quota.Report, tariff *quota.Tariff, f ForecastDocument) 
 			pool.DrainedBy = "provider"
 		}
 		widest[p.Pool] = p.Widest
-		if i := slices.IndexFunc(tariff.Pools, func(of quota.Pool) bool { return of.Name == p.Pool }); i >= 0 {
+		if i := slices.IndexFunc(tariff.Pools, func(known quota.Pool) bool { return known.Name == p.Pool }); i >= 0 {
 			pool.line = tariff.Pools[i].Line
 		}
 		for _, w := range p.Windows {
@@ -162,11 +162,11 @@ func NewQuotaDocument(r quota.Report, tariff *quota.Tariff, f ForecastDocument) 
 	return d
 }
 
-// NothingLeft reports whether some pool would refuse the next call of a purpose; "" is no purpose.
-func (d QuotaDocument) NothingLeft(of quota.Purpose) bool {
+// NothingLeft reports whether some pool would refuse the purpose's next call; "" is no purpose.
+func (d QuotaDocument) NothingLeft(purpose quota.Purpose) bool {
 	for _, p := range d.Pools {
 		for _, left := range p.Purposes {
-			if left.Purpose == of && (left.Remaining == 0 || left.ResumesAt != nil) {
+			if left.Purpose == purpose && (left.Remaining == 0 || left.ResumesAt != nil) {
 				return true
 			}
 		}
@@ -185,14 +185,14 @@ func NewSpentDocuments(spent []quota.Spent) []SpentDocument {
 
 // LedgerDocument is the state of the ledger.
 type LedgerDocument struct {
-	Generation string     `json:"generation,omitempty"` // of a remote ledger that this data directory has synced with
-	AskedAgain *time.Time `json:"asked_again"`          // when a ledger that did not answer is asked again; null: now
-	Why        string     `json:"why,omitempty"`        // it did not answer
+	Generation string     `json:"generation,omitempty"` // of a remote ledger: the one this data directory has synced with
+	AskedAgain *time.Time `json:"asked_again"`          // when a ledger that did not answer is tried again; null: now
+	Why        string     `json:"why,omitempty"`        // why it did not answer
 	Missing    int64      `json:"missing"`              // units that the store's slots spent and the ledger lacks
 	ProvenAt   time.Time  `json:"proven_at"`            // when the two were compared
 }
 
-// MostUsed returns the most that a window of the pool counts as used.
+// MostUsed returns the highest use that any window of the pool counts.
 func MostUsed(p quota.PoolReport) (used int64) {
 	for _, w := range p.Windows {
 		used = max(used, w.Used)
@@ -200,7 +200,7 @@ func MostUsed(p quota.PoolReport) (used int64) {
 	return used
 }
 
-// Remainder says in words how much of a pool is left for the schedule, after a correction; "": of every pool that is used.
+// Remainder says in words how much of a pool is left for the schedule after a correction; "": of every used pool.
 func Remainder(r quota.Report, pool string) (text string) {
 	for _, p := range r.Pools {
 		used := MostUsed(p)

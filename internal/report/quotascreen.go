@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// QuotaScreen is a quota document for a person, with the slots until the provider's day ends.
+// QuotaScreen shows a quota document to a person, with the slots until the provider's day ends.
 type QuotaScreen struct {
 	QuotaDocument
 
@@ -21,8 +21,8 @@ type QuotaScreen struct {
 	All      bool           `json:"-"` // everything, instead of a few lines on what is in use
 }
 
-// Print shows the screen in 80 columns: first whether the quota lasts. Without All it has eight lines at most, whatever the
-// matter is.
+// Print shows the screen in 80 columns: first whether the quota lasts. Without All it has at most eight lines in any
+// case.
 func (d QuotaScreen) Print(w io.Writer) {
 	verdict := Situation{Quota: &d.QuotaDocument, Next: d.Next, Fresh: d.Fresh, StoreErr: d.StoreErr}.Verdict()
 	fmt.Fprintf(w, "%s\n\n", term.Wrap(verdict, term.Screen, ""))
@@ -58,7 +58,7 @@ func (d QuotaScreen) Print(w io.Writer) {
 	term.Paragraph(w, last)
 }
 
-// printPool shows in a few lines what is used of a pool, what the schedule needs of it, and what each purpose has left.
+// printPool shows in a few lines how much of a pool is used, what the schedule needs, and what each purpose has left.
 func (d QuotaScreen) printPool(w io.Writer, p PoolDocument) {
 	var used, left []string
 	until := ""
@@ -86,14 +86,14 @@ func (d QuotaScreen) printPool(w io.Writer, p PoolDocument) {
 		say("to open it: " + p.Lift())
 	}
 	if p.DrainedUntil != nil {
-		return // the verdict says it: nothing is left
+		return // the verdict says that nothing is left
 	}
 	if d.Forecast.Scheduled[p.Pool] > 0 {
 		say(d.needText(w, p, until))
 	}
-	for _, of := range p.Purposes {
-		if of.Purpose != quota.Client { // other tools': --all has it
-			left = append(left, fmt.Sprintf("%s %s", of.Purpose, term.Thousands(of.Remaining)))
+	for _, each := range p.Purposes {
+		if each.Purpose != quota.Client { // other tools': see --all
+			left = append(left, fmt.Sprintf("%s %s", each.Purpose, term.Thousands(each.Remaining)))
 		}
 	}
 	say("left: " + strings.Join(left, ", "))
@@ -119,7 +119,7 @@ func (d QuotaScreen) printAll(w io.Writer) {
 	}
 	say(d.Forecast.Others)
 	d.printSaved(w)
-	if !d.Degraded { // else neither is known
+	if !d.Degraded { // otherwise neither is known
 		d.printSpent(w)
 		d.printNext(w)
 	}
@@ -132,7 +132,7 @@ func (d QuotaScreen) printSaved(w io.Writer) {
 	}
 }
 
-// Used returns the most that a window of the pool counts as used.
+// Used returns the highest use that any window of the pool counts.
 func (p PoolDocument) Used() (most int64) {
 	for _, w := range p.Windows {
 		most = max(most, w.Used)
@@ -140,8 +140,8 @@ func (p PoolDocument) Used() (most int64) {
 	return most
 }
 
-// needText says what the schedule still needs of the pool, and what that leaves; until is when, "" if that was not said
-// yet.
+// needText says what the schedule still needs of the pool, and what that leaves. until is the end of that time, "" if
+// it was not said yet.
 func (d QuotaScreen) needText(w io.Writer, p PoolDocument, until string) string {
 	until = cmp.Or(until, term.When(w, d.Forecast.Until, d.At))
 	text := fmt.Sprintf("the schedule needs up to %s until %s: ", term.Thousands(d.Forecast.Scheduled[p.Pool]), until)
@@ -170,12 +170,12 @@ func (p PoolDocument) ClosedText() string {
 // Lift is the command that opens the pool.
 func (p PoolDocument) Lift() string { return "ingest quota drain " + p.Pool + " --lift" }
 
-// LimitText says which limit the upstream seems to keep; "" if it has not stopped short of ours, or that is doubted.
+// LimitText says which limit the upstream seems to apply; "" if it has not stopped short of ours, or that is doubted.
 func (p PoolDocument) LimitText() string {
 	if p.Drift == 0 || p.Probe > 0 {
 		return ""
 	}
-	step := int64(1) // a limit is a round number
+	step := int64(1) // assumes that a limit is a round number
 	if p.StoppedAt >= 1_000 {
 		step = 100
 	}
@@ -186,7 +186,7 @@ func (p PoolDocument) LimitText() string {
 	return text
 }
 
-// stopText says where the upstream has stopped: "stopped at 6,812 of 10,000".
+// stopText says at which use the upstream has stopped: "stopped at 6,812 of 10,000".
 func (p PoolDocument) stopText() string {
 	return fmt.Sprintf("stopped at %s of %s", term.Thousands(p.StoppedAt), term.Thousands(p.Limit))
 }
@@ -248,7 +248,7 @@ func (d QuotaScreen) printSpent(w io.Writer) {
 	fmt.Fprintln(w)
 }
 
-// printNext shows the next few slots, and whether what is left pays for them.
+// printNext shows the next few slots, and whether there is quota for them.
 func (d QuotaScreen) printNext(w io.Writer) {
 	if len(d.Next) == 0 {
 		return

@@ -14,8 +14,8 @@ type RejectedLine struct {
 	Why  string `json:"why"`
 }
 
-// RejectedLines writes the lines that were left out of a list of ids to a file beside it, each with its number and why,
-// and says the first few.
+// RejectedLines writes the lines that were left out of a list of ids to a file next to it, each with its number and the
+// reason, and shows the first few.
 type RejectedLines struct {
 	Path  string // "": there is no file
 	Say   func(format string, args ...any)
@@ -25,10 +25,10 @@ type RejectedLines struct {
 	count int
 }
 
-// saidLines is how many of the lines that were left out are said.
+// saidLines is how many of the rejected lines are shown.
 const saidLines = 5
 
-// Add adds a line. Without a file that can be written the first few are said all the same.
+// Add adds a line. It shows the first few even if the file cannot be written.
 func (r *RejectedLines) Add(line int, text, why string) (err error) {
 	if r.count++; r.count <= saidLines {
 		shown := RejectedLine{Line: line, Text: term.Fit(text, 40), Why: why}
@@ -49,7 +49,7 @@ func (r *RejectedLines) Add(line int, text, why string) (err error) {
 	return err
 }
 
-// Close says where all of them stand.
+// Close closes the file and says where it is.
 func (r *RejectedLines) Close() error {
 	switch {
 	case r.file != nil:
@@ -61,7 +61,7 @@ func (r *RejectedLines) Close() error {
 	return nil
 }
 
-// Where says how many there are, and where they stand.
+// Where says how many lines there are, and which file has them.
 func (r *RejectedLines) Where() string {
 	text := term.Plural(r.count, "line") + " left out"
 	if r.Path != "" {

@@ -16,10 +16,10 @@ type Run struct {
 	Outcome ingest.State
 	Slots   []RunSlot
 	RetryAt time.Time           // the earliest of the stopped slots; zero: none
-	Units   int64               // of this run
+	Units   int64               // spent by this run
 	Err     error               // that cut it short
-	Next    time.Time           // when anything is next due
-	UsedUp  time.Time           // until when nothing is left for the schedule; zero: something is
+	Next    time.Time           // when any slot is next due
+	UsedUp  time.Time           // until when the schedule has nothing left; zero: it has something
 	Waiting map[ingest.Kind]int // slots that wait for quota, tried or not
 	Pacing  string              // how the schedule is stretched, and why; "": it is not
 }
@@ -31,7 +31,7 @@ type RunSlot struct {
 	Drew  map[string]int64 // the same by pool; nil with Spent above 0: not known
 }
 
-// Document returns the slot with what this run drew for it.
+// Document returns the slot with what this run spent on it.
 func (s RunSlot) Document() SlotDocument { return NewSlotDocument(s.Slot).Drew(s.Spent, s.Drew) }
 
 // Add adds a slot that the run worked on. The outcome is failed if anything failed, else stopped if quota was refused.
@@ -63,7 +63,7 @@ func (r *Run) Wait(slot ingest.Slot) {
 	}
 }
 
-// stopText says what quota has stopped, and until when: "stopped by quota: 8 charts wait until ...".
+// stopText says what is waiting for quota, and until when: "stopped by quota: 8 charts wait until ...".
 func (r Run) stopText() string {
 	var what []string
 	total := 0
@@ -154,7 +154,7 @@ func (r Run) reasons() []string {
 	names := map[end][]string{}
 	for _, slot := range r.Slots {
 		if slot.Reason == "" || slot.State == ingest.Done || r.Err != nil && strings.Contains(r.Err.Error(), slot.Reason) {
-			continue // the error says it
+			continue // the error says that already
 		}
 		name := slot.Key
 		if slot.Kind != ingest.KindChart {
@@ -169,12 +169,12 @@ func (r Run) reasons() []string {
 	return term.Texts(order, func(e end) string { return fmt.Sprintf("%s %s: %s", e.state, strings.Join(names[e], ", "), e.reason) })
 }
 
-// Progress is how far a run is, and how fast. It is read from the table of slots, so all processes at work on the
-// backfill count.
+// Progress is how far a run is, and how fast. It is read from the table of slots, so it includes all processes that
+// work on the backfill.
 type Progress struct {
 	Event     string  `json:"event"` // progress
 	ID        string  `json:"id"`
-	Pieces    int     `json:"pieces"` // that have ended
+	Pieces    int     `json:"pieces"` // ended pieces
 	Total     int     `json:"total"`
 	Units     int64   `json:"units"`
 	Videos    int     `json:"videos"`

@@ -17,7 +17,7 @@ type SeriesDocument struct {
 	Job    string     `json:"job"`
 	Region string     `json:"region,omitempty"`
 	DoneAt *time.Time `json:"done_at"` // due time of its newest done slot
-	NextAt *time.Time `json:"next_at"` // of the next one; in the past if that waits for a run
+	NextAt *time.Time `json:"next_at"` // due time of the next one; in the past if it waits for a run
 	Wait
 	Reason string `json:"reason,omitempty"` // why it waits
 }
@@ -26,15 +26,15 @@ type SeriesDocument struct {
 type Wait struct {
 	DueSince     *time.Time `json:"due_since,omitempty"`     // since when a slot of the series waits
 	OverdueSince *time.Time `json:"overdue_since,omitempty"` // the same, if no run has come for OverdueAfter
-	LastRunAt    *time.Time `json:"last_run_at,omitempty"`   // if overdue because nothing runs: when anything last was fetched
-	ResumesAt    *time.Time `json:"resumes_at,omitempty"`    // when the quota comes back that it waits for
+	LastRunAt    *time.Time `json:"last_run_at,omitempty"`   // if overdue because nothing runs: when anything was last fetched
+	ResumesAt    *time.Time `json:"resumes_at,omitempty"`    // when the quota that it waits for comes back
 	Attempts     int        `json:"attempts,omitempty"`      // runs that have tried it
 }
 
-// OverdueAfter is how long a slot may wait for a run before it counts as overdue: a timer comes every few minutes.
+// OverdueAfter is how long a slot may wait for a run before it counts as overdue: a timer fires every few minutes.
 const OverdueAfter = 10 * time.Minute
 
-// NewWait returns what a slot waits for that regions.Schedule.Waiting has returned; l is what that was given.
+// NewWait says what a slot from regions.Schedule.Waiting waits for; l is what that function was given.
 func NewWait(slot ingest.Slot, l ingest.Latest, now time.Time) Wait {
 	w := Wait{DueSince: term.TimeOrNull(slot.FirstDueAt), Attempts: slot.Attempt}
 	if slot.RetryAt.After(now) {
@@ -56,7 +56,7 @@ func NewWait(slot ingest.Slot, l ingest.Latest, now time.Time) Wait {
 	return w
 }
 
-// String says what is waited for; "" if no slot has come due.
+// String says what the slot waits for; "" if none has come due.
 func (w Wait) String() string {
 	switch {
 	case w.ResumesAt != nil:
@@ -88,8 +88,8 @@ func (w Wait) idle() string {
 	return "nothing has run since " + term.Stamp(*w.LastRunAt)
 }
 
-// NewSeriesDocument returns the document of a series; next is its next slot, nil if there is none, and waits says
-// that this has come due.
+// NewSeriesDocument returns the document of a series. next is its next slot, nil if there is none; waits says that it
+// has come due.
 func NewSeriesDocument(series ingest.Series, next *ingest.Slot, waits bool, l ingest.Latest, now time.Time) SeriesDocument {
 	d := SeriesDocument{Job: series.Job, Region: series.Key, DoneAt: term.TimeOrNull(l.Done[series].DueAt)}
 	if next != nil {
@@ -99,7 +99,7 @@ func NewSeriesDocument(series ingest.Series, next *ingest.Slot, waits bool, l in
 		return d
 	}
 	d.Wait, d.Reason = NewWait(*next, l, now), next.Reason
-	var ended ingest.Slot // the oldest that a run had to leave: a slot that the run did not reach waits for what ended it
+	var ended ingest.Slot // the oldest ended slot; a slot that the run did not reach waits for the same reason
 	for _, other := range l.Open {
 		if other.Reason != "" && !other.DueAt.After(now) && (ended.Reason == "" || other.DueAt.Before(ended.DueAt)) {
 			ended = other
@@ -133,8 +133,8 @@ func (d SeriesDocument) Line(now time.Time) string {
 	return fmt.Sprintf("%s: %s", term.Fit(name, 20), line)
 }
 
-// PrintSlots shows slots, each with why it is not done, as wide as w is. What is the reason of several in a row is said
-// once.
+// PrintSlots shows slots within the width of w, each with the reason why it is not done. A reason shared by several in
+// a row is shown once.
 func PrintSlots(w io.Writer, slots []ingest.Slot, now time.Time) {
 	columns := term.Columns(w)
 	job := 10
@@ -166,7 +166,7 @@ func PrintSlots(w io.Writer, slots []ingest.Slot, now time.Time) {
 	}
 }
 
-// aboutSlot says what a line of a table has no column for.
+// aboutSlot says what the table has no column for.
 func aboutSlot(s ingest.Slot, now time.Time) (about []string) {
 	if s.Count > 1 {
 		about = append(about, fmt.Sprintf("%s slots in a row, since %s", term.Thousands(int64(s.Count)), term.Stamp(s.FirstDueAt)))

@@ -23,16 +23,16 @@ type SlotDocument struct {
 	Attempt   int          `json:"attempt"`
 	Pages     int          `json:"pages"`
 	Videos    int          `json:"videos"`
-	// What its calls drew from each pool, and of the pool units: in all or, where a run prints it, in that run.
+	// What its calls were charged, by pool, and of the pool units: in all or, where a run prints it, in that run.
 	Charges map[string]int64 `json:"charges"`
 	Units   int64            `json:"units"`
 
-	// Set for consecutive missed ticks, which are one slot, due when the last of them was.
+	// Set for consecutive missed ticks. They are one slot, due when the last of them was.
 	Count      int        `json:"count,omitempty"`
 	FirstDueAt *time.Time `json:"first_due_at,omitempty"`
 }
 
-// SlotsDocument is a list of slots, newest first, with what is known of the series of the schedule.
+// SlotsDocument is a list of slots, newest first, with what is known about the schedule's series.
 type SlotsDocument struct {
 	Slots  []SlotDocument   `json:"slots"`
 	Series []SeriesDocument `json:"series,omitempty"`
@@ -56,8 +56,7 @@ func (d SlotDocument) lost() bool {
 	return d.Outcome == ingest.Missed || d.Outcome == ingest.Skipped && strings.HasPrefix(d.Reason, "superseded")
 }
 
-// LostTicks says how many ticks of some slots of the last day were lost, if that is more than what a restart loses: one
-// of each series.
+// LostTicks says how many ticks of the last day's slots were lost, if more than one per series: a restart loses one.
 func LostTicks(slots []SlotDocument, series int) string {
 	lost, ended := 0, 0
 	for _, slot := range slots {
@@ -87,8 +86,7 @@ func NewSlotDocument(s ingest.Slot) SlotDocument {
 	return d.Drew(s.Units, s.Charges)
 }
 
-// Drew returns the document of a slot whose calls drew these charges; nil with units above 0 means that only those are
-// known.
+// Drew returns the document of a slot with these charges; nil with units above 0 means that only the units are known.
 func (d SlotDocument) Drew(units int64, charges map[string]int64) SlotDocument {
 	if d.Charges, d.Units = charges, charges["units"]; charges == nil {
 		d.Charges, d.Units = map[string]int64{}, units
@@ -96,7 +94,7 @@ func (d SlotDocument) Drew(units int64, charges map[string]int64) SlotDocument {
 	return d
 }
 
-// Spent says in words how much the slot's calls drew.
+// Spent says in words how much the slot's calls spent.
 func (d SlotDocument) Spent() string {
 	if len(d.Charges) == 0 {
 		return term.Amount(d.Units, "units")
@@ -114,8 +112,8 @@ type NextDocument struct {
 	Overdue bool `json:"overdue,omitempty"`
 }
 
-// NewNextDocuments returns the documents of slots to come; waiting are those that regions.Schedule.Waiting has returned,
-// and l is what that was given.
+// NewNextDocuments returns the documents of future slots. waiting is what regions.Schedule.Waiting has returned, and l
+// is what that function was given.
 func NewNextDocuments(slots []budget.PricedSlot, waiting map[ingest.Series]ingest.Slot, l ingest.Latest, now time.Time) []NextDocument {
 	docs := make([]NextDocument, 0, len(slots))
 	for _, n := range slots {

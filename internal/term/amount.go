@@ -19,7 +19,7 @@ func Thousands(n int64) string {
 // Amount formats an amount of a quota pool: "32 units", "1 unit", "5 search calls".
 func Amount(n int64, pool string) string { return Thousands(n) + " " + PoolUnit(n, pool) }
 
-// PoolUnit names the unit of a pool for so many of it: a pool that is not named for its unit counts calls.
+// PoolUnit names the unit of that much of a pool: a pool that is not named after its unit counts calls.
 func PoolUnit(n int64, pool string) string {
 	if !strings.HasSuffix(pool, "s") {
 		pool += " calls"
@@ -52,11 +52,11 @@ func Texts[T any](items []T, text func(T) string) []string {
 	return texts
 }
 
-// DayShares formats amounts a day as shares of what there is of each pool: "1,536 units a day of 9,500 (16 %)".
-func DayShares(amounts, of map[string]int64) string {
+// DayShares formats daily amounts as shares of each pool's limit: "1,536 units a day of 9,500 (16 %)".
+func DayShares(amounts, limits map[string]int64) string {
 	var parts []string
 	for _, pool := range slices.Sorted(maps.Keys(amounts)) {
-		if limit, ok := of[pool]; ok {
+		if limit, ok := limits[pool]; ok {
 			parts = append(parts, fmt.Sprintf("%s a day of %s (%d %%)", Amount(amounts[pool], pool), Thousands(limit), 100*amounts[pool]/max(limit, 1)))
 		}
 	}
@@ -101,13 +101,13 @@ func Enumerate(names []string, most int) string {
 	return strings.Join(names, "")
 }
 
-// Bar draws how much of a whole is used, in that many columns: "[####------]". It is empty only if nothing is used,
-// and full only if all is.
-func Bar(used, of int64, columns int) string {
+// Bar draws how much of a whole is used, in that many columns: "[####------]". It is empty only if nothing is used, and
+// full only if all is.
+func Bar(used, whole int64, columns int) string {
 	inside := int64(max(columns-2, 1))
 	n := inside
-	if used < of {
-		n = min(max(used, 0)*inside/of, inside-1)
+	if used < whole {
+		n = min(max(used, 0)*inside/whole, inside-1)
 	}
 	if used > 0 && n == 0 {
 		n = min(1, inside-1)

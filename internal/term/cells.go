@@ -53,12 +53,12 @@ func ExportJSONL[T any](w io.Writer, items []T, cells func(T) []Cell) error {
 	return nil
 }
 
-// ExportCSV writes items as RFC 4180 describes, for spreadsheets: text is cleaned, and none of it is a formula. The
-// header is written even when there are no rows.
+// ExportCSV writes items in the format of RFC 4180, for spreadsheets: text is cleaned, and none of it is a formula. The
+// header is written even if there are no rows.
 func ExportCSV[T any](w io.Writer, items []T, cells func(T) []Cell) error {
 	c := csv.NewWriter(w)
 	c.UseCRLF = true
-	_ = c.Write(Texts(cells(*new(T)), func(c Cell) string { return c.Name })) // c.Error returns what failed
+	_ = c.Write(Texts(cells(*new(T)), func(c Cell) string { return c.Name })) // c.Error reports failures
 	for _, item := range items {
 		_ = c.Write(Texts(cells(item), func(c Cell) string { return csvText(c.Value) }))
 	}
@@ -86,7 +86,7 @@ func csvText(value any) string {
 	return fmt.Sprint(value)
 }
 
-// defuseFormula cleans a text and puts an apostrophe before a text that a spreadsheet would take for a formula: a text that
+// defuseFormula cleans a text, and puts an apostrophe before it if a spreadsheet would take it for a formula: if it
 // begins with = + - @, in full width or after invisible characters too, or with a tab or a line break.
 // https://owasp.org/www-community/attacks/CSV_Injection
 func defuseFormula(s string) string {
@@ -99,7 +99,7 @@ func defuseFormula(s string) string {
 	return text
 }
 
-// jsonLine returns a row as one line of JSON, its fields in order. Decoded, text is as the upstream gave it.
+// jsonLine returns a row as one line of JSON, its fields in order. The text is exactly the upstream's once decoded.
 func jsonLine(row []Cell) ([]byte, error) {
 	var line bytes.Buffer
 	for i, c := range row {

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// CheckedWriter is standard output that remembers a failed write: a reader who got half an answer must not see a
-// success.
+// CheckedWriter is standard output that remembers a failed write: a command must not report success if its reader got
+// half an answer.
 type CheckedWriter struct {
 	To    io.Writer
 	Err   error // of the first write that failed
@@ -24,7 +24,7 @@ func (o *CheckedWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// destination returns the file that w writes to in the end, nil if there is none, and whether a writer on the way is Plain.
+// destination returns the file that w ends in, nil if there is none, and whether a writer on the way is Plain.
 func destination(w io.Writer) (file *os.File, plain bool) {
 	switch o := w.(type) {
 	case *CheckedWriter:

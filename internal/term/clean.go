@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Clean makes text from an upstream safe for a terminal. It removes control and escape characters, and characters
-// that change the direction of writing or are invisible; line breaks and tabs become spaces.
+// Clean makes text from an upstream safe for a terminal. It removes control and escape characters, and characters that
+// are invisible or change the writing direction. Line breaks and tabs become spaces.
 func Clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -26,9 +26,9 @@ func Clean(s string) string {
 	}, strings.ToValidUTF8(s, ""))
 }
 
-// JSONEscaper passes on whole JSON documents, one per Write. Characters that encoding/json leaves unescaped
-// although a terminal acts on them (DEL, the controls from U+0080, changes of direction, invisible characters) are
-// written as \u escapes, so the decoded values stay the same.
+// JSONEscaper passes on whole JSON documents, one per Write. It writes as \u escapes the characters that encoding/json
+// leaves unescaped although a terminal acts on them (DEL, controls from U+0080, changes of direction, invisible
+// characters), so that the decoded values stay the same.
 type JSONEscaper struct{ io.Writer }
 
 func (w JSONEscaper) Write(p []byte) (int, error) {
@@ -60,8 +60,8 @@ func escapeJSON(p []byte) []byte {
 	return out
 }
 
-// needsEscape reports whether a terminal may do something with r other than show it. Joiners are exempt because words
-// need them.
+// needsEscape reports whether a terminal may act on r instead of showing it. Joiners are exempt because words need
+// them.
 func needsEscape(r rune) bool {
 	return r >= 0x7f && r != '\u200c' && r != '\u200d' && unicode.In(r, unicode.Cc, unicode.Cf)
 }

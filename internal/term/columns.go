@@ -15,8 +15,8 @@ import (
 // Screen is the width in columns that all output is laid out for. Sentences keep to it; tables use the whole terminal.
 const Screen = 80
 
-// Columns returns how wide tables written to w are: what COLUMNS says, else the width of the terminal, within 60..240,
-// and otherwise Screen.
+// Columns returns how wide tables written to w are: COLUMNS, else the width of the terminal, within 60..240, else
+// Screen.
 func Columns(w io.Writer) int {
 	n, err := strconv.Atoi(os.Getenv("COLUMNS"))
 	if err != nil && IsTerminal(w) {
@@ -28,8 +28,8 @@ func Columns(w io.Writer) int {
 	return min(max(n, 60), 240)
 }
 
-// Share widens two cells, of a line that is laid out for Screen, to the columns of w: the first one gets two thirds of
-// the extra columns. On a narrower screen both shrink in the same ratio.
+// Share widens two cells of a line that is laid out for Screen to the columns of w: the first gets two thirds of the
+// extra columns. On a narrower screen both shrink in the same ratio.
 func Share(w io.Writer, first, second int) (int, int) {
 	more := Columns(w) - Screen
 	return first + more - more/3, second + more/3
@@ -79,15 +79,15 @@ func Pad(s string, columns int) string {
 	return s + strings.Repeat(" ", max(columns-Width(s), 0))
 }
 
-// Paragraph writes s in as many lines of a screen as it needs.
+// Paragraph writes s in as many lines of Screen columns as it needs.
 func Paragraph(w io.Writer, s string) { fmt.Fprintln(w, Wrap(s, Screen, "  ")) }
 
-// stamps matches times as Stamp writes them, which Wrap does not break. Clean text has no zero byte, so one marks the
-// place.
+// stamps matches times in Stamp's format, which Wrap must not break. It marks the place with a zero byte, which clean
+// text never has.
 var stamps = regexp.MustCompile(`(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d))`)
 
-// Wrap breaks s at spaces into lines of at most the given number of columns, unless a single word is longer. All
-// lines but the first begin with indent.
+// Wrap breaks s at spaces into lines of at most the given number of columns, except for a longer word. All lines but
+// the first begin with indent.
 func Wrap(s string, columns int, indent string) string {
 	var lines []string
 	line := ""

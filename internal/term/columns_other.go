@@ -4,5 +4,5 @@ package term
 
 import "io"
 
-// terminalSize returns 0: the terminal is not asked here, and COLUMNS says its width.
+// terminalSize returns 0: the size is not known on this system, but COLUMNS may give the width.
 func terminalSize(io.Writer) (columns, rows int) { return 0, 0 }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminalSize returns the size of a terminal; 0 if it does not say.
+// terminalSize returns the size of a terminal; 0 if it is not known.
 func terminalSize(w io.Writer) (columns, rows int) {
 	f, _ := destination(w)
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)

@@ -17,8 +17,8 @@ type Frame struct {
 
 func (f *Frame) Write(b []byte) (int, error) { return f.text.Write(b) }
 
-// Watch draws a screen at every interval: over the previous one on a terminal that can do so, elsewhere after it and
-// gap. It returns the error of drawing or writing, or the cause of the end of ctx.
+// Watch draws a screen at every interval: over the previous one on a terminal that supports this, elsewhere below it
+// after gap. It returns the error of drawing or writing, or the cause of the end of ctx.
 func Watch(ctx context.Context, w *CheckedWriter, every time.Duration, gap string, draw func(to *CheckedWriter) error) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -44,8 +44,8 @@ func Watch(ctx context.Context, w *CheckedWriter, every time.Duration, gap strin
 	}
 }
 
-// redraw returns the screen drawn over the terminal's content: each line erases the rest of its row, and the last one
-// all rows below. Lines that do not fit are left out, since a terminal that scrolls cannot be drawn over.
+// redraw returns the screen drawn over the terminal's content: each line erases the rest of its row, and the last line
+// all rows below. Lines that do not fit are left out, since a terminal that has scrolled cannot be drawn over.
 func (f *Frame) redraw() []byte {
 	lines := bytes.SplitAfter(f.text.Bytes(), []byte("\n"))
 	if _, rows := terminalSize(f.to); rows > 1 && len(lines) > rows {
@@ -61,7 +61,7 @@ func (f *Frame) redraw() []byte {
 	return append(out, "\x1b[J"...)
 }
 
-// Repeat calls do at every interval until ctx is done or stop is called, which returns when do has.
+// Repeat calls do at every interval until ctx is done or stop is called. stop returns once do has returned.
 func Repeat(ctx context.Context, every time.Duration, do func()) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup

@@ -19,7 +19,7 @@ func PrintJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// Bounds of a jq filter, which may be one that never ends.
+// Bounds of a jq filter, since it may never end.
 const (
 	queryTime   = 10 * time.Second
 	queryMemory = 512 << 20 // bytes by which the program may grow
@@ -31,8 +31,8 @@ var (
 	errQueryMemory = fmt.Errorf("the filter took more than %d MiB of memory", queryMemory>>20)
 )
 
-// PrintQuery writes the results of a jq filter on a document, one a line: text cleaned, all else as JSON. Whole
-// numbers of the document keep all their digits. A filter that takes too long or too much memory is ended.
+// PrintQuery writes the results of a jq filter on a document, one per line: strings as cleaned text, everything else as
+// JSON. Whole numbers of the document keep all their digits. A filter that takes too long or too much memory is ended.
 func PrintQuery(ctx context.Context, w io.Writer, query *gojq.Code, v any) error {
 	var text bytes.Buffer
 	if err := PrintJSON(&text, v); err != nil {
@@ -70,7 +70,7 @@ func PrintQuery(ctx context.Context, w io.Writer, query *gojq.Code, v any) error
 	}
 }
 
-// boundQuery ends a filter that goes beyond the bounds; it returns when ctx is done.
+// boundQuery ends a filter that exceeds the bounds. It returns when ctx is done.
 func boundQuery(ctx context.Context, end context.CancelCauseFunc) {
 	heap := func() uint64 {
 		sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Marker shows which parts of a text were asked for. The zero Marker shows none.
+// Marker shows which parts of a text matched. The zero Marker shows none.
 type Marker struct {
 	begin, end string
-	width      int // columns that begin and end take together
+	width      int // of begin and end together
 }
 
 // The markers.
@@ -20,7 +20,7 @@ var (
 	Brackets = Marker{"[", "]", 2}
 )
 
-// MarkerFor returns brackets if they are asked for, else bold if w may be styled.
+// MarkerFor returns brackets on request, else bold if w may be styled.
 func MarkerFor(w io.Writer, brackets bool) Marker {
 	switch {
 	case brackets:
@@ -31,16 +31,16 @@ func MarkerFor(w io.Writer, brackets bool) Marker {
 	return Marker{}
 }
 
-// Pad is the function Pad for a text with marked parts. A span is [start, end) in characters of the text as it was
-// given. No marked part is cut: one that does not fit is left out together with what follows it, or, if it is the
-// first, shown without the beginning of the text. One that is wider than the columns is not marked.
+// Pad is the function Pad for a text with marked parts. A span is [start, end) in characters of the original text. A
+// marked part is never cut: if it does not fit it is left out with everything after it or, if it is the first, shown
+// without the beginning of the text. A part wider than the columns is not marked.
 func (m Marker) Pad(text string, spans [][2]int, columns int) string {
 	if m.begin == "" || len(spans) == 0 {
 		return Pad(text, columns)
 	}
 	cells := m.cells(text, spans)
 	first := slices.IndexFunc(cells, func(c cell) bool { return c.marked })
-	for _, anywhere := range []bool{false, true} { // a line that does not begin with the text begins with a word, if it can
+	for _, anywhere := range []bool{false, true} { // a text not shown from its start begins with a word if possible
 		for from := 0; from <= first; from++ {
 			if from > 0 && (from < first-columns || !anywhere && cells[from-1].text != " ") {
 				continue
@@ -53,7 +53,7 @@ func (m Marker) Pad(text string, spans [][2]int, columns int) string {
 	return Pad(text, columns)
 }
 
-// cell is a character that is shown, or a marked part as a whole.
+// cell is a visible character, or a whole marked part.
 type cell struct {
 	text    string
 	columns int // marks included
@@ -85,7 +85,7 @@ func (m Marker) cells(text string, spans [][2]int) (cells []cell) {
 	return cells
 }
 
-// line returns the cells, from one of them on, that fit into the columns; an ellipsis stands for the rest.
+// line returns the cells starting at from that fit into the columns; an ellipsis stands for the rest.
 func (m Marker) line(cells []cell, from, columns int) (line string, used int, marked bool) {
 	var b strings.Builder
 	if from > 0 {
@@ -111,7 +111,7 @@ func (m Marker) line(cells []cell, from, columns int) (line string, used int, ma
 	return b.String(), used, marked
 }
 
-// Styled reports whether text written to w may be bold or coloured: it is a terminal that can do so, and nobody has
+// Styled reports whether text written to w may be bold or coloured: it is a terminal that supports this, and nobody has
 // asked for plain text (https://no-color.org).
 func Styled(w io.Writer) bool {
 	_, plain := destination(w)

@@ -1,5 +1,5 @@
-// Package term lays out the program's output: text made safe and cut to columns, tables, numbers, times, exported
-// rows, and standard output that remembers a failed write.
+// Package term lays out the program's output: text made safe and cut to columns, tables, numbers, times, exported rows,
+// and standard output that remembers a failed write.
 package term
 
 import (
@@ -17,7 +17,7 @@ func Table(w io.Writer, write func(io.Writer)) {
 	var widths []int
 	for line := range strings.Lines(t.text.String()) {
 		row := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		for i, cell := range row[:len(row)-1] { // nothing is aligned behind the last cell
+		for i, cell := range row[:len(row)-1] { // the last cell needs no alignment
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
@@ -37,7 +37,7 @@ func Table(w io.Writer, write func(io.Writer)) {
 }
 
 // FitTable aligns rows, which all have the same number of cells, within the columns of w. If a row would be wider, the
-// cells of the column give are cut; that column keeps at least 8 columns. Outcomes are coloured.
+// cells of column give are cut, to no less than 8 columns. Outcomes are coloured.
 func FitTable(w io.Writer, rows [][]string, give int) {
 	left := Columns(w)
 	for column := range rows[0] {

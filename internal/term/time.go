@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// zone is where the reader of this program's screens is: UTC, unless UseLocalTime has been called.
+// zone is the time zone of the screens: UTC, unless UseLocalTime has been called.
 var zone = time.UTC
 
-// UseLocalTime makes Stamp write times of the zone that TZ names, if it names one.
+// UseLocalTime makes Stamp use the zone that TZ names, if it names one.
 func UseLocalTime() {
 	if os.Getenv("TZ") != "" {
 		zone = time.Local
@@ -25,13 +25,13 @@ func Stamp(t time.Time) string {
 	return t.In(zone).Format("2006-01-02 15:04:05Z07:00")
 }
 
-// StampFrom is Stamp for the earliest time at which something can be done: it rounds up, so that the time shown is
+// StampFrom is Stamp for the earliest time at which something can be done. It rounds up, so that the shown time is
 // never too early.
 func StampFrom(t time.Time) string {
 	return Stamp(t.Add(time.Second - 1).Truncate(time.Second))
 }
 
-// When is StampFrom, with how long it is until then where w is a terminal.
+// When is StampFrom, plus how long it is until then if w is a terminal.
 func When(w io.Writer, t, now time.Time) string {
 	if !IsTerminal(w) || !t.After(now) {
 		return StampFrom(t)
@@ -39,7 +39,7 @@ func When(w io.Writer, t, now time.Time) string {
 	return StampFrom(t) + " (in " + Ago(t.Sub(now)) + ")"
 }
 
-// Ago formats a span of time in its two largest units.
+// Ago formats a duration in its two largest units.
 func Ago(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -52,7 +52,7 @@ func Ago(d time.Duration) string {
 	return Plural(int(d/(24*time.Hour)), "day")
 }
 
-// Day formats a time as briefly as possible: without its hours at midnight.
+// Day formats a time as briefly as possible: without the hours at midnight.
 func Day(t time.Time) string {
 	if t.Equal(t.Truncate(24 * time.Hour)) {
 		return t.UTC().Format(time.DateOnly)
@@ -60,9 +60,9 @@ func Day(t time.Time) string {
 	return Stamp(t)
 }
 
-// Times in documents are in UTC and whole seconds, so that all of them have as many digits.
+// Times in documents are in UTC and whole seconds, so that all have the same number of digits.
 
-// Second returns a time as a document has it. Times of what has happened are rounded down.
+// Second converts a time to a document's form. Past times are rounded down.
 func Second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
 // TimeOrNull is Second of a time; null if it is not known.
@@ -73,7 +73,7 @@ func TimeOrNull(t time.Time) *time.Time {
 	return new(Second(t))
 }
 
-// FromOrNull is TimeOrNull of the earliest time at which something can be done: it is rounded up, so that it is never too
+// FromOrNull is TimeOrNull for the earliest time at which something can be done. It rounds up, so that it is never too
 // early.
 func FromOrNull(t time.Time) *time.Time {
 	if t.IsZero() {

@@ -8,8 +8,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// logged logs each request to s.AccessLog, if there is one. What follows the question mark is the visitor's own and stays
-// out of it, as do headers, which may hold a token.
+// logged logs each request to s.AccessLog, if there is one. It leaves out the query, which is the visitor's own, and
+// headers, which may hold a token.
 func (s *Site) logged(h http.Handler) http.Handler {
 	if s.AccessLog == nil {
 		return h
@@ -22,7 +22,7 @@ func (s *Site) logged(h http.Handler) http.Handler {
 	})
 }
 
-// answerCounter notes how a request was answered.
+// answerCounter records how a request was answered.
 type answerCounter struct {
 	http.ResponseWriter
 

@@ -26,7 +26,7 @@ type API struct {
 	Origins []string                        // whose pages may read the API in a browser, such as https://www.example.com
 
 	answers recent.Answers[*document]
-	making  chan struct{} // of as many as are made at once
+	making  chan struct{} // its capacity is how many answers are made at once
 }
 
 //go:embed openapi.json
@@ -81,7 +81,7 @@ func (a *API) limited(h http.Handler) http.Handler {
 	return a.Limiter.Handler(h)
 }
 
-// document answers with what read returns, or its error as a problem.
+// document answers with what read returns, or with its error as a problem.
 func (a *API) document(read func(ctx context.Context, r *http.Request, params url.Values) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		params, err := parameters(r)
@@ -100,7 +100,7 @@ func (a *API) document(read func(ctx context.Context, r *http.Request, params ur
 	})
 }
 
-// problemOf returns an error as a visitor may see it. Internal causes are for /readyz to report.
+// problemOf returns an error in a form for visitors. Internal causes are for /readyz to report.
 func problemOf(err error) httplimit.Problem {
 	for status, known := range map[int]error{http.StatusBadRequest: report.ErrBadRequest, http.StatusNotFound: report.ErrNotFound} {
 		if errors.Is(err, known) {
@@ -110,7 +110,7 @@ func problemOf(err error) httplimit.Problem {
 	return httplimit.Problem{Status: http.StatusServiceUnavailable, Detail: "this cannot be read right now: try again soon"}
 }
 
-// parameters returns those of the URL, each allowed once.
+// parameters returns the URL's parameters, each allowed once.
 func parameters(r *http.Request) (url.Values, error) {
 	if len(r.URL.RawQuery) > maxQuery {
 		return nil, fmt.Errorf("%w: more than %d bytes after the question mark", report.ErrBadRequest, maxQuery)
@@ -223,8 +223,8 @@ func without(params url.Values, names ...string) url.Values {
 	return out
 }
 
-// pageOf returns the page after the item that a cursor names, or the first one. Items come and go between requests: a
-// cursor names an item by its key, so that none is shown twice or left out.
+// pageOf returns the page after the item that a cursor names, or the first page. Items come and go between requests, so
+// a cursor names an item by its key: none is shown twice or left out.
 func pageOf[T any](items []T, params url.Values, key func(T) string) (page []T, next *string, err error) {
 	limit, err := limitOf(params)
 	if err != nil {

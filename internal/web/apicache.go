@@ -20,7 +20,7 @@ import (
 const (
 	freshFor   = 10 * time.Second // also the max-age of Cache-Control
 	maxCached  = 32 << 20         // bytes of all bodies
-	atLeast    = 1 << 10          // bytes that any answer counts
+	atLeast    = 1 << 10          // the least that any answer counts, in bytes
 	maxMaking  = 8                // answers being made at once
 	makeWithin = 5 * time.Second  // for one answer
 	gzipFrom   = 1 << 10          // bytes; gzip is not worth it for fewer
@@ -29,7 +29,7 @@ const (
 // rawJSON is a document already encoded as JSON.
 type rawJSON []byte
 
-// document is an answer that many may get.
+// document is an answer that many requests may share.
 type document struct {
 	err  error
 	body []byte
@@ -39,7 +39,7 @@ type document struct {
 	zipped []byte
 }
 
-// encoded makes a document, for whoever waits for it: it outlives the request that asked first.
+// encoded makes a document for all requests that wait for it, so it outlives the request that asked first.
 func (a *API) encoded(ctx context.Context, read func(context.Context) (any, error)) recent.Answer[*document] {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), makeWithin)
 	defer cancel()
@@ -82,8 +82,8 @@ func (e *document) write(w http.ResponseWriter, r *http.Request) {
 	if len(body) >= gzipFrom && acceptsGzip(r.Header.Get("Accept-Encoding")) {
 		e.zip.Do(func() {
 			var b bytes.Buffer
-			z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // a level that exists
-			_, _ = z.Write(e.body)                          // memory takes it all
+			z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // this level exists
+			_, _ = z.Write(e.body)                          // writing to memory cannot fail
 			_ = z.Close()
 			e.zipped = b.Bytes()
 		})
@@ -94,7 +94,7 @@ func (e *document) write(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body) // the client may be gone
 }
 
-// matches reports whether If-None-Match names the tag, which is compared weakly (RFC 9110, section 13.1.2).
+// matches reports whether If-None-Match names the tag, by weak comparison (RFC 9110, section 13.1.2).
 func matches(header, etag string) bool {
 	for tag := range strings.SplitSeq(header, ",") {
 		if tag = strings.TrimSpace(tag); tag == "*" || strings.TrimPrefix(tag, "W/") == strings.TrimPrefix(etag, "W/") {

@@ -12,22 +12,22 @@ import (
 	"github.com/trendvidstream/ingest/quota/httplimit"
 )
 
-// room is how many clients one listener holds at once. The site's and the admin's listener have one each.
+// room is how many clients one listener holds at once. The site's and the admin's listener each have their own.
 type room struct {
 	all        int // connections
-	perAddress int // of one address, of IPv6 one /64; a reverse proxy counts as one
+	perAddress int // from one address, in IPv6 one /64; a reverse proxy counts as one
 	spare      int // beyond these, each for one answer of /livez
 }
 
-// usualRoom leaves an address half of all: two hundred open pages behind one proxy have room, and its idle ones give way.
-// It is a variable so that a test can fill it.
+// usualRoom gives one address half of all places: enough for two hundred open pages behind one proxy, whose idle
+// connections give way. It is a variable so that a test can fill it.
 var usualRoom = room{all: 512, perAddress: 256, spare: 16}
 
-// errNoRoom ends a connection for which not even the spare room has a place.
+// errNoRoom ends a connection for which even the spare room has no place.
 var errNoRoom = errors.New("too many connections")
 
-// connections keeps a listener's connections within its room. In place of a connection that is one too many, the oldest
-// idle one is closed. If none is idle, the new one may still ask /livez: a probe must not fail because clients are slow.
+// connections keeps a listener's connections within its room. A new connection beyond it replaces the oldest idle one.
+// If none is idle, the new one may still ask /livez: a probe must not fail because clients are slow.
 type connections struct {
 	net.Listener
 	room room
@@ -38,7 +38,7 @@ type connections struct {
 	spare     int
 }
 
-// connection is one of connections. Its fields are guarded by their lock.
+// connection is one of a listener's connections, whose lock guards its fields.
 type connection struct {
 	net.Conn
 	in      *connections
@@ -70,7 +70,7 @@ func (cs *connections) Accept() (net.Conn, error) {
 	}
 }
 
-// add takes a connection in, and returns the one to close in its place, nil if there is room for both.
+// add admits a connection, and returns the one to close in its place; nil if there is room for both.
 func (cs *connections) add(c *connection) (evicted *connection, err error) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -105,7 +105,7 @@ func (cs *connections) oldestIdle(may func(*connection) bool) (oldest *connectio
 	return oldest
 }
 
-// remove forgets a connection; more than once does no harm.
+// remove forgets a connection; repeating it does no harm.
 func (cs *connections) remove(c *connection) {
 	if !cs.open[c] {
 		return
@@ -145,7 +145,7 @@ func (cs *connections) watch(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// inSpareRoom is the key of a value in the context of requests of a connection that is one too many.
+// inSpareRoom is the context key that marks requests of a connection in the spare room.
 type inSpareRoom struct{}
 
 // connContext is an http.Server's ConnContext.
@@ -156,7 +156,7 @@ func connContext(ctx context.Context, conn net.Conn) context.Context {
 	return ctx
 }
 
-// onlyLivez lets a connection that is one too many ask /livez once, and nothing else.
+// onlyLivez lets a connection in the spare room ask /livez once, and nothing else.
 func onlyLivez(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Context().Value(inSpareRoom{}) != nil {
@@ -171,7 +171,7 @@ func onlyLivez(next http.Handler) http.Handler {
 	})
 }
 
-// addressOf returns who is at the other end, as the limits per client tell clients apart.
+// addressOf returns the client's address in the form by which the limits per client tell clients apart.
 func addressOf(conn net.Conn) netip.Prefix {
 	peer, err := netip.ParseAddrPort(conn.RemoteAddr().String())
 	if err != nil {

@@ -9,20 +9,20 @@ import (
 	"github.com/trendvidstream/ingest/internal/report"
 )
 
-// details is shown only by the page, in addition to an overview.
+// details is what only the page shows, in addition to an overview.
 type details struct {
 	pages.Details
 
 	next []report.NextDocument // until the provider's day ends
 }
 
-// intervals are those whose price the page names; 0: as configured.
+// intervals are those for which the page shows the price; 0: as configured.
 var intervals = []time.Duration{0, 10 * time.Minute, 15 * time.Minute, 20 * time.Minute, time.Hour, 6 * time.Hour}
 
-// detailsFor is how long details are reused, whatever the number of readers.
+// detailsFor is how long details are reused, however many readers there are.
 const detailsFor = 5 * time.Second
 
-// with adds details. A part of the store that cannot be read makes its other parts untrue.
+// with adds details. If a part of the store cannot be read, no freshness is shown.
 func (o overview) with(d details) pages.Status {
 	st := o.Status
 	st.Details, st.Next = d.Details, d.next
@@ -72,7 +72,7 @@ func readDetails(ctx context.Context, source *Source, o overview) (d details) {
 	return d
 }
 
-// spentByHour returns the amount spent of a pool in each of the last 24 hours, oldest first.
+// spentByHour returns how much of a pool was spent in each of the last 24 hours, oldest first.
 func spentByHour(ctx context.Context, source *Source, now time.Time, pool string) ([]map[string]int64, error) {
 	spent, err := source.Spent(ctx, now.Add(-day), time.Hour)
 	if err != nil {
@@ -84,7 +84,7 @@ func spentByHour(ctx context.Context, source *Source, now time.Time, pool string
 	}
 	for _, s := range spent {
 		if s.Pool == pool {
-			hours[min(s.Part, 23)][string(s.Who.Purpose)] += s.Amount // what has come since now is of the last hour
+			hours[min(s.Part, 23)][string(s.Who.Purpose)] += s.Amount // spending after now counts in the last hour
 		}
 	}
 	return hours, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// withFields returns a chart whose items have only these fields, with commas between them; "" is all.
+// withFields returns a chart whose items have only these comma-separated fields; "" is all.
 func withFields(chart any, fields string) (any, error) {
 	if fields == "" {
 		return chart, nil

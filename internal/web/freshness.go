@@ -12,10 +12,10 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// rereadAfter bounds how often the slots are read for the pages, whatever the number of readers.
+// rereadAfter bounds how often the slots are read for the pages, however many readers there are.
 const rereadAfter = time.Second
 
-// Freshness reads how fresh everything is.
+// Freshness reads how fresh every series is.
 func (s *Site) Freshness(ctx context.Context) (report.Freshness, error) {
 	latest, err := s.Latest(ctx)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/httplimit"
 )
 
-// maxBody bounds a request's body, in bytes: the API reads none.
+// maxBody bounds a request's body, in bytes. The API reads no bodies.
 const maxBody = 4 << 10
 
 // guard refuses requests that no front end sends, and admits pages of the listed origins.
@@ -31,9 +31,9 @@ func (a *API) guard(next http.Handler) http.Handler {
 	})
 }
 
-// checkHost refuses requests for a host name that is not ours. A web page elsewhere can point its own name at this
-// address (DNS rebinding), and could then read every answer; but the browser sends the name it asked for in Host. Ours
-// are localhost, any address, and s.Hosts. A health probe may send any name: /livez reveals nothing.
+// checkHost refuses requests for a host name that is not ours. Otherwise a web page elsewhere could point its own name
+// at this address (DNS rebinding) and read every answer; but the browser sends that name in Host. Ours are localhost,
+// any address, and s.Hosts. A health probe may send any name: /livez reveals nothing.
 func (s *Site) checkHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/livez" && !s.isOurs(r.Host) {
@@ -57,10 +57,10 @@ func (s *Site) isOurs(host string) bool {
 	return slices.ContainsFunc(s.Hosts, func(ours string) bool { return strings.EqualFold(ours, name) })
 }
 
-// secrets are parameter names that carry a token elsewhere.
+// secrets are parameter names that carry a token in other APIs.
 var secrets = []string{"token", "access_token", "api_token", "apikey", "api_key", "key", "auth", "authorization", "bearer", "password", "secret"}
 
-// secretInURL checks only the names, whether or not the rest is well formed.
+// secretInURL checks only the names, even if the query is malformed.
 func secretInURL(r *http.Request) bool {
 	for pair := range strings.FieldsFuncSeq(r.URL.RawQuery, func(c rune) bool { return c == '&' || c == ';' }) {
 		name, _, _ := strings.Cut(pair, "=")
@@ -71,8 +71,8 @@ func secretInURL(r *http.Request) bool {
 	return r.URL.User != nil
 }
 
-// crossOrigin lets listed origins read, and answers preflight requests (OPTIONS). It reports whether the request is
-// done.
+// crossOrigin lets listed origins read, and answers preflight requests (OPTIONS). It reports whether the request has
+// been answered.
 func (a *API) crossOrigin(w http.ResponseWriter, r *http.Request) (done bool) {
 	h := w.Header()
 	h.Add("Vary", "Origin")

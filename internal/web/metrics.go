@@ -23,8 +23,8 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("ingest_"+name, help, labels, nil)
 }
 
-// The metrics of a scrape. Every figure is read from the ledger and the store at that moment, so that what other
-// processes did counts too. Labels are names of the config and of costs.yaml, purposes and outcomes, so their number is
+// The metrics of a scrape. Every figure is read from the ledger and the store at that moment, so that it includes what
+// other processes did. Labels are names of the config and of costs.yaml, purposes and outcomes, so their number is
 // bounded.
 var (
 	buildInfo = desc("build_info", "1: which program this is.", "version", "goversion")
@@ -68,7 +68,7 @@ var (
 // outcomes are all states of a slot.
 var outcomes = []ingest.State{ingest.Due, ingest.Claimed, ingest.Done, ingest.Stopped, ingest.Failed, ingest.Skipped, ingest.Missed}
 
-// collector exports one overview. It keeps nothing for the next scrape.
+// collector exports one overview. It keeps no data for the next scrape.
 type collector struct {
 	overview
 	version string
@@ -111,18 +111,18 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 
 // collectCalls exports the upstream calls of all processes that have written to the store.
 func (c collector) collectCalls(ch chan<- prometheus.Metric) {
-	for method, of := range c.calls {
+	for method, stats := range c.calls {
 		var all uint64
-		for verdict, n := range of.Verdicts {
+		for verdict, n := range stats.Verdicts {
 			ch <- prometheus.MustNewConstMetric(upstreamCalls, prometheus.CounterValue, float64(n), method, verdict)
 			all += uint64(n)
 		}
 		below, buckets := uint64(0), map[float64]uint64{}
-		for i, n := range of.Buckets {
+		for i, n := range stats.Buckets {
 			below += uint64(n)
 			buckets[ingest.CallBuckets[i]] = below
 		}
-		ch <- prometheus.MustNewConstHistogram(upstreamSeconds, all, of.Seconds, buckets, method)
+		ch <- prometheus.MustNewConstHistogram(upstreamSeconds, all, stats.Seconds, buckets, method)
 	}
 }
 
@@ -157,10 +157,10 @@ func (c collector) collectQuota(gauge func(*prometheus.Desc, float64, ...string)
 				gauge(freesAt, seconds(*at), p.Pool, w.Window)
 			}
 		}
-		for _, of := range p.Purposes {
-			gauge(ceilingUnits, float64(of.Ceiling), p.Pool, string(of.Purpose))
-			gauge(remainingUnits, float64(of.Remaining), p.Pool, string(of.Purpose))
-			gauge(nearMisses, truth(float64(of.Remaining) <= nearMiss*float64(of.Ceiling)), p.Pool, string(of.Purpose))
+		for _, each := range p.Purposes {
+			gauge(ceilingUnits, float64(each.Ceiling), p.Pool, string(each.Purpose))
+			gauge(remainingUnits, float64(each.Remaining), p.Pool, string(each.Purpose))
+			gauge(nearMisses, truth(float64(each.Remaining) <= nearMiss*float64(each.Ceiling)), p.Pool, string(each.Purpose))
 		}
 		gauge(drained, truth(p.DrainedUntil != nil), p.Pool)
 		gauge(driftUnits, float64(p.Drift), p.Pool)
@@ -186,33 +186,33 @@ func (c collector) collectSlots(gauge func(*prometheus.Desc, float64, ...string)
 	count := map[kind]int{}
 	succeeded := map[string]time.Time{}
 	refused := 0
-	for _, of := range c.Fresh.Series {
-		if of.ResumesAt != nil && of.Outcome != ingest.Stopped {
-			refused++ // it was not even tried
+	for _, series := range c.Fresh.Series {
+		if series.ResumesAt != nil && series.Outcome != ingest.Stopped {
+			refused++ // it was not even attempted
 		}
 		for _, outcome := range outcomes {
-			count[kind{of.Job, string(outcome)}] = 0 // so that a rate begins at 0, not at the first event
+			count[kind{series.Job, string(outcome)}] = 0 // so that a rate begins at 0, not at the first event
 		}
-		gauge(stale, truth(of.Stale), of.Job, of.Region)
+		gauge(stale, truth(series.Stale), series.Job, series.Region)
 		late := 0.0
-		if of.OverdueSince != nil {
-			late = c.Fresh.At.Sub(*of.OverdueSince).Seconds()
+		if series.OverdueSince != nil {
+			late = c.Fresh.At.Sub(*series.OverdueSince).Seconds()
 		}
-		gauge(overdue, late, of.Job, of.Region)
-		gauge(interval, float64(of.IntervalS), of.Job, of.Region)
-		if of.AgeS != nil {
-			gauge(age, float64(*of.AgeS), of.Job, of.Region)
+		gauge(overdue, late, series.Job, series.Region)
+		gauge(interval, float64(series.IntervalS), series.Job, series.Region)
+		if series.AgeS != nil {
+			gauge(age, float64(*series.AgeS), series.Job, series.Region)
 		}
-		if at := of.SucceededAt(); at.After(succeeded[of.Job]) {
-			succeeded[of.Job] = at
+		if at := series.SucceededAt(); at.After(succeeded[series.Job]) {
+			succeeded[series.Job] = at
 		}
 	}
 	for _, s := range c.Slots {
 		count[kind{s.Job, string(s.Outcome)}] += s.Ticks()
 	}
-	for of, n := range count {
-		gauge(slots, float64(n), of.job, of.outcome)
-		if of.outcome == string(ingest.Stopped) {
+	for labels, n := range count {
+		gauge(slots, float64(n), labels.job, labels.outcome)
+		if labels.outcome == string(ingest.Stopped) {
 			refused += n
 		}
 	}
@@ -223,7 +223,7 @@ func (c collector) collectSlots(gauge func(*prometheus.Desc, float64, ...string)
 }
 
 // WriteMetrics writes the metrics once, in the text format of Prometheus. If the store cannot be read, it writes the
-// others and returns the reason.
+// other metrics and returns the reason.
 func (s *Status) WriteMetrics(ctx context.Context, w io.Writer) error {
 	o := s.overview(ctx)
 	return cmp.Or(s.encodeMetrics(o, w, expfmt.NewFormat(expfmt.TypeTextPlain), false), o.StoreErr)
@@ -250,7 +250,7 @@ func (s *Status) encodeMetrics(o overview, w io.Writer, format expfmt.Format, se
 	return nil
 }
 
-// metrics serves Prometheus. A source that cannot be read is a figure, not an error.
+// metrics serves Prometheus. A source that cannot be read is shown as a figure, not as an error.
 func (s *Status) metrics(w http.ResponseWriter, r *http.Request) {
 	format := expfmt.NegotiateAccept(r.Header, expfmt.DefaultAcceptedFormats()...)
 	w.Header().Set("Content-Type", string(format))

@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// statusPage serves the status page, and as JSON the documents that it is made of.
+// statusPage serves the status page, or as JSON the documents that it shows.
 func (s *Site) statusPage(w http.ResponseWriter, r *http.Request) {
 	o := s.Status.overview(r.Context())
 	st := o.with(s.Status.details(r.Context(), o))
@@ -21,7 +21,7 @@ func (s *Site) statusPage(w http.ResponseWriter, r *http.Request) {
 	s.Pages.ShowStatus(w, r, st)
 }
 
-// homePage is the first chart; the status page, while there is none or none can be read.
+// homePage is the first chart, or the status page if there is none or it cannot be read.
 func (s *Site) homePage(w http.ResponseWriter, r *http.Request) {
 	if fresh := s.Status.overview(r.Context()).Fresh; s.Pages.Library == nil || wantsJSON(r) || fresh == nil || fresh.Empty() {
 		s.statusPage(w, r)
@@ -30,7 +30,7 @@ func (s *Site) homePage(w http.ResponseWriter, r *http.Request) {
 	s.Pages.Chart(w, r)
 }
 
-// Overall is the worst of all, for the head of every page.
+// Overall is the worst state of all, for the head of every page.
 func (s *Status) Overall(ctx context.Context) pages.State { return s.now(ctx).Overall() }
 
 // Regions says how fresh each region's chart is.
@@ -38,7 +38,7 @@ func (s *Status) Regions(ctx context.Context) map[string]pages.State {
 	return s.now(ctx).Regions()
 }
 
-// now is the status with the details that are known already.
+// now is the status with the details that are already known.
 func (s *Status) now(ctx context.Context) pages.Status {
 	known, _ := s.detailed.Kept("")
 	return s.overview(ctx).with(known)

@@ -12,18 +12,18 @@ import (
 	"time"
 )
 
-// stopWithin is how long answers in progress may take when the site stops.
+// stopWithin is how long answers in progress may take once the site stops.
 const stopWithin = time.Second
 
-// The longest address that is looked at, and the longest header: what is between them is told that it is too long, and
-// what is beyond is refused by net/http before it is read.
+// The longest address that is accepted, and the longest header. A request between the two is told that its address is
+// too long; a longer one is refused by net/http before it is read.
 const (
 	maxAddress = 8 << 10
 	maxHeader  = 32 << 10
 )
 
-// Serve answers at l until ctx is done, and closes l. It then returns nil, and otherwise why it can no longer answer.
-// It logs internal errors to log.
+// Serve answers at l until ctx is done, closes l and returns nil, or else returns why it can no longer answer. It logs
+// internal errors to log.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
 	held := newConnections(l, usualRoom)
 	s := &http.Server{
@@ -61,7 +61,7 @@ func wantsJSON(r *http.Request) bool {
 	return r.URL.Query().Get("format") == "json" || strings.Contains(r.Header.Get("Accept"), "application/json")
 }
 
-// write answers with a document, to whom does not ask for that as text.
+// write answers with a document as JSON to clients that ask for it, otherwise with text.
 func write(w http.ResponseWriter, r *http.Request, code int, text string, doc any) {
 	if wantsJSON(r) {
 		writeJSON(w, code, doc)

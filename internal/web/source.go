@@ -12,17 +12,17 @@ import (
 	"github.com/trendvidstream/ingest/quota/httplimit"
 )
 
-// Source reads for the metrics and the status page. Its functions must be safe for concurrent use, and change
+// Source reads data for the metrics and the status page. Its functions must be safe for concurrent use and change
 // nothing. Spent, Ledger, Cost and Emergency are only called after Quota has answered.
 type Source struct {
-	// Quota returns what ingest quota --json prints, and the slots to come as they were planned for it.
+	// Quota returns what ingest quota --json prints, and the future slots as they were planned for it.
 	Quota func(ctx context.Context) (report.QuotaDocument, Upcoming, error)
 	// Slots returns the slots that ingest slots --since prints, newest first.
 	Slots func(ctx context.Context, since time.Time) ([]report.SlotDocument, error)
-	// Spent returns what the ledger counts since a time, in parts of a length.
+	// Spent returns what the ledger counts since a time, in parts of the length every.
 	Spent func(ctx context.Context, since time.Time, every time.Duration) ([]quota.Spent, error)
-	// DayPrice returns the most that a day of the schedule costs or, with every, would cost if each chart were fetched
-	// so often.
+	// DayPrice returns the most that a day of the schedule costs, or would cost if each chart were fetched at the interval
+	// every.
 	DayPrice  func(every time.Duration) (map[string]int64, error)
 	Calls     func(ctx context.Context) (ingest.CallStats, error) // upstream calls of all processes; nil: not known
 	Ledger    func(ctx context.Context) (report.LedgerDocument, error)
@@ -40,7 +40,7 @@ type Source struct {
 // Upcoming returns the slots until a time, in the order they are due.
 type Upcoming func(until time.Time) ([]report.NextDocument, error)
 
-// overview is a source's answers at one moment: the status without its details. A ledger that is down hides no chart.
+// overview is a source's answers at one moment: the status without its details. A ledger that is down hides no charts.
 type overview struct {
 	pages.Status
 
@@ -61,8 +61,8 @@ type Status struct {
 	Now       func() time.Time
 	Version   string                                          // of the program
 	Source    func() (*Source, error)                         // an error if nothing is open
-	Freshness func(context.Context) (report.Freshness, error) // how old everything is
-	Degraded  func() time.Duration                            // how long the ledger could not answer since this process began; nil: not known
+	Freshness func(context.Context) (report.Freshness, error) // the age of every series
+	Degraded  func() time.Duration                            // how long this process has seen the ledger fail; nil: not known
 
 	Limits func() httplimit.Stats // of the API's clients; nil: there are no limits
 
@@ -70,7 +70,7 @@ type Status struct {
 	detailed  recent.Answers[details]
 }
 
-// overview reads the source, at most once per readFor. If nothing can be read, it says why.
+// overview reads the source, at most once per readFor. What it cannot read it reports as an error in the result.
 func (s *Status) overview(ctx context.Context) overview {
 	o, _ := s.overviews.Get("", func() recent.Answer[overview] {
 		source, err := s.Source()
@@ -116,13 +116,13 @@ func (s *Status) readOverview(ctx context.Context, source *Source) overview {
 	return o
 }
 
-// admitted returns how many calls, of those whose cost is known, drew what was spent.
+// admitted returns how many calls with a known cost make up what was spent.
 func admitted(spent []report.SpentDocument, cost func(string) (quota.Cost, error)) int64 {
 	calls := map[quota.Who]int64{}
 	for _, s := range spent {
 		if c, err := cost(s.Method); err == nil && c[s.Pool] > 0 {
 			who := quota.Who{Purpose: s.Purpose, Region: s.Region, Method: s.Method, Client: s.Client}
-			calls[who] = max(calls[who], s.Amount/c[s.Pool]) // the same in every pool that the method draws on
+			calls[who] = max(calls[who], s.Amount/c[s.Pool]) // the same in every pool that the method is charged to
 		}
 	}
 	var n int64

@@ -1,9 +1,9 @@
-// Package web serves people and machines over HTTP: a status page (/status), in the frame of package pages; whether the process is
-// alive (/livez) and ready (/readyz), how fresh each region is (/freshness), the metrics (/metrics); and, for visitors,
-// the data that was fetched (/v1/).
+// Package web serves people and machines over HTTP: a status page (/status) in the frame of package pages; whether the
+// process is alive (/livez) and ready (/readyz); how fresh each region is (/freshness); the metrics (/metrics); and for
+// visitors the fetched data (/v1/).
 //
-// It only reads, shows no secret and knows no password: whoever reaches the address may look, if they use a listed
-// name. Web pages elsewhere, opened in a browser that reaches this address, may not.
+// It only reads, shows no secret and has no password: whoever reaches the address may look, if they use a listed name.
+// Web pages elsewhere, opened in a browser that reaches this address, may not.
 package web
 
 import (
@@ -22,8 +22,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/httplimit"
 )
 
-// Site holds the sources of the pages. All its functions must be safe for concurrent use, and fast: slow work is done elsewhere
-// and cached. Text needs no escaping.
+// Site holds the sources of the pages. All its functions must be safe for concurrent use, and fast: slow work is done
+// elsewhere and cached. Text needs no escaping.
 type Site struct {
 	Now   func() time.Time
 	Alive func() error // nil while the scheduler's heartbeat is recent
@@ -32,9 +32,9 @@ type Site struct {
 	Schedule   func() report.WantedSeries                      // at its current pace
 	Latest     func(context.Context) (ingest.Latest, error)    // the newest slots of every series
 	StaleAfter int                                             // intervals
-	Calls      func(context.Context) (ingest.CallStats, error) // how those of all processes were answered; nil: not known
+	Calls      func(context.Context) (ingest.CallStats, error) // how all processes' calls were answered; nil: not known
 	Upstream   string                                          // its name
-	Silence    time.Duration                                   // after which it counts as unreachable; 0: report.UnreachableAfter
+	Silence    time.Duration                                   // before the upstream is unreachable; 0: report.UnreachableAfter
 	Resting    func() string                                   // why nothing is fetched now, and when that is retried; "": no reason; nil: not known
 
 	Status *Status // what the page and the metrics show; nil: there are none
@@ -45,15 +45,15 @@ type Site struct {
 
 	AccessLog *slog.Logger // of every request; nil: none is logged
 
-	Hosts []string // names under which all but /livez is served, besides localhost and addresses
+	Hosts []string // names for everything but /livez, besides localhost and addresses
 
 	fresh recent.Answers[howFresh]
 }
 
-// Check is one thing that must hold for the schedule to be kept.
+// Check is a condition for keeping the schedule.
 type Check struct {
 	Name string
-	// Look describes the state in one line; an error means that the check does not hold, and says why.
+	// Look describes the state in one line; an error says why the check does not hold.
 	Look func(ctx context.Context) (detail string, err error)
 }
 
@@ -100,7 +100,7 @@ func (s *Site) handler(all bool) http.Handler {
 	}))
 }
 
-// tooLong refuses an address that no link of ours leads to: people get a page.
+// tooLong refuses an address longer than any link of ours: people get a page.
 func (s *Site) tooLong(w http.ResponseWriter, r *http.Request) {
 	why := fmt.Sprintf("It has %s characters, and at most %s are looked at: shorten what follows the question mark.", term.Thousands(int64(len(r.RequestURI))), term.Thousands(maxAddress))
 	if s.Pages == nil || !s.isOurs(r.Host) || strings.HasPrefix(r.URL.Path, "/v1/") {
