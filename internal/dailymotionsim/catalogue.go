@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// video holds the constant data of a video; what changes with the clock is computed.
+// video holds the constant data of a video; values that change with the clock are computed.
 type video struct {
 	id, title, owner, ownerID string
 	country, channel          string
@@ -34,7 +34,7 @@ type catalogue struct {
 // channels are the categories, by the ids that /channels lists.
 var channels = strings.Fields("animals auto people fun creation school videogames kids lifestyle shortfilms music news sport tech travel tv webcam")
 
-// sizes is the number of videos of each country. One country has more than a list can return; those not listed have
+// sizes is the number of videos of each country. One country has more than a list can return; countries not listed have
 // none.
 var sizes = map[string]int{
 	"us": 1130, "gb": 420, "de": 310, "fr": 640, "in": 515, "br": 300, "au": 205, "ca": 330, "jp": 240, "kr": 200, "mx": 95, "it": 100,
@@ -156,8 +156,8 @@ func (c *catalogue) answer(q query, at time.Time) *answer {
 	}}
 }
 
-func sorted(of []*video, by func(a, b *video) int) []*video {
-	out := slices.Clone(of)
+func sorted(videos []*video, by func(a, b *video) int) []*video {
+	out := slices.Clone(videos)
 	slices.SortFunc(out, by)
 	return out
 }

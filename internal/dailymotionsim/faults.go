@@ -14,7 +14,7 @@ type Fault struct {
 	text    string
 	kind    string
 	delay   time.Duration // of slow
-	from    int64         // the first call it hits, from 1; 0 when percent decides
+	from    int64         // the first call it hits, from 1; 0 if percent decides
 	to      int64         // the last one
 	percent float64       // in (0, 100]
 }

@@ -2,8 +2,8 @@ package dailymotionsim
 
 import "hash/fnv"
 
-// hash mixes its words (splitmix64, chained). A seed's meaning depends on its results: the same seed serves the same
-// catalogue in every version.
+// hash mixes its words (splitmix64, chained). It must never change, so that a seed serves the same catalogue in every
+// version.
 func hash(words ...uint64) uint64 {
 	h := uint64(0x9e3779b97f4a7c15)
 	for _, w := range words {

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// poolCalls is the only pool, and defaultLimit its calls per UTC day.
+// poolCalls is the only pool, and defaultLimit is its calls per UTC day.
 const (
 	poolCalls    = "calls"
 	defaultLimit = 10_000
 )
 
-// Ledger is what has arrived since the start, by the stand-in's own count.
+// Ledger is the stand-in's own count of what has arrived since the start.
 type Ledger struct {
 	// Units is what was charged, in calls.
 	Units map[string]int64 `json:"units"`

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// maxPage and maxLimit are the API's; maxResults is how many results any list has at most.
+// maxPage and maxLimit are the API's; maxResults is the most results of any list.
 const (
 	maxPage    = 100
 	maxLimit   = 100
@@ -31,7 +31,7 @@ type query struct {
 	fields  []string
 }
 
-// parse reads and checks the parameters. For an invalid call it returns what it has read, because the call is counted.
+// parse reads and checks the parameters. For an invalid call it returns what it has read, as the call is counted.
 func parse(v url.Values) (query, *answer) {
 	q := query{
 		country: v.Get("country"), channel: v.Get("channel"), search: v.Get("search"), sort: v.Get("sort"),

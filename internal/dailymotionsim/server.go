@@ -1,7 +1,7 @@
-// Package dailymotionsim is a stand-in for Dailymotion's public API that counts for itself. It
-// answers GET /videos, as a chart (sort=trending&country=), as a list of ids and as a search, from a
-// generated catalogue; it charges every call to its own pool by its own clock; and it reports at
-// /sim/ledger what arrived. It imports nothing of the program that it judges.
+// Package dailymotionsim is a stand-in for Dailymotion's public API that keeps its own count. It answers GET /videos,
+// as a chart (sort=trending&country=), as a list of ids and as a search, from a generated catalogue; it charges every
+// call to its own pool by its own clock; and it reports at /sim/ledger what arrived. It imports nothing of the program
+// that it judges.
 //
 // Sources: https://developers.dailymotion.com/api/platform-api/reference (fields and filters),
 // /reference/understand-api-response (the list, page and limit up to 100), /guides/browse-large-catalogs
@@ -83,8 +83,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveVideos charges the call and decides its answer before it waits and writes, so that how a call is counted never
-// depends on whether the caller waited for the answer.
+// serveVideos charges the call and decides its answer before it waits and writes, so that its count never depends on
+// whether the caller waits for the answer.
 func (s *Server) serveVideos(w http.ResponseWriter, r *http.Request) {
 	q, bad := parse(r.URL.Query())
 	adm := s.count.admit(q)

@@ -40,7 +40,7 @@ func (p *Proxy) serve(client net.Conn) {
 	target := p.target
 	p.mu.Unlock()
 	server, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", target)
-	if err != nil { // the server is down: a reset is the closest a proxy comes to a refusal
+	if err != nil { // the server is down: a reset is the nearest to a refusal that a proxy can do
 		if t, ok := client.(*net.TCPConn); ok {
 			_ = t.SetLinger(0)
 		}
@@ -97,7 +97,7 @@ func (p *Proxy) requests(c *pair, l language) {
 	}
 }
 
-// replies forwards the server's replies, except those that are to be lost.
+// replies forwards the server's replies, except those that should be lost.
 func (p *Proxy) replies(c *pair, l language) {
 	in := bufio.NewReader(c.server)
 	for {
@@ -120,7 +120,7 @@ func (p *Proxy) replies(c *pair, l language) {
 				return
 			case Torn:
 				_, _ = c.client.Write(raw[:len(raw)/2])
-				time.Sleep(time.Millisecond) // else the reset overtakes the half
+				time.Sleep(time.Millisecond) // otherwise the reset overtakes the half
 				c.end(true)
 				return
 			case Swallowed:

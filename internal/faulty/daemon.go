@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// daemon is a process that must not run as root, with a port and a directory of its own.
+// daemon is a process that must not run as root, with its own port and directory.
 type daemon struct {
 	Port int
 
@@ -24,7 +24,7 @@ type daemon struct {
 	disk   *disk               // nil: this machine's
 	as     *syscall.Credential // nil: the user of the test
 	log    *locked
-	port   *os.File // its lock
+	port   *os.File // the port's lock
 	cmd    *exec.Cmd
 	exited chan struct{}
 }
@@ -85,7 +85,7 @@ func (p *daemon) finish(path string, args ...string) (err error) {
 // Addr is the address it listens on.
 func (p *daemon) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.Port)) }
 
-// begin starts the daemon, the first time trying ports until one is free, and waits until it answers.
+// begin starts the daemon and waits until it answers. The first time it tries ports until one is free.
 func (p *daemon) begin(path string, args func(port int) []string, answers func(context.Context) error) error {
 	for try := 0; ; try++ {
 		if p.port == nil {
@@ -114,8 +114,8 @@ func (p *daemon) begin(path string, args func(port int) []string, answers func(c
 	}
 }
 
-// run starts the process. A thread that does nothing else waits for it: if that thread dies with the test's process, so
-// does the daemon.
+// run starts the process. A thread that does nothing else waits for it: if that thread dies with the test's process,
+// the daemon dies too.
 func (p *daemon) run(path string, args []string) error {
 	cmd, exited, started := p.command(path, args...), make(chan struct{}), make(chan error)
 	cmd.Stdout, cmd.Stderr = p.log, p.log
@@ -152,25 +152,25 @@ func (p *daemon) await(answers func(context.Context) error) error {
 	}
 }
 
-// Freeze stops the process and its children: they keep their connections and answer nothing.
+// Freeze stops the process and its children: they keep their connections and do not answer.
 func (p *daemon) Freeze() { p.signalAll(syscall.SIGSTOP) }
 
 // Thaw lets them continue.
 func (p *daemon) Thaw() { p.signalAll(syscall.SIGCONT) }
 
-// Kill ends all of them like a power cut.
+// Kill ends the process and its children like a power cut.
 func (p *daemon) Kill() {
 	p.signalAll(syscall.SIGKILL)
 	<-p.exited
 }
 
-// Halt shuts it down cleanly.
+// Halt shuts the process down cleanly.
 func (p *daemon) Halt() {
 	_ = p.cmd.Process.Signal(syscall.SIGINT)
 	<-p.exited
 }
 
-// Stop ends it for good, and removes its files.
+// Stop ends the process for good, and removes its files.
 func (p *daemon) Stop() {
 	if p.cmd != nil {
 		p.Thaw()

@@ -3,7 +3,7 @@
 package faulty
 
 // disk is a small file system in memory, visible only to processes started on it. It disappears with this process,
-// however that ends.
+// however the process ends.
 type disk struct {
 	do   chan func()
 	done chan struct{}
@@ -17,7 +17,7 @@ func (d *disk) on(do func()) {
 
 func (d *disk) end() { close(d.do) }
 
-// mountError means that this machine does not let us mount.
+// mountError means that we may not mount on this machine.
 type mountError struct{ err error }
 
 func (e *mountError) Error() string { return e.err.Error() }

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// postgres is PostgreSQL's language: a message is a letter, a length of four bytes, and a body. A client asks with
-// several, of which Sync or a simple query is the last, and the answer ends with ReadyForQuery.
+// postgres is PostgreSQL's protocol: a message is a letter, a length of four bytes, and a body. A client asks with
+// several messages, the last of which is Sync or a simple query. The answer ends with ReadyForQuery.
 // https://www.postgresql.org/docs/15/protocol.html
 type postgres struct {
-	words    []string        // that make a statement a script
+	words    []string        // a statement with one of them is a script
 	prepared map[string]bool // by name: whether it is a script
 	begun    bool            // the first message, which has no letter, has been read
 }
@@ -41,7 +41,7 @@ func (l *postgres) command(in *bufio.Reader) (raw []byte, what kind, err error) 
 			name, text := cutText(body)
 			sql, _ := cutText(text)
 			l.prepared[name] = l.isScript(sql)
-		case 'B': // Bind: a portal, and the name of what is run in it
+		case 'B': // Bind: a portal, and the name of the statement to run in it
 			_, rest := cutText(body)
 			if name, _ := cutText(rest); l.prepared[name] {
 				what = script
@@ -57,13 +57,13 @@ func (l *postgres) command(in *bufio.Reader) (raw []byte, what kind, err error) 
 			return raw, what, nil
 		case 'S':
 			return raw, what, nil
-		case 'X', 'p', 'H', 'd', 'c', 'f': // Terminate, a password, Flush, and what belongs to COPY
+		case 'X', 'p', 'H', 'd', 'c', 'f': // Terminate, a password, Flush, and messages of COPY
 			return raw, unanswered, nil
 		}
 	}
 }
 
-// isScript looks for the words, and ignores statements that only create what is called later.
+// isScript looks for the words, except in statements that only create what is called later.
 func (l *postgres) isScript(sql string) bool {
 	sql = strings.ToLower(sql)
 	for _, w := range l.words {
@@ -74,8 +74,8 @@ func (l *postgres) isScript(sql string) bool {
 	return false
 }
 
-// reply reads up to where the client may have to speak: the end of an answer, or a request to the client. What comes
-// before the end of the connection is forwarded, since it says why it ends.
+// reply reads until the client may have to send: the end of an answer, or a request to the client. If the connection
+// ends, the part before its end is forwarded, since it says why.
 func (l *postgres) reply(in *bufio.Reader) (raw []byte, whole bool, err error) {
 	for {
 		begin := len(raw)
@@ -86,7 +86,7 @@ func (l *postgres) reply(in *bufio.Reader) (raw []byte, whole bool, err error) {
 			return raw, false, err
 		}
 		switch raw[begin] {
-		case 'Z', 'W': // ReadyForQuery; a stream in both directions begins
+		case 'Z', 'W': // ReadyForQuery; the start of a stream in both directions
 			return raw, true, nil
 		case 'R', 'G', 'H', 'd': // the server may want a password; COPY
 			return raw, false, nil

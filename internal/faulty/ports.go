@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// The ports for servers lie below those that the system assigns by itself, and so do the ones that a member of a Redis
-// Cluster takes in addition, 10,000 above.
+// The ports for servers are below those that the system assigns itself, and so are the additional ports of a Redis
+// Cluster's members, 10,000 above.
 const firstPort, manyPorts = 10_000, 10_000
 
-// taken holds the locks of this process's ports until it ends.
+// taken holds the locks of this process's ports until the process ends.
 var taken struct {
 	sync.Mutex
 
@@ -38,7 +38,7 @@ func FreePort(t T) int {
 	return port
 }
 
-// takePort returns a port, and the lock that keeps others from it.
+// takePort returns a port, and the lock that reserves it.
 func takePort() (port int, lock *os.File, err error) {
 	dir := filepath.Join(os.TempDir(), "ingest-ports-"+strconv.Itoa(os.Getuid()))
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -20,9 +20,9 @@ import (
 // ErrAbsent means that a program is not installed here.
 var ErrAbsent = errors.New("absent")
 
-// Database is a PostgreSQL server with its own port and data. Its URL is that of an ordinary role, which owns the database
-// "postgres" and may do nothing else: no superuser, no databases, no roles. What needs an administrator is Admin's. Neither
-// has a password.
+// Database is a PostgreSQL server with its own port and data. Its URL is that of an ordinary role, which owns the
+// database "postgres" and has no other rights: no superuser, no databases, no roles. Admin acts as an administrator.
+// Neither has a password.
 type Database struct {
 	*daemon
 
@@ -30,7 +30,7 @@ type Database struct {
 
 	bin      string
 	settings []string
-	turn     sync.Mutex // of Kill and Restart: whoever sees it die may restart it before all of it is dead
+	turn     sync.Mutex // of Kill and Restart: a restart may be tried before the whole server is dead
 }
 
 // Postgres starts a server with settings such as "fsync=on". It ends with its test. Without PostgreSQL 15 or newer the
@@ -58,10 +58,10 @@ func withTest(t T, d *Database, err error) *Database {
 	return d
 }
 
-// diskSize is more than a new server needs, and little enough for a machine's memory.
+// diskSize is more than a new server needs, and small enough for a machine's memory.
 const diskSize = 112 << 20
 
-// PostgresOnDisk starts a server on a disk of its own, which Fill fills. If we may not mount one, the test is skipped.
+// PostgresOnDisk starts a server on its own disk, which Fill fills. If we may not mount one, the test is skipped.
 func PostgresOnDisk(t T, settings ...string) *Database {
 	t.Helper()
 	d, err := startPostgres(func(d *Database) error {
@@ -78,7 +78,7 @@ func PostgresOnDisk(t T, settings ...string) *Database {
 	return withTest(t, d, err)
 }
 
-// Fill fills its disk, and Free removes what Fill wrote.
+// Fill fills the server's disk, and Free removes what Fill wrote.
 func (d *Database) Fill(t T) {
 	t.Helper()
 	var err error
@@ -110,7 +110,7 @@ func (d *Database) Free(t T) {
 	}
 }
 
-// StartPostgres starts a server that several tests share. The caller stops it; it ends with the process anyway.
+// StartPostgres starts a server that several tests share. The caller stops it; it ends with the process in any case.
 func StartPostgres(settings ...string) (*Database, error) {
 	return startPostgres(func(d *Database) error { d.Data = filepath.Join(d.dir, "data"); return nil }, settings)
 }
@@ -166,14 +166,14 @@ func (d *Database) initialize() error {
 	return d.finish("cp", "-a", template.dir, d.Data)
 }
 
-// Stop ends it for good and removes its files, but not while another server copies the template among them.
+// Stop ends the server for good and removes its files, but not while another server copies its template.
 func (d *Database) Stop() {
 	template.Lock()
 	defer template.Unlock()
 	d.daemon.Stop()
 }
 
-// start starts it on a port of its own, and waits until it answers.
+// start starts the server on its own port, and waits until it answers.
 func (d *Database) start() error {
 	args := []string{"-D", d.Data, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="}
 	for _, s := range append([]string{"fsync=off", "full_page_writes=off", "wal_level=minimal", "max_wal_senders=0", "shared_buffers=16MB",
@@ -184,14 +184,14 @@ func (d *Database) start() error {
 		func(ctx context.Context) error { _, err := d.Query(ctx, "SELECT 1"); return err })
 }
 
-// Kill ends all its processes like a power cut.
+// Kill ends all processes of the server like a power cut.
 func (d *Database) Kill() {
 	d.turn.Lock()
 	defer d.turn.Unlock()
 	d.daemon.Kill()
 }
 
-// Restart starts it again with its data on its port.
+// Restart starts the server again with its data on its port.
 func (d *Database) Restart(t T) {
 	t.Helper()
 	d.turn.Lock()
@@ -201,25 +201,25 @@ func (d *Database) Restart(t T) {
 	}
 }
 
-// URL returns the URL of its database "postgres".
+// URL returns the URL of the server's database "postgres".
 func (d *Database) URL() string { return d.URLAt(d.Addr()) }
 
-// URLAt returns the same at another address, such as a proxy's.
+// URLAt returns the same URL at another address, such as a proxy's.
 func (d *Database) URLAt(addr string) string {
 	return "postgres://ingest@" + addr + "/postgres?sslmode=disable"
 }
 
-// Query runs one or more SQL statements on a new connection, and returns the rows of the last.
+// Query runs one or more SQL statements on a new connection, and returns the rows of the last one.
 func (d *Database) Query(ctx context.Context, sql string) ([][]string, error) {
 	return query(ctx, d.URL(), sql)
 }
 
-// QueryIn is Query in a database of that name.
+// QueryIn is Query in the named database.
 func (d *Database) QueryIn(ctx context.Context, database, sql string) ([][]string, error) {
 	return query(ctx, strings.Replace(d.URL(), "/postgres?", "/"+database+"?", 1), sql)
 }
 
-// Admin is Must for the server's administrator, a superuser.
+// Admin is Must as the server's administrator, a superuser.
 func (d *Database) Admin(t T, sql string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -228,7 +228,7 @@ func (d *Database) Admin(t T, sql string) string {
 	return first(t, sql, rows, err)
 }
 
-// QueryAsAdmin is Query for the server's administrator.
+// QueryAsAdmin is Query as the server's administrator.
 func (d *Database) QueryAsAdmin(ctx context.Context, sql string) ([][]string, error) {
 	return query(ctx, strings.Replace(d.URL(), "//ingest@", "//"+admin+"@", 1), sql)
 }
@@ -260,7 +260,7 @@ func query(ctx context.Context, url, sql string) ([][]string, error) {
 	return out, nil
 }
 
-// Must is Query, which must succeed; it returns the first field of the first row, "" if there is none.
+// Must is Query, which must succeed. It returns the first field of the first row, "" if there is none.
 func (d *Database) Must(t T, sql string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -308,7 +308,7 @@ func postgresBin() (string, error) {
 // Pooler is a pgbouncer.
 type Pooler struct{ *daemon }
 
-// PgBouncer starts a pooler in transaction mode in front of the server, with this many connections to it and more
+// PgBouncer starts a pooler in transaction mode in front of the server, with that many connections to it and further
 // settings. It ends with its test.
 func PgBouncer(t T, d *Database, connections int, settings ...string) *Pooler {
 	t.Helper()

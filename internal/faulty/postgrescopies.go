@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Copies of a PostgreSQL: replicas, and data directories that come back.
+// Copies of a PostgreSQL: replicas, and data directories that are restored.
 
 // Replica starts another server that follows this one, which must have been started with "wal_level=replica".
 func (d *Database) Replica(t T, settings ...string) *Database {
@@ -34,10 +34,10 @@ func (d *Database) Promote(t T) {
 	}
 }
 
-// Save copies its data files, like a file backup; it must not be running. Load restores that copy.
+// Save copies the server's data files, like a file backup. The server must not be running. Load restores that copy.
 func (d *Database) Save(t T) { d.copy(t, d.Data, d.Data+".saved") }
 
-// Backup is Save while it is running: a base backup. It must have been started with "wal_level=replica".
+// Backup is Save for a running server: a base backup. The server must have been started with "wal_level=replica".
 func (d *Database) Backup(t T) {
 	t.Helper()
 	if err := os.RemoveAll(d.Data + ".saved"); err != nil {
@@ -46,11 +46,11 @@ func (d *Database) Backup(t T) {
 	d.baseBackup(t, d.daemon, d.Data+".saved")
 }
 
-// baseBackup makes a base backup in a directory of another daemon.
-func (d *Database) baseBackup(t T, of *daemon, dir string, more ...string) {
+// baseBackup makes a base backup in another daemon's directory.
+func (d *Database) baseBackup(t T, owner *daemon, dir string, more ...string) {
 	t.Helper()
 	args := append([]string{"-h", "127.0.0.1", "-p", strconv.Itoa(d.Port), "-U", admin, "-D", dir, "-X", "stream", "-c", "fast", "--no-sync"}, more...)
-	if err := of.finish(filepath.Join(d.bin, "pg_basebackup"), args...); err != nil {
+	if err := owner.finish(filepath.Join(d.bin, "pg_basebackup"), args...); err != nil {
 		t.Fatalf("faulty: %v", err)
 	}
 }

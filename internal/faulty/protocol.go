@@ -13,7 +13,7 @@ import (
 
 // language is the part of a protocol that a proxy must understand.
 type language interface {
-	// command reads what the client sends up to where the server may have to answer.
+	// command reads from the client up to where the server may have to answer.
 	command(in *bufio.Reader) (raw []byte, what kind, err error)
 	// reply reads from the server; whole reports whether a command's answer is complete.
 	reply(in *bufio.Reader) (raw []byte, whole bool, err error)

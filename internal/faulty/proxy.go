@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package faulty is for tests: a proxy between a program and its Redis or PostgreSQL that loses, delays and refuses as
-// networks do, and servers that are frozen, killed, filled and restarted as machines are. It imports nothing of the
+// Package faulty is for tests: a proxy between a program and its Redis or PostgreSQL that loses, delays and refuses
+// like a network, and servers that are frozen, killed, filled and restarted like machines. It imports nothing of the
 // program.
 package faulty
 
@@ -24,12 +24,12 @@ type Proxy struct {
 
 	mu       sync.Mutex
 	target   string
-	listener net.Listener // nil: refused
+	listener net.Listener // nil: connections are refused
 	ended    bool
 	hold     chan struct{} // closed to release held traffic; nil: none is held
 	delay    time.Duration // of every reply
 	lag      time.Duration // of the stream to replicas
-	keep     int           // how many more replies to scripts pass
+	keep     int           // how many more replies to scripts are let through
 	lose     int           // how many replies are lost after those
 	how      Loss
 	watch    func(Moment)
@@ -140,7 +140,7 @@ func (p *Proxy) Refuse() {
 	p.Cut()
 }
 
-// Cut ends all connections; what they carry is lost.
+// Cut ends all connections and loses the data in transit.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -165,7 +165,7 @@ func (p *Proxy) Delay(d time.Duration) {
 	p.delay = d
 }
 
-// Lag delays everything sent to replicas by d; what is still delayed when the connection ends is lost.
+// Lag delays everything sent to replicas by d. Data that is still delayed when the connection ends is lost.
 func (p *Proxy) Lag(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -197,7 +197,7 @@ func (p *Proxy) Lead(target string) {
 	p.Cut()
 }
 
-// Flap refuses and passes alternately, each for d and refusing first, until stop, which leaves it passing.
+// Flap refuses and passes alternately, each for d, refusing first. stop ends that and leaves the proxy passing.
 func (p *Proxy) Flap(d time.Duration) (stop func() error) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -206,7 +206,7 @@ func (p *Proxy) Flap(d time.Duration) (stop func() error) {
 			if refuse {
 				p.Refuse()
 			} else if p.Pass() != nil {
-				return // another process has the port now: stop returns the error
+				return // another process has taken the port: stop returns the error
 			}
 			select {
 			case <-time.After(d):
@@ -222,7 +222,7 @@ func (p *Proxy) Flap(d time.Duration) (stop func() error) {
 	}
 }
 
-// Close ends it and waits for its goroutines.
+// Close closes the proxy and waits for its goroutines.
 func (p *Proxy) Close() {
 	p.mu.Lock()
 	p.ended = true
@@ -247,7 +247,7 @@ func (p *Proxy) listen() error {
 		return fmt.Errorf("faulty: proxy of %s: %w", p.target, err)
 	}
 	p.listener = l
-	if p.pairs == nil { // the first time: the port stays
+	if p.pairs == nil { // the first time: the port stays the same
 		p.addr, p.pairs = l.Addr().String(), map[*pair]bool{}
 	}
 	p.work.Go(func() {

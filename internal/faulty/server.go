@@ -45,8 +45,8 @@ type Server struct {
 // patience is how long a server may take to start or to answer: a busy machine is not a broken one.
 const patience = time.Minute
 
-// Redis starts a redis-server with settings such as "--appendonly", "yes". Only Save, or a setting, makes it write to
-// its disk. Without a redis-server the test is skipped.
+// Redis starts a redis-server with settings such as "--appendonly", "yes". It writes to its disk only on Save, or if a
+// setting says so. Without a redis-server the test is skipped.
 func Redis(t T, settings ...string) *Server {
 	t.Helper()
 	s := &Server{Port: FreePort(t), Dir: t.TempDir(), t: t, path: program(t)}
@@ -56,8 +56,8 @@ func Redis(t T, settings ...string) *Server {
 	return s
 }
 
-// Sentinel starts a sentinel that watches the master at addr under this name. It decides alone, and fails
-// over once the master has not answered for down.
+// Sentinel starts a sentinel that watches the master at addr under this name. It decides alone, and fails over after
+// the master has not answered for down.
 func Sentinel(t T, name, addr string, down time.Duration) *Server {
 	t.Helper()
 	s := &Server{Port: FreePort(t), Dir: t.TempDir(), t: t, path: program(t)}
@@ -73,31 +73,31 @@ func Sentinel(t T, name, addr string, down time.Duration) *Server {
 	return s
 }
 
-// Addr is the address it listens on.
+// Addr is the address that the server listens on.
 func (s *Server) Addr() string { return fmt.Sprintf("127.0.0.1:%d", s.Port) }
 
-// Freeze stops the process: it keeps its connections and answers nothing.
+// Freeze stops the process: it keeps its connections and does not answer.
 func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
 
-// Thaw lets it continue, with the commands that came in the meantime.
+// Thaw lets the process continue, with the commands that arrived in the meantime.
 func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
 
-// Kill ends it like a power cut.
+// Kill ends the process like a power cut.
 func (s *Server) Kill() {
 	s.signal(syscall.SIGKILL)
 	<-s.exited
 }
 
-// Restart starts it again after Kill, with the data on its disk.
+// Restart starts the server again after Kill, with the data on its disk.
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.begin()
 }
 
-// Save writes its data to its disk, for Restart to read.
+// Save writes the server's data to its disk, for Restart to read.
 func (s *Server) Save() { s.Must("SAVE") }
 
-// Forget clears its disk, so that Restart starts empty.
+// Forget clears the server's disk, so that Restart starts empty.
 func (s *Server) Forget() {
 	s.t.Helper()
 	for _, name := range []string{"dump.rdb", "appendonlydir"} {
@@ -107,8 +107,8 @@ func (s *Server) Forget() {
 	}
 }
 
-// Must sends one command, which must succeed, and returns its reply as text: an array as one element per
-// line, nil as nothing.
+// Must sends one command, which must succeed, and returns its reply as text: an array as one line per element, nil as
+// nothing.
 func (s *Server) Must(command ...string) string {
 	s.t.Helper()
 	reply, err := s.Do(command...)

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// RequireTLS lets nobody but the administrator in unless by TLS and with a password. It returns the file of the authority
-// that signed the server's certificate, which is for 127.0.0.1.
+// RequireTLS admits everybody but the administrator only by TLS and with a password. It returns the file of the
+// authority that signed the server's certificate, which is for 127.0.0.1.
 func (d *Database) RequireTLS(t T) (authority string) {
 	t.Helper()
 	must := func(err error) {
@@ -33,8 +33,8 @@ func (d *Database) RequireTLS(t T) (authority string) {
 		t.Helper()
 		path := filepath.Join(d.Data, name)
 		must(os.WriteFile(path, text, 0o600))
-		if of, ok := owner.Sys().(*syscall.Stat_t); ok && os.Getuid() == 0 {
-			must(os.Chown(path, int(of.Uid), int(of.Gid)))
+		if stat, ok := owner.Sys().(*syscall.Stat_t); ok && os.Getuid() == 0 {
+			must(os.Chown(path, int(stat.Uid), int(stat.Gid)))
 		}
 	}
 	block := func(kind string, der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}) }

@@ -8,11 +8,11 @@ import (
 const (
 	day = 24 * time.Hour
 
-	// step is how long charts and counts hold: the interval at which they are usually fetched, so that ranks and views
-	// drift from slot to slot.
+	// step is how long charts and counts stay the same: the interval at which they are usually fetched, so that ranks and
+	// views drift from slot to slot.
 	step = 30 * time.Minute
 
-	// maxChart is the most places that a chart has: four pages of 50 [seen].
+	// maxChart is the most places in a chart: four pages of 50 [seen].
 	maxChart = 200
 )
 
@@ -33,7 +33,7 @@ type video struct {
 	channel                           *channel
 	category                          string
 	language, audio                   string        // BCP 47, "" when the uploader gave none
-	published                         time.Time     // zero when not known
+	published                         time.Time     // zero if not known
 	duration                          time.Duration // whole seconds, 0 for a broadcast
 	live                              string        // none, live, upcoming
 	begins                            time.Time     // of an upcoming one
@@ -42,11 +42,11 @@ type video struct {
 	tags                              []string
 	foundBy                           searchable
 
-	final   counts // what the counts tend to; nil: withheld
+	final   counts // the limits that the counts approach; nil: withheld
 	grows   bool   // false: the counts are final from the start
 	appeal  float64
 	regions []string // the charts that a generated video can enter
-	blocked []string // where it cannot be seen
+	blocked []string // regions where it cannot be watched
 }
 
 // channel is an uploader.
@@ -65,7 +65,7 @@ func channelID(key uint64) string { return "UC" + idText(key) + idText(hash(key)
 // counts are nil if withheld.
 type counts struct{ views, likes, comments *int64 }
 
-// counts returns the video's counts at the step of at: most of the growth comes in the first days, and now and then a
+// counts returns the video's counts at the step of at. Most of the growth comes in the first days, and now and then a
 // count falls a little, because YouTube takes views back [seen].
 func (v *video) counts(at time.Time) counts {
 	if !v.grows {

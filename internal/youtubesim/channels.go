@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// channelsOf returns the channels of the whole catalogue, the most recently active first, and the number of videos of
-// each.
+// channelsOf returns the channels of the whole catalogue, the most recently active first, and each one's number of
+// videos.
 func channelsOf(cat catalogue, at time.Time) (channels []*channel, videos map[string]int) {
 	videos = map[string]int{}
 	for _, v := range cat.videos(at) {

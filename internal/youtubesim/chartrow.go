@@ -38,7 +38,7 @@ func (r record) number(column string) (*int64, error) {
 	return &n, nil
 }
 
-// video returns the row as a video. Its counts are served as recorded: 0 as "0", and an empty one is left out.
+// video returns the row as a video. Its counts are served as recorded: 0 as "0"; an empty count is left out.
 func (r record) video(channels map[string]*channel) (*video, error) {
 	v := &video{
 		id: strings.TrimSpace(r.get("video_id")), title: r.get("title"), localized: r.get("localized_title"),
@@ -71,7 +71,7 @@ func (r record) video(channels map[string]*channel) (*video, error) {
 	return v, errors.Join(errs[:]...)
 }
 
-// channel returns the channel, shared by the rows with the same id and title for it.
+// channel returns the row's channel, shared by all rows with the same id and title.
 func (r record) channel(channels map[string]*channel) *channel {
 	id, title := r.get("channel_id"), r.get("channel_title")
 	key := id + "\x00" + title
@@ -106,7 +106,7 @@ func (r record) duration() (time.Duration, error) {
 	return d, nil
 }
 
-// published reads a time in any of the forms that exports write; without a zone it is UTC. Zero: not known.
+// published reads a time in any format that exports write; without a zone it is UTC. Zero: not known.
 func (r record) published() (time.Time, error) {
 	s := strings.TrimSpace(r.get("published_at"))
 	if s == "" {

@@ -33,8 +33,8 @@ func (c *recorded) videos(time.Time) []*video { return c.newest }
 
 func (c *recorded) video(id string, _ time.Time) *video { return c.byID[id] }
 
-// openCharts reads every region's file in dir and keeps the rows of one day. A region without rows on
-// that day has no chart; a day on which no region has rows is an error.
+// openCharts reads every region's file in dir and keeps the rows of one day. A region without rows on that day has no
+// chart; a day without rows in any region is an error.
 func openCharts(dir, day string) (*recorded, error) {
 	files, err := regionFiles(dir)
 	if err != nil {
@@ -111,7 +111,7 @@ type chartFile struct {
 	day         string
 	channels    map[string]*channel
 	first, last string // days in the file
-	rows        []row  // of the day
+	rows        []row  // of the requested day
 }
 
 func (f *chartFile) read() error {

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// pool is something the provider counts, with its limit per Pacific day.
+// pool is an amount that the provider counts, with its limit per Pacific day.
 type pool struct {
 	name  string
 	limit int64
 }
 
-// charge is an amount drawn from a pool.
+// charge is an amount charged to a pool.
 type charge struct {
 	pool   string
 	amount int64
@@ -93,7 +93,7 @@ func (t costTable) poolNames() []string {
 	return names
 }
 
-// limit returns the pool's limit, 0 for a pool that the table does not have.
+// limit returns the pool's limit; 0 if the table does not have the pool.
 func (t costTable) limit(name string) int64 {
 	for _, p := range t.pools {
 		if p.name == name {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// rules is what the provider holds a caller to.
+// rules are the limits that the provider enforces.
 type rules struct {
 	table           costTable
 	perMinute       int // calls in any trailing 60 s; 0: no limit
@@ -100,7 +100,7 @@ func (c *counter) answered(call int64, status int) {
 	c.log[call-1].Status = status
 }
 
-// fullPool returns the first pool without room for its part of cost in the day of at; "" if all fits.
+// fullPool returns the first pool without room for its part of cost on the day of at; "" if all fits.
 func (c *counter) fullPool(at time.Time, cost []charge) string {
 	charged := c.days[c.day(at)]
 	for _, p := range c.table.pools {
@@ -131,7 +131,7 @@ func (c *counter) charge(at time.Time, cost []charge) map[string]int64 {
 	return charged
 }
 
-// spend charges a pool for somebody else, as far as the day's limit goes, and returns how much that was.
+// spend charges a pool for somebody else, within the day's limit, and returns how much it charged.
 func (c *counter) spend(pool string, amount int64) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,7 +141,7 @@ func (c *counter) spend(pool string, amount int64) int64 {
 	return amount
 }
 
-// overMinute counts the call in the trailing 60 s, or reports that they are full; a call at t counts while now < t + 60
+// overMinute counts the call in the trailing 60 s, or reports that they are full. A call at t counts while now < t + 60
 // s.
 func (c *counter) overMinute(at time.Time) bool {
 	if c.perMinute == 0 {

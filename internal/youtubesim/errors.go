@@ -47,7 +47,7 @@ func playlistNotFound() *answer {
 }
 
 // refusal is the answer for a reached limit: perMinute, or a pool with its limit per day. The pool of 10,000 units
-// answers 403 with HTML in its message; the other pools answer 429 with the reason of a burst limit, and only
+// answers 403 with HTML in its message. The other pools answer 429 with the reason of a burst limit, and only
 // quota_unit tells the two apart.
 func refusal(name string, poolLimit int64) *answer {
 	switch name {

@@ -8,8 +8,8 @@ import (
 // tree is a set of fields: nil selects everything below, "*" selects every field of its level.
 type tree map[string]tree
 
-// parseMask reads a partial-response mask, "kind,items(id,snippet/title)", and refuses a field that shape does not
-// have. A nil shape allows every field. (https://developers.google.com/youtube/v3/getting-started#fields)
+// parseMask reads a partial-response mask, "kind,items(id,snippet/title)", and refuses a field missing from shape. A
+// nil shape allows every field. (https://developers.google.com/youtube/v3/getting-started#fields)
 func parseMask(s string, shape tree) (*tree, error) {
 	p := maskParser{rest: s}
 	t, err := p.set()
@@ -75,7 +75,7 @@ func (p *maskParser) path(t tree) error {
 	return nil
 }
 
-// add selects name as well; a field that is selected as a whole stays so.
+// add selects name as well; a field selected as a whole stays selected as a whole.
 func (t tree) add(name string, sub tree) {
 	old, seen := t[name]
 	switch {
@@ -116,7 +116,7 @@ func (t tree) within(shape tree, at string) error {
 	return nil
 }
 
-// apply copies what the tree selects. Lists are transparent: the mask applies to their elements.
+// apply copies the fields that the tree selects. The mask of a list applies to its elements.
 func (t tree) apply(v any) any {
 	if t == nil {
 		return v

@@ -12,10 +12,10 @@ const (
 	keptDays   = 45  // how far back the generated catalogue goes
 	chartDays  = 9   // how old a charted video can be
 	rowsPerDay = 30  // videos per day that may chart in one region
-	driftSteps = 12  // steps in which a video's place drifts one way
+	driftSteps = 12  // how many steps a video's place drifts one way
 	chartSlack = 0.2 // how far it drifts, in days of age
 
-	upcomingShare = 0.005 // the share of videos that are premieres or broadcasts not begun yet
+	upcomingShare = 0.005 // the share of premieres or broadcasts that have not begun
 )
 
 // generated is a catalogue determined by a seed: every UTC day has its own videos, made on first use. It is safe for
@@ -49,11 +49,11 @@ func newGenerated(seed uint64) *generated {
 type audience struct {
 	regions string
 	videos  int
-	tongues string // each is picked with equal chance
+	tongues string // each is equally likely
 }
 
 // audiences make 29 to 30 % of the eight regions' rows repeats of another region's [measured in recorded charts]. Each
-// region gets rowsPerDay videos in all.
+// region gets rowsPerDay videos in total.
 func audiences() []audience {
 	return []audience{
 		{"US GB DE FR IN BR AU CA", 4, "en en ko ja"},
@@ -72,8 +72,8 @@ func audiences() []audience {
 	}
 }
 
-// chart takes the best videos of the last days: appeal minus age, plus a slow drift per region. In half
-// of the blocks of 50 places, one to three places are withheld.
+// chart ranks the videos of the last days by appeal minus age, plus a slow drift per region. In half of the blocks of
+// 50 places, one to three places are withheld.
 func (g *generated) chart(region string, at time.Time) ([]*video, bool) {
 	if !slices.Contains(strings.Fields(audiences()[0].regions), region) {
 		return nil, false

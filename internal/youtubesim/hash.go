@@ -6,8 +6,8 @@ import (
 	"hash/fnv"
 )
 
-// hash mixes its words (splitmix64, chained). A seed's meaning depends on its results: the same seed serves the same
-// catalogue in every version.
+// hash mixes its words (splitmix64, chained). It must never change, so that a seed serves the same catalogue in every
+// version.
 func hash(words ...uint64) uint64 {
 	h := uint64(0x9e3779b97f4a7c15)
 	for _, w := range words {
@@ -36,7 +36,7 @@ func idText(h uint64) string {
 	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(nil, h))
 }
 
-// dice is a sequence of random numbers that depends on its key alone.
+// dice is a sequence of random numbers that depends only on its key.
 type dice struct{ key, n uint64 }
 
 func (d *dice) next() uint64 {
@@ -51,4 +51,4 @@ func (d *dice) intn(n int) int { return int(d.next() % uint64(n)) }
 func (d *dice) chance(p float64) bool { return chance(d.next()) < p }
 
 // pick returns one element of the list.
-func pick[T any](d *dice, of []T) T { return of[d.intn(len(of))] }
+func pick[T any](d *dice, list []T) T { return list[d.intn(len(list))] }

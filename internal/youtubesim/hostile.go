@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// hostile is text that breaks a program which prints, stores or exports it carelessly. The real upstream
-// filters some of it; a caller must not rely on that.
+// hostile is text that breaks a program which prints, stores or exports it carelessly. The real upstream filters some
+// of it, but a caller must not rely on that.
 type hostile struct {
 	title   string
 	channel *channel

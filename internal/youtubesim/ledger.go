@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Ledger is what has arrived since the start, by the stand-in's own count.
+// Ledger is the stand-in's own count of what has arrived since the start.
 type Ledger struct {
-	// Units is what was charged to every pool of the table, in that pool's amount.
+	// Units is what was charged to every pool of the table, in that pool's unit.
 	Units map[string]int64 `json:"units"`
 	// Calls are counted per method and status. Status 0 is a call that was counted and then dropped
 	// without an answer.
@@ -80,7 +80,7 @@ func maxInWindow(log []Call, pool string, d time.Duration) int64 {
 	return most
 }
 
-// maxInDay returns the most that any day held of a pool; day names the day of an instant.
+// maxInDay returns the most charged to a pool on any day; day names the day of an instant.
 func maxInDay(log []Call, pool string, day func(time.Time) string) int64 {
 	sums := map[string]int64{}
 	var most int64

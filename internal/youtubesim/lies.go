@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// A lie is a way in which the upstream gives less than it has, or says that it has more. It concerns the channel @crowd.
+// A lie is a way in which the upstream gives less than it has, or claims more. It concerns the channel @crowd.
 const (
 	lieRepeat    = "repeat"    // lists begin again after 200 results, under new tokens, and do not end
 	lieEmpty     = "empty"     // every other page of a list is empty
-	lieTotals    = "totals"    // the channel says that it has twice as many videos
-	lieDeletions = "deletions" // the newest tenth is deleted once six lists and look-ups were answered
-	lieGone      = "gone"      // every tenth video is listed, and cannot be looked up
-	liePrivate   = "private"   // the same, and the channel does not count them
+	lieTotals    = "totals"    // the channel claims twice as many videos
+	lieDeletions = "deletions" // the newest tenth is deleted after six lists and look-ups
+	lieGone      = "gone"      // every tenth video is listed but cannot be looked up
+	liePrivate   = "private"   // the same, but the channel does not count them
 	lieBurst     = "burst"     // three quarters were published in one second
 )
 
@@ -23,7 +23,7 @@ func Lies() []string {
 	return []string{lieRepeat, lieEmpty, lieTotals, lieDeletions, lieGone, liePrivate, lieBurst}
 }
 
-// crowd is a catalogue that has only the channel @crowd beside the charts of another one. Its videos were published a
+// crowd is a catalogue of only the channel @crowd, besides the charts of another catalogue. Its videos were published a
 // minute apart before 2026-02-01; a search for "crowd" finds them.
 type crowd struct {
 	catalogue
@@ -62,7 +62,7 @@ func (c *crowd) tell(lie string) {
 	c.lie, c.answered = lie, 0
 }
 
-// told returns the present lie, and counts a call that it may be told to.
+// told returns the present lie, and counts the call if it is a list or a look-up.
 func (c *crowd) told(method string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,7 +72,7 @@ func (c *crowd) told(method string) string {
 	return c.lie
 }
 
-// deleted returns how many of the newest videos are no more.
+// deleted returns how many of the newest videos have been deleted.
 func (c *crowd) deleted() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,7 +82,7 @@ func (c *crowd) deleted() int {
 	return len(c.all) / 10
 }
 
-// hidden reports whether the i-th video can be listed, and cannot be looked up.
+// hidden reports whether the i-th video can be listed but not looked up.
 func (c *crowd) hidden(i int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,7 +102,7 @@ func (c *crowd) video(id string, at time.Time) *video {
 	return c.all[i]
 }
 
-// claims returns how many videos a channel that has n says that it has.
+// claims returns how many videos a channel claims to have if it has n.
 func claims(lie string, n int) int {
 	switch lie {
 	case lieTotals:
@@ -113,7 +113,7 @@ func claims(lie string, n int) int {
 	return n
 }
 
-// cutLying returns the page of a list of n at an offset, as a lie has it; ok is false if the lie is not about pages.
+// cutLying returns the page at an offset of a list of n, changed by the lie; ok is false if the lie is not about pages.
 func cutLying(lie string, n, offset, size int) (_ page, ok bool) {
 	const cycle = 200
 	switch {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// method is one of the API's methods, as the discovery document describes it. All of them are GET.
+// method is one of the API's methods, as the discovery document describes it. All are called by GET.
 type method struct {
 	name   string // its name in the cost tables
 	path   string // below /youtube/v3/
@@ -17,7 +17,7 @@ type method struct {
 	answer func(catalogue, *request) *answer
 }
 
-// parse reads and checks the query. For an invalid request it still returns the request, because it is counted; the
+// parse reads and checks the query. For an invalid request it still returns the request, which must be counted; the
 // answer then says what is wrong.
 func (m *method) parse(r *http.Request) (*request, *answer) {
 	values, err := url.ParseQuery(r.URL.RawQuery)

@@ -11,7 +11,7 @@ const (
 		"standard(url,width,height),maxres(url,width,height),fhd(url,width,height),qhd(url,width,height),uhd(url,width,height))"
 )
 
-// methods returns those that a chart watcher needs, with the parameters of the discovery document of 2026-11.
+// methods returns the methods that a chart watcher needs, with the parameters of the discovery document of 2026-11.
 // videos.list takes maxResults from 1, every other method from 0.
 func methods() []method {
 	hl, owner, size := param{}, param{}, param{kind: number, min: 0, max: 50}

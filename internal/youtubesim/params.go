@@ -19,7 +19,7 @@ const (
 	instant // RFC 3339
 	enum    // one of param.values
 	mask    // a field mask
-	absent  // in the real API; the stand-in has no data or no user for it, and refuses
+	absent  // in the real API; refused, since the stand-in has no data or no user for it
 )
 
 // param is a query parameter as the discovery document describes it.

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// picturePrefix is where i.ytimg.com has the pictures of videos: /vi/ID/FILE.
+// picturePrefix is the path of videos' pictures on i.ytimg.com: /vi/ID/FILE.
 const picturePrefix = "/vi/"
 
-// servePicture draws a video's thumbnail: its title on a colour that its id determines. Like YouTube's it costs no quota
+// servePicture draws a video's thumbnail: its title on a colour derived from its id. As on YouTube, it costs no quota
 // and is not counted.
 func (s *Server) servePicture(w http.ResponseWriter, r *http.Request) {
 	id, file, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, picturePrefix), "/")
@@ -28,7 +28,7 @@ func (s *Server) servePicture(w http.ResponseWriter, r *http.Request) {
 		hash(hashText(v.id))%360, html.EscapeString(string(title[:min(len(title), 36)])))
 }
 
-// printable drops what XML does not allow.
+// printable drops characters that XML does not allow.
 func printable(r rune) rune {
 	if r < ' ' || r == '\uFFFE' || r == '\uFFFF' {
 		return -1

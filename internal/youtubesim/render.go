@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// video returns v as videos.list does.
+// video returns v in the form of videos.list.
 func (q *request) video(v *video) object {
 	statistics := object{"favoriteCount": "0"}
 	v.counts(q.now).put(statistics)
@@ -54,8 +54,8 @@ func (v *video) snippet() object {
 	return o
 }
 
-// thumbnails returns URLs of YouTube's own; search results have only the first three sizes. A quarter of the videos
-// have the sizes that the discovery document of 2026 adds, whose file names are a guess.
+// thumbnails returns URLs like YouTube's. Search results have only the first three sizes. A quarter of the videos have
+// the sizes that the discovery document of 2026 adds, whose file names are a guess.
 func (v *video) thumbnails(all bool) object {
 	sizes := 3
 	if all {
@@ -86,7 +86,7 @@ func (c *channel) thumbnails() object {
 	return o
 }
 
-// put writes the counts as the API does: as strings, leaving out those that are withheld.
+// put writes the counts as the API does: as strings, without withheld ones.
 func (c counts) put(into object) {
 	for name, n := range map[string]*int64{"viewCount": c.views, "likeCount": c.likes, "commentCount": c.comments} {
 		if n != nil {
@@ -97,8 +97,7 @@ func (c counts) put(into object) {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// isoDuration writes whole seconds as the API does: PT2H7M14S, P1DT2H, and P0D for a broadcast without a
-// length.
+// isoDuration writes whole seconds as the API does: PT2H7M14S, P1DT2H, and P0D for a broadcast without a length.
 func isoDuration(d time.Duration) string {
 	s := int64(d / time.Second)
 	if s == 0 {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// request is a call's parameters after the checks, and when it arrived.
+// request is a call's checked parameters, and when it arrived.
 type request struct {
 	values url.Values
 	fields *tree // the field mask, nil for every field
@@ -68,12 +68,12 @@ func (q *request) ids() ([]string, *answer) {
 	return ids, nil
 }
 
-// cut returns the requested page of a list of n, whose offsets go up to largest.
+// cut returns the requested page of a list of n; largest is the largest offset.
 func (q *request) cut(n, largest int) (page, *answer) {
 	size, offset := q.maxResults(), 0
 	if t := q.get("pageToken"); t != "" {
 		o, previous, ok := parsePageToken(t, largest)
-		if q.lie != "" && !previous { // its tokens go further than its results
+		if q.lie != "" && !previous { // a lying list's tokens go further than its results
 			o, previous, ok = parsePageToken(t, maxPlaylist)
 		}
 		if !ok {
@@ -113,8 +113,8 @@ func (q *request) resource(kind string, id any, etagOf string, parts object) obj
 }
 
 // etag changes with every call, as the API's do [seen].
-func (q *request) etag(of string) string {
-	return idText(hash(uint64(q.call), hashText(of))) + idText(hash(uint64(q.call), hashText(of), 1)) + "w"
+func (q *request) etag(text string) string {
+	return idText(hash(uint64(q.call), hashText(text))) + idText(hash(uint64(q.call), hashText(text), 1)) + "w"
 }
 
 func pageInfo(total, perPage int) object {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// maxSearch is the most results that a query has (search.list).
+// maxSearch is the most results of a query (search.list).
 const maxSearch = 500
 
 // hit is one search result: a video, or a channel when video is nil.
@@ -75,8 +75,8 @@ func findVideos(cat catalogue, q *request, types []string, region string) []hit 
 	return hits
 }
 
-// findChannels finds the channels whose name matches; they come before the videos. A query without words,
-// or with a channel or a time range, asks for no channels.
+// findChannels finds the channels whose names match, which come before the videos. It finds none for a query without
+// words, or with a channel or a time range.
 func findChannels(cat catalogue, q *request, types []string) []hit {
 	if len(types) > 0 && !slices.Contains(types, "channel") || q.get("q") == "" || q.get("channelId") != "" ||
 		q.get("publishedAfter") != "" || q.get("publishedBefore") != "" {

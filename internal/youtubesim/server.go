@@ -1,12 +1,11 @@
-// Package youtubesim is a stand-in for the YouTube Data API v3 that counts for itself. It answers
-// the methods that this program calls, in the shapes of the real API, from a generated or a recorded
-// catalogue; it charges every call to its own pools, by its own cost tables and clock; and it reports
-// at /sim/ledger what arrived. It imports nothing of the program that it judges.
+// Package youtubesim is a stand-in for the YouTube Data API v3 that keeps its own count. It answers the methods that
+// this program calls, in the shapes of the real API, from a generated or a recorded catalogue; it charges every call to
+// its own pools, by its own cost tables and clock; and it reports at /sim/ledger what arrived. It imports nothing of
+// the program that it judges.
 //
-// server.go answers a call from four pieces that know nothing of each other: the methods read the
-// request (method, params, fields) and render what the catalogue has (videos, channels, search); the
-// catalogue is generated or recorded; the counter admits or refuses; write.go writes the answer, and
-// spoils it if a fault is due.
+// server.go answers a call with four independent pieces: the methods read the request (method, params, fields) and
+// render the catalogue's data (videos, channels, search); the catalogue is generated or recorded; the counter admits or
+// refuses; write.go writes the answer, and spoils it if a fault is due.
 //
 // Sources, all under https://developers.google.com/youtube/v3: costs and the split of 2026-06-01
 // from determine_quota_cost and revision_history; parameters, ranges and shapes from the discovery
@@ -52,8 +51,8 @@ type Options struct {
 	// Limits replaces the table's limit of a pool, in that pool's amount per Pacific day.
 	Limits map[string]int64
 
-	// PerMinute is how many calls of all methods any trailing 60 s may hold; 0: no such limit. A call over it is
-	// answered 429 and, unless ChargePerMinute, not charged.
+	// PerMinute is how many calls of all methods any trailing 60 s may hold; 0: no such limit. A call over it is answered
+	// 429 and, unless ChargePerMinute, not charged.
 	PerMinute       int
 	ChargePerMinute bool
 
@@ -65,12 +64,12 @@ type Options struct {
 	Faults     []Fault
 	FreeFaults bool
 
-	// PageVideos is the most videos that a page of a chart holds; 0: as many as requested. The other places count for
-	// its offset, as withheld ones do. A small number makes simulated weeks cheap.
+	// PageVideos is the most videos that a page of a chart holds; 0: as many as requested. The other places count for its
+	// offset, as withheld ones do. A small number makes simulated weeks cheap.
 	PageVideos int
 
-	// Crowd, if not 0, serves only the channel @crowd with so many videos, beside the generated charts. Lie is one of
-	// Lies, told about that channel.
+	// Crowd, if not 0, serves only the channel @crowd with that many videos, besides the generated charts. Lie is one of
+	// Lies, about that channel.
 	Crowd int
 	Lie   string
 
@@ -132,7 +131,7 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// checkLie refuses a lie that is none, or has nobody to be told of.
+// checkLie refuses an unknown lie, or one without the channel that it is about.
 func checkLie(o Options) error {
 	switch {
 	case o.Lie != "" && !slices.Contains(Lies(), o.Lie):
@@ -163,8 +162,8 @@ func (s *Server) Crowd() (ids []string) {
 // Ledger returns the count so far, without the log.
 func (s *Server) Ledger() Ledger { return s.count.ledger() }
 
-// Spend charges a pool for somebody else who has the same quota, as far as the day's limit goes, and returns how much
-// that was. No call is logged.
+// Spend charges a pool for somebody else with the same quota, within the day's limit, and returns how much it charged.
+// No call is logged.
 func (s *Server) Spend(pool string, amount int64) int64 { return s.count.spend(pool, amount) }
 
 // Log returns every call of the API since the start, in order of arrival.
@@ -176,7 +175,7 @@ func (s *Server) MaxInWindow(pool string, d time.Duration) int64 {
 	return maxInWindow(s.Log(), pool, d)
 }
 
-// MaxInDay returns the most that any Pacific day held of a pool.
+// MaxInDay returns the most charged to a pool on any Pacific day.
 func (s *Server) MaxInDay(pool string) int64 { return maxInDay(s.Log(), pool, s.count.day) }
 
 const apiPrefix = "/youtube/v3/"
@@ -196,8 +195,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveAPI charges the call and decides its answer before it waits and writes, so that how a call is counted never
-// depends on whether the caller waited for the answer.
+// serveAPI charges the call and decides its answer before it waits and writes, so that its count never depends on
+// whether the caller waits for the answer.
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 	i := slices.IndexFunc(s.methods, func(m method) bool { return apiPrefix+m.path == r.URL.Path })
 	if i < 0 || r.Method != http.MethodGet {
@@ -228,8 +227,8 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 	out.write(w, r)
 }
 
-// decide returns the call's answer: a refusal for quota takes precedence over a fault's own answer, and that over what
-// is wrong with the request.
+// decide returns the call's answer: a refusal for quota goes before a fault's own answer, and that before an error in
+// the request.
 func (s *Server) decide(m method, req *request, adm admission, invalid *answer) *answer {
 	if adm.refused != "" {
 		return refusal(adm.refused, adm.limit)
@@ -278,7 +277,7 @@ func (s *Server) serveLedger(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(l) // an error means that the caller has gone
 }
 
-// checkKey refuses a key other than the required one. The key may come as a header or a parameter.
+// checkKey refuses a key other than the required one. The key may be in a header or a parameter.
 func (s *Server) checkKey(r *http.Request) *answer {
 	key := r.Header.Get("X-Goog-Api-Key")
 	if key == "" {

@@ -33,7 +33,7 @@ func parseTerms(q string) terms {
 	return t
 }
 
-// score returns 0 for no match; a word in the title counts three times as much as one elsewhere. Texts and terms are in
+// score returns 0 for no match. A word in the title counts three times as much as one elsewhere. Texts and terms are in
 // lower case.
 func (t terms) score(title, rest string) int {
 	if len(t.groups)+len(t.not) == 0 {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// tongue is how titles of one language are made. A name is a head and a tail: it is the longest word of its title, and
-// rare enough that a search for it finds the video.
+// tongue is how titles of one language are made. A name is a head and a tail. It is the longest word of its title, and
+// so rare that a search for it finds the video.
 type tongue struct {
 	code         string
 	heads, tails []string

@@ -31,10 +31,10 @@ func parsePageToken(s string, largest int) (offset int, previous, ok bool) {
 	return offset, previous, pageToken(offset, previous) == s
 }
 
-// page is one page's range [from, to) of a list.
+// page is the range [from, to) of a list on one page.
 type page struct {
 	from, to int
-	next     int // offset that the next token names; 0: to, if the list goes on there
+	next     int // offset for the next token; 0: to, if the list goes on there
 }
 
 // tokens adds the page's tokens for a list of n. An empty page has no next page, or a caller with pages of size 0 would

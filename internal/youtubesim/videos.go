@@ -28,8 +28,8 @@ func listVideos(cat catalogue, q *request) *answer {
 	return noFilter("chart, id, myRating")
 }
 
-// listChart returns one page of a region's chart. A withheld place counts for the offset but is not in the page, so a
-// short page need not be the last.
+// listChart returns one page of a region's chart. A withheld place counts for the offset but is not on the page, so a
+// short page need not be the last one.
 func listChart(cat catalogue, q *request) *answer {
 	region, category := q.region(), q.get("videoCategoryId")
 	if region == "" {

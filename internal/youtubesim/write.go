@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// reply is an answer and how it is written.
+// reply is an answer and how to write it.
 type reply struct {
 	*answer
 	at     time.Time // by the upstream's clock
@@ -90,7 +90,7 @@ func (a reply) encode() []byte {
 // changing are the etags in a body, which change with every call.
 var changing = regexp.MustCompile(`"etag": ?"[^"]*"`)
 
-// contentTag is the Etag of an answer. It is the same while nothing in the answer has changed but the etags in it.
+// contentTag is the Etag of an answer. It stays the same while only the etags within the answer change.
 func contentTag(body []byte) string {
 	return strconv.Quote(idText(hashText(string(changing.ReplaceAll(body, nil)))))
 }
