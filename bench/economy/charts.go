@@ -19,13 +19,13 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// realCharts are snapshots of the first page of real charts, one per day, lent to our tests.
+// realCharts are snapshots of the first page of real charts, one per day, shared with our tests.
 const realCharts = "../../shared/data/trending"
 
-// halfUnits is a daily limit of units that leaves the schedule half of what it costs: 768 of 1,536.
+// halfUnits is the daily limit of units that leaves the schedule half of its cost: 768 of 1,536.
 const halfUnits = 809
 
-// entry is a video's stay among the first fifty of a region, from the first moment of a world.
+// entry is a video's stay among the first fifty of a region, measured from the start of a world.
 type entry struct{ enters, leaves time.Duration }
 
 // stays reads a region's entries. Daily snapshots do not say when in the day a video came or went: any moment between
@@ -71,8 +71,8 @@ func stays(region string, random *rand.Rand) ([]entry, error) {
 	return all, nil
 }
 
-// firstSeen returns when a worker that completed charts at these times, over so many days, first had the entry; ok is
-// false if it never did. The days of the charts are laid over the world's repeatedly.
+// firstSeen returns when a worker that completed charts at these times, over that many days, first had the entry; ok is
+// false if it never did. The charts' days are repeated over the world's.
 func (e entry) firstSeen(times []int64, days int) (at time.Duration, ok bool) {
 	world := time.Duration(days) * 24 * time.Hour
 	for lap := e.enters / world * world; lap < e.leaves; lap += world {
@@ -87,23 +87,23 @@ func (e entry) firstSeen(times []int64, days int) (at time.Duration, ok bool) {
 
 // staysOf reads the entries of all regions. Equal seeds place the entries at the same moments.
 func staysOf(regions []ingest.Region, seed uint64) (map[string][]entry, error) {
-	random, of := rand.New(rand.NewPCG(seed, 0)), map[string][]entry{} //nolint:gosec // a simulation
+	random, found := rand.New(rand.NewPCG(seed, 0)), map[string][]entry{} //nolint:gosec // a simulation
 	for _, r := range regions {
 		all, err := stays(string(r), random)
 		if err != nil {
 			return nil, fmt.Errorf("read the charts of %s: %w", r, err)
 		}
-		of[string(r)] = all
+		found[string(r)] = all
 	}
-	return of, nil
+	return found, nil
 }
 
-// entries writes the part of the report about the entries to real charts that half of the units find.
+// entries writes the report's part on which entries to real charts a worker finds with half of the units.
 func entries(r *report.Report, full, half *simulated, days int, seed uint64) error {
 	if full == nil || half == nil {
 		return nil
 	}
-	of, err := staysOf(regions.Default(), seed)
+	found, err := staysOf(regions.Default(), seed)
 	if errors.Is(err, fs.ErrNotExist) {
 		r.Say("What half of the units find of real charts was not measured: there is no %s here.", realCharts)
 		return nil
@@ -115,7 +115,7 @@ func entries(r *report.Report, full, half *simulated, days int, seed uint64) err
 	known, soon, least := 0, 0, 1.0
 	sum, roots := 0.0, 0.0
 	for _, code := range regions.Default() {
-		region, all := string(code), of[string(code)]
+		region, all := string(code), found[string(code)]
 		had, late := 0, 0
 		var last time.Duration
 		for _, e := range all {

@@ -10,25 +10,25 @@ import (
 
 // result is a worker's performance in a world, by the upstream's own count.
 type result struct {
-	Charts    int           // complete ones
-	Mean      time.Duration // of the ages of all regions' newest charts, over all time
+	Charts    int           // complete charts
+	Mean      time.Duration // average age of all regions' newest charts, over all time
 	Oldest    time.Duration
-	Worst     float64            // fewest charts of a region, as a share of the most of any
+	Worst     float64            // the region with the fewest charts, as a share of that with the most
 	Units     int64              // charged by the upstream
 	Refused   int64              // calls that the upstream rightly refused for quota
 	Lied      int64              // calls that it refused for quota although some was left
 	Wasted    int64              // units charged for useless answers: errors, broken ones, and orphans
 	Orphans   int64              // chart pages that belong to no complete chart
-	Refreshes int                // that were done
-	Late      time.Duration      // the 99th percentile of how much longer than asked for the charts of a region are apart
-	Lasting   time.Duration      // Mean without the first day on which others take more than on the one before
-	Rare      int                // charts of jobs other than the first, done with all their pages
+	Refreshes int                // done refreshes
+	Late      time.Duration      // 99th percentile of how much further apart a region's charts are than asked for
+	Lasting   time.Duration      // Mean without the first day on which others take more than on the day before
+	Rare      int                // complete charts of jobs other than the first
 	Probes    int                // calls that asked whether a refusal still holds
-	Seeds     int                // of how many worlds this is the worst
+	Seeds     int                // number of worlds of which this is the worst
 	Days      []int64            // calls rightly refused, on each of the provider's days
 	Left      []int64            // units that others leave of each day
-	Surprise  int                // the first day on which others take more than on the one before; -1: none
-	Next      said               // what was said, and how often it was true: when the next chart comes,
+	Surprise  int                // the first day on which others take more than on the day before; -1: none
+	Next      said               // predictions, and how often they were true: when the next chart comes,
 	Resumes   said               // the same while nothing is left,
 	Every     said               // the interval,
 	Fits      said               // and that everything fits
@@ -42,7 +42,7 @@ type recorder struct {
 	pages           int64                  // of complete charts
 	probes          int
 	refreshes, rare int
-	stops           []time.Time // of charts, by quota
+	stops           []time.Time // when quota stopped a chart
 	sayings         []saying
 	now             func() time.Time
 	world           world
@@ -60,7 +60,7 @@ func (rec *recorder) done(region string, at time.Time) {
 	rec.charts[region] = append(rec.charts[region], at)
 }
 
-// result adds up the results. A region that was never fetched is as old as the world.
+// result sums up the results. A region that was never fetched is as old as the world.
 func (rec *recorder) result(up *upstream) result {
 	sim := up.sim
 	r := result{Probes: rec.probes, Refreshes: rec.refreshes, Rare: rec.rare, Orphans: -rec.pages, Done: map[string][]int64{}}
@@ -117,7 +117,7 @@ func (rec *recorder) result(up *upstream) result {
 	return r
 }
 
-// ageAt returns the mean age of the regions' newest charts at t; before its first chart a region's age counts from
+// ageAt returns the mean age of the regions' newest charts at t. Before its first chart, a region's age counts from
 // from.
 func (r result) ageAt(t, from time.Time) time.Duration {
 	var sum time.Duration
@@ -131,7 +131,7 @@ func (r result) ageAt(t, from time.Time) time.Duration {
 	return sum / time.Duration(len(r.Done))
 }
 
-// late returns the 99th percentile of how much longer than asked for the charts of a region are apart.
+// late returns the 99th percentile of how much further apart a region's charts are than asked for.
 func (rec *recorder) late() time.Duration {
 	var all []time.Duration
 	for _, times := range rec.charts {
@@ -146,7 +146,7 @@ func (rec *recorder) late() time.Duration {
 	return all[len(all)*99/100]
 }
 
-// surprise returns the first day on which others take more than on the one before; -1 if there is none.
+// surprise returns the first day on which others take more than on the day before; -1 if there is none.
 func surprise(taken []int64) int {
 	for day, n := range taken {
 		if n > 0 && (day == 0 || n > taken[day-1]) {
@@ -156,7 +156,7 @@ func surprise(taken []int64) int {
 	return -1
 }
 
-// lasting returns the mean age of the charts without the day of the surprise, at whose beginning nobody can know better.
+// lasting returns the mean age of the charts without the day of the surprise, which nobody can foresee when it begins.
 func (rec *recorder) lasting(up *upstream) time.Duration {
 	sum, days, without := 0.0, 0, surprise(up.taken)
 	for day, begins := range up.days {
@@ -174,9 +174,9 @@ func (rec *recorder) lasting(up *upstream) time.Duration {
 	return time.Duration(sum / float64(max(days, 1)) * float64(time.Hour))
 }
 
-// meanOn returns the mean age of the charts on the day that begins then, in hours.
+// meanOn returns the mean age of the charts on the day that begins at that time, in hours.
 func (rec *recorder) meanOn(day time.Time) float64 {
-	sum, ends := 0.0, day.AddDate(0, 0, 1) // of 23 to 25 hours: day is in the provider's zone
+	sum, ends := 0.0, day.AddDate(0, 0, 1) // 23 to 25 hours: day is in the provider's zone
 	for _, times := range rec.charts {
 		newest, at := rec.from, day
 		grow := func(to time.Time) { // from at - newest to to - newest

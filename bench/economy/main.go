@@ -1,6 +1,6 @@
-// Command economy measures what workers make of a quota: the parts of this program and naive cron scripts, in worlds of
-// different size and trouble, over simulated weeks across a change of clocks. The stand-in counts and judges; its clock
-// is the world's.
+// Command economy measures what workers achieve with a quota: the parts of this program and naive cron scripts, in
+// worlds of different size and trouble, over simulated weeks with a clock change. The stand-in counts and judges; its
+// clock is the world's.
 //
 //	go run ./economy [-write] [-days 14] [-seed 1] [-only REGEXP] [-resume FILE] [-random N]
 package main
@@ -25,13 +25,13 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// table is the cost table of all worlds: one in which a backfill and the schedule draw from the same pool.
+// table is the cost table of all worlds: one in which a backfill and the schedule use the same pool.
 const table = "classic"
 
-// traced prints what explains a run's figures.
+// traced prints details that explain a run's figures.
 var traced bool
 
-// start is a midnight of the provider a week before its day of 25 hours.
+// start is midnight at the provider, a week before its day of 25 hours.
 var start = time.Date(2026, 10, 25, 7, 0, 0, 0, time.UTC)
 
 // worker fetches charts in a world from one time to another.
@@ -43,7 +43,7 @@ type contender struct {
 	in   func(world) bool // whether it may differ from ours, or works at all, in a world
 }
 
-// scripts selects the worlds for cron scripts, which look at no clock and keep to no budget.
+// scripts selects the worlds for cron scripts, which ignore the clock and have no budget.
 func scripts(w world) bool {
 	return w.trouble.ahead == 0 && w.trouble.lies == 0 && w.also == nil && w.units != halfUnits && w.units != 600 && w.units != 1_900 && w.hosts+w.backlogs < 2 && len(w.regions) == 8 && w.tick+w.trouble.slow == 0
 }
@@ -158,7 +158,7 @@ func all(pattern *regexp.Regexp) (all []simulated) {
 	return all
 }
 
-// tariffOf returns the shipped cost table with this many units a day; dayAlone: without a sliding window beside it.
+// tariffOf returns the shipped cost table with that many units a day; dayAlone: without a sliding window in addition.
 func tariffOf(units int64, dayAlone bool) (*quota.Tariff, error) {
 	t, err := quota.ParseCosts("costs.yaml", ingest.Costs, "youtube", table)
 	if err != nil {

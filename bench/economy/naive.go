@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// naive is a cron line that starts a script every half hour: it fetches one region after the other and counts nothing.
+// naive is a cron line that starts a script every half hour. It fetches one region after the other and counts nothing.
 // It retries a failed page retries times. In a world with a backfill, a second script fetches one page of a search
 // every half hour.
 func naive(retries int) worker {
@@ -55,7 +55,7 @@ type script struct {
 	found   string // the token of the search's next page
 }
 
-// chart fetches the pages of a chart, and returns how many came.
+// chart fetches the pages of a chart, and returns how many it got.
 func (s *script) chart(ctx context.Context, region string, pages int) (got int) {
 	for token := ""; got < pages; got++ {
 		next, err := s.page(ctx, "videos", token, url.Values{"part": {"id"}, "chart": {"mostPopular"}, "regionCode": {region}})
@@ -68,13 +68,13 @@ func (s *script) chart(ctx context.Context, region string, pages int) (got int) 
 }
 
 // page fetches one page, and returns the token of the next one.
-func (s *script) page(ctx context.Context, of, token string, q url.Values) (next string, err error) {
+func (s *script) page(ctx context.Context, path, token string, q url.Values) (next string, err error) {
 	q.Set("maxResults", "50")
 	if token != "" {
 		q.Set("pageToken", token)
 	}
 	for retry := 0; ; retry++ {
-		next, err = s.get(ctx, of+"?"+q.Encode())
+		next, err = s.get(ctx, path+"?"+q.Encode())
 		if err == nil || retry == s.retries {
 			return next, err
 		}

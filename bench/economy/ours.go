@@ -26,9 +26,9 @@ import (
 // options leave out parts of our worker.
 type options struct{ noPacing, noDoubt, wholePages, dayAlone bool }
 
-// ours is made of the program's own parts as its run command puts them together, started by a cron line every five
-// minutes, in one process: its store and its ledger are files, in memory if the machine has such a place. Several hosts
-// have a store each, and one ledger.
+// ours is made of the program's own parts, put together as its run command does, and started by a cron line every five
+// minutes, in one process. Its store and its ledger are files, in memory if the machine has such a directory. Several
+// hosts have a store each, and share one ledger.
 func ours(o options) worker {
 	return func(ctx context.Context, w world, seed uint64, from, to time.Time) (result, error) {
 		s, err := newSetting(ctx, w, seed, from, to, o)
@@ -47,7 +47,7 @@ func ours(o options) worker {
 			if tick.Equal(from.Add(clockLiesAt)) {
 				s.skew = w.trouble.ahead
 			}
-			for _, host := range order.Perm(len(s.programs)) { // who is first at the same minute is chance
+			for _, host := range order.Perm(len(s.programs)) { // which host is first at the same minute is chance
 				if err := s.programs[host].run(ctx); err != nil {
 					return result{}, fmt.Errorf("at %s: %w", s.clock.now(), err)
 				}
@@ -95,7 +95,7 @@ func (p *program) run(ctx context.Context) error {
 	return nil
 }
 
-// clockLiesAt is the time into a world at which its clock is ahead for one run.
+// clockLiesAt is when in a world our clock is ahead for one run.
 const clockLiesAt = 60 * time.Hour
 
 // onlyFatal returns nil for an error after which cron starts the next run as usual.
@@ -116,7 +116,7 @@ type setting struct {
 	up       *upstream
 	ledger   *sqliteledger.Ledger
 	dir      string
-	programs []*program // one of each host
+	programs []*program // one per host
 	closers  []func()
 	probes   int
 }
@@ -142,7 +142,7 @@ func (s *setting) close() {
 	}
 }
 
-// newSetting opens everything in a directory of its own.
+// newSetting opens everything in its own directory.
 func newSetting(ctx context.Context, w world, seed uint64, from, to time.Time, o options) (_ *setting, err error) {
 	s := &setting{}
 	defer func() {
@@ -175,7 +175,7 @@ func newSetting(ctx context.Context, w world, seed uint64, from, to time.Time, o
 	return s, nil
 }
 
-// newProgram opens what a host has for itself.
+// newProgram opens what belongs to one host.
 func (s *setting) newProgram(ctx context.Context, w world, host int, o options) (*program, error) {
 	client, err := youtube.New(ctx, youtube.Config{BaseURL: s.up.server.URL + "/"})
 	if err != nil {
@@ -260,7 +260,7 @@ func (a asker) Take(ctx context.Context, r quota.Request) (quota.Decision, error
 	return d, err
 }
 
-// believer is a governor that never doubts a refusal of the provider.
+// believer is a governor that never doubts a refusal by the provider.
 type believer struct{ *quota.Governor }
 
 func (b believer) Drain(ctx context.Context, d quota.Decision, _ string) error {
@@ -272,7 +272,7 @@ func (b believer) Drain(ctx context.Context, d quota.Decision, _ string) error {
 	return nil
 }
 
-// addLookups plans a backfill of videos that takes so many calls, of a unit each.
+// addLookups plans a backfill of videos that takes that many calls, of one unit each.
 func addLookups(ctx context.Context, s *store.Store, now time.Time, calls int) (ingest.Backfill, error) {
 	b := ingest.Backfill{Kind: ingest.BackfillVideos, Spec: ingest.BackfillSpec{IDs: "economy"}, Table: table, Created: now}
 	pieces := iter.Seq2[ingest.Piece, error](func(yield func(ingest.Piece, error) bool) {

@@ -23,7 +23,7 @@ func (s simulated) String() string { return fmt.Sprintf("%s/%s/%s", s.world, s.t
 
 var header = []string{"world", "trouble", "worker", "charts", "mean age", "oldest", "worst/best region", "units", "refused", "wasted", "orphan pages", "probes a day"}
 
-// cells returns the figures of a line.
+// cells returns the figures of one line of the table.
 func (s simulated) cells(days int) []string {
 	hours := func(d time.Duration) string { return fmt.Sprintf("%.2f h", d.Hours()) }
 	return []string{fmt.Sprint(s.Charts), hours(s.Mean), hours(s.Oldest), fmt.Sprintf("%.2f", s.Worst), fmt.Sprint(s.Units),
@@ -62,7 +62,7 @@ func publish(runs []simulated, days int, seed uint64) error {
 	return draw(runs, picture)
 }
 
-// find returns a worker's performance in a world, nil if it was not there.
+// find returns a worker's performance in a world, nil if it was not measured.
 func find(runs []simulated, units int64, t trouble, name string) *simulated {
 	for i, s := range runs {
 		if s.world.units == units && s.world.plain() && s.trouble.name == t.name && s.name == name {
@@ -155,7 +155,7 @@ func goalsInTrouble(r *report.Report, runs []simulated, days int) {
 	}
 }
 
-// lasting returns our worker beside a backfill of so many calls; nil if it was not there.
+// lasting returns our worker's performance beside a backfill of that many calls; nil if it was not measured.
 func lasting(runs []simulated, units int64, lookups int) *simulated {
 	for i, s := range runs {
 		if s.name == "ours" && s.world.units == units && s.lookups == lookups {
@@ -165,13 +165,13 @@ func lasting(runs []simulated, units int64, lookups int) *simulated {
 	return nil
 }
 
-// plain reports whether the world is one of eight regions, one host and cron, with one backfill at most.
+// plain reports whether the world has eight regions, one host and cron, with one backfill at most.
 func (w world) plain() bool {
 	return w.hosts < 2 && w.backlogs < 2 && w.lookups == 0 && w.tick == 0 && len(w.regions) <= 8
 }
 
-// best returns the mean age of the charts if each came at the best constant interval for the units that others leave of
-// each day but the one of a surprise.
+// best returns the mean age of the charts if each came at the best constant interval for the units that others leave
+// each day, without the day of a surprise.
 func (s simulated) best() time.Duration {
 	sum := time.Duration(0)
 	round, days := float64(len(s.names())*s.pages), 0
@@ -186,7 +186,7 @@ func (s simulated) best() time.Duration {
 	return sum / time.Duration(max(days, 1))
 }
 
-// goalsBesideOthers adds the goals of worlds in which others draw from the same quota, or there is more of ours.
+// goalsBesideOthers adds the goals of worlds in which others use the same quota, or we have more jobs or hosts.
 func goalsBesideOthers(r *report.Report, runs []simulated) {
 	for _, s := range runs {
 		if s.name != "ours" || s.also != nil || s.trouble.takes == nil && s.plain() {
@@ -214,7 +214,7 @@ func goalsBesideOthers(r *report.Report, runs []simulated) {
 	}
 }
 
-// saidAndTrue writes what the worker said once an hour, and how often it was true.
+// saidAndTrue writes the worker's hourly predictions, and how often they were true.
 func saidAndTrue(r *report.Report, runs []simulated) {
 	r.Section("Said and true", "Once an hour our worker is asked, as its `quota` and `slots` are, when the next chart comes, when units come back while nothing is left, "+
 		"what the interval is, and whether everything fits until midnight. That is true if it is within 10 % or 15 minutes of what came.")
@@ -231,8 +231,8 @@ func saidAndTrue(r *report.Report, runs []simulated) {
 			continue
 		}
 		rows = append(rows, []string{s.world.String(), s.trouble.name, share(s.Next), share(s.Resumes), share(s.Every), share(s.Fits)})
-		for _, of := range []said{s.Next, s.Resumes, s.Every, s.Fits} {
-			all, true = all+of.All, true+of.True
+		for _, counts := range []said{s.Next, s.Resumes, s.Every, s.Fits} {
+			all, true = all+counts.All, true+counts.True
 		}
 	}
 	r.Table([]string{"world", "trouble", "next chart", "resumes at", "interval", "fits"}, rows)

@@ -12,8 +12,8 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// inRandomWorlds runs our worker in n random worlds, across either change of clocks, and reports which of the promises
-// that hold in every world it broke.
+// inRandomWorlds runs our worker in n random worlds, across both clock changes, and reports which promises it broke of
+// those that hold in every world.
 func inRandomWorlds(ctx context.Context, out io.Writer, n, days int, seed uint64) error {
 	broken := 0
 	for i := range uint64(n) {
@@ -36,8 +36,8 @@ func inRandomWorlds(ctx context.Context, out io.Writer, n, days int, seed uint64
 	return nil
 }
 
-// worstOf returns a worker whose result is the worst of so many worlds that chance makes of one: the one with the oldest
-// charts, with the most that was refused on each day, and wasted, in any of them, and with what was said in all.
+// worstOf returns a worker whose result is the worst of several random variants of one world: the oldest charts, the
+// most refused on each day, and the most wasted in any of them, with the predictions of all.
 func worstOf(work worker) worker {
 	return func(ctx context.Context, w world, seed uint64, from, to time.Time) (worst result, err error) {
 		for i := range uint64(max(w.trouble.seeds, 1)) {
@@ -94,7 +94,7 @@ func randomWorld(random *rand.Rand) (w world, from time.Time) {
 	return w, from.Add(time.Duration(random.IntN(24)) * time.Hour)
 }
 
-// price returns what the world's schedule costs per day.
+// price returns the daily cost of the world's schedule.
 func (w world) price() float64 {
 	sum := 0.0
 	for _, job := range w.jobs() {
@@ -103,7 +103,7 @@ func (w world) price() float64 {
 	return sum
 }
 
-// brokenIn returns the broken ones of the promises that hold whatever the schedule and the budget.
+// brokenIn returns which promises were broken, of those that hold whatever the schedule and the budget.
 func brokenIn(w world, r result, days int) (broken []string) {
 	promise := func(kept bool, format string, args ...any) {
 		if !kept {
@@ -111,11 +111,10 @@ func brokenIn(w world, r result, days int) (broken []string) {
 		}
 	}
 	promise(r.Refused == 0, "the upstream refused %d calls", r.Refused)
-	// A false refusal in the middle of a chart may be doubted for longer than until the next one: the pages before it
-	// are lost.
+	// A false refusal in the middle of a chart may be doubted until after the next chart: the pages before it are lost.
 	torn := r.Lied * int64(max(w.pages, 2)-1)
 	promise(r.Orphans <= torn, "%d orphan pages", r.Orphans)
-	absent := int64(0) // a region without such a chart is asked once a day
+	absent := int64(0) // a region without such a chart is tried once a day
 	for _, job := range w.also {
 		absent += int64(len(job.Regions) * (days + 1))
 	}

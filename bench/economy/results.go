@@ -16,7 +16,7 @@ type results struct {
 	Runs map[string]result // by simulated.String
 }
 
-// load reads the file. It refuses one of other worlds.
+// load reads the file. It refuses a file of other worlds.
 func (r *results) load() error {
 	want := *r
 	r.Runs = map[string]result{}
@@ -36,7 +36,7 @@ func (r *results) load() error {
 	return nil
 }
 
-// of returns the result of a run: the stored one, or what simulate finds.
+// of returns the result of a run: the stored one, or else that of simulate.
 func (r *results) of(s simulated, simulate func() (result, error)) (result, error) {
 	if got, ok := r.Runs[s.String()]; ok {
 		return got, nil

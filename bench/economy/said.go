@@ -10,19 +10,19 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// What the program says once an hour about what will come is compared with what came.
+// The program's hourly predictions are compared with what happened.
 
-// saying is what our worker said at one time.
+// saying is one prediction of our worker.
 type saying struct {
 	at    time.Time
 	next  time.Time     // when a chart is next fetched
 	held  bool          // until then nothing is left
 	every time.Duration // from one chart of a series to its next
-	why   string        // of what it was made, for -trace
-	fits  time.Time     // until when everything fits as configured; zero: not said
+	why   string        // what it was computed from, for -trace
+	fits  time.Time     // until when everything fits as configured; zero: no prediction
 }
 
-// said counts how often it was true.
+// said counts predictions, and how many were true.
 type said struct{ All, True int }
 
 func (s *said) count(true bool) {
@@ -34,12 +34,12 @@ func (s *said) count(true bool) {
 
 func (s said) and(other said) said { return said{s.All + other.All, s.True + other.True} }
 
-// near reports whether what was said is within 10 %, or 15 minutes, of what came.
+// near reports whether a prediction is within 10 %, or 15 minutes, of what came.
 func near(said, came time.Duration) bool {
 	return (said - came).Abs() <= max(15*time.Minute, came/10)
 }
 
-// say records what the program says now, by the same parts as its quota and slots commands.
+// say records the program's present predictions, by the same parts as its quota and slots commands.
 func (p *program) say(ctx context.Context, rec *recorder) error {
 	r, err := p.governor.Report(ctx)
 	if err != nil {
@@ -66,7 +66,7 @@ func (p *program) say(ctx context.Context, rec *recorder) error {
 	for _, job := range pace.Jobs {
 		if job.Job.Name == "chart" {
 			s.every, s.held = job.Round, s.held || job.Hold.After(now)
-			if job.Waits { // it says until when, and no interval
+			if job.Waits { // it says until when, but gives no interval
 				s.every = 0
 			}
 		}
@@ -92,8 +92,8 @@ func (p *program) say(ctx context.Context, rec *recorder) error {
 	return nil
 }
 
-// truth compares what was said with what came: the next chart of any series of the first host, the intervals between
-// charts that were under way, and whether any was stopped.
+// truth compares predictions with what came: the next chart of any series of the first host, the intervals between
+// charts at that time, and whether any was stopped.
 func (rec *recorder) truth(regions []ingest.Region) (next, resumes, every, fits said) {
 	var charts []time.Time
 	for _, r := range regions {
@@ -106,11 +106,11 @@ func (rec *recorder) truth(regions []ingest.Region) (next, resumes, every, fits 
 	}
 	for _, s := range rec.sayings {
 		if i := after(s.at.Add(time.Second)); i < len(charts) && !s.next.IsZero() {
-			of := &next
+			tally := &next
 			if s.held {
-				of = &resumes
+				tally = &resumes
 			}
-			of.count(near(max(0, s.next.Sub(s.at)), charts[i].Sub(s.at)))
+			tally.count(near(max(0, s.next.Sub(s.at)), charts[i].Sub(s.at)))
 			rec.trace(map[bool]string{false: "next", true: "resumes"}[s.held], s, max(0, s.next.Sub(s.at)), charts[i].Sub(s.at))
 		}
 		if came := rec.interval(s.at, regions); came > 0 && s.every > 0 {
@@ -153,7 +153,7 @@ func (rec *recorder) interval(at time.Time, regions []ingest.Region) (mean time.
 	return mean
 }
 
-// trace prints what was said and not true.
+// trace prints a prediction that was not true.
 func (rec *recorder) trace(what string, s saying, said, came time.Duration) {
 	if traced && !near(said, came) {
 		fmt.Printf("%s %s: said %s, came %s (%s)\n", s.at.Format("01-02 15:04"), what, said.Round(time.Second), came.Round(time.Second), s.why)

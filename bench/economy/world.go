@@ -16,22 +16,22 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// world is a worker's surroundings: how many units the provider gives a day, and what goes wrong.
+// world is a worker's surroundings: how many units the provider gives per day, and what goes wrong.
 type world struct {
 	units    int64
-	backfill bool // a search of the archive takes all it can get
+	backfill bool // a search of the archive takes everything that it can get
 	trouble  trouble
 	regions  []ingest.Region // whose charts are wanted
-	every    time.Duration   // how often
-	pages    int             // of each
+	every    time.Duration   // the charts' interval
+	pages    int             // per chart
 	also     []ingest.Job    // wanted besides these charts
-	hosts    int             // that want all this, each for a store of its own, and share one ledger; 0: one
+	hosts    int             // hosts that want all this, each for its own store, and share one ledger; 0: one
 	tick     time.Duration   // how often our worker is started; 0: every five minutes
-	backlogs int             // backfills, if there is more than one
-	lookups  int             // of a backfill that knows what it wants: calls of a unit each
+	backlogs int             // number of backfills if there are several
+	lookups  int             // calls of a backfill of known size, of one unit each
 }
 
-// names returns the series of charts in the world: of several hosts, the first has plain names.
+// names returns the series of charts in the world. With several hosts, those of the first have plain names.
 func (w world) names() (names []string) {
 	for host := range max(w.hosts, 1) {
 		for _, r := range w.regions {
@@ -85,14 +85,14 @@ type trouble struct {
 	faults []string                       // of the stand-in
 	ahead  time.Duration                  // of our worker's own clock, for one run
 	lies   time.Duration                  // how long, from 18:00 UTC each day, every call is refused for quota although some is left
-	takes  func(*rand.Rand, int) []taking // what others draw from the provider on each day, without our ledger
+	takes  func(*rand.Rand, int) []taking // what others take from the provider on each day, outside our ledger
 	free   bool                           // the provider does not charge the calls that it fails
 	slow   time.Duration                  // how long an answer takes; 0: callTakes
-	random bool                           // when others come cannot be known
-	seeds  int                            // of how many worlds that chance makes of it our worker shows the worst; 0: one
+	random bool                           // it cannot be known when others come
+	seeds  int                            // number of random variants, of which our worker shows the worst; 0: one
 }
 
-// taking is what somebody else draws from the provider's quota, so long after the provider's day has begun.
+// taking is what others take from the provider's quota, at that time after the provider's day has begun.
 type taking struct {
 	at    time.Duration
 	units int64
@@ -100,18 +100,18 @@ type taking struct {
 
 var (
 	clean = trouble{name: "clean"}
-	// The machine's clock lies for one run: to a worker that believes it, everything is too old, or already done.
+	// The machine's clock is wrong for one run: to a worker that believes it, everything is too old, or already done.
 	yearAhead  = trouble{name: "a year ahead for one run", ahead: 365 * 24 * time.Hour}
 	hoursAhead = trouble{name: "2 h ahead for one run", ahead: 2 * time.Hour}
-	// Five calls in a hundred: three of them charged for nothing, one refused for its rate and not charged, one
-	// answered slowly but well.
+	// Five calls in a hundred: three are charged in vain, one is refused for its rate and not charged, one is answered
+	// slowly but well.
 	faulty = trouble{name: "5 % faults", faults: []string{"503:1%", "drop:1%", "truncate:1%", "429min:1%", "slow=1ms:1%"}}
 	lying  = trouble{name: "false quotaExceeded 0.1 %", faults: []string{"403quota:0.1%"}}
-	// One answer in a thousand is a lie above; here it is every answer, for longer than three doubts.
+	// One answer in a thousand is a lie above; here it is every answer, for longer than three doubts last.
 	lyingDaily = trouble{name: "false quotaExceeded for 90 min a day", lies: 90 * time.Minute}
-	// Not all that is wanted is wanted equally often.
+	// Some charts are wanted more often than others.
 	mixed = trouble{name: "one region every 10 min, seven every 6 h"}
-	// From its fourth day on the provider gives 500 units, and from its ninth on what it gave before.
+	// From the fourth day on the provider gives 500 units, and from the ninth on as many as before.
 	cut = trouble{name: "10,000, then 500, then 10,000 at the provider", takes: func(_ *rand.Rand, day int) []taking {
 		if day < 3 || day >= 8 {
 			return nil
@@ -132,7 +132,7 @@ var (
 	uncharged = trouble{name: "10 % errors, not charged", faults: []string{"503:10%"}, free: true, seeds: 3}
 )
 
-// clock is the time of a world: workers and the stand-in read it, and whoever waits or calls advances it.
+// clock is the time of a world: workers and the stand-in read it, and those that wait or call advance it.
 type clock struct{ nanos atomic.Int64 }
 
 func (c *clock) now() time.Time       { return time.Unix(0, c.nanos.Load()).UTC() }
@@ -154,9 +154,9 @@ type upstream struct {
 	sim    *youtubesim.Server
 	server *httptest.Server
 	clock  *clock
-	coming []comes     // what others still take
+	coming []comes     // what others are still to take
 	days   []time.Time // when each of the provider's days begins
-	taken  []int64     // on each day, what others wanted
+	taken  []int64     // what others wanted on each day
 }
 
 // comes is a taking at its time.
@@ -165,7 +165,7 @@ type comes struct {
 	units int64
 }
 
-// day returns the provider's day of a time, the first one being 0.
+// day returns the number of the provider's day of a time, the first one being 0.
 func (u *upstream) day(t time.Time) int {
 	later := slices.IndexFunc(u.days, t.Before)
 	if later < 0 {
@@ -174,7 +174,7 @@ func (u *upstream) day(t time.Time) int {
 	return max(later-1, 0)
 }
 
-// catchUp lets others draw what they have wanted until now.
+// catchUp lets others take what they have wanted until now.
 func (u *upstream) catchUp() {
 	for len(u.coming) > 0 && !u.coming[0].at.After(u.clock.now()) {
 		u.sim.Spend("units", u.coming[0].units)
@@ -182,7 +182,7 @@ func (u *upstream) catchUp() {
 	}
 }
 
-// plan decides what others draw in a world of so many days.
+// plan decides what others take in a world of that many days.
 func (u *upstream) plan(w world, seed uint64, from, to time.Time) {
 	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a simulation
 	zone, _ := time.LoadLocation("America/Los_Angeles")
@@ -221,7 +221,7 @@ func newUpstream(w world, seed uint64, c *clock) (*upstream, error) {
 			_, _ = io.WriteString(answer, `{"error":{"code":403,"message":"The request cannot be completed because you have exceeded your quota.","errors":[{"domain":"youtube.quota","reason":"quotaExceeded"}]}}`)
 			return
 		}
-		r.Header.Del("Accept-Encoding")                                      // bytes are free here
+		r.Header.Del("Accept-Encoding")                                      // the loopback device needs no compression
 		if q := r.URL.Query(); strings.HasPrefix(q.Get("regionCode"), "X") { // the stand-in has charts of eight regions
 			q.Set("regionCode", "US")
 			r.URL.RawQuery = q.Encode()

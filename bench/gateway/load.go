@@ -20,14 +20,14 @@ const (
 	uniquePath = "/youtube/v3/i18nRegions?part=snippet&key=tool%d&hl=%d" // by one of the tools
 )
 
-// serial makes each call another one.
+// serial makes each call unique.
 var serial atomic.Int64
 
-// unique returns the path of a call that no other is like.
+// unique returns a path that no other call has.
 func unique(tool int) string { return fmt.Sprintf(uniquePath, tool, serial.Add(1)) }
 
-// steady sends calls when they are due, whether or not the ones before have ended, and returns how long each took from
-// then on, and how many were not served.
+// steady sends calls when they are due, even if earlier ones have not ended. It returns how long each took from then
+// on, and how many were not served.
 func steady(ctx context.Context, base string, length time.Duration) (took []time.Duration, unserved int) {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: 10 * time.Second}
 	defer client.CloseIdleConnections()
@@ -68,9 +68,8 @@ func one(ctx context.Context, client *http.Client, url string) error {
 	return err
 }
 
-// hammer asks over some connections, each waiting for its answer, and returns how many answers came in a second, and
-// what each took of the processor, of who asks too. All must have the status,
-// and say this.
+// hammer asks over some connections, each waiting for its answer. It returns how many answers came per second, and the
+// processor time for each, including the client's. All must have the status and contain says.
 func hammer(ctx context.Context, base string, path func() string, status int, says string, length time.Duration) (rate float64, used time.Duration, err error) {
 	u, err := url.Parse(base)
 	if err != nil {

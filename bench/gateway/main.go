@@ -1,5 +1,5 @@
-// Command gateway measures internal/gateway: what it adds to a call beside a bare proxy, and how many answers from the
-// cache and refusals it gives in a second.
+// Command gateway measures internal/gateway: what it adds to a call compared with a bare proxy, and how many cached
+// answers and refusals it gives per second.
 //
 //	go run ./gateway [-write] [-for 20s] [-disk DIR]
 package main
@@ -90,7 +90,7 @@ func beside(ctx context.Context, o options, w *world, r *report.Report) error {
 	return nil
 }
 
-// cached measures answers that cost nothing.
+// cached measures answers that cost no quota.
 func cached(ctx context.Context, o options, w *world, r *report.Report) error {
 	g, err := w.gateway(ctx, "sqlite", 1_000_000_000)
 	if err != nil {
@@ -109,20 +109,20 @@ func cached(ctx context.Context, o options, w *world, r *report.Report) error {
 // refused measures refusals, each a decision of the ledger.
 func refused(ctx context.Context, o options, w *world, r *report.Report) error {
 	var rows [][]string
-	for _, of := range []struct {
+	for _, ledger := range []struct {
 		name, kind string
 		want       float64
 	}{{"SQLite on disk", "sqlite", 1500}, {"Redis, its journal on disk", "redis", 800}} {
-		g, err := w.gateway(ctx, of.kind, 2) // of which 99.5 % is one, which fills the cache
+		g, err := w.gateway(ctx, ledger.kind, 2) // the ceiling of 99.5 % leaves one of them, which fills the cache
 		if err != nil {
 			return err
 		}
 		rate, used, err := hammer(ctx, g, func() string { return unique(0) }, 403, "frees at", o.length)
 		if err != nil {
-			return fmt.Errorf("%s: %w", of.name, err)
+			return fmt.Errorf("%s: %w", ledger.name, err)
 		}
-		rows = append(rows, []string{of.name, fmt.Sprintf("%.0f", rate), fmt.Sprint(used.Microseconds())})
-		r.Goal("refusals, "+of.name, fmt.Sprintf(">= %.0f a second", of.want), fmt.Sprintf("%.0f a second", rate), rate >= of.want)
+		rows = append(rows, []string{ledger.name, fmt.Sprintf("%.0f", rate), fmt.Sprint(used.Microseconds())})
+		r.Goal("refusals, "+ledger.name, fmt.Sprintf(">= %.0f a second", ledger.want), fmt.Sprintf("%.0f a second", rate), rate >= ledger.want)
 	}
 	r.Section("Refusals", "Of a spent day, with the sentence that says who spent it; as many as "+fmt.Sprint(connections)+" connections can ask for.")
 	r.Table([]string{"ledger", "a second", "us of the processor"}, rows)
@@ -131,7 +131,7 @@ func refused(ctx context.Context, o options, w *world, r *report.Report) error {
 
 func millis(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d.Microseconds())/1000) }
 
-func median(of []time.Duration) time.Duration {
-	slices.Sort(of)
-	return of[len(of)/2]
+func median(times []time.Duration) time.Duration {
+	slices.Sort(times)
+	return times[len(times)/2]
 }

@@ -26,11 +26,11 @@ import (
 )
 
 const (
-	pageBytes = 2 << 10 // of an answer: about what a call for one video brings
-	tools     = 10      // that may ask, each with a token
+	pageBytes = 2 << 10 // of an answer: about that of a call for one video
+	tools     = 10      // each with a token
 )
 
-// world is a provider that answers at once, a bare proxy before it, and room for gateways.
+// world is a provider that answers at once, a bare proxy in front of it, and room for gateways.
 type world struct {
 	upstream *youtube.Client
 	proxy    string // its URL
@@ -73,7 +73,7 @@ func (w *world) close() (err error) {
 	return err
 }
 
-// gateway begins a gateway on a new ledger, as the program opens it, with a limit of units a day, and returns its URL.
+// gateway starts a gateway on a new ledger, as the program opens it, with units per day, and returns its URL.
 func (w *world) gateway(ctx context.Context, kind string, units int64) (string, error) {
 	tariff, err := quota.ParseCosts("costs.yaml", ingest.Costs, "youtube", "")
 	if err != nil {
@@ -119,7 +119,7 @@ func (w *world) gateway(ctx context.Context, kind string, units int64) (string, 
 	return g.URL, fill(ctx, g.URL)
 }
 
-// fill makes the first calls: one fills the cache, and a limit of one unit is spent by it.
+// fill makes the first calls: one fills the cache, and also spends a limit of one unit.
 func fill(ctx context.Context, gateway string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, gateway+cachedPath, nil)
 	if err != nil {
@@ -133,7 +133,7 @@ func fill(ctx context.Context, gateway string) error {
 	return errors.Join(err, resp.Body.Close())
 }
 
-// standIn lets a server of package faulty live as long as the world: nothing here is a test.
+// standIn lets a server of package faulty, which expects a test, live as long as the world.
 type standIn struct{ w *world }
 
 func (s standIn) Helper()                           {}

@@ -1,6 +1,6 @@
-// Command httplimit compares quota/httplimit with middleware that people use: what a request costs, how much memory a
+// Command httplimit compares quota/httplimit with middleware that people use: the cost of a request, the memory that a
 // flood of addresses takes, and how many requests get through within one window. Times are CPU time, not wall time, so
-// that other load on the machine counts little.
+// that other load on the machine matters little.
 //
 //	go run ./httplimit [-write]
 package main
@@ -71,9 +71,9 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-func median(of []time.Duration) time.Duration {
-	slices.Sort(of)
-	return of[len(of)/2]
+func median(times []time.Duration) time.Duration {
+	slices.Sort(times)
+	return times[len(times)/2]
 }
 
 func micros(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d.Nanoseconds())/1000) }
@@ -100,7 +100,7 @@ func requests(n int) []*http.Request {
 	return out
 }
 
-// speed measures a request of one of many clients, without a connection, and the ledger's decision alone.
+// speed measures a request from one of many clients, without a connection, and the ledger's decision alone.
 func speed(r *report.Report) (err error) {
 	handlers := make([]http.Handler, len(contenders))
 	for i, c := range contenders {
@@ -111,7 +111,7 @@ func speed(r *report.Report) (err error) {
 	took := make([][]time.Duration, len(contenders))
 	var decisions []time.Duration
 	ledger := &memledger.Ledger{}
-	of := requests(clients)
+	asked := requests(clients)
 	w := &nowhere{header: http.Header{}}
 	for turn := range batches + 1 {
 		for k := range handlers {
@@ -119,7 +119,7 @@ func speed(r *report.Report) (err error) {
 			h := handlers[i]
 			began := cpu()
 			for n := range batch {
-				h.ServeHTTP(w, of[n%clients])
+				h.ServeHTTP(w, asked[n%clients])
 			}
 			if turn > 0 { // the first turn creates the clients
 				took[i] = append(took[i], (cpu()-began)/batch)
@@ -276,7 +276,7 @@ func flood(r *report.Report) error {
 	return nil
 }
 
-// exactness has one client ask for more and more than its limit, and counts what gets through within any window.
+// exactness lets one client ask for far more than its limit, and counts what gets through within any window.
 func exactness(r *report.Report) error {
 	const limit, window, lasts = 100, 2 * time.Second, 9 * time.Second
 	r.Section("Within one window", fmt.Sprintf("A limit of %d within %v. The client is idle for 1.9 s of each 2.1 s and asks as fast as it can for the rest, for %v; counted is the most that was admitted within any %v.", limit, window, lasts, window))
@@ -293,7 +293,7 @@ func exactness(r *report.Report) error {
 				time.Sleep(5 * time.Millisecond)
 				continue
 			}
-			at := time.Now() // before the decision, so that the distance between two is never underestimated
+			at := time.Now() // before the decision, so that the time between two is never underestimated
 			w := &nowhere{header: http.Header{}, status: http.StatusOK}
 			if h.ServeHTTP(w, req); w.status == http.StatusOK {
 				admitted = append(admitted, at)

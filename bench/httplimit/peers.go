@@ -18,7 +18,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/memledger"
 )
 
-// contender limits a handler to so many requests of one address within a window, in memory, in its plain use.
+// contender limits a handler to so many requests from one address within a window, in memory, in its plain use.
 type contender struct {
 	name, module string
 	wrap         func(limit int, per time.Duration, next http.Handler) (http.Handler, error)
@@ -64,7 +64,7 @@ func throttledLimit(limit int, per time.Duration, next http.Handler) (http.Handl
 	return h.RateLimit(next), nil
 }
 
-// bucketPerAddress is what many write by hand. It never forgets a client.
+// bucketPerAddress is what many people write by hand. It never forgets a client.
 func bucketPerAddress(limit int, per time.Duration, next http.Handler) (http.Handler, error) {
 	var mu sync.Mutex
 	buckets := map[string]*rate.Limiter{}

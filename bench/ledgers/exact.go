@@ -10,11 +10,11 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// admission is a call that was admitted at some time between the two.
+// admission is a call that was admitted between two times.
 type admission struct{ asked, answered time.Time }
 
-// exact counts what each contender admits within one true window, in real time: one call opens the first window; late
-// in it a burst begins that goes on beyond its end. All run at once, on accounts of their own.
+// exact counts what each contender admits within one true window, in real time. One call opens the first window; late
+// in it a burst begins that lasts beyond its end. All contenders run at once, on their own accounts.
 func exact(ctx context.Context, s *server, ours quota.Ledger, r *report.Report) error {
 	l := limit{100, 2 * time.Second}
 	r.Section("Exactness: a burst at the edge of a window", fmt.Sprintf(
@@ -75,7 +75,7 @@ func burst(ctx context.Context, t take) ([]admission, error) {
 	return all, nil
 }
 
-// mostWithin returns the most admissions that lie wholly within one window.
+// mostWithin returns the most admissions that lie entirely within one window.
 func mostWithin(all []admission, window time.Duration) int {
 	most, from := 0, 0
 	for to := range all {

@@ -1,10 +1,10 @@
 // Command ledgers compares the quota ledgers of this project with rate limiters that people use: speed, memory, many
-// writers, exactness. It starts a redis-server of its own and prints a table in markdown; every verdict in it is
-// computed from the figures of the same run.
+// writers, exactness. It starts its own redis-server and prints a table in markdown. Every verdict in it is computed
+// from the figures of the same run.
 //
 //	go run ./ledgers [-write] [-only speed,memory,writers,exact,sqlite,shared] [-batches 41] [-disk DIR] [-memory DIR]
 //
-// It needs redis-server 7 or newer: REDIS_SERVER, or in PATH. Exit: 0 measured, goals missed included; 1 something
+// It needs redis-server 7 or newer: REDIS_SERVER, or in PATH. Exit: 0 measured, even if goals are missed; 1 something
 // could not be measured or, with -write, a goal that was met before is missed by more than 15 % (goals.json); 2 usage.
 package main
 
@@ -132,5 +132,5 @@ func measure(ctx context.Context, o options, stdout io.Writer) (err error) {
 	return r.Write(report.File)
 }
 
-// flush empties the server. Its scripts stay.
+// flush empties the server, but keeps its scripts.
 func flush(ctx context.Context, c *redis.Client) error { return c.FlushAll(ctx).Err() }

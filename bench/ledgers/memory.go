@@ -9,7 +9,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// memory counts the bytes of all keys after so many calls, then measures an account after a long idle time.
+// memory counts the bytes of all keys after a number of calls, then measures an account after a long idle time.
 func memory(ctx context.Context, s *server, ours quota.Ledger, r *report.Report) error {
 	type user struct {
 		name string
@@ -58,11 +58,11 @@ func grown(ctx context.Context, s *server, t take, n int, cost int64) (int64, er
 	return s.size(ctx)
 }
 
-// idle measures the first takes of an account that spent 10,000 and then nothing: for 24 hours, so that the entries
+// idle measures the first takes of an account that spent 10,000 and was then idle: for 24 hours, so that the entries
 // have left the window but are still kept, and until all are beyond the horizon, so that one of the first takes drops
 // them.
 func idle(ctx context.Context, s *server, ours quota.Ledger, r *report.Report) error {
-	const settle = 4 * time.Second // more than posting 10,000 takes
+	const settle = 4 * time.Second // longer than posting 10,000 takes
 	r.Section("Redis: the first calls after a long sleep", "10,000 entries posted at past times; the server's time of each single take after that. Old entries are dropped by every 64th take.")
 	var rows [][]string
 	longest := 0.0
@@ -107,7 +107,7 @@ func idle(ctx context.Context, s *server, ours quota.Ledger, r *report.Report) e
 	return flush(ctx, s.client)
 }
 
-// singleTakes returns the server's microseconds for the first of n takes, and for the longest.
+// singleTakes returns how long the server needs for the first of n takes, and for the longest, in microseconds.
 func singleTakes(ctx context.Context, s *server, l quota.Ledger, n int) (first, worst float64, err error) {
 	for i := range n {
 		if err := s.client.ConfigResetStat(ctx).Err(); err != nil {

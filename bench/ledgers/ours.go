@@ -21,8 +21,8 @@ func openOurs(ctx context.Context, url string) (*redisledger.Ledger, error) {
 	return redisledger.Open(ctx, url, redisledger.Options{Timeout: 10 * time.Second}) // the machine may be busy
 }
 
-// ask is what the program asks for: each pool with 24 hours and the provider's day, a purpose, its ceiling, grace, and
-// the spender.
+// ask is the ask of the program: each pool with 24 hours and the provider's day, a purpose, its ceiling, grace, and the
+// spender.
 func ask(account string, cost, units int64, pools ...string) quota.Ask {
 	now := time.Now()
 	a := quota.Ask{
@@ -38,7 +38,7 @@ func ask(account string, cost, units int64, pools ...string) quota.Ask {
 	return a
 }
 
-// within asks for cost units of one window of any length, exactly: without grace.
+// within asks for cost units of one window of any length, without grace.
 func within(account string, cost int64, l limit) quota.Ask {
 	return quota.Ask{Account: account, Now: time.Now(), Horizon: quota.MinHorizon,
 		Who: quota.Who{Purpose: quota.Scheduled, Region: "US", Method: "videos.list"},
@@ -55,7 +55,7 @@ func taking(l quota.Ledger, a func(account string, cost int64) quota.Ask) take {
 	}
 }
 
-// post writes n spends, the i-th of cost(i), evenly over the time from..to before now.
+// post writes n spends, the i-th of cost(i), spread evenly over the time from..to before now.
 func post(ctx context.Context, l quota.Ledger, account string, n int, from, to time.Duration, cost func(i int) int64) error {
 	start := time.Now()
 	for i := range n {

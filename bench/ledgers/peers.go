@@ -16,7 +16,7 @@ import (
 	store "github.com/ulule/limiter/v3/drivers/store/redis"
 )
 
-// limit is a peer's configuration: so many units within one window.
+// limit is a peer's configuration: a number of units within one window.
 type limit struct {
 	units int64
 	per   time.Duration
@@ -25,12 +25,12 @@ type limit struct {
 // take asks for cost units; false is a refusal.
 type take func(ctx context.Context, account string, cost int64) (bool, error)
 
-// peer is somebody else's way to keep a limit, in its plain use.
+// peer is another project's way to enforce a limit, in its plain use.
 type peer struct {
 	name   string
-	module string // the module of its version; "": our own
+	module string // the module whose version is shown; "": our own
 	open   func(c *redis.Client, l limit) (take, error)
-	// usec returns the server's time of one batch: of what the client sends, without what scripts call.
+	// usec returns the server's time for one batch: of the client's commands, without those that scripts call.
 	usec func(map[string]stat) float64
 }
 
@@ -92,7 +92,7 @@ func openUlule(c *redis.Client, l limit) (take, error) {
 //go:embed classic.lua
 var classicSource string
 
-// calls makes the members of the classic one unique.
+// calls makes the classic peer's members unique.
 var calls atomic.Int64
 
 // openClassic adds up to many members per command.

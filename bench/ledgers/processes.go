@@ -28,7 +28,7 @@ type worked struct {
 	Errors int
 }
 
-// processes lets 8 processes write to one file as fast as they can, each started as this program.
+// processes lets 8 processes of this program write to one file as fast as they can.
 func processes(ctx context.Context, places []place, r *report.Report) error {
 	r.Section(fmt.Sprintf("SQLite: %d processes on one file", processCount), fmt.Sprintf(
 		"Each takes as fast as it can for %v. Beside it bare rows, whose writers wait as SQLite's own busy handler has them wait.", processTime))
@@ -95,7 +95,7 @@ func share(ctx context.Context, parent string, plain bool) (_ []worked, err erro
 	ctx, cancel := context.WithTimeout(ctx, processTime+time.Minute)
 	defer cancel()
 	file := filepath.Join(dir, "quota.db")
-	if plain { // SQLite's busy handler does not wait where a new file is switched to WAL: it is made beforehand
+	if plain { // SQLite's busy handler does not wait while a new file is switched to WAL, so it is made beforehand
 		_, closing, err := openBare(ctx, file)
 		if err == nil {
 			err = closing()
@@ -164,7 +164,7 @@ func work(ctx context.Context, o options, in io.Reader, out io.Writer) (err erro
 type summary struct {
 	count, errors     int
 	p50, p99, longest int64
-	fairness          float64 // the least that one did, as a share of the mean
+	fairness          float64 // the least that one worker did, as a share of the mean
 }
 
 func sum(all []worked) summary {

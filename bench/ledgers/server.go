@@ -114,7 +114,7 @@ func (s *server) info(ctx context.Context, section, field string) (string, error
 	return value, nil
 }
 
-// size returns how many bytes all keys take.
+// size returns the size of all keys, in bytes.
 func (s *server) size(ctx context.Context) (int64, error) {
 	all, err := s.client.Keys(ctx, "*").Result()
 	if err != nil {

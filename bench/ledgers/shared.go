@@ -14,7 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
-// shared measures a take as made by a host that shares a ledger in Redis: written to its journal, then asked for.
+// shared measures a take by a host that shares a ledger in Redis: written to its journal, then asked for.
 func shared(ctx context.Context, s *server, o options, r *report.Report) error {
 	places := []place{{"disk, with fsync", o.disk}}
 	if o.memory != "" {

@@ -14,16 +14,16 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// callsPerBatch is small enough for the contenders to see the same machine.
+// callsPerBatch is small enough for all contenders to meet the machine in the same state.
 const callsPerBatch = 200
 
 // contender is one kind of call, measured in batches.
 type contender struct {
 	name   string
-	state  snapshot // what the server holds when a batch begins
+	state  snapshot // the server's contents when a batch begins
 	calls  int
-	before func(ctx context.Context) error // a batch
-	call   func(ctx context.Context) error // anything but the expected result is an error
+	before func(ctx context.Context) error // runs before a batch
+	call   func(ctx context.Context) error // any result but the expected one is an error
 	usec   func(map[string]stat) float64
 }
 
@@ -35,7 +35,7 @@ func speed(ctx context.Context, s *server, ours sharedledger.Remote, batches int
 	}
 	t := times{}
 	for range batches {
-		for _, i := range rand.Perm(len(all)) { //nolint:gosec // so that nobody always follows the same one
+		for _, i := range rand.Perm(len(all)) { //nolint:gosec // so that no contender always follows the same one
 			c := all[i]
 			us, err := batch(ctx, s, c)
 			if err != nil {
@@ -109,7 +109,7 @@ var (
 		"ours, refused, cost 100, after uneven costs",
 		"ours, refused by both windows, cost 1",
 	}
-	// refusedFull are refusals of a pool with as many entries as two in a second leave behind in a day.
+	// refusedFull are refusals by a pool with the entries of a day at two per second.
 	refusedFull = []string{
 		"ours, refused, cost 1, 175,000 entries",
 		"ours, refused, cost 100, 175,000 entries",
@@ -129,7 +129,7 @@ func contenders(ctx context.Context, s *server, ours sharedledger.Remote) ([]con
 		peer
 		cost  int64
 		calls int
-		used  int // calls of that cost before
+		used  int // earlier calls of that cost
 	}{
 		{redisRate, 1, callsPerBatch, 0},
 		{redisRate, 100, callsPerBatch, 0},
@@ -169,7 +169,7 @@ func contenders(ctx context.Context, s *server, ours sharedledger.Remote) ([]con
 	return append(all, mine...), err
 }
 
-// contest is a call of ours that is measured, and what is there before.
+// contest is one of our calls to be measured, and the state before it.
 type contest struct {
 	name    string
 	state   snapshotter
@@ -179,10 +179,10 @@ type contest struct {
 	allowed bool
 }
 
-// contests are ours. All their accounts but one are filled by posts and then a take, which records for the next search
-// where each window begins: of posts, only the first into an empty log records anything.
+// contests are our calls. All their accounts but one are filled by posts and then a take, which records for the next
+// search where each window begins. Posts alone record that only in an empty log.
 func contests(s *server, ours sharedledger.Remote) []contest {
-	const longest = day - 10*time.Minute // so that nothing leaves the window during the measurement
+	const longest = day - 10*time.Minute // so that no entry leaves the window during the measurement
 	fill := func(n int, from time.Duration, cost func(int) int64, taken bool) snapshotter {
 		return filled(s, ours, n, from, cost, taken)
 	}
@@ -213,7 +213,7 @@ func contests(s *server, ours sharedledger.Remote) []contest {
 	}
 }
 
-// ourContenders returns the contests as they are measured.
+// ourContenders returns the contests as contenders.
 func ourContenders(ctx context.Context, s *server, ours sharedledger.Remote) ([]contender, error) {
 	var all []contender
 	for _, c := range contests(s, ours) {
@@ -254,7 +254,7 @@ func firstSmall(i int) int64 {
 	return 100
 }
 
-// sometimesHundred returns the cost of the i-th entry: 100 for one in a hundred, and else 1.
+// sometimesHundred returns the cost of the i-th entry: 100 for one in a hundred, otherwise 1.
 func sometimesHundred(i int) int64 {
 	if i%100 == 7 {
 		return 100
@@ -262,7 +262,7 @@ func sometimesHundred(i int) int64 {
 	return 1
 }
 
-// apart is the same call as made by a service that is not busy.
+// apart is the same call by a service that is not busy.
 func (c contender) apart() contender {
 	call := c.call
 	c.name += apart
@@ -291,7 +291,7 @@ func filled(s *server, ours quota.Ledger, n int, from time.Duration, cost func(i
 	}
 }
 
-// snapshotter makes the state in which a batch begins.
+// snapshotter makes a batch's initial state.
 type snapshotter func(context.Context) (snapshot, error)
 
 func expect(want bool, call func(context.Context) (bool, error)) func(context.Context) error {
@@ -335,7 +335,7 @@ func speedGoals(t times, r *report.Report) {
 // times holds the batches by contender, in the same order.
 type times map[string][]float64
 
-// over returns the median of the ratios of two contenders, batch by batch: what slows the whole machine slows both.
+// over returns the median of the ratios of two contenders, batch by batch: whatever slows the machine slows both.
 func (t times) over(a, b string) float64 {
 	ratios := make([]float64, len(t[a]))
 	for i := range ratios {

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver that the ledger uses
+	_ "modernc.org/sqlite" // the ledger's driver
 
 	"github.com/trendvidstream/ingest/bench/report"
 	"github.com/trendvidstream/ingest/quota"
@@ -91,7 +91,7 @@ func openTake(ctx context.Context, path string) (call func(context.Context) erro
 	return expect(true, func(ctx context.Context) (bool, error) { return t(ctx, "a", 1) }), l.Close, nil
 }
 
-// openBare returns a call that writes one row to the file at path, as durably as a take. If the file is busy it waits
+// openBare returns a call that writes one row to the file at path, as durably as a take. If the file is busy, it waits
 // as SQLite does.
 func openBare(ctx context.Context, path string) (call func(context.Context) error, closing func() error, err error) {
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), RawQuery: "_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_txlock=immediate"}

@@ -16,7 +16,7 @@ const (
 	writerLimit = 1000
 )
 
-// writers lets 64 writers loose on one account at once.
+// writers lets 64 writers write to one account at once.
 func writers(ctx context.Context, s *server, ours quota.Ledger, r *report.Report) error {
 	r.Section("64 writers on one account", fmt.Sprintf("%d asks of cost 1 each, limit %d per 24 h.", asksEach, writerLimit))
 	var rows [][]string

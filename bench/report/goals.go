@@ -26,8 +26,8 @@ const Tolerance = 0.15
 // key names a goal within its document.
 func (g goal) key() string { return g.what + ": " + g.want }
 
-// excess returns by what share of the goal it is missed: 0.2 for 1.8 if 1.5 was wanted. A goal without such a
-// comparison is met, or missed altogether (infinity).
+// excess returns the share by which a goal is missed: 0.2 for 1.8 if 1.5 was wanted. A goal without such a comparison
+// is either met or missed completely (infinity).
 func (g goal) excess() float64 {
 	want, atMost, ok := bound(g.want)
 	got, _, gotOK := bound("<= " + g.got)
@@ -55,7 +55,7 @@ func bound(text string) (limit float64, atMost, ok bool) {
 	return limit, m[1][0] == '<', err == nil
 }
 
-// checkGoals compares the goals with those that earlier runs met, and adds those that this one met. It writes the file,
+// checkGoals compares the goals with those that earlier runs met, and adds those that this run met. It writes the file,
 // and then returns ErrMissed for every missed goal.
 func (r *Report) checkGoals(file string) error {
 	file = filepath.Join(filepath.Dir(file), GoalsFile)
@@ -85,7 +85,7 @@ func (r *Report) checkGoals(file string) error {
 	if err := e.Encode(met); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
-	if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil { //nolint:gosec // for everybody, as the results
+	if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil { //nolint:gosec // for everybody, like the results
 		return fmt.Errorf("write the goals: %w", err)
 	}
 	return errors.Join(missed...)

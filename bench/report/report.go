@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// File is the file of the documents, relative to the benchmarks' module, in which go run starts a program.
+// File is the file of the documents, relative to the benchmarks' module, where go run starts a program.
 const File = "RESULTS.md"
 
 // Report is one document in parts, and its goals with their outcome.
 type Report struct {
 	Title string // its heading, by which Write finds it again
-	About string // how it is made and to be read
+	About string // how it is made and how to read it
 	head  strings.Builder
 	body  strings.Builder
 	goals []goal
@@ -72,7 +72,7 @@ func (r *Report) Markdown() string {
 	return b.String()
 }
 
-// Write puts the document into the file, replacing the one with its title, or after the others. It then returns
+// Write puts the document into the file, in place of the one with its title, or else at the end. It then returns
 // ErrMissed if a goal that an earlier run met, by GoalsFile, is clearly missed.
 func (r *Report) Write(file string) error {
 	text, err := os.ReadFile(file)
@@ -123,7 +123,7 @@ func table(b *strings.Builder, header []string, rows [][]string) {
 	}
 }
 
-// load returns how busy the machine was before the run, if it says so.
+// load returns how busy the machine was before the run, if that is known.
 func load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -158,7 +158,7 @@ func VersionOf(module string) string {
 	return "of unknown version"
 }
 
-// Median returns the median of the values, of which there is at least one.
+// Median returns the median of the values, of which there must be at least one.
 func Median(v []float64) float64 {
 	sorted := slices.Sorted(slices.Values(v))
 	n := len(sorted)

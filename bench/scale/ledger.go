@@ -19,11 +19,11 @@ const (
 	plenty  = 1_000_000_000
 	turn    = 200 * time.Millisecond
 	turns   = 21 // of each contender, alternating; medians
-	clients = 8  // that share out the accounts
+	clients = 8  // that share the accounts
 	patient = 30 * time.Second
 )
 
-// ask is what the program asks for: a unit of a pool with 24 hours and the provider's day, and who spends it.
+// ask is the ask of the program: a unit of a pool with 24 hours and the provider's day, and who spends it.
 func ask(account string, units int64) quota.Ask {
 	now := time.Now()
 	return quota.Ask{
@@ -39,8 +39,8 @@ func ask(account string, units int64) quota.Ask {
 // call is one operation of one of several clients.
 type call func(ctx context.Context, client int) error
 
-// bare is one row inserted by each call with a prepared statement: as a transaction of its own, which is the least that a
-// write can be, and between BEGIN and COMMIT, as most programs do it.
+// bare inserts one row per call with a prepared statement: as its own transaction, which is the least that a write can
+// be, and between BEGIN and COMMIT, as most programs do it.
 func bare(ctx context.Context, s server, n int) (alone, between call, closing func(), err error) {
 	var all []*pgx.Conn
 	closing = func() {
@@ -72,7 +72,7 @@ func bare(ctx context.Context, s server, n int) (alone, between call, closing fu
 	return alone, between, closing, nil
 }
 
-// ledgers are as many as there are clients, as hosts have them.
+// ledgers opens one ledger per client, as hosts do.
 func ledgers(ctx context.Context, s server, n int) (all []quota.Ledger, closing func(), err error) {
 	closing = func() {
 		for _, l := range all {
@@ -122,7 +122,7 @@ func perSecond(ctx context.Context, n int, lasts time.Duration, c call) (float64
 	return float64(sum) / time.Since(began).Seconds(), errors.Join(errs...)
 }
 
-// compared are takes beside bare rows, in turns: a row of the table, and the median of the ratio turn by turn.
+// compared measures takes and bare rows in turns: a row of the table, and the median of the ratio turn by turn.
 func compared(ctx context.Context, s server, n int, account func(int) string) (row []string, ratio float64, err error) {
 	alone, between, closeRows, err := bare(ctx, s, n)
 	defer closeRows()
@@ -153,7 +153,7 @@ func compared(ctx context.Context, s server, n int, account func(int) string) (r
 	return append(row, report.Ratio(ratio), report.Ratio(report.Median(ratios[2]))), ratio, nil
 }
 
-// header is that of a table of compared.
+// header is the header of a table with rows from compared.
 var header = []string{"", "takes/s", "rows alone/s", "rows in BEGIN, COMMIT/s", "takes/alone", "takes/BEGIN, COMMIT"}
 
 // takes compares takes with the least that a write can be.
@@ -214,7 +214,7 @@ const (
 	writerLimit = 1000
 )
 
-// writers lets 64 of them loose on one account at once.
+// writers lets 64 writers take from one account at once.
 func writers(ctx context.Context, servers []server, r *report.Report) error {
 	r.Section("64 writers on one account in PostgreSQL", fmt.Sprintf("Each with a ledger and a connection of its own: %d asks of cost 1, limit %d. Waits are those of asks that were admitted, which write one after another; a refusal writes nothing.", asksEach, writerLimit))
 	var rows [][]string
@@ -224,7 +224,7 @@ func writers(ctx context.Context, servers []server, r *report.Report) error {
 			closing()
 			return err
 		}
-		for _, l := range all { // connected, and the statement prepared
+		for _, l := range all { // to connect, and to prepare the statement
 			if d, err := l.Take(ctx, ask("before", plenty)); err != nil || !d.Allowed {
 				closing()
 				return errors.Join(err, errRefused)

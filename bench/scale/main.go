@@ -1,11 +1,11 @@
-// Command scale measures what many machines share: the ledger in PostgreSQL beside a bare row, the store beside one in
-// SQLite, and workers beside one worker. It starts PostgreSQL servers of its own, and a stand-in upstream; every verdict is computed from the figures of
-// the same run.
+// Command scale measures what many machines share: the ledger in PostgreSQL compared with a bare row, the store with
+// one in SQLite, and several workers with one. It starts its own PostgreSQL servers, and a stand-in upstream; every
+// verdict is computed from the figures of the same run.
 //
 //	go run ./scale [-write] [-only takes,writers,accounts,stores,workers,traffic] [-videos N] [-disk DIR] [-memory DIR]
 //
-// It needs PostgreSQL 15 or newer: POSTGRES_BIN, or where Debian puts it. Exit: 0 measured, goals missed included; 1
-// something could not be measured, or, with -write, a goal that was met before is missed by more than 15 % (goals.json).
+// It needs PostgreSQL 15 or newer: POSTGRES_BIN, or Debian's directory. Exit: 0 measured, even if goals are missed; 1
+// not measured or, with -write, a goal that was met before is missed by more than 15 % (goals.json).
 package main
 
 import (
@@ -60,7 +60,7 @@ func main() {
 	}
 }
 
-// measure runs the parts asked for, one after the other: they would disturb each other.
+// measure runs the requested parts one after the other, since they would disturb each other.
 func measure(ctx context.Context, o options) error {
 	r := &report.Report{Title: "Many machines, measured", About: about}
 	var servers []server

@@ -10,7 +10,7 @@ import (
 // spread is how many takes and slots are made to be measured.
 const spread = 20_000
 
-// sizes measures what a row takes in PostgreSQL, with its indexes: of the store in the database, and of the ledger.
+// sizes measures the size of a row in PostgreSQL with its indexes: of the store in the database, and of the ledger.
 func sizes(ctx context.Context, s server, database string, r *report.Report) error {
 	all, closing, err := ledgers(ctx, s, 1)
 	defer closing()
@@ -46,7 +46,7 @@ func sizes(ctx context.Context, s server, database string, r *report.Report) err
 	return nil
 }
 
-// slotsToMeasure adds slots of a chart as a pass leaves them.
+// slotsToMeasure adds a chart's slots as a pass leaves them.
 var slotsToMeasure = fmt.Sprintf(`
 	INSERT INTO ingest.slots (series, due_at, kind, state, owner, attempt, pages, videos, units, charges, fetched_at)
 	SELECT (SELECT min(id) FROM ingest.series), -n, 'chart', 'done', 'a-host/12345/abcdef0123456789', 1, 4, 200, 4, '{"units":4}', 1771070400000

@@ -24,7 +24,7 @@ const (
 
 var eight = []string{"US", "GB", "DE", "FR", "IN", "BR", "AU", "CA"}
 
-// both are the same rows in SQLite and in PostgreSQL.
+// both are stores with the same rows in SQLite and in PostgreSQL.
 type both struct {
 	names  [2]string
 	stores [2]*store.Store
@@ -32,11 +32,11 @@ type both struct {
 	rng    *rand.Rand
 	made   int
 	now    time.Time
-	charts map[string][]ingest.Video // by region, the newest
+	charts map[string][]ingest.Video // the newest by region
 }
 
-// stores compares a store in PostgreSQL with one in SQLite that writes to the same place: a pass over eight regions, and
-// searches in so many videos.
+// stores compares a store in PostgreSQL with one in SQLite that writes to the same place: a pass over eight regions,
+// and searches among that many videos.
 func stores(ctx context.Context, servers []server, videos int, r *report.Report) error {
 	var passed, searched [][]string
 	for i, s := range servers {
@@ -85,7 +85,7 @@ func openBoth(ctx context.Context, s server, database string) (b *both, closing 
 	return b, closing, err
 }
 
-// postgres opens a store in a database of its own.
+// postgres opens a store in its own database.
 func (b *both) postgres(ctx context.Context, s server, database string, o store.Options) (*store.Store, error) {
 	url, err := s.CreateDatabase(ctx, database)
 	if err != nil {
@@ -94,7 +94,7 @@ func (b *both) postgres(ctx context.Context, s server, database string, o store.
 	return pgstore.Open(ctx, url, o)
 }
 
-// word spells the n-th word, whose neighbours are unlike it.
+// word spells the n-th word. Neighbouring words look different.
 func word(n uint64) string {
 	h := n*0x9E3779B97F4A7C15 ^ n>>7
 	var out []byte
@@ -124,7 +124,7 @@ func (b *both) video() ingest.Video {
 	}
 }
 
-// chart is a region's next one: of those that are there so many stay.
+// chart is a region's next chart: the first stay videos of the present one stay.
 func (b *both) chart(region string, stay, n int) []ingest.Video {
 	next := append([]ingest.Video{}, b.charts[region][:min(stay, len(b.charts[region]))]...)
 	for len(next) < n {
@@ -172,7 +172,7 @@ func (b *both) passes(ctx context.Context, name string, r *report.Report) ([][]s
 					return nil, fmt.Errorf("%s: %w", b.names[k], err)
 				}
 			}
-			if now[k] = time.Since(began).Seconds() * 1000; i > 0 { // the first has everything new
+			if now[k] = time.Since(began).Seconds() * 1000; i > 0 { // in the first chart everything is new
 				took[k] = append(took[k], now[k])
 			}
 		}
@@ -183,7 +183,7 @@ func (b *both) passes(ctx context.Context, name string, r *report.Report) ([][]s
 	return [][]string{{name, fmt.Sprintf("%.0f", report.Median(took[0])), fmt.Sprintf("%.0f", report.Median(took[1])), report.Ratio(ratio)}}, nil
 }
 
-// searches fills the first store, copies it into another database, and asks both.
+// searches fills the first store, copies it into another database, and searches both.
 func (b *both) searches(ctx context.Context, s server, videos int, r *report.Report) (rows [][]string, err error) {
 	for b.made < videos && err == nil {
 		b.now = b.now.Add(time.Minute)

@@ -22,8 +22,8 @@ const (
 	watched    = 40 * time.Second
 )
 
-// workers compares three machines with one, each with one worker, for an upstream that takes its time and for one that
-// answers at once, where the store is all that they wait for.
+// workers compares three machines with one, each with one worker: with a slow upstream, and with one that answers at
+// once, so that only the store takes time.
 func workers(ctx context.Context, servers []server, r *report.Report) error {
 	s := servers[len(servers)-1]
 	dir, program, err := build(ctx, s)
@@ -33,14 +33,14 @@ func workers(ctx context.Context, servers []server, r *report.Report) error {
 	defer func() { _ = os.RemoveAll(dir) }()
 	r.Section("Three workers beside one", fmt.Sprintf("Processes of `ingest serve --workers 1` on one PostgreSQL, charts of %d pages due, more of them than are fetched. Charts done within %v.", chartPages, watched))
 	var rows [][]string
-	for _, of := range []struct {
-		upstream time.Duration // takes for a call
+	for _, contest := range []struct {
+		upstream time.Duration // time for a call
 		jobs     int           // of eight regions each
-		least    float64       // times one worker's
+		least    float64       // as a multiple of one worker's
 	}{{100 * time.Millisecond, 60, 2.7}, {0, 300, 1.8}} {
 		var rates [2]float64
 		for i, n := range []int{1, 3} {
-			f := fleet{s, dir, program, fmt.Sprintf("workers%d_%d", of.upstream.Milliseconds(), n), n, of.jobs, of.upstream}
+			f := fleet{s, dir, program, fmt.Sprintf("workers%d_%d", contest.upstream.Milliseconds(), n), n, contest.jobs, contest.upstream}
 			err := f.run(ctx, func(ctx context.Context) (err error) {
 				rates[i], err = f.rate(ctx)
 				return err
@@ -48,16 +48,16 @@ func workers(ctx context.Context, servers []server, r *report.Report) error {
 			if err != nil {
 				return err
 			}
-			rows = append(rows, []string{of.upstream.String(), fmt.Sprint(n), fmt.Sprintf("%.0f", rates[i]), report.Ratio(rates[i] / rates[0])})
+			rows = append(rows, []string{contest.upstream.String(), fmt.Sprint(n), fmt.Sprintf("%.0f", rates[i]), report.Ratio(rates[i] / rates[0])})
 		}
 		ratio := rates[1] / rates[0]
-		r.Goal(fmt.Sprintf("three workers, a stand-in of %d ms", of.upstream.Milliseconds()), fmt.Sprintf(">= %g x one worker's slots a minute", of.least), report.Ratio(ratio), ratio >= of.least)
+		r.Goal(fmt.Sprintf("three workers, a stand-in of %d ms", contest.upstream.Milliseconds()), fmt.Sprintf(">= %g x one worker's slots a minute", contest.least), report.Ratio(ratio), ratio >= contest.least)
 	}
 	r.Table([]string{"a call takes", "workers, " + s.name, "slots a minute", "x one"}, rows)
 	return nil
 }
 
-// hour is how many charts ten installations fetch in an hour that spend all of a key's quota: 25,000 a day.
+// hour is how many charts ten installations that spend a key's whole quota fetch in an hour: 25,000 a day.
 const hour = 25_000 / 24
 
 // traffic measures what an hour of ten installations leaves in PostgreSQL, by three machines as fast as they can.
@@ -106,7 +106,7 @@ func traffic(ctx context.Context, servers []server, r *report.Report) error {
 	return nil
 }
 
-// build makes the program in a directory of its own.
+// build makes the program in its own directory.
 func build(ctx context.Context, s server) (dir, program string, err error) {
 	if dir, err = os.MkdirTemp(s.dir, "scale"); err != nil {
 		return "", "", err
@@ -120,16 +120,16 @@ func build(ctx context.Context, s server) (dir, program string, err error) {
 	return dir, program, nil
 }
 
-// fleet is machines at work on a database of their own.
+// fleet is a number of machines at work on their own database.
 type fleet struct {
 	server
 
 	dir, program, database string
 	machines, jobs         int           // each job has eight regions
-	upstream               time.Duration // takes for a call
+	upstream               time.Duration // time for a call
 }
 
-// configure writes a schedule for so many machines that is not paced, and costs that it never reaches.
+// configure writes a schedule for that many machines that is not paced, and costs that it never reaches.
 func (f fleet) configure() error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "pacing: off\nhosts: %d\njobs:\n", f.machines)
@@ -187,7 +187,7 @@ func (f fleet) run(ctx context.Context, do func(context.Context) error) error {
 	return do(ctx)
 }
 
-// done returns how many charts are.
+// done returns how many charts are done.
 func (f fleet) done(ctx context.Context) (int, error) {
 	rows, err := f.QueryIn(ctx, f.database, "SELECT count(*) FROM ingest.slots WHERE state = 'done'")
 	if err != nil {
@@ -196,7 +196,7 @@ func (f fleet) done(ctx context.Context) (int, error) {
 	return strconv.Atoi(rows[0][0])
 }
 
-// rate waits until every worker has done some, and counts from then on: charts a minute.
+// rate waits until every worker has completed some charts, and then measures charts per minute.
 func (f fleet) rate(ctx context.Context) (float64, error) {
 	first := 0
 	for end := time.Now().Add(time.Minute); first < 3*f.machines; time.Sleep(100 * time.Millisecond) {

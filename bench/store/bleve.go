@@ -16,7 +16,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// document is a video as bleve gets it, and gives it back.
+// document is a video in the form that bleve stores and returns.
 type document struct {
 	Title, Channel, ChannelID, Category, Language, Thumbnail string
 	Tags, Regions                                            []string
@@ -42,7 +42,7 @@ func openBleve(dir string) (*bleves, error) {
 
 func (b *bleves) Close() error { return b.index.Close() }
 
-// note takes a chart's videos as they are now.
+// note records a chart's videos as they are now.
 func (b *bleves) note(c chart) {
 	number := func(n *int64) float64 {
 		if n == nil {
@@ -64,7 +64,7 @@ func (b *bleves) note(c chart) {
 	}
 }
 
-// write indexes all of them, a thousand at a time.
+// write indexes all noted videos, a thousand at a time.
 func (b *bleves) write() error {
 	for ids := range slices.Chunk(slices.Sorted(maps.Keys(b.videos)), 1000) {
 		batch := b.index.NewBatch()
@@ -80,10 +80,10 @@ func (b *bleves) write() error {
 	return nil
 }
 
-// peer reports whether bleve can be asked so.
+// peer reports whether bleve supports the shape.
 func (k shape) peer() bool { return !strings.HasSuffix(k.name, "by rise") && k.name != "a typo" }
 
-// find asks for all words in a region, with the same filters.
+// find searches for all words in a region, with the same filters.
 func (b *bleves) find(ctx context.Context, q store.SearchQuery) error {
 	region := bleve.NewTermQuery(string(q.Region))
 	region.SetField("Regions")
@@ -122,7 +122,7 @@ func (b *bleves) find(ctx context.Context, q store.SearchQuery) error {
 	return err
 }
 
-// weight is the bytes of the files below dir whose names begin so, by the video.
+// weight returns the bytes per video of the files below dir whose names begin with name.
 func weight(dir, name string, videos int) string {
 	var sum int64
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

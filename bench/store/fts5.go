@@ -13,13 +13,13 @@ import (
 	"github.com/trendvidstream/ingest/store/text"
 )
 
-// plain is FTS5 as its documentation shows it: the 20 best of all matches by bm25. It reads no video.
+// plain is FTS5 as in its documentation: the 20 best of all matches by bm25. It reads no video.
 const plain = `SELECT rowid FROM video_text WHERE video_text MATCH ?1 ORDER BY rank LIMIT 20`
 
-// goalFTS5 is the longest that a search may take beside plain FTS5, in milliseconds, and as a part of FTS5's time.
+// goalFTS5 is the longest that a search may take, in milliseconds, and goalOfFTS5 as a multiple of plain FTS5's time.
 const goalFTS5, goalOfFTS5 = 10, 1
 
-// besideFTS5 asks the store and plain FTS5 for the same words, in each shape that has nothing but words.
+// besideFTS5 searches the store and plain FTS5 for the same words, in each shape that has only words.
 func (b *bench) besideFTS5(ctx context.Context) error {
 	s, err := b.filled(ctx, b.fts5Rows)
 	if err != nil {
@@ -63,13 +63,13 @@ func (b *bench) besideFTS5(ctx context.Context) error {
 	return nil
 }
 
-// besides are what a shape took: plain FTS5 asked once and until it found something, and the store everywhere and in a region.
+// besides are the times of a shape: FTS5 asked once and until it found something, the store everywhere and in a region.
 type besides struct {
 	typed, answered, everywhere, inRegion latencies
 	again, forgiven                       int // for how many queries FTS5 was asked again, and how many the store forgave
 }
 
-// beside asks n times in that shape, in turns.
+// beside searches n times in that shape, in turns.
 func (k shape) beside(ctx context.Context, db *sql.DB, s *ours, c wordlist, n int) (l besides, err error) {
 	rng := rand.New(rand.NewPCG(1, uint64(len(k.name)))) //nolint:gosec // the same queries every time
 	for i := range n + n/10 {
@@ -102,7 +102,7 @@ func (k shape) beside(ctx context.Context, db *sql.DB, s *ours, c wordlist, n in
 	return l, nil
 }
 
-// askPlain asks FTS5 for the words, and while it finds nothing for the last as a beginning, and for any of them.
+// askPlain searches FTS5 for the words and, if nothing is found, with the last as a prefix, and then for any of them.
 func (l *besides) askPlain(ctx context.Context, db *sql.DB, q text.Query) error {
 	var anyOf []string
 	for _, one := range q.Open().Each() {

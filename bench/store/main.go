@@ -1,11 +1,11 @@
-// Command store measures the store of this project: how fast charts go in, how small they lie, how fast
-// and how evenly searches come out, beside other ways to do it. It prints tables in markdown; every
-// verdict in them is computed from the figures of the same run.
+// Command store measures the store of this project: how fast charts are saved, how little space they take, how fast and
+// how evenly it searches, compared with other designs. It prints tables in markdown; every verdict in them is computed
+// from the figures of the same run.
 //
 //	go run ./store [-write] [-small] [-only writing,size,search,fts5,run,processes,pages] [-rows 1000000] [-beside 300000] [-turns 5] [-searches 200] [-keep DIR]
 //
-// It needs gcc, for the peer that is SQLite in C. Exit: 0 measured, goals missed included; 1 something
-// could not be measured, or, with -write, a goal that was met before is missed by more than 15 % (goals.json); 2 usage.
+// It needs gcc, for the peer that is SQLite in C. Exit: 0 measured, even if goals are missed; 1 something could not be
+// measured, or, with -write, a goal that was met before is missed by more than 15 % (goals.json); 2 usage.
 package main
 
 import (
@@ -40,7 +40,7 @@ const titleProgram = "The program, measured"
 const howToRunProgram = "In `bench/`: `go run ./store -only run,processes,pages -write`" + `, or with all others by ` + "`make bench`" + `. Everything here is the
 output of one run; ok and miss are computed from its figures. Compare ratios: milliseconds belong to the machine.`
 
-// fts5 is the section that is a document of its own, since it is also run alone.
+// fts5 is a section with its own document, since it is also run alone.
 const fts5 = "fts5"
 
 const titleFTS5 = "Searches beside plain FTS5"
@@ -50,15 +50,15 @@ one run; ok and miss are computed from its figures. Compare ratios: milliseconds
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// options are what the command line says.
+// options are the flags.
 type options struct {
 	write    bool
 	sections []string
-	rows     int    // of the large store; a tenth of them in the other
-	fts5Rows int    // of the store in which FTS5 is asked too
-	keep     string // where filled stores stay
+	rows     int    // in the large store; the other has a tenth of them
+	fts5Rows int    // in the store that is compared with FTS5
+	keep     string // where filled stores are kept
 	load     string // the directory to load charts into: this process is one of two drivers
-	repeats  int    // of what is measured in turns
+	repeats  int    // of measurements in turns
 	searches int    // of each kind
 }
 
@@ -125,13 +125,13 @@ func parse(args []string, stderr io.Writer) (options, error) {
 // bench is one run.
 type bench struct {
 	options
-	dir    string // for whatever the run makes
+	dir    string // for all files of the run
 	real   []chart
 	report *report.Report
-	say    func(format string, args ...any) // progress, for who waits
+	say    func(format string, args ...any) // progress messages
 }
 
-// measure runs the parts asked for, one after the other: they would disturb each other.
+// measure runs the requested parts one after the other, since they would disturb each other.
 func measure(ctx context.Context, o options, stdout, stderr io.Writer) (err error) {
 	b := &bench{options: o}
 	b.say = func(format string, args ...any) { fmt.Fprintf(stderr, "store: "+format+"\n", args...) }

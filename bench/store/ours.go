@@ -15,16 +15,16 @@ const perPage = 50
 // upstream is the host that the stores remember.
 const upstream = "localhost"
 
-// saver is a design that keeps charts: ours, and those it is measured beside.
+// saver is a design that keeps charts: ours, or one that it is compared with.
 type saver interface {
-	// begin does what a chart asks for before its first page is there.
+	// begin does what a chart needs before its first page is there.
 	begin(ctx context.Context, c chart) error
-	// save keeps one chart, page by page, each in a transaction of its own.
+	// save stores one chart, page by page, each in its own transaction.
 	save(ctx context.Context, c chart) error
 	Close() error
 }
 
-// slotless is of a design without slots.
+// slotless is embedded by a design without slots.
 type slotless struct{}
 
 func (slotless) begin(context.Context, chart) error { return nil }
@@ -72,7 +72,7 @@ func (s *ours) save(ctx context.Context, c chart) error {
 	})
 }
 
-// keep begins and saves.
+// keep begins and saves a chart.
 func (s *ours) keep(ctx context.Context, c chart) error {
 	if err := s.begin(ctx, c); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (s *ours) keep(ctx context.Context, c chart) error {
 	return s.save(ctx, c)
 }
 
-// inPages hands the videos over, so many at a time.
+// inPages passes the videos on in pages of that size.
 func inPages(videos []ingest.Video, size int, do func(videos []ingest.Video, last bool) error) error {
 	for len(videos) > 0 {
 		n := min(size, len(videos))

@@ -21,15 +21,15 @@ import (
 	"github.com/trendvidstream/ingest/bench/report"
 )
 
-// What the pages are measured over: all charts of eight regions that are kept, by the half hour, of each of which so
-// many titles are new.
+// What the pages are measured with: all charts of eight regions that are kept, one every half hour, each with that many
+// new titles.
 const (
 	pageDays  = 29
 	newTitles = 9
 	mostBytes = 60_000
 )
 
-// pages times each page of ingest serve, as a browser asks for it, by one client on the loopback device.
+// pages times each page of ingest serve, as a browser loads it, by one client on the loopback device.
 func (b *bench) pages(ctx context.Context) (err error) {
 	program, err := b.program(ctx)
 	if err != nil {
@@ -70,7 +70,7 @@ func (b *bench) pages(ctx context.Context) (err error) {
 	return w.ask(ctx, b)
 }
 
-// rebuilt counts in the ledger what the slots of a filled store say that they spent.
+// rebuilt counts in the ledger what the slots of a filled store have spent.
 func rebuilt(ctx context.Context, program string, env []string) error {
 	rebuild := exec.CommandContext(ctx, program, "quota", "rebuild")
 	rebuild.Env = append(slices.Clone(env), "INGEST_UPSTREAM_URL=http://127.0.0.1:1/")
@@ -91,15 +91,15 @@ func (b *bench) program(ctx context.Context) (string, error) {
 	return program, nil
 }
 
-// watched is an ingest serve, and what is in its store.
+// watched is an ingest serve, and what its store contains.
 type watched struct {
 	upstream, site string
 	ids            []string
 	words          []string
-	kept           bool // by a run before this one
+	kept           bool // from an earlier run
 }
 
-// fill keeps days of charts in which titles come, move and go.
+// fill stores days of charts in which titles come, move and go.
 func (w *watched) fill(ctx context.Context, b *bench, dir string, days int) (err error) {
 	start, g, rng := time.Now(), newGenerator(), rand.New(rand.NewPCG(3, 4))
 	_, missing := os.Stat(dir)
@@ -113,13 +113,13 @@ func (w *watched) fill(ctx context.Context, b *bench, dir string, days int) (err
 	charts := map[ingest.Region][]ingest.Video{}
 	for i := range days * 48 * len(eight) {
 		region := eight[i%len(eight)]
-		of := charts[region]
-		for _, v := range g.take(max(newTitles, 200-len(of))) {
-			at := rng.IntN(min(len(of), 200-newTitles) + 1)
-			of = append(of[:at], append([]ingest.Video{v}, of[at:]...)...)
+		shown := charts[region]
+		for _, v := range g.take(max(newTitles, 200-len(shown))) {
+			at := rng.IntN(min(len(shown), 200-newTitles) + 1)
+			shown = append(shown[:at], append([]ingest.Video{v}, shown[at:]...)...)
 			w.ids = append(w.ids, v.ID)
 		}
-		charts[region] = of[:200]
+		charts[region] = shown[:200]
 		if w.kept {
 			continue
 		}
@@ -134,13 +134,13 @@ func (w *watched) fill(ctx context.Context, b *bench, dir string, days int) (err
 	return nil
 }
 
-// ask asks for each kind of page, a different one each time.
+// ask requests each kind of page, a different one each time.
 func (w *watched) ask(ctx context.Context, b *bench) error {
 	var rows [][]string
 	for _, p := range []struct {
 		name  string
 		times int
-		pause time.Duration // in which what was remembered is forgotten
+		pause time.Duration // in which caches expire
 		path  func(i int) string
 	}{
 		{"a chart", b.searches, 0, func(i int) string { return "charts/" + string(eight[i%len(eight)]) }},
@@ -193,7 +193,7 @@ func get(ctx context.Context, address string) (int, error) {
 	return len(body), err
 }
 
-// started starts a program, and returns what its first line that matches has captured.
+// started starts a program, and returns what the pattern captures in its first matching line.
 func started(cmd *exec.Cmd, line *regexp.Regexp) (string, error) {
 	out, in, err := os.Pipe()
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	"strings"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver of the store
+	_ "modernc.org/sqlite" // the store's driver
 
 	"github.com/trendvidstream/ingest"
 )
 
-// naive is how it is done at first: one table, an index beside it that SQLite cuts into words, and every
-// sighting deletes the row and writes it again.
+// naive is the obvious first design: one table with a full-text index of SQLite, and every sighting deletes the row and
+// writes it again.
 type naive struct {
 	slotless
 
@@ -77,7 +77,7 @@ var naiveStatements = []string{
 	`INSERT OR IGNORE INTO placements (slot, rank, video_id, views, likes, comments) VALUES (?, ?, ?, ?, ?, ?)`,
 }
 
-// unindexed is the store's own tables of videos, and its placements, without anything to search by.
+// unindexed is the store's own tables of videos, and its placements, without a search index.
 type unindexed struct {
 	slotless
 

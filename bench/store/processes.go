@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/bench/report"
 )
 
-// processes times the program as a person or a cron job starts it, warm, over the store of a tenth of the rows.
+// processes times the program as a person or a cron job starts it, warm, on the store with a tenth of the rows.
 func (b *bench) processes(ctx context.Context) error {
 	program, err := b.program(ctx)
 	if err != nil {
@@ -26,7 +26,7 @@ func (b *bench) processes(ctx context.Context) error {
 		return err
 	}
 	const starts = 10
-	now := began.Add(time.Duration(b.rows/10/(len(eight)*perChart)+1) * every) // of a store that is in use: its charts are fresh
+	now := began.Add(time.Duration(b.rows/10/(len(eight)*perChart)+1) * every) // as in a store in use, the charts are fresh
 	env := append(os.Environ(), "INGEST_DATA="+data, "INGEST_NOW="+now.Format(time.RFC3339))
 	if err := rebuilt(ctx, program, env); err != nil {
 		return err

@@ -20,7 +20,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// realRows is where the recorded charts lie, seen from the module of the benchmarks.
+// realRows is the directory of the recorded charts, relative to the benchmarks' module.
 var realRows = filepath.Join("..", "..", "shared", "data", "trending")
 
 var eight = []ingest.Region{"US", "GB", "DE", "FR", "IN", "BR", "AU", "CA"}
@@ -32,7 +32,7 @@ type chart struct {
 	videos []ingest.Video
 }
 
-// recorded reads the recorded charts, in the order of time; fs.ErrNotExist where they are absent.
+// recorded reads the recorded charts, in the order of time; fs.ErrNotExist if they are absent.
 func recorded() ([]chart, error) {
 	var all []chart
 	for _, region := range eight {
@@ -85,7 +85,7 @@ func recordedOf(region ingest.Region) (charts []chart, err error) {
 	}
 }
 
-// recordedVideo leaves out what cannot be read: the rows are what they are.
+// recordedVideo leaves out fields that cannot be read.
 func recordedVideo(row map[string]string) ingest.Video {
 	number := func(name string) *int64 {
 		n, err := strconv.ParseInt(row[name], 10, 64)
@@ -115,8 +115,8 @@ const (
 	secondWord = "usual"
 )
 
-// generator invents videos whose words are as unevenly spread as those of a language: the n-th most
-// frequent is used about 1/n as often as the first.
+// generator makes videos whose words are as unevenly spread as those of a language: the n-th most frequent word is used
+// about 1/n as often as the first.
 type generator struct {
 	rng  *rand.Rand
 	zipf *rand.Zipf
@@ -130,15 +130,15 @@ func newGenerator() *generator {
 	return &generator{rng: rng, zipf: rand.NewZipf(rng, 1.05, 8, vocabulary-1)}
 }
 
-// script is an alphabet that generated words are spelled in, and how many of twenty words are.
+// script is an alphabet for generated words, and how many of twenty words use it.
 type script struct {
 	heads, tails []rune // a syllable is one of each
 	share        uint64
-	apart        bool // its words have spaces between them
+	apart        bool // its words are separated by spaces
 }
 
-// scripts are what titles of the recorded charts are written in, roughly as often. Words of Chinese characters have no
-// spaces between them.
+// scripts are those of the recorded charts' titles, in about the same shares. Chinese words have no spaces between
+// them.
 var scripts = []script{
 	{[]rune("bcdfghjklmnprstvwz"), []rune("aeiou"), 12, true},
 	{[]rune("bcdfghjklmnñprsçtvwz"), []rune("áéíóúãõäöü"), 2, true},
@@ -158,10 +158,10 @@ func han(half rune) (out []rune) {
 
 // word spells the n-th word: the frequent ones are short.
 func word(n uint64) string {
-	h, of := n*0x9E3779B97F4A7C15^n>>7, n%20
+	h, rest := n*0x9E3779B97F4A7C15^n>>7, n%20
 	i := 0
-	for ; of >= scripts[i].share; i++ {
-		of -= scripts[i].share
+	for ; rest >= scripts[i].share; i++ {
+		rest -= scripts[i].share
 	}
 	s := scripts[i]
 	var b strings.Builder
@@ -229,7 +229,7 @@ func (g *generator) take(n int) []ingest.Video {
 	return out
 }
 
-// generated are charts of 200 videos each, all of them new, region by region.
+// charts returns charts of 200 videos each, all of them new, region by region.
 func (g *generator) charts(videos int) []chart {
 	var all []chart
 	for i := 0; videos > 0; i++ {
@@ -240,7 +240,7 @@ func (g *generator) charts(videos int) []chart {
 	return all
 }
 
-// began is when the first chart was fetched, and every how long after one the next of its region follows.
+// began is when the first chart was fetched, and every is the time between two charts of a region.
 var began = time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)
 
 const every = 30 * time.Minute

@@ -19,8 +19,8 @@ const (
 	runWithin   = 1100 * time.Millisecond
 )
 
-// aRun times ingest run over eight charts of four pages, from its start to its end, beside a loop that asks for the same
-// pages one after the other and keeps nothing.
+// aRun times ingest run over eight charts of four pages, from its start to its end, and a loop that requests the same
+// pages one after the other and stores nothing.
 func (b *bench) aRun(ctx context.Context) error {
 	program, err := b.program(ctx)
 	if err != nil {
@@ -61,7 +61,7 @@ func (b *bench) aRun(ctx context.Context) error {
 	return nil
 }
 
-// pagesInTurn asks for all pages of eight charts, and returns how many there were.
+// pagesInTurn requests all pages of eight charts, and returns how many there were.
 func pagesInTurn(ctx context.Context, url string) (calls int, err error) {
 	for _, region := range eight {
 		for token := ""; ; {

@@ -19,11 +19,11 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// goalReal is how long a search among the recorded charts may take, in ms. Among many videos it is held against FTS5:
+// goalReal is how long a search among the recorded charts may take, in ms. Among many videos it is compared with FTS5:
 // see besideFTS5.
 const goalReal = 15
 
-// searching searches a store of generated rows, and one of the recorded charts with bleve beside it.
+// searching searches a store of generated rows, and one of the recorded charts compared with bleve.
 func (b *bench) searching(ctx context.Context) error {
 	large, err := b.filled(ctx, b.rows)
 	if err != nil {
@@ -41,7 +41,7 @@ func (b *bench) searching(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = charts.close() }()
-	b.real = nil // a process that searches holds no charts: to collect garbage around them would count as searching
+	b.real = nil // otherwise garbage collection of these charts would count as searching
 	runtime.GC()
 	b.report.Section("Searches", fmt.Sprintf("In one region after the other, 20 results, %d searches of each shape, for words that titles have; one process that has searched "+
 		"before. wall is what the clock says, cpu what all threads of the process used. bleve has the real rows, and returns the same fields; it has no order by rise. "+
@@ -71,7 +71,7 @@ func (b *bench) searching(ctx context.Context) error {
 	return b.whileWriting(ctx, small, thousands(b.rows/10))
 }
 
-// reach sets p50 and p99 beside their goal: the processor's time, since others may have used it as well.
+// reach compares p50 and p99 with their goal: in processor time, since other programs may be running too.
 func (b *bench) reach(what string, l latencies) {
 	for _, quantile := range []float64{0.5, 0.99} {
 		got := report.Quantile(l.cpu, quantile)
@@ -79,7 +79,7 @@ func (b *bench) reach(what string, l latencies) {
 	}
 }
 
-// searched are the recorded charts in a store and in bleve; empty where there are none.
+// searched are the recorded charts in a store and in bleve; empty if there are none.
 type searched struct {
 	mine   *ours
 	theirs *bleves
@@ -151,15 +151,14 @@ func (s *ours) find(ctx context.Context, q store.SearchQuery) error {
 	return err
 }
 
-// commonly asks for the word, or the two, that every 20th generated title has, in one region after the other.
+// commonly searches for the word, or the two, that every 20th generated title has, in one region after the other.
 func commonly(ctx context.Context, s *ours, words string, i int) error {
 	return s.find(ctx, store.SearchQuery{Text: words, Region: eight[i%len(eight)], Limit: 20})
 }
 
-const perChart = 4000 // videos in each chart of a store that is filled
+const perChart = 4000 // in each chart of a filled store
 
-// filled is a store with n generated videos. It is filled with large pages, since a store of small ones
-// would take an hour.
+// filled returns a store with n generated videos. It is filled with large pages, since small ones would take an hour.
 func (b *bench) filled(ctx context.Context, n int) (*ours, error) {
 	parent := b.dir
 	if b.keep != "" {
@@ -195,7 +194,7 @@ func (b *bench) filled(ctx context.Context, n int) (*ours, error) {
 	return s, nil
 }
 
-// timed is how long do takes, in milliseconds.
+// timed returns how long do takes, in milliseconds.
 func timed(do func() error) (float64, error) {
 	start := time.Now()
 	err := do()
@@ -203,14 +202,14 @@ func timed(do func() error) (float64, error) {
 }
 
 // whileWriting searches in turns of a second, with and without a writer that saves new charts.
-func (b *bench) whileWriting(ctx context.Context, of *ours, size string) error {
-	s, err := b.copyOf(ctx, of)
+func (b *bench) whileWriting(ctx context.Context, base *ours, size string) error {
+	s, err := b.copyOf(ctx, base)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = s.Close() }()
 	g := newGenerator()
-	g.n = 100_000_000 // others than those that are there
+	g.n = 100_000_000 // none of the existing videos
 	at := began.AddDate(0, 2, 0)
 	var alone, beside []float64
 	saved := 0
@@ -252,8 +251,8 @@ func (b *bench) whileWriting(ctx context.Context, of *ours, size string) error {
 			alone = append(alone, took...)
 		}
 	}
-	line := func(name string, of []float64) []string {
-		return []string{name, ms(report.Quantile(of, 0.5)), ms(report.Quantile(of, 0.99)), ms(report.Quantile(of, 1)), strconv.Itoa(len(of))}
+	line := func(name string, took []float64) []string {
+		return []string{name, ms(report.Quantile(took, 0.5)), ms(report.Quantile(took, 0.99)), ms(report.Quantile(took, 1)), strconv.Itoa(len(took))}
 	}
 	slower := report.Quantile(beside, 0.99) / report.Quantile(alone, 0.99)
 	b.report.Say("While a writer saves charts of 200 new videos as fast as it can (%s videos; in turns of a second):", size)
@@ -264,7 +263,7 @@ func (b *bench) whileWriting(ctx context.Context, of *ours, size string) error {
 	return nil
 }
 
-// copyOf leaves the store alone, which may be kept.
+// copyOf returns a copy, so that a store that may be kept does not change.
 func (b *bench) copyOf(ctx context.Context, s *ours) (*ours, error) {
 	dir, err := os.MkdirTemp(b.dir, "copy")
 	if err != nil {
@@ -288,7 +287,7 @@ func ms(v float64) string {
 	return fmt.Sprintf("%.1f", v)
 }
 
-// thousands writes 1,000,000.
+// thousands formats a number: 1,000,000.
 func thousands(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

@@ -16,15 +16,15 @@ import (
 	"github.com/trendvidstream/ingest/store/text"
 )
 
-// shape is a way to ask: what for, and with which filter and order.
+// shape is a kind of search: for what, and with which filter and order.
 type shape struct {
 	name string
 	ask  func(c wordlist, rng *rand.Rand) store.SearchQuery
 }
 
-func words(of func(c wordlist, rng *rand.Rand) []string) func(wordlist, *rand.Rand) store.SearchQuery {
+func words(pick func(c wordlist, rng *rand.Rand) []string) func(wordlist, *rand.Rand) store.SearchQuery {
 	return func(c wordlist, rng *rand.Rand) store.SearchQuery {
-		return store.SearchQuery{Text: strings.Join(of(c, rng), " ")}
+		return store.SearchQuery{Text: strings.Join(pick(c, rng), " ")}
 	}
 }
 
@@ -36,7 +36,7 @@ func with(ask func(wordlist, *rand.Rand) store.SearchQuery, change func(q *store
 	}
 }
 
-// common are n of the 40 words that most videos have.
+// common searches for n of the 40 words that most videos have.
 func common(n int) func(wordlist, *rand.Rand) store.SearchQuery {
 	return words(func(c wordlist, rng *rand.Rand) (some []string) {
 		for _, i := range rng.Perm(len(c.common))[:n] {
@@ -46,7 +46,7 @@ func common(n int) func(wordlist, *rand.Rand) store.SearchQuery {
 	})
 }
 
-// begins is the beginning of a word, so many letters long.
+// begins searches for the first letters of a word.
 func begins(letters int) func(wordlist, *rand.Rand) store.SearchQuery {
 	return words(func(c wordlist, rng *rand.Rand) []string { return []string{cut(c.pair(rng)[0], letters) + "*"} })
 }
@@ -85,13 +85,13 @@ var shapes = []shape{
 	{"a common word by rise", with(common(1), func(q *store.SearchQuery) { q.Order = store.ByRise })},
 }
 
-// fewTitles are as many as are asked for, and no more: see searching.
+// fewTitles is how many titles are kept; the searches need no more: see searching.
 const fewTitles = 2000
 
-// wordlist is what is asked for: words that are there.
+// wordlist holds the words to search for, all of which exist.
 type wordlist struct {
 	common, han []string
-	titles      [][]string // some of at least two words that follow one another, of four letters or more
+	titles      [][]string // some of at least two consecutive words, of four letters or more
 }
 
 func wordlistOf(videos []ingest.Video) wordlist {
@@ -127,14 +127,14 @@ func wordlistOf(videos []ingest.Video) wordlist {
 	return c
 }
 
-// pair are two words that follow one another in a title.
+// pair returns two consecutive words of a title.
 func (c wordlist) pair(rng *rand.Rand) []string {
 	title := c.titles[rng.IntN(len(c.titles))]
 	i := rng.IntN(len(title) - 1)
 	return []string{title[i], title[i+1]}
 }
 
-// latencies are in milliseconds, of the clock and of the processor, all threads of the process together.
+// latencies are in milliseconds: wall time and processor time, of all threads of the process together.
 type latencies struct{ wall, cpu []float64 }
 
 func (l *latencies) add(m latencies) {
@@ -151,14 +151,14 @@ func (l latencies) cells() []string {
 	}
 }
 
-// clocked is how long do takes.
+// clocked returns how long do takes.
 func clocked(do func() error) (latencies, error) {
 	start, began := time.Now(), processor()
 	err := do()
 	return latencies{[]float64{float64(time.Since(start)) / 1e6}, []float64{float64(processor()-began) / 1e6}}, err
 }
 
-// processor is what this process has used of it.
+// processor returns the processor time that this process has used.
 func processor() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
@@ -167,8 +167,8 @@ func processor() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// asked asks n times in that shape, in one region after the other: the same queries in every run. Some go before and do
-// not count.
+// asked searches n times in that shape, in one region after the other: the same queries in every run. Some more go
+// first and do not count.
 func (k shape) asked(ctx context.Context, s searcher, c wordlist, n int) (l latencies, err error) {
 	rng := rand.New(rand.NewPCG(1, uint64(len(k.name)))) //nolint:gosec // the same queries every time
 	for i := range n + n/10 {
@@ -185,7 +185,7 @@ func (k shape) asked(ctx context.Context, s searcher, c wordlist, n int) (l late
 	return l, nil
 }
 
-// searcher finds the best 20 and what is shown of them.
+// searcher finds the best 20 and the fields shown of them.
 type searcher interface {
 	find(ctx context.Context, q store.SearchQuery) error
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// size says how large the tables lie, for the recorded charts and for generated ones.
+// size reports the size of the tables, for the recorded charts and for generated ones.
 func (b *bench) size(ctx context.Context) error {
 	b.report.Section("Size", "Bytes of whole pages (`dbstat`), as the store leaves them: no VACUUM. Placements with their index, beside the videos and the words.")
 	var rows [][]string

@@ -22,8 +22,8 @@ import (
 // loaded is how long a design took for a first and a second pass over the same rows, in milliseconds.
 type loaded struct{ First, Second float64 }
 
-// again is the charts once more, behind them all: every video with a few more views, and one in 200 with
-// another title, the same wherever it is charted. Of the recorded sightings under 1 % change text.
+// again returns the charts once more, later than all of them: every video with a few more views, and one in 200 with
+// another title, the same wherever it is charted. Under 1 % of the recorded sightings change text.
 func again(charts []chart) []chart {
 	out := make([]chart, len(charts))
 	later := charts[len(charts)-1].at.Sub(charts[0].at) + every
@@ -43,8 +43,7 @@ func again(charts []chart) []chart {
 	return out
 }
 
-// load saves the charts twice. What is measured is the rows: the store's slots, which the others do not have,
-// are ready.
+// load saves the charts twice. Only the rows are measured: the store's slots, which the other designs lack, are ready.
 func load(ctx context.Context, s saver, first, second []chart) (l loaded, err error) {
 	save := func(charts []chart) (sum float64, err error) {
 		for _, c := range charts {
@@ -66,7 +65,7 @@ func load(ctx context.Context, s saver, first, second []chart) (l loaded, err er
 	return l, err
 }
 
-// designs are what is measured beside each other.
+// designs are compared with each other.
 var designs = []struct {
 	name string
 	open func(ctx context.Context, dir string) (saver, error)
@@ -76,14 +75,14 @@ var designs = []struct {
 	{"no index", func(ctx context.Context, dir string) (saver, error) { return openUnindexed(ctx, dir) }},
 }
 
-// corpus is rows to load.
+// corpus is a set of rows to load.
 type corpus struct {
 	name   string
 	charts []chart
 }
 
-// corpora are a quarter of the recorded charts, of 20 days, which follow each other by half an hour here, as
-// those of the program do; and generated ones.
+// corpora are a quarter of the recorded charts, of 20 days, here half an hour apart like the program's, and generated
+// charts.
 func (b *bench) corpora() []corpus {
 	var all []corpus
 	if n := len(b.real); n > 0 {
@@ -92,7 +91,7 @@ func (b *bench) corpora() []corpus {
 	return append(all, corpus{"generated rows", newGenerator().charts(b.rows / 100)})
 }
 
-// halfHourly are the charts as if each came half an hour behind the last one of its region.
+// halfHourly returns the charts as if each came half an hour after the previous one of its region.
 func halfHourly(charts []chart) []chart {
 	out, next := slices.Clone(charts), map[ingest.Region]time.Time{}
 	for i := range out {
@@ -121,8 +120,8 @@ func (b *bench) writing(ctx context.Context) error {
 		}
 		for _, d := range designs {
 			line := []string{c.name, d.name}
-			for _, of := range []func(loaded) float64{first, second} {
-				line = append(line, fmt.Sprintf("%.0f", 1000*float64(n)/median(got[d.name], of)), report.Ratio(over(got[d.name], got["ours"], of)))
+			for _, pass := range []func(loaded) float64{first, second} {
+				line = append(line, fmt.Sprintf("%.0f", 1000*float64(n)/median(got[d.name], pass)), report.Ratio(over(got[d.name], got["ours"], pass)))
 			}
 			rows = append(rows, line)
 		}
@@ -139,19 +138,19 @@ func (b *bench) writing(ctx context.Context) error {
 func first(l loaded) float64  { return l.First }
 func second(l loaded) float64 { return l.Second }
 
-func median(all []loaded, of func(loaded) float64) float64 {
+func median(all []loaded, value func(loaded) float64) float64 {
 	v := make([]float64, len(all))
 	for i, l := range all {
-		v[i] = of(l)
+		v[i] = value(l)
 	}
 	return report.Median(v)
 }
 
-// over is the median of the ratios of two, turn by turn.
-func over(a, b []loaded, of func(loaded) float64) float64 {
+// over returns the median of the ratios of two, turn by turn.
+func over(a, b []loaded, value func(loaded) float64) float64 {
 	ratios := make([]float64, len(a))
 	for i := range a {
-		ratios[i] = of(a[i]) / of(b[i])
+		ratios[i] = value(a[i]) / value(b[i])
 	}
 	return report.Median(ratios)
 }
@@ -183,7 +182,7 @@ func (b *bench) beside(ctx context.Context, c corpus) (map[string][]loaded, int,
 	return got, n, nil
 }
 
-// inDir lends a directory of its own.
+// inDir runs do with a temporary directory.
 func (b *bench) inDir(do func(dir string) error) error {
 	dir, err := os.MkdirTemp(b.dir, "load")
 	if err != nil {
@@ -192,8 +191,8 @@ func (b *bench) inDir(do func(dir string) error) error {
 	return errors.Join(do(dir), os.RemoveAll(dir))
 }
 
-// drivers loads the same rows by the same code through two drivers of SQLite: this program as it is, and
-// built once more with mattn/go-sqlite3 in the place of modernc.org/sqlite.
+// drivers loads the same rows by the same code through two drivers of SQLite: this program as it is, and built again
+// with mattn/go-sqlite3 in place of modernc.org/sqlite.
 func (b *bench) drivers(ctx context.Context) error {
 	other := filepath.Join(b.dir, "with-mattn")
 	if err := buildWithMattn(ctx, b.dir, other); err != nil {
@@ -259,11 +258,11 @@ func loadOnce(ctx context.Context, o options, stdout io.Writer) error {
 	return json.NewEncoder(stdout).Encode(l)
 }
 
-// opened is where the project names its driver. packaging/bench_test.go holds that it stands there once.
+// opened is where the project names its driver. packaging/bench_test.go checks that it occurs once.
 const opened = `sql.Open("sqlite", `
 
 // buildWithMattn builds this program with one word of internal/sqlitefile replaced: the name of the driver, which
-// driver_mattn.go brings.
+// driver_mattn.go provides.
 func buildWithMattn(ctx context.Context, dir, program string) error {
 	file, err := filepath.Abs(filepath.Join("..", "internal", "sqlitefile", "open.go"))
 	if err != nil {
@@ -311,7 +310,7 @@ func (b *bench) pass(ctx context.Context) error {
 			for j := range charts {
 				c := &charts[j]
 				c.at = c.at.Add(every)
-				for n := range 10 { // of 200 are new
+				for n := range 10 { // 10 of 200 are new
 					c.videos[(i*10+n)%200] = g.next()
 				}
 			}

@@ -57,7 +57,7 @@ func archives(r release) error {
 	return nil
 }
 
-// sharedEntries returns what archives of all platforms hold.
+// sharedEntries returns the entries common to all platforms' archives.
 func sharedEntries(r release) (entries []entry, err error) {
 	add := func(name, file string) error {
 		data, err := os.ReadFile(file)
@@ -86,7 +86,7 @@ func sharedEntries(r release) (entries []entry, err error) {
 	return entries, nil
 }
 
-// writeTar writes the entries in their order, all of one time.
+// writeTar writes the entries in their order, all with the same time.
 func writeTar(to io.Writer, entries []entry, at time.Time) error {
 	w := tar.NewWriter(to)
 	for _, e := range entries {

@@ -19,18 +19,18 @@ import (
 // nobody owns the data of an image, and runs the program; the Dockerfile has the same number.
 const nobody = 65532
 
-// image writes one OCI image for each linux, in one archive: what the Dockerfile builds, without a docker engine.
+// image writes one OCI image for each linux platform, in one archive: as the Dockerfile does, without a docker engine.
 func image(r release) error {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, p := range r.Platforms {
 		if p.os != "linux" {
 			continue
 		}
-		of, err := imageOf(r, p)
+		built, err := imageOf(r, p)
 		if err != nil {
 			return err
 		}
-		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: of, Descriptor: v1.Descriptor{
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: built, Descriptor: v1.Descriptor{
 			Platform:    &v1.Platform{OS: p.os, Architecture: p.arch},
 			Annotations: map[string]string{"org.opencontainers.image.ref.name": r.Version},
 		}})
@@ -51,8 +51,8 @@ func image(r release) error {
 	})
 }
 
-// imageOf returns the image of one platform: the program, the roots of TLS, a directory for temporary files and one for
-// the data.
+// imageOf returns the image of one platform: the program, the TLS root certificates, a directory for temporary files
+// and one for the data.
 func imageOf(r release, p platform) (v1.Image, error) {
 	program, err := os.ReadFile(r.program(p))
 	if err != nil {
@@ -95,12 +95,12 @@ func imageOf(r release, p platform) (v1.Image, error) {
 	return mutate.ConfigFile(with, config)
 }
 
-// roots returns the certificates that Mozilla trusts, at the version in go.sum, without those that it trusts only in part.
+// roots returns the certificates that Mozilla trusts without constraints, at the version in go.sum.
 func roots() []byte {
 	var text bytes.Buffer
 	for root := range bundle.Roots() {
 		if root.Constraint == nil {
-			_ = pem.Encode(&text, &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}) // to memory
+			_ = pem.Encode(&text, &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}) // memory takes it all
 		}
 	}
 	return text.Bytes()

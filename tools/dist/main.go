@@ -1,5 +1,5 @@
-// Command dist packs a release: what tools/dist.sh has built becomes archives, packages, an image, a formula, a bill of
-// materials and their checksums. The same commit gives the same bytes, in whatever directory and on whatever day.
+// Command dist packs a release: archives, packages, an image, a formula, a bill of materials and their checksums, from
+// what tools/dist.sh has built. The same commit gives the same bytes, in whatever directory and on whatever day.
 //
 //	go run . -version v0.1.0 -epoch SECONDS -root REPOSITORY -stage DIR -out DIR
 //
@@ -17,22 +17,22 @@ import (
 	"time"
 )
 
-// release is what all artifacts are made of.
+// release is the input of all artifacts.
 type release struct {
 	Version string    // without the v: 0.1.0
-	Time    time.Time // of the commit: what every file inside claims as its time
+	Time    time.Time // of the commit: the time of every file inside
 	Root    string    // the repository
 	Stage   string    // what was built
 	Out     string    // where the artifacts go
 
-	Platforms []platform // that it is built for: tools/platforms
+	Platforms []platform // to build for: tools/platforms
 }
 
 type platform struct{ os, arch string }
 
 func (p platform) String() string { return p.os + "_" + p.arch }
 
-// program returns the path of the program built for it.
+// program returns the path of the program built for a platform.
 func (r release) program(p platform) string {
 	name := "ingest"
 	if p.os == "windows" {
@@ -87,7 +87,7 @@ func parse(args []string) (r release, err error) {
 
 var tagged = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+`)
 
-// versionOf returns the version that packages carry. A commit without a tag comes before every release.
+// versionOf returns the version of packages. A commit without a tag sorts before every release.
 func versionOf(tag string) string {
 	if tagged.MatchString(tag) {
 		return strings.TrimPrefix(tag, "v")

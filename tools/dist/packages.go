@@ -16,7 +16,7 @@ import (
 	_ "github.com/goreleaser/nfpm/v2/rpm"
 )
 
-// packages makes .deb and .rpm of packaging/nfpm.yaml for each linux.
+// packages makes a .deb and a .rpm of packaging/nfpm.yaml for each linux platform.
 func packages(r release) error {
 	if err := stagePackage(r); err != nil {
 		return err
@@ -34,8 +34,8 @@ func packages(r release) error {
 	return nil
 }
 
-// stagePackage writes what a package holds in a form of its own: units that start the packaged program as its own user,
-// with the config that the package brings.
+// stagePackage writes files that only a package holds: units that start the packaged program as its own user, with the
+// package's config.
 func stagePackage(r release) error {
 	dir := filepath.Join(r.Stage, "package")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -63,7 +63,7 @@ func stagePackage(r release) error {
 	return nil
 }
 
-// stageChangelog writes the changelog of a package: this release, and where the whole stands.
+// stageChangelog writes a package's changelog: this release, and where to find the whole changelog.
 func stageChangelog(r release, dir string) error {
 	text := fmt.Sprintf("- semver: %s\n  date: %s\n  deb: {urgency: medium, distributions: [stable]}\n  packager: The ingest authors <ingest@trendvidstream.example>\n  changes:\n    - note: See CHANGELOG.md of the release.\n",
 		r.Version, r.Time.Format(time.RFC3339))
@@ -102,8 +102,8 @@ func stageManual(r release, dir string) error {
 	return nil
 }
 
-// packagedUnit returns a unit as a package ships it: without the head that says how to install it by hand, with the
-// program in /usr/bin, and with the user and the config of the package.
+// packagedUnit returns a unit for a package: without the head that says how to install it by hand, with the program in
+// /usr/bin, and with the user and the config of the package.
 func packagedUnit(unit string) string {
 	if at := strings.Index(unit, "[Unit]"); at > 0 {
 		unit = unit[at:]
@@ -141,7 +141,7 @@ func pack(r release, p platform, format string) error {
 			content.FileInfo = &files.ContentFileInfo{}
 		}
 		content.FileInfo.MTime = r.Time
-		if content.FileInfo.Mode == 0 { // or it is the mode in this checkout
+		if content.FileInfo.Mode == 0 { // otherwise it would be the mode in this checkout
 			content.FileInfo.Mode = 0o644
 		}
 		if format == "rpm" && (strings.HasPrefix(content.Destination, "/usr/share/man/") || strings.HasPrefix(content.Destination, "/usr/share/doc/")) {

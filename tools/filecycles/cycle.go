@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// largestCycle returns the largest set of nodes that all reach one another (a strongly connected component, found by
-// Tarjan's algorithm), sorted; empty if it would be a single node.
+// largestCycle returns the largest set of nodes that all reach one another (a strongly connected component, by Tarjan's
+// algorithm), sorted; empty if no set has two nodes.
 func largestCycle(edges map[string][]string) []string {
 	t := tarjan{edges: edges, index: map[string]int{}, low: map[string]int{}, onStack: map[string]bool{}}
 	for _, node := range slices.Sorted(maps.Keys(edges)) {

@@ -1,10 +1,10 @@
-// Command filecycles prints, for every package, the largest cycle of files that use each other's names,
-// directly or through one another: how many files a reader must hold in mind at once.
+// Command filecycles prints, for every package, the largest cycle of files that use each other's names, directly or
+// indirectly: how many files a reader must keep in mind at once.
 //
 //	go run ./tools/filecycles [-v] [packages]
 //
-// A file uses another when it names something that the other declares: a constant, variable, function, type,
-// method or field. Test files are left out. -v lists the files of each cycle.
+// A file uses another if it names something that the other declares: a constant, variable, function, type, method or
+// field. Test files are left out. -v lists the files of each cycle.
 package main
 
 import (

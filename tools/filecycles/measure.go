@@ -26,7 +26,7 @@ type Package struct {
 	Cycle []string // the largest cycle's files by name; empty if no two files need each other
 }
 
-// Measure reads the packages that the patterns name, seen from dir, as the go command does.
+// Measure reads the packages that the patterns name, relative to dir, like the go command.
 func Measure(ctx context.Context, dir string, patterns ...string) ([]Package, error) {
 	listed, err := list(ctx, dir, patterns)
 	if err != nil {
@@ -92,7 +92,7 @@ func list(ctx context.Context, dir string, patterns []string) ([]listed, error) 
 	}
 }
 
-// usesOf returns for each file of a package, by name, which others it uses.
+// usesOf returns which other files of a package each file uses, by name.
 func usesOf(fset *token.FileSet, imports types.Importer, p listed) (map[string][]string, int, error) {
 	var files []*ast.File
 	lines, uses := 0, map[string][]string{}

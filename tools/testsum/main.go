@@ -52,8 +52,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// goTest runs go test -json and reads its events as they come. The error is one that the summary does not explain: go
-// test could not be run, or failed without a failure in its output.
+// goTest runs go test -json and reads its events as they come. It returns only errors that the summary does not
+// explain: go test could not be run, or failed without a failure in its output.
 func goTest(args []string, stdout, stderr io.Writer) (*summary, error) {
 	// An interrupt also reaches go test, which then ends; its remaining output is worth reading.
 	signal.Notify(make(chan os.Signal, 1), os.Interrupt)

@@ -35,7 +35,7 @@ type summary struct {
 
 	counts map[string]*counts // by package
 	output map[testID][]string
-	done   map[testID]bool // tests with a result; a started one without is in output only
+	done   map[testID]bool // tests with a result; others are only in output
 	builds map[string][]string
 }
 
@@ -101,7 +101,7 @@ func (s *summary) testDone(id testID, action string, w io.Writer) {
 	case "pass":
 		c.passed++
 		s.passed++
-		return // keep the output: it may be all that explains why the package fails
+		return // keep the output: it may be the only explanation of the package's failure
 	case "fail":
 		c.failed++
 		s.failed++
@@ -135,8 +135,8 @@ func (s *summary) packageDone(e event, w io.Writer) {
 	}
 }
 
-// explain prints what a failed package said beyond its failed tests, and counts the tests that never ended (a panic, a
-// timeout) as failed. It always counts at least one failure.
+// explain prints the output of a failed package besides its failed tests, and counts the tests that never ended (a
+// panic, a timeout) as failed. It always counts at least one failure.
 func (s *summary) explain(e event, c *counts, w io.Writer) {
 	s.printBuild(e.FailedBuild, w)
 	for _, id := range s.testsOf(e.Package) {
@@ -205,7 +205,7 @@ func (s *summary) report(w io.Writer, allow *allowList) bool {
 	return ok
 }
 
-// printOutput writes the output without the marks that only a machine reads.
+// printOutput writes the output without the marks for machines.
 func printOutput(w io.Writer, output []string) {
 	for _, line := range output {
 		if !strings.HasPrefix(line, "=== ") {
@@ -225,7 +225,7 @@ func trouble(output []string) []string {
 
 var logLine = regexp.MustCompile(`^ +[^ ]+\.go:\d+: (.*)`)
 
-// skipReason returns, on one line, the last thing that the test said, which is what it gave to t.Skip.
+// skipReason returns, on one line, the last output of the test, which is its argument to t.Skip.
 func skipReason(output []string) string {
 	reason := ""
 	for _, line := range output {
