@@ -12,6 +12,9 @@ const Claimable = claimable
 // FindChart, LastSlots and NewestSlots are the queries of FindChart, Last and ListSlots.
 var FindChart, LatestSlots, NewestSlots = findChart, latestSlots, newestSlots
 
+// SpentPieces is the query for the pieces of SpentSlots.
+var SpentPieces = spentPieces
+
 // LackingSlots is the query of what backfills lack.
 const LackingSlots = selectSlots + ` WHERE ` + lackingPieces + ` ORDER BY due_at DESC, job, key`
 

@@ -81,7 +81,7 @@ func (s *SlotSummary) read(ctx context.Context, q querier, since, now time.Time)
 		{&s.Lacking, lackingPieces, []any{since.Unix()}},
 		{&s.Ended, `kind <> 'backfill' AND state NOT IN ('due', 'claimed') AND due_at > ? AND due_at <= ?`, []any{since.Unix(), now.Unix()}},
 	} {
-		if *list.slots, err = selectReports(ctx, q, list.where, list.args...); err != nil {
+		if *list.slots, err = selectReports(ctx, q, selectSlots+` WHERE `+list.where, list.args...); err != nil {
 			return err
 		}
 	}
@@ -125,16 +125,15 @@ func (s *Store) UsedSlots(ctx context.Context, since time.Time) ([]ingest.Slot, 
 }
 
 func usedSlots(ctx context.Context, q querier, since time.Time, least int) ([]ingest.Slot, error) {
-	slots, err := selectReports(ctx, q, `kind <> 'backfill' AND units >= ? AND due_at >= ?`, least, ceilUnix(since))
+	slots, err := selectReports(ctx, q, selectSlots+` WHERE kind <> 'backfill' AND units >= ? AND due_at >= ?`, least, ceilUnix(since))
 	if err != nil {
 		return nil, err
 	}
-	pieces, err := selectReports(ctx, q,
-		`kind = 'backfill' AND units > 0 AND coalesce(fetched_at, due_at * 1000) >= ?`, since.UnixMilli())
+	pieces, err := selectReports(ctx, q, spentPieces, since.UnixMilli())
 	return append(slots, pieces...), err
 }
 
-// selectReports reads the slots that match a condition.
-func selectReports(ctx context.Context, q querier, where string, args ...any) ([]ingest.Slot, error) {
-	return collect(ctx, q, scanSlot, selectSlots+` WHERE `+where+` ORDER BY due_at DESC, job, key`, args...)
+// selectReports reads slots, the newest first.
+func selectReports(ctx context.Context, q querier, query string, args ...any) ([]ingest.Slot, error) {
+	return collect(ctx, q, scanSlot, query+` ORDER BY due_at DESC, job, key`, args...)
 }

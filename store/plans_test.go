@@ -23,6 +23,8 @@ func TestNoPlanReadsTheWholeHistory(t *testing.T) {
 			"SCAN known USING INDEX series_schedule", "SEARCH d USING INDEX sqlite_autoindex_slots_1 (series=? AND due_at<?)", "SEARCH e USING INDEX sqlite_autoindex_slots_1 (series=? AND due_at<?)"}},
 		"the newest slots": {store.NewestSlots + ` WHERE kind <> 'backfill' ORDER BY due_at DESC, job, key LIMIT 3`, nil, []string{
 			"SCAN slots USING INDEX slots_due", "LAST 2 TERMS OF ORDER BY"}},
+		"what pieces spent": {store.SpentPieces, []any{at}, []string{
+			"SEARCH series USING INDEX series_backfill (backfill>?)", "SEARCH slots USING INDEX sqlite_autoindex_slots_1 (series=?)"}},
 		"what backfills lack": {store.LackingSlots, []any{at}, []string{
 			"SEARCH slots USING INTEGER PRIMARY KEY", "SCAN pieces USING INDEX pieces_lacking"}},
 	} {

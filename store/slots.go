@@ -216,6 +216,11 @@ FROM slots JOIN series ON series.id = slots.series`
 // newestSlots is selectSlots for the newest slots of all series: it reads slots by due time, no more than are listed.
 var newestSlots = strings.Replace(selectSlots, "slots JOIN series", "slots CROSS JOIN series", 1)
 
+// spentPieces is selectSlots for pieces that spent quota. It begins with the series of backfills, so that it reads no
+// scheduled slot.
+var spentPieces = strings.Replace(selectSlots, "slots JOIN series", "series CROSS JOIN slots", 1) + `
+WHERE series.backfill IS NOT NULL AND kind = 'backfill' AND units > 0 AND coalesce(fetched_at, due_at * 1000) >= ?`
+
 // scanSlot reads a row of selectSlots.
 func scanSlot(row scanner) (ingest.Slot, error) {
 	var s ingest.Slot
