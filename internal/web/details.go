@@ -49,25 +49,35 @@ func (s *Status) details(ctx context.Context, o overview) details {
 }
 
 func readDetails(ctx context.Context, source *Source, o overview) (d details) {
-	d.Errors = map[string]error{}
-	for _, every := range intervals {
-		if price, err := source.DayPrice(every); err == nil {
-			d.Prices = append(d.Prices, pages.Price{Every: every, Cost: price})
-		} else {
-			d.Errors["price"] = err
+	var price, charts, kept, backfills, next, ledger, hours error
+	together(func() {
+		for _, every := range intervals {
+			cost, err := source.DayPrice(every)
+			if err == nil {
+				d.Prices = append(d.Prices, pages.Price{Every: every, Cost: cost})
+			} else {
+				price = err
+			}
 		}
-	}
-	if source.Tops != nil {
-		d.Tops, d.Errors["charts"] = source.Tops(ctx)
-	}
-	d.Kept, d.Errors["kept"] = source.Kept(ctx)
-	d.Backfills, d.Errors["backfills"] = source.Backfills(ctx)
-	if o.Quota != nil {
-		d.next, d.Errors["next"] = o.upcoming(o.Quota.Forecast.Until)
-		d.Ledger, d.Errors["ledger"] = source.Ledger(ctx)
-	}
-	if o.Quota != nil && !o.Quota.Degraded {
-		d.Hours, d.Errors["hours"] = spentByHour(ctx, source, o.At, o.Quota.Wanted())
+		if source.Tops != nil {
+			d.Tops, charts = source.Tops(ctx)
+		}
+		d.Kept, kept = source.Kept(ctx)
+		d.Backfills, backfills = source.Backfills(ctx)
+	}, func() {
+		if o.Quota != nil {
+			d.Ledger, ledger = source.Ledger(ctx)
+		}
+	}, func() {
+		if o.Quota != nil {
+			d.next, next = o.upcoming(o.Quota.Forecast.Until)
+		}
+		if o.Quota != nil && !o.Quota.Degraded {
+			d.Hours, hours = spentByHour(ctx, source, o.At, o.Quota.Wanted())
+		}
+	})
+	d.Errors = map[string]error{
+		"price": price, "charts": charts, "kept": kept, "backfills": backfills, "next": next, "ledger": ledger, "hours": hours,
 	}
 	return d
 }
