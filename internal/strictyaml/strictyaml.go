@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -171,7 +172,7 @@ func (t *Text) UnmarshalYAML(n ast.Node) error {
 	return nil
 }
 
-// positioned turns a decoder's error into a PositionError, and suggests a field for an unknown one.
+// positioned turns a decoder's error into a PositionError, and says for an unknown field what was meant.
 func positioned(name string, err error, into any) error {
 	var y yaml.Error
 	if !errors.As(err, &y) || y.GetToken() == nil {
@@ -184,26 +185,43 @@ func positioned(name string, err error, into any) error {
 		if h, ok := into.(interface{ Hint(field string) string }); ok {
 			hint = h.Hint(field)
 		}
-		what = fmt.Sprintf("unknown field %q: %s", field, cmp.Or(hint, Suggest(field, fieldNames(reflect.TypeOf(into)))))
+		what = fmt.Sprintf("unknown field %q: %s", field, cmp.Or(hint, place(field, y.GetToken().Position.Column == 1, reflect.TypeOf(into))))
 	}
 	return &PositionError{File: name, Line: y.GetToken().Position.Line, What: what}
 }
 
-// fieldNames returns the yaml names of a struct type and of all types in it.
-func fieldNames(t reflect.Type) []string {
+// place says where an unknown field belongs, or which fields are near it. outside says that it is in no other field.
+func place(unknown string, outside bool, t reflect.Type) string {
+	var places, others []string
+	visitFields(t, "", func(parent, field string) {
+		switch {
+		case field == unknown && parent == "":
+			places = append(places, "at the top level")
+		case field == unknown:
+			places = append(places, "in "+parent+":")
+		case outside == (parent == "") && !slices.Contains(others, field):
+			others = append(others, field)
+		}
+	})
+	if places != nil {
+		return "it belongs " + strings.Join(places, " or ")
+	}
+	return Suggest(unknown, others)
+}
+
+// visitFields calls visit for each yaml name of a struct type and of all types in it, with the name that it is in.
+func visitFields(t reflect.Type, parent string, visit func(parent, field string)) {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
-		return fieldNames(t.Elem())
+		visitFields(t.Elem(), parent, visit)
 	case reflect.Struct:
-		var names []string
 		for f := range t.Fields() {
 			if tag, _, _ := strings.Cut(f.Tag.Get("yaml"), ","); tag != "" {
-				names = append(append(names, tag), fieldNames(f.Type)...)
+				visit(parent, tag)
+				visitFields(f.Type, tag, visit)
 			}
 		}
-		return names
 	default:
-		return nil
 	}
 }
 

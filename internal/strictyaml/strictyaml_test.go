@@ -23,7 +23,9 @@ type job struct {
 func TestMistakesSayWhereAndWhatToDo(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"a misspelt field", "name: a\njobs:\n- evry: 1h\n", `f.yaml:3: unknown field "evry": did you mean "every"?`},
-		{"a field of nowhere", "colour: red\n", `f.yaml:1: unknown field "colour": use one of name, jobs, every, exact, sizes`},
+		{"a field of nowhere", "colour: red\n", `f.yaml:1: unknown field "colour": use one of name, jobs, exact, sizes`},
+		{"a field of nowhere, further in", "name: a\njobs:\n- {every: 1h}\n- colour: red\n", `f.yaml:4: unknown field "colour": use one of every`},
+		{"a field that belongs further in", "name: a\nevery: 1h\n", `f.yaml:2: unknown field "every": it belongs in jobs:`},
 		{"a repeated field", "name: a\nname: b\n", `f.yaml:2: mapping key "name" already defined at [1:1]`},
 		{"a second document", "name: a\n---\nname: b\n", `f.yaml:2: a second document: one file holds one`},
 		{"an empty second document", "name: a\n---\n", `f.yaml:2: a second document: one file holds one`},
