@@ -85,14 +85,14 @@ var troubles = []trouble{
 		metric: remaining + "0", run: exitStopped, ready: 200, page: "The provider refused at"},
 	{name: "the upstream is away", begins: func(t *testing.T) { t.Helper(); t.Setenv("INGEST_UPSTREAM_URL", "http://127.0.0.1:1/") },
 		now: lookedAt, sentence: "nothing has run since", why: overdueNow, next: "overdue since", online: "was not reached", check: "freshness",
-		run: exitUnavailable, ready: 503, page: "YouTube has not answered for"},
+		run: exitUnavailable, ready: 503, page: "YouTube has given no usable answer for"},
 	{name: "the upstream has been away for two hours", begins: func(t *testing.T) {
 		t.Helper()
 		t.Setenv("INGEST_UPSTREAM_URL", "http://127.0.0.1:1/")
 		at(t, "2026-02-14T10:40:00Z")
 		ingestCode(t, exitUnavailable, "run")
-	}, now: "2026-02-14T12:41:00Z", sentence: "YouTube has not answered for 2 h", why: "overdue since", next: "1 attempt", online: "was not reached", doctor: exitUnavailable, check: "upstream",
-		metric: "ingest_upstream_up 0", run: exitUnavailable, after: exitUnavailable, ready: 503, page: "YouTube has not answered for"},
+	}, now: "2026-02-14T12:41:00Z", sentence: "YouTube has given no usable answer for 2 h", why: "overdue since", next: "1 attempt", online: "was not reached", doctor: exitUnavailable, check: "upstream",
+		metric: "ingest_upstream_up 0", run: exitUnavailable, after: exitUnavailable, ready: 503, page: "YouTube has given no usable answer for"},
 	{name: "the upstream refuses every page", begins: func(t *testing.T) { t.Helper(); otherStandIn(t, youtubesim.Options{Faults: faultsOf(t, "badtoken")}) },
 		now: lookedAt, why: overdueNow, next: "overdue since", online: "does not know the page token", run: exitPartial, ready: 200, page: "All 8 charts are fresh"},
 	{name: "the key is refused", begins: func(t *testing.T) { t.Helper(); otherStandIn(t, youtubesim.Options{RequireKey: "another"}) },

@@ -42,7 +42,7 @@ func checkFreshness(ctx context.Context, d *Doctor) Finding {
 	return warn(strings.Join(append(lines, shortenList(8, lateLines(fresh), "more")...), "; "), advice)
 }
 
-// lateLines describes the series that have begun and are not fresh, with each reason once.
+// lateLines describes the series that are late, or whose newest fetch failed, with each reason once.
 func lateLines(f report.Freshness) (lines []string) {
 	said := map[string]bool{}
 	for _, series := range f.Series {
@@ -68,7 +68,7 @@ func judgeContact(d *Doctor, about store.Summary) Finding {
 	case u.KeyRefused != nil:
 		return fail(BadKey, u.Name+" "+u.String()+", and nothing is fetched since", "give a key that it accepts; ingest doctor --online asks once more and says why it is refused")
 	case u.Unreachable:
-		return fail(Unavailable, u.Name+" "+u.String(), "see the network: DNS, firewall, proxy; ingest doctor --online asks once more, ingest slots says what the calls met")
+		return fail(Unavailable, u.Name+" "+u.String(), "ingest slots says what the calls met: an error of the provider passes; else see the network (DNS, firewall, proxy); ingest doctor --online asks once more")
 	}
 	return okf("%s %s", u.Name, u.String())
 }

@@ -155,7 +155,7 @@ func TestAnEmptyStoreSaysHowToFillIt(t *testing.T) {
 	}
 	s.Library = func() (*report.Library, error) { return lib, nil }
 	answer := get(t, s, "/charts")
-	if body := bodyOf(t, answer); answer.StatusCode != http.StatusNotFound || !strings.Contains(body, "No chart of the United States was fetched yet") || !strings.Contains(body, "with ingest run at once") {
+	if body := bodyOf(t, answer); answer.StatusCode != http.StatusNotFound || !strings.Contains(body, "No chart of the United States was fetched yet") || !strings.Contains(body, "with ingest run at once, if the provider has one") {
 		t.Errorf("%d %s", answer.StatusCode, body)
 	}
 }

@@ -41,7 +41,7 @@ func (s *Site) chart(r *http.Request, lib *report.Library) (Page, error) {
 	}
 	doc, err := s.readChart(r.Context(), lib, v)
 	if errors.Is(err, report.ErrNotFound) && region.Jobs != nil && !charted(region) {
-		err = fmt.Errorf("%w: it comes with ingest serve when it is due, or with ingest run at once; the status page says what it waits for", report.ErrNotFound)
+		err = fmt.Errorf("%w: it comes with ingest serve when it is due, or with ingest run at once, if the provider has one; the status page says what it waits for", report.ErrNotFound)
 		return Page{Title: "No chart of " + name + " was fetched yet", Main: tabs}, err
 	}
 	if err != nil {

@@ -62,7 +62,7 @@ func (st Status) Overall() State {
 			}
 		}
 	case worst.Name == "Charts":
-		word = map[report.Mood]string{report.Bad: "stale", report.Warn: "late"}[worst.Mood]
+		word = string(st.Fresh.Worst())
 	}
 	return State{Mood: worst.Mood, Word: word}
 }
@@ -134,7 +134,7 @@ func (st Status) stateOf(series report.SeriesState) State {
 		return State{report.Idle, fmt.Sprintf("fetching page %d", slots[0].Pages+1), st.nextOf(series)}
 	}
 	condition := series.Condition()
-	mood := map[report.Condition]report.Mood{report.Fresh: report.Good, report.Late: report.Warn, report.NoQuota: report.Warn, report.Stale: report.Bad, report.Unbegun: report.Idle}[condition]
+	mood := map[report.Condition]report.Mood{report.Fresh: report.Good, report.Late: report.Warn, report.Failing: report.Warn, report.NoQuota: report.Warn, report.Stale: report.Bad, report.Unbegun: report.Idle}[condition]
 	return State{mood, string(condition), st.nextOf(series)}
 }
 

@@ -39,7 +39,7 @@ func NewFreshness(wanted WantedSeries, l ingest.Latest, now time.Time, staleAfte
 	waiting := wanted.Waiting(l, now)
 	for _, series := range wanted.Series() {
 		done, ended := l.Done[series], l.Ended[series]
-		state := SeriesState{Job: series.Job, Region: series.Key, Outcome: ended.State, Reason: term.Clean(ended.Reason), FetchedAt: term.TimeOrNull(done.FetchedAt), Running: l.Open[series].State == ingest.Claimed}
+		state := SeriesState{Job: series.Job, Region: series.Key, Outcome: ended.State, Reason: term.Clean(ended.Reason), FetchedAt: term.TimeOrNull(done.FetchedAt), Running: l.Open[series].State == ingest.Claimed && l.Open[series].Lease.After(now)}
 		from := now
 		if !done.DueAt.IsZero() {
 			from = done.DueAt.UTC()
@@ -102,6 +102,7 @@ const (
 	Stale   Condition = "stale"    // stale, but not for lack of quota
 	Unbegun Condition = "waits"    // waiting for its first fetch
 	NoQuota Condition = "no quota" // waiting for quota, however old it is
+	Failing Condition = "failed"   // fresh, but its newest fetch failed
 )
 
 // Condition returns how fresh the series is.
@@ -115,6 +116,18 @@ func (s SeriesState) Condition() Condition {
 		return Stale
 	case s.OverdueSince != nil:
 		return Late
+	case s.Outcome == ingest.Failed:
+		return Failing
+	}
+	return Fresh
+}
+
+// Worst returns the worst condition of all series.
+func (f Freshness) Worst() Condition {
+	for _, condition := range []Condition{Stale, NoQuota, Late, Failing} {
+		if slices.ContainsFunc(f.Series, func(s SeriesState) bool { return s.Condition() == condition }) {
+			return condition
+		}
 	}
 	return Fresh
 }
@@ -180,11 +193,11 @@ func NewUpstreamDocument(name string, c ingest.Contact, now time.Time, after tim
 	return d
 }
 
-// String describes it in a few words: "has not answered since 2026-02-14 10:41:00Z, 4 calls".
+// String describes it in a few words: "has given no usable answer since 2026-02-14 10:41:00Z, 4 calls".
 func (d UpstreamDocument) String() string {
 	switch {
 	case d.SilentSince != nil:
-		return "has not answered since " + term.Stamp(*d.SilentSince) + ", " + term.Plural(int(d.Unanswered), "call") + "; last asked " + term.Stamp(*d.AskedAt)
+		return "has given no usable answer since " + term.Stamp(*d.SilentSince) + ", " + term.Plural(int(d.Unanswered), "call") + "; last asked " + term.Stamp(*d.AskedAt)
 	case d.KeyRefused != nil:
 		return "refused the key " + term.Stamp(*d.KeyRefused)
 	case d.AnsweredAt != nil:

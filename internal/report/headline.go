@@ -113,7 +113,7 @@ func (s Situation) upstream() Check {
 	switch {
 	case u.Unreachable:
 		silent := term.Ago(s.Fresh.At.Sub(*u.SilentSince))
-		return Check{u.Name, Bad, "silent for " + silent, fmt.Sprintf("%s has not answered for %s", u.Name, silent)}
+		return Check{u.Name, Bad, "silent for " + silent, fmt.Sprintf("%s has given no usable answer for %s", u.Name, silent)}
 	case u.KeyRefused != nil:
 		return Check{u.Name, Bad, "refuses the key", u.Name + " refuses the key: nothing is fetched"}
 	case u.AnsweredAt != nil:
@@ -183,7 +183,8 @@ func (f Freshness) Check() Check {
 		condition        Condition
 		mood             Mood
 		plural, singular string
-	}{{Stale, Bad, "are stale", "is stale"}, {NoQuota, Warn, "wait for quota", "waits for quota"}, {Late, Warn, "are late", "is late"}} {
+	}{{Stale, Bad, "are stale", "is stale"}, {NoQuota, Warn, "wait for quota", "waits for quota"}, {Late, Warn, "are late", "is late"},
+		{Failing, Warn, "are fresh, but their newest fetch failed", "is fresh, but its newest fetch failed"}} {
 		if those := byCondition[is.condition]; len(those) > 0 {
 			says := f.say(those, is.plural, is.singular)
 			if those[0].LastRunAt != nil {
@@ -244,7 +245,7 @@ func (s Situation) Reason() string {
 			case series.LastRunAt != nil:
 				return "Is a timer, cron or ingest serve running?"
 			default:
-				return term.Clean(series.String())
+				return term.Clean(series.WithReason())
 			}
 		}
 	case worst.Name != "Ledger":

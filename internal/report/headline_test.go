@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -35,6 +36,10 @@ func TestTheHeadlineIsTheWorstOfAll(t *testing.T) {
 		{"all is well", func(*report.Situation) {}, report.Good, "All 2 charts are fresh, and the quota lasts.", "Ledger YouTube Quota Charts"},
 		{"one is stale", func(s *report.Situation) { s.Fresh.Series[1].Stale = true }, report.Bad, "DE is stale.", "Charts Ledger YouTube Quota"},
 		{"one is late", func(s *report.Situation) { s.Fresh.Series[0].OverdueSince = new(noon) }, report.Warn, "US is late.", "Charts Ledger YouTube Quota"},
+		{"the newest fetch of one failed", func(s *report.Situation) { s.Fresh.Series[1].Outcome = ingest.Failed }, report.Warn, "DE is fresh, but its newest fetch failed.", "Charts Ledger YouTube Quota"},
+		{"all fetches failed", func(s *report.Situation) {
+			s.Fresh.Series[0].Outcome, s.Fresh.Series[1].Outcome = ingest.Failed, ingest.Failed
+		}, report.Warn, "All 2 charts are fresh, but their newest fetch failed.", "Charts Ledger YouTube Quota"},
 		{"all wait for quota", func(s *report.Situation) {
 			s.Quota.Forecast.Fits, s.Quota.Pools[0].Purposes[0].Remaining, s.Quota.Pools[0].Purposes[0].ResumesAt = false, 0, new(noon.Add(20*time.Hour))
 			for i := range s.Fresh.Series {
@@ -44,7 +49,7 @@ func TestTheHeadlineIsTheWorstOfAll(t *testing.T) {
 		{"the upstream is silent", func(s *report.Situation) {
 			s.Fresh.Upstream.SilentSince, s.Fresh.Upstream.Unreachable = new(noon.Add(-128*time.Minute)), true
 			s.Fresh.Series[0].Stale, s.Fresh.Series[1].Stale = true, true
-		}, report.Bad, "YouTube has not answered for 2 h 8 min. All 2 charts are stale.", "YouTube Charts Ledger Quota"},
+		}, report.Bad, "YouTube has given no usable answer for 2 h 8 min. All 2 charts are stale.", "YouTube Charts Ledger Quota"},
 		{"the ledger is gone", func(s *report.Situation) { s.Quota, s.QuotaErr = nil, errors.New("quota.db is missing") }, report.Bad,
 			"The quota ledger is missing: nothing is fetched, charts and searches go on.", "Ledger Quota YouTube Charts"},
 		{"the ledger is degraded", func(s *report.Situation) { s.Quota.Degraded = true; s.Fresh.Series[0].OverdueSince = new(noon) }, report.Bad,
@@ -69,5 +74,49 @@ func TestTheHeadlineIsTheWorstOfAll(t *testing.T) {
 		if known := s.Quota != nil && !s.Quota.Degraded; known != strings.Contains(s.Verdict(), "uota ") && tt.name != "the ledger is gone" {
 			t.Errorf("%s: the verdict of ingest quota is %q", tt.name, s.Verdict())
 		}
+	}
+}
+
+// What is behind the headline is said with it: how the newest fetch of a chart ended.
+func TestTheReasonOfAStaleChartIsHowItsNewestFetchEnded(t *testing.T) {
+	s := situation()
+	s.Fresh.Series[1].Stale, s.Fresh.Series[1].Outcome, s.Fresh.Series[1].Reason = true, ingest.Skipped, "DE had no such chart"
+	if got, want := s.Reason(), "chart DE (20 min old), skipped: DE had no such chart"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// wanted is a schedule of one chart, a slot of which waits.
+type wanted struct {
+	report.WantedSeries
+	waits ingest.Slot
+}
+
+func (w wanted) Series() []ingest.Series { return []ingest.Series{w.waits.Series()} }
+func (w wanted) Waiting(ingest.Latest, time.Time) map[ingest.Series]ingest.Slot {
+	return map[ingest.Series]ingest.Slot{w.waits.Series(): w.waits}
+}
+func (wanted) Ahead(ingest.Series, time.Time, int) time.Duration           { return 30 * time.Minute }
+func (wanted) Stale(ingest.Series, time.Time, time.Time, int) (stale bool) { return }
+
+// A run that was killed runs no longer than its claim, and one that fetched nothing has run.
+func TestWhatRunsAndWhatHasRun(t *testing.T) {
+	at := func(hours int) ingest.Slot {
+		due := noon.Add(time.Duration(hours) * time.Hour)
+		return ingest.Slot{SlotKey: ingest.SlotKey{Job: "chart", Key: "US", DueAt: due}, FirstDueAt: due}
+	}
+	slots := func(s ingest.Slot) map[ingest.Series]ingest.Slot { return map[ingest.Series]ingest.Slot{s.Series(): s} }
+	killed := at(0)
+	killed.State, killed.Lease = ingest.Claimed, noon.Add(time.Minute)
+	for now, running := range map[time.Time]bool{noon: true, noon.Add(time.Minute): false} {
+		if f := report.NewFreshness(wanted{waits: killed}, ingest.Latest{Open: slots(killed)}, now, 3); f.Series[0].Running != running {
+			t.Errorf("at %s it runs: %t", now, !running)
+		}
+	}
+	done, failed := at(-5), at(-2)
+	done.FetchedAt, failed.State = noon.Add(-4*time.Hour), ingest.Failed
+	w := report.NewWait(at(-1), ingest.Latest{Done: slots(done), Ended: slots(failed)}, noon)
+	if got, want := w.String(), "overdue since 2026-02-14 11:00:00Z; nothing has run since 10:00"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

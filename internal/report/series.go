@@ -26,7 +26,7 @@ type SeriesDocument struct {
 type Wait struct {
 	DueSince     *time.Time `json:"due_since,omitempty"`     // since when a slot of the series waits
 	OverdueSince *time.Time `json:"overdue_since,omitempty"` // the same, if no run has come for OverdueAfter
-	LastRunAt    *time.Time `json:"last_run_at,omitempty"`   // if overdue because nothing runs: when anything was last fetched
+	LastRunAt    *time.Time `json:"last_run_at,omitempty"`   // if overdue because nothing runs: when anything was last fetched, or was due if that run fetched nothing
 	ResumesAt    *time.Time `json:"resumes_at,omitempty"`    // when the quota that it waits for comes back
 	Attempts     int        `json:"attempts,omitempty"`      // runs that have tried it
 }
@@ -49,6 +49,9 @@ func NewWait(slot ingest.Slot, l ingest.Latest, now time.Time) Wait {
 	ran := !last.Before(slot.FirstDueAt)
 	for _, known := range l.Known() { // a run would have added rows
 		ran = ran || !known.Before(slot.FirstDueAt)
+		if known.After(last) {
+			last = known // a run that fetched nothing
+		}
 	}
 	if !ran {
 		w.LastRunAt = term.TimeOrNull(last)

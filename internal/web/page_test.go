@@ -40,7 +40,7 @@ func paged() (*web.Site, *web.Source) {
 		return calls, nil
 	}
 	slot := slots.Done[de]
-	slot.DueAt = noon.Add(-15 * time.Minute)
+	slot.DueAt, slot.FetchedAt = noon.Add(-15*time.Minute), noon.Add(-14*time.Minute)
 	slots.Done[de], slots.Ended[de] = slot, slot
 	source.Spent = func(_ context.Context, since time.Time, every time.Duration) (spent []quota.Spent, err error) {
 		for part := range int64(noon.Sub(since) / every) {
@@ -292,7 +292,7 @@ func TestThePageSaysAtOnceWhatIsStale(t *testing.T) {
 	site, _ = paged()
 	site.Now = func() time.Time { return noon.Add(4 * time.Hour) }
 	site.Status.Now, site.Status.Freshness = site.Now, site.Freshness
-	if _, body := get(t, site, "/status"); !strings.Contains(body, "<title>◆ All 2 charts are stale: nothing has run since 11:31.") || !strings.Contains(textOf(body), "Is a timer, cron or ingest serve running?") {
+	if _, body := get(t, site, "/status"); !strings.Contains(body, "<title>◆ All 2 charts are stale: nothing has run since 11:46.") || !strings.Contains(textOf(body), "Is a timer, cron or ingest serve running?") {
 		t.Errorf("the page does not begin with what is stale:\n%.600s", textOf(body))
 	}
 }
