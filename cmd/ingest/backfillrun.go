@@ -148,7 +148,7 @@ func (a *app) ask(p *pricedBackfill, most quota.Cost) error {
 		text += " (if " + p.assuming + ")"
 	}
 	if !term.IsTerminal(os.Stdin) || a.json || a.quiet {
-		return usageError{fmt.Errorf("%s, more than %d: give --yes, or a --max-units of at most that", text, freeUnits)}
+		return usageError{fmt.Errorf("%s, in all more than %d: give --yes, or a --max-units of at most that", text, freeUnits)}
 	}
 	fmt.Fprintf(a.stderr, "%s.\nSpend them? [y/N] ", term.Wrap(text, 78, ""))
 	answer, err := bufio.NewReader(os.Stdin).ReadString('\n')

@@ -80,6 +80,9 @@ func (a *app) printBackfills(list []store.BackfillStatus) error {
 		if b.Pieces[ingest.Failed]+b.GivenUp > 0 {
 			a.say("some of %s failed: ingest backfill status %s says why", b.ID, b.ID)
 		}
+		if b.Lacking+b.Spec.Rejected > 0 {
+			a.say("%s is incomplete: ingest backfill status %s says what it lacks", b.ID, b.ID)
+		}
 	}
 	return nil
 }

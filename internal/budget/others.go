@@ -272,7 +272,7 @@ func (h OthersHistory) String(t *quota.Tariff, today time.Time) string {
 func othersText(days []OthersDay, today time.Time, pool string, limit int64) string {
 	hours := expectedHours(days, today)
 	planned := sum(hours[:]) + limit - level(days, today, limit)
-	if planned < limit/20 {
+	if planned == 0 || planned < limit/20 {
 		return ""
 	}
 	most, inARow, before, ended := int64(0), 0, time.Time{}, false

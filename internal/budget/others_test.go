@@ -111,6 +111,15 @@ func TestWhatOthersTookIsExpectedAgain(t *testing.T) {
 	}
 }
 
+// Of a limit so small that a twentieth of it is nothing, nobody is expected to take nothing.
+func TestNobodyIsExpectedToTakeNothing(t *testing.T) {
+	w := watched(t, limited(t, 3, chart(30*time.Minute, 4, regions.Default()...)), seen{2, 1, 2, 0, 0})
+	r := reported(limited(t, 3, chart(30*time.Minute, 4, regions.Default()...)), midnight.AddDate(0, 0, 3).Add(time.Minute), 0, 0)
+	if _, said := w.Expect(t.Context(), r); said != "" {
+		t.Errorf("%q", said)
+	}
+}
+
 // What charts drew without a page to show for it is waste: calls that failed, pages that another pass fetched again, and
 // charts that were never completed. Charts are planned with as much of it as in the last day.
 func TestWasteIsCountedAndPlannedFor(t *testing.T) {

@@ -196,7 +196,7 @@ func (p PoolDocument) printTables(w io.Writer, now time.Time) {
 	term.Table(w, func(w io.Writer) {
 		for _, win := range p.Windows {
 			line := fmt.Sprintf("  window %s\t%s used", win.Window, term.Thousands(win.Used))
-			if term.Styled(w) {
+			if term.Styled(w) && term.Columns(w) >= 90 {
 				line += "\t" + term.Bar(win.Used, win.Limit, 12)
 			}
 			if win.ResetsAt != nil {
