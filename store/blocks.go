@@ -120,7 +120,7 @@ func readBlocks(ctx context.Context, q querier, from string, args ...any) (map[i
 	all := map[int64]blocks{}
 	return all, each(ctx, q, func(rows *sql.Rows) error {
 		var id int64
-		var bytes []byte
+		var bytes sql.RawBytes
 		err := rows.Scan(&id, &bytes)
 		series := id >> seriesAt
 		if all[series] == nil {

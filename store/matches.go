@@ -80,14 +80,23 @@ func numbersOf(row scanner) (numbers []int64, err error) {
 	var text sql.NullString
 	err = row.Scan(&text)
 	numbers = make([]int64, 0, strings.Count(text.String, " ")+1)
-	for rest := text.String; rest != ""; rest = strings.TrimPrefix(rest, " ") {
-		n := int64(0)
-		for ; rest != "" && rest[0] != ' '; rest = rest[1:] {
-			n = 10*n + int64(rest[0]-'0')
-		}
+	var n int64
+	for rest := text.String; rest != ""; {
+		n, rest = cutNumber(rest)
 		numbers = append(numbers, n)
 	}
 	return numbers, err
+}
+
+// cutNumber cuts off a whole number and a space after it.
+func cutNumber(s string) (n int64, rest string) {
+	for i := range len(s) {
+		if s[i] == ' ' {
+			return n, s[i+1:]
+		}
+		n = 10*n + int64(s[i]-'0')
+	}
+	return n, ""
 }
 
 // regionCharts returns the charts of the query's region, or of all.
@@ -203,7 +212,9 @@ func (f *finder) widen(ctx context.Context, r ranking) (candidates []candidate, 
 			return nil, err
 		}
 		var fresh []candidate
-		if len(candidates) < maxScored {
+		if word, _ := query.Word(); forgive == 0 && f.wait && word != "" && f.q.After == "" && len(found.ids) >= enough {
+			f.tagged = found.without(f.among.ids) // the loop ends, as these are enough
+		} else if len(candidates) < maxScored {
 			if fresh, err = f.rank(ctx, found.without(f.among.ids), r); err != nil {
 				return nil, err
 			}
@@ -225,8 +236,8 @@ func (f *finder) findInNames(ctx context.Context, r ranking) (candidates []candi
 	}
 	// One word is found as fast in the names as anywhere; if that gives enough candidates, the other videos can wait.
 	all := matches{}
-	wait := f.query.IsWord() && !f.q.picky()
-	if !wait {
+	f.wait = f.query.IsWord() && !f.q.picky()
+	if !f.wait {
 		all, err = f.match(ctx, f.query.Match(false), maxMatches)
 		if err != nil || len(all.ids) <= maxScored {
 			return nil, err
@@ -242,7 +253,7 @@ func (f *finder) findInNames(ctx context.Context, r ranking) (candidates []candi
 		return nil, err
 	}
 	candidates, err = f.rank(ctx, f.among.ids, r)
-	if f.onlyInNames = wait && len(candidates) == maxScored; err == nil && f.onlyInNames {
+	if f.onlyInNames = f.wait && len(candidates) == maxScored; err == nil && f.onlyInNames {
 		f.looked = f.query.Explain(false)
 		if !f.among.capped {
 			word, prefix := f.query.Word()

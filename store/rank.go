@@ -34,10 +34,8 @@ func (f *finder) rank(ctx context.Context, videos []int64, r ranking) (found []c
 	if len(videos) <= fewRead || f.q.After != "" {
 		return f.rankAll(ctx, videos, r)
 	}
-	if f.traits == nil {
-		if err := f.readTraits(ctx); err != nil {
-			return nil, err
-		}
+	if err := f.readTraits(ctx); err != nil {
+		return nil, err
 	}
 	levels := f.traits.byLevel(videos, traitOf(&f.q.MinViews, f.q.Category), f.q.Category == "")
 	if r.order == ByFreshness || r.order == ByRise { // do not depend on the views that a video has now
@@ -129,8 +127,11 @@ func (f *finder) rankRisen(ctx context.Context, videos []int64, r ranking) (foun
 	return found[:min(len(found), r.limit)], err
 }
 
-// readTraits reads the traits of all videos.
+// readTraits reads the traits of all videos, once.
 func (f *finder) readTraits(ctx context.Context) (err error) {
+	if f.traits != nil {
+		return nil
+	}
 	// No video was seen later than fetched: see schema.sql.
 	err = f.tx.QueryRowContext(ctx, `SELECT coalesce(max(fetched_day) + 1, 0) * 86400000 FROM video_facts`).Scan(&f.newestSeen)
 	if err == nil {

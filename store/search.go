@@ -103,6 +103,8 @@ type finder struct {
 	query       text.Query         // of q.Text, as far as it was forgiven
 	among       matches            // what the query finds
 	onlyInNames bool               // among holds only those with the words in title or channel, which are enough
+	wait        bool               // the query is one word, which was searched in names first
+	tagged      []int64            // the matches with it in their tags alone, if these are left to scoreAndSort
 	walked      map[string]matches // what the index found, by expression
 	newest      bool               // walk from the newest on: an expression matched too many, or the engine sorts its results
 	words       lexicon
@@ -131,7 +133,7 @@ type candidate struct {
 	position
 
 	title      []string // its tokens
-	score      float64  // by its text; after scoreAndSort also by its views
+	score      float64  // by its text; after sortByScore also by its views
 	titleShare float64  // the share of the query in its title
 }
 
@@ -152,7 +154,7 @@ func (f *finder) find(ctx context.Context) ([]candidate, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.scoreAndSort(ctx, candidates); err != nil {
+	if candidates, err = f.scoreAndSort(ctx, candidates); err != nil {
 		return nil, err
 	}
 	var scored []int64
@@ -185,28 +187,36 @@ func (f *finder) find(ctx context.Context) ([]candidate, error) {
 	return append(candidates, rest...), err
 }
 
-// score reads the candidates' texts and scores them.
+// score reads the candidates' texts and scores them. They come in one row, each after its id and the lengths of title
+// and channel: a row for each takes longer.
 func (f *finder) score(ctx context.Context, candidates []candidate) error {
+	if len(candidates) == 0 {
+		return nil
+	}
 	at, channels := map[int64]int{}, map[string][]string{}
 	for i, c := range candidates {
 		at[c.ID] = i
 	}
-	return each(ctx, f.tx, func(rows *sql.Rows) error {
-		var id int64
-		var title, channel string
-		if err := rows.Scan(&id, &title, &channel); err != nil {
-			return err
+	var all sql.NullString
+	err := f.tx.QueryRowContext(ctx, `
+		SELECT group_concat(facts.id || ' ' || octet_length(facts.title) || ' ' || octet_length(coalesce(channels.title, '')) || ' ' || facts.title || coalesce(channels.title, ''), '')
+		FROM json_each(?1) AS given CROSS JOIN video_facts AS facts ON facts.id = CAST(given.value AS bigint) LEFT JOIN channels ON channels.id = channel`,
+		idsOf(candidates)).Scan(&all)
+	for rest := all.String; err == nil && rest != ""; {
+		var numbers [3]int64
+		for i := range numbers {
+			numbers[i], rest = cutNumber(rest)
 		}
+		title, channel := rest[:numbers[1]], rest[numbers[1]:numbers[1]+numbers[2]]
+		rest = rest[len(title)+len(channel):]
 		if _, known := channels[channel]; !known {
 			channels[channel] = text.Tokens(channel)
 		}
-		c := &candidates[at[id]]
+		c := &candidates[at[numbers[0]]]
 		c.title = text.Tokens(title)
 		c.score, c.titleShare = f.query.Score(text.Document{Title: title, TitleTokens: c.title, Channel: channels[channel]})
-		return nil
-	}, `
-		SELECT facts.id, facts.title, coalesce(channels.title, '')
-		FROM json_each(?1) AS given CROSS JOIN video_facts AS facts ON facts.id = CAST(given.value AS bigint) LEFT JOIN channels ON channels.id = channel`, idsOf(candidates))
+	}
+	return err
 }
 
 // inTitleCount counts the candidates whose titles match the query.
@@ -222,17 +232,50 @@ func inTitleCount(candidates []candidate) (n int) {
 // manyInTitle is how many matching titles give views their full weight.
 const manyInTitle = 300
 
-// scoreAndSort scores and sorts the candidates. The more titles match, the more views weigh: with two matches the
-// title decides, with two hundred the audience does. Repeated titles rank lower, the third far lower, so that they do
-// not fill the first page.
-func (f *finder) scoreAndSort(ctx context.Context, candidates []candidate) error {
+// scoreAndSort scores and sorts the candidates, and adds those of f.tagged unless none of them can be on the first
+// page. All of these score as an empty text does, and of their views the traits give a bound. Where that scores less
+// than the page's last, a title of theirs lowers none of the page: see sortByScore.
+func (f *finder) scoreAndSort(ctx context.Context, candidates []candidate) ([]candidate, error) {
 	if err := f.score(ctx, candidates); err != nil {
-		return err
+		return nil, err
 	}
+	if len(f.tagged) == 0 {
+		sortByScore(candidates)
+		return candidates, nil
+	}
+	sorted := slices.Clone(candidates)
+	watched := sortByScore(sorted)
+	if len(sorted) > f.q.Limit {
+		if err := f.readTraits(ctx); err != nil {
+			return nil, err
+		}
+		level := byte(0)
+		for _, id := range f.tagged {
+			level = max(level, f.traits.trait(id)>>4)
+		}
+		inTags, _ := f.query.Score(text.Document{})
+		if level < maxLevel && inTags*watched(viewsAt(level+1)) < sorted[f.q.Limit].score {
+			return sorted, nil
+		}
+	}
+	tagged, err := f.rank(ctx, f.tagged, ranking{limit: maxScored})
+	if err == nil {
+		err = f.score(ctx, tagged)
+	}
+	candidates = append(candidates, tagged...)
+	sortByScore(candidates)
+	return candidates, err
+}
+
+// sortByScore weighs the views of scored candidates and sorts them. The more titles match, the more views weigh: with
+// two matches the title decides, with two hundred the audience does. Repeated titles rank lower, the third far lower,
+// so that they do not fill the first page. It returns what views multiply a score by.
+func sortByScore(candidates []candidate) (watched func(views float64) float64) {
 	weight := 0.5 + 8*math.Pow(min(math.Log(float64(max(inTitleCount(candidates), 1)))/math.Log(manyInTitle), 1), 3)
+	watched = func(views float64) float64 { return math.Pow(0.4+math.Log10(1+max(views, 0))/8, weight) }
 	for i := range candidates {
 		c := &candidates[i]
-		c.score *= math.Pow(0.4+math.Log10(1+max(c.Key[1], 0))/8, weight)
+		c.score *= watched(c.Key[1])
 		c.Key = [3]float64{1, c.score, c.Key[0]}
 	}
 	byPosition(candidates)
@@ -245,7 +288,7 @@ func (f *finder) scoreAndSort(ctx context.Context, candidates []candidate) error
 		c.Key[1] = c.score
 	}
 	byPosition(candidates)
-	return nil
+	return watched
 }
 
 func byPosition(candidates []candidate) {

@@ -96,3 +96,37 @@ func TestWhatASearchDoesNotReadChangesNothing(t *testing.T) {
 		}
 	}
 }
+
+// What has the word in its tags alone is left out of a first page only where it would not be on it: a page of any
+// length begins as the longest one does, which reads them all.
+func TestWhatHasAWordInItsTagsAloneIsOnAPageThatItBelongsTo(t *testing.T) {
+	seed := rand.Uint64()
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for round := range 8 {
+		s, _ := newStore(t)
+		inNames, spread := 20+rng.IntN(200), 1+3*rng.Float64() // of how many, and how unlike their views are
+		var videos []ingest.Video
+		for n := range 500 {
+			v := titled(fmt.Sprintf("v%03d", n), fmt.Sprintf("%s title of number %d", []string{"word", "wordy", "word again"}[n%3], n%400))
+			v.Views = count(int64(math.Exp(rng.NormFloat64()*spread + 6)))
+			if n >= inNames {
+				v.Title, v.Tags = fmt.Sprintf("title of number %d", n%450), []string{"word"}
+				v.Views = count(int64(math.Exp(rng.NormFloat64()*spread + 6 + float64(2*round))))
+			}
+			videos = append(videos, v)
+		}
+		chart(t, s, "US", noon, page(videos...))
+		for _, text := range []string{"word", "wo*"} {
+			for _, region := range []ingest.Region{"", "US"} {
+				q := store.SearchQuery{Text: text, Region: region, Limit: 500}
+				all := found(t, s, q)
+				for _, q.Limit = range []int{1, 5, 20, 1 + rng.IntN(inNames)} {
+					got := found(t, s, q)[:q.Limit]
+					if !slices.Equal(got, all[:q.Limit]) {
+						t.Errorf("seed %d, round %d, %+v: found\n%q, which begins\n%q", seed, round, q, got, all[:q.Limit])
+					}
+				}
+			}
+		}
+	}
+}
