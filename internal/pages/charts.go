@@ -30,6 +30,9 @@ func (s *Site) chart(r *http.Request, lib *report.Library) (Page, error) {
 	if v.region == "" {
 		v.region = firstCharted(all)
 	}
+	if v.region == "" {
+		return Page{Title: "There are no charts here"}, fmt.Errorf("%w: no job of the config fetches charts", report.ErrNotFound)
+	}
 	var fresh map[string]State
 	if s.Fresh != nil {
 		fresh = s.Fresh(r.Context())

@@ -115,18 +115,22 @@ func (st Status) tile(series report.SeriesState) g.Node {
 			last = g.Textf("%s %s, %s", hhmm(slots[0].DueAt), slots[0].Outcome, term.Plural(int(slots[0].Units), "unit"))
 		}
 	}
+	name, link, top := series.Region, "/charts/"+series.Region, term.Clean(st.Tops[series.Region])
+	if slices.ContainsFunc(st.Fresh.Series, func(s report.SeriesState) bool { return s.Region == series.Region && s.Job != series.Job }) {
+		name, link, top = name+" "+series.Job, link+"?job="+series.Job, "" // it is not known of which job the title is
+	}
 	body := g.Group{
-		h.Span(h.Class("name"), dot(), h.B(g.Text(series.Region)), g.Text(" "), h.Span(h.Class("word"), g.Text(state.Word))),
+		h.Span(h.Class("name"), dot(), h.B(g.Text(name)), g.Text(" "), h.Span(h.Class("word"), g.Text(state.Word))),
 		h.Span(h.Class("age"), g.Text(age), g.If(age != "", spoken(" old"))),
 		st.strip(series),
-		h.Span(h.Class("title"), h.Dir("auto"), g.Text(term.Clean(st.Tops[series.Region]))),
+		h.Span(h.Class("title"), h.Dir("auto"), g.Text(top)),
 		h.Small(h.Class("last"), last),
 		h.Small(h.Class("next"), g.Text(state.Next)),
 	}
 	if series.Slot == nil {
 		return h.Li(in(state.Mood, "tile"), h.Div(body))
 	}
-	return h.Li(in(state.Mood, "tile"), h.A(h.Href("/charts/"+series.Region), body))
+	return h.Li(in(state.Mood, "tile"), h.A(h.Href(link), body))
 }
 
 func (st Status) stateOf(series report.SeriesState) State {

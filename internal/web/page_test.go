@@ -373,11 +373,49 @@ func TestTheFirstPageIsAChartOnceThereIsOne(t *testing.T) {
 		t.Errorf("of an empty store: %d %s", resp.StatusCode, body)
 	}
 	site, _ = paged()
+	none := &report.Library{Regions: func(context.Context) (report.RegionsDocument, error) { return report.RegionsDocument{}, nil }}
+	site.Pages.Library = func() (*report.Library, error) { return none, nil }
+	if resp, body := get(t, site, "/"); resp.StatusCode != 200 || !strings.Contains(body, `class="tiles"`) {
+		t.Errorf("of a config without charts: %d %s", resp.StatusCode, body)
+	}
+	if resp, body := get(t, site, "/charts"); resp.StatusCode != 404 || !strings.Contains(body, "o job of the config fetches charts") {
+		t.Errorf("the charts of a config without any: %d %s", resp.StatusCode, body)
+	}
+	site, _ = paged()
 	gone := errors.New("the disk is gone")
 	site.Pages.Library = func() (*report.Library, error) { return nil, gone }
 	site.Latest = func(context.Context) (ingest.Latest, error) { return ingest.Latest{}, gone }
 	if resp, body := get(t, site, "/"); resp.StatusCode != 200 || !strings.Contains(body, "cannot be read") {
 		t.Errorf("of a store that cannot be read: %d %s", resp.StatusCode, body)
+	}
+}
+
+// Where two jobs chart one region, its tiles say which, and lead there.
+func TestATileNamesItsJobWhereTwoChartOneRegion(t *testing.T) {
+	site, source := paged()
+	source.Tops = func(context.Context) (map[string]string, error) {
+		return map[string]string{"US": "of one of them"}, nil
+	}
+	var jobs []regions.JobSchedule
+	for _, name := range []string{"chart", "music"} {
+		job, err := regions.NewJobSchedule(ingest.Job{Name: name, Regions: []ingest.Region{"US"}, Every: 30 * time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs = append(jobs, job)
+	}
+	site.Schedule = func() report.WantedSeries { return regions.Schedule(jobs) }
+	slots, _ := site.Latest(t.Context())
+	us := ingest.Series{Job: "music", Key: "US"}
+	slots.Done[us] = slots.Done[ingest.Series{Job: "chart", Key: "US"}]
+	_, body := get(t, site, "/status")
+	for _, s := range []string{"US chart", "US music"} {
+		if !strings.Contains(textOf(body), s) {
+			t.Errorf("no tile is of %q: %s", s, textOf(body))
+		}
+	}
+	if !strings.Contains(body, `href="/charts/US?job=music"`) || strings.Contains(body, "of one of them") {
+		t.Errorf("the tile of music leads elsewhere, or shows another job's title: %s", body)
 	}
 }
 
