@@ -71,7 +71,7 @@ func checkSchedule(_ context.Context, d *Doctor) Finding {
 		}
 	}
 	if len(lines) != 1 {
-		lines = append(lines, "in all: "+term.DayShares(p.Total, ceilings))
+		lines = append(lines, "in all: "+cmp.Or(term.DayShares(p.Total, ceilings), "no fixed amount"))
 	}
 	if err := p.Fits(schedule.Tariff); err != nil {
 		what, advice, _ := strings.Cut(err.Error(), ": fetch less")

@@ -130,7 +130,7 @@ func (v volume) judgeSpace() Finding {
 	text := fmt.Sprintf("%s free of %s (%.0f %%)", term.Bytes(v.free), term.Bytes(v.size), share)
 	switch {
 	case v.free < noSpace:
-		return fail(Other, text, "free some space: what cannot be written down is not spent, so nothing is fetched")
+		return fail(Other, text, "free some space: what cannot be written down is not spent, so nothing is fetched once it is full")
 	case v.free < littleSpace || share < littleShare:
 		return warn(text, "free some space before it is full")
 	}

@@ -80,7 +80,7 @@ func (d CheckDocument) Print(w io.Writer) {
 	}
 	fmt.Fprintf(w, "config   %s\ndata     %s\nledger   %s, account %s\n%s\n\n", file, d.Data, d.Ledger, d.Account, costs)
 	d.printJobs(w)
-	term.Paragraph(w, "in all: "+d.Total)
+	term.Paragraph(w, "in all: "+cmp.Or(d.Total, "no fixed amount"))
 	for _, warning := range d.Warnings {
 		text := "warning: " + warning.Warning
 		if warning.Job != "" {
