@@ -80,23 +80,14 @@ func numbersOf(row scanner) (numbers []int64, err error) {
 	var text sql.NullString
 	err = row.Scan(&text)
 	numbers = make([]int64, 0, strings.Count(text.String, " ")+1)
-	var n int64
-	for rest := text.String; rest != ""; {
-		n, rest = cutNumber(rest)
+	for rest := text.String; rest != ""; rest = strings.TrimPrefix(rest, " ") {
+		n := int64(0)
+		for ; rest != "" && rest[0] != ' '; rest = rest[1:] {
+			n = 10*n + int64(rest[0]-'0')
+		}
 		numbers = append(numbers, n)
 	}
 	return numbers, err
-}
-
-// cutNumber cuts off a whole number and a space after it.
-func cutNumber(s string) (n int64, rest string) {
-	for i := range len(s) {
-		if s[i] == ' ' {
-			return n, s[i+1:]
-		}
-		n = 10*n + int64(s[i]-'0')
-	}
-	return n, ""
 }
 
 // regionCharts returns the charts of the query's region, or of all.

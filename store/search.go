@@ -187,36 +187,28 @@ func (f *finder) find(ctx context.Context) ([]candidate, error) {
 	return append(candidates, rest...), err
 }
 
-// score reads the candidates' texts and scores them. They come in one row, each after its id and the lengths of title
-// and channel: a row for each takes longer.
+// score reads the candidates' texts and scores them.
 func (f *finder) score(ctx context.Context, candidates []candidate) error {
-	if len(candidates) == 0 {
-		return nil
-	}
 	at, channels := map[int64]int{}, map[string][]string{}
 	for i, c := range candidates {
 		at[c.ID] = i
 	}
-	var all sql.NullString
-	err := f.tx.QueryRowContext(ctx, `
-		SELECT group_concat(facts.id || ' ' || octet_length(facts.title) || ' ' || octet_length(coalesce(channels.title, '')) || ' ' || facts.title || coalesce(channels.title, ''), '')
-		FROM json_each(?1) AS given CROSS JOIN video_facts AS facts ON facts.id = CAST(given.value AS bigint) LEFT JOIN channels ON channels.id = channel`,
-		idsOf(candidates)).Scan(&all)
-	for rest := all.String; err == nil && rest != ""; {
-		var numbers [3]int64
-		for i := range numbers {
-			numbers[i], rest = cutNumber(rest)
+	return each(ctx, f.tx, func(rows *sql.Rows) error {
+		var id int64
+		var title, channel string
+		if err := rows.Scan(&id, &title, &channel); err != nil {
+			return err
 		}
-		title, channel := rest[:numbers[1]], rest[numbers[1]:numbers[1]+numbers[2]]
-		rest = rest[len(title)+len(channel):]
 		if _, known := channels[channel]; !known {
 			channels[channel] = text.Tokens(channel)
 		}
-		c := &candidates[at[numbers[0]]]
+		c := &candidates[at[id]]
 		c.title = text.Tokens(title)
 		c.score, c.titleShare = f.query.Score(text.Document{Title: title, TitleTokens: c.title, Channel: channels[channel]})
-	}
-	return err
+		return nil
+	}, `
+		SELECT facts.id, facts.title, coalesce(channels.title, '')
+		FROM json_each(?1) AS given CROSS JOIN video_facts AS facts ON facts.id = CAST(given.value AS bigint) LEFT JOIN channels ON channels.id = channel`, idsOf(candidates))
 }
 
 // inTitleCount counts the candidates whose titles match the query.
