@@ -332,3 +332,28 @@ func FuzzATitleIsFoundByItself(f *testing.F) {
 		}
 	})
 }
+
+// A connection prepares a statement on its second use. Where that fails, as in a store that broke under it, the search
+// ends with an error all the same, however often it is asked.
+func TestASearchOfAStoreThatBrokeEnds(t *testing.T) {
+	s, _ := newStore(t)
+	chart(t, s, "US", noon, page(titled("a", "Apfel")))
+	if _, err := raw(t, s.Path()).ExecContext(t.Context(), `DROP TABLE video_text`); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error)
+	for range 5 {
+		go func() {
+			_, err := s.Search(t.Context(), store.SearchQuery{Text: "apfel"})
+			ended <- err
+		}()
+		select {
+		case err := <-ended:
+			if err == nil {
+				t.Error("it found something without its index")
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("it has not ended in a minute")
+		}
+	}
+}

@@ -53,7 +53,9 @@ func (c *preparedConn) prepared(ctx context.Context, query string) driver.Stmt {
 	stmt, again := c.known[query]
 	if stmt == nil && (again || len(c.known) < keptStatements) {
 		if again {
-			stmt, _ = c.PrepareContext(ctx, query)
+			if made, err := c.PrepareContext(ctx, query); err == nil { // made is not nil after an error either
+				stmt = made
+			}
 		}
 		c.known[query] = stmt
 	}
