@@ -440,3 +440,16 @@ func TestAStoreOfWhichAPartCannotBeReadIsSaidToBeUnreadable(t *testing.T) {
 		t.Errorf("says not that the store cannot be read:\n%s", text)
 	}
 }
+
+// Parts of the page are read at the same time. One that panics ends its own request, as net/http sees to, and not the
+// process.
+func TestAPartThatPanicsEndsItsRequestAlone(t *testing.T) {
+	site, source := paged()
+	source.Kept = func(context.Context) (report.KeptDocument, error) { panic("broken") }
+	defer func() {
+		if recover() != "broken" {
+			t.Error("the request has not seen the panic")
+		}
+	}()
+	get(t, site, "/status")
+}

@@ -120,13 +120,25 @@ func (s *Status) readOverview(ctx context.Context, source *Source) overview {
 	return o
 }
 
-// together reads parts of one answer at the same time. No part writes what another one reads.
+// together reads parts of one answer at the same time. No part writes what another one reads. A part that panics does so
+// in the caller, where it ends one request and not the process.
 func together(parts ...func()) {
 	var reading sync.WaitGroup
+	panics := make(chan any, len(parts))
 	for _, part := range parts {
-		reading.Go(part)
+		reading.Go(func() {
+			defer func() {
+				if p := recover(); p != nil {
+					panics <- p
+				}
+			}()
+			part()
+		})
 	}
 	reading.Wait()
+	if len(panics) > 0 {
+		panic(<-panics)
+	}
 }
 
 // admitted returns how many calls with a known cost make up what was spent.
