@@ -185,6 +185,20 @@ func (l Lack) String() string {
 	return fmt.Sprintf("%d, and there is more: %s", l.Stored, l.Reason)
 }
 
+// PieceFailure is a piece that failed, or an id of a piece that could not be looked up.
+type PieceFailure struct {
+	Piece  string `json:"piece"`        // its key
+	ID     string `json:"id,omitempty"` // "": the piece itself
+	Reason string `json:"reason"`
+}
+
+// Kept is how much of what was fetched is kept.
+type Kept struct {
+	Videos int64     `json:"videos"`
+	Charts int64     `json:"charts"`
+	Oldest time.Time `json:"-"` // fetch: a chart's exact time, a video's day in UTC; zero: nothing is kept
+}
+
 // PieceSpec says where to find the ids of a piece; it is zero for a piece whose ids are given.
 type PieceSpec struct {
 	Channel       string    `json:"channel,omitempty"` // an id or a handle

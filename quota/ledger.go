@@ -144,18 +144,18 @@ type WindowState struct {
 
 // Refusal says which window had no room: the one that frees latest.
 type Refusal struct {
-	Pool    string
-	Window  string // DrainWindow while the provider's refusal holds
-	Used    int64
-	Ceiling int64
-	Limit   int64
-	ByHand  time.Time // with DrainWindow: when a person closed the pool; zero if the provider said no
+	Pool    string    `json:"pool"`
+	Window  string    `json:"window"` // DrainWindow while the provider's refusal holds
+	Used    int64     `json:"used"`
+	Ceiling int64     `json:"ceiling"`
+	Limit   int64     `json:"limit"`
+	ByHand  time.Time `json:"-"` // with DrainWindow: when a person closed the pool; zero if the provider said no
 	// RoomIn names a window of the same pool that has room for the cost; "" if none has.
-	RoomIn string
+	RoomIn string `json:"-"`
 	// AtOnce is how much had to fit at once, if that is more than the call's own cost; 0 otherwise.
-	AtOnce int64
+	AtOnce int64 `json:"-"`
 	// Probe is the number of the next probe if the provider's no is doubted, otherwise 0.
-	Probe int
+	Probe int `json:"-"`
 }
 
 func (r Refusal) String() string {

@@ -44,13 +44,6 @@ func (b BackfillStatus) Open() int {
 // State returns the state of the plan as a whole.
 func (b BackfillStatus) State() ingest.State { return b.Backfill.State(b.Pieces) }
 
-// Failure is a piece that failed, or an id of a piece that could not be looked up.
-type Failure struct {
-	Piece  string // its key
-	ID     string // "": the piece itself
-	Reason string
-}
-
 const (
 	selectBackfills = `SELECT id, name, kind, spec, cost_table, wait, created_at, cancelled_at, confirmed, charged FROM backfills`
 
@@ -115,8 +108,8 @@ func (s *Store) Lacks(ctx context.Context, id string, n int) ([]ingest.Lack, err
 }
 
 // FailedPieces returns up to n failures of a backfill, by piece; n 0: all.
-func (s *Store) FailedPieces(ctx context.Context, id string, n int) ([]Failure, error) {
-	return collectView(ctx, s.database, "list what failed of "+id, func(row scanner) (f Failure, err error) {
+func (s *Store) FailedPieces(ctx context.Context, id string, n int) ([]ingest.PieceFailure, error) {
+	return collectView(ctx, s.database, "list what failed of "+id, func(row scanner) (f ingest.PieceFailure, err error) {
 		err = row.Scan(&f.Piece, &f.ID, &f.Reason)
 		return f, err
 	}, `

@@ -171,14 +171,8 @@ func sweepPieces(ctx context.Context, tx *txn, cutoff time.Time) (int, error) {
 		`DELETE FROM series WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`)
 }
 
-// Kept sums up the stored data of the upstream.
-type Kept struct {
-	Videos, Charts int64
-	Oldest         time.Time // fetch: a chart's exact time, a video's day in UTC; zero: nothing is kept
-}
-
-// Kept counts the stored data.
-func (s *Store) Kept(ctx context.Context) (k Kept, err error) {
+// Kept counts the stored data of the upstream.
+func (s *Store) Kept(ctx context.Context) (k ingest.Kept, err error) {
 	var days sql.NullInt64
 	var chart time.Time
 	err = s.read.QueryRowContext(ctx, `

@@ -112,21 +112,21 @@ func (a *app) backfillDocument(ctx context.Context, w *fetchRuntime, id string) 
 }
 
 // planDocument returns the plan with its first failures, and everything that it lacks.
-func (a *app) planDocument(ctx context.Context, w *fetchRuntime, p *pricedBackfill) (report.PlanDocument, error) {
+func (a *app) planDocument(ctx context.Context, w *fetchRuntime, p *pricedBackfill) (_ report.PlanDocument, err error) {
 	const failuresShown = 10 // retry covers all of them
 	d := report.PlanDocument{
 		PlanLine: newBackfillLine(p.BackfillStatus), CreatedAt: term.Second(p.Created), Cancelled: term.TimeOrNull(p.Cancelled),
 		Table: p.table, Under: p.Table, Known: p.Known, GivenUp: p.GivenUp, Waiting: p.Waiting, Again: p.Again,
 		RetryAt: term.FromOrNull(p.RetryAt), LastAt: term.TimeOrNull(p.LastAt), Held: term.FromOrNull(p.HeldUntil), Found: p.found,
-		Price: map[string]report.Range{}, Assuming: p.assuming, Asked: p.asked, Today: report.PlanToday{Until: term.Second(p.Until), Left: map[string]int64{}, Kept: map[string]int64{}},
+		Price: map[string]budget.Range{}, Assuming: p.assuming, Asked: p.asked, Today: report.PlanToday{Until: term.Second(p.Until), Left: map[string]int64{}, Kept: map[string]int64{}},
 		Likely: p.estimate.Likely(p.DoneUnits, p.Pieces[ingest.Done], p.Open()),
 	}
 	if p.Kind == ingest.BackfillSearch {
 		d.Order = p.Spec.Order
 	}
-	d.Incomplete, d.Confirmed, d.Exhausted, d.Lost, d.Upkeep = []report.PlanLack{}, p.Confirmed, p.Exhausted() && p.Open() > 0, p.Lost, report.NewPlanUpkeep(p.upkeep)
+	d.Incomplete, d.Confirmed, d.Exhausted, d.Lost, d.Upkeep = []report.PlanLack{}, p.Confirmed, p.Exhausted() && p.Open() > 0, p.Lost, p.upkeep
 	for pool := range p.perCall {
-		d.Price[pool] = report.Range{Low: p.estimate.Low.Cost[pool], High: p.estimate.High.Cost[pool]}
+		d.Price[pool] = budget.Range{Low: p.estimate.Low.Cost[pool], High: p.estimate.High.Cost[pool]}
 		d.Today.Kept[pool] = p.Rest[pool]
 		if !p.degraded {
 			d.Today.Left[pool] = p.Left[pool]
@@ -134,7 +134,7 @@ func (a *app) planDocument(ctx context.Context, w *fetchRuntime, p *pricedBackfi
 	}
 	low, ok := p.Days(p.estimate.Low.Cost, p.perCall)
 	if high, allOK := p.Days(p.estimate.High.Cost, p.perCall); ok && allOK && p.Open() > 0 && !p.degraded {
-		d.Days = &report.Range{Low: int64(low), High: int64(high)}
+		d.Days = &budget.Range{Low: int64(low), High: int64(high)}
 		d.EndsAt = term.FromOrNull(p.Ends(high))
 	}
 	if err := p.Never(p.estimate.High.Cost, p.perCall); err != nil {
@@ -143,11 +143,7 @@ func (a *app) planDocument(ctx context.Context, w *fetchRuntime, p *pricedBackfi
 	if p.ids != nil {
 		d.IDs, d.Repeated, d.Wrong, d.Rejected = len(p.ids.IDs), p.ids.Repeated, p.ids.Wrong, p.rejected
 	}
-	failures, err := w.store.FailedPieces(ctx, p.ID, failuresShown)
-	for _, f := range failures {
-		d.Failures = append(d.Failures, report.PlanFailure(f))
-	}
-	if err != nil {
+	if d.Failures, err = w.store.FailedPieces(ctx, p.ID, failuresShown); err != nil {
 		return d, err
 	}
 	if p.Open() == 0 && p.Pieces[ingest.Failed] > 0 {

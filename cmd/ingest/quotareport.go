@@ -133,7 +133,7 @@ func (a *app) quotaDocument(ctx context.Context, l *ledger, s *store.Store) (doc
 	if err != nil {
 		return doc, st, nil, err
 	}
-	doc = report.NewQuotaDocument(st.pace.Resume(r), l.Tariff, report.NewForecastDocument(forecast, st.pace))
+	doc = report.NewQuotaDocument(st.pace.Resume(r), l.Tariff, forecast)
 	if s != nil {
 		if calls, err := s.CallStats(ctx); err == nil {
 			doc.NoteSaved(calls, l.Tariff)

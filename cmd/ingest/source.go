@@ -44,11 +44,7 @@ func (a *app) storeSource(s *store.Store, why func() error) *web.Source {
 			slots, err := s.ListSlots(ctx, store.SlotFilter{Since: since})
 			return report.NewSlotsDocument(slots, nil).Slots, err
 		},
-		Calls: s.CallStats, DayPrice: a.dayPrice, Backup: s.LastBackup,
-		Kept: func(ctx context.Context) (report.KeptDocument, error) {
-			kept, err := s.Kept(ctx)
-			return report.KeptDocument(kept), err
-		},
+		Calls: s.CallStats, DayPrice: a.dayPrice, Backup: s.LastBackup, Kept: s.Kept,
 		Backfills: func(ctx context.Context) (docs []report.BackfillDocument, err error) {
 			list, err := s.Backfills(ctx)
 			for _, b := range list {

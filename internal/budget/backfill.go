@@ -132,11 +132,19 @@ func (c CallCosts) find(bill *Bill, videos, times int) {
 	bill.Lookups += lookups
 }
 
-// Upkeep is the later cost of stored videos, and after how many days videos that are no longer found are deleted.
+// Range is the least and the most that something costs or takes.
+type Range struct {
+	Low  int64 `json:"low"`
+	High int64 `json:"high"`
+}
+
+// Upkeep is the later cost of the videos still to come, and after how many days videos that are no longer found are
+// deleted.
 type Upkeep struct {
-	Rule                     ingest.Upkeep
-	RefreshUnits, CountCalls [2]int64 // lowest and highest: to fetch each again from day 25; per day, for their counts
-	DeletedAfter             int      // days; 0: never, they are kept fresh
+	Rule         ingest.Upkeep `json:"rule"`               // "": refreshed once, then as long as they are found again
+	RefreshUnits Range         `json:"refresh_units"`      // to fetch each again, once or every 25 days; zero without a refresh job
+	CountCalls   Range         `json:"count_calls"`        // a day, for their counts, from the pool batch_stats; zero if nobody counts
+	DeletedAfter int           `json:"deleted_after_days"` // 0: never, they are kept fresh
 }
 
 // Upkeep returns the upkeep of the videos in an estimate.
@@ -145,8 +153,8 @@ func (s PricedSchedule) Upkeep(rule ingest.Upkeep, e Estimate) Upkeep {
 	if !slices.ContainsFunc(s.Jobs, func(j regions.JobSchedule) bool { return j.Job.Kind == ingest.KindRefresh }) {
 		return u
 	}
-	times := func(cost quota.Cost) [2]int64 {
-		return [2]int64{cost.MaxCharge() * int64(e.Low.Lookups), cost.MaxCharge() * int64(e.High.Lookups)}
+	times := func(cost quota.Cost) Range {
+		return Range{cost.MaxCharge() * int64(e.Low.Lookups), cost.MaxCharge() * int64(e.High.Lookups)}
 	}
 	counts, _ := s.CountCost()
 	u.CountCalls = times(counts)

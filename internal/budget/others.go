@@ -211,14 +211,8 @@ func restOfDay(usual [25]int64, days []OthersDay, today, now time.Time) int64 {
 var ours = []quota.Purpose{quota.Scheduled, quota.Refresh, quota.Backfill}
 
 // drawnByOthers adds up, by pool, what was taken for other purposes than ours.
-func drawnByOthers(spent []quota.Spent) map[string]int64 {
-	drew := map[string]int64{}
-	for _, s := range spent {
-		if !slices.Contains(ours, s.Who.Purpose) {
-			drew[s.Pool] += s.Amount
-		}
-	}
-	return drew
+func drawnByOthers(spent []quota.Spent) quota.Cost {
+	return drawn(spent, func(p quota.Purpose) bool { return !slices.Contains(ours, p) })
 }
 
 // The purposes that Expect gives to amounts taken for schedules, but not for pages of this one.
@@ -229,9 +223,13 @@ const (
 
 // drawnFor adds up, by pool, what was taken for a purpose.
 func drawnFor(spent []quota.Spent, purpose quota.Purpose) quota.Cost {
+	return drawn(spent, func(p quota.Purpose) bool { return p == purpose })
+}
+
+func drawn(spent []quota.Spent, is func(quota.Purpose) bool) quota.Cost {
 	drew := quota.Cost{}
 	for _, s := range spent {
-		if s.Who.Purpose == purpose {
+		if is(s.Who.Purpose) {
 			drew[s.Pool] += s.Amount
 		}
 	}

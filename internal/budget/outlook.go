@@ -135,13 +135,16 @@ func (o Outlook) Ends(days int) time.Time {
 	return o.Until.In(o.tariff.Zone).AddDate(0, 0, days-1).UTC()
 }
 
-// Forecast is the most that the schedule may still spend before the provider's day ends, and whether enough is left.
+// Forecast is the most that the schedule may still spend before the provider's day ends, and whether enough is left,
+// including the pace's room for retries.
 type Forecast struct {
-	Until     time.Time
-	Scheduled map[string]int64 // at most, per pool
-	SetAside  map[string]int64 // planned for refreshes, others and failed calls, per pool
-	Spare     map[string]int64 // left of the schedule's ceilings after all that, per pool; negative: missing
-	Fits      bool
+	Until     time.Time        `json:"until"`
+	Scheduled map[string]int64 `json:"scheduled"` // at most, per pool
+	SetAside  map[string]int64 `json:"set_aside"` // planned for refreshes, others and failed calls, per pool
+	Spare     map[string]int64 `json:"spare"`     // left of the schedule's ceilings after all that, per pool; negative: missing
+	Fits      bool             `json:"fits"`
+	Pacing    string           `json:"pacing,omitempty"` // how the schedule is stretched to what is left; "": it is not
+	Others    string           `json:"others,omitempty"` // what others took lately, and what of it is planned for; "": little
 }
 
 // Forecast compares the price of the waiting slots and of the rest of the provider's day with what a report says is
@@ -149,7 +152,7 @@ type Forecast struct {
 // does not fit while the pace slows a job that is due before the day ends, nor without the room to retry a chart, which
 // every chart needs to begin.
 func (s PricedSchedule) Forecast(r quota.Report, pace Pace, waiting map[ingest.Series]ingest.Slot, now time.Time) (Forecast, error) {
-	f := Forecast{SetAside: map[string]int64{}, Spare: map[string]int64{}, Fits: r.Degraded == nil}
+	f := Forecast{SetAside: map[string]int64{}, Spare: map[string]int64{}, Fits: r.Degraded == nil, Pacing: pace.String(), Others: pace.Others}
 	_, f.Until = providerDay(now, s.Tariff.Zone)
 	price, err := s.Price(now, f.Until)
 	if err != nil {

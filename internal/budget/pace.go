@@ -294,12 +294,7 @@ type supply struct {
 // slots leave it as fast as new ones come.
 func (s PricedSchedule) supplyOf(pool quota.PoolReport, w quota.WindowState, spent []quota.Spent, last, now time.Time) supply {
 	ceiling := s.Tariff.Ceilings[quota.Scheduled].Of(w.Window.Limit)
-	own := int64(0)
-	for _, entry := range spent {
-		if entry.Pool == pool.Pool && entry.Who.Purpose == quota.Scheduled {
-			own += entry.Amount
-		}
-	}
+	own := drawnFor(spent, quota.Scheduled)[pool.Pool]
 	b := supply{now: max(0, ceiling-w.Used), renews: w.FreesAt}
 	if pool.DrainedUntil.After(now) {
 		b.now, b.renews, b.closed = 0, pool.DrainedUntil, true

@@ -71,7 +71,7 @@ func judgePools(d *Doctor, r quota.Report) Finding {
 		price, _ = schedule.DayPrice(d.now())
 	}
 	var lines, unused, advice []string
-	for i, p := range report.NewQuotaDocument(r, t, report.ForecastDocument{}).Pools {
+	for i, p := range report.NewQuotaDocument(r, t, budget.Forecast{}).Pools {
 		line, resumes := fmt.Sprintf("%s: %s of %s used", p.Pool, term.Thousands(p.Used()), term.Thousands(p.Limit)), r.Pools[i].ResumesAt[quota.Scheduled]
 		switch {
 		case p.DrainedUntil != nil:

@@ -32,7 +32,7 @@ type Details struct {
 	Hours     []map[string]int64 // of the schedule's pool, spent by purpose in each of the last 24 hours, oldest first
 	Prices    []Price            // of a day of the schedule, as configured first
 	Ledger    report.LedgerDocument
-	Kept      report.KeptDocument
+	Kept      ingest.Kept
 	Backfills []report.BackfillDocument
 	Errors    map[string]error // by part
 }
@@ -56,10 +56,8 @@ func (st Status) Overall() State {
 		word = worst.Detail
 	case worst.Name == "Quota":
 		word = "no quota"
-		if p := st.wanted(); p != nil {
-			if _, _, left := ceilings(*p); left > 0 {
-				word = "short of quota"
-			}
+		if p := st.wanted(); p != nil && p.For("scheduled").Remaining > 0 {
+			word = "short of quota"
 		}
 	case worst.Name == "Charts":
 		word = string(st.Fresh.Worst())

@@ -23,24 +23,7 @@ func (st Status) wanted() *report.PoolDocument {
 	if !st.known() {
 		return nil
 	}
-	i := slices.IndexFunc(st.Quota.Pools, func(p report.PoolDocument) bool { return p.Pool == st.Quota.Wanted() })
-	if i < 0 {
-		return nil
-	}
-	return &st.Quota.Pools[i]
-}
-
-// ceilings returns up to what use the schedule and backfills may spend of a pool, and what the schedule has left.
-func ceilings(p report.PoolDocument) (schedule, backfill, left int64) {
-	for _, each := range p.Purposes {
-		if each.Purpose == "scheduled" {
-			schedule, left = each.Ceiling, each.Remaining
-		}
-		if each.Purpose == "backfill" {
-			backfill = each.Ceiling
-		}
-	}
-	return schedule, backfill, left
+	return st.Quota.Wanted()
 }
 
 // pool shows the schedule's pool: what is left of it, what the schedule needs, and when units come back.
@@ -49,7 +32,7 @@ func (st Status) pool() g.Node {
 	if p == nil {
 		return h.Section(h.Class("pool"), h.Div(h.Class("fact"), h.H2(g.Text("Quota")), h.Span(h.B(g.Text("not known")), g.Text(" "), h.Small(g.Text("while the ledger cannot answer")))))
 	}
-	schedule, backfill, left := ceilings(*p)
+	schedule, backfill, left := p.For("scheduled").Ceiling, p.For("backfill").Ceiling, p.For("scheduled").Remaining
 	used, needed := p.Used(), st.Quota.Forecast.Scheduled[p.Pool]
 	part := func(n int64) float64 { return 100 * float64(n) / float64(max(p.Limit, 1)) }
 	text := fmt.Sprintf("%s of %s used", term.Thousands(used), term.Thousands(p.Limit))
@@ -102,8 +85,7 @@ func (st Status) day() g.Node {
 	if p == nil || len(st.Hours) == 0 {
 		return g.If(st.Quota == nil, section("Units, last 24 hours", h.P(h.Class("soft"), g.Text("Not known while the ledger cannot be read."))))
 	}
-	schedule, _, _ := ceilings(*p)
-	needed, until := st.Quota.Forecast.Scheduled[p.Pool], st.Quota.Forecast.Until
+	schedule, needed, until := p.For("scheduled").Ceiling, st.Quota.Forecast.Scheduled[p.Pool], st.Quota.Forecast.Until
 	ours, all, others := st.sums()
 	total := all[len(all)-1]
 	top := max(schedule, total+needed, 1)

@@ -71,14 +71,15 @@ type SeriesState struct {
 }
 
 // Stale returns the stale series.
-func (f Freshness) Stale() []SeriesState {
-	var stale []SeriesState
-	for _, state := range f.Series {
-		if state.Stale {
-			stale = append(stale, state)
-		}
-	}
-	return stale
+func (f Freshness) Stale() []SeriesState { return f.where(func(s SeriesState) bool { return s.Stale }) }
+
+// in returns the series in a condition.
+func (f Freshness) in(c Condition) []SeriesState {
+	return f.where(func(s SeriesState) bool { return s.Condition() == c })
+}
+
+func (f Freshness) where(is func(SeriesState) bool) []SeriesState {
+	return slices.DeleteFunc(slices.Clone(f.Series), func(s SeriesState) bool { return !is(s) })
 }
 
 // Overdue reports whether a series waits for a run, and not for quota.
@@ -122,11 +123,23 @@ func (s SeriesState) Condition() Condition {
 	return Fresh
 }
 
+// troubles are the conditions that are not well, worst first, with what is said of the series in them.
+var troubles = []struct {
+	Condition
+	mood             Mood
+	plural, singular string
+}{
+	{Stale, Bad, "are stale", "is stale"},
+	{NoQuota, Warn, "wait for quota", "waits for quota"},
+	{Late, Warn, "are late", "is late"},
+	{Failing, Warn, "are fresh, but their newest fetch failed", "is fresh, but its newest fetch failed"},
+}
+
 // Worst returns the worst condition of all series.
 func (f Freshness) Worst() Condition {
-	for _, condition := range []Condition{Stale, NoQuota, Late, Failing} {
-		if slices.ContainsFunc(f.Series, func(s SeriesState) bool { return s.Condition() == condition }) {
-			return condition
+	for _, t := range troubles {
+		if len(f.in(t.Condition)) > 0 {
+			return t.Condition
 		}
 	}
 	return Fresh

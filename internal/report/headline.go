@@ -135,23 +135,20 @@ func (s Situation) quota() Check {
 		mood = Good
 	}
 	detail := "not used"
-	for _, p := range s.Quota.Pools {
-		if i := p.scheduled(); i >= 0 && p.Pool == s.Quota.Wanted() {
-			detail = term.Thousands(p.Purposes[i].Remaining) + " left"
-		}
+	if p := s.Quota.Wanted(); p != nil {
+		detail = term.Thousands(p.For(quota.Scheduled).Remaining) + " left"
 	}
 	return Check{"Quota", mood, detail, says}
 }
 
-// Wanted returns the pool that the schedule needs most of; the last one if it needs nothing.
-func (d QuotaDocument) Wanted() (pool string) {
-	most := int64(-1)
-	for _, p := range d.Pools {
-		if n := d.Forecast.Scheduled[p.Pool]; n >= most {
-			pool, most = p.Pool, n
+// Wanted returns the pool that the schedule needs most of; the last one if it needs nothing, nil if there is none.
+func (d QuotaDocument) Wanted() (most *PoolDocument) {
+	for i, p := range d.Pools {
+		if most == nil || d.Forecast.Scheduled[p.Pool] >= d.Forecast.Scheduled[most.Pool] {
+			most = &d.Pools[i]
 		}
 	}
-	return pool
+	return most
 }
 
 func (s Situation) charts() Check {
@@ -170,35 +167,31 @@ func (f Freshness) Check() Check {
 	if f.Empty() && !running {
 		return Check{"Charts", Idle, "none yet", "nothing was fetched yet"}
 	}
-	byCondition, oldest := map[Condition][]SeriesState{}, int64(-1)
+	oldest := int64(-1)
 	for _, series := range f.Series {
-		byCondition[series.Condition()] = append(byCondition[series.Condition()], series)
 		if series.AgeS != nil && series.Region != "" {
 			oldest = max(oldest, *series.AgeS)
 		}
 	}
 	charts := countCharts(f.Series)
 	detail := "oldest " + term.Ago(time.Duration(oldest)*time.Second)
-	for _, is := range []struct {
-		condition        Condition
-		mood             Mood
-		plural, singular string
-	}{{Stale, Bad, "are stale", "is stale"}, {NoQuota, Warn, "wait for quota", "waits for quota"}, {Late, Warn, "are late", "is late"},
-		{Failing, Warn, "are fresh, but their newest fetch failed", "is fresh, but its newest fetch failed"}} {
-		if those := byCondition[is.condition]; len(those) > 0 {
-			says := f.say(those, is.plural, is.singular)
+	for _, t := range troubles {
+		if those := f.in(t.Condition); len(those) > 0 {
+			says := f.say(those, t.plural, t.singular)
 			if those[0].LastRunAt != nil {
 				says += ": " + those[0].idle()
 			}
-			return Check{"Charts", is.mood, detail, says}
+			return Check{"Charts", t.mood, detail, says}
 		}
 	}
-	if n := countCharts(byCondition[Unbegun]); n > 0 && running {
-		return Check{"Charts", Idle, fmt.Sprintf("%d of %d are in", charts-n, charts), fmt.Sprintf("the first fetch is running: %d of %d charts are in", charts-n, charts)}
-	} else if n > 0 {
-		return Check{"Charts", Idle, fmt.Sprintf("%d of %d are in", charts-n, charts), fmt.Sprintf("%d of %d charts are in, the others wait for their first fetch", charts-n, charts)}
-	}
-	if charts == 0 {
+	unbegun := countCharts(f.in(Unbegun))
+	begun := fmt.Sprintf("%d of %d", charts-unbegun, charts)
+	switch {
+	case unbegun > 0 && running:
+		return Check{"Charts", Idle, begun + " are in", "the first fetch is running: " + begun + " charts are in"}
+	case unbegun > 0:
+		return Check{"Charts", Idle, begun + " are in", begun + " charts are in, the others wait for their first fetch"}
+	case charts == 0:
 		return Check{"Charts", Good, "none wanted", "all that is wanted is fresh"}
 	}
 	return Check{"Charts", Good, detail, fmt.Sprintf("all %s are fresh", term.Plural(charts, "chart"))}

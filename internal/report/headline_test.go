@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -18,7 +19,7 @@ func situation() report.Situation {
 	}
 	return report.Situation{
 		Quota: &report.QuotaDocument{At: noon, Pools: []report.PoolDocument{{Pool: "units", Purposes: []report.PurposeDocument{{Purpose: quota.Scheduled, Ceiling: 9500, Remaining: 5630}}}},
-			Forecast: report.ForecastDocument{Fits: true, Scheduled: map[string]int64{"units": 844}, Spare: map[string]int64{"units": 4786}}},
+			Forecast: budget.Forecast{Fits: true, Scheduled: map[string]int64{"units": 844}, Spare: map[string]int64{"units": 4786}}},
 		Fresh: &report.Freshness{At: noon, Series: []report.SeriesState{series("US"), series("DE")}, Upstream: &report.UpstreamDocument{Name: "YouTube", AnsweredAt: new(noon.Add(-time.Minute))}},
 	}
 }

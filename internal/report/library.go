@@ -117,13 +117,6 @@ func (d MovesDocument) First(limit int) MovesDocument {
 // Compared reports whether the chart was compared with another; the embedded document is complete otherwise.
 func (d MovesDocument) Compared() bool { return !d.ComparedTo.IsZero() }
 
-// KeptDocument is how much of what was fetched is kept.
-type KeptDocument struct {
-	Videos int64     `json:"videos"`
-	Charts int64     `json:"charts"`
-	Oldest time.Time `json:"-"` // zero: nothing is kept
-}
-
 // MoveItem is a video that is in one of two charts.
 type MoveItem struct {
 	ChartItem

@@ -104,8 +104,7 @@ func (d QuotaDocument) refillAt(next []NextDocument, fits []bool) (from *time.Ti
 // roomAt is when the pool may give the schedule n units that a sliding window refuses now; nil if the provider's day
 // refuses them too.
 func (p PoolDocument) roomAt(n int64) (from *time.Time) {
-	i := p.scheduled()
-	if i < 0 || p.DrainedUntil != nil {
+	if p.DrainedUntil != nil {
 		return nil
 	}
 	for _, w := range p.Windows {
@@ -117,24 +116,18 @@ func (p PoolDocument) roomAt(n int64) (from *time.Time) {
 			from = at
 		}
 	}
-	if at := p.Purposes[i].ResumesAt; at != nil && from != nil {
+	if at := p.For(quota.Scheduled).ResumesAt; at != nil && from != nil {
 		return at
 	}
 	return from
 }
 
-// scheduled returns the index of the schedule's purpose, -1 if there is none.
-func (p PoolDocument) scheduled() int {
-	return slices.IndexFunc(p.Purposes, func(each PurposeDocument) bool { return each.Purpose == quota.Scheduled })
-}
-
 // resumesAt returns when the schedule can continue if nothing is left for it now; nil if something is.
 func (d QuotaDocument) resumesAt() (latest *time.Time) {
 	for _, p := range d.Pools {
-		for _, left := range p.Purposes {
-			if left.Purpose == quota.Scheduled && left.Remaining == 0 && left.ResumesAt != nil && d.Forecast.Scheduled[p.Pool] > 0 && (latest == nil || left.ResumesAt.After(*latest)) {
-				latest = left.ResumesAt
-			}
+		left := p.For(quota.Scheduled)
+		if left.Remaining == 0 && left.ResumesAt != nil && d.Forecast.Scheduled[p.Pool] > 0 && (latest == nil || left.ResumesAt.After(*latest)) {
+			latest = left.ResumesAt
 		}
 	}
 	return latest
@@ -143,22 +136,19 @@ func (d QuotaDocument) resumesAt() (latest *time.Time) {
 // fitSentence returns the sentence for a day that fits, about the pool with the least to spare.
 func fitSentence(d QuotaDocument, midnight string) string {
 	scarce := d.scarce()
-	if scarce == "" {
+	if scarce == nil {
 		return "The quota lasts until " + midnight + ": the schedule draws nothing that is counted."
 	}
-	return fmt.Sprintf("The quota lasts until %s: %s to spare.", midnight, term.Amount(d.Forecast.Spare[scarce], scarce))
+	return fmt.Sprintf("The quota lasts until %s: %s to spare.", midnight, term.Amount(d.Forecast.Spare[scarce.Pool], scarce.Pool))
 }
 
-// scarce returns the pool in which the schedule leaves the smallest part of its ceiling; "" if it needs nothing.
-func (d QuotaDocument) scarce() (pool string) {
+// scarce returns the pool in which the schedule leaves the smallest part of its ceiling; nil if it needs nothing.
+func (d QuotaDocument) scarce() (pool *PoolDocument) {
 	least := int64(math.MaxInt64)
-	for _, p := range d.Pools {
-		i, spare := p.scheduled(), d.Forecast.Spare[p.Pool]
-		if _, wanted := d.Forecast.Scheduled[p.Pool]; !wanted || i < 0 {
-			continue
-		}
-		if permille := 1000 * spare / max(p.Purposes[i].Ceiling, 1); permille < least {
-			pool, least = p.Pool, permille
+	for i, p := range d.Pools {
+		permille := 1000 * d.Forecast.Spare[p.Pool] / max(p.For(quota.Scheduled).Ceiling, 1)
+		if _, wanted := d.Forecast.Scheduled[p.Pool]; wanted && permille < least {
+			pool, least = &d.Pools[i], permille
 		}
 	}
 	return pool
@@ -211,10 +201,6 @@ func Fitting(d QuotaDocument, next []NextDocument) []bool {
 // supply returns what the pool gives the schedule over a span from now: what remains, or more if a window is so short
 // that it renews within the span.
 func (p PoolDocument) supply(span time.Duration) int64 {
-	i := p.scheduled()
-	if i < 0 {
-		return 0
-	}
 	gives, again := int64(quota.MaxLimit), false
 	for _, w := range p.Windows {
 		if window, err := quota.ParseWindow(w.Window); err == nil {
@@ -223,7 +209,7 @@ func (p PoolDocument) supply(span time.Duration) int64 {
 		}
 	}
 	if !again || p.DrainedUntil != nil {
-		return p.Purposes[i].Remaining
+		return p.For(quota.Scheduled).Remaining
 	}
 	return gives
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -23,7 +24,7 @@ func TestOneSentenceSaysWhetherTheQuotaLasts(t *testing.T) {
 				Pool: "units", Windows: []report.WindowDocument{{Window: "day", Zone: "America/Los_Angeles"}},
 				Purposes: []report.PurposeDocument{{Purpose: quota.Scheduled, Ceiling: 9500, Remaining: remaining}, {Purpose: quota.Manual, Ceiling: 9950, Remaining: remaining + 450}},
 			}},
-			Forecast: report.ForecastDocument{Until: noon.Add(20 * time.Hour), Scheduled: map[string]int64{"units": scheduled}, Spare: map[string]int64{"units": remaining - scheduled}, Fits: scheduled <= remaining},
+			Forecast: budget.Forecast{Until: noon.Add(20 * time.Hour), Scheduled: map[string]int64{"units": scheduled}, Spare: map[string]int64{"units": remaining - scheduled}, Fits: scheduled <= remaining},
 		}
 	}
 	var next []report.NextDocument
@@ -65,7 +66,7 @@ func TestOneSentenceSaysWhetherTheQuotaLasts(t *testing.T) {
 
 // Yesterday's spends leave a sliding window today: until midnight nobody has to wait.
 func TestASlidingWindowGivesBackBeforeMidnight(t *testing.T) {
-	d := report.QuotaDocument{At: noon, Forecast: report.ForecastDocument{Until: noon.Add(20 * time.Hour), Scheduled: map[string]int64{"units": 12}}, Pools: []report.PoolDocument{{
+	d := report.QuotaDocument{At: noon, Forecast: budget.Forecast{Until: noon.Add(20 * time.Hour), Scheduled: map[string]int64{"units": 12}}, Pools: []report.PoolDocument{{
 		Pool: "units", Limit: 100, Windows: []report.WindowDocument{
 			{Window: "24h", Limit: 100, Ceilings: scheduledMay(95), Used: 90, NextFreeAt: new(noon.Add(time.Hour))},
 			{Window: "day", Limit: 100, Ceilings: scheduledMay(95), Used: 10, Zone: "America/Los_Angeles", ResetsAt: new(noon.Add(20 * time.Hour))},
@@ -108,7 +109,7 @@ func TestASlotThatFitsDrawsItsPrice(t *testing.T) {
 
 // What is left of a minute's window is not all that is left until midnight: a short window renews.
 func TestAWindowOfAMinuteComesAgain(t *testing.T) {
-	d := report.QuotaDocument{At: noon, Forecast: report.ForecastDocument{Until: noon.Add(time.Hour), Scheduled: map[string]int64{"units": 84}, Spare: map[string]int64{"units": 6}, Fits: true}, Pools: []report.PoolDocument{{
+	d := report.QuotaDocument{At: noon, Forecast: budget.Forecast{Until: noon.Add(time.Hour), Scheduled: map[string]int64{"units": 84}, Spare: map[string]int64{"units": 6}, Fits: true}, Pools: []report.PoolDocument{{
 		Pool: "units", Limit: 60, Windows: []report.WindowDocument{{Window: "1m", Limit: 60, Ceilings: scheduledMay(57), Used: 57}, {Window: "24h", Limit: 200, Ceilings: scheduledMay(190), Used: 100}},
 		Purposes: []report.PurposeDocument{{Purpose: quota.Scheduled, Ceiling: 57, Remaining: 0}},
 	}}}
@@ -133,7 +134,7 @@ func TestEachWindowRoundsItsOwnCeiling(t *testing.T) {
 	d := report.NewQuotaDocument(quota.Report{At: noon, Pools: []quota.PoolReport{{
 		Pool: "units", Limit: 50, Ceilings: map[quota.Purpose]int64{quota.Scheduled: 1}, Remaining: map[quota.Purpose]int64{quota.Scheduled: 1},
 		Windows: []quota.WindowState{{Window: quota.Window{Name: "1m", Length: time.Minute, Limit: 50}}, {Window: quota.Window{Name: "day", Limit: 1000}}},
-	}}}, tariff, report.ForecastDocument{Until: noon.Add(time.Hour)})
+	}}}, tariff, budget.Forecast{Until: noon.Add(time.Hour)})
 	slot := report.NextDocument{Job: "chart", DueAt: noon.Add(50 * time.Minute), Cost: map[string]int64{"units": 24}}
 	if got := report.Fitting(d, []report.NextDocument{slot}); !got[0] {
 		t.Error("24 units do not fit into the 30 that the day allows")

@@ -21,30 +21,30 @@ type PlanDocument struct {
 	Table     string       `json:"cost_table"` // that the price is from
 	Under     string       `json:"planned_under"`
 
-	Known    int           `json:"known"`    // left out because they had just been fetched
-	GivenUp  int           `json:"given_up"` // ids that cannot be looked up
-	Waiting  int           `json:"waiting"`  // ids found but not yet looked up
-	Again    int           `json:"again"`    // pages paid for again, because the upstream refused their token
-	RetryAt  *time.Time    `json:"retry_at"`
-	LastAt   *time.Time    `json:"last_at"`
-	Held     *time.Time    `json:"claimed_until,omitempty"` // when claimed pieces are due again if their run has died
-	Failures []PlanFailure `json:"failures,omitempty"`
+	Known   int        `json:"known"`    // left out because they had just been fetched
+	GivenUp int        `json:"given_up"` // ids that cannot be looked up
+	Waiting int        `json:"waiting"`  // ids found but not yet looked up
+	Again   int        `json:"again"`    // pages paid for again, because the upstream refused their token
+	RetryAt *time.Time `json:"retry_at"`
+	LastAt  *time.Time `json:"last_at"`
+	Held    *time.Time `json:"claimed_until,omitempty"` // when claimed pieces are due again if their run has died
 
-	Incomplete []PlanLack       `json:"incomplete"`            // pieces that ended with less than there is
-	Confirmed  map[string]int64 `json:"confirmed,omitempty"`   // by pool: the total that a person agreed to spend
-	Exhausted  bool             `json:"exhausted,omitempty"`   // all of that is spent: it waits for a person
-	Lost       int64            `json:"lost_units,omitempty"`  // the part of units spent by calls whose run died
-	Upkeep     PlanUpkeep       `json:"upkeep"`                // later cost of the videos
-	RetryCost  int64            `json:"retry_units,omitempty"` // approximate cost of retry
-	AgainCost  int64            `json:"again_units,omitempty"` // approximate cost of --again
-	Price      map[string]Range `json:"price"`                 // of what is still to do, by pool
-	Assuming   string           `json:"assuming,omitempty"`
-	Likely     int64            `json:"likely_units,omitempty"` // for the rest at the rate of the done part; 0: not known
-	Asked      quota.Cost       `json:"asked,omitempty"`        // spent to find out the sizes of channels
-	Today      PlanToday        `json:"today"`
-	Days       *Range           `json:"days"` // the provider's days; null: the schedule leaves too little
-	EndsAt     *time.Time       `json:"ends_at"`
-	Never      string           `json:"never,omitempty"` // why it can never end
+	Failures   []ingest.PieceFailure   `json:"failures,omitempty"`
+	Incomplete []PlanLack              `json:"incomplete"`            // pieces that ended with less than there is
+	Confirmed  map[string]int64        `json:"confirmed,omitempty"`   // by pool: the total that a person agreed to spend
+	Exhausted  bool                    `json:"exhausted,omitempty"`   // all of that is spent: it waits for a person
+	Lost       int64                   `json:"lost_units,omitempty"`  // the part of units spent by calls whose run died
+	Upkeep     budget.Upkeep           `json:"upkeep"`                // later cost of the videos
+	RetryCost  int64                   `json:"retry_units,omitempty"` // approximate cost of retry
+	AgainCost  int64                   `json:"again_units,omitempty"` // approximate cost of --again
+	Price      map[string]budget.Range `json:"price"`                 // of what is still to do, by pool
+	Assuming   string                  `json:"assuming,omitempty"`
+	Likely     int64                   `json:"likely_units,omitempty"` // for the rest at the rate of the done part; 0: not known
+	Asked      quota.Cost              `json:"asked,omitempty"`        // spent to find out the sizes of channels
+	Today      PlanToday               `json:"today"`
+	Days       *budget.Range           `json:"days"` // the provider's days; null: the schedule leaves too little
+	EndsAt     *time.Time              `json:"ends_at"`
+	Never      string                  `json:"never,omitempty"` // why it can never end
 
 	Found    bool           `json:"planned_before,omitempty"`
 	IDs      int            `json:"ids,omitempty"` // read just now, without repeats
@@ -79,12 +79,6 @@ type BackfillDocument struct {
 	Charges map[string]int64 `json:"charges"` // by pool
 }
 
-// Range is the least and the most that something costs or takes.
-type Range struct {
-	Low  int64 `json:"low"`
-	High int64 `json:"high"`
-}
-
 // PlanToday is the amount that can be spent before the provider's day ends.
 type PlanToday struct {
 	Until time.Time        `json:"until"`
@@ -115,27 +109,6 @@ func (l PlanLack) String() string {
 		return fmt.Sprintf("%s in %s, and there is more: %s", term.Thousands(int64(l.Stored)), l.Piece, l.Reason)
 	}
 	return fmt.Sprintf("%s of about %s in %s: %s", term.Thousands(int64(l.Stored)), term.Thousands(int64(*l.Expected)), l.Piece, l.Reason)
-}
-
-// PlanUpkeep is the later cost of the videos still to come, and after how many days videos that are no longer found are
-// deleted.
-type PlanUpkeep struct {
-	Rule         ingest.Upkeep `json:"rule"`               // "": refreshed once, then as long as they are found again
-	RefreshUnits Range         `json:"refresh_units"`      // to fetch each again, once or every 25 days; zero without a refresh job
-	CountCalls   Range         `json:"count_calls"`        // a day, for their counts, from the pool batch_stats; zero if nobody counts
-	DeletedAfter int           `json:"deleted_after_days"` // 0: never, they are kept fresh
-}
-
-// NewPlanUpkeep converts an upkeep to its document.
-func NewPlanUpkeep(u budget.Upkeep) PlanUpkeep {
-	return PlanUpkeep{u.Rule, Range{u.RefreshUnits[0], u.RefreshUnits[1]}, Range{u.CountCalls[0], u.CountCalls[1]}, u.DeletedAfter}
-}
-
-// PlanFailure is a piece that failed, and why.
-type PlanFailure struct {
-	Piece  string `json:"piece"`
-	ID     string `json:"id,omitempty"`
-	Reason string `json:"reason"`
 }
 
 // BackfillText describes a backfill in words.

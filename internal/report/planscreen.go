@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
@@ -53,7 +54,7 @@ func (d PlanDocument) Print(w io.Writer) {
 	d.line(w, price, d.priceText())
 	d.line(w, "today", d.todayText())
 	d.line(w, "will take", d.daysText())
-	d.line(w, "later", d.Upkeep.text())
+	d.line(w, "later", upkeepText(d.Upkeep))
 	if d.RetryAt != nil {
 		d.line(w, "retry at", term.StampFrom(*d.RetryAt))
 	}
@@ -123,7 +124,7 @@ func (d PlanDocument) piecesText() string {
 // priceText says what is still to be paid. Once some pieces are done, their cost predicts the rest better than the
 // plan's assumption.
 func (d PlanDocument) priceText() string {
-	pools := term.Texts(slices.Sorted(maps.Keys(d.Price)), func(pool string) string { return d.Price[pool].text(pool) })
+	pools := term.Texts(slices.Sorted(maps.Keys(d.Price)), func(pool string) string { return rangeText(d.Price[pool], pool) })
 	text := cmp.Or(strings.Join(pools, ", "), "nothing")
 	switch {
 	case d.Under != d.Table:
@@ -170,18 +171,16 @@ func (d PlanDocument) daysText() string {
 	if d.Days.High == 1 {
 		return "1 day: what is left today is enough"
 	}
-	return fmt.Sprintf("%s days, until %s at the latest", d.Days, term.Stamp(*d.EndsAt))
+	return fmt.Sprintf("%s, until %s at the latest", rangeText(*d.Days, "days"), term.Stamp(*d.EndsAt))
 }
 
-func (r Range) String() string {
+// rangeText returns a range of a pool's amounts: "1 to 5 units".
+func rangeText(r budget.Range, pool string) string {
 	if r.Low == r.High {
-		return term.Thousands(r.Low)
+		return term.Amount(r.High, pool)
 	}
-	return term.Thousands(r.Low) + " to " + term.Thousands(r.High)
+	return term.Thousands(r.Low) + " to " + term.Amount(r.High, pool)
 }
-
-// text returns the range of a pool's amounts.
-func (r Range) text(pool string) string { return r.String() + " " + term.PoolUnit(r.High, pool) }
 
 func (d PlanDocument) printSpent(w io.Writer) {
 	if d.Units == 0 && d.Videos == 0 && d.Vanished == 0 && d.GivenUp == 0 && d.Known == 0 {
@@ -256,18 +255,18 @@ func (d PlanDocument) NeedText() string {
 	return term.Amounts(most) + " more at most, and the same command asks for them"
 }
 
-// text says how long the videos are kept, and at what cost.
-func (u PlanUpkeep) text() string {
+// upkeepText says how long the videos are kept, and at what cost.
+func upkeepText(u budget.Upkeep) string {
 	text := ""
 	if u.RefreshUnits.High > 0 {
 		often := " from day 25 to fetch each again once; "
 		if u.Rule == ingest.KeepFresh {
 			often = " every 25 days to keep them fresh; "
 		}
-		text = u.RefreshUnits.text("units") + often
+		text = rangeText(u.RefreshUnits, "units") + often
 	}
 	if u.CountCalls.High > 0 {
-		text += u.CountCalls.text("batch_stats") + " a day for their counts; "
+		text += rangeText(u.CountCalls, "batch_stats") + " a day for their counts; "
 	}
 	switch {
 	case u.DeletedAfter == 0:

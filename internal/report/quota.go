@@ -26,7 +26,7 @@ type QuotaDocument struct {
 	Pools    []PoolDocument   `json:"pools"`
 	Spent    []SpentDocument  `json:"spent"` // as counted by each pool's widest window; with Since, all since then
 	Since    *time.Time       `json:"since,omitempty"`
-	Forecast ForecastDocument `json:"forecast"`
+	Forecast budget.Forecast  `json:"forecast"`
 	Wasted   map[string]int64 `json:"wasted,omitempty"` // spent on charts in the last day without a page to show for it
 	Saved    quota.Cost       `json:"saved"`            // what the gateway answered without a call since the provider's midnight, by pool
 }
@@ -89,6 +89,15 @@ type PurposeDocument struct {
 	ResumesAt *time.Time    `json:"resumes_at"` // when its next call will be admitted; null: now
 }
 
+// For returns what a purpose may still spend of the pool.
+func (p PoolDocument) For(purpose quota.Purpose) PurposeDocument {
+	i := slices.IndexFunc(p.Purposes, func(each PurposeDocument) bool { return each.Purpose == purpose })
+	if i < 0 {
+		return PurposeDocument{}
+	}
+	return p.Purposes[i]
+}
+
 // SpentDocument is the amount of a pool that one spender has used.
 type SpentDocument struct {
 	Purpose quota.Purpose `json:"purpose"`
@@ -100,28 +109,8 @@ type SpentDocument struct {
 	Window  string        `json:"window,omitempty"` // the window that counts it
 }
 
-// ForecastDocument is the most that the schedule may still spend before the provider's day ends, and whether enough is
-// left, including the pace's room for retries.
-type ForecastDocument struct {
-	Until     time.Time        `json:"until"`
-	Scheduled map[string]int64 `json:"scheduled"` // at most, per pool
-	SetAside  map[string]int64 `json:"set_aside"` // expected for refreshes, others and failed calls before then, per pool
-	Spare     map[string]int64 `json:"spare"`     // what then remains for the schedule, per pool; negative: missing
-	Fits      bool             `json:"fits"`
-	Pacing    string           `json:"pacing,omitempty"` // how the schedule is stretched to what is left; "": it is not
-	Others    string           `json:"others,omitempty"` // what others took lately, and what of it is planned for; "": little
-}
-
-// NewForecastDocument returns the document of a forecast made at that pace.
-func NewForecastDocument(f budget.Forecast, pace budget.Pace) ForecastDocument {
-	return ForecastDocument{
-		Until: term.Second(f.Until), Scheduled: f.Scheduled, SetAside: f.SetAside, Spare: f.Spare, Fits: f.Fits,
-		Pacing: pace.String(), Others: pace.Others,
-	}
-}
-
 // NewQuotaDocument converts a report on an account priced by tariff. The caller sets Data and Ledger.
-func NewQuotaDocument(r quota.Report, tariff *quota.Tariff, f ForecastDocument) QuotaDocument {
+func NewQuotaDocument(r quota.Report, tariff *quota.Tariff, f budget.Forecast) QuotaDocument {
 	d := QuotaDocument{
 		At: term.Second(r.At), Account: r.Account, Table: tariff.Table,
 		Degraded: r.Degraded != nil, Pools: []PoolDocument{}, Forecast: f, Saved: quota.Cost{},
@@ -164,14 +153,10 @@ func NewQuotaDocument(r quota.Report, tariff *quota.Tariff, f ForecastDocument) 
 
 // NothingLeft reports whether some pool would refuse the purpose's next call; "" is no purpose.
 func (d QuotaDocument) NothingLeft(purpose quota.Purpose) bool {
-	for _, p := range d.Pools {
-		for _, left := range p.Purposes {
-			if left.Purpose == purpose && (left.Remaining == 0 || left.ResumesAt != nil) {
-				return true
-			}
-		}
-	}
-	return false
+	return purpose != "" && slices.ContainsFunc(d.Pools, func(p PoolDocument) bool {
+		left := p.For(purpose)
+		return left.Remaining == 0 || left.ResumesAt != nil
+	})
 }
 
 // NewSpentDocuments returns the spenders and their amounts.

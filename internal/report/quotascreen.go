@@ -34,7 +34,7 @@ func (d QuotaScreen) Print(w io.Writer) {
 	var others, unused []string
 	for _, p := range d.Pools {
 		switch {
-		case p.Pool == most:
+		case p.Pool == most.Pool:
 			d.printPool(w, p)
 		case p.DrainedUntil != nil:
 			others = append(others, p.Pool+" closed")

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/pages"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/web"
@@ -96,7 +97,7 @@ func newAPI(t testing.TB, limits ...httplimit.Limit) (*web.Site, *testLibrary) {
 			day := quota.WindowState{Window: quota.Window{Name: "day", Limit: 100}, FreesAt: noon}
 			long := quota.WindowState{Window: quota.Window{Name: "24h", Limit: 100, Length: 24 * time.Hour}, Used: 1}
 			d := report.NewQuotaDocument(quota.Report{At: noon, Account: "default", Pools: []quota.PoolReport{{Pool: "units", Limit: 100, Windows: []quota.WindowState{day, long}}}}, tariff,
-				report.ForecastDocument{Until: noon, Scheduled: map[string]int64{"units": 4}})
+				budget.Forecast{Until: noon, Scheduled: map[string]int64{"units": 4}})
 			d.Data = "/home/ann/secret-place"
 			return d, nil, nil
 		}}, nil

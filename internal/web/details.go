@@ -72,8 +72,8 @@ func readDetails(ctx context.Context, source *Source, o overview) (d details) {
 		if o.Quota != nil {
 			d.next, next = o.upcoming(o.Quota.Forecast.Until)
 		}
-		if o.Quota != nil && !o.Quota.Degraded {
-			d.Hours, hours = spentByHour(ctx, source, o.At, o.Quota.Wanted())
+		if o.Quota != nil && !o.Quota.Degraded && len(o.Quota.Pools) > 0 {
+			d.Hours, hours = spentByHour(ctx, source, o.At, o.Quota.Wanted().Pool)
 		}
 	})
 	d.Errors = map[string]error{

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/pages"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/web"
@@ -47,7 +48,7 @@ func shown() report.QuotaDocument {
 			{Purpose: quota.Manual, Method: "search.list", Pool: "search", Amount: 7},
 			{Purpose: quota.Manual, Method: "post", Pool: "units", Amount: 760},
 		},
-		Forecast: report.ForecastDocument{Until: noon.Add(20 * time.Hour), Scheduled: map[string]int64{"units": 1280}, Fits: true},
+		Forecast: budget.Forecast{Until: noon.Add(20 * time.Hour), Scheduled: map[string]int64{"units": 1280}, Fits: true},
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/pages"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
@@ -62,7 +63,7 @@ type statusDocument struct {
 	Ledger    report.LedgerDocument     `json:"ledger"`
 	PerDay    map[string]int64          `json:"per_day"`
 	Backfills []report.BackfillDocument `json:"backfills"`
-	Kept      report.KeptDocument       `json:"kept"`
+	Kept      ingest.Kept               `json:"kept"`
 	Oldest    *time.Time                `json:"oldest"`
 	Backup    *time.Time                `json:"backup"` // when ingest backup last made one
 	Errors    map[string]string         `json:"errors"` // by part

@@ -59,8 +59,8 @@ func paged() (*web.Site, *web.Source) {
 		return report.LedgerDocument{Generation: "5eed", ProvenAt: noon}, nil
 	}
 	source.Backup = func(context.Context) (time.Time, error) { return noon.AddDate(0, 0, -3), nil }
-	source.Kept = func(context.Context) (report.KeptDocument, error) {
-		return report.KeptDocument{Videos: 41208, Charts: 11136, Oldest: noon.AddDate(0, 0, -12)}, nil
+	source.Kept = func(context.Context) (ingest.Kept, error) {
+		return ingest.Kept{Videos: 41208, Charts: 11136, Oldest: noon.AddDate(0, 0, -12)}, nil
 	}
 	source.Backfills = func(context.Context) ([]report.BackfillDocument, error) {
 		return []report.BackfillDocument{{ID: "uploads-1", What: hostileText, Outcome: ingest.Claimed, Ended: 17, Pieces: 40, Units: 171, Charges: map[string]int64{"units": 171, "search": 5}}}, nil
@@ -218,7 +218,7 @@ func TestThePageSaysWhatCannotBeRead(t *testing.T) {
 		}, []string{"The quota ledger cannot be read", "connection <refused>", "US fresh 30 min", "Everything waits for the ledger"}, onlyTheLedgerKnows},
 		{"store", func(_ *web.Site, s *web.Source) {
 			s.Slots = func(context.Context, time.Time) ([]report.SlotDocument, error) { return nil, down }
-			s.Kept = func(context.Context) (report.KeptDocument, error) { return report.KeptDocument{}, down }
+			s.Kept = func(context.Context) (ingest.Kept, error) { return ingest.Kept{}, down }
 		}, []string{"The store cannot be read. connection <refused>", "1,536 of 10,000 used", "Kept data Not known while the store cannot be read."}, []string{"nothing is stored", "all is well", "fresh"}},
 		{"all", func(site *web.Site, _ *web.Source) {
 			site.Status.Source = func() (*web.Source, error) { return nil, down }
@@ -432,8 +432,8 @@ func TestAnAddressThatIsTooLongGetsAPage(t *testing.T) {
 // A file that breaks under a running service still lists its slots from memory; its videos cannot be counted.
 func TestAStoreOfWhichAPartCannotBeReadIsSaidToBeUnreadable(t *testing.T) {
 	site, source := paged()
-	source.Kept = func(context.Context) (report.KeptDocument, error) {
-		return report.KeptDocument{}, errors.New("ingest.db: file is not a database")
+	source.Kept = func(context.Context) (ingest.Kept, error) {
+		return ingest.Kept{}, errors.New("ingest.db: file is not a database")
 	}
 	_, body := get(t, site, "/status")
 	if text := textOf(body); !strings.Contains(text, "The store cannot be read. ingest.db: file is not a database") || strings.Contains(text, "all is well") {
@@ -445,7 +445,7 @@ func TestAStoreOfWhichAPartCannotBeReadIsSaidToBeUnreadable(t *testing.T) {
 // process.
 func TestAPartThatPanicsEndsItsRequestAlone(t *testing.T) {
 	site, source := paged()
-	source.Kept = func(context.Context) (report.KeptDocument, error) { panic("broken") }
+	source.Kept = func(context.Context) (ingest.Kept, error) { panic("broken") }
 	defer func() {
 		if recover() != "broken" {
 			t.Error("the request has not seen the panic")

@@ -27,7 +27,7 @@ type Source struct {
 	DayPrice  func(every time.Duration) (map[string]int64, error)
 	Calls     func(ctx context.Context) (ingest.CallStats, error) // upstream calls of all processes; nil: not known
 	Ledger    func(ctx context.Context) (report.LedgerDocument, error)
-	Kept      func(ctx context.Context) (report.KeptDocument, error)
+	Kept      func(ctx context.Context) (ingest.Kept, error)
 	Backup    func(ctx context.Context) (time.Time, error) // the newest; zero: none was made
 	Backfills func(ctx context.Context) ([]report.BackfillDocument, error)
 	// Tops returns the title of the first video in each region's newest chart.
