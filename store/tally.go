@@ -27,7 +27,7 @@ const Popular = 1_000_000
 var Recent = []time.Duration{24 * time.Hour, 7 * 24 * time.Hour}
 
 // maxTallied bounds how many videos are counted, of which four times as many took 42 % of the time of a page of a search.
-var maxTallied = 1000
+const maxTallied = 1000
 
 // readTallied counts the videos in ?1.
 const readTallied = `
@@ -65,7 +65,7 @@ func (f *finder) tally(ctx context.Context) (*Counts, error) {
 	}, readTallied, listJSON(ids))
 }
 
-// unfiltered returns all matches of the words.
+// unfiltered returns all matches of the words, or more than are counted.
 func (f *finder) unfiltered(ctx context.Context) (matches, error) {
 	if f.byOne || f.q.Region == "" && !f.onlyInNames {
 		return f.among, nil
@@ -75,7 +75,7 @@ func (f *finder) unfiltered(ctx context.Context) (matches, error) {
 	if f.butOneWord {
 		return everywhere.butOne(ctx, f.query)
 	}
-	return everywhere.match(ctx, f.query.Match(false), maxMatches)
+	return everywhere.match(ctx, f.query.Match(false), maxTallied)
 }
 
 // count counts a video for each filter for which it passes all the others.
