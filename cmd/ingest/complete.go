@@ -12,6 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/library"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -19,20 +20,15 @@ import (
 // nothing.
 
 func (a *app) complete(root *cobra.Command) {
-	pools := func(_ context.Context, a *app) ([]string, error) {
-		t, err := a.tariff()
-		if err != nil {
-			return nil, err
-		}
-		return t.PoolNames(), nil
-	}
+	methods := fromTariff(func(t *quota.Tariff) []string { return slices.Sorted(maps.Keys(t.Methods)) })
+	pools := fromTariff((*quota.Tariff).PoolNames)
 	for _, c := range []struct {
 		path []string
 		list lister
 	}{
 		{[]string{"chart"}, regionsOf},
 		{[]string{"history"}, videosOf},
-		{[]string{"quota", "take"}, methodsOf},
+		{[]string{"quota", "take"}, methods},
 		{[]string{"quota", "post"}, pools},
 		{[]string{"quota", "drain"}, pools},
 		{[]string{"backfill", "run"}, backfillsOf},
@@ -77,12 +73,14 @@ func regionsOf(_ context.Context, a *app) ([]string, error) {
 	return slices.Sorted(slices.Values(a.cfg.RegionCodes())), nil
 }
 
-func methodsOf(_ context.Context, a *app) ([]string, error) {
-	t, err := a.tariff()
-	if err != nil {
-		return nil, err
+func fromTariff(names func(*quota.Tariff) []string) lister {
+	return func(_ context.Context, a *app) ([]string, error) {
+		t, err := a.tariff()
+		if err != nil {
+			return nil, err
+		}
+		return names(t), nil
 	}
-	return slices.Sorted(maps.Keys(t.Methods)), nil
 }
 
 // videosOf returns the videos at the top of the newest charts.

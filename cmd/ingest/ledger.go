@@ -132,16 +132,10 @@ func openRemote(ctx context.Context, c *config.Config) (sharedledger.Remote, err
 	}
 	if strings.HasPrefix(c.Ledger, "postgres") {
 		l, err := pgledger.Open(ctx, c.Ledger, pgledger.Options{})
-		if err != nil {
-			return nil, config.Invalid(err)
-		}
-		return l, nil
+		return l, config.Invalid(err)
 	}
 	l, err := redisledger.Open(ctx, c.Ledger, redisledger.Options{})
-	if err != nil {
-		return nil, config.Invalid(err)
-	}
-	return l, nil
+	return l, config.Invalid(err)
 }
 
 // slotsSpent returns the slots of a store that spent quota since a time.

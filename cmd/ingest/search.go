@@ -11,7 +11,6 @@ import (
 
 	"github.com/trendvidstream/ingest/fetch/youtube"
 	"github.com/trendvidstream/ingest/internal/library"
-	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -29,20 +28,15 @@ func (a *app) searchCommand() *cobra.Command {
 			if err := f.Complete(&q, a.clock.Now()); err != nil {
 				return usageError{err}
 			}
-			return a.withStore(ctx, func(ctx context.Context, s *store.Store) error { return search(ctx, a, s, q, shown{f.Order, mark}) })
+			return a.withStore(ctx, func(ctx context.Context, s *store.Store) error { return search(ctx, a, s, q, f.Order, mark) })
 		})
 	f.Add(cmd.Flags(), &q)
 	cmd.Flags().BoolVar(&mark, "mark", false, "put what was asked for in [brackets]")
 	return cmd
 }
 
-// shown is how results are printed. The value beside each is the one that order sorts by.
-type shown struct {
-	order string
-	mark  bool // put what was asked for in [brackets]
-}
-
-func search(ctx context.Context, a *app, s *store.Store, q store.SearchQuery, f shown) error {
+// search prints the results, each with the value that order sorts by and, with mark, what was asked for in [brackets].
+func search(ctx context.Context, a *app, s *store.Store, q store.SearchQuery, order string, mark bool) error {
 	doc, result, err := a.reader(s).Search(ctx, q)
 	if errors.Is(err, store.ErrCursor) {
 		return usageError{fmt.Errorf("--after: %w", store.ErrCursor)}
@@ -53,7 +47,8 @@ func search(ctx context.Context, a *app, s *store.Store, q store.SearchQuery, f 
 	case a.json:
 		return a.printJSON(doc)
 	case len(result.Items) > 0:
-		printSearch(&a.console, q, doc, result, f)
+		doc.Print(a.stdout, order, mark)
+		sayMore(&a.console, q, result)
 		return nil
 	case q.After != "":
 		a.say("there is nothing more behind this cursor")
@@ -90,8 +85,8 @@ func nothingFound(ctx context.Context, a *app, s *store.Store, q store.SearchQue
 	return err
 }
 
-func printSearch(out *console, q store.SearchQuery, doc report.SearchDocument, r store.Result, f shown) {
-	doc.Print(out.stdout, f.order, f.mark)
+// sayMore says how the query was understood, and where there is more.
+func sayMore(out *console, q store.SearchQuery, r store.Result) {
 	if r.Forgiven {
 		out.say("few results as typed; searched for %s instead", term.Clean(r.Looked))
 	}

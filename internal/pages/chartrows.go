@@ -2,9 +2,9 @@ package pages
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,19 +39,11 @@ func (v view) path() string { return "/charts/" + url.PathEscape(v.region) }
 // with returns the address of the same view with one choice changed; value "" removes it. Every choice except that of a
 // page leads back to the list's first page.
 func (v view) with(name, value string) string {
-	link := url.Values{name: {value}}
-	for known, values := range v.params {
-		if known != name && known != "from" {
-			link[known] = values
-		}
-	}
-	if value == "" {
-		link.Del(name)
-	}
-	if len(link) == 0 {
+	params := changed(v.params, "from", "", name, value)
+	if len(params) == 0 {
 		return v.path()
 	}
-	return v.path() + "?" + link.Encode()
+	return v.path() + "?" + params.Encode()
 }
 
 // shownChart is a chart with what else the page says about it.
@@ -93,37 +85,27 @@ func moves(doc shownChart) g.Node {
 // otherTime is a form for any other time to compare with.
 func (doc shownChart) otherTime() g.Node {
 	const format = "2006-01-02T15:04"
-	keep := maps.Clone(doc.params)
-	keep.Del("since")
-	keep.Del("from")
 	return h.Details(h.Class("since"), h.Summary(g.Text("another time")), h.Form(h.Action(doc.path()),
-		kept(keep), h.Input(h.Type("datetime-local"), h.Name("since"), h.Required(), h.Aria("label", "Compare with the chart that stood at this time, UTC"),
+		kept(changed(doc.params, "since", "", "from", "")), h.Input(h.Type("datetime-local"), h.Name("since"), h.Required(), h.Aria("label", "Compare with the chart that stood at this time, UTC"),
 			h.Value(doc.Slot.UTC().Add(-24*time.Hour).Format(format)), h.Max(doc.Slot.UTC().Format(format))), h.Button(g.Text("Compare"))))
 }
 
 // chosen returns the videos of a chart that the reader wants to see.
 func (doc shownChart) chosen() []report.MoveItem {
 	show := doc.params.Get("show")
-	if !doc.Compared() {
+	switch _, known := doc.Changes[show]; {
+	case !doc.Compared():
 		var all []report.MoveItem
 		for _, v := range doc.ChartDocument.Items {
 			all = append(all, report.MoveItem{ChartItem: v})
 		}
 		return all
-	}
-	if _, known := doc.Changes[show]; !known {
+	case !known:
 		return doc.Items
-	}
-	if show == "gone" {
+	case show == "gone":
 		return doc.Gone
 	}
-	var chosen []report.MoveItem
-	for _, v := range doc.Items {
-		if v.Change == show {
-			chosen = append(chosen, v)
-		}
-	}
-	return chosen
+	return slices.DeleteFunc(slices.Clone(doc.Items), func(v report.MoveItem) bool { return v.Change != show })
 }
 
 // moved says how a video has moved; nil if that is not known.

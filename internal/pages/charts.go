@@ -76,12 +76,7 @@ func firstCharted(all report.RegionsDocument) string {
 // that was stopped half-way shows that.
 func (s *Site) readChart(ctx context.Context, lib *report.Library, v view) (shownChart, error) {
 	doc := shownChart{view: v}
-	params := url.Values{"also": {"true"}}
-	for _, name := range []string{"at", "job", "partial"} {
-		if v.params.Has(name) {
-			params.Set(name, v.params.Get(name))
-		}
-	}
+	params := changed(v.params, "since", "", "show", "", "from", "", "also", "true")
 	var choices []string
 	if chosen := v.params.Get("since"); !s.Hidden && chosen != "" {
 		choices = []string{chosen}
@@ -89,12 +84,8 @@ func (s *Site) readChart(ctx context.Context, lib *report.Library, v view) (show
 		choices = []string{"6h", "30m"}
 	}
 	var err error
-	for _, choice := range append(choices, "") {
-		if doc.since = choice; choice != "" {
-			params.Set("compare", choice)
-		} else {
-			params.Del("compare")
-		}
+	for _, doc.since = range append(choices, "") {
+		params = changed(params, "compare", doc.since)
 		if doc.MovesDocument, err = lib.Chart(ctx, v.region, params); !errors.Is(err, report.ErrNotFound) {
 			break
 		}

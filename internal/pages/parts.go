@@ -110,6 +110,18 @@ func rankMove(was, is int) g.Node {
 	return h.Span(h.Class("move "+class), h.Span(h.Aria("hidden", "true"), g.Text(shape)), spoken(word+" "), g.Text(by))
 }
 
+// changed returns parameters with some of them set, by pairs of name and value; a value "" removes one.
+func changed(params url.Values, pairs ...string) url.Values {
+	out := url.Values{}
+	maps.Copy(out, params)
+	for pair := range slices.Chunk(pairs, 2) {
+		if out.Set(pair[0], pair[1]); pair[1] == "" {
+			out.Del(pair[0])
+		}
+	}
+	return out
+}
+
 // kept are the parameters that a form sends in addition to its fields.
 func kept(params url.Values) g.Node {
 	return g.Map(slices.Sorted(maps.Keys(params)), func(name string) g.Node {

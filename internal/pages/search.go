@@ -55,16 +55,8 @@ func readAsked(raw string) (asked, error) {
 
 // params are the parameters of the search, changed by pairs of name and value; a value "" removes one.
 func (a asked) params(others ...string) url.Values {
-	out := url.Values{"q": {a.query}}
-	for name, values := range a.filters {
-		out[name] = values
-	}
-	for i := 0; i+1 < len(others); i += 2 {
-		out.Set(others[i], others[i+1])
-		if others[i+1] == "" {
-			out.Del(others[i])
-		}
-	}
+	out := changed(a.filters, others...)
+	out.Set("q", a.query)
 	return out
 }
 

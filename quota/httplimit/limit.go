@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -109,10 +110,8 @@ func (l *Limiter) takeOuter(w http.ResponseWriter, r *http.Request, cost int64, 
 	if l.outer == nil {
 		return true
 	}
-	charges := l.outer.charges
-	if cost != 1 {
-		charges = []quota.Charge{{Pool: charges[0].Pool, Amount: cost, Bounds: charges[0].Bounds}}
-	}
+	charges := slices.Clone(l.outer.charges)
+	charges[0].Amount = cost
 	account := l.Prefix + ".all"
 	d, err := l.take(r, account, charges, l.outer)
 	switch {
