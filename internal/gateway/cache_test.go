@@ -47,3 +47,16 @@ func TestAnAnswerThatTheClientHasIsFree(t *testing.T) {
 	}
 	w.agree(1)
 }
+
+// TestARefusalLeavesWhatIsKept: whoever asks the provider anew once nothing is left gets no answer, and takes none away.
+func TestARefusalLeavesWhatIsKept(t *testing.T) {
+	w := newWorld(t, 1, nil, func(c *gateway.Config) { c.Cache = map[string]time.Duration{"videos.list": time.Hour} })
+	w.ask(http.MethodGet, videos, "")
+	if a := w.ask(http.MethodGet, videos, "", "Cache-Control", "no-cache"); a.StatusCode != http.StatusForbidden {
+		t.Errorf("asked anew on a spent day: %d", a.StatusCode)
+	}
+	if a := w.ask(http.MethodGet, videos, ""); a.StatusCode != http.StatusOK || a.Header.Get("Ingest-Cost") != "0" {
+		t.Errorf("the kept answer: %d, cost %q: %s", a.StatusCode, a.Header.Get("Ingest-Cost"), a.body)
+	}
+	w.agree(1)
+}

@@ -107,7 +107,9 @@ func (g *Gateway) answer(c *call) *answer {
 	spend := func() recent.Answer[*answer] { return g.keeping(c, g.spend(c)) }
 	own := func() recent.Answer[*answer] {
 		made := spend()
-		g.answers.Put(c.target(), made)
+		if !made.Is.own { // our refusal says nothing about what is kept
+			g.answers.Put(c.target(), made)
+		}
 		return recent.Answer[*answer]{Is: made.Is}
 	}
 	switch {
