@@ -33,7 +33,7 @@ func (b Bar) Node() g.Node {
 		return g.If(width > 0, g.El("rect", percent("x", from), percent("width", min(width, 100-from)), number("height", height), number("rx", 2), g.Group(attributes)))
 	}
 	return h.SVG(h.Class("bar"), h.Role("img"), h.Aria("label", b.Label),
-		g.El("defs", hatch("h")),
+		g.If(b.Others > 0, g.El("defs", hatch("h"))), // its id is for one bar of a page
 		part(0, 100, h.Class("track")),
 		part(0, b.Used, h.Class("fill")),
 		part(b.Used, b.Needed, h.Class("fill"), g.Attr("opacity", ".3")),

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -189,6 +190,10 @@ func TestAVideoIsDrawnAndListed(t *testing.T) {
 		return doc, err
 	}
 	body := bodyOf(t, get(t, s, "/videos/a?since=29d"))
+	ids := regexp.MustCompile(` id="[^"]*"`).FindAllString(body, -1)
+	if slices.Sort(ids); len(slices.Compact(slices.Clone(ids))) != len(ids) {
+		t.Errorf("ids that are not unique: %v", ids)
+	}
 	if len(body)+stylesheetAndIcon > 60_000 {
 		t.Errorf("%d bytes", len(body))
 	}

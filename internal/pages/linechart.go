@@ -57,7 +57,7 @@ func (c LineChart) Node() g.Node {
 					g.El("text", g.If(t.Wide, h.Class("wide")), percent("x", x), number("y", c.Height+16), g.If(t.At > chartWidth*9/10, g.Attr("text-anchor", "end")), g.Text(t.Text)),
 				}
 			}),
-			g.El("defs", hatch("o")),
+			g.If(slices.ContainsFunc(c.Lines, func(l Line) bool { return l.Class == "others" }), g.El("defs", hatch("o"))), // its id is for one chart of a page
 			h.SVG(percent("width", 100), number("height", c.Height), g.Attr("viewBox", fmt.Sprintf("0 0 %d %d", chartWidth, c.Height)), g.Attr("preserveAspectRatio", "none"),
 				g.Map(c.Lines, func(l Line) g.Node {
 					return g.El("path", h.Class(l.Class), g.If(l.Class == "others", g.Attr("fill", "url(#o)")), g.Attr("d", l.Path))
