@@ -27,7 +27,10 @@ func TestServeLivesThroughALedgerThatComesAndGoes(t *testing.T) {
 	redis.Restart()
 	d.until("it knows the ledger that has forgotten", d.isReady)
 	// Nothing was taken since: the check itself has posted to the new ledger what the old one knew.
-	d.until("what was spent is synced", func() bool { return strings.Contains(d.check("ledger").Detail, "9,468 units left") })
+	d.until("what was spent is synced, and when that was asked", func() bool {
+		said := d.check("ledger").Detail
+		return strings.Contains(said, "9,468 units left, ") && strings.HasSuffix(said, "s ago")
+	})
 	d.end(syscall.SIGTERM)
 	if n := sim.Ledger().Units["units"]; n != 32 {
 		t.Errorf("%d units, want 32", n)

@@ -108,7 +108,8 @@ func (s *Service) checkStore(ctx context.Context) (string, error) {
 // checkLedger repeats the ledger's last answer: a request must not make the ledger work.
 func (s *Service) checkLedger(context.Context) (string, error) {
 	st := s.state.read()
-	switch since := time.Since(st.askedLedger); {
+	since := time.Since(st.askedLedger).Round(time.Second)
+	switch {
 	case st.openErr != nil:
 		return "", st.openErr
 	case st.askedLedger.IsZero():
@@ -116,9 +117,9 @@ func (s *Service) checkLedger(context.Context) (string, error) {
 	case st.ledgerErr != nil:
 		return "", fmt.Errorf("degraded: %w", st.ledgerErr)
 	case since > 2*s.heartbeat+askWithin:
-		return "", fmt.Errorf("has not answered for %v", since.Round(time.Second))
+		return "", fmt.Errorf("has not answered for %v", since)
 	}
-	return remaining(st.report), nil
+	return fmt.Sprintf("%s, %v ago", remaining(st.report), since), nil
 }
 
 func (s *Service) checkKey(ctx context.Context) (string, error) {
