@@ -120,14 +120,14 @@ func TestTheDoctorSeesTheOtherHosts(t *testing.T) {
 	w := newWard(t)
 	other := filepath.Join(t.TempDir(), "other")
 	ingestCode(t, exitOK, "quota", "take", "videos.list", "--data", other)
-	hosts := func() doctor.Finding { // a server that is too slow to answer leaves them out
+	hosts := func(exit int) doctor.Finding { // a server that is too slow to answer leaves them out
 		for end := time.Now().Add(waitAtMost); ; time.Sleep(20 * time.Millisecond) {
-			if found := ingestJSON[doctorDocument](t, exitOK, "doctor", "--ledger", ledger).find("hosts"); found.Check != "" || time.Now().After(end) {
+			if found := ingestJSON[doctorDocument](t, exit, "doctor", "--ledger", ledger).find("hosts"); found.Check != "" || time.Now().After(end) {
 				return found
 			}
 		}
 	}
-	got := hosts()
+	got := hosts(exitOK)
 	name, _ := os.Hostname()
 	for _, want := range []string{"1 of 1 have synced", "US is fetched by", name + ":" + w.data, name + ":" + other, "has two: "} {
 		if got.Status != doctor.Warn || !strings.Contains(got.Detail, want) {
@@ -136,8 +136,21 @@ func TestTheDoctorSeesTheOtherHosts(t *testing.T) {
 	}
 	s.Kill()
 	s.Restart() // with all, by its AOF
-	if got := hosts(); got.Status != doctor.Warn || !strings.Contains(got.Detail, "restarted or replaced since") {
+	if got := hosts(exitOK); got.Status != doctor.Warn || !strings.Contains(got.Detail, "restarted or replaced since") {
 		t.Errorf("after a restart: %+v", got)
+	}
+	configured(t, "hosts: 2\n")
+	s.Must("FLUSHALL")
+	if got := hosts(exitOK); got.Status != doctor.Warn || !strings.Contains(got.Detail, "emptied") {
+		t.Errorf("emptied: %+v", got)
+	}
+	ingestCode(t, exitUnavailable, "quota")
+	if got := hosts(exitUnavailable); got.Status != doctor.Fail || !strings.Contains(got.Detail, "1 of 2 have synced") {
+		t.Errorf("while this host waits for the other one: %+v", got)
+	}
+	ingestCode(t, exitOK, "quota", "take", "videos.list", "--data", other)
+	if got := hosts(exitOK); got.Status != doctor.Warn || !strings.Contains(got.Detail, "US is fetched by") {
+		t.Errorf("once both have synced: %+v", got)
 	}
 }
 

@@ -63,6 +63,11 @@ func TestTheDocsOfScaleWorkAsWritten(t *testing.T) {
 		}
 	}
 
+	ingestCode(t, exitOK, "run", "--force", "--region", "US", "--data", filepath.Join(home, "second"))
+	if out, _ := ingestCode(t, exitOK, "doctor"); !strings.Contains(out, "hosts") || strings.Contains(out, "is fetched by") {
+		t.Errorf("two machines, with the config that the docs give both:\n%s", out)
+	}
+
 	url := "postgres://ingest@" + d.Addr() + "/ingest?sslmode=verify-full&sslrootcert=" + authority
 	reader := strings.Replace(url, "//ingest@", "//ingest_reader:correct-horse@", 1)
 	search := []string{"search", "the", "--store", reader}

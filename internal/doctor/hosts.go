@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
@@ -26,13 +27,28 @@ func checkHosts(ctx context.Context, d *Doctor) Finding {
 	}
 	defer func() { _ = l.Close() }()
 	s, err := l.State(ctx, d.Config.Account, nil)
+	var here sharedledger.JournalState // of a data directory that has none: empty
+	if j, err := readJournal(ctx, d); err == nil {
+		here = j.JournalState
+	}
 	switch {
-	case errors.Is(err, sharedledger.ErrLost):
-		return warn("the ledger's server was restarted or replaced since hosts last synced what they spent", "the next run of each host syncs again; let all of them run once")
+	case errors.Is(err, sharedledger.ErrLost), err == nil && s.Generation == 0 && here.Generation != 0:
+		return warn("the ledger's server was emptied, restarted or replaced since hosts last synced what they spent", "the next run of each host syncs again; let all of them run once")
 	case err != nil:
 		return noFinding // redis reports it
 	case s.Generation == 0:
 		return okf("none of %d has come yet", want)
+	}
+	if t, err := d.Tariff(); err == nil {
+		if have, all, until := s.Awaits(here, want, t.Failure.Settle); !until.IsZero() {
+			return fail(Unavailable, fmt.Sprintf("the ledger was lost, and waits for what all hosts have spent, until %s at the latest: %d of %d have synced", term.StampFrom(until), len(have), all),
+				"start those that are missing, or wait; until then cheap calls go on from the emergency budget")
+		}
+	}
+	for i := range s.Hosts {
+		if d.OpenStore != nil {
+			s.Hosts[i].Regions = nil // hosts that share a store share its regions
+		}
 	}
 	return judgeHosts(s.Hosts, want)
 }

@@ -106,25 +106,11 @@ func (s *Ledger) ensureGeneration(ctx context.Context, inFlight Row) (RemoteStat
 // errSettling means that a new generation still waits for other hosts.
 var errSettling = fmt.Errorf("%w: it was lost, and waits until the other hosts have synced what they spent", quota.ErrUnavailable)
 
-// awaitHosts returns errSettling until all hosts have synced to the generation: those that any of them knew before,
-// and at least as many as configured. A directory that only reads is not one of them.
+// awaitHosts returns errSettling until all hosts have synced to the generation.
 func (s *Ledger) awaitHosts(ctx context.Context, remote RemoteState) error {
-	var here, all []string
-	for _, h := range remote.Hosts {
-		if h.Left {
-			continue
-		}
-		here, all = append(here, h.ID), append(append(all, h.ID), h.Knows...)
-	}
-	slices.Sort(here)
-	slices.Sort(all)
-	all = slices.Compact(all)
-	want := max(s.hosts, len(all))
-	others := slices.ContainsFunc(slices.Concat(all, s.state.Hosts), func(id string) bool { return id != s.state.HostID })
-	alone := s.hosts == 1 && !others // there is nobody to wait for, even for a caller that only reads
-	if !alone && !remote.Born.IsZero() && len(here) < want && remote.At.Sub(remote.Born) < s.Settle {
-		return fmt.Errorf("%w: %d of %d have; it goes on at %s at the latest", errSettling, len(here), want,
-			remote.Born.Add(s.Settle).Format(time.RFC3339))
+	here, want, until := remote.Awaits(s.state, s.hosts, s.Settle)
+	if !until.IsZero() {
+		return fmt.Errorf("%w: %d of %d have; it goes on at %s at the latest", errSettling, len(here), want, until.Format(time.RFC3339))
 	}
 	if slices.Equal(here, s.state.Hosts) {
 		return nil
@@ -137,6 +123,29 @@ func (s *Ledger) awaitHosts(ctx context.Context, remote RemoteState) error {
 			len(here), len(here)), slog.Int("configured", s.hosts))
 	}
 	return nil
+}
+
+// Awaits returns the ids of the hosts that have synced in this generation, how many should, and until when it waits for
+// the others at the latest; zero if it waits no more. It waits for those that any host, or the journal of state, knew
+// before, and for as many as configured. A directory that only reads is not one of them.
+func (r RemoteState) Awaits(state JournalState, hosts int, settle time.Duration) (here []string, want int, until time.Time) {
+	var all []string
+	for _, h := range r.Hosts {
+		if h.Left {
+			continue
+		}
+		here, all = append(here, h.ID), append(append(all, h.ID), h.Knows...)
+	}
+	slices.Sort(here)
+	slices.Sort(all)
+	all = slices.Compact(all)
+	want = max(hosts, len(all))
+	others := slices.ContainsFunc(slices.Concat(all, state.Hosts), func(id string) bool { return id != state.HostID })
+	alone := hosts == 1 && !others // there is nobody to wait for, even for a caller that only reads
+	if !alone && !r.Born.IsZero() && len(here) < want && r.At.Sub(r.Born) < settle {
+		until = r.Born.Add(settle)
+	}
+	return here, want, until
 }
 
 // host returns this data directory as a Host.
