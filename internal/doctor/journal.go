@@ -39,7 +39,8 @@ func (s *scratch) remove() {
 // openLocal opens a copy of the ledger's file in a data directory, since opening a ledger writes to it.
 func openLocal(ctx context.Context, d *Doctor, data string) (LocalLedger, error) {
 	path := filepath.Join(data, d.LedgerFile)
-	if _, err := os.Stat(path); err != nil {
+	info, err := os.Stat(path)
+	if err != nil {
 		return nil, err
 	}
 	dir, err := d.scratch.make()
@@ -53,7 +54,11 @@ func openLocal(ctx context.Context, d *Doctor, data string) (LocalLedger, error)
 	if count, err := os.ReadFile(path + ".lock"); err == nil { // the count of its writes, read before the file itself
 		_ = os.WriteFile(made+".lock", count, 0o600)
 	}
-	if err := sqlitefile.Snapshot(ctx, path, made); err != nil {
+	copyFile := sqlitefile.Snapshot
+	if info.Size() == 0 { // SQLite cannot copy it, and OpenLocal says whether it may be empty
+		copyFile = func(_ context.Context, _, to string) error { return os.WriteFile(to, nil, 0o600) }
+	}
+	if err := copyFile(ctx, path, made); err != nil {
 		return nil, fmt.Errorf("%w: read %s: %w", quota.ErrUnavailable, path, err)
 	}
 	return d.OpenLocal(ctx, made)

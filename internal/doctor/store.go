@@ -110,11 +110,7 @@ func checkStoreFile(ctx context.Context, d *Doctor) Finding {
 	if d.OpenStore != nil {
 		return noFinding // it is not a file
 	}
-	path := filepath.Join(d.Config.Data, store.FileName)
-	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
-		return noFinding // store reports it
-	}
-	return quickCheck(ctx, path, Other, repairAdvice)
+	return quickCheck(ctx, filepath.Join(d.Config.Data, store.FileName), Other, repairAdvice)
 }
 
 func checkLedgerFile(ctx context.Context, d *Doctor) Finding {
@@ -129,6 +125,9 @@ const readFor = 3 * time.Second
 
 // quickCheck returns what SQLite itself says about a file.
 func quickCheck(ctx context.Context, path string, class Class, advice string) Finding {
+	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
+		return noFinding // store or ledger reports it
+	}
 	ctx, cancel := context.WithTimeout(ctx, readFor)
 	defer cancel()
 	damage, err := sqlitefile.QuickCheck(ctx, path)

@@ -125,9 +125,11 @@ func (l *Ledger) migrate(ctx context.Context) error {
 		return l.explain("wait for", err)
 	}
 	defer l.queue.leave()
-	if info, err := os.Stat(l.path); l.queue.readMark().writes > 0 && (err != nil || info.Size() == 0) {
+	if marked := l.queue.readMark().writes > 0; marked && !sqlitefile.Exists(l.path) {
 		return fmt.Errorf("%w: %w: put %s back, which %s.lock says was there, or count again what was spent with ingest quota rebuild",
 			quota.ErrUnavailable, ErrMissing, l.path, l.path)
+	} else if info, err := os.Stat(l.path); marked && (err != nil || info.Size() == 0) {
+		return fmt.Errorf("%w: %s is empty: put its newest copy back, or move it away", quota.ErrCorrupt, l.path)
 	}
 	if err := touch(l.path); err != nil {
 		return fmt.Errorf("%w: %w: check that its directory exists and may be written", quota.ErrUnavailable, err)
