@@ -40,7 +40,7 @@ type database struct {
 	engine *Engine // nil: SQLite
 
 	frozen bool  // a read-only disk without writers: the file is opened as immutable
-	seen   files // the files as a write transaction first saw them; only write transactions change it
+	seen   files // the files as they must stay: the first as it was opened, the others as a write transaction first saw them
 }
 
 // newDatabase returns a database in dir, without any connection yet.
@@ -232,6 +232,9 @@ func (d *database) watch(ctx context.Context, tx *sql.Tx) error {
 	if err := d.checkVersion(ctx, tx); err != nil {
 		return err
 	}
+	if err := d.checkPlace(); err != nil {
+		return err
+	}
 	taken := -1
 	for i, suffix := range fileSuffixes {
 		info, err := os.Stat(d.path + suffix)
@@ -246,10 +249,7 @@ func (d *database) watch(ctx context.Context, tx *sql.Tx) error {
 		return nil
 	}
 	path := d.path + fileSuffixes[taken]
-	if taken == 0 {
-		return fmt.Errorf("%s %w: stop ingest serve, and start it again", path, errReplaced)
-	}
-	d.seen = files{d.seen[0]}
+	d.seen[1], d.seen[2] = nil, nil
 	_ = tx.Rollback() // a log cannot be moved within a transaction
 	saved := "what was in the log has been saved"
 	var busy, frames, moved int
@@ -258,6 +258,17 @@ func (d *database) watch(ctx context.Context, tx *sql.Tx) error {
 	}
 	d.reopen()
 	return fmt.Errorf("%s %w: %s; leave the files beside ingest.db alone while ingest runs", path, errReplaced, saved)
+}
+
+// checkPlace returns an error if the file that is open is no longer the one that others find.
+func (d *database) checkPlace() error {
+	if d.seen[0] == nil {
+		return nil
+	}
+	if info, err := os.Stat(d.path); err != nil || !os.SameFile(info, d.seen[0]) {
+		return fmt.Errorf("%s %w: stop ingest serve, and start it again", d.path, errReplaced)
+	}
+	return nil
 }
 
 // checkVersion returns a VersionError if a newer program has upgraded the store.

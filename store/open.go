@@ -83,6 +83,9 @@ func (s *Store) open(ctx context.Context, o Options) error {
 		return err
 	}
 	s.upstream = id.upstream
+	if s.seen[0], err = os.Stat(s.path); err != nil {
+		return fmt.Errorf("open the store: %w", err)
+	}
 	if id.version < tables.Version() && o.ReadOnly {
 		return &VersionError{Path: s.path, Have: id.version, Know: tables.Version()}
 	}
@@ -147,9 +150,23 @@ func OpenOn(ctx context.Context, e Engine, o Options) (*Store, error) {
 	return s, nil
 }
 
-// CheckVersion returns a VersionError if a newer program has upgraded the store since it was opened.
-func (s *Store) CheckVersion(ctx context.Context) error {
-	return s.view(ctx, "look whether a newer program has upgraded the store", func(tx *txn) error { return s.checkVersion(ctx, tx) })
+// CheckPlace reads a little as another process does, and returns why that finds no store in this one's place: a file that
+// is open and cached does not show that it was replaced or damaged. VersionError: a newer program has upgraded it.
+func (s *Store) CheckPlace(ctx context.Context) (err error) {
+	found := s
+	if s.engine != nil {
+		err = s.view(ctx, "look whether a newer program has upgraded the store", func(tx *txn) error { return s.checkVersion(ctx, tx) })
+	} else if err = s.checkPlace(); err == nil {
+		found, err = Open(ctx, filepath.Dir(s.path), Options{ReadOnly: true})
+	}
+	if err != nil {
+		return err
+	}
+	if found != s {
+		defer func() { _ = found.Close() }()
+	}
+	_, err = found.ListSlots(ctx, SlotFilter{Limit: 1})
+	return err
 }
 
 // claimFor records the upstream of a store that has none yet.

@@ -88,3 +88,30 @@ func TestAProgramThatHasBecomeTooOldWritesNothing(t *testing.T) {
 		t.Errorf("%d slots, want 1", n)
 	}
 }
+
+// What this process has cached reads well whatever happens to the file: whether others find the store in its place is
+// asked of the file itself.
+func TestAFileThatIsNoLongerTheStoreIsNoticedByWhoHasItOpen(t *testing.T) {
+	for what, happens := range map[string]func(s *store.Store) error{
+		"deleted":     func(s *store.Store) error { return os.Remove(s.Path()) },
+		"emptied":     func(s *store.Store) error { return os.Truncate(s.Path(), 0) },
+		"overwritten": func(s *store.Store) error { return os.WriteFile(s.Path(), []byte("not a database"), 0o600) },
+		"replaced": func(s *store.Store) error {
+			_, err := s.Backup(t.Context(), s.Path()+".copy")
+			return errors.Join(err, os.Rename(s.Path()+".copy", s.Path()))
+		},
+		"without its log": func(s *store.Store) error { return os.Remove(s.Path() + "-wal") },
+	} {
+		s := open(t, t.TempDir(), &handClock{t: noon})
+		chart(t, s, "US", noon, page(titled("a", "Apfel")))
+		if err := s.CheckPlace(t.Context()); err != nil {
+			t.Errorf("before it is %s: %v", what, err)
+		}
+		if err := happens(s); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.CheckPlace(t.Context()); err == nil {
+			t.Errorf("%s: it is not noticed", what)
+		}
+	}
+}

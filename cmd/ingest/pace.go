@@ -122,10 +122,7 @@ type serviceStore struct {
 }
 
 func (s serviceStore) Check(ctx context.Context) (path string, err error) {
-	if err = s.CheckVersion(ctx); err == nil {
-		_, err = s.ListSlots(ctx, store.SlotFilter{Limit: 1})
-	}
-	return s.Path(), err
+	return s.Path(), s.CheckPlace(ctx)
 }
 
 func (s serviceStore) Latest(ctx context.Context) (ingest.Latest, error) {

@@ -54,6 +54,14 @@ func checkStore(ctx context.Context, d *Doctor) Finding {
 	if err != nil {
 		return d.judgeUnreadable(cmp.Or(d.StoreName, filepath.Join(d.Config.Data, store.FileName)), err)
 	}
+	if d.OpenStore == nil && sqlitefile.Exists(filepath.Join(d.Config.Data, store.FileName)+"-shm") {
+		// Somebody has it open, and may have written what is no longer in its log. Without one that makes files.
+		opened, err := store.Open(ctx, d.Config.Data, store.Options{ReadOnly: true})
+		if err != nil {
+			return d.judgeUnreadable(filepath.Join(d.Config.Data, store.FileName), err)
+		}
+		_ = opened.Close()
+	}
 	return judgeStore(ctx, d, *s)
 }
 

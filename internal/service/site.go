@@ -90,7 +90,12 @@ func (s *Service) library() (*report.Library, error) {
 }
 
 func (s *Service) latest(ctx context.Context) (ingest.Latest, error) {
-	return fromReadable(s, func(r *Runtime) (ingest.Latest, error) { return r.Store.Latest(ctx) })
+	return fromReadable(s, func(r *Runtime) (ingest.Latest, error) {
+		if _, err := r.Store.Check(ctx); err != nil { // what is cached still looks fresh
+			return ingest.Latest{}, err
+		}
+		return r.Store.Latest(ctx)
+	})
 }
 
 func (s *Service) calls(ctx context.Context) (ingest.CallStats, error) {
