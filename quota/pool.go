@@ -74,6 +74,17 @@ func (w Window) Supply(ceiling, used int64, span time.Duration) int64 {
 	return left
 }
 
+// FormatLength writes a length as people do in a config: 1h, not 1h0m0s.
+func FormatLength(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
+}
+
 // ParseWindow reads "day" or a duration such as "24h", MinWindow..MaxWindow. The limit is left 0.
 func ParseWindow(s string) (Window, error) {
 	if s == "day" {

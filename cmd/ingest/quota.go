@@ -40,7 +40,8 @@ func (a *app) quotaTakeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if _, err := tariff.Cost(args[0]); err != nil {
+			cost, err := tariff.Cost(args[0])
+			if err != nil {
 				return usageError{err}
 			}
 			return a.withLedger(ctx, func(ctx context.Context, l *ledger) error {
@@ -48,7 +49,7 @@ func (a *app) quotaTakeCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.printTake(ctx, l, d)
+				return a.printTake(ctx, l, d, cost)
 			})
 		})
 	cmd.Flags().Var(config.Choice(&r.Purpose, quota.Purposes()...), "purpose", "`for` scheduled, refresh, backfill, manual or client work")
@@ -57,11 +58,7 @@ func (a *app) quotaTakeCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) printTake(ctx context.Context, l *ledger, d quota.Decision) error {
-	cost, err := l.Tariff.Cost(d.Who.Method)
-	if err != nil {
-		return err
-	}
+func (a *app) printTake(ctx context.Context, l *ledger, d quota.Decision, cost quota.Cost) (err error) {
 	doc := report.NewTakeDocument(d, cost)
 	switch {
 	case a.json:

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -185,7 +184,7 @@ func (p Price) longerIntervals(need, beside, alone int64) string {
 	fits := func(room int64) string {
 		const step = 5 * time.Minute
 		d := time.Duration(float64(every) * float64(need) / float64(room))
-		return "every: " + Every((d+step-1)/step*step)
+		return "every: " + quota.FormatLength((d+step-1)/step*step)
 	}
 	if beside <= 0 {
 		return fits(alone) + " fits where no backfill runs"
@@ -193,17 +192,6 @@ func (p Price) longerIntervals(need, beside, alone int64) string {
 	text := fits(beside) + " fits"
 	if need > alone && fits(alone) != fits(beside) {
 		text += ", or " + fits(alone) + " where no backfill runs"
-	}
-	return text
-}
-
-// Every formats an interval as people write it in a config: 1h, not 1h0m0s.
-func Every(d time.Duration) string {
-	text := d.String()
-	for _, zero := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(text, zero) {
-			text = text[:len(text)-2]
-		}
 	}
 	return text
 }

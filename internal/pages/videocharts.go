@@ -25,12 +25,7 @@ type timeline struct{ from, to time.Time }
 
 // timelineOf spans everything that was seen, until now.
 func timelineOf(paths []path, now time.Time) timeline {
-	t := timeline{paths[0].seen[0].Slot, now}
-	for _, p := range paths {
-		if first := p.seen[0].Slot; first.Before(t.from) {
-			t.from = first
-		}
-	}
+	t := timeline{sightings(paths)[0].Slot, now}
 	if least := t.from.Add(time.Hour); t.to.Before(least) {
 		t.to = least
 	}
@@ -62,10 +57,8 @@ func (t timeline) ticks() (ticks []Tick) {
 // rankChart draws one line per region, on a logarithmic scale, as the first places matter most.
 func rankChart(paths []path, now time.Time) g.Node {
 	worst := 10
-	for _, p := range paths {
-		for _, sighting := range p.seen {
-			worst = max(worst, sighting.Rank)
-		}
+	for _, sighting := range sightings(paths) {
+		worst = max(worst, sighting.Rank)
 	}
 	t, drawn := timelineOf(paths, now), lines(paths)
 	y := func(rank int) int {
@@ -111,19 +104,13 @@ func (t timeline) steps(p path, y func(rank int) int) string {
 
 // viewsChart draws the views that any chart saw, starting at zero.
 func viewsChart(paths []path, now time.Time) g.Node {
-	var seen []report.SightingDocument
-	top := int64(1)
-	for _, p := range paths {
-		for _, sighting := range p.seen {
-			if sighting.Views != nil {
-				seen, top = append(seen, sighting), max(top, *sighting.Views)
-			}
-		}
-	}
+	seen, top := slices.DeleteFunc(sightings(paths), func(s report.SightingDocument) bool { return s.Views == nil }), int64(1)
 	if len(seen) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(seen, func(a, b report.SightingDocument) int { return a.Slot.Compare(b.Slot) })
+	for _, sighting := range seen {
+		top = max(top, *sighting.Views)
+	}
 	t := timelineOf(paths, now)
 	y := func(views int64) int { return viewsHeight - int(float64(views)/float64(top)*(viewsHeight-20)) }
 	var d strings.Builder

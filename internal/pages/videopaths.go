@@ -33,6 +33,15 @@ func (p path) dayBefore() int {
 	return 0
 }
 
+// sightings returns what all paths have seen, oldest first.
+func sightings(paths []path) (seen []report.SightingDocument) {
+	for _, p := range paths {
+		seen = append(seen, p.seen...)
+	}
+	slices.SortStableFunc(seen, func(a, b report.SightingDocument) int { return a.Slot.Compare(b.Slot) })
+	return seen
+}
+
 // pathsOf groups sightings by chart, in the order of the config; charts no longer in the config come last.
 func pathsOf(seen []report.SightingDocument, all report.RegionsDocument) []path {
 	var paths []path
@@ -97,12 +106,7 @@ type day struct {
 
 // daysOf returns the last slot of each unit of time, newest first, in each region's first chart.
 func daysOf(paths []path, unit time.Duration) (days []day) {
-	var seen []report.SightingDocument
-	for _, p := range lines(paths) {
-		seen = append(seen, p.seen...)
-	}
-	slices.SortStableFunc(seen, func(a, b report.SightingDocument) int { return a.Slot.Compare(b.Slot) })
-	for _, sighting := range seen {
+	for _, sighting := range sightings(lines(paths)) {
 		if n := len(days); n == 0 || !days[n-1].at.Truncate(unit).Equal(sighting.Slot.Truncate(unit)) {
 			days = append(days, day{ranks: map[ingest.Region]int{}})
 		}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/policy"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
@@ -78,7 +77,7 @@ var unknownToAudit = []string{
 func (d AuditReport) AddUp(tariff *quota.Tariff, slots []ingest.Slot, methods func(ingest.Slot) ([]string, error)) (AuditReport, error) {
 	d.CostTable, d.Zone, d.Since, d.Until = tariff.Table, tariff.Zone.String(), term.Second(d.Since), term.Second(d.Until)
 	d.Pools, d.Days, d.Uses, d.Unknown = []AuditPool{}, []AuditDay{}, []AuditUse{}, unknownToAudit
-	days, uses := map[string]quota.Cost{}, map[string]*AuditUse{}
+	days, uses, ticks := map[string]quota.Cost{}, map[string]*AuditUse{}, map[ingest.State]int{}
 	for _, s := range slots {
 		at := s.DueAt
 		if !s.FetchedAt.IsZero() {
@@ -87,7 +86,7 @@ func (d AuditReport) AddUp(tariff *quota.Tariff, slots []ingest.Slot, methods fu
 		if d.Begins == nil || s.DueAt.Before(*d.Begins) {
 			d.Begins = term.TimeOrNull(s.DueAt)
 		}
-		d.Lacked.add(s)
+		ticks[s.State] += max(s.Count, 1)
 		if s.Units == 0 {
 			continue
 		}
@@ -122,22 +121,8 @@ func (d AuditReport) AddUp(tariff *quota.Tariff, slots []ingest.Slot, methods fu
 	for _, p := range tariff.Pools {
 		d.Pools = append(d.Pools, poolUse(p, d.Days))
 	}
+	d.Lacked = AuditLacked{Stopped: ticks[ingest.Stopped], Missed: ticks[ingest.Missed], Skipped: ticks[ingest.Skipped], Done: ticks[ingest.Done]}
 	return d, nil
-}
-
-func (l *AuditLacked) add(s ingest.Slot) {
-	ticks := max(s.Count, 1)
-	switch s.State {
-	case ingest.Done:
-		l.Done += ticks
-	case ingest.Stopped:
-		l.Stopped += ticks
-	case ingest.Missed:
-		l.Missed += ticks
-	case ingest.Skipped:
-		l.Skipped += ticks
-	case ingest.Due, ingest.Claimed, ingest.Failed: // not for lack of quota
-	}
 }
 
 func poolUse(p quota.Pool, days []AuditDay) AuditPool {
@@ -244,7 +229,7 @@ func NewAdvice(y ingest.Yields, jobs []ingest.Job) AdviceDocument {
 		if 2*s.Still >= s.Charts {
 			do := "a job of its own for it, with a longer interval"
 			if e := every[s.Job]; e > 0 {
-				do = "a job of its own for it, with every: " + budget.Every(2*e)
+				do = "a job of its own for it, with every: " + quota.FormatLength(2*e)
 			}
 			add(float64(s.Units)/2, do, "%s: %d of %d charts had no new video", name, s.Still, s.Charts)
 		}

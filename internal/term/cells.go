@@ -3,7 +3,6 @@ package term
 import (
 	"bytes"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"reflect"
@@ -111,9 +110,7 @@ func jsonLine(row []Cell) ([]byte, error) {
 		}
 		line.WriteByte("{,"[min(i, 1)])
 		fmt.Fprintf(&line, "%q:", c.Name)
-		e := json.NewEncoder(JSONEscaper{Writer: &line})
-		e.SetEscapeHTML(false)
-		if err := e.Encode(c.Value); err != nil {
+		if err := PrintJSON(&line, c.Value); err != nil {
 			return nil, fmt.Errorf("write %s: %w", c.Name, err)
 		}
 		line.Truncate(line.Len() - 1) // the line break

@@ -47,10 +47,6 @@ type connection struct {
 	idle    time.Time // since when it has no request; zero: it has one
 }
 
-func newConnections(l net.Listener, r room) *connections {
-	return &connections{Listener: l, room: r, open: map[*connection]bool{}, ofAddress: map[netip.Prefix]int{}}
-}
-
 // Accept implements net.Listener.
 func (cs *connections) Accept() (net.Conn, error) {
 	for {

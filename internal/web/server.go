@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"time"
 )
@@ -25,7 +26,7 @@ const (
 // Serve answers at l until ctx is done, closes l and returns nil, or else returns why it can no longer answer. It logs
 // internal errors to log.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
-	held := newConnections(l, usualRoom)
+	held := &connections{Listener: l, room: usualRoom, open: map[*connection]bool{}, ofAddress: map[netip.Prefix]int{}}
 	s := &http.Server{
 		Handler:           onlyLivez(h),
 		ConnContext:       connContext,

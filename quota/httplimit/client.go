@@ -110,10 +110,6 @@ type knownClients struct {
 	current, last map[uint64]struct{} // seen since began, and seen only in the span before
 }
 
-func newKnownClients(most int, horizon time.Duration) *knownClients {
-	return &knownClients{most: most, horizon: horizon, seed: maphash.MakeSeed(), current: map[uint64]struct{}{}}
-}
-
 // shares reports whether a client must share an account, and which. The seed is secret, so that nobody can choose whom
 // to share with.
 func (k *knownClients) shares(part []byte, now time.Time) (int, bool) {

@@ -46,7 +46,7 @@ func (l *Limiter) limit(w http.ResponseWriter, r *http.Request, addr netip.Addr,
 		if l.outer != nil || l.SuccessesOnly { // else nothing is ever given back
 			taken = append(taken, charged{c.account, d})
 		}
-		if !l.takeOuter(w, r, q.cost(), &taken) {
+		if !l.takeOuter(w, r, q.charges[0].Amount, &taken) {
 			return
 		}
 		l.count(&l.stats.Allowed)

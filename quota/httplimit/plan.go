@@ -3,9 +3,9 @@ package httplimit
 import (
 	"cmp"
 	"fmt"
+	"hash/maphash"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
@@ -37,7 +37,7 @@ func (l *Limiter) compile() (err error) {
 			return err
 		}
 	}
-	l.known = newKnownClients(l.MaxClients, max(l.longest, time.Second))
+	l.known = &knownClients{most: l.MaxClients, horizon: max(l.longest, time.Second), seed: maphash.MakeSeed(), current: map[uint64]struct{}{}}
 	if l.outer, err = l.newQuestion(l.Outer, Route{Cost: 1}); err != nil {
 		return fmt.Errorf("httplimit: outer: %w", err)
 	}
@@ -121,7 +121,7 @@ func (q *question) add(pool, prefix string, limits []Limit, cost int64) error {
 	}
 	c := quota.Charge{Pool: pool, Amount: cost}
 	for _, limit := range limits {
-		w, name := limit.Window, prefix+cmp.Or(limit.Name, shortest(limit.Window))
+		w, name := limit.Window, prefix+cmp.Or(limit.Name, quota.FormatLength(limit.Window))
 		switch {
 		case w < time.Second || w > quota.MaxWindow || w%time.Second != 0:
 			return fmt.Errorf("a window of %v: use whole seconds, 1s..%v", w, quota.MaxWindow)
@@ -143,18 +143,6 @@ func (q *question) add(pool, prefix string, limits []Limit, cost int64) error {
 	return nil
 }
 
-// shortest writes a length without parts that are zero: 1h, not 1h0m0s.
-func shortest(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = s[:len(s)-2]
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = s[:len(s)-2]
-	}
-	return s
-}
-
 // question returns the request to the ledger for r under a plan, nil if there is none.
 func (l *Limiter) question(p *plan, r *http.Request) *question {
 	name := ""
@@ -164,6 +152,3 @@ func (l *Limiter) question(p *plan, r *http.Request) *question {
 	}
 	return p.routes[name]
 }
-
-// cost returns how much q charges.
-func (q *question) cost() int64 { return q.charges[0].Amount }
