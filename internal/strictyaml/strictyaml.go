@@ -51,7 +51,7 @@ func Decode(name string, data []byte, into any) (*Document, error) {
 	}
 	file, err := parser.Parse(tokens, 0)
 	if err != nil {
-		return nil, positioned(name, err, into)
+		return nil, positioned(name, nil, err, into)
 	}
 	d := &Document{name: name}
 	if len(file.Docs) > 1 {
@@ -62,7 +62,7 @@ func Decode(name string, data []byte, into any) (*Document, error) {
 		d.root = file.Docs[0].Body
 	}
 	if err := yaml.UnmarshalWithOptions(text, into, yaml.Strict()); err != nil {
-		return nil, positioned(name, err, into)
+		return nil, positioned(name, d.root, err, into)
 	}
 	return d, nil
 }
@@ -173,40 +173,67 @@ func (t *Text) UnmarshalYAML(n ast.Node) error {
 }
 
 // positioned turns a decoder's error into a PositionError, and says for an unknown field what was meant.
-func positioned(name string, err error, into any) error {
+func positioned(name string, root ast.Node, err error, into any) error {
 	var y yaml.Error
 	if !errors.As(err, &y) || y.GetToken() == nil {
 		return &PositionError{File: name, What: err.Error()}
 	}
-	what := y.GetMessage()
+	what, at := y.GetMessage(), y.GetToken()
 	var unknown *yaml.UnknownFieldError
-	if errors.As(err, &unknown) {
-		field, hint := y.GetToken().Value, ""
+	var wrongType *yaml.TypeError
+	var wrongNode *yaml.UnexpectedNodeTypeError
+	switch {
+	case errors.As(err, &unknown):
+		hint := ""
 		if h, ok := into.(interface{ Hint(field string) string }); ok {
-			hint = h.Hint(field)
+			hint = h.Hint(at.Value)
 		}
-		what = fmt.Sprintf("unknown field %q: %s", field, cmp.Or(hint, place(field, y.GetToken().Position.Column == 1, reflect.TypeOf(into))))
+		what = fmt.Sprintf("unknown field %q: %s", at.Value, cmp.Or(hint, place(at.Value, pathOf(root, at), reflect.TypeOf(into))))
+	case errors.As(err, &wrongType):
+		what = fmt.Sprintf("%q is not %s", at.Value, cmp.Or(kinds[wrongType.DstType.Kind()], "what belongs here"))
+	case errors.As(err, &wrongNode) && wrongNode.Expected == ast.SequenceType:
+		what = "a list belongs here, such as [a, b]"
 	}
-	return &PositionError{File: name, Line: y.GetToken().Position.Line, What: what}
+	return &PositionError{File: name, Line: at.Position.Line, What: what}
 }
 
-// place says where an unknown field belongs, or which fields are near it. outside says that it is in no other field.
-func place(unknown string, outside bool, t reflect.Type) string {
-	var places, others []string
+// kinds are names for people of what a field may hold.
+var kinds = map[reflect.Kind]string{reflect.Int: "a whole number", reflect.Int64: "a whole number", reflect.Bool: "true or false"}
+
+// pathOf returns the names of the fields that a key lies in, outermost first.
+func pathOf(root ast.Node, key *token.Token) []string {
+	for _, n := range ast.Filter(ast.MappingValueType, root) {
+		if v, ok := n.(*ast.MappingValueNode); ok && v.Key.GetToken().Position.Offset == key.Position.Offset {
+			return strings.FieldsFunc(v.Key.GetPath(), func(r rune) bool { return strings.ContainsRune("$.[]0123456789", r) })
+		}
+	}
+	return nil
+}
+
+// place says where an unknown field belongs, or which fields there are in the innermost known field of its path.
+func place(unknown string, path []string, t reflect.Type) string {
+	var places []string
+	fields := map[string][]string{}
 	visitFields(t, "", func(parent, field string) {
 		switch {
 		case field == unknown && parent == "":
 			places = append(places, "at the top level")
 		case field == unknown:
 			places = append(places, "in "+parent+":")
-		case outside == (parent == "") && !slices.Contains(others, field):
-			others = append(others, field)
+		case !slices.Contains(fields[parent], field):
+			fields[parent] = append(fields[parent], field)
 		}
 	})
 	if places != nil {
 		return "it belongs " + strings.Join(places, " or ")
 	}
-	return Suggest(unknown, others)
+	parent := ""
+	for _, name := range path {
+		if fields[name] != nil {
+			parent = name
+		}
+	}
+	return Suggest(unknown, fields[parent])
 }
 
 // visitFields calls visit for each yaml name of a struct type and of all types in it, with the name that it is in.

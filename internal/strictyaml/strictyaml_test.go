@@ -14,6 +14,10 @@ type file struct {
 	Jobs  []job             `yaml:"jobs"`
 	Exact strictyaml.Text   `yaml:"exact"`
 	Sizes map[string]string `yaml:"sizes"`
+	Hosts int               `yaml:"hosts"`
+	Page  struct {
+		Tint string `yaml:"tint"`
+	} `yaml:"page"`
 }
 
 type job struct {
@@ -23,9 +27,12 @@ type job struct {
 func TestMistakesSayWhereAndWhatToDo(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"a misspelt field", "name: a\njobs:\n- evry: 1h\n", `f.yaml:3: unknown field "evry": did you mean "every"?`},
-		{"a field of nowhere", "colour: red\n", `f.yaml:1: unknown field "colour": use one of name, jobs, exact, sizes`},
+		{"a field of nowhere", "colour: red\n", `f.yaml:1: unknown field "colour": use one of name, jobs, exact, sizes, hosts, page`},
 		{"a field of nowhere, further in", "name: a\njobs:\n- {every: 1h}\n- colour: red\n", `f.yaml:4: unknown field "colour": use one of every`},
 		{"a field that belongs further in", "name: a\nevery: 1h\n", `f.yaml:2: unknown field "every": it belongs in jobs:`},
+		{"in braces", "name: a\njobs: [{every: 1h}, {colour: red}]\n", `f.yaml:2: unknown field "colour": use one of every`},
+		{"a text for a list", "jobs: 1h\n", `f.yaml:1: a list belongs here, such as [a, b]`},
+		{"a text for a number", "name: a\nhosts: two\n", `f.yaml:2: "two" is not a whole number`},
 		{"a repeated field", "name: a\nname: b\n", `f.yaml:2: mapping key "name" already defined at [1:1]`},
 		{"a second document", "name: a\n---\nname: b\n", `f.yaml:2: a second document: one file holds one`},
 		{"an empty second document", "name: a\n---\n", `f.yaml:2: a second document: one file holds one`},
