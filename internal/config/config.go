@@ -110,6 +110,9 @@ func Load(f Flags, upstreams map[string]JobLimits) (*Config, error) {
 	if quota.CheckAccount(c.Account) != nil {
 		c.Account = "default"
 	}
+	if c.Data == file.Data && c.Data != "" && !filepath.IsAbs(c.Data) {
+		err = cmp.Or(err, fmt.Errorf("%s: data: %s is not a whole path: each directory that ingest is started in would get a ledger of its own, with the whole quota", c.File, c.Data))
+	}
 	if c.Data == "" {
 		var none error
 		c.Data, none = defaultData()

@@ -48,7 +48,7 @@ type configFile struct {
 // Hint says what to do about an unknown field.
 func (*configFile) Hint(field string) string {
 	switch field {
-	case "key":
+	case "key", "api_key":
 		return "a key is a secret and not for this file: put it into one of mode 600, and name that with key_file:"
 	case "keys", "key_files", "accounts", "projects":
 		return OneKey
