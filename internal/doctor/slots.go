@@ -27,13 +27,17 @@ func checkFreshness(ctx context.Context, d *Doctor) Finding {
 		return noFinding // store reports it
 	}
 	fresh := report.NewFreshness(d.paced(ctx, schedule, slots.Latest), slots.Latest, now, cmp.Or(d.Config.StaleAfter, regions.DefaultStaleAfter))
+	fresh.Upstream = &report.UpstreamDocument{Name: d.Provider}
 	check := fresh.Check()
-	if check.Mood == report.Good || check.Mood == report.Warn && len(fresh.Stale()) == 0 && !fresh.Overdue() {
+	if check.Mood == report.Good || check.Mood == report.Warn && len(fresh.Stale()) == 0 && !fresh.Overdue() && fresh.Worst() != report.Absent {
 		return okf("%s, %s", check.Says, check.Detail)
 	}
 	lines, advice := []string{check.Says}, "ingest slots --region R says why; is a timer, cron or serve running?"
-	if check.Mood == report.Idle {
+	switch {
+	case check.Mood == report.Idle:
 		advice = "ingest run fetches what is due"
+	case fresh.Worst() == report.Absent:
+		advice = "wait until there is such a chart, or take it out of regions: in the config"
 	}
 	if len(slots.Waiting) > 0 {
 		at := slots.Waiting[len(slots.Waiting)-1] // the oldest

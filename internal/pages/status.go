@@ -136,7 +136,7 @@ func (st Status) stateOf(series report.SeriesState) State {
 		return State{report.Idle, fmt.Sprintf("fetching page %d", slots[0].Pages+1), st.nextOf(series)}
 	}
 	condition := series.Condition()
-	mood := map[report.Condition]report.Mood{report.Fresh: report.Good, report.Late: report.Warn, report.Failing: report.Warn, report.NoQuota: report.Warn, report.Stale: report.Bad, report.Unbegun: report.Idle}[condition]
+	mood := map[report.Condition]report.Mood{report.Fresh: report.Good, report.Late: report.Warn, report.Failing: report.Warn, report.NoQuota: report.Warn, report.Absent: report.Warn, report.Stale: report.Bad, report.Unbegun: report.Idle}[condition]
 	return State{mood, string(condition), st.nextOf(series)}
 }
 

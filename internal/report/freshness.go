@@ -50,7 +50,13 @@ func NewFreshness(wanted WantedSeries, l ingest.Latest, now time.Time, staleAfte
 		if slot, ok := waiting[series]; ok {
 			state.Wait = NewWait(slot, l, now)
 		}
+		state.Absent = state.Stale && state.OverdueSince == nil && ended.State == ingest.Skipped && !strings.HasPrefix(ended.Reason, "superseded")
 		f.Series = append(f.Series, state)
+	}
+	if countCharts(f.in(Absent)) == countCharts(f.Series) { // the upstream has nothing at all
+		for i := range f.Series {
+			f.Series[i].Absent = false
+		}
 	}
 	return f
 }
@@ -67,11 +73,14 @@ type SeriesState struct {
 	Outcome   ingest.State `json:"outcome"`    // of the newest slot with an outcome; "": none
 	Reason    string       `json:"reason"`     // of that outcome
 	Running   bool         `json:"-"`          // a run is fetching it
+	Absent    bool         `json:"-"`          // stale, since the upstream has no such chart, but has others
 	Wait
 }
 
-// Stale returns the stale series.
-func (f Freshness) Stale() []SeriesState { return f.where(func(s SeriesState) bool { return s.Stale }) }
+// Stale returns the stale series that the upstream has.
+func (f Freshness) Stale() []SeriesState {
+	return f.where(func(s SeriesState) bool { return s.Stale && !s.Absent })
+}
 
 // in returns the series in a condition.
 func (f Freshness) in(c Condition) []SeriesState {
@@ -104,6 +113,7 @@ const (
 	Unbegun Condition = "waits"    // waiting for its first fetch
 	NoQuota Condition = "no quota" // waiting for quota, however old it is
 	Failing Condition = "failed"   // fresh, but its newest fetch failed
+	Absent  Condition = "no chart" // the upstream has none
 )
 
 // Condition returns how fresh the series is.
@@ -113,6 +123,8 @@ func (s SeriesState) Condition() Condition {
 		return NoQuota
 	case s.Slot == nil && s.Outcome == "":
 		return Unbegun
+	case s.Absent:
+		return Absent
 	case s.Stale:
 		return Stale
 	case s.OverdueSince != nil:
@@ -123,26 +135,36 @@ func (s SeriesState) Condition() Condition {
 	return Fresh
 }
 
-// troubles are the conditions that are not well, worst first, with what is said of the series in them.
-var troubles = []struct {
-	Condition
+// trouble is a condition that is not well, with what is said of the series in it.
+type trouble struct {
+	condition        Condition
 	mood             Mood
 	plural, singular string
-}{
+}
+
+var troubles = []trouble{
 	{Stale, Bad, "are stale", "is stale"},
 	{NoQuota, Warn, "wait for quota", "waits for quota"},
 	{Late, Warn, "are late", "is late"},
 	{Failing, Warn, "are fresh, but their newest fetch failed", "is fresh, but its newest fetch failed"},
+	{Absent, Warn, "are not charted", "is not charted"},
+}
+
+// worst returns the worst trouble and the series that have it. Of equally bad ones it is what most series have.
+func (f Freshness) worst() (worst trouble, those []SeriesState) {
+	for _, each := range troubles {
+		in := f.in(each.condition)
+		if len(in) > 0 && (each.mood > worst.mood || each.mood == worst.mood && len(in) > len(those)) {
+			worst, those = each, in
+		}
+	}
+	return worst, those
 }
 
 // Worst returns the worst condition of all series.
 func (f Freshness) Worst() Condition {
-	for _, t := range troubles {
-		if len(f.in(t.Condition)) > 0 {
-			return t.Condition
-		}
-	}
-	return Fresh
+	worst, _ := f.worst()
+	return cmp.Or(worst.condition, Fresh)
 }
 
 // Name returns the series for a person: "chart DE".

@@ -173,16 +173,16 @@ func (f Freshness) Check() Check {
 			oldest = max(oldest, *series.AgeS)
 		}
 	}
-	charts := countCharts(f.Series)
-	detail := "oldest " + term.Ago(time.Duration(oldest)*time.Second)
-	for _, t := range troubles {
-		if those := f.in(t.Condition); len(those) > 0 {
-			says := f.say(those, t.plural, t.singular)
-			if those[0].LastRunAt != nil {
-				says += ": " + those[0].idle()
-			}
-			return Check{"Charts", t.mood, detail, says}
+	charts, detail := countCharts(f.Series), "oldest "+term.Ago(time.Duration(oldest)*time.Second)
+	if trouble, those := f.worst(); len(those) > 0 {
+		says := f.say(those, trouble.plural, trouble.singular)
+		switch {
+		case trouble.condition == Absent && f.Upstream != nil:
+			says += " by " + f.Upstream.Name + ", which is asked once a day"
+		case those[0].LastRunAt != nil:
+			says += ": " + those[0].idle()
 		}
+		return Check{"Charts", trouble.mood, detail, says}
 	}
 	unbegun := countCharts(f.in(Unbegun))
 	begun := fmt.Sprintf("%d of %d", charts-unbegun, charts)
@@ -202,7 +202,12 @@ func (f Freshness) say(those []SeriesState, plural, singular string) string {
 	if n := countCharts(those); n > 1 && n == countCharts(f.Series) {
 		return fmt.Sprintf("all %s %s", term.Plural(n, "chart"), plural)
 	}
-	names := term.Texts(those, func(s SeriesState) string { return cmp.Or(s.Region, s.Job) })
+	names := term.Texts(those, func(s SeriesState) string {
+		if jobs := f.where(func(other SeriesState) bool { return other.Region == s.Region }); len(jobs) > 1 {
+			return s.Name()
+		}
+		return cmp.Or(s.Region, s.Job)
+	})
 	if len(names) == 1 {
 		return names[0] + " " + singular
 	}
@@ -232,15 +237,11 @@ func (s Situation) Reason() string {
 	case worst.Name == "Charts" && s.StoreErr != nil:
 		return term.Clean(s.StoreErr.Error())
 	case worst.Name == "Charts":
-		for _, series := range s.Fresh.Series {
-			switch {
-			case series.Condition() == Fresh:
-			case series.LastRunAt != nil:
-				return "Is a timer, cron or ingest serve running?"
-			default:
-				return term.Clean(series.WithReason())
-			}
+		_, those := s.Fresh.worst()
+		if those[0].LastRunAt != nil {
+			return "Is a timer, cron or ingest serve running?"
 		}
+		return term.Clean(those[0].WithReason())
 	case worst.Name != "Ledger":
 		u := s.Fresh.Upstream
 		if u.KeyRefused != nil {

@@ -41,6 +41,17 @@ func TestTheHeadlineIsTheWorstOfAll(t *testing.T) {
 		{"all fetches failed", func(s *report.Situation) {
 			s.Fresh.Series[0].Outcome, s.Fresh.Series[1].Outcome = ingest.Failed, ingest.Failed
 		}, report.Warn, "All 2 charts are fresh, but their newest fetch failed.", "Charts Ledger YouTube Quota"},
+		{"one is late, and the newest fetches of two failed", func(s *report.Situation) {
+			late := s.Fresh.Series[0]
+			late.Region, late.OverdueSince = "FR", new(noon)
+			s.Fresh.Series[0].Outcome, s.Fresh.Series[1].Outcome = ingest.Failed, ingest.Failed
+			s.Fresh.Series = append([]report.SeriesState{late}, s.Fresh.Series...)
+		}, report.Warn, "US and DE are fresh, but their newest fetch failed.", "Charts Ledger YouTube Quota"},
+		{"one of two charts of a region is stale", func(s *report.Situation) {
+			s.Fresh.Series[1].Job, s.Fresh.Series[1].Region, s.Fresh.Series[1].Stale = "music", "US", true
+		}, report.Bad, "Music US is stale.", "Charts Ledger YouTube Quota"},
+		{"the upstream has no such chart", func(s *report.Situation) { s.Fresh.Series[1].Stale, s.Fresh.Series[1].Absent = true, true },
+			report.Warn, "DE is not charted by YouTube, which is asked once a day.", "Charts Ledger YouTube Quota"},
 		{"all wait for quota", func(s *report.Situation) {
 			s.Quota.Forecast.Fits, s.Quota.Pools[0].Purposes[0].Remaining, s.Quota.Pools[0].Purposes[0].ResumesAt = false, 0, new(noon.Add(20*time.Hour))
 			for i := range s.Fresh.Series {
@@ -90,15 +101,47 @@ func TestTheReasonOfAStaleChartIsHowItsNewestFetchEnded(t *testing.T) {
 // wanted is a schedule of one chart, a slot of which waits.
 type wanted struct {
 	report.WantedSeries
-	waits ingest.Slot
+	waits  ingest.Slot
+	others []ingest.Series
 }
 
-func (w wanted) Series() []ingest.Series { return []ingest.Series{w.waits.Series()} }
+func (w wanted) Series() []ingest.Series { return append(w.others, w.waits.Series()) }
 func (w wanted) Waiting(ingest.Latest, time.Time) map[ingest.Series]ingest.Slot {
 	return map[ingest.Series]ingest.Slot{w.waits.Series(): w.waits}
 }
-func (wanted) Ahead(ingest.Series, time.Time, int) time.Duration           { return 30 * time.Minute }
-func (wanted) Stale(ingest.Series, time.Time, time.Time, int) (stale bool) { return }
+func (wanted) Ahead(ingest.Series, time.Time, int) time.Duration { return 30 * time.Minute }
+func (w wanted) Stale(s ingest.Series, done, _ time.Time, _ int) (stale bool) {
+	return s == w.waits.Series() && done.IsZero()
+}
+
+// What the upstream does not have is not stale as long as it has something else, and runs come to it.
+func TestWhatTheUpstreamDoesNotHaveIsAbsent(t *testing.T) {
+	skipped := func(region, reason string, waits time.Duration) (s ingest.Slot) {
+		s = ingest.Slot{SlotKey: ingest.SlotKey{Job: "chart", Key: region, DueAt: noon}, FirstDueAt: noon.Add(-waits)}
+		s.State, s.Reason = ingest.Skipped, reason
+		return s
+	}
+	const none, superseded = "YouTube has no such chart", "superseded by the slot of 2026-02-14T12:00:00Z"
+	for name, tt := range map[string]struct {
+		slot  ingest.Slot
+		alone bool
+		stale int
+	}{
+		"there is none":                 {skipped("JP", none, 0), false, 0},
+		"it was superseded":             {skipped("JP", superseded, 0), false, 1},
+		"no run has come for half hour": {skipped("JP", none, 30*time.Minute), false, 1},
+		"there are no others":           {skipped("JP", none, 0), true, 1},
+	} {
+		others := []ingest.Series{{Job: "chart", Key: "US"}}
+		if tt.alone {
+			others = nil
+		}
+		f := report.NewFreshness(wanted{waits: tt.slot, others: others}, ingest.Latest{Ended: map[ingest.Series]ingest.Slot{tt.slot.Series(): tt.slot}}, noon, 3)
+		if got := f.Stale(); len(got) != tt.stale {
+			t.Errorf("%s: %v are stale, want %d", name, got, tt.stale)
+		}
+	}
+}
 
 // A run that was killed runs no longer than its claim, and one that fetched nothing has run.
 func TestWhatRunsAndWhatHasRun(t *testing.T) {

@@ -160,7 +160,7 @@ func (s *Service) healthLines(ctx context.Context, st state) (lines []string, fa
 	for _, series := range f.Series {
 		if series.Outcome == ingest.Stopped {
 			lines = append(lines, fmt.Sprintf("%s stopped by quota: %s", series.Name(), series.Reason))
-		} else if series.Outcome == ingest.Failed || series.Stale {
+		} else if series.Outcome == ingest.Failed || series.Stale && !series.Absent {
 			lines = append(lines, series.WithReason())
 			failing = failing || series.Outcome == ingest.Failed || !catchingUp
 		}
