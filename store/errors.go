@@ -95,7 +95,7 @@ func explain(ctx context.Context, path, doing string, err error) error {
 			"stop ingest serve and whatever else runs, then run ingest doctor --repair; the next runs fetch again what was lost: %w", doing, path, err)
 	}
 	if hint := hints[code]; hint != "" {
-		return fmt.Errorf("%s: %s: %s: %w", doing, path, hint, err)
+		return fmt.Errorf("%s: %s: %s: %w", doing, path, hint, sqlitefile.Explain(path, err))
 	}
 	return fmt.Errorf("%s: %s: %w", doing, path, err)
 }

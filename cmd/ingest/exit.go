@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -11,6 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/service"
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/strictyaml"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
@@ -26,7 +26,7 @@ const (
 	exitUnavailable = 69  // ledger or upstream unavailable: failed closed
 	exitStopped     = 75  // stopped by quota, and nothing failed
 	exitKey         = 77  // key missing or refused
-	exitConfig      = 78  // bad config
+	exitConfig      = 78  // bad config, or data that may not be written
 	exitSignal      = 128 // plus the signal's number
 )
 
@@ -78,7 +78,7 @@ func exitCode(err error) int {
 		return exitKey
 	case is[*strictyaml.PositionError](err), is[*store.VersionError](err), is[*store.UpstreamError](err),
 		errors.Is(err, store.ErrOccupied), errors.Is(err, quota.ErrNewer), errors.Is(err, quota.ErrUnknown), errors.Is(err, quota.ErrNeverFits),
-		errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOTDIR):
+		sqlitefile.Forbidden(err), errors.Is(err, syscall.ENOTDIR):
 		return exitConfig
 	case called:
 		if call.Verdict == fetch.BadKey {

@@ -26,9 +26,11 @@ var withoutWriting = []struct {
 	{"slots --next 2", exitOK, ""},
 	{"metrics", exitOK, "ingest_quota_limit"},
 	{"backup {}/copy.db", exitOK, "sound"},
-	{"run --force", exitError, "check the owner and the mode of the file and its directory"},
+	{"run --force", exitConfig, "check the owner and the mode of the file and its directory"},
 	{"quota", exitOK, "left:"},
-	{"backup copy.db", exitError, "give a file in a directory that can be written"},
+	{"quota take videos.list", exitConfig, "may be written"},
+	{"quota rebuild", exitConfig, "cannot"},
+	{"backup copy.db", exitConfig, "give a file in a directory that can be written"},
 	{"doctor", exitConfig, "cannot be written"},
 	{"doctor --repair", exitConfig, "see that the disk has room and can be written"},
 }
@@ -63,7 +65,7 @@ func TestFaultStoreFileReadOnly(t *testing.T) {
 	p.now = p.now.Add(time.Minute)
 	sent := p.sim.Ledger().Units["units"]
 	file := quoted(filepath.Join(p.data(), store.FileName))
-	for command, code := range map[string]int{"search the": exitOK, "chart US": exitOK, "run --force": exitError, "doctor --repair": exitOK} {
+	for command, code := range map[string]int{"search the": exitOK, "chart US": exitOK, "run --force": exitConfig, "doctor": exitConfig} {
 		cmd, out, errs := p.command(nil, strings.Fields(command)...)
 		if mounting(t, cmd, "mount --bind "+file+" "+file+" && mount -o remount,bind,ro "+file) {
 			_ = cmd.Run()

@@ -57,7 +57,7 @@ func (a *app) withReadOnlyLedger(ctx context.Context, do func(context.Context, *
 	if absent {
 		a.say("ingest: %s does not exist yet: nothing was fetched there; check --data if you expected data", a.cfg.Data)
 	} else if err := sqlitefile.Snapshot(ctx, path, filepath.Join(dir, ledgerFile)); err != nil {
-		return fmt.Errorf("%w: read %s: %w", quota.ErrUnavailable, path, err)
+		return fmt.Errorf("%w: read %s: %w", quota.ErrUnavailable, path, sqlitefile.Explain(path, err))
 	}
 	reader, cfg := *a, *a.cfg
 	reader.cfg, cfg.Data = &cfg, dir

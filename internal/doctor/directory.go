@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -50,6 +51,11 @@ func judgeOwner(dir string, info fs.FileInfo, d *Doctor) Finding {
 	if foreign := notOwnedBy(owner, dir, store.FileName, d.LedgerFile); known && len(foreign) > 0 {
 		return fail(BadConfig, fmt.Sprintf("%s belongs to %s, but not %s", dir, userName(owner), strings.Join(foreign, ", ")),
 			fmt.Sprintf("chown -R --reference=%s %s, as root, and run ingest as one user only", dir, dir))
+	}
+	for _, name := range []string{store.FileName, d.LedgerFile, d.LedgerFile + ".lock"} {
+		if path := filepath.Join(dir, name); sqlitefile.Exists(path) && !writable(path) {
+			return fail(BadConfig, path+" cannot be written", "chmod u+w "+path+", unless it is mounted read-only")
+		}
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 && known {
 		return warn(fmt.Sprintf("%s has mode %04o: others of this machine can look into it", dir, mode), "chmod 700 "+dir)

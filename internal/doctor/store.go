@@ -140,8 +140,8 @@ func quickCheck(ctx context.Context, path string, class Class, advice string) Fi
 	defer cancel()
 	damage, err := sqlitefile.QuickCheck(ctx, path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, sqlitefile.ErrLeftover):
-		return noFinding // store or ledger reports it
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, sqlitefile.ErrLeftover), sqlitefile.Forbidden(sqlitefile.Explain(path, err)):
+		return noFinding // store, ledger or data reports it
 	case ctx.Err() != nil:
 		return okf("too large to be checked within %v: sqlite3 %s 'PRAGMA quick_check'", readFor, path)
 	case err != nil:

@@ -6,14 +6,17 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"modernc.org/sqlite" // the driver "sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // Querier is a database, a connection or a transaction.
@@ -70,6 +73,27 @@ func Code(err error) int {
 		return e.Code() & 0xff
 	}
 	return 0
+}
+
+// Explain adds to SQLite's error that it cannot open the file at path the system's reason, if that is Forbidden.
+func Explain(path string, err error) error {
+	if Code(err) != sqlite3.SQLITE_CANTOPEN {
+		return err
+	}
+	f, why := os.OpenFile(path, os.O_RDWR, 0)
+	if why == nil {
+		_ = f.Close()
+	}
+	if at, ok := errors.AsType[*fs.PathError](why); ok && Forbidden(why) {
+		return fmt.Errorf("%w: %w", err, at.Err)
+	}
+	return err
+}
+
+// Forbidden reports whether a file may not be opened or written.
+func Forbidden(err error) bool {
+	code := Code(err)
+	return code == sqlite3.SQLITE_READONLY || code == sqlite3.SQLITE_PERM || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
 // Exists reports whether something has this name.

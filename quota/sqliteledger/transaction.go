@@ -335,5 +335,5 @@ func (l *Ledger) explain(doing string, err error) error {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		hint = ": another program holds it open"
 	}
-	return fmt.Errorf("%w: %s %s: %w%s", kind, doing, l.path, err, hint)
+	return fmt.Errorf("%w: %s %s: %w%s", kind, doing, l.path, sqlitefile.Explain(l.path, err), hint)
 }
