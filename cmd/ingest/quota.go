@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -19,6 +20,9 @@ import (
 func (a *app) quotaCommand() *cobra.Command {
 	var f quotaFlags
 	cmd := command("quota", "What is left of the quota, and who spent it", noArgs, func(ctx context.Context, _ []string) error {
+		if _, err := f.since.Past(a.clock.Now()); err != nil {
+			return usageError{err}
+		}
 		return a.withReadOnlyLedger(ctx, func(ctx context.Context, l *ledger) error { return a.quotaReport(ctx, l, f) })
 	})
 	cmd.Flags().BoolVar(&f.all, "all", false, "show every pool and window, who spent it, and the next slots")
@@ -98,7 +102,12 @@ func (a *app) quotaPostCommand() *cobra.Command {
 			p.at = a.clock.Now()
 		}
 		did := "posted " + term.Amount(p.amount, p.pool) + " at " + term.Stamp(p.at)
-		return a.correct(ctx, p.pool, did, func(ctx context.Context, l *ledger) error { return p.post(ctx, l, yes) })
+		return a.withLedger(ctx, func(ctx context.Context, l *ledger) error {
+			if err := p.post(ctx, l, yes); err != nil {
+				return err
+			}
+			return a.corrected(ctx, l, did, p.pool)
+		})
 	})
 	cmd.Flags().StringVar(&at, "at", "", "when it was spent, an RFC 3339 `time`; default now")
 	cmd.Flags().BoolVar(&yes, "yes", false, "also if more is then used than the limit")
@@ -178,11 +187,21 @@ func (a *app) quotaDrainCommand() *cobra.Command {
 			if _, err := a.tariffWith(pool); err != nil {
 				return err
 			}
-			if lift {
-				did = "opened " + pool
-			}
-			return a.correct(ctx, pool, did, func(ctx context.Context, l *ledger) error {
-				return l.DrainByHand(ctx, pool, lift)
+			return a.withLedger(ctx, func(ctx context.Context, l *ledger) error {
+				if lift {
+					before, err := l.Report(ctx)
+					if err != nil {
+						return err
+					}
+					did = "opened " + pool
+					if !slices.ContainsFunc(before.Pools, func(p quota.PoolReport) bool { return p.Pool == pool && !p.DrainedUntil.IsZero() }) {
+						did = pool + " was not closed"
+					}
+				}
+				if err := l.DrainByHand(ctx, pool, lift); err != nil {
+					return err
+				}
+				return a.corrected(ctx, l, did, pool)
 			})
 		})
 	cmd.Flags().BoolVar(&lift, "lift", false, "open the pool again")
@@ -201,17 +220,7 @@ func (a *app) tariffWith(pool string) (*quota.Tariff, error) {
 	return tariff, nil
 }
 
-// correct changes the ledger's count of a pool, and reports the effect: in a line, or as a report in JSON.
-func (a *app) correct(ctx context.Context, pool, did string, change func(context.Context, *ledger) error) error {
-	return a.withLedger(ctx, func(ctx context.Context, l *ledger) error {
-		if err := change(ctx, l); err != nil {
-			return err
-		}
-		return a.corrected(ctx, l, did, pool)
-	})
-}
-
-// corrected reports a correction and what it leaves the schedule of a pool; "" means every used pool.
+// corrected reports a correction, in a line or as a report in JSON, and what it leaves the schedule of a pool; "" means every used pool.
 func (a *app) corrected(ctx context.Context, l *ledger, did, pool string) error {
 	if a.json {
 		a.say("ingest: %s", did)

@@ -19,7 +19,10 @@ func (a *app) usageCommand(name, short string, days int, say func(ctx context.Co
 	cmd := command(name, short, noArgs, func(ctx context.Context, _ []string) error {
 		return a.withStore(ctx, func(ctx context.Context, s *store.Store) error {
 			now := a.clock.Now()
-			from := since.At(now)
+			from, err := since.Past(now)
+			if err != nil {
+				return usageError{err}
+			}
 			if since.IsZero() {
 				from = now.AddDate(0, 0, -days)
 			}

@@ -54,6 +54,7 @@ var wrongInputs = []struct {
 	{"chart Atlantis", exitUsage, "ISO 3166"},
 	{"chart US --at noon", exitUsage, `--at "noon": use a time ago`},
 	{"chart US --at 2126-01-01", exitUsage, "is in the future"},
+	{"quota --since 2126-01-01", exitUsage, "is in the future"},
 	{"chart US --format xml", exitUsage, "use text, json, csv or jsonl"},
 	{"chart US --json --format csv", exitUsage, "give one of them"},
 	{"search x --order best", exitUsage, "use relevance, views, freshness or rise"},
@@ -89,11 +90,13 @@ var wrongInputs = []struct {
 	// The configuration.
 	{"config check --config absent.yaml", exitConfig, "absent.yaml"},
 	{"config check --config key.yaml", exitConfig, `key.yaml:2: unknown field "key": a key is a secret and not for this file`},
+	{"config check --config hosts.yaml", exitConfig, `hosts.yaml:1: "two" is not a whole number`},
 	{"config check --config tabs.yaml", exitConfig, "tabs.yaml:2: a tab"},
 	{"config check --config port.yaml", exitConfig, "did you mean 127.0.0.1:8080?"},
 	{"config check --config typo.yaml", exitConfig, `typo.yaml:2: unknown field "evry": did you mean "every"?`},
 	{"config check --config region.yaml", exitConfig, `region.yaml:3: unknown region "UK": did you mean GB?`},
 	{"config check --config two.yaml", exitConfig, "two.yaml:3: two jobs are called \"chart\""},
+	{"INGEST_DATA= config check --config home.yaml", exitConfig, "home.yaml: data: ~/ingest is not a whole path"},
 	{"config check --config never.yaml", exitConfig, "never.yaml:2: every: 0s must be above zero: try 30m"},
 	{"config check --costs absent.yaml", exitConfig, "read the costs"},
 	{"config check --costs ceiling.yaml", exitConfig, `ceiling.yaml:5: unknown field "ceiling": did you mean "ceilings"?`},
@@ -124,6 +127,8 @@ var wrongInputs = []struct {
 
 var wrongFiles = map[string]string{
 	"key.yaml":     "account: default\nkey: AIzaSyA-1234567890-abcdefghijklmnopqrst\n",
+	"home.yaml":    "data: ~/ingest\n",
+	"hosts.yaml":   "hosts: two\n",
 	"tabs.yaml":    "jobs:\n\t- name: chart\n",
 	"port.yaml":    "listen: 8080\n",
 	"typo.yaml":    "jobs:\n  - {name: chart, kind: chart, evry: 30m}\n",

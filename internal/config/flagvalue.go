@@ -145,6 +145,15 @@ func (s Since) At(now time.Time) time.Time {
 	return s.at
 }
 
+// Past is At, and refuses a time that is still to come.
+func (s Since) Past(now time.Time) (time.Time, error) {
+	at := s.At(now)
+	if at.After(now) {
+		return at, fmt.Errorf("%s is in the future: it is %s now", s, now.UTC().Format("2006-01-02 15:04:05Z"))
+	}
+	return at, nil
+}
+
 // SinceFlag returns a flag that takes a time: how long before now, a day in UTC, or RFC 3339.
 func SinceFlag(into *Since) *FlagValue {
 	return &FlagValue{kind: "T", set: func(text string) (err error) {

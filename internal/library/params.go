@@ -14,7 +14,6 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/report"
-	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -93,15 +92,12 @@ func AddChartFlags(flags *pflag.FlagSet, q *ChartQuery, at, compare *config.Sinc
 
 // Complete fills in the times of the query, and refuses those that are still to come. A length of time to compare over
 // counts back from At or now or, if the same chart stood then, from that chart's slot.
-func (q *ChartQuery) Complete(now time.Time, at, compare config.Since) error {
-	for _, t := range []config.Since{at, compare} {
-		if t.At(now).After(now) {
-			return fmt.Errorf("%s is in the future: it is %s now", t, term.Stamp(now))
-		}
+func (q *ChartQuery) Complete(now time.Time, at, compare config.Since) (err error) {
+	if q.At, err = at.Past(now); err == nil {
+		_, err = compare.Past(now)
 	}
-	q.At = at.At(now)
-	if compare.IsZero() {
-		return nil
+	if err != nil || compare.IsZero() {
+		return err
 	}
 	q.Compare = func(slot time.Time) time.Time {
 		from := now

@@ -71,7 +71,10 @@ func (d QuotaScreen) printPool(w io.Writer, p PoolDocument) {
 			text += " used"
 		}
 		if win.ResetsAt != nil {
-			text, until = text+" today, until "+term.When(w, *win.ResetsAt, d.At), "then"
+			text += " today, until " + term.When(w, *win.ResetsAt, d.At)
+			if !win.ResetsAt.Before(d.Forecast.Until) { // which is the next day's end while the grace of this one counts
+				until = "then"
+			}
 		} else {
 			text += " in " + win.Window
 		}

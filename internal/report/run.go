@@ -121,7 +121,7 @@ func (r Run) Print(w io.Writer) {
 		case r.Outcome == ingest.Stopped:
 			fmt.Fprintln(w, r.stopText())
 		case !r.UsedUp.IsZero():
-			term.Paragraph(w, fmt.Sprintf("nothing is due; next at %s, since quota is used up until %s", term.Stamp(r.Next), term.StampFrom(r.UsedUp)))
+			term.Paragraph(w, fmt.Sprintf("nothing is due; next at %s, since no quota may be spent until %s", term.Stamp(r.Next), term.StampFrom(r.UsedUp)))
 		default:
 			fmt.Fprintf(w, "nothing is due; next at %s\n", term.Stamp(r.Next))
 		}
