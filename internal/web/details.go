@@ -34,8 +34,8 @@ func (o overview) with(d details) pages.Status {
 	return st
 }
 
-// details reads the page's part beyond o.
-func (s *Status) details(ctx context.Context, o overview) details {
+// details reads the page's part beyond the overview, and together with it.
+func (s *Status) details(ctx context.Context) details {
 	d, _ := s.detailed.Get("", func() recent.Answer[details] {
 		source, err := s.Source()
 		if err != nil { // the overview says so
@@ -43,12 +43,12 @@ func (s *Status) details(ctx context.Context, o overview) details {
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
 		defer cancel()
-		return recent.Answer[details]{Is: readDetails(ctx, source, o), Until: time.Now().Add(detailsFor)}
+		return recent.Answer[details]{Is: readDetails(ctx, source, s.overview), Until: time.Now().Add(detailsFor)}
 	})
 	return d
 }
 
-func readDetails(ctx context.Context, source *Source, o overview) (d details) {
+func readDetails(ctx context.Context, source *Source, overview func(context.Context) overview) (d details) {
 	var price, charts, kept, backfills, next, ledger, hours error
 	together(func() {
 		for _, every := range intervals {
@@ -65,16 +65,18 @@ func readDetails(ctx context.Context, source *Source, o overview) (d details) {
 		d.Kept, kept = source.Kept(ctx)
 		d.Backfills, backfills = source.Backfills(ctx)
 	}, func() {
-		if o.Quota != nil {
+		o := overview(ctx)
+		if o.Quota == nil {
+			return
+		}
+		together(func() {
 			d.Ledger, ledger = source.Ledger(ctx)
-		}
-	}, func() {
-		if o.Quota != nil {
+		}, func() {
 			d.next, next = o.upcoming(o.Quota.Forecast.Until)
-		}
-		if o.Quota != nil && !o.Quota.Degraded && len(o.Quota.Pools) > 0 {
-			d.Hours, hours = spentByHour(ctx, source, o.At, o.Quota.Wanted().Pool)
-		}
+			if !o.Quota.Degraded && len(o.Quota.Pools) > 0 {
+				d.Hours, hours = spentByHour(ctx, source, o.At, o.Quota.Wanted().Pool)
+			}
+		})
 	})
 	d.Errors = map[string]error{
 		"price": price, "charts": charts, "kept": kept, "backfills": backfills, "next": next, "ledger": ledger, "hours": hours,

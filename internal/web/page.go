@@ -13,8 +13,8 @@ import (
 
 // statusPage serves the status page, or as JSON the documents that it shows.
 func (s *Site) statusPage(w http.ResponseWriter, r *http.Request) {
-	o := s.Status.overview(r.Context())
-	st := o.with(s.Status.details(r.Context(), o))
+	d := s.Status.details(r.Context())
+	st := s.Status.overview(r.Context()).with(d)
 	if wantsJSON(r) {
 		writeJSON(w, http.StatusOK, newStatusDocument(st))
 		return
