@@ -173,7 +173,10 @@ func (t *Transport) exchange(req *http.Request, a *Answer) {
 		return
 	}
 	defer resp.Body.Close()
-	t.keepDate(resp)
+	if t.keepDate(resp); resp.StatusCode < http.StatusOK { // such as 101, whose body need not end
+		a.Err = fmt.Errorf("HTTP %d is no answer", resp.StatusCode)
+		return
+	}
 	body, err := readAll(resp)
 	if err != nil {
 		a.Err = fmt.Errorf("HTTP %d: %w", resp.StatusCode, err)

@@ -279,6 +279,8 @@ func TestWhatAProviderDoesWrongIsBoundedAndChargedOnce(t *testing.T) {
 			w.Header().Set("Etag", r.Header.Get("X-Goog-Api-Key"))
 			_, _ = io.WriteString(w, r.Header.Get("X-Goog-Api-Key"))
 		}},
+		"a status that is none":    {502, "is no answer", says("HTTP/1.1 099 What\r\nContent-Length: 2\r\n\r\n{}")},
+		"another protocol, no end": {502, "is no answer", says("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")},
 		"a gzip bomb": {502, "larger than 16 MiB", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			z := gzip.NewWriter(w)
@@ -296,6 +298,18 @@ func TestWhatAProviderDoesWrongIsBoundedAndChargedOnce(t *testing.T) {
 				t.Error("it shows the key")
 			}
 		})
+	}
+}
+
+// says writes an answer as it is, and keeps the connection open.
+func says(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		_, _ = io.WriteString(conn, text)
+		time.AfterFunc(2*time.Minute, func() { _ = conn.Close() })
 	}
 }
 
