@@ -199,22 +199,24 @@ func setFlags(params url.Values, but string, add func(*pflag.FlagSet)) error {
 
 var flagName = regexp.MustCompile(`--[a-z-]+`)
 
-// badRequest returns an error that the client can correct. It turns the --a-flag of a command line's message into
-// a_flag.
-func badRequest(err error) error {
+// badRequest returns an error that the client can correct.
+func badRequest(err error) error { return inParameters(report.ErrBadRequest, err) }
+
+// inParameters returns an error of a kind. It turns the --a-flag of a command line's message into a_flag.
+func inParameters(kind, err error) error {
 	text := flagName.ReplaceAllStringFunc(err.Error(), func(flag string) string { return strings.ReplaceAll(flag[2:], "-", "_") })
-	return fmt.Errorf("%w: %s", report.ErrBadRequest, strings.TrimPrefix(text, report.ErrBadRequest.Error()+": "))
+	return fmt.Errorf("%w: %s", kind, strings.TrimPrefix(text, kind.Error()+": "))
 }
 
 // asClientError marks the errors of the store that the client caused.
 func asClientError(err error) error {
 	switch {
 	case errors.Is(err, store.ErrCursor):
-		return badRequest(store.ErrCursor)
+		return badRequest(fmt.Errorf("--after: %w", store.ErrCursor))
 	case errors.Is(err, report.ErrBadRequest), errors.Is(err, ErrDerived):
 		return badRequest(err)
 	case errors.Is(err, store.ErrNoChart), errors.Is(err, store.ErrNoVideo):
-		return fmt.Errorf("%w: %w", report.ErrNotFound, err)
+		return inParameters(report.ErrNotFound, err)
 	}
 	return err
 }
