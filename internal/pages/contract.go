@@ -29,8 +29,16 @@ type parameter struct {
 	Schema            struct{ Description string }
 }
 
-// examples complete a path to a link.
-var examples = map[string]string{"/v1/search": "/v1/search?q=trailer", "/v1/charts/{region}": "/v1/charts/US?limit=10"}
+// examples complete paths to links; a chart's is of a region that is fetched.
+func (s *Site) examples(r *http.Request) map[string]string {
+	links := map[string]string{"/v1/search": "/v1/search?q=trailer"}
+	if lib, err := s.Library(); err == nil {
+		if all, err := lib.Regions(r.Context()); err == nil && firstCharted(all) != "" {
+			links["/v1/charts/{region}"] = "/v1/charts/" + firstCharted(all) + "?limit=10"
+		}
+	}
+	return links
+}
 
 // Contract shows people what the API offers. It is generated from openapi.json, so that the two agree.
 func (s *Site) Contract(openAPI []byte) http.Handler {
@@ -43,20 +51,21 @@ func (s *Site) Contract(openAPI []byte) http.Handler {
 		paths := slices.SortedFunc(maps.Keys(c.Paths), func(a, b string) int {
 			return cmp.Or(cmp.Compare(len(c.Paths[b].Get.Parameters), len(c.Paths[a].Get.Parameters)), cmp.Compare(a, b))
 		})
+		examples := s.examples(r)
 		s.Show(w, r, Page{Title: "API", JSON: "/v1/openapi.json", Main: g.Group{
 			h.H1(g.Text("API")), h.P(h.Class("soft"), g.Text(c.Info.Description)),
 			h.P(g.Text("The contract, for machines: "), link("/v1/openapi.json", "openapi.json"), g.Text(". While you write a front end, let its pages read the API: "),
 				h.Code(g.Text("ingest serve --origin http://localhost:5173")), g.Text(".")),
 			g.Map(paths, func(path string) g.Node {
-				return pathPart(path, c.Paths[path].Get.Summary, c.Paths[path].Get.Parameters)
+				return pathPart(path, cmp.Or(examples[path], path), c.Paths[path].Get.Summary, c.Paths[path].Get.Parameters)
 			}),
 		}})
 	})
 }
 
-func pathPart(path, summary string, parameters []parameter) g.Node {
+func pathPart(path, to, summary string, parameters []parameter) g.Node {
 	heading := h.Code(g.Text(path))
-	if to := cmp.Or(examples[path], path); !strings.Contains(to, "{") {
+	if !strings.Contains(to, "{") {
 		heading = h.A(h.Href(to), h.Code(g.Text(to)))
 	}
 	return h.Section(h.Class("part"), h.H2(heading), h.P(g.Text(summary+".")), h.Dl(h.Class("facts part"), g.Map(parameters, func(p parameter) g.Node {

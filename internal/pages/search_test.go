@@ -138,12 +138,16 @@ func TestASearchOfAFullPageIsSmall(t *testing.T) {
 }
 
 func TestThePageOfTheAPIListsItsContract(t *testing.T) {
-	w := httptest.NewRecorder()
-	newSite().Contract([]byte(`{"info": {"description": "Reads <only>."}, "paths": {
+	w, s, lib := httptest.NewRecorder(), newSite(), filled()
+	lib.Regions = func(context.Context) (report.RegionsDocument, error) {
+		return report.RegionsDocument{Regions: []report.RegionDocument{{Region: "JP"}}}, nil
+	}
+	s.Library = func() (*report.Library, error) { return lib, nil }
+	s.Contract([]byte(`{"info": {"description": "Reads <only>."}, "paths": {
 		"/v1/search": {"get": {"summary": "Videos", "parameters": [{"name": "q", "description": "words", "required": true}, {"name": "seen_since", "description": "found since", "schema": {"description": "24h ago"}}]}},
-		"/v1/videos/{id}": {"get": {"summary": "Places", "parameters": []}}, "/v1/quota": {"get": {"summary": "Quota"}}}}`)).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/", nil))
+		"/v1/videos/{id}": {"get": {"summary": "Places", "parameters": []}}, "/v1/charts/{region}": {"get": {"summary": "Chart"}}, "/v1/quota": {"get": {"summary": "Quota"}}}}`)).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/", nil))
 	body := w.Body.String()
-	for _, want := range []string{"Reads &lt;only&gt;.", `href="/v1/search?q=trailer"`, "words (required)", "found since: 24h ago", "<code>/v1/videos/{id}</code>", `href="/v1/quota"`, `href="/v1/openapi.json"`, "--origin"} {
+	for _, want := range []string{"Reads &lt;only&gt;.", `href="/v1/search?q=trailer"`, "words (required)", "found since: 24h ago", "<code>/v1/videos/{id}</code>", `href="/v1/quota"`, `href="/v1/charts/JP?limit=10"`, `href="/v1/openapi.json"`, "--origin"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("it lacks %s:\n%s", want, body)
 		}
