@@ -9,8 +9,8 @@ import (
 
 // Waiting returns, by series, the slots that have come due and that no run has completed. It goes by schedule and
 // clock, since rows are only added while something runs. DueAt is the newest waiting tick of the series and FirstDueAt
-// the oldest. RetryAt is when the quota that the slot waits for comes back; zero if it only waits for a run. Attempt
-// and Reason are those of the slot's row, if there is one.
+// the oldest. RetryAt is when the quota that the slot waits for comes back; zero if it only waits for a run. What runs
+// made of it stands in the slot's row, if there is one.
 func (all Schedule) Waiting(l ingest.Latest, now time.Time) map[ingest.Series]ingest.Slot {
 	waiting, known := map[ingest.Series]ingest.Slot{}, l.Known()
 	for _, s := range all {
@@ -22,7 +22,8 @@ func (all Schedule) Waiting(l ingest.Latest, now time.Time) map[ingest.Series]in
 		}
 		for _, slot := range slots {
 			row := unfinished(l, slot.Series(), now)
-			slot.Attempt, slot.Reason = row.Attempt, row.Reason
+			slot.Attempt, slot.Reason, slot.Pages, slot.Videos = row.Attempt, row.Reason, row.Pages, row.Videos
+			slot.Units, slot.Charges = row.Units, row.Charges
 			if row.State == ingest.Stopped && row.RetryAt.After(now) {
 				slot.RetryAt = row.RetryAt
 			}
