@@ -223,10 +223,10 @@ bf-3, cancelled at 2026-02-14 09:40:00Z: videos by their ids
   claimed   by a run at work, which ends with the page in flight
 `, "backfill", "cancel", "bf-3")
 	wantScreen(t, `
-ID    OUTCOME  PIECES  UNITS  VIDEOS  WHAT
-bf-3  skipped  1 of 2  0      0       videos by their ids
-bf-2  skipped  1 of 1  0      0       search for "cup", published from 2026-02-…
-bf-1  done     0 of 0  0      0       videos last fetched more than 7 days befo…
+ID    OUTCOME  PIECES  SPENT    VIDEOS  WHAT
+bf-3  skipped  1 of 2  0 units  0       videos by their ids
+bf-2  skipped  1 of 1  0 units  0       search for "cup", published from 2026-0…
+bf-1  done     0 of 0  0 units  0       videos last fetched more than 7 days be…
 `, "backfill", "status")
 }
 

@@ -60,13 +60,13 @@ func (a *app) printBackfill(ctx context.Context, s *store.Store, id string) erro
 
 func (a *app) printBackfills(list []store.BackfillStatus) error {
 	lines := []report.PlanLine{}
-	rows := [][]string{{"ID", "OUTCOME", "PIECES", "UNITS", "VIDEOS", "WHAT"}}
+	rows := [][]string{{"ID", "OUTCOME", "PIECES", "SPENT", "VIDEOS", "WHAT"}}
 	for _, b := range list {
 		l := newBackfillLine(b)
 		lines = append(lines, l)
 		total := l.Pieces["total"]
 		rows = append(rows, []string{l.ID, string(l.Outcome), term.Thousands(int64(total-b.Open())) + " of " + term.Thousands(int64(total)),
-			term.Thousands(l.Units), term.Thousands(int64(l.Videos)), l.What})
+			report.SlotDocument{}.Drew(l.Units, l.Charges).Spent(), term.Thousands(int64(l.Videos)), l.What})
 	}
 	if a.json {
 		return a.printJSON(backfillList{lines})
