@@ -192,13 +192,6 @@ type PieceFailure struct {
 	Reason string `json:"reason"`
 }
 
-// Kept is how much of what was fetched is kept.
-type Kept struct {
-	Videos int64     `json:"videos"`
-	Charts int64     `json:"charts"`
-	Oldest time.Time `json:"-"` // fetch: a chart's exact time, a video's day in UTC; zero: nothing is kept
-}
-
 // PieceSpec says where to find the ids of a piece; it is zero for a piece whose ids are given.
 type PieceSpec struct {
 	Channel       string    `json:"channel,omitempty"` // an id or a handle

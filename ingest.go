@@ -334,3 +334,26 @@ const (
 	Skipped State = "skipped" // superseded by a newer slot, or by policy; the reason says which
 	Missed  State = "missed"  // nothing ran while it was the newest
 )
+
+// CopiedTable is a table with the same rows in two stores.
+type CopiedTable struct {
+	Table string `json:"table"`
+	Rows  int    `json:"rows"`
+	Hash  string `json:"hash"` // of the rows; the same in every database and any order
+}
+
+// Backup is a complete copy of a store as of one moment.
+type Backup struct {
+	Path       string `json:"file"`
+	Bytes      int64  `json:"bytes"`
+	Videos     int64  `json:"videos"`
+	Placements int64  `json:"placements"`
+	Slots      int64  `json:"slots"`
+}
+
+// Kept is how much of what was fetched is kept.
+type Kept struct {
+	Videos int64     `json:"videos"`
+	Charts int64     `json:"charts"`
+	Oldest time.Time `json:"-"` // fetch: a chart's exact time, a video's day in UTC; zero: nothing is kept
+}

@@ -16,25 +16,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
-
-// Copy describes a finished backup: a complete store as of one moment.
-type Copy struct {
-	Path       string
-	Bytes      int64
-	Videos     int64
-	Placements int64
-	Slots      int64
-}
 
 // Backup copies the store as of one moment into a new file of mode 0600, while others read and write it. If the file
 // exists, it is left alone: fs.ErrExist. The copy is named FILE.part- and a number until it is complete, checked and
 // synced to disk; a failure removes it, and if the process is killed, the next backup into the same file does.
-func (s *Store) Backup(ctx context.Context, file string) (Copy, error) {
+func (s *Store) Backup(ctx context.Context, file string) (ingest.Backup, error) {
 	file, err := filepath.Abs(file)
 	if err != nil {
-		return Copy{}, fmt.Errorf("back up into %q: %w", file, err)
+		return ingest.Backup{}, fmt.Errorf("back up into %q: %w", file, err)
 	}
 	made, err := s.copyTo(ctx, file, filepath.Base(file)+".part-")
 	if err == nil { // best effort: a read-only directory cannot store the time
@@ -62,32 +54,32 @@ func LastBackup(file string) (time.Time, error) {
 }
 
 // copyTo makes a copy whose name begins with prefix until it is complete.
-func (d *database) copyTo(ctx context.Context, to, prefix string) (Copy, error) {
+func (d *database) copyTo(ctx context.Context, to, prefix string) (ingest.Backup, error) {
 	removeLeftParts(filepath.Dir(to), prefix) // also beside a complete copy, whose maker may have been killed
 	// SQLite would take another file's -wal for the copy's, and write it into the copy.
 	for _, path := range []string{to, to + "-wal", to + "-journal"} {
 		if sqlitefile.Exists(path) {
-			return Copy{}, &fs.PathError{Op: "back up into", Path: path, Err: fs.ErrExist}
+			return ingest.Backup{}, &fs.PathError{Op: "back up into", Path: path, Err: fs.ErrExist}
 		}
 	}
 	f, err := os.CreateTemp(filepath.Dir(to), prefix+"*") // 0600
 	if err != nil {
-		return Copy{}, fmt.Errorf("back up into %s: %w: give a file in a directory that can be written", to, err)
+		return ingest.Backup{}, fmt.Errorf("back up into %s: %w: give a file in a directory that can be written", to, err)
 	}
 	part := f.Name()
 	defer func() { _ = sqlitefile.Remove(part) }()
 	if err := f.Close(); err != nil {
-		return Copy{}, fmt.Errorf("back up into %s: %w", to, err)
+		return ingest.Backup{}, fmt.Errorf("back up into %s: %w", to, err)
 	}
 	if err := d.copyInto(ctx, part); err != nil {
-		return Copy{}, err
+		return ingest.Backup{}, err
 	}
 	made, err := finishCopy(ctx, part)
 	if err != nil {
-		return Copy{}, err
+		return ingest.Backup{}, err
 	}
 	if err := sqlitefile.Publish(part, to); err != nil {
-		return Copy{}, fmt.Errorf("back up into %s: %w", to, err)
+		return ingest.Backup{}, fmt.Errorf("back up into %s: %w", to, err)
 	}
 	made.Path = to
 	return made, nil
@@ -140,12 +132,12 @@ func (d *database) copyInto(ctx context.Context, part string) error {
 }
 
 // finishCopy switches the copy to WAL mode, which VACUUM INTO does not, checks it, and syncs it to disk.
-func finishCopy(ctx context.Context, part string) (made Copy, err error) {
+func finishCopy(ctx context.Context, part string) (made ingest.Backup, err error) {
 	db, err := connect(part, 1, "mode=rw", "_journal_mode=WAL", "_synchronous=FULL")
 	if err != nil {
 		return made, explain(ctx, part, "finish the backup", err)
 	}
-	err = made.examine(ctx, db, part)
+	err = countRows(ctx, db, part, &made)
 	if err := errors.Join(err, db.Close()); err != nil {
 		return made, explain(ctx, part, "finish the backup", err)
 	}
@@ -161,8 +153,8 @@ func finishCopy(ctx context.Context, part string) (made Copy, err error) {
 	return made, nil
 }
 
-// examine checks that the copy is undamaged, and counts its rows.
-func (c *Copy) examine(ctx context.Context, db *sql.DB, path string) error {
+// countRows checks that the copy is undamaged, and counts its rows.
+func countRows(ctx context.Context, db *sql.DB, path string, c *ingest.Backup) error {
 	if _, err := identify(ctx, db, path, "examine the backup"); err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func TestABackupIsAStoreOfItsOwn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := store.Copy{Path: file, Bytes: info.Size(), Videos: 2, Placements: 2, Slots: 1}
+		want := ingest.Backup{Path: file, Bytes: info.Size(), Videos: 2, Placements: 2, Slots: 1}
 		if made != want {
 			t.Errorf("made %+v, want %+v", made, want)
 		}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/trendvidstream/ingest"
 )
 
 // CopyOptions are optional; the zero value is ready to use.
@@ -17,18 +19,11 @@ type CopyOptions struct {
 
 // Copied is the result of a copy.
 type Copied struct {
-	Tables  []CopiedTable
+	Tables  []ingest.CopiedTable
 	At      time.Time // the moment of the copy
 	Plain   int       // rows with a text that had to be made Plain
 	Already bool      // the target already held all of it, and nothing was written
 	Written bool      // the source was written to during the copy
-}
-
-// CopiedTable is a table with the same rows in both stores.
-type CopiedTable struct {
-	Name string
-	Rows int
-	Hash string // of the rows; the same in every database and any order
 }
 
 // ErrOccupied means that the target holds another store.
@@ -216,7 +211,7 @@ func (c *copier) compare(ctx context.Context, tx *txn) error {
 		if have != want {
 			return fmt.Errorf("table %s has the hash %s, and its copy in %s %s: %w", t.name, want, c.to.path, have, errDiffers)
 		}
-		c.result.Tables = append(c.result.Tables, CopiedTable{t.name, int(have.Rows), have.String()})
+		c.result.Tables = append(c.result.Tables, ingest.CopiedTable{Table: t.name, Rows: int(have.Rows), Hash: have.String()})
 	}
 	var videos, indexed int
 	if err := tx.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM videos), (SELECT count(*) FROM video_text)`).Scan(&videos, &indexed); err != nil {

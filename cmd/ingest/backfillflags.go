@@ -70,31 +70,8 @@ func (f kindFlags) checkRange(now time.Time) error {
 // kindCommands returns one command per kind below "ingest backfill VERB"; each passes the request to do.
 func (a *app) kindCommands(verb string, do func(context.Context, backfillRequest) error) []*cobra.Command {
 	f := &kindFlags{order: ingest.Newest, orderBy: "date"}
-	commands := []*cobra.Command{
-		{
-			Use: "uploads CHANNEL...", Short: "All videos of channels: ids, @handles or URLs",
-			Args:    orAsk(cobra.MinimumNArgs(1), "which channels? Give their ids, @handles or the URLs of their pages"),
-			Example: "  ingest backfill " + verb + " uploads @GoogleDevelopers UC_x5XG1OV2P6uZZ5FSM9Ttw",
-		},
-		{
-			Use: "search QUERY", Short: "What a search finds, slice of time by slice of time",
-			Args:    orAsk(cobra.MinimumNArgs(1), "search for what? Give the words, such as 'world cup'"),
-			Example: "  ingest backfill " + verb + " search 'world cup' --from 2026-06-01 --to 2026-07-01",
-		},
-		{
-			Use: "videos FILE", Short: "Videos by their ids, one a line; - is standard input",
-			Args:    orAsk(cobra.ExactArgs(1), "which videos? Give one file with an id a line, or - for standard input"),
-			Example: "  ingest backfill " + verb + " videos ids.txt",
-		},
-		{
-			Use: "refresh", Short: "Every kept video last fetched longer ago than --older-than", Args: noArgs,
-			Example: "  ingest backfill " + verb + " refresh --older-than 7d",
-		},
-	}
-	reads := []func(kindFlags, []string) (backfillRequest, error){requestUploads, a.requestSearch, a.requestVideos, a.requestRefresh}
-	for i, cmd := range commands {
-		read := reads[i]
-		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	kind := func(use, short string, args cobra.PositionalArgs, example string, read func(kindFlags, []string) (backfillRequest, error)) *cobra.Command {
+		cmd := command(use, short, args, func(ctx context.Context, args []string) error {
 			r, err := read(*f, args)
 			if err != nil {
 				return err
@@ -103,10 +80,24 @@ func (a *app) kindCommands(verb string, do func(context.Context, backfillRequest
 			if r.spec.Upkeep, err = f.upkeep(); err != nil {
 				return err
 			}
-			return do(cmd.Context(), r)
-		}
+			return do(ctx, r)
+		})
+		cmd.Example = "  ingest backfill " + verb + " " + example
 		cmd.Flags().BoolVar(&f.again, "again", false, "plan it again, though the same was done before")
 		cmd.Flags().Var(orderFlag(&f.order), "order", "which part of the time range a search fetches first: the `newest` or the oldest")
+		return cmd
+	}
+	commands := []*cobra.Command{
+		kind("uploads CHANNEL...", "All videos of channels: ids, @handles or URLs",
+			orAsk(cobra.MinimumNArgs(1), "which channels? Give their ids, @handles or the URLs of their pages"),
+			"uploads @GoogleDevelopers UC_x5XG1OV2P6uZZ5FSM9Ttw", requestUploads),
+		kind("search QUERY", "What a search finds, slice of time by slice of time",
+			orAsk(cobra.MinimumNArgs(1), "search for what? Give the words, such as 'world cup'"),
+			"search 'world cup' --from 2026-06-01 --to 2026-07-01", a.requestSearch),
+		kind("videos FILE", "Videos by their ids, one a line; - is standard input",
+			orAsk(cobra.ExactArgs(1), "which videos? Give one file with an id a line, or - for standard input"),
+			"videos ids.txt", a.requestVideos),
+		kind("refresh", "Every kept video last fetched longer ago than --older-than", noArgs, "refresh --older-than 7d", a.requestRefresh),
 	}
 	for _, cmd := range commands[:3] {
 		cmd.Flags().BoolVar(&f.keepFresh, "keep-fresh", false, "refresh its videos every 25 days, found again or not")
@@ -192,7 +183,7 @@ func (a *app) requestVideos(_ kindFlags, args []string) (backfillRequest, error)
 	if args[0] != "-" {
 		out.Path = args[0] + ".rejected"
 	}
-	r.ids, err = youtube.ReadIDs(f, func(l youtube.RejectedLine) error { return out.Add(l.Line, l.Text, l.Why) })
+	r.ids, err = youtube.ReadIDs(f, out.Add)
 	if err := errors.Join(err, out.Close()); err != nil {
 		return r, usageError{err}
 	}

@@ -21,11 +21,14 @@ func (a *app) backfillPlanCommand() *cobra.Command {
 }
 
 func (a *app) planBackfill(ctx context.Context, request backfillRequest) error {
-	open := a.openForPlanning
-	if request.ask {
-		open = a.open // asking the upstream needs a key
+	if err := a.canRefill(); err != nil {
+		return err
 	}
-	w, err := open(ctx)
+	connect := openKeyless // planning sends nothing
+	if request.ask {
+		connect = openUpstream // asking the upstream needs a key
+	}
+	w, err := a.openWith(ctx, connect)
 	if err != nil {
 		return err
 	}

@@ -180,14 +180,6 @@ func (a *app) passBackfill(ctx context.Context, w *fetchRuntime, p *pricedBackfi
 	return rec.Run(ctx, fetch.RunOptions{Backfill: &b, MaxUnits: r.maxUnits})
 }
 
-// openForPlanning is open without a key, since planning sends nothing.
-func (a *app) openForPlanning(ctx context.Context) (*fetchRuntime, error) {
-	if err := a.canRefill(); err != nil {
-		return nil, err
-	}
-	return a.openWith(ctx, openKeyless)
-}
-
 // canRefill refuses an upstream that has no backfills.
 func (a *app) canRefill() error {
 	if a.provider().refills {

@@ -48,7 +48,7 @@ func (a *app) backup(ctx context.Context, file string) error {
 		}
 		return err
 	}
-	return a.showDone(report.BackupDocument{File: made.Path, Bytes: made.Bytes, Videos: made.Videos, Placements: made.Placements, Slots: made.Slots})
+	return a.showDone(report.BackupDocument{Backup: made})
 }
 
 // expireBackups deletes backups that are older than the provider allows, if ingest backup chose their names.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -22,22 +23,12 @@ import (
 func (a *app) complete(root *cobra.Command) {
 	methods := fromTariff(func(t *quota.Tariff) []string { return slices.Sorted(maps.Keys(t.Methods)) })
 	pools := fromTariff((*quota.Tariff).PoolNames)
-	for _, c := range []struct {
-		path []string
-		list lister
-	}{
-		{[]string{"chart"}, regionsOf},
-		{[]string{"history"}, videosOf},
-		{[]string{"quota", "take"}, methods},
-		{[]string{"quota", "post"}, pools},
-		{[]string{"quota", "drain"}, pools},
-		{[]string{"backfill", "run"}, backfillsOf},
-		{[]string{"backfill", "status"}, backfillsOf},
-		{[]string{"backfill", "cancel"}, backfillsOf},
-		{[]string{"backfill", "retry"}, backfillsOf},
+	for path, list := range map[string]lister{
+		"chart": regionsOf, "history": videosOf, "quota take": methods, "quota post": pools, "quota drain": pools,
+		"backfill run": backfillsOf, "backfill status": backfillsOf, "backfill cancel": backfillsOf, "backfill retry": backfillsOf,
 	} {
-		cmd, _, _ := root.Find(c.path) // it exists
-		cmd.ValidArgsFunction = a.completion(c.list, 1)
+		cmd, _, _ := root.Find(strings.Fields(path)) // it exists
+		cmd.ValidArgsFunction = a.completion(list, 1)
 	}
 }
 

@@ -45,7 +45,9 @@ func (a *app) historyCommand() *cobra.Command {
 				if len(h.Sightings) == 0 && format == formatText {
 					defer a.say("in none of the charts that are kept and asked for")
 				}
-				return printAs(&a.console, format, h, h.Sightings, func(s report.SightingDocument) []term.Cell { return sightingCells(h, s) })
+				return printAs(&a.console, format, h, h.Sightings, func(s report.SightingDocument) []term.Cell {
+					return append([]term.Cell{{Name: "video_id", Value: h.VideoID}, {Name: "title", Value: h.Title}}, term.CellsOf(s)...)
+				})
 			})
 		})
 	cmd.Flags().Var(formatFlag(&format), "format", "text, json, csv or jsonl (JSON lines)")
@@ -65,8 +67,4 @@ func (a *app) historyOf(ctx context.Context, s *store.Store, q store.HistoryQuer
 	q.VideoID = found.Items[0].Video.ID
 	a.say("ingest: no video has this id; of those that a search finds, %s is the first", q.VideoID)
 	return a.reader(s).Video(ctx, q)
-}
-
-func sightingCells(v report.HistoryDocument, s report.SightingDocument) []term.Cell {
-	return append([]term.Cell{{Name: "video_id", Value: v.VideoID}, {Name: "title", Value: v.Title}}, term.CellsOf(s)...)
 }

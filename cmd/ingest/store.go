@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
@@ -32,7 +33,7 @@ func (a *app) copyStore(ctx context.Context, from, to string) (err error) {
 		return err
 	}
 	a.cfg.Store = from
-	doc := report.Copied{From: a.storeName(), Outcome: "copied", Tables: []report.CopiedTable{}}
+	doc := report.Copied{From: a.storeName(), Outcome: "copied", Tables: []ingest.CopiedTable{}}
 	source, err := a.readStore(ctx)
 	if err != nil {
 		return err
@@ -56,7 +57,7 @@ func (a *app) copyStore(ctx context.Context, from, to string) (err error) {
 		doc.Outcome = "there"
 	}
 	for _, t := range got.Tables {
-		doc.Tables, doc.Rows = append(doc.Tables, report.CopiedTable{Table: t.Name, Rows: t.Rows, Hash: t.Hash}), doc.Rows+t.Rows
+		doc.Tables, doc.Rows = append(doc.Tables, t), doc.Rows+t.Rows
 	}
 	if err = a.showDone(doc); err == nil && got.Written {
 		err = codeError{exitPartial, fmt.Errorf("%s was written to while it was copied: what came in since %s is not in the copy; stop what writes there, and copy it into an empty place", doc.From, term.Stamp(doc.At))}

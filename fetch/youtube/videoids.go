@@ -95,17 +95,10 @@ type IDList struct {
 	Wrong    int // lines without an id
 }
 
-// RejectedLine is a line without an id.
-type RejectedLine struct {
-	Line int    // from 1
-	Text string // shortened, but not safe for a terminal
-	Why  string
-}
-
 // ReadIDs reads lines as ParseVideo does, or a table with videos in its first column, with or without quotes. It skips
-// empty lines, those that begin with #, and the table's heading, and gives other lines to reject. Memory grows only
-// with the number of different ids.
-func ReadIDs(r io.Reader, reject func(RejectedLine) error) (*IDList, error) {
+// empty lines, those that begin with #, and the table's heading. It gives the others to reject: the line's number from 1,
+// its text, shortened but not safe for a terminal, and the reason. Memory grows only with the number of different ids.
+func ReadIDs(r io.Reader, reject func(line int, text, why string) error) (*IDList, error) {
 	l, seen := &IDList{}, map[VideoID]struct{}{}
 	lines := bufio.NewReaderSize(r, 1<<16)
 	for n := 1; ; n++ {
@@ -131,7 +124,7 @@ func ReadIDs(r io.Reader, reject func(RejectedLine) error) (*IDList, error) {
 		case !long && (len(line) == 0 || line[0] == '#' || len(seen)+l.Wrong == 0 && isHeading(field)):
 		case why != "":
 			l.Wrong++
-			if err := reject(RejectedLine{n, string(line[:min(len(line), maxShown)]), why}); err != nil {
+			if err := reject(n, string(line[:min(len(line), maxShown)]), why); err != nil {
 				return nil, err
 			}
 		case repeated:

@@ -34,10 +34,10 @@ func TestIDsAreReadOnceEachAndWrongLinesAreNamed(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var wrong []int
-			l, err := youtube.ReadIDs(strings.NewReader(c.text), func(r youtube.RejectedLine) error {
-				wrong = append(wrong, r.Line)
-				if len(r.Text) > 160 || strings.Contains(r.Text, "\n") || r.Why == "" {
-					t.Errorf("line %d is shown as %q, %q", r.Line, r.Text, r.Why)
+			l, err := youtube.ReadIDs(strings.NewReader(c.text), func(line int, text, why string) error {
+				wrong = append(wrong, line)
+				if len(text) > 160 || strings.Contains(text, "\n") || why == "" {
+					t.Errorf("line %d is shown as %q, %q", line, text, why)
 				}
 				return nil
 			})
@@ -61,7 +61,7 @@ func TestRepeatedIDsTakeNoMemory(t *testing.T) {
 	for i := range lines {
 		text = fmt.Appendf(text, "%011d\n", i%different)
 	}
-	l, err := youtube.ReadIDs(bytes.NewReader(text), func(youtube.RejectedLine) error { return nil })
+	l, err := youtube.ReadIDs(bytes.NewReader(text), func(int, string, string) error { return nil })
 	if err != nil || len(l.IDs) != different || l.Repeated != lines-different || cap(l.IDs) > 2<<20 {
 		t.Fatalf("%d ids in room for %d, %d repeated, %v", len(l.IDs), cap(l.IDs), l.Repeated, err)
 	}
@@ -136,7 +136,7 @@ func FuzzReadIDs(f *testing.F) {
 	shape := regexp.MustCompile(`^[-_0-9A-Za-z]{11}$`)
 	f.Add([]byte("dQw4w9WgXcQ\n#\n\nx\r\ndQw4w9WgXcQ"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		l, err := youtube.ReadIDs(bytes.NewReader(data), func(youtube.RejectedLine) error { return nil })
+		l, err := youtube.ReadIDs(bytes.NewReader(data), func(int, string, string) error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}

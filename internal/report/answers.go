@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -41,17 +42,11 @@ func NewTakeDocument(d quota.Decision, cost quota.Cost) TakeDocument {
 }
 
 // BackupDocument describes a backup that was made.
-type BackupDocument struct {
-	File       string `json:"file"`
-	Bytes      int64  `json:"bytes"`
-	Videos     int64  `json:"videos"`
-	Placements int64  `json:"placements"`
-	Slots      int64  `json:"slots"`
-}
+type BackupDocument struct{ ingest.Backup }
 
 // Print prints it in one line.
 func (d BackupDocument) Print(w io.Writer) {
-	text := fmt.Sprintf("%s: %s, %s, %s, %s; examined, and sound", d.File, term.Plural(int(d.Videos), "video"),
+	text := fmt.Sprintf("%s: %s, %s, %s, %s; examined, and sound", d.Path, term.Plural(int(d.Videos), "video"),
 		term.Plural(int(d.Placements), "placement"), term.Plural(int(d.Slots), "slot"), term.Bytes(d.Bytes))
 	term.Paragraph(w, text)
 }
@@ -73,21 +68,14 @@ func (d ExpiredDocument) Print(w io.Writer) {
 
 // Copied is the result of copying a store. Every row of the copy was read again and matches the source.
 type Copied struct {
-	From          string        `json:"from"`
-	To            string        `json:"to"`
-	Outcome       string        `json:"outcome"`        // copied, or there: everything was there already, and nothing was written
-	At            time.Time     `json:"at"`             // when the source was copied
-	SourceWritten bool          `json:"source_written"` // during the copy, which lacks what was written then
-	RowsChanged   int           `json:"rows_changed"`   // rows with a text whose bytes the target cannot store
-	Rows          int           `json:"rows"`
-	Tables        []CopiedTable `json:"tables"`
-}
-
-// CopiedTable is one table of a copy.
-type CopiedTable struct {
-	Table string `json:"table"`
-	Rows  int    `json:"rows"`
-	Hash  string `json:"hash"` // of all rows, the same in both stores
+	From          string               `json:"from"`
+	To            string               `json:"to"`
+	Outcome       string               `json:"outcome"`        // copied, or there: everything was there already, and nothing was written
+	At            time.Time            `json:"at"`             // when the source was copied
+	SourceWritten bool                 `json:"source_written"` // during the copy, which lacks what was written then
+	RowsChanged   int                  `json:"rows_changed"`   // rows with a text whose bytes the target cannot store
+	Rows          int                  `json:"rows"`
+	Tables        []ingest.CopiedTable `json:"tables"`
 }
 
 // Print writes the result for a person.

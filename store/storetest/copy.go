@@ -141,8 +141,8 @@ func testACopyAnswersAsTheStoreDoes(t *testing.T, from, to Place) {
 	}
 	rows := map[string]int{}
 	for _, table := range got.Tables {
-		if rows[table.Name] = table.Rows; len(table.Hash) != 64 || table.Rows == 0 {
-			t.Errorf("of %s %d rows came, with the hash %s", table.Name, table.Rows, table.Hash)
+		if rows[table.Table] = table.Rows; len(table.Hash) != 64 || table.Rows == 0 {
+			t.Errorf("of %s %d rows came, with the hash %s", table.Table, table.Rows, table.Hash)
 		}
 	}
 	if rows["video_facts"] != len(hostileTitles) || rows["placements"] != 2*len(hostileTitles) || rows["pieces"] != 3 {
