@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -43,7 +44,7 @@ func (a *app) gateway(ctx context.Context, listen string) error {
 	}
 	go f.calls.SaveEvery(ctx, regions.Heartbeat)
 	a.say("the gateway listens at http://%s/ and asks %s", l.Addr(), f.upstream.Host())
-	return web.Serve(ctx, l, g, a.log())
+	return cmp.Or(web.Serve(ctx, l, g, a.log()), context.Cause(ctx))
 }
 
 // newGateway returns a gateway on the open runtime; reserve says what its clients must leave for the schedule.

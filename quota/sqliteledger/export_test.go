@@ -2,6 +2,7 @@ package sqliteledger
 
 import (
 	"context"
+	"database/sql"
 	"testing"
 
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
@@ -23,6 +24,17 @@ func (l *Ledger) Fsync(_ context.Context, on bool) error {
 func (l *Ledger) OwedHere(ctx context.Context, account string) (rows []sharedledger.Row, err error) {
 	err = l.read(ctx, func(t *transaction) error { rows, err = t.operations(sqlOwedHere, account); return err })
 	return rows, err
+}
+
+// OnRow calls do on a row in a transaction that reads, or writes.
+func (l *Ledger) OnRow(ctx context.Context, writes bool, do func()) error {
+	transact := l.read
+	if writes {
+		transact = l.write
+	}
+	return transact(ctx, func(t *transaction) error {
+		return t.read(sqlWrites, nil, func(*sql.Rows) error { do(); return nil })
+	})
 }
 
 // Schema returns what quota.db is made of.

@@ -397,3 +397,27 @@ func TestValuesThatNoJournalWroteAreAnError(t *testing.T) {
 		})
 	}
 }
+
+// What panics in a transaction ends it: neither the rollback nor the next one waits for rows that nobody reads on.
+func TestAPanicEndsItsTransactionAlone(t *testing.T) {
+	l := open(t, filepath.Join(t.TempDir(), "quota.db"))
+	take(t, l, ask("default", 1))
+	for _, writes := range []bool{true, false} {
+		ended := make(chan any)
+		go func() {
+			defer func() { ended <- recover() }()
+			_ = l.OnRow(t.Context(), writes, func() { panic("broken") })
+		}()
+		select {
+		case p := <-ended:
+			if p != "broken" {
+				t.Errorf("writes %v: recovered %v", writes, p)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("writes %v: it has not ended in a minute", writes)
+		}
+		if d := take(t, l, ask("default", 0)); d.Pools[0].Windows[0].Used != 1 {
+			t.Errorf("writes %v: then %d used, want 1", writes, d.Pools[0].Windows[0].Used)
+		}
+	}
+}

@@ -310,10 +310,11 @@ func (s *session) each(text string, args []any, do func(*sql.Rows) error) error 
 	if err != nil {
 		return err
 	}
+	defer func() { _ = rows.Close() }() // also if do panics: the rollback waits for their connection
 	for err == nil && rows.Next() {
 		err = do(rows)
 	}
-	return errors.Join(err, rows.Err(), rows.Close())
+	return errors.Join(err, rows.Err())
 }
 
 // explain wraps an error of SQLite in the corresponding one of package quota, with what a person can do.
