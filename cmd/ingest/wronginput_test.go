@@ -96,7 +96,7 @@ var wrongInputs = []struct {
 	{"config check --config typo.yaml", exitConfig, `typo.yaml:2: unknown field "evry": did you mean "every"?`},
 	{"config check --config region.yaml", exitConfig, `region.yaml:3: unknown region "UK": did you mean GB?`},
 	{"config check --config two.yaml", exitConfig, "two.yaml:3: two jobs are called \"chart\""},
-	{"INGEST_DATA= config check --config home.yaml", exitConfig, "home.yaml: data: ~/ingest is not a whole path"},
+	{"INGEST_DATA= config check --config home.yaml", exitConfig, "home.yaml: ~/ingest: ~ means nothing outside a shell"},
 	{"config check --config never.yaml", exitConfig, "never.yaml:2: every: 0s must be above zero: try 30m"},
 	{"config check --costs absent.yaml", exitConfig, "read the costs"},
 	{"config check --costs ceiling.yaml", exitConfig, `ceiling.yaml:5: unknown field "ceiling": did you mean "ceilings"?`},

@@ -105,13 +105,11 @@ func Load(f Flags, upstreams map[string]JobLimits) (*Config, error) {
 	if err != nil && c.chooseUpstream("", upstreams) != nil {
 		c.Upstream, c.Jobs = "youtube", DefaultJobs(upstreams["youtube"])
 	}
+	err = cmp.Or(err, file.makePathsWhole(c.File))
 	c.setTexts(file)
 	err = cmp.Or(err, c.setNumbers(file), c.setPacing(file), c.setPages(file), quota.CheckAccount(c.Account), CheckLedger(c.Ledger), CheckStore(c.Store), CheckListen(c.Listen), CheckListen(c.AdminListen))
 	if quota.CheckAccount(c.Account) != nil {
 		c.Account = "default"
-	}
-	if c.Data == file.Data && c.Data != "" && !filepath.IsAbs(c.Data) {
-		err = cmp.Or(err, fmt.Errorf("%s: data: %s is not a whole path: each directory that ingest is started in would get a ledger of its own, with the whole quota", c.File, c.Data))
 	}
 	if c.Data == "" {
 		var none error

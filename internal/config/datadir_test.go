@@ -37,3 +37,22 @@ func TestADataDirectoryThatOthersCanWriteIsRefused(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Wherever ingest is started, a config names the same files: each directory with a ledger of its own would have the
+// whole quota.
+func TestARelativePathCountsFromTheConfig(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ingest.yaml")
+	if err := os.WriteFile(file, []byte("data: data\ncosts: ../costs.yaml\nkey_file: /etc/key\nbackups: [old]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("INGEST_DATA", "")
+	t.Chdir(t.TempDir())
+	c, err := config.Load(config.Flags{Config: file, Set: func(name string) bool { return name == "config" }}, map[string]config.JobLimits{"youtube": {Pages: 4, UsualPages: 4}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Dir(file)
+	if c.Data != filepath.Join(dir, "data") || c.Costs != filepath.Join(filepath.Dir(dir), "costs.yaml") || c.KeyFile != "/etc/key" || c.Backups[0] != filepath.Join(dir, "old") {
+		t.Errorf("data %s, costs %s, key_file %s, backups %v", c.Data, c.Costs, c.KeyFile, c.Backups)
+	}
+}

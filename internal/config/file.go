@@ -1,8 +1,10 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -43,6 +45,25 @@ type configFile struct {
 
 	Gateway gatewayFile           `yaml:"gateway"`
 	Clients map[string]clientFile `yaml:"clients"`
+}
+
+// makePathsWhole counts relative paths from the directory of the file that names them: cron, systemd and a shell start
+// ingest in different ones, and each would get a ledger of its own, with the whole quota.
+func (f *configFile) makePathsWhole(file string) error {
+	dir, err := filepath.Abs(filepath.Dir(file))
+	paths := []*string{&f.Data, &f.Costs, &f.KeyFile, &f.Theme, &f.PingFile, &f.WebhookFile}
+	for i := range f.Backups {
+		paths = append(paths, &f.Backups[i])
+	}
+	for _, path := range paths {
+		switch {
+		case strings.HasPrefix(*path, "~"):
+			err = cmp.Or(err, fmt.Errorf("%s: %s: ~ means nothing outside a shell: write the whole path", file, *path))
+		case *path != "" && !filepath.IsAbs(*path):
+			*path = filepath.Join(dir, *path)
+		}
+	}
+	return err
 }
 
 // Hint says what to do about an unknown field.
