@@ -20,6 +20,8 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
+var errNoCharts = fmt.Errorf("%w: no job of the config fetches charts", report.ErrNotFound)
+
 // chart is the page of a region's chart, or of the first region that has a chart.
 func (s *Site) chart(r *http.Request, lib *report.Library) (Page, error) {
 	all, err := lib.Regions(r.Context())
@@ -31,7 +33,7 @@ func (s *Site) chart(r *http.Request, lib *report.Library) (Page, error) {
 		v.region = firstCharted(all)
 	}
 	if v.region == "" {
-		return Page{Title: "There are no charts here"}, fmt.Errorf("%w: no job of the config fetches charts", report.ErrNotFound)
+		return Page{Title: "There are no charts here"}, errNoCharts
 	}
 	var fresh map[string]State
 	if s.Fresh != nil {

@@ -63,16 +63,32 @@ func (s *Site) shows(read reader) http.HandlerFunc {
 		if err == nil {
 			page, err = read(r, lib)
 		}
-		if err != nil {
-			s.refuse(w, r, page, err)
-			return
-		}
-		s.Show(w, r, page)
+		s.answer(w, r, page, err)
 	}
 }
 
-// Chart is the page of a region's chart, or of the first region that has a chart.
-func (s *Site) Chart(w http.ResponseWriter, r *http.Request) { s.shows(s.chart)(w, r) }
+func (s *Site) answer(w http.ResponseWriter, r *http.Request, p Page, err error) {
+	if err != nil {
+		s.refuse(w, r, p, err)
+		return
+	}
+	s.Show(w, r, p)
+}
+
+// Chart shows the chart of the first region that has one. It shows nothing, and reports false, if no job fetches charts
+// or nothing can be read.
+func (s *Site) Chart(w http.ResponseWriter, r *http.Request) (shown bool) {
+	lib, err := s.Library()
+	if err != nil {
+		return false
+	}
+	page, err := s.chart(r, lib)
+	if errors.Is(err, errNoCharts) {
+		return false
+	}
+	s.answer(w, r, page, err)
+	return true
+}
 
 // refuse shows why a page cannot be made. An address that does not exist is not found, even if it has other faults.
 func (s *Site) refuse(w http.ResponseWriter, r *http.Request, p Page, err error) {

@@ -24,20 +24,9 @@ func (s *Site) statusPage(w http.ResponseWriter, r *http.Request) {
 
 // homePage is the first chart, or the status page if there is none or it cannot be read.
 func (s *Site) homePage(w http.ResponseWriter, r *http.Request) {
-	if fresh := s.Status.overview(r.Context()).Fresh; s.Pages.Library == nil || wantsJSON(r) || fresh == nil || fresh.Empty() || !s.hasRegions(r.Context()) {
+	if fresh := s.Status.overview(r.Context()).Fresh; s.Pages.Library == nil || wantsJSON(r) || fresh == nil || fresh.Empty() || !s.Pages.Chart(w, r) {
 		s.statusPage(w, r)
-		return
 	}
-	s.Pages.Chart(w, r)
-}
-
-func (s *Site) hasRegions(ctx context.Context) bool {
-	lib, err := s.Pages.Library()
-	if err != nil {
-		return false
-	}
-	all, err := lib.Regions(ctx)
-	return err == nil && len(all.Regions) > 0
 }
 
 // Overall is the worst state of all, for the head of every page.
