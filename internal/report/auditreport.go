@@ -176,6 +176,8 @@ type AdviceDocument struct {
 	Until   time.Time `json:"until"`
 	Advice  []Advice  `json:"advice"`
 	Unknown []string  `json:"unknown"`
+
+	charts int // that were judged
 }
 
 // Advice is one change to make. Savings for the same series do not add up.
@@ -234,6 +236,7 @@ func NewAdvice(y ingest.Yields, jobs []ingest.Job) AdviceDocument {
 			add(float64(s.Units)/2, do, "%s: %d of %d charts had no new video", name, s.Still, s.Charts)
 		}
 	}
+	d.charts = charts
 	if same > 0 {
 		add(repeated, "longer intervals where it says so above; a cache of one interval would have answered these",
 			"%d of %d charts were the one before again, rank by rank", same, charts)
@@ -253,8 +256,10 @@ func (d AdviceDocument) Print(w io.Writer) {
 		fmt.Fprintf(w, "%6s a day  %s\n", term.Thousands(a.UnitsPerDay), term.Wrap(a.What, term.Screen-14, "              "))
 		fmt.Fprintf(w, "              %s\n", term.Wrap("-> "+a.Do, term.Screen-14, "                 "))
 	}
-	if len(d.Advice) == 0 {
-		term.Paragraph(w, "nothing: of the series with more than eight charts, each page brings something new in more than half of its fetches")
+	if len(d.Advice) == 0 && d.charts == 0 {
+		fmt.Fprintf(w, "nothing can be said yet: no series has %d charts in this time\n", judged)
+	} else if len(d.Advice) == 0 {
+		term.Paragraph(w, "nothing: of the series with eight charts or more, each page brings something new in more than half of its fetches")
 	}
 	printUnknown(w, d.Unknown)
 }
