@@ -96,7 +96,9 @@ func (s *Site) handler(all bool) http.Handler {
 			s.tooLong(w, r)
 			return
 		}
-		checked.ServeHTTP(w, r)
+		ctx, cancel := context.WithTimeout(r.Context(), readWithin) // else a server that hangs would keep the answer
+		defer cancel()
+		checked.ServeHTTP(w, r.WithContext(ctx))
 	}))
 }
 

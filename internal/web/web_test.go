@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -111,6 +112,20 @@ func TestAStoreThatCannotBeReadIsNotReady(t *testing.T) {
 	}
 	if resp, body := get(t, s, "/freshness"); resp.StatusCode != 503 || !strings.Contains(body, "the disk is gone") {
 		t.Errorf("%d\n%s", resp.StatusCode, body)
+	}
+}
+
+// TestAServerThatHangsIsAnAnswer: net/http would otherwise end the connection without one.
+func TestAServerThatHangsIsAnAnswer(t *testing.T) {
+	for _, path := range []string{"/readyz", "/freshness"} {
+		synctest.Test(t, func(t *testing.T) {
+			s, _ := fresh()
+			s.Latest = func(ctx context.Context) (ingest.Latest, error) { <-ctx.Done(); return ingest.Latest{}, ctx.Err() }
+			began := time.Now()
+			if resp, body := get(t, s, path); resp.StatusCode != 503 || time.Since(began) > 6*time.Second {
+				t.Errorf("%s: %d after %v\n%s", path, resp.StatusCode, time.Since(began), body)
+			}
+		})
 	}
 }
 
