@@ -98,6 +98,10 @@ func TestReadsDoNotWaitForLong(t *testing.T) {
 	}
 	p.pg.Freeze()
 	read("frozen", "no answer within")
+	began := time.Now()
+	if code, out, errs := p.do(nil, "quota"); code != exitUnavailable || time.Since(began) > 30*time.Second || !strings.Contains(out, "The store cannot be read") {
+		t.Errorf("quota: exit %d after %v: %s%s", code, time.Since(began), out, errs)
+	}
 	p.pg.Thaw()
 	if code, _, errs := p.do(nil, "chart", "US"); code != exitOK {
 		t.Errorf("afterwards: exit %d: %s", code, errs)

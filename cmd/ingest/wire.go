@@ -194,8 +194,13 @@ func (a *app) checkClock(ctx context.Context) error {
 	return nil
 }
 
-// store opens the store for reading.
+// store opens the store for reading. A server has answersWithin for it.
 func (a *app) store(ctx context.Context) (*store.Store, error) {
+	if a.cfg.Store != "sqlite" {
+		bounded, cancel := context.WithTimeout(ctx, answersWithin)
+		defer cancel()
+		ctx = bounded
+	}
 	return a.openStore(ctx, store.Options{ReadOnly: true})
 }
 
