@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"math"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -178,7 +177,7 @@ func (s *Store) updateSeries(ctx context.Context, tx *txn, id int64, state inges
 		_, err = tx.ExecContext(ctx, `
 			UPDATE series SET open = nullif(open, due_at) FROM slots WHERE slots.id = ?1 AND series.id = series`, id)
 	case ingest.Due:
-		err = supersede(ctx, tx, `id = ?1`, id, math.MaxInt64)
+		err = supersede(ctx, tx, `id = ?1`, id, future(s.now()))
 	}
 	return err
 }

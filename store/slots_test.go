@@ -89,7 +89,7 @@ func TestClaimWithNothingDueDoesNotWrite(t *testing.T) {
 }
 
 // Slots added while a clock was ahead count for nothing once the clock is right: they neither keep a present slot from
-// being added and claimed, nor make their series the freshest.
+// being added, claimed and given back, nor make their series the freshest.
 func TestSlotsInTheFutureAreIgnored(t *testing.T) {
 	s, clock := newStore(t)
 	addDue(t, s, due("US", noon), due("GB", noon))
@@ -108,8 +108,15 @@ func TestSlotsInTheFutureAreIgnored(t *testing.T) {
 		t.Errorf("known at %v: %v, %v", now, known, err)
 	}
 	addDue(t, s, due("US", now))
-	if slot := claim(t, s, by("c", now)); !slot.DueAt.Equal(now) {
-		t.Errorf("claimed %+v", slot.SlotKey)
+	for _, who := range []string{"c", "d"} {
+		slot := claim(t, s, by(who, now))
+		if !slot.DueAt.Equal(now) {
+			t.Errorf("claimed %+v", slot.SlotKey)
+		}
+		if who == "c" {
+			finish(t, s, slot, ingest.Due, "the ledger cannot answer")
+			wantStates(t, s, "US 12:00 claimed", "US 13:00 due", "GB 12:00 done", "US 12:00 done")
+		}
 	}
 	of, err := s.SlotSummary(t.Context(), now, now)
 	ahead := of.Ahead

@@ -91,13 +91,13 @@ func testASlotReleasedTooLateIsSuperseded(t *testing.T, open Open) {
 	s, _ := newStore(t, open)
 	AddDue(t, s, Due("US", noon))
 	old := Claim(t, s, By("a", noon))
-	AddDue(t, s, Due("US", noon.Add(time.Hour)))
+	AddDue(t, s, Due("US", noon.Add(5*time.Minute)))
 	Finish(t, s, old, ingest.Due, "interrupted")
-	WantStates(t, s, "US 13:00 due", "US 12:00 skipped")
+	WantStates(t, s, "US 12:05 due", "US 12:00 skipped")
 	Finish(t, s, Claim(t, s, By("b", noon)), ingest.Done, "")
 	ClaimNone(t, s, By("b", noon))
 	slots, err := s.ListSlots(t.Context(), store.SlotFilter{State: ingest.Skipped})
-	if err != nil || len(slots) != 1 || slots[0].Reason != "superseded by the slot of 2026-02-14T13:00:00Z" {
+	if err != nil || len(slots) != 1 || slots[0].Reason != "superseded by the slot of 2026-02-14T12:05:00Z" {
 		t.Errorf("skipped %+v, %v", slots, err)
 	}
 }
