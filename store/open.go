@@ -152,21 +152,25 @@ func OpenOn(ctx context.Context, e Engine, o Options) (*Store, error) {
 
 // CheckPlace reads a little as another process does, and returns why that finds no store in this one's place: a file that
 // is open and cached does not show that it was replaced or damaged. VersionError: a newer program has upgraded it.
-func (s *Store) CheckPlace(ctx context.Context) (err error) {
+func (s *Store) CheckPlace(ctx context.Context) error {
 	found := s
-	if s.engine != nil {
-		err = s.view(ctx, "look whether a newer program has upgraded the store", func(tx *txn) error { return s.checkVersion(ctx, tx) })
-	} else if err = s.checkPlace(); err == nil {
-		found, err = Open(ctx, filepath.Dir(s.path), Options{ReadOnly: true})
-	}
-	if err != nil {
-		return err
-	}
-	if found != s {
+	if s.engine == nil {
+		if err := s.checkPlace(); err != nil {
+			return err
+		}
+		var err error
+		if found, err = Open(ctx, filepath.Dir(s.path), Options{ReadOnly: true}); err != nil {
+			return err
+		}
 		defer func() { _ = found.Close() }()
 	}
-	_, err = found.ListSlots(ctx, SlotFilter{Limit: 1})
-	return err
+	return found.view(ctx, "look whether the store can be read", func(tx *txn) error {
+		if err := found.checkVersion(ctx, tx); err != nil {
+			return err
+		}
+		var any bool
+		return tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM slots ORDER BY due_at DESC LIMIT 1)`).Scan(&any)
+	})
 }
 
 // claimFor records the upstream of a store that has none yet.
