@@ -92,21 +92,28 @@ func (s Situation) Checks() []Check {
 }
 
 func (s Situation) ledger() Check {
+	gone, silent := "nothing is fetched, charts and searches go on", "cheap calls go on from the emergency budget, expensive ones wait"
+	if s.StoreErr != nil {
+		gone, silent = "nothing is fetched", "nothing is fetched"
+	}
 	switch {
 	case s.Quota == nil && errors.Is(s.QuotaErr, quota.ErrCorrupt):
-		return Check{"Ledger", Bad, "damaged", "the quota ledger is damaged: nothing is fetched, charts and searches go on"}
+		return Check{"Ledger", Bad, "damaged", "the quota ledger is damaged: " + gone}
 	case s.Quota == nil && strings.Contains(s.QuotaErr.Error(), "is missing"):
-		return Check{"Ledger", Bad, "missing", "the quota ledger is missing: nothing is fetched, charts and searches go on"}
+		return Check{"Ledger", Bad, "missing", "the quota ledger is missing: " + gone}
 	case s.Quota == nil:
-		return Check{"Ledger", Bad, "cannot be read", "the quota ledger cannot be read: nothing is fetched, charts and searches go on"}
+		return Check{"Ledger", Bad, "cannot be read", "the quota ledger cannot be read: " + gone}
 	case s.Quota.Degraded:
-		return Check{"Ledger", Bad, "cannot answer", "the ledger cannot answer: cheap calls go on from the emergency budget, expensive ones wait"}
+		return Check{"Ledger", Bad, "cannot answer", "the ledger cannot answer: " + silent}
 	}
 	return Check{"Ledger", Good, "answers", "the ledger answers"}
 }
 
 func (s Situation) upstream() Check {
-	if s.Fresh == nil || s.Fresh.Upstream == nil {
+	switch {
+	case s.StoreErr != nil:
+		return Check{Name: "Upstream", Mood: Idle, Detail: "not known"}
+	case s.Fresh == nil || s.Fresh.Upstream == nil:
 		return Check{Name: "Upstream", Mood: Idle, Detail: "not asked yet"}
 	}
 	u := *s.Fresh.Upstream

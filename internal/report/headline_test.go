@@ -66,6 +66,9 @@ func TestTheHeadlineIsTheWorstOfAll(t *testing.T) {
 			"The quota ledger is missing: nothing is fetched, charts and searches go on.", "Ledger Quota YouTube Charts"},
 		{"the ledger is degraded", func(s *report.Situation) { s.Quota.Degraded = true; s.Fresh.Series[0].OverdueSince = new(noon) }, report.Bad,
 			"The ledger cannot answer: cheap calls go on from the emergency budget, expensive ones wait. US is late.", "Ledger Charts Quota YouTube"},
+		{"a server that holds both does not answer", func(s *report.Situation) {
+			s.Quota.Degraded, s.Fresh, s.StoreErr = true, nil, errors.New("no answer within 5s")
+		}, report.Bad, "The ledger cannot answer: nothing is fetched. The store cannot be read.", "Ledger Charts Upstream Quota"},
 		{"the store is damaged", func(s *report.Situation) { s.Fresh, s.StoreErr = nil, errors.New("damaged") }, report.Bad, "The store cannot be read.", "Charts Upstream Ledger Quota"},
 		{"the first fetch is running", func(s *report.Situation) {
 			s.Fresh.Series[1].Slot, s.Fresh.Series[1].AgeS, s.Fresh.Series[1].Running = nil, nil, true

@@ -41,7 +41,7 @@ func (s *Status) details(ctx context.Context) details {
 		if err != nil { // the overview says so
 			return recent.Answer[details]{}
 		}
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
+		ctx, cancel := shared(ctx)
 		defer cancel()
 		return recent.Answer[details]{Is: readDetails(ctx, source, s.overview), Until: time.Now().Add(detailsFor)}
 	})

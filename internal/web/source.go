@@ -71,20 +71,38 @@ type Status struct {
 	detailed  recent.Answers[details]
 }
 
-// overview reads the source, at most once per readFor. What it cannot read it reports as an error in the result.
+// overview reads the source, at most once per readFor. What it cannot read it reports as an error in the result. Nothing
+// is read for a request whose time is up.
 func (s *Status) overview(ctx context.Context) overview {
+	unknown := func(err error) overview {
+		return overview{Status: pages.Status{At: s.Now().UTC(), Situation: report.Situation{QuotaErr: err, StoreErr: err}}}
+	}
+	if err := ctx.Err(); err != nil {
+		if kept, ok := s.overviews.Kept(""); ok {
+			return kept
+		}
+		return unknown(err)
+	}
 	o, _ := s.overviews.Get("", func() recent.Answer[overview] {
 		source, err := s.Source()
 		if err != nil {
-			unknown := pages.Status{At: s.Now().UTC(), Situation: report.Situation{QuotaErr: err, StoreErr: err}}
-			return recent.Answer[overview]{Is: overview{Status: unknown}}
+			return recent.Answer[overview]{Is: unknown(err)}
 		}
-		// The result serves every reader, so the read outlives the request that asked first.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
+		ctx, cancel := shared(ctx)
 		defer cancel()
 		return recent.Answer[overview]{Is: s.readOverview(ctx, source), Until: time.Now().Add(readFor)}
 	})
 	return o
+}
+
+// shared returns a context for reading what serves every reader: it outlives the request that asked first, though not its
+// time.
+func shared(ctx context.Context) (context.Context, context.CancelFunc) {
+	until, ok := ctx.Deadline()
+	if !ok {
+		until = time.Now().Add(readWithin)
+	}
+	return context.WithDeadline(context.WithoutCancel(ctx), until)
 }
 
 func (s *Status) readOverview(ctx context.Context, source *Source) overview {
@@ -93,7 +111,8 @@ func (s *Status) readOverview(ctx context.Context, source *Source) overview {
 		spent, upcoming, err := source.Quota(ctx)
 		if err == nil {
 			spent.Data = "" // visitors need not know a path of this machine
-			o.Emergency, err = source.Emergency(ctx, o.At.Add(-day))
+			// It is in a file of this machine, and a store that hangs may have used up the time.
+			o.Emergency, err = source.Emergency(context.WithoutCancel(ctx), o.At.Add(-day))
 		}
 		if o.QuotaErr = err; err == nil {
 			o.Quota, o.upcoming, o.admitted = &spent, upcoming, admitted(spent.Spent, source.Cost)

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -117,12 +118,22 @@ func TestAStoreThatCannotBeReadIsNotReady(t *testing.T) {
 
 // TestAServerThatHangsIsAnAnswer: net/http would otherwise end the connection without one.
 func TestAServerThatHangsIsAnAnswer(t *testing.T) {
-	for _, path := range []string{"/readyz", "/freshness"} {
+	for path, status := range map[string]int{"/readyz": 503, "/freshness": 503, "/": 200, "/status": 200, "/charts/US": 503} {
 		synctest.Test(t, func(t *testing.T) {
-			s, _ := fresh()
-			s.Latest = func(ctx context.Context) (ingest.Latest, error) { <-ctx.Done(); return ingest.Latest{}, ctx.Err() }
+			s, source := paged()
+			hangs := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+			s.Latest = func(ctx context.Context) (ingest.Latest, error) { return ingest.Latest{}, hangs(ctx) }
+			source.Slots = func(ctx context.Context, _ time.Time) ([]report.SlotDocument, error) { return nil, hangs(ctx) }
+			source.Kept = func(ctx context.Context) (ingest.Kept, error) { return ingest.Kept{}, hangs(ctx) }
+			s.Pages.Library = func() (*report.Library, error) {
+				return &report.Library{Regions: func(context.Context) (report.RegionsDocument, error) {
+					return report.RegionsDocument{Regions: []report.RegionDocument{{Region: "US", Name: "United States"}}}, nil
+				}, Chart: func(ctx context.Context, _ string, _ url.Values) (report.MovesDocument, error) {
+					return report.MovesDocument{}, hangs(ctx)
+				}}, nil
+			}
 			began := time.Now()
-			if resp, body := get(t, s, path); resp.StatusCode != 503 || time.Since(began) > 6*time.Second {
+			if resp, body := get(t, s, path); resp.StatusCode != status || time.Since(began) > 6*time.Second {
 				t.Errorf("%s: %d after %v\n%s", path, resp.StatusCode, time.Since(began), body)
 			}
 		})

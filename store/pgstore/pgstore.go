@@ -108,6 +108,8 @@ func Open(ctx context.Context, url string, o store.Options) (*store.Store, error
 
 // checkSettings returns errPooled if the connections lack their settings, without which tables are not found.
 func checkSettings(ctx context.Context, db *sql.DB, path string) error {
+	ctx, cancel := context.WithTimeout(ctx, connectFor) // else each address, with TLS and without, three times
+	defer cancel()
 	var set bool
 	err := db.QueryRowContext(ctx, `SELECT current_setting('search_path') = ? AND current_setting('jit') = 'off'`, path).Scan(&set)
 	if err == nil && !set {
