@@ -168,8 +168,8 @@ func (s *Store) CheckPlace(ctx context.Context) error {
 		if err := found.checkVersion(ctx, tx); err != nil {
 			return err
 		}
-		var any bool
-		return tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM slots ORDER BY due_at DESC LIMIT 1)`).Scan(&any)
+		var some bool
+		return tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM slots ORDER BY due_at DESC LIMIT 1)`).Scan(&some)
 	})
 }
 
