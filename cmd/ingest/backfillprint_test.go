@@ -108,7 +108,7 @@ next: ingest backfill run bf-1, if that run has died
 	if got := screenOf(t, "backfill", "status", "bf-1"); !strings.Contains(got, "3, 1 done, 2 due\n") || strings.Contains(got, "claimed") {
 		t.Errorf("when the lease is over:\n%s", got)
 	}
-	if got := screenOf(t, "backfill", "status"); !strings.Contains(got, "bf-1  due      1 of 3  1      0       videos by their ids\n") {
+	if got := screenOf(t, "backfill", "status"); !strings.Contains(got, "bf-1  due      1 of 3  1 unit  0       videos by their ids\n") {
 		t.Errorf("the list says\n%s", got)
 	}
 }

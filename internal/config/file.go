@@ -48,19 +48,22 @@ type configFile struct {
 }
 
 // makePathsWhole counts relative paths from the directory of the file that names them: cron, systemd and a shell start
-// ingest in different ones, and each would get a ledger of its own, with the whole quota.
+// ingest in different ones, and each would get a ledger of its own, with the whole quota. Where a secret stands by mistake
+// in place of its file's name it stays as it is, since no message shows that.
 func (f *configFile) makePathsWhole(file string) error {
 	dir, err := filepath.Abs(filepath.Dir(file))
-	paths := []*string{&f.Data, &f.Costs, &f.KeyFile, &f.Theme, &f.PingFile, &f.WebhookFile}
+	secrets := []*string{&f.KeyFile, &f.PingFile, &f.WebhookFile}
+	paths := append(secrets, &f.Data, &f.Costs, &f.Theme)
 	for i := range f.Backups {
 		paths = append(paths, &f.Backups[i])
 	}
 	for _, path := range paths {
+		whole := filepath.Join(dir, *path)
 		switch {
 		case strings.HasPrefix(*path, "~"):
 			err = cmp.Or(err, fmt.Errorf("%s: %s: ~ means nothing outside a shell: write the whole path", file, *path))
-		case *path != "" && !filepath.IsAbs(*path):
-			*path = filepath.Join(dir, *path)
+		case *path != "" && !filepath.IsAbs(*path) && (FileExists(whole) || !slices.Contains(secrets, path)):
+			*path = whole
 		}
 	}
 	return err
