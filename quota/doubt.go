@@ -37,7 +37,7 @@ func (t *Tariff) doubt(p PoolState, today, now, midnight time.Time) Drain {
 		return stands
 	}
 	probe := 0
-	if p.LastDrain.Holds(today) {
+	if p.LastDrain.Holds(today.Add(longestLease)) {
 		probe = p.LastDrain.Probe
 	}
 	wait := doubts[min(probe, len(doubts)-1)]
@@ -60,18 +60,22 @@ func (t *Tariff) stood(last Drain, today time.Time) bool {
 // probeTime is how long a probe keeps other calls waiting. If it never returns, another call probes then.
 const probeTime = 2 * time.Minute
 
+// longestLease is how long a lease closes a pool at most. One that ends sooner after midnight is of the day before, since
+// the first doubt of a day is longer.
+const longestLease = probeTime + 10*time.Second
+
 // probe makes an admitted call the probe, if the pool waits for one; other calls are refused until it has returned. A
 // call that comes second, or costs more than the cheapest one, is refunded and refused.
 func (g *Governor) probe(ctx context.Context, d Decision) (Decision, error) {
 	today, _ := g.Tariff.dayOf(d.At)
 	for _, p := range d.Pools {
-		if p.Charged == 0 || p.LastDrain.Probe == 0 || p.LastDrain.Until.Before(today) {
+		if p.Charged == 0 || p.LastDrain.Probe == 0 || !p.LastDrain.Holds(today.Add(longestLease)) {
 			continue
 		}
 		// Random leases almost never coincide (one in ten million), so that of two calls at once the stored lease
 		// tells which is the probe.
 		lease := p.LastDrain
-		lease.Until = d.At.Add(probeTime + rand.N(10*time.Second)).Truncate(time.Microsecond) //nolint:gosec // only to be different
+		lease.Until = d.At.Add(probeTime + rand.N(longestLease-probeTime)).Truncate(time.Microsecond) //nolint:gosec // only to be different
 		mine := p.Charged <= g.Tariff.cheapest(p.Pool)
 		if mine {
 			var err error

@@ -69,11 +69,12 @@ func TestANoFarBelowOurOwnCountIsDoubted(t *testing.T) {
 		within(no(probe), about)
 	}
 	midnight := time.Date(2026, 2, 15, 8, 0, 0, 0, time.UTC)
-	for ; d.pool("units").Probe > 0; probes++ {
+	last := midnight.Add(-time.Second) // from then on the next probe would be the next day's; a lease may end after midnight
+	for ; d.pool("units").Probe > 0 && d.pool("units").DrainedUntil.Before(last); probes++ {
 		d.now = d.pool("units").DrainedUntil.Add(time.Second)
 		no(d.take("videos.list", quota.Scheduled))
 	}
-	if p := d.pool("units"); probes < 4 || probes > 12 || !p.DrainedUntil.Equal(midnight) {
+	if p := d.pool("units"); probes < 3 || probes > 12 || p.DrainedUntil.Before(last) || p.DrainedUntil.After(midnight.Add(130*time.Second)) {
 		t.Errorf("after %d more probes it is closed until %v, want the midnight", probes, p.DrainedUntil)
 	}
 	// The next day begins with nothing of that.
