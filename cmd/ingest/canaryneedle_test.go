@@ -37,9 +37,16 @@ const (
 	unlike     = "canary-"
 )
 
+// digits are a piece that turns up by chance in a time.
+var digits = regexp.MustCompile(`[0-9]{4}`)
+
 // newCanary makes a key.
 func newCanary(prefix string) canary {
-	c := canary{key: prefix + (rand.Text() + rand.Text())[:32]}
+	text := rand.Text() + rand.Text()
+	for digits.MatchString(text) {
+		text = rand.Text() + rand.Text()
+	}
+	c := canary{key: prefix + text[:32]}
 	for at := len(prefix); at+pieceLen <= len(c.key); at += pieceLen {
 		c.add(c.key[at : at+pieceLen])
 	}
