@@ -220,7 +220,8 @@ func (a *app) tariffWith(pool string) (*quota.Tariff, error) {
 	return tariff, nil
 }
 
-// corrected reports a correction, in a line or as a report in JSON, and what it leaves the schedule of a pool; "" means every used pool.
+// corrected reports a correction, in a line or as a report in JSON, and what it leaves the schedule of a pool; "" means
+// every used pool.
 func (a *app) corrected(ctx context.Context, l *ledger, did, pool string) error {
 	if a.json {
 		a.say("ingest: %s", did)
