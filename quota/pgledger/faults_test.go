@@ -250,6 +250,16 @@ func TestAPromotedReplicaHasLostWhatItLacks(t *testing.T) {
 		delete(errs, reads)
 	}
 	wantAll(t, errs, quota.ErrUnavailable, "replica")
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) { // until it knows of the take
+		if d, err := replica.Take(t.Context(), ask("a", 0, 1, "units")); err != nil || time.Now().After(end) {
+			t.Fatal("the replica still lacks the take", err)
+		} else if d.Pools[0].Windows[0].Used > 0 {
+			break
+		}
+	}
+	if d, err := replica.Take(t.Context(), ask("a", 1, 1, "units")); !errors.Is(err, quota.ErrUnavailable) {
+		t.Errorf("a replica decided, although what it reads changes under it: %v, %v", d, err)
+	}
 	d.Kill() // whatever has arrived has arrived
 	r.Promote(t)
 	for _, ask := range []func() error{
