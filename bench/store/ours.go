@@ -46,11 +46,15 @@ func openOurs(ctx context.Context, dir string) (*ours, error) {
 }
 
 func (s *ours) begin(ctx context.Context, c chart) error {
-	slot := ingest.Slot{SlotKey: ingest.SlotKey{Job: "chart", Key: string(c.region), DueAt: c.at}, Kind: ingest.KindChart, State: ingest.Due}
+	return s.claim(ctx, ingest.Slot{SlotKey: ingest.SlotKey{Job: "chart", Key: string(c.region), DueAt: c.at}, Kind: ingest.KindChart, State: ingest.Due})
+}
+
+// claim adds a slot and claims it.
+func (s *ours) claim(ctx context.Context, slot ingest.Slot) error {
 	if err := s.AddDue(ctx, []ingest.Slot{slot}); err != nil {
 		return err
 	}
-	claimed, ok, err := s.Claim(ctx, ingest.Claim{Owner: "bench", Now: c.at, Lease: 5 * time.Minute, Series: map[ingest.Series]bool{slot.Series(): true}})
+	claimed, ok, err := s.Claim(ctx, ingest.Claim{Owner: "bench", Now: slot.DueAt, Lease: 5 * time.Minute, Series: map[ingest.Series]bool{slot.Series(): true}})
 	if err == nil && !ok {
 		err = errors.New("the slot is not to be claimed")
 	}
@@ -78,6 +82,18 @@ func (s *ours) keep(ctx context.Context, c chart) error {
 		return err
 	}
 	return s.save(ctx, c)
+}
+
+// refreshed stores that day's refresh as done: serve would begin one that never ran with all that is older than 25 days,
+// and delete it, as the stand-in knows none of it.
+func (s *ours) refreshed(ctx context.Context, day time.Time) error {
+	if err := s.claim(ctx, ingest.Slot{SlotKey: ingest.SlotKey{Job: "refresh", DueAt: day}, Kind: ingest.KindRefresh, State: ingest.Due}); err != nil {
+		return err
+	}
+	done := s.slot
+	done.State, done.FetchedAt = ingest.Done, day
+	_, err := s.SavePage(ctx, done, ingest.Page{})
+	return err
 }
 
 // inPages passes the videos on in pages of that size.

@@ -126,6 +126,16 @@ func (w *watched) fill(ctx context.Context, b *bench, dir string, days int) (err
 		if err := s.keep(ctx, chart{region, began.Add(time.Duration(i/len(eight)) * every), charts[region]}); err != nil {
 			return err
 		}
+		if i%(48*len(eight)) == 0 { // a pass tidies too
+			if err := s.Tidy(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	if !w.kept {
+		if err := s.refreshed(ctx, began.AddDate(0, 0, days-1)); err != nil {
+			return err
+		}
 	}
 	for range 500 {
 		w.words = append(w.words, g.words(1))
