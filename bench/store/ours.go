@@ -84,16 +84,33 @@ func (s *ours) keep(ctx context.Context, c chart) error {
 	return s.save(ctx, c)
 }
 
-// refreshed stores that day's refresh as done: serve would begin one that never ran with all that is older than 25 days,
-// and delete it, as the stand-in knows none of it.
-func (s *ours) refreshed(ctx context.Context, day time.Time) error {
-	if err := s.claim(ctx, ingest.Slot{SlotKey: ingest.SlotKey{Job: "refresh", DueAt: day}, Kind: ingest.KindRefresh, State: ingest.Due}); err != nil {
+// refresh stores a daily refresh in which no video has changed. Without it serve would begin with four days' videos at
+// once, and delete them, as the stand-in knows none of them.
+func (s *ours) refresh(ctx context.Context, at time.Time, known map[string]ingest.Video) error {
+	if err := s.claim(ctx, ingest.Slot{SlotKey: ingest.SlotKey{Job: "refresh", DueAt: at}, Kind: ingest.KindRefresh, State: ingest.Due}); err != nil {
 		return err
 	}
-	done := s.slot
-	done.State, done.FetchedAt = ingest.Done, day
-	_, err := s.SavePage(ctx, done, ingest.Page{})
-	return err
+	slot := s.slot
+	slot.FetchedAt = at
+	for {
+		ids, err := s.VideosToRefresh(ctx, at, perPage)
+		if err != nil {
+			return err
+		}
+		if len(ids) == 0 {
+			slot.State = ingest.Done
+			_, err := s.SavePage(ctx, slot, ingest.Page{})
+			return err
+		}
+		var page ingest.Page
+		for _, id := range ids {
+			page.Videos = append(page.Videos, known[id])
+		}
+		slot.Pages++
+		if slot, err = s.SaveVideos(ctx, slot, ids, page); err != nil {
+			return err
+		}
+	}
 }
 
 // inPages passes the videos on in pages of that size.

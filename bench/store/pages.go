@@ -110,14 +110,14 @@ func (w *watched) fill(ctx context.Context, b *bench, dir string, days int) (err
 	}
 	s.perPage = 200
 	defer func() { err = errors.Join(err, s.Close()) }()
-	charts := map[ingest.Region][]ingest.Video{}
+	charts, known := map[ingest.Region][]ingest.Video{}, map[string]ingest.Video{}
 	for i := range days * 48 * len(eight) {
 		region := eight[i%len(eight)]
 		shown := charts[region]
 		for _, v := range g.take(max(newTitles, 200-len(shown))) {
 			at := rng.IntN(min(len(shown), 200-newTitles) + 1)
 			shown = append(shown[:at], append([]ingest.Video{v}, shown[at:]...)...)
-			w.ids = append(w.ids, v.ID)
+			w.ids, known[v.ID] = append(w.ids, v.ID), v
 		}
 		charts[region] = shown[:200]
 		if w.kept {
@@ -127,14 +127,9 @@ func (w *watched) fill(ctx context.Context, b *bench, dir string, days int) (err
 			return err
 		}
 		if i%(48*len(eight)) == 0 { // a pass tidies too
-			if err := s.Tidy(ctx); err != nil {
+			if err := errors.Join(s.refresh(ctx, began.AddDate(0, 0, i/(48*len(eight))), known), s.Tidy(ctx)); err != nil {
 				return err
 			}
-		}
-	}
-	if !w.kept {
-		if err := s.refreshed(ctx, began.AddDate(0, 0, days-1)); err != nil {
-			return err
 		}
 	}
 	for range 500 {
