@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -28,9 +29,7 @@ func unique(tool int) string { return fmt.Sprintf(uniquePath, tool, serial.Add(1
 
 // steady sends calls when they are due, even if earlier ones have not ended. It returns how long each took from then
 // on, and how many were not served.
-func steady(ctx context.Context, base string, length time.Duration) (took []time.Duration, unserved int) {
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: 10 * time.Second}
-	defer client.CloseIdleConnections()
+func steady(ctx context.Context, call func(context.Context) error, length time.Duration) (took []time.Duration, unserved int) {
 	var mu sync.Mutex
 	var wait sync.WaitGroup
 	start := time.Now()
@@ -38,7 +37,7 @@ func steady(ctx context.Context, base string, length time.Duration) (took []time
 		due := start.Add(time.Duration(i) * time.Second / perSecond)
 		time.Sleep(time.Until(due))
 		wait.Go(func() {
-			e := one(ctx, client, base+unique(i%tools))
+			e := call(ctx)
 			mu.Lock()
 			defer mu.Unlock()
 			took = append(took, time.Since(due))
@@ -49,6 +48,35 @@ func steady(ctx context.Context, base string, length time.Duration) (took []time
 	}
 	wait.Wait()
 	return took, unserved
+}
+
+// get calls through a proxy, each tool in its turn.
+func get(base string) func(context.Context) error {
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: 10 * time.Second}
+	var turn atomic.Int64
+	return func(ctx context.Context) error { return one(ctx, client, base+unique(int(turn.Add(1))%tools)) }
+}
+
+// syncing writes what SQLite's log of one take has, and waits for the disk.
+func syncing(dir string) func(context.Context) error {
+	var turn sync.Mutex
+	f, err := os.CreateTemp(dir, "gateway")
+	if err == nil {
+		err = os.Remove(f.Name())
+	}
+	at, pages := int64(0), make([]byte, 2*(4096+24))
+	return func(context.Context) error {
+		turn.Lock()
+		defer turn.Unlock()
+		if err != nil {
+			return err
+		}
+		at = (at + int64(len(pages))) % (4 << 20)
+		if _, err := f.WriteAt(pages, at); err != nil {
+			return err
+		}
+		return f.Sync()
+	}
 }
 
 func one(ctx context.Context, client *http.Client, url string) error {

@@ -10,6 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -35,6 +36,7 @@ func main() {
 	flag.DurationVar(&o.length, "for", 20*time.Second, "how long each measurement takes")
 	flag.StringVar(&o.disk, "disk", os.TempDir(), "a `DIR` on a disk, where fsync costs what it costs")
 	flag.Parse()
+	debug.SetGCPercent(400) // as cmd/ingest does
 	if err := measure(context.Background(), o); err != nil {
 		fmt.Fprintf(os.Stderr, "gateway: %v\n", err)
 		os.Exit(1)
@@ -67,21 +69,29 @@ func beside(ctx context.Context, o options, w *world, r *report.Report) error {
 	if err != nil {
 		return err
 	}
-	names, urls := []string{"bare proxy", "gateway, SQLite on disk"}, []string{w.proxy, g}
-	var p50, p99 [2][]time.Duration
-	var unserved [2]int
+	contenders := []struct {
+		name string
+		call func(context.Context) error
+	}{
+		{"bare proxy", get(w.proxy)},
+		{"gateway, SQLite on disk", get(g)},
+		{"nothing: how late a call begins", func(context.Context) error { return nil }},
+		{"two pages written to that disk, and their fsync", syncing(w.disk)},
+	}
+	var p50, p99 [4][]time.Duration
+	var unserved [4]int
 	for range rounds {
-		for i, url := range urls {
-			took, failed := steady(ctx, url, o.length)
+		for i, c := range contenders {
+			took, failed := steady(ctx, c.call, o.length)
 			unserved[i] += failed
 			slices.Sort(took)
 			p50[i], p99[i] = append(p50[i], took[len(took)/2]), append(p99[i], took[len(took)*99/100])
 		}
 	}
-	r.Section("Beside a bare proxy", fmt.Sprintf("%d calls a second, each of them another one and paid for, sent when they are due, in %d turns of %v each; medians of the turns.", perSecond, rounds, o.length))
+	r.Section("Beside a bare proxy", fmt.Sprintf("%d calls a second, each of them another one and paid for, sent when they are due, in %d turns of %v each; medians of the turns. Beside it, as often and as late, what a charge that outlives the power costs at the least.", perSecond, rounds, o.length))
 	var rows [][]string
-	for i, name := range names {
-		rows = append(rows, []string{name, millis(median(p50[i])), millis(median(p99[i])), fmt.Sprint(unserved[i])})
+	for i, c := range contenders {
+		rows = append(rows, []string{c.name, millis(median(p50[i])), millis(median(p99[i])), fmt.Sprint(unserved[i])})
 	}
 	r.Table([]string{"", "p50 ms", "p99 ms", "not served"}, rows)
 	more, ratio := median(p50[1])-median(p50[0]), float64(median(p99[1]))/float64(median(p99[0]))
