@@ -148,7 +148,7 @@ const (
 	KeepFor      = 29 * 24 * time.Hour
 )
 
-// ClockAhead is how far this machine's clock may be ahead of the clocks it is checked against, and a slot's due time
+// ClockAhead is how far this machine's clock may be off the clocks it is checked against, and a slot's due time
 // ahead of this machine's clock, before neither is believed.
 const ClockAhead = 10 * time.Minute
 

@@ -9,13 +9,13 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// ErrClock says that this machine's clock is ahead of the newest slot and of the upstream's clock, and nothing was
+// ErrClock says that neither the newest slot nor the upstream's clock confirms this machine's clock, and nothing was
 // added, fetched or deleted. If it were a year ahead, everything stored would be too old, and everything due within
-// the year would count as done.
-var ErrClock = errors.New("this machine's clock is ahead")
+// the year would count as done; if it were behind, slots and units would be of a time that is over.
+var ErrClock = errors.New("this machine's clock is wrong")
 
-// checkClock returns ErrClock if now is ahead of the upstream's clock and of every due time in known. It returns
-// another error if the upstream was not reached, and nil if it does not tell the time.
+// checkClock returns ErrClock if now is ahead of every due time in known and not what the upstream's clock says. It
+// returns another error if the upstream was not reached, and nil if it does not tell the time.
 func (r *Reconciler) checkClock(ctx context.Context, known map[ingest.Series]time.Time, now time.Time) error {
 	var newest time.Time
 	for _, t := range known {
@@ -27,7 +27,7 @@ func (r *Reconciler) checkClock(ctx context.Context, known map[ingest.Series]tim
 		return nil
 	}
 	date, err := r.Date(ctx)
-	if err != nil || date.IsZero() || !date.Before(now.Add(-ingest.ClockAhead)) {
+	if err != nil || date.IsZero() || date.Sub(now).Abs() <= ingest.ClockAhead {
 		return err
 	}
 	slot := "there is no slot yet"

@@ -30,6 +30,8 @@ func TestAClockThatIsAheadChangesNothing(t *testing.T) {
 		{"a year ahead", 365 * 24 * time.Hour, time.Hour, nil, true, 0, 0},
 		{"eleven minutes ahead of both", time.Hour + 11*time.Minute, time.Hour, nil, true, 0, 0},
 		{"nine minutes ahead", time.Hour + 9*time.Minute, time.Hour, nil, false, 1, 8},
+		{"eleven minutes behind the upstream, and no slot near", time.Hour, time.Hour + 11*time.Minute, nil, true, 0, 0},
+		{"nine minutes behind", time.Hour, time.Hour + 9*time.Minute, nil, false, 1, 8},
 		{"the upstream does not answer: nothing is deleted", 365 * 24 * time.Hour, 0, unreached, false, 0, 8},
 	} {
 		b := newBench(t, 1000, "US", "GB")

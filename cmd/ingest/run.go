@@ -17,6 +17,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/regions"
 )
 
 func (a *app) runCommand() *cobra.Command {
@@ -106,7 +107,7 @@ func (a *app) workersFor(ctx context.Context, w *fetchRuntime) int {
 	return a.cfg.Concurrency
 }
 
-// lookAhead adds to a summary when the next slot is due, and which of these series wait for quota. A run that had no
+// lookAhead adds to a summary when the next slot of these series is due, and which of them wait for quota. A run that had no
 // quota left to try them was stopped, too.
 func (a *app) lookAhead(ctx context.Context, s *report.Run, w *fetchRuntime, series []ingest.Series, force bool) {
 	st, err := a.stand(ctx, w.store, w.ledger.Report)
@@ -114,8 +115,14 @@ func (a *app) lookAhead(ctx context.Context, s *report.Run, w *fetchRuntime, ser
 		return
 	}
 	s.Pacing = st.pace.String()
-	for _, slot := range st.upcoming(1, "") {
-		s.Next = slot.DueAt
+	for _, job := range st.pace.Schedule {
+		for _, key := range job.Keys() {
+			for _, slot := range (regions.Schedule{job}).Upcoming(st.latest, st.now, 1, key) {
+				if slices.Contains(series, slot.Series()) && (s.Next.IsZero() || slot.DueAt.Before(s.Next)) {
+					s.Next = slot.DueAt
+				}
+			}
+		}
 	}
 	for _, p := range st.left.Pools {
 		if at := p.ResumesAt[quota.Scheduled]; w.price.Total[p.Pool] > 0 && p.Remaining[quota.Scheduled] == 0 && at.After(s.UsedUp) {
