@@ -193,7 +193,7 @@ func (a *app) checkLost(ctx context.Context, l *ledger, spent slotsSpent) error 
 		what = ledgerFile + " is missing"
 	}
 	return codeError{exitUnavailable, fmt.Errorf("%s: it lacks %s units that the slots in %s spent: put %s back as it was, or count them again with ingest quota rebuild (%w)",
-		what, term.Thousands(audit.Units(missing)), a.cfg.Data, ledgerFile, quota.ErrClosed)}
+		what, term.Thousands(audit.Units(missing)), a.storeName(), ledgerFile, quota.ErrClosed)}
 }
 
 // report returns what is left. While the ledger cannot answer, the report says why instead.

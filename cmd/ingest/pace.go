@@ -105,8 +105,11 @@ func (a *app) openStanding(ctx context.Context) (standing, error) {
 func (a *app) warnOfFuture(ctx context.Context, s *store.Store) {
 	newest, err := s.ListSlots(ctx, store.SlotFilter{Limit: 1})
 	if err == nil && len(newest) > 0 && newest[0].DueAt.After(a.clock.Now().Add(ingest.ClockAhead)) {
-		a.say("ingest: warning: the clock says %s, before the newest slot, of %s: slots in the future count for nothing; if the clock is right, ingest doctor --repair removes them",
-			term.Stamp(a.clock.Now()), term.Stamp(newest[0].DueAt))
+		advice := "slots in the future count for nothing; if the clock is right, ingest doctor --repair removes them"
+		if a.cfg.Store != "sqlite" {
+			advice = "this machine's clock or another's is wrong: set them (timedatectl set-ntp true)"
+		}
+		a.say("ingest: warning: the clock says %s, before the newest slot, of %s: %s", term.Stamp(a.clock.Now()), term.Stamp(newest[0].DueAt), advice)
 	}
 }
 

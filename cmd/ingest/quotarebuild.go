@@ -118,7 +118,7 @@ func (a *app) rebuildAlone(ctx context.Context) (slots int, err error) {
 		return 0, err
 	}
 	if len(missing) == 0 && len(spent) > 0 && moved == 0 {
-		return 0, codeError{exitError, fmt.Errorf("the ledger of account %s knows all that the slots in %s spent: %w; correct it with ingest quota post", l.Account, a.cfg.Data, errLacksNothing)}
+		return 0, codeError{exitError, fmt.Errorf("the ledger of account %s knows all that the slots in %s spent: %w; correct it with ingest quota post", l.Account, a.storeName(), errLacksNothing)}
 	}
 	return account.Post(missing, l.Tariff, func(slot ingest.Slot) ([]string, error) { return a.slotMethods(ctx, slot) },
 		func(p audit.Posting) error { return l.Post(ctx, p.Who, p.Cost, p.At) })
