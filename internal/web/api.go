@@ -56,11 +56,14 @@ func (a *API) handler(quota func(context.Context) (report.QuotaDocument, error))
 			return read(ctx, l, r, params)
 		}))
 	}
-	mux.Handle("GET /v1/quota", a.document(func(ctx context.Context, _ *http.Request, _ url.Values) (any, error) {
+	mux.Handle("GET /v1/quota", a.document(func(ctx context.Context, _ *http.Request, params url.Values) (any, error) {
+		if err := refuseAll(params); err != nil {
+			return nil, err
+		}
 		return quota(ctx)
 	}))
-	mux.Handle("GET /v1/openapi.json", a.document(func(context.Context, *http.Request, url.Values) (any, error) {
-		return rawJSON(openAPI), nil
+	mux.Handle("GET /v1/openapi.json", a.document(func(_ context.Context, _ *http.Request, params url.Values) (any, error) {
+		return rawJSON(openAPI), refuseAll(params)
 	}))
 	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet || r.Method == http.MethodHead {
@@ -127,6 +130,14 @@ func parameters(r *http.Request) (url.Values, error) {
 	return params, nil
 }
 
+// refuseAll refuses the parameters of a path that has none.
+func refuseAll(params url.Values) error {
+	for name := range params {
+		return fmt.Errorf("%w: there is no parameter %q here: /v1/openapi.json lists them", report.ErrBadRequest, term.Fit(name, 40))
+	}
+	return nil
+}
+
 func limitOf(params url.Values) (int, error) {
 	if !params.Has("limit") {
 		return usualPage, nil
@@ -170,7 +181,10 @@ func readChart(ctx context.Context, l *report.Library, r *http.Request, params u
 	return withFields(doc, params.Get("fields"))
 }
 
-func readRegions(ctx context.Context, l *report.Library, _ *http.Request, _ url.Values) (any, error) {
+func readRegions(ctx context.Context, l *report.Library, _ *http.Request, params url.Values) (any, error) {
+	if err := refuseAll(params); err != nil {
+		return nil, err
+	}
 	return l.Regions(ctx)
 }
 

@@ -243,6 +243,7 @@ func TestTheAPIRefusesWhatNoFrontEndSends(t *testing.T) {
 		{"GET", "/v1/search?q=a&q=b", "localhost", 400}, {"GET", "/v1/search?q=%zz", "localhost", 400}, {"GET", "/v1/search", "localhost", 400},
 		{"GET", "/v1/search?q=" + strings.Repeat("a", 3000), "localhost", 400}, {"GET", "/v1/search?q=a&limit=101", "localhost", 400}, {"GET", "/v1/search?q=a&limit=x", "localhost", 400},
 		{"GET", "/v1/slots?after=AAAA", "localhost", 400}, {"GET", "/v1/slots?after=%00", "localhost", 400}, {"GET", "/v1/slots?outcome=lost", "localhost", 400},
+		{"GET", "/v1/quota?pool=units", "localhost", 400}, {"GET", "/v1/regions?job=chart", "localhost", 400}, {"GET", "/v1/openapi.json?v=2", "localhost", 400},
 		{"GET", "/v1/quota?token=s3cret", "localhost", 400}, {"GET", "/v1/quota?a=%zz;api-KEY=s3cret", "localhost", 400},
 	} {
 		resp := ask(h, tt.method, tt.target, "Host", tt.host)
