@@ -90,7 +90,7 @@ func TestWhatIsNotThereSaysWhereToGo(t *testing.T) {
 	s.Library = func() (*report.Library, error) { return filled(), nil }
 	closed := newSite()
 	closed.Library = func() (*report.Library, error) { return nil, errors.New("/secret/path is damaged") }
-	for path, code := range map[string]int{"/charts/ZZ": 404, "/videos/none": 404, "/videos/%3Cscript%3E": 404, "/search?q=" + strings.Repeat("a", 10_000): 400} {
+	for path, code := range map[string]int{"/charts/ZZ": 404, "/videos/none": 404, "/videos/a?since=99d": 400, "/videos/%3Cscript%3E": 404, "/search?q=" + strings.Repeat("a", 10_000): 400} {
 		if answer := get(t, s, path); answer.StatusCode != code || !strings.Contains(bodyOf(t, answer), "/search") {
 			t.Errorf("%.40s: %d, want %d", path, answer.StatusCode, code)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,13 +22,12 @@ var spans = []struct{ since, words string }{{"7d", "7 days"}, {"24h", "24 hours"
 
 // video is the page of a video: its facts, where it is charted, and its rank and its views over time.
 func (s *Site) video(r *http.Request, lib *report.Library) (Page, error) {
-	span := spans[0]
-	for _, known := range spans {
-		if r.URL.Query().Get("since") == known.since {
-			span = known
-		}
+	since := cmp.Or(r.URL.Query().Get("since"), spans[0].since)
+	i := slices.IndexFunc(spans, func(known struct{ since, words string }) bool { return known.since == since })
+	if i < 0 {
+		return Page{Code: http.StatusBadRequest, Title: "There is no such time span"}, fmt.Errorf("%w: this page looks back 24h, 7d or 29d, not %s", report.ErrBadRequest, term.Fit(since, 20))
 	}
-	id, params := r.PathValue("id"), url.Values{"since": {span.since}}
+	span, id, params := spans[i], r.PathValue("id"), url.Values{"since": {since}}
 	doc, err := lib.Video(r.Context(), id, params)
 	if err != nil {
 		return Page{}, err
