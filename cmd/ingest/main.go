@@ -7,6 +7,7 @@ import (
 	"log"
 	"os"
 	"runtime/debug"
+	"slices"
 	"syscall"
 	_ "time/tzdata" // a bare container lacks the provider's time zone
 
@@ -43,6 +44,7 @@ func run(args []string, stdout, stderr io.Writer, wrapPass func(*fetch.Reconcile
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !a.started {
 		err = usageError{err}
+		a.json = a.json || slices.Contains(args, "--json") // parsing ends at the first wrong flag
 	}
 	err = endedBy(ctx, err)
 	a.closeTraces(err)

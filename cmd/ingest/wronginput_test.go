@@ -50,6 +50,7 @@ var wrongInputs = []struct {
 	{"run --region US,US", exitUsage, "named twice"},
 	{"run --region JP", exitUsage, "no job fetches JP"},
 	{"run --pages 9", exitUsage, "--pages 9 is outside 1..4"},
+	{"run --nope --json", exitUsage, `{"error":"unknown flag: --nope","code":"usage"`},
 	{"run --pages many", exitUsage, `--pages "many": use a whole number`},
 	{"chart Atlantis", exitUsage, "ISO 3166"},
 	{"chart US --at noon", exitUsage, `--at "noon": use a time ago`},
