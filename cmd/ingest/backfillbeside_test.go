@@ -87,3 +87,14 @@ func TestABackfillThatCanNeverEndIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// A plan that was kept, and no longer fits, is not to be run as it is.
+func TestAPlanThatNoLongerFitsAdvisesNoRun(t *testing.T) {
+	now := time.Date(2026, 2, 14, 8, 5, 0, 0, time.UTC)
+	besideASchedule(t, "3h", &now)
+	planned := ingestJSON[backfillDocument](t, exitOK, "backfill", "plan", "videos", someIDs(t, 50))
+	t.Setenv("INGEST_COSTS", limits(t, "50")) // the schedule needs 72
+	if out, _ := ingestCode(t, exitOK, "backfill", "status", planned.ID); !strings.Contains(out, "next: ingest backfill run "+planned.ID+", once it fits") {
+		t.Error(out)
+	}
+}

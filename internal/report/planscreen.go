@@ -75,6 +75,9 @@ func (d PlanDocument) nextText() string {
 	case d.Wait:
 		text = "ingest serve carries it on, or " + text
 	}
+	if len(d.Today.Left) > 0 && d.Days == nil && d.Never != "" {
+		text += ", once it fits"
+	}
 	if d.Pieces[string(ingest.Due)]+d.Pieces[string(ingest.Stopped)] == 0 {
 		text += ", if that run has died"
 	}
