@@ -131,11 +131,17 @@ func openRemote(ctx context.Context, c *config.Config) (sharedledger.Remote, err
 		return nil, err
 	}
 	if strings.HasPrefix(c.Ledger, "postgres") {
-		l, err := pgledger.Open(ctx, c.Ledger, pgledger.Options{})
-		return l, config.Invalid(err)
+		return asRemote(pgledger.Open(ctx, c.Ledger, pgledger.Options{}))
 	}
-	l, err := redisledger.Open(ctx, c.Ledger, redisledger.Options{})
-	return l, config.Invalid(err)
+	return asRemote(redisledger.Open(ctx, c.Ledger, redisledger.Options{}))
+}
+
+// asRemote returns no nil pointer beside an error, which is one of the config.
+func asRemote[R sharedledger.Remote](l R, err error) (sharedledger.Remote, error) {
+	if err != nil {
+		return nil, config.Invalid(err)
+	}
+	return l, nil
 }
 
 // slotsSpent returns the slots of a store that spent quota since a time.
@@ -192,8 +198,8 @@ func (a *app) checkLost(ctx context.Context, l *ledger, spent slotsSpent) error 
 	if spent, err := l.Ledger.Spent(ctx, l.Account, account.Now.Add(-account.Horizon), 0); err == nil && len(spent) == 0 {
 		what = ledgerFile + " is missing"
 	}
-	return codeError{exitUnavailable, fmt.Errorf("%s: it lacks %s units that the slots in %s spent: put %s back as it was, or count them again with ingest quota rebuild (%w)",
-		what, term.Thousands(audit.Units(missing)), a.storeName(), ledgerFile, quota.ErrClosed)}
+	return codeError{exitUnavailable, fmt.Errorf("%s: it lacks %s that the slots in %s spent: put %s back as it was, or count them again with ingest quota rebuild (%w)",
+		what, term.Amount(audit.Units(missing), "units"), a.storeName(), ledgerFile, quota.ErrClosed)}
 }
 
 // report returns what is left. While the ledger cannot answer, the report says why instead.

@@ -224,7 +224,7 @@ func repairStore(ctx context.Context, d *Doctor) Finding {
 	case err != nil:
 		return failWith(err, "the store is whole; try again to remove its slots in the future")
 	case removed > 0:
-		r.Found = append(r.Found, fmt.Sprintf("%d slots that were due in the future", removed))
+		r.Found = append(r.Found, fmt.Sprintf("%s due in the future", term.Plural(removed, "slot")))
 		r.Done = append(r.Done, "removed them")
 	case len(r.Found) == 0:
 		return okf("nothing to repair in %s", path)

@@ -168,7 +168,7 @@ func (st Status) ledger() g.Node {
 	case st.Errors["ledger"] != nil:
 		verified = "not known: " + term.Clean(st.Errors["ledger"].Error())
 	case st.Ledger.Missing > 0:
-		verified = term.Thousands(st.Ledger.Missing) + " units that the slots spent are not in it: ingest quota rebuild"
+		verified = "it lacks " + term.Amount(st.Ledger.Missing, "units") + " that the slots spent: ingest quota rebuild"
 	case !st.Ledger.ProvenAt.IsZero():
 		verified = "every recorded fetch is in it, checked " + st.when(st.Ledger.ProvenAt)
 	}
@@ -187,7 +187,7 @@ func (st Status) kept() g.Node {
 	}
 	videos, backup := "none", "none was made: ingest backup FILE"
 	if oldest := st.Kept.Oldest; !oldest.IsZero() {
-		videos = fmt.Sprintf("%s, in %s charts; the oldest of %s, %s ago", term.Thousands(st.Kept.Videos), term.Thousands(st.Kept.Charts), st.when(oldest), term.Ago(st.At.Sub(oldest)))
+		videos = fmt.Sprintf("%s, in %s; the oldest of %s, %s ago", term.Thousands(st.Kept.Videos), term.Plural(int(st.Kept.Charts), "chart"), st.when(oldest), term.Ago(st.At.Sub(oldest)))
 	}
 	if !st.Backup.IsZero() {
 		if backup = fmt.Sprintf("%s, %s ago", st.when(st.Backup), term.Ago(max(st.At.Sub(st.Backup), 0))); st.At.Sub(st.Backup) >= backupEvery {

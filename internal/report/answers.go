@@ -82,7 +82,7 @@ type Copied struct {
 func (c Copied) Print(w io.Writer) {
 	did := map[string]string{"copied": "copied", "there": "there already"}[c.Outcome]
 	text := fmt.Sprintf("%s to %s: %s, %s in %s, as of %s; each table was read again, and is the same",
-		c.From, c.To, did, term.Thousands(int64(c.Rows))+" rows", term.Plural(len(c.Tables), "table"), term.Stamp(c.At))
+		c.From, c.To, did, term.Plural(c.Rows, "row"), term.Plural(len(c.Tables), "table"), term.Stamp(c.At))
 	if c.RowsChanged > 0 {
 		text += fmt.Sprintf("; in %s a text had bytes that are not kept there, as 0 is not", term.Plural(c.RowsChanged, "row"))
 	}

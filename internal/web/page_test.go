@@ -225,7 +225,7 @@ func TestThePageSaysWhatCannotBeRead(t *testing.T) {
 		}, []string{"The quota ledger cannot be read", "Charts cannot be read"}, onlyTheLedgerKnows},
 		{"units that the ledger lacks", func(_ *web.Site, s *web.Source) {
 			s.Ledger = func(context.Context) (report.LedgerDocument, error) { return report.LedgerDocument{Missing: 1234}, nil }
-		}, []string{"1,234 units that the slots spent are not in it: ingest quota rebuild"}, []string{"every recorded fetch is in it"}},
+		}, []string{"it lacks 1,234 units that the slots spent: ingest quota rebuild"}, []string{"every recorded fetch is in it"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
