@@ -75,7 +75,8 @@ func Code(err error) int {
 	return 0
 }
 
-// Explain adds to SQLite's error that it cannot open the file at path the system's reason, if that is Forbidden.
+// Explain adds to SQLite's error that it cannot open the file at path the system's reason, if that is Forbidden or
+// that too many files are open.
 func Explain(path string, err error) error {
 	if Code(err) != sqlite3.SQLITE_CANTOPEN {
 		return err
@@ -84,7 +85,7 @@ func Explain(path string, err error) error {
 	if why == nil {
 		_ = f.Close()
 	}
-	if at, ok := errors.AsType[*fs.PathError](why); ok && Forbidden(why) {
+	if at, ok := errors.AsType[*fs.PathError](why); ok && (Forbidden(why) || errors.Is(why, syscall.EMFILE)) {
 		return fmt.Errorf("%w: %w", err, at.Err)
 	}
 	return err
