@@ -197,6 +197,9 @@ func repairStore(ctx context.Context, d *Doctor) Finding {
 		return okf("nothing: PostgreSQL repairs itself, and is restored from its own backups")
 	}
 	path := filepath.Join(d.Config.Data, store.FileName)
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // to read a pipe may take for ever
+		return fail(BadConfig, path+" is no regular file", "move it away, and ingest run makes a store; nothing was changed")
+	}
 	host, _ := d.Upstream(ctx) // unknown if the config is broken: the next run stores it
 	r, err := store.Repair(ctx, d.Config.Data, store.Options{Upstream: host, Now: d.now, Upgraded: d.Upgraded})
 	var foreign *store.ApplicationError
