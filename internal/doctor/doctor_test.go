@@ -123,6 +123,19 @@ func TestACheckThatPanicsOrHangsCostsItselfOnly(t *testing.T) {
 	}
 }
 
+// A check that a signal cuts short judges nothing.
+func TestAnInterruptedCheckIsNoFailure(t *testing.T) {
+	d := &doctor.Doctor{Classify: func(error) doctor.Class { return doctor.Other }}
+	ctx, cancel := context.WithCancel(t.Context())
+	found := d.Run(ctx, doctor.Look{"server", func(ctx context.Context, _ *doctor.Doctor) doctor.Finding {
+		cancel()
+		return doctor.FailedWith(ctx.Err(), "see that it runs")
+	}, 0})
+	if len(found) != 1 || found[0].Status != doctor.Warn || found[0].Detail != "not judged: interrupted" {
+		t.Errorf("%+v", found)
+	}
+}
+
 // All of a schedule is stale: every series is counted, even if it is not listed, and the reason is said once.
 func TestStaleSeriesAreAllCountedAndTheirReasonIsSaidOnce(t *testing.T) {
 	dir, now := t.TempDir(), time.Date(2026, 2, 14, 9, 40, 0, 0, time.UTC)

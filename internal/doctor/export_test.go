@@ -38,4 +38,6 @@ func (d *Doctor) Run(ctx context.Context, looks ...Look) []Finding {
 	return d.run(ctx, checks)
 }
 
+var FailedWith = failWith
+
 const Overstayed = overstayed
