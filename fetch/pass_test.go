@@ -283,8 +283,8 @@ func TestAFencedPassChangesNothing(t *testing.T) {
 	b := newBench(t, 1000, "US")
 	b.table.fenced = true
 	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
-	if err != nil || len(worked) != 0 || len(b.table.pages) != 0 {
-		t.Errorf("%s %v, %d pages", states(worked), err, len(b.table.pages))
+	if err != nil || len(worked) != 1 || worked[0].State != ingest.Claimed || worked[0].Spent != 1 || len(b.table.pages) != 0 {
+		t.Errorf("%s %v, %d pages; want the slot, as claimed, with the unit that it cost here", states(worked), err, len(b.table.pages))
 	}
 }
 

@@ -146,6 +146,10 @@ func (r *runner) reportResult(ctx context.Context, e result) error {
 	switch {
 	case errors.Is(e.err, ingest.ErrFenced):
 		r.Log.WarnContext(ctx, "the slot went to another run", slotAttr(e.Slot))
+		if r.keepResults && e.Spent > 0 {
+			e.Reason = "it went to another run, which goes on with it"
+			r.results = append(r.results, e.SlotResult)
+		}
 		return nil
 	case e.State == ingest.Claimed:
 		r.Log.WarnContext(ctx, "a pass hangs, the run ends without it", slotAttr(e.Slot))
