@@ -48,8 +48,8 @@ type Ledger struct {
 func Open(ctx context.Context, path string) (_ *Ledger, err error) {
 	l := &Ledger{Now: time.Now, path: path, spenders: map[quota.Who]int64{}}
 	have := 0
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("%w: %s is a directory: move it away", quota.ErrUnavailable, path)
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%w: %s is no regular file: move it away", quota.ErrUnavailable, path)
 	} else if err == nil && info.Size() > 0 {
 		if have, err = l.identify(ctx); err != nil {
 			return nil, err
