@@ -107,8 +107,8 @@ func (a *app) workersFor(ctx context.Context, w *fetchRuntime) int {
 	return a.cfg.Concurrency
 }
 
-// lookAhead adds to a summary when the next slot of these series is due, and which of them wait for quota. A run that had no
-// quota left to try them was stopped, too.
+// lookAhead adds to a summary when the next slot of these series is due, and which of them wait for quota. A run that
+// had no quota left to try them was stopped, too.
 func (a *app) lookAhead(ctx context.Context, s *report.Run, w *fetchRuntime, series []ingest.Series, force bool) {
 	st, err := a.stand(ctx, w.store, w.ledger.Report)
 	if err != nil || st.storeErr != nil {

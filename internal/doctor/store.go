@@ -189,7 +189,7 @@ func repairLedger(ctx context.Context, d *Doctor) Finding {
 	case moved == 0:
 		return noFinding
 	}
-	return okf("found %d entries in the future of %s, left by a clock that was ahead; did: moved them to now, where they count", moved, path)
+	return okf("found %s in the future of %s, left by a clock that was ahead; did: moved to now, where it counts", term.Plural(moved, "charge"), path)
 }
 
 func repairStore(ctx context.Context, d *Doctor) Finding {
