@@ -146,14 +146,14 @@ func (s *scale) leads() string {
 	return ""
 }
 
-// kill ends a machine in the middle of a pass.
+// kill ends a machine in the middle of a pass. It owes the ledger nothing, which nobody else could post.
 func (s *scale) kill(name string) {
 	s.Helper()
 	m, chart := s.machines[name], ""
 	holds := fmt.Sprintf("state = 'claimed' AND owner LIKE '%%/%d/%%'", m.cmd.Process.Pid)
 	s.wait(name+" is in the middle of a pass", func() bool {
 		chart = s.pg.Must(s, "SELECT job || ' ' || key FROM ingest.slots JOIN ingest.series ON series.id = series WHERE "+holds)
-		return chart != ""
+		return chart != "" && s.number("SELECT coalesce((SELECT sum(total) FROM ingest_quota.pools WHERE name = 'units'), 0) - sum(units) FROM ingest.slots") >= 0
 	})
 	_ = m.cmd.Process.Kill()
 	<-m.gone

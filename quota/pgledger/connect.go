@@ -94,9 +94,9 @@ func (l *Ledger) mode() pgx.QueryExecMode {
 // with calls do with a connection. If the schema, or part of it, is missing, nothing was done: with then installs it
 // and calls do again, or returns errAbsent if do only reads. changes also says that a lost answer leaves do in doubt.
 func (l *Ledger) with(ctx context.Context, timeout time.Duration, changes bool, do func(context.Context, *pgxpool.Conn) error) error {
-	bounded, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	once := func(do func(context.Context, *pgxpool.Conn) error) error {
+	once := func(within time.Duration, do func(context.Context, *pgxpool.Conn) error) error {
+		bounded, cancel := context.WithTimeout(ctx, within)
+		defer cancel()
 		c, err := l.pool.Acquire(bounded)
 		if err != nil {
 			return l.explain(ctx, err, false)
@@ -108,20 +108,21 @@ func (l *Ledger) with(ctx context.Context, timeout time.Duration, changes bool, 
 		}
 		return err
 	}
-	err := once(do)
+	err := once(timeout, do)
 	switch {
 	case is(err, noPrepared, samePrepared):
 		l.pooled.Store(true)
-		err = once(do)
+		err = once(timeout, do)
 	case is(err, noSchema, noTable, noFunction):
-		prepare := l.install
-		if !changes {
-			prepare = l.findVersion
+		if changes { // many may install it at once
+			err = once(longer*l.timeout, l.install)
+		} else {
+			err = once(timeout, l.findVersion)
 		}
-		if err := once(prepare); err != nil {
+		if err != nil {
 			return l.explain(ctx, err, false)
 		}
-		if err = once(do); is(err, noSchema, noTable, noFunction) {
+		if err = once(timeout, do); is(err, noSchema, noTable, noFunction) {
 			err = corrupt(fmt.Sprintf("schema %s lacks some of what it holds", l.schema))
 		}
 	}

@@ -173,6 +173,25 @@ func TestManyMakeOneSchema(t *testing.T) {
 	}
 }
 
+// Who comes while another makes the schema waits for that longer than for an answer.
+func TestASchemaMayTakeLongToMake(t *testing.T) {
+	d := server(t)
+	const timeout = 2 * time.Second
+	making := make(chan struct{})
+	go func() {
+		defer close(making)
+		d.Must(t, "BEGIN; CREATE SCHEMA slow; SELECT pg_sleep(4.5); ROLLBACK")
+	}()
+	l := openLedger(t, d.URL(), pgledger.Options{Schema: "slow", Timeout: timeout})
+	for d.Must(t, "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'BEGIN; CREATE SCHEMA slow%' AND wait_event = 'PgSleep'") == "0" {
+		time.Sleep(time.Millisecond)
+	}
+	if d, err := l.Take(t.Context(), ask("a", 1, 100, "units")); err != nil || !d.Allowed {
+		t.Errorf("%+v %v", d, err)
+	}
+	<-making
+}
+
 // A lost answer is in doubt, whether it was that of a take or of a COMMIT, and nothing is sent twice.
 func TestLostReplyIsInDoubtAndNotASecondCharge(t *testing.T) {
 	d := server(t)
