@@ -19,6 +19,9 @@ import (
 // maxConns bounds the connections of one process: an operation takes about a millisecond.
 const maxConns = 8
 
+// longer is how many time-outs a sync may take, as it may have 100,000 rows, and making the schema, as many may at once.
+const longer = 20
+
 // settings are the parameters that a URL may have.
 var settings = []string{"sslmode", "sslrootcert", "sslcert", "sslkey", "target_session_attrs", "host"}
 
@@ -114,7 +117,7 @@ func (l *Ledger) with(ctx context.Context, timeout time.Duration, changes bool, 
 		l.pooled.Store(true)
 		err = once(timeout, do)
 	case is(err, noSchema, noTable, noFunction):
-		if changes { // many may install it at once
+		if changes {
 			err = once(longer*l.timeout, l.install)
 		} else {
 			err = once(timeout, l.findVersion)

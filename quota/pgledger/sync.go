@@ -15,9 +15,6 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// longer is how many time-outs a sync may take, as it may have 100,000 rows.
-const longer = 20
-
 // Sync implements sharedledger.Remote, in one transaction.
 func (l *Ledger) Sync(ctx context.Context, b sharedledger.Batch) (now time.Time, err error) {
 	if err := b.Check(); err != nil {
