@@ -15,8 +15,9 @@ LONG = Test(Long[A-Z]|Soak|CrashLoop|BackfillThroughAWeek|FaultStorms|FaultKille
 # The detector makes SQLite ten times slower, and all that stands on it is compiled a second time: make test goes
 # without and make test-long detects races, in what goroutines share. The stand-ins and the whole program are run by
 # other packages' tests; the detector changes what fetch/youtube and fetch/dailymotion allocate; quotatest's own tests
-# are of broken ledgers, and the differential steps of any ledger are taken one after the other.
+# are of broken ledgers. UNRACED are the longest tests of the others: what they do at once, shorter ones do as well.
 RACED = ./store ./quota/redisledger ./quota/sharedledger ./quota/pgledger ./quota/sqliteledger ./quota ./quota/httplimit ./quota/memledger ./quota/internal/... ./quota/quotatest/memremote ./fetch ./fetch/wire ./regions ./internal/faulty ./internal/gateway ./internal/service ./internal/web
+UNRACED = Test(Differential.*|Storms|Hosts|RefusalsCostAlikeHoweverLongTheLog|OlderCopyOverTheFileInUseIsNoticed|AFloodOfAddressesIsBoundedAndHurtsNobodyElse|AChannelThatGivesLessThanItSaysIsIncomplete|WhatASearchDoesNotReadChangesNothing|WhatHasAWordInItsTagsAloneIsOnAPageThatItBelongsTo)$$|^TestStore$$/^HostileQueriesAreAnsweredSoon
 
 # testsum prints a line per package, and every skip. ALLOW_SKIPS=FILE makes a skip that FILE does not name a
 # failure; .ci/run does so.
@@ -67,7 +68,7 @@ test-long: ## Test weeks, storms, random kills and full sizes, and detect races 
 	export GOTMPDIR="$${TMPDIR:-/tmp}" TMPDIR="$$(sh tools/testdir.sh)" && \
 	go build -o .tools/testsum$(EXE) ./tools/testsum && \
 	$(TESTSUM) -p 3 -parallel 8 -run '^$(LONG)' -skip '^$(SHOWN)$$' $(TESTFLAGS) ./cmd/ingest $$(grep -rlE --include='*_test.go' --exclude-dir='.?*' --exclude-dir=bench '^func $(LONG)' . | xargs -n1 dirname | sort -u) && \
-	CGO_ENABLED=1 $(TESTSUM) -p 3 -race -skip '^($(LONG)|TestDifferential)' $(TESTFLAGS) $(RACED)
+	CGO_ENABLED=1 $(TESTSUM) -p 3 -race -skip '^$(LONG)|^$(UNRACED)$$' $(TESTFLAGS) $(RACED)
 
 race: ## Run the tests of what is shared by goroutines and processes three times over, races detected
 	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && POSTGRES_BIN="$$(sh tools/postgres.sh)" && export REDIS_SERVER POSTGRES_BIN && \
