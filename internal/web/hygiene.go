@@ -10,9 +10,6 @@ import (
 	"github.com/trendvidstream/ingest/quota/httplimit"
 )
 
-// maxBody bounds a request's body, in bytes. The API reads no bodies.
-const maxBody = 4 << 10
-
 // guard refuses requests that no front end sends, and admits pages of the listed origins.
 func (a *API) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -23,7 +20,6 @@ func (a *API) guard(next http.Handler) http.Handler {
 				"send it as Authorization: Bearer, and take this one for lost"}.Write(w)
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		if a.crossOrigin(w, r) {
 			return
 		}

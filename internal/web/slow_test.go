@@ -105,3 +105,31 @@ func TestASlowClientIsCutOff(t *testing.T) {
 		})
 	}
 }
+
+// TestABodyIsNotWaitedFor: the site reads none, and a slow one holds no connection.
+func TestABodyIsNotWaitedFor(t *testing.T) {
+	for _, head := range []string{"POST /v1/search", "GET /v1/search", "GET /livez", "PUT /nothing"} {
+		t.Run(head, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &pipes{make(chan net.Conn), make(chan struct{})}
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan error, 1)
+				site := &web.Site{Alive: func() error { return nil }}
+				go func() { ended <- web.Serve(ctx, l, site.Handler(), slog.New(slog.DiscardHandler)) }()
+				began, c := time.Now(), l.dial()
+				go func() {
+					_, _ = io.WriteString(c, head+" HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\nab")
+				}()
+				answer, err := io.ReadAll(c)
+				if took := time.Since(began); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 ") || took > time.Second {
+					t.Errorf("held its connection for %v: %v %.40s", took, err, answer)
+				}
+				_ = c.Close()
+				cancel()
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}

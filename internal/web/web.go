@@ -92,6 +92,10 @@ func (s *Site) handler(all bool) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		if r.ContentLength != 0 { // no path reads a body, and a slow one would hold its connection
+			h.Set("Connection", "close")
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now()) // a test's recorder has no deadlines
+		}
 		if len(r.RequestURI) > maxAddress {
 			s.tooLong(w, r)
 			return
