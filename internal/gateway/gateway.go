@@ -58,6 +58,7 @@ type Gateway struct {
 	answers recent.Answers[*answer]
 
 	spenders recent.Answers[string] // who spent most, by pool
+	silent   atomic.Bool            // the ledger did not answer the last take, and the log says so
 }
 
 // New returns a gateway.

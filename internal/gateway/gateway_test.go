@@ -1,12 +1,14 @@
 package gateway_test
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -397,10 +399,23 @@ func TestIdenticalRequestsInFlightAreOneCall(t *testing.T) {
 }
 
 func TestWithoutALedgerNothingLeaves(t *testing.T) {
-	w := newWorld(t, 100, nil, nil)
-	w.ledger.Ledger = silent{w.ledger.Ledger}
-	if a := w.ask(http.MethodGet, videos, ""); a.StatusCode != http.StatusServiceUnavailable || a.Header.Get("Retry-After") == "" || w.calls() != 0 {
-		t.Errorf("%d, %d arrived: %s", a.StatusCode, w.calls(), a.body)
+	var log bytes.Buffer
+	w := newWorld(t, 100, nil, func(c *gateway.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	answers := w.ledger.Ledger
+	for outage := 1; outage <= 2; outage++ { // each is said once
+		w.ledger.Ledger = silent{answers}
+		for range 3 {
+			if a := w.ask(http.MethodGet, videos, ""); a.StatusCode != http.StatusServiceUnavailable || a.Header.Get("Retry-After") == "" || w.calls() != int64(outage-1) {
+				t.Errorf("%d, %d arrived: %s", a.StatusCode, w.calls(), a.body)
+			}
+		}
+		if said := strings.Count(log.String(), quota.ErrUnavailable.Error()); said != outage {
+			t.Errorf("outage %d: said %d times: %s", outage, said, log.String())
+		}
+		w.ledger.Ledger = answers
+		if a := w.ask(http.MethodGet, videos, ""); a.StatusCode != http.StatusOK {
+			t.Errorf("afterwards: %d: %s", a.StatusCode, a.body)
+		}
 	}
 }
 
