@@ -69,6 +69,11 @@ var brokenWorlds = []struct {
 		"data", doctor.Fail, exitConfig, "is a file", "another --data"},
 	{"a data directory for everybody", func(w *ward) []string { _ = os.Chmod(w.data, 0o755); return nil },
 		"data", doctor.Warn, exitOK, "mode 0755", "chmod 700"},
+	{"a lock that cannot be written", func(w *ward) []string {
+		w.remove("quota.db.lock")
+		_ = os.Mkdir(filepath.Join(w.data, "quota.db.lock"), 0o700)
+		return nil
+	}, "data", doctor.Fail, exitConfig, "quota.db.lock: is a directory", "see the system's log"},
 	{"no store", func(w *ward) []string { w.remove("ingest.db", "ingest.db-wal", "ingest.db-shm"); return nil },
 		"store", doctor.Warn, exitOK, "is not there yet", "ingest run"},
 	{"another upstream's store", func(w *ward) []string {

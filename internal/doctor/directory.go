@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
@@ -56,6 +57,14 @@ func judgeOwner(dir string, info fs.FileInfo, d *Doctor) Finding {
 		if path := filepath.Join(dir, name); sqlitefile.Exists(path) && !writable(path) {
 			return fail(BadConfig, path+" cannot be written", "chmod u+w "+path+", unless it is mounted read-only")
 		}
+	}
+	// The rights alone do not tell of a disk that its system stopped writing to after an error. What is locked, with flock,
+	// may be opened; a pipe is not waited for.
+	lock, err := os.OpenFile(filepath.Join(dir, d.LedgerFile+".lock"), os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	if err == nil {
+		_ = lock.Close()
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return fail(BadConfig, err.Error(), "see the system's log: after an error a disk may be read-only until it is repaired and mounted again")
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 && known {
 		return warn(fmt.Sprintf("%s has mode %04o: others of this machine can look into it", dir, mode), "chmod 700 "+dir)
