@@ -105,7 +105,7 @@ func TestCostsThatAreWrongSayWhereAndWhatToDo(t *testing.T) {
 		{"more windows than are counted", "24h: 100, day: 100}", "24h: 100" + numbered(quota.MaxWindows, ", %dm: 100") + "}", `costs.yaml:13: pool search has 256 windows: at most 255 are counted`},
 		{"more pools than are counted", "          search: {24h: 100, day: 100}", "          p0: {24h: 100}" + numbered(quota.MaxPools-1, "\n          p%d: {24h: 100}"), `costs.yaml:11: 65 pools: at most 64 are counted`},
 		{"100 KB of brackets", "{units: 1}", strings.Repeat("[", 100_000), `costs.yaml:15: nested more than 32 deep`},
-		{"a list", smallCosts, "- version: 1\n", `costs.yaml:1: sequence was used where mapping is expected`},
+		{"a list", smallCosts, "- version: 1\n", `costs.yaml:1: fields belong here, such as name: value`},
 		{"not YAML", "grace: 30s", "grace: {30s", `costs.yaml:6: could not find flow map content`},
 		{"nothing", smallCosts, "", `costs.yaml: version 0 is not known`},
 	} {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -98,6 +99,9 @@ func scan(name string, data []byte) ([]byte, token.Tokens, error) {
 	number := 0
 	for line := range bytes.Lines(data) {
 		number++
+		if !utf8.Valid(line) {
+			return nil, nil, &PositionError{name, number, "this is not UTF-8: save the file as UTF-8"}
+		}
 		if indent := line[:len(line)-len(bytes.TrimLeft(line, " \t"))]; bytes.ContainsRune(indent, '\t') && len(bytes.TrimSpace(line)) > 0 {
 			return nil, nil, &PositionError{name, number, "a tab before the text: YAML is indented with spaces only"}
 		}
@@ -193,6 +197,8 @@ func positioned(name string, root ast.Node, err error, into any) error {
 		what = fmt.Sprintf("%q is not %s", at.Value, cmp.Or(kinds[wrongType.DstType.Kind()], "what belongs here"))
 	case errors.As(err, &wrongNode) && wrongNode.Expected == ast.SequenceType:
 		what = "a list belongs here, such as [a, b]"
+	case errors.As(err, &wrongNode) && wrongNode.Expected == ast.MappingType:
+		what = "fields belong here, such as name: value"
 	}
 	return &PositionError{File: name, Line: at.Position.Line, What: what}
 }
