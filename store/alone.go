@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ func (s *Store) Alone(ctx context.Context, name string, do func() error) error {
 			ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE CAST(meta.value AS bigint) <= ?3`,
 			name, fmt.Sprint(now.Add(aloneFor).UnixMilli()), now.UnixMilli()))
 		if err == nil && n == 0 {
-			err = fmt.Errorf("%w: see that it ends, or wait %v if it was killed", ErrBusy, aloneFor)
+			err = fmt.Errorf("%w: see that it ends, or wait %v if it was cut short", ErrBusy, aloneFor)
 		}
 		return err
 	})
@@ -33,5 +34,5 @@ func (s *Store) Alone(ctx context.Context, name string, do func() error) error {
 	}
 	err = do()
 	_, unmark := s.exec(context.WithoutCancel(ctx), doing, `DELETE FROM meta WHERE name = ?`, name)
-	return errors.Join(err, unmark)
+	return cmp.Or(err, unmark) // a mark that stays keeps others out for a while, and mostly for the reason that err names
 }

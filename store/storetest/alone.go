@@ -32,4 +32,9 @@ func testOnlyOneProcessDoesWhatIsDoneAlone(t *testing.T, open Open) {
 	if err != nil || did != 3 {
 		t.Errorf("done %d times, %v; want 3", did, err)
 	}
+	full := errors.New("the disk is full")
+	err = s.Alone(t.Context(), "a test", func() error { return errors.Join(full, s.Close()) })
+	if err == nil || err.Error() != full.Error() { // and not also that the mark could not be removed
+		t.Errorf("what failed without its store: %v, want %v", err, full)
+	}
 }
