@@ -101,13 +101,14 @@ func workedOn(l ingest.Latest, series ingest.Series, now time.Time) time.Time {
 	return worked
 }
 
-// Upcoming returns the next n slots, soonest first, of one key unless that is "": first waiting slots, then coming
-// ones. A slot that waits for quota is due when the quota comes back. Slots of a paced job assume that its remaining
-// budget does not change.
-func (all Schedule) Upcoming(l ingest.Latest, now time.Time, n int, key string) []ingest.Slot {
+// Upcoming returns the next n slots of the series that are wanted, soonest first: first waiting slots, then coming ones.
+// A slot that waits for quota is due when the quota comes back. Slots of a paced job assume that its remaining budget
+// does not change.
+func (all Schedule) Upcoming(l ingest.Latest, now time.Time, n int, wanted func(ingest.Series) bool) []ingest.Slot {
+	all = slices.DeleteFunc(slices.Clone(all), func(s JobSchedule) bool { return !slices.ContainsFunc(Schedule{s}.Series(), wanted) })
 	var slots []ingest.Slot
 	for span := time.Hour; len(slots) < n && span < 64*24*time.Hour; span *= 2 {
-		slots = slices.DeleteFunc(all.Until(l, now, now.Add(span)), func(s ingest.Slot) bool { return key != "" && s.Key != key })
+		slots = slices.DeleteFunc(all.Until(l, now, now.Add(span)), func(s ingest.Slot) bool { return !wanted(s.Series()) })
 	}
 	return slots[:min(n, len(slots))]
 }

@@ -57,11 +57,8 @@ func (p *program) say(ctx context.Context, rec *recorder) error {
 		return err
 	}
 	s := saying{at: now, every: p.every}
-	for _, slot := range pace.Schedule.Upcoming(latest, now, len(p.regions)+len(p.also)+2, "") {
-		if slot.Job == "chart" {
-			s.next, s.held = slot.DueAt, slot.RetryAt.After(now)
-			break
-		}
+	for _, slot := range pace.Schedule.Upcoming(latest, now, 1, func(s ingest.Series) bool { return s.Job == "chart" }) {
+		s.next, s.held = slot.DueAt, slot.RetryAt.After(now)
 	}
 	for _, job := range pace.Jobs {
 		if job.Job.Name == "chart" {

@@ -60,9 +60,9 @@ func (st standing) waiting() map[ingest.Series]ingest.Slot {
 	return st.pace.Schedule.Waiting(st.latest, st.now)
 }
 
-// upcoming returns the next n slots, of one region or all: those that wait, stored or not, and those to come.
-func (st standing) upcoming(n int, region string) []ingest.Slot {
-	return st.pace.Schedule.Upcoming(st.latest, st.now, n, region)
+// upcoming returns the next n slots of the series that are wanted: those that wait, stored or not, and those to come.
+func (st standing) upcoming(n int, wanted func(ingest.Series) bool) []ingest.Slot {
+	return st.pace.Schedule.Upcoming(st.latest, st.now, n, wanted)
 }
 
 // next returns the slots that wait or come due before until, with their costs.

@@ -17,7 +17,6 @@ import (
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/regions"
 )
 
 func (a *app) runCommand() *cobra.Command {
@@ -115,14 +114,8 @@ func (a *app) lookAhead(ctx context.Context, s *report.Run, w *fetchRuntime, ser
 		return
 	}
 	s.Pacing = st.pace.String()
-	for _, job := range st.pace.Schedule {
-		for _, key := range job.Keys() {
-			for _, slot := range (regions.Schedule{job}).Upcoming(st.latest, st.now, 1, key) {
-				if slices.Contains(series, slot.Series()) && (s.Next.IsZero() || slot.DueAt.Before(s.Next)) {
-					s.Next = slot.DueAt
-				}
-			}
-		}
+	for _, slot := range st.upcoming(1, func(s ingest.Series) bool { return slices.Contains(series, s) }) {
+		s.Next = slot.DueAt
 	}
 	for _, p := range st.left.Pools {
 		if at := p.ResumesAt[quota.Scheduled]; w.price.Total[p.Pool] > 0 && p.Remaining[quota.Scheduled] == 0 && at.After(s.UsedUp) {

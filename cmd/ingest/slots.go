@@ -14,7 +14,6 @@ import (
 	"github.com/trendvidstream/ingest/internal/library"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
-	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -59,7 +58,7 @@ func printNext(ctx context.Context, a *app, n int, region string) error {
 	if text := st.pace.String(); text != "" && !a.json {
 		term.Paragraph(a.stdout, text)
 	}
-	slots := st.upcoming(n, region)
+	slots := st.upcoming(n, func(s ingest.Series) bool { return region == "" || s.Key == region })
 	for i, slot := range slots {
 		if wait := report.NewWait(slot, st.latest, st.now); !slot.FirstDueAt.IsZero() {
 			slots[i].Reason = wait.String()
@@ -89,19 +88,17 @@ func seriesOf(ctx context.Context, a *app, key string) ([]report.SeriesDocument,
 	}
 	a.sayClosed(st)
 	var out []report.SeriesDocument
-	for _, job := range st.pace.Schedule {
-		for _, k := range job.Keys() {
-			if key != "" && k != key {
-				continue
-			}
-			series, one := ingest.Series{Job: job.Job.Name, Key: k}, regions.Schedule{job}
-			_, waits := one.Waiting(st.latest, st.now)[series]
-			var next *ingest.Slot
-			for _, slot := range one.Upcoming(st.latest, st.now, 1, k) {
-				next = &slot
-			}
-			out = append(out, report.NewSeriesDocument(series, next, waits, st.latest, st.now))
+	waiting := st.waiting()
+	for _, series := range st.pace.Schedule.Series() {
+		if key != "" && series.Key != key {
+			continue
 		}
+		_, waits := waiting[series]
+		var next *ingest.Slot
+		for _, slot := range st.upcoming(1, func(s ingest.Series) bool { return s == series }) {
+			next = &slot
+		}
+		out = append(out, report.NewSeriesDocument(series, next, waits, st.latest, st.now))
 	}
 	return out, nil
 }
