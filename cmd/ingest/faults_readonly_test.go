@@ -79,6 +79,21 @@ func TestFaultStoreFileReadOnly(t *testing.T) {
 	p.judge("store: ingest.db read-only")
 }
 
+// TestAConfigOfTheMachineThatCannotBeReadIsNotPassedOver: a run by its defaults may count in another ledger.
+func TestAConfigOfTheMachineThatCannotBeReadIsNotPassedOver(t *testing.T) {
+	t.Parallel()
+	cmd, out, errs := newFetched(t).command(nil)
+	cmd.Args = []string{cmd.Path, "config", "check", "--data", t.TempDir()}
+	cmd.Env = append(cmd.Env, "HOME="+t.TempDir(), "XDG_CONFIG_HOME=", "INGEST_CONFIG=")
+	if !mounting(t, cmd, "mount -t tmpfs none /etc && : >/etc/ingest") { // root is kept out of no directory: this is none
+		return
+	}
+	_ = cmd.Run()
+	if code := cmd.ProcessState.ExitCode(); code != exitConfig || !strings.Contains(errs.String(), "/etc/ingest/ingest.yaml") {
+		t.Errorf("exit %d, want %d: %s%s", code, exitConfig, out, errs)
+	}
+}
+
 // listing returns the names and sizes of what is in the data directory.
 func (p *programRig) listing() string {
 	entries, err := os.ReadDir(p.data())

@@ -4,7 +4,9 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net"
 	"os"
@@ -281,18 +283,20 @@ type Flags struct {
 	Set                                                                 func(name string) bool // whether it was given
 }
 
-// configFile returns the named file, else the user's or the machine's if there is one; "" for none.
+// configFile returns the named file, else the user's or the machine's if there is one; "" for none. That of the machine
+// counts as there if it cannot be looked for.
 func (f Flags) configFile() string {
 	if file := f.Pick("config", "INGEST_CONFIG", f.Config); file != "" || f.Set != nil && f.Set("config") {
 		return file
 	}
-	dir, err := os.UserConfigDir()
-	for _, dir := range []string{dir, "/etc"} {
-		if file := filepath.Join(dir, "ingest", "ingest.yaml"); FileExists(file) && (dir == "/etc" || err == nil) {
-			return file
-		}
+	const ours = "ingest/ingest.yaml"
+	if dir, err := os.UserConfigDir(); err == nil && FileExists(filepath.Join(dir, ours)) {
+		return filepath.Join(dir, ours)
 	}
-	return ""
+	if _, err := os.Stat(filepath.Join("/etc", ours)); errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	return filepath.Join("/etc", ours)
 }
 
 // Pick returns the flag's value if it was given, else the environment variable's.
