@@ -78,7 +78,7 @@ var brokenWorlds = []struct {
 		"store", doctor.Warn, exitOK, "is not there yet", "ingest run"},
 	{"another upstream's store", func(w *ward) []string {
 		return []string{"--upstream-url", "https://youtube.googleapis.com/", "--key-file", w.write("key", "k", 0o600)}
-	}, "store", doctor.Fail, exitConfig, "data of localhost", "another --data"},
+	}, "store", doctor.Fail, exitConfig, "data of localhost", "or the --upstream-url that this data is from"},
 	{"a store of a newer program", func(w *ward) []string { w.change("ingest.db", "PRAGMA user_version = 99"); return nil },
 		"store", doctor.Fail, exitConfig, "version 99", "use the program"},
 	{"another program's database", func(w *ward) []string { w.change("ingest.db", "PRAGMA application_id = 7"); return nil },

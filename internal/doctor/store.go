@@ -68,7 +68,7 @@ func checkStore(ctx context.Context, d *Doctor) Finding {
 func judgeStore(ctx context.Context, d *Doctor, s store.Summary) Finding {
 	text := fmt.Sprintf("version %d, data of %s, %s", s.Version, cmp.Or(s.Upstream, "nobody yet"), term.Plural(int(s.Videos), "video"))
 	if want, err := d.Upstream(ctx); err == nil && s.Upstream != "" && s.Upstream != want {
-		return fail(BadConfig, text+"; it takes none of "+want, "give another --data for that upstream, or leave --upstream-url out")
+		return fail(BadConfig, text+"; it takes none of "+want, "give another --data for that upstream, or the --upstream-url that this data is from")
 	}
 	if s.DoneAt.IsZero() {
 		return warn(text+"; no slot is done yet"+d.lastBackup(), "ingest run fetches what is due")
