@@ -44,6 +44,8 @@ func (s *Ledger) compare(r RemoteState, restarted error) (found event, why strin
 		return lost, restarted.Error()
 	case r.Generation == 0 && isNew:
 		return firstStart, ""
+	case r.Generation == 0 && mine == 0:
+		return lost, "it is empty, and new to this data directory, which has spent before"
 	case r.Generation == 0:
 		return lost, "it is empty"
 	case r.Generation == s.lostIn:
@@ -91,7 +93,7 @@ func (s *Ledger) ensureGeneration(ctx context.Context, inFlight Row) (RemoteStat
 	case found == firstStart && inFlight.ID == 0:
 		return remote, errNew
 	case found == lost:
-		s.warn(ctx, "the ledger was lost, and begins a new generation: "+why)
+		s.warn(ctx, "the ledger begins a new generation, as after a loss: "+why)
 	}
 	remote.Generation, err = s.Remote.Renew(ctx, Renewal{
 		Account: s.Account, Pools: s.pools, Horizon: s.horizon, First: found == firstStart,
