@@ -200,7 +200,7 @@ func (s *Service) Run(ctx context.Context, l net.Listener) error {
 	}
 	address := answer(l, public)
 	if s.Gateway != nil {
-		s.About = append(s.About, slog.String("gateway", serve(s.Gateway, s.GatewayHandler)))
+		s.About = append(s.About, slog.String("gateway", serve(s.Gateway, s.site.Logged(s.GatewayHandler))))
 	}
 	running.Go(func() { s.runMaintenance(ctx) })
 	running.Go(func() { s.continueBackfills(ctx) })

@@ -8,9 +8,9 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// logged logs each request to s.AccessLog, if there is one. It leaves out the query, which is the visitor's own, and
+// Logged logs each request to s.AccessLog, if there is one. It leaves out the query, which is the visitor's own, and
 // headers, which may hold a token.
-func (s *Site) logged(h http.Handler) http.Handler {
+func (s *Site) Logged(h http.Handler) http.Handler {
 	if s.AccessLog == nil {
 		return h
 	}

@@ -87,7 +87,7 @@ func (s *Site) handler(all bool) http.Handler {
 		}
 	}
 	checked := s.checkHost(mux)
-	return s.logged(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return s.Logged(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Content-Type-Options", "nosniff")
