@@ -63,7 +63,6 @@ func (g *Governor) degraded(ctx context.Context, a Ask, cause error) (Decision, 
 	return d, nil
 }
 
-// drained returns the refusal by the provider's last known no, if it still holds.
 // drained returns the refusal of the provider itself, if one is known and still holds: that needs no ledger.
 func (g *Governor) drained(c Charge, last []LastUsage, now time.Time) *Decision {
 	for _, u := range last {

@@ -57,7 +57,7 @@ func checkOnline(ctx context.Context, d *Doctor) Finding {
 
 // refundUnsent refunds a call that was certainly never sent, and says what was spent.
 func refundUnsent(ctx context.Context, q *quota.Governor, taken quota.Decision, err error) string {
-	if e := (*fetch.Error)(nil); errors.As(err, &e) && e.Verdict == fetch.Unsent {
+	if e, ok := errors.AsType[*fetch.Error](err); ok && e.Verdict == fetch.Unsent {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
 		if err := q.Refund(ctx, taken); err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"strconv"
@@ -162,9 +163,7 @@ func (a *answer) refuse(w http.ResponseWriter, r *http.Request) {
 
 func (a *answer) write(w http.ResponseWriter) {
 	h := w.Header()
-	for name, v := range a.header {
-		h[name] = v
-	}
+	maps.Copy(h, a.header)
 	if a.status != http.StatusNotModified && a.status != http.StatusNoContent {
 		h.Set("Content-Length", strconv.Itoa(len(a.body)))
 	}

@@ -71,7 +71,7 @@ func (e endpoint) send(ctx context.Context, path string, with url.Values, conten
 
 // withoutURL returns the text of the error without the URL that net/http adds to it, and without any part of its path.
 func (e endpoint) withoutURL(err error) string {
-	if around := (*url.Error)(nil); errors.As(err, &around) {
+	if around, ok := errors.AsType[*url.Error](err); ok {
 		err = around.Err
 	}
 	text := term.Clean(err.Error())

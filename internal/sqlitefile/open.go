@@ -68,8 +68,7 @@ func Each(ctx context.Context, q Querier, f func(*sql.Rows) error, query string,
 
 // Code returns SQLite's primary result code; 0 if err is not SQLite's. https://www.sqlite.org/rescode.html
 func Code(err error) int {
-	var e *sqlite.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		return e.Code() & 0xff
 	}
 	return 0

@@ -82,7 +82,7 @@ func Open(ctx context.Context, endpoint, version string, log *slog.Logger) (*Tra
 
 // withoutURL returns the text of the error without the URL that net/http and the exporter put into it.
 func withoutURL(err error, endpoint string) string {
-	if around := (*url.Error)(nil); errors.As(err, &around) {
+	if around, ok := errors.AsType[*url.Error](err); ok {
 		err = around.Err
 	}
 	return strings.ReplaceAll(err.Error(), endpoint, "the collector")
