@@ -125,11 +125,8 @@ func (r *runner) claim(ctx context.Context) (ok bool, err error) {
 	if err != nil && ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
-	if err != nil {
-		return false, fmt.Errorf("claim a slot: %w", err)
-	}
-	if !ok {
-		return false, nil
+	if err != nil || !ok {
+		return false, err
 	}
 	r.claimed[slot.SlotKey] = true
 	if _, again := r.order[slot.SlotKey]; !again && r.options.Backfill == nil && r.keepResults {

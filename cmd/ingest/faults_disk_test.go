@@ -5,9 +5,11 @@ package main_test
 import (
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -178,4 +180,27 @@ func copyTree(from, to string) error {
 		}
 		return out.Close()
 	})
+}
+
+// TestAServeWhoseStoreTakesNoWritesIsNotReady: its charts are fresh for an hour yet, and can be read.
+func TestAServeWhoseStoreTakesNoWritesIsNotReady(t *testing.T) {
+	standIn(t, youtubesim.Options{Seed: 5})
+	at(t, "2026-02-14T09:40:00Z")
+	ingestCode(t, exitOK, "run")
+	at(t, "2026-02-14T10:07:31Z") // DE has just come due
+	quickHeart(t)
+	t.Setenv(fileSizeEnv, "33000") // as much as opening needs
+	d := startServe(t)
+	d.until("it has tried to fetch what is due", func() bool { return strings.Contains(d.stderr.String(), "nothing can be fetched now") })
+	d.until("the workers are said to rest", func() bool { return !d.check("workers").OK })
+	code, body := d.get("readyz")
+	if code != http.StatusServiceUnavailable || strings.Count(body, "FAIL") != 1 || strings.Count(body, "the workers rest") != 1 || strings.Count(body, "claim a slot") != 1 {
+		t.Errorf("%d, want 503 and why: %s", code, body)
+	}
+	_, page := d.get("status")
+	_, page, _ = strings.Cut(page, "<title>")
+	if title, _, _ := strings.Cut(page, "</title>"); !strings.Contains(title, "Nothing is fetched: the workers rest until") {
+		t.Errorf("the page says %s", title)
+	}
+	d.end(syscall.SIGTERM)
 }

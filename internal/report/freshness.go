@@ -18,6 +18,8 @@ type Freshness struct {
 	Series     []SeriesState `json:"series"`
 
 	Upstream *UpstreamDocument `json:"upstream,omitempty"` // null: not known
+
+	Resting string `json:"-"` // why nothing is fetched, if it is not the upstream; "": no reason, or not known
 }
 
 // WantedSeries says what should be fresh.

@@ -171,6 +171,9 @@ func (s Situation) charts() Check {
 // Check says whether the charts, and what else is fetched, are fresh.
 func (f Freshness) Check() Check {
 	running := slices.ContainsFunc(f.Series, func(s SeriesState) bool { return s.Running })
+	if f.Resting != "" {
+		return Check{"Charts", Bad, "nothing is fetched", "nothing is fetched: " + f.Resting}
+	}
 	if f.Empty() && !running {
 		return Check{"Charts", Idle, "none yet", "nothing was fetched yet"}
 	}

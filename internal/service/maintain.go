@@ -120,6 +120,9 @@ func (s *Service) status() string {
 	if st.keyErr != nil {
 		parts = append(parts, "key refused")
 	}
+	if reason := s.restReason(); reason != "" {
+		parts = append(parts, reason)
+	}
 	if f, err := s.site.Freshness(context.Background()); err == nil {
 		if stale := term.Texts(f.Stale(), report.SeriesState.Name); len(stale) > 0 {
 			parts = append(parts, "stale: "+strings.Join(stale, ", "))

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
@@ -147,10 +146,6 @@ func (s *Service) healthLines(ctx context.Context, st state) (lines []string, fa
 		}
 		lines = append(lines, r.Check+": "+r.Detail)
 		failing = failing || r.Check != "upstream" // if the upstream stays silent, some region becomes stale
-	}
-	if st.restErr != nil {
-		lines = append(lines, s.restReason())
-		failing = failing || !errors.As(st.restErr, new(*fetch.Error))
 	}
 	f, err := s.site.Freshness(ctx)
 	if err != nil {

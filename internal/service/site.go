@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
@@ -30,7 +31,7 @@ func (s *Service) newSite() *web.Site {
 		API: s.API, Hosts: s.Hosts,
 		Now: s.Now, Alive: s.checkAlive, Schedule: func() report.WantedSeries { return s.paced() }, Latest: s.latest, StaleAfter: s.StaleAfter, Resting: s.restReason,
 		Calls: s.calls, Upstream: s.Upstream, Silence: silentBeats * s.heartbeat,
-		Checks: []web.Check{{Name: "store", Look: s.checkStore}, {Name: "ledger", Look: s.checkLedger}, {Name: "key", Look: s.checkKey}},
+		Checks: []web.Check{{Name: "store", Look: s.checkStore}, {Name: "ledger", Look: s.checkLedger}, {Name: "key", Look: s.checkKey}, {Name: "workers", Look: s.checkWorkers}},
 	}
 	site.Status = &web.Status{
 		Now: s.Now, Version: s.Version, Source: s.source, Freshness: site.Freshness,
@@ -49,14 +50,14 @@ func (s *Service) newSite() *web.Site {
 	return site
 }
 
-// restReason says why the workers could not go on, and when they try again; "" if they can.
+// restReason says why the workers could not go on, and when they try again; "" if they can, or if the upstream is the
+// reason: other checks say that. They write to the store, which all else only reads.
 func (s *Service) restReason() string {
-	st := s.state.read()
-	if st.restErr == nil {
+	err := s.state.read().restErr
+	if _, upstream := errors.AsType[*fetch.Error](err); err == nil || upstream {
 		return ""
 	}
-	pause := max(time.Until(st.keyNext), s.heartbeat)
-	return fmt.Sprintf("the workers rest until %s: %s", term.StampFrom(s.Now().Add(pause)), term.Clean(st.restErr.Error()))
+	return fmt.Sprintf("the workers rest until %s: %s", term.StampFrom(s.Now().Add(s.heartbeat)), term.Clean(err.Error()))
 }
 
 // readable returns the runtime that can be read now, or why none can.
@@ -139,6 +140,13 @@ func (s *Service) checkKey(ctx context.Context) (string, error) {
 	default:
 		return "not refused so far", nil
 	}
+}
+
+func (s *Service) checkWorkers(context.Context) (string, error) {
+	if reason := s.restReason(); reason != "" {
+		return "", errors.New(reason)
+	}
+	return "can go on", s.state.read().openErr
 }
 
 // paced returns the schedule as the newest report of the ledger stretches it.

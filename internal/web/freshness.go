@@ -22,6 +22,9 @@ func (s *Site) Freshness(ctx context.Context) (report.Freshness, error) {
 		return report.Freshness{}, err
 	}
 	f := report.NewFreshness(s.Schedule(), latest, s.Now(), s.StaleAfter)
+	if s.Resting != nil {
+		f.Resting = s.Resting()
+	}
 	if s.Calls != nil {
 		calls, err := s.Calls(ctx)
 		if err != nil {
@@ -68,16 +71,13 @@ func (s *Site) checkFresh(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("not known: %w", err)
 	}
+	f.Resting = "" // another check says it
 	stale := f.Stale()
 	if len(stale) == 0 {
 		return f.Check().Says, nil
 	}
 	names := term.Texts(stale, report.SeriesState.String)
-	text := fmt.Sprintf("%d of %d are stale: %s", len(stale), len(f.Series), term.Enumerate(names, 8))
-	if s.Resting != nil && s.Resting() != "" {
-		text += "; " + s.Resting()
-	}
-	return "", errors.New(text)
+	return "", fmt.Errorf("%d of %d are stale: %s", len(stale), len(f.Series), term.Enumerate(names, 8))
 }
 
 // freshness always answers in JSON.

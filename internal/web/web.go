@@ -35,7 +35,7 @@ type Site struct {
 	Calls      func(context.Context) (ingest.CallStats, error) // how all processes' calls were answered; nil: not known
 	Upstream   string                                          // its name
 	Silence    time.Duration                                   // before the upstream is unreachable; 0: report.UnreachableAfter
-	Resting    func() string                                   // why nothing is fetched now, and when that is retried; "": no reason; nil: not known
+	Resting    func() string                                   // why nothing is fetched, if it is not the upstream; "": no reason; nil: not known
 
 	Status *Status // what the page and the metrics show; nil: there are none
 
