@@ -61,6 +61,9 @@ func (st Status) Overall() State {
 		}
 	case worst.Name == "Charts":
 		word = string(st.Fresh.Worst())
+		if st.Fresh.Resting != "" {
+			word = worst.Detail
+		}
 	}
 	return State{Mood: worst.Mood, Word: word}
 }

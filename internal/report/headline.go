@@ -172,7 +172,7 @@ func (s Situation) charts() Check {
 func (f Freshness) Check() Check {
 	running := slices.ContainsFunc(f.Series, func(s SeriesState) bool { return s.Running })
 	if f.Resting != "" {
-		return Check{"Charts", Bad, "nothing is fetched", "nothing is fetched: " + f.Resting}
+		return Check{"Charts", Bad, "nothing is fetched", "nothing is fetched now"}
 	}
 	if f.Empty() && !running {
 		return Check{"Charts", Idle, "none yet", "nothing was fetched yet"}
@@ -246,6 +246,8 @@ func (s Situation) Reason() string {
 		return s.quotaReason()
 	case worst.Name == "Charts" && s.StoreErr != nil:
 		return term.Clean(s.StoreErr.Error())
+	case worst.Name == "Charts" && s.Fresh.Resting != "":
+		return sentences(s.Fresh.Resting)
 	case worst.Name == "Charts":
 		_, those := s.Fresh.worst()
 		if those[0].LastRunAt != nil {

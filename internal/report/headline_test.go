@@ -70,6 +70,7 @@ func TestTheHeadlineIsTheWorstOfAll(t *testing.T) {
 			s.Quota.Degraded, s.Fresh, s.StoreErr = true, nil, errors.New("no answer within 5s")
 		}, report.Bad, "The ledger cannot answer: nothing is fetched. The store cannot be read.", "Ledger Charts Upstream Quota"},
 		{"the store is damaged", func(s *report.Situation) { s.Fresh, s.StoreErr = nil, errors.New("damaged") }, report.Bad, "The store cannot be read.", "Charts Upstream Ledger Quota"},
+		{"the workers rest", func(s *report.Situation) { s.Fresh.Resting = "the disk is full" }, report.Bad, "Nothing is fetched now.", "Charts Ledger YouTube Quota"},
 		{"the first fetch is running", func(s *report.Situation) {
 			s.Fresh.Series[1].Slot, s.Fresh.Series[1].AgeS, s.Fresh.Series[1].Running = nil, nil, true
 		}, report.Idle, "The first fetch is running: 1 of 2 charts are in. The quota lasts until midnight.", "Charts Ledger YouTube Quota"},
@@ -97,6 +98,15 @@ func TestTheReasonOfAStaleChartIsHowItsNewestFetchEnded(t *testing.T) {
 	s := situation()
 	s.Fresh.Series[1].Stale, s.Fresh.Series[1].Outcome, s.Fresh.Series[1].Reason = true, ingest.Skipped, "DE had no such chart"
 	if got, want := s.Reason(), "chart DE (20 min old), skipped: DE had no such chart"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// All may be fresh yet while nothing can be written.
+func TestTheReasonWhyNothingIsFetchedIsWhyTheWorkersRest(t *testing.T) {
+	s := situation()
+	s.Fresh.Resting = "the disk is full"
+	if got, want := s.Reason(), "The disk is full."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
