@@ -15,7 +15,7 @@ func (r *runner) addDue(ctx context.Context) error {
 	now := r.Now()
 	known, err := r.Slots.Newest(ctx, now)
 	if err != nil {
-		return fmt.Errorf("read the slots: %w", err)
+		return err
 	}
 	due := r.dueSlots(ctx, known, now)
 	if len(due) > 0 {
@@ -27,7 +27,7 @@ func (r *runner) addDue(ctx context.Context) error {
 			due = slices.DeleteFunc(due, func(s ingest.Slot) bool { return s.Kind == ingest.KindRefresh })
 		}
 		if err := r.Slots.AddDue(ctx, due); err != nil {
-			return fmt.Errorf("add the slots that are due: %w", err)
+			return err
 		}
 		if unsure == nil {
 			if err := r.sweepUnscheduled(ctx, now); err != nil {
@@ -90,10 +90,7 @@ func (r *Reconciler) retire(ctx context.Context, known map[ingest.Series]time.Ti
 	if len(gone) == 0 {
 		return nil
 	}
-	if err := r.Slots.Retire(ctx, gone); err != nil {
-		return fmt.Errorf("end the slots that nobody wants: %w", err)
-	}
-	return nil
+	return r.Slots.Retire(ctx, gone)
 }
 
 // unwantedReason returns why a series is not wanted; "" if it is.

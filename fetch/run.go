@@ -40,7 +40,7 @@ func (r *Reconciler) Due(ctx context.Context) ([]ingest.SlotKey, error) {
 	}
 	open, err := r.Slots.Claimable(ctx, r.Now())
 	if err != nil {
-		return nil, fmt.Errorf("read the slots: %w", err)
+		return nil, err
 	}
 	return slices.DeleteFunc(open, func(k ingest.SlotKey) bool { return !run.wanted[k.Series()] }), nil
 }
