@@ -58,9 +58,9 @@ func printNext(ctx context.Context, a *app, n int, region string) error {
 	if text := st.pace.String(); text != "" && !a.json {
 		term.Paragraph(a.stdout, text)
 	}
-	slots := st.upcoming(n, func(s ingest.Series) bool { return region == "" || s.Key == region })
+	slots, waits := st.upcoming(n, func(s ingest.Series) bool { return region == "" || s.Key == region }), report.NewWaits(st.latest, st.now)
 	for i, slot := range slots {
-		if wait := report.NewWait(slot, st.latest, st.now); !slot.FirstDueAt.IsZero() {
+		if wait := waits.Of(slot); !slot.FirstDueAt.IsZero() {
 			slots[i].Reason = wait.String()
 			if a.json {
 				slots[i].Reason = strings.TrimSuffix(wait.String()+"; "+slot.Reason, "; ")

@@ -38,7 +38,7 @@ type WantedSeries interface {
 // NewFreshness returns how fresh the wanted series are at now, by their newest slots.
 func NewFreshness(wanted WantedSeries, l ingest.Latest, now time.Time, staleAfter int) Freshness {
 	f := Freshness{At: term.Second(now), StaleAfter: staleAfter, Series: []SeriesState{}}
-	waiting := wanted.Waiting(l, now)
+	waiting, waits := wanted.Waiting(l, now), NewWaits(l, now)
 	for _, series := range wanted.Series() {
 		done, ended := l.Done[series], l.Ended[series]
 		state := SeriesState{Job: series.Job, Region: series.Key, Outcome: ended.State, Reason: term.Clean(ended.Reason), FetchedAt: term.TimeOrNull(done.FetchedAt), Running: l.Open[series].State == ingest.Claimed && l.Open[series].Lease.After(now)}
@@ -50,7 +50,7 @@ func NewFreshness(wanted WantedSeries, l ingest.Latest, now time.Time, staleAfte
 		state.Stale = wanted.Stale(series, done.DueAt, now, staleAfter)
 		state.IntervalS = int64(wanted.Ahead(series, from, 1) / time.Second)
 		if slot, ok := waiting[series]; ok {
-			state.Wait = NewWait(slot, l, now)
+			state.Wait = waits.Of(slot)
 		}
 		state.Absent = state.Stale && state.OverdueSince == nil && ended.State == ingest.Skipped && !strings.HasPrefix(ended.Reason, "superseded")
 		f.Series = append(f.Series, state)

@@ -172,7 +172,7 @@ func TestWhatRunsAndWhatHasRun(t *testing.T) {
 	}
 	done, failed := at(-5), at(-2)
 	done.FetchedAt, failed.State = noon.Add(-4*time.Hour), ingest.Failed
-	w := report.NewWait(at(-1), ingest.Latest{Done: slots(done), Ended: slots(failed)}, noon)
+	w := report.NewWaits(ingest.Latest{Done: slots(done), Ended: slots(failed)}, noon).Of(at(-1))
 	if got, want := w.String(), "overdue since 2026-02-14 11:00:00Z; nothing has run since 10:00"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -34,27 +34,37 @@ type Wait struct {
 // OverdueAfter is how long a slot may wait for a run before it counts as overdue: a timer fires every few minutes.
 const OverdueAfter = 10 * time.Minute
 
-// NewWait says what a slot from regions.Schedule.Waiting waits for; l is what that function was given.
-func NewWait(slot ingest.Slot, l ingest.Latest, now time.Time) Wait {
+// Waits says what slots wait for.
+type Waits struct {
+	known   map[ingest.Series]time.Time
+	lastRun time.Time
+	now     time.Time
+}
+
+// NewWaits takes what regions.Schedule.Waiting was given.
+func NewWaits(l ingest.Latest, now time.Time) Waits {
+	w := Waits{known: l.Known(), lastRun: l.LastFetch(), now: now}
+	for _, due := range w.known { // a run that fetched nothing has added rows
+		if due.After(w.lastRun) {
+			w.lastRun = due
+		}
+	}
+	return w
+}
+
+// Of says what a slot from regions.Schedule.Waiting waits for.
+func (all Waits) Of(slot ingest.Slot) Wait {
 	w := Wait{DueSince: term.TimeOrNull(slot.FirstDueAt), Attempts: slot.Attempt}
-	if slot.RetryAt.After(now) {
+	if slot.RetryAt.After(all.now) {
 		w.ResumesAt = term.FromOrNull(slot.RetryAt)
 		return w
 	}
-	if _, began := l.Known()[slot.Series()]; !began || now.Sub(slot.FirstDueAt) < OverdueAfter {
+	if _, began := all.known[slot.Series()]; !began || all.now.Sub(slot.FirstDueAt) < OverdueAfter {
 		return w // a series that no run has begun waits for the first one
 	}
 	w.OverdueSince = w.DueSince
-	last := l.LastFetch()
-	ran := !last.Before(slot.FirstDueAt)
-	for _, known := range l.Known() { // a run would have added rows
-		ran = ran || !known.Before(slot.FirstDueAt)
-		if known.After(last) {
-			last = known // a run that fetched nothing
-		}
-	}
-	if !ran {
-		w.LastRunAt = term.TimeOrNull(last)
+	if all.lastRun.Before(slot.FirstDueAt) {
+		w.LastRunAt = term.TimeOrNull(all.lastRun)
 	}
 	return w
 }
@@ -101,7 +111,7 @@ func NewSeriesDocument(series ingest.Series, next *ingest.Slot, waits bool, l in
 	if !waits {
 		return d
 	}
-	d.Wait, d.Reason = NewWait(*next, l, now), next.Reason
+	d.Wait, d.Reason = NewWaits(l, now).Of(*next), next.Reason
 	var ended ingest.Slot // the oldest ended slot; a slot that the run did not reach waits for the same reason
 	for _, other := range l.Open {
 		if other.Reason != "" && !other.DueAt.After(now) && (ended.Reason == "" || other.DueAt.Before(ended.DueAt)) {

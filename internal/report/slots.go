@@ -115,11 +115,11 @@ type NextDocument struct {
 // NewNextDocuments returns the documents of future slots. waiting is what regions.Schedule.Waiting has returned, and l
 // is what that function was given.
 func NewNextDocuments(slots []budget.PricedSlot, waiting map[ingest.Series]ingest.Slot, l ingest.Latest, now time.Time) []NextDocument {
-	docs := make([]NextDocument, 0, len(slots))
+	docs, waits := make([]NextDocument, 0, len(slots)), NewWaits(l, now)
 	for _, n := range slots {
 		doc := NextDocument{Job: n.Job, Region: n.Key, DueAt: term.Second(n.DueAt), Cost: n.Cost}
 		if slot, ok := waiting[n.Series()]; ok && !n.DueAt.After(now) {
-			doc.Overdue = NewWait(slot, l, now).OverdueSince != nil
+			doc.Overdue = waits.Of(slot).OverdueSince != nil
 		}
 		docs = append(docs, doc)
 	}

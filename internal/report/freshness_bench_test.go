@@ -1,0 +1,37 @@
+package report_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/regions"
+)
+
+// BenchmarkFreshness: every heartbeat, page and probe asks for it. Its time grows as the number of series, all of which
+// wait here.
+func BenchmarkFreshness(b *testing.B) {
+	for _, jobs := range []int{30, 300} {
+		b.Run(fmt.Sprintf("%d series", 8*jobs), func(b *testing.B) {
+			var all []ingest.Job
+			for i := range jobs {
+				all = append(all, ingest.Job{Name: fmt.Sprintf("job%03d", i), Kind: ingest.KindChart, Regions: []ingest.Region{"US", "GB", "DE", "FR", "IN", "BR", "AU", "CA"}, Every: time.Hour})
+			}
+			schedule, err := regions.NewSchedule(all)
+			if err != nil {
+				b.Fatal(err)
+			}
+			l := ingest.Latest{Done: map[ingest.Series]ingest.Slot{}}
+			for _, s := range schedule.Series() {
+				l.Done[s] = ingest.Slot{SlotKey: ingest.SlotKey{Job: s.Job, Key: s.Key, DueAt: noon.Add(-5 * time.Hour)}}
+			}
+			for b.Loop() {
+				if f := report.NewFreshness(schedule, l, noon, 3); len(f.Stale()) != 8*jobs {
+					b.Fatal(len(f.Stale()))
+				}
+			}
+		})
+	}
+}
