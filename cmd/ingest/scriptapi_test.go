@@ -8,16 +8,23 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// serveScript starts ingest serve with the arguments in the background, and sets $API to its URL. It is stopped with
-// SIGTERM.
+// serving has each script's newest serve, as a function that stops it.
+var serving sync.Map
+
+// serveScript starts ingest serve with the arguments in the background, in place of the one before, and sets $API to its
+// URL. It is stopped with SIGTERM.
 func serveScript(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("serve cannot be negated")
+	}
+	if stop, ok := serving.Load(ts); ok {
+		stop.(func())()
 	}
 	cmd := exec.Command(lookPath(ts, "ingest"), append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
 	cmd.Dir = ts.MkAbs(".")
@@ -27,10 +34,12 @@ func serveScript(ts *testscript.TestScript, neg bool, args []string) {
 	stderr, err := cmd.StderrPipe()
 	ts.Check(err)
 	ts.Check(cmd.Start())
-	ts.Defer(func() {
+	stop := sync.OnceFunc(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		_ = cmd.Wait()
 	})
+	serving.Store(ts, stop)
+	ts.Defer(stop)
 	var said strings.Builder
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
 		if m := listens.FindStringSubmatch(lines.Text()); m != nil {
