@@ -24,6 +24,7 @@ type console struct {
 	filter      func(v any) error // prints a document through the query; nil: no query
 	narrow      bool              // standard error is a terminal, not a log or cron's mail
 	logs        service.LogFormat
+	logger      *slog.Logger // where messages go; nil: each of them to stderr
 }
 
 // useQuery makes documents print through the query of --jq, which ctx can end.
@@ -78,6 +79,9 @@ func (c *console) tell(message string) {
 
 // log returns the logger for messages that a person did not ask for but may want.
 func (c *console) log() *slog.Logger {
+	if c.logger != nil {
+		return c.logger
+	}
 	return slog.New(c.logs.Handler(c.stderr, slog.LevelWarn))
 }
 

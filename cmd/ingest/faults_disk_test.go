@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
@@ -199,6 +200,18 @@ func TestAServeWhoseStoreTakesNoWritesIsNotReady(t *testing.T) {
 	}
 	if _, page := d.get("status"); !strings.Contains(page, "Nothing is fetched now.</span></h1><p>The workers rest until ") {
 		t.Errorf("the page says %s", page)
+	}
+	for range 10 { // heartbeats at which another has spent, which the store cannot note
+		ingestCode(t, exitOK, "quota", "take", "videos.list")
+		time.Sleep(200 * time.Millisecond)
+	}
+	said := map[string]bool{}
+	for line := range strings.Lines(d.stderr.String()) {
+		_, text, _ := strings.Cut(line, " ") // without its time
+		if said[text] {
+			t.Error("said twice: ", text)
+		}
+		said[text] = true
 	}
 	d.end(syscall.SIGTERM)
 }

@@ -96,9 +96,7 @@ func (a *app) newService() (*service.Service, error) {
 		Schedule: schedule.Jobs, Version: version, Workers: a.cfg.Concurrency, StaleAfter: a.cfg.StaleAfter, Upstream: a.provider().name, AccessLog: a.cfg.AccessLog, Now: a.clock.Now, Stderr: a.stderr, Quiet: a.quiet, LogFormat: a.logs, Pinger: p, Thresholds: thresholds, API: api, Hosts: a.cfg.HostNames(),
 		About: []slog.Attr{slog.String("version", version), slog.String("data", a.cfg.Data), slog.String("ledger", config.ServerName(a.cfg.Ledger)), slog.String("jobs", strings.Join(jobs, ","))},
 		Pages: a.pages(), GatewayHandler: door,
-		Open: func(ctx context.Context, log *slog.Logger) (*service.Runtime, error) {
-			return a.openService(ctx, log, door)
-		},
+		Open:       func(ctx context.Context) (*service.Runtime, error) { return a.openService(ctx, door) },
 		OpenReader: a.openReader,
 		// A restart would not help against a ledger that is down or lost: the service waits for it.
 		Temporary: func(err error) bool { return exitCode(err) == exitUnavailable },
@@ -111,16 +109,17 @@ func (a *app) newService() (*service.Service, error) {
 	if a.json {
 		o.OnSlot = a.printSlotEvent
 	}
-	return service.New(o), nil
+	s := service.New(o)
+	a.logger = s.Log()
+	return s, nil
 }
 
 // openService opens what the service works with, and the door of its gateway.
-func (a *app) openService(ctx context.Context, log *slog.Logger, door *gateway.Door) (*service.Runtime, error) {
+func (a *app) openService(ctx context.Context, door *gateway.Door) (*service.Runtime, error) {
 	w, err := a.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	w.ledger.Log = log
 	source := a.source(w.ledger, w.store)
 	source.Calls = w.calls.Total
 	r := &service.Runtime{
@@ -136,7 +135,7 @@ func (a *app) openService(ctx context.Context, log *slog.Logger, door *gateway.D
 			return st.pace.Schedule, st.pace.String()
 		},
 	}
-	err = a.shareWork(ctx, r, log)
+	err = a.shareWork(ctx, r)
 	if err == nil && a.cfg.GatewayListen != "" {
 		var g *gateway.Gateway
 		g, err = a.newGateway(w, w.reserveCache(a).Reserve)
@@ -181,7 +180,7 @@ func listenAt(ctx context.Context, address string) (net.Listener, error) {
 }
 
 // shareWork joins this process to the queue of the machines that share the store; a SQLite store has none.
-func (a *app) shareWork(ctx context.Context, r *service.Runtime, log *slog.Logger) error {
+func (a *app) shareWork(ctx context.Context, r *service.Runtime) error {
 	if a.cfg.Store == "sqlite" {
 		return nil
 	}
@@ -190,7 +189,7 @@ func (a *app) shareWork(ctx context.Context, r *service.Runtime, log *slog.Logge
 	}
 	q, err := queue.Open(ctx, queue.Options{
 		URL: ingest.NewSecret(a.cfg.Store), Version: pgstore.SchemaVersion(), Name: config.RunName(), Workers: a.cfg.Concurrency, Pumps: a.cfg.Concurrency,
-		Every: regions.Heartbeat, Rescue: cmp.Or(r.Reconciler().Lease, fetch.DefaultLease), Now: a.clock.Now, Log: log,
+		Every: regions.Heartbeat, Rescue: cmp.Or(r.Reconciler().Lease, fetch.DefaultLease), Now: a.clock.Now, Log: a.log(),
 	})
 	if err != nil {
 		return err

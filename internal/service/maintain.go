@@ -12,11 +12,16 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// askWithin is how long the ledger may take to answer.
-const askWithin = 10 * time.Second
+const (
+	// askWithin is how long the ledger may take to answer.
+	askWithin = 10 * time.Second
+	// maintainEvery is the least pause between two rounds of maintenance: a queue's workers rest after every slot, and
+	// each round reads the newest slots of all series.
+	maintainEvery = time.Second
+)
 
-// runMaintenance does the slow work at every heartbeat until ctx is done: it opens files that could not be opened,
-// asks the ledger, and tells the service manager and the dead man's switch.
+// runMaintenance does the slow work at every heartbeat, and when the workers have news, until ctx is done: it opens
+// files that could not be opened, asks the ledger, and tells the service manager and the dead man's switch.
 func (s *Service) runMaintenance(ctx context.Context) {
 	for {
 		select {
@@ -45,6 +50,11 @@ func (s *Service) runMaintenance(ctx context.Context) {
 		}
 		notify("STATUS=" + s.status())
 		s.ping(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(maintainEvery):
+		}
 	}
 }
 

@@ -58,7 +58,7 @@ type Options struct {
 
 	// Open opens everything. If it fails with an error that is Temporary, the service runs without and tries again at
 	// every heartbeat.
-	Open      func(context.Context, *slog.Logger) (*Runtime, error)
+	Open      func(context.Context) (*Runtime, error)
 	Temporary func(error) bool
 	// OpenReader opens what can be read while Open fails: the Store, Source, Library and Close of a Runtime. why
 	// returns the error of Open. nil: nothing.
@@ -141,6 +141,9 @@ func New(o Options) *Service {
 	s.site = s.newSite()
 	return s
 }
+
+// Log returns the service's log, for all that works for it.
+func (s *Service) Log() *slog.Logger { return s.log }
 
 // LoggedError ends a service, and is in its log already.
 type LoggedError struct{ error }

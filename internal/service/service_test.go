@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -91,7 +91,7 @@ func TestAHungSchedulerStarvesTheWatchdog(t *testing.T) {
 			}
 			return time.Now()
 		},
-		Open: func(context.Context, *slog.Logger) (*service.Runtime, error) {
+		Open: func(context.Context) (*service.Runtime, error) {
 			return nil, errors.New("the ledger is down")
 		},
 		Temporary: func(error) bool { return true },
@@ -143,4 +143,33 @@ func TestTheHeartBeatsTwiceWhileTheWatchdogWaits(t *testing.T) {
 			t.Errorf("watchdog %v: every %v, want %v", watchdog, got, want)
 		}
 	}
+}
+
+// The workers of a queue rest after every slot, many times a second: what that makes the service look at must not grow
+// with it.
+func TestMaintenanceIsNotDoneMoreThanOnceASecond(t *testing.T) {
+	t.Setenv("WATCHDOG_USEC", "20000") // a hundred beats a second, each of which asks for maintenance
+	synctest.Test(t, func(t *testing.T) {
+		schedule, err := regions.NewSchedule([]ingest.Job{{Name: "chart", Kind: ingest.KindChart, Regions: []ingest.Region{"US"}, Every: time.Hour}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		opened := 0
+		s := service.New(service.Options{
+			Schedule: schedule, Workers: 1, StaleAfter: 3, Stderr: io.Discard, Now: time.Now,
+			Open: func(context.Context) (*service.Runtime, error) {
+				opened++
+				return nil, errors.New("the ledger is down")
+			},
+			Temporary: func(error) bool { return true },
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if err := s.Run(ctx, nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		if opened < 9 || opened > 12 {
+			t.Errorf("it was tried %d times in 10 s to open the ledger", opened)
+		}
+	})
 }

@@ -14,7 +14,7 @@ import (
 
 // open opens everything and starts the workers.
 func (s *Service) open(ctx context.Context) error {
-	r, err := s.Open(ctx, s.log)
+	r, err := s.Open(ctx)
 	s.state.update(func(st *state) { st.openErr = err })
 	if err != nil {
 		s.openReader(ctx)
