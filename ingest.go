@@ -212,6 +212,9 @@ type Slot struct {
 // Series is all slots of one key of one job: a region's chart, hour after hour.
 type Series struct{ Job, Key string }
 
+// String names the series for a person: "chart DE", or "refresh" where there is no key.
+func (s Series) String() string { return strings.TrimSpace(s.Job + " " + s.Key) }
+
 // Series returns the series of the job: one for each region, or one without a key if the job has no regions.
 func (j Job) Series() []Series {
 	if len(j.Regions) == 0 {

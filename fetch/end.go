@@ -71,7 +71,7 @@ func (r *Reconciler) record(ctx context.Context, slot ingest.Slot, e ending) (in
 	ctx, cancel := withGrace(ctx, writeWithin)
 	defer cancel()
 	if err := r.Slots.Finish(ctx, slot); err != nil {
-		return slot, errors.Join(e.err, fmt.Errorf("finish the slot of %s %s: %w", slot.Job, slot.Key, err))
+		return slot, errors.Join(e.err, fmt.Errorf("finish the slot of %v: %w", slot.Series(), err))
 	}
 	level := slog.LevelInfo
 	if e.known {

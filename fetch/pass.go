@@ -185,7 +185,7 @@ func (p *pass) save(ctx context.Context, s step) error {
 	slot, err := s.save(ctx, next)
 	end(err, slog.Int("page", next.Pages))
 	if err != nil {
-		return fmt.Errorf("%s %s: %w", p.slot.Job, p.slot.Key, err)
+		return fmt.Errorf("%v: %w", p.slot.Series(), err)
 	}
 	p.saved++
 	p.publishProgress(slot)

@@ -26,7 +26,7 @@ func (s *Store) Piece(ctx context.Context, slot ingest.SlotKey) (ingest.Piece, e
 		if _, backfill := ingest.IsBackfillJob(slot.Job); !backfill {
 			return piece, nil
 		}
-		err = fmt.Errorf("%s %s has lost what it asks for: run ingest doctor --repair", slot.Job, slot.Key)
+		err = fmt.Errorf("%v has lost what it asks for: run ingest doctor --repair", slot.Series())
 	}
 	return piece, s.explain(ctx, "read a piece of a backfill", err)
 }

@@ -158,7 +158,7 @@ func (a *app) reportRun(s report.Run, err error) error {
 	if a.quiet {
 		for _, slot := range s.Slots {
 			if slot.State == ingest.Failed {
-				a.tell(fmt.Sprintf("ingest: %s %s failed: %s", slot.Job, slot.Key, term.Clean(slot.Reason)))
+				a.tell(fmt.Sprintf("ingest: %v failed: %s", slot.Series(), term.Clean(slot.Reason)))
 			}
 		}
 	}

@@ -41,7 +41,7 @@ func checkFreshness(ctx context.Context, d *Doctor) Finding {
 	}
 	if len(slots.Waiting) > 0 {
 		at := slots.Waiting[len(slots.Waiting)-1] // the oldest
-		lines = append(lines, fmt.Sprintf("the last run ended at %s: %s", seriesName(at.Series()), oneLine(at.Reason)))
+		lines = append(lines, fmt.Sprintf("the last run ended at %s: %s", at.Series().String(), oneLine(at.Reason)))
 	}
 	return warn(strings.Join(append(lines, shortenList(8, lateLines(fresh), "more")...), "; "), advice)
 }
@@ -100,8 +100,6 @@ func shortenList(n int, lines []string, what string) []string {
 // oneLine keeps the parts of a reason in one line of a finding.
 func oneLine(reason string) string { return strings.ReplaceAll(reason, "; ", ", ") }
 
-func seriesName(s ingest.Series) string { return strings.TrimSpace(s.Job + " " + s.Key) }
-
 func lastDay(ctx context.Context, d *Doctor) (*store.SlotSummary, error) {
 	slots, err := d.inspectSlots(ctx, d.now().Add(-24*time.Hour))
 	return &slots, err
@@ -117,11 +115,11 @@ func judgeSlots(d *Doctor, slots store.SlotSummary) Finding {
 	for _, s := range slots.Claimed {
 		if !s.Lease.After(now) {
 			stuck = append(stuck, fmt.Sprintf("%s of %s: claimed by %s, its lease has been over for %s",
-				seriesName(s.Series()), term.Stamp(s.DueAt), s.Owner, term.Ago(now.Sub(s.Lease))))
+				s.Series().String(), term.Stamp(s.DueAt), s.Owner, term.Ago(now.Sub(s.Lease))))
 		}
 	}
 	failed := term.Texts(slots.Failed, func(s ingest.Slot) string {
-		return fmt.Sprintf("%s of %s: %s", seriesName(s.Series()), term.Stamp(s.DueAt), oneLine(s.Reason))
+		return fmt.Sprintf("%s of %s: %s", s.Series().String(), term.Stamp(s.DueAt), oneLine(s.Reason))
 	})
 	listed := append(shortenList(3, stuck, "more stuck"), shortenList(3, failed, "more failed")...)
 	switch {
@@ -131,7 +129,7 @@ func judgeSlots(d *Doctor, slots store.SlotSummary) Finding {
 		return warn(fmt.Sprintf("%d failed in the last day; %s", len(failed), strings.Join(listed, "; ")), "ingest slots --outcome failed shows them all")
 	}
 	if len(slots.Lacking) > 0 {
-		lacking := term.Texts(slots.Lacking, func(s ingest.Slot) string { return seriesName(s.Series()) + ": " + oneLine(s.Reason) })
+		lacking := term.Texts(slots.Lacking, func(s ingest.Slot) string { return s.Series().String() + ": " + oneLine(s.Reason) })
 		return warn(strings.Join(shortenList(3, lacking, "more incomplete"), "; "),
 			"ingest backfill status ID says all that a backfill lacks; planned with --again it is listed once more")
 	}

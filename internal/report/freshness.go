@@ -170,7 +170,7 @@ func (f Freshness) Worst() Condition {
 }
 
 // Name returns the series for a person: "chart DE".
-func (s SeriesState) Name() string { return strings.TrimSpace(s.Job + " " + s.Region) }
+func (s SeriesState) Name() string { return ingest.Series{Job: s.Job, Key: s.Region}.String() }
 
 // SucceededAt returns when the series was last fetched; zero: never.
 func (s SeriesState) SucceededAt() time.Time {

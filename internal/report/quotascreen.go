@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -264,7 +265,7 @@ func (d QuotaScreen) printNext(w io.Writer) {
 			if slot.Overdue {
 				verdicts[i] += ", overdue"
 			}
-			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", term.Stamp(slot.DueAt), strings.TrimSpace(slot.Job+" "+slot.Region), term.Amounts(slot.Cost), verdicts[i])
+			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", term.Stamp(slot.DueAt), ingest.Series{Job: slot.Job, Key: slot.Region}, term.Amounts(slot.Cost), verdicts[i])
 		}
 		fmt.Fprintln(w)
 	})

@@ -158,7 +158,7 @@ func (r Run) reasons() []string {
 		}
 		name := slot.Key
 		if slot.Kind != ingest.KindChart {
-			name = strings.TrimSpace(slot.Job + " " + slot.Key)
+			name = slot.Series().String()
 		}
 		e := end{slot.State, slot.Reason}
 		if names[e] == nil {

@@ -119,7 +119,7 @@ func NewSeriesDocument(series ingest.Series, next *ingest.Slot, waits bool, l in
 		}
 	}
 	if d.Reason == "" && d.ResumesAt == nil && ended.Reason != "" {
-		d.Reason = fmt.Sprintf("the last run ended before it, at %s: %s", strings.TrimSpace(ended.Job+" "+ended.Key), ended.Reason)
+		d.Reason = fmt.Sprintf("the last run ended before it, at %s: %s", ended.Series(), ended.Reason)
 	}
 	return d
 }

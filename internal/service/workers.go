@@ -154,7 +154,7 @@ func (s *Service) logStops() {
 	var slots []string
 	units := int64(0)
 	for _, r := range s.stops {
-		slots = append(slots, strings.TrimSpace(r.Job+" "+r.Key))
+		slots = append(slots, r.Series().String())
 		units += r.Spent
 	}
 	s.stops = nil
