@@ -96,6 +96,20 @@ func BenchmarkScheduleNext(b *testing.B) {
 	}
 }
 
+// BenchmarkNexts: every run asks for it once, and ingest slots. Its time grows as the number of series.
+func BenchmarkNexts(b *testing.B) {
+	schedule := largeSchedule(b)
+	l := ingest.Latest{Done: map[ingest.Series]ingest.Slot{}}
+	for s, due := range upToDate(schedule, benchNow) {
+		l.Done[s] = ingest.Slot{SlotKey: ingest.SlotKey{Job: s.Job, Key: s.Key, DueAt: due}, State: ingest.Done}
+	}
+	for b.Loop() {
+		if next := schedule.Nexts(l, benchNow); len(next) < 5000 { // some lines name a day of the next year
+			b.Fatal(len(next))
+		}
+	}
+}
+
 func BenchmarkLatest(b *testing.B) {
 	for _, line := range []string{"*/20 * * * *", "CRON_TZ=America/New_York 30 1 * * *", "CRON_TZ=America/New_York 30 * * * 0", "0 6 29 2 *"} {
 		b.Run(line, func(b *testing.B) {

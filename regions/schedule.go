@@ -65,6 +65,18 @@ func (s JobSchedule) Between(from, to time.Time) []ingest.SlotKey {
 	return out
 }
 
+// Count returns how many slots Between returns.
+func (s JobSchedule) Count(from, to time.Time) (n int) {
+	if s.cron != nil { // all keys are due at once
+		return len(s.keys) * len(s.times(0, from, to))
+	}
+	for i := range s.keys {
+		every, offset := s.interval(i)
+		n += max(0, int((to.Unix()-offset)/every-(from.Unix()-offset)/every))
+	}
+	return n
+}
+
 // Latest returns the newest slot of every key that is due at now, oldest first.
 func (s JobSchedule) Latest(now time.Time) []ingest.SlotKey {
 	var out []ingest.SlotKey
@@ -132,3 +144,5 @@ func (s JobSchedule) interval(i int) (every, offset int64) {
 }
 
 func byDue(a, b ingest.SlotKey) int { return a.DueAt.Compare(b.DueAt) }
+
+func bySlotDue(a, b ingest.Slot) int { return byDue(a.SlotKey, b.SlotKey) }

@@ -64,6 +64,9 @@ func TestBetweenIsTheSameHoweverItIsCut(t *testing.T) {
 		if len(whole) == 0 || len(whole) != len(pieces) {
 			t.Fatalf("%v: %d slots at once, %d in pieces", job, len(whole), len(pieces))
 		}
+		if n := s.Count(from, to); n != len(whole) {
+			t.Errorf("%v: %d slots are counted, of %d", job, n, len(whole))
+		}
 		for i := range whole {
 			if whole[i] != pieces[i] {
 				t.Fatalf("%v: slot %d is %v at once, %v in pieces", job, i, whole[i], pieces[i])

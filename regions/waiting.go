@@ -101,16 +101,34 @@ func workedOn(l ingest.Latest, series ingest.Series, now time.Time) time.Time {
 	return worked
 }
 
+// How far ahead upcoming slots are looked for: twice as far each time.
+const firstSpan, lastSpan = time.Hour, 64 * 24 * time.Hour
+
 // Upcoming returns the next n slots of the series that are wanted, soonest first: first waiting slots, then coming ones.
 // A slot that waits for quota is due when the quota comes back. Slots of a paced job assume that its remaining budget
 // does not change.
 func (all Schedule) Upcoming(l ingest.Latest, now time.Time, n int, wanted func(ingest.Series) bool) []ingest.Slot {
 	all = slices.DeleteFunc(slices.Clone(all), func(s JobSchedule) bool { return !slices.ContainsFunc(Schedule{s}.Series(), wanted) })
 	var slots []ingest.Slot
-	for span := time.Hour; len(slots) < n && span < 64*24*time.Hour; span *= 2 {
+	for span := firstSpan; len(slots) < n && span < lastSpan; span *= 2 {
 		slots = slices.DeleteFunc(all.Until(l, now, now.Add(span)), func(s ingest.Slot) bool { return !wanted(s.Series()) })
 	}
 	return slots[:min(n, len(slots))]
+}
+
+// Nexts returns the first slot of Upcoming of each series.
+func (all Schedule) Nexts(l ingest.Latest, now time.Time) map[ingest.Series]ingest.Slot {
+	waiting, known, next := all.Waiting(l, now), l.Known(), map[ingest.Series]ingest.Slot{}
+	for _, s := range all {
+		for span, want := firstSpan, len(next)+len(s.keys); len(next) < want && span < lastSpan; span *= 2 {
+			for _, slot := range s.until(waiting, known, now, now.Add(span)) {
+				if _, earlier := next[slot.Series()]; !earlier {
+					next[slot.Series()] = slot
+				}
+			}
+		}
+	}
+	return next
 }
 
 // Until is Upcoming for all slots due at to or earlier.
@@ -118,22 +136,28 @@ func (all Schedule) Until(l ingest.Latest, now, to time.Time) []ingest.Slot {
 	waiting, known := all.Waiting(l, now), l.Known()
 	var slots []ingest.Slot
 	for _, s := range all {
-		for _, key := range s.keys {
-			slot, ok := waiting[ingest.Series{Job: s.Job.Name, Key: key}]
-			if ok && slot.RetryAt.After(now) {
-				slot.DueAt = slot.RetryAt.Add(time.Second - 1).Truncate(time.Second) // a slot is due at a whole second
-			}
-			if ok && !slot.DueAt.After(to) {
-				slots = append(slots, slot)
-			}
+		slots = append(slots, s.until(waiting, known, now, to)...)
+	}
+	slices.SortStableFunc(slots, bySlotDue)
+	return slots
+}
+
+func (s JobSchedule) until(waiting map[ingest.Series]ingest.Slot, known map[ingest.Series]time.Time, now, to time.Time) (slots []ingest.Slot) {
+	for _, key := range s.keys {
+		slot, ok := waiting[ingest.Series{Job: s.Job.Name, Key: key}]
+		if ok && slot.RetryAt.After(now) {
+			slot.DueAt = slot.RetryAt.Add(time.Second - 1).Truncate(time.Second) // a slot is due at a whole second
 		}
-		for _, slot := range s.coming(known, waiting, now, to) {
-			if !slot.DueAt.Before(waiting[slot.Series()].RetryAt) {
-				slots = append(slots, slot)
-			}
+		if ok && !slot.DueAt.After(to) {
+			slots = append(slots, slot)
 		}
 	}
-	slices.SortStableFunc(slots, func(a, b ingest.Slot) int { return a.DueAt.Compare(b.DueAt) })
+	for _, slot := range s.coming(known, waiting, now, to) {
+		if !slot.DueAt.Before(waiting[slot.Series()].RetryAt) {
+			slots = append(slots, slot)
+		}
+	}
+	slices.SortStableFunc(slots, bySlotDue)
 	return slots
 }
 

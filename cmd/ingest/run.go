@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -114,18 +113,21 @@ func (a *app) lookAhead(ctx context.Context, s *report.Run, w *fetchRuntime, ser
 		return
 	}
 	s.Pacing = st.pace.String()
-	for _, slot := range st.upcoming(1, func(s ingest.Series) bool { return slices.Contains(series, s) }) {
-		s.Next = slot.DueAt
+	nexts, late := st.pace.Schedule.Nexts(st.latest, st.now), st.waiting()
+	var waiting []ingest.Slot
+	for _, one := range series {
+		if next, comes := nexts[one]; comes && (s.Next.IsZero() || next.DueAt.Before(s.Next)) {
+			s.Next = next.DueAt
+		}
+		if slot := late[one]; slot.RetryAt.After(st.now) {
+			waiting = append(waiting, slot)
+		}
 	}
 	for _, p := range st.left.Pools {
 		if at := p.ResumesAt[quota.Scheduled]; w.price.Total[p.Pool] > 0 && p.Remaining[quota.Scheduled] == 0 && at.After(s.UsedUp) {
 			s.UsedUp = at
 		}
 	}
-	waiting := st.waiting()
-	maps.DeleteFunc(waiting, func(key ingest.Series, slot ingest.Slot) bool {
-		return !slices.Contains(series, key) || !slot.RetryAt.After(st.now)
-	})
 	if len(waiting) > 0 && !force { // the ledger knows better than a slot that was refused while another took quota
 		s.RetryAt = time.Time{}
 	}

@@ -87,20 +87,7 @@ func seriesOf(ctx context.Context, a *app, key string) ([]report.SeriesDocument,
 		return nil, err
 	}
 	a.sayClosed(st)
-	var out []report.SeriesDocument
-	waiting := st.waiting()
-	for _, series := range st.pace.Schedule.Series() {
-		if key != "" && series.Key != key {
-			continue
-		}
-		_, waits := waiting[series]
-		var next *ingest.Slot
-		for _, slot := range st.upcoming(1, func(s ingest.Series) bool { return s == series }) {
-			next = &slot
-		}
-		out = append(out, report.NewSeriesDocument(series, next, waits, st.latest, st.now))
-	}
-	return out, nil
+	return report.NewSeriesDocuments(st.pace.Schedule, key, st.latest, st.now), nil
 }
 
 // printSlots prints slots, which may be filtered, and if only one series was asked for, how fresh it is.

@@ -12,7 +12,7 @@ import (
 )
 
 // tariff returns the shipped costs under the table with weights: a search draws on two pools.
-func tariff(t *testing.T) *quota.Tariff {
+func tariff(t testing.TB) *quota.Tariff {
 	t.Helper()
 	parsed, err := quota.ParseCosts("costs.yaml", ingest.Costs, "youtube", "classic")
 	if err != nil {
@@ -21,7 +21,7 @@ func tariff(t *testing.T) *quota.Tariff {
 	return parsed
 }
 
-func schedule(t *testing.T, jobs ...ingest.Job) budget.PricedSchedule {
+func schedule(t testing.TB, jobs ...ingest.Job) budget.PricedSchedule {
 	t.Helper()
 	timing, err := regions.NewSchedule(jobs)
 	if err != nil {

@@ -189,6 +189,10 @@ func (s PricedSchedule) heldUntil(job ingest.Job, r quota.Report) (until time.Ti
 
 // jobPaces returns the jobs that Pace stretches.
 func (s PricedSchedule) jobPaces(r quota.Report, known map[ingest.Series]time.Time, now time.Time) ([]JobPace, error) {
+	demands, err := s.demands()
+	if err != nil {
+		return nil, err
+	}
 	var out []JobPace
 	for _, schedule := range s.Jobs {
 		if schedule.Job.Every == 0 || schedule.Job.Kind == ingest.KindRefresh {
@@ -201,7 +205,7 @@ func (s PricedSchedule) jobPaces(r quota.Report, known map[ingest.Series]time.Ti
 			}
 		}
 		for ; ; pace.Pages-- {
-			if err := s.stretch(&pace, r, now); err != nil {
+			if err := s.stretch(&pace, schedule, demands, r, now); err != nil {
 				return nil, err
 			}
 			asksForMore := !s.WholePages && schedule.Job.Kind == ingest.KindChart && schedule.Job.Every < rareChart
@@ -217,7 +221,7 @@ func (s PricedSchedule) jobPaces(r quota.Report, known map[ingest.Series]time.Ti
 }
 
 // stretch sets the gap of a job with p.Pages pages; 0 if the budget pays for its interval.
-func (s PricedSchedule) stretch(p *JobPace, r quota.Report, now time.Time) error {
+func (s PricedSchedule) stretch(p *JobPace, schedule regions.JobSchedule, demands map[string][]demand, r quota.Report, now time.Time) error {
 	job := p.Job
 	job.Pages = p.Pages
 	price, err := s.slotPrice(job)
@@ -232,17 +236,13 @@ func (s PricedSchedule) stretch(p *JobPace, r quota.Report, now time.Time) error
 		if price[pool.Name] == 0 || i >= len(r.Pools) {
 			continue
 		}
-		jobs, err := s.demands(job, pool.Name)
-		if err != nil {
-			return err
-		}
 		for _, w := range r.Pools[i].Windows {
 			b := s.supplyOf(r.Pools[i], w, r.Spent, p.Last, now)
 			b.left -= spare(pool.Name)
 			if s.Hosts > 1 { // another host's chart may be running when one begins
 				b.left -= price[pool.Name]
 			}
-			share := b.fill(jobs, job.Name, now)
+			share := b.fill(demands[pool.Name], demand{schedule, price[pool.Name]}, now)
 			gap := b.gap(price[pool.Name], share)
 			if gap > job.Every/time.Duration(keys) {
 				gap = max(gap, b.sustainableGap(price[pool.Name], spare(pool.Name), share, now))

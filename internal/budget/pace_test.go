@@ -1,6 +1,7 @@
 package budget_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 )
 
 // limited returns the schedule under so many units a day.
-func limited(t *testing.T, units int64, jobs ...ingest.Job) budget.PricedSchedule {
+func limited(t testing.TB, units int64, jobs ...ingest.Job) budget.PricedSchedule {
 	t.Helper()
 	s := schedule(t, jobs...)
 	for i, p := range s.Tariff.Pools {
@@ -269,5 +270,27 @@ func TestAPaceIsSaidOfItsOwnDay(t *testing.T) {
 		if got := pace.String(); got != tt.want || !pace.Jobs[0].Hold.After(now) {
 			t.Errorf("the sliding window has more in %v: %q, want %q; %+v", tt.free, got, tt.want, pace.Jobs)
 		}
+	}
+}
+
+// BenchmarkPace: every pass of a queue's worker asks for it, and every page. Here all jobs but one keep their intervals.
+func BenchmarkPace(b *testing.B) {
+	for _, n := range []int{30, 300} {
+		b.Run(fmt.Sprintf("%d jobs", n), func(b *testing.B) {
+			var jobs []ingest.Job
+			for i := range n {
+				job := chart(time.Duration(i+1)*time.Hour, 1, regions.Default()...)
+				job.Name = fmt.Sprintf("job%03d", i)
+				jobs = append(jobs, job)
+			}
+			s := limited(b, int64(100*n), jobs...)
+			now := time.Date(2026, 2, 14, 8, 0, 0, 0, time.UTC)
+			r := reported(s, now, 0, 0)
+			for b.Loop() {
+				if pace := s.Pace(r, nil, now); len(pace.Jobs) > 1 {
+					b.Fatal(pace)
+				}
+			}
+		})
 	}
 }

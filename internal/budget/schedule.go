@@ -50,7 +50,7 @@ func (s PricedSchedule) Price(from, to time.Time) (Price, error) {
 		if err != nil {
 			return p, err
 		}
-		slots := len(schedule.Between(from, to))
+		slots := schedule.Count(from, to)
 		cost := slot.Times(int64(slots))
 		addCost(p.Total, cost, 1)
 		p.Jobs = append(p.Jobs, JobPrice{Job: schedule.Job, Slots: slots, Cost: cost})

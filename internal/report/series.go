@@ -101,27 +101,40 @@ func (w Wait) idle() string {
 	return "nothing has run since " + term.Stamp(*w.LastRunAt)
 }
 
-// NewSeriesDocument returns the document of a series. next is its next slot, nil if there is none; waits says that it
-// has come due.
-func NewSeriesDocument(series ingest.Series, next *ingest.Slot, waits bool, l ingest.Latest, now time.Time) SeriesDocument {
-	d := SeriesDocument{Job: series.Job, Region: series.Key, DoneAt: term.TimeOrNull(l.Done[series].DueAt)}
-	if next != nil {
-		d.NextAt = term.FromOrNull(next.DueAt)
-	}
-	if !waits {
-		return d
-	}
-	d.Wait, d.Reason = NewWaits(l, now).Of(*next), next.Reason
+// Upcoming is the schedule that NewSeriesDocuments goes by: a regions.Schedule.
+type Upcoming interface {
+	Series() []ingest.Series
+	Waiting(l ingest.Latest, now time.Time) map[ingest.Series]ingest.Slot
+	Nexts(l ingest.Latest, now time.Time) map[ingest.Series]ingest.Slot
+}
+
+// NewSeriesDocuments returns the documents of the series of one key; "": of all.
+func NewSeriesDocuments(schedule Upcoming, key string, l ingest.Latest, now time.Time) (all []SeriesDocument) {
+	waiting, nexts, waits := schedule.Waiting(l, now), schedule.Nexts(l, now), NewWaits(l, now)
 	var ended ingest.Slot // the oldest ended slot; a slot that the run did not reach waits for the same reason
 	for _, other := range l.Open {
 		if other.Reason != "" && !other.DueAt.After(now) && (ended.Reason == "" || other.DueAt.Before(ended.DueAt)) {
 			ended = other
 		}
 	}
-	if d.Reason == "" && d.ResumesAt == nil && ended.Reason != "" {
-		d.Reason = fmt.Sprintf("the last run ended before it, at %s: %s", ended.Series(), ended.Reason)
+	for _, series := range schedule.Series() {
+		if key != "" && series.Key != key {
+			continue
+		}
+		d := SeriesDocument{Job: series.Job, Region: series.Key, DoneAt: term.TimeOrNull(l.Done[series].DueAt)}
+		next, comes := nexts[series]
+		if comes {
+			d.NextAt = term.FromOrNull(next.DueAt)
+		}
+		if _, late := waiting[series]; late {
+			d.Wait, d.Reason = waits.Of(next), next.Reason
+			if d.Reason == "" && d.ResumesAt == nil && ended.Reason != "" {
+				d.Reason = fmt.Sprintf("the last run ended before it, at %s: %s", ended.Series(), ended.Reason)
+			}
+		}
+		all = append(all, d)
 	}
-	return d
+	return all
 }
 
 // Line returns the document in a line for a person.
