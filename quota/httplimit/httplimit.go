@@ -97,11 +97,17 @@ type Limiter struct {
 	names     map[string]string // of routes, by pattern
 	known     *knownClients
 	longest   time.Duration // window of any client
-	fullUntil atomic.Int64  // the outer limit refuses until then, in microseconds since 1970
-	failing   atomic.Bool   // the ledger did not answer the last request
+	full      atomic.Pointer[full]
+	failing   atomic.Bool // the ledger did not answer the last request
 
 	mu    sync.Mutex
 	stats Stats
+}
+
+// full is the last refusal of the outer limit: requests that cost as much are refused without asking, until then.
+type full struct {
+	cost  int64
+	until time.Time
 }
 
 // Stats counts requests since the start.

@@ -23,8 +23,9 @@ func (l *Limiter) limit(w http.ResponseWriter, r *http.Request, addr netip.Addr,
 		l.serve(w, r, authorized, next, nil)
 		return
 	}
-	if full := l.fullUntil.Load(); full > 0 {
-		if wait := quota.FromMicros(full).Sub(l.Now()); wait > 0 && !l.Observe {
+	if full := l.full.Load(); full != nil && q.charges[0].Amount >= full.cost && !l.Observe {
+		wait := full.until.Sub(l.Now().Round(0))
+		if wait > 0 && wait <= l.outer.horizon { // otherwise the clock was set back
 			l.refuseAll(w, wait)
 			return
 		}
@@ -125,7 +126,7 @@ func (l *Limiter) takeOuter(w http.ResponseWriter, r *http.Request, cost int64, 
 		return true
 	}
 	l.refund(r, *taken)
-	l.fullUntil.Store(l.Now().Add(d.RetryAfter).UnixMicro())
+	l.full.Store(&full{cost, l.Now().Round(0).Add(d.RetryAfter)})
 	l.refuseAll(w, d.RetryAfter)
 	return false
 }

@@ -220,6 +220,20 @@ func TestOneClientStarvesNoOther(t *testing.T) {
 	}
 }
 
+// What the outer limit has no room for says nothing about requests that cost less, nor once the clock was set back.
+func TestAnOuterRefusalIsOfItsCostAndTime(t *testing.T) {
+	s := newSite(t, httplimit.Config{Limits: perMinute(100), Outer: perMinute(20), Routes: []httplimit.Route{{Name: "big", Pattern: "/big", Cost: 10}}})
+	big := func() int { return s.send(http.MethodGet, "/big", bob).StatusCode }
+	s.wants(http.StatusOK, 15, ann)
+	if got := []int{big(), big()}; !slices.Equal(got, []int{503, 503}) {
+		t.Fatalf("%v: 10 do not fit into the 5 that are left", got)
+	}
+	s.wants(http.StatusOK, 5, ann)
+	s.wants(http.StatusServiceUnavailable, 2, ann)
+	s.clock.Advance(-time.Hour)
+	s.wants(http.StatusOK, 1, ann) // the ledger does not trust the clock either, and reads go on
+}
+
 func TestAllWindowsAreDecidedTogether(t *testing.T) {
 	s := newSite(t, httplimit.Config{
 		Limits: perMinute(10),
