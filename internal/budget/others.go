@@ -36,9 +36,10 @@ type OthersDay struct {
 // shortNo is how far into a day a refusal by the provider may end and still concern the day before.
 const shortNo = 15 * time.Minute
 
-// dayOf returns the record of the provider's day that begins at that time, the last one.
+// dayOf returns the record of the provider's day that begins at that time, the last one. Later days are of a clock that
+// was ahead.
 func (h OthersHistory) dayOf(pool string, begins time.Time) *OthersDay {
-	days := h[pool]
+	days := slices.DeleteFunc(h[pool], func(d OthersDay) bool { return d.Begins.After(begins) })
 	if n := len(days); n == 0 || days[n-1].Begins.Before(begins) {
 		days = append(days, OthersDay{Begins: begins})
 	}
@@ -52,8 +53,8 @@ func (h OthersHistory) note(r quota.Report, begins, ends time.Time, drew map[str
 	for _, p := range r.Pools {
 		today := h.dayOf(p.Pool, begins)
 		hour := int(r.At.Sub(today.Begins) / time.Hour)
-		if hour < 0 || hour > 24 {
-			continue // the clock was set back
+		if hour > 24 {
+			continue // the ledger ends a day of 25 hours a grace later
 		}
 		for len(today.Hours) <= hour {
 			today.Hours = append(today.Hours, 0)

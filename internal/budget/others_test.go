@@ -69,6 +69,15 @@ func watched(t *testing.T, s budget.PricedSchedule, all ...seen) budget.OthersWa
 	return w
 }
 
+// A clock that was a month ahead leaves a day in the history; the days after it was set right are noted all the same.
+func TestOthersAreNotedAfterAClockThatWasAhead(t *testing.T) {
+	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
+	w := watched(t, s, seen{day: 30, hour: 1, own: 4}, seen{day: 0, hour: 10, others: 200}, seen{day: 1, hour: 10, others: 200})
+	if _, said := w.Expect(t.Context(), reported(s, midnight.AddDate(0, 0, 2), 0, 0)); said == "" {
+		t.Error("nothing is expected of who took 200 of 300 units on each of the last 2 days")
+	}
+}
+
 // What others took on the last days is planned for: at 08:00Z, when the provider's day begins, that much less is left.
 func TestWhatOthersTookIsExpectedAgain(t *testing.T) {
 	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
