@@ -29,6 +29,7 @@ type answer struct {
 	header http.Header
 	body   []byte
 	own    bool // it is the gateway's, not the upstream's
+	asked  bool // it is the outcome of a call, and true for whoever waited for that
 }
 
 var brokeOff = problem(http.StatusBadGateway, "backendError", "the call broke off")

@@ -49,7 +49,9 @@ func (g *Gateway) spend(c *call) *answer {
 	if refunded := g.settle(d, e); refunded {
 		d.Pools = nil
 	}
-	return answerOf(from, e).charged(d)
+	a := answerOf(from, e).charged(d)
+	a.asked = true
+	return a
 }
 
 func (g *Gateway) take(c *call) (quota.Decision, error) {

@@ -120,13 +120,13 @@ func (g *Gateway) answer(c *call) *answer {
 		return own().Is
 	}
 	a, mine := g.answers.Get(c.target(), spend)
-	if !mine && a != nil && a.own { // another client's refusal says nothing about this one
+	if !mine && a != nil && !a.asked { // another client's refusal says nothing about this one
 		a, mine = g.answers.Get(c.client+" "+c.target(), own)
 	}
 	switch {
 	case a == nil:
 		return brokeOff
-	case mine || a.own:
+	case mine || !a.asked:
 		return a
 	}
 	g.config.OnRepeat(c.method)

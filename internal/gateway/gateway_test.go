@@ -398,6 +398,34 @@ func TestIdenticalRequestsInFlightAreOneCall(t *testing.T) {
 	}
 }
 
+// TestIdenticalRequestsInFlightAreOneCallThatBreaksOff: what one of them was told after a call is true for all of them.
+func TestIdenticalRequestsInFlightAreOneCallThatBreaksOff(t *testing.T) {
+	arrived, release := make(chan struct{}, 8), make(chan struct{})
+	w := newWorld(t, 100, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		arrived <- struct{}{}
+		<-release
+		panic(http.ErrAbortHandler)
+	}), nil)
+	var wait sync.WaitGroup
+	var cost atomic.Int64
+	for range 8 {
+		wait.Go(func() {
+			a := w.ask(http.MethodGet, videos, "")
+			n, err := strconv.ParseInt(strings.TrimPrefix(a.Header.Get("Ingest-Cost"), "units="), 10, 64)
+			if cost.Add(n); err != nil || a.StatusCode != 502 {
+				t.Errorf("%d, %v: %s", a.StatusCode, err, a.body)
+			}
+		})
+	}
+	<-arrived
+	time.Sleep(200 * time.Millisecond)
+	close(release)
+	wait.Wait()
+	if w.calls() != 1 || w.spent("units") != 1 || cost.Load() != 1 {
+		t.Errorf("%d arrived, %d charged, the answers cost %d, want 1 each", w.calls(), w.spent("units"), cost.Load())
+	}
+}
+
 func TestWithoutALedgerNothingLeaves(t *testing.T) {
 	var log bytes.Buffer
 	w := newWorld(t, 100, nil, func(c *gateway.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
