@@ -110,23 +110,19 @@ func (s *Ledger) Spent(ctx context.Context, account string, since time.Time, eve
 	return spent, err
 }
 
-// Spend implements quota.EmergencyAccount. An operation without a known answer becomes the emergency itself, so that
-// it is counted exactly once.
+// Spend implements quota.EmergencyAccount. It is an operation of its own, also if one without a known answer precedes
+// it: that is void, and another process may already have taken it back.
 func (s *Ledger) Spend(ctx context.Context, e quota.Emergency, budgets []quota.EmergencyBudget) (ok bool, err error) {
 	err = s.on(ctx, e.Account, func() error {
 		if err := s.loadOnce(ctx); err != nil {
 			return err
 		}
 		s.ensureWriter()
-		row := Row{Account: e.Account, At: s.state.afterSnapshots(e.At), Who: e.Who, Amounts: e.Amounts, State: RowOwed, Emergency: true}
-		var doubt *doubtError
-		if errors.As(e.Cause, &doubt) && doubt.row == s.doubt {
-			row.ID = doubt.row
-		} else {
-			s.number++
-			row.Writer, row.Number, row.Nonce = s.writer, s.number, random()
+		s.number++
+		row := Row{
+			Account: e.Account, Writer: s.writer, Number: s.number, Nonce: random(), At: s.state.afterSnapshots(e.At),
+			Who: e.Who, Amounts: e.Amounts, State: RowOwed, Emergency: true,
 		}
-		s.notes.Verdicts = slices.DeleteFunc(s.notes.Verdicts, func(v RowVerdict) bool { return row.ID != 0 && v.ID == row.ID })
 		budgets = slices.Clone(budgets)
 		for i, b := range budgets {
 			if b.Shared {
@@ -134,7 +130,7 @@ func (s *Ledger) Spend(ctx context.Context, e quota.Emergency, budgets []quota.E
 			}
 		}
 		if ok, err = s.Journal.Allow(ctx, row, budgets); ok && err == nil {
-			s.doubt, s.state.Owed = 0, true
+			s.state.Owed = true
 		}
 		return err
 	})

@@ -264,22 +264,11 @@ func (s *Ledger) noteAnswer(ctx context.Context, a quota.Ask, row Row, d quota.D
 	} else if row.ID != 0 {
 		_ = s.flush(context.WithoutCancel(ctx)) // the next write tries again
 	}
-	if row.ID != 0 && s.doubt == row.ID {
-		return &doubtError{row.ID, err}
+	if row.ID != 0 && s.doubt == row.ID && !errors.Is(err, quota.ErrInDoubt) { // of several asks, one may have been carried out
+		return fmt.Errorf("%w: %w", err, quota.ErrInDoubt)
 	}
 	return err
 }
-
-// doubtError is an operation without a known answer. Spend finds its row by it.
-type doubtError struct {
-	row int64
-	err error
-}
-
-func (e *doubtError) Error() string { return e.err.Error() }
-
-// Unwrap returns quota.ErrInDoubt too, as one of several asks may have been carried out.
-func (e *doubtError) Unwrap() []error { return []error{e.err, quota.ErrInDoubt} }
 
 // observe stores the use that the decision saw, and reports whether it changed. charges says that the ask could
 // charge.

@@ -146,6 +146,39 @@ func TestOperationInDoubtIsCountedOnceWhenItsCallGoesOn(t *testing.T) {
 	}
 }
 
+// before does something before an emergency is spent.
+type before struct {
+	quota.EmergencyAccount
+
+	do func()
+}
+
+func (b before) Spend(ctx context.Context, e quota.Emergency, budgets []quota.EmergencyBudget) (bool, error) {
+	b.do()
+	return b.EmergencyAccount.Spend(ctx, e, budgets)
+}
+
+// Another process of the data directory takes back what nobody seems to use, before its call goes on without the ledger.
+func TestOperationInDoubtIsCountedOnceWhenItWasTakenBack(t *testing.T) {
+	r := newRoom(t)
+	journal := &memremote.Journal{}
+	d, other := r.open(journal, 1), r.open(journal, 1)
+	d.take("videos.list", quota.Manual)
+	other.take("videos.list", quota.Manual)
+	d.EmergencyAccount = before{d.EmergencyAccount, func() {
+		r.lose = 0
+		_, _ = other.Report(t.Context())
+		r.wants(2)
+	}}
+	r.lose = 100
+	if got := d.take("videos.list", quota.Manual); !got.Degraded {
+		t.Fatalf("%+v", got)
+	}
+	r.now = r.now.Add(time.Minute)
+	d.take("videos.list", quota.Manual)
+	r.wants(4)
+}
+
 func TestExpensiveCallInDoubtIsClosedAndTakenBack(t *testing.T) {
 	r := newRoom(t)
 	d := r.open(&memremote.Journal{}, 1)
