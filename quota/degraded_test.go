@@ -103,6 +103,17 @@ func (d *testGovernor) emergencies() (n int, last error) {
 	return n, nil
 }
 
+// A call that the schedule's needs refuse is refused all the more while the ledger cannot answer.
+func TestNoEmergencyIsSpentFromWhatIsReserved(t *testing.T) {
+	d, _ := degradedGovernor(t, filepath.Join(t.TempDir(), "quota.db"))
+	for _, purpose := range []quota.Purpose{quota.Backfill, quota.Refresh} {
+		got, err := d.Take(t.Context(), quota.Request{Method: "videos.list", Purpose: purpose, Reserve: quota.Reserve{Rest: quota.Cost{"units": 20_000}}})
+		if got.Allowed || !errors.Is(err, quota.ErrClosed) || !errors.Is(err, quota.ErrUnavailable) {
+			t.Errorf("%s, with more needed than there is: allowed %v, %v", purpose, got.Allowed, err)
+		}
+	}
+}
+
 func TestCheapCallsGoOnWithinTheEmergencyBudget(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "quota.db")
 	d, remote := degradedGovernor(t, path)
