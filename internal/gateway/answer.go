@@ -28,7 +28,6 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
-	own    bool // it is the gateway's, not the upstream's
 	asked  bool // it is the outcome of a call, and true for whoever waited for that
 }
 
@@ -66,7 +65,7 @@ func problem(status int, reason, message string) *answer {
 	h := http.Header{
 		"Content-Type": {"application/json; charset=UTF-8"}, "Cache-Control": {"no-store"}, "X-Content-Type-Options": {"nosniff"}, "Ingest-Cost": {"0"},
 	}
-	return &answer{status: status, header: h, body: append(body, '\n'), own: true}
+	return &answer{status: status, header: h, body: append(body, '\n')}
 }
 
 // rpcStatus are the words of google/rpc/code.proto.

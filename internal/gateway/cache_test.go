@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"io"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -59,4 +60,27 @@ func TestARefusalLeavesWhatIsKept(t *testing.T) {
 		t.Errorf("the kept answer: %d, cost %q: %s", a.StatusCode, a.Header.Get("Ingest-Cost"), a.body)
 	}
 	w.agree(1)
+}
+
+// TestAFailureLeavesWhatIsKept: the provider's own no, and an answer that it fails, are not news of what was asked for.
+func TestAFailureLeavesWhatIsKept(t *testing.T) {
+	for _, status := range []int{403, 500} {
+		var served atomic.Bool
+		page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if served.Swap(true) {
+				googleError(w, status, "quotaExceeded")
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, "{}")
+		})
+		w := newWorld(t, 100, page, func(c *gateway.Config) { c.Cache = map[string]time.Duration{"videos.list": time.Hour} })
+		w.ask(http.MethodGet, videos, "")
+		if a := w.ask(http.MethodGet, videos, "", "Cache-Control", "no-cache"); a.StatusCode != status {
+			t.Errorf("asked anew: %d, want %d", a.StatusCode, status)
+		}
+		if a := w.ask(http.MethodGet, videos, ""); a.StatusCode != http.StatusOK || a.Header.Get("Ingest-Cost") != "0" {
+			t.Errorf("the answer kept before a %d: %d: %s", status, a.StatusCode, a.body)
+		}
+	}
 }

@@ -108,7 +108,7 @@ func (g *Gateway) answer(c *call) *answer {
 	spend := func() recent.Answer[*answer] { return g.keeping(c, g.spend(c)) }
 	own := func() recent.Answer[*answer] {
 		made := spend()
-		if !made.Is.own { // our refusal says nothing about what is kept
+		if !made.Until.IsZero() { // a refusal or a failure says nothing about what is kept
 			g.answers.Put(c.target(), made)
 		}
 		return recent.Answer[*answer]{Is: made.Is}
