@@ -39,7 +39,6 @@ func TestSuiteCatchesBrokenJournals(t *testing.T) {
 		{"lets go too early", "what may go is forgotten in the end", whole(func(j *memremote.Journal) sharedledger.Journal { return &hasty{j} })},
 		{"lets nothing go", "what may go is forgotten in the end", whole(func(j *memremote.Journal) sharedledger.Journal { return &hoarding{j} })},
 		{"believes a clock that was set back", "a clock that was set back", whole(func(j *memremote.Journal) sharedledger.Journal { return &believing{Journal: j} })},
-		{"writes down twice what becomes owed", "what was asked already", whole(func(j *memremote.Journal) sharedledger.Journal { return &doubling{j} })},
 		{"counts what was synced no more", "what was synced into the ledger", whole(func(j *memremote.Journal) sharedledger.Journal { return &relieved{j} })},
 		{"looks first and writes then", "two processes have one budget", whole(func(j *memremote.Journal) sharedledger.Journal { return &racing{Journal: j} })},
 	} {
@@ -195,13 +194,6 @@ func (j *believing) Allow(ctx context.Context, row sharedledger.Row, budgets []q
 		budgets = nil
 	}
 	j.last = row.At
-	return j.Journal.Allow(ctx, row, budgets)
-}
-
-type doubling struct{ *memremote.Journal }
-
-func (j *doubling) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.EmergencyBudget) (bool, error) {
-	row.ID = 0
 	return j.Journal.Allow(ctx, row, budgets)
 }
 

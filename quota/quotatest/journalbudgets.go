@@ -84,22 +84,6 @@ var journalBudgets = []JournalCase{
 		d.allows(true, d.row("a", noon), budget)
 		d.allows(false, d.row("a", noon), budget)
 	}},
-	{"what was asked already becomes owed in its place", func(d *journalRig) {
-		first := d.begins(d.row("a", noon), sharedledger.Notes{})
-		second := d.begins(d.row("a", noon), sharedledger.Notes{})
-		none := quota.EmergencyBudget{Pool: "units", Since: noon.Add(-time.Hour)}
-		d.allows(false, first, none)
-		d.lists(long, true)
-		d.lists(long, false, first, second)
-		none.Amount = 1
-		d.allows(true, first, none)
-		first.State, first.Emergency = sharedledger.RowOwed, true
-		d.reopened()
-		d.lists(long, true, first)
-		d.lists(long, false, first, second)
-		d.allows(false, second, none)
-		d.lists(long, false, first, second)
-	}},
 }
 
 var journalShared = []JournalCase{

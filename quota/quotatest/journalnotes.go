@@ -121,10 +121,6 @@ var journalNotes = []JournalCase{
 		if d.state().Owed {
 			d.Fatalf("void, and owed")
 		}
-		row = d.becomes(d.begins(d.row("a", noon), sharedledger.Notes{}), sharedledger.RowUnused, time.Time{})
-		d.allows(true, row, quota.EmergencyBudget{Pool: "units", Amount: 1}) // it is used after all
-		row.State, row.Emergency = sharedledger.RowOwed, true
-		d.lists(long, true, row)
 	}},
 	{"behind an open breaker nothing is begun, but the notes are written", func(d *journalRig) {
 		row := d.begins(d.row("a", noon), sharedledger.Notes{})

@@ -23,8 +23,7 @@ type Journal interface {
 	// Rows returns the rows at since or later except for RowVoid, of all writers, in the order in which they were
 	// written; with owed only RowOwed and RowUnused ones, of any time.
 	Rows(ctx context.Context, account string, since time.Time, owed bool) ([]Row, error)
-	// Allow is quota.EmergencyAccount's Spend for a row, which becomes RowOwed and an emergency. A row with an ID was
-	// asked already, and is owed from then on whatever happened to it.
+	// Allow is quota.EmergencyAccount's Spend for a new row, which becomes RowOwed and an emergency.
 	Allow(ctx context.Context, row Row, budgets []quota.EmergencyBudget) (bool, error)
 }
 

@@ -46,13 +46,6 @@ func TestOlderCopyIsRefused(t *testing.T) {
 		"a charge that is merged at the same time": func(t *testing.T, l *sqliteledger.Ledger) { take(t, l, merging(1)) },
 		"an operation": func(t *testing.T, l *sqliteledger.Ledger) { begin(t, l, row(noon)) },
 		"an emergency": func(t *testing.T, l *sqliteledger.Ledger) { owe(t, l, noon, quota.Cost{"units": 1}) },
-		"an operation that is owed now": func(t *testing.T, l *sqliteledger.Ledger) {
-			r := row(noon)
-			r.ID = 1
-			if ok, err := l.Allow(t.Context(), r, nil); err != nil || !ok {
-				t.Fatal(ok, err)
-			}
-		},
 		"a drain": func(t *testing.T, l *sqliteledger.Ledger) {
 			if err := l.Drain(t.Context(), "default", "units", quota.Drain{Until: noon, Used: 1}); err != nil {
 				t.Fatal(err)

@@ -90,7 +90,7 @@ func (l *Ledger) Rows(ctx context.Context, account string, since time.Time, owed
 // writer.
 func (l *Ledger) Emergencies(ctx context.Context, account string, since time.Time) (sums quota.Cost, err error) {
 	err = l.read(ctx, func(t *transaction) error {
-		sums, err = t.emergencies(account, since, l.Now(), 0)
+		sums, err = t.emergencies(account, since, l.Now())
 		return err
 	})
 	return sums, err
@@ -126,7 +126,7 @@ func (l *Ledger) Allow(ctx context.Context, row sharedledger.Row, budgets []quot
 		used := map[time.Time]quota.Cost{} // since
 		for _, b := range budgets {
 			if used[b.Since] == nil {
-				if used[b.Since], err = t.emergencies(row.Account, b.Since, row.At, row.ID); err != nil {
+				if used[b.Since], err = t.emergencies(row.Account, b.Since, row.At); err != nil {
 					return err
 				}
 			}
@@ -136,7 +136,8 @@ func (l *Ledger) Allow(ctx context.Context, row sharedledger.Row, budgets []quot
 		}
 		ok = true
 		row.State, row.Emergency = sharedledger.RowOwed, true
-		return t.owe(row)
+		_, err := t.add(row)
+		return err
 	})
 	return ok && err == nil, err
 }

@@ -45,19 +45,6 @@ func TestNoIDIsUsedTwice(t *testing.T) {
 	}
 }
 
-// What was asked and is forgotten since, goes on as a new row: it is owed, whatever became of the old.
-func TestForgottenRowThatGoesOnIsWrittenAnew(t *testing.T) {
-	l := open(t, filepath.Join(t.TempDir(), "quota.db"))
-	r := row(noon)
-	r.ID = 77
-	if ok, err := l.Allow(t.Context(), r, []quota.EmergencyBudget{{Pool: "units", Amount: 1}}); err != nil || !ok {
-		t.Fatal(ok, err)
-	}
-	if rows := owed(t, l); len(rows) != 1 || rows[0].Amounts["units"] != 1 || !rows[0].Emergency {
-		t.Errorf("owed %+v", rows)
-	}
-}
-
 func TestRowsThatNoLedgerWouldTakeAreRefused(t *testing.T) {
 	l := open(t, filepath.Join(t.TempDir(), "quota.db"))
 	for _, c := range []struct {

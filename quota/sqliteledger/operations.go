@@ -24,19 +24,6 @@ func (t *transaction) add(row sharedledger.Row) (id int64, err error) {
 	return id, err
 }
 
-// owe writes the row as owed: the one with its ID, or a new one if it has no ID or that row is forgotten.
-func (t *transaction) owe(row sharedledger.Row) error {
-	if row.ID != 0 {
-		var id int64
-		err := t.returning(sqlOwe, []any{row.ID, row.At.UnixMicro()}, &id)
-		if !errors.Is(err, sql.ErrNoRows) {
-			return err
-		}
-	}
-	_, err := t.add(row)
-	return err
-}
-
 // applyVerdicts records verdicts on operations.
 func (t *transaction) applyVerdicts(verdicts []sharedledger.RowVerdict, g sharedledger.Generation) error {
 	for _, v := range verdicts {
@@ -127,11 +114,11 @@ func (t *transaction) spenders() (map[int64]quota.Who, error) {
 	return who, err
 }
 
-// emergencies sums the emergencies at since or later, except the operation with an id. Those after now count unless
-// they were first seen there before since.
-func (t *transaction) emergencies(account string, since, now time.Time, except int64) (quota.Cost, error) {
+// emergencies sums the emergencies at since or later. Those after now count unless they were first seen there before
+// since.
+func (t *transaction) emergencies(account string, since, now time.Time) (quota.Cost, error) {
 	sums := quota.Cost{}
-	err := t.read(sqlEmergencies, []any{account, since.UnixMicro(), except, now.UnixMicro()}, func(rows *sql.Rows) error {
+	err := t.read(sqlEmergencies, []any{account, since.UnixMicro(), now.UnixMicro()}, func(rows *sql.Rows) error {
 		var amounts string
 		var n int64
 		if err := rows.Scan(&amounts, &n); err != nil {

@@ -154,7 +154,6 @@ const (
 			ELSE ?3 || '' END
 		WHERE id = ?1 AND NOT (state = 3 AND EXISTS (
 			SELECT 1 FROM journals WHERE account = operations.account AND generation = ?2))`
-	sqlOwe              = `UPDATE operations SET state = 2, emergency = 1, at = ?2 WHERE id = ?1 RETURNING id`
 	sqlForgetOperations = `DELETE FROM operations WHERE id IN (
 		SELECT id FROM operations
 		WHERE account = ?1 AND at < ?2 AND state <> 2 AND id < (SELECT max(id) FROM operations)
@@ -167,7 +166,7 @@ const (
 	sqlOwedHere = operation + ` WHERE account = ?1 AND writer = '' AND state = 2 ORDER BY id`
 	// Grouped, since most emergencies cost the same.
 	sqlEmergencies = `SELECT amounts, count(*) FROM operations
-		WHERE account = ?1 AND at >= ?2 AND emergency AND state <> 4 AND id <> ?3 AND (at <= ?4 OR seen = 0 OR seen >= ?2) GROUP BY amounts`
+		WHERE account = ?1 AND at >= ?2 AND emergency AND state <> 4 AND (at <= ?3 OR seen = 0 OR seen >= ?2) GROUP BY amounts`
 	// An emergency in the future comes from a clock that was ahead, or is read by one that was set back. Either way it
 	// counts until a window has passed since it was first seen there.
 	sqlSeeAhead = `UPDATE operations SET seen = ?2 WHERE account = ?1 AND at > ?2 AND emergency AND seen = 0`

@@ -121,7 +121,7 @@ func (j *Journal) Allow(_ context.Context, row sharedledger.Row, budgets []quota
 		for _, r := range b.rows {
 			seen, ahead := b.seen[r.ID]
 			passed := ahead && r.At.After(row.At) && seen.Before(budget.Since)
-			if r.Emergency && r.State != sharedledger.RowVoid && r.ID != row.ID && !r.At.Before(budget.Since) && !passed {
+			if r.Emergency && r.State != sharedledger.RowVoid && !r.At.Before(budget.Since) && !passed {
 				used += r.Amounts[budget.Pool]
 			}
 		}
@@ -130,10 +130,6 @@ func (j *Journal) Allow(_ context.Context, row sharedledger.Row, budgets []quota
 		}
 	}
 	row.State, row.Emergency = sharedledger.RowOwed, true
-	if r := b.row(row.ID); r != nil {
-		r.State, r.Emergency = row.State, row.Emergency
-		return true, nil
-	}
 	j.add(b, row)
 	return true, nil
 }
