@@ -98,10 +98,19 @@ func (g *Governor) lease(ctx context.Context, d Decision, p PoolState, lease Dra
 	if err := g.Ledger.Drain(ctx, g.Account, p.Pool, lease); err != nil {
 		return false, err
 	}
+	now, err := g.look(ctx, d.Who, p.Pool)
+	return err == nil && now.Drain.Until.Equal(lease.Until), err
+}
+
+// look returns the state of a pool.
+func (g *Governor) look(ctx context.Context, who Who, pool string) (PoolState, error) {
 	peek := g.Tariff.ask(g.Account, g.Now())
-	peek.Who, peek.Charges = d.Who, []Charge{g.Tariff.pool(p.Pool).charge(0, whole)}
-	now, err := g.Ledger.Take(ctx, peek)
-	return err == nil && now.Pools[0].Drain.Until.Equal(lease.Until), err
+	peek.Who, peek.Charges = who, []Charge{g.Tariff.pool(pool).charge(0, whole)}
+	d, err := g.Ledger.Take(ctx, peek)
+	if err != nil {
+		return PoolState{}, err
+	}
+	return d.Pools[0], nil
 }
 
 // refuseDoubted turns the decision into the refusal of a call that is not the probe.
@@ -115,13 +124,18 @@ func (g *Governor) refuseDoubted(d Decision, p PoolState, lease Drain) Decision 
 	return d
 }
 
-// Answered opens the pool again after a probe was answered.
+// Answered opens the pool again after a probe was answered, unless it was closed otherwise since.
 func (g *Governor) Answered(ctx context.Context, d Decision) error {
 	var errs []error
 	for _, p := range d.Pools {
-		if d.Probe && p.LastDrain.Probe > 0 {
-			errs = append(errs, g.Ledger.Drain(ctx, g.Account, p.Pool, Drain{}))
+		if !d.Probe || p.LastDrain.Probe == 0 {
+			continue
 		}
+		now, err := g.look(ctx, d.Who, p.Pool)
+		if err == nil && now.LastDrain.Probe == p.LastDrain.Probe {
+			err = g.Ledger.Drain(ctx, g.Account, p.Pool, Drain{})
+		}
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }

@@ -85,6 +85,25 @@ func TestANoFarBelowOurOwnCountIsDoubted(t *testing.T) {
 	within(no(d.take("videos.list", quota.Scheduled)), 5*time.Minute)
 }
 
+// What a person closes while the probe is under way stays closed when that is answered.
+func TestAnAnsweredProbeOpensWhatItClosedItself(t *testing.T) {
+	d := newTestGovernor(t, "2026-02-14 09:00:00")
+	if err := d.Drain(t.Context(), d.take("videos.list", quota.Scheduled), "units"); err != nil {
+		t.Fatal(err)
+	}
+	d.now = d.now.Add(10 * time.Minute)
+	probe := d.take("videos.list", quota.Scheduled)
+	if err := d.DrainByHand(t.Context(), "units", false); err != nil || !probe.Probe {
+		t.Fatal(err, probe.Probe)
+	}
+	if err := d.Answered(t.Context(), probe); err != nil {
+		t.Fatal(err)
+	}
+	if p := d.pool("units"); p.DrainedByHand.IsZero() {
+		t.Errorf("closed until %v, by hand at %v", p.DrainedUntil, p.DrainedByHand)
+	}
+}
+
 func TestANoNearOurOwnCountStands(t *testing.T) {
 	d := newTestGovernor(t, "2026-02-14 09:00:00")
 	d.spend("units", 9_000)
