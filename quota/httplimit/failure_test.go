@@ -51,6 +51,22 @@ func TestWithoutALedgerReadsGoOnAndWritesDoNot(t *testing.T) {
 	}
 }
 
+// A write that is not served, because the limit of all clients cannot be checked, is not charged to its client.
+func TestAWriteThatIsNotServedIsNotCharged(t *testing.T) {
+	asked := 0
+	s := newSite(t, httplimit.Config{Limits: perMinute(3), Outer: perMinute(20), Ledger: &moody{take: func(context.Context) error {
+		if asked++; asked%2 == 0 {
+			return quota.ErrUnavailable
+		}
+		return nil
+	}}})
+	for range 5 {
+		if got := s.send(http.MethodPost, "/", ann).StatusCode; got != http.StatusServiceUnavailable {
+			t.Errorf("%d, want 503", got)
+		}
+	}
+}
+
 func TestALedgerThatHangsIsWaitedForUntilTheTimeout(t *testing.T) {
 	s := newSite(t, httplimit.Config{Limits: perMinute(1), Timeout: 20 * time.Millisecond, Ledger: &moody{take: func(ctx context.Context) error {
 		<-ctx.Done()

@@ -105,8 +105,8 @@ func (l *Limiter) goOn(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// takeOuter charges the limit of all clients together. If it refuses, the client's own charge is refunded where the
-// ledger can tell it from others.
+// takeOuter charges the limit of all clients together. If it refuses, or cannot be asked for a write, the client's own
+// charge is refunded where the ledger can tell it from others.
 func (l *Limiter) takeOuter(w http.ResponseWriter, r *http.Request, cost int64, taken *[]charged) bool {
 	if l.outer == nil {
 		return true
@@ -117,7 +117,11 @@ func (l *Limiter) takeOuter(w http.ResponseWriter, r *http.Request, cost int64, 
 	d, err := l.take(r, account, charges, l.outer)
 	switch {
 	case err != nil:
-		return l.goOn(w, r)
+		if l.goOn(w, r) {
+			return true
+		}
+		l.refund(r, *taken)
+		return false
 	case d.Allowed:
 		*taken = append(*taken, charged{account, d})
 		return true
