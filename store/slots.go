@@ -253,7 +253,8 @@ func (s *Store) RemoveFuture(ctx context.Context, now time.Time) (slots int, err
 		}
 		_, err = tx.ExecContext(ctx, `
 			UPDATE series
-			SET newest = (SELECT max(due_at) FROM slots WHERE series = series.id), open = iif(open <= ?1, open, NULL), fresh_at = iif(fresh_at <= ?1 * 1000, fresh_at, NULL)
+			SET newest = (SELECT max(due_at) FROM slots WHERE series = series.id), open = iif(open <= ?1, open, NULL),
+				fresh_at = iif(fresh_at <= ?1 * 1000, fresh_at, (SELECT max(fetched_at) FROM slots WHERE series = series.id AND state = 'done'))
 			WHERE backfill IS NULL AND (newest > ?1 OR fresh_at > ?1 * 1000)`, future(now))
 		return err
 	})
