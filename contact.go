@@ -31,6 +31,14 @@ func newContact(verdict string, at time.Time) Contact {
 // KeyRefused reports whether the upstream has refused the key and has accepted none since.
 func (c Contact) KeyRefused() bool { return c.RefusedAt.After(c.AcceptedAt) }
 
+// NotAfter returns c, and nothing if a clock that was ahead noted a later time than t: it would outlast every newer call.
+func (c Contact) NotAfter(t time.Time) Contact {
+	if c.AskedAt.After(t) {
+		return Contact{}
+	}
+	return c
+}
+
 // merge adds the results of other calls, possibly concurrent ones of another process.
 func (c Contact) merge(other Contact) Contact {
 	out := Contact{

@@ -101,6 +101,10 @@ func (s *Store) AddCallStats(ctx context.Context, more ingest.CallStats) error {
 		if err != nil {
 			return err
 		}
+		for method, known := range stats {
+			known.Contact = known.Contact.NotAfter(s.now().Add(ingest.ClockAhead))
+			stats[method] = known
+		}
 		stats.Merge(more)
 		return writeNote(ctx, tx, "calls", asJSON{stats})
 	})

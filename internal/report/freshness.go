@@ -220,6 +220,7 @@ type UpstreamDocument struct {
 
 // NewUpstreamDocument returns what the calls show at now. The upstream may be silent for after; 0: UnreachableAfter.
 func NewUpstreamDocument(name string, c ingest.Contact, now time.Time, after time.Duration) UpstreamDocument {
+	c = c.NotAfter(now.Add(ingest.ClockAhead))
 	d := UpstreamDocument{
 		Name: cmp.Or(name, "the upstream"), AnsweredAt: term.TimeOrNull(c.AnsweredAt), SilentSince: term.TimeOrNull(c.SilentSince), AskedAt: term.TimeOrNull(c.AskedAt),
 		Unanswered: c.Unanswered, Unreachable: !c.SilentSince.IsZero() && now.Sub(c.SilentSince) >= cmp.Or(after, UnreachableAfter),
