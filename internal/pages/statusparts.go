@@ -77,6 +77,9 @@ func (st Status) next() g.Node {
 		}
 		if st.Quota.Degraded {
 			verdicts[i] = "waits for the ledger, unless it is cheap"
+			if st.Fresh.Resting != "" {
+				verdicts[i] = "waits for the ledger"
+			}
 		}
 		if slot.Overdue {
 			verdicts[i] += ", overdue"

@@ -103,10 +103,19 @@ func (s Situation) ledger() Check {
 		return Check{"Ledger", Bad, "missing", "the quota ledger is missing: " + gone}
 	case s.Quota == nil:
 		return Check{"Ledger", Bad, "cannot be read", "the quota ledger cannot be read: " + gone}
+	case s.Quota.Degraded && s.resting() != "": // the charts say that nothing is fetched
+		return Check{"Ledger", Bad, "cannot answer", "the ledger cannot answer"}
 	case s.Quota.Degraded:
 		return Check{"Ledger", Bad, "cannot answer", "the ledger cannot answer: " + silent}
 	}
 	return Check{"Ledger", Good, "answers", "the ledger answers"}
+}
+
+func (s Situation) resting() string {
+	if s.Fresh == nil {
+		return ""
+	}
+	return s.Fresh.Resting
 }
 
 func (s Situation) upstream() Check {
@@ -242,6 +251,8 @@ func (s Situation) Reason() string {
 		return ""
 	case worst.Name == "Ledger" && s.Quota == nil:
 		return term.Clean(s.QuotaErr.Error())
+	case worst.Name == "Ledger" && s.resting() != "":
+		return sentences(s.Fresh.Resting)
 	case worst.Name == "Quota":
 		return s.quotaReason()
 	case worst.Name == "Charts" && s.StoreErr != nil:

@@ -66,6 +66,9 @@ func TestTheHeadlineIsTheWorstOfAll(t *testing.T) {
 			"The quota ledger is missing: nothing is fetched, charts and searches go on.", "Ledger Quota YouTube Charts"},
 		{"the ledger is degraded", func(s *report.Situation) { s.Quota.Degraded = true; s.Fresh.Series[0].OverdueSince = new(noon) }, report.Bad,
 			"The ledger cannot answer: cheap calls go on from the emergency budget, expensive ones wait. US is late.", "Ledger Charts Quota YouTube"},
+		{"the ledger is degraded, and its emergency budget is used up", func(s *report.Situation) {
+			s.Quota.Degraded, s.Fresh.Resting = true, "what may be spent without the ledger is used up"
+		}, report.Bad, "The ledger cannot answer. Nothing is fetched now.", "Ledger Charts Quota YouTube"},
 		{"a server that holds both does not answer", func(s *report.Situation) {
 			s.Quota.Degraded, s.Fresh, s.StoreErr = true, nil, errors.New("no answer within 5s")
 		}, report.Bad, "The ledger cannot answer: nothing is fetched. The store cannot be read.", "Ledger Charts Upstream Quota"},
