@@ -80,7 +80,7 @@ var brokenWorlds = []struct {
 		return []string{"--upstream-url", "https://youtube.googleapis.com/", "--key-file", w.write("key", "k", 0o600)}
 	}, "store", doctor.Fail, exitConfig, "data of localhost", "or the --upstream-url that this data is from"},
 	{"a store of a newer program", func(w *ward) []string { w.change("ingest.db", "PRAGMA user_version = 99"); return nil },
-		"store", doctor.Fail, exitConfig, "version 99", "use the program"},
+		"store", doctor.Fail, exitConfig, "version 99", "use the newer program, or restore a backup"},
 	{"another program's database", func(w *ward) []string { w.change("ingest.db", "PRAGMA application_id = 7"); return nil },
 		"store", doctor.Fail, exitError, "not a store of ingest", "move"},
 	{"a store that is no database", func(w *ward) []string {
@@ -123,7 +123,7 @@ var brokenWorlds = []struct {
 	{"a ledger of the future", func(w *ward) []string {
 		w.change("quota.db", "UPDATE entries SET at = at + 3600000000")
 		return nil
-	}, "ledger", doctor.Fail, exitUnavailable, "clock", "the clock"},
+	}, "ledger", doctor.Fail, exitUnavailable, "clock", "if it was ahead and is right now, ingest doctor --repair"},
 	{"an older copy of the ledger", func(w *ward) []string {
 		old, err := os.ReadFile(filepath.Join(w.data, "quota.db"))
 		ingestCode(w.T, exitOK, "quota", "take", "videos.list")

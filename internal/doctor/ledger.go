@@ -56,7 +56,7 @@ func checkLedger(ctx context.Context, d *Doctor) Finding {
 	case errors.Is(err, quota.ErrCorrupt):
 		return failAs(err, nameOriginal(err.Error(), d.Config.Data), rebuildAdvice)
 	case err != nil:
-		return failAs(err, nameOriginal(err.Error(), d.Config.Data), "see its owner and mode, and the clock; the check quota.db says whether it is damaged")
+		return failAs(err, nameOriginal(err.Error(), d.Config.Data), "see its owner and mode, and the clock: if it was ahead and is right now, ingest doctor --repair heals the ledger too; the check quota.db says whether it is damaged")
 	}
 	return okf("sqlite, account %s: it answers", d.Config.Account)
 }

@@ -104,8 +104,10 @@ func (d *Doctor) judgeUnreadable(path string, err error) Finding {
 		return failAs(err, "damaged: "+corrupt.Err.Error(), repairAdvice)
 	case errors.Is(err, sqlitefile.ErrLeftover):
 		return warn(err.Error(), "ingest run finishes what was left; then look again")
+	case errors.As(err, &newer) && newer.Have > newer.Know:
+		return failWith(err, "use the newer program, or restore a backup")
 	case errors.As(err, &newer):
-		return failWith(err, "use the program that wrote it, or let ingest run bring it up to date")
+		return failWith(err, "ingest run brings it up to date")
 	case errors.As(err, &foreign):
 		return failAs(err, "cannot be read: "+err.Error(), "give another --data, or move "+path+" and its -wal away")
 	case d.OpenStore != nil:
