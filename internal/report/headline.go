@@ -133,7 +133,7 @@ func (s Situation) upstream() Check {
 	case u.KeyRefused != nil:
 		return Check{u.Name, Bad, "refuses the key", u.Name + " refuses the key: nothing is fetched"}
 	case u.AnsweredAt != nil:
-		return Check{u.Name, Good, "answered " + u.AnsweredAt.UTC().Format("15:04"), u.Name + " answers"}
+		return Check{u.Name, Good, "answered " + hour(*u.AnsweredAt, s.Fresh.At), u.Name + " answers"}
 	}
 	return Check{Name: u.Name, Mood: Idle, Detail: "not asked yet"}
 }
@@ -199,7 +199,7 @@ func (f Freshness) Check() Check {
 		case trouble.condition == Absent && f.Upstream != nil:
 			says += " by " + f.Upstream.Name + ", which is asked once a day"
 		case those[0].LastRunAt != nil:
-			says += ": " + those[0].idle()
+			says += ": nothing has run since " + hour(*those[0].LastRunAt, f.At)
 		}
 		return Check{"Charts", trouble.mood, detail, says}
 	}
@@ -214,6 +214,14 @@ func (f Freshness) Check() Check {
 		return Check{"Charts", Good, "none wanted", "all that is wanted is fresh"}
 	}
 	return Check{"Charts", Good, detail, fmt.Sprintf("all %s are fresh", term.Plural(charts, "chart"))}
+}
+
+// hour writes a time; its day only if that is not today.
+func hour(t, now time.Time) string {
+	if day := 24 * time.Hour; !t.Truncate(day).Equal(now.Truncate(day)) {
+		return t.UTC().Format("2006-01-02 15:04")
+	}
+	return t.UTC().Format("15:04")
 }
 
 // say names the series that are in a condition: "DE, FR and IN are stale".
@@ -268,10 +276,10 @@ func (s Situation) Reason() string {
 	case worst.Name != "Ledger":
 		u := s.Fresh.Upstream
 		if u.KeyRefused != nil {
-			return "The last call with it was at " + u.KeyRefused.UTC().Format("15:04 UTC") + "."
+			return "The last call with it was at " + hour(*u.KeyRefused, s.Fresh.At) + " UTC."
 		}
-		return fmt.Sprintf("%s in a row had no usable answer since %s, the newest at %s. Calls that do not arrive cost nothing.",
-			term.Plural(int(u.Unanswered), "call"), u.SilentSince.UTC().Format("15:04"), u.AskedAt.UTC().Format("15:04 UTC"))
+		return fmt.Sprintf("%s in a row had no usable answer since %s, the newest at %s UTC. Calls that do not arrive cost nothing.",
+			term.Plural(int(u.Unanswered), "call"), hour(*u.SilentSince, s.Fresh.At), hour(*u.AskedAt, s.Fresh.At))
 	}
 	return ""
 }

@@ -37,6 +37,9 @@ func TestTheHeadlineIsTheWorstOfAll(t *testing.T) {
 		{"all is well", func(*report.Situation) {}, report.Good, "All 2 charts are fresh, and the quota lasts.", "Ledger YouTube Quota Charts"},
 		{"one is stale", func(s *report.Situation) { s.Fresh.Series[1].Stale = true }, report.Bad, "DE is stale.", "Charts Ledger YouTube Quota"},
 		{"one is late", func(s *report.Situation) { s.Fresh.Series[0].OverdueSince = new(noon) }, report.Warn, "US is late.", "Charts Ledger YouTube Quota"},
+		{"nothing has run for two days", func(s *report.Situation) {
+			s.Fresh.Series[1].Stale, s.Fresh.Series[1].OverdueSince, s.Fresh.Series[1].LastRunAt = true, new(noon.Add(-47*time.Hour)), new(noon.Add(-48*time.Hour))
+		}, report.Bad, "DE is stale: nothing has run since " + noon.Add(-48*time.Hour).Format("2006-01-02 15:04") + ".", "Charts Ledger YouTube Quota"},
 		{"the newest fetch of one failed", func(s *report.Situation) { s.Fresh.Series[1].Outcome = ingest.Failed }, report.Warn, "DE is fresh, but its newest fetch failed.", "Charts Ledger YouTube Quota"},
 		{"all fetches failed", func(s *report.Situation) {
 			s.Fresh.Series[0].Outcome, s.Fresh.Series[1].Outcome = ingest.Failed, ingest.Failed
