@@ -58,10 +58,15 @@ func (t *Tariff) Cost(method string) (Cost, error) {
 // Times returns the cost of so many calls.
 func (c Cost) Times(calls int64) Cost {
 	out := Cost{}
-	for pool, amount := range c {
-		out[pool] = amount * calls
-	}
+	out.Add(c, calls)
 	return out
+}
+
+// Add adds the cost of so many calls more.
+func (c Cost) Add(call Cost, calls int64) {
+	for pool, amount := range call {
+		c[pool] += amount * calls
+	}
 }
 
 // MaxCharge returns the amount that a call draws from its most expensive pool: the price that people quote.

@@ -156,9 +156,7 @@ func compare(slots []ingest.Slot, spent []quota.Spent) []Shortfall {
 		if open[key] == nil {
 			open[key] = quota.Cost{}
 		}
-		for pool, amount := range slot.Charges {
-			open[key][pool] += amount
-		}
+		open[key].Add(slot.Charges, 1)
 	}
 	for _, s := range spent {
 		if missing := open[keyOf(s.Who)]; missing != nil {

@@ -61,7 +61,7 @@ type Bill struct {
 }
 
 func (b *Bill) add(call quota.Cost, n int) {
-	addCost(b.Cost, call, n)
+	b.Cost.Add(call, int64(n))
 	b.Units += call.MaxCharge() * int64(n)
 }
 

@@ -170,9 +170,9 @@ func (s PricedSchedule) Forecast(r quota.Report, pace Pace, waiting map[ingest.S
 				waits++
 			}
 		}
-		addCost(price.Total, cost, waits)
+		price.Total.Add(cost, int64(waits))
 		slots := waits + len(schedule.Between(now, f.Until.Add(-1)))
-		addCost(today, cost, slots)
+		today.Add(cost, int64(slots))
 		for pool := range cost {
 			if slots > 0 {
 				retries[pool] = max(retries[pool], retryRoom(schedule.Job, cost[pool]))

@@ -47,7 +47,7 @@ func (s PricedSchedule) Reserve(ctx context.Context, slots Slots, now time.Time)
 		if err != nil {
 			return r, fmt.Errorf("find what the schedule still needs: %w", err)
 		}
-		addCost(r.Rest, each, open+len(schedule.Between(now, r.Until.Add(-time.Second)))) // one at midnight is the next day's
+		r.Rest.Add(each, int64(open+len(schedule.Between(now, r.Until.Add(-time.Second))))) // one at midnight is the next day's
 		s.reserveWindows(r.Whole, each, schedule, now)
 	}
 	return r, nil

@@ -52,7 +52,7 @@ func (s PricedSchedule) Price(from, to time.Time) (Price, error) {
 		}
 		slots := schedule.Count(from, to)
 		cost := slot.Times(int64(slots))
-		addCost(p.Total, cost, 1)
+		p.Total.Add(cost, 1)
 		p.Jobs = append(p.Jobs, JobPrice{Job: schedule.Job, Slots: slots, Cost: cost})
 	}
 	return p, nil
@@ -90,7 +90,7 @@ func (s PricedSchedule) slotPrice(job ingest.Job) (quota.Cost, error) {
 		if err != nil {
 			return nil, fmt.Errorf("price job %s: %w", job.Name, err)
 		}
-		addCost(slot, cost, call.Calls*job.Pages)
+		slot.Add(cost, int64(call.Calls*job.Pages))
 	}
 	return slot, nil
 }
@@ -223,11 +223,4 @@ func perDay(amount int64, w quota.Window) int64 {
 		return amount
 	}
 	return int64(float64(amount) / w.Length.Hours() * day.Hours())
-}
-
-// addCost adds n times a cost to another.
-func addCost(to, c quota.Cost, n int) {
-	for pool, amount := range c {
-		to[pool] += amount * int64(n)
-	}
 }

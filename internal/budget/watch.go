@@ -172,7 +172,7 @@ func (w OthersWatch) refreshNeed(ctx context.Context, r quota.Report) (quota.Cos
 		}
 		for method, n := range calls {
 			if cost, err := s.Tariff.Cost(method); err == nil { // a call without a price is never made
-				addCost(need, cost, n)
+				need.Add(cost, int64(n))
 			}
 		}
 	}
@@ -234,7 +234,7 @@ func (w OthersWatch) own(slots []ingest.Slot, spent []quota.Spent) map[quota.Pur
 	}
 	own := map[quota.Purpose]quota.Cost{quota.Scheduled: {}, quota.Refresh: {}}
 	for _, slot := range slots {
-		addCost(own[purposeOf(slot.Kind)], slot.Charges, 1)
+		own[purposeOf(slot.Kind)].Add(slot.Charges, 1)
 	}
 	if hosts := int64(w.Schedule.Hosts); hosts > 1 {
 		for purpose, drew := range own {

@@ -112,9 +112,7 @@ func judgeDegraded(d *Doctor, j journal) Finding {
 	if len(j.owed) > 0 {
 		sum := quota.Cost{}
 		for _, row := range j.owed {
-			for pool, amount := range row.Amounts {
-				sum[pool] += amount
-			}
+			sum.Add(row.Amounts, 1)
 		}
 		lines = append(lines, fmt.Sprintf("%s went on without it, still to be posted: %s", term.Plural(len(j.owed), "call"), term.Amounts(sum)))
 	}

@@ -107,10 +107,8 @@ func (d AuditReport) AddUp(tariff *quota.Tariff, slots []ingest.Slot, methods fu
 			use = &AuditUse{Job: s.Job, Kind: s.Kind, Methods: called, Used: map[string]int64{}}
 			uses[s.Job] = use
 		}
-		for pool, amount := range charges {
-			days[day][pool] += amount
-			use.Used[pool] += amount
-		}
+		days[day].Add(charges, 1)
+		quota.Cost(use.Used).Add(charges, 1)
 	}
 	for _, day := range slices.Sorted(maps.Keys(days)) {
 		d.Days = append(d.Days, AuditDay{day, days[day]})

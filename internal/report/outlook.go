@@ -180,7 +180,7 @@ func Verdicts(d QuotaDocument, next []NextDocument) []string {
 // Fitting reports which of the next slots have quota if nobody else spends and no window of a day or more frees any
 // before them. Each slot that fits spends the most that it may cost.
 func Fitting(d QuotaDocument, next []NextDocument) []bool {
-	drawn := map[string]int64{}
+	drawn := quota.Cost{}
 	fits := make([]bool, len(next))
 	for i, slot := range next {
 		fits[i] = !d.Degraded
@@ -190,9 +190,7 @@ func Fitting(d QuotaDocument, next []NextDocument) []bool {
 			}
 		}
 		if fits[i] {
-			for pool, n := range slot.Cost {
-				drawn[pool] += n
-			}
+			drawn.Add(slot.Cost, 1)
 		}
 	}
 	return fits

@@ -36,9 +36,7 @@ func (d *QuotaDocument) NoteSaved(calls ingest.CallStats, tariff *quota.Tariff) 
 	today := d.At.In(tariff.Zone).Format(time.DateOnly)
 	for method, stats := range calls {
 		if cost, err := tariff.Cost(method); err == nil && stats.Repeats.Day == today {
-			for pool, amount := range cost.Times(stats.Repeats.Calls) {
-				d.Saved[pool] += amount
-			}
+			d.Saved.Add(cost, stats.Repeats.Calls)
 		}
 	}
 }

@@ -125,9 +125,7 @@ func (t *transaction) emergencies(account string, since, now time.Time) (quota.C
 			return err
 		}
 		cost, err := t.cost(amounts)
-		for pool, amount := range cost {
-			sums[pool] += n * amount
-		}
+		sums.Add(cost, n)
 		return err
 	})
 	return sums, err
