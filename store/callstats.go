@@ -41,20 +41,6 @@ func (c *CallCounter) Repeat(method, day string) {
 	c.pending.Repeat(method, day)
 }
 
-// SaveEvery saves at intervals until ctx is done.
-func (c *CallCounter) SaveEvery(ctx context.Context, interval time.Duration) {
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			c.Save(ctx)
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
 // Save saves what was counted since the last Save.
 func (c *CallCounter) Save(ctx context.Context) {
 	c.mu.Lock()

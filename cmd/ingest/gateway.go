@@ -10,6 +10,7 @@ import (
 
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/gateway"
+	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/regions"
@@ -42,7 +43,8 @@ func (a *app) gateway(ctx context.Context, listen string) error {
 	if err != nil {
 		return err
 	}
-	go f.calls.SaveEvery(ctx, regions.Heartbeat)
+	stop := term.Repeat(ctx, regions.Heartbeat, func() { f.calls.Save(ctx) })
+	defer stop()
 	a.say("the gateway listens at http://%s/ and asks %s", l.Addr(), f.upstream.Host())
 	return cmp.Or(web.Serve(ctx, l, g, a.log()), context.Cause(ctx))
 }
