@@ -3,20 +3,20 @@ package main
 import (
 	"context"
 	"regexp"
+	"time"
 
 	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/fetch/dailymotion"
 	"github.com/trendvidstream/ingest/fetch/youtube"
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/doctor"
 	"github.com/trendvidstream/ingest/internal/pages"
 )
 
 // upstream is an open adapter.
 type upstream interface {
-	fetch.Upstream
-	Host() string // where its data comes from, with the port
-	Close()
+	doctor.Upstream
+	AskDate(context.Context) (time.Time, error) // by its clock; costs no quota
 }
 
 // provider is an upstream that the config may choose with upstream:.

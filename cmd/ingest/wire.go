@@ -133,10 +133,8 @@ func (f *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 	for _, job := range a.cfg.Jobs {
 		r.Jobs[job.Name] = job
 	}
-	if d, ok := f.upstream.(interface {
-		AskDate(context.Context) (time.Time, error)
-	}); ok && !a.clock.Moved { // a moved clock is meant to differ
-		r.Date, f.ledger.Date = d.AskDate, d.AskDate
+	if !a.clock.Moved { // a moved clock is meant to differ
+		r.Date, f.ledger.Date = f.upstream.AskDate, f.upstream.AskDate
 	}
 	r.Namer, _ = f.upstream.(fetch.Namer)
 	if _, ok := f.schedule.CountCost(); ok {

@@ -80,8 +80,15 @@ type Online struct {
 // Upstream is the API that is called.
 type Upstream interface {
 	fetch.Upstream
+	dated
 	Host() string
 	Close()
+}
+
+// dated is an upstream whose clock is known from the Date header of its last answer.
+type dated interface {
+	// Date returns the header, and when the answer came by this machine's clock; zero for none.
+	Date() (upstream, here time.Time)
 }
 
 // Close removes the copies that checks have made.

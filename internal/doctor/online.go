@@ -93,24 +93,17 @@ func judgeFailure(err error) Finding {
 	}
 }
 
-// dated is an upstream whose clock is known from the Date header of its last answer.
-type dated interface {
-	// Date returns the header, and when the answer came by this machine's clock; zero for none.
-	Date() (upstream, here time.Time)
-}
-
-func (d *Doctor) judgeUpstreamClock(up any) Finding {
+func (d *Doctor) judgeUpstreamClock(up dated) Finding {
 	if d.Clock.Moved {
 		return okf("its clock is not compared with one that was moved")
 	}
-	if u, ok := up.(dated); ok {
-		if theirs, here := u.Date(); !theirs.IsZero() {
-			gap := theirs.Sub(here)
-			if gap < 0 { // the header leaves out the fraction of a second
-				gap = min(gap+time.Second, 0)
-			}
-			return d.judgeClock(gap, "the upstream")
-		}
+	theirs, here := up.Date()
+	if theirs.IsZero() {
+		return okf("its clock is not known: compare yours with another machine's")
 	}
-	return okf("its clock is not known: compare yours with another machine's")
+	gap := theirs.Sub(here)
+	if gap < 0 { // the header leaves out the fraction of a second
+		gap = min(gap+time.Second, 0)
+	}
+	return d.judgeClock(gap, "the upstream")
 }
