@@ -18,11 +18,7 @@ func (l *Ledger) Refund(ctx context.Context, name string, d quota.Decision) erro
 	if age := l.Now().Sub(d.At); !d.Allowed || age > quota.RefundWithin {
 		return fmt.Errorf("%w: a take of %s", quota.ErrNotRefundable, d.At.Format(time.RFC3339))
 	}
-	return l.write(ctx, func(t *transaction) error {
-		acc, err := t.account(name)
-		if err != nil {
-			return err
-		}
+	return l.writeAccount(ctx, name, func(t *transaction, acc *account) error {
 		for _, s := range d.Pools {
 			if s.Charged == 0 {
 				continue
@@ -58,11 +54,7 @@ func (t *transaction) removeEntry(p *pool, e entry) error {
 
 // Post implements quota.Ledger.
 func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
-	return l.write(ctx, func(t *transaction) error {
-		acc, err := t.account(a.Account)
-		if err != nil {
-			return err
-		}
+	return l.writeAccount(ctx, a.Account, func(t *transaction, acc *account) error {
 		_, now, err := t.advance(a, acc)
 		if err != nil {
 			return err
@@ -97,11 +89,7 @@ func (t *transaction) post(acc *account, a quota.Ask, at, now time.Time) error {
 // Unpost takes back the last amount that somebody posted of a pool, and returns it; amount and at, unless zero, select
 // the post. ErrNotRefundable: there is no such post.
 func (l *Ledger) Unpost(ctx context.Context, name, poolName string, who quota.Who, amount int64, at time.Time) (posted int64, when time.Time, err error) {
-	err = l.write(ctx, func(t *transaction) error {
-		acc, err := t.account(name)
-		if err != nil {
-			return err
-		}
+	err = l.writeAccount(ctx, name, func(t *transaction, acc *account) error {
 		spender, err := t.spenderID(who)
 		if err != nil {
 			return err
@@ -125,11 +113,7 @@ func (l *Ledger) Drain(ctx context.Context, name, poolName string, d quota.Drain
 	if err := quota.CheckDrain(name, poolName, d); err != nil {
 		return err
 	}
-	return l.write(ctx, func(t *transaction) error {
-		acc, err := t.account(name)
-		if err != nil {
-			return err
-		}
+	return l.writeAccount(ctx, name, func(t *transaction, acc *account) error {
 		if err := t.ensureRows(acc, quota.Ask{Account: name, Horizon: quota.MinHorizon, Charges: []quota.Charge{{Pool: poolName}}}); err != nil {
 			return err
 		}
@@ -147,11 +131,7 @@ func (l *Ledger) Reset(ctx context.Context, name string) error {
 	if err := quota.CheckAccount(name); err != nil {
 		return err
 	}
-	return l.write(ctx, func(t *transaction) error {
-		acc, err := t.account(name)
-		if err != nil {
-			return err
-		}
+	return l.writeAccount(ctx, name, func(t *transaction, acc *account) error {
 		for _, p := range acc.pools {
 			err := t.run(sqlForget, p.id, p.newest.at, math.MaxInt64)
 			if err == nil && p.newest.number > 0 {

@@ -65,6 +65,17 @@ func (l *Ledger) write(ctx context.Context, do func(*transaction) error) error {
 	return nil
 }
 
+// writeAccount is write with an account as the transaction finds it.
+func (l *Ledger) writeAccount(ctx context.Context, name string, do func(*transaction, *account) error) error {
+	return l.write(ctx, func(t *transaction) error {
+		acc, err := t.account(name)
+		if err != nil {
+			return err
+		}
+		return do(t, acc)
+	})
+}
+
 // read runs one transaction that changes nothing. It waits for nobody, unless the file seems to have changed: then it
 // waits for its turn, in which no checkpoint runs.
 func (l *Ledger) read(ctx context.Context, do func(*transaction) error) error {
