@@ -162,12 +162,10 @@ func (l *Ledger) Spent(ctx context.Context, name string, since time.Time, every 
 		return nil, err
 	}
 	err = l.read(ctx, func(t *transaction) error {
-		return t.read(sqlSpent, []any{name, since.UnixMicro(), every.Microseconds()}, func(r *sql.Rows) error {
-			var s quota.Spent
-			err := r.Scan(&s.Pool, &s.Who.Purpose, &s.Who.Region, &s.Who.Method, &s.Who.Client, &s.Part, &s.Amount)
-			out = append(out, s)
-			return err
+		out, err = list(t, sqlSpent, []any{name, since.UnixMicro(), every.Microseconds()}, func(r *sql.Rows) (s quota.Spent, err error) {
+			return s, r.Scan(&s.Pool, &s.Who.Purpose, &s.Who.Region, &s.Who.Method, &s.Who.Client, &s.Part, &s.Amount)
 		})
+		return err
 	})
 	quota.SortSpent(out)
 	return out, err
@@ -176,18 +174,13 @@ func (l *Ledger) Spent(ctx context.Context, name string, since time.Time, every 
 // OtherAccounts returns the other accounts that have spent of these pools since a time, from this data directory. It
 // waits for no writer.
 func (l *Ledger) OtherAccounts(ctx context.Context, name string, pools []string, since time.Time) (others []string, err error) {
-	list, err := json.Marshal(pools)
+	names, err := json.Marshal(pools)
 	if err != nil {
 		return nil, err
 	}
 	err = l.read(ctx, func(t *transaction) error {
-		others = nil
-		return t.read(sqlOtherAccounts, []any{name, since.UnixMicro(), string(list)}, func(r *sql.Rows) error {
-			var other string
-			err := r.Scan(&other)
-			others = append(others, other)
-			return err
-		})
+		others, err = list(t, sqlOtherAccounts, []any{name, since.UnixMicro(), string(names)}, func(r *sql.Rows) (other string, err error) { return other, r.Scan(&other) })
+		return err
 	})
 	return others, err
 }

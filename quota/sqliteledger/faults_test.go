@@ -167,6 +167,22 @@ func TestDeletedFileIsNotBegunAnew(t *testing.T) {
 	}
 }
 
+// A read that finds the file behind its mark is repeated in its turn: what the first one found does not count again.
+func TestAReadThatIsRepeatedCountsNothingTwice(t *testing.T) {
+	now := noon
+	l := clocked(t, filepath.Join(t.TempDir(), "quota.db"), &now)
+	take(t, l, askAt(noon, "default", 5, 10_000))
+	back, err := l.MarkAhead(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(100*time.Millisecond, back)
+	spent, err := l.Spent(t.Context(), "default", noon.Add(-time.Hour), 0)
+	if err != nil || len(spent) != 1 || spent[0].Amount != 5 {
+		t.Errorf("%+v, %v, want 5 units, once", spent, err)
+	}
+}
+
 // An older copy that takes the file's place while it is open, renamed or written into it, is noticed by the next
 // operation of everybody who has it open, whatever it is, and by those who open it later.
 func TestOlderCopyOverTheFileInUseIsNoticed(t *testing.T) {

@@ -61,44 +61,39 @@ func syncs(text string) (all []sharedledger.Sync, err error) {
 }
 
 // operations reads the operations of an account that a statement selects.
-func (t *transaction) operations(from, account string, args ...any) (out []sharedledger.Row, err error) {
+func (t *transaction) operations(from, account string, args ...any) ([]sharedledger.Row, error) {
 	who, err := t.spenders()
 	if err != nil {
 		return nil, err
 	}
-	err = t.read(from, append([]any{account}, args...), func(rows *sql.Rows) (err error) {
-		r := sharedledger.Row{Account: account}
+	return list(t, from, append([]any{account}, args...), func(rows *sql.Rows) (r sharedledger.Row, err error) {
+		r.Account = account
 		var at, spender int64
 		var amounts, spans string
 		if err := rows.Scan(&r.ID, &r.Writer, &r.Number, &r.Nonce, &at, &spender, &amounts, &r.State, &r.Emergency, &spans); err != nil {
-			return err
+			return r, err
 		}
 		var known bool
 		if r.Syncs, err = syncs(spans); err != nil {
-			return fmt.Errorf("%w: %s: what was synced of operation %d: %w", quota.ErrCorrupt, t.ledger.path, r.ID, err)
+			return r, fmt.Errorf("%w: %s: what was synced of operation %d: %w", quota.ErrCorrupt, t.ledger.path, r.ID, err)
 		}
 		if r.Who, known = who[spender]; !known || r.State < sharedledger.RowAsked || r.State > sharedledger.RowUnused {
-			return fmt.Errorf("%w: %s: operation %d has spender %d and state %d", quota.ErrCorrupt, t.ledger.path, r.ID, spender, r.State)
+			return r, fmt.Errorf("%w: %s: operation %d has spender %d and state %d", quota.ErrCorrupt, t.ledger.path, r.ID, spender, r.State)
 		}
 		r.At = quota.FromMicros(at)
 		r.Amounts, err = t.cost(amounts)
-		out = append(out, r)
-		return err
+		return r, err
 	})
-	return out, err
 }
 
 // written returns each writer's newest operation that the ledger elsewhere has.
-func (t *transaction) written(account string) (all []sharedledger.LastWrite, err error) {
-	err = t.read(sqlWritten, []any{account, sharedledger.MaxWritten}, func(rows *sql.Rows) error {
-		var w sharedledger.LastWrite
+func (t *transaction) written(account string) ([]sharedledger.LastWrite, error) {
+	return list(t, sqlWritten, []any{account, sharedledger.MaxWritten}, func(rows *sql.Rows) (w sharedledger.LastWrite, err error) {
 		var at int64
-		err := rows.Scan(&w.Writer, &w.Number, &at)
+		err = rows.Scan(&w.Writer, &w.Number, &at)
 		w.At = quota.FromMicros(at)
-		all = append(all, w)
-		return err
+		return w, err
 	})
-	return all, err
 }
 
 // spenders returns the file's spenders, by id.

@@ -170,6 +170,16 @@ func (t *transaction) read(text string, args []any, do func(*sql.Rows) error) er
 	return t.ledger.explain("read", err)
 }
 
+// list returns the rows of a query, each as scan reads it.
+func list[T any](t *transaction, text string, args []any, scan func(*sql.Rows) (T, error)) (all []T, err error) {
+	err = t.read(text, args, func(rows *sql.Rows) error {
+		one, err := scan(rows)
+		all = append(all, one)
+		return err
+	})
+	return all, err
+}
+
 // account is an account as the transaction found it; its id is 0 if it does not exist yet.
 type account struct {
 	id      int64
