@@ -52,19 +52,17 @@ func Inspect(ctx context.Context, dir string, read func(*Store) error) error {
 	})
 }
 
-func (s *Summary) read(ctx context.Context, q querier) error {
-	calls, err := readCallStats(ctx, q)
-	if s.Contact = calls.Contact(); err != nil {
-		return err
-	}
-	return q.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM videos), (SELECT max(fetched_at) FROM slots WHERE state = 'done')`).
-		Scan(&s.Videos, inMillis(&s.DoneAt))
-}
-
 // Summary sums up the store.
 func (s *Store) Summary(ctx context.Context) (Summary, error) {
 	sum := Summary{Version: tables.Version(), Upstream: s.upstream}
-	err := s.view(ctx, "look at the store", func(tx *txn) error { return sum.read(ctx, tx) })
+	err := s.view(ctx, "look at the store", func(tx *txn) error {
+		calls, err := readCallStats(ctx, tx)
+		if sum.Contact = calls.Contact(); err != nil {
+			return err
+		}
+		return tx.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM videos), (SELECT max(fetched_at) FROM slots WHERE state = 'done')`).
+			Scan(&sum.Videos, inMillis(&sum.DoneAt))
+	})
 	return sum, err
 }
 
