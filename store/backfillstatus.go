@@ -41,9 +41,6 @@ func (b BackfillStatus) Open() int {
 	return b.Pieces[ingest.Due] + b.Pieces[ingest.Claimed] + b.Pieces[ingest.Stopped]
 }
 
-// State returns the state of the plan as a whole.
-func (b BackfillStatus) State() ingest.State { return b.Backfill.State(b.Pieces) }
-
 const (
 	selectBackfills = `SELECT id, name, kind, spec, cost_table, wait, created_at, cancelled_at, confirmed, charged FROM backfills`
 

@@ -89,7 +89,7 @@ func (a *app) printBackfills(list []store.BackfillStatus) error {
 
 func newBackfillLine(b store.BackfillStatus) report.PlanLine {
 	l := report.PlanLine{
-		ID: b.ID, Kind: b.Kind, What: report.BackfillText(b.Backfill), Outcome: b.State(), Wait: b.Wait,
+		ID: b.ID, Kind: b.Kind, What: report.BackfillText(b.Backfill), Outcome: b.State(b.Pieces), Wait: b.Wait,
 		Pieces: map[string]int{"total": 0}, Units: b.Units, Charges: b.Charges, Lacking: b.Lacking, Videos: b.Videos, Vanished: b.Vanished,
 	}
 	for state, n := range b.Pieces {
