@@ -145,8 +145,7 @@ func gained(was, is *int64) *int64 {
 	if was == nil || is == nil {
 		return nil
 	}
-	n := *is - *was
-	return &n
+	return new(*is - *was)
 }
 
 // Yields compares each chart due since a time with the one before it. It reads all their placements: half a million

@@ -118,8 +118,7 @@ func daysOf(paths []path, unit time.Duration) (days []day) {
 	}
 	for i := 1; i < len(days); i++ {
 		if before, after := days[i-1].views, days[i].views; before != nil && after != nil {
-			gained := *after - *before
-			days[i].gained = &gained
+			days[i].gained = new(*after - *before)
 		}
 	}
 	slices.Reverse(days)

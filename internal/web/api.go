@@ -257,8 +257,7 @@ func pageOf[T any](items []T, params url.Values, key func(T) string) (page []T, 
 	}
 	page = append([]T{}, items[:min(limit, len(items))]...)
 	if len(items) > limit {
-		cursor := base64.RawURLEncoding.EncodeToString([]byte(key(page[limit-1])))
-		next = &cursor
+		next = new(base64.RawURLEncoding.EncodeToString([]byte(key(page[limit-1]))))
 	}
 	return page, next, nil
 }

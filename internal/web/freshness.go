@@ -30,8 +30,7 @@ func (s *Site) Freshness(ctx context.Context) (report.Freshness, error) {
 		if err != nil {
 			return f, err
 		}
-		upstream := report.NewUpstreamDocument(s.Upstream, calls.Contact(), s.Now(), s.Silence)
-		f.Upstream = &upstream
+		f.Upstream = new(report.NewUpstreamDocument(s.Upstream, calls.Contact(), s.Now(), s.Silence))
 	}
 	return f, nil
 }

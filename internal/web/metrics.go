@@ -233,8 +233,7 @@ func (s *Status) encodeMetrics(o overview, w io.Writer, format expfmt.Format, se
 	registry := prometheus.NewRegistry()
 	c := collector{overview: o, version: s.Version, serving: serving}
 	if s.Limits != nil {
-		stats := s.Limits()
-		c.limits = &stats
+		c.limits = new(s.Limits())
 	}
 	registry.MustRegister(c)
 	families, err := registry.Gather()
