@@ -40,7 +40,7 @@ func (s *salvage) run(ctx context.Context) error {
 
 // moveTable moves one table and records the outcome.
 func (s *salvage) moveTable(ctx context.Context, tx *txn, t copyTable) error {
-	w := &writer{query: t.insertOrIgnore(t.columns), tx: tx}
+	w := &writer{query: fmt.Sprintf("INSERT OR IGNORE INTO %s (%s) VALUES (%s)", t.name, strings.Join(t.columns, ", "), marks(len(t.columns))), tx: tx}
 	scan := s.scan
 	if t.name == "placements" {
 		scan = s.scanPlacements
@@ -59,10 +59,6 @@ func (s *salvage) moveTable(ctx context.Context, tx *txn, t copyTable) error {
 		s.lost = append(s.lost, t.name+counted(": %d row{|s} that made no sense any more", w.refused))
 	}
 	return nil
-}
-
-func (t copyTable) insertOrIgnore(columns []string) string {
-	return fmt.Sprintf("INSERT OR IGNORE INTO %s (%s) VALUES (%s)", t.name, strings.Join(columns, ", "), marks(len(columns)))
 }
 
 // scan reads a table to its end or, if that is unreachable, from both ends towards the damage; whole reports that
