@@ -51,10 +51,8 @@ func pick(list json.RawMessage, fields []string) (json.RawMessage, error) {
 			return nil, fmt.Errorf("%w: fields: there is no %q: items have %s", report.ErrBadRequest, term.Fit(name, 40), strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 		}
 	}
-	picked := []map[string]json.RawMessage{}
 	for _, item := range items {
 		maps.DeleteFunc(item, func(name string, _ json.RawMessage) bool { return !slices.Contains(fields, name) })
-		picked = append(picked, item)
 	}
-	return json.Marshal(picked)
+	return json.Marshal(items)
 }
