@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"context"
+	"errors"
 	"net"
 	"sync"
 	"time"
@@ -48,10 +49,7 @@ func (b *bounded) startReading() error {
 
 // SetDeadline implements net.Conn.
 func (b *bounded) SetDeadline(t time.Time) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.until = t
-	return b.Conn.SetDeadline(t)
+	return errors.Join(b.SetReadDeadline(t), b.SetWriteDeadline(t))
 }
 
 // SetReadDeadline implements net.Conn.
