@@ -124,8 +124,7 @@ func (d *database) copyInto(ctx context.Context, part string) error {
 		_, err := db.ExecContext(ctx, `VACUUM INTO ?`, part)
 		return err
 	})
-	var source *CorruptError
-	if err != nil && !errors.As(d.explain(ctx, doing, err), &source) {
+	if err != nil && !errors.As(d.explain(ctx, doing, err), new(*CorruptError)) {
 		return explain(ctx, part, doing, err) // the copy could not be written
 	}
 	return d.explain(ctx, doing, err)

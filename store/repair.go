@@ -85,9 +85,8 @@ func (r *Repaired) inPlace(ctx context.Context, dir string, o Options) (whole bo
 
 // recordDamage records an error about damage as a finding, and returns any other.
 func (r *Repaired) recordDamage(err error) error {
-	var corrupt *CorruptError
-	switch {
-	case errors.As(err, &corrupt):
+	switch corrupt, ok := errors.AsType[*CorruptError](err); {
+	case ok:
 		r.Found = append(r.Found, corrupt.Err.Error())
 	case err != nil && strings.Contains(err.Error(), "invalid fts5 file format"): // SQLite has no error code for this
 		r.Found = append(r.Found, err.Error())

@@ -108,9 +108,8 @@ func (a *app) askChannels(ctx context.Context, w *fetchRuntime, p *pricedBackfil
 			p.asked[pool.Pool] += pool.Charged
 		}
 		channel, err := call.Do(ctx)
-		answer := (*fetch.Error)(nil)
-		switch {
-		case errors.As(err, &answer) && answer.Verdict == fetch.Rejected:
+		switch answer, ok := errors.AsType[*fetch.Error](err); {
+		case ok && answer.Verdict == fetch.Rejected:
 			a.say("ingest: %s: %v", ref, err)
 			sizes[ref] = budget.NoChannel
 		case err != nil:

@@ -36,7 +36,7 @@ func (a *app) demoServe(ctx context.Context) error {
 	fmt.Fprintf(a.stdout, "The pages: http://%s/\nThe data:  %s, so that  ingest quota --data %s  shows the same\nThe stand-in for YouTube: %s. Ctrl-C ends all of it.\n",
 		l.Addr(), a.cfg.Data, a.cfg.Data, a.cfg.UpstreamURL)
 	err = a.serve(ctx, l)
-	if ended := (signalled{}); errors.As(err, &ended) {
+	if errors.As(err, new(signalled)) {
 		return nil // as a trial is meant to end
 	}
 	return err

@@ -117,8 +117,7 @@ func (a *app) simulate(ctx context.Context, listen string, seed uint64, server h
 		Seed uint64 `json:"seed"`
 	}{url, seed})
 	a.say("the stand-in listens at %s; what it counted is at %ssim/ledger", url, url)
-	var ended signalled
-	if waitErr := wait(); !errors.As(waitErr, &ended) {
+	if waitErr := wait(); !errors.As(waitErr, new(signalled)) {
 		err = errors.Join(err, waitErr)
 	}
 	return err // a stand-in ends by a signal: exit 0

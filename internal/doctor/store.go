@@ -92,9 +92,8 @@ func (d *Doctor) lastBackup() string {
 const repairAdvice = "ingest doctor --repair moves what can be read to a new one; or restore a backup"
 
 func (d *Doctor) judgeUnreadable(path string, err error) Finding {
-	var newer *store.VersionError
-	var foreign *store.ApplicationError
 	var corrupt *store.CorruptError
+	var version *store.VersionError
 	switch {
 	case errors.Is(err, store.ErrMissing):
 		return warn(path+" has no tables yet", "ingest run makes them")
@@ -104,11 +103,11 @@ func (d *Doctor) judgeUnreadable(path string, err error) Finding {
 		return failAs(err, "damaged: "+corrupt.Err.Error(), repairAdvice)
 	case errors.Is(err, sqlitefile.ErrLeftover):
 		return warn(err.Error(), "ingest run finishes what was left; then look again")
-	case errors.As(err, &newer) && newer.Have > newer.Know:
+	case errors.As(err, &version) && version.Have > version.Know:
 		return failWith(err, "use the newer program, or restore a backup")
-	case errors.As(err, &newer):
+	case version != nil:
 		return failWith(err, "ingest run brings it up to date")
-	case errors.As(err, &foreign):
+	case errors.As(err, new(*store.ApplicationError)):
 		return failAs(err, "cannot be read: "+err.Error(), "give another --data, or move "+path+" and its -wal away")
 	case d.OpenStore != nil:
 		return failAs(err, "cannot be read: "+err.Error(), "see that it runs, and that --store names it")
@@ -204,14 +203,12 @@ func repairStore(ctx context.Context, d *Doctor) Finding {
 	}
 	host, _ := d.Upstream(ctx) // unknown if the config is broken: the next run stores it
 	r, err := store.Repair(ctx, d.Config.Data, store.Options{Upstream: host, Now: d.now, Upgraded: d.Upgraded})
-	var foreign *store.ApplicationError
-	var newer *store.VersionError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return noFinding // store reports it
-	case errors.As(err, &foreign):
+	case errors.As(err, new(*store.ApplicationError)):
 		return failWith(err, "move it away, and ingest run makes a store; nothing was changed")
-	case errors.As(err, &newer):
+	case errors.As(err, new(*store.VersionError)):
 		return failWith(err, "use the newer program, or restore a backup; nothing was changed")
 	case err != nil:
 		advice := "stop ingest serve and all that uses " + path + ", see that the disk has room and can be written, and try again"

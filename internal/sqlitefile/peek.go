@@ -58,8 +58,8 @@ const (
 // is just opening the database, or died doing so. https://www.sqlite.org/rescode.html#readonly_recovery
 func unsettled(err error) bool {
 	const readonlyRecovery, readonlyCantLock = 264, 520
-	var e *sqlite.Error
-	return errors.As(err, &e) && (e.Code() == readonlyRecovery || e.Code() == readonlyCantLock)
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && (e.Code() == readonlyRecovery || e.Code() == readonlyCantLock)
 }
 
 func peekOnce(path, params string, read func(*sql.DB) error) error {

@@ -47,24 +47,20 @@ const (
 // explain wraps an error of the server or the client in one of quota's errors. commits says that the failed statements
 // may have been committed: the error is then quota.ErrInDoubt too, unless the server rules that out.
 func (l *Ledger) explain(ctx context.Context, err error, commits bool) error {
-	var ours *quotaError
-	if err == nil || errors.As(err, &ours) {
+	if err == nil || errors.As(err, new(*quotaError)) {
 		return err
 	}
-	var connect *pgconn.ConnectError
 	var answer *pgconn.PgError
 	var scan pgx.ScanArgError
-	inDoubt := commits            // pgconn.SafeToRetry would not do: after a lost answer to COMMIT it claims that nothing was sent
-	if errors.As(err, &connect) { // its own text names user and database
+	inDoubt := commits                                               // pgconn.SafeToRetry would not do: after a lost answer to COMMIT it claims that nothing was sent
+	if connect, ok := errors.AsType[*pgconn.ConnectError](err); ok { // its own text names user and database
 		err = connect.Unwrap()
 	}
 	what := fmt.Errorf("%w: postgres: %w", quota.ErrUnavailable, err)
-	var refused *tls.CertificateVerificationError
-	var unknown x509.UnknownAuthorityError
 	switch {
 	case errors.As(err, &scan):
 		return corrupt(scan.Error())
-	case errors.As(err, &refused), errors.As(err, &unknown):
+	case errors.As(err, new(*tls.CertificateVerificationError)), errors.As(err, new(x509.UnknownAuthorityError)):
 		what = fmt.Errorf("%w: postgres: its certificate is refused: %w: name the authority that signed it with ?sslrootcert=FILE; the name in it must be the host's", quota.ErrUnavailable, err)
 	case errors.As(err, &answer):
 		inDoubt = inDoubt && answer.Severity != "ERROR"

@@ -92,9 +92,8 @@ func (l *Ledger) noAnswer(ctx context.Context, err error) error {
 
 // unsent reports whether an error means that nothing was sent.
 func unsent(err error) bool {
-	var dial *net.OpError
-	var certificate *tls.CertificateVerificationError
-	return errors.As(err, &dial) && dial.Op == "dial" || errors.As(err, &certificate) ||
+	dial, ok := errors.AsType[*net.OpError](err)
+	return ok && dial.Op == "dial" || errors.As(err, new(*tls.CertificateVerificationError)) ||
 		errors.Is(err, redis.ErrClosed) || errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) || errors.Is(err, errEarly)
 }
 

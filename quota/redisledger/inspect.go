@@ -149,13 +149,12 @@ func (l *Ledger) rightsOf(ctx context.Context, client redis.UniversalClient, f *
 		return err
 	}
 	refused, err := client.EvalSha(ctx, l.scripts["probe"].sha, []string{key}).StringSlice()
-	var answer redis.Error
 	switch {
 	case err == nil:
 		f.Lacks, f.LacksKnown = append(f.Lacks, refused...), true
 	case forbidden(err):
 		f.Lacks, f.LacksKnown = append(f.Lacks, "evalsha"), true
-	case errors.As(err, &answer): // not loaded, a replica, no memory: other facts show it
+	case errors.As(err, new(redis.Error)): // not loaded, a replica, no memory: other facts show it
 	default:
 		return err
 	}

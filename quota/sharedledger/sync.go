@@ -239,8 +239,7 @@ func (s *Ledger) syncOwed(ctx context.Context) {
 
 // isLost reports whether another comparison with the remote may cure an error.
 func isLost(err error) bool {
-	var other *GenerationError
-	return errors.Is(err, ErrLost) || errors.As(err, &other)
+	return errors.Is(err, ErrLost) || errors.As(err, new(*GenerationError))
 }
 
 // writersOf returns the writers of rows, and the given names.

@@ -36,11 +36,8 @@ var hints = map[string]string{
 
 func hint(err error) string {
 	var pg *pgconn.PgError
-	var connect *pgconn.ConnectError
-	var refused *tls.CertificateVerificationError
-	var unknown x509.UnknownAuthorityError
 	switch {
-	case errors.As(err, &refused), errors.As(err, &unknown):
+	case errors.As(err, new(*tls.CertificateVerificationError)), errors.As(err, new(x509.UnknownAuthorityError)):
 		return "its certificate is refused: name the authority that signed it with ?sslrootcert=FILE; the name in it must be the host's"
 	case errors.As(err, &pg):
 		for n := len(pg.Code); n >= 2; n-- {
@@ -48,7 +45,7 @@ func hint(err error) string {
 				return h
 			}
 		}
-	case errors.As(err, &connect), errors.Is(err, os.ErrDeadlineExceeded):
+	case errors.As(err, new(*pgconn.ConnectError)), errors.Is(err, os.ErrDeadlineExceeded):
 		return "it does not answer: see whether it runs, and whether the address is right"
 	}
 	return ""
@@ -84,8 +81,7 @@ func (u unavailable) Error() string {
 
 // unreachable marks connection errors that waiting may cure; others, such as a wrong password, it returns unchanged.
 func unreachable(err error) error {
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) && !temporary(pg) {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && !temporary(pg) {
 		return err
 	}
 	return unavailable{err}
