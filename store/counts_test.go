@@ -1,11 +1,40 @@
 package store_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/store"
 )
+
+// What is found may be older than what is counted: no count of the chosen filters is below the number of videos shown.
+func TestCountsHoldWhatIsShown(t *testing.T) {
+	store.SetMaxTallied(t, 4)
+	s, _ := newStore(t)
+	old := titled("old", "trailer")
+	old.Category = "27"
+	chart(t, s, "US", noon, page(old))
+	var newer []ingest.Video
+	for i := range 5 {
+		newer = append(newer, titled(fmt.Sprint("new", i), "trailer"))
+	}
+	chart(t, s, "DE", noon, page(newer...))
+	r, err := s.Search(t.Context(), store.SearchQuery{Text: "trailer", Region: "US", Category: "27", Tally: true})
+	if err != nil || len(r.Items) != 1 {
+		t.Fatal(r.Items, err)
+	}
+	c := r.Counts
+	for _, n := range []int{c.Matches, c.Regions[""], c.Regions["US"], c.Categories["27"], c.Published[0], c.Views[0]} {
+		if n != 1 || !c.AtLeast {
+			t.Errorf("one video is shown, the counts are %+v", *c)
+		}
+	}
+	if c.Categories[""] != 1 || c.Regions["DE"] != 0 {
+		t.Errorf("the counts are %+v", *c)
+	}
+}
 
 // The query runs at every heartbeat while the pool for counts is empty, however many videos there are.
 func TestFindingVideosToCountNeedsNoSort(t *testing.T) {

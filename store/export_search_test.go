@@ -22,3 +22,10 @@ func SetFewRead(t testing.TB, n int) {
 	fewRead = n
 	t.Cleanup(func() { fewRead = before })
 }
+
+// SetMaxTallied sets how many matches are counted.
+func SetMaxTallied(t testing.TB, n int) {
+	before := maxTallied
+	maxTallied = n
+	t.Cleanup(func() { maxTallied = before })
+}

@@ -84,6 +84,9 @@ func (s *Store) Search(ctx context.Context, q SearchQuery) (Result, error) {
 			if r.Counts, err = f.tally(ctx); err != nil {
 				return err
 			}
+			if r.Counts.AtLeast {
+				r.Counts.atLeast(len(found), q)
+			}
 		}
 		if r.Categories, err = categoryNames(ctx, tx); err != nil {
 			return err

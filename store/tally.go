@@ -27,7 +27,8 @@ const Popular = 1_000_000
 var Recent = []time.Duration{24 * time.Hour, 7 * 24 * time.Hour}
 
 // maxTallied bounds how many videos are counted, of which four times as many took 42 % of the time of a page of a search.
-const maxTallied = 1000
+// A variable, so that a test can make it apply to a small store.
+var maxTallied = 1000
 
 // readTallied counts the videos in ?1.
 const readTallied = `
@@ -63,6 +64,18 @@ func (f *finder) tally(ctx context.Context) (*Counts, error) {
 		f.count(c, id, category, published, seen, views, charted)
 		return nil
 	}, readTallied, listJSON(ids))
+}
+
+// atLeast raises the counts of the chosen filters, and of each left out, to the number of videos that are shown: they may
+// be older than all that were counted.
+func (c *Counts) atLeast(shown int, q SearchQuery) {
+	c.Matches, c.Published[0], c.Views[0] = max(c.Matches, shown), max(c.Published[0], shown), max(c.Views[0], shown)
+	for _, region := range []ingest.Region{"", q.Region} {
+		c.Regions[region] = max(c.Regions[region], shown)
+	}
+	for _, category := range []string{"", q.Category} {
+		c.Categories[category] = max(c.Categories[category], shown)
+	}
 }
 
 // unfiltered returns all matches of the words, or more than are counted.

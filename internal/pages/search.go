@@ -118,10 +118,10 @@ func (a asked) found(doc report.SearchDocument) g.Node {
 	if len(a.params("order", "")) > 1 {
 		filtered = " with these filters"
 	}
-	if c := doc.Counts; c != nil && c.Matches > 0 {
+	if n := a.matches(doc); n != "" {
 		filtered = ""
-		found = g.Group{h.B(g.Text(matches(*c) + " videos")), g.Text(" match ")}
-		if c.Matches == 1 && !c.AtLeast {
+		found = g.Group{h.B(g.Text(n + " videos")), g.Text(" match ")}
+		if n == "1" {
 			found = g.Group{h.B(g.Text("1 video")), g.Text(" matches ")}
 		}
 	}
@@ -131,13 +131,23 @@ func (a asked) found(doc report.SearchDocument) g.Node {
 		g.If(doc.Capped, h.Span(h.Class("soft"), g.Text(" So many match that only the newest are looked at: another word narrows it."))))
 }
 
-func matches(c report.CountsDocument) string {
-	text := term.Thousands(int64(c.Matches))
-	if c.AtLeast {
-		text += " or more"
+// matches is the number of matches; "" if there is none. Where not all were counted, the pages up to this one hold more.
+func (a asked) matches(doc report.SearchDocument) string {
+	c := doc.Counts
+	if c == nil || c.Matches == 0 && len(doc.Items) == 0 {
+		return ""
 	}
-	return text
+	if !c.AtLeast {
+		return term.Thousands(int64(c.Matches))
+	}
+	if a.from > 0 && doc.Next == nil && !doc.Capped {
+		return term.Thousands(int64(a.last(doc)))
+	}
+	return term.Thousands(int64(max(c.Matches, a.last(doc)))) + " or more"
 }
+
+// last is the number of the page's last result, if that of the first is known.
+func (a asked) last(doc report.SearchDocument) int { return max(a.from, 1) + len(doc.Items) - 1 }
 
 // under is the text after a result's channel: where it was charted and, in the order rise, how it has risen.
 func under(v report.SearchItem) string {
@@ -154,9 +164,9 @@ func (a asked) steps(doc report.SearchDocument) g.Node {
 		return nil
 	}
 	here, from, first, next := "More results", "", "", ""
-	last := a.from + len(doc.Items) - 1
+	last := a.last(doc)
 	if c := doc.Counts; c != nil && a.from > 0 && len(doc.Items) > 0 && (c.AtLeast || last <= c.Matches) {
-		here = fmt.Sprintf("%s to %s of %s", term.Thousands(int64(a.from)), term.Thousands(int64(last)), matches(*c))
+		here = fmt.Sprintf("%s to %s of %s", term.Thousands(int64(a.from)), term.Thousands(int64(last)), a.matches(doc))
 		from = strconv.Itoa(last + 1)
 	}
 	if a.after != "" {

@@ -101,6 +101,27 @@ func TestASearchSaysWhatItDidInstead(t *testing.T) {
 	}
 }
 
+// A count that stopped at the newest matches may be less than what the page shows, which then is all or the least.
+func TestASearchPageCountsWhatItShows(t *testing.T) {
+	next, five := "next", make([]report.SearchItem, 5)
+	least := report.SearchDocument{Looked: "a", Items: five, Counts: &report.CountsDocument{Matches: 3, AtLeast: true}}
+	more, capped := least, least
+	more.Next, capped.Capped = &next, true
+	for path, docs := range map[string]map[string]report.SearchDocument{
+		"":                   {"5 videos match a.": least, "5 or more videos match a.": more, "5 or more videos match a. So": capped},
+		"&after=next&from=6": {"10 videos match a.": least, "6 to 10 of 10Next": least, "6 to 10 of 10 or moreNext": more},
+		"&after=next":        {"5 or more videos match a.": least},
+	} {
+		for want, doc := range docs {
+			s, _ := searched(func(url.Values) (report.SearchDocument, error) { return doc, nil })
+			text := html.UnescapeString(tag.ReplaceAllString(bodyOf(t, get(t, s, "/search?q=a&category=1"+path)), ""))
+			if !strings.Contains(strings.ReplaceAll(text, " Next", "Next"), want) {
+				t.Errorf("%s does not say %q:\n%s", path, want, text)
+			}
+		}
+	}
+}
+
 func TestASearchThatCannotBeDoneLeadsToOneThatCan(t *testing.T) {
 	s, asked := searched(func(url.Values) (report.SearchDocument, error) {
 		return report.SearchDocument{}, fmt.Errorf("%w: after is not a cursor", report.ErrBadRequest)
