@@ -84,8 +84,11 @@ func (s *Site) published(v report.VideoDocument) g.Node {
 	}
 	age := s.Now().Sub(*v.PublishedAt)
 	text := fmt.Sprintf("%d d", age/(24*time.Hour))
-	if age < 48*time.Hour {
-		text = fmt.Sprintf("%d h", max(0, age/time.Hour))
+	switch {
+	case age < time.Hour:
+		text = fmt.Sprintf("%d min", max(0, age/time.Minute))
+	case age < 48*time.Hour:
+		text = fmt.Sprintf("%d h", age/time.Hour)
 	}
 	return h.Time(h.Class("pub soft"), h.DateTime(v.PublishedAt.UTC().Format(time.RFC3339)), g.Text(text), h.Span(h.Class("wide"), g.Text(" ago")))
 }

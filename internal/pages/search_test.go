@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/pages"
@@ -118,6 +119,18 @@ func TestASearchPageCountsWhatItShows(t *testing.T) {
 			if !strings.Contains(strings.ReplaceAll(text, " Next", "Next"), want) {
 				t.Errorf("%s does not say %q:\n%s", path, want, text)
 			}
+		}
+	}
+}
+
+func TestAVideoIsNeverZeroHoursOld(t *testing.T) {
+	for want, age := range map[string]time.Duration{"0 min": -time.Minute, "59 min": time.Hour - time.Second, "1 h": time.Hour, "47 h": 48*time.Hour - time.Second, "2 d": 48 * time.Hour} {
+		s, _ := searched(func(url.Values) (report.SearchDocument, error) {
+			published := newSite().Now().Add(-age)
+			return report.SearchDocument{Looked: "a", Items: []report.SearchItem{{VideoDocument: report.VideoDocument{VideoID: "a", PublishedAt: &published}}}}, nil
+		})
+		if body := bodyOf(t, get(t, s, "/search?q=a")); !strings.Contains(body, ">"+want+`<span class="wide"> ago`) {
+			t.Errorf("%s: it does not say %s ago:\n%s", age, want, body)
 		}
 	}
 }
