@@ -148,7 +148,11 @@ func (s *Site) chartHead(doc shownChart, state State, name string) g.Node {
 		if t == nil {
 			return step("", rel, strings.TrimSpace(before+after))
 		}
-		return step(doc.with("at", t.UTC().Format(time.RFC3339)), rel, before+hhmm(*t)+after, h.Aria("keyshortcuts", key))
+		then := hhmm(*t)
+		if !t.Truncate(24 * time.Hour).Equal(doc.Slot.Truncate(24 * time.Hour)) {
+			then = t.UTC().Format("Mon 2 Jan, 15:04")
+		}
+		return step(doc.with("at", t.UTC().Format(time.RFC3339)), rel, before+then+after, h.Aria("keyshortcuts", key))
 	}
 	return h.Div(h.Class("top"),
 		h.Div(h.H1(g.Text("Trending in "+name)), said,
@@ -159,9 +163,9 @@ func (s *Site) chartHead(doc shownChart, state State, name string) g.Node {
 			g.Iff(doc.DayBefore != nil, func() g.Node {
 				return h.A(h.Class("wide"), h.Href(doc.with("at", doc.DayBefore.UTC().Format(time.RFC3339))), g.Text(doc.DayBefore.UTC().Format("« Mon 2")))
 			}),
-			to(doc.Earlier, "prev", "ArrowLeft", "‹ ", ""),
+			to(doc.Earlier, "prev", "ArrowLeft", "‹\u00a0", ""),
 			h.Span(h.Aria("current", "true"), moment(doc.Slot, "Mon 2 Jan, 15:04")),
-			to(doc.Later, "next", "ArrowRight", "", " ›"),
+			to(doc.Later, "next", "ArrowRight", "", "\u00a0›"),
 			g.If(doc.Later != nil, link(doc.with("at", ""), "Newest"))))
 }
 

@@ -56,6 +56,22 @@ func filled() *report.Library {
 	}
 }
 
+// After an outage the chart before is of another day, which its time alone does not say.
+func TestTheChartBesideIsNamedByItsDayIfThatIsAnother(t *testing.T) {
+	day := now.Truncate(24 * time.Hour)
+	for earlier, want := range map[time.Time]string{day.Add(30 * time.Minute): ">‹\u00a000:30<", day.Add(-30 * time.Minute): ">‹\u00a0" + day.Add(-time.Hour).Format("Mon 2 Jan") + ", 23:30<"} {
+		s, lib := newSite(), filled()
+		lib.Chart = func(context.Context, string, url.Values) (report.MovesDocument, error) {
+			slot := day.Add(time.Hour)
+			return report.MovesDocument{ChartDocument: report.ChartDocument{Region: "US", Job: "chart", Slot: slot, FetchedAt: &slot, Earlier: &earlier}}, nil
+		}
+		s.Library = func() (*report.Library, error) { return lib, nil }
+		if body := bodyOf(t, get(t, s, "/charts/US")); !strings.Contains(body, want) {
+			t.Errorf("it lacks %s:\n%s", want, body)
+		}
+	}
+}
+
 func TestChartsVideosAndSearchesAreWhatTheDocumentsSay(t *testing.T) {
 	s := newSite()
 	s.Library = func() (*report.Library, error) { return filled(), nil }
