@@ -31,6 +31,9 @@ func TestAQueryThatFindsLittleIsForgivenAndSaysSo(t *testing.T) {
 		{"naruto", "m", ""},
 		{"moskva", "n", ""},
 		{"gakkou", "o", ""},
+		{"2027", "", `"2027"`}, // another number is no typing error
+		{"trailerz", "c", `"trailerz"... or "trailer" or "trailers"`},
+		{"islands", "a", `"islands"... or "island"`}, // named once
 		{"-spiderman", "b", `"spiderman"`},
 		{`"minecarft"`, "", `"minecarft"`}, // as it is written
 		{"minecarft*", "", `"minecarft"...`},

@@ -66,7 +66,7 @@ func (q Query) Forgive(v Vocabulary, spelled bool) (Query, error) {
 			if err != nil {
 				return q, err
 			}
-			if has {
+			if has && !slices.ContainsFunc(c.others, func(other []string) bool { return slices.Equal(other, tokens) }) {
 				c.others = append(c.others, tokens)
 			}
 		}
@@ -106,10 +106,11 @@ func (c clause) split() (all [][]string) {
 }
 
 // misspelled adds words of the vocabulary that are a mistake or two away, the closest and most frequent first. It
-// finds a mistake in the first letter only if that letter is superfluous or swapped with the second.
+// finds a mistake in the first letter only if that letter is superfluous or swapped with the second. A number is taken
+// as typed: 2027 is not 2026.
 func (c *clause) misspelled(v Vocabulary) error {
 	word := []rune(c.tokens[0])
-	if len(c.tokens) > 1 || len(word) < 4 || kindOf(word[0]) == ideo {
+	if len(c.tokens) > 1 || len(word) < 4 || kindOf(word[0]) == ideo || strings.Trim(c.tokens[0], "0123456789") == "" {
 		return nil
 	}
 	limit := 1
