@@ -104,6 +104,9 @@ func (d *database) Close() error {
 }
 
 func (d *database) explain(ctx context.Context, doing string, err error) error {
+	if errors.Is(err, ErrNoChart) || errors.Is(err, ErrNoVideo) { // an answer, not a failure of doing
+		return err
+	}
 	if err != nil && d.engine != nil {
 		return d.engine.explain(ctx, doing, err)
 	}

@@ -215,7 +215,9 @@ func asClientError(err error) error {
 		return badRequest(fmt.Errorf("--after: %w", store.ErrCursor))
 	case errors.Is(err, report.ErrBadRequest), errors.Is(err, ErrDerived):
 		return badRequest(err)
-	case errors.Is(err, store.ErrNoChart), errors.Is(err, store.ErrNoVideo):
+	case errors.Is(err, store.ErrNoVideo):
+		return inParameters(report.ErrNotFound, fmt.Errorf("%w: what no chart has held for 29 days is deleted", err))
+	case errors.Is(err, store.ErrNoChart):
 		return inParameters(report.ErrNotFound, err)
 	}
 	return err
