@@ -72,6 +72,10 @@ func nothingFound(ctx context.Context, a *app, s *store.Store, q store.SearchQue
 	if q.Category != "" && !a.provider().limits.Category.MatchString(q.Category) {
 		a.say("--category %s: ids of categories are numbers such as 10, on dailymotion words such as music", term.Fit(q.Category, 30))
 	}
+	if r.FreshAt.IsZero() {
+		a.say("no chart was fetched yet: ingest run fetches what is due")
+		return nil
+	}
 	if !q.Filtered() {
 		a.say("try fewer words, or the beginning of one: begin*")
 		return nil
