@@ -46,7 +46,7 @@ type Chart struct {
 type ChartQuery struct {
 	Region  ingest.Region
 	Job     string    // "": the job named chart, else the first that ever charted the region
-	At      time.Time // due at or before it
+	At      time.Time // due at or before it; zero or later than now: the newest that is not in the future
 	Partial bool      // includes charts that were cut short
 	Limit   int       // at most this many items; 0: all
 }
@@ -70,11 +70,11 @@ ORDER BY job <> 'chart', charts.id
 LIMIT 1`
 
 // findBeside returns the due times of the charts around the slot of series ?1 due at ?2: the one before, the one
-// after, and the newest due at ?4 or earlier; done or, with ?3, in any state. It skips at most two slots without
+// after but not after ?5, and the newest due at ?4 or earlier; done or, with ?3, in any state. It skips at most two slots without
 // placements, which are rare.
 const findBeside = `
 SELECT ` + beside + `due_at < ?2 ORDER BY due_at DESC` + placed + ` ORDER BY due_at DESC LIMIT 1),
-	` + beside + `due_at > ?2 ORDER BY due_at` + placed + ` ORDER BY due_at LIMIT 1),
+	` + beside + `due_at > ?2 AND due_at <= ?5 ORDER BY due_at` + placed + ` ORDER BY due_at LIMIT 1),
 	` + beside + `due_at <= ?4 ORDER BY due_at DESC` + placed + ` ORDER BY due_at DESC LIMIT 1)`
 
 const (
@@ -100,19 +100,15 @@ func (s *Store) FindChart(ctx context.Context, q ChartQuery) (Chart, error) {
 	c := Chart{Region: q.Region}
 	err := s.view(ctx, "read a chart", func(tx *txn) error {
 		var slot, series int64
-		until := int64(math.MaxInt64)
-		if !q.At.IsZero() {
-			until = q.At.Unix()
-		}
-		err := tx.QueryRowContext(ctx, findChart, q.Region, until, q.Partial, q.Job).
+		err := tx.QueryRowContext(ctx, findChart, q.Region, s.until(q.At), q.Partial, q.Job).
 			Scan(&slot, &series, &c.Job, inSeconds(&c.Slot), inMillis(&c.FetchedAt), &c.Partial)
 		if errors.Is(err, sql.ErrNoRows) {
-			return q.explainNone(ctx, tx)
+			return q.explainNone(ctx, tx, s.now())
 		}
 		if err != nil {
 			return err
 		}
-		err = tx.QueryRowContext(ctx, findBeside, series, c.Slot.Unix(), q.Partial, c.Slot.Add(-24*time.Hour).Unix()).
+		err = tx.QueryRowContext(ctx, findBeside, series, c.Slot.Unix(), q.Partial, c.Slot.Add(-24*time.Hour).Unix(), future(s.now())).
 			Scan(inSeconds(&c.Earlier), inSeconds(&c.Later), inSeconds(&c.DayBefore))
 		if err != nil {
 			return err
@@ -125,6 +121,14 @@ func (s *Store) FindChart(ctx context.Context, q ChartQuery) (Chart, error) {
 		return err
 	})
 	return c, err
+}
+
+// until returns the last second of charts at a time (zero: now): those in the future count for nothing.
+func (s *Store) until(at time.Time) int64 {
+	if now := future(s.now()); at.IsZero() || at.Unix() > now {
+		return now
+	}
+	return at.Unix()
 }
 
 // scanPlacement reads a row of readChart.
@@ -155,20 +159,24 @@ WHERE backfill IS NULL AND key = ?1 AND kind = 'chart' AND ?2 IN ('', job) AND (
   AND EXISTS (SELECT 1 FROM placements WHERE slot = slots.id)`
 
 // explainNone returns the error of a query that admits no chart.
-func (q ChartQuery) explainNone(ctx context.Context, tx *txn) error {
+func (q ChartQuery) explainNone(ctx context.Context, tx *txn, now time.Time) error {
 	kind, when, job, hint := "complete chart", "", "", ""
 	if q.Partial {
 		kind = "chart"
 	}
 	if !q.At.IsZero() {
 		when = " at or before " + q.At.UTC().Format(time.RFC3339)
-		var oldest sql.NullInt64
-		if err := tx.QueryRowContext(ctx, oldestChart, q.Region, q.Job, q.Partial).Scan(&oldest); err != nil {
-			return err
-		}
-		if oldest.Valid {
-			hint = ", the oldest is of " + time.Unix(oldest.Int64, 0).UTC().Format(time.RFC3339)
-		}
+	}
+	var oldest sql.NullInt64
+	if err := tx.QueryRowContext(ctx, oldestChart, q.Region, q.Job, q.Partial).Scan(&oldest); err != nil {
+		return err
+	}
+	at := time.Unix(oldest.Int64, 0).UTC().Format(time.RFC3339)
+	switch {
+	case oldest.Valid && oldest.Int64 > future(now):
+		hint = ", but one of the future, " + at + ": a clock was ahead, and ingest doctor --repair removes it"
+	case oldest.Valid && !q.At.IsZero():
+		hint = ", the oldest is of " + at
 	}
 	jobs, err := column[string](ctx, tx, chartJobs, q.Region)
 	if err != nil {
@@ -218,10 +226,7 @@ ORDER BY rank, key`
 
 // Elsewhere returns the videos' ranks in a job's charts of other regions at a time (zero: now), best rank first.
 func (s *Store) Elsewhere(ctx context.Context, job string, region ingest.Region, at time.Time, videos []string) (map[string][]Place, error) {
-	until, places := int64(math.MaxInt64), map[string][]Place{}
-	if !at.IsZero() {
-		until = at.Unix()
-	}
+	places := map[string][]Place{}
 	err := s.view(ctx, "look for videos in other charts", func(tx *txn) error {
 		return each(ctx, tx, func(rows *sql.Rows) error {
 			var id string
@@ -229,7 +234,7 @@ func (s *Store) Elsewhere(ctx context.Context, job string, region ingest.Region,
 			err := rows.Scan(&id, &p.Region, &p.Rank)
 			places[id] = append(places[id], p)
 			return err
-		}, findElsewhere, listJSON(videos), job, region, until)
+		}, findElsewhere, listJSON(videos), job, region, s.until(at))
 	})
 	return places, err
 }

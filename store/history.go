@@ -42,11 +42,11 @@ type Sighting struct {
 }
 
 // readHistory returns the placements of video ?1 in charts of region ?2 and job ?3 (empty: all), in slots due at ?4 or
-// later that are done (with ?5: in any state).
+// later, but not after ?6, that are done (with ?5: in any state).
 const readHistory = `
 SELECT series.id, job, key, due_at, rank, views, likes, comments
 FROM placements CROSS JOIN slots ON slots.id = placements.slot JOIN series ON series.id = placements.series
-WHERE video = ?1 AND ?2 IN ('', key) AND ?3 IN ('', job) AND due_at >= ?4 AND (state = 'done' OR ?5)
+WHERE video = ?1 AND ?2 IN ('', key) AND ?3 IN ('', job) AND due_at >= ?4 AND due_at <= ?6 AND (state = 'done' OR ?5)
 ORDER BY due_at, job, key`
 
 // History returns a video's sightings in the stored charts; ErrNoVideo if the store does not have it. There may be
@@ -78,7 +78,7 @@ func (s *Store) History(ctx context.Context, q HistoryQuery) (History, error) {
 			before[series] = at.Views
 			h.Sightings = append(h.Sightings, at)
 			return err
-		}, readHistory, id, q.Region, q.Job, ceilUnix(q.Since), q.Partial)
+		}, readHistory, id, q.Region, q.Job, ceilUnix(q.Since), q.Partial, future(s.now()))
 	})
 	return h, err
 }

@@ -72,7 +72,7 @@ func (s *Store) Search(ctx context.Context, q SearchQuery) (Result, error) {
 			return err
 		}
 		r.Capped, r.Looked, r.Forgiven = f.among.capped, f.looked, f.forgiven
-		if err := tx.QueryRowContext(ctx, `SELECT max(fresh_at) FROM series WHERE backfill IS NULL`).Scan(inMillis(&r.FreshAt)); err != nil {
+		if err := tx.QueryRowContext(ctx, freshAt, future(s.now())).Scan(inMillis(&r.FreshAt)); err != nil {
 			return err
 		}
 		if len(found) > q.Limit {
@@ -99,6 +99,13 @@ func (s *Store) Search(ctx context.Context, q SearchQuery) (Result, error) {
 	}
 	return r, nil
 }
+
+// freshAt returns when a slot was last done that is not in the future, which ends at ?1. Of a series that a clock that
+// was ahead made fresh, it reads the newest slots.
+const freshAt = `
+SELECT max(CASE WHEN fresh_at <= ?1 * 1000 THEN fresh_at ELSE (
+	SELECT fetched_at FROM slots WHERE series = series.id AND state = 'done' AND due_at <= ?1 ORDER BY due_at DESC LIMIT 1
+) END) FROM series WHERE backfill IS NULL`
 
 // finder is one search within one transaction.
 type finder struct {

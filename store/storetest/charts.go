@@ -11,7 +11,7 @@ import (
 )
 
 func testAChartIsTheNewestCompleteOne(t *testing.T, open Open) {
-	s, _ := newStore(t, open)
+	s, clock := newStore(t, open)
 	at := func(h int) time.Time { return noon.Add(time.Duration(h) * time.Hour) }
 	Chart(t, s, "US", at(0), Page(Titled("a", "A")))
 	Chart(t, s, "US", at(1), Page(Titled("b", "B")))
@@ -24,6 +24,7 @@ func testAChartIsTheNewestCompleteOne(t *testing.T, open Open) {
 	}
 	Finish(t, s, slot, ingest.Stopped, "units are spent")
 	Chart(t, s, "GB", at(3), Page(Titled("d", "D")))
+	clock.move(4 * time.Hour)
 	tests := []struct {
 		name    string
 		at      time.Time
@@ -52,6 +53,37 @@ func testAChartIsTheNewestCompleteOne(t *testing.T, open Open) {
 		if _, err := s.Chart(t.Context(), region, when, true); !errors.Is(err, store.ErrNoChart) || !strings.Contains(err.Error(), string(region)) {
 			t.Errorf("%s: %v, want ErrNoChart", region, err)
 		}
+	}
+}
+
+// What a run charted while a clock was ahead hides no newer chart.
+func testAChartInTheFutureIsNotShown(t *testing.T, open Open) {
+	s, clock := newStore(t, open)
+	Chart(t, s, "US", noon, Page(Titled("a", "A b")))
+	clock.move(24 * time.Hour)
+	for _, region := range []string{"US", "GB"} {
+		Chart(t, s, region, clock.now(), Page(Titled("a", "A b"), Titled("c", "C")))
+	}
+	now := clock.move(-23 * time.Hour)
+	for _, at := range []time.Time{{}, now, now.Add(48 * time.Hour)} {
+		c, err := s.Chart(t.Context(), "US", at, true)
+		if err != nil || !c.Slot.Equal(noon) || !c.Later.IsZero() || len(c.Items) != 1 {
+			t.Errorf("at %v: %+v, %v", at, c, err)
+		}
+		also, err := s.Elsewhere(t.Context(), "chart", "US", at, []string{"a"})
+		if err != nil || len(also) > 0 {
+			t.Errorf("at %v also in %v, %v", at, also, err)
+		}
+	}
+	_, err := s.Chart(t.Context(), "GB", time.Time{}, false)
+	if !errors.Is(err, store.ErrNoChart) || !strings.Contains(err.Error(), "one of the future") {
+		t.Errorf("GB: %v", err)
+	}
+	if h, err := s.History(t.Context(), store.HistoryQuery{VideoID: "a"}); err != nil || len(h.Sightings) != 1 {
+		t.Errorf("history: %+v, %v", h.Sightings, err)
+	}
+	if r, err := s.Search(t.Context(), store.SearchQuery{Text: "b"}); err != nil || !r.FreshAt.Equal(noon) {
+		t.Errorf("a search says that it was fetched at %v, %v", r.FreshAt, err)
 	}
 }
 

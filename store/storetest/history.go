@@ -61,7 +61,7 @@ func testOfSeveralChartsOfARegionOneIsMeant(t *testing.T, open Open) {
 }
 
 func testAHistoryIsAVideosPath(t *testing.T, open Open) {
-	s, _ := newStore(t, open)
+	s, clock := newStore(t, open)
 	v, other := Titled("a", "A"), Titled("b", "B")
 	Chart(t, s, "US", noon, Page(withViews(v, 100), other))
 	Chart(t, s, "US", noon.Add(minutes(30)), Page(other, withViews(v, 150)))
@@ -79,6 +79,7 @@ func testAHistoryIsAVideosPath(t *testing.T, open Open) {
 		t.Fatal(err)
 	}
 	Finish(t, s, cut, ingest.Stopped, "units are spent")
+	clock.move(3 * time.Hour)
 	path := func(q store.HistoryQuery) string {
 		q.VideoID = "a"
 		h, err := s.History(t.Context(), q)

@@ -47,6 +47,7 @@ var tests = []struct {
 	{"Page1ClearsAnEarlierAttempt", testPage1ClearsAnEarlierAttempt},
 	{"TheSlotIsWrittenWithThePage", testTheSlotIsWrittenWithThePage},
 	{"AChartIsTheNewestCompleteOne", testAChartIsTheNewestCompleteOne},
+	{"AChartInTheFutureIsNotShown", testAChartInTheFutureIsNotShown},
 	{"HistoryKeepsTheCountsOfItsTime", testHistoryKeepsTheCountsOfItsTime},
 	{"OfSeveralChartsOfARegionOneIsMeant", testOfSeveralChartsOfARegionOneIsMeant},
 	{"AHistoryIsAVideosPath", testAHistoryIsAVideosPath},
