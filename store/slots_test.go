@@ -131,3 +131,52 @@ func TestSlotsInTheFutureAreIgnored(t *testing.T) {
 		t.Errorf("then the tables disagree: %v, %v", found, err)
 	}
 }
+
+// Calls made while a clock was ahead were made: what they cost outlives the slots that doctor --repair removes.
+func TestWhatSlotsInTheFutureSpentIsKept(t *testing.T) {
+	s, clock := newStore(t)
+	spend := func(at time.Time, units int64) {
+		t.Helper()
+		addDue(t, s, due("US", at))
+		slot := claim(t, s, by("a", at))
+		slot.Charge(map[string]int64{"units": units, "search": 1})
+		finish(t, s, slot, ingest.Done, "")
+	}
+	spend(noon, 1)
+	for _, hours := range []time.Duration{20, 24} {
+		spend(clock.move(hours*time.Hour), 4)
+	}
+	now := clock.move(-44*time.Hour + 29*time.Minute)
+	remove := func(want int) {
+		t.Helper()
+		if n, err := s.RemoveFuture(t.Context(), now); err != nil || n != want {
+			t.Errorf("removed %d, %v", n, err)
+		}
+		if found, err := s.CheckOpen(t.Context()); err != nil || len(found) > 0 {
+			t.Errorf("then the tables disagree: %v, %v", found, err)
+		}
+	}
+	wantSpent := func(of ...int64) {
+		t.Helper()
+		slots, err := s.SpentSlots(t.Context(), noon)
+		if err != nil || len(slots) != len(of) {
+			t.Fatalf("%+v, %v", slots, err)
+		}
+		for i, slot := range slots {
+			if slot.Units != of[i] || slot.Charges["units"] != of[i] || slot.Key != "US" || slot.Kind != ingest.KindChart || slot.DueAt.After(now) {
+				t.Errorf("spent %+v, want %d", slot, of[i])
+			}
+		}
+	}
+	remove(2)
+	wantSpent(8, 1)
+	remove(0)
+	clock.move(48 * time.Hour)
+	spend(clock.now(), 5)
+	clock.move(-48 * time.Hour)
+	remove(1) // in the same second
+	wantSpent(13, 1)
+	if known, err := s.Newest(t.Context(), now); err != nil || !known[ingest.Series{Job: "chart", Key: "US"}].Equal(noon) {
+		t.Errorf("the newest tick is %v, %v", known, err)
+	}
+}

@@ -227,7 +227,7 @@ func repairStore(ctx context.Context, d *Doctor) Finding {
 		return failWith(err, "the store is whole; try again to remove its slots in the future")
 	case removed > 0:
 		r.Found = append(r.Found, fmt.Sprintf("%s due in the future", term.Plural(removed, "slot")))
-		r.Done = append(r.Done, "removed them")
+		r.Done = append(r.Done, "removed them; what they spent counts as spent now")
 	case len(r.Found) == 0:
 		return okf("nothing to repair in %s", path)
 	}
