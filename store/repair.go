@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
@@ -216,6 +217,9 @@ func copyReadable(from *os.File, to, fresh string) error {
 
 // mend makes tables and index consistent with one another, in small steps.
 func (d *database) mend(ctx context.Context, r *Repaired) error {
+	if err := d.noteLostSlots(ctx, r); err != nil {
+		return err
+	}
 	corrected := 0
 	for _, c := range contradictions {
 		n := 0
@@ -237,6 +241,37 @@ func (d *database) mend(ctx context.Context, r *Repaired) error {
 	}
 	r.recordDone("corrected %d row{|s}", corrected)
 	return errors.Join(d.repairBlocks(ctx, r), d.repairTexts(ctx, r), d.repairIndex(ctx, r))
+}
+
+// lostSlots is the note of when a repair last found that slots were lost: RFC 3339.
+const lostSlots = "slots lost"
+
+// noteLostSlots notes that slots were lost, and with them what they spent. The newest slot of a series is never
+// deleted, so that a series without it has lost slots.
+func (d *database) noteLostSlots(ctx context.Context, r *Repaired) error {
+	lost := slices.ContainsFunc(r.Lost, func(line string) bool {
+		return strings.HasPrefix(line, "slots: ") || strings.HasPrefix(line, "series: ")
+	})
+	return d.tx(ctx, "note that slots were lost", func(tx *txn) error {
+		if !lost {
+			err := tx.QueryRowContext(ctx, `
+				SELECT EXISTS (SELECT 1 FROM series WHERE NOT EXISTS (SELECT 1 FROM slots WHERE series = series.id AND due_at = newest))`).Scan(&lost)
+			if err != nil || !lost {
+				return err
+			}
+		}
+		return writeNote(ctx, tx, lostSlots, d.now().UTC().Format(time.RFC3339))
+	})
+}
+
+// LostSlots returns when a repair last found that slots were lost: what was spent before is not all known. Zero:
+// never.
+func (s *Store) LostSlots(ctx context.Context) (time.Time, error) {
+	var text string
+	if err := readNote(ctx, s.read, lostSlots, &text); err != nil || text == "" {
+		return time.Time{}, err
+	}
+	return time.Parse(time.RFC3339, text)
 }
 
 // repairBlocks corrects video_blocks.

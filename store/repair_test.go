@@ -198,6 +198,10 @@ func TestRepairMovesWhatCanBeRead(t *testing.T) {
 				t.Errorf("lost %q of what has lost nothing", r.Lost)
 			}
 			s := open(t, dir, &handClock{t: noon})
+			lost, err := s.LostSlots(t.Context())
+			if unknown := tt.table == "slots" || tt.table == "series"; err != nil || lost.Equal(noon) != unknown {
+				t.Errorf("slots were lost at %v, %v", lost, err)
+			}
 			db = raw(t, path)
 			if got := scalar[int](t, db, `SELECT coalesce(sum(units), 0) FROM slots JOIN series ON series.id = series`); tt.table != "slots" && got != units {
 				t.Errorf("the slots know of %d units, want %d", got, units)
@@ -240,6 +244,22 @@ func TestRepairReadsOnBehindDamage(t *testing.T) {
 		t.Errorf("of %d counts on %d pages %d are left", all, len(pages), left)
 	}
 	sound(t, open(t, dir, &handClock{t: noon}))
+}
+
+// Slots that went without a trace in the file are missed by their series.
+func TestRepairNotesThatSlotsAreGone(t *testing.T) {
+	dir := t.TempDir()
+	db := raw(t, library(t, dir, 3))
+	if _, err := db.ExecContext(t.Context(), `DELETE FROM placements; DELETE FROM slots WHERE due_at = (SELECT max(due_at) FROM slots)`); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	repair(t, dir)
+	if lost, err := open(t, dir, &handClock{t: noon}).LostSlots(t.Context()); err != nil || !lost.Equal(noon) {
+		t.Errorf("lost at %v, %v", lost, err)
+	}
 }
 
 // A file of which nothing can be read is kept, and the store starts over.

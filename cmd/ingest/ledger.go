@@ -16,12 +16,14 @@ import (
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/doctor"
 	"github.com/trendvidstream/ingest/internal/policy"
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/pgledger"
 	"github.com/trendvidstream/ingest/quota/redisledger"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
+	"github.com/trendvidstream/ingest/store"
 )
 
 // ledgerFile is the ledger itself or, next to a shared one, the journal of this data directory.
@@ -35,6 +37,14 @@ type ledger struct {
 }
 
 func (a *app) openLedger(ctx context.Context) (*ledger, error) {
+	if err := a.checkCountable(ctx); err != nil {
+		return nil, err
+	}
+	return a.openLedgerAnew(ctx)
+}
+
+// openLedgerAnew is openLedger, also where what was spent before cannot be counted any more.
+func (a *app) openLedgerAnew(ctx context.Context) (*ledger, error) {
 	tariff, err := a.tariff()
 	if err != nil {
 		return nil, err
@@ -106,6 +116,40 @@ func (a *app) openLocal(ctx context.Context) (*sqliteledger.Ledger, error) {
 		local.Now = a.clock.Now
 	}
 	return local, err
+}
+
+// checkCountable fails if quota.db is missing and the store has lost slots too: a new one would begin from nought,
+// whatever was spent. Without a store nothing was fetched yet.
+func (a *app) checkCountable(ctx context.Context) error {
+	path := filepath.Join(a.cfg.Data, ledgerFile)
+	if a.cfg.Ledger != "sqlite" || sqlitefile.Exists(path) {
+		return nil
+	}
+	lost, err := a.lostSlots(ctx)
+	if err != nil || !lost {
+		return err
+	}
+	return ledgerFileError{fmt.Errorf("%w: %w", quota.ErrUnavailable, sqliteledger.ErrMissing),
+		fmt.Sprintf("%s is missing from %s, and the store has lost slots: what was spent in the last day is not known: put it back as it was, or run ingest quota rebuild, which says how to go on", ledgerFile, a.cfg.Data)}
+}
+
+// lostSlots reports whether the store has lost slots that may have spent what still counts. A store that cannot be
+// read for now, or is not there, has lost none.
+func (a *app) lostSlots(ctx context.Context) (bool, error) {
+	tariff, err := a.tariff()
+	if err != nil {
+		return false, err
+	}
+	s, err := a.store(ctx)
+	var corrupt *store.CorruptError
+	if errors.As(err, &corrupt) {
+		return false, err
+	} else if err != nil {
+		return false, nil
+	}
+	defer func() { _ = s.Close() }()
+	at, err := s.LostSlots(ctx)
+	return at.After(a.clock.Now().Add(-tariff.Horizon())), err
 }
 
 // ledgerFileError says what to do about a lost or damaged quota.db.

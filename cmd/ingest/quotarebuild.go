@@ -28,15 +28,65 @@ func (a *app) quotaRebuildCommand() *cobra.Command {
 					return err
 				}
 			}
-			if path := filepath.Join(a.cfg.Data, ledgerFile); !sqlitefile.Exists(path) {
-				if err := sqliteledger.Abandon(path); err != nil {
-					return fmt.Errorf("begin %s anew: %w", path, err)
-				}
+			unknown, err := a.beginAnew(ctx)
+			if err == nil {
+				err = a.recount(ctx)
 			}
-			return a.recount(ctx)
+			if err != nil || unknown == "" {
+				return err
+			}
+			return codeError{exitUnavailable, fmt.Errorf("%s: what was spent in the last day is not known, so that every pool is closed until the provider's midnight. Wait for it; or see in the provider's console what was spent today, post it with ingest quota post POOL N, and open the pool with ingest quota drain POOL --lift (%w)", unknown, quota.ErrClosed)}
 		})
 	cmd.Flags().BoolVar(&replace, "replace", false, "move a damaged quota.db out of the way first")
 	return cmd
+}
+
+// beginAnew makes quota.db if it is missing. If the store cannot tell what was spent, it returns why, and closes every
+// pool: the provider has counted it.
+func (a *app) beginAnew(ctx context.Context) (unknown string, err error) {
+	path := filepath.Join(a.cfg.Data, ledgerFile)
+	if sqlitefile.Exists(path) {
+		return "", nil
+	}
+	if a.cfg.Ledger == "sqlite" { // else the server has the counts
+		if unknown, err = a.uncountable(ctx); err != nil {
+			return "", err
+		}
+	}
+	if err := sqliteledger.Abandon(path); err != nil {
+		return "", fmt.Errorf("begin %s anew: %w", path, err)
+	}
+	if unknown == "" {
+		return "", nil
+	}
+	l, err := a.openLedgerAnew(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer l.close()
+	for _, pool := range l.Tariff.PoolNames() {
+		if err := l.DrainByHand(ctx, pool, false); err != nil {
+			return "", fmt.Errorf("close %s: %w", pool, err)
+		}
+	}
+	return unknown, nil
+}
+
+// uncountable says why the store cannot tell what was spent; "" if it can.
+func (a *app) uncountable(ctx context.Context) (string, error) {
+	s, err := a.store(ctx)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Sprintf("%s is lost, and there is no store in %s", ledgerFile, a.storeName()), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	_ = s.Close()
+	lost, err := a.lostSlots(ctx)
+	if err != nil || !lost {
+		return "", err
+	}
+	return ledgerFile + " is lost, and the store has lost slots", nil
 }
 
 func (a *app) recount(ctx context.Context) error {
@@ -160,6 +210,11 @@ func (a *app) quotaResetCommand() *cobra.Command {
 	cmd := command("reset", "Forget all counts except what the store's slots spent", noArgs, func(ctx context.Context, _ []string) error {
 		if !yes {
 			return usageError{fmt.Errorf("reset forgets for good what account %s has taken and posted by hand, and who closed its pools: say so with --yes", a.cfg.Account)}
+		}
+		if lost, err := a.lostSlots(ctx); err != nil {
+			return err
+		} else if lost {
+			return codeError{exitUnavailable, errors.New("reset would forget what the slots spent that the store has lost: correct the ledger with ingest quota post")}
 		}
 		by := "unknown"
 		if u, err := user.Current(); err == nil {
