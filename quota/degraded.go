@@ -1,10 +1,13 @@
 package quota
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"sort"
 	"time"
 )
 
@@ -66,6 +69,79 @@ func (g *Governor) degraded(ctx context.Context, a Ask, cause error) (Decision, 
 	return d, nil
 }
 
+// EmergencyLeft is what the schedule may spend of one pool while the ledger cannot answer.
+type EmergencyLeft struct {
+	Pool      string
+	Remaining int64     // in units of the pool: 0 up to its emergency budget; 0 if it does not pay for a call
+	ResumesAt time.Time // when it pays for one again; zero: it does now, or that is not known
+}
+
+// EmergencyLeft returns what is left of each pool that Governor.Usual, or the tariff's cheapest call of the pool, draws
+// from, as a take without the ledger would find it. It is empty if no such call goes on without the ledger.
+func (g *Governor) EmergencyLeft(ctx context.Context) (left []EmergencyLeft, err error) {
+	if g.EmergencyAccount == nil {
+		return nil, nil
+	}
+	last, err := g.EmergencyAccount.LastUsage(ctx, g.Account)
+	if err != nil {
+		return nil, fmt.Errorf("read the journal: %w", err)
+	}
+	now, cost := g.Now(), g.Tariff.Methods[g.Usual]
+	for _, p := range g.Tariff.Pools {
+		amount := cost[p.Name]
+		if cost == nil {
+			amount = g.Tariff.cheapest(p.Name)
+		}
+		if amount == 0 {
+			continue
+		}
+		c := p.charge(amount, g.Tariff.Ceilings[Scheduled])
+		if g.cheap(Ask{Charges: []Charge{c}}) != nil {
+			if cost != nil {
+				return nil, nil
+			}
+			continue
+		}
+		one := EmergencyLeft{Pool: p.Name}
+		if one.Remaining, err = g.leftFor(ctx, c, last, now); err == nil && one.Remaining == 0 {
+			one.ResumesAt, err = g.resumesFor(ctx, c, last, now)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the journal: %w", err)
+		}
+		left = append(left, one)
+	}
+	return left, nil
+}
+
+// leftFor returns what may be spent without the ledger at a time, for charges like c; 0 if it is less than c.
+func (g *Governor) leftFor(ctx context.Context, c Charge, last []LastUsage, at time.Time) (int64, error) {
+	if g.drained(c, last, at) != nil {
+		return 0, nil
+	}
+	all, err := g.EmergencyAccount.Left(ctx, g.Account, at, g.budgets(g.Tariff.ask(g.Account, at), c, last, at))
+	if least := slices.Min(append(all, MaxLimit)); err == nil && least >= c.Amount {
+		return least, nil
+	}
+	return 0, err
+}
+
+// resumesFor returns when such a charge may be spent without the ledger again, to the second; zero if it is not
+// when all that counts now has left its window.
+func (g *Governor) resumesFor(ctx context.Context, c Charge, last []LastUsage, now time.Time) (time.Time, error) {
+	after := func(s int) time.Time { return now.Truncate(time.Second).Add(time.Duration(s) * time.Second) }
+	longest, err := int((g.Tariff.pool(c.Pool).longest()+g.Tariff.Grace)/time.Second)+2, error(nil)
+	s := sort.Search(longest, func(s int) bool {
+		left, failed := g.leftFor(ctx, c, last, after(s))
+		err = cmp.Or(err, failed)
+		return left > 0
+	})
+	if s == longest || err != nil {
+		return time.Time{}, err
+	}
+	return after(s), nil
+}
+
 // drained returns the refusal of the provider itself, if one is known and still holds: that needs no ledger.
 func (g *Governor) drained(c Charge, last []LastUsage, now time.Time) *Decision {
 	for _, u := range last {
@@ -116,6 +192,8 @@ type EmergencyAccount interface {
 	// Spend records the emergency if every budget has room for it, and reports whether it did. Entries later than e.At
 	// count too, so that setting a clock back opens no budget.
 	Spend(ctx context.Context, e Emergency, budgets []EmergencyBudget) (bool, error)
+	// Left returns what is left of each budget at a time: below 0 if more was spent. It changes nothing.
+	Left(ctx context.Context, account string, at time.Time, budgets []EmergencyBudget) ([]int64, error)
 	// Replays reports whether everything spent here was synced into this ledger before, and so would be again after a
 	// loss.
 	Replays(ctx context.Context, account string) (bool, error)

@@ -222,6 +222,84 @@ func TestEmergenciesAreSyncedBeforeTheNextTake(t *testing.T) {
 	}
 }
 
+// What a report says is left without the ledger is what goes on, and when it says that there is more, there is.
+func TestTheReportSaysWhatGoesOnWithoutTheLedger(t *testing.T) {
+	for name, tt := range map[string]struct {
+		hosts   int
+		used    int64 // when the ledger last answered; 0: it never did
+		drained bool
+		left    int64
+		resumes string // once that is spent, a second a call from 12:00
+	}{
+		"all of it":                      {hosts: 1, left: 50, resumes: "2026-06-02 13:00:31"},
+		"a host's part":                  {hosts: 3, left: 16, resumes: "2026-06-02 13:00:31"},
+		"no host's part":                 {hosts: 99},
+		"what was last known to be left": {hosts: 1, used: 9496, left: 4, resumes: "2026-06-02 12:00:31"},
+		"the provider has said no":       {hosts: 1, used: 9496, drained: true, resumes: "2026-06-02 00:00:00"},
+	} {
+		d, remote := degradedGovernor(t, filepath.Join(t.TempDir(), "quota.db"))
+		d.Usual = "videos.list"
+		d.openShared(filepath.Join(t.TempDir(), "quota.db"), remote, tt.hosts)
+		if tt.used > 0 {
+			remote.err = nil
+			d.spend("units", tt.used)
+			got := d.take("videos.list", quota.Scheduled)
+			if tt.left--; tt.drained {
+				tt.left = 0
+				if err := d.Drain(t.Context(), got, "units"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if r, err := d.Report(t.Context()); err != nil || r.EmergencyLeft != nil {
+				t.Errorf("%s: the ledger answers, and %+v is left without it, %v", name, r.EmergencyLeft, err)
+			}
+			remote.err = errDown
+		}
+		look := func() quota.EmergencyLeft {
+			r, err := d.Report(t.Context())
+			if !errors.Is(err, quota.ErrUnavailable) || len(r.EmergencyLeft) != 1 || r.EmergencyLeft[0].Pool != "units" {
+				t.Fatalf("%s: %+v, %v", name, r.EmergencyLeft, err)
+			}
+			return r.EmergencyLeft[0]
+		}
+		left := look()
+		n, _ := d.emergenciesOrNo()
+		if left.Remaining != tt.left || int64(n) != tt.left {
+			t.Errorf("%s: %d were said to be left and %d went on, want %d", name, left.Remaining, n, tt.left)
+		}
+		left = look()
+		resumes := ""
+		if !left.ResumesAt.IsZero() {
+			resumes = left.ResumesAt.In(zone(t, "America/Los_Angeles")).Format(time.DateTime)
+		}
+		if left.Remaining != 0 || resumes != tt.resumes {
+			t.Errorf("%s: %d are left, more at %q, want %q", name, left.Remaining, resumes, tt.resumes)
+		}
+		for _, after := range []time.Duration{-time.Second, 0} {
+			if left.ResumesAt.IsZero() {
+				break
+			}
+			d.now = left.ResumesAt.Add(after)
+			if n, _ := d.emergenciesOrNo(); (n > 0) != (after == 0) {
+				t.Errorf("%s: %d went on %v after it was said that there are more", name, n, after)
+			}
+		}
+	}
+}
+
+// emergenciesOrNo takes as many cheap calls as go on, until the account or what the provider said last closes.
+func (d *testGovernor) emergenciesOrNo() (n int, err error) {
+	for n < 1000 {
+		got, err := d.try("videos.list", quota.Scheduled)
+		if err != nil || !got.Allowed {
+			return n, err
+		}
+		n++
+		d.now = d.now.Add(time.Second)
+	}
+	return n, nil
+}
+
 func TestRefusalIsNeverAnEmergency(t *testing.T) {
 	d, remote := degradedGovernor(t, filepath.Join(t.TempDir(), "quota.db"))
 	remote.err = nil

@@ -3,6 +3,7 @@ package quota
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -16,6 +17,10 @@ type Report struct {
 	Degraded error // why the ledger cannot answer; nil if it can, and then Pools and Spent are there
 	Pools    []PoolReport
 	Spent    []Spent // within each pool's widest window, by pool, largest first
+
+	// EmergencyLeft is what the schedule may spend while the ledger cannot answer: only then is it there, also beside an
+	// error. Empty then: nothing goes on.
+	EmergencyLeft []EmergencyLeft
 }
 
 // PoolReport is one pool.
@@ -45,6 +50,15 @@ type PoolReport struct {
 
 // Report returns the state of every pool of the tariff. It peeks, and changes nothing.
 func (g *Governor) Report(ctx context.Context) (Report, error) {
+	r, err := g.report(ctx)
+	if errors.Is(err, ErrUnavailable) || errors.Is(err, ErrCorrupt) {
+		// The journal is a file of this machine, and the ledger may have used up the time. A take fails if it cannot be read.
+		r.EmergencyLeft, _ = g.EmergencyLeft(context.WithoutCancel(ctx))
+	}
+	return r, err
+}
+
+func (g *Governor) report(ctx context.Context) (Report, error) {
 	now := g.Now()
 	r := Report{At: now, Account: g.Account}
 	if err := g.Tariff.Check(); err != nil {

@@ -114,8 +114,12 @@ func (a *app) warnOfFuture(ctx context.Context, s *store.Store) {
 }
 
 // freshSite is the part of a site that judges freshness.
-func (a *app) freshSite(s *store.Store, schedule regions.Schedule) *web.Site {
-	return &web.Site{Now: a.clock.Now, Schedule: func() report.WantedSeries { return schedule }, Latest: serviceStore{s, a.clock.Now}.Latest, StaleAfter: a.cfg.StaleAfter, Calls: s.CallStats, Upstream: a.provider().name}
+func (a *app) freshSite(s *store.Store, st standing) *web.Site {
+	return &web.Site{
+		Now: a.clock.Now, Schedule: func() report.WantedSeries { return st.pace.Schedule }, Latest: serviceStore{s, a.clock.Now}.Latest, StaleAfter: a.cfg.StaleAfter,
+		Calls: s.CallStats, Upstream: a.provider().name,
+		Closed: func() bool { return st.left.Degraded != nil && report.NothingGoesOn(st.left.EmergencyLeft) },
+	}
 }
 
 // serviceStore is the store as the service reads it.

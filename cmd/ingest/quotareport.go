@@ -99,7 +99,7 @@ func (a *app) quotaReport(ctx context.Context, l *ledger, f quotaFlags) error {
 	if screen.StoreErr = storeErr; storeErr == nil {
 		a.warnOfFuture(ctx, s)
 		var fresh report.Freshness
-		fresh, screen.StoreErr = a.freshSite(s, st.pace.Schedule).Freshness(ctx)
+		fresh, screen.StoreErr = a.freshSite(s, st).Freshness(ctx)
 		screen.Fresh = &fresh
 	} else if errors.Is(storeErr, fs.ErrNotExist) {
 		screen.StoreErr = nil // nothing was fetched yet

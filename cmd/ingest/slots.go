@@ -76,7 +76,7 @@ func (a *app) sayClosed(st standing) {
 	case st.ledgerErr != nil:
 		a.say("ingest: until this is mended no run fetches what is due: %v", st.ledgerErr)
 	case st.left.Degraded != nil:
-		a.say("ingest: until this is mended runs fetch from the emergency budget: %v", st.left.Degraded)
+		a.say("ingest: until this is mended %s: %v", report.WithoutLedger(st.left.EmergencyLeft), st.left.Degraded)
 	}
 }
 

@@ -122,7 +122,7 @@ func (a *app) printMetrics(ctx context.Context, source func(*store.Store) *web.S
 		from.Slots = func(context.Context, time.Time) ([]report.SlotDocument, error) { return nil, storeErr }
 	}
 	status := web.Status{
-		Now: a.clock.Now, Version: version, Freshness: a.freshSite(s, st.pace.Schedule).Freshness,
+		Now: a.clock.Now, Version: version, Freshness: a.freshSite(s, st).Freshness,
 		Source: func() (*web.Source, error) { return from, nil },
 	}
 	return status.WriteMetrics(ctx, a.stdout)

@@ -37,7 +37,7 @@ var checks = []check{
 	{name: "tables", find: checkTables},
 	{name: "freshness", find: checkFreshness},
 	{name: "slots", find: given(lastDay, judgeSlots)},
-	{name: "upstream", find: given(storeSummary, judgeContact)},
+	{name: "upstream", find: checkContact},
 	{name: "quota.db", find: checkLedgerFile},
 	{name: "ledger", find: checkLedger},
 	{name: "pools", find: given(ledgerReport, judgePools)},

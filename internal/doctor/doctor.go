@@ -64,8 +64,8 @@ type Doctor struct {
 // LocalLedger is the ledger of one data directory or, beside a remote one, its journal.
 type LocalLedger interface {
 	quota.Ledger
-	State(ctx context.Context, account string) (sharedledger.JournalState, error)
-	Rows(ctx context.Context, account string, since time.Time, owed bool) ([]sharedledger.Row, error)
+	quota.EmergencyAccount
+	sharedledger.Journal
 	MoveBack(ctx context.Context) (moved int, err error)
 	OtherAccounts(ctx context.Context, account string, pools []string, since time.Time) ([]string, error)
 }

@@ -42,7 +42,7 @@ func checkHosts(ctx context.Context, d *Doctor) Finding {
 	if t, err := d.Tariff(); err == nil {
 		if have, all, until := s.Awaits(here, want, t.Failure.Settle); !until.IsZero() {
 			return fail(Unavailable, fmt.Sprintf("the ledger was lost, and waits for what all hosts have spent, until %s at the latest: %d of %d have synced", term.StampFrom(until), len(have), all),
-				"start those that are missing, or wait; until then cheap calls go on from the emergency budget")
+				"start those that are missing, or wait"+untilThen(ctx, d))
 		}
 	}
 	for i := range s.Hosts {

@@ -11,6 +11,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
@@ -96,6 +99,48 @@ func readJournal(ctx context.Context, d *Doctor) (*journal, error) {
 		j.owed, j.owedErr = l.Rows(ctx, d.Config.Account, time.Time{}, true)
 	}
 	return j, err
+}
+
+// emergencyLeft returns what may be spent while the ledger cannot answer. known is false if no journal says it.
+func emergencyLeft(ctx context.Context, d *Doctor) (left []quota.EmergencyLeft, known bool) {
+	ctx = context.WithoutCancel(ctx) // a server that hangs may have used up the time
+	g := &quota.Governor{Account: d.Config.Account, Now: d.now}
+	schedule, err := d.PricedSchedule()
+	if err != nil {
+		return nil, false
+	}
+	chart, _ := fetch.JobCalls(schedule.Upstream, ingest.Job{Kind: ingest.KindChart}) // every upstream has charts
+	g.Tariff, g.Usual = schedule.Tariff, chart.Page
+	local, err := openLocal(ctx, d, d.Config.Data)
+	if err != nil {
+		return nil, false
+	}
+	defer func() { _ = local.Close() }()
+	g.EmergencyAccount = local
+	if d.OpenRemote != nil {
+		remote, err := d.OpenRemote(ctx)
+		if err != nil {
+			return nil, false
+		}
+		defer func() { _ = remote.Close() }()
+		shared, err := sharedledger.Open(g.Tariff, remote, local, d.Config.Hosts) // not to be closed: that would tell the remote
+		if err != nil {
+			return nil, false
+		}
+		shared.Account, shared.Now = g.Account, g.Now
+		g.EmergencyAccount = shared
+	}
+	left, err = g.EmergencyLeft(ctx)
+	return left, err == nil
+}
+
+// untilThen says what is fetched until the ledger answers, as the last part of an advice; "" if that is not known.
+func untilThen(ctx context.Context, d *Doctor) string {
+	left, known := emergencyLeft(ctx, d)
+	if !known {
+		return ""
+	}
+	return "; until then " + report.WithoutLedger(left)
 }
 
 func judgeDegraded(d *Doctor, j journal) Finding {

@@ -62,12 +62,16 @@ func lateLines(f report.Freshness) (lines []string) {
 	return lines
 }
 
-// judgeContact says whether the upstream answered the calls of runs; it sends nothing.
-func judgeContact(d *Doctor, about store.Summary) Finding {
-	if about.Contact.AskedAt.IsZero() {
+// checkContact says whether the upstream answered the calls of runs; it sends nothing.
+func checkContact(ctx context.Context, d *Doctor) Finding {
+	about, err := storeSummary(ctx, d)
+	if err != nil || about == nil || about.Contact.AskedAt.IsZero() {
 		return noFinding // nothing was asked
 	}
 	u := report.NewUpstreamDocument(d.Provider, about.Contact, d.now(), 0)
+	if u.Unreachable && closedByLedger(ctx, d) {
+		u.NobodyAsks()
+	}
 	switch {
 	case u.KeyRefused != nil:
 		return fail(BadKey, u.Name+" "+u.String()+", and nothing is fetched since", "give a key that it accepts; ingest doctor --online asks once more and says why it is refused")
@@ -75,6 +79,16 @@ func judgeContact(d *Doctor, about store.Summary) Finding {
 		return fail(Unavailable, u.Name+" "+u.String(), "ingest slots says what the calls met: an error of the provider passes; else see the network (DNS, firewall, proxy); ingest doctor --online asks once more")
 	}
 	return okf("%s %s", u.Name, u.String())
+}
+
+// closedByLedger reports whether nothing is fetched because the ledger cannot answer.
+func closedByLedger(ctx context.Context, d *Doctor) bool {
+	left, known := emergencyLeft(ctx, d)
+	if !known || !report.NothingGoesOn(left) {
+		return false
+	}
+	_, err := ledgerReport(ctx, d)
+	return err != nil
 }
 
 // paced returns the schedule at its current pace, or as configured if the ledger cannot say what that is.

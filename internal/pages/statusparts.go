@@ -77,7 +77,7 @@ func (st Status) next() g.Node {
 		}
 		if st.Quota.Degraded {
 			verdicts[i] = "waits for the ledger, unless it is cheap"
-			if st.Fresh.Resting != "" {
+			if st.Fresh.Resting != "" || st.Quota.Closed() {
 				verdicts[i] = "waits for the ledger"
 			}
 		}

@@ -216,6 +216,7 @@ type UpstreamDocument struct {
 	Unanswered  int64      `json:"unanswered"`   // calls since silent_since
 	Unreachable bool       `json:"unreachable"`  // silent for too long to be chance
 	KeyRefused  *time.Time `json:"key_refused"`  // when it last refused the key; null: it did not, or has accepted one since
+	Unasked     bool       `json:"-"`            // its silence says nothing of it: nobody asks
 }
 
 // NewUpstreamDocument returns what the calls show at now. The upstream may be silent for after; 0: UnreachableAfter.
@@ -231,9 +232,14 @@ func NewUpstreamDocument(name string, c ingest.Contact, now time.Time, after tim
 	return d
 }
 
+// NobodyAsks notes that no call is made now, so that a silence is not the upstream's.
+func (d *UpstreamDocument) NobodyAsks() { d.Unreachable, d.Unasked = false, d.SilentSince != nil }
+
 // String describes it in a few words: "has given no usable answer since 2026-02-14 10:41:00Z, 4 calls".
 func (d UpstreamDocument) String() string {
 	switch {
+	case d.Unasked:
+		return "has not been asked since " + term.Stamp(*d.AskedAt)
 	case d.SilentSince != nil:
 		return "has given no usable answer since " + term.Stamp(*d.SilentSince) + ", " + term.Plural(int(d.Unanswered), "call") + "; last asked " + term.Stamp(*d.AskedAt)
 	case d.KeyRefused != nil:

@@ -92,9 +92,9 @@ func (s Situation) Checks() []Check {
 }
 
 func (s Situation) ledger() Check {
-	gone, silent := "nothing is fetched, charts and searches go on", "cheap calls go on from the emergency budget, expensive ones wait"
+	gone := "nothing is fetched, charts and searches go on"
 	if s.StoreErr != nil {
-		gone, silent = "nothing is fetched", "nothing is fetched"
+		gone = "nothing is fetched"
 	}
 	switch {
 	case s.Quota == nil && errors.Is(s.QuotaErr, quota.ErrCorrupt):
@@ -105,14 +105,16 @@ func (s Situation) ledger() Check {
 		return Check{"Ledger", Bad, "cannot be read", "the quota ledger cannot be read: " + gone}
 	case s.Quota.Degraded && s.resting() != "": // the charts say that nothing is fetched
 		return Check{"Ledger", Bad, "cannot answer", "the ledger cannot answer"}
+	case s.Quota.Degraded && s.StoreErr != nil:
+		return Check{"Ledger", Bad, "cannot answer", "the ledger cannot answer: nothing is fetched"}
 	case s.Quota.Degraded:
-		return Check{"Ledger", Bad, "cannot answer", "the ledger cannot answer: " + silent}
+		return Check{"Ledger", Bad, "cannot answer", "the ledger cannot answer: " + s.Quota.withoutLedger()}
 	}
 	return Check{"Ledger", Good, "answers", "the ledger answers"}
 }
 
 func (s Situation) resting() string {
-	if s.Fresh == nil {
+	if s.Fresh == nil || s.Quota != nil && s.Quota.Closed() { // the ledger is why, and says so
 		return ""
 	}
 	return s.Fresh.Resting
@@ -132,6 +134,9 @@ func (s Situation) upstream() Check {
 		return Check{u.Name, Bad, "silent for " + silent, fmt.Sprintf("%s has given no usable answer for %s", u.Name, silent)}
 	case u.KeyRefused != nil:
 		return Check{u.Name, Bad, "refuses the key", u.Name + " refuses the key: nothing is fetched"}
+	case u.Unasked:
+		since := "not asked since " + hour(*u.AskedAt, s.Fresh.At)
+		return Check{u.Name, Idle, since, u.Name + " was " + since}
 	case u.AnsweredAt != nil:
 		return Check{u.Name, Good, "answered " + hour(*u.AnsweredAt, s.Fresh.At), u.Name + " answers"}
 	}
@@ -174,7 +179,9 @@ func (s Situation) charts() Check {
 	case s.Fresh == nil:
 		return Freshness{}.Check()
 	}
-	return s.Fresh.Check()
+	fresh := *s.Fresh
+	fresh.Resting = s.resting()
+	return fresh.Check()
 }
 
 // Check says whether the charts, and what else is fetched, are fresh.

@@ -24,6 +24,11 @@ func situation() report.Situation {
 	}
 }
 
+// degrade is a ledger that cannot answer, with so many units left to spend without it.
+func degrade(s *report.Situation, units int64, resumes *time.Time) {
+	s.Quota.Degraded, s.Quota.EmergencyLeft = true, []report.EmergencyDocument{{Pool: "units", Remaining: units, ResumesAt: resumes}}
+}
+
 // The headline says what is worst, and what that does to the charts. It is never good while one of them is stale, late or
 // waits, nor while anything else is not well.
 func TestTheHeadlineIsTheWorstOfAll(t *testing.T) {
@@ -67,11 +72,23 @@ func TestTheHeadlineIsTheWorstOfAll(t *testing.T) {
 		}, report.Bad, "YouTube has given no usable answer for 2 h 8 min. All 2 charts are stale.", "YouTube Charts Ledger Quota"},
 		{"the ledger is gone", func(s *report.Situation) { s.Quota, s.QuotaErr = nil, errors.New("quota.db is missing") }, report.Bad,
 			"The quota ledger is missing: nothing is fetched, charts and searches go on.", "Ledger Quota YouTube Charts"},
-		{"the ledger is degraded", func(s *report.Situation) { s.Quota.Degraded = true; s.Fresh.Series[0].OverdueSince = new(noon) }, report.Bad,
-			"The ledger cannot answer: cheap calls go on from the emergency budget, expensive ones wait. US is late.", "Ledger Charts Quota YouTube"},
+		{"the ledger is degraded", func(s *report.Situation) { degrade(s, 18, nil); s.Fresh.Series[0].OverdueSince = new(noon) }, report.Bad,
+			"The ledger cannot answer: cheap calls go on from the emergency budget (18 units left), expensive ones wait. US is late.", "Ledger Charts Quota YouTube"},
 		{"the ledger is degraded, and its emergency budget is used up", func(s *report.Situation) {
-			s.Quota.Degraded, s.Fresh.Resting = true, "what may be spent without the ledger is used up"
-		}, report.Bad, "The ledger cannot answer. Nothing is fetched now.", "Ledger Charts Quota YouTube"},
+			degrade(s, 0, new(noon.Add(25*time.Hour)))
+			s.Fresh.Resting = "what may be spent without the ledger is used up"
+		}, report.Bad, "The ledger cannot answer: nothing is fetched, as what may be spent without the ledger is used up until 2026-02-15 13:00:00Z.", "Ledger Quota YouTube Charts"},
+		{"the ledger is degraded, and nobody knows when there is more to spend without it", func(s *report.Situation) { degrade(s, 0, nil) },
+			report.Bad, "The ledger cannot answer: nothing is fetched, as what may be spent without the ledger is used up.", "Ledger Quota YouTube Charts"},
+		{"the ledger is degraded, and no call is cheap", func(s *report.Situation) { s.Quota.Degraded = true },
+			report.Bad, "The ledger cannot answer: nothing is fetched.", "Ledger Quota YouTube Charts"},
+		{"the ledger is degraded, and the workers rest for another reason", func(s *report.Situation) { degrade(s, 18, nil); s.Fresh.Resting = "the disk is full" },
+			report.Bad, "The ledger cannot answer. Nothing is fetched now.", "Ledger Charts Quota YouTube"},
+		{"the upstream was silent, and is not asked since", func(s *report.Situation) {
+			degrade(s, 0, nil)
+			s.Fresh.Upstream.SilentSince, s.Fresh.Upstream.AskedAt, s.Fresh.Upstream.Unreachable = new(noon.Add(-128*time.Minute)), new(noon.Add(-2*time.Hour)), true
+			s.Fresh.Upstream.NobodyAsks()
+		}, report.Bad, "The ledger cannot answer: nothing is fetched, as what may be spent without the ledger is used up.", "Ledger YouTube Quota Charts"},
 		{"a server that holds both does not answer", func(s *report.Situation) {
 			s.Quota.Degraded, s.Fresh, s.StoreErr = true, nil, errors.New("no answer within 5s")
 		}, report.Bad, "The ledger cannot answer: nothing is fetched. The store cannot be read.", "Ledger Charts Upstream Quota"},

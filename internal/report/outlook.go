@@ -19,7 +19,7 @@ func OutlookSentence(d QuotaDocument, next []NextDocument) string {
 	midnight := "midnight" + d.InZone()
 	switch {
 	case d.Degraded:
-		return "The ledger cannot answer: cheap calls go on from the emergency budget, expensive ones wait."
+		return "The ledger cannot answer: " + d.withoutLedger() + "."
 	case d.Forecast.Fits:
 		return fitSentence(d, midnight)
 	}

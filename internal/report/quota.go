@@ -17,18 +17,20 @@ import (
 
 // QuotaDocument is what is left of an account's quota, who spent it, and what the schedule needs.
 type QuotaDocument struct {
-	At       time.Time        `json:"at"`
-	Account  string           `json:"account"`
-	Data     string           `json:"data"`
-	Ledger   string           `json:"ledger"`
-	Table    string           `json:"cost_table"`
-	Degraded bool             `json:"degraded"`
-	Pools    []PoolDocument   `json:"pools"`
-	Spent    []SpentDocument  `json:"spent"` // as counted by each pool's widest window; with Since, all since then
-	Since    *time.Time       `json:"since,omitempty"`
-	Forecast budget.Forecast  `json:"forecast"`
-	Wasted   map[string]int64 `json:"wasted,omitempty"` // spent on charts in the last day without a page to show for it
-	Saved    quota.Cost       `json:"saved"`            // what the gateway answered without a call since the provider's midnight, by pool
+	At       time.Time `json:"at"`
+	Account  string    `json:"account"`
+	Data     string    `json:"data"`
+	Ledger   string    `json:"ledger"`
+	Table    string    `json:"cost_table"`
+	Degraded bool      `json:"degraded"`
+	// What may be spent while the ledger cannot answer: only then is it there. Empty then: nothing goes on.
+	EmergencyLeft []EmergencyDocument `json:"emergency_left,omitempty"`
+	Pools         []PoolDocument      `json:"pools"`
+	Spent         []SpentDocument     `json:"spent"` // as counted by each pool's widest window; with Since, all since then
+	Since         *time.Time          `json:"since,omitempty"`
+	Forecast      budget.Forecast     `json:"forecast"`
+	Wasted        map[string]int64    `json:"wasted,omitempty"` // spent on charts in the last day without a page to show for it
+	Saved         quota.Cost          `json:"saved"`            // what the gateway answered without a call since the provider's midnight, by pool
 }
 
 // NoteSaved notes the cost of the calls that the gateway avoided on the provider's day by reusing answers.
@@ -111,7 +113,7 @@ type SpentDocument struct {
 func NewQuotaDocument(r quota.Report, tariff *quota.Tariff, f budget.Forecast) QuotaDocument {
 	d := QuotaDocument{
 		At: term.Second(r.At), Account: r.Account, Table: tariff.Table,
-		Degraded: r.Degraded != nil, Pools: []PoolDocument{}, Forecast: f, Saved: quota.Cost{},
+		Degraded: r.Degraded != nil, EmergencyLeft: newEmergencyDocuments(r.EmergencyLeft), Pools: []PoolDocument{}, Forecast: f, Saved: quota.Cost{},
 	}
 	widest := map[string]string{}
 	for _, p := range r.Pools {

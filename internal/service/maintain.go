@@ -77,9 +77,9 @@ func (s *Service) askStore(ctx context.Context, r *Runtime) {
 func (s *Service) askLedger(ctx context.Context, r *Runtime) {
 	within, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
-	report, err := r.Ledger.Report(within)
+	left, err := r.Ledger.Report(within)
 	if err == nil {
-		err = report.Degraded
+		err = left.Degraded
 	}
 	if ctx.Err() != nil || s.endIfOutdated(ctx, err) {
 		return
@@ -87,15 +87,15 @@ func (s *Service) askLedger(ctx context.Context, r *Runtime) {
 	var paced regions.Schedule
 	pacing := ""
 	if r.Pace != nil && err == nil {
-		paced, pacing = r.Pace(within, report)
+		paced, pacing = r.Pace(within, left)
 	}
 	before := s.state.read()
 	s.state.update(func(st *state) {
-		st.ledgerAnswered(report, err, time.Now())
+		st.ledgerAnswered(left, err, time.Now())
 		st.paced, st.pacing = paced, pacing
 	})
 	if err == nil {
-		s.Thresholds.Check(ctx, report)
+		s.Thresholds.Check(ctx, left)
 	}
 	if (pacing == "") != (before.pacing == "") {
 		msg := "slowing down to save quota"
@@ -106,7 +106,7 @@ func (s *Service) askLedger(ctx context.Context, r *Runtime) {
 	}
 	switch {
 	case err != nil && before.ledgerErr == nil:
-		s.log.WarnContext(ctx, "the ledger cannot answer: cheap calls go on from the emergency budget, expensive ones fail closed", slog.Any("error", err))
+		s.log.WarnContext(ctx, "the ledger cannot answer: "+report.WithoutLedger(left.EmergencyLeft), slog.Any("error", err))
 	case err == nil && before.ledgerErr != nil:
 		s.log.WarnContext(ctx, "the ledger answers again")
 	}
@@ -123,7 +123,7 @@ func (s *Service) status() string {
 	case st.openErr != nil:
 		parts = append(parts, "not open: "+st.openErr.Error())
 	case st.ledgerErr != nil:
-		parts = append(parts, "ledger degraded")
+		parts = append(parts, "ledger degraded: "+report.WithoutLedger(st.report.EmergencyLeft))
 	case !st.askedLedger.IsZero():
 		parts = append(parts, remaining(st.report))
 	}

@@ -29,7 +29,7 @@ func (s *Service) newSite() *web.Site {
 	}
 	site := &web.Site{
 		API: s.API, Hosts: s.Hosts,
-		Now: s.Now, Alive: s.checkAlive, Schedule: func() report.WantedSeries { return s.paced() }, Latest: s.latest, StaleAfter: s.StaleAfter, Resting: s.restReason,
+		Now: s.Now, Alive: s.checkAlive, Schedule: func() report.WantedSeries { return s.paced() }, Latest: s.latest, StaleAfter: s.StaleAfter, Resting: s.restReason, Closed: s.closedByLedger,
 		Calls: s.calls, Upstream: s.Upstream, Silence: silentBeats * s.heartbeat,
 		Checks: []web.Check{{Name: "store", Look: s.checkStore}, {Name: "ledger", Look: s.checkLedger}, {Name: "key", Look: s.checkKey}, {Name: "workers", Look: s.checkWorkers}},
 	}
@@ -58,6 +58,12 @@ func (s *Service) restReason() string {
 		return ""
 	}
 	return fmt.Sprintf("the workers rest until %s: %s", term.StampFrom(s.Now().Add(s.heartbeat)), term.Clean(err.Error()))
+}
+
+// closedByLedger reports whether nothing is fetched because the ledger cannot answer.
+func (s *Service) closedByLedger() bool {
+	st := s.state.read()
+	return st.ledgerErr != nil && report.NothingGoesOn(st.report.EmergencyLeft)
 }
 
 // readable returns the runtime that can be read now, or why none can.
@@ -121,7 +127,7 @@ func (s *Service) checkLedger(context.Context) (string, error) {
 	case st.askedLedger.IsZero():
 		return "", errNotAsked
 	case st.ledgerErr != nil:
-		return "", fmt.Errorf("degraded: %w", st.ledgerErr)
+		return "", fmt.Errorf("degraded, %s: %w", report.WithoutLedger(st.report.EmergencyLeft), st.ledgerErr)
 	case since > 2*s.heartbeat+askWithin:
 		return "", fmt.Errorf("has not answered for %v", since)
 	}

@@ -31,6 +31,9 @@ func (s *Site) Freshness(ctx context.Context) (report.Freshness, error) {
 			return f, err
 		}
 		f.Upstream = new(report.NewUpstreamDocument(s.Upstream, calls.Contact(), s.Now(), s.Silence))
+		if s.Closed != nil && s.Closed() {
+			f.Upstream.NobodyAsks()
+		}
 	}
 	return f, nil
 }

@@ -40,6 +40,7 @@ var (
 	savedUnits     = desc("quota_saved_units", "What calls would have cost that the gateway answered without asking, since the provider's midnight.", "pool")
 	takes          = desc("quota_takes", "Takes that were admitted, as the longest window counts them, and slots of the last 24 hours that quota has stopped, with those that wait for it.", "outcome")
 	emergencyUnits = desc("quota_emergency_units", "What went on within the last 24 hours while the ledger could not answer.", "pool")
+	emergencyLeft  = desc("quota_emergency_remaining_units", "What the schedule may still draw of a pool while the ledger cannot answer; absent while it can, and where nothing goes on without it.", "pool")
 	drained        = desc("quota_drained", "1 while the provider's refusal closes a pool.", "pool")
 	driftUnits     = desc("quota_drift_units", "What the provider counted beyond our knowledge when it last refused.", "pool")
 	degraded       = desc("quota_degraded", "1 while the ledger cannot answer.")
@@ -99,7 +100,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	if c.StoreErr == nil {
 		c.collectSlots(gauge)
 		c.collectCalls(ch)
-		if contact := c.calls.Contact(); !contact.AskedAt.IsZero() {
+		if contact := c.calls.Contact(); !contact.AskedAt.IsZero() && (c.Fresh.Upstream == nil || !c.Fresh.Upstream.Unasked) {
 			gauge(upstreamUp, truth(contact.SilentSince.IsZero()))
 			gauge(keyRefused, truth(contact.KeyRefused()))
 		}
@@ -148,6 +149,9 @@ func (c collector) collectQuota(gauge func(*prometheus.Desc, float64, ...string)
 	}
 	for pool, n := range c.Emergency {
 		gauge(emergencyUnits, float64(n), pool)
+	}
+	for _, l := range c.Quota.EmergencyLeft {
+		gauge(emergencyLeft, float64(l.Remaining), l.Pool)
 	}
 	for _, p := range c.Quota.Pools {
 		for _, w := range p.Windows {

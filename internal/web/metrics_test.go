@@ -193,9 +193,9 @@ func TestAScrapeOfWhatIsDownIsAFigure(t *testing.T) {
 	}{
 		{"ledger", func(_ *web.Site, s *web.Source) {
 			s.Quota = func(context.Context) (report.QuotaDocument, web.Upcoming, error) {
-				return report.QuotaDocument{Degraded: true}, upcoming, nil
+				return report.QuotaDocument{Degraded: true, EmergencyLeft: []report.EmergencyDocument{{Pool: "units", Remaining: 18}}}, upcoming, nil
 			}
-		}, []string{`readable{source="ledger"} 0`, `readable{source="store"} 1`, `quota_degraded 1`, `ingest_slots{`}, []string{"quota_used_units{", "forecast"}},
+		}, []string{`readable{source="ledger"} 0`, `readable{source="store"} 1`, `quota_degraded 1`, `quota_emergency_remaining_units{pool="units"} 18`, `ingest_slots{`}, []string{"quota_used_units{", "forecast"}},
 		{"ledger's file", func(_ *web.Site, s *web.Source) {
 			s.Quota = func(context.Context) (report.QuotaDocument, web.Upcoming, error) {
 				return report.QuotaDocument{}, nil, down

@@ -208,7 +208,7 @@ func TestThePageSaysWhatCannotBeRead(t *testing.T) {
 	}{
 		{"ledger", func(_ *web.Site, s *web.Source) {
 			s.Quota = func(context.Context) (report.QuotaDocument, web.Upcoming, error) {
-				return report.QuotaDocument{Degraded: true, Ledger: "redis"}, upcoming, nil
+				return report.QuotaDocument{Degraded: true, EmergencyLeft: []report.EmergencyDocument{{Pool: "units", Remaining: 18}}, Ledger: "redis"}, upcoming, nil
 			}
 		}, []string{"The ledger cannot answer: cheap calls go on", "State cannot answer", "US fresh 30 min", "not known while the ledger cannot answer"}, onlyTheLedgerKnows},
 		{"ledger's file", func(_ *web.Site, s *web.Source) {

@@ -123,18 +123,35 @@ func (s *Ledger) Spend(ctx context.Context, e quota.Emergency, budgets []quota.E
 			Account: e.Account, Writer: s.writer, Number: s.number, Nonce: random(), At: s.state.afterSnapshots(e.At),
 			Who: e.Who, Amounts: e.Amounts, State: RowOwed, Emergency: true,
 		}
-		budgets = slices.Clone(budgets)
-		for i, b := range budgets {
-			if b.Shared {
-				budgets[i].Amount = b.Amount / int64(max(s.hosts, len(s.state.Hosts)))
-			}
-		}
-		if ok, err = s.Journal.Allow(ctx, row, budgets); ok && err == nil {
+		if ok, err = s.Journal.Allow(ctx, row, s.ownPart(budgets)); ok && err == nil {
 			s.state.Owed = true
 		}
 		return err
 	})
 	return ok && err == nil, err
+}
+
+// ownPart returns the budgets with this data directory's part of shared ones.
+func (s *Ledger) ownPart(budgets []quota.EmergencyBudget) []quota.EmergencyBudget {
+	budgets = slices.Clone(budgets)
+	for i, b := range budgets {
+		if b.Shared {
+			budgets[i].Amount = b.Amount / int64(max(s.hosts, len(s.state.Hosts)))
+		}
+	}
+	return budgets
+}
+
+// Left implements quota.EmergencyAccount.
+func (s *Ledger) Left(ctx context.Context, account string, at time.Time, budgets []quota.EmergencyBudget) (left []int64, err error) {
+	err = s.on(ctx, account, func() error {
+		if err := s.loadOnce(ctx); err != nil {
+			return err
+		}
+		left, err = s.Journal.Left(ctx, account, s.state.afterSnapshots(at), s.ownPart(budgets))
+		return err
+	})
+	return left, err
 }
 
 // LastUsage implements quota.EmergencyAccount.

@@ -216,6 +216,10 @@ func (a *emergencyAccount) Spend(ctx context.Context, e quota.Emergency, budgets
 	return a.shared.Spend(ctx, e, budgets)
 }
 
+func (a *emergencyAccount) Left(ctx context.Context, account string, at time.Time, budgets []quota.EmergencyBudget) ([]int64, error) {
+	return a.shared.Left(ctx, account, at, budgets)
+}
+
 func (a *emergencyAccount) Replays(ctx context.Context, account string) (bool, error) {
 	return a.shared.Replays(ctx, account)
 }
@@ -273,4 +277,9 @@ func (j *hostJournal) Rows(ctx context.Context, account string, since time.Time,
 func (j *hostJournal) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.EmergencyBudget) (ok bool, err error) {
 	err = j.on(ctx, func() error { ok, err = j.journal.Allow(ctx, row, budgets); return err })
 	return ok, err
+}
+
+func (j *hostJournal) Left(ctx context.Context, account string, at time.Time, budgets []quota.EmergencyBudget) (left []int64, err error) {
+	err = j.on(ctx, func() error { left, err = j.journal.Left(ctx, account, at, budgets); return err })
+	return left, err
 }

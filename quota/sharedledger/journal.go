@@ -25,6 +25,8 @@ type Journal interface {
 	Rows(ctx context.Context, account string, since time.Time, owed bool) ([]Row, error)
 	// Allow is quota.EmergencyAccount's Spend for a new row, which becomes RowOwed and an emergency.
 	Allow(ctx context.Context, row Row, budgets []quota.EmergencyBudget) (bool, error)
+	// Left is quota.EmergencyAccount's.
+	Left(ctx context.Context, account string, at time.Time, budgets []quota.EmergencyBudget) ([]int64, error)
 }
 
 // Limits of the lists in a state.

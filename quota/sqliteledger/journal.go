@@ -123,23 +123,30 @@ func (l *Ledger) Allow(ctx context.Context, row sharedledger.Row, budgets []quot
 		if err := t.run(sqlSeeAhead, row.Account, row.At.UnixMicro()); err != nil {
 			return err
 		}
-		used := map[time.Time]quota.Cost{} // since
-		for _, b := range budgets {
-			if used[b.Since] == nil {
-				if used[b.Since], err = t.emergencies(row.Account, b.Since, row.At); err != nil {
-					return err
-				}
-			}
-			if used[b.Since][b.Pool]+row.Amounts[b.Pool] > b.Amount {
+		left, err := t.left(row.Account, row.At, budgets)
+		if err != nil {
+			return err
+		}
+		for i, b := range budgets {
+			if row.Amounts[b.Pool] > left[i] {
 				return nil
 			}
 		}
 		ok = true
 		row.State, row.Emergency = sharedledger.RowOwed, true
-		_, err := t.add(row)
+		_, err = t.add(row)
 		return err
 	})
 	return ok && err == nil, err
+}
+
+// Left implements quota.EmergencyAccount and sharedledger.Journal. It waits for no writer.
+func (l *Ledger) Left(ctx context.Context, account string, at time.Time, budgets []quota.EmergencyBudget) (left []int64, err error) {
+	err = l.read(ctx, func(t *transaction) error {
+		left, err = t.left(account, at, budgets)
+		return err
+	})
+	return left, err
 }
 
 // checkRow refuses a row that no journal may keep.

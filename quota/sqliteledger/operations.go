@@ -109,6 +109,20 @@ func (t *transaction) spenders() (map[int64]quota.Who, error) {
 	return who, err
 }
 
+// left returns what is left of each budget at a time.
+func (t *transaction) left(account string, at time.Time, budgets []quota.EmergencyBudget) (left []int64, err error) {
+	used := map[time.Time]quota.Cost{} // since
+	for _, b := range budgets {
+		if used[b.Since] == nil {
+			if used[b.Since], err = t.emergencies(account, b.Since, at); err != nil {
+				return nil, err
+			}
+		}
+		left = append(left, b.Amount-used[b.Since][b.Pool])
+	}
+	return left, nil
+}
+
 // emergencies sums the emergencies at since or later. Those after now count unless they were first seen there before
 // since.
 func (t *transaction) emergencies(account string, since, now time.Time) (quota.Cost, error) {

@@ -116,22 +116,39 @@ func (j *Journal) Allow(_ context.Context, row sharedledger.Row, budgets []quota
 			b.seen[r.ID] = row.At
 		}
 	}
-	for _, budget := range budgets {
-		used := row.Amounts[budget.Pool]
-		for _, r := range b.rows {
-			seen, ahead := b.seen[r.ID]
-			passed := ahead && r.At.After(row.At) && seen.Before(budget.Since)
-			if r.Emergency && r.State != sharedledger.RowVoid && !r.At.Before(budget.Since) && !passed {
-				used += r.Amounts[budget.Pool]
-			}
-		}
-		if used > budget.Amount {
+	for i, left := range b.left(row.At, budgets) {
+		if row.Amounts[budgets[i].Pool] > left {
 			return false, nil
 		}
 	}
 	row.State, row.Emergency = sharedledger.RowOwed, true
 	j.add(b, row)
 	return true, nil
+}
+
+// Left implements sharedledger.Journal.
+func (j *Journal) Left(_ context.Context, account string, at time.Time, budgets []quota.EmergencyBudget) ([]int64, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	b, ok := j.accounts[account]
+	if !ok {
+		b = &book{}
+	}
+	return b.left(at, budgets), nil
+}
+
+func (b *book) left(at time.Time, budgets []quota.EmergencyBudget) (left []int64) {
+	for _, budget := range budgets {
+		for _, r := range b.rows {
+			seen, ahead := b.seen[r.ID]
+			passed := ahead && r.At.After(at) && seen.Before(budget.Since)
+			if r.Emergency && r.State != sharedledger.RowVoid && !r.At.Before(budget.Since) && !passed {
+				budget.Amount -= r.Amounts[budget.Pool]
+			}
+		}
+		left = append(left, budget.Amount)
+	}
+	return left
 }
 
 // named makes the host's id.
