@@ -174,7 +174,7 @@ func (q ChartQuery) explainNone(ctx context.Context, tx *txn, now time.Time) err
 	at := time.Unix(oldest.Int64, 0).UTC().Format(time.RFC3339)
 	switch {
 	case oldest.Valid && oldest.Int64 > future(now):
-		hint = ", but one of the future, " + at + ": a clock was ahead, and ingest doctor --repair removes it"
+		hint = ", but one of the future, " + at + ", fetched while a clock was ahead"
 	case oldest.Valid && !q.At.IsZero():
 		hint = ", the oldest is of " + at
 	}
