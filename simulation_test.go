@@ -477,12 +477,19 @@ func (m mortal) Note(ctx context.Context, account string, n sharedledger.Notes) 
 	return errors.Join(m.Journal.Note(ctx, account, n), m.p.step())
 }
 
-func (m mortal) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.EmergencyBudget) (bool, error) {
+func (m mortal) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.EmergencyBudget) (int64, error) {
 	if err := m.p.step(); err != nil {
-		return false, err
+		return 0, err
 	}
-	ok, err := m.Journal.Allow(ctx, row, budgets)
-	return ok, errors.Join(err, m.p.step())
+	id, err := m.Journal.Allow(ctx, row, budgets)
+	return id, errors.Join(err, m.p.step())
+}
+
+func (m mortal) RefundEmergency(ctx context.Context, account string, id int64) error {
+	if err := m.p.step(); err != nil {
+		return err
+	}
+	return errors.Join(m.Journal.RefundEmergency(ctx, account, id), m.p.step())
 }
 
 // skyward is the upstream: it counts everything that arrives, even what it fails.

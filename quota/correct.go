@@ -12,10 +12,13 @@ import (
 
 // Refund gives back a take whose call was certainly never sent.
 func (g *Governor) Refund(ctx context.Context, d Decision) error {
-	if d.Degraded {
-		return fmt.Errorf("%w: it was charged to the emergency budget", ErrNotRefundable)
+	if !d.Degraded {
+		return g.Ledger.Refund(ctx, g.Account, d)
 	}
-	return g.Ledger.Refund(ctx, g.Account, d)
+	if g.EmergencyAccount == nil || d.Row == 0 || g.Now().Sub(d.At) > RefundWithin {
+		return fmt.Errorf("%w: an emergency of %s", ErrNotRefundable, d.At.Format(time.RFC3339))
+	}
+	return g.EmergencyAccount.RefundEmergency(ctx, g.Account, d.Row)
 }
 
 // The provider's clock and counters may turn a little after ours, so that a refusal just after midnight closes the

@@ -56,11 +56,10 @@ func (g *Governor) degraded(ctx context.Context, a Ask, cause error) (Decision, 
 		budgets = append(budgets, g.budgets(a, c, last, e.At)...)
 		d.Pools = append(d.Pools, PoolState{Pool: c.Pool, Charged: c.Amount})
 	}
-	ok, err := g.EmergencyAccount.Spend(ctx, e, budgets)
-	if err != nil {
+	if d.Row, err = g.EmergencyAccount.Spend(ctx, e, budgets); err != nil {
 		return Decision{}, fmt.Errorf("%w; and the journal: %w", closed, err)
 	}
-	if !ok {
+	if d.Row == 0 {
 		return Decision{}, fmt.Errorf("%w: %s: what may be spent without the ledger is used up: %w", ErrClosed, a.Who.Method, cause)
 	}
 	if !g.inEmergency.Swap(true) && g.Log != nil {
@@ -189,9 +188,12 @@ func (a Ask) stillCounts(w Window, then, now time.Time) bool {
 type EmergencyAccount interface {
 	// LastUsage returns what each pool had used when the ledger last answered. It does not ask the ledger.
 	LastUsage(ctx context.Context, account string) ([]LastUsage, error)
-	// Spend records the emergency if every budget has room for it, and reports whether it did. Entries later than e.At
-	// count too, so that setting a clock back opens no budget.
-	Spend(ctx context.Context, e Emergency, budgets []EmergencyBudget) (bool, error)
+	// Spend records the emergency if every budget has room for it, and returns its row; 0 if one has none. Entries later
+	// than e.At count too, so that setting a clock back opens no budget.
+	Spend(ctx context.Context, e Emergency, budgets []EmergencyBudget) (row int64, err error)
+	// RefundEmergency gives back an emergency whose call was certainly never sent: it counts against no budget, and is
+	// not synced. ErrNotRefundable: there is none under that row, or it was synced meanwhile.
+	RefundEmergency(ctx context.Context, account string, row int64) error
 	// Left returns what is left of each budget at a time: below 0 if more was spent. It changes nothing.
 	Left(ctx context.Context, account string, at time.Time, budgets []EmergencyBudget) ([]int64, error)
 	// Replays reports whether everything spent here was synced into this ledger before, and so would be again after a

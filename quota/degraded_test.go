@@ -137,6 +137,43 @@ func TestCheapCallsGoOnWithinTheEmergencyBudget(t *testing.T) {
 	}
 }
 
+// Ledger and upstream are behind one cable: a call that did not leave costs nothing of the emergency budget, and when the
+// ledger is back it counts only what did.
+func TestACallThatNeverLeftIsGivenBackToTheEmergencyBudget(t *testing.T) {
+	d, remote := degradedGovernor(t, filepath.Join(t.TempDir(), "quota.db"))
+	for range 200 {
+		got, err := d.try("videos.list", quota.Scheduled)
+		if err != nil || !got.Degraded {
+			t.Fatalf("%+v %v", got, err)
+		}
+		if err := d.Refund(t.Context(), got); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Refund(t.Context(), got); !errors.Is(err, quota.ErrNotRefundable) {
+			t.Fatalf("twice: %v", err)
+		}
+		d.now = d.now.Add(time.Second)
+	}
+	late, err := d.try("videos.list", quota.Scheduled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.now = d.now.Add(quota.RefundWithin + time.Second)
+	if err := d.Refund(t.Context(), late); !errors.Is(err, quota.ErrNotRefundable) {
+		t.Errorf("late: %v", err)
+	}
+	if n, _ := d.emergencies(); n != 49 {
+		t.Errorf("%d more went on, want 49: one was not given back in time", n)
+	}
+	remote.err, d.now = nil, d.now.Add(time.Minute)
+	if got, err := d.try("videos.list", quota.Scheduled); err != nil || got.Degraded || got.Pools[0].Windows[0].Used != 51 {
+		t.Errorf("the ledger is back: %+v %v, want 51 used", got, err)
+	}
+	if err := d.Refund(t.Context(), late); !errors.Is(err, quota.ErrNotRefundable) {
+		t.Errorf("synced: %v", err)
+	}
+}
+
 // Each time that the ledger falls silent is logged, not each call.
 func TestALedgerThatCannotAnswerIsLoggedOnce(t *testing.T) {
 	d, remote := degradedGovernor(t, filepath.Join(t.TempDir(), "quota.db"))

@@ -351,7 +351,7 @@ func TestRefundGivesBackATakeOnce(t *testing.T) {
 		}
 	}
 	if err := d.Refund(t.Context(), quota.Decision{Allowed: true, Degraded: true}); !errors.Is(err, quota.ErrNotRefundable) {
-		t.Errorf("of the emergency budget: %v", err)
+		t.Errorf("an emergency of no row: %v", err)
 	}
 }
 

@@ -25,7 +25,8 @@ var (
 	ErrCorrupt = errors.New("the ledger is damaged")
 	// ErrNewer is a ledger written by a newer version of the program. Nothing was changed.
 	ErrNewer = errors.New("the ledger was written by a newer version")
-	// ErrNotRefundable is a refund made before, or requested after RefundWithin. Nothing was changed.
+	// ErrNotRefundable is a refund made before, requested after RefundWithin, or of an emergency that was synced into the
+	// ledger meanwhile. Nothing was changed.
 	ErrNotRefundable = errors.New("nothing to refund")
 	// ErrShared is a reset of a ledger that several data directories share. Nothing was changed.
 	ErrShared = errors.New("the ledger is shared")
@@ -116,7 +117,7 @@ type Decision struct {
 	Degraded bool
 	// Probe marks the call that asks whether a doubted no still holds: once it is answered, call Governor.Answered.
 	Probe bool
-	// Row is the take in the journal of a data directory, for Refund; 0 if there is none.
+	// Row is the take or the emergency in the journal of a data directory, for Refund; 0 if there is none.
 	Row int64
 }
 

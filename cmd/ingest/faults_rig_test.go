@@ -185,7 +185,7 @@ type doubtful struct {
 	rig *rig
 }
 
-func (d doubtful) Spend(ctx context.Context, e quota.Emergency, budgets []quota.EmergencyBudget) (bool, error) {
+func (d doubtful) Spend(ctx context.Context, e quota.Emergency, budgets []quota.EmergencyBudget) (int64, error) {
 	if errors.Is(e.Cause, quota.ErrInDoubt) {
 		d.rig.mu.Lock()
 		d.rig.inDoubt += e.Amounts["units"]

@@ -2,6 +2,7 @@ package quotatest_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -40,6 +41,11 @@ func TestSuiteCatchesBrokenJournals(t *testing.T) {
 		{"lets nothing go", "what may go is forgotten in the end", whole(func(j *memremote.Journal) sharedledger.Journal { return &hoarding{j} })},
 		{"believes a clock that was set back", "a clock that was set back", whole(func(j *memremote.Journal) sharedledger.Journal { return &believing{Journal: j} })},
 		{"counts what was synced no more", "what was synced into the ledger", whole(func(j *memremote.Journal) sharedledger.Journal { return &relieved{j} })},
+		{"keeps on the budget what was given back", "an emergency that is given back is not owed", whole(func(j *memremote.Journal) sharedledger.Journal { return &grudging{j} })},
+		{"gives back what was synced", "an emergency that was synced meanwhile", whole(func(j *memremote.Journal) sharedledger.Journal { return &generous{j} })},
+		{"gives back what is in doubt", "nothing but an emergency is given back", whole(func(j *memremote.Journal) sharedledger.Journal { return &generous{j} })},
+		{"does not believe that what was given back was synced", "an emergency that a sync under way has", whole(func(j *memremote.Journal) sharedledger.Journal { return &incredulous{Journal: j} })},
+		{"gives back to everybody who asks", "of two processes one gives", whole(func(j *memremote.Journal) sharedledger.Journal { return &agreeable{j} })},
 		{"looks first and writes then", "two processes have one budget", whole(func(j *memremote.Journal) sharedledger.Journal { return &racing{Journal: j} })},
 	} {
 		t.Run(b.name, func(t *testing.T) {
@@ -187,7 +193,7 @@ type believing struct {
 	last time.Time
 }
 
-func (j *believing) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.EmergencyBudget) (bool, error) {
+func (j *believing) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.EmergencyBudget) (int64, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if row.At.Before(j.last) {
@@ -199,7 +205,7 @@ func (j *believing) Allow(ctx context.Context, row sharedledger.Row, budgets []q
 
 type relieved struct{ *memremote.Journal }
 
-func (j *relieved) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.EmergencyBudget) (bool, error) {
+func (j *relieved) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.EmergencyBudget) (int64, error) {
 	rows, _ := j.Rows(ctx, row.Account, time.Time{}, false)
 	var more []quota.EmergencyBudget
 	for _, b := range budgets {
@@ -213,6 +219,43 @@ func (j *relieved) Allow(ctx context.Context, row sharedledger.Row, budgets []qu
 	return j.Journal.Allow(ctx, row, more)
 }
 
+// grudging says that it gives back.
+type grudging struct{ *memremote.Journal }
+
+func (*grudging) RefundEmergency(context.Context, string, int64) error { return nil }
+
+// generous gives back whatever the row is.
+type generous struct{ *memremote.Journal }
+
+func (j *generous) RefundEmergency(ctx context.Context, account string, id int64) error {
+	return j.Note(ctx, account, sharedledger.Notes{Verdicts: []sharedledger.RowVerdict{{ID: id, State: sharedledger.RowVoid}}})
+}
+
+// incredulous believes no verdict on what it gave back.
+type incredulous struct {
+	*memremote.Journal
+
+	back []int64
+}
+
+func (j *incredulous) RefundEmergency(ctx context.Context, account string, id int64) error {
+	j.back = append(j.back, id)
+	return j.Journal.RefundEmergency(ctx, account, id)
+}
+
+func (j *incredulous) Note(ctx context.Context, account string, n sharedledger.Notes) error {
+	n.Verdicts = slices.DeleteFunc(n.Verdicts, func(v sharedledger.RowVerdict) bool { return slices.Contains(j.back, v.ID) })
+	return j.Journal.Note(ctx, account, n)
+}
+
+// agreeable never says that there was nothing to give back.
+type agreeable struct{ *memremote.Journal }
+
+func (j *agreeable) RefundEmergency(ctx context.Context, account string, id int64) error {
+	_ = j.Journal.RefundEmergency(ctx, account, id)
+	return nil
+}
+
 // racing answers from what it saw a moment ago.
 type racing struct {
 	*memremote.Journal
@@ -221,7 +264,7 @@ type racing struct {
 	rows int
 }
 
-func (j *racing) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.EmergencyBudget) (bool, error) {
+func (j *racing) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.EmergencyBudget) (int64, error) {
 	j.mu.Lock()
 	j.rows++
 	stale := j.rows%10 == 0

@@ -1,6 +1,7 @@
 package quotatest
 
 import (
+	"errors"
 	"reflect"
 	"slices"
 	"testing"
@@ -101,11 +102,23 @@ func (d *journalRig) state() sharedledger.JournalState {
 	return s
 }
 
-// allows asks for an emergency, and wants it to go on or not.
-func (d *journalRig) allows(want bool, row sharedledger.Row, budgets ...quota.EmergencyBudget) {
+// allows asks for an emergency, wants it to go on or not, and returns it as it should be listed.
+func (d *journalRig) allows(want bool, row sharedledger.Row, budgets ...quota.EmergencyBudget) sharedledger.Row {
 	d.Helper()
-	if got, err := d.journal.Allow(d.Context(), row, budgets); err != nil || got != want {
-		d.Fatalf("allow %+v by %+v: %t %v, want %t", row, budgets, got, err, want)
+	id, err := d.journal.Allow(d.Context(), row, budgets)
+	if err != nil || (id != 0) != want {
+		d.Fatalf("allow %+v by %+v: id %d, %v, want it to go on: %t", row, budgets, id, err, want)
+	}
+	row.ID, row.State, row.Emergency = id, sharedledger.RowOwed, true
+	return row
+}
+
+// refunds gives back an emergency, and wants that to be possible or not.
+func (d *journalRig) refunds(want bool, row sharedledger.Row) {
+	d.Helper()
+	err := d.journal.RefundEmergency(d.Context(), row.Account, row.ID)
+	if !want && !errors.Is(err, quota.ErrNotRefundable) || want && err != nil {
+		d.Fatalf("refund of %+v: %v, want it to be possible: %t", row, err, want)
 	}
 }
 

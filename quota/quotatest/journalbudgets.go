@@ -13,21 +13,11 @@ var journalBudgets = []JournalCase{
 		budget := quota.EmergencyBudget{Pool: "units", Amount: 3, Since: noon.Add(-time.Hour)}
 		var rows []sharedledger.Row
 		for range 3 {
-			row := d.row("a", noon)
-			d.allows(true, row, budget)
-			row.State, row.Emergency = sharedledger.RowOwed, true
-			rows = append(rows, row)
+			rows = append(rows, d.allows(true, d.row("a", noon), budget))
 		}
 		d.allows(false, d.row("a", noon), budget)
 		d.reopened()
 		d.allows(false, d.row("a", noon), budget)
-		got, err := d.journal.Rows(d.Context(), account, long, true)
-		if err != nil || len(got) != 3 {
-			d.Fatalf("%+v %v, want three", got, err)
-		}
-		for i := range rows {
-			rows[i].ID = got[i].ID
-		}
 		d.lists(long, true, rows...)
 		d.lists(long, false, rows...)
 	}},
@@ -66,13 +56,61 @@ var journalBudgets = []JournalCase{
 	}},
 	{"what was synced into the ledger stays on the budget", func(d *journalRig) {
 		budget := quota.EmergencyBudget{Pool: "units", Amount: 1, Since: noon.Add(-time.Hour)}
-		d.allows(true, d.row("a", noon), budget)
-		rows, err := d.journal.Rows(d.Context(), account, long, true)
-		if err != nil || len(rows) != 1 {
-			d.Fatalf("%+v %v", rows, err)
-		}
-		d.becomes(rows[0], sharedledger.RowSynced, time.Time{})
+		d.becomes(d.allows(true, d.row("a", noon), budget), sharedledger.RowSynced, time.Time{})
 		d.allows(false, d.row("a", noon.Add(time.Minute)), budget)
+	}},
+	{"an emergency that is given back is not owed, is on no budget, and is given back once", func(d *journalRig) {
+		budget := quota.EmergencyBudget{Pool: "units", Amount: 1, Since: noon.Add(-time.Hour)}
+		row := d.allows(true, d.row("a", noon), budget)
+		d.refunds(true, row)
+		d.refunds(false, row)
+		d.reopened()
+		d.refunds(false, row)
+		d.lists(long, true)
+		d.lists(long, false)
+		if s := d.state(); s.Owed || s.HasWritten {
+			d.Fatalf("%+v: want nothing that is owed, or was written", s)
+		}
+		row = d.allows(true, d.row("a", noon), budget)
+		d.allows(false, d.row("a", noon), budget)
+		d.lists(long, true, row)
+	}},
+	{"an emergency that was synced meanwhile is not given back", func(d *journalRig) {
+		budget := quota.EmergencyBudget{Pool: "units", Amount: 1, Since: noon.Add(-time.Hour)}
+		row := d.becomes(d.allows(true, d.row("a", noon), budget), sharedledger.RowSynced, time.Time{})
+		d.refunds(false, row)
+		d.lists(long, false, row)
+		d.allows(false, d.row("a", noon), budget)
+	}},
+	{"an emergency that a sync under way has is synced, although it was given back", func(d *journalRig) {
+		budget := quota.EmergencyBudget{Pool: "units", Amount: 1, Since: noon.Add(-time.Hour)}
+		row := d.allows(true, d.row("a", noon), budget)
+		d.refunds(true, row)
+		d.notes(sharedledger.Notes{Verdicts: []sharedledger.RowVerdict{{ID: row.ID, State: sharedledger.RowSynced, Synced: noon.Add(second)}}})
+		row.State, row.Syncs = sharedledger.RowSynced, []sharedledger.Sync{{Since: noon.Add(second)}}
+		d.lists(long, false, row)
+		d.written(row)
+		d.refunds(false, row)
+		d.allows(false, d.row("a", noon), budget)
+	}},
+	{"nothing but an emergency is given back, least of all what is in doubt", func(d *journalRig) {
+		var rows []sharedledger.Row
+		for _, state := range []sharedledger.RowState{sharedledger.RowAsked, sharedledger.RowCharged, sharedledger.RowOwed, sharedledger.RowSynced, sharedledger.RowUnused} {
+			row := d.begins(d.row("a", noon), sharedledger.Notes{})
+			if state != sharedledger.RowAsked {
+				row = d.becomes(row, state, time.Time{})
+			}
+			rows = append(rows, row)
+		}
+		rows = append(rows, d.allows(true, d.row("a", noon)))
+		for i, row := range rows {
+			if i == len(rows)-1 {
+				row.Account = "other"
+			}
+			d.refunds(false, row)
+		}
+		d.refunds(false, sharedledger.Row{Account: account, ID: rows[len(rows)-1].ID + 1})
+		d.lists(long, false, rows...)
 	}},
 	{"only emergencies of the account count", func(d *journalRig) {
 		budget := quota.EmergencyBudget{Pool: "units", Amount: 1, Since: noon.Add(-time.Hour)}
@@ -126,11 +164,11 @@ var journalShared = []JournalCase{
 			wg.Go(func() {
 				for range room {
 					row := sharedledger.Row{Account: account, At: noon, Amounts: quota.Cost{"units": 1}}
-					ok, err := handles[i%2].Allow(d.Context(), row, []quota.EmergencyBudget{{Pool: "units", Amount: room}})
+					id, err := handles[i%2].Allow(d.Context(), row, []quota.EmergencyBudget{{Pool: "units", Amount: room}})
 					if err != nil {
 						d.Errorf("allow: %v", err)
 					}
-					if ok {
+					if id != 0 {
 						allowed[i]++
 					}
 				}
@@ -140,6 +178,22 @@ var journalShared = []JournalCase{
 		if sum := allowed[0] + allowed[1] + allowed[2] + allowed[3]; sum != room {
 			d.Fatalf("%v went on, %d together, want %d", allowed, sum, room)
 		}
+	}},
+	{"of two processes one gives an emergency back", func(d *journalRig) {
+		handles := []sharedledger.Journal{d.journal, d.again()}
+		for range 20 {
+			row := d.allows(true, d.row("a", noon))
+			var errs [2]error
+			var wg sync.WaitGroup
+			for i := range errs {
+				wg.Go(func() { errs[i] = handles[i].RefundEmergency(d.Context(), account, row.ID) })
+			}
+			wg.Wait()
+			if (errs[0] == nil) == (errs[1] == nil) {
+				d.Fatalf("given back: %v and %v", errs[0], errs[1])
+			}
+		}
+		d.lists(long, true)
 	}},
 	{"what one process notes another sees", func(d *journalRig) {
 		other := d.again()

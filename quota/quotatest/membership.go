@@ -2,12 +2,34 @@ package quotatest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
+
+// interrupted is a remote where something happens during the next sync.
+type interrupted struct {
+	sharedledger.Remote
+
+	do   func()
+	lost bool // the answer
+}
+
+func (r *interrupted) Sync(ctx context.Context, d sharedledger.Batch) (time.Time, error) {
+	do := r.do
+	if r.do = nil; do == nil || len(d.Rows) == 0 {
+		return r.Remote.Sync(ctx, d)
+	}
+	do()
+	at, err := r.Remote.Sync(ctx, d)
+	if r.lost {
+		return time.Time{}, fmt.Errorf("%w: %w", quota.ErrUnavailable, quota.ErrInDoubt)
+	}
+	return at, err
+}
 
 var membership = []SharedCase{
 	{"L8", "the first take of a new ledger is a first start, whatever hosts says", func(w *town) {
@@ -36,8 +58,8 @@ var membership = []SharedCase{
 		here.takes(1)
 		spent, err := here.ledger.Spend(w.Context(), quota.Emergency{Account: account, At: w.clock.Now(), Amounts: quota.Cost{"units": 30}},
 			[]quota.EmergencyBudget{{Pool: "units", Amount: 60, Since: noon, Shared: true}})
-		if w.sent += 30; err != nil || !spent {
-			w.Fatalf("30 of an emergency budget of 60: %t %v", spent, err)
+		if w.sent += 30; err != nil || spent == 0 {
+			w.Fatalf("30 of an emergency budget of 60: row %d, %v", spent, err)
 		}
 		w.empty()
 		here.takes(90)
@@ -79,7 +101,76 @@ var membership = []SharedCase{
 	}},
 }
 
+// emergency spends without asking, as a Governor does whose budgets have room.
+func (p *program) emergency(amount int64) (row int64) {
+	p.Helper()
+	row, err := p.ledger.Spend(p.Context(), quota.Emergency{Account: account, At: p.clock.Now(), Who: p.ask(amount).Who, Amounts: quota.Cost{"units": amount}}, nil)
+	if err != nil || row == 0 {
+		p.Fatalf("an emergency of %d: row %d, %v", amount, row, err)
+	}
+	return row
+}
+
 var corrected = []SharedCase{
+	{"J1", "an emergency whose call never left is given back once, and counted by nobody", func(w *town) {
+		d := w.directory("a", 1)
+		p, other := d.starts(), d.starts()
+		p.takes(1)
+		row := p.emergency(5)
+		for _, want := range []error{nil, quota.ErrNotRefundable} {
+			if err := p.ledger.RefundEmergency(w.Context(), account, row); !errors.Is(err, want) {
+				w.Fatalf("given back: %v, want %v", err, want)
+			}
+		}
+		other.takes(1)
+		p.takes(1)
+		w.exactly()
+		w.empty()
+		p.takes(1)
+		w.exactly()
+	}},
+	{"J1", "an emergency that another process has synced is not given back", func(w *town) {
+		d := w.directory("a", 1)
+		p, other := d.starts(), d.starts()
+		p.takes(1)
+		row := p.emergency(5)
+		other.takes(1)
+		w.sent += 5
+		if err := p.ledger.RefundEmergency(w.Context(), account, row); !errors.Is(err, quota.ErrNotRefundable) {
+			w.Fatalf("given back: %v, want %v", err, quota.ErrNotRefundable)
+		}
+		w.exactly()
+		w.empty()
+		p.takes(1)
+		w.exactly()
+	}},
+	{"J1", "an emergency given back while it is synced counts once, before and after a loss", func(w *town) {
+		for _, lost := range []bool{false, true} { // the answer to the sync
+			w.open, w.empty = w.backend.Remote(w, w.clock)
+			w.sent = 0
+			d := w.directory(fmt.Sprint(lost), 1)
+			between := &interrupted{}
+			p, other := d.starts(), d.starts(func(r sharedledger.Remote) sharedledger.Remote { between.Remote = r; return between })
+			p.takes(1)
+			other.takes(1)
+			row := p.emergency(5)
+			between.lost, between.do = lost, func() {
+				if err := p.ledger.RefundEmergency(w.Context(), account, row); err != nil {
+					w.Errorf("given back during a sync: %v", err)
+				}
+			}
+			other.looks()
+			w.sent += 5 // counted, and never sent
+			w.clock.Advance(time.Minute)
+			other.takes(1)
+			w.exactly()
+			other.looks() // writes what its take was answered
+			w.empty()
+			p.takes(1)
+			other.takes(1)
+			w.exactly()
+		}
+	}},
 	{"L6", "a post that meets a ledger that is lost again and again is recorded once", func(w *town) {
 		remote := &losing{}
 		p := w.directory("here", 1).starts(func(r sharedledger.Remote) sharedledger.Remote { remote.Remote = r; return remote })

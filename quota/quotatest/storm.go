@@ -26,6 +26,8 @@ type StormBackend struct {
 	// Idle says that since a copy was made any of the data directories may only have looked, and that people drain the
 	// pool for seconds and lift that.
 	Idle bool
+	// Emergencies says that calls go on without asking, too, and that some of them never leave and are given back.
+	Emergencies bool
 }
 
 // Storm lets two processes on each of two data directories spend while the remote is lost four times and strangers
@@ -37,7 +39,7 @@ func Storm(t testing.TB, b StormBackend, seed uint64) {
 	clock := NewClock(noon)
 	open, losses := b.Remote(t, clock)
 	w := &town{TB: t, backend: SharedBackend{Journal: b.Journal}, clock: clock, open: open, limit: 1000}
-	s := &storm{town: w, r: rand.New(rand.NewPCG(seed, 15)), drains: b.Idle}
+	s := &storm{town: w, r: rand.New(rand.NewPCG(seed, 15)), drains: b.Idle, emergencies: b.Emergencies}
 	for _, name := range []string{"a", "b"} {
 		d := w.directory(name, 2)
 		for range 2 {
@@ -84,6 +86,8 @@ type storm struct {
 
 	idle   string // the data directory that only looks
 	drains bool
+
+	emergencies bool
 }
 
 func (s *storm) say(format string, args ...any) {
@@ -110,6 +114,8 @@ func (s *storm) spend(steps int) {
 			s.post(p, i, s.r.Int64N(5)+1)
 		case n == 5 && s.drains:
 			s.drain(p, i)
+		case n > 5 && n < 9 && s.emergencies:
+			s.emergency(p, i, s.r.Int64N(5)+1)
 		default:
 			amount := []int64{1, 1, 2, 5, 30}[s.r.IntN(5)]
 			d, err := p.tries(amount)
@@ -134,6 +140,28 @@ func (s *storm) post(p *program, i int, amount int64) {
 		s.Fatal(err)
 	}
 	s.sent += amount
+}
+
+// emergency spends without asking, where there is room. Half of the calls never leave, and are given back: at once, or
+// after anybody else may have synced them.
+func (s *storm) emergency(p *program, i int, amount int64) {
+	if s.sent+amount > s.limit {
+		return
+	}
+	row := p.emergency(amount)
+	s.say("%s%d spends %d without asking", p.name, i, amount)
+	s.sent += amount
+	if s.r.IntN(2) == 0 {
+		return
+	}
+	if s.r.IntN(2) == 0 {
+		s.all[s.r.IntN(len(s.all))].looks()
+	}
+	err := p.ledger.RefundEmergency(s.Context(), account, row)
+	s.say("%s%d gives %d back: %v", p.name, i, amount, err)
+	if s.sent -= amount; err != nil {
+		s.doubt += amount
+	}
 }
 
 // drain closes the pool by hand for some seconds, or opens it.

@@ -112,7 +112,7 @@ func (s *Ledger) Spent(ctx context.Context, account string, since time.Time, eve
 
 // Spend implements quota.EmergencyAccount. It is an operation of its own, also if one without a known answer precedes
 // it: that is void, and another process may already have taken it back.
-func (s *Ledger) Spend(ctx context.Context, e quota.Emergency, budgets []quota.EmergencyBudget) (ok bool, err error) {
+func (s *Ledger) Spend(ctx context.Context, e quota.Emergency, budgets []quota.EmergencyBudget) (id int64, err error) {
 	err = s.on(ctx, e.Account, func() error {
 		if err := s.loadOnce(ctx); err != nil {
 			return err
@@ -123,12 +123,18 @@ func (s *Ledger) Spend(ctx context.Context, e quota.Emergency, budgets []quota.E
 			Account: e.Account, Writer: s.writer, Number: s.number, Nonce: random(), At: s.state.afterSnapshots(e.At),
 			Who: e.Who, Amounts: e.Amounts, State: RowOwed, Emergency: true,
 		}
-		if ok, err = s.Journal.Allow(ctx, row, s.ownPart(budgets)); ok && err == nil {
+		if id, err = s.Journal.Allow(ctx, row, s.ownPart(budgets)); err == nil && id != 0 {
 			s.state.Owed = true
 		}
 		return err
 	})
-	return ok && err == nil, err
+	return id, err
+}
+
+// RefundEmergency implements quota.EmergencyAccount. What the remote has is not taken back from it: a sync does not say
+// which entries it made.
+func (s *Ledger) RefundEmergency(ctx context.Context, account string, row int64) error {
+	return s.on(ctx, account, func() error { return s.Journal.RefundEmergency(ctx, account, row) })
 }
 
 // ownPart returns the budgets with this data directory's part of shared ones.

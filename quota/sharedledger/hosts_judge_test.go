@@ -16,11 +16,13 @@ type judge struct {
 
 	failed   string // the first broken promise, "" for none
 	arrivals []arrival
-	charges  map[string]*charge // by writer and number
-	reborn   time.Time          // when the generation began, by true time
-	evicted  bool               // a log is gone: the next generation wipes the others
-	doubted  quota.Cost         // calls in doubt
-	back     quota.Cost         // given back
+	charges  map[string]*charge    // by writer and number
+	reborn   time.Time             // when the generation began, by true time
+	evicted  bool                  // a log is gone: the next generation wipes the others
+	doubted  quota.Cost            // calls in doubt
+	back     quota.Cost            // given back
+	unsent   map[string]bool       // emergencies that were given back, by host and row
+	carried  map[string]quota.Cost // rows that were synced, by host and row
 
 	asked, stops int     // calls
 	uncovered    int64   // units that nobody knew of, who was there
@@ -82,6 +84,27 @@ func (j *judge) gaveBack(t *try, err error) {
 	add(&j.back, t.cost)
 }
 
+// neverLeft is an emergency that was given back: in doubt only if a sync was under way, or its answer lost.
+func (j *judge) neverLeft(h *host, row int64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.unsent == nil {
+		j.unsent = map[string]bool{}
+	}
+	j.unsent[fmt.Sprintf("%d/%d", h.id, row)] = true
+}
+
+// listed is what a journal lists: nothing that was given back is owed.
+func (j *judge) listed(h *host, rows []sharedledger.Row) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, r := range rows {
+		if r.State == sharedledger.RowOwed && j.unsent[fmt.Sprintf("%d/%d", h.id, r.ID)] {
+			j.failed = fmt.Sprintf("row %d of host %d was given back, and is owed", r.ID, h.id)
+		}
+	}
+}
+
 // decided is what the ledger answered, as it is carried out.
 func (j *judge) decided(ctx context.Context, h *host, op sharedledger.Operation, d quota.Decision) {
 	j.mu.Lock()
@@ -127,10 +150,14 @@ func (j *judge) waited(c *charge) bool {
 }
 
 // synced is what was synced into the ledger.
-func (j *judge) synced(d sharedledger.Batch) {
+func (j *judge) synced(h *host, d sharedledger.Batch) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if j.carried == nil {
+		j.carried = map[string]quota.Cost{}
+	}
 	for _, r := range d.Rows {
+		j.carried[fmt.Sprintf("%d/%d", h.id, r.ID)] = r.Amounts
 		if r.State == sharedledger.RowAsked {
 			add(&j.doubted, r.Amounts)
 		}
@@ -289,6 +316,9 @@ func (j *judge) compare() {
 	slack := 20 * time.Second
 	if j.steps > 0 || j.failover || j.boot {
 		slack = 70 * time.Minute
+	}
+	for row := range j.unsent {
+		add(&j.doubted, j.carried[row])
 	}
 	cut := j.now().Add(-24 * time.Hour)
 	spent, err := j.server.ledger.Spent(context.Background(), "default", cut, 0)

@@ -164,6 +164,13 @@ func (p *process) call(ctx context.Context, r *rand.Rand) {
 		p.say("%s gives back: %v", p.name, err)
 		p.judge.gaveBack(t, err)
 		doubt = err != nil
+	case d.Degraded && chance(r, p.unsent):
+		err := p.governor.Refund(ctx, d)
+		p.say("%s gives back what went on without the ledger: %v", p.name, err)
+		p.judge.stopped()
+		if doubt = err != nil || t.silences > 0; !doubt {
+			p.judge.neverLeft(p.host, d.Row)
+		}
 	default:
 		p.judge.arrives(p, t, d)
 		doubt = d.Degraded && t.silences > 0
@@ -211,13 +218,18 @@ func (a *emergencyAccount) LastUsage(ctx context.Context, account string) ([]quo
 	return a.shared.LastUsage(ctx, account)
 }
 
-func (a *emergencyAccount) Spend(ctx context.Context, e quota.Emergency, budgets []quota.EmergencyBudget) (bool, error) {
+func (a *emergencyAccount) Spend(ctx context.Context, e quota.Emergency, budgets []quota.EmergencyBudget) (int64, error) {
 	a.rest(between(dice(ctx, a.probes), time.Microsecond, 50*time.Microsecond))
 	return a.shared.Spend(ctx, e, budgets)
 }
 
 func (a *emergencyAccount) Left(ctx context.Context, account string, at time.Time, budgets []quota.EmergencyBudget) ([]int64, error) {
 	return a.shared.Left(ctx, account, at, budgets)
+}
+
+func (a *emergencyAccount) RefundEmergency(ctx context.Context, account string, row int64) error {
+	a.rest(between(dice(ctx, a.probes), time.Microsecond, 50*time.Microsecond))
+	return a.shared.RefundEmergency(ctx, account, row)
 }
 
 func (a *emergencyAccount) Replays(ctx context.Context, account string) (bool, error) {
@@ -270,13 +282,21 @@ func (j *hostJournal) Note(ctx context.Context, account string, n sharedledger.N
 }
 
 func (j *hostJournal) Rows(ctx context.Context, account string, since time.Time, owed bool) (rows []sharedledger.Row, err error) {
-	err = j.on(ctx, func() error { rows, err = j.journal.Rows(ctx, account, since, owed); return err })
+	err = j.on(ctx, func() error {
+		rows, err = j.journal.Rows(ctx, account, since, owed)
+		j.judge.listed(j.host, rows)
+		return err
+	})
 	return rows, err
 }
 
-func (j *hostJournal) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.EmergencyBudget) (ok bool, err error) {
-	err = j.on(ctx, func() error { ok, err = j.journal.Allow(ctx, row, budgets); return err })
-	return ok, err
+func (j *hostJournal) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.EmergencyBudget) (id int64, err error) {
+	err = j.on(ctx, func() error { id, err = j.journal.Allow(ctx, row, budgets); return err })
+	return id, err
+}
+
+func (j *hostJournal) RefundEmergency(ctx context.Context, account string, id int64) error {
+	return j.on(ctx, func() error { return j.journal.RefundEmergency(ctx, account, id) })
 }
 
 func (j *hostJournal) Left(ctx context.Context, account string, at time.Time, budgets []quota.EmergencyBudget) (left []int64, err error) {

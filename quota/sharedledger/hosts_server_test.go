@@ -195,7 +195,7 @@ func (l *link) Sync(ctx context.Context, d sharedledger.Batch) (time.Time, error
 		}
 		at, err := l.server.ledger.Sync(ctx, d)
 		if err == nil {
-			l.judge.synced(whole)
+			l.judge.synced(l.host, whole)
 			l.say("%s syncs %s", l.name, describe(d))
 		}
 		return at, err

@@ -27,6 +27,7 @@ type plan struct {
 	flaky    float64 // share of requests that go wrong
 	crashes  float64 // share of steps at which a process dies
 	refunds  float64 // share of calls that never leave and are given back
+	unsent   float64 // and of those that go on without the ledger
 	broken   bool    // data directories whose disk is full for a while
 	lazy     int     // the host that asks rarely, and then for much
 	newcomer bool    // the last host comes later, with a new data directory
@@ -76,6 +77,7 @@ func drawPlan(seed uint64) plan {
 	p.failover = r.IntN(8) == 0
 	p.boot = r.IntN(8) == 0
 	p.newcomer = p.hosts > 1 && r.IntN(6) == 0
+	p.unsent = []float64{0, 0.3}[r.IntN(2)]
 	return p
 }
 

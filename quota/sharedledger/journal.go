@@ -23,8 +23,12 @@ type Journal interface {
 	// Rows returns the rows at since or later except for RowVoid, of all writers, in the order in which they were
 	// written; with owed only RowOwed and RowUnused ones, of any time.
 	Rows(ctx context.Context, account string, since time.Time, owed bool) ([]Row, error)
-	// Allow is quota.EmergencyAccount's Spend for a new row, which becomes RowOwed and an emergency.
-	Allow(ctx context.Context, row Row, budgets []quota.EmergencyBudget) (bool, error)
+	// Allow is quota.EmergencyAccount's Spend for a new row, which becomes RowOwed and an emergency. It returns the row's
+	// id, as Begin does; 0 if a budget has no room.
+	Allow(ctx context.Context, row Row, budgets []quota.EmergencyBudget) (int64, error)
+	// RefundEmergency is quota.EmergencyAccount's: an emergency that is still RowOwed becomes RowVoid. A sync under way
+	// may have it nevertheless, and then still makes it RowSynced. Any other row is quota.ErrNotRefundable.
+	RefundEmergency(ctx context.Context, account string, id int64) error
 	// Left is quota.EmergencyAccount's.
 	Left(ctx context.Context, account string, at time.Time, budgets []quota.EmergencyBudget) ([]int64, error)
 }

@@ -153,7 +153,7 @@ type before struct {
 	do func()
 }
 
-func (b before) Spend(ctx context.Context, e quota.Emergency, budgets []quota.EmergencyBudget) (bool, error) {
+func (b before) Spend(ctx context.Context, e quota.Emergency, budgets []quota.EmergencyBudget) (int64, error) {
 	b.do()
 	return b.EmergencyAccount.Spend(ctx, e, budgets)
 }

@@ -18,6 +18,16 @@ func TestStorms(t *testing.T) {
 	storms(t, 0, 100, true)
 }
 
+// Emergencies are spent in them, and given back.
+func TestStormsOfEmergencies(t *testing.T) {
+	for seed := range uint64(100) {
+		quotatest.Storm(t, quotatest.StormBackend{Journal: memoryJournal, Remote: forgetting, Emergencies: true}, seed)
+		if t.Failed() {
+			return
+		}
+	}
+}
+
 func TestLongStorms(t *testing.T) {
 	storms(t, 200, 2000, false)
 	storms(t, 100, 3000, true)

@@ -110,14 +110,14 @@ func (l *Ledger) Replays(ctx context.Context, account string) (bool, error) {
 
 // Spend implements quota.EmergencyAccount. The row has no writer: it is owed to this file's own ledger, which enters
 // it before it decides again.
-func (l *Ledger) Spend(ctx context.Context, e quota.Emergency, budgets []quota.EmergencyBudget) (bool, error) {
+func (l *Ledger) Spend(ctx context.Context, e quota.Emergency, budgets []quota.EmergencyBudget) (int64, error) {
 	return l.Allow(ctx, sharedledger.Row{Account: e.Account, At: e.At, Who: e.Who, Amounts: e.Amounts}, budgets)
 }
 
 // Allow implements sharedledger.Journal: one transaction.
-func (l *Ledger) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.EmergencyBudget) (ok bool, err error) {
+func (l *Ledger) Allow(ctx context.Context, row sharedledger.Row, budgets []quota.EmergencyBudget) (id int64, err error) {
 	if err := checkRow(row); err != nil {
-		return false, err
+		return 0, err
 	}
 	err = l.write(ctx, func(t *transaction) error {
 		if err := t.run(sqlSeeAhead, row.Account, row.At.UnixMicro()); err != nil {
@@ -132,12 +132,25 @@ func (l *Ledger) Allow(ctx context.Context, row sharedledger.Row, budgets []quot
 				return nil
 			}
 		}
-		ok = true
 		row.State, row.Emergency = sharedledger.RowOwed, true
-		_, err = t.add(row)
+		id, err = t.add(row)
 		return err
 	})
-	return ok && err == nil, err
+	if err != nil {
+		return 0, err
+	}
+	return id, nil
+}
+
+// RefundEmergency implements quota.EmergencyAccount and sharedledger.Journal: one transaction.
+func (l *Ledger) RefundEmergency(ctx context.Context, account string, row int64) error {
+	return l.write(ctx, func(t *transaction) error {
+		refunded, _, err := t.change(sqlRefundEmergency, account, row)
+		if err == nil && refunded == 0 {
+			return fmt.Errorf("%w: no emergency that is still owed", quota.ErrNotRefundable)
+		}
+		return err
+	})
 }
 
 // Left implements quota.EmergencyAccount and sharedledger.Journal. It waits for no writer.

@@ -60,8 +60,8 @@ func TestRowsThatNoLedgerWouldTakeAreRefused(t *testing.T) {
 		if _, _, err := l.Begin(t.Context(), r, sharedledger.Notes{}); !errors.Is(err, c.want) {
 			t.Errorf("begin %+v: %v, want %v", r, err, c.want)
 		}
-		if ok, err := l.Allow(t.Context(), r, nil); ok || !errors.Is(err, c.want) {
-			t.Errorf("allow %+v: %t %v, want %v", r, ok, err, c.want)
+		if id, err := l.Allow(t.Context(), r, nil); id != 0 || !errors.Is(err, c.want) {
+			t.Errorf("allow %+v: id %d, %v, want %v", r, id, err, c.want)
 		}
 	}
 	if err := l.Note(t.Context(), "", sharedledger.Notes{Generation: 1}); !errors.Is(err, quota.ErrUnknown) {
@@ -129,9 +129,9 @@ func TestBudgetsOfSeveralTimes(t *testing.T) {
 		{noon, 3, 1, false},
 		{noon, 3, 2, true},
 	} {
-		ok, err := l.Allow(t.Context(), row(c.at), []quota.EmergencyBudget{{Pool: "units", Amount: c.inDay, Since: day}, {Pool: "units", Amount: c.inAnHour, Since: hour}})
-		if err != nil || ok != c.want {
-			t.Errorf("%d: %t %v, want %t", i, ok, err, c.want)
+		id, err := l.Allow(t.Context(), row(c.at), []quota.EmergencyBudget{{Pool: "units", Amount: c.inDay, Since: day}, {Pool: "units", Amount: c.inAnHour, Since: hour}})
+		if err != nil || (id != 0) != c.want {
+			t.Errorf("%d: id %d, %v, want %t", i, id, err, c.want)
 		}
 	}
 }
@@ -177,8 +177,8 @@ func journalStaysBounded(t *testing.T, days int) {
 			r := row(now)
 			r.Number = int64(day*perDay + i)
 			if i%20 == 0 {
-				if ok, err := l.Allow(t.Context(), r, []quota.EmergencyBudget{{Pool: "units", Amount: 50, Since: now.Add(-24 * time.Hour)}}); err != nil || !ok {
-					t.Fatal(ok, err)
+				if id, err := l.Allow(t.Context(), r, []quota.EmergencyBudget{{Pool: "units", Amount: 50, Since: now.Add(-24 * time.Hour)}}); err != nil || id == 0 {
+					t.Fatal(id, err)
 				}
 			}
 			id, _, err := l.Begin(t.Context(), r, n)

@@ -28,8 +28,8 @@ func clocked(t *testing.T, path string, now *time.Time) *sqliteledger.Ledger {
 func owe(t *testing.T, l *sqliteledger.Ledger, at time.Time, cost quota.Cost) {
 	t.Helper()
 	r := sharedledger.Row{Account: "default", At: at, Who: quota.Who{Purpose: quota.Refresh, Method: "videos.list"}, Amounts: cost}
-	if ok, err := l.Allow(t.Context(), r, nil); err != nil || !ok {
-		t.Fatal(ok, err)
+	if id, err := l.Allow(t.Context(), r, nil); err != nil || id == 0 {
+		t.Fatal(id, err)
 	}
 }
 
@@ -179,12 +179,41 @@ func TestWhatIsOwedTooLongIsForgotten(t *testing.T) {
 	spends(t, l, 2, 3)
 }
 
+// What never left is given back until it is entered, as all that is owed.
+func TestWhatNeverLeftIsNotEntered(t *testing.T) {
+	now := noon
+	l := clocked(t, filepath.Join(t.TempDir(), "quota.db"), &now)
+	spend := func() int64 {
+		row, err := l.Spend(t.Context(), quota.Emergency{Account: "default", At: now, Amounts: quota.Cost{"units": 5}}, nil)
+		if err != nil || row == 0 {
+			t.Fatal(row, err)
+		}
+		return row
+	}
+	if err := l.RefundEmergency(t.Context(), "default", spend()); err != nil {
+		t.Fatal(err)
+	}
+	if n := used(t, l, now); n != 0 {
+		t.Errorf("%d used of what never left", n)
+	}
+	row := spend()
+	if n := used(t, l, now); n != 5 {
+		t.Errorf("%d used, want 5", n)
+	}
+	if err := l.RefundEmergency(t.Context(), "default", row); !errors.Is(err, quota.ErrNotRefundable) {
+		t.Errorf("entered, and given back: %v", err)
+	}
+	if n := used(t, l, now); n != 5 {
+		t.Errorf("%d used, want 5 still", n)
+	}
+}
+
 // Only what no writer wrote is owed to this file; the rest belongs to the ledger that the writer asks.
 func TestWhatAnotherLedgerIsOwedIsLeftAlone(t *testing.T) {
 	now := noon
 	l := clocked(t, filepath.Join(t.TempDir(), "quota.db"), &now)
-	if ok, err := l.Allow(t.Context(), row(now), nil); err != nil || !ok {
-		t.Fatal(ok, err)
+	if id, err := l.Allow(t.Context(), row(now), nil); err != nil || id == 0 {
+		t.Fatal(id, err)
 	}
 	if take(t, l, askAt(now, "default", 1, 10_000)); used(t, l, now) != 1 || len(owed(t, l)) != 1 {
 		t.Errorf("%d used, want 1; owed %+v, want it still", used(t, l, now), owed(t, l))

@@ -147,6 +147,8 @@ const (
 	// A verdict that it was charged does not change an operation that is owed or synced.
 	sqlJudge = `UPDATE operations SET state = ?2, at = coalesce(nullif(?3, 0), at)
 		WHERE id = ?1 AND NOT (?2 = 1 AND state IN (2, 3))`
+	// An emergency that no sync has noted yet.
+	sqlRefundEmergency = `UPDATE operations SET state = 4 WHERE account = ?1 AND id = ?2 AND state = 2 AND emergency`
 	// For a row that was synced into generation ?2 at ?3, after ?4: the last spans in which a remote had it are
 	// kept with it. If another process has noted ?2 before, it has noted the row as well.
 	sqlNoteSync = `UPDATE operations SET state = 3, synced = CASE WHEN state IN (1, 3)

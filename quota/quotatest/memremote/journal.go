@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -104,12 +105,12 @@ func (j *Journal) Rows(_ context.Context, account string, since time.Time, owed 
 }
 
 // Allow implements sharedledger.Journal.
-func (j *Journal) Allow(_ context.Context, row sharedledger.Row, budgets []quota.EmergencyBudget) (bool, error) {
+func (j *Journal) Allow(_ context.Context, row sharedledger.Row, budgets []quota.EmergencyBudget) (int64, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	b, err := j.write(row.Account)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	for _, r := range b.rows {
 		if _, known := b.seen[r.ID]; r.Emergency && r.At.After(row.At) && !known {
@@ -118,12 +119,27 @@ func (j *Journal) Allow(_ context.Context, row sharedledger.Row, budgets []quota
 	}
 	for i, left := range b.left(row.At, budgets) {
 		if row.Amounts[budgets[i].Pool] > left {
-			return false, nil
+			return 0, nil
 		}
 	}
 	row.State, row.Emergency = sharedledger.RowOwed, true
-	j.add(b, row)
-	return true, nil
+	return j.add(b, row), nil
+}
+
+// RefundEmergency implements sharedledger.Journal.
+func (j *Journal) RefundEmergency(_ context.Context, account string, id int64) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	b, err := j.write(account)
+	if err != nil {
+		return err
+	}
+	r := b.row(id)
+	if r == nil || r.State != sharedledger.RowOwed || !r.Emergency {
+		return fmt.Errorf("%w: no emergency that is still owed", quota.ErrNotRefundable)
+	}
+	r.State = sharedledger.RowVoid
+	return nil
 }
 
 // Left implements sharedledger.Journal.
