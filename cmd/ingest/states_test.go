@@ -104,7 +104,7 @@ var troubles = []trouble{
 		quota: exitUnavailable, sentence: "quota.db is damaged", why: overdueNow, next: gateIsClosed, online: "not asked", doctor: exitUnavailable, check: "ledger", metric: unreadable,
 		run: exitUnavailable, after: exitUnavailable, ready: 503, page: "The quota ledger is damaged: nothing is fetched"},
 	{name: "the clock stands before the ledger's newest entry", now: "2026-02-14T06:40:00Z",
-		quota: exitUnavailable, sentence: "The ledger cannot answer: cheap calls go on", why: "due since", next: "cheap calls go on from the emergency budget (50 units left)", online: " videos its clock is not compared", doctor: exitUnavailable, check: "ledger",
+		quota: exitUnavailable, sentence: "The ledger cannot answer: cheap calls go on", why: "due since", next: "cheap calls go on from the emergency budget (", online: " videos its clock is not compared", doctor: exitUnavailable, check: "ledger",
 		metric: "ingest_quota_degraded 1", after: exitUnavailable, ready: 503, page: "The ledger cannot answer: cheap calls go on"},
 	{name: "ingest.db is damaged", begins: func(t *testing.T) { t.Helper(); spoil(t, "ingest.db") }, now: lookedAt,
 		quota: exitError, sentence: "The store cannot be read", slots: exitError, why: "ingest doctor --repair", online: "not asked", doctor: exitError, check: "store", metric: `ingest_source_readable{source="store"} 0`, run: exitError, after: exitError},
