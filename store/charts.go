@@ -46,7 +46,7 @@ type Chart struct {
 type ChartQuery struct {
 	Region  ingest.Region
 	Job     string    // "": the job named chart, else the first that ever charted the region
-	At      time.Time // due at or before it; zero or later than now: the newest that is not in the future
+	At      time.Time // due at or before it; zero or later than now: the newest that is not in the future; zero, and all are: the newest
 	Partial bool      // includes charts that were cut short
 	Limit   int       // at most this many items; 0: all
 }
@@ -100,10 +100,16 @@ func (s *Store) FindChart(ctx context.Context, q ChartQuery) (Chart, error) {
 	c := Chart{Region: q.Region}
 	err := s.view(ctx, "read a chart", func(tx *txn) error {
 		var slot, series int64
-		err := tx.QueryRowContext(ctx, findChart, q.Region, s.until(q.At), q.Partial, q.Job).
-			Scan(&slot, &series, &c.Job, inSeconds(&c.Slot), inMillis(&c.FetchedAt), &c.Partial)
+		find := func(until int64) error {
+			return tx.QueryRowContext(ctx, findChart, q.Region, until, q.Partial, q.Job).
+				Scan(&slot, &series, &c.Job, inSeconds(&c.Slot), inMillis(&c.FetchedAt), &c.Partial)
+		}
+		err := find(s.until(q.At))
+		if errors.Is(err, sql.ErrNoRows) && q.At.IsZero() { // this clock may be behind
+			err = find(math.MaxInt64)
+		}
 		if errors.Is(err, sql.ErrNoRows) {
-			return q.explainNone(ctx, tx, s.now())
+			return q.explainNone(ctx, tx)
 		}
 		if err != nil {
 			return err
@@ -159,24 +165,20 @@ WHERE backfill IS NULL AND key = ?1 AND kind = 'chart' AND ?2 IN ('', job) AND (
   AND EXISTS (SELECT 1 FROM placements WHERE slot = slots.id)`
 
 // explainNone returns the error of a query that admits no chart.
-func (q ChartQuery) explainNone(ctx context.Context, tx *txn, now time.Time) error {
+func (q ChartQuery) explainNone(ctx context.Context, tx *txn) error {
 	kind, when, job, hint := "complete chart", "", "", ""
 	if q.Partial {
 		kind = "chart"
 	}
 	if !q.At.IsZero() {
 		when = " at or before " + q.At.UTC().Format(time.RFC3339)
-	}
-	var oldest sql.NullInt64
-	if err := tx.QueryRowContext(ctx, oldestChart, q.Region, q.Job, q.Partial).Scan(&oldest); err != nil {
-		return err
-	}
-	at := time.Unix(oldest.Int64, 0).UTC().Format(time.RFC3339)
-	switch {
-	case oldest.Valid && oldest.Int64 > future(now):
-		hint = ", but one of the future, " + at + ", fetched while a clock was ahead"
-	case oldest.Valid && !q.At.IsZero():
-		hint = ", the oldest is of " + at
+		var oldest sql.NullInt64
+		if err := tx.QueryRowContext(ctx, oldestChart, q.Region, q.Job, q.Partial).Scan(&oldest); err != nil {
+			return err
+		}
+		if oldest.Valid {
+			hint = ", the oldest is of " + time.Unix(oldest.Int64, 0).UTC().Format(time.RFC3339)
+		}
 	}
 	jobs, err := column[string](ctx, tx, chartJobs, q.Region)
 	if err != nil {

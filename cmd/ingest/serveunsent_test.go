@@ -56,7 +56,7 @@ func TestServeKeepsItsEmergencyBudgetWhileNothingLeaves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{Handler: sim} //nolint:gosec // a test's
+	server := &http.Server{Handler: sim}
 	go func() { _ = server.Serve(back) }()
 	t.Cleanup(func() { _ = server.Close() })
 	d.until("the upstream is back, and the charts are fetched", func() bool { return sim.Ledger().Units["units"] == 3 })

@@ -75,9 +75,8 @@ func testAChartInTheFutureIsNotShown(t *testing.T, open Open) {
 			t.Errorf("at %v also in %v, %v", at, also, err)
 		}
 	}
-	_, err := s.Chart(t.Context(), "GB", time.Time{}, false)
-	if !errors.Is(err, store.ErrNoChart) || !strings.Contains(err.Error(), "one of the future") {
-		t.Errorf("GB: %v", err)
+	if c, err := s.Chart(t.Context(), "GB", time.Time{}, false); err != nil || len(c.Items) != 2 {
+		t.Errorf("GB has no other, and the clock may be behind: %+v, %v", c, err)
 	}
 	if h, err := s.History(t.Context(), store.HistoryQuery{VideoID: "a"}); err != nil || len(h.Sightings) != 1 {
 		t.Errorf("history: %+v, %v", h.Sightings, err)
