@@ -14,9 +14,6 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// ErrNoChart is returned when no chart of the region is stored.
-var ErrNoChart = errors.New("no chart is stored")
-
 // noChartError wraps ErrNoChart and says which chart is missing.
 type noChartError string
 

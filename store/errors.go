@@ -11,6 +11,12 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
+// Answers, rather than failures: no chart of the region is stored, or no such video.
+var (
+	ErrNoChart = errors.New("no chart is stored")
+	ErrNoVideo = errors.New("the store has no such video")
+)
+
 // VersionError means that a store has another schema version than the program.
 type VersionError struct {
 	Path       string

@@ -10,9 +10,6 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// ErrNoVideo is returned for a video that the store does not hold.
-var ErrNoVideo = errors.New("the store has no such video")
-
 // HistoryQuery selects a video's sightings. A zero field excludes nothing.
 type HistoryQuery struct {
 	VideoID string
