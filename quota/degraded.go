@@ -129,7 +129,8 @@ func (g *Governor) leftFor(ctx context.Context, c Charge, last []LastUsage, at t
 // when all that counts now has left its window.
 func (g *Governor) resumesFor(ctx context.Context, c Charge, last []LastUsage, now time.Time) (time.Time, error) {
 	after := func(s int) time.Time { return now.Truncate(time.Second).Add(time.Duration(s) * time.Second) }
-	longest, err := int((g.Tariff.pool(c.Pool).longest()+g.Tariff.Grace)/time.Second)+2, error(nil)
+	longest := int((g.Tariff.pool(c.Pool).longest()+g.Tariff.Grace)/time.Second) + 2
+	var err error
 	s := sort.Search(longest, func(s int) bool {
 		left, failed := g.leftFor(ctx, c, last, after(s))
 		err = cmp.Or(err, failed)

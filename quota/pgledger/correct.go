@@ -163,7 +163,8 @@ func (l *Ledger) Spent(ctx context.Context, name string, since time.Time, every 
 			FROM {schema}.accounts a JOIN {schema}.pools p ON p.account = a.id JOIN {schema}.entries e ON e.pool = p.id
 			WHERE a.name = $1 AND e.at >= $2 GROUP BY 1, 2, 3, 4, 5, 6 HAVING sum(e.amount) > 0`), l.mode(), name, since.UnixMicro(), every.Microseconds())
 		out, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (s quota.Spent, err error) {
-			return s, r.Scan(&s.Pool, &s.Who.Purpose, &s.Who.Region, &s.Who.Method, &s.Who.Client, &s.Part, &s.Amount)
+			err = r.Scan(&s.Pool, &s.Who.Purpose, &s.Who.Region, &s.Who.Method, &s.Who.Client, &s.Part, &s.Amount)
+			return s, err
 		})
 		return err
 	})

@@ -14,7 +14,8 @@ import (
 func (t *transaction) log(ctx context.Context, p *pool, from int64) (base int64, log []sharedledger.Entry, err error) {
 	log, err = pgx.CollectRows(t.rows(ctx, `SELECT number, at, amount, purpose, region, method, client, coalesce(synced, 0), coalesce(since, 0), coalesce(generation, 0)
 		FROM {schema}.entries WHERE pool = $1 AND at >= $2 ORDER BY at, number`, p.id, from), func(r pgx.CollectableRow) (e sharedledger.Entry, err error) {
-		return e, r.Scan(&e.Ref, &e.At, &e.Amount, &e.Who.Purpose, &e.Who.Region, &e.Who.Method, &e.Who.Client, &e.Synced, &e.Since, &e.Generation)
+		err = r.Scan(&e.Ref, &e.At, &e.Amount, &e.Who.Purpose, &e.Who.Region, &e.Who.Method, &e.Who.Client, &e.Synced, &e.Since, &e.Generation)
+		return e, err
 	})
 	base = p.total
 	for _, e := range log {

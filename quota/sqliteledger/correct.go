@@ -163,7 +163,8 @@ func (l *Ledger) Spent(ctx context.Context, name string, since time.Time, every 
 	}
 	err = l.read(ctx, func(t *transaction) error {
 		out, err = list(t, sqlSpent, []any{name, since.UnixMicro(), every.Microseconds()}, func(r *sql.Rows) (s quota.Spent, err error) {
-			return s, r.Scan(&s.Pool, &s.Who.Purpose, &s.Who.Region, &s.Who.Method, &s.Who.Client, &s.Part, &s.Amount)
+			err = r.Scan(&s.Pool, &s.Who.Purpose, &s.Who.Region, &s.Who.Method, &s.Who.Client, &s.Part, &s.Amount)
+			return s, err
 		})
 		return err
 	})
@@ -179,7 +180,10 @@ func (l *Ledger) OtherAccounts(ctx context.Context, name string, pools []string,
 		return nil, err
 	}
 	err = l.read(ctx, func(t *transaction) error {
-		others, err = list(t, sqlOtherAccounts, []any{name, since.UnixMicro(), string(names)}, func(r *sql.Rows) (other string, err error) { return other, r.Scan(&other) })
+		others, err = list(t, sqlOtherAccounts, []any{name, since.UnixMicro(), string(names)}, func(r *sql.Rows) (other string, err error) {
+			err = r.Scan(&other)
+			return other, err
+		})
 		return err
 	})
 	return others, err
