@@ -110,7 +110,8 @@ func callsUnderWay(t *testing.T) (rate float64) {
 }
 
 // What a call of 50 costs this process when it is claimed, taken, saved and finished: for new videos, with their text
-// to index, and for known ones. Each takes less than half of its bound on a quiet machine, and 6.4 ms of the 12 on a loaded one.
+// to index, and for known ones. Each takes less than half of its bound on a quiet machine; a loaded one took 6.4 ms of
+// the 12.
 func TestACallOfFiftyTakesLittleTime(t *testing.T) {
 	calls := 40
 	if raced {

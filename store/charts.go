@@ -67,8 +67,8 @@ ORDER BY job <> 'chart', charts.id
 LIMIT 1`
 
 // findBeside returns the due times of the charts around the slot of series ?1 due at ?2: the one before, the one
-// after but not after ?5, and the newest due at ?4 or earlier; done or, with ?3, in any state. It skips at most two slots without
-// placements, which are rare.
+// after, up to ?5, and the newest due at ?4 or earlier; done or, with ?3, in any state. It skips at most two slots
+// without placements, which are rare.
 const findBeside = `
 SELECT ` + beside + `due_at < ?2 ORDER BY due_at DESC` + placed + ` ORDER BY due_at DESC LIMIT 1),
 	` + beside + `due_at > ?2 AND due_at <= ?5 ORDER BY due_at` + placed + ` ORDER BY due_at LIMIT 1),

@@ -44,7 +44,7 @@ func (d demand) round() int64 { return d.price * int64(max(1, len(d.schedule.Job
 
 // fill subtracts from what is left the cost of the other jobs that keep their intervals or have a cron line. It returns
 // own's share of the rest, among the jobs that are stretched alike. The share of a job that keeps its interval is 1,
-// since what is left pays for it. jobs are all jobs, as demands returns them; own may have fewer pages than its job there.
+// since what is left pays for it. jobs are all jobs, as demands returns them; own may have fewer pages than there.
 func (b *supply) fill(jobs []demand, own demand, now time.Time) (share float64) {
 	var stretched []demand
 	rounds := own.round()
