@@ -62,13 +62,16 @@ test: ## Test every promise in random order; installs redis-server, postgresql a
 	go build -o .tools/testsum$(EXE) ./tools/testsum && \
 	$(TESTSUM) -p 3 -parallel 8 -skip '^$(LONG)' $(TESTFLAGS) $(SLOW) ./...
 
-# What kills processes and waits for their leases waits most of the time: other packages run beside it.
+# What kills processes and waits for their leases waits most of the time: all else runs beside it.
+LONGTEST = $(TESTSUM) -parallel 8 -run '^$(LONG)' -skip '^$(SHOWN)$$' $(TESTFLAGS)
 test-long: ## Test weeks, storms, random kills and full sizes, and detect races in what goroutines share
 	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && POSTGRES_BIN="$$(sh tools/postgres.sh)" && export REDIS_SERVER POSTGRES_BIN && \
 	export GOTMPDIR="$${TMPDIR:-/tmp}" TMPDIR="$$(sh tools/testdir.sh)" && \
 	go build -o .tools/testsum$(EXE) ./tools/testsum && \
-	$(TESTSUM) -p 3 -parallel 8 -run '^$(LONG)' -skip '^$(SHOWN)$$' $(TESTFLAGS) ./cmd/ingest $$(grep -rlE --include='*_test.go' --exclude-dir='.?*' --exclude-dir=bench '^func $(LONG)' . | xargs -n1 dirname | sort -u) && \
-	CGO_ENABLED=1 $(TESTSUM) -p 3 -race -skip '^$(LONG)|^$(UNRACED)$$' $(TESTFLAGS) $(RACED)
+	{ $(LONGTEST) ./cmd/ingest & waits=$$!; \
+	$(LONGTEST) -p 2 $$(grep -rlE --include='*_test.go' --exclude-dir='.?*' --exclude-dir=bench '^func $(LONG)' . | xargs -n1 dirname | sort -u | grep -vx ./cmd/ingest) && \
+	CGO_ENABLED=1 $(TESTSUM) -p 2 -race -skip '^$(LONG)|^$(UNRACED)$$' $(TESTFLAGS) $(RACED); beside=$$?; \
+	wait $$waits && [ $$beside = 0 ]; }
 
 race: ## Run the tests of what is shared by goroutines and processes three times over, races detected
 	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && POSTGRES_BIN="$$(sh tools/postgres.sh)" && export REDIS_SERVER POSTGRES_BIN && \
