@@ -40,11 +40,6 @@ func (a *app) openLedger(ctx context.Context) (*ledger, error) {
 	if err := a.checkCountable(ctx); err != nil {
 		return nil, err
 	}
-	return a.openLedgerAnew(ctx)
-}
-
-// openLedgerAnew is openLedger, also where what was spent before cannot be counted any more.
-func (a *app) openLedgerAnew(ctx context.Context) (*ledger, error) {
 	tariff, err := a.tariff()
 	if err != nil {
 		return nil, err

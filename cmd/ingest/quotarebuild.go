@@ -41,8 +41,8 @@ func (a *app) quotaRebuildCommand() *cobra.Command {
 	return cmd
 }
 
-// beginAnew makes quota.db if it is missing. If the store cannot tell what was spent, it returns why, and closes every
-// pool: the provider has counted it.
+// beginAnew makes quota.db if it is missing. If the store cannot tell what was spent, it returns why, and the new file
+// has every pool closed: the provider has counted it.
 func (a *app) beginAnew(ctx context.Context) (unknown string, err error) {
 	path := filepath.Join(a.cfg.Data, ledgerFile)
 	if sqlitefile.Exists(path) {
@@ -53,21 +53,25 @@ func (a *app) beginAnew(ctx context.Context) (unknown string, err error) {
 			return "", err
 		}
 	}
-	if err := sqliteledger.Abandon(path); err != nil {
-		return "", fmt.Errorf("begin %s anew: %w", path, err)
-	}
-	if unknown == "" {
-		return "", nil
-	}
-	l, err := a.openLedgerAnew(ctx)
+	tariff, err := a.tariff()
 	if err != nil {
 		return "", err
 	}
-	defer l.close()
-	for _, pool := range l.Tariff.PoolNames() {
-		if err := l.DrainByHand(ctx, pool, false); err != nil {
-			return "", fmt.Errorf("close %s: %w", pool, err)
+	err = sqliteledger.Replace(ctx, path, func(l *sqliteledger.Ledger) error {
+		if unknown == "" {
+			return nil
 		}
+		l.Now = a.clock.Now
+		g := &quota.Governor{Ledger: l, Tariff: tariff, Account: a.cfg.Account, Now: a.clock.Now, Log: a.log()}
+		for _, pool := range tariff.PoolNames() {
+			if err := g.DrainByHand(ctx, pool, false); err != nil {
+				return fmt.Errorf("close %s: %w", pool, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("begin %s anew: %w", path, err)
 	}
 	return unknown, nil
 }

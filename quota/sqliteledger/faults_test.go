@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
@@ -81,12 +83,56 @@ func TestOlderCopyIsRefused(t *testing.T) {
 			}
 			overwrite(t, path, newest)
 			in(func(*testing.T, *sqliteledger.Ledger) {})
-			if err := errors.Join(os.Remove(path), sqliteledger.Abandon(path)); err != nil {
+			if err := errors.Join(os.Remove(path), sqliteledger.Replace(t.Context(), path, nothing)); err != nil {
 				t.Fatal(err)
 			}
 			in(func(t *testing.T, l *sqliteledger.Ledger) { take(t, l, merging(1)) }) // a new one is made
 			in(write)
 		})
+	}
+}
+
+func nothing(*sqliteledger.Ledger) error { return nil }
+
+// A new file has its name only when it is whole: what dies while it is filled leaves a lost file, which nobody takes for
+// nothing spent.
+func TestANewFileIsWholeBeforeItHasItsName(t *testing.T) {
+	now, path := noon, filepath.Join(t.TempDir(), "quota.db")
+	l := clocked(t, path, &now)
+	take(t, l, askAt(noon, "default", 5, 10_000))
+	if err := errors.Join(l.Close(), sqlitefile.Remove(path)); err != nil {
+		t.Fatal(err)
+	}
+	missing := func() error {
+		_, err := sqliteledger.Open(t.Context(), path)
+		return err
+	}
+	closed := quota.Drain{Until: noon.Add(time.Hour), By: quota.ByHand, At: noon}
+	disk := errors.New("the disk is full")
+	fill := func(then error) func(*sqliteledger.Ledger) error {
+		return func(l *sqliteledger.Ledger) error {
+			l.Now = func() time.Time { return now }
+			if err := l.Drain(t.Context(), "default", "units", closed); err != nil {
+				return err
+			}
+			broken(t, missing(), sqliteledger.ErrMissing, path, "")
+			return then
+		}
+	}
+	if err := sqliteledger.Replace(t.Context(), path, fill(disk)); !errors.Is(err, disk) {
+		t.Errorf("the disk is full: %v", err)
+	}
+	broken(t, missing(), sqliteledger.ErrMissing, path, "")
+	if err := sqliteledger.Replace(t.Context(), path, fill(nil)); err != nil {
+		t.Fatal(err)
+	}
+	l = clocked(t, path, &now)
+	if d := take(t, l, askAt(noon, "default", 1, 10_000)); d.Allowed || !d.Pools[0].Drain.Until.Equal(closed.Until) {
+		t.Errorf("the new file: %+v", d)
+	}
+	names, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.new-*"))
+	if err != nil || len(names) > 0 {
+		t.Errorf("left behind: %v, %v", names, err)
 	}
 }
 
@@ -145,10 +191,10 @@ func TestDeletedFileIsNotBegunAnew(t *testing.T) {
 	write(t, path, nil) // nor if somebody has touched it
 	_, err = sqliteledger.Open(t.Context(), path)
 	broken(t, err, quota.ErrCorrupt, path, "is empty")
-	if err := sqliteledger.Abandon(path); err == nil {
-		t.Error("abandoned while a file is there")
+	if err := sqliteledger.Replace(t.Context(), path, nothing); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("replaced while a file is there: %v", err)
 	}
-	if err := errors.Join(os.Remove(path), sqliteledger.Abandon(path)); err != nil {
+	if err := errors.Join(os.Remove(path), sqliteledger.Replace(t.Context(), path, nothing)); err != nil {
 		t.Fatal(err)
 	}
 	another := open(t, path)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
@@ -93,8 +94,7 @@ func (t *transaction) checkCount(m mark) error {
 	return nil
 }
 
-// ErrMissing means that the file is missing although a mark says that there was one. It is not created anew; see
-// Abandon.
+// ErrMissing means that the file is missing although a mark says that there was one. It is not created anew; see Replace.
 var ErrMissing = errors.New("the file is missing")
 
 // checkpoint writes SQLite's log into the file, or makes another change to the file, and marks the result. It is for a
@@ -175,13 +175,26 @@ func (l *Ledger) closeSessions() error {
 	return l.checkpoint(closeAll)
 }
 
-// Abandon removes the mark of a file that is gone or was moved: the next Open begins anew, with nothing spent. No
-// other program may have it open.
-func Abandon(path string) error {
-	if sqlitefile.Exists(path) {
-		return fmt.Errorf("%s is there: move it away first", path)
+// Replace makes a new file in the place of one that is gone or was moved, with what fill writes. It has its name only when
+// it is whole: a process that dies before leaves no file, which Open refuses still. No other program may have it open.
+func Replace(ctx context.Context, path string, fill func(*Ledger) error) (err error) {
+	dir, err := os.MkdirTemp(filepath.Dir(path), filepath.Base(path)+".new-*")
+	if err != nil {
+		return err
 	}
-	if err := os.Truncate(path+".lock", 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	draft := filepath.Join(dir, filepath.Base(path))
+	l, err := Open(ctx, draft)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(fill(l), l.Close()); err != nil {
+		return err
+	}
+	if err := sqlitefile.Publish(draft, path); err != nil {
+		return err
+	}
+	if err := os.Truncate(path+".lock", 0); err != nil && !errors.Is(err, fs.ErrNotExist) { // the lost file's mark
 		return err
 	}
 	return nil
