@@ -9,7 +9,8 @@ import (
 )
 
 // RemoveFuture deletes the slots in SlotSummary.Ahead with their placements, and returns their number. What they spent
-// is kept: see keepCharges.
+// is kept: see keepCharges. The videos that were fetched with them count as fetched now, or they would be neither
+// refreshed nor deleted for as long as the clock was ahead.
 func (s *Store) RemoveFuture(ctx context.Context, now time.Time) (slots int, err error) {
 	err = s.tx(ctx, "delete slots in the future", func(tx *txn) error {
 		spent, err := selectReports(ctx, tx, selectSlots+` WHERE kind <> 'backfill' AND units > 0 AND due_at >= ?`, now.Unix())
@@ -32,6 +33,14 @@ func (s *Store) RemoveFuture(ctx context.Context, now time.Time) (slots int, err
 			SET newest = (SELECT max(due_at) FROM slots WHERE series = series.id), open = iif(open <= ?1, open, NULL),
 				fresh_at = iif(fresh_at <= ?1 * 1000, fresh_at, (SELECT max(fetched_at) FROM slots WHERE series = series.id AND state = 'done'))
 			WHERE backfill IS NULL AND (newest > ?1 OR fresh_at > ?1 * 1000)`, future(now))
+		if err == nil {
+			_, err = tx.ExecContext(ctx, `
+				UPDATE video_latest SET fetched_at = min(fetched_at, ?2), seen_at = min(seen_at, ?2), counted_at = iif(counted_at > ?1 * 1000, ?2, counted_at)
+				WHERE max(fetched_at, seen_at, coalesce(counted_at, 0)) > ?1 * 1000`, future(now), now.UnixMilli())
+		}
+		if err == nil {
+			_, err = tx.ExecContext(ctx, `UPDATE video_facts SET fetched_day = ?1 WHERE fetched_day > ?1`, dayOf(now))
+		}
 		if err != nil {
 			return err
 		}

@@ -98,7 +98,7 @@ func TestSlotsInTheFutureAreIgnored(t *testing.T) {
 	}
 	later := clock.move(365 * 24 * time.Hour)
 	addDue(t, s, due("US", later))
-	if _, err := s.SavePage(t.Context(), claim(t, s, by("b", later)), ingest.Page{}); err != nil {
+	if _, err := s.SavePage(t.Context(), claim(t, s, by("b", later)), page(titled("a", "A"))); err != nil {
 		t.Fatal(err)
 	}
 	clock.move(-365*24*time.Hour + time.Hour)
@@ -127,6 +127,13 @@ func TestSlotsInTheFutureAreIgnored(t *testing.T) {
 		t.Errorf("removed %d, %v", n, err)
 	}
 	wantStates(t, s, "US 13:00 claimed", "GB 12:00 done", "US 12:00 done")
+	hits, err := s.Search(t.Context(), store.SearchQuery{Text: "A"})
+	if err != nil || len(hits.Items) != 1 || !hits.Items[0].SeenAt.Equal(now) {
+		t.Errorf("the video: %+v, %v", hits, err)
+	}
+	if old, err := s.VideosToRefresh(t.Context(), now.Add(ingest.RefreshAfter+time.Second), 9); err != nil || len(old) != 1 {
+		t.Errorf("it is never refreshed: %v, %v", old, err)
+	}
 	if found, err := s.CheckOpen(t.Context()); err != nil || len(found) > 0 {
 		t.Errorf("then the tables disagree: %v, %v", found, err)
 	}
