@@ -12,7 +12,6 @@ import (
 	"github.com/trendvidstream/ingest/internal/gateway"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
-	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/regions"
 )
 
@@ -35,7 +34,7 @@ func (a *app) gateway(ctx context.Context, listen string) error {
 		return err
 	}
 	defer f.close()
-	g, err := a.newGateway(f, f.reserveCache(a).Reserve)
+	g, err := a.newGateway(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -49,15 +48,19 @@ func (a *app) gateway(ctx context.Context, listen string) error {
 	return cmp.Or(web.Serve(ctx, l, g, a.log()), context.Cause(ctx))
 }
 
-// newGateway returns a gateway on the open runtime; reserve says what its clients must leave for the schedule.
-func (a *app) newGateway(f *fetchRuntime, reserve func(context.Context) quota.Reserve) (*gateway.Gateway, error) {
+// newGateway returns a gateway on the open runtime. It knows what its clients must leave for the schedule.
+func (a *app) newGateway(ctx context.Context, f *fetchRuntime) (*gateway.Gateway, error) {
 	tariff := f.ledger.Tariff
 	up, ok := f.upstream.(gateway.Upstream)
 	if !ok || len(tariff.Routes) == 0 {
 		return nil, config.Invalid(fmt.Errorf("upstream %s has no routes in the costs, so that a request has no price: a gateway needs upstream: youtube", a.cfg.Upstream))
 	}
+	reserve := f.reserveCache(a)
+	if err := reserve.Update(ctx); err != nil {
+		return nil, fmt.Errorf("what the schedule needs: %w", err)
+	}
 	c := gateway.Config{
-		Governor: f.ledger.Governor, Upstream: up, Reserve: reserve, Cache: a.cfg.GatewayCache, Log: a.log(),
+		Governor: f.ledger.Governor, Upstream: up, Reserve: reserve.Reserve, Cache: a.cfg.GatewayCache, Log: a.log(),
 		OnCall:   f.calls.Observe,
 		OnRepeat: func(method string) { f.calls.Repeat(method, a.clock.Now().In(tariff.Zone).Format(time.DateOnly)) },
 	}

@@ -138,7 +138,7 @@ func (a *app) openService(ctx context.Context, door *gateway.Door) (*service.Run
 	err = a.shareWork(ctx, r)
 	if err == nil && a.cfg.GatewayListen != "" {
 		var g *gateway.Gateway
-		g, err = a.newGateway(w, w.reserveCache(a).Reserve)
+		g, err = a.newGateway(ctx, w)
 		door.Open(g)
 	}
 	if err != nil {
