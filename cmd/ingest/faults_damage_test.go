@@ -133,7 +133,7 @@ func TestFaultStoreDamaged(t *testing.T) {
 			p.want(code == tt.repair, "a repair: exit %d: %s%s", code, out, errs)
 			if tt.repair == exitOK {
 				if tt.keeps {
-					p.want(p.finds() == found, "%d are found of %d", p.finds(), found)
+					p.want(p.finds() >= found, "%d are found of %d", p.finds(), found) // a killed run may have brought others
 				}
 				p.now = time.Time{} // a store that has lost whose data it holds has no other clock
 				p.want(p.force() == exitOK, "no run after the repair")
