@@ -93,7 +93,8 @@ func programBefore(t *testing.T) string {
 func upgrade(t *testing.T, older string) *fleet {
 	t.Helper()
 	d := faulty.Postgres(t, "max_connections=200")
-	o := ticks{Dir: t.TempDir(), Place: d.URL(), From: time.Now().Unix() + 1, Ticks: 30, Jobs: 1}
+	// The older program makes the tables, and the judge watches them from the first tick on.
+	o := ticks{Dir: t.TempDir(), Place: d.URL(), From: time.Now().Unix() + 10, Ticks: 30, Jobs: 1}
 	f := &fleet{t: t, o: o, program: older}
 	f.begin()
 	f.judge = newJudge(t, o)
