@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -70,6 +71,10 @@ type RunOptions struct {
 	Pages  int             // instead of the job's; 0: the job's
 	Force  bool            // treat every series as due now, with purpose manual
 
+	// Look is shared by narrow runs that follow each other closely: the first in each second adds what is due, for all
+	// series, and the others only claim. nil: each run adds its own.
+	Look *Look
+
 	// Backfill replaces the schedule: Run passes its pieces until none is left, quota is refused, this run has spent
 	// MaxUnits (ErrMaxUnits), or all its runs have spent what was agreed to (ErrMaxCharges). No slots of the schedule
 	// are added.
@@ -78,6 +83,16 @@ type RunOptions struct {
 
 	paced bool // the schedule's pace applies: slots are not forced and the number of pages is not set
 }
+
+// Look is when slots were last added, and how many pages paced charts have since. The zero Look is ready to use.
+type Look struct {
+	mu    sync.Mutex
+	at    time.Time
+	pages map[string]int
+}
+
+// lookFor is how long a Look holds.
+const lookFor = time.Second
 
 // ErrMaxUnits ends a run that has spent RunOptions.MaxUnits, ErrMaxCharges one whose backfill has spent what a person
 // agreed to. Nothing failed.

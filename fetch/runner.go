@@ -55,10 +55,25 @@ func newRunner(rec *Reconciler, o RunOptions) *runner {
 // beginRound adds due slots; those claimed before may be claimed again.
 func (r *runner) beginRound(ctx context.Context) error {
 	r.claimed, r.forced = map[ingest.SlotKey]bool{}, map[ingest.SlotKey]bool{}
-	if r.options.Backfill != nil {
+	look := r.options.Look
+	switch {
+	case r.options.Backfill != nil:
+		return nil
+	case look == nil:
+		return r.addDue(ctx)
+	}
+	look.mu.Lock()
+	defer look.mu.Unlock()
+	now := r.Now()
+	if age := now.Sub(look.at); age >= 0 && age < lookFor {
+		r.pages = look.pages
 		return nil
 	}
-	return r.addDue(ctx)
+	err := r.addDue(ctx)
+	if err == nil {
+		look.at, look.pages = now, r.pages
+	}
+	return err
 }
 
 // runRound claims and passes until nothing is left to claim and nothing runs. A wake calls beginRound again.

@@ -158,6 +158,34 @@ func TestDueSlotsAreHandedOutOneByOne(t *testing.T) {
 	}
 }
 
+// Of narrow runs that follow each other closely one looks what is due, for all, and all keep to the pace that it found.
+func TestRunsThatFollowEachOtherLookOnce(t *testing.T) {
+	b := newBench(t, 100, "US", "GB")
+	looks := 0
+	b.run.Pace = func(context.Context, map[ingest.Series]time.Time, time.Time) fetch.Pace {
+		looks++
+		return fetch.Pace{Schedule: b.run.Schedule, Pages: map[string]int{"chart": 1}}
+	}
+	var look fetch.Look
+	for _, tt := range []struct {
+		series ingest.Series
+		want   string
+		looks  int
+		then   time.Duration
+	}{
+		{b.series[0], "US done 1; ", 1, 0},
+		{b.series[1], "GB done 1; ", 1, time.Second},
+		{b.series[1], "", 2, -time.Hour}, // a clock that is set back
+		{b.series[1], "", 3, 0},
+	} {
+		worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: []ingest.Series{tt.series}, Look: &look})
+		if err != nil || states(worked) != tt.want || looks != tt.looks {
+			t.Errorf("%s: %q after %d looks, %v; want %q after %d", tt.series, states(worked), looks, err, tt.want, tt.looks)
+		}
+		b.now = b.now.Add(tt.then)
+	}
+}
+
 func TestATriggerReturnsAtOnceAndIdleWorkersTakeWhatItAdds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 1000, "US", "GB").live()

@@ -18,6 +18,7 @@ type Queued struct {
 	service    *Service
 	runtime    *Runtime
 	reconciler *fetch.Reconciler
+	look       fetch.Look // of all passes, which may follow each other a hundred times a second
 }
 
 func (s *Service) queued(r *Runtime) *Queued {
@@ -26,7 +27,7 @@ func (s *Service) queued(r *Runtime) *Queued {
 	var one sync.Mutex
 	rec.OnSlot = func(result fetch.SlotResult) { one.Lock(); defer one.Unlock(); s.onSlot(result) }
 	rec.OnRest = func(err error) { one.Lock(); defer one.Unlock(); s.onRest(err) }
-	return &Queued{s, r, rec}
+	return &Queued{service: s, runtime: r, reconciler: rec}
 }
 
 // Reconcile adds the slots that are due, and returns the slots that may be claimed and the backfills that wait.
@@ -50,7 +51,7 @@ func (q *Queued) Pass(ctx context.Context, slot ingest.SlotKey) (again time.Time
 	if st := q.service.state.read(); st.keyPaused() {
 		return q.service.Now().Add(time.Until(st.keyNext)), nil
 	}
-	ended, err := q.reconciler.Run(ctx, fetch.RunOptions{Series: []ingest.Series{slot.Series()}})
+	ended, err := q.reconciler.Run(ctx, fetch.RunOptions{Series: []ingest.Series{slot.Series()}, Look: &q.look})
 	for _, s := range ended {
 		if s.State == ingest.Stopped {
 			again = s.RetryAt
