@@ -199,3 +199,25 @@ func TestTheDoctorSeesAnotherLedger(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// A ledger that is damaged is like one that cannot answer: cheap calls go on, and all say so.
+func TestADamagedRedisIsLikeOneThatCannotAnswer(t *testing.T) {
+	s := faulty.Redis(t)
+	t.Setenv("INGEST_LEDGER", "redis://"+s.Addr())
+	newWard(t)
+	s.Must("DEL", "ingest:{default}")
+	s.Must("SET", "ingest:{default}", "x")
+	out, errs := ingestCode(t, exitOK, "run", "--force", "--region", "US")
+	if !strings.Contains(out+errs, "cheap calls go on, from the emergency budget") {
+		t.Errorf("run: %s%s", out, errs)
+	}
+	if out, _ := ingestCode(t, exitUnavailable, "quota"); !strings.HasPrefix(out, "The ledger cannot answer: cheap calls go on") {
+		t.Errorf("quota: %s", out)
+	}
+	if out, _ := ingestCode(t, exitOK, "metrics"); !strings.Contains(out, "ingest_quota_degraded 1") {
+		t.Errorf("metrics: %s", out)
+	}
+	if _, errs := ingestCode(t, exitOK, "slots", "--region", "US"); !strings.Contains(errs, "cheap calls go on") {
+		t.Errorf("slots: %s", errs)
+	}
+}

@@ -241,10 +241,11 @@ func (a *app) checkLost(ctx context.Context, l *ledger, spent slotsSpent) error 
 		what, term.Amount(audit.Units(missing), "units"), a.storeName(), ledgerFile, quota.ErrClosed)}
 }
 
-// report returns what is left. While the ledger cannot answer, the report says why instead.
+// report returns what is left. While the ledger cannot answer, the report says why instead; a damaged server is no
+// different, as the emergency budget is in quota.db.
 func (l *ledger) report(ctx context.Context) (quota.Report, error) {
 	r, err := l.Report(ctx)
-	if errors.Is(err, quota.ErrUnavailable) {
+	if errors.Is(err, quota.ErrUnavailable) || errors.Is(err, quota.ErrCorrupt) && l.Ledger != quota.Ledger(l.journal) {
 		r.Degraded, err = err, nil
 	}
 	return r, err
