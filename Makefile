@@ -9,7 +9,7 @@ CONCURRENT = ./quota/... ./store/... ./fetch/... ./regions/... ./internal/...
 
 # Weeks, storms, random kills and full sizes are tests of these names. make test leaves them out and make test-long
 # runs them, but for those that only scale-demo, backfill-demo and api run; go test ./... by hand runs everything.
-SHOWN = TestLong(ScaleDemo|BackfillsInTrouble|AHundredThousandVideos)
+SHOWN = TestLong(ScaleDemo|TheProgramOfTheCommitBeforeStarvesNobody|BackfillsInTrouble|AHundredThousandVideos)
 LONG = Test(Long[A-Z]|Soak|CrashLoop|BackfillThroughAWeek|FaultStorms|FaultKilledAtRandom)
 
 # The detector makes SQLite ten times slower, and all that stands on it is compiled a second time: make test goes
@@ -17,7 +17,7 @@ LONG = Test(Long[A-Z]|Soak|CrashLoop|BackfillThroughAWeek|FaultStorms|FaultKille
 # other packages' tests; the detector changes what fetch/youtube and fetch/dailymotion allocate; quotatest's own tests
 # are of broken ledgers. UNRACED are the longest tests of the others: what they do at once, shorter ones do as well.
 RACED = ./store ./quota/redisledger ./quota/sharedledger ./quota/pgledger ./quota/sqliteledger ./quota ./quota/httplimit ./quota/memledger ./quota/internal/... ./quota/quotatest/memremote ./fetch ./fetch/wire ./regions ./internal/faulty ./internal/gateway ./internal/service ./internal/web
-UNRACED = Test(Differential.*|Storms|Hosts|RefusalsCostAlikeHoweverLongTheLog|OlderCopyOverTheFileInUseIsNoticed|AFloodOfAddressesIsBoundedAndHurtsNobodyElse|AChannelThatGivesLessThanItSaysIsIncomplete|WhatASearchDoesNotReadChangesNothing|WhatHasAWordInItsTagsAloneIsOnAPageThatItBelongsTo)$$|^TestStore$$/^HostileQueriesAreAnsweredSoon
+UNRACED = Test(Differential.*|Storms|Hosts|FaultRestoredCopies|SharedDirectories|InspectOfAReplica|RefusalsCostAlikeHoweverLongTheLog|OlderCopyOverTheFileInUseIsNoticed|AFloodOfAddressesIsBoundedAndHurtsNobodyElse|AChannelThatGivesLessThanItSaysIsIncomplete|WhatASearchDoesNotReadChangesNothing|WhatHasAWordInItsTagsAloneIsOnAPageThatItBelongsTo)$$|^TestStore$$/^HostileQueriesAreAnsweredSoon
 
 # testsum prints a line per package, and every skip. ALLOW_SKIPS=FILE makes a skip that FILE does not name a
 # failure; .ci/run does so.
@@ -127,8 +127,8 @@ faults: ## Break Redis, PostgreSQL, the journal and the upstream: a line per fau
 crashloop: ## Kill three processes at random, and the leader of three on one PostgreSQL KILLS (200) times: every slot is committed once
 	@CRASHLOOP_KILLS="$(KILLS)" sh tools/say.sh '^TestCrashLoop' ./cmd/ingest
 
-scale-demo: ## Three machines on one PostgreSQL, two of them killed: who took over, and the account; installs postgresql
-	@sh tools/say.sh '^TestLongScaleDemo$$' ./cmd/ingest
+scale-demo: ## Three machines on one PostgreSQL, two of them killed: who took over, and the account; then an upgrade; installs postgresql
+	@sh tools/say.sh '^TestLong(ScaleDemo|TheProgramOfTheCommitBeforeStarvesNobody)$$' ./cmd/ingest
 
 soak: ## Random faults and simulated years for SOAK (10m), the store killed 200 times and damaged; the seed of a failure is printed
 	@SOAK="$(SOAK)" sh tools/say.sh '^Test(Soak|FaultStorms)' . ./quota/... ./cmd/ingest

@@ -29,8 +29,8 @@ func TestStormsOfEmergencies(t *testing.T) {
 }
 
 func TestLongStorms(t *testing.T) {
-	storms(t, 200, 2000, false)
-	storms(t, 100, 3000, true)
+	storms(t, 200, 800, false)
+	storms(t, 100, 1000, true)
 }
 
 // Of 10,000 seeds these counted too much: because a process that had not noticed that a sibling had synced a new
