@@ -10,13 +10,25 @@ import (
 )
 
 // claimable lists the slots that may be claimed at ?2 (milliseconds; ?1 is its future), in the order of Claim: each
-// series' open slot, unless a run works on the series. A stopped slot must be the newest.
-const claimable = `
-SELECT slots.id, job, key, due_at
-FROM series INDEXED BY series_open CROSS JOIN slots ON slots.series = series.id AND due_at = open
+// series' open slot, unless a run works on the series. A stopped slot must be the newest. claimableOf lists those of the
+// series in ?3, however many others wait.
+const (
+	claimable = `
+SELECT slots.id, job, series.key, due_at
+FROM series INDEXED BY series_open` + claimableIn
+
+	claimableOf = `
+SELECT slots.id, job, series.key, due_at
+FROM json_each(?3) AS given CROSS JOIN series ON job = value ->> 0 AND series.key = value ->> 1` + claimableIn
+
+	claimableIn = ` CROSS JOIN slots ON slots.series = series.id AND due_at = open
 WHERE open IS NOT NULL AND backfill IS NULL AND (state <> 'stopped' OR due_at = ` + newestAt + `)
   AND NOT EXISTS (SELECT 1 FROM slots AS other WHERE other.series = series.id AND other.state = 'claimed' AND other.lease > ?2 AND other.due_at <= ?1)
-ORDER BY fresh_at NULLS FIRST, open, job, key`
+ORDER BY fresh_at NULLS FIRST, open, job, series.key`
+)
+
+// fewSeries is up to how many series a claim looks up one by one.
+const fewSeries = 16
 
 // claimablePieces lists the pieces of backfill ?1 that may be claimed at ?2, in order or, with DESC appended,
 // reversed. All are due when the backfill was created.
@@ -77,17 +89,8 @@ func (s *Store) Claimable(ctx context.Context, now time.Time) ([]ingest.SlotKey,
 
 // findClaimable returns the first claimable slot that the claim admits.
 func findClaimable(ctx context.Context, tx *txn, c ingest.Claim) (id int64, ok bool, err error) {
-	query, args := claimable, []any{future(c.Now), c.Now.UnixMilli()}
-	if c.Backfill != "" {
-		query, args[0] = claimablePieces, c.Backfill
-	}
-	if c.Reversed {
-		query += ` DESC`
-	}
-	query += ` LIMIT ?3`
-	for limit := 8; ; limit *= 16 { // otherwise Postgres computes and sends the whole result
-		n := 0
-		err := each(ctx, tx, func(rows *sql.Rows) error {
+	find := func(query string, args ...any) (n int, err error) {
+		err = each(ctx, tx, func(rows *sql.Rows) error {
 			var row int64
 			var k ingest.SlotKey
 			err := rows.Scan(&row, &k.Job, &k.Key, inSeconds(&k.DueAt))
@@ -95,7 +98,26 @@ func findClaimable(ctx context.Context, tx *txn, c ingest.Claim) (id int64, ok b
 				id = row
 			}
 			return err
-		}, query, append(args, limit)...)
+		}, query, args...)
+		return n, err
+	}
+	query, args := claimable, []any{future(c.Now), c.Now.UnixMilli()}
+	switch {
+	case c.Backfill != "":
+		query, args[0] = claimablePieces, c.Backfill
+		if c.Reversed {
+			query += ` DESC`
+		}
+	case c.Series != nil && len(c.Series) <= fewSeries:
+		var given [][2]string
+		for s := range c.Series {
+			given = append(given, [2]string{s.Job, s.Key})
+		}
+		_, err = find(claimableOf, append(args, listJSON(given))...)
+		return id, id != 0, err
+	}
+	for limit := 8; ; limit *= 16 { // otherwise Postgres computes and sends the whole result
+		n, err := find(query+` LIMIT ?3`, append(args, limit)...)
 		if err != nil || id != 0 || n < limit {
 			return id, id != 0, err
 		}

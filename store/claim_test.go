@@ -36,6 +36,10 @@ func TestAClaimSortsAndScansNothing(t *testing.T) {
 			t.Errorf("the plan lacks %s:\n%s", good, got)
 		}
 	}
+	got = queryPlan(t, s, store.ClaimableOf, noon.Unix(), noon.UnixMilli(), `[["job0", "R1"]]`)
+	if strings.Contains(got, "SCAN s") || !strings.Contains(got, "SEARCH series USING INDEX sqlite_autoindex_series_1 (job=? AND key=?)") {
+		t.Errorf("one series is found by reading all:\n%s", got)
+	}
 }
 
 // queryPlan returns SQLite's plan of a query.

@@ -6,8 +6,11 @@ import (
 	"testing"
 )
 
-// Claimable is the query that finds the slot to claim.
-const Claimable = claimable
+// Claimable is the query that finds the slot to claim, and ClaimableOf that of a few series.
+const (
+	Claimable   = claimable
+	ClaimableOf = claimableOf
+)
 
 // FindChart, LastSlots and NewestSlots are the queries of FindChart, Last and ListSlots.
 var FindChart, LatestSlots, NewestSlots = findChart, latestSlots, newestSlots

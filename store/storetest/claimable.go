@@ -9,7 +9,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// After any history, Claimable returns what repeated claims would.
+// After any history, Claimable returns what repeated claims would, and a claim of one series its slot.
 func testClaimableIsWhatClaimsWouldGive(t *testing.T, open Open) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -36,7 +36,11 @@ func testClaimableIsWhatClaimsWouldGive(t *testing.T, open Open) {
 	}
 	var got []ingest.SlotKey
 	for {
-		slot, ok, err := s.Claim(t.Context(), By("last", now))
+		claim := By("last", now)
+		if n := len(got); n < len(want) && r.IntN(2) == 0 {
+			claim.Series = map[ingest.Series]bool{want[n].Series(): true, {Job: "chart", Key: "never"}: true}
+		}
+		slot, ok, err := s.Claim(t.Context(), claim)
 		if err != nil {
 			t.Fatal(err)
 		}
