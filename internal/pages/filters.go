@@ -23,6 +23,9 @@ type filter struct {
 // valueNames names the filter values that the document does not name.
 var valueNames = map[string]string{"24h": "Last 24 hours", "168h": "Last 7 days", "1000000": "1 million or more"}
 
+// unset are the values of a filter that only an address can set.
+var unset = []report.CountDocument{{}}
+
 // filtersOf returns the order and the filters of a search.
 func (s *Site) filtersOf(c report.CountsDocument) []filter {
 	orders := []report.CountDocument{{Name: "Relevance"}, {Value: "views", Name: "Views"}, {Value: "freshness", Name: "Newest"}}
@@ -33,6 +36,7 @@ func (s *Site) filtersOf(c report.CountsDocument) []filter {
 		{"Order", "order", "", orders, false},
 		{"Charted in", "region", "Any region", c.Regions, true}, {"Category", "category", "Any", c.Categories, true},
 		{"Published", "published_since", "Any time", c.Published, true}, {"Views", "min_views", "Any", c.Views, true},
+		{"Published before", "published_until", "Any time", unset, false}, {"Last seen since", "seen_since", "Any time", unset, false},
 	}
 }
 
@@ -68,6 +72,9 @@ func (s *Site) filters(doc report.SearchDocument, a asked) g.Node {
 	var order string
 	for _, f := range s.filtersOf(*doc.Counts) {
 		chosen, values := a.filters.Get(f.name), f.shown(a.filters.Get(f.name))
+		if len(values) == 1 {
+			continue // there is nothing to choose
+		}
 		name := f.label(values[slices.IndexFunc(values, func(v report.CountDocument) bool { return v.Value == chosen })])
 		switch {
 		case f.name == "order":

@@ -49,6 +49,23 @@ var (
 	tag    = regexp.MustCompile(`<[^>]*>`)
 )
 
+// A filter of the API that the page does not offer holds all the same, and can be taken back.
+func TestASearchPageObeysAllFiltersOfItsAddress(t *testing.T) {
+	s, asked := searched(results)
+	body := html.UnescapeString(bodyOf(t, get(t, s, "/search?q=trailer&seen_since=168h&published_until=2026-01-31")))
+	if want := "counts=true&published_until=2026-01-31&q=trailer&seen_since=168h"; asked.Encode() != want {
+		t.Errorf("it asked for %s, want %s", asked.Encode(), want)
+	}
+	for _, want := range []string{"2026-01-31, Last 7 days; by relevance", `href="/search?published_until=2026-01-31&q=trailer"`, `href="/search?q=trailer&seen_since=168h"`, "Last seen since"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("it does not say %q:\n%s", want, body)
+		}
+	}
+	if body := bodyOf(t, get(t, s, "/search?q=trailer")); strings.Contains(body, "Last seen since") {
+		t.Error("it offers a filter without a choice")
+	}
+}
+
 func TestASearchPageShowsItsDocument(t *testing.T) {
 	s, asked := searched(results)
 	answer := get(t, s, "/search?region=us&q=trailer&min_views=77&after=cursor&from=21&utm_source=x")
