@@ -85,7 +85,7 @@ func (w Wait) String() string {
 	case w.Attempts > 0:
 		text += ", " + term.Plural(w.Attempts, "attempt")
 	case w.OverdueSince == nil:
-		text += ", the next run tries it"
+		text += ", it waits for the next run"
 	case w.LastRunAt != nil:
 		text += "; " + w.idle()
 	default:
