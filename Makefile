@@ -15,9 +15,12 @@ LONG = Test(Long[A-Z]|Soak|CrashLoop|BackfillThroughAWeek|FaultStorms|FaultKille
 # The detector makes SQLite ten times slower, and all that stands on it is compiled a second time: make test goes
 # without and make test-long detects races, in what goroutines share. The stand-ins and the whole program are run by
 # other packages' tests; the detector changes what fetch/youtube and fetch/dailymotion allocate; quotatest's own tests
-# are of broken ledgers. UNRACED are the longest tests of the others: what they do at once, shorter ones do as well.
-RACED = ./store ./quota/redisledger ./quota/sharedledger ./quota/pgledger ./quota/sqliteledger ./quota ./quota/httplimit ./quota/memledger ./quota/internal/... ./quota/quotatest/memremote ./fetch ./fetch/wire ./regions ./internal/faulty ./internal/gateway ./internal/service ./internal/web
-UNRACED = Test(Differential.*|Storms|Hosts|FaultRestoredCopies|SharedDirectories|InspectOfAReplica|RefusalsCostAlikeHoweverLongTheLog|OlderCopyOverTheFileInUseIsNoticed|AFloodOfAddressesIsBoundedAndHurtsNobodyElse|AChannelThatGivesLessThanItSaysIsIncomplete|WhatASearchDoesNotReadChangesNothing|WhatHasAWordInItsTagsAloneIsOnAPageThatItBelongsTo)$$|^TestStore$$/^HostileQueriesAreAnsweredSoon
+# are of broken ledgers. UNRACED are the longest tests of the others: what they do at once, shorter ones do as well. Of
+# the store and the ledgers on disk and on servers only what is done AT_ONCE is raced; make race runs all of it.
+RACED = ./quota/sharedledger ./quota ./quota/httplimit ./quota/memledger ./quota/internal/... ./quota/quotatest/memremote ./fetch ./fetch/wire ./regions ./internal/faulty ./internal/gateway ./internal/service ./internal/web
+UNRACED = Test(Differential.*|Storms|Hosts|AFloodOfAddressesIsBoundedAndHurtsNobodyElse|AChannelThatGivesLessThanItSaysIsIncomplete)
+RACED_AT_ONCE = ./store ./quota/redisledger ./quota/pgledger ./quota/sqliteledger
+AT_ONCE = Test(Conformance|Journal|Store|.*(Many|AtOnce|While|Panic|Queue|Waiting|Restarted|InDoubt|Broke).*)$$/(A7|at_once|HoweverMany|Whole)
 
 # testsum prints a line per package, and every skip. ALLOW_SKIPS=FILE makes a skip that FILE does not name a
 # failure; .ci/run does so.
@@ -70,7 +73,8 @@ test-long: ## Test weeks, storms, random kills and full sizes, and detect races 
 	go build -o .tools/testsum$(EXE) ./tools/testsum && \
 	{ $(LONGTEST) ./cmd/ingest & waits=$$!; \
 	$(LONGTEST) -p 2 $$(grep -rlE --include='*_test.go' --exclude-dir='.?*' --exclude-dir=bench '^func $(LONG)' . | xargs -n1 dirname | sort -u | grep -vx ./cmd/ingest) && \
-	CGO_ENABLED=1 $(TESTSUM) -p 2 -race -skip '^$(LONG)|^$(UNRACED)$$' $(TESTFLAGS) $(RACED); beside=$$?; \
+	CGO_ENABLED=1 $(TESTSUM) -p 2 -race -skip '^$(LONG)|^$(UNRACED)$$' $(TESTFLAGS) $(RACED) && \
+	CGO_ENABLED=1 $(TESTSUM) -p 2 -race -run '^$(AT_ONCE)' -skip '^$(LONG)' $(TESTFLAGS) $(RACED_AT_ONCE); beside=$$?; \
 	wait $$waits && [ $$beside = 0 ]; }
 
 race: ## Run the tests of what is shared by goroutines and processes three times over, races detected
