@@ -97,7 +97,7 @@ func (q *Queue) insert(ctx context.Context, client *river.Client[pgx.Tx], slots 
 	if len(jobs) == 0 {
 		return nil
 	}
-	_, err := client.InsertManyFast(ctx, jobs)
+	_, err := client.InsertMany(ctx, jobs)
 	return err
 }
 

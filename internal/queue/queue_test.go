@@ -232,6 +232,28 @@ func TestARefusedSlotSleepsUntilItMayBeAskedForAgain(t *testing.T) {
 	}
 }
 
+// A slot whose job sleeps, as one that quota has refused, is found by every reconciliation: that keeps no other slot
+// from its job.
+func TestASlotThatSleepsKeepsNoOtherFromItsJob(t *testing.T) {
+	place, slots := newDatabase(t), newTable(2)
+	late := slots.open[1]
+	slots.open, slots.refuse = slots.open[:1], time.Hour
+	asked := func(k ingest.SlotKey) func() bool {
+		return func() bool {
+			slots.mu.Lock()
+			defer slots.mu.Unlock()
+			return len(slots.asked[k]) > 0
+		}
+	}
+	serve(t, place, slots, "a")
+	until(t, "the first is refused", asked(slots.open[0]))
+	until(t, "its job sleeps", func() bool { return rows(t, place, `SELECT count(*) FROM river_job WHERE kind = 'ingest_slot' AND state = 'scheduled'`) == 1 })
+	slots.mu.Lock()
+	slots.open = append(slots.open, late)
+	slots.mu.Unlock()
+	until(t, "the second has a job", asked(late))
+}
+
 func TestABackfillIsPumpedByAFewJobs(t *testing.T) {
 	place, slots := newDatabase(t), newTable(0)
 	slots.pieces, slots.waiting = 2_000, []string{"bf-1"}
