@@ -247,7 +247,9 @@ func TestASlotThatSleepsKeepsNoOtherFromItsJob(t *testing.T) {
 	}
 	serve(t, place, slots, "a")
 	until(t, "the first is refused", asked(slots.open[0]))
-	until(t, "its job sleeps", func() bool { return rows(t, place, `SELECT count(*) FROM river_job WHERE kind = 'ingest_slot' AND state = 'scheduled'`) == 1 })
+	until(t, "its job sleeps", func() bool {
+		return rows(t, place, `SELECT count(*) FROM river_job WHERE kind = 'ingest_slot' AND state = 'scheduled'`) == 1
+	})
 	slots.mu.Lock()
 	slots.open = append(slots.open, late)
 	slots.mu.Unlock()
