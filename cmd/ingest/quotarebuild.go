@@ -70,7 +70,7 @@ func (a *app) beginAnew(ctx context.Context) (unknown string, err error) {
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrExist) { // else another process was faster
 		return "", fmt.Errorf("begin %s anew: %w", path, err)
 	}
 	return unknown, nil
