@@ -37,3 +37,16 @@ func (r *Reconciler) checkClock(ctx context.Context, known map[ingest.Series]tim
 	return fmt.Errorf("%w: it says %s, the upstream's %s, and %s: nothing was fetched or deleted. Set the clock (timedatectl set-ntp true; ingest doctor --online compares it), then run again",
 		ErrClock, now.UTC().Format(time.RFC3339), date.UTC().Format(time.RFC3339), slot)
 }
+
+// sharedClock returns ErrClock, and why, if this machine's clock is not that of the machines that share the table: its
+// slots would be due at other times than theirs.
+func (r *Reconciler) sharedClock(ctx context.Context) error {
+	if r.CheckClock == nil {
+		return nil
+	}
+	err := r.CheckClock(ctx)
+	if _, apart := errors.AsType[*ingest.ClockApart](err); apart {
+		return fmt.Errorf("%w: nothing is fetched here: %w", ErrClock, err)
+	}
+	return err
+}

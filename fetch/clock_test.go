@@ -67,3 +67,20 @@ func TestTheUpstreamsClockIsAskedForOnlyInDoubt(t *testing.T) {
 		t.Errorf("%s %v", states(worked), err)
 	}
 }
+
+// A machine whose clock is not that of the machines with which it shares the slots adds none, claims none and calls nobody,
+// for the schedule and for a backfill.
+func TestAMachineWithAWrongClockLeavesTheSlotsAlone(t *testing.T) {
+	apart := &ingest.ClockApart{From: "the database", Ahead: -20 * time.Minute}
+	for _, o := range []fetch.RunOptions{{}, {Look: &fetch.Look{}}, {Backfill: &ingest.Backfill{ID: "bf-1", Kind: ingest.BackfillVideos}}} {
+		b := newBench(t, 1000, "US", "GB")
+		b.run.CheckClock = func(context.Context) error { return apart }
+		ended, err := b.run.Run(t.Context(), o)
+		if !errors.Is(err, fetch.ErrClock) || !errors.Is(err, error(apart)) || len(ended) > 0 || len(b.upstream.calls) > 0 {
+			t.Errorf("%d slots ended, %d calls: %v", len(ended), len(b.upstream.calls), err)
+		}
+		if known, err := b.table.Newest(t.Context(), start); err != nil || len(known) > 0 {
+			t.Errorf("it added slots of %d series, %v", len(known), err)
+		}
+	}
+}

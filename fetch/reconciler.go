@@ -41,9 +41,12 @@ type Reconciler struct {
 	Now        func() time.Time
 	// Date asks the upstream for its clock by a request that costs no quota. It returns the zero time if the upstream
 	// does not say, and an error if it was not reached; nil if the upstream has no clock.
-	Date  func(context.Context) (time.Time, error)
-	Log   *slog.Logger
-	Pause func(ctx context.Context, d time.Duration) error // waits before a retry; nil: by the clock
+	Date func(context.Context) (time.Time, error)
+	// CheckClock returns a *ingest.ClockApart if this machine's clock is not that of the machines that share the table, and
+	// another error if that is not known; nil: no other machine shares it. A round does nothing after any error.
+	CheckClock func(context.Context) error
+	Log        *slog.Logger
+	Pause      func(ctx context.Context, d time.Duration) error // waits before a retry; nil: by the clock
 
 	// OnCall, if not nil, is called after every call that was sent, with "ok" or the verdict, and its duration. Passes
 	// call it concurrently.

@@ -54,6 +54,9 @@ func newRunner(rec *Reconciler, o RunOptions) *runner {
 
 // beginRound adds due slots; those claimed before may be claimed again.
 func (r *runner) beginRound(ctx context.Context) error {
+	if err := r.sharedClock(ctx); err != nil {
+		return err
+	}
 	r.claimed, r.forced = map[ingest.SlotKey]bool{}, map[ingest.SlotKey]bool{}
 	look := r.options.Look
 	switch {

@@ -21,7 +21,7 @@ type copyTable struct {
 }
 
 // ownRows excludes rows of meta that every store has of its own.
-const ownRows = `name NOT IN ('upstream', 'version')`
+const ownRows = `name NOT IN ('upstream', 'version', '` + idleNote + `')`
 
 // copyTables lists every table except the index, which is built from them; referenced tables come first.
 var copyTables = []copyTable{

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/trendvidstream/ingest"
 )
@@ -22,9 +23,10 @@ type Engine struct {
 	// accept this package's SQL: numbered or plain question marks, MATCH on the index video_text.
 	Write, Read *sql.DB // Write is nil when read-only
 
-	Check   func(ctx context.Context, tx *sql.Tx) error // an error ends the write transaction
-	Explain func(err error) (hint string)               // what a person can do about it; "": not known
-	Away    func(err error) bool                        // the database is not reachable: ErrUnavailable
+	Check   func(ctx context.Context, tx *sql.Tx) error  // an error ends the write transaction
+	Clock   func(ctx context.Context) (time.Time, error) // the database's; ErrNoWrites if it takes no writes
+	Explain func(err error) (hint string)                // what a person can do about it; "": not known
+	Away    func(err error) bool                         // the database is not reachable: ErrUnavailable
 
 	LastBackfill     func(ctx context.Context, tx *sql.Tx) (int64, error)            // the highest backfill ID ever assigned
 	AdvanceSequences func(ctx context.Context, tx *sql.Tx, lastBackfill int64) error // after inserts with given IDs: assign only higher ones
@@ -35,6 +37,19 @@ var ErrMissing = fmt.Errorf("nothing was written there yet: %w", fs.ErrNotExist)
 
 // ErrUnavailable means that the store's database cannot be reached now.
 var ErrUnavailable = errors.New("the store is not reachable")
+
+// ErrNoWrites means that the store's database answers, and takes no writes: it is a standby, or was set to be read only.
+var ErrNoWrites = errors.New("the store takes no writes")
+
+// Clock returns the clock of the store's database, for a machine that compares its own. It is zero for a file. The error
+// is ErrNoWrites if the database takes no writes.
+func (s *Store) Clock(ctx context.Context) (time.Time, error) {
+	if s.engine == nil {
+		return time.Time{}, nil
+	}
+	at, err := s.engine.Clock(ctx)
+	return at, s.explain(ctx, "read the database's clock", err)
+}
 
 // plainPage makes the page's texts Plain, IDs too, as the page must name a video as the table does.
 func plainPage(page ingest.Page) ingest.Page {

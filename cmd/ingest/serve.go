@@ -135,7 +135,7 @@ func (a *app) openService(ctx context.Context, door *gateway.Door) (*service.Run
 			return st.pace.Schedule, st.pace.String()
 		},
 	}
-	err = a.shareWork(ctx, r)
+	err = a.shareWork(ctx, w, r)
 	if err == nil && a.cfg.GatewayListen != "" {
 		var g *gateway.Gateway
 		g, err = a.newGateway(ctx, w)
@@ -180,20 +180,23 @@ func listenAt(ctx context.Context, address string) (net.Listener, error) {
 }
 
 // shareWork joins this process to the queue of the machines that share the store; a SQLite store has none.
-func (a *app) shareWork(ctx context.Context, r *service.Runtime) error {
+func (a *app) shareWork(ctx context.Context, w *fetchRuntime, r *service.Runtime) error {
 	if a.cfg.Store == "sqlite" {
 		return nil
 	}
 	if a.clock.Moved {
 		return errors.New("INGEST_NOW moves the clock of one process, and the queue in PostgreSQL serves many: use ingest run")
 	}
+	name := config.RunName()
 	q, err := queue.Open(ctx, queue.Options{
-		URL: ingest.NewSecret(a.cfg.Store), Version: pgstore.SchemaVersion(), Name: config.RunName(), Workers: a.cfg.Concurrency, Pumps: a.cfg.Concurrency,
-		Every: regions.Heartbeat, Rescue: cmp.Or(r.Reconciler().Lease, fetch.DefaultLease), Now: a.clock.Now, Log: a.log(),
+		URL: ingest.NewSecret(a.cfg.Store), Version: pgstore.SchemaVersion(), Name: name, Workers: a.cfg.Concurrency, Pumps: a.cfg.Concurrency,
+		Every: regions.Heartbeat, Rescue: cmp.Or(r.Reconciler().Lease, fetch.DefaultLease), Log: a.log(),
 	})
 	if err != nil {
 		return err
 	}
+	m := &machine{fetchRuntime: w, process: name}
+	r.MayWork, r.TellIdle, r.OtherIdle = m.mayWork, m.tellIdle, m.otherIdle
 	r.Queue = func(ctx context.Context, w *service.Queued) (trigger, wait func(), err error) { return q.Serve(ctx, w) }
 	closeStore := r.Close
 	r.Close = func() { q.Close(); closeStore() }

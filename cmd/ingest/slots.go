@@ -35,11 +35,15 @@ func (a *app) slotsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			idle := slices.IndexFunc(series, func(s report.SeriesDocument) bool { return s.LastRunAt != nil })
-			if f.State == ingest.Missed && idle >= 0 {
-				a.say("nothing has run since %s: the next run records what was missed since", term.Stamp(*series[idle].LastRunAt))
+			ran := slices.IndexFunc(series, func(s report.SeriesDocument) bool { return s.LastRunAt != nil })
+			if f.State == ingest.Missed && ran >= 0 {
+				a.say("nothing has run since %s: the next run records what was missed since", term.Stamp(*series[ran].LastRunAt))
 			}
-			return printSlots(&a.console, slots, series, a.clock.Now(), !since.IsZero() || f.State+ingest.State(f.Key) != "")
+			idle, err := a.idleMachines(ctx, s)
+			if err != nil {
+				return err
+			}
+			return printSlots(&a.console, slots, series, idle, a.clock.Now(), !since.IsZero() || f.State+ingest.State(f.Key) != "")
 		})
 	})
 	cmd.Flags().Var(config.Count(&next, 1, 0), "next", "show the next `N` slots instead")
@@ -67,7 +71,7 @@ func printNext(ctx context.Context, a *app, n int, region string) error {
 			}
 		}
 	}
-	return printSlots(&a.console, slots, nil, st.now, region != "")
+	return printSlots(&a.console, slots, nil, nil, st.now, region != "")
 }
 
 // sayClosed says what runs fetch while the ledger cannot answer.
@@ -90,11 +94,28 @@ func seriesOf(ctx context.Context, a *app, key string) ([]report.SeriesDocument,
 	return report.NewSeriesDocuments(st.pace.Schedule, key, st.latest, st.now), nil
 }
 
-// printSlots prints slots, which may be filtered, and if only one series was asked for, how fresh it is.
-func printSlots(out *console, slots []ingest.Slot, series []report.SeriesDocument, now time.Time, filtered bool) error {
+// idleMachines returns the machines that share the store and do not work.
+func (a *app) idleMachines(ctx context.Context, s *store.Store) ([]ingest.IdleMachine, error) {
+	now, err := s.Clock(ctx)
+	if err != nil || now.IsZero() {
+		return nil, err
+	}
+	return s.IdleMachines(ctx, now, "")
+}
+
+// printSlots prints slots, which may be filtered, the machines that do not work, and if only one series was asked for, how
+// fresh it is.
+func printSlots(out *console, slots []ingest.Slot, series []report.SeriesDocument, idle []ingest.IdleMachine, now time.Time, filtered bool) error {
+	if !out.json {
+		for _, m := range idle {
+			out.say("ingest: %s", m)
+		}
+	}
 	switch {
 	case out.json:
-		return out.printJSON(report.NewSlotsDocument(slots, series))
+		doc := report.NewSlotsDocument(slots, series)
+		doc.Idle = idle
+		return out.printJSON(doc)
 	case len(slots) == 0 && filtered:
 		out.say("no such slots: leave out --since, --outcome or --region to see others")
 		return nil

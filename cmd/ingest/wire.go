@@ -135,6 +135,9 @@ func (f *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 	}
 	if !a.clock.Moved { // a moved clock is meant to differ
 		r.Date, f.ledger.Date = f.upstream.AskDate, f.upstream.AskDate
+		if a.cfg.Store != "sqlite" {
+			r.CheckClock = f.checkClock
+		}
 	}
 	r.Namer, _ = f.upstream.(fetch.Namer)
 	if _, ok := f.schedule.CountCost(); ok {
@@ -154,6 +157,16 @@ func (f *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 		a.wrapPass(r)
 	}
 	return r
+}
+
+// checkClock compares this machine's clock with the database's.
+func (f *fetchRuntime) checkClock(ctx context.Context) error {
+	asked := time.Now()
+	there, err := f.store.Clock(ctx)
+	if err != nil {
+		return err
+	}
+	return ingest.CompareClocks("the database", asked.Add(time.Since(asked)/2), there, f.ledger.Tariff.Gap())
 }
 
 // reserveCache returns what backfills and refreshes must leave for the schedule.

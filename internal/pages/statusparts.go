@@ -10,6 +10,7 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 )
@@ -103,7 +104,9 @@ func (st Status) strips() g.Node {
 	}
 	const most = 2 // per series, to keep the page small: ingest slots has them all
 	lost := report.LostTicks(st.Slots, len(st.Fresh.Series))
-	return section("Slots, last 24 hours", g.If(lost != "", h.P(in(report.Warn, "lost"), dot(), h.Span(g.Text(lost)))), g.Map(st.Fresh.Series, func(series report.SeriesState) g.Node {
+	return section("Slots, last 24 hours", g.If(lost != "", h.P(in(report.Warn, "lost"), dot(), h.Span(g.Text(lost)))), g.Map(st.Fresh.Idle, func(m ingest.IdleMachine) g.Node {
+		return h.P(in(report.Warn, "lost"), dot(), h.Span(g.Text(m.String())))
+	}), g.Map(st.Fresh.Series, func(series report.SeriesState) g.Node {
 		var runs []run
 		for _, slot := range st.slotsOf(series) {
 			oldest := slot.DueAt

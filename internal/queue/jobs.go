@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -63,24 +64,43 @@ func (q *Queue) uniqueOpts(queue string) *river.InsertOpts {
 
 // workers returns the workers for the three kinds of jobs, which run until ctx is done. A job's own context, which ends
 // when River takes the worker for dead, does not stop a pass: the slot's lease says whose the slot is.
-func (q *Queue) workers(ctx context.Context, w Work) *river.Workers {
+func (m *member) workers(ctx context.Context) *river.Workers {
 	all := river.NewWorkers()
 	river.AddWorker(all, river.WorkFunc(func(job context.Context, _ *river.Job[reconcileArgs]) error {
-		slots, backfills, err := w.Reconcile(ctx)
+		err := m.bringForward(ctx)
+		var slots []ingest.SlotKey
+		var backfills []string
 		if err == nil {
-			err = q.insert(ctx, river.ClientFromContext[pgx.Tx](job), slots, backfills)
+			slots, backfills, err = m.work.Reconcile(ctx)
 		}
-		return q.jobResult(ctx, time.Time{}, err)
+		if err == nil {
+			err = m.insert(ctx, river.ClientFromContext[pgx.Tx](job), slots, backfills)
+		}
+		return m.jobResult(ctx, false, err)
 	}))
 	river.AddWorker(all, river.WorkFunc(func(_ context.Context, j *river.Job[slotArgs]) error {
-		again, err := w.Pass(ctx, ingest.SlotKey{Job: j.Args.Job, Key: j.Args.Key, DueAt: j.Args.DueAt})
-		return q.jobResult(ctx, again, err)
+		return m.jobResult(ctx, false, m.work.Pass(ctx, ingest.SlotKey{Job: j.Args.Job, Key: j.Args.Key, DueAt: j.Args.DueAt}))
 	}))
 	river.AddWorker(all, river.WorkFunc(func(_ context.Context, j *river.Job[pumpArgs]) error {
-		again, err := w.Pump(ctx, j.Args.Backfill)
-		return q.jobResult(ctx, again, err)
+		more, err := m.work.Pump(ctx, j.Args.Backfill)
+		return m.jobResult(ctx, more, err)
 	}))
 	return all
+}
+
+// bringForward makes jobs runnable that are scheduled for later than the next reconciliation. None is meant to be: the
+// clock of the machine that scheduled it is ahead.
+func (q *Queue) bringForward(ctx context.Context) error {
+	moved, err := q.pool.Exec(ctx, `UPDATE river_job SET scheduled_at = now(), state = 'available'
+		WHERE starts_with(queue, $1) AND state IN ('available', 'pending', 'retryable', 'scheduled') AND scheduled_at > now() + $2 * interval '1 second'`,
+		q.named(""), q.Every.Seconds())
+	if err != nil {
+		return fmt.Errorf("queue: look for jobs in the future: %w", err)
+	}
+	if n := moved.RowsAffected(); n > 0 {
+		q.Log.WarnContext(ctx, "jobs were scheduled by a clock that is ahead: they run now", slog.Int64("jobs", n))
+	}
+	return nil
 }
 
 // insert adds the jobs that are not there yet.
@@ -101,17 +121,19 @@ func (q *Queue) insert(ctx context.Context, client *river.Client[pgx.Tx], slots 
 	return err
 }
 
-// jobResult ends a job, or lets it sleep until again. A job that failed is tried again after Every: our table, not the
-// job, counts a slot's attempts. A job interrupted by the end of this process is free for the next process.
-func (q *Queue) jobResult(ctx context.Context, again time.Time, err error) error {
+// jobResult ends a job. No job sleeps, by whatever clock: a slot that may still be claimed, and a backfill that waits,
+// have another job after the next reconciliation, perhaps on another machine. Our table counts a slot's attempts. A job
+// with more to do, or interrupted by the end of this process, is free at once.
+func (m *member) jobResult(ctx context.Context, more bool, err error) error {
 	switch {
-	case ctx.Err() != nil:
+	case errors.Is(context.Cause(ctx), errLeft): // its clock may be wrong, and a snooze goes by it
+		return nil
+	case ctx.Err() != nil || more:
 		return river.JobSnooze(0)
-	case err != nil:
-		q.Log.DebugContext(ctx, "a job is tried again", slog.Duration("in", q.Every), slog.Any("error", err))
-		return river.JobSnooze(q.Every)
-	case !again.IsZero():
-		return river.JobSnooze(max(0, again.Sub(q.Now())))
+	}
+	if err != nil {
+		m.Log.DebugContext(ctx, "a job has failed", slog.Any("error", err))
+		m.look() // perhaps this machine may not work
 	}
 	return nil
 }

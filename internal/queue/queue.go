@@ -2,8 +2,11 @@
 // the slots that are due to our own table, and a job for each of them, which carries the slot's key and nothing else.
 // The worker of such a job claims the slot in our table. So a job that is lost, doubled, run again or rescued changes
 // only the time of a pass: a slot that may be claimed and has no job gets one at the next reconciliation, and a slot
-// that is claimed already is left alone. The job of a slot that was refused for quota sleeps until the slot may be
-// tried again.
+// that is claimed already is left alone. No job sleeps: a slot that was refused for quota, or a job that failed, has
+// another job after the next reconciliation.
+//
+// A machine that may not work (its clock is wrong, its key is refused) leaves the queue: it fetches no job and does not
+// lead. It looks every few seconds whether it may join again.
 //
 // Machines are upgraded one after another. An older process must stop once a newer one has changed the tables, but may
 // lead until it notices. So each version of the tables has its own queues, and every process asks for a reconciliation
@@ -25,7 +28,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
 
@@ -41,30 +43,33 @@ const (
 	keepJobs = time.Hour
 	// stopWithin bounds a stop of River, after the passes have ended.
 	stopWithin = 4 * time.Second
+	// lookEvery is how often a machine looks whether it may work.
+	lookEvery = 5 * time.Second
 )
 
 // Work is the work of the queue's jobs. All methods may be called concurrently, and return soon after the end of their context.
 type Work interface {
 	// Reconcile adds the slots that are due, and returns the slots that may be claimed now and the ids of the backfills that wait.
 	Reconcile(ctx context.Context) (slots []ingest.SlotKey, backfills []string, err error)
-	// Pass claims the slot, if it may still be claimed, and passes it. again is when to try once more; zero leaves
-	// that to Reconcile.
-	Pass(ctx context.Context, slot ingest.SlotKey) (again time.Time, err error)
-	// Pump works on some pieces of a backfill. again is when there may be more to do for it; zero: never.
-	Pump(ctx context.Context, backfill string) (again time.Time, err error)
+	// Pass claims the slot, if it may still be claimed, and passes it.
+	Pass(ctx context.Context, slot ingest.SlotKey) error
+	// Pump works on some pieces of a backfill. more: there are others that may be worked on now.
+	Pump(ctx context.Context, backfill string) (more bool, err error)
+	// MayWork returns why this machine must leave all work to the others; nil: it may work. It is called every few seconds.
+	// An error err means that this is not known, and changes nothing.
+	MayWork(ctx context.Context) (why, err error)
 }
 
 // Options configure a process's part in the queue.
 type Options struct {
-	URL     ingest.Secret    // of the Postgres, with its password
-	Version int              // of the tables with the slots: processes of another version have their own jobs
-	Name    string           // of this process, unique in River's tables; "": River's choice
-	Workers int              // slots that this process passes at once
-	Pumps   int              // jobs of one backfill, over all processes; this process runs as many at once
-	Every   time.Duration    // between two reconciliations
-	Rescue  time.Duration    // how long a job may run until it is taken for dead and run again: a lease
-	Now     func() time.Time // the clock by which slots are due
-	Log     *slog.Logger     // what goes wrong in River
+	URL     ingest.Secret // of the Postgres, with its password
+	Version int           // of the tables with the slots: processes of another version have their own jobs
+	Name    string        // of this process, unique in River's tables; "": River's choice
+	Workers int           // slots that this process passes at once
+	Pumps   int           // jobs of one backfill, over all processes; this process runs as many at once
+	Every   time.Duration // between two reconciliations
+	Rescue  time.Duration // how long a job may run until it is taken for dead and run again: a lease
+	Log     *slog.Logger  // what goes wrong in River
 }
 
 // Queue is one process's part in the queue.
@@ -117,56 +122,16 @@ func (q *Queue) migrate(ctx context.Context) error {
 	})
 }
 
-// Serve works on jobs until ctx is done. trigger says that something may be due, and returns at once. After the end of
-// ctx, wait returns when all work has ended or was given up.
+// Serve works on jobs until ctx is done, while this machine may work. trigger says that something may be due, and
+// returns at once. After the end of ctx, wait returns when all work has ended or was given up.
 func (q *Queue) Serve(ctx context.Context, w Work) (trigger, wait func(), err error) {
-	client, err := river.NewClient(riverpgxv5.New(q.pool), q.config(ctx, w))
-	if err != nil {
-		return nil, nil, fmt.Errorf("queue: %w", err)
+	m := &member{Queue: q, work: w, asked: make(chan struct{}, 1), gone: make(chan struct{})}
+	if err := m.decide(ctx); err != nil {
+		m.leave()
+		return nil, nil, err
 	}
-	if err := client.Start(ctx); err != nil {
-		return nil, nil, fmt.Errorf("queue: start: %w", err)
-	}
-	trigger = func() {
-		go func() {
-			ctx, cancel := context.WithTimeout(ctx, q.Every)
-			defer cancel()
-			if _, err := client.Insert(ctx, reconcileArgs{}, q.reconcileOpts()); err != nil && ctx.Err() == nil {
-				q.Log.WarnContext(ctx, "the queue was not told that something is due: the next reconciliation will find it", slog.Any("error", err))
-			}
-		}()
-	}
-	return trigger, func() {
-		select {
-		case <-client.Stopped():
-		case <-time.After(stopWithin):
-		}
-	}, nil
-}
-
-func (q *Queue) config(ctx context.Context, w Work) *river.Config {
-	reconcile := river.NewPeriodicJob(river.PeriodicInterval(q.Every), func() (river.JobArgs, *river.InsertOpts) {
-		return reconcileArgs{}, q.reconcileOpts()
-	}, &river.PeriodicJobOpts{RunOnStart: true})
-	return &river.Config{
-		Queues: map[string]river.QueueConfig{
-			q.named(slotQueue):      {MaxWorkers: max(1, q.Workers)},
-			q.named(reconcileQueue): {MaxWorkers: 1},
-			q.named(backfillQueue):  {MaxWorkers: max(1, q.Pumps)},
-		},
-		ID:                          q.Name,
-		Workers:                     q.workers(ctx, w),
-		PeriodicJobs:                []*river.PeriodicJob{reconcile},
-		PollOnly:                    true,
-		FetchPollInterval:           pollEvery,
-		JobTimeout:                  q.Rescue,
-		RescueStuckJobsAfter:        q.Rescue,
-		SoftStopTimeout:             time.Millisecond, // a pass ends its call and commits when its context does
-		CompletedJobRetentionPeriod: keepJobs,
-		CancelledJobRetentionPeriod: keepJobs,
-		DiscardedJobRetentionPeriod: keepJobs,
-		Logger:                      onlyWarnings(q.Log),
-	}
+	go m.attend(ctx)
+	return func() { go m.trigger(ctx) }, func() { <-m.gone }, nil
 }
 
 // warnings is a log with only River's warnings and errors: outcomes of slots are logged elsewhere. It leaves out the

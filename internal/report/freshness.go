@@ -19,6 +19,9 @@ type Freshness struct {
 
 	Upstream *UpstreamDocument `json:"upstream,omitempty"` // null: not known
 
+	// Idle is the other machines that share the store and do not work.
+	Idle []ingest.IdleMachine `json:"idle_machines,omitempty"`
+
 	Resting string `json:"-"` // why nothing is fetched, if it is not the upstream; "": no reason, or not known
 }
 

@@ -36,6 +36,8 @@ type SlotDocument struct {
 type SlotsDocument struct {
 	Slots  []SlotDocument   `json:"slots"`
 	Series []SeriesDocument `json:"series,omitempty"`
+	// Idle is the machines that share the store and do not work.
+	Idle []ingest.IdleMachine `json:"idle_machines,omitempty"`
 }
 
 // NewSlotsDocument returns slots as a document.

@@ -3,8 +3,8 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
-	"time"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
@@ -32,9 +32,6 @@ func (s *Service) queued(r *Runtime) *Queued {
 
 // Reconcile adds the slots that are due, and returns the slots that may be claimed and the backfills that wait.
 func (q *Queued) Reconcile(ctx context.Context) (slots []ingest.SlotKey, backfills []string, err error) {
-	if st := q.service.state.read(); st.keyPaused() {
-		return nil, nil, nil
-	}
 	if slots, err = q.reconciler.Due(ctx); err != nil {
 		return nil, nil, q.reportEnd(ctx, err)
 	}
@@ -45,42 +42,30 @@ func (q *Queued) Reconcile(ctx context.Context) (slots []ingest.SlotKey, backfil
 	return slots, backfills, q.reportEnd(ctx, err)
 }
 
-// Pass claims and passes the open slot of the slot's series, if there is one, which may be newer by now. again is when
-// a slot stopped by quota may be tried again.
-func (q *Queued) Pass(ctx context.Context, slot ingest.SlotKey) (again time.Time, err error) {
-	if st := q.service.state.read(); st.keyPaused() {
-		return q.service.Now().Add(time.Until(st.keyNext)), nil
-	}
-	ended, err := q.reconciler.Run(ctx, fetch.RunOptions{Series: []ingest.Series{slot.Series()}, Look: &q.look})
-	for _, s := range ended {
-		if s.State == ingest.Stopped {
-			again = s.RetryAt
-		}
-	}
-	return again, q.reportEnd(ctx, err)
+// Pass claims and passes the open slot of the slot's series, if there is one, which may be newer by now.
+func (q *Queued) Pass(ctx context.Context, slot ingest.SlotKey) error {
+	_, err := q.reconciler.Run(ctx, fetch.RunOptions{Series: []ingest.Series{slot.Series()}, Look: &q.look})
+	return q.reportEnd(ctx, err)
 }
 
 // Pump works on some pieces of a backfill.
-func (q *Queued) Pump(ctx context.Context, id string) (again time.Time, err error) {
-	if st := q.service.state.read(); st.keyPaused() {
-		return q.service.Now().Add(time.Until(st.keyNext)), nil
-	}
+func (q *Queued) Pump(ctx context.Context, id string) (more bool, err error) {
 	waiting, err := q.runtime.Store.WaitingBackfills(ctx)
 	if err != nil {
-		return again, q.reportEnd(ctx, err)
+		return false, q.reportEnd(ctx, err)
 	}
 	for _, b := range waiting {
 		if b.ID == id {
 			return q.pump(ctx, b)
 		}
 	}
-	return again, nil
+	return false, nil
 }
 
-func (q *Queued) pump(ctx context.Context, b ingest.Backfill) (again time.Time, err error) {
+func (q *Queued) pump(ctx context.Context, b ingest.Backfill) (more bool, err error) {
 	reserve, err := q.runtime.Reserve(ctx)
 	if err != nil {
-		return again, q.reportEnd(ctx, err)
+		return false, q.reportEnd(ctx, err)
 	}
 	rec := *q.reconciler
 	rec.Reserve = reserve
@@ -88,23 +73,37 @@ func (q *Queued) pump(ctx context.Context, b ingest.Backfill) (again time.Time, 
 	spent := int64(0)
 	for _, piece := range ended {
 		spent += piece.Spent
-		if piece.State == ingest.Stopped {
-			again = piece.RetryAt
-		}
 	}
 	if errors.Is(err, fetch.ErrMaxUnits) {
-		if spent > 0 { // otherwise pumpUnits may be less than one call costs
-			again = q.service.Now()
-		}
-		return again, nil
+		return spent > 0, nil // otherwise pumpUnits may be less than one call costs
 	}
-	return again, q.reportEnd(ctx, err)
+	return false, q.reportEnd(ctx, err)
 }
 
-// reportEnd tells the service how a job has ended: the service, not the queue, judges that.
+// reportEnd tells the service how a job has ended: the service, not the queue, judges that. What keeps this machine from
+// working is judged by MayWork.
 func (q *Queued) reportEnd(ctx context.Context, err error) error {
-	if ctx.Err() == nil {
+	if _, apart := errors.AsType[*ingest.ClockApart](err); ctx.Err() == nil && !apart {
 		q.reconciler.OnRest(err)
 	}
 	return err
+}
+
+// MayWork returns why this machine must leave the queue to the others, and makes the service say so. An unknown reason, as
+// a database that does not answer, is an error. A ledger whose clock is apart is no reason of its own: if this machine's
+// clock is the database's, the ledger's is wrong, for all machines.
+func (q *Queued) MayWork(ctx context.Context) (why, err error) {
+	st := q.service.state.read()
+	switch {
+	case st.keyPaused():
+		why = st.keyErr
+	case q.service.closedByLedger():
+		why = fmt.Errorf("the ledger cannot answer, and nothing may be spent without it: %w", st.ledgerErr)
+	default:
+		why, err = q.runtime.MayWork(ctx)
+	}
+	if err == nil {
+		q.service.setIdle(ctx, q.runtime, why)
+	}
+	return why, err
 }

@@ -84,8 +84,15 @@ type Runtime struct {
 	Pace func(context.Context, quota.Report) (regions.Schedule, string)
 	// Queue starts workers from a queue that many machines share; nil: this process's own workers do what is due.
 	Queue func(context.Context, *Queued) (trigger, wait func(), err error)
-	Save  func(context.Context) // keeps what only this process knows; every heartbeat calls it
-	Close func()
+	// MayWork returns why this machine must leave the queue to the others, and an error if that is not known. nil without
+	// a Queue, as are the next two.
+	MayWork func(context.Context) (why, err error)
+	// TellIdle tells the other machines why this one does not work; nil: it works again.
+	TellIdle func(ctx context.Context, why error) error
+	// OtherIdle returns the other machines that do not work.
+	OtherIdle func(context.Context) ([]ingest.IdleMachine, error)
+	Save      func(context.Context) // keeps what only this process knows; every heartbeat calls it
+	Close     func()
 }
 
 // Store is the part of the store that the service reads.

@@ -30,7 +30,7 @@ func (s *Service) newSite() *web.Site {
 	site := &web.Site{
 		API: s.API, Hosts: s.Hosts,
 		Now: s.Now, Alive: s.checkAlive, Schedule: func() report.WantedSeries { return s.paced() }, Latest: s.latest, StaleAfter: s.StaleAfter, Resting: s.restReason, Closed: s.closedByLedger,
-		Calls: s.calls, Upstream: s.Upstream, Silence: silentBeats * s.heartbeat,
+		Idle: s.othersIdle, Calls: s.calls, Upstream: s.Upstream, Silence: silentBeats * s.heartbeat,
 		Checks: []web.Check{{Name: "store", Look: s.checkStore}, {Name: "ledger", Look: s.checkLedger}, {Name: "key", Look: s.checkKey}, {Name: "workers", Look: s.checkWorkers}},
 	}
 	site.Status = &web.Status{
@@ -53,6 +53,9 @@ func (s *Service) newSite() *web.Site {
 // restReason says why the workers could not go on, and when they try again; "" if they can, or if the upstream is the
 // reason: other checks say that. They write to the store, which all else only reads.
 func (s *Service) restReason() string {
+	if why := s.idleReason(); why != "" {
+		return why
+	}
 	err := s.state.read().restErr
 	if _, upstream := errors.AsType[*fetch.Error](err); err == nil || upstream {
 		return ""
@@ -148,11 +151,16 @@ func (s *Service) checkKey(ctx context.Context) (string, error) {
 	}
 }
 
-func (s *Service) checkWorkers(context.Context) (string, error) {
+func (s *Service) checkWorkers(ctx context.Context) (string, error) {
 	if reason := s.restReason(); reason != "" {
 		return "", errors.New(reason)
 	}
-	return "can go on", s.state.read().openErr
+	says := "can go on"
+	idle, _ := s.othersIdle(ctx) // an error is the store's, whose check says it
+	for _, other := range idle {
+		says += "; " + other.String()
+	}
+	return says, s.state.read().openErr
 }
 
 // paced returns the schedule as the newest report of the ledger stretches it.

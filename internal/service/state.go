@@ -34,6 +34,9 @@ type state struct {
 	paced       regions.Schedule // the schedule at the pace of that report; nil: as configured
 	pacing      string           // in words; "" if nothing is paced
 
+	idle     error     // why this machine leaves all work to the others; nil: it does not
+	idleTold time.Time // when the others were last told
+
 	keyErr      error // the refusal; nil: none so far
 	keyRefusals int   // in a row
 	keyNext     time.Time

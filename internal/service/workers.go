@@ -90,7 +90,7 @@ func (s *Service) warnNotOpen(ctx context.Context, err error) {
 // wake wakes the workers, unless the key was refused and it is too early to try it again.
 func (s *Service) wake() {
 	s.state.update(func(st *state) {
-		if st.runtime == nil || st.keyPaused() {
+		if st.runtime == nil || st.idle != nil || st.runtime.Queue == nil && st.keyPaused() {
 			return
 		}
 		if st.busySince.IsZero() {

@@ -25,6 +25,12 @@ func (s *Site) Freshness(ctx context.Context) (report.Freshness, error) {
 	if s.Resting != nil {
 		f.Resting = s.Resting()
 	}
+	if s.Idle != nil {
+		f.Idle, err = s.Idle(ctx)
+		if err != nil {
+			return f, err
+		}
+	}
 	if s.Calls != nil {
 		calls, err := s.Calls(ctx)
 		if err != nil {

@@ -36,6 +36,7 @@ type Site struct {
 	Upstream   string                                          // its name
 	Silence    time.Duration                                   // before the upstream is unreachable; 0: report.UnreachableAfter
 	Resting    func() string                                   // why nothing is fetched, if it is not the upstream; "": no reason; nil: not known
+	Idle       func(context.Context) ([]ingest.IdleMachine, error) // other machines that do not work; nil: there are none
 	Closed     func() bool                                     // nothing is fetched because the ledger cannot answer; nil: not known
 
 	Status *Status // what the page and the metrics show; nil: there are none

@@ -90,6 +90,7 @@ func Open(ctx context.Context, url string, o store.Options) (*store.Store, error
 		LastBackfill:     lastBackfill,
 		AdvanceSequences: advanceSequences,
 	}
+	e.Clock = func(ctx context.Context) (time.Time, error) { return serverClock(ctx, e.Read) }
 	err = explain(at, checkSettings(ctx, e.Read, name))
 	if err == nil {
 		err = prepare(ctx, e, name, o)
@@ -226,4 +227,16 @@ func checkVersion(ctx context.Context, tx *sql.Tx, path string) error {
 		err = &store.VersionError{Path: path, Have: have, Know: SchemaVersion()}
 	}
 	return err
+}
+
+// serverClock returns the server's clock, and store.ErrNoWrites if it takes no writes.
+func serverClock(ctx context.Context, db *sql.DB) (time.Time, error) {
+	var micros int64
+	var standby bool
+	err := db.QueryRowContext(ctx, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'").
+		Scan(&micros, &standby)
+	if err == nil && standby {
+		err = store.ErrNoWrites
+	}
+	return time.UnixMicro(micros), err
 }

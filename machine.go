@@ -1,0 +1,51 @@
+package ingest
+
+import (
+	"fmt"
+	"time"
+)
+
+// ClockApart is the error of a machine whose clock differs from another by more than is trusted.
+type ClockApart struct {
+	From  string        // whose clock disagrees: "the database", "the upstream"
+	Ahead time.Duration // of this machine's clock; negative: it is behind
+}
+
+// CompareClocks returns a *ClockApart if here and there, two readings of one moment, differ by more than gap.
+func CompareClocks(from string, here, there time.Time, gap time.Duration) error {
+	if ahead := here.Sub(there); ahead.Abs() > gap {
+		return &ClockApart{From: from, Ahead: ahead}
+	}
+	return nil
+}
+
+func (e *ClockApart) Error() string {
+	side, by := "ahead of", e.Ahead
+	if by < 0 {
+		side, by = "behind", -by
+	}
+	return fmt.Sprintf("its clock is %s %s %s's: set it (timedatectl set-ntp true)", roughly(by), side, e.From)
+}
+
+// roughly returns a duration in its largest unit that leaves at least two of it.
+func roughly(d time.Duration) string {
+	switch {
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("%d days", d/(24*time.Hour))
+	case d >= 2*time.Hour:
+		return fmt.Sprintf("%d h", d/time.Hour)
+	case d >= 2*time.Minute:
+		return fmt.Sprintf("%d min", d.Round(time.Minute)/time.Minute)
+	}
+	return fmt.Sprintf("%d s", d.Round(time.Second)/time.Second)
+}
+
+// IdleMachine is a machine that leaves all work to the others, until it may work again.
+type IdleMachine struct {
+	Machine string    `json:"machine"`
+	Why     string    `json:"why"`
+	Since   time.Time `json:"since"`   // by the database's clock
+	SeenAt  time.Time `json:"seen_at"` // when it last said so
+}
+
+func (m IdleMachine) String() string { return "machine " + m.Machine + " does not work: " + m.Why }

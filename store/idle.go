@@ -1,0 +1,49 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// idleNote is the row of meta with the machines that do not work, by process.
+const idleNote = "idle machines"
+
+// idleFor is how long a machine's note counts. It repeats it at every heartbeat.
+const idleFor = 3 * time.Minute
+
+// SetIdle notes for the other machines that the process does not work; a zero note deletes its earlier one. Notes that
+// no longer count at seen are deleted.
+func (s *Store) SetIdle(ctx context.Context, process string, note ingest.IdleMachine, seen time.Time) error {
+	return s.tx(ctx, "note that this machine does not work", func(tx *txn) error {
+		all := map[string]ingest.IdleMachine{}
+		if err := readNote(ctx, tx, idleNote, asJSON{&all}); err != nil {
+			return err
+		}
+		for other, its := range all {
+			if seen.Sub(its.SeenAt) > idleFor {
+				delete(all, other)
+			}
+		}
+		if all[process] = note; note.Why == "" {
+			delete(all, process)
+		}
+		return writeNote(ctx, tx, idleNote, asJSON{all})
+	})
+}
+
+// IdleMachines returns the machines that do not work at now, by name, without that of one process.
+func (s *Store) IdleMachines(ctx context.Context, now time.Time, except string) (idle []ingest.IdleMachine, err error) {
+	all := map[string]ingest.IdleMachine{}
+	err = readNote(ctx, s.read, idleNote, asJSON{&all})
+	for process, note := range all {
+		if process != except && now.Sub(note.SeenAt).Abs() <= idleFor {
+			idle = append(idle, note)
+		}
+	}
+	slices.SortFunc(idle, func(a, b ingest.IdleMachine) int { return strings.Compare(a.Machine, b.Machine) })
+	return idle, s.explain(ctx, "read which machines do not work", err)
+}
