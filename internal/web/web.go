@@ -28,16 +28,16 @@ type Site struct {
 	Now   func() time.Time
 	Alive func() error // nil while the scheduler's heartbeat is recent
 
-	Checks     []Check                                         // what /readyz checks before freshness, in this order
-	Schedule   func() report.WantedSeries                      // at its current pace
-	Latest     func(context.Context) (ingest.Latest, error)    // the newest slots of every series
-	StaleAfter int                                             // intervals
-	Calls      func(context.Context) (ingest.CallStats, error) // how all processes' calls were answered; nil: not known
-	Upstream   string                                          // its name
-	Silence    time.Duration                                   // before the upstream is unreachable; 0: report.UnreachableAfter
-	Resting    func() string                                   // why nothing is fetched, if it is not the upstream; "": no reason; nil: not known
+	Checks     []Check                                             // what /readyz checks before freshness, in this order
+	Schedule   func() report.WantedSeries                          // at its current pace
+	Latest     func(context.Context) (ingest.Latest, error)        // the newest slots of every series
+	StaleAfter int                                                 // intervals
+	Calls      func(context.Context) (ingest.CallStats, error)     // how all processes' calls were answered; nil: not known
+	Upstream   string                                              // its name
+	Silence    time.Duration                                       // before the upstream is unreachable; 0: report.UnreachableAfter
+	Resting    func() string                                       // why nothing is fetched, if it is not the upstream; "": no reason; nil: not known
 	Idle       func(context.Context) ([]ingest.IdleMachine, error) // other machines that do not work; nil: there are none
-	Closed     func() bool                                     // nothing is fetched because the ledger cannot answer; nil: not known
+	Closed     func() bool                                         // nothing is fetched because the ledger cannot answer; nil: not known
 
 	Status *Status // what the page and the metrics show; nil: there are none
 
