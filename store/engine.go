@@ -41,16 +41,6 @@ var ErrUnavailable = errors.New("the store is not reachable")
 // ErrNoWrites means that the store's database answers, and takes no writes: it is a standby, or was set to be read only.
 var ErrNoWrites = errors.New("the store takes no writes")
 
-// Clock returns the clock of the store's database, for a machine that compares its own. It is zero for a file. The error
-// is ErrNoWrites if the database takes no writes.
-func (s *Store) Clock(ctx context.Context) (time.Time, error) {
-	if s.engine == nil {
-		return time.Time{}, nil
-	}
-	at, err := s.engine.Clock(ctx)
-	return at, s.explain(ctx, "read the database's clock", err)
-}
-
 // plainPage makes the page's texts Plain, IDs too, as the page must name a video as the table does.
 func plainPage(page ingest.Page) ingest.Page {
 	page.Videos = slices.Clone(page.Videos)

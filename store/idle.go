@@ -15,6 +15,16 @@ const idleNote = "idle machines"
 // idleFor is how long a machine's note counts. It repeats it at every heartbeat.
 const idleFor = 3 * time.Minute
 
+// Clock returns the clock of the store's database, for a machine that compares its own. It is zero for a file. The error
+// is ErrNoWrites if the database takes no writes.
+func (s *Store) Clock(ctx context.Context) (time.Time, error) {
+	if s.engine == nil {
+		return time.Time{}, nil
+	}
+	at, err := s.engine.Clock(ctx)
+	return at, s.explain(ctx, "read the database's clock", err)
+}
+
 // SetIdle notes for the other machines that the process does not work; a zero note deletes its earlier one. Notes that
 // no longer count at seen are deleted.
 func (s *Store) SetIdle(ctx context.Context, process string, note ingest.IdleMachine, seen time.Time) error {

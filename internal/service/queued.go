@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
@@ -106,4 +108,35 @@ func (q *Queued) MayWork(ctx context.Context) (why, err error) {
 		q.service.setIdle(ctx, q.runtime, why)
 	}
 	return why, err
+}
+
+// setIdle notes why this machine leaves the queue to the others, or that it works again, and tells them at every
+// heartbeat. Only a change is logged.
+func (s *Service) setIdle(ctx context.Context, r *Runtime, why error) {
+	before, tell := error(nil), false
+	s.state.update(func(st *state) {
+		before = st.idle
+		st.idle = why
+		if tell = (why == nil) != (before == nil) || why != nil && time.Since(st.idleTold) >= s.heartbeat; tell {
+			st.idleTold = time.Now()
+		}
+		if why != nil {
+			st.busySince, st.rested = time.Time{}, true
+		}
+	})
+	switch {
+	case why != nil && before == nil:
+		s.log.ErrorContext(ctx, "this machine does not work: it leaves everything to the others until it may", slog.Any("error", why))
+	case why == nil && before != nil:
+		s.log.WarnContext(ctx, "this machine works again", slog.Any("was", before))
+	}
+	if (why == nil) != (before == nil) {
+		s.state.update(func(st *state) { st.news = true })
+		s.askMaintenance()
+	}
+	if tell && r.TellIdle != nil {
+		if err := r.TellIdle(ctx, why); err != nil && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "the other machines were not told whether this one works", slog.Any("error", err))
+		}
+	}
 }

@@ -170,3 +170,19 @@ func (s *Service) paced() regions.Schedule {
 	}
 	return s.Schedule
 }
+
+// idleReason says why this machine does not work; "" if it does.
+func (s *Service) idleReason() string {
+	if why := s.state.read().idle; why != nil {
+		return "this machine does not work: " + term.Clean(why.Error())
+	}
+	return ""
+}
+
+// othersIdle returns the other machines that do not work.
+func (s *Service) othersIdle(ctx context.Context) ([]ingest.IdleMachine, error) {
+	if r := s.state.read().runtime; r != nil && r.OtherIdle != nil {
+		return r.OtherIdle(ctx)
+	}
+	return nil, nil
+}
