@@ -18,12 +18,11 @@ RUN go mod download
 COPY . .
 ARG VERSION=dev
 RUN sh tools/build.sh "${VERSION}" /out/ingest \
-    && mkdir -m 0700 -p /out/data && mkdir -m 1777 /out/tmp
+    && mkdir -m 0700 -p /out/data
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=build /out/ingest /ingest
-COPY --from=build /out/tmp /tmp
 COPY --from=build --chown=65532:65532 /out/data /var/lib/ingest
 USER 65532:65532
 VOLUME /var/lib/ingest

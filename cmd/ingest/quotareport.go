@@ -49,9 +49,9 @@ func (a *app) withReadOnlyLedger(ctx context.Context, do func(context.Context, *
 		defer l.close()
 		return do(ctx, l)
 	}
-	dir, err := os.MkdirTemp("", "ingest-quota-")
+	dir, err := sqlitefile.ScratchDir(a.cfg.Data, "ingest-quota-*")
 	if err != nil {
-		return fmt.Errorf("no place for a copy of %s: %w: set TMPDIR", ledgerFile, err)
+		return fmt.Errorf("%s: %w", ledgerFile, err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	if absent {

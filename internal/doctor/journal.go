@@ -29,8 +29,8 @@ type scratch struct {
 	err  error
 }
 
-func (s *scratch) make() (dir string, err error) {
-	s.once.Do(func() { s.dir, s.err = os.MkdirTemp("", "ingest-doctor-*") }) // 0700
+func (s *scratch) make(data string) (dir string, err error) {
+	s.once.Do(func() { s.dir, s.err = sqlitefile.ScratchDir(data, "ingest-doctor-*") })
 	return s.dir, s.err
 }
 
@@ -46,12 +46,12 @@ func openLocal(ctx context.Context, d *Doctor, data string) (LocalLedger, error)
 	if err != nil {
 		return nil, err
 	}
-	dir, err := d.scratch.make()
+	dir, err := d.scratch.make(d.Config.Data)
 	if err == nil {
 		dir, err = os.MkdirTemp(dir, "")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("no place for a copy of %s: %w: set TMPDIR", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	made := filepath.Join(dir, d.LedgerFile)
 	if count, err := os.ReadFile(path + ".lock"); err == nil { // the count of its writes, read before the file itself
@@ -69,7 +69,7 @@ func openLocal(ctx context.Context, d *Doctor, data string) (LocalLedger, error)
 
 // nameOriginal replaces the path of a copy in a text by the path of its original.
 func nameOriginal(text, data string) string {
-	made := regexp.MustCompile(regexp.QuoteMeta(os.TempDir()) + `[/\\]*ingest-doctor-\d+[/\\]\d+`)
+	made := regexp.MustCompile(`(?:` + regexp.QuoteMeta(os.TempDir()) + `|` + regexp.QuoteMeta(data) + `)[/\\]*\.?ingest-doctor-\d+[/\\]\d+`)
 	return made.ReplaceAllLiteralString(text, data)
 }
 

@@ -26,7 +26,8 @@ type Querier interface {
 }
 
 // DSN returns the name of the file for the driver. SQLite obeys parameters only in the file: form of a name, in which
-// a path may hold any character, escaped.
+// a path may hold any character, escaped. Temporary files stay in memory: in a container whose root is read-only no
+// directory may take them.
 func DSN(path string, params ...string) string {
 	slashed := filepath.ToSlash(path)
 	name := url.URL{Scheme: "file", Path: slashed}
@@ -36,7 +37,7 @@ func DSN(path string, params ...string) string {
 	case !strings.HasPrefix(slashed, "/"):
 		name.Path = "/" + slashed // file:///C:/...
 	}
-	return name.String() + "?" + strings.Join(params, "&")
+	return name.String() + "?" + strings.Join(params, "&") + "&_pragma=temp_store(memory)"
 }
 
 // Open returns a pool of at most n connections to the file, all of which are kept. Nothing is opened before the first
@@ -189,6 +190,20 @@ func Publish(draft, path string) error {
 	}
 	SyncDir(filepath.Dir(path))
 	return nil
+}
+
+// ScratchDir makes a directory of mode 0700 for copies of a database: where the system has its temporary files, or in
+// the data directory where it has no such place.
+func ScratchDir(data, pattern string) (dir string, err error) {
+	dir, err = os.MkdirTemp("", pattern)
+	if err == nil {
+		return dir, nil
+	}
+	dir, also := os.MkdirTemp(data, "."+pattern)
+	if also != nil {
+		return "", fmt.Errorf("no place for a copy: %w; %w: set TMPDIR to a directory that can be written", err, also)
+	}
+	return dir, nil
 }
 
 // SyncDir writes the names in a directory to the disk, so that a new one survives a power cut.

@@ -51,8 +51,8 @@ func image(r release) error {
 	})
 }
 
-// imageOf returns the image of one platform: the program, the TLS root certificates, a directory for temporary files
-// and one for the data.
+// imageOf returns the image of one platform: the program, the TLS root certificates
+// and a directory for the data.
 func imageOf(r release, p platform) (v1.Image, error) {
 	program, err := os.ReadFile(r.program(p))
 	if err != nil {
@@ -63,7 +63,6 @@ func imageOf(r release, p platform) (v1.Image, error) {
 		{name: "etc", mode: 0o755}, {name: "etc/ssl", mode: 0o755}, {name: "etc/ssl/certs", mode: 0o755},
 		{name: "etc/ssl/certs/ca-certificates.crt", mode: 0o644, data: roots()},
 		{name: "ingest", mode: 0o755, data: program},
-		{name: "tmp", mode: 0o777 | os.ModeSticky},
 		{name: "var", mode: 0o755}, {name: "var/lib", mode: 0o755},
 		{name: "var/lib/ingest", mode: 0o700, uid: nobody, gid: nobody},
 	}, r.Time); err != nil {
