@@ -52,8 +52,12 @@ func (a *app) checkConfig(ctx context.Context, _ []string) error {
 	for _, w := range budget.NeverCalled(schedule.Tariff) {
 		doc.Warnings = append(doc.Warnings, report.CheckWarning{Warning: w, Next: []time.Time{}})
 	}
-	unfit := price.Fits(schedule.Tariff)
-	doc.Fits = unfit == nil
+	warning, unfit := a.unfit(price, schedule.Tariff)
+	doc.Fits = warning == "" && unfit == nil
 	doc.Total = term.DayShares(price.Total, budget.Ceilings(schedule.Tariff, quota.Scheduled))
-	return cmp.Or(a.show(doc), config.Invalid(cmp.Or(unfit, policy.Refusal(verdicts))))
+	shown := a.show(doc)
+	if warning != "" {
+		a.say("ingest: warning: %s", warning)
+	}
+	return cmp.Or(shown, unfit, config.Invalid(policy.Refusal(verdicts)))
 }

@@ -58,10 +58,12 @@ func TestASearchJobIsPricedWithWhatItLooksUp(t *testing.T) {
 		}
 	}
 	// 48 pages of searches a day and a backfill at its ceiling are more than the schedule may use.
-	_, stderr := ingestCode(t, exitConfig, "config", "check", "--config",
-		jobsFile(t, "", "name: cats, kind: search, query: cats, regions: [US, GB], every: 1h"), "--cost-table", "classic")
-	if !strings.Contains(stderr, "the schedule does not fit") {
-		t.Error(stderr)
+	for pacing, want := range map[string]int{"auto": exitOK, "off": exitConfig} {
+		_, stderr := ingestCode(t, want, "config", "check", "--config",
+			jobsFile(t, "pacing: "+pacing+"\n", "name: cats, kind: search, query: cats, regions: [US, GB], every: 1h"), "--cost-table", "classic")
+		if !strings.Contains(stderr, "the schedule does not fit") {
+			t.Errorf("pacing %s: got %q, want a warning that the schedule does not fit", pacing, stderr)
+		}
 	}
 }
 

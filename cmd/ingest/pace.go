@@ -185,3 +185,16 @@ func (a *app) pricedSchedule() (budget.PricedSchedule, budget.Price, error) {
 	price, err := schedule.DayPrice(a.clock.Now())
 	return schedule, price, err
 }
+
+// unfit returns a warning if the quota does not pay for the schedule and for a backfill beside it: pacing then spreads
+// the slots over the day. Without pacing, a schedule that does not fit is refused.
+func (a *app) unfit(price budget.Price, tariff *quota.Tariff) (warning string, err error) {
+	err = price.Fits(tariff)
+	switch {
+	case err == nil:
+		return "", nil
+	case !a.cfg.Pacing:
+		return "", config.Invalid(err)
+	}
+	return err.Error() + "; until then slots are spread over the day (pacing: auto)", nil
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,8 +72,8 @@ func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
 		return end("", err)
 	}
 	defer w.close()
-	if err := w.price.Fits(w.ledger.Tariff); err != nil {
-		a.say("ingest: warning: %v", err)
+	if warning, err := a.unfit(w.price, w.ledger.Tariff); warning != "" || err != nil {
+		a.say("ingest: warning: %s", cmp.Or(warning, fmt.Sprint(err)))
 	}
 	rec := w.reconciler(a)
 	rec.Workers = a.workersFor(ctx, w)

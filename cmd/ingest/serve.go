@@ -76,8 +76,9 @@ func (a *app) newService() (*service.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := price.Fits(schedule.Tariff); err != nil {
-		return nil, config.Invalid(err)
+	warning, err := a.unfit(price, schedule.Tariff)
+	if err != nil {
+		return nil, err
 	}
 	if err := cmp.Or(config.CheckListen(a.cfg.Listen), a.checkPolicy(policy.Facts{Reachable: a.cfg.Reachable(), OwnFrontEnd: a.cfg.OwnFrontEnd})); err != nil {
 		return nil, err
@@ -111,6 +112,9 @@ func (a *app) newService() (*service.Service, error) {
 	}
 	s := service.New(o)
 	a.logger = s.Log()
+	if warning != "" {
+		a.logger.Warn(warning)
+	}
 	return s, nil
 }
 

@@ -76,8 +76,8 @@ func checkSchedule(_ context.Context, d *Doctor) Finding {
 	if err := p.Fits(schedule.Tariff); err != nil {
 		what, advice, _ := strings.Cut(err.Error(), ": fetch less")
 		what, advice = strings.Join(append(lines, what), "; "), "fetch less"+advice
-		if d.Config.Pacing { // run spreads it, serve refuses it
-			return warn(what+"; pacing spreads it over the day", advice+"; ingest serve wants it to fit")
+		if d.Config.Pacing {
+			return warn(what+"; pacing spreads it over the day", advice)
 		}
 		return fail(BadConfig, what, advice)
 	}
