@@ -48,7 +48,6 @@ var arrows = map[string][]string{
 	"internal/sqlitefile":       {},
 	"internal/strictyaml":       {},
 	"internal/term":             {},
-	"internal/tracing":          {},
 	"internal/web":              {".", "internal/pages", "internal/recent", "internal/report", "internal/term", "quota", "quota/httplimit"},
 	"internal/youtubesim":       {},
 	"quota":                     {"internal/strictyaml"},

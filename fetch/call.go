@@ -107,7 +107,7 @@ func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 	// If the run ends meanwhile, the ledger still gets a moment to answer: a take whose outcome is unknown counts as charged.
 	taking, cancel := withGrace(ctx, callWithin)
 	defer cancel()
-	taking, end := p.span(taking, "take")
+	end := p.logStep(taking, "take")
 	d, err := p.Quota.Take(taking, r)
 	end(err, slog.String("method", r.Method), slog.String("region", r.Region), slog.String("purpose", string(r.Purpose)),
 		slog.Bool("allowed", d.Allowed), slog.Bool("degraded", d.Degraded), slog.Any("cost", charges(d)))
@@ -211,7 +211,7 @@ func (p *pass) send(ctx context.Context, s step) (e *Error) {
 	defer p.share.endCall()
 	ctx, cancel := withGrace(ctx, callWithin)
 	defer cancel()
-	ctx, end := p.span(ctx, "call")
+	end := p.logStep(ctx, "call")
 	sent, verdict, status := time.Now(), "ok", http.StatusOK
 	err := s.do(ctx)
 	if err == nil {

@@ -62,7 +62,7 @@ type result struct {
 // writes.
 func (p *pass) attempt(ctx context.Context) result {
 	before, began := p.slot, time.Now()
-	ctx, end := p.span(ctx, "pass")
+	end := p.logStep(ctx, "pass")
 	slot, err := p.runOrSkip(ctx)
 	end(err, slog.String("job", slot.Job), slog.String("region", slot.Key), slog.Time("slot", slot.DueAt), slog.Int("attempt", slot.Attempt),
 		slog.String("outcome", string(slot.State)), slog.Int("pages", slot.Pages), slog.Int64("units", slot.Units-before.Units))
@@ -181,7 +181,7 @@ func (p *pass) save(ctx context.Context, s step) error {
 	next.Tries = 0
 	next.Reason = withOdd(p.again, p.odd)
 	next.TokenAt, next.FetchedAt, next.Lease = p.Now(), p.Now(), p.Now().Add(p.lease())
-	ctx, end := p.span(ctx, "save")
+	end := p.logStep(ctx, "save")
 	slot, err := s.save(ctx, next)
 	end(err, slog.Int("page", next.Pages))
 	if err != nil {

@@ -52,9 +52,6 @@ type Reconciler struct {
 	// call it concurrently.
 	OnCall func(method, verdict string, took time.Duration)
 
-	// Trace, if not nil, traces every pass, take, call and save.
-	Trace Trace
-
 	// OnSlot is called with every slot that was worked on, as it ended. Serve calls OnRest when nothing is left to
 	// claim and nothing runs, with the error that stopped the workers, or nil. They may be nil, are never called
 	// concurrently, and must return soon.

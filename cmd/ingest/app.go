@@ -8,7 +8,6 @@ import (
 
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/config"
-	"github.com/trendvidstream/ingest/internal/tracing"
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -25,7 +24,6 @@ type app struct {
 	clock   *config.Clock
 	tariff  func() (*quota.Tariff, error) // the costs of the configured upstream, read when first asked for
 	started bool                          // the arguments were accepted: later errors are not usage errors
-	traces  *tracing.Tracer               // traces fetches; nil: off
 
 	// wrapPass may wrap the parts of a pass before it begins. It is nil except in tests.
 	wrapPass func(*fetch.Reconciler)

@@ -47,7 +47,6 @@ func run(args []string, stdout, stderr io.Writer, wrapPass func(*fetch.Reconcile
 		a.json = a.json || slices.Contains(args, "--json") // parsing ends at the first wrong flag
 	}
 	err = endedBy(ctx, err)
-	a.closeTraces(err)
 	if out.Err != nil && silent(err) {
 		err = out.Err // a stop whose report could not be written is an error, too
 	}

@@ -9,25 +9,20 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// newNotices returns the dead man's switch and the threshold notices; nil if they are not configured.
-func (a *app) newNotices(log *slog.Logger) (*service.Pinger, *service.Thresholds, error) {
+// newPinger returns the dead man's switch; nil if none is configured.
+func (a *app) newPinger(log *slog.Logger) (*service.Pinger, error) {
 	check, err := a.cfg.PingURL()
-	if err != nil {
-		return nil, nil, err
-	}
-	webhook, err := a.cfg.WebhookURL()
-	p := service.NewPinger(check, version, log)
-	return p, service.NewThresholds(a.cfg.Data, webhook, p, version, a.clock.Now, log), err
+	return service.NewPinger(check, version, log), err
 }
 
 // beginPing tells the dead man's switch, if configured, that a run has begun. end reports how it ended and returns err
-// unchanged; thresholds sends the threshold notices. Only a wrong configuration is an error.
+// unchanged. Only a wrong configuration is an error.
 //
 // A stop by quota counts as success: the switch gets exit status 0, with the reason in the summary.
-func (a *app) beginPing(ctx context.Context) (end func(summary string, err error) error, thresholds *service.Thresholds, err error) {
-	p, thresholds, err := a.newNotices(a.log())
+func (a *app) beginPing(ctx context.Context) (end func(summary string, err error) error, err error) {
+	p, err := a.newPinger(a.log())
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	endRun := p.BeginRun(ctx)
 	return func(summary string, err error) error {
@@ -41,5 +36,5 @@ func (a *app) beginPing(ctx context.Context) (end func(summary string, err error
 		}
 		endRun(code, text+summary)
 		return err
-	}, thresholds, nil
+	}, nil
 }

@@ -101,7 +101,7 @@ func TestPingTellsOfARunFromStartToEnd(t *testing.T) {
 	}{
 		{"all is well", youtubesim.Options{}, nil, exitOK, "/start /0", []string{"ingest run on ", "exit 0", "DE"}},
 		{"stopped by quota", youtubesim.Options{}, map[string]string{"INGEST_NOW": "2026-02-14T09:40:00Z", "INGEST_PACING": "off", "INGEST_COSTS": limits(t, "20")},
-			exitStopped, "/start /log /0", []string{"exit 75", "19 of 19 used"}},
+			exitStopped, "/start /0", []string{"exit 75", "19 of 19 used"}},
 		{"a region fails", youtubesim.Options{Faults: faultsOf(t, "badtoken@1")}, nil, exitPartial, "/start /3", []string{"failed"}},
 		{"the key is refused", youtubesim.Options{RequireKey: "another"}, map[string]string{"INGEST_KEY": "a-very-secret-key"}, exitKey, "/start /77", []string{"exit 77"}},
 		{"no key, so that nothing is opened", youtubesim.Options{}, map[string]string{"INGEST_UPSTREAM_URL": ""}, exitKey, "/start /77", []string{"no API key"}},
@@ -165,7 +165,7 @@ func TestPingTellsHowServeGoes(t *testing.T) {
 				return len(heard) > 0 && strings.Contains(heard[len(heard)-1].body, tt.body)
 			})
 			for _, h := range d.received() {
-				if h.signal != tt.signal && h.signal != "/log" { // of the threshold that was passed
+				if h.signal != tt.signal {
 					t.Errorf("%+v, want %q", h, tt.signal)
 				}
 			}
@@ -180,33 +180,4 @@ func TestPingTellsHowServeGoes(t *testing.T) {
 	if last := d.checkSignals(t, "/fail"); !strings.Contains(last.body, "no API key") {
 		t.Errorf("%s", last.body)
 	}
-}
-
-// TestThresholdsAreSentByRunAndByServe: once for both, to the webhook named in a file.
-func TestThresholdsAreSentByRunAndByServe(t *testing.T) {
-	standIn(t, youtubesim.Options{Seed: 5})
-	at(t, "2026-02-14T09:40:00Z")
-	d := startDeadman(t)
-	t.Setenv("INGEST_WEBHOOK_URL_FILE", os.Getenv("INGEST_PING_URL_FILE"))
-	t.Setenv("INGEST_PING_URL_FILE", "")
-	ingestCode(t, exitOK, "quota", "post", "units", "7600")
-	for range 2 {
-		stdout, stderr := ingestCode(t, exitOK, "run")
-		hidesPing(t, stdout, stderr)
-	}
-	quickHeart(t)
-	s := startServe(t)
-	s.until("it is ready", s.isReady)
-	ingestCode(t, exitOK, "quota", "post", "units", "1500")
-	s.until("the second threshold was sent", func() bool { return len(d.received()) >= 2 })
-	heard := d.received()
-	for i, percent := range []string{`"threshold_percent":80`, `"threshold_percent":95`} {
-		if h := heard[i]; h.signal != "" || !strings.Contains(h.body, percent) || !strings.Contains(h.body, `"purpose":"scheduled"`) {
-			t.Errorf("%+v, want %s", h, percent)
-		}
-	}
-	if len(heard) != 2 {
-		t.Errorf("sent %d times, want twice: %+v", len(heard), heard)
-	}
-	hidesPing(t, s.stderr.String())
 }

@@ -63,7 +63,7 @@ func (a *app) selectSeries(o *fetch.RunOptions, only []ingest.Region) error {
 }
 
 func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
-	end, thresholds, err := a.beginPing(ctx)
+	end, err := a.beginPing(ctx)
 	if err != nil {
 		return err
 	}
@@ -81,9 +81,6 @@ func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
 	worked, err := rec.Run(ctx, options)
 	shown()
 	a.warnOfFuture(ctx, w.store)
-	if left, err := w.ledger.Report(ctx); err == nil && thresholds != nil {
-		thresholds.Check(ctx, left)
-	}
 	sum := summarise(worked, err)
 	a.lookAhead(context.WithoutCancel(ctx), &sum, w, options.Series, options.Force)
 	var text strings.Builder

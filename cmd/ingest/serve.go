@@ -83,7 +83,7 @@ func (a *app) newService() (*service.Service, error) {
 	if err := cmp.Or(config.CheckListen(a.cfg.Listen), a.checkPolicy(policy.Facts{Reachable: a.cfg.Reachable(), OwnFrontEnd: a.cfg.OwnFrontEnd})); err != nil {
 		return nil, err
 	}
-	p, thresholds, err := a.newNotices(nil)
+	p, err := a.newPinger(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (a *app) newService() (*service.Service, error) {
 	jobs := term.Texts(a.cfg.Jobs, func(job ingest.Job) string { return job.Name })
 	door := &gateway.Door{}
 	o := service.Options{
-		Schedule: schedule.Jobs, Version: version, Workers: a.cfg.Concurrency, StaleAfter: a.cfg.StaleAfter, Upstream: a.provider().name, AccessLog: a.cfg.AccessLog, Now: a.clock.Now, Stderr: a.stderr, Quiet: a.quiet, LogFormat: a.logs, Pinger: p, Thresholds: thresholds, API: api, Hosts: a.cfg.HostNames(),
+		Schedule: schedule.Jobs, Version: version, Workers: a.cfg.Concurrency, StaleAfter: a.cfg.StaleAfter, Upstream: a.provider().name, AccessLog: a.cfg.AccessLog, Now: a.clock.Now, Stderr: a.stderr, Quiet: a.quiet, LogFormat: a.logs, Pinger: p, API: api, Hosts: a.cfg.HostNames(),
 		About: []slog.Attr{slog.String("version", version), slog.String("data", a.cfg.Data), slog.String("ledger", config.ServerName(a.cfg.Ledger)), slog.String("jobs", strings.Join(jobs, ","))},
 		Pages: a.pages(), GatewayHandler: door,
 		Open:       func(ctx context.Context) (*service.Runtime, error) { return a.openService(ctx, door) },

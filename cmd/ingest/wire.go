@@ -80,9 +80,6 @@ func (a *app) openWith(ctx context.Context, connect func(context.Context, *confi
 	if err != nil {
 		return nil, err
 	}
-	if err := a.openTraces(ctx); err != nil {
-		return nil, err
-	}
 	up, err := connect(ctx, a.cfg)
 	if err != nil {
 		return nil, err
@@ -149,9 +146,6 @@ func (f *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 	r.Reserve = f.reserveCache(a).Reserve
 	if a.cfg.Pacing {
 		r.Pace = a.others(f.store, f.schedule).PaceBy(f.ledger.Governor)
-	}
-	if a.traces != nil {
-		r.Trace = a.traces.Span
 	}
 	if a.wrapPass != nil {
 		a.wrapPass(r)

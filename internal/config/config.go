@@ -38,8 +38,6 @@ type Config struct {
 	CostTable    string   // "": the one that Costs chooses
 	KeyFile      string   // from the config file only: the last place where a key is looked for
 	PingFile     string   // from the config file only: the last place where a dead man's switch is looked for
-	WebhookFile  string   // from the config file only: the last place where a webhook for thresholds is looked for
-	OTLP         string   // where spans are sent if OTEL_EXPORTER_OTLP_ENDPOINT does not say; "": nowhere
 	AdminListen  string   // where serve answers everything but /v1/ and /livez; "": at Listen
 	Listen       string   // "": nowhere
 	OwnFrontEnd  bool     // the user says that others reach Listen only through the user's own front end
@@ -152,8 +150,7 @@ func (c *Config) setTexts(file configFile) {
 	} {
 		*s.into = cmp.Or(f.Pick(s.flag, s.env, s.given), s.file, s.by)
 	}
-	c.KeyFile, c.PingFile, c.WebhookFile, c.OTLP = file.KeyFile, file.PingFile, file.WebhookFile, file.OTLP
-	c.OwnFrontEnd, c.Backups = file.OwnFrontEnd, file.Backups
+	c.KeyFile, c.PingFile, c.OwnFrontEnd, c.Backups = file.KeyFile, file.PingFile, file.OwnFrontEnd, file.Backups
 	if text, set := os.LookupEnv("INGEST_OWN_FRONT_END"); set {
 		c.OwnFrontEnd, _ = strconv.ParseBool(text) // a text that is neither true nor false counts as false
 	}

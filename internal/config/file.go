@@ -39,8 +39,6 @@ type configFile struct {
 	Pacing      string    `yaml:"pacing"`
 	AccessLog   string    `yaml:"access_log"`
 	PingFile    string    `yaml:"ping_file"`
-	WebhookFile string    `yaml:"webhook_file"`
-	OTLP        string    `yaml:"otlp_endpoint"`
 	Jobs        []jobFile `yaml:"jobs"`
 
 	Gateway gatewayFile           `yaml:"gateway"`
@@ -52,7 +50,7 @@ type configFile struct {
 // in place of its file's name it stays as it is, since no message shows that.
 func (f *configFile) makePathsWhole(file string) error {
 	dir, err := filepath.Abs(filepath.Dir(file))
-	secrets := []*string{&f.KeyFile, &f.PingFile, &f.WebhookFile}
+	secrets := []*string{&f.KeyFile, &f.PingFile}
 	paths := append(secrets, &f.Data, &f.Costs, &f.Theme)
 	for i := range f.Backups {
 		paths = append(paths, &f.Backups[i])

@@ -49,11 +49,6 @@ var (
 		name: "ping", holds: "URL", credential: "ping-url", env: "INGEST_PING_URL", field: "ping_file",
 		named: "INGEST_PING_URL_FILE and ping_file:", check: checkPingURL, wrap: Invalid,
 	}
-	// webhookURL is a secret because anybody who knows the address can send messages in our name.
-	webhookURL = secret{ //nolint:gosec // where the secret may stand
-		name: "webhook", holds: "URL", credential: "webhook-url", env: "INGEST_WEBHOOK_URL", field: "webhook_file",
-		named: "INGEST_WEBHOOK_URL_FILE and webhook_file:", check: checkPingURL, wrap: Invalid,
-	}
 )
 
 // Key finds the API key. It looks at --key-file, a systemd credential, INGEST_KEY_FILE, INGEST_KEY and the config's
@@ -75,13 +70,6 @@ func (c *Config) KeySource() string {
 // that cannot be used is an error, since otherwise the silent switch would be noticed too late.
 func (c *Config) PingURL() (ingest.Secret, error) {
 	_, address, err := pingURL.find("", c.PingFile)
-	return address, err
-}
-
-// WebhookURL finds the address that gets messages about thresholds, in the same way: webhook-url,
-// INGEST_WEBHOOK_URL_FILE, INGEST_WEBHOOK_URL, webhook_file.
-func (c *Config) WebhookURL() (ingest.Secret, error) {
-	_, address, err := webhookURL.find("", c.WebhookFile)
 	return address, err
 }
 

@@ -32,9 +32,9 @@ func newEndpoint(address ingest.Secret, version string) endpoint {
 	}}
 }
 
-// send posts a message to the path under the URL, "" for the URL itself, and adds parameters to those it has. It
+// send posts a text to the path under the URL, "" for the URL itself, and adds parameters to those it has. It
 // returns when there is an answer, after postWithin, or when ctx is done.
-func (e endpoint) send(ctx context.Context, path string, with url.Values, contentType, body string) error {
+func (e endpoint) send(ctx context.Context, path string, with url.Values, body string) error {
 	ctx, cancel := context.WithTimeout(ctx, postWithin)
 	defer cancel()
 	u, err := url.Parse(e.url.Reveal())
@@ -56,7 +56,7 @@ func (e endpoint) send(ctx context.Context, path string, with url.Values, conten
 		return err
 	}
 	req.Header.Set("User-Agent", "ingest/"+e.version)
-	req.Header.Set("Content-Type", contentType)
+	req.Header.Set("Content-Type", "text/plain; charset=utf-8")
 	resp, err := e.client.Do(req)
 	if err != nil {
 		return err

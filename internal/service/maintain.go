@@ -94,9 +94,6 @@ func (s *Service) askLedger(ctx context.Context, r *Runtime) {
 		st.ledgerAnswered(left, err, time.Now())
 		st.paced, st.pacing = paced, pacing
 	})
-	if err == nil {
-		s.Thresholds.Check(ctx, left)
-	}
 	if (pacing == "") != (before.pacing == "") {
 		msg := "slowing down to save quota"
 		if pacing == "" {

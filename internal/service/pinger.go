@@ -44,7 +44,7 @@ func (p *Pinger) post(ctx context.Context, signal, command, summary string) erro
 	if len(text) > maxPingBytes {
 		text = strings.ToValidUTF8(text[:maxPingBytes], "")
 	}
-	err := p.send(ctx, signal, url.Values{"rid": {p.runID}}, "text/plain; charset=utf-8", text)
+	err := p.send(ctx, signal, url.Values{"rid": {p.runID}}, text)
 	if err != nil && signal != "start" && !errors.Is(ctx.Err(), context.Canceled) { // not a ping that was given up
 		p.Log.WarnContext(ctx, "the dead man's switch could not be reached", slog.String("error", p.withoutURL(err)))
 	}

@@ -47,7 +47,6 @@ type Options struct {
 	LogFormat  LogFormat
 	About      []slog.Attr  // what the first line of the log says about the configuration
 	Pinger     *Pinger      // tells the dead man's switch; nil: there is none
-	Thresholds *Thresholds  // warns of ceilings that are nearly reached; nil: no warnings
 	Admin      net.Listener // serves all but /v1/ and /livez; nil: the main address does
 	// Gateway is where other tools spend the same quota, by GatewayHandler; nil: nowhere.
 	Gateway        net.Listener
@@ -141,9 +140,6 @@ func New(o Options) *Service {
 	s.log, s.warnings = newLogs(o.Stderr, o.Quiet, o.LogFormat)
 	if o.Pinger != nil {
 		o.Pinger.Log = s.log
-	}
-	if o.Thresholds != nil {
-		o.Thresholds.Log = s.log
 	}
 	s.site = s.newSite()
 	return s

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/httplimit"
@@ -17,7 +18,7 @@ import (
 
 // BenchmarkAPI serves a cached answer over kept-alive connections, with limits on.
 func BenchmarkAPI(b *testing.B) {
-	site, _ := newAPI(b, httplimit.PerMinute(quota.MaxLimit), httplimit.PerHour(quota.MaxLimit))
+	site, _ := newAPI(b, httplimit.Limit{Quota: quota.MaxLimit, Window: time.Minute}, httplimit.Limit{Quota: quota.MaxLimit, Window: time.Hour})
 	server := httptest.NewServer(site.Handler())
 	defer server.Close()
 	const clients = 4

@@ -106,7 +106,7 @@ func newAPI(t testing.TB, limits ...httplimit.Limit) (*web.Site, *testLibrary) {
 		var err error
 		site.API.Limiter, err = httplimit.New(httplimit.Config{
 			Ledger: &memledger.Ledger{}, Limits: limits, Deny: []netip.Prefix{netip.MustParsePrefix("192.0.2.66/32")},
-			Plans: map[string][]httplimit.Limit{"starter": {httplimit.PerMinute(3000)}}, Tokens: []httplimit.Token{{Client: "acme", Plan: "starter", SHA256: httplimit.HashToken("token-of-acme")}},
+			Plans: map[string][]httplimit.Limit{"starter": {{Quota: 3000, Window: time.Minute}}}, Tokens: []httplimit.Token{{Client: "acme", Plan: "starter", SHA256: httplimit.HashToken("token-of-acme")}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -339,7 +339,7 @@ func TestTheAccessLogSaysWhatWasAsked(t *testing.T) {
 func TestLimitsHoldForWhateverAnswersSearches(t *testing.T) {
 	paths := []string{"/v1/search?q=cats", "/status", "/status?format=json", "/nothing"}
 	for _, last := range paths {
-		site, _ := newAPI(t, httplimit.PerMinute(2))
+		site, _ := newAPI(t, httplimit.Limit{Quota: 2, Window: time.Minute})
 		site.Pages = &pages.Site{Now: site.Now, Overall: func(context.Context) pages.State { return pages.State{} }}
 		for range 2 {
 			if resp := ask(site.Handler(), http.MethodGet, "/v1/search?q=dogs", "From", "192.0.2.7:1"); resp.StatusCode != http.StatusOK {
@@ -359,7 +359,7 @@ func TestLimitsHoldForWhateverAnswersSearches(t *testing.T) {
 
 // The 61st request within a minute, over a real connection, is refused, and nothing that was sent is in the log.
 func TestServedOverAConnection(t *testing.T) {
-	site, _ := newAPI(t, httplimit.PerMinute(60))
+	site, _ := newAPI(t, httplimit.Limit{Quota: 60, Window: time.Minute})
 	var log bytes.Buffer
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

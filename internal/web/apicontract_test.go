@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -17,8 +18,8 @@ import (
 
 // Every answer that openapi.json promises is given, in the promised form, and no other.
 func TestTheAPIKeepsItsContract(t *testing.T) {
-	site, _ := newAPI(t, httplimit.PerMinute(1000))
-	starved, _ := newAPI(t, httplimit.PerHour(1))
+	site, _ := newAPI(t, httplimit.Limit{Quota: 1000, Window: time.Minute})
+	starved, _ := newAPI(t, httplimit.Limit{Quota: 1, Window: time.Hour})
 	closed, _ := newAPI(t)
 	closed.API.Library = func() (*report.Library, error) { return nil, errors.New("not open yet") }
 	closed.Status = &web.Status{Source: func() (*web.Source, error) { return nil, errors.New("not open yet") }}

@@ -14,7 +14,7 @@ import (
 func Example() {
 	limiter, err := httplimit.New(httplimit.Config{
 		Ledger: &memledger.Ledger{},
-		Limits: []httplimit.Limit{httplimit.PerMinute(60), httplimit.PerHour(1000)},
+		Limits: []httplimit.Limit{{Quota: 60, Window: time.Minute}, {Quota: 1000, Window: time.Hour}},
 		Routes: []httplimit.Route{{Name: "search", Pattern: "GET /search", Cost: 5}},
 		// The load balancer appends the address that it serves to X-Forwarded-For.
 		Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
@@ -44,8 +44,8 @@ func ExampleToken() {
 		Ledger: &memledger.Ledger{},
 		Limits: []httplimit.Limit{{Quota: 20, Window: time.Minute}},
 		Plans: map[string][]httplimit.Limit{
-			"free":    {httplimit.PerMinute(100)},
-			"starter": {httplimit.PerMinute(3000)},
+			"free":    {{Quota: 100, Window: time.Minute}},
+			"starter": {{Quota: 3000, Window: time.Minute}},
 		},
 		Tokens: []httplimit.Token{{Client: "acme", Plan: "starter", SHA256: httplimit.HashToken("c1a7dd4ab40db2a79e5f1fd7f0b61a3c")}},
 	})

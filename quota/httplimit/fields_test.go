@@ -52,7 +52,7 @@ func (i item) is(name string, numbers map[string]int64) bool {
 }
 
 func TestTheFieldsAreThoseOfTheDraft(t *testing.T) {
-	s := newSite(t, httplimit.Config{Limits: []httplimit.Limit{httplimit.PerMinute(3), {Quota: 1000, Window: time.Hour, Name: "sustained"}}})
+	s := newSite(t, httplimit.Config{Limits: []httplimit.Limit{{Quota: 3, Window: time.Minute}, {Quota: 1000, Window: time.Hour, Name: "sustained"}}})
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte("http.ip-c0000201"))
 	sum := hash.Sum(nil)
@@ -95,7 +95,7 @@ func TestTheFieldsAreThoseOfTheDraft(t *testing.T) {
 func TestFieldsAreChosen(t *testing.T) {
 	all := []string{"Ratelimit", "Ratelimit-Policy"}
 	for fields, want := range map[httplimit.Fields][]string{httplimit.Draft11: all, httplimit.Off: nil} {
-		s := newSite(t, httplimit.Config{Limits: []httplimit.Limit{httplimit.PerHour(100), httplimit.PerMinute(2)}, Fields: fields})
+		s := newSite(t, httplimit.Config{Limits: []httplimit.Limit{{Quota: 100, Window: time.Hour}, {Quota: 2, Window: time.Minute}}, Fields: fields})
 		for _, status := range []int{200, 200, 429} {
 			resp := s.send(http.MethodGet, "/", ann)
 			for _, name := range all {

@@ -46,7 +46,7 @@ func (w *nowhere) WriteHeader(status int)      { w.status = status }
 func (w *nowhere) Write(b []byte) (int, error) { return len(b), nil }
 
 func TestAFloodOfAddressesIsBoundedAndHurtsNobodyElse(t *testing.T) {
-	s := newSite(t, httplimit.Config{Limits: []httplimit.Limit{httplimit.PerMinute(60), httplimit.PerHour(1000)}})
+	s := newSite(t, httplimit.Config{Limits: []httplimit.Limit{{Quota: 60, Window: time.Minute}, {Quota: 1000, Window: time.Hour}}})
 	s.wants(http.StatusOK, 10, ann) // she was there before
 	before := held()
 	if refused := flood(s, 100_000, 1); refused > 0 {
@@ -82,7 +82,7 @@ func TestAFloodOfAddressesIsBoundedAndHurtsNobodyElse(t *testing.T) {
 
 func TestAHundredAtOnceGetExactlyTheQuota(t *testing.T) {
 	const quotaOf = 500
-	s := newSite(t, httplimit.Config{Limits: []httplimit.Limit{httplimit.PerMinute(quotaOf)}, Outer: perMinute(2*quotaOf + 100), MaxClients: 2})
+	s := newSite(t, httplimit.Config{Limits: []httplimit.Limit{{Quota: quotaOf, Window: time.Minute}}, Outer: perMinute(2*quotaOf + 100), MaxClients: 2})
 	var served, refused, overloaded atomic.Int64
 	var all sync.WaitGroup
 	for i := range 100 {

@@ -72,12 +72,6 @@ type Limit struct {
 	Name   string        // in the fields; "" is the window's length, such as 1m
 }
 
-// PerMinute returns a limit over any 60 seconds.
-func PerMinute(n int64) Limit { return Limit{Quota: n, Window: time.Minute} }
-
-// PerHour returns a limit over any 60 minutes.
-func PerHour(n int64) Limit { return Limit{Quota: n, Window: time.Hour} }
-
 // Route is the cost of requests that match a pattern of http.ServeMux.
 type Route struct {
 	Name    string // letters, digits, '.', '-', '_'

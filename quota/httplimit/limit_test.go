@@ -82,7 +82,9 @@ const (
 	bob = "192.0.2.2:2222"
 )
 
-func perMinute(n int64) []httplimit.Limit { return []httplimit.Limit{httplimit.PerMinute(n)} }
+func perMinute(n int64) []httplimit.Limit {
+	return []httplimit.Limit{{Quota: n, Window: time.Minute}}
+}
 
 // Sixty requests arrive just before the minute turns, and sixty just after it.
 func TestNeverMoreThanTheQuotaInAnyWindowWhileAFixedWindowLetsTwiceIn(t *testing.T) {
@@ -130,7 +132,7 @@ func TestRetryAfterIsTrue(t *testing.T) {
 		t.Run(ledger.name, func(t *testing.T) {
 			clock := quotatest.NewClock(noon)
 			s := newSite(t, httplimit.Config{
-				Ledger: ledger.open(t, clock), Limits: []httplimit.Limit{httplimit.PerMinute(60), httplimit.PerHour(200)},
+				Ledger: ledger.open(t, clock), Limits: []httplimit.Limit{{Quota: 60, Window: time.Minute}, {Quota: 200, Window: time.Hour}},
 				Routes: []httplimit.Route{{Name: "search", Pattern: "GET /search", Cost: 7}, {Name: "chart", Pattern: "GET /chart/{region}", Cost: 3}},
 			})
 			refusals := 0
@@ -179,7 +181,7 @@ var ledgers = []struct {
 }
 
 func TestThe61stRequestIsRefusedAndSaysWhy(t *testing.T) {
-	s := newSite(t, httplimit.Config{Limits: []httplimit.Limit{httplimit.PerMinute(60), httplimit.PerHour(1000)}})
+	s := newSite(t, httplimit.Config{Limits: []httplimit.Limit{{Quota: 60, Window: time.Minute}, {Quota: 1000, Window: time.Hour}}})
 	s.wants(http.StatusOK, 60, ann)
 	s.clock.Advance(20 * time.Second)
 	resp := s.send(http.MethodGet, "/", ann)
@@ -237,7 +239,7 @@ func TestAnOuterRefusalIsOfItsCostAndTime(t *testing.T) {
 func TestAllWindowsAreDecidedTogether(t *testing.T) {
 	s := newSite(t, httplimit.Config{
 		Limits: perMinute(10),
-		Routes: []httplimit.Route{{Name: "search", Pattern: "GET /search", Cost: 3, Limits: []httplimit.Limit{httplimit.PerHour(6)}}},
+		Routes: []httplimit.Route{{Name: "search", Pattern: "GET /search", Cost: 3, Limits: []httplimit.Limit{{Quota: 6, Window: time.Hour}}}},
 	})
 	search := func() int { return s.send(http.MethodGet, "/search?q=x", ann).StatusCode }
 	if got := []int{search(), search(), search()}; !slices.Equal(got, []int{200, 200, 429}) {
@@ -376,7 +378,7 @@ func TestWrongConfigsAreRefused(t *testing.T) {
 		`httplimit: fields "on": use draft-11 or off`:                                                               {Ledger: l, Fields: "on"},
 		`httplimit: forwarding header "X-Real-IP": use X-Forwarded-For or Forwarded`:                                {Ledger: l, Forwarding: "X-Real-IP"},
 		`httplimit: plan "", route "": a window of 1.5s: use whole seconds, 1s..768h0m0s`:                           {Ledger: l, Limits: []httplimit.Limit{{Quota: 1, Window: 1500 * time.Millisecond}}},
-		`httplimit: plan "", route "": two limits are named "1m"`:                                                   {Ledger: l, Limits: []httplimit.Limit{httplimit.PerMinute(1), httplimit.PerMinute(2)}},
+		`httplimit: plan "", route "": two limits are named "1m"`:                                                   {Ledger: l, Limits: []httplimit.Limit{{Quota: 1, Window: time.Minute}, {Quota: 2, Window: time.Minute}}},
 		`httplimit: client acme: there is no plan "gold"`:                                                           {Ledger: l, Tokens: []httplimit.Token{{Client: "acme", Plan: "gold"}}},
 		`httplimit: outer: route big costs 9, above the quota of 5`:                                                 {Ledger: l, Outer: perMinute(5), Routes: []httplimit.Route{{Name: "big", Pattern: "/big", Cost: 9}}},
 		`httplimit: route name "": use a name of its own, of up to 32 letters, digits, '.', '-' and '_'`:            {Ledger: l, Routes: []httplimit.Route{{Pattern: "/"}}},

@@ -25,7 +25,7 @@ func TestOverRedis(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = ledger.Close() })
-		sites = append(sites, newSite(t, httplimit.Config{Ledger: ledger, Limits: []httplimit.Limit{httplimit.PerHour(20)}, Timeout: 30 * time.Second}))
+		sites = append(sites, newSite(t, httplimit.Config{Ledger: ledger, Limits: []httplimit.Limit{{Quota: 20, Window: time.Hour}}, Timeout: 30 * time.Second}))
 	}
 	var served, refused atomic.Int64
 	var all sync.WaitGroup
