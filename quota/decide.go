@@ -128,7 +128,7 @@ func decidePool(a Ask, c Charge, now time.Time, facts PoolFacts) (PoolState, *Re
 		case at.IsZero():
 			roomIn = b.Window.Name
 		case refusal == nil || at.After(frees):
-			refusal, frees = &Refusal{Pool: c.Pool, Window: b.Window.Name, Used: w.Used, Ceiling: b.Ceiling, Limit: b.Window.Limit}, at
+			refusal, frees = b.refusal(a, c.Pool, w.Used), at
 		}
 	}
 	if refusal != nil {

@@ -18,7 +18,7 @@ func (g *Governor) cheap(a Ask) error {
 			if maxCharge := g.Tariff.Failure.OpenAtMost.Of(b.Window.Limit); c.Amount > maxCharge {
 				return fmt.Errorf("%s costs %d of pool %s, and without the ledger at most %d goes on", a.Who.Method, c.Amount, c.Pool, maxCharge)
 			}
-			if c.Amount > b.Ceiling { // see keepFree
+			if c.Amount > b.Ceiling { // see Tariff.bound
 				return fmt.Errorf("%s costs %d of pool %s, and the schedule leaves %d", a.Who.Method, c.Amount, c.Pool, b.Ceiling)
 			}
 		}

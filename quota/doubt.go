@@ -117,7 +117,7 @@ func (g *Governor) look(ctx context.Context, who Who, pool string) (PoolState, e
 func (g *Governor) refuseDoubted(d Decision, p PoolState, lease Drain) Decision {
 	w := p.Windows[0]
 	d.refuse(d.At, lease.Until)
-	d.Refusal = lease.refusal(p.Pool, Bound{w.Window, w.Ceiling})
+	d.Refusal = lease.refusal(p.Pool, Bound{Window: w.Window, Ceiling: w.Ceiling})
 	for i := range d.Pools {
 		d.Pools[i].Charged = 0
 	}

@@ -35,12 +35,12 @@ func (d Decision) Sentence(topSpender string) string {
 	}
 	r := *d.Refusal
 	parts := []string{r.String()}
-	if r.RoomIn != "" && counted(r.Pool) {
+	if r.RoomIn != "" && counted(r.Pool) && r.Reserved == 0 {
 		parts = append(parts, fmt.Sprintf("window %s has room: only our own rule refuses, the line %s: under pools.%s in costs.yaml", r.RoomIn, r.Window, r.Pool))
 	}
 	for _, p := range d.Pools {
 		for _, w := range p.Windows {
-			if p.Pool == r.Pool && w.Window.Day() && r.Window != DrainWindow && counted(p.Pool) {
+			if p.Pool == r.Pool && w.Window.Day() && r.Window != DrainWindow && r.Reserved == 0 && counted(p.Pool) {
 				parts = append(parts, fmt.Sprintf("the provider's own day has %d of %d left", max(w.Window.Limit-w.Used, 0), w.Window.Limit))
 			}
 		}

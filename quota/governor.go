@@ -21,6 +21,9 @@ type Governor struct {
 	Now              func() time.Time
 	EmergencyAccount EmergencyAccount // nil: every call fails closed while the ledger cannot answer
 	Log              *slog.Logger     // nil: nothing is logged
+	// Reserve returns what calls of backfills and clients must leave for the schedule. It holds for each Request that
+	// brings no Reserve of its own, and for Report. nil: nothing is reserved.
+	Reserve func(context.Context) Reserve
 	// Date asks the provider's clock. Within MaxClockGap after the provider's midnight by this machine's clock, a take
 	// calls it and fails closed if the provider's day has not turned yet. nil: the provider is not asked.
 	Date func(ctx context.Context) (time.Time, error)
@@ -34,8 +37,8 @@ type Request struct {
 	Region  string // "" if a call has none
 	Client  string // which tool asks; its own limits (Tariff.LimitClients) apply too. "": the program itself
 	Purpose Purpose
-	// Reserve is what the schedule needs: this call's ceilings are lowered to leave it free. The zero value reserves
-	// nothing.
+	// Reserve is what the schedule needs: this call's ceilings are lowered to leave it free. The zero value is
+	// Governor.Reserve.
 	Reserve Reserve
 	// Calls is how many such calls must fit for the first to be admitted, for work that is worthless unless finished.
 	// Only the first is charged. 0, or a number that can never fit, means one.
@@ -83,7 +86,7 @@ func (g *Governor) giveBack(ctx context.Context, d Decision) {
 
 // take draws the cost once.
 func (g *Governor) take(ctx context.Context, r Request) (Decision, error) {
-	a, fits, err := g.ask(r)
+	a, fits, err := g.ask(ctx, r)
 	if err != nil {
 		return Decision{}, err
 	}
@@ -149,7 +152,7 @@ func (g *Governor) turned(ctx context.Context, a Ask) error {
 }
 
 // ask converts the request for a ledger. fits is false if r.Reserve leaves too little for it.
-func (g *Governor) ask(r Request) (a Ask, fits bool, err error) {
+func (g *Governor) ask(ctx context.Context, r Request) (a Ask, fits bool, err error) {
 	if err := r.Purpose.Check(); err != nil {
 		return Ask{}, false, err
 	}
@@ -169,15 +172,26 @@ func (g *Governor) ask(r Request) (a Ask, fits bool, err error) {
 		}
 	}
 	fits = true
+	if r.Reserve.Rest == nil && r.Reserve.Whole == nil {
+		r.Reserve = g.reserve(ctx, r.Purpose)
+	}
 	a = g.Tariff.ask(g.Account, g.Now())
 	a.Who = Who{Purpose: r.Purpose, Region: r.Region, Method: r.Method, Client: r.Client}
 	for _, p := range g.Tariff.Pools {
 		if amount, ok := cost[p.Name]; ok {
 			c := p.charge(amount, g.Tariff.Ceilings[r.Purpose])
-			fits = g.Tariff.keepFree(&c, r.Purpose, r.Reserve) && fits
+			fits = g.Tariff.leave(&c, r.Purpose, r.Reserve) && fits
 			a.Charges = append(a.Charges, c)
 		}
 	}
 	a.Charges = append(a.Charges, g.Tariff.ownCharges(r.Client, cost)...)
 	return a, fits, nil
+}
+
+// reserve returns what calls of a purpose must leave for the schedule.
+func (g *Governor) reserve(ctx context.Context, purpose Purpose) Reserve {
+	if g.Reserve == nil || !purpose.yields() {
+		return Reserve{}
+	}
+	return g.Reserve(ctx)
 }

@@ -98,6 +98,19 @@ type Charge struct {
 type Bound struct {
 	Window  Window
 	Ceiling int64 // at most Window.Limit
+	// Reserved is what the schedule still needs of the window, if the ceiling was lowered for that; 0: it was not.
+	Reserved int64
+
+	scheduled int64 // with Reserved: the schedule's own ceiling
+}
+
+// refusal returns the refusal of an ask by this window of a pool, of which so much is used.
+func (b Bound) refusal(a Ask, pool string, used int64) *Refusal {
+	r := &Refusal{Pool: pool, Window: b.Window.Name, Used: used, Ceiling: b.Ceiling, Limit: b.Window.Limit}
+	if b.Reserved > 0 {
+		r.Reserved, r.purpose, r.left = b.Reserved, a.Who.Purpose, max(b.scheduled-used, 0)
+	}
+	return r
 }
 
 // Decision is a ledger's answer.
@@ -145,18 +158,24 @@ type WindowState struct {
 
 // Refusal says which window had no room: the one that frees latest.
 type Refusal struct {
-	Pool    string    `json:"pool"`
-	Window  string    `json:"window"` // DrainWindow while the provider's refusal holds
-	Used    int64     `json:"used"`
-	Ceiling int64     `json:"ceiling"`
-	Limit   int64     `json:"limit"`
-	ByHand  time.Time `json:"-"` // with DrainWindow: when a person closed the pool; zero if the provider said no
+	Pool    string `json:"pool"`
+	Window  string `json:"window"` // DrainWindow while the provider's refusal holds
+	Used    int64  `json:"used"`
+	Ceiling int64  `json:"ceiling"`
+	Limit   int64  `json:"limit"`
+	// Reserved is what the schedule still needs of the window, if that is the reason; 0 if it is not.
+	Reserved int64 `json:"reserved,omitempty"`
+
+	ByHand time.Time `json:"-"` // with DrainWindow: when a person closed the pool; zero if the provider said no
 	// RoomIn names a window of the same pool that has room for the cost; "" if none has.
 	RoomIn string `json:"-"`
 	// AtOnce is how much had to fit at once, if that is more than the call's own cost; 0 otherwise.
 	AtOnce int64 `json:"-"`
 	// Probe is the number of the next probe if the provider's no is doubted, otherwise 0.
 	Probe int `json:"-"`
+
+	purpose Purpose // with Reserved: what was refused
+	left    int64   // with Reserved: what the schedule's own ceiling leaves
 }
 
 func (r Refusal) String() string {
@@ -174,10 +193,32 @@ func (r Refusal) String() string {
 		return s
 	}
 	s := fmt.Sprintf("%s: %d of %d used in window %s (limit %d)", r.Pool, r.Used, r.Ceiling, r.Window, r.Limit)
+	if r.Reserved > 0 {
+		s = r.reserved()
+	}
 	if r.AtOnce > 0 {
 		s += fmt.Sprintf(", and %d are needed at once", r.AtOnce)
 	}
 	return s
+}
+
+// reserved says what the schedule needs, and what that leaves.
+func (r Refusal) reserved() string {
+	what, who, left := r.Pool, "calls of purpose "+string(r.purpose), "none"
+	if what != "units" {
+		what += " calls"
+	}
+	switch r.purpose {
+	case Client:
+		who = "clients"
+	case Backfill:
+		who = "backfills"
+	case Scheduled, Refresh, Manual:
+	}
+	if n := r.Ceiling - r.Used; n > 0 {
+		left = fmt.Sprint("only ", n)
+	}
+	return fmt.Sprintf("the schedule still needs %d of the %d %s left in window %s; %s may use %s", r.Reserved, r.left, what, r.Window, who, left)
 }
 
 // Spent is a sum of charges.

@@ -40,8 +40,8 @@ type PoolReport struct {
 	// ResetAt is when a person last reset the account, until the pool is next closed; zero if nobody did.
 	ResetAt   time.Time
 	Windows   []WindowState
-	Widest    string // the window that reaches back furthest, for Report.Spent
-	Remaining map[Purpose]int64
+	Widest    string            // the window that reaches back furthest, for Report.Spent
+	Remaining map[Purpose]int64 // beside what Governor.Reserve keeps for the schedule
 	Ceilings  map[Purpose]int64
 	// ResumesAt is when the ledger will admit the next call of a purpose that has no room now; exact if nobody else
 	// spends. The call is Governor.Usual, or the cheapest that draws from the pool.
@@ -74,9 +74,10 @@ func (g *Governor) report(ctx context.Context) (Report, error) {
 		return r, fmt.Errorf("read the ledger: %w", err)
 	}
 	r.At = d.At
+	reserve := g.reserve(ctx, Client)
 	spentSince := g.spentSince(ctx)
 	for i, p := range g.Tariff.Pools {
-		pool := g.Tariff.poolReport(p, d.Pools[i])
+		pool := g.Tariff.poolReport(p, d.Pools[i], reserve)
 		start := int64(math.MaxInt64)
 		for j, l := range a.Lookups(a.Charges[i], d.At) {
 			if l.Start < start {
@@ -85,7 +86,7 @@ func (g *Governor) report(ctx context.Context) (Report, error) {
 		}
 		spent, err := spentSince(p.Name, start)
 		if err == nil {
-			err = g.resume(ctx, a, p, &pool)
+			err = g.resume(ctx, a, p, &pool, reserve)
 		}
 		if err != nil {
 			return Report{At: now, Account: g.Account}, fmt.Errorf("read the ledger: %w", err)
@@ -112,15 +113,23 @@ func (g *Governor) spentSince(ctx context.Context) func(pool string, start int64
 }
 
 // resume asks the ledger when each purpose that lacks room for a call will have it.
-func (g *Governor) resume(ctx context.Context, a Ask, p Pool, pool *PoolReport) error {
+func (g *Governor) resume(ctx context.Context, a Ask, p Pool, pool *PoolReport, reserve Reserve) error {
 	amount := cmp.Or(g.Tariff.Methods[g.Usual][p.Name], g.Tariff.cheapest(p.Name))
 	a.Peek = true
 	for _, purpose := range Purposes() {
 		if pool.Remaining[purpose] >= amount || pool.Ceilings[purpose] < amount {
 			continue
 		}
-		a.Who, a.Charges = Who{Purpose: purpose}, []Charge{p.charge(amount, g.Tariff.Ceilings[purpose])}
-		d, err := g.Ledger.Take(ctx, a)
+		c := p.charge(amount, g.Tariff.Ceilings[purpose])
+		fits := !purpose.yields() || g.Tariff.leave(&c, purpose, reserve)
+		a.Who, a.Charges = Who{Purpose: purpose}, []Charge{c}
+		var d Decision
+		var err error
+		if fits {
+			d, err = g.Ledger.Take(ctx, a)
+		} else {
+			d, err = g.refuseReserved(ctx, a)
+		}
 		if err != nil {
 			return err
 		}
@@ -131,7 +140,7 @@ func (g *Governor) resume(ctx context.Context, a Ask, p Pool, pool *PoolReport) 
 	return nil
 }
 
-func (t *Tariff) poolReport(p Pool, s PoolState) PoolReport {
+func (t *Tariff) poolReport(p Pool, s PoolState, reserve Reserve) PoolReport {
 	r := PoolReport{Pool: p.Name, Limit: p.Limit(), DrainedUntil: s.Drain.Until, Probe: s.Drain.Probe, Windows: s.Windows,
 		Remaining: map[Purpose]int64{}, Ceilings: map[Purpose]int64{}, ResumesAt: map[Purpose]time.Time{}}
 	switch last := s.LastDrain; {
@@ -144,11 +153,13 @@ func (t *Tariff) poolReport(p Pool, s PoolState) PoolReport {
 		r.DrainedByHand = s.Drain.At
 	}
 	for _, purpose := range Purposes() {
-		remaining, ceiling := int64(MaxLimit), int64(MaxLimit)
+		kept := Reserve{}
+		if purpose.yields() {
+			kept = reserve
+		}
+		remaining, ceiling := t.Left(p.Name, s.Windows, purpose, kept), int64(MaxLimit)
 		for _, w := range s.Windows {
-			c := t.Ceilings[purpose].Of(w.Window.Limit)
-			ceiling = min(ceiling, c)
-			remaining = min(remaining, max(c-w.Used, 0))
+			ceiling = min(ceiling, t.Ceilings[purpose].Of(w.Window.Limit))
 		}
 		if !s.Drain.Until.IsZero() {
 			remaining = 0

@@ -18,27 +18,55 @@ type Reserve struct {
 // PerWindow is an amount for each pool and window, by their names.
 type PerWindow map[string]map[string]int64
 
-// keepFree lowers the ceilings of a charge to leave the schedule what it still needs. The schedule's own use does not
-// count against a backfill's or a client's ceiling: otherwise a schedule that uses its share would leave them nothing,
-// however much is free. keepFree reports whether the amount would fit if nobody but the schedule had spent anything.
-func (t *Tariff) keepFree(c *Charge, purpose Purpose, r Reserve) (fits bool) {
+// yields reports whether calls of the purpose leave the schedule what it needs.
+func (p Purpose) yields() bool { return p == Backfill || p == Client }
+
+// bound returns how much of a window may be used before the purpose must stop: the one answer to what is left for it, for
+// a take and for everything that prints. Its ceiling is lowered to leave the schedule what it still needs. The schedule's
+// own use does not count against a backfill's or a client's ceiling: otherwise a schedule that uses its share would leave
+// them nothing, however much is free.
+func (t *Tariff) bound(pool string, w Window, purpose Purpose, r Reserve) Bound {
+	b := Bound{Window: w, Ceiling: t.Ceilings[purpose].Of(w.Limit)}
+	own, need := b.Ceiling, r.Rest[pool]
+	if purpose.yields() && r.Whole != nil {
+		used := r.Used[pool][w.Name]
+		own += used
+		if !w.Day() {
+			need = max(r.Whole[pool][w.Name]-used, 0)
+		}
+	}
+	scheduled := t.Ceilings[Scheduled].Of(w.Limit)
+	if need > 0 || own > b.Ceiling {
+		b.Ceiling = max(min(own, scheduled-need), 0)
+	}
+	if need > 0 && scheduled-need < own {
+		b.Reserved, b.scheduled = need, scheduled
+	}
+	return b
+}
+
+// Left returns how much of a pool the purpose may still spend now: its windows as a ledger reported them, and what the
+// schedule needs.
+func (t *Tariff) Left(pool string, windows []WindowState, purpose Purpose, r Reserve) int64 {
+	left := int64(MaxLimit)
+	for _, w := range windows {
+		left = min(left, t.LeftOf(pool, w, purpose, r))
+	}
+	return left
+}
+
+// LeftOf is Left of one window.
+func (t *Tariff) LeftOf(pool string, w WindowState, purpose Purpose, r Reserve) int64 {
+	return max(t.bound(pool, w.Window, purpose, r).Ceiling-w.Used, 0)
+}
+
+// leave lowers the ceilings of a charge to bound's. It reports whether the amount would fit if nobody but the schedule had
+// spent anything.
+func (t *Tariff) leave(c *Charge, purpose Purpose, r Reserve) (fits bool) {
 	fits = true
-	for i := range c.Bounds {
-		b := &c.Bounds[i]
-		own, need := b.Ceiling, r.Rest[c.Pool]
-		if (purpose == Backfill || purpose == Client) && r.Whole != nil {
-			used := r.Used[c.Pool][b.Window.Name]
-			own += used
-			if !b.Window.Day() {
-				need = max(r.Whole[c.Pool][b.Window.Name]-used, 0)
-			}
-		}
-		ceiling := own
-		if scheduled := t.Ceilings[Scheduled].Of(b.Window.Limit); need > 0 || own > b.Ceiling {
-			ceiling = max(min(own, scheduled-need), 0)
-		}
-		fits = fits && (c.Amount <= ceiling || c.Amount > b.Ceiling)
-		b.Ceiling = ceiling
+	for i, b := range c.Bounds {
+		c.Bounds[i] = t.bound(c.Pool, b.Window, purpose, r)
+		fits = fits && (c.Amount <= c.Bounds[i].Ceiling || c.Amount > b.Ceiling)
 	}
 	return fits
 }
@@ -82,7 +110,7 @@ func (g *Governor) refuseReserved(ctx context.Context, a Ask) (Decision, error) 
 	for i, c := range a.Charges {
 		for j, b := range c.Bounds {
 			if c.Amount > b.Ceiling {
-				d.Refusal = &Refusal{Pool: c.Pool, Window: b.Window.Name, Used: d.Pools[i].Windows[j].Used, Ceiling: b.Ceiling, Limit: b.Window.Limit}
+				d.Refusal = b.refusal(a, c.Pool, d.Pools[i].Windows[j].Used)
 				return d, nil
 			}
 		}

@@ -9,7 +9,7 @@ import (
 // Fits reports whether Take would admit the request now. It charges and reserves nothing. Errors as Take, except that
 // a ledger that cannot answer is always an error.
 func (g *Governor) Fits(ctx context.Context, r Request) (bool, error) {
-	a, fits, err := g.ask(r)
+	a, fits, err := g.ask(ctx, r)
 	if err != nil || !fits {
 		return false, err
 	}
@@ -22,7 +22,7 @@ func (g *Governor) Fits(ctx context.Context, r Request) (bool, error) {
 // call. Errors as Take.
 func (g *Governor) TakeUpTo(ctx context.Context, r Request, n int64) (calls int64, d Decision, err error) {
 	for r.times = n; r.times > 0; r.times-- { // try fewer: somebody else spent in between
-		a, fits, err := g.ask(r)
+		a, fits, err := g.ask(ctx, r)
 		if err != nil {
 			return 0, Decision{}, err
 		}

@@ -59,8 +59,9 @@ func (a *app) newGateway(ctx context.Context, f *fetchRuntime) (*gateway.Gateway
 	if err := reserve.Update(ctx); err != nil {
 		return nil, fmt.Errorf("what the schedule needs: %w", err)
 	}
+	f.ledger.Reserve = reserve.Reserve // the pages of this process show what the gateway decides by
 	c := gateway.Config{
-		Governor: f.ledger.Governor, Upstream: up, Reserve: reserve.Reserve, Cache: a.cfg.GatewayCache, Log: a.log(),
+		Governor: f.ledger.Governor, Upstream: up, Cache: a.cfg.GatewayCache, Log: a.log(),
 		OnCall:   f.calls.Observe,
 		OnRepeat: func(method string) { f.calls.Repeat(method, a.clock.Now().In(tariff.Zone).Format(time.DateOnly)) },
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
@@ -25,8 +26,41 @@ func (a *app) withLedger(ctx context.Context, do func(context.Context, *ledger) 
 		return err
 	}
 	defer l.close()
+	l.Reserve = a.scheduleNeeds(l)
 	return do(ctx, l)
 }
+
+// scheduleNeeds returns what calls of backfills and clients must leave for the schedule, for a command that fetches
+// nothing. It opens the store when it is asked. What a store that cannot be read has fetched counts as still needed.
+func (a *app) scheduleNeeds(l *ledger) func(context.Context) quota.Reserve {
+	compute := func(ctx context.Context) (budget.Reserve, error) {
+		schedule, err := a.schedule()
+		if err != nil {
+			return budget.Reserve{}, err
+		}
+		var r budget.Reserve
+		s, err := a.store(ctx)
+		if err == nil {
+			defer func() { _ = s.Close() }()
+			r, err = schedule.Reserve(ctx, s, a.clock.Now())
+		}
+		if err != nil {
+			r, err = schedule.Reserve(ctx, noSlots{}, a.clock.Now())
+		}
+		if err == nil {
+			r.Used, _ = l.ScheduledUse(ctx)
+		}
+		return r, err
+	}
+	return (&budget.ReserveCache{Now: a.clock.Now, Log: a.log(), Compute: compute}).Reserve
+}
+
+// noSlots is a store with nothing in it.
+type noSlots struct{}
+
+func (noSlots) NewestDone(context.Context, string, int) ([]ingest.Slot, error) { return nil, nil }
+
+func (noSlots) DueSince(context.Context, string, time.Time) ([]ingest.Slot, error) { return nil, nil }
 
 // withReadOnlyLedger is withLedger for a command that only reads. It works even if the store cannot be read. If the
 // data directory does not exist or cannot be written, it opens a copy of the ledger and creates nothing there.
@@ -47,6 +81,7 @@ func (a *app) withReadOnlyLedger(ctx context.Context, do func(context.Context, *
 			return err
 		}
 		defer l.close()
+		l.Reserve = a.scheduleNeeds(l)
 		return do(ctx, l)
 	}
 	dir, err := sqlitefile.ScratchDir(a.cfg.Data, "ingest-quota-*")
@@ -66,6 +101,7 @@ func (a *app) withReadOnlyLedger(ctx context.Context, do func(context.Context, *
 		return err
 	}
 	defer l.close()
+	l.Reserve = a.scheduleNeeds(l)
 	return do(ctx, l)
 }
 

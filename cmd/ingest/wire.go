@@ -93,7 +93,9 @@ func (a *app) openWith(ctx context.Context, connect func(context.Context, *confi
 		return nil, errors.Join(err, s.Close())
 	}
 	calls := store.NewCallCounter(s)
-	return &fetchRuntime{schedule, price, up, s, l, calls, func() { calls.SaveLast(); up.Close(); l.close(); _ = s.Close() }}, nil
+	f := &fetchRuntime{schedule, price, up, s, l, calls, func() { calls.SaveLast(); up.Close(); l.close(); _ = s.Close() }}
+	l.Reserve = f.reserveCache(a).Reserve
+	return f, nil
 }
 
 // openStoreAndLedger opens an existing store, then the ledger, then a new store if there was none: if the ledger is

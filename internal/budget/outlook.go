@@ -39,17 +39,13 @@ func (o Outlook) leftToday(pool quota.Pool, report quota.PoolReport, now time.Ti
 	}
 	left := int64(quota.MaxLimit)
 	for i, w := range pool.Windows {
-		own, scheduled := o.tariff.Ceilings[quota.Backfill].Of(w.Limit), o.tariff.Ceilings[quota.Scheduled].Of(w.Limit)
-		had, need := o.Used[pool.Name][w.Name], o.Rest[pool.Name]
-		if o.Whole != nil && !w.Day() {
-			need = max(o.Whole[pool.Name][w.Name]-had, 0)
-		}
-		n := min(own+had, scheduled-need)
+		state := quota.WindowState{Window: w}
 		if i < len(report.Windows) {
-			n -= report.Windows[i].Used
+			state = report.Windows[i]
 		}
+		n := o.tariff.LeftOf(pool.Name, state, quota.Backfill, o.Reserve.Reserve)
 		if rest := o.Until.Sub(now); !w.Day() && w.Length < day && rest > w.Length {
-			n = max(n, 0) + int64(float64(o.backfillRoom(pool, w))*float64(rest-w.Length)/float64(w.Length))
+			n += int64(float64(o.backfillRoom(pool, w)) * float64(rest-w.Length) / float64(w.Length))
 		}
 		left = min(left, n)
 	}

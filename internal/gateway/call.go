@@ -57,11 +57,7 @@ func (g *Gateway) spend(c *call) *answer {
 func (g *Gateway) take(c *call) (quota.Decision, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), takeWithin)
 	defer cancel()
-	r := quota.Request{Method: c.method, Purpose: quota.Client, Client: c.client}
-	if g.config.Reserve != nil {
-		r.Reserve = g.config.Reserve(ctx)
-	}
-	return g.config.Governor.Take(ctx, r)
+	return g.config.Governor.Take(ctx, quota.Request{Method: c.method, Purpose: quota.Client, Client: c.client})
 }
 
 // settle tells the ledger what an answer means. If that fails, the ledger counts too much, which is safe.

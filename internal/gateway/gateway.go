@@ -7,7 +7,6 @@
 package gateway
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -37,9 +36,8 @@ type Upstream interface {
 type Config struct {
 	Governor *quota.Governor // the routes are those of its tariff
 	Upstream Upstream
-	Clients  []Client                                // none: whoever reaches a loopback address is "local"
-	Reserve  func(ctx context.Context) quota.Reserve // what takes must leave for the schedule; nil: nothing
-	Cache    map[string]time.Duration                // by method: how long an answer is repeated at no cost
+	Clients  []Client                 // none: whoever reaches a loopback address is "local"
+	Cache    map[string]time.Duration // by method: how long an answer is repeated at no cost
 	Log      *slog.Logger
 
 	// OnCall is called after every call that was sent, with "ok" or the verdict, and how long it took.

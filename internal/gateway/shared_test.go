@@ -88,8 +88,8 @@ func newOffice(t *testing.T, account string, units int64, ledgers [2]quota.Ledge
 		for j := range tariff.Pools {
 			tariff.Pools[j].Windows = []quota.Window{{Name: "1h", Length: time.Hour, Limit: units}}
 		}
-		o.governors[i] = &quota.Governor{Ledger: ledger, Tariff: tariff, Account: account, Now: time.Now}
-		c := gateway.Config{Governor: o.governors[i], Upstream: o.upstream, Reserve: reserve}
+		o.governors[i] = &quota.Governor{Ledger: ledger, Tariff: tariff, Account: account, Now: time.Now, Reserve: reserve}
+		c := gateway.Config{Governor: o.governors[i], Upstream: o.upstream}
 		for tool := range 10 {
 			c.Clients = append(c.Clients, gateway.Client{Name: fmt.Sprintf("tool-%d", tool), TokenSHA256: sha256.Sum256([]byte(fmt.Sprintf("token-%d", tool)))})
 		}
