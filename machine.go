@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -10,6 +11,10 @@ type ClockApart struct {
 	From  string        // whose clock disagrees: "the database", "the upstream"
 	Ahead time.Duration // of this machine's clock; negative: it is behind
 }
+
+// ErrNoWrites means that the database that machines share answers, and takes no writes: it is a standby, or was set to be
+// read only.
+var ErrNoWrites = errors.New("the store takes no writes")
 
 // CompareClocks returns a *ClockApart if here and there, two readings of one moment, differ by more than gap.
 func CompareClocks(from string, here, there time.Time, gap time.Duration) error {

@@ -24,7 +24,7 @@ type Engine struct {
 	Write, Read *sql.DB // Write is nil when read-only
 
 	Check   func(ctx context.Context, tx *sql.Tx) error  // an error ends the write transaction
-	Clock   func(ctx context.Context) (time.Time, error) // the database's; ErrNoWrites if it takes no writes
+	Clock   func(ctx context.Context) (time.Time, error) // the database's; ingest.ErrNoWrites if it takes no writes
 	Explain func(err error) (hint string)                // what a person can do about it; "": not known
 	Away    func(err error) bool                         // the database is not reachable: ErrUnavailable
 
@@ -37,9 +37,6 @@ var ErrMissing = fmt.Errorf("nothing was written there yet: %w", fs.ErrNotExist)
 
 // ErrUnavailable means that the store's database cannot be reached now.
 var ErrUnavailable = errors.New("the store is not reachable")
-
-// ErrNoWrites means that the store's database answers, and takes no writes: it is a standby, or was set to be read only.
-var ErrNoWrites = errors.New("the store takes no writes")
 
 // plainPage makes the page's texts Plain, IDs too, as the page must name a video as the table does.
 func plainPage(page ingest.Page) ingest.Page {

@@ -16,7 +16,7 @@ const idleNote = "idle machines"
 const idleFor = 3 * time.Minute
 
 // Clock returns the clock of the store's database, for a machine that compares its own. It is zero for a file. The error
-// is ErrNoWrites if the database takes no writes.
+// is ingest.ErrNoWrites if the database takes no writes.
 func (s *Store) Clock(ctx context.Context) (time.Time, error) {
 	if s.engine == nil {
 		return time.Time{}, nil

@@ -199,8 +199,8 @@ func (a *app) shareWork(ctx context.Context, w *fetchRuntime, r *service.Runtime
 	if err != nil {
 		return err
 	}
-	m := &machine{fetchRuntime: w, process: name}
-	r.MayWork, r.TellIdle, r.OtherIdle = m.mayWork, m.tellIdle, m.otherIdle
+	m := &service.Machine{Name: config.Hostname(), Process: name, Store: w.store, CheckClock: w.checkClock, AskDate: w.upstream.AskDate, Gap: w.ledger.Tariff.Gap()}
+	r.MayWork, r.TellIdle, r.OtherIdle = m.MayWork, m.TellIdle, m.OtherIdle
 	r.Queue = func(ctx context.Context, w *service.Queued) (trigger, wait func(), err error) { return q.Serve(ctx, w) }
 	closeStore := r.Close
 	r.Close = func() { q.Close(); closeStore() }

@@ -31,6 +31,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -229,14 +230,14 @@ func checkVersion(ctx context.Context, tx *sql.Tx, path string) error {
 	return err
 }
 
-// serverClock returns the server's clock, and store.ErrNoWrites if it takes no writes.
+// serverClock returns the server's clock, and ingest.ErrNoWrites if it takes no writes.
 func serverClock(ctx context.Context, db *sql.DB) (time.Time, error) {
 	var micros int64
 	var standby bool
 	err := db.QueryRowContext(ctx, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'").
 		Scan(&micros, &standby)
 	if err == nil && standby {
-		err = store.ErrNoWrites
+		err = ingest.ErrNoWrites
 	}
 	return time.UnixMicro(micros), err
 }

@@ -1,0 +1,95 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/term"
+)
+
+// Machine is this machine among those that share a store. Its methods are called by one goroutine, but for OtherIdle.
+type Machine struct {
+	Name, Process string // Process is unique among all
+	Store         interface {
+		Clock(context.Context) (time.Time, error)
+		SetIdle(ctx context.Context, process string, note ingest.IdleMachine, seen time.Time) error
+		IdleMachines(ctx context.Context, now time.Time, except string) ([]ingest.IdleMachine, error)
+	}
+	CheckClock func(context.Context) error              // compares the clock with the database's, as fetch.Reconciler.CheckClock
+	AskDate    func(context.Context) (time.Time, error) // asks the upstream's clock, as fetch.Reconciler.Date
+	Gap        time.Duration                            // how far the upstream's may be apart
+
+	since time.Time
+
+	asked time.Time // when the upstream last told its time
+	apart error     // that its clock and this machine's are apart
+}
+
+const (
+	// askUpstream is how often the upstream's clock is asked, which costs no quota, and askAgain how often while it is
+	// apart.
+	askUpstream = 10 * time.Minute
+	askAgain    = time.Minute
+	// dateStep is how exact an upstream's Date is.
+	dateStep = 2 * time.Second
+)
+
+// MayWork returns why this machine must leave the queue to the others: a clock that is not the database's or the
+// upstream's, or a database that takes no writes. err says that this is not known.
+func (m *Machine) MayWork(ctx context.Context) (why, err error) {
+	err = m.CheckClock(ctx)
+	if _, apart := errors.AsType[*ingest.ClockApart](err); apart || errors.Is(err, ingest.ErrNoWrites) {
+		return err, nil
+	}
+	if err == nil {
+		why = m.compareUpstream(ctx)
+	}
+	return why, err
+}
+
+// compareUpstream compares this machine's clock with the upstream's, as it was last asked. An upstream that does not answer
+// says nothing about clocks.
+func (m *Machine) compareUpstream(ctx context.Context) error {
+	every := askUpstream
+	if m.apart != nil {
+		every = askAgain
+	}
+	if !m.asked.IsZero() && time.Since(m.asked) < every {
+		return m.apart
+	}
+	asked := time.Now()
+	date, err := m.AskDate(ctx)
+	if m.asked = asked; err == nil && !date.IsZero() {
+		m.apart = ingest.CompareClocks("the upstream", asked.Add(time.Since(asked)/2), date, m.Gap+dateStep)
+	}
+	return m.apart
+}
+
+// TellIdle tells the other machines why this one does not work; nil: it works again. It goes by the database's clock.
+func (m *Machine) TellIdle(ctx context.Context, why error) error {
+	now, err := m.Store.Clock(ctx)
+	if err != nil {
+		return err
+	}
+	note := ingest.IdleMachine{Machine: m.Name, SeenAt: now.UTC().Truncate(time.Second)}
+	if why == nil {
+		m.since = time.Time{}
+		return m.Store.SetIdle(ctx, m.Process, note, now)
+	}
+	if m.since.IsZero() {
+		m.since = note.SeenAt
+	}
+	note.Why, note.Since = term.Clean(why.Error()), m.since
+	return m.Store.SetIdle(ctx, m.Process, note, now)
+}
+
+// OtherIdle returns the other machines that do not work.
+func (m *Machine) OtherIdle(ctx context.Context) ([]ingest.IdleMachine, error) {
+	now, err := m.Store.Clock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return m.Store.IdleMachines(ctx, now, m.Process)
+}
