@@ -118,7 +118,7 @@ boundary: ## Show that no burst at the edge of a window gets more than its limit
 	@sh tools/say.sh '^TestBoundary' ./quota/...
 
 api: ## Hold the API to its OpenAPI document, and the limits per client to what they promise; then the tour of docs/api.md
-	@sh tools/say.sh '^Test(TheAPI|Served|Answers|OnlyListed|Pages|SlowClients|NeverMore|RetryAfter|The61st|AFlood|Forged|ASlow)' ./internal/web ./quota/httplimit
+	@sh tools/say.sh '^Test(TheAPI|TheContract|Served|Answers|OnlyListed|Pages|SlowClients|NeverMore|RetryAfter|The61st|AFlood|Forged|ASlow)' ./internal/web ./quota/httplimit
 	@sh tools/say.sh '^TestLongAHundredThousandVideos$$' ./cmd/ingest
 	go test -count=1 -run '^TestScripts$$/^api$$' ./cmd/ingest
 

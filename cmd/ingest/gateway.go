@@ -19,9 +19,9 @@ func (a *app) gatewayCommand() *cobra.Command {
 	var listen string
 	cmd := command("gateway", "Let other tools spend the same quota, counted in the same ledger",
 		noArgs, func(ctx context.Context, _ []string) error {
-			return a.gateway(ctx, listen)
+			return a.gateway(ctx, cmp.Or(listen, a.cfg.GatewayListen, "127.0.0.1:8090"))
 		})
-	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8090", "`address`; beyond this machine only with clients: in the config")
+	cmd.Flags().StringVar(&listen, "listen", "", "`address`, default gateway: listen: of the config, else 127.0.0.1:8090; beyond this machine only with clients: in the config")
 	return cmd
 }
 
