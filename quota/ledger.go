@@ -154,6 +154,14 @@ type WindowState struct {
 	// FreesAt is when the window next has more room: for a sliding window when its oldest entry leaves (zero if
 	// empty), for a day the grace after the provider's next midnight.
 	FreesAt time.Time
+	// Returns is when the used amount comes back, soonest first; only in a Report.
+	Returns []Return
+}
+
+// Return is an amount of a pool that a window stops counting at a time.
+type Return struct {
+	At     time.Time
+	Amount int64
 }
 
 // Refusal says which window had no room: the one that frees latest.

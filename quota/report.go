@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -75,7 +76,7 @@ func (g *Governor) report(ctx context.Context) (Report, error) {
 	}
 	r.At = d.At
 	reserve := g.reserve(ctx, Client)
-	spentSince := g.spentSince(ctx)
+	spentSince := g.spentSince(ctx, d.At)
 	for i, p := range g.Tariff.Pools {
 		pool := g.Tariff.poolReport(p, d.Pools[i], reserve)
 		start := int64(math.MaxInt64)
@@ -83,8 +84,14 @@ func (g *Governor) report(ctx context.Context) (Report, error) {
 			if l.Start < start {
 				start, pool.Widest = l.Start, pool.Windows[j].Window.Name
 			}
+			if pool.Windows[j].Returns, err = returns(pool.Windows[j], l.Start, d.At, p.Name, spentSince); err != nil {
+				break
+			}
 		}
-		spent, err := spentSince(p.Name, start)
+		var spent []Spent
+		if err == nil {
+			spent, err = spentSince.sums(p.Name, start)
+		}
 		if err == nil {
 			err = g.resume(ctx, a, p, &pool, reserve)
 		}
@@ -96,20 +103,82 @@ func (g *Governor) report(ctx context.Context) (Report, error) {
 	return r, nil
 }
 
-// spentSince returns a function that says what was spent of a pool since a time, in microseconds since 1970. It asks
-// the ledger once per time, because that query is expensive and several pools' windows begin together.
-func (g *Governor) spentSince(ctx context.Context) func(pool string, start int64) ([]Spent, error) {
+// returnSteps is how many steps at most a window's returns are folded to.
+const returnSteps = 100
+
+// stepSince returns the length of the parts in which what was spent since a time is asked for. It is never shorter than
+// a part of the window that begins then.
+func stepSince(start int64, now time.Time) time.Duration {
+	return max(now.Sub(FromMicros(start)), returnSteps*time.Microsecond) / returnSteps
+}
+
+// returns says when what a window counts comes back. A step comes back when its last moment leaves the window, so that
+// no unit is expected early.
+func returns(w WindowState, start int64, now time.Time, pool string, spentSince spentSince) (all []Return, err error) {
+	if w.Used == 0 {
+		return nil, nil
+	}
+	if w.Window.Day() {
+		return []Return{{w.FreesAt, w.Used}}, nil
+	}
+	parts, err := spentSince.parts(pool, start)
+	if err != nil {
+		return nil, err
+	}
+	step, sums, left := stepSince(start, now), map[int64]int64{}, w.Used
+	for _, s := range parts {
+		sums[min(s.Part, returnSteps-1)] += s.Amount
+	}
+	for _, part := range slices.Sorted(maps.Keys(sums)) {
+		amount := min(sums[part], left) // more may have been spent meanwhile
+		left -= amount
+		if amount > 0 {
+			all = append(all, Return{now.Add(time.Duration(part+1) * step), amount})
+		}
+	}
+	if left > 0 { // what the window counts and the list does not
+		all = append(all, Return{now.Add(now.Sub(FromMicros(start))), left})
+	}
+	return all, nil
+}
+
+// spentSince says what was spent of a pool since a time, in microseconds since 1970, in parts of stepSince.
+type spentSince func(start int64) ([]Spent, error)
+
+// spentSince asks the ledger once per time, because that query is expensive and several pools' windows begin together.
+func (g *Governor) spentSince(ctx context.Context, now time.Time) spentSince {
 	known := map[int64][]Spent{}
-	return func(pool string, start int64) (_ []Spent, err error) {
+	return func(start int64) (all []Spent, err error) {
 		all, ok := known[start]
 		if !ok {
-			if all, err = g.Ledger.Spent(ctx, g.Account, FromMicros(start), 0); err != nil {
+			if all, err = g.Ledger.Spent(ctx, g.Account, FromMicros(start), stepSince(start, now)); err != nil {
 				return nil, err
 			}
 			known[start] = all
 		}
-		return slices.DeleteFunc(slices.Clone(all), func(s Spent) bool { return s.Pool != pool }), nil
+		return all, nil
 	}
+}
+
+// parts returns what was spent of a pool in each part.
+func (since spentSince) parts(pool string, start int64) ([]Spent, error) {
+	all, err := since(start)
+	return slices.DeleteFunc(slices.Clone(all), func(s Spent) bool { return s.Pool != pool }), err
+}
+
+// sums returns what was spent of a pool in all.
+func (since spentSince) sums(pool string, start int64) ([]Spent, error) {
+	parts, err := since.parts(pool, start)
+	amounts := map[Who]int64{}
+	for _, s := range parts {
+		amounts[s.Who] += s.Amount
+	}
+	sums := []Spent{}
+	for who, amount := range amounts {
+		sums = append(sums, Spent{Pool: pool, Who: who, Amount: amount})
+	}
+	SortSpent(sums)
+	return sums, err
 }
 
 // resume asks the ledger when each purpose that lacks room for a call will have it.

@@ -76,12 +76,12 @@ func (t *Tariff) leave(c *Charge, purpose Purpose, r Reserve) (fits bool) {
 func (g *Governor) ScheduledUse(ctx context.Context) (PerWindow, error) {
 	now := g.Now()
 	a, use := g.Tariff.ask(g.Account, now), PerWindow{}
-	spentSince := g.spentSince(ctx)
+	spentSince := g.spentSince(ctx, now)
 	for _, p := range g.Tariff.Pools {
 		use[p.Name] = map[string]int64{}
 		c := p.charge(0, whole)
 		for i, l := range a.Lookups(c, now.Add(time.Minute)) {
-			spent, err := spentSince(p.Name, l.Start)
+			spent, err := spentSince.sums(p.Name, l.Start)
 			if err != nil {
 				return nil, fmt.Errorf("read what the schedule has used: %w", err)
 			}

@@ -20,8 +20,34 @@ type Pace struct {
 	// Hold is until when the budget pays for no slot at all; zero if it pays for the next one. A job with only a Hold
 	// keeps its interval: its slots are added, and wait for quota.
 	Hold time.Time
+	// UsedUp says that nothing is left until Hold, for which series wait. Otherwise Hold only delays the next turn.
+	UsedUp bool
 	// Most is how many slots the budget pays for now.
 	Most int
+	// Paid is when the budget pays for the next slot of the job, for the one after it and so on. Later slots, and times
+	// that have passed, hold nothing back.
+	Paid []time.Time
+}
+
+// paidAt returns when the budget pays for the job's n-th slot from now on, the first being 0; zero if it does now.
+func (p *Pace) paidAt(n int, now time.Time) (at time.Time) {
+	if p == nil {
+		return at
+	}
+	if p.Hold.After(now) {
+		at = p.Hold
+	}
+	if n < len(p.Paid) && p.Paid[n].After(at) && p.Paid[n].After(now) {
+		at = p.Paid[n]
+	}
+	return at
+}
+
+// step returns the time between a paced job's slots when its budget pays for slots again, if Gap is only a wait; else
+// Gap.
+func (s JobSchedule) step() time.Duration {
+	keys := time.Duration(len(s.keys))
+	return max(time.Second, min(s.pace.Gap, max(s.pace.Round, s.Job.Every)/keys))
 }
 
 // AtPace returns the schedule with exactly these jobs paced, by name.

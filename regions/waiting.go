@@ -9,26 +9,26 @@ import (
 
 // Waiting returns, by series, the slots that have come due and that no run has completed. It goes by schedule and
 // clock, since rows are only added while something runs. DueAt is the newest waiting tick of the series and FirstDueAt
-// the oldest. RetryAt is when the quota that the slot waits for comes back; zero if it only waits for a run. What runs
-// made of it stands in the slot's row, if there is one.
+// the oldest. RetryAt is when the quota that the slot waits for comes back, the least fresh series first; zero if it only
+// waits for a run. The slots that a pace leaves out have not come due. What runs made of a slot stands in its row, if
+// there is one.
 func (all Schedule) Waiting(l ingest.Latest, now time.Time) map[ingest.Series]ingest.Slot {
 	waiting, known := map[ingest.Series]ingest.Slot{}, l.Known()
 	for _, s := range all {
-		var slots []ingest.Slot
-		if s.paced() && !s.held(now) {
+		slots := s.waiting(l, now)
+		if s.paced() && !s.pace.UsedUp {
 			slots = s.waitingAtPace(l, known, now)
-		} else {
-			slots = s.waiting(l, now)
 		}
-		for _, slot := range slots {
+		slices.SortStableFunc(slots, func(a, b ingest.Slot) int { return l.Done[a.Series()].DueAt.Compare(l.Done[b.Series()].DueAt) })
+		for n, slot := range slots {
 			row := unfinished(l, slot.Series(), now)
 			slot.Attempt, slot.Reason, slot.Pages, slot.Videos = row.Attempt, row.Reason, row.Pages, row.Videos
 			slot.Units, slot.Charges = row.Units, row.Charges
 			if row.State == ingest.Stopped && row.RetryAt.After(now) {
 				slot.RetryAt = row.RetryAt
 			}
-			if s.held(now) {
-				slot.RetryAt = s.pace.Hold
+			if at := s.pace.paidAt(n, now); !at.IsZero() {
+				slot.RetryAt = at
 			}
 			waiting[slot.Series()] = slot
 		}
@@ -162,35 +162,54 @@ func (s JobSchedule) until(waiting map[ingest.Series]ingest.Slot, known map[inge
 }
 
 // coming returns the slots of a job that come due after now and not after to, besides those that wait.
-func (s JobSchedule) coming(known map[ingest.Series]time.Time, waiting map[ingest.Series]ingest.Slot, now, to time.Time) (out []ingest.Slot) {
+func (s JobSchedule) coming(known map[ingest.Series]time.Time, waiting map[ingest.Series]ingest.Slot, now, to time.Time) []ingest.Slot {
+	if s.paced() {
+		return s.comingAtPace(known, waiting, now, to)
+	}
 	from := now
 	if s.held(now) {
 		from = s.pace.Hold // slots that wait for it are due then
 	}
-	if !s.paced() {
-		for _, k := range s.Between(from, to) {
-			out = append(out, ingest.Slot{SlotKey: k, Kind: s.Job.Kind, State: ingest.Due})
-		}
-		return out
+	var out []ingest.Slot
+	for _, k := range s.Between(from, to) {
+		out = append(out, ingest.Slot{SlotKey: k, Kind: s.Job.Kind, State: ingest.Due})
 	}
-	due, gap := s.pace.next(now), s.pace.Gap
-	if s.held(now) { // the gap is a wait
-		gap = max(s.pace.Round, s.Job.Every) / time.Duration(len(s.keys))
-		due = from.Add(gap)
-	}
-	newest := map[string]time.Time{}
+	return out
+}
+
+// comingAtPace is coming for a paced job: its keys take turns, one step apart, and none comes before it is paid for. As
+// in dueAtPace, turns that pass while nothing is paid for are taken together as soon as it is, each key once.
+func (s JobSchedule) comingAtPace(known map[ingest.Series]time.Time, waiting map[ingest.Series]ingest.Slot, now, to time.Time) (out []ingest.Slot) {
+	last, newest, n := s.pace.Last, map[string]time.Time{}, 0
 	for _, key := range s.keys {
 		series := ingest.Series{Job: s.Job.Name, Key: key}
 		newest[key] = known[series]
-		if slot, ok := waiting[series]; ok && !s.held(now) { // the next one follows it
+		if slot, ok := waiting[series]; ok { // the others follow it
 			newest[key] = slot.DueAt
-			due = slot.DueAt.Add(max(gap, now.Sub(slot.DueAt)/gap*gap+gap))
+			last, n = later(last, slot.DueAt), n+1
 		}
 	}
-	for ; !due.After(to); due = due.Add(gap) {
+	step, soonest := s.step(), later(now, s.pace.paidAt(n, now))
+	turn := last.Add(step)
+	if passed := soonest.Sub(last) / step; n > 0 {
+		turn = last.Add(max(passed, 0) * step).Add(step)
+	} else if keys := time.Duration(len(s.keys)); passed > keys {
+		turn = last.Add((passed - keys + 1) * step)
+	}
+	for ; ; turn = turn.Add(step) {
+		due := later(later(turn, s.pace.paidAt(n, now)), now.Add(time.Second)).Truncate(time.Second)
+		if due.After(to) {
+			return out
+		}
 		key := longestWaiting(s.keys, newest)
 		newest[key] = due
-		out = append(out, s.slot(slices.Index(s.keys, key), due.Truncate(time.Second), ingest.Due, ""))
+		out, n = append(out, s.slot(slices.Index(s.keys, key), due, ingest.Due, "")), n+1
 	}
-	return out
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }

@@ -28,6 +28,7 @@ type standing struct {
 	storeErr  error
 	left      quota.Report
 	ledgerErr error
+	foreseen  []budget.PricedSlot // the slots until the provider's day ends, each with whether it fits
 }
 
 // stand returns the standing; s is nil if there is no store.
@@ -65,13 +66,13 @@ func (st standing) upcoming(n int, wanted func(ingest.Series) bool) []ingest.Slo
 	return st.pace.Schedule.Upcoming(st.latest, st.now, n, wanted)
 }
 
-// next returns the slots that wait or come due before until, with their costs.
-func (st standing) next(until time.Time) ([]report.NextDocument, error) {
+// next returns the slots that wait or come due before the provider's day ends, with their costs. The argument is for
+// web.Upcoming.
+func (st standing) next(time.Time) ([]report.NextDocument, error) {
 	if st.storeErr != nil {
 		return nil, st.storeErr
 	}
-	slots, err := st.schedule.NextAt(st.pace, st.latest, st.now, until)
-	return report.NewNextDocuments(slots, st.waiting(), st.latest, st.now), err
+	return report.NewNextDocuments(st.foreseen, st.waiting(), st.latest, st.now), nil
 }
 
 // others watches what is spent outside the jobs of a store.

@@ -169,6 +169,10 @@ func (a *app) quotaDocument(ctx context.Context, l *ledger, s *store.Store) (doc
 	if err != nil {
 		return doc, st, nil, err
 	}
+	if next, err := st.schedule.NextAt(st.pace, st.latest, st.now, forecast.Until); err == nil && st.storeErr == nil {
+		st.schedule.Foresee(&forecast, st.pace, next, st.now)
+		st.foreseen = next
+	}
 	doc = report.NewQuotaDocument(st.pace.Resume(r), l.Tariff, forecast)
 	if s != nil {
 		if calls, err := s.CallStats(ctx); err == nil {

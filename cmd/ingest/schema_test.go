@@ -120,7 +120,7 @@ func addFields(t reflect.Type, properties map[string]any, required map[string]bo
 		if name == "-" || !field.IsExported() || field.Anonymous {
 			continue
 		}
-		if !tagged || !strings.Contains(options, "omitempty") {
+		if !tagged || !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero") {
 			required[name] = true
 		}
 		properties[name] = schemaOf(field.Type)

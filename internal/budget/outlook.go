@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -129,77 +128,4 @@ func (o Outlook) Days(cost, perCall quota.Cost) (days int, ok bool) {
 // Ends returns the end of the last of that many provider's days, counting from the current one.
 func (o Outlook) Ends(days int) time.Time {
 	return o.Until.In(o.tariff.Zone).AddDate(0, 0, days-1).UTC()
-}
-
-// Forecast is the most that the schedule may still spend before the provider's day ends, and whether enough is left,
-// including the pace's room for retries.
-type Forecast struct {
-	Until     time.Time        `json:"until"`
-	Scheduled map[string]int64 `json:"scheduled"` // at most, per pool
-	SetAside  map[string]int64 `json:"set_aside"` // planned for refreshes, others and failed calls, per pool
-	Spare     map[string]int64 `json:"spare"`     // left of the schedule's ceilings after all that, per pool; negative: missing
-	Fits      bool             `json:"fits"`
-	Pacing    string           `json:"pacing,omitempty"` // how the schedule is stretched to what is left; "": it is not
-	Others    string           `json:"others,omitempty"` // what others took lately, and what of it is planned for; "": little
-}
-
-// Forecast compares the price of the waiting slots and of the rest of the provider's day with what a report says is
-// left, and with what the pace's report leaves (see OthersWatch.Expect; the zero Pace plans for nothing). A schedule
-// does not fit while the pace slows a job that is due before the day ends, nor without the room to retry a chart, which
-// every chart needs to begin.
-func (s PricedSchedule) Forecast(r quota.Report, pace Pace, waiting map[ingest.Series]ingest.Slot, now time.Time) (Forecast, error) {
-	f := Forecast{SetAside: map[string]int64{}, Spare: map[string]int64{}, Fits: r.Degraded == nil, Pacing: pace.String(), Others: pace.Others}
-	_, f.Until = providerDay(now, s.Tariff.Zone)
-	price, err := s.Price(now, f.Until)
-	if err != nil {
-		return f, err
-	}
-	today, retries := quota.Cost{}, quota.Cost{} // a slot due as the day ends belongs to the next day
-	for _, schedule := range s.Jobs {
-		cost, err := s.slotPrice(schedule.Job)
-		if err != nil {
-			return f, err
-		}
-		waits := 0
-		for series := range waiting {
-			if series.Job == schedule.Job.Name {
-				waits++
-			}
-		}
-		price.Total.Add(cost, int64(waits))
-		slots := waits + len(schedule.Between(now, f.Until.Add(-1)))
-		today.Add(cost, int64(slots))
-		for pool := range cost {
-			if slots > 0 {
-				retries[pool] = max(retries[pool], retryRoom(schedule.Job, cost[pool]))
-			}
-		}
-		f.Fits = f.Fits && (slots == 0 || !pace.slows(schedule.Job.Name))
-	}
-	f.Scheduled = price.Total
-	for i, p := range r.Pools {
-		left := s.leftUntil(p, f.Until.Sub(now))
-		if planned := pace.Report; !planned.At.IsZero() {
-			expected := s.leftUntil(planned.Pools[i], f.Until.Sub(now))
-			if left > expected {
-				f.SetAside[p.Pool] = left - expected
-			}
-			left = expected
-		}
-		f.Spare[p.Pool] = left - price.Total[p.Pool]
-		f.Fits = f.Fits && left >= max(price.Total[p.Pool], today[p.Pool]+retries[p.Pool])
-	}
-	return f, nil
-}
-
-// leftUntil returns how much of a pool the schedule may spend over a span that begins now; 0 if the pool is closed.
-func (s PricedSchedule) leftUntil(p quota.PoolReport, span time.Duration) int64 {
-	if !p.DrainedUntil.IsZero() {
-		return 0
-	}
-	left := int64(quota.MaxLimit)
-	for _, w := range p.Windows {
-		left = min(left, w.Window.Supply(s.Tariff.Ceilings[quota.Scheduled].Of(w.Window.Limit), w.Used, span))
-	}
-	return left
 }

@@ -23,7 +23,22 @@ type Pace struct {
 	Jobs     []JobPace    // the slowed jobs; none: the schedule is as configured
 	Report   quota.Report // the report that it was computed from, with what others are expected to take
 	Others   string       // what others are expected to take, in words; "": little
+
+	holds map[string]time.Time // by job: until when nothing is left for it
 }
+
+// heldUntil returns until when nothing is left for a job, the earliest of all; zero if all have something left.
+func (p Pace) heldUntil() (until time.Time) {
+	for _, hold := range p.holds {
+		if until.IsZero() || hold.Before(until) {
+			until = hold
+		}
+	}
+	return until
+}
+
+// delayed is how long a paced job may wait for units beyond its turn before it is said to have nothing left.
+const delayed = 15 * time.Minute
 
 // String says how each job is paced and why; "" if none is. A job that waits has no pace.
 func (p Pace) String() string {
@@ -49,7 +64,7 @@ func (p Pace) Resume(r quota.Report) quota.Report {
 	for i, pool := range r.Pools {
 		for _, job := range p.Jobs {
 			at, waits := pool.ResumesAt[quota.Scheduled]
-			if waits && job.Waits && job.Pool == pool.Pool && job.Hold.After(at) {
+			if waits && job.Pool == pool.Pool && job.Hold.After(at) {
 				r.Pools[i].ResumesAt = maps.Clone(pool.ResumesAt)
 				r.Pools[i].ResumesAt[quota.Scheduled] = job.Hold
 			}
@@ -70,9 +85,9 @@ type JobPace struct {
 	Waits  bool      // for the pool to open, or for its window to end: it has no interval at present
 }
 
-// String describes the pace for a person: "chart paced to every 2 h 45 m: 285 units in 24h".
+// String describes the pace for a person: "chart every 2 h 45 m instead of 30 m: 285 units in 24h".
 func (p JobPace) String() string {
-	s := fmt.Sprintf("%s paced to every %s: %d %s", p.Job.Name, intervalText(p.Round), p.Budget, p.Pool)
+	s := fmt.Sprintf("%s every %s instead of %s: %d %s", p.Job.Name, intervalText(p.Round), intervalText(p.Job.Every), p.Budget, p.Pool)
 	if p.Ends.IsZero() {
 		s += " in " + p.Window
 	} else {
@@ -107,7 +122,7 @@ func intervalText(d time.Duration) string {
 // stretched, since 06:00 means 06:00: its price is set aside. So is a refresh's, by OthersWatch.Expect: the provider's
 // rules demand it.
 func (s PricedSchedule) Pace(r quota.Report, known map[ingest.Series]time.Time, now time.Time) Pace {
-	out := Pace{Schedule: s.Jobs, Report: r}
+	out := Pace{Schedule: s.Jobs, Report: r, holds: map[string]time.Time{}}
 	if r.Degraded != nil {
 		return out
 	}
@@ -120,12 +135,16 @@ func (s PricedSchedule) Pace(r quota.Report, known map[ingest.Series]time.Time, 
 		job := &jobs[i]
 		// The first call is admitted later than at a window's first renewal, and a slot is not due before its turn.
 		job.Hold = latest(job.Hold, paces[job.Job.Name].Hold)
+		if job.Hold.After(now) && (job.Waits || job.Hold.Sub(latest(now, job.Last.Add(job.Gap))) > max(job.Gap, delayed)) {
+			out.holds[job.Job.Name], job.UsedUp = job.Hold, true
+		}
 		if job.Hold.After(now) && !job.Last.IsZero() && job.Round > 0 {
 			job.Hold = latest(job.Hold, job.Last.Add(job.Gap))
 		}
 		paces[job.Job.Name] = job.Pace
 	}
-	return Pace{Schedule: s.Jobs.AtPace(paces), Jobs: jobs, Report: r}
+	out.Schedule, out.Jobs = s.Jobs.AtPace(paces), jobs
+	return out
 }
 
 // NextAt returns the waiting slots and those due by to, at that pace. The times of paced jobs are right as long as the
@@ -149,7 +168,7 @@ func (s PricedSchedule) NextAt(pace Pace, l ingest.Latest, now, to time.Time) ([
 	var next []PricedSlot
 	for _, slot := range pace.Schedule.Until(l, now, to) {
 		if !slot.DueAt.After(last[slot.Job]) {
-			next = append(next, PricedSlot{slot.SlotKey, costs[slot.Job]})
+			next = append(next, PricedSlot{SlotKey: slot.SlotKey, Cost: costs[slot.Job]})
 		}
 	}
 	return next, nil
@@ -157,7 +176,12 @@ func (s PricedSchedule) NextAt(pace Pace, l ingest.Latest, now, to time.Time) ([
 
 // Held returns the schedule as configured, with the times until which a job has nothing left; see regions.Pace.
 func (s PricedSchedule) Held(r quota.Report, now time.Time) Pace {
-	return Pace{Schedule: s.Jobs.AtPace(s.holds(r, now)), Report: r}
+	holds, until := s.holds(r, now), map[string]time.Time{}
+	for job, pace := range holds {
+		until[job] = pace.Hold
+	}
+	return Pace{Schedule: s.Jobs.AtPace(holds), Report: r, holds: until}
+
 }
 
 // holds returns the jobs that have nothing left, and until when they wait.
@@ -231,6 +255,7 @@ func (s PricedSchedule) stretch(p *JobPace, schedule regions.JobSchedule, demand
 	keys := max(1, len(job.Regions))
 	spare := func(pool string) int64 { return retryRoom(job, price[pool]) }
 	p.Gap, p.Hold, p.Most, p.Round, p.Waits = 0, time.Time{}, keys, job.Every, false
+	p.Paid = make([]time.Time, keys)
 	closed := false
 	for i, pool := range s.Tariff.Pools {
 		if price[pool.Name] == 0 || i >= len(r.Pools) {
@@ -260,9 +285,10 @@ func (s PricedSchedule) stretch(p *JobPace, schedule regions.JobSchedule, demand
 			closed = closed || b.closed
 			fits := int(max(0, (b.now-spare(pool.Name))/price[pool.Name]))
 			p.Most = min(p.Most, fits)
-			if fits == 0 {
-				p.Hold = latest(p.Hold, b.roomAt(price[pool.Name]+spare(pool.Name), price[pool.Name], gap))
+			for n := fits; n < keys; n++ {
+				p.Paid[n] = latest(p.Paid[n], b.roomAt(price[pool.Name]*int64(n+1)+spare(pool.Name), price[pool.Name], gap))
 			}
+			p.Hold = latest(p.Hold, p.Paid[0])
 		}
 	}
 	p.Waits = p.Waits || closed
@@ -279,14 +305,15 @@ func retryRoom(job ingest.Job, price int64) int64 {
 
 // supply is what one window leaves to the schedule.
 type supply struct {
-	span   time.Duration // that left is spread over
-	whole  time.Duration // the window's length
-	left   int64         // what the schedule may use in span
-	now    int64         // what it may use immediately
-	budget int64         // what it may use in the whole window, including what is used already
-	renews time.Time     // when the window next has more
-	closed bool          // until renews, even if something is left
-	spent  bool          // span began with the job's last slot, which is paid for
+	span   time.Duration  // that left is spread over
+	whole  time.Duration  // the window's length
+	left   int64          // what the schedule may use in span
+	now    int64          // what it may use immediately
+	budget int64          // what it may use in the whole window, including what is used already
+	renews time.Time      // when the window next has more
+	comes  []quota.Return // when what is used comes back
+	closed bool           // until renews, even if something is left
+	spent  bool           // span began with the job's last slot, which is paid for
 }
 
 // supplyOf returns what a window leaves to the schedule. What is left of a day is spread from the job's last slot to
@@ -295,7 +322,7 @@ type supply struct {
 func (s PricedSchedule) supplyOf(pool quota.PoolReport, w quota.WindowState, spent []quota.Spent, last, now time.Time) supply {
 	ceiling := s.Tariff.Ceilings[quota.Scheduled].Of(w.Window.Limit)
 	own := drawnFor(spent, quota.Scheduled)[pool.Pool]
-	b := supply{now: max(0, ceiling-w.Used), renews: w.FreesAt}
+	b := supply{now: max(0, ceiling-w.Used), renews: w.FreesAt, comes: w.Returns}
 	if pool.DrainedUntil.After(now) {
 		b.now, b.renews, b.closed = 0, pool.DrainedUntil, true
 	}
@@ -313,12 +340,24 @@ func (s PricedSchedule) supplyOf(pool quota.PoolReport, w quota.WindowState, spe
 	return b
 }
 
-// roomAt returns when the window has room for so many units at once, if slots of that price, that gap apart, leave it.
+// roomAt returns when the window has room for so many units at once. What comes back in a step comes in the middle of
+// it. What the returns do not tell is taken to have been used by slots of that price, that gap apart.
 func (b supply) roomAt(units, price int64, gap time.Duration) time.Time {
 	if b.spent || b.closed {
 		return b.renews
 	}
-	return b.renews.Add(time.Duration((units-b.now-1)/price) * gap)
+	before, room := b.renews, b.now
+	for i, r := range b.comes {
+		room += r.Amount
+		switch {
+		case room >= units && i == 0:
+			return b.renews
+		case room >= units:
+			return before.Add(r.At.Sub(before) / 2)
+		}
+		before = r.At
+	}
+	return before.Add(time.Duration((units-room-1)/price) * gap)
 }
 
 // gap returns the time between slots of that price for a job with that share of what is left; the whole span if nothing

@@ -64,17 +64,17 @@ func TestAScheduleThatCostsMoreThanThereIsIsSpread(t *testing.T) {
 	}{
 		{"it fits", 10_000, []ingest.Job{usual}, 0, 0, dawn, "", 0},
 		{"it fits beside what others use", 10_000, []ingest.Job{usual}, 1_500, 6_400, dawn.Add(23 * time.Hour), "", 0},
-		{"300 units", 300, []ingest.Job{usual}, 0, 0, dawn, "chart paced to every 2 h 45 m: 285 units in 24h", 4},
-		{"300 units of which others use half", 300, []ingest.Job{usual}, 0, 150, dawn, "chart paced to every 6 h: 135 units in 24h", 4},
-		{"40 units: whole charts would come every 21 h", 40, []ingest.Job{usual}, 0, 0, dawn, "chart paced to every 10 h 40 m: 38 units in 24h, 2 of 4 pages", 2},
-		{"4 units: a page a region in two days and more", 4, []ingest.Job{usual}, 0, 0, dawn, "chart paced to every 64 h 1 m: 3 units in 24h, 1 of 4 pages", 1},
-		{"a day half spent in an hour: the rest is spread over the rest", 3_000, []ingest.Job{usual}, 2_550, 0, dawn.Add(time.Hour), "chart paced to every 2 h 27 m: 2850 units in the day that ends 08:00Z", 4},
+		{"300 units", 300, []ingest.Job{usual}, 0, 0, dawn, "chart every 2 h 45 m instead of 30 m: 285 units in 24h", 4},
+		{"300 units of which others use half", 300, []ingest.Job{usual}, 0, 150, dawn, "chart every 6 h instead of 30 m: 135 units in 24h", 4},
+		{"40 units: whole charts would come every 21 h", 40, []ingest.Job{usual}, 0, 0, dawn, "chart every 10 h 40 m instead of 30 m: 38 units in 24h, 2 of 4 pages", 2},
+		{"4 units: a page a region in two days and more", 4, []ingest.Job{usual}, 0, 0, dawn, "chart every 64 h 1 m instead of 30 m: 3 units in 24h, 1 of 4 pages", 1},
+		{"a day half spent in an hour: the rest is spread over the rest", 3_000, []ingest.Job{usual}, 2_550, 0, dawn.Add(time.Hour), "chart every 2 h 27 m instead of 30 m: 2850 units in the day that ends 08:00Z", 4},
 		{"others have spent what it had: a wait for the day's end is no interval", 10_000, []ingest.Job{usual}, 192, 9_380, dawn.Add(12 * time.Hour), "", 4},
 		{"others have spent all: it waits, at no pace", 10_000, []ingest.Job{usual}, 192, 9_500, dawn.Add(12 * time.Hour), "", 1},
 		{"the cron line's price is set aside", 300, []ingest.Job{usual, {Name: "six", Kind: ingest.KindChart, Regions: regions.Default(), Cron: "0 6 * * *", Pages: 4}}, 0, 0, dawn,
-			"chart paced to every 3 h 6 m: 285 units in 24h", 4},
+			"chart every 3 h 6 m instead of 30 m: 285 units in 24h", 4},
 		{"two jobs share alike", 300, []ingest.Job{usual, {Name: "music", Kind: ingest.KindChart, Regions: regions.Default(), Every: 30 * time.Minute, Pages: 4}}, 0, 0, dawn,
-			"chart paced to every 5 h 29 m: 285 units in 24h; music paced to every 5 h 29 m: 285 units in 24h", 4},
+			"chart every 5 h 29 m instead of 30 m: 285 units in 24h; music every 5 h 29 m instead of 30 m: 285 units in 24h", 4},
 	} {
 		s := limited(t, tt.units, tt.jobs...)
 		known := map[ingest.Series]time.Time{}
@@ -105,12 +105,12 @@ func TestTheModestKeepWhatTheyAskForAndTheOthersAreStretchedAlike(t *testing.T) 
 		jobs  []ingest.Job
 		want  string
 	}{
-		{"one greedy region beside seven modest ones", 300, []ingest.Job{job("often", 10*time.Minute, 4, "US"), job("rare", 6*time.Hour, 4, six...)}, "often paced to every 34 m: 285 units in 24h"},
-		{"their order does not matter", 300, []ingest.Job{job("rare", 6*time.Hour, 4, six...), job("often", 10*time.Minute, 4, "US")}, "often paced to every 34 m: 285 units in 24h"},
+		{"one greedy region beside seven modest ones", 300, []ingest.Job{job("often", 10*time.Minute, 4, "US"), job("rare", 6*time.Hour, 4, six...)}, "often every 34 m instead of 10 m: 285 units in 24h"},
+		{"their order does not matter", 300, []ingest.Job{job("rare", 6*time.Hour, 4, six...), job("often", 10*time.Minute, 4, "US")}, "often every 34 m instead of 10 m: 285 units in 24h"},
 		{"two that ask for more than there is have one interval", 300, []ingest.Job{job("a", 10*time.Minute, 4, "US"), job("b", time.Hour, 4, six...)},
-			"a paced to every 2 h 45 m: 285 units in 24h; b paced to every 2 h 45 m: 285 units in 24h"},
+			"a every 2 h 45 m instead of 10 m: 285 units in 24h; b every 2 h 45 m instead of 1 h: 285 units in 24h"},
 		{"who asks for a chart a day keeps it, with all its pages", 44, []ingest.Job{job("often", 10*time.Minute, 4, "US"), job("daily", 24*time.Hour, 4, six...)},
-			"often paced to every 8 h: 41 units in 24h, 3 of 4 pages"},
+			"often every 8 h instead of 10 m: 41 units in 24h, 3 of 4 pages"},
 	} {
 		s := limited(t, tt.units, tt.jobs...)
 		known := map[ingest.Series]time.Time{}
@@ -192,8 +192,8 @@ func TestWhatIsLeftLastsUntilASlidingWindowHasMore(t *testing.T) {
 		free time.Duration
 		want string
 	}{
-		{10 * time.Hour, "chart paced to every 8 h: 285 units in 24h"},
-		{time.Minute, "chart paced to every 2 h 45 m: 285 units in 24h"},
+		{10 * time.Hour, "chart every 8 h instead of 30 m: 285 units in 24h"},
+		{time.Minute, "chart every 2 h 45 m instead of 30 m: 285 units in 24h"},
 	} {
 		r := reported(s, now, 240, 0)
 		for i, p := range r.Pools {
@@ -255,7 +255,7 @@ func TestAPaceIsSaidOfItsOwnDay(t *testing.T) {
 		free time.Duration
 		want string
 	}{
-		{time.Hour, "chart paced to every 6 h 24 m: 285 units in the day that ends 08:00Z"},
+		{time.Hour, "chart every 6 h 24 m instead of 30 m: 285 units in the day that ends 08:00Z"},
 		{13 * time.Hour, ""},
 	} {
 		r := reported(s, now, 225, 0)

@@ -62,6 +62,7 @@ func (s PricedSchedule) Price(from, to time.Time) (Price, error) {
 type PricedSlot struct {
 	ingest.SlotKey
 	Cost quota.Cost
+	Fits bool // it is paid for when it is due; see Foresee
 }
 
 // ChartsEvery returns the jobs with charts fetched at that interval; 0: unchanged.

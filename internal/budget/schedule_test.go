@@ -146,7 +146,7 @@ func TestTheForecastKnowsItsWindows(t *testing.T) {
 	}{
 		{time.Minute, 2, 1, true},
 		{time.Hour, 2, 0, true},             // one at once, one from 06:10, one from 07:10
-		{time.Hour, 2, 1, false},            // none at once
+		{time.Hour, 2, 1, true},             // none at once, one from 06:10, which is soon enough
 		{2 * time.Hour, 2, 1, false},        // one comes again at 07:10
 		{24 * time.Hour, 10, 6, true},       // nine of ten
 		{24 * time.Hour, 10, 7, false},      //
@@ -158,7 +158,7 @@ func TestTheForecastKnowsItsWindows(t *testing.T) {
 		if f, err := s.Forecast(r, budget.Pace{}, nil, now); err != nil || f.Fits != of.fits {
 			t.Errorf("%v: %+v, %v", of, f, err)
 		}
-		r.Pools[0].DrainedUntil = now.Add(time.Hour)
+		r.Pools[0].DrainedUntil = now.Add(2 * time.Hour)
 		if f, err := s.Forecast(r, budget.Pace{}, nil, now); err != nil || f.Fits {
 			t.Errorf("%v, drained: %+v, %v", of, f, err)
 		}

@@ -69,23 +69,23 @@ func (st Status) next() g.Node {
 		}
 		return section("What comes next", h.P(h.Class("soft"), g.Text(why)))
 	}
-	verdicts := report.Verdicts(*st.Quota, st.Next)
 	silent := st.Fresh.Upstream != nil && st.Fresh.Upstream.Unreachable
 	var rows g.Group
-	for i, slot := range st.Next[:min(most, len(st.Next))] {
-		if silent && verdicts[i] == report.FitsNow {
-			verdicts[i] = "when " + st.Fresh.Upstream.Name + " answers"
+	for _, slot := range st.Next[:min(most, len(st.Next))] {
+		verdict := slot.Verdict()
+		if silent && verdict == report.FitsNow {
+			verdict = "when " + st.Fresh.Upstream.Name + " answers"
 		}
 		if st.Quota.Degraded {
-			verdicts[i] = "waits for the ledger, unless it is cheap"
+			verdict = "waits for the ledger, unless it is cheap"
 			if st.Fresh.Resting != "" || st.Quota.Closed() {
-				verdicts[i] = "waits for the ledger"
+				verdict = "waits for the ledger"
 			}
 		}
 		if slot.Overdue {
-			verdicts[i] += ", overdue"
+			verdict += ", overdue"
 		}
-		rows = append(rows, h.Tr(cell(st.when(slot.DueAt)), cell(slot.Name()), figure(cmp.Or(term.Amounts(slot.Cost), "–")), h.Td(h.Class("soft"), g.Text(verdicts[i]))))
+		rows = append(rows, h.Tr(cell(st.when(slot.DueAt)), cell(slot.Name()), figure(cmp.Or(term.Amounts(slot.Cost), "–")), h.Td(h.Class("soft"), g.Text(verdict))))
 	}
 	return section("What comes next", table("What comes next", []string{"Time", "What", "Cost,num", "Quota"}, rows))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -148,7 +149,7 @@ func (s Situation) quota() Check {
 		return Check{Name: "Quota", Mood: Idle, Detail: "not known"}
 	}
 	says, _ := cutOutlook(OutlookSentence(*s.Quota, s.Next))
-	if at := s.Quota.resumesAt(); at != nil {
+	if at := s.Quota.Forecast.BackAt; s.Quota.Forecast.State == budget.UsedUp && !at.IsZero() {
 		return Check{"Quota", Warn, "back " + at.UTC().Format("15:04") + ", in " + term.Ago(at.Sub(s.Quota.At)), says}
 	}
 	mood := Warn

@@ -61,7 +61,7 @@ func TestTheHeadlineIsTheWorstOfAll(t *testing.T) {
 		{"the upstream has no such chart", func(s *report.Situation) { s.Fresh.Series[1].Stale, s.Fresh.Series[1].Absent = true, true },
 			report.Warn, "DE is not charted by YouTube, which is asked once a day.", "Charts Ledger YouTube Quota"},
 		{"all wait for quota", func(s *report.Situation) {
-			s.Quota.Forecast.Fits, s.Quota.Pools[0].Purposes[0].Remaining, s.Quota.Pools[0].Purposes[0].ResumesAt = false, 0, new(noon.Add(20*time.Hour))
+			s.Quota.Forecast.Fits, s.Quota.Forecast.State, s.Quota.Forecast.BackAt = false, budget.UsedUp, noon.Add(20*time.Hour)
 			for i := range s.Fresh.Series {
 				s.Fresh.Series[i].ResumesAt, s.Fresh.Series[i].Stale = new(noon.Add(20*time.Hour)), true
 			}

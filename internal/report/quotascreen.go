@@ -259,13 +259,13 @@ func (d QuotaScreen) printNext(w io.Writer) {
 	}
 	const most = 4
 	fmt.Fprintln(w, "next:")
-	verdicts := Verdicts(d.QuotaDocument, d.Next)
 	term.Table(w, func(w io.Writer) {
-		for i, slot := range d.Next[:min(most, len(d.Next))] {
+		for _, slot := range d.Next[:min(most, len(d.Next))] {
+			verdict := slot.Verdict()
 			if slot.Overdue {
-				verdicts[i] += ", overdue"
+				verdict += ", overdue"
 			}
-			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", term.Stamp(slot.DueAt), ingest.Series{Job: slot.Job, Key: slot.Region}, term.Amounts(slot.Cost), verdicts[i])
+			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", term.Stamp(slot.DueAt), ingest.Series{Job: slot.Job, Key: slot.Region}, term.Amounts(slot.Cost), verdict)
 		}
 		fmt.Fprintln(w)
 	})

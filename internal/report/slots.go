@@ -110,6 +110,7 @@ type NextDocument struct {
 	Region string           `json:"region,omitempty"`
 	DueAt  time.Time        `json:"due_at"`
 	Cost   map[string]int64 `json:"cost"` // at most, per pool; empty if it depends on what is stored
+	Fits   bool             `json:"fits"` // it is paid for when it is due
 
 	Overdue bool `json:"overdue,omitempty"`
 }
@@ -119,7 +120,7 @@ type NextDocument struct {
 func NewNextDocuments(slots []budget.PricedSlot, waiting map[ingest.Series]ingest.Slot, l ingest.Latest, now time.Time) []NextDocument {
 	docs, waits := make([]NextDocument, 0, len(slots)), NewWaits(l, now)
 	for _, n := range slots {
-		doc := NextDocument{Job: n.Job, Region: n.Key, DueAt: term.Second(n.DueAt), Cost: n.Cost}
+		doc := NextDocument{Job: n.Job, Region: n.Key, DueAt: term.Second(n.DueAt), Cost: n.Cost, Fits: n.Fits}
 		if slot, ok := waiting[n.Series()]; ok && !n.DueAt.After(now) {
 			doc.Overdue = waits.Of(slot).OverdueSince != nil
 		}

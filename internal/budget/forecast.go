@@ -1,0 +1,173 @@
+package budget
+
+import (
+	"slices"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// Forecast is the most that the schedule may still spend before the provider's day ends, and whether enough is left,
+// including the pace's room for retries.
+type Forecast struct {
+	Until     time.Time        `json:"until"`
+	Scheduled map[string]int64 `json:"scheduled"` // at most, per pool
+	SetAside  map[string]int64 `json:"set_aside"` // planned for refreshes, others and failed calls, per pool
+	// Left at the time of the day at which least is left, of the schedule's ceilings and after all that, per pool;
+	// negative: missing.
+	Spare  map[string]int64 `json:"spare"`
+	Fits   bool             `json:"fits"`             // every slot as configured, at its time
+	Pacing string           `json:"pacing,omitempty"` // how the schedule is stretched to what is left; "": it is not
+	Others string           `json:"others,omitempty"` // what others took lately, and what of it is planned for; "": little
+
+	State     Lasting   `json:"state,omitempty"`      // how the quota lasts; see Foresee
+	RunsOutAt time.Time `json:"runs_out_at,omitzero"` // when the first slot that cannot be paid for is due
+	BackAt    time.Time `json:"back_at,omitzero"`     // when units for what has to wait come back, after RunsOutAt
+}
+
+// Lasting is how the quota lasts until the provider's day ends, best first.
+type Lasting string
+
+// The schedule as configured is paid for; the schedule at its pace is; from a time on something is not; nothing is left
+// now, and something is due before units come back.
+const (
+	Lasts   Lasting = "lasts"
+	Slower  Lasting = "slower"
+	RunsOut Lasting = "runs_out"
+	UsedUp  Lasting = "used_up"
+	Short   Lasting = "short" // something is missing, but no slot with a known price lacks it
+)
+
+// Forecast compares what the schedule as configured needs until the provider's day ends, slot by slot, with what is left
+// by then: what a report says is left now and what comes back, less what the pace's report plans for (see
+// OthersWatch.Expect; the zero Pace plans for nothing). A schedule does not fit while the pace slows a job that is due
+// before the day ends, nor without the room to retry a chart, which every chart needs to begin.
+func (s PricedSchedule) Forecast(r quota.Report, pace Pace, waiting map[ingest.Series]ingest.Slot, now time.Time) (Forecast, error) {
+	f := Forecast{SetAside: map[string]int64{}, Spare: map[string]int64{}, Fits: r.Degraded == nil, Pacing: pace.String(), Others: pace.Others}
+	_, f.Until = providerDay(now, s.Tariff.Zone)
+	price, err := s.Price(now, f.Until)
+	if err != nil {
+		return f, err
+	}
+	var needs []need
+	for _, schedule := range s.Jobs {
+		cost, err := s.slotPrice(schedule.Job)
+		if err != nil {
+			return f, err
+		}
+		each, slots := need{PricedSlot: PricedSlot{Cost: cost}, job: schedule.Job}, len(needs)
+		for series := range waiting {
+			if series.Job == schedule.Job.Name {
+				each.DueAt = now
+				needs = append(needs, each)
+			}
+		}
+		price.Total.Add(cost, int64(len(needs)-slots))
+		for _, key := range schedule.Between(now, f.Until) {
+			each.SlotKey = key
+			needs = append(needs, each)
+		}
+		today := slices.ContainsFunc(needs[slots:], func(n need) bool { return n.DueAt.Before(f.Until) })
+		f.Fits = f.Fits && (!today || !pace.slows(schedule.Job.Name))
+	}
+	f.Scheduled = price.Total
+	planned := r
+	if !pace.Report.At.IsZero() {
+		planned = pace.Report
+	}
+	for i, p := range r.Pools {
+		spare, _ := s.spare(p, needs, f.Until, now)
+		expected, fits := s.spare(planned.Pools[i], needs, f.Until, now)
+		if spare > expected {
+			f.SetAside[p.Pool] = spare - expected
+		}
+		f.Spare[p.Pool] = expected
+		f.Fits = f.Fits && fits
+	}
+	return f, nil
+}
+
+// need is a slot that a forecast counts.
+type need struct {
+	PricedSlot
+	job ingest.Job
+}
+
+// spare returns what is left of a pool when least of it is left before until, if all slots are paid for at their times;
+// and whether it pays for each, with its retries. A slot due as the day ends belongs to the next day: it has its retries.
+func (s PricedSchedule) spare(p quota.PoolReport, needs []need, until, now time.Time) (spare int64, fits bool) {
+	r := s.room(p, now)
+	needs = slices.DeleteFunc(slices.Clone(needs), func(n need) bool { return n.Cost[p.Pool] == 0 })
+	slices.SortStableFunc(needs, func(a, b need) int { return a.DueAt.Compare(b.DueAt) })
+	if len(needs) == 0 {
+		return max(0, r.at(until.Add(-1))), true
+	}
+	spare, fits = quota.MaxLimit, true
+	for _, n := range needs {
+		left, cost := r.at(n.DueAt), n.Cost[p.Pool]
+		atOnce := cost
+		if n.DueAt.Before(until) {
+			atOnce += retryRoom(n.job, cost)
+		}
+		fits = fits && r.pays(atOnce, n.DueAt)
+		r.draw(cost, n.DueAt)
+		spare = min(spare, left-cost)
+	}
+	return spare, fits
+}
+
+// room returns what the schedule may draw of a pool.
+func (s PricedSchedule) room(p quota.PoolReport, now time.Time) *room {
+	return newRoom(p, s.Tariff.Ceilings[quota.Scheduled], s.Tariff.Grace, now)
+}
+
+// Foresee notes whether each slot of NextAt is paid for when it is due, and how the quota lasts. Slots of a paced job are
+// paid for by construction: what is named of them is the pace, or until when nothing is left.
+func (s PricedSchedule) Foresee(f *Forecast, pace Pace, next []PricedSlot, now time.Time) {
+	rooms := map[string]*room{}
+	for _, p := range pace.Report.Pools {
+		rooms[p.Pool] = s.room(p, now)
+	}
+	out := false
+	for i := range next {
+		slot := &next[i]
+		due := latest(slot.DueAt, now)
+		if slot.Fits = pace.slows(slot.Job) || paysFor(rooms, slot.Cost, due); slot.Fits {
+			for pool, n := range slot.Cost {
+				rooms[pool].draw(n, due)
+			}
+		} else if !out {
+			out, f.RunsOutAt = true, due.UTC()
+			for pool, n := range slot.Cost {
+				f.BackAt = latest(f.BackAt, rooms[pool].from(n, due))
+			}
+		}
+	}
+	held := pace.heldUntil()
+	switch {
+	case f.Fits:
+		f.State, f.RunsOutAt, f.BackAt = Lasts, time.Time{}, time.Time{}
+	case !held.IsZero():
+		f.State, f.RunsOutAt, f.BackAt = UsedUp, time.Time{}, held
+	case out && !f.RunsOutAt.After(now):
+		f.State, f.RunsOutAt = UsedUp, time.Time{}
+	case out:
+		f.State = RunsOut
+	case len(pace.Jobs) > 0:
+		f.State = Slower
+	default:
+		f.State = Short
+	}
+	f.BackAt = f.BackAt.Add(time.Second - 1).Truncate(time.Second).UTC()
+}
+
+// paysFor reports whether each pool has room for its part of a cost at a time.
+func paysFor(rooms map[string]*room, cost quota.Cost, at time.Time) bool {
+	for pool, n := range cost {
+		if !rooms[pool].pays(n, at) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,126 @@
+package budget
+
+import (
+	"slices"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// room answers what a purpose may draw of a pool at a time: what is left now, plus what has come back by then, less what
+// was drawn before. It is asked in the order of time.
+type room struct {
+	closed  time.Time // nothing may be drawn before
+	windows []windowRoom
+}
+
+// windowRoom is room for one window.
+type windowRoom struct {
+	left    int64 // at the time of the last question
+	length  time.Duration
+	returns []quota.Return // still to come
+	drawn   []quota.Return // what was drawn, with the time at which it comes back
+}
+
+// newRoom returns the room of a pool that a report describes. What a window counts beyond its known returns comes back
+// after a whole length of the window.
+func newRoom(p quota.PoolReport, share quota.Share, grace time.Duration, now time.Time) *room {
+	r := &room{closed: p.DrainedUntil}
+	for _, w := range p.Windows {
+		line := windowRoom{left: share.Of(w.Window.Limit) - w.Used, returns: w.Returns}
+		if !w.Window.Day() {
+			line.length = w.Window.Length + grace
+			rest := w.Used
+			for _, back := range w.Returns {
+				rest -= back.Amount
+			}
+			if rest > 0 {
+				line.returns = append(line.returns[:len(line.returns):len(line.returns)], quota.Return{At: now.Add(line.length), Amount: rest})
+			}
+		}
+		r.windows = append(r.windows, line)
+	}
+	return r
+}
+
+// at returns what may be drawn at t; it is negative if more is counted than the purpose may see used. A pool that a
+// report does not have, nil, is not counted.
+func (r *room) at(t time.Time) int64 {
+	least := int64(quota.MaxLimit)
+	if r == nil {
+		return least
+	}
+	for i := range r.windows {
+		w := &r.windows[i]
+		w.left += back(&w.returns, t) + back(&w.drawn, t)
+		least = min(least, w.left)
+	}
+	if r.closed.After(t) {
+		return min(least, 0)
+	}
+	return least
+}
+
+// pays reports whether so much may be drawn at t, or so soon afterwards that no chart is late.
+func (r *room) pays(amount int64, t time.Time) bool {
+	if r.at(t) >= amount {
+		return true
+	}
+	at := r.from(amount, t)
+	return !at.IsZero() && at.Sub(t) <= delayed
+}
+
+// back removes from a list what has come back by t, and returns its sum.
+func back(list *[]quota.Return, t time.Time) (n int64) {
+	for len(*list) > 0 && !(*list)[0].At.After(t) {
+		n += (*list)[0].Amount
+		*list = (*list)[1:]
+	}
+	return n
+}
+
+// draw draws an amount at the time of the last question, t. A day that ends gives back what was drawn in it.
+func (r *room) draw(amount int64, t time.Time) {
+	if r == nil {
+		return
+	}
+	for i := range r.windows {
+		w := &r.windows[i]
+		w.left -= amount
+		switch {
+		case w.length > 0:
+			w.drawn = append(w.drawn, quota.Return{At: t.Add(w.length), Amount: amount})
+		case len(w.returns) > 0:
+			w.drawn = append(w.drawn, quota.Return{At: w.returns[0].At, Amount: amount})
+		}
+	}
+}
+
+// from returns the first time, not before t, at which so much may be drawn if nothing else is; zero if no known return
+// brings that.
+func (r *room) from(amount int64, t time.Time) time.Time {
+	if r == nil {
+		return t
+	}
+	r = &room{closed: r.closed, windows: slices.Clone(r.windows)}
+	for {
+		if r.at(t) >= amount {
+			return t
+		}
+		next := time.Time{}
+		if r.closed.After(t) {
+			next = r.closed
+		}
+		for _, w := range r.windows {
+			for _, list := range [][]quota.Return{w.returns, w.drawn} {
+				if len(list) > 0 && (next.IsZero() || list[0].At.Before(next)) {
+					next = list[0].At
+				}
+			}
+		}
+		if next.IsZero() {
+			return next
+		}
+		t = next
+	}
+}
