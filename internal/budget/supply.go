@@ -1,0 +1,108 @@
+package budget
+
+import (
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// supply is what one window leaves to the schedule.
+type supply struct {
+	span   time.Duration  // that left is spread over
+	whole  time.Duration  // the window's length
+	left   int64          // what the schedule may use in span
+	now    int64          // what it may use immediately
+	budget int64          // what it may use in the whole window, including what is used already
+	renews time.Time      // when the window next has more
+	comes  []quota.Return // when what is used comes back
+	closed bool           // until renews, even if something is left
+	spent  bool           // span began with the job's last slot, which is paid for
+}
+
+// supplyOf returns what a window leaves to the schedule. What is left of a day is spread from the job's last slot to
+// the end of the day. A sliding window has no end: what others leave of it is spread over its whole length, so that old
+// slots leave it as fast as new ones come.
+func (s PricedSchedule) supplyOf(pool quota.PoolReport, w quota.WindowState, spent []quota.Spent, last, now time.Time) supply {
+	ceiling := s.Tariff.Ceilings[quota.Scheduled].Of(w.Window.Limit)
+	own := drawnFor(spent, quota.Scheduled)[pool.Pool]
+	b := supply{now: max(0, ceiling-w.Used), renews: w.FreesAt, comes: w.Returns}
+	if pool.DrainedUntil.After(now) {
+		b.now, b.renews, b.closed = 0, pool.DrainedUntil, true
+	}
+	b.budget = max(0, ceiling-max(0, w.Used-own))
+	if !w.Window.Day() {
+		b.span, b.left = w.Window.Length+s.Tariff.Grace, b.budget
+		b.whole = b.span
+		return b
+	}
+	b.whole = day
+	b.span, b.left, b.spent = w.FreesAt.Sub(now), max(0, ceiling-w.Used), true // a drain only holds: it may be lifted
+	if !last.IsZero() && last.Before(now) && now.Sub(last) < day {
+		b.span = w.FreesAt.Sub(last)
+	}
+	return b
+}
+
+// roomAt returns when the window has room for so many units at once. What comes back in a step comes in the middle of
+// it. What the returns do not tell is taken to have been used by slots of that price, that gap apart.
+func (b supply) roomAt(units, price int64, gap time.Duration) time.Time {
+	if b.spent || b.closed {
+		return b.renews
+	}
+	before, room := b.renews, b.now
+	for i, r := range b.comes {
+		room += r.Amount
+		switch {
+		case room >= units && i == 0:
+			return b.renews
+		case room >= units:
+			return before.Add(r.At.Sub(before) / 2)
+		}
+		before = r.At
+	}
+	return before.Add(time.Duration((units-room-1)/price) * gap)
+}
+
+// gap returns the time between slots of that price for a job with that share of what is left; the whole span if nothing
+// is left.
+func (b supply) gap(price int64, share float64) time.Duration {
+	slots := max(0, b.left) / price
+	if b.spent {
+		slots++ // as many gaps as slots, and the one before the end
+	}
+	return b.spread(b.span, slots, share)
+}
+
+// round returns the slot interval by which staleness is judged. While nothing is left, gap is the wait for the window's
+// end instead of an interval: round is then what the budget of a whole window pays for, or 0 if others have spent that
+// too.
+func (b supply) round(gap time.Duration, price int64, share float64) time.Duration {
+	switch whole := b.budget / price; {
+	case b.left >= price:
+		return gap
+	case whole > 0:
+		return b.spread(b.whole, whole, share)
+	default:
+		return 0
+	}
+}
+
+// spread returns the time between slots of a job that has that share of the slots in a span; the whole span if there
+// are none.
+func (b supply) spread(span time.Duration, slots int64, share float64) time.Duration {
+	if slots == 0 {
+		return b.span
+	}
+	return time.Duration(float64(span) / (float64(slots) * share))
+}
+
+// sustainableGap returns how far apart slots must be for the amount that may be used now to last until a sliding window
+// has more; 0 if that does not matter. A schedule fills such a window on its first day, and retries fill it sooner than
+// planned: without this gap all slots would then wait until the first ones leave the window, and again a day later.
+func (b supply) sustainableGap(price, spare int64, share float64, now time.Time) time.Duration {
+	slots := max(0, b.now-spare) / price
+	if b.spent || slots == 0 || !b.renews.After(now) {
+		return 0
+	}
+	return b.spread(b.renews.Sub(now), slots, share)
+}
