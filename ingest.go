@@ -205,7 +205,7 @@ type Slot struct {
 	Unsaved int64    // of a piece: units of calls whose answers were not saved yet
 
 	Reason    string    // why it is not done, in one line for a person
-	RetryAt   time.Time // when a stopped slot may find quota: advice, not a gate
+	RetryAt   time.Time // when a stopped slot may find quota: advice, not a gate; until when a due piece waits
 	FetchedAt time.Time // when the last page was saved
 }
 
@@ -273,6 +273,7 @@ type Claim struct {
 
 	Backfill string // only pieces of the backfill with this id; "": slots of the schedule, never a piece
 	Reversed bool   // the backfill's last piece first
+	Patient  bool   // no piece that waits (Slot.RetryAt)
 }
 
 // ErrFenced is returned for a write by a claim that another run has taken over or that has ended. Nothing was written.

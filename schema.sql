@@ -144,11 +144,13 @@ CREATE TABLE video_facts (
     language     TEXT    NOT NULL DEFAULT '',
     thumbnail    TEXT    NOT NULL DEFAULT '',
     title        TEXT    NOT NULL,
-    tags         TEXT    NOT NULL DEFAULT '[]'  -- a JSON array of strings, in the upstream's order
+    tags         TEXT    NOT NULL DEFAULT '[]', -- a JSON array of strings, in the upstream's order
+    gone         INTEGER NOT NULL DEFAULT 0     -- 1: deleted, as the upstream no longer has it: without text or counts, for its placements alone
 ) STRICT;
 
 CREATE INDEX videos_channel ON video_facts (channel);
 CREATE INDEX videos_fetched ON video_facts (fetched_day);                                 -- refresh, retention
+CREATE INDEX videos_gone ON video_facts (id) WHERE gone = 1;                              -- retention
 
 CREATE TABLE video_latest (
     id         INTEGER PRIMARY KEY REFERENCES video_facts (id) ON DELETE CASCADE,
@@ -159,6 +161,14 @@ CREATE TABLE video_latest (
     comments   INTEGER,
     counted_at INTEGER,                         -- when its counts were fetched alone since fetched_at; NULL: never
     upkeep     INTEGER                          -- 1: always refreshed; 0: never; NULL: while seen
+) STRICT;
+
+-- Videos that the newest look-up left out: asked_at is when. since is when the first look-up left it out that proves an
+-- absence (ingest.Asked); NULL: none did. A video that was fetched after asked_at has come back.
+CREATE TABLE absences (
+    video    INTEGER PRIMARY KEY REFERENCES video_facts (id) ON DELETE CASCADE,
+    asked_at INTEGER NOT NULL,
+    since    INTEGER
 ) STRICT;
 
 -- With these blocks a search can choose among thousands of matches without reading a row for each. A row of series 0

@@ -126,12 +126,12 @@ func (d doomed) Enqueue(ctx context.Context, slot ingest.Slot, ids []string, sin
 	return slot, errors.Join(err, d.at("after ids are queued"))
 }
 
-func (d doomed) SaveFound(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error) {
+func (d doomed) SaveFound(ctx context.Context, slot ingest.Slot, asked ingest.Asked, page ingest.Page) (ingest.Slot, ingest.Absences, error) {
 	if err := d.at("before videos are saved"); err != nil {
-		return slot, err
+		return slot, ingest.Absences{}, err
 	}
-	slot, err := d.Sink.SaveFound(ctx, slot, asked, page)
-	return slot, errors.Join(err, d.at("after videos are saved"))
+	slot, absences, err := d.Sink.SaveFound(ctx, slot, asked, page)
+	return slot, absences, errors.Join(err, d.at("after videos are saved"))
 }
 
 func (d doomed) Take(ctx context.Context, r quota.Request) (quota.Decision, error) {
@@ -482,19 +482,19 @@ func TestAnOutageEndsTheRunBeforeItCostsMuchAndFailsNoPieceAtOnce(t *testing.T) 
 	}
 }
 
-func TestAPieceThatNeverBringsAnythingFailsAfterFiveTries(t *testing.T) {
+func TestAPieceThatBringsNothingWaitsAndFailsAfter25Tries(t *testing.T) {
 	d := newDig(t, 100)
 	d.archive.poison = map[string]fetch.CallVerdict{"alone": fetch.Broken}
 	b := d.plan(t, ingest.BackfillVideos, append(d.ids(1), ingest.Piece{Key: "p", IDs: []string{"alone"}})...)
-	for i := range 8 {
+	for i := range 27 {
 		if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
 			t.Fatal(err)
 		}
-		if st := d.status(t, b); st.Pieces[ingest.Failed] == 1 != (i >= 4) {
+		if st := d.status(t, b); st.Pieces[ingest.Failed] == 1 != (i >= 25) {
 			t.Errorf("after run %d pieces are %v", i+1, st.Pieces)
 		}
 	}
-	if n := d.archive.asked("videos alone"); n != 5*4 {
+	if n := d.archive.asked("videos alone"); n != 25*4 {
 		t.Errorf("it cost %d calls", n)
 	}
 
@@ -511,7 +511,7 @@ func TestAPieceThatNeverBringsAnythingFailsAfterFiveTries(t *testing.T) {
 	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil || len(d.archive.calls) != calls {
 		t.Errorf("%d more calls, %v", len(d.archive.calls)-calls, err)
 	}
-	if got := d.reasons(t, b); !strings.Contains(got, "25 runs in a row died on it") {
+	if got := d.reasons(t, b); !strings.Contains(got, "25 runs in a row brought nothing") {
 		t.Errorf("reasons are %q", got)
 	}
 }

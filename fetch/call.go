@@ -214,9 +214,13 @@ func (p *pass) send(ctx context.Context, s step) (e *Error) {
 	end := p.logStep(ctx, "call")
 	sent, verdict, status := time.Now(), "ok", http.StatusOK
 	err := s.do(ctx)
-	if err == nil {
+	switch {
+	case err == nil && s.suspect():
+		verdict = VerdictSuspect
 		p.share.markAnswered()
-	} else {
+	case err == nil:
+		p.share.markAnswered()
+	default:
 		var ok bool
 		if e, ok = errors.AsType[*Error](err); !ok { // the adapter could not classify it
 			e = &Error{Verdict: Broken, Method: s.method, Err: err}

@@ -26,10 +26,11 @@
 //
 // The pieces of a backfill differ, as nothing supersedes them:
 //
-//	claimed          calls fail, and no id is to blame                          due; the 5th time in a row failed
-//	claimed          no page within its lease                                   due; the 5th time in a row failed
+//	claimed          calls fail, and no id is to blame                          due, and waits: a minute to 6 h
+//	claimed          no page within its lease                                   due, and waits: a minute to 6 h
+//	claimed          an answer lacks too much to be believed                    due, and waits: an hour
 //	claimed          the same, and the pass never returns                       failed
-//	claimed          the process died, the 25th time in a row                   failed, at the next claim
+//	claimed          any of these, or the process died, the 25th time in a row  failed, at the next claim
 //	due, stopped,    the backfill is cancelled                                  skipped
 //	claimed
 //	failed, or with  a person retries it                                        due

@@ -15,17 +15,19 @@ import (
 const (
 	// spentPause is how long to wait after a provider has refused before and after its midnight.
 	spentPause = 5 * time.Minute
-	// maxFruitless is how many claims of a piece in a row may bring nothing before it fails.
-	maxFruitless = 5
 	// maxReason bounds reasons not written for people, in bytes.
 	maxReason = 300
 )
+
+// fruitlessWaits are how long a piece waits after so many claims in a row that brought nothing; the last holds for
+// more. A person who runs the backfill does not wait.
+var fruitlessWaits = []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 6 * time.Hour}
 
 // ending is how a pass ends its slot. There are five: done, stopped, failed, skipped and givenBack.
 type ending struct {
 	state     ingest.State
 	reason    string
-	retryAt   time.Time // of a stop
+	retryAt   time.Time // of a stop, and of a piece that waits
 	known     bool      // logged before: not logged again
 	uncounted bool      // the claim is not counted as fruitless
 	err       error     // concerns the whole run; nil if only this slot
@@ -62,7 +64,7 @@ func (p *pass) end(ctx context.Context, e ending) (ingest.Slot, error) {
 // record writes how a slot ended, even if ctx is done: without a reason its tick would be lost.
 func (r *Reconciler) record(ctx context.Context, slot ingest.Slot, e ending) (ingest.Slot, error) {
 	slot.State, slot.Reason = e.state, e.reason
-	if e.state == ingest.Stopped {
+	if e.state == ingest.Stopped || !e.retryAt.IsZero() {
 		slot.RetryAt = e.retryAt
 	}
 	if e.uncounted {
@@ -142,6 +144,11 @@ func (p *pass) absentReason(ctx context.Context) (why string) {
 // interrupted returns the ending of a slot whose pass cannot go on because of err. A slot that hung fails, since
 // further attempts would be paid for and hang too.
 func (p *pass) interrupted(ctx context.Context, err error) ending {
+	if suspect, ok := errors.AsType[*suspectError](err); ok {
+		end := p.fruitless(suspect)
+		end.retryAt = p.Now().Add(ingest.AskAgainAfter)
+		return end
+	}
 	if !errors.Is(context.Cause(ctx), errLeaseOver) {
 		return givenBack(err)
 	}
@@ -151,14 +158,12 @@ func (p *pass) interrupted(ctx context.Context, err error) ending {
 	return failed(p.hungReason())
 }
 
-// fruitless returns the ending of a piece that brought nothing: it is given back, and fails after maxFruitless claims
-// in a row.
+// fruitless returns the ending of a piece that brought nothing: it waits, the longer the more often that happens.
 func (p *pass) fruitless(err error) ending {
 	end := givenBack(&trouble{err})
 	end.uncounted = false
-	if p.slot.Tries >= maxFruitless {
-		end.state = ingest.Failed
-	}
+	tries := min(max(p.slot.Tries, 1), len(fruitlessWaits))
+	end.retryAt = p.Now().Add(fruitlessWaits[tries-1])
 	return end
 }
 

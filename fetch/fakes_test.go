@@ -160,10 +160,13 @@ func (t *table) VideosToRefresh(context.Context, time.Time, int) ([]string, erro
 	return t.stale[0], nil
 }
 
-func (t *table) SaveVideos(_ context.Context, slot ingest.Slot, _ []string, _ ingest.Page) (ingest.Slot, error) {
+func (t *table) SaveVideos(_ context.Context, slot ingest.Slot, _ ingest.Asked, _ ingest.Page) (ingest.Slot, ingest.Absences, error) {
 	t.stale = t.stale[1:]
-	return slot, t.write(slot)
+	return slot, ingest.Absences{}, t.write(slot)
 }
+
+func (t *table) VideosInDoubt(context.Context, time.Time, int) ([]string, error) { return nil, nil }
+func (t *table) Witnesses(context.Context, int) ([]string, error)                { return nil, nil }
 
 func (t *table) Sweep(context.Context, time.Time) (placements, videos int, err error) {
 	t.swept++

@@ -275,9 +275,9 @@ type deadSink struct {
 	dead bool
 }
 
-func (s *deadSink) SaveFound(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error) {
+func (s *deadSink) SaveFound(ctx context.Context, slot ingest.Slot, asked ingest.Asked, page ingest.Page) (ingest.Slot, ingest.Absences, error) {
 	if s.dead {
-		return slot, context.Canceled
+		return slot, ingest.Absences{}, context.Canceled
 	}
 	return s.Sink.SaveFound(ctx, slot, asked, page)
 }

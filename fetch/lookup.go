@@ -26,6 +26,10 @@ type lookup struct {
 	loaded bool
 	narrow narrowing
 	notes  []string // for the slot's reason
+	tally  absences
+
+	doubted []string // ids that a suspect answer lacked, to be asked for again in other company
+	suspect bool     // that answer was suspect too
 }
 
 // finder finds ids, page by page.
@@ -91,11 +95,14 @@ func (l *lookup) next(ctx context.Context, slot ingest.Slot) (step, bool, error)
 		}
 	}
 	if l.narrow.active() {
-		s := l.lookupStep(l.narrow.groups[0], false)
+		s := l.lookupStep(ingest.Asked{IDs: l.narrow.groups[0]}, false)
 		if s.retries = 0; len(l.narrow.groups[0]) == 1 { // an id that has failed gets few calls
 			s.retries = 1
 		}
 		return s, true, nil
+	}
+	if l.suspect || len(l.doubted) > 0 {
+		return l.askAgain(ctx)
 	}
 	perCall := l.Upstream.Limits().IDsPerCall
 	ids, err := l.Library.Queued(ctx, slot.SlotKey, perCall+1, l.since)
@@ -112,7 +119,24 @@ func (l *lookup) next(ctx context.Context, slot ingest.Slot) (step, bool, error)
 		return step{}, false, nil
 	}
 	last := !more && len(ids) <= perCall && l.said.Expected == 0 && l.said.Lack == ""
-	return l.lookupStep(ids[:min(len(ids), perCall)], last), true, nil
+	return l.lookupStep(ingest.Asked{IDs: ids[:min(len(ids), perCall)]}, last), true, nil
+}
+
+// askAgain asks for ids that a suspect answer lacked, in the company of videos that are there. If there are too few of
+// these, or the new answer is suspect too, the piece waits.
+func (l *lookup) askAgain(ctx context.Context) (step, bool, error) {
+	perCall := l.Upstream.Limits().IDsPerCall
+	asked := ingest.Asked{IDs: l.doubted[:min(len(l.doubted), perCall*4/5)]}
+	var err error
+	if !l.suspect {
+		if asked.Witnesses, err = l.Library.Witnesses(ctx, perCall-len(asked.IDs)); err != nil {
+			return step{}, false, fmt.Errorf("find videos to ask for too: %w", err)
+		}
+	}
+	if len(asked.Witnesses) < ingest.MinWitnesses {
+		return step{}, false, &suspectError{l.tally.String()}
+	}
+	return l.lookupStep(asked, false), true, nil
 }
 
 func (l *lookup) findStep(slot ingest.Slot) step {
@@ -137,20 +161,28 @@ func (l *lookup) settle(ctx context.Context, slot ingest.Slot) (step, bool, erro
 	return step{}, false, err
 }
 
-// lookupStep returns the step that looks up ids; last says that it completes the slot. A call that fails is narrowed
-// down to the ids that cause it, which are given up.
-func (l *lookup) lookupStep(ids []string, last bool) step {
-	s := stepOf(l.Upstream.Videos(ids), func(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
+// lookupStep returns the step that looks up ids; last says that it completes the slot if nothing is left out. A call that fails is narrowed down to the ids that cause it, which are given up.
+func (l *lookup) lookupStep(asked ingest.Asked, last bool) step {
+	ids := asked.IDs
+	s := stepOf(l.Upstream.Videos(asked.All()), func(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
 		slot.Pages--
-		if last {
+		absent, proved := asked.Judge(page.Videos)
+		switch {
+		case !proved && l.backfill != nil:
+			l.suspect, l.doubted = len(asked.Witnesses) > 0, absent
+		case last && len(absent) == 0:
 			slot.State, slot.Reason = ingest.Done, strings.Trim(l.doneReason()+"; "+slot.Reason, "; ")
+		default:
+			l.doubted = nil
 		}
-		slot, err := l.Sink.SaveFound(ctx, slot, ids, page)
+		slot, a, err := l.Sink.SaveFound(ctx, slot, asked, page)
 		if err == nil {
 			l.narrow.succeeded()
+			l.tally.add(a)
 		}
 		return slot, err
 	})
+	s.asked = &asked
 	s.narrow = func(ctx context.Context, slot ingest.Slot, e *Error) (_ ingest.Slot, goesOn bool, err error) {
 		id, goesOn := l.narrow.failed(ids, e.Verdict == Rejected)
 		if id == "" {
@@ -202,7 +234,7 @@ func (l *lookup) doneReason() string {
 	if s := l.said; s.Lack != "" {
 		notes = append([]string{"incomplete, " + ingest.Lack{Stored: s.Stored, Expected: s.Expected, Reason: s.Lack}.String()}, notes...)
 	}
-	return strings.Join(notes, "; ")
+	return joined(append(notes, l.tally.String())...)
 }
 
 // seen counts the new ids on a list's pages, and the pages without any.

@@ -53,10 +53,12 @@ type Sink interface {
 	// SavePage writes a page of a chart, and counts Videos. Ranks continue after the slot's existing ones; a repeated
 	// video keeps its first rank. With slot.Pages == 1 it first clears what an earlier attempt saved.
 	SavePage(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error)
-	// SaveVideos writes the videos that came back for the ids asked, and deletes the others: the upstream no longer
-	// has them.
-	SaveVideos(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error)
-	// SaveCounts writes the counts that came back for the ids asked. The others count as counted too.
+	// SaveVideos writes the videos that came back, and notes the stored ones that were left out. It deletes those that a
+	// look-up ingest.AskAgainAfter or longer before had left out too, if this answer proves the absence (ingest.Asked)
+	// and lacks nothing else. Their placements stay until their own age.
+	SaveVideos(ctx context.Context, slot ingest.Slot, asked ingest.Asked, page ingest.Page) (ingest.Slot, ingest.Absences, error)
+	// SaveCounts writes the counts that came back for the ids asked. The others count as counted too, unless the answer
+	// is suspect.
 	SaveCounts(ctx context.Context, slot ingest.Slot, asked []string, counts []ingest.Counts) (ingest.Slot, error)
 	// SaveNames replaces the names of a region's categories.
 	SaveNames(ctx context.Context, slot ingest.Slot, region ingest.Region, names []ingest.Category) (ingest.Slot, error)
@@ -66,9 +68,9 @@ type Sink interface {
 	// backfill has looked up without finding them. rest are pieces to add to the slot's backfill.
 	Enqueue(ctx context.Context, slot ingest.Slot, ids []string, since time.Time, rest ...ingest.Piece) (ingest.Slot, error)
 	// SaveFound writes the videos that came back for the queued ids asked, and takes these ids off the queue.
-	// slot.Videos grows by the videos. Missing ids are recorded as vanished, and their videos deleted if they were
-	// stored.
-	SaveFound(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error)
+	// slot.Videos grows by the videos. Missing ids are recorded as vanished, and stored videos are treated as by
+	// SaveVideos. If the answer is suspect, a backfill's missing ids stay in the queue.
+	SaveFound(ctx context.Context, slot ingest.Slot, asked ingest.Asked, page ingest.Page) (ingest.Slot, ingest.Absences, error)
 	// Restart sets the slot back to page 1; pages is how many of its pages are already paid for. Found videos stay.
 	Restart(ctx context.Context, slot ingest.Slot, pages int) (ingest.Slot, error)
 	// NoteCharge writes the slot's charges before the call that they pay for is sent, so that the slot agrees with the
@@ -89,8 +91,14 @@ type Sink interface {
 // Library is the part of the store that a pass reads.
 type Library interface {
 	// VideosToRefresh returns up to n ids of videos that were last fetched more than ingest.RefreshAfter before now,
-	// oldest first: those seen within ingest.KeepFor before now, unless a backfill lets them go, and those it keeps fresh.
+	// oldest first: those seen within ingest.KeepFor before now, unless a backfill lets them go, and those it keeps
+	// fresh. Those in doubt are left out.
 	VideosToRefresh(ctx context.Context, now time.Time, n int) ([]string, error)
+	// VideosInDoubt returns up to n ids of stored videos that a look-up left out at askedBefore or earlier, and that none
+	// has brought since, the longest ago first.
+	VideosInDoubt(ctx context.Context, askedBefore time.Time, n int) ([]string, error)
+	// Witnesses returns up to n ids of the stored videos that were fetched last, without those in doubt.
+	Witnesses(ctx context.Context, n int) ([]string, error)
 	// VideosToCount returns up to n ids of stored videos that were neither fetched nor counted at before or later;
 	// those fetched longest ago come first.
 	VideosToCount(ctx context.Context, before time.Time, n int) ([]string, error)

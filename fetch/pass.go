@@ -17,9 +17,9 @@ const (
 	// returnWithin is how long a cancelled pass may take to return, including its last writes, before it is given up.
 	// A stop takes at most five seconds.
 	returnWithin = writeWithin + 500*time.Millisecond
-	// maxDeaths is how many claims of a piece in a row may end with a dead process. That is seldom the piece's fault;
-	// if it is, each claim cost at most one call.
-	maxDeaths = 25
+	// maxFruitless is how many claims of a piece in a row may bring nothing, or end with a dead process, before it
+	// fails. By then it has waited for five days.
+	maxFruitless = 25
 )
 
 // errLeaseOver ends a pass that has saved no page within its lease.
@@ -72,8 +72,8 @@ func (p *pass) attempt(ctx context.Context) result {
 }
 
 func (p *pass) runOrSkip(ctx context.Context) (ingest.Slot, error) {
-	if p.slot.Kind == ingest.KindBackfill && p.slot.Tries > maxDeaths {
-		return p.end(ctx, failed(fmt.Sprintf("%d runs in a row died on it before saving a page", maxDeaths)))
+	if p.slot.Kind == ingest.KindBackfill && p.slot.Tries > maxFruitless {
+		return p.end(ctx, failed(fmt.Sprintf("%d runs in a row brought nothing for it", maxFruitless)))
 	}
 	why := p.idle
 	if why == "" && p.purpose != quota.Manual { // whoever forces it may know better

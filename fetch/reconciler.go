@@ -81,6 +81,8 @@ type RunOptions struct {
 	Backfill *ingest.Backfill
 	MaxUnits int64 // 0: no bound of its own
 
+	patient bool // pieces that wait are left alone
+
 	paced bool // the schedule's pace applies: slots are not forced and the number of pages is not set
 }
 

@@ -12,19 +12,28 @@ import (
 const (
 	countAfter = 24 * time.Hour // age from which videos outside the charts are counted, if counts have a pool of their own
 	countAhead = 100            // calls whose ids are read at once
+
+	// maxDoubted is how many videos in doubt one call asks for: few, so that it proves something.
+	maxDoubted = 10
+	// maxSuspect is how many suspect answers in a row end the look-ups of a refresh.
+	maxSuspect = 2
 )
 
 // NameAfter is how long the names of categories stay valid: they hardly ever change.
 const NameAfter = 7 * 24 * time.Hour
 
-// refresh is the work of a refresh slot: it deletes data that is too old, refetches videos that soon will be, names
-// the categories of charted regions, and counts videos that have left the charts. Counting is last, as quota may
-// refuse only that every day.
+// refresh is the work of a refresh slot: it deletes data that is too old, refetches videos that soon will be, asks
+// again for those that look-ups left out, names the categories of charted regions, and counts videos that have left
+// the charts. Counting is last, as quota may refuse only that every day.
 type refresh struct {
 	*Reconciler
 	swept   bool     // old data was deleted
 	deleted string   // what was deleted, in words; "": nothing
 	toCount []string // ids to count next
+	tally   absences
+	suspect int // suspect answers in a row
+
+	uncounted int // counts that a suspect answer lacked
 }
 
 // next deletes first, which needs no quota and is due even on a day without any.
@@ -39,7 +48,7 @@ func (r *refresh) next(ctx context.Context, slot ingest.Slot) (step, bool, error
 		}
 		r.swept, r.deleted = true, deletedText(placements, videos)
 	}
-	for _, next := range []func(context.Context, ingest.Slot) (step, bool, error){r.renewVideos, r.nameCategories, r.recountVideos} {
+	for _, next := range []func(context.Context, ingest.Slot) (step, bool, error){r.renewVideos, r.askAgain, r.nameCategories, r.recountVideos} {
 		if s, ok, err := next(ctx, slot); ok || err != nil {
 			return s, ok, err
 		}
@@ -49,6 +58,9 @@ func (r *refresh) next(ctx context.Context, slot ingest.Slot) (step, bool, error
 
 // renewVideos refetches videos that will soon be too old.
 func (r *refresh) renewVideos(ctx context.Context, _ ingest.Slot) (step, bool, error) {
+	if r.suspect >= maxSuspect {
+		return step{}, false, nil
+	}
 	ids, err := r.Library.VideosToRefresh(ctx, r.Now(), r.Upstream.Limits().IDsPerCall)
 	if err != nil {
 		return step{}, false, fmt.Errorf("find the videos to refresh: %w", err)
@@ -56,14 +68,40 @@ func (r *refresh) renewVideos(ctx context.Context, _ ingest.Slot) (step, bool, e
 	if len(ids) == 0 {
 		return step{}, false, nil
 	}
-	return stepOf(r.Upstream.Videos(ids), func(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
-		return r.Sink.SaveVideos(ctx, slot, ids, page)
-	}), true, nil
+	return r.lookUp(ingest.Asked{IDs: ids}), true, nil
+}
+
+// askAgain asks for videos that look-ups left out, in the company of others that are there.
+func (r *refresh) askAgain(ctx context.Context, _ ingest.Slot) (step, bool, error) {
+	if r.suspect >= maxSuspect {
+		return step{}, false, nil
+	}
+	ids, err := r.Library.VideosInDoubt(ctx, r.Now().Add(-ingest.AskAgainAfter), maxDoubted)
+	if err != nil || len(ids) == 0 {
+		return step{}, false, err
+	}
+	witnesses, err := r.Library.Witnesses(ctx, r.Upstream.Limits().IDsPerCall-len(ids))
+	return r.lookUp(ingest.Asked{IDs: ids, Witnesses: witnesses}), err == nil, err
+}
+
+func (r *refresh) lookUp(asked ingest.Asked) step {
+	s := stepOf(r.Upstream.Videos(asked.All()), func(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
+		slot, a, err := r.Sink.SaveVideos(ctx, slot, asked, page)
+		if err == nil {
+			r.tally.add(a)
+			if r.suspect++; !a.Suspect {
+				r.suspect = 0
+			}
+		}
+		return slot, err
+	})
+	s.asked = &asked
+	return s
 }
 
 // recountVideos counts videos that were in no chart for a day.
 func (r *refresh) recountVideos(ctx context.Context, _ ingest.Slot) (step, bool, error) {
-	if r.Counter == nil {
+	if r.Counter == nil || r.uncounted > 0 {
 		return step{}, false, nil
 	}
 	perCall := r.Upstream.Limits().IDsPerCall
@@ -78,6 +116,9 @@ func (r *refresh) recountVideos(ctx context.Context, _ ingest.Slot) (step, bool,
 		slot, err := r.Sink.SaveCounts(ctx, slot, ids, counts)
 		if err == nil {
 			r.toCount = r.toCount[len(ids):]
+			if ingest.Suspect(len(ids), len(counts)) {
+				r.uncounted = len(ids) - len(counts)
+			}
 		}
 		return slot, err
 	}), true, nil
@@ -97,7 +138,13 @@ func (r *refresh) nameCategories(ctx context.Context, slot ingest.Slot) (step, b
 	}), true, nil
 }
 
-func (r *refresh) doneReason() string { return r.deleted }
+func (r *refresh) doneReason() string {
+	counts := ""
+	if r.uncounted > 0 {
+		counts = fmt.Sprintf("1 answer suspect: %s missing; they are asked for by the next refresh", counted(r.uncounted, "count"))
+	}
+	return joined(r.deleted, r.tally.String(), counts)
+}
 
 // deletedText counts the deletions in words; "" if there were none.
 func deletedText(placements, videos int) string {

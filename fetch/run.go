@@ -51,7 +51,7 @@ func (r *Reconciler) Due(ctx context.Context) ([]ingest.SlotKey, error) {
 func (r *Reconciler) CarryOn(ctx context.Context, waiting []ingest.Backfill) ([]SlotResult, error) {
 	var all []SlotResult
 	for _, b := range waiting {
-		results, err := r.Run(ctx, RunOptions{Backfill: &b})
+		results, err := r.Run(ctx, RunOptions{Backfill: &b, patient: true})
 		all = append(all, results...)
 		if err != nil && !errors.Is(err, ErrMaxUnits) {
 			return all, fmt.Errorf("backfill %s: %w", b.ID, err)

@@ -137,7 +137,7 @@ func (r *runner) expensive() bool {
 func (r *runner) claim(ctx context.Context) (ok bool, err error) {
 	want := ingest.Claim{Owner: r.Owner, Now: r.Now(), Lease: r.lease(), Series: r.wanted, Except: r.claimed}
 	if b := r.options.Backfill; b != nil {
-		want.Series, want.Backfill, want.Reversed = nil, b.ID, b.Reversed()
+		want.Series, want.Backfill, want.Reversed, want.Patient = nil, b.ID, b.Reversed(), r.options.patient
 	}
 	slot, ok, err := r.Slots.Claim(ctx, want)
 	if err != nil && ctx.Err() != nil {

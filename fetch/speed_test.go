@@ -69,7 +69,7 @@ func (b busyStore) Claim(ctx context.Context, c ingest.Claim) (ingest.Slot, bool
 	return b.Store.Claim(ctx, c)
 }
 
-func (b busyStore) SaveFound(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error) {
+func (b busyStore) SaveFound(ctx context.Context, slot ingest.Slot, asked ingest.Asked, page ingest.Page) (ingest.Slot, ingest.Absences, error) {
 	time.Sleep(b.each)
 	return b.Store.SaveFound(ctx, slot, asked, page)
 }

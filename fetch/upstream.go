@@ -71,6 +71,9 @@ const (
 	Rejected  CallVerdict = "rejected"   // the request itself is refused for good: fail
 )
 
+// VerdictSuspect is counted for a call that was answered with too little to be believed (ingest.Asked). It is no Error.
+const VerdictSuspect = "suspect"
+
 // Error is a call that failed, with its meaning for the pass.
 type Error struct {
 	Verdict CallVerdict

@@ -24,6 +24,7 @@ type step struct {
 	retries int                             // at most
 	do      func(ctx context.Context) error // sends the call and keeps the answer for save
 	odd     func() ingest.Odd               // fields that made no sense
+	videos  func() []ingest.Video           // of an answer that is a page
 	// save writes the answer with the slot's progress: its next token, or the state Done.
 	save func(ctx context.Context, slot ingest.Slot) (ingest.Slot, error)
 
@@ -32,6 +33,8 @@ type step struct {
 	restart func(ctx context.Context, slot ingest.Slot, units int64) (ingest.Slot, error)
 	// narrow, if set, may go on with a call for fewer ids after this one failed for good.
 	narrow func(ctx context.Context, slot ingest.Slot, e *Error) (_ ingest.Slot, goesOn bool, err error)
+	// asked is the question of a look-up of videos; nil for other calls.
+	asked *ingest.Asked
 	// wholePages, if not 0, is how many pages need quota before the first is asked for.
 	wholePages int
 	// alike says that other pieces make the same call for another time span, and would be refused like this one.
@@ -47,9 +50,22 @@ func stepOf[T any](c Call[T], save func(ctx context.Context, slot ingest.Slot, a
 			answer, err = c.Do(ctx)
 			return err
 		},
-		odd:  func() ingest.Odd { return oddOf(answer) },
+		odd: func() ingest.Odd { return oddOf(answer) },
+		videos: func() []ingest.Video {
+			page, _ := any(answer).(ingest.Page)
+			return page.Videos
+		},
 		save: func(ctx context.Context, slot ingest.Slot) (ingest.Slot, error) { return save(ctx, slot, answer) },
 	}
+}
+
+// suspect reports whether the answer lacks too many of the videos that were asked for.
+func (s step) suspect() bool {
+	if s.asked == nil {
+		return false
+	}
+	_, proved := s.asked.Judge(s.videos())
+	return !proved
 }
 
 func oddOf(answer any) ingest.Odd {

@@ -81,7 +81,7 @@ const (
 
 const readChart = `
 SELECT ` + videoColumns + `, rank, placements.views, placements.likes, placements.comments
-FROM placements JOIN videos ON videos.id = placements.video LEFT JOIN channels ON channels.id = videos.channel
+FROM placements JOIN ` + withGone + ` ON videos.id = placements.video LEFT JOIN channels ON channels.id = videos.channel
 WHERE slot = ?
 ORDER BY rank
 LIMIT ?`

@@ -31,14 +31,15 @@ ORDER BY fresh_at NULLS FIRST, open, job, series.key`
 const fewSeries = 16
 
 // claimablePieces lists the pieces of backfill ?1 that may be claimed at ?2, in order or, with DESC appended,
-// reversed. All are due when the backfill was created.
+// reversed. All are due when the backfill was created. patient leaves out those that wait.
 const claimablePieces = `
 SELECT slots.id, job, key, due_at
 FROM series INDEXED BY series_backfill
 CROSS JOIN slots ON slots.series = series.id AND due_at = open
 WHERE backfill = (SELECT id FROM backfills WHERE name = ?1 AND cancelled_at IS NULL AND ready)
-  AND open = (SELECT created_at / 1000 FROM backfills WHERE name = ?1) AND (state <> 'claimed' OR lease <= ?2)
-ORDER BY place`
+  AND open = (SELECT created_at / 1000 FROM backfills WHERE name = ?1) AND (state <> 'claimed' OR lease <= ?2)`
+
+const patient = ` AND (state <> 'due' OR retry_at IS NULL OR retry_at <= ?2)`
 
 // Claim implements fetch.Slots. It first looks for a slot of the schedule without locking, as most claims find none.
 func (s *Store) Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok bool, err error) {
@@ -105,7 +106,10 @@ func findClaimable(ctx context.Context, tx *txn, c ingest.Claim) (id int64, ok b
 	switch {
 	case c.Backfill != "":
 		query, args[0] = claimablePieces, c.Backfill
-		if c.Reversed {
+		if c.Patient {
+			query += patient
+		}
+		if query += ` ORDER BY place`; c.Reversed {
 			query += ` DESC`
 		}
 	case c.Series != nil && len(c.Series) <= fewSeries:

@@ -18,7 +18,7 @@ type contradiction struct {
 // contradictions are in the order in which they are corrected.
 var contradictions = []contradiction{
 	{what: "%d video{|s} {is|are} not in the index: no search finds {it|them}",
-		rows: `FROM video_facts WHERE id NOT IN (SELECT id FROM video_text_docsize)`},
+		rows: `FROM video_facts WHERE gone = 0 AND id NOT IN (SELECT id FROM video_text_docsize)`},
 	{what: "%d row{|s} of the index {is|are} of no video",
 		rows: `FROM video_text_docsize WHERE id NOT IN (SELECT id FROM video_facts)`},
 	{did: "gave up %d chart{|s} that {was|were} not whole any more",
@@ -34,8 +34,9 @@ var contradictions = []contradiction{
 		rows: `FROM video_facts WHERE ` + lostChannels,
 		mend: `UPDATE video_facts SET channel = NULL, text_hash = ~text_hash, facts_hash = 0 WHERE ` + lostChannels}, // until the video is fetched again
 	{what: "%d video{|s} {has|have} lost {its|their} counts: no search finds {it|them}",
-		rows: `FROM video_facts WHERE id NOT IN (SELECT id FROM video_latest)`,
+		rows: `FROM video_facts WHERE gone = 0 AND id NOT IN (SELECT id FROM video_latest)`,
 		did:  "marked %d video{|s} to be refreshed, whose counts were lost", mend: restoreLatest},
+	deleted("%d absence{|s} {is|are} of no video", `FROM absences WHERE video NOT IN (SELECT id FROM video_facts)`),
 	deleted("%d piece{|s} {is|are} of no slot", `FROM pieces WHERE slot NOT IN (SELECT id FROM slots)`),
 	deleted("%d id{|s} that vanished {is|are} of no slot", `FROM vanished WHERE slot NOT IN (SELECT id FROM slots)`),
 	deleted("%d piece{|s} {asks|ask} for nothing that can be read", `FROM pieces
@@ -113,10 +114,10 @@ WHERE state IN ('due', 'stopped', 'claimed') AND `
 // restoreLatest gives videos that lost their counts unknown counts, seen in their last chart, and a fetch so long ago
 // that the next refresh asks again.
 var restoreLatest = fmt.Sprintf(`
-UPDATE video_facts SET fetched_day = 0 WHERE id NOT IN (SELECT id FROM video_latest);
+UPDATE video_facts SET fetched_day = 0 WHERE gone = 0 AND id NOT IN (SELECT id FROM video_latest);
 INSERT INTO video_latest (id, fetched_at, seen_at)
 SELECT id, ?1 - %d, coalesce((SELECT max(slots.fetched_at) FROM placements JOIN slots ON slots.id = slot WHERE video = video_facts.id), ?1 - %[1]d)
-FROM video_facts WHERE id NOT IN (SELECT id FROM video_latest)`, longAgo.Milliseconds())
+FROM video_facts WHERE gone = 0 AND id NOT IN (SELECT id FROM video_latest)`, longAgo.Milliseconds())
 
 // longAgo is the age of a fetch after which the next refresh asks again.
 const longAgo = ingest.RefreshAfter + time.Second

@@ -28,7 +28,7 @@ const Uncounted = uncounted
 const OlderVideos = olderVideos
 
 // ClaimablePieces is the query that finds the piece to claim.
-const ClaimablePieces = claimablePieces
+const ClaimablePieces = claimablePieces + ` ORDER BY place`
 
 // LimitPages fills the writer's disk: the file may grow by at most n pages.
 func (s *Store) LimitPages(t testing.TB, n int) {

@@ -54,7 +54,7 @@ func (s *Store) History(ctx context.Context, q HistoryQuery) (History, error) {
 		var id int64
 		var err error
 		h.Video, err = scanVideo(tx.QueryRowContext(ctx,
-			`SELECT `+videoColumns+`, videos.id FROM videos LEFT JOIN channels ON channels.id = videos.channel WHERE video_id = ?`, q.VideoID), &id)
+			`SELECT `+videoColumns+`, videos.id FROM `+withGone+` LEFT JOIN channels ON channels.id = videos.channel WHERE video_id = ?`, q.VideoID), &id)
 		if errors.Is(err, sql.ErrNoRows) {
 			return fmt.Errorf("%q: %w", q.VideoID, ErrNoVideo)
 		}

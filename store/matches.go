@@ -154,7 +154,7 @@ func (f *finder) byID(ctx context.Context, query string) ([]int64, error) {
 		return nil, nil
 	}
 	return column[int64](ctx, f.tx, `
-		SELECT id FROM video_facts WHERE video_id IN (SELECT value FROM json_each(?1)) AND id <= ?2 ORDER BY id DESC LIMIT ?3`, listJSON(ids), f.after.Video, maxMatches)
+		SELECT id FROM video_facts WHERE video_id IN (SELECT value FROM json_each(?1)) AND gone = 0 AND id <= ?2 ORDER BY id DESC LIMIT ?3`, listJSON(ids), f.after.Video, maxMatches)
 }
 
 const idLetters = "-_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

@@ -47,7 +47,7 @@ func BenchmarkNoteCharge(b *testing.B) {
 				ids = append(ids, id)
 				page.Videos = append(page.Videos, ingest.Video{ID: id, Title: "a video called " + id, Channel: "All", ChannelID: "UCall", Tags: []string{"some", "tags"}})
 			}
-			if slot, err = s.SaveFound(b.Context(), slot, ids, page); err != nil {
+			if slot, _, err = s.SaveFound(b.Context(), slot, ingest.Asked{IDs: ids}, page); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -234,20 +234,28 @@ func (s *Store) Queued(ctx context.Context, slot ingest.SlotKey, n int, since ti
 }
 
 // SaveFound implements fetch.Sink. Videos that nobody asked for are skipped. A refresh is no sighting.
-func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error) {
+func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked ingest.Asked, page ingest.Page) (_ ingest.Slot, a ingest.Absences, _ error) {
 	slot, page = s.stamp(slot), plainPage(page)
-	return s.onPiece(ctx, "save what was looked up", &slot, func(tx *txn, p *piece) error {
-		found, gone, err := putRequested(ctx, tx, slot.FetchedAt, asked, page.Videos, p.kind != ingest.BackfillRefresh)
-		if err != nil {
+	slot, err := s.onPiece(ctx, "save what was looked up", &slot, func(tx *txn, p *piece) error {
+		found, absent, absences, err := putRequested(ctx, tx, slot.FetchedAt, asked, page.Videos, p.kind != ingest.BackfillRefresh)
+		if a = absences; err != nil {
 			return err
 		}
-		if err := p.mark(ctx, tx, asked); err != nil {
+		if err := p.mark(ctx, tx, asked.IDs); err != nil {
 			return err
 		}
 		slot.Videos += found
-		p.dequeue(asked...)
-		return p.recordVanished(ctx, tx, gone, "", slot.FetchedAt)
+		if a.Suspect && p.backfill.Valid { // they stay in the queue
+			p.dequeue(slices.DeleteFunc(slices.Clone(asked.IDs), func(id string) bool { return slices.Contains(absent, id) })...)
+			return nil
+		}
+		p.dequeue(asked.IDs...)
+		if a.Suspect { // the next search finds them again
+			return nil
+		}
+		return p.recordVanished(ctx, tx, absent, "", slot.FetchedAt)
 	})
+	return slot, a, err
 }
 
 // errUnconfirmed means that a call would exceed what a person agreed to spend on the backfill.

@@ -10,15 +10,18 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-func TestAnIDThatVanishedIsDeletedAndNoted(t *testing.T) {
+func TestAnIDThatVanishedIsNotedAndItsVideoInDoubt(t *testing.T) {
 	s, clock := newStore(t)
 	chart(t, s, "US", noon.Add(-time.Hour), page(titled("a", "Alpha"), titled("b", "Beta")))
 	b := addBackfill(t, s, ingest.Backfill{Kind: ingest.BackfillRefresh, Created: noon}, of(ingest.Piece{Key: "1", IDs: []string{"a", "b", "c"}}))
 	slot := claim(t, s, piecesOf(b, "a", clock.now()))
 	saveFound(t, s, slot, []string{"a", "b", "c"}, "b", "c")
 	db := raw(t, s.Path())
-	if got := scalar[string](t, db, `SELECT group_concat(video_id || ' ' || seen_at) FROM videos`); got != fmt.Sprint("b ", noon.Add(-time.Hour).UnixMilli()) {
+	if got := scalar[string](t, db, `SELECT group_concat(video_id || ' ' || seen_at) FROM videos`); got != fmt.Sprintf("a %d,b %[1]d", noon.Add(-time.Hour).UnixMilli()) {
 		t.Errorf("kept %s: a refresh adds no video, and has seen none", got)
+	}
+	if ids, err := s.VideosInDoubt(t.Context(), clock.now(), 9); err != nil || len(ids) != 1 || ids[0] != "a" {
+		t.Errorf("in doubt are %q, %v", ids, err)
 	}
 	if st := status(t, s, b.ID); st.Vanished != 1 {
 		t.Errorf("%d vanished", st.Vanished)

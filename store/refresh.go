@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"iter"
-	"slices"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -24,7 +23,8 @@ func (s *Store) CountToRefresh(ctx context.Context, now time.Time, n int) (int, 
 	return counts[0], nil
 }
 
-const oldVideos = ` FROM videos WHERE fetched_day <= ? AND fetched_at < ? AND (upkeep = 1 OR upkeep IS NULL AND seen_at >= ?)`
+const oldVideos = ` FROM videos WHERE fetched_day <= ? AND fetched_at < ? AND (upkeep = 1 OR upkeep IS NULL AND seen_at >= ?)
+	AND NOT EXISTS (SELECT 1 FROM absences WHERE video = videos.id AND asked_at > fetched_at)`
 
 func toRefresh[T any](ctx context.Context, s *Store, query string, scan func(scanner) (T, error), now time.Time, n int) ([]T, error) {
 	before := now.Add(-ingest.RefreshAfter)
@@ -34,40 +34,18 @@ func toRefresh[T any](ctx context.Context, s *Store, query string, scan func(sca
 
 // SaveVideos implements fetch.Sink. slot.Videos counts the videos that came back, from 0 on page 1. Videos that nobody
 // asked for, or that a sweep has deleted, are skipped.
-func (s *Store) SaveVideos(ctx context.Context, slot ingest.Slot, asked []string, page ingest.Page) (ingest.Slot, error) {
+func (s *Store) SaveVideos(ctx context.Context, slot ingest.Slot, asked ingest.Asked, page ingest.Page) (_ ingest.Slot, a ingest.Absences, _ error) {
 	slot, page = s.stamp(slot), plainPage(page)
 	if slot.Pages == 1 {
 		slot.Videos = 0
 	}
 	err := s.withFence(ctx, "save refreshed videos", &slot, func(tx *txn, _, _ int64) error {
-		came, _, err := putRequested(ctx, tx, slot.FetchedAt, asked, page.Videos, false)
+		came, _, absences, err := putRequested(ctx, tx, slot.FetchedAt, asked, page.Videos, false)
 		slot.Videos += came
+		a = absences
 		return err
 	})
-	return slot, err
-}
-
-// putRequested writes the requested videos, each once, and deletes those that did not come back: the upstream no
-// longer has them.
-func putRequested(ctx context.Context, tx *txn, at time.Time, asked []string, videos []ingest.Video, found bool) (came int, gone []string, err error) {
-	gone = slices.Clone(asked)
-	var those []ingest.Video
-	for _, v := range videos {
-		if slices.Contains(gone, v.ID) {
-			gone = slices.DeleteFunc(gone, func(id string) bool { return id == v.ID })
-			those = append(those, v)
-		}
-	}
-	if _, err := writeVideos(ctx, tx, at, 0, those, found); err != nil {
-		return 0, nil, err
-	}
-	rows, err := column[int64](ctx, tx, `SELECT id FROM video_facts WHERE video_id IN (SELECT value FROM json_each(?1))`, listJSON(gone))
-	for _, row := range rows {
-		if err == nil {
-			_, err = dropVideo(ctx, tx, row)
-		}
-	}
-	return len(those), gone, err
+	return slot, a, err
 }
 
 // uncounted also scans videos counted since then: an index of its own would slow each re-sighting of a video by a
@@ -82,7 +60,7 @@ func (s *Store) VideosToCount(ctx context.Context, before time.Time, n int) ([]s
 }
 
 // SaveCounts implements fetch.Sink. slot.Videos grows by the videos counted. A withheld count becomes unknown. Videos
-// that did not come back are kept until they are fetched again.
+// that did not come back are kept; they are asked for again after a day, or sooner if the answer is suspect.
 func (s *Store) SaveCounts(ctx context.Context, slot ingest.Slot, asked []string, counts []ingest.Counts) (ingest.Slot, error) {
 	slot = s.stamp(slot)
 	err := s.withFence(ctx, "save counts", &slot, func(tx *txn, _, _ int64) error {
@@ -117,6 +95,12 @@ func (s *Store) SaveCounts(ctx context.Context, slot ingest.Slot, asked []string
 			SET views = CAST(value ->> 1 AS bigint), likes = CAST(value ->> 2 AS bigint), comments = CAST(value ->> 3 AS bigint)
 			FROM json_each(?1) AS given WHERE video_latest.id = CAST(given.value ->> 0 AS bigint)`, rows); err != nil {
 			return err
+		}
+		if ingest.Suspect(len(asked), len(counts)) {
+			asked = nil
+			for _, c := range counts {
+				asked = append(asked, c.ID)
+			}
 		}
 		return execJSON(ctx, tx, `
 			UPDATE video_latest SET counted_at = ?2

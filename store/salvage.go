@@ -75,7 +75,7 @@ func (s *salvage) scan(ctx context.Context, t copyTable, w *writer) (whole bool,
 			if whole, err = s.copyRows(ctx, fmt.Sprintf("%s WHERE %s > %d ORDER BY %[2]s", query, t.key[0], at+leap), again); err != nil {
 				return false, err
 			}
-			if next, ok := again.last.(int64); ok {
+			if next, ok := again.last.(int64); ok && next > at { // on a damaged page numbers may fall: never go back
 				at, leap = next, 1
 			}
 		}

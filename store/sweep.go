@@ -41,7 +41,8 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (placements, videos in
 		count *int
 		sweep func(context.Context, *txn, time.Time) (int, error)
 	}{
-		{&placements, few(sweepSlots, oldPlacements)}, {&videos, library}, {&others, few(sweepRows, oldSlots)}, {&others, few(sweepRows, oldVanished)},
+		{&placements, few(sweepSlots, oldPlacements)}, {&videos, library}, {&others, few(sweepVideos, goneVideos)},
+		{&others, few(sweepRows, oldAbsences)}, {&others, few(sweepRows, oldSlots)}, {&others, few(sweepRows, oldVanished)},
 		{&others, sweepWaiting}, {&others, sweepPieces}, {&others, few(sweepRows, oldBackfills)},
 		{&others, few(sweepRows, emptyBlocks)},
 	} {
@@ -80,6 +81,16 @@ DELETE FROM placements WHERE slot IN (
 	SELECT id FROM slots
 	WHERE due_at < ?1 AND kind <> 'backfill' AND EXISTS (SELECT 1 FROM placements WHERE slot = slots.id)
 	ORDER BY due_at LIMIT ?2)`
+
+	// Videos that are gone and have no placements any more.
+	goneVideos = `
+DELETE FROM video_facts WHERE id IN (
+	SELECT id FROM video_facts WHERE gone = 1 AND NOT EXISTS (SELECT 1 FROM placements WHERE video = video_facts.id) LIMIT ?2 + 0 * ?1)`
+
+	// Absences of videos that came back.
+	oldAbsences = `
+DELETE FROM absences WHERE video IN (
+	SELECT video FROM absences JOIN video_latest ON video_latest.id = video WHERE fetched_at >= asked_at LIMIT ?2 + 0 * ?1)`
 
 	// Old slots whose placements have been deleted.
 	oldSlots = `
@@ -176,8 +187,8 @@ func (s *Store) Kept(ctx context.Context) (k ingest.Kept, err error) {
 	var days sql.NullInt64
 	var chart time.Time
 	err = s.read.QueryRowContext(ctx, `
-		SELECT (SELECT count(*) FROM video_facts), count(*) FILTER (WHERE kind = 'chart' AND state = 'done'),
-			(SELECT min(fetched_day) FROM video_facts), min(fetched_at) FILTER (WHERE videos > 0 AND kind <> 'backfill') FROM slots`).
+		SELECT (SELECT count(*) FROM video_facts WHERE gone = 0), count(*) FILTER (WHERE kind = 'chart' AND state = 'done'),
+			(SELECT min(fetched_day) FROM video_facts WHERE gone = 0), min(fetched_at) FILTER (WHERE videos > 0 AND kind <> 'backfill') FROM slots`).
 		Scan(&k.Videos, &k.Charts, &days, inMillis(&chart))
 	if days.Valid {
 		k.Oldest = time.Unix(days.Int64*24*60*60, 0).UTC()

@@ -31,7 +31,7 @@ func TestNothingOfTheUpstreamIsKeptBeyondThirtyDays(t *testing.T) {
 	chart(t, s, "GB", noon, page(refreshed))
 	slot := refreshSlot(t, s, noon.Add(26*day))
 	slot.FetchedAt, slot.State = noon.Add(26*day), ingest.Done
-	if _, err := s.SaveVideos(t.Context(), slot, []string{"refreshed"}, page(refreshed)); err != nil {
+	if _, _, err := s.SaveVideos(t.Context(), slot, ingest.Asked{IDs: []string{"refreshed"}}, page(refreshed)); err != nil {
 		t.Fatal(err)
 	}
 

@@ -14,6 +14,9 @@ const videoColumns = `
 	video_id, videos.title, coalesce(channels.title, ''), coalesce(channels.channel_id, ''), category, language, thumbnail,
 	published_at, duration_s, live, tags, videos.views, videos.likes, videos.comments`
 
+// withGone is the view videos with those that are gone: they have an id and no more.
+const withGone = `(SELECT video_facts.*, views, likes, comments FROM video_facts LEFT JOIN video_latest USING (id)) AS videos`
+
 // scanVideo reads videoColumns, and the columns after them into more.
 func scanVideo(row scanner, more ...any) (ingest.Video, error) {
 	var v ingest.Video
@@ -43,6 +46,29 @@ func dropVideo(ctx context.Context, tx *txn, id int64) (placements int, err erro
 		}
 	}
 	return placements, nil
+}
+
+// dropGone deletes a video that the upstream no longer has. Its places in charts stay until their own age, with the row
+// that they refer to, which keeps nothing but the video's id.
+func dropGone(ctx context.Context, tx *txn, id int64) error {
+	var placed bool
+	if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM placements WHERE video = ?)`, id).Scan(&placed); err != nil {
+		return err
+	}
+	if !placed {
+		_, err := dropVideo(ctx, tx, id)
+		return err
+	}
+	for _, q := range []string{
+		`DELETE FROM video_text WHERE rowid = ?`, `DELETE FROM video_latest WHERE id = ?`, `DELETE FROM absences WHERE video = ?`,
+		`UPDATE video_facts SET gone = 1, text_hash = 0, facts_hash = 0, fetched_day = 0, channel = NULL, published_at = NULL, duration_s = 0,
+			category = '', language = '', thumbnail = '', title = '', tags = '[]' WHERE id = ?`,
+	} {
+		if _, err := tx.ExecContext(ctx, q, id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // textHash hashes a video's indexed text and its channel's ID.

@@ -50,7 +50,7 @@ const (
 	changeFacts = `
 		UPDATE video_facts
 		SET text_hash = ?1, facts_hash = ?2, fetched_day = ?3, channel = ?4, published_at = ?5, duration_s = ?6, live = ?7,
-		    category = ?8, language = ?9, thumbnail = ?10, title = ?11, tags = ?12
+		    category = ?8, language = ?9, thumbnail = ?10, title = ?11, tags = ?12, gone = 0
 		WHERE video_id = ?13`
 
 	moveFacts = `UPDATE video_facts SET fetched_day = ?2 WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`

@@ -27,6 +27,7 @@ type naive struct {
 type naiveVideo struct {
 	ingest.Video
 	fetched, seen, counted time.Time
+	asked, since           time.Time // when look-ups left it out, last and first
 }
 
 type naivePlace struct {
@@ -64,6 +65,32 @@ func (n *naive) forget(id string) {
 			kept = append(kept, p)
 		}
 		n.charts[due] = kept
+	}
+}
+
+// absent notes what a look-up left out, and deletes what an earlier one had left out too.
+func (n *naive) absent(ids []string, asked int, at time.Time) {
+	proved := asked < 5 || len(ids)*5 <= asked
+	again := 0
+	for _, id := range ids {
+		if v := n.videos[id]; v != nil && v.asked.After(v.fetched) && !v.since.IsZero() && !v.since.After(at.Add(-ingest.AskAgainAfter)) {
+			again++
+		}
+	}
+	for _, id := range ids {
+		v := n.videos[id]
+		switch {
+		case v == nil:
+		case proved && again == len(ids) && len(ids) < asked:
+			delete(n.videos, id) // its places stay
+		default:
+			if !v.asked.After(v.fetched) {
+				v.since = time.Time{}
+			}
+			if v.asked = at; proved && v.since.IsZero() {
+				v.since = at
+			}
+		}
 	}
 }
 
@@ -165,7 +192,7 @@ func linesOf(t *testing.T, db *sql.Conn) []string {
 		`SELECT 'channel', channel_id, title FROM channels`,
 		`SELECT 'video', video_id, videos.title, coalesce(channel_id, ''), tags, published_at, duration_s, live, category, language, thumbnail,
 			views, likes, comments, fetched_at, seen_at, counted_at, fetched_day FROM videos LEFT JOIN channels ON channels.id = channel`,
-		`SELECT 'place', due_at, rank, video_id, placements.views FROM placements JOIN slots ON slots.id = slot JOIN videos ON videos.id = video`,
+		`SELECT 'place', due_at, rank, video_id, placements.views FROM placements JOIN slots ON slots.id = slot JOIN video_facts ON video_facts.id = video`,
 		`SELECT 'term', video_id, col, offset, term FROM temp.terms JOIN video_facts ON id = doc`,
 	} {
 		lines = append(lines, rowsOf(t, db, query)...)
@@ -313,6 +340,7 @@ func (m *modelled) charts(context.Context) {
 // looksUp requests videos by id, by a refresh or by a search.
 func (m *modelled) looksUp(ctx context.Context) {
 	job, kind, save := "refresh", ingest.KindRefresh, m.s.SaveVideos
+	m.clock.move(time.Duration(m.IntN(2)) * time.Hour)
 	if m.IntN(2) == 0 {
 		job, kind, save = "search", ingest.KindSearch, m.s.SaveFound
 	}
@@ -324,10 +352,10 @@ func (m *modelled) looksUp(ctx context.Context) {
 			m.want.put(v, slot.FetchedAt, kind == ingest.KindSearch)
 		}
 	}
-	for _, id := range gone {
-		m.want.forget(id)
+	m.want.absent(gone, len(asked), slot.FetchedAt)
+	if _, _, err := save(ctx, end(slot), ingest.Asked{IDs: asked}, p); err != nil {
+		m.Fatal(err)
 	}
-	must[ingest.Slot](m.T)(save(ctx, end(slot), asked, p))
 }
 
 func (m *modelled) counts(ctx context.Context) {
@@ -361,7 +389,7 @@ func (m *modelled) asks(ctx context.Context) {
 	now := m.clock.now().Add(time.Duration(m.IntN(60)) * day)
 	var stale, uncounted, older []string
 	for id, v := range m.want.videos {
-		if v.fetched.Before(now.Add(-ingest.RefreshAfter)) && !v.seen.Before(now.Add(-ingest.KeepFor)) {
+		if v.fetched.Before(now.Add(-ingest.RefreshAfter)) && !v.seen.Before(now.Add(-ingest.KeepFor)) && !v.asked.After(v.fetched) {
 			stale = append(stale, id)
 		}
 		if v.fetched.Before(now) && (v.counted.IsZero() || v.counted.Before(now)) {

@@ -109,11 +109,13 @@ CREATE TABLE video_facts (
     language     text    NOT NULL DEFAULT '',
     thumbnail    text    NOT NULL DEFAULT '',
     title        text    NOT NULL,
-    tags         text    NOT NULL DEFAULT '[]'
+    tags         text    NOT NULL DEFAULT '[]',
+    gone         bigint  NOT NULL DEFAULT 0
 );
 
 CREATE INDEX videos_channel ON video_facts (channel);
 CREATE INDEX videos_fetched ON video_facts (fetched_day);
+CREATE INDEX videos_gone ON video_facts (id) WHERE gone = 1;
 
 -- The free fifth of each page keeps a sighting, which changes no index, on its page.
 CREATE TABLE video_latest (
@@ -126,6 +128,12 @@ CREATE TABLE video_latest (
     counted_at bigint,
     upkeep     bigint
 ) WITH (fillfactor = 80);
+
+CREATE TABLE absences (
+    video    bigint PRIMARY KEY REFERENCES video_facts (id) ON DELETE CASCADE,
+    asked_at bigint NOT NULL,
+    since    bigint
+);
 
 CREATE TABLE video_blocks (
     id    bigint PRIMARY KEY,

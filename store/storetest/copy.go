@@ -73,6 +73,8 @@ func (p Place) Filled(t testing.TB) (*store.Store, string) {
 	missed.State, missed.Reason = ingest.Missed, "nothing ran"
 	AddDue(t, s, missed, Due("GB", noon))
 	Claim(t, s, By("works", noon))
+	lost := AddBackfill(t, s, Plan("lost"), Of(ingest.Piece{Key: "1", IDs: []string{"video00"}}))
+	Finish(t, s, SaveFound(t, s, Claim(t, s, PiecesOf(lost, "a", noon)), []string{"video00"}), ingest.Done, "")
 	b := AddBackfill(t, s, Plan("x"), Numbered(3))
 	slot := Claim(t, s, PiecesOf(b, "a", noon))
 	slot.Units, slot.Charges = 2, map[string]int64{"units": 2}
@@ -145,7 +147,7 @@ func testACopyAnswersAsTheStoreDoes(t *testing.T, from, to Place) {
 			t.Errorf("of %s %d rows came, with the hash %s", table.Table, table.Rows, table.Hash)
 		}
 	}
-	if rows["video_facts"] != len(hostileTitles) || rows["placements"] != 2*len(hostileTitles) || rows["pieces"] != 3 {
+	if rows["video_facts"] != len(hostileTitles) || rows["placements"] != 2*len(hostileTitles) || rows["pieces"] != 4 {
 		t.Errorf("there came %v", rows)
 	}
 	target := to.open(t, name)
@@ -161,7 +163,7 @@ func testACopyAnswersAsTheStoreDoes(t *testing.T, from, to Place) {
 	if found := fmt.Sprint(Search(t, target, store.SearchQuery{Text: "wald", Region: "IN"})); found != "[new video00]" && found != "[video00 new]" {
 		t.Errorf("what came later is found as %s", found)
 	}
-	if plan := AddBackfill(t, target, Plan("next"), Numbered(1)); plan.ID != "bf-3" {
+	if plan := AddBackfill(t, target, Plan("next"), Numbered(1)); plan.ID != "bf-4" {
 		t.Errorf("the next backfill is %s: a number is given twice", plan.ID)
 	}
 }

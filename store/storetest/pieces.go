@@ -19,7 +19,7 @@ func SaveFound(t testing.TB, s *store.Store, slot ingest.Slot, asked []string, b
 	for _, id := range back {
 		videos = append(videos, Titled(id, "about "+id))
 	}
-	slot, err := s.SaveFound(t.Context(), slot, asked, Page(videos...))
+	slot, _, err := s.SaveFound(t.Context(), slot, ingest.Asked{IDs: asked}, Page(videos...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func testAnotherRunsPieceIsFenced(t *testing.T, open Open) {
 		t.Fatalf("took over %s, try %d", taken.Key, taken.Tries)
 	}
 	_, enqueue := s.Enqueue(t.Context(), old, []string{"x"}, noon)
-	_, save := s.SaveFound(t.Context(), old, []string{"x"}, Page(Titled("x", "X")))
+	_, _, save := s.SaveFound(t.Context(), old, ingest.Asked{IDs: []string{"x"}}, Page(Titled("x", "X")))
 	_, restart := s.Restart(t.Context(), old, 1)
 	_, giveUp := s.GiveUp(t.Context(), old, "x", "")
 	for _, err := range []error{enqueue, save, restart, giveUp} {

@@ -286,7 +286,7 @@ func testOnlyTheLastClaimMayWrite(t *testing.T, open Open) {
 			return err
 		},
 		"SaveVideos": func(slot ingest.Slot) error {
-			_, err := s.SaveVideos(t.Context(), slot, []string{"a"}, Page())
+			_, _, err := s.SaveVideos(t.Context(), slot, ingest.Asked{IDs: []string{"a"}}, Page())
 			return err
 		},
 	}

@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -89,7 +90,7 @@ func testABackfillSaysWhetherItsVideosAreRefreshed(t *testing.T, open Open) {
 	refreshed := []string{"found", "found known", "kept", "kept known"}
 	slot := RefreshSlot(t, s, now)
 	slot.Pages, slot.FetchedAt = 1, now
-	if _, err := s.SaveVideos(t.Context(), slot, refreshed, Page(Titled("found", "F"), Titled("found known", "F"), Titled("kept", "K"),
+	if _, _, err := s.SaveVideos(t.Context(), slot, ingest.Asked{IDs: refreshed}, Page(Titled("found", "F"), Titled("found known", "F"), Titled("kept", "K"),
 		Titled("kept known", "K"))); err != nil {
 		t.Fatal(err)
 	}
@@ -119,38 +120,125 @@ func testABackfillSaysWhetherItsVideosAreRefreshed(t *testing.T, open Open) {
 	}
 }
 
-func testSaveVideosRenewsWhatCameBackAndDeletesTheRest(t *testing.T, open Open) {
-	s, _ := newStore(t, open)
-	Chart(t, s, "US", noon, Page(Titled("a", "Alt"), Titled("gone", "Verschwunden"), Titled("c", "Chor")))
-	now := noon.Add(26 * day)
-	slot := RefreshSlot(t, s, now)
-	slot.Pages, slot.Units, slot.FetchedAt = 1, 1, now
-	slot, err := s.SaveVideos(t.Context(), slot, []string{"a", "gone", "unknown", "swept"},
-		Page(Titled("a", "Neu"), Titled("unasked", "Ungefragt"), Titled("swept", "Inzwischen weg")))
+// saveVideos saves the videos that came back for the ids asked, with equal titles, at a time.
+func saveVideos(t *testing.T, s *store.Store, slot ingest.Slot, at time.Time, asked ingest.Asked, back ...string) (ingest.Slot, ingest.Absences) {
+	t.Helper()
+	slot.Pages++
+	slot.FetchedAt = at
+	var videos []ingest.Video
+	for _, id := range back {
+		videos = append(videos, Titled(id, "new "+id))
+	}
+	slot, absences, err := s.SaveVideos(t.Context(), slot, asked, Page(videos...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if slot.Videos != 2 {
-		t.Errorf("%d videos counted", slot.Videos)
+	return slot, absences
+}
+
+// doubted returns the videos that a look-up left out before a time.
+func doubted(t *testing.T, s *store.Store, before time.Time) []string {
+	t.Helper()
+	ids, err := s.VideosInDoubt(t.Context(), before, 99)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got, want := Ranks(t, s, "US"), "1 a, 3 c"; got != want {
-		t.Errorf("the chart is %q, want %q", got, want)
+	return ids
+}
+
+func testSaveVideosRenewsWhatCameBackAndDeletesOnlyTheSecondTime(t *testing.T, open Open) {
+	s, clock := newStore(t, open)
+	clock.move(28 * day)
+	Chart(t, s, "US", noon, Page(Titled("a", "Alt"), Titled("gone", "Verschwunden"), Titled("c", "Chor")))
+	now := noon.Add(26 * day)
+	slot := RefreshSlot(t, s, now)
+	slot, absences := saveVideos(t, s, slot, now, ingest.Asked{IDs: []string{"a", "gone", "unknown", "swept"}}, "a", "unasked", "swept")
+	if slot.Videos != 2 || absences != (ingest.Absences{Missing: 2, Doubted: 1}) {
+		t.Errorf("%d videos counted, %+v", slot.Videos, absences)
 	}
-	for text, want := range map[string]int{"neu": 1, "alt": 0, "verschwunden": 0, "ungefragt": 0, "inzwischen": 0, "chor": 1} {
+	if got := Ranks(t, s, "US"); got != "1 a, 2 gone, 3 c" || len(Search(t, s, store.SearchQuery{Text: "verschwunden"})) != 1 {
+		t.Errorf("after one look-up that left it out the chart is %q", got)
+	}
+	if got := Stale(t, s, now, 9); !slices.Equal(got, []string{"c"}) || !slices.Equal(doubted(t, s, now), []string{"gone"}) {
+		t.Errorf("to be refreshed are %q, in doubt %q", got, doubted(t, s, now))
+	}
+	slot, absences = saveVideos(t, s, slot, now.Add(59*time.Minute), ingest.Asked{IDs: []string{"gone", "c"}}, "c")
+	if slot.Videos != 3 || absences.Deleted != 0 {
+		t.Errorf("asked again too soon: %d videos counted, %+v", slot.Videos, absences)
+	}
+	slot, absences = saveVideos(t, s, slot, now.Add(2*time.Hour), ingest.Asked{IDs: []string{"gone"}})
+	if absences.Deleted != 0 {
+		t.Errorf("an empty answer deletes %d", absences.Deleted)
+	}
+	slot, absences = saveVideos(t, s, slot, now.Add(4*time.Hour), ingest.Asked{IDs: []string{"gone"}, Witnesses: []string{"a", "c"}}, "a", "c")
+	if absences != (ingest.Absences{Missing: 1, Deleted: 1}) {
+		t.Errorf("the second look-up: %+v", absences)
+	}
+	if got, want := Ranks(t, s, "US"), "1 a, 2 gone, 3 c"; got != want {
+		t.Errorf("the chart is %q, want %q: placements outlive their video", got, want)
+	}
+	for text, want := range map[string]int{"new": 2, "alt": 0, "verschwunden": 0, "unasked": 0, "swept": 0} {
 		if got := Search(t, s, store.SearchQuery{Text: text}); len(got) != want {
 			t.Errorf("%s finds %v, want %d", text, got, want)
 		}
 	}
-	if got := Stale(t, s, now, 9); !slices.Equal(got, []string{"c"}) {
-		t.Errorf("still stale: %v", got)
+	if c, err := s.Chart(t.Context(), "US", now, false); err != nil || c.Items[1].Video.Title != "" {
+		t.Errorf("of what is gone the chart shows %q, %v", c.Items[1].Video.Title, err)
 	}
-	slot.Pages, slot.State = 2, ingest.Done
-	if slot, err = s.SaveVideos(t.Context(), slot, []string{"c"}, Page(Titled("c", "Chor"))); err != nil || slot.Videos != 3 {
-		t.Errorf("page 2: %d videos, %v", slot.Videos, err)
+	Chart(t, s, "US", now.Add(5*time.Hour), Page(Titled("gone", "Wieder da")))
+	if got := Search(t, s, store.SearchQuery{Text: "wieder"}); len(got) != 1 || len(doubted(t, s, now.Add(day))) != 0 {
+		t.Errorf("what came back is found %d times", len(got))
 	}
-	listed, err := s.ListSlots(t.Context(), store.SlotFilter{Job: "refresh"})
-	if err != nil || len(listed) != 1 || listed[0].State != ingest.Done || listed[0].Videos != 3 || listed[0].Units != 1 {
-		t.Errorf("listed %+v, %v", listed, err)
+	saveVideos(t, s, slot, now.Add(6*time.Hour), ingest.Asked{IDs: []string{"gone", "a"}}, "a")
+	if got := Ranks(t, s, "US"); got != "1 gone" {
+		t.Errorf("after it came back and was left out once the chart is %q", got)
+	}
+}
+
+func testAnAnswerThatLacksMuchProvesNothing(t *testing.T, open Open) {
+	s, _ := newStore(t, open)
+	var ids []string
+	var videos []ingest.Video
+	for i := range 20 {
+		ids = append(ids, fmt.Sprintf("v%02d", i))
+		videos = append(videos, Titled(ids[i], "title"))
+	}
+	Chart(t, s, "US", noon, Page(videos...))
+	now := noon.Add(26 * day)
+	slot := RefreshSlot(t, s, now)
+	for i, back := range [][]string{{}, ids[:15], ids[5:], {}, ids[:10]} {
+		var absences ingest.Absences
+		slot, absences = saveVideos(t, s, slot, now.Add(time.Duration(2*i)*time.Hour), ingest.Asked{IDs: ids}, back...)
+		if want := (ingest.Absences{Missing: 20 - len(back), Doubted: 20 - len(back), Suspect: true}); absences != want {
+			t.Errorf("answer %d: %+v, want %+v", i, absences, want)
+		}
+	}
+	if got := Ranks(t, s, "US"); strings.Count(got, "v") != 20 || len(Search(t, s, store.SearchQuery{Text: "title"}))+len(Search(t, s, store.SearchQuery{Text: "new"})) == 0 {
+		t.Errorf("after five suspect answers the chart is %q", got)
+	}
+	if got := doubted(t, s, now.Add(day)); len(got) != 10 {
+		t.Errorf("%d are in doubt, want those of the last answer: %q", len(got), got)
+	}
+	witnesses, err := s.Witnesses(t.Context(), 99)
+	if err != nil || len(witnesses) != 10 || slices.ContainsFunc(witnesses, func(id string) bool { return slices.Contains(ids[10:], id) }) {
+		t.Errorf("the witnesses are %q, %v", witnesses, err)
+	}
+	ask := ingest.Asked{IDs: ids[10:], Witnesses: witnesses}
+	var absences ingest.Absences
+	if slot, absences = saveVideos(t, s, slot, now.Add(30*time.Hour), ask, witnesses[1:]...); !absences.Suspect {
+		t.Errorf("an answer without one of its witnesses: %+v", absences)
+	}
+	if slot, absences = saveVideos(t, s, slot, now.Add(40*time.Hour), ask, witnesses...); absences.Doubted != 10 || absences.Suspect {
+		t.Errorf("the first proof: %+v", absences)
+	}
+	if _, absences = saveVideos(t, s, slot, now.Add(50*time.Hour), ask, witnesses...); absences.Deleted != 10 {
+		t.Errorf("the second proof: %+v", absences)
+	}
+	if p, v, err := s.Sweep(t.Context(), now.Add(50*time.Hour)); err != nil || p != 0 || v != 0 {
+		t.Errorf("swept %d, %d, %v", p, v, err)
+	}
+	if p, _, err := s.Sweep(t.Context(), noon.Add(ingest.KeepFor+time.Second)); err != nil || p != 20 {
+		t.Errorf("at their age %d placements are deleted, %v", p, err)
 	}
 }
 

@@ -1,0 +1,147 @@
+package fetch_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+)
+
+// forgetful answers look-ups without the videos that lack names, and blank while blank.
+type forgetful struct {
+	*upstream
+	lack  func(id string) bool
+	asked [][]string
+}
+
+func (f *forgetful) Videos(ids []string) fetch.Call[ingest.Page] {
+	return fetch.Call[ingest.Page]{Method: "videos.list", Do: func(context.Context) (page ingest.Page, _ error) {
+		f.asked = append(f.asked, ids)
+		for _, id := range ids {
+			if !f.lack(id) {
+				page.Videos = append(page.Videos, ingest.Video{ID: id, Title: "title"})
+			}
+		}
+		return page, nil
+	}}
+}
+
+// refreshDays runs the refresh on days after the start, and returns the reasons of its slots.
+func refreshDays(t *testing.T, b *bench, days ...int) (reasons []string) {
+	t.Helper()
+	for _, day := range days {
+		b.now = start.AddDate(0, 0, day)
+		worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: []ingest.Series{{Job: "refresh"}}})
+		if err != nil || len(worked) != 1 || worked[0].State != ingest.Done {
+			t.Fatalf("day %d: %s, %v", day, states(worked), err)
+		}
+		reasons = append(reasons, worked[0].Reason)
+	}
+	return reasons
+}
+
+func TestABlankLookUpDeletesNothing(t *testing.T) {
+	b := newBench(t, 1000)
+	s := b.onStore(t)
+	b.upstream.pages = 20
+	lost := true
+	up := &forgetful{upstream: b.upstream, lack: func(string) bool { return lost }}
+	b.run.Upstream = up
+	if _, err := b.run.Run(t.Context(), fetch.RunOptions{Pages: 20}); err != nil { // 160 videos
+		t.Fatal(err)
+	}
+	said := refreshDays(t, b, 26)
+	if kept, err := s.Kept(t.Context()); err != nil || kept.Videos != 160 || len(up.asked) != 2 {
+		t.Fatalf("after a blank refresh %d of 160 videos are kept, %d calls, %v", kept.Videos, len(up.asked), err)
+	}
+	if want := "2 answers suspect: 100 videos missing"; !strings.HasPrefix(said[0], want) {
+		t.Errorf("the slot says %q, want %q", said[0], want)
+	}
+	lost = false
+	refreshDays(t, b, 27)
+	if ids, err := s.VideosToRefresh(t.Context(), b.now, 999); err != nil || len(ids) != 0 {
+		t.Errorf("a day later %d still wait, %v", len(ids), err)
+	}
+	if ids, err := s.VideosInDoubt(t.Context(), b.now, 999); err != nil || len(ids) != 0 {
+		t.Errorf("a day later %d are in doubt, %v", len(ids), err)
+	}
+}
+
+func TestWhatIsGoneIsDeletedAfterTwoLookUps(t *testing.T) {
+	b := newBench(t, 1000)
+	s := b.onStore(t)
+	b.upstream.pages = 20
+	up := &forgetful{upstream: b.upstream, lack: func(id string) bool { return strings.HasPrefix(id, "US") }}
+	b.run.Upstream = up
+	if _, err := b.run.Run(t.Context(), fetch.RunOptions{Pages: 20}); err != nil {
+		t.Fatal(err)
+	}
+	var deleted []int
+	for day := 26; day < 29; day++ {
+		for _, reason := range refreshDays(t, b, day) {
+			n := 0
+			for part := range strings.SplitSeq(reason, "; ") {
+				if strings.HasSuffix(part, "deleted: gone at the upstream") {
+					if _, err := fmt.Sscan(part, &n); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			deleted = append(deleted, n)
+		}
+	}
+	kept, err := s.Kept(t.Context())
+	if err != nil || kept.Videos != 140 || deleted[0] != 0 || deleted[1]+deleted[2] != 20 {
+		t.Errorf("deleted on days 26 to 28: %v; %d videos are kept, want 140, %v", deleted, kept.Videos, err)
+	}
+	chart, err := s.Chart(t.Context(), "US", start.Add(time.Hour), true)
+	if err != nil || len(chart.Items) != 20 {
+		t.Errorf("the chart has lost places: %d of 20, %v", len(chart.Items), err)
+	}
+}
+
+func TestABlankLookUpLosesNoIDOfABackfill(t *testing.T) {
+	d := newDig(t, 1000)
+	b := d.plan(t, ingest.BackfillVideos, d.ids(2)...)
+	blank := true
+	d.run.Upstream = &forgetful{upstream: &upstream{}, lack: func(string) bool { return blank }}
+	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
+		t.Fatal(err)
+	}
+	st := d.status(t, b)
+	if st.Vanished != 0 || st.Waiting != 100 || st.Pieces[ingest.Done] != 0 || st.Pieces[ingest.Failed] != 0 {
+		t.Fatalf("after blank answers: %+v", st)
+	}
+	if worked, err := d.run.CarryOn(t.Context(), []ingest.Backfill{*b}); err != nil || len(worked) != 0 {
+		t.Errorf("within the hour %d pieces were asked for again, %v", len(worked), err)
+	}
+	blank = false
+	d.now = d.now.Add(time.Hour)
+	if _, err := d.run.CarryOn(t.Context(), []ingest.Backfill{*b}); err != nil {
+		t.Fatal(err)
+	}
+	if st = d.status(t, b); st.Vanished != 0 || st.Videos != 100 || st.Open() != 0 {
+		t.Errorf("an hour later: %+v", st)
+	}
+}
+
+func TestHalfOfAListThatIsGoneIsAskedForOnceMoreInOtherCompany(t *testing.T) {
+	d := newDig(t, 1000)
+	b := d.plan(t, ingest.BackfillVideos, d.ids(1)...)
+	gone := map[string]bool{}
+	up := &forgetful{upstream: &upstream{}, lack: func(id string) bool { return gone[id] }}
+	for i, id := range d.ids(1)[0].IDs {
+		gone[id] = i%2 == 0
+	}
+	d.run.Upstream = up
+	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
+		t.Fatal(err)
+	}
+	if st := d.status(t, b); st.Vanished != 25 || st.Videos != 25 || st.Open() != 0 || len(up.asked) != 2 {
+		t.Errorf("%+v after %d calls", st, len(up.asked))
+	}
+}
