@@ -5,7 +5,23 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
+
+func TestRiversErrorsAreOneLineAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said bytes.Buffer
+		log := onlyWarnings(slog.New(slog.NewTextHandler(&said, nil)))
+		for range 10 * 60 * 3 { // three minutes
+			log.Error("producer: Error fetching jobs", slog.String("err", "connection refused"))
+			time.Sleep(100 * time.Millisecond)
+		}
+		if n := strings.Count(said.String(), "\n"); n != 3 || strings.Count(said.String(), "left_out=599") != 2 {
+			t.Errorf("%d lines in three minutes: %s", n, &said)
+		}
+	})
+}
 
 func TestWhatTheEndCancelsIsNoErrorInTheLog(t *testing.T) {
 	var said bytes.Buffer
@@ -19,5 +35,11 @@ func TestWhatTheEndCancelsIsNoErrorInTheLog(t *testing.T) {
 	log.Error("producer: Error fetching jobs", slog.String("err", "connection refused"))
 	if strings.Count(said.String(), "\n") != 1 {
 		t.Errorf("of a server that is gone the log has %q", &said)
+	}
+	for range 78 {
+		log.With("service", "producer").Error("producer: Error fetching jobs", slog.String("err", "connection refused"))
+	}
+	if strings.Count(said.String(), "\n") != 1 {
+		t.Errorf("of a server that stays away the log has %q", &said)
 	}
 }

@@ -151,6 +151,6 @@ func (m *member) config(ctx context.Context) *river.Config {
 		CompletedJobRetentionPeriod: keepJobs,
 		CancelledJobRetentionPeriod: keepJobs,
 		DiscardedJobRetentionPeriod: keepJobs,
-		Logger:                      onlyWarnings(m.Log),
+		Logger:                      m.log,
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -77,6 +78,7 @@ type Queue struct {
 	Options
 
 	pool *pgxpool.Pool
+	log  *slog.Logger // River's
 }
 
 // Open connects, and brings River's tables up to date, one process after another.
@@ -92,7 +94,7 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("queue: connect: %w", err)
 	}
-	q := &Queue{o, pool}
+	q := &Queue{o, pool, onlyWarnings(o.Log)}
 	if err := q.migrate(ctx); err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("queue: bring River's tables up to date: %w", err)
@@ -106,7 +108,7 @@ func (q *Queue) Close() { q.pool.Close() }
 // migrate creates River's tables, or brings them to what this version needs, and deletes the jobs of other versions. Its
 // transaction holds the lock that keeps others waiting; River migrates on a connection of its own.
 func (q *Queue) migrate(ctx context.Context) error {
-	m, err := rivermigrate.New(riverpgxv5.New(q.pool), &rivermigrate.Config{Logger: onlyWarnings(q.Log)})
+	m, err := rivermigrate.New(riverpgxv5.New(q.pool), &rivermigrate.Config{Logger: q.log})
 	if err != nil {
 		return err
 	}
@@ -135,10 +137,27 @@ func (q *Queue) Serve(ctx context.Context, w Work) (trigger, wait func(), err er
 }
 
 // warnings is a log with only River's warnings and errors: outcomes of slots are logged elsewhere. It leaves out the
-// errors of calls that the end of the service cancels.
-type warnings struct{ slog.Handler }
+// errors of calls that the end of the service cancels, and lets one line a minute pass: each of River's services has its
+// own error about a database that is away, several times a second.
+type warnings struct {
+	slog.Handler
 
-func onlyWarnings(log *slog.Logger) *slog.Logger { return slog.New(warnings{log.Handler()}) }
+	*quiet
+}
+
+// quiet counts what was left out since the last line.
+type quiet struct {
+	mu      sync.Mutex
+	until   time.Time
+	leftOut int
+}
+
+// quietFor is how long River says nothing after a line.
+const quietFor = time.Minute
+
+func onlyWarnings(log *slog.Logger) *slog.Logger {
+	return slog.New(warnings{log.Handler(), &quiet{}})
+}
 
 // Enabled implements slog.Handler.
 func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
@@ -155,13 +174,26 @@ func (w warnings) Handle(ctx context.Context, r slog.Record) error {
 	if cancelled {
 		return nil
 	}
+	w.mu.Lock()
+	if now := time.Now(); now.Before(w.until) {
+		w.leftOut++
+		w.mu.Unlock()
+		return nil
+	} else if w.until = now.Add(quietFor); w.leftOut > 0 {
+		r = r.Clone()
+		r.AddAttrs(slog.Int("left_out", w.leftOut))
+		w.leftOut = 0
+	}
+	w.mu.Unlock()
 	return w.Handler.Handle(ctx, r)
 }
 
 // WithAttrs implements slog.Handler.
 func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return warnings{w.Handler.WithAttrs(attrs)}
+	return warnings{w.Handler.WithAttrs(attrs), w.quiet}
 }
 
 // WithGroup implements slog.Handler.
-func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handler.WithGroup(name)} }
+func (w warnings) WithGroup(name string) slog.Handler {
+	return warnings{w.Handler.WithGroup(name), w.quiet}
+}
