@@ -4,6 +4,7 @@ package main_test
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -20,7 +21,7 @@ func TestPostgresScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("INGEST_DATA", filepath.Join(e.WorkDir, "data"))
-			e.Setenv("POSTGRES", d.URL()+"&password=hunter2hunter2")
+			e.Setenv("POSTGRES", strings.Replace(d.URL(), "@", ":hunter2hunter2@", 1))
 			e.Setenv("LEDGER", d.URL())
 			return nil
 		},

@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/trendvidstream/ingest/fetch/wire"
+	"github.com/trendvidstream/ingest/internal/postgres"
 )
 
 // oneWord matches a text that was probably meant as one of a few names, and cannot be a secret.
@@ -48,6 +49,9 @@ func checkServer(what, s, use string, schemes ...string) error {
 		return Invalid(fmt.Errorf("%s: there is an '@' behind the host: in names and passwords write %%40 for '@', %%2F for '/', %%3F for '?', %%23 for '#', %%25 for '%%'", what))
 	}
 	if strings.HasPrefix(scheme, "postgres") {
+		if _, err := postgres.Parse(s); err != nil {
+			return Invalid(fmt.Errorf("the %s's URL: %w", what, err))
+		}
 		return checkPassfile(s)
 	}
 	return nil

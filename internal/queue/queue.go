@@ -20,7 +20,6 @@ package queue
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -33,6 +32,7 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/postgres"
 )
 
 const (
@@ -83,9 +83,9 @@ type Queue struct {
 
 // Open connects, and brings River's tables up to date, one process after another.
 func Open(ctx context.Context, o Options) (*Queue, error) {
-	config, err := pgxpool.ParseConfig(o.URL.Reveal())
+	config, err := postgres.Parse(o.URL.Reveal())
 	if err != nil {
-		return nil, errors.New("queue: the URL of the Postgres cannot be read") // pgx's error would quote it
+		return nil, fmt.Errorf("queue: the store's URL: %w", err)
 	}
 	config.MaxConns = maxConns
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec // nothing is prepared: a pooler may be in between

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/trendvidstream/ingest/internal/postgres"
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -22,31 +22,14 @@ const maxConns = 8
 // longer is how many time-outs a sync may take, as it may have 100,000 rows, and making the schema, as many may at once.
 const longer = 20
 
-// settings are the parameters that a URL may have.
-var settings = []string{"sslmode", "sslrootcert", "sslcert", "sslkey", "target_session_attrs", "host"}
-
-// Parse reads a URL of this form; everything in brackets may be left out:
-//
-//	postgres://[user][:password]@[host][:port],…[/database][?sslmode=…][&sslrootcert=FILE][&sslcert=FILE][&sslkey=FILE][&target_session_attrs=…][&host=/SOCKETS]
-//
-// Defaults come from PGUSER, PGPASSWORD, ~/.pgpass and so on, as for every client of PostgreSQL. Of several hosts, the
-// one that accepts writes is used. An error never quotes the URL, which may hold a password.
+// Parse reads a URL as package postgres does. Of several hosts, the one that accepts writes is used. An error never
+// quotes the URL, which may hold a password.
 func Parse(s string) (*pgxpool.Config, error) {
-	invalid := func(what string) error { return fmt.Errorf("%w: the ledger's URL: %s", quota.ErrUnknown, what) }
-	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || strings.Contains(u.Path+u.RawQuery+u.Fragment, "@") {
-		return nil, invalid("it is not postgres://user:password@host:port/database; in names and passwords write %40 for '@', %2F for '/', %3F for '?', %23 for '#', %25 for '%'")
-	}
-	for name := range u.Query() {
-		if !slices.Contains(settings, name) {
-			return nil, invalid("an unknown setting follows the '?': use " + strings.Join(settings, ", "))
-		}
-	}
-	c, err := pgxpool.ParseConfig(s)
+	c, err := postgres.Parse(s)
 	if err != nil {
-		return nil, invalid("a setting has a value that is not known, or names a file that cannot be read")
+		return nil, fmt.Errorf("%w: the ledger's URL: %w", quota.ErrUnknown, err)
 	}
-	if len(c.ConnConfig.Fallbacks) > 0 && strings.Contains(u.Host, ",") && !u.Query().Has("target_session_attrs") {
+	if severalHosts(c.ConnConfig) && !strings.Contains(s, "target_session_attrs=") {
 		c.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
 	if c.ConnConfig.RuntimeParams["application_name"] == "" {
@@ -54,6 +37,11 @@ func Parse(s string) (*pgxpool.Config, error) {
 	}
 	c.MaxConns = maxConns
 	return c, nil
+}
+
+// severalHosts reports whether the fallbacks are other servers, and not the same one without TLS.
+func severalHosts(c *pgx.ConnConfig) bool {
+	return slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.Host != c.Host || f.Port != c.Port })
 }
 
 // connect makes the pool of connections, without connecting.

@@ -32,6 +32,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/postgres"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -65,10 +66,11 @@ func SchemaVersion() int { return len(steps) }
 // and upgrades older ones; in a read-only store these are a store.ErrMissing and a store.VersionError. It refuses a
 // store of a newer version or another upstream.
 func Open(ctx context.Context, url string, o store.Options) (*store.Store, error) {
-	c, err := pgx.ParseConfig(url)
+	parsed, err := postgres.Parse(url)
 	if err != nil {
-		return nil, fmt.Errorf("open the store: %w", err) // pgx leaves the password out
+		return nil, fmt.Errorf("open the store: its URL: %w", err)
 	}
+	c := parsed.ConnConfig
 	if c.ConnectTimeout > connectFor {
 		c.ConnectTimeout = connectFor
 	}

@@ -1,0 +1,107 @@
+package postgres_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/postgres"
+)
+
+const secret = "hunter2hunter2"
+
+func TestAURLThatCannotBeReadIsNotQuoted(t *testing.T) {
+	for _, url := range []string{
+		"mysql://u:" + secret + "@h/db", "postgres//u:" + secret + "@h/db", "postgres:u:" + secret + "@h/db", "postgres://u:" + secret + "%@h/db",
+		"postgres://u:" + secret + "/x@h/db", "postgres://u:1?" + secret + "@h/db", "postgres://u:1#" + secret + "@h/db", "postgres://u:p@h:" + secret + "/db",
+		"postgres://u@h/db?password=" + secret, "postgres://u@h/db?pass%77ord=" + secret, "postgres://u@h/db?" + secret + "=1", "postgres://u@h/db?sslmode=" + secret,
+		"postgres://u@h/db?sslmode=verify-full&sslrootcert=/" + secret, "postgres://u@h/db?target_session_attrs=" + secret, "postgres://u@h/db?connect_timeout=" + secret,
+		"postgres://u@h/db?port=" + secret, "postgres://u:p@[" + secret + "]/db", "postgres://u:" + secret + "@h:1,b:2:3/db", "postgres://u@h/db?x=%zz" + secret,
+		"postgres://u:p@h/db#" + secret, "host=h password=" + secret, secret,
+	} {
+		_, err := postgres.Parse(url)
+		if err == nil || strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
+
+func TestTLSIsAskedForBeyondThisMachine(t *testing.T) {
+	t.Setenv("PGSSLMODE", "")
+	t.Setenv("HOME", t.TempDir())
+	for url, inClear := range map[string]string{
+		"postgres://u:p@db.example/x":                                   "",
+		"postgres://u:p@db.example/x?connect_timeout=2":                 "",
+		"postgres://u:p@127.0.0.1,db.example/x":                         "",
+		"postgres://u:p@10.0.0.1/x?":                                    "",
+		"postgres://u:p@db.example/x?sslmode=prefer":                    "db.example", // as the user wants it; doctor and run warn
+		"postgres://u:p@db.example/x?sslmode=disable":                   "db.example",
+		"postgres://u@db.example/x?sslmode=disable":                     "", // there is no password
+		"postgres://u:p@localhost/x":                                    "",
+		"postgres://u:p@[::1]/x?sslmode=disable":                        "",
+		"postgres://u:p@/x?host=/run/postgresql":                        "",
+		"postgres://u:p@127.0.0.1:1,db.example:2/x?sslmode=disable":     "db.example",
+		"postgres://u:p@db.example/x?sslmode=verify-full&search_path=a": "",
+	} {
+		c, err := postgres.Parse(url)
+		if err != nil {
+			t.Errorf("%s: %v", url, err)
+		} else if got := postgres.InClear(&c.ConnConfig.Config); got != inClear {
+			t.Errorf("%s: the password goes in clear to %q, want %q", url, got, inClear)
+		}
+	}
+}
+
+func TestACertificateIsCheckedWhereARootIsKnown(t *testing.T) {
+	t.Setenv("PGSSLMODE", "")
+	root := rootCertificate(t)
+	for url, checked := range map[string]bool{
+		"postgres://u:p@db.example/x":                                    false,
+		"postgres://u:p@db.example/x?sslrootcert=" + root:                true,
+		"postgres://u:p@db.example/x?sslmode=prefer&sslrootcert=" + root: false,
+	} {
+		t.Setenv("HOME", t.TempDir())
+		c, err := postgres.Parse(url)
+		if err != nil {
+			t.Errorf("%s: %v", url, err)
+			continue
+		}
+		if got := c.ConnConfig.TLSConfig != nil && !c.ConnConfig.TLSConfig.InsecureSkipVerify && c.ConnConfig.TLSConfig.ServerName == "db.example"; got != checked {
+			t.Errorf("%s: the certificate is checked: %t", url, got)
+		}
+	}
+}
+
+func TestAFileThatIsMissingIsSaidWithItsSetting(t *testing.T) {
+	_, err := postgres.Parse("postgres://u@h/db?sslrootcert=" + filepath.Join(t.TempDir(), "none"))
+	if err == nil || !strings.Contains(err.Error(), "the file that sslrootcert names cannot be read") {
+		t.Error(err)
+	}
+}
+
+// rootCertificate writes a certificate that signs itself.
+func rootCertificate(t *testing.T) string {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	about := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, about, about, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "ca.crt")
+	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
