@@ -15,10 +15,10 @@ func wrongServerURLs(password string) (urls []string) {
 	for _, form := range []string{
 		"%s", ":%s", "://%s", "postgres:%s", "postgres:/%s", "postgres//me:%s@h/db", "postgres:me:%s@h/db", "postgre://me:%s@h/db", "psql://me:%s@h/db", "http://me:%s@h/db",
 		"host=h user=me password=%s", "password='%s' host=h", "user=me\npassword=%s", "jdbc:postgresql://h/db?user=me&password=%s", "me:%s@h/db", "//me:%s@h/db",
-		"postgres://me:%s/@h/db", "postgres://me:1/%s@h/db", "postgres://me:1?%s@h/db", "postgres://me:1#%s@h/db", "postgres://me:1@2/%s@h/db", "postgres://me:%%%s@h/db", "postgres://me:%s%%@h/db",
+		"postgres://me:%s/@h/db", "postgres://me:1/%s@h/db", "postgres://me:1?%s@h/db", "postgres://me:1#%s@h/db", "postgres://me:1@2/%s@h/db", "postgres://me:%%q%s@h/db", "postgres://me:%s%%@h/db",
 		"postgres://me:1%%zz%s@h/db", "postgres://me:[%s@h/db", "postgres://me:%s]@h/db", "postgres://me:%s @h/db", "postgres://me: %s@h/db", "postgres://me:%s\\@h/db", "postgres://me:%s\x00@h/db", "postgres://me:%s\n@h/db",
 		"postgres://me:x@h:%s/db", "postgres://me:x@h:5432:%s/db", "postgres://me:x@[%s]/db", "postgres://me:x@[::1%%25%s/db", "postgres://me:x@h:1,h:%s/db", "postgres://h:%s", "postgres://h:%s/db", "postgres://:%s:x@h:a/db",
-		"postgres://me@h/db?password=%s", "postgres://me@h/db?pass%%77ord=%s", "postgres://me@h/db?sslpassword=%s", "postgres://me@h/db?passwrd=%s", "postgres://me@h/db?%s", "postgres://me@h/db?%s=1", "postgres://me@h/db?a=%s;b=2", "postgres://me@h/db?a=%%%s",
+		"postgres://me@h/db?password=%s", "postgres://me@h/db?pass%%77ord=%s", "postgres://me@h/db?sslpassword=%s", "postgres://me@h/db?passwrd=%s", "postgres://me@h/db?%s", "postgres://me@h/db?%s=1", "postgres://me@h/db?a=%s;b=2", "postgres://me@h/db?a=%%q%s",
 		"postgres://me@h/db?sslmode=%s", "postgres://me@h/db?sslrootcert=/%s", "postgres://me@h/db?sslrootcert=%s", "postgres://me@h/db?sslcert=/%s&sslkey=/x", "postgres://me@h/db?sslkey=%s&sslcert=/dev/null",
 		"postgres://me@h/db?target_session_attrs=%s", "postgres://me@h/db?connect_timeout=%s", "postgres://me@h/db?port=%s", "postgres://me@h/db?service=%s", "postgres://me@h/db?options=-c%%20a=%s",
 		"postgres://me:x@h/db#%s", "postgres://me@h/db?channel_binding=%s", "postgres://me@h/db?require_auth=%s", "postgres://me@h/db?sslnegotiation=direct&sslmode=%s",
