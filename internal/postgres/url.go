@@ -23,7 +23,7 @@ import (
 // or into PGPASSWORD or ~/.pgpass.
 var settings = []string{
 	"sslmode", "sslrootcert", "sslcert", "sslkey", "sslsni", "sslnegotiation", "channel_binding", "require_auth",
-	"host", "port", "target_session_attrs", "connect_timeout", "application_name", "search_path",
+	"user", "host", "port", "dbname", "target_session_attrs", "connect_timeout", "application_name", "search_path",
 	"lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout",
 }
 
