@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -27,6 +28,7 @@ type meaning struct {
 var (
 	refusesKey = meaning{fetch.BadKey, "YouTube refuses the key"}
 	noAPI      = meaning{fetch.BadKey, "The YouTube Data API v3 is not enabled for the key's project"}
+	noProject  = meaning{fetch.BadKey, "YouTube says that the key's project is deleted, suspended or not known"}
 	suspended  = meaning{fetch.BadKey, "YouTube has suspended the key's project"}
 	tooFast    = meaning{fetch.Burst, "YouTube says too many calls came at once"}
 	daySpent   = meaning{fetch.Spent, "YouTube says the daily quota is spent"}
@@ -59,6 +61,9 @@ var reasonMeanings = map[string]meaning{
 	"CONSUMER_SUSPENDED":      suspended,
 	"GCP_SUSPENDED":           suspended,
 	"BILLING_DISABLED":        {fetch.BadKey, "YouTube says that billing is off for the key's project"},
+
+	"processingFailure":  failed, // seen in the middle of lists, and gone soon after
+	"failedPrecondition": failed,
 
 	"invalidPageToken":  {fetch.BadToken, "YouTube does not know the page token"},
 	"invalidRegionCode": {fetch.BadRegion, "YouTube does not know the region"},
@@ -102,6 +107,7 @@ func (c *Client) Verdict(method string, a wire.Answer) *fetch.Error {
 // errorBody is the error in an answer's body, without undocumented parts.
 type errorBody struct {
 	message  string   // may hold HTML
+	console  bool     // it links to Google's console, where keys are set
 	envelope bool     // the API's own error, not a proxy's page
 	reasons  []string // ErrorInfo's first, as it is more exact
 	info     map[string]string
@@ -118,6 +124,9 @@ func parseErrorBody(a wire.Answer) errorBody {
 				Type     string            `json:"@type"`
 				Reason   string            `json:"reason"`
 				Metadata map[string]string `json:"metadata"`
+				Links    []struct {
+					URL string `json:"url"`
+				} `json:"links"`
 			} `json:"details"`
 		} `json:"error"`
 	}
@@ -128,6 +137,9 @@ func parseErrorBody(a wire.Answer) errorBody {
 		b.message = string(a.Body)
 	}
 	for _, d := range e.Details {
+		for _, link := range d.Links {
+			b.console = b.console || consoleLink.MatchString(link.URL)
+		}
 		if !strings.HasSuffix(d.Type, "google.rpc.ErrorInfo") {
 			continue
 		}
@@ -170,12 +182,10 @@ func (b errorBody) findMeaning(chart bool, status int) (string, meaning) {
 }
 
 func meaningOfStatus(chart bool, status int, b errorBody, reason string) meaning {
-	said := strings.ToLower(b.message)
+	if m, ok := b.refusedKey(status, reason); ok {
+		return m
+	}
 	switch {
-	case status == http.StatusForbidden && strings.Contains(said, "unregistered callers"): // no key reached YouTube
-		return refusesKey
-	case status == http.StatusForbidden && strings.Contains(said, "suspended"):
-		return suspended
 	case reason == "videoChartNotFound":
 		return noChart
 	case chart && status == http.StatusNotFound && b.envelope && (reason == "notFound" || reason == ""):
@@ -184,10 +194,47 @@ func meaningOfStatus(chart bool, status int, b errorBody, reason string) meaning
 		return refusesKey
 	case status == http.StatusTooManyRequests:
 		return tooFast
-	case status == http.StatusRequestTimeout:
+	case slices.Contains(transient, status):
 		return failed
 	}
 	return rejected
+}
+
+// transient are the statuses below 500 of calls that succeed when they are made again [seen].
+var transient = []int{
+	http.StatusRequestTimeout, http.StatusConflict, http.StatusLocked, http.StatusTooEarly,
+	499, // the client closed the request, says a proxy of Google's own
+}
+
+// consoleLink matches Google's console. A refusal that links there is about the key or its project.
+var consoleLink = regexp.MustCompile(`^https://console\.(?:developers|cloud)\.google\.com/`)
+
+// keySentences are what Google says of a key that it refuses, where no reason does [seen].
+var keySentences = []struct {
+	says  *regexp.Regexp
+	means meaning
+}{
+	{regexp.MustCompile(`(?i)has not been used in project|access not configured|not authorized to use this api|\bapi\b.* (?:is|it is) (?:disabled|not enabled)`), noAPI},
+	{regexp.MustCompile(`(?i)\b(?:project|consumer)\b.*\b(?:suspended|deleted|deletion|invalid|not found|shut down|not exist)`), noProject},
+	{regexp.MustCompile(`(?i)\bapi key\b.*\b(?:not valid|invalid|valid api key|expired|not found|not exist|doesn't exist|restrict|blocked|disabled|revoked|leaked|suspended|deleted|not authorized)`), refusesKey},
+	{regexp.MustCompile(`(?i)^requests (?:from|to) .*\bare blocked`), refusesKey},
+	{regexp.MustCompile(`(?i)restriction configured on your api key|unregistered callers`), refusesKey},
+}
+
+// refusedKey finds a refused key by the sentence of the refusal, or by its link to Google's console.
+func (b errorBody) refusedKey(status int, reason string) (meaning, bool) {
+	if !b.envelope || status != http.StatusBadRequest && status != http.StatusForbidden {
+		return meaning{}, false
+	}
+	for _, s := range keySentences {
+		if s.says.MatchString(b.message) {
+			return s.means, true
+		}
+	}
+	if status == http.StatusForbidden && (reason == "" || reason == "forbidden") && strings.Contains(strings.ToLower(b.message), "suspended") {
+		return suspended, true
+	}
+	return refusesKey, b.console
 }
 
 // classifyLimit tells a day's quota from a minute's, which share reasons, by ErrorInfo's metadata as seen in

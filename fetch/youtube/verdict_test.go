@@ -19,6 +19,12 @@ var recorded = map[string]struct {
 	text    string
 }{
 	"400_invalidPageToken.json":                             {400, fetch.BadToken, "", "YouTube does not know the page token (invalidPageToken): The request specifies an invalid page token."},
+	"400_keyExpired_noErrorInfo.COMPOSED.json":              {400, fetch.BadKey, "", "YouTube refuses the key (badRequest): API key expired. Please renew the API key."},
+	"400_keyNotValid_noErrorInfo.COMPOSED.json":             {400, fetch.BadKey, "", "YouTube refuses the key (badRequest): API key not valid. Please pass a valid API key."},
+	"403_apiNotUsed_noErrorInfo.COMPOSED.json":              {403, fetch.BadKey, "", "The YouTube Data API v3 is not enabled for the key's project (HTTP 403): YouTube Data API v3 has not been used in project 000000000000 before or it is disabled. Enable it by visiting https://console.developers.google.com/apis/api/youtube.googleapis.com/overview?project=000000000000 then retry."},
+	"403_keyIpBlocked_noErrorInfo.COMPOSED.json":            {403, fetch.BadKey, "", "YouTube refuses the key (forbidden): The provided API key has an IP address restriction. The originating IP address of the call (2001:db8::1) violates this restriction."},
+	"403_keyRefererBlocked_helpOnly.COMPOSED.json":          {403, fetch.BadKey, "", "YouTube refuses the key (HTTP 403): Requests from referer are blocked."},
+	"403_keyRefererBlocked_noErrorInfo.COMPOSED.json":       {403, fetch.BadKey, "", "YouTube refuses the key (forbidden): Requests from referer are blocked."},
 	"400_keyInvalid_modern.COMPOSED.json":                   {400, fetch.BadKey, "", "YouTube refuses the key (API_KEY_INVALID): API key not valid. Please pass a valid API key."},
 	"400_keyInvalid_old.json":                               {400, fetch.BadKey, "", "YouTube refuses the key (keyInvalid): Bad Request"},
 	"400_videoChartNotFound_documented.COMPOSED.json":       {400, fetch.NoChart, "", "YouTube has no such chart for this region and category (videoChartNotFound): The requested video chart is not supported or is not available."},

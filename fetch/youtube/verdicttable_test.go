@@ -127,6 +127,40 @@ func documentedRows() []row {
 		{"500 internalError", "", plain(500, "internalError"), fetch.Broken, ""},
 		{"504 HTML", "", respond(504, "<html><title>504 Gateway Time-out</title>"), fetch.Broken, ""},
 	}
+	for _, says := range []string{ // Google's sentences, without a reason that says more
+		"API key not valid. Please pass a valid API key.", "API key expired. Please renew the API key.", "API Key not found. Please pass a valid API key.",
+		"Your API key was reported as leaked. Please use another API key.", "The API key has been revoked.",
+		"The provided API key has an IP address restriction. The originating IP address of the call (2001:db8::1) violates this restriction.",
+		"Requests from referer <empty> are blocked.", "Requests from referer https://example.com/ are blocked.",
+		"Requests from this Android client application <empty> are blocked.", "Requests from this iOS client application com.example are blocked.",
+		"Requests to this API youtube method youtube.api.v3.V3DataVideoService.List are blocked.",
+		"There is a per-IP or per-Referer restriction configured on your API key and the request does not match these restrictions.",
+		"YouTube Data API v3 has not been used in project 000000000000 before or it is disabled. Enable it by visiting https://console.developers.google.com/x then retry.",
+		"Access Not Configured. Please use Google Developers Console to activate the API for your project.",
+		"Project has been deleted.", "Project #000000000000 has been marked for deletion.", "Project 'project_number:000000000000' not found or deleted.",
+		"Consumer 'api_key:x' is invalid.", "Permission denied: Consumer 'project_number:000000000000' has been suspended.",
+	} {
+		for _, code := range []int{400, 403} {
+			for _, reason := range []string{"forbidden", "badRequest"} {
+				body := fmt.Sprintf(`{"error":{"code":%d,"message":%q,"errors":[{"message":"x","domain":"global","reason":%q}]}}`, code, says, reason)
+				rows = append(rows, row{fmt.Sprintf("%d %s: %.40s", code, reason, says), "", respond(code, body), fetch.BadKey, ""})
+			}
+			bare := fmt.Sprintf(`{"error":{"code":%d,"message":%q}}`, code, says)
+			rows = append(rows, row{fmt.Sprintf("%d without a reason: %.40s", code, says), "videos", respond(code, bare), fetch.BadKey, ""})
+		}
+	}
+	rows = append(rows,
+		row{"403 Help to the console", "", respond(403, `{"error":{"code":403,"message":"Blocked.","details":[{"@type":"type.googleapis.com/google.rpc.Help",
+			"links":[{"url":"https://console.developers.google.com/project/0/apiui/credential"}]}]}}`), fetch.BadKey, ""},
+		row{"403 Help to the docs", "", respond(403, `{"error":{"code":403,"message":"Blocked.","details":[{"@type":"type.googleapis.com/google.rpc.Help",
+			"links":[{"url":"https://cloud.google.com/docs/quota"}]}]}}`), fetch.Rejected, ""},
+		row{"403 channelSuspended", "uploads", respond(403, `{"error":{"code":403,"message":"The channel has been suspended.","errors":[{"reason":"channelSuspended"}]}}`), fetch.Rejected, ""},
+		row{"400 processingFailure", "uploads", plain(400, "processingFailure"), fetch.Broken, ""},
+		row{"400 failedPrecondition", "uploads", plain(400, "failedPrecondition"), fetch.Broken, ""},
+	)
+	for _, code := range []int{408, 409, 423, 425, 499} {
+		rows = append(rows, row{fmt.Sprintf("%d in a list", code), "uploads", plain(code, "aborted"), fetch.Broken, ""})
+	}
 	for _, reason := range []string{ // google/api/error_reason.proto
 		"API_KEY_INVALID", "API_KEY_SERVICE_BLOCKED", "API_KEY_HTTP_REFERRER_BLOCKED", "API_KEY_IP_ADDRESS_BLOCKED",
 		"API_KEY_ANDROID_APP_BLOCKED", "API_KEY_IOS_APP_BLOCKED", "SERVICE_DISABLED", "CONSUMER_SUSPENDED", "CONSUMER_INVALID",
