@@ -23,6 +23,11 @@ var (
 	ErrInDoubt = errors.New("it may have been carried out")
 	// ErrCorrupt is a ledger with content that no ledger writes. Nothing was changed.
 	ErrCorrupt = errors.New("the ledger is damaged")
+	// ErrOlderCopy accompanies ErrCorrupt: the ledger's file is an older copy, without calls that it has acknowledged.
+	ErrOlderCopy = errors.New("is an older copy")
+	// ErrMissing accompanies ErrUnavailable: the ledger's file is gone, although calls were counted in it. It is not
+	// created anew.
+	ErrMissing = errors.New("the file is missing")
 	// ErrNewer is a ledger written by a newer version of the program. Nothing was changed.
 	ErrNewer = errors.New("the ledger was written by a newer version")
 	// ErrNotRefundable is a refund made before, requested after RefundWithin, or of an emergency that was synced into the

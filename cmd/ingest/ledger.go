@@ -104,7 +104,7 @@ func (a *app) openLocal(ctx context.Context) (*sqliteledger.Ledger, error) {
 		cause := strings.TrimPrefix(err.Error(), quota.ErrCorrupt.Error()+": ")
 		cause = strings.TrimSuffix(cause, ": put its newest copy back, or move it away")
 		err = ledgerFileError{err, fmt.Sprintf("%s is damaged or an older copy (%s): %s", ledgerFile, cause, howToReplace)}
-	case errors.Is(err, sqliteledger.ErrMissing):
+	case errors.Is(err, quota.ErrMissing):
 		err = ledgerFileError{err, fmt.Sprintf("%s is missing from %s: put it back as it was, or run ingest quota rebuild, which counts again what the store knows", ledgerFile, a.cfg.Data)}
 	}
 	if err == nil {
@@ -124,7 +124,7 @@ func (a *app) checkCountable(ctx context.Context) error {
 	if err != nil || !lost {
 		return err
 	}
-	return ledgerFileError{fmt.Errorf("%w: %w", quota.ErrUnavailable, sqliteledger.ErrMissing),
+	return ledgerFileError{fmt.Errorf("%w: %w", quota.ErrUnavailable, quota.ErrMissing),
 		fmt.Sprintf("%s is missing from %s, and the store has lost slots: what was spent in the last day is not known: put it back as it was, or run ingest quota rebuild, which says how to go on", ledgerFile, a.cfg.Data)}
 }
 
@@ -233,12 +233,12 @@ func (a *app) checkLost(ctx context.Context, l *ledger, spent slotsSpent) error 
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	what := "the ledger of account " + l.Account + " is incomplete"
+	what, kind := "the ledger of account "+l.Account+" is incomplete", quota.ErrClosed
 	if spent, err := l.Ledger.Spent(ctx, l.Account, account.Now.Add(-account.Horizon), 0); err == nil && len(spent) == 0 {
-		what = ledgerFile + " is missing"
+		what, kind = ledgerFile+" is missing", errors.Join(quota.ErrClosed, quota.ErrMissing)
 	}
-	return codeError{exitUnavailable, fmt.Errorf("%s: it lacks %s that the slots in %s spent: put %s back as it was, or count them again with ingest quota rebuild (%w)",
-		what, term.Amount(audit.Units(missing), "units"), a.storeName(), ledgerFile, quota.ErrClosed)}
+	return codeError{exitUnavailable, ledgerFileError{kind, fmt.Sprintf("%s: it lacks %s that the slots in %s spent: put %s back as it was, or count them again with ingest quota rebuild (%v)",
+		what, term.Amount(audit.Units(missing), "units"), a.storeName(), ledgerFile, quota.ErrClosed)}}
 }
 
 // report returns what is left. While the ledger cannot answer, the report says why instead; a damaged server is no

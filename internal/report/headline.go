@@ -100,7 +100,7 @@ func (s Situation) ledger() Check {
 	switch {
 	case s.Quota == nil && errors.Is(s.QuotaErr, quota.ErrCorrupt):
 		return Check{"Ledger", Bad, "damaged", "the quota ledger is damaged: " + gone}
-	case s.Quota == nil && strings.Contains(s.QuotaErr.Error(), "is missing"):
+	case s.Quota == nil && errors.Is(s.QuotaErr, quota.ErrMissing):
 		return Check{"Ledger", Bad, "missing", "the quota ledger is missing: " + gone}
 	case s.Quota == nil:
 		return Check{"Ledger", Bad, "cannot be read", "the quota ledger cannot be read: " + gone}
@@ -319,7 +319,7 @@ func (s Situation) Cure() (thing, advice, command string) {
 	switch {
 	case s.Quota == nil && errors.Is(s.QuotaErr, quota.ErrCorrupt):
 		return "quota.db is damaged.", "Move it aside and count again what the store knows was spent:", "ingest quota rebuild --replace"
-	case s.Quota == nil && strings.Contains(s.QuotaErr.Error(), "is missing"):
+	case s.Quota == nil && errors.Is(s.QuotaErr, quota.ErrMissing):
 		return "quota.db is missing.", "Put it back, or rebuild it from the store:", "ingest quota rebuild"
 	case s.Quota == nil && errors.Is(s.QuotaErr, quota.ErrClosed):
 		return "quota.db lacks what was spent.", "Put it back, or rebuild it from the store:", "ingest quota rebuild"

@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -70,8 +71,12 @@ func TestTheHeadlineIsTheWorstOfAll(t *testing.T) {
 			s.Fresh.Upstream.SilentSince, s.Fresh.Upstream.Unreachable = new(noon.Add(-128*time.Minute)), true
 			s.Fresh.Series[0].Stale, s.Fresh.Series[1].Stale = true, true
 		}, report.Bad, "YouTube has given no usable answer for 2 h 8 min. All 2 charts are stale.", "YouTube Charts Ledger Quota"},
-		{"the ledger is gone", func(s *report.Situation) { s.Quota, s.QuotaErr = nil, errors.New("quota.db is missing") }, report.Bad,
+		{"the ledger is gone", func(s *report.Situation) {
+			s.Quota, s.QuotaErr = nil, fmt.Errorf("open quota.db: %w", quota.ErrMissing)
+		}, report.Bad,
 			"The quota ledger is missing: nothing is fetched, charts and searches go on.", "Ledger Quota YouTube Charts"},
+		{"an error that only says that something is missing", func(s *report.Situation) { s.Quota, s.QuotaErr = nil, errors.New("the path is missing a slash") }, report.Bad,
+			"The quota ledger cannot be read: nothing is fetched, charts and searches go on.", "Ledger Quota YouTube Charts"},
 		{"the ledger is degraded", func(s *report.Situation) { degrade(s, 18, nil); s.Fresh.Series[0].OverdueSince = new(noon) }, report.Bad,
 			"The ledger cannot answer: cheap calls go on from the emergency budget (18 units left), expensive ones wait. US is late.", "Ledger Charts Quota YouTube"},
 		{"the ledger is degraded, and its emergency budget is used up", func(s *report.Situation) {
@@ -110,7 +115,7 @@ func TestTheHeadlineIsTheWorstOfAll(t *testing.T) {
 		if mood != tt.mood || got != tt.want || strings.Join(order, " ") != tt.order {
 			t.Errorf("%s: %s %q %q, want %s %q %q", tt.name, mood, got, order, tt.mood, tt.want, tt.order)
 		}
-		if known := s.Quota != nil && !s.Quota.Degraded; known != strings.Contains(s.Verdict(), "uota ") && tt.name != "the ledger is gone" {
+		if known := s.Quota != nil && !s.Quota.Degraded; known != strings.Contains(s.Verdict(), "uota ") && s.QuotaErr == nil {
 			t.Errorf("%s: the verdict of ingest quota is %q", tt.name, s.Verdict())
 		}
 	}

@@ -115,14 +115,14 @@ func TestANewFileIsWholeBeforeItHasItsName(t *testing.T) {
 			if err := l.Drain(t.Context(), "default", "units", closed); err != nil {
 				return err
 			}
-			broken(t, missing(), sqliteledger.ErrMissing, path, "")
+			broken(t, missing(), quota.ErrMissing, path, "")
 			return then
 		}
 	}
 	if err := sqliteledger.Replace(t.Context(), path, fill(disk)); !errors.Is(err, disk) {
 		t.Errorf("the disk is full: %v", err)
 	}
-	broken(t, missing(), sqliteledger.ErrMissing, path, "")
+	broken(t, missing(), quota.ErrMissing, path, "")
 	if err := sqliteledger.Replace(t.Context(), path, fill(nil)); err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestDeletedFileIsNotBegunAnew(t *testing.T) {
 	_, _, err := l.Begin(t.Context(), row(noon), sharedledger.Notes{})
 	broken(t, err, sqliteledger.ErrMoved, path, "was deleted while it was open")
 	_, err = sqliteledger.Open(t.Context(), path)
-	broken(t, err, sqliteledger.ErrMissing, path, "ingest quota rebuild")
+	broken(t, err, quota.ErrMissing, path, "ingest quota rebuild")
 	write(t, path, nil) // nor if somebody has touched it
 	_, err = sqliteledger.Open(t.Context(), path)
 	broken(t, err, quota.ErrCorrupt, path, "is empty")

@@ -88,14 +88,11 @@ func (t *transaction) checkCount(m mark) error {
 		}
 	}
 	if t.writes < m.writes {
-		return fmt.Errorf("%w: %s is an older copy, which has not all that was acknowledged: put the newest back, or move it away",
-			quota.ErrCorrupt, t.ledger.path)
+		return fmt.Errorf("%w: %s %w, which lacks calls that were acknowledged: put the newest back, or move it away",
+			quota.ErrCorrupt, t.ledger.path, quota.ErrOlderCopy)
 	}
 	return nil
 }
-
-// ErrMissing means that the file is missing although a mark says that there was one. It is not created anew; see Replace.
-var ErrMissing = errors.New("the file is missing")
 
 // checkpoint writes SQLite's log into the file, or makes another change to the file, and marks the result. It is for a
 // writer in its turn. If the process dies in between, the mark says that it does not know.

@@ -127,7 +127,7 @@ func (l *Ledger) migrate(ctx context.Context) error {
 	defer l.queue.leave()
 	if marked := l.queue.readMark().writes > 0; marked && !sqlitefile.Exists(l.path) {
 		return fmt.Errorf("%w: %w: put %s back, which %s.lock says was there, or count again what was spent with ingest quota rebuild",
-			quota.ErrUnavailable, ErrMissing, l.path, l.path)
+			quota.ErrUnavailable, quota.ErrMissing, l.path, l.path)
 	} else if info, err := os.Stat(l.path); marked && (err != nil || info.Size() == 0) {
 		return fmt.Errorf("%w: %s is empty: put its newest copy back, or move it away", quota.ErrCorrupt, l.path)
 	}
