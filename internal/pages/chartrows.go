@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -60,6 +61,11 @@ type shownChart struct {
 // rowsAPage is how many videos a page of a chart lists. It keeps pages small even with the longest titles.
 const rowsAPage = 30
 
+// shownChange is a change by which the list can be narrowed, and its word.
+type shownChange struct{ change, word string }
+
+var shownChanges = []shownChange{{"new", "new"}, {"risen", "rose"}, {"fallen", "fell"}, {"gone", "left"}}
+
 // moves are links: to the videos that moved in one way, and to the chart to compare with.
 func moves(doc shownChart) g.Node {
 	if doc.since == "" && !doc.tooOld {
@@ -74,7 +80,7 @@ func moves(doc shownChart) g.Node {
 		return h.Div(h.Class("top"), h.P(h.Class("soft"), g.Text("No chart so much older is kept to compare with.")), choices)
 	}
 	counted := g.Group{choice("show", "", "All")}
-	for _, c := range []struct{ change, word string }{{"new", "new"}, {"risen", "rose"}, {"fallen", "fell"}, {"gone", "left"}} {
+	for _, c := range shownChanges {
 		if n := doc.Changes[c.change]; n > 0 {
 			counted = append(counted, choice("show", c.change, fmt.Sprintf("%d %s", n, c.word)))
 		}
@@ -88,6 +94,21 @@ func (doc shownChart) otherTime() g.Node {
 	return h.Details(h.Class("since"), h.Summary(g.Text("another time")), h.Form(h.Action(doc.path()),
 		kept(changed(doc.params, "since", "", "from", "")), h.Input(h.Type("datetime-local"), h.Name("since"), h.Required(), h.Aria("label", "Compare with the chart that stood at this time, UTC"),
 			h.Value(doc.Slot.UTC().Add(-24*time.Hour).Format(format)), h.Max(doc.Slot.UTC().Format(format))), h.Button(g.Text("Compare"))))
+}
+
+// checkRows refuses an address that names no rows of the chart: links lead to none.
+func (doc shownChart) checkRows() error {
+	show, from := doc.params.Get("show"), doc.params.Get("from")
+	if show != "" && !slices.ContainsFunc(shownChanges, func(c shownChange) bool { return c.change == show }) {
+		return fmt.Errorf("%w: show: there is no such choice", report.ErrNotFound)
+	}
+	if from == "" {
+		return nil
+	}
+	if n, err := strconv.Atoi(from); err != nil || n < 1 || n > len(doc.chosen()) {
+		return fmt.Errorf("%w: from: the list has %d videos", report.ErrNotFound, len(doc.chosen()))
+	}
+	return nil
 }
 
 // chosen returns the videos of a chart that the reader wants to see.

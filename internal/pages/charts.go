@@ -45,6 +45,9 @@ func (s *Site) chart(r *http.Request, lib *report.Library) (Page, error) {
 		region = all.Regions[i]
 	}
 	doc, err := s.readChart(r.Context(), lib, v)
+	if err == nil {
+		err = doc.checkRows()
+	}
 	if errors.Is(err, report.ErrNotFound) && region.Jobs != nil && !charted(region) {
 		err = fmt.Errorf("%w: it comes with ingest serve when it is due, or with ingest run at once, if the provider has one; the status page says what it waits for", report.ErrNotFound)
 		return Page{Title: "No chart of " + name + " was fetched yet", Main: tabs}, err
@@ -186,8 +189,8 @@ func (s *Site) chartRows(doc shownChart) g.Node {
 		return h.P(g.Text("No video is in this list."))
 	}
 	from, err := strconv.Atoi(doc.params.Get("from"))
-	if err != nil || from < 1 || from > len(all) {
-		from = 1
+	if err != nil {
+		from = 1 // checkRows has passed: it is absent
 	}
 	to := min(from-1+rowsAPage, len(all))
 	back, next := "", ""
