@@ -33,6 +33,12 @@ type Journal interface {
 	Left(ctx context.Context, account string, at time.Time, budgets []quota.EmergencyBudget) ([]int64, error)
 }
 
+// OwnLog is a Journal with a ledger of its own, which may have decided about the same account before or between.
+type OwnLog interface {
+	// Owe begins a RowOwed row for each charge of that ledger that the journal lacks.
+	Owe(ctx context.Context, account string) error
+}
+
 // Limits of the lists in a state.
 const (
 	MaxAsked   = 64   // rows without an answer: each process that died leaves one

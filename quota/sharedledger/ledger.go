@@ -338,6 +338,11 @@ func (s *Ledger) flush(ctx context.Context) error {
 
 // load reads the journal's state.
 func (s *Ledger) load(ctx context.Context) error {
+	if own, ok := s.Journal.(OwnLog); ok {
+		if err := own.Owe(ctx, s.Account); err != nil {
+			return fmt.Errorf("write the journal: %w", err)
+		}
+	}
 	state, err := s.Journal.State(ctx, s.Account)
 	if err != nil {
 		return fmt.Errorf("read the journal: %w", err)

@@ -1,6 +1,7 @@
 package sqliteledger
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -31,6 +32,9 @@ func (l *Ledger) Refund(ctx context.Context, name string, d quota.Decision) erro
 			}
 			if err != nil {
 				return err
+			}
+			if s.Entry <= p.carried {
+				return fmt.Errorf("%w: pool %s: another ledger of the account counts it too", quota.ErrNotRefundable, s.Pool)
 			}
 			if err := t.removeEntry(p, entry{at: d.At.UnixMicro(), number: s.Entry, amount: amount}); err != nil {
 				return err
@@ -102,6 +106,9 @@ func (l *Ledger) Unpost(ctx context.Context, name, poolName string, who quota.Wh
 		if err != nil {
 			return err
 		}
+		if e.number <= p.carried {
+			return fmt.Errorf("%w: another ledger of the account counts that post of %s too", quota.ErrNotRefundable, poolName)
+		}
 		posted, when = e.amount, quota.FromMicros(e.at)
 		return t.removeEntry(p, e)
 	})
@@ -152,7 +159,10 @@ func (l *Ledger) Reset(ctx context.Context, name string) error {
 		for _, row := range owed {
 			verdicts = append(verdicts, sharedledger.RowVerdict{ID: row.ID, State: sharedledger.RowSynced})
 		}
-		return t.applyVerdicts(verdicts, 0)
+		if err := t.applyVerdicts(verdicts, 0); err != nil {
+			return err
+		}
+		return t.markEntered(name)
 	})
 }
 
@@ -198,11 +208,21 @@ const longestDrain = quota.MinHorizon
 func (l *Ledger) MoveBack(ctx context.Context) (moved int, err error) {
 	err = l.write(ctx, func(t *transaction) error {
 		now := l.Now()
+		names, err := list(t, sqlCarriedAccounts, nil, func(r *sql.Rows) (name string, err error) { return name, r.Scan(&name) })
+		for _, name := range names { // the move gives entries new numbers
+			err = cmp.Or(err, t.carry(name))
+		}
+		if err != nil {
+			return err
+		}
 		entries, _, err := t.change(sqlMoveBack, now.Add(quota.MaxClockGap).UnixMicro(), now.UnixMicro())
 		if err != nil {
 			return err
 		}
 		drains, _, err := t.change(sqlLiftAhead, now.Add(longestDrain).UnixMicro())
+		for _, name := range names {
+			err = cmp.Or(err, t.run(sqlCarried, name))
+		}
 		moved = int(entries + drains)
 		return err
 	})

@@ -66,8 +66,8 @@ func TestFullDiskAcknowledgesNothing(t *testing.T) {
 	signal.Ignore(syscall.SIGXFSZ)
 	l := open(t, path)
 	for name, write := range map[string]func(n int64) error{
-		"take": func(int64) error { _, err := l.Take(t.Context(), ask("default", 1)); return err },
-		"post": func(int64) error { return l.Post(t.Context(), ask("default", 1), time.Now()) },
+		"take": func(int64) error { _, err := l.Take(t.Context(), ask("own", 1)); return err }, // the journal's rows are of another account
+		"post": func(int64) error { return l.Post(t.Context(), ask("own", 1), time.Now()) },
 		"begin": func(n int64) error {
 			r := row(time.Now())
 			r.Number = n
@@ -138,7 +138,7 @@ func count(t *testing.T, l *sqliteledger.Ledger) counts {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return counts{take(t, l, ask("default", 0)).Pools[0].Windows[0].Used, int64(len(rows)), s.Generation}
+	return counts{take(t, l, ask("own", 0)).Pools[0].Windows[0].Used, int64(len(rows)), s.Generation}
 }
 
 // nobody is a user who owns nothing.

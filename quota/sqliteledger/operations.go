@@ -3,7 +3,6 @@ package sqliteledger
 import (
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -146,34 +145,4 @@ func (t *transaction) cost(amounts string) (c quota.Cost, err error) {
 		return nil, fmt.Errorf("%w: %s: the amounts of an operation: %w", quota.ErrCorrupt, t.ledger.path, err)
 	}
 	return c, nil
-}
-
-// errOwed means that a peek must not write, but owed operations must be entered before anything is decided.
-var errOwed = errors.New("operations are owed")
-
-// enterOwed enters operations that the Governor admitted while this ledger could not decide. Entry and verdict are one
-// transaction, so that each counts exactly once.
-func (t *transaction) enterOwed(acc *account, a quota.Ask, now time.Time, mayWrite bool) error {
-	if !acc.owed {
-		return nil
-	}
-	owed, err := t.operations(sqlOwedHere, a.Account)
-	if err != nil || len(owed) == 0 {
-		return err
-	}
-	if !mayWrite {
-		return errOwed
-	}
-	var verdicts []sharedledger.RowVerdict
-	for _, row := range owed {
-		spent := quota.Ask{Account: a.Account, Who: row.Who, Horizon: a.Horizon}
-		for pool, amount := range row.Amounts {
-			spent.Charges = append(spent.Charges, quota.Charge{Pool: pool, Amount: amount})
-		}
-		if err := t.post(acc, spent, row.At, now); err != nil {
-			return err
-		}
-		verdicts = append(verdicts, sharedledger.RowVerdict{ID: row.ID, State: sharedledger.RowSynced})
-	}
-	return t.applyVerdicts(verdicts, 0)
 }

@@ -208,15 +208,15 @@ func TestWhatNeverLeftIsNotEntered(t *testing.T) {
 	}
 }
 
-// Only what no writer wrote is owed to this file; the rest belongs to the ledger that the writer asks.
-func TestWhatAnotherLedgerIsOwedIsLeftAlone(t *testing.T) {
+// An emergency that another ledger is owed counts here too, and stays owed there.
+func TestAnotherLedgersEmergencyCountsHereAndStaysOwed(t *testing.T) {
 	now := noon
 	l := clocked(t, filepath.Join(t.TempDir(), "quota.db"), &now)
 	if id, err := l.Allow(t.Context(), row(now), nil); err != nil || id == 0 {
 		t.Fatal(id, err)
 	}
-	if take(t, l, askAt(now, "default", 1, 10_000)); used(t, l, now) != 1 || len(owed(t, l)) != 1 {
-		t.Errorf("%d used, want 1; owed %+v, want it still", used(t, l, now), owed(t, l))
+	if take(t, l, askAt(now, "default", 1, 10_000)); used(t, l, now) != 2 || len(owed(t, l)) != 1 {
+		t.Errorf("%d used, want 2; owed %+v, want it still", used(t, l, now), owed(t, l))
 	}
 }
 

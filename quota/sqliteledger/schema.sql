@@ -28,6 +28,7 @@ CREATE TABLE pools (
     drained_by    INTEGER NOT NULL DEFAULT 0, -- 0 the provider, 1 a person, 2 nobody: the account was reset
     drained_at    INTEGER NOT NULL DEFAULT 0, -- by a person; 0: by the provider
     probe         INTEGER NOT NULL DEFAULT 0,
+    carried       INTEGER NOT NULL DEFAULT 0, -- entries up to this number are in the journal too
     UNIQUE (account, name)
 ) STRICT;
 
@@ -70,13 +71,15 @@ CREATE TABLE operations (
     state     INTEGER NOT NULL, -- 0 asked, 1 charged, 2 owed, 3 synced, 4 void, 5 unused: see sharedledger.RowState
     emergency INTEGER NOT NULL, -- 1: made because the ledger could not answer
     seen      INTEGER NOT NULL DEFAULT 0, -- when a clock first saw this emergency in the future; 0: never
-    synced    TEXT NOT NULL DEFAULT '' -- since/until;since/until;since: see sharedledger.Sync
+    synced    TEXT NOT NULL DEFAULT '', -- since/until;since/until;since: see sharedledger.Sync
+    entered   INTEGER NOT NULL DEFAULT 0 -- 1: the log in this file has it too, if it was spent
 ) STRICT;
 CREATE INDEX operations_by_time   ON operations (account, at);
 CREATE INDEX operations_written   ON operations (account, writer, number) WHERE state IN (1, 3) AND writer <> '';
 CREATE INDEX operations_asked     ON operations (account) WHERE state = 0;
 CREATE INDEX operations_owed      ON operations (account, writer) WHERE state = 2;
 CREATE INDEX operations_unused    ON operations (account) WHERE state = 5;
+CREATE INDEX operations_elsewhere ON operations (account) WHERE entered = 0 AND writer <> '';
 CREATE INDEX operations_emergency ON operations (account, at, amounts) WHERE emergency AND state <> 4;
 
 -- Further data of accounts whose ledger is elsewhere.
@@ -87,5 +90,6 @@ CREATE TABLE journals (
     failures      INTEGER NOT NULL, -- of the ledger, in a row
     why           TEXT NOT NULL,    -- the ledger's last error
     snapshots     TEXT NOT NULL,    -- [sharedledger.UsageSnapshot]: the last seen use of each pool
+    entered       TEXT NOT NULL DEFAULT '[]', -- the snapshots that the log in this file was last raised to
     hosts         TEXT NOT NULL DEFAULT '[]' -- [id]: the hosts that had synced when a generation last decided
 ) STRICT, WITHOUT ROWID;

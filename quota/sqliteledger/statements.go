@@ -6,9 +6,11 @@ const (
 	// for every run: "" costs nothing, and an expression has no type.
 	sqlAccount = `
 		SELECT (SELECT writes FROM file) AS "", +a.id AS "", +a.horizon AS "",
-		       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND writer = '' AND state = 2) AS "",
+		       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND writer = '' AND state = 2) OR
+		       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND entered = 0 AND writer <> '') OR
+		       EXISTS (SELECT 1 FROM journals WHERE account = ?1 AND snapshots <> entered) AS "",
 		       +p.id AS "", +p.name AS "", +p.drained_until AS "", +p.drained_used AS "", +p.drained_by AS "",
-		       +p.drained_at AS "", +p.probe AS "", coalesce(e.at, 0) AS "", coalesce(e.number, 0) AS "",
+		       +p.drained_at AS "", +p.probe AS "", +p.carried AS "", coalesce(e.at, 0) AS "", coalesce(e.number, 0) AS "",
 		       coalesce(e.before + e.amount, 0) AS "", coalesce(e.amount, 0) AS "", coalesce(e.spender, 0) AS ""
 		FROM accounts a
 		JOIN pools p ON p.account = a.id
@@ -99,7 +101,8 @@ const (
 			UNION ALL
 			SELECT amount.key, o.spender, coalesce((o.at - ?2) / ?3, 0), amount.value
 			FROM operations o, json_each(o.amounts) amount
-			WHERE o.account = ?1 AND o.writer = '' AND o.state = 2 AND o.at >= ?2
+			WHERE o.account = ?1 AND o.at >= ?2 AND
+				(o.writer = '' AND o.state = 2 OR o.writer <> '' AND o.entered = 0 AND o.state < 4)
 		)
 		SELECT c.pool, s.purpose, s.region, s.method, s.client, c.part, sum(c.amount)
 		FROM charges c JOIN spenders s ON s.id = c.spender
@@ -111,6 +114,11 @@ const (
 	sqlGaps = `SELECT count(*) FROM (
 		SELECT before - lag(before + amount) OVER (PARTITION BY pool ORDER BY at, number) AS gap FROM entries) WHERE gap <> 0`
 )
+
+// The entries of an account, as far back as its horizon, that are not in the journal.
+const uncarried = `
+	FROM accounts a JOIN pools p ON p.account = a.id JOIN entries e ON e.pool = p.id
+	WHERE a.name = ?1 AND e.number > p.carried AND e.amount > 0 AND e.at > ?2 - a.horizon`
 
 // The columns that transaction.operations reads.
 const operation = `SELECT id, writer, number, nonce, at, spender, amounts, state, emergency, synced FROM operations`
@@ -166,6 +174,24 @@ const (
 	sqlAsked    = operation + ` WHERE account = ?1 AND state = 0 AND writer <> '' ORDER BY id DESC LIMIT ?2`
 	sqlRowsOwed = operation + ` WHERE account = ?1 AND (state = 2 OR state = 5) AND writer <> '' ORDER BY id`
 	sqlOwedHere = operation + ` WHERE account = ?1 AND writer = '' AND state = 2 ORDER BY id`
+
+	// The operations of a ledger elsewhere that the log in this file lacks.
+	sqlElsewhere = operation + ` WHERE account = ?1 AND entered = 0 AND writer <> '' AND state < 4 ORDER BY at, id`
+	// Marks them, and the snapshots, as entered.
+	sqlEntered       = `UPDATE operations SET entered = 1 WHERE account = ?1 AND entered = 0 AND writer <> ''`
+	sqlEnteredSeen   = `UPDATE journals SET entered = snapshots WHERE account = ?1 AND entered <> snapshots`
+	sqlUnenteredSeen = `SELECT count(*) FROM journals WHERE account = ?1 AND entered <> snapshots`
+	// What a pool's log has from ?2 to ?3.
+	sqlBetween = `SELECT coalesce(sum(amount), 0) FROM entries WHERE pool = ?1 AND at BETWEEN ?2 AND ?3`
+	// Whether an entry of the account is not in the journal, and the copy of all of them, as operations of writer ?3
+	// that are owed elsewhere.
+	sqlUncarried = `SELECT EXISTS (SELECT 1` + uncarried + `)`
+	sqlCarry     = `INSERT INTO operations (account, writer, number, nonce, at, spender, amounts, state, emergency, entered)
+		SELECT ?1, ?3, row_number() OVER (ORDER BY e.at, e.number, p.id), 1, e.at, e.spender, json_object(p.name, e.amount), 2, 0, 1` + uncarried
+	sqlCarried = `UPDATE pools SET carried = max(carried, coalesce((SELECT max(number) FROM entries WHERE pool = pools.id), 0))
+		WHERE account = (SELECT id FROM accounts WHERE name = ?)`
+	// The accounts whose entries were copied.
+	sqlCarriedAccounts = `SELECT DISTINCT a.name FROM accounts a JOIN pools p ON p.account = a.id WHERE p.carried > 0`
 	// Grouped, since most emergencies cost the same.
 	sqlEmergencies = `SELECT amounts, count(*) FROM operations
 		WHERE account = ?1 AND at >= ?2 AND emergency AND state <> 4 AND (at <= ?3 OR seen = 0 OR seen >= ?2) GROUP BY amounts`

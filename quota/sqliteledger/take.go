@@ -150,7 +150,7 @@ func (t *transaction) insert(acc *account, p *pool, at time.Time, amount int64, 
 		return 0, err
 	}
 	us, newest := at.UnixMicro(), p.newest
-	if a.Precision > 0 && newest.spender == spender && newest.amount > 0 && quota.FromMicros(newest.at).Truncate(a.Precision).Equal(at.Truncate(a.Precision)) {
+	if a.Precision > 0 && newest.number > p.carried && newest.spender == spender && newest.amount > 0 && quota.FromMicros(newest.at).Truncate(a.Precision).Equal(at.Truncate(a.Precision)) {
 		return newest.number, t.run(sqlRaise, us, amount, p.id, newest.at, newest.number)
 	}
 	number = newest.number + 1
@@ -159,6 +159,7 @@ func (t *transaction) insert(acc *account, p *pool, at time.Time, amount int64, 
 			return 0, err
 		}
 	}
+	number = max(number, p.carried+1)
 	if number%forgetEvery == 0 {
 		if err := cmp.Or(t.run(sqlForget, p.id, us-acc.horizon, forgetAtMost), t.rebase(p)); err != nil {
 			return 0, err

@@ -189,11 +189,12 @@ type account struct {
 }
 
 type pool struct {
-	id     int64 // 0 if it does not exist yet
-	name   string
-	drain  quota.Drain // the last one, even if it is over
-	newest entry       // the zero entry if the log is empty
-	total  int64
+	id      int64 // 0 if it does not exist yet
+	name    string
+	drain   quota.Drain // the last one, even if it is over
+	newest  entry       // the zero entry if the log is empty
+	carried int64       // entries up to this number are in the journal too
+	total   int64
 }
 
 // entry names one entry of a log.
@@ -217,7 +218,7 @@ func (t *transaction) account(name string) (*account, error) {
 	err := t.read(sqlAccount, []any{name}, func(rows *sql.Rows) error {
 		p := &pool{}
 		var drainedUntil, drainedAt int64
-		err := rows.Scan(&t.writes, &a.id, &a.horizon, &a.owed, &p.id, &p.name, &drainedUntil, &p.drain.Used, &p.drain.By, &drainedAt, &p.drain.Probe,
+		err := rows.Scan(&t.writes, &a.id, &a.horizon, &a.owed, &p.id, &p.name, &drainedUntil, &p.drain.Used, &p.drain.By, &drainedAt, &p.drain.Probe, &p.carried,
 			&p.newest.at, &p.newest.number, &p.total, &p.newest.amount, &p.newest.spender)
 		p.drain.Until, p.drain.At = timeOrZero(drainedUntil), timeOrZero(drainedAt)
 		a.pools[p.name] = p

@@ -1,0 +1,188 @@
+package sharedledger_test
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
+	"github.com/trendvidstream/ingest/quota/sqliteledger"
+)
+
+// moves is a data directory whose ledger changes: its own file, or one of several remotes. arrived is the provider's
+// own count.
+type moves struct {
+	t       *testing.T
+	now     time.Time
+	path    string
+	remotes map[string]*memremote.Remote
+	arrived int64
+}
+
+func newMoves(t *testing.T) *moves {
+	m := &moves{t: t, now: time.Date(2026, 6, 1, 19, 0, 0, 0, time.UTC), path: filepath.Join(t.TempDir(), "quota.db"), remotes: map[string]*memremote.Remote{}}
+	for _, name := range []string{"redis", "redis/1", "postgres"} {
+		m.remotes[name] = &memremote.Remote{Now: func() time.Time { return m.now }}
+	}
+	return m
+}
+
+// with runs one process on a ledger, in a data directory's file.
+func (m *moves) with(ledger, path string, do func(*quota.Governor)) {
+	m.t.Helper()
+	m.now = m.now.Add(10 * time.Second)
+	now := func() time.Time { return m.now }
+	local, err := sqliteledger.Open(m.t.Context(), path)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer func() { _ = local.Close() }()
+	local.Now = now
+	tariff := wholeTariff()
+	tariff.Pools = []quota.Pool{{Name: "units", Windows: []quota.Window{{Name: "24h", Length: 24 * time.Hour, Limit: 100}, {Name: "day", Limit: 100}}}}
+	tariff.Methods = map[string]quota.Cost{"videos.list": {"units": 1}}
+	tariff.Ceilings[quota.Manual] = 1_000_000
+	g := &quota.Governor{Ledger: local, EmergencyAccount: local, Tariff: tariff, Account: "default", Now: now}
+	if remote := m.remotes[ledger]; remote != nil {
+		shared, err := sharedledger.Open(tariff, remote, local, 1)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		shared.Now = now
+		defer func() { _ = shared.Close() }()
+		g.Ledger, g.EmergencyAccount = shared, shared
+	}
+	do(g)
+}
+
+// spend takes so many units, or as many as are admitted.
+func (m *moves) spend(g *quota.Governor, units int) {
+	m.t.Helper()
+	for range units {
+		m.now = m.now.Add(time.Second)
+		d, err := g.Take(m.t.Context(), quota.Request{Method: "videos.list", Purpose: quota.Manual})
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		if !d.Allowed {
+			return
+		}
+		m.arrived++
+	}
+}
+
+// counts fails unless the ledger counts exactly what arrived.
+func (m *moves) counts(g *quota.Governor) {
+	m.t.Helper()
+	r, err := g.Report(m.t.Context())
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	for _, w := range r.Pools[0].Windows {
+		if w.Used != m.arrived || m.arrived > 100 {
+			m.t.Errorf("window %s: the ledger counts %d, %d of 100 arrived", w.Window.Name, w.Used, m.arrived)
+		}
+	}
+}
+
+// Every ordered pair and triple of ledgers, and back again: whichever decides, it counts what arrived, once.
+func TestAMoveBetweenLedgersIsNoEvent(t *testing.T) {
+	ledgers := []string{"sqlite", "redis", "redis/1", "postgres"}
+	for _, a := range ledgers {
+		for _, b := range ledgers {
+			for _, c := range ledgers {
+				order := []string{a, b, c, a, b}
+				t.Run(strings.ReplaceAll(strings.Join(order[:3], ","), "/", "#"), func(t *testing.T) {
+					m := newMoves(t)
+					for i, ledger := range order {
+						m.with(ledger, m.path, func(g *quota.Governor) {
+							m.counts(g)
+							m.spend(g, []int{40, 30, 15, 10, 100}[i])
+							m.counts(g)
+						})
+					}
+					if m.arrived != 100 {
+						t.Errorf("%d of 100 were admitted", m.arrived)
+					}
+				})
+			}
+		}
+	}
+}
+
+// Posts and emergencies move as takes do.
+func TestPostsAndEmergenciesMoveToo(t *testing.T) {
+	for _, order := range [][]string{{"sqlite", "redis"}, {"redis", "sqlite"}, {"redis", "sqlite", "redis"}, {"sqlite", "postgres", "sqlite", "redis"}} {
+		m := newMoves(t)
+		for _, ledger := range order {
+			m.with(ledger, m.path, func(g *quota.Governor) {
+				m.spend(g, 3)
+				who := quota.Who{Purpose: quota.Manual, Method: quota.PostMethod}
+				if err := g.Post(t.Context(), who, quota.Cost{"units": 5}, m.now); err != nil {
+					t.Fatal(err)
+				}
+				e := quota.Emergency{Account: "default", At: m.now, Who: quota.Who{Purpose: quota.Scheduled, Method: "videos.list"}, Amounts: quota.Cost{"units": 2}}
+				row, err := g.EmergencyAccount.Spend(t.Context(), e, []quota.EmergencyBudget{{Pool: "units", Amount: 100}})
+				if err != nil || row == 0 {
+					t.Fatal(row, err)
+				}
+				m.arrived += 7
+			})
+		}
+		for _, ledger := range []string{"sqlite", "redis", "postgres"} {
+			m.with(ledger, m.path, m.counts)
+		}
+	}
+}
+
+// Other hosts' calls were seen in the remote only; a move to the own file raises to them.
+func TestAMoveHomeCountsWhatOtherHostsSpent(t *testing.T) {
+	m := newMoves(t)
+	m.with("redis", filepath.Join(t.TempDir(), "quota.db"), func(g *quota.Governor) { m.spend(g, 60) })
+	m.with("redis", m.path, func(g *quota.Governor) { m.spend(g, 10) })
+	for _, ledger := range []string{"sqlite", "redis", "sqlite", "postgres", "redis"} {
+		m.with(ledger, m.path, func(g *quota.Governor) { m.counts(g); m.spend(g, 4); m.counts(g) })
+	}
+}
+
+// What both ledgers have is not given back by one of them.
+func TestACarriedTakeIsNotRefundable(t *testing.T) {
+	m := newMoves(t)
+	var d quota.Decision
+	m.with("sqlite", m.path, func(g *quota.Governor) {
+		var err error
+		if d, err = g.Take(t.Context(), quota.Request{Method: "videos.list", Purpose: quota.Manual}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	m.with("redis", m.path, func(g *quota.Governor) { m.spend(g, 1) })
+	m.with("sqlite", m.path, func(g *quota.Governor) {
+		if err := g.Refund(t.Context(), d); !errors.Is(err, quota.ErrNotRefundable) {
+			t.Errorf("refunded: %v", err)
+		}
+		m.arrived++
+		m.counts(g)
+	})
+}
+
+// Entries posted into the past have larger numbers than later ones: none is left behind by a move.
+func TestPostsIntoThePastMoveOnce(t *testing.T) {
+	m := newMoves(t)
+	for _, ledger := range slices.Repeat([]string{"sqlite", "redis"}, 3) {
+		m.with(ledger, m.path, func(g *quota.Governor) {
+			m.spend(g, 2)
+			if err := g.Post(t.Context(), quota.Who{Purpose: quota.Manual, Method: quota.PostMethod}, quota.Cost{"units": 3}, m.now.Add(-time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+			m.arrived += 3
+			m.spend(g, 2)
+		})
+	}
+	m.with("sqlite", m.path, m.counts)
+	m.with("redis", m.path, m.counts)
+}

@@ -1,0 +1,178 @@
+package sqliteledger
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
+)
+
+// One file holds the log of this ledger and the journal of a ledger elsewhere. Both are of one account, so that each
+// charge of one is carried to the other before that one decides. pools.carried and operations.entered say what both
+// have: no charge is carried twice, however often the ledger changes.
+
+var _ sharedledger.OwnLog = (*Ledger)(nil)
+
+// Owe implements sharedledger.OwnLog. It writes only if there is something to owe.
+func (l *Ledger) Owe(ctx context.Context, account string) error {
+	owes := false
+	err := l.read(ctx, func(t *transaction) (err error) {
+		owes, err = t.hasUncarried(account)
+		return err
+	})
+	if err != nil || !owes {
+		return err
+	}
+	return l.write(ctx, func(t *transaction) error { return t.carry(account) })
+}
+
+// hasUncarried reports whether the journal lacks entries of the log, or emergencies that are owed to the log.
+func (t *transaction) hasUncarried(account string) (has bool, err error) {
+	if err := t.row(sqlUncarried, []any{account, t.ledger.Now().UnixMicro()}, &has); err != nil || has {
+		return has, err
+	}
+	owed, err := t.operations(sqlOwedHere, account)
+	return len(owed) > 0, err
+}
+
+// carry copies the log's entries to the journal, as operations that are owed elsewhere.
+func (t *transaction) carry(account string) error {
+	acc, err := t.account(account)
+	if err != nil {
+		return err
+	}
+	now := t.ledger.Now()
+	if err := t.enterEmergencies(acc, quota.Ask{Account: account, Horizon: quota.MinHorizon}, now); err != nil {
+		return err
+	}
+	writer := fmt.Sprintf("%013x%s", max(now.UnixMicro(), 0), rand.Text()[:16])
+	return cmp.Or(t.run(sqlCarry, account, now.UnixMicro(), writer), t.run(sqlCarried, account))
+}
+
+// errOwed means that a peek must not write, but owed operations must be entered before anything is decided.
+var errOwed = errors.New("operations are owed")
+
+// enterOwed enters what the log lacks: operations that the Governor admitted while this ledger could not decide, and
+// those of a ledger elsewhere. Entry and mark are one transaction, so that each counts exactly once.
+func (t *transaction) enterOwed(acc *account, a quota.Ask, now time.Time, mayWrite bool) error {
+	if !acc.owed {
+		return nil
+	}
+	elsewhere, err := t.operations(sqlElsewhere, a.Account)
+	if err != nil {
+		return err
+	}
+	unseen := 0
+	if err := t.row(sqlUnenteredSeen, []any{a.Account}, &unseen); err != nil {
+		return err
+	}
+	if !mayWrite {
+		owed, err := t.operations(sqlOwedHere, a.Account)
+		if err == nil && len(owed)+len(elsewhere)+unseen > 0 {
+			err = errOwed
+		}
+		return err
+	}
+	if err := t.enterEmergencies(acc, a, now); err != nil {
+		return err
+	}
+	if len(elsewhere) > 0 || unseen > 0 {
+		return t.enterElsewhere(acc, a, now, elsewhere)
+	}
+	return nil
+}
+
+// enterEmergencies enters the operations that are owed to this ledger.
+func (t *transaction) enterEmergencies(acc *account, a quota.Ask, now time.Time) error {
+	owed, err := t.operations(sqlOwedHere, a.Account)
+	if err != nil {
+		return err
+	}
+	var verdicts []sharedledger.RowVerdict
+	for _, row := range owed {
+		if err := t.enter(acc, a, row, now); err != nil {
+			return err
+		}
+		verdicts = append(verdicts, sharedledger.RowVerdict{ID: row.ID, State: sharedledger.RowSynced})
+	}
+	return t.applyVerdicts(verdicts, 0)
+}
+
+func (t *transaction) enter(acc *account, a quota.Ask, row sharedledger.Row, now time.Time) error {
+	spent := quota.Ask{Account: a.Account, Who: row.Who, Horizon: a.Horizon}
+	for pool, amount := range row.Amounts {
+		spent.Charges = append(spent.Charges, quota.Charge{Pool: pool, Amount: amount})
+	}
+	return t.post(acc, spent, row.At, now)
+}
+
+// enterElsewhere enters the operations of a ledger elsewhere, then raises each pool to its snapshot: other hosts have
+// spent there too. A snapshot reaches the ledger elsewhere as a snapshot, so that its charge here is not carried.
+func (t *transaction) enterElsewhere(acc *account, a quota.Ask, now time.Time, rows []sharedledger.Row) error {
+	err := t.carry(a.Account)
+	for _, row := range rows {
+		if err == nil {
+			err = t.enter(acc, a, row, now)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	s, err := t.journal(a.Account)
+	if err != nil {
+		return err
+	}
+	for _, u := range s.Snapshots {
+		if err := t.raise(acc, a, u, now); err != nil {
+			return err
+		}
+	}
+	if err := cmp.Or(t.run(sqlCarried, a.Account), t.markEntered(a.Account)); err != nil {
+		return err
+	}
+	read, err := t.account(a.Account) // the next entry's number is above those that are carried
+	if err == nil {
+		*acc = *read
+	}
+	return err
+}
+
+// raise enters what the log lacks of a snapshot, for each window, the shortest first, and its drain.
+func (t *transaction) raise(acc *account, a quota.Ask, u sharedledger.UsageSnapshot, now time.Time) error {
+	slices.SortFunc(u.Windows, func(a, b sharedledger.WindowUsage) int { return b.Start.Compare(a.Start) })
+	at := u.At
+	if at.After(now) {
+		at = now
+	}
+	if err := t.ensureRows(acc, quota.Ask{Account: a.Account, Horizon: a.Horizon, Charges: []quota.Charge{{Pool: u.Pool}}}); err != nil {
+		return err
+	}
+	p := acc.pool(u.Pool)
+	for _, w := range u.Windows {
+		var have int64
+		if err := t.row(sqlBetween, []any{p.id, w.Start.UnixMicro(), at.UnixMicro()}, &have); err != nil {
+			return err
+		}
+		if lacks := w.Used - have; lacks > 0 {
+			row := sharedledger.Row{Who: sharedledger.Unattributed, Amounts: quota.Cost{u.Pool: lacks}, At: at}
+			if err := t.enter(acc, a, row, now); err != nil {
+				return err
+			}
+		}
+	}
+	if !u.Drain.Holds(now) {
+		return nil
+	}
+	return t.drain(p, u.Drain)
+}
+
+// markEntered notes that the log has all that the journal has.
+func (t *transaction) markEntered(account string) error {
+	return cmp.Or(t.run(sqlEntered, account), t.run(sqlEnteredSeen, account))
+}
