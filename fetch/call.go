@@ -16,7 +16,8 @@ import (
 
 const (
 	passRetries = 8                // of all calls of a pass, plus one for every answer it saved
-	longestWait = 10 * time.Second // before a retry
+	longestWait = 10 * time.Second // before a retry, unless the upstream asks for more
+	mostWaiting = 90 * time.Second // that the upstream asks for, over all retries of a call: a claim's lease is longer
 )
 
 // call makes one step's call. Every retry is a take of its own, as upstreams may charge for calls they fail. It
@@ -26,7 +27,7 @@ func (p *pass) call(ctx context.Context, s step) (refused *quota.Decision, _ err
 	wait := backoff.NewExponentialBackOff()
 	wait.RandomizationFactor = 1 // full jitter, so that eight regions do not retry at once
 	wait.MaxInterval = longestWait
-	spent := false
+	spent, waited := false, time.Duration(0)
 	for retries := 0; ; retries++ {
 		d, err := p.admit(ctx, s)
 		if err != nil {
@@ -58,7 +59,14 @@ func (p *pass) call(ctx context.Context, s step) (refused *quota.Decision, _ err
 			}
 			return nil, fmt.Errorf("%w (%s)", e, counted)
 		}
-		if err := p.pause(ctx, wait.NextBackOff()); err != nil {
+		pause := wait.NextBackOff()
+		if e.Verdict == Burst && e.Wait > pause {
+			if waited += e.Wait; waited > mostWaiting {
+				return nil, fmt.Errorf("%w (it asks to wait %v)", e, e.Wait)
+			}
+			pause = e.Wait
+		}
+		if err := p.pause(ctx, pause); err != nil {
 			return nil, err
 		}
 	}

@@ -145,3 +145,28 @@ func TestHalfOfAListThatIsGoneIsAskedForOnceMoreInOtherCompany(t *testing.T) {
 		t.Errorf("%+v after %d calls", st, len(up.asked))
 	}
 }
+
+func TestAPassWaitsAsLongAsTheUpstreamAsks(t *testing.T) {
+	for asks, want := range map[time.Duration]struct {
+		state  ingest.State
+		paused time.Duration
+	}{40 * time.Second: {ingest.Done, 80 * time.Second}, 50 * time.Second: {ingest.Failed, 50 * time.Second}, time.Hour: {ingest.Failed, 0}} {
+		b := newBench(t, 1000, "US")
+		b.upstream.pages = 1
+		b.upstream.answer = func(_ context.Context, n int) error {
+			if n <= 2 {
+				return &fetch.Error{Verdict: fetch.Burst, Method: "videos.list", Wait: asks, Err: context.DeadlineExceeded}
+			}
+			return nil
+		}
+		var paused time.Duration
+		b.run.Pause = func(_ context.Context, d time.Duration) error {
+			paused += d
+			return nil
+		}
+		worked, err := b.run.Run(t.Context(), fetch.RunOptions{})
+		if err != nil || len(worked) != 1 || worked[0].State != want.state || paused != want.paused {
+			t.Errorf("asked to wait %v: %s after %v, %v", asks, states(worked), paused, err)
+		}
+	}
+}

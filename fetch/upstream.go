@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/trendvidstream/ingest"
 )
@@ -78,10 +79,11 @@ const VerdictSuspect = "suspect"
 type Error struct {
 	Verdict CallVerdict
 	Method  string
-	Status  int    // HTTP, of an answer that refuses; 0: none
-	Pool    string // with Spent: the pool, "" for every pool of the method
-	Sure    bool   // with Burst: the upstream named the exceeded rate, so that the refusal is certain
-	Err     error  // without secrets
+	Status  int           // HTTP, of an answer that refuses; 0: none
+	Pool    string        // with Spent: the pool, "" for every pool of the method
+	Sure    bool          // with Burst: the upstream named the exceeded rate, so that the refusal is certain
+	Wait    time.Duration // with Burst: how long the upstream asks to wait; 0: it does not say
+	Err     error         // without secrets
 }
 
 func (e *Error) Error() string {

@@ -6,7 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/trendvidstream/ingest/fetch"
 )
@@ -35,6 +39,20 @@ func (c *Client) Refused(method string, v fetch.CallVerdict, a Answer, says, rea
 	}
 	text := says + " (" + cmp.Or(c.Text(reason, maxReason), fmt.Sprintf("HTTP %d", a.Status)) + ")" + message
 	return &fetch.Error{Verdict: v, Method: method, Status: a.Status, Err: errors.New(c.Text(text, maxText))}
+}
+
+// RetryAfter returns how long an answer asks to wait, in whole seconds; 0 if it does not say.
+func RetryAfter(header http.Header) time.Duration {
+	text := strings.TrimSpace(header.Get("Retry-After"))
+	if seconds, err := strconv.ParseInt(text, 10, 32); err == nil && seconds > 0 {
+		return time.Duration(seconds) * time.Second
+	}
+	until, err := http.ParseTime(text)
+	now, errNow := http.ParseTime(header.Get("Date"))
+	if err == nil && errNow == nil && until.After(now) {
+		return until.Sub(now)
+	}
+	return 0
 }
 
 // RedirectHost returns the host of a redirect, for a person.

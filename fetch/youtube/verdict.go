@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/fetch/wire"
@@ -85,6 +86,9 @@ func (c *Client) refusal(q wire.Question, a wire.Answer) *fetch.Error {
 	}
 	e := c.Refused(q.Method, m.verdict, a, m.says, reason, body.message)
 	e.Pool, e.Sure = pool, sure
+	if e.Verdict == fetch.Burst {
+		e.Wait = max(body.wait, wire.RetryAfter(a.Header))
+	}
 	return e
 }
 
@@ -106,10 +110,11 @@ func (c *Client) Verdict(method string, a wire.Answer) *fetch.Error {
 
 // errorBody is the error in an answer's body, without undocumented parts.
 type errorBody struct {
-	message  string   // may hold HTML
-	console  bool     // it links to Google's console, where keys are set
-	envelope bool     // the API's own error, not a proxy's page
-	reasons  []string // ErrorInfo's first, as it is more exact
+	message  string        // may hold HTML
+	wait     time.Duration // that it asks for
+	console  bool          // it links to Google's console, where keys are set
+	envelope bool          // the API's own error, not a proxy's page
+	reasons  []string      // ErrorInfo's first, as it is more exact
 	info     map[string]string
 }
 
@@ -124,6 +129,7 @@ func parseErrorBody(a wire.Answer) errorBody {
 				Type     string            `json:"@type"`
 				Reason   string            `json:"reason"`
 				Metadata map[string]string `json:"metadata"`
+				Delay    string            `json:"retryDelay"`
 				Links    []struct {
 					URL string `json:"url"`
 				} `json:"links"`
@@ -137,6 +143,9 @@ func parseErrorBody(a wire.Answer) errorBody {
 		b.message = string(a.Body)
 	}
 	for _, d := range e.Details {
+		if delay, err := time.ParseDuration(d.Delay); err == nil && delay > 0 { // google.rpc.RetryInfo
+			b.wait = delay
+		}
 		for _, link := range d.Links {
 			b.console = b.console || consoleLink.MatchString(link.URL)
 		}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/trendvidstream/ingest/fetch"
 )
@@ -169,5 +170,24 @@ func TestOnlyAChartCallHasNoChart(t *testing.T) {
 	c, _ := serve(t, respond(http.StatusNotFound, envelope(404, "notFound", "", "")))
 	if fe := fails(t.Context(), t, c.Videos([]string{"x"})); fe.Verdict != fetch.Rejected {
 		t.Errorf("%s: %v", fe.Verdict, fe)
+	}
+}
+
+func TestABurstSaysHowLongToWait(t *testing.T) {
+	info := `{"error":{"code":429,"message":"m","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"37.5s"}]}}`
+	for _, tt := range []struct {
+		answer http.HandlerFunc
+		want   time.Duration
+	}{
+		{respond(429, info), 37500 * time.Millisecond},
+		{retryAfter("12", respond(429, "")), 12 * time.Second},
+		{retryAfter("60", respond(429, info)), time.Minute},
+		{retryAfter("-1", respond(429, "")), 0},
+		{retryAfter("60", respond(503, "")), 0},
+	} {
+		c, _ := serve(t, tt.answer)
+		if fe := fails(t.Context(), t, everyCall(c)["chart"]); fe.Wait != tt.want {
+			t.Errorf("%v: asks to wait %v, want %v", fe, fe.Wait, tt.want)
+		}
 	}
 }
