@@ -99,6 +99,11 @@ func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 	if p.share.exhausted() {
 		return quota.Decision{}, ErrMaxUnits
 	}
+	if p.Room != nil {
+		if err := p.Room(); err != nil {
+			return quota.Decision{}, fmt.Errorf("%v: not asked: %w", p.slot.Series(), err)
+		}
+	}
 	r := quota.Request{Method: s.method, Region: string(s.region), Purpose: p.purpose}
 	if p.slot.Kind == ingest.KindChart || p.slot.Kind == ingest.KindSearch {
 		r.Region = p.slot.Key // look-ups too are made for the slot's region

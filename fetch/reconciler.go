@@ -24,6 +24,7 @@ type Reconciler struct {
 	Pace     func(ctx context.Context, known map[ingest.Series]time.Time, now time.Time) Pace
 	Slots    Slots
 	Sink     Sink
+	Room     func() error // returns why the Sink has no room for one more answer: nothing is spent then; nil: it always has
 	Library  Library
 	Upstream Upstream
 	Namer    Namer   // nil: categories have no names

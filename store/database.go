@@ -287,6 +287,14 @@ func (d *database) checkVersion(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
+// Room returns a *sqlitefile.NoRoomError if the disk has no room for the answers that a run may be about to pay for.
+func (d *database) Room() error {
+	if d.engine != nil {
+		return nil
+	}
+	return sqlitefile.Room(d.path, sqlitefile.AnswerRoom)
+}
+
 // reopen closes every connection, so that the next ones open the files that are there now.
 func (d *database) reopen() {
 	for _, db := range []*sql.DB{d.write, d.read} {

@@ -71,7 +71,6 @@ var ErrReadOnly = errors.New("the store was opened for reading only")
 // hints say what to try, by SQLite's primary result code. https://www.sqlite.org/rescode.html
 var hints = map[int]string{
 	sqlite3.SQLITE_BUSY:     "another process has held it for too long: see which ingest commands are running",
-	sqlite3.SQLITE_FULL:     "the disk is full: free some space there; what was written before is intact",
 	sqlite3.SQLITE_READONLY: "it cannot be written: check the owner and the mode of the file and its directory, and whether the disk is mounted read-only",
 	sqlite3.SQLITE_PERM:     "it may not be opened: check the owner and the mode of the file and its directory",
 	sqlite3.SQLITE_CANTOPEN: "it cannot be opened, or what SQLite keeps beside it cannot be made: check the owner and the mode of the file and its directory, and whether the disk is mounted read-only",
@@ -91,6 +90,8 @@ func explain(ctx context.Context, path, doing string, err error) error {
 	switch code {
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return &CorruptError{Path: path, Doing: doing, Err: err}
+	case sqlite3.SQLITE_FULL:
+		return fmt.Errorf("%s: %w", doing, &sqlitefile.NoRoomError{Path: path, Err: err})
 	case sqlite3.SQLITE_INTERRUPT:
 		if ctx.Err() != nil {
 			return fmt.Errorf("%s: %w", doing, context.Cause(ctx))

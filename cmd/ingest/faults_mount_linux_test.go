@@ -3,10 +3,13 @@ package main_test
 import (
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
 // mounting makes a command run with something else mounted, for it alone and only while it runs. It reports whether
@@ -46,3 +49,40 @@ func inMount(cmd *exec.Cmd, mount string) {
 }
 
 func quoted(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
+
+// TestNothingIsSpentWithoutRoomForAnAnswer fills the disk of the data directory but for a little: no unit is spent, and
+// every command says why.
+func TestNothingIsSpentWithoutRoomForAnAnswer(t *testing.T) {
+	p := newProgram(t, "sqlite", 250, youtubesim.Options{})
+	if code := p.force(); code != exitOK {
+		t.Fatalf("with room: exit %d", code)
+	}
+	full := func(left int, args ...string) (code int, out string) {
+		cmd, stdout, stderr := p.command(nil, args...)
+		saved, data := quoted(p.dir+"/saved"), quoted(p.data())
+		if !mounting(t, cmd, "rm -rf "+saved+" && cp -a "+data+" "+saved+" && mount -t tmpfs -o size=20m none "+data+" && chmod 700 "+data+" && cp -a "+saved+"/. "+data+
+			" && head -c $(( $(df -k --output=avail "+data+" | tail -1) * 1024 - "+strconv.Itoa(left<<10)+" )) /dev/zero > "+data+"/filler") {
+			t.Skip("mount: a disk that can be filled needs the right to mount, which this user does not have")
+		}
+		code = p.exit(cmd)
+		return code, stdout.String() + stderr.String()
+	}
+	before := p.sim.Ledger().Units["units"]
+	for _, left := range []int{120, 200, 300, 700} {
+		code, text := full(left, "run", "--force")
+		if spent := p.sim.Ledger().Units["units"] - before; spent != 0 || code == exitOK {
+			t.Errorf("with %d KiB left a run spent %d units and ended with %d: %s", left, spent, code, text)
+		}
+		if !strings.Contains(text, "no room on the disk of") || !strings.Contains(text, "free some space") {
+			t.Errorf("with %d KiB left a run said: %s", left, text)
+		}
+	}
+	for _, args := range [][]string{{"quota"}, {"slots"}, {"doctor"}} {
+		if _, text := full(300, args...); !strings.Contains(text, "no room on the disk") || !strings.Contains(text, "free some space") {
+			t.Errorf("%s: %s", args[0], text)
+		}
+	}
+	if code, text := full(8<<10, "run", "--force"); code != exitOK {
+		t.Errorf("with 8 MiB left: exit %d: %s", code, text)
+	}
+}

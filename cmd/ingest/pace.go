@@ -103,7 +103,11 @@ func (a *app) openStanding(ctx context.Context) (standing, error) {
 	})
 }
 
-func (a *app) warnOfFuture(ctx context.Context, s *store.Store) {
+// warnOfStore warns of a store that takes no more answers, and of slots in the future.
+func (a *app) warnOfStore(ctx context.Context, s *store.Store) {
+	if err := s.Room(); err != nil {
+		a.say("ingest: warning: nothing is fetched: %v", err)
+	}
 	newest, err := s.ListSlots(ctx, store.SlotFilter{Limit: 1})
 	if err == nil && len(newest) > 0 && newest[0].DueAt.After(a.clock.Now().Add(ingest.ClockAhead)) {
 		advice := "slots in the future count for nothing; if the clock is right, ingest doctor --repair removes them"

@@ -133,7 +133,7 @@ func (a *app) quotaReport(ctx context.Context, l *ledger, f quotaFlags) error {
 		return err
 	}
 	if screen.StoreErr = storeErr; storeErr == nil {
-		a.warnOfFuture(ctx, s)
+		a.warnOfStore(ctx, s)
 		var fresh report.Freshness
 		fresh, screen.StoreErr = a.freshSite(s, st).Freshness(ctx)
 		screen.Fresh = &fresh

@@ -80,7 +80,7 @@ func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
 	shown := a.showRun(ctx, rec, w.store, options.Series)
 	worked, err := rec.Run(ctx, options)
 	shown()
-	a.warnOfFuture(ctx, w.store)
+	a.warnOfStore(ctx, w.store)
 	sum := summarise(worked, err)
 	a.lookAhead(context.WithoutCancel(ctx), &sum, w, options.Series, options.Force)
 	var text strings.Builder

@@ -99,6 +99,7 @@ type Store interface {
 	Latest(context.Context) (ingest.Latest, error)
 	// Check reads a little, and returns where the store is.
 	Check(context.Context) (path string, err error)
+	Room() error // why it has no room for one more answer
 	// WaitingBackfills returns the backfills that the service may continue.
 	WaitingBackfills(context.Context) ([]ingest.Backfill, error)
 }

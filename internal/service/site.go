@@ -117,7 +117,13 @@ func (s *Service) calls(ctx context.Context) (ingest.CallStats, error) {
 }
 
 func (s *Service) checkStore(ctx context.Context) (string, error) {
-	return fromReadable(s, func(r *Runtime) (string, error) { return r.Store.Check(ctx) })
+	return fromReadable(s, func(r *Runtime) (string, error) {
+		path, err := r.Store.Check(ctx)
+		if err == nil {
+			err = r.Store.Room()
+		}
+		return path, err
+	})
 }
 
 // checkLedger repeats the ledger's last answer: a request must not make the ledger work.

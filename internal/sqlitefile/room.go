@@ -1,0 +1,78 @@
+package sqlitefile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+)
+
+// NoRoomError means that the disk, or what a user may have of it, has no room for a write.
+type NoRoomError struct {
+	Path string // the database
+	Err  error
+}
+
+// Cause says what is wrong.
+func (e *NoRoomError) Cause() string { return "no room on the disk of " + e.Path }
+
+// Cure says what to do.
+func (e *NoRoomError) Cure() string {
+	return "free some space there; what was written before is intact, and no units are spent until there is room"
+}
+
+func (e *NoRoomError) Error() string {
+	return fmt.Sprintf("%s: %v: %s", e.Cause(), e.Err, e.Cure())
+}
+
+func (e *NoRoomError) Unwrap() error { return e.Err }
+
+// AnswerRoom is how much room a call needs before it is made: four passes at once each write an answer of 50 videos, at
+// most 200 kB in the log and 50 kB in the file as measured, and the ledger writes a little.
+const AnswerRoom = 2 << 20
+
+var (
+	probing sync.Mutex // so that probes of one process do not take the room from each other
+	blank   [1 << 16]byte
+)
+
+// Room returns a *NoRoomError if n more bytes cannot be written beside a database. It writes them into a file without a
+// name, since the free space of a disk does not tell what a user's quota, or a limit of file sizes, leaves. Any other
+// trouble is left to the write that meets it.
+func Room(path string, n int64) error {
+	probing.Lock()
+	defer probing.Unlock()
+	f, err := os.CreateTemp(filepath.Dir(path), ".room-*")
+	if err == nil {
+		err = fill(f, n)
+	}
+	if isFull(err) {
+		return &NoRoomError{Path: path, Err: err}
+	}
+	return nil
+}
+
+// fill writes n bytes to a file, and removes it.
+func fill(f *os.File, n int64) (err error) {
+	gone := os.Remove(f.Name()) // a process that is killed now leaves nothing
+	for written := int64(0); err == nil && written < n; written += int64(len(blank)) {
+		_, err = f.Write(blank[:])
+	}
+	err = errors.Join(err, f.Close())
+	if gone != nil { // Windows removes no file that is open
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// isFull reports whether an error means that there is no room.
+func isFull(err error) bool {
+	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
+		if errors.Is(err, full) {
+			return true
+		}
+	}
+	return false
+}
