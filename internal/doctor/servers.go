@@ -114,7 +114,11 @@ func judgeServer(ctx context.Context, d *Doctor, err error, s server) Finding {
 	case !silent && s.replica:
 		return fail(Unavailable, text+": a replica takes no writes", s.primary)
 	case silent, errors.Is(err, quota.ErrUnavailable) && !errors.Is(err, sharedledger.ErrLost):
-		return fail(Unavailable, name+": "+err.Error(), "see that it runs and is reached from here: "+s.ping+untilThen(ctx, d))
+		cure := "see that it runs and is reached from here: " + s.ping
+		if known, ok := errors.AsType[*redisledger.ServerError](err); ok {
+			cure = known.Cure
+		}
+		return fail(Unavailable, name+": "+err.Error(), cure+untilThen(ctx, d))
 	case errors.Is(err, quota.ErrCorrupt), errors.Is(err, quota.ErrNewer):
 		return failWith(err, "the ledger in it cannot be used: see what else writes to it")
 	}

@@ -43,14 +43,10 @@ func (l *Ledger) explain(ctx context.Context, err error, keys []string) error {
 	case "CHANGED":
 		return errChanged
 	}
-	switch { // these do not always have a word of their own
-	case word == "NOAUTH", word == "WRONGPASS", strings.Contains(text, "unauthenticated"):
-		return fmt.Errorf("%w: redis: %w: check user and password in the ledger's URL", quota.ErrUnavailable, err)
-	case word == "NOPERM", strings.Contains(text, "The user executing the script"):
-		return fmt.Errorf("%w: redis: %w: its user has not all rights: see ACL SETUSER in the documentation", quota.ErrUnavailable, err)
-	case strings.Contains(text, "ompiling script"):
-		return fmt.Errorf("%w: redis: %w: version 7 or newer is needed", quota.ErrUnavailable, err)
-	case untouched[word]:
+	if c := causeOf(word, text); c.cause != "" {
+		return fmt.Errorf("%w: redis: %w", quota.ErrUnavailable, &ServerError{c.cause, c.cure, err})
+	}
+	if untouched[word] {
 		return fmt.Errorf("%w: redis: %w", quota.ErrUnavailable, err)
 	}
 	return fmt.Errorf("%w: redis: %w: %w", quota.ErrUnavailable, err, quota.ErrInDoubt)
@@ -82,7 +78,11 @@ func (l *Ledger) noAnswer(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		what = fmt.Errorf("%w: redis: %w", quota.ErrUnavailable, cause)
 	} else if timeout := net.Error(nil); errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout() {
-		what = fmt.Errorf("%w: redis: no answer within %v: %w", quota.ErrUnavailable, l.timeout, err)
+		what = fmt.Errorf("%w: redis: no answer within %v: %w", quota.ErrUnavailable, l.timeout,
+			&ServerError{"the server does not answer", "see that it runs and is reached: redis-cli -h HOST ping; where the answer takes longer, ?timeout=2s in the ledger's URL", err})
+	}
+	if errors.As(err, new(tls.RecordHeaderError)) {
+		return fmt.Errorf("%w: redis: %w", quota.ErrUnavailable, &ServerError{"the server does not speak TLS there", "use redis:// in the ledger's URL, or the port that speaks TLS", err})
 	}
 	if unsent(err) {
 		return what

@@ -49,14 +49,14 @@ func (l *Ledger) Inspect(ctx context.Context) (Facts, error) {
 // facts asks the server of account "default". Facts that it forbids stay unknown.
 func (l *Ledger) facts(ctx context.Context, questions ...func(context.Context, redis.UniversalClient, *Facts) error) (Facts, error) {
 	f := Facts{MaxMemory: -1}
-	within, cancel := context.WithTimeout(ctx, l.timeout)
+	within, cancel := context.WithTimeout(ctx, l.bound())
 	defer cancel()
 	client, err := l.master(within, l.keys("default")[0])
 	if err != nil {
 		return f, l.explain(ctx, err, nil)
 	}
 	for _, ask := range questions {
-		within, cancel := context.WithTimeout(ctx, l.timeout)
+		within, cancel := context.WithTimeout(ctx, l.bound())
 		err := ask(within, client, &f)
 		cancel()
 		if err != nil && !forbidden(err) {
@@ -73,10 +73,11 @@ func forbidden(err error) bool {
 		return false
 	}
 	text := answer.Error()
-	if strings.HasPrefix(text, "WRONGPASS") || strings.HasPrefix(text, "NOAUTH") {
+	word, _, _ := strings.Cut(text, " ")
+	if _, known := causes[word]; known && word != "NOPERM" { // "OOM command not allowed" is no missing right
 		return false
 	}
-	return strings.HasPrefix(text, "NOPERM") || strings.HasPrefix(text, "ERR unknown") || strings.Contains(text, "not allowed") || strings.Contains(text, "disabled")
+	return word == "NOPERM" || strings.HasPrefix(text, "ERR unknown") || strings.Contains(text, "not allowed") || strings.Contains(text, "disabled")
 }
 
 func clockOf(ctx context.Context, client redis.UniversalClient, f *Facts) error {

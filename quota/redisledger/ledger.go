@@ -38,7 +38,7 @@ import (
 // Options of a ledger. The zero value is ready to use.
 type Options struct {
 	Prefix  string        // of every key; "" is "ingest"
-	Timeout time.Duration // of every operation, connecting included; 0 is 500 ms
+	Timeout time.Duration // of every round trip; 0 is the URL's ?timeout=, else 500 ms
 	TLS     *tls.Config   // for rediss URLs; nil: the system's certificates
 }
 
@@ -65,7 +65,7 @@ func open(url string, o Options, change func(string) string) (*Ledger, error) {
 		return nil, err
 	}
 	o.Prefix = cmp.Or(o.Prefix, "ingest")
-	o.Timeout = cmp.Or(o.Timeout, 500*time.Millisecond)
+	o.Timeout = cmp.Or(o.Timeout, t.ReadTimeout, 500*time.Millisecond)
 	if t.TLSConfig != nil && o.TLS != nil {
 		t.TLSConfig = o.TLS
 	}
@@ -75,6 +75,10 @@ func open(url string, o Options, change func(string) string) (*Ledger, error) {
 	}
 	return l, nil
 }
+
+// bound returns how long an operation may take: to connect, to log in, to miss a script, load it and run it takes up to
+// eight round trips. A server that does not answer ends the first of them, and with it the operation.
+func (l *Ledger) bound() time.Duration { return 8 * l.timeout }
 
 // Close implements quota.Ledger.
 func (l *Ledger) Close() error {

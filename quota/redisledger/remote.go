@@ -46,7 +46,7 @@ func (l *Ledger) State(ctx context.Context, account string, writers []string) (s
 	case !found.here:
 		return s, errMoved
 	}
-	bounded, cancel := context.WithTimeout(ctx, l.timeout)
+	bounded, cancel := context.WithTimeout(ctx, l.bound())
 	defer cancel()
 	known, err := l.known(bounded, l.own(account, s.Generation).once, keys[0])
 	if err != nil {
@@ -118,7 +118,7 @@ func (l *Ledger) Renew(ctx context.Context, r sharedledger.Renewal) (sharedledge
 
 // installScripts loads a generation's scripts before it begins, so that they are there for everybody who sees it.
 func (l *Ledger) installScripts(ctx context.Context, account string, g sharedledger.Generation) error {
-	bounded, cancel := context.WithTimeout(ctx, l.timeout)
+	bounded, cancel := context.WithTimeout(ctx, l.bound())
 	defer cancel()
 	keys, own := l.keys(account), l.own(account, g)
 	for _, s := range []script{own.once, own.sync} {

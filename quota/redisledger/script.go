@@ -84,7 +84,7 @@ func (once) NoRetry() bool { return true }
 // missing, the server was restarted, or another was promoted, and the newest data may be lost.
 func (l *Ledger) run(ctx context.Context, s script, keys []string, args []any) (any, error) {
 	outer := ctx
-	ctx, cancel := context.WithTimeout(ctx, l.timeout)
+	ctx, cancel := context.WithTimeout(ctx, l.bound())
 	defer cancel()
 	reply, err := l.evalsha(ctx, s, keys, args)
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {

@@ -1,0 +1,65 @@
+package redisledger
+
+import (
+	"fmt"
+	"strings"
+)
+
+// ServerError is an error whose cause is in how the server is set up or reached.
+type ServerError struct {
+	Cause, Cure string
+	Err         error
+}
+
+func (e *ServerError) Error() string { return fmt.Sprintf("%s: %v: %s", e.Cause, e.Err, e.Cure) }
+
+func (e *ServerError) Unwrap() error { return e.Err }
+
+type cause struct{ cause, cure string }
+
+// causes are those of answers by their first word. After none of them anything was done.
+var causes = map[string]cause{
+	"MOVED":       cluster,
+	"ASK":         cluster,
+	"CROSSSLOT":   cluster,
+	"CLUSTERDOWN": {"the cluster is down: some of its slots have no master", "see redis-cli cluster info; it goes on by itself once they have"},
+	"OOM":         {"the server is out of memory", "raise maxmemory, or remove what fills it"},
+	"READONLY":    {"the server is a replica, which takes no writes", "name the master in the ledger's URL, or use redis+sentinel://"},
+	"NOREPLICAS":  {"the server has too few replicas to write", "start its replicas, or lower min-replicas-to-write"},
+	"MASTERDOWN":  {"the replica has lost its master", "name the master in the ledger's URL, or use redis+sentinel://"},
+	"LOADING":     {"the server is loading its data", "none is needed: it answers once it has"},
+	"MISCONF":     {"the server cannot save its data, and takes no writes", "free its disk, see its log"},
+	"BUSY":        {"the server is busy with another's script", "redis-cli SCRIPT KILL ends it"},
+	"NOAUTH":      password,
+	"WRONGPASS":   password,
+	"NOPERM":      rights,
+}
+
+var (
+	cluster  = cause{"the server is part of a cluster", "use redis+cluster:// instead of redis:// in the ledger's URL (rediss+cluster:// with TLS)"}
+	password = cause{"user or password is refused", "check user and password in the ledger's URL"}
+	rights   = cause{"the user does not have all rights", "give it all of ACL SETUSER in docs/hosts.md; ingest doctor names the missing ones"}
+)
+
+// causeOf returns the cause of an answer; the zero one if it is not known. Some have no word of their own: Redis's API is
+// their text.
+func causeOf(word, text string) cause {
+	if c, ok := causes[word]; ok {
+		return c
+	}
+	switch {
+	case strings.Contains(text, "unauthenticated"), strings.Contains(text, "AUTH <password> called without any password"):
+		return password
+	case strings.Contains(text, "The user executing the script"):
+		return rights
+	case strings.Contains(text, "ompiling script"):
+		return cause{"the server is too old", "version 7 or newer is needed"}
+	case strings.HasPrefix(text, "ERR DB index is out of range"):
+		return cause{"the server does not have a database of that number", "use /0 in the ledger's URL"}
+	case strings.HasPrefix(text, "ERR max number of clients"):
+		return cause{"the server has too many connections", "raise maxclients, or close some"}
+	case strings.HasPrefix(text, "ERR unknown command"):
+		return cause{"the server has renamed or disabled a command that the ledger needs", "take out rename-command for those of ACL SETUSER in docs/hosts.md"}
+	}
+	return cause{}
+}

@@ -1,0 +1,109 @@
+package redisledger_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/faulty"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/redisledger"
+)
+
+// Each answer of a server that is set up or reached in another way has its own cure, and spends nothing.
+func TestEachCauseHasItsOwnCure(t *testing.T) {
+	for answer, cure := range map[string]string{
+		"MOVED 3999 10.0.0.1:6381":                                                 "redis+cluster://",
+		"CLUSTERDOWN Hash slot not served":                                         "cluster info",
+		"OOM command not allowed when used memory > 'maxmemory'.":                  "maxmemory",
+		"READONLY You can't write against a read only replica.":                    "master",
+		"NOREPLICAS Not enough good replicas to write.":                            "min-replicas-to-write",
+		"LOADING Redis is loading the dataset in memory":                           "answers once it has",
+		"MISCONF Redis is configured to save RDB snapshots":                        "disk",
+		"BUSY Redis is busy running a script.":                                     "SCRIPT KILL",
+		"NOAUTH Authentication required.":                                          "URL",
+		"WRONGPASS invalid username-password pair or user is disabled.":            "URL",
+		"NOPERM User ingest has no permissions to run the 'script|exists' command": "ACL SETUSER",
+		"ERR DB index is out of range":                                             "/0",
+		"ERR max number of clients reached":                                        "maxclients",
+		"ERR unknown command 'EVALSHA', with args beginning with: 'x'":             "rename-command",
+	} {
+		l, err := redisledger.Open(t.Context(), "redis://"+answering(t, answer), redisledger.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = l.State(t.Context(), "default", nil)
+		known, ok := errors.AsType[*redisledger.ServerError](err)
+		if !ok || !strings.Contains(known.Cure, cure) || !errors.Is(err, quota.ErrUnavailable) || errors.Is(err, quota.ErrInDoubt) {
+			t.Errorf("%s: %v, want a cure with %q, and no doubt", answer, err, cure)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	l, err := redisledger.Open(t.Context(), "rediss://"+answering(t, "ERR"), redisledger.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	_, err = l.State(t.Context(), "default", nil)
+	if known, ok := errors.AsType[*redisledger.ServerError](err); !ok || !strings.Contains(known.Cure, "redis://") || errors.Is(err, quota.ErrInDoubt) {
+		t.Errorf("TLS against plain: %v", err)
+	}
+}
+
+// answering serves an address that gives every command the same error.
+func answering(t *testing.T, answer string) string {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer func() { _ = c.Close() }()
+				for lines := bufio.NewScanner(c); lines.Scan(); {
+					if !strings.HasPrefix(lines.Text(), "*") && lines.Text() != "" && lines.Text()[0] > 31 && lines.Text()[0] < 127 {
+						continue
+					}
+					if _, err := fmt.Fprintf(c, "-%s\r\n", answer); err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	return l.Addr().String()
+}
+
+// A server whose answers take 400 ms is used as one that is near.
+func TestAServerFarAwayIsUsed(t *testing.T) {
+	s := redisServer(t)
+	proxy := faulty.Before(t, fmt.Sprintf("127.0.0.1:%d", s.port))
+	proxy.Delay(400 * time.Millisecond)
+	l, err := redisledger.Open(t.Context(), "redis://"+proxy.Addr(), redisledger.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	began := time.Now()
+	if _, err := l.State(t.Context(), "default", nil); err != nil { // connects, misses its script, loads it and runs it
+		t.Errorf("after %v: %v", time.Since(began), err)
+	}
+	t.Logf("the first operation took %v", time.Since(began))
+	began = time.Now()
+	if _, err := l.State(t.Context(), "default", nil); err != nil {
+		t.Error(err)
+	}
+	t.Logf("the next took %v", time.Since(began))
+}
