@@ -1,0 +1,96 @@
+package ingest_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// errorTextAllowed are the files that may search the text of an error, and why.
+var errorTextAllowed = map[string]string{
+	"store/repair.go":         "SQLite has no code for a damaged index",
+	"internal/queue/queue.go": "River logs some errors as text",
+	"internal/report/run.go":  "a reason that the error repeats is printed once",
+}
+
+// An error is known by errors.Is or errors.As. Its text is for people: a search of it takes other errors for this one.
+func TestNoErrorIsKnownByItsText(t *testing.T) {
+	err := fs.WalkDir(os.DirFS("."), ".", func(path string, d fs.DirEntry, err error) error {
+		hidden := strings.HasPrefix(d.Name(), ".") && path != "."
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (hidden || slices.Contains([]string{"bench", "testdata", "storetest", "quotatest"}, d.Name())):
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || errorTextAllowed[path] != "":
+			return nil
+		}
+		source, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		found, err := errorTextSearches(path, source)
+		for _, at := range found {
+			t.Errorf("%s searches the text of an error: make a typed error where it arises, and use errors.Is or errors.As", at)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPlantedSearchOfErrorTextIsFound(t *testing.T) {
+	for code, want := range map[string]int{
+		`strings.Contains(err.Error(), "is missing")`: 1, `strings.HasPrefix(strings.ToLower(s.Err.Error()), "no")`: 1, `err.Error() == "gone"`: 1, `"gone" != err.Error()`: 1,
+		`strings.Contains(text, "is missing")`: 0, `errors.Is(err, fs.ErrNotExist)`: 0, `fmt.Sprint(err.Error())`: 0,
+	} {
+		found, err := errorTextSearches("planted.go", []byte("package planted\nvar _ = "+code+"\n"))
+		if err != nil || len(found) != want {
+			t.Errorf("%s: found %v, %v, want %d", code, found, err, want)
+		}
+	}
+}
+
+// errorTextSearches returns where a file compares or searches what an Error method returns.
+func errorTextSearches(path string, source []byte) (found []string, err error) {
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, path, source, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	searches := []string{"Contains", "HasPrefix", "HasSuffix", "Index", "EqualFold", "MatchString"}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			if f, ok := n.Fun.(*ast.SelectorExpr); ok && slices.Contains(searches, f.Sel.Name) && slices.ContainsFunc(n.Args, hasErrorText) {
+				found = append(found, files.Position(n.Pos()).String())
+			}
+		case *ast.BinaryExpr:
+			if (n.Op == token.EQL || n.Op == token.NEQ) && (hasErrorText(n.X) || hasErrorText(n.Y)) {
+				found = append(found, files.Position(n.Pos()).String())
+			}
+		}
+		return true
+	})
+	return found, nil
+}
+
+// hasErrorText reports whether an expression is, or is made of, the text of an error.
+func hasErrorText(e ast.Expr) (has bool) {
+	ast.Inspect(e, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		f, ok := call.Fun.(*ast.SelectorExpr)
+		has = has || ok && f.Sel.Name == "Error" && len(call.Args) == 0
+		return true
+	})
+	return has
+}
