@@ -206,10 +206,11 @@ func (t *Transport) hideKey(said []byte) []byte {
 	return said
 }
 
-// keepDate stores the Date header of an answer, and returns it; the zero time if there is none.
+// keepDate stores the Date header of an answer, and returns it; the zero time if there is none. An answer with an Age
+// comes from a cache, and its Date says nothing about the present.
 func (t *Transport) keepDate(resp *http.Response) time.Time {
 	date, err := http.ParseTime(resp.Header.Get("Date"))
-	if err != nil {
+	if err != nil || resp.Header.Get("Age") != "" {
 		return time.Time{}
 	}
 	t.mu.Lock()
