@@ -1,11 +1,5 @@
 # make help says what there is. Needs Go and make; the tests need gcc too (for the race detector).
-FUZZTIME ?= 10s
-SOAK ?= 10m
-KILLS ?= 200
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-
-# What several goroutines or processes share.
-CONCURRENT = ./quota/... ./store/... ./fetch/... ./regions/... ./internal/...
 
 # Weeks, storms, random kills and full sizes are tests of these names. make test leaves them out and make test-long
 # runs them, but for those that only scale-demo, backfill-demo and api run; go test ./... by hand runs everything.
@@ -26,14 +20,21 @@ AT_ONCE = Test(Conformance|Journal|Store|.*(Many|AtOnce|While|Panic|Queue|Waitin
 # failure; .ci/run does so.
 TESTSUM = .tools/testsum$(EXE) $(if $(ALLOW_SKIPS),-allow $(ALLOW_SKIPS)) -- $(GOTEST)
 
-# go vet is make lint's. What go builds stays out of memory (GOTMPDIR), and what tests write does not.
-GOTEST = -vet=off -shuffle=on -timeout 30m -exec 'env -u GOTMPDIR'
+# go vet is make lint's. Go builds outside of memory (GOTMPDIR), and tests write in memory where there is room: GOTMPDIR
+# stands in a file, since t.TempDir would obey the variable. No flag here keeps go from caching results; .ci/run adds
+# -shuffle=on.
+GOTEST = -vet=off -timeout 30m
+FOR_TESTS = mkdir -p .tools && { cat "$$(go env GOENV)" 2>/dev/null; echo "GOTMPDIR=$${TMPDIR:-/tmp}"; } >.tools/goenv && \
+	REDIS_SERVER="$$(sh tools/redis-server.sh)" && POSTGRES_BIN="$$(sh tools/postgres.sh)" && TMPDIR="$$(sh tools/testdir.sh)" && \
+	GOENV="$$PWD/.tools/goenv" && export REDIS_SERVER POSTGRES_BIN TMPDIR GOENV && unset GOTMPDIR && \
+	go build -o .tools/testsum$(EXE) ./tools/testsum
 
 PREFIX ?= /usr/local
 EXE     = $(shell go env GOEXE 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help build install uninstall transcript demo test test-long race lint fmt fuzz bench economy boundary api e2e faults crashloop scale-demo soak backfill-demo gateway-demo size cross dist dist-check release check clean
+PROOFS := $(if $(wildcard tools/prove.sh),$(shell sh tools/prove.sh names))
+.PHONY: help build install uninstall demo test test-long lint fmt bench economy prove $(PROOFS) dist release check clean
 
 help: ## Say what each target does
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -51,35 +52,24 @@ install: ## Install what was built to PREFIX/bin (/usr/local), and its units whe
 uninstall: ## Remove what install has put there; the data stays
 	rm -f $(DESTDIR)$(PREFIX)/bin/ingest$(EXE) $(addprefix $(DESTDIR)$(PREFIX)/lib/systemd/system/,$(notdir $(wildcard packaging/systemd/*)))
 
-transcript: build ## Print the main screens into docs/screens.md
-	sh tools/transcript.sh bin/ingest$(EXE) > docs/screens.md.new && mv docs/screens.md.new docs/screens.md
-
 demo: build ## See it work in under a minute: no key, no server, nothing to install
 	bin/ingest$(EXE) demo
 
 # What takes longest begins, and waits most of the time: two other packages run beside it.
 SLOW = ./cmd/ingest ./store ./quota/redisledger ./quota/sharedledger ./quota/pgledger
-test: ## Test every promise in random order; installs redis-server, postgresql and pgbouncer
-	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && POSTGRES_BIN="$$(sh tools/postgres.sh)" && export REDIS_SERVER POSTGRES_BIN && \
-	export GOTMPDIR="$${TMPDIR:-/tmp}" TMPDIR="$$(sh tools/testdir.sh)" && \
-	go build -o .tools/testsum$(EXE) ./tools/testsum && \
+test: ## Test every promise; go caches the results; installs redis-server, postgresql and pgbouncer
+	@$(FOR_TESTS) && \
 	$(TESTSUM) -p 3 -parallel 8 -skip '^$(LONG)' $(TESTFLAGS) $(SLOW) ./...
 
 # What kills processes and waits for their leases waits most of the time: all else runs beside it.
-LONGTEST = $(TESTSUM) -parallel 8 -run '^$(LONG)' -skip '^$(SHOWN)$$' $(TESTFLAGS)
+LONGTEST = $(TESTSUM) -shuffle=on -parallel 8 -run '^$(LONG)' -skip '^$(SHOWN)$$' $(TESTFLAGS)
 test-long: ## Test weeks, storms, random kills and full sizes, and detect races in what goroutines share
-	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && POSTGRES_BIN="$$(sh tools/postgres.sh)" && export REDIS_SERVER POSTGRES_BIN && \
-	export GOTMPDIR="$${TMPDIR:-/tmp}" TMPDIR="$$(sh tools/testdir.sh)" && \
-	go build -o .tools/testsum$(EXE) ./tools/testsum && \
+	@$(FOR_TESTS) && \
 	{ $(LONGTEST) ./cmd/ingest & waits=$$!; \
 	$(LONGTEST) -p 2 $$(grep -rlE --include='*_test.go' --exclude-dir='.?*' --exclude-dir=bench '^func $(LONG)' . | xargs -n1 dirname | sort -u | grep -vx ./cmd/ingest) && \
-	CGO_ENABLED=1 $(TESTSUM) -p 2 -race -skip '^$(LONG)|^$(UNRACED)$$' $(TESTFLAGS) $(RACED) && \
-	CGO_ENABLED=1 $(TESTSUM) -p 2 -race -run '^$(AT_ONCE)' -skip '^$(LONG)' $(TESTFLAGS) $(RACED_AT_ONCE); beside=$$?; \
+	CGO_ENABLED=1 $(TESTSUM) -p 2 -shuffle=on -race -skip '^$(LONG)|^$(UNRACED)$$' $(TESTFLAGS) $(RACED) && \
+	CGO_ENABLED=1 $(TESTSUM) -p 2 -shuffle=on -race -run '^$(AT_ONCE)' -skip '^$(LONG)' $(TESTFLAGS) $(RACED_AT_ONCE); beside=$$?; \
 	wait $$waits && [ $$beside = 0 ]; }
-
-race: ## Run the tests of what is shared by goroutines and processes three times over, races detected
-	@REDIS_SERVER="$$(sh tools/redis-server.sh)" && POSTGRES_BIN="$$(sh tools/postgres.sh)" && export REDIS_SERVER POSTGRES_BIN && \
-	CGO_ENABLED=1 go test -race -shuffle=on -count=3 -skip '^$(LONG)' $(CONCURRENT)
 
 lint: .tools/golangci-lint ## Check form, correctness, imports, go.mod and the systemd units
 	@unformatted="$$(gofmt -l .)"; [ -z "$$unformatted" ] || { echo "not formatted, try make fmt:" $$unformatted; exit 1; }
@@ -90,17 +80,8 @@ lint: .tools/golangci-lint ## Check form, correctness, imports, go.mod and the s
 	.tools/golangci-lint run
 	@sh tools/systemd-verify.sh
 
-vuln: ## Look every linked module and the Go version up in the database of vulnerabilities (needs vuln.go.dev)
-	go run golang.org/x/vuln/cmd/govulncheck@latest -tags grpcnotrace ./cmd/ingest
-
-modules: ## List the linked modules with their newest releases in docs/modules.md (needs the module proxy)
-	sh tools/modules.sh >docs/modules.md.new && mv docs/modules.md.new docs/modules.md
-
 fmt: .tools/golangci-lint ## Format the code as make lint wants it
 	.tools/golangci-lint fmt
-
-fuzz: ## Run every fuzz target for FUZZTIME (10s) each
-	@FUZZTIME="$(FUZZTIME)" sh tools/fuzz.sh
 
 bench: ## Run the benchmarks, and measure the ledgers, the store, many machines and the gateway against their peers into bench/RESULTS.md
 	go test -run '^$$' -bench . -benchmem ./...
@@ -114,47 +95,14 @@ bench: ## Run the benchmarks, and measure the ledgers, the store, many machines 
 economy: ## Simulate weeks of this program and of naive cron scripts under quotas of all sizes, into bench/ECONOMY.md
 	cd bench && go run ./economy -write $(ECONOMY)
 
-boundary: ## Show that no burst at the edge of a window gets more than its limit
-	@sh tools/say.sh '^TestBoundary' ./quota/...
+prove: ## Run one demonstration: NAME=faults, or simply make faults; without NAME list them
+	@KILLS="$(KILLS)" SOAK="$(SOAK)" FUZZTIME="$(FUZZTIME)" BASE="$(BASE)" VERSION="$(VERSION)" sh tools/prove.sh $(NAME)
 
-api: ## Hold the API to its OpenAPI document, and the limits per client to what they promise; then the tour of docs/api.md
-	@sh tools/say.sh '^Test(TheAPI|TheContract|Served|Answers|OnlyListed|Pages|SlowClients|NeverMore|RetryAfter|The61st|AFlood|Forged|ASlow)' ./internal/web ./quota/httplimit
-	@sh tools/say.sh '^TestLongAHundredThousandVideos$$' ./cmd/ingest
-	go test -count=1 -run '^TestScripts$$/^api$$' ./cmd/ingest
-
-e2e: build ## Look at all pages in chromium, in worlds where something is wrong; installs chromium, node, and by npm what it needs
-	sh tools/e2e/run.sh bin/ingest$(EXE)
-
-faults: ## Break Redis, PostgreSQL, the journal and the upstream: a line per fault, judged by the upstream's own count
-	@sh tools/say.sh '^Test(Long)?Fault' ./cmd/ingest ./quota/redisledger ./quota/pgledger
-
-crashloop: ## Kill three processes at random, and the leader of three on one PostgreSQL KILLS (200) times: every slot is committed once
-	@CRASHLOOP_KILLS="$(KILLS)" sh tools/say.sh '^TestCrashLoop' ./cmd/ingest
-
-scale-demo: ## Three machines on one PostgreSQL, two of them killed: who took over, and the account; then an upgrade; installs postgresql
-	@sh tools/say.sh '^TestLong(ScaleDemo|TheProgramOfTheCommitBeforeStarvesNobody)$$' ./cmd/ingest
-
-soak: ## Random faults and simulated years for SOAK (10m), the store killed 200 times and damaged; the seed of a failure is printed
-	@SOAK="$(SOAK)" sh tools/say.sh '^Test(Soak|FaultStorms)' . ./quota/... ./cmd/ingest
-	@SOAK="$(SOAK)" sh tools/say.sh '^Test((Long)?Fault(Store|Backup|Many)|AFlippedByte|ADamagedPage)' ./store ./cmd/ingest
-
-gateway-demo: build ## Two scripts and a schedule on a day with too little quota: who got what, in under a minute; needs curl
-	@sh tools/gateway-demo.sh bin/ingest$(EXE)
-
-backfill-demo: ## A backfill killed and resumed over a week, and all kinds in all troubles, into docs/backfill.md
-	@sh tools/say.sh '^(TestBackfillThroughAWeek|TestLongBackfillsInTrouble)$$' ./cmd/ingest -args -update
-
-size: ## Measure the program's size and start beside those of BASE, by default the last tag
-	@sh tools/size.sh $(BASE)
-
-cross: ## Build for every platform of tools/platforms: built, not tested
-	@for p in $$(cat tools/platforms); do echo "building $$p"; sh tools/build.sh "$(VERSION)" /dev/null $$p || exit 1; done
+$(PROOFS):
+	@$(MAKE) --no-print-directory prove NAME=$@
 
 dist: ## Pack a release into dist/: archives, .deb, .rpm, an OCI image, a formula, bills of materials, checksums
 	@sh tools/dist.sh "$(VERSION)"
-
-dist-check: ## Build the release twice and compare; lintian, rpmlint; install, upgrade and purge it in a root made for it; run the image (as root)
-	@sh tools/dist-check.sh
 
 release: ## Pack VERSION=v0.1.0, if that is tagged, clean and green; SIGNING_KEY=FILE signs its checksums
 	@sh tools/release.sh "$(VERSION)"

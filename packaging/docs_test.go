@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -77,19 +78,19 @@ func docFiles(t *testing.T) []string {
 var makeTarget = regexp.MustCompile("`make ([a-z0-9-]+)`")
 
 func TestDocsNameTargetsThatExist(t *testing.T) {
-	makefile := read(t, "../Makefile")
+	makefile, proofs := read(t, "../Makefile"), read(t, "../tools/prove.sh")
 	found := makeTarget.FindAllStringSubmatch(read(t, "../CONTRIBUTING.md")+read(t, "../README.md"), -1)
 	if len(found) == 0 {
 		t.Fatal("no target named")
 	}
 	for _, m := range found {
-		if !strings.Contains(makefile, "\n"+m[1]+":") {
+		if !strings.Contains(makefile, "\n"+m[1]+":") && !strings.Contains(proofs, "\n"+m[1]+" | ") {
 			t.Errorf("make %s is named but does not exist", m[1])
 		}
 	}
 }
 
-var mapped = regexp.MustCompile("(?m)^\\| [^|]+ \\| `([^`|]+)` \\| (`[^|]+`) \\|$")
+var mapped = regexp.MustCompile("(?m)^\\| [^|]+ \\| (`[^|]+`) \\| (`[^|]+`) \\| ([a-z, -]+) \\|$")
 
 // suites are tests that several packages run.
 var suites = regexp.MustCompile(`/(quotatest|storetest)/\w+\.go$`)
@@ -136,24 +137,42 @@ func TestEachThreatNamesATestThatExists(t *testing.T) {
 	}
 }
 
-// TestTheMapNamesWhatExists: each file of CONTRIBUTING's map, and each test, as a function or as a script.
-func TestTheMapNamesWhatExists(t *testing.T) {
+// TestThePromisesNameWhatExists: each file of docs/promises.md, each test, as a function or as a script, and the target
+// that runs it.
+func TestThePromisesNameWhatExists(t *testing.T) {
 	tests := testsOfTheTree(t)
-	_, text, _ := strings.Cut(read(t, "../CONTRIBUTING.md"), "\n## The map\n")
-	text, _, _ = strings.Cut(text, "\n## ")
+	text := read(t, "../docs/promises.md")
 	rows := mapped.FindAllStringSubmatch(text, -1)
-	if len(rows) < 30 {
-		t.Fatalf("only %d rows are read", len(rows))
+	if lines := strings.Count(text, "\n| ") - 1; len(rows) != lines || lines < 30 {
+		t.Fatalf("%d of %d rows are read", len(rows), lines)
+	}
+	long := regexp.MustCompile(`(?m)^LONG = (.*)$`).FindStringSubmatch(read(t, "../Makefile"))
+	if long == nil {
+		t.Fatal("the Makefile does not say which tests are long")
 	}
 	for _, row := range rows {
-		if _, err := os.Stat(filepath.Join("..", row[1])); err != nil {
-			t.Errorf("the map names a file that is not there: %v", err)
+		for file := range strings.SplitSeq(strings.ReplaceAll(row[1], "`", ""), ", ") {
+			if _, err := os.Stat(filepath.Join("..", file)); err != nil {
+				t.Errorf("docs/promises.md names a file that is not there: %v", err)
+			}
 		}
+		var targets []string
 		for name := range strings.SplitSeq(strings.ReplaceAll(row[2], "`", ""), ", ") {
+			target := "test"
+			if regexp.MustCompile("^" + long[1]).MatchString(name) {
+				target = "test-long"
+			}
+			if !slices.Contains(targets, target) {
+				targets = append(targets, target)
+			}
 			name, part, isPart := strings.Cut(name, "/") // go test -run takes it as it is
 			if !tests[name] || isPart && !tests["test"+part] {
-				t.Errorf("the map names a test that does not exist: %s %s", name, part)
+				t.Errorf("docs/promises.md names a test that does not exist: %s %s", name, part)
 			}
+		}
+		slices.Sort(targets)
+		if want := strings.Join(targets, ", "); row[3] != want {
+			t.Errorf("docs/promises.md: %s is run by %s, not by %s", row[2], want, row[3])
 		}
 	}
 }

@@ -2,6 +2,71 @@ package ingest
 
 import "time"
 
+// CallBuckets are the upper bounds of MethodStats.Buckets, in seconds: from a local stand-in to a call that times out.
+var CallBuckets = []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}
+
+// CallStats says how the calls sent to an upstream were answered, by method, including retries.
+type CallStats map[string]MethodStats
+
+// MethodStats says how the calls of one method were answered.
+type MethodStats struct {
+	Verdicts map[string]int64 `json:"verdicts"` // "ok" or a fetch.CallVerdict
+	Seconds  float64          `json:"seconds"`  // in total
+	Buckets  []int64          `json:"buckets"`  // calls longer than CallBuckets[i-1] and up to CallBuckets[i]
+	Contact  Contact          `json:"contact"`
+	Repeats  Repeats          `json:"repeats,omitzero"`
+}
+
+// Repeats counts other tools' calls that the gateway answered without asking the upstream, on one day.
+type Repeats struct {
+	Day   string `json:"day"` // the upstream's, such as 2026-11-24
+	Calls int64  `json:"calls"`
+}
+
+// merge adds counts of the same day, and otherwise keeps the newer day's.
+func (r Repeats) merge(other Repeats) Repeats {
+	switch {
+	case r.Day == other.Day:
+		r.Calls += other.Calls
+	case r.Day < other.Day:
+		return other
+	}
+	return r
+}
+
+// Add counts one call that ended at a time.
+func (s CallStats) Add(method, verdict string, took time.Duration, at time.Time) {
+	one := MethodStats{Verdicts: map[string]int64{verdict: 1}, Seconds: took.Seconds(), Buckets: make([]int64, len(CallBuckets)), Contact: newContact(verdict, at)}
+	for i, most := range CallBuckets {
+		if took.Seconds() <= most {
+			one.Buckets[i]++
+			break
+		}
+	}
+	s.Merge(CallStats{method: one})
+}
+
+// Repeat counts one call that was answered without asking the upstream, on one of the upstream's days.
+func (s CallStats) Repeat(method, day string) {
+	s.Merge(CallStats{method: {Repeats: Repeats{day, 1}}})
+}
+
+// Merge adds the counts of other.
+func (s CallStats) Merge(other CallStats) {
+	for method, more := range other {
+		sum := MethodStats{Verdicts: map[string]int64{}, Seconds: s[method].Seconds + more.Seconds, Buckets: make([]int64, len(CallBuckets)), Contact: s[method].Contact.merge(more.Contact), Repeats: s[method].Repeats.merge(more.Repeats)}
+		for _, part := range []MethodStats{s[method], more} {
+			for verdict, n := range part.Verdicts {
+				sum.Verdicts[verdict] += n
+			}
+			for i, n := range part.Buckets[:min(len(part.Buckets), len(CallBuckets))] {
+				sum.Buckets[i] += n
+			}
+		}
+		s[method] = sum
+	}
+}
+
 // Contact says whether an upstream answers, judging by all calls to it.
 type Contact struct {
 	AnsweredAt  time.Time `json:"answered_at,omitzero"`  // of the newest call that was answered, even if only with a refusal

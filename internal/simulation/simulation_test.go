@@ -1,4 +1,4 @@
-package ingest_test
+package simulation_test
 
 import (
 	"cmp"
