@@ -11,7 +11,7 @@ import (
 )
 
 // Whoever looks at serve for weeks leaves nothing open in it, paced or not.
-func TestLookingLeavesNoFileOpen(t *testing.T) {
+func TestLongLookingLeavesNoFileOpen(t *testing.T) {
 	for _, pacing := range []string{"auto", "off"} {
 		t.Run(pacing, func(t *testing.T) {
 			standIn(t, youtubesim.Options{Seed: 3})

@@ -30,7 +30,7 @@ func init() {
 
 // Machines are upgraded one after another. Once the first has upgraded the tables, those that have not give up what
 // they hold, say so once and end, and the newer one has all of the work from its first second.
-func TestOlderMachinesLeaveAllToANewerOne(t *testing.T) {
+func TestLongOlderMachinesLeaveAllToANewerOne(t *testing.T) {
 	t.Parallel()
 	f := upgrade(t, self(t))
 	for _, m := range f.members[:3] {

@@ -63,7 +63,7 @@ func TestASignalEndsWhatWaitsForAServerThatHangs(t *testing.T) {
 
 // What only reads waits seconds for a server that does not answer, or whose tables another program has locked, and says
 // which it was.
-func TestReadsDoNotWaitForLong(t *testing.T) {
+func TestLongReadsDoNotWait(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "postgres", 1000, youtubesim.Options{Seed: 5})
 	if p.force() != exitOK {

@@ -45,7 +45,7 @@ func TestX(t *testing.T) { undefinedThing() }
 	"allow-nothing":  "docker\n",
 }
 
-func TestSummary(t *testing.T) {
+func TestLongSummary(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range module {
 		file := filepath.Join(dir, name)
