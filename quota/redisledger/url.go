@@ -127,6 +127,7 @@ func connect(o *redis.UniversalOptions, timeout time.Duration) redis.UniversalCl
 	o.PoolSize, o.PipelinePoolSize = 8, -1 // operations take microseconds
 	o.ConnMaxIdleTime = 5 * time.Minute    // before servers and firewalls close idle connections
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	guard(o)
 	if !o.IsClusterMode {
 		return redis.NewUniversalClient(o)
 	}

@@ -1,0 +1,86 @@
+package redisledger_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/redisledger"
+)
+
+// A server that announces more than any reply has gets no memory and no time for it.
+func TestAHostileReplyTakesLittleMemory(t *testing.T) {
+	for name, reply := range map[string]string{
+		"a map":              "%9999999999\r\n",
+		"an array":           "*2147483647\r\n",
+		"a map that fits":    "%600000\r\n",
+		"arrays of arrays":   strings.Repeat("*1000000\r\n", 50),
+		"deep arrays":        strings.Repeat("*1\r\n", 5_000_000),
+		"a string":           "$2000000000\r\n",
+		"a negative string":  "$-5\r\n",
+		"strings of strings": "*1000\r\n" + strings.Repeat("$30000000\r\n"+strings.Repeat("x", 1000), 3),
+		"an attribute":       "|9999999999\r\n",
+		"a push":             ">9999999999\r\n",
+		"an endless error":   "-" + strings.Repeat("x", 100<<20),
+		"an endless number":  ":" + strings.Repeat("1", 100<<20),
+		"a blob of error":    "!9999999999\r\n",
+		"nothing":            "\r\n\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, err := redisledger.Open(t.Context(), "redis://"+answering(t, reply)+"/0", redisledger.Options{Timeout: time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = l.Close() }()
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			began := time.Now()
+			_, err = l.Inspect(t.Context())
+			took := time.Since(began)
+			runtime.ReadMemStats(&after)
+			if !errors.Is(err, quota.ErrUnavailable) {
+				t.Errorf("the error is %v", err)
+			}
+			if got := (after.TotalAlloc - before.TotalAlloc) >> 20; got > 200 || took > 3*time.Second {
+				t.Errorf("%d MB were allocated in %v", got, took)
+			}
+		})
+	}
+}
+
+// answering returns the address of a server that answers each line of a client that begins a command with this.
+func answering(t *testing.T, reply string) string {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer func() { _ = c.Close() }()
+				lines := bufio.NewScanner(c)
+				for lines.Scan() {
+					if !strings.HasPrefix(lines.Text(), "*") {
+						continue
+					}
+					if _, err := c.Write([]byte(reply)); err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	return listener.Addr().String()
+}
