@@ -33,7 +33,7 @@ func TestAHostileReplyTakesLittleMemory(t *testing.T) {
 		"nothing":            "\r\n\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, err := redisledger.Open(t.Context(), "redis://"+answering(t, reply)+"/0", redisledger.Options{Timeout: time.Second})
+			l, err := redisledger.Open(t.Context(), "redis://"+announcing(t, reply)+"/0", redisledger.Options{Timeout: time.Second})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,8 +54,8 @@ func TestAHostileReplyTakesLittleMemory(t *testing.T) {
 	}
 }
 
-// answering returns the address of a server that answers each line of a client that begins a command with this.
-func answering(t *testing.T, reply string) string {
+// announcing returns the address of a server that answers each line of a client that begins a command with this.
+func announcing(t *testing.T, reply string) string {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
