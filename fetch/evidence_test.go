@@ -106,7 +106,7 @@ func TestWhatIsGoneIsDeletedAfterTwoLookUps(t *testing.T) {
 
 func TestABlankLookUpLosesNoIDOfABackfill(t *testing.T) {
 	d := newDig(t, 1000)
-	b := d.plan(t, ingest.BackfillVideos, d.ids(2)...)
+	b := d.plan(t, ingest.BackfillRefresh, d.ids(2)...)
 	blank := true
 	d.run.Upstream = &forgetful{upstream: &upstream{}, lack: func(string) bool { return blank }}
 	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
@@ -129,7 +129,7 @@ func TestABlankLookUpLosesNoIDOfABackfill(t *testing.T) {
 	}
 }
 
-func TestHalfOfAListThatIsGoneIsAskedForOnceMoreInOtherCompany(t *testing.T) {
+func TestAListOfIDsThatIsHalfGoneCostsWhatWasPlanned(t *testing.T) {
 	d := newDig(t, 1000)
 	b := d.plan(t, ingest.BackfillVideos, d.ids(1)...)
 	gone := map[string]bool{}
@@ -141,7 +141,7 @@ func TestHalfOfAListThatIsGoneIsAskedForOnceMoreInOtherCompany(t *testing.T) {
 	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
 		t.Fatal(err)
 	}
-	if st := d.status(t, b); st.Vanished != 25 || st.Videos != 25 || st.Open() != 0 || len(up.asked) != 2 {
+	if st := d.status(t, b); st.Vanished != 25 || st.Videos != 25 || st.Open() != 0 || len(up.asked) != 1 {
 		t.Errorf("%+v after %d calls", st, len(up.asked))
 	}
 }

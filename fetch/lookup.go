@@ -168,7 +168,7 @@ func (l *lookup) lookupStep(asked ingest.Asked, last bool) step {
 		slot.Pages--
 		absent, proved := asked.Judge(page.Videos)
 		switch {
-		case !proved && l.backfill != nil:
+		case !proved && l.backfill != nil && l.backfill.Kind != ingest.BackfillVideos: // a person's ids may be of no video
 			l.suspect, l.doubted = len(asked.Witnesses) > 0, absent
 		case last && len(absent) == 0:
 			slot.State, slot.Reason = ingest.Done, strings.Trim(l.doneReason()+"; "+slot.Reason, "; ")

@@ -245,12 +245,12 @@ func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked ingest.As
 			return err
 		}
 		slot.Videos += found
-		if a.Suspect && p.backfill.Valid { // they stay in the queue
+		if a.Suspect && p.backfill.Valid && p.kind != ingest.BackfillVideos { // they stay in the queue
 			p.dequeue(slices.DeleteFunc(slices.Clone(asked.IDs), func(id string) bool { return slices.Contains(absent, id) })...)
 			return nil
 		}
 		p.dequeue(asked.IDs...)
-		if a.Suspect { // the next search finds them again
+		if a.Suspect && !p.backfill.Valid { // the next search finds them again
 			return nil
 		}
 		return p.recordVanished(ctx, tx, absent, "", slot.FetchedAt)
