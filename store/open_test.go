@@ -247,7 +247,7 @@ func TestAFullDiskSaysWhichFileAndWhatToTry(t *testing.T) {
 	slot.Pages = 1
 	s.LimitPages(t, 1)
 	_, err := s.SavePage(t.Context(), slot, page(titled("a", strings.Repeat("long ", 1e5))))
-	if err == nil || !strings.Contains(err.Error(), s.Path()) || !strings.Contains(err.Error(), "the disk is full: free some space") {
+	if err == nil || !strings.Contains(err.Error(), s.Path()) || !strings.Contains(err.Error(), "no room on the disk of") {
 		t.Errorf("got %v", err)
 	}
 	if got := search(t, s, store.SearchQuery{Text: "long"}); len(got) != 0 {

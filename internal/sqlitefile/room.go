@@ -44,7 +44,13 @@ var (
 func Room(path string, n int64) error {
 	probing.Lock()
 	defer probing.Unlock()
-	f, err := os.CreateTemp(filepath.Dir(path), ".room-*")
+	f, err := openNameless(filepath.Dir(path))
+	if err != nil {
+		f, err = os.CreateTemp(filepath.Dir(path), ".room-*")
+		if err == nil {
+			defer removeFile(f.Name())() // a process that is killed now leaves nothing
+		}
+	}
 	if err == nil {
 		err = fill(f, n)
 	}
@@ -54,17 +60,20 @@ func Room(path string, n int64) error {
 	return nil
 }
 
-// fill writes n bytes to a file, and removes it.
+// removeFile removes an open file, and returns what removes it once it is closed: Windows removes no file that is open.
+func removeFile(name string) (again func()) {
+	if os.Remove(name) == nil {
+		return func() {}
+	}
+	return func() { _ = os.Remove(name) }
+}
+
+// fill writes n bytes to a file and closes it.
 func fill(f *os.File, n int64) (err error) {
-	gone := os.Remove(f.Name()) // a process that is killed now leaves nothing
 	for written := int64(0); err == nil && written < n; written += int64(len(blank)) {
 		_, err = f.Write(blank[:])
 	}
-	err = errors.Join(err, f.Close())
-	if gone != nil { // Windows removes no file that is open
-		_ = os.Remove(f.Name())
-	}
-	return err
+	return errors.Join(err, f.Close())
 }
 
 // isFull reports whether an error means that there is no room.
