@@ -539,7 +539,7 @@ func TestABackfillLeavesWhatTheScheduleStillNeeds(t *testing.T) {
 			continue
 		}
 		end := runJSON(t, exitStopped, "videos", ids)
-		if half == 0 && (end.Spent != 95-49 || !strings.Contains(end.Reason, "46 of 46 used")) {
+		if half == 0 && (end.Spent != 95-49 || !strings.Contains(end.Reason, "the schedule still needs 49 of the 49 units left")) {
 			t.Errorf("with 49 slots to come it spent %d of 95: %s", end.Spent, end.Reason)
 		}
 	}

@@ -51,7 +51,7 @@ var redisWorlds = []struct {
 		return "few:hunter2@"
 	}, "redis user", doctor.Fail, exitUnavailable, "hset", "ACL SETUSER"},
 	{"its password is wrong", nil, func(*faulty.Server) string { return "few:hunter2@" },
-		"redis", doctor.Fail, exitUnavailable, "check user and password", "redis-cli"},
+		"redis", doctor.Fail, exitUnavailable, "check user and password", "check user and password"},
 	{"what is in it is not a ledger's", nil, func(s *faulty.Server) string {
 		s.Must("DEL", "ingest:{default}")
 		s.Must("SET", "ingest:{default}", "x")
