@@ -108,12 +108,12 @@ func unreadable(query url.Values) error {
 // mayFallBack reports whether TLS would be tried with a server beyond this machine, and done without if it refuses.
 func mayFallBack(c *pgconn.Config) bool {
 	secure := c.TLSConfig != nil && !onThisMachine(c.Host)
-	clear := c.TLSConfig == nil && !onThisMachine(c.Host)
+	inClear := c.TLSConfig == nil && !onThisMachine(c.Host)
 	for _, f := range c.Fallbacks {
 		secure = secure || f.TLSConfig != nil && !onThisMachine(f.Host)
-		clear = clear || f.TLSConfig == nil && !onThisMachine(f.Host)
+		inClear = inClear || f.TLSConfig == nil && !onThisMachine(f.Host)
 	}
-	return secure && clear
+	return secure && inClear
 }
 
 // InClear returns the host beyond this machine that may get the password in clear; "" if none does.
