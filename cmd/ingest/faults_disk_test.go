@@ -195,7 +195,8 @@ func TestAServeWhoseStoreTakesNoWritesIsNotReady(t *testing.T) {
 	d.until("it has tried to fetch what is due", func() bool { return strings.Contains(d.stderr.String(), "nothing can be fetched now") })
 	d.until("the workers are said to rest", func() bool { return !d.check("workers").OK })
 	code, body := d.get("readyz")
-	if code != http.StatusServiceUnavailable || strings.Count(body, "FAIL") != 1 || strings.Count(body, "the workers rest") != 1 || strings.Count(body, "claim a slot") != 1 {
+	if code != http.StatusServiceUnavailable || strings.Count(body, "FAIL") != 2 || // the store and the workers
+		strings.Count(body, "no room on the disk") != 1 || strings.Count(body, "the workers rest") != 1 || strings.Count(body, "claim a slot") != 1 {
 		t.Errorf("%d, want 503 and why: %s", code, body)
 	}
 	if _, page := d.get("status"); !strings.Contains(page, "Nothing is fetched now.</span></h1><p>The workers rest until ") {

@@ -31,7 +31,7 @@ func (a *app) slotsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.warnOfStore(ctx, s)
+			a.warnOfRoom(s)
 			series, err := seriesOf(ctx, a, f.Key)
 			if err != nil {
 				return err

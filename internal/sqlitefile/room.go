@@ -20,7 +20,7 @@ func (e *NoRoomError) Cause() string { return "no room on the disk of " + e.Path
 
 // Cure says what to do.
 func (e *NoRoomError) Cure() string {
-	return "free some space there; what was written before is intact, and no units are spent until there is room"
+	return "free some space there; what was written before is intact"
 }
 
 func (e *NoRoomError) Error() string {
