@@ -107,7 +107,7 @@ func (s *ours) refresh(ctx context.Context, at time.Time, known map[string]inges
 			page.Videos = append(page.Videos, known[id])
 		}
 		slot.Pages++
-		if slot, err = s.SaveVideos(ctx, slot, ids, page); err != nil {
+		if slot, _, err = s.SaveVideos(ctx, slot, ingest.Asked{IDs: ids}, page); err != nil {
 			return err
 		}
 	}
