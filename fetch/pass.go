@@ -180,7 +180,11 @@ func (p *pass) save(ctx context.Context, s step) error {
 	next.Pages++
 	next.Tries = 0
 	next.Reason = withOdd(p.again, p.odd)
-	next.TokenAt, next.FetchedAt, next.Lease = p.Now(), p.Now(), p.Now().Add(p.lease())
+	now := p.Now()
+	if now.Before(next.DueAt) { // the clock was set back during the pass: a slot is claimed once it is due
+		now = next.DueAt
+	}
+	next.TokenAt, next.FetchedAt, next.Lease = now, now, now.Add(p.lease())
 	end := p.logStep(ctx, "save")
 	slot, err := s.save(ctx, next)
 	end(err, slog.Int("page", next.Pages))

@@ -279,6 +279,18 @@ func (s sleepy) Take(ctx context.Context, r quota.Request) (quota.Decision, erro
 	return d, err
 }
 
+func TestAClockSetBackDatesNoFetchBeforeItsSlot(t *testing.T) {
+	b := newBench(t, 1000, "US")
+	b.upstream.answer = func(context.Context, int) error {
+		b.now = start.Add(-20 * time.Minute)
+		return nil
+	}
+	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series, Pages: 1})
+	if err != nil || len(worked) != 1 || !worked[0].FetchedAt.Equal(start) {
+		t.Errorf("got %v %+v, want one slot, fetched when it came due", err, worked)
+	}
+}
+
 func TestAFencedPassChangesNothing(t *testing.T) {
 	b := newBench(t, 1000, "US")
 	b.table.fenced = true
