@@ -107,3 +107,37 @@ func TestAServerFarAwayIsUsed(t *testing.T) {
 	}
 	t.Logf("the next took %v", time.Since(began))
 }
+
+// A server that ends the handshake of TLS, or never answers it, was asked nothing.
+func TestAFailedHandshakeIsNoDoubt(t *testing.T) {
+	for name, serve := range map[string]func(net.Conn){
+		"closed":  func(c net.Conn) { _ = c.Close() },
+		"unheard": func(net.Conn) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = listener.Close() })
+			go func() {
+				for {
+					c, err := listener.Accept()
+					if err != nil {
+						return
+					}
+					defer func() { _ = c.Close() }()
+					serve(c)
+				}
+			}()
+			l, err := redisledger.Open(t.Context(), "rediss://"+listener.Addr().String(), redisledger.Options{Timeout: 100 * time.Millisecond})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = l.Close() }()
+			if _, err = l.State(t.Context(), "default", nil); !errors.Is(err, quota.ErrUnavailable) || errors.Is(err, quota.ErrInDoubt) {
+				t.Errorf("got %v, want unavailable, and no doubt", err)
+			}
+		})
+	}
+}

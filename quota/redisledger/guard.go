@@ -7,8 +7,6 @@ import (
 	"net"
 	"strconv"
 	"syscall"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // Limits of one reply. The longest that a script returns is a journal's part, of a few megabytes. The client allocates
@@ -24,10 +22,12 @@ const (
 // errUnbounded is the error of a reply beyond these limits; the connection is then of no more use.
 var errUnbounded = errors.New("its answer is longer, or nested deeper, than that of any Redis that holds a ledger: is the address another program's?")
 
-// guard makes the client's connections refuse replies beyond the limits.
-func guard(o *redis.UniversalOptions) {
-	dial := redis.NewDialer(&redis.Options{DialTimeout: o.DialTimeout, TLSConfig: o.TLSConfig})
-	o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+// dialer opens a connection.
+type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// guard returns a dialer of connections that refuse replies beyond the limits.
+func guard(dial dialer) dialer {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := dial(ctx, network, addr)
 		if err != nil {
 			return nil, err

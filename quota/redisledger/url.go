@@ -118,16 +118,18 @@ func connect(o *redis.UniversalOptions, timeout time.Duration) redis.UniversalCl
 	o.Protocol, o.DisableIdentity = 2, true
 	o.MaxRetries, o.DialerRetries, o.ContextTimeoutEnabled = -1, 1, true
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = timeout, timeout, timeout, timeout
+	dial := redis.NewDialer(&redis.Options{DialTimeout: timeout})
 	if secure := o.TLSConfig; secure != nil {
 		o.DialTimeout = 4 * timeout // the connection, and up to three round trips of TLS
-		o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			return dialTLS(ctx, network, addr, secure, timeout)
+		plain := dial
+		dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			return dialTLS(ctx, plain, network, addr, secure)
 		}
 	}
+	o.Dialer = guard(dial)
 	o.PoolSize, o.PipelinePoolSize = 8, -1 // operations take microseconds
 	o.ConnMaxIdleTime = 5 * time.Minute    // before servers and firewalls close idle connections
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	guard(o)
 	if !o.IsClusterMode {
 		return redis.NewUniversalClient(o)
 	}
@@ -136,9 +138,10 @@ func connect(o *redis.UniversalOptions, timeout time.Duration) redis.UniversalCl
 	return redis.NewClusterClient(cluster)
 }
 
-// dialTLS gives the connection one timeout of its own, so that a server that is away costs no more with TLS.
-func dialTLS(ctx context.Context, network, addr string, secure *tls.Config, timeout time.Duration) (net.Conn, error) {
-	plain, err := (&net.Dialer{Timeout: timeout}).DialContext(ctx, network, addr)
+// dialTLS agrees on TLS over a connection that has its own timeout, so that a server that is away costs no more with TLS.
+// Its errors are of the net package's dial: nothing was asked yet.
+func dialTLS(ctx context.Context, dial dialer, network, addr string, secure *tls.Config) (net.Conn, error) {
+	plain, err := dial(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
