@@ -12,6 +12,7 @@ import (
 
 	"github.com/trendvidstream/ingest/fetch/wire"
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/postgres"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/pgledger"
@@ -197,16 +198,8 @@ func checkPostgresURL(_ context.Context, d *Doctor) Finding {
 	if err != nil || d.OpenRemote == nil {
 		return noFinding
 	}
-	c := parsed.ConnConfig
-	if c.Password == "" || wire.IsLoopback(c.Host) || strings.HasPrefix(c.Host, "/") {
-		return noFinding
-	}
-	inClear := c.TLSConfig == nil
-	for _, f := range c.Fallbacks {
-		inClear = inClear || f.TLSConfig == nil
-	}
-	if inClear {
-		return warn("the connection to "+c.Host+" may be made in clear", "add ?sslmode=verify-full, or use a tunnel to a loopback address")
+	if host := postgres.InClear(&parsed.ConnConfig.Config); host != "" {
+		return warn("the connection to "+host+" may be made in clear", "add ?sslmode=verify-full, or use a tunnel to a loopback address")
 	}
 	return noFinding
 }

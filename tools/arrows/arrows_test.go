@@ -32,7 +32,7 @@ var arrows = map[string][]string{
 	"internal/budget":           {".", "fetch", "quota", "regions"},
 	"internal/config":           {".", "fetch/wire", "internal/postgres", "internal/strictyaml", "quota", "quota/httplimit", "regions"},
 	"internal/dailymotionsim":   {},
-	"internal/doctor":           {".", "fetch", "fetch/wire", "internal/audit", "internal/budget", "internal/config", "internal/policy", "internal/report", "internal/sqlitefile", "internal/term", "quota", "quota/pgledger", "quota/redisledger", "quota/sharedledger", "regions", "store"},
+	"internal/doctor":           {".", "fetch", "fetch/wire", "internal/audit", "internal/budget", "internal/config", "internal/policy", "internal/postgres", "internal/report", "internal/sqlitefile", "internal/term", "quota", "quota/pgledger", "quota/redisledger", "quota/sharedledger", "regions", "store"},
 	"internal/faulty":           {},
 	"internal/gateway":          {"fetch", "fetch/wire", "internal/recent", "quota", "quota/httplimit"},
 	"internal/library":          {".", "internal/config", "internal/report", "internal/term", "regions", "store", "store/text"},
