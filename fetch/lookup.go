@@ -161,7 +161,8 @@ func (l *lookup) settle(ctx context.Context, slot ingest.Slot) (step, bool, erro
 	return step{}, false, err
 }
 
-// lookupStep returns the step that looks up ids; last says that it completes the slot if nothing is left out. A call that fails is narrowed down to the ids that cause it, which are given up.
+// lookupStep returns the step that looks up ids; last says that it completes the slot if nothing is left out. A call that
+// fails is narrowed down to the ids that cause it, which are given up.
 func (l *lookup) lookupStep(asked ingest.Asked, last bool) step {
 	ids := asked.IDs
 	s := stepOf(l.Upstream.Videos(asked.All()), func(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {

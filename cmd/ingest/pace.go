@@ -66,9 +66,8 @@ func (st standing) upcoming(n int, wanted func(ingest.Series) bool) []ingest.Slo
 	return st.pace.Schedule.Upcoming(st.latest, st.now, n, wanted)
 }
 
-// next returns the slots that wait or come due before the provider's day ends, with their costs. The argument is for
-// web.Upcoming.
-func (st standing) next(time.Time) ([]report.NextDocument, error) {
+// next returns the slots that wait or come due before the provider's day ends, with their costs.
+func (st standing) next() ([]report.NextDocument, error) {
 	if st.storeErr != nil {
 		return nil, st.storeErr
 	}

@@ -129,7 +129,7 @@ func (a *app) quotaReport(ctx context.Context, l *ledger, f quotaFlags) error {
 		return err
 	}
 	screen := report.QuotaScreen{QuotaDocument: doc, All: f.all}
-	if screen.Next, err = st.next(doc.Forecast.Until); err != nil {
+	if screen.Next, err = st.next(); err != nil {
 		return err
 	}
 	if screen.StoreErr = storeErr; storeErr == nil {

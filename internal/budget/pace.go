@@ -181,7 +181,6 @@ func (s PricedSchedule) Held(r quota.Report, now time.Time) Pace {
 		until[job] = pace.Hold
 	}
 	return Pace{Schedule: s.Jobs.AtPace(holds), Report: r, holds: until}
-
 }
 
 // holds returns the jobs that have nothing left, and until when they wait.

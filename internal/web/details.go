@@ -72,7 +72,7 @@ func readDetails(ctx context.Context, source *Source, overview func(context.Cont
 		together(func() {
 			d.Ledger, ledger = source.Ledger(ctx)
 		}, func() {
-			d.next, next = o.upcoming(o.Quota.Forecast.Until)
+			d.next, next = o.upcoming()
 			if !o.Quota.Degraded && len(o.Quota.Pools) > 0 {
 				d.Hours, hours = spentByHour(ctx, source, o.At, o.Quota.Wanted().Pool)
 			}

@@ -23,7 +23,7 @@ import (
 const hostileText = "<script>alert(1)</script>\u202e\x1b[31m\"'>&{{.}}"
 
 // upcoming are slots of nine regions, a minute after another.
-func upcoming(time.Time) (next []report.NextDocument, err error) {
+func upcoming() (next []report.NextDocument, err error) {
 	for i, region := range []string{"US", "DE", "GB", "FR", "IN", "BR", "AU", "CA", "JP"} {
 		next = append(next, report.NextDocument{Job: "chart", Region: region, DueAt: noon.Add(time.Duration(i) * time.Minute), Cost: map[string]int64{"units": 118}, Fits: i < 4})
 	}

@@ -38,8 +38,8 @@ type Source struct {
 	Emergency func(ctx context.Context, since time.Time) (quota.Cost, error)
 }
 
-// Upcoming returns the slots until a time, in the order they are due.
-type Upcoming func(until time.Time) ([]report.NextDocument, error)
+// Upcoming returns the slots until the provider's day ends, in the order they are due.
+type Upcoming func() ([]report.NextDocument, error)
 
 // overview is a source's answers at one moment: the status without its details. A ledger that is down hides no charts.
 type overview struct {
