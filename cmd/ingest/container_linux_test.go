@@ -140,7 +140,7 @@ func (p *place) command(args ...string) (cmd *exec.Cmd, out, errs *bytes.Buffer)
 	return cmd, out, errs
 }
 
-// text runs a command and returns what it prints, without what two places do not share.
+// text runs a command and returns its output without times, sizes and other details that differ between two places.
 func (p *place) text(want int, args ...string) string {
 	p.Helper()
 	cmd, out, errs := p.command(args...)

@@ -59,7 +59,7 @@ func (a *app) newGateway(ctx context.Context, f *fetchRuntime) (*gateway.Gateway
 	if err := reserve.Update(ctx); err != nil {
 		return nil, fmt.Errorf("what the schedule needs: %w", err)
 	}
-	f.ledger.Reserve = reserve.Reserve // the pages of this process show what the gateway decides by
+	f.ledger.Reserve = reserve.Reserve // the pages of this process show the same figures
 	c := gateway.Config{
 		Governor: f.ledger.Governor, Upstream: up, Cache: a.cfg.GatewayCache, Log: a.log(),
 		OnCall:   f.calls.Observe,

@@ -31,7 +31,7 @@ func TestLongWhatIsSaidOfTomorrowComes(t *testing.T) {
 
 type lifeKey struct{}
 
-// life is what runs did, and what the commands said meanwhile.
+// life records the runs and the answers of the commands between them.
 type life struct {
 	charts  map[string][]time.Time // when each region's were fetched
 	runs    []lifeRun
@@ -51,7 +51,7 @@ type lifeSaying struct {
 	quota  report.QuotaDocument
 }
 
-// live runs "ingest run" every five minutes from $INGEST_NOW on, for a time, and once an hour asks what comes.
+// live runs "ingest run" every five minutes from $INGEST_NOW on, for a time, and asks once an hour for the next slots.
 func live(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: live DURATION")
@@ -95,7 +95,7 @@ func live(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// comesTrue holds what was said by a command to what came: comestrue region|next|quota|exit PERCENT.
+// comesTrue compares a command's forecasts with the later runs: comestrue region|next|quota|exit PERCENT.
 func comesTrue(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: comestrue region|next|quota|exit PERCENT")
@@ -172,8 +172,8 @@ func (l *life) lasts(s lifeSaying, came time.Time) bool {
 	return false
 }
 
-// timely reports whether a time that was said at now is within 10 %, or 15 minutes, of what came. What is said to be due
-// comes with the next run.
+// timely reports whether a time predicted at now is within 10 %, or 15 minutes, of the time of the fetch. The next run
+// fetches a slot that was predicted to be due already.
 func timely(now, said, came time.Time) bool {
 	if said.Before(now) {
 		said = now
