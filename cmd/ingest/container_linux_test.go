@@ -157,7 +157,6 @@ var varies = regexp.MustCompile(`[0-9.]+ ?(ms|µs|s|MB|KB|KiB|MiB|GB|GiB|bytes|k
 
 func same(t *testing.T, a, b *place, want int, args ...string) {
 	t.Helper()
-	t.Helper()
 	here, there := a.text(want, args...), b.text(want, args...)
 	if here != there {
 		t.Errorf("%s prints in an ordinary place\n%s\nand in the sealed one\n%s", strings.Join(args, " "), here, there)
