@@ -44,6 +44,10 @@ func (s *Site) Show(w http.ResponseWriter, r *http.Request, p Page) {
 	header.Set("Content-Security-Policy", s.policy())
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Content-Length", strconv.Itoa(page.Len()))
+	if p.Code == 0 && !p.Live {
+		header.Set("Cache-Control", "no-cache") // a copy may be used if its ETag still holds
+		header.Set("Vary", "Accept, Accept-Encoding")
+	}
 	w.WriteHeader(cmp.Or(p.Code, http.StatusOK))
 	_, _ = w.Write(page.Bytes()) // the client may be gone
 }

@@ -1,9 +1,11 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,8 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
-	"github.com/trendvidstream/ingest/internal/recent"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota/httplimit"
@@ -25,8 +27,7 @@ type API struct {
 	Limiter *httplimit.Limiter              // nil: no limits
 	Origins []string                        // whose pages may read the API in a browser, such as https://www.example.com
 
-	answers recent.Answers[*document]
-	making  chan struct{} // its capacity is how many answers are made at once
+	cache *cache
 }
 
 //go:embed openapi.json
@@ -43,7 +44,7 @@ const maxQuery = 2 << 10
 
 // handler serves everything under /v1/. quota returns the report.
 func (a *API) handler(quota func(context.Context) (report.QuotaDocument, error)) http.Handler {
-	a.answers.Room, a.making = maxCached, make(chan struct{}, maxMaking)
+	a.cache = newCache()
 	mux := http.NewServeMux()
 	for path, read := range map[string]func(context.Context, *report.Library, *http.Request, url.Values) (any, error){
 		"/v1/search": readSearch, "/v1/charts/{region}": readChart, "/v1/videos/{id}": readVideo, "/v1/regions": readRegions, "/v1/slots": readSlots,
@@ -92,8 +93,8 @@ func (a *API) document(read func(ctx context.Context, r *http.Request, params ur
 			problemOf(err).Write(w)
 			return
 		}
-		doc, _ := a.answers.Get(r.URL.EscapedPath()+"?"+params.Encode(), func() recent.Answer[*document] {
-			return a.encoded(r.Context(), func(ctx context.Context) (any, error) { return read(ctx, r, params) })
+		doc := a.cache.get(r.Context(), r.URL.EscapedPath()+"?"+params.Encode(), func(ctx context.Context) *document {
+			return newDocument(read(ctx, r, params))
 		})
 		if doc.err != nil {
 			problemOf(doc.err).Write(w)
@@ -101,6 +102,22 @@ func (a *API) document(read func(ctx context.Context, r *http.Request, params ur
 		}
 		doc.write(w, r)
 	})
+}
+
+// rawJSON is a document already encoded as JSON.
+type rawJSON []byte
+
+func newDocument(doc any, err error) *document {
+	body, raw := doc.(rawJSON)
+	if err == nil && !raw {
+		var b bytes.Buffer
+		err = json.NewEncoder(&b).Encode(doc)
+		body = b.Bytes()
+	}
+	return &document{err: err, body: body, header: http.Header{
+		"Content-Type": {"application/json"}, "Vary": {"Accept-Encoding, Authorization, Origin"},
+		"Cache-Control": {"public, max-age=" + strconv.Itoa(int(freshFor/time.Second))},
+	}}
 }
 
 // problemOf returns an error in a form for visitors. Internal causes are for /readyz to report.

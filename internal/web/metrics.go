@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"io"
@@ -256,10 +257,13 @@ func (s *Status) encodeMetrics(o overview, w io.Writer, format expfmt.Format, se
 // metrics serves Prometheus. A source that cannot be read is shown as a figure, not as an error.
 func (s *Status) metrics(w http.ResponseWriter, r *http.Request) {
 	format := expfmt.NegotiateAccept(r.Header, expfmt.DefaultAcceptedFormats()...)
-	w.Header().Set("Content-Type", string(format))
-	if err := s.encodeMetrics(s.overview(r.Context()), w, format, true); err != nil {
+	var all bytes.Buffer
+	if err := s.encodeMetrics(s.overview(r.Context()), &all, format, true); err != nil {
 		http.Error(w, term.Clean(err.Error()), http.StatusInternalServerError)
+		return
 	}
+	w.Header().Set("Content-Type", string(format))
+	_, _ = w.Write(all.Bytes()) // the scraper may be gone
 }
 
 func truth(b bool) float64 {

@@ -76,11 +76,13 @@ func (s *Site) handler(all bool) http.Handler {
 		mux.HandleFunc("GET /metrics", s.Status.metrics)
 	}
 	if all && s.Pages != nil {
+		kept := newCache()
+		shown := func(page http.Handler) http.Handler { return s.API.limited(s.cached(kept, page)) }
 		if s.Status != nil {
 			mux.Handle("GET /status", s.API.limited(http.HandlerFunc(s.statusPage)))
-			mux.Handle("GET /{$}", s.API.limited(http.HandlerFunc(s.homePage)))
+			mux.Handle("GET /{$}", shown(http.HandlerFunc(s.homePage)))
 		}
-		s.Pages.Register(mux, s.API.limited)
+		s.Pages.Register(mux, shown)
 	}
 	if s.API != nil {
 		mux.Handle("/v1/", s.API.handler(s.publicQuota))
@@ -106,6 +108,22 @@ func (s *Site) handler(all bool) http.Handler {
 		defer cancel()
 		checked.ServeHTTP(w, r.WithContext(ctx))
 	}))
+}
+
+// cached answers with pages that are kept.
+func (s *Site) cached(kept *cache, page http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if wantsJSON(r) || r.Method != http.MethodGet && r.Method != http.MethodHead {
+			page.ServeHTTP(w, r)
+			return
+		}
+		doc := kept.get(r.Context(), r.URL.EscapedPath()+"?"+r.URL.RawQuery, func(ctx context.Context) *document { return recorded(page, r.WithContext(ctx)) })
+		if doc.err != nil {
+			s.Pages.Fail(w, r, pages.Page{Code: http.StatusServiceUnavailable, Title: "This page cannot be made right now"}, "Too many are being made. Try again soon.")
+			return
+		}
+		doc.write(w, r)
+	})
 }
 
 // tooLong refuses an address longer than any link of ours: people get a page.

@@ -1,0 +1,115 @@
+package web_test
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/report"
+)
+
+// TestAPageIsMadeOnceForAllWhoAsk: within ten seconds, compressed or not, and not at all for a client that has it.
+func TestAPageIsMadeOnceForAllWhoAsk(t *testing.T) {
+	site, _ := paged()
+	var read atomic.Int64
+	lib := &report.Library{
+		Regions: func(context.Context) (report.RegionsDocument, error) {
+			return report.RegionsDocument{Regions: []report.RegionDocument{{Region: "US", Name: "United States"}}}, nil
+		},
+		Chart: func(_ context.Context, region string, _ url.Values) (report.MovesDocument, error) {
+			read.Add(1)
+			if region == "FR" {
+				return report.MovesDocument{}, errors.New("the disk is gone")
+			}
+			return report.MovesDocument{ChartDocument: report.ChartDocument{Region: ingest.Region(region), Job: "chart", Slot: noon}}, nil
+		},
+	}
+	site.Pages.Library = func() (*report.Library, error) { return lib, nil }
+	h := site.Handler()
+	reads := func(ask func()) int64 {
+		before := read.Load()
+		ask()
+		return read.Load() - before
+	}
+	var first *http.Response
+	once := reads(func() { first = ask(h, "GET", "/charts/US") })
+	if first.StatusCode != 200 || once == 0 {
+		t.Fatalf("%d after %d reads", first.StatusCode, once)
+	}
+	plain, etag := body(t, first), first.Header.Get("ETag")
+	if n := reads(func() {
+		packed := ask(h, "GET", "/charts/US", "Accept-Encoding", "gzip")
+		z, err := gzip.NewReader(packed.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if unpacked, err := io.ReadAll(z); err != nil || string(unpacked) != plain {
+			t.Errorf("compressed: %v\n%s", err, unpacked)
+		}
+		if packed.Header.Get("Content-Security-Policy") != first.Header.Get("Content-Security-Policy") || !strings.Contains(first.Header.Get("Content-Security-Policy"), "style-src 'self'") {
+			t.Errorf("policy %q, first %q", packed.Header.Get("Content-Security-Policy"), first.Header.Get("Content-Security-Policy"))
+		}
+		if has := ask(h, "GET", "/charts/US", "If-None-Match", etag); has.StatusCode != 304 || body(t, has) != "" {
+			t.Errorf("%d to a client that has the page", has.StatusCode)
+		}
+		if head := ask(h, "HEAD", "/charts/US"); head.StatusCode != 200 || head.Header.Get("ETag") != etag {
+			t.Errorf("HEAD: %d %v", head.StatusCode, head.Header)
+		}
+	}); n != 0 {
+		t.Errorf("%d reads for a page that is kept", n)
+	}
+	for _, other := range []string{"/charts/US?show=new", "/charts/DE", "/"} {
+		if n := reads(func() { ask(h, "GET", other) }); n == 0 {
+			t.Errorf("%s was answered with another page", other)
+		}
+	}
+	for range 2 {
+		if n := reads(func() {
+			if failed := ask(h, "GET", "/charts/FR"); failed.StatusCode != 503 || failed.Header.Get("ETag") != "" || failed.Header.Get("Cache-Control") != "no-store" {
+				t.Errorf("a page that cannot be read: %d %v", failed.StatusCode, failed.Header)
+			}
+		}); n == 0 {
+			t.Error("a failure was kept")
+		}
+	}
+	if status := ask(h, "GET", "/status"); status.Header.Get("Cache-Control") != "no-store" || status.Header.Get("ETag") != "" {
+		t.Errorf("the status page, which reloads itself, is kept: %v", status.Header)
+	}
+}
+
+// hungUp is the connection of a client that does not wait for its answer.
+type hungUp struct {
+	*httptest.ResponseRecorder
+
+	statuses []int
+}
+
+func (c *hungUp) WriteHeader(status int) { c.statuses = append(c.statuses, status) }
+
+func (c *hungUp) Write([]byte) (int, error) {
+	if len(c.statuses) == 0 {
+		c.WriteHeader(http.StatusOK)
+	}
+	return 0, errors.New("write tcp 127.0.0.1:8080: broken pipe")
+}
+
+// TestAScraperThatHangsUpIsNoFault: net/http warns of a second status.
+func TestAScraperThatHangsUpIsNoFault(t *testing.T) {
+	site, _ := paged()
+	for _, path := range []string{"/metrics", "/status", "/readyz", "/freshness", "/livez"} {
+		w, r := &hungUp{ResponseRecorder: httptest.NewRecorder()}, httptest.NewRequest(http.MethodGet, path, nil)
+		r.Host = "localhost"
+		site.Handler().ServeHTTP(w, r)
+		if len(w.statuses) != 1 {
+			t.Errorf("%s to a client that is gone: statuses %v, want one", path, w.statuses)
+		}
+	}
+}
