@@ -76,6 +76,9 @@ type Contact struct {
 
 	RefusedAt  time.Time `json:"refused_at,omitzero"`  // of the newest call whose key was refused
 	AcceptedAt time.Time `json:"accepted_at,omitzero"` // of the newest call whose key was not
+
+	SuspectAt time.Time `json:"suspect_at,omitzero"` // of the newest answer with too little to be believed
+	Suspects  int64     `json:"suspects,omitempty"`  // such answers, each less than a day after the one before
 }
 
 // newContact is the result of one call that ended at a time. The verdicts are those of package fetch.
@@ -87,8 +90,11 @@ func newContact(verdict string, at time.Time) Contact {
 		return Contact{}
 	}
 	c := Contact{AnsweredAt: at, AskedAt: at, AcceptedAt: at}
-	if verdict == "bad_key" {
+	switch verdict {
+	case "bad_key":
 		c.RefusedAt, c.AcceptedAt = at, time.Time{}
+	case "suspect":
+		c.SuspectAt, c.Suspects = at, 1
 	}
 	return c
 }
@@ -109,6 +115,12 @@ func (c Contact) merge(other Contact) Contact {
 	out := Contact{
 		AnsweredAt: later(c.AnsweredAt, other.AnsweredAt), AskedAt: later(c.AskedAt, other.AskedAt),
 		RefusedAt: later(c.RefusedAt, other.RefusedAt), AcceptedAt: later(c.AcceptedAt, other.AcceptedAt),
+		SuspectAt: later(c.SuspectAt, other.SuspectAt),
+	}
+	for _, part := range []Contact{c, other} {
+		if out.SuspectAt.Sub(part.SuspectAt) < 24*time.Hour {
+			out.Suspects += part.Suspects
+		}
 	}
 	for _, part := range []Contact{c, other} {
 		if part.SilentSince.IsZero() || !part.AskedAt.After(out.AnsweredAt) {

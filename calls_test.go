@@ -7,6 +7,20 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
+// Suspect answers are counted while each comes less than a day after the one before.
+func TestSuspectAnswersOfADayAreCounted(t *testing.T) {
+	began := time.Date(2026, 2, 14, 12, 0, 0, 0, time.UTC)
+	s := ingest.CallStats{}
+	for i, hour := range []int{0, 20, 43, 70} {
+		at := began.Add(time.Duration(hour) * time.Hour)
+		s.Add("list", "suspect", time.Second, at)
+		s.Add("list", "ok", time.Second, at.Add(time.Minute))
+		if c := s.Contact(); c.Suspects != []int64{1, 2, 3, 1}[i] || !c.SuspectAt.Equal(at) {
+			t.Errorf("after %d h: %d, the newest %v", hour, c.Suspects, c.SuspectAt)
+		}
+	}
+}
+
 // An upstream is silent from the first call without an answer until the next answer, whichever process got it and in
 // whatever order their counts arrive.
 func TestContactIsAsTheNewestCallsSay(t *testing.T) {

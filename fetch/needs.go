@@ -69,8 +69,7 @@ type Sink interface {
 	Enqueue(ctx context.Context, slot ingest.Slot, ids []string, since time.Time, rest ...ingest.Piece) (ingest.Slot, error)
 	// SaveFound writes the videos that came back for the queued ids asked, and takes these ids off the queue.
 	// slot.Videos grows by the videos. Missing ids are recorded as vanished, and stored videos are treated as by
-	// SaveVideos. If the answer is suspect, a backfill's missing ids stay in the queue, unless a person gave them: there
-	// may be no such videos.
+	// SaveVideos. If the answer is suspect, missing ids stay in the queue with asked.Keep.
 	SaveFound(ctx context.Context, slot ingest.Slot, asked ingest.Asked, page ingest.Page) (ingest.Slot, ingest.Absences, error)
 	// Restart sets the slot back to page 1; pages is how many of its pages are already paid for. Found videos stay.
 	Restart(ctx context.Context, slot ingest.Slot, pages int) (ingest.Slot, error)

@@ -177,8 +177,9 @@ func (p *pass) save(ctx context.Context, s step) error {
 	ctx, cancel := withGrace(ctx, writeWithin)
 	defer cancel()
 	next := p.slot
-	next.Pages++
-	next.Tries = 0
+	if next.Pages++; !s.suspect() {
+		next.Tries = 0
+	}
 	next.Reason = withOdd(p.again, p.odd)
 	now := p.Now()
 	if now.Before(next.DueAt) { // the clock was set back during the pass: a slot is claimed once it is due

@@ -18,6 +18,7 @@ type Summary struct {
 	Videos   int64     // their number
 	DoneAt   time.Time // when a slot was last done; zero: never
 	Contact  ingest.Contact
+	InDoubt  int64 // videos that a look-up left out, to be asked for again
 }
 
 // SlotSummary is the state of the scheduled slots, and what all slots spent.
@@ -60,8 +61,9 @@ func (s *Store) Summary(ctx context.Context) (Summary, error) {
 		if sum.Contact = calls.Contact(); err != nil {
 			return err
 		}
-		return tx.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM videos), (SELECT max(fetched_at) FROM slots WHERE state = 'done')`).
-			Scan(&sum.Videos, inMillis(&sum.DoneAt))
+		return tx.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM videos), (SELECT max(fetched_at) FROM slots WHERE state = 'done'),
+			(SELECT count(*) FROM absences JOIN videos ON videos.id = video WHERE asked_at > fetched_at)`).
+			Scan(&sum.Videos, inMillis(&sum.DoneAt), &sum.InDoubt)
 	})
 	return sum, err
 }

@@ -245,7 +245,7 @@ func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked ingest.As
 			return err
 		}
 		slot.Videos += found
-		if a.Suspect && p.backfill.Valid && p.kind != ingest.BackfillVideos { // they stay in the queue
+		if a.Suspect && asked.Keep {
 			p.dequeue(slices.DeleteFunc(slices.Clone(asked.IDs), func(id string) bool { return slices.Contains(absent, id) })...)
 			return nil
 		}

@@ -38,6 +38,7 @@ var checks = []check{
 	{name: "freshness", find: checkFreshness},
 	{name: "slots", find: given(lastDay, judgeSlots)},
 	{name: "upstream", find: checkContact},
+	{name: "answers", find: given(storeSummary, judgeAnswers)},
 	{name: "quota.db", find: checkLedgerFile},
 	{name: "ledger", find: checkLedger},
 	{name: "pools", find: given(ledgerReport, judgePools)},

@@ -48,6 +48,7 @@ func TestFindingsSayWhatIsWrongAndWhatToDo(t *testing.T) {
 		{"clocks apart by more than the grace", doctor.JudgeClockGap(31*time.Second, 30*time.Second, "redis"), doctor.Fail, "31s ahead of this one: it is not trusted"},
 		{"an upstream with a clock", doctor.JudgeUpstreamClock(unpriced, slow{}), doctor.Fail, "the clock of the upstream is 1m59s behind this one"},
 		{"an upstream whose header has whole seconds", doctor.JudgeUpstreamClock(unpriced, whole{}), doctor.OK, "the clock of the upstream is 0s ahead of this one"},
+		{"suspect answers", doctor.JudgeAnswers(unpriced, store.Summary{InDoubt: 3, Contact: ingest.Contact{Suspects: 2, SuspectAt: time.Now()}}), doctor.Warn, "2 answers lacked too many of the videos"},
 		{"all hosts", hosts(2, host("a:/d", "US"), host("b:/d", "GB")), doctor.OK, "2 of 2 have synced: a:/d, b:/d"},
 		{"a host that is missing", hosts(3, host("a:/d", "US"), host("b:/d", "GB")), doctor.Warn, "2 of 3"},
 		{"one host too many", hosts(1, host("a:/d", "US"), host("b:/d", "GB")), doctor.Warn, "2 of 1"},

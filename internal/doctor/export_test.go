@@ -13,6 +13,7 @@ var (
 	JudgeHosts         = judgeHosts
 	JudgeClockGap      = judgeClockGap
 	JudgeUpstreamClock = (*Doctor).judgeUpstreamClock
+	JudgeAnswers       = judgeAnswers
 	UserName           = userName
 )
 

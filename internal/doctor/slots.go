@@ -81,6 +81,16 @@ func checkContact(ctx context.Context, d *Doctor) Finding {
 	return okf("%s %s", u.Name, u.String())
 }
 
+// judgeAnswers says how many answers of the last day had too little to be believed.
+func judgeAnswers(d *Doctor, about store.Summary) Finding {
+	c := about.Contact
+	if c.Suspects == 0 || d.now().Sub(c.SuspectAt) >= 24*time.Hour {
+		return noFinding
+	}
+	return warn(fmt.Sprintf("%s lacked too many of the videos that were asked for, the newest %s", term.Plural(int(c.Suspects), "answer"), term.Stamp(c.SuspectAt)),
+		fmt.Sprintf("nothing was deleted for that, and the videos (%s) are asked for again; ingest slots names the slots", term.Plural(int(about.InDoubt), "video")))
+}
+
 // closedByLedger reports whether nothing is fetched because the ledger cannot answer.
 func closedByLedger(ctx context.Context, d *Doctor) bool {
 	left, known := emergencyLeft(ctx, d)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -18,7 +19,7 @@ func (d ChartDocument) Print(w io.Writer) {
 	title, channel := term.Share(w, 33, 14)
 	fmt.Fprintf(w, "%s\n\n%3s %-11s %s %s %14s\n", d.head(), "#", "VIDEO", term.Pad("TITLE", title), term.Pad("CHANNEL", channel), "VIEWS")
 	for _, v := range d.Items {
-		fmt.Fprintf(w, "%3d %s %s %s %14s\n", v.Rank, term.Pad(v.VideoID, 11), term.Pad(v.Title, title), term.Pad(v.Channel, channel), term.Count(v.Views))
+		fmt.Fprintf(w, "%3d %s %s %s %14s\n", v.Rank, term.Pad(v.VideoID, 11), term.Pad(v.titled(), title), term.Pad(v.Channel, channel), term.Count(v.Views))
 	}
 }
 
@@ -47,9 +48,12 @@ func (d MovesDocument) Print(w io.Writer) {
 			moved = fmt.Sprintf("%+d", *v.WasRank-v.Rank)
 		}
 		fmt.Fprintf(w, "%3s %5s %s %s %s %14s\n", rank, moved,
-			term.Pad(v.VideoID, 11), term.Pad(v.Title, title), term.Pad(v.Channel, channel), term.Gain(v.ViewsGained))
+			term.Pad(v.VideoID, 11), term.Pad(v.titled(), title), term.Pad(v.Channel, channel), term.Gain(v.ViewsGained))
 	}
 }
+
+// titled returns the title; a video that is gone at the upstream has none any more.
+func (v VideoDocument) titled() string { return cmp.Or(v.Title, "(no title)") }
 
 // changes are all kinds of change, in the order of the report.
 var changes = []string{"new", "risen", "fallen", "same", "gone"}
@@ -88,7 +92,7 @@ func (v SearchItem) tail(order string) string {
 // Print shows the history, oldest chart first.
 func (d HistoryDocument) Print(w io.Writer) {
 	columns := term.Columns(w)
-	fmt.Fprintf(w, "%s\nby %s, published %s\n\n", term.Fit(d.Title, columns), term.Fit(d.Channel, columns/2), stampOf(d.PublishedAt))
+	fmt.Fprintf(w, "%s\nby %s, published %s\n\n", term.Fit(d.titled(), columns), term.Fit(d.Channel, columns/2), stampOf(d.PublishedAt))
 	if len(d.Sightings) == 0 {
 		return
 	}
