@@ -66,6 +66,31 @@ func TestTheIndexLeadsToEachPage(t *testing.T) {
 	}
 }
 
+var (
+	inLegend = regexp.MustCompile(`>([^<]+): ([0-9.]+ h) on average<`)
+	curve    = regexp.MustCompile(`<path d="M(?:[^L"]*L){99}[^"]*" style="fill:none;stroke:(#[0-9A-F]{6});`) // a hundred points
+)
+
+// TestTheEconomyPictureHasACurveForEachName: as many curves as names, each in its own color, and README gives the same
+// means.
+func TestTheEconomyPictureHasACurveForEachName(t *testing.T) {
+	svg, readme := read(t, "../bench/economy.svg"), read(t, "../README.md")
+	names, curves := map[string]bool{}, map[string]bool{}
+	for _, m := range inLegend.FindAllStringSubmatch(svg, -1) {
+		names[m[1]] = true
+		if !strings.Contains(readme, m[2]) {
+			t.Errorf("README does not give the mean age of %s, %s", m[1], m[2])
+		}
+	}
+	drawn := curve.FindAllStringSubmatch(svg, -1)
+	for _, m := range drawn {
+		curves[m[1]] = true
+	}
+	if len(names) != 2 || len(curves) != len(names) || len(drawn) != len(names) {
+		t.Errorf("%d names, %d curves in %d colors: want 2 of each", len(names), len(drawn), len(curves))
+	}
+}
+
 func docFiles(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("../docs/*.md")

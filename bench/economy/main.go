@@ -2,7 +2,7 @@
 // worlds of different size and trouble, over simulated weeks with a clock change. The stand-in counts and judges; its
 // clock is the world's.
 //
-//	go run ./economy [-write] [-days 14] [-seed 1] [-only REGEXP] [-resume FILE] [-random N]
+//	go run ./economy [-write | -draw] [-days 14] [-seed 1] [-only REGEXP] [-resume FILE] [-random N]
 package main
 
 import (
@@ -104,6 +104,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	days := f.Int("days", 14, "how many `DAYS` to simulate")
 	seed := f.Uint64("seed", 1, "`SEED` of the worlds")
 	write := f.Bool("write", false, "write "+file+" and "+picture)
+	picturing := f.Bool("draw", false, "simulate what the picture shows, and write "+picture+" alone")
 	resume := f.String("resume", "", "keep each result in `FILE`, and do not simulate again what it has: delete it when the program has changed")
 	only := f.String("only", "", "`REGEXP` of the world, its trouble and the worker, as in '300 units/clean/ours$'")
 	f.BoolVar(&traced, "trace", false, "print what was said and not true, and each call that was refused")
@@ -117,6 +118,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 			return 1
 		}
 		return 0
+	}
+	if *picturing {
+		*only = pictured
 	}
 	pattern, err := regexp.Compile(*only)
 	if err != nil {
@@ -135,7 +139,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 			runs = append(runs, s)
 		}
 	}
-	if err == nil && *write {
+	switch {
+	case err == nil && *picturing:
+		err = draw(runs, picture)
+	case err == nil && *write:
 		err = publish(runs, *days, *seed)
 	}
 	if err != nil {

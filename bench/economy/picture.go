@@ -10,44 +10,55 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// drawn are the workers in the picture, and their lines.
+// drawn are the workers in the picture, the names that its readers know them by, and their lines.
 var drawn = []struct {
-	name  string
-	color color.RGBA
+	worker, name string
+	color        color.RGBA
 }{
-	{"naive cron", color.RGBA{0xb2, 0x6a, 0x00, 0xff}},
-	{"ours", color.RGBA{0x1f, 0x5f, 0xbf, 0xff}},
+	{"naive cron", "a cron script", color.RGBA{0xb2, 0x6a, 0x00, 0xff}},
+	{"ours", "ingest", color.RGBA{0x1f, 0x5f, 0xbf, 0xff}},
 }
 
-// draw plots the mean age of the charts over the first days of the clean world of 300 units.
+// pictured matches the runs that the picture shows: eight regions, one host, 300 units a day, and no trouble.
+const pictured = `^300 units/clean/(ours|naive cron)$`
+
+// draw plots the mean age of the charts over the first days of the pictured world, one line for each worker. The legend
+// has the means over all days, so that a caption can be checked against the picture.
 func draw(runs []simulated, file string) error {
 	const days = 4
 	p := plot.New()
-	p.Title.Text = "Mean age of eight charts, 300 units a day"
+	p.Title.Text = "Mean age of eight charts, with 300 units a day"
 	p.X.Label.Text, p.Y.Label.Text = "days", "hours"
-	p.Title.Padding, p.Y.Min, p.Y.Max, p.Legend.Top, p.Legend.Left = vg.Points(6), 0, 27, true, true // the legend is above the lines
-	p.Y.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 6, Label: "6"}, {Value: 12, Label: "12"}, {Value: 18, Label: "18"}, {Value: 24, Label: "24"}}
+	p.Title.Padding, p.Y.Min, p.X.Min, p.X.Max, p.Legend.Top, p.Legend.Left = vg.Points(6), 0, 0, days, true, true
+	p.X.Tick.Marker, p.Y.Tick.Marker = ticks(0, 1, 2, 3, days), ticks(0, 6, 12, 18, 24)
 	p.Add(plotter.NewGrid())
 	for _, d := range drawn {
-		for _, s := range runs {
-			if s.name != d.name || s.world.units != 300 || s.trouble.name != clean.name {
-				continue
-			}
-			var points plotter.XYs
-			for t := start; t.Before(start.AddDate(0, 0, days)); t = t.Add(10 * time.Minute) {
-				points = append(points, plotter.XY{X: t.Sub(start).Hours() / 24, Y: s.ageAt(t, start).Hours()})
-			}
-			line, err := plotter.NewLine(points)
-			if err != nil {
-				return fmt.Errorf("draw %s: %w", s, err)
-			}
-			line.Color, line.Width = d.color, vg.Points(1.5)
-			p.Add(line)
-			p.Legend.Add(d.name, line)
+		s := find(runs, 300, clean, d.worker)
+		if s == nil {
+			return fmt.Errorf("draw %s: %s was not simulated under 300 units", file, d.worker)
 		}
+		var points plotter.XYs
+		for t := start; t.Before(start.AddDate(0, 0, days)); t = t.Add(10 * time.Minute) {
+			points = append(points, plotter.XY{X: t.Sub(start).Hours() / 24, Y: s.ageAt(t, start).Hours()})
+		}
+		line, err := plotter.NewLine(points)
+		if err != nil {
+			return fmt.Errorf("draw %s: %w", s, err)
+		}
+		line.Color, line.Width = d.color, vg.Points(1.5)
+		p.Add(line)
+		p.Legend.Add(fmt.Sprintf("%s: %.1f h on average", d.name, s.Mean.Hours()), line)
 	}
+	p.Y.Max = 1.25 * p.Y.Max // the legend is above the lines
 	if err := p.Save(18*vg.Centimeter, 8*vg.Centimeter, file); err != nil {
 		return fmt.Errorf("write the picture: %w", err)
 	}
 	return nil
+}
+
+func ticks(at ...float64) (marks plot.ConstantTicks) {
+	for _, v := range at {
+		marks = append(marks, plot.Tick{Value: v, Label: fmt.Sprint(v)})
+	}
+	return marks
 }
