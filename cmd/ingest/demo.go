@@ -95,8 +95,7 @@ func (a *app) demo(ctx context.Context) (err error) {
 	defer d.runtime.close()
 
 	d.print("Eight regions, one quota of 10,000 units a day, no key: a stand-in upstream in")
-	d.print("this process, and a clock that this demo moves. A search costs 100 units, as in")
-	d.print("cost table classic; today Google counts searches in a pool of their own.\nData: %s", a.cfg.Data)
+	d.print("this process, and a clock that this demo moves.\nData: %s", a.cfg.Data)
 	for _, step := range []func(context.Context) error{d.slots, d.neighbour, d.refusal, d.ledgerDown, d.search, d.report} {
 		if err := step(ctx); err != nil {
 			return err

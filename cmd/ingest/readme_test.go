@@ -3,6 +3,7 @@ package main_test
 import (
 	"net"
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -25,20 +26,50 @@ func readmeScript(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(ts.Exec("sh", "-e", "-c", "trap '[ -z \"$!\" ] || { kill $!; wait; }' EXIT\n"+blocks))
 }
 
-// answersScript is readmeScript for a section whose lines are questions: each is answered, in at most eight lines.
+// answersScript asks the questions of a document's table: answers FILE [sampled]. Each is answered, in at most eight
+// lines; sampled: as in the table's third column, in which … is any text, but for the digits.
 func answersScript(ts *testscript.TestScript, neg bool, args []string) {
-	asked := 0
-	for line := range strings.Lines(blocksOf(ts, neg, args)) {
-		command, question, _ := strings.Cut(line, " # ")
-		ts.Check(ts.Exec("sh", "-c", command))
-		if n := strings.Count(ts.ReadFile("stdout"), "\n"); n < 1 || n > 8 {
-			ts.Fatalf("%s is answered in %d lines", strings.TrimSpace(question), n)
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: answers FILE [sampled]")
+	}
+	text, err := os.ReadFile("../../" + args[0])
+	ts.Check(err)
+	asked := questionsIn(string(text))
+	for _, q := range asked {
+		ts.Check(ts.Exec("sh", "-c", q.command))
+		out := ts.ReadFile("stdout")
+		if out == "" {
+			out = ts.ReadFile("stderr")
 		}
-		asked++
+		if n := strings.Count(out, "\n"); n < 1 || n > 8 {
+			ts.Fatalf("%s is answered in %d lines", q.text, n)
+		}
+		begins, ends, _ := strings.Cut(shape(q.sample), "…")
+		_, after, found := strings.Cut(shape(out), begins)
+		if len(args) > 1 && !(found && strings.Contains(after, ends)) {
+			ts.Fatalf("%s is answered with\n%s\nand %s gives %q", q.text, out, args[0], q.sample)
+		}
 	}
-	if asked != 10 {
-		ts.Fatalf("%d questions", asked)
+	if len(asked) != 10 {
+		ts.Fatalf("%d questions", len(asked))
 	}
+}
+
+// question is a row of README's table.
+type question struct{ text, command, sample string }
+
+var questionRow = regexp.MustCompile("(?m)^\\| ([^|]+) \\| `(ingest (?:[^|]|\\\\\\|)+)` \\| `([^|]+)` \\|$")
+
+func questionsIn(text string) (all []question) {
+	for _, m := range questionRow.FindAllStringSubmatch(text, -1) {
+		all = append(all, question{m[1], strings.ReplaceAll(m[2], `\|`, "|"), m[3]})
+	}
+	return all
+}
+
+// shape replaces the digits of a text, and its spaces by single ones.
+func shape(text string) string {
+	return regexp.MustCompile(`[0-9]`).ReplaceAllString(strings.Join(strings.Fields(text), " "), "0")
 }
 
 // blocksOf returns the commands of a section.

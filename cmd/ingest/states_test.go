@@ -134,18 +134,15 @@ func spoil(t *testing.T, file string) {
 	}
 }
 
-// questions are those of the README, each with the command that answers it.
+// questions are those of README, each with the command that answers it.
 func questions(t *testing.T) (asked [][2]string) {
 	t.Helper()
 	text, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(text), "\n## Ten questions\n\n```sh\n")
-	section, _, _ = strings.Cut(section, "```")
-	for line := range strings.Lines(section) {
-		command, question, _ := strings.Cut(line, " # ")
-		asked = append(asked, [2]string{strings.TrimSpace(question), command})
+	for _, q := range questionsIn(string(text)) {
+		asked = append(asked, [2]string{q.text, q.command})
 	}
 	if len(asked) != 10 {
 		t.Fatalf("%d questions", len(asked))

@@ -123,9 +123,19 @@ async function inWorld(browser, name) {
   console.log(`${name}: ${((Date.now() - began) / 1000).toFixed(0)} s`);
 }
 
+// overview makes README's one picture of two that docs show: the charts, and the status beside them.
+async function overview(browser, dir) {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 404 } });
+  const picture = (name) => `<img width="636" src="data:image/png;base64,${readFileSync(join(dir, `${name}.png`), "base64")}">`;
+  await page.setContent(`<body style="margin:0;display:flex;gap:8px;background:#888">${picture("charts-page")}${picture("status-page")}`);
+  await page.screenshot({ path: join(dir, "overview.png") });
+  await page.close();
+}
+
 const browser = await chromium.launch({ executablePath, args: process.getuid() === 0 ? ["--no-sandbox"] : [] });
 try {
   for (const name of process.env.E2E_WORLDS?.split(",") ?? Object.keys(worlds)) await inWorld(browser, name);
+  if (process.env.E2E_DOCS) await overview(browser, process.env.E2E_DOCS);
 } finally {
   await browser.close();
 }
