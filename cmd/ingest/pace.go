@@ -11,67 +11,45 @@ import (
 	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/strictyaml"
 	"github.com/trendvidstream/ingest/internal/term"
-	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
 )
 
-// standing is the state of the schedule at one moment, from the store and the ledger.
-type standing struct {
-	now       time.Time
-	schedule  budget.PricedSchedule
-	pace      budget.Pace // nothing is paced while the store or the ledger cannot be read
-	latest    ingest.Latest
-	storeErr  error
-	left      quota.Report
-	ledgerErr error
-	foreseen  []budget.PricedSlot // the slots until the provider's day ends, each with whether it fits
+// scheduleStanding is the standing, with the prices of the schedule.
+type scheduleStanding struct {
+	standing.Standing
+	schedule budget.PricedSchedule
+	foreseen []budget.PricedSlot // the slots until the provider's day ends, each with whether it fits
 }
 
 // stand returns the standing; s is nil if there is no store.
-func (a *app) stand(ctx context.Context, s *store.Store, report func(context.Context) (quota.Report, error)) (st standing, err error) {
-	st.now = a.clock.Now()
+func (a *app) stand(ctx context.Context, s *store.Store, l standing.Ledger) (st scheduleStanding, err error) {
 	if st.schedule, err = a.schedule(); err != nil {
 		return st, err
 	}
-	st.pace.Schedule = st.schedule.Jobs
+	f := standing.Facts{Now: a.clock.Now(), StaleAfter: a.cfg.StaleAfter, Provider: a.provider().name}
+	var slots standing.Store
 	if s != nil {
-		if st.latest, st.storeErr = s.Latest(ctx, st.now); st.storeErr != nil {
-			return st, nil //nolint:nilerr // st holds the error: what does not need the store goes on
-		}
+		slots = serviceStore{s, func() time.Time { return f.Now }}
 	}
-	st.left, st.ledgerErr = report(ctx)
-	switch {
-	case st.ledgerErr != nil:
-	case a.cfg.Pacing && s != nil:
-		expected, others := a.others(s, st.schedule).Expect(ctx, st.left)
-		st.pace = st.schedule.Pace(expected, st.latest.Known(), st.now)
-		st.pace.Others = others
-	default:
-		st.pace = st.schedule.Held(st.left, st.now)
+	var others standing.Others
+	if a.cfg.Pacing && s != nil {
+		others = a.others(s, st.schedule)
 	}
-	return st, nil //nolint:nilerr // st holds the error: what does not need the ledger goes on
-}
-
-// waiting returns the slots that have come due and that no run has completed.
-func (st standing) waiting() map[ingest.Series]ingest.Slot {
-	return st.pace.Schedule.Waiting(st.latest, st.now)
-}
-
-// upcoming returns the next n slots of the series that are wanted: those that wait, stored or not, and those to come.
-func (st standing) upcoming(n int, wanted func(ingest.Series) bool) []ingest.Slot {
-	return st.pace.Schedule.Upcoming(st.latest, st.now, n, wanted)
+	st.Standing = standing.At(standing.Read(ctx, f, st.schedule, l, slots, others))
+	return st, nil
 }
 
 // next returns the slots that wait or come due before the provider's day ends, with their costs.
-func (st standing) next() ([]report.NextDocument, error) {
-	if st.storeErr != nil {
-		return nil, st.storeErr
+func (st scheduleStanding) next() ([]report.NextDocument, error) {
+	if st.StoreErr != nil {
+		return nil, st.StoreErr
 	}
-	return report.NewNextDocuments(st.foreseen, st.waiting(), st.latest, st.now), nil
+	return report.NewNextDocuments(st.Standing, st.foreseen), nil
 }
 
 // others watches what is spent outside the jobs of a store.
@@ -79,27 +57,32 @@ func (a *app) others(s *store.Store, schedule budget.PricedSchedule) budget.Othe
 	return budget.OthersWatch{Notes: s, Schedule: schedule, Shared: a.cfg.Ledger != "sqlite", Log: a.log()}
 }
 
-// reported returns a function that returns a report read earlier.
-func reported(r quota.Report) func(context.Context) (quota.Report, error) {
+// ledgerReport is a standing.Ledger.
+type ledgerReport func(context.Context) (quota.Report, error)
+
+func (r ledgerReport) Report(ctx context.Context) (quota.Report, error) { return r(ctx) }
+
+// reported answers with a report that was read earlier.
+func reported(r quota.Report) ledgerReport {
 	return func(context.Context) (quota.Report, error) { return r, nil }
 }
 
 // openStanding returns the standing for a command that has opened nothing yet.
-func (a *app) openStanding(ctx context.Context) (standing, error) {
+func (a *app) openStanding(ctx context.Context) (scheduleStanding, error) {
 	s, err := a.store(ctx)
 	switch {
 	case err == nil:
 		defer func() { _ = s.Close() }()
 	case !errors.Is(err, fs.ErrNotExist): // else nothing was fetched yet
-		return standing{}, err
+		return scheduleStanding{}, err
 	}
-	return a.stand(ctx, s, func(ctx context.Context) (r quota.Report, err error) {
+	return a.stand(ctx, s, ledgerReport(func(ctx context.Context) (r quota.Report, err error) {
 		err = a.withReadOnlyLedger(ctx, func(ctx context.Context, l *ledger) (err error) {
 			r, err = l.report(ctx)
 			return err
 		})
 		return r, err
-	})
+	}))
 }
 
 // warnOfStore warns of a store that takes no more answers, and of slots in the future.
@@ -118,15 +101,6 @@ func (a *app) warnOfStore(ctx context.Context, s *store.Store) {
 func (a *app) warnOfRoom(s *store.Store) {
 	if err := s.Room(); err != nil {
 		a.say("ingest: warning: nothing is fetched: %v", err)
-	}
-}
-
-// freshSite is the part of a site that judges freshness.
-func (a *app) freshSite(s *store.Store, st standing) *web.Site {
-	return &web.Site{
-		Now: a.clock.Now, Schedule: func() report.WantedSeries { return st.pace.Schedule }, Latest: serviceStore{s, a.clock.Now}.Latest, StaleAfter: a.cfg.StaleAfter,
-		Calls: s.CallStats, Upstream: a.provider().name,
-		Closed: func() bool { return st.left.Degraded != nil && report.NothingGoesOn(st.left.EmergencyLeft) },
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/store"
@@ -128,20 +129,18 @@ func (a *app) quotaReport(ctx context.Context, l *ledger, f quotaFlags) error {
 	if err != nil {
 		return err
 	}
-	screen := report.QuotaScreen{QuotaDocument: doc, All: f.all}
+	screen := report.QuotaScreen{QuotaDocument: doc, Standing: st.Standing, All: f.all}
 	if screen.Next, err = st.next(); err != nil {
 		return err
 	}
-	if screen.StoreErr = storeErr; storeErr == nil {
+	if storeErr == nil {
 		a.warnOfStore(ctx, s)
-		var fresh report.Freshness
-		fresh, screen.StoreErr = a.freshSite(s, st).Freshness(ctx)
-		screen.Fresh = &fresh
-	} else if errors.Is(storeErr, fs.ErrNotExist) {
-		screen.StoreErr = nil // nothing was fetched yet
+	} else if !errors.Is(storeErr, fs.ErrNotExist) { // else nothing was fetched yet
+		st.StoreErr = storeErr
+		screen.Standing = standing.At(st.Facts)
 	}
 	if err = a.show(screen); err == nil {
-		err = screen.StoreErr
+		err = screen.Standing.StoreErr
 	}
 	if err == nil && degraded != nil {
 		err = codeError{exitUnavailable, degraded}
@@ -153,7 +152,7 @@ func (a *app) quotaReport(ctx context.Context, l *ledger, f quotaFlags) error {
 }
 
 // quotaDocument returns what is left, and the pace if there is a store. degraded says why the ledger cannot answer.
-func (a *app) quotaDocument(ctx context.Context, l *ledger, s *store.Store) (doc report.QuotaDocument, st standing, degraded, err error) {
+func (a *app) quotaDocument(ctx context.Context, l *ledger, s *store.Store) (doc report.QuotaDocument, st scheduleStanding, degraded, err error) {
 	r, err := l.report(ctx)
 	if err == nil {
 		st, err = a.stand(ctx, s, reported(r))
@@ -161,19 +160,20 @@ func (a *app) quotaDocument(ctx context.Context, l *ledger, s *store.Store) (doc
 	if err != nil {
 		return doc, st, nil, err
 	}
-	var waiting map[ingest.Series]ingest.Slot
-	if s != nil {
-		waiting = st.waiting()
+	waiting := st.Waiting
+	if s == nil {
+		waiting = nil
 	}
-	forecast, err := st.schedule.Forecast(r, st.pace, waiting, st.now)
+	st.Forecast, err = st.schedule.Forecast(r, st.Pace, waiting, st.Now)
 	if err != nil {
 		return doc, st, nil, err
 	}
-	if next, err := st.schedule.NextAt(st.pace, st.latest, st.now, forecast.Until); err == nil && st.storeErr == nil {
-		st.schedule.Foresee(&forecast, st.pace, next, st.now)
+	if next, err := st.schedule.NextAt(st.Pace, st.Latest, st.Now, st.Forecast.Until); err == nil && st.StoreErr == nil {
+		st.schedule.Foresee(&st.Forecast, st.Pace, next, st.Now)
 		st.foreseen = next
 	}
-	doc = report.NewQuotaDocument(st.pace.Resume(r), l.Tariff, forecast)
+	st.Standing = standing.At(st.Facts)
+	doc = report.NewQuotaDocument(st.Pace.Resume(r), l.Tariff, st.Forecast)
 	if s != nil {
 		if calls, err := s.CallStats(ctx); err == nil {
 			doc.NoteSaved(calls, l.Tariff)

@@ -106,22 +106,22 @@ func (a *app) workersFor(ctx context.Context, w *fetchRuntime) int {
 // lookAhead adds to a summary when the next slot of these series is due, and which of them wait for quota. A run that
 // had no quota left to try them was stopped, too.
 func (a *app) lookAhead(ctx context.Context, s *report.Run, w *fetchRuntime, series []ingest.Series, force bool) {
-	st, err := a.stand(ctx, w.store, w.ledger.Report)
-	if err != nil || st.storeErr != nil {
+	st, err := a.stand(ctx, w.store, w.ledger)
+	if err != nil || st.StoreErr != nil {
 		return
 	}
-	s.Pacing = st.pace.String()
-	nexts, late := st.pace.Schedule.Nexts(st.latest, st.now), st.waiting()
+	s.Pacing = st.Pace.String()
+	nexts, late := st.Pace.Schedule.Nexts(st.Latest, st.Now), st.Waiting
 	var waiting []ingest.Slot
 	for _, one := range series {
 		if next, comes := nexts[one]; comes && (s.Next.IsZero() || next.DueAt.Before(s.Next)) {
 			s.Next = next.DueAt
 		}
-		if slot := late[one]; slot.RetryAt.After(st.now) {
+		if slot := late[one]; slot.RetryAt.After(st.Now) {
 			waiting = append(waiting, slot)
 		}
 	}
-	for _, p := range st.left.Pools {
+	for _, p := range st.Report.Pools {
 		if at := p.ResumesAt[quota.Scheduled]; w.price.Total[p.Pool] > 0 && p.Remaining[quota.Scheduled] == 0 && at.After(s.UsedUp) {
 			s.UsedUp = at
 		}

@@ -136,7 +136,7 @@ func (a *app) openService(ctx context.Context, door *gateway.Door) (*service.Run
 		Close: func() { door.Open(nil); w.close() },
 		Pace: func(ctx context.Context, r quota.Report) (regions.Schedule, string) {
 			st, _ := a.stand(ctx, w.store, reported(r))
-			return st.pace.Schedule, st.pace.String()
+			return st.Pace.Schedule, st.Pace.String()
 		},
 	}
 	err = a.shareWork(ctx, w, r)

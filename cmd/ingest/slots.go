@@ -60,28 +60,28 @@ func printNext(ctx context.Context, a *app, n int, region string) error {
 		return err
 	}
 	a.sayClosed(st)
-	if text := st.pace.String(); text != "" && !a.json {
+	if text := st.Pace.String(); text != "" && !a.json {
 		term.Paragraph(a.stdout, text)
 	}
-	slots, waits := st.upcoming(n, func(s ingest.Series) bool { return region == "" || s.Key == region }), report.NewWaits(st.latest, st.now)
+	slots := st.Pace.Schedule.Upcoming(st.Latest, st.Now, n, func(s ingest.Series) bool { return region == "" || s.Key == region })
 	for i, slot := range slots {
-		if wait := waits.Of(slot); !slot.FirstDueAt.IsZero() {
-			slots[i].Reason = wait.String()
+		if !slot.FirstDueAt.IsZero() {
+			slots[i].Reason = report.WaitText(st.Standing, slot)
 			if a.json {
-				slots[i].Reason = strings.TrimSuffix(wait.String()+"; "+slot.Reason, "; ")
+				slots[i].Reason = strings.TrimSuffix(slots[i].Reason+"; "+slot.Reason, "; ")
 			}
 		}
 	}
-	return printSlots(&a.console, slots, nil, nil, st.now, region != "")
+	return printSlots(&a.console, slots, nil, nil, st.Now, region != "")
 }
 
 // sayClosed says what runs fetch while the ledger cannot answer.
-func (a *app) sayClosed(st standing) {
+func (a *app) sayClosed(st scheduleStanding) {
 	switch {
-	case st.ledgerErr != nil:
-		a.say("ingest: until this is mended no run fetches what is due: %v", st.ledgerErr)
-	case st.left.Degraded != nil:
-		a.say("ingest: until this is mended %s: %v", report.WithoutLedger(st.left.EmergencyLeft), st.left.Degraded)
+	case st.LedgerErr != nil:
+		a.say("ingest: until this is mended no run fetches what is due: %v", st.LedgerErr)
+	case st.Report.Degraded != nil:
+		a.say("ingest: until this is mended %s: %v", report.WithoutLedger(st.Report.EmergencyLeft), st.Report.Degraded)
 	}
 }
 
@@ -92,7 +92,7 @@ func seriesOf(ctx context.Context, a *app, key string) ([]report.SeriesDocument,
 		return nil, err
 	}
 	a.sayClosed(st)
-	return report.NewSeriesDocuments(st.pace.Schedule, key, st.latest, st.now), nil
+	return report.NewSeriesDocuments(st.Standing, key), nil
 }
 
 // idleMachines returns the machines that share the store and do not work.

@@ -10,6 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/audit"
 	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
@@ -19,9 +20,9 @@ import (
 // source returns what the metrics and the status page read: the ledger and the store, as the commands show them.
 func (a *app) source(l *ledger, s *store.Store) *web.Source {
 	source := a.storeSource(s, nil)
-	source.Quota = func(ctx context.Context) (report.QuotaDocument, web.Upcoming, error) {
+	source.Quota = func(ctx context.Context) (report.QuotaDocument, standing.Facts, web.Upcoming, error) {
 		doc, st, _, err := a.quotaDocument(ctx, l, s)
-		return doc, st.next, err
+		return doc, st.Facts, st.next, err
 	}
 	source.Spent = func(ctx context.Context, since time.Time, every time.Duration) ([]quota.Spent, error) {
 		return l.Ledger.Spent(ctx, l.Account, since, every)
@@ -37,8 +38,8 @@ func (a *app) source(l *ledger, s *store.Store) *web.Source {
 // storeSource is the part of source that needs no ledger; why returns why the ledger cannot be opened.
 func (a *app) storeSource(s *store.Store, why func() error) *web.Source {
 	return &web.Source{
-		Quota: func(context.Context) (report.QuotaDocument, web.Upcoming, error) {
-			return report.QuotaDocument{}, nil, why()
+		Quota: func(context.Context) (report.QuotaDocument, standing.Facts, web.Upcoming, error) {
+			return report.QuotaDocument{}, standing.Facts{}, nil, why()
 		},
 		Slots: func(ctx context.Context, since time.Time) ([]report.SlotDocument, error) {
 			slots, err := s.ListSlots(ctx, store.SlotFilter{Since: since})
@@ -108,7 +109,7 @@ func (a *app) metricsCommand() *cobra.Command {
 // printMetrics prints the figures of that source. Figures that cannot be read are left out, and source_readable says
 // so; a store that cannot be read is an error as well.
 func (a *app) printMetrics(ctx context.Context, source func(*store.Store) *web.Source) error {
-	var st standing
+	var st scheduleStanding
 	s, storeErr := a.readStore(ctx)
 	if storeErr == nil {
 		defer func() { _ = s.Close() }()
@@ -122,7 +123,7 @@ func (a *app) printMetrics(ctx context.Context, source func(*store.Store) *web.S
 		from.Slots = func(context.Context, time.Time) ([]report.SlotDocument, error) { return nil, storeErr }
 	}
 	status := web.Status{
-		Now: a.clock.Now, Version: version, Freshness: a.freshSite(s, st).Freshness,
+		Now: a.clock.Now, Version: version, Facts: func(context.Context) standing.Facts { return st.Facts },
 		Source: func() (*web.Source, error) { return from, nil },
 	}
 	return status.WriteMetrics(ctx, a.stdout)

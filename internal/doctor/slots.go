@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
@@ -21,36 +24,36 @@ func checkFreshness(ctx context.Context, d *Doctor) Finding {
 	if err != nil {
 		return noFinding // config reports it
 	}
-	now := d.now()
-	slots, err := d.inspectSlots(ctx, now)
+	slots, err := d.inspectSlots(ctx, d.now())
 	if err != nil {
 		return noFinding // store reports it
 	}
-	fresh := report.NewFreshness(d.paced(ctx, schedule, slots.Latest), slots.Latest, now, cmp.Or(d.Config.StaleAfter, regions.DefaultStaleAfter))
-	fresh.Upstream = &report.UpstreamDocument{Name: d.Provider}
-	check := fresh.Check()
-	if check.Mood == report.Good || check.Mood == report.Warn && len(fresh.Stale()) == 0 && !fresh.Overdue() && fresh.Worst() != report.Absent {
+	st := standing.At(standing.Facts{Now: d.now(), Pace: d.pace(ctx, schedule, slots.Latest), Latest: slots.Latest, StaleAfter: cmp.Or(d.Config.StaleAfter, regions.DefaultStaleAfter), Provider: d.Provider})
+	check := report.ChartsCheck(st)
+	trouble, _ := st.Trouble()
+	overdue := slices.ContainsFunc(st.Series, func(s standing.Series) bool { return !s.OverdueSince.IsZero() })
+	if check.Mood == report.Good || check.Mood == report.Warn && len(st.StaleSeries()) == 0 && !overdue && trouble != standing.Absent {
 		return okf("%s, %s", check.Says, check.Detail)
 	}
 	lines, advice := []string{check.Says}, "ingest slots --region R says why; is a timer, cron or serve running?"
 	switch {
 	case check.Mood == report.Idle:
 		advice = "ingest run fetches what is due"
-	case fresh.Worst() == report.Absent:
+	case trouble == standing.Absent:
 		advice = "wait until there is such a chart, or take it out of regions: in the config"
 	}
 	if len(slots.Waiting) > 0 {
 		at := slots.Waiting[len(slots.Waiting)-1] // the oldest
 		lines = append(lines, fmt.Sprintf("the last run ended at %s: %s", at.Series().String(), oneLine(at.Reason)))
 	}
-	return warn(strings.Join(append(lines, shortenList(8, lateLines(fresh), "more")...), "; "), advice)
+	return warn(strings.Join(append(lines, shortenList(8, lateLines(st), "more")...), "; "), advice)
 }
 
 // lateLines describes the series that are late, or whose newest fetch failed, with each reason once.
-func lateLines(f report.Freshness) (lines []string) {
+func lateLines(st standing.Standing) (lines []string) {
 	said := map[string]bool{}
-	for _, series := range f.Series {
-		if is := series.Condition(); is == report.Fresh || is == report.Unbegun {
+	for _, series := range report.NewFreshness(st).Series {
+		if series.Is.State.Mood() < report.Warn {
 			continue
 		}
 		line := series.String()
@@ -68,17 +71,22 @@ func checkContact(ctx context.Context, d *Doctor) Finding {
 	if err != nil || about == nil || about.Contact.AskedAt.IsZero() {
 		return noFinding // nothing was asked
 	}
-	u := report.NewUpstreamDocument(d.Provider, about.Contact, d.now(), 0)
-	if u.Unreachable && closedByLedger(ctx, d) {
-		u.NobodyAsks()
+	st := standing.At(standing.Facts{Now: d.now(), Contact: &about.Contact, Provider: d.Provider})
+	if st.Upstream.Cause == standing.UpstreamSilent {
+		if left, known := emergencyLeft(ctx, d); known {
+			st.Report.EmergencyLeft = left
+			_, st.Report.Degraded = ledgerReport(ctx, d)
+			st = standing.At(st.Facts)
+		}
 	}
-	switch {
-	case u.KeyRefused != nil:
-		return fail(BadKey, u.Name+" "+u.String()+", and nothing is fetched since", "give a key that it accepts; ingest doctor --online asks once more and says why it is refused")
-	case u.Unreachable:
-		return fail(Unavailable, u.Name+" "+u.String(), "ingest slots says what the calls met: an error of the provider passes; else see the network (DNS, firewall, proxy); ingest doctor --online asks once more")
+	says := d.Provider + " " + report.UpstreamText(st)
+	switch st.Upstream.Cause {
+	case standing.KeyRefused:
+		return fail(BadKey, says+", and nothing is fetched since", "give a key that it accepts; ingest doctor --online asks once more and says why it is refused")
+	case standing.UpstreamSilent:
+		return fail(Unavailable, says, "ingest slots says what the calls met: an error of the provider passes; else see the network (DNS, firewall, proxy); ingest doctor --online asks once more")
 	}
-	return okf("%s %s", u.Name, u.String())
+	return okf("%s", says)
 }
 
 // judgeAnswers says how many answers of the last day had too little to be believed.
@@ -91,26 +99,16 @@ func judgeAnswers(d *Doctor, about store.Summary) Finding {
 		fmt.Sprintf("nothing was deleted for that, and the videos (%s) are asked for again; ingest slots names the slots", term.Plural(int(about.InDoubt), "video")))
 }
 
-// closedByLedger reports whether nothing is fetched because the ledger cannot answer.
-func closedByLedger(ctx context.Context, d *Doctor) bool {
-	left, known := emergencyLeft(ctx, d)
-	if !known || !report.NothingGoesOn(left) {
-		return false
-	}
-	_, err := ledgerReport(ctx, d)
-	return err != nil
-}
-
-// paced returns the schedule at its current pace, or as configured if the ledger cannot say what that is.
-func (d *Doctor) paced(ctx context.Context, schedule regions.Schedule, latest ingest.Latest) regions.Schedule {
+// pace is the schedule's current pace; as configured if the ledger cannot say what that is.
+func (d *Doctor) pace(ctx context.Context, schedule regions.Schedule, latest ingest.Latest) budget.Pace {
 	if d.Config.Pacing {
 		schedule, err := d.PricedSchedule()
 		report, reportErr := ledgerReport(ctx, d)
 		if err == nil && reportErr == nil {
-			return schedule.Pace(*report, latest.Known(), d.now()).Schedule
+			return schedule.Pace(*report, latest.Known(), d.now())
 		}
 	}
-	return schedule
+	return budget.Pace{Schedule: schedule}
 }
 
 // shortenList cuts a list that is longer than n, and counts what is left out.

@@ -52,7 +52,7 @@ func (st Status) Overall() State {
 		word = "all is well"
 	case worst.Mood == report.Idle:
 		word = "begins"
-	case worst.Name == "Ledger" || st.StoreErr != nil:
+	case worst.Name == "Ledger" || st.Standing.StoreErr != nil:
 		word = worst.Detail
 	case worst.Name == "Quota":
 		word = "no quota"
@@ -60,8 +60,8 @@ func (st Status) Overall() State {
 			word = "short of quota"
 		}
 	case worst.Name == "Charts":
-		word = string(st.Fresh.Worst())
-		if st.Fresh.Resting != "" {
+		trouble, _ := st.Standing.Trouble()
+		if word = report.Word(trouble); st.Standing.Stopped() != nil {
 			word = worst.Detail
 		}
 	}
@@ -81,15 +81,14 @@ func (s *Site) ShowStatus(w http.ResponseWriter, r *http.Request, st Status) {
 // sentence shows the worst problem, the reason, what a person must do, and the four checks.
 func (st Status) sentence() g.Node {
 	mood, headline := st.Headline()
-	thing, advice, command := st.Cure()
-	reason := st.Reason()
-	if thing != "" && command != "ingest doctor" {
+	cure, reason := st.Cure(), st.Reason()
+	if cure.Thing != "" && cure.Command != "ingest doctor" {
 		reason = "" // the cure says it
 	}
 	return h.Section(in(mood, "sentence"),
 		h.H1(dot(), h.Span(g.Text(headline))),
 		g.If(reason != "", h.P(g.Text(reason))),
-		g.If(thing != "", h.Div(in(report.Bad, "banner"), h.Role("alert"), h.P(h.B(g.Text(thing)), g.Text(" "+advice)), h.Pre(g.Text(command)))),
+		g.If(cure.Thing != "", h.Div(in(report.Bad, "banner"), h.Role("alert"), h.P(h.B(g.Text(cure.Thing)), g.Text(" "+cure.Advice)), h.Pre(g.Text(cure.Command)))),
 		h.Ul(h.Class("checks"), g.Map(st.Checks(), func(c report.Check) g.Node {
 			return h.Li(in(c.Mood, ""), dot(), h.Div(h.B(g.Text(c.Name)), g.Text(" "), h.Span(g.Text(c.Detail))))
 		})))
@@ -138,9 +137,7 @@ func (st Status) stateOf(series report.SeriesState) State {
 	if slots := st.slotsOf(series); series.Slot == nil && len(slots) > 0 && slots[0].Outcome == ingest.Claimed {
 		return State{report.Idle, fmt.Sprintf("fetching page %d", slots[0].Pages+1), st.nextOf(series)}
 	}
-	condition := series.Condition()
-	mood := map[report.Condition]report.Mood{report.Fresh: report.Good, report.Late: report.Warn, report.Failing: report.Warn, report.NoQuota: report.Warn, report.Absent: report.Warn, report.Stale: report.Bad, report.Unbegun: report.Idle}[condition]
-	return State{mood, string(condition), st.nextOf(series)}
+	return State{series.Is.State.Mood(), report.Word(series.Is.State), st.nextOf(series)}
 }
 
 // Regions says how fresh the first chart of each region is.

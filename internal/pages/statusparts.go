@@ -78,7 +78,7 @@ func (st Status) next() g.Node {
 		}
 		if st.Quota.Degraded {
 			verdict = "waits for the ledger, unless it is cheap"
-			if st.Fresh.Resting != "" || st.Quota.Closed() {
+			if st.Standing.Resting != nil || st.Standing.Closed() {
 				verdict = "waits for the ledger"
 			}
 		}
@@ -188,7 +188,7 @@ func (st Status) ledger() g.Node {
 const backupEvery = 7 * 24 * time.Hour
 
 func (st Status) kept() g.Node {
-	if st.StoreErr != nil {
+	if st.Standing.StoreErr != nil {
 		return section("Kept data", h.P(h.Class("soft"), g.Text("Not known while the store cannot be read.")))
 	}
 	videos, backup := "none", "none was made: ingest backup FILE"

@@ -28,11 +28,6 @@ func WithoutLedger(left []quota.EmergencyLeft) string {
 	return QuotaDocument{EmergencyLeft: newEmergencyDocuments(left)}.withoutLedger()
 }
 
-// NothingGoesOn reports whether not even a cheap call goes on while the ledger cannot answer.
-func NothingGoesOn(left []quota.EmergencyLeft) bool {
-	return QuotaDocument{EmergencyLeft: newEmergencyDocuments(left)}.nothingGoesOn()
-}
-
 func (d QuotaDocument) withoutLedger() string {
 	amounts, resumes := map[string]int64{}, time.Time{}
 	for _, l := range d.EmergencyLeft {

@@ -3,11 +3,10 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
@@ -21,49 +20,6 @@ type Freshness struct {
 
 	// Idle is the other machines that share the store and do not work.
 	Idle []ingest.IdleMachine `json:"idle_machines,omitempty"`
-
-	Resting string `json:"-"` // why nothing is fetched, if it is not the upstream; "": no reason, or not known
-}
-
-// WantedSeries says what should be fresh.
-type WantedSeries interface {
-	// Series returns all series of the config, in its order.
-	Series() []ingest.Series
-	// Ahead returns how long after t that many slots of the series come due; 0 if there are not that many.
-	Ahead(series ingest.Series, t time.Time, slots int) time.Duration
-	// Waiting returns the due slots that no run has completed; see regions.Schedule.
-	Waiting(l ingest.Latest, now time.Time) map[ingest.Series]ingest.Slot
-	// Stale reports whether a series is stale at now. done is when its newest done slot was due, zero if there is none. A
-	// series counts as fresh for after intervals.
-	Stale(series ingest.Series, done, now time.Time, after int) bool
-}
-
-// NewFreshness returns how fresh the wanted series are at now, by their newest slots.
-func NewFreshness(wanted WantedSeries, l ingest.Latest, now time.Time, staleAfter int) Freshness {
-	f := Freshness{At: term.Second(now), StaleAfter: staleAfter, Series: []SeriesState{}}
-	waiting, waits := wanted.Waiting(l, now), NewWaits(l, now)
-	for _, series := range wanted.Series() {
-		done, ended := l.Done[series], l.Ended[series]
-		state := SeriesState{Job: series.Job, Region: series.Key, Outcome: ended.State, Reason: term.Clean(ended.Reason), FetchedAt: term.TimeOrNull(done.FetchedAt), Running: l.Open[series].State == ingest.Claimed && l.Open[series].Lease.After(now)}
-		from := now
-		if !done.DueAt.IsZero() {
-			from = done.DueAt.UTC()
-			state.Slot, state.AgeS = &from, new(int64(now.Sub(from)/time.Second))
-		}
-		state.Stale = wanted.Stale(series, done.DueAt, now, staleAfter)
-		state.IntervalS = int64(wanted.Ahead(series, from, 1) / time.Second)
-		if slot, ok := waiting[series]; ok {
-			state.Wait = waits.Of(slot)
-		}
-		state.Absent = state.Stale && state.OverdueSince == nil && ended.State == ingest.Skipped && !strings.HasPrefix(ended.Reason, "superseded")
-		f.Series = append(f.Series, state)
-	}
-	if countCharts(f.in(Absent)) == countCharts(f.Series) { // the upstream has nothing at all
-		for i := range f.Series {
-			f.Series[i].Absent = false
-		}
-	}
-	return f
 }
 
 // SeriesState is one region of one job.
@@ -77,114 +33,43 @@ type SeriesState struct {
 	Stale     bool         `json:"stale"`      // older than StaleAfter intervals, or never done
 	Outcome   ingest.State `json:"outcome"`    // of the newest slot with an outcome; "": none
 	Reason    string       `json:"reason"`     // of that outcome
-	Running   bool         `json:"-"`          // a run is fetching it
-	Absent    bool         `json:"-"`          // stale, since the upstream has no such chart, but has others
 	Wait
+
+	Is standing.Series `json:"-"`
 }
 
-// Stale returns the stale series that the upstream has.
-func (f Freshness) Stale() []SeriesState {
-	return f.where(func(s SeriesState) bool { return s.Stale && !s.Absent })
-}
-
-// in returns the series in a condition.
-func (f Freshness) in(c Condition) []SeriesState {
-	return f.where(func(s SeriesState) bool { return s.Condition() == c })
-}
-
-func (f Freshness) where(is func(SeriesState) bool) []SeriesState {
-	return slices.DeleteFunc(slices.Clone(f.Series), func(s SeriesState) bool { return !is(s) })
-}
-
-// Overdue reports whether a series waits for a run, and not for quota.
-func (f Freshness) Overdue() bool {
-	return slices.ContainsFunc(f.Series, func(s SeriesState) bool { return s.OverdueSince != nil })
-}
-
-// Empty reports whether no chart was ever fetched or, if no charts are wanted, nothing at all.
-func (f Freshness) Empty() bool {
-	charts := countCharts(f.Series) > 0
-	return !slices.ContainsFunc(f.Series, func(s SeriesState) bool { return s.Slot != nil && (s.Region != "" || !charts) })
-}
-
-// Condition is how fresh a series is, in a word.
-type Condition string
-
-// The conditions.
-const (
-	Fresh   Condition = "fresh"
-	Late    Condition = "late"     // overdue but not stale yet
-	Stale   Condition = "stale"    // stale, but not for lack of quota
-	Unbegun Condition = "waits"    // waiting for its first fetch
-	NoQuota Condition = "no quota" // waiting for quota, however old it is
-	Failing Condition = "failed"   // fresh, but its newest fetch failed
-	Absent  Condition = "no chart" // the upstream has none
-)
-
-// Condition returns how fresh the series is.
-func (s SeriesState) Condition() Condition {
-	switch {
-	case s.ResumesAt != nil:
-		return NoQuota
-	case s.Slot == nil && s.Outcome == "":
-		return Unbegun
-	case s.Absent:
-		return Absent
-	case s.Stale:
-		return Stale
-	case s.OverdueSince != nil:
-		return Late
-	case s.Outcome == ingest.Failed:
-		return Failing
+// NewFreshness is the part of a standing that /freshness shows.
+func NewFreshness(s standing.Standing) Freshness {
+	f := Freshness{At: term.Second(s.Now), StaleAfter: s.StaleAfter, Series: []SeriesState{}, Idle: s.Idle}
+	for _, one := range s.Series {
+		f.Series = append(f.Series, newSeriesState(one))
 	}
-	return Fresh
-}
-
-// trouble is a condition that is not well, with what is said of the series in it.
-type trouble struct {
-	condition        Condition
-	mood             Mood
-	plural, singular string
-}
-
-var troubles = []trouble{
-	{Stale, Bad, "are stale", "is stale"},
-	{NoQuota, Warn, "wait for quota", "waits for quota"},
-	{Late, Warn, "are late", "is late"},
-	{Failing, Warn, "are fresh, but their newest fetch failed", "is fresh, but its newest fetch failed"},
-	{Absent, Warn, "are not charted", "is not charted"},
-}
-
-// worst returns the worst trouble and the series that have it. Of equally bad ones it is what most series have.
-func (f Freshness) worst() (worst trouble, those []SeriesState) {
-	for _, each := range troubles {
-		in := f.in(each.condition)
-		if len(in) > 0 && (each.mood > worst.mood || each.mood == worst.mood && len(in) > len(those)) {
-			worst, those = each, in
-		}
+	if s.Contact != nil {
+		f.Upstream = newUpstreamDocument(s)
 	}
-	return worst, those
+	return f
 }
 
-// Worst returns the worst condition of all series.
-func (f Freshness) Worst() Condition {
-	worst, _ := f.worst()
-	return cmp.Or(worst.condition, Fresh)
+func newSeriesState(one standing.Series) SeriesState {
+	d := SeriesState{Job: one.Job, Region: one.Key, FetchedAt: term.TimeOrNull(one.Done.FetchedAt), IntervalS: int64(one.Interval / time.Second),
+		Stale: one.Stale, Outcome: one.Ended.State, Reason: term.Clean(one.Ended.Reason), Wait: newWait(one.Wait), Is: one}
+	if !one.Done.DueAt.IsZero() {
+		d.Slot, d.AgeS = new(one.Done.DueAt.UTC()), new(int64(one.Age/time.Second))
+	}
+	return d
 }
+
+// words are the states that have another name on a screen.
+var words = map[standing.SeriesState]string{
+	standing.Due: "fresh", standing.Running: "fresh", standing.Slowed: "fresh",
+	standing.Waiting: "no quota", standing.Never: "waits", standing.Absent: "no chart",
+}
+
+// Word is the state of a series on a screen.
+func Word(s standing.SeriesState) string { return cmp.Or(words[s], string(s)) }
 
 // Name returns the series for a person: "chart DE".
-func (s SeriesState) Name() string { return ingest.Series{Job: s.Job, Key: s.Region}.String() }
-
-// SucceededAt returns when the series was last fetched; zero: never.
-func (s SeriesState) SucceededAt() time.Time {
-	switch {
-	case s.FetchedAt != nil:
-		return *s.FetchedAt
-	case s.Slot != nil: // there was nothing to fetch
-		return *s.Slot
-	}
-	return time.Time{}
-}
+func (s SeriesState) Name() string { return s.Is.Series.String() }
 
 // String returns the series, its age and what it waits for: "chart DE (2 h 0 min old, overdue since ...)".
 func (s SeriesState) String() string {
@@ -206,9 +91,10 @@ func (s SeriesState) WithReason() string {
 	return fmt.Sprintf("%s, %s: %s", s, s.Outcome, s.Reason)
 }
 
-// UnreachableAfter is how long an upstream may go without a usable answer before it counts as unreachable: three
-// heartbeats of ingest serve.
-const UnreachableAfter = 90 * time.Second
+// StaleSeries describes the stale series of a standing.
+func StaleSeries(s standing.Standing, describe func(SeriesState) string) []string {
+	return term.Texts(s.StaleSeries(), func(one standing.Series) string { return describe(newSeriesState(one)) })
+}
 
 // UpstreamDocument says whether the upstream answers, by the calls of all processes that use the store.
 type UpstreamDocument struct {
@@ -219,29 +105,32 @@ type UpstreamDocument struct {
 	Unanswered  int64      `json:"unanswered"`   // calls since silent_since
 	Unreachable bool       `json:"unreachable"`  // silent for too long to be chance
 	KeyRefused  *time.Time `json:"key_refused"`  // when it last refused the key; null: it did not, or has accepted one since
-	Unasked     bool       `json:"-"`            // its silence says nothing of it: nobody asks
+
+	unasked bool // its silence says nothing of it: no call is made
 }
 
-// NewUpstreamDocument returns what the calls show at now. The upstream may be silent for after; 0: UnreachableAfter.
-func NewUpstreamDocument(name string, c ingest.Contact, now time.Time, after time.Duration) UpstreamDocument {
-	c = c.NotAfter(now.Add(ingest.ClockAhead))
-	d := UpstreamDocument{
-		Name: cmp.Or(name, "the upstream"), AnsweredAt: term.TimeOrNull(c.AnsweredAt), SilentSince: term.TimeOrNull(c.SilentSince), AskedAt: term.TimeOrNull(c.AskedAt),
-		Unanswered: c.Unanswered, Unreachable: !c.SilentSince.IsZero() && now.Sub(c.SilentSince) >= cmp.Or(after, UnreachableAfter),
+func newUpstreamDocument(s standing.Standing) *UpstreamDocument {
+	d := &UpstreamDocument{Name: cmp.Or(s.Provider, "the upstream")}
+	if s.Contact == nil {
+		return d
 	}
+	c := s.Contact.NotAfter(s.Now.Add(ingest.ClockAhead))
+	d.AnsweredAt, d.SilentSince, d.AskedAt, d.Unanswered = term.TimeOrNull(c.AnsweredAt), term.TimeOrNull(c.SilentSince), term.TimeOrNull(c.AskedAt), c.Unanswered
+	d.Unreachable = s.Upstream.Cause == standing.UpstreamSilent
+	d.unasked = s.Upstream.Cause == standing.NotAsked && d.SilentSince != nil
 	if c.KeyRefused() {
 		d.KeyRefused = term.TimeOrNull(c.RefusedAt)
 	}
 	return d
 }
 
-// NobodyAsks notes that no call is made now, so that a silence is not the upstream's.
-func (d *UpstreamDocument) NobodyAsks() { d.Unreachable, d.Unasked = false, d.SilentSince != nil }
+// UpstreamText describes the newest calls of a standing in a few words: "has given no usable answer since 2026-02-14
+// 10:41:00Z, 4 calls".
+func UpstreamText(s standing.Standing) string { return newUpstreamDocument(s).String() }
 
-// String describes it in a few words: "has given no usable answer since 2026-02-14 10:41:00Z, 4 calls".
 func (d UpstreamDocument) String() string {
 	switch {
-	case d.Unasked:
+	case d.unasked:
 		return "has not been asked since " + term.Stamp(*d.AskedAt)
 	case d.SilentSince != nil:
 		return "has given no usable answer since " + term.Stamp(*d.SilentSince) + ", " + term.Plural(int(d.Unanswered), "call") + "; last asked " + term.Stamp(*d.AskedAt)

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/regions"
 )
 
@@ -28,8 +30,9 @@ func BenchmarkFreshness(b *testing.B) {
 				l.Done[s] = ingest.Slot{SlotKey: ingest.SlotKey{Job: s.Job, Key: s.Key, DueAt: noon.Add(-5 * time.Hour)}}
 			}
 			for b.Loop() {
-				if f := report.NewFreshness(schedule, l, noon, 3); len(f.Stale()) != 8*jobs {
-					b.Fatal(len(f.Stale()))
+				s := standing.At(standing.Facts{Now: noon, Pace: budget.Pace{Schedule: schedule}, Latest: l, StaleAfter: 3})
+				if f := report.NewFreshness(s); len(f.Series) != 8*jobs || len(s.StaleSeries()) != 8*jobs {
+					b.Fatal(len(s.StaleSeries()))
 				}
 			}
 		})

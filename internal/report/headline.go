@@ -2,37 +2,33 @@ package report
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/trendvidstream/ingest/internal/budget"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 )
 
 // Mood is how good or bad something is.
-type Mood int
+type Mood = standing.State
 
 // The moods, best first.
 const (
-	Good Mood = iota
-	Idle      // not known, or not begun
-	Warn      // less than was configured, but it recovers by itself
-	Bad       // a person may have to act
+	Good = standing.Good
+	Idle = standing.Idle
+	Warn = standing.Warn
+	Bad  = standing.Bad
 )
 
-func (m Mood) String() string { return [...]string{"good", "idle", "warn", "bad"}[m] }
-
-// Situation is what the headline is computed from. ingest quota, the status page and /readyz judge by it.
+// Situation is a standing with the documents that are printed with it.
 type Situation struct {
-	Quota    *QuotaDocument // nil: QuotaErr says why the ledger cannot be read
-	QuotaErr error
+	Standing standing.Standing
+	Quota    *QuotaDocument // nil: the ledger cannot be read
 	Next     []NextDocument // until the provider's day ends
-	Fresh    *Freshness     // nil: StoreErr says why the store cannot be read, or nothing was fetched yet
-	StoreErr error
+	Fresh    *Freshness     // nil: the store cannot be read, or nothing was fetched yet
 }
 
 // Check is one of the four things that must be in order.
@@ -93,74 +89,62 @@ func (s Situation) Checks() []Check {
 }
 
 func (s Situation) ledger() Check {
-	gone := "nothing is fetched, charts and searches go on"
-	if s.StoreErr != nil {
-		gone = "nothing is fetched"
-	}
+	st := s.Standing
+	goesOn := map[standing.Meanwhile]string{standing.Reads: "nothing is fetched, charts and searches go on", standing.Nothing: "nothing is fetched"}[st.Ledger.Meanwhile]
+	is := func(word, says string) Check { return Check{"Ledger", st.Ledger.State, word, says} }
 	switch {
-	case s.Quota == nil && errors.Is(s.QuotaErr, quota.ErrCorrupt):
-		return Check{"Ledger", Bad, "damaged", "the quota ledger is damaged: " + gone}
-	case s.Quota == nil && errors.Is(s.QuotaErr, quota.ErrMissing):
-		return Check{"Ledger", Bad, "missing", "the quota ledger is missing: " + gone}
-	case s.Quota == nil:
-		return Check{"Ledger", Bad, "cannot be read", "the quota ledger cannot be read: " + gone}
-	case s.Quota.Degraded && s.resting() != "": // the charts say that nothing is fetched
-		return Check{"Ledger", Bad, "cannot answer", "the ledger cannot answer"}
-	case s.Quota.Degraded && s.StoreErr != nil:
-		return Check{"Ledger", Bad, "cannot answer", "the ledger cannot answer: nothing is fetched"}
-	case s.Quota.Degraded:
-		return Check{"Ledger", Bad, "cannot answer", "the ledger cannot answer: " + s.Quota.withoutLedger()}
+	case st.Ledger.State == Good:
+		return is("answers", "the ledger answers")
+	case st.LedgerErr == nil && st.Stopped() != nil: // the charts say that nothing is fetched
+		return is("cannot answer", "the ledger cannot answer")
+	case st.LedgerErr == nil && st.StoreErr != nil:
+		return is("cannot answer", "the ledger cannot answer: nothing is fetched")
+	case st.LedgerErr == nil:
+		return is("cannot answer", "the ledger cannot answer: "+WithoutLedger(st.Report.EmergencyLeft))
 	}
-	return Check{"Ledger", Good, "answers", "the ledger answers"}
-}
-
-func (s Situation) resting() string {
-	if s.Fresh == nil || s.Quota != nil && s.Quota.Closed() { // the ledger is why, and says so
-		return ""
+	word := cmp.Or(map[standing.Cause]string{standing.LedgerMissing: "missing", standing.LedgerDamaged: "damaged", standing.LedgerOlderCopy: "an older copy", standing.LedgerIncomplete: "incomplete"}[st.Ledger.Cause], "cannot be read")
+	if word == "cannot be read" {
+		return is(word, "the quota ledger "+word+": "+goesOn)
 	}
-	return s.Fresh.Resting
+	return is(word, "the quota ledger is "+word+": "+goesOn)
 }
 
 func (s Situation) upstream() Check {
+	st := s.Standing
+	name := cmp.Or(st.Provider, "the upstream")
 	switch {
-	case s.StoreErr != nil:
-		return Check{Name: "Upstream", Mood: Idle, Detail: "not known"}
-	case s.Fresh == nil || s.Fresh.Upstream == nil:
-		return Check{Name: "Upstream", Mood: Idle, Detail: "not asked yet"}
+	case st.StoreErr != nil:
+		return Check{"Upstream", st.Upstream.State, "not known", ""}
+	case st.Contact == nil:
+		return Check{"Upstream", st.Upstream.State, "not asked yet", ""}
+	case st.Upstream.Cause == standing.UpstreamSilent:
+		silent := term.Ago(term.Second(st.Now).Sub(st.Upstream.Since.Truncate(time.Second)))
+		return Check{name, st.Upstream.State, "silent for " + silent, fmt.Sprintf("%s has given no usable answer for %s", name, silent)}
+	case st.Upstream.Cause == standing.KeyRefused:
+		return Check{name, st.Upstream.State, "refuses the key", name + " refuses the key: nothing is fetched"}
+	case st.Upstream.Cause == standing.NotAsked && st.Upstream.Since.IsZero():
+		return Check{name, st.Upstream.State, "not asked yet", ""}
+	case st.Upstream.Cause == standing.NotAsked:
+		since := "not asked since " + hour(st.Upstream.Since, st.Now)
+		return Check{name, st.Upstream.State, since, name + " was " + since}
 	}
-	u := *s.Fresh.Upstream
-	switch {
-	case u.Unreachable:
-		silent := term.Ago(s.Fresh.At.Sub(*u.SilentSince))
-		return Check{u.Name, Bad, "silent for " + silent, fmt.Sprintf("%s has given no usable answer for %s", u.Name, silent)}
-	case u.KeyRefused != nil:
-		return Check{u.Name, Bad, "refuses the key", u.Name + " refuses the key: nothing is fetched"}
-	case u.Unasked:
-		since := "not asked since " + hour(*u.AskedAt, s.Fresh.At)
-		return Check{u.Name, Idle, since, u.Name + " was " + since}
-	case u.AnsweredAt != nil:
-		return Check{u.Name, Good, "answered " + hour(*u.AnsweredAt, s.Fresh.At), u.Name + " answers"}
-	}
-	return Check{Name: u.Name, Mood: Idle, Detail: "not asked yet"}
+	return Check{name, st.Upstream.State, "answered " + hour(st.Upstream.Since, st.Now), name + " answers"}
 }
 
 func (s Situation) quota() Check {
-	if s.Quota == nil || s.Quota.Degraded {
-		return Check{Name: "Quota", Mood: Idle, Detail: "not known"}
+	is := s.Standing.Quota
+	if is.State == Idle {
+		return Check{"Quota", Idle, "not known", ""}
 	}
 	says, _ := cutOutlook(OutlookSentence(*s.Quota, s.Next))
-	if at := s.Quota.Forecast.BackAt; s.Quota.Forecast.State == budget.UsedUp && !at.IsZero() {
-		return Check{"Quota", Warn, "back " + at.UTC().Format("15:04") + ", in " + term.Ago(at.Sub(s.Quota.At)), says}
-	}
-	mood := Warn
-	if s.Quota.Forecast.Fits {
-		mood = Good
-	}
 	detail := "not used"
 	if p := s.Quota.Wanted(); p != nil {
 		detail = term.Thousands(p.For(quota.Scheduled).Remaining) + " left"
 	}
-	return Check{"Quota", mood, detail, says}
+	if at := is.LookAgain; !at.IsZero() {
+		detail = "back " + at.UTC().Format("15:04") + ", in " + term.Ago(at.Sub(s.Standing.Now))
+	}
+	return Check{"Quota", is.State, detail, says}
 }
 
 // Wanted returns the pool that the schedule needs most of; the last one if it needs nothing, nil if there is none.
@@ -173,55 +157,73 @@ func (d QuotaDocument) Wanted() (most *PoolDocument) {
 	return most
 }
 
-func (s Situation) charts() Check {
+func (s Situation) charts() Check { return ChartsCheck(s.Standing) }
+
+// ChartsCheck says whether the charts, and what else is fetched, are fresh.
+func ChartsCheck(s standing.Standing) Check {
+	is := func(detail, says string) Check { return Check{"Charts", s.Charts.State, detail, says} }
+	charts, unbegun := standing.CountCharts(s.Series), standing.CountCharts(s.In(standing.Never))
+	begun := fmt.Sprintf("%d of %d", charts-unbegun, charts)
+	oldest := time.Duration(-1)
+	for _, one := range s.Series {
+		if !one.Done.DueAt.IsZero() && one.Key != "" {
+			oldest = max(oldest, one.Age)
+		}
+	}
+	detail := "oldest " + term.Ago(oldest)
+	trouble, those := s.Trouble()
 	switch {
 	case s.StoreErr != nil:
-		return Check{"Charts", Bad, "cannot be read", "the store cannot be read"}
-	case s.Fresh == nil:
-		return Freshness{}.Check()
+		return is("cannot be read", "the store cannot be read")
+	case s.Stopped() != nil:
+		return is("nothing is fetched", "nothing is fetched now")
+	case len(those) > 0 && s.Charts.Cause != standing.NotBegun:
+		return is(detail, troubleText(s, trouble, those))
+	case s.Charts.Cause != standing.NotBegun && charts == 0:
+		return is("none wanted", "all that is wanted is fresh")
+	case s.Charts.Cause != standing.NotBegun:
+		return is(detail, fmt.Sprintf("all %s are fresh", term.Plural(charts, "chart")))
+	case !slices.ContainsFunc(s.Series, func(one standing.Series) bool { return one.Running }):
+		if s.Empty() {
+			return is("none yet", "nothing was fetched yet")
+		}
+		return is(begun+" are in", begun+" charts are in, the others wait for their first fetch")
 	}
-	fresh := *s.Fresh
-	fresh.Resting = s.resting()
-	return fresh.Check()
+	return is(begun+" are in", "the first fetch is running: "+begun+" charts are in")
 }
 
-// Check says whether the charts, and what else is fetched, are fresh.
-func (f Freshness) Check() Check {
-	running := slices.ContainsFunc(f.Series, func(s SeriesState) bool { return s.Running })
-	if f.Resting != "" {
-		return Check{"Charts", Bad, "nothing is fetched", "nothing is fetched now"}
-	}
-	if f.Empty() && !running {
-		return Check{"Charts", Idle, "none yet", "nothing was fetched yet"}
-	}
-	oldest := int64(-1)
-	for _, series := range f.Series {
-		if series.AgeS != nil && series.Region != "" {
-			oldest = max(oldest, *series.AgeS)
+// troubles says of several series, and of one, what state they are in.
+var troubles = map[standing.SeriesState][2]string{
+	standing.Stale:   {"are stale", "is stale"},
+	standing.Waiting: {"wait for quota", "waits for quota"},
+	standing.Late:    {"are late", "is late"},
+	standing.Failed:  {"are fresh, but their newest fetch failed", "is fresh, but its newest fetch failed"},
+	standing.Absent:  {"are not charted", "is not charted"},
+	standing.Empty:   {"came empty", "came empty"},
+	standing.Shrunk:  {"have shrunk", "has shrunk"},
+}
+
+// troubleText names the series that are in a state: "DE, FR and IN are stale".
+func troubleText(s standing.Standing, state standing.SeriesState, those []standing.Series) string {
+	names := term.Texts(those, func(one standing.Series) string {
+		if slices.ContainsFunc(s.Series, func(other standing.Series) bool { return other.Key == one.Key && other.Job != one.Job }) {
+			return one.Series.String()
 		}
+		return cmp.Or(one.Key, one.Job)
+	})
+	says := term.Enumerate(names, 3) + " " + troubles[state][0]
+	if n := standing.CountCharts(those); n > 1 && n == standing.CountCharts(s.Series) {
+		says = fmt.Sprintf("all %s %s", term.Plural(n, "chart"), troubles[state][0])
+	} else if len(names) == 1 {
+		says = names[0] + " " + troubles[state][1]
 	}
-	charts, detail := countCharts(f.Series), "oldest "+term.Ago(time.Duration(oldest)*time.Second)
-	if trouble, those := f.worst(); len(those) > 0 {
-		says := f.say(those, trouble.plural, trouble.singular)
-		switch {
-		case trouble.condition == Absent && f.Upstream != nil:
-			says += " by " + f.Upstream.Name + ", which is asked once a day"
-		case those[0].LastRunAt != nil:
-			says += ": nothing has run since " + hour(*those[0].LastRunAt, f.At)
-		}
-		return Check{"Charts", trouble.mood, detail, says}
-	}
-	unbegun := countCharts(f.in(Unbegun))
-	begun := fmt.Sprintf("%d of %d", charts-unbegun, charts)
 	switch {
-	case unbegun > 0 && running:
-		return Check{"Charts", Idle, begun + " are in", "the first fetch is running: " + begun + " charts are in"}
-	case unbegun > 0:
-		return Check{"Charts", Idle, begun + " are in", begun + " charts are in, the others wait for their first fetch"}
-	case charts == 0:
-		return Check{"Charts", Good, "none wanted", "all that is wanted is fresh"}
+	case state == standing.Absent && s.Provider != "":
+		says += " by " + s.Provider + ", which is asked once a day"
+	case !those[0].LastRunAt.IsZero():
+		says += ": nothing has run since " + hour(those[0].LastRunAt, s.Now)
 	}
-	return Check{"Charts", Good, detail, fmt.Sprintf("all %s are fresh", term.Plural(charts, "chart"))}
+	return says
 }
 
 // hour writes a time; its day only if that is not today.
@@ -232,62 +234,32 @@ func hour(t, now time.Time) string {
 	return t.UTC().Format("15:04")
 }
 
-// say names the series that are in a condition: "DE, FR and IN are stale".
-func (f Freshness) say(those []SeriesState, plural, singular string) string {
-	if n := countCharts(those); n > 1 && n == countCharts(f.Series) {
-		return fmt.Sprintf("all %s %s", term.Plural(n, "chart"), plural)
-	}
-	names := term.Texts(those, func(s SeriesState) string {
-		if jobs := f.where(func(other SeriesState) bool { return other.Region == s.Region }); len(jobs) > 1 {
-			return s.Name()
-		}
-		return cmp.Or(s.Region, s.Job)
-	})
-	if len(names) == 1 {
-		return names[0] + " " + singular
-	}
-	return term.Enumerate(names, 3) + " " + plural
-}
-
-// countCharts returns how many of the series are charts, which have a region.
-func countCharts(all []SeriesState) (n int) {
-	for _, s := range all {
-		if s.Region != "" {
-			n++
-		}
-	}
-	return n
-}
-
 // Reason says in one line what is behind the worst check; "" if all is well.
 func (s Situation) Reason() string {
-	worst := s.Checks()[0]
+	worst, st := s.Checks()[0], s.Standing
+	name := cmp.Or(st.Provider, "the upstream")
 	switch {
 	case worst.Mood < Warn:
 		return ""
-	case worst.Name == "Ledger" && s.Quota == nil:
-		return term.Clean(s.QuotaErr.Error())
-	case worst.Name == "Ledger" && s.resting() != "":
-		return sentences(s.Fresh.Resting)
+	case worst.Name == "Ledger" && st.LedgerErr != nil:
+		return term.Clean(st.LedgerErr.Error())
 	case worst.Name == "Quota":
 		return s.quotaReason()
-	case worst.Name == "Charts" && s.StoreErr != nil:
-		return term.Clean(s.StoreErr.Error())
-	case worst.Name == "Charts" && s.Fresh.Resting != "":
-		return sentences(s.Fresh.Resting)
+	case worst.Name == "Charts" && st.StoreErr != nil:
+		return term.Clean(st.StoreErr.Error())
+	case (worst.Name == "Charts" || worst.Name == "Ledger") && st.Stopped() != nil:
+		return sentences(term.Clean(st.Stopped().Error()))
 	case worst.Name == "Charts":
-		_, those := s.Fresh.worst()
-		if those[0].LastRunAt != nil {
+		_, those := st.Trouble()
+		if !those[0].LastRunAt.IsZero() {
 			return "Is a timer, cron or ingest serve running?"
 		}
-		return term.Clean(those[0].WithReason())
-	case worst.Name != "Ledger":
-		u := s.Fresh.Upstream
-		if u.KeyRefused != nil {
-			return "The last call with it was at " + hour(*u.KeyRefused, s.Fresh.At) + " UTC."
-		}
+		return term.Clean(newSeriesState(those[0]).WithReason())
+	case worst.Name == name && st.Upstream.Cause == standing.KeyRefused:
+		return "The last call with it was at " + hour(st.Upstream.Since, st.Now) + " UTC."
+	case worst.Name == name:
 		return fmt.Sprintf("%s in a row had no usable answer since %s, the newest at %s UTC. Calls that do not arrive cost nothing.",
-			term.Plural(int(u.Unanswered), "call"), hour(*u.SilentSince, s.Fresh.At), hour(*u.AskedAt, s.Fresh.At))
+			term.Plural(int(st.Contact.Unanswered), "call"), hour(st.Upstream.Since, st.Now), hour(st.Contact.AskedAt, st.Now))
 	}
 	return ""
 }
@@ -314,21 +286,11 @@ func cutOutlook(sentence string) (clause, more string) {
 	return sentence, ""
 }
 
-// Cure returns what a person must repair, how, and the command for it; "" if nothing.
-func (s Situation) Cure() (thing, advice, command string) {
-	switch {
-	case s.Quota == nil && errors.Is(s.QuotaErr, quota.ErrCorrupt):
-		return "quota.db is damaged.", "Move it aside and count again what the store knows was spent:", "ingest quota rebuild --replace"
-	case s.Quota == nil && errors.Is(s.QuotaErr, quota.ErrMissing):
-		return "quota.db is missing.", "Put it back, or rebuild it from the store:", "ingest quota rebuild"
-	case s.Quota == nil && errors.Is(s.QuotaErr, quota.ErrClosed):
-		return "quota.db lacks what was spent.", "Put it back, or rebuild it from the store:", "ingest quota rebuild"
-	case s.Quota == nil:
-		return "The quota ledger cannot be read.", "This says why:", "ingest doctor"
-	case s.StoreErr != nil:
-		return "The store cannot be read.", "This says why; with --repair it mends what can be mended:", "ingest doctor"
-	case s.Fresh != nil && s.Fresh.Upstream != nil && s.Fresh.Upstream.KeyRefused != nil:
-		return "The API key is refused.", "Give another one; with one call this says why:", "ingest doctor --online"
+// Cure returns the first cure of the ledger, the store and the upstream.
+func (s Situation) Cure() standing.Cure {
+	st := s.Standing
+	if st.LedgerErr != nil {
+		return st.Ledger.Cure()
 	}
-	return "", "", ""
+	return cmp.Or(st.Store.Cure(), st.Upstream.Cure())
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -16,16 +17,15 @@ import (
 type QuotaScreen struct {
 	QuotaDocument
 
-	Next     []NextDocument `json:"-"`
-	Fresh    *Freshness     `json:"-"` // nil: nothing was fetched yet
-	StoreErr error          `json:"-"` // why the store cannot be read
-	All      bool           `json:"-"` // everything, instead of a few lines on what is in use
+	Next     []NextDocument    `json:"-"`
+	Standing standing.Standing `json:"-"`
+	All      bool              `json:"-"` // everything, instead of a few lines on what is in use
 }
 
 // Print shows the screen in 80 columns: first whether the quota lasts. Without All it has at most eight lines in any
 // case.
 func (d QuotaScreen) Print(w io.Writer) {
-	verdict := Situation{Quota: &d.QuotaDocument, Next: d.Next, Fresh: d.Fresh, StoreErr: d.StoreErr}.Verdict()
+	verdict := Situation{Standing: d.Standing, Quota: &d.QuotaDocument, Next: d.Next}.Verdict()
 	fmt.Fprintf(w, "%s\n\n", term.Wrap(verdict, term.Screen, ""))
 	if d.All {
 		d.printAll(w)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
@@ -22,52 +23,21 @@ type SeriesDocument struct {
 	Reason string `json:"reason,omitempty"` // why it waits
 }
 
-// Wait is the reason why the next slot of a series waits; the zero Wait if none has come due.
+// Wait is the document of a standing.Wait.
 type Wait struct {
-	DueSince     *time.Time `json:"due_since,omitempty"`     // since when a slot of the series waits
-	OverdueSince *time.Time `json:"overdue_since,omitempty"` // the same, if no run has come for OverdueAfter
-	LastRunAt    *time.Time `json:"last_run_at,omitempty"`   // if overdue because nothing runs: when anything was last fetched, or was due if that run fetched nothing
-	ResumesAt    *time.Time `json:"resumes_at,omitempty"`    // when the quota that it waits for comes back
-	Attempts     int        `json:"attempts,omitempty"`      // runs that have tried it
+	DueSince     *time.Time `json:"due_since,omitempty"`
+	OverdueSince *time.Time `json:"overdue_since,omitempty"`
+	LastRunAt    *time.Time `json:"last_run_at,omitempty"`
+	ResumesAt    *time.Time `json:"resumes_at,omitempty"`
+	Attempts     int        `json:"attempts,omitempty"`
 }
 
-// OverdueAfter is how long a slot may wait for a run before it counts as overdue: a timer fires every few minutes.
-const OverdueAfter = 10 * time.Minute
-
-// Waits says what slots wait for.
-type Waits struct {
-	known   map[ingest.Series]time.Time
-	lastRun time.Time
-	now     time.Time
+func newWait(w standing.Wait) Wait {
+	return Wait{term.TimeOrNull(w.DueSince), term.TimeOrNull(w.OverdueSince), term.TimeOrNull(w.LastRunAt), term.FromOrNull(w.ResumesAt), w.Attempts}
 }
 
-// NewWaits takes what regions.Schedule.Waiting was given.
-func NewWaits(l ingest.Latest, now time.Time) Waits {
-	w := Waits{known: l.Known(), lastRun: l.LastFetch(), now: now}
-	for _, due := range w.known { // a run that fetched nothing has added rows
-		if due.After(w.lastRun) {
-			w.lastRun = due
-		}
-	}
-	return w
-}
-
-// Of says what a slot from regions.Schedule.Waiting waits for.
-func (all Waits) Of(slot ingest.Slot) Wait {
-	w := Wait{DueSince: term.TimeOrNull(slot.FirstDueAt), Attempts: slot.Attempt}
-	if slot.RetryAt.After(all.now) {
-		w.ResumesAt = term.FromOrNull(slot.RetryAt)
-		return w
-	}
-	if _, began := all.known[slot.Series()]; !began || all.now.Sub(slot.FirstDueAt) < OverdueAfter {
-		return w // a series that no run has begun waits for the first one
-	}
-	w.OverdueSince = w.DueSince
-	if all.lastRun.Before(slot.FirstDueAt) {
-		w.LastRunAt = term.TimeOrNull(all.lastRun)
-	}
-	return w
-}
+// WaitText says what a slot of standing.Waiting waits for.
+func WaitText(s standing.Standing, slot ingest.Slot) string { return newWait(s.WaitOf(slot)).String() }
 
 // String says what the slot waits for; "" if none has come due.
 func (w Wait) String() string {
@@ -101,33 +71,26 @@ func (w Wait) idle() string {
 	return "nothing has run since " + term.Stamp(*w.LastRunAt)
 }
 
-// Upcoming is the schedule that NewSeriesDocuments goes by: a regions.Schedule.
-type Upcoming interface {
-	Series() []ingest.Series
-	Waiting(l ingest.Latest, now time.Time) map[ingest.Series]ingest.Slot
-	Nexts(l ingest.Latest, now time.Time) map[ingest.Series]ingest.Slot
-}
-
 // NewSeriesDocuments returns the documents of the series of one key; "": of all.
-func NewSeriesDocuments(schedule Upcoming, key string, l ingest.Latest, now time.Time) (all []SeriesDocument) {
-	waiting, nexts, waits := schedule.Waiting(l, now), schedule.Nexts(l, now), NewWaits(l, now)
+func NewSeriesDocuments(s standing.Standing, key string) (all []SeriesDocument) {
+	nexts := s.Pace.Schedule.Nexts(s.Latest, s.Now)
 	var ended ingest.Slot // the oldest ended slot; a slot that the run did not reach waits for the same reason
-	for _, other := range l.Open {
-		if other.Reason != "" && !other.DueAt.After(now) && (ended.Reason == "" || other.DueAt.Before(ended.DueAt)) {
+	for _, other := range s.Latest.Open {
+		if other.Reason != "" && !other.DueAt.After(s.Now) && (ended.Reason == "" || other.DueAt.Before(ended.DueAt)) {
 			ended = other
 		}
 	}
-	for _, series := range schedule.Series() {
-		if key != "" && series.Key != key {
+	for _, one := range s.Series {
+		if key != "" && one.Key != key {
 			continue
 		}
-		d := SeriesDocument{Job: series.Job, Region: series.Key, DoneAt: term.TimeOrNull(l.Done[series].DueAt)}
-		next, comes := nexts[series]
+		d := SeriesDocument{Job: one.Job, Region: one.Key, DoneAt: term.TimeOrNull(one.Done.DueAt)}
+		next, comes := nexts[one.Series]
 		if comes {
 			d.NextAt = term.FromOrNull(next.DueAt)
 		}
-		if _, late := waiting[series]; late {
-			d.Wait, d.Reason = waits.Of(next), next.Reason
+		if _, late := s.Waiting[one.Series]; late {
+			d.Wait, d.Reason = newWait(s.WaitOf(next)), next.Reason
 			if d.Reason == "" && d.ResumesAt == nil && ended.Reason != "" {
 				d.Reason = fmt.Sprintf("the last run ended before it, at %s: %s", ended.Series(), ended.Reason)
 			}

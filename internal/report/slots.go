@@ -7,6 +7,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/budget"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
@@ -115,14 +116,13 @@ type NextDocument struct {
 	Overdue bool `json:"overdue,omitempty"`
 }
 
-// NewNextDocuments returns the documents of future slots. waiting is what regions.Schedule.Waiting has returned, and l
-// is what that function was given.
-func NewNextDocuments(slots []budget.PricedSlot, waiting map[ingest.Series]ingest.Slot, l ingest.Latest, now time.Time) []NextDocument {
-	docs, waits := make([]NextDocument, 0, len(slots)), NewWaits(l, now)
+// NewNextDocuments returns the documents of future slots.
+func NewNextDocuments(st standing.Standing, slots []budget.PricedSlot) []NextDocument {
+	docs := make([]NextDocument, 0, len(slots))
 	for _, n := range slots {
 		doc := NextDocument{Job: n.Job, Region: n.Key, DueAt: term.Second(n.DueAt), Cost: n.Cost, Fits: n.Fits}
-		if slot, ok := waiting[n.Series()]; ok && !n.DueAt.After(now) {
-			doc.Overdue = waits.Of(slot).OverdueSince != nil
+		if slot, ok := st.Waiting[n.Series()]; ok && !n.DueAt.After(st.Now) {
+			doc.Overdue = !st.WaitOf(slot).OverdueSince.IsZero()
 		}
 		docs = append(docs, doc)
 	}

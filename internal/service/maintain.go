@@ -127,11 +127,11 @@ func (s *Service) status() string {
 	if st.keyErr != nil {
 		parts = append(parts, "key refused")
 	}
-	if reason := s.restReason(); reason != "" {
-		parts = append(parts, reason)
+	if reason := s.restReason(); reason != nil {
+		parts = append(parts, reason.Error())
 	}
-	if f, err := s.site.Freshness(context.Background()); err == nil {
-		if stale := term.Texts(f.Stale(), report.SeriesState.Name); len(stale) > 0 {
+	if now := s.site.Standing(context.Background()); now.StoreErr == nil {
+		if stale := report.StaleSeries(now, report.SeriesState.Name); len(stale) > 0 {
 			parts = append(parts, "stale: "+strings.Join(stale, ", "))
 		} else {
 			parts = append(parts, "nothing stale")

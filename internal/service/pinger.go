@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
@@ -147,15 +149,15 @@ func (s *Service) healthLines(ctx context.Context, st state) (lines []string, fa
 		lines = append(lines, r.Check+": "+r.Detail)
 		failing = failing || r.Check != "upstream" // if the upstream stays silent, some region becomes stale
 	}
-	f, err := s.site.Freshness(ctx)
-	if err != nil {
-		return append(lines, term.Clean(err.Error())), true
+	now := s.site.Standing(ctx)
+	if now.StoreErr != nil {
+		return append(lines, term.Clean(now.StoreErr.Error())), true
 	}
 	catchingUp := !st.busySince.IsZero() && time.Since(st.busySince) < catchUpFor
-	for _, series := range f.Series {
+	for _, series := range report.NewFreshness(now).Series {
 		if series.Outcome == ingest.Stopped {
 			lines = append(lines, fmt.Sprintf("%s stopped by quota: %s", series.Name(), series.Reason))
-		} else if series.Outcome == ingest.Failed || series.Stale && !series.Absent {
+		} else if series.Outcome == ingest.Failed || series.Stale && series.Is.State != standing.Absent {
 			lines = append(lines, series.WithReason())
 			failing = failing || series.Outcome == ingest.Failed || !catchingUp
 		}

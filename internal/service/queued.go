@@ -10,6 +10,8 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+
+	"github.com/trendvidstream/ingest/internal/standing"
 )
 
 // pumpUnits is the most that one job of a backfill spends, so that none lasts long and all take turns.
@@ -99,7 +101,7 @@ func (q *Queued) MayWork(ctx context.Context) (why, err error) {
 	switch {
 	case st.keyPaused():
 		why = st.keyErr
-	case q.service.closedByLedger():
+	case st.ledgerErr != nil && standing.NothingGoesOn(st.report.EmergencyLeft):
 		why = fmt.Errorf("the ledger cannot answer, and nothing may be spent without it: %w", st.ledgerErr)
 	default:
 		why, err = q.runtime.MayWork(ctx)

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,9 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/regions"
@@ -29,12 +32,11 @@ func (s *Service) newSite() *web.Site {
 	}
 	site := &web.Site{
 		API: s.API, Hosts: s.Hosts,
-		Now: s.Now, Alive: s.checkAlive, Schedule: func() report.WantedSeries { return s.paced() }, Latest: s.latest, StaleAfter: s.StaleAfter, Resting: s.restReason, Closed: s.closedByLedger,
-		Idle: s.othersIdle, Calls: s.calls, Upstream: s.Upstream, Silence: silentBeats * s.heartbeat,
+		Now: s.Now, Alive: s.checkAlive, Facts: s.facts,
 		Checks: []web.Check{{Name: "store", Look: s.checkStore}, {Name: "ledger", Look: s.checkLedger}, {Name: "key", Look: s.checkKey}, {Name: "workers", Look: s.checkWorkers}},
 	}
 	site.Status = &web.Status{
-		Now: s.Now, Version: s.Version, Source: s.source, Freshness: site.Freshness,
+		Now: s.Now, Version: s.Version, Source: s.source, Facts: s.facts,
 		Degraded: func() time.Duration { return s.state.read().degradedFor(time.Now()) },
 	}
 	site.Pages = &s.Pages
@@ -52,21 +54,41 @@ func (s *Service) newSite() *web.Site {
 
 // restReason says why the workers could not go on, and when they try again; "" if they can, or if the upstream is the
 // reason: other checks say that. They write to the store, which all else only reads.
-func (s *Service) restReason() string {
+func (s *Service) restReason() error {
 	if why := s.idleReason(); why != "" {
-		return why
+		return errors.New(why)
 	}
 	err := s.state.read().restErr
 	if _, upstream := errors.AsType[*fetch.Error](err); err == nil || upstream {
-		return ""
+		return nil
 	}
-	return fmt.Sprintf("the workers rest until %s: %s", term.StampFrom(s.Now().Add(s.heartbeat)), term.Clean(err.Error()))
+	return fmt.Errorf("the workers rest until %s: %w", term.StampFrom(s.Now().Add(s.heartbeat)), err)
 }
 
-// closedByLedger reports whether nothing is fetched because the ledger cannot answer.
-func (s *Service) closedByLedger() bool {
+// facts reads the store. Of the ledger it repeats the last answer: a request must not make the ledger work.
+func (s *Service) facts(ctx context.Context) standing.Facts {
 	st := s.state.read()
-	return st.ledgerErr != nil && report.NothingGoesOn(st.report.EmergencyLeft)
+	f := standing.Facts{Now: s.Now(), StaleAfter: s.StaleAfter, Provider: s.Upstream, Silence: silentBeats * s.heartbeat,
+		Pace: budget.Pace{Schedule: s.paced()}, Report: st.report, Resting: s.restReason()}
+	f.Report.Degraded = st.ledgerErr
+	r, err := s.readable()
+	if err == nil {
+		_, err = r.Store.Check(ctx) // the newest slots alone would still look fresh
+	}
+	if err == nil {
+		f.Latest, err = r.Store.Latest(ctx)
+	}
+	if err == nil && r.Source.Calls != nil {
+		var calls ingest.CallStats
+		if calls, err = r.Source.Calls(ctx); err == nil {
+			f.Contact = new(calls.Contact())
+		}
+	}
+	if err == nil {
+		f.Idle, err = s.othersIdle(ctx)
+	}
+	f.StoreErr = err
+	return f
 }
 
 // readable returns the runtime that can be read now, or why none can.
@@ -97,15 +119,6 @@ func (s *Service) source() (*web.Source, error) {
 
 func (s *Service) library() (*report.Library, error) {
 	return fromReadable(s, func(r *Runtime) (*report.Library, error) { return r.Library, nil })
-}
-
-func (s *Service) latest(ctx context.Context) (ingest.Latest, error) {
-	return fromReadable(s, func(r *Runtime) (ingest.Latest, error) {
-		if _, err := r.Store.Check(ctx); err != nil { // what is cached still looks fresh
-			return ingest.Latest{}, err
-		}
-		return r.Store.Latest(ctx)
-	})
 }
 
 func (s *Service) calls(ctx context.Context) (ingest.CallStats, error) {
@@ -158,15 +171,12 @@ func (s *Service) checkKey(ctx context.Context) (string, error) {
 }
 
 func (s *Service) checkWorkers(ctx context.Context) (string, error) {
-	if reason := s.restReason(); reason != "" {
-		return "", errors.New(reason)
-	}
 	says := "can go on"
 	idle, _ := s.othersIdle(ctx) // an error is the store's, whose check says it
 	for _, other := range idle {
 		says += "; " + other.String()
 	}
-	return says, s.state.read().openErr
+	return says, cmp.Or(s.restReason(), s.state.read().openErr)
 }
 
 // paced returns the schedule as the newest report of the ledger stretches it.

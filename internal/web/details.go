@@ -24,14 +24,15 @@ const detailsFor = 5 * time.Second
 
 // with adds details. If a part of the store cannot be read, no freshness is shown.
 func (o overview) with(d details) pages.Status {
-	st := o.Status
-	st.Details, st.Next = d.Details, d.next
+	o.Details, o.Next = d.Details, d.next
 	for _, part := range []string{"charts", "kept", "backfills"} {
-		if err := d.Errors[part]; st.StoreErr == nil && err != nil {
-			st.StoreErr, st.Fresh = err, nil
+		if err := d.Errors[part]; o.Standing.StoreErr == nil && err != nil {
+			f := o.Standing.Facts
+			f.StoreErr = err
+			o.stand(f)
 		}
 	}
-	return st
+	return o.Status
 }
 
 // details reads the page's part beyond the overview, and together with it.

@@ -18,7 +18,7 @@ type Result struct {
 // Ready runs all checks, the upstream and freshness last, and reports whether all hold.
 func (s *Site) Ready(ctx context.Context) (ready bool, results []Result) {
 	checks := append([]Check{}, s.Checks...)
-	if s.Calls != nil {
+	if s.Standing(ctx).Provider != "" {
 		checks = append(checks, Check{"upstream", s.checkUpstream})
 	}
 	checks = append(checks, Check{"freshness", s.checkFresh})

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota/httplimit"
 )
@@ -88,7 +89,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	gauge(buildInfo, 1, c.version, runtime.Version())
 	gauge(readable, truth(c.Quota != nil && !c.Quota.Degraded), "ledger")
-	gauge(readable, truth(c.StoreErr == nil), "store")
+	gauge(readable, truth(c.Standing.StoreErr == nil), "store")
 	if c.serving {
 		ch <- prometheus.MustNewConstMetric(degradedTime, prometheus.CounterValue, c.degraded.Seconds())
 	}
@@ -98,10 +99,10 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	if c.Quota != nil {
 		c.collectQuota(gauge)
 	}
-	if c.StoreErr == nil {
+	if c.Standing.StoreErr == nil {
 		c.collectSlots(gauge)
 		c.collectCalls(ch)
-		if contact := c.calls.Contact(); !contact.AskedAt.IsZero() && (c.Fresh.Upstream == nil || !c.Fresh.Upstream.Unasked) {
+		if contact := c.calls.Contact(); !contact.AskedAt.IsZero() && (c.Standing.Upstream.Cause != standing.NotAsked || c.Standing.Upstream.Since.IsZero()) {
 			gauge(upstreamUp, truth(contact.SilentSince.IsZero()))
 			gauge(keyRefused, truth(contact.KeyRefused()))
 		}
@@ -191,22 +192,22 @@ func (c collector) collectSlots(gauge func(*prometheus.Desc, float64, ...string)
 	count := map[kind]int{}
 	succeeded := map[string]time.Time{}
 	refused := 0
-	for _, series := range c.Fresh.Series {
-		if series.ResumesAt != nil && series.Outcome != ingest.Stopped {
+	for _, series := range c.Standing.Series {
+		if series.State == standing.Waiting && series.Ended.State != ingest.Stopped {
 			refused++ // it was not even attempted
 		}
 		for _, outcome := range outcomes {
 			count[kind{series.Job, string(outcome)}] = 0 // so that a rate begins at 0, not at the first event
 		}
-		gauge(stale, truth(series.Stale), series.Job, series.Region)
+		gauge(stale, truth(series.Stale), series.Job, series.Key)
 		late := 0.0
-		if series.OverdueSince != nil {
-			late = c.Fresh.At.Sub(*series.OverdueSince).Seconds()
+		if !series.OverdueSince.IsZero() {
+			late = c.Standing.Now.Sub(series.OverdueSince).Truncate(time.Second).Seconds()
 		}
-		gauge(overdue, late, series.Job, series.Region)
-		gauge(interval, float64(series.IntervalS), series.Job, series.Region)
-		if series.AgeS != nil {
-			gauge(age, float64(*series.AgeS), series.Job, series.Region)
+		gauge(overdue, late, series.Job, series.Key)
+		gauge(interval, series.Interval.Truncate(time.Second).Seconds(), series.Job, series.Key)
+		if !series.Done.DueAt.IsZero() {
+			gauge(age, series.Age.Truncate(time.Second).Seconds(), series.Job, series.Key)
 		}
 		if at := series.SucceededAt(); at.After(succeeded[series.Job]) {
 			succeeded[series.Job] = at
@@ -231,7 +232,7 @@ func (c collector) collectSlots(gauge func(*prometheus.Desc, float64, ...string)
 // other metrics and returns the reason.
 func (s *Status) WriteMetrics(ctx context.Context, w io.Writer) error {
 	o := s.overview(ctx)
-	return cmp.Or(s.encodeMetrics(o, w, expfmt.NewFormat(expfmt.TypeTextPlain), false), o.StoreErr)
+	return cmp.Or(s.encodeMetrics(o, w, expfmt.NewFormat(expfmt.TypeTextPlain), false), o.Standing.StoreErr)
 }
 
 func (s *Status) encodeMetrics(o overview, w io.Writer, format expfmt.Format, serving bool) error {

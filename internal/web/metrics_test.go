@@ -16,6 +16,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/pages"
 	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/httplimit"
@@ -59,7 +60,9 @@ func sourced() (*web.Site, *web.Source) {
 		return report.SlotDocument{Job: "chart", Region: region, DueAt: noon.Add(-before), Slot: noon.Add(-before), Outcome: outcome}
 	}
 	source := &web.Source{
-		Quota: func(context.Context) (report.QuotaDocument, web.Upcoming, error) { return shown(), upcoming, nil },
+		Quota: func(context.Context) (report.QuotaDocument, standing.Facts, web.Upcoming, error) {
+			return shown(), factsOf(shown()), upcoming, nil
+		},
 		Slots: func(context.Context, time.Time) ([]report.SlotDocument, error) {
 			return []report.SlotDocument{
 				ended("US", 30*time.Minute, ingest.Done), ended("DE", 45*time.Minute, ingest.Done),
@@ -76,7 +79,7 @@ func sourced() (*web.Site, *web.Source) {
 		Emergency: func(context.Context, time.Time) (quota.Cost, error) { return quota.Cost{"units": 3}, nil },
 	}
 	site.Status = &web.Status{
-		Now: site.Now, Version: "v1.2.3", Freshness: site.Freshness,
+		Now: site.Now, Version: "v1.2.3", Facts: site.Facts,
 		Source: func() (*web.Source, error) { return source, nil },
 	}
 	site.Pages = &pages.Site{Now: site.Now, Version: "v1.2.3", Overall: site.Status.Overall}
@@ -99,7 +102,7 @@ func TestMetricsSayHowClientsWereLimitedAndTheUpstreamAnswered(t *testing.T) {
 		calls.Add("videos.list", "broken", 3*time.Second, noon)
 		return calls, nil
 	}
-	site.Status = &web.Status{Now: site.Status.Now, Source: site.Status.Source, Freshness: site.Status.Freshness, Limits: site.Status.Limits} // which has read nothing yet
+	site.Status = &web.Status{Now: site.Status.Now, Source: site.Status.Source, Facts: site.Status.Facts, Limits: site.Status.Limits} // which has read nothing yet
 	_, body := get(t, site, "/metrics")
 	for _, line := range []string{
 		`ingest_api_requests_total{outcome="allowed"} 60`, `ingest_api_requests_total{outcome="refused"} 7`, `ingest_api_requests_total{outcome="overloaded"} 1`,
@@ -192,13 +195,13 @@ func TestAScrapeOfWhatIsDownIsAFigure(t *testing.T) {
 		has, hasNo []string
 	}{
 		{"ledger", func(_ *web.Site, s *web.Source) {
-			s.Quota = func(context.Context) (report.QuotaDocument, web.Upcoming, error) {
-				return report.QuotaDocument{Degraded: true, EmergencyLeft: []report.EmergencyDocument{{Pool: "units", Remaining: 18}}}, upcoming, nil
+			s.Quota = func(context.Context) (report.QuotaDocument, standing.Facts, web.Upcoming, error) {
+				return report.QuotaDocument{Degraded: true, EmergencyLeft: []report.EmergencyDocument{{Pool: "units", Remaining: 18}}}, factsOf(report.QuotaDocument{Degraded: true, EmergencyLeft: []report.EmergencyDocument{{Pool: "units", Remaining: 18}}}), upcoming, nil
 			}
 		}, []string{`readable{source="ledger"} 0`, `readable{source="store"} 1`, `quota_degraded 1`, `quota_emergency_remaining_units{pool="units"} 18`, `ingest_slots{`}, []string{"quota_used_units{", "forecast"}},
 		{"ledger's file", func(_ *web.Site, s *web.Source) {
-			s.Quota = func(context.Context) (report.QuotaDocument, web.Upcoming, error) {
-				return report.QuotaDocument{}, nil, down
+			s.Quota = func(context.Context) (report.QuotaDocument, standing.Facts, web.Upcoming, error) {
+				return report.QuotaDocument{}, standing.Facts{}, nil, down
 			}
 		}, []string{`readable{source="ledger"} 0`, `ingest_slots{`}, []string{"quota_used_units{"}},
 		{"store", func(_ *web.Site, s *web.Source) {
@@ -234,7 +237,10 @@ func TestAScrapeOfWhatIsDownIsAFigure(t *testing.T) {
 func TestManyScrapesReadOnce(t *testing.T) {
 	site, source := sourced()
 	reads, quotaOf := 0, source.Quota
-	source.Quota = func(ctx context.Context) (report.QuotaDocument, web.Upcoming, error) { reads++; return quotaOf(ctx) }
+	source.Quota = func(ctx context.Context) (report.QuotaDocument, standing.Facts, web.Upcoming, error) {
+		reads++
+		return quotaOf(ctx)
+	}
 	for range 50 {
 		get(t, site, "/metrics")
 	}

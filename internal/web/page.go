@@ -24,7 +24,8 @@ func (s *Site) statusPage(w http.ResponseWriter, r *http.Request) {
 
 // homePage is the first chart, or the status page if there is none or it cannot be read.
 func (s *Site) homePage(w http.ResponseWriter, r *http.Request) {
-	if fresh := s.Status.overview(r.Context()).Fresh; s.Pages.Library == nil || wantsJSON(r) || fresh == nil || fresh.Empty() || !s.Pages.Chart(w, r) {
+	o := s.Status.overview(r.Context())
+	if fresh := o.Fresh; s.Pages.Library == nil || wantsJSON(r) || fresh == nil || o.Standing.Empty() || !s.Pages.Chart(w, r) {
 		s.statusPage(w, r)
 	}
 }
@@ -74,8 +75,8 @@ func newStatusDocument(st pages.Status) statusDocument {
 			doc.Errors[part] = term.Clean(err.Error())
 		}
 	}
-	note("quota", st.QuotaErr)
-	note("store", st.StoreErr)
+	note("quota", st.Standing.LedgerErr)
+	note("store", st.Standing.StoreErr)
 	for part, err := range st.Errors {
 		note(part, err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/regions"
@@ -33,12 +34,12 @@ func upcoming() (next []report.NextDocument, err error) {
 // paged returns the fresh site with all that the page shows.
 func paged() (*web.Site, *web.Source) {
 	site, source := sourced()
-	slots, _ := site.Latest(context.Background())
-	site.Calls = func(context.Context) (ingest.CallStats, error) {
+	slots := site.Facts(context.Background()).Latest
+	amend(site, func(_ context.Context, f *standing.Facts) {
 		calls := ingest.CallStats{}
 		calls.Add("videos.list", "ok", time.Second, noon.Add(-time.Minute))
-		return calls, nil
-	}
+		f.Contact = new(calls.Contact())
+	})
 	slot := slots.Done[de]
 	slot.DueAt, slot.FetchedAt = noon.Add(-15*time.Minute), noon.Add(-14*time.Minute)
 	slots.Done[de], slots.Ended[de] = slot, slot
@@ -88,7 +89,7 @@ func TestThePageShowsTheDocuments(t *testing.T) {
 	}
 	text := textOf(body)
 	d := shown()
-	situation := report.Situation{Quota: &d}
+	situation := report.Situation{Quota: &d, Standing: standing.At(factsOf(d))}
 	want := []string{
 		"All 2 charts are fresh, and the quota lasts.", "Charts oldest 30 min", "Quota 475 left", "Ledger answers",
 		"US fresh 30 min", "12:00", // the next slot of US
@@ -207,13 +208,13 @@ func TestThePageSaysWhatCannotBeRead(t *testing.T) {
 		not  []string
 	}{
 		{"ledger", func(_ *web.Site, s *web.Source) {
-			s.Quota = func(context.Context) (report.QuotaDocument, web.Upcoming, error) {
-				return report.QuotaDocument{Degraded: true, EmergencyLeft: []report.EmergencyDocument{{Pool: "units", Remaining: 18}}, Ledger: "redis"}, upcoming, nil
+			s.Quota = func(context.Context) (report.QuotaDocument, standing.Facts, web.Upcoming, error) {
+				return report.QuotaDocument{Degraded: true, EmergencyLeft: []report.EmergencyDocument{{Pool: "units", Remaining: 18}}, Ledger: "redis"}, factsOf(report.QuotaDocument{Degraded: true, EmergencyLeft: []report.EmergencyDocument{{Pool: "units", Remaining: 18}}}), upcoming, nil
 			}
 		}, []string{"The ledger cannot answer: cheap calls go on", "State cannot answer", "US fresh 30 min", "not known while the ledger cannot answer"}, onlyTheLedgerKnows},
 		{"ledger's file", func(_ *web.Site, s *web.Source) {
-			s.Quota = func(context.Context) (report.QuotaDocument, web.Upcoming, error) {
-				return report.QuotaDocument{}, nil, down
+			s.Quota = func(context.Context) (report.QuotaDocument, standing.Facts, web.Upcoming, error) {
+				return report.QuotaDocument{}, standing.Facts{}, nil, down
 			}
 		}, []string{"The quota ledger cannot be read", "connection <refused>", "US fresh 30 min", "Everything waits for the ledger"}, onlyTheLedgerKnows},
 		{"store", func(_ *web.Site, s *web.Source) {
@@ -291,7 +292,8 @@ func TestThePageSaysAtOnceWhatIsStale(t *testing.T) {
 	}
 	site, _ = paged()
 	site.Now = func() time.Time { return noon.Add(4 * time.Hour) }
-	site.Status.Now, site.Status.Freshness = site.Now, site.Freshness
+	site.Status.Now = site.Now
+	amend(site, func(_ context.Context, f *standing.Facts) { f.Now = site.Now() })
 	if _, body := get(t, site, "/status"); !strings.Contains(body, "<title>◆ All 2 charts are stale: nothing has run since 11:46.") || !strings.Contains(textOf(body), "Is a timer, cron or ingest serve running?") {
 		t.Errorf("the page does not begin with what is stale:\n%.600s", textOf(body))
 	}
@@ -312,11 +314,17 @@ func TestThePageSaysWhenABackupIsDue(t *testing.T) {
 // TestThePageIsSmall: 16 regions with a day of mixed outcomes, and everything else at its longest.
 func TestThePageIsSmall(t *testing.T) {
 	site, source := paged()
-	site.Schedule = func() report.WantedSeries { return manyRegions() }
+	amend(site, func(_ context.Context, f *standing.Facts) { f.Pace.Schedule = manyRegions() })
+	quotaOf := source.Quota
+	source.Quota = func(ctx context.Context) (report.QuotaDocument, standing.Facts, web.Upcoming, error) {
+		d, f, next, err := quotaOf(ctx)
+		f.Pace.Schedule = manyRegions()
+		return d, f, next, err
+	}
 	states := []ingest.State{ingest.Done, ingest.Stopped, ingest.Failed, ingest.Missed}
 	source.Slots = func(context.Context, time.Time) (slots []report.SlotDocument, err error) {
 		for i := range 48 {
-			for j, of := range site.Schedule().Series() {
+			for j, of := range manyRegions().Series() {
 				slots = append(slots, report.SlotDocument{Job: of.Job, Region: of.Key, DueAt: noon.Add(-time.Duration(i) * 30 * time.Minute),
 					Outcome: states[(i+j)%4], Reason: strings.Repeat("pool units, window day: 9,500 of 9,500 ", 3)})
 			}
@@ -366,7 +374,7 @@ func TestTheFirstPageIsAChartOnceThereIsOne(t *testing.T) {
 	}
 	site, _ = paged()
 	site.Pages.Library = func() (*report.Library, error) { return library, nil }
-	slots, _ := site.Latest(t.Context())
+	slots := site.Facts(t.Context()).Latest
 	clear(slots.Done)
 	clear(slots.Ended)
 	if resp, body := get(t, site, "/"); resp.StatusCode != 200 || !strings.Contains(body, `class="tiles"`) {
@@ -384,7 +392,7 @@ func TestTheFirstPageIsAChartOnceThereIsOne(t *testing.T) {
 	site, _ = paged()
 	gone := errors.New("the disk is gone")
 	site.Pages.Library = func() (*report.Library, error) { return nil, gone }
-	site.Latest = func(context.Context) (ingest.Latest, error) { return ingest.Latest{}, gone }
+	amend(site, func(_ context.Context, f *standing.Facts) { f.StoreErr = gone })
 	if resp, body := get(t, site, "/"); resp.StatusCode != 200 || !strings.Contains(body, "cannot be read") {
 		t.Errorf("of a store that cannot be read: %d %s", resp.StatusCode, body)
 	}
@@ -404,8 +412,13 @@ func TestATileNamesItsJobWhereTwoChartOneRegion(t *testing.T) {
 		}
 		jobs = append(jobs, job)
 	}
-	site.Schedule = func() report.WantedSeries { return regions.Schedule(jobs) }
-	slots, _ := site.Latest(t.Context())
+	quotaOf := source.Quota
+	source.Quota = func(ctx context.Context) (report.QuotaDocument, standing.Facts, web.Upcoming, error) {
+		d, f, next, err := quotaOf(ctx)
+		f.Pace.Schedule = regions.Schedule(jobs)
+		return d, f, next, err
+	}
+	slots := site.Facts(t.Context()).Latest
 	us := ingest.Series{Job: "music", Key: "US"}
 	slots.Done[us] = slots.Done[ingest.Series{Job: "chart", Key: "US"}]
 	_, body := get(t, site, "/status")

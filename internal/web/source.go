@@ -9,6 +9,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/pages"
 	"github.com/trendvidstream/ingest/internal/recent"
 	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/httplimit"
 )
@@ -16,8 +17,9 @@ import (
 // Source reads data for the metrics and the status page. Its functions must be safe for concurrent use and change
 // nothing. Spent, Ledger, Cost and Emergency are only called after Quota has answered.
 type Source struct {
-	// Quota returns what ingest quota --json prints, and the future slots as they were planned for it.
-	Quota func(ctx context.Context) (report.QuotaDocument, Upcoming, error)
+	// Quota returns what ingest quota --json prints, with the report, the forecast and the pace in it, and the future slots
+	// as they were planned for it.
+	Quota func(ctx context.Context) (report.QuotaDocument, standing.Facts, Upcoming, error)
 	// Slots returns the slots that ingest slots --since prints, newest first.
 	Slots func(ctx context.Context, since time.Time) ([]report.SlotDocument, error)
 	// Spent returns what the ledger counts since a time, in parts of the length every.
@@ -59,11 +61,11 @@ const (
 
 // Status is what the page and the metrics show, read from a source on demand.
 type Status struct {
-	Now       func() time.Time
-	Version   string                                          // of the program
-	Source    func() (*Source, error)                         // an error if nothing is open
-	Freshness func(context.Context) (report.Freshness, error) // the age of every series
-	Degraded  func() time.Duration                            // how long this process has seen the ledger fail; nil: not known
+	Now      func() time.Time
+	Version  string                               // of the program
+	Source   func() (*Source, error)              // an error if nothing is open
+	Facts    func(context.Context) standing.Facts // those of the store
+	Degraded func() time.Duration                 // how long this process has seen the ledger fail; nil: not known
 
 	Limits func() httplimit.Stats // of the API's clients; nil: there are no limits
 
@@ -75,7 +77,7 @@ type Status struct {
 // is read for a request whose time is up.
 func (s *Status) overview(ctx context.Context) overview {
 	unknown := func(err error) overview {
-		return overview{Status: pages.Status{At: s.Now().UTC(), Situation: report.Situation{QuotaErr: err, StoreErr: err}}}
+		return overview{Status: pages.Status{At: s.Now().UTC(), Situation: report.Situation{Standing: standing.At(standing.Facts{Now: s.Now(), LedgerErr: err, StoreErr: err})}}}
 	}
 	if err := ctx.Err(); err != nil {
 		if kept, ok := s.overviews.Kept(""); ok {
@@ -107,21 +109,23 @@ func shared(ctx context.Context) (context.Context, context.CancelFunc) {
 
 func (s *Status) readOverview(ctx context.Context, source *Source) overview {
 	o := overview{Status: pages.Status{At: s.Now().UTC()}}
+	var left, facts standing.Facts
 	together(func() {
-		spent, upcoming, err := source.Quota(ctx)
+		spent, read, upcoming, err := source.Quota(ctx)
 		if err == nil {
 			spent.Data = "" // visitors need not know a path of this machine
 			// It is in a file of this machine, and a store that hangs may have used up the time.
 			o.Emergency, err = source.Emergency(context.WithoutCancel(ctx), o.At.Add(-day))
 		}
-		if o.QuotaErr = err; err == nil {
+		if left = read; err == nil {
 			o.Quota, o.upcoming, o.admitted = &spent, upcoming, admitted(spent.Spent, source.Cost)
 		}
+		left.LedgerErr = err
 	}, func() {
-		var fresh report.Freshness
 		var err error
 		if o.Slots, err = source.Slots(ctx, o.At.Add(-day)); err == nil {
-			fresh, err = s.Freshness(ctx)
+			facts = s.Facts(ctx)
+			err = facts.StoreErr
 		}
 		if err == nil && source.Calls != nil {
 			o.calls, err = source.Calls(ctx)
@@ -129,14 +133,24 @@ func (s *Status) readOverview(ctx context.Context, source *Source) overview {
 		if err == nil && source.Backup != nil {
 			o.Backup, err = source.Backup(ctx)
 		}
-		if o.StoreErr = err; err == nil {
-			o.Fresh = &fresh
-		}
+		facts.StoreErr = err
 	})
+	facts.Report, facts.LedgerErr, facts.Forecast = left.Report, left.LedgerErr, left.Forecast
+	if left.LedgerErr == nil {
+		facts.Pace = left.Pace
+	}
+	o.stand(facts)
 	if s.Degraded != nil {
 		o.degraded = s.Degraded()
 	}
 	return o
+}
+
+// stand judges the facts.
+func (o *overview) stand(f standing.Facts) {
+	if o.Standing, o.Fresh = standing.At(f), nil; f.StoreErr == nil {
+		o.Fresh = new(report.NewFreshness(o.Standing))
+	}
 }
 
 // together reads parts of one answer at the same time. No part writes what another one reads. A part that panics does so

@@ -14,10 +14,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/pages"
 	"github.com/trendvidstream/ingest/internal/recent"
-	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota/httplimit"
 )
@@ -28,16 +27,8 @@ type Site struct {
 	Now   func() time.Time
 	Alive func() error // nil while the scheduler's heartbeat is recent
 
-	Checks     []Check                                             // what /readyz checks before freshness, in this order
-	Schedule   func() report.WantedSeries                          // at its current pace
-	Latest     func(context.Context) (ingest.Latest, error)        // the newest slots of every series
-	StaleAfter int                                                 // intervals
-	Calls      func(context.Context) (ingest.CallStats, error)     // how all processes' calls were answered; nil: not known
-	Upstream   string                                              // its name
-	Silence    time.Duration                                       // before the upstream is unreachable; 0: report.UnreachableAfter
-	Resting    func() string                                       // why nothing is fetched, if it is not the upstream; "": no reason; nil: not known
-	Idle       func(context.Context) ([]ingest.IdleMachine, error) // other machines that do not work; nil: there are none
-	Closed     func() bool                                         // nothing is fetched because the ledger cannot answer; nil: not known
+	Checks []Check                              // what /readyz checks before freshness, in this order
+	Facts  func(context.Context) standing.Facts // reads the store; of the ledger it repeats the last answer
 
 	Status *Status // what the page and the metrics show; nil: there are none
 
@@ -49,7 +40,7 @@ type Site struct {
 
 	Hosts []string // names for everything but /livez, besides localhost and addresses
 
-	fresh recent.Answers[howFresh]
+	standing recent.Answers[standing.Standing]
 }
 
 // Check is a condition for keeping the schedule.

@@ -16,8 +16,11 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/web"
+	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/regions"
 )
 
@@ -39,9 +42,34 @@ type memory struct {
 	reads       int
 }
 
-func (s *memory) Latest(context.Context) (ingest.Latest, error) {
+func (s *memory) facts(context.Context) standing.Facts {
 	s.reads++
-	return ingest.Latest{Done: s.done, Ended: s.ended}, s.err
+	return standing.Facts{Now: noon, Pace: budget.Pace{Schedule: halfHourly()}, StaleAfter: 3, Latest: ingest.Latest{Done: s.done, Ended: s.ended}, StoreErr: s.err}
+}
+
+// amend changes the facts that a site reads.
+func amend(site *web.Site, change func(context.Context, *standing.Facts)) {
+	read := site.Facts
+	site.Facts = func(ctx context.Context) standing.Facts {
+		f := read(ctx)
+		change(ctx, &f)
+		return f
+	}
+	if site.Status != nil {
+		site.Status.Facts = site.Facts
+	}
+}
+
+// factsOf is the facts of a document.
+func factsOf(d report.QuotaDocument) standing.Facts {
+	f := standing.Facts{Pace: budget.Pace{Schedule: halfHourly()}, Forecast: d.Forecast}
+	if d.Degraded {
+		f.Report.Degraded = quota.ErrUnavailable
+	}
+	for _, l := range d.EmergencyLeft {
+		f.Report.EmergencyLeft = append(f.Report.EmergencyLeft, quota.EmergencyLeft{Pool: l.Pool, Remaining: l.Remaining})
+	}
+	return f
 }
 
 var us, de = ingest.Series{Job: "chart", Key: "US"}, ingest.Series{Job: "chart", Key: "DE"}
@@ -56,7 +84,7 @@ func fresh() (*web.Site, *memory) {
 		ended: map[ingest.Series]ingest.Slot{us: slot(us), de: slot(de)},
 	}
 	return &web.Site{
-		Now: func() time.Time { return noon }, Alive: func() error { return nil }, Schedule: func() report.WantedSeries { return halfHourly() }, Latest: s.Latest, StaleAfter: 3,
+		Now: func() time.Time { return noon }, Alive: func() error { return nil }, Facts: s.facts,
 		Checks: []web.Check{{Name: "ledger", Look: func(context.Context) (string, error) { return "9,468 units left", nil }}},
 	}, s
 }
@@ -122,7 +150,7 @@ func TestAServerThatHangsIsAnAnswer(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s, source := paged()
 			hangs := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
-			s.Latest = func(ctx context.Context) (ingest.Latest, error) { return ingest.Latest{}, hangs(ctx) }
+			amend(s, func(ctx context.Context, f *standing.Facts) { f.StoreErr = hangs(ctx) })
 			source.Slots = func(ctx context.Context, _ time.Time) ([]report.SlotDocument, error) { return nil, hangs(ctx) }
 			source.Kept = func(ctx context.Context) (ingest.Kept, error) { return ingest.Kept{}, hangs(ctx) }
 			s.Pages.Library = func() (*report.Library, error) {
@@ -156,15 +184,11 @@ func TestARegionIsStaleAfterItsIntervals(t *testing.T) {
 	}
 	for _, tt := range tests {
 		s, slots := fresh()
-		s.StaleAfter = tt.after
+		amend(s, func(_ context.Context, f *standing.Facts) { f.StaleAfter = tt.after })
 		slot := slots.done[de]
 		slot.DueAt = noon.Add(-tt.age)
 		slots.done[de] = slot
-		f, err := s.Freshness(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := f.Series[1]
+		got := report.NewFreshness(s.Standing(t.Context())).Series[1]
 		if got.Stale != tt.stale || *got.AgeS != int64(tt.age.Seconds()) || got.IntervalS != 1800 {
 			t.Errorf("%s: stale %v, age %d s of %d s; want stale %v", tt.name, got.Stale, *got.AgeS, got.IntervalS, tt.stale)
 		}

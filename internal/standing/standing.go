@@ -1,0 +1,224 @@
+// Package standing computes the state of everything at one moment: one value, which the commands, pages, probes,
+// metrics and logs print. Read gathers the facts and is the only function here that does I/O. At computes: it reads
+// nothing and knows no clock.
+//
+// A condition is good or has a cause of the closed set in the table Causes, which says what goes on meanwhile and the
+// one cure. Errors are told apart by errors.Is alone. To add a cause, make its error where it arises, in package quota
+// if the ledger is concerned, and give the table a row; docs/faq.md lists the cures, and a test compares the two.
+//
+// A series has one of the states of SeriesState. ChartEmpty and ChartShrunk are for evidence of a chart that lacks
+// what it had; a machine that may not work is in Facts.Resting.
+package standing
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/budget"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// State is how good or bad something is.
+type State int
+
+// The states, best first.
+const (
+	Good State = iota
+	Idle       // not known, or not begun
+	Warn       // less than was configured, but it recovers by itself
+	Bad        // a person may have to act
+)
+
+func (s State) String() string { return [...]string{"good", "idle", "warn", "bad"}[s] }
+
+// Condition is the state of one part.
+type Condition struct {
+	State     State
+	Cause     Cause     // "": good, or not known yet
+	Err       error     // in the words of its origin; nil if the cause is no error
+	Since     time.Time // zero: not known
+	Meanwhile Meanwhile
+	LookAgain time.Time // when it may be better; zero: not known
+}
+
+// Cure is the cure of its cause.
+func (c Condition) Cure() Cure { return c.Cause.Row().Cure }
+
+// Facts is the input: all that is known at one moment.
+type Facts struct {
+	Now        time.Time
+	Pace       budget.Pace // Pace.Schedule is the schedule at its current pace
+	StaleAfter int         // intervals for which a series counts as fresh
+
+	Latest   ingest.Latest
+	StoreErr error           // why the store cannot be read
+	Contact  *ingest.Contact // the newest calls to the upstream; nil: not known
+	Provider string          // the upstream's name
+	Silence  time.Duration   // for which the upstream may give no usable answer; 0: UnreachableAfter
+
+	Report    quota.Report // its Degraded says why the ledger cannot answer
+	LedgerErr error        // why there is no report
+	Forecast  budget.Forecast
+
+	Idle []ingest.IdleMachine // other machines that share the store and do not work
+
+	Resting error // why the workers rest, if the upstream is not the reason
+}
+
+// UnreachableAfter is how long an upstream may go without a usable answer before it counts as unreachable: three
+// heartbeats of ingest serve.
+const UnreachableAfter = 90 * time.Second
+
+// Standing is the state of everything at one moment.
+type Standing struct {
+	Facts
+	Store, Ledger, Upstream, Quota, Charts Condition
+
+	Series  []Series                      // in the config's order
+	Waiting map[ingest.Series]ingest.Slot // see regions.Schedule.Waiting
+
+	known   map[ingest.Series]time.Time
+	lastRun time.Time
+}
+
+// At computes the standing.
+func At(f Facts) Standing {
+	s := Standing{Facts: f}
+	s.judgeSeries()
+	s.Store = s.judgeStore()
+	s.Ledger = s.judgeLedger()
+	s.Upstream = s.judgeUpstream()
+	s.Quota = s.judgeQuota()
+	s.Charts = s.judgeCharts()
+	return s
+}
+
+// Closed reports whether the ledger lets not even a cheap call go on.
+func (s Standing) Closed() bool { return s.Ledger.State == Bad && s.Ledger.Meanwhile != CheapCalls }
+
+// Stopped returns why the workers rest; nil if they do not, or if the ledger is the reason, which says so itself.
+func (s Standing) Stopped() error {
+	if s.Report.Degraded != nil && s.Closed() {
+		return nil
+	}
+	return s.Resting
+}
+
+func (s Standing) judgeStore() Condition {
+	if s.StoreErr == nil {
+		return Condition{Meanwhile: Everything}
+	}
+	return Condition{State: Bad, Cause: StoreUnreadable, Err: s.StoreErr, Meanwhile: Nothing}
+}
+
+func (s Standing) judgeLedger() Condition {
+	err := cmp.Or(s.LedgerErr, s.Report.Degraded)
+	if err == nil {
+		return Condition{Meanwhile: Everything}
+	}
+	c := Condition{State: Bad, Err: err, Meanwhile: CheapCalls}
+	if s.LedgerErr != nil {
+		c.Cause, c.Meanwhile = CauseOf(err, LedgerUnreadable), Reads
+	} else {
+		c.Cause = CauseOf(err, LedgerSilent)
+		if NothingGoesOn(s.Report.EmergencyLeft) {
+			c.Meanwhile = Reads
+			for _, left := range s.Report.EmergencyLeft {
+				c.LookAgain = later(c.LookAgain, left.ResumesAt)
+			}
+		}
+	}
+	if c.Meanwhile == Reads && s.StoreErr != nil {
+		c.Meanwhile = Nothing
+	}
+	return c
+}
+
+// NothingGoesOn reports whether not even a cheap call goes on while the ledger cannot answer.
+func NothingGoesOn(left []quota.EmergencyLeft) bool {
+	return len(left) == 0 || slices.ContainsFunc(left, func(l quota.EmergencyLeft) bool { return l.Remaining == 0 })
+}
+
+func (s Standing) judgeUpstream() Condition {
+	c := Condition{State: Idle, Cause: NotAsked, Meanwhile: Everything}
+	if s.StoreErr != nil || s.Contact == nil {
+		return c
+	}
+	calls := s.Contact.NotAfter(s.Now.Add(ingest.ClockAhead))
+	switch silent := !calls.SilentSince.IsZero(); {
+	case silent && !s.Closed() && s.Now.Sub(calls.SilentSince) >= cmp.Or(s.Silence, UnreachableAfter):
+		return Condition{State: Bad, Cause: UpstreamSilent, Since: calls.SilentSince, Meanwhile: Reads}
+	case calls.KeyRefused():
+		return Condition{State: Bad, Cause: KeyRefused, Since: calls.RefusedAt, Meanwhile: Reads}
+	case silent && s.Closed(): // its silence says nothing about it: nobody asks
+		c.Since = calls.AskedAt
+		return c
+	case calls.AnsweredAt.IsZero():
+		return c
+	}
+	return Condition{Since: calls.AnsweredAt, Meanwhile: Everything}
+}
+
+func (s Standing) judgeQuota() Condition {
+	if s.Ledger.State != Good {
+		return Condition{State: Idle, Cause: s.Ledger.Cause, Err: s.Ledger.Err, Meanwhile: s.Ledger.Meanwhile}
+	}
+	used := Condition{}
+	for _, p := range s.Pace.Resume(s.Report).Pools {
+		at := p.ResumesAt[quota.Scheduled]
+		if s.Forecast.Scheduled[p.Pool] == 0 || p.Remaining[quota.Scheduled] > 0 || at.IsZero() || at.Before(used.LookAgain) {
+			continue
+		}
+		used = Condition{State: Warn, Cause: QuotaUsed, Meanwhile: Reads, LookAgain: at}
+		switch {
+		case !p.DrainedByHand.IsZero():
+			used.Cause, used.Since = ClosedByHand, p.DrainedByHand
+		case !p.DrainedUntil.IsZero():
+			used.Cause = ProviderSaysNo
+		}
+	}
+	switch {
+	case used.Cause != "":
+		return used
+	case !s.Forecast.Fits && s.Forecast.Pacing != "":
+		return Condition{State: Warn, Cause: Paced, Meanwhile: Everything}
+	case !s.Forecast.Fits:
+		return Condition{State: Warn, Cause: QuotaShort, Meanwhile: Everything}
+	}
+	return Condition{Meanwhile: Everything}
+}
+
+func (s Standing) judgeCharts() Condition {
+	if s.StoreErr != nil {
+		return s.Store
+	}
+	if err := s.Stopped(); err != nil {
+		return Condition{State: Bad, Cause: CauseOf(err, WorkersRest), Err: err, Meanwhile: Reads}
+	}
+	running := slices.ContainsFunc(s.Series, func(series Series) bool { return series.Running })
+	if s.Empty() && !running {
+		return Condition{State: Idle, Cause: NotBegun, Meanwhile: Everything}
+	}
+	if state, those := s.Trouble(); len(those) > 0 {
+		return Condition{State: state.Mood(), Cause: those[0].Cause, Since: those[0].Since, Meanwhile: Everything, LookAgain: those[0].ResumesAt}
+	}
+	if len(s.In(Never)) > 0 {
+		return Condition{State: Idle, Cause: NotBegun, Meanwhile: Everything}
+	}
+	return Condition{Meanwhile: Everything}
+}
+
+// Worst returns the worst of the four conditions that a person sees. Of equally bad ones it is the first of ledger,
+// upstream, quota, charts, since each may be the reason of the next.
+func (s Standing) Worst() Condition {
+	return slices.MaxFunc([]Condition{s.Charts, s.Quota, s.Upstream, s.Ledger}, func(a, b Condition) int { return cmp.Compare(a.State, b.State) })
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
