@@ -233,7 +233,7 @@ func (a *app) checkLost(ctx context.Context, l *ledger, spent slotsSpent) error 
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	what, kind := "the ledger of account "+l.Account+" is incomplete", quota.ErrClosed
+	what, kind := "the ledger of account "+l.Account+" is incomplete", errors.Join(quota.ErrClosed, quota.ErrIncomplete)
 	if spent, err := l.Ledger.Spent(ctx, l.Account, account.Now.Add(-account.Horizon), 0); err == nil && len(spent) == 0 {
 		what, kind = ledgerFile+" is missing", errors.Join(quota.ErrClosed, quota.ErrMissing)
 	}

@@ -69,7 +69,7 @@ var words = map[standing.SeriesState]string{
 func Word(s standing.SeriesState) string { return cmp.Or(words[s], string(s)) }
 
 // Name returns the series for a person: "chart DE".
-func (s SeriesState) Name() string { return s.Is.Series.String() }
+func (s SeriesState) Name() string { return s.Is.String() }
 
 // String returns the series, its age and what it waits for: "chart DE (2 h 0 min old, overdue since ...)".
 func (s SeriesState) String() string {

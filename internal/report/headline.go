@@ -207,7 +207,7 @@ var troubles = map[standing.SeriesState][2]string{
 func troubleText(s standing.Standing, state standing.SeriesState, those []standing.Series) string {
 	names := term.Texts(those, func(one standing.Series) string {
 		if slices.ContainsFunc(s.Series, func(other standing.Series) bool { return other.Key == one.Key && other.Job != one.Job }) {
-			return one.Series.String()
+			return one.String()
 		}
 		return cmp.Or(one.Key, one.Job)
 	})

@@ -131,15 +131,13 @@ var troubles = []trouble{
 	{"the ledger cannot answer, and no call is cheap", "ledger", func(f *standing.Facts) { f.Report.Degraded = quota.ErrUnavailable },
 		report.Bad, "The ledger cannot answer: nothing is fetched."},
 	{"the quota is used up", "quota", func(f *standing.Facts) {
-		f.Forecast.Fits = false
-		f.Report.Pools[0].Remaining[quota.Scheduled], f.Report.Pools[0].ResumesAt[quota.Scheduled] = 0, noon.Add(20*time.Hour)
+		f.Forecast.Fits, f.Forecast.State, f.Forecast.BackAt = false, budget.UsedUp, noon.Add(20*time.Hour)
 	}, report.Warn, "Quota is used up until 2026-02-15 08:00:00Z."},
 	{"the quota does not last", "quota", func(f *standing.Facts) { f.Forecast.Fits = false }, report.Warn, "Too little quota is left."},
 	{"a person closed the pool", "quota", func(f *standing.Facts) {
-		f.Forecast.Fits = false
 		p := &f.Report.Pools[0]
 		p.DrainedUntil, p.DrainedByHand = noon.Add(20*time.Hour), noon
-		p.Remaining[quota.Scheduled], p.ResumesAt[quota.Scheduled] = 0, p.DrainedUntil
+		f.Forecast.Fits, f.Forecast.State, f.Forecast.BackAt = false, budget.UsedUp, p.DrainedUntil
 	}, report.Warn, "Closed by hand until 2026-02-15 08:00:00Z."},
 	{"the store cannot be read", "store", func(f *standing.Facts) { f.StoreErr = errors.New("damaged") }, report.Bad, "The store cannot be read."},
 	{"the workers rest", "workers", func(f *standing.Facts) { f.Resting = errors.New("the disk is full") }, report.Bad, "Nothing is fetched now."},

@@ -37,6 +37,7 @@ func (s SeriesState) Mood() State {
 		return Idle
 	case Waiting, Late, Failed, Absent, Empty, Shrunk:
 		return Warn
+	case Fresh, Due, Running, Slowed:
 	}
 	return Good
 }

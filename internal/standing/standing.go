@@ -4,7 +4,7 @@
 //
 // A condition is good or has a cause of the closed set in the table Causes, which says what goes on meanwhile and the
 // one cure. Errors are told apart by errors.Is alone. To add a cause, make its error where it arises, in package quota
-// if the ledger is concerned, and give the table a row; docs/faq.md lists the cures, and a test compares the two.
+// if the ledger is concerned, and give the table a row.
 //
 // A series has one of the states of SeriesState. ChartEmpty and ChartShrunk are for evidence of a chart that lacks
 // what it had; a machine that may not work is in Facts.Resting.
@@ -165,29 +165,27 @@ func (s Standing) judgeQuota() Condition {
 	if s.Ledger.State != Good {
 		return Condition{State: Idle, Cause: s.Ledger.Cause, Err: s.Ledger.Err, Meanwhile: s.Ledger.Meanwhile}
 	}
-	used := Condition{}
-	for _, p := range s.Pace.Resume(s.Report).Pools {
-		at := p.ResumesAt[quota.Scheduled]
-		if s.Forecast.Scheduled[p.Pool] == 0 || p.Remaining[quota.Scheduled] > 0 || at.IsZero() || at.Before(used.LookAgain) {
-			continue
-		}
-		used = Condition{State: Warn, Cause: QuotaUsed, Meanwhile: Reads, LookAgain: at}
+	if s.Forecast.Fits {
+		return Condition{Meanwhile: Everything}
+	}
+	c := Condition{State: Warn, Cause: QuotaShort, Meanwhile: Everything}
+	switch s.Forecast.State {
+	case budget.UsedUp:
+		c.Cause, c.Meanwhile, c.LookAgain = QuotaUsed, Reads, s.Forecast.BackAt
+	case budget.Slower:
+		c.Cause = Paced
+	case budget.Lasts, budget.RunsOut, budget.Short:
+	}
+	for _, p := range s.Report.Pools {
 		switch {
+		case p.DrainedUntil.IsZero() || s.Forecast.Scheduled[p.Pool] == 0:
 		case !p.DrainedByHand.IsZero():
-			used.Cause, used.Since = ClosedByHand, p.DrainedByHand
-		case !p.DrainedUntil.IsZero():
-			used.Cause = ProviderSaysNo
+			c.Cause, c.Since = ClosedByHand, p.DrainedByHand
+		default:
+			c.Cause = ProviderSaysNo
 		}
 	}
-	switch {
-	case used.Cause != "":
-		return used
-	case !s.Forecast.Fits && s.Forecast.Pacing != "":
-		return Condition{State: Warn, Cause: Paced, Meanwhile: Everything}
-	case !s.Forecast.Fits:
-		return Condition{State: Warn, Cause: QuotaShort, Meanwhile: Everything}
-	}
-	return Condition{Meanwhile: Everything}
+	return c
 }
 
 func (s Standing) judgeCharts() Condition {
