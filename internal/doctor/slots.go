@@ -80,10 +80,10 @@ func checkContact(ctx context.Context, d *Doctor) Finding {
 		}
 	}
 	says := d.Provider + " " + report.UpstreamText(st)
-	switch {
-	case st.Upstream.Cause == standing.KeyRefused:
+	if st.Upstream.Cause == standing.KeyRefused {
 		return fail(BadKey, says+", and nothing is fetched since", "give a key that it accepts; ingest doctor --online asks once more and says why it is refused")
-	case st.Upstream.Cause == standing.UpstreamSilent:
+	}
+	if st.Upstream.Cause == standing.UpstreamSilent {
 		return fail(Unavailable, says, "ingest slots says what the calls met: an error of the provider passes; else see the network (DNS, firewall, proxy); ingest doctor --online asks once more")
 	}
 	return okf("%s", says)
