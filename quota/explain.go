@@ -34,7 +34,12 @@ func (d Decision) Sentence(topSpender string) string {
 		return ""
 	}
 	r := *d.Refusal
+	frees := d.RetryAt.Add(time.Second - 1).Truncate(time.Second).UTC().Format(time.RFC3339) // never too early
 	parts := []string{r.String()}
+	until := r.Reserved > 0 && r.AtOnce == 0
+	if until {
+		parts[0] += " until " + frees
+	}
 	if r.RoomIn != "" && counted(r.Pool) && r.Reserved == 0 {
 		parts = append(parts, fmt.Sprintf("window %s has room: only our own rule refuses, the line %s: under pools.%s in costs.yaml", r.RoomIn, r.Window, r.Pool))
 	}
@@ -48,8 +53,9 @@ func (d Decision) Sentence(topSpender string) string {
 	if topSpender != "" && counted(r.Pool) {
 		parts = append(parts, topSpender)
 	}
-	frees := d.RetryAt.Add(time.Second - 1).Truncate(time.Second) // never too early
-	parts = append(parts, "frees at "+frees.UTC().Format(time.RFC3339))
+	if !until {
+		parts = append(parts, "frees at "+frees)
+	}
 	return strings.Join(parts, "; ")
 }
 

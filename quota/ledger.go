@@ -233,7 +233,11 @@ func (r Refusal) reserved() string {
 	if n := r.Ceiling - r.Used; n > 0 {
 		left = fmt.Sprint("only ", n)
 	}
-	return fmt.Sprintf("the schedule still needs %d of the %d %s left in window %s; %s may use %s", r.Reserved, r.left, what, r.Window, who, left)
+	when := "in window " + r.Window
+	if r.Window == "day" {
+		when = "today"
+	}
+	return fmt.Sprintf("the schedule still needs %d of the %d %s left %s; %s may use %s", r.Reserved, r.left, what, when, who, left)
 }
 
 // Spent is a sum of charges.
