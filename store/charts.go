@@ -161,6 +161,25 @@ SELECT min(due_at) FROM series JOIN slots ON slots.series = series.id
 WHERE backfill IS NULL AND key = ?1 AND kind = 'chart' AND ?2 IN ('', job) AND (state = 'done' OR ?3)
   AND EXISTS (SELECT 1 FROM placements WHERE slot = slots.id)`
 
+// keptCharts returns when the complete charts of region ?1 and job ?2 were due, up to ?3, oldest first.
+const keptCharts = `
+SELECT due_at FROM series JOIN slots ON slots.series = series.id
+WHERE backfill IS NULL AND key = ?1 AND job = ?2 AND kind = 'chart' AND state = 'done' AND due_at <= ?3
+  AND EXISTS (SELECT 1 FROM placements WHERE slot = slots.id)
+ORDER BY due_at`
+
+// KeptCharts returns when the complete charts of a region and a job were due, oldest first, without those in the future.
+func (s *Store) KeptCharts(ctx context.Context, region ingest.Region, job string) (kept []time.Time, err error) {
+	err = s.view(ctx, "list the charts that are kept", func(tx *txn) error {
+		due, err := column[int64](ctx, tx, keptCharts, region, job, future(s.now()))
+		for _, at := range due {
+			kept = append(kept, time.Unix(at, 0).UTC())
+		}
+		return err
+	})
+	return kept, err
+}
+
 // explainNone returns the error of a query that admits no chart.
 func (q ChartQuery) explainNone(ctx context.Context, tx *txn) error {
 	kind, when, job, hint := "complete chart", "", "", ""

@@ -22,7 +22,7 @@ import (
 
 // Documents returns the documents of the API and the pages.
 func (r Reader) Documents() *report.Library {
-	return &report.Library{Search: r.search, Chart: r.chart, Video: r.video, Regions: r.Regions, Slots: r.slots}
+	return &report.Library{Search: r.search, Chart: r.chart, Video: r.video, Kept: r.Store.KeptCharts, Regions: r.Regions, Slots: r.slots}
 }
 
 // SearchFlags holds the flags of a search that are not fields of the query.

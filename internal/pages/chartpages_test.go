@@ -121,7 +121,7 @@ func TestAChartThatLacksSomethingSaysWhat(t *testing.T) {
 		}
 		return doc, err
 	}
-	if body := bodyOf(t, get(t, s, "/charts/US")); !strings.Contains(body, "The fetch of 18:39 is not complete") || !strings.Contains(body, "/charts/US?partial=true") {
+	if body := bodyOf(t, get(t, s, "/charts/US")); !strings.Contains(body, ">18:39 UTC</time> is not complete") || !strings.Contains(body, "/charts/US?partial=true") {
 		t.Error("a later fetch that was stopped is not named")
 	}
 	if body := bodyOf(t, get(t, s, "/charts/US?partial=true")); !strings.Contains(body, "not complete") {
@@ -199,7 +199,7 @@ func TestAVideoIsDrawnAndListed(t *testing.T) {
 	}
 	last := 29*48 - 1
 	for _, want := range []string{
-		`class="line r8"`, "Rank in 8 regions", "Views, 2,391 at last", "left after Tue 24, 14:00", `href="/charts/GB?job=chart"`, "Music best 77", "2,391", "+38 since Mon 23 Feb, 23:30",
+		`class="line r8"`, "Rank in 8 regions", "Views, 2,391 at last", ">Tue 24, 14:00 UTC</time>", `href="/charts/GB?job=chart"`, "Music best 77", "2,391", "+38 since <time", ">Mon 23 Feb, 23:30 UTC</time>",
 		fmt.Sprintf(`<td class="num">%d</td>`, 1+(last*7)%200), `href="/search?q=channel%3A%22Kanal%22"`, `href="/search?q=tag%3A%22trailer%22"`, `href="/videos/a?since=24h"`,
 	} {
 		if !strings.Contains(body, want) {

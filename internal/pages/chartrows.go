@@ -20,17 +20,15 @@ import (
 type view struct {
 	region string
 	params url.Values
+	pick   string // the picker that is open: pickAt or pickSince; "": none
 }
 
 func viewOf(r *http.Request) view {
-	v := view{strings.ToUpper(r.PathValue("region")), url.Values{}}
+	v := view{region: strings.ToUpper(r.PathValue("region")), params: url.Values{}, pick: r.URL.Query().Get("pick")}
 	for _, name := range []string{"at", "job", "partial", "since", "show", "from"} {
 		if given := r.URL.Query().Get(name); given != "" {
 			v.params.Set(name, given)
 		}
-	}
-	if picked, err := time.Parse("2006-01-02T15:04", v.params.Get("since")); err == nil { // from the form, in UTC
-		v.params.Set("since", picked.Format(time.RFC3339))
 	}
 	return v
 }
@@ -46,6 +44,9 @@ func (v view) with(name, value string) string {
 	}
 	return v.path() + "?" + params.Encode()
 }
+
+// at is the address of the same view at another time.
+func (v view) at(t time.Time) string { return v.with("at", t.UTC().Format(time.RFC3339)) }
 
 // shownChart is a chart with what else the page says about it.
 type shownChart struct {
@@ -75,7 +76,7 @@ func moves(doc shownChart) g.Node {
 		return chip(doc.with(name, value), text, doc.params.Get(name) == value || name == "since" && doc.since == value)
 	}
 	choices := chips("Moved since", h.Span(h.Class("soft"), g.Text("moved since")),
-		choice("since", "30m", "30 min"), choice("since", "6h", "6 h"), choice("since", "24h", "24 h"), doc.otherTime())
+		choice("since", "30m", "30 min"), choice("since", "6h", "6 h"), choice("since", "24h", "24 h"), doc.opener(pickSince, g.Text("another time")))
 	if doc.tooOld {
 		return h.Div(h.Class("top"), h.P(h.Class("soft"), g.Text("No chart so much older is kept to compare with.")), choices)
 	}
@@ -85,15 +86,7 @@ func moves(doc shownChart) g.Node {
 			counted = append(counted, choice("show", c.change, fmt.Sprintf("%d %s", n, c.word)))
 		}
 	}
-	return h.Div(h.Class("top"), chips("Show", counted, h.Span(h.Class("soft wide"), g.Text("since "), moment(doc.ComparedTo, "Mon 2 Jan, 15:04"))), choices)
-}
-
-// otherTime is a form for any other time to compare with.
-func (doc shownChart) otherTime() g.Node {
-	const format = "2006-01-02T15:04"
-	return h.Details(h.Class("since"), h.Summary(g.Text("another time")), h.Form(h.Action(doc.path()),
-		kept(changed(doc.params, "since", "", "from", "")), h.Input(h.Type("datetime-local"), h.Name("since"), h.Required(), h.Aria("label", "Compare with the chart that stood at this time, UTC"),
-			h.Value(doc.Slot.UTC().Add(-24*time.Hour).Format(format)), h.Max(doc.Slot.UTC().Format(format))), h.Button(g.Text("Compare"))))
+	return h.Div(h.Class("top"), chips("Show", counted, h.Span(h.Class("soft wide"), g.Text("since "), moment(doc.ComparedTo, dayAndTime+" UTC"))), choices)
 }
 
 // checkRows refuses an address that names no rows of the chart: links lead to none.

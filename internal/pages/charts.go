@@ -55,8 +55,12 @@ func (s *Site) chart(r *http.Request, lib *report.Library) (Page, error) {
 	if err != nil {
 		return Page{Main: tabs}, err
 	}
+	pick, err := doc.picker(r.Context(), lib)
+	if err != nil {
+		return Page{Main: tabs}, err
+	}
 	return Page{Title: "Trending in " + name, Tab: "/charts", JSON: doc.json, Main: g.Group{
-		tabs, s.chartHead(doc, fresh[string(doc.Region)], name), jobs(doc, region), moves(doc), s.chartRows(doc),
+		tabs, s.chartHead(doc, fresh[string(doc.Region)], name), pick, jobs(doc, region), moves(doc), s.chartRows(doc),
 	}}, nil
 }
 
@@ -149,25 +153,25 @@ func (s *Site) chartHead(doc shownChart, state State, name string) g.Node {
 	}
 	to := func(t *time.Time, rel, key, before, after string) g.Node {
 		if t == nil {
-			return step("", rel, strings.TrimSpace(before+after))
+			return h.Span(g.Text(strings.TrimSpace(before + after)))
 		}
-		then := hhmm(*t)
-		if !t.Truncate(24 * time.Hour).Equal(doc.Slot.Truncate(24 * time.Hour)) {
-			then = t.UTC().Format("Mon 2 Jan, 15:04")
+		format := clockTime
+		if !sameDay(*t, doc.Slot) {
+			format = dayAndTime
 		}
-		return step(doc.with("at", t.UTC().Format(time.RFC3339)), rel, before+then+after, h.Aria("keyshortcuts", key))
+		return h.A(h.Href(doc.at(*t)), h.Rel(rel), h.Aria("keyshortcuts", key), g.Text(before), moment(*t, format), g.Text(after))
 	}
 	return h.Div(h.Class("top"),
 		h.Div(h.H1(g.Text("Trending in "+name)), said,
 			g.Iff(doc.stopped != nil, func() g.Node {
-				return h.P(h.Class("soft"), g.Text("The fetch of "+hhmm(*doc.stopped)+" is not complete. "), link(doc.with("partial", "true"), "Show what it fetched"))
+				return h.P(h.Class("soft"), g.Text("The fetch of "), moment(*doc.stopped, clockTime+" UTC"), g.Text(" is not complete. "), link(doc.with("partial", "true"), "Show what it fetched"))
 			})),
 		h.Nav(h.Class("steps"), h.Aria("label", "Time"),
 			g.Iff(doc.DayBefore != nil, func() g.Node {
-				return h.A(h.Class("wide"), h.Href(doc.with("at", doc.DayBefore.UTC().Format(time.RFC3339))), g.Text(doc.DayBefore.UTC().Format("« Mon 2")))
+				return h.A(h.Class("wide"), h.Href(doc.at(*doc.DayBefore)), g.Text("« "), moment(*doc.DayBefore, "Mon 2"))
 			}),
 			to(doc.Earlier, "prev", "ArrowLeft", "‹\u00a0", ""),
-			h.Span(h.Aria("current", "true"), moment(doc.Slot, "Mon 2 Jan, 15:04")),
+			doc.opener(pickAt, h.Aria("current", "true"), h.Title("Go to another time"), moment(doc.Slot, dayAndTime+" UTC")),
 			to(doc.Later, "next", "ArrowRight", "", "\u00a0›"),
 			g.If(doc.Later != nil, link(doc.with("at", ""), "Newest"))))
 }
@@ -178,7 +182,7 @@ func jobs(doc shownChart, region report.RegionDocument) g.Node {
 		return nil
 	}
 	return chips("Charts", g.Map(region.Jobs, func(job report.ChartJobDocument) g.Node {
-		return chip(view{string(region.Region), url.Values{}}.with("job", job.Job), jobName(job), job.Job == doc.Job)
+		return chip(view{region: string(region.Region)}.with("job", job.Job), jobName(job), job.Job == doc.Job)
 	}))
 }
 

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,7 +62,7 @@ func filled() *report.Library {
 // After an outage the chart before is of another day, which its time alone does not say.
 func TestTheChartBesideIsNamedByItsDayIfThatIsAnother(t *testing.T) {
 	day := now.Truncate(24 * time.Hour)
-	for earlier, want := range map[time.Time]string{day.Add(30 * time.Minute): ">‹\u00a000:30<", day.Add(-30 * time.Minute): ">‹\u00a0" + day.Add(-time.Hour).Format("Mon 2 Jan") + ", 23:30<"} {
+	for earlier, want := range map[time.Time]string{day.Add(30 * time.Minute): `00:30</time>`, day.Add(-30 * time.Minute): day.Add(-time.Hour).Format("Mon 2 Jan") + ", 23:30</time>"} {
 		s, lib := newSite(), filled()
 		lib.Chart = func(context.Context, string, url.Values) (report.MovesDocument, error) {
 			slot := day.Add(time.Hour)
@@ -180,18 +183,52 @@ func TestATitleOfNothingIsStillALink(t *testing.T) {
 	}
 }
 
-func TestAnyTimeIsComparedWith(t *testing.T) {
+// Both pickers offer each kept chart that they can lead to, and no other; a picker that nobody opened reads nothing.
+func TestAPickerOffersWhatIsKeptAndNothingElse(t *testing.T) {
 	s, lib := newSite(), filled()
-	short, asked := lib.Chart, ""
-	lib.Chart = func(ctx context.Context, region string, params url.Values) (report.MovesDocument, error) {
-		if params.Has("compare") {
-			asked = params.Get("compare")
+	slot := now.Truncate(30 * time.Minute)
+	kept, asked := []time.Time{slot.Add(-49 * time.Hour), slot.Add(-48 * time.Hour), slot.Add(-time.Hour), slot.Add(-30 * time.Minute), slot, slot.Add(30 * time.Minute)}, 0
+	lib.Kept = func(_ context.Context, region ingest.Region, job string) ([]time.Time, error) {
+		if asked++; region != "US" || job != "chart" {
+			t.Errorf("asked for %s of %s", job, region)
 		}
-		return short(ctx, region, params)
+		return slices.Clone(kept), nil
 	}
 	s.Library = func() (*report.Library, error) { return lib, nil }
-	body := bodyOf(t, get(t, s, "/charts/US?since=2026-02-20T10:30&job=chart")) // as a form sends it
-	if asked != "2026-02-20T10:30:00Z" || !strings.Contains(body, `name="job" value="chart"`) || !strings.Contains(body, `type="datetime-local" name="since"`) {
-		t.Errorf("it compares with %q:\n%s", asked, body)
+	if body := bodyOf(t, get(t, s, "/charts/US")); asked > 0 || !strings.Contains(body, `href="/charts/US?pick=at#pick"`) || !strings.Contains(body, `href="/charts/US?pick=since#pick"`) {
+		t.Errorf("asked %d times for a closed picker:\n%s", asked, body)
+	}
+	stamp := func(at time.Time) string { return url.QueryEscape(at.Format(time.RFC3339)) }
+	for path, want := range map[string][]string{
+		"/charts/US?job=chart&pick=at":          {"at=" + stamp(slot) + "&job=chart&pick=at#pick", "at=" + stamp(kept[1]) + "&job=chart&pick=at#pick", "at=" + stamp(kept[2]) + "&job=chart", "at=" + stamp(kept[3]) + "&job=chart", "at=" + stamp(slot) + "&job=chart", "at=" + stamp(kept[5]) + "&job=chart", "job=chart"},
+		"/charts/US?at=1h&pick=since":           {"at=1h&since=" + stamp(kept[3]) + "&pick=since#pick", "at=1h&since=" + stamp(kept[1]) + "&pick=since#pick", "at=1h&since=" + stamp(kept[2]), "at=1h&since=" + stamp(kept[3]), "at=1h"},
+		"/charts/US?pick=nothing&show=&since=6h": nil,
+	} {
+		_, panel, _ := strings.Cut(bodyOf(t, get(t, s, path)), `<section class="pick"`)
+		panel, _, _ = strings.Cut(panel, "</section>")
+		var links []string
+		for _, m := range regexp.MustCompile(`href="/charts/US\?([^"]*)"`).FindAllStringSubmatch(panel, -1) {
+			links = append(links, html.UnescapeString(m[1]))
+		}
+		if !slices.Equal(links, want) {
+			t.Errorf("%s leads to\n%s\nwant\n%s", path, strings.Join(links, "\n"), strings.Join(want, "\n"))
+		}
+	}
+}
+
+// A moment's text is in UTC and says so, and its attribute is what the script reads.
+func TestTimesSayTheirZone(t *testing.T) {
+	s := newSite()
+	s.Library = func() (*report.Library, error) { return filled(), nil }
+	for path, want := range map[string][]string{
+		"/charts/US": {`<time datetime="2026-02-24T18:30:00Z">Tue 24 Feb, 18:30 UTC</time>`, `<time datetime="2026-02-24T18:00:00Z">18:00</time>`, `times are <span class="zone">UTC</span>`},
+		"/videos/a":  {`<span class="zone">UTC</span>`, `<td><time datetime="2026-02-24T18:30:00Z">Tue 24 Feb, 18:30</time></td>`},
+	} {
+		body := bodyOf(t, get(t, s, path))
+		for _, text := range want {
+			if !strings.Contains(body, text) {
+				t.Errorf("%s lacks %s:\n%s", path, text, body)
+			}
+		}
 	}
 }

@@ -106,7 +106,7 @@ func (s *Site) foot(p Page) g.Node {
 	return h.Footer(h.Class("foot"),
 		g.If(s.Provider.Name != "", h.P(g.Text("Charts, titles, counts and pictures: "), link(s.Provider.Home, s.Provider.Name), g.Text(". "),
 			link(s.Provider.Terms, "Its terms"), g.Text(" apply."))),
-		h.P(g.If(s.Moved != "", g.Group{h.Strong(g.Text(s.Moved)), g.Text(" ")}), g.Text("As of "), moment(s.Now(), "Mon 2 Jan, 15:04:05 UTC"),
+		h.P(g.If(s.Moved != "", g.Group{h.Strong(g.Text(s.Moved)), g.Text(" ")}), g.Text("As of "), moment(s.Now(), "Mon 2 Jan, 15:04:05"), g.Text(", times are "), zone(),
 			g.Text(" · "), link("", "Reload"),
 			g.If(p.JSON != "", g.Group{g.Text(" · "), h.A(h.Href(p.JSON), h.Type("application/json"), g.Text("This page as JSON"))}),
 			g.Text(" · "), link("/v1/", "API"), g.Text(" · ingest "+s.Version)))

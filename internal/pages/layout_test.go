@@ -54,7 +54,7 @@ func TestEveryPageHasTheFrameAndAnUnknownAddressSaysWhereToGo(t *testing.T) {
 	}
 	for _, want := range []string{
 		`<a class="sr" href="#main">Skip to content</a>`, `action="/search"`, `href="/status" class=" warn"`, "2 of 8 late",
-		"There is no such page", `<a href="/v1/">API</a>`, `https://www.youtube.com/t/terms`, "Tue 24 Feb, 18:49:23 UTC", `<html lang="en">`,
+		"There is no such page", `<a href="/v1/">API</a>`, `https://www.youtube.com/t/terms`, "Tue 24 Feb, 18:49:23</time>, times are", `<html lang="en">`,
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page lacks %s:\n%s", want, body)

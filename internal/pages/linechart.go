@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -26,7 +27,8 @@ const chartWidth = 1000
 type Tick struct {
 	At   int
 	Text string
-	Wide bool // left out on narrow screens
+	Wide bool      // left out on narrow screens
+	Time time.Time // that Text names in UTC; zero: none
 }
 
 // Line is one line of a chart, or an area.
@@ -54,7 +56,7 @@ func (c LineChart) Node() g.Node {
 				x := float64(t.At) * 100 / chartWidth
 				return g.Group{
 					g.El("line", h.Class("grid"), percent("x1", x), percent("x2", x), number("y1", 0), number("y2", c.Height)),
-					g.El("text", g.If(t.Wide, h.Class("wide")), percent("x", x), number("y", c.Height+16), g.If(t.At > chartWidth*9/10, g.Attr("text-anchor", "end")), g.Text(t.Text)),
+					g.El("text", g.If(t.Wide, h.Class("wide")), percent("x", x), number("y", c.Height+16), g.If(t.At > chartWidth*9/10, g.Attr("text-anchor", "end")), g.If(!t.Time.IsZero(), h.Data("at", t.Time.Format(time.RFC3339))), g.Text(t.Text)),
 				}
 			}),
 			g.If(slices.ContainsFunc(c.Lines, func(l Line) bool { return l.Class == "others" }), g.El("defs", hatch("o"))), // its id is for one chart of a page

@@ -91,10 +91,20 @@ func jobName(job report.ChartJobDocument) string {
 
 func hhmm(t time.Time) string { return t.UTC().Format("15:04") }
 
+// How moments are written. The script writes them again, in the visitor's zone and without the word UTC, by the fields
+// that it finds: a day, a month, a year, seconds.
+const (
+	clockTime  = "15:04"
+	dayAndTime = "Mon 2 Jan, 15:04"
+)
+
 // moment shows a time in UTC, also in a machine-readable form.
 func moment(t time.Time, format string) g.Node {
 	return h.Time(h.DateTime(t.UTC().Format(time.RFC3339)), g.Text(t.UTC().Format(format)))
 }
+
+// zone names the zone of the moments beside it. The script puts in the visitor's.
+func zone() g.Node { return h.Span(h.Class("zone"), g.Text("UTC")) }
 
 func link(href, text string) g.Node { return h.A(h.Href(href), g.Text(text)) }
 

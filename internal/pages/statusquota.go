@@ -103,8 +103,8 @@ func (st Status) day() g.Node {
 	chart := LineChart{
 		Label:  fmt.Sprintf("%s spent in the last 24 hours, added up: %s; the schedule needs %s more until %s", title(p.Pool), term.Thousands(total), term.Thousands(needed), st.when(until)),
 		Height: dayHeight,
-		Across: []Tick{{0, hhmm(st.At), true}, {now, "now", false}, {chartWidth, hhmm(until), false}},
-		Up:     []Tick{{y(schedule), term.Thousands(schedule) + " charts stop", false}, {y(top / 2), term.Thousands(top / 2), false}},
+		Across: []Tick{{Text: hhmm(st.At), Wide: true}, {At: now, Text: "now"}, {At: chartWidth, Text: hhmm(until)}},
+		Up:     []Tick{{At: y(schedule), Text: term.Thousands(schedule) + " charts stop"}, {At: y(top / 2), Text: term.Thousands(top / 2)}},
 		Lines: []Line{
 			{Class: "others", Path: line(all) + ground, EndY: -1}, {Class: "area", Path: line(ours) + ground, EndY: -1},
 			{Class: "line ceil", Path: fmt.Sprintf("M0 %[1]dH%[2]d", y(schedule), chartWidth), EndY: -1},
@@ -112,7 +112,7 @@ func (st Status) day() g.Node {
 		},
 	}
 	if at := x(begins); at > chartWidth/10 && at < now-chartWidth/10 {
-		chart.Across = append(chart.Across, Tick{at, hhmm(begins) + " day begins", false})
+		chart.Across = append(chart.Across, Tick{At: at, Text: hhmm(begins) + " day begins"})
 	}
 	keys := g.Group{key("area", "schedule "+term.Thousands(ours[len(ours)-1]))}
 	if others != "" {

@@ -65,22 +65,19 @@ func searchFor(field, text string) g.Node {
 }
 
 func (s *Site) facts(v report.VideoDocument, days []day) g.Node {
-	fact := func(name, value, more string) g.Node {
-		return g.If(value != "", fact(g.Text(name), g.Text(value), g.If(more != "", h.Small(g.Text(" "+more)))))
+	textFact := func(name, value string, more ...g.Node) g.Node {
+		return g.If(value != "", fact(g.Text(name), g.Text(value), g.If(more != nil, h.Small(g.Text(" "), g.Group(more)))))
 	}
-	published, ago := "", ""
-	if v.PublishedAt != nil {
-		published, ago = v.PublishedAt.UTC().Format("Mon 2 Jan 2006, 15:04"), shortAgo(s.Now().Sub(*v.PublishedAt))+" ago"
-	}
-	gained := ""
+	var gained g.Group
 	if len(days) > 1 && !s.Hidden && days[0].gained != nil {
-		gained = term.Gain(days[0].gained) + " since " + days[1].at.UTC().Format("Mon 2 Jan, 15:04")
+		gained = g.Group{g.Text(term.Gain(days[0].gained) + " since "), moment(days[1].at, dayAndTime+" UTC")}
 	}
 	return h.Div(h.Class("video"), s.picture(v), h.Div(
 		h.H1(h.Class("title"), h.Dir("auto"), g.Text(term.Fit(named(v.Title), 1000))),
 		g.If(v.Channel != "", h.P(searchFor("channel", v.Channel), h.Small(g.Text(" all of this channel")))),
-		h.Dl(h.Class("facts"), fact("Views", term.Count(v.Views), gained), fact("Published", published, ago), fact("Likes", term.Count(v.Likes), ""),
-			fact("Comments", term.Count(v.Comments), ""), fact("Category", cmp.Or(v.Named, v.Category), ""), fact("Length", clock(v), "")),
+		h.Dl(h.Class("facts"), textFact("Views", term.Count(v.Views), gained...), g.Iff(v.PublishedAt != nil, func() g.Node {
+			return fact(g.Text("Published"), moment(*v.PublishedAt, "Mon 2 Jan 2006, 15:04 UTC"), h.Small(g.Text(" "+shortAgo(s.Now().Sub(*v.PublishedAt))+" ago")))
+		}), textFact("Likes", term.Count(v.Likes)), textFact("Comments", term.Count(v.Comments)), textFact("Category", cmp.Or(v.Named, v.Category)), textFact("Length", clock(v))),
 		h.P(h.Class("steps"), h.A(h.Href(v.URL), h.Rel("noreferrer"), g.Text("Watch on "+s.Provider.Name+" ↗")))))
 }
 
@@ -90,14 +87,14 @@ func (s *Site) legend(p path) g.Node {
 	for _, sighting := range p.seen {
 		best = min(best, sighting.Rank)
 	}
-	rank, more := fmt.Sprint(p.newest().Rank), fmt.Sprintf("best %d", best)
+	rank, more := fmt.Sprint(p.newest().Rank), g.Textf("best %d", best)
 	if !p.now {
-		rank, more = "out", p.newest().Slot.UTC().Format("left after Mon 2, 15:04")
+		rank, more = "out", g.Group{g.Text("left after "), moment(p.newest().Slot, "Mon 2, 15:04 UTC")}
 	}
-	return h.Li(h.A(h.Href(view{string(p.Region), url.Values{}}.with("job", p.job)),
+	return h.Li(h.A(h.Href(view{region: string(p.Region)}.with("job", p.job)),
 		h.SVG(h.Class("key"), h.Aria("hidden", "true"), g.El("path", h.Class("line "+p.class), g.Attr("d", "M0 6h30"))),
 		h.B(g.Text(string(p.Region))), g.Text(" "), h.Span(h.Class("num"), g.Text(rank)), g.Text(" "), h.Span(g.Iff(p.now && p.dayBefore() > 0 && !s.Hidden, func() g.Node { return rankMove(p.dayBefore(), p.newest().Rank) })),
-		h.Small(g.Text(strings.TrimSpace(p.name+" "+more)))))
+		h.Small(g.If(p.name != "", g.Text(p.name+" ")), more)))
 }
 
 func (s *Site) dayTable(paths []path, days []day, heading string) g.Node {
@@ -110,9 +107,9 @@ func (s *Site) dayTable(paths []path, days []day, heading string) g.Node {
 	if !s.Hidden {
 		heads = append(heads, "Gained,num wide")
 	}
-	return h.Section(h.Class("part"), h.H2(g.Text(heading+" "), h.Small(g.Text("rank and views at the last slot of each, UTC"))),
+	return h.Section(h.Class("part"), h.H2(g.Text(heading+" "), h.Small(g.Text("rank and views at the last slot of each, "), zone())),
 		table(heading, heads, g.Map(days[:min(most, len(days))], func(d day) g.Node {
-			return h.Tr(h.Td(moment(d.at, "Mon 2 Jan, 15:04")), g.Map(all, func(r ingest.Region) g.Node {
+			return h.Tr(h.Td(moment(d.at, dayAndTime)), g.Map(all, func(r ingest.Region) g.Node {
 				if d.ranks[r] == 0 {
 					return figure("–")
 				}

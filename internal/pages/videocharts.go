@@ -49,7 +49,7 @@ func (t timeline) ticks() (ticks []Tick) {
 		format = "Mon 2"
 	}
 	for at := t.from.UTC().Truncate(step).Add(step); at.Before(t.to); at = at.Add(step) {
-		ticks = append(ticks, Tick{t.x(at), at.Format(format), len(ticks)%2 == 1})
+		ticks = append(ticks, Tick{t.x(at), at.Format(format), len(ticks)%2 == 1, at})
 	}
 	return ticks
 }
@@ -67,7 +67,7 @@ func rankChart(paths []path, now time.Time) g.Node {
 	c := LineChart{Label: fmt.Sprintf("Rank in %s; the same figures are in the table below", term.Plural(len(drawn), "region")), Height: ranksHeight, Across: t.ticks()}
 	for _, rank := range []int{1, 3, 10, 30, 100, 300} {
 		if rank <= worst {
-			c.Up = append(c.Up, Tick{y(rank), fmt.Sprint(rank), false})
+			c.Up = append(c.Up, Tick{At: y(rank), Text: fmt.Sprint(rank)})
 		}
 	}
 	for _, p := range drawn {
@@ -133,7 +133,7 @@ func viewsChart(paths []path, now time.Time) g.Node {
 		step *= 2
 	}
 	for n := step; n <= top; n += step {
-		c.Up = append(c.Up, Tick{y(n), term.Thousands(n), false})
+		c.Up = append(c.Up, Tick{At: y(n), Text: term.Thousands(n)})
 	}
 	return section("Views over time", c.Node())
 }

@@ -194,6 +194,8 @@ type Library struct {
 	Search func(ctx context.Context, params url.Values) (SearchDocument, error)
 	Chart  func(ctx context.Context, region string, params url.Values) (MovesDocument, error)
 	Video  func(ctx context.Context, id string, params url.Values) (HistoryDocument, error)
+	// Kept returns the slots of the complete charts of a region and a job, oldest first.
+	Kept func(ctx context.Context, region ingest.Region, job string) ([]time.Time, error)
 	// Regions lists the charted regions, in the order of the config.
 	Regions func(ctx context.Context) (RegionsDocument, error)
 	Slots   func(ctx context.Context, params url.Values) ([]SlotDocument, error) // all of them, newest first

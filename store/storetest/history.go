@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +58,27 @@ func testOfSeveralChartsOfARegionOneIsMeant(t *testing.T, open Open) {
 		if got := find(query); got != want {
 			t.Errorf("%+v: %s, want %s", query, got, want)
 		}
+	}
+}
+
+func testOnlyCompleteChartsAreKeptToChooseFrom(t *testing.T, open Open) {
+	s, clock := newStore(t, open)
+	chartOf(t, s, "music", "US", noon, Titled("m", "M"))
+	for _, at := range []int{60, 0, 30} {
+		chartOf(t, s, "chart", "US", noon.Add(minutes(at)), Titled("c", "C"))
+	}
+	chartOf(t, s, "chart", "DE", noon.Add(minutes(30)), Titled("d", "D"))
+	AddDue(t, s, Due("US", noon.Add(minutes(90))))
+	cut := Claim(t, s, By("a", noon.Add(minutes(90))))
+	cut.Pages, cut.State = 1, ingest.Stopped
+	if _, err := s.SavePage(t.Context(), cut, Page(Titled("e", "E"))); err != nil {
+		t.Fatal(err)
+	}
+	chartOf(t, s, "chart", "US", noon.Add(minutes(600)), Titled("f", "F"))
+	clock.move(2 * time.Hour)
+	kept, err := s.KeptCharts(t.Context(), "US", "chart")
+	if want := []time.Time{noon, noon.Add(minutes(30)), noon.Add(minutes(60))}; err != nil || !slices.EqualFunc(kept, want, time.Time.Equal) {
+		t.Errorf("%v, %v, want %v", kept, err, want)
 	}
 }
 

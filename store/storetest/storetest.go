@@ -50,6 +50,7 @@ var tests = []struct {
 	{"AChartInTheFutureIsNotShown", testAChartInTheFutureIsNotShown},
 	{"HistoryKeepsTheCountsOfItsTime", testHistoryKeepsTheCountsOfItsTime},
 	{"OfSeveralChartsOfARegionOneIsMeant", testOfSeveralChartsOfARegionOneIsMeant},
+	{"OnlyCompleteChartsAreKeptToChooseFrom", testOnlyCompleteChartsAreKeptToChooseFrom},
 	{"AHistoryIsAVideosPath", testAHistoryIsAVideosPath},
 	{"AnIDIsLookedUpOnceHoweverOftenItIsFound", testAnIDIsLookedUpOnceHoweverOftenItIsFound},
 	{"WhatWasFetchedSinceIsNotLookedUp", testWhatWasFetchedSinceIsNotLookedUp},

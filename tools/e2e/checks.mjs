@@ -96,3 +96,48 @@ export async function alive(page, w, check) {
     await page.waitForSelector("main:not(.away)", { timeout: 20_000 }).catch(() => check(false, `/${path} stays faded although its server is back`));
   }
 }
+
+// pickers: both are opened, and a time is chosen, by mouse, keyboard and thumb. Each target is large enough, nothing is
+// covered, and a picker offers the charts that are kept and no other.
+export async function pickers(browser, w, check) {
+  const kept = (await w.document("slots", "--since", "29d", "--region", "US", "--outcome", "done", "--limit", "1000")).slots.map((s) => s.due_at);
+  for (const [width, by] of [[320, "tap"], [390, "tap"], [768, "key"], [1920, "click"]]) for (const pick of ["at", "since"]) {
+    const page = await (await browser.newContext({ viewport: { width, height: 844 }, hasTouch: by === "tap", timezoneId: "UTC" })).newPage();
+    const say = (ok, what) => check(ok, `pick ${pick} at ${width} px by ${by}: ${what}`);
+    const choose = (selector) => by === "key" ? page.focus(selector).then(() => page.keyboard.press("Enter")) : page[by](selector);
+    await page.goto(`${w.site}charts/US`);
+    const slot = await page.getAttribute(".steps [aria-current] time", "datetime");
+    await choose(`a[href*="pick=${pick}"]`);
+    await page.waitForSelector("#pick");
+    const links = await page.$$eval("#pick nav + nav a", (all) => all.map((a) => ({ at: a.querySelector("time").dateTime, r: a.getBoundingClientRect() })).map(({ at, r }) => ({ at, w: r.width, h: r.height, left: r.left, right: r.right })));
+    const want = kept.filter((at) => at.slice(0, 10) === slot.slice(0, 10) && (pick === "at" || at < slot)).toSorted();
+    say(JSON.stringify(links.map((l) => l.at)) === JSON.stringify(want), `it offers ${links.map((l) => l.at)} where ${want} are kept`);
+    say(links.every((l) => l.h >= (width < 760 ? 44 : 24) && l.w >= 44 && l.left >= 0 && l.right <= width), `a target is too small, or beyond the edge: ${JSON.stringify(links[0])}`);
+    await narrow(page, say);
+    const chosen = want.at(-3);
+    await choose(`#pick nav + nav a[href*="${encodeURIComponent(chosen)}"]`);
+    await page.waitForSelector("#pick", { state: "detached" });
+    const [at, since] = await page.$$eval(".steps [aria-current] time, .chips .wide time", (all) => all.map((t) => t.dateTime));
+    say((pick === "at" ? at : since) === chosen, `${chosen} was chosen, and the page is of ${at} since ${since}`);
+    await page.context().close();
+  }
+}
+
+// zones: with a script the times are the visitor's and say whose; without one they are UTC and say so.
+export async function zones(browser, w, check) {
+  for (const timezoneId of ["America/New_York", "Europe/Berlin", "Asia/Kolkata", null]) {
+    const context = await browser.newContext(timezoneId ? { timezoneId } : { javaScriptEnabled: false });
+    const page = await context.newPage();
+    const inZone = (at, fields) => new Intl.DateTimeFormat("en-US", { timeZone: timezoneId ?? "UTC", hourCycle: "h23", ...fields }).format(new Date(at));
+    for (const path of ["charts/US", "charts/US?pick=at", `videos/${encodeURIComponent(w.video)}?since=24h`]) {
+      await page.goto(`${w.site}${path}`);
+      const times = await page.locator("time[datetime]").evaluateAll((all) => all.map((t) => ({ at: t.dateTime, text: t.textContent })));
+      const clocks = times.filter((t) => /\d:\d/.test(t.text));
+      const wrong = clocks.filter((t) => !t.text.includes(inZone(t.at, { hour: "2-digit", minute: "2-digit" })) || /^\w{3} /.test(t.text) && !t.text.startsWith(`${inZone(t.at, { weekday: "short" })} ${inZone(t.at, { day: "numeric" })}`));
+      check(clocks.length > 2 && wrong.length === 0, `${timezoneId ?? "without a script"}: /${path}: wrong times: ${JSON.stringify(wrong.slice(0, 3))} of ${clocks.length}`);
+      const said = (await page.locator(".foot").innerText()).replace(/\s+/g, " "), shown = (timezoneId ?? "UTC").replace("Asia/Kolkata", "Asia/Calcutta").replaceAll("_", " ");
+      check(said.includes(`times are ${shown}`), `${timezoneId ?? "without a script"}: /${path} does not say whose times: ${said}`);
+    }
+    await context.close();
+  }
+}

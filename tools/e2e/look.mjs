@@ -4,7 +4,7 @@
 import { createRequire } from "node:module";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { accessible, alive, byKeyboard, even, narrow, onFirstScreen } from "./checks.mjs";
+import { accessible, alive, byKeyboard, even, narrow, onFirstScreen, pickers, zones } from "./checks.mjs";
 import { invisible, pages, plain, rowsOf } from "./pages.mjs";
 import { World, worlds } from "./worlds.mjs";
 
@@ -117,6 +117,7 @@ async function inWorld(browser, name) {
     for (const width of [1280, 390]) for (const colorScheme of ["light", "dark"]) for (const javaScriptEnabled of [true, false]) {
       await inContext(browser, w, width, colorScheme, javaScriptEnabled);
     }
+    if (name === "fresh") for (const looked of [pickers, zones]) await looked(browser, w, checkIn(name));
   } finally {
     await w.end();
   }

@@ -7,6 +7,28 @@
 
   const ask = (url, signal) => fetch(url, { cache: "no-store", signal: AbortSignal.any([AbortSignal.timeout(answerWithin), ...(signal ? [signal] : [])]) });
 
+  // local writes the times of a part of a page, which are UTC, in the visitor's zone, with the fields that each has. The
+  // status page stays in UTC, like the commands and the logs that it is read beside.
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const fields = { weekday: "short", day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
+  const local = (part) => {
+    if (!zone || zone === "UTC" || main().dataset.live !== undefined) return;
+    let before;
+    for (const e of part.querySelectorAll("time[datetime], text[data-at]")) {
+      const utc = e.textContent, has = (pattern) => pattern.test(utc), inPicker = e.closest(".pick nav + nav");
+      if (e.title || !has(/^\w{3} \d|\d:\d/)) continue;
+      const p = {};
+      for (const { type, value } of Intl.DateTimeFormat("en-US", fields).formatToParts(new Date(e.dateTime ?? e.dataset.at))) p[type] = value;
+      const nextDay = inPicker && p.day !== before; // a day of UTC has times of two days of the visitor's
+      if (inPicker) before = p.day;
+      const day = (has(/^\w{3} \d/) || nextDay) && [p.weekday, p.day, has(/\d [A-Z][a-z]/) && p.month, has(/\d{4}/) && p.year];
+      const time = has(/\d:\d/) && [p.hour, p.minute, ...(has(/:\d\d:/) ? [p.second] : [])].join(":");
+      e.textContent = [day && day.filter(Boolean).join(" "), time].filter(Boolean).join(", ");
+      if (e.dateTime) e.title = utc.replace(/( UTC)?$/, " UTC");
+    }
+    for (const e of part.querySelectorAll(".zone")) e.textContent = zone.replaceAll("_", " ");
+  };
+
   // show puts another page of this site in place of this one. What was unfolded stays so, and the focus stays where it was.
   const show = (text) => {
     const fresh = new DOMParser().parseFromString(text, "text/html");
@@ -16,11 +38,14 @@
     const at = main().contains(document.activeElement) ? document.activeElement : null;
     const open = [...document.querySelectorAll("main details[open] > summary")].map(named);
     for (const s of next.querySelectorAll("details > summary")) if (open.includes(named(s))) s.parentElement.open = true;
+    local(fresh);
     main().replaceWith(document.adoptNode(next));
     document.title = fresh.title;
     for (const part of [".head nav", ".foot"]) document.querySelector(part).replaceWith(document.adoptNode(fresh.querySelector(part)));
     if (at) [...next.querySelectorAll(at.tagName)].find((e) => named(e) === named(at))?.focus({ preventScroll: true });
   };
+
+  local(document);
 
   // Every page notices when its server is gone. One that says so with data-live also shows what is new, at every second
   // look; while its reader marks text it stays as it is, and says so.
