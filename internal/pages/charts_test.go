@@ -200,8 +200,8 @@ func TestAPickerOffersWhatIsKeptAndNothingElse(t *testing.T) {
 	}
 	stamp := func(at time.Time) string { return url.QueryEscape(at.Format(time.RFC3339)) }
 	for path, want := range map[string][]string{
-		"/charts/US?job=chart&pick=at":          {"at=" + stamp(slot) + "&job=chart&pick=at#pick", "at=" + stamp(kept[1]) + "&job=chart&pick=at#pick", "at=" + stamp(kept[2]) + "&job=chart", "at=" + stamp(kept[3]) + "&job=chart", "at=" + stamp(slot) + "&job=chart", "at=" + stamp(kept[5]) + "&job=chart", "job=chart"},
-		"/charts/US?at=1h&pick=since":           {"at=1h&since=" + stamp(kept[3]) + "&pick=since#pick", "at=1h&since=" + stamp(kept[1]) + "&pick=since#pick", "at=1h&since=" + stamp(kept[2]), "at=1h&since=" + stamp(kept[3]), "at=1h"},
+		"/charts/US?job=chart&pick=at":           {"at=" + stamp(slot) + "&job=chart&pick=at#pick", "at=" + stamp(kept[1]) + "&job=chart&pick=at#pick", "at=" + stamp(kept[2]) + "&job=chart", "at=" + stamp(kept[3]) + "&job=chart", "at=" + stamp(slot) + "&job=chart", "at=" + stamp(kept[5]) + "&job=chart", "job=chart"},
+		"/charts/US?at=1h&pick=since":            {"at=1h&since=" + stamp(kept[3]) + "&pick=since#pick", "at=1h&since=" + stamp(kept[1]) + "&pick=since#pick", "at=1h&since=" + stamp(kept[2]), "at=1h&since=" + stamp(kept[3]), "at=1h"},
 		"/charts/US?pick=nothing&show=&since=6h": nil,
 	} {
 		_, panel, _ := strings.Cut(bodyOf(t, get(t, s, path)), `<section class="pick"`)

@@ -84,4 +84,6 @@ func nearest(kept []time.Time, last, chosen time.Time) time.Time {
 	return best
 }
 
-func sameDay(a, b time.Time) bool { return a.UTC().Truncate(24 * time.Hour).Equal(b.UTC().Truncate(24 * time.Hour)) }
+func sameDay(a, b time.Time) bool {
+	return a.UTC().Truncate(24 * time.Hour).Equal(b.UTC().Truncate(24 * time.Hour))
+}
