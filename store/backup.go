@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/ownfile"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
@@ -30,7 +31,7 @@ func (s *Store) Backup(ctx context.Context, file string) (ingest.Backup, error) 
 	}
 	made, err := s.copyTo(ctx, file, filepath.Base(file)+".part-")
 	if err == nil { // best effort: a read-only directory cannot store the time
-		_ = os.WriteFile(s.path+backedUp, []byte(made.Path+"\n"), 0o600)
+		_ = ownfile.Write(s.path+backedUp, []byte(made.Path+"\n"))
 	}
 	return made, err
 }
@@ -55,6 +56,9 @@ func LastBackup(file string) (time.Time, error) {
 
 // copyTo makes a copy whose name begins with prefix until it is complete.
 func (d *database) copyTo(ctx context.Context, to, prefix string) (ingest.Backup, error) {
+	if err := ownfile.CheckTarget(filepath.Dir(to), d.path); err != nil {
+		return ingest.Backup{}, fmt.Errorf("back up into %s: %w", to, err)
+	}
 	removeLeftParts(filepath.Dir(to), prefix) // also beside a complete copy, whose maker may have been killed
 	// SQLite would take another file's -wal for the copy's, and write it into the copy.
 	for _, path := range []string{to, to + "-wal", to + "-journal"} {
@@ -98,7 +102,7 @@ func removeLeftParts(dir, prefix string) {
 			continue
 		}
 		path := filepath.Join(dir, e.Name())
-		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		f, err := ownfile.Open(path, os.O_RDWR)
 		if err != nil {
 			continue
 		}
@@ -140,7 +144,7 @@ func finishCopy(ctx context.Context, part string) (made ingest.Backup, err error
 	if err := errors.Join(err, db.Close()); err != nil {
 		return made, explain(ctx, part, "finish the backup", err)
 	}
-	f, err := os.OpenFile(part, os.O_RDWR, 0)
+	f, err := ownfile.Open(part, os.O_RDWR)
 	if err != nil {
 		return made, fmt.Errorf("finish the backup: %w", err)
 	}
@@ -214,7 +218,7 @@ func FindCopies(dir string) ([]CopyFile, error) {
 // isStoreFile reports whether a file's header is that of a store: https://www.sqlite.org/fileformat.html
 func isStoreFile(path string) bool {
 	const mark, applicationAt = "SQLite format 3\x00", 68
-	f, err := os.Open(path)
+	f, err := ownfile.Open(path, os.O_RDONLY)
 	if err != nil {
 		return false
 	}

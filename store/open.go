@@ -46,6 +46,9 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("open the store in %q: %w", dir, err)
 	}
 	s := &Store{database: newDatabase(dir, o.Now)}
+	if err := sqlitefile.CheckPlace(s.path); err != nil {
+		return nil, fmt.Errorf("open the store: %w", err)
+	}
 	switch info, err := os.Stat(s.path); {
 	case err == nil && info.Size() == 0:
 		return nil, &CorruptError{Path: s.path, Doing: "open the store", Err: ErrEmpty}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/ownfile"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
@@ -108,7 +109,7 @@ func ofIndex(line string) bool { return strings.Contains(line, "video_text") }
 // rescue moves the readable rows of a damaged file into a new one, which takes its name. The damaged file is kept
 // unchanged under another name.
 func (d *database) rescue(ctx context.Context, upstream string, r *Repaired) (err error) {
-	f, err := os.OpenFile(d.path, os.O_RDWR, 0)
+	f, err := ownfile.Open(d.path, os.O_RDWR)
 	if err != nil {
 		return fmt.Errorf("repair the store: %w", err)
 	}

@@ -136,7 +136,7 @@ func (p *programRig) publicDir() string {
 		p.Fatal(err)
 	}
 	p.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o777); err != nil {
+	if err := os.Chmod(dir, 0o777|os.ModeSticky); err != nil {
 		p.Fatal(err)
 	}
 	return dir

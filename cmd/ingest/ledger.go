@@ -95,9 +95,6 @@ func (a *app) openLocal(ctx context.Context) (*sqliteledger.Ledger, error) {
 	if err := os.MkdirAll(a.cfg.Data, 0o700); err != nil {
 		return nil, config.Invalid(fmt.Errorf("make the data directory: %w: give another --data", err))
 	}
-	if err := config.CheckData(a.cfg.Data, ledgerFile); err != nil {
-		return nil, config.Invalid(err)
-	}
 	local, err := sqliteledger.Open(ctx, filepath.Join(a.cfg.Data, ledgerFile))
 	switch {
 	case errors.Is(err, quota.ErrCorrupt):

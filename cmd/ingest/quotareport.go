@@ -12,6 +12,7 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/ownfile"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/standing"
@@ -69,7 +70,7 @@ func (a *app) withReadOnlyLedger(ctx context.Context, do func(context.Context, *
 	path := filepath.Join(a.cfg.Data, ledgerFile)
 	_, err := os.Stat(a.cfg.Data)
 	absent := errors.Is(err, fs.ErrNotExist)
-	lock, err := os.OpenFile(path+".lock", os.O_RDWR, 0)
+	lock, err := ownfile.Open(path+".lock", os.O_RDWR)
 	if err == nil {
 		_ = lock.Close()
 	}

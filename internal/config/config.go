@@ -231,6 +231,7 @@ func (c *Config) readFile(upstreams map[string]JobLimits) (configFile, error) {
 			file = configFile{}
 		}
 	}
+	err = cmp.Or(err, checkPasswordFile(c.File, file.Ledger, file.Store))
 	if err == nil {
 		err = c.chooseUpstream(file.Upstream, upstreams)
 	}

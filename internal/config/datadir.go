@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 )
 
@@ -33,19 +32,4 @@ func defaultData() (string, error) {
 		return "", fmt.Errorf("no place for the data: %w: give --data", err)
 	}
 	return filepath.Join(home, ".local", "state", "ingest"), nil
-}
-
-// CheckData refuses a data directory that every user of the machine can write to, and a file in it that is a link:
-// others could replace our ledger, or have it written elsewhere. A path that does not exist is accepted.
-func CheckData(dir, file string) error {
-	const byOthers = 0o002
-	info, err := os.Stat(dir)
-	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&byOthers != 0 {
-		return fmt.Errorf("every user of this machine can write to the data directory %s: chmod o-w %s, or give another --data", dir, dir)
-	}
-	path := filepath.Join(dir, file)
-	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return fmt.Errorf("%s is a symbolic link, which is not followed: put the file itself there, or give the directory it is in as --data", path)
-	}
-	return nil
 }

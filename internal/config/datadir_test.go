@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -10,31 +11,29 @@ import (
 	"github.com/trendvidstream/ingest/internal/config"
 )
 
-func TestADataDirectoryThatOthersCanWriteIsRefused(t *testing.T) {
+// A password in the config is as private as one in .pgpass, and a config that others write could send the key elsewhere.
+func TestAConfigThatOthersCanReadOrWriteIsRefused(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("windows: there are no modes")
 	}
-	dir := t.TempDir()
-	if err := config.CheckData(filepath.Join(dir, "none"), "quota.db"); err != nil {
-		t.Error(err)
-	}
-	if err := config.CheckData(dir, "quota.db"); err != nil {
-		t.Error(err)
-	}
-	if err := os.Chmod(dir, 0o777); err != nil { // which is what is tested
-		t.Fatal(err)
-	}
-	if err := config.CheckData(dir, "quota.db"); err == nil || !strings.Contains(err.Error(), "chmod o-w") {
-		t.Error(err)
-	}
-	if err := os.Chmod(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(filepath.Join(t.TempDir(), "other.db"), filepath.Join(dir, "quota.db")); err != nil {
-		t.Fatal(err)
-	}
-	if err := config.CheckData(dir, "quota.db"); err == nil || !strings.Contains(err.Error(), "symbolic link") {
-		t.Error(err)
+	for _, tt := range []struct {
+		text, want string
+		mode       os.FileMode
+	}{
+		{"ledger: redis://:canary@127.0.0.1/0\n", "chmod o-r", 0o644},
+		{"store: postgres://u:canary@127.0.0.1/d\n", "chmod o-r", 0o604},
+		{"ledger: redis://:canary@127.0.0.1/0\n", "", 0o640},
+		{"ledger: redis://127.0.0.1/0\n", "", 0o644},
+		{"hosts: 1\n", "chmod o-w", 0o666},
+	} {
+		file := filepath.Join(t.TempDir(), "ingest.yaml")
+		if err := errors.Join(os.WriteFile(file, []byte(tt.text), 0o600), os.Chmod(file, tt.mode)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := config.Load(config.Flags{Config: file, Set: func(name string) bool { return name == "config" }}, map[string]config.JobLimits{"youtube": {Pages: 4, UsualPages: 4}})
+		if (err == nil) != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want+" "+file) || strings.Contains(err.Error(), "canary")) {
+			t.Errorf("%s of mode %o: %v, want %q", tt.text, tt.mode, err, tt.want)
+		}
 	}
 }
 

@@ -77,6 +77,25 @@ func checkPassfile(s string) error {
 	return nil
 }
 
+// checkPasswordFile refuses a config that every user of this machine may read if the URL of one of these servers has a
+// password.
+func checkPasswordFile(path string, servers ...string) error {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o004 == 0 || os.PathSeparator != '/' {
+		return nil //nolint:nilerr // reading it has failed already
+	}
+	for _, server := range servers {
+		u, err := url.Parse(server)
+		if err != nil {
+			continue // its own check refuses it
+		}
+		if _, set := u.User.Password(); set {
+			return fmt.Errorf("%s holds a password and can be read by every user of this machine: chmod o-r %s", path, path)
+		}
+	}
+	return nil
+}
+
 // ServerName returns a ledger or a store in a form that may be shown: sqlite, or the URL's server.
 func ServerName(s string) string {
 	if s == "sqlite" {

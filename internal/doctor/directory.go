@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/ownfile"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/store"
@@ -59,8 +59,8 @@ func judgeOwner(dir string, info fs.FileInfo, d *Doctor) Finding {
 		}
 	}
 	// The rights alone do not tell of a disk that its system stopped writing to after an error. What is locked, with flock,
-	// may be opened; a pipe is not waited for.
-	lock, err := os.OpenFile(filepath.Join(dir, d.LedgerFile+".lock"), os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	// may be opened.
+	lock, err := ownfile.Open(filepath.Join(dir, d.LedgerFile+".lock"), os.O_WRONLY)
 	if err == nil {
 		_ = lock.Close()
 	} else if !errors.Is(err, fs.ErrNotExist) {

@@ -2,8 +2,8 @@ package report
 
 import (
 	"fmt"
-	"os"
 
+	"github.com/trendvidstream/ingest/internal/ownfile"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
@@ -21,7 +21,7 @@ type RejectedLines struct {
 	Say   func(format string, args ...any)
 	First []RejectedLine
 
-	file  *os.File
+	file  *ownfile.Draft
 	count int
 }
 
@@ -39,7 +39,7 @@ func (r *RejectedLines) Add(line int, text, why string) (err error) {
 		return nil
 	}
 	if r.file == nil {
-		if r.file, err = os.OpenFile(r.Path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600); err != nil {
+		if r.file, err = ownfile.Create(r.Path); err != nil {
 			r.Say("ingest: the lines that are left out cannot be listed: %v", err)
 			r.Path = ""
 			return nil
@@ -54,7 +54,7 @@ func (r *RejectedLines) Close() error {
 	switch {
 	case r.file != nil:
 		r.Say("ingest: %s left out: %s lists them", term.Plural(r.count, "line"), r.Path)
-		return r.file.Close()
+		return r.file.Replace()
 	case r.count > saidLines:
 		r.Say("ingest: and %s more such lines", term.Thousands(int64(r.count-saidLines)))
 	}

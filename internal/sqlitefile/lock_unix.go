@@ -9,9 +9,6 @@ import (
 	"syscall"
 )
 
-// noFollow refuses to open a link, even one made after the check.
-const noFollow = syscall.O_NOFOLLOW
-
 // TryLock takes the exclusive lock of an open file if nobody has it. Locks of this kind belong to the open file and end
 // with it. SQLite ignores them: they are for files beside a database.
 func TryLock(f *os.File) (bool, error) {

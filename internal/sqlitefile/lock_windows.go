@@ -7,8 +7,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-const noFollow = 0
-
 // TryLock takes the exclusive lock of an open file if nobody has it.
 func TryLock(f *os.File) (bool, error) {
 	err := lockFile(f, windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY)

@@ -17,6 +17,8 @@ import (
 
 	"modernc.org/sqlite" // the driver "sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/trendvidstream/ingest/internal/ownfile"
 )
 
 // Querier is a database, a connection or a transaction.
@@ -103,6 +105,19 @@ func Exists(path string) bool {
 	return err == nil
 }
 
+// CheckPlace refuses a database that other users could write or replace, and one that is a link (*ownfile.Error).
+func CheckPlace(path string) error {
+	if err := ownfile.CheckDir(filepath.Dir(path)); err != nil {
+		return err
+	}
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		if err := ownfile.Check(path + suffix); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // HasLog reports whether part of the database is in its -wal file.
 func HasLog(path string) bool {
 	info, err := os.Stat(path + "-wal")
@@ -152,7 +167,7 @@ func Copy(from *os.File, to string) error {
 	if err := copyTo(from, to); err != nil {
 		return err
 	}
-	log, err := os.Open(from.Name() + "-wal")
+	log, err := ownfile.Open(from.Name()+"-wal", os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

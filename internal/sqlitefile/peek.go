@@ -19,6 +19,9 @@ var ErrLeftover = errors.New("a -wal file without its -shm is beside it, as afte
 // that does not change, and read again if somebody opened it meanwhile: read may be called several times, and only the
 // last call counts.
 func Peek(ctx context.Context, path string, read func(*sql.DB) error) error {
+	if err := CheckPlace(path); err != nil {
+		return err
+	}
 	for tries := 0; ; tries++ {
 		before, err := os.Stat(path)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"reflect"
 	"slices"
@@ -80,13 +81,17 @@ const (
 	maxDepth = 32        // of brackets, or of dashes on one line
 )
 
-// ReadFile reads a file, but stops once it is too large for Decode: a device never ends.
+// ReadFile reads a file, but stops once it is too large for Decode: a device never ends. It refuses a file that every
+// user of this machine may write: fs.ErrPermission. A container's config is often a link, which is followed.
 func ReadFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o002 != 0 && os.PathSeparator == '/' {
+		return nil, fmt.Errorf("%w: every user of this machine can write %s: see whether it is as you left it, then chmod o-w %s", fs.ErrPermission, path, path)
+	}
 	return io.ReadAll(io.LimitReader(f, maxSize+1))
 }
 

@@ -76,7 +76,7 @@ func TestRefusesFilesThatAreNotItsOwn(t *testing.T) {
 			if err := os.Mkdir(path, 0o700); err != nil {
 				t.Fatal(err)
 			}
-		}, quota.ErrUnavailable, "is no regular file: move it away"},
+		}, quota.ErrUnavailable, "is no regular file: remove it"},
 		{"a directory that is not there", func(t *testing.T, path string) {
 			if err := os.Remove(filepath.Dir(path)); err != nil {
 				t.Fatal(err)

@@ -159,7 +159,7 @@ func TestALockFileThatIsALinkIsRefused(t *testing.T) {
 			take(t, l, ask("default", 1))
 			_ = l.Close()
 		}
-		if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "remove it") {
+		if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "remove the link") {
 			t.Errorf("%s is a link: %v", suffix, err)
 		}
 		if text, err := os.ReadFile(precious); err != nil || string(text) != "what another file of root's holds" {

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/ownfile"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -48,9 +49,10 @@ type Ledger struct {
 func Open(ctx context.Context, path string) (_ *Ledger, err error) {
 	l := &Ledger{Now: time.Now, path: path, spenders: map[quota.Who]int64{}}
 	have := 0
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%w: %s is no regular file: move it away", quota.ErrUnavailable, path)
-	} else if err == nil && info.Size() > 0 {
+	if err := sqlitefile.CheckPlace(path); err != nil {
+		return nil, fmt.Errorf("%w: %w", quota.ErrUnavailable, err)
+	}
+	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
 		if have, err = l.identify(ctx); err != nil {
 			return nil, err
 		}
@@ -101,7 +103,7 @@ func touch(path string) error {
 	if err := sqlitefile.RemoveBeside(path); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := ownfile.Open(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"github.com/trendvidstream/ingest/internal/ownfile"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
@@ -41,11 +42,11 @@ const (
 
 // openQueue opens the two lock files beside path.
 func openQueue(path string) (*queue, error) {
-	lock, err := sqlitefile.OpenLock(path + ".lock")
+	lock, err := ownfile.Open(path+".lock", os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}
-	waiting, err := sqlitefile.OpenLock(path + ".waiting")
+	waiting, err := ownfile.Open(path+".waiting", os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}

@@ -1,0 +1,153 @@
+// Package ownfile opens and writes our files where other users may have put links, pipes and files of theirs: it follows
+// no link in the last part of a name, waits for no pipe, and looks at the owner and the mode of what it has opened.
+package ownfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Error is a file or a directory that another user could have put there or could replace. It is an fs.ErrPermission.
+type Error struct{ Path, Why, Cure string }
+
+func (e *Error) Error() string { return e.Path + " " + e.Why + ": " + e.Cure }
+
+func (e *Error) Unwrap() error { return fs.ErrPermission }
+
+// Open opens a regular file that no other user may write. With os.O_CREATE in flag it makes a missing one, of mode 0600.
+func Open(path string, flag int) (*os.File, error) {
+	f, err := os.OpenFile(path, flag|noFollow|noWait, 0o600)
+	if err != nil {
+		if info, statErr := os.Lstat(path); statErr == nil && !info.Mode().IsRegular() {
+			err = notRegular(path, info)
+		}
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = judge(path, info)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// Check is Open for a file that a library opens by its name. A missing file is accepted.
+func Check(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return judge(path, info)
+}
+
+func judge(path string, info fs.FileInfo) error {
+	switch {
+	case !info.Mode().IsRegular():
+		return notRegular(path, info)
+	case writableByAll(info):
+		return &Error{path, "can be written by every user of this machine", "see whether it is as you left it, then chmod o-w " + path}
+	}
+	dir, err := os.Stat(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	if !ours(info) && owner(info) != owner(dir) {
+		return &Error{path, "belongs to another user than its directory", "see who put it there, and remove it or chown it"}
+	}
+	return nil
+}
+
+func notRegular(path string, info fs.FileInfo) error {
+	if info.Mode()&fs.ModeSymlink != 0 {
+		return &Error{path, "is a symbolic link, which is not followed", "put the file itself there, or remove the link"}
+	}
+	return &Error{path, "is no regular file", "remove it"}
+}
+
+// CheckDir refuses a directory into which every user may write, and one that others could replace as a whole: every user
+// may write into a directory above it that has no sticky bit. A missing directory is accepted.
+func CheckDir(dir string) error { return checkDir(dir, false) }
+
+// CheckTarget is CheckDir for a directory into which root or this user writes one new file: it may have the sticky bit.
+// A user who owns it could have root write elsewhere, and is trusted only if the files in trusted are that user's.
+func CheckTarget(dir, trusted string) error {
+	info, err := os.Stat(dir)
+	if err != nil || ours(info) || os.Geteuid() != 0 {
+		return checkDir(dir, true)
+	}
+	if like, err := os.Stat(trusted); err == nil && owner(like) == owner(info) {
+		return checkDir(dir, true)
+	}
+	return &Error{dir, "belongs to another user, who could have root write elsewhere", "run this as its owner, or give a directory of root's"}
+}
+
+func checkDir(dir string, sticky bool) error {
+	whole, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	if real, err := filepath.EvalSymlinks(whole); err == nil {
+		whole = real
+	}
+	var below fs.FileInfo
+	for d := whole; ; d = filepath.Dir(d) {
+		info, err := os.Stat(d)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return err
+		case writableByAll(info) && (d == whole && !sticky || info.Mode()&fs.ModeSticky == 0):
+			return &Error{d, "can be written by every user of this machine", fmt.Sprintf("chmod o-w %s, or give another directory than %s", d, dir)}
+		case writableByAll(info) && below != nil && !ours(below):
+			return &Error{dir, "lies in " + d + ", where every user may make directories, and another user made this one", "give another directory"}
+		}
+		if below = info; d == filepath.Dir(d) {
+			return nil
+		}
+	}
+}
+
+// Draft is a new file that has its name only when it is complete.
+type Draft struct {
+	*os.File
+
+	path string
+}
+
+// Create begins a file of mode 0600. Nothing at path is opened: Replace takes its place.
+func Create(path string) (*Draft, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".new-*")
+	return &Draft{f, path}, err
+}
+
+// Replace closes the draft and gives it its name, instead of the file or the link that has it.
+func (d *Draft) Replace() error {
+	err := errors.Join(d.Sync(), d.Close())
+	if err == nil {
+		err = os.Rename(d.Name(), d.path)
+	}
+	if err != nil {
+		_ = os.Remove(d.Name())
+	}
+	return err
+}
+
+// Write replaces the contents of a file, or makes it.
+func Write(path string, data []byte) error {
+	d, err := Create(path)
+	if err != nil {
+		return err
+	}
+	if _, err := d.Write(data); err != nil {
+		return errors.Join(err, d.Close(), os.Remove(d.Name()))
+	}
+	return d.Replace()
+}

@@ -1,0 +1,130 @@
+//go:build unix
+
+package ownfile_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/ownfile"
+)
+
+const nobody = 65534
+
+// must fails the test if a step of its preparation fails.
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A file is opened only if it is a plain file that no stranger put there or may write, and no name makes it wait.
+func TestOnlyOwnPlainFilesAreOpened(t *testing.T) {
+	for _, tt := range []struct {
+		name, want string
+		plant      func(path string) error
+		root       bool // only root can plant it
+	}{
+		{"a file of ours", "", func(path string) error { return os.WriteFile(path, nil, 0o644) }, false},
+		{"a link to a file of ours", "symbolic link", func(path string) error { return os.Symlink("/etc/passwd", path) }, false},
+		{"a link to nothing", "symbolic link", func(path string) error { return os.Symlink(path+".none", path) }, false},
+		{"a pipe", "no regular file", func(path string) error { return syscall.Mkfifo(path, 0o600) }, false},
+		{"a directory", "no regular file", func(path string) error { return os.Mkdir(path, 0o700) }, false},
+		{"a file that all may write", "chmod o-w", func(path string) error { return errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, 0o666)) }, false},
+		{"another user's file", "belongs to another user", func(path string) error {
+			return errors.Join(os.WriteFile(path, nil, 0o600), os.Chown(path, nobody, nobody))
+		}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.root && os.Geteuid() != 0 {
+				t.Skip("root: only root can give a file to another user")
+			}
+			dir := t.TempDir()
+			path := filepath.Join(dir, "file")
+			must(t, tt.plant(path))
+			for _, flag := range []int{os.O_RDONLY, os.O_WRONLY, os.O_RDWR, os.O_RDWR | os.O_CREATE} {
+				done := make(chan error, 1)
+				go func() {
+					f, err := ownfile.Open(path, flag)
+					if err == nil {
+						err = f.Close()
+					}
+					done <- err
+				}()
+				select {
+				case err := <-done:
+					judge(t, err, tt.want)
+				case <-time.After(10 * time.Second):
+					t.Fatal("it waits")
+				}
+			}
+			judge(t, ownfile.Check(path), tt.want)
+			if made, _ := os.ReadDir(dir); len(made) != 1 {
+				t.Errorf("%v was made", made)
+			}
+		})
+	}
+}
+
+func judge(t *testing.T, err error, want string) {
+	t.Helper()
+	if want == "" && err != nil || want != "" && (!errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), want)) {
+		t.Errorf("%v, want %q", err, want)
+	}
+}
+
+// A directory is safe if no stranger may write into it, nor put another in its place.
+func TestADirectoryThatOthersCanReplaceIsRefused(t *testing.T) {
+	for _, tt := range []struct {
+		parent, dir       os.FileMode
+		owner             int
+		wantData, wantNew string
+	}{
+		{0o755, 0o700, -1, "", ""},
+		{0o755, 0o777, -1, "chmod o-w", "chmod o-w"},
+		{0o755, 0o777 | os.ModeSticky, -1, "chmod o-w", ""},
+		{0o777, 0o700, -1, "chmod o-w", "chmod o-w"},
+		{0o777 | os.ModeSticky, 0o700, -1, "", ""},
+		{0o777 | os.ModeSticky, 0o700, nobody, "another user made", "belongs to another user"},
+		{0o755, 0o700, nobody, "", "belongs to another user"}, // root looks into a service's data
+	} {
+		if tt.owner >= 0 && os.Geteuid() != 0 {
+			t.Log("root: only root can give a directory to another user")
+			continue
+		}
+		parent := filepath.Join(t.TempDir(), "parent")
+		dir := filepath.Join(parent, "dir")
+		must(t, os.MkdirAll(dir, 0o700), os.Chmod(parent, tt.parent), os.Chmod(dir, tt.dir), os.Chown(dir, tt.owner, -1))
+		judge(t, ownfile.CheckDir(dir), tt.wantData)
+		judge(t, ownfile.CheckTarget(dir, parent), tt.wantNew)
+		if tt.wantData == "" {
+			judge(t, ownfile.CheckTarget(dir, dir), "")
+		}
+	}
+	judge(t, ownfile.CheckDir(filepath.Join(t.TempDir(), "none", "yet")), "")
+}
+
+// Replace takes the place of a link or of another's file, and leaves what a link led to as it was.
+func TestReplacingAFileFollowsNoLink(t *testing.T) {
+	dir := t.TempDir()
+	precious, path := filepath.Join(dir, "precious"), filepath.Join(dir, "file")
+	must(t, os.WriteFile(precious, []byte("precious"), 0o600), os.Symlink(precious, path))
+	must(t, ownfile.Write(path, []byte("new")))
+	old, err1 := os.ReadFile(precious)
+	text, err2 := os.ReadFile(path)
+	info, err3 := os.Lstat(path)
+	must(t, err1, err2, err3)
+	if string(old) != "precious" || string(text) != "new" || info.Mode() != 0o600 {
+		t.Errorf("%q, %q, %v", old, text, info.Mode())
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
+		t.Errorf("%v is left", left)
+	}
+}
