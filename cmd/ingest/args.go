@@ -27,6 +27,9 @@ func orAsk(args cobra.PositionalArgs, ask string) cobra.PositionalArgs {
 	}
 }
 
+// meant are the commands that people look for by the name that another program gives them.
+var meant = map[string]string{"status": "quota", "usage": "quota", "start": "serve", "daemon": "serve", "stop": "quota drain", "fetch": "run", "find": "search", "check": "doctor"}
+
 // noArgs refuses arguments, and suggests what may have been meant.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
@@ -37,6 +40,8 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	if r, err := regions.ParseList(args[0]); err == nil && cmd.Flags().Lookup("region") != nil {
 		codes := term.Texts(r, func(code ingest.Region) string { return string(code) })
 		text = fmt.Sprintf("%s takes no arguments: did you mean --region %s?", cmd.Name(), strings.Join(codes, ","))
+	} else if name := meant[args[0]]; name != "" && !cmd.HasParent() {
+		text += fmt.Sprintf(": did you mean %q?", name)
 	} else if hint := strictyaml.Suggest(args[0], near); strings.HasPrefix(hint, "did you") {
 		text += ": " + hint
 	}

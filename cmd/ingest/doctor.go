@@ -19,7 +19,7 @@ import (
 )
 
 func (a *app) doctorCommand() *cobra.Command {
-	var online, repair bool
+	var online, repair, all bool
 	cmd := command("doctor", "Check config, key, disk, store and ledger; suggest fixes", noArgs, func(ctx context.Context, _ []string) error {
 		d := newDoctor(a, "/", os.Geteuid())
 		defer d.Close()
@@ -32,26 +32,34 @@ func (a *app) doctorCommand() *cobra.Command {
 		if online {
 			found = append(found, d.AskUpstream(ctx)...)
 		}
-		return printFindings(&a.console, []string{a.cfg.Ledger, a.cfg.Store}, found)
+		shown := doctor.Usual
+		switch {
+		case all:
+			shown = doctor.All
+		case a.quiet:
+			shown = doctor.Quiet
+		}
+		return printFindings(&a.console, []string{a.cfg.Ledger, a.cfg.Store}, found, shown)
 	})
 	// Replaces the root's: a wrong config or variable is a finding here, not an error.
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		a.begin(cmd)
 		return nil
 	}
+	cmd.Flags().BoolVar(&all, "all", false, "print each check whole, also when one fails")
 	cmd.Flags().BoolVar(&online, "online", false, "ask the upstream too: spends 1 unit of purpose manual")
 	cmd.Flags().BoolVar(&repair, "repair", false, "make the store whole first: it may write a new ingest.db")
 	return cmd
 }
 
 // printFindings prints the findings, and returns the failure for the exit code.
-func printFindings(c *console, urls []string, found []doctor.Finding) error {
+func printFindings(c *console, urls []string, found []doctor.Finding, shown doctor.Shown) error {
 	doc, class := doctor.NewDocument(urls, found)
 	var err error
 	if c.json {
 		err = c.printJSON(doc)
 	} else {
-		err = doc.Print(c.stdout, c.quiet)
+		err = doc.Print(c.stdout, shown)
 	}
 	if err == nil && class != doctor.NoFailure {
 		err = codeError{exitOf[class], nil} // printed above

@@ -102,7 +102,7 @@ func NewDoctor(root string, uid int, now time.Time) *doctor.Doctor {
 
 // PrintFindings prints a doctor's findings.
 func PrintFindings(w io.Writer, found []doctor.Finding) error {
-	return printFindings(&console{stdout: &term.CheckedWriter{To: w}}, []string{"sqlite"}, found)
+	return printFindings(&console{stdout: &term.CheckedWriter{To: w}}, []string{"sqlite"}, found, doctor.Usual)
 }
 
 // CheckRemote checks a Redis before a start uses it.

@@ -20,6 +20,8 @@ var wrongInputs = []struct {
 	// Words that are mistyped.
 	{"serach cats", exitUsage, `did you mean "search"?`},
 	{"frobnicate", exitUsage, `unknown command "frobnicate"`},
+	{"status", exitUsage, `unknown command "status" for "ingest": did you mean "quota"?`},
+	{"start", exitUsage, `did you mean "serve"?`},
 	{"quota taek videos.list", exitUsage, `did you mean "take"?`},
 	{"config chek", exitUsage, `did you mean "check"?`},
 	{"run US", exitUsage, "did you mean --region US?"},

@@ -168,3 +168,40 @@ func TestStaleSeriesAreAllCountedAndTheirReasonIsSaidOnce(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 }
+
+// On a bad day the screen begins with a headline and what fails, in a dozen lines; --all prints each check.
+func TestABadDayIsSeenAtAGlance(t *testing.T) {
+	var found []doctor.Finding
+	add := func(n int, status doctor.Status, advice string) {
+		for i := range n {
+			found = append(found, doctor.Finding{Check: fmt.Sprintf("%s-%d", status, i), Status: status, Detail: "seen; a second part", Advice: advice})
+		}
+	}
+	add(15, doctor.OK, "")
+	add(4, doctor.Warn, "look at it")
+	add(3, doctor.Fail, strings.Repeat("mend it ", 20))
+	doc, _ := doctor.NewDocument(nil, found)
+	screen := func(shown doctor.Shown) []string {
+		var out strings.Builder
+		if err := doc.Print(&out, shown); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	}
+	usual := screen(doctor.Usual)
+	if len(usual) > 12 || usual[0] != "15 ok, 4 warn, 3 fail" || !strings.HasPrefix(usual[1], "fail  fail-0") ||
+		!strings.HasSuffix(usual[len(usual)-1], "more: ingest doctor --all") {
+		t.Errorf("in %d lines:\n%s", len(usual), strings.Join(usual, "\n"))
+	}
+	all := strings.Join(screen(doctor.All), "\n")
+	for _, f := range found {
+		if !strings.Contains(all, f.Check) {
+			t.Errorf("--all does not print %s", f.Check)
+		}
+	}
+	found = found[:15]
+	doc, _ = doctor.NewDocument(nil, found)
+	if good := screen(doctor.Usual); len(good) != 15*2+1 {
+		t.Errorf("a good day has %d lines", len(good))
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/trendvidstream/ingest/internal/config"
@@ -51,33 +52,87 @@ func scrub(urls []string, s string) string {
 	return config.RedactKeys(term.Clean(s))
 }
 
-const margin = 6 + 13 // status and check
+const (
+	margin  = 6 + 13 // status and check
+	aGlance = 12     // lines of the screen when a check fails
+)
 
-// Print prints the checks; if quiet, only those that are not ok.
-func (d Document) Print(w io.Writer, quiet bool) error {
+// Shown says how much of a document a screen shows.
+type Shown int
+
+// The screens.
+const (
+	Usual Shown = iota // all checks; if one fails, what is wrong in at most a dozen lines
+	Quiet              // what is wrong
+	All                // all checks, whole
+)
+
+// Print prints the checks, what is wrong first.
+func (d Document) Print(w io.Writer, shown Shown) error {
+	var lines []string
+	switch {
+	case shown == Quiet && d.Worst == OK:
+		return nil
+	case shown == Usual && d.Worst == Fail:
+		lines = d.badDay(w)
+	default:
+		for _, c := range d.worstFirst() {
+			if shown != Quiet || c.Status != OK {
+				lines = append(lines, c.lines(w, strings.Split(cmp.Or(c.brief, c.Detail), "; "))...)
+			}
+		}
+		lines = append(lines, d.tally())
+	}
+	_, err := fmt.Fprintln(w, strings.Join(lines, "\n"))
+	return err
+}
+
+// badDay returns a headline and what is wrong, the failures first, as far as a glance takes. The first failure is
+// always among it.
+func (d Document) badDay(w io.Writer) []string {
+	lines, left := []string{d.tally()}, len(d.Checks)
+	for _, c := range d.worstFirst() {
+		seen := strings.Split(cmp.Or(c.brief, c.Detail), "; ")
+		more := c.lines(w, seen)
+		if len(lines)+len(more) >= aGlance {
+			more = c.lines(w, seen[:1])
+		}
+		if c.Status == OK || len(lines) > 1 && len(lines)+len(more) >= aGlance {
+			break
+		}
+		lines, left = append(lines, more...), left-1
+	}
+	return append(lines, fmt.Sprintf("%s more: ingest doctor --all", term.Plural(left, "check")))
+}
+
+// worstFirst returns the checks, those that fail before warnings, and these before the others.
+func (d Document) worstFirst() []Finding {
+	rank := map[Status]int{Fail: 0, Warn: 1, OK: 2}
+	return slices.SortedStableFunc(slices.Values(d.Checks), func(a, b Finding) int { return rank[a.Status] - rank[b.Status] })
+}
+
+func (d Document) tally() string {
 	tally := map[Status]int{}
 	for _, c := range d.Checks {
 		tally[c.Status]++
-		if quiet && c.Status == OK {
-			continue
-		}
-		head := term.PaintPad(w, string(c.Status), 6) + term.Pad(c.Check, 13)
-		put := func(text, indent string) {
-			for line := range strings.SplitSeq(term.Wrap(text, term.Screen-margin, indent), "\n") {
-				fmt.Fprintf(w, "%s%s\n", head, line)
-				head = strings.Repeat(" ", margin)
-			}
-		}
-		for part := range strings.SplitSeq(cmp.Or(c.brief, c.Detail), "; ") {
-			put(part, "  ")
-		}
-		if c.Advice != "" {
-			put("-> "+c.Advice, "   ")
+	}
+	return fmt.Sprintf("%d ok, %d warn, %d fail", tally[OK], tally[Warn], tally[Fail])
+}
+
+// lines returns the rows of a check on a screen: what it saw, in parts, and the advice.
+func (f Finding) lines(w io.Writer, seen []string) (lines []string) {
+	head := term.PaintPad(w, string(f.Status), 6) + term.Pad(f.Check, 13)
+	put := func(text, indent string) {
+		for line := range strings.SplitSeq(term.Wrap(text, term.Screen-margin, indent), "\n") {
+			lines = append(lines, head+line)
+			head = strings.Repeat(" ", margin)
 		}
 	}
-	if quiet && d.Worst == OK {
-		return nil
+	for _, part := range seen {
+		put(part, "  ")
 	}
-	_, err := fmt.Fprintf(w, "%d ok, %d warn, %d fail\n", tally[OK], tally[Warn], tally[Fail])
-	return err
+	if f.Advice != "" {
+		put("-> "+f.Advice, "   ")
+	}
+	return lines
 }
