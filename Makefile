@@ -71,12 +71,13 @@ test-long: ## Test weeks, storms, random kills and full sizes, and detect races 
 	CGO_ENABLED=1 $(TESTSUM) -p 2 -shuffle=on -race -run '^$(AT_ONCE)' -skip '^$(LONG)' $(TESTFLAGS) $(RACED_AT_ONCE); beside=$$?; \
 	wait $$waits && [ $$beside = 0 ]; }
 
-lint: .tools/golangci-lint ## Check form, correctness, imports, go.mod and the systemd units
+lint: .tools/golangci-lint ## Check form, correctness, imports, go.mod, the systemd units and the manifests of containers
 	@unformatted="$$(gofmt -l .)"; [ -z "$$unformatted" ] || { echo "not formatted, try make fmt:" $$unformatted; exit 1; }
 	go vet ./...
 	go mod tidy -diff
 	cd bench && go mod tidy -diff && go vet ./...
 	cd tools/dist && go mod tidy -diff && go vet ./...
+	cd tools/manifests && go mod tidy -diff && go vet ./... && go test ./...
 	.tools/golangci-lint run
 	@sh tools/systemd-verify.sh
 

@@ -251,7 +251,7 @@ func (a *app) reportBackfill(ctx context.Context, w *fetchRuntime, p *pricedBack
 	case end.Partial(), errors.Is(ended, fetch.ErrMaxCharges):
 		return codeError{exitPartial, nil}
 	}
-	return endOfRun(end.Outcome, nil)
+	return a.endOfRun(end.Outcome, nil)
 }
 
 func endOf(worked []fetch.SlotResult, ended error, doc report.PlanDocument) report.BackfillEnd {

@@ -22,7 +22,9 @@ import (
 func (a *app) runCommand() *cobra.Command {
 	var only []ingest.Region
 	var options fetch.RunOptions
+	var zero bool
 	cmd := command("run", "Fetch what is due now, and exit: for cron and timers", noArgs, func(ctx context.Context, _ []string) error {
+		a.cfg.ZeroOnStop = a.cfg.ZeroOnStop || zero
 		if most := a.provider().calls.Limits().ChartPages; options.Pages > most {
 			return usageError{fmt.Errorf("--pages %d is outside 1..%d", options.Pages, most)}
 		}
@@ -33,6 +35,7 @@ func (a *app) runCommand() *cobra.Command {
 	})
 	cmd.Flags().Var(config.RegionsFlag(&only), "region", "only these `regions`, such as US,GB")
 	cmd.Flags().Var(config.Count(&options.Pages, 1, 0), "pages", "at most `N` pages of each chart, instead of the job's")
+	cmd.Flags().BoolVar(&zero, "exit-zero-on-stop", false, "exit with 0 instead of 75 if quota stopped it (INGEST_STOP_EXIT=0)")
 	cmd.Flags().BoolVar(&options.Force, "force", false, "fetch the charts now, due or not, as purpose manual")
 	return cmd
 }
@@ -162,17 +165,17 @@ func (a *app) reportRun(s report.Run, err error) error {
 			}
 		}
 	}
-	return endOfRun(s.Outcome, err)
+	return a.endOfRun(s.Outcome, err)
 }
 
 // endOfRun returns the error that cut a run short, or else the exit code of its outcome.
-func endOfRun(outcome ingest.State, err error) error {
+func (a *app) endOfRun(outcome ingest.State, err error) error {
 	switch {
 	case err != nil:
 		return err
 	case outcome == ingest.Failed:
 		return codeError{exitPartial, nil}
-	case outcome == ingest.Stopped:
+	case outcome == ingest.Stopped && !a.cfg.ZeroOnStop:
 		return codeError{exitStopped, nil}
 	}
 	return nil

@@ -55,6 +55,7 @@ type Config struct {
 	GatewayCache map[string]time.Duration // by method: how long the gateway reuses an answer
 
 	GatewayListen string // where serve runs the gateway; "": nowhere
+	ZeroOnStop    bool   // a run that quota stopped ends with exit code 0
 
 	flags Flags
 }
@@ -107,7 +108,7 @@ func Load(f Flags, upstreams map[string]JobLimits) (*Config, error) {
 	}
 	err = cmp.Or(err, file.makePathsWhole(c.File))
 	c.setTexts(file)
-	err = cmp.Or(err, c.setNumbers(file), c.setPacing(file), c.setPages(file), quota.CheckAccount(c.Account), CheckLedger(c.Ledger), CheckStore(c.Store), CheckListen(c.Listen), CheckListen(c.AdminListen))
+	err = cmp.Or(err, c.setNumbers(file), c.setPacing(file), c.setPages(file), c.setStopExit(), quota.CheckAccount(c.Account), CheckLedger(c.Ledger), CheckStore(c.Store), CheckListen(c.Listen), CheckListen(c.AdminListen))
 	if quota.CheckAccount(c.Account) != nil {
 		c.Account = "default"
 	}
@@ -185,6 +186,16 @@ func (c *Config) setPacing(file configFile) error {
 	c.Pacing = how != "off"
 	if how != "auto" && how != "off" {
 		return fmt.Errorf("pacing: %q is not known: use auto or off", how)
+	}
+	return nil
+}
+
+// setStopExit reads with which exit code a run ends that quota stopped, for schedulers that alarm at any but 0.
+func (c *Config) setStopExit() error {
+	code := os.Getenv("INGEST_STOP_EXIT")
+	c.ZeroOnStop = code == "0"
+	if code != "" && code != "0" && code != "75" {
+		return fmt.Errorf("INGEST_STOP_EXIT=%q is not known: use 0 or 75", code)
 	}
 	return nil
 }
