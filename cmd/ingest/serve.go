@@ -21,6 +21,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/service"
 	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 	"github.com/trendvidstream/ingest/regions"
@@ -83,6 +84,9 @@ func (a *app) newService() (*service.Service, error) {
 	if err := cmp.Or(config.CheckListen(a.cfg.Listen), a.checkPolicy(policy.Facts{Reachable: a.cfg.Reachable(), OwnFrontEnd: a.cfg.OwnFrontEnd})); err != nil {
 		return nil, err
 	}
+	if !web.IsBasePath(a.cfg.BasePath) {
+		return nil, config.Invalid(fmt.Errorf("base_path %q is not a path such as /ingest: use letters, digits, '.', '-', '_' and '~' between the slashes, and none at the end", a.cfg.BasePath))
+	}
 	p, err := a.newPinger(nil)
 	if err != nil {
 		return nil, err
@@ -94,7 +98,7 @@ func (a *app) newService() (*service.Service, error) {
 	jobs := term.Texts(a.cfg.Jobs, func(job ingest.Job) string { return job.Name })
 	door := &gateway.Door{}
 	o := service.Options{
-		Schedule: schedule.Jobs, Version: version, Workers: a.cfg.Concurrency, StaleAfter: a.cfg.StaleAfter, Upstream: a.provider().name, AccessLog: a.cfg.AccessLog, Now: a.clock.Now, Stderr: a.stderr, Quiet: a.quiet, LogFormat: a.logs, Pinger: p, API: api, Hosts: a.cfg.HostNames(),
+		Schedule: schedule.Jobs, Version: version, Workers: a.cfg.Concurrency, StaleAfter: a.cfg.StaleAfter, Upstream: a.provider().name, AccessLog: a.cfg.AccessLog, Now: a.clock.Now, Stderr: a.stderr, Quiet: a.quiet, LogFormat: a.logs, Pinger: p, API: api, Hosts: a.cfg.HostNames(), BasePath: a.cfg.BasePath, Proxies: a.cfg.API.Proxies,
 		About: []slog.Attr{slog.String("version", version), slog.String("data", a.cfg.Data), slog.String("ledger", config.ServerName(a.cfg.Ledger)), slog.String("jobs", strings.Join(jobs, ","))},
 		Pages: a.pages(), GatewayHandler: door,
 		Open:       func(ctx context.Context) (*service.Runtime, error) { return a.openService(ctx, door) },

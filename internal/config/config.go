@@ -40,6 +40,7 @@ type Config struct {
 	PingFile     string   // from the config file only: the last place where a dead man's switch is looked for
 	AdminListen  string   // where serve answers everything but /v1/ and /livez; "": at Listen
 	Listen       string   // "": nowhere
+	BasePath     string   // where visitors see Listen, such as /ingest; "": at the root of their host
 	OwnFrontEnd  bool     // the user says that others reach Listen only through the user's own front end
 	Backups      []string // directories where backups are kept
 	NoThumbnails bool     // thumbnails: off: pages show no pictures, which come from the provider's hosts
@@ -148,6 +149,7 @@ func (c *Config) setTexts(file configFile) {
 		{&c.Account, "", "INGEST_ACCOUNT", "", file.Account, "default"},
 		{&c.Listen, "", "INGEST_LISTEN", "", file.Listen, ""},
 		{&c.AdminListen, "", "INGEST_ADMIN_LISTEN", "", file.AdminListen, ""},
+		{&c.BasePath, "", "INGEST_BASE_PATH", "", file.BasePath, ""},
 	} {
 		*s.into = cmp.Or(f.Pick(s.flag, s.env, s.given), s.file, s.by)
 	}

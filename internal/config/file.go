@@ -29,6 +29,7 @@ type configFile struct {
 	Concurrency *int      `yaml:"concurrency"`
 	Listen      string    `yaml:"listen"`
 	AdminListen string    `yaml:"admin_listen"`
+	BasePath    string    `yaml:"base_path"`
 	OwnFrontEnd bool      `yaml:"own_front_end"`
 	Backups     []string  `yaml:"backups"`
 	Thumbnails  string    `yaml:"thumbnails"`

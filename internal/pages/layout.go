@@ -39,17 +39,18 @@ func (s *Site) Show(w http.ResponseWriter, r *http.Request, p Page) {
 		h.Main(h.ID("main"), g.If(p.Live, h.Data("live", "")), p.Main),
 		s.foot(p),
 	))).Render(&page) // writing to memory cannot fail
+	body := below(BasePath(r.Context()), page.Bytes())
 	header := w.Header()
 	header.Set("Content-Type", "text/html; charset=utf-8")
 	header.Set("Content-Security-Policy", s.policy())
 	header.Set("Referrer-Policy", "no-referrer")
-	header.Set("Content-Length", strconv.Itoa(page.Len()))
+	header.Set("Content-Length", strconv.Itoa(len(body)))
 	if p.Code == 0 && !p.Live {
 		header.Set("Cache-Control", "no-cache") // a copy may be used if its ETag still holds
 		header.Set("Vary", "Accept, Accept-Encoding")
 	}
 	w.WriteHeader(cmp.Or(p.Code, http.StatusOK))
-	_, _ = w.Write(page.Bytes()) // the client may be gone
+	_, _ = w.Write(body) // the client may be gone
 }
 
 // policy lets a page load only from this server, and pictures from the provider's hosts, each by its name.

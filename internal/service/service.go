@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -51,9 +52,11 @@ type Options struct {
 	// Gateway is where other tools spend the same quota, by GatewayHandler; nil: nowhere.
 	Gateway        net.Listener
 	GatewayHandler http.Handler
-	Pages          pages.Site // how the pages look; the service adds what they show
-	API            *web.API   // what is served under /v1/, from Runtime.Library; nil: nothing
-	Hosts          []string   // host names that requests may use, besides localhost and addresses
+	Pages          pages.Site     // how the pages look; the service adds what they show
+	API            *web.API       // what is served under /v1/, from Runtime.Library; nil: nothing
+	Hosts          []string       // host names that requests may use, besides localhost and addresses
+	BasePath       string         // where visitors see the site, such as /ingest; "": at the root of their host
+	Proxies        []netip.Prefix // who may name another BasePath
 
 	// Open opens everything. If it fails with an error that is Temporary, the service runs without and tries again at
 	// every heartbeat.

@@ -31,7 +31,7 @@ func (s *Service) newSite() *web.Site {
 		s.API.Library = s.library
 	}
 	site := &web.Site{
-		API: s.API, Hosts: s.Hosts,
+		API: s.API, Hosts: s.Hosts, BasePath: s.BasePath, Proxies: s.Proxies,
 		Now: s.Now, Alive: s.checkAlive, Facts: s.facts,
 		Checks: []web.Check{{Name: "store", Look: s.checkStore}, {Name: "ledger", Look: s.checkLedger}, {Name: "key", Look: s.checkKey}, {Name: "workers", Look: s.checkWorkers}},
 	}

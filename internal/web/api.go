@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/pages"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota/httplimit"
@@ -63,8 +64,9 @@ func (a *API) handler(quota func(context.Context) (report.QuotaDocument, error))
 		}
 		return quota(ctx)
 	}))
-	mux.Handle("GET /v1/openapi.json", a.document(func(_ context.Context, _ *http.Request, params url.Values) (any, error) {
-		return rawJSON(openAPI), refuseAll(params)
+	mux.Handle("GET /v1/openapi.json", a.document(func(_ context.Context, r *http.Request, params url.Values) (any, error) {
+		base := strconv.AppendQuote(nil, pages.BasePath(r.Context())+"/")
+		return rawJSON(bytes.Replace(openAPI, []byte(`"url": "/"`), append([]byte(`"url": `), base...), 1)), refuseAll(params)
 	}))
 	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet || r.Method == http.MethodHead {
@@ -93,7 +95,7 @@ func (a *API) document(read func(ctx context.Context, r *http.Request, params ur
 			problemOf(err).Write(w)
 			return
 		}
-		doc := a.cache.get(r.Context(), r.URL.EscapedPath()+"?"+params.Encode(), func(ctx context.Context) *document {
+		doc := a.cache.get(r.Context(), keyOf(r, params.Encode()), func(ctx context.Context) *document {
 			return newDocument(read(ctx, r, params))
 		})
 		if doc.err != nil {

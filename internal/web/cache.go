@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/pages"
 	"github.com/trendvidstream/ingest/internal/recent"
 )
 
@@ -58,6 +59,11 @@ func (c *cache) get(ctx context.Context, key string, read func(context.Context) 
 		return recent.Answer[*document]{Is: doc, Weight: atLeast + len(key) + len(doc.body), Until: time.Now().Add(freshFor)}
 	})
 	return doc
+}
+
+// keyOf is the key of an answer whose links lead below the base path.
+func keyOf(r *http.Request, query string) string {
+	return pages.BasePath(r.Context()) + " " + r.URL.EscapedPath() + "?" + query
 }
 
 // document is an answer that many requests may share.

@@ -1,12 +1,15 @@
 package web
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
 
+	"github.com/trendvidstream/ingest/internal/pages"
+	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota/httplimit"
 )
 
@@ -34,7 +37,12 @@ func (s *Site) checkHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/livez" && !s.isOurs(r.Host) {
 			w.Header().Set("Referrer-Policy", "no-referrer")
-			httplimit.Problem{Status: http.StatusMisdirectedRequest, Detail: "this is not a name that ingest serve answers to: list it in the config, under api: hosts:"}.Write(w)
+			why := fmt.Sprintf("%q is not a name that ingest serve answers to. Add it to the config, api: {hosts: [NAME]}, or let the proxy pass on a name that is listed.", term.Fit(r.Host, 100))
+			if strings.Contains(r.Header.Get("Accept"), "text/html") {
+				pages.Refuse(w, http.StatusMisdirectedRequest, "This name is not served here", why)
+				return
+			}
+			httplimit.Problem{Status: http.StatusMisdirectedRequest, Detail: why}.Write(w)
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -38,7 +39,9 @@ type Site struct {
 
 	AccessLog *slog.Logger // of every request; nil: none is logged
 
-	Hosts []string // names for everything but /livez, besides localhost and addresses
+	Hosts    []string       // names for everything but /livez, besides localhost and addresses
+	BasePath string         // where visitors see the site, such as /ingest; "": at the root of their host
+	Proxies  []netip.Prefix // whose X-Forwarded-Prefix replaces BasePath
 
 	standing recent.Answers[standing.Standing]
 }
@@ -59,6 +62,7 @@ func (s *Site) PublicHandler() http.Handler { return s.handler(false) }
 func (s *Site) handler(all bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", s.livez)
+	mux.HandleFunc("GET /robots.txt", s.robots)
 	if all {
 		mux.HandleFunc("GET /readyz", s.readyz)
 		mux.HandleFunc("GET /freshness", s.freshness)
@@ -82,8 +86,11 @@ func (s *Site) handler(all bool) http.Handler {
 		}
 	}
 	checked := s.checkHost(mux)
-	return s.Logged(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return s.Logged(s.mounted(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
+		if !indexable(r.URL) {
+			h.Set("X-Robots-Tag", "noindex, nofollow")
+		}
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
@@ -95,10 +102,12 @@ func (s *Site) handler(all bool) http.Handler {
 			s.tooLong(w, r)
 			return
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), readWithin) // else a server that hangs would keep the answer
+		// Bounded, or a server that hangs would keep the answer. Not ended by the client: one that closes its half of the
+		// connection, as nc and some proxies do once they have asked, still waits for the answer.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), readWithin)
 		defer cancel()
 		checked.ServeHTTP(w, r.WithContext(ctx))
-	}))
+	})))
 }
 
 // cached answers with pages that are kept.
@@ -108,7 +117,7 @@ func (s *Site) cached(kept *cache, page http.Handler) http.Handler {
 			page.ServeHTTP(w, r)
 			return
 		}
-		doc := kept.get(r.Context(), r.URL.EscapedPath()+"?"+r.URL.RawQuery, func(ctx context.Context) *document { return recorded(page, r.WithContext(ctx)) })
+		doc := kept.get(r.Context(), keyOf(r, r.URL.RawQuery), func(ctx context.Context) *document { return recorded(page, r.WithContext(ctx)) })
 		if doc.err != nil {
 			s.Pages.Fail(w, r, pages.Page{Code: http.StatusServiceUnavailable, Title: "This page cannot be made right now"}, "Too many are being made. Try again soon.")
 			return

@@ -3,6 +3,8 @@
 // answers as it is typed.
 (() => {
   const seconds = 1000, lookEvery = 2 * seconds, answerWithin = 2 * seconds; // who is gone is known within their sum
+  const form = document.querySelector(".search"), box = form.querySelector("input");
+  const base = form.getAttribute("action").replace(/search$/, ""); // where this site is on its host
   const main = () => document.getElementById("main");
 
   const ask = (url, signal) => fetch(url, { cache: "no-store", signal: AbortSignal.any([AbortSignal.timeout(answerWithin), ...(signal ? [signal] : [])]) });
@@ -56,7 +58,7 @@
     const marks = live && !getSelection().isCollapsed;
     still.hidden = !marks;
     try {
-      const text = await (await ask(live && !marks ? location.href : "/livez")).text();
+      const text = await (await ask(live && !marks ? location.href : base + "livez")).text();
       if (live && !marks) show(text);
       main().classList.remove("away");
       away.hidden = true;
@@ -77,7 +79,6 @@
   });
 
   // A search answers as it is typed: on the search page, in place.
-  const form = document.querySelector(".search"), box = form.querySelector("input");
   if (location.pathname === form.getAttribute("action")) {
     let waits, running;
     box.addEventListener("input", () => {
