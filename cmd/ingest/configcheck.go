@@ -11,6 +11,7 @@ import (
 
 	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/ownfile"
 	"github.com/trendvidstream/ingest/internal/policy"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
@@ -27,14 +28,7 @@ func (a *app) checkConfig(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	remote, err := openRemote(ctx, a.cfg)
-	if err != nil {
-		return err
-	}
-	if remote != nil {
-		_ = remote.Close()
-	}
-	if _, err := newAPI(a.cfg); err != nil {
+	if err := a.checkParts(ctx, schedule.Tariff); err != nil {
 		return err
 	}
 	d := newDoctor(a, "/", os.Geteuid())
@@ -60,4 +54,33 @@ func (a *app) checkConfig(ctx context.Context, _ []string) error {
 		a.say("ingest: warning: %s", warning)
 	}
 	return cmp.Or(shown, unfit, config.Invalid(policy.Refusal(verdicts)))
+}
+
+// checkParts builds what run, serve and gateway build of the configuration, by the same constructors, as far as that
+// opens no file and asks no server. Without a key it checks all else: the key may come from elsewhere.
+func (a *app) checkParts(ctx context.Context, tariff *quota.Tariff) error {
+	remote, err := openRemote(ctx, a.cfg)
+	if err != nil {
+		return err
+	}
+	if remote != nil {
+		_ = remote.Close()
+	}
+	if _, err := a.cfg.Key(); err != nil {
+		return err
+	}
+	up, err := openKeyless(ctx, a.cfg)
+	if err != nil {
+		return err
+	}
+	defer up.Close()
+	if _, _, err := a.serveParts(); err != nil {
+		return err
+	}
+	if a.cfg.GatewayListen != "" || len(a.cfg.GatewayCache)+len(a.cfg.Clients) > 0 {
+		if _, err := a.gatewayConfig(up, tariff); err != nil {
+			return err
+		}
+	}
+	return config.Invalid(ownfile.CheckDir(a.cfg.Data))
 }

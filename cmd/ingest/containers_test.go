@@ -43,14 +43,14 @@ func manifest[T any](t *testing.T, file string) (object T) {
 	return object
 }
 
-// TestTheManifestsRun: with the config and the arguments of packaging/kubernetes, in a volume that everybody may write to
-// as some provisioners make it and with a key that a group may read, the CronJob fetches, and ends with 0 when quota stops
+// TestTheManifestsRun: with the config and the arguments of packaging/kubernetes, in a volume whose mode is that of
+// fsGroup and with a key that a group may read, the CronJob fetches, and ends with 0 when quota stops
 // it; the Deployment answers its probes and the name of its Service.
 func TestTheManifestsRun(t *testing.T) {
 	upstream := standIn(t, youtubesim.Options{Seed: 7})
 	t.Setenv("INGEST_DATA", "")
 	volume, config := t.TempDir(), filepath.Join(t.TempDir(), "ingest.yaml")
-	if err := os.Chmod(volume, 0o777); err != nil {
+	if err := os.Chmod(volume, 0o775|os.ModeSetgid); err != nil {
 		t.Fatal(err)
 	}
 	key := filepath.Join(t.TempDir(), "youtube.key")
@@ -81,6 +81,7 @@ func TestTheManifestsRun(t *testing.T) {
 		t.Errorf("the CronJob spent %d units, want 19", units)
 	}
 
+	t.Setenv("INGEST_PACING", "")
 	server := manifest[struct {
 		Spec struct{ Template struct{ Spec pod } }
 	}](t, "serve.yaml").Spec.Template.Spec.Containers[0]

@@ -12,6 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/gateway"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
+	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/regions"
 )
 
@@ -50,28 +51,36 @@ func (a *app) gateway(ctx context.Context, listen string) error {
 
 // newGateway returns a gateway on the open runtime. It knows what its clients must leave for the schedule.
 func (a *app) newGateway(ctx context.Context, f *fetchRuntime) (*gateway.Gateway, error) {
-	tariff := f.ledger.Tariff
-	up, ok := f.upstream.(gateway.Upstream)
-	if !ok || len(tariff.Routes) == 0 {
-		return nil, config.Invalid(fmt.Errorf("upstream %s has no routes in the costs, so that a request has no price: a gateway needs upstream: youtube", a.cfg.Upstream))
+	c, err := a.gatewayConfig(f.upstream, f.ledger.Tariff)
+	if err != nil {
+		return nil, err
 	}
 	reserve := f.reserveCache(a)
 	if err := reserve.Update(ctx); err != nil {
 		return nil, fmt.Errorf("what the schedule needs: %w", err)
 	}
 	f.ledger.Reserve = reserve.Reserve // the pages of this process show the same figures
-	c := gateway.Config{
-		Governor: f.ledger.Governor, Upstream: up, Cache: a.cfg.GatewayCache, Log: a.log(),
-		OnCall:   f.calls.Observe,
-		OnRepeat: func(method string) { f.calls.Repeat(method, a.clock.Now().In(tariff.Zone).Format(time.DateOnly)) },
+	c.Governor, c.OnCall = f.ledger.Governor, f.calls.Observe
+	c.OnRepeat = func(method string) {
+		f.calls.Repeat(method, a.clock.Now().In(c.Governor.Tariff.Zone).Format(time.DateOnly))
 	}
+	return gateway.New(c), nil
+}
+
+// gatewayConfig returns what a gateway makes of the config alone, or what it refuses in it.
+func (a *app) gatewayConfig(from upstream, tariff *quota.Tariff) (c gateway.Config, err error) {
+	up, ok := from.(gateway.Upstream)
+	if !ok || len(tariff.Routes) == 0 {
+		return c, config.Invalid(fmt.Errorf("upstream %s has no routes in the costs, so that a request has no price: a gateway needs upstream: youtube", a.cfg.Upstream))
+	}
+	c = gateway.Config{Upstream: up, Cache: a.cfg.GatewayCache, Log: a.log()}
 	for method := range c.Cache {
 		if _, err := tariff.Cost(method); err != nil {
-			return nil, config.Invalid(fmt.Errorf("gateway: cache: %w", err))
+			return c, config.Invalid(fmt.Errorf("gateway: cache: %w", err))
 		}
 	}
 	for _, client := range a.cfg.Clients {
 		c.Clients = append(c.Clients, gateway.Client{Name: client.Name, TokenSHA256: client.TokenSHA256})
 	}
-	return gateway.New(c), nil
+	return c, nil
 }

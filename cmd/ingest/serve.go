@@ -71,6 +71,20 @@ func (a *app) serve(ctx context.Context, l net.Listener) error {
 	return s.Run(ctx, l)
 }
 
+// serveParts returns what serve makes of the config alone, or what it refuses in it.
+func (a *app) serveParts() (p *service.Pinger, api *web.API, err error) {
+	if err := config.CheckListen(a.cfg.Listen); err != nil {
+		return nil, nil, err
+	}
+	if !web.IsBasePath(a.cfg.BasePath) {
+		return nil, nil, config.Invalid(fmt.Errorf("base_path %q is not a path such as /ingest: use letters, digits, '.', '-', '_' and '~' between the slashes, and none at the end", a.cfg.BasePath))
+	}
+	if p, err = a.newPinger(nil); err == nil {
+		api, err = newAPI(a.cfg)
+	}
+	return p, api, err
+}
+
 // newService returns the service, and checks what can be checked without opening a file.
 func (a *app) newService() (*service.Service, error) {
 	schedule, price, err := a.pricedSchedule()
@@ -81,18 +95,11 @@ func (a *app) newService() (*service.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(config.CheckListen(a.cfg.Listen), a.checkPolicy(policy.Facts{Reachable: a.cfg.Reachable(), OwnFrontEnd: a.cfg.OwnFrontEnd})); err != nil {
-		return nil, err
-	}
-	if !web.IsBasePath(a.cfg.BasePath) {
-		return nil, config.Invalid(fmt.Errorf("base_path %q is not a path such as /ingest: use letters, digits, '.', '-', '_' and '~' between the slashes, and none at the end", a.cfg.BasePath))
-	}
-	p, err := a.newPinger(nil)
+	p, api, err := a.serveParts()
 	if err != nil {
 		return nil, err
 	}
-	api, err := newAPI(a.cfg)
-	if err != nil {
+	if err := a.checkPolicy(policy.Facts{Reachable: a.cfg.Reachable(), OwnFrontEnd: a.cfg.OwnFrontEnd}); err != nil {
 		return nil, err
 	}
 	jobs := term.Texts(a.cfg.Jobs, func(job ingest.Job) string { return job.Name })

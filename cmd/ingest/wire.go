@@ -273,14 +273,13 @@ func (a *app) sayUpgraded(from, to int, backup string) {
 func newAPI(c *config.Config) (*web.API, error) {
 	api, l := &web.API{Origins: c.API.Origins}, c.API.Config
 	l.Ledger, l.Timeout, l.Limits = &memledger.Ledger{}, -1, c.ClientLimits()
-	if len(l.Limits)+len(l.Outer)+len(l.Tokens)+len(l.Deny) == 0 {
-		return api, nil
-	}
 	limiter, err := httplimit.New(l)
 	if err != nil {
 		return nil, config.Invalid(fmt.Errorf("%s: api: %w", c.File, err))
 	}
-	api.Limiter = limiter
+	if len(l.Limits)+len(l.Outer)+len(l.Tokens)+len(l.Deny) > 0 {
+		api.Limiter = limiter
+	}
 	return api, nil
 }
 

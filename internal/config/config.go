@@ -108,7 +108,7 @@ func Load(f Flags, upstreams map[string]JobLimits) (*Config, error) {
 		c.Upstream, c.Jobs = "youtube", DefaultJobs(upstreams["youtube"])
 	}
 	err = cmp.Or(err, file.makePathsWhole(c.File))
-	c.setTexts(file)
+	err = cmp.Or(err, c.setTexts(file))
 	err = cmp.Or(err, c.setNumbers(file), c.setPacing(file), c.setPages(file), c.setStopExit(), quota.CheckAccount(c.Account), CheckLedger(c.Ledger), CheckStore(c.Store), CheckListen(c.Listen), CheckListen(c.AdminListen))
 	if quota.CheckAccount(c.Account) != nil {
 		c.Account = "default"
@@ -123,7 +123,13 @@ func Load(f Flags, upstreams map[string]JobLimits) (*Config, error) {
 
 // CheckListen refuses a text that is not an address to listen at; "" is nowhere.
 func CheckListen(address string) error {
-	if _, _, err := net.SplitHostPort(address); address == "" || err == nil {
+	if address == "" {
+		return nil
+	}
+	if _, port, err := net.SplitHostPort(address); err == nil {
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return Invalid(fmt.Errorf("listen %q: port %q is not a number from 0 to 65535", address, port))
+		}
 		return nil
 	}
 	hint := ""
@@ -134,7 +140,7 @@ func CheckListen(address string) error {
 }
 
 // setTexts sets the text fields: by flag, else variable, else the file, else the default.
-func (c *Config) setTexts(file configFile) {
+func (c *Config) setTexts(file configFile) (err error) {
 	f := c.flags
 	for _, s := range []struct {
 		into                       *string
@@ -154,9 +160,13 @@ func (c *Config) setTexts(file configFile) {
 		*s.into = cmp.Or(f.Pick(s.flag, s.env, s.given), s.file, s.by)
 	}
 	c.KeyFile, c.PingFile, c.OwnFrontEnd, c.Backups = file.KeyFile, file.PingFile, file.OwnFrontEnd, file.Backups
-	if text, set := os.LookupEnv("INGEST_OWN_FRONT_END"); set {
-		c.OwnFrontEnd, _ = strconv.ParseBool(text) // a text that is neither true nor false counts as false
+	if text := os.Getenv("INGEST_OWN_FRONT_END"); text != "" {
+		c.OwnFrontEnd, err = strconv.ParseBool(text)
+		if err != nil {
+			return fmt.Errorf("INGEST_OWN_FRONT_END=%q is not known: use true or false", text)
+		}
 	}
+	return nil
 }
 
 func (c *Config) setNumbers(file configFile) (err error) {

@@ -203,4 +203,3 @@ func TestAClientThatHalfClosesGetsItsPage(t *testing.T) {
 		t.Error(err)
 	}
 }
-
