@@ -12,6 +12,9 @@ type ClockApart struct {
 	Ahead time.Duration // of this machine's clock; negative: it is behind
 }
 
+// ErrClock means that this machine's clock is wrong, as another that can be trusted says. A *ClockApart is one, too.
+var ErrClock = errors.New("this machine's clock is wrong")
+
 // ErrNoWrites means that the database that machines share answers, and takes no writes: it is a standby, or was set to be
 // read only.
 var ErrNoWrites = errors.New("the store takes no writes")
@@ -23,6 +26,9 @@ func CompareClocks(from string, here, there time.Time, gap time.Duration) error 
 	}
 	return nil
 }
+
+// Is reports whether target is ErrClock.
+func (*ClockApart) Is(target error) bool { return target == ErrClock }
 
 func (e *ClockApart) Error() string {
 	side, by := "ahead of", e.Ahead

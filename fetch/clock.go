@@ -9,13 +9,10 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// ErrClock says that neither the newest slot nor the upstream's clock confirms this machine's clock, and nothing was
-// added, fetched or deleted. If it were a year ahead, everything stored would be too old, and everything due within
-// the year would count as done; if it were behind, slots and units would be of a time that is over.
-var ErrClock = errors.New("this machine's clock is wrong")
-
-// checkClock returns ErrClock if now is ahead of every due time in known and not what the upstream's clock says. It
-// returns another error if the upstream was not reached, and nil if it does not tell the time.
+// checkClock returns ingest.ErrClock if now is ahead of every due time in known and not what the upstream's clock says:
+// nothing was added, fetched or deleted. A clock a year ahead would make everything stored too old, and everything due
+// within the year done; with one that is behind, slots and units would be of a time that is over. It returns another
+// error if the upstream was not reached, and nil if it does not tell the time.
 func (r *Reconciler) checkClock(ctx context.Context, known map[ingest.Series]time.Time, now time.Time) error {
 	var newest time.Time
 	for _, t := range known {
@@ -35,10 +32,10 @@ func (r *Reconciler) checkClock(ctx context.Context, known map[ingest.Series]tim
 		slot = "the newest slot was due at " + newest.UTC().Format(time.RFC3339)
 	}
 	return fmt.Errorf("%w: it says %s, the upstream's %s, and %s: nothing was fetched or deleted. Set the clock (timedatectl set-ntp true; ingest doctor --online compares it), then run again",
-		ErrClock, now.UTC().Format(time.RFC3339), date.UTC().Format(time.RFC3339), slot)
+		ingest.ErrClock, now.UTC().Format(time.RFC3339), date.UTC().Format(time.RFC3339), slot)
 }
 
-// sharedClock returns ErrClock, and why, if this machine's clock is not that of the machines that share the table: its
+// sharedClock returns ingest.ErrClock, and why, if this machine's clock is not that of the machines that share the table: its
 // slots would be due at other times than theirs.
 func (r *Reconciler) sharedClock(ctx context.Context) error {
 	if r.CheckClock == nil {
@@ -46,7 +43,7 @@ func (r *Reconciler) sharedClock(ctx context.Context) error {
 	}
 	err := r.CheckClock(ctx)
 	if _, apart := errors.AsType[*ingest.ClockApart](err); apart {
-		return fmt.Errorf("%w: nothing is fetched here: %w", ErrClock, err)
+		return fmt.Errorf("%w: nothing is fetched here: %w", ingest.ErrClock, err)
 	}
 	return err
 }

@@ -20,7 +20,7 @@ func (r *runner) addDue(ctx context.Context) error {
 	due := r.dueSlots(ctx, known, now)
 	if len(due) > 0 {
 		unsure := r.checkClock(ctx, known, now)
-		if errors.Is(unsure, ErrClock) {
+		if errors.Is(unsure, ingest.ErrClock) {
 			return unsure
 		}
 		if unsure != nil { // the upstream was not reached: the calls will report it; delete nothing

@@ -35,8 +35,7 @@ func (a Ask) Check(t time.Time) error {
 				continue
 			}
 			if i := a.day(t); i < 1 || i+2 >= len(a.Midnights) {
-				return fmt.Errorf("%w: the ledger's clock says %s, outside the provider's days that the caller sent: are the two clocks apart?",
-					ErrUnavailable, t.UTC().Format(time.RFC3339))
+				return ClocksApart("the ledger's clock says %s, outside the provider's days that the caller sent: are the two clocks apart?", t)
 			}
 		}
 	}
@@ -94,8 +93,7 @@ func ClockGap(setting time.Duration) time.Duration {
 // by more than ClockGap.
 func (a Ask) Advance(clock, newest time.Time) (time.Time, error) {
 	if gap := newest.Sub(clock); gap > a.ClockGap() && !newest.IsZero() {
-		return clock, fmt.Errorf("%w: its clock says %s, %v before its newest entry: set the clock, or wait until %s",
-			ErrUnavailable, clock.UTC().Format(time.RFC3339), gap.Round(time.Second), newest.UTC().Format(time.RFC3339))
+		return clock, ClocksApart("its clock says %s, %v before its newest entry: set the clock, or wait until %s", clock, gap.Round(time.Second), newest)
 	}
 	if newest.After(clock) {
 		return newest, a.Check(newest)

@@ -147,8 +147,7 @@ func (g *Governor) turned(ctx context.Context, a Ask) error {
 	if err != nil || date.IsZero() || !date.Before(a.Midnights[today]) {
 		return nil //nolint:nilerr // the call itself will then fail too
 	}
-	return fmt.Errorf("%w: the provider's day has not turned: its clock says %s, this machine's %s: set the clock (timedatectl set-ntp true)",
-		ErrUnavailable, date.UTC().Format(time.RFC3339), a.Now.UTC().Format(time.RFC3339))
+	return ClocksApart("the provider's day has not turned: its clock says %s, this machine's %s: set the clock (timedatectl set-ntp true)", date, a.Now)
 }
 
 // ask converts the request for a ledger. fits is false if r.Reserve leaves too little for it.

@@ -41,6 +41,21 @@ var (
 	ErrClosed = errors.New("no call is made")
 )
 
+// ClockError accompanies ErrUnavailable: two clocks are further apart than is trusted. It says which.
+type ClockError string
+
+func (e ClockError) Error() string { return string(e) }
+
+// ClocksApart returns an ErrUnavailable that is a ClockError. Times among the arguments are written as RFC 3339, in UTC.
+func ClocksApart(format string, args ...any) error {
+	for i, arg := range args {
+		if t, ok := arg.(time.Time); ok {
+			args[i] = t.UTC().Format(time.RFC3339)
+		}
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, ClockError(fmt.Sprintf(format, args...)))
+}
+
 // Ledger is one exact account of quota. It keeps, per account and pool, a log of what was taken and when. All methods
 // are safe for concurrent use, by many processes if the backend is shared. Every error is one of the above, wrapped.
 type Ledger interface {

@@ -59,6 +59,11 @@ type CorruptError struct {
 	Err   error
 }
 
+// Remedy says what is wrong, and what to do.
+func (e *CorruptError) Remedy() (wrong, advice string) {
+	return "the store is damaged", "ingest doctor --repair saves what can be read; or restore a backup"
+}
+
 func (e *CorruptError) Error() string {
 	return fmt.Sprintf("%s: %s is damaged or is no database: run ingest doctor --repair, which saves what can be read, or restore a backup: %v", e.Doing, e.Path, e.Err)
 }

@@ -100,7 +100,7 @@ const clockLiesAt = 60 * time.Hour
 
 // onlyFatal returns nil for an error after which cron starts the next run as usual.
 func onlyFatal(err error) error {
-	if errors.Is(err, fetch.ErrClock) {
+	if errors.Is(err, ingest.ErrClock) {
 		return nil
 	}
 	if call := (*fetch.Error)(nil); errors.As(err, &call) {

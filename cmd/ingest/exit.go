@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/service"
@@ -85,7 +86,7 @@ func exitCode(err error) int {
 			return exitKey
 		}
 		return exitUnavailable
-	case errors.Is(err, fetch.ErrClock), errors.Is(err, quota.ErrClosed), errors.Is(err, quota.ErrUnavailable), errors.Is(err, quota.ErrCorrupt),
+	case errors.Is(err, ingest.ErrClock), errors.Is(err, quota.ErrClosed), errors.Is(err, quota.ErrUnavailable), errors.Is(err, quota.ErrCorrupt),
 		errors.Is(err, store.ErrUnavailable):
 		return exitUnavailable
 	default:

@@ -108,7 +108,8 @@ func nearestExisting(dir string) string {
 
 func checkDisk(_ context.Context, d *Doctor) Finding {
 	if full, ok := errors.AsType[*sqlitefile.NoRoomError](sqlitefile.Room(filepath.Join(d.Config.Data, d.LedgerFile), sqlitefile.AnswerRoom)); ok {
-		return fail(Other, full.Cause(), full.Cure())
+		wrong, advice := full.Remedy()
+		return fail(Other, wrong, advice)
 	}
 	v, err := volumeOf(nearestExisting(d.Config.Data))
 	switch {

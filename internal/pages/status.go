@@ -88,7 +88,7 @@ func (st Status) sentence() g.Node {
 	return h.Section(in(mood, "sentence"),
 		h.H1(dot(), h.Span(g.Text(headline))),
 		g.If(reason != "", h.P(g.Text(reason))),
-		g.If(cure.Thing != "", h.Div(in(report.Bad, "banner"), h.Role("alert"), h.P(h.B(g.Text(cure.Thing)), g.Text(" "+cure.Advice)), h.Pre(g.Text(cure.Command)))),
+		g.If(cure.Thing != "", h.Div(in(report.Bad, "banner"), h.Role("alert"), h.P(h.B(g.Text(cure.Thing)), g.Text(" "+cure.Advice)), g.If(cure.Command != "", h.Pre(g.Text(cure.Command))))),
 		h.Ul(h.Class("checks"), g.Map(st.Checks(), func(c report.Check) g.Node {
 			return h.Li(in(c.Mood, ""), dot(), h.Div(h.B(g.Text(c.Name)), g.Text(" "), h.Span(g.Text(c.Detail))))
 		})))

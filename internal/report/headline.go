@@ -241,8 +241,8 @@ func (s Situation) Reason() string {
 	switch {
 	case worst.Mood < Warn:
 		return ""
-	case worst.Name == "Ledger" && st.LedgerErr != nil:
-		return term.Clean(st.LedgerErr.Error())
+	case worst.Name == "Ledger" && (st.LedgerErr != nil || st.Stopped() == nil):
+		return term.Clean(st.Ledger.Err.Error())
 	case worst.Name == "Quota":
 		return s.quotaReason()
 	case worst.Name == "Charts" && st.StoreErr != nil:
@@ -286,11 +286,17 @@ func cutOutlook(sentence string) (clause, more string) {
 	return sentence, ""
 }
 
-// Cure returns the first cure of the ledger, the store and the upstream.
+// Cure returns the first cure of the ledger, the store, the workers and the upstream, if one of them is bad.
 func (s Situation) Cure() standing.Cure {
 	st := s.Standing
-	if st.LedgerErr != nil {
-		return st.Ledger.Cure()
+	all := []standing.Condition{st.Ledger, st.Store, st.Upstream}
+	if st.Stopped() != nil {
+		all = slices.Insert(all, 2, st.Charts)
 	}
-	return cmp.Or(st.Store.Cure(), st.Upstream.Cure())
+	for _, c := range all {
+		if c.State == Bad {
+			return c.Cure()
+		}
+	}
+	return standing.Cure{}
 }

@@ -52,13 +52,14 @@ func (s *Service) newSite() *web.Site {
 	return site
 }
 
-// restReason says why the workers could not go on, and when they try again; "" if they can, or if the upstream is the
+// restReason says why the workers could not go on, and when they try again; nil if they can, or if the upstream is the
 // reason: other checks say that. They write to the store, which all else only reads.
 func (s *Service) restReason() error {
-	if why := s.idleReason(); why != "" {
-		return errors.New(why)
+	st := s.state.read()
+	if st.idle != nil {
+		return fmt.Errorf("this machine does not work: %w", st.idle)
 	}
-	err := s.state.read().restErr
+	err := st.restErr
 	if _, upstream := errors.AsType[*fetch.Error](err); err == nil || upstream {
 		return nil
 	}
@@ -185,14 +186,6 @@ func (s *Service) paced() regions.Schedule {
 		return paced
 	}
 	return s.Schedule
-}
-
-// idleReason says why this machine does not work; "" if it does.
-func (s *Service) idleReason() string {
-	if why := s.state.read().idle; why != nil {
-		return "this machine does not work: " + term.Clean(why.Error())
-	}
-	return ""
 }
 
 // othersIdle returns the other machines that do not work.

@@ -15,17 +15,18 @@ type NoRoomError struct {
 	Err  error
 }
 
-// Cause says what is wrong.
-func (e *NoRoomError) Cause() string { return "no room on the disk of " + e.Path }
-
-// Cure says what to do.
-func (e *NoRoomError) Cure() string {
-	return "free some space there; what was written before is intact"
+// Remedy says what is wrong, and what to do.
+func (e *NoRoomError) Remedy() (wrong, advice string) {
+	return "no room on the disk of " + e.Path, "free some space there; what was written before is intact"
 }
 
 func (e *NoRoomError) Error() string {
-	return fmt.Sprintf("%s: %v: %s", e.Cause(), e.Err, e.Cure())
+	wrong, advice := e.Remedy()
+	return fmt.Sprintf("%s: %v: %s", wrong, e.Err, advice)
 }
+
+// Is reports whether target is ENOSPC: SQLite has an error of its own for a full disk.
+func (*NoRoomError) Is(target error) bool { return target == syscall.ENOSPC }
 
 func (e *NoRoomError) Unwrap() error { return e.Err }
 

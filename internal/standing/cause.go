@@ -3,8 +3,11 @@ package standing
 import (
 	"errors"
 	"io/fs"
+	"slices"
+	"strings"
 	"syscall"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -17,16 +20,19 @@ const (
 	LedgerOlderCopy  Cause = "ledger older copy"
 	LedgerDamaged    Cause = "ledger damaged"
 	LedgerIncomplete Cause = "ledger incomplete"
-	LedgerSilent     Cause = "ledger silent"
 	LedgerUnreadable Cause = "ledger unreadable"
-	NewerProgram     Cause = "newer program"
+	LedgerSilent     Cause = "ledger silent"
+	ServerSetUp      Cause = "server set-up"
 
-	DiskFull  Cause = "disk full"
-	NoRight   Cause = "no right"
-	ReadOnly  Cause = "read-only"
-	OpenFiles Cause = "too many open files"
+	NewerProgram Cause = "newer program"
+	ClocksApart  Cause = "clocks apart"
+	DiskFull     Cause = "disk full"
+	ReadOnly     Cause = "read-only"
+	NoRight      Cause = "no right"
+	OpenFiles    Cause = "too many open files"
 
 	StoreUnreadable Cause = "store unreadable"
+	NoWrites        Cause = "no writes"
 	WorkersRest     Cause = "workers rest"
 
 	UpstreamSilent Cause = "upstream silent"
@@ -53,75 +59,102 @@ type Meanwhile string
 
 // What goes on.
 const (
-	Everything Meanwhile = "everything"
+	Everything Meanwhile = "all the rest"
 	CheapCalls Meanwhile = "cheap calls, from the emergency budget"
-	Reads      Meanwhile = "reads"
+	Reads      Meanwhile = "charts and searches"
 	Nothing    Meanwhile = "nothing"
 )
 
-// Cure is what a person can do: what is wrong, the advice, and the command. The zero Cure: nothing, it recovers by itself.
+// Cure is what a person can do: what is wrong, the advice and, if there is one, the command.
 type Cure struct{ Thing, Advice, Command string }
 
-// Row says what goes on during a cause, and its cure.
+// Row says what goes on during a cause, and its cure. docs/faq.md has the same table.
 type Row struct {
 	Cause     Cause
-	Is        error // the error of this cause, for errors.Is; nil: the cause is no error
+	Is        []error // the errors of this cause, for errors.Is; none: it is no error, or known otherwise
 	Meanwhile Meanwhile
 	Cure      Cure
 }
 
 // Causes is all causes. If an error is of several, the first counts.
 var Causes = []Row{
-	{LedgerMissing, quota.ErrMissing, Reads, Cure{"quota.db is missing.", "Put it back, or rebuild it from the store:", "ingest quota rebuild"}},
-	{LedgerOlderCopy, quota.ErrOlderCopy, Reads, Cure{"quota.db is an older copy.", "Put the newest back, or move it aside and count again the calls that the store knows:", "ingest quota rebuild --replace"}},
-	{LedgerDamaged, quota.ErrCorrupt, Reads, Cure{"quota.db is damaged.", "Move it aside and count again the calls that the store knows:", "ingest quota rebuild --replace"}},
-	{LedgerIncomplete, quota.ErrIncomplete, Reads, Cure{"quota.db lacks calls that the store knows.", "Put it back, or rebuild it from the store:", "ingest quota rebuild"}},
-	{NewerProgram, quota.ErrNewer, Nothing, Cure{"A newer ingest wrote the data.", "Install that version, then see:", "ingest version"}},
-	{DiskFull, syscall.ENOSPC, Reads, Cure{"The disk is full.", "Make room; this says where:", "ingest doctor"}},
-	{ReadOnly, syscall.EROFS, Reads, Cure{"The data directory is read-only.", "This says which file:", "ingest doctor"}},
-	{OpenFiles, syscall.EMFILE, Reads, Cure{"The process has too many open files.", "Raise its limit (LimitNOFILE), then look again:", "ingest doctor"}},
-	{NoRight, fs.ErrPermission, Reads, Cure{"A file may not be read or written.", "This says which, and whose it is:", "ingest doctor"}},
-	{LedgerSilent, quota.ErrUnavailable, CheapCalls, Cure{}},
+	{LedgerMissing, []error{quota.ErrMissing}, Reads, Cure{"quota.db is missing.", "Put it back, or rebuild it from the store:", "ingest quota rebuild"}},
+	{LedgerOlderCopy, []error{quota.ErrOlderCopy}, Reads, Cure{"quota.db is an older copy.", "Put the newest back, or move it aside and count again the calls that the store knows:", "ingest quota rebuild --replace"}},
+	{LedgerDamaged, []error{quota.ErrCorrupt}, Reads, Cure{"quota.db is damaged.", "Move it aside and count again the calls that the store knows:", "ingest quota rebuild --replace"}},
+	{LedgerIncomplete, []error{quota.ErrIncomplete}, Reads, Cure{"quota.db lacks calls that the store knows.", "Put it back, or rebuild it from the store:", "ingest quota rebuild"}},
+	{NewerProgram, []error{quota.ErrNewer}, Nothing, Cure{"A newer ingest wrote the data.", "Install that version; this says which one runs:", "ingest version"}},
+	{ClocksApart, []error{ingest.ErrClock}, Reads, Cure{"Two clocks are apart.", "Set this machine's clock, or the other one; then remove what came too early:", "ingest doctor --repair"}},
+	{DiskFull, []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}, Reads, Cure{"The disk is full.", "Make room; this says where:", "ingest doctor"}},
+	{ReadOnly, []error{syscall.EROFS}, Reads, Cure{"The data directory is read-only.", "This says which file:", "ingest doctor"}},
+	{OpenFiles, []error{syscall.EMFILE, syscall.ENFILE}, Reads, Cure{"The process has too many open files.", "Raise its limit (LimitNOFILE), then look again:", "ingest doctor"}},
+	{NoRight, []error{fs.ErrPermission}, Reads, Cure{"A file may not be read or written.", "This says which, and whose it is:", "ingest doctor"}},
+	{NoWrites, []error{ingest.ErrNoWrites}, Reads, Cure{"The database takes no writes.", "Name the primary in the URL; this says which one it is:", "ingest doctor"}},
+	{ServerSetUp, nil, CheapCalls, Cure{"The ledger's server is set up otherwise.", "The message names the setting; this checks it:", "ingest doctor"}},
+	{LedgerSilent, []error{quota.ErrUnavailable}, CheapCalls, Cure{"The ledger does not answer.", "Fetching goes on by itself once it does; this says why:", "ingest doctor"}},
 	{LedgerUnreadable, nil, Reads, Cure{"The quota ledger cannot be read.", "This says why:", "ingest doctor"}},
 
 	{StoreUnreadable, nil, Nothing, Cure{"The store cannot be read.", "This says why; with --repair it mends the file where it can:", "ingest doctor"}},
-	{WorkersRest, nil, Reads, Cure{}},
+	{WorkersRest, nil, Reads, Cure{"Nothing is fetched now.", "Workers try again at every heartbeat; this says why they rest:", "ingest doctor"}},
 
-	{UpstreamSilent, nil, Reads, Cure{}},
+	{UpstreamSilent, nil, Reads, Cure{"The upstream gives no usable answer.", "Fetching goes on by itself once it does; with one call this says why:", "ingest doctor --online"}},
 	{KeyRefused, nil, Reads, Cure{"The API key is refused.", "Give another one; with one call this says why:", "ingest doctor --online"}},
-	{NotAsked, nil, Everything, Cure{}},
+	{NotAsked, nil, Everything, Cure{"The upstream was not asked.", "Nothing to do: the next run asks it.", ""}},
 
-	{QuotaUsed, nil, Reads, Cure{}},
-	{QuotaShort, nil, Everything, Cure{}},
-	{ProviderSaysNo, nil, Reads, Cure{}},
-	{ClosedByHand, nil, Reads, Cure{}},
-	{Paced, nil, Everything, Cure{}},
+	{QuotaUsed, nil, Reads, Cure{"The quota is used up.", "Nothing to do: fetching goes on at the time shown. This says who spent it:", "ingest quota"}},
+	{QuotaShort, nil, Everything, Cure{"The quota does not last.", "This says what else it would pay for:", "ingest quota advise"}},
+	{ProviderSaysNo, nil, Reads, Cure{"The provider says that the quota is used up.", "Nothing to do: one call asks again at the time shown. This says who spent it:", "ingest quota --all"}},
+	{ClosedByHand, nil, Reads, Cure{"A person has closed a pool.", "It opens by itself at the provider's midnight, or with:", "ingest quota drain POOL --lift"}},
+	{Paced, nil, Everything, Cure{"Charts come less often than configured.", "Nothing to do: the quota pays for no more. This says what it would pay for:", "ingest quota advise"}},
 
-	{Overdue, nil, Everything, Cure{}},
-	{NoRun, nil, Reads, Cure{}},
-	{FetchFailed, nil, Everything, Cure{}},
-	{NoChart, nil, Everything, Cure{}},
-	{ChartEmpty, nil, Everything, Cure{}},
-	{ChartShrunk, nil, Everything, Cure{}},
-	{NotBegun, nil, Everything, Cure{}},
+	{Overdue, nil, Everything, Cure{"A slot has waited for more than ten minutes.", "This says for what:", "ingest slots --next 8"}},
+	{NoRun, nil, Reads, Cure{"Nothing has run.", "See that cron, a timer or ingest serve runs; then this shows it:", "ingest slots"}},
+	{FetchFailed, nil, Everything, Cure{"The newest fetch failed.", "It is tried again at its next slot; this says why:", "ingest slots --outcome failed"}},
+	{NoChart, nil, Everything, Cure{"The upstream has no such chart.", "Nothing to do: it is asked once a day. Or take the region out of the config.", ""}},
+	{ChartEmpty, nil, Everything, Cure{"A chart came empty.", "Nothing to do: the newest whole one is shown, and the next slot asks again.", ""}},
+	{ChartShrunk, nil, Everything, Cure{"A chart came with a part of what it had.", "Nothing to do: the newest whole one is shown, and the next slot asks again.", ""}},
+	{NotBegun, nil, Everything, Cure{"Nothing was fetched yet.", "The first fetch comes at the next slot, or with:", "ingest run"}},
+}
+
+// remedy is an error that knows what is wrong and what to do: a server's, a disk's, a store's.
+type remedy interface {
+	error
+	Remedy() (wrong, advice string)
 }
 
 // Row returns the row of a cause in the table; the zero Row of "".
 func (c Cause) Row() Row {
-	for _, row := range Causes {
-		if row.Cause == c {
-			return row
-		}
+	i := slices.IndexFunc(Causes, func(r Row) bool { return r.Cause == c })
+	if i < 0 {
+		return Row{}
 	}
-	return Row{}
+	return Causes[i]
 }
 
 // CauseOf returns the cause of an error, or other if the table does not have it.
 func CauseOf(err error, other Cause) Cause {
+	_, clocks := errors.AsType[quota.ClockError](err)
+	_, server := errors.AsType[remedy](err)
 	for _, row := range Causes {
-		if row.Is != nil && errors.Is(err, row.Is) {
+		is := slices.ContainsFunc(row.Is, func(target error) bool { return errors.Is(err, target) })
+		if is || row.Cause == ClocksApart && clocks || row.Cause == ServerSetUp && server && errors.Is(err, quota.ErrUnavailable) {
 			return row.Cause
 		}
 	}
 	return other
+}
+
+// Cure is what a person can do about the condition: what its error says or, if that knows nothing, its cause.
+func (c Condition) Cure() Cure {
+	if known, ok := errors.AsType[remedy](c.Err); ok {
+		wrong, advice := known.Remedy()
+		return Cure{Thing: sentence(wrong), Advice: sentence(advice)}
+	}
+	return c.Cause.Row().Cure
+}
+
+func sentence(clause string) string {
+	if clause == "" {
+		return ""
+	}
+	return strings.ToUpper(clause[:1]) + strings.TrimSuffix(clause[1:], ".") + "."
 }

@@ -3,8 +3,9 @@
 // nothing and knows no clock.
 //
 // A condition is good or has a cause of the closed set in the table Causes, which says what goes on meanwhile and the
-// one cure. Errors are told apart by errors.Is alone. To add a cause, make its error where it arises, in package quota
-// if the ledger is concerned, and give the table a row.
+// one cure; docs/faq.md has the same table, and a test compares the two. Errors are told apart by errors.Is and
+// errors.As alone. To add a cause, make its error where it arises, in package quota if the ledger is concerned, and give
+// the table a row. An error with a method Remedy has a cure of its own.
 //
 // A series has one of the states of SeriesState. ChartEmpty and ChartShrunk are for evidence of a chart that lacks
 // what it had; a machine that may not work is in Facts.Resting.
@@ -42,9 +43,6 @@ type Condition struct {
 	Meanwhile Meanwhile
 	LookAgain time.Time // when it may be better; zero: not known
 }
-
-// Cure is the cure of its cause.
-func (c Condition) Cure() Cure { return c.Cause.Row().Cure }
 
 // Facts is the input: all that is known at one moment.
 type Facts struct {
@@ -110,7 +108,7 @@ func (s Standing) judgeStore() Condition {
 	if s.StoreErr == nil {
 		return Condition{Meanwhile: Everything}
 	}
-	return Condition{State: Bad, Cause: StoreUnreadable, Err: s.StoreErr, Meanwhile: Nothing}
+	return Condition{State: Bad, Cause: CauseOf(s.StoreErr, StoreUnreadable), Err: s.StoreErr, Meanwhile: Nothing}
 }
 
 func (s Standing) judgeLedger() Condition {

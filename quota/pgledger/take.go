@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -168,13 +167,13 @@ func refusedBy(a quota.Ask, op sharedledger.Operation, answer []int64) error {
 	case codeSynced:
 		return saying(sharedledger.ErrSynced, "number %d", n)
 	case codeClocks:
-		return saying(quota.ErrUnavailable, "its clock says %s, this machine's or the newest entry %s: set them right, more than the grace apart is not trusted, nor more than %v",
-			clock(n), clock(answer[2]), quota.MaxClockGap)
+		return &quotaError{quota.ClocksApart("postgres: its clock says %s, this machine's or the newest entry %s: set them right, more than the grace apart is not trusted, nor more than %v",
+			quota.FromMicros(n), quota.FromMicros(answer[2]), quota.MaxClockGap)}
 	case codeDays:
 		if err := a.Check(quota.FromMicros(n)); err != nil {
 			return err
 		}
-		return saying(quota.ErrUnavailable, "its clock says %s, outside the days that were sent", clock(n))
+		return &quotaError{quota.ClocksApart("postgres: its clock says %s, outside the days that were sent", quota.FromMicros(n))}
 	case codeMoved:
 		return errMoved
 	case codeShort:
@@ -186,8 +185,6 @@ func refusedBy(a quota.Ask, op sharedledger.Operation, answer []int64) error {
 	}
 	return corrupt(fmt.Sprintf("an answer of code %d", answer[0]))
 }
-
-func clock(us int64) string { return quota.FromMicros(us).Format(time.RFC3339) }
 
 // errMoved says that the server was promoted, restored or replaced since the generation began.
 var errMoved = saying(sharedledger.ErrLost, "it was promoted, or restored, or is another server, since")

@@ -13,6 +13,9 @@ type ServerError struct {
 
 func (e *ServerError) Error() string { return fmt.Sprintf("%s: %v: %s", e.Cause, e.Err, e.Cure) }
 
+// Remedy returns the cause and the cure.
+func (e *ServerError) Remedy() (wrong, advice string) { return e.Cause, e.Cure }
+
 func (e *ServerError) Unwrap() error { return e.Err }
 
 type cause struct{ cause, cure string }

@@ -8,7 +8,6 @@ import (
 	"net"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -112,8 +111,6 @@ func clockError(rest string) error {
 	if _, err := fmt.Sscan(rest, &ledger, &other); err != nil {
 		return fmt.Errorf("%w: redis: clocks apart: %q", quota.ErrUnavailable, rest)
 	}
-	return fmt.Errorf("%w: redis: its clock says %s, this machine's or the newest entry %s: set them right, more than the grace apart is not trusted, nor more than %v",
-		quota.ErrUnavailable, clock(ledger), clock(other), quota.MaxClockGap)
+	return quota.ClocksApart("redis: its clock says %s, this machine's or the newest entry %s: set them right, more than the grace apart is not trusted, nor more than %v",
+		quota.FromMicros(ledger), quota.FromMicros(other), quota.MaxClockGap)
 }
-
-func clock(us int64) string { return quota.FromMicros(us).Format(time.RFC3339) }

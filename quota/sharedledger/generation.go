@@ -83,8 +83,7 @@ func (s *Ledger) ensureGeneration(ctx context.Context, inFlight Row) (RemoteStat
 		return remote, err
 	}
 	if gap := remote.At.Sub(s.Now()).Abs(); gap > s.gap {
-		return remote, fmt.Errorf("%w: its clock says %s, this machine's %s: set them right", quota.ErrUnavailable,
-			remote.At.Format(time.RFC3339), s.Now().UTC().Format(time.RFC3339))
+		return remote, quota.ClocksApart("its clock says %s, this machine's %s: set them right", remote.At, s.Now())
 	}
 	found, why := s.compare(remote, err)
 	switch {

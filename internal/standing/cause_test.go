@@ -1,0 +1,109 @@
+package standing_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
+	"github.com/trendvidstream/ingest/internal/standing"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/redisledger"
+	"github.com/trendvidstream/ingest/store"
+)
+
+var update = flag.Bool("update", false, "write the table of causes into docs/faq.md")
+
+// docs/faq.md has every cause, what goes on meanwhile, and the cure that the screens print.
+func TestFAQHasTheTableOfCauses(t *testing.T) {
+	const page, mark = "../../docs/faq.md", "what goes on meanwhile, and what to do.\n"
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, section, found := strings.Cut(string(text), mark)
+	if !found {
+		t.Fatalf("%s has no line that ends with %q", page, mark)
+	}
+	_, after, more := strings.Cut(section, "\n\nThe numbers: ")
+	if !more {
+		t.Fatalf("%s: nothing follows the table", page)
+	}
+	want := "\n| what is wrong | what goes on | do |\n|---|---|---|\n"
+	for _, row := range standing.Causes {
+		do := row.Cure.Advice
+		if row.Cure.Command != "" {
+			do += " `" + row.Cure.Command + "`"
+		}
+		want += fmt.Sprintf("| %s | %s | %s |\n", row.Cure.Thing, row.Meanwhile, do)
+	}
+	want = before + mark + want + "\nThe numbers: " + after
+	if *update {
+		if err := os.WriteFile(page, []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	} else if want != string(text) {
+		t.Errorf("%s is older than the table of causes: go test ./internal/standing -run FAQ -update", page)
+	}
+}
+
+// Every cause has its row, once, with a thing and an advice.
+func TestEveryCauseHasACure(t *testing.T) {
+	seen := map[standing.Cause]bool{}
+	for _, row := range standing.Causes {
+		if seen[row.Cause] || row.Cure.Thing == "" || row.Cure.Advice == "" || row.Meanwhile == "" {
+			t.Errorf("%s: %+v", row.Cause, row)
+		}
+		if seen[row.Cause] = true; row.Cause.Row().Cause != row.Cause {
+			t.Errorf("%s has no row", row.Cause)
+		}
+	}
+}
+
+// Errors are known by what they are, however often they are wrapped, and not by their text.
+func TestErrorsHaveTheirCause(t *testing.T) {
+	silent := func(err error) error { return fmt.Errorf("open: %w: %w", quota.ErrUnavailable, err) }
+	oom := &redisledger.ServerError{Cause: "the server is out of memory", Cure: "raise maxmemory", Err: errors.New("OOM")}
+	full := &sqlitefile.NoRoomError{Path: "/data/ingest.db", Err: errors.New("database or disk is full (13)")}
+	for name, tt := range map[string]struct {
+		err  error
+		want standing.Cause
+		cure string
+	}{
+		"the ledger's file is gone":          {silent(quota.ErrMissing), standing.LedgerMissing, "quota.db is missing."},
+		"an older copy":                      {fmt.Errorf("%w: quota.db %w", quota.ErrCorrupt, quota.ErrOlderCopy), standing.LedgerOlderCopy, "quota.db is an older copy."},
+		"damaged":                            {quota.ErrCorrupt, standing.LedgerDamaged, "quota.db is damaged."},
+		"it lacks calls":                     {errors.Join(quota.ErrClosed, quota.ErrIncomplete), standing.LedgerIncomplete, "quota.db lacks calls that the store knows."},
+		"a newer program":                    {quota.ErrNewer, standing.NewerProgram, "A newer ingest wrote the data."},
+		"the ledger's clock":                 {quota.ClocksApart("its clock says %s", time.Unix(0, 0)), standing.ClocksApart, "Two clocks are apart."},
+		"the database's clock":               {&ingest.ClockApart{From: "the database", Ahead: time.Hour}, standing.ClocksApart, "Two clocks are apart."},
+		"the upstream's clock":               {fmt.Errorf("%w: it says otherwise", ingest.ErrClock), standing.ClocksApart, "Two clocks are apart."},
+		"no room, as SQLite says it":         {fmt.Errorf("save a page: %w", full), standing.DiskFull, "No room on the disk of /data/ingest.db."},
+		"no room, as the system says it":     {&fs.PathError{Op: "write", Err: syscall.ENOSPC}, standing.DiskFull, "The disk is full."},
+		"no more of a user's quota":          {syscall.EDQUOT, standing.DiskFull, "The disk is full."},
+		"a mount that is read-only":          {syscall.EROFS, standing.ReadOnly, "The data directory is read-only."},
+		"another user's file":                {&fs.PathError{Op: "open", Err: syscall.EACCES}, standing.NoRight, "A file may not be read or written."},
+		"too many open files":                {syscall.EMFILE, standing.OpenFiles, "The process has too many open files."},
+		"a standby":                          {fmt.Errorf("claim: %w", ingest.ErrNoWrites), standing.NoWrites, "The database takes no writes."},
+		"a server that is out of memory":     {silent(oom), standing.ServerSetUp, "The server is out of memory."},
+		"a server that does not answer":      {silent(errors.New("i/o timeout")), standing.LedgerSilent, "The ledger does not answer."},
+		"a store that is damaged":            {&store.CorruptError{Path: "/data/ingest.db", Doing: "open"}, "other", "The store is damaged."},
+		"an error that says it is missing":   {errors.New("the path is missing a slash"), "other", ""},
+		"an error that says it is read-only": {errors.New("READONLY no room, is damaged"), "other", ""},
+	} {
+		got := standing.CauseOf(tt.err, "other")
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+		if cure := (standing.Condition{Cause: got, Err: tt.err}).Cure(); cure.Thing != tt.cure || tt.cure != "" && cure.Advice == "" {
+			t.Errorf("%s: its cure is %+v, want %q", name, cure, tt.cure)
+		}
+	}
+}
