@@ -18,6 +18,15 @@ func Suspect(asked, came int) bool {
 	return asked >= 5 && (asked-came)*5 > asked
 }
 
+// shortBelow is the part of its usual length below which a chart is short.
+const shortBelow = 3
+
+// Short reports whether the slot is a chart that came back empty, or with less than a third of its usual videos: it is
+// stored, and is no proof that the chart has changed.
+func (s Slot) Short() bool {
+	return s.Kind == KindChart && s.State == Done && (s.Videos == 0 || s.Videos*shortBelow < s.Usual)
+}
+
 // Asked is the question of a look-up: the videos that it is about, and others that are known to be there.
 type Asked struct {
 	IDs       []string

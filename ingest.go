@@ -196,6 +196,10 @@ type Slot struct {
 	// stop of the run do not count.
 	Tries int
 
+	// Usual is, of a chart that is done, the median of the videos of the last ten before it that had any; 0: there was
+	// none, or the chart ends where its job ends it.
+	Usual int
+
 	// Count is how many consecutive ticks a missed slot stands for, the first at FirstDueAt and the last at DueAt. 0,
 	// with a zero FirstDueAt, means one, as in every other state.
 	Count      int
@@ -235,6 +239,22 @@ type Latest struct {
 	Done  map[Series]Slot // done
 	Ended map[Series]Slot // ended with any outcome
 	Open  map[Series]Slot // due or claimed
+
+	Short map[Series]Shortage // the series whose newest done slot is short
+}
+
+// Shortage is a series whose charts came back short.
+type Shortage struct {
+	Whole Slot // the newest done one that is not short; zero: there is none
+	Since Slot // the oldest done one after it
+}
+
+// Whole returns the newest done slot of a series that is not short; zero if there is none.
+func (l Latest) Whole(series Series) Slot {
+	if short, ok := l.Short[series]; ok {
+		return short.Whole
+	}
+	return l.Done[series]
 }
 
 // Known returns the due time of each series' newest slot, in any state.

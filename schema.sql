@@ -63,6 +63,7 @@ CREATE TABLE slots (
     retry_at   INTEGER,                         -- advice, not a gate
     fetched_at INTEGER,                         -- when its last page was saved
     tries      INTEGER NOT NULL DEFAULT 0,      -- claims in a row that brought nothing, unless ended by quota or a stop
+    usual      INTEGER NOT NULL DEFAULT 0,      -- of a done chart: the median of the videos of the last ten before it that had any; 0: unknown
     count      INTEGER NOT NULL DEFAULT 1,      -- consecutive ticks of a missed slot
     first_due_at INTEGER,                       -- of the first of these, as due_at is of the last; NULL: one tick
     UNIQUE (series, due_at)

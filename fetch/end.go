@@ -106,7 +106,9 @@ func (p *pass) callFailed(ctx context.Context, s step, err error) ending {
 	case e.Verdict == Spent: // twice, on both sides of a midnight
 		return stopped(err.Error(), p.Now().Add(spentPause))
 	case e.Verdict == NoChart:
-		return p.absent(ctx, err)
+		return p.absent(ctx, skipped(err.Error()))
+	case e.Verdict == BadRegion && p.slot.Kind == ingest.KindChart:
+		return p.absent(ctx, failed(err.Error()))
 	case piece && (e.Verdict == Broken || e.Verdict == Rejected && s.narrow != nil): // the upstream may be at fault
 		return p.fruitless(err)
 	}
@@ -117,14 +119,14 @@ func (p *pass) callFailed(ctx context.Context, s step, err error) ending {
 	return end
 }
 
-// absent remembers that the region has no such chart, and returns its slot's ending.
-func (p *pass) absent(ctx context.Context, err error) ending {
+// absent remembers that the region has no such chart, so that it costs one call a day, and returns its slot's ending.
+func (p *pass) absent(ctx context.Context, end ending) ending {
 	saving, cancel := withGrace(ctx, writeWithin)
 	defer cancel()
 	if err := p.Sink.SaveNoChart(saving, p.slot.Region(), p.Jobs[p.slot.Job].Category, p.Now().Add(absentFor)); err != nil {
 		return p.interrupted(ctx, fmt.Errorf("remember that %s has no such chart: %w", p.slot.Key, err))
 	}
-	return skipped(err.Error())
+	return end
 }
 
 // absentReason returns why a slot need not be passed: less than absentFor ago the upstream had no such chart. If that

@@ -128,16 +128,22 @@ func TestCategoriesAreNamedAlsoWhenNothingIsLeftToCountVideos(t *testing.T) {
 	}
 }
 
-// A region without a chart is asked for, and logged, once a day.
+// A region without a chart, or one that the upstream does not know, is asked for, and logged, once a day.
 func TestAChartThatDoesNotExistIsAskedForOnceADay(t *testing.T) {
+	for verdict, ends := range map[fetch.CallVerdict]ingest.State{fetch.NoChart: ingest.Skipped, fetch.BadRegion: ingest.Failed} {
+		t.Run(string(verdict), func(t *testing.T) { askedOnceADay(t, verdict, ends) })
+	}
+}
+
+func askedOnceADay(t *testing.T, verdict fetch.CallVerdict, ends ingest.State) {
 	b := newBench(t, 1000)
 	b.onStore(t)
 	b.upstream.answer = func(context.Context, int) error {
-		return &fetch.Error{Verdict: fetch.NoChart, Method: "videos.list", Err: fmt.Errorf("no chart")}
+		return &fetch.Error{Verdict: verdict, Method: "videos.list", Err: fmt.Errorf("no chart")}
 	}
 	var log bytes.Buffer
 	b.run.Log = slog.New(slog.NewTextHandler(&log, nil))
-	run := func(after time.Duration) int {
+	run := func(after time.Duration, ends ingest.State) int {
 		t.Helper()
 		log.Reset()
 		before := len(b.upstream.calls)
@@ -147,7 +153,7 @@ func TestAChartThatDoesNotExistIsAskedForOnceADay(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, w := range worked {
-			if w.Kind == ingest.KindChart && (w.State != ingest.Skipped || w.Reason == "") {
+			if w.Kind == ingest.KindChart && (w.State != ends || w.Reason == "") {
 				t.Errorf("%s ended as %s %q", w.Key, w.State, w.Reason)
 			}
 		}
@@ -157,10 +163,14 @@ func TestAChartThatDoesNotExistIsAskedForOnceADay(t *testing.T) {
 		after time.Duration
 		want  int
 	}{{0, 8}, {30 * time.Minute, 0}, {23 * time.Hour, 0}, {24 * time.Hour, 8}, {25 * time.Hour, 0}} {
-		if got := run(at.after); got != at.want {
+		state := ingest.Skipped
+		if at.want > 0 {
+			state = ends
+		}
+		if got := run(at.after, state); got != at.want {
 			t.Errorf("after %v: %d calls, want %d", at.after, got, at.want)
 		}
-		if lines := strings.Count(log.String(), "slot skipped"); lines != at.want {
+		if lines := strings.Count(log.String(), "slot "+string(ends)); lines != at.want {
 			t.Errorf("after %v: %d lines in the log, want %d\n%s", at.after, lines, at.want, log.String())
 		}
 	}

@@ -26,7 +26,12 @@ type Chart struct {
 	Region    ingest.Region
 	Slot      time.Time // when it was due
 	FetchedAt time.Time // when its last page was saved
-	Partial   bool      // it was cut short
+	Partial   bool      // it was cut short, or is short (ingest.Slot.Short)
+
+	// ShortSince is when the oldest of the charts after it was due, which all came back short, the newest with
+	// ShortVideos. Zero: there is none, or the query names a time.
+	ShortSince  time.Time
+	ShortVideos int
 
 	// Slots of other charts of this job that the query admits: the one before, the one after, and the newest that is
 	// at least a day older. Zero: there is none.
@@ -44,7 +49,7 @@ type ChartQuery struct {
 	Region  ingest.Region
 	Job     string    // "": the job named chart, else the first that ever charted the region
 	At      time.Time // due at or before it; zero or later than now: the newest that is not in the future; zero, and all are: the newest
-	Partial bool      // includes charts that were cut short
+	Partial bool      // includes charts that were cut short or came back short
 	Limit   int       // at most this many items; 0: all
 }
 
@@ -55,16 +60,22 @@ const findChart = `
 WITH charts AS MATERIALIZED (
 	SELECT id, job, (
 		SELECT s.id FROM slots AS s
-		WHERE s.series = series.id AND s.kind = 'chart' AND s.due_at <= ?2 AND (s.state = 'done' OR ?3)
+		WHERE s.series = series.id AND s.kind = 'chart' AND s.due_at <= ?2 AND (s.state = 'done' AND ` + whole + ` OR ?3)
 		  AND (SELECT 1 FROM placements WHERE slot = s.id LIMIT 1) IS NOT NULL -- as EXISTS, Postgres might begin with all placements
 		ORDER BY s.due_at DESC LIMIT 1
 	) AS newest
 	FROM series WHERE backfill IS NULL AND key = ?1 AND ?4 IN ('', job)
 )
-SELECT slots.id, charts.id, job, due_at, fetched_at, state <> 'done'
+SELECT slots.id, charts.id, job, due_at, fetched_at, state <> 'done' OR NOT ` + whole + `
 FROM charts CROSS JOIN slots ON slots.id = newest
 ORDER BY job <> 'chart', charts.id
 LIMIT 1`
+
+// findShort returns when the first of the charts of series ?1 after ?2, up to ?3, was due, and the videos of the last.
+const findShort = `
+SELECT (SELECT due_at FROM slots` + doneAfter + ` LIMIT 1), coalesce((SELECT videos FROM slots` + doneAfter + ` DESC LIMIT 1), 0)`
+
+const doneAfter = ` WHERE series = ?1 AND kind = 'chart' AND state = 'done' AND due_at > ?2 AND due_at <= ?3 ORDER BY due_at`
 
 // findBeside returns the due times of the charts around the slot of series ?1 due at ?2: the one before, the one
 // after, up to ?5, and the newest due at ?4 or earlier; done or, with ?3, in any state. It skips at most two slots
@@ -75,7 +86,7 @@ SELECT ` + beside + `due_at < ?2 ORDER BY due_at DESC` + placed + ` ORDER BY due
 	` + beside + `due_at <= ?4 ORDER BY due_at DESC` + placed + ` ORDER BY due_at DESC LIMIT 1)`
 
 const (
-	beside = `(SELECT due_at FROM (SELECT id, due_at FROM slots WHERE series = ?1 AND kind = 'chart' AND (state = 'done' OR ?3) AND `
+	beside = `(SELECT due_at FROM (SELECT id, due_at FROM slots WHERE series = ?1 AND kind = 'chart' AND (state = 'done' AND ` + whole + ` OR ?3) AND `
 	placed = ` LIMIT 3) AS s WHERE (SELECT 1 FROM placements WHERE slot = s.id LIMIT 1) IS NOT NULL`
 )
 
@@ -110,6 +121,11 @@ func (s *Store) FindChart(ctx context.Context, q ChartQuery) (Chart, error) {
 		}
 		if err != nil {
 			return err
+		}
+		if q.At.IsZero() && !c.Partial {
+			if err := tx.QueryRowContext(ctx, findShort, series, c.Slot.Unix(), future(s.now())).Scan(inSeconds(&c.ShortSince), &c.ShortVideos); err != nil {
+				return err
+			}
 		}
 		err = tx.QueryRowContext(ctx, findBeside, series, c.Slot.Unix(), q.Partial, c.Slot.Add(-24*time.Hour).Unix(), future(s.now())).
 			Scan(inSeconds(&c.Earlier), inSeconds(&c.Later), inSeconds(&c.DayBefore))
@@ -164,7 +180,7 @@ WHERE backfill IS NULL AND key = ?1 AND kind = 'chart' AND ?2 IN ('', job) AND (
 // keptCharts returns when the complete charts of region ?1 and job ?2 were due, up to ?3, oldest first.
 const keptCharts = `
 SELECT due_at FROM series JOIN slots ON slots.series = series.id
-WHERE backfill IS NULL AND key = ?1 AND job = ?2 AND kind = 'chart' AND state = 'done' AND due_at <= ?3
+WHERE backfill IS NULL AND key = ?1 AND job = ?2 AND kind = 'chart' AND state = 'done' AND ` + whole + ` AND due_at <= ?3
   AND EXISTS (SELECT 1 FROM placements WHERE slot = slots.id)
 ORDER BY due_at`
 
@@ -180,6 +196,11 @@ func (s *Store) KeptCharts(ctx context.Context, region ingest.Region, job string
 	return kept, err
 }
 
+// oldestShort returns when the oldest done chart of region ?1 and job ?2 (empty: any) was due; NULL if there is none.
+const oldestShort = `
+SELECT min(due_at) FROM series JOIN slots ON slots.series = series.id
+WHERE backfill IS NULL AND key = ?1 AND kind = 'chart' AND ?2 IN ('', job) AND state = 'done'`
+
 // explainNone returns the error of a query that admits no chart.
 func (q ChartQuery) explainNone(ctx context.Context, tx *txn) error {
 	kind, when, job, hint := "complete chart", "", "", ""
@@ -194,6 +215,14 @@ func (q ChartQuery) explainNone(ctx context.Context, tx *txn) error {
 		}
 		if oldest.Valid {
 			hint = ", the oldest is of " + time.Unix(oldest.Int64, 0).UTC().Format(time.RFC3339)
+		}
+	} else if !q.Partial {
+		var short sql.NullInt64
+		if err := tx.QueryRowContext(ctx, oldestShort, q.Region, q.Job).Scan(&short); err != nil {
+			return err
+		}
+		if short.Valid {
+			hint = ": each since " + time.Unix(short.Int64, 0).UTC().Format(time.RFC3339) + " came back empty"
 		}
 	}
 	jobs, err := column[string](ctx, tx, chartJobs, q.Region)

@@ -180,10 +180,10 @@ func (s *Store) writeProgress(ctx context.Context, tx *txn, id int64, slot inges
 	if _, err := tx.ExecContext(ctx, `
 		UPDATE slots
 		SET state = ?, lease = ?, token = ?, token_at = ?, pages = ?, videos = ?, units = ?, charges = ?, reason = ?, retry_at = ?,
-		    fetched_at = coalesce(?, fetched_at), tries = ?
+		    fetched_at = coalesce(?, fetched_at), tries = ?, usual = ?
 		WHERE id = ?`,
 		slot.State, millis(lease), slot.Token, millis(slot.TokenAt), slot.Pages, slot.Videos, slot.Units, charges, Plain(slot.Reason),
-		millis(slot.RetryAt), millis(slot.FetchedAt), slot.Tries, id); err != nil {
+		millis(slot.RetryAt), millis(slot.FetchedAt), slot.Tries, slot.Usual, id); err != nil {
 		return err
 	}
 	return s.updateSeries(ctx, tx, id, slot.State)

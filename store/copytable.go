@@ -31,7 +31,7 @@ var copyTables = []copyTable{
 	{name: "series", key: []string{"id"}, columns: []string{"id", "job", "key", "newest", "open", "fresh_at", "backfill", "place"}},
 	{name: "slots", key: []string{"id"}, json: []string{"charges"},
 		columns: []string{"id", "series", "due_at", "kind", "state", "owner", "attempt", "lease", "token", "token_at", "pages", "videos",
-			"units", "charges", "reason", "retry_at", "fetched_at", "tries", "count", "first_due_at"}},
+			"units", "charges", "reason", "retry_at", "fetched_at", "tries", "usual", "count", "first_due_at"}},
 	{name: "pieces", key: []string{"slot"}, json: []string{"spec", "waiting", "listing"},
 		columns: []string{"slot", "backfill", "spec", "waiting", "known", "again", "listing", "unsaved", "lost"}},
 	{name: "vanished", key: []string{"video_id", "slot"}, columns: []string{"video_id", "slot", "reason", "noted_at"}},

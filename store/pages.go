@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -19,9 +20,24 @@ func (s *Store) SavePage(ctx context.Context, slot ingest.Slot, page ingest.Page
 			}
 		}
 		slot.Videos, err = writePlacements(ctx, tx, id, series, page, slot.FetchedAt)
+		if err == nil && slot.State == ingest.Done && page.Next == "" { // else it is as long as the job wants it
+			slot.Usual, err = usualVideos(ctx, tx, series, slot.DueAt)
+		}
 		return err
 	})
 	return slot, err
+}
+
+// usualVideos returns the median of the videos of a series' last ten charts before a time that had any; 0: none had.
+func usualVideos(ctx context.Context, tx *txn, series int64, before time.Time) (int, error) {
+	videos, err := column[int](ctx, tx, `
+		SELECT videos FROM slots WHERE series = ? AND due_at < ? AND kind = 'chart' AND state = 'done' AND videos > 0
+		ORDER BY due_at DESC LIMIT 10`, series, before.Unix())
+	if err != nil || len(videos) == 0 {
+		return 0, err
+	}
+	slices.Sort(videos)
+	return videos[len(videos)/2], nil
 }
 
 // writePlacements writes the page's videos and ranks, and returns the slot's number of videos.

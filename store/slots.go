@@ -82,7 +82,35 @@ func latest(ctx context.Context, q querier, now time.Time) (ingest.Latest, error
 		}
 		l.Ended[slot.Series()] = slot
 	}
+	for series, slot := range l.Done {
+		if err == nil && slot.Short() {
+			var short ingest.Shortage
+			if short, err = shortage(ctx, q, series, future(now)); l.Short == nil {
+				l.Short = map[ingest.Series]ingest.Shortage{}
+			}
+			l.Short[series] = short
+		}
+	}
 	return l, err
+}
+
+// whole is a condition on a done slot, the contrary of ingest.Slot.Short.
+const whole = `(kind <> 'chart' OR videos > 0 AND videos * 3 >= usual)`
+
+// shortage finds since when the done slots of a series up to a second are short.
+func shortage(ctx context.Context, q querier, series ingest.Series, until int64) (short ingest.Shortage, err error) {
+	const done = selectSlots + ` WHERE job = ? AND key = ? AND state = 'done' AND due_at <= ?`
+	slots, err := collect(ctx, q, scanSlot, done+` AND `+whole+` ORDER BY due_at DESC LIMIT 1`, series.Job, series.Key, until)
+	if len(slots) > 0 {
+		short.Whole = slots[0]
+	}
+	if err == nil {
+		slots, err = collect(ctx, q, scanSlot, done+` AND due_at > ? ORDER BY due_at LIMIT 1`, series.Job, series.Key, until, short.Whole.DueAt.Unix())
+	}
+	if len(slots) > 0 {
+		short.Since = slots[0]
+	}
+	return short, err
 }
 
 // retired selects the open slots that no run is working on at ?2 (milliseconds), of the series in ?1, a JSON array of
@@ -210,7 +238,7 @@ func (s *Store) addLacking(ctx context.Context, slots []ingest.Slot, f SlotFilte
 
 const selectSlots = `
 SELECT job, key, due_at, kind, state, owner, attempt, lease, token, token_at, pages, videos, units, reason, retry_at, fetched_at, tries, charges,
-       count, first_due_at
+       usual, count, first_due_at
 FROM slots JOIN series ON series.id = slots.series`
 
 // newestSlots is selectSlots for the newest slots of all series: it reads slots by due time, no more than are listed.
@@ -227,7 +255,7 @@ func scanSlot(row scanner) (ingest.Slot, error) {
 	var charges sql.NullString
 	err := row.Scan(&s.Job, &s.Key, inSeconds(&s.DueAt), &s.Kind, &s.State, &s.Owner, &s.Attempt, inMillis(&s.Lease),
 		&s.Token, inMillis(&s.TokenAt), &s.Pages, &s.Videos, &s.Units, &s.Reason, inMillis(&s.RetryAt), inMillis(&s.FetchedAt),
-		&s.Tries, &charges, &s.Count, inSeconds(&s.FirstDueAt))
+		&s.Tries, &charges, &s.Usual, &s.Count, inSeconds(&s.FirstDueAt))
 	if s.Count <= 1 {
 		s.Count = 0
 	}

@@ -143,6 +143,7 @@ func (r Reader) newVideo(v ingest.Video, stored string) report.VideoDocument {
 func (r Reader) newChart(c store.Chart) report.ChartDocument {
 	doc := report.ChartDocument{
 		Region: c.Region, Job: c.Job, Slot: term.Second(c.Slot), FetchedAt: term.TimeOrNull(c.FetchedAt), Partial: c.Partial,
+		ShortSince: term.TimeOrNull(c.ShortSince), ShortVideos: c.ShortVideos,
 		Earlier: term.TimeOrNull(c.Earlier), Later: term.TimeOrNull(c.Later), DayBefore: term.TimeOrNull(c.DayBefore), Items: []report.ChartItem{},
 	}
 	for _, p := range c.Items {

@@ -163,6 +163,9 @@ func (s *Site) chartHead(doc shownChart, state State, name string) g.Node {
 	}
 	return h.Div(h.Class("top"),
 		h.Div(h.H1(g.Text("Trending in "+name)), said,
+			g.Iff(doc.ShortSince != nil, func() g.Node {
+				return h.P(h.Class("soft"), g.Textf("This is the newest whole chart: since %s %s.", hhmm(*doc.ShortSince), doc.CameBack()))
+			}),
 			g.Iff(doc.stopped != nil, func() g.Node {
 				return h.P(h.Class("soft"), g.Text("The fetch of "), moment(*doc.stopped, clockTime+" UTC"), g.Text(" is not complete. "), link(doc.with("partial", "true"), "Show what it fetched"))
 			})),

@@ -75,11 +75,17 @@ type ChartDocument struct {
 	Job       string        `json:"job"`
 	Slot      time.Time     `json:"slot"`
 	FetchedAt *time.Time    `json:"fetched_at"`
-	Partial   bool          `json:"partial"`         // its fetch was stopped half-way
+	Partial   bool          `json:"partial"`         // its fetch was stopped half-way, or came back far shorter than usual
 	Earlier   *time.Time    `json:"earlier_slot"`    // of the previous chart; null: none is kept
 	Later     *time.Time    `json:"later_slot"`      // of the next chart
 	DayBefore *time.Time    `json:"day_before_slot"` // of the newest chart that is at least a day older
-	Items     []ChartItem   `json:"items"`
+
+	// ShortSince is the slot since which the upstream has given no whole chart, so that an older one is shown; null: it
+	// has, or a time was asked for. ShortVideos is how many videos it gave last.
+	ShortSince  *time.Time `json:"short_since,omitempty"`
+	ShortVideos int        `json:"short_videos,omitempty"`
+
+	Items []ChartItem `json:"items"`
 }
 
 // ChartItem is a place in a chart.

@@ -28,7 +28,23 @@ func (d ChartDocument) head() string {
 	if d.Job != "chart" {
 		head += ", job " + term.Fit(d.Job, 13)
 	}
-	return head
+	return head + d.older()
+}
+
+// older says, in a line of its own, why an older chart is shown; "" if it is the newest.
+func (d ChartDocument) older() string {
+	if d.ShortSince == nil {
+		return ""
+	}
+	return "\nthe newest whole one: since " + term.Stamp(*d.ShortSince) + " " + d.CameBack()
+}
+
+// CameBack says what the charts after this one were like.
+func (d ChartDocument) CameBack() string {
+	if d.ShortVideos == 0 {
+		return "the upstream gives an empty chart"
+	}
+	return "the upstream gives a chart of " + term.Plural(d.ShortVideos, "video")
 }
 
 // Print shows the newer chart, how far each video moved, and which ones are gone.

@@ -57,6 +57,7 @@ CREATE TABLE slots (
     retry_at   bigint,
     fetched_at bigint,
     tries      bigint NOT NULL DEFAULT 0,
+    usual      bigint NOT NULL DEFAULT 0,
     count      bigint NOT NULL DEFAULT 1,
     first_due_at bigint,
     UNIQUE (series, due_at)

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +55,67 @@ func testAChartIsTheNewestCompleteOne(t *testing.T, open Open) {
 			t.Errorf("%s: %v, want ErrNoChart", region, err)
 		}
 	}
+}
+
+// A chart that comes back empty, or with less than a third of what is usual, is stored; the newest whole one is shown.
+func testAShortChartIsKeptAndIsNoWholeOne(t *testing.T, open Open) {
+	s, clock := newStore(t, open)
+	at := func(h int) time.Time { return noon.Add(time.Duration(h) * time.Hour) }
+	for h, step := range []struct {
+		videos int
+		more   string // the next page's token: the job ends the chart here
+		want   string
+	}{
+		{9, "", "whole 0"},
+		{10, "", "whole 1"},
+		{8, "", "whole 2"},
+		{2, "", "whole 2, short since 3, then 2"},
+		{0, "", "whole 2, short since 3, then 0"},
+		{3, "", "whole 5"}, // a third of the median
+		{2, "more", "whole 6"},
+		{0, "", "whole 6, short since 7, then 0"},
+	} {
+		page := ingest.Page{Next: step.more}
+		for i := range step.videos {
+			page.Videos = append(page.Videos, Titled(fmt.Sprint("video", i), "title"))
+		}
+		Chart(t, s, "US", at(h), page)
+		clock.move(at(h).Sub(clock.now()))
+		if got := wholeChart(t, s, at(h)); got != step.want {
+			t.Errorf("hour %d, %d videos: %s, want %s", h, step.videos, got, step.want)
+		}
+	}
+	if c, err := s.Chart(t.Context(), "US", at(3), true); err != nil || !c.Slot.Equal(at(3)) || !c.Partial || len(c.Items) != 2 {
+		t.Errorf("the short chart, asked for: %+v, %v", c, err)
+	}
+	Chart(t, s, "GB", at(7), Page())
+	if _, err := s.Chart(t.Context(), "GB", time.Time{}, false); !errors.Is(err, store.ErrNoChart) || !strings.Contains(err.Error(), "came back empty") {
+		t.Errorf("a region whose charts are all empty: %v", err)
+	}
+}
+
+// wholeChart returns the hour of the newest whole chart of US, and since when the others are short, on which the slots
+// and the chart must agree.
+func wholeChart(t *testing.T, s *store.Store, now time.Time) string {
+	t.Helper()
+	us := ingest.Series{Job: "chart", Key: "US"}
+	l, err := s.Latest(t.Context(), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.Chart(t.Context(), "US", time.Time{}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, is := l.Short[us]
+	if is != l.Done[us].Short() || !c.Slot.Equal(l.Whole(us).DueAt) || !c.ShortSince.Equal(short.Since.DueAt) {
+		t.Errorf("the newest slot is %+v, the series %+v; the chart is of %v, short since %v", l.Done[us], short, c.Slot, c.ShortSince)
+	}
+	said := fmt.Sprint("whole ", int(c.Slot.Sub(noon).Hours()))
+	if is {
+		said += fmt.Sprint(", short since ", int(c.ShortSince.Sub(noon).Hours()), ", then ", c.ShortVideos)
+	}
+	return said
 }
 
 // What a run charted while a clock was ahead hides no newer chart.

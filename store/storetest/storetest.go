@@ -69,6 +69,7 @@ var tests = []struct {
 	{"ABackfillSaysWhetherItsVideosAreRefreshed", testABackfillSaysWhetherItsVideosAreRefreshed},
 	{"SaveVideosRenewsWhatCameBackAndDeletesOnlyTheSecondTime", testSaveVideosRenewsWhatCameBackAndDeletesOnlyTheSecondTime},
 	{"AnAnswerThatLacksMuchProvesNothing", testAnAnswerThatLacksMuchProvesNothing},
+	{"AShortChartIsKeptAndIsNoWholeOne", testAShortChartIsKeptAndIsNoWholeOne},
 	{"OldSlotsAreDeletedExceptThoseStillNeeded", testOldSlotsAreDeletedExceptThoseStillNeeded},
 	{"SearchMeansWhatIsTyped", testSearchMeansWhatIsTyped},
 	{"FiltersAndOrders", testFiltersAndOrders},
