@@ -59,7 +59,7 @@ func (s *Site) chart(r *http.Request, lib *report.Library) (Page, error) {
 	if err != nil {
 		return Page{Main: tabs}, err
 	}
-	return Page{Title: "Trending in " + name, Tab: "/charts", JSON: doc.json, Main: g.Group{
+	return Page{Title: "Most popular in " + name, Tab: "/charts", JSON: doc.json, Main: g.Group{
 		tabs, s.chartHead(doc, fresh[string(doc.Region)], name), pick, jobs(doc, region), moves(doc), s.chartRows(doc),
 	}}, nil
 }
@@ -162,7 +162,7 @@ func (s *Site) chartHead(doc shownChart, state State, name string) g.Node {
 		return h.A(h.Href(doc.at(*t)), h.Rel(rel), h.Aria("keyshortcuts", key), g.Text(before), moment(*t, format), g.Text(after))
 	}
 	return h.Div(h.Class("top"),
-		h.Div(h.H1(g.Text("Trending in "+name)), said,
+		h.Div(h.H1(g.Text("Most popular in "+name)), said,
 			g.Iff(doc.ShortSince != nil, func() g.Node {
 				return h.P(h.Class("soft"), g.Textf("This is the newest whole chart: since %s %s.", hhmm(*doc.ShortSince), doc.CameBack()))
 			}),

@@ -79,13 +79,13 @@ func TestChartsVideosAndSearchesAreWhatTheDocumentsSay(t *testing.T) {
 	s := newSite()
 	s.Library = func() (*report.Library, error) { return filled(), nil }
 	for path, want := range map[string][]string{
-		"/charts":            {"Trending in the United States", "<b>1</b>", "▲", "also DE 7", "1,234,567 views", "3:10", "mqdefault.jpg", `rel="prev"`, `href="/videos/a"`, ">new<"},
-		"/charts/us":         {"Trending in the United States"},
+		"/charts":            {"Most popular in the United States", "<b>1</b>", "▲", "also DE 7", "1,234,567 views", "3:10", "mqdefault.jpg", `rel="prev"`, `href="/videos/a"`, ">new<"},
+		"/charts/us":         {"Most popular in the United States"},
 		"/videos/a":          {"&lt;script&gt;", "Watch on YouTube", "1,234,567", `href="/search?q=tag`},
 		"/search":            {"Type words"},
 		"/search?q=trailre":  {"<b>885 videos</b> match", ">trailer<", "<mark>trailer</mark>", "266", "after=cursor", `value="trailre"`},
 		"/search?q=&q=":      {"Type words"},
-		"/charts/US?since=1": {"Trending in"},
+		"/charts/US?since=1": {"Most popular in"},
 	} {
 		answer := get(t, s, path)
 		body := bodyOf(t, answer)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -90,8 +91,15 @@ func oneProject(_ quota.Clause, f Facts) Verdict {
 	return Verdict{Status: Kept, Detail: "all calls are counted on account " + f.Account}
 }
 
+// keepDays is the age in days at which stored data is deleted, unless it was fetched again.
+const keepDays = int(ingest.KeepFor / (24 * time.Hour))
+
 func retention(c quota.Clause, f Facts) Verdict {
 	const shown = 3
+	if c.Days < keepDays {
+		return Verdict{Status: NotKept, Detail: fmt.Sprintf("data is stored for %d days, and the clause allows %d", keepDays, c.Days),
+			Advice: "ask the provider whether that suits it: this program cannot delete earlier"}
+	}
 	if n := len(f.Copies); n > 0 {
 		list := strings.Join(f.Copies[:min(n, shown)], ", ")
 		if n > shown {
@@ -103,7 +111,7 @@ func retention(c quota.Clause, f Facts) Verdict {
 	if len(f.Unread) > 0 {
 		return Verdict{Status: Yours, Detail: "cannot look for old copies in " + strings.Join(f.Unread, ", ")}
 	}
-	return Verdict{Status: Kept, Detail: fmt.Sprintf("what is older than 29 days is deleted, and no copy is older than %d days in %s", c.Days, strings.Join(f.Looked, ", "))}
+	return Verdict{Status: Kept, Detail: fmt.Sprintf("data older than %d days is deleted, and no copy is older than %d days in %s", keepDays, c.Days, strings.Join(f.Looked, ", "))}
 }
 
 func derivedMetrics(_ quota.Clause, f Facts) Verdict {

@@ -62,3 +62,14 @@ func TestEachClauseIsJudged(t *testing.T) {
 		t.Errorf("without clauses nothing is judged: %+v", got)
 	}
 }
+
+// Data is deleted at 29 days: a provider that allows fewer is not obeyed, and it is not said that it is.
+func TestAShorterRetentionIsNotKept(t *testing.T) {
+	for days, want := range map[int]policy.Status{7: policy.NotKept, 28: policy.NotKept, 29: policy.Kept, 30: policy.Kept, 400: policy.Kept} {
+		clauses := map[string]quota.Clause{quota.Retention: {Source: "https://a.example/", Read: "2026-11", Days: days}}
+		v := policy.Judge(clauses, policy.Facts{Looked: []string{"/d"}})[0]
+		if v.Status != want || !strings.Contains(v.Detail, "29 days") {
+			t.Errorf("%d days are allowed: %+v, want %s", days, v, want)
+		}
+	}
+}

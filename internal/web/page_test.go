@@ -369,7 +369,7 @@ func TestTheFirstPageIsAChartOnceThereIsOne(t *testing.T) {
 		},
 	}
 	site.Pages.Library = func() (*report.Library, error) { return library, nil }
-	if resp, body := get(t, site, "/"); resp.StatusCode != 200 || !strings.Contains(body, "Trending in the United States") {
+	if resp, body := get(t, site, "/"); resp.StatusCode != 200 || !strings.Contains(body, "Most popular in the United States") {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 	site, _ = paged()

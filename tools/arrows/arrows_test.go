@@ -38,7 +38,7 @@ var arrows = map[string][]string{
 	"internal/library":          {".", "internal/config", "internal/report", "internal/term", "regions", "store", "store/text"},
 	"internal/ownfile":          {},
 	"internal/pages":            {".", "internal/report", "internal/standing", "internal/term", "regions"},
-	"internal/policy":           {"quota"},
+	"internal/policy":           {".", "quota"},
 	"internal/postgres":         {},
 	"internal/queue":            {".", "internal/postgres"},
 	"internal/recent":           {},

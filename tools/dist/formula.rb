@@ -1,5 +1,5 @@
 class Ingest < Formula
-  desc "Fetch trending video charts within the API quota, and search them locally"
+  desc "Fetch YouTube charts within your API quota, and search them locally"
   homepage "https://github.com/trendvidstream/ingest"
   version "VERSION"
   license "Apache-2.0"
