@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,6 +87,42 @@ func (g *Governor) DrainByHand(ctx context.Context, pool string, lift bool) erro
 	}
 	_, until := g.Tariff.dayOf(r.At)
 	return g.Ledger.Drain(ctx, g.Account, pool, Drain{Until: until, By: ByHand, At: r.At})
+}
+
+// CloseUnknown closes a pool because what was spent of it is not known: until nothing that was spent before now can
+// count any more, which is the later of the provider's next midnight and the end of the pool's longest window, each with
+// the grace. PostTotal opens it before that.
+func (g *Governor) CloseUnknown(ctx context.Context, pool string) error {
+	if err := g.Tariff.CheckPool(pool); err != nil {
+		return err
+	}
+	now := g.Now().UTC()
+	_, until := g.Tariff.dayOf(now)
+	for _, w := range g.Tariff.pool(pool).Windows {
+		if end := now.Add(w.Length); end.After(until) {
+			until = end
+		}
+	}
+	until = until.Add(g.Tariff.Grace + time.Second - 1).Truncate(time.Second)
+	return g.Ledger.Drain(ctx, g.Account, pool, Drain{Until: until, By: ByUnknown, At: now.Truncate(time.Second)})
+}
+
+// PostTotal records how much of a pool the provider has counted today: it posts what the ledger lacks of that, returns
+// that amount, and opens the pool.
+func (g *Governor) PostTotal(ctx context.Context, who Who, pool string, total int64) (posted int64, err error) {
+	r, err := g.Report(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range r.Pools {
+		if p.Pool == pool {
+			posted = max(total-usedToday(p.Windows), 0)
+		}
+	}
+	if posted > 0 {
+		err = g.Post(ctx, who, Cost{pool: posted}, g.Now())
+	}
+	return posted, cmp.Or(err, g.DrainByHand(ctx, pool, true))
 }
 
 // Reset irrevocably forgets what the account has spent and its drains. The provider does not forget, and may refuse

@@ -10,7 +10,7 @@ type Drain struct {
 	Until time.Time `json:"until"`
 	Used  int64     `json:"used"` // our count when the provider said no
 	By    DrainedBy `json:"by"`
-	At    time.Time `json:"at"`    // when a person closed the pool or reset the account; zero for ByProvider
+	At    time.Time `json:"at"`    // when it was closed, or the account was reset; zero for ByProvider
 	Probe int       `json:"probe"` // the number of the probe that follows at Until; 0: the no is not doubted
 }
 
@@ -21,7 +21,8 @@ type DrainedBy int
 const (
 	ByProvider DrainedBy = iota // it said that the quota is spent
 	ByHand
-	ByReset // a person reset the account: the pool is open, and Drain.At says since when
+	ByReset   // a person reset the account: the pool is open, and Drain.At says since when
+	ByUnknown // nobody: what was spent of the pool is not known, see Governor.CloseUnknown
 )
 
 // CheckDrain refuses a drain that no ledger may keep. Every backend calls it.
@@ -29,7 +30,7 @@ func CheckDrain(account, pool string, d Drain) error {
 	if err := CheckAccount(account); err != nil {
 		return err
 	}
-	if pool == "" || d.Used < 0 || d.Used > MaxLimit || d.By < ByProvider || d.By > ByReset || d.Probe < 0 {
+	if pool == "" || d.Used < 0 || d.Used > MaxLimit || d.By < ByProvider || d.By > ByUnknown || d.Probe < 0 {
 		return fmt.Errorf("%w: a drain of pool %q at %d used, by %d, probe %d", ErrUnknown, pool, d.Used, d.By, d.Probe)
 	}
 	return nil
@@ -51,8 +52,12 @@ func (d Drain) Supersedes(last Drain, now time.Time) bool {
 // refusal returns the refusal of a charge with that bound on the pool.
 func (d Drain) refusal(pool string, b Bound) *Refusal {
 	r := &Refusal{Pool: pool, Window: DrainWindow, Used: d.Used, Ceiling: b.Ceiling, Limit: b.Window.Limit, Probe: d.Probe}
-	if d.By == ByHand {
+	switch d.By {
+	case ByHand:
 		r.ByHand = d.At
+	case ByUnknown:
+		r.Unknown = d.Until
+	case ByProvider, ByReset:
 	}
 	return r
 }

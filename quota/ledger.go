@@ -196,7 +196,10 @@ type Refusal struct {
 	// Reserved is what the schedule still needs of the window, if that is the reason; 0 if it is not.
 	Reserved int64 `json:"reserved,omitempty"`
 
-	ByHand time.Time `json:"-"` // with DrainWindow: when a person closed the pool; zero if the provider said no
+	// With DrainWindow: when a person closed the pool, or until when it is closed because its use is not known. Both are
+	// zero if the provider said no.
+	ByHand  time.Time `json:"-"`
+	Unknown time.Time `json:"-"`
 	// RoomIn names a window of the same pool that has room for the cost; "" if none has.
 	RoomIn string `json:"-"`
 	// AtOnce is how much had to fit at once, if that is more than the call's own cost; 0 otherwise.
@@ -215,6 +218,8 @@ func (r Refusal) String() string {
 	switch {
 	case !r.ByHand.IsZero():
 		return fmt.Sprintf("%s: closed by hand at %s, until the drain is lifted", r.Pool, r.ByHand.Format(time.RFC3339))
+	case !r.Unknown.IsZero():
+		return fmt.Sprintf("%s: closed because its use is not known, until %s or ingest quota post %[1]s N", r.Pool, r.Unknown.UTC().Format(time.RFC3339))
 	case r.Window == DrainWindow:
 		s := fmt.Sprintf("%s: the provider said no at %d used", r.Pool, r.Used)
 		if r.Probe > 0 {

@@ -38,6 +38,8 @@ type PoolReport struct {
 	StoppedUntil time.Time
 	// DrainedByHand is when a person closed the pool until DrainedUntil; zero if the provider said no.
 	DrainedByHand time.Time
+	// Unknown is when the pool was closed until DrainedUntil because its use is not known; zero if it was not.
+	Unknown time.Time
 	// ResetAt is when a person last reset the account, until the pool is next closed; zero if nobody did.
 	ResetAt   time.Time
 	Windows   []WindowState
@@ -220,6 +222,8 @@ func (t *Tariff) poolReport(p Pool, s PoolState, reserve Reserve) PoolReport {
 		r.ResetAt = last.At
 	case s.Drain.By == ByHand:
 		r.DrainedByHand = s.Drain.At
+	case s.Drain.By == ByUnknown:
+		r.Unknown = s.Drain.At
 	}
 	for _, purpose := range Purposes() {
 		kept := Reserve{}

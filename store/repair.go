@@ -2,10 +2,8 @@ package store
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -129,7 +127,7 @@ func (d *database) rescue(ctx context.Context, upstream string, r *Repaired) (er
 	}
 	readable := draft + "-from"
 	defer func() { _ = errors.Join(sqlitefile.Remove(draft), sqlitefile.Remove(readable)) }()
-	if err := copyReadable(f, readable, draft); err != nil {
+	if err := sqlitefile.CopyReadable(f, readable, draft, sqlitefile.HeaderSize); err != nil {
 		return fmt.Errorf("copy the damaged store: %w: free some space", err)
 	}
 	if err := d.buildDraft(ctx, readable, draft, upstream, r); err != nil {
@@ -182,38 +180,6 @@ func (d *database) replace(old *os.File, draft string) error {
 		return fmt.Errorf("empty the damaged store, of which there is a copy: %w", err)
 	}
 	return nil
-}
-
-// copyReadable copies the damaged file with the header of a new store. The header controls how SQLite reads every
-// page, and differs between stores only in the number of pages.
-// https://www.sqlite.org/fileformat2.html#the_database_header
-func copyReadable(from *os.File, to, fresh string) error {
-	const pageSize, header, counterAt, pagesAt, validForAt = 4096, 100, 24, 28, 92
-	page, err := os.ReadFile(fresh)
-	if err != nil {
-		return err
-	}
-	info, err := from.Stat()
-	if err != nil {
-		return err
-	}
-	copy(page[validForAt:], page[counterAt:counterAt+4]) // otherwise SQLite ignores the number of pages
-	binary.BigEndian.PutUint32(page[pagesAt:], uint32(max(info.Size()/pageSize, 1)))
-	if page = page[:header]; info.Size() < pageSize { // the rest may be in its log
-		page = page[:pageSize]
-	}
-	if _, err := from.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	if err := sqlitefile.Copy(from, to); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(to, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteAt(page, 0)
-	return errors.Join(err, f.Close())
 }
 
 // mend makes tables and index consistent with one another, in small steps.

@@ -380,7 +380,7 @@ func TestALostLedgerIsToldWhatBackfillsSpent(t *testing.T) {
 	if !strings.Contains(errs, "quota rebuild") {
 		t.Errorf("%s", errs)
 	}
-	ingestCode(t, exitOK, "quota", "rebuild")
+	ingestCode(t, exitUnavailable, "quota", "rebuild")
 	doc := ingestJSON[quotaDocument](t, exitOK, "quota")
 	for _, p := range doc.Pools {
 		counted := sim.Ledger().Units[p.Pool]

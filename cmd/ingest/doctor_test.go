@@ -144,7 +144,7 @@ var brokenWorlds = []struct {
 		return nil
 	}, "pools", doctor.Warn, exitOK, "units: closed by hand at ", "ingest quota drain units --lift"},
 	{"a ledger that is lost", func(w *ward) []string { w.remove("quota.db", "quota.db-wal", "quota.db-shm"); return nil },
-		"lost", doctor.Fail, exitUnavailable, "recently spent 8 units that the ledger does not know", "ingest quota rebuild"},
+		"lost", doctor.Fail, exitUnavailable, "is missing, and the store shows calls since", "ingest quota rebuild"},
 	{"a ledger that did not answer", func(w *ward) []string {
 		w.journal(func(ctx context.Context, l *sqliteledger.Ledger) error {
 			return l.Note(ctx, "default", sharedledger.Notes{Now: time.Now(), Breaker: &sharedledger.Breaker{Until: time.Now().Add(time.Hour), Failures: 3, Why: "i/o timeout"}})

@@ -103,7 +103,7 @@ func (s *site) eachFile(f func(path string)) {
 
 // beginAnew opens a new journal where one is gone, as ingest quota rebuild does.
 func (s *site) beginAnew() {
-	if err := sqliteledger.Replace(context.Background(), s.journalPath(), func(*sqliteledger.Ledger) error { return nil }); err != nil {
+	if err := sqliteledger.Replace(context.Background(), s.journalPath(), "", func(*sqliteledger.Ledger, string) error { return nil }); err != nil {
 		s.Fatal(err)
 	}
 	s.open()

@@ -5,6 +5,7 @@ package main_test
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -97,7 +98,9 @@ func TestFaultPostgresLost(t *testing.T) {
 		p.want(code == exitUnavailable && strings.Contains(errs, "ingest quota rebuild"), "with the ledger lost: exit %d: %s", code, errs)
 		p.want(p.sim.Ledger().Units["units"] == before, "the gate was open")
 		code, _, errs = p.do(nil, "quota", "rebuild")
-		p.want(code == exitOK, "a rebuild: exit %d: %s", code, errs)
+		p.want(code == exitUnavailable, "a rebuild: exit %d: %s", code, errs)
+		code, _, errs = p.do(nil, "quota", "post", "units", strconv.FormatInt(before, 10))
+		p.want(code == exitOK, "the provider's count is posted: exit %d: %s", code, errs)
 		p.want(p.force() == exitOK, "no run after the rebuild")
 		p.judge("postgres: the ledger lost, gate closed until rebuilt")
 	})

@@ -90,10 +90,18 @@ func (a *app) share(ctx context.Context, l *ledger, local *sqliteledger.Ledger, 
 	return nil
 }
 
+// makeData makes the data directory if it is missing.
+func (a *app) makeData() error {
+	if err := os.MkdirAll(a.cfg.Data, 0o700); err != nil {
+		return config.Invalid(fmt.Errorf("make the data directory: %w: give another --data", err))
+	}
+	return nil
+}
+
 // openLocal opens the ledger's file in the data directory, and makes both if they are missing.
 func (a *app) openLocal(ctx context.Context) (*sqliteledger.Ledger, error) {
-	if err := os.MkdirAll(a.cfg.Data, 0o700); err != nil {
-		return nil, config.Invalid(fmt.Errorf("make the data directory: %w: give another --data", err))
+	if err := a.makeData(); err != nil {
+		return nil, err
 	}
 	local, err := sqliteledger.Open(ctx, filepath.Join(a.cfg.Data, ledgerFile))
 	switch {
@@ -110,38 +118,37 @@ func (a *app) openLocal(ctx context.Context) (*sqliteledger.Ledger, error) {
 	return local, err
 }
 
-// checkCountable fails if quota.db is missing and the store has lost slots too: a new one would begin from nought,
+// checkCountable fails if quota.db is missing and the store shows that it was there: a new one would begin from nought,
 // whatever was spent. Without a store nothing was fetched yet.
 func (a *app) checkCountable(ctx context.Context) error {
 	path := filepath.Join(a.cfg.Data, ledgerFile)
 	if a.cfg.Ledger != "sqlite" || sqlitefile.Exists(path) {
 		return nil
 	}
-	lost, err := a.lostSlots(ctx)
-	if err != nil || !lost {
+	trace, err := a.traceOfSpending(ctx)
+	if err != nil || trace == "" {
 		return err
 	}
 	return ledgerFileError{fmt.Errorf("%w: %w", quota.ErrUnavailable, quota.ErrMissing),
-		fmt.Sprintf("%s is missing from %s, and the store has lost slots: what was spent in the last day is not known: put it back as it was, or run ingest quota rebuild, which says how to go on", ledgerFile, a.cfg.Data)}
+		fmt.Sprintf("%s is missing from %s, and the store %s: put it back as it was, or run ingest quota rebuild, which says how to go on", ledgerFile, a.cfg.Data, trace)}
 }
 
-// lostSlots reports whether the store has lost slots that may have spent what still counts. A store that cannot be
-// read for now, or is not there, has lost none.
-func (a *app) lostSlots(ctx context.Context) (bool, error) {
+// traceOfSpending says how the store shows that something was spent which still counts; "" if it does not. A store that
+// cannot be read for now, or is not there, shows nothing.
+func (a *app) traceOfSpending(ctx context.Context) (string, error) {
 	tariff, err := a.tariff()
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	s, err := a.store(ctx)
 	var corrupt *store.CorruptError
 	if errors.As(err, &corrupt) {
-		return false, err
+		return "", err
 	} else if err != nil {
-		return false, nil
+		return "", nil
 	}
 	defer func() { _ = s.Close() }()
-	at, err := s.LostSlots(ctx)
-	return at.After(a.clock.Now().Add(-tariff.Horizon())), err
+	return audit.Trace(ctx, s, a.clock.Now().Add(-tariff.Horizon()))
 }
 
 // ledgerFileError says what to do about a lost or damaged quota.db.
@@ -230,12 +237,8 @@ func (a *app) checkLost(ctx context.Context, l *ledger, spent slotsSpent) error 
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	what, kind := "the ledger of account "+l.Account+" is incomplete", errors.Join(quota.ErrClosed, quota.ErrIncomplete)
-	if spent, err := l.Ledger.Spent(ctx, l.Account, account.Now.Add(-account.Horizon), 0); err == nil && len(spent) == 0 {
-		what, kind = ledgerFile+" is missing", errors.Join(quota.ErrClosed, quota.ErrMissing)
-	}
-	return codeError{exitUnavailable, ledgerFileError{kind, fmt.Sprintf("%s: it lacks %s that the slots in %s spent: put %s back as it was, or count them again with ingest quota rebuild (%v)",
-		what, term.Amount(audit.Units(missing), "units"), a.storeName(), ledgerFile, quota.ErrClosed)}}
+	return codeError{exitUnavailable, ledgerFileError{errors.Join(quota.ErrClosed, quota.ErrIncomplete), fmt.Sprintf("the ledger of account %s is incomplete: it lacks %s that the slots in %s spent: put %s back as it was, or count them again with ingest quota rebuild (%v)",
+		l.Account, term.Amount(audit.Units(missing), "units"), a.storeName(), ledgerFile, quota.ErrClosed)}}
 }
 
 // report returns what is left. While the ledger cannot answer, the report says why instead; a damaged server is no

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -91,7 +90,11 @@ func (a *app) quotaPostCommand() *cobra.Command {
 		return orAsk(cobra.ExactArgs(2), "how much of which pool? Give both, such as units 500")(cmd, args)
 	}
 	cmd := command("post POOL N", "Record what other tools have spent of a pool", ask, func(ctx context.Context, args []string) error {
-		p, err := a.parsePosting(args, at)
+		least := int64(0)
+		if undo {
+			least = 1
+		}
+		p, err := a.parsePosting(args, at, least)
 		if err != nil {
 			return err
 		}
@@ -101,9 +104,9 @@ func (a *app) quotaPostCommand() *cobra.Command {
 		if p.at.IsZero() {
 			p.at = a.clock.Now()
 		}
-		did := "posted " + term.Amount(p.amount, p.pool) + " at " + term.Stamp(p.at)
 		return a.withLedger(ctx, func(ctx context.Context, l *ledger) error {
-			if err := p.post(ctx, l, yes); err != nil {
+			did, err := p.post(ctx, l, yes)
+			if err != nil {
 				return err
 			}
 			return a.corrected(ctx, l, did, p.pool)
@@ -118,22 +121,22 @@ func (a *app) quotaPostCommand() *cobra.Command {
 // posting is quota that a person says was spent elsewhere.
 type posting struct {
 	pool   string
-	amount int64     // 0: not given
+	amount int64     // 0: not given, or nothing
 	at     time.Time // zero: not given
 }
 
 // byHand is how the ledger records who posted it.
 var byHand = quota.Who{Purpose: quota.Manual, Method: quota.PostMethod}
 
-func (a *app) parsePosting(args []string, at string) (p posting, err error) {
+func (a *app) parsePosting(args []string, at string, least int64) (p posting, err error) {
 	p.pool = args[0]
 	tariff, err := a.tariffWith(p.pool)
 	if err != nil {
 		return p, err
 	}
 	if len(args) > 1 {
-		if p.amount, err = strconv.ParseInt(args[1], 10, 64); err != nil || p.amount < 1 || p.amount > quota.MaxLimit {
-			return p, usageError{fmt.Errorf("%q is not a whole number of at least 1", args[1])}
+		if p.amount, err = strconv.ParseInt(args[1], 10, 64); err != nil || p.amount < least || p.amount > quota.MaxLimit {
+			return p, usageError{fmt.Errorf("%q is not a whole number of at least %d", args[1], least)}
 		}
 	}
 	if at == "" {
@@ -148,19 +151,39 @@ func (a *app) parsePosting(args []string, at string) (p posting, err error) {
 	return p, nil
 }
 
-// post records the posting. It refuses to exceed the limit unless sure is set.
-func (p posting) post(ctx context.Context, l *ledger, sure bool) error {
-	before, err := l.Report(ctx)
+// post records the posting, and says what it did. It refuses to exceed the limit unless sure is set. Where use is not
+// known, the amount is what the provider has counted today, and the pool is opened.
+func (p posting) post(ctx context.Context, l *ledger, sure bool) (did string, err error) {
+	pool, err := l.pool(ctx, p.pool)
 	if err != nil {
-		return err
+		return "", err
 	}
-	for _, pool := range before.Pools {
-		if used := report.MostUsed(pool); pool.Pool == p.pool && !sure && used+p.amount > pool.Limit {
-			return usageError{fmt.Errorf("%s used and %s posted are more than the limit of %s: if they were spent all the same, say so with --yes",
-				term.Thousands(used), term.Amount(p.amount, p.pool), term.Thousands(pool.Limit))}
+	if !pool.Unknown.IsZero() {
+		posted, err := l.PostTotal(ctx, byHand, p.pool, p.amount)
+		return fmt.Sprintf("opened %s: %s were spent today, of which %s were not counted", p.pool, term.Amount(p.amount, p.pool), term.Thousands(posted)), err
+	}
+	if p.amount == 0 {
+		return "", usageError{errors.New("0 is not a whole number of at least 1")}
+	}
+	for _, w := range pool.Windows {
+		counts := w.Window.Day() || l.Now().Sub(p.at) < w.Window.Length+l.Tariff.Grace
+		if limit := w.Window.Limit; !sure && counts && w.Used+p.amount > limit {
+			return "", usageError{fmt.Errorf("in window %s, %s used and %s posted are more than the limit of %s: if they were spent all the same, say so with --yes",
+				w.Window.Name, term.Thousands(w.Used), term.Amount(p.amount, p.pool), term.Thousands(limit))}
 		}
 	}
-	return l.Post(ctx, byHand, quota.Cost{p.pool: p.amount}, p.at)
+	return "posted " + term.Amount(p.amount, p.pool) + " at " + term.Stamp(p.at), l.Post(ctx, byHand, quota.Cost{p.pool: p.amount}, p.at)
+}
+
+// pool returns the state of one pool of the tariff.
+func (l *ledger) pool(ctx context.Context, name string) (quota.PoolReport, error) {
+	r, err := l.Report(ctx)
+	for _, p := range r.Pools {
+		if p.Pool == name {
+			return p, err
+		}
+	}
+	return quota.PoolReport{}, err
 }
 
 func (a *app) unpost(ctx context.Context, p posting) error {
@@ -180,7 +203,7 @@ func (a *app) unpost(ctx context.Context, p posting) error {
 }
 
 func (a *app) quotaDrainCommand() *cobra.Command {
-	var lift bool
+	var lift, yes bool
 	cmd := command("drain POOL", "Close a pool until the provider's midnight, or open it again",
 		orAsk(cobra.ExactArgs(1), "which pool? Give one, such as units"), func(ctx context.Context, args []string) error {
 			pool, did := args[0], "closed "+args[0]+" by hand"
@@ -189,13 +212,15 @@ func (a *app) quotaDrainCommand() *cobra.Command {
 			}
 			return a.withLedger(ctx, func(ctx context.Context, l *ledger) error {
 				if lift {
-					before, err := l.Report(ctx)
-					if err != nil {
+					switch before, err := l.pool(ctx, pool); {
+					case err != nil:
 						return err
-					}
-					did = "opened " + pool
-					if !slices.ContainsFunc(before.Pools, func(p quota.PoolReport) bool { return p.Pool == pool && !p.DrainedUntil.IsZero() }) {
+					case before.DrainedUntil.IsZero():
 						did = pool + " was not closed"
+					case !before.Unknown.IsZero() && !yes:
+						return usageError{fmt.Errorf("%s is closed because its use is not known. See in the provider's console how much was spent today: ingest quota post %[1]s N counts that and opens it. To open it without, say so with --yes", pool)}
+					default:
+						did = "opened " + pool
 					}
 				}
 				if err := l.DrainByHand(ctx, pool, lift); err != nil {
@@ -205,6 +230,7 @@ func (a *app) quotaDrainCommand() *cobra.Command {
 			})
 		})
 	cmd.Flags().BoolVar(&lift, "lift", false, "open the pool again")
+	cmd.Flags().BoolVar(&yes, "yes", false, "also if what was spent of it is not known")
 	return cmd
 }
 

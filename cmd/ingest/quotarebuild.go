@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os/user"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -21,86 +22,91 @@ import (
 
 func (a *app) quotaRebuildCommand() *cobra.Command {
 	replace := false
-	cmd := command("rebuild", "Rebuild a lost quota.db from what the store says was spent",
+	cmd := command("rebuild", "Count again what was spent, when quota.db is lost or damaged",
 		noArgs, func(ctx context.Context, _ []string) error {
 			if replace {
 				if err := a.setAside(ctx); err != nil {
 					return err
 				}
 			}
-			unknown, err := a.beginAnew(ctx)
-			if err == nil {
-				err = a.recount(ctx)
-			}
-			if err != nil || unknown == "" {
+			from, lost, err := a.beginAnew(ctx)
+			if err != nil {
 				return err
 			}
-			return codeError{exitUnavailable, fmt.Errorf("%s: what was spent in the last day is not known, so that every pool is closed until the provider's midnight. Wait for it; or see in the provider's console what was spent today, post it with ingest quota post POOL N, and open the pool with ingest quota drain POOL --lift (%w)", unknown, quota.ErrClosed)}
+			return a.recount(ctx, from, lost)
 		})
 	cmd.Flags().BoolVar(&replace, "replace", false, "move a damaged quota.db out of the way first")
 	return cmd
 }
 
-// beginAnew makes quota.db if it is missing. If the store cannot tell what was spent, it returns why, and the new file
-// has every pool closed: the provider has counted it.
-func (a *app) beginAnew(ctx context.Context) (unknown string, err error) {
+// beginAnew makes quota.db if it is missing, with what from, the newest one that was moved away, still shows. lost says
+// why that may not be all that was spent: then every pool of the new file is closed. With a ledger on a server, that has
+// the counts.
+func (a *app) beginAnew(ctx context.Context) (from, lost string, err error) {
 	path := filepath.Join(a.cfg.Data, ledgerFile)
 	if sqlitefile.Exists(path) {
-		return "", nil
+		return "", "", nil
 	}
-	if a.cfg.Ledger == "sqlite" { // else the server has the counts
-		if unknown, err = a.uncountable(ctx); err != nil {
-			return "", err
-		}
+	if err := a.makeData(); err != nil {
+		return "", "", err
 	}
-	tariff, err := a.tariff()
-	if err != nil {
-		return "", err
+	moved := movedAway(path)
+	if len(moved) > 0 {
+		from = moved[len(moved)-1]
 	}
-	err = sqliteledger.Replace(ctx, path, func(l *sqliteledger.Ledger) error {
-		if unknown == "" {
+	err = sqliteledger.Replace(ctx, path, from, func(l *sqliteledger.Ledger, why string) error {
+		if lost = why; lost == "" || a.cfg.Ledger != "sqlite" {
+			lost = ""
 			return nil
 		}
 		l.Now = a.clock.Now
-		g := &quota.Governor{Ledger: l, Tariff: tariff, Account: a.cfg.Account, Now: a.clock.Now, Log: a.log()}
-		for _, pool := range tariff.PoolNames() {
-			if err := g.DrainByHand(ctx, pool, false); err != nil {
-				return fmt.Errorf("close %s: %w", pool, err)
-			}
-		}
-		return nil
+		return a.closeUnknown(ctx, l)
 	})
 	if err != nil && !errors.Is(err, fs.ErrExist) { // else another process was faster
-		return "", fmt.Errorf("begin %s anew: %w", path, err)
+		return "", "", fmt.Errorf("begin %s anew: %w", path, err)
 	}
-	return unknown, nil
+	return from, lost, nil
 }
 
-// uncountable says why the store cannot tell what was spent; "" if it can.
-func (a *app) uncountable(ctx context.Context) (string, error) {
-	s, err := a.store(ctx)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Sprintf("%s is lost, and there is no store in %s", ledgerFile, a.storeName()), nil
-	}
-	if err != nil {
-		return "", err
-	}
-	_ = s.Close()
-	lost, err := a.lostSlots(ctx)
-	if err != nil || !lost {
-		return "", err
-	}
-	return ledgerFile + " is lost, and the store has lost slots", nil
-}
-
-func (a *app) recount(ctx context.Context) error {
-	n, err := a.rebuild(ctx)
+// closeUnknown closes every pool of a ledger, because what was spent is not known.
+func (a *app) closeUnknown(ctx context.Context, l quota.Ledger) error {
+	tariff, err := a.tariff()
 	if err != nil {
 		return err
 	}
+	g := &quota.Governor{Ledger: l, Tariff: tariff, Account: a.cfg.Account, Now: a.clock.Now, Log: a.log()}
+	for _, pool := range tariff.PoolNames() {
+		if err := g.CloseUnknown(ctx, pool); err != nil {
+			return fmt.Errorf("close %s: %w", pool, err)
+		}
+	}
+	return nil
+}
+
+// recount counts again what the store's slots spent and the ledger lacks, beside what it has from a file. lost says why
+// more may have been spent.
+func (a *app) recount(ctx context.Context, from, lost string) error {
+	n, err := a.rebuild(ctx, &lost)
+	if err != nil && (from+lost == "" || !errors.Is(err, errLacksNothing)) {
+		return err
+	}
+	did := "counted the spends of " + term.Plural(n, "slot") + " again"
+	if from != "" {
+		did += ", after what " + filepath.Base(from) + " shows"
+	}
 	return a.withLedger(ctx, func(ctx context.Context, l *ledger) error {
-		return a.corrected(ctx, l, "counted the spends of "+term.Plural(n, "slot")+" again", "")
+		if err := a.corrected(ctx, l, did, ""); err != nil || lost == "" {
+			return err
+		}
+		return codeError{exitUnavailable, fmt.Errorf("%s: what else was spent is not known. Every pool is closed until none of that can count, or until you say what the provider's console shows for today: ingest quota post POOL N counts that and opens the pool (%w)", lost, quota.ErrClosed)}
 	})
+}
+
+// movedAway returns the files that setAside has moved, the oldest first.
+func movedAway(path string) []string {
+	names, _ := filepath.Glob(path + ".broken-*T*Z") // it fails only for a bad pattern
+	slices.Sort(names)
+	return names
 }
 
 // errLacksNothing means that the ledger knows all that the store's slots spent.
@@ -133,18 +139,19 @@ func (a *app) setAside(ctx context.Context) error {
 }
 
 // rebuild posts what the store's slots spent and the ledger lacks. It refuses while another process does the same:
-// together they would count it twice.
-func (a *app) rebuild(ctx context.Context) (slots int, err error) {
+// together they would count it twice. A ledger that lacks something may lack more: then lost says
+// so, and every pool is closed first; nil: none is.
+func (a *app) rebuild(ctx context.Context, lost *string) (slots int, err error) {
 	s, err := a.writableStore(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
-		return a.rebuildAlone(ctx)
+		return a.rebuildAlone(ctx, lost)
 	}
 	if err != nil {
 		return 0, err
 	}
 	defer func() { _ = s.Close() }()
 	err = s.Alone(ctx, "quota rebuild", func() (err error) {
-		slots, err = a.rebuildAlone(ctx)
+		slots, err = a.rebuildAlone(ctx, lost)
 		return err
 	})
 	return slots, err
@@ -152,7 +159,7 @@ func (a *app) rebuild(ctx context.Context) (slots int, err error) {
 
 // rebuildAlone can be interrupted and called again. The store does not know what was taken by hand, nor what a killed
 // run took for its last page.
-func (a *app) rebuildAlone(ctx context.Context) (slots int, err error) {
+func (a *app) rebuildAlone(ctx context.Context, lost *string) (slots int, err error) {
 	l, err := a.openLedger(ctx)
 	if err != nil {
 		return 0, err
@@ -174,8 +181,23 @@ func (a *app) rebuildAlone(ctx context.Context) (slots int, err error) {
 	if len(missing) == 0 && len(spent) > 0 && moved == 0 {
 		return 0, codeError{exitError, fmt.Errorf("the ledger of account %s knows all that the slots in %s spent: %w; correct it with ingest quota post", l.Account, a.storeName(), errLacksNothing)}
 	}
+	// A fast clock has forgotten what is missing: without other spenders that is all.
+	if len(missing) > 0 && lost != nil && *lost == "" && (moved == 0 || a.othersSpend(ctx, l)) {
+		*lost = fmt.Sprintf("the ledger of account %s lacked %s that slots spent", l.Account, term.Amount(audit.Units(missing), "units"))
+		if err := a.closeUnknown(ctx, l.Ledger); err != nil {
+			return 0, err
+		}
+	}
 	return account.Post(missing, l.Tariff, func(slot ingest.Slot) ([]string, error) { return a.slotMethods(ctx, slot) },
 		func(p audit.Posting) error { return l.Post(ctx, p.Who, p.Cost, p.At) })
+}
+
+// othersSpend reports whether there are, or were, spenders that leave no slot: a gateway's clients, or a person.
+func (a *app) othersSpend(ctx context.Context, l *ledger) bool {
+	spent, err := l.Ledger.Spent(ctx, l.Account, l.Now().Add(-l.Tariff.Horizon()), 0)
+	return err != nil || a.cfg.GatewayListen != "" || len(a.cfg.Clients) > 0 || slices.ContainsFunc(spent, func(s quota.Spent) bool {
+		return s.Who.Purpose == quota.Client || s.Who.Purpose == quota.Manual
+	})
 }
 
 func (a *app) slotMethods(ctx context.Context, slot ingest.Slot) ([]string, error) {
@@ -213,11 +235,19 @@ func (a *app) quotaResetCommand() *cobra.Command {
 	yes := false
 	cmd := command("reset", "Forget all counts except what the store's slots spent", noArgs, func(ctx context.Context, _ []string) error {
 		if !yes {
-			return usageError{fmt.Errorf("reset forgets for good what account %s has taken and posted by hand, and who closed its pools: say so with --yes", a.cfg.Account)}
+			return usageError{fmt.Errorf("reset forgets for good what account %s has taken and posted by hand, what the clients of a gateway spent, and which pools are closed: say so with --yes", a.cfg.Account)}
 		}
-		if lost, err := a.lostSlots(ctx); err != nil {
+		tariff, err := a.tariff()
+		if err != nil {
 			return err
-		} else if lost {
+		}
+		lost := false
+		if s, err := a.store(ctx); err == nil {
+			at, err := s.LostSlots(ctx)
+			lost = err != nil || at.After(a.clock.Now().Add(-tariff.Horizon()))
+			_ = s.Close()
+		}
+		if lost {
 			return codeError{exitUnavailable, errors.New("reset would forget what the slots spent that the store has lost: correct the ledger with ingest quota post")}
 		}
 		by := "unknown"
@@ -236,12 +266,15 @@ func (a *app) quotaResetCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := a.recount(ctx); !errors.Is(err, errLacksNothing) {
+		n, err := a.rebuild(ctx, nil)
+		did := "counted the spends of " + term.Plural(n, "slot") + " again"
+		if errors.Is(err, errLacksNothing) {
+			did, err = "reset account "+a.cfg.Account, nil
+		}
+		if err != nil {
 			return err
 		}
-		return a.withLedger(ctx, func(ctx context.Context, l *ledger) error {
-			return a.corrected(ctx, l, "reset account "+a.cfg.Account, "")
-		})
+		return a.withLedger(ctx, func(ctx context.Context, l *ledger) error { return a.corrected(ctx, l, did, "") })
 	})
 	cmd.Flags().BoolVar(&yes, "yes", false, "do it")
 	return cmd

@@ -5,8 +5,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/trendvidstream/ingest/internal/youtubesim"
+	"github.com/trendvidstream/ingest/store"
 )
 
 // A refresh asks about regions: its spends must not be looked for under their charts.
@@ -64,20 +66,129 @@ func TestWhatCannotBeCountedIsNotTakenForNothing(t *testing.T) {
 			ingestCode(t, exitUnavailable, "run")
 			ingestCode(t, exitUnavailable, "quota")
 			_, says := ingestCode(t, exitUnavailable, "quota", "rebuild")
-			for _, want := range []string{"in the last day is not known", "quota post", "midnight"} {
+			for _, want := range []string{"what else was spent is not known", "quota post"} {
 				if !strings.Contains(says, want) {
 					t.Errorf("%q is missing from %q", want, says)
 				}
 			}
 			ingestCode(t, exitStopped, "run", "--region", "US")
-			if out, _ := ingestCode(t, exitOK, "quota"); !strings.Contains(out, "Closed by hand until") {
+			if out, _ := ingestCode(t, exitOK, "quota"); !strings.Contains(out, "how many units were spent is not known") {
 				t.Errorf("quota:\n%s", out)
 			}
 			if now := sim.Ledger().Units["units"]; now != spent {
 				t.Errorf("%d units arrived, after %d", now, spent)
 			}
-			at(t, "2026-02-15T08:40:00Z")
+			at(t, "2026-02-15T08:40:00Z") // after midnight, and before a day has passed
+			ingestCode(t, exitStopped, "run", "--region", "US")
+			at(t, "2026-02-15T09:41:00Z")
 			ingestCode(t, exitOK, "run", "--region", "US")
 		})
 	}
+}
+
+// What leaves no slot (a gateway's calls, takes and posts by hand) is not forgotten by a rebuild: it is counted again as
+// far as any file shows it, and where none does, no call is made.
+func TestARebuildForgetsNobodysCalls(t *testing.T) {
+	remove := func(t *testing.T, names ...string) {
+		t.Helper()
+		for _, name := range names {
+			if err := os.Remove(filepath.Join(os.Getenv("INGEST_DATA"), name)); err != nil && !os.IsNotExist(err) {
+				t.Fatal(err)
+			}
+		}
+	}
+	damage := func(t *testing.T, change func([]byte) []byte) {
+		t.Helper()
+		path := filepath.Join(os.Getenv("INGEST_DATA"), ledgerFile)
+		data, err := os.ReadFile(path)
+		if err == nil {
+			err = os.WriteFile(path, change(data), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		name     string
+		lose     func(t *testing.T)
+		replaces bool
+		used     int64 // that the new ledger counts, at least
+		closed   bool
+	}{
+		{"the file is lost", func(t *testing.T) { t.Helper(); remove(t, "quota.db", "quota.db-wal", "quota.db-shm") }, false, 4, true},
+		{"and its lock", func(t *testing.T) {
+			t.Helper()
+			remove(t, "quota.db", "quota.db-wal", "quota.db-shm", "quota.db.lock")
+		}, false, 4, true},
+		{"its header is damaged", func(t *testing.T) {
+			t.Helper()
+			damage(t, func(data []byte) []byte { clear(data[:100]); return data })
+		}, true, 904, false},
+		{"it is cut", func(t *testing.T) {
+			t.Helper()
+			damage(t, func(data []byte) []byte { return data[:len(data)/2] })
+		}, true, 4, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			standIn(t, youtubesim.Options{})
+			at(t, "2026-02-14T09:40:00Z")
+			ingestCode(t, exitOK, "run", "--region", "US")
+			ingestCode(t, exitOK, "quota", "post", "units", "900") // the ledger knows a gateway's calls as little from slots
+			c.lose(t)
+			args, want := []string{"quota", "rebuild", "--json"}, exitOK
+			if c.replaces {
+				args = append(args, "--replace")
+			}
+			if c.closed {
+				want = exitUnavailable
+			}
+			doc := ingestJSON[quotaDocument](t, want, args...)
+			for _, p := range doc.Pools {
+				if p.Pool == "units" && (p.Windows[0].Used < c.used || (p.DrainedBy == "unknown") != c.closed) {
+					t.Errorf("%d used, want %d; closed by %q", p.Windows[0].Used, c.used, p.DrainedBy)
+				}
+			}
+			if !c.closed {
+				ingestCode(t, exitOK, "run", "--region", "GB")
+				return
+			}
+			ingestCode(t, exitStopped, "run", "--region", "GB")
+			ingestCode(t, exitStopped, "quota", "take", "videos.list")
+			ingestCode(t, exitUsage, "quota", "drain", "units", "--lift")
+			ingestCode(t, exitOK, "quota", "post", "units", "904") // what the console shows
+			if doc := ingestJSON[quotaDocument](t, exitOK, "quota"); doc.Pools[len(doc.Pools)-1].Windows[0].Used != 904 {
+				t.Errorf("after the post: %+v", doc.Pools[len(doc.Pools)-1].Windows)
+			}
+			ingestCode(t, exitOK, "run", "--region", "GB")
+		})
+	}
+}
+
+// A directory in which only a gateway spent has no slots: the store's count of its calls says that there was a ledger.
+func TestAGatewaysLostLedgerIsNotTakenForANewOne(t *testing.T) {
+	standIn(t, youtubesim.Options{})
+	at(t, "2026-02-14T09:40:00Z")
+	ingestCode(t, exitOK, "quota", "post", "units", "9000")
+	s, err := store.Open(t.Context(), os.Getenv("INGEST_DATA"), store.Options{Upstream: "localhost", Now: func() time.Time { return time.Date(2026, 2, 14, 9, 40, 0, 0, time.UTC) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := store.NewCallCounter(s)
+	calls.Observe("videos.list", "ok", time.Second)
+	calls.SaveLast()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	files, _ := filepath.Glob(filepath.Join(os.Getenv("INGEST_DATA"), ledgerFile+"*"))
+	for _, file := range files {
+		_ = os.Remove(file)
+	}
+	_, says := ingestCode(t, exitUnavailable, "quota", "take", "videos.list")
+	if !strings.Contains(says, "the store shows calls since 2026-02-13T07:40:00Z") {
+		t.Error(says)
+	}
+	ingestCode(t, exitUnavailable, "quota", "rebuild")
+	ingestCode(t, exitStopped, "quota", "take", "videos.list")
+	at(t, "2026-02-16T09:40:00Z") // two days later nothing of it can count
+	ingestCode(t, exitOK, "quota", "take", "videos.list")
 }

@@ -212,7 +212,8 @@ func TestALostLedgerKeepsServeWaiting(t *testing.T) {
 	if code, _ := d.get("livez"); code != 200 {
 		t.Errorf("/livez: %d, want 200: a restart would not bring the ledger back", code)
 	}
-	ingestCode(t, exitOK, "quota", "rebuild")
+	ingestCode(t, exitUnavailable, "quota", "rebuild")
+	ingestCode(t, exitOK, "quota", "post", "units", "32")
 	d.until("the ledger is there again", d.isReady)
 	d.end(syscall.SIGTERM)
 	if n := d.stderr.count("quota.db is missing"); n < 1 || n > 2 { // a heart that beats while it is rebuilt sees what is still lacking

@@ -38,6 +38,28 @@ type Shortfall struct {
 	Cost  quota.Cost // by pool
 }
 
+// Store is the part of a store that shows that something was spent.
+type Store interface {
+	LostSlots(ctx context.Context) (time.Time, error)
+	CallStats(ctx context.Context) (ingest.CallStats, error)
+}
+
+// Trace says how a store shows that something was spent since a time, "" if it does not: also of a gateway's calls,
+// which leave no slot.
+func Trace(ctx context.Context, s Store, since time.Time) (string, error) {
+	lost, err := s.LostSlots(ctx)
+	if err != nil || lost.After(since) {
+		return "has lost slots: what was spent is not known", err
+	}
+	calls, err := s.CallStats(ctx)
+	for _, method := range calls {
+		if method.Contact.AskedAt.After(since) {
+			return "shows calls since " + since.UTC().Format(time.RFC3339), err
+		}
+	}
+	return "", err
+}
+
 // MissingSince returns the time from which Missing needs the slots that spent quota: the ledger's clock may be ahead.
 func (a Account) MissingSince() time.Time { return a.Now.Add(-a.Horizon + quota.MaxClockGap) }
 

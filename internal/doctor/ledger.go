@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
-	"time"
 
 	"github.com/trendvidstream/ingest/internal/audit"
 	"github.com/trendvidstream/ingest/internal/budget"
@@ -99,14 +98,6 @@ func judgePools(d *Doctor, r quota.Report) Finding {
 	return okf("%s", strings.Join(lines, ", "))
 }
 
-func lostSlots(ctx context.Context, d *Doctor) (at time.Time, err error) {
-	err = d.inspect(ctx, func(s *store.Store) (err error) {
-		at, err = s.LostSlots(ctx)
-		return err
-	})
-	return at, err
-}
-
 // checkLost finds spending that the ledger lacks. Package audit decides, as for the commands that then refuse to spend.
 func checkLost(ctx context.Context, d *Doctor) Finding {
 	t, err := d.Tariff()
@@ -118,15 +109,17 @@ func checkLost(ctx context.Context, d *Doctor) Finding {
 	// The ledger is opened after the slots were read: an earlier copy would lack what a run has spent since.
 	slots, err := d.inspectSlots(ctx, account.MissingSince())
 	if file := d.ledgerFile(); d.OpenRemote == nil && !config.FileExists(file) {
-		unknown := "put " + d.LedgerFile + " back as it was; or ingest quota rebuild closes every pool until the provider's midnight, and says how to open one"
-		known := config.FileExists(file + ".lock") // that there was one
-		switch lost, storeErr := lostSlots(ctx, d); {
-		case lost.After(d.now().Add(-t.Horizon())):
-			return fail(Unavailable, file+" is missing, and the store has lost slots: what was spent in the last day is not known, and nothing is fetched", unknown)
-		case known && errors.Is(storeErr, fs.ErrNotExist):
-			return fail(Unavailable, file+" is missing, and there is no store that knows what was spent: nothing is fetched", unknown)
-		case known && len(slots.Spent) == 0:
-			return fail(Unavailable, file+" is missing: nothing is fetched", advice)
+		trace := ""
+		_ = d.inspect(ctx, func(s *store.Store) (err error) {
+			trace, err = audit.Trace(ctx, s, d.now().Add(-t.Horizon()))
+			return err
+		})
+		if trace == "" && config.FileExists(file+".lock") {
+			trace = "or its lock file knows that it was there"
+		}
+		if trace != "" {
+			return fail(Unavailable, file+" is missing, and the store "+trace+": what was spent is not known, and nothing is fetched",
+				"put "+d.LedgerFile+" back as it was; or ingest quota rebuild counts what the store knows, closes every pool, and says how to open one")
 		}
 	}
 	if err != nil || len(slots.Spent) == 0 || syncsElsewhere(ctx, d) {

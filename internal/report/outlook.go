@@ -24,6 +24,9 @@ func OutlookSentence(d QuotaDocument, next []NextDocument) string {
 	}
 	for _, p := range d.Pools {
 		if p.DrainedUntil != nil && f.Scheduled[p.Pool] > 0 {
+			if p.DrainedBy == "unknown" {
+				return fmt.Sprintf("Closed until %s: how many %s were spent is not known.", term.StampFrom(*p.DrainedUntil), p.Pool)
+			}
 			if p.DrainedBy == "hand" {
 				return fmt.Sprintf("Closed by hand until %s: no %s may be spent.", term.StampFrom(*p.DrainedUntil), p.Pool)
 			}

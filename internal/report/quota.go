@@ -51,8 +51,8 @@ type PoolDocument struct {
 	Probe        int               `json:"probe,omitempty"` // number of the next probe of a doubted refusal, made at DrainedUntil
 	Drift        int64             `json:"drift"`
 	StoppedAt    int64             `json:"stopped_at,omitempty"`
-	DrainedBy    string            `json:"drained_by,omitempty"` // provider or hand, while drained
-	DrainedAt    *time.Time        `json:"drained_at,omitempty"` // by hand
+	DrainedBy    string            `json:"drained_by,omitempty"` // provider, hand or unknown (its use is not known), while drained
+	DrainedAt    *time.Time        `json:"drained_at,omitempty"` // when; null if the provider did it
 	Windows      []WindowDocument  `json:"windows"`
 	Purposes     []PurposeDocument `json:"purposes"`
 
@@ -118,9 +118,12 @@ func NewQuotaDocument(r quota.Report, tariff *quota.Tariff, f budget.Forecast) Q
 	widest := map[string]string{}
 	for _, p := range r.Pools {
 		pool := PoolDocument{Pool: p.Pool, Limit: p.Limit, DrainedUntil: term.FromOrNull(p.DrainedUntil), Probe: p.Probe, Drift: p.Drift, StoppedAt: p.StoppedAt}
-		if pool.DrainedAt = term.TimeOrNull(p.DrainedByHand); pool.DrainedAt != nil {
-			pool.DrainedBy = "hand"
-		} else if pool.DrainedUntil != nil {
+		switch {
+		case !p.DrainedByHand.IsZero():
+			pool.DrainedBy, pool.DrainedAt = "hand", term.TimeOrNull(p.DrainedByHand)
+		case !p.Unknown.IsZero():
+			pool.DrainedBy, pool.DrainedAt = "unknown", term.TimeOrNull(p.Unknown)
+		case pool.DrainedUntil != nil:
 			pool.DrainedBy = "provider"
 		}
 		widest[p.Pool] = p.Widest

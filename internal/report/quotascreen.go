@@ -86,7 +86,7 @@ func (d QuotaScreen) printPool(w io.Writer, p PoolDocument) {
 	if p.LimitText() != "" {
 		say(p.stopText() + ": others spend of it, or its limit has changed")
 	}
-	if p.DrainedBy == "hand" {
+	if p.DrainedAt != nil {
 		say("to open it: " + p.Lift())
 	}
 	if p.DrainedUntil != nil {
@@ -165,6 +165,8 @@ func (p PoolDocument) ClosedText() string {
 	case p.Probe > 0:
 		return fmt.Sprintf("closed until %s: the provider refused at %s of %s, far below the limit, so one call tries again then (probe %d)",
 			until, term.Thousands(p.StoppedAt), term.Thousands(p.Limit), p.Probe)
+	case p.DrainedBy == "unknown":
+		return "closed because its use is not known, until " + until
 	case p.DrainedAt != nil:
 		return fmt.Sprintf("closed by hand at %s, until %s", term.Stamp(*p.DrainedAt), until)
 	}
@@ -172,7 +174,12 @@ func (p PoolDocument) ClosedText() string {
 }
 
 // Lift is the command that opens the pool.
-func (p PoolDocument) Lift() string { return "ingest quota drain " + p.Pool + " --lift" }
+func (p PoolDocument) Lift() string {
+	if p.DrainedBy == "unknown" {
+		return "ingest quota post " + p.Pool + " N (what the provider's console shows for today)"
+	}
+	return "ingest quota drain " + p.Pool + " --lift"
+}
 
 // LimitText says which limit the upstream seems to apply; "" if it has not stopped short of ours, or that is doubted.
 func (p PoolDocument) LimitText() string {

@@ -5,6 +5,7 @@ package sqlitefile
 import (
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -176,6 +177,44 @@ func Copy(from *os.File, to string) error {
 	}
 	defer func() { _ = log.Close() }()
 	return copyTo(log, to+"-wal")
+}
+
+// Sizes of the beginning of a database.
+const (
+	HeaderSize = 100
+	PageSize   = 4096
+)
+
+// CopyReadable copies a damaged database with the beginning of a new one, fresh: its header, or its first page, which
+// also says where each table begins. The header controls how SQLite reads every page, and differs between databases of
+// one program only in the number of pages. https://www.sqlite.org/fileformat2.html#the_database_header
+func CopyReadable(from *os.File, to, fresh string, size int64) error {
+	const counterAt, pagesAt, validForAt = 24, 28, 92
+	page, err := os.ReadFile(fresh)
+	if err != nil {
+		return err
+	}
+	info, err := from.Stat()
+	if err != nil {
+		return err
+	}
+	copy(page[validForAt:], page[counterAt:counterAt+4]) // otherwise SQLite ignores the number of pages
+	binary.BigEndian.PutUint32(page[pagesAt:], uint32(max(info.Size()/PageSize, 1)))
+	if info.Size() < PageSize { // the rest may be in its log
+		size = PageSize
+	}
+	if _, err := from.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if err := Copy(from, to); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(to, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(page[:size], 0)
+	return errors.Join(err, f.Close())
 }
 
 func copyTo(from io.Reader, to string) error {

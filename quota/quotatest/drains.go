@@ -46,6 +46,7 @@ func drainRecord(r *rig) {
 		{Until: noon.Add(5 * time.Minute), Used: 68, Probe: 1},
 		{Until: noon.Add(20*time.Minute + 7*time.Millisecond), Used: 69, Probe: 12},
 		{Until: noon.Add(time.Hour), By: quota.ByHand, At: noon.Add(time.Second)},
+		{Until: noon.Add(90 * time.Minute), By: quota.ByUnknown, At: noon.Add(time.Second)},
 		{Until: noon.Add(2 * time.Hour), Used: quota.MaxLimit},
 	} {
 		if err := r.ledger.Drain(r.Context(), r.account, "units", d); err != nil {
@@ -55,7 +56,11 @@ func drainRecord(r *rig) {
 		if p := refused.Pools[0]; !sameDrain(p.Drain, d) || !sameDrain(p.LastDrain, d) {
 			r.Fatalf("drained by %+v, which reads %+v, the last %+v", d, p.Drain, p.LastDrain)
 		}
-		if r.clock.Set(d.Until); refused.Refusal.Probe != d.Probe || !refused.Refusal.ByHand.Equal(d.At) {
+		byHand, unknown := d.At, time.Time{}
+		if d.By == quota.ByUnknown {
+			byHand, unknown = time.Time{}, d.Until
+		}
+		if r.clock.Set(d.Until); refused.Refusal.Probe != d.Probe || !refused.Refusal.ByHand.Equal(byHand) || !refused.Refusal.Unknown.Equal(unknown) {
 			r.Fatalf("drained by %+v: %+v", d, *refused.Refusal)
 		}
 		if p := r.take(0).Pools[0]; !sameDrain(p.Drain, quota.Drain{}) || !sameDrain(p.LastDrain, d) {

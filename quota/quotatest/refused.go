@@ -100,7 +100,7 @@ var refused = []Case{
 		for name, d := range map[string]quota.Drain{
 			"less than nothing used":   {Until: until, Used: -1},
 			"more used than counts":    {Until: until, Used: quota.MaxLimit + 1},
-			"nobody":                   {Until: until, By: quota.ByReset + 1},
+			"nobody":                   {Until: until, By: quota.ByUnknown + 1},
 			"a probe before the first": {Until: until, Probe: -1},
 		} {
 			if err := r.ledger.Drain(r.Context(), r.account, "units", d); !errors.Is(err, quota.ErrUnknown) {

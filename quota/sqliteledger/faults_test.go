@@ -83,7 +83,7 @@ func TestOlderCopyIsRefused(t *testing.T) {
 			}
 			overwrite(t, path, newest)
 			in(func(*testing.T, *sqliteledger.Ledger) {})
-			if err := errors.Join(os.Remove(path), sqliteledger.Replace(t.Context(), path, nothing)); err != nil {
+			if err := errors.Join(os.Remove(path), sqliteledger.Replace(t.Context(), path, "", nothing)); err != nil {
 				t.Fatal(err)
 			}
 			in(func(t *testing.T, l *sqliteledger.Ledger) { take(t, l, merging(1)) }) // a new one is made
@@ -92,7 +92,7 @@ func TestOlderCopyIsRefused(t *testing.T) {
 	}
 }
 
-func nothing(*sqliteledger.Ledger) error { return nil }
+func nothing(*sqliteledger.Ledger, string) error { return nil }
 
 // A new file has its name only when it is whole: what dies while it is filled leaves a lost file, which nobody takes for
 // nothing spent.
@@ -109,8 +109,8 @@ func TestANewFileIsWholeBeforeItHasItsName(t *testing.T) {
 	}
 	closed := quota.Drain{Until: noon.Add(time.Hour), By: quota.ByHand, At: noon}
 	disk := errors.New("the disk is full")
-	fill := func(then error) func(*sqliteledger.Ledger) error {
-		return func(l *sqliteledger.Ledger) error {
+	fill := func(then error) func(*sqliteledger.Ledger, string) error {
+		return func(l *sqliteledger.Ledger, _ string) error {
 			l.Now = func() time.Time { return now }
 			if err := l.Drain(t.Context(), "default", "units", closed); err != nil {
 				return err
@@ -119,11 +119,11 @@ func TestANewFileIsWholeBeforeItHasItsName(t *testing.T) {
 			return then
 		}
 	}
-	if err := sqliteledger.Replace(t.Context(), path, fill(disk)); !errors.Is(err, disk) {
+	if err := sqliteledger.Replace(t.Context(), path, "", fill(disk)); !errors.Is(err, disk) {
 		t.Errorf("the disk is full: %v", err)
 	}
 	broken(t, missing(), quota.ErrMissing, path, "")
-	if err := sqliteledger.Replace(t.Context(), path, fill(nil)); err != nil {
+	if err := sqliteledger.Replace(t.Context(), path, "", fill(nil)); err != nil {
 		t.Fatal(err)
 	}
 	l = clocked(t, path, &now)
@@ -191,10 +191,10 @@ func TestDeletedFileIsNotBegunAnew(t *testing.T) {
 	write(t, path, nil) // nor if somebody has touched it
 	_, err = sqliteledger.Open(t.Context(), path)
 	broken(t, err, quota.ErrCorrupt, path, "is empty")
-	if err := sqliteledger.Replace(t.Context(), path, nothing); !errors.Is(err, fs.ErrExist) {
+	if err := sqliteledger.Replace(t.Context(), path, "", nothing); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("replaced while a file is there: %v", err)
 	}
-	if err := errors.Join(os.Remove(path), sqliteledger.Replace(t.Context(), path, nothing)); err != nil {
+	if err := errors.Join(os.Remove(path), sqliteledger.Replace(t.Context(), path, "", nothing)); err != nil {
 		t.Fatal(err)
 	}
 	another := open(t, path)

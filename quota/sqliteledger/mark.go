@@ -8,10 +8,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
-	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/quota"
 )
 
@@ -44,6 +42,16 @@ func (q *queue) readMark() mark {
 		return mark{}
 	}
 	return mark{writes: n[0], restored: n[1], size: n[2], changed: n[3]}
+}
+
+// markBeside reads the mark beside a file that nobody has open; all 0 if there is none.
+func markBeside(path string) mark {
+	f, err := os.Open(path + ".lock")
+	if err != nil {
+		return mark{}
+	}
+	defer func() { _ = f.Close() }()
+	return (&queue{lock: f}).readMark()
 }
 
 // writeMark writes the mark. If that fails, an older copy may go unnoticed.
@@ -170,29 +178,4 @@ func (l *Ledger) closeSessions() error {
 		return closeAll()
 	}
 	return l.checkpoint(closeAll)
-}
-
-// Replace makes a new file in the place of one that is gone or was moved, with what fill writes. It has its name only when
-// it is whole: a process that dies before leaves no file, which Open refuses still. No other program may have it open.
-func Replace(ctx context.Context, path string, fill func(*Ledger) error) (err error) {
-	dir, err := os.MkdirTemp(filepath.Dir(path), filepath.Base(path)+".new-*")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	draft := filepath.Join(dir, filepath.Base(path))
-	l, err := Open(ctx, draft)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(fill(l), l.Close()); err != nil {
-		return err
-	}
-	if err := sqlitefile.Publish(draft, path); err != nil {
-		return err
-	}
-	if err := os.Truncate(path+".lock", 0); err != nil && !errors.Is(err, fs.ErrNotExist) { // the lost file's mark
-		return err
-	}
-	return nil
 }

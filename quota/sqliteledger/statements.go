@@ -113,6 +113,14 @@ const (
 	// How many entries do not continue the sum of the entry before.
 	sqlGaps = `SELECT count(*) FROM (
 		SELECT before - lag(before + amount) OVER (PARTITION BY pool ORDER BY at, number) AS gap FROM entries) WHERE gap <> 0`
+	// How much an account's entries lack before others, and the times of those.
+	sqlGapsOf = `SELECT name, at, gap FROM (
+		SELECT p.name, e.at, e.before - lag(e.before + e.amount) OVER (PARTITION BY e.pool ORDER BY e.at, e.number) AS gap
+		FROM pools p JOIN entries e ON e.pool = p.id WHERE p.account = ?) WHERE gap > 0`
+	sqlSum = `UPDATE entries SET before = summed.before FROM (
+			SELECT e.pool, e.at, e.number, sum(e.amount) OVER (PARTITION BY e.pool ORDER BY e.at, e.number) - e.amount AS before
+			FROM pools p JOIN entries e ON e.pool = p.id WHERE p.account = ?) summed
+		WHERE entries.pool = summed.pool AND entries.at = summed.at AND entries.number = summed.number`
 )
 
 // The entries of an account, as far back as its horizon, that are not in the journal.
