@@ -43,6 +43,7 @@ const (
 	QuotaShort     Cause = "quota short"
 	ProviderSaysNo Cause = "provider says no"
 	ClosedByHand   Cause = "closed by hand"
+	UseUnknown     Cause = "use unknown"
 	Paced          Cause = "paced"
 
 	Overdue     Cause = "overdue"
@@ -104,6 +105,7 @@ var Causes = []Row{
 	{QuotaShort, nil, Everything, Cure{"The quota does not last.", "This says what else it would pay for:", "ingest quota advise"}},
 	{ProviderSaysNo, nil, Reads, Cure{"The provider says that the quota is used up.", "Nothing to do: one call asks again at the time shown. This says who spent it:", "ingest quota --all"}},
 	{ClosedByHand, nil, Reads, Cure{"A person has closed a pool.", "It opens by itself at the provider's midnight, or with:", "ingest quota drain POOL --lift"}},
+	{UseUnknown, nil, Reads, Cure{"A pool is closed because its use is not known.", "It opens when none of that use can count, or with what the provider's console shows for today:", "ingest quota post POOL N"}},
 	{Paced, nil, Everything, Cure{"Charts come less often than configured.", "Nothing to do: the quota pays for no more. This says what it would pay for:", "ingest quota advise"}},
 
 	{Overdue, nil, Everything, Cure{"A slot has waited for more than ten minutes.", "This says for what:", "ingest slots --next 8"}},

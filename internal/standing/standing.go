@@ -179,6 +179,8 @@ func (s Standing) judgeQuota() Condition {
 		case p.DrainedUntil.IsZero() || s.Forecast.Scheduled[p.Pool] == 0:
 		case !p.DrainedByHand.IsZero():
 			c.Cause, c.Since = ClosedByHand, p.DrainedByHand
+		case !p.Unknown.IsZero():
+			c.Cause, c.Since = UseUnknown, p.Unknown
 		default:
 			c.Cause = ProviderSaysNo
 		}
