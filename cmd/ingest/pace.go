@@ -10,7 +10,6 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
-	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/strictyaml"
 	"github.com/trendvidstream/ingest/internal/term"
@@ -19,37 +18,23 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// scheduleStanding is the standing, with the prices of the schedule.
-type scheduleStanding struct {
-	standing.Standing
-	schedule budget.PricedSchedule
-	foreseen []budget.PricedSlot // the slots until the provider's day ends, each with whether it fits
-}
-
-// stand returns the standing; s is nil if there is no store.
-func (a *app) stand(ctx context.Context, s *store.Store, l standing.Ledger) (st scheduleStanding, err error) {
-	if st.schedule, err = a.schedule(); err != nil {
-		return st, err
+// stand returns the standing; s is nil if there is no store, or if storeErr says why it cannot be read.
+func (a *app) stand(ctx context.Context, s *store.Store, storeErr error, report ledgerReport) (standing.Standing, error) {
+	schedule, err := a.schedule()
+	if err != nil {
+		return standing.Standing{}, err
 	}
-	f := standing.Facts{Now: a.clock.Now(), StaleAfter: a.cfg.StaleAfter, Provider: a.provider().name}
+	f := standing.Facts{Now: a.clock.Now(), StaleAfter: a.cfg.StaleAfter, Provider: a.provider().name, StoreErr: storeErr}
 	var slots standing.Store
+	var others standing.Others
 	if s != nil {
 		slots = serviceStore{s, func() time.Time { return f.Now }}
 	}
-	var others standing.Others
 	if a.cfg.Pacing && s != nil {
-		others = a.others(s, st.schedule)
+		others = a.others(s, schedule)
 	}
-	st.Standing = standing.At(standing.Read(ctx, f, st.schedule, l, slots, others))
-	return st, nil
-}
-
-// next returns the slots that wait or come due before the provider's day ends, with their costs.
-func (st scheduleStanding) next() ([]report.NextDocument, error) {
-	if st.StoreErr != nil {
-		return nil, st.StoreErr
-	}
-	return report.NewNextDocuments(st.Standing, st.foreseen), nil
+	f, err = standing.Read(ctx, f, schedule, report, slots, others)
+	return standing.At(f), err
 }
 
 // others watches what is spent outside the jobs of a store.
@@ -62,27 +47,22 @@ type ledgerReport func(context.Context) (quota.Report, error)
 
 func (r ledgerReport) Report(ctx context.Context) (quota.Report, error) { return r(ctx) }
 
-// reported answers with a report that was read earlier.
-func reported(r quota.Report) ledgerReport {
-	return func(context.Context) (quota.Report, error) { return r, nil }
-}
-
 // openStanding returns the standing for a command that has opened nothing yet.
-func (a *app) openStanding(ctx context.Context) (scheduleStanding, error) {
+func (a *app) openStanding(ctx context.Context) (standing.Standing, error) {
 	s, err := a.store(ctx)
 	switch {
 	case err == nil:
 		defer func() { _ = s.Close() }()
 	case !errors.Is(err, fs.ErrNotExist): // else nothing was fetched yet
-		return scheduleStanding{}, err
+		return standing.Standing{}, err
 	}
-	return a.stand(ctx, s, ledgerReport(func(ctx context.Context) (r quota.Report, err error) {
+	return a.stand(ctx, s, nil, func(ctx context.Context) (r quota.Report, err error) {
 		err = a.withReadOnlyLedger(ctx, func(ctx context.Context, l *ledger) (err error) {
 			r, err = l.report(ctx)
 			return err
 		})
 		return r, err
-	}))
+	})
 }
 
 // warnOfStore warns of a store that takes no more answers, and of slots in the future.

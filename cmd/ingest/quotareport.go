@@ -121,8 +121,12 @@ func (a *app) quotaReport(ctx context.Context, l *ledger, f quotaFlags) error {
 	if storeErr == nil {
 		defer func() { _ = s.Close() }()
 	}
-	doc, st, degraded, err := a.quotaDocument(ctx, l, s)
-	if err == nil && !since.IsZero() && degraded == nil {
+	unreadable := storeErr
+	if errors.Is(storeErr, fs.ErrNotExist) {
+		unreadable = nil // nothing was fetched yet
+	}
+	doc, st, err := a.quotaDocument(ctx, l, s, unreadable)
+	if err == nil && !since.IsZero() && st.Report.Degraded == nil {
 		var spent []quota.Spent
 		spent, err = l.Ledger.Spent(ctx, l.Account, since, 0)
 		doc.Spent, doc.Since = report.NewSpentDocuments(spent), term.TimeOrNull(since)
@@ -130,21 +134,14 @@ func (a *app) quotaReport(ctx context.Context, l *ledger, f quotaFlags) error {
 	if err != nil {
 		return err
 	}
-	screen := report.QuotaScreen{QuotaDocument: doc, Standing: st.Standing, All: f.all}
-	if screen.Next, err = st.next(); err != nil {
-		return err
-	}
 	if storeErr == nil {
 		a.warnOfStore(ctx, s)
-	} else if !errors.Is(storeErr, fs.ErrNotExist) { // else nothing was fetched yet
-		st.StoreErr = storeErr
-		screen.Standing = standing.At(st.Facts)
 	}
-	if err = a.show(screen); err == nil {
-		err = screen.Standing.StoreErr
+	if err = a.show(report.QuotaScreen{QuotaDocument: doc, Standing: st, Next: report.NewNextDocuments(st), All: f.all}); err == nil {
+		err = st.StoreErr
 	}
-	if err == nil && degraded != nil {
-		err = codeError{exitUnavailable, degraded}
+	if err == nil && st.Report.Degraded != nil {
+		err = codeError{exitUnavailable, st.Report.Degraded}
 	}
 	if err == nil && doc.NothingLeft(f.purpose) {
 		err = codeError{exitStopped, nil}
@@ -152,37 +149,22 @@ func (a *app) quotaReport(ctx context.Context, l *ledger, f quotaFlags) error {
 	return err
 }
 
-// quotaDocument returns what is left, and the pace if there is a store. degraded says why the ledger cannot answer.
-func (a *app) quotaDocument(ctx context.Context, l *ledger, s *store.Store) (doc report.QuotaDocument, st scheduleStanding, degraded, err error) {
-	r, err := l.report(ctx)
-	if err == nil {
-		st, err = a.stand(ctx, s, reported(r))
+// quotaDocument returns what is left, and the standing that it is a part of; for s and storeErr see stand.
+func (a *app) quotaDocument(ctx context.Context, l *ledger, s *store.Store, storeErr error) (doc report.QuotaDocument, st standing.Standing, err error) {
+	if st, err = a.stand(ctx, s, storeErr, l.report); err == nil {
+		err = st.LedgerErr
 	}
 	if err != nil {
-		return doc, st, nil, err
+		return doc, st, err
 	}
-	waiting := st.Waiting
-	if s == nil {
-		waiting = nil
-	}
-	st.Forecast, err = st.schedule.Forecast(r, st.Pace, waiting, st.Now)
-	if err != nil {
-		return doc, st, nil, err
-	}
-	if next, err := st.schedule.NextAt(st.Pace, st.Latest, st.Now, st.Forecast.Until); err == nil && st.StoreErr == nil {
-		st.schedule.Foresee(&st.Forecast, st.Pace, next, st.Now)
-		st.foreseen = next
-	}
-	st.Standing = standing.At(st.Facts)
-	doc = report.NewQuotaDocument(st.Pace.Resume(r), l.Tariff, st.Forecast)
+	doc = report.NewQuotaDocument(st.Pace.Resume(st.Report), l.Tariff, st.Forecast)
 	if s != nil {
-		if calls, err := s.CallStats(ctx); err == nil {
-			doc.NoteSaved(calls, l.Tariff)
-		}
-		if slots, err := s.SpentSlots(ctx, l.Now().Add(-24*time.Hour)); err == nil {
-			doc.Wasted = st.schedule.Wasted(slots)
+		doc.NoteSaved(st.Calls, l.Tariff)
+		schedule, err := a.schedule()
+		if slots, slotsErr := s.SpentSlots(ctx, l.Now().Add(-24*time.Hour)); err == nil && slotsErr == nil {
+			doc.Wasted = schedule.Wasted(slots)
 		}
 	}
 	doc.Data, doc.Ledger = a.cfg.Data, config.ServerName(a.cfg.Ledger)
-	return doc, st, r.Degraded, err
+	return doc, st, nil
 }

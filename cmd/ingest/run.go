@@ -109,7 +109,7 @@ func (a *app) workersFor(ctx context.Context, w *fetchRuntime) int {
 // lookAhead adds to a summary when the next slot of these series is due, and which of them wait for quota. A run that
 // had no quota left to try them was stopped, too.
 func (a *app) lookAhead(ctx context.Context, s *report.Run, w *fetchRuntime, series []ingest.Series, force bool) {
-	st, err := a.stand(ctx, w.store, w.ledger)
+	st, err := a.stand(ctx, w.store, nil, w.ledger.report)
 	if err != nil || st.StoreErr != nil {
 		return
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/queue"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/service"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
@@ -145,9 +146,8 @@ func (a *app) openService(ctx context.Context, door *gateway.Door) (*service.Run
 		},
 		Store: serviceStore{w.store, a.clock.Now}, Ledger: w.ledger, Source: source, Save: w.calls.Save, Library: a.reader(w.store).Documents(),
 		Close: func() { door.Open(nil); w.close() },
-		Pace: func(ctx context.Context, r quota.Report) (regions.Schedule, string) {
-			st, _ := a.stand(ctx, w.store, reported(r))
-			return st.Pace.Schedule, st.Pace.String()
+		Stand: func(ctx context.Context, r quota.Report) (standing.Standing, error) {
+			return a.stand(ctx, w.store, nil, func(context.Context) (quota.Report, error) { return r, nil })
 		},
 	}
 	err = a.shareWork(ctx, w, r)

@@ -13,6 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/library"
 	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -66,7 +67,7 @@ func printNext(ctx context.Context, a *app, n int, region string) error {
 	slots := st.Pace.Schedule.Upcoming(st.Latest, st.Now, n, func(s ingest.Series) bool { return region == "" || s.Key == region })
 	for i, slot := range slots {
 		if !slot.FirstDueAt.IsZero() {
-			slots[i].Reason = report.WaitText(st.Standing, slot)
+			slots[i].Reason = report.WaitText(st, slot)
 			if a.json {
 				slots[i].Reason = strings.TrimSuffix(slots[i].Reason+"; "+slot.Reason, "; ")
 			}
@@ -76,7 +77,7 @@ func printNext(ctx context.Context, a *app, n int, region string) error {
 }
 
 // sayClosed says what runs fetch while the ledger cannot answer.
-func (a *app) sayClosed(st scheduleStanding) {
+func (a *app) sayClosed(st standing.Standing) {
 	switch {
 	case st.LedgerErr != nil:
 		a.say("ingest: until this is mended no run fetches what is due: %v", st.LedgerErr)
@@ -92,7 +93,7 @@ func seriesOf(ctx context.Context, a *app, key string) ([]report.SeriesDocument,
 		return nil, err
 	}
 	a.sayClosed(st)
-	return report.NewSeriesDocuments(st.Standing, key), nil
+	return report.NewSeriesDocuments(st, key), nil
 }
 
 // idleMachines returns the machines that share the store and do not work.

@@ -20,9 +20,9 @@ import (
 // source returns what the metrics and the status page read: the ledger and the store, as the commands show them.
 func (a *app) source(l *ledger, s *store.Store) *web.Source {
 	source := a.storeSource(s, nil)
-	source.Quota = func(ctx context.Context) (report.QuotaDocument, standing.Facts, web.Upcoming, error) {
-		doc, st, _, err := a.quotaDocument(ctx, l, s)
-		return doc, st.Facts, st.next, err
+	source.Quota = func(ctx context.Context) (report.QuotaDocument, standing.Facts, error) {
+		doc, st, err := a.quotaDocument(ctx, l, s, nil)
+		return doc, st.Facts, err
 	}
 	source.Spent = func(ctx context.Context, since time.Time, every time.Duration) ([]quota.Spent, error) {
 		return l.Ledger.Spent(ctx, l.Account, since, every)
@@ -38,8 +38,8 @@ func (a *app) source(l *ledger, s *store.Store) *web.Source {
 // storeSource is the part of source that needs no ledger; why returns why the ledger cannot be opened.
 func (a *app) storeSource(s *store.Store, why func() error) *web.Source {
 	return &web.Source{
-		Quota: func(context.Context) (report.QuotaDocument, standing.Facts, web.Upcoming, error) {
-			return report.QuotaDocument{}, standing.Facts{}, nil, why()
+		Quota: func(context.Context) (report.QuotaDocument, standing.Facts, error) {
+			return report.QuotaDocument{}, standing.Facts{}, why()
 		},
 		Slots: func(ctx context.Context, since time.Time) ([]report.SlotDocument, error) {
 			slots, err := s.ListSlots(ctx, store.SlotFilter{Since: since})
@@ -109,7 +109,7 @@ func (a *app) metricsCommand() *cobra.Command {
 // printMetrics prints the figures of that source. Figures that cannot be read are left out, and source_readable says
 // so; a store that cannot be read is an error as well.
 func (a *app) printMetrics(ctx context.Context, source func(*store.Store) *web.Source) error {
-	var st scheduleStanding
+	var st standing.Standing
 	s, storeErr := a.readStore(ctx)
 	if storeErr == nil {
 		defer func() { _ = s.Close() }()

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 )
@@ -116,10 +115,10 @@ type NextDocument struct {
 	Overdue bool `json:"overdue,omitempty"`
 }
 
-// NewNextDocuments returns the documents of future slots.
-func NewNextDocuments(st standing.Standing, slots []budget.PricedSlot) []NextDocument {
-	docs := make([]NextDocument, 0, len(slots))
-	for _, n := range slots {
+// NewNextDocuments returns the documents of the slots that wait or come due before the provider's day ends.
+func NewNextDocuments(st standing.Standing) []NextDocument {
+	docs := make([]NextDocument, 0, len(st.Next))
+	for _, n := range st.Next {
 		doc := NextDocument{Job: n.Job, Region: n.Key, DueAt: term.Second(n.DueAt), Cost: n.Cost, Fits: n.Fits}
 		if slot, ok := st.Waiting[n.Series()]; ok && !n.DueAt.After(st.Now) {
 			doc.Overdue = !st.WaitOf(slot).OverdueSince.IsZero()

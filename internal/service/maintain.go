@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/regions"
 )
 
 const (
@@ -84,17 +84,16 @@ func (s *Service) askLedger(ctx context.Context, r *Runtime) {
 	if ctx.Err() != nil || s.endIfOutdated(ctx, err) {
 		return
 	}
-	var paced regions.Schedule
-	pacing := ""
-	if r.Pace != nil && err == nil {
-		paced, pacing = r.Pace(within, left)
+	var now standing.Standing
+	if r.Stand != nil && err == nil {
+		now, _ = r.Stand(within, left) // a price that is missing was said at the start
 	}
 	before := s.state.read()
 	s.state.update(func(st *state) {
 		st.ledgerAnswered(left, err, time.Now())
-		st.paced, st.pacing = paced, pacing
+		st.pace, st.forecast = now.Pace, now.Forecast
 	})
-	if (pacing == "") != (before.pacing == "") {
+	if pacing := now.Pace.String(); (pacing == "") != (before.pace.String() == "") {
 		msg := "slowing down to save quota"
 		if pacing == "" {
 			msg = "fetching at the configured pace again"
@@ -113,8 +112,8 @@ func (s *Service) askLedger(ctx context.Context, r *Runtime) {
 func (s *Service) status() string {
 	parts := []string{"next slot " + term.Stamp(s.paced().Next(s.Now()))}
 	st := s.state.read()
-	if st.pacing != "" {
-		parts = append(parts, st.pacing)
+	if pacing := st.pace.String(); pacing != "" {
+		parts = append(parts, pacing)
 	}
 	switch {
 	case st.openErr != nil:

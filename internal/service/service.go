@@ -24,6 +24,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/pages"
 	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/regions"
@@ -82,8 +83,8 @@ type Runtime struct {
 	Ledger  Ledger
 	Source  *web.Source     // what the metrics are read from
 	Library *report.Library // what the API answers from
-	// Pace returns the schedule, stretched to the quota that a report says is left, and why; nil: it never is.
-	Pace func(context.Context, quota.Report) (regions.Schedule, string)
+	// Stand returns the standing by a report of the ledger; nil: the schedule is as configured.
+	Stand func(context.Context, quota.Report) (standing.Standing, error)
 	// Queue starts workers from a queue that many machines share; nil: this process's own workers do what is due.
 	Queue func(context.Context, *Queued) (trigger, wait func(), err error)
 	// MayWork returns why this machine must leave the queue to the others, and an error if that is not known. nil without

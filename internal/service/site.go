@@ -9,7 +9,6 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
-	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
@@ -70,8 +69,8 @@ func (s *Service) restReason() error {
 func (s *Service) facts(ctx context.Context) standing.Facts {
 	st := s.state.read()
 	f := standing.Facts{Now: s.Now(), StaleAfter: s.StaleAfter, Provider: s.Upstream, Silence: silentBeats * s.heartbeat,
-		Pace: budget.Pace{Schedule: s.paced()}, Report: st.report, Resting: s.restReason()}
-	f.Report.Degraded = st.ledgerErr
+		Pace: st.pace, Report: st.report, Forecast: st.forecast, Resting: s.restReason()}
+	f.Pace.Schedule, f.Report.Degraded = s.paced(), st.ledgerErr
 	r, err := s.readable()
 	if err == nil {
 		_, err = r.Store.Check(ctx) // the newest slots alone would still look fresh
@@ -80,9 +79,8 @@ func (s *Service) facts(ctx context.Context) standing.Facts {
 		f.Latest, err = r.Store.Latest(ctx)
 	}
 	if err == nil && r.Source.Calls != nil {
-		var calls ingest.CallStats
-		if calls, err = r.Source.Calls(ctx); err == nil {
-			f.Contact = new(calls.Contact())
+		if f.Calls, err = r.Source.Calls(ctx); err == nil {
+			f.Contact = new(f.Calls.Contact())
 		}
 	}
 	if err == nil {
@@ -182,7 +180,7 @@ func (s *Service) checkWorkers(ctx context.Context) (string, error) {
 
 // paced returns the schedule as the newest report of the ledger stretches it.
 func (s *Service) paced() regions.Schedule {
-	if paced := s.state.read().paced; paced != nil {
+	if paced := s.state.read().pace.Schedule; paced != nil {
 		return paced
 	}
 	return s.Schedule

@@ -7,8 +7,8 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/regions"
 )
 
 // maxKeyPause is the longest pause before a refused key is tried again. The first pause is a heartbeat, each next one
@@ -30,9 +30,9 @@ type state struct {
 	askedLedger time.Time // when it last answered or failed to; zero: never
 	ledgerErr   error
 	report      quota.Report
-	degraded    time.Duration    // in all, up to askedLedger
-	paced       regions.Schedule // the schedule at the pace of that report; nil: as configured
-	pacing      string           // in words; "" if nothing is paced
+	degraded    time.Duration   // in all, up to askedLedger
+	pace        budget.Pace     // by that report; its Schedule is nil if that is as configured
+	forecast    budget.Forecast // by that report
 
 	idle     error     // why this machine leaves all work to the others; nil: it does not
 	idleTold time.Time // when the others were last told

@@ -25,28 +25,40 @@ type Others interface {
 }
 
 // Read adds to the facts of a moment what the ledger and the store know of it: one report, one look at the slots, one
-// at the calls. It paces the schedule by them, unless others is nil. s is nil if there is no store yet. What cannot be
-// read is an error among the facts.
-func Read(ctx context.Context, f Facts, schedule budget.PricedSchedule, l Ledger, s Store, others Others) Facts {
+// at the calls; then the pace, unless others is nil, and the forecast. s is nil if there is no store, or if the facts say
+// why it cannot be read. What cannot be read is an error among the facts; the error returned is one of the tariff, which
+// lacks a price.
+func Read(ctx context.Context, f Facts, schedule budget.PricedSchedule, l Ledger, s Store, others Others) (Facts, error) {
 	f.Pace.Schedule = schedule.Jobs
 	if s != nil {
-		if f.Latest, f.StoreErr = s.Latest(ctx); f.StoreErr != nil {
-			return f
-		}
-		var calls ingest.CallStats
-		if calls, f.StoreErr = s.CallStats(ctx); f.StoreErr == nil {
-			f.Contact = new(calls.Contact())
+		f.Latest, f.StoreErr = s.Latest(ctx)
+	}
+	if s != nil && f.StoreErr == nil {
+		if f.Calls, f.StoreErr = s.CallStats(ctx); f.StoreErr == nil {
+			f.Contact = new(f.Calls.Contact())
 		}
 	}
 	f.Report, f.LedgerErr = l.Report(ctx)
-	switch {
-	case f.LedgerErr != nil:
-	case others != nil && s != nil:
+	if f.LedgerErr != nil {
+		return f, nil
+	}
+	var waiting map[ingest.Series]ingest.Slot
+	if s == nil || f.StoreErr != nil || others == nil {
+		f.Pace = schedule.Held(f.Report, f.Now)
+	} else {
 		expected, words := others.Expect(ctx, f.Report)
 		f.Pace = schedule.Pace(expected, f.Latest.Known(), f.Now)
 		f.Pace.Others = words
-	default:
-		f.Pace = schedule.Held(f.Report, f.Now)
 	}
-	return f
+	if s != nil && f.StoreErr == nil {
+		waiting = f.Pace.Schedule.Waiting(f.Latest, f.Now)
+	}
+	var err error
+	f.Forecast, err = schedule.Forecast(f.Report, f.Pace, waiting, f.Now)
+	if err == nil && f.StoreErr == nil {
+		if f.Next, err = schedule.NextAt(f.Pace, f.Latest, f.Now, f.Forecast.Until); err == nil {
+			schedule.Foresee(&f.Forecast, f.Pace, f.Next, f.Now)
+		}
+	}
+	return f, err
 }

@@ -51,14 +51,16 @@ type Facts struct {
 	StaleAfter int         // intervals for which a series counts as fresh
 
 	Latest   ingest.Latest
-	StoreErr error           // why the store cannot be read
-	Contact  *ingest.Contact // the newest calls to the upstream; nil: not known
+	StoreErr error // why the store cannot be read
+	Calls    ingest.CallStats
+	Contact  *ingest.Contact // the newest of Calls; nil: not known
 	Provider string          // the upstream's name
 	Silence  time.Duration   // for which the upstream may give no usable answer; 0: UnreachableAfter
 
 	Report    quota.Report // its Degraded says why the ledger cannot answer
 	LedgerErr error        // why there is no report
 	Forecast  budget.Forecast
+	Next      []budget.PricedSlot // those that wait or come due before the provider's day ends, each with whether it fits
 
 	Idle []ingest.IdleMachine // other machines that share the store and do not work
 

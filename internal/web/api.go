@@ -174,7 +174,7 @@ func (s *Site) publicQuota(ctx context.Context) (report.QuotaDocument, error) {
 	if err != nil {
 		return report.QuotaDocument{}, err
 	}
-	doc, _, _, err := source.Quota(ctx)
+	doc, _, err := source.Quota(ctx)
 	doc.Data = ""
 	return doc, err
 }

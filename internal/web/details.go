@@ -10,11 +10,7 @@ import (
 )
 
 // details is what only the page shows, in addition to an overview.
-type details struct {
-	pages.Details
-
-	next []report.NextDocument // until the provider's day ends
-}
+type details struct{ pages.Details }
 
 // intervals are those for which the page shows the price; 0: as configured.
 var intervals = []time.Duration{0, 10 * time.Minute, 15 * time.Minute, 20 * time.Minute, time.Hour, 6 * time.Hour}
@@ -24,7 +20,10 @@ const detailsFor = 5 * time.Second
 
 // with adds details. If a part of the store cannot be read, no freshness is shown.
 func (o overview) with(d details) pages.Status {
-	o.Details, o.Next = d.Details, d.next
+	o.Details = d.Details
+	if o.Standing.StoreErr == nil {
+		o.Next = report.NewNextDocuments(o.Standing)
+	}
 	for _, part := range []string{"charts", "kept", "backfills"} {
 		if err := d.Errors[part]; o.Standing.StoreErr == nil && err != nil {
 			f := o.Standing.Facts
@@ -50,7 +49,7 @@ func (s *Status) details(ctx context.Context) details {
 }
 
 func readDetails(ctx context.Context, source *Source, overview func(context.Context) overview) (d details) {
-	var price, charts, kept, backfills, next, ledger, hours error
+	var price, charts, kept, backfills, ledger, hours error
 	together(func() {
 		for _, every := range intervals {
 			cost, err := source.DayPrice(every)
@@ -73,14 +72,13 @@ func readDetails(ctx context.Context, source *Source, overview func(context.Cont
 		together(func() {
 			d.Ledger, ledger = source.Ledger(ctx)
 		}, func() {
-			d.next, next = o.upcoming()
 			if !o.Quota.Degraded && len(o.Quota.Pools) > 0 {
 				d.Hours, hours = spentByHour(ctx, source, o.At, o.Quota.Wanted().Pool)
 			}
 		})
 	})
 	d.Errors = map[string]error{
-		"price": price, "charts": charts, "kept": kept, "backfills": backfills, "next": next, "ledger": ledger, "hours": hours,
+		"price": price, "charts": charts, "kept": kept, "backfills": backfills, "ledger": ledger, "hours": hours,
 	}
 	return d
 }

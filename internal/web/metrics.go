@@ -102,7 +102,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	if c.Standing.StoreErr == nil {
 		c.collectSlots(gauge)
 		c.collectCalls(ch)
-		if contact := c.calls.Contact(); !contact.AskedAt.IsZero() && (c.Standing.Upstream.Cause != standing.NotAsked || c.Standing.Upstream.Since.IsZero()) {
+		if contact := c.Standing.Calls.Contact(); !contact.AskedAt.IsZero() && (c.Standing.Upstream.Cause != standing.NotAsked || c.Standing.Upstream.Since.IsZero()) {
 			gauge(upstreamUp, truth(contact.SilentSince.IsZero()))
 			gauge(keyRefused, truth(contact.KeyRefused()))
 		}
@@ -114,7 +114,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 
 // collectCalls exports the upstream calls of all processes that have written to the store.
 func (c collector) collectCalls(ch chan<- prometheus.Metric) {
-	for method, stats := range c.calls {
+	for method, stats := range c.Standing.Calls {
 		var all uint64
 		for verdict, n := range stats.Verdicts {
 			ch <- prometheus.MustNewConstMetric(upstreamCalls, prometheus.CounterValue, float64(n), method, verdict)

@@ -60,8 +60,8 @@ func sourced() (*web.Site, *web.Source) {
 		return report.SlotDocument{Job: "chart", Region: region, DueAt: noon.Add(-before), Slot: noon.Add(-before), Outcome: outcome}
 	}
 	source := &web.Source{
-		Quota: func(context.Context) (report.QuotaDocument, standing.Facts, web.Upcoming, error) {
-			return shown(), factsOf(shown()), upcoming, nil
+		Quota: func(context.Context) (report.QuotaDocument, standing.Facts, error) {
+			return shown(), factsOf(shown()), nil
 		},
 		Slots: func(context.Context, time.Time) ([]report.SlotDocument, error) {
 			return []report.SlotDocument{
@@ -89,19 +89,18 @@ func sourced() (*web.Site, *web.Source) {
 // TestMetricsSayHowClientsWereLimitedAndTheUpstreamAnswered: the former only for a process that serves, the latter for
 // all.
 func TestMetricsSayHowClientsWereLimitedAndTheUpstreamAnswered(t *testing.T) {
-	site, source := sourced()
+	site, _ := sourced()
 	if _, body := get(t, site, "/metrics"); strings.Contains(body, "ingest_api_") || strings.Contains(body, "ingest_upstream_") {
 		t.Error("there are figures of what is not there")
 	}
 	site.Status.Limits = func() httplimit.Stats {
 		return httplimit.Stats{Allowed: 60, Refused: 7, Overloaded: 1, Denied: 2, Unauthorized: 3, FailedOpen: 4, FailedClosed: 5, Refunded: 6, Shared: 8}
 	}
-	source.Calls = func(context.Context) (ingest.CallStats, error) {
-		calls := ingest.CallStats{}
-		calls.Add("videos.list", "ok", 80*time.Millisecond, noon.Add(-time.Minute))
-		calls.Add("videos.list", "broken", 3*time.Second, noon)
-		return calls, nil
-	}
+	amend(site, func(_ context.Context, f *standing.Facts) {
+		f.Calls = ingest.CallStats{}
+		f.Calls.Add("videos.list", "ok", 80*time.Millisecond, noon.Add(-time.Minute))
+		f.Calls.Add("videos.list", "broken", 3*time.Second, noon)
+	})
 	site.Status = &web.Status{Now: site.Status.Now, Source: site.Status.Source, Facts: site.Status.Facts, Limits: site.Status.Limits} // which has read nothing yet
 	_, body := get(t, site, "/metrics")
 	for _, line := range []string{
@@ -195,13 +194,13 @@ func TestAScrapeOfWhatIsDownIsAFigure(t *testing.T) {
 		has, hasNo []string
 	}{
 		{"ledger", func(_ *web.Site, s *web.Source) {
-			s.Quota = func(context.Context) (report.QuotaDocument, standing.Facts, web.Upcoming, error) {
-				return report.QuotaDocument{Degraded: true, EmergencyLeft: []report.EmergencyDocument{{Pool: "units", Remaining: 18}}}, factsOf(report.QuotaDocument{Degraded: true, EmergencyLeft: []report.EmergencyDocument{{Pool: "units", Remaining: 18}}}), upcoming, nil
+			s.Quota = func(context.Context) (report.QuotaDocument, standing.Facts, error) {
+				return report.QuotaDocument{Degraded: true, EmergencyLeft: []report.EmergencyDocument{{Pool: "units", Remaining: 18}}}, factsOf(report.QuotaDocument{Degraded: true, EmergencyLeft: []report.EmergencyDocument{{Pool: "units", Remaining: 18}}}), nil
 			}
 		}, []string{`readable{source="ledger"} 0`, `readable{source="store"} 1`, `quota_degraded 1`, `quota_emergency_remaining_units{pool="units"} 18`, `ingest_slots{`}, []string{"quota_used_units{", "forecast"}},
 		{"ledger's file", func(_ *web.Site, s *web.Source) {
-			s.Quota = func(context.Context) (report.QuotaDocument, standing.Facts, web.Upcoming, error) {
-				return report.QuotaDocument{}, standing.Facts{}, nil, down
+			s.Quota = func(context.Context) (report.QuotaDocument, standing.Facts, error) {
+				return report.QuotaDocument{}, standing.Facts{}, down
 			}
 		}, []string{`readable{source="ledger"} 0`, `ingest_slots{`}, []string{"quota_used_units{"}},
 		{"store", func(_ *web.Site, s *web.Source) {
@@ -237,7 +236,7 @@ func TestAScrapeOfWhatIsDownIsAFigure(t *testing.T) {
 func TestManyScrapesReadOnce(t *testing.T) {
 	site, source := sourced()
 	reads, quotaOf := 0, source.Quota
-	source.Quota = func(ctx context.Context) (report.QuotaDocument, standing.Facts, web.Upcoming, error) {
+	source.Quota = func(ctx context.Context) (report.QuotaDocument, standing.Facts, error) {
 		reads++
 		return quotaOf(ctx)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/web"
@@ -24,11 +25,12 @@ import (
 const hostileText = "<script>alert(1)</script>\u202e\x1b[31m\"'>&{{.}}"
 
 // upcoming are slots of nine regions, a minute after another.
-func upcoming() (next []report.NextDocument, err error) {
+func upcoming() (next []budget.PricedSlot) {
 	for i, region := range []string{"US", "DE", "GB", "FR", "IN", "BR", "AU", "CA", "JP"} {
-		next = append(next, report.NextDocument{Job: "chart", Region: region, DueAt: noon.Add(time.Duration(i) * time.Minute), Cost: map[string]int64{"units": 118}, Fits: i < 4})
+		key := ingest.SlotKey{Job: "chart", Key: region, DueAt: noon.Add(time.Duration(i) * time.Minute)}
+		next = append(next, budget.PricedSlot{SlotKey: key, Cost: quota.Cost{"units": 118}, Fits: i < 4})
 	}
-	return next, nil
+	return next
 }
 
 // paged returns the fresh site with all that the page shows.
@@ -208,13 +210,13 @@ func TestThePageSaysWhatCannotBeRead(t *testing.T) {
 		not  []string
 	}{
 		{"ledger", func(_ *web.Site, s *web.Source) {
-			s.Quota = func(context.Context) (report.QuotaDocument, standing.Facts, web.Upcoming, error) {
-				return report.QuotaDocument{Degraded: true, EmergencyLeft: []report.EmergencyDocument{{Pool: "units", Remaining: 18}}, Ledger: "redis"}, factsOf(report.QuotaDocument{Degraded: true, EmergencyLeft: []report.EmergencyDocument{{Pool: "units", Remaining: 18}}}), upcoming, nil
+			s.Quota = func(context.Context) (report.QuotaDocument, standing.Facts, error) {
+				return report.QuotaDocument{Degraded: true, EmergencyLeft: []report.EmergencyDocument{{Pool: "units", Remaining: 18}}, Ledger: "redis"}, factsOf(report.QuotaDocument{Degraded: true, EmergencyLeft: []report.EmergencyDocument{{Pool: "units", Remaining: 18}}}), nil
 			}
 		}, []string{"The ledger cannot answer: cheap calls go on", "State cannot answer", "US fresh 30 min", "not known while the ledger cannot answer"}, onlyTheLedgerKnows},
 		{"ledger's file", func(_ *web.Site, s *web.Source) {
-			s.Quota = func(context.Context) (report.QuotaDocument, standing.Facts, web.Upcoming, error) {
-				return report.QuotaDocument{}, standing.Facts{}, nil, down
+			s.Quota = func(context.Context) (report.QuotaDocument, standing.Facts, error) {
+				return report.QuotaDocument{}, standing.Facts{}, down
 			}
 		}, []string{"The quota ledger cannot be read", "connection <refused>", "US fresh 30 min", "Everything waits for the ledger"}, onlyTheLedgerKnows},
 		{"store", func(_ *web.Site, s *web.Source) {
@@ -316,10 +318,10 @@ func TestThePageIsSmall(t *testing.T) {
 	site, source := paged()
 	amend(site, func(_ context.Context, f *standing.Facts) { f.Pace.Schedule = manyRegions() })
 	quotaOf := source.Quota
-	source.Quota = func(ctx context.Context) (report.QuotaDocument, standing.Facts, web.Upcoming, error) {
-		d, f, next, err := quotaOf(ctx)
+	source.Quota = func(ctx context.Context) (report.QuotaDocument, standing.Facts, error) {
+		d, f, err := quotaOf(ctx)
 		f.Pace.Schedule = manyRegions()
-		return d, f, next, err
+		return d, f, err
 	}
 	states := []ingest.State{ingest.Done, ingest.Stopped, ingest.Failed, ingest.Missed}
 	source.Slots = func(context.Context, time.Time) (slots []report.SlotDocument, err error) {
@@ -413,10 +415,10 @@ func TestATileNamesItsJobWhereTwoChartOneRegion(t *testing.T) {
 		jobs = append(jobs, job)
 	}
 	quotaOf := source.Quota
-	source.Quota = func(ctx context.Context) (report.QuotaDocument, standing.Facts, web.Upcoming, error) {
-		d, f, next, err := quotaOf(ctx)
+	source.Quota = func(ctx context.Context) (report.QuotaDocument, standing.Facts, error) {
+		d, f, err := quotaOf(ctx)
 		f.Pace.Schedule = regions.Schedule(jobs)
-		return d, f, next, err
+		return d, f, err
 	}
 	slots := site.Facts(t.Context()).Latest
 	us := ingest.Series{Job: "music", Key: "US"}

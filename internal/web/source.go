@@ -17,9 +17,8 @@ import (
 // Source reads data for the metrics and the status page. Its functions must be safe for concurrent use and change
 // nothing. Spent, Ledger, Cost and Emergency are only called after Quota has answered.
 type Source struct {
-	// Quota returns what ingest quota --json prints, with the report, the forecast and the pace in it, and the future slots
-	// as they were planned for it.
-	Quota func(ctx context.Context) (report.QuotaDocument, standing.Facts, Upcoming, error)
+	// Quota returns what ingest quota --json prints, and the facts that it was made of.
+	Quota func(ctx context.Context) (report.QuotaDocument, standing.Facts, error)
 	// Slots returns the slots that ingest slots --since prints, newest first.
 	Slots func(ctx context.Context, since time.Time) ([]report.SlotDocument, error)
 	// Spent returns what the ledger counts since a time, in parts of the length every.
@@ -40,15 +39,10 @@ type Source struct {
 	Emergency func(ctx context.Context, since time.Time) (quota.Cost, error)
 }
 
-// Upcoming returns the slots until the provider's day ends, in the order they are due.
-type Upcoming func() ([]report.NextDocument, error)
-
 // overview is a source's answers at one moment: the status without its details. A ledger that is down hides no charts.
 type overview struct {
 	pages.Status
 
-	upcoming Upcoming
-	calls    ingest.CallStats
 	admitted int64 // calls that the longest window counts
 	degraded time.Duration
 }
@@ -111,14 +105,14 @@ func (s *Status) readOverview(ctx context.Context, source *Source) overview {
 	o := overview{Status: pages.Status{At: s.Now().UTC()}}
 	var left, facts standing.Facts
 	together(func() {
-		spent, read, upcoming, err := source.Quota(ctx)
+		spent, read, err := source.Quota(ctx)
 		if err == nil {
 			spent.Data = "" // visitors need not know a path of this machine
 			// It is in a file of this machine, and a store that hangs may have used up the time.
 			o.Emergency, err = source.Emergency(context.WithoutCancel(ctx), o.At.Add(-day))
 		}
 		if left = read; err == nil {
-			o.Quota, o.upcoming, o.admitted = &spent, upcoming, admitted(spent.Spent, source.Cost)
+			o.Quota, o.admitted = &spent, admitted(spent.Spent, source.Cost)
 		}
 		left.LedgerErr = err
 	}, func() {
@@ -127,15 +121,12 @@ func (s *Status) readOverview(ctx context.Context, source *Source) overview {
 			facts = s.Facts(ctx)
 			err = facts.StoreErr
 		}
-		if err == nil && source.Calls != nil {
-			o.calls, err = source.Calls(ctx)
-		}
 		if err == nil && source.Backup != nil {
 			o.Backup, err = source.Backup(ctx)
 		}
 		facts.StoreErr = err
 	})
-	facts.Report, facts.LedgerErr, facts.Forecast = left.Report, left.LedgerErr, left.Forecast
+	facts.Report, facts.LedgerErr, facts.Forecast, facts.Next = left.Report, left.LedgerErr, left.Forecast, left.Next
 	if left.LedgerErr == nil {
 		facts.Pace = left.Pace
 	}

@@ -62,7 +62,7 @@ func amend(site *web.Site, change func(context.Context, *standing.Facts)) {
 
 // factsOf is the facts of a document.
 func factsOf(d report.QuotaDocument) standing.Facts {
-	f := standing.Facts{Pace: budget.Pace{Schedule: halfHourly()}, Forecast: d.Forecast}
+	f := standing.Facts{Pace: budget.Pace{Schedule: halfHourly()}, Forecast: d.Forecast, Next: upcoming()}
 	if d.Degraded {
 		f.Report.Degraded = quota.ErrUnavailable
 	}
