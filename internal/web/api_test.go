@@ -48,6 +48,7 @@ func (s *testLibrary) library() (*report.Library, error) {
 			}
 			return report.SearchDocument{Query: p.Get("q"), Items: []report.SearchItem{{VideoDocument: report.VideoDocument{VideoID: "a", Title: hostile + strings.Repeat(" long", 400), Tags: []string{}, Views: &views}, Highlight: [][2]int{{0, 2}}, Regions: []ingest.Region{"US"}}}}, nil
 		},
+		Kept: func(context.Context, ingest.Region, string) ([]time.Time, error) { return nil, nil },
 		Chart: func(_ context.Context, region string, _ url.Values) (report.MovesDocument, error) {
 			switch region {
 			case "ZZ":
