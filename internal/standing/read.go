@@ -40,7 +40,7 @@ func Read(ctx context.Context, f Facts, schedule budget.PricedSchedule, l Ledger
 	}
 	f.Report, f.LedgerErr = l.Report(ctx)
 	if f.LedgerErr != nil {
-		return f, nil
+		return f, nil //nolint:nilerr // it is among the facts
 	}
 	var waiting map[ingest.Series]ingest.Slot
 	if s == nil || f.StoreErr != nil || others == nil {
