@@ -324,6 +324,36 @@ func TestTheReportSaysWhatGoesOnWithoutTheLedger(t *testing.T) {
 	}
 }
 
+// waiting is a ledger that waits for other hosts.
+type waiting struct {
+	quota.Ledger
+
+	err error
+}
+
+func (w waiting) Take(context.Context, quota.Ask) (quota.Decision, error) {
+	return quota.Decision{}, w.err
+}
+
+// TestALedgerThatWaitsSaysUntilWhen: not until the emergency budget is renewed, a day later.
+func TestALedgerThatWaitsSaysUntilWhen(t *testing.T) {
+	d, _ := degradedGovernor(t, filepath.Join(t.TempDir(), "quota.db"))
+	d.Usual = "videos.list"
+	until := d.now.Add(10 * time.Minute).Truncate(time.Second)
+	d.Ledger = waiting{d.Ledger, &quota.WaitingError{Err: errDown, Until: until}}
+	if r, err := d.Report(t.Context()); !errors.Is(err, quota.ErrUnavailable) || len(r.EmergencyLeft) != 1 || !r.EmergencyLeft[0].ResumesAt.IsZero() {
+		t.Errorf("while cheap calls go on: %+v, %v", r.EmergencyLeft, err)
+	}
+	_, _ = d.emergenciesOrNo()
+	r, err := d.Report(t.Context())
+	if len(r.EmergencyLeft) != 1 || r.EmergencyLeft[0].Remaining != 0 || !r.EmergencyLeft[0].ResumesAt.Equal(until) {
+		t.Errorf("%+v, %v, want %v", r.EmergencyLeft, err, until)
+	}
+	if want := "goes on at " + until.UTC().Format(time.RFC3339) + " at the latest"; !strings.Contains(fmt.Sprint(err), want) {
+		t.Errorf("%v does not say that it %s", err, want)
+	}
+}
+
 // emergenciesOrNo takes as many cheap calls as go on, until the account or what the provider said last closes.
 func (d *testGovernor) emergenciesOrNo() (n int, err error) {
 	for n < 1000 {

@@ -57,6 +57,9 @@ func (g *Governor) Report(ctx context.Context) (Report, error) {
 	if errors.Is(err, ErrUnavailable) || errors.Is(err, ErrCorrupt) {
 		// The journal is a file of this machine, and the ledger may have used up the time. A take fails if it cannot be read.
 		r.EmergencyLeft, _ = g.EmergencyLeft(context.WithoutCancel(ctx))
+		if waiting, ok := errors.AsType[*WaitingError](err); ok {
+			ResumeBy(r.EmergencyLeft, waiting.Until)
+		}
 	}
 	return r, err
 }

@@ -32,8 +32,10 @@ func checkHosts(ctx context.Context, d *Doctor) Finding {
 		here = j.JournalState
 	}
 	switch {
+	case errors.Is(err, sharedledger.ErrRestarted):
+		return okf("the ledger's server was restarted with its data, which each host compares with its journal before its next call")
 	case errors.Is(err, sharedledger.ErrLost), err == nil && s.Generation == 0 && here.Generation != 0:
-		return warn("the ledger's server was emptied, restarted or replaced since hosts last synced what they spent", "the next run of each host syncs again; let all of them run once")
+		return warn("the ledger's server was emptied or replaced since hosts last synced what they spent", "the next run of each host syncs again; let all of them run once")
 	case err != nil:
 		return noFinding // redis reports it
 	case s.Generation == 0:
@@ -42,7 +44,7 @@ func checkHosts(ctx context.Context, d *Doctor) Finding {
 	if t, err := d.Tariff(); err == nil {
 		if have, all, until := s.Awaits(here, want, t.Failure.Settle); !until.IsZero() {
 			return fail(Unavailable, fmt.Sprintf("the ledger was lost, and waits for what all hosts have spent, until %s at the latest: %d of %d have synced", term.StampFrom(until), len(have), all),
-				"start those that are missing, or wait"+untilThen(ctx, d))
+				"start those that are missing, or wait"+untilThen(ctx, d, until))
 		}
 	}
 	for i := range s.Hosts {

@@ -134,11 +134,15 @@ func emergencyLeft(ctx context.Context, d *Doctor) (left []quota.EmergencyLeft, 
 	return left, err == nil
 }
 
-// untilThen says what is fetched until the ledger answers, as the last part of an advice; "" if that is not known.
-func untilThen(ctx context.Context, d *Doctor) string {
+// untilThen says what is fetched until the ledger answers, at the latest at a time (zero: not known), as the last part of
+// an advice; "" if that is not known.
+func untilThen(ctx context.Context, d *Doctor, until time.Time) string {
 	left, known := emergencyLeft(ctx, d)
 	if !known {
 		return ""
+	}
+	if !until.IsZero() {
+		quota.ResumeBy(left, until)
 	}
 	return "; until then " + report.WithoutLedger(left)
 }

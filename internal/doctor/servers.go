@@ -119,7 +119,7 @@ func judgeServer(ctx context.Context, d *Doctor, err error, s server) Finding {
 		if known, ok := errors.AsType[*redisledger.ServerError](err); ok {
 			cure = known.Cure
 		}
-		return fail(Unavailable, name+": "+err.Error(), cure+untilThen(ctx, d))
+		return fail(Unavailable, name+": "+err.Error(), cure+untilThen(ctx, d, time.Time{}))
 	case errors.Is(err, quota.ErrCorrupt), errors.Is(err, quota.ErrNewer):
 		return failWith(err, "the ledger in it cannot be used: see what else writes to it")
 	}

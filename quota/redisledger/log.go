@@ -111,6 +111,7 @@ func (t *logTail) page(ctx context.Context, at, pos int64) (int64, []string, err
 type accountState struct {
 	now                     int64
 	here                    bool // the generation began on this server
+	restarted               bool // this server was restarted since with its own data
 	horizon, born, spenders int64
 	generation              sharedledger.Generation
 	fields                  []string // the requested fields, "" if missing
@@ -142,7 +143,7 @@ func readState(reply any, n int) (s accountState, err error) {
 	now, _ := parts[0].(int64)
 	here, _ := parts[1].(int64)
 	meta, _ := parts[2].(string)
-	s.now, s.here = now, here == 1
+	s.now, s.here, s.restarted = now, here == 1, here == 2
 	if len(meta) == metaSize { // version, horizon, expiry, spenders, generation, birth
 		s.horizon = newReader(meta[2:9]).next()
 		s.spenders = int64(meta[16])<<8 | int64(meta[17])

@@ -64,30 +64,6 @@ func TestFirstStartIsNoLoss(t *testing.T) {
 	}
 }
 
-// A server that was restarted may have lost what came last, whatever it has on disk.
-func TestServerStartedAnewIsALoss(t *testing.T) {
-	s := redisServer(t, "--appendonly", "yes", "--appendfsync", "always")
-	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
-	shared(t, l, "a", 5)
-	if _, err := once(l, benchAsk("a", 1, 100, "units"), 5, "w", 1); err != nil {
-		t.Fatal(err)
-	}
-	dir := s.client.ConfigGet(t.Context(), "dir").Val()["dir"]
-	s.client.Shutdown(t.Context())
-	await(t, func(ctx context.Context) error {
-		if s.client.Ping(ctx).Err() == nil {
-			return errors.New("still there")
-		}
-		return nil
-	})
-	start(t, "redis-server", s.port, "--save", "", "--appendonly", "yes", "--dir", dir)
-	await(t, func(ctx context.Context) error { return s.client.Ping(ctx).Err() })
-	if used := take(t, l, benchAsk("a", 0, 100, "units")).Pools[0].Windows[0].Used; used != 1 {
-		t.Fatalf("%d used: nothing was lost, but nobody can know", used)
-	}
-	wantLost(t, s, l, "a", 5)
-}
-
 func TestPromotedReplicaIsALoss(t *testing.T) {
 	master := redisServer(t, "--repl-diskless-sync-delay", "0")
 	replica := redisServer(t, "--replicaof", fmt.Sprintf("127.0.0.1 %d", master.port))

@@ -11,7 +11,10 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-var _ sharedledger.Remote = (*Ledger)(nil)
+var (
+	_ sharedledger.Remote  = (*Ledger)(nil)
+	_ sharedledger.Resumer = (*Ledger)(nil)
+)
 
 // Further fields of an account's state; see lua/common.lua.
 const (
@@ -21,8 +24,8 @@ const (
 	serverField  = "s"
 )
 
-// State implements sharedledger.Remote. After a restart or a promotion since the generation began, it returns ErrLost
-// with the server's remaining data, every time until Renew.
+// State implements sharedledger.Remote. After a promotion since the generation began, it returns ErrLost with the server's
+// remaining data, every time until Renew; after a restart ErrRestarted, every time until Resume or Renew.
 func (l *Ledger) State(ctx context.Context, account string, writers []string) (sharedledger.RemoteState, error) {
 	if err := sharedledger.CheckState(account, writers); err != nil {
 		return sharedledger.RemoteState{}, err
@@ -43,6 +46,8 @@ func (l *Ledger) State(ctx context.Context, account string, writers []string) (s
 	switch {
 	case s.Generation == 0:
 		return s, nil
+	case found.restarted:
+		return s, errReloaded
 	case !found.here:
 		return s, errMoved
 	}
@@ -60,6 +65,21 @@ func (l *Ledger) State(ctx context.Context, account string, writers []string) (s
 
 // errMoved means that the server was turned into a replica and back.
 var errMoved = fmt.Errorf("%w: redis: it has taken its data from another server since", sharedledger.ErrLost)
+
+// errReloaded means that the server was restarted and has read its own data.
+var errReloaded = fmt.Errorf("%w, and has read its data", sharedledger.ErrRestarted)
+
+// Resume implements sharedledger.Resumer.
+func (l *Ledger) Resume(ctx context.Context, account string, g sharedledger.Generation) error {
+	if err := sharedledger.CheckState(account, nil); err != nil {
+		return err
+	}
+	if err := l.installScripts(ctx, account, g); err != nil {
+		return err
+	}
+	_, err := l.run(ctx, l.scripts["resume"], l.keys(account), []any{put7(nil, int64(g)), serverField})
+	return err
+}
 
 // remoteState reads the fields of hosts and writers.
 func remoteState(found accountState, writers []string) (s sharedledger.RemoteState, err error) {

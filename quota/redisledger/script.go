@@ -19,10 +19,10 @@ var lua embed.FS
 // script is a Lua source and its hash, by which Redis calls it.
 type script struct {
 	source, sha string
-	own         bool // a generation's: only Renew loads it
+	own         bool // a generation's: only Renew and Resume load it
 }
 
-// generationScripts are the scripts that only Renew loads. They begin with the names of account and generation, and so
+// generationScripts are the scripts that only Renew and Resume load. They begin with the names of account and generation, and so
 // have their own hashes: a server that has them is the one on which the generation began, not restarted since.
 type generationScripts struct {
 	name       string
@@ -42,6 +42,7 @@ var files = map[string]string{
 	"log":    "common seek pools tail account log",
 	"stage":  "common seek pools tail account stage",
 	"renew":  "common seek pools tail account renew",
+	"resume": "common seek pools tail account resume",
 	"sync":   "common seek pools tail account writers sync",
 	"probe":  "probe",
 }

@@ -134,6 +134,8 @@ func (s *syncing) read(ctx context.Context) (err error) {
 		return fmt.Errorf("%w: redis: it has no generation", sharedledger.ErrLost)
 	case s.state.generation != s.Generation:
 		return fmt.Errorf("redis: %w", &sharedledger.GenerationError{Now: s.state.generation})
+	case s.state.restarted:
+		return errReloaded
 	case !s.state.here:
 		return errMoved
 	}

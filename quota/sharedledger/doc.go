@@ -21,8 +21,10 @@
 //	unknown   the remote is in a younger generation than ours         settling, after a sync to it
 //	unknown   the remote is in an older one, or in another of our     settling, under a new generation
 //	          age: an earlier copy is back, or two began at once
-//	any       the server was restarted or replaced, a log is short,   settling, under a new generation
-//	          or a writer's number is behind what was acknowledged
+//	any       the server was restarted, and has what it               as it was
+//	          acknowledged to this data directory
+//	any       the server was replaced, a log is short, or a writer's  settling, under a new generation
+//	          number is behind what was acknowledged
 //	settling  all hosts have synced, or Settle has passed, or         deciding
 //	          this host is alone
 //	any       the remote answers with another generation              unknown

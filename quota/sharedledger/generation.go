@@ -33,6 +33,7 @@ const (
 	whole      event = iota // it has all it acknowledged, in our generation or in a younger one begun by another data directory
 	lost                    // it has lost something
 	firstStart              // remote and journal are both new
+	reloaded                // its server was restarted, and has all that this data directory knows of
 )
 
 // compare finds the event, and the reason of a loss; restarted is the remote's error about its server.
@@ -40,7 +41,7 @@ func (s *Ledger) compare(r RemoteState, restarted error) (found event, why strin
 	mine := s.state.Generation
 	isNew := mine == 0 && !s.state.HasWritten && !s.state.Owed && len(s.state.Snapshots) == 0
 	switch {
-	case restarted != nil:
+	case restarted != nil && (!errors.Is(restarted, ErrRestarted) || r.Generation == 0 || r.Generation != mine):
 		return lost, restarted.Error()
 	case r.Generation == 0 && isNew:
 		return firstStart, ""
@@ -53,6 +54,9 @@ func (s *Ledger) compare(r RemoteState, restarted error) (found event, why strin
 	case r.Generation == mine:
 		if s.writer != "" && r.Written[s.writer] < s.written || slices.ContainsFunc(s.state.Written, func(w LastWrite) bool { return s.misses(r, w) }) {
 			return lost, "it has not what this data directory wrote"
+		}
+		if restarted != nil {
+			return reloaded, ""
 		}
 		return whole, ""
 	case r.Generation.age() > mine.age():
@@ -91,6 +95,8 @@ func (s *Ledger) ensureGeneration(ctx context.Context, inFlight Row) (RemoteStat
 		return remote, nil
 	case found == firstStart && inFlight.ID == 0:
 		return remote, errNew
+	case found == reloaded:
+		return remote, s.resume(ctx, remote.Generation)
 	case found == lost:
 		s.warn(ctx, "the ledger begins a new generation, as after a loss: "+why)
 	}
@@ -104,6 +110,22 @@ func (s *Ledger) ensureGeneration(ctx context.Context, inFlight Row) (RemoteStat
 	return remote, err
 }
 
+// resume goes on with the data of a restarted server. Every other host compares them with its own journal, as after a
+// loss that has no sign: what this one never saw may be missing.
+func (s *Ledger) resume(ctx context.Context, g Generation) error {
+	err := ErrLost
+	if r, ok := s.Remote.(Resumer); ok {
+		err = r.Resume(ctx, s.Account, g)
+	}
+	switch {
+	case err == nil:
+		s.warn(ctx, "the ledger's server was restarted, and has all that this data directory saw and wrote: it goes on")
+	case errors.Is(err, ErrLost):
+		s.lostIn = g
+	}
+	return err
+}
+
 // errSettling means that a new generation still waits for other hosts.
 var errSettling = fmt.Errorf("%w: it was lost, and waits until the other hosts have synced what they spent", quota.ErrUnavailable)
 
@@ -111,7 +133,7 @@ var errSettling = fmt.Errorf("%w: it was lost, and waits until the other hosts h
 func (s *Ledger) awaitHosts(ctx context.Context, remote RemoteState) error {
 	here, want, until := remote.Awaits(s.state, s.hosts, s.Settle)
 	if !until.IsZero() {
-		return fmt.Errorf("%w: %d of %d have; it goes on at %s at the latest", errSettling, len(here), want, until.Format(time.RFC3339))
+		return &quota.WaitingError{Err: fmt.Errorf("%w: %d of %d have", errSettling, len(here), want), Until: until}
 	}
 	if slices.Equal(here, s.state.Hosts) {
 		return nil

@@ -83,6 +83,7 @@ func (w *world) loss(r *rand.Rand) {
 		w.say("A COPY OF %s IS RESTORED (silent: %t)", then.In(pacific).Format("02 15:04:05.000000"), silent)
 	}
 	s.restarted = s.restarted || !silent
+	s.replaced = s.replaced || !silent && w.failover
 	if w.failover {
 		s.skew -= time.Hour
 		w.say("THE SERVER IS ANOTHER, AN HOUR BEHIND")

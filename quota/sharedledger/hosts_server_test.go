@@ -21,6 +21,7 @@ type server struct {
 	down      bool
 	hung      bool
 	restarted bool // since the last generation began: it has no scripts
+	replaced  bool // and runs on another machine
 }
 
 func newServer(w *world) *server {
@@ -38,7 +39,10 @@ type link struct {
 	server *server
 }
 
-var _ sharedledger.Remote = (*link)(nil)
+var (
+	_ sharedledger.Remote  = (*link)(nil)
+	_ sharedledger.Resumer = (*link)(nil)
+)
 
 const timeout = 500 * time.Millisecond
 
@@ -109,10 +113,24 @@ func (l *link) on(ctx context.Context, name string, do func() error) error {
 
 // noscript is what a server says that was restarted.
 func (s *server) noscript() error {
-	if s.restarted && s.without != generation {
+	switch {
+	case !s.restarted || s.without == generation:
+		return nil
+	case s.replaced:
 		return fmt.Errorf("%w: NOSCRIPT", sharedledger.ErrLost)
 	}
-	return nil
+	return sharedledger.ErrRestarted
+}
+
+func (l *link) Resume(ctx context.Context, account string, g sharedledger.Generation) error {
+	return l.on(ctx, "resume", func() error {
+		err := l.server.ledger.Resume(ctx, account, g)
+		if err == nil {
+			l.server.restarted = false
+			l.say("%s goes on in generation %d", l.name, g)
+		}
+		return err
+	})
 }
 
 func (l *link) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
@@ -164,7 +182,7 @@ func (l *link) Renew(ctx context.Context, r sharedledger.Renewal) (sharedledger.
 	return carry(ctx, l, "renew", func() (sharedledger.Generation, error) {
 		g, err := l.server.ledger.Renew(ctx, r)
 		if err == nil && g == r.Next {
-			l.server.restarted = false
+			l.server.restarted, l.server.replaced = false, false
 			l.judge.renewed(r)
 			l.say("%s begins generation %d after %d (first: %t)", l.name, g, r.Was, r.First)
 		}

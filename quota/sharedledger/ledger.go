@@ -225,7 +225,7 @@ func (s *Ledger) askOnce(ctx context.Context, a quota.Ask, row Row, again bool) 
 	switch {
 	case errors.Is(err, quota.ErrInDoubt):
 		s.doubt = row.ID
-	case errors.Is(err, ErrLost):
+	case errors.Is(err, ErrLost) && !errors.Is(err, ErrRestarted):
 		s.lostIn = op.Generation
 	}
 	return d, err

@@ -16,6 +16,9 @@ var (
 	// as long as its state says, or the server was restarted. Nothing was changed. The journals must be synced under a
 	// new generation.
 	ErrLost = errors.New("the ledger has lost what it knew")
+	// ErrRestarted is a loss of which only the restart is a sign: the server has read its own data up to some moment
+	// before it stopped. A Resumer goes on with them.
+	ErrRestarted = fmt.Errorf("%w: its server was restarted", ErrLost)
 	// ErrClone is a number that somebody else used under the same writer's name. Nothing was changed.
 	ErrClone = errors.New("somebody else writes under the same name")
 	// ErrSynced is an operation that another process of the data directory has meanwhile synced as spent. It is
@@ -44,7 +47,8 @@ type Remote interface {
 	// stays free.
 	TakeOnce(ctx context.Context, a quota.Ask, op Operation) (quota.Decision, error)
 	// State returns the remote's state, and changes nothing. An account without state has Generation 0. A server that
-	// was restarted since the last generation began returns ErrLost with the state, until the next one begins.
+	// was restarted or replaced since the last generation began returns ErrLost or ErrRestarted with the state, until
+	// the next one begins or Resume.
 	State(ctx context.Context, account string, writers []string) (RemoteState, error)
 	// Renew begins a new generation if the account's is still r.Was (0: there is no state), and otherwise changes
 	// nothing; it returns the resulting generation. Unless every log is as long as its state says, it wipes logs,
@@ -55,6 +59,13 @@ type Remote interface {
 	// pools to the snapshots, drains, and lists the host. It returns the remote's clock. Errors: *GenerationError,
 	// ErrLost as TakeOnce.
 	Sync(ctx context.Context, d Batch) (time.Time, error)
+}
+
+// Resumer is a Remote that can go on after ErrRestarted.
+type Resumer interface {
+	// Resume goes on in the same generation with the data of a restarted server. Errors: *GenerationError; ErrLost if a
+	// log is not as long as its state says.
+	Resume(ctx context.Context, account string, g Generation) error
 }
 
 // Operation names one TakeOnce.

@@ -128,7 +128,7 @@ func (s *Ledger) syncAll(ctx context.Context, all Batch) (verdicts []RowVerdict,
 		}
 		at, err := s.Remote.Sync(ctx, d)
 		if err != nil {
-			if errors.Is(err, ErrLost) {
+			if errors.Is(err, ErrLost) && !errors.Is(err, ErrRestarted) {
 				s.lostIn, s.comparedIn = d.Generation, 0
 			}
 			return nil, err

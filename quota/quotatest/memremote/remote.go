@@ -127,6 +127,11 @@ func (l *Remote) Renew(_ context.Context, r sharedledger.Renewal) (g sharedledge
 	return g, err
 }
 
+// Resume implements sharedledger.Resumer.
+func (l *Remote) Resume(_ context.Context, name string, g sharedledger.Generation) error {
+	return l.on(name, func(acc *account, _ time.Time) error { return cmp.Or(acc.current(g), acc.whole(nil)) })
+}
+
 // Sync implements sharedledger.Remote.
 func (l *Remote) Sync(_ context.Context, b sharedledger.Batch) (now time.Time, err error) {
 	if err := b.Check(); err != nil {
