@@ -8,7 +8,6 @@ import (
 
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/library"
-	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
@@ -55,23 +54,8 @@ func showChart(ctx context.Context, a *app, q library.ChartQuery, given string) 
 			defer a.say("and %s more: --limit %d", term.Thousands(int64(left)), all)
 		}
 		if doc = doc.First(limit); !doc.Compared() {
-			return printAs(&a.console, format, doc.ChartDocument, doc.ChartDocument.Items, func(v report.ChartItem) []term.Cell { return chartCells(doc, v) })
+			return printAs(&a.console, format, doc.ChartDocument, doc.ChartDocument.Items, doc.ChartCells)
 		}
-		return printAs(&a.console, format, doc, slices.Concat(doc.Items, doc.Gone), func(v report.MoveItem) []term.Cell { return moveCells(doc, v) })
+		return printAs(&a.console, format, doc, slices.Concat(doc.Items, doc.Gone), doc.MoveCells)
 	})
-}
-
-func chartCells(doc report.MovesDocument, v report.ChartItem) []term.Cell {
-	row := []term.Cell{{Name: "region", Value: string(doc.Region)}, {Name: "job", Value: doc.Job}, {Name: "slot", Value: doc.Slot}}
-	return append(row, term.CellsOf(v)...)
-}
-
-// moveCells returns a row of an exported comparison. A video that is gone has no rank.
-func moveCells(doc report.MovesDocument, v report.MoveItem) []term.Cell {
-	row, all := chartCells(doc, v.ChartItem), term.CellsOf(v)
-	if v.Change == string(store.Gone) {
-		term.SetCell(row, "rank", nil)
-	}
-	row = append(row, term.Cell{Name: "compared_to", Value: doc.ComparedTo})
-	return append(row, all[len(term.CellsOf(v.ChartItem)):]...)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/library"
 	"github.com/trendvidstream/ingest/internal/report"
-	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -45,9 +44,7 @@ func (a *app) historyCommand() *cobra.Command {
 				if len(h.Sightings) == 0 && format == formatText {
 					defer a.say("in none of the charts that are kept and asked for")
 				}
-				return printAs(&a.console, format, h, h.Sightings, func(s report.SightingDocument) []term.Cell {
-					return append([]term.Cell{{Name: "video_id", Value: h.VideoID}, {Name: "title", Value: h.Title}}, term.CellsOf(s)...)
-				})
+				return printAs(&a.console, format, h, h.Sightings, h.SightingCells)
 			})
 		})
 	cmd.Flags().Var(formatFlag(&format), "format", "text, json, csv or jsonl (JSON lines)")

@@ -40,6 +40,8 @@ type ChartQuery struct {
 	Compare func(slot time.Time) time.Time // when the chart to compare with stood; nil: compare with none
 	Limit   int                            // at most this many videos, and as many that have left; 0: all
 	Also    bool                           // list the other charts that each video is in
+	Course  bool                           // add each video's course
+	Filter  report.ChartFilter             // before Limit
 }
 
 // Chart reads a chart. If the query names no job, it is that of ChartJob or, if that job has no chart, of any job, even
@@ -52,7 +54,7 @@ func (r Reader) Chart(ctx context.Context, q ChartQuery) (report.MovesDocument, 
 	if !given {
 		q.Job = ChartJob(r.Jobs, q.Region)
 	}
-	if q.Compare == nil {
+	if q.Compare == nil && q.Filter == (report.ChartFilter{}) {
 		q.ChartQuery.Limit = q.Limit
 	}
 	c, err := r.Store.FindChart(ctx, q.ChartQuery)
@@ -69,8 +71,11 @@ func (r Reader) Chart(ctx context.Context, q ChartQuery) (report.MovesDocument, 
 			return doc, err
 		}
 	}
-	if doc = doc.First(q.Limit); q.Also {
+	if doc = doc.Only(q.Filter).First(q.Limit); q.Also {
 		err = r.addElsewhere(ctx, &doc, q.At)
+	}
+	if q.Course && err == nil {
+		err = r.addCourses(ctx, &doc)
 	}
 	return doc, err
 }
@@ -99,18 +104,30 @@ func (r Reader) compare(ctx context.Context, c store.Chart, q ChartQuery) (repor
 func (r Reader) addElsewhere(ctx context.Context, doc *report.MovesDocument, at time.Time) error {
 	ids := term.Texts(doc.ChartDocument.Items, func(v report.ChartItem) string { return v.VideoID })
 	places, err := r.Store.Elsewhere(ctx, doc.Job, doc.Region, at, ids)
-	also := func(item *report.ChartItem) {
+	doc.Each(func(item *report.ChartItem) {
 		for _, p := range places[item.VideoID] {
 			item.Also = append(item.Also, report.PlaceDocument(p))
 		}
-	}
-	for i := range doc.ChartDocument.Items {
-		also(&doc.ChartDocument.Items[i])
-	}
-	for i := range doc.Items {
-		also(&doc.Items[i].ChartItem)
-	}
+	})
 	return err
+}
+
+// addCourses adds its course to each video.
+func (r Reader) addCourses(ctx context.Context, doc *report.MovesDocument) error {
+	var ids []string
+	doc.Each(func(v *report.ChartItem) { ids = append(ids, v.VideoID) })
+	courses, err := r.courses(ctx, doc.Region, doc.Job, doc.Slot, ids)
+	doc.Each(func(v *report.ChartItem) { v.CourseDocument = courses[v.VideoID] })
+	return err
+}
+
+func (r Reader) courses(ctx context.Context, region ingest.Region, job string, at time.Time, videos []string) (map[string]report.CourseDocument, error) {
+	courses := map[string]report.CourseDocument{}
+	stored, err := r.Store.Courses(ctx, region, job, at, videos)
+	for id, c := range stored {
+		courses[id] = report.CourseDocument{Since: term.TimeOrNull(c.Since), Peak: c.Peak, Ranks: c.Ranks}
+	}
+	return courses, err
 }
 
 // ChartJob returns the job named chart, else the first that charts the region; "" if there is none.

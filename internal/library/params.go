@@ -22,7 +22,7 @@ import (
 
 // Documents returns the documents of the API and the pages.
 func (r Reader) Documents() *report.Library {
-	return &report.Library{Search: r.search, Chart: r.chart, Video: r.video, Kept: r.Store.KeptCharts, Regions: r.Regions, Slots: r.slots}
+	return &report.Library{Search: r.search, Chart: r.chart, Video: r.video, Kept: r.Store.KeptCharts, Courses: r.courses, Regions: r.Regions, Slots: r.slots}
 }
 
 // SearchFlags holds the flags of a search that are not fields of the query.
@@ -120,10 +120,17 @@ func (r Reader) chart(ctx context.Context, region string, params url.Values) (re
 		err = setFlags(params, "", func(flags *pflag.FlagSet) {
 			AddChartFlags(flags, &q, &at, &compare)
 			flags.BoolVar(&q.Also, "also", false, "")
+			flags.BoolVar(&q.Course, "course", false, "")
+			flags.Var(config.Choice(&q.Filter.Change, "new", "risen", "fallen", "same", "gone"), "change", "")
+			flags.StringVar(&q.Filter.Category, "category", "", "")
+			flags.Var(config.Choice(&q.Filter.Length, report.Lengths...), "length", "")
 		})
 	}
 	if err == nil {
 		err = q.Complete(r.Now(), at, compare)
+	}
+	if err == nil && q.Filter.Change != "" && q.Compare == nil {
+		err = errors.New("change: since when? Give compare too")
 	}
 	if err != nil {
 		return report.MovesDocument{}, badRequest(err)

@@ -53,7 +53,7 @@ type shownChart struct {
 	report.MovesDocument
 
 	view
-	json    string     // where the same document is as JSON
+	asked   url.Values // the parameters of the same document in the API
 	since   string     // what it is compared with; "": nothing
 	tooOld  bool       // no chart as old as the one to compare with is kept
 	stopped *time.Time // slot of a later fetch that was stopped half-way; nil: there is none

@@ -59,9 +59,11 @@ func (s *Site) chart(r *http.Request, lib *report.Library) (Page, error) {
 	if err != nil {
 		return Page{Main: tabs}, err
 	}
-	return Page{Title: "Most popular in " + name, Tab: "/charts", JSON: doc.json, Main: g.Group{
+	page := doc.exports("Most popular in "+name, s.Hidden)
+	page.Main = g.Group{
 		tabs, s.chartHead(doc, fresh[string(doc.Region)], name), pick, jobs(doc, region), moves(doc), s.chartRows(doc),
-	}}, nil
+	}
+	return page, nil
 }
 
 func charted(region report.RegionDocument) bool {
@@ -105,7 +107,7 @@ func (s *Site) readChart(ctx context.Context, lib *report.Library, v view) (show
 			doc.MovesDocument, err = half, nil
 		}
 	}
-	doc.json = "/v1/charts/" + url.PathEscape(v.region) + "?" + params.Encode()
+	doc.asked = params
 	doc.tooOld = err == nil && !doc.Compared() && !s.Hidden
 	if err == nil && !params.Has("partial") && !params.Has("at") {
 		half, halfErr := lib.Chart(ctx, v.region, url.Values{"partial": {"true"}, "limit": {"1"}, "job": {doc.Job}})

@@ -232,3 +232,43 @@ func TestTimesSayTheirZone(t *testing.T) {
 		}
 	}
 }
+
+// What a page offers to take away is what it shows: the exports keep what the reader has chosen.
+func TestExportsKeepWhatTheReaderChose(t *testing.T) {
+	s := newSite()
+	s.Library = func() (*report.Library, error) { return filled(), nil }
+	for path, want := range map[string][]string{
+		"/charts/US?since=24h&show=new": {
+			"/v1/charts/US?change=new&compare=24h&course=true&format=csv", "/v1/charts/US?also=true&change=new&compare=24h",
+			"/v1/charts/US?change=new&compare=24h&format=atom", "/v1/charts/US?format=atom&limit=10", "/charts/US?at=2026-02-24T18%3A30%3A00Z&show=new&since=24h",
+		},
+		"/videos/a?since=24h":                         {"/v1/videos/a?since=24h&format=csv", "/v1/videos/a?since=24h", "/videos/a"},
+		"/search?q=a&region=US&order=views":           {"/v1/search?format=csv&limit=100&order=views&q=a&region=US", "/v1/search?counts=true&order=views&q=a&region=US", "/v1/search?format=atom&limit=50&order=views&q=a&region=US", "/search?order=views&q=a&region=US"},
+		"/search?q=a&min_views=7&published_since=24h": {"/v1/search?format=csv&limit=100&min_views=7&published_since=24h&q=a", "/v1/search?counts=true&min_views=7&published_since=24h&q=a", "/v1/search?format=atom&limit=50&min_views=7&order=freshness&published_since=24h&q=a", "/search?min_views=7&published_since=24h&q=a"},
+	} {
+		_, part, _ := strings.Cut(bodyOf(t, get(t, s, path)), `aria-label="Take this away"`)
+		part, _, _ = strings.Cut(part, "</nav>")
+		var links []string
+		for _, m := range regexp.MustCompile(`href="([^"]*)"`).FindAllStringSubmatch(part, -1) {
+			links = append(links, html.UnescapeString(m[1]))
+		}
+		if !slices.Equal(links, want) {
+			t.Errorf("%s leads to\n%s\nwant\n%s", path, strings.Join(links, "\n"), strings.Join(want, "\n"))
+		}
+	}
+}
+
+// Beside a link, other sites show the title and the first three videos, as text.
+func TestALinkHasAPreview(t *testing.T) {
+	s := newSite()
+	s.Library = func() (*report.Library, error) { return filled(), nil }
+	body := bodyOf(t, get(t, s, "/charts/US"))
+	for _, want := range []string{
+		`<meta property="og:title" content="Most popular in the United States">`, `<meta property="og:description" content="1. The first  2. &lt;script&gt;`,
+		`<meta name="twitter:card" content="summary">`, `<meta property="og:image" content="https://i.ytimg.com/vi/a/hqdefault.jpg">`, `rel="alternate" type="application/atom+xml"`,
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("lacks %s:\n%s", want, body)
+		}
+	}
+}

@@ -23,6 +23,9 @@ type Page struct {
 	Query string     // what the search box holds
 	Keep  url.Values // what a search from this page keeps, such as its filters
 	JSON  string     // where the same document is as JSON; "": nowhere
+	Take  []Export   // the same view in other formats
+	About string     // the description that other sites show beside a link to the page; "": none
+	Face  string     // the picture that they show; "": none
 	Live  bool       // the page reloads itself
 	Main  g.Node
 }
@@ -36,7 +39,7 @@ func (s *Site) Show(w http.ResponseWriter, r *http.Request, p Page) {
 		h.P(h.ID("away"), h.Role("status"), in(report.Bad, "banner"), g.Attr("hidden"),
 			h.B(g.Text("The server has not answered since "), h.Time(), g.Text(" UTC.")), g.Text(" What is below may be out of date; this page goes on asking.")),
 		h.P(h.ID("still"), h.Role("status"), h.Class("soft"), g.Attr("hidden"), g.Text("This page stays as it is while text is marked.")),
-		h.Main(h.ID("main"), g.If(p.Live, h.Data("live", "")), p.Main),
+		h.Main(h.ID("main"), g.If(p.Live, h.Data("live", "")), p.Main, p.takeAway()),
 		s.foot(p),
 	))).Render(&page) // writing to memory cannot fail
 	body := below(BasePath(r.Context()), page.Bytes())
@@ -76,7 +79,11 @@ func (s *Site) documentHead(p Page) g.Node {
 		h.Link(h.Rel("stylesheet"), h.Href(stylesheet.path())),
 		g.If(len(s.Theme) > 0, h.Link(h.Rel("stylesheet"), h.Href(s.theme().path()))),
 		h.Link(h.Rel("icon"), h.Href(icon.path())),
-		g.If(p.JSON != "", h.Link(h.Rel("alternate"), h.Type("application/json"), h.Href(p.JSON))),
+		g.If(p.JSON != "", h.Link(h.Rel("alternate"), h.Type(typeJSON), h.Href(p.JSON))),
+		g.Map(p.Take, func(e Export) g.Node {
+			return g.If(e.Kind == typeAtom, h.Link(h.Rel("alternate"), h.Type(e.Kind), h.TitleAttr(e.Name), h.Href(e.Href)))
+		}),
+		s.preview(p),
 		h.Script(h.Src(script.path()), h.Defer()),
 	)
 }
@@ -109,6 +116,6 @@ func (s *Site) foot(p Page) g.Node {
 			link(s.Provider.Terms, "Its terms"), g.Text(" apply."))),
 		h.P(g.If(s.Moved != "", g.Group{h.Strong(g.Text(s.Moved)), g.Text(" ")}), g.Text("As of "), moment(s.Now(), "Mon 2 Jan, 15:04:05"), g.Text(", times are "), zone(),
 			g.Text(" · "), link("", "Reload"),
-			g.If(p.JSON != "", g.Group{g.Text(" · "), h.A(h.Href(p.JSON), h.Type("application/json"), g.Text("This page as JSON"))}),
+			g.If(p.JSON != "", g.Group{g.Text(" · "), h.A(h.Href(p.JSON), h.Type(typeJSON), g.Text("This page as JSON"))}),
 			g.Text(" · "), link("/v1/", "API"), g.Text(" · ingest "+s.Version)))
 }

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -82,6 +83,17 @@ func (s *Site) search(r *http.Request, lib *report.Library) (Page, error) {
 		return a.instead(), err
 	}
 	page.Title, page.JSON = term.Fit(a.query, 40)+" · Search", "/v1/search?"+params.Encode()
+	if doc.Hint == "" {
+		to := func(others ...string) string { return "/v1/search?" + a.params(others...).Encode() }
+		feed := to("format", "atom", "limit", "50", "order", cmp.Or(a.filters.Get("order"), "freshness"))
+		page.Take = []Export{{typeCSV, "CSV", to("format", "csv", "limit", "100", "after", a.after)}, {typeJSON, "JSON", page.JSON}, {typeAtom, "Feed of this search", feed},
+			{"", "Copy link", a.link("after", a.after)}}
+		var videos []report.VideoDocument
+		for _, v := range doc.Items {
+			videos = append(videos, v.VideoDocument)
+		}
+		page.About, page.Face = aboutVideos(videos)
+	}
 	page.Main = howToSearch("Nothing was searched for: " + doc.Hint + ".")
 	if doc.Hint == "" {
 		page.Main = g.Group{h.H1(h.Class("sr"), g.Text("Search")), a.found(doc), h.Div(h.Class("find"), s.filters(doc, a), h.Div(

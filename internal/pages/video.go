@@ -52,10 +52,16 @@ func (s *Site) video(r *http.Request, lib *report.Library) (Page, error) {
 			section("Rank over time", choices, rankChart(paths, s.Now())), viewsChart(paths, s.Now()), s.dayTable(paths, days, heading),
 		}
 	}
-	return Page{Title: term.Fit(named(doc.Title), 60), JSON: "/v1/videos/" + url.PathEscape(id) + "?" + params.Encode(), Main: h.Article(
+	address := "/v1/videos/" + url.PathEscape(id) + "?" + params.Encode()
+	page := Page{Title: term.Fit(named(doc.Title), 60), JSON: address, Face: doc.Thumbnail, Take: []Export{
+		{typeCSV, "CSV", address + "&format=csv"}, {typeJSON, "JSON", address}, {"", "Copy link", videoPath(id)},
+	}}
+	page.About = strings.TrimPrefix(term.Fit(term.Clean(doc.Channel), 70)+", "+viewsOf(doc.VideoDocument), ", ")
+	page.Main = h.Article(
 		s.facts(doc.VideoDocument, days), charted,
 		g.If(len(doc.Tags) > 0, section("Tags", h.P(h.Class("chips"), g.Map(doc.Tags, func(tag string) g.Node { return searchFor("tag", tag) })))),
-	)}, nil
+	)
+	return page, nil
 }
 
 // searchFor is a link to the videos whose channel or tag is this text.

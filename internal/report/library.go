@@ -93,6 +93,14 @@ type ChartItem struct {
 	Rank int `json:"rank"`
 	VideoDocument
 	Also []PlaceDocument `json:"also_in,omitempty"` // on request: its places in other regions, best first
+	CourseDocument
+}
+
+// CourseDocument is a video's way through the kept charts of a region and a job, up to the one shown; on request.
+type CourseDocument struct {
+	Since *time.Time `json:"charted_since,omitempty"` // the slot of the first chart that has it
+	Peak  int        `json:"peak,omitempty"`          // its best rank
+	Ranks []int      `json:"ranks_24h,omitempty"`     // of the charts of the last 24 hours, oldest first; 0: it was not in that chart
 }
 
 // PlaceDocument is a rank in a region's chart.
@@ -118,6 +126,18 @@ func (d MovesDocument) First(limit int) MovesDocument {
 		d.Items, d.Gone = d.Items[:min(limit, len(d.Items))], d.Gone[:min(limit, len(d.Gone))]
 	}
 	return d
+}
+
+// Each calls f with every item of the document, also with those that are gone.
+func (d *MovesDocument) Each(f func(*ChartItem)) {
+	for i := range d.ChartDocument.Items {
+		f(&d.ChartDocument.Items[i])
+	}
+	for _, list := range [][]MoveItem{d.Items, d.Gone} {
+		for i := range list {
+			f(&list[i].ChartItem)
+		}
+	}
 }
 
 // Compared reports whether the chart was compared with another; the embedded document is complete otherwise.
@@ -202,6 +222,9 @@ type Library struct {
 	Video  func(ctx context.Context, id string, params url.Values) (HistoryDocument, error)
 	// Kept returns the slots of the complete charts of a region and a job, oldest first.
 	Kept func(ctx context.Context, region ingest.Region, job string) ([]time.Time, error)
+	// Courses returns the courses of videos, by their ids, through the charts of a region and a job due at a time or
+	// earlier.
+	Courses func(ctx context.Context, region ingest.Region, job string, at time.Time, videos []string) (map[string]CourseDocument, error)
 	// Regions lists the charted regions, in the order of the config.
 	Regions func(ctx context.Context) (RegionsDocument, error)
 	Slots   func(ctx context.Context, params url.Values) ([]SlotDocument, error) // all of them, newest first

@@ -5,9 +5,9 @@ import (
 	"context"
 	_ "embed"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -28,7 +28,8 @@ type API struct {
 	Limiter *httplimit.Limiter              // nil: no limits
 	Origins []string                        // whose pages may read the API in a browser, such as https://www.example.com
 
-	cache *cache
+	cache    *cache
+	provider pages.Provider // that feeds name as the source
 }
 
 //go:embed openapi.json
@@ -48,7 +49,7 @@ func (a *API) handler(quota func(context.Context) (report.QuotaDocument, error))
 	a.cache = newCache()
 	mux := http.NewServeMux()
 	for path, read := range map[string]func(context.Context, *report.Library, *http.Request, url.Values) (any, error){
-		"/v1/search": readSearch, "/v1/charts/{region}": readChart, "/v1/videos/{id}": readVideo, "/v1/regions": readRegions, "/v1/slots": readSlots,
+		"/v1/search": a.readSearch, "/v1/charts/{region}": a.readChart, "/v1/videos/{id}": readVideo, "/v1/regions": readRegions, "/v1/slots": readSlots,
 	} {
 		mux.Handle("GET "+path, a.document(func(ctx context.Context, r *http.Request, params url.Values) (any, error) {
 			l, err := a.Library()
@@ -66,7 +67,7 @@ func (a *API) handler(quota func(context.Context) (report.QuotaDocument, error))
 	}))
 	mux.Handle("GET /v1/openapi.json", a.document(func(_ context.Context, r *http.Request, params url.Values) (any, error) {
 		base := strconv.AppendQuote(nil, pages.BasePath(r.Context())+"/")
-		return rawJSON(bytes.Replace(openAPI, []byte(`"url": "/"`), append([]byte(`"url": `), base...), 1)), refuseAll(params)
+		return encoded{kind: "application/json", body: bytes.Replace(openAPI, []byte(`"url": "/"`), append([]byte(`"url": `), base...), 1)}, refuseAll(params)
 	}))
 	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet || r.Method == http.MethodHead {
@@ -106,20 +107,19 @@ func (a *API) document(read func(ctx context.Context, r *http.Request, params ur
 	})
 }
 
-// rawJSON is a document already encoded as JSON.
-type rawJSON []byte
-
 func newDocument(doc any, err error) *document {
-	body, raw := doc.(rawJSON)
-	if err == nil && !raw {
-		var b bytes.Buffer
-		err = json.NewEncoder(&b).Encode(doc)
-		body = b.Bytes()
+	var e encoded
+	if err == nil {
+		e, err = encode(doc)
 	}
-	return &document{err: err, body: body, header: http.Header{
-		"Content-Type": {"application/json"}, "Vary": {"Accept-Encoding, Authorization, Origin"},
+	header := http.Header{
+		"Content-Type": {e.kind}, "Vary": {"Accept-Encoding, Authorization, Origin"},
 		"Cache-Control": {"public, max-age=" + strconv.Itoa(int(freshFor/time.Second))},
-	}}
+	}
+	if e.name != "" {
+		header.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": e.name}))
+	}
+	return &document{err: err, body: e.body, header: header}
 }
 
 // problemOf returns an error in a form for visitors. Internal causes are for /readyz to report.
@@ -179,21 +179,48 @@ func (s *Site) publicQuota(ctx context.Context) (report.QuotaDocument, error) {
 	return doc, err
 }
 
-func readSearch(ctx context.Context, l *report.Library, _ *http.Request, params url.Values) (any, error) {
+func (a *API) readSearch(ctx context.Context, l *report.Library, r *http.Request, params url.Values) (any, error) {
 	if strings.TrimSpace(params.Get("q")) == "" {
 		return nil, fmt.Errorf("%w: q is missing: the words to search for", report.ErrBadRequest)
 	}
 	if _, err := limitOf(params); err != nil {
 		return nil, err
 	}
-	return l.Search(ctx, params)
-}
-
-func readChart(ctx context.Context, l *report.Library, r *http.Request, params url.Values) (any, error) {
-	doc, err := l.Chart(ctx, r.PathValue("region"), without(params, "fields"))
+	format, err := formatOf(params, "csv", "atom")
+	if err != nil {
+		return nil, err
+	}
+	doc, err := l.Search(ctx, without(params, "format"))
 	switch {
 	case err != nil:
 		return nil, err
+	case format == "csv":
+		return csvOf("search", doc.Items, doc.ItemCells)
+	case format == "atom":
+		body, err := a.provider.SearchFeed(r, doc, params)
+		return encoded{kind: atomXML, body: body}, err
+	}
+	return doc, nil
+}
+
+func (a *API) readChart(ctx context.Context, l *report.Library, r *http.Request, params url.Values) (any, error) {
+	format, err := formatOf(params, "csv", "atom")
+	if err != nil {
+		return nil, err
+	}
+	asked := without(params, "fields", "format")
+	if format == "atom" {
+		asked.Set("course", "true") // since when a video is charted is the time of its entry
+	}
+	doc, err := l.Chart(ctx, r.PathValue("region"), asked)
+	switch {
+	case err != nil:
+		return nil, err
+	case format == "csv":
+		return chartCSV(doc, params.Get("course") == "true")
+	case format == "atom":
+		body, err := a.provider.ChartFeed(r, doc, params)
+		return encoded{kind: atomXML, body: body}, err
 	case !doc.Compared():
 		return withFields(doc.ChartDocument, params.Get("fields"))
 	}
@@ -214,9 +241,16 @@ type videoPage struct {
 }
 
 func readVideo(ctx context.Context, l *report.Library, r *http.Request, params url.Values) (any, error) {
-	doc, err := l.Video(ctx, r.PathValue("id"), without(params, "limit", "after"))
+	format, err := formatOf(params, "csv")
 	if err != nil {
 		return nil, err
+	}
+	doc, err := l.Video(ctx, r.PathValue("id"), without(params, "limit", "after", "format"))
+	switch {
+	case err != nil:
+		return nil, err
+	case format == "csv": // all of it
+		return csvOf("video", doc.Sightings, doc.SightingCells)
 	}
 	page := videoPage{HistoryDocument: doc}
 	page.Sightings, page.Next, err = pageOf(doc.Sightings, params, func(s report.SightingDocument) string {

@@ -26,6 +26,7 @@ func TestTheAPIKeepsItsContract(t *testing.T) {
 	contract := readContract(t, site.Handler())
 	hungry := starved.Handler()
 	ask(hungry, "GET", "/v1/quota")
+	inFormat := map[string]string{"application/json": "", "text/csv; charset=utf-8": "&format=csv", "application/atom+xml": "&format=atom"}
 	good := map[string]string{"/v1/search": "/v1/search?q=cup", "/v1/charts/{region}": "/v1/charts/US", "/v1/videos/{id}": "/v1/videos/abc", "/v1/quota": "/v1/quota", "/v1/regions": "/v1/regions", "/v1/slots": "/v1/slots?limit=7"}
 	bad := map[string]string{"/v1/search": "/v1/search?q=", "/v1/charts/{region}": "/v1/charts/ZZ", "/v1/videos/{id}": "/v1/videos/a?limit=0", "/v1/quota": "/v1/quota?a=1&a=2", "/v1/regions": "/v1/regions?a=1&a=2", "/v1/slots": "/v1/slots?after=!"}
 	missing := map[string]string{"/v1/charts/{region}": "/v1/charts/FR", "/v1/videos/{id}": "/v1/videos/none"}
@@ -62,6 +63,15 @@ func TestTheAPIKeepsItsContract(t *testing.T) {
 			}
 			contract.check(t, path, resp)
 			checked++
+			for media := range contract.formats[path] {
+				if status == 200 && media != "application/json" {
+					resp := ask(h, "GET", good[path]+map[bool]string{false: "?", true: ""}[strings.Contains(good[path], "?")]+inFormat[media])
+					if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != media || inFormat[media] == "" || resp.Header.Get("ETag") == "" {
+						t.Errorf("%s promises %s: %d with %v", path, media, resp.StatusCode, resp.Header)
+					}
+					checked++
+				}
+			}
 		}
 	}
 	t.Logf("%d answers are those of openapi.json", checked)
@@ -71,6 +81,7 @@ func TestTheAPIKeepsItsContract(t *testing.T) {
 type contract struct {
 	compiler  *jsonschema.Compiler
 	responses map[string]map[int]string // by path and status, the media type; "" for none
+	formats   map[string]map[string]any // by path, the media types of 200
 }
 
 const contractURL = "https://ingest.example/openapi.json"
@@ -83,7 +94,7 @@ func readContract(t *testing.T, h http.Handler) contract {
 	if err != nil || resp.StatusCode != 200 {
 		t.Fatalf("%d: %v", resp.StatusCode, err)
 	}
-	c := contract{jsonschema.NewCompiler(), map[string]map[int]string{}}
+	c := contract{jsonschema.NewCompiler(), map[string]map[int]string{}, map[string]map[string]any{}}
 	c.compiler.DefaultDraft(jsonschema.Draft2020)
 	c.compiler.AssertFormat()
 	if err := c.compiler.AddResource(contractURL, tree); err != nil {
@@ -107,7 +118,12 @@ func readContract(t *testing.T, h http.Handler) contract {
 			}
 			c.responses[path][status] = ""
 			for media := range r.Content {
-				c.responses[path][status] = media
+				if c.responses[path][status] = media; status == 200 {
+					c.formats[path] = r.Content
+				}
+			}
+			if len(r.Content) > 1 {
+				c.responses[path][status] = "application/json" // without a format
 			}
 		}
 	}

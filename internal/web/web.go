@@ -80,6 +80,9 @@ func (s *Site) handler(all bool) http.Handler {
 		s.Pages.Register(mux, shown)
 	}
 	if s.API != nil {
+		if s.Pages != nil {
+			s.API.provider = s.Pages.Provider
+		}
 		mux.Handle("/v1/", s.API.handler(s.publicQuota))
 		if all && s.Pages != nil {
 			mux.Handle("GET /v1/{$}", s.API.limited(s.Pages.Contract(openAPI)))

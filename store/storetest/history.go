@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -132,5 +133,37 @@ func testAHistoryIsAVideosPath(t *testing.T, open Open) {
 	}
 	if _, err := s.History(t.Context(), store.HistoryQuery{VideoID: "nobody"}); !errors.Is(err, store.ErrNoVideo) {
 		t.Errorf("an unknown video: %v", err)
+	}
+}
+
+func testACourseIsAVideosWayThroughOneChart(t *testing.T, open Open) {
+	s, clock := newStore(t, open)
+	v, other := Titled("a", "A"), Titled("b", "B")
+	Chart(t, s, "US", noon.Add(-48*time.Hour), Page(v))
+	Chart(t, s, "US", noon, Page(other, v))
+	Chart(t, s, "DE", noon, Page(v, other))
+	Chart(t, s, "US", noon.Add(minutes(30)), Page(other))
+	Chart(t, s, "US", noon.Add(minutes(60)), Page(other, v))
+	clock.move(2 * time.Hour)
+	for at, want := range map[time.Time]string{
+		{}:                        "a 2026-02-12T12:00:00Z 1 [2 0 2] b 2026-02-14T12:00:00Z 1 [1 1 1]",
+		noon.Add(minutes(30)):     "a 2026-02-12T12:00:00Z 1 [2 0] b 2026-02-14T12:00:00Z 1 [1 1]",
+		noon.Add(-24 * time.Hour): "a 2026-02-12T12:00:00Z 1 []",
+	} {
+		courses, err := s.Courses(t.Context(), "US", "chart", at, []string{"a", "b", "none"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, id := range slices.Sorted(maps.Keys(courses)) {
+			c := courses[id]
+			got = append(got, fmt.Sprintf("%s %s %d %v", id, c.Since.UTC().Format(time.RFC3339), c.Peak, c.Ranks))
+		}
+		if text := strings.Join(got, " "); text != want {
+			t.Errorf("at %v: %s, want %s", at, text, want)
+		}
+	}
+	if courses, err := s.Courses(t.Context(), "FR", "chart", time.Time{}, []string{"a"}); err != nil || len(courses) > 0 {
+		t.Errorf("of a region without charts: %v, %v", courses, err)
 	}
 }

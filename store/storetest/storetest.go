@@ -51,6 +51,7 @@ var tests = []struct {
 	{"HistoryKeepsTheCountsOfItsTime", testHistoryKeepsTheCountsOfItsTime},
 	{"OfSeveralChartsOfARegionOneIsMeant", testOfSeveralChartsOfARegionOneIsMeant},
 	{"OnlyCompleteChartsAreKeptToChooseFrom", testOnlyCompleteChartsAreKeptToChooseFrom},
+	{"ACourseIsAVideosWayThroughOneChart", testACourseIsAVideosWayThroughOneChart},
 	{"AHistoryIsAVideosPath", testAHistoryIsAVideosPath},
 	{"AnIDIsLookedUpOnceHoweverOftenItIsFound", testAnIDIsLookedUpOnceHoweverOftenItIsFound},
 	{"WhatWasFetchedSinceIsNotLookedUp", testWhatWasFetchedSinceIsNotLookedUp},

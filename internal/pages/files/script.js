@@ -70,6 +70,15 @@
   const again = () => setTimeout(async () => { if (!document.hidden) await look(); again(); }, lookEvery);
   again();
 
+  // A link to the page itself is copied. Where the browser keeps scripts from the clipboard, it is followed instead: its
+  // address can be copied from there.
+  addEventListener("click", async (e) => {
+    const link = e.target.closest("[data-copy]");
+    if (!link || !navigator.clipboard) return;
+    e.preventDefault();
+    await navigator.clipboard.writeText(link.href).then(() => { link.textContent = "Copied"; }, () => { location = link.href; });
+  });
+
   // The left and right arrow keys follow the links to the earlier and later chart.
   const step = { ArrowLeft: "prev", ArrowRight: "next" };
   addEventListener("keydown", (e) => {
