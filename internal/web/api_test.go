@@ -60,7 +60,6 @@ func (s *testLibrary) library() (*report.Library, error) {
 				Region: ingest.Region(region), Job: "chart", Slot: noon, Items: []report.ChartItem{{Rank: 1, VideoDocument: report.VideoDocument{VideoID: "a", Title: hostile, Tags: []string{}}}},
 			}}, nil
 		},
-		Kept: func(context.Context, ingest.Region, string) ([]time.Time, error) { return []time.Time{noon}, nil },
 		Regions: func(context.Context) (report.RegionsDocument, error) {
 			return report.RegionsDocument{Regions: []report.RegionDocument{{Region: "US", Name: "United States", Jobs: []report.ChartJobDocument{{Job: "chart", Slot: &noon}}}}}, nil
 		},
