@@ -38,6 +38,13 @@ func identify(ctx context.Context, q querier, path, doing string) (id identity, 
 	case id.version > tables.Version():
 		return id, &VersionError{Path: path, Have: id.version, Know: tables.Version()}
 	}
+	object, err := tables.Foreign(ctx, q, id.version)
+	if err == nil && object != "" {
+		err = &CorruptError{Path: path, Doing: doing, Err: fmt.Errorf("%w: the %s", ErrForeign, object)}
+	}
+	if err != nil {
+		return id, err
+	}
 	err = readNote(ctx, q, "upstream", &id.upstream)
 	return id, err
 }
@@ -45,6 +52,9 @@ func identify(ctx context.Context, q querier, path, doing string) (id identity, 
 var (
 	// ErrEmpty means that a store's file has 0 bytes. SQLite would take it for a new one and delete its log.
 	ErrEmpty = errors.New("it is empty")
+
+	// ErrForeign means that somebody has added to a store, or changed, a table, a view, an index or a trigger.
+	ErrForeign = errors.New("it has something in its schema that ingest did not put there")
 
 	errUnwritable = errors.New("the header says that no program may write it: a byte of it has changed")
 )

@@ -139,7 +139,7 @@ func (d *database) rescue(ctx context.Context, upstream string, r *Repaired) (er
 // buildDraft builds a consistent store, draft, from the readable rows of a file.
 func (d *database) buildDraft(ctx context.Context, file, draft, upstream string, r *Repaired) (err error) {
 	// writable_schema lets SQLite read a truncated file, and a damaged schema.
-	from, err := connect(file, 1, "mode=ro", "_query_only=1", "_pragma=cell_size_check(1)", "_pragma=writable_schema(1)")
+	from, err := connect(file, 1, "mode=ro", "_query_only=1", sqlitefile.Undefended)
 	if err != nil {
 		return d.explain(ctx, "read the damaged store", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -28,9 +29,13 @@ type Querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
+// Undefended is a parameter for a connection that reads a damaged schema, which SQLite's defensive mode forbids.
+const Undefended = "_pragma=writable_schema(1)"
+
 // DSN returns the name of the file for the driver. SQLite obeys parameters only in the file: form of a name, in which
 // a path may hold any character, escaped. Temporary files stay in memory: in a container whose root is read-only no
-// directory may take them.
+// directory may take them. The file may come from another machine: its schema calls no function that acts outside the
+// database, its pages are checked as they are read, and no statement damages it. https://www.sqlite.org/security.html
 func DSN(path string, params ...string) string {
 	slashed := filepath.ToSlash(path)
 	name := url.URL{Scheme: "file", Path: slashed}
@@ -40,7 +45,11 @@ func DSN(path string, params ...string) string {
 	case !strings.HasPrefix(slashed, "/"):
 		name.Path = "/" + slashed // file:///C:/...
 	}
-	return name.String() + "?" + strings.Join(params, "&") + "&_pragma=temp_store(memory)"
+	params = append(params, "_pragma=temp_store(memory)", "_pragma=trusted_schema(0)", "_pragma=cell_size_check(1)")
+	if !slices.Contains(params, Undefended) {
+		params = append(params, "_defensive=1")
+	}
+	return name.String() + "?" + strings.Join(params, "&")
 }
 
 // Open returns a pool of at most n connections to the file, all of which are kept. Nothing is opened before the first

@@ -3,7 +3,10 @@ package sqlitefile
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"strings"
+	"sync"
 	"time"
 )
 
@@ -42,6 +45,67 @@ func (s Schema) Upgrade(ctx context.Context, tx Executer, have int) error {
 	_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", s.Version()))
 	return err
 }
+
+// Foreign returns the first object of a database of version have that Tables did not make, such as a trigger which
+// somebody added to a file before it was restored; "" if there is none. Statistics of SQLite's ANALYZE may be there.
+// Of a version before the newest only triggers are known to be foreign: none has any.
+func (s Schema) Foreign(ctx context.Context, q Querier, have int) (object string, err error) {
+	if have < s.Version() {
+		err = q.QueryRowContext(ctx, `SELECT coalesce(min('trigger ' || name), '') FROM sqlite_schema WHERE type = 'trigger'`).Scan(&object)
+		return object, err
+	}
+	known, err := s.objects(ctx)
+	if err != nil {
+		return "", err
+	}
+	err = Each(ctx, q, func(rows *sql.Rows) error {
+		var name, text string
+		err := rows.Scan(&name, &text)
+		if want, ok := known[name]; object == "" && (!ok || want != text && !s.altered(text)) {
+			object = name
+		}
+		return err
+	}, selectObjects)
+	return object, err
+}
+
+// altered reports whether a table's text may differ because steps have changed it: SQLite edits the text in its own way.
+func (s Schema) altered(text string) bool {
+	return len(s.Steps) > 0 && strings.HasPrefix(text, "CREATE TABLE ")
+}
+
+const selectObjects = `SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite\_stat%' ESCAPE '\'`
+
+// objects returns the texts of everything that Tables makes, by its type and name.
+func (s Schema) objects(ctx context.Context) (known map[string]string, err error) {
+	knownLock.Lock()
+	defer knownLock.Unlock()
+	if known := knownObjects[s.Tables]; known != nil {
+		return known, nil
+	}
+	db, err := Open(":memory:", 1)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := s.Create(ctx, db); err != nil {
+		return nil, err
+	}
+	known = map[string]string{}
+	err = Each(ctx, db, func(rows *sql.Rows) error {
+		var name, text string
+		err := rows.Scan(&name, &text)
+		known[name] = text
+		return err
+	}, selectObjects)
+	knownObjects[s.Tables] = known
+	return known, err
+}
+
+var (
+	knownLock    sync.Mutex
+	knownObjects = map[string]map[string]string{} // by Tables
+)
 
 // BackupPath returns a free name for the backup of a file of version have, made before its first step.
 func BackupPath(path string, have int, now time.Time) string {

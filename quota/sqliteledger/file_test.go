@@ -59,6 +59,12 @@ func TestRefusesFilesThatAreNotItsOwn(t *testing.T) {
 			}
 			execute(t, path, "PRAGMA user_version = 3")
 		}, quota.ErrNewer, "has version 3, and this program knows version 1: use the program that made it, or move it away and run ingest quota rebuild"},
+		{"a ledger with a trigger", func(t *testing.T, path string) {
+			if err := open(t, path).Close(); err != nil {
+				t.Fatal(err)
+			}
+			execute(t, path, "CREATE TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM entries; END")
+		}, quota.ErrCorrupt, "something in its schema that ingest did not put there, the trigger t: put its newest copy back"},
 		{"a ledger that is overwritten", func(t *testing.T, path string) {
 			l := open(t, path)
 			take(t, l, ask("default", 1))

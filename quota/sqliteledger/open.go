@@ -195,5 +195,12 @@ func (l *Ledger) version(ctx context.Context, db sqlitefile.Querier) (int, error
 		return 0, fmt.Errorf("%w: %s has version %d, and this program knows version %d: use the program that made it, or move it away and run ingest quota rebuild",
 			quota.ErrNewer, l.path, have, schema.Version())
 	}
+	object, err := schema.Foreign(ctx, db, have)
+	if err != nil {
+		return 0, l.explain("read", err)
+	}
+	if object != "" {
+		return 0, fmt.Errorf("%w: %s has something in its schema that ingest did not put there, the %s: put its newest copy back, or move it away", quota.ErrCorrupt, l.path, object)
+	}
 	return have, nil
 }
