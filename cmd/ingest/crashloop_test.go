@@ -27,6 +27,7 @@ const (
 func TestCrashLoop(t *testing.T) {
 	seed := fromEnv(t, crashSeed, uint64(time.Now().UnixNano()))
 	rng := rand.New(rand.NewPCG(seed, 0))
+	t.Setenv(judgedEnv, "1")
 	o := ticks{Dir: t.TempDir(), From: time.Now().Unix() + 1, Ticks: 44, Jobs: 4}
 	j := newJudge(t, o)
 	f := newFleet(t, o)

@@ -44,7 +44,8 @@ func TestAnOlderFileIsBackedUpBeforeItsFirstStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	newer := sqliteledger.Schema()
-	newer.Steps = append(newer.Steps, "CREATE TABLE added (n INTEGER NOT NULL) STRICT; INSERT INTO added VALUES (7)")
+	const added = "CREATE TABLE added (n INTEGER NOT NULL) STRICT; INSERT INTO added VALUES (7)"
+	newer.Tables, newer.Steps = newer.Tables+added, append(newer.Steps, added)
 	sqliteledger.SetSchema(t, newer)
 	for range 2 { // the second finds it done
 		l = open(t, path)
