@@ -79,6 +79,9 @@ func (a *app) gatewayConfig(from upstream, tariff *quota.Tariff) (c gateway.Conf
 			return c, config.Invalid(fmt.Errorf("gateway: cache: %w", err))
 		}
 	}
+	if len(a.cfg.Clients) == 0 {
+		a.log().WarnContext(ctx, "every user and program of this machine may spend quota through the gateway: name clients: in the config, each with a token, to admit only those")
+	}
 	for _, client := range a.cfg.Clients {
 		c.Clients = append(c.Clients, gateway.Client{Name: client.Name, TokenSHA256: client.TokenSHA256})
 	}

@@ -27,7 +27,7 @@ var (
 func (g *Gateway) client(r *http.Request, query url.Values) (string, *answer) {
 	bearer := r.Header.Values("Authorization")
 	for name := range query {
-		if plain := plainName(name); strings.HasSuffix(plain, "_token") {
+		if strings.HasSuffix(strings.ToLower(strings.TrimSpace(name)), "_token") {
 			return "", foreign
 		}
 	}

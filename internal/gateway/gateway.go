@@ -2,7 +2,7 @@
 // one take draws its cost from the shared pools and from the client's own; only then is a request sent, with the
 // upstream's key, the way passes send theirs. The answer is settled as for a pass.
 //
-// Only path, query, body and two header fields of a request are passed on. A body is read whole before the take, and an
+// Only path, the parameters that the upstream lists, a JSON body and two header fields of a request are passed on. A body is read whole before the take, and an
 // answer before the verdict, so that neither a slow client nor a slow upstream holds up a take.
 package gateway
 
@@ -30,6 +30,8 @@ type Upstream interface {
 	Forward(req *http.Request) wire.Answer
 	// Verdict returns the meaning of an answer for the quota; nil if the call was served.
 	Verdict(method string, a wire.Answer) *fetch.Error
+	// Takes reports whether a parameter of this name may be sent to the upstream.
+	Takes(parameter string) bool
 }
 
 // Config configures a gateway.

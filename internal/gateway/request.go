@@ -2,13 +2,16 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,17 +63,26 @@ func (g *Gateway) admit(r *http.Request) (method, client string, refusal *answer
 	if err != nil || len(r.URL.RawQuery) > maxQuery {
 		return "", "", problem(http.StatusBadRequest, "badRequest", "the query cannot be read, or is longer than 8 KiB")
 	}
-	client, refusal = g.client(r, query)
-	return string(name), client, refusal
+	if client, refusal = g.client(r, query); refusal != nil {
+		return "", "", refusal
+	}
+	for parameter := range query {
+		if !slices.Contains(ours, parameter) && !g.config.Upstream.Takes(parameter) {
+			return "", "", problem(http.StatusBadRequest, "badRequest", fmt.Sprintf("no route of the provider has a parameter %.40q: leave it out", parameter))
+		}
+	}
+	kind, _, err := mime.ParseMediaType(cmp.Or(r.Header.Get("Content-Type"), "application/json"))
+	if r.Method != http.MethodGet && (err != nil || kind != "application/json") {
+		return "", "", problem(http.StatusUnsupportedMediaType, "badContent", "a body must be JSON: send Content-Type: application/json")
+	}
+	return string(name), client, nil
 }
 
 // readCall reads the rest of a request.
 func readCall(w http.ResponseWriter, r *http.Request, method, client string) (*call, *answer) {
 	query := r.URL.Query()
-	for name := range query {
-		if hidden[plainName(name)] {
-			query.Del(name)
-		}
+	for _, name := range ours {
+		query.Del(name)
 	}
 	c := &call{
 		method: method, client: client, verb: r.Method, path: r.URL.Path, query: query.Encode(), header: http.Header{},
@@ -113,13 +125,8 @@ func (c *call) request(ctx context.Context) (*http.Request, error) {
 	return req, nil
 }
 
-// hidden are the parameters that are not passed on, by plainName: for the upstream, this program is the client.
-var hidden = map[string]bool{
-	"key": true, "access_token": true, "oauth_token": true, "bearer_token": true, "callback": true, "jsonp": true, "quotauser": true, "userip": true,
-}
-
-// plainName returns the name of a parameter as Google reads it: $key is key.
-func plainName(name string) string { return strings.ToLower(strings.TrimLeft(name, "$. ")) }
+// ours are parameters that are accepted and not passed on: for the upstream, this program is the client.
+var ours = []string{"key", "quotaUser", "userIp"}
 
 // loopback reports whether a Host header names this machine.
 func loopback(host string) bool {
