@@ -55,6 +55,9 @@ func (a *app) newGateway(ctx context.Context, f *fetchRuntime) (*gateway.Gateway
 	if err != nil {
 		return nil, err
 	}
+	if len(a.cfg.Clients) == 0 {
+		a.log().WarnContext(ctx, "every user and program of this machine may spend quota through the gateway: name clients: in the config, each with a token, to admit only those")
+	}
 	reserve := f.reserveCache(a)
 	if err := reserve.Update(ctx); err != nil {
 		return nil, fmt.Errorf("what the schedule needs: %w", err)
@@ -78,9 +81,6 @@ func (a *app) gatewayConfig(from upstream, tariff *quota.Tariff) (c gateway.Conf
 		if _, err := tariff.Cost(method); err != nil {
 			return c, config.Invalid(fmt.Errorf("gateway: cache: %w", err))
 		}
-	}
-	if len(a.cfg.Clients) == 0 {
-		a.log().WarnContext(ctx, "every user and program of this machine may spend quota through the gateway: name clients: in the config, each with a token, to admit only those")
 	}
 	for _, client := range a.cfg.Clients {
 		c.Clients = append(c.Clients, gateway.Client{Name: client.Name, TokenSHA256: client.TokenSHA256})

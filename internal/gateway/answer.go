@@ -46,7 +46,7 @@ func answerOf(from wire.Answer, e *fetch.Error) *answer {
 	case e != nil && e.Verdict == fetch.BadKey:
 		return problem(http.StatusBadGateway, "backendError", "the gateway's own key is refused, the client's token is not at fault: "+e.Error())
 	}
-	a := &answer{status: from.Status, header: http.Header{"X-Content-Type-Options": {"nosniff"}, "Content-Security-Policy": {"sandbox"}}, body: from.Body}
+	a := &answer{status: from.Status, header: http.Header{"X-Content-Type-Options": {"nosniff"}, "Content-Security-Policy": {"sandbox"}, "Cache-Control": {"private, no-cache"}}, body: from.Body}
 	for _, name := range []string{"Content-Type", "Etag", "Date", "Retry-After"} {
 		if v := from.Header[name]; v != nil {
 			a.header[name] = v

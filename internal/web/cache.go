@@ -81,8 +81,9 @@ type document struct {
 func (d *document) write(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	maps.Copy(h, d.header)
-	if r.Header.Get("Authorization") != "" {
-		h.Set("Cache-Control", strings.Replace(h.Get("Cache-Control"), "public", "private", 1))
+	// What one client has left, or was let in to read, is no other's.
+	if may := h.Get("Cache-Control"); may != "no-store" && (r.Header.Get("Authorization") != "" || h.Get("RateLimit") != "") {
+		h.Set("Cache-Control", "private, "+strings.TrimPrefix(may, "public, "))
 	}
 	if etag := h.Get("ETag"); etag != "" && matches(r.Header.Get("If-None-Match"), etag) {
 		h.Del("Content-Type")

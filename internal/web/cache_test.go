@@ -11,9 +11,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/quota/httplimit"
 )
 
 // TestAPageIsMadeOnceForAllWhoAsk: within ten seconds, compressed or not, and not at all for a client that has it.
@@ -111,5 +113,22 @@ func TestAScraperThatHangsUpIsNoFault(t *testing.T) {
 		if len(w.statuses) != 1 {
 			t.Errorf("%s to a client that is gone: statuses %v, want one", path, w.statuses)
 		}
+	}
+}
+
+// What one client has left is not shown to another by a shared cache: an answer that says it is private.
+func TestAnAnswerWithAClientsOwnFiguresIsPrivate(t *testing.T) {
+	site, _ := newAPI(t, httplimit.Limit{Quota: 100, Window: time.Minute})
+	h := site.Handler()
+	for _, target := range []string{"/v1/search?q=cup", "/v1/charts/US", "/v1/quota", "/v1/openapi.json", "/v1/nothing", "/", "/status"} {
+		for range 2 { // the second may be answered from memory
+			resp := ask(h, "GET", target)
+			if may := resp.Header.Get("Cache-Control"); resp.Header.Get("RateLimit") != "" && !strings.HasPrefix(may, "private") && may != "no-store" {
+				t.Errorf("%s: RateLimit %s with Cache-Control %q", target, resp.Header.Get("RateLimit"), may)
+			}
+		}
+	}
+	if resp := ask(h, "GET", "/v1/search?q=cup"); resp.Header.Get("RateLimit") == "" {
+		t.Error("no figures of a client's own")
 	}
 }

@@ -58,5 +58,5 @@ func ExampleToken() {
 	limiter.Handler(http.NotFoundHandler()).ServeHTTP(w, r)
 	fmt.Println(w.Header().Get("RateLimit"))
 	// Output:
-	// "1m";r=2999;t=60;pk=:unNEyETAYNU=:
+	// "1m";r=2999;t=60
 }

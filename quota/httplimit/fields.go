@@ -1,11 +1,8 @@
 package httplimit
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
-	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -25,8 +22,8 @@ const (
 // items are the lists in the fields.
 type items struct{ policies, limits []string }
 
-// add adds a window to RateLimit-Policy, with the parameters of unit and key, and, if show is set, to RateLimit.
-func (f *items) add(name string, w quota.WindowState, at time.Time, unit, key string, show bool) {
+// add adds a window to RateLimit-Policy, with the parameter of its unit, and, if show is set, to RateLimit.
+func (f *items) add(name string, w quota.WindowState, at time.Time, unit string, show bool) {
 	length := seconds(w.Window.Length)
 	if w.Window.Day() {
 		length = seconds(24 * time.Hour)
@@ -35,9 +32,9 @@ func (f *items) add(name string, w quota.WindowState, at time.Time, unit, key st
 	if !w.FreesAt.IsZero() {
 		frees = seconds(w.FreesAt.Sub(at))
 	}
-	f.policies = append(f.policies, fmt.Sprintf("%q;q=%d;w=%d%s%s", name, w.Ceiling, length, unit, key))
+	f.policies = append(f.policies, fmt.Sprintf("%q;q=%d;w=%d%s", name, w.Ceiling, length, unit))
 	if show {
-		f.limits = append(f.limits, fmt.Sprintf("%q;r=%d;t=%d%s", name, max(w.Ceiling-w.Used, 0), frees, key))
+		f.limits = append(f.limits, fmt.Sprintf("%q;r=%d;t=%d", name, max(w.Ceiling-w.Used, 0), frees))
 	}
 }
 
@@ -48,18 +45,15 @@ func (f *items) set(h http.Header) {
 }
 
 // setFields writes the fields that say how much is left.
-func (l *Limiter) setFields(h http.Header, account string, q *question, d quota.Decision) {
+func (l *Limiter) setFields(h http.Header, q *question, d quota.Decision) {
 	if l.Fields == Off {
 		return
 	}
-	hash := fnv.New64a()
-	_, _ = io.WriteString(hash, account)
-	key := ";pk=:" + base64.StdEncoding.EncodeToString(hash.Sum(nil)) + ":"
 	var f items
 	for i, pool := range d.Pools {
 		for _, w := range pool.Windows {
 			// A refusal lists only the windows that refuse: no other may free later than Retry-After.
-			f.add(w.Window.Name, w, d.At, `;qu="requests"`, key, d.Allowed || q.refusedBy(i, w))
+			f.add(w.Window.Name, w, d.At, `;qu="requests"`, d.Allowed || q.refusedBy(i, w))
 		}
 	}
 	f.set(h)
@@ -71,7 +65,7 @@ func SetFields(h http.Header, d quota.Decision) {
 	var f items
 	for _, pool := range d.Pools {
 		for _, w := range pool.Windows {
-			f.add(pool.Pool+"-"+w.Window.Name, w, d.At, "", "", true)
+			f.add(pool.Pool+"-"+w.Window.Name, w, d.At, "", true)
 		}
 	}
 	f.set(h)

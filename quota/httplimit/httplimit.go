@@ -9,8 +9,8 @@
 // listed proxies, right to left, up to the first hop that is not listed; see Config.Proxies.
 //
 // Responses have RateLimit-Policy and RateLimit of draft-ietf-httpapi-ratelimit-headers-11, refusals Retry-After and a
-// problem document (RFC 9457). The partition key pk is the FNV-1a hash (64 bits) of the client's account, which is no
-// secret.
+// problem document (RFC 9457). They have no partition key pk: made of a client's address it would tell that address. A
+// handler must not let shared caches keep its answers, since the fields are of one client.
 //
 // Memory: an idle client is forgotten after its longest window; a busy one has at most an entry per step (a sixtieth
 // of its shortest window). New clients beyond Config.MaxClients share accounts, so that a flood of addresses takes

@@ -52,7 +52,7 @@ func (l *Limiter) limit(w http.ResponseWriter, r *http.Request, addr netip.Addr,
 		}
 		l.count(&l.stats.Allowed)
 		if !l.Observe {
-			l.setFields(w.Header(), c.account, q, d)
+			l.setFields(w.Header(), q, d)
 		}
 	}
 	l.serve(w, r, authorized, next, taken)
@@ -137,7 +137,7 @@ func (l *Limiter) takeOuter(w http.ResponseWriter, r *http.Request, cost int64, 
 
 // refuse answers a request above a client's limit.
 func (l *Limiter) refuse(w http.ResponseWriter, c client, q *question, d quota.Decision) {
-	l.setFields(w.Header(), c.account, q, d)
+	l.setFields(w.Header(), q, d)
 	violated, wait := q.violated(d), seconds(d.RetryAfter)
 	w.Header().Set("Retry-After", strconv.FormatInt(wait, 10))
 	Problem{
