@@ -8,7 +8,15 @@ import (
 	"github.com/trendvidstream/ingest/store/storetest"
 )
 
-func TestStore(t *testing.T) { storetest.Run(t, openAt, storetest.Sample{Days: 81, Each: 20}) }
+func TestStore(t *testing.T) { storetest.Run(t, openAt) }
+
+func TestSearchQuality(t *testing.T) {
+	storetest.SearchQuality(t, openAt, storetest.Sample{Days: 30, Each: 3})
+}
+
+func TestLongSearchQuality(t *testing.T) {
+	storetest.SearchQuality(t, openAt, storetest.Sample{Days: 81, Each: 20})
+}
 
 // openAt is open for the suite.
 func openAt(t testing.TB, dir string, now func() time.Time) *store.Store {

@@ -29,16 +29,16 @@ var damages = []struct {
 	says   string
 	repair int
 	keeps  bool
-	rare   bool // where SOAK is set
+	long   bool // make test-long has it
 }{
 	{"byte 0, of SQLite's mark, flipped", flips(0), exitError, "ingest doctor --repair", exitOK, true, false},
-	{"byte 18, which forbids writing, flipped", flips(18), exitOK, "", exitOK, true, false},
+	{"byte 18, which forbids writing, flipped", flips(18), exitOK, "", exitOK, true, true},
 	{"byte 20, of a page's shape, flipped", flips(20), exitError, "ingest doctor --repair", exitOK, true, true},
 	{"byte 47, of SQLite's format, flipped", flips(47), exitError, "ingest doctor --repair", exitOK, true, true},
 	{"byte 60: may be a newer program's version", flips(60), exitConfig, "use the newer program", exitConfig, false, false},
 	{"byte 71, of the application, flipped", flips(71), exitError, "is not a store of ingest", exitError, false, true},
-	{"byte 100, of the first page, flipped", flips(100), exitError, "ingest doctor --repair", exitOK, false, false},
-	{"byte 63: the same", flips(63), exitConfig, "use the newer program", exitConfig, false, false},
+	{"byte 100, of the first page, flipped", flips(100), exitError, "ingest doctor --repair", exitOK, false, true},
+	{"byte 63: the same", flips(63), exitConfig, "use the newer program", exitConfig, false, true},
 	{"the first page of the videos cleared", func(_ *programRig, path string) error {
 		number, err := pageOf(path, "video_facts")
 		if err != nil {
@@ -54,7 +54,7 @@ var damages = []struct {
 	{"cut off to nothing beside its log", func(p *programRig, path string) error {
 		p.kill("page saved:3")
 		return os.Truncate(path, 0)
-	}, exitError, "it is empty", exitOK, false, false},
+	}, exitError, "it is empty", exitOK, false, true},
 	{"a byte of its log flipped", func(p *programRig, path string) error {
 		p.kill("page saved:3")
 		return edit(path+"-wal", func(b []byte) []byte { b[len(b)/2] ^= 0x11; return b })
@@ -62,11 +62,11 @@ var damages = []struct {
 	{"its log deleted after a kill", func(p *programRig, path string) error {
 		p.kill("page saved:3")
 		return os.Remove(path + "-wal")
-	}, exitOK, "", exitOK, false, false},
+	}, exitOK, "", exitOK, false, true},
 	{"its -shm deleted after a kill", func(p *programRig, path string) error {
 		p.kill("page saved:3")
 		return os.Remove(path + "-shm")
-	}, exitOK, "", exitOK, true, false},
+	}, exitOK, "", exitOK, true, true},
 	{"an index that lacks rows", func(p *programRig, path string) error {
 		return p.sql(path, "DELETE FROM video_text WHERE rowid % 2")
 	}, exitOK, "", exitOK, true, false},
@@ -103,11 +103,16 @@ func edit(path string, change func([]byte) []byte) error {
 
 // TestFaultStoreDamaged damages a closed store, and does what a person would: search, look at doctor, repair, search
 // again, fetch.
-func TestFaultStoreDamaged(t *testing.T) {
+func TestFaultStoreDamaged(t *testing.T) { storeDamaged(t, false) }
+
+func TestLongFaultStoreDamaged(t *testing.T) { storeDamaged(t, true) }
+
+func storeDamaged(t *testing.T, long bool) {
+	t.Helper()
 	t.Parallel()
 	base := newFetched(t)
 	for _, tt := range damages {
-		if tt.rare && os.Getenv(soakEnv) == "" {
+		if tt.long != long {
 			continue
 		}
 		t.Run(tt.name, func(t *testing.T) {
@@ -160,9 +165,9 @@ func (p *programRig) finds() int {
 	return len(doc.Items)
 }
 
-// TestFaultLogDeletedUnderServe deletes the log of a store that serve has open. Other commands report it, a repair
+// TestLongFaultLogDeletedUnderServe deletes the log of a store that serve has open. Other commands report it, a repair
 // waits until serve is stopped, and then everything continues.
-func TestFaultLogDeletedUnderServe(t *testing.T) {
+func TestLongFaultLogDeletedUnderServe(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "sqlite", 10_000, youtubesim.Options{})
 	p.force()

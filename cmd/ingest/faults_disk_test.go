@@ -18,9 +18,14 @@ import (
 )
 
 // TestFaultDisk takes the disk away from the program: what cannot be journalled is not requested.
-func TestFaultDisk(t *testing.T) {
+func TestFaultDisk(t *testing.T) { withoutDisk(t, "sqlite") }
+
+func TestLongFaultDisk(t *testing.T) { withoutDisk(t, "redis") }
+
+func withoutDisk(t *testing.T, ledgers ...string) {
+	t.Helper()
 	t.Parallel()
-	for _, ledger := range []string{"redis", "sqlite"} {
+	for _, ledger := range ledgers {
 		t.Run("full, "+ledger, func(t *testing.T) {
 			t.Parallel()
 			p := newProgram(t, ledger, 250, youtubesim.Options{})

@@ -383,9 +383,14 @@ func fewer(n, raced int) int {
 
 // TestFaultKilledAtEveryStep kills the program at each step of a page, and between the steps of an operation on the
 // ledger.
-func TestFaultKilledAtEveryStep(t *testing.T) {
+func TestFaultKilledAtEveryStep(t *testing.T) { killedAtEveryStep(t, "sqlite") }
+
+func TestLongFaultKilledAtEveryStep(t *testing.T) { killedAtEveryStep(t, "redis", "postgres") }
+
+func killedAtEveryStep(t *testing.T, ledgers ...string) {
+	t.Helper()
 	t.Parallel()
-	for _, ledger := range []string{"redis", "sqlite", "postgres"} {
+	for _, ledger := range ledgers {
 		t.Run(ledger, func(t *testing.T) {
 			t.Parallel()
 			p := newProgram(t, ledger, 300, youtubesim.Options{})

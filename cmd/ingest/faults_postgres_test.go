@@ -15,10 +15,16 @@ import (
 	"github.com/trendvidstream/ingest/internal/faulty"
 )
 
-// TestFaultsOfPostgres runs every fault of a ledger in PostgreSQL. make faults shows its lines.
+// TestFaultsOfPostgres runs a fault of each kind of a ledger in PostgreSQL. make faults shows its lines, and those of the
+// others.
 func TestFaultsOfPostgres(t *testing.T) {
 	t.Parallel()
-	runFaults(t, allFaultsOfPostgres())
+	runFaults(t, theseOf(t, allFaultsOfPostgres(), true))
+}
+
+func TestLongFaultsOfPostgres(t *testing.T) {
+	t.Parallel()
+	runFaults(t, theseOf(t, allFaultsOfPostgres(), false))
 }
 
 func allFaultsOfPostgres() []fault {

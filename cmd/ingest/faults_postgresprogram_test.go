@@ -21,9 +21,9 @@ func (p *programRig) behind(words ...string) {
 	p.stored = p.ledger
 }
 
-// TestFaultPostgresKilledUnderARun kills the server during a run: in its takes, in the pages it saves, and in every
+// TestLongFaultPostgresKilledUnderARun kills the server during a run: in its takes, in the pages it saves, and in every
 // COMMIT.
-func TestFaultPostgresKilledUnderARun(t *testing.T) {
+func TestLongFaultPostgresKilledUnderARun(t *testing.T) {
 	t.Parallel()
 	for what, word := range map[string]string{"in takes": ".take_1(", "in page saves": "INTO placements", "in COMMITs": "COMMIT"} {
 		t.Run(what, func(t *testing.T) {
@@ -62,8 +62,8 @@ func (p *programRig) killPostgresIn(m faulty.Moment, n int64) {
 	p.used() // until the ledger is asked again
 }
 
-// TestFaultPostgresLost takes away the ledger's contents, and what this host knew of them.
-func TestFaultPostgresLost(t *testing.T) {
+// TestLongFaultPostgresLost takes away the ledger's contents, and what this host knew of them.
+func TestLongFaultPostgresLost(t *testing.T) {
 	t.Parallel()
 	t.Run("an older copy", func(t *testing.T) {
 		t.Parallel()
@@ -129,8 +129,8 @@ func TestFaultPostgresLost(t *testing.T) {
 	})
 }
 
-// TestFaultPostgresVersions has a newer program change the tables before and during this one's work.
-func TestFaultPostgresVersions(t *testing.T) {
+// TestLongFaultPostgresVersions has a newer program change the tables before and during this one's work.
+func TestLongFaultPostgresVersions(t *testing.T) {
 	t.Parallel()
 	const newer = "UPDATE ingest_quota.ledger SET version = version + 1; ALTER FUNCTION ingest_quota.take_1 RENAME TO take_2; ALTER FUNCTION ingest_quota.look_1 RENAME TO look_2"
 	const older = "UPDATE ingest_quota.ledger SET version = version - 1; ALTER FUNCTION ingest_quota.take_2 RENAME TO take_1; ALTER FUNCTION ingest_quota.look_2 RENAME TO look_1"

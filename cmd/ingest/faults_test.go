@@ -409,10 +409,38 @@ func TestLongFaultFlapping(t *testing.T) {
 	runFaults(t, []fault{flapping(10 * time.Second)})
 }
 
-// TestFaults runs every fault of a ledger. make faults shows its lines.
+// oneOfEach are the faults that make test runs, one of each kind; make test-long runs the others.
+var oneOfEach = []string{
+	"hung, and resumed", "killed, and back empty", "back from an RDB without a restart", "the log evicted",
+	"synced after an outage, and reply 2 is lost", "reply lost 1 x (closed), exactly enough left", "two hosts, back empty",
+	"the journal deleted while it is open", "emptied, and on the way back the connection cut",
+	"Sentinel failover, replica behind by 300ms",
+
+	"postgres: hung, and resumed", "postgres: killed in a take that was committed", "postgres: back on an older copy of its data",
+	"postgres: the account deleted", "postgres: its disk full, and room again", "postgres: somebody holds its tables",
+	"postgres: reply lost 1 x (closed), exactly enough left", "postgres: killed in the COMMIT of what is synced, after",
+	"postgres: two hosts, an older copy: the gate is closed", "postgres: replica promoted, behind by 1s, hosts: 1",
+}
+
+// theseOf returns those faults that oneOfEach names, which are ten, or the others.
+func theseOf(t *testing.T, all []fault, named bool) []fault {
+	t.Helper()
+	these := slices.DeleteFunc(all, func(f fault) bool { return slices.Contains(oneOfEach, f.name) != named })
+	if named && len(these) != 10 {
+		t.Fatalf("oneOfEach names %d of these faults, and not ten: was one renamed?", len(these))
+	}
+	return these
+}
+
+// TestFaults runs a fault of each kind of a ledger in Redis. make faults shows its lines, and those of the others.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	runFaults(t, allFaults())
+	runFaults(t, theseOf(t, allFaults(), true))
+}
+
+func TestLongFaults(t *testing.T) {
+	t.Parallel()
+	runFaults(t, theseOf(t, allFaults(), false))
 }
 
 // atOnce is how many faults run side by side: most of them wait most of the time.

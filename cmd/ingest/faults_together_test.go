@@ -68,10 +68,10 @@ func (c *crowd) repeat(name string, least int, pause time.Duration, args func(n 
 	}
 }
 
-// TestFaultManyProcessesAtOnce has every user command use one data directory at once, against a stand-in that is a
+// TestLongFaultManyProcessesAtOnce has every user command use one data directory at once, against a stand-in that is a
 // process too: no command notices the others, no reader waits for the writers, and the ledger counts what the stand-in
 // counts. make soak does so for a minute.
-func TestFaultManyProcessesAtOnce(t *testing.T) {
+func TestLongFaultManyProcessesAtOnce(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "sqlite", 1_000_000, youtubesim.Options{})
 	p.write("ingest.yaml", manyJobs)

@@ -17,7 +17,7 @@ import (
 func TestPostgresScripts(t *testing.T) {
 	d := faulty.Postgres(t)
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/postgres",
+		Dir: filepath.Join(here, "testdata/postgres"),
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("INGEST_DATA", filepath.Join(e.WorkDir, "data"))
@@ -25,6 +25,6 @@ func TestPostgresScripts(t *testing.T) {
 			e.Setenv("LEDGER", d.URL())
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"simulate": simulate, "jsonfield": jsonField, "exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"ingest": ingestHere, "simulate": simulate, "jsonfield": jsonField, "exits": exits},
 	})
 }

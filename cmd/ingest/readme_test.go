@@ -3,6 +3,7 @@ package main_test
 import (
 	"net"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -77,7 +78,7 @@ func blocksOf(ts *testscript.TestScript, neg bool, args []string) string {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: readme FILE SECTION [OLD=>NEW...]")
 	}
-	text, err := os.ReadFile("../../" + args[0])
+	text, err := os.ReadFile(filepath.Join(here, "../..", args[0]))
 	ts.Check(err)
 	_, section, found := strings.Cut("\n"+string(text), "\n## "+args[1]+"\n")
 	if !found {

@@ -2,8 +2,6 @@ package main_test
 
 import (
 	"encoding/json"
-	"errors"
-	"os/exec"
 	"slices"
 	"strconv"
 	"testing"
@@ -63,12 +61,7 @@ func live(ts *testscript.TestScript, neg bool, args []string) {
 	l := ts.Value(lifeKey{}).(*life)
 	ask := func(now time.Time, doc any, args ...string) (code int) {
 		ts.Setenv("INGEST_NOW", now.Format(time.RFC3339))
-		var exit *exec.ExitError
-		if err := ts.Exec("ingest", append(args, "--json")...); errors.As(err, &exit) {
-			code = exit.ExitCode()
-		} else {
-			ts.Check(err)
-		}
+		code = runHere(ts, append(args, "--json"))
 		ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), doc))
 		return code
 	}

@@ -151,7 +151,7 @@ func schemaScript(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 2 {
 		from = args[1]
 	}
-	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(schemas, args[0]+".json"))
+	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(here, schemas, args[0]+".json"))
 	ts.Check(err)
 	lines := 0
 	for line := range strings.Lines(ts.ReadFile(from)) {

@@ -1,8 +1,6 @@
 package main_test
 
 import (
-	program "github.com/trendvidstream/ingest/cmd/ingest"
-
 	"bufio"
 	"encoding/json"
 	"errors"
@@ -23,23 +21,16 @@ import (
 // failpoint is wrapped around the parts of a pass by the tested program; nil: by nobody.
 var failpoint = func() func(*fetch.Reconciler) { return nil }
 
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"ingest": func() { os.Exit(program.Run(os.Args[1:], os.Stdout, os.Stderr, failpoint())) },
-		"curl":   curl,
-	})
-}
-
 // TestScripts runs the command line as a person types it. readme.txtar pastes the blocks of README.md and docs.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir: filepath.Join(here, "testdata/script"),
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("INGEST_DATA", filepath.Join(e.WorkDir, "data"))
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"simulate": simulate, "jsonfield": jsonField, "exits": exits, "serve": serveScript, "schema": schemaScript, "readme": readmeScript, "answers": answersScript, "freeport": freePort},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"ingest": ingestHere, "simulate": simulate, "jsonfield": jsonField, "exits": exits, "serve": serveScript, "schema": schemaScript, "readme": readmeScript, "answers": answersScript, "freeport": freePort},
 	})
 }
 
@@ -51,7 +42,7 @@ func simulate(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	cmd := exec.Command(lookPath(ts, "ingest"), append([]string{"simulate", "--quiet"}, args...)...)
 	cmd.Dir = ts.MkAbs(".")
-	cmd.Env = append(os.Environ(), "INGEST_NOW="+ts.Getenv("INGEST_NOW"))
+	cmd.Env = []string{"INGEST_NOW=" + ts.Getenv("INGEST_NOW")}
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	ts.Check(err)
@@ -92,7 +83,9 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	code := 0
-	if err := ts.Exec(args[1], args[2:]...); err != nil {
+	if args[1] == "ingest" {
+		code = runHere(ts, args[2:])
+	} else if err := ts.Exec(args[1], args[2:]...); err != nil {
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) {
 			ts.Fatalf("%v: %v", args[1:], err)

@@ -3,12 +3,12 @@
 package pgledger_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/trendvidstream/ingest/internal/faulty"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/quotatest"
-	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
@@ -49,8 +49,24 @@ func remote(t *testing.T, addr string) quotatest.Backend {
 
 // A pooler in transaction mode gives every transaction another session.
 func TestRemoteConformsThroughAPooler(t *testing.T) {
-	p := faulty.PgBouncer(t, server(t), 8)
-	quotatest.RunRemote(t, remote(t, p.Addr()))
+	b := remote(t, faulty.PgBouncer(t, server(t), 8).Addr())
+	for _, c := range firstOfEach(quotatest.RemoteCases(), func(c quotatest.Case) string { return c.ID }) {
+		t.Run(c.String(), func(t *testing.T) { c.Check(t, b) })
+	}
+}
+
+func TestLongRemoteConformsThroughAPooler(t *testing.T) {
+	quotatest.RunRemote(t, remote(t, faulty.PgBouncer(t, server(t), 8).Addr()))
+}
+
+// firstOfEach returns the first case of each promise.
+func firstOfEach[C any](cases []C, promise func(C) string) []C {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(cases, func(c C) bool {
+		had := seen[promise(c)]
+		seen[promise(c)] = true
+		return had
+	})
 }
 
 // TestBoundary prints its part of make boundary.
@@ -65,15 +81,22 @@ func TestBoundary(t *testing.T) {
 
 // Several data directories share a PostgreSQL that is emptied again and again.
 func TestSharedDirectories(t *testing.T) {
+	b := directories(t)
+	for _, c := range firstOfEach(quotatest.SharedCases(), func(c quotatest.SharedCase) string { return c.ID }) {
+		t.Run(c.String(), func(t *testing.T) { c.Check(t, b) })
+	}
+}
+
+func TestLongSharedDirectories(t *testing.T) { quotatest.RunShared(t, directories(t)) }
+
+func directories(t *testing.T) quotatest.SharedBackend {
+	t.Helper()
 	d := server(t)
-	quotatest.RunShared(t, quotatest.SharedBackend{
+	return quotatest.SharedBackend{
 		Remote: func(t testing.TB, clock *quotatest.Clock) (func() sharedledger.Remote, func()) {
 			s := store(t, d, clock)
 			return func() sharedledger.Remote { return s.Another(t).(sharedledger.Remote) }, func() { s.Evict(t) }
 		},
-		Journal: func(testing.TB) func() sharedledger.Journal {
-			j := &memremote.Journal{}
-			return func() sharedledger.Journal { return j }
-		},
-	})
+		Journal: journal,
+	}
 }

@@ -50,14 +50,20 @@ func storms(t *testing.T, seeds uint64) {
 	}
 }
 
-// Every copy of a PostgreSQL that may come back, by who had spent since: the table of docs/hosts.md.
-func TestFaultRestoredCopies(t *testing.T) {
+// Every copy of a PostgreSQL that may come back, by who had spent since: the table of docs/hosts.md, of which make test
+// plays a row for each copy.
+func TestFaultRestoredCopies(t *testing.T) { restoredCopies(t, true) }
+
+func TestLongFaultRestoredCopies(t *testing.T) { restoredCopies(t, false) }
+
+func restoredCopies(t *testing.T, few bool) {
+	t.Helper()
 	docs, err := os.ReadFile("../../docs/hosts.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := quotatest.Restores(t, quotatest.StormBackend{Journal: journal, Remote: rowsLosing})
-	rows = append(rows, quotatest.Restores(t, quotatest.StormBackend{Journal: journal, Remote: copied})...)
+	rows := quotatest.Restores(t, quotatest.StormBackend{Journal: journal, Remote: rowsLosing}, few)
+	rows = append(rows, quotatest.Restores(t, quotatest.StormBackend{Journal: journal, Remote: copied}, few)...)
 	for _, r := range rows {
 		if t.Log(r); !strings.Contains(string(docs), r.String()+"\n") {
 			t.Errorf("docs/hosts.md has no row %s", r)

@@ -34,10 +34,10 @@ func (l *tidying) Take(ctx context.Context, a quota.Ask) (quota.Decision, error)
 
 func TestSuiteCatchesALedgerThatCountsItsWholeLog(t *testing.T) {
 	i := slices.IndexFunc(quotatest.Cases(), func(c quotatest.Case) bool { return c.ID == "L9" })
-	why := failure(t, quotatest.Cases()[i], quotatest.Backend{Name: "the model", Many: 3000, Open: func(_ testing.TB, c *quotatest.Clock) quotatest.Store {
+	why := failure(t, quotatest.Cases()[i], quotatest.Backend{Name: "the model", Many: 1000, Open: func(_ testing.TB, c *quotatest.Clock) quotatest.Store {
 		return quotatest.Store{Ledger: &quotatest.Model{Now: c.Now}}
 	}})
-	if !strings.Contains(why, "with 3000") {
+	if !strings.Contains(why, "with 1000") {
 		t.Errorf("%q", why)
 	}
 }

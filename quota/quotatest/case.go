@@ -23,7 +23,7 @@ type Backend struct {
 	Keys int
 	// Entries is how many entries expire at once in F3; 0 is 10,000.
 	Entries int
-	// Many is how many entries L9 compares with 1,000; 0 is 175,000.
+	// Many is how many entries L9 compares with 1,000, or with half as many if that is fewer; 0 is 175,000.
 	Many int
 }
 

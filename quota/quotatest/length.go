@@ -10,13 +10,13 @@ import (
 
 // sameRefusal is L9. The machine may be busy: the best of many refusals counts, and the best of eight attempts.
 func sameRefusal(r *rig) {
-	const few = 1000
 	full := func(entries int) quota.Ask {
 		r.fresh(noon, per(24*time.Hour, int64(entries)))
 		r.fill(entries)
 		return r.ask(charge("units", 1, r.bounds...))
 	}
 	many := cmp.Or(r.backend.Many, 175_000)
+	few := min(1000, many/2)
 	short, long := full(few), full(many)
 	refuse := func(a quota.Ask, least *time.Duration) {
 		began := time.Now()

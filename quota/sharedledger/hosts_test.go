@@ -60,7 +60,8 @@ func TestEveryPartIsNeeded(t *testing.T) {
 		t.Run(string(without), func(t *testing.T) {
 			t.Parallel()
 			const atMost = 1000
-			for n := range uint64(atMost) {
+			first := map[part]uint64{settling: 46}[without] // before it nothing breaks
+			for n := first; n < atMost; n++ {
 				p := press(drawPlan(n + 1))
 				p.without = without
 				if w := simulate(t, p, false); w.judge.failed != "" {

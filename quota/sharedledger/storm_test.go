@@ -14,13 +14,13 @@ import (
 
 // Storms of losses over a remote in memory; TestSoakStorms of package redisledger has real ones.
 func TestStorms(t *testing.T) {
-	storms(t, 0, 200, false)
-	storms(t, 0, 100, true)
+	storms(t, 0, 60, false)
+	storms(t, 0, 40, true)
 }
 
 // Emergencies are spent in them, and given back.
 func TestStormsOfEmergencies(t *testing.T) {
-	for seed := range uint64(100) {
+	for seed := range uint64(40) {
 		quotatest.Storm(t, quotatest.StormBackend{Journal: memoryJournal, Remote: forgetting, Emergencies: true}, seed)
 		if t.Failed() {
 			return
@@ -29,8 +29,8 @@ func TestStormsOfEmergencies(t *testing.T) {
 }
 
 func TestLongStorms(t *testing.T) {
-	storms(t, 200, 800, false)
-	storms(t, 100, 1000, true)
+	storms(t, 60, 800, false)
+	storms(t, 40, 1000, true)
 }
 
 // Of 10,000 seeds these counted too much: because a process that had not noticed that a sibling had synced a new
@@ -48,7 +48,7 @@ func TestStormsThatSentTooMuch(t *testing.T) { storms(t, 981, 982, true) }
 
 // Whatever copy of the remote comes back, nobody takes what was seen to be spent.
 func TestRestoredCopies(t *testing.T) {
-	for _, r := range quotatest.Restores(t, quotatest.StormBackend{Journal: memoryJournal, Remote: forgetting}) {
+	for _, r := range quotatest.Restores(t, quotatest.StormBackend{Journal: memoryJournal, Remote: forgetting}, false) {
 		t.Log(r)
 	}
 }

@@ -72,15 +72,22 @@ func open(t testing.TB, url string, o store.Options) *store.Store {
 	return s
 }
 
-func TestStore(t *testing.T) {
+func TestStore(t *testing.T) { storetest.Run(t, inPlaces()) }
+
+func TestLongSearchQuality(t *testing.T) {
+	storetest.SearchQuality(t, inPlaces(), storetest.Sample{Days: 30, Each: 1}) // a page takes longer here
+}
+
+// inPlaces opens stores for the suite, each directory's in a place of its own.
+func inPlaces() storetest.Open {
 	urls := map[string]string{} // by directory
-	storetest.Run(t, func(t testing.TB, dir string, now func() time.Time) *store.Store {
+	return func(t testing.TB, dir string, now func() time.Time) *store.Store {
 		t.Helper()
 		if urls[dir] == "" {
 			urls[dir] = place(t)
 		}
 		return open(t, urls[dir], store.Options{Upstream: upstream, Now: now})
-	}, storetest.Sample{Days: 30, Each: 1}) // a page takes longer here
+	}
 }
 
 // run runs a statement as anybody might.

@@ -233,12 +233,12 @@ const spare = 3
 
 // short says that less was found than the percentage, or than likely, beyond chance.
 func (f found) short(percent float64) bool {
-	return unlucky(f.clearMet, f.clearAsked, percent/100) || unlucky(f.met, f.asked, min(percent/100, f.likely/float64(max(f.asked, 1))-spare/100.0))
+	return Unlucky(f.clearMet, f.clearAsked, percent/100) || Unlucky(f.met, f.asked, min(percent/100, f.likely/float64(max(f.asked, 1))-spare/100.0))
 }
 
-// unlucky says that so few successes would occur in less than one sample of a million if the true share were the
+// Unlucky says that so few successes would occur in less than one sample of a million if the true share were the
 // wanted one. A run compares some five hundred samples: one in a thousand would fail every third run for nothing.
-func unlucky(met, asked int, want float64) bool {
+func Unlucky(met, asked int, want float64) bool {
 	if want >= 1 {
 		return met < asked
 	}
@@ -264,7 +264,7 @@ func testAFewMissesMayBeChance(t *testing.T, _ Open) {
 		{40, 40, 0.98, false}, {35, 40, 0.98, false}, {31, 40, 0.98, true},
 		{294, 320, 0.95, false}, {280, 320, 0.95, true}, {319, 320, 1, true}, {0, 0, 0.95, false},
 	} {
-		if unlucky(c.met, c.asked, c.want) != c.unlucky {
+		if Unlucky(c.met, c.asked, c.want) != c.unlucky {
 			t.Errorf("%d of %d where %.0f %% are wanted: want unlucky %v", c.met, c.asked, 100*c.want, c.unlucky)
 		}
 	}

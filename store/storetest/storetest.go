@@ -6,22 +6,24 @@ import (
 	"testing"
 )
 
+// Run runs the suite: each test on a store of its own.
+func Run(t *testing.T, open Open) {
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) { test.run(t, open) })
+	}
+}
+
 // Sample says how many days of the recorded charts are searched, for how many videos of a region by each kind of
 // query.
 type Sample struct{ Days, Each int }
 
-// Run runs the suite: each test on a store of its own, but the tests of search results share one with the sample.
-func Run(t *testing.T, open Open, of Sample) {
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) { test.run(t, open) })
-	}
-	t.Run("SearchQuality", func(t *testing.T) {
-		Alone(t)
-		r := Record(t, open, "2026-02-28", of.Days)
-		t.Run("KnownItem", func(t *testing.T) { r.knownItem(t, of.Each) })
-		t.Run("OrderByViewsIsTrueOverAllThatMatches", func(t *testing.T) { r.orderByViews(t, 10*of.Each) })
-		t.Run("NaturalQueriesFindWhatIsWatched", r.naturalQueries)
-	})
+// SearchQuality judges what searches find in a sample of the recorded charts.
+func SearchQuality(t *testing.T, open Open, of Sample) {
+	Alone(t)
+	r := Record(t, open, "2026-02-28", of.Days)
+	t.Run("KnownItem", func(t *testing.T) { r.knownItem(t, of.Each) })
+	t.Run("OrderByViewsIsTrueOverAllThatMatches", func(t *testing.T) { r.orderByViews(t, 10*of.Each) })
+	t.Run("NaturalQueriesFindWhatIsWatched", r.naturalQueries)
 }
 
 var tests = []struct {

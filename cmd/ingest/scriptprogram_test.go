@@ -1,0 +1,99 @@
+package main_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	program "github.com/trendvidstream/ingest/cmd/ingest"
+)
+
+// TestMain is the program where it has the program's name: see self.
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "ingest" {
+		os.Exit(program.Run(os.Args[1:], os.Stdout, os.Stderr, failpoint()))
+	}
+	testscript.Main(withProgram{m}, map[string]func(){"curl": curl})
+}
+
+// withProgram puts the program beside curl, which testscript puts on the path. As a command of testscript's it could not
+// be a function: see ingestHere.
+type withProgram struct{ *testing.M }
+
+func (m withProgram) Run() int {
+	curl, err := exec.LookPath("curl")
+	if err != nil {
+		panic(err)
+	}
+	tests, err := os.Executable()
+	if err == nil {
+		err = os.Symlink(tests, filepath.Join(filepath.Dir(curl), "ingest"))
+	}
+	if err != nil {
+		panic(err)
+	}
+	return m.M.Run()
+}
+
+// ingestHere is the program in a script, without a process of its own, which would cost more than most commands do. What
+// needs one is run by exec ingest: a signal, a terminal, a standard input, others beside it.
+func ingestHere(ts *testscript.TestScript, neg bool, args []string) {
+	if code := runHere(ts, args); (code != exitOK) != neg {
+		ts.Fatalf("ingest %s: exit %d", strings.Join(args, " "), code)
+	}
+}
+
+// here is the directory of the tests, for whoever must find it while another script's is the process's: with runHere,
+// what a process has once is one script's at a time.
+var (
+	here, _   = os.Getwd()
+	ofProcess sync.Mutex
+)
+
+// runHere runs the program in the directory and with the variables of the script.
+func runHere(ts *testscript.TestScript, args []string) (code int) {
+	out, errs, dir := ts.Stdout(), ts.Stderr(), ts.MkAbs(".")
+	ofProcess.Lock()
+	defer ofProcess.Unlock()
+	defer setEnviron(os.Environ())
+	var own []string
+	for _, name := range scriptVariables() {
+		if value := ts.Getenv(name); value != "" {
+			own = append(own, name+"="+value)
+		}
+	}
+	setEnviron(own)
+	ts.Check(os.Chdir(dir))
+	defer func() { ts.Check(os.Chdir(here)) }()
+	return program.Run(args, out, errs, nil)
+}
+
+func setEnviron(all []string) {
+	os.Clearenv()
+	for _, v := range all {
+		name, value, _ := strings.Cut(v, "=")
+		_ = os.Setenv(name, value) // it was one
+	}
+}
+
+// scriptVariables are the variables that scripts have and set. A script's own cannot be listed.
+var scriptVariables = sync.OnceValue(func() []string {
+	names := []string{"HOME", "PATH", "TMPDIR", "INGEST_DATA"}
+	files, _ := filepath.Glob(filepath.Join(here, "testdata", "*", "*.txtar"))
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			panic(err)
+		}
+		for _, set := range regexp.MustCompile(`(?m)^env (\w+)=`).FindAllStringSubmatch(string(text), -1) {
+			names = append(names, set[1])
+		}
+	}
+	return names
+})
