@@ -61,12 +61,11 @@ func runHere(ts *testscript.TestScript, args []string) (code int) {
 	out, errs, dir := ts.Stdout(), ts.Stderr(), ts.MkAbs(".")
 	ofProcess.Lock()
 	defer ofProcess.Unlock()
-	defer setEnviron(os.Environ())
+	before := os.Environ()
+	defer func() { setEnviron(before) }()
 	var own []string
 	for _, name := range scriptVariables() {
-		if value := ts.Getenv(name); value != "" {
-			own = append(own, name+"="+value)
-		}
+		own = append(own, name+"="+ts.Getenv(name))
 	}
 	setEnviron(own)
 	ts.Check(os.Chdir(dir))
@@ -74,11 +73,23 @@ func runHere(ts *testscript.TestScript, args []string) (code int) {
 	return program.Run(args, out, errs, nil)
 }
 
+// setEnviron makes these the variables that are set and not empty. Each that stays is there at every moment: other
+// scripts begin by looking at some.
 func setEnviron(all []string) {
-	os.Clearenv()
+	want := map[string]string{}
 	for _, v := range all {
 		name, value, _ := strings.Cut(v, "=")
-		_ = os.Setenv(name, value) // it was one
+		want[name] = value
+	}
+	for _, v := range os.Environ() {
+		if name, _, _ := strings.Cut(v, "="); want[name] == "" {
+			_ = os.Unsetenv(name)
+		}
+	}
+	for name, value := range want {
+		if value != "" && os.Getenv(name) != value {
+			_ = os.Setenv(name, value)
+		}
 	}
 }
 
