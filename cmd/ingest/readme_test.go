@@ -33,7 +33,7 @@ func answersScript(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: answers FILE [sampled]")
 	}
-	text, err := os.ReadFile("../../" + args[0])
+	text, err := os.ReadFile(filepath.Join(here, "../..", args[0]))
 	ts.Check(err)
 	asked := questionsIn(string(text))
 	for _, q := range asked {
