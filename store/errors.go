@@ -61,7 +61,7 @@ type CorruptError struct {
 
 // Remedy says what is wrong, and what to do.
 func (e *CorruptError) Remedy() (wrong, advice string) {
-	return "the store is damaged", "ingest doctor --repair saves what can be read; or restore a backup"
+	return "the store is damaged", "save what can be read with ingest doctor --repair, or restore a backup"
 }
 
 func (e *CorruptError) Error() string {

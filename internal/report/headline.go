@@ -290,8 +290,8 @@ func cutOutlook(sentence string) (clause, more string) {
 func (s Situation) Cure() standing.Cure {
 	st := s.Standing
 	all := []standing.Condition{st.Ledger, st.Store, st.Upstream}
-	if st.Stopped() != nil {
-		all = slices.Insert(all, 2, st.Charts)
+	if st.Stopped() != nil && st.LedgerErr == nil { // that is worse than a ledger without which cheap calls go on
+		all = slices.Insert(all, 0, st.Charts)
 	}
 	for _, c := range all {
 		if c.State == Bad {

@@ -83,7 +83,7 @@ var Causes = []Row{
 	{LedgerOlderCopy, []error{quota.ErrOlderCopy}, Reads, Cure{"quota.db is an older copy.", "Put the newest back, or move it aside and count again the calls that the store knows:", "ingest quota rebuild --replace"}},
 	{LedgerDamaged, []error{quota.ErrCorrupt}, Reads, Cure{"quota.db is damaged.", "Move it aside and count again the calls that the store knows:", "ingest quota rebuild --replace"}},
 	{LedgerIncomplete, []error{quota.ErrIncomplete}, Reads, Cure{"quota.db lacks calls that the store knows.", "Put it back, or rebuild it from the store:", "ingest quota rebuild"}},
-	{NewerProgram, []error{quota.ErrNewer}, Nothing, Cure{"A newer ingest wrote the data.", "Install that version; this says which one runs:", "ingest version"}},
+	{NewerProgram, []error{quota.ErrNewer}, Reads, Cure{"A newer ingest wrote the data.", "Install that version; this says which one runs:", "ingest version"}},
 	{ClocksApart, []error{ingest.ErrClock}, Reads, Cure{"Two clocks are apart.", "Set this machine's clock, or the other one; then remove what came too early:", "ingest doctor --repair"}},
 	{DiskFull, []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}, Reads, Cure{"The disk is full.", "Make room; this says where:", "ingest doctor"}},
 	{ReadOnly, []error{syscall.EROFS}, Reads, Cure{"The data directory is read-only.", "This says which file:", "ingest doctor"}},

@@ -19,7 +19,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-var update = flag.Bool("update", false, "write the table of causes into docs/faq.md")
+var update = flag.Bool("update", false, "write docs/faq.md and testdata/printed.txt anew")
 
 // docs/faq.md has every cause, what goes on meanwhile, and the cure that the screens print.
 func TestFAQHasTheTableOfCauses(t *testing.T) {
