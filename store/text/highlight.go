@@ -64,9 +64,10 @@ func join(spans []Span) []Span {
 	return slices.Clip(out)
 }
 
-// locate cuts a text as Normalize does, with the place of each token. It folds piece by piece; if that differs from
+// locate cuts a text as Normalize does, with the place of each token. Spelling keeps the number of runes. It folds piece by piece; if that differs from
 // folding the whole, which no text in use does, it returns nothing.
 func locate(text string) []placed {
+	text = spell(text)
 	var folded strings.Builder
 	var starts []int // for every byte of folded, the rune of text where its piece begins
 	runes := 0

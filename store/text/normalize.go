@@ -24,7 +24,7 @@ func Normalize(text string) string { return strings.Join(Tokens(text), " ") }
 
 // Tokens returns the tokens of Normalize.
 func Tokens(text string) (tokens []string) {
-	for _, w := range words(fold(text)) {
+	for _, w := range words(fold(spell(text))) {
 		tokens = w.tokens(tokens, true)
 	}
 	return tokens
