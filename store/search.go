@@ -242,11 +242,11 @@ func (f *finder) scoreAndSort(ctx context.Context, candidates []candidate) ([]ca
 		return nil, err
 	}
 	if len(f.tagged) == 0 {
-		sortByScore(candidates)
+		sortByScore(candidates, f.query.IsWord())
 		return candidates, nil
 	}
 	sorted := slices.Clone(candidates)
-	watched := sortByScore(sorted)
+	watched := sortByScore(sorted, f.query.IsWord())
 	if len(sorted) > f.q.Limit {
 		if err := f.readTraits(ctx); err != nil {
 			return nil, err
@@ -265,14 +265,15 @@ func (f *finder) scoreAndSort(ctx context.Context, candidates []candidate) ([]ca
 		err = f.score(ctx, tagged)
 	}
 	candidates = append(candidates, tagged...)
-	sortByScore(candidates)
+	sortByScore(candidates, f.query.IsWord())
 	return candidates, err
 }
 
 // sortByScore weighs the views of scored candidates and sorts them. The more titles match, the more views weigh: with
 // two matches the title decides, with two hundred the audience does. Repeated titles rank lower, the third far lower,
-// so that they do not fill the first page. It returns what views multiply a score by.
-func sortByScore(candidates []candidate) (watched func(views float64) float64) {
+// so that they do not fill the first page. Where the query is one word, titles with it come before titles in which a
+// longer word begins with it: C++ before Cats. It returns what views multiply a score by.
+func sortByScore(candidates []candidate, oneWord bool) (watched func(views float64) float64) {
 	weight := 0.5 + 8*math.Pow(min(math.Log(float64(max(inTitleCount(candidates), 1)))/math.Log(manyInTitle), 1), 3)
 	watched = func(views float64) float64 { return math.Pow(0.4+math.Log10(1+max(views, 0))/8, weight) }
 	for i := range candidates {
@@ -281,12 +282,19 @@ func sortByScore(candidates []candidate) (watched func(views float64) float64) {
 		c.Key = [3]float64{1, c.score, c.Key[0]}
 	}
 	byPosition(candidates)
+	best := 0.0
+	if len(candidates) > 0 {
+		best = candidates[0].score
+	}
 	met := map[string]float64{}
 	for i := range candidates {
 		c := &candidates[i]
 		title := strings.Join(c.title, " ")
 		met[title]++
 		c.score /= met[title] * met[title] * met[title]
+		if oneWord && c.titleShare == 1 && met[title] < 3 {
+			c.score += best
+		}
 		c.Key[1] = c.score
 	}
 	byPosition(candidates)

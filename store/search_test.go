@@ -357,3 +357,30 @@ func TestASearchOfAStoreThatBrokeEnds(t *testing.T) {
 		}
 	}
 }
+
+// A query of one word finds titles with that word before much watched titles in which a longer word begins with it.
+func TestAWholeWordRanksBeforeABeginning(t *testing.T) {
+	s, _ := newStore(t)
+	watched := map[string]int64{"C++ in an hour": 10, "C# for beginners": 20, "Learn C": 30}
+	for i, title := range []string{"Cats", "Cats of the week", "Cars", "A day in Cologne"} {
+		watched[title] = 1e9 + int64(i)
+	}
+	var videos []ingest.Video
+	for title, views := range watched {
+		v := titled(title, title)
+		v.Views = &views
+		videos = append(videos, v)
+	}
+	chart(t, s, "US", noon, page(videos...))
+	for _, query := range []string{"C", "c++", "C#"} {
+		r, err := s.Search(t.Context(), store.SearchQuery{Text: query})
+		if err != nil || len(r.Items) != len(watched) {
+			t.Fatalf("%q: %d hits of %d, %v", query, len(r.Items), len(watched), err)
+		}
+		for i, hit := range r.Items {
+			if whole := watched[hit.Video.Title] < 100; whole != (i < 3) || i > 0 && hit.Score > r.Items[i-1].Score {
+				t.Errorf("%q: %q is number %d, with score %g", query, hit.Video.Title, i+1, hit.Score)
+			}
+		}
+	}
+}

@@ -95,8 +95,8 @@ func (u units) spellDollar(i int) {
 	for u.is(to, "$") {
 		to++
 	}
-	currency := !u.letter(to) && !(u.letter(from-1) && u.letter(from-2) && u.letter(from-3))
-	if (u.letter(from-1) || u.letter(to)) && !u.digit(from-1) && !u.digit(to) && !currency {
+	name := u.letter(to) || u.letter(from-1) && u.letter(from-2) && u.letter(from-3)
+	if name && !u.digit(from-1) && !u.digit(to) {
 		u[i].spelt = "s"
 	}
 }
