@@ -1,6 +1,9 @@
 package ingest
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // An answer is evidence, not proof: a look-up that leaves a video out says only that the video is not shown now. A
 // video is deleted once two look-ups in different company, AskAgainAfter or more apart, have left it out.
@@ -25,6 +28,17 @@ const shortBelow = 3
 // stored, and is no proof that the chart has changed.
 func (s Slot) Short() bool {
 	return s.Kind == KindChart && s.State == Done && (s.Videos == 0 || s.Videos*shortBelow < s.Usual)
+}
+
+// Shortness says in words what a short chart lacks; "" if it is whole.
+func (s Slot) Shortness() string {
+	switch {
+	case !s.Short():
+		return ""
+	case s.Videos == 0:
+		return "empty: the upstream gave no videos"
+	}
+	return fmt.Sprintf("shrunk: the upstream gave %d of about %d videos", s.Videos, s.Usual)
 }
 
 // Asked is the question of a look-up: the videos that it is about, and others that are known to be there.

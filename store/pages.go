@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -23,6 +24,7 @@ func (s *Store) SavePage(ctx context.Context, slot ingest.Slot, page ingest.Page
 		if err == nil && slot.State == ingest.Done && page.Next == "" { // else it is as long as the job wants it
 			slot.Usual, err = usualVideos(ctx, tx, series, slot.DueAt)
 		}
+		slot.Reason = strings.Trim(slot.Shortness()+"; "+slot.Reason, "; ")
 		return err
 	})
 	return slot, err

@@ -32,13 +32,15 @@ func checkFreshness(ctx context.Context, d *Doctor) Finding {
 	check := report.ChartsCheck(st)
 	trouble, _ := st.Trouble()
 	overdue := slices.ContainsFunc(st.Series, func(s standing.Series) bool { return !s.OverdueSince.IsZero() })
-	if check.Mood == report.Good || check.Mood == report.Warn && len(st.StaleSeries()) == 0 && !overdue && trouble != standing.Absent {
+	if check.Mood == report.Good || check.Mood == report.Warn && len(st.StaleSeries()) == 0 && !overdue && !slices.Contains([]standing.SeriesState{standing.Absent, standing.Empty, standing.Shrunk}, trouble) {
 		return okf("%s, %s", check.Says, check.Detail)
 	}
 	lines, advice := []string{check.Says}, "ingest slots --region R says why; is a timer, cron or serve running?"
 	switch {
 	case check.Mood == report.Idle:
 		advice = "ingest run fetches what is due"
+	case trouble == standing.Empty || trouble == standing.Shrunk:
+		advice = st.Charts.Cure().Advice
 	case trouble == standing.Absent:
 		advice = "wait until there is such a chart, or take it out of regions: in the config"
 	}
@@ -53,7 +55,7 @@ func checkFreshness(ctx context.Context, d *Doctor) Finding {
 func lateLines(st standing.Standing) (lines []string) {
 	said := map[string]bool{}
 	for _, series := range report.NewFreshness(st).Series {
-		if series.Is.State.Mood() < report.Warn {
+		if series.Is.Mood() < report.Warn {
 			continue
 		}
 		line := series.String()

@@ -254,7 +254,7 @@ func (r Reader) Regions(ctx context.Context) (report.RegionsDocument, error) {
 			if at < 0 {
 				at, doc.Regions = len(doc.Regions), append(doc.Regions, report.RegionDocument{Region: region, Name: regions.Name(region)})
 			}
-			done := latest.Done[ingest.Series{Job: job.Name, Key: string(region)}]
+			done := latest.Whole(ingest.Series{Job: job.Name, Key: string(region)})
 			line := report.ChartJobDocument{Job: job.Name, Slot: term.TimeOrNull(done.DueAt), FetchedAt: term.TimeOrNull(done.FetchedAt)}
 			if job.Category != "0" {
 				line.Category, line.Named = job.Category, r.nameOf(job.Category, names[job.Category])

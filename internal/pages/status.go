@@ -137,7 +137,7 @@ func (st Status) stateOf(series report.SeriesState) State {
 	if slots := st.slotsOf(series); series.Slot == nil && len(slots) > 0 && slots[0].Outcome == ingest.Claimed {
 		return State{report.Idle, fmt.Sprintf("fetching page %d", slots[0].Pages+1), st.nextOf(series)}
 	}
-	return State{series.Is.State.Mood(), report.Word(series.Is.State), st.nextOf(series)}
+	return State{series.Is.Mood(), report.Word(series.Is.State), st.nextOf(series)}
 }
 
 // Regions says how fresh the first chart of each region is.

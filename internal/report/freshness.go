@@ -26,14 +26,16 @@ type Freshness struct {
 type SeriesState struct {
 	Job       string       `json:"job"`
 	Region    string       `json:"region,omitempty"` // "" for a job without regions
-	Slot      *time.Time   `json:"slot"`             // the newest done one; null: none
+	Slot      *time.Time   `json:"slot"`             // the newest one that is done and whole; null: none
 	FetchedAt *time.Time   `json:"fetched_at"`
 	AgeS      *int64       `json:"age_s"`      // since Slot was due
 	IntervalS int64        `json:"interval_s"` // from Slot to the next one
 	Stale     bool         `json:"stale"`      // older than StaleAfter intervals, or never done
 	Outcome   ingest.State `json:"outcome"`    // of the newest slot with an outcome; "": none
 	Reason    string       `json:"reason"`     // of that outcome
+	State     string       `json:"state"`      // fresh, late, stale, empty, shrunk, no quota, no chart, failed or waits
 	Wait
+	Short // Slot, AgeS and Stale are of the whole chart before
 
 	Is standing.Series `json:"-"`
 }
@@ -52,7 +54,7 @@ func NewFreshness(s standing.Standing) Freshness {
 
 func newSeriesState(one standing.Series) SeriesState {
 	d := SeriesState{Job: one.Job, Region: one.Key, FetchedAt: term.TimeOrNull(one.Done.FetchedAt), IntervalS: int64(one.Interval / time.Second),
-		Stale: one.Stale, Outcome: one.Ended.State, Reason: term.Clean(one.Ended.Reason), Wait: newWait(one.Wait), Is: one}
+		Stale: one.Stale, Outcome: one.Ended.State, Reason: term.Clean(one.Ended.Reason), State: Word(one.State), Short: newShort(one), Wait: newWait(one.Wait), Is: one}
 	if !one.Done.DueAt.IsZero() {
 		d.Slot, d.AgeS = new(one.Done.DueAt.UTC()), new(int64(one.Age/time.Second))
 	}
@@ -77,6 +79,9 @@ func (s SeriesState) String() string {
 	if s.AgeS != nil {
 		age = term.Ago(time.Duration(*s.AgeS)*time.Second) + " old"
 	}
+	if short := s.text(); short != "" {
+		age += ", " + short
+	}
 	if s.OverdueSince != nil {
 		age += ", " + s.Wait.String()
 	}
@@ -85,7 +90,7 @@ func (s SeriesState) String() string {
 
 // WithReason is String plus, if the newest slot is not done, how it ended and why: "chart DE (...), failed: ...".
 func (s SeriesState) WithReason() string {
-	if s.Outcome == "" || s.Outcome == ingest.Done {
+	if s.Outcome == "" || s.Outcome == ingest.Done || s.ShortSince != nil {
 		return s.String()
 	}
 	return fmt.Sprintf("%s, %s: %s", s, s.Outcome, s.Reason)

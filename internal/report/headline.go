@@ -199,8 +199,8 @@ var troubles = map[standing.SeriesState][2]string{
 	standing.Late:    {"are late", "is late"},
 	standing.Failed:  {"are fresh, but their newest fetch failed", "is fresh, but its newest fetch failed"},
 	standing.Absent:  {"are not charted", "is not charted"},
-	standing.Empty:   {"came empty", "came empty"},
-	standing.Shrunk:  {"have shrunk", "has shrunk"},
+	standing.Empty:   {"come empty", "comes empty"},
+	standing.Shrunk:  {"come with few videos", "comes with few videos"},
 }
 
 // troubleText names the series that are in a state: "DE, FR and IN are stale".
@@ -220,6 +220,8 @@ func troubleText(s standing.Standing, state standing.SeriesState, those []standi
 	switch {
 	case state == standing.Absent && s.Provider != "":
 		says += " by " + s.Provider + ", which is asked once a day"
+	case state == standing.Empty || state == standing.Shrunk:
+		says += " since " + hour(those[0].Since, s.Now)
 	case !those[0].LastRunAt.IsZero():
 		says += ": nothing has run since " + hour(those[0].LastRunAt, s.Now)
 	}

@@ -42,9 +42,9 @@ func (d ChartDocument) older() string {
 // CameBack says what the charts after this one were like.
 func (d ChartDocument) CameBack() string {
 	if d.ShortVideos == 0 {
-		return "the upstream gives an empty chart"
+		return "charts come empty"
 	}
-	return "the upstream gives a chart of " + term.Plural(d.ShortVideos, "video")
+	return "charts come with " + term.Plural(d.ShortVideos, "video")
 }
 
 // Print shows the newer chart, how far each video moved, and which ones are gone.

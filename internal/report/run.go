@@ -153,7 +153,7 @@ func (r Run) reasons() []string {
 	var order []end
 	names := map[end][]string{}
 	for _, slot := range r.Slots {
-		if slot.Reason == "" || slot.State == ingest.Done || r.Err != nil && strings.Contains(r.Err.Error(), slot.Reason) {
+		if slot.Reason == "" || slot.State == ingest.Done && !slot.Short() || r.Err != nil && strings.Contains(r.Err.Error(), slot.Reason) {
 			continue // the error says that already
 		}
 		name := slot.Key

@@ -17,10 +17,31 @@ import (
 type SeriesDocument struct {
 	Job    string     `json:"job"`
 	Region string     `json:"region,omitempty"`
-	DoneAt *time.Time `json:"done_at"` // due time of its newest done slot
+	DoneAt *time.Time `json:"done_at"` // due time of its newest slot that is done and, if a chart, whole
 	NextAt *time.Time `json:"next_at"` // due time of the next one; in the past if it waits for a run
 	Wait
 	Reason string `json:"reason,omitempty"` // why it waits
+	Short
+}
+
+// Short says since which slot a series' charts come empty or shrunk; the zero Short if the newest is whole.
+type Short struct {
+	ShortSince *time.Time `json:"short_since,omitempty"`
+	how        string
+}
+
+func newShort(one standing.Series) Short {
+	if one.State != standing.Empty && one.State != standing.Shrunk {
+		return Short{}
+	}
+	return Short{term.TimeOrNull(one.Since), string(one.State)}
+}
+
+func (s Short) text() string {
+	if s.ShortSince == nil {
+		return ""
+	}
+	return s.how + " since " + term.Stamp(*s.ShortSince)
 }
 
 // Wait is the document of a standing.Wait.
@@ -84,7 +105,7 @@ func NewSeriesDocuments(s standing.Standing, key string) (all []SeriesDocument) 
 		if key != "" && one.Key != key {
 			continue
 		}
-		d := SeriesDocument{Job: one.Job, Region: one.Key, DoneAt: term.TimeOrNull(one.Done.DueAt)}
+		d := SeriesDocument{Job: one.Job, Region: one.Key, DoneAt: term.TimeOrNull(one.Done.DueAt), Short: newShort(one)}
 		next, comes := nexts[one.Series]
 		if comes {
 			d.NextAt = term.FromOrNull(next.DueAt)
@@ -109,6 +130,9 @@ func (d SeriesDocument) Line(now time.Time) string {
 	line := "never done"
 	if d.DoneAt != nil {
 		line = fmt.Sprintf("last done %s, %s ago", term.Stamp(*d.DoneAt), term.Ago(now.Sub(*d.DoneAt)))
+	}
+	if short := d.text(); short != "" {
+		line += ", " + short
 	}
 	switch wait := d.String(); {
 	case wait != "":

@@ -1,6 +1,7 @@
 package standing
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -21,15 +22,22 @@ const (
 	Late    SeriesState = "late"    // not stale yet, but no run has come to its slot for OverdueAfter
 	Waiting SeriesState = "waiting" // for quota, however old it is
 	Stale   SeriesState = "stale"   // and not for lack of quota
-	Empty   SeriesState = "empty"   // its newest chart has no videos
-	Shrunk  SeriesState = "shrunk"  // its newest chart lacks what it had
+	Empty   SeriesState = "empty"   // its newest chart has no videos, whether or not it is stale
+	Shrunk  SeriesState = "shrunk"  // its newest chart lacks most of what it had, whether or not it is stale
 	Absent  SeriesState = "absent"  // stale, since the upstream has no such chart, but has others
 	Failed  SeriesState = "failed"  // fresh, but its newest fetch failed
 	Never   SeriesState = "never"   // it waits for its first fetch
 )
 
-// Mood says how bad the state is.
-func (s SeriesState) Mood() State {
+// Mood says how bad the state of the series is.
+func (s Series) Mood() State {
+	if (s.State == Empty || s.State == Shrunk) && s.Stale {
+		return Bad
+	}
+	return s.State.mood()
+}
+
+func (s SeriesState) mood() State {
 	switch s {
 	case Stale:
 		return Bad
@@ -52,7 +60,7 @@ type Series struct {
 	Cause Cause // "": fresh
 	Since time.Time
 
-	Done     ingest.Slot   // its newest done slot; the zero Slot: none
+	Done     ingest.Slot   // its newest done slot that is not short; the zero Slot: none
 	Ended    ingest.Slot   // its newest slot with an outcome; the zero Slot: none
 	Age      time.Duration // since Done was due; 0: never
 	Interval time.Duration // from Done to the next slot
@@ -83,7 +91,7 @@ func (s *Standing) judgeSeries() {
 	charts, absent := 0, 0
 	for _, name := range schedule.Series() {
 		open := s.Latest.Open[name]
-		one := Series{Series: name, Done: s.Latest.Done[name], Ended: s.Latest.Ended[name], Running: open.State == ingest.Claimed && open.Lease.After(s.Now)}
+		one := Series{Series: name, Done: s.Latest.Whole(name), Ended: s.Latest.Ended[name], Running: open.State == ingest.Claimed && open.Lease.After(s.Now)}
 		from := s.Now
 		if !one.Done.DueAt.IsZero() {
 			from = one.Done.DueAt.UTC()
@@ -130,6 +138,7 @@ func (s Standing) WaitOf(slot ingest.Slot) Wait {
 func (s Standing) judge(one *Series) {
 	ended := one.Ended.State
 	absent := ended == ingest.Skipped && one.OverdueSince.IsZero() && !strings.HasPrefix(one.Ended.Reason, "superseded")
+	short, isShort := s.Latest.Short[one.Series]
 	set := func(state SeriesState, cause Cause, since time.Time) {
 		one.State, one.Cause, one.Since = state, cause, since
 	}
@@ -144,6 +153,10 @@ func (s Standing) judge(one *Series) {
 		set(Stale, NoRun, one.LastRunAt)
 	case one.Stale && ended == ingest.Failed:
 		set(Stale, FetchFailed, one.Ended.DueAt)
+	case isShort && s.Latest.Done[one.Series].Videos > 0:
+		set(Shrunk, ChartShrunk, short.Since.DueAt)
+	case isShort:
+		set(Empty, ChartEmpty, short.Since.DueAt)
 	case one.Stale:
 		set(Stale, Overdue, one.DueSince)
 	case !one.OverdueSince.IsZero():
@@ -175,13 +188,23 @@ func (s Standing) StaleSeries() []Series {
 // series are in. No series: none is in trouble.
 func (s Standing) Trouble() (worst SeriesState, those []Series) {
 	worst = Fresh
+	bad := Good
 	for _, each := range []SeriesState{Stale, Waiting, Late, Failed, Absent, Empty, Shrunk} {
 		in := s.In(each)
-		if len(in) > 0 && (each.Mood() > worst.Mood() || each.Mood() == worst.Mood() && len(in) > len(those)) {
-			worst, those = each, in
+		if len(in) == 0 {
+			continue
+		}
+		mood := moodOf(in)
+		if mood > bad || mood == bad && len(in) > len(those) {
+			worst, those, bad = each, in, mood
 		}
 	}
 	return worst, those
+}
+
+// moodOf returns the worst mood of one or more series.
+func moodOf(those []Series) State {
+	return slices.MaxFunc(those, func(a, b Series) int { return cmp.Compare(a.Mood(), b.Mood()) }).Mood()
 }
 
 // Empty reports whether no chart was ever fetched or, if no charts are wanted, nothing at all.

@@ -201,8 +201,8 @@ func (s Standing) judgeCharts() Condition {
 	if s.Empty() && !running {
 		return Condition{State: Idle, Cause: NotBegun, Meanwhile: Everything}
 	}
-	if state, those := s.Trouble(); len(those) > 0 {
-		return Condition{State: state.Mood(), Cause: those[0].Cause, Since: those[0].Since, Meanwhile: Everything, LookAgain: those[0].ResumesAt}
+	if _, those := s.Trouble(); len(those) > 0 {
+		return Condition{State: moodOf(those), Cause: those[0].Cause, Since: those[0].Since, Meanwhile: Everything, LookAgain: those[0].ResumesAt}
 	}
 	if len(s.In(Never)) > 0 {
 		return Condition{State: Idle, Cause: NotBegun, Meanwhile: Everything}

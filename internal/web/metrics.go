@@ -65,6 +65,7 @@ var (
 	age         = desc("freshness_age_seconds", "How long ago the newest slot that is done was due.", "job", "region")
 	interval    = desc("freshness_interval_seconds", "How long it is from that slot to the next one.", "job", "region")
 	overdue     = desc("freshness_overdue_seconds", "For how long a slot has been due that no run has come to; 0: none.", "job", "region")
+	short       = desc("freshness_short", "1 for a chart that comes empty or with less than a third of what is usual; its age is that of the whole one before.", "job", "region")
 	stale       = desc("freshness_stale", "1 for what is older than stale_after intervals, or was never done.", "job", "region")
 )
 
@@ -200,6 +201,7 @@ func (c collector) collectSlots(gauge func(*prometheus.Desc, float64, ...string)
 			count[kind{series.Job, string(outcome)}] = 0 // so that a rate begins at 0, not at the first event
 		}
 		gauge(stale, truth(series.Stale), series.Job, series.Key)
+		gauge(short, truth(series.State == standing.Empty || series.State == standing.Shrunk), series.Job, series.Key)
 		late := 0.0
 		if !series.OverdueSince.IsZero() {
 			late = c.Standing.Now.Sub(series.OverdueSince).Truncate(time.Second).Seconds()

@@ -112,8 +112,25 @@ func faultAnswer(f *Fault) *answer {
 		return badPageToken()
 	case "nochart":
 		return chartNotFound()
+	case "forbidden":
+		return apiError(http.StatusForbidden, "global", "forbidden", "", "Forbidden")
+	case "processing":
+		return apiError(http.StatusBadRequest, "youtube.core", "processingFailure", "", "The API server failed to successfully process the request.")
 	}
 	return nil
+}
+
+// withhold takes items from an answer that has them, for the faults blank and short.
+func (f *Fault) withhold(a *answer) {
+	items, ok := a.body["items"].([]any)
+	if f == nil || !ok || f.kind != "blank" && f.kind != "short" {
+		return
+	}
+	a.body["items"] = []any{}
+	if f.kind == "short" {
+		a.body["items"] = items[:len(items)/10]
+	}
+	delete(a.body, "nextPageToken")
 }
 
 const badGatewayPage = `<!DOCTYPE html>

@@ -27,8 +27,10 @@ const FaultHelp = `KIND[@CALLS | :PERCENT%]; without either, every call is hit.
   429min         too many calls a minute
   403quota       the units of the day are spent
   429day         the searches of the day are spent
-  badkey disabled badtoken nochart
-                 the API's refusal of that name
+  badkey disabled badtoken nochart forbidden processing
+                 the API's refusal of that name; forbidden and processing say no more than that
+  blank          200 with no items, whatever was asked for
+  short          200 with a tenth of the items, and no next page
   drop           counted, then closed without an answer
   reset          counted, then the connection is reset
   truncate       the body breaks off halfway
@@ -38,6 +40,7 @@ const FaultHelp = `KIND[@CALLS | :PERCENT%]; without either, every call is hit.
 
 var faultKinds = []string{
 	"500", "502", "503", "502html", "429min", "403quota", "429day", "badkey", "disabled", "badtoken", "nochart",
+	"forbidden", "processing", "blank", "short",
 	"drop", "reset", "truncate", "empty", "hugebody", "slow",
 }
 

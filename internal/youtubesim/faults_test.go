@@ -26,6 +26,7 @@ func TestFaultsHitTheCallsTheyName(t *testing.T) {
 		{[]string{"502html"}, []int{502, 502, 502, 502, 502}},
 		{[]string{"503:100%"}, []int{503, 503, 503, 503, 503}},
 		{[]string{"429min@1", "403quota@2", "429day@3", "badkey@4", "disabled@5"}, []int{429, 403, 429, 400, 403}},
+		{[]string{"blank@1", "short@2", "forbidden@3", "processing@4"}, []int{200, 200, 403, 400, 200}},
 		{[]string{"badtoken@1", "nochart@2", "empty@3", "slow=1ns@4", "html502@5"}, []int{400, 404, 200, 200, 502}},
 	} {
 		s := newStand(t, youtubesim.Options{Faults: faults(t, c.faults...)})

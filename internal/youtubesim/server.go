@@ -245,6 +245,7 @@ func (s *Server) decide(m method, req *request, adm admission, invalid *answer) 
 		req.lie = c.told(m.name)
 	}
 	a := m.answer(s.cat, req)
+	adm.fault.withhold(a)
 	if req.fields != nil && a.status == http.StatusOK { // errors ignore the caller's field mask
 		a.body = req.fields.apply(a.body).(object)
 	}
