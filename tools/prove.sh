@@ -13,7 +13,7 @@ crashloop | Processes killed at random, and the leader of three KILLS (200) time
 scale-demo | Three machines on one PostgreSQL, two of them killed, then an upgrade: who took over, and the account | say ^TestLong(ScaleDemo|TheProgramOfTheCommitBeforeStarvesNobody)$ ./cmd/ingest
 soak | Random faults and simulated years for SOAK (10m); the seed of a failure is printed | soak
 backfill-demo | A backfill killed and resumed over a week, and all kinds in all troubles, into docs/backfill.md | say ^(TestBackfillThroughAWeek|TestLongBackfillsInTrouble)$ ./cmd/ingest -args -update
-gateway-demo | Two scripts and a schedule on a day with too little quota: who got what, in under a minute; needs curl | built sh tools/gateway-demo.sh bin/ingest
+gateway-demo | Two scripts and a schedule on a day with too little quota: who got what; then clients that nobody here wrote; needs curl | built gateway_demo
 e2e | All pages in chromium, in worlds where something is wrong; installs chromium, node, and by npm what it needs | built sh tools/e2e/run.sh bin/ingest
 race | Tests of what goroutines and processes share, three times, races detected | race
 fuzz | Every fuzz target for FUZZTIME (10s) | FUZZTIME=${FUZZTIME:-10s} sh tools/fuzz.sh
@@ -34,6 +34,10 @@ api() {
 	sh tools/say.sh '^Test(TheAPI|TheContract|Served|Answers|OnlyListed|Pages|SlowClients|NeverMore|RetryAfter|The61st|AFlood|Forged|ASlow)' ./internal/web ./quota/httplimit
 	sh tools/say.sh '^TestLongAHundredThousandVideos$' ./cmd/ingest
 	go test -count=1 -run '^TestScripts$/^api$' ./cmd/ingest
+}
+gateway_demo() {
+	sh tools/gateway-demo.sh bin/ingest
+	sh tools/say.sh '^TestLong(Googles|AYouTubeTool)' ./internal/gateway
 }
 soak() {
 	export SOAK="${SOAK:-10m}"

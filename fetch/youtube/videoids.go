@@ -143,6 +143,9 @@ func ReadIDs(r io.Reader, reject func(line int, text, why string) error) (*IDLis
 
 // firstField returns the first column of a table's line, without quotes.
 func firstField(line []byte) []byte {
+	if id, found := guarded(line); found {
+		return id
+	}
 	if len(line) > 1 && (line[0] == '"' || line[0] == '\'') {
 		if end := bytes.IndexByte(line[1:], line[0]); end >= 0 {
 			return bytes.TrimSpace(line[1 : 1+end])
@@ -152,6 +155,17 @@ func firstField(line []byte) []byte {
 		line = line[:i]
 	}
 	return bytes.TrimSpace(line)
+}
+
+// guarded returns an id after an apostrophe, which an export for spreadsheets puts before one that begins with a minus.
+func guarded(line []byte) (id []byte, found bool) {
+	id, found = bytes.CutPrefix(line, []byte("'"))
+	if i := bytes.IndexAny(id, ",;\t"); i >= 0 {
+		id = id[:i]
+	}
+	id = bytes.TrimSpace(id)
+	_, ok := parseVideoID(id)
+	return id, found && ok
 }
 
 // isHeading reports whether a field names a column of videos.

@@ -28,6 +28,7 @@ func TestIDsAreReadOnceEachAndWrongLinesAreNamed(t *testing.T) {
 		{"comments, blanks and space around", "# mine\n\n  " + a + "\t\n", []string{a}, 0, nil},
 		{"wrong shapes", a + "x\n" + a[1:] + "\n" + a + "\nda$h4w9WgXc\nd\x00w4w9WgXcQ\nhttps://example.com/watch?v=" + a + "\n", []string{a}, 0, []int{1, 2, 4, 5, 6}},
 		{"a table", "video_id,title\r\n\"" + a + "\",\"one, two\"\r\n" + b + ";three\r\n'" + a + "'\tfour", []string{a, b}, 1, nil},
+		{"an export for spreadsheets", "video_id,title\r\n'" + b + ",\"it's\"\r\n" + a + ",'one'\r\n'" + b + "'\r\n", []string{b, a}, 1, nil},
 		{"a line without an end", strings.Repeat("x", 1<<20) + "\n" + a + "\n", []string{a}, 0, []int{1}},
 		{"a comment without an end", "#" + strings.Repeat("x", 1<<20) + "\n" + a, []string{a}, 0, []int{1}},
 		{"not UTF-8", "\xff\xfe\xfd\n" + a, []string{a}, 0, []int{1}},

@@ -2,8 +2,8 @@
 // one take draws its cost from the shared pools and from the client's own; only then is a request sent, with the
 // upstream's key, the way passes send theirs. The answer is settled as for a pass.
 //
-// Only path, the parameters that the upstream lists, a JSON body and two header fields of a request are passed on. A body is read whole before the take, and an
-// answer before the verdict, so that neither a slow client nor a slow upstream holds up a take.
+// Only the path of a GET and the parameters that the upstream lists are passed on. An answer is read whole before the
+// verdict, so that a slow upstream does not hold up a take.
 package gateway
 
 import (
@@ -82,6 +82,11 @@ func New(c Config) *Gateway {
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	_ = control.SetWriteDeadline(time.Now().Add(longest)) // a test's recorder has no deadlines
+	r, refusal := g.asGet(w, r)
+	if refusal != nil {
+		refusal.refuse(w, r)
+		return
+	}
 	method, client, refusal := g.admit(r)
 	if refusal != nil {
 		refusal.refuse(w, r)
@@ -95,12 +100,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		tooMany.refuse(w, r)
 		return
 	}
-	c, refusal := readCall(w, r, method, client)
-	if refusal != nil {
-		refusal.refuse(w, r)
-		return
-	}
-	g.answer(c).conditional(r).write(w)
+	g.answer(newCall(r, method, client)).conditional(r).write(w)
 }
 
 // answer answers from the cache, from a call that is in flight already, or by a call of its own.
@@ -113,10 +113,7 @@ func (g *Gateway) answer(c *call) *answer {
 		}
 		return recent.Answer[*answer]{Is: made.Is}
 	}
-	switch {
-	case c.verb != http.MethodGet:
-		return g.spend(c)
-	case c.fresh:
+	if c.fresh {
 		return own().Is
 	}
 	a, mine := g.answers.Get(c.target(), spend)

@@ -1,13 +1,10 @@
 package gateway
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net"
 	"net/http"
 	"net/url"
@@ -20,7 +17,6 @@ import (
 
 const (
 	maxQuery    = 8 << 10
-	maxBody     = 1 << 20
 	bodyWithin  = 10 * time.Second
 	callsAtOnce = 16
 	longest     = 60 * time.Second // of a request, from its header to the end of its answer
@@ -36,16 +32,16 @@ type call struct {
 	method string // as costs.yaml names it
 	client string
 
-	verb, path, query string // the query is sorted, and without a key
-	header            http.Header
-	body              []byte
-	fresh             bool // no answer from the cache, nor from a call in flight
+	path, query string // the query is sorted, and without a key
+	long        bool   // it is sent as a POST in place of a GET
+	fresh       bool   // no answer from the cache, nor from a call in flight
 }
 
 // target identifies a call: calls with the same target may share an answer.
 func (c *call) target() string { return c.path + "?" + c.query }
 
-// admit finds the method and the client of a request, without reading its body. Nothing is charged yet.
+// admit finds the method and the client of a request. Nothing is charged yet. Whatever is no GET changes something, which
+// an API key may not.
 func (g *Gateway) admit(r *http.Request) (method, client string, refusal *answer) {
 	if r.Header.Get("Sec-Fetch-Site") != "" || r.Header.Get("Origin") != "" {
 		return "", "", problem(http.StatusForbidden, "forbidden", "a page in a browser may not spend quota: call the gateway from a program")
@@ -61,7 +57,7 @@ func (g *Gateway) admit(r *http.Request) (method, client string, refusal *answer
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil || len(r.URL.RawQuery) > maxQuery {
-		return "", "", problem(http.StatusBadRequest, "badRequest", "the query cannot be read, or is longer than 8 KiB")
+		return "", "", longQuery
 	}
 	if client, refusal = g.client(r, query); refusal != nil {
 		return "", "", refusal
@@ -71,57 +67,65 @@ func (g *Gateway) admit(r *http.Request) (method, client string, refusal *answer
 			return "", "", problem(http.StatusBadRequest, "badRequest", fmt.Sprintf("no route of the provider has a parameter %.40q: leave it out", parameter))
 		}
 	}
-	kind, _, err := mime.ParseMediaType(cmp.Or(r.Header.Get("Content-Type"), "application/json"))
-	if r.Method != http.MethodGet && (err != nil || kind != "application/json") {
-		return "", "", problem(http.StatusUnsupportedMediaType, "badContent", "a body must be JSON: send Content-Type: application/json")
+	if r.Method != http.MethodGet {
+		return "", "", problem(http.StatusUnauthorized, "required", string(name)+" needs the consent of a user, and the gateway has only an API key: nothing was sent, and nothing was spent")
 	}
 	return string(name), client, nil
 }
 
-// readCall reads the rest of a request.
-func readCall(w http.ResponseWriter, r *http.Request, method, client string) (*call, *answer) {
+// asGet returns the GET that a POST stands for. Google's clients send one in its place, with the query as its body, if the
+// address would be longer than 2,048 characters.
+func (g *Gateway) asGet(w http.ResponseWriter, r *http.Request) (*http.Request, *answer) {
+	get := r.Clone(r.Context())
+	get.Method, get.Body = http.MethodGet, http.NoBody
+	handler, _ := g.routes.Handler(get)
+	if _, ok := handler.(route); !ok || r.Method != http.MethodPost || !strings.EqualFold(r.Header.Get(overridden), http.MethodGet) {
+		return r, nil
+	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyWithin)) // a test's recorder has no deadlines
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxQuery))
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return r, longQuery
+	}
+	if err != nil {
+		return r, problem(http.StatusRequestTimeout, "badRequest", fmt.Sprintf("the body did not arrive whole within %v", bodyWithin))
+	}
+	_ = control.SetReadDeadline(time.Time{})
+	get.URL.RawQuery = strings.Trim(r.URL.RawQuery+"&"+string(body), "&")
+	return get, nil
+}
+
+// overridden is the header field of such a POST.
+const overridden = "X-HTTP-Method-Override"
+
+var longQuery = problem(http.StatusBadRequest, "badRequest", "the query cannot be read, or is longer than 8 KiB")
+
+// newCall is the call that an admitted request asks for.
+func newCall(r *http.Request, method, client string) *call {
 	query := r.URL.Query()
 	for _, name := range ours {
 		query.Del(name)
 	}
-	c := &call{
-		method: method, client: client, verb: r.Method, path: r.URL.Path, query: query.Encode(), header: http.Header{},
+	return &call{
+		method: method, client: client, path: r.URL.Path, query: query.Encode(), long: strings.EqualFold(r.Header.Get(overridden), http.MethodGet),
 		fresh: strings.Contains(strings.ToLower(r.Header.Get("Cache-Control")), "no-cache"),
 	}
-	if r.Method == http.MethodGet {
-		return c, nil
-	}
-	for _, name := range []string{"Content-Type", "If-Match"} {
-		if v := r.Header.Get(name); v != "" {
-			c.header.Set(name, v)
-		}
-	}
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyWithin)) // a test's recorder has no deadlines
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return nil, problem(http.StatusRequestEntityTooLarge, "uploadTooLarge", "the body is larger than 1 MiB: media uploads do not go through the gateway")
-	}
-	if err != nil {
-		return nil, problem(http.StatusRequestTimeout, "badRequest", fmt.Sprintf("the body did not arrive whole within %v", bodyWithin))
-	}
-	_ = control.SetReadDeadline(time.Time{})
-	c.body = body
-	return c, nil
 }
 
-// request builds the request to send.
+// request builds the request to send. A GET that came as a POST leaves as one.
 func (c *call) request(ctx context.Context) (*http.Request, error) {
 	u := url.URL{Scheme: "http", Host: "upstream", Path: c.path, RawQuery: c.query} // Forward sets the real host
-	var body io.Reader = http.NoBody
-	if len(c.body) > 0 {
-		body = bytes.NewReader(c.body)
+	verb, body, header := http.MethodGet, io.Reader(http.NoBody), http.Header{}
+	if c.long {
+		verb, body, u.RawQuery = http.MethodPost, strings.NewReader(c.query), ""
+		header = http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "X-Http-Method-Override": {http.MethodGet}}
 	}
-	req, err := http.NewRequestWithContext(ctx, c.verb, u.String(), body)
+	req, err := http.NewRequestWithContext(ctx, verb, u.String(), body)
 	if err != nil {
 		return nil, fmt.Errorf("build the request: %w", err)
 	}
-	req.Header = c.header
+	req.Header = header
 	return req, nil
 }
 

@@ -103,7 +103,73 @@ func TestLongGooglesNodeClientCountsAsTheLedgerAndIsRefusedOnce(t *testing.T) {
 		Type, Reason   string
 	}
 	run(t, dir, &got, "node", "calls.js", url)
+	t.Logf("Google's client for Node reports %+v after %d requests", got, asked())
 	if got.Served != 100 || got.Type != "GaxiosError" || got.Status != http.StatusForbidden || got.Reason != "quotaExceeded" || asked() != 101 {
+		t.Errorf("%+v after %d requests", got, asked())
+	}
+	w.agree(100)
+}
+
+// pythonScript is what a user of google-api-python-client writes, but for rootUrl and the discovery document, which
+// Debian's version of it would fetch from Google. Its second call has an address longer than 2,048 characters, which the
+// client sends as a POST.
+const pythonScript = `
+import json, sys
+from googleapiclient.discovery import build_from_document
+from googleapiclient.errors import HttpError
+
+with open(sys.argv[2]) as f:
+    document = json.load(f)
+document['rootUrl'] = sys.argv[1] + '/'
+api = build_from_document(document, developerKey='any')
+ids = lambda n: ','.join('%011d' % i for i in range(n))
+few = api.videos().list(part='snippet', id=ids(5)).execute()
+many = api.videos().list(part='snippet', id=ids(50), fields='items(id),' + 'etag,' * 300 + 'kind').execute()
+got = {'few': few['kind'], 'many': many['kind'], 'served': 2}
+try:
+    api.videos().rate(id='a', rating='like').execute()
+except HttpError as e:
+    got['rated'] = e.resp.status
+try:
+    while True:
+        api.videos().list(part='snippet', id='video%d' % got['served']).execute()
+        got['served'] += 1
+except HttpError as e:
+    got['status'], got['reason'] = e.resp.status, json.loads(e.content.decode())['error']['errors'][0]['reason']
+print(json.dumps(got))
+`
+
+// TestLongGooglesPythonClientCountsAsTheLedger: Debian's python3-googleapi, which is installed where apt-get may.
+func TestLongGooglesPythonClientCountsAsTheLedger(t *testing.T) {
+	const python = "/usr/bin/python3" // the one that Debian's packages are for
+	has := func() error { return exec.CommandContext(t.Context(), python, "-c", "import googleapiclient").Run() }
+	if has() != nil {
+		out, err := exec.CommandContext(t.Context(), "sh", "../../tools/apt-install.sh", "python3-googleapi").CombinedOutput()
+		if err == nil {
+			err = has()
+		}
+		if err != nil {
+			t.Skipf("python3-googleapi: it cannot be installed, so Google's client for Python was not tried: %v: %.300s", err, out)
+		}
+	}
+	module, err := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.Dir}}", "google.golang.org/api/youtube/v3").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, 100, nil, nil)
+	url, asked := counted(t, w)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "calls.py"), []byte(pythonScript), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Few, Many, Reason     string
+		Served, Rated, Status int
+	}
+	run(t, dir, &got, python, "calls.py", url, filepath.Join(strings.TrimSpace(string(module)), "youtube-api.json"))
+	t.Logf("Google's client for Python reports %+v after %d requests", got, asked())
+	const kind = "youtube#videoListResponse"
+	if got.Few != kind || got.Many != kind || got.Served != 100 || got.Rated != http.StatusUnauthorized || got.Status != http.StatusForbidden || got.Reason != "quotaExceeded" || asked() != 102 {
 		t.Errorf("%+v after %d requests", got, asked())
 	}
 	w.agree(100)

@@ -27,6 +27,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -198,6 +199,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serveAPI charges the call and decides its answer before it waits and writes, so that its count never depends on
 // whether the caller waits for the answer.
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
+	r = overridden(r)
 	i := slices.IndexFunc(s.methods, func(m method) bool { return apiPrefix+m.path == r.URL.Path })
 	if i < 0 || r.Method != http.MethodGet {
 		reply{answer: s.notAMethod(r), at: s.opt.Now()}.write(w, r)
@@ -225,6 +227,20 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler) // returning would be an empty 200
 	}
 	out.write(w, r)
+}
+
+// overridden returns the GET that a POST with its query in its body stands for, as the API understands one; else r.
+func overridden(r *http.Request) *http.Request {
+	if r.Method != http.MethodPost || r.Header.Get("X-HTTP-Method-Override") != http.MethodGet {
+		return r
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, 64<<10))
+	if err != nil {
+		return r
+	}
+	get := r.Clone(r.Context())
+	get.Method, get.URL.RawQuery = http.MethodGet, string(body)
+	return get
 }
 
 // decide returns the call's answer: a refusal for quota goes before a fault's own answer, and that before an error in
