@@ -116,7 +116,7 @@ func judgeServer(ctx context.Context, d *Doctor, err error, s server) Finding {
 		return fail(Unavailable, text+": a replica takes no writes", s.primary)
 	case silent, errors.Is(err, quota.ErrUnavailable) && !errors.Is(err, sharedledger.ErrLost):
 		cure := "see that it runs and is reached from here: " + s.ping
-		if known, ok := errors.AsType[*redisledger.ServerError](err); ok {
+		if known, ok := errors.AsType[*quota.ServerError](err); ok {
 			cure = known.Cure
 		}
 		return fail(Unavailable, name+": "+err.Error(), cure+untilThen(ctx, d, time.Time{}))

@@ -24,8 +24,17 @@ import (
 var settings = []string{
 	"sslmode", "sslrootcert", "sslcert", "sslkey", "sslsni", "sslnegotiation", "channel_binding", "require_auth",
 	"user", "host", "port", "dbname", "target_session_attrs", "connect_timeout", "application_name", "search_path",
-	"lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout",
+	"lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout", "options",
 }
+
+// ignored are settings of other clients, which providers put into the URLs that they hand out. None is needed here.
+var ignored = []string{
+	"pgbouncer", "connection_limit", "pool_timeout", "statement_cache_size", "prepared_statements", "supa", "uselibpqcompat", "gssencmode",
+	"keepalives", "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout",
+}
+
+// instead says what to write in place of other clients' settings.
+var instead = map[string]string{"schema": "search_path=", "currentSchema": "search_path=", "ssl": "sslmode=require", "sslaccept": "sslmode=verify-full", "password": "the password before the '@'"}
 
 // maxMessage bounds a message of the server in bytes. The longest that we ask for is a page of a search.
 const maxMessage = 64 << 20
@@ -47,9 +56,20 @@ func Parse(s string) (*pgxpool.Config, error) {
 		return nil, errors.New("its settings after the '?' are not of the form name=value&name=value, percent-encoded")
 	}
 	for name := range query {
+		if slices.Contains(ignored, name) {
+			query.Del(name)
+			u.RawQuery, s = query.Encode(), ""
+			continue
+		}
+		if other, ok := instead[name]; ok {
+			return nil, fmt.Errorf("the setting %s= after the '?' is another client's: write %s", name, other)
+		}
 		if !slices.Contains(settings, name) {
 			return nil, errors.New("an unknown setting follows the '?': use " + strings.Join(settings, ", "))
 		}
+	}
+	if s == "" { // without what is ignored
+		s = u.String()
 	}
 	c, err := pgxpool.ParseConfig(s)
 	if err != nil {

@@ -105,3 +105,38 @@ func rootCertificate(t *testing.T) string {
 	}
 	return path
 }
+
+// The URLs that providers show for copying work, or the error names the setting to change.
+func TestURLsOfProvidersWorkAsCopied(t *testing.T) {
+	t.Setenv("PGSSLMODE", "")
+	t.Setenv("HOME", t.TempDir())
+	for url, want := range map[string]string{
+		// Neon
+		"postgresql://ann:" + secret + "@ep-cool-a1b2-pooler.us-east-2.aws.neon.tech/db?sslmode=require&channel_binding=require":       "",
+		"postgresql://ann:" + secret + "@ep-cool-a1b2.us-east-2.aws.neon.tech/db?sslmode=require&options=endpoint%3Dep-cool-a1b2":      "",
+		"postgresql://ann:" + secret + "@ep-cool-a1b2-pooler.us-east-2.aws.neon.tech/db?sslmode=require&pgbouncer=true&pool_timeout=0": "",
+		// Supabase
+		"postgresql://postgres:" + secret + "@db.abcd.supabase.co:5432/postgres":                                                        "",
+		"postgresql://postgres.abcd:" + secret + "@aws-0-us-east-1.pooler.supabase.com:6543/postgres?pgbouncer=true&connection_limit=1": "",
+		"postgres://postgres.abcd:" + secret + "@aws-0-us-east-1.pooler.supabase.com:6543/postgres?sslmode=require&supa=base-pooler.x":  "",
+		// RDS and Cloud SQL
+		"postgres://ann:" + secret + "@x.abc.us-east-1.rds.amazonaws.com:5432/db?sslmode=verify-full&sslrootcert=system": "",
+		"postgres://ann:" + secret + "@/db?host=/cloudsql/project:region:instance":                                       "",
+		// other clients' forms
+		"postgres://ann:" + secret + "@h/db?schema=public":                   "schema= after the '?' is another client's: write search_path=",
+		"postgres://ann:" + secret + "@h/db?ssl=true":                        "write sslmode=require",
+		"postgres://ann@h/db?password=" + secret:                             "write the password before the '@'",
+		"postgres://ann:" + secret + "@h/db?keepalives=1&gssencmode=disable": "",
+	} {
+		c, err := postgres.Parse(url)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), secret)) {
+			t.Errorf("%s: %v, want %q", url, err, want)
+		}
+		if err == nil && (c.ConnConfig.Password != secret || c.ConnConfig.RuntimeParams["pgbouncer"] != "") {
+			t.Errorf("%s: read as %+v", url, c.ConnConfig.RuntimeParams)
+		}
+		if err == nil && strings.Contains(url, "options=") && c.ConnConfig.RuntimeParams["options"] != "endpoint=ep-cool-a1b2" {
+			t.Errorf("%s: options are %q", url, c.ConnConfig.RuntimeParams["options"])
+		}
+	}
+}

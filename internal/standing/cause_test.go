@@ -15,7 +15,6 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/quota/redisledger"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -70,7 +69,7 @@ func TestEveryCauseHasACure(t *testing.T) {
 // Errors are known by what they are, however often they are wrapped, and not by their text.
 func TestErrorsHaveTheirCause(t *testing.T) {
 	silent := func(err error) error { return fmt.Errorf("open: %w: %w", quota.ErrUnavailable, err) }
-	oom := &redisledger.ServerError{Cause: "the server is out of memory", Cure: "raise maxmemory", Err: errors.New("OOM")}
+	oom := &quota.ServerError{Cause: "the server is out of memory", Cure: "raise maxmemory", Err: errors.New("OOM")}
 	full := &sqlitefile.NoRoomError{Path: "/data/ingest.db", Err: errors.New("database or disk is full (13)")}
 	for name, tt := range map[string]struct {
 		err  error

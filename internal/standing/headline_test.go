@@ -16,7 +16,6 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/quota"
-	"github.com/trendvidstream/ingest/quota/redisledger"
 	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -167,7 +166,7 @@ var troubles = []trouble{
 	}, report.Bad, "The ledger cannot answer: cheap calls go on from the emergency budget (18 units left), expensive ones wait."},
 	{"the ledger's server is out of memory", "ledger", func(f *standing.Facts) {
 		degrade(f, 18, time.Time{})
-		f.Report.Degraded = fmt.Errorf("%w: redis: %w", quota.ErrUnavailable, &redisledger.ServerError{Cause: "the server is out of memory", Cure: "raise maxmemory, or remove what fills it", Err: errors.New("OOM")})
+		f.Report.Degraded = fmt.Errorf("%w: redis: %w", quota.ErrUnavailable, &quota.ServerError{Cause: "the server is out of memory", Cure: "raise maxmemory, or remove what fills it", Err: errors.New("OOM")})
 	}, report.Bad, "The ledger cannot answer: cheap calls go on from the emergency budget (18 units left), expensive ones wait."},
 	{"a newer program wrote the ledger", "ledger", func(f *standing.Facts) { f.LedgerErr = fmt.Errorf("open: %w", quota.ErrNewer) },
 		report.Bad, "The quota ledger cannot be read: nothing is fetched, charts and searches go on."},

@@ -2,8 +2,6 @@ package pgledger
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/trendvidstream/ingest/internal/postgres"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
@@ -26,24 +25,6 @@ const (
 	duplicateTable  = "42P07"
 )
 
-// hints say what a person can do about other codes.
-var hints = map[string]string{
-	"28P01": checkUser,
-	"28000": checkUser,
-	"3D000": ": create it, or name another in the ledger's URL",
-	"42501": ": the ledger needs CREATE on the database once, to make its schema, which is then its own",
-	"25006": namePrimary,
-	"55000": namePrimary,
-	"XX001": restore,
-	"XX002": restore,
-}
-
-const (
-	checkUser   = ": check user and password of the ledger's URL, and the server's pg_hba.conf"
-	namePrimary = ": it is a replica, or read-only: name the primary, or all hosts with ?target_session_attrs=read-write"
-	restore     = ": restore the database from a backup"
-)
-
 // explain wraps an error of the server or the client in one of quota's errors. commits says that the failed statements
 // may have been committed: the error is then quota.ErrInDoubt too, unless the server rules that out.
 func (l *Ledger) explain(ctx context.Context, err error, commits bool) error {
@@ -56,19 +37,19 @@ func (l *Ledger) explain(ctx context.Context, err error, commits bool) error {
 	if connect, ok := errors.AsType[*pgconn.ConnectError](err); ok { // its own text names user and database
 		err = connect.Unwrap()
 	}
-	what := fmt.Errorf("%w: postgres: %w", quota.ErrUnavailable, err)
+	var what error
 	switch {
 	case errors.As(err, &scan):
 		return corrupt(scan.Error())
-	case errors.As(err, new(*tls.CertificateVerificationError)), errors.As(err, new(x509.UnknownAuthorityError)):
-		what = fmt.Errorf("%w: postgres: its certificate is refused: %w: name the authority that signed it with ?sslrootcert=FILE; the name in it must be the host's", quota.ErrUnavailable, err)
 	case errors.As(err, &answer):
 		inDoubt = inDoubt && answer.Severity != "ERROR"
 		what = answered(answer)
 	case context.Cause(ctx) != nil:
 		what = fmt.Errorf("%w: postgres: %w", quota.ErrUnavailable, context.Cause(ctx))
 	case pgconn.Timeout(err), errors.Is(err, context.DeadlineExceeded):
-		what = fmt.Errorf("%w: postgres: no answer within %v: %w", quota.ErrUnavailable, l.timeout, err)
+		what = caused(quota.ErrUnavailable, fmt.Errorf("no answer within %v: %w", l.timeout, err))
+	default:
+		what = caused(quota.ErrUnavailable, err)
 	}
 	if inDoubt {
 		what = fmt.Errorf("%w: %w", what, quota.ErrInDoubt)
@@ -79,11 +60,30 @@ func (l *Ledger) explain(ctx context.Context, err error, commits bool) error {
 // answered returns the error for a server's answer.
 func answered(e *pgconn.PgError) error {
 	kind := quota.ErrUnavailable
-	if hints[e.Code] == restore {
+	if postgres.CauseOf(e) == postgres.Damaged {
 		kind = quota.ErrCorrupt
 	}
-	return fmt.Errorf("%w: postgres: %s (SQLSTATE %s)%s", kind, e.Message, e.Code, hints[e.Code])
+	return caused(kind, e)
 }
+
+// caused adds the cause of an error, if it is known.
+func caused(kind, err error) error {
+	said := err
+	if answer, ok := errors.AsType[*pgconn.PgError](err); ok { // its own text repeats the severity
+		said = serverSaid{answer}
+	}
+	if c := postgres.CauseOf(err); c.What != "" {
+		said = &quota.ServerError{Cause: c.What, Cure: c.Cure, Err: said}
+	}
+	return fmt.Errorf("%w: postgres: %w", kind, said)
+}
+
+// serverSaid is a server's answer in few words.
+type serverSaid struct{ *pgconn.PgError }
+
+func (s serverSaid) Error() string { return fmt.Sprintf("%s (SQLSTATE %s)", s.Message, s.Code) }
+
+func (s serverSaid) Unwrap() error { return s.PgError }
 
 // quotaError marks an error that already wraps one of quota's.
 type quotaError struct{ err error }

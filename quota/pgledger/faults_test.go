@@ -114,7 +114,7 @@ func TestHangIsBoundedByTheTimeOut(t *testing.T) {
 func TestWrongNamesAreSaid(t *testing.T) {
 	d := server(t)
 	for url, want := range map[string]string{
-		strings.Replace(d.URL(), "/postgres?", "/nowhere?", 1): "create it, or name another",
+		strings.Replace(d.URL(), "/postgres?", "/nowhere?", 1): "name another in the URL",
 		strings.Replace(d.URL(), "ingest@", "nobody@", 1):      "check user and password",
 	} {
 		wantAll(t, everything(t.Context(), openLedger(t, url, pgledger.Options{Timeout: patient}), "a"), quota.ErrUnavailable, want)

@@ -1,8 +1,8 @@
 package quotatest
 
 import (
+	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"time"
 
@@ -31,7 +31,7 @@ var journalNotes = []JournalCase{
 	}},
 	{"an account that was never used has an empty state", func(d *journalRig) {
 		s := d.state()
-		if s.HostID = ""; !reflect.DeepEqual(s, sharedledger.JournalState{}) && len(s.Snapshots) > 0 {
+		if len(s.Snapshots) > 0 {
 			d.Fatalf("%+v", s)
 		}
 		if s.Generation != 0 || s.Owed || s.HasWritten || len(s.Written) > 0 || !s.Breaker.Until.IsZero() || s.Breaker.Failures != 0 || s.Breaker.Why != "" {
@@ -52,11 +52,11 @@ var journalNotes = []JournalCase{
 		}
 	}},
 	{"the breaker stays as it was noted last", func(d *journalRig) {
-		want := sharedledger.Breaker{Until: noon.Add(5 * second), Failures: 3, Why: "connection refused"}
+		want := sharedledger.Breaker{Until: noon.Add(5 * second), Failures: 3, Why: "connection refused", Server: &quota.ServerError{Cause: "a", Cure: "b", Err: errors.New("connection refused")}}
 		d.notes(sharedledger.Notes{Breaker: &want})
 		d.notes(sharedledger.Notes{Generation: 1})
 		d.reopened()
-		if got := d.state().Breaker; !got.Until.Equal(want.Until) || got.Failures != 3 || got.Why != want.Why {
+		if got := d.state().Breaker; !got.Until.Equal(want.Until) || got.Failures != 3 || got.Why != want.Why || got.Server == nil || got.Server.Cause != "a" || got.Server.Cure != "b" {
 			d.Fatalf("breaker %+v, want %+v", got, want)
 		}
 		d.notes(sharedledger.Notes{Breaker: &sharedledger.Breaker{}})

@@ -1,22 +1,15 @@
 package redisledger
 
 import (
+	"crypto/tls"
+	"errors"
 	"fmt"
+	"io"
+	"net"
 	"strings"
+	"syscall"
+	"time"
 )
-
-// ServerError is an error whose cause is in how the server is set up or reached.
-type ServerError struct {
-	Cause, Cure string
-	Err         error
-}
-
-func (e *ServerError) Error() string { return fmt.Sprintf("%s: %v: %s", e.Cause, e.Err, e.Cure) }
-
-// Remedy returns the cause and the cure.
-func (e *ServerError) Remedy() (wrong, advice string) { return e.Cause, e.Cure }
-
-func (e *ServerError) Unwrap() error { return e.Err }
 
 type cause struct{ cause, cure string }
 
@@ -63,6 +56,27 @@ func causeOf(word, text string) cause {
 		return cause{"the server has too many connections", "raise maxclients, or close some"}
 	case strings.HasPrefix(text, "ERR unknown command"):
 		return cause{"the server has renamed or disabled a command that the ledger needs", "take out rename-command for those of ACL SETUSER in docs/hosts.md"}
+	}
+	return cause{}
+}
+
+// silenceOf returns the cause of an error of the network; the zero one if it is not known.
+func silenceOf(err error, timeout time.Duration) cause {
+	switch timeout := net.Error(nil); {
+	case errors.As(err, new(tls.RecordHeaderError)):
+		return cause{"the server does not speak TLS there", "use redis:// in the ledger's URL, or the port that speaks TLS"}
+	case errors.Is(err, errTLS):
+		return cause{"the server speaks TLS there", "use rediss:// in the ledger's URL"}
+	case errors.As(err, new(*tls.CertificateVerificationError)):
+		return cause{"the server's certificate is refused", "name the authority that signed it with SSL_CERT_FILE=FILE; the name in it must be the URL's host"}
+	case errors.As(err, new(*net.DNSError)):
+		return cause{"the server's host is not known", "check the host in the ledger's URL"}
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return cause{"nothing listens at the server's address", "see that it runs (redis-cli -h HOST ping), and check host and port in the ledger's URL"}
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return cause{fmt.Sprintf("the server does not answer within %v", timeout), "see that it runs and is not paused: redis-cli -h HOST ping; where the answer takes longer, ?timeout=2s in the ledger's URL"}
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
+		return cause{"the server closed the connection", "see its log; if it speaks TLS there, use rediss:// in the ledger's URL"}
 	}
 	return cause{}
 }

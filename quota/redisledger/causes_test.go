@@ -37,7 +37,7 @@ func TestEachCauseHasItsOwnCure(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = l.State(t.Context(), "default", nil)
-		known, ok := errors.AsType[*redisledger.ServerError](err)
+		known, ok := errors.AsType[*quota.ServerError](err)
 		if !ok || !strings.Contains(known.Cure, cure) || !errors.Is(err, quota.ErrUnavailable) || errors.Is(err, quota.ErrInDoubt) {
 			t.Errorf("%s: %v, want a cure with %q, and no doubt", answer, err, cure)
 		}
@@ -51,7 +51,7 @@ func TestEachCauseHasItsOwnCure(t *testing.T) {
 	}
 	defer func() { _ = l.Close() }()
 	_, err = l.State(t.Context(), "default", nil)
-	if known, ok := errors.AsType[*redisledger.ServerError](err); !ok || !strings.Contains(known.Cure, "redis://") || errors.Is(err, quota.ErrInDoubt) {
+	if known, ok := errors.AsType[*quota.ServerError](err); !ok || !strings.Contains(known.Cure, "redis://") || errors.Is(err, quota.ErrInDoubt) {
 		t.Errorf("TLS against plain: %v", err)
 	}
 }

@@ -43,7 +43,7 @@ func (l *Ledger) explain(ctx context.Context, err error, keys []string) error {
 		return errChanged
 	}
 	if c := causeOf(word, text); c.cause != "" {
-		return fmt.Errorf("%w: redis: %w", quota.ErrUnavailable, &ServerError{c.cause, c.cure, err})
+		return fmt.Errorf("%w: redis: %w", quota.ErrUnavailable, &quota.ServerError{Cause: c.cause, Cure: c.cure, Err: err})
 	}
 	if untouched[word] {
 		return fmt.Errorf("%w: redis: %w", quota.ErrUnavailable, err)
@@ -73,16 +73,14 @@ var untouched = map[string]bool{
 
 // noAnswer returns the error for a server that did not answer.
 func (l *Ledger) noAnswer(ctx context.Context, err error) error {
-	what := fmt.Errorf("%w: redis: %w", quota.ErrUnavailable, err)
+	what := err
+	if c := silenceOf(err, l.timeout); c.cause != "" {
+		what = &quota.ServerError{Cause: c.cause, Cure: c.cure, Err: err}
+	}
 	if cause := context.Cause(ctx); cause != nil {
-		what = fmt.Errorf("%w: redis: %w", quota.ErrUnavailable, cause)
-	} else if timeout := net.Error(nil); errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout() {
-		what = fmt.Errorf("%w: redis: no answer within %v: %w", quota.ErrUnavailable, l.timeout,
-			&ServerError{"the server does not answer", "see that it runs and is reached: redis-cli -h HOST ping; where the answer takes longer, ?timeout=2s in the ledger's URL", err})
+		what = cause
 	}
-	if errors.As(err, new(tls.RecordHeaderError)) {
-		return fmt.Errorf("%w: redis: %w", quota.ErrUnavailable, &ServerError{"the server does not speak TLS there", "use redis:// in the ledger's URL, or the port that speaks TLS", err})
-	}
+	what = fmt.Errorf("%w: redis: %w", quota.ErrUnavailable, what)
 	if unsent(err) {
 		return what
 	}
@@ -92,7 +90,7 @@ func (l *Ledger) noAnswer(ctx context.Context, err error) error {
 // unsent reports whether an error means that nothing was sent.
 func unsent(err error) bool {
 	dial, ok := errors.AsType[*net.OpError](err)
-	return ok && dial.Op == "dial" || errors.As(err, new(*tls.CertificateVerificationError)) ||
+	return ok && dial.Op == "dial" || errors.As(err, new(*tls.CertificateVerificationError)) || errors.Is(err, errTLS) ||
 		errors.Is(err, redis.ErrClosed) || errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) || errors.Is(err, errEarly)
 }
 

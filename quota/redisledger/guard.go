@@ -22,6 +22,15 @@ const (
 // errUnbounded is the error of a reply beyond these limits; the connection is then of no more use.
 var errUnbounded = errors.New("its answer is longer, or nested deeper, than that of any Redis that holds a ledger: is the address another program's?")
 
+// The first two bytes of a record of TLS that refuses what was sent.
+const (
+	tlsAlert   = 21
+	tlsVersion = 3
+)
+
+// errTLS is a server's answer in TLS to what was sent in clear. It carried out nothing.
+var errTLS = errors.New("it answers in TLS")
+
 // dialer opens a connection.
 type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 
@@ -46,6 +55,7 @@ func guard(dial dialer) dialer {
 type guarded struct {
 	net.Conn
 
+	answered bool   // by more than nothing
 	line     []byte // of a header that has not ended
 	skip     int    // bytes of a string that are still to come, with its end of line
 	open     []int  // elements that are still to come, of each open array
@@ -56,6 +66,10 @@ type guarded struct {
 // Read implements net.Conn.
 func (g *guarded) Read(into []byte) (int, error) {
 	n, err := g.Conn.Read(into)
+	if n >= 2 && !g.answered && into[0] == tlsAlert && into[1] == tlsVersion {
+		return 0, errors.Join(errTLS, g.Close())
+	}
+	g.answered = g.answered || n > 0
 	if !g.follow(into[:n]) {
 		return 0, errors.Join(errUnbounded, g.Close())
 	}

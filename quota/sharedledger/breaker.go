@@ -75,6 +75,7 @@ func (s *Ledger) openBreaker(ctx context.Context, err error) {
 	b.Until = s.Now().Add(min(firstOpen<<min(b.Failures, 10), longestOpen))
 	b.Failures++
 	b.Why = strings.TrimPrefix(err.Error(), quota.ErrUnavailable.Error()+": ")
+	b.Server, _ = errors.AsType[*quota.ServerError](err)
 	s.state.Breaker, s.notes.Breaker = b, &b
 	_ = s.flush(context.WithoutCancel(ctx)) // on failure, the next write tells the other processes
 }
@@ -82,5 +83,18 @@ func (s *Ledger) openBreaker(ctx context.Context, err error) {
 // breakerError says why the remote is not asked.
 func (s *Ledger) breakerError() error {
 	b := s.state.Breaker
-	return fmt.Errorf("%w: not asked again before %s: %s", quota.ErrUnavailable, b.Until.UTC().Format(time.RFC3339), b.Why)
+	err := fmt.Errorf("%w: not asked again before %s: %s", quota.ErrUnavailable, b.Until.UTC().Format(time.RFC3339), b.Why)
+	if b.Server != nil {
+		return remembered{err, b.Server}
+	}
+	return err
 }
+
+// remembered is an error whose text says what its cause has said.
+type remembered struct {
+	error
+
+	cause *quota.ServerError
+}
+
+func (r remembered) Unwrap() []error { return []error{r.error, r.cause} }

@@ -95,6 +95,8 @@ type Breaker struct {
 	Until    time.Time // zero: closed
 	Failures int       // in a row
 	Why      string    // for a person
+	// Server says how the remote's server has to be set up or reached; nil: not known.
+	Server *quota.ServerError
 }
 
 // Row is one operation as a journal keeps it.

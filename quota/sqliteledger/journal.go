@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -172,12 +173,13 @@ func checkRow(row sharedledger.Row) error {
 // journal returns the state of the account's journal.
 func (t *transaction) journal(account string) (s sharedledger.JournalState, err error) {
 	var until int64
-	var snapshots, hosts string
-	err = t.row(sqlJournal, []any{account}, &t.writes, &s.HostID, &s.Generation, &until, &s.Breaker.Failures, &s.Breaker.Why, &snapshots, &hosts, &s.Owed, &s.HasWritten)
+	var lastError, snapshots, hosts string
+	err = t.row(sqlJournal, []any{account}, &t.writes, &s.HostID, &s.Generation, &until, &s.Breaker.Failures, &lastError, &snapshots, &hosts, &s.Owed, &s.HasWritten)
 	if err != nil {
 		return s, err
 	}
 	s.Breaker.Until = timeOrZero(until)
+	s.Breaker.Why, s.Breaker.Server = readWhy(lastError)
 	if snapshots != t.text {
 		t.text, t.snapshots = snapshots, nil
 		err = json.Unmarshal([]byte(snapshots), &t.snapshots)
@@ -232,7 +234,38 @@ func (t *transaction) note(account string, n sharedledger.Notes) (sharedledger.J
 	}
 	hosts, _ := json.Marshal(append([]string{}, s.Hosts...)) // it never fails
 	t.text, t.snapshots = string(snapshots), clone(s.Snapshots)
-	return s, t.run(sqlKeepJournal, account, s.Generation, microsOrZero(s.Breaker.Until), s.Breaker.Failures, s.Breaker.Why, t.text, string(hosts))
+	return s, t.run(sqlKeepJournal, account, s.Generation, microsOrZero(s.Breaker.Until), s.Breaker.Failures, writeWhy(s.Breaker), t.text, string(hosts))
+}
+
+// why is the column of that name: the last error of the ledger, with what is known of its server.
+type why struct {
+	Text  string `json:"text"`
+	Cause string `json:"cause,omitempty"`
+	Cure  string `json:"cure,omitempty"`
+}
+
+func writeWhy(b sharedledger.Breaker) string {
+	if b.Why == "" {
+		return ""
+	}
+	w := why{Text: b.Why}
+	if b.Server != nil {
+		w.Cause, w.Cure = b.Server.Cause, b.Server.Cure
+	}
+	text, _ := json.Marshal(w) // it never fails
+	return string(text)
+}
+
+// readWhy returns the text alone if it is not of that form.
+func readWhy(column string) (text string, server *quota.ServerError) {
+	var w why
+	switch {
+	case column == "" || json.Unmarshal([]byte(column), &w) != nil:
+		return column, nil
+	case w.Cause != "":
+		server = &quota.ServerError{Cause: w.Cause, Cure: w.Cure, Err: errors.New(w.Text)}
+	}
+	return w.Text, server
 }
 
 // keepSnapshot replaces the pool's snapshot if the new one supersedes it, and reports whether it does.

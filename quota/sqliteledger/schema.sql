@@ -88,7 +88,7 @@ CREATE TABLE journals (
     generation    INTEGER NOT NULL, -- the ledger's, last synced to; 0: none
     breaker_until INTEGER NOT NULL, -- the ledger is not asked before; 0: closed
     failures      INTEGER NOT NULL, -- of the ledger, in a row
-    why           TEXT NOT NULL,    -- the ledger's last error
+    why           TEXT NOT NULL,    -- the ledger's last error: {"text", "cause", "cure"}, see quota.ServerError
     snapshots     TEXT NOT NULL,    -- [sharedledger.UsageSnapshot]: the last seen use of each pool
     entered       TEXT NOT NULL DEFAULT '[]', -- the snapshots that the log in this file was last raised to
     hosts         TEXT NOT NULL DEFAULT '[]' -- [id]: the hosts that had synced when a generation last decided

@@ -1,54 +1,44 @@
 package pgstore
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/trendvidstream/ingest/internal/postgres"
 	"github.com/trendvidstream/ingest/store"
 )
 
-// explain adds a hint to an error.
+// explain adds the cause and the cure to an error, if they are known.
 func explain(name string, err error) error {
-	if h := hint(err); h != "" {
-		return fmt.Errorf("%s: %s: %w", name, h, err)
+	if c := postgres.CauseOf(err); c.What != "" {
+		return &causedError{c, name, err}
 	}
 	return err
 }
 
-// hints says what to try, by Postgres's error code or its beginning.
-var hints = map[string]string{
-	"08P01": "a pooler such as pgbouncer stands before it, and will not set what a connection of a store needs: give the store PostgreSQL's own address; the ledger may go through the pooler",
-	"25006": "it cannot be written: it is a standby, or was set to be read only",
-	"28":    "the user or the password is wrong, or pg_hba.conf does not let this user in",
-	"3D000": "there is no such database: createdb makes it",
-	"42501": "the user may not do that: it must own the schema, or be let in by GRANT",
-	"53100": "its disk is full: free some space there; what was written before is intact",
-	"53300": "it has no connection left: raise max_connections, or see who has them",
-	"55P03": "another program has held it for too long: see which ingest commands are running",
-	"57P":   "it is being stopped or started",
+// causedError is an error of the server called name that a person can do something about.
+type causedError struct {
+	postgres.Cause
+
+	name string
+	err  error
 }
 
+func (e *causedError) Error() string {
+	return e.name + ": " + e.What + ": " + e.Cure + ": " + e.err.Error()
+}
+
+// Remedy says what is wrong, and what to do.
+func (e *causedError) Remedy() (wrong, advice string) { return e.What, e.Cure }
+
+func (e *causedError) Unwrap() error { return e.err }
+
 func hint(err error) string {
-	var pg *pgconn.PgError
-	switch {
-	case errors.As(err, new(*tls.CertificateVerificationError)), errors.As(err, new(x509.UnknownAuthorityError)):
-		return "its certificate is refused: name the authority that signed it with ?sslrootcert=FILE; the name in it must be the host's"
-	case errors.As(err, &pg):
-		for n := len(pg.Code); n >= 2; n-- {
-			if h := hints[pg.Code[:n]]; h != "" {
-				return h
-			}
-		}
-	case errors.As(err, new(*pgconn.ConnectError)), errors.Is(err, os.ErrDeadlineExceeded):
-		return "it does not answer: see whether it runs, and whether the address is right"
-	}
-	return ""
+	c := postgres.CauseOf(err)
+	return strings.TrimSuffix(c.What+": "+c.Cure, ": ")
 }
 
 // away reports whether a statement failed because the server could not answer it now: it waits for another program, is
@@ -64,7 +54,7 @@ func temporary(pg *pgconn.PgError) bool {
 }
 
 // errPooled means that something on the way to the server dropped the connection's settings.
-var errPooled = errors.New("what the connection set is not set: " + hints["08P01"])
+var errPooled = errors.New("what the connection set is not set: " + postgres.Pooled.What + ": " + postgres.Pooled.Cure)
 
 // unavailable marks an error of a server that cannot be reached, or refuses everybody just now, as
 // store.ErrUnavailable. Its text is the last line: the last address tried.
