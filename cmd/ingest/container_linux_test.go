@@ -20,10 +20,10 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// TestAReadOnlyRootIsEnough runs the static program in a root of its own, as user 65532, where only the data directory
+// TestLongAReadOnlyRootIsEnough runs the static program in a root of its own, as user 65532, where only the data directory
 // can be written: no /tmp, /etc, /proc, HOME, TMPDIR, time zones or certificates, as in a container whose root is
 // read-only. It must do the same there as in an ordinary place.
-func TestAReadOnlyRootIsEnough(t *testing.T) {
+func TestLongAReadOnlyRootIsEnough(t *testing.T) {
 	if os.Getuid() != 0 || !mayMount() {
 		t.Skip("mount: a disk that can be filled, or a root of one's own, needs the right to mount, which this user does not have")
 	}

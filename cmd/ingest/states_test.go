@@ -193,9 +193,23 @@ func otherStandIn(t *testing.T, o youtubesim.Options) {
 // In each state every screen says what is the matter, and no two contradict each other: where a run is stopped or refused,
 // quota is not fine; where the ledger cannot answer, nobody says that it can; and charts are shown whatever the ledger does.
 // The README's ten questions are answered in each, truly, and in no more lines than a glance takes.
-func TestNoTwoScreensContradictEachOther(t *testing.T) {
+func TestNoTwoScreensContradictEachOther(t *testing.T) { noTwoScreens(t, true) }
+
+func TestLongNoTwoScreensContradictEachOther(t *testing.T) { noTwoScreens(t, false) }
+
+// oftenLooked are the troubles of which make test looks at the screens; make test-long looks at the others.
+var oftenLooked = []string{
+	"all is well", "nothing has run for three hours", "the schedule's quota is used up", "the provider says no far below the limit",
+	"the upstream has been away for two hours", "quota.db is lost", "ingest.db is damaged",
+}
+
+func noTwoScreens(t *testing.T, often bool) {
+	t.Helper()
 	asked := questions(t)
 	for _, tt := range troubles {
+		if slices.Contains(oftenLooked, tt.name) != often {
+			continue
+		}
 		t.Run(tt.name, func(t *testing.T) {
 			standIn(t, youtubesim.Options{Seed: 5})
 			at(t, "2026-02-14T09:40:00Z")

@@ -31,9 +31,9 @@ var simulationSeed = flag.Uint64("simulation-seed", 0, "run only this seed of th
 // Three days of hourly charts of eight regions, on half the quota they want, with the real governor, protocol and
 // passes. The ledger loses its memory, falls silent and loses replies; the upstream fails, refuses early and counts
 // what it fails; and every process may die between any two steps. The upstream's own count is the judge.
-func TestSimulation(t *testing.T) { simulateSeeds(t, 100) }
+func TestSimulation(t *testing.T) { simulateSeeds(t, 30) }
 
-func TestLongSimulation(t *testing.T) { simulateSeeds(t, 800) }
+func TestLongSimulation(t *testing.T) { simulateSeeds(t, 300) }
 
 func simulateSeeds(t *testing.T, seeds int) {
 	t.Helper()
@@ -64,7 +64,7 @@ func simulateSeeds(t *testing.T, seeds int) {
 // remote one.
 func TestSimulationOnFiles(t *testing.T) { simulateOnFiles(t, 1) }
 
-func TestLongSimulationOnFiles(t *testing.T) { simulateOnFiles(t, 10) }
+func TestLongSimulationOnFiles(t *testing.T) { simulateOnFiles(t, 4) }
 
 func simulateOnFiles(t *testing.T, seeds uint64) {
 	t.Helper()
