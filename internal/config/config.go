@@ -59,6 +59,15 @@ type Config struct {
 	ZeroOnStop    bool   // a run that quota stopped ends with exit code 0
 
 	flags Flags
+	lines *strictyaml.Document // of File; nil: none could be read
+}
+
+// at adds the config file's line to an error about a field, if the file has it and its value was the one used.
+func (c *Config) at(field string, used bool, err error) error {
+	if err == nil || !used || c.lines == nil || c.lines.Line([]string{field}) == 0 {
+		return err
+	}
+	return c.lines.Errorf([]string{field}, "%s", strings.TrimPrefix(err.Error(), c.File+": "))
 }
 
 // RegionCodes returns the regions of all jobs, each once, in the order of the config.
@@ -107,9 +116,12 @@ func Load(f Flags, upstreams map[string]JobLimits) (*Config, error) {
 	if err != nil && c.chooseUpstream("", upstreams) != nil {
 		c.Upstream, c.Jobs = "youtube", DefaultJobs(upstreams["youtube"])
 	}
-	err = cmp.Or(err, file.makePathsWhole(c.File))
+	err = cmp.Or(err, c.makePathsWhole(&file))
 	err = cmp.Or(err, c.setTexts(file))
-	err = cmp.Or(err, c.setNumbers(file), c.setPacing(file), c.setPages(file), c.setStopExit(), quota.CheckAccount(c.Account), CheckLedger(c.Ledger), CheckStore(c.Store), CheckListen(c.Listen), CheckListen(c.AdminListen))
+	err = cmp.Or(err, c.setNumbers(file), c.at("pacing", os.Getenv("INGEST_PACING") == "", c.setPacing(file)), c.setPages(file), c.setStopExit(),
+		c.at("account", c.Account == file.Account, quota.CheckAccount(c.Account)), c.at("ledger", c.Ledger == file.Ledger, CheckLedger(c.Ledger)),
+		c.at("store", c.Store == file.Store, CheckStore(c.Store)), c.at("listen", c.Listen == file.Listen, CheckListen(c.Listen)),
+		c.at("admin_listen", c.AdminListen == file.AdminListen, CheckListen(c.AdminListen)))
 	if quota.CheckAccount(c.Account) != nil {
 		c.Account = "default"
 	}
@@ -186,7 +198,7 @@ func (c *Config) setNumbers(file configFile) (err error) {
 		}
 		if given := *n.into; given < 1 || given > n.max {
 			*n.into = n.by
-			err = cmp.Or(err, fmt.Errorf("%s: %s: %d is outside 1..%d: %s", c.File, n.field, given, n.max, n.what))
+			err = cmp.Or(err, c.at(n.field, true, fmt.Errorf("%s: %s: %d is outside 1..%d: %s", c.File, n.field, given, n.max, n.what)))
 		}
 	}
 	return err
@@ -219,7 +231,7 @@ const maxTheme = 64 << 10
 func (c *Config) setPages(file configFile) error {
 	for _, field := range []struct{ name, value string }{{"access_log", file.AccessLog}, {"thumbnails", file.Thumbnails}, {"derived_metrics", file.Derived}} {
 		if field.value != "" && field.value != "on" && field.value != "off" {
-			return fmt.Errorf("%s: %s: %q is not known: use on or off", c.File, field.name, field.value)
+			return c.at(field.name, true, fmt.Errorf("%s: %s: %q is not known: use on or off", c.File, field.name, field.value))
 		}
 	}
 	c.AccessLog, c.NoThumbnails, c.HideDerived = file.AccessLog == "on", file.Thumbnails == "off", file.Derived == "off"
@@ -229,9 +241,9 @@ func (c *Config) setPages(file configFile) error {
 	css, err := os.ReadFile(file.Theme)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%s: theme: %w: name a CSS file that this user may read, or leave it out", c.File, err)
+		return c.at("theme", true, fmt.Errorf("%s: theme: %w: name a CSS file that this user may read, or leave it out", c.File, err))
 	case len(css) > maxTheme || !utf8.Valid(css):
-		return fmt.Errorf("%s: theme: %s is not a CSS file of at most %d kB in UTF-8", c.File, file.Theme, maxTheme>>10)
+		return c.at("theme", true, fmt.Errorf("%s: theme: %s is not a CSS file of at most %d kB in UTF-8", c.File, file.Theme, maxTheme>>10))
 	}
 	c.Theme = css
 	return nil
@@ -254,9 +266,11 @@ func (c *Config) readFile(upstreams map[string]JobLimits) (configFile, error) {
 			file = configFile{}
 		}
 	}
+	c.lines = y
 	err = cmp.Or(err, checkPasswordFile(c.File, file.Ledger, file.Store))
 	if err == nil {
 		err = c.chooseUpstream(file.Upstream, upstreams)
+		err = c.at("upstream", c.Upstream == file.Upstream, err)
 	}
 	if err == nil {
 		c.API, err = file.API.toAPI(y)

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/quota"
@@ -46,23 +45,27 @@ type configFile struct {
 	Clients map[string]clientFile `yaml:"clients"`
 }
 
-// makePathsWhole counts relative paths from the directory of the file that names them: cron, systemd and a shell start
-// ingest in different ones, and each would get a ledger of its own, with the whole quota. Where a secret stands by mistake
-// in place of its file's name it stays as it is, since no message shows that.
-func (f *configFile) makePathsWhole(file string) error {
-	dir, err := filepath.Abs(filepath.Dir(file))
-	secrets := []*string{&f.KeyFile, &f.PingFile}
-	paths := append(secrets, &f.Data, &f.Costs, &f.Theme)
-	for i := range f.Backups {
-		paths = append(paths, &f.Backups[i])
+// makePathsWhole counts relative paths from the directory of the config file: cron, systemd and a shell start ingest in
+// different ones, and each would get a ledger of its own, with the whole quota. Where a secret stands by mistake in place
+// of its file's name it stays as it is, since no message shows that.
+func (c *Config) makePathsWhole(f *configFile) error {
+	dir, err := filepath.Abs(filepath.Dir(c.File))
+	type field struct {
+		name   string
+		path   *string
+		secret bool
 	}
-	for _, path := range paths {
-		whole := filepath.Join(dir, *path)
+	paths := []field{{"key_file", &f.KeyFile, true}, {"ping_file", &f.PingFile, true}, {"data", &f.Data, false}, {"costs", &f.Costs, false}, {"theme", &f.Theme, false}}
+	for i := range f.Backups {
+		paths = append(paths, field{"backups", &f.Backups[i], false})
+	}
+	for _, p := range paths {
+		whole := filepath.Join(dir, *p.path)
 		switch {
-		case strings.HasPrefix(*path, "~"):
-			err = cmp.Or(err, fmt.Errorf("%s: %s: ~ means nothing outside a shell: write the whole path", file, *path))
-		case *path != "" && !filepath.IsAbs(*path) && (FileExists(whole) || !slices.Contains(secrets, path)):
-			*path = whole
+		case strings.HasPrefix(*p.path, "~"), strings.HasPrefix(*p.path, "$") && !p.secret:
+			err = cmp.Or(err, c.at(p.name, true, fmt.Errorf("%s: %s: %.1s means nothing outside a shell: write the whole path", c.File, *p.path, *p.path)))
+		case *p.path != "" && !filepath.IsAbs(*p.path) && (FileExists(whole) || !p.secret):
+			*p.path = whole
 		}
 	}
 	return err
@@ -97,8 +100,8 @@ func (j jobFile) toJob(p JobLimits) (_ ingest.Job, field string, err error) {
 		return job, "name", fmt.Errorf("job name %q: use 1 to 64 letters, digits, '.', '-' and '_'", j.Name)
 	}
 	if j.Every != "" {
-		if job.Every, err = time.ParseDuration(j.Every); err != nil {
-			return job, "every", fmt.Errorf("every: %q is not a duration such as 30m or 24h", j.Every)
+		if job.Every, err = parseSpan(j.Every); err != nil {
+			return job, "every", fmt.Errorf("every: %q is not a duration such as 30m, 24h or 7d", j.Every)
 		}
 		if job.Every <= 0 {
 			return job, "every", fmt.Errorf("every: %s must be above zero: try 30m", j.Every)
@@ -156,7 +159,7 @@ func (j jobFile) setKind(p JobLimits, job *ingest.Job) (field string, err error)
 	}
 	if j.Pages != nil {
 		if job.Pages = *j.Pages; job.Pages < 1 || job.Pages > pages {
-			return "pages", fmt.Errorf("pages: %d is outside 1..%d: a %s of this upstream ends there", job.Pages, pages, job.Kind)
+			return "pages", fmt.Errorf("pages: %d is outside 1..%d, the pages of a %s of this upstream", job.Pages, pages, job.Kind)
 		}
 	}
 	if j.Category != nil {

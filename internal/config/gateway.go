@@ -35,7 +35,7 @@ const longestCache = 24 * time.Hour
 func (c *Config) setGateway(file configFile, y *strictyaml.Document) error {
 	c.GatewayCache = map[string]time.Duration{}
 	for method, text := range file.Gateway.Cache {
-		ttl, err := time.ParseDuration(text)
+		ttl, err := parseSpan(text)
 		if err != nil || ttl <= 0 || ttl > longestCache {
 			return y.Errorf([]string{"gateway", "cache", method}, "cache %q: use a duration above zero and up to 24h, such as 5m", text)
 		}

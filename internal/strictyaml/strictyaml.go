@@ -199,13 +199,40 @@ func positioned(name string, root ast.Node, err error, into any) error {
 		}
 		what = fmt.Sprintf("unknown field %q: %s", at.Value, cmp.Or(hint, place(at.Value, pathOf(root, at), reflect.TypeOf(into))))
 	case errors.As(err, &wrongType):
-		what = fmt.Sprintf("%q is not %s", at.Value, cmp.Or(kinds[wrongType.DstType.Kind()], "what belongs here"))
+		what = fmt.Sprintf("%s%q is not %s", fieldOf(root, at), at.Value, cmp.Or(kinds[wrongType.DstType.Kind()], "of the type that belongs here"))
 	case errors.As(err, &wrongNode) && wrongNode.Expected == ast.SequenceType:
 		what = "a list belongs here, such as [a, b]"
 	case errors.As(err, &wrongNode) && wrongNode.Expected == ast.MappingType:
 		what = "fields belong here, such as name: value"
+	default:
+		what = cmp.Or(inPlainWords[what], what)
 	}
 	return &PositionError{File: name, Line: at.Position.Line, What: what}
+}
+
+// inPlainWords are the parser's messages about common mistakes, for a person who does not know YAML's grammar.
+var inPlainWords = map[string]string{
+	"mapping value is not allowed in this context":                       `a second colon: put a value that has one into quotes, as in name: "a: b", or indent the next line as this one`,
+	"value is not allowed in this context. map key-value is pre-defined": "this does not belong to the line above: check its indentation, and the colon after the field's name",
+	"value is not allowed in this context":                               "this does not belong to the line above: check its indentation, and the colon after the field's name",
+	"block sequence entries are not allowed in this context":             "a list with dashes begins on the line after its name",
+	"sequence end token ']' not found":                                   "a [ without its ]",
+	"could not find flow mapping end token '}'":                          "a { without its }",
+	"could not find end character of double-quoted text":                 `a " without the second one`,
+	"could not find end character of single-quoted text":                 "a ' without the second one",
+	"found character '\t' that cannot start any token":                   "a tab where the text begins: use spaces",
+	"non-map value is specified":                                         "a line without a colon: write name: value",
+	"unexpected key name":                                                "this does not belong to the line above: check its indentation, and the colon after the field's name",
+}
+
+// fieldOf returns the name of the field that has the value, with a colon; "" if no field has it.
+func fieldOf(root ast.Node, value *token.Token) string {
+	for _, n := range ast.Filter(ast.MappingValueType, root) {
+		if v, ok := n.(*ast.MappingValueNode); ok && v.Value.GetToken().Position.Offset == value.Position.Offset {
+			return v.Key.GetToken().Value + ": "
+		}
+	}
+	return ""
 }
 
 // kinds are names for people of what a field may hold.
