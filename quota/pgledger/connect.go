@@ -52,6 +52,8 @@ func (l *Ledger) connect(ctx context.Context, c *pgxpool.Config) (err error) {
 		err := c.QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeExec).Scan(&pid)
 		if err == nil && pid != c.PgConn().PID() {
 			l.pooled.Store(true) // only a pooler reports another process id
+		} else if err == nil { // whatever the role's default: who waited for the lock must see what was written meanwhile
+			_, err = c.Exec(ctx, "SET default_transaction_isolation = 'read committed'", pgx.QueryExecModeExec)
 		}
 		return err
 	}
@@ -100,6 +102,9 @@ func (l *Ledger) with(ctx context.Context, timeout time.Duration, changes bool, 
 		return err
 	}
 	err := once(timeout, do)
+	for until := time.Now().Add(timeout); is(err, serialization) && time.Now().Before(until); { // nothing was done
+		err = once(timeout, do)
+	}
 	switch {
 	case is(err, noPrepared, samePrepared):
 		l.pooled.Store(true)

@@ -23,6 +23,7 @@ const (
 	noFunction      = "42883"
 	uniqueViolation = "23505"
 	duplicateTable  = "42P07"
+	serialization   = "40001" // behind a pooler, where the role has another default isolation
 )
 
 // explain wraps an error of the server or the client in one of quota's errors. commits says that the failed statements

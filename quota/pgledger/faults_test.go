@@ -9,6 +9,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -449,5 +450,32 @@ func TestManyWritersOnOneAccount(t *testing.T) {
 	all.Wait()
 	if admitted != limit {
 		t.Errorf("%d admitted, the limit is %d", admitted, limit)
+	}
+}
+
+// A role may have another default isolation, in which who waited for the lock would see the log as it was before.
+func TestARolesIsolationDecidesNothing(t *testing.T) {
+	d := server(t)
+	d.Admin(t, "CREATE ROLE strict LOGIN SUPERUSER")
+	d.Admin(t, "ALTER ROLE strict SET default_transaction_isolation = 'serializable'")
+	url := strings.Replace(d.URL(), "ingest@", "strict@", 1)
+	var admitted atomic.Int64
+	var wg sync.WaitGroup
+	for range 4 {
+		l := openLedger(t, url, pgledger.Options{Schema: "isolated", Timeout: patient})
+		wg.Go(func() {
+			for range 25 {
+				d, err := l.Take(t.Context(), ask("a", 1, 60, "units"))
+				if err != nil {
+					t.Error(err)
+				}
+				if d.Allowed {
+					admitted.Add(1)
+				}
+			}
+		})
+	}
+	if wg.Wait(); admitted.Load() != 60 {
+		t.Errorf("%d of 60 admitted", admitted.Load())
 	}
 }

@@ -34,7 +34,7 @@ func (l *Ledger) in(ctx context.Context, timeout time.Duration, name string, do 
 		return err
 	}
 	return l.with(ctx, timeout, true, func(ctx context.Context, c *pgxpool.Conn) error {
-		tx, err := c.Begin(ctx)
+		tx, err := c.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
 		if err != nil {
 			return l.uncommitted(ctx, err)
 		}
@@ -52,7 +52,7 @@ func (l *Ledger) in(ctx context.Context, timeout time.Duration, name string, do 
 
 // uncommitted returns the error for a failure before COMMIT was sent, after which nothing is in doubt.
 func (l *Ledger) uncommitted(ctx context.Context, err error) error {
-	if is(err, noPrepared, samePrepared, noSchema, noTable, noFunction) { // with calls its function again
+	if is(err, noPrepared, samePrepared, noSchema, noTable, noFunction, serialization) { // with calls its function again
 		return err
 	}
 	return l.explain(ctx, err, false)

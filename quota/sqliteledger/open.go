@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -94,15 +95,8 @@ func (l *Ledger) Close() error {
 	return errors.Join(l.closeSessions(), l.queue.close())
 }
 
-// touch creates a missing file, private from the start. It removes what an earlier file of that name left beside it,
-// which SQLite would replay.
+// touch creates a file, private from the start.
 func touch(path string) error {
-	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
-		return nil
-	}
-	if err := sqlitefile.RemoveBeside(path); err != nil {
-		return err
-	}
 	f, err := ownfile.Open(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return err
@@ -133,15 +127,34 @@ func (l *Ledger) migrate(ctx context.Context) error {
 	} else if info, err := os.Stat(l.path); marked && (err != nil || info.Size() == 0) {
 		return fmt.Errorf("%w: %s is empty: put its newest copy back, or move it away", quota.ErrCorrupt, l.path)
 	}
-	if err := touch(l.path); err != nil {
-		return fmt.Errorf("%w: %w: check that its directory exists and may be written", quota.ErrUnavailable, err)
+	if info, err := os.Stat(l.path); err == nil && info.Size() > 0 {
+		return l.checkpoint(func() error { return l.makeTables(ctx, l.path) })
 	}
-	return l.checkpoint(func() error { return l.makeTables(ctx) })
+	return l.checkpoint(func() error { return l.create(ctx) })
 }
 
-// makeTables is one transaction. It backs up an older file first.
-func (l *Ledger) makeTables(ctx context.Context) error {
-	db, err := sqlitefile.Open(l.path, 1, patiently, "_txlock=immediate")
+// create makes the file under another name, and gives it its own when it is whole: a process that is killed meanwhile
+// leaves nothing that the next one would have to finish. It is for a writer in its turn.
+func (l *Ledger) create(ctx context.Context) (err error) {
+	draft := l.path + ".draft" // also one that a killed process left
+	defer func() { err = errors.Join(err, sqlitefile.Remove(draft)) }()
+	if err := errors.Join(sqlitefile.Remove(draft), touch(draft)); err != nil {
+		return fmt.Errorf("%w: %w: check that its directory exists and may be written", quota.ErrUnavailable, err)
+	}
+	if err := l.makeTables(ctx, draft); err != nil {
+		return err
+	}
+	// What an earlier file of that name left beside it, SQLite would replay.
+	if err := errors.Join(sqlitefile.RemoveBeside(l.path), os.Rename(draft, l.path)); err != nil {
+		return fmt.Errorf("%w: %w: check that its directory may be written", quota.ErrUnavailable, err)
+	}
+	sqlitefile.SyncDir(filepath.Dir(l.path))
+	return nil
+}
+
+// makeTables is one transaction on the file at path. It backs up an older file first.
+func (l *Ledger) makeTables(ctx context.Context, path string) error {
+	db, err := sqlitefile.Open(path, 1, patiently, "_txlock=immediate")
 	if err != nil {
 		return l.explain("open", err)
 	}
@@ -162,8 +175,8 @@ func (l *Ledger) makeTables(ctx context.Context) error {
 	if have == 0 {
 		err = schema.Create(ctx, tx)
 	} else {
-		backup := sqlitefile.BackupPath(l.path, have, l.Now())
-		if err := sqlitefile.Snapshot(ctx, l.path, backup); err != nil {
+		backup := sqlitefile.BackupPath(path, have, l.Now())
+		if err := sqlitefile.Snapshot(ctx, path, backup); err != nil {
 			return fmt.Errorf("back it up as %s: %w", backup, err)
 		}
 		err = schema.Upgrade(ctx, tx, have)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
 
@@ -23,6 +24,12 @@ import (
 // new file has its name only when it is whole: a process that dies before leaves none, which Open refuses still. No
 // other program may have either file open.
 func Replace(ctx context.Context, path, from string, fill func(l *Ledger, lost string) error) (err error) {
+	left, _ := filepath.Glob(path + ".new-*") // it fails only for a bad pattern
+	for _, dir := range left {
+		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > time.Hour { // its process was killed
+			_ = os.RemoveAll(dir)
+		}
+	}
 	dir, err := os.MkdirTemp(filepath.Dir(path), filepath.Base(path)+".new-*")
 	if err != nil {
 		return err

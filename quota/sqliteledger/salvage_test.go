@@ -132,3 +132,21 @@ func TestAnOlderCopyLacksWhatTheMarkHas(t *testing.T) {
 		t.Errorf("%+v", d.Pools[0].Windows[0])
 	}
 }
+
+// A process that is killed while it makes the first file leaves a draft, which the next one clears.
+func TestAKillAtBirthLeavesNothingToFinish(t *testing.T) {
+	now, path := noon, filepath.Join(t.TempDir(), "quota.db")
+	for _, name := range []string{".draft", ".draft-journal", ".draft-wal"} {
+		if err := os.WriteFile(path+name, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil { // as a first touch leaves it
+		t.Fatal(err)
+	}
+	l := clocked(t, path, &now)
+	take(t, l, askAt(now, "default", 1, 10))
+	if names, err := filepath.Glob(path + ".draft*"); err != nil || len(names) > 0 {
+		t.Errorf("left behind: %v %v", names, err)
+	}
+}
