@@ -186,3 +186,45 @@ func TestPostsIntoThePastMoveOnce(t *testing.T) {
 	m.with("sqlite", m.path, m.counts)
 	m.with("redis", m.path, m.counts)
 }
+
+// A pool that is closed stays closed, whoever closed it and whichever ledger decides next; one that was opened in the
+// own file stays open there.
+func TestDrainsMoveToo(t *testing.T) {
+	for _, by := range []quota.DrainedBy{quota.ByProvider, quota.ByHand, quota.ByUnknown} {
+		for _, first := range []string{"sqlite", "redis"} {
+			m := newMoves(t)
+			until := m.now.Add(5 * time.Hour)
+			m.with(first, m.path, func(g *quota.Governor) {
+				m.spend(g, 3)
+				d := quota.Drain{Until: until, By: by, Used: 3}
+				if by != quota.ByProvider {
+					d.At = m.now
+				}
+				if err := g.Ledger.Drain(t.Context(), "default", "units", d); err != nil {
+					t.Fatal(err)
+				}
+			})
+			for _, ledger := range []string{"redis", "sqlite", "postgres", "redis/1", "sqlite"} {
+				m.with(ledger, m.path, func(g *quota.Governor) {
+					m.counts(g)
+					d, err := g.Take(t.Context(), quota.Request{Method: "videos.list", Purpose: quota.Manual})
+					if err != nil || d.Allowed || d.Pools[0].Drain.By != by || !d.Pools[0].Drain.Until.Equal(until) {
+						t.Errorf("closed by %d on %s, then on %s: %+v %v", by, first, ledger, d, err)
+					}
+				})
+			}
+			for range 2 {
+				m.with("sqlite", m.path, func(g *quota.Governor) {
+					if err := g.DrainByHand(t.Context(), "units", true); err != nil {
+						t.Fatal(err)
+					}
+					m.spend(g, 1)
+					m.counts(g)
+				})
+			}
+			if m.arrived != 5 {
+				t.Errorf("%d arrived, want 5: a pool that was opened is closed again", m.arrived)
+			}
+		}
+	}
+}

@@ -38,10 +38,36 @@ func (t *transaction) hasUncarried(account string) (has bool, err error) {
 		return has, err
 	}
 	owed, err := t.operations(sqlOwedHere, account)
-	return len(owed) > 0, err
+	if err != nil || len(owed) > 0 {
+		return true, err
+	}
+	acc, err := t.account(account)
+	if err != nil {
+		return false, err
+	}
+	drains, err := t.uncarriedDrains(acc, account)
+	return len(drains) > 0, err
 }
 
-// carry copies the log's entries to the journal, as operations that are owed elsewhere.
+// uncarriedDrains returns snapshots with the drains that hold in the log and that the journal lacks, to be synced.
+func (t *transaction) uncarriedDrains(acc *account, account string) (drains []sharedledger.UsageSnapshot, err error) {
+	s, err := t.journal(account)
+	for _, p := range acc.pools {
+		u := sharedledger.UsageSnapshot{Pool: p.name, Generation: s.Generation, At: time.UnixMicro(1)}
+		for _, seen := range s.Snapshots {
+			if seen.Pool == p.name {
+				u = seen
+			}
+		}
+		if p.drain.Holds(t.ledger.Now()) && p.drain.By != quota.ByReset && p.drain.Until.After(u.Drain.Until) {
+			u.Drain, u.Owed, u.At = p.drain, true, u.At.Add(time.Microsecond)
+			drains = append(drains, u)
+		}
+	}
+	return drains, err
+}
+
+// carry copies the log's entries and drains to the journal, where they are owed elsewhere.
 func (t *transaction) carry(account string) error {
 	acc, err := t.account(account)
 	if err != nil {
@@ -49,6 +75,13 @@ func (t *transaction) carry(account string) error {
 	}
 	now := t.ledger.Now()
 	if err := t.enterEmergencies(acc, quota.Ask{Account: account, Horizon: quota.MinHorizon}, now); err != nil {
+		return err
+	}
+	drains, err := t.uncarriedDrains(acc, account)
+	if err == nil && len(drains) > 0 {
+		_, err = t.note(account, sharedledger.Notes{Snapshots: drains})
+	}
+	if err != nil {
 		return err
 	}
 	writer := fmt.Sprintf("%013x%s", max(now.UnixMicro(), 0), rand.Text()[:16])

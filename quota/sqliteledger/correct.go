@@ -124,8 +124,25 @@ func (l *Ledger) Drain(ctx context.Context, name, poolName string, d quota.Drain
 		if err := t.ensureRows(acc, quota.Ask{Account: name, Horizon: quota.MinHorizon, Charges: []quota.Charge{{Pool: poolName}}}); err != nil {
 			return err
 		}
+		if d.Until.IsZero() {
+			if err := t.liftInJournal(name, poolName); err != nil {
+				return err
+			}
+		}
 		return t.drain(acc.pool(poolName), d)
 	})
+}
+
+// liftInJournal lifts the drain that a snapshot has of a pool: it would close the pool again.
+func (t *transaction) liftInJournal(name, poolName string) error {
+	s, err := t.journal(name)
+	for _, u := range s.Snapshots {
+		if err == nil && u.Pool == poolName && !u.Drain.Until.IsZero() {
+			u.Drain, u.Owed, u.At = quota.Drain{}, false, u.At.Add(time.Microsecond)
+			_, err = t.note(name, sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{u}})
+		}
+	}
+	return err
 }
 
 func (t *transaction) drain(p *pool, d quota.Drain) error {
