@@ -203,11 +203,32 @@ func (a *app) openCheckedLedger(ctx context.Context, spent slotsSpent) (*ledger,
 	if err == nil {
 		err = a.checkLost(ctx, l, spent)
 	}
+	if err == nil && !a.corrects {
+		err = a.checkRenamed(ctx, l)
+	}
 	if err != nil {
 		l.close()
 		return nil, err
 	}
 	return l, nil
+}
+
+// checkRenamed fails if calls draw on a pool that has counted nothing, while what they spent is counted by a pool that
+// the costs do not have.
+func (a *app) checkRenamed(ctx context.Context, l *ledger) error {
+	spent, err := l.journal.Spent(ctx, l.Account, l.Now().Add(-l.Tariff.Horizon()), 0)
+	if err != nil {
+		return err
+	}
+	from, to, amount := audit.Renamed(spent, l.Tariff)
+	if amount == 0 {
+		return nil
+	}
+	line := ""
+	if to.Line > 0 {
+		line = fmt.Sprintf(", line %d,", to.Line)
+	}
+	return config.Invalid(fmt.Errorf("pool %s of the costs%s has counted nothing, and the ledger has %s of pool %s, which the costs do not have. If it was renamed, count them under the new name: ingest quota post %[1]s %[5]d; or give it its old name", to.Name, line, term.Thousands(amount), from, amount))
 }
 
 // checkPolicy refuses what the provider's terms forbid, judged by these facts.

@@ -104,6 +104,7 @@ func (a *app) quotaPostCommand() *cobra.Command {
 		if p.at.IsZero() {
 			p.at = a.clock.Now()
 		}
+		a.corrects = true
 		return a.withLedger(ctx, func(ctx context.Context, l *ledger) error {
 			did, err := p.post(ctx, l, yes)
 			if err != nil {

@@ -5,6 +5,7 @@ package audit
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -58,6 +59,27 @@ func Trace(ctx context.Context, s Store, since time.Time) (string, error) {
 		}
 	}
 	return "", err
+}
+
+// Renamed returns a pool that the tariff does not have, the amount that it has counted, and the pool of the tariff on
+// which the same calls draw now and which has counted nothing; amount is 0 if there is none.
+func Renamed(spent []quota.Spent, t *quota.Tariff) (from string, to quota.Pool, amount int64) {
+	used := quota.Cost{}
+	for _, s := range spent {
+		used[s.Pool] += s.Amount
+	}
+	for _, s := range spent {
+		if t.CheckPool(s.Pool) == nil || strings.Contains(s.Pool, "@") { // a client's own
+			continue
+		}
+		cost, _ := t.Cost(s.Who.Method) // unknown: nothing draws on it
+		for _, p := range t.Pools {
+			if cost[p.Name] > 0 && used[p.Name] == 0 {
+				return s.Pool, p, used[s.Pool]
+			}
+		}
+	}
+	return "", to, 0
 }
 
 // MissingSince returns the time from which Missing needs the slots that spent quota: the ledger's clock may be ahead.
