@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -105,23 +106,27 @@ func TestOwnersOfADataDirectoryAreKnown(t *testing.T) {
 }
 
 func TestACheckThatPanicsOrHangsCostsItselfOnly(t *testing.T) {
-	hangs := func(context.Context, *doctor.Doctor) doctor.Finding { select {} }
-	began := time.Now()
-	seen := (&doctor.Doctor{}).Run(t.Context(),
-		doctor.Look{"panics", func(context.Context, *doctor.Doctor) doctor.Finding { panic("oops") }, 0},
-		doctor.Look{"hangs", hangs, time.Millisecond},
-		doctor.Look{"hangs too", hangs, time.Millisecond},
-		doctor.Look{"has nothing", func(context.Context, *doctor.Doctor) doctor.Finding { return doctor.Finding{} }, 0},
-		doctor.Look{"is well", func(context.Context, *doctor.Doctor) doctor.Finding { return doctor.Found("well") }, 0},
-	)
-	var got []string
-	for _, f := range seen {
-		got = append(got, fmt.Sprintf("%s %s %s", f.Check, f.Status, f.Detail))
-	}
-	want := "panics fail the check itself broke: oops; hangs fail no answer within 1ms; hangs too fail no answer within 1ms; is well ok well"
-	if strings.Join(got, "; ") != want || time.Since(began) > 2*doctor.Overstayed {
-		t.Errorf("after %v: %s", time.Since(began), strings.Join(got, "; "))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		end := make(chan struct{})
+		defer close(end)
+		hangs := func(context.Context, *doctor.Doctor) doctor.Finding { <-end; return doctor.Finding{} }
+		began := time.Now()
+		seen := (&doctor.Doctor{}).Run(t.Context(),
+			doctor.Look{"panics", func(context.Context, *doctor.Doctor) doctor.Finding { panic("oops") }, 0},
+			doctor.Look{"hangs", hangs, time.Millisecond},
+			doctor.Look{"hangs too", hangs, time.Millisecond},
+			doctor.Look{"has nothing", func(context.Context, *doctor.Doctor) doctor.Finding { return doctor.Finding{} }, 0},
+			doctor.Look{"is well", func(context.Context, *doctor.Doctor) doctor.Finding { return doctor.Found("well") }, 0},
+		)
+		var got []string
+		for _, f := range seen {
+			got = append(got, fmt.Sprintf("%s %s %s", f.Check, f.Status, f.Detail))
+		}
+		want := "panics fail the check itself broke: oops; hangs fail no answer within 1ms; hangs too fail no answer within 1ms; is well ok well"
+		if strings.Join(got, "; ") != want || time.Since(began) > 2*doctor.Overstayed {
+			t.Errorf("after %v: %s", time.Since(began), strings.Join(got, "; "))
+		}
+	})
 }
 
 // A check that a signal cuts short judges nothing.

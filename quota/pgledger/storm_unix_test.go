@@ -25,7 +25,7 @@ func journal(testing.TB) func() sharedledger.Journal {
 // that were idle meanwhile; looks, posts, refunds and drains between.
 func TestStorms(t *testing.T) { storms(t, 3) }
 
-func TestLongStorms(t *testing.T) { storms(t, 20) }
+func TestLongStorms(t *testing.T) { storms(t, 10) }
 
 // TestSoakStorms has 200 of them where SOAK is set, which takes some ten minutes:
 //

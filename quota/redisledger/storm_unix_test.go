@@ -33,7 +33,7 @@ func TestSoakStorms(t *testing.T) {
 	storms(t, seeds)
 }
 
-func TestLongStorms(t *testing.T) { storms(t, 30) }
+func TestLongStorms(t *testing.T) { storms(t, 15) }
 
 func storms(t *testing.T, seeds uint64) {
 	t.Helper()

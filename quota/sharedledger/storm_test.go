@@ -29,8 +29,8 @@ func TestStormsOfEmergencies(t *testing.T) {
 }
 
 func TestLongStorms(t *testing.T) {
-	storms(t, 60, 800, false)
-	storms(t, 40, 1000, true)
+	storms(t, 60, 400, false)
+	storms(t, 40, 400, true)
 }
 
 // Of 10,000 seeds these counted too much: because a process that had not noticed that a sibling had synced a new
