@@ -86,6 +86,8 @@ func TestAHostileAnswerAllocatesLittle(t *testing.T) {
 		"keys":     `{"items":[{"id":"v"` + strings.Repeat(`,"x":0`, size/6) + `}]}`,
 		"nested":   `{"items":[{"id":"v","x":` + strings.Repeat(`[`, 9000) + strings.Repeat(`]`, 9000) + `}]}`,
 		"an error": strings.Repeat("[", size),
+		"errors":   `{"error":{"errors":[{}` + strings.Repeat(`,{}`, size/3) + `]}}`,
+		"details":  `{"error":{"details":[{}` + strings.Repeat(`,{}`, size/3) + `]}}`,
 	} {
 		body := []byte(text)
 		for status, most := range map[int]float64{200: 1, 403: 8} {

@@ -118,6 +118,9 @@ type errorBody struct {
 	info     map[string]string
 }
 
+// maxErrorBody bounds an error that is read, in bytes: those of the API have some hundreds. A longer one is a proxy's.
+const maxErrorBody = 64 << 10
+
 func parseErrorBody(a wire.Answer) errorBody {
 	var said struct {
 		Error struct {
@@ -136,7 +139,9 @@ func parseErrorBody(a wire.Answer) errorBody {
 			} `json:"details"`
 		} `json:"error"`
 	}
-	_ = json.Unmarshal(bytes.Trim(a.Body, "[] \t\r\n"), &said) // some come in an array
+	if len(a.Body) <= maxErrorBody { // its lists could take a hundred times its size in memory
+		_ = json.Unmarshal(bytes.Trim(a.Body, "[] \t\r\n"), &said) // some come in an array
+	}
 	e := said.Error
 	b := errorBody{message: e.Message, envelope: e.Message != "" || len(e.Errors) > 0 || len(e.Details) > 0}
 	if !b.envelope {

@@ -47,11 +47,10 @@ type Document struct {
 // second document, and input that is too large or nested too deeply are refused with a *PositionError that names the
 // file as name. If into has a method Hint(field string) string, its hint about an unknown field comes first.
 func Decode(name string, data []byte, into any) (*Document, error) {
-	text, tokens, err := scan(name, data)
-	if err != nil {
+	text, file, err := parse(name, data)
+	if errors.As(err, new(*PositionError)) {
 		return nil, err
 	}
-	file, err := parser.Parse(tokens, 0)
 	if err != nil {
 		return nil, positioned(name, nil, err, into)
 	}
@@ -71,7 +70,7 @@ func Decode(name string, data []byte, into any) (*Document, error) {
 
 // Salvage decodes as much as it can of a text that Decode refuses. It reports whether into may be used.
 func Salvage(data []byte, into any) bool {
-	text, _, err := scan("", data)
+	text, _, err := parse("", data)
 	return err == nil && yaml.Unmarshal(text, into) == nil
 }
 
@@ -79,7 +78,51 @@ func Salvage(data []byte, into any) bool {
 const (
 	maxSize  = 256 << 10 // bytes
 	maxDepth = 32        // of brackets, or of dashes on one line
+	maxAlias = 64        // aliases: each is a copy of its anchor
 )
+
+// parse returns the text and its syntax tree, if decoding them is within the bounds.
+func parse(name string, data []byte) ([]byte, *ast.File, error) {
+	text, tokens, err := scan(name, data)
+	if err != nil {
+		return nil, nil, err
+	}
+	file, err := parser.Parse(tokens, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	found := &aliases{name: name}
+	for _, doc := range file.Docs {
+		ast.Walk(found, doc)
+	}
+	return text, file, found.err
+}
+
+// aliases is an ast.Visitor that counts aliases, and refuses one within an anchor: those multiply.
+type aliases struct {
+	name   string
+	count  int
+	within *aliases // an anchor's are counted by those around it
+	err    error
+}
+
+func (a *aliases) Visit(node ast.Node) ast.Visitor {
+	switch n := node.(type) {
+	case *ast.AnchorNode:
+		if a.within == nil {
+			return &aliases{name: a.name, within: a}
+		}
+	case *ast.AliasNode:
+		line := n.Start.Position.Line
+		if a.within != nil {
+			a.within.err = &PositionError{a.name, line, "an alias within an anchor: write out what it stands for"}
+		}
+		if a.count++; a.count > maxAlias {
+			a.err = &PositionError{a.name, line, fmt.Sprintf("more than %d aliases: write out what they stand for", maxAlias)}
+		}
+	}
+	return a
+}
 
 // ReadFile reads a file, but stops once it is too large for Decode: a device never ends. It refuses a file that every
 // user of this machine may write: fs.ErrPermission. A container's config is often a link, which is followed.

@@ -2,9 +2,11 @@ package strictyaml_test
 
 import (
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/trendvidstream/ingest/internal/strictyaml"
 )
@@ -77,6 +79,32 @@ func TestWhatIsNestedTooDeeplyCostsLittle(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 200 {
 		t.Errorf("%d MB for 100 KB of brackets", mb)
+	}
+}
+
+// An alias stands for a copy of its anchor: nine lines that each name the line before nine times are half a billion copies.
+func TestAliasesDoNotMultiply(t *testing.T) {
+	bomb := "a0: &a0 [x,x,x,x,x,x,x,x,x]\n"
+	for i := range 9 {
+		bomb += fmt.Sprintf("a%d: &a%d [%s]\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d,", i), 9), ","))
+	}
+	for name, text := range map[string]string{
+		"lists":      bomb,
+		"many":       "a: &a [" + strings.Repeat("x,", 5_000) + "x]\nb: [" + strings.Repeat("*a,", 4_000) + "*a]\n",
+		"merges":     strings.ReplaceAll(bomb, "[*", "[{<<: *"),
+		"itself":     "a: &a [*a]\n",
+		"each other": "a: &a {x: *b}\nb: &b {x: *a}\n",
+	} {
+		began := time.Now()
+		into := map[string]any{}
+		_, err := strictyaml.Decode("f.yaml", []byte(text), &into)
+		if err == nil || strictyaml.Salvage([]byte(text), &into) || time.Since(began) > 5*time.Second {
+			t.Errorf("%s: %v after %v", name, err, time.Since(began))
+		}
+	}
+	into := map[string]any{}
+	if _, err := strictyaml.Decode("f.yaml", []byte("a: &a {x: 1}\nb: {<<: *a, y: 2}\nc: *a\n"), &into); err != nil {
+		t.Error(err)
 	}
 }
 
