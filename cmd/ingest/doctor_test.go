@@ -73,7 +73,7 @@ var brokenWorlds = []struct {
 		w.remove("quota.db.lock")
 		_ = os.Mkdir(filepath.Join(w.data, "quota.db.lock"), 0o700)
 		return nil
-	}, "data", doctor.Fail, exitConfig, "quota.db.lock: is a directory", "see the system's log"},
+	}, "data", doctor.Fail, exitConfig, "quota.db.lock is no regular file", "remove it"},
 	{"no store", func(w *ward) []string { w.remove("ingest.db", "ingest.db-wal", "ingest.db-shm"); return nil },
 		"store", doctor.Warn, exitOK, "is not there yet", "ingest run"},
 	{"another upstream's store", func(w *ward) []string {
@@ -171,7 +171,7 @@ var brokenWorlds = []struct {
 	{"a Redis that is not there", func(*ward) []string { return []string{"--ledger", "redis://127.0.0.1:1/0"} },
 		"redis", doctor.Fail, exitUnavailable, "connection refused", "redis-cli"},
 	{"a password in clear", func(*ward) []string { return []string{"--ledger", "redis://:hunter2@192.0.2.1:1/0"} },
-		"redis url", doctor.Warn, exitUnavailable, "the password goes to 192.0.2.1 in clear", "rediss://"},
+		"redis url", doctor.Warn, exitUnavailable, "the password may go to 192.0.2.1 in clear", "rediss://"},
 }
 
 // Every line is seen red once; what is not broken is still checked, and nothing is changed.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch/wire"
 	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/doctor"
 	"github.com/trendvidstream/ingest/internal/library"
 	"github.com/trendvidstream/ingest/internal/pages"
 	"github.com/trendvidstream/ingest/internal/report"
@@ -83,6 +85,12 @@ func (a *app) openWith(ctx context.Context, connect func(context.Context, *confi
 	up, err := connect(ctx, a.cfg)
 	if err != nil {
 		return nil, err
+	}
+	for _, server := range slices.Compact([]string{a.cfg.Ledger, a.cfg.Store}) {
+		if host := doctor.InClear(server); host != "" {
+			text, cure := doctor.TellInClear(server, host)
+			a.say("ingest: %s: %s", text, cure)
+		}
 	}
 	s, l, err := a.openStoreAndLedger(ctx, config.StoreHost(up.Host()))
 	if err != nil {

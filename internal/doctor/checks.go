@@ -50,11 +50,12 @@ var checks = []check{
 	{name: "persistence", find: given(redisFacts, judgePersistence)},
 	{name: "redis clock", find: given(redisFacts, func(d *Doctor, f redisledger.Facts) Finding { return d.judgeClock(f.ClockAhead, "redis") })},
 	{name: "redis user", find: given(redisFacts, judgeRedisRights)},
-	{name: "redis url", find: checkRedisURL},
+	{name: "redis url", find: func(_ context.Context, d *Doctor) Finding { return judgeURL("redis", d.Config.Ledger) }},
 	{name: "postgres", find: checkPostgres},
 	{name: "durability", find: given(postgresFacts, judgeDurability)},
 	{name: "server clock", find: given(postgresFacts, func(d *Doctor, f pgledger.Facts) Finding { return d.judgeClock(f.ClockAhead, "postgres") })},
-	{name: "server url", find: checkPostgresURL},
+	{name: "server url", find: func(_ context.Context, d *Doctor) Finding { return judgeURL("postgres", d.Config.Ledger) }},
+	{name: "store url", find: func(_ context.Context, d *Doctor) Finding { return judgeURL("postgres", d.Config.Store) }},
 	{name: "hosts", find: checkHosts},
 }
 

@@ -63,6 +63,8 @@ func judgeOwner(dir string, info fs.FileInfo, d *Doctor) Finding {
 	lock, err := ownfile.Open(filepath.Join(dir, d.LedgerFile+".lock"), os.O_WRONLY)
 	if err == nil {
 		_ = lock.Close()
+	} else if at, ok := errors.AsType[*ownfile.Error](err); ok {
+		return fail(BadConfig, at.Path+" "+at.Why, at.Cure)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return fail(BadConfig, err.Error(), "see the system's log: after an error a disk may be read-only until it is repaired and mounted again")
 	}

@@ -210,3 +210,24 @@ func TestABadDayIsSeenAtAGlance(t *testing.T) {
 		t.Errorf("a good day has %d lines", len(good))
 	}
 }
+
+func TestAPasswordInClearIsSaid(t *testing.T) {
+	for server, want := range map[string]string{
+		"sqlite": "", "redis://192.0.2.1/0": "", "redis://:hunter2@127.0.0.1/0": "", "rediss://:hunter2@192.0.2.1/0": "",
+		"redis://:hunter2@192.0.2.1/0":                                         "192.0.2.1",
+		"redis+cluster://u:hunter2@127.0.0.1,db.example.org":                   "db.example.org",
+		"redis+sentinel://192.0.2.1/0?master_name=m&sentinel_password=hunter2": "192.0.2.1",
+		"postgres://u:hunter2@192.0.2.1/d":                                     "",
+		"postgres://u:hunter2@192.0.2.1/d?sslmode=prefer":                      "192.0.2.1",
+		"postgres://u:hunter2@localhost/d?sslmode=disable":                     "",
+		"postgres://u:hunter2@localhost:1,db.example.org:2/d?sslmode=disable":  "db.example.org",
+	} {
+		host := doctor.InClear(server)
+		if host != want {
+			t.Errorf("%s: %q, want %q", server, host, want)
+		}
+		if text, cure := doctor.TellInClear(server, host); strings.Contains(text+cure, "hunter2") {
+			t.Errorf("%s, %s", text, cure)
+		}
+	}
+}

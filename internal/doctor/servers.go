@@ -180,26 +180,40 @@ func judgeDurability(_ *Doctor, f pgledger.Facts) Finding {
 	return okf("on disk here and at %s before it is confirmed", f.Standbys)
 }
 
-func checkRedisURL(_ context.Context, d *Doctor) Finding {
-	t, err := redisledger.Parse(d.Config.Ledger)
-	if err != nil || d.OpenRemote == nil || t.TLSConfig != nil || t.Password+t.SentinelPassword == "" {
-		return noFinding
+// InClear returns the host beyond this machine that may get the password of a ledger's or a store's URL in clear; "" if
+// none does.
+func InClear(server string) string {
+	if strings.HasPrefix(server, "postgres") {
+		if c, err := postgres.Parse(server); err == nil {
+			return postgres.InClear(&c.ConnConfig.Config)
+		}
+		return ""
 	}
-	for _, h := range t.Addrs {
+	o, err := redisledger.Parse(server)
+	if err != nil || o.TLSConfig != nil || o.Password+o.SentinelPassword == "" {
+		return ""
+	}
+	for _, h := range o.Addrs {
 		if host, _, _ := net.SplitHostPort(h); !wire.IsLoopback(host) {
-			return warn("the password goes to "+host+" in clear", "use rediss://, or a tunnel to a loopback address")
+			return host
 		}
 	}
-	return noFinding
+	return ""
 }
 
-func checkPostgresURL(_ context.Context, d *Doctor) Finding {
-	parsed, err := pgledger.Parse(d.Config.Ledger)
-	if err != nil || d.OpenRemote == nil {
-		return noFinding
+// TellInClear says what InClear means, and what to do.
+func TellInClear(server, host string) (text, cure string) {
+	cure = "use rediss://, or a tunnel to a loopback address"
+	if strings.HasPrefix(server, "postgres") {
+		cure = "add ?sslmode=verify-full, or use a tunnel to a loopback address"
 	}
-	if host := postgres.InClear(&parsed.ConnConfig.Config); host != "" {
-		return warn("the connection to "+host+" may be made in clear", "add ?sslmode=verify-full, or use a tunnel to a loopback address")
+	return "the password may go to " + host + " in clear", cure
+}
+
+// judgeURL judges the URL of a server of this kind.
+func judgeURL(kind, server string) Finding {
+	if host := InClear(server); host != "" && strings.HasPrefix(server, kind) {
+		return warn(TellInClear(server, host))
 	}
 	return noFinding
 }

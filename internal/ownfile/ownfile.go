@@ -94,8 +94,8 @@ func checkDir(dir string, sticky bool) error {
 	if err != nil {
 		return err
 	}
-	if real, err := filepath.EvalSymlinks(whole); err == nil {
-		whole = real
+	if resolved, err := filepath.EvalSymlinks(whole); err == nil {
+		whole = resolved
 	}
 	var below fs.FileInfo
 	for d := whole; ; d = filepath.Dir(d) {

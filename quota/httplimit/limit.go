@@ -40,7 +40,7 @@ func (l *Limiter) limit(w http.ResponseWriter, r *http.Request, addr netip.Addr,
 	case !d.Allowed:
 		l.count(&l.stats.Refused)
 		if !l.Observe {
-			l.refuse(w, c, q, d)
+			l.refuse(w, q, d)
 			return
 		}
 	default:
@@ -136,7 +136,7 @@ func (l *Limiter) takeOuter(w http.ResponseWriter, r *http.Request, cost int64, 
 }
 
 // refuse answers a request above a client's limit.
-func (l *Limiter) refuse(w http.ResponseWriter, c client, q *question, d quota.Decision) {
+func (l *Limiter) refuse(w http.ResponseWriter, q *question, d quota.Decision) {
 	l.setFields(w.Header(), q, d)
 	violated, wait := q.violated(d), seconds(d.RetryAfter)
 	w.Header().Set("Retry-After", strconv.FormatInt(wait, 10))
