@@ -293,7 +293,7 @@ func newAPI(c *config.Config) (*web.API, error) {
 
 func (a *app) pages() pages.Site {
 	site := a.provider().pages
-	site.Hidden, site.Pictures, site.Theme = a.cfg.HideDerived, !a.cfg.NoThumbnails, a.cfg.Theme
+	site.Hidden, site.Pictures, site.Title, site.Theme = a.cfg.HideDerived, !a.cfg.NoThumbnails, a.cfg.Title, a.cfg.Theme
 	if config.IsLoopbackURL(a.cfg.UpstreamURL) {
 		site.StandIn = strings.TrimSuffix(a.cfg.UpstreamURL, "/") // invented videos have no pictures elsewhere
 	}

@@ -44,6 +44,7 @@ type Config struct {
 	OwnFrontEnd  bool     // the user says that others reach Listen only through the user's own front end
 	Backups      []string // directories where backups are kept
 	NoThumbnails bool     // thumbnails: off: pages show no pictures, which come from the provider's hosts
+	Title        string   // what the pages call the site; "": ingest
 	Theme        []byte   // a stylesheet that every page loads after the built-in one; nil: none
 	HideDerived  bool     // derived_metrics: off: figures computed from the provider's are never shown
 	API          API
@@ -235,6 +236,10 @@ func (c *Config) setPages(file configFile) error {
 		}
 	}
 	c.AccessLog, c.NoThumbnails, c.HideDerived = file.AccessLog == "on", file.Thumbnails == "off", file.Derived == "off"
+	const longest = 60
+	if c.Title = strings.TrimSpace(file.PageSettings.Title); utf8.RuneCountInString(c.Title) > longest {
+		return fmt.Errorf("%s: pages: title: it has more than %d characters: shorten it", c.File, longest)
+	}
 	if file.Theme == "" {
 		return nil
 	}

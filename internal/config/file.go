@@ -15,31 +15,36 @@ import (
 
 // configFile mirrors the config file; packaging/ingest.example.yaml explains each field.
 type configFile struct {
-	Account     string    `yaml:"account"`
-	Upstream    string    `yaml:"upstream"`
-	UpstreamURL string    `yaml:"upstream_url"`
-	Data        string    `yaml:"data"`
-	Ledger      string    `yaml:"ledger"`
-	Store       string    `yaml:"store"`
-	Hosts       *int      `yaml:"hosts"`
-	Costs       string    `yaml:"costs"`
-	CostTable   string    `yaml:"cost_table"`
-	KeyFile     string    `yaml:"key_file"`
-	Concurrency *int      `yaml:"concurrency"`
-	Listen      string    `yaml:"listen"`
-	AdminListen string    `yaml:"admin_listen"`
-	BasePath    string    `yaml:"base_path"`
-	OwnFrontEnd bool      `yaml:"own_front_end"`
-	Backups     []string  `yaml:"backups"`
-	Thumbnails  string    `yaml:"thumbnails"`
-	Derived     string    `yaml:"derived_metrics"`
-	Theme       string    `yaml:"theme"`
-	API         apiFile   `yaml:"api"`
-	StaleAfter  *int      `yaml:"stale_after"`
-	Pacing      string    `yaml:"pacing"`
-	AccessLog   string    `yaml:"access_log"`
-	PingFile    string    `yaml:"ping_file"`
-	Jobs        []jobFile `yaml:"jobs"`
+	Account     string   `yaml:"account"`
+	Upstream    string   `yaml:"upstream"`
+	UpstreamURL string   `yaml:"upstream_url"`
+	Data        string   `yaml:"data"`
+	Ledger      string   `yaml:"ledger"`
+	Store       string   `yaml:"store"`
+	Hosts       *int     `yaml:"hosts"`
+	Costs       string   `yaml:"costs"`
+	CostTable   string   `yaml:"cost_table"`
+	KeyFile     string   `yaml:"key_file"`
+	Concurrency *int     `yaml:"concurrency"`
+	Listen      string   `yaml:"listen"`
+	AdminListen string   `yaml:"admin_listen"`
+	BasePath    string   `yaml:"base_path"`
+	OwnFrontEnd bool     `yaml:"own_front_end"`
+	Backups     []string `yaml:"backups"`
+	Thumbnails  string   `yaml:"thumbnails"`
+	Derived     string   `yaml:"derived_metrics"`
+	Theme       string   `yaml:"theme"`
+
+	PageSettings struct {
+		Title string `yaml:"title"`
+	} `yaml:"pages"`
+
+	API        apiFile   `yaml:"api"`
+	StaleAfter *int      `yaml:"stale_after"`
+	Pacing     string    `yaml:"pacing"`
+	AccessLog  string    `yaml:"access_log"`
+	PingFile   string    `yaml:"ping_file"`
+	Jobs       []jobFile `yaml:"jobs"`
 
 	Gateway gatewayFile           `yaml:"gateway"`
 	Clients map[string]clientFile `yaml:"clients"`

@@ -6,6 +6,7 @@ import (
 	"embed"
 	"encoding/base64"
 	"net/http"
+	"regexp"
 	"time"
 )
 
@@ -31,8 +32,18 @@ func embedded(name, kind string) asset {
 	if err != nil {
 		panic(err) // the file is part of the program
 	}
+	body = withoutComments.ReplaceAll(body, nil)
+	if name == "style.css" {
+		body = spaces.ReplaceAll(body, []byte("$1"))
+	}
 	return newAsset(name, kind, body)
 }
+
+// spaces matches those that a stylesheet does not need; none is in its texts.
+var spaces = regexp.MustCompile(`([;:,]) +`)
+
+// withoutComments matches what browsers need not load: indents, and lines that are comments.
+var withoutComments = regexp.MustCompile(`(?m)^[ \t]*(//.*\n|/\*.*\*/\n)?`)
 
 func newAsset(name, kind string, body []byte) asset {
 	sum := sha256.Sum256(body)

@@ -25,7 +25,7 @@ type view struct {
 
 func viewOf(r *http.Request) view {
 	v := view{region: strings.ToUpper(r.PathValue("region")), params: url.Values{}, pick: r.URL.Query().Get("pick")}
-	for _, name := range []string{"at", "job", "partial", "since", "show", "from"} {
+	for _, name := range []string{"at", "job", "partial", "since", "show", "category", "length", "from"} {
 		if given := r.URL.Query().Get(name); given != "" {
 			v.params.Set(name, given)
 		}
@@ -53,10 +53,11 @@ type shownChart struct {
 	report.MovesDocument
 
 	view
-	asked   url.Values // the parameters of the same document in the API
-	since   string     // what it is compared with; "": nothing
-	tooOld  bool       // no chart as old as the one to compare with is kept
-	stopped *time.Time // slot of a later fetch that was stopped half-way; nil: there is none
+	whole   []report.ChartItem // of all categories and lengths
+	asked   url.Values         // the parameters of the same document in the API
+	since   string             // what it is compared with; "": nothing
+	tooOld  bool               // no chart as old as the one to compare with is kept
+	stopped *time.Time         // slot of a later fetch that was stopped half-way; nil: there is none
 }
 
 // rowsAPage is how many videos a page of a chart lists. It keeps pages small even with the longest titles.
@@ -69,16 +70,17 @@ var shownChanges = []shownChange{{"new", "new"}, {"risen", "rose"}, {"fallen", "
 
 // moves are links: to the videos that moved in one way, and to the chart to compare with.
 func moves(doc shownChart) g.Node {
+	others := g.Group{doc.opener(pickFilter, g.Text(doc.filtered())), doc.opener(pickBeside, g.Text("Side by side"))}
 	if doc.since == "" && !doc.tooOld {
-		return nil
+		return h.Div(h.Class("top strips"), chips("Show", others))
 	}
 	choice := func(name, value, text string) g.Node {
 		return chip(doc.with(name, value), text, doc.params.Get(name) == value || name == "since" && doc.since == value)
 	}
 	choices := chips("Moved since", h.Span(h.Class("soft"), g.Text("moved since")),
-		choice("since", "30m", "30 min"), choice("since", "6h", "6 h"), choice("since", "24h", "24 h"), doc.opener(pickSince, g.Text("another time")))
+		choice("since", "30m", "30 min"), choice("since", "6h", "6 h"), choice("since", "24h", "24 h"), doc.opener(pickSince, g.Text("another time")), others)
 	if doc.tooOld {
-		return h.Div(h.Class("top"), h.P(h.Class("soft"), g.Text("No chart so much older is kept to compare with.")), choices)
+		return h.Div(h.Class("top strips"), choices)
 	}
 	counted := g.Group{choice("show", "", "All")}
 	for _, c := range shownChanges {
@@ -86,12 +88,15 @@ func moves(doc shownChart) g.Node {
 			counted = append(counted, choice("show", c.change, fmt.Sprintf("%d %s", n, c.word)))
 		}
 	}
-	return h.Div(h.Class("top"), chips("Show", counted, h.Span(h.Class("soft wide"), g.Text("since "), moment(doc.ComparedTo, dayAndTime+" UTC"))), choices)
+	return h.Div(h.Class("top strips"), chips("Show", counted, h.Span(h.Class("soft wide"), g.Text("since "), moment(doc.ComparedTo, dayAndTime+" UTC"))), choices)
 }
 
 // checkRows refuses an address that names no rows of the chart: links lead to none.
 func (doc shownChart) checkRows() error {
-	show, from := doc.params.Get("show"), doc.params.Get("from")
+	show, from, length := doc.params.Get("show"), doc.params.Get("from"), doc.params.Get("length")
+	if length != "" && !slices.Contains(report.Lengths, length) {
+		return fmt.Errorf("%w: length: there is no such choice", report.ErrNotFound)
+	}
 	if show != "" && !slices.ContainsFunc(shownChanges, func(c shownChange) bool { return c.change == show }) {
 		return fmt.Errorf("%w: show: there is no such choice", report.ErrNotFound)
 	}
@@ -136,7 +141,7 @@ func moved(v report.MoveItem) g.Node {
 }
 
 // also names the best places in other regions.
-func also(places []report.PlaceDocument) g.Node {
+func also(places []report.PlaceDocument) string {
 	const most = 3
 	names := term.Texts(places[:min(most, len(places))], func(p report.PlaceDocument) string { return fmt.Sprintf("%s %d", p.Region, p.Rank) })
 	text := strings.Join(names, ", ")
@@ -146,5 +151,5 @@ func also(places []report.PlaceDocument) g.Node {
 	if text != "" {
 		text = "also " + text
 	}
-	return h.Span(h.Class("also soft"), g.Text(term.Clean(text)))
+	return term.Clean(text)
 }

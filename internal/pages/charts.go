@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,14 +56,25 @@ func (s *Site) chart(r *http.Request, lib *report.Library) (Page, error) {
 	if err != nil {
 		return Page{Main: tabs}, err
 	}
-	pick, err := doc.picker(r.Context(), lib)
+	if other := r.URL.Query().Get(pickBeside); other != "" {
+		page, err := s.beside(r, lib, doc, other)
+		page.Main = g.Group{tabs, page.Main}
+		return page, err
+	}
+	pick, err := doc.picker(r.Context(), lib, all)
 	if err != nil {
 		return Page{Main: tabs}, err
 	}
-	page := doc.exports("Most popular in "+name, s.Hidden)
-	page.Main = g.Group{
-		tabs, s.chartHead(doc, fresh[string(doc.Region)], name), pick, jobs(doc, region), moves(doc), s.chartRows(doc),
+	rows, err := s.chartRows(r.Context(), lib, doc)
+	if err != nil {
+		return Page{Main: tabs}, err
 	}
+	title := "Most popular in " + name
+	if i := slices.IndexFunc(region.Jobs, func(job report.ChartJobDocument) bool { return job.Job == doc.Job && job.Category != "" }); i >= 0 {
+		title += ": " + cmp.Or(region.Jobs[i].Named, "category "+region.Jobs[i].Category)
+	}
+	page := doc.exports(title, s.Hidden)
+	page.Main = g.Group{tabs, s.chartHead(doc, fresh[string(doc.Region)], title), pick, jobs(doc, region), moves(doc), rows}
 	return page, nil
 }
 
@@ -87,7 +99,7 @@ func firstCharted(all report.RegionsDocument) string {
 // that was stopped half-way shows that.
 func (s *Site) readChart(ctx context.Context, lib *report.Library, v view) (shownChart, error) {
 	doc := shownChart{view: v}
-	params := changed(v.params, "since", "", "show", "", "from", "", "also", "true")
+	params := changed(v.params, "since", "", "show", "", "category", "", "length", "", "from", "", "also", "true")
 	var choices []string
 	if chosen := v.params.Get("since"); !s.Hidden && chosen != "" {
 		choices = []string{chosen}
@@ -107,7 +119,9 @@ func (s *Site) readChart(ctx context.Context, lib *report.Library, v view) (show
 			doc.MovesDocument, err = half, nil
 		}
 	}
-	doc.asked = params
+	filter := report.ChartFilter{Category: v.params.Get("category"), Length: v.params.Get("length")}
+	doc.asked, doc.whole = changed(params, "category", filter.Category, "length", filter.Length), doc.ChartDocument.Items
+	doc.MovesDocument = doc.Only(filter)
 	doc.tooOld = err == nil && !doc.Compared() && !s.Hidden
 	if err == nil && !params.Has("partial") && !params.Has("at") {
 		half, halfErr := lib.Chart(ctx, v.region, url.Values{"partial": {"true"}, "limit": {"1"}, "job": {doc.Job}})
@@ -120,19 +134,32 @@ func (s *Site) readChart(ctx context.Context, lib *report.Library, v view) (show
 
 // tabs are the regions, each with how fresh it is and its age.
 func (s *Site) tabs(all report.RegionsDocument, fresh map[string]State, current string) g.Node {
-	return h.Nav(h.Class("tabs"), h.Aria("label", "Regions"), g.Map(all.Regions, func(r report.RegionDocument) g.Node {
+	const most = 8
+	here := func(r report.RegionDocument) bool { return string(r.Region) == current }
+	to := func(r report.RegionDocument) g.Node { return h.Href("/charts/" + url.PathEscape(string(r.Region))) }
+	shown := slices.Clone(all.Regions[:min(most, len(all.Regions))])
+	if i := slices.IndexFunc(all.Regions, here); i >= most {
+		shown[most-1] = all.Regions[i]
+	}
+	tabs := h.Nav(h.Class("tabs"), h.Aria("label", "Regions"), g.Map(shown, func(r report.RegionDocument) g.Node {
 		state := fresh[string(r.Region)]
-		age := ""
+		age := strings.ReplaceAll(state.Age, " ", "\u00a0")
 		for _, job := range r.Jobs {
-			if job.FetchedAt != nil {
+			if age == "" && job.FetchedAt != nil {
 				age = shortAgo(s.Now().Sub(*job.FetchedAt))
-				break
 			}
 		}
-		return h.A(h.Href("/charts/"+url.PathEscape(string(r.Region))), g.If(string(r.Region) == current, h.Aria("current", "page")),
+		return h.A(to(r), g.If(here(r), h.Aria("current", "page")), h.TitleAttr(r.Name),
 			g.If(state.Word != "", g.Group{in(state.Mood, ""), dot()}),
 			h.Span(g.Text(string(r.Region)), spoken(" "+strings.Join([]string{r.Name, state.Word, ""}, ", "))), g.Text(" "), h.Small(g.Text(age)))
 	}))
+	if len(all.Regions) <= most {
+		return tabs
+	}
+	byName := slices.SortedFunc(slices.Values(all.Regions), func(a, b report.RegionDocument) int { return cmp.Compare(a.Name, b.Name) })
+	return g.Group{tabs, h.Details(h.Class("regions"), h.Summary(g.Textf("All %d regions", len(all.Regions))), chips("All regions", g.Map(byName, func(r report.RegionDocument) g.Node {
+		return h.A(to(r), g.If(here(r), h.Aria("current", "page")), g.Text(r.Name+" "), h.Small(g.Text(string(r.Region))))
+	})))}
 }
 
 // shortAgo formats a duration in its largest unit.
@@ -141,7 +168,7 @@ func shortAgo(d time.Duration) string {
 	return strings.Join(fields[:min(2, len(fields))], "\u00a0")
 }
 
-func (s *Site) chartHead(doc shownChart, state State, name string) g.Node {
+func (s *Site) chartHead(doc shownChart, state State, title string) g.Node {
 	fetched := "not fetched as a whole"
 	if doc.FetchedAt != nil {
 		fetched = "fetched " + term.Ago(s.Now().Sub(*doc.FetchedAt)) + " ago"
@@ -164,7 +191,8 @@ func (s *Site) chartHead(doc shownChart, state State, name string) g.Node {
 		return h.A(h.Href(doc.at(*t)), h.Rel(rel), h.Aria("keyshortcuts", key), g.Text(before), moment(*t, format), g.Text(after))
 	}
 	return h.Div(h.Class("top"),
-		h.Div(h.H1(g.Text("Most popular in "+name)), said,
+		h.Div(h.H1(g.Text(title)), said,
+			g.If(doc.tooOld, h.P(h.Class("soft"), g.Text("No chart so much older is kept."))),
 			g.Iff(doc.ShortSince != nil, func() g.Node {
 				return h.P(h.Class("soft"), g.Textf("This is the newest whole chart: since %s %s.", hhmm(*doc.ShortSince), doc.CameBack()))
 			}),
@@ -192,10 +220,10 @@ func jobs(doc shownChart, region report.RegionDocument) g.Node {
 }
 
 // chartRows is a page of the list.
-func (s *Site) chartRows(doc shownChart) g.Node {
+func (s *Site) chartRows(ctx context.Context, lib *report.Library, doc shownChart) (g.Node, error) {
 	all := doc.chosen()
 	if len(all) == 0 {
-		return h.P(g.Text("No video is in this list."))
+		return h.P(g.Text("No video is in this list.")), nil
 	}
 	from, err := strconv.Atoi(doc.params.Get("from"))
 	if err != nil {
@@ -209,10 +237,14 @@ func (s *Site) chartRows(doc shownChart) g.Node {
 	if to < len(all) {
 		next = doc.with("from", strconv.Itoa(to+1))
 	}
+	shown := slices.Clone(all[from-1 : to])
+	if err := doc.withCourses(ctx, lib, shown); err != nil {
+		return nil, err
+	}
 	return g.Group{
-		h.Ol(h.Class("rows"), g.Map(all[from-1:to], func(v report.MoveItem) g.Node {
-			return s.row(Row{Video: v.VideoDocument, Also: also(v.Also), First: h.Span(h.Class("pos"), h.B(g.Text(strconv.Itoa(v.Rank))), g.Text(" "), moved(v))})
+		h.Ol(h.Class("rows"), g.Map(shown, func(v report.MoveItem) g.Node {
+			return s.row(Row{Video: v.VideoDocument, Gain: doc.gain(v), Beside: doc.course(v), First: h.Span(h.Class("pos"), h.B(g.Text(strconv.Itoa(v.Rank))), g.Text(" "), moved(v))})
 		})),
 		g.If(len(all) > rowsAPage, steps(step(back, "prev", "‹ Back"), fmt.Sprintf("%d to %d of %d", from, to, len(all)), step(next, "next", "Next ›"))),
-	}
+	}, nil
 }

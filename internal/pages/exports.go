@@ -53,7 +53,7 @@ func (s *Site) preview(p Page) g.Node {
 	property := func(name, content string) g.Node { return h.Meta(g.Attr("property", name), h.Content(content)) }
 	return g.Group{
 		h.Meta(h.Name("description"), h.Content(p.About)), h.Meta(h.Name("twitter:card"), h.Content("summary")),
-		property("og:title", p.Title), property("og:description", p.About), property("og:type", "website"), property("og:site_name", "ingest"),
+		property("og:title", p.Title), property("og:description", p.About), property("og:type", "website"), property("og:site_name", s.name()),
 		g.If(p.Face != "" && s.Pictures && s.StandIn == "", property("og:image", p.Face)),
 	}
 }

@@ -75,7 +75,7 @@ func (s *Site) documentHead(p Page) g.Node {
 		h.Meta(h.Charset("utf-8")),
 		h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
 		h.Meta(h.Name("color-scheme"), h.Content("light dark")),
-		h.TitleEl(g.Text(strings.TrimSpace(p.Shape+" "+p.Title)+" · ingest")),
+		h.TitleEl(g.Text(strings.TrimSpace(p.Shape+" "+p.Title)+" · "+s.name())),
 		h.Link(h.Rel("stylesheet"), h.Href(stylesheet.path())),
 		g.If(len(s.Theme) > 0, h.Link(h.Rel("stylesheet"), h.Href(s.theme().path()))),
 		h.Link(h.Rel("icon"), h.Href(icon.path())),
@@ -99,7 +99,7 @@ func (s *Site) head(r *http.Request, p Page) g.Node {
 		word = spoken(": " + state.Word)
 	}
 	return h.Header(h.Class("head"),
-		h.A(h.Class("brand"), h.Href("/"), g.Text("ingest")),
+		h.A(h.Class("brand"), h.Href("/"), h.Dir("auto"), g.Text(s.name())),
 		h.Form(h.Class("search"), h.Role("search"), h.Action("/search"),
 			h.Input(h.Type("search"), h.Name("q"), h.Value(p.Query), h.Aria("label", "Search titles, channels and tags"),
 				h.Placeholder("Search titles, channels, tags"), h.AutoComplete("off"), h.MaxLength(strconv.Itoa(maxQuery))),
@@ -107,8 +107,11 @@ func (s *Site) head(r *http.Request, p Page) g.Node {
 			h.Button(g.Text("Search"))),
 		h.Nav(h.Aria("label", "Site"),
 			tab("/charts", g.Text("Charts")),
-			tab("/status", in(state.Mood, ""), dot(), g.Text("Status "), word)))
+			tab("/status", in(state.Mood, "status"), dot(), h.Span(g.Text("Status ")), word)))
 }
+
+// name is what the site calls itself.
+func (s *Site) name() string { return cmp.Or(s.Title, "ingest") }
 
 func (s *Site) foot(p Page) g.Node {
 	return h.Footer(h.Class("foot"),

@@ -53,7 +53,7 @@ func TestEveryPageHasTheFrameAndAnUnknownAddressSaysWhereToGo(t *testing.T) {
 		t.Errorf("an unknown address answers %d", answer.StatusCode)
 	}
 	for _, want := range []string{
-		`<a class="sr" href="#main">Skip to content</a>`, `action="/search"`, `href="/status" class=" warn"`, "2 of 8 late",
+		`<a class="sr" href="#main">Skip to content</a>`, `action="/search"`, `href="/status" class="status warn"`, "2 of 8 late",
 		"There is no such page", `<a href="/v1/">API</a>`, `https://www.youtube.com/t/terms`, "Tue 24 Feb, 18:49:23</time>, times are", `<html lang="en">`,
 	} {
 		if !strings.Contains(body, want) {

@@ -33,6 +33,7 @@ type Site struct {
 	StandIn        string                          // has the pictures in place of these hosts, such as http://127.0.0.1:8400; "": none
 	Hidden         bool                            // derived metrics are: how ranks moved, and what views were gained
 	Library        func() (*report.Library, error) // for charts, videos and searches
+	Title          string                          // the site's own name; "": ingest
 	Theme          []byte                          // the operator's stylesheet, loaded after ours; nil: none
 }
 
@@ -50,6 +51,7 @@ func (s *Site) Register(mux *http.ServeMux, limited func(http.Handler) http.Hand
 	for path, read := range map[string]reader{"/charts": s.chart, "/charts/{region}": s.chart, "/videos/{id}": s.video, "/search": s.search} {
 		mux.Handle("GET "+path, limited(s.shows(read)))
 	}
+	mux.Handle("GET /badge/{file}", limited(http.HandlerFunc(s.badge)))
 	mux.Handle("/", limited(http.HandlerFunc(s.notFound)))
 }
 

@@ -20,6 +20,7 @@ import (
 type State struct {
 	Mood report.Mood // a class of the stylesheet that gives its contents a colour and a shape
 	Word string      // such as "fresh"
+	Age  string      // of a region: how old its newest chart is, as on the status page; "": not known
 	Next string      // of a region: when it is fetched next, as far as that is known
 }
 

@@ -1,7 +1,10 @@
 package pages
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -10,12 +13,15 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/term"
 )
 
 // The pickers of a chart's page, named like the parameters that they choose.
 const (
-	pickAt    = "at"
-	pickSince = "since"
+	pickAt     = "at"
+	pickSince  = "since"
+	pickBeside = "beside"
+	pickFilter = "filter"
 )
 
 // picking returns the address of a view with a picker open.
@@ -31,25 +37,81 @@ func (v view) opener(pick string, content ...g.Node) g.Node {
 	return h.A(h.Href(picking(pick, v.with("", ""))), g.Group(content))
 }
 
-// picker offers the charts that are kept, and nothing else: the days, and the times of the chosen day. It consists of
-// links, so that a thumb, a keyboard and a browser without a script can use it. A reader opens it with a link: other
-// pages do without its list.
-func (doc shownChart) picker(ctx context.Context, lib *report.Library) (g.Node, error) {
-	title, chosen := "Go to the chart of", doc.Slot
+// picker is the panel that the reader has opened; nil: none. It consists of links, so that a thumb, a keyboard and a
+// browser without a script can use it. A reader opens it with a link: other pages do without its list.
+func (doc shownChart) picker(ctx context.Context, lib *report.Library, all report.RegionsDocument) (g.Node, error) {
 	switch {
-	case doc.pick == pickSince && !doc.Compared():
-		title, chosen = "Compare with the chart of", doc.Slot.Add(-24*time.Hour)
+	case doc.pick == pickAt:
+		return doc.times(ctx, lib, "Go to the chart of", doc.Slot, nil)
+	case doc.pick == pickSince && doc.Compared():
+		return doc.times(ctx, lib, "Compare with the chart of", doc.ComparedTo, nil)
 	case doc.pick == pickSince:
-		title, chosen = "Compare with the chart of", doc.ComparedTo
-	case doc.pick != pickAt:
-		return nil, nil
+		return doc.times(ctx, lib, "Compare with the chart of", doc.Slot.Add(-24*time.Hour), nil)
+	case doc.pick == pickBeside:
+		var regions g.Group
+		for _, other := range all.Regions {
+			if other.Region != doc.Region && charted(other) {
+				regions = append(regions, link(doc.with(pickBeside, string(other.Region)), other.Name))
+			}
+		}
+		return doc.times(ctx, lib, "Show side by side with", doc.Slot.Add(-24*time.Hour), regions)
+	case doc.pick == pickFilter:
+		return doc.filters(), nil
 	}
+	return nil, nil
+}
+
+// panel is an open picker.
+func (doc shownChart) panel(title g.Node, choices ...g.Node) g.Node {
+	return h.Section(h.Class("pick"), h.ID("pick"), h.H2(title), g.Group(choices), h.A(h.Class("close"), h.Href(doc.with("", "")), h.Aria("label", "Close"), g.Text("✕")))
+}
+
+// filtered is the name of the filter panel, with what is chosen there.
+func (doc shownChart) filtered() string {
+	name := "Filter"
+	if category := doc.params.Get("category"); category != "" {
+		for _, v := range doc.whole {
+			if v.Category == category {
+				category = cmp.Or(v.Named, category)
+			}
+		}
+		name += ": " + term.Fit(category, 20)
+	}
+	if length := doc.params.Get("length"); length != "" {
+		name += ": " + term.Fit(length, 20)
+	}
+	return name
+}
+
+// filters are links to the videos of one category, and of one length.
+func (doc shownChart) filters() g.Node {
+	chosen, count, names := doc.params.Get("category"), map[string]int{}, map[string]string{}
+	for _, v := range doc.whole {
+		count[v.Category]++
+		names[v.Category] = cmp.Or(v.Named, "Category "+v.Category)
+	}
+	delete(count, "")
+	categories, lengths := g.Group{chip(doc.with("category", ""), "All categories", chosen == "")}, g.Group{chip(doc.with("length", ""), "Any length", doc.params.Get("length") == "")}
+	for _, id := range slices.SortedFunc(maps.Keys(count), func(a, b string) int { return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b)) }) {
+		categories = append(categories, chip(doc.with("category", id), fmt.Sprintf("%s %d", term.Fit(names[id], 30), count[id]), id == chosen))
+	}
+	for i, words := range []string{"Under 4 min", "4 to 20 min", "Over 20 min"} {
+		lengths = append(lengths, chip(doc.with("length", report.Lengths[i]), words, doc.params.Get("length") == report.Lengths[i]))
+	}
+	return doc.panel(g.Text("Show only"), chips("Category", categories), chips("Length", lengths))
+}
+
+// times offers the charts that are kept, and nothing else: the days, and the times of the chosen day.
+func (doc shownChart) times(ctx context.Context, lib *report.Library, title string, chosen time.Time, others g.Group) (g.Node, error) {
 	kept, err := lib.Kept(ctx, doc.Region, doc.Job)
 	if err != nil {
 		return nil, err
 	}
-	if doc.pick == pickSince { // only with an older chart
+	if doc.pick != pickAt { // only with an older chart
 		kept = slices.DeleteFunc(kept, func(slot time.Time) bool { return !slot.Before(doc.Slot) })
+	}
+	if !slices.ContainsFunc(kept, func(slot time.Time) bool { return sameDay(slot, chosen) }) && len(kept) > 0 {
+		chosen = kept[len(kept)-1]
 	}
 	to := func(slot time.Time) string { return doc.with(doc.pick, slot.UTC().Format(time.RFC3339)) }
 	var days, times g.Group
@@ -66,8 +128,7 @@ func (doc shownChart) picker(ctx context.Context, lib *report.Library) (g.Node, 
 		days = g.Group{h.Span(h.Class("soft"), g.Text("No older chart is kept."))}
 	}
 	slices.Reverse(days)
-	return h.Section(h.Class("pick"), h.ID("pick"), h.H2(g.Text(title+" "), h.Small(zone())), chips("Day", days), chips("Time", times),
-		h.A(h.Class("close"), h.Href(doc.with("", "")), h.Aria("label", "Close"), g.Text("✕"))), nil
+	return doc.panel(g.Group{g.Text(title + " "), h.Small(zone())}, g.If(others != nil, chips("Region", others)), chips("Days kept", days), chips("Times kept", times)), nil
 }
 
 // nearest returns, of the slots of the last one's day, the one that is nearest to the chosen time of day.

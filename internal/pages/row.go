@@ -17,11 +17,12 @@ import (
 
 // Row is one video in a list: the whole row is a link to its page, and a second link leads to the provider.
 type Row struct {
-	Video report.VideoDocument
-	Marks [][2]int // the characters of the title that matched
-	First g.Node   // before the picture; nil: nothing
-	Under string   // after the channel's name
-	Also  g.Node   // beside the title; nil: nothing
+	Video  report.VideoDocument
+	Marks  [][2]int // the characters of the title that matched
+	First  g.Node   // before the picture; nil: nothing
+	Under  string   // after the channel's name
+	Gain   string   // under the views; "": nothing
+	Beside g.Node   // beside the title; nil: nothing
 }
 
 func (s *Site) row(r Row) g.Node {
@@ -30,9 +31,9 @@ func (s *Site) row(r Row) g.Node {
 		h.Div(h.Class("what"),
 			h.A(h.Class("title"), h.Dir("auto"), h.Href(videoPath(v.VideoID)), marked(v.Title, r.Marks)),
 			h.Span(h.Class("chan soft"), g.El("bdi", g.Text(term.Clean(v.Channel))), g.If(r.Under != "", g.Text(" · "+r.Under)))),
-		r.Also,
+		r.Beside,
 		h.Span(h.Class("meta"),
-			h.Span(h.Class("views soft"), g.Text(viewsOf(v))),
+			h.Span(h.Class("views soft"), g.Text(viewsOf(v)), g.If(r.Gain != "", h.Small(h.TitleAttr("views gained per hour"), g.Text(r.Gain)))),
 			s.published(v)),
 		h.A(h.Class("out"), h.Href(v.URL), h.Rel("noreferrer"), h.Aria("label", "Watch on "+s.Provider.Name), h.Span(h.Aria("hidden", "true"), g.Text("↗"))))
 }
@@ -82,14 +83,7 @@ func (s *Site) published(v report.VideoDocument) g.Node {
 	if v.PublishedAt == nil {
 		return h.Span(h.Class("pub soft"))
 	}
-	age := s.Now().Sub(*v.PublishedAt)
-	text := fmt.Sprintf("%d d", age/(24*time.Hour))
-	switch {
-	case age < time.Hour:
-		text = fmt.Sprintf("%d min", max(0, age/time.Minute))
-	case age < 48*time.Hour:
-		text = fmt.Sprintf("%d h", age/time.Hour)
-	}
+	text := ageText(s.Now().Sub(*v.PublishedAt))
 	return h.Time(h.Class("pub soft"), h.DateTime(v.PublishedAt.UTC().Format(time.RFC3339)), g.Text(text), h.Span(h.Class("wide"), g.Text(" ago")))
 }
 

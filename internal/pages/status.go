@@ -100,14 +100,11 @@ func (st Status) tiles() g.Node {
 		return nil
 	}
 	charts := slices.DeleteFunc(slices.Clone(st.Fresh.Series), func(s report.SeriesState) bool { return s.Region == "" })
-	return h.Ul(h.Class("tiles"), h.Aria("label", "Regions"), g.Map(charts, st.tile))
+	return g.Group{h.Ul(h.Class("tiles"), h.Aria("label", "Regions"), g.Map(charts, st.tile)), stripLegend()}
 }
 
 func (st Status) tile(series report.SeriesState) g.Node {
-	state, age := st.stateOf(series), ""
-	if series.AgeS != nil {
-		age = term.Ago(time.Duration(*series.AgeS) * time.Second)
-	}
+	state := st.stateOf(series)
 	last := g.Text("")
 	if slots := st.slotsOf(series); len(slots) > 0 {
 		last = g.Textf("%s %s", hhmm(slots[0].DueAt), slots[0].Outcome)
@@ -117,11 +114,11 @@ func (st Status) tile(series report.SeriesState) g.Node {
 	}
 	name, link, top := series.Region, "/charts/"+series.Region, term.Clean(st.Tops[series.Region])
 	if slices.ContainsFunc(st.Fresh.Series, func(s report.SeriesState) bool { return s.Region == series.Region && s.Job != series.Job }) {
-		name, link, top = name+" "+series.Job, link+"?job="+series.Job, "" // it is not known of which job the title is
+		name, link, top = name+" "+series.Job, link+"?job="+series.Job, "Chart of the job "+series.Job // it is not known of which job the title is
 	}
 	body := g.Group{
 		h.Span(h.Class("name"), dot(), h.B(g.Text(name)), g.Text(" "), h.Span(h.Class("word"), g.Text(state.Word))),
-		h.Span(h.Class("age"), g.Text(age), g.If(age != "", spoken(" old"))),
+		h.Span(h.Class("age"), g.Text(state.Age), g.If(state.Age != "", spoken(" old"))),
 		st.strip(series),
 		h.Span(h.Class("title"), h.Dir("auto"), g.Text(top)),
 		h.Small(h.Class("last"), last),
@@ -135,9 +132,13 @@ func (st Status) tile(series report.SeriesState) g.Node {
 
 func (st Status) stateOf(series report.SeriesState) State {
 	if slots := st.slotsOf(series); series.Slot == nil && len(slots) > 0 && slots[0].Outcome == ingest.Claimed {
-		return State{report.Idle, fmt.Sprintf("fetching page %d", slots[0].Pages+1), st.nextOf(series)}
+		return State{Mood: report.Idle, Word: fmt.Sprintf("fetching page %d", slots[0].Pages+1), Next: st.nextOf(series)}
 	}
-	return State{series.Is.Mood(), report.Word(series.Is.State), st.nextOf(series)}
+	state := State{Mood: series.Is.Mood(), Word: report.Word(series.Is.State), Next: st.nextOf(series)}
+	if series.AgeS != nil {
+		state.Age = term.Ago(time.Duration(*series.AgeS) * time.Second)
+	}
+	return state
 }
 
 // Regions says how fresh the first chart of each region is.

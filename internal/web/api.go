@@ -213,6 +213,10 @@ func (a *API) readChart(ctx context.Context, l *report.Library, r *http.Request,
 		asked.Set("course", "true") // since when a video is charted is the time of its entry
 	}
 	doc, err := l.Chart(ctx, r.PathValue("region"), asked)
+	if format == "atom" && asked.Has("compare") && errors.Is(err, report.ErrNotFound) { // the store is younger: the feed has no entry yet
+		doc, err = l.Chart(ctx, r.PathValue("region"), without(asked, "compare", "change"))
+		doc.ChartDocument.Items = nil
+	}
 	switch {
 	case err != nil:
 		return nil, err

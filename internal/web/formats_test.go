@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/xml"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -33,6 +34,9 @@ func moved(t *testing.T, limits ...httplimit.Limit) (h func(path string, headers
 		course := report.CourseDocument{Since: &since, Peak: 1, Ranks: []int{0, 4, 1}}
 		items := []report.ChartItem{{Rank: 1, VideoDocument: video("new1", "=HYPERLINK(\"x\")"+hostile), CourseDocument: course}, {Rank: 2, VideoDocument: video("-rose", "]]>&amp;\x00\x0b\ufffe"), CourseDocument: course}}
 		chart := report.ChartDocument{Region: "US", Job: "chart", Slot: noon, Items: items}
+		if params.Get("compare") == "29d" {
+			return report.MovesDocument{}, fmt.Errorf("%w: nothing so old is kept", report.ErrNotFound)
+		}
 		if params.Get("compare") == "" {
 			return report.MovesDocument{ChartDocument: chart}, nil
 		}
@@ -101,6 +105,7 @@ func TestAFeedIsAtom(t *testing.T) {
 	}
 	for path, want := range map[string][]string{
 		"/v1/charts/US?format=atom&compare=24h&change=new": {"Videos that are new in the charts of the United States", "new1"},
+		"/v1/charts/US?format=atom&compare=29d&change=new": {"Videos that are new in the charts of the United States"},
 		"/v1/charts/US?format=atom&limit=10":               {"Most popular in the United States, the first 10", "new1", "-rose"},
 		"/v1/search?format=atom&q=cup":                     {"cup · Search", ""},
 	} {

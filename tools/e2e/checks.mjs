@@ -20,7 +20,7 @@ export async function narrow(page, check) {
 // even: a row of a list is no higher than any other may be, whatever its title.
 export async function even(page, check) {
   const highest = await page.evaluate(() => Math.max(0, ...[...document.querySelectorAll(".row")].map((e) => e.getBoundingClientRect().height)));
-  check(highest <= 104, `a row is ${highest} px high`);
+  check(highest <= 124, `a row is ${highest} px high`);
 }
 
 // onFirstScreen: all regions, and how much is left, are seen without scrolling.
@@ -140,4 +140,71 @@ export async function zones(browser, w, check) {
     }
     await context.close();
   }
+}
+
+// takenAway: what pages offer to take away is what they show. CSV is read by papaparse, a feed by feedsmith, which also
+// sees that it is well formed.
+export async function takenAway(browser, w, check) {
+  const { default: csv } = await w.module("papaparse"), { parseAtomFeed } = await w.module("feedsmith");
+  const page = await (await browser.newContext()).newPage();
+  for (const path of ["charts/US", "charts/US?since=6h&show=new", "charts/US?length=short", `videos/${encodeURIComponent(w.video)}?since=24h`, `search?q=${w.word}&order=views`]) {
+    await page.goto(`${w.site}${path}`);
+    const links = await page.$$eval("main > .chips:last-child a[type]", (all) => all.map((a) => ({ kind: a.type, href: a.href, name: a.textContent })));
+    const shown = await page.$$eval(".row .title", (all) => all.map((a) => decodeURIComponent(a.pathname.split("/").at(-1))));
+    check(links.some((l) => l.kind === "text/csv") && links.some((l) => l.kind === "application/json"), `/${path} offers ${JSON.stringify(links)}`);
+    for (const { kind, href, name } of links) {
+      const answer = await fetch(href), text = await answer.text(), say = (ok, what) => check(ok, `/${path}: ${name}: ${what}`);
+      say(answer.status === 200 && answer.headers.get("content-type").startsWith(kind), `${answer.status} ${answer.headers.get("content-type")}`);
+      const again = await fetch(href, { headers: { "If-None-Match": answer.headers.get("etag") } });
+      say(again.status === 304 || (await again.text()) !== text, `a reader that has it is answered ${again.status}`);
+      if (kind === "text/csv") {
+        const { data, errors } = csv.parse(text.trimEnd(), { header: true });
+        const ids = data.map((row) => row.video_id.replace(/^'/, ""));
+        say(errors.length === 0 && ids.length > 0 && shown.every((id, i) => ids[i] === id), `${errors.length} errors; its rows are of ${ids.slice(0, 5)}, the page's of ${shown.slice(0, 5)}`);
+      }
+      if (kind === "application/atom+xml") {
+        const feed = parseAtomFeed(text), all = [feed, ...feed.entries ?? []];
+        say(all.every((e) => e.id && e.title && !Number.isNaN(Date.parse(e.updated))) && new Set(all.map((e) => e.id)).size === all.length, `lacks an id, a title or a time: ${JSON.stringify(all.find((e) => !e.id || !e.title))}`);
+        say(JSON.stringify(feed.rights ?? "").includes("YouTube") && JSON.stringify(feed.authors ?? "").includes("YouTube"), "does not name its source");
+        say(/first ten/.test(name) ? feed.entries.length === 10 : true, `has ${feed.entries?.length} entries`);
+      }
+    }
+  }
+  await page.context().close();
+}
+
+// keys are those of feed readers.
+export async function keys(browser, w, check) {
+  const page = await (await browser.newContext()).newPage();
+  await page.goto(`${w.site}charts/US`);
+  const focused = () => page.evaluate(() => [...document.querySelectorAll(".row .title")].indexOf(document.activeElement));
+  for (const [key, want] of [["j", 0], ["j", 1], ["k", 0], ["k", 0]]) {
+    await page.keyboard.press(key);
+    check(await focused() === want, `${key} leads to row ${await focused()}, not ${want}`);
+  }
+  await page.keyboard.press("?");
+  check(/next video/.test(await page.locator("dialog").innerText()), "? does not name the keys");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("o");
+  await page.waitForURL(/\/videos\//, { timeout: 10_000 }).catch(() => check(false, `o leads to ${page.url()}`));
+  await page.keyboard.press("/");
+  await page.keyboard.type(w.word);
+  await page.waitForURL(new RegExp(`/search\\?q=${w.word}$`), { timeout: 10_000 }).catch(() => check(false, `what is typed on a video's page leads to ${page.url()}`));
+  await page.goBack();
+  await page.waitForURL(/\/videos\//, { timeout: 10_000 }).catch(() => check(false, `a step back leads to ${page.url()}`));
+  await page.context().close();
+}
+
+// firstOnPhone: the first place begins in the upper 35 % of a phone's screen, also with all that a chart's head may say,
+// and pictures that do not load leave no broken ones.
+export async function firstOnPhone(browser, w, check) {
+  const page = await (await browser.newContext({ viewport: { width: 390, height: 844 } })).newPage();
+  await page.route("**/vi/**", (route) => route.abort());
+  for (const path of ["charts/US", "charts/CA", "charts/US?since=24h"]) {
+    await page.goto(`${w.site}${path}`);
+    const top = await page.evaluate(() => document.querySelector(".row").getBoundingClientRect().top);
+    check(top <= 0.35 * 844, `/${path}: the first place begins at ${top} of 844 px`);
+    await page.waitForFunction(() => [...document.images].slice(0, 3).every((i) => getComputedStyle(i).visibility === "hidden"), null, { timeout: 5_000 }).catch(() => check(false, `/${path}: a broken picture is shown`));
+  }
+  await page.context().close();
 }

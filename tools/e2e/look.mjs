@@ -4,7 +4,7 @@
 import { createRequire } from "node:module";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { accessible, alive, byKeyboard, even, narrow, onFirstScreen, pickers, zones } from "./checks.mjs";
+import { accessible, alive, byKeyboard, even, firstOnPhone, keys, narrow, onFirstScreen, pickers, takenAway, zones } from "./checks.mjs";
 import { invisible, pages, plain, rowsOf } from "./pages.mjs";
 import { World, worlds } from "./worlds.mjs";
 
@@ -112,12 +112,13 @@ async function inWorld(browser, name) {
     await worlds[name].make(w);
     await w.serve();
     w.word = name === "hostile" ? "script" : "official";
+    w.module = (of) => import(modules.resolve(of));
     await worlds[name].later?.(w);
     w.video = (await w.get("v1/charts/US?limit=1"))?.items?.[0]?.video_id;
     for (const width of [1280, 390]) for (const colorScheme of ["light", "dark"]) for (const javaScriptEnabled of [true, false]) {
       await inContext(browser, w, width, colorScheme, javaScriptEnabled);
     }
-    if (name === "fresh") for (const looked of [pickers, zones]) await looked(browser, w, checkIn(name));
+    if (name === "fresh") for (const looked of [pickers, zones, takenAway, keys, firstOnPhone]) await looked(browser, w, checkIn(name));
   } finally {
     await w.end();
   }

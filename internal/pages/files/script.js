@@ -80,27 +80,60 @@
   });
 
   // The left and right arrow keys follow the links to the earlier and later chart.
-  const step = { ArrowLeft: "prev", ArrowRight: "next" };
+  // The other keys are those of feed readers; "?" names them.
+  const go = (by) => {
+    const titles = [...document.querySelectorAll(".row .title")], at = titles.indexOf(document.activeElement);
+    titles[Math.max(0, Math.min(titles.length - 1, at + by))]?.focus();
+  };
+  const follow = (selector) => document.querySelector(selector)?.click();
+  const keys = {
+    "/": ["search", () => { box.focus(); box.select(); }],
+    j: ["next video", () => go(1)], k: ["previous video", () => go(-1)],
+    o: ["open the video", () => document.activeElement.closest(".row .title")?.click()],
+    ArrowLeft: ["earlier chart", () => follow('.steps a[rel="prev"][aria-keyshortcuts]')],
+    ArrowRight: ["later chart", () => follow('.steps a[rel="next"][aria-keyshortcuts]')],
+    "?": ["these keys", () => help()],
+  };
+  const help = () => {
+    let dialog = document.querySelector("dialog");
+    if (!dialog) {
+      dialog = document.body.appendChild(document.createElement("dialog"));
+      dialog.setAttribute("aria-label", "Keys");
+      for (const [key, [words]] of Object.entries(keys)) {
+        const line = dialog.appendChild(document.createElement("p"));
+        line.appendChild(document.createElement("kbd")).textContent = key.replace("Arrow", "");
+        line.append(` ${words}`);
+      }
+      dialog.addEventListener("click", () => dialog.close());
+    }
+    dialog.open ? dialog.close() : dialog.showModal();
+  };
   addEventListener("keydown", (e) => {
-    if (e.altKey || e.ctrlKey || e.metaKey || e.shiftKey || e.target.closest("input, .scroll")) return;
-    const link = step[e.key] && document.querySelector(`.steps a[rel="${step[e.key]}"][aria-keyshortcuts]`);
-    if (link) { e.preventDefault(); link.click(); }
+    if (e.altKey || e.ctrlKey || e.metaKey || e.target.closest("input, textarea, select") || e.key.startsWith("Arrow") && (e.shiftKey || e.target.closest(".scroll"))) return;
+    if (!Object.hasOwn(keys, e.key)) return;
+    e.preventDefault();
+    keys[e.key][1]();
   });
 
-  // A search answers as it is typed: on the search page, in place.
-  if (location.pathname === form.getAttribute("action")) {
-    let waits, running;
-    box.addEventListener("input", () => {
-      clearTimeout(waits);
-      waits = setTimeout(async () => {
-        running?.abort();
-        running = new AbortController();
-        const url = `${location.pathname}?${new URLSearchParams(new FormData(form))}`;
-        try {
-          show(await (await ask(url, running.signal)).text());
-          history.replaceState(null, "", url);
-        } catch { /* another was typed since, or the server is gone, which look says */ }
-      }, 150);
-    });
-  }
+  // A picture that does not load leaves an empty frame, not a broken one.
+  const lost = (e) => { if (e.tagName === "IMG") e.classList.add("lost"); };
+  addEventListener("error", (e) => lost(e.target), true);
+  for (const e of document.images) if (e.complete && !e.naturalWidth) lost(e);
+
+  // A search answers as it is typed, from every page, in place. The page it began on is a step back.
+  let waits, running;
+  box.addEventListener("input", () => {
+    clearTimeout(waits);
+    waits = setTimeout(async () => {
+      running?.abort();
+      running = new AbortController();
+      const action = form.getAttribute("action"), here = location.pathname === action;
+      const url = `${action}?${new URLSearchParams(new FormData(form))}`;
+      try {
+        show(await (await ask(url, running.signal)).text());
+        history[here ? "replaceState" : "pushState"](null, "", url);
+      } catch { /* another was typed since, or the server is gone, which look says */ }
+    }, 150);
+  });
+  addEventListener("popstate", (e) => { if (!location.hash) location.reload(); });
 })();
