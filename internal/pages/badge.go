@@ -2,8 +2,6 @@ package pages
 
 import (
 	"fmt"
-	"net/http"
-	"strings"
 	"unicode/utf8"
 
 	g "maragu.dev/gomponents"
@@ -14,25 +12,6 @@ import (
 
 // badgeColours are for white text, by mood.
 var badgeColours = map[report.Mood]string{report.Good: "#1a7742", report.Warn: "#8c5200", report.Bad: "#b3261e", report.Idle: "#5e5b54"}
-
-// badge is a picture of how fresh a region's chart is, and its age, for other pages: /badge/US.svg.
-func (s *Site) badge(w http.ResponseWriter, r *http.Request) {
-	region, isSVG := strings.CutSuffix(r.PathValue("file"), ".svg")
-	region = strings.ToUpper(region)
-	var state State
-	if s.Fresh != nil {
-		state = s.Fresh(r.Context())[region]
-	}
-	if !isSVG || state.Word == "" {
-		s.Fail(w, r, Page{Code: http.StatusNotFound, Title: "There is no such badge"}, "A badge is of a region that is charted, such as /badge/US.svg.")
-		return
-	}
-	left, right := region+" chart", strings.TrimSuffix(state.Word+", "+state.Age, ", ")
-	header := w.Header()
-	header.Set("Content-Type", icon.kind)
-	header.Set("Cache-Control", "public, max-age=60")
-	_ = badgeOf(left, right, badgeColours[state.Mood]).Render(w) // the client may be gone
-}
 
 // badgeOf draws two texts side by side.
 func badgeOf(left, right, colour string) g.Node {

@@ -23,8 +23,8 @@ type place struct {
 	ranks [2]int
 }
 
-// beside is a page of two charts side by side: of two regions, or of one region at two times.
-func (s *Site) beside(r *http.Request, lib *report.Library, doc shownChart, other string) (Page, error) {
+// beside is a page of two charts side by side: of two regions, or of one region at two times. row shows a video.
+func (doc shownChart) beside(r *http.Request, lib *report.Library, other string, row func(v report.VideoDocument, first g.Node) g.Node) (Page, error) {
 	region, params := other, url.Values{"at": {doc.Slot.UTC().Format(time.RFC3339)}}
 	if at, err := time.Parse(time.RFC3339, other); err == nil {
 		region, params = string(doc.Region), url.Values{"at": {at.UTC().Format(time.RFC3339)}, "job": {doc.Job}}
@@ -63,7 +63,7 @@ func (s *Site) beside(r *http.Request, lib *report.Library, doc shownChart, othe
 			chips("Show", choices, link(doc.with("", ""), "One chart"))),
 		h.P(h.Class("soft two"), h.B(g.Text(names[0])), g.Text(" "), h.B(g.Text(names[1]))),
 		h.Ol(h.Class("rows beside"), g.Map(shown[:min(most, len(shown))], func(p place) g.Node {
-			return s.row(Row{Video: p.VideoDocument, First: h.Span(h.Class("pos two"), rankIn(names[0], p.ranks[0]), g.Text(" "), rankIn(names[1], p.ranks[1]))})
+			return row(p.VideoDocument, h.Span(h.Class("pos two"), rankIn(names[0], p.ranks[0]), g.Text(" "), rankIn(names[1], p.ranks[1])))
 		})),
 		g.If(len(shown) > most, h.P(h.Class("soft"), g.Textf("These are the first %d of %d.", most, len(shown)))),
 	}

@@ -153,3 +153,7 @@ func also(places []report.PlaceDocument) string {
 	}
 	return term.Clean(text)
 }
+
+func charted(region report.RegionDocument) bool {
+	return slices.ContainsFunc(region.Jobs, func(job report.ChartJobDocument) bool { return job.Slot != nil })
+}

@@ -57,7 +57,7 @@ func (s *Site) chart(r *http.Request, lib *report.Library) (Page, error) {
 		return Page{Main: tabs}, err
 	}
 	if other := r.URL.Query().Get(pickBeside); other != "" {
-		page, err := s.beside(r, lib, doc, other)
+		page, err := doc.beside(r, lib, other, func(v report.VideoDocument, first g.Node) g.Node { return s.row(Row{Video: v, First: first}) })
 		page.Main = g.Group{tabs, page.Main}
 		return page, err
 	}
@@ -76,10 +76,6 @@ func (s *Site) chart(r *http.Request, lib *report.Library) (Page, error) {
 	page := doc.exports(title, s.Hidden)
 	page.Main = g.Group{tabs, s.chartHead(doc, fresh[string(doc.Region)], title), pick, jobs(doc, region), moves(doc), rows}
 	return page, nil
-}
-
-func charted(region report.RegionDocument) bool {
-	return slices.ContainsFunc(region.Jobs, func(job report.ChartJobDocument) bool { return job.Slot != nil })
 }
 
 func firstCharted(all report.RegionsDocument) string {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -50,17 +49,6 @@ func (doc shownChart) gain(v report.MoveItem) string {
 		return ""
 	}
 	return term.Gain(new(int64(math.Round(float64(*v.ViewsGained)/hours)))) + "/h"
-}
-
-// ageText is a length of time in minutes, hours or days.
-func ageText(d time.Duration) string {
-	switch {
-	case d < time.Hour:
-		return fmt.Sprintf("%d min", max(0, d/time.Minute))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h", d/time.Hour)
-	}
-	return fmt.Sprintf("%d d", d/(24*time.Hour))
 }
 
 // The drawing of a sparkline: at most so many steps, and a height for ranks from 1, at the top, to worst.

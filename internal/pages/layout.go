@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -13,22 +12,6 @@ import (
 
 	"github.com/trendvidstream/ingest/internal/report"
 )
-
-// Page is one page: its frame, and its content.
-type Page struct {
-	Code  int        // HTTP status; 0: 200
-	Title string     // of the document, without the name of the program
-	Shape string     // shown before the title
-	Tab   string     // the path of this page's link in the head; "": it has none
-	Query string     // what the search box holds
-	Keep  url.Values // what a search from this page keeps, such as its filters
-	JSON  string     // where the same document is as JSON; "": nowhere
-	Take  []Export   // the same view in other formats
-	About string     // the description that other sites show beside a link to the page; "": none
-	Face  string     // the picture that they show; "": none
-	Live  bool       // the page reloads itself
-	Main  g.Node
-}
 
 // Show writes a page in its frame.
 func (s *Site) Show(w http.ResponseWriter, r *http.Request, p Page) {
@@ -121,4 +104,28 @@ func (s *Site) foot(p Page) g.Node {
 			g.Text(" · "), link("", "Reload"),
 			g.If(p.JSON != "", g.Group{g.Text(" · "), h.A(h.Href(p.JSON), h.Type(typeJSON), g.Text("This page as JSON"))}),
 			g.Text(" · "), link("/v1/", "API"), g.Text(" · ingest "+s.Version)))
+}
+
+// takeAway links to the page's exports. With a script a click on the last of them, which leads to the page itself, copies
+// its address.
+func (p Page) takeAway() g.Node {
+	if len(p.Take) == 0 {
+		return nil
+	}
+	return chips("Take this away", h.Span(h.Class("soft"), g.Text("Take this away")), g.Map(p.Take, func(e Export) g.Node {
+		return h.A(h.Href(e.Href), g.If(e.Kind != "", h.Type(e.Kind)), g.If(e.Kind == "", h.Data("copy", "")), g.Text(e.Name))
+	}))
+}
+
+// preview is what other sites show beside a link to the page.
+func (s *Site) preview(p Page) g.Node {
+	if p.About == "" {
+		return nil
+	}
+	property := func(name, content string) g.Node { return h.Meta(g.Attr("property", name), h.Content(content)) }
+	return g.Group{
+		h.Meta(h.Name("description"), h.Content(p.About)), h.Meta(h.Name("twitter:card"), h.Content("summary")),
+		property("og:title", p.Title), property("og:description", p.About), property("og:type", "website"), property("og:site_name", s.name()),
+		g.If(p.Face != "" && s.Pictures && s.StandIn == "", property("og:image", p.Face)),
+	}
 }

@@ -124,3 +124,22 @@ func (s *Site) notFound(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Site) theme() asset { return newAsset("theme.css", stylesheet.kind, s.Theme) }
+
+// badge is a picture of how fresh a region's chart is, and its age, for other pages: /badge/US.svg.
+func (s *Site) badge(w http.ResponseWriter, r *http.Request) {
+	region, isSVG := strings.CutSuffix(r.PathValue("file"), ".svg")
+	region = strings.ToUpper(region)
+	var state State
+	if s.Fresh != nil {
+		state = s.Fresh(r.Context())[region]
+	}
+	if !isSVG || state.Word == "" {
+		s.Fail(w, r, Page{Code: http.StatusNotFound, Title: "There is no such badge"}, "A badge is of a region that is charted, such as /badge/US.svg.")
+		return
+	}
+	left, right := region+" chart", strings.TrimSuffix(state.Word+", "+state.Age, ", ")
+	header := w.Header()
+	header.Set("Content-Type", icon.kind)
+	header.Set("Cache-Control", "public, max-age=60")
+	_ = badgeOf(left, right, badgeColours[state.Mood]).Render(w) // the client may be gone
+}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -102,6 +103,29 @@ const (
 // moment shows a time in UTC, also in a machine-readable form.
 func moment(t time.Time, format string) g.Node {
 	return h.Time(h.DateTime(t.UTC().Format(time.RFC3339)), g.Text(t.UTC().Format(format)))
+}
+
+// ageText is a length of time in minutes, hours or days.
+func ageText(d time.Duration) string {
+	switch {
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", max(0, d/time.Minute))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", d/time.Hour)
+	}
+	return fmt.Sprintf("%d d", d/(24*time.Hour))
+}
+
+// untitled is shown for a title that has no visible character.
+const untitled = "Untitled"
+
+// named is the title to show.
+func named(title string) string {
+	title = term.Clean(title)
+	if !strings.ContainsFunc(title, func(r rune) bool { return unicode.IsPrint(r) && !unicode.IsSpace(r) }) {
+		return untitled
+	}
+	return title
 }
 
 // zone names the zone of the moments beside it. The script puts in the visitor's.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -108,18 +107,6 @@ func marked(title string, spans [][2]int) g.Node {
 		at = to
 	}
 	return append(out, text(at, len(runes)))
-}
-
-// untitled is shown for a title that has no visible character.
-const untitled = "Untitled"
-
-// named is the title to show.
-func named(title string) string {
-	title = term.Clean(title)
-	if !strings.ContainsFunc(title, func(r rune) bool { return unicode.IsPrint(r) && !unicode.IsSpace(r) }) {
-		return untitled
-	}
-	return title
 }
 
 func videoPath(id string) string { return "/videos/" + url.PathEscape(id) }

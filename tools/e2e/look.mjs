@@ -12,7 +12,7 @@ const [program, executablePath, screens] = process.argv.slice(2);
 const modules = createRequire(join(process.env.E2E_MODULES, "package.json"));
 const { chromium } = modules("playwright-core");
 const axe = readFileSync(modules.resolve("axe-core/axe.min.js"), "utf8");
-const most = 60_000; // bytes of a page, with all that it loads besides pictures
+const most = 45_000; // bytes of a page as it is sent, with all that it loads besides pictures
 const sizes = { 1280: 800, 390: 844 };
 mkdirSync(screens, { recursive: true });
 
@@ -77,7 +77,7 @@ async function inContext(browser, w, width, colorScheme, javaScriptEnabled) {
     page.on("console", (m) => { if (["error", "warning"].includes(m.type()) && !/status of (404|503)/.test(m.text()) && !noPicture(m)) check(false, `console: ${m.text()}`); });
     page.on("pageerror", (err) => check(false, `script: ${err}`));
     page.on("dialog", (d) => { check(false, `dialog: ${d.message()}`); return d.dismiss(); });
-    page.on("response", async (r) => asked.set(r.url(), (await r.body().catch(() => "")).length));
+    page.on("response", async (r) => asked.set(r.url(), (await r.request().sizes().catch(() => ({ responseBodySize: 0 }))).responseBodySize));
     await look(page, w, name, check);
     await narrow(page, check);
     await even(page, check);

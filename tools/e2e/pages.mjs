@@ -23,7 +23,7 @@ const row = (v, rank = "") => ({ rank: `${rank}`, move: rank && move(v), path: `
 // rowsOf reads the rows of a list in the browser.
 export const rowsOf = () => [...document.querySelectorAll(".row")].map((li) => {
   const text = (selector) => li.querySelector(selector)?.textContent ?? "";
-  return { rank: text(".pos b"), move: text(".move"), path: li.querySelector(".title").getAttribute("href"), title: text(".title"), views: text(".views"), watch: li.querySelector(".out").getAttribute("href") };
+  return { rank: text(".pos b"), move: text(".move"), path: li.querySelector(".title").getAttribute("href"), title: text(".title"), views: li.querySelector(".views")?.firstChild?.textContent ?? "", watch: li.querySelector(".out").getAttribute("href") };
 });
 
 const unknown = { codes: [404, 503], texts: [/There is nothing here|No chart of the United States was fetched yet|This cannot be read right now/] };
