@@ -15,6 +15,7 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/pages"
 	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/standing"
 )
 
 const stylesheetAndIcon = 13_000 // bytes that each page loads besides itself
@@ -159,6 +160,12 @@ func TestAnEmptyStoreSaysHowToFillIt(t *testing.T) {
 	if body := bodyOf(t, answer); answer.StatusCode != http.StatusNotFound || !strings.Contains(body, "No chart of the United States was fetched yet") || !strings.Contains(body, "with ingest run at once, if the provider has one") {
 		t.Errorf("%d %s", answer.StatusCode, body)
 	}
+	s.Fresh = func(context.Context) map[string]pages.State {
+		return map[string]pages.State{"US": {Mood: report.Warn, Word: report.Word(standing.Absent)}}
+	}
+	if body := bodyOf(t, get(t, s, "/charts/US")); !strings.Contains(body, "YouTube has no chart of the United States") || !strings.Contains(body, "It is asked again once a day.") || strings.Contains(body, "ingest run at once") {
+		t.Errorf("a chart that the provider does not have: %s", body)
+	}
 }
 
 func TestAVideoIsDrawnAndListed(t *testing.T) {
@@ -214,7 +221,7 @@ func TestAVideoIsDrawnAndListed(t *testing.T) {
 		t.Error("what was gained is shown although it is hidden")
 	}
 	lib.Video = short
-	if body := bodyOf(t, get(t, s, "/videos/a")); !strings.Contains(body, "<svg") || !strings.Contains(body, "1,234,567") || strings.Contains(body, "NaN") {
+	if body := bodyOf(t, get(t, s, "/videos/a")); !strings.Contains(body, `class="plot" height="97"`) || !strings.Contains(body, "It was first seen ") || !strings.Contains(body, "<svg") || !strings.Contains(body, "1,234,567") || strings.Contains(body, "NaN") {
 		t.Error("a single sighting is not drawn")
 	}
 }

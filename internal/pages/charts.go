@@ -17,6 +17,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/regions"
 )
@@ -48,6 +49,9 @@ func (s *Site) chart(r *http.Request, lib *report.Library) (Page, error) {
 	doc, err := s.readChart(r.Context(), lib, v)
 	if err == nil {
 		err = doc.checkRows()
+	}
+	if errors.Is(err, report.ErrNotFound) && region.Jobs != nil && !charted(region) && fresh[v.region].Word == report.Word(standing.Absent) {
+		return Page{Title: s.Provider.Name + " has no chart of " + name, Main: tabs}, fmt.Errorf("%w: it is asked again once a day", report.ErrNotFound)
 	}
 	if errors.Is(err, report.ErrNotFound) && region.Jobs != nil && !charted(region) {
 		err = fmt.Errorf("%w: it comes with ingest serve when it is due, or with ingest run at once, if the provider has one; the status page says what it waits for", report.ErrNotFound)

@@ -56,15 +56,17 @@ func (t timeline) ticks() (ticks []Tick) {
 
 // rankChart draws one line per region, on a logarithmic scale, as the first places matter most.
 func rankChart(paths []path, now time.Time) g.Node {
-	worst := 10
+	worst, height, first := 10, ranksHeight/4, sightings(paths)[0].Rank
 	for _, sighting := range sightings(paths) {
-		worst = max(worst, sighting.Rank)
+		if worst = max(worst, sighting.Rank); sighting.Rank != first {
+			height = ranksHeight // a rank that never moved needs no room
+		}
 	}
 	t, drawn := timelineOf(paths, now), lines(paths)
 	y := func(rank int) int {
-		return int(ranksHeight * math.Log(float64(max(rank, 1))) / math.Log(float64(worst)))
+		return int(float64(height) * math.Log(float64(max(rank, 1))) / math.Log(float64(worst)))
 	}
-	c := LineChart{Label: fmt.Sprintf("Rank in %s; the same figures are in the table below", term.Plural(len(drawn), "region")), Height: ranksHeight, Across: t.ticks()}
+	c := LineChart{Label: fmt.Sprintf("Rank in %s; the same figures are in the table below", term.Plural(len(drawn), "region")), Height: height, Across: t.ticks()}
 	for _, rank := range []int{1, 3, 10, 30, 100, 300} {
 		if rank <= worst {
 			c.Up = append(c.Up, Tick{At: y(rank), Text: fmt.Sprint(rank)})
@@ -77,7 +79,7 @@ func rankChart(paths []path, now time.Time) g.Node {
 		}
 		c.Lines = append(c.Lines, line)
 	}
-	return g.Group{c.Node(), g.El("small", g.Text("The scale goes by factors. A line has a gap where the video was out of the chart, or no chart was fetched."))}
+	return g.Group{c.Node(), g.El("small", g.Text("It was first seen "), moment(t.from, dayAndTime+" UTC"), g.Text(". The scale goes by factors. A line has a gap where the video was out of the chart, or no chart was fetched."))}
 }
 
 // steps is the path of a rank, which holds until the next chart. Several missing charts show as a gap.
