@@ -175,3 +175,23 @@ func write(t *testing.T, dir, name, text string) {
 		t.Fatal(err)
 	}
 }
+
+// A chart of any region that YouTube has a front page for is invented, in an order of its own.
+func TestAnyRegionIsCharted(t *testing.T) {
+	s := newStand(t, youtubesim.Options{Seed: 7})
+	seen := map[string]string{}
+	for _, region := range []string{"US", "GB", "JP", "KR", "EG", "MX"} {
+		chart := ids(s.chart(region))
+		if len(chart) < 188 {
+			t.Errorf("%s: %d videos", region, len(chart))
+		}
+		order := strings.Join(chart, " ")
+		if other := seen[order]; other != "" {
+			t.Errorf("%s and %s have the same chart", other, region)
+		}
+		seen[order] = region
+	}
+	if status, body := s.ask(chartPath("LI")); status != 404 || reason(body) != "notFound" {
+		t.Errorf("LI: %d %v", status, body)
+	}
+}

@@ -55,7 +55,7 @@ func errorBodies(t *testing.T) map[string]any {
 	add("no filter", youtubesim.Options{}, "videos?part=id", 400)
 	add("two filters", youtubesim.Options{}, oneVideo+"&id=x", 400)
 	add("no part", youtubesim.Options{}, "videos?id=x", 400)
-	add("no chart", youtubesim.Options{}, "videos?part=id&chart=mostPopular&regionCode=JP", 404)
+	add("no chart", youtubesim.Options{}, "videos?part=id&chart=mostPopular&regionCode=LI", 404)
 	add("no playlist", youtubesim.Options{}, "playlistItems?part=id&playlistId=UUnone", 404)
 	add("no method", youtubesim.Options{}, "captions?part=id", 404)
 	return bodies

@@ -21,7 +21,7 @@ func TestRefusalsHaveTheRecordedShape(t *testing.T) {
 		{"400_invalidPageToken.json", youtubesim.Options{}, oneVideo + "&pageToken=nonsense", false},
 		{"400_keyInvalid_modern.COMPOSED.json", youtubesim.Options{RequireKey: "right"}, oneVideo + "&key=wrong", false},
 		{"403_quotaExceeded_default_pool.json", youtubesim.Options{Limits: map[string]int64{"units": 0}}, oneVideo, false},
-		{"404_chart_notFound_observed_2026.COMPOSED.json", youtubesim.Options{}, "videos?part=id&chart=mostPopular&regionCode=JP", false},
+		{"404_chart_notFound_observed_2026.COMPOSED.json", youtubesim.Options{}, "videos?part=id&chart=mostPopular&regionCode=LI", false},
 		{"404_playlistNotFound.json", youtubesim.Options{}, "playlistItems?part=id&playlistId=UUnone", false},
 		{"429_rateLimitExceeded_per_minute.COMPOSED.json", youtubesim.Options{Faults: faults(t, "429min")}, oneVideo, true},
 		{"429_rateLimitExceeded_search_pool_per_day.json", youtubesim.Options{CostTable: "split-2026-06", Faults: faults(t, "429day")}, oneSearch, false},

@@ -62,7 +62,7 @@ func causeOf(word, text string) cause {
 
 // silenceOf returns the cause of an error of the network; the zero one if it is not known.
 func silenceOf(err error, timeout time.Duration) cause {
-	switch timeout := net.Error(nil); {
+	switch slow := net.Error(nil); {
 	case errors.As(err, new(tls.RecordHeaderError)):
 		return cause{"the server does not speak TLS there", "use redis:// in the ledger's URL, or the port that speaks TLS"}
 	case errors.Is(err, errTLS):
@@ -73,7 +73,7 @@ func silenceOf(err error, timeout time.Duration) cause {
 		return cause{"the server's host is not known", "check the host in the ledger's URL"}
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return cause{"nothing listens at the server's address", "see that it runs (redis-cli -h HOST ping), and check host and port in the ledger's URL"}
-	case errors.As(err, &timeout) && timeout.Timeout():
+	case errors.As(err, &slow) && slow.Timeout():
 		return cause{fmt.Sprintf("the server does not answer within %v", timeout), "see that it runs and is not paused: redis-cli -h HOST ping; where the answer takes longer, ?timeout=2s in the ledger's URL"}
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
 		return cause{"the server closed the connection", "see its log; if it speaks TLS there, use rediss:// in the ledger's URL"}

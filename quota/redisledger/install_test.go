@@ -15,6 +15,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,6 +41,19 @@ func rights(t *testing.T) []string {
 		t.Fatal("the package comment has no ACL line")
 	}
 	return strings.Fields(strings.ReplaceAll(strings.ReplaceAll(rules, "//", ""), ">PASSWORD", ">pw"))
+}
+
+// docs/hosts.md gives a user the rights that the package comment names, which the other tests use.
+func TestTheDocsGiveTheRightsThatAreNeeded(t *testing.T) {
+	docs, err := os.ReadFile("../../docs/hosts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(docs), "ACL SETUSER ingest ")
+	rules, _, end := strings.Cut(rest, "\n\n")
+	if got := strings.Fields(strings.ReplaceAll(rules, ">PASSWORD", ">pw")); !found || !end || !slices.Equal(got, rights(t)) {
+		t.Errorf("docs/hosts.md: %v\nthe package: %v", got, rights(t))
+	}
 }
 
 func aclUser(t *testing.T, s *server, user string, rules []string) {
