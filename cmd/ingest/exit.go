@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
-	"strings"
 	"syscall"
 
 	"github.com/trendvidstream/ingest"
@@ -15,6 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/strictyaml"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sqliteledger"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -128,10 +127,8 @@ func (a *app) report(command string, err error) int {
 	if code == exitUsage {
 		message += fmt.Sprintf(" (see %s --help)", command)
 	}
-	if a.cfg != nil && errors.Is(err, quota.ErrCorrupt) {
-		if path := filepath.Join(a.cfg.Data, ledgerFile); strings.Contains(message, path) && !strings.Contains(message, howToReplace) {
-			message += ": " + howToReplace
-		}
+	if is[*sqliteledger.DamagedError](err) && !is[ledgerFileError](err) {
+		message += ": " + howToReplace
 	}
 	a.tell(message)
 	return exitCode(err)

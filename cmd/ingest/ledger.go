@@ -17,6 +17,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/doctor"
 	"github.com/trendvidstream/ingest/internal/policy"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/pgledger"
@@ -104,11 +105,10 @@ func (a *app) openLocal(ctx context.Context) (*sqliteledger.Ledger, error) {
 		return nil, err
 	}
 	local, err := sqliteledger.Open(ctx, filepath.Join(a.cfg.Data, ledgerFile))
+	damaged, ok := errors.AsType[*sqliteledger.DamagedError](err)
 	switch {
-	case errors.Is(err, quota.ErrCorrupt):
-		cause := strings.TrimPrefix(err.Error(), quota.ErrCorrupt.Error()+": ")
-		cause = strings.TrimSuffix(cause, ": put its newest copy back, or move it away")
-		err = ledgerFileError{err, fmt.Sprintf("%s is damaged or an older copy (%s): %s", ledgerFile, cause, howToReplace)}
+	case ok:
+		err = ledgerFileError{err, fmt.Sprintf("%s (%v): %s", strings.TrimSuffix(standing.CauseOf(err, "").Row().Cure.Thing, "."), damaged.Err, howToReplace)}
 	case errors.Is(err, quota.ErrMissing):
 		err = ledgerFileError{err, fmt.Sprintf("%s is missing from %s: put it back as it was, or run ingest quota rebuild, which counts again what the store knows", ledgerFile, a.cfg.Data)}
 	}

@@ -187,7 +187,7 @@ func (t *transaction) journal(account string) (s sharedledger.JournalState, err 
 	s.Snapshots = clone(t.snapshots)
 	if err = cmp.Or(err, json.Unmarshal([]byte(hosts), &s.Hosts)); err != nil {
 		t.text = ""
-		return s, fmt.Errorf("%w: %s: the snapshots and hosts of account %s: %w", quota.ErrCorrupt, t.ledger.path, account, err)
+		return s, &DamagedError{t.ledger.path, fmt.Errorf("the snapshots and hosts of account %s: %w", account, err)}
 	}
 	return s, nil
 }

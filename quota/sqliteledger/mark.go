@@ -96,8 +96,7 @@ func (t *transaction) checkCount(m mark) error {
 		}
 	}
 	if t.writes < m.writes {
-		return fmt.Errorf("%w: %s %w, which lacks calls that were acknowledged: put the newest back, or move it away",
-			quota.ErrCorrupt, t.ledger.path, quota.ErrOlderCopy)
+		return &DamagedError{t.ledger.path, fmt.Errorf("it %w, which lacks calls that were acknowledged", quota.ErrOlderCopy)}
 	}
 	return nil
 }
@@ -157,8 +156,7 @@ func (t *transaction) checkWhole() error {
 		err = t.row(sqlGaps, nil, &gaps)
 	}
 	if err == nil && (damage != "ok" || gaps > 0) {
-		err = fmt.Errorf("%w: another program has written into %s, and it lacks part of what was acknowledged: put the newest copy back, or move it away",
-			quota.ErrCorrupt, t.ledger.path)
+		err = &DamagedError{t.ledger.path, errors.New("another program has written into it, and it lacks part of what was acknowledged")}
 	}
 	return err
 }

@@ -125,7 +125,7 @@ func (l *Ledger) migrate(ctx context.Context) error {
 		return fmt.Errorf("%w: %w: put %s back, which %s.lock says was there, or count again what was spent with ingest quota rebuild",
 			quota.ErrUnavailable, quota.ErrMissing, l.path, l.path)
 	} else if info, err := os.Stat(l.path); marked && (err != nil || info.Size() == 0) {
-		return fmt.Errorf("%w: %s is empty: put its newest copy back, or move it away", quota.ErrCorrupt, l.path)
+		return &DamagedError{l.path, errors.New("it is empty")}
 	}
 	if info, err := os.Stat(l.path); err == nil && info.Size() > 0 {
 		return l.checkpoint(func() error { return l.makeTables(ctx, l.path) })
@@ -203,7 +203,7 @@ func (l *Ledger) version(ctx context.Context, db sqlitefile.Querier) (int, error
 	case app == 0 && tables == 0:
 		return 0, nil
 	case app != schema.Application:
-		return 0, fmt.Errorf("%w: %s is a database of another program: move it away", quota.ErrCorrupt, l.path)
+		return 0, &DamagedError{l.path, errors.New("it is a database of another program")}
 	case have < 1 || have > schema.Version():
 		return 0, fmt.Errorf("%w: %s has version %d, and this program knows version %d: use the program that made it, or move it away and run ingest quota rebuild",
 			quota.ErrNewer, l.path, have, schema.Version())
@@ -213,7 +213,7 @@ func (l *Ledger) version(ctx context.Context, db sqlitefile.Querier) (int, error
 		return 0, l.explain("read", err)
 	}
 	if object != "" {
-		return 0, fmt.Errorf("%w: %s has something in its schema that ingest did not put there, the %s: put its newest copy back, or move it away", quota.ErrCorrupt, l.path, object)
+		return 0, &DamagedError{l.path, fmt.Errorf("it has something in its schema that ingest did not put there, the %s", object)}
 	}
 	return have, nil
 }

@@ -74,10 +74,10 @@ func (t *transaction) operations(from, account string, args ...any) ([]sharedled
 		}
 		var known bool
 		if r.Syncs, err = syncs(spans); err != nil {
-			return r, fmt.Errorf("%w: %s: what was synced of operation %d: %w", quota.ErrCorrupt, t.ledger.path, r.ID, err)
+			return r, &DamagedError{t.ledger.path, fmt.Errorf("what was synced of operation %d: %w", r.ID, err)}
 		}
 		if r.Who, known = who[spender]; !known || r.State < sharedledger.RowAsked || r.State > sharedledger.RowUnused {
-			return r, fmt.Errorf("%w: %s: operation %d has spender %d and state %d", quota.ErrCorrupt, t.ledger.path, r.ID, spender, r.State)
+			return r, &DamagedError{t.ledger.path, fmt.Errorf("operation %d has spender %d and state %d", r.ID, spender, r.State)}
 		}
 		r.At = quota.FromMicros(at)
 		r.Amounts, err = t.cost(amounts)
@@ -142,7 +142,7 @@ func (t *transaction) emergencies(account string, since, now time.Time) (quota.C
 // cost reads amounts written by add.
 func (t *transaction) cost(amounts string) (c quota.Cost, err error) {
 	if err := json.Unmarshal([]byte(amounts), &c); err != nil {
-		return nil, fmt.Errorf("%w: %s: the amounts of an operation: %w", quota.ErrCorrupt, t.ledger.path, err)
+		return nil, &DamagedError{t.ledger.path, fmt.Errorf("the amounts of an operation: %w", err)}
 	}
 	return c, nil
 }

@@ -341,14 +341,13 @@ func (s *session) each(text string, args []any, do func(*sql.Rows) error) error 
 
 // explain wraps an error of SQLite in the corresponding one of package quota, with what a person can do.
 func (l *Ledger) explain(doing string, err error) error {
-	kind, hint := quota.ErrUnavailable, ""
-	code := sqlitefile.Code(err)
+	hint, code := "", sqlitefile.Code(err)
 	if errors.Is(err, sql.ErrNoRows) {
 		code = sqlite3.SQLITE_CORRUPT
 	}
 	switch code {
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_CONSTRAINT:
-		kind, hint = quota.ErrCorrupt, ": put its newest copy back, or move it away"
+		return &DamagedError{l.path, sqlitefile.Explain(l.path, err)}
 	case sqlite3.SQLITE_FULL:
 		hint = ": make room on its disk"
 	case sqlite3.SQLITE_IOERR:
@@ -358,5 +357,17 @@ func (l *Ledger) explain(doing string, err error) error {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		hint = ": another program holds it open"
 	}
-	return fmt.Errorf("%w: %s %s: %w%s", kind, doing, l.path, sqlitefile.Explain(l.path, err), hint)
+	return fmt.Errorf("%w: %s %s: %w%s", quota.ErrUnavailable, doing, l.path, sqlitefile.Explain(l.path, err), hint)
 }
+
+// DamagedError is the quota.ErrCorrupt of a file, or its quota.ErrOlderCopy.
+type DamagedError struct {
+	Path string
+	Err  error // what was found in it
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("%v: %s: %v: put its newest copy back, or move it away", quota.ErrCorrupt, e.Path, e.Err)
+}
+
+func (e *DamagedError) Unwrap() []error { return []error{quota.ErrCorrupt, e.Err} }
