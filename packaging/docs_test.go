@@ -143,6 +143,27 @@ func testsOfTheTree(t *testing.T) map[string]bool {
 	return tests
 }
 
+// An action is named by its digest, which nobody can move, and may read the repository only.
+func TestActionsArePinnedAndMayOnlyRead(t *testing.T) {
+	files, err := filepath.Glob("../.github/workflows/*.yml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	used := regexp.MustCompile(`uses: *(\S+)`)
+	pinned := regexp.MustCompile(`@[0-9a-f]{40}$`)
+	for _, file := range files {
+		text := read(t, file)
+		for _, m := range used.FindAllStringSubmatch(text, -1) {
+			if !pinned.MatchString(m[1]) {
+				t.Errorf("%s: %s is not pinned by its digest", file, m[1])
+			}
+		}
+		if !strings.Contains(text, "\npermissions:\n  contents: read\n") || strings.Contains(text, ": write") {
+			t.Errorf("%s has rights beyond reading the repository", file)
+		}
+	}
+}
+
 // threats are the rows of SECURITY.md: the third column names tests.
 var threats = regexp.MustCompile("(?m)^\\| [^|]+ \\| [^|]+ \\| (`(?:Test|Fuzz)[^|]+`) \\|$")
 
