@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+
+	"github.com/trendvidstream/ingest"
 )
 
 // allowance is shared by the passes of one run: how many calls may be in flight, and what they may spend.
@@ -13,12 +15,15 @@ type allowance struct {
 	maxUnits int64 // 0: no bound
 	spent    atomic.Int64
 
+	mu        sync.Mutex
+	forbidden map[ingest.SlotKey]bool // slots whose calls were forbidden without a reason
+
 	answered     chan struct{} // closed when the first call was answered
 	markAnswered func()        // closes answered
 }
 
 func newAllowance(o RunOptions, workers int) *allowance {
-	a := &allowance{maxUnits: o.MaxUnits, answered: make(chan struct{})}
+	a := &allowance{maxUnits: o.MaxUnits, forbidden: map[ingest.SlotKey]bool{}, answered: make(chan struct{})}
 	a.markAnswered = sync.OnceFunc(func() { close(a.answered) })
 	if o.Backfill != nil {
 		a.calls = make(chan struct{}, workers)
@@ -42,6 +47,20 @@ func (a *allowance) beginCall(ctx context.Context) error {
 func (a *allowance) endCall() {
 	if a.calls != nil {
 		<-a.calls
+	}
+}
+
+// forbids reports whether calls of two slots or more were forbidden without a reason, and none of this run was answered:
+// then it is not the slots that are at fault.
+func (a *allowance) forbids(slot ingest.SlotKey) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.forbidden[slot] = true
+	select {
+	case <-a.answered:
+		return false
+	default:
+		return len(a.forbidden) > 1
 	}
 }
 

@@ -238,6 +238,9 @@ func (p *pass) send(ctx context.Context, s step) (e *Error) {
 		if e, ok = errors.AsType[*Error](err); !ok { // the adapter could not classify it
 			e = &Error{Verdict: Broken, Method: s.method, Err: err}
 		}
+		if e.Vague && p.share.forbids(p.slot.SlotKey) {
+			e.Verdict, e.Err = BadKey, fmt.Errorf("every call is forbidden, whatever it asks for: %w", e.Err)
+		}
 		verdict, status = string(e.Verdict), e.Status
 		if ctx.Err() != nil {
 			verdict = "cancelled" // by us: it says nothing about the upstream

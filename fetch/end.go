@@ -109,7 +109,7 @@ func (p *pass) callFailed(ctx context.Context, s step, err error) ending {
 		return p.absent(ctx, skipped(err.Error()))
 	case e.Verdict == BadRegion && p.slot.Kind == ingest.KindChart:
 		return p.absent(ctx, failed(err.Error()))
-	case piece && (e.Verdict == Broken || e.Verdict == Rejected && s.narrow != nil): // the upstream may be at fault
+	case piece && (e.Verdict == Broken || e.Vague || e.Verdict == Rejected && s.narrow != nil): // the upstream may be at fault
 		return p.fruitless(err)
 	}
 	end := failed(err.Error())

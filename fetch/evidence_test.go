@@ -2,6 +2,7 @@ package fetch_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -169,6 +170,35 @@ func TestAListOfIDsThatIsHalfGoneCostsWhatWasPlanned(t *testing.T) {
 	}
 	if st := d.status(t, b); st.Vanished != 25 || st.Videos != 25 || st.Open() != 0 || len(up.asked) != 1 {
 		t.Errorf("%+v after %d calls", st, len(up.asked))
+	}
+}
+
+// One region that is forbidden fails alone. Two of them, and no answer at all, are the key's or the project's: the run
+// ends, and all slots but the first stay due.
+func TestRegionsThatAreAllForbiddenAreOneCondition(t *testing.T) {
+	forbid := func(calls int) func(context.Context, int) error {
+		return func(_ context.Context, n int) error {
+			if n > calls {
+				return nil
+			}
+			return &fetch.Error{Verdict: fetch.Rejected, Status: 403, Vague: true, Method: "videos.list", Err: errors.New("403 forbidden")}
+		}
+	}
+	b := newBench(t, 1000, "US", "GB", "DE", "FR")
+	b.upstream.answer = forbid(99)
+	var verdicts []string
+	b.run.OnCall = func(_, verdict string, _ time.Duration) { verdicts = append(verdicts, verdict) }
+	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
+	if e, ok := errors.AsType[*fetch.Error](err); !ok || e.Verdict != fetch.BadKey || !strings.Contains(err.Error(), "every call is forbidden") {
+		t.Errorf("the run ended with %v", err)
+	}
+	if states(worked) != "US failed 0; GB due 0; " || fmt.Sprint(verdicts) != "[rejected bad_key]" {
+		t.Errorf("%s, calls %v", states(worked), verdicts)
+	}
+	b = newBench(t, 1000, "US", "GB", "DE", "FR")
+	b.upstream.pages, b.upstream.answer = 1, forbid(1)
+	if worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series}); err != nil || states(worked) != "US failed 0; GB done 1; DE done 1; FR done 1; " {
+		t.Errorf("one region alone: %s, %v", states(worked), err)
 	}
 }
 

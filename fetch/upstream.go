@@ -82,6 +82,7 @@ type Error struct {
 	Status  int           // HTTP, of an answer that refuses; 0: none
 	Pool    string        // with Spent: the pool, "" for every pool of the method
 	Sure    bool          // with Burst: the upstream named the exceeded rate, so that the refusal is certain
+	Vague   bool          // with Rejected: forbidden, without a reason why
 	Wait    time.Duration // with Burst: how long the upstream asks to wait; 0: it does not say
 	Err     error         // without secrets
 }

@@ -86,6 +86,7 @@ func (c *Client) refusal(q wire.Question, a wire.Answer) *fetch.Error {
 	}
 	e := c.Refused(q.Method, m.verdict, a, m.says, reason, body.message)
 	e.Pool, e.Sure = pool, sure
+	e.Vague = m.verdict == fetch.Rejected && a.Status == http.StatusForbidden && (reason == "" || reason == "forbidden")
 	if e.Verdict == fetch.Burst {
 		e.Wait = max(body.wait, wire.RetryAfter(a.Header))
 	}
