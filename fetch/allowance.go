@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,8 @@ type allowance struct {
 	maxUnits int64 // 0: no bound
 	spent    atomic.Int64
 
+	rate *Rate
+
 	mu        sync.Mutex
 	forbidden map[ingest.SlotKey]bool // slots whose calls were forbidden without a reason
 
@@ -22,8 +25,8 @@ type allowance struct {
 	markAnswered func()        // closes answered
 }
 
-func newAllowance(o RunOptions, workers int) *allowance {
-	a := &allowance{maxUnits: o.MaxUnits, forbidden: map[ingest.SlotKey]bool{}, answered: make(chan struct{})}
+func newAllowance(o RunOptions, rate *Rate, workers int) *allowance {
+	a := &allowance{rate: cmp.Or(rate, new(Rate)), maxUnits: o.MaxUnits, forbidden: map[ingest.SlotKey]bool{}, answered: make(chan struct{})}
 	a.markAnswered = sync.OnceFunc(func() { close(a.answered) })
 	if o.Backfill != nil {
 		a.calls = make(chan struct{}, workers)

@@ -39,6 +39,7 @@ func (p *pass) call(ctx context.Context, s step) (refused *quota.Decision, _ err
 		e := p.send(ctx, s)
 		err = p.settle(ctx, d, e)
 		if e == nil {
+			p.share.rate.answer(p.Now())
 			return nil, nil
 		}
 		switch e.Verdict {
@@ -60,11 +61,14 @@ func (p *pass) call(ctx context.Context, s step) (refused *quota.Decision, _ err
 			return nil, fmt.Errorf("%w (%s)", e, counted)
 		}
 		pause := wait.NextBackOff()
-		if e.Verdict == Burst && e.Wait > pause {
-			if waited += e.Wait; waited > mostWaiting {
-				return nil, fmt.Errorf("%w (it asks to wait %v)", e, e.Wait)
+		if e.Verdict == Burst {
+			if asked := p.share.rate.refuse(p.Now(), e); asked > 0 { // admit waits for it
+				if waited += asked; waited > mostWaiting {
+					e.Wait = asked
+					return nil, fmt.Errorf("%w (it asks to wait %v)", e, asked)
+				}
+				continue
 			}
-			pause = e.Wait
 		}
 		if err := p.pause(ctx, pause); err != nil {
 			return nil, err
@@ -77,6 +81,9 @@ func (p *pass) call(ctx context.Context, s step) (refused *quota.Decision, _ err
 // admitted call.
 func (p *pass) admit(ctx context.Context, s step) (quota.Decision, error) {
 	for {
+		if err := p.share.rate.wait(ctx, s.method, p.Now, p.pause); err != nil {
+			return quota.Decision{}, err
+		}
 		asked := p.Now()
 		d, err := p.draw(ctx, s)
 		if err != nil || !d.Allowed {

@@ -105,6 +105,8 @@ func (p *pass) callFailed(ctx context.Context, s step, err error) ending {
 		return p.interrupted(ctx, err)
 	case e.Verdict == Spent: // twice, on both sides of a midnight
 		return stopped(err.Error(), p.Now().Add(spentPause))
+	case e.Verdict == Burst: // the day goes on: the slot is claimed again at once, and its calls wait
+		return stopped(err.Error(), p.Now().Add(max(e.Wait, rateWindow)))
 	case e.Verdict == NoChart:
 		return p.absent(ctx, skipped(err.Error()))
 	case e.Verdict == BadRegion && p.slot.Kind == ingest.KindChart:

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -173,6 +175,57 @@ func TestAListOfIDsThatIsHalfGoneCostsWhatWasPlanned(t *testing.T) {
 	}
 }
 
+// Eight charts under a limit of ten calls a minute: in the end all are whole, no page is paid for twice, and after the
+// first refusals the calls come no faster than the upstream takes them.
+func TestALimitPerMinuteIsAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(start))
+		b := newBench(t, 1000, "US", "GB", "DE", "FR", "IN", "JP", "KR", "BR")
+		b.run.Now, b.governor.Now, b.ledger.Now, b.run.Pause, b.run.Workers = time.Now, time.Now, time.Now, nil, 4
+		var mu sync.Mutex
+		var answered, refused []time.Time
+		within := func(times []time.Time) (n int) {
+			for _, at := range times {
+				if time.Since(at) < time.Minute {
+					n++
+				}
+			}
+			return n
+		}
+		most := 0
+		b.upstream.answer = func(context.Context, int) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if within(answered) < 10 {
+				answered = append(answered, time.Now())
+				return nil
+			}
+			refused = append(refused, time.Now())
+			most = max(most, within(refused))
+			return &fetch.Error{Verdict: fetch.Burst, Sure: true, Method: "videos.list", Err: errors.New("10 a minute")}
+		}
+		var all []fetch.SlotResult
+		for range 5 {
+			worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, worked...)
+		}
+		done := 0
+		for _, slot := range all {
+			if slot.State == ingest.Done && slot.Pages == 4 {
+				done++
+			} else if slot.State != ingest.Stopped || slot.RetryAt.IsZero() {
+				t.Errorf("%s ended as %s: %s", slot.Key, slot.State, slot.Reason)
+			}
+		}
+		if done != 8 || len(answered) != 32 || most > 4 || len(refused) > 4 { // four calls were in flight
+			t.Errorf("%d charts, %d pages answered, %d refused, at most %d a minute, in %v: %s", done, len(answered), len(refused), most, time.Since(start), states(all))
+		}
+	})
+}
+
 // One region that is forbidden fails alone. Two of them, and no answer at all, are the key's or the project's: the run
 // ends, and all slots but the first stay due.
 func TestRegionsThatAreAllForbiddenAreOneCondition(t *testing.T) {
@@ -206,7 +259,7 @@ func TestAPassWaitsAsLongAsTheUpstreamAsks(t *testing.T) {
 	for asks, want := range map[time.Duration]struct {
 		state  ingest.State
 		paused time.Duration
-	}{40 * time.Second: {ingest.Done, 80 * time.Second}, 50 * time.Second: {ingest.Failed, 50 * time.Second}, time.Hour: {ingest.Failed, 0}} {
+	}{40 * time.Second: {ingest.Done, 80 * time.Second}, 50 * time.Second: {ingest.Stopped, 50 * time.Second}, time.Hour: {ingest.Stopped, 0}} {
 		b := newBench(t, 1000, "US")
 		b.upstream.pages = 1
 		b.upstream.answer = func(_ context.Context, n int) error {

@@ -58,6 +58,9 @@ type Reconciler struct {
 	// concurrently, and must return soon.
 	OnSlot func(SlotResult)
 	OnRest func(err error)
+
+	// Rate spreads the calls after a refusal for their rate; nil: each Run, and Serve, has its own.
+	Rate *Rate
 }
 
 // DefaultLease is longer than one page takes with all its retries. After it, another run takes over the slot of a run

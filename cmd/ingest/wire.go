@@ -70,6 +70,7 @@ type fetchRuntime struct {
 	ledger   *ledger
 	calls    *store.CallCounter // nil if nothing is fetched
 	close    func()
+	rate     *fetch.Rate // of the calls of all its reconcilers
 }
 
 // open opens everything, or nothing.
@@ -101,7 +102,7 @@ func (a *app) openWith(ctx context.Context, connect func(context.Context, *confi
 		return nil, errors.Join(err, s.Close())
 	}
 	calls := store.NewCallCounter(s)
-	f := &fetchRuntime{schedule, price, up, s, l, calls, func() { calls.SaveLast(); up.Close(); l.close(); _ = s.Close() }}
+	f := &fetchRuntime{schedule, price, up, s, l, calls, func() { calls.SaveLast(); up.Close(); l.close(); _ = s.Close() }, new(fetch.Rate)}
 	l.Reserve = f.reserveCache(a).Reserve
 	return f, nil
 }
@@ -135,7 +136,7 @@ func (f *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 	r := &fetch.Reconciler{
 		Jobs: map[string]ingest.Job{}, Schedule: f.schedule.Jobs, Slots: f.store, Sink: f.store, Room: f.store.Room, Library: f.store,
 		Upstream: f.upstream, Quota: f.ledger.Governor,
-		Owner: config.RunName(), FreeBursts: f.ledger.Tariff.FreeBursts, Now: a.clock.Now, Log: a.log(),
+		Owner: config.RunName(), FreeBursts: f.ledger.Tariff.FreeBursts, Now: a.clock.Now, Log: a.log(), Rate: f.rate,
 	}
 	for _, job := range a.cfg.Jobs {
 		r.Jobs[job.Name] = job
