@@ -17,7 +17,6 @@ import (
 const (
 	passRetries = 8                // of all calls of a pass, plus one for every answer it saved
 	longestWait = 10 * time.Second // before a retry, unless the upstream asks for more
-	mostWaiting = 90 * time.Second // that the upstream asks for, over all retries of a call: a claim's lease is longer
 )
 
 // call makes one step's call. Every retry is a take of its own, as upstreams may charge for calls they fail. It

@@ -10,6 +10,8 @@ import (
 const (
 	rateWindow = time.Minute    // of limits on a rate
 	rateFor    = 24 * time.Hour // how long a learned rate holds
+
+	mostWaiting = 90 * time.Second // that the upstream asks for, over all retries of a call: a claim's lease is longer
 )
 
 // Rate spreads the calls of all passes that share it. A refusal for their rate stops them all until the time that the
