@@ -114,6 +114,7 @@ func TestFaultSpeedOfPostingBack(t *testing.T) {
 	r.sites = []*site{s}
 	s.spend(cheap, 1)
 	verdicts, ctx := []sharedledger.RowVerdict(nil), context.Background()
+	began := time.Now()
 	for i := range spends {
 		row := sharedledger.Row{Account: "default", Writer: "before", Number: int64(i + 1), Nonce: 1, At: s.now().Add(-time.Duration(spends-i) * time.Second), Amounts: quota.Cost{"units": 1},
 			Who: quota.Who{Purpose: quota.Scheduled, Region: []string{"US", "GB", "DE"}[i%3], Method: cheap}}
@@ -126,6 +127,7 @@ func TestFaultSpeedOfPostingBack(t *testing.T) {
 	if err := s.file.Note(ctx, "default", sharedledger.Notes{Verdicts: verdicts}); err != nil {
 		t.Fatal(err)
 	}
+	written := time.Since(began)
 	var took []time.Duration
 	for range 3 {
 		r.redis.Must("FLUSHALL")
@@ -140,8 +142,8 @@ func TestFaultSpeedOfPostingBack(t *testing.T) {
 		}
 	}
 	best := slices.Min(took)
-	t.Logf("%-58s %v (promised: 200 ms)", fmt.Sprintf("%d spends posted back, and the call behind them", spends), best.Round(time.Millisecond))
-	if best > 2*time.Second && !quotatest.Raced {
-		t.Errorf("posting back took %v", best)
+	t.Logf("%-58s %v (promised: 200 ms; they were written in %v)", fmt.Sprintf("%d spends posted back, and the call behind them", spends), best.Round(time.Millisecond), written.Round(time.Millisecond))
+	if best > written && !quotatest.Raced {
+		t.Errorf("posting back took %v, and writing the spends into the journal %v", best, written)
 	}
 }
