@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"slices"
 	"sync"
@@ -90,6 +91,13 @@ func newDoctor(a *app, root string, uid int) *doctor.Doctor {
 		}
 		defer c.Close()
 		return config.StoreHost(c.Host()), nil
+	}
+	d.Recount = func(ctx context.Context) (slots int, lost string, err error) {
+		slots, err = a.rebuild(ctx, &lost, true)
+		if errors.Is(err, errLacksNothing) {
+			err = nil
+		}
+		return slots, lost, err
 	}
 	d.OpenLocal = func(ctx context.Context, path string) (doctor.LocalLedger, error) {
 		l, err := sqliteledger.Open(ctx, path)

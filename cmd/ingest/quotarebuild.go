@@ -86,7 +86,7 @@ func (a *app) closeUnknown(ctx context.Context, l quota.Ledger) error {
 // recount counts again what the store's slots spent and the ledger lacks, beside what it has from a file. lost says why
 // more may have been spent.
 func (a *app) recount(ctx context.Context, from, lost string) error {
-	n, err := a.rebuild(ctx, &lost)
+	n, err := a.rebuild(ctx, &lost, false)
 	if err != nil && (from+lost == "" || !errors.Is(err, errLacksNothing)) {
 		return err
 	}
@@ -140,18 +140,18 @@ func (a *app) setAside(ctx context.Context) error {
 
 // rebuild posts what the store's slots spent and the ledger lacks. It refuses while another process does the same:
 // together they would count it twice. A ledger that lacks something may lack more: then lost says
-// so, and every pool is closed first; nil: none is.
-func (a *app) rebuild(ctx context.Context, lost *string) (slots int, err error) {
+// so, and every pool is closed first; nil: none is. ahead says that charges of a fast clock were found before.
+func (a *app) rebuild(ctx context.Context, lost *string, ahead bool) (slots int, err error) {
 	s, err := a.writableStore(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
-		return a.rebuildAlone(ctx, lost)
+		return a.rebuildAlone(ctx, lost, ahead)
 	}
 	if err != nil {
 		return 0, err
 	}
 	defer func() { _ = s.Close() }()
 	err = s.Alone(ctx, "quota rebuild", func() (err error) {
-		slots, err = a.rebuildAlone(ctx, lost)
+		slots, err = a.rebuildAlone(ctx, lost, ahead)
 		return err
 	})
 	return slots, err
@@ -159,7 +159,7 @@ func (a *app) rebuild(ctx context.Context, lost *string) (slots int, err error) 
 
 // rebuildAlone can be interrupted and called again. The store does not know what was taken by hand, nor what a killed
 // run took for its last page.
-func (a *app) rebuildAlone(ctx context.Context, lost *string) (slots int, err error) {
+func (a *app) rebuildAlone(ctx context.Context, lost *string, ahead bool) (slots int, err error) {
 	l, err := a.openLedger(ctx)
 	if err != nil {
 		return 0, err
@@ -182,7 +182,7 @@ func (a *app) rebuildAlone(ctx context.Context, lost *string) (slots int, err er
 		return 0, codeError{exitError, fmt.Errorf("the ledger of account %s knows all that the slots in %s spent: %w; correct it with ingest quota post", l.Account, a.storeName(), errLacksNothing)}
 	}
 	// A fast clock has forgotten what is missing: without other spenders that is all.
-	if len(missing) > 0 && lost != nil && *lost == "" && (moved == 0 || a.othersSpend(ctx, l)) {
+	if len(missing) > 0 && lost != nil && *lost == "" && (moved == 0 && !ahead || a.othersSpend(ctx, l)) {
 		*lost = fmt.Sprintf("the ledger of account %s lacked %s that slots spent", l.Account, term.Amount(audit.Units(missing), "units"))
 		if err := a.closeUnknown(ctx, l.Ledger); err != nil {
 			return 0, err
@@ -194,9 +194,9 @@ func (a *app) rebuildAlone(ctx context.Context, lost *string) (slots int, err er
 
 // othersSpend reports whether there are, or were, spenders that leave no slot: a gateway's clients, or a person.
 func (a *app) othersSpend(ctx context.Context, l *ledger) bool {
-	spent, err := l.Ledger.Spent(ctx, l.Account, l.Now().Add(-l.Tariff.Horizon()), 0)
-	return err != nil || a.cfg.GatewayListen != "" || len(a.cfg.Clients) > 0 || slices.ContainsFunc(spent, func(s quota.Spent) bool {
-		return s.Who.Purpose == quota.Client || s.Who.Purpose == quota.Manual
+	spenders, err := l.journal.Spenders(ctx) // also those whose charges are forgotten
+	return err != nil || a.cfg.GatewayListen != "" || len(a.cfg.Clients) > 0 || slices.ContainsFunc(spenders, func(w quota.Who) bool {
+		return w.Purpose == quota.Client || w.Purpose == quota.Manual
 	})
 }
 
@@ -266,7 +266,7 @@ func (a *app) quotaResetCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		n, err := a.rebuild(ctx, nil)
+		n, err := a.rebuild(ctx, nil, false)
 		did := "counted the spends of " + term.Plural(n, "slot") + " again"
 		if errors.Is(err, errLacksNothing) {
 			did, err = "reset account "+a.cfg.Account, nil

@@ -192,3 +192,39 @@ func TestAGatewaysLostLedgerIsNotTakenForANewOne(t *testing.T) {
 	at(t, "2026-02-16T09:40:00Z") // two days later nothing of it can count
 	ingestCode(t, exitOK, "quota", "take", "videos.list")
 }
+
+// A clock that was a day or more ahead has forgotten what it took for old: once it is right, a repair counts that again,
+// and what others spent, which no slot shows, closes the pools.
+func TestWhatAFastClockForgotIsCountedAgain(t *testing.T) {
+	for _, others := range []bool{false, true} {
+		sim := standIn(t, youtubesim.Options{})
+		at(t, "2026-02-14T09:40:00Z")
+		ingestCode(t, exitOK, "run")
+		at(t, "2026-02-14T10:10:00Z")
+		ingestCode(t, exitOK, "run")
+		if others {
+			ingestCode(t, exitOK, "quota", "take", "videos.list")
+		}
+		before := sim.Ledger().Units["units"]
+		for _, ahead := range []string{"2026-02-16T20:00:00Z", "2026-02-16T20:30:00Z", "2026-02-16T21:00:00Z", "2026-02-16T21:30:00Z"} {
+			at(t, ahead)
+			ingestCode(t, exitOK, "run")
+		}
+		at(t, "2026-02-14T10:50:00Z")
+		out, _ := ingestCode(t, exitOK, "doctor", "--repair", "--all")
+		if !strings.Contains(strings.Join(strings.Fields(out), " "), "which that clock had let slide") {
+			t.Errorf("doctor --repair:\n%s", out)
+		}
+		doc := ingestJSON[quotaDocument](t, exitOK, "quota")
+		units := doc.Pools[len(doc.Pools)-1]
+		if units.Windows[0].Used < sim.Ledger().Units["units"] || units.Windows[0].Used <= before {
+			t.Errorf("%d are counted, %d arrived", units.Windows[0].Used, sim.Ledger().Units["units"])
+		}
+		if closed := units.DrainedBy == "unknown"; closed != others {
+			t.Errorf("others spent: %v, closed: %v", others, closed)
+		}
+		if !others {
+			ingestCode(t, exitOK, "run")
+		}
+	}
+}

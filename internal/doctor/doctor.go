@@ -49,7 +49,10 @@ type Doctor struct {
 	Online     Online
 
 	Classify func(error) Class
-	Say      func(format string, args ...any)                // tells a person what is being done
+	Say      func(format string, args ...any) // tells a person what is being done
+	// Recount posts what slots spent and the ledger in quota.db lacks, after MoveBack. lost says why more may have been
+	// spent: then every pool is closed.
+	Recount  func(ctx context.Context) (slots int, lost string, err error)
 	Upgraded func(fromVersion, toVersion int, backup string) // tells a person that a repair upgraded the store
 
 	scratch scratch

@@ -190,7 +190,21 @@ func repairLedger(ctx context.Context, d *Doctor) Finding {
 	case moved == 0:
 		return noFinding
 	}
-	return okf("found %s in the future of %s, left by a clock that was ahead; did: moved to now, where it counts", term.Plural(moved, "charge"), path)
+	text := fmt.Sprintf("found %s in the future of %s, left by a clock that was ahead; did: moved to now, where it counts", term.Plural(moved, "charge"), path)
+	if d.OpenRemote != nil {
+		return okf("%s", text)
+	}
+	slots, lost, err := d.Recount(ctx) // that clock may have forgotten a day of charges
+	switch {
+	case err != nil:
+		return failWith(err, "count again what slots spent: ingest quota rebuild")
+	case slots > 0:
+		text += "; counted the spends of " + term.Plural(slots, "slot") + " again, which that clock had let slide"
+	}
+	if lost != "" {
+		return warn(text+"; "+lost+", and others spend too: every pool is closed", "say what the provider's console shows for today: ingest quota post POOL N opens a pool")
+	}
+	return okf("%s", text)
 }
 
 func repairStore(ctx context.Context, d *Doctor) Finding {

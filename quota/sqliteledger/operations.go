@@ -1,9 +1,12 @@
 package sqliteledger
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -93,6 +96,16 @@ func (t *transaction) written(account string) ([]sharedledger.LastWrite, error) 
 		w.At = quota.FromMicros(at)
 		return w, err
 	})
+}
+
+// Spenders returns all who have ever spent through this file, in no order. It waits for no writer.
+func (l *Ledger) Spenders(ctx context.Context) (all []quota.Who, err error) {
+	err = l.read(ctx, func(t *transaction) error {
+		who, err := t.spenders()
+		all = slices.Collect(maps.Values(who))
+		return err
+	})
+	return all, err
 }
 
 // spenders returns the file's spenders, by id.
