@@ -12,7 +12,6 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/regions"
 )
@@ -34,7 +33,7 @@ func (doc shownChart) beside(r *http.Request, lib *report.Library, other string,
 		return Page{}, err
 	}
 	names := [2]string{string(doc.Region), string(second.Region)}
-	title := regions.NameInText(ingest.Region(doc.Region)) + " beside " + regions.NameInText(ingest.Region(second.Region))
+	title := regions.NameInText(doc.Region) + " beside " + regions.NameInText(second.Region)
 	if names[0] == names[1] {
 		names, title = [2]string{"now", "then"}, regions.NameInText(doc.Region)+" at two times"
 	}

@@ -149,7 +149,7 @@ func (s *Site) tabs(all report.RegionsDocument, fresh map[string]State, current 
 				age = shortAgo(s.Now().Sub(*job.FetchedAt))
 			}
 		}
-		return h.A(to(r), g.If(here(r), h.Aria("current", "page")), h.TitleAttr(r.Name),
+		return h.A(to(r), g.If(here(r), h.Aria("current", "page")), h.Title(r.Name),
 			g.If(state.Word != "", g.Group{in(state.Mood, ""), dot()}),
 			h.Span(g.Text(string(r.Region)), spoken(" "+strings.Join([]string{r.Name, state.Word, ""}, ", "))), g.Text(" "), h.Small(g.Text(age)))
 	}))

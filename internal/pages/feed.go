@@ -2,7 +2,7 @@ package pages
 
 import (
 	"cmp"
-	"crypto/sha1"
+	"crypto/sha256"
 	"encoding/xml"
 	"fmt"
 	"net/http"
@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/regions"
@@ -55,7 +54,7 @@ type feedEntry struct {
 // of the feed's own address. The id of an entry is the same as long as the video is in the feed, and its time is that of the
 // video's first kept chart.
 func (p Provider) ChartFeed(r *http.Request, doc report.MovesDocument, params url.Values) ([]byte, error) {
-	name := "Most popular in " + regions.NameInText(ingest.Region(doc.Region))
+	name := "Most popular in " + regions.NameInText(doc.Region)
 	change := params.Get("change")
 	for _, c := range shownChanges {
 		if c.change == change {
@@ -145,10 +144,9 @@ func (f *feed) encode(at time.Time) ([]byte, error) {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// urnOf returns the name-based UUID (RFC 9562, version 5) of an address.
+// urnOf returns a UUID (RFC 9562, version 8) that depends on an address alone.
 func urnOf(address string) string {
-	namespace := []byte{0x6b, 0xa7, 0xb8, 0x11, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8} // of URLs
-	id := sha1.Sum(append(namespace, address...))
-	id[6], id[8] = id[6]&0x0f|0x50, id[8]&0x3f|0x80
+	id := sha256.Sum256([]byte(address))
+	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80
 	return fmt.Sprintf("urn:uuid:%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:16])
 }

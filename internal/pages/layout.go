@@ -64,7 +64,7 @@ func (s *Site) documentHead(p Page) g.Node {
 		h.Link(h.Rel("icon"), h.Href(icon.path())),
 		g.If(p.JSON != "", h.Link(h.Rel("alternate"), h.Type(typeJSON), h.Href(p.JSON))),
 		g.Map(p.Take, func(e Export) g.Node {
-			return g.If(e.Kind == typeAtom, h.Link(h.Rel("alternate"), h.Type(e.Kind), h.TitleAttr(e.Name), h.Href(e.Href)))
+			return g.If(e.Kind == typeAtom, h.Link(h.Rel("alternate"), h.Type(e.Kind), h.Title(e.Name), h.Href(e.Href)))
 		}),
 		s.preview(p),
 		h.Script(h.Src(script.path()), h.Defer()),

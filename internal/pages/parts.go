@@ -71,11 +71,11 @@ func steps(back g.Node, here string, next g.Node) g.Node {
 }
 
 // step is a link to the previous or next page, or only its text if there is none.
-func step(href, rel, text string, more ...g.Node) g.Node {
+func step(href, rel, text string) g.Node {
 	if href == "" {
 		return h.Span(g.Text(text))
 	}
-	return h.A(h.Href(href), h.Rel(rel), g.Group(more), g.Text(text))
+	return h.A(h.Href(href), h.Rel(rel), g.Text(text))
 }
 
 func cell(text string) g.Node   { return h.Td(g.Text(term.Clean(text))) }

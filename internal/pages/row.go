@@ -32,7 +32,7 @@ func (s *Site) row(r Row) g.Node {
 			h.Span(h.Class("chan soft"), g.El("bdi", g.Text(term.Clean(v.Channel))), g.If(r.Under != "", g.Text(" · "+r.Under)))),
 		r.Beside,
 		h.Span(h.Class("meta"),
-			h.Span(h.Class("views soft"), g.Text(viewsOf(v)), g.If(r.Gain != "", h.Small(h.TitleAttr("views gained per hour"), g.Text(r.Gain)))),
+			h.Span(h.Class("views soft"), g.Text(viewsOf(v)), g.If(r.Gain != "", h.Small(h.Title("views gained per hour"), g.Text(r.Gain)))),
 			s.published(v)),
 		h.A(h.Class("out"), h.Href(v.URL), h.Rel("noreferrer"), h.Aria("label", "Watch on "+s.Provider.Name), h.Span(h.Aria("hidden", "true"), g.Text("↗"))))
 }
