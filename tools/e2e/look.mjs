@@ -77,7 +77,10 @@ async function inContext(browser, w, width, colorScheme, javaScriptEnabled) {
     page.on("console", (m) => { if (["error", "warning"].includes(m.type()) && !/status of (404|503)/.test(m.text()) && !noPicture(m)) check(false, `console: ${m.text()}`); });
     page.on("pageerror", (err) => check(false, `script: ${err}`));
     page.on("dialog", (d) => { check(false, `dialog: ${d.message()}`); return d.dismiss(); });
-    page.on("response", async (r) => asked.set(r.url(), (await r.request().sizes().catch(() => ({ responseBodySize: 0 }))).responseBodySize));
+    page.on("response", async (r) => {
+      const sent = await r.request().sizes().catch(() => null);
+      asked.set(r.url(), sent ? sent.responseHeadersSize + sent.responseBodySize : 0); // the body alone may be counted below 0
+    });
     await look(page, w, name, check);
     await narrow(page, check);
     await even(page, check);
