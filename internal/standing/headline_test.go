@@ -55,6 +55,17 @@ func end(f *standing.Facts, series ingest.Series, state ingest.State, ago time.D
 	return s
 }
 
+// short are charts of DE with too few videos since the one that was due so long before noon, the newest whole one.
+func short(f *standing.Facts, videos int, whole time.Duration) {
+	last := end(f, de, ingest.Done, whole)
+	since := end(f, de, ingest.Done, whole-30*time.Minute)
+	since.Videos = videos
+	newest := end(f, de, ingest.Done, 15*time.Minute)
+	newest.Videos = videos
+	f.Latest.Done[de], f.Latest.Ended[de] = newest, newest
+	f.Latest.Short = map[ingest.Series]ingest.Shortage{de: {Whole: last, Since: since}}
+}
+
 // degrade is a ledger that cannot answer, with so many units left to spend without it.
 func degrade(f *standing.Facts, units int64, resumes time.Time) {
 	f.Report.Degraded, f.Report.EmergencyLeft = quota.ErrUnavailable, []quota.EmergencyLeft{{Pool: "units", Remaining: units, ResumesAt: resumes}}
@@ -101,6 +112,9 @@ var troubles = []trouble{
 		delete(f.Latest.Done, de)
 		end(f, de, ingest.Skipped, 15*time.Minute)
 	}, report.Warn, "DE is not charted by YouTube, which is asked once a day."},
+	{"charts come empty for half an hour", "charts", func(f *standing.Facts) { short(f, 0, 45*time.Minute) }, report.Warn, "DE comes empty since 11:45."},
+	{"charts come empty for two days", "charts", func(f *standing.Facts) { short(f, 0, 48*time.Hour) }, report.Bad, "DE comes empty since 2026-02-12 12:30."},
+	{"charts come with a part of what they had", "charts", func(f *standing.Facts) { short(f, 9, 45*time.Minute) }, report.Warn, "DE comes with few videos since 11:45."},
 	{"one waits for quota", "charts", func(f *standing.Facts) {
 		slot := end(f, de, ingest.Stopped, 15*time.Minute)
 		slot.RetryAt = noon.Add(20 * time.Hour)

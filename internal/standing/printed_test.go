@@ -169,6 +169,8 @@ var pairs = [][2]string{
 	{"the upstream refuses the key", "the quota is used up"},
 	{"the upstream refuses the key", "the provider says no"},
 	{"the upstream refuses the key", "one is stale"},
+	{"charts come empty for two days", "the quota lasts at a slower pace"},
+	{"charts come empty for two days", "the ledger cannot answer"},
 	{"the upstream is silent", "one is stale"},
 	{"the upstream is silent", "the quota lasts at a slower pace"},
 	{"the quota is used up", "one waits for quota"},
@@ -243,6 +245,7 @@ func TestNoTwoMouthsDiffer(t *testing.T) {
 		}
 		if rapid.Bool().Draw(t, "slots") {
 			clear(f.Latest.Ended)
+			clear(f.Latest.Short)
 			for _, series := range []ingest.Series{us, de} {
 				age := time.Duration(rapid.IntRange(-1, 300).Draw(t, "age")) * time.Minute
 				delete(f.Latest.Done, series)
