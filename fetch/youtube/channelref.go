@@ -34,7 +34,7 @@ func ParseChannel(s string) (string, error) {
 	case isHandle(ref) && validHandle(ref[1:]):
 		return strings.ToLower(ref), nil // handles ignore case
 	case isHandle(ref):
-		return "", fmt.Errorf("%.80q is no handle: those have 3 to 30 letters, digits, and . _ - between them", s)
+		return "", fmt.Errorf("%.80q is no handle: those have letters, digits, and . _ - between them", s)
 	case strings.HasPrefix(ref, "UC"):
 		return "", fmt.Errorf("%.80q is no channel id: those are UC and 22 more characters", s)
 	default:
@@ -87,11 +87,11 @@ func isChannelID(s string) bool {
 // validHandle checks the part after the @: letters and digits of any script, and . _ - · between them.
 // https://support.google.com/youtube/answer/11585688
 func validHandle(s string) bool {
-	if n := utf8.RuneCountInString(s); n < 3 || n > 30 || !utf8.ValidString(s) {
+	if n := utf8.RuneCountInString(s); n < 1 || n > 100 || !utf8.ValidString(s) { // how many it takes is the provider's to judge
 		return false
 	}
 	for _, r := range s {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && !strings.ContainsRune("._-·", r) {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && !strings.ContainsRune("._-·\u200c\u200d", r) {
 			return false
 		}
 	}

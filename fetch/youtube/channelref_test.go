@@ -28,10 +28,9 @@ func TestChannelsAreKnownByIDHandleAndURL(t *testing.T) {
 	for in, hint := range map[string]string{
 		"":                                    "no channel",
 		"name":                                "its @handle",
-		"@ab":                                 "3 to 30",
-		"@" + strings.Repeat("x", 31):         "3 to 30",
-		"@a b c":                              "3 to 30",
-		"@a\x1b[31m":                          "3 to 30",
+		"@" + strings.Repeat("x", 101):        "no handle",
+		"@a b c":                              "no handle",
+		"@a\x1b[31m":                          "no handle",
 		"@a/b/../c":                           "no handle",
 		id[:23]:                               "22 more",
 		id + "x":                              "22 more",

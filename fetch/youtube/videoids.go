@@ -12,6 +12,9 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 )
 
 // FirstVideo is before YouTube's first video, https://www.youtube.com/watch?v=jNQXAC9IVRw of 2005-04-24 UTC.
@@ -95,23 +98,30 @@ type IDList struct {
 	Wrong    int // lines without an id
 }
 
-// ReadIDs reads lines as ParseVideo does, or a table with videos in its first column, with or without quotes. It skips
+// ReadIDs reads lines as ParseVideo does, lines of several ids, a yt-dlp archive, or a table with videos in its first column, with or without quotes. It skips
 // empty lines, those that begin with #, and the table's heading. It gives the others to reject: the line's number from 1,
 // its text, shortened but not safe for a terminal, and the reason. Memory grows only with the number of different ids.
 func ReadIDs(r io.Reader, reject func(line int, text, why string) error) (*IDList, error) {
 	l, seen := &IDList{}, map[VideoID]struct{}{}
-	lines := bufio.NewReaderSize(r, 1<<16)
+	text := transform.NewReader(r, unicode.BOMOverride(transform.Nop)) // UTF-16 with its mark, as PowerShell writes it
+	lines := bufio.NewReaderSize(text, 1<<16)
 	for n := 1; ; n++ {
 		line, long, err := readLine(lines)
 		last := errors.Is(err, io.EOF)
 		if err != nil && !last {
 			return nil, fmt.Errorf("read the ids, line %d: %w", n, err)
 		}
-		if n == 1 {
-			line = bytes.TrimPrefix(line, []byte("\ufeff"))
-		}
 		line = bytes.TrimSpace(line)
 		field := firstField(line)
+		if ids := severalIDs(line); ids != nil && !long {
+			if err := l.add(seen, ids...); err != nil {
+				return nil, err
+			}
+			if last {
+				return l, nil
+			}
+			continue
+		}
 		id, ok := parseVideoID(field)
 		why := ""
 		if !ok {
@@ -119,7 +129,6 @@ func ReadIDs(r io.Reader, reject func(line int, text, why string) error) (*IDLis
 			text, why = ParseVideo(string(field))
 			copy(id[:], text)
 		}
-		_, repeated := seen[id]
 		switch {
 		case !long && (len(line) == 0 || line[0] == '#' || len(seen)+l.Wrong == 0 && isHeading(field)):
 		case why != "":
@@ -127,18 +136,49 @@ func ReadIDs(r io.Reader, reject func(line int, text, why string) error) (*IDLis
 			if err := reject(n, string(line[:min(len(line), maxShown)]), why); err != nil {
 				return nil, err
 			}
-		case repeated:
-			l.Repeated++
-		case len(seen) == maxIDs:
-			return nil, fmt.Errorf("more than %d million different ids: plan them in several backfills", maxIDs/1_000_000)
 		default:
-			seen[id] = struct{}{}
-			l.IDs = append(l.IDs, id)
+			if err := l.add(seen, id); err != nil {
+				return nil, err
+			}
 		}
 		if last {
 			return l, nil
 		}
 	}
+}
+
+func (l *IDList) add(seen map[VideoID]struct{}, ids ...VideoID) error {
+	for _, id := range ids {
+		if _, repeated := seen[id]; repeated {
+			l.Repeated++
+			continue
+		}
+		if len(seen) == maxIDs {
+			return fmt.Errorf("more than %d million different ids: plan them in several backfills", maxIDs/1_000_000)
+		}
+		seen[id] = struct{}{}
+		l.IDs = append(l.IDs, id)
+	}
+	return nil
+}
+
+// severalIDs returns the ids of a line of nothing else, with spaces between them, or of a line of a yt-dlp archive; nil
+// for any other line.
+func severalIDs(line []byte) (ids []VideoID) {
+	words := bytes.Fields(line)
+	if len(words) == 2 && string(words[0]) == "youtube" {
+		words = words[1:]
+	} else if len(words) < 2 {
+		return nil
+	}
+	for _, word := range words {
+		id, ok := parseVideoID(bytes.TrimRight(word, ",;"))
+		if !ok {
+			return nil
+		}
+		ids = append(ids, id)
+	}
+	return ids
 }
 
 // firstField returns the first column of a table's line, without quotes.
