@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -25,6 +26,13 @@ func CompareClocks(from string, here, there time.Time, gap time.Duration) error 
 		return &ClockApart{From: from, Ahead: ahead}
 	}
 	return nil
+}
+
+// AskClock reads another clock, and this machine's halfway through the question: two readings of one moment.
+func AskClock(ctx context.Context, ask func(context.Context) (time.Time, error)) (here, there time.Time, err error) {
+	asked := time.Now()
+	there, err = ask(ctx)
+	return asked.Add(time.Since(asked) / 2), there, err
 }
 
 // Is reports whether target is ErrClock.

@@ -166,12 +166,11 @@ func (f *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 
 // checkClock compares this machine's clock with the database's.
 func (f *fetchRuntime) checkClock(ctx context.Context) error {
-	asked := time.Now()
-	there, err := f.store.Clock(ctx)
+	here, there, err := ingest.AskClock(ctx, f.store.Clock)
 	if err != nil {
 		return err
 	}
-	return ingest.CompareClocks("the database", asked.Add(time.Since(asked)/2), there, f.ledger.Tariff.Gap())
+	return ingest.CompareClocks("the database", here, there, f.ledger.Tariff.Gap())
 }
 
 // reserveCache returns what backfills and refreshes must leave for the schedule.

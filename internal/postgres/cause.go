@@ -1,14 +1,14 @@
 package postgres
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"net"
 	"os"
 	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/trendvidstream/ingest/internal/certificate"
 )
 
 // Cause is why a server cannot be used as it is, and what to do about it. The zero Cause: not known.
@@ -43,6 +43,7 @@ var Damaged = Cause{"its files are damaged", "restore the database from a backup
 // CauseOf returns the cause of an error of a server, or of a connection to it.
 func CauseOf(err error) Cause {
 	var answer *pgconn.PgError
+	wrong, cure := certificate.Refused(err, "name the authority that signed it with ?sslrootcert=FILE; the name in it must be the host's")
 	switch {
 	case errors.As(err, &answer):
 		for n := len(answer.Code); n >= 2; n-- {
@@ -50,8 +51,8 @@ func CauseOf(err error) Cause {
 				return c
 			}
 		}
-	case errors.As(err, new(*tls.CertificateVerificationError)), errors.As(err, new(x509.UnknownAuthorityError)):
-		return Cause{"its certificate is refused", "name the authority that signed it with ?sslrootcert=FILE; the name in it must be the host's"}
+	case wrong != "":
+		return Cause{"its certificate " + wrong, cure}
 	case errors.As(err, new(*net.DNSError)):
 		return Cause{"its host is not known", "check the host in the URL"}
 	case errors.Is(err, syscall.ECONNREFUSED):

@@ -59,10 +59,10 @@ func (m *Machine) compareUpstream(ctx context.Context) error {
 	if !m.asked.IsZero() && time.Since(m.asked) < every {
 		return m.apart
 	}
-	asked := time.Now()
-	date, err := m.AskDate(ctx)
-	if m.asked = asked; err == nil && !date.IsZero() {
-		m.apart = ingest.CompareClocks("the upstream", asked.Add(time.Since(asked)/2), date, m.Gap+dateStep)
+	m.asked = time.Now()
+	here, date, err := ingest.AskClock(ctx, m.AskDate)
+	if err == nil && !date.IsZero() {
+		m.apart = ingest.CompareClocks("the upstream", here, date, m.Gap+dateStep)
 	}
 	return m.apart
 }

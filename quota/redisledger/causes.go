@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/trendvidstream/ingest/internal/certificate"
 )
 
 type cause struct{ cause, cure string }
@@ -62,13 +64,14 @@ func causeOf(word, text string) cause {
 
 // silenceOf returns the cause of an error of the network; the zero one if it is not known.
 func silenceOf(err error, timeout time.Duration) cause {
+	wrong, cure := certificate.Refused(err, "name the authority that signed it with SSL_CERT_FILE=FILE; the name in it must be the URL's host")
 	switch slow := net.Error(nil); {
 	case errors.As(err, new(tls.RecordHeaderError)):
 		return cause{"the server does not speak TLS there", "use redis:// in the ledger's URL, or the port that speaks TLS"}
 	case errors.Is(err, errTLS):
 		return cause{"the server speaks TLS there", "use rediss:// in the ledger's URL"}
-	case errors.As(err, new(*tls.CertificateVerificationError)):
-		return cause{"the server's certificate is refused", "name the authority that signed it with SSL_CERT_FILE=FILE; the name in it must be the URL's host"}
+	case wrong != "":
+		return cause{"the server's certificate " + wrong, cure}
 	case errors.As(err, new(*net.DNSError)):
 		return cause{"the server's host is not known", "check the host in the ledger's URL"}
 	case errors.Is(err, syscall.ECONNREFUSED):
