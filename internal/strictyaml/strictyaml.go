@@ -254,7 +254,7 @@ func positioned(name string, root ast.Node, err error, into any) error {
 }
 
 // inPlainWords are the parser's messages about common mistakes, for a person who does not know YAML's grammar.
-var inPlainWords = map[string]string{
+var inPlainWords = map[string]string{ //nolint:gosec // "token" is the parser's
 	"mapping value is not allowed in this context":                       `a second colon: put a value that has one into quotes, as in name: "a: b", or indent the next line as this one`,
 	"value is not allowed in this context. map key-value is pre-defined": "this does not belong to the line above: check its indentation, and the colon after the field's name",
 	"value is not allowed in this context":                               "this does not belong to the line above: check its indentation, and the colon after the field's name",

@@ -258,11 +258,11 @@ func writeWhy(b sharedledger.Breaker) string {
 
 // readWhy returns the text alone if it is not of that form.
 func readWhy(column string) (text string, server *quota.ServerError) {
-	var w why
-	switch {
-	case column == "" || json.Unmarshal([]byte(column), &w) != nil:
-		return column, nil
-	case w.Cause != "":
+	w := why{}
+	if json.Unmarshal([]byte(column), &w) != nil {
+		w = why{Text: column}
+	}
+	if w.Cause != "" {
 		server = &quota.ServerError{Cause: w.Cause, Cure: w.Cure, Err: errors.New(w.Text)}
 	}
 	return w.Text, server
