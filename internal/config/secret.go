@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -122,12 +123,31 @@ func (s secret) read(path string) (ingest.Secret, error) {
 	return s.parse(s.name+" file "+path, string(data))
 }
 
+// assignment is what a file of settings has before a value.
+var assignment = regexp.MustCompile(`^(?:export\s+)?[A-Za-z_][A-Za-z0-9_]*\s*=\s*`)
+
+// bareKey returns a key without what copying and files of settings put around it: marks of no width, NAME=, quotes.
+func bareKey(text string) string {
+	text = strings.TrimSpace(strings.NewReplacer("\ufeff", "", "\u200b", "", "\u200c", "", "\u200d", "", "\u2060", "").Replace(text))
+	text = strings.TrimPrefix(text, assignment.FindString(text))
+	for _, quote := range []string{`"`, "'"} {
+		if inner, ok := strings.CutPrefix(text, quote); ok && strings.HasSuffix(inner, quote) {
+			return strings.TrimSuffix(inner, quote)
+		}
+	}
+	return text
+}
+
 // parse trims the newline that editors add, and refuses a text that cannot be such a secret. Its errors never quote the
 // text.
 func (s secret) parse(where, text string) (ingest.Secret, error) {
-	text = strings.TrimSpace(text)
+	if text = strings.TrimSpace(text); s.env == apiKeyEnv {
+		text = bareKey(text)
+	}
 	var err error
 	switch {
+	case s.env == apiKeyEnv && strings.HasPrefix(text, "{"):
+		err = errors.New("holds JSON, as of a service account or an OAuth client: it should hold an API key and nothing else")
 	case text == "":
 		err = fmt.Errorf("is empty: put the %s into it", s.holds)
 	case s.env == apiKeyEnv && looksLikeKeys(text):
