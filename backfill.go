@@ -167,7 +167,6 @@ type Listing struct {
 	Last     time.Time `json:"last,omitzero"`      // when the newest result of the last page was published; zero unless pages are chronological
 	Stored   int       `json:"stored,omitempty"`   // stored videos of the list, when Lack was set
 	Lack     string    `json:"lack,omitempty"`     // why the piece ended incomplete; "": it is complete
-	Blank    time.Time `json:"blank,omitzero"`     // when an answer first had none of the ids that a person gave
 }
 
 // Lack describes a part of a backfill that ended incomplete.

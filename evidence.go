@@ -48,9 +48,6 @@ type Asked struct {
 	Keep      bool // ids that a suspect answer lacks stay in the queue of their piece
 }
 
-// Blank reports whether none of several videos came: that happens for minutes, to whatever is asked.
-func (a Asked) Blank(videos []Video) bool { return len(videos) == 0 && len(a.All()) >= MinWitnesses }
-
 // All returns all ids of the question.
 func (a Asked) All() []string { return append(a.IDs[:len(a.IDs):len(a.IDs)], a.Witnesses...) }
 

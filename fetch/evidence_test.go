@@ -132,32 +132,6 @@ func TestABlankLookUpLosesNoIDOfABackfill(t *testing.T) {
 	}
 }
 
-func TestABlankAnswerToAPersonsListIsAskedForOnceMoreAfterAnHour(t *testing.T) {
-	for name, back := range map[string]int{"all are there": 0, "none is": 2} {
-		d := newDig(t, 1000)
-		b := d.plan(t, ingest.BackfillVideos, d.ids(1)...)
-		blank := true
-		up := &forgetful{upstream: &upstream{}, lack: func(string) bool { return blank }}
-		d.run.Upstream = up
-		for range 2 { // a person who does not wait changes nothing
-			if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
-				t.Fatal(err)
-			}
-			if st := d.status(t, b); st.Vanished != 0 || st.Waiting != 50 || st.Open() != 1 {
-				t.Fatalf("%s: after a blank answer %+v", name, st)
-			}
-		}
-		blank = back > 0
-		d.now = d.now.Add(ingest.AskAgainAfter)
-		if _, err := d.run.CarryOn(t.Context(), []ingest.Backfill{*b}); err != nil {
-			t.Fatal(err)
-		}
-		if st := d.status(t, b); st.Vanished != 25*back || st.Videos != 50-25*back || st.Open() != 0 || len(up.asked) != 3 {
-			t.Errorf("%s: an hour later %+v after %d calls", name, st, len(up.asked))
-		}
-	}
-}
-
 func TestAListOfIDsThatIsHalfGoneCostsWhatWasPlanned(t *testing.T) {
 	d := newDig(t, 1000)
 	b := d.plan(t, ingest.BackfillVideos, d.ids(1)...)

@@ -68,7 +68,7 @@ func readAs[T any](c Call[T], read func(T) foundPage) Call[foundPage] {
 // load reads a backfill piece's request.
 func (l *lookup) load(ctx context.Context, slot ingest.Slot) error {
 	b := l.backfill
-	if l.loaded = true; b == nil || b.Kind == ingest.BackfillRefresh {
+	if l.loaded = true; b == nil || b.Kind != ingest.BackfillSearch && b.Kind != ingest.BackfillUploads {
 		return nil
 	}
 	piece, err := l.Library.Piece(ctx, slot.SlotKey)
@@ -76,9 +76,6 @@ func (l *lookup) load(ctx context.Context, slot ingest.Slot) error {
 		return fmt.Errorf("read what the piece asks for: %w", err)
 	}
 	l.said = piece.Listing
-	if l.given() {
-		return nil
-	}
 	if b.Kind == ingest.BackfillUploads {
 		l.find = &uploads{seen: newSeen(&l.said), Reconciler: l.Reconciler, channel: piece.Spec.Channel, since: l.since}
 		return nil
@@ -171,12 +168,10 @@ func (l *lookup) lookupStep(asked ingest.Asked, last bool) step {
 	s := stepOf(l.Upstream.Videos(asked.All()), func(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
 		slot.Pages--
 		absent, proved := asked.Judge(page.Videos)
-		if asked.Keep = !proved && l.keeps(asked, page); l.said.Blank != (time.Time{}) {
-			slot.Listing = &l.said
-		}
+		asked.Keep = !proved && l.backfill != nil && l.backfill.Kind != ingest.BackfillVideos // a person's ids may be of no video
 		switch {
 		case asked.Keep:
-			l.suspect, l.doubted = l.given() || len(asked.Witnesses) > 0, absent
+			l.suspect, l.doubted = len(asked.Witnesses) > 0, absent
 		case last && len(absent) == 0:
 			slot.State, slot.Reason = ingest.Done, strings.Trim(l.doneReason()+"; "+slot.Reason, "; ")
 		default:
@@ -201,24 +196,6 @@ func (l *lookup) lookupStep(asked ingest.Asked, last bool) step {
 		return slot, true, nil
 	}
 	return s
-}
-
-// given reports whether a person gave the ids, which may be of no video.
-func (l *lookup) given() bool { return l.backfill != nil && l.backfill.Kind == ingest.BackfillVideos }
-
-// keeps reports whether the ids that a suspect answer lacks are asked for again: those that the upstream has listed or
-// the store has, and those of a person if none came, until that has been so for ingest.AskAgainAfter.
-func (l *lookup) keeps(asked ingest.Asked, page ingest.Page) bool {
-	if !l.given() {
-		return l.backfill != nil
-	}
-	if !asked.Blank(page.Videos) {
-		return false
-	}
-	if l.said.Blank.IsZero() {
-		l.said.Blank = l.Now()
-	}
-	return l.Now().Sub(l.said.Blank) < ingest.AskAgainAfter
 }
 
 // enqueue queues the ids of a page for lookup.
