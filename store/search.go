@@ -231,6 +231,9 @@ func inTitleCount(candidates []candidate) (n int) {
 	return n
 }
 
+// wholeWord is more than any score by text and views.
+const wholeWord = 1000
+
 // manyInTitle is how many matching titles give views their full weight.
 const manyInTitle = 300
 
@@ -282,10 +285,6 @@ func sortByScore(candidates []candidate, oneWord bool) (watched func(views float
 		c.Key = [3]float64{1, c.score, c.Key[0]}
 	}
 	byPosition(candidates)
-	best := 0.0
-	if len(candidates) > 0 {
-		best = candidates[0].score
-	}
 	met := map[string]float64{}
 	for i := range candidates {
 		c := &candidates[i]
@@ -293,7 +292,7 @@ func sortByScore(candidates []candidate, oneWord bool) (watched func(views float
 		met[title]++
 		c.score /= met[title] * met[title] * met[title]
 		if oneWord && c.titleShare == 1 && met[title] < 3 {
-			c.score += best
+			c.score += wholeWord
 		}
 		c.Key[1] = c.score
 	}
