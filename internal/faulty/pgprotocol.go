@@ -63,9 +63,10 @@ func (l *postgres) command(in *bufio.Reader) (raw []byte, what kind, err error) 
 	}
 }
 
-// isScript looks for the words, except in statements that only create what is called later.
+// isScript looks for the words, except in statements that only create what is called later. READ COMMITTED is no
+// COMMIT.
 func (l *postgres) isScript(sql string) bool {
-	sql = strings.ToLower(sql)
+	sql = strings.ReplaceAll(strings.ToLower(sql), "committed", "")
 	for _, w := range l.words {
 		if strings.Contains(sql, strings.ToLower(w)) && !strings.Contains(sql, "create ") {
 			return true

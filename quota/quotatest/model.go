@@ -181,8 +181,11 @@ func (m *Model) refusal(a quota.Ask, now time.Time) (*quota.Refusal, time.Time) 
 func (m *Model) refusedUntil(a quota.Ask, now, before, t time.Time) *quota.Refusal {
 	for _, c := range a.Charges {
 		if d := m.drains[[2]string{a.Account, c.Pool}]; c.Amount > 0 && d.Until.Equal(t) {
-			return &quota.Refusal{Pool: c.Pool, Window: quota.DrainWindow, Used: d.Used, Ceiling: c.Bounds[0].Ceiling, Limit: c.Bounds[0].Window.Limit,
-				ByHand: d.At, Probe: d.Probe}
+			r := &quota.Refusal{Pool: c.Pool, Window: quota.DrainWindow, Used: d.Used, Ceiling: c.Bounds[0].Ceiling, Limit: c.Bounds[0].Window.Limit, Probe: d.Probe}
+			if r.ByHand = d.At; d.By == quota.ByUnknown {
+				r.ByHand, r.Unknown = time.Time{}, d.Until
+			}
+			return r
 		}
 		for _, b := range c.Bounds {
 			if m.fitsIn(a, c, b, before) {

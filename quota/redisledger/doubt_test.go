@@ -143,7 +143,7 @@ func TestAnUnansweredOperationIsInDoubt(t *testing.T) {
 	if err := s.process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	wantDoubt(t, errs, true, "no answer within 200ms")
+	wantDoubt(t, errs, true, "the server does not answer within 200ms")
 
 	listener, err := net.Listen("tcp", "127.0.0.1:0") // hangs up on everybody who speaks
 	if err != nil {

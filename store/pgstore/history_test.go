@@ -23,8 +23,8 @@ func TestReadsDoNotGrowWithHistory(t *testing.T) {
 	for i := range series {
 		storetest.Chart(t, s, fmt.Sprintf("%c%c", 'A'+i/26, 'A'+i%26), at, storetest.Page(storetest.Titled("a", "Apfel")))
 	}
-	run(t, url, fmt.Sprintf(`INSERT INTO slots (series, due_at, kind, state)
-		SELECT id, newest - 1800 * n, 'chart', CASE WHEN id %% 5 = 0 OR n > 4900 THEN 'failed' ELSE 'done' END FROM series, generate_series(1, %d) AS n`, slots))
+	run(t, url, fmt.Sprintf(`INSERT INTO slots (series, due_at, kind, state, videos)
+		SELECT id, newest - 1800 * n, 'chart', CASE WHEN id %% 5 = 0 OR n > 4900 THEN 'failed' ELSE 'done' END, 1 FROM series, generate_series(1, %d) AS n`, slots))
 	for i := range series {
 		storetest.AddDue(t, s, storetest.Due(fmt.Sprintf("%c%c", 'A'+i/26, 'A'+i%26), at.Add(time.Hour)))
 	}
