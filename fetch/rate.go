@@ -11,6 +11,8 @@ const (
 	rateWindow = time.Minute    // of limits on a rate
 	rateFor    = 24 * time.Hour // how long a learned rate holds
 
+	fewestAnswers = 6 // within rateWindow, of which a rate can be learned
+
 	mostWaiting = 90 * time.Second // that the upstream asks for, over all retries of a call: a claim's lease is longer
 )
 
@@ -98,7 +100,7 @@ func (r *Rate) refuse(now time.Time, e *Error) time.Duration {
 				n++
 			}
 		}
-		if n > 0 {
+		if n >= fewestAnswers { // after fewer, others' calls have filled the window
 			r.gap, r.learned = max(r.gap, rateWindow/time.Duration(max(n-1, 1))), now
 		}
 	}
