@@ -262,7 +262,7 @@ func TestHostileErrorsAreHarmlessOverHTTP(t *testing.T) {
 	d.until("a slot has failed", func() bool { return d.stderr.count("gnp.exe") > 0 })
 	seen := 0
 	for path, kind := range map[string]string{
-		"livez": "text/plain; charset=utf-8", "readyz": "text/plain; charset=utf-8", "readyz?format=json": "application/json", "freshness": "application/json",
+		"livez": "text/plain; charset=utf-8", "readyz": "text/plain; charset=utf-8", "readyz?format=json": "application/json", "freshness": "application/json", "v1/slots": "application/json",
 	} {
 		resp, err := http.Get(d.url + path)
 		if err != nil {

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -61,8 +62,9 @@ func live(ts *testscript.TestScript, neg bool, args []string) {
 	l := ts.Value(lifeKey{}).(*life)
 	ask := func(now time.Time, doc any, args ...string) (code int) {
 		ts.Setenv("INGEST_NOW", now.Format(time.RFC3339))
-		code = runHere(ts, append(args, "--json"))
-		ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), doc))
+		var out bytes.Buffer
+		code = runInto(ts, &out, append(args, "--json"))
+		ts.Check(json.Unmarshal(out.Bytes(), doc))
 		return code
 	}
 	for i := 0; time.Duration(i)*5*time.Minute < long; i++ {

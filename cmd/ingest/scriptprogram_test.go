@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,7 +59,12 @@ var (
 
 // runHere runs the program in the directory and with the variables of the script.
 func runHere(ts *testscript.TestScript, args []string) (code int) {
-	out, errs, dir := ts.Stdout(), ts.Stderr(), ts.MkAbs(".")
+	return runInto(ts, ts.Stdout(), args)
+}
+
+// runInto is runHere with its output elsewhere: a script sees the output of a command once that has ended.
+func runInto(ts *testscript.TestScript, out io.Writer, args []string) (code int) {
+	errs, dir := ts.Stderr(), ts.MkAbs(".")
 	ofProcess.Lock()
 	defer ofProcess.Unlock()
 	before := os.Environ()

@@ -28,7 +28,7 @@ const FaultHelp = `KIND[@CALLS | :PERCENT%]; without either, every call is hit.
   403quota       the units of the day are spent
   429day         the searches of the day are spent
   badkey disabled badtoken nochart forbidden processing
-                 the API's refusal of that name; forbidden and processing say no more than that
+                 the API's refusal of that name; the last two give no reason
   blank          200 with no items, whatever was asked for
   short          200 with a tenth of the items, and no next page
   drop           counted, then closed without an answer
