@@ -3,6 +3,7 @@ package main_test
 import (
 	program "github.com/trendvidstream/ingest/cmd/ingest"
 
+	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -278,13 +279,37 @@ func TestHostileErrorsAreHarmlessOverHTTP(t *testing.T) {
 			t.Errorf("/%s has the headers %v", path, h)
 		}
 		harmless(t, "/"+path, string(body))
-		if strings.Contains(string(body), "<script") {
+		text := string(body)
+		if kind == "application/json" {
+			text = jsonTexts(t, body)
+			harmless(t, "/"+path+", decoded", text)
+		}
+		if strings.Contains(text, "<script") {
 			t.Errorf("/%s has markup of the upstream: %s", path, body)
 		}
-		seen += strings.Count(string(body), "gnp.exe")
+		seen += strings.Count(text, "gnp.exe")
 	}
 	harmless(t, "the log", d.stderr.String())
 	if seen == 0 {
 		t.Error("the upstream's words were seen nowhere: is anything tested?")
+	}
+}
+
+// jsonTexts returns the texts of a JSON document as who decodes it has them, one a line: as they are written, an escape
+// hides a control character or markup.
+func jsonTexts(t *testing.T, doc []byte) string {
+	t.Helper()
+	var texts []string
+	for d := json.NewDecoder(bytes.NewReader(doc)); ; {
+		token, err := d.Token()
+		if err == io.EOF {
+			return strings.Join(texts, "\n")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, ok := token.(string); ok {
+			texts = append(texts, text)
+		}
 	}
 }
