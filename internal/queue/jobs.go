@@ -66,26 +66,33 @@ func (q *Queue) uniqueOpts(queue string) *river.InsertOpts {
 // when River takes the worker for dead, does not stop a pass: the slot's lease says whose the slot is.
 func (m *member) workers(ctx context.Context) *river.Workers {
 	all := river.NewWorkers()
-	river.AddWorker(all, river.WorkFunc(func(job context.Context, _ *river.Job[reconcileArgs]) error {
-		err := m.bringForward(ctx)
-		var slots []ingest.SlotKey
-		var backfills []string
-		if err == nil {
-			slots, backfills, err = m.work.Reconcile(ctx)
+	addWorker(ctx, m, all, func(job context.Context, _ reconcileArgs) (more bool, err error) {
+		if err := m.bringForward(ctx); err != nil {
+			return false, err
 		}
-		if err == nil {
-			err = m.insert(ctx, river.ClientFromContext[pgx.Tx](job), slots, backfills)
+		slots, backfills, err := m.work.Reconcile(ctx)
+		if err != nil {
+			return false, err
 		}
-		return m.jobResult(ctx, false, err)
-	}))
-	river.AddWorker(all, river.WorkFunc(func(_ context.Context, j *river.Job[slotArgs]) error {
-		return m.jobResult(ctx, false, m.work.Pass(ctx, ingest.SlotKey{Job: j.Args.Job, Key: j.Args.Key, DueAt: j.Args.DueAt}))
-	}))
-	river.AddWorker(all, river.WorkFunc(func(_ context.Context, j *river.Job[pumpArgs]) error {
-		more, err := m.work.Pump(ctx, j.Args.Backfill)
+		return false, m.insert(ctx, river.ClientFromContext[pgx.Tx](job), slots, backfills)
+	})
+	addWorker(ctx, m, all, func(_ context.Context, a slotArgs) (more bool, err error) {
+		return false, m.work.Pass(ctx, ingest.SlotKey{Job: a.Job, Key: a.Key, DueAt: a.DueAt})
+	})
+	addWorker(ctx, m, all, func(_ context.Context, a pumpArgs) (more bool, err error) { return m.work.Pump(ctx, a.Backfill) })
+	return all
+}
+
+// addWorker adds the worker of a kind of job to all. River runs also the jobs that it was fetching when ctx ended: none of
+// them does any work.
+func addWorker[A river.JobArgs](ctx context.Context, m *member, all *river.Workers, do func(job context.Context, args A) (more bool, err error)) {
+	river.AddWorker(all, river.WorkFunc(func(job context.Context, j *river.Job[A]) (err error) {
+		more := false
+		if ctx.Err() == nil {
+			more, err = do(job, j.Args)
+		}
 		return m.jobResult(ctx, more, err)
 	}))
-	return all
 }
 
 // bringForward makes jobs runnable that are scheduled for later than the next reconciliation. None is meant to be: the
