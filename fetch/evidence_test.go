@@ -149,55 +149,58 @@ func TestAListOfIDsThatIsHalfGoneCostsWhatWasPlanned(t *testing.T) {
 	}
 }
 
-// Eight charts under a limit of ten calls a minute: in the end all are whole, no page is paid for twice, and after the
-// first refusals the calls come no faster than the upstream takes them.
+// Eight charts under a limit of calls a minute: in the end all are whole, no page is paid for twice, after the first
+// refusals the calls come no faster than the upstream takes them, and no pass gives up because others go before it.
 func TestALimitPerMinuteIsAPause(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(start))
-		b := newBench(t, 1000, "US", "GB", "DE", "FR", "IN", "JP", "KR", "BR")
-		b.run.Now, b.governor.Now, b.ledger.Now, b.run.Pause, b.run.Workers = time.Now, time.Now, time.Now, nil, 4
-		var mu sync.Mutex
-		var answered, refused []time.Time
-		within := func(times []time.Time) (n int) {
-			for _, at := range times {
-				if time.Since(at) < time.Minute {
-					n++
-				}
-			}
-			return n
-		}
-		most := 0
-		b.upstream.answer = func(context.Context, int) error {
-			mu.Lock()
-			defer mu.Unlock()
-			if within(answered) < 10 {
-				answered = append(answered, time.Now())
-				return nil
-			}
-			refused = append(refused, time.Now())
-			most = max(most, within(refused))
-			return &fetch.Error{Verdict: fetch.Burst, Sure: true, Method: "videos.list", Err: errors.New("10 a minute")}
-		}
-		var all []fetch.SlotResult
-		for range 5 {
-			worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
-			if err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, worked...)
-		}
-		done := 0
-		for _, slot := range all {
-			if slot.State == ingest.Done && slot.Pages == 4 {
-				done++
-			} else if slot.State != ingest.Stopped || slot.RetryAt.IsZero() {
-				t.Errorf("%s ended as %s: %s", slot.Key, slot.State, slot.Reason)
+	for _, limit := range []int{6, 10} {
+		t.Run(fmt.Sprint(limit), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { pauseForALimit(t, limit) })
+		})
+	}
+}
+
+func pauseForALimit(t *testing.T, limit int) {
+	t.Helper()
+	time.Sleep(time.Until(start))
+	b := newBench(t, 1000, "US", "GB", "DE", "FR", "IN", "JP", "KR", "BR")
+	b.run.Now, b.governor.Now, b.ledger.Now, b.run.Pause, b.run.Workers = time.Now, time.Now, time.Now, nil, 4
+	var mu sync.Mutex
+	var answered, refused []time.Time
+	within := func(times []time.Time) (n int) {
+		for _, at := range times {
+			if time.Since(at) < time.Minute {
+				n++
 			}
 		}
-		if done != 8 || len(answered) != 32 || most > 4 || len(refused) > 4 { // four calls were in flight
-			t.Errorf("%d charts, %d pages answered, %d refused, at most %d a minute, in %v: %s", done, len(answered), len(refused), most, time.Since(start), states(all))
+		return n
+	}
+	most := 0
+	b.upstream.answer = func(context.Context, int) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if within(answered) < limit {
+			answered = append(answered, time.Now())
+			return nil
 		}
-	})
+		refused = append(refused, time.Now())
+		most = max(most, within(refused))
+		return &fetch.Error{Verdict: fetch.Burst, Sure: true, Method: "videos.list", Err: fmt.Errorf("%d a minute", limit)}
+	}
+	all, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := 0
+	for _, slot := range all {
+		if slot.State == ingest.Done && slot.Pages == 4 {
+			done++
+		} else {
+			t.Errorf("%s ended as %s: %s", slot.Key, slot.State, slot.Reason)
+		}
+	}
+	if done != 8 || len(answered) != 32 || most > 4 || len(refused) > 4 { // four calls were in flight
+		t.Errorf("%d charts, %d pages answered, %d refused, at most %d a minute, in %v: %s", done, len(answered), len(refused), most, time.Since(start), states(all))
+	}
 }
 
 // One region that is forbidden fails alone. Two of them, and no answer at all, are the key's or the project's: the run

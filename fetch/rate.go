@@ -13,7 +13,8 @@ const (
 
 	fewestAnswers = 6 // within rateWindow, of which a rate can be learned
 
-	mostWaiting = 90 * time.Second // that the upstream asks for, over all retries of a call: a claim's lease is longer
+	mostWaiting = 90 * time.Second  // that the upstream asks for, over all retries of a call
+	mostQueued  = 150 * time.Second // with the calls of other passes before it: a claim's lease is longer
 )
 
 // Rate spreads the calls of all passes that share it. A refusal for their rate stops them all until the time that the
@@ -41,7 +42,7 @@ func (r *Rate) reserve(now time.Time) (at time.Time, ok bool) {
 	if next := r.last.Add(r.gap); r.gap > 0 && next.After(at) {
 		at = next
 	}
-	if at.Sub(now) > mostWaiting {
+	if r.until.Sub(now) > mostWaiting || at.Sub(now) > mostQueued {
 		return at, false
 	}
 	r.last = at
