@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -10,6 +11,9 @@ import (
 const (
 	// absentFor is how long to wait before asking again for a chart that the upstream does not have.
 	absentFor = 24 * time.Hour
+	// confirmAfter is how long to wait before asking again for a chart that was there before: an answer may be wrong for
+	// minutes. An hourly slot is not too early for it.
+	confirmAfter = 55 * time.Minute
 	// resumeWithin is the greatest age of a chart's page token; an older one belongs to another chart.
 	resumeWithin = 10 * time.Minute
 )
@@ -49,7 +53,22 @@ func (c *chart) save(ctx context.Context, slot ingest.Slot, page ingest.Page) (i
 	if page.Next == "" || slot.Pages >= c.pages {
 		slot.State, slot.Token = ingest.Done, ""
 	}
-	return c.Sink.SavePage(ctx, slot, page)
+	slot, err := c.Sink.SavePage(ctx, slot, page)
+	if err == nil && slot.State == ingest.Done {
+		c.forgetAbsence(ctx, slot)
+	}
+	return slot, err
+}
+
+// forgetAbsence forgets that the upstream did not have the chart before: it has it.
+func (c *chart) forgetAbsence(ctx context.Context, slot ingest.Slot) {
+	until, err := c.Library.NoChartUntil(ctx, slot.Region(), c.category)
+	if err == nil && !until.IsZero() {
+		err = c.Sink.SaveNoChart(ctx, slot.Region(), c.category, time.Time{})
+	}
+	if err != nil {
+		c.Log.WarnContext(ctx, "it is still noted that the upstream had no such chart", slotAttr(slot), slog.Any("error", err))
+	}
 }
 
 func (*chart) doneReason() string { return "" }

@@ -121,11 +121,23 @@ func (p *pass) callFailed(ctx context.Context, s step, err error) ending {
 	return end
 }
 
-// absent remembers that the region has no such chart, so that it costs one call a day, and returns its slot's ending.
+// absent remembers that the region has no such chart, so that it costs one call a day, and returns its slot's ending. A
+// chart that was there before is asked for again sooner, once.
 func (p *pass) absent(ctx context.Context, end ending) ending {
 	saving, cancel := withGrace(ctx, writeWithin)
 	defer cancel()
-	if err := p.Sink.SaveNoChart(saving, p.slot.Region(), p.Jobs[p.slot.Job].Category, p.Now().Add(absentFor)); err != nil {
+	region, category, wait := p.slot.Region(), p.Jobs[p.slot.Job].Category, absentFor
+	noted, err := p.Library.NoChartUntil(saving, region, category)
+	if err == nil && noted.IsZero() {
+		var charted bool
+		if charted, err = p.Library.Charted(saving, p.slot.Series()); charted {
+			wait = confirmAfter
+		}
+	}
+	if err == nil {
+		err = p.Sink.SaveNoChart(saving, region, category, p.Now().Add(wait))
+	}
+	if err != nil {
 		return p.interrupted(ctx, fmt.Errorf("remember that %s has no such chart: %w", p.slot.Key, err))
 	}
 	return end

@@ -173,6 +173,8 @@ func (t *table) Sweep(context.Context, time.Time) (placements, videos int, err e
 	return 3, 2, nil
 }
 
+func (t *table) Charted(context.Context, ingest.Series) (bool, error) { return false, nil }
+
 func (t *table) NoChartUntil(context.Context, ingest.Region, string) (time.Time, error) {
 	return time.Time{}, nil
 }

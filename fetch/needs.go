@@ -113,6 +113,8 @@ type Library interface {
 	Accounted(ctx context.Context, slot ingest.SlotKey, channel string, since time.Time) (stored, gone int, err error)
 	// Piece returns a backfill piece's request and Listing, without its ids.
 	Piece(ctx context.Context, slot ingest.SlotKey) (ingest.Piece, error)
+	// Charted reports whether a chart of the series is stored that has videos.
+	Charted(ctx context.Context, series ingest.Series) (bool, error)
 	// NoChartUntil returns until when the region is known to have no such chart; zero if it is not.
 	NoChartUntil(ctx context.Context, region ingest.Region, category string) (until time.Time, err error)
 }

@@ -54,13 +54,14 @@ func putRequested(ctx context.Context, tx *txn, at time.Time, asked ingest.Asked
 	}
 	absent, proved := asked.Judge(videos)
 	a = ingest.Absences{Missing: len(absent), Suspect: !proved}
-	a.Doubted, a.Deleted, err = noteAbsences(ctx, tx, at, absent, proved, len(those)+len(witnesses) > 0)
+	a.Doubted, a.Deleted, err = noteAbsences(ctx, tx, at, absent, proved && len(witnesses) > 0, proved)
 	return len(those), absent, a, err
 }
 
-// noteAbsences notes the stored videos that an answer left out. It deletes those that a look-up had left out
-// ingest.AskAgainAfter or longer before, if the answer proves their absence and lacks nothing else.
-func noteAbsences(ctx context.Context, tx *txn, at time.Time, absent []string, proved, answered bool) (doubted, deleted int, err error) {
+// noteAbsences notes the stored videos that an answer left out. If confirmed, it deletes those that a look-up had left
+// out ingest.AskAgainAfter or longer before, unless the answer lacks others too. confirmed is for a question in the
+// company of witnesses: the same question may get the same answer from a cache on the way.
+func noteAbsences(ctx context.Context, tx *txn, at time.Time, absent []string, confirmed, proved bool) (doubted, deleted int, err error) {
 	if len(absent) == 0 {
 		return 0, 0, nil
 	}
@@ -82,7 +83,7 @@ func noteAbsences(ctx context.Context, tx *txn, at time.Time, absent []string, p
 			before = append(before, r.video)
 		}
 	}
-	if proved && answered && len(before) == len(absent) {
+	if confirmed && len(before) == len(absent) {
 		for _, video := range before {
 			if err := dropGone(ctx, tx, video); err != nil {
 				return 0, 0, err

@@ -49,6 +49,15 @@ func categoryNames(ctx context.Context, tx *txn) (map[string]string, error) {
 	return pairs[string, string](ctx, tx, `SELECT id, min(name) FROM categories GROUP BY id`)
 }
 
+// Charted implements fetch.Library.
+func (s *Store) Charted(ctx context.Context, series ingest.Series) (charted bool, err error) {
+	err = s.read.QueryRowContext(ctx, `
+		SELECT EXISTS (SELECT 1 FROM slots JOIN series ON series.id = series
+		               WHERE job = ? AND key = ? AND backfill IS NULL AND kind = 'chart' AND state = 'done' AND videos > 0)`, series.Job, series.Key).
+		Scan(&charted)
+	return charted, s.explain(ctx, "look for a chart of the series", err)
+}
+
 // NoChartUntil implements fetch.Library.
 func (s *Store) NoChartUntil(ctx context.Context, region ingest.Region, category string) (until time.Time, err error) {
 	err = s.read.QueryRowContext(ctx, `SELECT max(until) FROM absent_charts WHERE region = ? AND category = ?`, region, orWhole(category)).

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -58,4 +59,27 @@ func TestAChartThatIsNotThereIsAskedForOnceADay(t *testing.T) {
 	hour(24*time.Hour+time.Minute, 2, ingest.Done)
 	hour(25*time.Hour, 2, ingest.Done)
 	t.Logf("a chart that is not there: %d calls in 25 hours for 26 slots each of 2 regions, and 1 for another category", len(sim.Log()))
+}
+
+// A chart that was there an hour ago and is not there once is asked for again an hour later, not a day later; if it is
+// not there then either, once a day.
+func TestAChartThatWasThereIsAskedForAgainAnHourLater(t *testing.T) {
+	begin := at(t, "2026-02-14T08:10:00Z")
+	sim := standIn(t, youtubesim.Options{Seed: 2, Faults: faultsOf(t, "nochart@2", "nochart@4-5")})
+	configured(t, "jobs: [{name: chart, kind: chart, regions: [US], every: 1h, pages: 1}]\n")
+	calls := ""
+	for n := range 9 {
+		at(t, begin.Add(time.Duration(n)*time.Hour).Format(time.RFC3339))
+		before := len(sim.Log())
+		slots := ingestJSON[runDocument](t, exitOK, "run").Regions
+		if len(slots) != 1 {
+			t.Fatalf("hour %d: %d slots, want 1", n, len(slots))
+		}
+		calls += fmt.Sprintf("%d %s, ", len(sim.Log())-before, slots[0].Outcome)
+	}
+	const want = "1 done, 1 skipped, 1 done, 1 skipped, 1 skipped, 0 skipped, 0 skipped, 0 skipped, 0 skipped, "
+	if calls != want {
+		t.Errorf("calls and outcomes by the hour: %s\nwant %s", calls, want)
+	}
+	sameCount(t, sim)
 }

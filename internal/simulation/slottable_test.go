@@ -126,6 +126,8 @@ func (*slotTable) Sweep(context.Context, time.Time) (placements, videos int, err
 	return 0, 0, nil
 }
 
+func (s *slotTable) Charted(context.Context, ingest.Series) (bool, error) { return false, nil }
+
 func (s *slotTable) NoChartUntil(context.Context, ingest.Region, string) (time.Time, error) {
 	return time.Time{}, nil
 }

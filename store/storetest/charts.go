@@ -54,6 +54,10 @@ func testAChartIsTheNewestCompleteOne(t *testing.T, open Open) {
 		if _, err := s.Chart(t.Context(), region, when, true); !errors.Is(err, store.ErrNoChart) || !strings.Contains(err.Error(), string(region)) {
 			t.Errorf("%s: %v, want ErrNoChart", region, err)
 		}
+		had, err := s.Charted(t.Context(), ingest.Series{Job: "chart", Key: string(region)})
+		if err != nil || had != (region == "US") {
+			t.Errorf("%s had a chart: %v, %v", region, had, err)
+		}
 	}
 }
 

@@ -170,6 +170,10 @@ func testSaveVideosRenewsWhatCameBackAndDeletesOnlyTheSecondTime(t *testing.T, o
 	if absences.Deleted != 0 {
 		t.Errorf("an empty answer deletes %d", absences.Deleted)
 	}
+	slot, absences = saveVideos(t, s, slot, now.Add(3*time.Hour), ingest.Asked{IDs: []string{"a", "gone"}}, "a")
+	if absences.Deleted != 0 {
+		t.Errorf("the first question asked again, without witnesses, deletes %d", absences.Deleted)
+	}
 	slot, absences = saveVideos(t, s, slot, now.Add(4*time.Hour), ingest.Asked{IDs: []string{"gone"}, Witnesses: []string{"a", "c"}}, "a", "c")
 	if absences != (ingest.Absences{Missing: 1, Deleted: 1}) {
 		t.Errorf("the second look-up: %+v", absences)
