@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/trendvidstream/ingest"
 )
 
 // result is a worker's performance in a world, by the upstream's own count.
@@ -28,18 +30,21 @@ type result struct {
 	Days      []int64            // calls rightly refused, on each of the provider's days
 	Left      []int64            // units that others leave of each day
 	Surprise  int                // the first day on which others take more than on the day before; -1: none
-	Next      said               // predictions, and how often they were true: when the next chart comes,
-	Resumes   said               // the same while nothing is left,
-	Every     said               // the interval,
-	Fits      said               // and that everything fits
+	Said      tally              // predictions, and how often they were true
+	Surprised tally              // the same on the day of the surprise
+	Away      int64              // units that our worker spent while the upstream did not answer
+	Back      time.Duration      // until all regions had a chart again after that
 	Done      map[string][]int64 // when each region's charts were completed, in seconds since 1970
 }
 
 // recorder records a worker's results.
 type recorder struct {
 	from, to        time.Time
-	charts          map[string][]time.Time // when each region's were completed
-	pages           int64                  // of complete charts
+	charts          map[string][]time.Time          // when each region's were completed
+	fetched         map[ingest.Series][]time.Time   // the same for every series of the first host
+	sizes           map[ingest.Series]time.Duration // how often each chart of it is wanted
+	away            int64                           // units that were spent while the upstream did not answer
+	pages           int64                           // of complete charts
 	probes          int
 	refreshes, rare int
 	stops           []time.Time // when quota stopped a chart
@@ -49,9 +54,16 @@ type recorder struct {
 }
 
 func newRecorder(w world, now func() time.Time, from, to time.Time) *recorder {
-	rec := &recorder{from: from, to: to, charts: map[string][]time.Time{}, now: now, world: w}
+	rec := &recorder{from: from, to: to, charts: map[string][]time.Time{}, fetched: map[ingest.Series][]time.Time{}, sizes: map[ingest.Series]time.Duration{}, now: now, world: w}
 	for _, name := range w.names() {
 		rec.charts[name] = nil
+	}
+	for _, job := range w.jobs() {
+		for _, series := range job.Series() {
+			if job.Kind == ingest.KindChart {
+				rec.sizes[series] = job.Every
+			}
+		}
 	}
 	return rec
 }
@@ -64,7 +76,11 @@ func (rec *recorder) done(region string, at time.Time) {
 func (rec *recorder) result(up *upstream) result {
 	sim := up.sim
 	r := result{Probes: rec.probes, Refreshes: rec.refreshes, Rare: rec.rare, Orphans: -rec.pages, Done: map[string][]int64{}}
-	r.Next, r.Resumes, r.Every, r.Fits = rec.truth(rec.world.regions)
+	r.Said, r.Surprised = rec.truth(up)
+	if rec.world.trouble.away > 0 && traced {
+		fmt.Printf("away: %d spent, back after %s\n", rec.away, rec.back())
+	}
+	r.Away, r.Back = rec.away, rec.back()
 	r.Days = make([]int64, len(up.taken))
 	for _, taken := range up.taken {
 		r.Left = append(r.Left, min(rec.world.units-taken, rec.world.units*95/100))
@@ -115,6 +131,22 @@ func (rec *recorder) result(up *upstream) result {
 	}
 	r.Wasted += r.Orphans
 	return r
+}
+
+// back returns how long after the upstream's absence the last region had a chart again.
+func (rec *recorder) back() (longest time.Duration) {
+	if rec.world.trouble.away == 0 {
+		return 0
+	}
+	returned := rec.from.Add(awayAt + rec.world.trouble.away)
+	for _, times := range rec.charts {
+		came, ok := after(times, returned)
+		if !ok {
+			came = rec.to
+		}
+		longest = max(longest, came.Sub(returned))
+	}
+	return longest
 }
 
 // ageAt returns the mean age of the regions' newest charts at t. Before its first chart, a region's age counts from

@@ -45,7 +45,7 @@ type contender struct {
 
 // scripts selects the worlds for cron scripts, which ignore the clock and have no budget.
 func scripts(w world) bool {
-	return w.trouble.ahead == 0 && w.trouble.lies == 0 && w.also == nil && w.units != halfUnits && w.units != 600 && w.units != 1_900 && w.hosts+w.backlogs < 2 && len(w.regions) == 8 && w.tick+w.trouble.slow == 0
+	return w.trouble.ahead == 0 && w.trouble.lies == 0 && w.also == nil && w.trouble.sleeps+w.trouble.away == 0 && w.trouble.edits == nil && w.trouble.name != weekly.name && w.trouble.name != weekend.name && w.trouble.name != event.name && w.trouble.name != cutToTen.name && w.units != 1_700 && w.units != halfUnits && w.units != 600 && w.units != 1_900 && w.hosts+w.backlogs < 2 && len(w.regions) == 8 && w.tick+w.trouble.slow == 0
 }
 
 var contenders = []contender{
@@ -87,6 +87,11 @@ func worlds() (all []world) {
 	hosts.hosts, two.backlogs, served.tick = 3, 2, 30*time.Second
 	calm, beside := usual(1_900, clean), usual(1_900, clean)
 	beside.lookups = 900
+	beside1700 := usual(1_700, clean)
+	beside1700.backfill, beside1700.backlogs = true, 1
+	rarely, hourlyRuns := usual(300, clean), usual(300, clean)
+	rarely.tick, hourlyRuns.tick = 17*time.Minute, time.Hour
+	all = append(all, usual(300, weekly), usual(300, weekend), usual(300, event), usual(10_000, cutToTen), usual(300, asleep), usual(300, away), usual(300, edited), usual(300, raised), beside1700, rarely, hourlyRuns)
 	for i := range 12 {
 		wide.regions = append(slices.Clone(wide.regions), ingest.Region("X"+string(rune('A'+i))))
 	}
@@ -135,7 +140,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 			break
 		}
 		if s.result, err = book.of(s, func() (result, error) { return s.work(ctx, s.world, *seed, start, start.AddDate(0, 0, *days)) }); err == nil {
-			fmt.Fprintf(stdout, "%s: %s\n", s, strings.Join(s.cells(*days), " | "))
+			fmt.Fprintf(stdout, "%s: %s%s%s\n", s, strings.Join(s.cells(*days), " | "), s.Said, s.Surprised)
 			runs = append(runs, s)
 		}
 	}

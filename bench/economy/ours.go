@@ -40,20 +40,35 @@ func ours(o options) worker {
 		for host, p := range s.programs {
 			p.reconciler.OnSlot = func(slot fetch.SlotResult) { rec.slot(w, host, slot) }
 		}
+		edits, asked := w.trouble.edits, from
 		for tick := from; tick.Before(to); tick = tick.Add(cmp.Or(w.tick, 5*time.Minute)) {
+			if w.trouble.asleep(tick) {
+				continue
+			}
 			s.clock.reach(tick)
+			for ; len(edits) > 0 && !tick.Before(from.Add(edits[0].at)); edits = edits[1:] {
+				if err := s.edit(edits[0]); err != nil {
+					return result{}, err
+				}
+			}
 			s.up.catchUp()
 			s.skew = 0
+			var worked []fetch.SlotResult // by the first host
 			if tick.Equal(from.Add(clockLiesAt)) {
 				s.skew = w.trouble.ahead
 			}
 			for _, host := range order.Perm(len(s.programs)) { // which host is first at the same minute is chance
-				if err := s.programs[host].run(ctx); err != nil {
+				results, err := s.programs[host].run(ctx)
+				if err != nil {
 					return result{}, fmt.Errorf("at %s: %w", s.clock.now(), err)
 				}
+				if host == 0 {
+					worked = results
+				}
 			}
-			if tick.Sub(from)%time.Hour == 0 && !o.noPacing {
-				if err := s.programs[0].say(ctx, rec); err != nil {
+			if !tick.Before(asked) && !o.noPacing {
+				asked = asked.Add(time.Hour)
+				if err := s.programs[0].say(ctx, rec, worked); err != nil {
 					return result{}, fmt.Errorf("at %s, what it says: %w", s.clock.now(), err)
 				}
 			}
@@ -65,6 +80,12 @@ func ours(o options) worker {
 
 // slot records how a slot ended.
 func (rec *recorder) slot(w world, host int, s fetch.SlotResult) {
+	if host == 0 && s.State == ingest.Done {
+		rec.fetched[s.Series()] = append(rec.fetched[s.Series()], rec.now())
+	}
+	if since := rec.now().Sub(rec.from.Add(awayAt)); since >= 0 && since < w.trouble.away {
+		rec.away += s.Spent
+	}
 	switch {
 	case s.State == ingest.Stopped && s.Kind == ingest.KindChart:
 		rec.stops = append(rec.stops, rec.now())
@@ -82,15 +103,26 @@ func (rec *recorder) slot(w world, host int, s fetch.SlotResult) {
 }
 
 // run is one start of the program.
-func (p *program) run(ctx context.Context) error {
-	if _, err := p.reconciler.Run(ctx, fetch.RunOptions{}); onlyFatal(err) != nil {
-		return err
-	}
-	if len(p.backfills) == 0 {
-		return nil
+func (p *program) run(ctx context.Context) ([]fetch.SlotResult, error) {
+	worked, err := p.reconciler.Run(ctx, fetch.RunOptions{})
+	if onlyFatal(err) != nil || len(p.backfills) == 0 {
+		return worked, onlyFatal(err)
 	}
 	if _, err := p.reconciler.CarryOn(ctx, p.backfills); onlyFatal(err) != nil {
-		return fmt.Errorf("the backfill: %w", err)
+		return worked, fmt.Errorf("the backfill: %w", err)
+	}
+	return worked, nil
+}
+
+// edit changes the config of all hosts, whose next runs read it.
+func (s *setting) edit(e edit) error {
+	for _, p := range s.programs {
+		e.make(&p.world)
+		onSlot := p.reconciler.OnSlot
+		if err := p.wire(p.options, p.client); err != nil {
+			return err
+		}
+		p.reconciler.OnSlot = onSlot
 	}
 	return nil
 }
@@ -125,6 +157,8 @@ type setting struct {
 type program struct {
 	*setting
 	world
+	options    options
+	client     *youtube.Client
 	reconciler *fetch.Reconciler
 	schedule   budget.PricedSchedule
 	governor   *quota.Governor
@@ -187,7 +221,7 @@ func (s *setting) newProgram(ctx context.Context, w world, host int, o options) 
 		return nil, err
 	}
 	s.closers = append(s.closers, func() { _ = opened.Close() })
-	p := &program{setting: s, world: w, store: opened}
+	p := &program{setting: s, world: w, options: o, client: client, store: opened}
 	if err := p.wire(o, client); err != nil {
 		return nil, err
 	}

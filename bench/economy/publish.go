@@ -65,7 +65,7 @@ func publish(runs []simulated, days int, seed uint64) error {
 // find returns a worker's performance in a world, nil if it was not measured.
 func find(runs []simulated, units int64, t trouble, name string) *simulated {
 	for i, s := range runs {
-		if s.world.units == units && s.world.plain() && s.trouble.name == t.name && s.name == name {
+		if s.units == units && s.plain() && s.trouble.name == t.name && s.name == name {
 			return &runs[i]
 		}
 	}
@@ -144,6 +144,16 @@ func goalsInTrouble(r *report.Report, runs []simulated, days int) {
 	if truth, lied := find(runs, 600, clean, "ours"), find(runs, 600, lyingDaily, "ours"); truth != nil && lied != nil {
 		r.Goal("600 units, "+lyingDaily.name+": charts", "at least 90 % of the clean world's", fmt.Sprintf("%.1f %%", 100*float64(lied.Charts)/float64(truth.Charts)), lied.Charts*10 >= truth.Charts*9)
 	}
+	if s := find(runs, 300, asleep, "ours"); s != nil {
+		awake := 24*time.Hour - asleep.sleeps
+		best := awake*time.Duration(len(s.regions)*s.pages)/285/2 + asleep.sleeps/time.Hour*asleep.sleeps/2/24
+		part := float64(s.Mean) / float64(best)
+		r.Goal("300 units, "+asleep.name+": mean age", "at most 1.25 x the best constant interval's while awake", fmt.Sprintf("%.2f x %.2f h", part, best.Hours()), part <= 1.25)
+	}
+	if s := find(runs, 300, away, "ours"); s != nil {
+		r.Goal("300 units, "+away.name+": units spent meanwhile", "at most 3 % of a day's", fmt.Sprint(s.Away), s.Away*100 <= 3*s.units)
+		r.Goal("300 units, "+away.name+": until all regions have a chart again", "at most a round, 2.75 h", fmt.Sprintf("%.2f h", s.Back.Hours()), s.Back <= 165*time.Minute)
+	}
 	if calm, beside := lasting(runs, 1_900, 0), lasting(runs, 1_900, 900); calm != nil && beside != nil {
 		more := beside.Late - calm.Late
 		r.Goal("1900 units: the 99th percentile of how late a chart is, beside a backfill of 900 units", "less than 1 min more than without", fmt.Sprintf("%.1f and %.1f min", beside.Late.Minutes(), calm.Late.Minutes()), more < time.Minute)
@@ -158,7 +168,7 @@ func goalsInTrouble(r *report.Report, runs []simulated, days int) {
 // lasting returns our worker's performance beside a backfill of that many calls; nil if it was not measured.
 func lasting(runs []simulated, units int64, lookups int) *simulated {
 	for i, s := range runs {
-		if s.name == "ours" && s.world.units == units && s.lookups == lookups {
+		if s.name == "ours" && s.units == units && s.lookups == lookups {
 			return &runs[i]
 		}
 	}
@@ -216,27 +226,43 @@ func goalsBesideOthers(r *report.Report, runs []simulated) {
 
 // saidAndTrue writes the worker's hourly predictions, and how often they were true.
 func saidAndTrue(r *report.Report, runs []simulated) {
-	r.Section("Said and true", "Once an hour our worker is asked, as its `quota` and `slots` are, when the next chart comes, when units come back while nothing is left, "+
-		"what the interval is, and whether everything fits until midnight. That is true if it is within 10 % or 15 minutes of what came.")
+	r.Section("Said and true", "Once an hour our worker is asked, as its commands are, when the next chart and the next slot of each series come, what its headline says, when units come back while "+
+		"nothing is left, what the interval is, and whether everything fits until midnight (if not, its alert rings). A time is true if it is within 10 % or 15 minutes of what came; \"lasts\" if no run is stopped until "+
+		"midnight; \"fits\" if all charts of the schedule come, and \"does not fit\" if they do not; exit code 75 if the run was refused, or if no chart came for two turns.")
 	share := func(s said) string {
 		if s.All == 0 {
 			return "-"
 		}
 		return fmt.Sprintf("%.0f %% of %d", 100*float64(s.True)/float64(s.All), s.All)
 	}
+	each := func(t tally) (cells []string) {
+		for _, mouth := range mouths {
+			cells = append(cells, share(t[mouth]))
+		}
+		return cells
+	}
 	var rows [][]string
-	all, true := 0, 0
+	all, right := 0, 0
 	for _, s := range runs {
 		if s.name != "ours" {
 			continue
 		}
-		rows = append(rows, []string{s.world.String(), s.trouble.name, share(s.Next), share(s.Resumes), share(s.Every), share(s.Fits)})
-		for _, counts := range []said{s.Next, s.Resumes, s.Every, s.Fits} {
-			all, true = all+counts.All, true+counts.True
+		rows = append(rows, append([]string{s.world.String(), s.trouble.name}, each(s.Said)...))
+		for _, counts := range s.Said {
+			all, right = all+counts.All, right+counts.True
+		}
+		if mouth, least := s.Said.worst(); mouth != "" {
+			r.Goal(s.world.String()+", "+s.trouble.name+": what was said, by the mouth that is least often right", "true in 95 % of samples",
+				fmt.Sprintf("%.1f %%, %s", least, mouth), least >= 95)
+		}
+		if mouth, least := s.Surprised.worst(); mouth != "" {
+			rows = append(rows, append([]string{s.world.String(), s.trouble.name + ", on the first day"}, each(s.Surprised)...))
+			r.Goal(s.world.String()+", "+s.trouble.name+": the same on the first day on which others take it", "true in 85 % of samples",
+				fmt.Sprintf("%.1f %%, %s", least, mouth), least >= 85)
 		}
 	}
-	r.Table([]string{"world", "trouble", "next chart", "resumes at", "interval", "fits"}, rows)
+	r.Table(append([]string{"world", "trouble"}, mouths...), rows)
 	if all > 0 {
-		r.Goal("what was said", "true in 95 % of samples", fmt.Sprintf("%.1f %%", 100*float64(true)/float64(all)), true*100 >= all*95)
+		r.Goal("what was said", "true in 95 % of samples", fmt.Sprintf("%.1f %%", 100*float64(right)/float64(all)), right*100 >= all*95)
 	}
 }

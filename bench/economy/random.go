@@ -58,8 +58,8 @@ func worstOf(work worker) worker {
 			}
 			worst.Refused, worst.Wasted, worst.Orphans = max(worst.Refused, other.Refused), max(worst.Wasted, other.Wasted), max(worst.Orphans, other.Orphans)
 			worst.Worst = min(worst.Worst, other.Worst)
-			worst.Next, worst.Resumes = worst.Next.and(other.Next), worst.Resumes.and(other.Resumes)
-			worst.Every, worst.Fits = worst.Every.and(other.Every), worst.Fits.and(other.Fits)
+			worst.Said.add(other.Said)
+			worst.Surprised.add(other.Surprised)
 		}
 		worst.Seeds = max(w.trouble.seeds, 1)
 		return worst, nil
@@ -73,9 +73,7 @@ func randomWorld(random *rand.Rand) (w world, from time.Time) {
 	for {
 		w = world{every: time.Duration(pick(5, 10, 15, 30, 60, 120, 360)) * time.Minute, pages: 1 + random.IntN(4), trouble: []trouble{clean, clean, faulty, lying}[random.IntN(4)]}
 		random.Shuffle(len(codes), func(i, j int) { codes[i], codes[j] = codes[j], codes[i] })
-		for _, code := range codes[:1+random.IntN(len(codes))] {
-			w.regions = append(w.regions, code)
-		}
+		w.regions = append(w.regions, codes[:1+random.IntN(len(codes))]...)
 		if random.IntN(3) == 0 {
 			w.also = []ingest.Job{{Name: "music", Kind: ingest.KindChart, Category: "10", Regions: codes[:1+random.IntN(len(codes))], Every: time.Duration(pick(20, 45, 180)) * time.Minute, Pages: 1 + random.IntN(2)}}
 		}

@@ -7,152 +7,280 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/budget"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/quota"
 )
 
 // The program's hourly predictions are compared with what happened.
 
-// saying is one prediction of our worker.
+// mouths are the kinds of predictions.
+var mouths = []string{"next chart", "each series", "headline", "resumes at", "interval", "fits", "does not fit", "exit code"}
+
+// saying is what the program says at one time, by its commands, its metrics and the exit code of its last run.
 type saying struct {
-	at    time.Time
-	next  time.Time     // when a chart is next fetched
-	held  bool          // until then nothing is left
-	every time.Duration // from one chart of a series to its next
-	why   string        // what it was computed from, for -trace
-	fits  time.Time     // until when everything fits as configured; zero: no prediction
+	at       time.Time
+	next     map[ingest.Series]time.Time // when each series is next fetched
+	every    time.Duration               // from one chart of a series to its next; 0: no prediction
+	resumes  time.Time                   // when the schedule's next call is admitted; zero: it has something left
+	closed   time.Time                   // until when a pool is closed, which the headline says then
+	doubted  bool                        // the headline says only when one call asks again
+	forecast budget.Forecast
+	stopped  bool   // the run at that time ended with exit code 75
+	refused  bool   // a slot of that run was stopped
+	why      string // what it was computed from, for -trace
 }
 
 // said counts predictions, and how many were true.
 type said struct{ All, True int }
 
-func (s *said) count(true bool) {
+// tally counts by mouth.
+type tally map[string]said
+
+// count counts a prediction, and returns whether it was true.
+func (t tally) count(mouth string, came bool) bool {
+	s := t[mouth]
 	s.All++
-	if true {
+	if came {
 		s.True++
+	}
+	t[mouth] = s
+	return came
+}
+
+// add adds another tally.
+func (t tally) add(other tally) {
+	for mouth, s := range other {
+		t[mouth] = said{t[mouth].All + s.All, t[mouth].True + s.True}
 	}
 }
 
-func (s said) and(other said) said { return said{s.All + other.All, s.True + other.True} }
+// worst returns the mouth that was least often right, of those that spoke at least twenty times, and how often in percent.
+func (t tally) worst() (worst string, least float64) {
+	for _, mouth := range mouths {
+		if s := t[mouth]; s.All >= 20 {
+			if part := 100 * float64(s.True) / float64(s.All); worst == "" || part < least {
+				worst, least = mouth, part
+			}
+		}
+	}
+	return worst, least
+}
+
+func (t tally) String() (text string) {
+	for _, mouth := range mouths {
+		if s := t[mouth]; s.All > 0 {
+			text += fmt.Sprintf("; %s %d/%d", mouth, s.True, s.All)
+		}
+	}
+	return text
+}
 
 // near reports whether a prediction is within 10 %, or 15 minutes, of what came.
 func near(said, came time.Duration) bool {
-	return (said - came).Abs() <= max(15*time.Minute, came/10)
+	return (max(said, 0) - came).Abs() <= max(15*time.Minute, came/10)
 }
 
-// say records the program's present predictions, by the same parts as its quota and slots commands.
-func (p *program) say(ctx context.Context, rec *recorder) error {
-	r, err := p.governor.Report(ctx)
-	if err != nil {
-		return err
-	}
+// standingStore is the store as standing.Read asks for it.
+type standingStore struct{ *program }
+
+func (s standingStore) Latest(ctx context.Context) (ingest.Latest, error) {
+	return s.store.Latest(ctx, s.now())
+}
+
+func (s standingStore) CallStats(ctx context.Context) (ingest.CallStats, error) {
+	return s.store.CallStats(ctx)
+}
+
+// say records the program's present predictions, by the same parts as its commands.
+func (p *program) say(ctx context.Context, rec *recorder, worked []fetch.SlotResult) error {
 	now := p.now()
-	latest, err := p.store.Latest(ctx, now)
+	f, err := standing.Read(ctx, standing.Facts{Now: now}, p.schedule, p.governor, standingStore{p}, p.watch)
 	if err != nil {
 		return err
 	}
-	planned, _ := p.watch.Expect(ctx, r)
-	pace := p.schedule.Pace(planned, latest.Known(), now)
-	forecast, err := p.schedule.Forecast(r, pace, pace.Schedule.Waiting(latest, now), now)
-	if err != nil {
-		return err
+	s := saying{at: now, next: map[ingest.Series]time.Time{}, every: p.every, forecast: f.Forecast, why: f.Pace.String()}
+	for series, slot := range f.Pace.Schedule.Nexts(f.Latest, now) {
+		s.next[series] = slot.DueAt
 	}
-	s := saying{at: now, every: p.every}
-	for _, slot := range pace.Schedule.Upcoming(latest, now, 1, func(s ingest.Series) bool { return s.Job == "chart" }) {
-		s.next, s.held = slot.DueAt, slot.RetryAt.After(now)
+	for _, slot := range f.Pace.Schedule.Waiting(f.Latest, now) {
+		s.stopped = s.stopped || slot.RetryAt.After(now)
 	}
-	for _, job := range pace.Jobs {
+	for _, slot := range worked {
+		s.refused = s.refused || slot.State == ingest.Stopped
+	}
+	s.stopped = s.stopped || s.refused
+	for _, job := range f.Pace.Jobs {
 		if job.Job.Name == "chart" {
-			s.every, s.held = job.Round, s.held || job.Hold.After(now)
+			s.every = job.Round
 			if job.Waits { // it says until when, but gives no interval
 				s.every = 0
 			}
 		}
 	}
-	s.why = pace.String()
-	if traced {
-		for i, p := range planned.Pools {
-			if p.Pool == "units" {
-				for j, w := range p.Windows {
-					s.why += fmt.Sprintf("; %s used %d, expected %d, frees %s", w.Window.Name, r.Pools[i].Windows[j].Used, w.Used, w.FreesAt.Format("15:04"))
-				}
-				s.why += fmt.Sprintf("; drained %s; resumes %s", p.DrainedUntil.Format("15:04"), p.ResumesAt[quota.Scheduled].Format("02 15:04"))
-			}
+	for _, pool := range f.Pace.Resume(f.Report).Pools {
+		if pool.Pool == "units" && pool.Remaining[quota.Scheduled] == 0 {
+			s.resumes = pool.ResumesAt[quota.Scheduled]
 		}
-		for _, j := range pace.Jobs {
-			s.why += fmt.Sprintf("; gap %s hold %s last %s most %d", j.Gap, j.Hold.Format("15:04"), j.Last.Format("15:04"), j.Most)
+		if !pool.DrainedUntil.IsZero() && f.Forecast.Scheduled[pool.Pool] > 0 && !f.Forecast.Fits {
+			s.closed, s.doubted = pool.DrainedUntil, pool.Probe > 0
+		}
+		if traced {
+			s.why += fmt.Sprintf("; %s drained %s resumes %s", pool.Pool, pool.DrainedUntil.Format("15:04"), pool.ResumesAt[quota.Scheduled].Format("02 15:04"))
 		}
 	}
-	if forecast.Fits {
-		s.fits = forecast.Until
+	if traced {
+		for _, j := range f.Pace.Jobs {
+			s.why += fmt.Sprintf("; gap %s round %s hold %s last %s most %d", j.Gap, j.Round, j.Hold.Format("15:04"), j.Last.Format("15:04"), j.Most)
+		}
+		s.why += fmt.Sprintf("; %s fits %v runs out %s back %s", f.Forecast.State, f.Forecast.Fits, f.Forecast.RunsOutAt.Format("15:04"), f.Forecast.BackAt.Format("02 15:04"))
 	}
 	rec.sayings = append(rec.sayings, s)
 	return nil
 }
 
-// truth compares predictions with what came: the next chart of any series of the first host, the intervals between
-// charts at that time, and whether any was stopped.
-func (rec *recorder) truth(regions []ingest.Region) (next, resumes, every, fits said) {
+// truth compares the predictions of the first host with what came. Those of the day of a surprise are counted apart.
+func (rec *recorder) truth(up *upstream) (usual, surprised tally) {
+	usual, surprised = tally{}, tally{}
 	var charts []time.Time
-	for _, r := range regions {
-		charts = append(charts, rec.charts[string(r)]...)
+	for series, times := range rec.fetched {
+		if series.Key != "" {
+			charts = append(charts, times...)
+		}
 	}
 	slices.SortFunc(charts, time.Time.Compare)
-	after := func(t time.Time) int {
-		i, _ := slices.BinarySearchFunc(charts, t, time.Time.Compare)
-		return i
-	}
+	unknown := surprise(up.taken)
 	for _, s := range rec.sayings {
-		if i := after(s.at.Add(time.Second)); i < len(charts) && !s.next.IsZero() {
-			tally := &next
-			if s.held {
-				tally = &resumes
-			}
-			tally.count(near(max(0, s.next.Sub(s.at)), charts[i].Sub(s.at)))
-			rec.trace(map[bool]string{false: "next", true: "resumes"}[s.held], s, max(0, s.next.Sub(s.at)), charts[i].Sub(s.at))
+		t := usual
+		if unknown >= 0 && up.day(s.at) == unknown {
+			t = surprised
 		}
-		if came := rec.interval(s.at, regions); came > 0 && s.every > 0 {
-			every.count(near(s.every, came))
-			rec.trace("interval", s, s.every, came)
-			if traced {
-				mean, n := time.Duration(0), 0
-				for _, r := range regions {
-					times := rec.charts[string(r)]
-					if i, _ := slices.BinarySearchFunc(times, s.at, time.Time.Compare); i+1 < len(times) {
-						mean, n = mean+times[i+1].Sub(times[i]), n+1
-					}
-				}
-				if n == len(regions) {
-					rec.trace("forward", s, s.every, mean/time.Duration(n))
-				}
-			}
+		rec.judge(s, charts, t)
+	}
+	return usual, surprised
+}
+
+// judge compares one saying with what came; charts are those of all series.
+func (rec *recorder) judge(s saying, charts []time.Time, t tally) {
+	count := func(mouth string, said, came time.Time) {
+		if tick := rec.world.tick; tick > 0 { // what is due is fetched by the next run
+			said = rec.from.Add((said.Sub(rec.from) + tick - 1).Truncate(tick))
 		}
-		if !s.fits.IsZero() {
-			fits.count(!slices.ContainsFunc(rec.stops, func(t time.Time) bool {
-				i := after(t)
-				late := i == len(charts) || charts[i].Sub(t) > rec.world.every // a shorter stop costs no chart
-				return late && t.After(s.at) && t.Before(s.fits)
-			}))
+		if !t.count(mouth, near(said.Sub(s.at), came.Sub(s.at))) && traced {
+			fmt.Printf("%s %s: said %s, came %s (%s)\n", s.at.Format("01-02 15:04"), mouth, said.Format("02 15:04"), came.Format("02 15:04"), s.why)
 		}
 	}
-	return next, resumes, every, fits
+	is := func(mouth string, came bool) {
+		if !t.count(mouth, came) && traced {
+			fmt.Printf("%s %s: not true (%s)\n", s.at.Format("01-02 15:04"), mouth, s.why)
+		}
+	}
+	soonest := time.Time{}
+	for series, next := range s.next {
+		if came, ok := after(rec.fetched[series], s.at); ok {
+			count("each series", next, came)
+		}
+		if series.Key != "" && (soonest.IsZero() || next.Before(soonest)) {
+			soonest = next
+		}
+	}
+	came, ok := after(charts, s.at)
+	if !ok {
+		return
+	}
+	count("next chart", soonest, came)
+	if !s.resumes.IsZero() {
+		count("resumes at", s.resumes, came)
+	}
+	if interval := rec.interval(s.at); interval > 0 && s.every > 0 && !t.count("interval", near(s.every, interval)) && traced {
+		fmt.Printf("%s interval: said %s, came %s (%s)\n", s.at.Format("01-02 15:04"), s.every, interval, s.why)
+	}
+	is("exit code", s.stopped && (s.refused || rec.hole(s, charts)) || !s.stopped && !s.refused)
+	f := s.forecast
+	if wanted, got := rec.wanted(s.at, f.Until), rec.got(s.at, f.Until); wanted > len(rec.sizes) && f.Until.Before(rec.to) {
+		if f.Fits {
+			is("fits", got >= wanted-len(rec.sizes))
+		} else {
+			is("does not fit", got < wanted)
+		}
+	}
+	switch stop, stops := rec.nextStop(s.at, charts, s.every/time.Duration(len(rec.world.regions))+15*time.Minute); {
+	case s.doubted:
+	case !s.closed.IsZero():
+		count("headline", s.closed, came)
+	case f.State == budget.Lasts || f.State == budget.Slower:
+		is("headline", !stops || !stop.Before(f.Until))
+	case f.State == budget.UsedUp:
+		count("headline", f.BackAt, came)
+	case f.State == budget.RunsOut && stops && f.BackAt.After(f.RunsOutAt):
+		count("headline", f.RunsOutAt, stop)
+	default:
+		is("headline", false)
+	}
+}
+
+// after returns the first of the times that is a second after t, or later.
+func after(times []time.Time, t time.Time) (time.Time, bool) {
+	i, _ := slices.BinarySearchFunc(times, t.Add(time.Second), time.Time.Compare)
+	if i == len(times) {
+		return t, false
+	}
+	return times[i], true
+}
+
+// hole reports whether charts were further apart at that time than two turns of the interval that was said.
+func (rec *recorder) hole(s saying, charts []time.Time) bool {
+	i, _ := slices.BinarySearchFunc(charts, s.at, time.Time.Compare)
+	return i == 0 || i == len(charts) || charts[i].Sub(charts[i-1]) > 2*s.every/time.Duration(len(rec.world.regions))+15*time.Minute
+}
+
+// nextStop returns when quota next stopped a run, and no chart came for a turn afterwards.
+func (rec *recorder) nextStop(at time.Time, charts []time.Time, turn time.Duration) (time.Time, bool) {
+	stops := slices.Clone(rec.stops)
+	for _, s := range rec.sayings {
+		if s.stopped {
+			stops = append(stops, s.at)
+		}
+	}
+	slices.SortFunc(stops, time.Time.Compare)
+	for _, stop := range stops {
+		if came, ok := after(charts, stop); stop.After(at) && (!ok || came.Sub(stop) > turn) {
+			return stop, true
+		}
+	}
+	return at, false
+}
+
+// wanted returns how many charts are configured to be due between two times.
+func (rec *recorder) wanted(from, to time.Time) (n int) {
+	for _, every := range rec.sizes {
+		n += int(max(0, to.Sub(from)) / every)
+	}
+	return n
+}
+
+// got returns how many came.
+func (rec *recorder) got(from, to time.Time) (n int) {
+	for series := range rec.sizes {
+		for _, t := range rec.fetched[series] {
+			if t.After(from) && !t.After(to) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // interval returns the mean time between the charts before and after a time; 0 if some series has none.
-func (rec *recorder) interval(at time.Time, regions []ingest.Region) (mean time.Duration) {
-	for _, r := range regions {
+func (rec *recorder) interval(at time.Time) (mean time.Duration) {
+	for _, r := range rec.world.regions {
 		times := rec.charts[string(r)]
 		i, _ := slices.BinarySearchFunc(times, at, time.Time.Compare)
 		if i == 0 || i == len(times) {
 			return 0
 		}
-		mean += times[i].Sub(times[i-1]) / time.Duration(len(regions))
+		mean += times[i].Sub(times[i-1]) / time.Duration(len(rec.world.regions))
 	}
 	return mean
-}
-
-// trace prints a prediction that was not true.
-func (rec *recorder) trace(what string, s saying, said, came time.Duration) {
-	if traced && !near(said, came) {
-		fmt.Printf("%s %s: said %s, came %s (%s)\n", s.at.Format("01-02 15:04"), what, said.Round(time.Second), came.Round(time.Second), s.why)
-	}
 }

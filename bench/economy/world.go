@@ -73,7 +73,10 @@ func (w world) String() string {
 	if len(w.regions) > 8 {
 		s += fmt.Sprintf(", %d regions", len(w.regions))
 	}
-	if w.tick > 0 {
+	switch {
+	case w.tick >= time.Minute:
+		s += fmt.Sprintf(", cron every %.0f min", w.tick.Minutes())
+	case w.tick > 0:
 		s += ", serve"
 	}
 	return s
@@ -88,8 +91,25 @@ type trouble struct {
 	takes  func(*rand.Rand, int) []taking // what others take from the provider on each day, outside our ledger
 	free   bool                           // the provider does not charge the calls that it fails
 	slow   time.Duration                  // how long an answer takes; 0: callTakes
+	away   time.Duration                  // how long, from awayAt on, no call is answered
+	sleeps time.Duration                  // how long our machine sleeps each day, from 22:00 UTC on
+	edits  []edit                         // of the config, while our worker lives
 	random bool                           // it cannot be known when others come
 	seeds  int                            // number of random variants, of which our worker shows the worst; 0: one
+}
+
+// awayAt is when in a world the upstream stops to answer.
+const awayAt = 100 * time.Hour
+
+// edit is a change of the config.
+type edit struct {
+	at   time.Duration // since the world began
+	make func(*world)
+}
+
+// asleep reports whether our machine sleeps.
+func (t trouble) asleep(at time.Time) bool {
+	return t.sleeps > 0 && at.Add(-22*time.Hour).Sub(at.Add(-22*time.Hour).Truncate(24*time.Hour)) < t.sleeps
 }
 
 // taking is what others take from the provider's quota, at that time after the provider's day has begun.
@@ -128,9 +148,33 @@ var (
 		slices.SortFunc(all, func(a, b taking) int { return cmp.Compare(a.at, b.at) })
 		return all
 	}}
+	// Tools of which a person knows when they come.
+	weekly   = trouble{name: "another tool takes 70 % on Mondays", takes: onDays(210, func(day int) bool { return day%7 == 1 })}
+	weekend  = trouble{name: "another tool takes 70 % on Saturdays and Sundays", takes: onDays(210, func(day int) bool { return day%7 == 0 || day%7 == 6 })}
+	event    = trouble{name: "another tool takes 70 % on one day", takes: onDays(210, func(day int) bool { return day == 4 })}
+	cutToTen = trouble{name: "10,000, then 300 at the provider", takes: func(_ *rand.Rand, day int) []taking {
+		if day < 3 {
+			return nil
+		}
+		return []taking{{0, 9_700}}
+	}}
+	asleep    = trouble{name: "asleep from 22:00 to 07:00", sleeps: 9 * time.Hour}
+	away      = trouble{name: "no answer for 6 h", away: 6 * time.Hour}
+	edited    = trouble{name: "edited at noon", edits: []edit{{4*24*time.Hour + 12*time.Hour, func(w *world) { w.pages = 2 }}, {8*24*time.Hour + 12*time.Hour, func(w *world) { w.pages = 4 }}}}
+	raised    = trouble{name: "600 at the provider, in the costs from day 7", edits: []edit{{6*24*time.Hour + 12*time.Hour, func(w *world) { w.units = 600 }}}}
 	sluggish  = trouble{name: "an answer takes 20 s", slow: 20 * time.Second}
 	uncharged = trouble{name: "10 % errors, not charged", faults: []string{"503:10%"}, free: true, seeds: 3}
 )
+
+// onDays is a tool that takes so many units at 10:00 of some days.
+func onDays(units int64, is func(day int) bool) func(*rand.Rand, int) []taking {
+	return func(_ *rand.Rand, day int) []taking {
+		if !is(day) {
+			return nil
+		}
+		return []taking{{10 * time.Hour, units}}
+	}
+}
 
 // clock is the time of a world: workers and the stand-in read it, and those that wait or call advance it.
 type clock struct{ nanos atomic.Int64 }
@@ -199,7 +243,11 @@ func (u *upstream) plan(w world, seed uint64, from, to time.Time) {
 }
 
 func newUpstream(w world, seed uint64, c *clock) (*upstream, error) {
-	o := youtubesim.Options{Seed: seed, CostTable: table, Limits: map[string]int64{"units": w.units}, Now: c.now, PageVideos: 2, FreeFaults: w.trouble.free}
+	most := w
+	for _, e := range w.trouble.edits { // the provider raises a limit before the costs say so
+		e.make(&most)
+	}
+	o := youtubesim.Options{Seed: seed, CostTable: table, Limits: map[string]int64{"units": max(w.units, most.units)}, Now: c.now, PageVideos: 2, FreeFaults: w.trouble.free}
 	for _, text := range w.trouble.faults {
 		f, err := youtubesim.ParseFault(text)
 		if err != nil {
@@ -215,6 +263,9 @@ func newUpstream(w world, seed uint64, c *clock) (*upstream, error) {
 	u.server = httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
 		u.catchUp()
 		c.pass(cmp.Or(w.trouble.slow, callTakes))
+		if since := c.now().Sub(start.Add(awayAt)); since >= 0 && since < w.trouble.away {
+			panic(http.ErrAbortHandler)
+		}
 		if w.trouble.lies > c.now().Sub(c.now().Truncate(24*time.Hour).Add(18*time.Hour)) && c.now().UTC().Hour() >= 18 {
 			answer.Header().Set("Content-Type", "application/json")
 			answer.WriteHeader(http.StatusForbidden)

@@ -116,3 +116,22 @@ func TestAPacedScheduleLastsAtItsPace(t *testing.T) {
 		}
 	}
 }
+
+// A doubted no closes a pool for minutes, on a day of which nothing else is left: the forecast names the time at which
+// charts go on, as the schedule does, not that of the call that asks again.
+func TestUnitsComeBackWhenChartsGoOn(t *testing.T) {
+	now := midnight.Add(10 * time.Hour)
+	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
+	r := reported(s, now, 100, 185)
+	for i := range r.Pools {
+		r.Pools[i].Windows = onlyDay(r.Pools[i].Windows)
+		r.Pools[i].DrainedUntil = now.Add(37 * time.Minute)
+	}
+	l := done(s, now.Add(-50*time.Minute))
+	pace := s.Pace(r, l.Known(), now)
+	f, err := s.Forecast(r, pace, pace.Schedule.Waiting(l, now), now)
+	s.Foresee(&f, pace, nil, now)
+	if next := pace.Schedule.Next(now); err != nil || f.State != budget.UsedUp || !f.BackAt.Equal(next) {
+		t.Errorf("units come back at %v, and the next chart at %v: %s, %v", f.BackAt, next, f.State, err)
+	}
+}

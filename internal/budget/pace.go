@@ -135,11 +135,12 @@ func (s PricedSchedule) Pace(r quota.Report, known map[ingest.Series]time.Time, 
 		job := &jobs[i]
 		// The first call is admitted later than at a window's first renewal, and a slot is not due before its turn.
 		job.Hold = latest(job.Hold, paces[job.Job.Name].Hold)
-		if job.Hold.After(now) && (job.Waits || job.Hold.Sub(latest(now, job.Last.Add(job.Gap))) > max(job.Gap, delayed)) {
-			out.holds[job.Job.Name], job.UsedUp = job.Hold, true
-		}
+		job.UsedUp = job.Hold.After(now) && (job.Waits || job.Hold.Sub(latest(now, job.Last.Add(job.Gap))) > max(job.Gap, delayed))
 		if job.Hold.After(now) && !job.Last.IsZero() && job.Round > 0 {
 			job.Hold = latest(job.Hold, job.Last.Add(job.Gap))
+		}
+		if job.UsedUp {
+			out.holds[job.Job.Name] = job.Hold
 		}
 		paces[job.Job.Name] = job.Pace
 	}
