@@ -156,7 +156,8 @@ type Piece struct {
 // lacks.
 type Listing struct {
 	Channel  string    `json:"channel,omitempty"`  // the id of the channel whose videos are listed
-	Expected int       `json:"expected,omitempty"` // the upstream's number of videos; 0: unknown
+	Expected int       `json:"expected,omitempty"` // the upstream's number of videos; 0: unknown, or none
+	None     bool      `json:"none,omitempty"`     // the upstream counts no videos
 	Total    int       `json:"total,omitempty"`    // the last total that the list gave
 	Shrunk   bool      `json:"shrunk,omitempty"`   // the list became shorter while it was read
 	Asked    bool      `json:"asked,omitempty"`    // the channel was asked for again at the end of its list

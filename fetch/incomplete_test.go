@@ -2,6 +2,7 @@ package fetch_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -292,4 +293,51 @@ func (s deadSlots) Finish(ctx context.Context, slot ingest.Slot) error {
 		return context.Canceled
 	}
 	return s.Slots.Finish(ctx, slot)
+}
+
+// A channel that counts no videos and whose list does not exist is empty. If it counts some, or the upstream fails in the
+// middle of a list, the piece waits and is not failed for good.
+func TestAListThatIsNotThereIsEmptyOrWaits(t *testing.T) {
+	missing := &fetch.Error{Verdict: fetch.Rejected, Status: 404, Method: "playlistItems.list", Err: errors.New("playlistNotFound")}
+	broken := &fetch.Error{Verdict: fetch.Broken, Status: 400, Method: "playlistItems.list", Err: errors.New("processingFailure")}
+	for name, c := range map[string]struct {
+		videos int
+		fail   string // the calls that begin so
+		err    error
+		after  ingest.State
+		calls  int
+	}{
+		"no videos and no list":        {0, "uploads", missing, ingest.Done, 2},
+		"videos and no list":           {100, "uploads", missing, ingest.Due, 2},
+		"a failure inside the list":    {100, "uploads UU/all 50", broken, ingest.Due, 7},
+		"a page inside is not there":   {100, "uploads UU/all 50", missing, ingest.Due, 4},
+		"no videos, and a broken list": {0, "uploads", broken, ingest.Due, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDig(t, 1000)
+			up := &liar{archive: d.archive}
+			up.videos = c.videos
+			failing := true
+			up.before = func(call string) error {
+				if failing && strings.HasPrefix(call, c.fail) {
+					return c.err
+				}
+				return nil
+			}
+			d.run.Upstream = up
+			b := d.plan(t, ingest.BackfillUploads, wholeChannel)
+			_, _ = d.run.Run(t.Context(), fetch.RunOptions{Backfill: b})
+			if st := d.status(t, b); st.Pieces[c.after] != 1 || len(up.calls) != c.calls {
+				t.Errorf("%v after %d calls", st.Pieces, len(up.calls))
+			}
+			failing = false
+			d.now = d.now.Add(time.Hour)
+			if _, err := d.run.CarryOn(t.Context(), []ingest.Backfill{*b}); err != nil {
+				t.Fatal(err)
+			}
+			if st := d.status(t, b); st.Pieces[ingest.Done] != 1 || st.Videos != c.videos {
+				t.Errorf("an hour later: %+v", st)
+			}
+		})
+	}
 }

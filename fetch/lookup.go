@@ -145,6 +145,15 @@ func (l *lookup) findStep(slot ingest.Slot) step {
 	if _, ok := l.find.(*searching); ok {
 		s.retries, s.alike = searchRetries, true
 	}
+	if f, ok := l.find.(*uploads); ok && slot.Token != "" {
+		s.narrow = func(ctx context.Context, slot ingest.Slot, e *Error) (_ ingest.Slot, goesOn bool, err error) {
+			page, goesOn := f.missing(slot, e)
+			if goesOn {
+				slot, err = l.enqueue(ctx, slot, page)
+			}
+			return slot, goesOn, err
+		}
+	}
 	return s
 }
 

@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -47,9 +48,9 @@ func (f *uploads) page(slot ingest.Slot) Call[foundPage] {
 // between two of them.
 func (f *uploads) readChannel(c ingest.Channel) foundPage {
 	before := f.Expected
-	f.Channel, f.Expected = c.ID, 0
+	f.Channel, f.Expected, f.None = c.ID, 0, false
 	if c.Videos != nil {
-		f.Expected = int(*c.Videos)
+		f.Expected, f.None = int(*c.Videos), *c.Videos == 0
 	}
 	closing := f.closing
 	f.closing, f.Asked = false, f.Asked || closing
@@ -83,6 +84,15 @@ func (f *uploads) readPage(number int, list string, page ingest.Found) foundPage
 		out.token = list + "/" + page.Next
 	}
 	return out
+}
+
+// missing returns the page that stands for a list that the upstream does not have: an empty one, if the channel counts
+// no videos. Otherwise the two answers contradict each other, and ok is false.
+func (f *uploads) missing(slot ingest.Slot, e *Error) (_ foundPage, ok bool) {
+	if e.Status != http.StatusNotFound || !f.None || slot.Pages != 1 {
+		return foundPage{}, false
+	}
+	return foundPage{note: "the channel counts no videos, and has no list of them"}, true
 }
 
 // settle compares the number of stored videos with the channel's count. more says that the channel is asked once more.

@@ -104,6 +104,11 @@ func faultAnswer(f *Fault) *answer {
 		return serverError(status)
 	case "502html":
 		return &answer{status: http.StatusBadGateway, html: badGatewayPage}
+	case "403html":
+		return &answer{status: http.StatusForbidden, html: blockedPage}
+	case "407", "408", "409", "423", "425", "499":
+		status, _ := strconv.Atoi(f.kind)
+		return &answer{status: status, html: "\n"}
 	case "badkey":
 		return badKey()
 	case "disabled":
@@ -112,6 +117,10 @@ func faultAnswer(f *Fault) *answer {
 		return badPageToken()
 	case "nochart":
 		return chartNotFound()
+	case "nolist":
+		return playlistNotFound()
+	case "precondition":
+		return apiError(http.StatusBadRequest, "global", "failedPrecondition", "", "Precondition check failed.").with("FAILED_PRECONDITION", nil)
 	case "forbidden":
 		return apiError(http.StatusForbidden, "global", "forbidden", "", "Forbidden")
 	case "processing":
@@ -132,6 +141,10 @@ func (f *Fault) withhold(a *answer) {
 	}
 	delete(a.body, "nextPageToken")
 }
+
+const blockedPage = `<!DOCTYPE html>
+<title>Access denied</title><h1>Access denied</h1><p>This site is not allowed by the policy of your network.
+`
 
 const badGatewayPage = `<!DOCTYPE html>
 <html lang=en><meta charset=utf-8><title>Error 502 (Server Error)!!1</title>

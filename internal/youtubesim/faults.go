@@ -23,12 +23,15 @@ const FaultHelp = `KIND[@CALLS | :PERCENT%]; without either, every call is hit.
   CALLS     3 (the third), 3-5, 3+ (from the third on); counted from 1
   PERCENT   10, 0.5; seeded, the same every time
   500 502 503    the API's error body
+  408 409 423 425 499 407
+                 that status without a body; 407 is a proxy's own
+  403html        a proxy's refusal, as a page
   502html        a proxy's HTML page
   429min         too many calls a minute
   403quota       the units of the day are spent
   429day         the searches of the day are spent
-  badkey disabled badtoken nochart forbidden processing
-                 the API's refusal of that name; the last two give no reason
+  badkey disabled badtoken nochart nolist forbidden processing precondition
+                 the API's refusal of that name; forbidden gives no reason
   blank          200 with no items, whatever was asked for
   short          200 with a tenth of the items, and no next page
   drop           counted, then closed without an answer
@@ -40,7 +43,7 @@ const FaultHelp = `KIND[@CALLS | :PERCENT%]; without either, every call is hit.
 
 var faultKinds = []string{
 	"500", "502", "503", "502html", "429min", "403quota", "429day", "badkey", "disabled", "badtoken", "nochart",
-	"forbidden", "processing", "blank", "short",
+	"nolist", "forbidden", "processing", "precondition", "blank", "short", "407", "408", "409", "423", "425", "499", "403html",
 	"drop", "reset", "truncate", "empty", "hugebody", "slow",
 }
 

@@ -27,6 +27,7 @@ func TestFaultsHitTheCallsTheyName(t *testing.T) {
 		{[]string{"503:100%"}, []int{503, 503, 503, 503, 503}},
 		{[]string{"429min@1", "403quota@2", "429day@3", "badkey@4", "disabled@5"}, []int{429, 403, 429, 400, 403}},
 		{[]string{"blank@1", "short@2", "forbidden@3", "processing@4"}, []int{200, 200, 403, 400, 200}},
+		{[]string{"408@1", "499@2", "403html@3", "precondition@4", "nolist@5"}, []int{408, 499, 403, 400, 404}},
 		{[]string{"badtoken@1", "nochart@2", "empty@3", "slow=1ns@4", "html502@5"}, []int{400, 404, 200, 200, 502}},
 	} {
 		s := newStand(t, youtubesim.Options{Faults: faults(t, c.faults...)})
@@ -170,7 +171,7 @@ func TestFaultsThatMakeNoSenseAreRefused(t *testing.T) {
 			t.Errorf("%q: error %v, want %s", c.text, err, c.want)
 		}
 	}
-	for kind := range strings.FieldsSeq("500 502 503 502html 429min 403quota 429day badkey disabled badtoken nochart drop reset truncate empty hugebody slow") {
+	for kind := range strings.FieldsSeq("500 502 503 502html 429min 403quota 429day badkey disabled badtoken nochart nolist 407 409 423 425 drop reset truncate empty hugebody slow") {
 		if !strings.Contains(youtubesim.FaultHelp, kind) {
 			t.Errorf("the help says nothing of %s", kind)
 		}
