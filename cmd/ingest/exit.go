@@ -10,6 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/service"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/strictyaml"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
@@ -19,12 +20,12 @@ import (
 
 // The exit codes: 64 and up follow sysexits.h.
 const (
-	exitOK          = 0
+	exitOK          = standing.ExitOK
 	exitError       = 1
 	exitUsage       = 2
-	exitPartial     = 3   // something failed
-	exitUnavailable = 69  // ledger or upstream unavailable: failed closed
-	exitStopped     = 75  // stopped by quota, and nothing failed
+	exitPartial     = standing.ExitPartial
+	exitUnavailable = standing.ExitUnavailable // or the upstream: failed closed
+	exitStopped     = standing.ExitStopped
 	exitKey         = 77  // key missing or refused
 	exitConfig      = 78  // bad config, or data that may not be written
 	exitSignal      = 128 // plus the signal's number
@@ -34,6 +35,14 @@ const (
 type codeError struct {
 	code int
 	err  error
+}
+
+// endWith returns the outcome of a command that ends with this code because of err; nil for exitOK.
+func endWith(code int, err error) error {
+	if code == exitOK {
+		return nil
+	}
+	return codeError{code, err}
 }
 
 func (e codeError) Error() string {

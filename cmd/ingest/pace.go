@@ -20,20 +20,25 @@ import (
 
 // stand returns the standing; s is nil if there is no store, or if storeErr says why it cannot be read.
 func (a *app) stand(ctx context.Context, s *store.Store, storeErr error, report ledgerReport) (standing.Standing, error) {
+	f := standing.Facts{Now: a.clock.Now(), StaleAfter: a.cfg.StaleAfter, Provider: a.provider().name, StoreErr: storeErr}
+	if s != nil {
+		f.ReadStore(ctx, serviceStore{s, func() time.Time { return f.Now }, s.CallStats})
+	}
+	f.Report, f.LedgerErr = report(ctx)
+	return a.standBy(ctx, f, s)
+}
+
+// standBy returns the standing by facts of the store and a report of the ledger.
+func (a *app) standBy(ctx context.Context, f standing.Facts, s *store.Store) (standing.Standing, error) {
 	schedule, err := a.schedule()
 	if err != nil {
 		return standing.Standing{}, err
 	}
-	f := standing.Facts{Now: a.clock.Now(), StaleAfter: a.cfg.StaleAfter, Provider: a.provider().name, StoreErr: storeErr}
-	var slots standing.Store
 	var others standing.Others
-	if s != nil {
-		slots = serviceStore{s, func() time.Time { return f.Now }}
-	}
 	if a.cfg.Pacing && s != nil {
 		others = a.others(s, schedule)
 	}
-	f, err = standing.Read(ctx, f, schedule, report, slots, others)
+	err = f.Foresee(ctx, schedule, others)
 	return standing.At(f), err
 }
 
@@ -42,10 +47,8 @@ func (a *app) others(s *store.Store, schedule budget.PricedSchedule) budget.Othe
 	return budget.OthersWatch{Notes: s, Schedule: schedule, Shared: a.cfg.Ledger != "sqlite", Log: a.log()}
 }
 
-// ledgerReport is a standing.Ledger.
+// ledgerReport asks the ledger.
 type ledgerReport func(context.Context) (quota.Report, error)
-
-func (r ledgerReport) Report(ctx context.Context) (quota.Report, error) { return r(ctx) }
 
 // openStanding returns the standing for a command that has opened nothing yet.
 func (a *app) openStanding(ctx context.Context) (standing.Standing, error) {
@@ -87,7 +90,8 @@ func (a *app) warnOfRoom(s *store.Store) {
 // serviceStore is the store as the service reads it.
 type serviceStore struct {
 	*store.Store
-	now func() time.Time
+	now   func() time.Time
+	calls func(context.Context) (ingest.CallStats, error)
 }
 
 func (s serviceStore) Check(ctx context.Context) (path string, err error) {
@@ -97,6 +101,8 @@ func (s serviceStore) Check(ctx context.Context) (path string, err error) {
 func (s serviceStore) Latest(ctx context.Context) (ingest.Latest, error) {
 	return s.Store.Latest(ctx, s.now())
 }
+
+func (s serviceStore) CallStats(ctx context.Context) (ingest.CallStats, error) { return s.calls(ctx) }
 
 func (a *app) readTariff() (*quota.Tariff, error) {
 	name, data := "costs.yaml", ingest.Costs

@@ -125,7 +125,11 @@ func (a *app) quotaReport(ctx context.Context, l *ledger, f quotaFlags) error {
 	if errors.Is(storeErr, fs.ErrNotExist) {
 		unreadable = nil // nothing was fetched yet
 	}
-	doc, st, err := a.quotaDocument(ctx, l, s, unreadable)
+	st, err := a.stand(ctx, s, unreadable, l.report)
+	var doc report.QuotaDocument
+	if err == nil {
+		doc, err = a.quotaDocument(ctx, l, s, st)
+	}
 	if err == nil && !since.IsZero() && st.Report.Degraded == nil {
 		var spent []quota.Spent
 		spent, err = l.Ledger.Spent(ctx, l.Account, since, 0)
@@ -140,22 +144,16 @@ func (a *app) quotaReport(ctx context.Context, l *ledger, f quotaFlags) error {
 	if err = a.show(report.QuotaScreen{QuotaDocument: doc, Standing: st, Next: report.NewNextDocuments(st), All: f.all}); err == nil {
 		err = st.StoreErr
 	}
-	if err == nil && st.Report.Degraded != nil {
-		err = codeError{exitUnavailable, st.Report.Degraded}
-	}
-	if err == nil && doc.NothingLeft(f.purpose) {
-		err = codeError{exitStopped, nil}
+	if err == nil {
+		err = endWith(st.ExitCode(f.purpose), st.Report.Degraded)
 	}
 	return err
 }
 
-// quotaDocument returns what is left, and the standing that it is a part of; for s and storeErr see stand.
-func (a *app) quotaDocument(ctx context.Context, l *ledger, s *store.Store, storeErr error) (doc report.QuotaDocument, st standing.Standing, err error) {
-	if st, err = a.stand(ctx, s, storeErr, l.report); err == nil {
-		err = st.LedgerErr
-	}
-	if err != nil {
-		return doc, st, err
+// quotaDocument returns what is left; s is nil if there is no store.
+func (a *app) quotaDocument(ctx context.Context, l *ledger, s *store.Store, st standing.Standing) (doc report.QuotaDocument, err error) {
+	if st.LedgerErr != nil {
+		return doc, st.LedgerErr
 	}
 	doc = report.NewQuotaDocument(st.Pace.Resume(st.Report), l.Tariff, st.Forecast)
 	if s != nil {
@@ -166,5 +164,5 @@ func (a *app) quotaDocument(ctx context.Context, l *ledger, s *store.Store, stor
 		}
 	}
 	doc.Data, doc.Ledger = a.cfg.Data, config.ServerName(a.cfg.Ledger)
-	return doc, st, nil
+	return doc, nil
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -85,7 +85,9 @@ func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
 	shown()
 	a.warnOfStore(ctx, w.store)
 	sum := summarise(worked, err)
-	a.lookAhead(context.WithoutCancel(ctx), &sum, w, options.Series, options.Force)
+	if st, err := a.stand(context.WithoutCancel(ctx), w.store, nil, w.ledger.report); err == nil && st.StoreErr == nil {
+		sum.Ending = st.Ending(sum.Ending, options.Series, w.price.Total, options.Force)
+	}
 	var text strings.Builder
 	sum.Print(&text)
 	return end(text.String(), a.reportRun(sum, err))
@@ -106,40 +108,9 @@ func (a *app) workersFor(ctx context.Context, w *fetchRuntime) int {
 	return a.cfg.Concurrency
 }
 
-// lookAhead adds to a summary when the next slot of these series is due, and which of them wait for quota. A run that
-// had no quota left to try them was stopped, too.
-func (a *app) lookAhead(ctx context.Context, s *report.Run, w *fetchRuntime, series []ingest.Series, force bool) {
-	st, err := a.stand(ctx, w.store, nil, w.ledger.report)
-	if err != nil || st.StoreErr != nil {
-		return
-	}
-	s.Pacing = st.Pace.String()
-	nexts, late := st.Pace.Schedule.Nexts(st.Latest, st.Now), st.Waiting
-	var waiting []ingest.Slot
-	for _, one := range series {
-		if next, comes := nexts[one]; comes && (s.Next.IsZero() || next.DueAt.Before(s.Next)) {
-			s.Next = next.DueAt
-		}
-		if slot := late[one]; slot.RetryAt.After(st.Now) {
-			waiting = append(waiting, slot)
-		}
-	}
-	for _, p := range st.Report.Pools {
-		if at := p.ResumesAt[quota.Scheduled]; w.price.Total[p.Pool] > 0 && p.Remaining[quota.Scheduled] == 0 && at.After(s.UsedUp) {
-			s.UsedUp = at
-		}
-	}
-	if len(waiting) > 0 && !force { // the ledger knows better than a slot that was refused while another took quota
-		s.RetryAt = time.Time{}
-	}
-	for _, slot := range waiting {
-		s.Wait(slot)
-	}
-}
-
 // summarise sums up a run from its slots and the error that cut it short.
 func summarise(worked []fetch.SlotResult, err error) report.Run {
-	r := report.Run{Outcome: ingest.Done, Err: err}
+	r := report.Run{Ending: standing.Ending{Outcome: ingest.Done}, Err: err}
 	for _, w := range worked {
 		r.Add(report.RunSlot{Slot: w.Slot, Spent: w.Spent, Drew: w.Drew})
 	}
@@ -173,10 +144,8 @@ func (a *app) endOfRun(outcome ingest.State, err error) error {
 	switch {
 	case err != nil:
 		return err
-	case outcome == ingest.Failed:
-		return codeError{exitPartial, nil}
-	case outcome == ingest.Stopped && !a.cfg.ZeroOnStop:
-		return codeError{exitStopped, nil}
+	case outcome == ingest.Stopped && a.cfg.ZeroOnStop:
+		return nil
 	}
-	return nil
+	return endWith(standing.ExitCode(outcome), nil)
 }

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/trendvidstream/ingest/internal/web"
+	"github.com/trendvidstream/ingest/internal/report"
 )
 
 // served is a serve in a process of its own.
@@ -107,10 +107,10 @@ func (d *served) isReady() bool {
 }
 
 // check returns one line of /readyz.
-func (d *served) check(name string) web.Result {
+func (d *served) check(name string) report.Result {
 	d.t.Helper()
 	_, body := d.get("readyz?format=json")
-	var doc struct{ Checks []web.Result }
+	var doc struct{ Checks []report.Result }
 	if err := json.Unmarshal([]byte(body), &doc); err != nil {
 		d.t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func (d *served) check(name string) web.Result {
 		}
 	}
 	d.t.Fatalf("/readyz has no %s: %s", name, body)
-	return web.Result{}
+	return report.Result{}
 }
 
 // stopsWithin is twice the promise: ending a call in flight may take four of its five seconds, and a busy machine is no

@@ -20,8 +20,14 @@ import (
 // source returns what the metrics and the status page read: the ledger and the store, as the commands show them.
 func (a *app) source(l *ledger, s *store.Store) *web.Source {
 	source := a.storeSource(s, nil)
-	source.Quota = func(ctx context.Context) (report.QuotaDocument, standing.Facts, error) {
-		doc, st, err := a.quotaDocument(ctx, l, s, nil)
+	source.Quota = func(ctx context.Context, store func() standing.Facts) (doc report.QuotaDocument, _ standing.Facts, err error) {
+		left, ledgerErr := l.report(ctx)
+		f := store()
+		f.Report, f.LedgerErr = left, ledgerErr
+		st, err := a.standBy(ctx, f, s)
+		if err == nil {
+			doc, err = a.quotaDocument(ctx, l, s, st)
+		}
 		return doc, st.Facts, err
 	}
 	source.Spent = func(ctx context.Context, since time.Time, every time.Duration) ([]quota.Spent, error) {
@@ -38,14 +44,14 @@ func (a *app) source(l *ledger, s *store.Store) *web.Source {
 // storeSource is the part of source that needs no ledger; why returns why the ledger cannot be opened.
 func (a *app) storeSource(s *store.Store, why func() error) *web.Source {
 	return &web.Source{
-		Quota: func(context.Context) (report.QuotaDocument, standing.Facts, error) {
+		Quota: func(context.Context, func() standing.Facts) (report.QuotaDocument, standing.Facts, error) {
 			return report.QuotaDocument{}, standing.Facts{}, why()
 		},
 		Slots: func(ctx context.Context, since time.Time) ([]report.SlotDocument, error) {
 			slots, err := s.ListSlots(ctx, store.SlotFilter{Since: since})
 			return report.NewSlotsDocument(slots, nil).Slots, err
 		},
-		Calls: s.CallStats, DayPrice: a.dayPrice, Backup: s.LastBackup, Kept: s.Kept,
+		DayPrice: a.dayPrice, Backup: s.LastBackup, Kept: s.Kept,
 		Backfills: func(ctx context.Context) (docs []report.BackfillDocument, err error) {
 			list, err := s.Backfills(ctx)
 			for _, b := range list {

@@ -154,14 +154,6 @@ func NewQuotaDocument(r quota.Report, tariff *quota.Tariff, f budget.Forecast) Q
 	return d
 }
 
-// NothingLeft reports whether some pool would refuse the purpose's next call; "" is no purpose.
-func (d QuotaDocument) NothingLeft(purpose quota.Purpose) bool {
-	return purpose != "" && slices.ContainsFunc(d.Pools, func(p PoolDocument) bool {
-		left := p.For(purpose)
-		return left.Remaining == 0 || left.ResumesAt != nil
-	})
-}
-
 // NewSpentDocuments returns the spenders and their amounts.
 func NewSpentDocuments(spent []quota.Spent) []SpentDocument {
 	docs := []SpentDocument{}

@@ -8,20 +8,24 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// Run is how a run of the schedule ended. A new one has the outcome done.
+// Run is a run of the schedule: how it has ended, and what it worked on.
 type Run struct {
-	Outcome ingest.State
-	Slots   []RunSlot
-	RetryAt time.Time           // the earliest of the stopped slots; zero: none
-	Units   int64               // spent by this run
-	Err     error               // that cut it short
-	Next    time.Time           // when any slot is next due
-	UsedUp  time.Time           // until when the schedule has nothing left; zero: it has something
-	Waiting map[ingest.Kind]int // slots that wait for quota, tried or not
-	Pacing  string              // how the schedule is stretched, and why; "": it is not
+	standing.Ending
+
+	Slots []RunSlot
+	Units int64 // spent by this run
+	Err   error // that cut it short
+}
+
+// Add adds a slot that the run worked on.
+func (r *Run) Add(slot RunSlot) {
+	r.Slots = append(r.Slots, slot)
+	r.Units += slot.Spent
+	r.Ending.Add(slot.Slot)
 }
 
 // RunSlot is a slot that a run worked on.
@@ -33,35 +37,6 @@ type RunSlot struct {
 
 // Document returns the slot with what this run spent on it.
 func (s RunSlot) Document() SlotDocument { return NewSlotDocument(s.Slot).Drew(s.Spent, s.Drew) }
-
-// Add adds a slot that the run worked on. The outcome is failed if anything failed, else stopped if quota was refused.
-func (r *Run) Add(slot RunSlot) {
-	r.Slots = append(r.Slots, slot)
-	r.Units += slot.Spent
-	switch {
-	case slot.State == ingest.Failed:
-		r.Outcome = ingest.Failed
-	case slot.State == ingest.Stopped && r.Outcome == ingest.Done:
-		r.Outcome = ingest.Stopped
-	}
-	if slot.State == ingest.Stopped && (r.RetryAt.IsZero() || slot.RetryAt.Before(r.RetryAt)) {
-		r.RetryAt = slot.RetryAt
-	}
-}
-
-// Wait counts a slot that waits for quota.
-func (r *Run) Wait(slot ingest.Slot) {
-	if r.Waiting == nil {
-		r.Waiting = map[ingest.Kind]int{}
-	}
-	r.Waiting[slot.Kind]++
-	if r.Outcome == ingest.Done {
-		r.Outcome = ingest.Stopped
-	}
-	if r.RetryAt.IsZero() || slot.RetryAt.Before(r.RetryAt) {
-		r.RetryAt = slot.RetryAt
-	}
-}
 
 // stopText says what is waiting for quota, and until when: "stopped by quota: 8 charts wait until ...".
 func (r Run) stopText() string {

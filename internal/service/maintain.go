@@ -3,13 +3,10 @@ package service
 import (
 	"context"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/standing"
-	"github.com/trendvidstream/ingest/internal/term"
-	"github.com/trendvidstream/ingest/quota"
 )
 
 const (
@@ -86,7 +83,7 @@ func (s *Service) askLedger(ctx context.Context, r *Runtime) {
 	}
 	var now standing.Standing
 	if r.Stand != nil && err == nil {
-		now, _ = r.Stand(within, left) // a price that is missing was said at the start
+		now, _ = r.Stand(within, s.site.Standing(within).Facts, left) // a price that is missing was said at the start
 	}
 	before := s.state.read()
 	s.state.update(func(st *state) {
@@ -109,42 +106,4 @@ func (s *Service) askLedger(ctx context.Context, r *Runtime) {
 }
 
 // status describes the service in one line, for systemctl status.
-func (s *Service) status() string {
-	parts := []string{"next slot " + term.Stamp(s.paced().Next(s.Now()))}
-	st := s.state.read()
-	if pacing := st.pace.String(); pacing != "" {
-		parts = append(parts, pacing)
-	}
-	switch {
-	case st.openErr != nil:
-		parts = append(parts, "not open: "+st.openErr.Error())
-	case st.ledgerErr != nil:
-		parts = append(parts, "ledger degraded: "+report.WithoutLedger(st.report.EmergencyLeft))
-	case !st.askedLedger.IsZero():
-		parts = append(parts, remaining(st.report))
-	}
-	if st.keyErr != nil {
-		parts = append(parts, "key refused")
-	}
-	if reason := s.restReason(); reason != nil {
-		parts = append(parts, reason.Error())
-	}
-	if now := s.site.Standing(context.Background()); now.StoreErr == nil {
-		if stale := report.StaleSeries(now, report.SeriesState.Name); len(stale) > 0 {
-			parts = append(parts, "stale: "+strings.Join(stale, ", "))
-		} else {
-			parts = append(parts, "nothing stale")
-		}
-	}
-	const most = 300
-	return term.Fit(strings.Join(parts, "; "), most)
-}
-
-// remaining describes the quota left for the schedule: "9,468 units left".
-func remaining(r quota.Report) string {
-	left := map[string]int64{}
-	for _, p := range r.Pools {
-		left[p.Pool] = p.Remaining[quota.Scheduled]
-	}
-	return term.Amounts(left) + " left"
-}
+func (s *Service) status() string { return report.StatusLine(s.site.Standing(context.Background())) }

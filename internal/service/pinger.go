@@ -141,7 +141,8 @@ func (s *Service) ReportFailedStart(ctx context.Context, err error) {
 // healthLines describes the service for a person who watches the switch. Running out of quota is no failure, and
 // neither is a region that is stale for that reason; a failed slot or check is one.
 func (s *Service) healthLines(ctx context.Context, st state) (lines []string, failing bool) {
-	_, results := s.site.Ready(ctx)
+	now := s.site.Standing(ctx)
+	_, results := report.Ready(now)
 	for _, r := range results {
 		if r.OK || r.Check == "freshness" {
 			continue
@@ -149,7 +150,6 @@ func (s *Service) healthLines(ctx context.Context, st state) (lines []string, fa
 		lines = append(lines, r.Check+": "+r.Detail)
 		failing = failing || r.Check != "upstream" // if the upstream stays silent, some region becomes stale
 	}
-	now := s.site.Standing(ctx)
 	if now.StoreErr != nil {
 		return append(lines, term.Clean(now.StoreErr.Error())), true
 	}
@@ -162,5 +162,5 @@ func (s *Service) healthLines(ctx context.Context, st state) (lines []string, fa
 			failing = failing || series.Outcome == ingest.Failed || !catchingUp
 		}
 	}
-	return append(lines, s.status()), failing
+	return append(lines, report.StatusLine(now)), failing
 }

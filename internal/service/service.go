@@ -83,8 +83,8 @@ type Runtime struct {
 	Ledger  Ledger
 	Source  *web.Source     // what the metrics are read from
 	Library *report.Library // what the API answers from
-	// Stand returns the standing by a report of the ledger; nil: the schedule is as configured.
-	Stand func(context.Context, quota.Report) (standing.Standing, error)
+	// Stand returns the standing by the facts of the store and a report of the ledger; nil: the schedule is as configured.
+	Stand func(context.Context, standing.Facts, quota.Report) (standing.Standing, error)
 	// Queue starts workers from a queue that many machines share; nil: this process's own workers do what is due.
 	Queue func(context.Context, *Queued) (trigger, wait func(), err error)
 	// MayWork returns why this machine must leave the queue to the others, and an error if that is not known. nil without
@@ -100,7 +100,7 @@ type Runtime struct {
 
 // Store is the part of the store that the service reads.
 type Store interface {
-	Latest(context.Context) (ingest.Latest, error)
+	standing.Store
 	// Check reads a little, and returns where the store is.
 	Check(context.Context) (path string, err error)
 	Room() error // why it has no room for one more answer

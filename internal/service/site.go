@@ -1,7 +1,6 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
-	"github.com/trendvidstream/ingest/regions"
 )
 
 // silentBeats is how many heartbeats an upstream may give no answer before it counts as unreachable.
@@ -31,11 +29,10 @@ func (s *Service) newSite() *web.Site {
 	}
 	site := &web.Site{
 		API: s.API, Hosts: s.Hosts, BasePath: s.BasePath, Proxies: s.Proxies,
-		Now: s.Now, Alive: s.checkAlive, Facts: s.facts,
-		Checks: []web.Check{{Name: "store", Look: s.checkStore}, {Name: "ledger", Look: s.checkLedger}, {Name: "key", Look: s.checkKey}, {Name: "workers", Look: s.checkWorkers}},
+		Now: s.Now, Alive: s.checkAlive, Facts: s.facts, Process: s.process,
 	}
 	site.Status = &web.Status{
-		Now: s.Now, Version: s.Version, Source: s.source, Facts: s.facts,
+		Now: s.Now, Version: s.Version, Source: s.source, Facts: func(ctx context.Context) standing.Facts { return site.Standing(ctx).Facts },
 		Degraded: func() time.Duration { return s.state.read().degradedFor(time.Now()) },
 	}
 	site.Pages = &s.Pages
@@ -65,28 +62,36 @@ func (s *Service) restReason() error {
 	return fmt.Errorf("the workers rest until %s: %w", term.StampFrom(s.Now().Add(s.heartbeat)), err)
 }
 
-// facts reads the store. Of the ledger it repeats the last answer: a request must not make the ledger work.
-func (s *Service) facts(ctx context.Context) standing.Facts {
+// process adds what this process has learned. Of the ledger it repeats the last answer: a request must not make the
+// ledger work.
+func (s *Service) process(f *standing.Facts) {
 	st := s.state.read()
-	f := standing.Facts{Now: s.Now(), StaleAfter: s.StaleAfter, Provider: s.Upstream, Silence: silentBeats * s.heartbeat,
-		Pace: st.pace, Report: st.report, Forecast: st.forecast, Resting: s.restReason()}
-	f.Pace.Schedule, f.Report.Degraded = s.paced(), st.ledgerErr
+	f.Pace, f.Report, f.Forecast = st.pace, st.report, st.forecast
+	f.LedgerAge, f.LedgerWithin = time.Since(st.askedLedger), 2*s.heartbeat+askWithin
+	f.Resting, f.NotOpen, f.KeyErr = s.restReason(), st.openErr, st.keyErr
+	f.Report.Degraded, f.LedgerErr = st.ledgerErr, st.openErr
+	if f.LedgerErr == nil && st.askedLedger.IsZero() {
+		f.LedgerErr = errNotAsked
+	}
+	if f.Pace.Schedule == nil {
+		f.Pace.Schedule = s.Schedule
+	}
+}
+
+// facts reads the store.
+func (s *Service) facts(ctx context.Context) standing.Facts {
+	f := standing.Facts{Now: s.Now(), StaleAfter: s.StaleAfter, Provider: s.Upstream, Silence: silentBeats * s.heartbeat}
 	r, err := s.readable()
 	if err == nil {
-		_, err = r.Store.Check(ctx) // the newest slots alone would still look fresh
+		f.StorePath, err = r.Store.Check(ctx) // the newest slots alone would still look fresh
 	}
-	if err == nil {
-		f.Latest, err = r.Store.Latest(ctx)
+	if f.StoreErr = err; err == nil {
+		f.Room = r.Store.Room()
+		f.ReadStore(ctx, r.Store)
 	}
-	if err == nil && r.Source.Calls != nil {
-		if f.Calls, err = r.Source.Calls(ctx); err == nil {
-			f.Contact = new(f.Calls.Contact())
-		}
+	if f.StoreErr == nil {
+		f.Idle, f.StoreErr = s.othersIdle(ctx)
 	}
-	if err == nil {
-		f.Idle, err = s.othersIdle(ctx)
-	}
-	f.StoreErr = err
 	return f
 }
 
@@ -118,72 +123,6 @@ func (s *Service) source() (*web.Source, error) {
 
 func (s *Service) library() (*report.Library, error) {
 	return fromReadable(s, func(r *Runtime) (*report.Library, error) { return r.Library, nil })
-}
-
-func (s *Service) calls(ctx context.Context) (ingest.CallStats, error) {
-	source, err := s.source()
-	if err != nil || source.Calls == nil {
-		return nil, err
-	}
-	return source.Calls(ctx)
-}
-
-func (s *Service) checkStore(ctx context.Context) (string, error) {
-	return fromReadable(s, func(r *Runtime) (string, error) {
-		path, err := r.Store.Check(ctx)
-		if err == nil {
-			err = r.Store.Room()
-		}
-		return path, err
-	})
-}
-
-// checkLedger repeats the ledger's last answer: a request must not make the ledger work.
-func (s *Service) checkLedger(context.Context) (string, error) {
-	st := s.state.read()
-	since := time.Since(st.askedLedger).Round(time.Second)
-	switch {
-	case st.openErr != nil:
-		return "", st.openErr
-	case st.askedLedger.IsZero():
-		return "", errNotAsked
-	case st.ledgerErr != nil:
-		return "", fmt.Errorf("degraded, %s: %w", report.WithoutLedger(st.report.EmergencyLeft), st.ledgerErr)
-	case since > 2*s.heartbeat+askWithin:
-		return "", fmt.Errorf("has not answered for %v", since)
-	}
-	return fmt.Sprintf("%s, %v ago", remaining(st.report), since), nil
-}
-
-func (s *Service) checkKey(ctx context.Context) (string, error) {
-	calls, _ := s.calls(ctx)
-	switch st := s.state.read(); {
-	case st.keyErr != nil:
-		return "", st.keyErr
-	case st.keyAccepted:
-		return "accepted", nil
-	case calls.Contact().KeyRefused():
-		return "", errors.New(s.Upstream + " refused it when it was last asked")
-	default:
-		return "not refused so far", nil
-	}
-}
-
-func (s *Service) checkWorkers(ctx context.Context) (string, error) {
-	says := "can go on"
-	idle, _ := s.othersIdle(ctx) // an error is the store's, whose check says it
-	for _, other := range idle {
-		says += "; " + other.String()
-	}
-	return says, cmp.Or(s.restReason(), s.state.read().openErr)
-}
-
-// paced returns the schedule as the newest report of the ledger stretches it.
-func (s *Service) paced() regions.Schedule {
-	if paced := s.state.read().pace.Schedule; paced != nil {
-		return paced
-	}
-	return s.Schedule
 }
 
 // othersIdle returns the other machines that do not work.

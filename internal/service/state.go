@@ -40,7 +40,6 @@ type state struct {
 	keyErr      error // the refusal; nil: none so far
 	keyRefusals int   // in a row
 	keyNext     time.Time
-	keyAccepted bool // a call was answered
 
 	busySince time.Time // when the workers began to work; zero: they rest
 	rested    bool      // the workers have finished a round
@@ -52,7 +51,7 @@ type state struct {
 // slotEnded is the event of a pass that has ended. news says that its outcome differs from the one before.
 func (s *state) slotEnded(r fetch.SlotResult, news bool) {
 	if r.State == ingest.Done && r.Spent > 0 { // a refresh may end without a call
-		s.keyErr, s.keyRefusals, s.keyNext, s.keyAccepted = nil, 0, time.Time{}, true
+		s.keyErr, s.keyRefusals, s.keyNext = nil, 0, time.Time{}
 	}
 	s.news = s.news || news
 }

@@ -30,11 +30,14 @@ type printed struct {
 	page      string // the page's headline
 	reason    string
 	cure      standing.Cure
-	ready     map[string]web.Result // of /readyz
+	ready     map[string]report.Result // of /readyz
 	readyCode int
 	fresh     report.Freshness // of /freshness
 	freshCode int
 	metrics   map[string]string // by name and labels
+	systemd   string            // the status of the service
+	run       standing.Ending   // of a run with nothing due
+	exit      int               // of ingest quota --purpose scheduled
 }
 
 // show lets every mouth print the facts.
@@ -46,6 +49,8 @@ func show(t fataler, f standing.Facts) (p printed) {
 		return w.Code, w.Body.String()
 	}
 	s := situationOf(f)
+	p.systemd, p.exit = report.StatusLine(site.Standing(t.Context())), s.Standing.ExitCode(quota.Scheduled)
+	p.run = s.Standing.Ending(standing.Ending{Outcome: ingest.Done}, []ingest.Series{us, de}, quota.Cost{"units": 384}, false)
 	p.reason, p.cure = s.Reason(), s.Cure()
 	if p.quota = "-"; s.Quota != nil {
 		p.quota = s.Verdict()
@@ -56,12 +61,12 @@ func show(t fataler, f standing.Facts) (p printed) {
 		t.Fatalf("the page has no title: %.300s", page)
 	}
 	p.mark, p.page = title[1], html.UnescapeString(title[2])
-	var ready struct{ Checks []web.Result }
+	var ready struct{ Checks []report.Result }
 	code, text := body("/readyz?format=json")
 	if err := json.Unmarshal([]byte(text), &ready); err != nil {
 		t.Fatalf("/readyz: %v", err)
 	}
-	p.readyCode, p.ready = code, map[string]web.Result{}
+	p.readyCode, p.ready = code, map[string]report.Result{}
 	for _, check := range ready.Checks {
 		p.ready[check.Check] = check
 	}
@@ -80,13 +85,16 @@ func show(t fataler, f standing.Facts) (p printed) {
 	return p
 }
 
-type fataler interface{ Fatalf(string, ...any) }
+type fataler interface {
+	Context() context.Context
+	Fatalf(string, ...any)
+}
 
 // siteOf is what ingest serve shows at its address.
 func siteOf(f standing.Facts) *web.Site {
 	now := func() time.Time { return f.Now }
 	source := &web.Source{
-		Quota: func(context.Context) (report.QuotaDocument, standing.Facts, error) {
+		Quota: func(context.Context, func() standing.Facts) (report.QuotaDocument, standing.Facts, error) {
 			if f.LedgerErr != nil {
 				return report.QuotaDocument{}, f, f.LedgerErr
 			}
@@ -123,7 +131,7 @@ func (p printed) String() string {
 	line("page", p.mark+" "+p.page)
 	line("reason", p.reason)
 	line("cure", strings.TrimSpace(p.cure.Thing+" "+p.cure.Advice+" "+p.cure.Command))
-	for _, check := range []string{"upstream", "freshness"} {
+	for _, check := range []string{"store", "ledger", "key", "workers", "upstream", "freshness"} {
 		if r, ok := p.ready[check]; ok {
 			line("readyz", fmt.Sprintf("%s %t: %s", check, r.OK, r.Detail))
 		}
@@ -150,6 +158,13 @@ func (p printed) String() string {
 		}
 	}
 	line("metrics", strings.Join(figures, ", "))
+	line("systemd", p.systemd)
+	run := fmt.Sprintf("%s, exit %d, next at %s", p.run.Outcome, standing.ExitCode(p.run.Outcome), p.run.Next.Format("15:04"))
+	if !p.run.RetryAt.IsZero() {
+		run += ", again at " + p.run.RetryAt.Format("2006-01-02 15:04")
+	}
+	line("run", run)
+	line("exit", fmt.Sprintf("%d for quota --purpose scheduled", p.exit))
 	return b.String()
 }
 
@@ -265,6 +280,12 @@ func TestNoTwoMouthsDiffer(t *testing.T) {
 			t.Fatalf("the standing is %s, the headline %s %q, the page's %s %q", s.Worst().State, mood, headline, p.mark, p.page)
 		}
 		readable := map[bool]string{true: "1", false: "0"}
+		if down := s.Ledger.State == standing.Bad; down != (p.exit == standing.ExitUnavailable) || down == p.ready["ledger"].OK {
+			t.Fatalf("the ledger is %s, quota exits with %d, and /readyz says %+v", s.Ledger.State, p.exit, p.ready["ledger"])
+		}
+		if nothing := strings.Contains(p.systemd, "nothing stale"); f.StoreErr == nil && nothing != p.ready["freshness"].OK {
+			t.Fatalf("systemd shows %q, and /readyz says %+v", p.systemd, p.ready["freshness"])
+		}
 		if p.metrics[`source_readable{source="store"}`] != readable[f.StoreErr == nil] || (p.freshCode == http.StatusOK) != (f.StoreErr == nil) {
 			t.Fatalf("the store: %v, /freshness %d, metrics %v", f.StoreErr, p.freshCode, p.metrics)
 		}
@@ -274,7 +295,7 @@ func TestNoTwoMouthsDiffer(t *testing.T) {
 		if f.StoreErr != nil {
 			return
 		}
-		stale := 0
+		stale, back := 0, time.Time{}
 		for i, one := range p.fresh.Series {
 			labels := fmt.Sprintf("{job=%q,region=%q}", one.Job, one.Region)
 			if p.metrics["freshness_stale"+labels] != readable[one.Stale] {
@@ -286,6 +307,9 @@ func TestNoTwoMouthsDiffer(t *testing.T) {
 			if is := s.Series[i]; one.ResumesAt != nil && !one.ResumesAt.Equal(is.ResumesAt) || (one.ResumesAt != nil) != (is.State == standing.Waiting) {
 				t.Fatalf("%s waits until %v, and its state is %s until %s", one.Region, one.ResumesAt, is.State, is.ResumesAt)
 			}
+			if one.ResumesAt != nil && (back.IsZero() || one.ResumesAt.Before(back)) {
+				back = *one.ResumesAt
+			}
 			if one.Stale && s.Series[i].State != standing.Absent {
 				stale++
 			}
@@ -293,6 +317,9 @@ func TestNoTwoMouthsDiffer(t *testing.T) {
 			if young := one.Slot != nil && f.Now.Sub(*one.Slot) <= bound; mood == standing.Good && !young {
 				t.Fatalf("%q, and %s is of %v", headline, one.Region, one.Slot)
 			}
+		}
+		if code := standing.ExitCode(p.run.Outcome); (code == standing.ExitStopped) != !back.IsZero() || !p.run.RetryAt.Equal(back) {
+			t.Fatalf("a run exits with %d until %s, and /freshness says that the first goes on at %s", code, p.run.RetryAt, back)
 		}
 		if p.ready["freshness"].OK != (stale == 0) {
 			t.Fatalf("%d are stale, and /readyz says %+v", stale, p.ready["freshness"])

@@ -13,6 +13,7 @@ package standing
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -64,7 +65,14 @@ type Facts struct {
 
 	Idle []ingest.IdleMachine // other machines that share the store and do not work
 
-	Resting error // why the workers rest, if the upstream is not the reason
+	// What ingest serve knows besides.
+	Resting      error         // why the workers rest, if the upstream is not the reason
+	NotOpen      error         // why store, ledger and upstream are not open
+	StorePath    string        // where the store is
+	Room         error         // why the store has no room for one more answer
+	KeyErr       error         // how the key was refused, if this process was told
+	LedgerAge    time.Duration // since Report was asked for
+	LedgerWithin time.Duration // the longest LedgerAge of a ledger that answers; 0: any
 }
 
 // UnreachableAfter is how long an upstream may go without a usable answer before it counts as unreachable: three
@@ -115,6 +123,9 @@ func (s Standing) judgeStore() Condition {
 
 func (s Standing) judgeLedger() Condition {
 	err := cmp.Or(s.LedgerErr, s.Report.Degraded)
+	if err == nil && s.LedgerWithin > 0 && s.LedgerAge > s.LedgerWithin {
+		err = fmt.Errorf("it has not answered for %v", s.LedgerAge.Round(time.Second))
+	}
 	if err == nil {
 		return Condition{Meanwhile: Everything}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/trendvidstream/ingest/internal/pages"
 	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota/httplimit"
 )
@@ -174,7 +175,7 @@ func (s *Site) publicQuota(ctx context.Context) (report.QuotaDocument, error) {
 	if err != nil {
 		return report.QuotaDocument{}, err
 	}
-	doc, _, err := source.Quota(ctx)
+	doc, _, err := source.Quota(ctx, func() standing.Facts { return s.Standing(ctx).Facts })
 	doc.Data = ""
 	return doc, err
 }

@@ -94,7 +94,7 @@ func newAPI(t testing.TB, limits ...httplimit.Limit) (*web.Site, *testLibrary) {
 	site.Hosts = []string{"api.example.com"}
 	site.API = &web.API{Library: lib.library, Origins: []string{"https://www.example.com"}}
 	site.Status = &web.Status{Source: func() (*web.Source, error) {
-		return &web.Source{Quota: func(context.Context) (report.QuotaDocument, standing.Facts, error) {
+		return &web.Source{Quota: func(context.Context, func() standing.Facts) (report.QuotaDocument, standing.Facts, error) {
 			tariff := &quota.Tariff{Zone: time.UTC, Table: "classic"}
 			day := quota.WindowState{Window: quota.Window{Name: "day", Limit: 100}, FreesAt: noon}
 			long := quota.WindowState{Window: quota.Window{Name: "24h", Limit: 100, Length: 24 * time.Hour}, Used: 1}

@@ -60,7 +60,7 @@ func sourced() (*web.Site, *web.Source) {
 		return report.SlotDocument{Job: "chart", Region: region, DueAt: noon.Add(-before), Slot: noon.Add(-before), Outcome: outcome}
 	}
 	source := &web.Source{
-		Quota: func(context.Context) (report.QuotaDocument, standing.Facts, error) {
+		Quota: func(context.Context, func() standing.Facts) (report.QuotaDocument, standing.Facts, error) {
 			return shown(), factsOf(shown()), nil
 		},
 		Slots: func(context.Context, time.Time) ([]report.SlotDocument, error) {
@@ -194,12 +194,12 @@ func TestAScrapeOfWhatIsDownIsAFigure(t *testing.T) {
 		has, hasNo []string
 	}{
 		{"ledger", func(_ *web.Site, s *web.Source) {
-			s.Quota = func(context.Context) (report.QuotaDocument, standing.Facts, error) {
+			s.Quota = func(context.Context, func() standing.Facts) (report.QuotaDocument, standing.Facts, error) {
 				return report.QuotaDocument{Degraded: true, EmergencyLeft: []report.EmergencyDocument{{Pool: "units", Remaining: 18}}}, factsOf(report.QuotaDocument{Degraded: true, EmergencyLeft: []report.EmergencyDocument{{Pool: "units", Remaining: 18}}}), nil
 			}
 		}, []string{`readable{source="ledger"} 0`, `readable{source="store"} 1`, `quota_degraded 1`, `quota_emergency_remaining_units{pool="units"} 18`, `ingest_slots{`}, []string{"quota_used_units{", "forecast"}},
 		{"ledger's file", func(_ *web.Site, s *web.Source) {
-			s.Quota = func(context.Context) (report.QuotaDocument, standing.Facts, error) {
+			s.Quota = func(context.Context, func() standing.Facts) (report.QuotaDocument, standing.Facts, error) {
 				return report.QuotaDocument{}, standing.Facts{}, down
 			}
 		}, []string{`readable{source="ledger"} 0`, `ingest_slots{`}, []string{"quota_used_units{"}},
@@ -236,9 +236,9 @@ func TestAScrapeOfWhatIsDownIsAFigure(t *testing.T) {
 func TestManyScrapesReadOnce(t *testing.T) {
 	site, source := sourced()
 	reads, quotaOf := 0, source.Quota
-	source.Quota = func(ctx context.Context) (report.QuotaDocument, standing.Facts, error) {
+	source.Quota = func(ctx context.Context, store func() standing.Facts) (report.QuotaDocument, standing.Facts, error) {
 		reads++
-		return quotaOf(ctx)
+		return quotaOf(ctx, store)
 	}
 	for range 50 {
 		get(t, site, "/metrics")

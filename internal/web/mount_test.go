@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/web"
 )
 
@@ -169,14 +170,14 @@ func TestSearchEnginesSeeNoFilters(t *testing.T) {
 func TestAClientThatHalfClosesGetsItsPage(t *testing.T) {
 	site := everything()
 	closed := make(chan struct{})
-	site.Checks = []web.Check{{Name: "store", Look: func(ctx context.Context) (string, error) {
+	amend(site, func(ctx context.Context, f *standing.Facts) {
 		<-closed
 		select { // the server notices a closed half within moments
 		case <-ctx.Done():
 		case <-time.After(300 * time.Millisecond):
 		}
-		return "read", context.Cause(ctx)
-	}}}
+		f.StoreErr = context.Cause(ctx)
+	})
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -210,12 +210,12 @@ func TestThePageSaysWhatCannotBeRead(t *testing.T) {
 		not  []string
 	}{
 		{"ledger", func(_ *web.Site, s *web.Source) {
-			s.Quota = func(context.Context) (report.QuotaDocument, standing.Facts, error) {
+			s.Quota = func(context.Context, func() standing.Facts) (report.QuotaDocument, standing.Facts, error) {
 				return report.QuotaDocument{Degraded: true, EmergencyLeft: []report.EmergencyDocument{{Pool: "units", Remaining: 18}}, Ledger: "redis"}, factsOf(report.QuotaDocument{Degraded: true, EmergencyLeft: []report.EmergencyDocument{{Pool: "units", Remaining: 18}}}), nil
 			}
 		}, []string{"The ledger cannot answer: cheap calls go on", "State cannot answer", "US fresh 30 min", "not known while the ledger cannot answer"}, onlyTheLedgerKnows},
 		{"ledger's file", func(_ *web.Site, s *web.Source) {
-			s.Quota = func(context.Context) (report.QuotaDocument, standing.Facts, error) {
+			s.Quota = func(context.Context, func() standing.Facts) (report.QuotaDocument, standing.Facts, error) {
 				return report.QuotaDocument{}, standing.Facts{}, down
 			}
 		}, []string{"The quota ledger cannot be read", "connection <refused>", "US fresh 30 min", "Everything waits for the ledger"}, onlyTheLedgerKnows},
@@ -318,8 +318,8 @@ func TestThePageIsSmall(t *testing.T) {
 	site, source := paged()
 	amend(site, func(_ context.Context, f *standing.Facts) { f.Pace.Schedule = manyRegions() })
 	quotaOf := source.Quota
-	source.Quota = func(ctx context.Context) (report.QuotaDocument, standing.Facts, error) {
-		d, f, err := quotaOf(ctx)
+	source.Quota = func(ctx context.Context, store func() standing.Facts) (report.QuotaDocument, standing.Facts, error) {
+		d, f, err := quotaOf(ctx, store)
 		f.Pace.Schedule = manyRegions()
 		return d, f, err
 	}
@@ -415,8 +415,8 @@ func TestATileNamesItsJobWhereTwoChartOneRegion(t *testing.T) {
 		jobs = append(jobs, job)
 	}
 	quotaOf := source.Quota
-	source.Quota = func(ctx context.Context) (report.QuotaDocument, standing.Facts, error) {
-		d, f, err := quotaOf(ctx)
+	source.Quota = func(ctx context.Context, store func() standing.Facts) (report.QuotaDocument, standing.Facts, error) {
+		d, f, err := quotaOf(ctx, store)
 		f.Pace.Schedule = regions.Schedule(jobs)
 		return d, f, err
 	}

@@ -17,8 +17,9 @@ import (
 // Source reads data for the metrics and the status page. Its functions must be safe for concurrent use and change
 // nothing. Spent, Ledger, Cost and Emergency are only called after Quota has answered.
 type Source struct {
-	// Quota returns what ingest quota --json prints, and the facts that it was made of.
-	Quota func(ctx context.Context) (report.QuotaDocument, standing.Facts, error)
+	// Quota returns what ingest quota --json prints, and the facts that it was made of: it asks the ledger, and store
+	// returns the facts of the store once they are read.
+	Quota func(ctx context.Context, store func() standing.Facts) (report.QuotaDocument, standing.Facts, error)
 	// Slots returns the slots that ingest slots --since prints, newest first.
 	Slots func(ctx context.Context, since time.Time) ([]report.SlotDocument, error)
 	// Spent returns what the ledger counts since a time, in parts of the length every.
@@ -26,7 +27,6 @@ type Source struct {
 	// DayPrice returns the most that a day of the schedule costs, or would cost if each chart were fetched at the interval
 	// every.
 	DayPrice  func(every time.Duration) (map[string]int64, error)
-	Calls     func(ctx context.Context) (ingest.CallStats, error) // upstream calls of all processes; nil: not known
 	Ledger    func(ctx context.Context) (report.LedgerDocument, error)
 	Kept      func(ctx context.Context) (ingest.Kept, error)
 	Backup    func(ctx context.Context) (time.Time, error) // the newest; zero: none was made
@@ -103,9 +103,10 @@ func shared(ctx context.Context) (context.Context, context.CancelFunc) {
 
 func (s *Status) readOverview(ctx context.Context, source *Source) overview {
 	o := overview{Status: pages.Status{At: s.Now().UTC()}}
+	store := sync.OnceValue(func() standing.Facts { return s.Facts(ctx) })
 	var left, facts standing.Facts
 	together(func() {
-		spent, read, err := source.Quota(ctx)
+		spent, read, err := source.Quota(ctx, store)
 		if err == nil {
 			spent.Data = "" // visitors need not know a path of this machine
 			// It is in a file of this machine, and a store that hangs may have used up the time.
@@ -118,7 +119,7 @@ func (s *Status) readOverview(ctx context.Context, source *Source) overview {
 	}, func() {
 		var err error
 		if o.Slots, err = source.Slots(ctx, o.At.Add(-day)); err == nil {
-			facts = s.Facts(ctx)
+			facts = store()
 			err = facts.StoreErr
 		}
 		if err == nil && source.Backup != nil {
@@ -126,7 +127,7 @@ func (s *Status) readOverview(ctx context.Context, source *Source) overview {
 		}
 		facts.StoreErr = err
 	})
-	facts.Report, facts.LedgerErr, facts.Forecast, facts.Next = left.Report, left.LedgerErr, left.Forecast, left.Next
+	facts.Report, facts.LedgerErr, facts.Forecast, facts.Next, facts.LedgerAge = left.Report, left.LedgerErr, left.Forecast, left.Next, 0
 	if left.LedgerErr == nil {
 		facts.Pace = left.Pace
 	}

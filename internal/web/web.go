@@ -28,8 +28,8 @@ type Site struct {
 	Now   func() time.Time
 	Alive func() error // nil while the scheduler's heartbeat is recent
 
-	Checks []Check                              // what /readyz checks before freshness, in this order
-	Facts  func(context.Context) standing.Facts // reads the store; of the ledger it repeats the last answer
+	Facts   func(context.Context) standing.Facts // reads the store
+	Process func(*standing.Facts)                // adds what the process knows, such as the ledger's last answer; nil: nothing
 
 	Status *Status // what the page and the metrics show; nil: there are none
 
@@ -43,14 +43,7 @@ type Site struct {
 	BasePath string         // where visitors see the site, such as /ingest; "": at the root of their host
 	Proxies  []netip.Prefix // whose X-Forwarded-Prefix replaces BasePath
 
-	standing recent.Answers[standing.Standing]
-}
-
-// Check is a condition for keeping the schedule.
-type Check struct {
-	Name string
-	// Look describes the state in one line; an error says why the check does not hold.
-	Look func(ctx context.Context) (detail string, err error)
+	facts recent.Answers[standing.Facts]
 }
 
 // Handler serves the site: GET and HEAD only.

@@ -60,6 +60,11 @@ func amend(site *web.Site, change func(context.Context, *standing.Facts)) {
 	}
 }
 
+// again is the site with nothing read yet.
+func again(s *web.Site) *web.Site {
+	return &web.Site{Now: s.Now, Alive: s.Alive, Facts: s.Facts}
+}
+
 // factsOf is the facts of a document.
 func factsOf(d report.QuotaDocument) standing.Facts {
 	f := standing.Facts{Pace: budget.Pace{Schedule: halfHourly()}, Forecast: d.Forecast, Next: upcoming()}
@@ -85,7 +90,6 @@ func fresh() (*web.Site, *memory) {
 	}
 	return &web.Site{
 		Now: func() time.Time { return noon }, Alive: func() error { return nil }, Facts: s.facts,
-		Checks: []web.Check{{Name: "ledger", Look: func(context.Context) (string, error) { return "9,468 units left", nil }}},
 	}, s
 }
 
@@ -104,9 +108,11 @@ func get(t *testing.T, s *web.Site, target string, header ...string) (*http.Resp
 func TestLivezLooksAtTheHeartOnly(t *testing.T) {
 	s, slots := fresh()
 	slots.err = errors.New("the disk is gone")
-	s.Checks[0].Look = func(context.Context) (string, error) { t.Error("livez looked at the ledger"); return "", nil }
 	if resp, body := get(t, s, "/livez"); resp.StatusCode != 200 || body != "ok\n" {
 		t.Errorf("%d %q, want 200 ok: only the process counts", resp.StatusCode, body)
+	}
+	if slots.reads > 0 {
+		t.Error("livez looked at the store")
 	}
 	s.Alive = func() error { return errors.New("the scheduler has not moved for 2m0s") }
 	if resp, body := get(t, s, "/livez"); resp.StatusCode != 503 || !strings.Contains(body, "has not moved") {
@@ -116,18 +122,24 @@ func TestLivezLooksAtTheHeartOnly(t *testing.T) {
 
 func TestReadyzNamesEveryCheck(t *testing.T) {
 	s, _ := fresh()
+	var down error
+	amend(s, func(_ context.Context, f *standing.Facts) {
+		f.StorePath, f.LedgerAge, f.LedgerWithin, f.LedgerErr = "/data/ingest.db", 9*time.Second, 70*time.Second, down
+		f.Report.Pools = []quota.PoolReport{{Pool: "units", Remaining: map[quota.Purpose]int64{quota.Scheduled: 9468}}}
+	})
 	resp, body := get(t, s, "/readyz")
-	if want := "ready\nok    ledger     9,468 units left\nok    freshness  DE is late: nothing has run since 11:31\n"; resp.StatusCode != 200 || body != want {
+	const others = "ok    key        not known\nok    workers    can go on\nok    freshness  DE is late: nothing has run since 11:31\n"
+	if want := "ready\nok    store      /data/ingest.db\nok    ledger     9,468 units left, 9s ago\n" + others; resp.StatusCode != 200 || body != want {
 		t.Errorf("%d\n%s\nwant 200\n%s", resp.StatusCode, body, want)
 	}
-	s.Checks[0].Look = func(context.Context) (string, error) { return "", errors.New("connection refused") }
+	s, down = again(s), errors.New("connection refused")
 	resp, body = get(t, s, "/readyz")
-	if want := "not ready\nFAIL  ledger     connection refused\nok    freshness  DE is late: nothing has run since 11:31\n"; resp.StatusCode != 503 || body != want {
+	if want := "not ready\nok    store      /data/ingest.db\nFAIL  ledger     connection refused\n" + others; resp.StatusCode != 503 || body != want {
 		t.Errorf("%d\n%s\nwant 503\n%s", resp.StatusCode, body, want)
 	}
 	for _, ask := range [][]string{{"/readyz?format=json"}, {"/readyz", "Accept", "application/json, */*"}} {
 		resp, body = get(t, s, ask[0], ask[1:]...)
-		if want := `{"ready":false,"checks":[{"check":"ledger","ok":false,"detail":"connection refused"},{"check":"freshness","ok":true,"detail":"DE is late: nothing has run since 11:31"}]}` + "\n"; resp.StatusCode != 503 || body != want {
+		if want := `{"ready":false,"checks":[{"check":"store","ok":true,"detail":"/data/ingest.db"},{"check":"ledger","ok":false,"detail":"connection refused"},{"check":"key","ok":true,"detail":"not known"},{"check":"workers","ok":true,"detail":"can go on"},{"check":"freshness","ok":true,"detail":"DE is late: nothing has run since 11:31"}]}` + "\n"; resp.StatusCode != 503 || body != want {
 			t.Errorf("%v: %d\n%s\nwant 503\n%s", ask, resp.StatusCode, body, want)
 		}
 	}
@@ -260,7 +272,7 @@ func TestTheSiteOnlyReads(t *testing.T) {
 func TestTextIsHarmless(t *testing.T) {
 	const hostile = "<script>\x1b[2J\u202eevil\r\nX: y\x00"
 	s, slots := fresh()
-	s.Checks[0].Look = func(context.Context) (string, error) { return hostile, nil }
+	amend(s, func(_ context.Context, f *standing.Facts) { f.StorePath, f.KeyErr = hostile, errors.New(hostile) })
 	slots.ended[us] = ingest.Slot{State: ingest.Failed, Reason: hostile}
 	for _, path := range []string{"/readyz", "/readyz?format=json", "/freshness"} {
 		resp, body := get(t, s, path)

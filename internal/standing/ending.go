@@ -1,0 +1,101 @@
+package standing
+
+import (
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// The exit codes of a run, and of a question for what is left.
+const (
+	ExitOK          = 0
+	ExitPartial     = 3  // something failed
+	ExitUnavailable = 69 // the ledger cannot answer
+	ExitStopped     = 75 // stopped by quota, and nothing failed
+)
+
+// Ending is how a run has ended, done at first: what became of its slots, and what the standing after it lacks.
+type Ending struct {
+	Outcome ingest.State        // done, stopped or failed
+	RetryAt time.Time           // when the first stopped slot may go on; zero: none was stopped
+	Next    time.Time           // when any slot is next due
+	UsedUp  time.Time           // until when the schedule has nothing left; zero: it has something
+	Waiting map[ingest.Kind]int // slots that wait for quota, tried or not
+	Pacing  string              // how the schedule is stretched, and why; "": it is not
+}
+
+// Add adds a slot that the run worked on. The outcome is failed if anything failed, else stopped if quota was refused.
+func (e *Ending) Add(slot ingest.Slot) {
+	switch slot.State {
+	case ingest.Failed:
+		e.Outcome = ingest.Failed
+	case ingest.Stopped:
+		e.wait(slot)
+	default:
+	}
+}
+
+// wait adds a slot that waits for quota.
+func (e *Ending) wait(slot ingest.Slot) {
+	if e.Outcome == ingest.Done {
+		e.Outcome = ingest.Stopped
+	}
+	if e.RetryAt.IsZero() || slot.RetryAt.Before(e.RetryAt) {
+		e.RetryAt = slot.RetryAt
+	}
+}
+
+// Ending adds to a run's ending when the next slot of these series is due, and which of them wait for quota: a run that
+// had none left to try them was stopped, too. day is the price of a day of the schedule; forced slots are none of it.
+func (s Standing) Ending(e Ending, series []ingest.Series, day quota.Cost, forced bool) Ending {
+	e.Pacing, e.Waiting = s.Pace.String(), map[ingest.Kind]int{}
+	nexts := s.Pace.Schedule.Nexts(s.Latest, s.Now)
+	var waiting []ingest.Slot
+	for _, one := range series {
+		if next, comes := nexts[one]; comes && (e.Next.IsZero() || next.DueAt.Before(e.Next)) {
+			e.Next = next.DueAt
+		}
+		if slot := s.Waiting[one]; slot.RetryAt.After(s.Now) {
+			waiting = append(waiting, slot)
+		}
+	}
+	for _, p := range s.Report.Pools {
+		if at := p.ResumesAt[quota.Scheduled]; day[p.Pool] > 0 && p.Remaining[quota.Scheduled] == 0 && at.After(e.UsedUp) {
+			e.UsedUp = at
+		}
+	}
+	if len(waiting) > 0 && !forced { // the ledger knows better than a slot that was refused while another took quota
+		e.RetryAt = time.Time{}
+	}
+	for _, slot := range waiting {
+		e.Waiting[slot.Kind]++
+		e.wait(slot)
+	}
+	return e
+}
+
+// ExitCode is that of a run with this outcome.
+func ExitCode(outcome ingest.State) int {
+	switch outcome {
+	case ingest.Failed:
+		return ExitPartial
+	case ingest.Stopped:
+		return ExitStopped
+	default:
+		return ExitOK
+	}
+}
+
+// ExitCode is that of ingest quota --purpose; "" is no purpose.
+func (s Standing) ExitCode(purpose quota.Purpose) int {
+	if s.Ledger.State == Bad {
+		return ExitUnavailable
+	}
+	for _, p := range s.Pace.Resume(s.Report).Pools {
+		if purpose != "" && (p.Remaining[purpose] == 0 || !p.ResumesAt[purpose].IsZero()) {
+			return ExitStopped
+		}
+	}
+	return ExitOK
+}
