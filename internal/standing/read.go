@@ -34,7 +34,7 @@ func (f *Facts) ReadStore(ctx context.Context, s Store) {
 func (f *Facts) Foresee(ctx context.Context, schedule budget.PricedSchedule, others Others) (err error) {
 	if f.LedgerErr != nil {
 		f.Pace = budget.Pace{Schedule: schedule.Jobs}
-		return nil
+		return nil //nolint:nilerr // it is among the facts
 	}
 	var waiting map[ingest.Series]ingest.Slot
 	stored := f.Contact != nil && f.StoreErr == nil
