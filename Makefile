@@ -55,11 +55,14 @@ uninstall: ## Remove what install has put there; the data stays
 demo: build ## See it work in under a minute: no key, no server, nothing to install
 	bin/ingest$(EXE) demo
 
-# What takes longest begins, and waits most of the time: two other packages run beside it.
-SLOW = ./cmd/ingest ./store ./quota/redisledger ./quota/sharedledger ./quota/pgledger
+# The command's tests wait most of the time, its scripts for each other: each of the two runs beside all else.
+SCRIPTS = ^Test(Postgres)?Scripts$$
+SLOW    = ./store ./quota/redisledger ./quota/sharedledger ./quota/pgledger
 test: ## Test every promise; go caches the results; installs redis-server, postgresql and pgbouncer
-	@$(FOR_TESTS) && \
-	$(TESTSUM) -p 3 -parallel 8 -skip '^$(LONG)' $(TESTFLAGS) $(SLOW) ./...
+	@$(FOR_TESTS) && go build ./... && \
+	$(TESTSUM) -parallel 8 -run '$(SCRIPTS)' $(TESTFLAGS) ./cmd/ingest \
+	-- $(GOTEST) -parallel 8 -skip '^$(LONG)|$(SCRIPTS)' $(TESTFLAGS) ./cmd/ingest \
+	-- $(GOTEST) -parallel 8 -p 2 -skip '^$(LONG)' $(TESTFLAGS) $(SLOW) $$(go list ./... | grep -v '/cmd/ingest$$')
 
 # What kills processes and waits for their leases waits most of the time: all else runs beside it.
 LONGTEST = $(TESTSUM) -shuffle=on -parallel 8 -run '^$(LONG)' -skip '^$(SHOWN)$$' $(TESTFLAGS)

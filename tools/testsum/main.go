@@ -1,7 +1,10 @@
 // Command testsum runs go test and summarizes it: a line per package, failures in full, every skip with its reason, and
 // last, alone on a line, "N passed, N failed, N skipped".
 //
-//	testsum [-allow FILE] -- [go test arguments]
+//	testsum [-allow FILE] -- [go test arguments] [-- go test arguments]...
+//
+// More than one go test run at once, and are summed up as one: a package whose tests mostly wait for each other has its
+// own, or two, beside all else.
 //
 // Tests and subtests are each counted, as "go test -v" prints them. A package that fails without a failing test (it
 // does not build, or its TestMain fails) counts as one failure.
@@ -21,6 +24,8 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
+	"sync"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -40,7 +45,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 			return 2
 		}
 	}
-	sum, err := goTest(flags.Args(), stdout, stderr)
+	sum, err := goTests(flags.Args(), stdout, stderr)
 	ok := sum.report(stdout, allow)
 	if err != nil {
 		fmt.Fprintf(stderr, "testsum: %v\n", err)
@@ -50,6 +55,49 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return 1
 	}
 	return 0
+}
+
+// goTests runs a go test for each of the lists of arguments that "--" separates, all at once, and adds them up.
+func goTests(args []string, stdout, stderr io.Writer) (*summary, error) {
+	var runs sync.WaitGroup
+	var lists [][]string
+	for rest, more := args, true; more; {
+		var list []string
+		list, rest, more = cutArgs(rest)
+		lists = append(lists, list)
+	}
+	sums, errs := make([]*summary, len(lists)), make([]error, len(lists))
+	stdout, stderr = &lockedWriter{w: stdout}, &lockedWriter{w: stderr}
+	for i, list := range lists {
+		runs.Go(func() { sums[i], errs[i] = goTest(list, stdout, stderr) })
+	}
+	runs.Wait()
+	all := newSummary()
+	for _, sum := range sums {
+		all.add(sum)
+	}
+	return all, errors.Join(errs...)
+}
+
+// cutArgs is strings.Cut for arguments, at the first "--".
+func cutArgs(args []string) (before, after []string, found bool) {
+	i := slices.Index(args, "--")
+	if i < 0 {
+		return args, nil, false
+	}
+	return args[:i], args[i+1:], true
+}
+
+// lockedWriter keeps what is written at once together.
+type lockedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lockedWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
 }
 
 // goTest runs go test -json and reads its events as they come. It returns only errors that the summary does not

@@ -73,6 +73,11 @@ func TestLongSummary(t *testing.T) {
 			closing: "3 passed, 0 failed, 0 skipped",
 		},
 		{
+			name: "two at once are summed up", args: "-- -run A ./good -- ./fails -- ./skips", code: 1,
+			want:    []string{"ok    example.com/m/good", "FAIL  example.com/m/fails", "TestOne: docker: no engine here\n"},
+			closing: "3 passed, 2 failed, 2 skipped",
+		},
+		{
 			name: "a skip is listed with its reason", args: "-- ./good ./skips",
 			want: []string{
 				"example.com/m/skips TestOne: docker: no engine here\n",

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,13 +51,22 @@ func newSummary() *summary {
 	}
 }
 
-// read reads events until the end of r and writes what a reader wants to see at once.
+// add adds the results of another go test.
+func (s *summary) add(other *summary) {
+	s.passed += other.passed
+	s.failed += other.failed
+	s.skips = append(s.skips, other.skips...)
+}
+
+// read reads events until the end of r and writes what a reader wants to see at once, each event's in one Write.
 func (s *summary) read(r io.Reader, w io.Writer) error {
 	lines := bufio.NewReader(r)
 	for {
 		line, err := lines.ReadString('\n')
 		if line != "" {
-			s.line(line, w)
+			var said bytes.Buffer
+			s.line(line, &said)
+			_, _ = w.Write(said.Bytes())
 		}
 		if errors.Is(err, io.EOF) {
 			break
