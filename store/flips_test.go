@@ -18,7 +18,7 @@ import (
 	"github.com/trendvidstream/ingest/store/text"
 )
 
-func TestABitThatFlipsInTheIndexIsFoundOrChangesNoSearch(t *testing.T) { flipBits(t, 40) }
+func TestABitThatFlipsInTheIndexIsFoundOrChangesNoSearch(t *testing.T) { flipBits(t, 20) }
 
 func TestLongABitThatFlipsInTheIndexIsFoundOrChangesNoSearch(t *testing.T) { flipBits(t, 250) }
 

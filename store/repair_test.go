@@ -307,7 +307,7 @@ func TestADamagedPageIsFoundOrHarmless(t *testing.T) {
 	alone(t)
 	base := t.TempDir()
 	whole := truth(t, raw(t, library(t, base, 120)))
-	seeds := 25
+	seeds := 12
 	switch {
 	case os.Getenv("SOAK") != "":
 		seeds = 100

@@ -39,7 +39,7 @@ func TestADayOfStatusFaultsIsCountedToTheUnit(t *testing.T) {
 	} {
 		t.Run(upstream.name, func(t *testing.T) {
 			d := startFaultyDay(t, upstream.every, upstream.free)
-			for at := d.start; at.Before(d.start.Add(23*time.Hour + 30*time.Minute)); at = at.Add(upstream.every / 4) {
+			for at := d.start; at.Before(d.start.Add(23*time.Hour + 30*time.Minute)); at = at.Add(upstream.every / 2) {
 				d.run(at)
 			}
 			d.judge(upstream.free)

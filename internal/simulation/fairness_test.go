@@ -20,7 +20,7 @@ import (
 )
 
 // On a day with half its price no region pays for the others: none ends with less than 80 % of another's charts. The
-// cases are two starved days in a row of the default schedule, and a cron line under a limit per hour: there all
+// cases are two starved days in a row of the default schedule, and a day of a cron line under a limit per hour: there all
 // regions are due at once, every hour ends short, and only the order of the claims shares what there is.
 func TestAStarvedDayIsShared(t *testing.T) {
 	usual, at := config.DefaultJobs(config.JobLimits{UsualPages: 4})[0], config.DefaultJobs(config.JobLimits{UsualPages: 4})[0]
@@ -29,9 +29,10 @@ func TestAStarvedDayIsShared(t *testing.T) {
 		job     ingest.Job
 		trigger time.Duration
 		window  time.Duration // of the limit; 0: those of costs.yaml
+		days    int
 	}{
-		"the default, run every 10 minutes":                       {usual, 10 * time.Minute, 0},
-		"a cron line, run as often as it fires, a limit per hour": {at, 30 * time.Minute, time.Hour},
+		"the default, run every 10 minutes":                       {usual, 10 * time.Minute, 0, 2},
+		"a cron line, run as often as it fires, a limit per hour": {at, 30 * time.Minute, time.Hour, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			start := time.Date(2026, 2, 14, 0, 0, 0, 0, time.UTC)
@@ -54,7 +55,7 @@ func TestAStarvedDayIsShared(t *testing.T) {
 			}
 			r := newStarved(t, s, schedule, c.job, windows, clock)
 			r.Upstream = prompt{c.job.Pages, func() { now.Add(int64(100 * time.Millisecond)) }} // a call takes a while
-			for day := 1; day <= 2; day++ {
+			for day := 1; day <= c.days; day++ {
 				done := map[string]int{}
 				r.OnSlot = func(w fetch.SlotResult) {
 					if w.State == ingest.Done {
