@@ -82,7 +82,7 @@ func near(said, came time.Duration) bool {
 	return (max(said, 0) - came).Abs() <= max(15*time.Minute, came/10)
 }
 
-// standingStore is the store as standing.Read asks for it.
+// standingStore is the store as standing.Facts.ReadStore asks for it.
 type standingStore struct{ *program }
 
 func (s standingStore) Latest(ctx context.Context) (ingest.Latest, error) {
@@ -96,8 +96,10 @@ func (s standingStore) CallStats(ctx context.Context) (ingest.CallStats, error) 
 // say records the program's present predictions, by the same parts as its commands.
 func (p *program) say(ctx context.Context, rec *recorder, worked []fetch.SlotResult) error {
 	now := p.now()
-	f, err := standing.Read(ctx, standing.Facts{Now: now}, p.schedule, p.governor, standingStore{p}, p.watch)
-	if err != nil {
+	f := standing.Facts{Now: now}
+	f.ReadStore(ctx, standingStore{p})
+	f.Report, f.LedgerErr = p.governor.Report(ctx)
+	if err := f.Foresee(ctx, p.schedule, p.watch); err != nil {
 		return err
 	}
 	s := saying{at: now, next: map[ingest.Series]time.Time{}, every: p.every, forecast: f.Forecast, why: f.Pace.String()}
