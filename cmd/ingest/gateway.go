@@ -3,16 +3,19 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/gateway"
-	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/sqliteledger"
 	"github.com/trendvidstream/ingest/regions"
 )
 
@@ -30,27 +33,94 @@ func (a *app) gateway(ctx context.Context, listen string) error {
 	if err := a.cfg.CheckGateway(listen); err != nil {
 		return err
 	}
-	f, err := a.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer f.close()
-	g, err := a.newGateway(ctx, f)
-	if err != nil {
+	d := &gatewayDoor{app: a, silent: make(chan error, 1)}
+	if err := d.open(ctx); err != nil {
 		return err
 	}
 	l, err := listenAt(ctx, listen)
 	if err != nil {
+		d.close()
 		return err
 	}
-	stop := term.Repeat(ctx, regions.Heartbeat, func() { f.calls.Save(ctx) })
-	defer stop()
-	a.say("the gateway listens at http://%s/ and asks %s", l.Addr(), f.upstream.Host())
-	return cmp.Or(web.Serve(ctx, l, g, a.log()), context.Cause(ctx))
+	a.say("the gateway listens at http://%s/ and asks %s", l.Addr(), d.runtime.upstream.Host())
+	kept, stop := context.WithCancel(ctx)
+	var keeping sync.WaitGroup
+	keeping.Go(func() { d.keepOpen(kept) })
+	err = web.Serve(ctx, l, d, a.log())
+	stop()
+	keeping.Wait()
+	return cmp.Or(err, context.Cause(ctx))
 }
 
-// newGateway returns a gateway on the open runtime. It knows what its clients must leave for the schedule.
-func (a *app) newGateway(ctx context.Context, f *fetchRuntime) (*gateway.Gateway, error) {
+// gatewayDoor is the handler of a gateway that outlives its ledger's file.
+type gatewayDoor struct {
+	gateway.Door
+
+	app     *app
+	runtime *fetchRuntime // nil: the door is closed
+	silent  chan error    // why the ledger did not answer a take
+}
+
+func (d *gatewayDoor) open(ctx context.Context) error {
+	f, err := d.app.open(ctx)
+	if err != nil {
+		return err
+	}
+	g, err := d.app.newGateway(ctx, f, func(err error) {
+		select {
+		case d.silent <- err:
+		default: // it is looked at already
+		}
+	})
+	if err != nil {
+		f.close()
+		return err
+	}
+	d.runtime = f
+	d.Open(g)
+	return nil
+}
+
+func (d *gatewayDoor) close() {
+	if d.Open(nil); d.runtime != nil {
+		d.runtime.close()
+	}
+	d.runtime = nil
+}
+
+// keepOpen opens everything again if quota.db is no longer the file that was opened, as after a repair. It returns, and
+// has closed everything, once ctx is done.
+func (d *gatewayDoor) keepOpen(ctx context.Context) {
+	beat := time.NewTicker(regions.Heartbeat)
+	defer beat.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			d.close()
+			return
+		case err = <-d.silent:
+		case <-beat.C:
+			if d.runtime != nil {
+				d.runtime.calls.Save(ctx)
+				_, err = d.runtime.ledger.Report(ctx)
+			}
+		}
+		if errors.Is(err, sqliteledger.ErrMoved) {
+			d.app.log().WarnContext(ctx, "the ledger is opened again", slog.Any("error", err))
+			d.close()
+		}
+		if d.runtime == nil {
+			if err := d.open(ctx); err != nil {
+				d.app.log().WarnContext(ctx, "no client is served until this is repaired", slog.Any("error", err))
+			}
+		}
+	}
+}
+
+// newGateway returns a gateway on the open runtime. It knows what its clients must leave for the schedule. onSilent is
+// called with each error of the ledger; nil: nobody is told.
+func (a *app) newGateway(ctx context.Context, f *fetchRuntime, onSilent func(error)) (*gateway.Gateway, error) {
 	c, err := a.gatewayConfig(f.upstream, f.ledger.Tariff)
 	if err != nil {
 		return nil, err
@@ -63,7 +133,7 @@ func (a *app) newGateway(ctx context.Context, f *fetchRuntime) (*gateway.Gateway
 		return nil, fmt.Errorf("what the schedule needs: %w", err)
 	}
 	f.ledger.Reserve = reserve.Reserve // the pages of this process show the same figures
-	c.Governor, c.OnCall = f.ledger.Governor, f.calls.Observe
+	c.Governor, c.OnCall, c.OnSilent = f.ledger.Governor, f.calls.Observe, onSilent
 	c.OnRepeat = func(method string) {
 		f.calls.Repeat(method, a.clock.Now().In(c.Governor.Tariff.Zone).Format(time.DateOnly))
 	}

@@ -56,21 +56,56 @@ func takes(calls int) func(*operator) {
 
 var gatewayListens = regexp.MustCompile(`the gateway listens at (http://[^/]+/)`)
 
+// startGateway starts a gateway in a process of its own.
+func startGateway(t *testing.T) (p *served, address string) {
+	t.Helper()
+	p = startProcess(t, "gateway", "--listen", "127.0.0.1:0")
+	p.until("it says where it listens", func() bool {
+		if m := gatewayListens.FindStringSubmatch(p.stdout.String() + p.stderr.String()); m != nil {
+			address = m[1]
+		}
+		return address != ""
+	})
+	return p, address
+}
+
 // gateway makes so many calls through a gateway, whatever it answers.
 func gateway(calls int) func(*operator) {
 	return func(o *operator) {
-		p := startProcess(o.t, "gateway", "--listen", "127.0.0.1:0")
-		address := ""
-		p.until("it says where it listens", func() bool {
-			if m := gatewayListens.FindStringSubmatch(p.stdout.String() + p.stderr.String()); m != nil {
-				address = m[1]
-			}
-			return address != ""
-		})
+		p, address := startGateway(o.t)
 		for i := range calls {
 			o.get(fmt.Sprintf("%syoutube/v3/videos?part=id&chart=mostPopular&maxResults=%d", address, i%50+1))
 		}
 		p.end(syscall.SIGTERM)
+	}
+}
+
+// A gateway goes on after quota.db was lost or replaced while it ran, and was rebuilt: nobody has to start it again.
+func TestAGatewayOpensAgainAfterARepair(t *testing.T) {
+	sim := standIn(t, youtubesim.Options{})
+	configured(t, "jobs: [{name: chart, kind: chart, every: 24h, pages: 1}]\n")
+	p, address := startGateway(t)
+	defer p.end(syscall.SIGTERM)
+	ask := func() int {
+		resp, err := http.Get(address + "youtube/v3/videos?part=id&chart=mostPopular")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode
+	}
+	for range 3 {
+		if code := ask(); code != http.StatusOK {
+			t.Fatalf("it answers %d", code)
+		}
+		loseLedger()
+		ingestCode(t, exitUnavailable, "quota", "rebuild")
+		ingestCode(t, exitOK, "quota", "post", "units", fmt.Sprint(sim.Ledger().Units["units"])) // as the console shows
+		p.until("it is open again", func() bool { return ask() == http.StatusOK })
+	}
+	units := ingestJSON[quotaDocument](t, exitOK, "quota").Pools[2]
+	if arrived := sim.Ledger().Units["units"]; units.Windows[0].Used != arrived || arrived < 6 {
+		t.Errorf("%d arrived, %d are counted", arrived, units.Windows[0].Used)
 	}
 }
 

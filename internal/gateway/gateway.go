@@ -44,8 +44,11 @@ type Config struct {
 
 	// OnCall is called after every call that was sent, with "ok" or the verdict, and how long it took.
 	OnCall func(method, verdict string, took time.Duration)
-	// OnRepeat is called for every request that was answered without a call. Both must be safe for concurrent use.
+	// OnRepeat is called for every request that was answered without a call.
 	OnRepeat func(method string)
+	// OnSilent is called with the error of every take that the ledger did not answer. All three must be safe for
+	// concurrent use.
+	OnSilent func(error)
 }
 
 // Gateway is an http.Handler. Each client has at most callsAtOnce requests in progress, and each of these ends in about
@@ -68,6 +71,9 @@ func New(c Config) *Gateway {
 	}
 	if c.OnRepeat == nil {
 		c.OnRepeat = func(string) {}
+	}
+	if c.OnSilent == nil {
+		c.OnSilent = func(error) {}
 	}
 	g := &Gateway{config: c, routes: http.NewServeMux(), answers: recent.Answers[*answer]{Room: cacheBytes}, rooms: map[string]chan struct{}{localClient: make(chan struct{}, callsAtOnce)}}
 	for pattern, method := range c.Governor.Tariff.Routes {
