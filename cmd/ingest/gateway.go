@@ -3,10 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,94 +30,40 @@ func (a *app) gateway(ctx context.Context, listen string) error {
 	if err := a.cfg.CheckGateway(listen); err != nil {
 		return err
 	}
-	d := &gatewayDoor{app: a, silent: make(chan error, 1)}
-	if err := d.open(ctx); err != nil {
+	room, err := a.openGateway(ctx)
+	if err != nil {
 		return err
 	}
 	l, err := listenAt(ctx, listen)
 	if err != nil {
-		d.close()
+		room.Close()
 		return err
 	}
-	a.say("the gateway listens at http://%s/ and asks %s", l.Addr(), d.runtime.upstream.Host())
-	kept, stop := context.WithCancel(ctx)
-	var keeping sync.WaitGroup
-	keeping.Go(func() { d.keepOpen(kept) })
-	err = web.Serve(ctx, l, d, a.log())
-	stop()
-	keeping.Wait()
-	return cmp.Or(err, context.Cause(ctx))
+	a.say("the gateway listens at http://%s/ and asks %s", l.Addr(), room.Host)
+	door := &gateway.Door{}
+	defer door.Keep(ctx, room, regions.Heartbeat, a.openGateway)()
+	return cmp.Or(web.Serve(ctx, l, door, a.log()), context.Cause(ctx))
 }
 
-// gatewayDoor is the handler of a gateway that outlives its ledger's file.
-type gatewayDoor struct {
-	gateway.Door
-
-	app     *app
-	runtime *fetchRuntime // nil: the door is closed
-	silent  chan error    // why the ledger did not answer a take
-}
-
-func (d *gatewayDoor) open(ctx context.Context) error {
-	f, err := d.app.open(ctx)
+func (a *app) openGateway(ctx context.Context) (*gateway.Room, error) {
+	f, err := a.open(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	g, err := d.app.newGateway(ctx, f, func(err error) {
-		select {
-		case d.silent <- err:
-		default: // it is looked at already
-		}
-	})
-	if err != nil {
+	r := &gateway.Room{Host: f.upstream.Host(), Moved: sqliteledger.ErrMoved, Close: f.close, Look: func(ctx context.Context) error {
+		f.calls.Save(ctx)
+		_, err := f.ledger.Report(ctx)
+		return err
+	}}
+	if r.Gateway, err = a.newGateway(ctx, f); err != nil {
 		f.close()
-		return err
+		return nil, err
 	}
-	d.runtime = f
-	d.Open(g)
-	return nil
+	return r, nil
 }
 
-func (d *gatewayDoor) close() {
-	if d.Open(nil); d.runtime != nil {
-		d.runtime.close()
-	}
-	d.runtime = nil
-}
-
-// keepOpen opens everything again if quota.db is no longer the file that was opened, as after a repair. It returns, and
-// has closed everything, once ctx is done.
-func (d *gatewayDoor) keepOpen(ctx context.Context) {
-	beat := time.NewTicker(regions.Heartbeat)
-	defer beat.Stop()
-	for {
-		var err error
-		select {
-		case <-ctx.Done():
-			d.close()
-			return
-		case err = <-d.silent:
-		case <-beat.C:
-			if d.runtime != nil {
-				d.runtime.calls.Save(ctx)
-				_, err = d.runtime.ledger.Report(ctx)
-			}
-		}
-		if errors.Is(err, sqliteledger.ErrMoved) {
-			d.app.log().WarnContext(ctx, "the ledger is opened again", slog.Any("error", err))
-			d.close()
-		}
-		if d.runtime == nil {
-			if err := d.open(ctx); err != nil {
-				d.app.log().WarnContext(ctx, "no client is served until this is repaired", slog.Any("error", err))
-			}
-		}
-	}
-}
-
-// newGateway returns a gateway on the open runtime. It knows what its clients must leave for the schedule. onSilent is
-// called with each error of the ledger; nil: nobody is told.
-func (a *app) newGateway(ctx context.Context, f *fetchRuntime, onSilent func(error)) (*gateway.Gateway, error) {
+// newGateway returns a gateway on the open runtime. It knows what its clients must leave for the schedule.
+func (a *app) newGateway(ctx context.Context, f *fetchRuntime) (*gateway.Gateway, error) {
 	c, err := a.gatewayConfig(f.upstream, f.ledger.Tariff)
 	if err != nil {
 		return nil, err
@@ -133,7 +76,7 @@ func (a *app) newGateway(ctx context.Context, f *fetchRuntime, onSilent func(err
 		return nil, fmt.Errorf("what the schedule needs: %w", err)
 	}
 	f.ledger.Reserve = reserve.Reserve // the pages of this process show the same figures
-	c.Governor, c.OnCall, c.OnSilent = f.ledger.Governor, f.calls.Observe, onSilent
+	c.Governor, c.OnCall = f.ledger.Governor, f.calls.Observe
 	c.OnRepeat = func(method string) {
 		f.calls.Repeat(method, a.clock.Now().In(c.Governor.Tariff.Zone).Format(time.DateOnly))
 	}

@@ -152,7 +152,7 @@ func (a *app) openService(ctx context.Context, door *gateway.Door) (*service.Run
 	err = a.shareWork(ctx, w, r)
 	if err == nil && a.cfg.GatewayListen != "" {
 		var g *gateway.Gateway
-		g, err = a.newGateway(ctx, w, nil)
+		g, err = a.newGateway(ctx, w)
 		door.Open(g)
 	}
 	if err != nil {

@@ -21,7 +21,10 @@ const (
 func (g *Gateway) spend(c *call) *answer {
 	d, err := g.take(c)
 	if err != nil {
-		g.config.OnSilent(err)
+		select {
+		case g.troubles <- err:
+		default: // it is looked at already
+		}
 		a := unavailable(err)
 		if a.status == http.StatusServiceUnavailable && !g.silent.Swap(true) && g.config.Log != nil {
 			g.config.Log.Error("the ledger does not answer, and clients get 503 until it does", slog.Any("error", err))

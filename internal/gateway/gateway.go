@@ -44,11 +44,8 @@ type Config struct {
 
 	// OnCall is called after every call that was sent, with "ok" or the verdict, and how long it took.
 	OnCall func(method, verdict string, took time.Duration)
-	// OnRepeat is called for every request that was answered without a call.
+	// OnRepeat is called for every request that was answered without a call. Both must be safe for concurrent use.
 	OnRepeat func(method string)
-	// OnSilent is called with the error of every take that the ledger did not answer. All three must be safe for
-	// concurrent use.
-	OnSilent func(error)
 }
 
 // Gateway is an http.Handler. Each client has at most callsAtOnce requests in progress, and each of these ends in about
@@ -62,6 +59,7 @@ type Gateway struct {
 
 	spenders recent.Answers[string] // who spent most, by pool
 	silent   atomic.Bool            // the ledger did not answer the last take, and the log says so
+	troubles chan error             // of takes, for Door.Keep; of several at once it gets one
 }
 
 // New returns a gateway.
@@ -72,10 +70,7 @@ func New(c Config) *Gateway {
 	if c.OnRepeat == nil {
 		c.OnRepeat = func(string) {}
 	}
-	if c.OnSilent == nil {
-		c.OnSilent = func(error) {}
-	}
-	g := &Gateway{config: c, routes: http.NewServeMux(), answers: recent.Answers[*answer]{Room: cacheBytes}, rooms: map[string]chan struct{}{localClient: make(chan struct{}, callsAtOnce)}}
+	g := &Gateway{config: c, routes: http.NewServeMux(), answers: recent.Answers[*answer]{Room: cacheBytes}, rooms: map[string]chan struct{}{localClient: make(chan struct{}, callsAtOnce)}, troubles: make(chan error, 1)}
 	for pattern, method := range c.Governor.Tariff.Routes {
 		g.routes.Handle(pattern, route(method))
 	}
@@ -144,19 +139,4 @@ func (g *Gateway) keeping(c *call, a *answer) recent.Answer[*answer] {
 		kept.Until = time.Now().Add(holds)
 	}
 	return kept
-}
-
-// Door is the handler of a gateway that opens later, and perhaps again: until then it answers 503. The zero value is
-// closed.
-type Door struct{ gateway atomic.Pointer[Gateway] }
-
-// Open lets requests in; nil closes the door.
-func (d *Door) Open(g *Gateway) { d.gateway.Store(g) }
-
-func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if g := d.gateway.Load(); g != nil {
-		g.ServeHTTP(w, r)
-		return
-	}
-	unavailable(quota.ErrUnavailable).write(w)
 }
