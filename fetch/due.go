@@ -43,10 +43,9 @@ func (r *runner) addDue(ctx context.Context) error {
 func (r *runner) dueSlots(ctx context.Context, known map[ingest.Series]time.Time, now time.Time) []ingest.Slot {
 	o, schedule := r.options, r.Schedule
 	if r.Pace != nil && (o.paced || o.Force) { // forced slots come in addition to due ones
-		pace := r.Pace(ctx, known, now)
-		schedule = pace.Schedule
-		if o.paced {
-			r.pages = pace.Pages
+		var pages map[string]int
+		if schedule, pages = r.Pace(ctx, known, now); o.paced {
+			r.pages = pages
 		}
 	}
 	due := slices.DeleteFunc(schedule.Due(known, now), func(s ingest.Slot) bool {

@@ -13,12 +13,6 @@ type Scheduler interface {
 	Due(known map[ingest.Series]time.Time, now time.Time) []ingest.Slot
 }
 
-// Pace is a schedule, stretched when the remaining quota does not pay for it.
-type Pace struct {
-	Schedule Scheduler
-	Pages    map[string]int // pages of a job's charts, by job; missing jobs keep their own
-}
-
 // Slots keeps the rows of everything that must happen once.
 type Slots interface {
 	// AddDue adds the missing rows. Slots come with their State: Due, or Missed if a newer one of the same job and key

@@ -485,8 +485,8 @@ type held struct{}
 func (held) Due(map[ingest.Series]time.Time, time.Time) []ingest.Slot { return nil }
 
 // atPace returns a pace that is always the same.
-func atPace(s fetch.Scheduler, pages map[string]int) func(context.Context, map[ingest.Series]time.Time, time.Time) fetch.Pace {
-	return func(context.Context, map[ingest.Series]time.Time, time.Time) fetch.Pace {
-		return fetch.Pace{Schedule: s, Pages: pages}
+func atPace(s fetch.Scheduler, pages map[string]int) func(context.Context, map[ingest.Series]time.Time, time.Time) (fetch.Scheduler, map[string]int) {
+	return func(context.Context, map[ingest.Series]time.Time, time.Time) (fetch.Scheduler, map[string]int) {
+		return s, pages
 	}
 }

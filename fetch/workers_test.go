@@ -162,9 +162,9 @@ func TestDueSlotsAreHandedOutOneByOne(t *testing.T) {
 func TestRunsThatFollowEachOtherLookOnce(t *testing.T) {
 	b := newBench(t, 100, "US", "GB")
 	looks := 0
-	b.run.Pace = func(context.Context, map[ingest.Series]time.Time, time.Time) fetch.Pace {
+	b.run.Pace = func(context.Context, map[ingest.Series]time.Time, time.Time) (fetch.Scheduler, map[string]int) {
 		looks++
-		return fetch.Pace{Schedule: b.run.Schedule, Pages: map[string]int{"chart": 1}}
+		return b.run.Schedule, map[string]int{"chart": 1}
 	}
 	var look fetch.Look
 	for _, tt := range []struct {

@@ -41,9 +41,9 @@ const (
 
 // Forecast compares what the schedule as configured needs until the provider's day ends, slot by slot, with what is left
 // by then: what a report says is left now and what comes back, less what the pace's report plans for (see
-// OthersWatch.Expect; the zero Pace plans for nothing). A schedule does not fit while the pace slows a job that is due
+// OthersWatch.Expect; the zero PacedSchedule plans for nothing). A schedule does not fit while the pace slows a job that is due
 // before the day ends, nor without the room to retry a chart, which every chart needs to begin.
-func (s PricedSchedule) Forecast(r quota.Report, pace Pace, waiting map[ingest.Series]ingest.Slot, now time.Time) (Forecast, error) {
+func (s PricedSchedule) Forecast(r quota.Report, pace PacedSchedule, waiting map[ingest.Series]ingest.Slot, now time.Time) (Forecast, error) {
 	f := Forecast{SetAside: map[string]int64{}, Spare: map[string]int64{}, Fits: r.Degraded == nil, Pacing: pace.String(), Others: pace.Others}
 	_, f.Until = providerDay(now, s.Tariff.Zone)
 	price, err := s.Price(now, f.Until)
@@ -124,7 +124,7 @@ func (s PricedSchedule) room(p quota.PoolReport, now time.Time) *room {
 
 // Foresee notes whether each slot of NextAt is paid for when it is due, and how the quota lasts. Slots of a paced job are
 // paid for by construction: what is named of them is the pace, or until when nothing is left.
-func (s PricedSchedule) Foresee(f *Forecast, pace Pace, next []PricedSlot, now time.Time) {
+func (s PricedSchedule) Foresee(f *Forecast, pace PacedSchedule, next []PricedSlot, now time.Time) {
 	rooms := map[string]*room{}
 	for _, p := range pace.Report.Pools {
 		rooms[p.Pool] = s.room(p, now)

@@ -114,7 +114,7 @@ func TestWhatOthersTookIsExpectedAgain(t *testing.T) {
 			t.Errorf("%s: %+v, %q", tt.name, pace.Jobs, said)
 		}
 		f, err := s.Forecast(r, pace, nil, now)
-		if bare, _ := s.Forecast(r, budget.Pace{}, nil, now); err != nil || f.Spare["units"] > tt.budget-f.Scheduled["units"] || f.SetAside["units"] != bare.Spare["units"]-f.Spare["units"] {
+		if bare, _ := s.Forecast(r, budget.PacedSchedule{}, nil, now); err != nil || f.Spare["units"] > tt.budget-f.Scheduled["units"] || f.SetAside["units"] != bare.Spare["units"]-f.Spare["units"] {
 			t.Errorf("%s: the forecast has %d to spare of %d, %v", tt.name, f.Spare["units"], tt.budget, err)
 		}
 	}
@@ -163,7 +163,7 @@ func TestWasteIsCountedAndPlannedFor(t *testing.T) {
 // A no that is doubted is expected to end as the last one did.
 func TestADoubtedNoIsExpectedToEndAsTheLastOneDid(t *testing.T) {
 	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
-	doubted := func(w budget.OthersWatch, day int) budget.Pace {
+	doubted := func(w budget.OthersWatch, day int) budget.PacedSchedule {
 		now := midnight.AddDate(0, 0, day).Add(10 * time.Hour)
 		r := reported(s, now, 100, 0)
 		for i := range r.Pools {

@@ -17,8 +17,8 @@ import (
 // show more about what comes and goes than one whole chart.
 const rareChart = 12 * time.Hour
 
-// Pace says how the schedule is slowed at present.
-type Pace struct {
+// PacedSchedule is the schedule at its present pace, and says how that slows it.
+type PacedSchedule struct {
 	Schedule regions.Schedule
 	Jobs     []JobPace    // the slowed jobs; none: the schedule is as configured
 	Report   quota.Report // the report that it was computed from, with what others are expected to take
@@ -28,7 +28,7 @@ type Pace struct {
 }
 
 // heldUntil returns until when nothing is left for a job, the earliest of all; zero if all have something left.
-func (p Pace) heldUntil() (until time.Time) {
+func (p PacedSchedule) heldUntil() (until time.Time) {
 	for _, hold := range p.holds {
 		if until.IsZero() || hold.Before(until) {
 			until = hold
@@ -41,7 +41,7 @@ func (p Pace) heldUntil() (until time.Time) {
 const delayed = 15 * time.Minute
 
 // String says how each job is paced and why; "" if none is. A job that waits has no pace.
-func (p Pace) String() string {
+func (p PacedSchedule) String() string {
 	var all []string
 	for _, job := range p.Jobs {
 		overnight := !job.Ends.IsZero() && !job.Hold.Before(job.Ends) // its next slot is another day's, whose pace is not known
@@ -53,13 +53,13 @@ func (p Pace) String() string {
 }
 
 // slows reports whether a job has fewer slots than configured, or waits.
-func (p Pace) slows(job string) bool {
+func (p PacedSchedule) slows(job string) bool {
 	return slices.ContainsFunc(p.Jobs, func(paced JobPace) bool { return paced.Job.Name == job })
 }
 
 // Resume returns a report in which a purpose with nothing left resumes no earlier than the pace lets its jobs. The
 // ledger would admit a call that tests the provider's refusal, but no chart.
-func (p Pace) Resume(r quota.Report) quota.Report {
+func (p PacedSchedule) Resume(r quota.Report) quota.Report {
 	r.Pools = slices.Clone(r.Pools)
 	for i, pool := range r.Pools {
 		for _, job := range p.Jobs {
@@ -121,8 +121,8 @@ func intervalText(d time.Duration) string {
 // job that asks for little keeps its interval, and the others are stretched alike. A job with a cron line is not
 // stretched, since 06:00 means 06:00: its price is set aside. So is a refresh's, by OthersWatch.Expect: the provider's
 // rules demand it.
-func (s PricedSchedule) Pace(r quota.Report, known map[ingest.Series]time.Time, now time.Time) Pace {
-	out := Pace{Schedule: s.Jobs, Report: r, holds: map[string]time.Time{}}
+func (s PricedSchedule) Pace(r quota.Report, known map[ingest.Series]time.Time, now time.Time) PacedSchedule {
+	out := PacedSchedule{Schedule: s.Jobs, Report: r, holds: map[string]time.Time{}}
 	if r.Degraded != nil {
 		return out
 	}
@@ -150,7 +150,7 @@ func (s PricedSchedule) Pace(r quota.Report, known map[ingest.Series]time.Time, 
 
 // NextAt returns the waiting slots and those due by to, at that pace. The times of paced jobs are right as long as the
 // budget does not change.
-func (s PricedSchedule) NextAt(pace Pace, l ingest.Latest, now, to time.Time) ([]PricedSlot, error) {
+func (s PricedSchedule) NextAt(pace PacedSchedule, l ingest.Latest, now, to time.Time) ([]PricedSlot, error) {
 	costs, last := map[string]quota.Cost{}, map[string]time.Time{}
 	for _, schedule := range s.Jobs {
 		job := schedule.Job
@@ -176,12 +176,12 @@ func (s PricedSchedule) NextAt(pace Pace, l ingest.Latest, now, to time.Time) ([
 }
 
 // Held returns the schedule as configured, with the times until which a job has nothing left; see regions.Pace.
-func (s PricedSchedule) Held(r quota.Report, now time.Time) Pace {
+func (s PricedSchedule) Held(r quota.Report, now time.Time) PacedSchedule {
 	holds, until := s.holds(r, now), map[string]time.Time{}
 	for job, pace := range holds {
 		until[job] = pace.Hold
 	}
-	return Pace{Schedule: s.Jobs.AtPace(holds), Report: r, holds: until}
+	return PacedSchedule{Schedule: s.Jobs.AtPace(holds), Report: r, holds: until}
 }
 
 // holds returns the jobs that have nothing left, and until when they wait.

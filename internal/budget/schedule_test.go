@@ -155,11 +155,11 @@ func TestTheForecastKnowsItsWindows(t *testing.T) {
 	} {
 		w := quota.WindowState{Window: quota.Window{Name: "w", Length: of.length, Limit: of.limit}, Used: of.used}
 		r := quota.Report{Pools: []quota.PoolReport{{Pool: "units", Windows: []quota.WindowState{w}}}}
-		if f, err := s.Forecast(r, budget.Pace{}, nil, now); err != nil || f.Fits != of.fits {
+		if f, err := s.Forecast(r, budget.PacedSchedule{}, nil, now); err != nil || f.Fits != of.fits {
 			t.Errorf("%v: %+v, %v", of, f, err)
 		}
 		r.Pools[0].DrainedUntil = now.Add(2 * time.Hour)
-		if f, err := s.Forecast(r, budget.Pace{}, nil, now); err != nil || f.Fits {
+		if f, err := s.Forecast(r, budget.PacedSchedule{}, nil, now); err != nil || f.Fits {
 			t.Errorf("%v, drained: %+v, %v", of, f, err)
 		}
 	}
@@ -171,12 +171,12 @@ func TestTheForecastIsThePriceOfTheRestOfTheProvidersDay(t *testing.T) {
 	for left, fits := range map[int64]bool{3: true, 2: false} {
 		day := quota.WindowState{Window: quota.Window{Name: "day", Limit: 10000}, Used: 9500 - left}
 		r := quota.Report{Pools: []quota.PoolReport{{Pool: "units", Windows: []quota.WindowState{day}}}}
-		f, err := s.Forecast(r, budget.Pace{}, nil, now)
+		f, err := s.Forecast(r, budget.PacedSchedule{}, nil, now)
 		if err != nil || f.Fits != fits || f.Scheduled["units"] != 3 || !f.Until.Equal(time.Date(2026, 2, 15, 8, 0, 0, 0, time.UTC)) {
 			t.Errorf("with %d left: %+v, %v", left, f, err)
 		}
 	}
-	if f, err := s.Forecast(quota.Report{Degraded: quota.ErrUnavailable}, budget.Pace{}, nil, now); err != nil || f.Fits {
+	if f, err := s.Forecast(quota.Report{Degraded: quota.ErrUnavailable}, budget.PacedSchedule{}, nil, now); err != nil || f.Fits {
 		t.Errorf("without a ledger: %+v, %v", f, err)
 	}
 }

@@ -181,22 +181,21 @@ func (w OthersWatch) refreshNeed(ctx context.Context, r quota.Report) (quota.Cos
 
 // PaceBy returns the schedule's pace for a fetch.Reconciler, by the governor's report at that time, including what
 // others are expected to take. It also notes what they took. Without a report nothing is paced.
-func (w OthersWatch) PaceBy(g *quota.Governor) func(context.Context, map[ingest.Series]time.Time, time.Time) fetch.Pace {
-	return func(ctx context.Context, known map[ingest.Series]time.Time, now time.Time) fetch.Pace {
+func (w OthersWatch) PaceBy(g *quota.Governor) func(context.Context, map[ingest.Series]time.Time, time.Time) (fetch.Scheduler, map[string]int) {
+	return func(ctx context.Context, known map[ingest.Series]time.Time, now time.Time) (fetch.Scheduler, map[string]int) {
 		r, err := g.Report(ctx)
 		if err != nil {
-			return fetch.Pace{Schedule: w.Schedule.Jobs}
+			return w.Schedule.Jobs, nil
 		}
 		if err := w.Observe(ctx, g.Ledger, r); err != nil && ctx.Err() == nil {
 			w.Log.WarnContext(ctx, "what others take is not noted", slog.Any("error", err))
 		}
 		r, _ = w.Expect(ctx, r)
-		pace := w.Schedule.Pace(r, known, now)
-		out := fetch.Pace{Schedule: pace.Schedule, Pages: map[string]int{}}
-		for _, job := range pace.Jobs {
-			out.Pages[job.Job.Name] = job.Pages
+		paced, pages := w.Schedule.Pace(r, known, now), map[string]int{}
+		for _, job := range paced.Jobs {
+			pages[job.Job.Name] = job.Pages
 		}
-		return out
+		return paced.Schedule, pages
 	}
 }
 

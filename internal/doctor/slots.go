@@ -102,7 +102,7 @@ func judgeAnswers(d *Doctor, about store.Summary) Finding {
 }
 
 // pace is the schedule's current pace; as configured if the ledger cannot say what that is.
-func (d *Doctor) pace(ctx context.Context, schedule regions.Schedule, latest ingest.Latest) budget.Pace {
+func (d *Doctor) pace(ctx context.Context, schedule regions.Schedule, latest ingest.Latest) budget.PacedSchedule {
 	if d.Config.Pacing {
 		schedule, err := d.PricedSchedule()
 		report, reportErr := ledgerReport(ctx, d)
@@ -110,7 +110,7 @@ func (d *Doctor) pace(ctx context.Context, schedule regions.Schedule, latest ing
 			return schedule.Pace(*report, latest.Known(), d.now())
 		}
 	}
-	return budget.Pace{Schedule: schedule}
+	return budget.PacedSchedule{Schedule: schedule}
 }
 
 // shortenList cuts a list that is longer than n, and counts what is left out.

@@ -99,11 +99,11 @@ func (st Status) tiles() g.Node {
 	if st.Fresh == nil {
 		return nil
 	}
-	charts := slices.DeleteFunc(slices.Clone(st.Fresh.Series), func(s report.SeriesState) bool { return s.Region == "" })
+	charts := slices.DeleteFunc(slices.Clone(st.Fresh.Series), func(s report.SeriesAge) bool { return s.Region == "" })
 	return g.Group{h.Ul(h.Class("tiles"), h.Aria("label", "Regions"), g.Map(charts, st.tile)), stripLegend()}
 }
 
-func (st Status) tile(series report.SeriesState) g.Node {
+func (st Status) tile(series report.SeriesAge) g.Node {
 	state := st.stateOf(series)
 	last := g.Text("")
 	if slots := st.slotsOf(series); len(slots) > 0 {
@@ -113,7 +113,7 @@ func (st Status) tile(series report.SeriesState) g.Node {
 		}
 	}
 	name, link, top := series.Region, "/charts/"+series.Region, term.Clean(st.Tops[series.Region])
-	if slices.ContainsFunc(st.Fresh.Series, func(s report.SeriesState) bool { return s.Region == series.Region && s.Job != series.Job }) {
+	if slices.ContainsFunc(st.Fresh.Series, func(s report.SeriesAge) bool { return s.Region == series.Region && s.Job != series.Job }) {
 		name, link, top = name+" "+series.Job, link+"?job="+series.Job, "Chart of the job "+series.Job // it is not known of which job the title is
 	}
 	body := g.Group{
@@ -130,7 +130,7 @@ func (st Status) tile(series report.SeriesState) g.Node {
 	return h.Li(in(state.Mood, "tile"), h.A(h.Href(link), body))
 }
 
-func (st Status) stateOf(series report.SeriesState) State {
+func (st Status) stateOf(series report.SeriesAge) State {
 	if slots := st.slotsOf(series); series.Slot == nil && len(slots) > 0 && slots[0].Outcome == ingest.Claimed {
 		return State{Mood: report.Idle, Word: fmt.Sprintf("fetching page %d", slots[0].Pages+1), Next: st.nextOf(series)}
 	}
@@ -154,7 +154,7 @@ func (st Status) Regions() map[string]State {
 }
 
 // nextOf says when a series is fetched next, as far as that is known.
-func (st Status) nextOf(series report.SeriesState) string {
+func (st Status) nextOf(series report.SeriesAge) string {
 	switch {
 	case st.Quota == nil:
 		return "waits"
@@ -187,7 +187,7 @@ func (st Status) nextAt(t time.Time) string {
 }
 
 // slotsOf returns the slots of a series, newest first.
-func (st Status) slotsOf(series report.SeriesState) []report.SlotDocument {
+func (st Status) slotsOf(series report.SeriesAge) []report.SlotDocument {
 	var own []report.SlotDocument
 	for _, s := range st.Slots {
 		if s.Job == series.Job && s.Region == series.Region {
@@ -204,7 +204,7 @@ var moods = map[ingest.State]report.Mood{
 }
 
 // strip shows the outcomes of the last 24 hours.
-func (st Status) strip(series report.SeriesState) g.Node {
+func (st Status) strip(series report.SeriesAge) g.Node {
 	var cells []report.Mood
 	for _, slot := range slices.Backward(st.slotsOf(series)) {
 		cells = append(cells, slices.Repeat([]report.Mood{moods[slot.Outcome]}, min(slot.Ticks(), StripCells))...)
@@ -213,7 +213,7 @@ func (st Status) strip(series report.SeriesState) g.Node {
 }
 
 // outcomes counts the slots by outcome: "46 done, 2 stopped".
-func (st Status) outcomes(series report.SeriesState) (text string) {
+func (st Status) outcomes(series report.SeriesAge) (text string) {
 	count, order := map[ingest.State]int{}, []ingest.State(nil)
 	for _, slot := range st.slotsOf(series) {
 		if count[slot.Outcome] == 0 {

@@ -64,7 +64,7 @@ func (st Status) next() g.Node {
 		return section("What comes next", h.P(h.Class("soft"), g.Text("Not known while the store cannot be read.")))
 	case len(st.Next) == 0:
 		why := "Nothing is due until the provider's day ends."
-		if i := slices.IndexFunc(st.Fresh.Series, func(s report.SeriesState) bool { return s.ResumesAt != nil }); i >= 0 {
+		if i := slices.IndexFunc(st.Fresh.Series, func(s report.SeriesAge) bool { return s.ResumesAt != nil }); i >= 0 {
 			why = "Nothing: the charts wait for quota until " + st.when(*st.Fresh.Series[i].ResumesAt) + "."
 		}
 		return section("What comes next", h.P(h.Class("soft"), g.Text(why)))
@@ -106,7 +106,7 @@ func (st Status) strips() g.Node {
 	lost := report.LostTicks(st.Slots, len(st.Fresh.Series))
 	return section("Slots, last 24 hours", g.If(lost != "", h.P(in(report.Warn, "lost"), dot(), h.Span(g.Text(lost)))), g.Map(st.Fresh.Idle, func(m ingest.IdleMachine) g.Node {
 		return h.P(in(report.Warn, "lost"), dot(), h.Span(g.Text(m.String())))
-	}), g.Map(st.Fresh.Series, func(series report.SeriesState) g.Node {
+	}), g.Map(st.Fresh.Series, func(series report.SeriesAge) g.Node {
 		var runs []run
 		for _, slot := range st.slotsOf(series) {
 			oldest := slot.DueAt

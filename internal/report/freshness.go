@@ -12,9 +12,9 @@ import (
 
 // Freshness is the age of everything that the schedule fetches.
 type Freshness struct {
-	At         time.Time     `json:"at"`
-	StaleAfter int           `json:"stale_after"` // intervals
-	Series     []SeriesState `json:"series"`
+	At         time.Time   `json:"at"`
+	StaleAfter int         `json:"stale_after"` // intervals
+	Series     []SeriesAge `json:"series"`
 
 	Upstream *UpstreamDocument `json:"upstream,omitempty"` // null: not known
 
@@ -22,8 +22,8 @@ type Freshness struct {
 	Idle []ingest.IdleMachine `json:"idle_machines,omitempty"`
 }
 
-// SeriesState is one region of one job.
-type SeriesState struct {
+// SeriesAge is one region of one job.
+type SeriesAge struct {
 	Job       string       `json:"job"`
 	Region    string       `json:"region,omitempty"` // "" for a job without regions
 	Slot      *time.Time   `json:"slot"`             // the newest one that is done and whole; null: none
@@ -34,7 +34,7 @@ type SeriesState struct {
 	Outcome   ingest.State `json:"outcome"`    // of the newest slot with an outcome; "": none
 	Reason    string       `json:"reason"`     // of that outcome
 	State     string       `json:"state"`      // fresh, late, stale, empty, shrunk, no quota, no chart, failed or waits
-	Wait
+	WaitDocument
 	Short // Slot, AgeS and Stale are of the whole chart before
 
 	Is standing.Series `json:"-"`
@@ -42,9 +42,9 @@ type SeriesState struct {
 
 // NewFreshness is the part of a standing that /freshness shows.
 func NewFreshness(s standing.Standing) Freshness {
-	f := Freshness{At: term.Second(s.Now), StaleAfter: s.StaleAfter, Series: []SeriesState{}, Idle: s.Idle}
+	f := Freshness{At: term.Second(s.Now), StaleAfter: s.StaleAfter, Series: []SeriesAge{}, Idle: s.Idle}
 	for _, one := range s.Series {
-		f.Series = append(f.Series, newSeriesState(one))
+		f.Series = append(f.Series, newSeriesAge(one))
 	}
 	if s.Contact != nil {
 		f.Upstream = newUpstreamDocument(s)
@@ -52,9 +52,9 @@ func NewFreshness(s standing.Standing) Freshness {
 	return f
 }
 
-func newSeriesState(one standing.Series) SeriesState {
-	d := SeriesState{Job: one.Job, Region: one.Key, FetchedAt: term.TimeOrNull(one.Done.FetchedAt), IntervalS: int64(one.Interval / time.Second),
-		Stale: one.Stale, Outcome: one.Ended.State, Reason: term.Clean(one.Ended.Reason), State: Word(one.State), Short: newShort(one), Wait: newWait(one.Wait), Is: one}
+func newSeriesAge(one standing.Series) SeriesAge {
+	d := SeriesAge{Job: one.Job, Region: one.Key, FetchedAt: term.TimeOrNull(one.Done.FetchedAt), IntervalS: int64(one.Interval / time.Second),
+		Stale: one.Stale, Outcome: one.Ended.State, Reason: term.Clean(one.Ended.Reason), State: Word(one.State), Short: newShort(one), WaitDocument: newWait(one.Wait), Is: one}
 	if !one.Done.DueAt.IsZero() {
 		d.Slot, d.AgeS = new(one.Done.DueAt.UTC()), new(int64(one.Age/time.Second))
 	}
@@ -71,10 +71,10 @@ var words = map[standing.SeriesState]string{
 func Word(s standing.SeriesState) string { return cmp.Or(words[s], string(s)) }
 
 // Name returns the series for a person: "chart DE".
-func (s SeriesState) Name() string { return s.Is.String() }
+func (s SeriesAge) Name() string { return s.Is.String() }
 
 // String returns the series, its age and what it waits for: "chart DE (2 h 0 min old, overdue since ...)".
-func (s SeriesState) String() string {
+func (s SeriesAge) String() string {
 	age := "never done"
 	if s.AgeS != nil {
 		age = term.Ago(time.Duration(*s.AgeS)*time.Second) + " old"
@@ -83,13 +83,13 @@ func (s SeriesState) String() string {
 		age += ", " + short
 	}
 	if s.OverdueSince != nil {
-		age += ", " + s.Wait.String()
+		age += ", " + s.WaitDocument.String()
 	}
 	return s.Name() + " (" + age + ")"
 }
 
 // WithReason is String plus, if the newest slot is not done, how it ended and why: "chart DE (...), failed: ...".
-func (s SeriesState) WithReason() string {
+func (s SeriesAge) WithReason() string {
 	if s.Outcome == "" || s.Outcome == ingest.Done || s.ShortSince != nil {
 		return s.String()
 	}
@@ -97,8 +97,8 @@ func (s SeriesState) WithReason() string {
 }
 
 // StaleSeries describes the stale series of a standing.
-func StaleSeries(s standing.Standing, describe func(SeriesState) string) []string {
-	return term.Texts(s.StaleSeries(), func(one standing.Series) string { return describe(newSeriesState(one)) })
+func StaleSeries(s standing.Standing, describe func(SeriesAge) string) []string {
+	return term.Texts(s.StaleSeries(), func(one standing.Series) string { return describe(newSeriesAge(one)) })
 }
 
 // UpstreamDocument says whether the upstream answers, by the calls of all processes that use the store.

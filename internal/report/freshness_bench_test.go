@@ -30,7 +30,7 @@ func BenchmarkFreshness(b *testing.B) {
 				l.Done[s] = ingest.Slot{SlotKey: ingest.SlotKey{Job: s.Job, Key: s.Key, DueAt: noon.Add(-5 * time.Hour)}}
 			}
 			for b.Loop() {
-				s := standing.At(standing.Facts{Now: noon, Pace: budget.Pace{Schedule: schedule}, Latest: l, StaleAfter: 3})
+				s := standing.At(standing.Facts{Now: noon, Pace: budget.PacedSchedule{Schedule: schedule}, Latest: l, StaleAfter: 3})
 				if f := report.NewFreshness(s); len(f.Series) != 8*jobs || len(s.StaleSeries()) != 8*jobs {
 					b.Fatal(len(s.StaleSeries()))
 				}

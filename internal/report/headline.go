@@ -59,9 +59,9 @@ func (s Situation) Verdict() string {
 	worst, charts, left := s.Checks()[0], s.charts(), s.quota()
 	switch {
 	case worst.Name == left.Name && charts.Mood > Good:
-		return sentences(strings.TrimSuffix(OutlookSentence(*s.Quota, s.Next), "."), charts.Says)
+		return sentences(strings.TrimSuffix(ForecastSentence(*s.Quota, s.Next), "."), charts.Says)
 	case worst.Name == left.Name && worst.Mood > Good:
-		return sentences(strings.TrimSuffix(OutlookSentence(*s.Quota, s.Next), "."))
+		return sentences(strings.TrimSuffix(ForecastSentence(*s.Quota, s.Next), "."))
 	case worst.Mood <= Idle || worst.Name == charts.Name:
 		return sentences(charts.Says, left.Says)
 	case charts.Mood <= Idle:
@@ -136,7 +136,7 @@ func (s Situation) quota() Check {
 	if is.State == Idle {
 		return Check{"Quota", Idle, "not known", ""}
 	}
-	says, _ := cutOutlook(OutlookSentence(*s.Quota, s.Next))
+	says, _ := cutForecast(ForecastSentence(*s.Quota, s.Next))
 	detail := "not used"
 	if p := s.Quota.Wanted(); p != nil {
 		detail = term.Thousands(p.For(quota.Scheduled).Remaining) + " left"
@@ -256,7 +256,7 @@ func (s Situation) Reason() string {
 		if !those[0].LastRunAt.IsZero() {
 			return "Is a timer, cron or ingest serve running?"
 		}
-		return term.Clean(newSeriesState(those[0]).WithReason())
+		return term.Clean(newSeriesAge(those[0]).WithReason())
 	case worst.Name == name && st.Upstream.Cause == standing.KeyRefused:
 		return "The last call with it was at " + hour(st.Upstream.Since, st.Now) + " UTC."
 	case worst.Name == name:
@@ -273,12 +273,12 @@ func (s Situation) quotaReason() string {
 			return fmt.Sprintf("The provider refused when we had counted %s of %s: something else spends of it, or its limit is lower.", term.Thousands(p.StoppedAt), term.Thousands(p.Limit))
 		}
 	}
-	_, more := cutOutlook(OutlookSentence(*s.Quota, s.Next))
+	_, more := cutForecast(ForecastSentence(*s.Quota, s.Next))
 	return strings.TrimSpace(more + " " + sentences(s.Quota.Forecast.Others))
 }
 
-// cutOutlook separates the first clause of a sentence from its explanation.
-func cutOutlook(sentence string) (clause, more string) {
+// cutForecast separates the first clause of a sentence from its explanation.
+func cutForecast(sentence string) (clause, more string) {
 	sentence = strings.TrimSuffix(sentence, ".")
 	for _, mark := range []string{"; ", ": "} {
 		if clause, more, ok := strings.Cut(sentence, mark); ok {

@@ -83,7 +83,7 @@ func readyCharts(s standing.Standing) (string, error) {
 	if s.StoreErr != nil {
 		return "", fmt.Errorf("not known: %w", s.StoreErr)
 	}
-	if stale := StaleSeries(s, SeriesState.String); len(stale) > 0 {
+	if stale := StaleSeries(s, SeriesAge.String); len(stale) > 0 {
 		return "", fmt.Errorf("%d of %d are stale: %s", len(stale), len(s.Series), term.Enumerate(stale, 8))
 	}
 	s.Resting = nil // another check says it
@@ -113,7 +113,7 @@ func StatusLine(s standing.Standing) string {
 		parts = append(parts, s.Resting.Error())
 	}
 	if s.StoreErr == nil {
-		if stale := StaleSeries(s, SeriesState.Name); len(stale) > 0 {
+		if stale := StaleSeries(s, SeriesAge.Name); len(stale) > 0 {
 			parts = append(parts, "stale: "+strings.Join(stale, ", "))
 		} else {
 			parts = append(parts, "nothing stale")

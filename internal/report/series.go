@@ -19,7 +19,7 @@ type SeriesDocument struct {
 	Region string     `json:"region,omitempty"`
 	DoneAt *time.Time `json:"done_at"` // due time of its newest slot that is done and, if a chart, whole
 	NextAt *time.Time `json:"next_at"` // due time of the next one; in the past if it waits for a run
-	Wait
+	WaitDocument
 	Reason string `json:"reason,omitempty"` // why it waits
 	Short
 }
@@ -44,8 +44,8 @@ func (s Short) text() string {
 	return s.how + " since " + term.Stamp(*s.ShortSince)
 }
 
-// Wait is the document of a standing.Wait.
-type Wait struct {
+// WaitDocument is the document of a standing.Wait.
+type WaitDocument struct {
 	DueSince     *time.Time `json:"due_since,omitempty"`
 	OverdueSince *time.Time `json:"overdue_since,omitempty"`
 	LastRunAt    *time.Time `json:"last_run_at,omitempty"`
@@ -53,15 +53,15 @@ type Wait struct {
 	Attempts     int        `json:"attempts,omitempty"`
 }
 
-func newWait(w standing.Wait) Wait {
-	return Wait{term.TimeOrNull(w.DueSince), term.TimeOrNull(w.OverdueSince), term.TimeOrNull(w.LastRunAt), term.FromOrNull(w.ResumesAt), w.Attempts}
+func newWait(w standing.Wait) WaitDocument {
+	return WaitDocument{term.TimeOrNull(w.DueSince), term.TimeOrNull(w.OverdueSince), term.TimeOrNull(w.LastRunAt), term.FromOrNull(w.ResumesAt), w.Attempts}
 }
 
 // WaitText says what a slot of standing.Waiting waits for.
 func WaitText(s standing.Standing, slot ingest.Slot) string { return newWait(s.WaitOf(slot)).String() }
 
 // String says what the slot waits for; "" if none has come due.
-func (w Wait) String() string {
+func (w WaitDocument) String() string {
 	switch {
 	case w.ResumesAt != nil:
 		return "stopped by quota until " + term.StampFrom(*w.ResumesAt)
@@ -85,7 +85,7 @@ func (w Wait) String() string {
 	return text
 }
 
-func (w Wait) idle() string {
+func (w WaitDocument) idle() string {
 	if day := 24 * time.Hour; w.OverdueSince.Truncate(day).Equal(w.LastRunAt.Truncate(day)) {
 		return "nothing has run since " + w.LastRunAt.UTC().Format("15:04")
 	}
@@ -111,7 +111,7 @@ func NewSeriesDocuments(s standing.Standing, key string) (all []SeriesDocument) 
 			d.NextAt = term.FromOrNull(next.DueAt)
 		}
 		if _, late := s.Waiting[one.Series]; late {
-			d.Wait, d.Reason = newWait(s.WaitOf(next)), next.Reason
+			d.WaitDocument, d.Reason = newWait(s.WaitOf(next)), next.Reason
 			if d.Reason == "" && d.ResumesAt == nil && ended.Reason != "" {
 				d.Reason = fmt.Sprintf("the last run ended before it, at %s: %s", ended.Series(), ended.Reason)
 			}

@@ -30,9 +30,9 @@ type state struct {
 	askedLedger time.Time // when it last answered or failed to; zero: never
 	ledgerErr   error
 	report      quota.Report
-	degraded    time.Duration   // in all, up to askedLedger
-	pace        budget.Pace     // by that report; its Schedule is nil if that is as configured
-	forecast    budget.Forecast // by that report
+	degraded    time.Duration        // in all, up to askedLedger
+	pace        budget.PacedSchedule // by that report; its Schedule is nil if that is as configured
+	forecast    budget.Forecast      // by that report
 
 	idle     error     // why this machine leaves all work to the others; nil: it does not
 	idleTold time.Time // when the others were last told

@@ -32,7 +32,7 @@ func facts(t fataler) standing.Facts {
 		t.Fatalf("%v", err)
 	}
 	f := standing.Facts{
-		Now: noon.Add(5 * time.Minute), StaleAfter: 3, Provider: "YouTube", Pace: budget.Pace{Schedule: regions.Schedule{job}},
+		Now: noon.Add(5 * time.Minute), StaleAfter: 3, Provider: "YouTube", Pace: budget.PacedSchedule{Schedule: regions.Schedule{job}},
 		Latest:   ingest.Latest{Done: map[ingest.Series]ingest.Slot{}, Ended: map[ingest.Series]ingest.Slot{}, Open: map[ingest.Series]ingest.Slot{}},
 		Contact:  &ingest.Contact{AnsweredAt: noon, AskedAt: noon, AcceptedAt: noon},
 		Forecast: budget.Forecast{Fits: true, Scheduled: map[string]int64{"units": 844}, Spare: map[string]int64{"units": 4786}},

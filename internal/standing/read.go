@@ -33,7 +33,7 @@ func (f *Facts) ReadStore(ctx context.Context, s Store) {
 // the tariff, which lacks a price.
 func (f *Facts) Foresee(ctx context.Context, schedule budget.PricedSchedule, others Others) (err error) {
 	if f.LedgerErr != nil {
-		f.Pace = budget.Pace{Schedule: schedule.Jobs}
+		f.Pace = budget.PacedSchedule{Schedule: schedule.Jobs}
 		return nil //nolint:nilerr // it is among the facts
 	}
 	var waiting map[ingest.Series]ingest.Slot

@@ -48,8 +48,8 @@ type Condition struct {
 // Facts is the input: all that is known at one moment.
 type Facts struct {
 	Now        time.Time
-	Pace       budget.Pace // Pace.Schedule is the schedule at its current pace
-	StaleAfter int         // intervals for which a series counts as fresh
+	Pace       budget.PacedSchedule // Pace.Schedule is the schedule at its current pace
+	StaleAfter int                  // intervals for which a series counts as fresh
 
 	Latest   ingest.Latest
 	StoreErr error // why the store cannot be read

@@ -44,7 +44,7 @@ type memory struct {
 
 func (s *memory) facts(context.Context) standing.Facts {
 	s.reads++
-	return standing.Facts{Now: noon, Pace: budget.Pace{Schedule: halfHourly()}, StaleAfter: 3, Latest: ingest.Latest{Done: s.done, Ended: s.ended}, StoreErr: s.err}
+	return standing.Facts{Now: noon, Pace: budget.PacedSchedule{Schedule: halfHourly()}, StaleAfter: 3, Latest: ingest.Latest{Done: s.done, Ended: s.ended}, StoreErr: s.err}
 }
 
 // amend changes the facts that a site reads.
@@ -67,7 +67,7 @@ func again(s *web.Site) *web.Site {
 
 // factsOf is the facts of a document.
 func factsOf(d report.QuotaDocument) standing.Facts {
-	f := standing.Facts{Pace: budget.Pace{Schedule: halfHourly()}, Forecast: d.Forecast, Next: upcoming()}
+	f := standing.Facts{Pace: budget.PacedSchedule{Schedule: halfHourly()}, Forecast: d.Forecast, Next: upcoming()}
 	if d.Degraded {
 		f.Report.Degraded = quota.ErrUnavailable
 	}

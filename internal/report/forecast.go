@@ -12,9 +12,9 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// OutlookSentence says in one sentence whether the quota lasts, by the state of the forecast. next are the slots until
+// ForecastSentence says in one sentence whether the quota lasts, by the state of the forecast. next are the slots until
 // the provider's day ends.
-func OutlookSentence(d QuotaDocument, next []NextDocument) string {
+func ForecastSentence(d QuotaDocument, next []NextDocument) string {
 	midnight, f := "midnight"+d.InZone(), d.Forecast
 	switch {
 	case d.Degraded:

@@ -59,7 +59,7 @@ func TestOneSentenceSaysWhetherTheQuotaLasts(t *testing.T) {
 		{"nothing is scheduled", idle, nil, "The quota lasts until midnight in Los Angeles: the schedule draws nothing that is counted."},
 	}
 	for _, tt := range tests {
-		if got := report.OutlookSentence(tt.doc, tt.next); got != tt.want {
+		if got := report.ForecastSentence(tt.doc, tt.next); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
