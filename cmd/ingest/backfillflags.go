@@ -187,6 +187,9 @@ func (a *app) requestVideos(_ kindFlags, args []string) (backfillRequest, error)
 	if err := errors.Join(err, out.Close()); err != nil {
 		return r, usageError{err}
 	}
+	if r.ids.Column != "" {
+		a.say("%s: the videos are read from %s", args[0], r.ids.Column)
+	}
 	r.rejected = out.First
 	r.spec.Given, r.spec.Rejected, r.spec.Why = len(r.ids.IDs), r.ids.Wrong, out.Where()
 	if len(r.ids.IDs) == 0 {

@@ -21,6 +21,18 @@ func TestIDsAreReadAsPeopleHaveThem(t *testing.T) {
 		"UTF-16":            {wide.String(), "[dQw4w9WgXcQ jNQXAC9IVRw] []"},
 		"a word is no id":   {"dQw4w9WgXcQ,HelloWorld1\ndQw4w9WgXcQ see HelloWorld1\n", "[dQw4w9WgXcQ] [2]"},
 		"a repeat":          {"dQw4w9WgXcQ dQw4w9WgXcQ\n", "[dQw4w9WgXcQ] []"},
+		"bare returns":      {"dQw4w9WgXcQ\rjNQXAC9IVRw\r", "[dQw4w9WgXcQ jNQXAC9IVRw] []"},
+		"an array":          {`["dQw4w9WgXcQ", "jNQXAC9IVRw"]`, "[dQw4w9WgXcQ jNQXAC9IVRw] []"},
+		"an array on lines": {"[\n  \"dQw4w9WgXcQ\",\n  \"https://youtu.be/jNQXAC9IVRw\",\n  7\n]\n", "[dQw4w9WgXcQ jNQXAC9IVRw] [4]"},
+		"prose":             {"Information, and more\nInformation see also\ndescription Information\n", "[] [1 2 3]"},
+		"a later column":    {"trending_date;video_id;title\n2026-02-01;dQw4w9WgXcQ;x\n2026-02-01;;y\n", "[dQw4w9WgXcQ] [3] column 2 (video_id)"},
+		"no heading":        {"2026-02-01;dQw4w9WgXcQ;Information\n2026-02-02;jNQXAC9IVRw;description\n", "[dQw4w9WgXcQ jNQXAC9IVRw] [] column 2"},
+		"a heading of id":   {"id,video_id\n1,dQw4w9WgXcQ\n", "[dQw4w9WgXcQ] [] column 2 (video_id)"},
+		"old Takeout":       {"Playlist ID,Channel ID\nPL1234567890,UCuAXFkgsw1L7xaCfnd5JJOw\n\nVideo ID,Time Added\ndQw4w9WgXcQ,2024\n", "[dQw4w9WgXcQ] [1 2] column 1 (Video ID)"},
+		"quoted line ends": {"video_id,title\ndQw4w9WgXcQ,\"one \"\"word\"\"\nhttps://youtu.be/aaaaaaaaaaa see\nInformation\"\njNQXAC9IVRw,\"B\"\n",
+			"[dQw4w9WgXcQ jNQXAC9IVRw] [] column 1 (video_id)"},
+		"quotes, no heading": {"dQw4w9WgXcQ,\"one\naaaaaaaaaaa\"\njNQXAC9IVRw,x\n", "[dQw4w9WgXcQ jNQXAC9IVRw] []"},
+		"quotes before it":   {"title,video_id\n\"one\n\"\"two\"\"\",dQw4w9WgXcQ\n", "[dQw4w9WgXcQ] [] column 2 (video_id)"},
 	} {
 		var wrong []int
 		list, err := youtube.ReadIDs(strings.NewReader(c.text), func(line int, _, _ string) error {
@@ -34,7 +46,7 @@ func TestIDsAreReadAsPeopleHaveThem(t *testing.T) {
 		for chunk := range list.Chunks(50) {
 			ids = append(ids, chunk...)
 		}
-		if got := fmt.Sprint(ids, wrong); got != c.want {
+		if got := strings.TrimSpace(fmt.Sprint(ids, wrong, " "+list.Column)); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
@@ -47,5 +59,12 @@ func TestHandlesOfAnyLengthAndScriptAreTheProvidersToJudge(t *testing.T) {
 		if got, err := youtube.ParseChannel(given); err != nil || got != want {
 			t.Errorf("%q is %q, %v", given, got, err)
 		}
+	}
+}
+
+func TestAQuoteThatDoesNotEndIsRefused(t *testing.T) {
+	_, err := youtube.ReadIDs(strings.NewReader("video_id,title\ndQw4w9WgXcQ,\"one\njNQXAC9IVRw,two\n"), func(int, string, string) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "on line 2 a quoted cell begins") {
+		t.Errorf("%v", err)
 	}
 }

@@ -139,7 +139,10 @@ func FuzzReadIDs(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		l, err := youtube.ReadIDs(bytes.NewReader(data), func(int, string, string) error { return nil })
 		if err != nil {
-			t.Fatal(err)
+			if !strings.Contains(err.Error(), "a quoted cell begins that does not end") {
+				t.Fatal(err)
+			}
+			return
 		}
 		seen := map[youtube.VideoID]bool{}
 		for _, id := range l.IDs {
@@ -148,8 +151,8 @@ func FuzzReadIDs(f *testing.F) {
 			}
 			seen[id] = true
 		}
-		if lines := bytes.Count(data, []byte("\n")) + 1; len(l.IDs)+l.Repeated+l.Wrong > lines {
-			t.Errorf("%d ids, %d repeated, %d wrong in %d lines", len(l.IDs), l.Repeated, l.Wrong, lines)
+		if lines := len(data) + 1; len(l.IDs)+l.Repeated+l.Wrong > lines {
+			t.Errorf("%d ids, %d repeated, %d wrong in %d bytes", len(l.IDs), l.Repeated, l.Wrong, lines)
 		}
 	})
 }

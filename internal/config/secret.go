@@ -12,6 +12,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch/wire"
+	"github.com/trendvidstream/ingest/internal/plaintext"
 )
 
 // Credential is systemd's name for the key: LoadCredential=youtube-key:FILE.
@@ -120,7 +121,7 @@ func (s secret) read(path string) (ingest.Secret, error) {
 	if err != nil {
 		return ingest.Secret{}, s.wrap(fmt.Errorf("read the %s file: %w", s.name, err))
 	}
-	return s.parse(s.name+" file "+path, string(data))
+	return s.parse(s.name+" file "+path, string(plaintext.Decode(data)))
 }
 
 // assignment is what a file of settings has before a value.

@@ -21,6 +21,8 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/trendvidstream/ingest/internal/plaintext"
 )
 
 // PositionError is a mistake in a file: its place, the mistake, and a hint.
@@ -138,12 +140,12 @@ func ReadFile(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxSize+1))
 }
 
-// scan returns the text without its byte order mark, and its tokens, if parsing it is within the bounds.
+// scan returns the text as UTF-8 without its byte order mark, and its tokens, if parsing it is within the bounds.
 func scan(name string, data []byte) ([]byte, token.Tokens, error) {
 	if len(data) > maxSize {
 		return nil, nil, &PositionError{name, 0, fmt.Sprintf("it has more than %d bytes: is it the right file?", maxSize)}
 	}
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	data = plaintext.Decode(data)
 	number := 0
 	for line := range bytes.Lines(data) {
 		number++

@@ -37,7 +37,7 @@ func TestMistakesSayWhereAndWhatToDo(t *testing.T) {
 		{"a list for fields", "- name: a\n", `f.yaml:1: fields belong here, such as name: value`},
 		{"a text for fields", "name: a\npage: blue\n", `f.yaml:2: fields belong here, such as name: value`},
 		{"a letter of another encoding", "hosts: 1\nname: caf\xe9\n", `f.yaml:2: this is not UTF-8: save the file as UTF-8`},
-		{"UTF-16", "\xff\xfen\x00:\x00 \x00a\x00\n\x00", `f.yaml:1: this is not UTF-8: save the file as UTF-8`},
+		{"UTF-16, which is read", "\xff\xfen\x00:\x00 \x00a\x00\n\x00", `f.yaml:1: unknown field "n": use one of name, jobs, exact, sizes, hosts, page`},
 		{"a text for a number", "name: a\nhosts: two\n", `f.yaml:2: hosts: "two" is not a whole number`},
 		{"a repeated field", "name: a\nname: b\n", `f.yaml:2: mapping key "name" already defined at [1:1]`},
 		{"a second document", "name: a\n---\nname: b\n", `f.yaml:2: a second document: one file holds one`},
