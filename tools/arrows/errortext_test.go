@@ -1,4 +1,4 @@
-package ingest_test
+package arrows_test
 
 import (
 	"go/ast"
@@ -20,7 +20,7 @@ var errorTextAllowed = map[string]string{
 
 // An error is known by errors.Is or errors.As. Its text is for people: a search of it takes other errors for this one.
 func TestNoErrorIsKnownByItsText(t *testing.T) {
-	err := fs.WalkDir(os.DirFS("."), ".", func(path string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(os.DirFS(root), ".", func(path string, d fs.DirEntry, err error) error {
 		hidden := strings.HasPrefix(d.Name(), ".") && path != "."
 		switch {
 		case err != nil:
@@ -30,7 +30,7 @@ func TestNoErrorIsKnownByItsText(t *testing.T) {
 		case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || errorTextAllowed[path] != "":
 			return nil
 		}
-		source, err := os.ReadFile(path)
+		source, err := fs.ReadFile(os.DirFS(root), path)
 		if err != nil {
 			return err
 		}
