@@ -166,14 +166,26 @@ func (p posting) post(ctx context.Context, l *ledger, sure bool) (did string, er
 	if p.amount == 0 {
 		return "", usageError{errors.New("0 is not a whole number of at least 1")}
 	}
-	for _, w := range pool.Windows {
-		counts := w.Window.Day() || l.Now().Sub(p.at) < w.Window.Length+l.Tariff.Grace
-		if limit := w.Window.Limit; !sure && counts && w.Used+p.amount > limit {
-			return "", usageError{fmt.Errorf("in window %s, %s used and %s posted are more than the limit of %s: if they were spent all the same, say so with --yes",
-				w.Window.Name, term.Thousands(w.Used), term.Amount(p.amount, p.pool), term.Thousands(limit))}
-		}
+	if w := p.widest(l, pool); !sure && w.Window.Limit > 0 && w.Used+p.amount > w.Window.Limit {
+		return "", usageError{fmt.Errorf("in window %s, %s used and %s posted are more than the limit of %s: if they were spent all the same, say so with --yes",
+			w.Window.Name, term.Thousands(w.Used), term.Amount(p.amount, p.pool), term.Thousands(w.Window.Limit))}
 	}
 	return "posted " + term.Amount(p.amount, p.pool) + " at " + term.Stamp(p.at), l.Post(ctx, byHand, quota.Cost{p.pool: p.amount}, p.at)
+}
+
+// widest returns the window of the largest limit among those that count the posting. What was spent over a day may be
+// posted at once, and be more than an hour's limit.
+func (p posting) widest(l *ledger, pool quota.PoolReport) (widest quota.WindowState) {
+	for _, w := range pool.Windows {
+		began := l.Now().Add(-w.Window.Length - l.Tariff.Grace)
+		if w.Window.Day() {
+			began = w.FreesAt.AddDate(0, 0, -1)
+		}
+		if p.at.After(began) && w.Window.Limit > widest.Window.Limit {
+			widest = w
+		}
+	}
+	return widest
 }
 
 // pool returns the state of one pool of the tariff.

@@ -73,15 +73,16 @@ func judgePools(d *Doctor, r quota.Report) Finding {
 	}
 	var lines, unused, advice []string
 	for i, p := range report.NewQuotaDocument(r, t, budget.Forecast{}).Pools {
-		line, resumes := fmt.Sprintf("%s: %s of %s used", p.Pool, term.Thousands(p.Used()), term.Thousands(p.Limit)), r.Pools[i].ResumesAt[quota.Scheduled]
+		most := p.Fullest()
+		line, resumes := fmt.Sprintf("%s: %s of %s used", p.Pool, term.Thousands(most.Used), term.Thousands(most.Limit)), r.Pools[i].ResumesAt[quota.Scheduled]
 		switch {
 		case p.DrainedUntil != nil:
 			line = p.Pool + ": " + p.ClosedText()
 			advice = append(advice, cmp.Or(p.LimitText(), p.Lift()+" opens it"))
-		case p.Used() == 0:
+		case most.Used == 0:
 			unused = append(unused, p.Pool)
 			continue
-		case p.Used() > p.Limit:
+		case most.Used > most.Limit:
 			advice = append(advice, "more "+p.Pool+" were posted than there are: ingest quota says until when nothing is fetched")
 		case price.Total[p.Pool] > 0 && r.Pools[i].Remaining[quota.Scheduled] == 0 && !resumes.IsZero():
 			line += ", none left for the schedule until " + term.StampFrom(resumes)
@@ -108,7 +109,7 @@ func checkLost(ctx context.Context, d *Doctor) Finding {
 	account := audit.Account{Name: d.Config.Account, Now: d.now(), Horizon: t.Horizon()}
 	// The ledger is opened after the slots were read: an earlier copy would lack what a run has spent since.
 	slots, err := d.inspectSlots(ctx, account.MissingSince())
-	if file := d.ledgerFile(); d.OpenRemote == nil && !config.FileExists(file) {
+	if file := d.ledgerFile(); d.OpenRemote == nil && !sqlitefile.Exists(file) {
 		trace := ""
 		_ = d.inspect(ctx, func(s *store.Store) (err error) {
 			trace, err = audit.Trace(ctx, s, d.now().Add(-t.Horizon()))

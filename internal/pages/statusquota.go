@@ -32,16 +32,17 @@ func (st Status) pool() g.Node {
 	if p == nil {
 		return h.Section(h.Class("pool"), h.Div(h.Class("fact"), h.H2(g.Text("Quota")), h.Span(h.B(g.Text("not known")), g.Text(" "), h.Small(g.Text("while the ledger cannot answer")))))
 	}
-	schedule, backfill, left := p.For("scheduled").Ceiling, p.For("backfill").Ceiling, p.For("scheduled").Remaining
-	used, needed := p.Used(), st.Quota.Forecast.Scheduled[p.Pool]
-	part := func(n int64) float64 { return 100 * float64(n) / float64(max(p.Limit, 1)) }
-	text := fmt.Sprintf("%s of %s used", term.Thousands(used), term.Thousands(p.Limit))
+	most := p.Fullest()
+	schedule, backfill, left := most.Ceilings["scheduled"], most.Ceilings["backfill"], p.For("scheduled").Remaining
+	used, needed := most.Used, st.Quota.Forecast.Scheduled[p.Pool]
+	part := func(n int64) float64 { return 100 * float64(n) / float64(most.Limit) }
+	text := fmt.Sprintf("%s of %s used", term.Thousands(used), term.Thousands(most.Limit))
 	bar := Bar{Label: p.Pool + ": " + text, Used: part(used), Needed: part(needed), Marks: []Mark{{part(schedule), term.Thousands(schedule) + " charts"}}}
 	if backfill > 0 && backfill < schedule {
 		bar.Marks = append(bar.Marks, Mark{part(backfill), term.Thousands(backfill) + " backfills"})
 	}
 	if p.DrainedUntil != nil {
-		bar.Others = part(p.Limit - used)
+		bar.Others = part(most.Limit - used)
 	}
 	return h.Section(h.Class("pool"),
 		h.Div(h.Class("fact"), h.H2(g.Text(title(p.Pool))), h.Span(h.B(g.Text(term.Thousands(left)+" left for charts")), g.Text(" "), h.Small(g.Text(text)))),
@@ -172,7 +173,7 @@ func (st Status) folded() g.Node {
 				if p.DrainedUntil != nil {
 					name += ", closed until " + st.when(*p.DrainedUntil)
 				}
-				return h.Tr(cell(name), figure(term.Thousands(p.Used())), figure(term.Thousands(p.Limit)))
+				return h.Tr(cell(name), figure(term.Thousands(p.Fullest().Used)), figure(term.Thousands(p.Fullest().Limit)))
 			})))),
 		g.If(len(prices) > 0, h.Details(h.Summary(g.Text("What another interval would cost")), table("Prices", []string{"Every", "A day,num"}, prices))))
 }

@@ -172,22 +172,26 @@ type LedgerDocument struct {
 	ProvenAt   time.Time  `json:"proven_at"`            // when the two were compared
 }
 
-// MostUsed returns the highest use that any window of the pool counts.
-func MostUsed(p quota.PoolReport) (used int64) {
-	for _, w := range p.Windows {
-		used = max(used, w.Used)
+// fullest returns the window that is nearest to its limit; of several, the one with the smallest limit.
+func fullest[W any](windows []W, of func(W) (used, limit int64)) (found W) {
+	most, least := -1.0, int64(0)
+	for _, w := range windows {
+		used, limit := of(w)
+		if share := float64(used) / float64(limit); share > most || share == most && limit < least {
+			found, most, least = w, share, limit
+		}
 	}
-	return used
+	return found
 }
 
 // Remainder says in words how much of a pool is left for the schedule after a correction; "": of every used pool.
 func Remainder(r quota.Report, pool string) (text string) {
 	for _, p := range r.Pools {
-		used := MostUsed(p)
-		if p.Pool != pool && (pool != "" || used == 0) {
+		most := fullest(p.Windows, func(w quota.WindowState) (int64, int64) { return w.Used, w.Window.Limit })
+		if p.Pool != pool && (pool != "" || most.Used == 0) {
 			continue
 		}
-		text += fmt.Sprintf("; %s: %s of %s used, %s left for the schedule", p.Pool, term.Thousands(used), term.Thousands(p.Limit), term.Thousands(p.Remaining[quota.Scheduled]))
+		text += fmt.Sprintf("; %s: %s of %s used, %s left for the schedule", p.Pool, term.Thousands(most.Used), term.Thousands(most.Window.Limit), term.Thousands(p.Remaining[quota.Scheduled]))
 		if !p.DrainedUntil.IsZero() {
 			text += ", closed until " + term.StampFrom(p.DrainedUntil)
 		}

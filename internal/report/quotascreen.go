@@ -39,10 +39,10 @@ func (d QuotaScreen) Print(w io.Writer) {
 			d.printPool(w, p)
 		case p.DrainedUntil != nil:
 			others = append(others, p.Pool+" closed")
-		case p.Used() == 0:
+		case p.Fullest().Used == 0:
 			unused = append(unused, fmt.Sprintf("%s (%s)", p.Pool, term.Thousands(p.Limit)))
 		default:
-			others = append(others, fmt.Sprintf("%s %s of %s used", p.Pool, term.Thousands(p.Used()), term.Thousands(p.Limit)))
+			others = append(others, fmt.Sprintf("%s %s of %s used", p.Pool, term.Thousands(p.Fullest().Used), term.Thousands(p.Fullest().Limit)))
 		}
 	}
 	d.printSaved(w)
@@ -136,12 +136,9 @@ func (d QuotaScreen) printSaved(w io.Writer) {
 	}
 }
 
-// Used returns the highest use that any window of the pool counts.
-func (p PoolDocument) Used() (most int64) {
-	for _, w := range p.Windows {
-		most = max(most, w.Used)
-	}
-	return most
+// Fullest returns the window that is nearest to its limit: windows may have unlike limits.
+func (p PoolDocument) Fullest() WindowDocument {
+	return fullest(p.Windows, func(w WindowDocument) (int64, int64) { return w.Used, w.Limit })
 }
 
 // needText says what the schedule still needs of the pool, and what that leaves. until is the end of that time, "" if

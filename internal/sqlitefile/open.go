@@ -112,7 +112,7 @@ func Forbidden(err error) bool {
 // Exists reports whether something has this name.
 func Exists(path string) bool {
 	_, err := os.Lstat(path)
-	return err == nil
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // CheckPlace refuses a database that other users could write or replace, and one that is a link (*ownfile.Error).
