@@ -3,6 +3,7 @@ package wire_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,11 +11,11 @@ import (
 )
 
 func TestADateFromACacheIsNoClock(t *testing.T) {
-	age := "" // of the answer
+	name, value := "", "" // of a header field of the answer
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Date", "Sat, 28 Nov 2026 05:00:00 GMT")
-		if age != "" {
-			w.Header().Set("Age", age)
+		if name != "" {
+			w.Header().Set(name, value)
 		}
 	}))
 	t.Cleanup(srv.Close)
@@ -24,13 +25,41 @@ func TestADateFromACacheIsNoClock(t *testing.T) {
 	}
 	transport := wire.NewTransport(base, wire.Headers{})
 	t.Cleanup(transport.Close)
+	now := time.Date(2026, 11, 28, 5, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
-		age  string
-		want time.Time
-	}{{"86400", time.Time{}}, {"0", time.Time{}}, {"", time.Date(2026, 11, 28, 5, 0, 0, 0, time.UTC)}} {
-		age = tt.age
+		name, value string
+		want        time.Time
+	}{
+		{"Age", "86400", time.Time{}}, {"Age", "0", time.Time{}}, {"X-Cache", "HIT from proxy.example:3128", time.Time{}},
+		{"Cache-Status", "Edge; hit", time.Time{}}, {"Warning", `110 - "Response is Stale"`, time.Time{}},
+		{"X-Cache", "MISS from proxy.example", now}, {"Cache-Status", "Edge; fwd=miss", now}, {"", "", now},
+	} {
+		name, value = tt.name, tt.value
 		if got, err := transport.AskDate(t.Context()); err != nil || !got.Equal(tt.want) {
-			t.Errorf("with Age %q the date is %v, %v", tt.age, got, err)
+			t.Errorf("with %s: %s the date is %v, %v", tt.name, tt.value, got, err)
 		}
+	}
+}
+
+// A proxy that makes no connection refuses, not the upstream: nothing was sent, and the proxy is named, without its
+// password.
+func TestAProxysRefusalIsTheProxys(t *testing.T) {
+	status := 0
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+	t.Cleanup(proxy.Close)
+	address := strings.TrimPrefix(proxy.URL, "http://")
+	for code, want := range map[int]string{407: "the proxy " + address + " wants a user and a password", 403: "the proxy " + address + " makes no connection (HTTP 403)"} {
+		status = code
+		base, err := wire.ParseBaseURL("https://upstream.example")
+		if err != nil {
+			t.Fatal(err)
+		}
+		transport := wire.NewTransport(base, wire.Headers{})
+		wire.UseProxy(transport, "http://user:hidden@" + address)
+		_, err = transport.AskDate(t.Context())
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hidden") {
+			t.Errorf("%d: %v", code, err)
+		}
+		transport.Close()
 	}
 }

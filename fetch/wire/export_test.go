@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"net/http"
+	"net/url"
 )
 
 // Trust makes the transport accept a test server's certificate.
@@ -24,3 +26,9 @@ var Hide = hideKey
 
 // LoopbackOnly checks every address that a connection in clear is about to go to.
 func LoopbackOnly(address string) error { return loopbackOnly("tcp", address, nil) }
+
+// UseProxy makes the Transport use a proxy.
+func UseProxy(t *Transport, address string) {
+	u, err := url.Parse(address)
+	t.base.Proxy = func(*http.Request) (*url.URL, error) { return u, err }
+}

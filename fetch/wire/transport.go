@@ -77,6 +77,7 @@ func NewTransport(base *url.URL, headers Headers) *Transport {
 			TLSHandshakeTimeout:    10 * time.Second,
 			ResponseHeaderTimeout:  15 * time.Second,
 			MaxResponseHeaderBytes: 64 << 10,
+			OnProxyConnectResponse: refusedByProxy,
 			MaxIdleConns:           16,
 			MaxIdleConnsPerHost:    16,
 			// Shorter than servers' own, so that a call seldom uses a connection that is just being closed, when it
@@ -88,6 +89,17 @@ func NewTransport(base *url.URL, headers Headers) *Transport {
 		host:    base.Host,
 		headers: headers,
 	}
+}
+
+// refusedByProxy is the error of a proxy that makes no connection: the upstream has seen nothing.
+func refusedByProxy(_ context.Context, proxy *url.URL, _ *http.Request, answer *http.Response) error {
+	switch answer.StatusCode {
+	case http.StatusOK:
+		return nil
+	case http.StatusProxyAuthRequired:
+		return fmt.Errorf("the proxy %s wants a user and a password (HTTP 407): put them into HTTPS_PROXY", proxy.Host)
+	}
+	return fmt.Errorf("the proxy %s makes no connection (HTTP %d): see HTTPS_PROXY and NO_PROXY, or ask who runs it", proxy.Host, answer.StatusCode)
 }
 
 // Host returns the host, "api.example.com" or "127.0.0.1:8080"; a store holds data of one.
@@ -206,17 +218,30 @@ func (t *Transport) hideKey(said []byte) []byte {
 	return said
 }
 
-// keepDate stores the Date header of an answer, and returns it; the zero time if there is none. An answer with an Age
-// comes from a cache, and its Date says nothing about the present.
+// keepDate stores the Date header of an answer, and returns it; the zero time if there is none. The Date of an answer
+// from a cache says nothing about the present.
 func (t *Transport) keepDate(resp *http.Response) time.Time {
 	date, err := http.ParseTime(resp.Header.Get("Date"))
-	if err != nil || resp.Header.Get("Age") != "" {
+	if err != nil || cached(resp.Header) {
 		return time.Time{}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.dateOf, t.dateAt = date, time.Now()
 	return date
+}
+
+// cached reports whether a cache says that an answer is its own: by RFC 9111, RFC 9211, or as caches of old do.
+func cached(h http.Header) bool {
+	if h.Get("Age") != "" || strings.HasPrefix(h.Get("Warning"), "11") { // 110: stale; 111, 112, 113: not asked again
+		return true
+	}
+	for _, name := range []string{"Cache-Status", "X-Cache", "X-Cache-Status", "Cf-Cache-Status", "X-Proxy-Cache"} {
+		if strings.Contains(strings.ToLower(strings.Join(h.Values(name), ",")), "hit") {
+			return true
+		}
+	}
+	return false
 }
 
 // oneShotBody is an empty body that cannot be rewound, so that net/http does not resend the request when a kept

@@ -35,6 +35,7 @@ var (
 	daySpent   = meaning{fetch.Spent, "YouTube says the daily quota is spent"}
 	rejected   = meaning{fetch.Rejected, "YouTube rejects the request"}
 	failed     = meaning{fetch.Broken, "YouTube failed"}
+	proxys     = meaning{fetch.Broken, "A proxy or firewall on the way answers, not YouTube"}
 	noChart    = meaning{fetch.NoChart, "YouTube has no such chart for this region and category"}
 )
 
@@ -201,6 +202,8 @@ func meaningOfStatus(chart bool, status int, b errorBody, reason string) meaning
 		return m
 	}
 	switch {
+	case !b.envelope && slices.Contains(proxyRefusals, status):
+		return proxys
 	case reason == "videoChartNotFound":
 		return noChart
 	case chart && status == http.StatusNotFound && b.envelope && (reason == "notFound" || reason == ""):
@@ -219,6 +222,11 @@ func meaningOfStatus(chart bool, status int, b errorBody, reason string) meaning
 var transient = []int{
 	http.StatusRequestTimeout, http.StatusConflict, http.StatusLocked, http.StatusTooEarly,
 	499, // the client closed the request, says a proxy of Google's own
+}
+
+// proxyRefusals are the statuses with which proxies refuse; YouTube says them in an envelope only.
+var proxyRefusals = []int{
+	http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusUnavailableForLegalReasons,
 }
 
 // consoleLink matches Google's console. A refusal that links there is about the key or its project.

@@ -43,11 +43,12 @@ func TestFindingsSayWhatIsWrongAndWhatToDo(t *testing.T) {
 		{"a network disk", doctor.JudgeKind("NFS"), doctor.Warn, "on NFS, where SQLite's locks may not hold"},
 		{"root", as(0), doctor.Warn, "running as root"},
 		{"somebody", as(4711), doctor.OK, "user 4711"},
-		{"clocks agree", doctor.JudgeClockGap(time.Second, time.Minute, "redis"), doctor.OK, "1s ahead of this one"},
-		{"clocks differ", doctor.JudgeClockGap(-6*time.Second, time.Minute, "redis"), doctor.Warn, "6s behind this one"},
-		{"clocks apart", doctor.JudgeClockGap(61*time.Second, time.Minute, "redis"), doctor.Fail, "1m1s ahead of this one: it is not trusted"},
-		{"clocks apart by more than the grace", doctor.JudgeClockGap(31*time.Second, 30*time.Second, "redis"), doctor.Fail, "31s ahead of this one: it is not trusted"},
-		{"an upstream with a clock", doctor.JudgeUpstreamClock(unpriced, slow{}), doctor.Fail, "the clock of the upstream is 1m59s behind this one"},
+		{"clocks agree", doctor.JudgeClockGap(time.Second, time.Minute, "redis", "it is not trusted"), doctor.OK, "1s ahead of this one"},
+		{"clocks differ", doctor.JudgeClockGap(-6*time.Second, time.Minute, "redis", "it is not trusted"), doctor.Warn, "6s behind this one"},
+		{"clocks apart", doctor.JudgeClockGap(61*time.Second, time.Minute, "redis", "it is not trusted"), doctor.Fail, "1m1s ahead of this one: it is not trusted"},
+		{"clocks apart by more than the grace", doctor.JudgeClockGap(31*time.Second, 30*time.Second, "redis", "it is not trusted"), doctor.Fail, "31s ahead of this one: it is not trusted"},
+		{"an upstream with a clock", doctor.JudgeUpstreamClock(unpriced, slow(2*time.Minute)), doctor.Warn, "the clock of the upstream is 1m59s behind this one"},
+		{"an upstream's clock by which a run does nothing", doctor.JudgeUpstreamClock(unpriced, slow(11*time.Minute)), doctor.Fail, "by such a clock a run fetches and deletes nothing"},
 		{"an upstream whose header has whole seconds", doctor.JudgeUpstreamClock(unpriced, whole{}), doctor.OK, "the clock of the upstream is 0s ahead of this one"},
 		{"suspect answers", doctor.JudgeAnswers(unpriced, store.Summary{InDoubt: 3, Contact: ingest.Contact{Suspects: 2, SuspectAt: time.Now()}}), doctor.Warn, "2 answers lacked too many of the videos"},
 		{"all hosts", hosts(2, host("a:/d", "US"), host("b:/d", "GB")), doctor.OK, "2 of 2 have synced: a:/d, b:/d"},
@@ -70,12 +71,12 @@ func (whole) Date() (upstream, here time.Time) {
 	return now.Truncate(time.Second), now
 }
 
-// slow is an upstream whose clock is two minutes behind.
-type slow struct{}
+// slow is an upstream whose clock is so far behind.
+type slow time.Duration
 
-func (slow) Date() (upstream, here time.Time) {
+func (s slow) Date() (upstream, here time.Time) {
 	now := time.Now()
-	return now.Add(-2 * time.Minute), now
+	return now.Add(-time.Duration(s)), now
 }
 
 // Another user's data directory, and files that a run by root left in it.

@@ -64,12 +64,15 @@ const notableGap = 5 * time.Second // between two clocks
 // judgeClock judges how far another clock is ahead of this machine's.
 func (d *Doctor) judgeClock(gap time.Duration, whose string) Finding {
 	if t, err := d.Tariff(); err == nil {
-		return judgeClockGap(gap, t.Gap(), whose)
+		return judgeClockGap(gap, t.Gap(), whose, noLedger)
 	}
-	return judgeClockGap(gap, quota.MaxClockGap, whose)
+	return judgeClockGap(gap, quota.MaxClockGap, whose, noLedger)
 }
 
-func judgeClockGap(gap, trusted time.Duration, whose string) Finding {
+const noLedger = "it is not trusted, and nothing but the emergency budget is spent" // while a ledger's clock is apart
+
+// judgeClockGap judges a gap; beyond says what happens beyond the trusted one.
+func judgeClockGap(gap, trusted time.Duration, whose, beyond string) Finding {
 	side := "ahead of"
 	if gap < 0 {
 		side = "behind"
@@ -78,7 +81,7 @@ func judgeClockGap(gap, trusted time.Duration, whose string) Finding {
 	const advice = "set both clocks by NTP: timedatectl set-ntp true"
 	switch {
 	case gap.Abs() > trusted:
-		return fail(Unavailable, text+": it is not trusted, and nothing but the emergency budget is spent", advice)
+		return fail(Unavailable, text+": "+beyond, advice)
 	case gap.Abs() > notableGap:
 		return warn(text, advice)
 	}

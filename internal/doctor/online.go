@@ -105,5 +105,5 @@ func (d *Doctor) judgeUpstreamClock(up dated) Finding {
 	if gap < 0 { // the header leaves out the fraction of a second
 		gap = min(gap+time.Second, 0)
 	}
-	return d.judgeClock(gap, "the upstream")
+	return judgeClockGap(gap, ingest.ClockAhead, "the upstream", "by such a clock a run fetches and deletes nothing")
 }
