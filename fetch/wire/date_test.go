@@ -55,7 +55,7 @@ func TestAProxysRefusalIsTheProxys(t *testing.T) {
 			t.Fatal(err)
 		}
 		transport := wire.NewTransport(base, wire.Headers{})
-		wire.UseProxy(transport, "http://user:hidden@" + address)
+		wire.UseProxy(transport, "http://user:hidden@"+address)
 		_, err = transport.AskDate(t.Context())
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hidden") {
 			t.Errorf("%d: %v", code, err)
