@@ -34,6 +34,7 @@ type app struct {
 // begin is called once the arguments of a command are well-formed.
 func (a *app) begin(cmd *cobra.Command) {
 	a.started = true
+	a.catchStandardLog()
 	a.useQuery(cmd.Context())
 	a.flags.Set = func(name string) bool { return name != "" && cmd.Flags().Changed(name) }
 }

@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/itchyny/gojq"
 	"github.com/spf13/cobra"
 
+	"github.com/trendvidstream/ingest/fetch/wire"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/service"
 	"github.com/trendvidstream/ingest/internal/term"
@@ -83,6 +86,14 @@ func (c *console) log() *slog.Logger {
 		return c.logger
 	}
 	return slog.New(c.logs.Handler(c.stderr, slog.LevelWarn))
+}
+
+// catchStandardLog turns what libraries write to the standard library's logger into lines of our log. Of other loggers
+// that they have, each is turned off where the library is set up.
+func (c *console) catchStandardLog() {
+	to := c.logs.Handler(os.Stderr, slog.LevelWarn)
+	log.SetFlags(0)
+	log.SetOutput(wire.StandardLog{To: slog.NewLogLogger(to, slog.LevelWarn).Writer()})
 }
 
 // watchable lets a command that only reads print its answer repeatedly. It continues while the ledger cannot answer.

@@ -4,7 +4,6 @@ package main
 import (
 	"context"
 	"io"
-	"log"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	_ "time/tzdata" // a bare container lacks the provider's time zone
 
 	"github.com/trendvidstream/ingest/fetch"
-	"github.com/trendvidstream/ingest/fetch/wire"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
@@ -30,7 +28,6 @@ func main() {
 func run(args []string, stdout, stderr io.Writer, wrapPass func(*fetch.Reconciler)) int {
 	ctx, stop := notify(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	log.SetOutput(wire.StandardLog{To: os.Stderr})
 	out := &term.CheckedWriter{To: stdout}
 	a := &app{console: console{stdout: out, stderr: stderr, narrow: term.IsTerminal(stderr)}, wrapPass: wrapPass}
 	root := newRoot(a)

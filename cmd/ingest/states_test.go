@@ -329,5 +329,11 @@ func (tt trouble) service(t *testing.T) {
 	if code, _ := d.get("v1/charts/US"); code != http.StatusOK {
 		t.Errorf("a chart is answered with %d", code)
 	}
+	for _, path := range []string{"livez", "readyz", "readyz?format=json", "freshness", "metrics", "", "status", "charts/US", "search?q=a", "slots", "v1/quota", "v1/slots", "v1/charts/US", "v1/charts/ZZ", "nowhere"} {
+		if _, body := d.get(path); strings.Contains(body, filepath.Dir(os.Getenv("INGEST_DATA"))) {
+			at := strings.Index(body, filepath.Dir(os.Getenv("INGEST_DATA")))
+			t.Errorf("/%s names a file of this machine: …%s…", path, body[max(0, at-80):min(len(body), at+160)])
+		}
+	}
 	d.end(syscall.SIGTERM)
 }

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"time"
@@ -90,7 +91,8 @@ func New(ctx context.Context, cfg Config) (*Client, error) {
 		Transport:     c.Transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	c.service, err = youtubev3.NewService(ctx, option.WithHTTPClient(hc), option.WithEndpoint(base.String()))
+	c.service, err = youtubev3.NewService(ctx, option.WithHTTPClient(hc), option.WithEndpoint(base.String()),
+		option.WithLogger(slog.New(slog.DiscardHandler))) // its own obeys an environment variable and quotes each request
 	if err != nil {
 		return nil, fmt.Errorf("making the YouTube client: %w", err)
 	}

@@ -68,8 +68,8 @@ func (s *Service) process(f *standing.Facts) {
 	st := s.state.read()
 	f.Pace, f.Report, f.Forecast = st.pace, st.report, st.forecast
 	f.LedgerAge, f.LedgerWithin = time.Since(st.askedLedger), 2*s.heartbeat+askWithin
-	f.Resting, f.NotOpen, f.KeyErr = s.restReason(), st.openErr, st.keyErr
-	f.Report.Degraded, f.LedgerErr = st.ledgerErr, st.openErr
+	f.Resting, f.NotOpen, f.KeyErr = public(s.restReason()), public(st.openErr), public(st.keyErr)
+	f.Report.Degraded, f.LedgerErr = public(st.ledgerErr), public(st.openErr)
 	if f.LedgerErr == nil && st.askedLedger.IsZero() {
 		f.LedgerErr = errNotAsked
 	}
@@ -92,6 +92,7 @@ func (s *Service) facts(ctx context.Context) standing.Facts {
 	if f.StoreErr == nil {
 		f.Idle, f.StoreErr = s.othersIdle(ctx)
 	}
+	f.StorePath, f.StoreErr, f.Room = term.WithoutDirectories(f.StorePath), public(f.StoreErr), public(f.Room)
 	return f
 }
 

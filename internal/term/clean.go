@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -64,4 +65,17 @@ func escapeJSON(p []byte) []byte {
 // them.
 func needsEscape(r rune) bool {
 	return r >= 0x7f && r != '\u200c' && r != '\u200d' && unicode.In(r, unicode.Cc, unicode.Cf)
+}
+
+// directories is a path from the root without its last part. A URL's path, and what the site serves under /v1/, is none.
+var directories = regexp.MustCompile(`(^|[\s"'(=,;])/(?:[^\s"'(),:;/]+/)+([^\s"'(),:;/]+)`)
+
+// WithoutDirectories returns a text with the names of files in place of their whole paths.
+func WithoutDirectories(s string) string {
+	return directories.ReplaceAllStringFunc(s, func(path string) string {
+		if part := directories.FindStringSubmatch(path); !strings.HasPrefix(path[len(part[1]):], "/v1/") {
+			return part[1] + part[2]
+		}
+		return path
+	})
 }

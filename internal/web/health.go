@@ -12,7 +12,7 @@ import (
 func (s *Site) livez(w http.ResponseWriter, r *http.Request) {
 	code, text := http.StatusOK, "ok"
 	if err := s.Alive(); err != nil {
-		code, text = http.StatusServiceUnavailable, term.Clean(err.Error())
+		code, text = http.StatusServiceUnavailable, term.WithoutDirectories(term.Clean(err.Error()))
 	}
 	write(w, r, code, text+"\n", struct {
 		OK     bool   `json:"ok"`
