@@ -64,16 +64,6 @@ type Window struct {
 // Day reports whether the window is the provider's calendar day.
 func (w Window) Day() bool { return w.Length == 0 }
 
-// Supply returns how much a window lets a ceiling spend over a span from now, given what is used. A sliding window is
-// renewed after each of its lengths; a day is not renewed within itself.
-func (w Window) Supply(ceiling, used int64, span time.Duration) int64 {
-	left := max(ceiling-used, 0)
-	if !w.Day() {
-		left += ceiling * int64(span/w.Length)
-	}
-	return left
-}
-
 // FormatLength writes a length as people do in a config: 1h, not 1h0m0s.
 func FormatLength(d time.Duration) string {
 	text := d.String()

@@ -141,9 +141,14 @@ func NeverCalled(t *quota.Tariff) (warnings []string) {
 	return warnings
 }
 
+// UnfitError is a schedule that the quota does not pay for, and what it would pay for.
+type UnfitError struct{ What, Cure string }
+
+func (e *UnfitError) Error() string { return e.What + ": " + e.Cure }
+
 // Fits checks that a day at this price and a backfill at its ceiling fit together under the schedule's ceiling.
 // Otherwise a backfill in the morning leaves regions stale in the evening. A window shorter than a day must admit a day
-// of the schedule.
+// of the schedule. The error is an *UnfitError.
 func (p Price) Fits(t *quota.Tariff) error {
 	for _, pool := range t.Pools {
 		for _, w := range pool.Windows {
@@ -153,14 +158,14 @@ func (p Price) Fits(t *quota.Tariff) error {
 			case p.Total[pool.Name] == 0:
 			case !w.Day() && w.Length < day: // slots that are due at once wait for the next minute
 				if p.Total[pool.Name] > through {
-					return fmt.Errorf("the schedule does not fit: a day of it costs %d %s, and window %s lets %d of them through in a day, %d of %d at a time: "+
-						"fetch less often (%s), fewer pages or regions",
-						p.Total[pool.Name], pool.Name, w.Name, through, scheduled, w.Limit, p.longerIntervals(p.Total[pool.Name], through, p.Total[pool.Name]))
+					return &UnfitError{fmt.Sprintf("the schedule does not fit: a day of it costs %d %s, and window %s lets %d of them through in a day, %d of %d at a time",
+						p.Total[pool.Name], pool.Name, w.Name, through, scheduled, w.Limit),
+						fmt.Sprintf("fetch less often (%s), fewer pages or regions", p.longerIntervals(p.Total[pool.Name], through, p.Total[pool.Name]))}
 				}
 			case need+backfill > scheduled:
-				return fmt.Errorf("the schedule does not fit: a day of it costs %d %s, a backfill may use %d, and the schedule has to stop at %d of %d in window %s: "+
-					"fetch less often (%s), fewer pages or regions, or lower ceilings.backfill in the costs",
-					need, pool.Name, backfill, scheduled, w.Limit, w.Name, p.longerIntervals(need, scheduled-backfill, scheduled))
+				return &UnfitError{fmt.Sprintf("the schedule does not fit: a day of it costs %d %s, a backfill may use %d, and the schedule has to stop at %d of %d in window %s",
+					need, pool.Name, backfill, scheduled, w.Limit, w.Name),
+					fmt.Sprintf("fetch less often (%s), fewer pages or regions, or lower ceilings.backfill in the costs", p.longerIntervals(need, scheduled-backfill, scheduled))}
 			}
 		}
 	}

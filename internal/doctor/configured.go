@@ -3,6 +3,7 @@ package doctor
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -73,13 +74,12 @@ func checkSchedule(_ context.Context, d *Doctor) Finding {
 	if len(lines) != 1 {
 		lines = append(lines, "in all: "+cmp.Or(term.DayShares(p.Total, ceilings), "no fixed amount"))
 	}
-	if err := p.Fits(schedule.Tariff); err != nil {
-		what, advice, _ := strings.Cut(err.Error(), ": fetch less")
-		what, advice = strings.Join(append(lines, what), "; "), "fetch less"+advice
+	if unfit, ok := errors.AsType[*budget.UnfitError](p.Fits(schedule.Tariff)); ok {
+		what := strings.Join(append(lines, unfit.What), "; ")
 		if d.Config.Pacing {
-			return warn(what+"; pacing spreads it over the day", advice)
+			return warn(what+"; pacing spreads it over the day", unfit.Cure)
 		}
-		return fail(BadConfig, what, advice)
+		return fail(BadConfig, what, unfit.Cure)
 	}
 	return okf("%s", strings.Join(lines, "; "))
 }
