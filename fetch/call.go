@@ -52,7 +52,7 @@ func (p *pass) call(ctx context.Context, s step) (refused *quota.Decision, _ err
 		default:
 			return nil, e
 		}
-		if p.retried++; retries == s.retries || p.retried > passRetries+p.saved {
+		if p.retried++; retries == s.retries || p.probe && p.saved == 0 || p.retried > passRetries+p.saved {
 			counted := fmt.Sprintf("called %d times, %d retries", retries+1, retries)
 			if others := p.retried - 1 - retries; others > 0 {
 				counted += fmt.Sprintf(" after %d other retries in this pass", others)

@@ -118,6 +118,7 @@ func (p *pass) callFailed(ctx context.Context, s step, err error) ending {
 	if piece && s.alike {
 		end.err = &trouble{err}
 	}
+	p.silent.Store(!piece && e.Verdict == Broken && p.saved == 0)
 	return end
 }
 

@@ -37,11 +37,13 @@ type pass struct {
 	units     int64       // charged by the last take
 	restarted bool        // at page 1, because the token was refused
 	retried   int         // calls
+	probe     bool        // asks whether the upstream is back: its first call has no retries
 	saved     int         // answers
 	odd       ingest.Odd
 	again     string // what this pass pays for again, for the reason
 
 	progress atomic.Pointer[ingest.Slot] // a copy of slot, in case the pass is given up
+	silent   atomic.Bool                 // the slot failed without any usable answer
 	watch    *time.Timer                 // ends the pass when its lease is over
 }
 
@@ -54,7 +56,8 @@ func (p *pass) publishProgress(slot ingest.Slot) {
 // result is how an attempt ended.
 type result struct {
 	SlotResult
-	err error // concerns the next slots too
+	err    error // concerns the next slots too
+	silent bool  // the slot failed without any usable answer
 }
 
 // attempt passes the claimed slot, and always returns. If the pass panics, the slot fails. If it saves nothing within
@@ -68,7 +71,7 @@ func (p *pass) attempt(ctx context.Context) result {
 		slog.String("outcome", string(slot.State)), slog.Int("pages", slot.Pages), slog.Int64("units", slot.Units-before.Units))
 	drew := slot
 	drew.Refund(before.Charges)
-	return result{SlotResult{slot, slot.Units - before.Units, drew.Charges, time.Since(began)}, err}
+	return result{SlotResult{slot, slot.Units - before.Units, drew.Charges, time.Since(began)}, err, p.silent.Load()}
 }
 
 func (p *pass) runOrSkip(ctx context.Context) (ingest.Slot, error) {
@@ -97,7 +100,7 @@ func (p *pass) runWithinLease(ctx context.Context) (ingest.Slot, error) {
 	back := make(chan result, 1)
 	go func() {
 		slot, err := p.runGuarded(passing)
-		back <- result{SlotResult{Slot: slot}, err}
+		back <- result{SlotResult: SlotResult{Slot: slot}, err: err}
 	}()
 	select {
 	case e := <-back:

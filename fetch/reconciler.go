@@ -29,6 +29,7 @@ type Reconciler struct {
 	Upstream Upstream
 	Namer    Namer   // nil: categories have no names
 	Counter  Counter // nil: counts come with videos only
+	Notes    Notes   // nil: an upstream that is away is tried by every slot
 	Quota    Quota
 	// Reserve returns what a backfill's calls must leave for the schedule; nil: only the ceilings apply. Passes call
 	// it concurrently.

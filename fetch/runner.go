@@ -35,6 +35,10 @@ type runner struct {
 	answered bool // a call of this run has been answered
 	troubles int  // pieces in a row that ended with trouble
 	refused  bool // quota has refused a piece
+
+	silence silence // as noted in the store
+	probes  bool    // the next slot asks whether the upstream is back
+	rests   bool    // the upstream counts as away since this round
 }
 
 func newRunner(rec *Reconciler, o RunOptions) *runner {
@@ -63,8 +67,16 @@ func (r *runner) beginRound(ctx context.Context) error {
 	case r.options.Backfill != nil:
 		return nil
 	case look == nil:
-		return r.addDue(ctx)
+		look = &Look{}
 	}
+	if err := r.addDueOnce(ctx, look); err != nil {
+		return err
+	}
+	return r.awaitAnswer(ctx)
+}
+
+// addDueOnce adds due slots unless a run that shares the look has just done so.
+func (r *runner) addDueOnce(ctx context.Context, look *Look) error {
 	look.mu.Lock()
 	defer look.mu.Unlock()
 	now := r.Now()
@@ -103,7 +115,7 @@ func (r *runner) runRound(ctx context.Context, wake <-chan struct{}) error {
 			if err := r.reportResult(ctx, e); fatal == nil {
 				fatal = err
 			}
-			idle = fatal != nil || r.refused // the slot that ended may have blocked its series
+			idle = fatal != nil || r.refused || r.rests // the slot that ended may have blocked its series
 		case <-first:
 			first, r.answered = nil, true
 		case <-wake:
@@ -119,6 +131,8 @@ func (r *runner) runRound(ctx context.Context, wake <-chan struct{}) error {
 // maxPasses returns how many passes may run at once.
 func (r *runner) maxPasses() int {
 	switch {
+	case r.probes:
+		return 1
 	case r.options.Backfill == nil:
 		return max(1, r.Workers)
 	case r.expensive() && (!r.answered || r.troubles > 0): // one pass finds out whether the upstream answers
@@ -179,7 +193,7 @@ func (r *runner) reportResult(ctx context.Context, e result) error {
 	if r.options.Backfill != nil {
 		return r.reportPiece(e)
 	}
-	return e.err
+	return r.reportSlot(ctx, e)
 }
 
 // reportPiece records what a piece's end means for the next ones: quota that refuses one will refuse the others too.

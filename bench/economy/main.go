@@ -140,6 +140,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 			break
 		}
 		if s.result, err = book.of(s, func() (result, error) { return s.work(ctx, s.world, *seed, start, start.AddDate(0, 0, *days)) }); err == nil {
+			if traced {
+				fmt.Fprintf(stdout, "%.2f x the best constant interval's age\n", float64(s.Lasting)/float64(s.best()))
+			}
 			fmt.Fprintf(stdout, "%s: %s%s%s\n", s, strings.Join(s.cells(*days), " | "), s.Said, s.Surprised)
 			runs = append(runs, s)
 		}

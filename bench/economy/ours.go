@@ -263,7 +263,7 @@ func (p *program) wire(o options, client *youtube.Client) error {
 		return r, err
 	}}
 	p.reconciler = &fetch.Reconciler{
-		Jobs: map[string]ingest.Job{}, Schedule: jobs, Slots: p.store, Sink: p.store, Library: p.store, Upstream: client, Namer: client, Quota: g,
+		Jobs: map[string]ingest.Job{}, Schedule: jobs, Slots: p.store, Sink: p.store, Library: p.store, Notes: p.store, Upstream: client, Namer: client, Quota: g,
 		Reserve: reserve.Reserve, Owner: "economy", FreeBursts: tariff.FreeBursts, Now: p.now, Date: client.AskDate, Log: slog.New(slog.DiscardHandler),
 		Pause: func(_ context.Context, d time.Duration) error { p.clock.pass(d); return nil },
 	}

@@ -134,7 +134,7 @@ func (a *app) openStoreAndLedger(ctx context.Context, host string) (_ *store.Sto
 
 func (f *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 	r := &fetch.Reconciler{
-		Jobs: map[string]ingest.Job{}, Schedule: f.schedule.Jobs, Slots: f.store, Sink: f.store, Room: f.store.Room, Library: f.store,
+		Jobs: map[string]ingest.Job{}, Schedule: f.schedule.Jobs, Slots: f.store, Sink: f.store, Room: f.store.Room, Library: f.store, Notes: f.store,
 		Upstream: f.upstream, Quota: f.ledger.Governor,
 		Owner: config.RunName(), FreeBursts: f.ledger.Tariff.FreeBursts, Now: a.clock.Now, Log: a.log(), Rate: f.rate,
 	}

@@ -69,6 +69,14 @@ func watched(t *testing.T, s budget.PricedSchedule, all ...seen) budget.OthersWa
 	return w
 }
 
+// week is what others took on each of the days from -5, the day before the same weekday a week ago, to 2.
+func week(others ...int64) (all []seen) {
+	for i, n := range others {
+		all = append(all, seen{day: i - 5, hour: 2, own: 40, others: n})
+	}
+	return all
+}
+
 // A clock that was a month ahead leaves a day in the history; the days after it was set right are noted all the same.
 func TestOthersAreNotedAfterAClockThatWasAhead(t *testing.T) {
 	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
@@ -93,10 +101,17 @@ func TestWhatOthersTookIsExpectedAgain(t *testing.T) {
 		{"somebody on our ledger", []seen{{2, 1, 0, 0, 0}, {2, 2, 40, 200, 0}}, 0, 85, "others took 200 of 300 units before 11:00Z on the last day: planned for"},
 		{"and today they came already", []seen{{2, 2, 40, 200, 0}, {3, 1, 5, 200, 0}}, 1, 85, "others took 200 of 300 units before 11:00Z on the last day: planned for"},
 		{"not on the newest day: half", []seen{{1, 2, 40, 200, 0}, {2, 2, 40, 0, 0}}, 0, 185, "others are expected to take 100 of 300 units, less than on earlier days of this week: planned for"},
-		{"somebody whom only the provider knows: an eighth more is tried", []seen{{1, 1, 50, 0, 0}, {1, 2, 80, 0, 80}, {2, 2, 80, 0, 80}}, 0, 85,
-			"others took 220 of 300 units before 11:00Z on each of the last 2 days: planned for"},
-		{"after a day that used too little to tell another eighth", []seen{{1, 2, 80, 0, 80}, {2, 23, 76, 0, 0}}, 0, 95, "others are expected to take 199 of 300 units, less than on earlier days of this week: planned for"},
-		{"a day that used more has shown that it was half as much at most", []seen{{1, 2, 80, 0, 80}, {2, 23, 100, 0, 0}}, 0, 185, "others are expected to take 105 of 300 units, less than on earlier days of this week: planned for"},
+		{"somebody whom only the provider knows", []seen{{1, 1, 50, 0, 0}, {1, 2, 80, 0, 80}, {2, 2, 80, 0, 80}}, 0, 76,
+			"others took 220 of 300 units before 11:00Z on each of the last 2 days (if the provider's limit is 80 now, edit units: under pools in costs.yaml): planned for"},
+		{"after a day that used too little to tell: an eighth more", []seen{{1, 2, 80, 0, 80}, {2, 23, 76, 0, 0}}, 0, 85, "others are expected to take 210 of 300 units, less than on earlier days of this week: planned for"},
+		{"a day that used more has shown that it was half as much at most", []seen{{1, 2, 80, 0, 80}, {2, 23, 100, 0, 0}}, 0, 180, "others are expected to take 110 of 300 units, less than on earlier days of this week: planned for"},
+		{"a single event: half", []seen{{1, 2, 40, 0, 0}, {2, 2, 40, 200, 0}}, 0, 185, "others took 200 of 300 units before 11:00Z on the last day: 100 are planned for"},
+		{"on this day of last week", week(0, 200, 0, 0, 0, 0, 0, 0), 0, 85, "others took 200 of 300 units before 11:00Z on this day of last week: planned for"},
+		{"on the last day, as a week before, and not on this weekday", week(200, 0, 0, 0, 0, 0, 0, 200), 0, 285, ""},
+		{"not yesterday, although they had come a week before", week(200, 200, 200, 200, 200, 200, 200, 0), 0, 185,
+			"others are expected to take 100 of 300 units, less than on earlier days of this week: planned for"},
+		{"a provider that gives a hundredth", []seen{{1, 2, 3, 0, 3}, {2, 2, 3, 0, 3}}, 0, 2,
+			"others took 297 of 300 units before 11:00Z on each of the last 2 days (if the provider's limit is 3 now, edit units: under pools in costs.yaml): planned for"},
 		{"a no that did not stand", []seen{{2, 2, 90, 0, 90}, {2, 5, 100, 0, 0}}, 0, 285, ""},
 	} {
 		w := watched(t, s, tt.seen...)
@@ -116,6 +131,24 @@ func TestWhatOthersTookIsExpectedAgain(t *testing.T) {
 		f, err := s.Forecast(r, pace, nil, now)
 		if bare, _ := s.Forecast(r, budget.PacedSchedule{}, nil, now); err != nil || f.Spare["units"] > tt.budget-f.Scheduled["units"] || f.SetAside["units"] != bare.Spare["units"]-f.Spare["units"] {
 			t.Errorf("%s: the forecast has %d to spare of %d, %v", tt.name, f.Spare["units"], tt.budget, err)
+		}
+	}
+}
+
+// Whether the provider gives more than when it last refused is tested in the last minutes of the day: a refusal then
+// costs no chart.
+func TestWhatTheProviderGivesIsTestedAsTheDayEnds(t *testing.T) {
+	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
+	w := watched(t, s, seen{2, 2, 80, 0, 80})
+	for before, want := range map[time.Duration]int64{12 * time.Hour: 76, 30 * time.Minute: 76, 15 * time.Minute: 285} {
+		r := reported(s, midnight.AddDate(0, 0, 4).Add(-before), 0, 0)
+		planned, _ := w.Expect(t.Context(), r)
+		for i, p := range planned.Pools {
+			for j, window := range p.Windows {
+				if left := 285 - window.Used; p.Pool == "units" && window.Window.Day() && left != want {
+					t.Errorf("%v before midnight %d are planned with, want %d (%d used)", before, left, want, r.Pools[i].Windows[j].Used)
+				}
+			}
 		}
 	}
 }

@@ -1,0 +1,125 @@
+package fetch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// An upstream that is away is probed, not tried: after two slots of the schedule in a row that got no usable answer, the
+// others wait, and one call asks again for all series after five minutes, then after ten, then every twenty. It has no
+// retries, and is not made while even the upstream's clock, which costs nothing, cannot be asked. The first answer ends
+// the wait. Slots that a person forces, and backfills, are tried all the same.
+
+// Notes keeps what is known about the upstream, for all processes that share the store.
+type Notes interface {
+	Note(ctx context.Context, name string) (string, error) // "" if there is none
+	SetNote(ctx context.Context, name, text string) error
+}
+
+// silentSlots is how many slots in a row must get no usable answer before the upstream counts as away.
+const silentSlots = 2
+
+// probeWaits are how long it then takes until each probe. The last value repeats.
+var probeWaits = []time.Duration{5 * time.Minute, 10 * time.Minute, 20 * time.Minute}
+
+// silence is the upstream's silence towards the schedule.
+type silence struct {
+	Slots  int       `json:"slots"` // in a row that got no usable answer
+	Probes int       `json:"probes,omitempty"`
+	Next   time.Time `json:"next,omitzero"` // when the next probe is, if the upstream counts as away
+}
+
+const silenceNote = "silence"
+
+func (s silence) away() bool { return s.Slots >= silentSlots }
+
+// wait sets when the next probe is.
+func (s *silence) wait(now time.Time) {
+	s.Next = now.Add(probeWaits[min(s.Probes, len(probeWaits)-1)])
+	s.Probes++
+}
+
+// heedsSilence reports whether this run waits for an upstream that is away.
+func (r *runner) heedsSilence() bool {
+	return r.Notes != nil && !r.options.Force && r.options.Backfill == nil
+}
+
+// awaitAnswer returns an *Error if the upstream is away and it is not yet time for a probe, or if the probe failed at the
+// upstream's clock. r.probes is then true if the next slot is the probe.
+func (r *runner) awaitAnswer(ctx context.Context) error {
+	r.silence, r.probes, r.rests = silence{}, false, false
+	if !r.heedsSilence() {
+		return nil
+	}
+	text, err := r.Notes.Note(ctx, silenceNote)
+	if err != nil {
+		return fmt.Errorf("read how long the upstream has been silent: %w", err)
+	}
+	if text == "" || json.Unmarshal([]byte(text), &r.silence) != nil || !r.silence.away() {
+		return nil
+	}
+	now := r.Now()
+	if open, err := r.Slots.Claimable(ctx, now); err != nil || len(open) == 0 {
+		return err
+	}
+	if wait := r.silence.Next.Sub(now); wait > 0 && wait <= probeWaits[len(probeWaits)-1] {
+		return r.silence.error(nil)
+	}
+	r.silence.wait(now)
+	if err := r.noteSilence(ctx); err != nil {
+		return err
+	}
+	if r.Date != nil {
+		if _, err := r.Date(ctx); err != nil {
+			return r.silence.error(err)
+		}
+	}
+	r.probes = true
+	return nil
+}
+
+// error says that nothing is fetched until the next probe.
+func (s silence) error(err error) *Error {
+	said := fmt.Errorf("the last %d slots got no usable answer: nothing is fetched until one call asks again at %s", s.Slots, s.Next.UTC().Format(time.RFC3339))
+	if err != nil {
+		said = fmt.Errorf("%w: %w", said, err)
+	}
+	return &Error{Verdict: Broken, Method: "upstream", Err: said}
+}
+
+func (r *runner) noteSilence(ctx context.Context) error {
+	ctx, cancel := withGrace(ctx, writeWithin)
+	defer cancel()
+	text, err := json.Marshal(r.silence)
+	if err == nil {
+		err = r.Notes.SetNote(ctx, silenceNote, string(text))
+	}
+	if err != nil {
+		return fmt.Errorf("note how long the upstream has been silent: %w", err)
+	}
+	return nil
+}
+
+// reportSlot notes whether a slot of the schedule got a usable answer.
+func (r *runner) reportSlot(ctx context.Context, e result) error {
+	answered := e.State == ingest.Done || e.State == ingest.Skipped || e.State == ingest.Failed
+	switch {
+	case e.err != nil || !answered || !r.heedsSilence():
+		return e.err
+	case e.silent:
+		r.silence.Slots++
+		if r.silence.away() && !r.probes {
+			r.silence.wait(r.Now())
+		}
+		r.rests = r.silence.away()
+		return r.noteSilence(ctx)
+	case r.silence.Slots > 0:
+		r.silence, r.probes = silence{}, false
+		return r.noteSilence(ctx)
+	}
+	return nil
+}
