@@ -59,7 +59,10 @@ func (r *runner) awaitAnswer(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read how long the upstream has been silent: %w", err)
 	}
-	if text == "" || json.Unmarshal([]byte(text), &r.silence) != nil || !r.silence.away() {
+	if text != "" && json.Unmarshal([]byte(text), &r.silence) != nil {
+		r.silence = silence{} // damaged: counted from now on
+	}
+	if !r.silence.away() {
 		return nil
 	}
 	now := r.Now()

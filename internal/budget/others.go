@@ -225,7 +225,7 @@ func (h OthersHistory) Expect(r quota.Report, t *quota.Tariff, own map[quota.Pur
 			if ends.Sub(r.At) <= testWithin {
 				gives = w.Limit
 			}
-			return share.Of(w.Limit) - share.Of(gives) + restOfDay(usual, days, today, r.At)
+			return max(0, share.Of(w.Limit)-gives) + restOfDay(usual, days, today, r.At)
 		}
 		return max(0, sum(usual[:])-drew[pool])
 	})

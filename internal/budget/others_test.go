@@ -101,16 +101,16 @@ func TestWhatOthersTookIsExpectedAgain(t *testing.T) {
 		{"somebody on our ledger", []seen{{2, 1, 0, 0, 0}, {2, 2, 40, 200, 0}}, 0, 85, "others took 200 of 300 units before 11:00Z on the last day: planned for"},
 		{"and today they came already", []seen{{2, 2, 40, 200, 0}, {3, 1, 5, 200, 0}}, 1, 85, "others took 200 of 300 units before 11:00Z on the last day: planned for"},
 		{"not on the newest day: half", []seen{{1, 2, 40, 200, 0}, {2, 2, 40, 0, 0}}, 0, 185, "others are expected to take 100 of 300 units, less than on earlier days of this week: planned for"},
-		{"somebody whom only the provider knows", []seen{{1, 1, 50, 0, 0}, {1, 2, 80, 0, 80}, {2, 2, 80, 0, 80}}, 0, 76,
+		{"somebody whom only the provider knows", []seen{{1, 1, 50, 0, 0}, {1, 2, 80, 0, 80}, {2, 2, 80, 0, 80}}, 0, 80,
 			"others took 220 of 300 units before 11:00Z on each of the last 2 days (if the provider's limit is 80 now, edit units: under pools in costs.yaml): planned for"},
-		{"after a day that used too little to tell: an eighth more", []seen{{1, 2, 80, 0, 80}, {2, 23, 76, 0, 0}}, 0, 85, "others are expected to take 210 of 300 units, less than on earlier days of this week: planned for"},
-		{"a day that used more has shown that it was half as much at most", []seen{{1, 2, 80, 0, 80}, {2, 23, 100, 0, 0}}, 0, 180, "others are expected to take 110 of 300 units, less than on earlier days of this week: planned for"},
+		{"after a day that used too little to tell: an eighth more", []seen{{1, 2, 80, 0, 80}, {2, 23, 76, 0, 0}}, 0, 90, "others are expected to take 210 of 300 units, less than on earlier days of this week: planned for"},
+		{"a day that used more has shown that it was half as much at most", []seen{{1, 2, 80, 0, 80}, {2, 23, 100, 0, 0}}, 0, 190, "others are expected to take 110 of 300 units, less than on earlier days of this week: planned for"},
 		{"a single event: half", []seen{{1, 2, 40, 0, 0}, {2, 2, 40, 200, 0}}, 0, 185, "others took 200 of 300 units before 11:00Z on the last day: 100 are planned for"},
 		{"on this day of last week", week(0, 200, 0, 0, 0, 0, 0, 0), 0, 85, "others took 200 of 300 units before 11:00Z on this day of last week: planned for"},
 		{"on the last day, as a week before, and not on this weekday", week(200, 0, 0, 0, 0, 0, 0, 200), 0, 285, ""},
 		{"not yesterday, although they had come a week before", week(200, 200, 200, 200, 200, 200, 200, 0), 0, 185,
 			"others are expected to take 100 of 300 units, less than on earlier days of this week: planned for"},
-		{"a provider that gives a hundredth", []seen{{1, 2, 3, 0, 3}, {2, 2, 3, 0, 3}}, 0, 2,
+		{"a provider that gives a hundredth", []seen{{1, 2, 3, 0, 3}, {2, 2, 3, 0, 3}}, 0, 3,
 			"others took 297 of 300 units before 11:00Z on each of the last 2 days (if the provider's limit is 3 now, edit units: under pools in costs.yaml): planned for"},
 		{"a no that did not stand", []seen{{2, 2, 90, 0, 90}, {2, 5, 100, 0, 0}}, 0, 285, ""},
 	} {
@@ -140,7 +140,7 @@ func TestWhatOthersTookIsExpectedAgain(t *testing.T) {
 func TestWhatTheProviderGivesIsTestedAsTheDayEnds(t *testing.T) {
 	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
 	w := watched(t, s, seen{2, 2, 80, 0, 80})
-	for before, want := range map[time.Duration]int64{12 * time.Hour: 76, 30 * time.Minute: 76, 15 * time.Minute: 285} {
+	for before, want := range map[time.Duration]int64{12 * time.Hour: 80, 30 * time.Minute: 80, 15 * time.Minute: 285} {
 		r := reported(s, midnight.AddDate(0, 0, 4).Add(-before), 0, 0)
 		planned, _ := w.Expect(t.Context(), r)
 		for i, p := range planned.Pools {
