@@ -115,101 +115,6 @@ func liftedLast(days []OthersDay) bool {
 	return false
 }
 
-// ago returns the day that began so many of the provider's days before today; nil if it is not remembered.
-func ago(days []OthersDay, today time.Time, n int) *OthersDay {
-	for i, d := range days {
-		if off := today.AddDate(0, 0, -n).Sub(d.Begins); off.Abs() <= time.Hour { // days have 23 to 25 hours
-			return &days[i]
-		}
-	}
-	return nil
-}
-
-// weekday returns the same weekday a week ago if others keep to their weekdays: yesterday was like the day a week before
-// it, in what they took through the ledger and in whether the provider refused. nil: they do not, or that is not known.
-// Three days in a row that ended since were a time of their own.
-func weekday(days []OthersDay, today time.Time) *OthersDay {
-	yesterday, before := ago(days, today, 1), ago(days, today, 8)
-	if yesterday == nil || before == nil || (yesterday.Stopped == nil) != (before.Stopped == nil) {
-		return nil
-	}
-	if a, b := sum(yesterday.Hours), sum(before.Hours); min(a, b)*2 < max(a, b) {
-		return nil
-	}
-	free := func(d *OthersDay) bool { return d == nil || d.Stopped == nil && sum(d.Hours) == 0 }
-	if free(yesterday) && !free(ago(days, today, 7)) && !free(ago(days, today, 6)) && !free(ago(days, today, 5)) {
-		return nil
-	}
-	return ago(days, today, 7)
-}
-
-// expectedHours returns what others are expected to take of a pool through the ledger in each hour of a day: what they
-// took on that weekday, if they keep to it; else what they took on the newest day, or half of the day before if that is
-// more, and so on. What came after a day without any may have been a single event: half of it. today is left out.
-func expectedHours(days []OthersDay, today time.Time) (hours [25]int64) {
-	total, weight, weights := int64(0), 1.0, 0.0
-	var shape [25]float64 // the weighted sum of the days
-	if same := weekday(days, today); same != nil {
-		days = []OthersDay{*same}
-	} else if one, before := ago(days, today, 1), ago(days, today, 2); one != nil && before != nil && sum(one.Hours) > 0 && sum(before.Hours) == 0 {
-		weight = 0.5
-	}
-	for _, d := range slices.Backward(days) {
-		if !d.Begins.Before(today) {
-			continue
-		}
-		total = max(total, int64(weight*float64(sum(d.Hours))))
-		for i, n := range d.Hours {
-			shape[i] += weight * float64(n)
-			weights += weight * float64(n)
-		}
-		weight /= 2
-	}
-	drew, until := 0.0, int64(0) // rounded from the start of the day, so that the hours add up to the total
-	for i := range hours {
-		drew += shape[i]
-		before := until
-		until = int64(float64(total)*drew/max(weights, 1) + 0.5)
-		hours[i] = until - before
-	}
-	return hours
-}
-
-// testWithin is how long before a day ends charts come as if others took nothing, to test whether the provider gives more
-// than expected: a refusal then costs little.
-const testWithin = 20 * time.Minute
-
-// level returns how much of a day's limit the provider is expected to leave to the ledger: what it last gave before it
-// refused, and an eighth more after each day on which it did not. If the ledger counted more on a later day, others took
-// less, and half of what they took then is expected. Of others that keep to their weekdays, what they took on the same
-// one a week ago is expected.
-func level(days []OthersDay, today time.Time, limit int64) int64 {
-	left, proven := limit, limit
-	for _, d := range days {
-		switch {
-		case d.Stopped != nil:
-			left = min(*d.Stopped, limit)
-			proven = left
-		case d.Used > proven:
-			left = max(d.Used, (left+limit)/2)
-			proven = left
-		case left < limit && d.Begins.Before(today):
-			left = min(left+max(left/8, 1), limit)
-		}
-	}
-	same, newest := weekday(days, today), ago(days, today, 0)
-	if same == nil || newest != nil && newest.Stopped != nil {
-		return left
-	}
-	switch refused := ago(days, today, 1).Stopped != nil; {
-	case same.Stopped != nil && !refused:
-		left = min(left, *same.Stopped)
-	case same.Stopped == nil && refused:
-		left = max(left, (same.Used+limit)/2)
-	}
-	return left
-}
-
 // Expect returns a report as if others had already taken what they are expected to take: the rest of the provider's day
 // in windows of a day, and what is missing from a usual day in sliding windows. own is what this store's jobs took of
 // each pool in its widest window; nil: everything that was taken for schedules.
@@ -223,7 +128,7 @@ func (h OthersHistory) Expect(r quota.Report, t *quota.Tariff, own map[quota.Pur
 		if w.Day() {
 			gives := level(days, today, w.Limit)
 			if ends.Sub(r.At) <= testWithin {
-				gives = w.Limit
+				gives = min(gives+max(gives/8, 1), w.Limit)
 			}
 			return max(0, share.Of(w.Limit)-gives) + restOfDay(usual, days, today, r.At)
 		}
@@ -359,21 +264,6 @@ func othersText(days []OthersDay, today time.Time, pool string, limit int64) str
 		return text + fmt.Sprintf(": %d are planned for", planned)
 	}
 	return text + ": planned for"
-}
-
-// stoppedAlike returns the counts at which the provider refused on the last days, as far as they are within a tenth of the
-// last one: it may give less than costs.yaml says.
-func stoppedAlike(days []OthersDay, today time.Time) (stops []int64) {
-	for _, d := range slices.Backward(days) {
-		switch {
-		case !d.Begins.Before(today):
-		case d.Stopped == nil || len(stops) > 0 && (*d.Stopped-stops[0])*10 > stops[0] || len(stops) > 0 && (stops[0]-*d.Stopped)*10 > stops[0]:
-			return stops
-		default:
-			stops = append(stops, *d.Stopped)
-		}
-	}
-	return stops
 }
 
 // took returns what others took of a limit on the day, as far as is known, and by the end of which hour they had taken

@@ -140,7 +140,7 @@ func TestWhatOthersTookIsExpectedAgain(t *testing.T) {
 func TestWhatTheProviderGivesIsTestedAsTheDayEnds(t *testing.T) {
 	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
 	w := watched(t, s, seen{2, 2, 80, 0, 80})
-	for before, want := range map[time.Duration]int64{12 * time.Hour: 80, 30 * time.Minute: 80, 15 * time.Minute: 285} {
+	for before, want := range map[time.Duration]int64{12 * time.Hour: 80, 30 * time.Minute: 80, 15 * time.Minute: 90} {
 		r := reported(s, midnight.AddDate(0, 0, 4).Add(-before), 0, 0)
 		planned, _ := w.Expect(t.Context(), r)
 		for i, p := range planned.Pools {
