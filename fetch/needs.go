@@ -131,3 +131,9 @@ type Settler interface {
 	// Answered opens a doubted pool again; d is the take of a probe that was answered.
 	Answered(ctx context.Context, d quota.Decision) error
 }
+
+// Notes keeps what is known about the upstream, for all processes that share the store.
+type Notes interface {
+	Note(ctx context.Context, name string) (string, error) // "" if there is none
+	SetNote(ctx context.Context, name, text string) error
+}

@@ -14,12 +14,6 @@ import (
 // retries, and is not made while even the upstream's clock, which costs nothing, cannot be asked. The first answer ends
 // the wait. Slots that a person forces, and backfills, are tried all the same.
 
-// Notes keeps what is known about the upstream, for all processes that share the store.
-type Notes interface {
-	Note(ctx context.Context, name string) (string, error) // "" if there is none
-	SetNote(ctx context.Context, name, text string) error
-}
-
 // silentSlots is how many slots in a row must get no usable answer before the upstream counts as away.
 const silentSlots = 2
 
