@@ -127,6 +127,9 @@ func (h OthersHistory) Expect(r quota.Report, t *quota.Tariff, own map[quota.Pur
 		usual := expectedHours(days, today)
 		if w.Day() {
 			gives := level(days, today, w.Limit)
+			if begun, _ := providerDay(r.At, t.Zone); begun.After(today) && gives < w.Limit {
+				return share.Of(w.Limit) // calls count for the new day already, of which nothing is known yet
+			}
 			if ends.Sub(r.At) <= testWithin {
 				gives = min(gives+max(gives/8, 1), w.Limit)
 			}

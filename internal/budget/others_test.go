@@ -140,12 +140,12 @@ func TestWhatOthersTookIsExpectedAgain(t *testing.T) {
 func TestWhatTheProviderGivesIsTestedAsTheDayEnds(t *testing.T) {
 	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
 	w := watched(t, s, seen{2, 2, 80, 0, 80})
-	for before, want := range map[time.Duration]int64{12 * time.Hour: 80, 30 * time.Minute: 80, 15 * time.Minute: 90} {
+	for before, want := range map[time.Duration]int64{12 * time.Hour: 80, 30 * time.Minute: 80, 15 * time.Minute: 90, -10 * time.Second: 0} {
 		r := reported(s, midnight.AddDate(0, 0, 4).Add(-before), 0, 0)
 		planned, _ := w.Expect(t.Context(), r)
 		for i, p := range planned.Pools {
 			for j, window := range p.Windows {
-				if left := 285 - window.Used; p.Pool == "units" && window.Window.Day() && left != want {
+				if left := max(0, 285-window.Used); p.Pool == "units" && window.Window.Day() && left != want {
 					t.Errorf("%v before midnight %d are planned with, want %d (%d used)", before, left, want, r.Pools[i].Windows[j].Used)
 				}
 			}
