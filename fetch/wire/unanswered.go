@@ -34,8 +34,8 @@ func (c *Client) Refused(method string, v fetch.CallVerdict, a Answer, says, rea
 	if a.Status >= 300 && a.Status <= 399 {
 		message = "it redirects to " + RedirectHost(a.Location)
 	}
-	if message != "" {
-		message = ": " + c.Text(message, maxMessage)
+	if message = c.Text(message, maxMessage); message != "" {
+		message = ": " + message
 	}
 	text := says + " (" + cmp.Or(c.Text(reason, maxReason), fmt.Sprintf("HTTP %d", a.Status)) + ")" + message
 	return &fetch.Error{Verdict: v, Method: method, Status: a.Status, Err: errors.New(c.Text(text, maxText))}
