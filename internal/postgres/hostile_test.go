@@ -4,15 +4,18 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/trendvidstream/ingest/internal/postgres"
 )
@@ -67,6 +70,29 @@ func TestAHostileServerTakesLittleMemory(t *testing.T) {
 				t.Errorf("%d MB were in use, and it took %v", mb, took)
 			}
 		})
+	}
+}
+
+// A server's error that repeats the password shows it to nobody, however its bytes arrive.
+func TestAServerThatRepeatsThePasswordIsNotQuoted(t *testing.T) {
+	refusal := whole('E', "SFATAL\x00VFATAL\x00C28P01\x00Mno user with hunter2hunter2\x00Hnot \"hunter2hun\x00\x00")
+	for name, server := range map[string]struct{ atOnce, onQuery []byte }{
+		"at once":    {atOnce: refusal},
+		"to a query": {atOnce: slices.Concat(whole('R', "\x00\x00\x00\x00"), whole('Z', "I")), onQuery: refusal},
+	} {
+		c, err := postgres.Parse("postgres://u:hunter2hunter2@" + hostile(t, server.atOnce, server.onQuery, nil) + "/d?sslmode=disable&connect_timeout=2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := pgx.ConnectConfig(t.Context(), c.ConnConfig)
+		if err == nil {
+			_, err = conn.Exec(t.Context(), "SELECT 1", pgx.QueryExecModeSimpleProtocol)
+			_ = conn.Close(t.Context())
+		}
+		refused, ok := errors.AsType[*pgconn.PgError](err)
+		if !ok || refused.Message != "no user with **************" || refused.Hint != `not "**********` || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: the error is %v, %+v", name, err, refused)
+		}
 	}
 }
 

@@ -85,7 +85,7 @@ func Parse(s string) (*pgxpool.Config, error) {
 		}
 	}
 	c.ConnConfig.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
-		f := pgproto3.NewFrontend(&greeting{from: r}, w)
+		f := pgproto3.NewFrontend(&greeting{from: r, password: c.ConnConfig.Password}, w)
 		f.SetMaxBodyLen(maxMessage)
 		return f
 	}

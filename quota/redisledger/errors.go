@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/trendvidstream/ingest/internal/hide"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
@@ -19,6 +20,7 @@ import (
 // out, it is quota.ErrInDoubt too.
 func (l *Ledger) explain(ctx context.Context, err error, keys []string) error {
 	var answer redis.Error
+	err = l.hidePasswords(err)
 	if !errors.As(err, &answer) {
 		return l.noAnswer(ctx, err)
 	}
@@ -50,6 +52,38 @@ func (l *Ledger) explain(ctx context.Context, err error, keys []string) error {
 	}
 	return fmt.Errorf("%w: redis: %w: %w", quota.ErrUnavailable, err, quota.ErrInDoubt)
 }
+
+// hidePasswords returns an error that quotes a password, of the server or of the client, with stars in its place.
+func (l *Ledger) hidePasswords(err error) error {
+	text, hidden := []byte(err.Error()), false
+	for _, password := range l.passwords {
+		hidden = hide.In(text, password) || hidden
+	}
+	if !hidden {
+		return err
+	}
+	if errors.As(err, new(redis.Error)) {
+		return hiddenAnswer(text)
+	}
+	return &hiddenError{string(text), err}
+}
+
+// hiddenError shows another text than that of its error.
+type hiddenError struct {
+	text string
+	err  error
+}
+
+func (e *hiddenError) Error() string { return e.text }
+func (e *hiddenError) Unwrap() error { return e.err }
+
+// hiddenAnswer is a server's error.
+type hiddenAnswer string
+
+func (e hiddenAnswer) Error() string { return string(e) }
+
+// RedisError implements redis.Error.
+func (hiddenAnswer) RedisError() {}
 
 // answers are the errors of scripts by their first word: the kind, and a text for the rest.
 var answers = map[string]struct {

@@ -84,3 +84,22 @@ func announcing(t *testing.T, reply string) string {
 	}()
 	return listener.Addr().String()
 }
+
+// An error that repeats the password, whole or cut, shows it to nobody.
+func TestAServerThatRepeatsThePasswordIsNotQuoted(t *testing.T) {
+	for name, reply := range map[string]string{
+		"a refusal":     "-ERR cannot AUTH hunter2hunter2\r\n",
+		"another thing": "HTTP/1.1 400 \"AUTH hunter2hunter2\"\r\n",
+		"a cut":         strings.Repeat("x", 84) + " hunter2hunter2\r\n",
+	} {
+		l, err := redisledger.Open(t.Context(), "redis://:hunter2hunter2@"+announcing(t, reply)+"/0", redisledger.Options{Timeout: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = l.Inspect(t.Context())
+		if !errors.Is(err, quota.ErrUnavailable) || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "***") {
+			t.Errorf("%s: the error is %v", name, err)
+		}
+		_ = l.Close()
+	}
+}

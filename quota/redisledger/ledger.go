@@ -44,12 +44,13 @@ type Options struct {
 
 // Ledger implements sharedledger.Remote, and so quota.Ledger.
 type Ledger struct {
-	client  redis.UniversalClient
-	prefix  string
-	timeout time.Duration
-	scripts map[string]script   // by name, as in files
-	change  func(string) string // a change of the source, for tests
-	last    atomic.Pointer[generationScripts]
+	client    redis.UniversalClient
+	passwords [2]string // the server's and the sentinels'
+	prefix    string
+	timeout   time.Duration
+	scripts   map[string]script   // by name, as in files
+	change    func(string) string // a change of the source, for tests
+	last      atomic.Pointer[generationScripts]
 }
 
 // Open returns the ledger at a URL that Parse reads. It connects on first use, so that an outage is an error of the
@@ -69,7 +70,7 @@ func open(url string, o Options, change func(string) string) (*Ledger, error) {
 	if t.TLSConfig != nil && o.TLS != nil {
 		t.TLSConfig = o.TLS
 	}
-	l := &Ledger{client: connect(t, o.Timeout), prefix: o.Prefix, timeout: o.Timeout, scripts: map[string]script{}, change: change}
+	l := &Ledger{client: connect(t, o.Timeout), passwords: [2]string{t.Password, t.SentinelPassword}, prefix: o.Prefix, timeout: o.Timeout, scripts: map[string]script{}, change: change}
 	for name := range files {
 		l.scripts[name] = l.join("", name)
 	}
