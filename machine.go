@@ -20,6 +20,10 @@ var ErrClock = errors.New("this machine's clock is wrong")
 // read only.
 var ErrNoWrites = errors.New("the store takes no writes")
 
+// ErrStoreGone means that the store is new or missing, and that the ledger of the data directory knows of calls whose
+// answers were saved.
+var ErrStoreGone = errors.New("the store is gone")
+
 // CompareClocks returns a *ClockApart if here and there, two readings of one moment, differ by more than gap.
 func CompareClocks(from string, here, there time.Time, gap time.Duration) error {
 	if ahead := here.Sub(there); ahead.Abs() > gap {

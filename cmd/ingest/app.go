@@ -26,6 +26,7 @@ type app struct {
 	started bool                          // the arguments were accepted: later errors are not usage errors
 
 	corrects bool // the command counts what a renamed pool has spent
+	newStore bool // a store may be made although the ledger knows of one
 
 	// wrapPass may wrap the parts of a pass before it begins. It is nil except in tests.
 	wrapPass func(*fetch.Reconciler)

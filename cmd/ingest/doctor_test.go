@@ -74,8 +74,10 @@ var brokenWorlds = []struct {
 		_ = os.Mkdir(filepath.Join(w.data, "quota.db.lock"), 0o700)
 		return nil
 	}, "data", doctor.Fail, exitConfig, "quota.db.lock is no regular file", "remove it"},
-	{"no store", func(w *ward) []string { w.remove("ingest.db", "ingest.db-wal", "ingest.db-shm"); return nil },
+	{"no store", func(w *ward) []string { w.remove(""); return nil },
 		"store", doctor.Warn, exitOK, "is not there yet", "ingest run"},
+	{"a lost store", func(w *ward) []string { w.remove("ingest.db", "ingest.db-wal", "ingest.db-shm"); return nil },
+		"store", doctor.Fail, exitConfig, "quota.db knows of 8 units that were spent on it since", "ingest run --accept-new-store"},
 	{"another upstream's store", func(w *ward) []string {
 		return []string{"--upstream-url", "https://youtube.googleapis.com/", "--key-file", w.write("key", "k", 0o600)}
 	}, "store", doctor.Fail, exitConfig, "data of localhost", "or the --upstream-url that this data is from"},

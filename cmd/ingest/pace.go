@@ -52,14 +52,17 @@ type ledgerReport func(context.Context) (quota.Report, error)
 
 // openStanding returns the standing for a command that has opened nothing yet.
 func (a *app) openStanding(ctx context.Context) (standing.Standing, error) {
+	var gone error
 	s, err := a.store(ctx)
 	switch {
 	case err == nil:
 		defer func() { _ = s.Close() }()
-	case !errors.Is(err, fs.ErrNotExist): // else nothing was fetched yet
+	case errors.Is(err, fs.ErrNotExist):
+		gone = a.storeGone(ctx)
+	default:
 		return standing.Standing{}, err
 	}
-	return a.stand(ctx, s, nil, func(ctx context.Context) (r quota.Report, err error) {
+	return a.stand(ctx, s, gone, func(ctx context.Context) (r quota.Report, err error) {
 		err = a.withReadOnlyLedger(ctx, func(ctx context.Context, l *ledger) (err error) {
 			r, err = l.report(ctx)
 			return err

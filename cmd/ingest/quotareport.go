@@ -47,7 +47,7 @@ func (a *app) scheduleNeeds(l *ledger) func(context.Context) quota.Reserve {
 			r, err = schedule.Reserve(ctx, s, a.clock.Now())
 		}
 		if err != nil {
-			r, err = schedule.Reserve(ctx, noSlots{}, a.clock.Now())
+			r, err = schedule.Reserve(ctx, budget.NoSlots{}, a.clock.Now())
 		}
 		if err == nil {
 			r.Used, _ = l.ScheduledUse(ctx)
@@ -56,13 +56,6 @@ func (a *app) scheduleNeeds(l *ledger) func(context.Context) quota.Reserve {
 	}
 	return (&budget.ReserveCache{Now: a.clock.Now, Log: a.log(), Compute: compute}).Reserve
 }
-
-// noSlots is a store with nothing in it.
-type noSlots struct{}
-
-func (noSlots) NewestDone(context.Context, string, int) ([]ingest.Slot, error) { return nil, nil }
-
-func (noSlots) DueSince(context.Context, string, time.Time) ([]ingest.Slot, error) { return nil, nil }
 
 // withReadOnlyLedger is withLedger for a command that only reads. It works even if the store cannot be read. If the
 // data directory does not exist or cannot be written, it opens a copy of the ledger and creates nothing there.
@@ -123,7 +116,7 @@ func (a *app) quotaReport(ctx context.Context, l *ledger, f quotaFlags) error {
 	}
 	unreadable := storeErr
 	if errors.Is(storeErr, fs.ErrNotExist) {
-		unreadable = nil // nothing was fetched yet
+		unreadable = a.checkStoreGone(ctx, l) // else nothing was fetched yet
 	}
 	st, err := a.stand(ctx, s, unreadable, l.report)
 	var doc report.QuotaDocument

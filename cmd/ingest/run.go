@@ -36,6 +36,7 @@ func (a *app) runCommand() *cobra.Command {
 	cmd.Flags().Var(config.RegionsFlag(&only), "region", "only these `regions`, such as US,GB")
 	cmd.Flags().Var(config.Count(&options.Pages, 1, 0), "pages", "at most `N` pages of each chart, instead of the job's")
 	cmd.Flags().BoolVar(&zero, "exit-zero-on-stop", false, "exit with 0 instead of 75 if quota stopped it (INGEST_STOP_EXIT=0)")
+	cmd.Flags().BoolVar(&a.newStore, "accept-new-store", false, "make a new store, although quota.db knows what was fetched into one")
 	cmd.Flags().BoolVar(&options.Force, "force", false, "fetch the charts now, due or not, as purpose manual")
 	return cmd
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -12,12 +13,14 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/fetch/wire"
+	"github.com/trendvidstream/ingest/internal/audit"
 	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/doctor"
 	"github.com/trendvidstream/ingest/internal/library"
 	"github.com/trendvidstream/ingest/internal/pages"
 	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
@@ -125,11 +128,33 @@ func (a *app) openStoreAndLedger(ctx context.Context, host string) (_ *store.Sto
 		_ = s.Close()
 	case err == nil && s == nil:
 		o.Existing = false
-		if s, err = a.openStore(ctx, o); err != nil {
+		if err = a.checkStoreGone(ctx, l); err == nil {
+			s, err = a.openStore(ctx, o)
+		}
+		if err != nil {
 			l.close()
 		}
 	}
 	return s, l, err
+}
+
+// checkStoreGone fails if the ledger knows of a store, for a store that is not there.
+func (a *app) checkStoreGone(ctx context.Context, l *ledger) error {
+	if a.newStore {
+		return nil
+	}
+	return config.Invalid(audit.CheckStoreGone(ctx, l.journal, l.Account, a.storeName(), a.clock.Now().Add(-l.Tariff.Horizon())))
+}
+
+// storeGone is checkStoreGone for a command that only reads, and has found no store.
+func (a *app) storeGone(ctx context.Context) error {
+	if !sqlitefile.Exists(filepath.Join(a.cfg.Data, ledgerFile)) {
+		return nil
+	}
+	if err := a.withReadOnlyLedger(ctx, a.checkStoreGone); errors.Is(err, ingest.ErrStoreGone) {
+		return err
+	}
+	return nil // else nothing was fetched yet, or the ledger's own commands say what is wrong with it
 }
 
 func (f *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
@@ -247,6 +272,9 @@ func (a *app) storeName() string {
 func (a *app) readStore(ctx context.Context) (*store.Store, error) {
 	s, err := a.store(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
+		if gone := a.storeGone(ctx); gone != nil {
+			return nil, gone
+		}
 		err = codeError{exitError, fmt.Errorf("nothing was fetched into %s yet: try ingest run, or give another --data", a.storeName())}
 	}
 	return s, err

@@ -29,6 +29,15 @@ type Slots interface {
 	DueSince(ctx context.Context, job string, since time.Time) ([]ingest.Slot, error)
 }
 
+// NoSlots is a store with nothing in it.
+type NoSlots struct{}
+
+// NewestDone returns none.
+func (NoSlots) NewestDone(context.Context, string, int) ([]ingest.Slot, error) { return nil, nil }
+
+// DueSince returns none.
+func (NoSlots) DueSince(context.Context, string, time.Time) ([]ingest.Slot, error) { return nil, nil }
+
 // Reserve adds up the slots still to come before the provider's midnight and the due ones that are not done. Each costs
 // the average of its job's recent slots or, if none is done yet, its price. Nothing is reserved for a refresh: like a
 // backfill, it leaves other jobs what they need.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/audit"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/store"
@@ -52,7 +53,12 @@ func (d *Doctor) inspectSlots(ctx context.Context, since time.Time) (summary sto
 func checkStore(ctx context.Context, d *Doctor) Finding {
 	s, err := storeSummary(ctx, d)
 	if err != nil {
-		return d.judgeUnreadable(cmp.Or(d.StoreName, filepath.Join(d.Config.Data, store.FileName)), err)
+		name := cmp.Or(d.StoreName, filepath.Join(d.Config.Data, store.FileName))
+		if gone := d.storeGone(ctx, name); gone != nil && errors.Is(err, fs.ErrNotExist) {
+			wrong, advice := gone.Remedy()
+			return fail(BadConfig, wrong, advice)
+		}
+		return d.judgeUnreadable(name, err)
 	}
 	if d.OpenStore == nil && sqlitefile.Exists(filepath.Join(d.Config.Data, store.FileName)+"-shm") {
 		// Somebody has it open, and may have written what is no longer in its log. Without one that makes files.
@@ -63,6 +69,23 @@ func checkStore(ctx context.Context, d *Doctor) Finding {
 		_ = opened.Close()
 	}
 	return judgeStore(ctx, d, *s)
+}
+
+// storeGone says so if the data directory's ledger knows of a store, for one that is not there. What is wrong with the
+// ledger or the costs, other checks say.
+func (d *Doctor) storeGone(ctx context.Context, name string) *audit.StoreGone {
+	schedule, err := d.PricedSchedule()
+	if err != nil {
+		return nil
+	}
+	l, err := openLocal(ctx, d, d.Config.Data)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = l.Close() }()
+	err = audit.CheckStoreGone(ctx, l, d.Config.Account, name, d.now().Add(-schedule.Tariff.Horizon()))
+	gone, _ := errors.AsType[*audit.StoreGone](err)
+	return gone
 }
 
 func judgeStore(ctx context.Context, d *Doctor, s store.Summary) Finding {

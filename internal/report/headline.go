@@ -174,6 +174,9 @@ func ChartsCheck(s standing.Standing) Check {
 	trouble, those := s.Trouble()
 	switch {
 	case s.StoreErr != nil:
+		if s.Store.Cause == standing.StoreGone {
+			return is("gone", "the store is gone")
+		}
 		return is("cannot be read", "the store cannot be read")
 	case s.Stopped() != nil:
 		return is("nothing is fetched", "nothing is fetched now")

@@ -31,6 +31,7 @@ const (
 	NoRight      Cause = "no right"
 	OpenFiles    Cause = "too many open files"
 
+	StoreGone       Cause = "store gone"
 	StoreUnreadable Cause = "store unreadable"
 	NoWrites        Cause = "no writes"
 	WorkersRest     Cause = "workers rest"
@@ -94,6 +95,7 @@ var Causes = []Row{
 	{LedgerSilent, []error{quota.ErrUnavailable}, CheapCalls, Cure{"The ledger does not answer.", "Fetching goes on by itself once it does; this says why:", "ingest doctor"}},
 	{LedgerUnreadable, nil, Reads, Cure{"The quota ledger cannot be read.", "This says why:", "ingest doctor"}},
 
+	{StoreGone, []error{ingest.ErrStoreGone}, Nothing, Cure{"The store is gone.", "Restore the newest backup, or begin a new store:", "ingest run --accept-new-store"}},
 	{StoreUnreadable, nil, Nothing, Cure{"The store cannot be read.", "This says why; with --repair it mends the file where it can:", "ingest doctor"}},
 	{WorkersRest, nil, Reads, Cure{"Nothing is fetched now.", "Workers try again at every heartbeat; this says why they rest:", "ingest doctor"}},
 
