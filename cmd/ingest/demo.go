@@ -65,7 +65,7 @@ func (a *app) playground(ctx context.Context, costTable string) (sim *youtubesim
 		return nil, nil, err
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // it answers as long as serve asks
-	url, wait, err := serve(ctx, "127.0.0.1:0", sim)
+	url, wait, err := youtubesim.Serve(ctx, "127.0.0.1:0", sim)
 	a.cfg.UpstreamURL = url
 	return sim, func() {
 		cancel()

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -108,7 +107,7 @@ func (a *app) simulate(ctx context.Context, listen string, seed uint64, server h
 	if err != nil || !config.IsLoopbackURL("http://"+net.JoinHostPort(host, "0")) {
 		return usageError{fmt.Errorf("--listen %q is not a loopback address such as 127.0.0.1:8099: the stand-in is for this machine only", listen)}
 	}
-	url, wait, err := serve(ctx, listen, server)
+	url, wait, err := youtubesim.Serve(ctx, listen, server)
 	if err != nil {
 		return err
 	}
@@ -121,32 +120,4 @@ func (a *app) simulate(ctx context.Context, listen string, seed uint64, server h
 		err = errors.Join(err, waitErr)
 	}
 	return err // a stand-in ends by a signal: exit 0
-}
-
-// serve answers at a loopback address until ctx is done; wait returns why it ended.
-func serve(ctx context.Context, listen string, h http.Handler) (url string, wait func() error, err error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
-	if err != nil {
-		return "", nil, codeError{exitError, fmt.Errorf("listen: %w: is another program there? --listen 127.0.0.1:0 picks a free port", err)}
-	}
-	s := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
-	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(l) }()
-	wait = func() error {
-		select {
-		case err := <-ended:
-			return fmt.Errorf("serve: %w", err)
-		case <-ctx.Done():
-		}
-		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-		defer cancel()
-		if s.Shutdown(stopCtx) != nil {
-			_ = s.Close()
-		}
-		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-			return fmt.Errorf("serve: %w", err)
-		}
-		return context.Cause(ctx)
-	}
-	return "http://" + l.Addr().String() + "/", wait, nil
 }
