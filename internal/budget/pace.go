@@ -87,7 +87,11 @@ type JobPace struct {
 
 // String describes the pace for a person: "chart every 2 h 45 m instead of 30 m: 285 units in 24h".
 func (p JobPace) String() string {
-	s := fmt.Sprintf("%s every %s instead of %s: %d %s", p.Job.Name, intervalText(p.Round), intervalText(p.Job.Every), p.Budget, p.Pool)
+	round, every := intervalText(p.Round), intervalText(p.Job.Every)
+	if round == every { // longer by seconds
+		round = fmt.Sprintf("%s %d s", round, max(1, (p.Round-p.Job.Every)/time.Second))
+	}
+	s := fmt.Sprintf("%s every %s instead of %s: %d %s", p.Job.Name, round, every, p.Budget, p.Pool)
 	if p.Ends.IsZero() {
 		s += " in " + p.Window
 	} else {

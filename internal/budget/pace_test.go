@@ -294,3 +294,12 @@ func BenchmarkPace(b *testing.B) {
 		})
 	}
 }
+
+// A pace that is longer by seconds is not said to be the interval itself.
+func TestAPaceOfSecondsMoreIsSaidInSeconds(t *testing.T) {
+	p := budget.JobPace{Job: chart(30*time.Minute, 4, "US"), Pages: 4, Pool: "units", Budget: 1556, Window: "24h"}
+	p.Round = 30*time.Minute + 15*time.Second
+	if got, want := p.String(), "chart every 30 m 15 s instead of 30 m: 1556 units in 24h"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
