@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
@@ -94,4 +96,11 @@ func (d *deduplicator) Write(line []byte) (int, error) {
 		d.written[string(text)] = time.Now()
 	}
 	return d.w.Write(line)
+}
+
+// about says what an error is, and what to do about it, in the words of the status page.
+func about(err error, unknown standing.Cause) []any {
+	c := standing.Condition{Cause: standing.CauseOf(err, unknown), Err: err}
+	cure := c.Cure()
+	return []any{slog.Any("error", err), slog.String("cause", string(c.Cause)), slog.String("cure", strings.TrimSpace(cure.Advice+" "+cure.Command))}
 }

@@ -1,14 +1,20 @@
 package service_test
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/service"
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/regions"
 )
 
 // TestAWarningIsWrittenOnceInEitherFormat: what is fine is written every time, and each line of JSON is an object.
@@ -74,4 +80,28 @@ func TestALevelHidesWhatIsBelow(t *testing.T) {
 			t.Errorf("level %q: %d lines, want %d", level, got, want)
 		}
 	}
+}
+
+// What keeps a service from fetching is logged with its cause and what to do, as docs/faq.md has them.
+func TestTheLogSaysTheCauseAndTheCure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		schedule, err := regions.NewSchedule([]ingest.Job{{Name: "chart", Kind: ingest.KindChart, Regions: []ingest.Region{"US"}, Every: time.Hour}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var log bytes.Buffer
+		s := service.New(service.Options{
+			Schedule: schedule, Workers: 1, StaleAfter: 3, Stderr: &log, Now: time.Now,
+			Open:      func(context.Context) (*service.Runtime, error) { return nil, fmt.Errorf("open: %w", quota.ErrMissing) },
+			Temporary: func(error) bool { return true },
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if err := s.Run(ctx, nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		if want := `cause="ledger missing" cure="Put it back, or rebuild it from the store: ingest quota rebuild"`; strings.Count(log.String(), want) != 1 {
+			t.Errorf("not once in the log: %s\n%s", want, log.String())
+		}
+	})
 }
