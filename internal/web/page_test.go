@@ -95,12 +95,12 @@ func TestThePageShowsTheDocuments(t *testing.T) {
 	want := []string{
 		"All 2 charts are fresh, and the quota lasts.", "Charts oldest 30 min", "Quota 475 left", "Ledger answers",
 		"US fresh 30 min", "12:00", // the next slot of US
-		"475 left for charts 1,536 of 10,000 used", "9,500 charts", "Needed until tomorrow 08:00", "1,280", "24h: 14:00; day: tomorrow 08:00",
+		"475 left for charts 1,536 of 10,001 used", "9,500 charts", "Needed until tomorrow 08:00", "1,280", "24h: 14:00; day: tomorrow 08:00",
 		"Units, last 24 hours and until tomorrow 08:00", "9,500 charts stop", "schedule 1,440", "the schedule needs 1,280 more", // 24 hours of 60
 		"scheduled US DE videos.list 76 units", "manual – search.list 700 units", "manual – search.list 7 search calls", "manual – post 760 units",
 		"12:00 US 118 units fits", "12:03 FR 118 units fits", "12:04 IN 118 units does not fit", // 475 are left
 		"US 2 done", "DE 1 done, 1 stopped",
-		"as configured 1,536 units", "15 min 3,072 units", "1 other pool which the charts do not draw from", "search, closed until tomorrow 08:00 41 100",
+		"as configured 1,536 units", "15 min 3,072 units", "1 other pool which the charts do not draw from", "search, closed until tomorrow 08:00 41 101",
 		"Generation 5eed", "every recorded fetch is in it, checked 12:00", "3 units in 24 h",
 		"2 Feb 12:00, 12 days", "11 Feb 12:00, 3 days ago", "17 of 40 pieces, 5 search calls, 171 units",
 	}
@@ -222,7 +222,7 @@ func TestThePageSaysWhatCannotBeRead(t *testing.T) {
 		{"store", func(_ *web.Site, s *web.Source) {
 			s.Slots = func(context.Context, time.Time) ([]report.SlotDocument, error) { return nil, down }
 			s.Kept = func(context.Context) (ingest.Kept, error) { return ingest.Kept{}, down }
-		}, []string{"The store cannot be read. connection <refused>", "1,536 of 10,000 used", "Kept data Not known while the store cannot be read."}, []string{"nothing is stored", "all is well", "fresh"}},
+		}, []string{"The store cannot be read. connection <refused>", "1,536 of 10,001 used", "Kept data Not known while the store cannot be read."}, []string{"nothing is stored", "all is well", "fresh"}},
 		{"all", func(site *web.Site, _ *web.Source) {
 			site.Status.Source = func() (*web.Source, error) { return nil, down }
 		}, []string{"The quota ledger cannot be read", "Charts cannot be read"}, onlyTheLedgerKnows},
