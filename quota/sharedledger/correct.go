@@ -66,6 +66,11 @@ func (s *Ledger) Drain(ctx context.Context, account, pool string, d quota.Drain)
 		if !d.Until.IsZero() && !d.Until.After(u.Drain.Until) {
 			return nil
 		}
+		if own, ok := s.Journal.(OwnLog); ok && d.Until.IsZero() {
+			if err := own.Lift(ctx, account, pool); err != nil {
+				return err
+			}
+		}
 		u.Drain, u.Owed = d, true
 		s.noteSnapshot(u)
 		if err := s.flush(context.WithoutCancel(ctx)); err != nil {

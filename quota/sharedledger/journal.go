@@ -37,6 +37,8 @@ type Journal interface {
 type OwnLog interface {
 	// Owe begins a RowOwed row for each charge of that ledger that the journal lacks.
 	Owe(ctx context.Context, account string) error
+	// Lift opens a pool of that ledger: Owe would close it again where it was opened.
+	Lift(ctx context.Context, account, pool string) error
 }
 
 // Limits of the lists in a state.

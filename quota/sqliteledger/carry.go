@@ -32,6 +32,22 @@ func (l *Ledger) Owe(ctx context.Context, account string) error {
 	return l.write(ctx, func(t *transaction) error { return t.carry(account) })
 }
 
+// Lift implements sharedledger.OwnLog. It writes only if the pool is closed.
+func (l *Ledger) Lift(ctx context.Context, account, pool string) error {
+	return l.write(ctx, func(t *transaction) error {
+		acc, err := t.account(account)
+		if err != nil {
+			return err
+		}
+		for _, p := range acc.pools {
+			if p.name == pool && p.drain.Holds(l.Now()) {
+				return t.drain(p, quota.Drain{})
+			}
+		}
+		return nil
+	})
+}
+
 // hasUncarried reports whether the journal lacks entries of the log, or emergencies that are owed to the log.
 func (t *transaction) hasUncarried(account string) (has bool, err error) {
 	if err := t.row(sqlUncarried, []any{account, t.ledger.Now().UnixMicro()}, &has); err != nil || has {
