@@ -40,8 +40,8 @@ func (a *app) quotaRebuildCommand() *cobra.Command {
 }
 
 // beginAnew makes quota.db if it is missing, with what from, the newest one that was moved away, still shows. lost says
-// why that may not be all that was spent: then every pool of the new file is closed. With a ledger on a server, that has
-// the counts.
+// why that may not be all that was spent: then every pool of the new file is closed, and of a ledger on a server, which
+// need not have what was spent here without it.
 func (a *app) beginAnew(ctx context.Context) (from, lost string, err error) {
 	path := filepath.Join(a.cfg.Data, ledgerFile)
 	if sqlitefile.Exists(path) {
@@ -55,8 +55,7 @@ func (a *app) beginAnew(ctx context.Context) (from, lost string, err error) {
 		from = moved[len(moved)-1]
 	}
 	err = sqliteledger.Replace(ctx, path, from, func(l *sqliteledger.Ledger, why string) error {
-		if lost = why; lost == "" || a.cfg.Ledger != "sqlite" {
-			lost = ""
+		if lost = why; lost == "" {
 			return nil
 		}
 		l.Now = a.clock.Now

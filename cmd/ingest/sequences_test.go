@@ -202,6 +202,10 @@ var sequences = []sequence{
 		on("sqlite"), chartRuns(1), gateway(40), loses("quota.db*"),
 		does(exitUnavailable, "run"), does(exitUnavailable, "quota", "rebuild"), everything,
 	}},
+	{"quota.db lost after takes on SQLite, and rebuilt with Redis", false, true, []func(*operator){
+		on("sqlite"), takes(20), loses("quota.db", "quota.db-*"), on("redis"),
+		does(exitUnavailable, "run"), does(exitUnavailable, "quota", "rebuild"), everything,
+	}},
 	{"its header damaged, and replaced", false, false, []func(*operator){
 		on("sqlite"), chartRuns(1), gateway(40), damagesHeader,
 		does(exitUnavailable, "run"), does(exitOK, "quota", "rebuild", "--replace"), everything,

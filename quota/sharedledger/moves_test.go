@@ -246,3 +246,23 @@ func TestDrainsMoveToo(t *testing.T) {
 		}
 	}
 }
+
+// A pool that was closed in the own file, and opened on a server, stays open in both.
+func TestAPoolThatIsOpenedOnAServerStaysOpen(t *testing.T) {
+	m := newMoves(t)
+	drain := func(lift bool) func(*quota.Governor) {
+		return func(g *quota.Governor) {
+			if err := g.DrainByHand(t.Context(), "units", lift); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	m.with("sqlite", m.path, drain(false))
+	m.with("redis", m.path, drain(true))
+	for _, ledger := range []string{"redis", "sqlite", "redis"} {
+		m.with(ledger, m.path, func(g *quota.Governor) { m.spend(g, 1); m.counts(g) })
+	}
+	if m.arrived != 3 {
+		t.Errorf("%d arrived, want 3", m.arrived)
+	}
+}

@@ -21,7 +21,7 @@ import (
 // A data directory spends on one ledger after the other, servers are lost, go away and come back, its file is lost and
 // rebuilt, people post, close and open, processes are killed, and days pass: never more arrives than the limit, and no
 // ledger counts less than what arrived, nor more than that and what was in doubt.
-func TestNoWalkThroughLedgersAndLossesSpendsTwice(t *testing.T) { walks(t, 6, 60) }
+func TestNoWalkThroughLedgersAndLossesSpendsTwice(t *testing.T) { walks(t, 3, 40) }
 
 func TestLongNoWalkThroughLedgersAndLossesSpendsTwice(t *testing.T) { walks(t, 200, 300) }
 
