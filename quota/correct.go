@@ -86,7 +86,11 @@ func (g *Governor) DrainByHand(ctx context.Context, pool string, lift bool) erro
 		return err
 	}
 	_, until := g.Tariff.dayOf(r.At)
-	return g.Ledger.Drain(ctx, g.Account, pool, Drain{Until: until, By: ByHand, At: r.At})
+	d := Drain{Until: until, By: ByHand, At: r.At}
+	if i := slices.IndexFunc(r.Pools, func(p PoolReport) bool { return p.Pool == pool }); !r.Pools[i].Unknown.IsZero() {
+		d.By, d.At = ByUnknown, r.Pools[i].Unknown // a person who lifts it later does not know its use either
+	}
+	return g.Ledger.Drain(ctx, g.Account, pool, d)
 }
 
 // CloseUnknown closes a pool because what was spent of it is not known: until nothing that was spent before now can

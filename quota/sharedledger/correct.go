@@ -67,7 +67,7 @@ func (s *Ledger) Drain(ctx context.Context, account, pool string, d quota.Drain)
 			return nil
 		}
 		if own, ok := s.Journal.(OwnLog); ok && d.Until.IsZero() {
-			if err := own.Lift(ctx, account, pool); err != nil {
+			if err := own.Lift(ctx, account, pool, u.Drain.By); err != nil {
 				return err
 			}
 		}

@@ -37,8 +37,9 @@ type Journal interface {
 type OwnLog interface {
 	// Owe begins a RowOwed row for each charge of that ledger that the journal lacks.
 	Owe(ctx context.Context, account string) error
-	// Lift opens a pool of that ledger: Owe would close it again where it was opened.
-	Lift(ctx context.Context, account, pool string) error
+	// Lift opens a pool of that ledger, which Owe would close again where it was opened. One that is closed because its
+	// use is unknown stays closed unless that was seen.
+	Lift(ctx context.Context, account, pool string, seen quota.DrainedBy) error
 }
 
 // Limits of the lists in a state.

@@ -23,7 +23,16 @@ import (
 // ledger counts less than what arrived, nor more than that and what was in doubt.
 func TestNoWalkThroughLedgersAndLossesSpendsTwice(t *testing.T) { walks(t, 3, 40) }
 
-func TestLongNoWalkThroughLedgersAndLossesSpendsTwice(t *testing.T) { walks(t, 200, 300) }
+// TestLongNoWalkThroughLedgersAndLossesSpendsTwice has 200 walks where SOAK is set, which take some ten minutes:
+//
+//	SOAK=1 go test -count=1 -timeout 1h ./quota/sharedledger -run '^TestLongNoWalk'
+func TestLongNoWalkThroughLedgersAndLossesSpendsTwice(t *testing.T) {
+	checks := 10
+	if os.Getenv("SOAK") != "" {
+		checks = 200
+	}
+	walks(t, checks, 300)
+}
 
 func walks(t *testing.T, checks, steps int) {
 	t.Helper()
@@ -69,6 +78,9 @@ type walk struct {
 	remotes map[string]*walkRemote
 	arrived []walkCall
 	doubt   int64 // counted, perhaps, and not arrived
+	// unknown is until when a pool is closed for that. An older copy of a server in which this directory has written
+	// nothing else is not known for one: nothing tells it from a pool that another host has opened.
+	unknown time.Time
 }
 
 type walkCall struct {
@@ -225,7 +237,7 @@ func (w *walk) kept(name string) {
 }
 
 func (w *walk) restored(name string) {
-	if s := w.remotes[name]; s.isKept {
+	if s := w.remotes[name]; s.isKept && w.now.After(w.unknown) {
 		s.Load(s.kept)
 	}
 }
@@ -255,6 +267,7 @@ func (w *walk) rebuild(whole bool) {
 			return nil
 		}
 		l.Now = func() time.Time { return w.now }
+		w.unknown = w.now.Add(25 * time.Hour)
 		g := &quota.Governor{Ledger: l, Tariff: wholeTariff(), Account: "default", Now: l.Now}
 		return g.CloseUnknown(w.ctx, "units")
 	})
@@ -275,7 +288,9 @@ func (w *walk) post(units int64) {
 		}
 		who := quota.Who{Purpose: quota.Manual, Method: quota.PostMethod}
 		if p := r.Pools[0]; !p.Unknown.IsZero() {
-			_, err = g.PostTotal(w.ctx, who, "units", max(w.count(24*time.Hour), w.today()))
+			var posted int64
+			posted, err = g.PostTotal(w.ctx, who, "units", max(w.count(24*time.Hour), w.today()))
+			w.doubt += posted // a server that comes back may count the same
 		} else if units <= p.Remaining[quota.Scheduled] && p.DrainedUntil.IsZero() {
 			if err = g.Post(w.ctx, who, quota.Cost{"units": units}, w.now); err == nil {
 				w.arrived = append(w.arrived, walkCall{w.now, units})

@@ -33,14 +33,14 @@ func (l *Ledger) Owe(ctx context.Context, account string) error {
 }
 
 // Lift implements sharedledger.OwnLog. It writes only if the pool is closed.
-func (l *Ledger) Lift(ctx context.Context, account, pool string) error {
+func (l *Ledger) Lift(ctx context.Context, account, pool string, seen quota.DrainedBy) error {
 	return l.write(ctx, func(t *transaction) error {
 		acc, err := t.account(account)
 		if err != nil {
 			return err
 		}
 		for _, p := range acc.pools {
-			if p.name == pool && p.drain.Holds(l.Now()) {
+			if p.name == pool && p.drain.Holds(l.Now()) && (p.drain.By != quota.ByUnknown || seen == quota.ByUnknown) {
 				return t.drain(p, quota.Drain{})
 			}
 		}
