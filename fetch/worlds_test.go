@@ -30,7 +30,9 @@ type moody struct {
 	whole int                  // the newest of them that was complete, from 1; 0: none
 }
 
-func (m *moody) Limits() fetch.Limits { return fetch.Limits{IDsPerCall: 50, PerPage: 50, ChartPages: 1} }
+func (m *moody) Limits() fetch.Limits {
+	return fetch.Limits{IDsPerCall: 50, PerPage: 50, ChartPages: 1}
+}
 
 func (m *moody) has(id string) bool {
 	since, gone := m.gone[id]
