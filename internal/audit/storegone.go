@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -31,11 +32,11 @@ func CheckStoreGone(ctx context.Context, j Journal, account, name string, since 
 	}
 	most, used := "", quota.Cost{}
 	for _, s := range spent {
-		switch s.Who.Purpose {
-		case quota.Scheduled, quota.Refresh, quota.Backfill:
-			if used[s.Pool] += s.Amount; used[s.Pool] > used[most] {
-				most = s.Pool
-			}
+		if !slices.Contains([]quota.Purpose{quota.Scheduled, quota.Refresh, quota.Backfill}, s.Who.Purpose) {
+			continue
+		}
+		if used[s.Pool] += s.Amount; used[s.Pool] > used[most] {
+			most = s.Pool
 		}
 	}
 	if most == "" {
