@@ -5,8 +5,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"slices"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
