@@ -148,7 +148,7 @@ func (a *app) checkStoreGone(ctx context.Context, l *ledger) error {
 
 // storeGone is checkStoreGone for a command that only reads, and has found no store.
 func (a *app) storeGone(ctx context.Context) error {
-	if !sqlitefile.Exists(filepath.Join(a.cfg.Data, ledgerFile)) {
+	if a.cfg.Store != "sqlite" || !sqlitefile.Exists(filepath.Join(a.cfg.Data, ledgerFile)) {
 		return nil
 	}
 	if err := a.withReadOnlyLedger(ctx, a.checkStoreGone); errors.Is(err, ingest.ErrStoreGone) {

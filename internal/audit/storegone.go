@@ -23,8 +23,8 @@ type Journal interface {
 	Spent(ctx context.Context, account string, since time.Time, every time.Duration) ([]quota.Spent, error)
 }
 
-// CheckStoreGone returns a *StoreGone for a store that is not there if an account has spent on slots or backfills since a
-// time: what they fetched was saved, so that there was a store.
+// CheckStoreGone returns a *StoreGone for a store that is not there if an account has spent on a region since a time: what
+// came was saved, so that there was a store. Scripts take quota for no region.
 func CheckStoreGone(ctx context.Context, j Journal, account, name string, since time.Time) error {
 	spent, err := j.Spent(ctx, account, since, 0)
 	if err != nil {
@@ -32,7 +32,7 @@ func CheckStoreGone(ctx context.Context, j Journal, account, name string, since 
 	}
 	most, used := "", quota.Cost{}
 	for _, s := range spent {
-		if !slices.Contains([]quota.Purpose{quota.Scheduled, quota.Refresh, quota.Backfill}, s.Who.Purpose) {
+		if s.Who.Region == "" || !slices.Contains([]quota.Purpose{quota.Scheduled, quota.Refresh, quota.Backfill}, s.Who.Purpose) {
 			continue
 		}
 		if used[s.Pool] += s.Amount; used[s.Pool] > used[most] {
