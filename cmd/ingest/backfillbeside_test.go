@@ -41,7 +41,7 @@ func TestABackfillBesideAScheduleThatSpendsItsShareEnds(t *testing.T) {
 			t.Errorf("%v: the backfill has stretched the schedule: %s", now, run.Pacing)
 		}
 		if now.Sub(start) == 24*time.Hour { // the schedule has its usual share of every window
-			planned = ingestJSON[backfillDocument](t, exitOK, "backfill", "plan", "videos", someIDs(t, 60*50))
+			planned = ingestJSON[backfillDocument](t, exitOK, "backfill", "plan", "videos", someIDs(t, 30*50))
 		}
 		if planned.ID == "" {
 			continue
@@ -62,7 +62,7 @@ func TestABackfillBesideAScheduleThatSpendsItsShareEnds(t *testing.T) {
 	if most := sim.MaxInWindow("units", 24*time.Hour); most > 95 || units.Windows[0].Used < 72 {
 		t.Errorf("%d units in 24 hours by the upstream's count, %d by the ledger's", most, units.Windows[0].Used)
 	}
-	t.Logf("60 units beside 72 of 95 a day: planned for %+v days, ended after %v", planned.Days, ended.Sub(start.Add(24*time.Hour)))
+	t.Logf("30 units beside 72 of 95 a day: planned for %+v days, ended after %v", planned.Days, ended.Sub(start.Add(24*time.Hour)))
 }
 
 // A backfill to which the schedule leaves nothing is refused when planned, with what would change that, and is not

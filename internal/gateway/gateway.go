@@ -30,8 +30,8 @@ type Upstream interface {
 	Forward(req *http.Request) wire.Answer
 	// Verdict returns the meaning of an answer for the quota; nil if the call was served.
 	Verdict(method string, a wire.Answer) *fetch.Error
-	// Takes reports whether a parameter of this name may be sent to the upstream.
-	Takes(parameter string) bool
+	// Takes reports whether a parameter of this name may be sent to the route of a GET at this path.
+	Takes(path, parameter string) bool
 }
 
 // Config configures a gateway.

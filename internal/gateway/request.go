@@ -62,13 +62,13 @@ func (g *Gateway) admit(r *http.Request) (method, client string, refusal *answer
 	if client, refusal = g.client(r, query); refusal != nil {
 		return "", "", refusal
 	}
-	for parameter := range query {
-		if !slices.Contains(ours, parameter) && !g.config.Upstream.Takes(parameter) {
-			return "", "", problem(http.StatusBadRequest, "badRequest", fmt.Sprintf("no route of the provider has a parameter %.40q: leave it out", parameter))
-		}
-	}
 	if r.Method != http.MethodGet {
 		return "", "", problem(http.StatusUnauthorized, "required", string(name)+" needs the consent of a user, and the gateway has only an API key: nothing was sent, and nothing was spent")
+	}
+	for parameter := range query {
+		if !slices.Contains(ours, parameter) && !g.config.Upstream.Takes(r.URL.Path, parameter) {
+			return "", "", problem(http.StatusBadRequest, "badRequest", fmt.Sprintf("%s has no parameter %.40q: leave it out", name, parameter))
+		}
 	}
 	return string(name), client, nil
 }
