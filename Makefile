@@ -12,7 +12,7 @@ LONG = Test(Long[A-Z]|Soak|CrashLoop|BackfillThroughAWeek|FaultStorms|FaultKille
 # are of broken ledgers. UNRACED are the longest tests of the others: what they do at once, shorter ones do as well. Of
 # the store and the ledgers on disk and on servers only what is done AT_ONCE is raced; make race runs all of it.
 RACED = ./quota/sharedledger ./quota ./quota/httplimit ./quota/memledger ./quota/internal/... ./quota/quotatest/memremote ./fetch ./fetch/wire ./regions ./internal/faulty ./internal/gateway ./internal/service ./internal/web
-UNRACED = Test(Differential.*|Storms|Hosts|AFloodOfAddressesIsBoundedAndHurtsNobodyElse)
+UNRACED = Test((Differential|NoWalk|NoRandom|AMoveBetween|DrainsMove|PostsAnd|Between|LatestAnd|AnyLine|ADailyTime).*|Storms|Hosts|AFloodOfAddressesIsBoundedAndHurtsNobodyElse)
 RACED_AT_ONCE = ./store ./quota/redisledger ./quota/pgledger ./quota/sqliteledger
 AT_ONCE = Test(Conformance|Journal|Store|.*(Many|AtOnce|While|Panic|Queue|Waiting|Restarted|InDoubt|Broke).*)$$/(A7|at_once|HoweverMany|Whole)
 

@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -21,7 +20,6 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "ingest" {
 		os.Exit(program.Run(os.Args[1:], os.Stdout, os.Stderr, failpoint()))
 	}
-	debug.SetGCPercent(400) // of the commands that run in this process, each of which leaves its garbage
 	testscript.Main(withProgram{m}, map[string]func(){"curl": curl})
 }
 
