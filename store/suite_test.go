@@ -11,7 +11,7 @@ import (
 func TestStore(t *testing.T) { storetest.Run(t, openAt) }
 
 func TestSearchQuality(t *testing.T) {
-	storetest.SearchQuality(t, openAt, storetest.Sample{Days: 15, Each: 3})
+	storetest.SearchQuality(t, openAt, storetest.Sample{Days: 30, Each: 3})
 }
 
 func TestLongSearchQuality(t *testing.T) {
