@@ -25,7 +25,7 @@ type VersionError struct {
 
 func (e *VersionError) Error() string {
 	if e.Have > e.Know {
-		return fmt.Sprintf("%s has version %d, this program knows version %d: use the newer program that wrote it, or move it away, and the next run fetches anew",
+		return fmt.Sprintf("%s has version %d, this program knows version %d: use the newer program that wrote it, or move it away and begin a new store: ingest run --accept-new-store",
 			e.Path, e.Have, e.Know)
 	}
 	return fmt.Sprintf("%s has the older version %d, this program reads version %d: run ingest run once, which brings it up to date",

@@ -236,7 +236,7 @@ func repairStore(ctx context.Context, d *Doctor) Finding {
 	}
 	path := filepath.Join(d.Config.Data, store.FileName)
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // to read a pipe may take for ever
-		return fail(BadConfig, path+" is no regular file", "move it away, and ingest run makes a store; nothing was changed")
+		return fail(BadConfig, path+" is no regular file", "move it away, and begin a new store: ingest run --accept-new-store; nothing was changed")
 	}
 	host, _ := d.Upstream(ctx) // unknown if the config is broken: the next run stores it
 	r, err := store.Repair(ctx, d.Config.Data, store.Options{Upstream: host, Now: d.now, Upgraded: d.Upgraded})
@@ -244,7 +244,7 @@ func repairStore(ctx context.Context, d *Doctor) Finding {
 	case errors.Is(err, fs.ErrNotExist):
 		return noFinding // store reports it
 	case errors.As(err, new(*store.ApplicationError)):
-		return failWith(err, "move it away, and ingest run makes a store; nothing was changed")
+		return failWith(err, "move it away, and begin a new store: ingest run --accept-new-store; nothing was changed")
 	case errors.As(err, new(*store.VersionError)):
 		return failWith(err, "use the newer program, or restore a backup; nothing was changed")
 	case err != nil:
