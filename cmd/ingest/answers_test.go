@@ -145,7 +145,7 @@ func TestTheTableOfAnswersIsTrue(t *testing.T) {
 	for _, r := range answerRows {
 		switch begins := "| " + r.in + " | " + r.name + " |"; {
 		case strings.Count(string(text), begins) != 1:
-			t.Errorf("docs/answers.md has not one row %s", begins)
+			t.Errorf("docs/answers.md has no single row %s", begins)
 		case r.quick:
 			if row := r.play(t); !strings.Contains(string(text), row) {
 				t.Errorf("docs/answers.md lacks\n%s", row)

@@ -138,9 +138,10 @@ func (a *app) openStoreAndLedger(ctx context.Context, host string) (_ *store.Sto
 	return s, l, err
 }
 
-// checkStoreGone fails if the ledger knows of a store, for a store that is not there.
+// checkStoreGone fails if the ledger knows of a store, for one that is not there. A database on a server has no quota.db
+// beside it that knows its contents.
 func (a *app) checkStoreGone(ctx context.Context, l *ledger) error {
-	if a.newStore {
+	if a.newStore || a.cfg.Store != "sqlite" {
 		return nil
 	}
 	return config.Invalid(audit.CheckStoreGone(ctx, l.journal, l.Account, a.storeName(), a.clock.Now().Add(-l.Tariff.Horizon())))
@@ -148,7 +149,7 @@ func (a *app) checkStoreGone(ctx context.Context, l *ledger) error {
 
 // storeGone is checkStoreGone for a command that only reads, and has found no store.
 func (a *app) storeGone(ctx context.Context) error {
-	if a.cfg.Store != "sqlite" || !sqlitefile.Exists(filepath.Join(a.cfg.Data, ledgerFile)) {
+	if !sqlitefile.Exists(filepath.Join(a.cfg.Data, ledgerFile)) {
 		return nil
 	}
 	if err := a.withReadOnlyLedger(ctx, a.checkStoreGone); errors.Is(err, ingest.ErrStoreGone) {

@@ -54,9 +54,11 @@ func checkStore(ctx context.Context, d *Doctor) Finding {
 	s, err := storeSummary(ctx, d)
 	if err != nil {
 		name := cmp.Or(d.StoreName, filepath.Join(d.Config.Data, store.FileName))
-		if gone := d.storeGone(ctx, name); gone != nil && d.OpenStore == nil && errors.Is(err, fs.ErrNotExist) {
-			wrong, advice := gone.Remedy()
-			return fail(BadConfig, wrong, advice)
+		if d.OpenStore == nil && errors.Is(err, fs.ErrNotExist) {
+			if gone := d.storeGone(ctx, name); gone != nil {
+				wrong, advice := gone.Remedy()
+				return fail(BadConfig, wrong, advice)
+			}
 		}
 		return d.judgeUnreadable(name, err)
 	}
