@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -57,7 +58,7 @@ func (a *app) slotsCommand() *cobra.Command {
 // printNext shows the next slots of the schedule: those that wait, whether stored or not, and those to come.
 func printNext(ctx context.Context, a *app, n int, region string) error {
 	st, err := a.openStanding(ctx)
-	if err != nil {
+	if err = cmp.Or(err, st.StoreErr); err != nil {
 		return err
 	}
 	a.sayClosed(st)
