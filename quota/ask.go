@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sort"
 	"time"
+
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
 // Check refuses an ask with a bad account, no charge, a negative or overflowing amount, the same pool twice, a bound
@@ -17,8 +19,8 @@ func (a Ask) Check(t time.Time) error {
 	if a.Grace < 0 || a.Horizon < 0 || a.Precision < 0 {
 		return fmt.Errorf("%w: a grace of %v, a horizon of %v, a precision of %v: none may be negative", ErrUnknown, a.Grace, a.Horizon, a.Precision)
 	}
-	if n := len(a.Charges); n < 1 || n > MaxPools {
-		return fmt.Errorf("%w: %d charges in one ask: use 1 to %d", ErrUnknown, n, MaxPools)
+	if n := len(a.Charges); n < 1 || n > protocol.MaxPools {
+		return fmt.Errorf("%w: %d charges in one ask: use 1 to %d", ErrUnknown, n, protocol.MaxPools)
 	}
 	for i, c := range a.Charges {
 		if c.Pool == "" || slices.ContainsFunc(a.Charges[:i], func(other Charge) bool { return other.Pool == c.Pool }) {
@@ -35,7 +37,7 @@ func (a Ask) Check(t time.Time) error {
 				continue
 			}
 			if i := a.day(t); i < 1 || i+2 >= len(a.Midnights) {
-				return ClocksApart("the ledger's clock says %s, outside the provider's days that the caller sent: are the two clocks apart?", t)
+				return clocksApart("the ledger's clock says %s, outside the provider's days that the caller sent: are the two clocks apart?", t)
 			}
 		}
 	}
@@ -46,12 +48,12 @@ func (c Charge) check() error {
 	if c.Amount < 0 || c.Amount > MaxLimit {
 		return fmt.Errorf("%w: a charge of %d on pool %s: amounts are 0..%d", ErrNeverFits, c.Amount, c.Pool, int64(MaxLimit))
 	}
-	if n := len(c.Bounds); n < 1 || n > MaxWindows {
-		return fmt.Errorf("%w: pool %s has %d windows: use 1 to %d", ErrUnknown, c.Pool, n, MaxWindows)
+	if n := len(c.Bounds); n < 1 || n > protocol.MaxWindows {
+		return fmt.Errorf("%w: pool %s has %d windows: use 1 to %d", ErrUnknown, c.Pool, n, protocol.MaxWindows)
 	}
 	for _, b := range c.Bounds {
-		if b.Window.Length < 0 || b.Window.Length > MaxWindow {
-			return fmt.Errorf("%w: pool %s: a window of %v: use up to %v, or 0 for the provider's day", ErrUnknown, c.Pool, b.Window.Length, MaxWindow)
+		if b.Window.Length < 0 || b.Window.Length > protocol.MaxWindow {
+			return fmt.Errorf("%w: pool %s: a window of %v: use up to %v, or 0 for the provider's day", ErrUnknown, c.Pool, b.Window.Length, protocol.MaxWindow)
 		}
 		if b.Window.Limit < 1 || b.Window.Limit > MaxLimit || b.Ceiling < 0 || b.Ceiling > b.Window.Limit {
 			return fmt.Errorf("%w: pool %s, window %s: limit %d, ceiling %d", ErrUnknown, c.Pool, b.Window.Name, b.Window.Limit, b.Ceiling)
@@ -77,13 +79,10 @@ func (a Ask) day(t time.Time) int {
 // turns returns when the day that begins at a midnight comes into force.
 func (a Ask) turns(midnight int) time.Time { return a.Midnights[midnight].Add(a.Grace) }
 
-// ClockGap returns how far two clocks may be apart for the ask and still be trusted.
-func (a Ask) ClockGap() time.Duration { return ClockGap(a.Gap) }
-
-// ClockGap returns the setting, at most MaxClockGap. A setting of 0 means MaxClockGap.
-func ClockGap(setting time.Duration) time.Duration {
-	if setting > 0 {
-		return min(setting, MaxClockGap)
+// ClockGap returns how far two clocks may be apart for the ask and still be trusted: Gap, at most MaxClockGap.
+func (a Ask) ClockGap() time.Duration {
+	if a.Gap > 0 {
+		return min(a.Gap, MaxClockGap)
 	}
 	return MaxClockGap
 }
@@ -93,7 +92,7 @@ func ClockGap(setting time.Duration) time.Duration {
 // by more than ClockGap.
 func (a Ask) Advance(clock, newest time.Time) (time.Time, error) {
 	if gap := newest.Sub(clock); gap > a.ClockGap() && !newest.IsZero() {
-		return clock, ClocksApart("its clock says %s, %v before its newest entry: set the clock, or wait until %s", clock, gap.Round(time.Second), newest)
+		return clock, clocksApart("its clock says %s, %v before its newest entry: set the clock, or wait until %s", clock, gap.Round(time.Second), newest)
 	}
 	if newest.After(clock) {
 		return newest, a.Check(newest)

@@ -9,6 +9,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
 // Refund gives back a take whose call was certainly never sent.
@@ -16,7 +18,7 @@ func (g *Governor) Refund(ctx context.Context, d Decision) error {
 	if !d.Degraded {
 		return g.Ledger.Refund(ctx, g.Account, d)
 	}
-	if g.EmergencyAccount == nil || d.Row == 0 || g.Now().Sub(d.At) > RefundWithin {
+	if g.EmergencyAccount == nil || d.Row == 0 || g.Now().Sub(d.At) > protocol.RefundWithin {
 		return fmt.Errorf("%w: an emergency of %s", ErrNotRefundable, d.At.Format(time.RFC3339))
 	}
 	return g.EmergencyAccount.RefundEmergency(ctx, g.Account, d.Row)
@@ -57,13 +59,13 @@ func (g *Governor) Drain(ctx context.Context, d Decision, pool string) error {
 	return errors.Join(errs...)
 }
 
-// Post records amounts that were spent at a time without a take.
+// Post records amounts that were spent at a time without a take. The zero Who is a person.
 func (g *Governor) Post(ctx context.Context, who Who, amounts Cost, at time.Time) error {
 	if err := g.Tariff.Check(); err != nil {
 		return err
 	}
 	a := g.Tariff.ask(g.Account, g.Now())
-	a.Who = who
+	a.Who = cmp.Or(who, Who{Purpose: Manual, Method: protocol.PostMethod})
 	for _, pool := range slices.Sorted(maps.Keys(amounts)) {
 		if err := g.Tariff.CheckPool(pool); err != nil {
 			return err
@@ -150,7 +152,7 @@ func (g *Governor) Reset(ctx context.Context, by string) error {
 
 // posted returns a charge that no limit holds back.
 func posted(pool string, amount int64) Charge {
-	return Charge{Pool: pool, Amount: amount, Bounds: []Bound{{Window: Window{Name: "posted", Length: MinWindow, Limit: MaxLimit}, Ceiling: MaxLimit}}}
+	return Charge{Pool: pool, Amount: amount, Bounds: []Bound{{Window: Window{Name: "posted", Length: protocol.MinWindow, Limit: MaxLimit}, Ceiling: MaxLimit}}}
 }
 
 // usedToday returns what the provider's day has used, or what any window has if no day is counted.

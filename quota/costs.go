@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/strictyaml"
+	"github.com/trendvidstream/ingest/internal/terms"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
 // costsFile mirrors costs.yaml.
@@ -19,15 +21,15 @@ type costsFile struct {
 }
 
 type upstreamFile struct {
-	Zone     string               `yaml:"zone"`
-	Table    string               `yaml:"table"`
-	Grace    string               `yaml:"grace"`
-	ClockGap string               `yaml:"clock_gap"`
-	Bursts   string               `yaml:"bursts"`
-	Ceilings map[string]string    `yaml:"ceilings"`
-	Failure  failureFile          `yaml:"failure"`
-	Policy   map[string]Clause    `yaml:"policy"`
-	Tables   map[string]tableFile `yaml:"tables"`
+	Zone     string                  `yaml:"zone"`
+	Table    string                  `yaml:"table"`
+	Grace    string                  `yaml:"grace"`
+	ClockGap string                  `yaml:"clock_gap"`
+	Bursts   string                  `yaml:"bursts"`
+	Ceilings map[string]string       `yaml:"ceilings"`
+	Failure  failureFile             `yaml:"failure"`
+	Policy   map[string]terms.Clause `yaml:"policy"`
+	Tables   map[string]tableFile    `yaml:"tables"`
 }
 
 type failureFile struct {
@@ -151,8 +153,8 @@ func (r *costsReader) table(t *Tariff, f tableFile, here place) {
 	if len(f.Pools) == 0 {
 		r.wrong(here, "no pools: a pool is something the provider counts, such as units: {24h: 10000, day: 10000}")
 	}
-	if n := len(f.Pools); n > MaxPools {
-		r.wrong(here.of("pools"), "%d pools: at most %d are counted", n, MaxPools)
+	if n := len(f.Pools); n > protocol.MaxPools {
+		r.wrong(here.of("pools"), "%d pools: at most %d are counted", n, protocol.MaxPools)
 	}
 	pools := slices.Sorted(maps.Keys(f.Pools))
 	for _, name := range pools {
@@ -203,8 +205,8 @@ func (r *costsReader) pool(name string, windows map[string]strictyaml.Text, here
 		r.wrong(here, "pool %q: use letters, digits, '.', '-' and '_'", name)
 	case n == 0:
 		r.wrong(here, "pool %s has no window: add 24h: and day: with the limit", name)
-	case n > MaxWindows:
-		r.wrong(here, "pool %s has %d windows: at most %d are counted", name, n, MaxWindows)
+	case n > protocol.MaxWindows:
+		r.wrong(here, "pool %s has %d windows: at most %d are counted", name, n, protocol.MaxWindows)
 	}
 	p := Pool{Name: name, Line: r.yaml.Line(here)}
 	for _, w := range slices.Sorted(maps.Keys(windows)) {
@@ -222,7 +224,7 @@ func (r *costsReader) pool(name string, windows map[string]strictyaml.Text, here
 }
 
 func (r *costsReader) share(text string, at place) Share {
-	share, err := ParseShare(text)
+	share, err := parseShare(text)
 	if err != nil {
 		r.wrong(at, "%s: %v", at[len(at)-1], err)
 	}
@@ -255,43 +257,21 @@ func oneOf[V any](m map[string]V) string {
 	return "use one of " + strings.Join(slices.Sorted(maps.Keys(m)), ", ")
 }
 
-// Clause is one of the provider's terms that access to the quota depends on.
-type Clause struct {
-	Source string `yaml:"source"` // its https address
-	Read   string `yaml:"read"`   // when it was read there: 2026-11 or 2026-11-23
-	Days   int    `yaml:"days"`   // the clause's period; 0: it has none
-}
-
-// The clauses that costs.yaml may name. Others are not checked.
-const (
-	OneProject     = "one_project"     // all calls of a client are made for one project
-	Retention      = "retention"       // data is fetched again or deleted within Days
-	DerivedMetrics = "derived_metrics" // figures computed from the provider's need its consent
-	Attribution    = "attribution"     // the source is shown with the data
-	OwnFrontEnd    = "own_front_end"   // access to the data is not given to others
-	UnusedQuota    = "unused_quota"    // quota that is not used for Days may be taken back
-)
-
-// Clauses returns the names of the clauses, in the order in which they are shown.
-func Clauses() []string {
-	return []string{OneProject, Retention, DerivedMetrics, Attribution, OwnFrontEnd, UnusedQuota}
-}
-
 var dayOrMonth = regexp.MustCompile(`^[0-9]{4}-(0[1-9]|1[0-2])(-[0-3][0-9])?$`)
 
-func (r *costsReader) policy(clauses map[string]Clause, here place) map[string]Clause {
+func (r *costsReader) policy(clauses map[string]terms.Clause, here place) map[string]terms.Clause {
 	for _, name := range slices.Sorted(maps.Keys(clauses)) {
 		at, c := here.of(name), clauses[name]
-		counts := name == Retention || name == UnusedQuota
+		counts := name == terms.Retention || name == terms.UnusedQuota
 		switch {
-		case !slices.Contains(Clauses(), name):
-			r.wrong(at, "unknown clause %q: %s", name, strictyaml.Suggest(name, Clauses()))
+		case !slices.Contains(terms.Names(), name):
+			r.wrong(at, "unknown clause %q: %s", name, strictyaml.Suggest(name, terms.Names()))
 		case !strings.HasPrefix(c.Source, "https://"):
 			r.wrong(at.of("source"), "source: %q is not the https address where the clause stands", c.Source)
 		case !dayOrMonth.MatchString(c.Read):
 			r.wrong(at.of("read"), "read: %q is not when the clause was read there, such as 2026-11 or 2026-11-23", c.Read)
 		case counts != (c.Days > 0) || c.Days < 0:
-			r.wrong(at.of("days"), "days: %d: %s and %s have a number of days above 0, the others have none", c.Days, Retention, UnusedQuota)
+			r.wrong(at.of("days"), "days: %d: %s and %s have a number of days above 0, the others have none", c.Days, terms.Retention, terms.UnusedQuota)
 		}
 	}
 	return clauses

@@ -11,6 +11,7 @@ import (
 
 	"github.com/trendvidstream/ingest/internal/strictyaml"
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
 const smallCosts = `version: 1
@@ -102,8 +103,8 @@ func TestCostsThatAreWrongSayWhereAndWhatToDo(t *testing.T) {
 		{"a pool twice", "          search: {24h", "          units: {day: 1}\n          search: {24h", `costs.yaml:13: mapping key "units" already defined`},
 		{"a second document", "version: 1\n", "version: 1\n---\nversion: 1\n", `costs.yaml:2: a second document: one file holds one`},
 		{"a second document that is empty", "search: 1}\n", "search: 1}\n---\n", `costs.yaml:17: a second document: one file holds one`},
-		{"more windows than are counted", "24h: 100, day: 100}", "24h: 100" + numbered(quota.MaxWindows, ", %dm: 100") + "}", `costs.yaml:13: pool search has 256 windows: at most 255 are counted`},
-		{"more pools than are counted", "          search: {24h: 100, day: 100}", "          p0: {24h: 100}" + numbered(quota.MaxPools-1, "\n          p%d: {24h: 100}"), `costs.yaml:11: 65 pools: at most 64 are counted`},
+		{"more windows than are counted", "24h: 100, day: 100}", "24h: 100" + numbered(protocol.MaxWindows, ", %dm: 100") + "}", `costs.yaml:13: pool search has 256 windows: at most 255 are counted`},
+		{"more pools than are counted", "          search: {24h: 100, day: 100}", "          p0: {24h: 100}" + numbered(protocol.MaxPools-1, "\n          p%d: {24h: 100}"), `costs.yaml:11: 65 pools: at most 64 are counted`},
 		{"100 KB of brackets", "{units: 1}", strings.Repeat("[", 100_000), `costs.yaml:15: nested more than 32 deep`},
 		{"a list", smallCosts, "- version: 1\n", `costs.yaml:1: fields belong here, such as name: value`},
 		{"not YAML", "grace: 30s", "grace: {30s", `costs.yaml:6: could not find flow map content`},

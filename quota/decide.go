@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
 // PoolFacts are the facts that Decide needs about one pool of an ask; Lookups asks the ledger for them.
@@ -62,10 +64,10 @@ func (l Lookup) Refuses(total, before int64) bool { return total-before > l.room
 // Needs returns the running sum whose entries must have left a sliding window before the amount fits.
 func (l Lookup) Needs(total int64) int64 { return total - l.room }
 
-// Decide decides for every ledger whether the charges of a are allowed at now, which a.Advance returned. facts are in
+// Decide decides for every ledger whether the charges are allowed at now, which a.Advance returned. facts are in
 // the order of the charges. It writes nothing: if Charged is set, the ledger appends it. ErrCorrupt: no log could have
 // these facts.
-func Decide(a Ask, clock, now time.Time, facts []PoolFacts) (Decision, error) {
+func (a Ask) Decide(clock, now time.Time, facts []PoolFacts) (Decision, error) {
 	d := Decision{Allowed: true, At: now, Who: a.Who, Pools: make([]PoolState, len(a.Charges))}
 	var frees time.Time // when the last refusing window has room
 	for i, c := range a.Charges {
@@ -154,7 +156,7 @@ func decideWindow(a Ask, b Bound, l Lookup, now time.Time, total int64, f Window
 	if !b.Window.Day() {
 		reach := b.Window.Length + a.Grace
 		if state.Used > 0 {
-			state.FreesAt = FromMicros(f.First).Add(reach)
+			state.FreesAt = protocol.Time(f.First).Add(reach)
 		}
 		if !refuses {
 			return state, time.Time{}, nil
@@ -162,7 +164,7 @@ func decideWindow(a Ask, b Bound, l Lookup, now time.Time, total int64, f Window
 		if f.Leaves <= 0 {
 			return state, time.Time{}, fmt.Errorf("%w: window %s is full, and no entry has to leave it", ErrCorrupt, b.Window.Name)
 		}
-		return state, FromMicros(f.Leaves).Add(reach), nil
+		return state, protocol.Time(f.Leaves).Add(reach), nil
 	}
 	today := a.day(now)
 	state.FreesAt = a.turns(today + 1)
@@ -176,9 +178,6 @@ func decideWindow(a Ask, b Bound, l Lookup, now time.Time, total int64, f Window
 	}
 	return state, state.FreesAt, nil
 }
-
-// FromMicros converts a log's microseconds since 1970 to a time in UTC.
-func FromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
 // ceilMillis rounds up to whole milliseconds, at least one: retrying then is never too early.
 func ceilMillis(d time.Duration) time.Duration {

@@ -113,24 +113,10 @@ func (g *Governor) EmergencyLeft(ctx context.Context) (left []EmergencyLeft, err
 	return left, nil
 }
 
-// WaitingError is an ErrUnavailable that ends by itself at the latest at a time.
-type WaitingError struct {
-	Err   error
-	Until time.Time
-}
-
-func (e *WaitingError) Error() string {
-	return fmt.Sprintf("%v; it goes on at %s at the latest", e.Err, e.Until.UTC().Format(time.RFC3339))
-}
-
-func (e *WaitingError) Unwrap() error { return e.Err }
-
-// ResumeBy notes in left that all calls go on at a time, at the latest.
-func ResumeBy(left []EmergencyLeft, until time.Time) {
-	for i, l := range left {
-		if l.Remaining == 0 && (l.ResumesAt.IsZero() || l.ResumesAt.After(until)) {
-			left[i].ResumesAt = until
-		}
+// ResumeBy notes that all calls go on at a time, at the latest.
+func (l *EmergencyLeft) ResumeBy(until time.Time) {
+	if l.Remaining == 0 && (l.ResumesAt.IsZero() || l.ResumesAt.After(until)) {
+		l.ResumesAt = until
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
@@ -158,7 +159,7 @@ func TestACallThatNeverLeftIsGivenBackToTheEmergencyBudget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.now = d.now.Add(quota.RefundWithin + time.Second)
+	d.now = d.now.Add(protocol.RefundWithin + time.Second)
 	if err := d.Refund(t.Context(), late); !errors.Is(err, quota.ErrNotRefundable) {
 		t.Errorf("late: %v", err)
 	}
@@ -340,7 +341,7 @@ func TestALedgerThatWaitsSaysUntilWhen(t *testing.T) {
 	d, _ := degradedGovernor(t, filepath.Join(t.TempDir(), "quota.db"))
 	d.Usual = "videos.list"
 	until := d.now.Add(10 * time.Minute).Truncate(time.Second)
-	d.Ledger = waiting{d.Ledger, &quota.WaitingError{Err: errDown, Until: until}}
+	d.Ledger = waiting{d.Ledger, &protocol.WaitingError{Err: errDown, Until: until}}
 	if r, err := d.Report(t.Context()); !errors.Is(err, quota.ErrUnavailable) || len(r.EmergencyLeft) != 1 || !r.EmergencyLeft[0].ResumesAt.IsZero() {
 		t.Errorf("while cheap calls go on: %+v, %v", r.EmergencyLeft, err)
 	}
@@ -422,13 +423,13 @@ func TestDrainedPoolStaysClosedWithoutTheLedger(t *testing.T) {
 		}
 		remote.err = errDown
 		got, err := d.try("videos.list", quota.Scheduled)
-		if err != nil || got.Allowed || got.Refusal == nil || got.Refusal.Window != quota.DrainWindow || got.RetryAfter != 12*time.Hour {
+		if err != nil || got.Allowed || got.Refusal == nil || got.Refusal.Window != protocol.DrainWindow || got.RetryAfter != 12*time.Hour {
 			t.Errorf("heard %s: %+v %v", heard, got, err)
 		}
 		// And it is synced into the ledger, by another process of the data directory.
 		remote.err = nil
 		d.now = d.now.Add(time.Minute)
-		if got := d.take("videos.list", quota.Scheduled); got.Allowed || got.Degraded || got.Refusal.Window != quota.DrainWindow {
+		if got := d.take("videos.list", quota.Scheduled); got.Allowed || got.Degraded || got.Refusal.Window != protocol.DrainWindow {
 			t.Errorf("heard %s: with the ledger back: %+v", heard, got)
 		}
 	}

@@ -3,6 +3,8 @@ package quota
 import (
 	"fmt"
 	"time"
+
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
 // Drain closes a pool until a time, and says who closed it. The zero Drain is none.
@@ -25,8 +27,8 @@ const (
 	ByUnknown // nobody: what was spent of the pool is not known, see Governor.CloseUnknown
 )
 
-// CheckDrain refuses a drain that no ledger may keep. Every backend calls it.
-func CheckDrain(account, pool string, d Drain) error {
+// Check refuses a drain that no ledger may keep. Every backend calls it.
+func (d Drain) Check(account, pool string) error {
 	if err := CheckAccount(account); err != nil {
 		return err
 	}
@@ -51,7 +53,7 @@ func (d Drain) Supersedes(last Drain, now time.Time) bool {
 
 // refusal returns the refusal of a charge with that bound on the pool.
 func (d Drain) refusal(pool string, b Bound) *Refusal {
-	r := &Refusal{Pool: pool, Window: DrainWindow, Used: d.Used, Ceiling: b.Ceiling, Limit: b.Window.Limit, Probe: d.Probe}
+	r := &Refusal{Pool: pool, Window: protocol.DrainWindow, Used: d.Used, Ceiling: b.Ceiling, Limit: b.Window.Limit, Probe: d.Probe}
 	switch d.By {
 	case ByHand:
 		r.ByHand = d.At

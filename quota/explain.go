@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
 // Explain describes a refusal for a person: which window, what is left of the provider's day, who spent most, and when
@@ -45,7 +47,7 @@ func (d Decision) Sentence(topSpender string) string {
 	}
 	for _, p := range d.Pools {
 		for _, w := range p.Windows {
-			if p.Pool == r.Pool && w.Window.Day() && r.Window != DrainWindow && r.Reserved == 0 && counted(p.Pool) {
+			if p.Pool == r.Pool && w.Window.Day() && r.Window != protocol.DrainWindow && r.Reserved == 0 && counted(p.Pool) {
 				parts = append(parts, fmt.Sprintf("the provider's own day has %d of %d left", max(w.Window.Limit-w.Used, 0), w.Window.Limit))
 			}
 		}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
 // Governor draws the cost of calls from a ledger at a tariff's prices, and decides which calls may go on when the
@@ -123,7 +125,7 @@ func (g *Governor) peek(ctx context.Context, a Ask, calls int) (Decision, error)
 	if errors.Is(err, ErrNeverFits) && calls > 1 {
 		return g.peek(ctx, a, 1)
 	}
-	if r := d.Refusal; r != nil && calls > 1 && r.Window != DrainWindow {
+	if r := d.Refusal; r != nil && calls > 1 && r.Window != protocol.DrainWindow {
 		for _, c := range all.Charges {
 			if c.Pool == r.Pool {
 				r.AtOnce = c.Amount
@@ -147,7 +149,7 @@ func (g *Governor) turned(ctx context.Context, a Ask) error {
 	if err != nil || date.IsZero() || !date.Before(a.Midnights[today]) {
 		return nil //nolint:nilerr // the call itself will then fail too
 	}
-	return ClocksApart("the provider's day has not turned: its clock says %s, this machine's %s: set the clock (timedatectl set-ntp true)", date, a.Now)
+	return clocksApart("the provider's day has not turned: its clock says %s, this machine's %s: set the clock (timedatectl set-ntp true)", date, a.Now)
 }
 
 // ask converts the request for a ledger. fits is false if r.Reserve leaves too little for it.

@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 	"github.com/trendvidstream/ingest/quota/memledger"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
@@ -226,7 +227,7 @@ func TestDrainLastsUntilTheFirstMidnightAfterTheTake(t *testing.T) {
 				}
 				return
 			}
-			if next.Allowed || next.Refusal.Window != quota.DrainWindow || next.Pools[0].Remaining != 0 {
+			if next.Allowed || next.Refusal.Window != protocol.DrainWindow || next.Pools[0].Remaining != 0 {
 				t.Fatalf("not drained: %+v", next)
 			}
 			d.at(c.open)

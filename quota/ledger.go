@@ -5,9 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
 // Errors that a ledger or a governor returns; compare with errors.Is.
@@ -32,7 +33,7 @@ var (
 	ErrIncomplete = errors.New("the ledger lacks calls that the store knows")
 	// ErrNewer is a ledger written by a newer version of the program. Nothing was changed.
 	ErrNewer = errors.New("the ledger was written by a newer version")
-	// ErrNotRefundable is a refund made before, requested after RefundWithin, or of an emergency that was synced into the
+	// ErrNotRefundable is a refund made before, requested after two minutes, or of an emergency that was synced into the
 	// ledger meanwhile. Nothing was changed.
 	ErrNotRefundable = errors.New("nothing to refund")
 	// ErrShared is a reset of a ledger that several data directories share. Nothing was changed.
@@ -41,19 +42,16 @@ var (
 	ErrClosed = errors.New("no call is made")
 )
 
-// ClockError accompanies ErrUnavailable: two clocks are further apart than is trusted. It says which.
+// ClockError is an ErrUnavailable: two clocks are further apart than is trusted. It says which.
 type ClockError string
 
-func (e ClockError) Error() string { return string(e) }
+func (e ClockError) Error() string { return ErrUnavailable.Error() + ": " + string(e) }
 
-// ClocksApart returns an ErrUnavailable that is a ClockError. Times among the arguments are written as RFC 3339, in UTC.
-func ClocksApart(format string, args ...any) error {
-	for i, arg := range args {
-		if t, ok := arg.(time.Time); ok {
-			args[i] = t.UTC().Format(time.RFC3339)
-		}
-	}
-	return fmt.Errorf("%w: %w", ErrUnavailable, ClockError(fmt.Sprintf(format, args...)))
+func (e ClockError) Unwrap() error { return ErrUnavailable }
+
+// clocksApart returns a ClockError.
+func clocksApart(format string, args ...any) error {
+	return ClockError(protocol.Sprintf(format, args...))
 }
 
 // Ledger is one exact account of quota. It keeps, per account and pool, a log of what was taken and when. All methods
@@ -62,7 +60,7 @@ type Ledger interface {
 	// Take advances the clock, checks every bound of every charge, and charges all or nothing; a refusal writes
 	// nothing. An amount of 0 is a peek and is never refused. ErrNeverFits: a charge could never fit.
 	Take(ctx context.Context, a Ask) (Decision, error)
-	// Refund gives back a decision's charges, at their own time: once, within RefundWithin.
+	// Refund gives back a decision's charges, at their own time: once, within two minutes.
 	Refund(ctx context.Context, account string, d Decision) error
 	// Post records past spends at their own time, even above a limit: bounds only decide whether the charge could ever
 	// fit. A time before the horizon is forgotten at once; one after the ledger's clock becomes that clock's time.
@@ -97,9 +95,6 @@ type Ask struct {
 	// answer recently.
 	HasFallback bool
 }
-
-// PostMethod is the method recorded for amounts posted by hand.
-const PostMethod = "post"
 
 // Who says who spends.
 type Who struct {
@@ -189,14 +184,14 @@ type Return struct {
 // Refusal says which window had no room: the one that frees latest.
 type Refusal struct {
 	Pool    string `json:"pool"`
-	Window  string `json:"window"` // DrainWindow while the provider's refusal holds
+	Window  string `json:"window"` // "drained" while the pool is closed
 	Used    int64  `json:"used"`
 	Ceiling int64  `json:"ceiling"`
 	Limit   int64  `json:"limit"`
 	// Reserved is what the schedule still needs of the window, if that is the reason; 0 if it is not.
 	Reserved int64 `json:"reserved,omitempty"`
 
-	// With DrainWindow: when a person closed the pool, or until when it is closed because its use is not known. Both are
+	// With window "drained": when a person closed the pool, or until when it is closed because its use is not known. Both are
 	// zero if the provider said no.
 	ByHand  time.Time `json:"-"`
 	Unknown time.Time `json:"-"`
@@ -220,7 +215,7 @@ func (r Refusal) String() string {
 		return fmt.Sprintf("%s: closed by hand at %s, until the drain is lifted", r.Pool, r.ByHand.Format(time.RFC3339))
 	case !r.Unknown.IsZero():
 		return fmt.Sprintf("%s: closed because its use is not known, until %s or ingest quota post %[1]s N", r.Pool, r.Unknown.UTC().Format(time.RFC3339))
-	case r.Window == DrainWindow:
+	case r.Window == protocol.DrainWindow:
 		s := fmt.Sprintf("%s: the provider said no at %d used", r.Pool, r.Used)
 		if r.Probe > 0 {
 			s += fmt.Sprintf(" of %d: another tool may use this project, or its limit is lower; one call tries again (probe %d)", r.Limit, r.Probe)
@@ -268,25 +263,15 @@ type Spent struct {
 	Amount int64
 }
 
-// PartOf returns which part of that length, since a time, has another; 0 if every is 0. Times are microseconds.
-func PartOf(at, since int64, every time.Duration) int64 {
-	if every <= 0 {
-		return 0
-	}
-	return (at - since) / every.Microseconds()
-}
-
-// SortSpent orders sums by pool, then largest first, then by who: the order that Ledger.Spent gives.
-func SortSpent(s []Spent) {
-	slices.SortFunc(s, func(a, b Spent) int {
-		return cmp.Or(
-			cmp.Compare(a.Pool, b.Pool),
-			cmp.Compare(b.Amount, a.Amount),
-			cmp.Compare(a.Who.Purpose, b.Who.Purpose),
-			cmp.Compare(a.Who.Region, b.Who.Region),
-			cmp.Compare(a.Who.Method, b.Who.Method),
-			cmp.Compare(a.Who.Client, b.Who.Client),
-			cmp.Compare(a.Part, b.Part),
-		)
-	})
+// Compare orders sums by pool, then largest first, then by who: the order that Ledger.Spent gives.
+func (s Spent) Compare(other Spent) int {
+	return cmp.Or(
+		cmp.Compare(s.Pool, other.Pool),
+		cmp.Compare(other.Amount, s.Amount),
+		cmp.Compare(s.Who.Purpose, other.Who.Purpose),
+		cmp.Compare(s.Who.Region, other.Who.Region),
+		cmp.Compare(s.Who.Method, other.Who.Method),
+		cmp.Compare(s.Who.Client, other.Who.Client),
+		cmp.Compare(s.Part, other.Part),
+	)
 }

@@ -76,7 +76,7 @@ func (w *randomStates) change() {
 	case 2:
 		w.needs = quota.Reserve{Rest: quota.Cost{"units": w.random(10_000), "search": w.random(3) * w.random(60)}}
 	case 3:
-		w.needs.Whole = quota.PerWindow{"units": {"24h": w.random(10_000)}, "search": {"24h": w.random(100)}}
+		w.needs.Whole = map[string]map[string]int64{"units": {"24h": w.random(10_000)}, "search": {"24h": w.random(100)}}
 		used, err := w.ScheduledUse(w.t.Context())
 		w.check(err)
 		if w.needs.Used = used; w.needs.Rest == nil {
@@ -163,7 +163,7 @@ func TestARefusalForTheScheduleSaysWhatItNeeds(t *testing.T) {
 		}
 		d.Tariff.Ceilings[tt.purpose] = d.Tariff.Ceilings[quota.Scheduled]
 		d.Reserve = func(context.Context) quota.Reserve {
-			return quota.Reserve{Rest: quota.Cost{"units": tt.needs}, Whole: quota.PerWindow{}}
+			return quota.Reserve{Rest: quota.Cost{"units": tt.needs}, Whole: map[string]map[string]int64{}}
 		}
 		got, err := d.Take(t.Context(), quota.Request{Method: tt.method, Purpose: tt.purpose})
 		if err != nil || got.Allowed || got.Refusal.Reserved != tt.needs {

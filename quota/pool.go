@@ -19,23 +19,16 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
-// Bounds of costs.yaml and of the protocol. Lua scripts compute in doubles, which are exact up to 2^53: a limit of
-// 10^12 leaves room for thousands of windows.
+// Bounds of asks and tariffs. Lua scripts compute in doubles, which are exact up to 2^53: a limit of 10^12 leaves room for
+// thousands of windows.
 const (
-	MaxLimit   = 1_000_000_000_000
-	MinWindow  = 100 * time.Millisecond
-	MaxWindow  = 32 * 24 * time.Hour
-	MaxWindows = 255 // of one pool
-	MaxPools   = 64  // of one table, and of one ask
-
-	RefundWithin = 2 * time.Minute  // a call leaves within seconds of its take, or never
-	MinHorizon   = 26 * time.Hour   // the longest provider day is 25 h
-	MaxClockGap  = 60 * time.Second // see Ask.Gap
-
-	// DrainWindow is the window that a refusal names when the provider itself said no, or a person closed the pool.
-	DrainWindow = "drained"
+	MaxLimit    = 1_000_000_000_000
+	MinHorizon  = 26 * time.Hour   // the longest provider day is 25 h
+	MaxClockGap = 60 * time.Second // see Ask.Gap
 )
 
 // Pool is something that the provider counts, over each of its windows.
@@ -57,25 +50,14 @@ func (p Pool) Limit() int64 {
 // Window is a span of time and how much of the pool may be used within it.
 type Window struct {
 	Name   string        // as written: "24h", "day"
-	Length time.Duration // 0 for the provider's calendar day
+	Length time.Duration // up to 768 h; 0 for the provider's calendar day
 	Limit  int64         // 1..MaxLimit
 }
 
 // Day reports whether the window is the provider's calendar day.
 func (w Window) Day() bool { return w.Length == 0 }
 
-// FormatLength writes a length as people do in a config: 1h, not 1h0m0s.
-func FormatLength(d time.Duration) string {
-	text := d.String()
-	for _, zero := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(text, zero) {
-			text = text[:len(text)-2]
-		}
-	}
-	return text
-}
-
-// ParseWindow reads "day" or a duration such as "24h", MinWindow..MaxWindow. The limit is left 0.
+// ParseWindow reads "day" or a duration such as "24h": 100 ms up to 768 h. The limit is left 0.
 func ParseWindow(s string) (Window, error) {
 	if s == "day" {
 		return Window{Name: s}, nil
@@ -84,8 +66,8 @@ func ParseWindow(s string) (Window, error) {
 	if err != nil {
 		return Window{}, fmt.Errorf("window %q is neither day nor a duration like 24h or 60s", s)
 	}
-	if d < MinWindow || d > MaxWindow {
-		return Window{}, fmt.Errorf("window %q is outside %v..%v", s, MinWindow, MaxWindow)
+	if d < protocol.MinWindow || d > protocol.MaxWindow {
+		return Window{}, fmt.Errorf("window %q is outside %v..%v", s, protocol.MinWindow, protocol.MaxWindow)
 	}
 	if d%time.Millisecond != 0 {
 		return Window{}, fmt.Errorf("window %q is not a whole number of milliseconds", s)
@@ -121,8 +103,8 @@ type Share int64
 
 const whole Share = 1_000_000
 
-// ParseShare reads a percentage above 0% and up to 100%, with at most four decimals.
-func ParseShare(s string) (Share, error) {
+// parseShare reads a percentage above 0% and up to 100%, with at most four decimals.
+func parseShare(s string) (Share, error) {
 	digits, ok := strings.CutSuffix(strings.TrimSpace(s), "%")
 	f, err := strconv.ParseFloat(digits, 64)
 	if !ok || err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
 func TestShareIsReadExactly(t *testing.T) {
@@ -45,7 +46,7 @@ func TestShareOfALimitIsRoundedDownAndNeverOverflows(t *testing.T) {
 }
 
 func TestWindowIsADayOrAWholeDuration(t *testing.T) {
-	for s, want := range map[string]time.Duration{"day": 0, "24h": 24 * time.Hour, "100ms": 100 * time.Millisecond, "1s": time.Second, "60s": time.Minute, "1h30m": 90 * time.Minute, "768h": quota.MaxWindow, "1500ms": 1500 * time.Millisecond} {
+	for s, want := range map[string]time.Duration{"day": 0, "24h": 24 * time.Hour, "100ms": 100 * time.Millisecond, "1s": time.Second, "60s": time.Minute, "1h30m": 90 * time.Minute, "768h": protocol.MaxWindow, "1500ms": 1500 * time.Millisecond} {
 		w, err := quota.ParseWindow(s)
 		if err != nil || w.Length != want || w.Name != s || w.Day() != (s == "day") || w.Limit != 0 {
 			t.Errorf("%q is %+v (%v), want %v", s, w, err, want)
@@ -71,7 +72,7 @@ func FuzzWindow(f *testing.F) {
 		if w.Name != s || w.Day() != (s == "day") {
 			t.Fatalf("%q: %+v", s, w)
 		}
-		if !w.Day() && (w.Length < quota.MinWindow || w.Length > quota.MaxWindow || w.Length%time.Millisecond != 0) {
+		if !w.Day() && (w.Length < protocol.MinWindow || w.Length > protocol.MaxWindow || w.Length%time.Millisecond != 0) {
 			t.Fatalf("%q is %v", s, w.Length)
 		}
 	})

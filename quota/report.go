@@ -9,6 +9,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
 // Report is the state of an account for a person or a page.
@@ -57,8 +59,10 @@ func (g *Governor) Report(ctx context.Context) (Report, error) {
 	if errors.Is(err, ErrUnavailable) || errors.Is(err, ErrCorrupt) {
 		// The journal is a file of this machine, and the ledger may have used up the time. A take fails if it cannot be read.
 		r.EmergencyLeft, _ = g.EmergencyLeft(context.WithoutCancel(ctx))
-		if waiting, ok := errors.AsType[*WaitingError](err); ok {
-			ResumeBy(r.EmergencyLeft, waiting.Until)
+		if waiting, ok := errors.AsType[*protocol.WaitingError](err); ok {
+			for i := range r.EmergencyLeft {
+				r.EmergencyLeft[i].ResumeBy(waiting.Until)
+			}
 		}
 	}
 	return r, err
@@ -114,7 +118,7 @@ const returnSteps = 100
 // stepSince returns the length of the parts in which what was spent since a time is asked for. It is never shorter than
 // a part of the window that begins then.
 func stepSince(start int64, now time.Time) time.Duration {
-	return max(now.Sub(FromMicros(start)), returnSteps*time.Microsecond) / returnSteps
+	return max(now.Sub(protocol.Time(start)), returnSteps*time.Microsecond) / returnSteps
 }
 
 // returns says when what a window counts comes back. A step comes back when its last moment leaves the window, so that
@@ -142,7 +146,7 @@ func returns(w WindowState, start int64, now time.Time, pool string, spentSince 
 		}
 	}
 	if left > 0 { // what the window counts and the list does not
-		all = append(all, Return{now.Add(now.Sub(FromMicros(start))), left})
+		all = append(all, Return{now.Add(now.Sub(protocol.Time(start))), left})
 	}
 	return all, nil
 }
@@ -156,7 +160,7 @@ func (g *Governor) spentSince(ctx context.Context, now time.Time) spentSince {
 	return func(start int64) (all []Spent, err error) {
 		all, ok := known[start]
 		if !ok {
-			if all, err = g.Ledger.Spent(ctx, g.Account, FromMicros(start), stepSince(start, now)); err != nil {
+			if all, err = g.Ledger.Spent(ctx, g.Account, protocol.Time(start), stepSince(start, now)); err != nil {
 				return nil, err
 			}
 			known[start] = all
@@ -182,7 +186,7 @@ func (since spentSince) sums(pool string, start int64) ([]Spent, error) {
 	for who, amount := range amounts {
 		sums = append(sums, Spent{Pool: pool, Who: who, Amount: amount})
 	}
-	SortSpent(sums)
+	slices.SortFunc(sums, Spent.Compare)
 	return sums, err
 }
 

@@ -11,12 +11,9 @@ type Reserve struct {
 	Rest Cost // until the provider's day ends
 	// Whole is what the schedule needs in each full sliding window, Used what it has already used of each window. Used
 	// does not count against the ceiling of a backfill or a client. If Whole is nil, Rest is also kept free in sliding
-	// windows and all use counts.
-	Whole, Used PerWindow
+	// windows and all use counts. Both are by pool and window.
+	Whole, Used map[string]map[string]int64
 }
-
-// PerWindow is an amount for each pool and window, by their names.
-type PerWindow map[string]map[string]int64
 
 // yields reports whether calls of the purpose leave the schedule what it needs.
 func (p Purpose) yields() bool { return p == Backfill || p == Client }
@@ -73,9 +70,9 @@ func (t *Tariff) leave(c *Charge, purpose Purpose, r Reserve) (fits bool) {
 
 // ScheduledUse returns how much of each window the scheduled purpose has used, without what leaves within a minute;
 // nil if the ledger cannot say.
-func (g *Governor) ScheduledUse(ctx context.Context) (PerWindow, error) {
+func (g *Governor) ScheduledUse(ctx context.Context) (map[string]map[string]int64, error) {
 	now := g.Now()
-	a, use := g.Tariff.ask(g.Account, now), PerWindow{}
+	a, use := g.Tariff.ask(g.Account, now), map[string]map[string]int64{}
 	spentSince := g.spentSince(ctx, now)
 	for _, p := range g.Tariff.Pools {
 		use[p.Name] = map[string]int64{}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/strictyaml"
+	"github.com/trendvidstream/ingest/internal/terms"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
 // Tariff is what costs.yaml says about one upstream under one table: pools, prices of methods, and the share of each
@@ -26,8 +28,8 @@ type Tariff struct {
 	FreeBursts bool
 	Ceilings   map[Purpose]Share
 	Failure    Failure
-	Policy     map[string]Clause // the provider's terms, by name
-	Pools      []Pool            // by name
+	Policy     map[string]terms.Clause // the provider's terms, by name
+	Pools      []Pool                  // by name
 	Methods    map[string]Cost
 	// Routes maps patterns of http.ServeMux to methods: "GET /youtube/v3/videos" to videos.list.
 	Routes map[string]string
@@ -91,7 +93,7 @@ func (t *Tariff) Horizon() time.Duration {
 const usualGap = 30 * time.Second
 
 // Gap returns how far two clocks may be apart and still be trusted.
-func (t *Tariff) Gap() time.Duration { return ClockGap(cmp.Or(t.ClockGap, usualGap)) }
+func (t *Tariff) Gap() time.Duration { return Ask{Gap: cmp.Or(t.ClockGap, usualGap)}.ClockGap() }
 
 // Check returns ErrUnknown for a tariff built by hand that is incomplete or contradictory. A Governor calls it before
 // each ask.
@@ -108,7 +110,7 @@ func (t *Tariff) Check() error {
 	}
 	for _, p := range t.allPools() {
 		for _, w := range p.Windows {
-			if w.Length < 0 || w.Length > MaxWindow || w.Limit < 1 || w.Limit > MaxLimit {
+			if w.Length < 0 || w.Length > protocol.MaxWindow || w.Limit < 1 || w.Limit > MaxLimit {
 				return fmt.Errorf("%w: pool %s: a window of %v with a limit of %d", ErrUnknown, p.Name, w.Length, w.Limit)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest/internal/report"
-	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/internal/terms"
 	"github.com/trendvidstream/ingest/store"
 )
 
@@ -57,10 +57,10 @@ func (a *app) expireBackups(dirs []string) error {
 	if err != nil {
 		return err
 	}
-	days := tariff.Policy[quota.Retention].Days
+	days := tariff.Policy[terms.Retention].Days
 	switch {
 	case days == 0:
-		return usageError{fmt.Errorf("the costs of %s name no policy %s: nothing is too old", a.cfg.Upstream, quota.Retention)}
+		return usageError{fmt.Errorf("the costs of %s name no policy %s: nothing is too old", a.cfg.Upstream, terms.Retention)}
 	case len(dirs) == 0 && len(a.cfg.Backups) == 0:
 		return usageError{errors.New("expire backups in which directory? Name it, or list it under backups: in the config")}
 	case len(dirs) == 0:

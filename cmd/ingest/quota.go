@@ -126,9 +126,6 @@ type posting struct {
 	at     time.Time // zero: not given
 }
 
-// byHand is how the ledger records who posted it.
-var byHand = quota.Who{Purpose: quota.Manual, Method: quota.PostMethod}
-
 func (a *app) parsePosting(args []string, at string, least int64) (p posting, err error) {
 	p.pool = args[0]
 	tariff, err := a.tariffWith(p.pool)
@@ -160,7 +157,7 @@ func (p posting) post(ctx context.Context, l *ledger, sure bool) (did string, er
 		return "", err
 	}
 	if !pool.Unknown.IsZero() {
-		posted, err := l.PostTotal(ctx, byHand, p.pool, p.amount)
+		posted, err := l.PostTotal(ctx, quota.Who{}, p.pool, p.amount)
 		return fmt.Sprintf("opened %s: %s were spent today, of which %s were not counted", p.pool, term.Amount(p.amount, p.pool), term.Thousands(posted)), err
 	}
 	if p.amount == 0 {
@@ -170,7 +167,7 @@ func (p posting) post(ctx context.Context, l *ledger, sure bool) (did string, er
 		return "", usageError{fmt.Errorf("in window %s, %s used and %s posted are more than the limit of %s: if they were spent all the same, say so with --yes",
 			w.Window.Name, term.Thousands(w.Used), term.Amount(p.amount, p.pool), term.Thousands(w.Window.Limit))}
 	}
-	return "posted " + term.Amount(p.amount, p.pool) + " at " + term.Stamp(p.at), l.Post(ctx, byHand, quota.Cost{p.pool: p.amount}, p.at)
+	return "posted " + term.Amount(p.amount, p.pool) + " at " + term.Stamp(p.at), l.Post(ctx, quota.Who{}, quota.Cost{p.pool: p.amount}, p.at)
 }
 
 // widest returns the window of the largest limit among those that count the posting. What was spent over a day may be
@@ -204,7 +201,7 @@ func (a *app) unpost(ctx context.Context, p posting) error {
 		return usageError{errors.New("--undo: the ledger is shared, and the journals of other hosts would bring the post back: wait until no window counts it")}
 	}
 	return a.withLedger(ctx, func(ctx context.Context, l *ledger) error {
-		amount, at, err := l.journal.Unpost(ctx, l.Account, p.pool, byHand, p.amount, p.at)
+		amount, at, err := l.journal.Unpost(ctx, l.Account, p.pool, p.amount, p.at)
 		if errors.Is(err, quota.ErrNotRefundable) {
 			return usageError{fmt.Errorf("--undo: %w", err)}
 		}

@@ -42,7 +42,7 @@ func (NoSlots) DueSince(context.Context, string, time.Time) ([]ingest.Slot, erro
 // the average of its job's recent slots or, if none is done yet, its price. Nothing is reserved for a refresh: like a
 // backfill, it leaves other jobs what they need.
 func (s PricedSchedule) Reserve(ctx context.Context, slots Slots, now time.Time) (Reserve, error) {
-	r := Reserve{Reserve: quota.Reserve{Rest: quota.Cost{}, Whole: quota.PerWindow{}}}
+	r := Reserve{Reserve: quota.Reserve{Rest: quota.Cost{}, Whole: map[string]map[string]int64{}}}
 	_, r.Until = providerDay(now, s.Tariff.Zone)
 	for _, schedule := range s.Jobs {
 		if schedule.Job.Kind == ingest.KindRefresh {
@@ -67,7 +67,7 @@ const lateRun = 15 * time.Minute
 
 // reserveWindows adds what a job uses in a whole sliding window, at each per slot, allowing for late slots. It counts
 // from the job's next slot, since no window of that length has more slots.
-func (s PricedSchedule) reserveWindows(whole quota.PerWindow, each quota.Cost, schedule regions.JobSchedule, now time.Time) {
+func (s PricedSchedule) reserveWindows(whole map[string]map[string]int64, each quota.Cost, schedule regions.JobSchedule, now time.Time) {
 	from := schedule.Next(now).Add(-time.Second)
 	for _, pool := range s.Tariff.Pools {
 		if whole[pool.Name] == nil {

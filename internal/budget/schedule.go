@@ -10,6 +10,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/strictyaml"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/regions"
 )
@@ -190,7 +191,7 @@ func (p Price) longerIntervals(need, beside, alone int64) string {
 	fits := func(room int64) string {
 		const step = 5 * time.Minute
 		d := time.Duration(float64(every) * float64(need) / float64(room))
-		return "every: " + quota.FormatLength((d+step-1)/step*step)
+		return "every: " + strictyaml.FormatDuration((d+step-1)/step*step)
 	}
 	if beside <= 0 {
 		return fits(alone) + " fits where no backfill runs"

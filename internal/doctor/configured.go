@@ -12,6 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/policy"
 	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/internal/terms"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -115,7 +116,7 @@ func (d *Doctor) Policy(ctx context.Context) ([]policy.Verdict, error) {
 	if s, err := storeSummary(ctx, d); err == nil {
 		f.LastUsed = s.DoneAt
 	}
-	oldest := now.AddDate(0, 0, -t.Policy[quota.Retention].Days)
+	oldest := now.AddDate(0, 0, -t.Policy[terms.Retention].Days)
 	for _, dir := range append([]string{d.Config.Data}, d.Config.Backups...) {
 		copies, err := store.FindCopies(dir)
 		if err != nil {

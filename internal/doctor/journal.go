@@ -141,8 +141,10 @@ func untilThen(ctx context.Context, d *Doctor, until time.Time) string {
 	if !known {
 		return ""
 	}
-	if !until.IsZero() {
-		quota.ResumeBy(left, until)
+	for i := range left {
+		if !until.IsZero() {
+			left[i].ResumeBy(until)
+		}
 	}
 	return "; until then " + report.WithoutLedger(left)
 }

@@ -81,10 +81,7 @@ func newWorld(t *testing.T, units int64, provider http.Handler, change func(*gat
 	if err != nil {
 		t.Fatal(err)
 	}
-	tariff.Ceilings[quota.Client], err = quota.ParseShare("100%")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tariff.Ceilings[quota.Client] = 1_000_000
 	for i := range tariff.Pools {
 		for j := range tariff.Pools[i].Windows {
 			tariff.Pools[i].Windows[j].Limit = units

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/internal/terms"
 )
 
 // Facts are what is known of an installation.
@@ -50,10 +50,10 @@ type Verdict struct {
 // String returns the verdict in one line.
 func (v Verdict) String() string { return v.Clause + ": " + string(v.Status) + ": " + v.Detail }
 
-// Judge judges the given clauses, in the order of quota.Clauses.
-func Judge(clauses map[string]quota.Clause, f Facts) []Verdict {
+// Judge judges the given clauses, in the order of terms.Names.
+func Judge(clauses map[string]terms.Clause, f Facts) []Verdict {
 	verdicts := []Verdict{}
-	for _, name := range quota.Clauses() {
+	for _, name := range terms.Names() {
 		if c, ok := clauses[name]; ok {
 			v := judges[name](c, f)
 			v.Clause, v.Source, v.Read = name, c.Source, c.Read
@@ -73,16 +73,16 @@ func Refusal(verdicts []Verdict) error {
 	return nil
 }
 
-var judges = map[string]func(quota.Clause, Facts) Verdict{
-	quota.OneProject:     oneProject,
-	quota.Retention:      retention,
-	quota.DerivedMetrics: derivedMetrics,
-	quota.Attribution:    attribution,
-	quota.OwnFrontEnd:    ownFrontEnd,
-	quota.UnusedQuota:    unusedQuota,
+var judges = map[string]func(terms.Clause, Facts) Verdict{
+	terms.OneProject:     oneProject,
+	terms.Retention:      retention,
+	terms.DerivedMetrics: derivedMetrics,
+	terms.Attribution:    attribution,
+	terms.OwnFrontEnd:    ownFrontEnd,
+	terms.UnusedQuota:    unusedQuota,
 }
 
-func oneProject(_ quota.Clause, f Facts) Verdict {
+func oneProject(_ terms.Clause, f Facts) Verdict {
 	if len(f.Others) > 0 {
 		return Verdict{Status: NotKept, refused: true,
 			Detail: fmt.Sprintf("account %s and account %s spend from one data directory, as if they were two projects", f.Account, strings.Join(f.Others, ", ")),
@@ -94,7 +94,7 @@ func oneProject(_ quota.Clause, f Facts) Verdict {
 // keepDays is the age in days at which stored data is deleted, unless it was fetched again.
 const keepDays = int(ingest.KeepFor / (24 * time.Hour))
 
-func retention(c quota.Clause, f Facts) Verdict {
+func retention(c terms.Clause, f Facts) Verdict {
 	const shown = 3
 	if c.Days < keepDays {
 		return Verdict{Status: NotKept, Detail: fmt.Sprintf("data is stored for %d days, and the clause allows %d", keepDays, c.Days),
@@ -114,21 +114,21 @@ func retention(c quota.Clause, f Facts) Verdict {
 	return Verdict{Status: Kept, Detail: fmt.Sprintf("data older than %d days is deleted, and no copy is older than %d days in %s", keepDays, c.Days, strings.Join(f.Looked, ", "))}
 }
 
-func derivedMetrics(_ quota.Clause, f Facts) Verdict {
+func derivedMetrics(_ terms.Clause, f Facts) Verdict {
 	if f.NoMetrics {
 		return Verdict{Status: Kept, Detail: "derived_metrics: off, nothing is computed from the provider's figures"}
 	}
 	return Verdict{Status: Yours, Detail: "ranks moved and views gained are computed from the provider's figures: accept the amendment that its page describes before you show them to others"}
 }
 
-func attribution(_ quota.Clause, f Facts) Verdict {
+func attribution(_ terms.Clause, f Facts) Verdict {
 	if f.Reachable == "" {
 		return Verdict{Status: Kept, Detail: "only this machine sees the pages"}
 	}
 	return Verdict{Status: Yours, Detail: "your front end has to say that its data is from the provider, and link to each video there"}
 }
 
-func ownFrontEnd(_ quota.Clause, f Facts) Verdict {
+func ownFrontEnd(_ terms.Clause, f Facts) Verdict {
 	switch {
 	case f.Reachable == "":
 		return Verdict{Status: Kept, Detail: "only this machine can ask for what was fetched"}
@@ -139,7 +139,7 @@ func ownFrontEnd(_ quota.Clause, f Facts) Verdict {
 		Advice: "listen on 127.0.0.1; or, if it serves a front end of your own and you sell no access to it, say so with own_front_end: true"}
 }
 
-func unusedQuota(c quota.Clause, f Facts) Verdict {
+func unusedQuota(c terms.Clause, f Facts) Verdict {
 	last := f.LastUsed.UTC().Format(time.DateOnly)
 	switch {
 	case f.LastUsed.IsZero():

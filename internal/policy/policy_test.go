@@ -6,17 +6,17 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/policy"
-	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/internal/terms"
 )
 
 func TestEachClauseIsJudged(t *testing.T) {
 	now := time.Date(2026, 2, 14, 9, 40, 0, 0, time.UTC)
-	clauses := map[string]quota.Clause{}
-	for _, name := range quota.Clauses() {
-		clauses[name] = quota.Clause{Source: "https://a.example/" + name, Read: "2026-11"}
+	clauses := map[string]terms.Clause{}
+	for _, name := range terms.Names() {
+		clauses[name] = terms.Clause{Source: "https://a.example/" + name, Read: "2026-11"}
 	}
-	clauses[quota.Retention] = quota.Clause{Source: "https://a.example/", Read: "2026-11", Days: 30}
-	clauses[quota.UnusedQuota] = quota.Clause{Source: "https://a.example/", Read: "2026-11", Days: 90}
+	clauses[terms.Retention] = terms.Clause{Source: "https://a.example/", Read: "2026-11", Days: 30}
+	clauses[terms.UnusedQuota] = terms.Clause{Source: "https://a.example/", Read: "2026-11", Days: 90}
 	quiet := policy.Facts{Account: "default", Looked: []string{"/d"}, NoMetrics: true, Now: now, LastUsed: now}
 	for _, tt := range []struct {
 		clause  string
@@ -25,20 +25,20 @@ func TestEachClauseIsJudged(t *testing.T) {
 		says    string
 		refused bool
 	}{
-		{quota.OneProject, func(*policy.Facts) {}, policy.Kept, "account default", false},
-		{quota.OneProject, func(f *policy.Facts) { f.Others = []string{"b", "c"} }, policy.NotKept, "account b, c", true},
-		{quota.Retention, func(*policy.Facts) {}, policy.Kept, "no copy is older than 30 days in /d", false},
-		{quota.Retention, func(f *policy.Facts) { f.Copies = []string{"1", "2", "3", "4", "5"} }, policy.NotKept, "1, 2, 3 and 2 more", false},
-		{quota.Retention, func(f *policy.Facts) { f.Unread = []string{"/root"} }, policy.Yours, "cannot look for old copies in /root", false},
-		{quota.DerivedMetrics, func(*policy.Facts) {}, policy.Kept, "derived_metrics: off", false},
-		{quota.DerivedMetrics, func(f *policy.Facts) { f.NoMetrics = false }, policy.Yours, "ranks moved", false},
-		{quota.Attribution, func(*policy.Facts) {}, policy.Kept, "only this machine", false},
-		{quota.Attribution, func(f *policy.Facts) { f.Reachable, f.OwnFrontEnd = ":80", true }, policy.Yours, "your front end", false},
-		{quota.OwnFrontEnd, func(f *policy.Facts) { f.Reachable = ":80" }, policy.NotKept, "others can reach :80", true},
-		{quota.OwnFrontEnd, func(f *policy.Facts) { f.Reachable, f.OwnFrontEnd = ":80", true }, policy.Yours, "own_front_end: true says", false},
-		{quota.UnusedQuota, func(f *policy.Facts) { f.LastUsed = time.Time{} }, policy.Kept, "nothing was fetched", false},
-		{quota.UnusedQuota, func(f *policy.Facts) { f.Now = now.AddDate(0, 0, 90).Add(-time.Second) }, policy.Kept, "last used on 2026-02-14", false},
-		{quota.UnusedQuota, func(f *policy.Facts) { f.Now = now.AddDate(0, 0, 90) }, policy.NotKept, "since 2026-02-14", false},
+		{terms.OneProject, func(*policy.Facts) {}, policy.Kept, "account default", false},
+		{terms.OneProject, func(f *policy.Facts) { f.Others = []string{"b", "c"} }, policy.NotKept, "account b, c", true},
+		{terms.Retention, func(*policy.Facts) {}, policy.Kept, "no copy is older than 30 days in /d", false},
+		{terms.Retention, func(f *policy.Facts) { f.Copies = []string{"1", "2", "3", "4", "5"} }, policy.NotKept, "1, 2, 3 and 2 more", false},
+		{terms.Retention, func(f *policy.Facts) { f.Unread = []string{"/root"} }, policy.Yours, "cannot look for old copies in /root", false},
+		{terms.DerivedMetrics, func(*policy.Facts) {}, policy.Kept, "derived_metrics: off", false},
+		{terms.DerivedMetrics, func(f *policy.Facts) { f.NoMetrics = false }, policy.Yours, "ranks moved", false},
+		{terms.Attribution, func(*policy.Facts) {}, policy.Kept, "only this machine", false},
+		{terms.Attribution, func(f *policy.Facts) { f.Reachable, f.OwnFrontEnd = ":80", true }, policy.Yours, "your front end", false},
+		{terms.OwnFrontEnd, func(f *policy.Facts) { f.Reachable = ":80" }, policy.NotKept, "others can reach :80", true},
+		{terms.OwnFrontEnd, func(f *policy.Facts) { f.Reachable, f.OwnFrontEnd = ":80", true }, policy.Yours, "own_front_end: true says", false},
+		{terms.UnusedQuota, func(f *policy.Facts) { f.LastUsed = time.Time{} }, policy.Kept, "nothing was fetched", false},
+		{terms.UnusedQuota, func(f *policy.Facts) { f.Now = now.AddDate(0, 0, 90).Add(-time.Second) }, policy.Kept, "last used on 2026-02-14", false},
+		{terms.UnusedQuota, func(f *policy.Facts) { f.Now = now.AddDate(0, 0, 90) }, policy.NotKept, "since 2026-02-14", false},
 	} {
 		f := quiet
 		tt.change(&f)
@@ -66,7 +66,7 @@ func TestEachClauseIsJudged(t *testing.T) {
 // Data is deleted at 29 days: a provider that allows fewer is not obeyed, and it is not said that it is.
 func TestAShorterRetentionIsNotKept(t *testing.T) {
 	for days, want := range map[int]policy.Status{7: policy.NotKept, 28: policy.NotKept, 29: policy.Kept, 30: policy.Kept, 400: policy.Kept} {
-		clauses := map[string]quota.Clause{quota.Retention: {Source: "https://a.example/", Read: "2026-11", Days: days}}
+		clauses := map[string]terms.Clause{terms.Retention: {Source: "https://a.example/", Read: "2026-11", Days: days}}
 		v := policy.Judge(clauses, policy.Facts{Looked: []string{"/d"}})[0]
 		if v.Status != want || !strings.Contains(v.Detail, "29 days") {
 			t.Errorf("%d days are allowed: %+v, want %s", days, v, want)

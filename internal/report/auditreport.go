@@ -11,6 +11,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/policy"
+	"github.com/trendvidstream/ingest/internal/strictyaml"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -229,7 +230,7 @@ func NewAdvice(y ingest.Yields, jobs []ingest.Job) AdviceDocument {
 		if 2*s.Still >= s.Charts {
 			do := "a job of its own for it, with a longer interval"
 			if e := every[s.Job]; e > 0 {
-				do = "a job of its own for it, with every: " + quota.FormatLength(2*e)
+				do = "a job of its own for it, with every: " + strictyaml.FormatDuration(2*e)
 			}
 			add(float64(s.Units)/2, do, "%s: %d of %d charts had no new video", name, s.Still, s.Charts)
 		}

@@ -81,7 +81,7 @@ func TestErrorsHaveTheirCause(t *testing.T) {
 		"damaged":                            {quota.ErrCorrupt, standing.LedgerDamaged, "quota.db is damaged."},
 		"it lacks calls":                     {errors.Join(quota.ErrClosed, quota.ErrIncomplete), standing.LedgerIncomplete, "quota.db lacks calls that the store knows."},
 		"a newer program":                    {quota.ErrNewer, standing.NewerProgram, "A newer ingest wrote the data."},
-		"the ledger's clock":                 {quota.ClocksApart("its clock says %s", time.Unix(0, 0)), standing.ClocksApart, "Two clocks are apart."},
+		"the ledger's clock":                 {quota.ClockError("its clock says 1970-01-01T00:00:00Z"), standing.ClocksApart, "Two clocks are apart."},
 		"the database's clock":               {&ingest.ClockApart{From: "the database", Ahead: time.Hour}, standing.ClocksApart, "Two clocks are apart."},
 		"the upstream's clock":               {fmt.Errorf("%w: it says otherwise", ingest.ErrClock), standing.ClocksApart, "Two clocks are apart."},
 		"no room, as SQLite says it":         {fmt.Errorf("save a page: %w", full), standing.DiskFull, "No room on the disk of /data/ingest.db."},

@@ -176,7 +176,7 @@ var troubles = []trouble{
 	}, report.Warn, "Quota is used up until 2026-02-15 08:00:00Z."},
 	{"the clock is before the ledger's newest entry", "ledger", func(f *standing.Facts) {
 		degrade(f, 18, time.Time{})
-		f.Report.Degraded = quota.ClocksApart("its clock says %s, %v before its newest entry: set the clock", noon, 3*time.Hour)
+		f.Report.Degraded = quota.ClockError("its clock says " + noon.Format(time.RFC3339) + ", 3h0m0s before its newest entry: set the clock")
 	}, report.Bad, "The ledger cannot answer: cheap calls go on from the emergency budget (18 units left), expensive ones wait."},
 	{"the ledger's server is out of memory", "ledger", func(f *standing.Facts) {
 		degrade(f, 18, time.Time{})

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
@@ -363,4 +364,15 @@ func editDistance(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// FormatDuration writes a duration as people do in a config: 1h, not 1h0m0s.
+func FormatDuration(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
 }

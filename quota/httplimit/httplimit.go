@@ -68,7 +68,7 @@ type Config struct {
 // Limit is a sliding window.
 type Limit struct {
 	Quota  int64         // 1..quota.MaxLimit
-	Window time.Duration // whole seconds, up to quota.MaxWindow
+	Window time.Duration // whole seconds, up to protocol.MaxWindow
 	Name   string        // in the fields; "" is the window's length, such as 1m
 }
 

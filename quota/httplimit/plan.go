@@ -8,7 +8,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/strictyaml"
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
 // steps is the number of parts of the shortest window: requests within one part share an entry.
@@ -121,10 +123,10 @@ func (q *question) add(pool, prefix string, limits []Limit, cost int64) error {
 	}
 	c := quota.Charge{Pool: pool, Amount: cost}
 	for _, limit := range limits {
-		w, name := limit.Window, prefix+cmp.Or(limit.Name, quota.FormatLength(limit.Window))
+		w, name := limit.Window, prefix+cmp.Or(limit.Name, strictyaml.FormatDuration(limit.Window))
 		switch {
-		case w < time.Second || w > quota.MaxWindow || w%time.Second != 0:
-			return fmt.Errorf("a window of %v: use whole seconds, 1s..%v", w, quota.MaxWindow)
+		case w < time.Second || w > protocol.MaxWindow || w%time.Second != 0:
+			return fmt.Errorf("a window of %v: use whole seconds, 1s..%v", w, protocol.MaxWindow)
 		case quota.CheckAccount(name) != nil:
 			return fmt.Errorf("limit %q: use letters, digits, '.', '-' and '_'", name)
 		}

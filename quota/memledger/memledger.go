@@ -56,7 +56,7 @@ func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 
 // Drain implements quota.Ledger.
 func (l *Ledger) Drain(ctx context.Context, name, pool string, d quota.Drain) error {
-	if err := quota.CheckDrain(name, pool, d); err != nil {
+	if err := d.Check(name, pool); err != nil {
 		return err
 	}
 	d.Until, d.At = d.Until.Truncate(time.Microsecond), d.At.Truncate(time.Microsecond)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/internal/micros"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
@@ -19,7 +20,7 @@ import (
 func (l *Ledger) Refund(ctx context.Context, name string, d quota.Decision) error {
 	return l.in(ctx, l.timeout, name, func(ctx context.Context, t *transaction) error {
 		at := d.At.UnixMicro()
-		if !d.Allowed || t.now-at > quota.RefundWithin.Microseconds() {
+		if !d.Allowed || t.now-at > protocol.RefundWithin.Microseconds() {
 			return saying(quota.ErrNotRefundable, "a take of %s", d.At.Format(time.RFC3339))
 		}
 		pools, err := t.pools(ctx)
@@ -66,10 +67,10 @@ func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 		var newest time.Time
 		for _, c := range a.Charges {
 			if p := pools[c.Pool]; p != nil && p.newest > newest.UnixMicro() {
-				newest = quota.FromMicros(p.newest)
+				newest = protocol.Time(p.newest)
 			}
 		}
-		now, err := a.Advance(quota.FromMicros(t.now), newest)
+		now, err := a.Advance(protocol.Time(t.now), newest)
 		if err != nil {
 			return &quotaError{fmt.Errorf("postgres: %w", err)}
 		}
@@ -103,7 +104,7 @@ func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 
 // Drain implements quota.Ledger.
 func (l *Ledger) Drain(ctx context.Context, name, poolName string, d quota.Drain) error {
-	if err := quota.CheckDrain(name, poolName, d); err != nil {
+	if err := d.Check(name, poolName); err != nil {
 		return err
 	}
 	return l.in(ctx, l.timeout, name, func(ctx context.Context, t *transaction) error {
@@ -115,7 +116,7 @@ func (l *Ledger) Drain(ctx context.Context, name, poolName string, d quota.Drain
 			return err
 		}
 		p, err := t.pool(ctx, pools, poolName)
-		if err == nil && d.Supersedes(p.drain, quota.FromMicros(t.now)) {
+		if err == nil && d.Supersedes(p.drain, protocol.Time(t.now)) {
 			err = t.drain(ctx, p, d)
 		}
 		return err
@@ -171,6 +172,6 @@ func (l *Ledger) Spent(ctx context.Context, name string, since time.Time, every 
 	if errors.Is(err, errAbsent) {
 		return nil, nil
 	}
-	quota.SortSpent(out)
+	slices.SortFunc(out, quota.Spent.Compare)
 	return out, err
 }

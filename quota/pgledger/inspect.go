@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
 // Facts are a server's settings.
@@ -37,7 +37,7 @@ func (l *Ledger) Inspect(ctx context.Context) (f Facts, err error) {
 			current_setting('fsync'), current_setting('synchronous_commit'), current_setting('synchronous_standby_names'), `+serverClock, pgx.QueryExecModeExec).
 			Scan(&f.Version, &f.Name, &f.Replica, &f.Fsync, &f.SynchronousCommit, &f.Standbys, &clock)
 		f.RoundTrip = time.Since(began)
-		f.ClockAhead = quota.FromMicros(clock).Sub(began.Add(f.RoundTrip / 2))
+		f.ClockAhead = protocol.Time(clock).Sub(began.Add(f.RoundTrip / 2))
 		return err
 	})
 	f.Pooled = l.pooled.Load()

@@ -1,7 +1,7 @@
 // Package pgledger keeps quota in PostgreSQL 15 or newer: one ledger for many hosts, in a schema of its own.
 //
 // A take is one call of the function in sql/take.sql: one round trip and one commit. It answers with facts (sums,
-// times) from which quota.Decide repeats the decision here and checks that it is the same. A change of an account
+// times) from which quota.Ask.Decide repeats the decision here and checks that it is the same. A change of an account
 // holds its lock until the commit: an advisory lock on the account's name rather than on its row, so that a refusal
 // writes nothing and an account need not exist to be locked. Reads see one snapshot and wait for nobody. The clock is
 // the server's, read once the lock is held.

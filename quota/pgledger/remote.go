@@ -7,8 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/internal/micros"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
@@ -38,8 +38,8 @@ func (l *Ledger) State(ctx context.Context, name string, writers []string) (shar
 	if err != nil {
 		return sharedledger.RemoteState{}, err
 	}
-	if s.At = quota.FromMicros(now); born > 0 {
-		s.Born = quota.FromMicros(born)
+	if s.At = protocol.Time(now); born > 0 {
+		s.Born = protocol.Time(born)
 	}
 	switch {
 	case s.Generation != 0 && !here:

@@ -10,8 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/internal/micros"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
@@ -22,7 +22,7 @@ func (l *Ledger) Sync(ctx context.Context, b sharedledger.Batch) (now time.Time,
 	}
 	err = l.in(ctx, longer*l.timeout, b.Account, func(ctx context.Context, t *transaction) error {
 		err := t.sync(ctx, b)
-		now = quota.FromMicros(t.now)
+		now = protocol.Time(t.now)
 		return err
 	})
 	return now, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/internal/micros"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
@@ -149,7 +150,7 @@ func decide(a quota.Ask, answer []int64) (d quota.Decision, err error) {
 		return d, fmt.Errorf("an answer of %d numbers, not %d", len(answer), want)
 	}
 	next := inTurn(answer)
-	allowed, now, clock := next() == 1, quota.FromMicros(next()), quota.FromMicros(next())
+	allowed, now, clock := next() == 1, protocol.Time(next()), protocol.Time(next())
 	facts, entries := micros.Facts(a, next)
 	return micros.Decide(a, clock, now, facts, entries, allowed)
 }
@@ -167,13 +168,13 @@ func refusedBy(a quota.Ask, op sharedledger.Operation, answer []int64) error {
 	case codeSynced:
 		return saying(sharedledger.ErrSynced, "number %d", n)
 	case codeClocks:
-		return &quotaError{quota.ClocksApart("postgres: its clock says %s, this machine's or the newest entry %s: set them right, more than the grace apart is not trusted, nor more than %v",
-			quota.FromMicros(n), quota.FromMicros(answer[2]), quota.MaxClockGap)}
+		return &quotaError{quota.ClockError(protocol.Sprintf("postgres: its clock says %s, this machine's or the newest entry %s: set them right, more than the grace apart is not trusted, nor more than %v",
+			protocol.Time(n), protocol.Time(answer[2]), quota.MaxClockGap))}
 	case codeDays:
-		if err := a.Check(quota.FromMicros(n)); err != nil {
+		if err := a.Check(protocol.Time(n)); err != nil {
 			return err
 		}
-		return &quotaError{quota.ClocksApart("postgres: its clock says %s, outside the days that were sent", quota.FromMicros(n))}
+		return &quotaError{quota.ClockError(protocol.Sprintf("postgres: its clock says %s, outside the days that were sent", protocol.Time(n)))}
 	case codeMoved:
 		return errMoved
 	case codeShort:

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
@@ -166,7 +167,7 @@ var batches = []Case{
 		r.raises(l)
 		r.clock.Set(noon.Add(2 * time.Hour))
 		d := r.refuses(1, 0)
-		if d.Refusal.Window != quota.DrainWindow || d.Refusal.Used != 6812 || d.RetryAfter != time.Hour {
+		if d.Refusal.Window != protocol.DrainWindow || d.Refusal.Used != 6812 || d.RetryAfter != time.Hour {
 			r.Fatalf("%+v", d)
 		}
 	}},

@@ -93,7 +93,7 @@ func (l *lenient) Take(ctx context.Context, a quota.Ask) (quota.Decision, error)
 }
 
 func (l *lenient) Drain(ctx context.Context, account, pool string, d quota.Drain) error {
-	if quota.CheckDrain(account, pool, d) == nil {
+	if d.Check(account, pool) == nil {
 		return l.Model.Drain(ctx, account, pool, d)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
 func isUnavailable(err error) bool { return errors.Is(err, quota.ErrUnavailable) }
@@ -167,11 +168,11 @@ func refundsOnce(r *rig) {
 	more.Pools[0].Charged = 4
 	r.fails(quota.ErrNotRefundable, func() error { return refund(more) })
 	r.fails(quota.ErrNotRefundable, func() error { return r.ledger.Refund(r.Context(), "nobody", d) })
-	r.clock.Set(noon.Add(quota.RefundWithin + time.Millisecond))
+	r.clock.Set(noon.Add(protocol.RefundWithin + time.Millisecond))
 	r.fails(quota.ErrNotRefundable, func() error { return refund(d) })
-	r.clock.Set(noon.Add(quota.RefundWithin))
+	r.clock.Set(noon.Add(protocol.RefundWithin))
 	if err := refund(d); err != nil {
-		r.Fatalf("refund after exactly %v: %v", quota.RefundWithin, err)
+		r.Fatalf("refund after exactly %v: %v", protocol.RefundWithin, err)
 	}
 	r.admits(10, 0)
 

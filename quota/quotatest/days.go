@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
 var days = []Case{
@@ -107,7 +108,7 @@ func drained(r *rig) {
 	r.fresh(midnight.Add(-5*time.Hour), daily(100))
 	r.admits(10, 90)
 	drain(midnight)
-	d := r.retries(1, 5*time.Hour, quota.DrainWindow)
+	d := r.retries(1, 5*time.Hour, protocol.DrainWindow)
 	if p := d.Pools[0]; p.Remaining != 0 || !p.Drain.Until.Equal(midnight) || p.Drain.Used != 68 || d.Refusal.Used != 68 {
 		r.Fatalf("drained at 68: %+v %+v", p, *d.Refusal)
 	}
@@ -118,7 +119,7 @@ func drained(r *rig) {
 		r.Fatalf("a look at a drained pool: %+v", d)
 	}
 	r.clock.Set(midnight.Add(-time.Millisecond))
-	r.retries(1, time.Millisecond, quota.DrainWindow)
+	r.retries(1, time.Millisecond, protocol.DrainWindow)
 	r.clock.Set(midnight)
 	r.admits(1, 99)
 	drain(midnight) // arriving late: that day is over

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
 // Differential takes so many random steps on a backend, and compares each answer with a flat list of charges that is
@@ -201,7 +202,7 @@ func (w *differ) refund() {
 	r := w.rig
 	t := &w.charge[len(w.charge)-1-w.roll(min(len(w.charge), 4))]
 	var want []error
-	if t.undone || r.clock.Now().Sub(t.decision.At) > quota.RefundWithin {
+	if t.undone || r.clock.Now().Sub(t.decision.At) > protocol.RefundWithin {
 		want = append(want, quota.ErrNotRefundable)
 	}
 	if w.outcome("refund", r.ledger.Refund(r.Context(), r.account, t.decision), want...) {

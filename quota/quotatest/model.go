@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
 // Model is the simplest correct ledger: a slice of spends that is never trimmed, and counted anew for every question.
@@ -181,7 +182,7 @@ func (m *Model) refusal(a quota.Ask, now time.Time) (*quota.Refusal, time.Time) 
 func (m *Model) refusedUntil(a quota.Ask, now, before, t time.Time) *quota.Refusal {
 	for _, c := range a.Charges {
 		if d := m.drains[[2]string{a.Account, c.Pool}]; c.Amount > 0 && d.Until.Equal(t) {
-			r := &quota.Refusal{Pool: c.Pool, Window: quota.DrainWindow, Used: d.Used, Ceiling: c.Bounds[0].Ceiling, Limit: c.Bounds[0].Window.Limit, Probe: d.Probe}
+			r := &quota.Refusal{Pool: c.Pool, Window: protocol.DrainWindow, Used: d.Used, Ceiling: c.Bounds[0].Ceiling, Limit: c.Bounds[0].Window.Limit, Probe: d.Probe}
 			if r.ByHand = d.At; d.By == quota.ByUnknown {
 				r.ByHand, r.Unknown = time.Time{}, d.Until
 			}
@@ -238,7 +239,7 @@ func (m *Model) state(a quota.Ask, c quota.Charge, now time.Time, allowed bool) 
 func (m *Model) Refund(_ context.Context, account string, d quota.Decision) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !d.Allowed || m.Now().Sub(d.At) > quota.RefundWithin {
+	if !d.Allowed || m.Now().Sub(d.At) > protocol.RefundWithin {
 		return quota.ErrNotRefundable
 	}
 	var found []*spend
@@ -285,7 +286,7 @@ func (m *Model) Post(_ context.Context, a quota.Ask, at time.Time) error {
 
 // Drain implements quota.Ledger.
 func (m *Model) Drain(_ context.Context, account, pool string, d quota.Drain) error {
-	if err := quota.CheckDrain(account, pool, d); err != nil {
+	if err := d.Check(account, pool); err != nil {
 		return err
 	}
 	m.mu.Lock()
@@ -328,14 +329,14 @@ func (m *Model) Spent(_ context.Context, account string, since time.Time, every 
 		if s.account != account || s.at.Before(since) || s.amount == 0 {
 			continue
 		}
-		part := quota.PartOf(s.at.UnixMicro(), since.UnixMicro(), every)
+		part := protocol.Part(s.at.UnixMicro(), since.UnixMicro(), every)
 		i := slices.IndexFunc(out, func(o quota.Spent) bool { return o.Pool == s.pool && o.Who == s.who && o.Part == part })
 		if i < 0 {
 			i, out = len(out), append(out, quota.Spent{Pool: s.pool, Who: s.who, Part: part})
 		}
 		out[i].Amount += s.amount
 	}
-	quota.SortSpent(out)
+	slices.SortFunc(out, quota.Spent.Compare)
 	return out, nil
 }
 

@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
 // naive is a ledger's history of asks and answers, as a flat list. It answers every question by going through the
-// whole list again, from the definition of a window alone, and shares no code with quota.Decide or Model.
+// whole list again, from the definition of a window alone, and shares no code with quota.Ask.Decide or Model.
 type naive struct {
 	entries []naiveEntry
 	drains  map[string]quota.Drain // by pool
@@ -187,7 +188,7 @@ func (n *naive) checkRefusal(a quota.Ask, clock, now time.Time, d quota.Decision
 			return fmt.Errorf("refused by pool %s, which was not asked for", d.Refusal.Pool)
 		}
 		c := a.Charges[i]
-		if d.Refusal.Window != quota.DrainWindow {
+		if d.Refusal.Window != protocol.DrainWindow {
 			c.Bounds = slices.DeleteFunc(slices.Clone(c.Bounds), func(b quota.Bound) bool { return b.Window.Name != d.Refusal.Window })
 		}
 		if alone.Charges = []quota.Charge{c}; len(c.Bounds) == 0 || n.fits(alone, before) {

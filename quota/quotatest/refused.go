@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
 // refused are questions that no ledger may act on, and clocks that no ledger may keep.
@@ -71,7 +72,7 @@ var refused = []Case{
 		for name, change := range map[string]func(*quota.Ask){
 			"a negative grace":        func(a *quota.Ask) { a.Grace = -12 * time.Hour },
 			"a negative window":       func(a *quota.Ask) { a.Charges[0].Bounds[0].Window.Length = -time.Hour },
-			"a window too long":       func(a *quota.Ask) { a.Charges[0].Bounds[0].Window.Length = quota.MaxWindow + 1 },
+			"a window too long":       func(a *quota.Ask) { a.Charges[0].Bounds[0].Window.Length = protocol.MaxWindow + 1 },
 			"a negative horizon":      func(a *quota.Ask) { a.Horizon = -quota.MinHorizon },
 			"a negative precision":    func(a *quota.Ask) { a.Precision = -time.Second },
 			"a limit of nothing":      func(a *quota.Ask) { a.Charges[0].Bounds[0].Window.Limit = 0 },

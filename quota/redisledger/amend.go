@@ -8,6 +8,7 @@ import (
 
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/internal/micros"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
@@ -28,7 +29,7 @@ func (l *Ledger) Refund(ctx context.Context, account string, d quota.Decision) e
 	}
 	var pools []string
 	var entries []any
-	args := []any{max(d.At.UnixMicro(), 0), quota.RefundWithin.Microseconds(), metaField}
+	args := []any{max(d.At.UnixMicro(), 0), protocol.RefundWithin.Microseconds(), metaField}
 	for _, p := range d.Pools {
 		if p.Charged == 0 {
 			continue
@@ -56,7 +57,7 @@ func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 
 // Drain implements quota.Ledger.
 func (l *Ledger) Drain(ctx context.Context, account, pool string, d quota.Drain) error {
-	if err := quota.CheckDrain(account, pool, d); err != nil {
+	if err := d.Check(account, pool); err != nil {
 		return err
 	}
 	drain := put7(put7(nil, micros.PutDrain(d)...), quota.MinHorizon.Microseconds())

@@ -13,6 +13,7 @@ import (
 
 	"github.com/trendvidstream/ingest/internal/hide"
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
@@ -143,6 +144,6 @@ func clockError(rest string) error {
 	if _, err := fmt.Sscan(rest, &ledger, &other); err != nil {
 		return fmt.Errorf("%w: redis: clocks apart: %q", quota.ErrUnavailable, rest)
 	}
-	return quota.ClocksApart("redis: its clock says %s, this machine's or the newest entry %s: set them right, more than the grace apart is not trusted, nor more than %v",
-		quota.FromMicros(ledger), quota.FromMicros(other), quota.MaxClockGap)
+	return quota.ClockError(protocol.Sprintf("redis: its clock says %s, this machine's or the newest entry %s: set them right, more than the grace apart is not trusted, nor more than %v",
+		protocol.Time(ledger), protocol.Time(other), quota.MaxClockGap))
 }

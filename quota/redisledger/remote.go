@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/internal/micros"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
@@ -83,9 +83,9 @@ func (l *Ledger) Resume(ctx context.Context, account string, g sharedledger.Gene
 
 // remoteState reads the fields of hosts and writers.
 func remoteState(found accountState, writers []string) (s sharedledger.RemoteState, err error) {
-	s = sharedledger.RemoteState{At: quota.FromMicros(found.now), Generation: found.generation, Written: map[string]int64{}}
+	s = sharedledger.RemoteState{At: protocol.Time(found.now), Generation: found.generation, Written: map[string]int64{}}
 	if found.born > 0 {
-		s.Born = quota.FromMicros(found.born)
+		s.Born = protocol.Time(found.born)
 	}
 	for i, w := range writers {
 		if record := found.fields[1+i]; record != "" {

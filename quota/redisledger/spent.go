@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
@@ -44,7 +45,7 @@ func (l *Ledger) Spent(ctx context.Context, account string, since time.Time, eve
 				who = spenders[id]
 				spenders[id] = who
 			}
-			sums[quota.Spent{Pool: pool, Who: who, Part: quota.PartOf(e.At, since.UnixMicro(), every)}] += e.Amount
+			sums[quota.Spent{Pool: pool, Who: who, Part: protocol.Part(e.At, since.UnixMicro(), every)}] += e.Amount
 		}
 	}
 	var spent []quota.Spent
@@ -53,7 +54,7 @@ func (l *Ledger) Spent(ctx context.Context, account string, since time.Time, eve
 			spent = append(spent, s)
 		}
 	}
-	quota.SortSpent(spent)
+	slices.SortFunc(spent, quota.Spent.Compare)
 	return spent, nil
 }
 

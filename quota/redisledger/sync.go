@@ -13,6 +13,7 @@ import (
 
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/internal/micros"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
@@ -93,14 +94,14 @@ func (s *syncing) round(ctx context.Context) (time.Time, error) {
 			entries = append(entries, e)
 		}
 	}
-	head := put7(nil, int64(s.Generation), s.facts.Horizon, s.state.spenders, s.spenders, fresh, quota.ClockGap(s.Gap).Microseconds(), int64(len(s.fields.names)))
+	head := put7(nil, int64(s.Generation), s.facts.Horizon, s.state.spenders, s.spenders, fresh, quota.Ask{Gap: s.Gap}.ClockGap().Microseconds(), int64(len(s.fields.names)))
 	args := slices.Concat([]any{head, metaField, serverField}, pools, plans, late, s.fields.names, s.fields.were, s.fields.become, entries)
 	reply, err := s.run(ctx, s.own(s.Account, s.Generation).sync, append(keys, staged...), args)
 	if err = s.classifyNoScript(ctx, s.Account, s.Generation, err); err != nil {
 		return time.Time{}, err
 	}
 	if now, ok := reply.(int64); ok {
-		return quota.FromMicros(now), nil
+		return protocol.Time(now), nil
 	}
 	return time.Time{}, corrupt(keys, fmt.Sprintf("an answer of another shape: %T", reply))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/internal/micros"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
@@ -37,7 +38,7 @@ func (l *Ledger) take(ctx context.Context, a quota.Ask, s script, op *sharedledg
 		err = l.classifyNoScript(ctx, a.Account, op.Generation, err)
 	}
 	if us, ok := outsideDays(err); ok {
-		err = cmp.Or(a.Check(quota.FromMicros(us)), err)
+		err = cmp.Or(a.Check(protocol.Time(us)), err)
 	}
 	if err != nil {
 		return quota.Decision{}, err
@@ -127,7 +128,7 @@ func decide(a quota.Ask, reply any) (d quota.Decision, total int64, err error) {
 	if now <= 0 {
 		return quota.Decision{}, total, fmt.Errorf("its clock says %d", now)
 	}
-	d, err = micros.Decide(a, quota.FromMicros(clock), quota.FromMicros(now), facts, entries, charged == 1)
+	d, err = micros.Decide(a, protocol.Time(clock), protocol.Time(now), facts, entries, charged == 1)
 	return d, total, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
 // Bounds of requests to a remote, which refuses others with quota.ErrUnknown before it asks its server.
@@ -26,7 +27,7 @@ const maxUsed = 1 << 53
 
 // CheckAsk refuses an ask that no server could accept, whatever its clock.
 func CheckAsk(a quota.Ask) error {
-	if a.Grace > quota.MaxWindow || a.Horizon > MaxHorizon {
+	if a.Grace > protocol.MaxWindow || a.Horizon > MaxHorizon {
 		return fmt.Errorf("%w: grace %v, horizon %v", quota.ErrUnknown, a.Grace, a.Horizon)
 	}
 	t := a.Now
@@ -103,7 +104,7 @@ func (b Batch) Check() error {
 	}
 	for _, u := range b.Snapshots {
 		pools[u.Pool] = true
-		if u.Pool == "" || !u.Generation.valid() || u.Drain.Used < 0 || len(u.Windows) > quota.MaxWindows ||
+		if u.Pool == "" || !u.Generation.valid() || u.Drain.Used < 0 || len(u.Windows) > protocol.MaxWindows ||
 			slices.ContainsFunc(u.Windows, func(w WindowUsage) bool { return w.Used < 0 || w.Used > maxUsed }) {
 			return fmt.Errorf("%w: snapshot of pool %q, out of bounds", quota.ErrUnknown, u.Pool)
 		}

@@ -52,7 +52,7 @@ func (s *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 
 // Drain implements quota.Ledger. Once the drain is in the journal, it is synced into the remote now or later.
 func (s *Ledger) Drain(ctx context.Context, account, pool string, d quota.Drain) error {
-	if err := quota.CheckDrain(account, pool, d); err != nil {
+	if err := d.Check(account, pool); err != nil {
 		return err
 	}
 	return s.on(ctx, account, func() error {

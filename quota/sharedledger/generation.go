@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
 // Generation names one unbroken life of a remote's memory: 1..MaxGeneration, 0 for none. Its high bits are an age, so
@@ -87,7 +88,7 @@ func (s *Ledger) ensureGeneration(ctx context.Context, inFlight Row) (RemoteStat
 		return remote, err
 	}
 	if gap := remote.At.Sub(s.Now()).Abs(); gap > s.gap {
-		return remote, quota.ClocksApart("its clock says %s, this machine's %s: set them right", remote.At, s.Now())
+		return remote, quota.ClockError(protocol.Sprintf("its clock says %s, this machine's %s: set them right", remote.At, s.Now()))
 	}
 	found, why := s.compare(remote, err)
 	switch {
@@ -133,7 +134,7 @@ var errSettling = fmt.Errorf("%w: it was lost, and waits until the other hosts h
 func (s *Ledger) awaitHosts(ctx context.Context, remote RemoteState) error {
 	here, want, until := remote.Awaits(s.state, s.hosts, s.Settle)
 	if !until.IsZero() {
-		return &quota.WaitingError{Err: fmt.Errorf("%w: %d of %d have", errSettling, len(here), want), Until: until}
+		return &protocol.WaitingError{Err: fmt.Errorf("%w: %d of %d have", errSettling, len(here), want), Until: until}
 	}
 	if slices.Equal(here, s.state.Hosts) {
 		return nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
 // Ledger is one process's access to the account of a data directory; Open makes it. See the package comment.
@@ -279,7 +280,7 @@ func (s *Ledger) observe(a quota.Ask, d quota.Decision, charges bool) (changed b
 			u.Entries = max(u.Entries, p.Entries+1)
 		}
 		for j, l := range a.Lookups(a.Charges[i], d.At) {
-			u.Windows = append(u.Windows, WindowUsage{p.Windows[j].Window, quota.FromMicros(l.Start), p.Windows[j].Used})
+			u.Windows = append(u.Windows, WindowUsage{p.Windows[j].Window, protocol.Time(l.Start), p.Windows[j].Used})
 		}
 		changed = s.noteSnapshot(u) || changed
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
@@ -140,7 +141,7 @@ func TestPostsAndEmergenciesMoveToo(t *testing.T) {
 		for _, ledger := range order {
 			m.with(ledger, m.path, func(g *quota.Governor) {
 				m.spend(g, 3)
-				who := quota.Who{Purpose: quota.Manual, Method: quota.PostMethod}
+				who := quota.Who{Purpose: quota.Manual, Method: protocol.PostMethod}
 				if err := g.Post(t.Context(), who, quota.Cost{"units": 5}, m.now); err != nil {
 					t.Fatal(err)
 				}
@@ -194,7 +195,7 @@ func TestPostsIntoThePastMoveOnce(t *testing.T) {
 	for _, ledger := range slices.Repeat([]string{"sqlite", "redis"}, 3) {
 		m.with(ledger, m.path, func(g *quota.Governor) {
 			m.spend(g, 2)
-			if err := g.Post(t.Context(), quota.Who{Purpose: quota.Manual, Method: quota.PostMethod}, quota.Cost{"units": 3}, m.now.Add(-time.Minute)); err != nil {
+			if err := g.Post(t.Context(), quota.Who{Purpose: quota.Manual, Method: protocol.PostMethod}, quota.Cost{"units": 3}, m.now.Add(-time.Minute)); err != nil {
 				t.Fatal(err)
 			}
 			m.arrived += 3

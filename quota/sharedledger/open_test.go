@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
@@ -39,7 +40,7 @@ func TestNoZeroValueIsUnsafe(t *testing.T) {
 		"an unknown pool":     {func(t *quota.Tariff) { t.Methods["x"] = quota.Cost{"unit": 1} }, 2},
 		"a negative grace":    {func(t *quota.Tariff) { t.Grace = -12 * time.Hour }, 2},
 		"a negative window":   {func(t *quota.Tariff) { t.Pools[0].Windows[0].Length = -time.Hour }, 2},
-		"a window too long":   {func(t *quota.Tariff) { t.Pools[0].Windows[0].Length = quota.MaxWindow + 1 }, 2},
+		"a window too long":   {func(t *quota.Tariff) { t.Pools[0].Windows[0].Length = protocol.MaxWindow + 1 }, 2},
 		"a limit of nothing":  {func(t *quota.Tariff) { t.Pools[0].Windows[0].Limit = 0 }, 2},
 		"a cost of nothing":   {func(t *quota.Tariff) { t.Methods["x"] = quota.Cost{"units": 0} }, 2},
 		"no data directories": {func(*quota.Tariff) {}, 0},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
 // The effect of a batch is one rule for all remotes, over plain values: Batch.Plan and PoolPlan.Apply. A remote reads
@@ -207,7 +208,7 @@ func (p *PoolPlan) mark(before []Raised, horizon int64) {
 // Drained returns the pool's new last drain, and whether it changes.
 func (p *PoolPlan) Drained(last quota.Drain) (d quota.Drain, changed bool) {
 	switch {
-	case !p.Drain.Until.IsZero() && p.Drain.Supersedes(last, quota.FromMicros(p.now)):
+	case !p.Drain.Until.IsZero() && p.Drain.Supersedes(last, protocol.Time(p.now)):
 		return p.Drain, true
 	case p.Lifted > 0 && !last.Until.IsZero() && toMicros(last.Until) == p.Lifted:
 		return quota.Drain{}, true

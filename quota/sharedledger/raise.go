@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
 // Apply returns the pool's new log, by time and then arrival, and whether anything changes; it does not write into
@@ -67,7 +67,7 @@ func (p *PoolPlan) net(log []Entry) {
 	for _, r := range p.rows {
 		left := r.Amount
 		for _, c := range charges {
-			if c.At > r.At && r.At >= c.Since && r.row.CountedAt(quota.FromMicros(c.At), c.Generation) {
+			if c.At > r.At && r.At >= c.Since && r.row.CountedAt(protocol.Time(c.At), c.Generation) {
 				left -= c.reduce(left)
 			}
 		}

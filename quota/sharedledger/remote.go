@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
 // Errors of a Remote beyond those of a quota.Ledger; compare with errors.Is.
@@ -135,7 +136,7 @@ const maxHosts = 256
 // Listed returns the remote's new list of hosts, the batch's first.
 func (b Batch) Listed(hosts []Host, now int64) []Host {
 	host := *b.Host
-	host.At = quota.FromMicros(now)
+	host.At = protocol.Time(now)
 	hosts = slices.DeleteFunc(hosts, func(h Host) bool { return h.ID == host.ID })
 	return append([]Host{host}, hosts[:min(len(hosts), maxHosts-1)]...)
 }

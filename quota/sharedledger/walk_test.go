@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
@@ -292,7 +293,7 @@ func (w *walk) post(units int64) {
 		if err != nil {
 			return
 		}
-		who := quota.Who{Purpose: quota.Manual, Method: quota.PostMethod}
+		who := quota.Who{Purpose: quota.Manual, Method: protocol.PostMethod}
 		if p := r.Pools[0]; !p.Unknown.IsZero() {
 			var posted int64
 			posted, err = g.PostTotal(w.ctx, who, "units", max(w.count(24*time.Hour), w.today()))

@@ -8,15 +8,17 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
 // Refund implements quota.Ledger.
 func (l *Ledger) Refund(ctx context.Context, name string, d quota.Decision) error {
-	if age := l.Now().Sub(d.At); !d.Allowed || age > quota.RefundWithin {
+	if age := l.Now().Sub(d.At); !d.Allowed || age > protocol.RefundWithin {
 		return fmt.Errorf("%w: a take of %s", quota.ErrNotRefundable, d.At.Format(time.RFC3339))
 	}
 	return l.writeAccount(ctx, name, func(t *transaction, acc *account) error {
@@ -90,11 +92,11 @@ func (t *transaction) post(acc *account, a quota.Ask, at, now time.Time) error {
 	return nil
 }
 
-// Unpost takes back the last amount that somebody posted of a pool, and returns it; amount and at, unless zero, select
+// Unpost takes back the last amount that a person posted of a pool, and returns it; amount and at, unless zero, select
 // the post. ErrNotRefundable: there is no such post.
-func (l *Ledger) Unpost(ctx context.Context, name, poolName string, who quota.Who, amount int64, at time.Time) (posted int64, when time.Time, err error) {
+func (l *Ledger) Unpost(ctx context.Context, name, poolName string, amount int64, at time.Time) (posted int64, when time.Time, err error) {
 	err = l.writeAccount(ctx, name, func(t *transaction, acc *account) error {
-		spender, err := t.spenderID(who)
+		spender, err := t.spenderID(quota.Who{Purpose: quota.Manual, Method: protocol.PostMethod})
 		if err != nil {
 			return err
 		}
@@ -109,7 +111,7 @@ func (l *Ledger) Unpost(ctx context.Context, name, poolName string, who quota.Wh
 		if e.number <= p.carried {
 			return fmt.Errorf("%w: another ledger of the account counts that post of %s too", quota.ErrNotRefundable, poolName)
 		}
-		posted, when = e.amount, quota.FromMicros(e.at)
+		posted, when = e.amount, protocol.Time(e.at)
 		return t.removeEntry(p, e)
 	})
 	return posted, when, err
@@ -117,7 +119,7 @@ func (l *Ledger) Unpost(ctx context.Context, name, poolName string, who quota.Wh
 
 // Drain implements quota.Ledger.
 func (l *Ledger) Drain(ctx context.Context, name, poolName string, d quota.Drain) error {
-	if err := quota.CheckDrain(name, poolName, d); err != nil {
+	if err := d.Check(name, poolName); err != nil {
 		return err
 	}
 	return l.writeAccount(ctx, name, func(t *transaction, acc *account) error {
@@ -195,7 +197,7 @@ func (l *Ledger) Spent(ctx context.Context, name string, since time.Time, every 
 		})
 		return err
 	})
-	quota.SortSpent(out)
+	slices.SortFunc(out, quota.Spent.Compare)
 	return out, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
@@ -301,7 +302,7 @@ func timeOrZero(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
 	}
-	return quota.FromMicros(us)
+	return protocol.Time(us)
 }
 
 // microsOrZero returns microseconds since 1970; 0 for the zero time.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
@@ -82,7 +83,7 @@ func (t *transaction) operations(from, account string, args ...any) ([]sharedled
 		if r.Who, known = who[spender]; !known || r.State < sharedledger.RowAsked || r.State > sharedledger.RowUnused {
 			return r, &DamagedError{t.ledger.path, fmt.Errorf("operation %d has spender %d and state %d", r.ID, spender, r.State)}
 		}
-		r.At = quota.FromMicros(at)
+		r.At = protocol.Time(at)
 		r.Amounts, err = t.cost(amounts)
 		return r, err
 	})
@@ -93,7 +94,7 @@ func (t *transaction) written(account string) ([]sharedledger.LastWrite, error) 
 	return list(t, sqlWritten, []any{account, sharedledger.MaxWritten}, func(rows *sql.Rows) (w sharedledger.LastWrite, err error) {
 		var at int64
 		err = rows.Scan(&w.Writer, &w.Number, &at)
-		w.At = quota.FromMicros(at)
+		w.At = protocol.Time(at)
 		return w, err
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -127,7 +128,7 @@ func spends(t *testing.T, l *sqliteledger.Ledger, scheduled, refresh int64) {
 		{Pool: "units", Who: quota.Who{Purpose: quota.Scheduled, Region: "US", Method: "videos.list"}, Amount: scheduled},
 		{Pool: "units", Who: quota.Who{Purpose: quota.Refresh, Method: "videos.list"}, Amount: refresh},
 	}
-	quota.SortSpent(want)
+	slices.SortFunc(want, quota.Spent.Compare)
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("spent %+v %v, want %+v", got, err, want)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
@@ -213,7 +214,7 @@ func (t *transaction) closeGaps() (gaps int, err error) {
 			return 0, err
 		}
 		for _, g := range lacks {
-			row := sharedledger.Row{Who: sharedledger.Unattributed, Amounts: quota.Cost{g.pool: g.amount}, At: quota.FromMicros(g.at)}
+			row := sharedledger.Row{Who: sharedledger.Unattributed, Amounts: quota.Cost{g.pool: g.amount}, At: protocol.Time(g.at)}
 			if err := t.enter(acc, quota.Ask{Account: name}, row, row.At); err != nil {
 				return 0, err
 			}

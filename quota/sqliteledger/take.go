@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
 // Take implements quota.Ledger. A peek writes nothing and waits for nobody, unless something is owed.
@@ -51,7 +52,7 @@ func (t *transaction) decide(a quota.Ask, charge, mayWrite bool) (quota.Decision
 			return quota.Decision{}, err
 		}
 	}
-	d, err := quota.Decide(a, clock, now, facts)
+	d, err := a.Decide(clock, now, facts)
 	if err != nil || !d.Allowed || !charge {
 		return d, err
 	}
@@ -75,7 +76,7 @@ func (t *transaction) advance(a quota.Ask, acc *account) (clock, now time.Time, 
 	var newest time.Time
 	for _, c := range a.Charges {
 		if p := acc.pool(c.Pool); p.newest.at != 0 && p.newest.at > newest.UnixMicro() {
-			newest = quota.FromMicros(p.newest.at)
+			newest = protocol.Time(p.newest.at)
 		}
 	}
 	if now, err = a.Advance(clock, newest); err != nil {
@@ -84,7 +85,7 @@ func (t *transaction) advance(a quota.Ask, acc *account) (clock, now time.Time, 
 	return clock, now, nil
 }
 
-// facts looks up the facts that quota.Decide needs about a pool.
+// facts looks up the facts that quota.Ask.Decide needs about a pool.
 func (t *transaction) facts(p *pool, lookups []quota.Lookup) (quota.PoolFacts, error) {
 	f := quota.PoolFacts{Total: p.total, Drain: p.drain, Windows: make([]quota.WindowFacts, len(lookups))}
 	for i, l := range lookups {
@@ -150,11 +151,11 @@ func (t *transaction) insert(acc *account, p *pool, at time.Time, amount int64, 
 		return 0, err
 	}
 	us, newest := at.UnixMicro(), p.newest
-	if a.Precision > 0 && newest.number > p.carried && newest.spender == spender && newest.amount > 0 && quota.FromMicros(newest.at).Truncate(a.Precision).Equal(at.Truncate(a.Precision)) {
+	if a.Precision > 0 && newest.number > p.carried && newest.spender == spender && newest.amount > 0 && protocol.Time(newest.at).Truncate(a.Precision).Equal(at.Truncate(a.Precision)) {
 		return newest.number, t.run(sqlRaise, us, amount, p.id, newest.at, newest.number)
 	}
 	number = newest.number + 1
-	if us < newest.at || a.Who.Method == quota.PostMethod { // a person's newest post has the largest number
+	if us < newest.at || a.Who.Method == protocol.PostMethod { // a person's newest post has the largest number
 		if err := t.row(sqlNext, []any{p.id}, &number); err != nil {
 			return 0, err
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
 // Account is the state of one account. It does not lock. The zero value is empty.
@@ -82,7 +83,7 @@ func (a *Account[M]) Decide(ask quota.Ask, clock, now time.Time) (quota.Decision
 			facts[i].Windows = append(facts[i].Windows, p.Log.LookUp(lookup))
 		}
 	}
-	return quota.Decide(ask, clock, now, facts)
+	return ask.Decide(clock, now, facts)
 }
 
 // Draw decides, and charges if allowed.
@@ -103,7 +104,7 @@ func (a *Account[M]) Draw(ask quota.Ask, clock, now time.Time) (quota.Decision, 
 
 // Refund gives back what the decision charged; a may be nil.
 func (a *Account[M]) Refund(d quota.Decision, now time.Time) error {
-	if !d.Allowed || now.Sub(d.At) > quota.RefundWithin {
+	if !d.Allowed || now.Sub(d.At) > protocol.RefundWithin {
 		return fmt.Errorf("%w: refused, or taken at %s", quota.ErrNotRefundable, d.At.Format(time.RFC3339))
 	}
 	if a == nil {
@@ -163,7 +164,7 @@ func (a *Account[M]) Spent(since time.Time, every time.Duration) (out []quota.Sp
 	sums := map[quota.Spent]int64{}
 	for _, p := range a.Pools {
 		for _, e := range p.Log.Entries[p.Log.From(since.UnixMicro()):] {
-			sums[quota.Spent{Pool: p.Name, Who: e.Who, Part: quota.PartOf(e.At, since.UnixMicro(), every)}] += e.Amount
+			sums[quota.Spent{Pool: p.Name, Who: e.Who, Part: protocol.Part(e.At, since.UnixMicro(), every)}] += e.Amount
 		}
 	}
 	for s, amount := range sums {
@@ -171,7 +172,7 @@ func (a *Account[M]) Spent(since time.Time, every time.Duration) (out []quota.Sp
 			out = append(out, s)
 		}
 	}
-	quota.SortSpent(out)
+	slices.SortFunc(out, quota.Spent.Compare)
 	return out
 }
 
@@ -195,7 +196,7 @@ type Entry[M comparable] struct {
 // Newest returns the time of the newest entry; zero: there is none.
 func (l *Log[M]) Newest() (t time.Time) {
 	if n := len(l.Entries); n > 0 {
-		t = quota.FromMicros(l.Entries[n-1].At)
+		t = protocol.Time(l.Entries[n-1].At)
 	}
 	return t
 }
@@ -244,7 +245,7 @@ func (l *Log[M]) Insert(at time.Time, amount int64, who quota.Who, precision tim
 	l.dropEmptied(us)
 	var none M
 	if n := len(l.Entries); precision > 0 && n > 0 {
-		if e := &l.Entries[n-1]; e.Who == who && e.Note == none && at.Truncate(precision).Equal(quota.FromMicros(e.At).Truncate(precision)) {
+		if e := &l.Entries[n-1]; e.Who == who && e.Note == none && at.Truncate(precision).Equal(protocol.Time(e.At).Truncate(precision)) {
 			e.At, e.Amount = us, e.Amount+amount
 			l.Total += amount
 			l.number++ // it grows with every charge

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
 // Asked returns the caller's clock, 0 if the ask has none.
@@ -42,10 +43,10 @@ func ReadDrain(next func() int64) quota.Drain {
 	until, used, by, at, probe := next(), next(), next(), next(), next()
 	d := quota.Drain{Used: used, By: quota.DrainedBy(by), Probe: int(probe)}
 	if until > 0 {
-		d.Until = quota.FromMicros(until)
+		d.Until = protocol.Time(until)
 	}
 	if at > 0 {
-		d.At = quota.FromMicros(at)
+		d.At = protocol.Time(at)
 	}
 	return d
 }
@@ -83,7 +84,7 @@ func Decide(a quota.Ask, clock, now time.Time, facts []quota.PoolFacts, entries 
 	if err := a.Check(now); err != nil {
 		return quota.Decision{}, err
 	}
-	d, err := quota.Decide(a, clock, now, facts)
+	d, err := a.Decide(clock, now, facts)
 	if err != nil {
 		return quota.Decision{}, err
 	}

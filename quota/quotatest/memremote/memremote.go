@@ -82,7 +82,7 @@ func (l *Remote) Post(_ context.Context, a quota.Ask, at time.Time) error {
 
 // Drain implements quota.Ledger.
 func (l *Remote) Drain(_ context.Context, name, pool string, d quota.Drain) error {
-	if err := quota.CheckDrain(name, pool, d); err != nil {
+	if err := d.Check(name, pool); err != nil {
 		return err
 	}
 	return l.on(name, func(acc *account, clock time.Time) error {

@@ -1,0 +1,4 @@
+package quota
+
+// ParseShare reads a share as ParseCosts does.
+var ParseShare = parseShare
