@@ -102,27 +102,31 @@ var life = []Case{
 // expiry is how much longer than its horizon a ledger may keep an idle account.
 const expiry = 2 * time.Hour
 
-// oneOffs makes accounts that are used once, for a day, and as many the day after next.
+// clientExpiry is expiry of an account with a horizon below quota.MinHorizon.
+const clientExpiry = 3 * time.Second
+
+// oneOffs makes accounts that are used once, and as many when those are idle for longer than their horizon: of a
+// provider, then of clients.
 func oneOffs(r *rig) {
 	keys := r.backend.Keys
 	if keys == 0 {
 		keys = 100_000
 	}
-	r.bounds = []quota.Bound{per(time.Hour, 10)}
-	visit := func(day int) {
-		for i := range keys {
-			r.account = fmt.Sprintf("client-%d-%d", day, i)
-			r.take(1)
+	for _, life := range []struct{ horizon, expiry time.Duration }{{quota.MinHorizon, expiry + time.Minute}, {time.Hour, clientExpiry}} {
+		for visit := range 2 {
+			for i := range keys {
+				r.account = fmt.Sprintf("client-%v-%d-%d", life.horizon, visit, i)
+				a := r.ask(charge("units", 1, per(time.Hour, 10)))
+				a.Horizon = life.horizon
+				if d, err := r.ledger.Take(r.Context(), a); err != nil || !d.Allowed {
+					r.Fatalf("%+v, %v", d, err)
+				}
+			}
+			if h := r.store.Held(r); h.Accounts < keys || h.Accounts > keys+keys/10 {
+				r.Fatalf("%d accounts in use, and as many idle for %v longer than their horizon of %v: %+v held", keys, life.expiry, life.horizon, h)
+			}
+			r.pass(life.horizon + life.expiry)
 		}
-	}
-	visit(1)
-	if h := r.store.Held(r); h.Accounts != keys {
-		r.Fatalf("%d accounts in use, %+v held", keys, h)
-	}
-	r.pass(quota.MinHorizon + expiry + time.Minute)
-	visit(2)
-	if h := r.store.Held(r); h.Accounts > keys+keys/10 {
-		r.Fatalf("%d accounts idle for longer than their horizon, %d in use, %+v held", keys, keys, h)
 	}
 }
 

@@ -343,3 +343,32 @@ func TestTotalsStaySmall(t *testing.T) {
 		t.Errorf("its log lives for %v", ttl)
 	}
 }
+
+// A client's keys leave with its window; a log never outlives its state, which would look like damage.
+func TestKeysOfAClientLeaveWithItsWindow(t *testing.T) {
+	s := redisServer(t)
+	l, c := moved(t, s)
+	ask := func(horizon time.Duration, pools ...string) quota.Ask {
+		a := benchAsk("http.ip", 1, 1000, pools...)
+		for i := range a.Charges {
+			a.Charges[i].Bounds = []quota.Bound{{Window: quota.Window{Name: "1m", Length: time.Minute, Limit: 1000}, Ceiling: 1000}}
+		}
+		a.Now, a.Midnights, a.Grace, a.Horizon, a.Precision = time.Time{}, nil, 0, horizon, time.Second
+		return a
+	}
+	lives := func(key string) time.Duration { return s.client.PTTL(t.Context(), "ingest:{http.ip}"+key).Val() }
+	// The server's clock stands still while the ledger's moves, so that a key lives from its last renewal on.
+	for i, a := range []quota.Ask{ask(time.Minute, "requests"), ask(time.Minute, "requests", "route"), ask(time.Hour, "requests"), ask(time.Minute, "route")} {
+		take(t, l, a)
+		state, log := lives(""), max(lives(":requests"), lives(":route"))
+		if horizon := []time.Duration{time.Minute, time.Minute, time.Hour, time.Hour}[i]; state < log || state > horizon+2*time.Second || state < horizon-time.Second {
+			t.Errorf("take %d: the state lives for %v, a log for %v", i+1, state, log)
+		}
+		c.set(c.now.Add(900 * time.Millisecond))
+	}
+	c.set(c.now.Add(time.Hour + 2*time.Second))
+	s.client.Del(t.Context(), "ingest:{http.ip}", "ingest:{http.ip}:requests", "ingest:{http.ip}:route")
+	if d := take(t, l, ask(time.Minute, "requests", "route")); !d.Allowed || d.Pools[0].Windows[0].Used != 1 {
+		t.Errorf("%+v", d)
+	}
+}

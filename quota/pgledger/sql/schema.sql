@@ -92,21 +92,23 @@ CREATE FUNCTION {schema}.lost(_account bigint) RETURNS text LANGUAGE sql STABLE 
 $$;
 
 -- forget checks up to eight accounts, different ones for each step, and deletes those unused for their horizon and an
--- hour. It skips account _but and accounts that are locked, and deletes at most 1000 entries of each.
+-- hour, or a second if the horizon is shorter than quota.MinHorizon: such an account counts a client. It skips account _but and accounts that are locked, and deletes at most 1000 entries of each.
 CREATE FUNCTION {schema}.forget(_step bigint, _but bigint, _now bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     _low  bigint := (SELECT a.id FROM {schema}.accounts a ORDER BY a.id LIMIT 1);
     _high bigint := (SELECT a.id FROM {schema}.accounts a ORDER BY a.id DESC LIMIT 1);
     _a    {schema}.accounts;
     _gone bigint;
+    _kept bigint;
 BEGIN
     _low := _low + (hashint8(_step)::bigint + 2147483648) % (_high - _low + 1); -- after the last account it starts again at the first
     FOR _a IN (SELECT * FROM {schema}.accounts a WHERE a.id >= _low ORDER BY a.id LIMIT 8)
         UNION ALL (SELECT * FROM {schema}.accounts a WHERE a.id < _low ORDER BY a.id LIMIT 8) LIMIT 8 LOOP
-        CONTINUE WHEN _a.id = _but OR _a.touched + _a.horizon + 3600000000 > _now
+        _kept := _a.horizon + CASE WHEN _a.horizon < 93600000000 THEN 1000000 ELSE 3600000000 END;
+        CONTINUE WHEN _a.id = _but OR _a.touched + _kept > _now
             OR NOT pg_try_advisory_xact_lock(hashtextextended(_a.name, {seed}));
         CONTINUE WHEN EXISTS (SELECT FROM {schema}.pools p WHERE p.account = _a.id
-            AND (p.newest + _a.horizon + 3600000000 > _now OR p.drained_until > _now));
+            AND (p.newest + _kept > _now OR p.drained_until > _now));
         DELETE FROM {schema}.entries WHERE ctid = ANY (ARRAY(SELECT e.ctid FROM {schema}.entries e
             JOIN {schema}.pools p ON p.id = e.pool WHERE p.account = _a.id LIMIT 1000));
         GET DIAGNOSTICS _gone = ROW_COUNT;

@@ -41,8 +41,9 @@ local DRAINED, DRAINED_USED, DRAINED_BY, DRAINED_AT, PROBE = 6, 7, 8, 9, 10 -- a
 local HINT, HINT_SIZE, COLUMNS = 11, 4, 18
 
 local EXACT = 9007199254740992 -- integers up to this are exact
-local KEEP = 7200000000 -- keys outlive the horizon by 2 h
-local RENEW = 600000000 -- up to 10 min less, so that not every take renews them
+local KEEP, RENEW = 7200000000, 600000000 -- keys outlive the horizon by 2 h, or up to 10 min less, so that not every take renews them
+local DAY = 93600000000 -- quota.MinHorizon: an account with a shorter horizon counts a client, not a provider's days:
+local SOON, OFTEN = 2000000, 1000000 -- its keys outlive the horizon by 2 s, or up to 1 s less
 local SPENDERS = 65534 -- ids of spenders are 1 to this; 0 is for all further ones, without names
 local UNATTRIBUTED = 65535 -- sharedledger.Unattributed: what snapshots counted and no row accounts for
 local NUMBERS = 4294967296 -- entry numbers wrap around here

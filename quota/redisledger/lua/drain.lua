@@ -17,6 +17,6 @@ if drained > 0 and (drained <= q[DRAINED] or probe > 0 and probe == q[PROBE] and
 end
 q[DRAINED], q[DRAINED_USED], q[DRAINED_BY], q[DRAINED_AT], q[PROBE] = drained, used, by, at, probe
 local horizon = math.max(kept, least)
-local until_ = math.max(expires, math.max(now + horizon, drained) + KEEP)
+local until_ = math.max(expires, now + life(horizon), drained + KEEP)
 keep(key, { ARGV[3], pack(POOL, unpack(q, 1, COLUMNS)) }, now, until_, kept, horizon, spenders, generation, born, cursor)
 return 1

@@ -62,6 +62,11 @@ local function other(key, generation, wanted, began, stray)
 	end
 end
 
+-- life returns how long keys live after a charge.
+local function life(horizon)
+	return horizon + (horizon < DAY and SOON or KEEP)
+end
+
 -- clocks returns the error for two clocks too far apart.
 local function clocks(now, other)
 	return redis.error_reply(string.format('CLOCK %.0f %.0f', now, other))
@@ -73,9 +78,9 @@ local function prolong(key, horizon, now)
 	for k = 1, #all, 2 do
 		local field, q = all[k], #all[k + 1] == POOL_SIZE and { unpack_(POOL, all[k + 1]) }
 		if string.byte(field) == 112 and q and q[EXPIRES] > now then
-			q[EXPIRES] = now + horizon + KEEP
+			q[EXPIRES] = now + life(horizon)
 			redis.call('HSET', key, field, pack(POOL, unpack(q, 1, COLUMNS)))
-			redis.call('PEXPIRE', key .. ':' .. string.sub(field, 2), math.ceil((horizon + KEEP) / 1000))
+			redis.call('PEXPIRE', key .. ':' .. string.sub(field, 2), math.ceil(life(horizon) / 1000))
 		end
 	end
 end

@@ -47,8 +47,8 @@ for i = 1, pools do
 	extra[i] = pack(ENTRY, at, sum, (q[NUMBER] + 1) % NUMBERS, who)
 end
 
-local renewed = now + horizon + KEEP
-local lives = math.ceil((horizon + KEEP) / 1000)
+local renewed = now + life(horizon)
+local lives = math.ceil(life(horizon) / 1000)
 for i = 1, pools do
 	local q, key, amount = p[i], KEYS[1 + i], tonumber(ARGV[5 + pools + i])
 	if amount > 0 then

@@ -37,6 +37,6 @@ if not all then
 	end
 	expires, spenders, cursor, drained = 0, 0, 0, 0
 end
-local until_ = math.max(expires, now + longer + KEEP, drained > 0 and drained + KEEP or 0)
+local until_ = math.max(expires, now + life(longer), drained > 0 and drained + KEEP or 0)
 keep(key, { ARGV[2], '', ARGV[3], here }, now, until_, kept, longer, spenders, next_, first == 1 and 0 or now, cursor)
 return next_

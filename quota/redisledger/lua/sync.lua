@@ -79,7 +79,7 @@ end
 
 -- Nothing was written up to here.
 local set = {}
-local renewed = now + horizon + KEEP
+local renewed = now + life(horizon)
 for i, plan in ipairs(plans) do
 	local log, staged, q = KEYS[1 + i], KEYS[1 + pools + i], plan.q
 	if plan.added < NONE then
@@ -107,7 +107,7 @@ for i, plan in ipairs(plans) do
 		for h = HINT, COLUMNS do
 			q[h] = 0
 		end
-		redis.call('PEXPIRE', log, math.ceil((horizon + KEEP) / 1000))
+		redis.call('PEXPIRE', log, math.ceil(life(horizon) / 1000))
 	end
 	for k, value in ipairs(plan.drain or {}) do
 		q[DRAINED - 1 + k] = value

@@ -94,6 +94,10 @@ local longer, spends = kept > 0 and horizon > kept, (precision > 0 or offset == 
 if kept > horizon then
 	horizon = kept
 end
+local lives, slack = horizon + KEEP, RENEW
+if horizon < DAY then
+	lives, slack = horizon + SOON, OFTEN
+end
 
 -- Pool by pool, the windows: each has used the pool's total less the sum before its first entry. A hint says where
 -- that was last time. While nothing has refused, what a charge would write is collected: in set the fields; in logs
@@ -104,7 +108,7 @@ end
 local out = { operation, nonce, 1, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil } -- room for a pool of two windows: to grow is slow
 local logs, own, o, allowed, l, more, again, renewed, today, tonight, at = { nil, nil, nil, nil, nil, nil }, s, nil, nil, nil, nil, nil, nil, 0, 0, nil
 repeat
-	out[4], o, allowed, s, l, more, again, renewed, at = now, 4, true, own, 0, false, false, now + horizon + KEEP, charges
+	out[4], o, allowed, s, l, more, again, renewed, at = now, 4, true, own, 0, false, false, now + lives, charges
 	for i = 1, pools do
 		local log, amount, bounds = KEYS[1 + i], nil, nil
 		local total, number, newest, first, alive, drained, used, by, since, probe = 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
@@ -241,7 +245,7 @@ repeat
 				drop = find()(log, numbered, first, true, now - horizon + 1, first, first + 16384 < number and first + 16384 or number, first, 0, 0, 0) - first
 			end
 			number = number + 1
-			local renew = length - drop == 1 or alive < renewed - RENEW
+			local renew = length - drop == 1 or alive < renewed - slack
 			out[mine] = entry
 			logs[l + 1], logs[l + 2], logs[l + 3], logs[l + 4], logs[l + 5], logs[l + 6] = log, pack(ENTRY, now, sum, entry, who), length, drop, renew, length == 1 and number > 1
 			l, more = l + 6, more or renew or length == 0 or drop > 0
@@ -290,6 +294,7 @@ for n = 1, l, 6 do
 		broken(log, now_, type(now_) == 'number' and 'it has ' .. now_ - 1 .. ' entries', numbered)
 	end
 end
+local renew = longer or expires < renewed - slack
 for n = 1, more and l or 0, 6 do
 	local log, length, drop = logs[n], logs[n + 2], logs[n + 3]
 	if length == 0 then
@@ -299,10 +304,11 @@ for n = 1, more and l or 0, 6 do
 		redis.call('LTRIM', log, drop, -1)
 	end
 	if logs[n + 4] then
-		redis.call('PEXPIRE', log, math.floor((horizon + KEEP) / 1000))
+		redis.call('PEXPIRE', log, math.floor(lives / 1000))
+		renew = true -- or the log would outlive its state
 	end
 end
-local result, renew = pack(format, unpack(out, 1, o)), expires < renewed - RENEW
+local result = pack(format, unpack(out, 1, o))
 if numbered then
 	set[s + 1], set[s + 2] = ARGV[3 + pools], result
 	s = s + 2
@@ -317,7 +323,7 @@ if renew or learned or horizon ~= kept or numbered and not writer then
 end
 redis.call('HSET', key, unpack(set, 1, s))
 if renew then
-	redis.call('PEXPIRE', key, math.floor((horizon + KEEP) / 1000))
+	redis.call('PEXPIRE', key, math.floor(lives / 1000))
 end
 if longer then
 	local _, _, _, prolong = rare()
