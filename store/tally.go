@@ -35,35 +35,41 @@ const readTallied = `
 SELECT facts.id, category, coalesce(published_at, 0), coalesce(views, -1), seen_at
 FROM json_each(?1) AS given CROSS JOIN video_facts AS facts ON facts.id = CAST(given.value AS bigint) JOIN video_latest AS latest ON latest.id = facts.id`
 
-// tally counts all that the words find, whatever the filters; forgiven says that one of the words may be missing.
-func (f *finder) tally(ctx context.Context) (*Counts, error) {
+// tally counts all that the choice's words find, whatever the filters. shown is the number of videos on the page.
+func (x *index) tally(ctx context.Context, chosen choice, shown int) (*Counts, error) {
 	c := &Counts{Regions: map[ingest.Region]int{}, Categories: map[string]int{}, Published: map[time.Duration]int{}, Views: map[int64]int{}}
-	all, err := f.unfiltered(ctx)
+	all, err := x.unfiltered(ctx, chosen)
 	if err != nil {
 		return nil, err
 	}
 	ids := all.ids[:min(len(all.ids), maxTallied)]
 	c.AtLeast = all.capped || len(ids) < len(all.ids)
 	charted := map[ingest.Region]regionCharts{}
-	keys, err := column[ingest.Region](ctx, f.tx, `SELECT DISTINCT key FROM series WHERE backfill IS NULL AND key <> '' ORDER BY key`)
+	keys, err := column[ingest.Region](ctx, x.tx, `SELECT DISTINCT key FROM series WHERE backfill IS NULL AND key <> '' ORDER BY key`)
 	for _, key := range keys {
 		if err == nil {
-			charted[key], err = readRegionCharts(ctx, f.tx, key)
+			charted[key], err = readRegionCharts(ctx, x.tx, key)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return c, each(ctx, f.tx, func(rows *sql.Rows) error {
+	if err := each(ctx, x.tx, func(rows *sql.Rows) error {
 		var id, views int64
 		var category string
 		var published, seen time.Time
 		if err := rows.Scan(&id, &category, inSeconds(&published), &views, inMillis(&seen)); err != nil {
 			return err
 		}
-		f.count(c, id, category, published, seen, views, charted)
+		c.count(x.q, id, category, published, seen, views, charted)
 		return nil
-	}, readTallied, listJSON(ids))
+	}, readTallied, listJSON(ids)); err != nil {
+		return nil, err
+	}
+	if c.AtLeast {
+		c.atLeast(shown, x.q)
+	}
+	return c, nil
 }
 
 // atLeast raises the counts of the chosen filters, and of each left out, to the number of videos that are shown: they may
@@ -78,22 +84,18 @@ func (c *Counts) atLeast(shown int, q SearchQuery) {
 	}
 }
 
-// unfiltered returns all matches of the words, or more than are counted.
-func (f *finder) unfiltered(ctx context.Context) (matches, error) {
-	if f.byOne || f.q.Region == "" && !f.onlyInNames {
-		return f.among, nil
+// unfiltered returns all matches of the choice's words, or more than are counted.
+func (x *index) unfiltered(ctx context.Context, c choice) (matches, error) {
+	if c.reading == theVideo || x.q.Region == "" && c.reading != inNames {
+		return c.matches, nil
 	}
-	everywhere := *f
+	everywhere := *x
 	everywhere.q.Region, everywhere.walked = "", map[string]matches{}
-	if f.butOneWord {
-		return everywhere.butOne(ctx, f.query)
-	}
-	return everywhere.match(ctx, f.query.Match(false), maxTallied)
+	return everywhere.find(ctx, c.query, c.reading == butOneWord, maxTallied)
 }
 
 // count counts a video for each filter for which it passes all the others.
-func (f *finder) count(c *Counts, id int64, category string, published, seen time.Time, views int64, charted map[ingest.Region]regionCharts) {
-	q := f.q
+func (c *Counts) count(q SearchQuery, id int64, category string, published, seen time.Time, views int64, charted map[ingest.Region]regionCharts) {
 	in := q.Region == "" || charted[q.Region].mayHold(id)
 	sameCategory := q.Category == "" || q.Category == category
 	popular := q.MinViews == 0 || views >= q.MinViews // hidden views are below 0
