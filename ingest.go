@@ -145,6 +145,7 @@ const (
 // off.
 const (
 	RefreshAfter = 25 * 24 * time.Hour
+	RefreshEarly = 5 * 24 * time.Hour // before RefreshAfter, a refresh begins if one day has too much of it
 	KeepFor      = 29 * 24 * time.Hour
 )
 

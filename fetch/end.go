@@ -23,6 +23,9 @@ const (
 // more. A person who runs the backfill does not wait.
 var fruitlessWaits = []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 6 * time.Hour}
 
+// mostRefreshWait is how long a refresh waits at most after a failed call.
+const mostRefreshWait = time.Hour
+
 // ending is how a pass ends its slot. There are five: done, stopped, failed, skipped and givenBack.
 type ending struct {
 	state     ingest.State
@@ -100,6 +103,7 @@ func (p *pass) callFailed(ctx context.Context, s step, err error) ending {
 		return p.interrupted(ctx, err)
 	}
 	piece := p.slot.Kind == ingest.KindBackfill
+	p.silent.Store(!piece && e.Verdict == Broken && p.saved == 0)
 	switch {
 	case e.Verdict == BadKey || e.Verdict == Unsent: // the next slot would fail too, and this call cost nothing
 		return p.interrupted(ctx, err)
@@ -111,6 +115,8 @@ func (p *pass) callFailed(ctx context.Context, s step, err error) ending {
 		return p.absent(ctx, skipped(err.Error()))
 	case e.Verdict == BadRegion && p.slot.Kind == ingest.KindChart:
 		return p.absent(ctx, failed(err.Error()))
+	case p.slot.Kind == ingest.KindRefresh: // what it fetches may be deleted before the next one
+		return p.refreshLater(err)
 	case piece && (e.Verdict == Broken || e.Vague || e.Verdict == Rejected && s.narrow != nil): // the upstream may be at fault
 		return p.fruitless(err)
 	}
@@ -118,7 +124,6 @@ func (p *pass) callFailed(ctx context.Context, s step, err error) ending {
 	if piece && s.alike {
 		end.err = &trouble{err}
 	}
-	p.silent.Store(!piece && e.Verdict == Broken && p.saved == 0)
 	return end
 }
 
@@ -169,10 +174,21 @@ func (p *pass) interrupted(ctx context.Context, err error) ending {
 	if !errors.Is(context.Cause(ctx), errLeaseOver) {
 		return givenBack(err)
 	}
-	if p.slot.Kind == ingest.KindBackfill { // perhaps it waited for another piece's call
-		return p.fruitless(errors.New(p.hungReason()))
+	switch hung := errors.New(p.hungReason()); p.slot.Kind {
+	case ingest.KindBackfill: // perhaps it waited for another piece's call
+		return p.fruitless(hung)
+	case ingest.KindRefresh:
+		return p.refreshLater(hung)
+	default:
+		return failed(hung.Error())
 	}
-	return failed(p.hungReason())
+}
+
+// refreshLater returns the ending of a refresh whose call failed: it is tried again within mostRefreshWait.
+func (p *pass) refreshLater(err error) ending {
+	end := p.fruitless(err)
+	end.err, end.retryAt = nil, p.Now().Add(min(end.retryAt.Sub(p.Now()), mostRefreshWait))
+	return end
 }
 
 // fruitless returns the ending of a piece that brought nothing: it waits, the longer the more often that happens.

@@ -66,7 +66,7 @@ func TestABlankLookUpDeletesNothing(t *testing.T) {
 	}
 	lost = false
 	refreshDays(t, b, 27)
-	if ids, err := s.VideosToRefresh(t.Context(), b.now, 999); err != nil || len(ids) != 0 {
+	if ids, err := s.VideosToRefresh(t.Context(), b.now, 0, 999); err != nil || len(ids) != 0 {
 		t.Errorf("a day later %d still wait, %v", len(ids), err)
 	}
 	if ids, err := s.VideosInDoubt(t.Context(), b.now, 999); err != nil || len(ids) != 0 {

@@ -30,6 +30,7 @@ type table struct {
 	slots  []ingest.Slot
 	pages  map[ingest.SlotKey][]ingest.Page
 	stale  [][]string
+	early  time.Duration // as it was asked for the stale ones
 	swept  int
 	fenced bool // as if another run had taken every slot over
 	full   int  // the number of the page that finds the disk full
@@ -63,7 +64,7 @@ func (t *table) Claim(_ context.Context, c ingest.Claim) (ingest.Slot, bool, err
 	defer t.mu.Unlock()
 	for i, s := range t.slots {
 		if t.open(s, c.Now) && c.Series[s.Series()] && !c.Except[s.SlotKey] {
-			s.State, s.Owner, s.Attempt, s.Lease = ingest.Claimed, c.Owner, s.Attempt+1, c.Now.Add(c.Lease)
+			s.State, s.Owner, s.Attempt, s.Tries, s.Lease, s.RetryAt = ingest.Claimed, c.Owner, s.Attempt+1, s.Tries+1, c.Now.Add(c.Lease), time.Time{}
 			t.slots[i] = s
 			return s, true, nil
 		}
@@ -84,7 +85,7 @@ func (t *table) Claimable(_ context.Context, now time.Time) (open []ingest.SlotK
 
 // open reports whether a slot may be claimed.
 func (t *table) open(s ingest.Slot, now time.Time) bool {
-	open := s.State == ingest.Due || s.State == ingest.Stopped || s.State == ingest.Claimed && !s.Lease.After(now)
+	open := s.State == ingest.Due && !s.RetryAt.After(now) || s.State == ingest.Stopped || s.State == ingest.Claimed && !s.Lease.After(now)
 	return open && !slices.ContainsFunc(t.slots, func(o ingest.Slot) bool {
 		return o.Series() == s.Series() && o.State == ingest.Claimed && o.Lease.After(now)
 	})
@@ -153,7 +154,8 @@ func (t *table) SavePage(_ context.Context, slot ingest.Slot, page ingest.Page) 
 	return slot, nil
 }
 
-func (t *table) VideosToRefresh(context.Context, time.Time, int) ([]string, error) {
+func (t *table) VideosToRefresh(_ context.Context, _ time.Time, early time.Duration, _ int) ([]string, error) {
+	t.early = early
 	if len(t.stale) == 0 {
 		return nil, nil
 	}
@@ -216,8 +218,11 @@ func (u *upstream) Chart(region ingest.Region, _, token string) fetch.Call[inges
 }
 
 func (u *upstream) Videos(ids []string) fetch.Call[ingest.Page] {
-	return fetch.Call[ingest.Page]{Method: "videos.list", Do: func(context.Context) (ingest.Page, error) {
+	return fetch.Call[ingest.Page]{Method: "videos.list", Do: func(ctx context.Context) (ingest.Page, error) {
 		u.calls = append(u.calls, fmt.Sprint(len(ids)))
+		if u.answer != nil {
+			return ingest.Page{}, u.answer(ctx, len(u.calls))
+		}
 		return ingest.Page{}, nil
 	}}
 }

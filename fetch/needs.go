@@ -24,7 +24,7 @@ type Slots interface {
 	// ingest.ClockAhead after now, which were added while a clock was ahead.
 	Newest(ctx context.Context, now time.Time) (map[ingest.Series]time.Time, error)
 	// Claim gives c.Owner one open slot that c wants, until the lease is over; ok is false if there is none. A slot is
-	// open when it is due, stopped with no newer slot of its series, or claimed with its lease over at c.Now, unless
+	// open when it is due and its RetryAt, at most an hour ahead, has come, stopped with no newer slot of its series, or claimed with its lease over at c.Now, unless
 	// another slot of its series is claimed under a running lease. c selects slots of the schedule or pieces of a
 	// backfill. In the schedule the least fresh series comes first (its last slot was done longest ago, or never; a
 	// partial chart makes no series fresh), then the oldest due, then job and key; pieces come in their order. Claim
@@ -84,10 +84,10 @@ type Sink interface {
 
 // Library is the part of the store that a pass reads.
 type Library interface {
-	// VideosToRefresh returns up to n ids of videos that were last fetched more than ingest.RefreshAfter before now,
-	// oldest first: those seen within ingest.KeepFor before now, unless a backfill lets them go, and those it keeps
-	// fresh. Those in doubt are left out.
-	VideosToRefresh(ctx context.Context, now time.Time, n int) ([]string, error)
+	// VideosToRefresh returns up to n ids of videos that were last fetched more than ingest.RefreshAfter before now, or
+	// will have been that much later (early), oldest first: those then seen within ingest.KeepFor, unless a backfill lets
+	// them go, and those it keeps fresh. Those in doubt are left out.
+	VideosToRefresh(ctx context.Context, now time.Time, early time.Duration, n int) ([]string, error)
 	// VideosInDoubt returns up to n ids of stored videos that a look-up left out at askedBefore or earlier, and that none
 	// has brought since, the longest ago first.
 	VideosInDoubt(ctx context.Context, askedBefore time.Time, n int) ([]string, error)

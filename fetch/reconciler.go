@@ -34,6 +34,9 @@ type Reconciler struct {
 	// Reserve returns what a backfill's calls must leave for the schedule; nil: only the ceilings apply. Passes call
 	// it concurrently.
 	Reserve func(context.Context) quota.Reserve
+	// RefreshCalls returns how many look-ups of old videos a refresh has left today, which has charged that much, by pool.
+	// waits says, in words, what is left for later days. nil: it looks up all videos that are old enough.
+	RefreshCalls func(ctx context.Context, now time.Time, charged map[string]int64) (calls int, waits string, err error)
 	// FreeBursts says that the upstream does not charge for calls certainly refused for their rate, which are
 	// refunded.
 	FreeBursts bool

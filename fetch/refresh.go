@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -31,7 +32,9 @@ type refresh struct {
 	deleted string   // what was deleted, in words; "": nothing
 	toCount []string // ids to count next
 	tally   absences
-	suspect int // suspect answers in a row
+	suspect int    // suspect answers in a row
+	waits   string // what is left for later days, in words; "": nothing
+	lookUps int    // of old videos, that are left for today
 
 	uncounted int // counts that a suspect answer lacked
 }
@@ -46,28 +49,41 @@ func (r *refresh) next(ctx context.Context, slot ingest.Slot) (step, bool, error
 		if err != nil {
 			return step{}, false, fmt.Errorf("delete what is older than %v: %w", ingest.KeepFor, err)
 		}
-		r.swept, r.deleted = true, deletedText(placements, videos)
+		r.swept, r.deleted, r.lookUps = true, deletedText(placements, videos), math.MaxInt
+		if r.RefreshCalls != nil {
+			if r.lookUps, r.waits, err = r.RefreshCalls(ctx, r.Now(), slot.Charges); err != nil {
+				return step{}, false, fmt.Errorf("plan how many videos are refreshed today: %w", err)
+			}
+		}
 	}
 	for _, next := range []func(context.Context, ingest.Slot) (step, bool, error){r.renewVideos, r.askAgain, r.nameCategories, r.recountVideos} {
 		if s, ok, err := next(ctx, slot); ok || err != nil {
+			if slot.Tries > 1 { // its last try ended with a failed call
+				s.retries = 0
+			}
 			return s, ok, err
 		}
 	}
 	return step{}, false, nil
 }
 
-// renewVideos refetches videos that will soon be too old.
+// renewVideos refetches videos that will soon be too old. The last call is filled up with some that have time.
 func (r *refresh) renewVideos(ctx context.Context, _ ingest.Slot) (step, bool, error) {
-	if r.suspect >= maxSuspect {
+	if r.suspect >= maxSuspect || r.lookUps <= 0 {
 		return step{}, false, nil
 	}
-	ids, err := r.Library.VideosToRefresh(ctx, r.Now(), r.Upstream.Limits().IDsPerCall)
+	early := time.Duration(0)
+	if r.RefreshCalls != nil {
+		early = ingest.RefreshEarly
+	}
+	ids, err := r.Library.VideosToRefresh(ctx, r.Now(), early, r.Upstream.Limits().IDsPerCall)
 	if err != nil {
 		return step{}, false, fmt.Errorf("find the videos to refresh: %w", err)
 	}
 	if len(ids) == 0 {
 		return step{}, false, nil
 	}
+	r.lookUps--
 	return r.lookUp(ingest.Asked{IDs: ids}), true, nil
 }
 
@@ -143,7 +159,7 @@ func (r *refresh) doneReason() string {
 	if r.uncounted > 0 {
 		counts = fmt.Sprintf("1 answer suspect: %s missing; they are asked for by the next refresh", counted(r.uncounted, "count"))
 	}
-	return joined(r.deleted, r.tally.String(), counts)
+	return joined(r.deleted, r.tally.String(), r.waits, counts)
 }
 
 // deletedText counts the deletions in words; "" if there were none.

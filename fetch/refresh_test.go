@@ -211,3 +211,52 @@ func TestARefreshSaysWhatItDeletedAndElseNothing(t *testing.T) {
 		}
 	}
 }
+
+// The upstream fails while videos are looked up: the slot is tried again within the hour, each time with one call, until an
+// answer comes. It does not fail for the day.
+func TestARefreshWhoseCallFailsIsTriedAgainWithinTheHour(t *testing.T) {
+	b := newBench(t, 1000)
+	slot := ingest.Slot{SlotKey: ingest.SlotKey{Job: "refresh", DueAt: start}, Kind: ingest.KindRefresh, State: ingest.Due}
+	b.run.Schedule, b.table.stale = schedule{slot}, [][]string{{"a", "b"}}
+	b.upstream.answer = on(fetch.Broken, 1_000)
+	var tried []time.Duration
+	for ; b.now.Before(start.Add(3 * time.Hour)); b.now = b.now.Add(time.Minute) {
+		worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: []ingest.Series{slot.Series()}})
+		if err != nil || len(worked) > 1 {
+			t.Fatalf("%s %v", states(worked), err)
+		}
+		if len(worked) == 1 {
+			tried = append(tried, b.now.Sub(start))
+			if s := worked[0]; s.State != ingest.Due || s.Reason == "" || !s.RetryAt.After(b.now) || s.RetryAt.Sub(b.now) > time.Hour {
+				t.Fatalf("after %v the slot is %s until %s: %s", b.now.Sub(start), s.State, s.RetryAt, s.Reason)
+			}
+		}
+	}
+	if want := []time.Duration{0, time.Minute, 6 * time.Minute, 21 * time.Minute, 81 * time.Minute, 141 * time.Minute}; !slices.Equal(tried, want) {
+		t.Errorf("tried after %v, want %v", tried, want)
+	}
+	if calls := len(b.upstream.calls); calls != 4+len(tried)-1 {
+		t.Errorf("%d calls for %d tries, want retries in the first one only", calls, len(tried))
+	}
+	b.upstream.answer, b.now = nil, start.Add(4*time.Hour)
+	if worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: []ingest.Series{slot.Series()}}); err != nil || len(worked) != 1 || worked[0].State != ingest.Done {
+		t.Errorf("once it answers: %s %v", states(worked), err)
+	}
+}
+
+// A refresh makes as many look-ups as it may, fills the last one up with videos that have time, and says what waits.
+func TestARefreshLooksUpNoMoreThanItMay(t *testing.T) {
+	b := newBench(t, 1000)
+	slot := ingest.Slot{SlotKey: ingest.SlotKey{Job: "refresh", DueAt: start}, Kind: ingest.KindRefresh, State: ingest.Due}
+	b.run.Schedule, b.table.stale = schedule{slot}, [][]string{{"a"}, {"b"}, {"c"}}
+	b.run.RefreshCalls = func(context.Context, time.Time, map[string]int64) (int, string, error) {
+		return 2, "1 video waits", nil
+	}
+	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: []ingest.Series{slot.Series()}})
+	if err != nil || len(worked) != 1 || worked[0].State != ingest.Done || !strings.Contains(worked[0].Reason, "1 video waits") || len(b.upstream.calls) != 2 {
+		t.Errorf("%d calls, %+v, %v", len(b.upstream.calls), worked, err)
+	}
+	if b.table.early != ingest.RefreshEarly {
+		t.Errorf("it asked for videos %v before their time, want %v", b.table.early, ingest.RefreshEarly)
+	}
+}

@@ -105,7 +105,7 @@ func (r *runner) noteSilence(ctx context.Context) error {
 func (r *runner) reportSlot(ctx context.Context, e result) error {
 	answered := e.State == ingest.Done || e.State == ingest.Skipped || e.State == ingest.Failed
 	switch {
-	case e.err != nil || !answered || !r.heedsSilence():
+	case e.err != nil || !answered && !e.silent || !r.heedsSilence():
 		return e.err
 	case e.silent:
 		r.silence.Slots++

@@ -10,7 +10,7 @@ import (
 )
 
 // claimable lists the slots that may be claimed at ?2 (milliseconds; ?1 is its future), in the order of Claim: each
-// series' open slot, unless a run works on the series. A stopped slot must be the newest. claimableOf lists those of the
+// series' open slot, unless a run works on the series or the slot waits. A stopped slot must be the newest. claimableOf lists those of the
 // series in ?3, however many others wait.
 const (
 	claimable = `
@@ -23,9 +23,14 @@ FROM json_each(?3) AS given CROSS JOIN series ON job = value ->> 0 AND series.ke
 
 	claimableIn = ` CROSS JOIN slots ON slots.series = series.id AND due_at = open
 WHERE open IS NOT NULL AND backfill IS NULL AND (state <> 'stopped' OR due_at = ` + newestAt + `)
+  AND (state <> 'due' OR retry_at IS NULL OR retry_at <= ?2 OR retry_at > ?2 + ` + longestWait + `)
   AND NOT EXISTS (SELECT 1 FROM slots AS other WHERE other.series = series.id AND other.state = 'claimed' AND other.lease > ?2 AND other.due_at <= ?1)
 ORDER BY fresh_at NULLS FIRST, open, job, series.key`
 )
+
+// longestWait is how long a slot of the schedule may wait before it is tried again, in milliseconds: what is to wait
+// for longer was written while a clock was ahead.
+const longestWait = `3600000`
 
 // fewSeries is up to how many series a claim looks up one by one.
 const fewSeries = 16

@@ -10,27 +10,34 @@ import (
 )
 
 // VideosToRefresh implements fetch.Library.
-func (s *Store) VideosToRefresh(ctx context.Context, now time.Time, n int) ([]string, error) {
-	return toRefresh(ctx, s, "SELECT video_id"+oldVideos+" ORDER BY fetched_day, id LIMIT ?", scanValue[string], now, n)
-}
-
-// CountToRefresh returns how many videos VideosToRefresh would return, at most n.
-func (s *Store) CountToRefresh(ctx context.Context, now time.Time, n int) (int, error) {
-	counts, err := toRefresh(ctx, s, "SELECT count(*) FROM (SELECT 1"+oldVideos+" LIMIT ?) AS old", scanValue[int], now, n)
-	if err != nil {
-		return 0, err
-	}
-	return counts[0], nil
-}
-
-const oldVideos = ` FROM videos WHERE fetched_day <= ? AND fetched_at < ? AND (upkeep = 1 OR upkeep IS NULL AND seen_at >= ?)
-	AND NOT EXISTS (SELECT 1 FROM absences WHERE video = videos.id AND asked_at > fetched_at)`
-
-func toRefresh[T any](ctx context.Context, s *Store, query string, scan func(scanner) (T, error), now time.Time, n int) ([]T, error) {
-	before := now.Add(-ingest.RefreshAfter)
-	return collectView(ctx, s.database, "find the videos to refresh", scan, query,
+func (s *Store) VideosToRefresh(ctx context.Context, now time.Time, early time.Duration, n int) ([]string, error) {
+	before := now.Add(early - ingest.RefreshAfter)
+	return collectView(ctx, s.database, "find the videos to refresh", scanValue[string], `SELECT video_id`+oldVideos,
 		dayOf(before), before.UnixMilli(), now.Add(-ingest.KeepFor).UnixMilli(), n)
 }
+
+// CountToRefresh counts the oldest n videos that VideosToRefresh would return, by day: first those of now, then those
+// that each day until ingest.RefreshEarly from now adds.
+func (s *Store) CountToRefresh(ctx context.Context, now time.Time, n int) ([]int, error) {
+	counts := make([]int, 1+ingest.RefreshEarly/(24*time.Hour))
+	before, due := now.Add(ingest.RefreshEarly-ingest.RefreshAfter), now.Add(-ingest.RefreshAfter)
+	_, err := collectView(ctx, s.database, "count the videos to refresh", func(row scanner) (days int, err error) {
+		var videos int
+		if err = row.Scan(&days, &videos); err == nil {
+			counts[days] = videos
+		}
+		return days, err
+	}, `SELECT days, count(*) FROM (SELECT CASE WHEN fetched_at < ?5 THEN 0 ELSE 1 + (fetched_at - ?5) / 86400000 END AS days`+oldVideos+`) AS old GROUP BY days`,
+		dayOf(before), before.UnixMilli(), now.Add(-ingest.KeepFor).UnixMilli(), n, due.UnixMilli())
+	return counts, err
+}
+
+// oldVideos selects up to ?4 videos last fetched before ?2, a time on day ?1: of those that no backfill keeps fresh, those
+// seen at ?3 or later that will still have been seen lately, as ?3 says now, when they are old enough.
+const oldVideos = ` FROM videos WHERE fetched_day <= ?1 AND fetched_at < ?2
+	AND (upkeep = 1 OR upkeep IS NULL AND seen_at >= ?3 AND seen_at >= fetched_at - 345600000)
+	AND NOT EXISTS (SELECT 1 FROM absences WHERE video = videos.id AND asked_at > fetched_at)
+	ORDER BY fetched_day, id LIMIT ?4`
 
 // SaveVideos implements fetch.Sink. slot.Videos counts the videos that came back, from 0 on page 1. Videos that nobody
 // asked for, or that a sweep has deleted, are skipped.

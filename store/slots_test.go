@@ -131,7 +131,7 @@ func TestSlotsInTheFutureAreIgnored(t *testing.T) {
 	if err != nil || len(hits.Items) != 1 || !hits.Items[0].SeenAt.Equal(now) {
 		t.Errorf("the video: %+v, %v", hits, err)
 	}
-	if old, err := s.VideosToRefresh(t.Context(), now.Add(ingest.RefreshAfter+time.Second), 9); err != nil || len(old) != 1 {
+	if old, err := s.VideosToRefresh(t.Context(), now.Add(ingest.RefreshAfter+time.Second), 0, 9); err != nil || len(old) != 1 {
 		t.Errorf("it is never refreshed: %v, %v", old, err)
 	}
 	if found, err := s.CheckOpen(t.Context()); err != nil || len(found) > 0 {

@@ -404,7 +404,7 @@ func (m *modelled) asks(ctx context.Context) {
 		pages = append(pages, must[[]string](m.T)(ids, err)...)
 	}
 	for what, ids := range map[string][2][]string{
-		"stale": {must[[]string](m.T)(m.s.VideosToRefresh(ctx, now, 99)), stale}, "older": {pages, older},
+		"stale": {must[[]string](m.T)(m.s.VideosToRefresh(ctx, now, 0, 99)), stale}, "older": {pages, older},
 		"uncounted": {must[[]string](m.T)(m.s.VideosToCount(ctx, now, 99)), uncounted},
 	} {
 		if got, want := slices.Sorted(slices.Values(ids[0])), slices.Sorted(slices.Values(ids[1])); !slices.Equal(got, want) {

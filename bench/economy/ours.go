@@ -268,7 +268,7 @@ func (p *program) wire(o options, client *youtube.Client) error {
 		Pause: func(_ context.Context, d time.Duration) error { p.clock.pass(d); return nil },
 	}
 	if !o.noPacing {
-		p.reconciler.Pace = p.watch.PaceBy(g)
+		p.reconciler.Pace, p.reconciler.RefreshCalls = p.watch.PaceBy(g), p.watch.RefreshCalls
 	}
 	p.reconciler.Quota = asker{g, p}
 	if o.noDoubt {

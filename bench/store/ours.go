@@ -93,7 +93,7 @@ func (s *ours) refresh(ctx context.Context, at time.Time, known map[string]inges
 	slot := s.slot
 	slot.FetchedAt = at
 	for {
-		ids, err := s.VideosToRefresh(ctx, at, perPage)
+		ids, err := s.VideosToRefresh(ctx, at, 0, perPage)
 		if err != nil {
 			return err
 		}

@@ -182,7 +182,8 @@ func (f *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 	}
 	r.Reserve = f.reserveCache(a).Reserve
 	if a.cfg.Pacing {
-		r.Pace = a.others(f.store, f.schedule).PaceBy(f.ledger.Governor)
+		others := a.others(f.store, f.schedule)
+		r.Pace, r.RefreshCalls = others.PaceBy(f.ledger.Governor), others.RefreshCalls
 	}
 	if a.wrapPass != nil {
 		a.wrapPass(r)

@@ -12,8 +12,9 @@ import (
 // including the pace's room for retries.
 type Forecast struct {
 	Until     time.Time        `json:"until"`
-	Scheduled map[string]int64 `json:"scheduled"` // at most, per pool
-	SetAside  map[string]int64 `json:"set_aside"` // planned for refreshes, others and failed calls, per pool
+	Scheduled map[string]int64 `json:"scheduled"`         // at most, per pool
+	SetAside  map[string]int64 `json:"set_aside"`         // planned for refreshes, others and failed calls, per pool
+	Refresh   map[string]int64 `json:"refresh,omitempty"` // of SetAside: what refreshes still take
 	// Left at the time of the day at which least is left, of the schedule's ceilings and after all that, per pool;
 	// negative: missing.
 	Spare  map[string]int64 `json:"spare"`
@@ -44,7 +45,7 @@ const (
 // OthersWatch.Expect; the zero PacedSchedule plans for nothing). A schedule does not fit while the pace slows a job that is due
 // before the day ends, nor without the room to retry a chart, which every chart needs to begin.
 func (s PricedSchedule) Forecast(r quota.Report, pace PacedSchedule, waiting map[ingest.Series]ingest.Slot, now time.Time) (Forecast, error) {
-	f := Forecast{SetAside: map[string]int64{}, Spare: map[string]int64{}, Fits: r.Degraded == nil, Pacing: pace.String(), Others: pace.Others}
+	f := Forecast{SetAside: map[string]int64{}, Spare: map[string]int64{}, Fits: r.Degraded == nil, Pacing: pace.String(), Others: pace.Others, Refresh: pace.Refresh}
 	_, f.Until = providerDay(now, s.Tariff.Zone)
 	price, err := s.Price(now, f.Until)
 	if err != nil {

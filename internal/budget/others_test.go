@@ -17,7 +17,7 @@ import (
 type notes struct {
 	text    string
 	slots   []ingest.Slot
-	old     int // videos
+	old     []int // videos, by day
 	unnamed []ingest.Region
 }
 
@@ -28,7 +28,9 @@ func (n *notes) SetNote(_ context.Context, _, text string) error {
 }
 func (n *notes) SpentSlots(context.Context, time.Time) ([]ingest.Slot, error) { return n.slots, nil }
 
-func (n *notes) CountToRefresh(context.Context, time.Time, int) (int, error) { return n.old, nil }
+func (n *notes) CountToRefresh(context.Context, time.Time, int) ([]int, error) {
+	return append(slices.Clone(n.old), make([]int, 6-len(n.old))...), nil
+}
 
 func (n *notes) RegionsToName(context.Context, time.Time, time.Time) ([]ingest.Region, error) {
 	return n.unnamed, nil
@@ -81,7 +83,7 @@ func week(others ...int64) (all []seen) {
 func TestOthersAreNotedAfterAClockThatWasAhead(t *testing.T) {
 	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
 	w := watched(t, s, seen{day: 30, hour: 1, own: 4}, seen{day: 0, hour: 10, others: 200}, seen{day: 1, hour: 10, others: 200})
-	if _, said := w.Expect(t.Context(), reported(s, midnight.AddDate(0, 0, 2), 0, 0)); said == "" {
+	if said := w.Expect(t.Context(), reported(s, midnight.AddDate(0, 0, 2), 0, 0)).Others; said == "" {
 		t.Error("nothing is expected of who took 200 of 300 units on each of the last 2 days")
 	}
 }
@@ -123,7 +125,8 @@ func TestWhatOthersTookIsExpectedAgain(t *testing.T) {
 		for i := range r.Pools {
 			r.Pools[i].Windows = onlyDay(r.Pools[i].Windows)
 		}
-		planned, said := w.Expect(t.Context(), r)
+		expected := w.Expect(t.Context(), r)
+		planned, said := expected.Report, expected.Others
 		pace := s.Pace(planned, known, now)
 		if len(pace.Jobs) != 1 || pace.Jobs[0].Budget != tt.budget || said != tt.said {
 			t.Errorf("%s: %+v, %q", tt.name, pace.Jobs, said)
@@ -142,7 +145,7 @@ func TestWhatTheProviderGivesIsTestedAsTheDayEnds(t *testing.T) {
 	w := watched(t, s, seen{2, 2, 80, 0, 80})
 	for before, want := range map[time.Duration]int64{12 * time.Hour: 80, 30 * time.Minute: 80, 15 * time.Minute: 90, -10 * time.Second: 0} {
 		r := reported(s, midnight.AddDate(0, 0, 4).Add(-before), 0, 0)
-		planned, _ := w.Expect(t.Context(), r)
+		planned := w.Expect(t.Context(), r).Report
 		for i, p := range planned.Pools {
 			for j, window := range p.Windows {
 				if left := max(0, 285-window.Used); p.Pool == "units" && window.Window.Day() && left != want {
@@ -157,7 +160,7 @@ func TestWhatTheProviderGivesIsTestedAsTheDayEnds(t *testing.T) {
 func TestNobodyIsExpectedToTakeNothing(t *testing.T) {
 	w := watched(t, limited(t, 3, chart(30*time.Minute, 4, regions.Default()...)), seen{2, 1, 2, 0, 0})
 	r := reported(limited(t, 3, chart(30*time.Minute, 4, regions.Default()...)), midnight.AddDate(0, 0, 3).Add(time.Minute), 0, 0)
-	if _, said := w.Expect(t.Context(), r); said != "" {
+	if said := w.Expect(t.Context(), r).Others; said != "" {
 		t.Errorf("%q", said)
 	}
 }
@@ -186,7 +189,8 @@ func TestWasteIsCountedAndPlannedFor(t *testing.T) {
 			t.Errorf("%s: %d units wasted, want %d", tt.name, got, tt.want)
 		}
 		w := budget.OthersWatch{Notes: &notes{slots: tt.slots}, Schedule: s}
-		planned, others := w.Expect(t.Context(), reported(s, now, 20, 0))
+		expected := w.Expect(t.Context(), reported(s, now, 20, 0))
+		planned, others := expected.Report, expected.Others
 		if pace := s.Pace(planned, nil, now).Jobs; len(pace) != 1 || pace[0].Window != "24h" || pace[0].Budget != 285-tt.want || others != "" {
 			t.Errorf("%s: %+v, others %q, want a budget of %d", tt.name, pace, others, 285-tt.want)
 		}
@@ -208,7 +212,7 @@ func TestADoubtedNoIsExpectedToEndAsTheLastOneDid(t *testing.T) {
 		if err := w.Observe(t.Context(), spender(r.Spent), r); err != nil {
 			t.Fatal(err)
 		}
-		planned, _ := w.Expect(t.Context(), r)
+		planned := w.Expect(t.Context(), r).Report
 		return s.Pace(planned, map[ingest.Series]time.Time{{Job: "chart", Key: "US"}: now.Add(-time.Minute)}, now)
 	}
 	unknown := doubted(watched(t, s), 3)
@@ -264,7 +268,7 @@ func TestOtherHostsAreOthers(t *testing.T) {
 				break
 			}
 		}
-		planned, _ := w.Expect(t.Context(), r)
+		planned := w.Expect(t.Context(), r).Report
 		if pace := s.Pace(planned, nil, r.At); len(pace.Jobs) != 1 || pace.Jobs[0].Budget != tt.budgeted {
 			t.Errorf("%s: %+v, want a budget of %d", tt.name, pace.Jobs, tt.budgeted)
 		}

@@ -23,6 +23,7 @@ type PacedSchedule struct {
 	Jobs     []JobPace    // the slowed jobs; none: the schedule is as configured
 	Report   quota.Report // the report that it was computed from, with what others are expected to take
 	Others   string       // what others are expected to take, in words; "": little
+	Refresh  quota.Cost   // what refreshes are expected to take until the provider's day ends
 
 	holds map[string]time.Time // by job: until when nothing is left for it
 }

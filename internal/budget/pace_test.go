@@ -2,6 +2,7 @@ package budget_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -132,18 +133,17 @@ func TestWhatARefreshNeedsIsSetAsideFirst(t *testing.T) {
 	stored := &notes{}
 	w := budget.OthersWatch{Notes: stored, Schedule: s}
 	paced := func(r quota.Report) []budget.JobPace {
-		r, _ = w.Expect(t.Context(), r)
-		return s.Pace(r, nil, now).Jobs
+		return s.Pace(w.Expect(t.Context(), r).Report, nil, now).Jobs
 	}
 	r := reported(s, now, 0, 0)
 	if got := paced(r); len(got) != 1 || got[0].Budget != 285 {
 		t.Errorf("%+v, want the whole budget: nothing is to be refreshed", got)
 	}
-	stored.old, stored.unnamed = 51, regions.Default()
+	stored.old, stored.unnamed = []int{51}, regions.Default()
 	if got := paced(r); len(got) != 1 || got[0].Budget != 285-2-8 {
 		t.Errorf("%+v, want a budget of 275: two look-ups and eight regions' categories are set aside", got)
 	}
-	stored.old, stored.unnamed = 20*50, nil
+	stored.old, stored.unnamed = []int{20 * 50}, nil
 	r.Spent = append(r.Spent, quota.Spent{Pool: "units", Who: quota.Who{Purpose: quota.Refresh}, Amount: 20})
 	for i, p := range r.Pools {
 		for j := range p.Windows {
@@ -164,6 +164,60 @@ func TestWhatARefreshNeedsIsSetAsideFirst(t *testing.T) {
 	}
 	if got := paced(r); len(got) != 1 || got[0].Most != 0 {
 		t.Errorf("%+v, want no chart from what the refresh of today needs", got)
+	}
+}
+
+// 15,000 videos become too old on one day, under 300 units: their 300 look-ups are spread over the days before, so that
+// none takes more than a quarter of the charts' budget and none is late. Where charts leave more than a quarter, refreshes
+// may have it; what is too much even for six days waits, and a few look-ups are not spread at all.
+func TestARefreshTooBigForADayIsSpreadOverTheDaysBefore(t *testing.T) {
+	starved, rich := chart(30*time.Minute, 4, regions.Default()...), chart(24*time.Hour, 4, regions.Default()...)
+	for _, tt := range []struct {
+		name string
+		job  ingest.Job
+		old  []int
+		want []int // look-ups a day
+		late int   // videos, after the last day
+	}{
+		{"spread evenly", starved, []int{0, 0, 0, 0, 0, 15_000}, []int{50, 50, 50, 50, 50, 50}, 0},
+		{"a day's share is not", starved, []int{0, 0, 0, 0, 0, 71 * 50}, []int{0, 0, 0, 0, 0, 71}, 0},
+		{"a little, day after day, in calls that are filled up", starved, []int{10, 10, 10, 10, 10, 10}, []int{1, 0, 0, 0, 0, 1}, 0},
+		{"it becomes known too late", starved, []int{5_000, 0, 0, 0, 0, 0}, []int{71, 29, 0, 0, 0, 0}, 0},
+		{"too much for all days", starved, []int{0, 0, 0, 0, 0, 25_000}, []int{71, 71, 71, 71, 71, 71}, 25_000 - 6*71*50},
+		{"what charts leave", rich, []int{0, 0, 0, 0, 0, 200 * 50}, []int{0, 0, 0, 0, 0, 200}, 0},
+	} {
+		s := limited(t, 300, tt.job, refresh())
+		stored := &notes{old: tt.old}
+		w := budget.OthersWatch{Notes: stored, Schedule: s}
+		for day, want := range tt.want {
+			charged, videos := int64(0), 0
+			for now := midnight.AddDate(0, 0, day); ; {
+				calls, waits, err := w.RefreshCalls(t.Context(), now, map[string]int64{"units": charged})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if calls <= 0 {
+					if late := stored.old[0] > 0; late != (waits != "") {
+						t.Errorf("%s, day %d: %d are late, and it says %q", tt.name, day, stored.old[0], waits)
+					}
+					break
+				}
+				charged++
+				for left, i := 50, 0; left > 0 && i < len(stored.old); i++ { // the oldest first; the last call is filled up
+					n := min(left, stored.old[i])
+					stored.old[i], left, videos = stored.old[i]-n, left-n, videos+n
+				}
+			}
+			if int(charged) != want {
+				t.Errorf("%s: on day %d it makes %d look-ups of %d videos, want %d", tt.name, day, charged, videos, want)
+			}
+			if day < len(tt.want)-1 {
+				stored.old = append([]int{stored.old[0] + stored.old[1]}, append(slices.Clone(stored.old[2:]), 0)...)
+			}
+		}
+		if stored.old[0] != tt.late {
+			t.Errorf("%s: %d are late in the end, want %d", tt.name, stored.old[0], tt.late)
+		}
 	}
 }
 

@@ -20,8 +20,9 @@ type Notes interface {
 	Note(ctx context.Context, name string) (string, error) // "" if there is none
 	SetNote(ctx context.Context, name, text string) error
 	SpentSlots(ctx context.Context, since time.Time) ([]ingest.Slot, error)
-	// CountToRefresh counts what fetch.Library's VideosToRefresh would return; RegionsToName is as there.
-	CountToRefresh(ctx context.Context, now time.Time, n int) (int, error)
+	// CountToRefresh counts the oldest n videos that fetch.Library's VideosToRefresh would return, by day: first those of
+	// now, then those that each day until ingest.RefreshEarly from now adds. RegionsToName is as there.
+	CountToRefresh(ctx context.Context, now time.Time, n int) ([]int, error)
 	RegionsToName(ctx context.Context, charted, stale time.Time) ([]ingest.Region, error)
 }
 
@@ -66,28 +67,36 @@ func (w OthersWatch) Observe(ctx context.Context, l Spender, r quota.Report) err
 	return err
 }
 
-// Expect returns the report of OthersHistory.Expect, less what the day's refreshes and failed calls will still cost,
-// and in words what others are expected to take. If the store cannot be read, nothing is expected.
-func (w OthersWatch) Expect(ctx context.Context, r quota.Report) (quota.Report, string) {
+// Expected is a report for planning charts.
+type Expected struct {
+	quota.Report            // as if all else that is expected were used already
+	Others       string     // what others are expected to take, in words; "": little
+	Refresh      quota.Cost // what refreshes will still take before the provider's day ends
+}
+
+// Expect returns the report of OthersHistory.Expect, less what the day's refreshes and failed calls will still cost. If
+// the store cannot be read, nothing is expected.
+func (w OthersWatch) Expect(ctx context.Context, r quota.Report) Expected {
 	history, _, err := w.read(ctx)
 	if err != nil || r.Degraded != nil {
-		return r, ""
+		return Expected{Report: r}
 	}
 	tariff := w.Schedule.Tariff
 	slots, err := w.slots(ctx, r.At.Add(-day-tariff.Grace))
 	if err != nil {
-		return r, ""
+		return Expected{Report: r}
 	}
 	today, ends := dayOf(r, tariff)
-	said := history.String(tariff, today)
+	out := Expected{Others: history.String(tariff, today)}
 	if w.Shared {
 		history.beginWithEqualParts(tariff, today, int64(w.Schedule.Hosts))
 	}
-	planned, err := w.setAside(ctx, history.Expect(r, tariff, w.own(slots, r.Spent)))
-	if err != nil {
-		return r, ""
+	if out.Refresh, err = w.refreshNeed(ctx, history, slots, r); err != nil {
+		return Expected{Report: r}
 	}
-	return expectWaste(planned, w.Schedule.Wasted(slots), ends), said
+	planned := setAside(history.Expect(r, tariff, w.own(slots, r.Spent)), out.Refresh)
+	out.Report = expectWaste(planned, w.Schedule.Wasted(slots), ends)
+	return out
 }
 
 // expectWaste counts as used what failed calls are expected to cost before the day ends, at the last day's hourly rate.
@@ -132,53 +141,6 @@ func (s PricedSchedule) Wasted(slots []ingest.Slot) map[string]int64 {
 	return wasted
 }
 
-// mostToRefresh bounds how many videos are counted to price a refresh.
-const mostToRefresh = 50_000
-
-// setAside counts as used what the day's refreshes still need, since the provider's rules demand them. What earlier
-// refreshes took leaves a sliding window as new ones come.
-func (w OthersWatch) setAside(ctx context.Context, r quota.Report) (quota.Report, error) {
-	need, err := w.refreshNeed(ctx, r)
-	drew := drawnFor(r.Spent, quota.Refresh)
-	return withMoreUsed(r, func(pool string, w quota.Window) int64 {
-		if w.Day() {
-			return need[pool]
-		}
-		return max(0, need[pool]-drew[pool])
-	}), err
-}
-
-// refreshNeed returns the cost of the refresh that is still to come before the provider's day ends. It looks up videos
-// that will soon be too old, and names categories.
-func (w OthersWatch) refreshNeed(ctx context.Context, r quota.Report) (quota.Cost, error) {
-	s, need := w.Schedule, quota.Cost{}
-	_, ends := dayOf(r, s.Tariff)
-	for _, schedule := range s.Jobs {
-		due := schedule.Next(r.At)
-		if schedule.Job.Kind != ingest.KindRefresh || due.IsZero() || !due.Before(ends) {
-			continue
-		}
-		old, err := w.Notes.CountToRefresh(ctx, due, mostToRefresh)
-		if err != nil {
-			return nil, err
-		}
-		unnamed, err := w.Notes.RegionsToName(ctx, due, due.Add(-fetch.NameAfter))
-		if err != nil {
-			return nil, err
-		}
-		calls := map[string]int{s.Upstream.Videos(nil).Method: ceilDiv(old, s.Upstream.Limits().IDsPerCall)}
-		if namer, ok := s.Upstream.(fetch.Namer); ok {
-			calls[namer.Categories("").Method] += len(unnamed)
-		}
-		for method, n := range calls {
-			if cost, err := s.Tariff.Cost(method); err == nil { // a call without a price is never made
-				need.Add(cost, int64(n))
-			}
-		}
-	}
-	return need, nil
-}
-
 // PaceBy returns the schedule's pace for a fetch.Reconciler, by the governor's report at that time, including what
 // others are expected to take. It also notes what they took. Without a report nothing is paced.
 func (w OthersWatch) PaceBy(g *quota.Governor) func(context.Context, map[ingest.Series]time.Time, time.Time) (fetch.Scheduler, map[string]int) {
@@ -190,8 +152,7 @@ func (w OthersWatch) PaceBy(g *quota.Governor) func(context.Context, map[ingest.
 		if err := w.Observe(ctx, g.Ledger, r); err != nil && ctx.Err() == nil {
 			w.Log.WarnContext(ctx, "what others take is not noted", slog.Any("error", err))
 		}
-		r, _ = w.Expect(ctx, r)
-		paced, pages := w.Schedule.Pace(r, known, now), map[string]int{}
+		paced, pages := w.Schedule.Pace(w.Expect(ctx, r).Report, known, now), map[string]int{}
 		for _, job := range paced.Jobs {
 			pages[job.Job.Name] = job.Pages
 		}

@@ -147,7 +147,16 @@ func (d QuotaScreen) needText(w io.Writer, p PoolDocument, until string) string 
 	until = cmp.Or(until, term.When(w, d.Forecast.Until, d.At))
 	text := fmt.Sprintf("the schedule needs up to %s until %s: ", term.Thousands(d.Forecast.Scheduled[p.Pool]), until)
 	if aside := d.Forecast.SetAside[p.Pool]; aside > 0 {
-		text = fmt.Sprintf("charts need up to %s until %s, all else %s: ", term.Thousands(d.Forecast.Scheduled[p.Pool]), until, term.Thousands(aside))
+		rest := term.Thousands(aside)
+		if refresh := d.Forecast.Refresh[p.Pool]; refresh > 0 {
+			rest = fmt.Sprintf("the refresh %s", term.Thousands(refresh))
+			if aside > refresh {
+				rest += ", all else " + term.Thousands(aside-refresh)
+			}
+		} else {
+			rest = "all else " + rest
+		}
+		text = fmt.Sprintf("charts need up to %s until %s, %s: ", term.Thousands(d.Forecast.Scheduled[p.Pool]), until, rest)
 	}
 	if spare := d.Forecast.Spare[p.Pool]; spare < 0 {
 		return text + term.Thousands(-spare) + " too many"

@@ -27,12 +27,11 @@ type Ending struct {
 
 // Add adds a slot that the run worked on. The outcome is failed if anything failed, else stopped if quota was refused.
 func (e *Ending) Add(slot ingest.Slot) {
-	switch slot.State {
-	case ingest.Failed:
+	switch {
+	case slot.State == ingest.Failed || slot.State == ingest.Due && !slot.RetryAt.IsZero(): // a call failed, and is tried again
 		e.Outcome = ingest.Failed
-	case ingest.Stopped:
+	case slot.State == ingest.Stopped:
 		e.wait(slot)
-	default:
 	}
 }
 

@@ -16,7 +16,7 @@ type Store interface {
 
 // Others expects what is spent outside the schedule: a budget.OthersWatch.
 type Others interface {
-	Expect(ctx context.Context, r quota.Report) (quota.Report, string)
+	Expect(ctx context.Context, r quota.Report) budget.Expected
 }
 
 // ReadStore adds what the store knows at this moment, by one look at the slots and one at the calls, or why it cannot be
@@ -39,9 +39,9 @@ func (f *Facts) Foresee(ctx context.Context, schedule budget.PricedSchedule, oth
 	var waiting map[ingest.Series]ingest.Slot
 	stored := f.Contact != nil && f.StoreErr == nil
 	if stored && others != nil {
-		expected, words := others.Expect(ctx, f.Report)
-		f.Pace = schedule.Pace(expected, f.Latest.Known(), f.Now)
-		f.Pace.Others = words
+		expected := others.Expect(ctx, f.Report)
+		f.Pace = schedule.Pace(expected.Report, f.Latest.Known(), f.Now)
+		f.Pace.Others, f.Pace.Refresh = expected.Others, expected.Refresh
 	} else {
 		f.Pace = schedule.Held(f.Report, f.Now)
 	}

@@ -53,3 +53,26 @@ func testClaimableIsWhatClaimsWouldGive(t *testing.T, open Open) {
 		t.Errorf("seed %d: claimable are %v, claimed were %v", seed, want, got)
 	}
 }
+
+// A retry that is to be more than an hour away was noted by a clock that was ahead.
+func testASlotGivenBackWaitsForItsRetryAnHourAtMost(t *testing.T, open Open) {
+	s, clock := newStore(t, open)
+	AddDue(t, s, Due("US", noon), Due("GB", noon))
+	for _, wait := range []time.Duration{30 * time.Minute, 100 * time.Hour} {
+		slot := Claim(t, s, By("a", clock.now()))
+		slot.RetryAt = clock.now().Add(wait)
+		Finish(t, s, slot, ingest.Due, "its call failed")
+	}
+	for _, tt := range []struct {
+		after time.Duration
+		want  int
+	}{{0, 1}, {29 * time.Minute, 1}, {31 * time.Minute, 2}} {
+		now := clock.now().Add(tt.after)
+		if open, err := s.Claimable(t.Context(), now); err != nil || len(open) != tt.want {
+			t.Errorf("after %v: %v, %v, want %d", tt.after, open, err, tt.want)
+		}
+	}
+	if slot, ok, err := s.Claim(t.Context(), By("a", clock.now())); err != nil || !ok || slot.Key != "US" {
+		t.Errorf("claimed %v %v %v, want the slot whose retry is 100 hours away", slot.Series(), ok, err)
+	}
+}

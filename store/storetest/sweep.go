@@ -26,12 +26,12 @@ func RefreshSlot(t *testing.T, s *store.Store, at time.Time) ingest.Slot {
 // Stale returns up to n ids of videos to refresh.
 func Stale(t *testing.T, s *store.Store, now time.Time, n int) []string {
 	t.Helper()
-	ids, err := s.VideosToRefresh(t.Context(), now, n)
+	ids, err := s.VideosToRefresh(t.Context(), now, 0, n)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if count, err := s.CountToRefresh(t.Context(), now, n); err != nil || count != len(ids) {
-		t.Errorf("counted %d of %d videos to refresh: %v", count, len(ids), err)
+	if count, err := s.CountToRefresh(t.Context(), now, n); err != nil || count[0] != len(ids) {
+		t.Errorf("counted %v of %d videos to refresh: %v", count, len(ids), err)
 	}
 	return ids
 }
@@ -56,6 +56,36 @@ func testVideosSeenLatelyAndFetchedLongAgoAreRefreshed(t *testing.T, open Open) 
 		if got := Stale(t, s, noon.Add(tt.after), tt.n); !slices.Equal(got, tt.want) {
 			t.Errorf("after %v: %v, want %v", tt.after, got, tt.want)
 		}
+	}
+}
+
+// Videos may be refreshed up to ingest.RefreshEarly before their time, oldest first; those of each day until then are
+// counted. What no chart will have shown lately when its time comes is not refreshed early either.
+func testVideosAreCountedByTheDayOnWhichTheyAreToBeRefreshed(t *testing.T, open Open) {
+	s, clock := newStore(t, open)
+	for id, days := range map[string]time.Duration{"a": 0, "b": 1, "c": 1, "d": 4, "e": 5} {
+		Chart(t, s, []string{"US", "GB", "DE", "FR", "IN"}[id[0]-'a'], noon.Add(days*day), Page(Titled(id, id)))
+	}
+	now := noon.Add(ingest.RefreshAfter + time.Second)
+	if got, err := s.CountToRefresh(t.Context(), now, 9); err != nil || fmt.Sprint(got) != "[1 2 0 0 1 1]" {
+		t.Errorf("%v, %v", got, err)
+	}
+	if got, err := s.CountToRefresh(t.Context(), now, 2); err != nil || got[0] != 1 || got[1] != 1 {
+		t.Errorf("of the oldest two: %v, %v", got, err)
+	}
+	slot := RefreshSlot(t, s, now)
+	for early, want := range map[time.Duration]int{0: 1, day: 3, ingest.RefreshEarly: 5} {
+		if got, err := s.VideosToRefresh(t.Context(), now, early, 9); err != nil || len(got) != want || got[0] != "a" {
+			t.Errorf("%v early: %q, %v", early, got, err)
+		}
+	}
+	clock.move(now.Sub(clock.now()))
+	slot.Pages++
+	if _, _, err := s.SaveVideos(t.Context(), slot, ingest.Asked{IDs: []string{"e"}}, Page(Titled("e", "e"))); err != nil { // last in a chart 20 days ago
+		t.Fatal(err)
+	}
+	if got, err := s.CountToRefresh(t.Context(), now.Add(21*day), 9); err != nil || fmt.Sprint(got) != "[0 0 0 0 0 0]" {
+		t.Errorf("when no chart has shown it for a month: %v, %v", got, err)
 	}
 }
 

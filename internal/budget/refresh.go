@@ -1,0 +1,153 @@
+package budget
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// A refresh looks up the videos that are old enough. If a day within the next five has more of them than a refresh may
+// look up, those are spread evenly over the days until then, so that none is late where that can be.
+
+// mostToRefresh bounds how many videos are counted to price a refresh.
+const mostToRefresh = 50_000
+
+// lookUpsToday returns how many look-ups a day's refresh makes in all, of which it has made done, and how many old videos
+// it leaves for the next day. old are the videos still to be refreshed: those of today, then those that each later day
+// adds. most is how many look-ups a day may make.
+func lookUpsToday(old []int, perCall, most, done int) (calls, late int) {
+	calls, sum, crowded := 0, 0, false
+	for later, videos := range old {
+		sum += videos
+		crowded = crowded || ceilDiv(videos, perCall)+done > most
+		calls = max(calls, ceilDiv(ceilDiv(sum, perCall)+done, later+1))
+	}
+	if !crowded {
+		return ceilDiv(old[0], perCall) + done, 0
+	}
+	calls = min(calls, max(most, done))
+	return calls, max(0, old[0]-(calls-done)*perCall)
+}
+
+// mostRefreshed returns how many look-ups a refresh may make in the provider's day of a time: what a quarter of the
+// schedule's budget pays for or, if that is more, what the schedule as configured leaves, without what naming costs.
+func (w OthersWatch) mostRefreshed(history OthersHistory, at time.Time, names quota.Cost) (most int64, lookUp quota.Cost, err error) {
+	s := w.Schedule
+	if lookUp, err = s.Tariff.Cost(s.Upstream.Videos(nil).Method); err != nil {
+		return 0, nil, fmt.Errorf("price a refresh: %w", err)
+	}
+	price, err := s.DayPrice(at)
+	if err != nil {
+		return 0, nil, err
+	}
+	today, _ := providerDay(at, s.Tariff.Zone)
+	most = quota.MaxLimit
+	for _, pool := range s.Tariff.Pools {
+		for _, window := range pool.Windows {
+			if lookUp[pool.Name] == 0 {
+				continue
+			}
+			budget := perDay(s.Tariff.Ceilings[quota.Refresh].Of(window.Limit), window)
+			if window.Day() {
+				usual, days := expectedHours(history[pool.Name], today), history[pool.Name]
+				budget -= window.Limit - level(days, today, window.Limit) + sum(usual[:])
+			}
+			share := max(budget/4, budget-price.Total[pool.Name]) - names[pool.Name]
+			most = min(most, max(1, share/lookUp[pool.Name]))
+		}
+	}
+	return most, lookUp, nil
+}
+
+// planRefresh returns the look-ups that a refresh still makes of what is due at a time, and what that and naming
+// categories costs, if its slot has charged that much. late is how many old videos it leaves for later.
+func (w OthersWatch) planRefresh(ctx context.Context, history OthersHistory, at time.Time, charged map[string]int64) (calls, late int, need quota.Cost, err error) {
+	s, need := w.Schedule, quota.Cost{}
+	unnamed, err := w.Notes.RegionsToName(ctx, at, at.Add(-fetch.NameAfter))
+	if err != nil {
+		return 0, 0, nil, err
+	}
+	if namer, ok := s.Upstream.(fetch.Namer); ok {
+		if name, err := s.Tariff.Cost(namer.Categories("").Method); err == nil { // a call without a price is never made
+			need.Add(name, int64(len(unnamed)))
+		}
+	}
+	most, lookUp, err := w.mostRefreshed(history, at, need)
+	if err != nil {
+		return 0, 0, need, nil //nolint:nilerr // a call without a price is never made
+	}
+	old, err := w.Notes.CountToRefresh(ctx, at, mostToRefresh)
+	if err != nil {
+		return 0, 0, nil, err
+	}
+	done := int64(0)
+	for pool, n := range lookUp {
+		if n > 0 {
+			done = max(done, charged[pool]/n)
+		}
+	}
+	calls, late = lookUpsToday(old, s.Upstream.Limits().IDsPerCall, int(most), int(done))
+	calls -= int(done)
+	need.Add(lookUp, int64(calls))
+	return calls, late, need, nil
+}
+
+// RefreshCalls returns how many look-ups a refresh slot that has charged so much has left today, and in words what it
+// leaves for later days.
+func (w OthersWatch) RefreshCalls(ctx context.Context, now time.Time, charged map[string]int64) (calls int, waits string, err error) {
+	history, _, err := w.read(ctx)
+	if err != nil {
+		return 0, "", err
+	}
+	calls, late, _, err := w.planRefresh(ctx, history, now, charged)
+	if late > 0 {
+		waits = fmt.Sprintf("%d videos wait for the next refresh: one takes at most a quarter of what charts may spend in a day", late)
+	}
+	return calls, waits, err
+}
+
+// refreshNeed returns the cost of refreshes that are still to come before the provider's day ends, or wait for another
+// try.
+func (w OthersWatch) refreshNeed(ctx context.Context, history OthersHistory, slots []ingest.Slot, r quota.Report) (quota.Cost, error) {
+	need := quota.Cost{}
+	_, ends := dayOf(r, w.Schedule.Tariff)
+	for _, schedule := range w.Schedule.Jobs {
+		if schedule.Job.Kind != ingest.KindRefresh {
+			continue
+		}
+		add := func(at time.Time, charged map[string]int64) error {
+			_, _, more, err := w.planRefresh(ctx, history, at, charged)
+			need.Add(more, 1)
+			return err
+		}
+		for _, slot := range slots {
+			if slot.Job == schedule.Job.Name && (slot.State == ingest.Due || slot.State == ingest.Stopped) {
+				if err := add(r.At, slot.Charges); err != nil {
+					return nil, err
+				}
+			}
+		}
+		if due := schedule.Next(r.At); !due.IsZero() && due.Before(ends) {
+			if err := add(due, nil); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return need, nil
+}
+
+// setAside counts as used what refreshes need, since the provider's rules demand them. What earlier refreshes took leaves
+// a sliding window as new ones come.
+func setAside(r quota.Report, need quota.Cost) quota.Report {
+	drew := drawnFor(r.Spent, quota.Refresh)
+	return withMoreUsed(r, func(pool string, w quota.Window) int64 {
+		if w.Day() {
+			return need[pool]
+		}
+		return max(0, need[pool]-drew[pool])
+	})
+}
