@@ -87,7 +87,7 @@ func TestSchemasNameTheFieldsOfTheProgram(t *testing.T) {
 		{"../quota/costs.go", "upstreamFile", costsSchema, []string{"$defs", "upstream"}},
 		{"../quota/costs.go", "failureFile", costsSchema, []string{"$defs", "upstream", "properties", "failure"}},
 		{"../quota/costs.go", "tableFile", costsSchema, []string{"$defs", "table"}},
-		{"../quota/costs.go", "Clause", costsSchema, []string{"$defs", "clause"}},
+		{"../internal/terms/terms.go", "Clause", costsSchema, []string{"$defs", "clause"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.typ, func(t *testing.T) {
