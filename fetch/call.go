@@ -36,9 +36,9 @@ func (p *pass) call(ctx context.Context, s step) (refused *quota.Decision, _ err
 			return &d, nil
 		}
 		e := p.send(ctx, s)
+		asked := p.share.rate.Done(ctx, p.Now(), e)
 		err = p.settle(ctx, d, e)
 		if e == nil {
-			p.share.rate.answer(p.Now())
 			return nil, nil
 		}
 		switch e.Verdict {
@@ -60,14 +60,12 @@ func (p *pass) call(ctx context.Context, s step) (refused *quota.Decision, _ err
 			return nil, fmt.Errorf("%w (%s)", e, counted)
 		}
 		pause := wait.NextBackOff()
-		if e.Verdict == Burst {
-			if asked := p.share.rate.refuse(p.Now(), e); asked > 0 { // admit waits for it
-				if waited += asked; waited > mostWaiting {
-					e.Wait = asked
-					return nil, fmt.Errorf("%w (it asks to wait %v)", e, asked)
-				}
-				continue
+		if asked > 0 { // admit waits for it
+			if waited += asked; waited > mostWaiting {
+				e.Wait = asked
+				return nil, fmt.Errorf("%w (it asks to wait %v)", e, asked)
 			}
+			continue
 		}
 		if err := p.pause(ctx, pause); err != nil {
 			return nil, err
@@ -75,28 +73,29 @@ func (p *pass) call(ctx context.Context, s step) (refused *quota.Decision, _ err
 	}
 }
 
-// admit draws the call's cost and waits until the call may be sent. If that took so long that the windows no longer
-// cover the call, as when the process was suspended, it draws the cost again. The caller must end the share of an
-// admitted call.
+// admit waits until the call may be sent and draws its cost. If that took so long that the windows no longer cover the
+// call, as when the process was suspended, it begins again. The caller must end the share of an admitted call, and tell
+// its rate.
 func (p *pass) admit(ctx context.Context, s step) (quota.Decision, error) {
 	for {
-		if err := p.share.rate.wait(ctx, s.method, p.Now, p.pause); err != nil {
+		if err := p.share.rate.Wait(ctx, s.method, mostQueued, p.Now, p.pause); err != nil {
 			return quota.Decision{}, err
 		}
 		asked := p.Now()
 		d, err := p.draw(ctx, s)
+		if err == nil && d.Allowed {
+			if err = p.share.beginCall(ctx); err == nil && p.Now().Sub(asked) <= p.Quota.SendWithin() {
+				return d, nil
+			}
+			if err == nil {
+				p.share.endCall()
+			}
+			p.refund(ctx, d)
+		}
+		p.share.rate.Done(ctx, p.Now(), NotSent)
 		if err != nil || !d.Allowed {
 			return d, err
 		}
-		if err := p.share.beginCall(ctx); err != nil {
-			p.refund(ctx, d)
-			return d, err
-		}
-		if p.Now().Sub(asked) <= p.Quota.SendWithin() {
-			return d, nil
-		}
-		p.share.endCall()
-		p.refund(ctx, d)
 	}
 }
 
@@ -214,6 +213,10 @@ func (p *pass) pause(ctx context.Context, d time.Duration) error {
 	if p.Pause != nil {
 		return p.Pause(ctx, d)
 	}
+	return sleep(ctx, d)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -152,7 +152,7 @@ func TestAListOfIDsThatIsHalfGoneCostsWhatWasPlanned(t *testing.T) {
 // Eight charts under a limit of calls a minute: in the end all are whole, no page is paid for twice, after the first
 // refusals the calls come no faster than the upstream takes them, and no pass gives up because others go before it.
 func TestALimitPerMinuteIsAPause(t *testing.T) {
-	for _, limit := range []int{6, 10} {
+	for _, limit := range []int{6, 10, 30} {
 		t.Run(fmt.Sprint(limit), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { pauseForALimit(t, limit) })
 		})

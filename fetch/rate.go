@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
@@ -15,86 +16,125 @@ const (
 
 	mostWaiting = 90 * time.Second  // that the upstream asks for, over all retries of a call
 	mostQueued  = 150 * time.Second // with the calls of other passes before it: a claim's lease is longer
+
+	rateNote = "rate"
+	rereads  = time.Second            // how often the note is read while no rate is learned
+	nextLook = 250 * time.Millisecond // until a call looks again whether the one before it was answered
 )
 
-// Rate spreads the calls of all passes that share it. A refusal for their rate stops them all until the time that the
-// upstream asks for; then one goes first, and the others follow at the rate that was answered before the refusal. The
-// zero Rate lets all calls go at once.
+// Rate spreads the calls of all processes that share its Notes. A refusal for their rate stops them all until the time
+// that the upstream asks for. Then they go at the rate that was answered before the refusal or, if too few answers tell
+// that, for a minute one at a time in each process. The zero Rate lets all calls of this process go at once.
 type Rate struct {
+	Notes Notes // nil: no other process shares the rate
+
 	mu       sync.Mutex
-	until    time.Time     // before it no call is sent
-	last     time.Time     // when the last call is, or will be, sent
-	gap      time.Duration // between two calls; 0: no rate was learned
-	learned  time.Time
+	known    knownRate
+	read     time.Time   // when the note was last read
 	answered []time.Time // within rateWindow
+	inFlight int
 }
 
-// reserve returns when the next call may be sent; ok is false if that is too far ahead to wait for.
-func (r *Rate) reserve(now time.Time) (at time.Time, ok bool) {
+// knownRate is what processes share. It is written after a refusal and, once a rate is learned, before each call.
+type knownRate struct {
+	Until   time.Time     `json:"until"`         // before it no call is sent
+	Last    time.Time     `json:"last"`          // when the last call is, or will be, sent
+	Gap     time.Duration `json:"gap,omitempty"` // between two calls; 0: no rate was learned
+	Learned time.Time     `json:"learned,omitzero"`
+}
+
+// turn is a call's place among all calls.
+type turn struct {
+	method   string
+	patience time.Duration // how long the call may wait
+	at       time.Time     // when it may be sent, at a learned rate; zero: no place is reserved yet
+}
+
+// Wait waits until a call may be sent, also if a refusal comes meanwhile. If that takes longer than patience, the error is
+// an *Error with Burst, and no place is taken. After nil, Done must follow the call. A nil pause waits by the clock.
+func (r *Rate) Wait(ctx context.Context, method string, patience time.Duration, now func() time.Time, pause func(context.Context, time.Duration) error) error {
+	t := turn{method: method, patience: patience}
+	for at := now(); ; {
+		d, err := r.next(ctx, &t, at)
+		if err != nil || d <= 0 {
+			return err
+		}
+		if pause == nil {
+			pause = sleep
+		}
+		if err := pause(ctx, d); err != nil {
+			return err
+		}
+		if at = at.Add(d); now().After(at) {
+			at = now()
+		}
+	}
+}
+
+// next returns how long a call still has to wait; 0: it may be sent.
+func (r *Rate) next(ctx context.Context, t *turn, now time.Time) (time.Duration, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if now.Sub(r.learned).Abs() > rateFor {
-		r.gap = 0
+	r.refresh(ctx, now)
+	k := &r.known
+	at, stopped := now, k.Until.Sub(now)
+	if stopped > 0 {
+		at = k.Until
 	}
-	if at = now; r.until.After(at) {
-		at = r.until
-	}
-	if next := r.last.Add(r.gap); r.gap > 0 && next.After(at) {
-		at = next
-	}
-	if r.until.Sub(now) > mostWaiting || at.Sub(now) > mostQueued {
-		return at, false
-	}
-	r.last = at
-	return at, true
-}
-
-// wait waits until a call may be sent, also if a refusal comes meanwhile. If that takes too long for a pass, the error is
-// an *Error with Burst.
-func (r *Rate) wait(ctx context.Context, method string, now func() time.Time, pause func(context.Context, time.Duration) error) error {
-	for {
-		at, ok := r.reserve(now())
-		d := at.Sub(now())
-		if !ok {
-			return &Error{Verdict: Burst, Method: method, Wait: d, Err: fmt.Errorf("after a refusal for their rate, calls wait for %v more", d.Round(time.Second))}
-		}
-		if d > 0 {
-			if err := pause(ctx, d); err != nil {
-				return err
+	switch {
+	case k.Gap > 0:
+		if t.at.IsZero() || t.at.Before(k.Until) { // a refusal came meanwhile
+			t.at = laterOf(at, k.Last.Add(k.Gap))
+			if t.at.Sub(now) <= t.patience {
+				k.Last = t.at
+				r.save(ctx)
 			}
 		}
-		r.mu.Lock()
-		again := r.until.After(at)
-		r.mu.Unlock()
-		if !again {
-			return nil
-		}
+		at = t.at
+	case stopped <= 0 && now.Sub(k.Until) < rateWindow && r.inFlight > 0:
+		at = now.Add(nextLook)
 	}
+	if d := at.Sub(now); stopped > mostWaiting || d > t.patience {
+		return 0, &Error{Verdict: Burst, Method: t.method, Wait: d, Err: fmt.Errorf("after a refusal for their rate, calls wait for %v more", d.Round(time.Second))}
+	} else if d > 0 {
+		return d, nil
+	}
+	r.inFlight++
+	return 0, nil
 }
 
-// answer counts a call that was answered.
-func (r *Rate) answer(now time.Time) {
+// Done notes how a call ended that Wait let go; e is nil if it was answered. A refusal for their rate stops all calls as
+// long as the upstream asks or, if it names its limit only, until the window of that has passed. Done returns for how
+// long; 0: that is not known, and the caller backs off alone.
+func (r *Rate) Done(ctx context.Context, now time.Time, e *Error) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.answered = append(r.answered, now)
-	for len(r.answered) > 0 && now.Sub(r.answered[0]) >= rateWindow {
-		r.answered = r.answered[1:]
+	r.inFlight--
+	switch {
+	case e == nil:
+		r.answered = append(r.answered, now)
+		for len(r.answered) > 0 && now.Sub(r.answered[0]) >= rateWindow {
+			r.answered = r.answered[1:]
+		}
+		return 0
+	case e.Verdict != Burst:
+		return 0
 	}
-}
-
-// refuse stops all calls after a refusal for their rate, and returns for how long: as the upstream asks or, if it names
-// its limit only, until the window of that has passed. 0: neither is known, and the caller backs off alone.
-func (r *Rate) refuse(now time.Time, e *Error) time.Duration {
 	wait := e.Wait
 	if wait == 0 && e.Sure {
 		wait = rateWindow
 	}
-	if wait == 0 {
-		return 0
+	if wait > 0 {
+		r.stop(ctx, now, wait)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if stopped := r.until.After(now); !stopped { // the first refusal: calls that were in flight with it teach nothing
+	return wait
+}
+
+// stop stops all calls, and learns the rate from the first refusal: calls that were in flight with it teach nothing.
+func (r *Rate) stop(ctx context.Context, now time.Time, wait time.Duration) {
+	r.read = time.Time{}
+	r.refresh(ctx, now)
+	if !r.known.Until.After(now) {
 		n := 0
 		for _, t := range r.answered {
 			if now.Sub(t) < rateWindow {
@@ -102,11 +142,53 @@ func (r *Rate) refuse(now time.Time, e *Error) time.Duration {
 			}
 		}
 		if n >= fewestAnswers { // after fewer, others' calls have filled the window
-			r.gap, r.learned = max(r.gap, rateWindow/time.Duration(max(n-1, 1))), now
+			r.known.Gap, r.known.Learned = max(r.known.Gap, rateWindow/time.Duration(n-1)), now
 		}
 	}
-	if t := now.Add(wait); t.After(r.until) {
-		r.until = t
+	r.known.Until = laterOf(r.known.Until, now.Add(wait))
+	r.save(ctx)
+}
+
+// refresh adds what the other processes know, and forgets what is over, or of a clock that was set back since.
+func (r *Rate) refresh(ctx context.Context, now time.Time) {
+	if r.Notes != nil && (r.known.Gap > 0 || now.Sub(r.read).Abs() >= rereads) {
+		r.read = now
+		var other knownRate
+		text, err := r.Notes.Note(ctx, rateNote)
+		if err == nil && text != "" && json.Unmarshal([]byte(text), &other) == nil { // else this process goes by what it knows
+			r.known.Until, r.known.Last = laterOf(r.known.Until, other.Until), laterOf(r.known.Last, other.Last)
+			if other.Learned.After(r.known.Learned) {
+				r.known.Gap, r.known.Learned = other.Gap, other.Learned
+			}
+		}
 	}
-	return wait
+	k := &r.known
+	if now.Sub(k.Learned).Abs() > rateFor {
+		k.Gap, k.Learned = 0, time.Time{}
+	}
+	if k.Until.Sub(now) > rateFor {
+		k.Until = time.Time{}
+	}
+	if k.Last.Sub(now) > rateFor {
+		k.Last = time.Time{}
+	}
+}
+
+// save tells the other processes. Without that each goes by what it knows.
+func (r *Rate) save(ctx context.Context) {
+	if r.Notes == nil {
+		return
+	}
+	ctx, cancel := withGrace(ctx, writeWithin)
+	defer cancel()
+	if text, err := json.Marshal(r.known); err == nil {
+		_ = r.Notes.SetNote(ctx, rateNote, string(text))
+	}
+}
+
+func laterOf(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }

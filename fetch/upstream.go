@@ -92,3 +92,6 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) Unwrap() error { return e.Err }
+
+// NotSent is the error of a call that was given up before it was sent.
+var NotSent = &Error{Verdict: Unsent}

@@ -76,7 +76,7 @@ func (a *app) newGateway(ctx context.Context, f *fetchRuntime) (*gateway.Gateway
 		return nil, fmt.Errorf("what the schedule needs: %w", err)
 	}
 	f.ledger.Reserve = reserve.Reserve // the pages of this process show the same figures
-	c.Governor, c.OnCall = f.ledger.Governor, f.calls.Observe
+	c.Governor, c.OnCall, c.Rate = f.ledger.Governor, f.calls.Observe, f.rate
 	c.OnRepeat = func(method string) {
 		f.calls.Repeat(method, a.clock.Now().In(c.Governor.Tariff.Zone).Format(time.DateOnly))
 	}

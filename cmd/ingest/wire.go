@@ -73,7 +73,7 @@ type fetchRuntime struct {
 	ledger   *ledger
 	calls    *store.CallCounter // nil if nothing is fetched
 	close    func()
-	rate     *fetch.Rate // of the calls of all its reconcilers
+	rate     *fetch.Rate // of the calls of all that use the store
 }
 
 // open opens everything, or nothing.
@@ -105,7 +105,7 @@ func (a *app) openWith(ctx context.Context, connect func(context.Context, *confi
 		return nil, errors.Join(err, s.Close())
 	}
 	calls := store.NewCallCounter(s)
-	f := &fetchRuntime{schedule, price, up, s, l, calls, func() { calls.SaveLast(); up.Close(); l.close(); _ = s.Close() }, new(fetch.Rate)}
+	f := &fetchRuntime{schedule, price, up, s, l, calls, func() { calls.SaveLast(); up.Close(); l.close(); _ = s.Close() }, &fetch.Rate{Notes: s}}
 	l.Reserve = f.reserveCache(a).Reserve
 	return f, nil
 }

@@ -30,6 +30,7 @@ var (
 	refusesKey = meaning{fetch.BadKey, "YouTube refuses the key"}
 	noAPI      = meaning{fetch.BadKey, "The YouTube Data API v3 is not enabled for the key's project"}
 	noProject  = meaning{fetch.BadKey, "YouTube says that the key's project is deleted, suspended or not known"}
+	noBilling  = meaning{fetch.BadKey, "YouTube says that billing is off for the key's project"}
 	suspended  = meaning{fetch.BadKey, "YouTube has suspended the key's project"}
 	tooFast    = meaning{fetch.Burst, "YouTube says too many calls came at once"}
 	daySpent   = meaning{fetch.Spent, "YouTube says the daily quota is spent"}
@@ -56,13 +57,14 @@ var reasonMeanings = map[string]meaning{
 	"keyExpired":              refusesKey,
 	"ipRefererBlocked":        refusesKey,
 	"dailyLimitExceededUnreg": refusesKey, // no key reached YouTube
+	"rateLimitExceededUnreg":  refusesKey,
 	"CONSUMER_INVALID":        refusesKey,
 	"CREDENTIALS_MISSING":     refusesKey,
 	"accessNotConfigured":     noAPI,
 	"SERVICE_DISABLED":        noAPI,
 	"CONSUMER_SUSPENDED":      suspended,
 	"GCP_SUSPENDED":           suspended,
-	"BILLING_DISABLED":        {fetch.BadKey, "YouTube says that billing is off for the key's project"},
+	"BILLING_DISABLED":        noBilling,
 
 	"processingFailure":  failed, // seen in the middle of lists, and gone soon after
 	"failedPrecondition": failed,
@@ -89,7 +91,10 @@ func (c *Client) refusal(q wire.Question, a wire.Answer) *fetch.Error {
 	e.Pool, e.Sure = pool, sure
 	e.Vague = m.verdict == fetch.Rejected && a.Status == http.StatusForbidden && (reason == "" || reason == "forbidden")
 	if e.Verdict == fetch.Burst {
-		e.Wait = max(body.wait, wire.RetryAfter(a.Header))
+		e.Wait = body.wait
+		if e.Wait == 0 && perMinute.MatchString(body.message) {
+			e.Wait = time.Minute
+		}
 	}
 	return e
 }
@@ -113,7 +118,7 @@ func (c *Client) Verdict(method string, a wire.Answer) *fetch.Error {
 // errorBody is the error in an answer's body, without undocumented parts.
 type errorBody struct {
 	message  string        // may hold HTML
-	wait     time.Duration // that it asks for
+	wait     time.Duration // that it, or the answer's header, asks for
 	console  bool          // it links to Google's console, where keys are set
 	envelope bool          // the API's own error, not a proxy's page
 	reasons  []string      // ErrorInfo's first, as it is more exact
@@ -123,35 +128,41 @@ type errorBody struct {
 // maxErrorBody bounds an error that is read, in bytes: those of the API have some hundreds. A longer one is a proxy's.
 const maxErrorBody = 64 << 10
 
+// saidError is an error as Google's servers write it.
+type saidError struct {
+	Message string `json:"message"`
+	Errors  []struct {
+		Reason string `json:"reason"`
+	} `json:"errors"`
+	Details []struct {
+		Type     string            `json:"@type"`
+		Reason   string            `json:"reason"`
+		Metadata map[string]string `json:"metadata"`
+		Delay    string            `json:"retryDelay"`
+		Links    []struct {
+			URL string `json:"url"`
+		} `json:"links"`
+	} `json:"details"`
+}
+
 func parseErrorBody(a wire.Answer) errorBody {
 	var said struct {
-		Error struct {
-			Message string `json:"message"`
-			Errors  []struct {
-				Reason string `json:"reason"`
-			} `json:"errors"`
-			Details []struct {
-				Type     string            `json:"@type"`
-				Reason   string            `json:"reason"`
-				Metadata map[string]string `json:"metadata"`
-				Delay    string            `json:"retryDelay"`
-				Links    []struct {
-					URL string `json:"url"`
-				} `json:"links"`
-			} `json:"details"`
-		} `json:"error"`
+		Error saidError `json:"error"`
 	}
-	if len(a.Body) <= maxErrorBody { // its lists could take a hundred times its size in memory
-		_ = json.Unmarshal(bytes.Trim(a.Body, "[] \t\r\n"), &said) // some come in an array
+	e := &said.Error
+	if body := bytes.Trim(a.Body, "[] \t\r\n\ufeff"); len(a.Body) <= maxErrorBody { // its lists could take a hundred times its size in memory
+		_ = json.Unmarshal(body, &said) // some come in an array
+		if e.Message == "" && len(e.Errors)+len(e.Details) == 0 {
+			_ = json.Unmarshal(body, e) // of a proxy of Google's own, without the envelope
+		}
 	}
-	e := said.Error
-	b := errorBody{message: e.Message, envelope: e.Message != "" || len(e.Errors) > 0 || len(e.Details) > 0}
+	b := errorBody{message: e.Message, wait: wire.RetryAfter(a.Header), envelope: e.Message != "" || len(e.Errors) > 0 || len(e.Details) > 0}
 	if !b.envelope {
 		b.message = string(a.Body)
 	}
 	for _, d := range e.Details {
 		if delay, err := time.ParseDuration(d.Delay); err == nil && delay > 0 { // google.rpc.RetryInfo
-			b.wait = delay
+			b.wait = max(b.wait, delay)
 		}
 		for _, link := range d.Links {
 			b.console = b.console || consoleLink.MatchString(link.URL)
@@ -210,7 +221,7 @@ func meaningOfStatus(chart bool, status int, b errorBody, reason string) meaning
 		return noChart
 	case status == http.StatusUnauthorized:
 		return refusesKey
-	case status == http.StatusTooManyRequests:
+	case status == http.StatusTooManyRequests, status == http.StatusForbidden && (b.wait > 0 || b.info["quota_unit"]+b.info["quota_limit"] != ""):
 		return tooFast
 	case slices.Contains(transient, status):
 		return failed
@@ -237,11 +248,12 @@ var keySentences = []struct {
 	says  *regexp.Regexp
 	means meaning
 }{
-	{regexp.MustCompile(`(?i)has not been used in project|access not configured|not authorized to use this api|\bapi\b.* (?:is|it is) (?:disabled|not enabled)`), noAPI},
+	{regexp.MustCompile(`(?i)has not been used in project|access not configured|not authorized to use this api|\bapi\b.* (?:is|it is|has been|was) (?:disabled|not enabled|deactivated|blocked)`), noAPI},
+	{regexp.MustCompile(`(?i)\bbilling\b`), noBilling},
 	{regexp.MustCompile(`(?i)\b(?:project|consumer)\b.*\b(?:suspended|deleted|deletion|invalid|not found|shut down|not exist)`), noProject},
 	{regexp.MustCompile(`(?i)\bapi key\b.*\b(?:not valid|invalid|valid api key|expired|not found|not exist|doesn't exist|restrict|blocked|disabled|revoked|leaked|suspended|deleted|not authorized)`), refusesKey},
 	{regexp.MustCompile(`(?i)^requests (?:from|to) .*\bare blocked`), refusesKey},
-	{regexp.MustCompile(`(?i)restriction configured on your api key|unregistered callers`), refusesKey},
+	{regexp.MustCompile(`(?i)restrictions? (?:configured )?(?:on|of|for) (?:your|the|this) api key|(?:missing|no|without|use) an? (?:valid )?api key|unregistered callers|unauthenticated use|from different projects`), refusesKey},
 }
 
 // refusedKey finds a refused key by the sentence of the refusal, or by its link to Google's console.
@@ -262,8 +274,8 @@ func (b errorBody) refusedKey(status int, reason string) (meaning, bool) {
 
 // classifyLimit tells a day's quota from a minute's, which share reasons, by ErrorInfo's metadata as seen in
 // production (quota_unit "1/d/{project}" or "1/min/{project}/{user}", quota_limit "...PerDay..." or
-// "...PerMinute..."), and names the pool of a spent day. Without metadata the reason stands, and a rate is a burst.
-// sure says that the metadata showed a burst.
+// "...PerMinute..."), and names the pool of a spent day. Without metadata the message tells, then a short wait that the
+// answer asks for, then the reason. sure says that the metadata showed a burst.
 func (b errorBody) classifyLimit(m meaning) (_ meaning, pool string, sure bool) {
 	if m.verdict != fetch.Spent && m.verdict != fetch.Burst {
 		return m, "", false
@@ -278,14 +290,20 @@ func (b errorBody) classifyLimit(m meaning) (_ meaning, pool string, sure bool) 
 		m = daySpent
 	case strings.Contains(limit, "PerMinute"):
 		m, sure = tooFast, true
-	case limit == "" && strings.Contains(strings.ToLower(b.message), "per day"): // without details
+	case limit != "":
+	case strings.Contains(strings.ToLower(b.message), "per day"):
 		m = daySpent
+	case perMinute.MatchString(b.message), b.wait > 0 && b.wait < time.Hour:
+		m = tooFast
 	}
 	if m.verdict == fetch.Burst {
 		return m, "", sure
 	}
 	return m, b.pool(), false
 }
+
+// perMinute matches the message of a refusal for the calls of a minute.
+var perMinute = regexp.MustCompile(`(?i)\bper (?:minute|100 seconds)`)
 
 // pool returns the pool that ErrorInfo names; "", every pool of the method, for an unknown metric. An error without a
 // metric is the old one of the shared pool.

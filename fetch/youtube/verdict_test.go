@@ -111,6 +111,44 @@ func TestADayIsToldFromAMinuteByMetadata(t *testing.T) {
 	}
 }
 
+// A refusal that asks to wait for less than an hour is for the rate, whatever its reason, unless it names the day.
+func TestAShortWaitIsAskedForTheRate(t *testing.T) {
+	body := func(message, reason, details string) string {
+		return fmt.Sprintf(`{"error":{"code":403,"message":%q,"errors":[{"reason":%q}],"details":[%s]}}`, message, reason, details)
+	}
+	info := func(delay string) string {
+		return `{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"` + delay + `"}`
+	}
+	const unit = `{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"x","metadata":{"quota_unit":"1/min/{project}"}}`
+	for _, tt := range []struct {
+		body, header string
+		verdict      fetch.CallVerdict
+		wait         time.Duration
+	}{
+		{body("m", "quotaExceeded", info("20s")), "", fetch.Burst, 20 * time.Second},
+		{body("m", "quotaExceeded", info("2.5s")), "30", fetch.Burst, 30 * time.Second},
+		{body("m", "quotaExceeded", ""), "30", fetch.Burst, 30 * time.Second},
+		{body("m", "quotaExceeded", ""), "20000", fetch.Spent, 0},
+		{body("m", "quotaExceeded", info("20s")), "20000", fetch.Spent, 0},
+		{body("Quota exceeded for limit 'Queries per day'", "rateLimitExceeded", info("20s")), "", fetch.Spent, 0},
+		{body("Quota exceeded for limit 'Queries per minute per user'", "quotaExceeded", ""), "", fetch.Burst, time.Minute},
+		{body("m", "", info("20s")), "", fetch.Burst, 20 * time.Second},
+		{body("m", "somethingNew", unit), "", fetch.Burst, 0},
+		{body("m", "forbidden", ""), "", fetch.Rejected, 0},
+		{body("API key not valid. Please pass a valid API key.", "forbidden", info("20s")), "", fetch.BadKey, 0},
+	} {
+		c, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if tt.header != "" {
+				w.Header().Set("Retry-After", tt.header)
+			}
+			respond(403, tt.body)(w, r)
+		})
+		if fe := fails(t.Context(), t, c.Chart("US", "", "")); fe.Verdict != tt.verdict || fe.Wait != tt.wait {
+			t.Errorf("%s, Retry-After %q: %s, wait %v, want %s, %v", tt.body, tt.header, fe.Verdict, fe.Wait, tt.verdict, tt.wait)
+		}
+	}
+}
+
 func TestEveryOtherAnswerHasItsVerdict(t *testing.T) {
 	const page502 = `<!DOCTYPE html><html lang=en><style>*{margin:0} code{font:15px}</style><script>if (a<b) {x()}</script>
 		<title>Error 502 (Server Error)!!1</title><p><b>502.</b> <ins>That&#39;s an error.</ins> <!-- ` + canary + ` --></html>`

@@ -86,6 +86,15 @@ func refused(d quota.Decision, sentence string) *answer {
 	return a.left(d)
 }
 
+// tooFast is the answer if a call may not be sent yet.
+func tooFast(err error) *answer {
+	e, ok := errors.AsType[*fetch.Error](err)
+	if !ok {
+		return brokeOff
+	}
+	return problem(http.StatusTooManyRequests, "rateLimitExceeded", err.Error()).retry(e.Wait)
+}
+
 // unavailable is the answer if err prevents a decision.
 func unavailable(err error) *answer {
 	switch {

@@ -14,11 +14,25 @@ import (
 const (
 	takeWithin   = 6 * time.Second // longer than any ledger waits
 	answerWithin = 20 * time.Second
+	patience     = 5 * time.Second  // of a client whose call has to wait after a refusal for their rate
 	spenderHolds = 10 * time.Second // how long the top spender is kept: finding it costs more than a decision
 )
 
-// spend takes quota, sends the call and settles it. It goes on if the client hangs up: every call is counted.
+// spend makes a call once its rate allows it. It goes on if the client hangs up: every call is counted.
 func (g *Gateway) spend(c *call) *answer {
+	ctx, now := context.Background(), g.config.Governor.Now
+	if err := g.config.Rate.Wait(ctx, c.method, patience, now, nil); err != nil {
+		return tooFast(err)
+	}
+	a, e := g.pay(c)
+	if wait := g.config.Rate.Done(ctx, now(), e); wait > 0 {
+		a.retry(wait)
+	}
+	return a
+}
+
+// pay takes quota, sends the call and settles it. It returns why the call was not served, or not even sent; nil if it was.
+func (g *Gateway) pay(c *call) (*answer, *fetch.Error) {
 	d, err := g.take(c)
 	if err != nil {
 		select {
@@ -29,18 +43,18 @@ func (g *Gateway) spend(c *call) *answer {
 		if a.status == http.StatusServiceUnavailable && !g.silent.Swap(true) && g.config.Log != nil {
 			g.config.Log.Error("the ledger does not answer, and clients get 503 until it does", slog.Any("error", err))
 		}
-		return a
+		return a, fetch.NotSent
 	}
 	g.silent.Store(false)
 	if !d.Allowed {
-		return refused(d, g.sentence(d))
+		return refused(d, g.sentence(d)), fetch.NotSent
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
 	defer cancel()
 	req, err := c.request(ctx)
 	if err != nil {
-		g.settle(d, &fetch.Error{Verdict: fetch.Unsent, Method: c.method, Err: err})
-		return problem(http.StatusBadRequest, "badRequest", err.Error())
+		g.settle(d, fetch.NotSent)
+		return problem(http.StatusBadRequest, "badRequest", err.Error()), fetch.NotSent
 	}
 	sent := time.Now()
 	from := g.config.Upstream.Forward(req)
@@ -55,7 +69,7 @@ func (g *Gateway) spend(c *call) *answer {
 	}
 	a := answerOf(from, e).charged(d)
 	a.asked = true
-	return a
+	return a, e
 }
 
 func (g *Gateway) take(c *call) (quota.Decision, error) {

@@ -7,6 +7,7 @@
 package gateway
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -41,6 +42,7 @@ type Config struct {
 	Clients  []Client                 // none: whoever reaches a loopback address is "local"
 	Cache    map[string]time.Duration // by method: how long an answer is repeated at no cost
 	Log      *slog.Logger
+	Rate     *fetch.Rate // spreads the calls after a refusal for their rate; nil: the gateway has its own
 
 	// OnCall is called after every call that was sent, with "ok" or the verdict, and how long it took.
 	OnCall func(method, verdict string, took time.Duration)
@@ -70,6 +72,7 @@ func New(c Config) *Gateway {
 	if c.OnRepeat == nil {
 		c.OnRepeat = func(string) {}
 	}
+	c.Rate = cmp.Or(c.Rate, new(fetch.Rate))
 	g := &Gateway{config: c, routes: http.NewServeMux(), answers: recent.Answers[*answer]{Room: cacheBytes}, rooms: map[string]chan struct{}{localClient: make(chan struct{}, callsAtOnce)}, troubles: make(chan error, 1)}
 	for pattern, method := range c.Governor.Tariff.Routes {
 		g.routes.Handle(pattern, route(method))

@@ -388,6 +388,35 @@ func TestAClientsOwnLimitIsDecidedInTheSameTake(t *testing.T) {
 	}
 }
 
+// A refusal for the rate stops the calls of all clients; each is told for how long, and nothing of theirs is charged.
+func TestALimitPerMinuteIsAPauseForAllClients(t *testing.T) {
+	wait, err := youtubesim.ParseFault("wait=30s@1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sim, err := youtubesim.New(youtubesim.Options{Now: morning, Faults: []youtubesim.Fault{wait}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := atomic.Int64{}
+	w := newWorld(t, 100, sim, func(c *gateway.Config) {
+		c.Governor.Now = func() time.Time { return time.Now().Add(time.Duration(moved.Load())) }
+	})
+	for i, want := range []string{"30", "30"} {
+		a := w.ask(http.MethodGet, videos+"&maxResults="+strconv.Itoa(i+1), "")
+		if a.StatusCode != 429 || a.Header.Get("Retry-After") != want || !strings.Contains(a.body, "rateLimitExceeded") || w.calls() != 1 {
+			t.Errorf("call %d: %d, Retry-After %q, %d calls arrived: %s", i, a.StatusCode, a.Header.Get("Retry-After"), w.calls(), a.body)
+		}
+		if cost := a.Header.Get("Ingest-Cost"); i == 1 && cost != "0" {
+			t.Errorf("a call that was not sent cost %s", cost)
+		}
+	}
+	moved.Store(int64(31 * time.Second))
+	if a := w.ask(http.MethodGet, videos+"&maxResults=3", ""); a.StatusCode != 200 || w.calls() != 2 {
+		t.Errorf("after the wait: %d, %d calls", a.StatusCode, w.calls())
+	}
+}
+
 func TestIdenticalRequestsInFlightAreOneCall(t *testing.T) {
 	arrived, release := make(chan struct{}, 8), make(chan struct{})
 	w := newWorld(t, 100, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -1,5 +1,10 @@
 package youtubesim
 
+import (
+	"strconv"
+	"time"
+)
+
 // object is a JSON object.
 type object = map[string]any
 
@@ -7,7 +12,8 @@ type object = map[string]any
 type answer struct {
 	status int
 	body   object
-	html   string // instead of body
+	html   string        // instead of body
+	wait   time.Duration // that Retry-After asks for; 0: none
 }
 
 // apiError returns an answer in the shape of the API's errors, which repeat the code and the message. location is the
@@ -30,6 +36,18 @@ func (a *answer) with(rpcStatus string, info object) *answer {
 		info["@type"] = "type.googleapis.com/google.rpc.ErrorInfo"
 		info["domain"] = "googleapis.com"
 		e["details"] = []any{info}
+	}
+	return a
+}
+
+// asking adds how long the fault wait asks to wait.
+func (a *answer) asking(f *Fault) *answer {
+	if f != nil && f.kind == "wait" {
+		a.wait = f.value
+		e := a.body["error"].(object)
+		e["details"] = append(e["details"].([]any), object{
+			"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": strconv.FormatFloat(f.value.Seconds(), 'f', -1, 64) + "s",
+		})
 	}
 	return a
 }

@@ -12,7 +12,7 @@ import (
 type Fault struct {
 	text    string
 	kind    string
-	delay   time.Duration // of slow
+	value   time.Duration // of slow and wait
 	from    int64         // the first call it hits, from 1; 0 if percent decides
 	to      int64         // the last one
 	percent float64       // in (0, 100]
@@ -28,6 +28,7 @@ const FaultHelp = `KIND[@CALLS | :PERCENT%]; without either, every call is hit.
   403html        a proxy's refusal, as a page
   502html        a proxy's HTML page
   429min         too many calls a minute
+  wait=20s       the same, asking to wait that long: Retry-After and RetryInfo
   403quota       the units of the day are spent
   429day         the searches of the day are spent
   badkey disabled badtoken nochart nolist forbidden processing precondition
@@ -44,7 +45,7 @@ const FaultHelp = `KIND[@CALLS | :PERCENT%]; without either, every call is hit.
 var faultKinds = []string{
 	"500", "502", "503", "502html", "429min", "403quota", "429day", "badkey", "disabled", "badtoken", "nochart",
 	"nolist", "forbidden", "processing", "precondition", "blank", "short", "407", "408", "409", "423", "425", "499", "403html",
-	"drop", "reset", "truncate", "empty", "hugebody", "slow",
+	"drop", "reset", "truncate", "empty", "hugebody", "slow", "wait",
 }
 
 // ParseFault reads one fault, as FaultHelp says: "503@3", "drop:5%", "slow=2s@10+".
@@ -62,15 +63,15 @@ func ParseFault(s string) (Fault, error) {
 	if !slices.Contains(faultKinds, name) {
 		return Fault{}, fmt.Errorf("fault %q: unknown kind %q: use one of %s", s, name, strings.Join(faultKinds, " "))
 	}
-	if hasValue != (name == "slow") {
-		return Fault{}, fmt.Errorf("fault %q: slow, and only slow, takes a value: slow=2s", s)
+	if hasValue != (name == "slow" || name == "wait") {
+		return Fault{}, fmt.Errorf("fault %q: slow and wait, and only they, take a value: slow=2s", s)
 	}
-	if name == "slow" {
+	if hasValue {
 		d, err := time.ParseDuration(value)
 		if err != nil || d <= 0 {
-			return Fault{}, fmt.Errorf("fault %q: %q is no positive duration: write slow=2s", s, value)
+			return Fault{}, fmt.Errorf("fault %q: %q is no positive duration: write %s=2s", s, value, name)
 		}
-		f.delay = d
+		f.value = d
 	}
 	if err := f.parseWhen(when); err != nil {
 		return Fault{}, fmt.Errorf("fault %q: %w", s, err)
@@ -131,7 +132,7 @@ func dueFault(faults []Fault, seed uint64, call int64) *Fault {
 // refuses returns the limit whose refusal the fault fakes: a pool, perMinute, or "" for none. Such calls are counted
 // like real refusals.
 func (f *Fault) refuses() string {
-	return map[string]string{"403quota": poolUnits, "429day": poolSearch, "429min": perMinute}[f.kind]
+	return map[string]string{"403quota": poolUnits, "429day": poolSearch, "429min": perMinute, "wait": perMinute}[f.kind]
 }
 
 // server reports whether the upstream itself fails: it answers 5xx, or not at all.

@@ -50,7 +50,7 @@ func TestFaultsAreCharged(t *testing.T) {
 		units, refused, burned int64
 	}{
 		{"503", false, 1, 0, 0}, {"503", true, 0, 0, 0}, {"502html", true, 0, 0, 0}, {"badtoken", true, 1, 0, 0},
-		{"empty", true, 1, 0, 0}, {"403quota", false, 0, 1, 0}, {"429min", false, 0, 0, 1},
+		{"empty", true, 1, 0, 0}, {"403quota", false, 0, 1, 0}, {"429min", false, 0, 0, 1}, {"wait=20s", false, 0, 0, 1},
 	} {
 		s := newStand(t, youtubesim.Options{Faults: faults(t, c.fault), FreeFaults: c.free})
 		s.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/youtube/v3/"+oneVideo, nil))
@@ -158,9 +158,10 @@ func TestFaultsThatMakeNoSenseAreRefused(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", `fault "": unknown kind "": use one of 500 502`},
 		{"504", `fault "504": unknown kind "504": use one of 500 502`},
-		{"503=2", `fault "503=2": slow, and only slow, takes a value: slow=2s`},
-		{"slow", `fault "slow": slow, and only slow, takes a value: slow=2s`},
+		{"503=2", `fault "503=2": slow and wait, and only they, take a value: slow=2s`},
+		{"slow", `fault "slow": slow and wait, and only they, take a value: slow=2s`},
 		{"slow=2", `fault "slow=2": "2" is no positive duration: write slow=2s`},
+		{"wait=0s", `fault "wait=0s": "0s" is no positive duration: write wait=2s`},
 		{"slow=-2s", `fault "slow=-2s": "-2s" is no positive duration: write slow=2s`},
 		{"503@", `fault "503@": "" names no calls: write @3, @3-5 or @3+, counted from 1`},
 		{"503@0", `names no calls`}, {"503@5-3", `names no calls`}, {"503@3+-5", `names no calls`}, {"503@x", `names no calls`},
@@ -171,7 +172,7 @@ func TestFaultsThatMakeNoSenseAreRefused(t *testing.T) {
 			t.Errorf("%q: error %v, want %s", c.text, err, c.want)
 		}
 	}
-	for kind := range strings.FieldsSeq("500 502 503 502html 429min 403quota 429day badkey disabled badtoken nochart nolist 407 409 423 425 drop reset truncate empty hugebody slow") {
+	for kind := range strings.FieldsSeq("500 502 503 502html 429min 403quota 429day badkey disabled badtoken nochart nolist 407 409 423 425 drop reset truncate empty hugebody slow wait") {
 		if !strings.Contains(youtubesim.FaultHelp, kind) {
 			t.Errorf("the help says nothing of %s", kind)
 		}

@@ -216,7 +216,9 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 	delay := s.opt.Latency
 	if adm.fault != nil && adm.refused == "" {
 		out.fault = adm.fault.kind
-		delay += adm.fault.delay
+		if out.fault == "slow" {
+			delay += adm.fault.value
+		}
 	}
 	status := out.status
 	if out.hungUp() {
@@ -247,7 +249,7 @@ func overridden(r *http.Request) *http.Request {
 // the request.
 func (s *Server) decide(m method, req *request, adm admission, invalid *answer) *answer {
 	if adm.refused != "" {
-		return refusal(adm.refused, adm.limit)
+		return refusal(adm.refused, adm.limit).asking(adm.fault)
 	}
 	if adm.fault != nil {
 		if a := faultAnswer(adm.fault); a != nil {

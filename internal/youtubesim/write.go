@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"regexp"
@@ -38,6 +39,9 @@ func (a reply) write(w http.ResponseWriter, r *http.Request) {
 	h.Set("Date", a.at.UTC().Format(http.TimeFormat))
 	h.Set("Vary", "Origin, X-Origin, Referer")
 	h.Set("Content-Type", "application/json; charset=UTF-8")
+	if a.wait > 0 {
+		h.Set("Retry-After", strconv.FormatFloat(math.Ceil(a.wait.Seconds()), 'f', 0, 64))
+	}
 	body := a.encode()
 	if a.status == http.StatusOK && a.html == "" && a.fault == "" {
 		tag := contentTag(body)
