@@ -216,17 +216,6 @@ func (p *pass) pause(ctx context.Context, d time.Duration) error {
 	return sleep(ctx, d)
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
 // send makes the call and ends its share. If the run ends meanwhile, the call gets a moment to finish, as it is paid
 // for.
 func (p *pass) send(ctx context.Context, s step) (e *Error) {
