@@ -22,8 +22,9 @@ TESTSUM = .tools/testsum$(EXE) $(if $(ALLOW_SKIPS),-allow $(ALLOW_SKIPS)) -- $(G
 
 # go vet is make lint's. Go builds outside of memory (GOTMPDIR), and tests write in memory where there is room: GOTMPDIR
 # stands in a file, since t.TempDir would obey the variable. No flag here keeps go from caching results; .ci/run adds
-# -shuffle=on.
-GOTEST = -vet=off -timeout 30m
+# -shuffle=on. What no debugger will see is compiled without what only a debugger reads.
+UNDEBUGGED = -gcflags='./...=-dwarf=false'
+GOTEST = -vet=off -timeout 30m $(UNDEBUGGED)
 FOR_TESTS = mkdir -p .tools && { cat "$$(go env GOENV)" 2>/dev/null; echo "GOTMPDIR=$${TMPDIR:-/tmp}"; } >.tools/goenv && \
 	REDIS_SERVER="$$(sh tools/redis-server.sh)" && POSTGRES_BIN="$$(sh tools/postgres.sh)" && TMPDIR="$$(sh tools/testdir.sh)" && \
 	GOENV="$$PWD/.tools/goenv" && export REDIS_SERVER POSTGRES_BIN TMPDIR GOENV && unset GOTMPDIR && \
@@ -55,13 +56,17 @@ uninstall: ## Remove what install has put there; the data stays
 demo: build ## See it work in under a minute: no key, no server, nothing to install
 	bin/ingest$(EXE) demo
 
+# Runs of go test at once would compile what they share once each; go list -export compiles all of it, tests too, and
+# links nothing. Garbage is collected less often in the compiler's few seconds.
+COMPILED = GOGC=400 go list -export -test $(UNDEBUGGED) -f '' ./...
+
 # Each test of the command changes what a process has once, its variables: they run one after the other, and mostly wait.
 # So they are three processes, beside all else.
 SCRIPTS = ^Test(Postgres)?Scripts$$
 OTHERS  = $(SCRIPTS)|^$(LONG)
 SLOW    = ./store ./quota/redisledger ./quota/sharedledger ./quota/pgledger
 test: ## Test every promise; go caches the results; installs redis-server, postgresql and pgbouncer
-	@$(FOR_TESTS) && go build ./... && \
+	@$(FOR_TESTS) && $(COMPILED) && \
 	$(TESTSUM) -parallel 8 -run '$(SCRIPTS)' $(TESTFLAGS) ./cmd/ingest \
 	-- $(GOTEST) -parallel 8 -run '^Test[A-M]' -skip '$(OTHERS)' $(TESTFLAGS) ./cmd/ingest \
 	-- $(GOTEST) -parallel 8 -skip '^Test[A-M]|$(OTHERS)' $(TESTFLAGS) ./cmd/ingest \
