@@ -42,7 +42,7 @@ var contenders = []contender{
 func ours(fields httplimit.Fields) func(int, time.Duration, http.Handler) (http.Handler, error) {
 	return func(limit int, per time.Duration, next http.Handler) (http.Handler, error) {
 		l, err := httplimit.New(httplimit.Config{
-			Ledger: &memledger.Ledger{}, Limits: []httplimit.Limit{{Quota: int64(limit), Window: per}}, Fields: fields, Timeout: -1,
+			Ledger: &memledger.Ledger{}, Limits: []httplimit.Limit{{Quota: int64(limit), Window: per}}, Fields: []httplimit.Fields{fields}, Timeout: -1,
 		})
 		if err != nil {
 			return nil, err

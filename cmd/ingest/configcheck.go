@@ -74,7 +74,7 @@ func (a *app) checkParts(ctx context.Context, tariff *quota.Tariff) error {
 		return err
 	}
 	defer up.Close()
-	if _, _, err := a.serveParts(); err != nil {
+	if _, _, err := a.serveParts(nil); err != nil {
 		return err
 	}
 	if a.cfg.GatewayListen != "" || len(a.cfg.GatewayCache)+len(a.cfg.Clients) > 0 {

@@ -50,7 +50,7 @@ func (a *app) serveCommand() *cobra.Command {
 // serve runs until ctx is done, at l or, if that is nil, at the configured address. It checks what it can before it
 // opens anything, and listens before it opens a file.
 func (a *app) serve(ctx context.Context, l net.Listener) error {
-	s, err := a.newService()
+	s, err := a.newService(ctx)
 	if err != nil {
 		return err
 	}
@@ -72,8 +72,8 @@ func (a *app) serve(ctx context.Context, l net.Listener) error {
 	return s.Run(ctx, l)
 }
 
-// serveParts returns what serve makes of the config alone, or what it refuses in it.
-func (a *app) serveParts() (p *service.Pinger, api *web.API, err error) {
+// serveParts returns what serve makes of the config alone, or what it refuses in it. remote is its ledger on a server.
+func (a *app) serveParts(remote quota.Ledger) (p *service.Pinger, api *web.API, err error) {
 	if err := config.CheckListen(a.cfg.Listen); err != nil {
 		return nil, nil, err
 	}
@@ -81,13 +81,13 @@ func (a *app) serveParts() (p *service.Pinger, api *web.API, err error) {
 		return nil, nil, config.Invalid(fmt.Errorf("base_path %q is not a path such as /ingest: use letters, digits, '.', '-', '_' and '~' between the slashes, and none at the end", a.cfg.BasePath))
 	}
 	if p, err = a.newPinger(nil); err == nil {
-		api, err = newAPI(a.cfg)
+		api, err = newAPI(a.cfg, remote)
 	}
 	return p, api, err
 }
 
 // newService returns the service, and checks what can be checked without opening a file.
-func (a *app) newService() (*service.Service, error) {
+func (a *app) newService(ctx context.Context) (*service.Service, error) {
 	schedule, price, err := a.pricedSchedule()
 	if err != nil {
 		return nil, err
@@ -96,7 +96,11 @@ func (a *app) newService() (*service.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, api, err := a.serveParts()
+	remote, err := openRemote(ctx, a.cfg)
+	if err != nil {
+		return nil, err
+	}
+	p, api, err := a.serveParts(remote)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,6 @@ import (
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/httplimit"
-	"github.com/trendvidstream/ingest/quota/memledger"
 	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
 	"github.com/trendvidstream/ingest/store/pgstore"
@@ -307,15 +306,16 @@ func (a *app) sayUpgraded(from, to int, backup string) {
 	a.say("ingest: upgraded the store from version %d to %d; a backup is %s", from, to, backup)
 }
 
-// newAPI returns the handler of /v1/, with the config's limits, which are counted in memory.
-func newAPI(c *config.Config) (*web.API, error) {
+// newAPI returns the handler of /v1/, with the config's limits. They are counted in the ledger on a server, if there is
+// one, else in memory: no request waits for a disk.
+func newAPI(c *config.Config, remote quota.Ledger) (*web.API, error) {
 	api, l := &web.API{Origins: c.API.Origins}, c.API.Config
-	l.Ledger, l.Timeout, l.Limits = &memledger.Ledger{}, -1, c.ClientLimits()
+	l.Ledger, l.Limits = remote, c.ClientLimits()
 	limiter, err := httplimit.New(l)
 	if err != nil {
 		return nil, config.Invalid(fmt.Errorf("%s: api: %w", c.File, err))
 	}
-	if len(l.Limits)+len(l.Outer)+len(l.Tokens)+len(l.Deny) > 0 {
+	if len(l.Limits)+len(l.Outer)+len(l.Tokens)+len(l.Deny)+len(l.Routes)+len(l.Callers) > 0 {
 		api.Limiter = limiter
 	}
 	return api, nil

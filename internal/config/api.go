@@ -38,7 +38,10 @@ type apiFile struct {
 	Forwarding    string                      `yaml:"forwarding"`
 	Allow         []string                    `yaml:"allow"`
 	Deny          []string                    `yaml:"deny"`
-	Headers       string                      `yaml:"headers"`
+	Callers       []string                    `yaml:"callers"`
+	Routes        []routeFile                 `yaml:"routes"`
+	Failure       failureFile                 `yaml:"failure"`
+	Headers       fieldNames                  `yaml:"headers"`
 	Observe       bool                        `yaml:"observe"`
 	SuccessesOnly bool                        `yaml:"successes_only"`
 }
@@ -47,6 +50,47 @@ type tokenFile struct {
 	Client string `yaml:"client"`
 	Plan   string `yaml:"plan"`
 	SHA256 string `yaml:"sha256"`
+	Caller bool   `yaml:"caller"`
+}
+
+type routeFile struct {
+	Name   string           `yaml:"name"`
+	Match  string           `yaml:"match"`
+	Cost   int64            `yaml:"cost"`
+	Limits map[string]int64 `yaml:"limits"`
+}
+
+type failureFile struct {
+	OpenAtMost string `yaml:"open_at_most"`
+	Emergency  string `yaml:"emergency"`
+}
+
+// fieldNames are one name or a list.
+type fieldNames []httplimit.Fields
+
+// UnmarshalYAML implements yaml.InterfaceUnmarshaler.
+func (f *fieldNames) UnmarshalYAML(decode func(any) error) error {
+	*f = make([]httplimit.Fields, 1)
+	if decode(&(*f)[0]) == nil {
+		return nil
+	}
+	return decode((*[]httplimit.Fields)(f))
+}
+
+// parsePart reads a percentage; 0 if there is none. 0% is below 0, as 0 is the default.
+func parsePart(text string) (float64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	number, ok := strings.CutSuffix(text, "%")
+	percent, err := strconv.ParseFloat(number, 64)
+	if !ok || err != nil || !(percent >= 0 && percent <= 100) {
+		return 0, fmt.Errorf("%q is not a percentage such as 10%%, up to 100%%", text)
+	}
+	if percent == 0 {
+		return -1, nil
+	}
+	return percent / 100, nil
 }
 
 func isOrigin(text string) bool {
@@ -68,7 +112,7 @@ func Origins(into *[]string) *FlagValue {
 // toAPI checks the file's own rules; quota/httplimit refuses limits that contradict each other.
 func (f apiFile) toAPI(y *strictyaml.Document) (a API, err error) {
 	a = API{Hosts: f.Hosts, Origins: f.Origins, Config: httplimit.Config{
-		Plans: map[string][]httplimit.Limit{}, Forwarding: httplimit.Forwarding(f.Forwarding), Fields: httplimit.Fields(f.Headers),
+		Plans: map[string][]httplimit.Limit{}, Forwarding: httplimit.Forwarding(f.Forwarding), Fields: f.Headers,
 		Observe: f.Observe, SuccessesOnly: f.SuccessesOnly,
 	}}
 	at := func(path ...string) []string { return append([]string{"api"}, path...) }
@@ -93,27 +137,48 @@ func (f apiFile) toAPI(y *strictyaml.Document) (a API, err error) {
 			return a, err
 		}
 	}
-	for _, p := range []struct {
-		field string
-		given []string
-		into  *[]netip.Prefix
-	}{{"proxies", f.Proxies, &a.Proxies}, {"allow", f.Allow, &a.Allow}, {"deny", f.Deny, &a.Deny}} {
-		for i, text := range p.given {
-			prefix, err := parsePrefix(text)
-			if err != nil {
-				return a, y.Errorf(at(p.field, strconv.Itoa(i)), "%q is not an address such as 192.0.2.1, or a range such as 10.0.0.0/8", text)
-			}
-			*p.into = append(*p.into, prefix)
+	if err := f.addresses(&a, y); err != nil {
+		return a, err
+	}
+	if a.Failure.OpenAtMost, err = parsePart(f.Failure.OpenAtMost); err != nil {
+		return a, y.Errorf(at("failure", "open_at_most"), "open_at_most: %v", err)
+	}
+	if a.Failure.Emergency, err = parsePart(f.Failure.Emergency); err != nil {
+		return a, y.Errorf(at("failure", "emergency"), "emergency: %v", err)
+	}
+	for i, r := range f.Routes {
+		limits, err := parseLimits(y, r.Limits, at("routes", strconv.Itoa(i), "limits"))
+		if err != nil {
+			return a, err
 		}
+		a.Routes = append(a.Routes, httplimit.Route{Name: r.Name, Pattern: r.Match, Cost: r.Cost, Limits: limits})
 	}
 	for i, t := range f.Tokens {
 		sum, err := parseSum(t.SHA256)
 		if err != nil {
 			return a, y.Errorf(at("tokens", strconv.Itoa(i), "sha256"), "sha256 %v", err)
 		}
-		a.Tokens = append(a.Tokens, httplimit.Token{Client: t.Client, Plan: t.Plan, SHA256: sum})
+		a.Tokens = append(a.Tokens, httplimit.Token{Client: t.Client, Plan: t.Plan, SHA256: sum, Caller: t.Caller})
 	}
 	return a, nil
+}
+
+// addresses reads the lists of addresses.
+func (f apiFile) addresses(a *API, y *strictyaml.Document) error {
+	for _, p := range []struct {
+		field string
+		given []string
+		into  *[]netip.Prefix
+	}{{"proxies", f.Proxies, &a.Proxies}, {"allow", f.Allow, &a.Allow}, {"deny", f.Deny, &a.Deny}, {"callers", f.Callers, &a.Callers}} {
+		for i, text := range p.given {
+			prefix, err := parsePrefix(text)
+			if err != nil {
+				return y.Errorf([]string{"api", p.field, strconv.Itoa(i)}, "%q is not an address such as 192.0.2.1, or a range such as 10.0.0.0/8", text)
+			}
+			*p.into = append(*p.into, prefix)
+		}
+	}
+	return nil
 }
 
 // parseLimits returns limits sorted by their windows; nil if the file says nothing.

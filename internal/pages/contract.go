@@ -15,12 +15,12 @@ import (
 // contract is the part of openapi.json that the API's page shows.
 type contract struct {
 	Info  struct{ Description string }
-	Paths map[string]struct {
-		Get struct {
-			Summary    string
-			Parameters []parameter
-		}
-	}
+	Paths map[string]struct{ Get, Post operation }
+}
+
+type operation struct {
+	Summary    string
+	Parameters []parameter
 }
 
 type parameter struct {
@@ -57,7 +57,8 @@ func (s *Site) Contract(openAPI []byte) http.Handler {
 			h.P(g.Text("The contract, for machines: "), link("/v1/openapi.json", "openapi.json"), g.Text(". While you write a front end, let its pages read the API: "),
 				h.Code(g.Text("ingest serve --origin http://localhost:5173")), g.Text(".")),
 			g.Map(paths, func(path string) g.Node {
-				return pathPart(path, cmp.Or(examples[path], path), c.Paths[path].Get.Summary, c.Paths[path].Get.Parameters)
+				get, post := c.Paths[path].Get, c.Paths[path].Post
+				return pathPart(path, cmp.Or(examples[path], path), cmp.Or(get.Summary, post.Summary), append(get.Parameters, post.Parameters...))
 			}),
 		}})
 	})
@@ -65,7 +66,7 @@ func (s *Site) Contract(openAPI []byte) http.Handler {
 
 func pathPart(path, to, summary string, parameters []parameter) g.Node {
 	heading := h.Code(g.Text(path))
-	if !strings.Contains(to, "{") {
+	if !strings.Contains(to, "{") && to != "/v1/limits" && to != "/auth" { // which need a body, or fields
 		heading = h.A(h.Href(to), h.Code(g.Text(to)))
 	}
 	return h.Section(h.Class("part"), h.H2(heading), h.P(g.Text(summary+".")), h.Dl(h.Class("facts part"), g.Map(parameters, func(p parameter) g.Node {

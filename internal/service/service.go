@@ -175,6 +175,7 @@ func (s *Service) endIfOutdated(ctx context.Context, err error) bool {
 func (s *Service) Run(ctx context.Context, l net.Listener) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	defer s.API.Close()
 	s.end = stop
 	if err := s.open(ctx); err != nil {
 		if !s.Temporary(err) {

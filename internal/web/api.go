@@ -33,6 +33,9 @@ type API struct {
 	provider pages.Provider // that feeds name as the source
 }
 
+// limitsPath is where other servers ask for their clients, with a body.
+const limitsPath = "/v1/limits"
+
 //go:embed openapi.json
 var openAPI []byte
 
@@ -79,6 +82,23 @@ func (a *API) handler(quota func(context.Context) (report.QuotaDocument, error))
 		httplimit.Problem{Status: http.StatusMethodNotAllowed, Detail: "the API only reads: use GET"}.Write(w)
 	})
 	return a.guard(a.limited(mux))
+}
+
+// Close closes the ledger of the limits per client.
+func (a *API) Close() {
+	if a != nil && a.Limiter != nil {
+		_ = a.Limiter.Ledger.Close()
+	}
+}
+
+// asked lets other servers ask for their clients, with one of the limiter's handlers.
+func (a *API) asked(handler func(*httplimit.Limiter) http.Handler) http.Handler {
+	if a.Limiter == nil {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			httplimit.Problem{Status: http.StatusForbidden, Detail: "nothing is limited here: set api.limits, and list who may ask in api.callers"}.Write(w)
+		})
+	}
+	return handler(a.Limiter)
 }
 
 // limited applies the limits per client, if there are any.

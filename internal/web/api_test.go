@@ -127,6 +127,8 @@ func ask(site http.Handler, method, target string, header ...string) *http.Respo
 			r.Host = header[i+1]
 		case "From":
 			r.RemoteAddr = header[i+1]
+		case "Body":
+			r.Body, r.ContentLength = io.NopCloser(strings.NewReader(header[i+1])), int64(len(header[i+1]))
 		default:
 			r.Header.Set(header[i], header[i+1])
 		}

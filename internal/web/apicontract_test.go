@@ -3,7 +3,10 @@ package web_test
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
+	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,6 +17,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota/httplimit"
+	"github.com/trendvidstream/ingest/quota/memledger"
 )
 
 // Every answer that openapi.json promises is given, in the promised form, and no other.
@@ -32,6 +36,9 @@ func TestTheAPIKeepsItsContract(t *testing.T) {
 	missing := map[string]string{"/v1/charts/{region}": "/v1/charts/FR", "/v1/videos/{id}": "/v1/videos/none"}
 	h, checked := site.Handler(), 0
 	for path, responses := range contract.responses {
+		if good[path] == "" {
+			continue // TestServersThatAskKeepTheContract has these
+		}
 		for status := range responses {
 			var resp *http.Response
 			switch status {
@@ -77,11 +84,64 @@ func TestTheAPIKeepsItsContract(t *testing.T) {
 	t.Logf("%d answers are those of openapi.json", checked)
 }
 
+// So is what is promised to servers that ask for their clients.
+func TestServersThatAskKeepTheContract(t *testing.T) {
+	limited := func(outer int64) http.Handler {
+		site, _ := newAPI(t)
+		limiter, err := httplimit.New(httplimit.Config{
+			Ledger: &memledger.Ledger{}, Limits: []httplimit.Limit{{Quota: 1, Window: time.Hour}}, Outer: []httplimit.Limit{{Quota: outer, Window: time.Hour}},
+			Callers: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Tokens: []httplimit.Token{{Client: "acme", SHA256: httplimit.HashToken("its own")}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		site.API.Limiter = limiter
+		return site.Handler()
+	}
+	h, full := limited(100), limited(1)
+	contract := readContract(t, h)
+	requests := map[string]func(h http.Handler, client string, header ...string) *http.Response{
+		"/auth": func(h http.Handler, client string, header ...string) *http.Response {
+			return ask(h, "GET", "/auth", append([]string{"From", "127.0.0.1:1", "X-Forwarded-For", client}, header...)...)
+		},
+		"/v1/limits": func(h http.Handler, client string, header ...string) *http.Response {
+			return ask(h, "POST", "/v1/limits", append([]string{"From", "127.0.0.1:1", "Body", `{"client": "` + client + `"}`}, header...)...)
+		},
+	}
+	for path, request := range requests {
+		request(full, "192.0.2.9")
+		for i, want := range []struct {
+			status int
+			resp   *http.Response
+		}{
+			{200, request(h, "192.0.2.1"+strconv.Itoa(len(path)))}, {403, request(h, "192.0.2.1", "From", "192.0.2.7:1")}, {429, request(h, "192.0.2.1"+strconv.Itoa(len(path)))},
+			{400, request(h, "")}, {421, request(h, "192.0.2.2", "Host", "evil.example")}, {503, request(full, "192.0.2.8")},
+			{401, request(h, "192.0.2.3"+strconv.Itoa(len(path)), "Authorization", "Bearer guess")},
+		} {
+			if path == "/v1/limits" && want.status == 401 {
+				continue // there the token is the caller's
+			}
+			if want.resp.StatusCode != want.status {
+				t.Errorf("%s, %d: %d, want %d: %s", path, i, want.resp.StatusCode, want.status, body(t, want.resp))
+				continue
+			}
+			contract.check(t, path, want.resp)
+		}
+	}
+	nothing, _ := newAPI(t)
+	for path, request := range requests {
+		if resp := request(nothing.Handler(), "192.0.2.1"); resp.StatusCode != 403 {
+			t.Errorf("%s without limits: %d", path, resp.StatusCode)
+		}
+	}
+}
+
 // contract is openapi.json.
 type contract struct {
 	compiler  *jsonschema.Compiler
 	responses map[string]map[int]string // by path and status, the media type; "" for none
 	formats   map[string]map[string]any // by path, the media types of 200
+	methods   map[string]string         // by path
 }
 
 const contractURL = "https://ingest.example/openapi.json"
@@ -94,7 +154,7 @@ func readContract(t *testing.T, h http.Handler) contract {
 	if err != nil || resp.StatusCode != 200 {
 		t.Fatalf("%d: %v", resp.StatusCode, err)
 	}
-	c := contract{jsonschema.NewCompiler(), map[string]map[int]string{}, map[string]map[string]any{}}
+	c := contract{jsonschema.NewCompiler(), map[string]map[int]string{}, map[string]map[string]any{}, map[string]string{}}
 	c.compiler.DefaultDraft(jsonschema.Draft2020)
 	c.compiler.AssertFormat()
 	if err := c.compiler.AddResource(contractURL, tree); err != nil {
@@ -111,7 +171,9 @@ func readContract(t *testing.T, h http.Handler) contract {
 	}
 	for path, item := range doc.Paths {
 		c.responses[path] = map[int]string{}
-		for text, r := range item["get"].Responses {
+		method := slices.Sorted(maps.Keys(item))[0] // each has one
+		c.methods[path] = method
+		for text, r := range item[method].Responses {
 			status, err := strconv.Atoi(text)
 			if err != nil {
 				t.Fatal(err)
@@ -127,7 +189,7 @@ func readContract(t *testing.T, h http.Handler) contract {
 			}
 		}
 	}
-	if len(c.responses) != 6 {
+	if len(c.responses) != 8 {
 		t.Fatalf("%d paths", len(c.responses))
 	}
 	return c
@@ -150,7 +212,7 @@ func (c contract) check(t *testing.T, path string, resp *http.Response) {
 		}
 		return
 	}
-	pointer := "/paths/" + strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(path) + "/get/responses/" + strconv.Itoa(resp.StatusCode) + "/content/" + strings.ReplaceAll(media, "/", "~1") + "/schema"
+	pointer := "/paths/" + strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(path) + "/" + c.methods[path] + "/responses/" + strconv.Itoa(resp.StatusCode) + "/content/" + strings.ReplaceAll(media, "/", "~1") + "/schema"
 	schema, err := c.compiler.Compile(contractURL + "#" + pointer)
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/trendvidstream/ingest/internal/pages"
 	"github.com/trendvidstream/ingest/internal/recent"
+	"github.com/trendvidstream/ingest/quota/httplimit"
 )
 
 // How long and how much the API and the pages cache: data changes every few minutes, and requests repeat.
@@ -82,7 +83,7 @@ func (d *document) write(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	maps.Copy(h, d.header)
 	// What one client has left, or was let in to read, is no other's.
-	if may := h.Get("Cache-Control"); may != "no-store" && (r.Header.Get("Authorization") != "" || h.Get("RateLimit") != "") {
+	if may := h.Get("Cache-Control"); may != "no-store" && (r.Header.Get("Authorization") != "" || httplimit.HasFields(h)) {
 		h.Set("Cache-Control", "private, "+strings.TrimPrefix(may, "public, "))
 	}
 	if etag := h.Get("ETag"); etag != "" && matches(r.Header.Get("If-None-Match"), etag) {

@@ -84,7 +84,7 @@ func (a *API) crossOrigin(w http.ResponseWriter, r *http.Request) (done bool) {
 	allowed := origin != "" && slices.Contains(a.Origins, origin)
 	if allowed {
 		h.Set("Access-Control-Allow-Origin", origin)
-		h.Set("Access-Control-Expose-Headers", "ETag, RateLimit, RateLimit-Policy, Retry-After")
+		h.Set("Access-Control-Expose-Headers", "ETag, RateLimit, RateLimit-Limit, RateLimit-Policy, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset")
 	}
 	if r.Method != http.MethodOptions {
 		return false

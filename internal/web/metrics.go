@@ -136,7 +136,7 @@ func (c collector) collectLimits(ch chan<- prometheus.Metric) {
 	}
 	for outcome, n := range map[string]int64{
 		"allowed": c.limits.Allowed, "refused": c.limits.Refused, "overloaded": c.limits.Overloaded, "denied": c.limits.Denied,
-		"unauthorized": c.limits.Unauthorized, "failed_open": c.limits.FailedOpen, "failed_closed": c.limits.FailedClosed,
+		"unauthorized": c.limits.Unauthorized, "repeated": c.limits.Repeated, "failed_open": c.limits.FailedOpen, "failed_closed": c.limits.FailedClosed,
 	} {
 		count(apiRequests, n, outcome)
 	}

@@ -46,7 +46,7 @@ type Site struct {
 	facts recent.Answers[standing.Facts]
 }
 
-// Handler serves the site: GET and HEAD only.
+// Handler serves the site: GET and HEAD, and questions to the limiter.
 func (s *Site) Handler() http.Handler { return s.handler(true) }
 
 // PublicHandler serves only /v1/ and /livez; the rest is served at another address.
@@ -77,6 +77,8 @@ func (s *Site) handler(all bool) http.Handler {
 			s.API.provider = s.Pages.Provider
 		}
 		mux.Handle("/v1/", s.API.handler(s.publicQuota))
+		mux.Handle("POST "+limitsPath, s.API.asked((*httplimit.Limiter).Ask))
+		mux.Handle("/auth", s.API.asked((*httplimit.Limiter).Auth))
 		if all && s.Pages != nil {
 			mux.Handle("GET /v1/{$}", s.API.limited(s.Pages.Contract(openAPI)))
 		}
@@ -90,9 +92,14 @@ func (s *Site) handler(all bool) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
-		if r.ContentLength != 0 { // no path reads a body, and a slow one would hold its connection
-			h.Set("Connection", "close")
-			_ = http.NewResponseController(w).SetReadDeadline(time.Now()) // a test's recorder has no deadlines
+		if r.ContentLength != 0 { // a slow body would hold its connection, and one path reads any
+			within := time.Duration(0)
+			if r.Method == http.MethodPost && r.URL.Path == limitsPath {
+				within = readWithin
+			} else {
+				h.Set("Connection", "close")
+			}
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(within)) // a test's recorder has no deadlines
 		}
 		if len(r.RequestURI) > maxAddress {
 			s.tooLong(w, r)

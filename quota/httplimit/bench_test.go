@@ -29,7 +29,7 @@ func BenchmarkHandler(b *testing.B) {
 			h := http.Handler(bare)
 			if c.limit > 0 {
 				l, err := httplimit.New(httplimit.Config{
-					Ledger: &memledger.Ledger{}, Limits: []httplimit.Limit{{Quota: c.limit, Window: time.Minute}, {Quota: quota.MaxLimit, Window: time.Hour}}, Fields: c.fields, Timeout: -1,
+					Ledger: &memledger.Ledger{}, Limits: []httplimit.Limit{{Quota: c.limit, Window: time.Minute}, {Quota: quota.MaxLimit, Window: time.Hour}}, Fields: []httplimit.Fields{c.fields}, Timeout: -1,
 				})
 				if err != nil {
 					b.Fatal(err)

@@ -21,6 +21,7 @@ type Token struct {
 	Client string // the owner: it may have several tokens, and keeps its account when one is replaced
 	SHA256 [sha256.Size]byte
 	Plan   string // one of Config.Plans; "" is Config.Limits
+	Caller bool   // may ask for other clients, like Config.Callers
 }
 
 // HashToken returns the Token.SHA256 of a token. The hash has no salt, so a token must be random: 128 bits or more.
@@ -51,18 +52,33 @@ func (l *Limiter) checkTokens() error {
 func (l *Limiter) client(r *http.Request, addr netip.Addr) (c client, authorized bool) {
 	authorized = true
 	if len(l.Tokens) > 0 {
-		if scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
-			if t := l.token(strings.TrimSpace(token)); t != nil {
-				p := l.anonymous
-				if t.Plan != "" {
-					p = l.plans[t.Plan]
-				}
-				return client{l.Prefix + ".key-" + t.Client, p}, true
+		if token, ok := bearer(r.Header.Get("Authorization")); ok {
+			if t := l.token(token); t != nil {
+				return l.named(t.Client, t.Plan), true
 			}
 			authorized = false
 		}
 	}
 	return client{l.account(addr), l.anonymous}, authorized
+}
+
+// bearer returns the token in a field such as Authorization.
+func bearer(field string) (token string, ok bool) {
+	scheme, token, ok := strings.Cut(field, " ")
+	return strings.TrimSpace(token), ok && strings.EqualFold(scheme, "Bearer")
+}
+
+// named returns the client of a name, under a plan; "" is that of clients without a token.
+func (l *Limiter) named(name, plan string) client {
+	account := l.Prefix + ".key-" + name
+	if len(name) > maxClientName || quota.CheckAccount(name) != nil { // such as an e-mail address
+		sum := sha256.Sum256([]byte(name))
+		account = l.Prefix + ".id-" + hex.EncodeToString(sum[:16])
+	}
+	if plan == "" {
+		return client{account, l.anonymous}
+	}
+	return client{account, l.plans[plan]}
 }
 
 // token finds a token. It compares all of them, so that the time taken does not reveal how much of a hash was right.

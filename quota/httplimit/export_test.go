@@ -6,4 +6,4 @@ import (
 )
 
 // Address is the client's address.
-func (l *Limiter) Address(r *http.Request) netip.Addr { return l.address(r) }
+func (l *Limiter) Address(r *http.Request) netip.Addr { return l.address(r, false) }

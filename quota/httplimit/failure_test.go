@@ -31,30 +31,45 @@ func (m *moody) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) {
 	return m.Ledger.Take(ctx, a)
 }
 
-func TestWithoutALedgerReadsGoOnAndWritesDoNot(t *testing.T) {
+// Whatever its method, a request goes on without the ledger if it is cheap, until its client has used up a part of each
+// limit. A server that is full is one that cannot answer.
+func TestWithoutALedgerCostAndPolicyDecide(t *testing.T) {
 	var log bytes.Buffer
 	ledger := &moody{take: func(context.Context) error { return fmt.Errorf("%w: connection refused", quota.ErrUnavailable) }}
-	s := newSite(t, httplimit.Config{Ledger: ledger, Limits: perMinute(1), Log: slog.New(slog.NewTextHandler(&log, nil))})
-	s.wants(http.StatusOK, 5, ann)
-	resp := s.send(http.MethodPost, "/", ann)
-	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Content-Type") != "application/problem+json" {
-		t.Errorf("a write: %d %v", resp.StatusCode, resp.Header)
+	s := newSite(t, httplimit.Config{
+		Ledger: ledger, Limits: perMinute(100), Log: slog.New(slog.NewTextHandler(&log, nil)),
+		Routes:  []httplimit.Route{{Name: "cheap", Pattern: "/cheap", Cost: 10}, {Name: "dear", Pattern: "/dear", Cost: 11}},
+		Failure: httplimit.Failure{OpenAtMost: 0.1, Emergency: 0.45},
+	})
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		resp := s.send(method, "/dear", ann)
+		if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Content-Type") != "application/problem+json" {
+			t.Errorf("a dear %s: %d %v", method, resp.StatusCode, resp.Header)
+		}
+		for i, want := range []int{200, 200, 200, 200, 503, 503} {
+			if resp := s.send(method, "/cheap", map[string]string{"GET": ann, "POST": bob}[method]); resp.StatusCode != want || want == 503 && resp.Header.Get("Retry-After") != "60" {
+				t.Errorf("a cheap %s, number %d: %d, want %d", method, i+1, resp.StatusCode, want)
+			}
+		}
 	}
-	if got := s.Stats(); got.FailedOpen != 5 || got.FailedClosed != 1 || got.Allowed != 0 {
+	if got := s.Stats(); got.FailedOpen != 8 || got.FailedClosed != 6 || got.Allowed != 0 {
 		t.Errorf("%+v", got)
 	}
+	s.clock.Advance(time.Minute)
+	s.wants(http.StatusOK, 45, ann)
+	s.wants(http.StatusServiceUnavailable, 1, ann)
 	ledger.take = nil
-	s.wants(http.StatusOK, 1, ann)
+	s.wants(http.StatusOK, 100, ann)
 	s.wants(http.StatusTooManyRequests, 1, ann)
 	if lines := strings.Split(strings.TrimSpace(log.String()), "\n"); len(lines) != 2 || !strings.Contains(lines[0], "connection refused") || !strings.Contains(lines[1], "again") {
 		t.Errorf("the log:\n%s\nwant one line when it ceased, one when it was back", log.String())
 	}
 }
 
-// A write that is not served, because the limit of all clients cannot be checked, is not charged to its client.
-func TestAWriteThatIsNotServedIsNotCharged(t *testing.T) {
+// A request that is not served, because the limit of all clients cannot be checked, is not charged to its client.
+func TestARequestThatIsNotServedIsNotCharged(t *testing.T) {
 	asked := 0
-	s := newSite(t, httplimit.Config{Limits: perMinute(3), Outer: perMinute(20), Ledger: &moody{take: func(context.Context) error {
+	s := newSite(t, httplimit.Config{Limits: perMinute(3), Outer: perMinute(20), Failure: httplimit.Failure{OpenAtMost: -1}, Ledger: &moody{take: func(context.Context) error {
 		if asked++; asked%2 == 0 {
 			return quota.ErrUnavailable
 		}

@@ -4,20 +4,34 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Fields selects the header fields that say how much is left.
+// Fields selects header fields that say how much is left.
 type Fields string
 
-// The choices. Every refusal also has Retry-After.
+// The choices. Every refusal also has Retry-After. Of several windows, the last two show the one with least left: its
+// limit, what is left of it, and when it has more room, or after a refusal when the same request is admitted.
 const (
-	Draft11 Fields = "draft-11" // RateLimit-Policy and RateLimit by draft-ietf-httpapi-ratelimit-headers-11
-	Off     Fields = "off"
+	Draft11    Fields = "draft-11"    // RateLimit-Policy and RateLimit by draft-ietf-httpapi-ratelimit-headers-11
+	RateLimit  Fields = "ratelimit"   // RateLimit-Limit, -Remaining and -Reset: in seconds from now
+	XRateLimit Fields = "x-ratelimit" // X-RateLimit-Limit, -Remaining and -Reset: in seconds since 1970
+	Off        Fields = "off"
 )
+
+// checkFields refuses unknown fields.
+func checkFields(all []Fields) error {
+	for _, f := range all {
+		if f != Draft11 && f != RateLimit && f != XRateLimit && (f != Off || len(all) > 1) {
+			return fmt.Errorf("httplimit: fields %q: use %s alone, or some of %s, %s and %s", f, Off, Draft11, RateLimit, XRateLimit)
+		}
+	}
+	return nil
+}
 
 // items are the lists in the fields.
 type items struct{ policies, limits []string }
@@ -45,18 +59,49 @@ func (f *items) set(h http.Header) {
 }
 
 // setFields writes the fields that say how much is left.
-func (l *Limiter) setFields(h http.Header, q *question, d quota.Decision) {
-	if l.Fields == Off {
-		return
-	}
+func (l *Limiter) setFields(h http.Header, v verdict) {
 	var f items
-	for i, pool := range d.Pools {
-		for _, w := range pool.Windows {
+	var least *quota.WindowState
+	for i, pool := range v.decision.Pools {
+		for j, w := range pool.Windows {
 			// A refusal lists only the windows that refuse: no other may free later than Retry-After.
-			f.add(w.Window.Name, w, d.At, `;qu="requests"`, d.Allowed || q.refusedBy(i, w))
+			listed := v.decision.Allowed || v.part.question.refusedBy(i, w)
+			f.add(w.Window.Name, w, v.decision.At, `;qu="requests"`, listed)
+			if listed && (least == nil || w.Ceiling-w.Used < least.Ceiling-least.Used) {
+				least = &pool.Windows[j]
+			}
 		}
 	}
-	f.set(h)
+	for _, style := range l.Fields {
+		switch {
+		case style == Draft11:
+			f.set(h)
+		case style != Off && least != nil:
+			setThree(h, style, *least, v)
+		}
+	}
+}
+
+// HasFields reports whether an answer says how much one client has left.
+func HasFields(h http.Header) bool {
+	return h.Get("RateLimit") != "" || h.Get("RateLimit-Limit") != "" || h.Get("X-RateLimit-Limit") != ""
+}
+
+// setThree writes the three fields of an older style.
+func setThree(h http.Header, style Fields, w quota.WindowState, v verdict) {
+	reset := w.FreesAt
+	if v.problem != nil {
+		reset = v.decision.At.Add(v.wait)
+	} else if reset.IsZero() {
+		reset = v.decision.At.Add(w.Window.Length)
+	}
+	prefix, at := "Ratelimit-", seconds(reset.Sub(v.decision.At))
+	if style == XRateLimit {
+		prefix, at = "X-Ratelimit-", reset.Add(time.Second-1).Unix()
+	}
+	for name, value := range map[string]int64{"Limit": w.Ceiling, "Remaining": max(w.Ceiling-w.Used, 0), "Reset": at} {
+		h[prefix+name] = []string{strconv.FormatInt(value, 10)}
+	}
 }
 
 // SetFields sets RateLimit-Policy and RateLimit (Draft11) for every window of a decision, named pool-window, in the

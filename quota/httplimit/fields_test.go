@@ -3,6 +3,7 @@ package httplimit_test
 import (
 	"net/http"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -87,8 +88,8 @@ func TestTheFieldsAreThoseOfTheDraft(t *testing.T) {
 
 func TestFieldsAreChosen(t *testing.T) {
 	all := []string{"Ratelimit", "Ratelimit-Policy"}
-	for fields, want := range map[httplimit.Fields][]string{httplimit.Draft11: all, httplimit.Off: nil} {
-		s := newSite(t, httplimit.Config{Limits: []httplimit.Limit{{Quota: 100, Window: time.Hour}, {Quota: 2, Window: time.Minute}}, Fields: fields})
+	for fields, want := range map[httplimit.Fields][]string{httplimit.Draft11: all, httplimit.Off: nil, httplimit.RateLimit: nil} {
+		s := newSite(t, httplimit.Config{Limits: []httplimit.Limit{{Quota: 100, Window: time.Hour}, {Quota: 2, Window: time.Minute}}, Fields: []httplimit.Fields{fields}})
 		for _, status := range []int{200, 200, 429} {
 			resp := s.send(http.MethodGet, "/", ann)
 			for _, name := range all {
@@ -100,5 +101,56 @@ func TestFieldsAreChosen(t *testing.T) {
 				t.Errorf("%s: %d, Retry-After %q", fields, resp.StatusCode, resp.Header.Get("Retry-After"))
 			}
 		}
+	}
+}
+
+// A client of each style waits as its fields say: a second earlier it is refused, then it is admitted.
+func TestOlderFieldsAreTrueToTheirClients(t *testing.T) {
+	fields := []httplimit.Fields{httplimit.Draft11, httplimit.RateLimit, httplimit.XRateLimit}
+	number := func(resp *http.Response, field string) int64 {
+		n, err := strconv.ParseInt(resp.Header.Get(field), 10, 64)
+		if err != nil {
+			t.Fatalf("%s: %v", field, err)
+		}
+		return n
+	}
+	for style, wait := range map[string]func(s *site, resp *http.Response) time.Duration{
+		"RateLimit-": func(_ *site, resp *http.Response) time.Duration {
+			return time.Duration(number(resp, "RateLimit-Reset")) * time.Second
+		},
+		"X-RateLimit-": func(s *site, resp *http.Response) time.Duration {
+			return time.Unix(number(resp, "X-RateLimit-Reset"), 0).Sub(s.clock.Now())
+		},
+		"RateLimit": func(_ *site, resp *http.Response) time.Duration {
+			limits := parsed(t, resp, "RateLimit")
+			longest, _ := limits[len(limits)-1].params["t"].(int64)
+			return time.Duration(longest) * time.Second
+		},
+	} {
+		t.Run(style, func(t *testing.T) {
+			s := newSite(t, httplimit.Config{Fields: fields, Limits: []httplimit.Limit{{Quota: 3, Window: time.Minute}, {Quota: 5, Window: time.Hour}}})
+			for i, want := range []struct{ limit, remaining int64 }{{3, 2}, {3, 1}, {3, 0}, {3, 0}} {
+				resp := s.send(http.MethodGet, "/", ann)
+				for _, three := range []string{"RateLimit-", "X-RateLimit-"} {
+					if limit, remaining := number(resp, three+"Limit"), number(resp, three+"Remaining"); limit != want.limit || remaining != want.remaining {
+						t.Errorf("request %d: %s %d of %d left", i+1, three, remaining, limit)
+					}
+				}
+				s.clock.Advance(5 * time.Second)
+			}
+			for refusals := 0; refusals < 3; {
+				resp := s.send(http.MethodGet, "/", ann)
+				if resp.StatusCode == http.StatusOK {
+					s.clock.Advance(time.Second)
+					continue
+				}
+				refusals++
+				until := s.clock.Now().Add(wait(s, resp))
+				s.clock.Set(until.Add(-time.Second))
+				s.wants(http.StatusTooManyRequests, 1, ann)
+				s.clock.Set(until)
+				s.wants(http.StatusOK, 1, ann)
+			}
+		})
 	}
 }

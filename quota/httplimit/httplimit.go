@@ -29,18 +29,25 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/memledger"
 )
 
-// Config configures a Limiter. Only Ledger and Limits are needed.
+// Config configures a Limiter. Only Limits are needed.
 type Config struct {
-	Ledger quota.Ledger
-	Prefix string // of account names, as others may use the ledger too; "" is http
+	Ledger quota.Ledger // nil: the memory of this process
+	Prefix string       // of account names, as others may use the ledger too; "" is http
 
 	Limits []Limit            // of each client without a token
 	Plans  map[string][]Limit // by name, for tokens
 	Tokens []Token
 	Outer  []Limit // of all clients together; none: no such limit
 	Routes []Route // with a cost above 1 or with their own limits for each client
+
+	// Failure is what requests may spend while the ledger cannot answer, counted in the memory of this process.
+	Failure Failure
+
+	// Callers may ask for other clients, at the handlers Auth and Ask; so may tokens marked as Caller.
+	Callers []netip.Prefix
 
 	// Proxies may name the client in the header Forwarding. The other header, and both from any other address, are
 	// ignored.
@@ -50,8 +57,8 @@ type Config struct {
 	Allow []netip.Prefix // clients without limits
 	Deny  []netip.Prefix // clients that get 403; takes precedence over Allow
 
-	Observe bool   // only count: refuse nothing and send no fields
-	Fields  Fields // "" is Draft11
+	Observe bool     // only count: refuse nothing and send no fields
+	Fields  []Fields // none: Draft11
 
 	// SuccessesOnly refunds a request when the handler answers 5xx or panics. Each request is then an entry of its
 	// own: a client may have as many as its largest quota.
@@ -72,6 +79,13 @@ type Limit struct {
 	Name   string        // in the fields; "" is the window's length, such as 1m
 }
 
+// Failure bounds, in each process, what is spent while the ledger cannot answer, by parts of each limit: at least 1 of
+// it. Beyond them, requests get 503.
+type Failure struct {
+	OpenAtMost float64 // a request may cost this part of each limit; 0 is a tenth, below 0 no request goes on
+	Emergency  float64 // a client may spend this part of each limit in its window, beside what the ledger admits; 0 is half, below 0 nothing
+}
+
 // Route is the cost of requests that match a pattern of http.ServeMux.
 type Route struct {
 	Name    string // letters, digits, '.', '-', '_'
@@ -89,6 +103,9 @@ type Limiter struct {
 	outer     *question // nil: none
 	routes    *http.ServeMux
 	names     map[string]string // of routes, by pattern
+	costs     map[string]int64  // by the name of the route
+	all       string            // the account of all clients together
+	spare     memledger.Ledger  // decides while the ledger cannot answer
 	known     *knownClients
 	longest   time.Duration // window of any client
 	full      atomic.Pointer[full]
@@ -111,6 +128,7 @@ type Stats struct {
 	Overloaded   int64 // 503: the outer limit was used up
 	Denied       int64 // 403
 	Unauthorized int64 // 401: an unknown token
+	Repeated     int64 // admitted under a key that was charged before
 	FailedOpen   int64 // served although the ledger could not answer
 	FailedClosed int64 // 503 because the ledger could not answer
 	Refunded     int64 // charges given back
@@ -134,23 +152,32 @@ func (l *Limiter) count(counter *int64) {
 // New checks the configuration and returns its limiter.
 func New(c Config) (*Limiter, error) {
 	l := &Limiter{Config: c, plans: map[string]*plan{}}
-	l.Prefix, l.Forwarding, l.Fields = cmp.Or(c.Prefix, "http"), cmp.Or(c.Forwarding, XForwardedFor), cmp.Or(c.Fields, Draft11)
+	l.Prefix, l.Forwarding = cmp.Or(c.Prefix, "http"), cmp.Or(c.Forwarding, XForwardedFor)
+	if len(l.Fields) == 0 {
+		l.Fields = []Fields{Draft11}
+	}
+	l.Failure.OpenAtMost, l.Failure.Emergency = cmp.Or(c.Failure.OpenAtMost, 0.1), cmp.Or(c.Failure.Emergency, 0.5)
+	l.all, l.spare.Now = l.Prefix+".all", c.Now
+	if c.Ledger == nil {
+		l.Ledger, l.Timeout = &memledger.Ledger{Now: c.Now}, -1
+	}
 	l.MaxClients, l.Timeout = cmp.Or(c.MaxClients, 100_000), cmp.Or(c.Timeout, 250*time.Millisecond)
 	if l.Now == nil {
 		l.Now = time.Now
 	}
-	l.Proxies, l.Allow, l.Deny = plain(c.Proxies), plain(c.Allow), plain(c.Deny)
+	l.Proxies, l.Callers, l.Allow, l.Deny = plain(c.Proxies), plain(c.Callers), plain(c.Allow), plain(c.Deny)
 	switch {
-	case c.Ledger == nil:
-		return nil, errors.New("httplimit: no ledger")
 	case len(l.Prefix) > 16 || quota.CheckAccount(l.Prefix) != nil:
 		return nil, fmt.Errorf("httplimit: prefix %q: use up to 16 letters, digits, '.', '-' and '_'", c.Prefix)
 	case l.MaxClients < 0:
 		return nil, fmt.Errorf("httplimit: at most %d clients", c.MaxClients)
 	case l.Forwarding != XForwardedFor && l.Forwarding != Forwarded:
 		return nil, fmt.Errorf("httplimit: forwarding header %q: use %s or %s", c.Forwarding, XForwardedFor, Forwarded)
-	case l.Fields != Draft11 && l.Fields != Off:
-		return nil, fmt.Errorf("httplimit: fields %q: use %s or %s", c.Fields, Draft11, Off)
+	case l.Failure.OpenAtMost > 1 || l.Failure.Emergency > 1:
+		return nil, errors.New("httplimit: what may be spent without the ledger is a part of a limit, up to 1")
+	}
+	if err := checkFields(l.Fields); err != nil {
+		return nil, err
 	}
 	if err := l.compile(); err != nil {
 		return nil, err
@@ -158,21 +185,7 @@ func New(c Config) (*Limiter, error) {
 	return l, nil
 }
 
-// Handler limits the calls of next.
+// Handler limits the calls of next. Handlers Auth and Ask answer other servers, which limit theirs.
 func (l *Limiter) Handler(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		addr := l.address(r)
-		if contains(l.Deny, addr) {
-			l.count(&l.stats.Denied)
-			if !l.Observe {
-				Problem{Status: http.StatusForbidden, Detail: "this address may not use this service"}.Write(w)
-				return
-			}
-		}
-		if contains(l.Allow, addr) {
-			next.ServeHTTP(w, r)
-			return
-		}
-		l.limit(w, r, addr, next)
-	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { l.limit(w, r, l.address(r, false), next) })
 }

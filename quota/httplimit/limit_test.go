@@ -373,9 +373,8 @@ func TestTheFirstFinalStatusCounts(t *testing.T) {
 func TestWrongConfigsAreRefused(t *testing.T) {
 	l := &memledger.Ledger{}
 	for want, c := range map[string]httplimit.Config{
-		"httplimit: no ledger": {},
 		`httplimit: prefix "a/b": use up to 16 letters, digits, '.', '-' and '_'`:                                   {Ledger: l, Prefix: "a/b"},
-		`httplimit: fields "on": use draft-11 or off`:                                                               {Ledger: l, Fields: "on"},
+		`httplimit: fields "on": use off alone, or some of draft-11, ratelimit and x-ratelimit`:                     {Ledger: l, Fields: []httplimit.Fields{"on"}},
 		`httplimit: forwarding header "X-Real-IP": use X-Forwarded-For or Forwarded`:                                {Ledger: l, Forwarding: "X-Real-IP"},
 		`httplimit: plan "", route "": a window of 1.5s: use whole seconds, 1s..768h0m0s`:                           {Ledger: l, Limits: []httplimit.Limit{{Quota: 1, Window: 1500 * time.Millisecond}}},
 		`httplimit: plan "", route "": two limits are named "1m"`:                                                   {Ledger: l, Limits: []httplimit.Limit{{Quota: 1, Window: time.Minute}, {Quota: 2, Window: time.Minute}}},

@@ -55,7 +55,7 @@ func (l *Limiter) compile() (err error) {
 
 // addRoutes builds the table of routes.
 func (l *Limiter) addRoutes() (err error) {
-	l.names = map[string]string{}
+	l.names, l.costs = map[string]string{}, map[string]int64{}
 	if len(l.Routes) == 0 {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (l *Limiter) addRoutes() (err error) {
 		}
 		seen[route.Name] = true
 		l.routes.Handle(route.Pattern, http.NotFoundHandler())
-		l.names[route.Pattern] = route.Name
+		l.names[route.Pattern], l.costs[route.Name] = route.Name, route.Cost
 	}
 	return nil
 }
@@ -145,12 +145,32 @@ func (q *question) add(pool, prefix string, limits []Limit, cost int64) error {
 	return nil
 }
 
-// question returns the request to the ledger for r under a plan, nil if there is none.
-func (l *Limiter) question(p *plan, r *http.Request) *question {
-	name := ""
-	if l.routes != nil {
-		_, pattern := l.routes.Handler(r)
-		name = l.names[pattern]
+// costing returns the question for a cost, and the name of a limit below it, "" if there is none. An exact one is charged
+// as an entry of its own, which can be refunded.
+func (q *question) costing(cost int64, exact bool) (other *question, unfit string) {
+	if cost == q.charges[0].Amount && !exact {
+		return q, ""
 	}
-	return p.routes[name]
+	other = &question{slices.Clone(q.charges), q.horizon, q.precision}
+	if exact {
+		other.precision = 0
+	}
+	for i := range other.charges {
+		other.charges[i].Amount = cost
+		for _, b := range other.charges[i].Bounds {
+			if cost > b.Ceiling {
+				unfit = b.Window.Name
+			}
+		}
+	}
+	return other, unfit
+}
+
+// route returns the name of the route of r; "" for every other request.
+func (l *Limiter) route(r *http.Request) string {
+	if l.routes == nil {
+		return ""
+	}
+	_, pattern := l.routes.Handler(r)
+	return l.names[pattern]
 }

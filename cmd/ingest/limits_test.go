@@ -1,0 +1,155 @@
+//go:build unix
+
+package main_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/trendvidstream/ingest/internal/faulty"
+	"github.com/trendvidstream/ingest/internal/youtubesim"
+)
+
+// documented returns the one block of a language in docs/limits.md.
+func documented(t *testing.T, language string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(here, "../../docs/limits.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile("(?s)\n```"+language+"\n(.*?)```").FindAllSubmatch(text, -1)
+	if len(m) != 1 {
+		t.Fatalf("docs/limits.md has %d blocks of %s", len(m), language)
+	}
+	return string(m[0][1])
+}
+
+// askedLimits posts a question, and returns the status.
+func (d *served) askedLimits(question string) int {
+	d.t.Helper()
+	resp, err := http.Post(d.url+"v1/limits", "application/json", strings.NewReader(question))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	_, _ = io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode
+}
+
+// Two serve on one Redis admit one limit, whoever asks: the programs of the documents, or a test.
+func TestServesOnOneRedisAdmitOneLimit(t *testing.T) {
+	standIn(t, youtubesim.Options{Seed: 5})
+	redis := faulty.Redis(t)
+	configured(t, "jobs: [{name: chart, kind: chart, every: 720h}]\napi: {limits: {1h: 60}, plans: {starter: {1h: 300}}, callers: [127.0.0.1]}\n")
+	ledger := "redis://" + redis.Addr() + "/0"
+	both := []*served{startServe(t, "--ledger", ledger), startServe(t, "--ledger", ledger)}
+	for question, limit := range map[string]int{`{"client": "free"}`: 60, `{"client": "paying", "plan": "starter"}`: 300} {
+		admitted := 0
+		for i := range limit + 40 {
+			if both[i%2].askedLimits(question) == http.StatusOK {
+				admitted++
+			}
+		}
+		if admitted != limit {
+			t.Errorf("%s: %d admitted, limit %d", question, admitted, limit)
+		}
+	}
+	for _, c := range []struct{ language, interpreter, file string }{{"python", "python3", "ask.py"}, {"js", "node", "ask.mjs"}, {"php", "php", "ask.php"}} {
+		t.Run(c.language, func(t *testing.T) {
+			path, err := exec.LookPath(c.interpreter)
+			if err != nil {
+				t.Skipf("%s: not installed", c.interpreter)
+			}
+			client := "user of " + c.language
+			file := filepath.Join(t.TempDir(), c.file)
+			if err := os.WriteFile(file, []byte(strings.ReplaceAll(documented(t, c.language), "user-7", client)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			run := func(d *served) string {
+				cmd := exec.Command(path, file)
+				cmd.Env = append(os.Environ(), "LIMITS="+strings.TrimSuffix(d.url, "/"))
+				out, err := cmd.CombinedOutput()
+				if err != nil {
+					t.Fatalf("%v: %s", err, out)
+				}
+				return strings.TrimSpace(string(out))
+			}
+			if got := run(both[0]); got != "0" {
+				t.Errorf("the first is told to wait for %s s", got)
+			}
+			for range 59 {
+				both[1].askedLimits(`{"client": "` + client + `"}`)
+			}
+			var seconds int
+			if got := run(both[1]); got == "0" {
+				t.Error("the 61st of 60 is admitted")
+			} else if _, err := fmt.Sscan(got, &seconds); err != nil || seconds < 3000 || seconds > 3600 {
+				t.Errorf("it waits for %q s, of an hour", got)
+			}
+		})
+	}
+}
+
+// The nginx of the documents, before a site that knows nothing of limits.
+func TestLongLimitsBehindNginx(t *testing.T) {
+	path, err := exec.LookPath("nginx")
+	if err != nil {
+		t.Skip("nginx: not installed")
+	}
+	standIn(t, youtubesim.Options{Seed: 5})
+	configured(t, "jobs: [{name: chart, kind: chart, every: 720h}]\napi: {limits: {1h: 10}, routes: [{name: search, match: GET /search, cost: 4}], callers: [127.0.0.1]}\n")
+	d := startServe(t)
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = fmt.Fprint(w, "site ", r.URL.Path) }))
+	defer site.Close()
+	dir := t.TempDir()
+	socket := filepath.Join(dir, "nginx.sock")
+	conf := strings.NewReplacer("http://127.0.0.1:8080/", d.url, "http://127.0.0.1:3000", site.URL, "$remote_addr", "$http_x_test_address").Replace(documented(t, "nginx"))
+	conf = "daemon off; master_process off; pid " + dir + "/pid; error_log stderr;\nevents {}\nhttp { access_log off;\n" +
+		"client_body_temp_path " + dir + "/a; proxy_temp_path " + dir + "/b; fastcgi_temp_path " + dir + "/c; uwsgi_temp_path " + dir + "/d; scgi_temp_path " + dir + "/e;\n" +
+		"server { listen unix:" + socket + ";\n" + conf + "} }\n"
+	if err := os.WriteFile(dir+"/nginx.conf", []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	nginx := startCommand(t, exec.Command(path, "-p", dir, "-c", dir+"/nginx.conf"))
+	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	}}}
+	send := func(method, target, from string) (*http.Response, string) {
+		t.Helper()
+		r, err := http.NewRequest(method, "http://site"+target, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X-Test-Address", from)
+		resp, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = resp.Body.Close() }()
+		text, _ := io.ReadAll(resp.Body)
+		return resp, string(text)
+	}
+	nginx.until("it listens", func() bool { _, err := os.Stat(socket); return err == nil })
+	for i, c := range []struct {
+		method, target string
+		want           int
+	}{{"GET", "/search?q=a", 200}, {"GET", "/search", 200}, {"GET", "/search", 429}, {"POST", "/search", 200}, {"GET", "/other", 200}, {"GET", "/", 429}} {
+		resp, text := send(c.method, c.target, "198.51.100.7")
+		if resp.StatusCode != c.want || c.want == 200 && (text != "site "+strings.TrimSuffix(c.target, "?q=a") || resp.Header.Get("RateLimit") == "") || (resp.Header.Get("Retry-After") != "") != (c.want == 429) {
+			t.Errorf("request %d: %d %q %v", i+1, resp.StatusCode, text, resp.Header)
+		}
+	}
+	if resp, _ := send("GET", "/", "198.51.100.8"); resp.StatusCode != 200 {
+		t.Errorf("another client gets %d", resp.StatusCode)
+	}
+}

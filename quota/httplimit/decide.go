@@ -1,0 +1,253 @@
+package httplimit
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// request is what a decision is about.
+type request struct {
+	cost  int64
+	parts []part // the client's, then others that are charged with it; those of all clients together are last
+	once  string // the caller's key: under the same key nothing is charged twice within the longest window; "" for none
+}
+
+// part is what one account is charged. Its question is nil where nothing is limited.
+type part struct {
+	account  string
+	question *question
+	once     bool // of a key
+}
+
+// charged is a decision that may be refunded.
+type charged struct {
+	ledger   quota.Ledger
+	account  string
+	decision quota.Decision
+}
+
+// verdict is the decision about a request.
+type verdict struct {
+	problem  *Problem      // why it is refused; nil if it is admitted
+	wait     time.Duration // how long the request is refused; 0: not known, or it is admitted
+	part     part          // whose limits the answer shows
+	decision quota.Decision
+	shown    bool // the answer shows limits
+	taken    []charged
+}
+
+// decide charges every part of a request, or none and refuses it.
+func (l *Limiter) decide(ctx context.Context, r request) (v verdict) {
+	if wait := l.fullFor(r.cost); wait > 0 {
+		return l.overloaded(wait)
+	}
+	if r.once != "" {
+		if v, repeated := l.repeated(ctx, r); repeated {
+			return v
+		}
+		r.parts = append(r.parts, l.onceOnly(r))
+	}
+	counter := &l.stats.Allowed
+	for i, p := range r.parts {
+		if p.question == nil {
+			continue
+		}
+		c, err := l.take(ctx, p)
+		d := c.decision
+		switch {
+		case err != nil || !d.Allowed && d.Degraded:
+			if l.Observe {
+				l.count(&l.stats.FailedOpen)
+				return verdict{}
+			}
+			l.refund(ctx, v.taken)
+			l.count(&l.stats.FailedClosed)
+			return verdict{wait: d.RetryAfter, problem: &Problem{Status: http.StatusServiceUnavailable, Detail: "limits cannot be checked right now: try again soon"}}
+		case !d.Allowed && p.account == l.all:
+			if l.Observe {
+				l.count(&l.stats.Overloaded)
+				continue
+			}
+			l.refund(ctx, v.taken)
+			l.full.Store(&full{r.cost, l.Now().Round(0).Add(d.RetryAfter)})
+			return l.overloaded(d.RetryAfter)
+		case !d.Allowed && p.once: // the same request came twice at once
+			l.refund(ctx, v.taken)
+		case !d.Allowed:
+			l.count(&l.stats.Refused)
+			if l.Observe {
+				return verdict{}
+			}
+			l.refund(ctx, v.taken)
+			return refused(p, d)
+		case d.Degraded:
+			counter = &l.stats.FailedOpen
+		case i == 0:
+			v.part, v.decision, v.shown = p, d, !l.Observe
+		}
+		if len(r.parts) > 1 || l.SuccessesOnly { // else nothing is ever given back
+			v.taken = append(v.taken, c)
+		}
+	}
+	l.count(counter)
+	return v
+}
+
+// take asks the ledger. If it cannot answer, the memory of this process decides about a part of each limit.
+func (l *Limiter) take(ctx context.Context, p part) (charged, error) {
+	bounded, cancel := l.bounded(ctx)
+	defer cancel()
+	ask := quota.Ask{
+		Account: p.account, Who: quota.Who{Purpose: quota.Manual, Method: "http"}, Charges: p.question.charges,
+		Horizon: p.question.horizon, Precision: p.question.precision, HasFallback: true,
+	}
+	d, err := l.Ledger.Take(bounded, ask)
+	if failed := err != nil; l.failing.Load() != failed && l.failing.CompareAndSwap(!failed, failed) && l.Log != nil {
+		if failed {
+			l.Log.LogAttrs(ctx, slog.LevelWarn, "the ledger of the limits per client cannot answer: cheap requests go on, within a part of each limit", slog.String("error", err.Error()))
+		} else {
+			l.Log.LogAttrs(ctx, slog.LevelInfo, "limits per client are checked again")
+		}
+	}
+	if err == nil {
+		return charged{l.Ledger, p.account, d}, nil
+	}
+	if ask.Charges = l.Failure.charges(ask.Charges); ask.Charges == nil {
+		return charged{}, err
+	}
+	d, err = l.spare.Take(context.WithoutCancel(ctx), ask)
+	d.Degraded = true
+	return charged{&l.spare, p.account, d}, err
+}
+
+// bounded bounds a question to the ledger. A client that hangs up does not cancel it: otherwise hanging up would avoid
+// being counted.
+func (l *Limiter) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if l.Timeout < 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), l.Timeout)
+}
+
+// charges returns what may be spent without the ledger; nil if a charge is too expensive for that.
+func (f Failure) charges(all []quota.Charge) []quota.Charge {
+	part := func(limit int64, share float64) int64 {
+		if share < 0 {
+			return 0
+		}
+		return min(max(int64(float64(limit)*share), 1), limit)
+	}
+	all = slices.Clone(all)
+	for i, c := range all {
+		c.Bounds = slices.Clone(c.Bounds)
+		for j, b := range c.Bounds {
+			c.Bounds[j].Ceiling = part(b.Window.Limit, f.Emergency)
+			if c.Amount > min(part(b.Window.Limit, f.OpenAtMost), c.Bounds[j].Ceiling) {
+				return nil
+			}
+		}
+		all[i] = c
+	}
+	return all
+}
+
+// refund gives back charges where the ledger can tell them from others.
+func (l *Limiter) refund(ctx context.Context, taken []charged) {
+	for _, t := range taken {
+		bounded, cancel := l.bounded(ctx)
+		if t.ledger.Refund(bounded, t.account, t.decision) == nil {
+			l.count(&l.stats.Refunded)
+		}
+		cancel()
+	}
+}
+
+// onceOnly is the account of a key, which can be charged once in the longest window of the request.
+func (l *Limiter) onceOnly(r request) part {
+	q := &question{horizon: time.Second}
+	for _, p := range r.parts {
+		if p.question != nil {
+			q.horizon = max(q.horizon, p.question.horizon)
+		}
+	}
+	sum := sha256.Sum256([]byte(r.parts[0].account + " " + r.once))
+	window := quota.Window{Name: "once", Length: q.horizon, Limit: 1}
+	q.charges = []quota.Charge{{Pool: "once", Amount: 1, Bounds: []quota.Bound{{Window: window, Ceiling: 1}}}}
+	return part{l.Prefix + ".once-" + hex.EncodeToString(sum[:16]), q, true}
+}
+
+// repeated reports whether the request's key was charged before. If so, the verdict admits it again.
+func (l *Limiter) repeated(ctx context.Context, r request) (v verdict, yes bool) {
+	c, err := l.take(ctx, l.onceOnly(r).looking())
+	if err != nil || c.decision.Pools[0].Windows[0].Used == 0 {
+		return v, false
+	}
+	l.count(&l.stats.Repeated)
+	if p := r.parts[0]; p.question != nil {
+		if c, err := l.take(ctx, p.looking()); err == nil && !c.decision.Degraded {
+			v = verdict{part: p, decision: c.decision, shown: !l.Observe}
+		}
+	}
+	return v, true
+}
+
+// looking returns the part with a cost of 0.
+func (p part) looking() part {
+	p.question, _ = p.question.costing(0, false)
+	return p
+}
+
+// fullFor returns how long the limit of all clients together refuses requests of a cost, as far as it last said.
+func (l *Limiter) fullFor(cost int64) time.Duration {
+	full := l.full.Load()
+	if full == nil || cost < full.cost || l.Observe {
+		return 0
+	}
+	if wait := full.until.Sub(l.Now().Round(0)); wait <= l.outer.horizon { // otherwise the clock was set back
+		return wait
+	}
+	return 0
+}
+
+// refused is the verdict on a request above a client's limit.
+func refused(p part, d quota.Decision) verdict {
+	violated := p.question.violated(d)
+	return verdict{part: p, decision: d, shown: true, wait: d.RetryAfter, problem: &Problem{
+		Status: http.StatusTooManyRequests, Type: quotaExceeded, Title: "Request cannot be satisfied as assigned quota has been exceeded",
+		Detail:   "the limit " + strings.Join(violated, " and ") + " is used up: try again in " + strconv.FormatInt(seconds(d.RetryAfter), 10) + " s",
+		Violated: violated,
+	}}
+}
+
+// overloaded is the verdict while the limit of all clients together is used up.
+func (l *Limiter) overloaded(wait time.Duration) verdict {
+	l.count(&l.stats.Overloaded)
+	return verdict{wait: wait, problem: &Problem{
+		Status: http.StatusServiceUnavailable, Type: reducedCapacity, Title: "Request cannot be satisfied due to temporary server capacity constraints",
+		Detail: "all clients together have used up what there is: try again in " + strconv.FormatInt(seconds(wait), 10) + " s", Violated: []string{"all"},
+	}}
+}
+
+// write writes the fields of the answer and, if the request is refused, the rest of it.
+func (l *Limiter) write(w http.ResponseWriter, v verdict) (admitted bool) {
+	if v.shown {
+		l.setFields(w.Header(), v)
+	}
+	if v.problem == nil {
+		return true
+	}
+	if v.wait > 0 {
+		w.Header().Set("Retry-After", strconv.FormatInt(seconds(v.wait), 10))
+	}
+	v.problem.Write(w)
+	return false
+}
