@@ -204,9 +204,6 @@ type EmergencyAccount interface {
 	RefundEmergency(ctx context.Context, account string, row int64) error
 	// Left returns what is left of each budget at a time: below 0 if more was spent. It changes nothing.
 	Left(ctx context.Context, account string, at time.Time, budgets []EmergencyBudget) ([]int64, error)
-	// Replays reports whether everything spent here was synced into this ledger before, and so would be again after a
-	// loss.
-	Replays(ctx context.Context, account string) (bool, error)
 }
 
 // LastUsage is the amount that a pool had used when its ledger last answered.

@@ -26,10 +26,14 @@ type Governor struct {
 	// Reserve returns what calls of backfills and clients must leave for the schedule. It holds for each Request that
 	// brings no Reserve of its own, and for Report. nil: nothing is reserved.
 	Reserve func(context.Context) Reserve
+	// Known returns what the program's own records, such as rows of its store, show was spent wholly after a time. While
+	// the ledger lacks any of that, a take fails with ErrClosed and ErrIncomplete. nil: nothing is known.
+	Known func(ctx context.Context, since time.Time) ([]Spent, error)
 	// Date asks the provider's clock. Within MaxClockGap after the provider's midnight by this machine's clock, a take
 	// calls it and fails closed if the provider's day has not turned yet. nil: the provider is not asked.
 	Date func(ctx context.Context) (time.Time, error)
 
+	isWhole     atomic.Bool // the ledger has lacked nothing of Known
 	inEmergency atomic.Bool // the last call went on without the ledger, so that only the first is logged
 }
 
@@ -90,6 +94,9 @@ func (g *Governor) giveBack(ctx context.Context, d Decision) {
 func (g *Governor) take(ctx context.Context, r Request) (Decision, error) {
 	a, fits, err := g.ask(ctx, r)
 	if err != nil {
+		return Decision{}, err
+	}
+	if err := g.checkWhole(ctx); err != nil {
 		return Decision{}, err
 	}
 	if !fits {

@@ -29,7 +29,7 @@ var (
 	// ErrMissing accompanies ErrUnavailable: the ledger's file is gone, although calls were counted in it. It is not
 	// created anew.
 	ErrMissing = errors.New("the file is missing")
-	// ErrIncomplete accompanies ErrClosed: the ledger lacks calls that the store knows.
+	// ErrIncomplete accompanies ErrClosed: the ledger lacks what Governor.Known shows.
 	ErrIncomplete = errors.New("the ledger lacks calls that the store knows")
 	// ErrNewer is a ledger written by a newer version of the program. Nothing was changed.
 	ErrNewer = errors.New("the ledger was written by a newer version")

@@ -201,7 +201,11 @@ func (a *app) openCheckedLedger(ctx context.Context, spent slotsSpent) (*ledger,
 		err = a.checkPolicy(policy.Facts{Account: l.Account, Others: others})
 	}
 	if err == nil {
-		err = a.checkLost(ctx, l, spent)
+		l.Known = func(ctx context.Context, since time.Time) ([]quota.Spent, error) {
+			slots, err := spent(ctx, since)
+			return audit.Known(slots, since), err
+		}
+		err = a.checkLost(ctx, l)
 	}
 	if err == nil && !a.corrects {
 		err = a.checkRenamed(ctx, l)
@@ -240,26 +244,21 @@ func (a *app) checkPolicy(f policy.Facts) error {
 	return config.Invalid(policy.Refusal(policy.Judge(tariff.Policy, f)))
 }
 
-// checkLost fails if the ledger lacks what the store's slots spent. A remote ledger that this data directory has synced
-// with before needs no check: the journal restores what it lacks.
-func (a *app) checkLost(ctx context.Context, l *ledger, spent slotsSpent) error {
-	if replays, err := l.EmergencyAccount.Replays(ctx, l.Account); err != nil || replays {
-		return err
-	}
-	account := l.audit()
-	slots, err := spent(ctx, account.MissingSince())
-	if err != nil {
-		return err
-	}
-	missing, err := account.Missing(ctx, slots)
+// checkLost fails if the ledger lacks what the store's slots spent.
+func (a *app) checkLost(ctx context.Context, l *ledger) error {
+	missing, err := l.Missing(ctx)
 	if errors.Is(err, quota.ErrUnavailable) {
 		return nil // every take will report it
 	}
 	if err != nil || len(missing) == 0 {
 		return err
 	}
+	lacks := map[string]int64{}
+	for _, s := range missing {
+		lacks[s.Pool] += s.Amount
+	}
 	return codeError{exitUnavailable, ledgerFileError{errors.Join(quota.ErrClosed, quota.ErrIncomplete), fmt.Sprintf("the ledger of account %s is incomplete: it lacks %s that the slots in %s spent: put %s back as it was, or count them again with ingest quota rebuild (%v)",
-		l.Account, term.Amount(audit.Units(missing), "units"), a.storeName(), ledgerFile, quota.ErrClosed)}}
+		l.Account, term.Amounts(lacks), a.storeName(), ledgerFile, quota.ErrClosed)}}
 }
 
 // report returns what is left. While the ledger cannot answer, the report says why instead; a damaged server is no

@@ -143,18 +143,29 @@ func (a Account) Post(missing []Shortfall, t *quota.Tariff, methods func(ingest.
 
 // splitByHorizon finds the slots that spent everything within the horizon, and those that may have begun before it.
 func (a Account) splitByHorizon(slots []ingest.Slot) (within, across []ingest.Slot) {
-	since := a.MissingSince()
+	return split(slots, a.MissingSince(), a.Now.Add(-a.Horizon))
+}
+
+func split(slots []ingest.Slot, since, horizon time.Time) (within, across []ingest.Slot) {
 	for _, slot := range slots {
 		oneAttempt := slot.Kind == ingest.KindBackfill && slot.Attempt == 1
 		switch {
 		case slot.Units == 0:
 		case !slot.DueAt.Before(since), oneAttempt && slot.FetchedAt.After(since.Add(longestAttempt)):
 			within = append(within, slot)
-		case slot.State != ingest.Done, slot.FetchedAt.After(a.Now.Add(-a.Horizon)):
+		case slot.State != ingest.Done, slot.FetchedAt.After(horizon):
 			across = append(across, slot)
 		}
 	}
 	return within, across
+}
+
+// Slots returns the slots of shortfalls.
+func Slots(missing []Shortfall) (slots []ingest.Slot) {
+	for _, s := range missing {
+		slots = append(slots, s.Slot)
+	}
+	return slots
 }
 
 // Units returns the sum of the units of shortfalls.
@@ -164,20 +175,6 @@ func Units(missing []Shortfall) int64 {
 		units += s.Units
 	}
 	return units
-}
-
-// spendKey matches slots with the ledger's entries by region or, for refreshes and backfills, whose calls may name any
-// region, by purpose. A chart's purpose is left out, since a forced chart is spent for another one.
-type spendKey struct {
-	purpose quota.Purpose // "" if the slot fetches a region
-	region  string
-}
-
-func keyOf(who quota.Who) spendKey {
-	if who.Purpose == quota.Refresh || who.Purpose == quota.Backfill {
-		return spendKey{purpose: who.Purpose}
-	}
-	return spendKey{region: who.Region}
 }
 
 // whoOf returns under whom a slot's spending is counted.
@@ -193,44 +190,41 @@ func whoOf(slot ingest.Slot) quota.Who {
 }
 
 // compare finds the charges that the ledger lacks, slot by slot in the order given.
-func compare(slots []ingest.Slot, spent []quota.Spent) []Shortfall {
-	open := map[spendKey]quota.Cost{} // charged to slots, and not counted by the ledger
+func compare(slots []ingest.Slot, spent []quota.Spent) (short []Shortfall) {
+	lacking := quota.Lacking(charges(slots), spent)
 	for _, slot := range slots {
-		key := keyOf(whoOf(slot))
-		if open[key] == nil {
-			open[key] = quota.Cost{}
+		s, whole := Shortfall{Slot: slot, Cost: quota.Cost{}}, true
+		for _, l := range lacking[:len(slot.Charges)] {
+			whole = whole && l.Amount == slot.Charges[l.Pool]
+			if l.Amount > 0 {
+				s.Cost[l.Pool], s.Units = l.Amount, max(s.Units, l.Amount)
+			}
 		}
-		open[key].Add(slot.Charges, 1)
-	}
-	for _, s := range spent {
-		if missing := open[keyOf(s.Who)]; missing != nil {
-			missing[s.Pool] -= s.Amount
+		lacking = lacking[len(slot.Charges):]
+		if whole {
+			s.Units = slot.Units // more than in any one pool, if its calls drew on different pools
 		}
-	}
-	var short []Shortfall
-	for _, slot := range slots {
-		if s := draw(slot, open[keyOf(whoOf(slot))]); s.Units > 0 {
+		if s.Units > 0 {
 			short = append(short, s)
 		}
 	}
 	return short
 }
 
-// draw takes the slot's share of the missing amounts.
-func draw(slot ingest.Slot, missing quota.Cost) Shortfall {
-	s, whole := Shortfall{Slot: slot, Cost: quota.Cost{}}, true
-	for pool, amount := range slot.Charges {
-		n := max(min(amount, missing[pool]), 0)
-		whole = whole && n == amount
-		if n > 0 {
-			s.Cost[pool], s.Units = n, max(s.Units, n)
-			missing[pool] -= n
+// charges returns the charges of slots, in their order.
+func charges(slots []ingest.Slot) (spent []quota.Spent) {
+	for _, slot := range slots {
+		for pool, amount := range slot.Charges {
+			spent = append(spent, quota.Spent{Pool: pool, Who: whoOf(slot), Amount: amount})
 		}
 	}
-	if whole {
-		s.Units = slot.Units // more than in any one pool, if its calls drew on different pools
-	}
-	return s
+	return spent
+}
+
+// Known returns what slots certainly spent wholly after a time, for quota.Governor.Known.
+func Known(slots []ingest.Slot, since time.Time) []quota.Spent {
+	within, _ := split(slots, since, since)
+	return charges(within)
 }
 
 // Posting is a shortfall as it is posted to the ledger.

@@ -73,13 +73,6 @@ func nameOriginal(text, data string) string {
 	return made.ReplaceAllLiteralString(text, data)
 }
 
-// syncsElsewhere reports whether this data directory has synced its journal with a remote ledger. The journal then
-// restores what that ledger loses.
-func syncsElsewhere(ctx context.Context, d *Doctor) bool {
-	j, err := readJournal(ctx, d)
-	return err == nil && j.Generation != 0
-}
-
 // journal is the state of quota.db, and the rows that are still to be posted.
 type journal struct {
 	sharedledger.JournalState

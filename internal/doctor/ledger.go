@@ -123,8 +123,8 @@ func checkLost(ctx context.Context, d *Doctor) Finding {
 				"put "+d.LedgerFile+" back as it was; or ingest quota rebuild counts what the store knows, closes every pool, and says how to open one")
 		}
 	}
-	if err != nil || len(slots.Spent) == 0 || syncsElsewhere(ctx, d) {
-		return noFinding // store reports it, or the journal fills the gap
+	if err != nil || len(slots.Spent) == 0 {
+		return noFinding // store reports it
 	}
 	l, err := openLedger(ctx, d)
 	if err == nil {
@@ -134,6 +134,13 @@ func checkLost(ctx context.Context, d *Doctor) Finding {
 		return noFinding // ledger or redis reports it
 	}
 	missing, err := account.Missing(ctx, slots.Spent)
+	if len(missing) > 0 && d.OpenRemote != nil { // what quota.db knows is synced before the next take
+		if local, opened := openLocal(ctx, d, d.Config.Data); opened == nil {
+			defer func() { _ = local.Close() }()
+			account.Ledger = local
+			missing, err = account.Missing(ctx, audit.Slots(missing))
+		}
+	}
 	units := audit.Units(missing)
 	if err != nil || units == 0 {
 		return noFinding

@@ -96,15 +96,17 @@ func (s *Ledger) Reset(_ context.Context, account string) error {
 		"Set another account: in the config of each host, which begins at 0", quota.ErrShared, account)
 }
 
-// Spent implements quota.Ledger. It first syncs what this data directory owes: otherwise a process started during the
-// outage would miss the emergency calls.
+// Spent implements quota.Ledger. What this data directory knows counts, also after a loss of the remote: it is synced
+// first.
 func (s *Ledger) Spent(ctx context.Context, account string, since time.Time, every time.Duration) (spent []quota.Spent, err error) {
 	err = s.on(ctx, account, func() error {
 		if err := s.loadOnce(ctx); err != nil {
 			return err
 		}
-		if s.state.owes() {
-			s.syncOwed(ctx)
+		if s.comparedIn == 0 && s.state.Generation != 0 || s.state.owes() {
+			if err := s.sync(ctx); err != nil && !errors.Is(err, errSettling) && !errors.Is(err, errNew) {
+				return err
+			}
 		}
 		if err := s.checkBreaker(ctx, false); err != nil {
 			return err
@@ -167,23 +169,13 @@ func (s *Ledger) Left(ctx context.Context, account string, at time.Time, budgets
 
 // LastUsage implements quota.EmergencyAccount.
 func (s *Ledger) LastUsage(ctx context.Context, account string) ([]quota.LastUsage, error) {
-	state, err := s.journalState(ctx, account)
-	return state.LastUsage(), err
-}
-
-// Replays implements quota.EmergencyAccount.
-func (s *Ledger) Replays(ctx context.Context, account string) (bool, error) {
-	state, err := s.journalState(ctx, account)
-	return state.Generation != 0, err
-}
-
-func (s *Ledger) journalState(ctx context.Context, account string) (state JournalState, err error) {
-	err = s.on(ctx, account, func() error {
+	var last []quota.LastUsage
+	err := s.on(ctx, account, func() error {
 		err := s.loadOnce(ctx)
-		state = s.state
+		last = s.state.LastUsage()
 		return err
 	})
-	return state, err
+	return last, err
 }
 
 // Close implements quota.Ledger. It closes the remote; whoever opened the journal closes that.

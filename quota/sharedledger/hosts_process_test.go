@@ -232,10 +232,6 @@ func (a *emergencyAccount) RefundEmergency(ctx context.Context, account string, 
 	return a.shared.RefundEmergency(ctx, account, row)
 }
 
-func (a *emergencyAccount) Replays(ctx context.Context, account string) (bool, error) {
-	return a.shared.Replays(ctx, account)
-}
-
 var errDead = errors.New("the process is dead")
 
 // hostJournal is a process's way to the journal of its host.

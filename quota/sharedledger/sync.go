@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"slices"
 	"time"
+
+	"github.com/trendvidstream/ingest/quota"
 )
 
 // abandonedAfter is how long after it was asked another process's operation counts as abandoned: hardly any process
@@ -222,17 +224,24 @@ func (s *Ledger) rows(ctx context.Context, since time.Time, owed bool) ([]Row, e
 	return rows, nil
 }
 
+// sync syncs what the remote lacks.
+func (s *Ledger) sync(ctx context.Context) error {
+	if err := s.checkBreaker(ctx, false); err != nil {
+		return err
+	}
+	for range maxGenerations {
+		err := s.ensureUpToDate(ctx, Row{})
+		if !isLost(err) {
+			return err
+		}
+		s.comparedIn = 0
+	}
+	return fmt.Errorf("%w: it was lost again and again", quota.ErrUnavailable)
+}
+
 // syncOwed syncs owed rows. On failure a later call does, from the journal, so that it is no error.
 func (s *Ledger) syncOwed(ctx context.Context) {
-	err := s.checkBreaker(ctx, false)
-	for tries := 0; err == nil && tries < maxGenerations; tries++ {
-		if err = s.ensureUpToDate(ctx, Row{}); isLost(err) && tries+1 < maxGenerations {
-			s.comparedIn, err = 0, nil
-			continue
-		}
-		break
-	}
-	if err != nil {
+	if err := s.sync(ctx); err != nil {
 		s.warn(ctx, "what is owed is synced later: "+err.Error())
 	}
 }

@@ -104,9 +104,6 @@ func (l *Ledger) LastUsage(ctx context.Context, account string) ([]quota.LastUsa
 	return s.LastUsage(), err
 }
 
-// Replays implements quota.EmergencyAccount: this file has no other record of its log.
-func (l *Ledger) Replays(context.Context, string) (bool, error) { return false, nil }
-
 // Spend implements quota.EmergencyAccount. The row has no writer: it is owed to this file's own ledger, which enters
 // it before it decides again.
 func (l *Ledger) Spend(ctx context.Context, e quota.Emergency, budgets []quota.EmergencyBudget) (int64, error) {

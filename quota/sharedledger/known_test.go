@@ -1,0 +1,89 @@
+package sharedledger_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
+)
+
+// A program that keeps its own record of what it spent hands it in: no ledger that lacks a part of it is spent, whichever
+// it is and whatever was lost. What quota.db still knows is synced, and is no loss.
+func TestNoLedgerThatLacksWhatTheProgramKnowsIsSpent(t *testing.T) {
+	for _, ledger := range ledgers {
+		t.Run(filepath.Base(ledger), func(t *testing.T) {
+			m := newMoves(t)
+			list := quota.Who{Purpose: quota.Manual, Method: "videos.list"}
+			records := func(_ context.Context, since time.Time) ([]quota.Spent, error) {
+				if !since.Before(m.now.Add(-24*time.Hour)) || since.Before(m.now.Add(-27*time.Hour)) {
+					t.Errorf("asked for what was spent since %v, at %v", since, m.now)
+				}
+				return []quota.Spent{{Pool: "units", Who: list, Amount: m.arrived}}, nil
+			}
+			spend := func(path string, units int) {
+				m.with(ledger, path, func(g *quota.Governor) {
+					g.Known = records
+					m.spend(g, units)
+					m.counts(g)
+				})
+			}
+			empty := func() { m.remotes[ledger] = &memremote.Remote{Now: func() time.Time { return m.now }} }
+			refused := func(path string, lacks int64) {
+				t.Helper()
+				if ledger != "sqlite" {
+					empty()
+				}
+				m.with(ledger, path, func(g *quota.Governor) {
+					g.Known = records
+					for range 2 {
+						_, err := g.Take(t.Context(), quota.Request{Method: "videos.list", Purpose: quota.Manual})
+						if !errors.Is(err, quota.ErrClosed) || !errors.Is(err, quota.ErrIncomplete) {
+							t.Errorf("a ledger that lacks %d was spent: %v", lacks, err)
+						}
+					}
+					missing, err := g.Missing(t.Context())
+					if err != nil || !slices.Equal(missing, []quota.Spent{{Pool: "units", Who: list, Amount: lacks}}) {
+						t.Errorf("missing: %v, %v", missing, err)
+					}
+				})
+			}
+			spend(m.path, 20)
+			older := filepath.Join(t.TempDir(), "quota.db")
+			copyFile(t, m.path, older)
+			if ledger != "sqlite" {
+				empty()
+			}
+			spend(m.path, 30) // quota.db has it all
+			refused(older, 30)
+			lost := filepath.Join(t.TempDir(), "quota.db")
+			refused(lost, 50)
+
+			m.with(ledger, lost, func(g *quota.Governor) {
+				if err := g.Post(t.Context(), list, quota.Cost{"units": 50}, m.now); err != nil {
+					t.Fatal(err)
+				}
+			})
+			spend(lost, 100)
+			if m.arrived != 100 {
+				t.Errorf("%d of 100 arrived", m.arrived)
+			}
+		})
+	}
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	text, err := os.ReadFile(from)
+	if err == nil {
+		err = os.WriteFile(to, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
