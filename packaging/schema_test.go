@@ -51,6 +51,7 @@ func TestSchemasRefuseMistakes(t *testing.T) {
 		{"a purpose misspelt", costsSchema, costs, "backfill: 70%", "backfil: 70%"},
 		{"a version to come", costsSchema, costs, "version: 1", "version: 2"},
 		{"a window misspelt", costsSchema, costs, "units: {24h: 10000, day: 10000}", "units: {24h: 10000, dya: 10000}"},
+		{"an earlier name that is no list", costsSchema, costs, "units: {24h: 10000, day: 10000}", "units: {was: points, 24h: 10000, day: 10000}"},
 		{"a share without a sign", costsSchema, costs, "manual: 99.5%", "manual: 99.5"},
 		{"a route that is no path", costsSchema, costs, "route: GET /youtube/v3/videos}", "route: videos}"},
 		{"a cost of nothing", costsSchema, costs, "videos.list: {units: 1,", "videos.list: {units: 0,"},

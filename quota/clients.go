@@ -55,9 +55,12 @@ func (t *Tariff) allPools() []Pool {
 	return all
 }
 
-// LedgerPools returns the names of the tariff's pools and of its clients' own pools, sorted.
+// LedgerPools returns the names under which ledgers count the tariff's pools and its clients' own, sorted.
 func (t *Tariff) LedgerPools() []string {
 	names := poolNames(t.allPools())
+	for i, name := range names {
+		names[i] = t.InLedger(name)
+	}
 	slices.Sort(names)
 	return names
 }

@@ -16,12 +16,12 @@ import (
 // Refund gives back a take whose call was certainly never sent.
 func (g *Governor) Refund(ctx context.Context, d Decision) error {
 	if !d.Degraded {
-		return g.Ledger.Refund(ctx, g.Account, d)
+		return g.ledger().Refund(ctx, g.Account, d)
 	}
 	if g.EmergencyAccount == nil || d.Row == 0 || g.Now().Sub(d.At) > protocol.RefundWithin {
 		return fmt.Errorf("%w: an emergency of %s", ErrNotRefundable, d.At.Format(time.RFC3339))
 	}
-	return g.EmergencyAccount.RefundEmergency(ctx, g.Account, d.Row)
+	return g.emergencies().RefundEmergency(ctx, g.Account, d.Row)
 }
 
 // The provider's clock and counters may turn a little after ours, so that a refusal just after midnight closes the
@@ -54,7 +54,7 @@ func (g *Governor) Drain(ctx context.Context, d Decision, pool string) error {
 			no = g.Tariff.doubt(p, today, g.Now(), until)
 		}
 		no.Used = usedToday(p.Windows)
-		errs = append(errs, g.Ledger.Drain(ctx, g.Account, p.Pool, no))
+		errs = append(errs, g.ledger().Drain(ctx, g.Account, p.Pool, no))
 	}
 	return errors.Join(errs...)
 }
@@ -72,7 +72,7 @@ func (g *Governor) Post(ctx context.Context, who Who, amounts Cost, at time.Time
 		}
 		a.Charges = append(a.Charges, posted(pool, amounts[pool]))
 	}
-	return g.Ledger.Post(ctx, a, at)
+	return g.ledger().Post(ctx, a, at)
 }
 
 // DrainByHand closes a pool until the provider's next midnight, or with lift opens it again.
@@ -81,7 +81,7 @@ func (g *Governor) DrainByHand(ctx context.Context, pool string, lift bool) erro
 		return err
 	}
 	if lift {
-		return g.Ledger.Drain(ctx, g.Account, pool, Drain{})
+		return g.ledger().Drain(ctx, g.Account, pool, Drain{})
 	}
 	r, err := g.Report(ctx)
 	if err != nil {
@@ -92,7 +92,7 @@ func (g *Governor) DrainByHand(ctx context.Context, pool string, lift bool) erro
 	if i := slices.IndexFunc(r.Pools, func(p PoolReport) bool { return p.Pool == pool }); !r.Pools[i].Unknown.IsZero() {
 		d.By, d.At = ByUnknown, r.Pools[i].Unknown // a person who lifts it later does not know its use either
 	}
-	return g.Ledger.Drain(ctx, g.Account, pool, d)
+	return g.ledger().Drain(ctx, g.Account, pool, d)
 }
 
 // CloseUnknown closes a pool because what was spent of it is not known: until nothing that was spent before now can
@@ -110,7 +110,7 @@ func (g *Governor) CloseUnknown(ctx context.Context, pool string) error {
 		}
 	}
 	until = until.Add(g.Tariff.Grace + time.Second - 1).Truncate(time.Second)
-	return g.Ledger.Drain(ctx, g.Account, pool, Drain{Until: until, By: ByUnknown, At: now.Truncate(time.Second)})
+	return g.ledger().Drain(ctx, g.Account, pool, Drain{Until: until, By: ByUnknown, At: now.Truncate(time.Second)})
 }
 
 // PostTotal records how much of a pool the provider has counted today: it posts what the ledger lacks of that, returns
@@ -143,7 +143,7 @@ func (g *Governor) Reset(ctx context.Context, by string) error {
 		g.Log.WarnContext(ctx, "the account was reset by hand", slog.String("account", g.Account), slog.String("by", by), slog.Time("at", at))
 	}
 	for _, pool := range g.Tariff.PoolNames() { // closes no pool: it only records the time
-		if err := g.Ledger.Drain(ctx, g.Account, pool, Drain{Until: at, By: ByReset, At: at}); err != nil {
+		if err := g.ledger().Drain(ctx, g.Account, pool, Drain{Until: at, By: ByReset, At: at}); err != nil {
 			return fmt.Errorf("note when account %s was reset: %w", g.Account, err)
 		}
 	}

@@ -39,8 +39,8 @@ type failureFile struct {
 }
 
 type tableFile struct {
-	Pools   map[string]map[string]strictyaml.Text `yaml:"pools"`
-	Methods map[string]map[string]strictyaml.Text `yaml:"methods"`
+	Pools   map[string]map[string]strictyaml.TextOrList `yaml:"pools"`
+	Methods map[string]map[string]strictyaml.Text       `yaml:"methods"`
 }
 
 // ParseCosts reads costs.yaml and returns the tariff of one upstream under one of its tables; table "" is the one that
@@ -160,6 +160,7 @@ func (r *costsReader) table(t *Tariff, f tableFile, here place) {
 	for _, name := range pools {
 		t.Pools = append(t.Pools, r.pool(name, f.Pools[name], here.of("pools", name)))
 	}
+	r.checkWas(t.Pools, here.of("pools"))
 	t.Methods, t.Routes = map[string]Cost{}, map[string]string{}
 	for _, method := range slices.Sorted(maps.Keys(f.Methods)) {
 		cost := Cost{}
@@ -199,7 +200,34 @@ func (r *costsReader) route(t *Tariff, method, route string, at place) {
 	t.Routes[route] = method
 }
 
-func (r *costsReader) pool(name string, windows map[string]strictyaml.Text, here place) Pool {
+// wasField is the key in a pool's entry that is not a window but lists the pool's earlier names.
+const wasField = "was"
+
+// checkWas refuses an earlier name of one pool that is a name of another, too.
+func (r *costsReader) checkWas(pools []Pool, here place) {
+	for _, p := range pools {
+		for _, was := range p.Was {
+			if slices.ContainsFunc(pools, func(other Pool) bool {
+				return other.Name != p.Name && (other.Name == was || slices.Contains(other.Was, was))
+			}) {
+				r.wrong(here.of(p.Name, wasField), "pool %s was %s, and so is or was another pool: name the pool that goes on", p.Name, was)
+			}
+		}
+	}
+}
+
+func (r *costsReader) pool(name string, windows map[string]strictyaml.TextOrList, here place) Pool {
+	p := Pool{Name: name, Line: r.yaml.Line(here)}
+	if given, ok := windows[wasField]; ok && !given.IsList {
+		r.wrong(here.of(wasField), "was: give a list of the names that pool %s had, the first one first, such as was: [%s]", name, given.Text)
+	}
+	for _, was := range windows[wasField].List {
+		if CheckAccount(string(was)) != nil {
+			r.wrong(here.of(wasField), "was: %q is not the name of a pool: use letters, digits, '.', '-' and '_'", was)
+		}
+		p.Was = append(p.Was, string(was))
+	}
+	delete(windows, wasField)
 	switch n := len(windows); {
 	case CheckAccount(name) != nil:
 		r.wrong(here, "pool %q: use letters, digits, '.', '-' and '_'", name)
@@ -208,15 +236,14 @@ func (r *costsReader) pool(name string, windows map[string]strictyaml.Text, here
 	case n > protocol.MaxWindows:
 		r.wrong(here, "pool %s has %d windows: at most %d are counted", name, n, protocol.MaxWindows)
 	}
-	p := Pool{Name: name, Line: r.yaml.Line(here)}
 	for _, w := range slices.Sorted(maps.Keys(windows)) {
 		window, err := ParseWindow(w)
 		if err != nil {
 			r.wrong(here.of(w), "%v", err)
 		}
 		var ok bool
-		if window.Limit, ok = wholeNumber(windows[w]); !ok {
-			r.wrong(here.of(w), "limit %q of pool %s is not a whole number in 1..%d", windows[w], name, int64(MaxLimit))
+		if window.Limit, ok = wholeNumber(windows[w].Text); !ok {
+			r.wrong(here.of(w), "limit %q of pool %s is not a whole number in 1..%d", windows[w].Text, name, int64(MaxLimit))
 		}
 		p.Windows = append(p.Windows, window)
 	}

@@ -41,7 +41,7 @@ func (g *Governor) degraded(ctx context.Context, a Ask, cause error) (Decision, 
 	if err := g.cheap(a); err != nil {
 		return Decision{}, fmt.Errorf("%w: %w: %w", ErrClosed, err, cause)
 	}
-	last, err := g.EmergencyAccount.LastUsage(ctx, g.Account)
+	last, err := g.emergencies().LastUsage(ctx, g.Account)
 	if err != nil {
 		return Decision{}, fmt.Errorf("%w; and the journal: %w", closed, err)
 	}
@@ -56,7 +56,7 @@ func (g *Governor) degraded(ctx context.Context, a Ask, cause error) (Decision, 
 		budgets = append(budgets, g.budgets(a, c, last, e.At)...)
 		d.Pools = append(d.Pools, PoolState{Pool: c.Pool, Charged: c.Amount})
 	}
-	if d.Row, err = g.EmergencyAccount.Spend(ctx, e, budgets); err != nil {
+	if d.Row, err = g.emergencies().Spend(ctx, e, budgets); err != nil {
 		return Decision{}, fmt.Errorf("%w; and the journal: %w", closed, err)
 	}
 	if d.Row == 0 {
@@ -81,7 +81,7 @@ func (g *Governor) EmergencyLeft(ctx context.Context) (left []EmergencyLeft, err
 	if g.EmergencyAccount == nil {
 		return nil, nil
 	}
-	last, err := g.EmergencyAccount.LastUsage(ctx, g.Account)
+	last, err := g.emergencies().LastUsage(ctx, g.Account)
 	if err != nil {
 		return nil, fmt.Errorf("read the journal: %w", err)
 	}
@@ -125,7 +125,7 @@ func (g *Governor) leftFor(ctx context.Context, c Charge, last []LastUsage, at t
 	if g.drained(c, last, at) != nil {
 		return 0, nil
 	}
-	all, err := g.EmergencyAccount.Left(ctx, g.Account, at, g.budgets(g.Tariff.ask(g.Account, at), c, last, at))
+	all, err := g.emergencies().Left(ctx, g.Account, at, g.budgets(g.Tariff.ask(g.Account, at), c, last, at))
 	if least := slices.Min(append(all, MaxLimit)); err == nil && least >= c.Amount {
 		return least, nil
 	}

@@ -95,7 +95,7 @@ func (g *Governor) probe(ctx context.Context, d Decision) (Decision, error) {
 
 // lease closes the pool while a probe is under way, and reports whether this call is the probe.
 func (g *Governor) lease(ctx context.Context, d Decision, p PoolState, lease Drain) (bool, error) {
-	if err := g.Ledger.Drain(ctx, g.Account, p.Pool, lease); err != nil {
+	if err := g.ledger().Drain(ctx, g.Account, p.Pool, lease); err != nil {
 		return false, err
 	}
 	now, err := g.look(ctx, d.Who, p.Pool)
@@ -106,7 +106,7 @@ func (g *Governor) lease(ctx context.Context, d Decision, p PoolState, lease Dra
 func (g *Governor) look(ctx context.Context, who Who, pool string) (PoolState, error) {
 	peek := g.Tariff.ask(g.Account, g.Now())
 	peek.Who, peek.Charges = who, []Charge{g.Tariff.pool(pool).charge(0, whole)}
-	d, err := g.Ledger.Take(ctx, peek)
+	d, err := g.ledger().Take(ctx, peek)
 	if err != nil {
 		return PoolState{}, err
 	}
@@ -133,7 +133,7 @@ func (g *Governor) Answered(ctx context.Context, d Decision) error {
 		}
 		now, err := g.look(ctx, d.Who, p.Pool)
 		if err == nil && now.LastDrain.Probe == p.LastDrain.Probe {
-			err = g.Ledger.Drain(ctx, g.Account, p.Pool, Drain{})
+			err = g.ledger().Drain(ctx, g.Account, p.Pool, Drain{})
 		}
 		errs = append(errs, err)
 	}

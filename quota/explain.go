@@ -22,7 +22,7 @@ func (g *Governor) Explain(ctx context.Context, d Decision) string {
 // TopSpender says who drew most from a pool in the last 24 hours; "" if nobody did, or the ledger cannot say. It is
 // expensive: the ledger adds up a day's charges.
 func (g *Governor) TopSpender(ctx context.Context, pool string, at time.Time) string {
-	spent, err := g.Ledger.Spent(ctx, g.Account, at.Add(-24*time.Hour), 0)
+	spent, err := g.ledger().Spent(ctx, g.Account, at.Add(-24*time.Hour), 0)
 	i := slices.IndexFunc(spent, func(s Spent) bool { return s.Pool == pool })
 	if err != nil || i < 0 {
 		return ""

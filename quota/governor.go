@@ -113,7 +113,7 @@ func (g *Governor) take(ctx context.Context, r Request) (Decision, error) {
 			return d, nil
 		}
 	}
-	d, err := g.Ledger.Take(ctx, a)
+	d, err := g.ledger().Take(ctx, a)
 	if err != nil {
 		return g.degraded(ctx, a, err)
 	}
@@ -128,7 +128,7 @@ func (g *Governor) take(ctx context.Context, r Request) (Decision, error) {
 func (g *Governor) peek(ctx context.Context, a Ask, calls int) (Decision, error) {
 	all := a.times(int64(max(calls, 1)))
 	all.Peek = true
-	d, err := g.Ledger.Take(ctx, all)
+	d, err := g.ledger().Take(ctx, all)
 	if errors.Is(err, ErrNeverFits) && calls > 1 {
 		return g.peek(ctx, a, 1)
 	}

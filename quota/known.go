@@ -22,7 +22,7 @@ func (g *Governor) Missing(ctx context.Context) ([]Spent, error) {
 		g.isWhole.Store(true)
 		return nil, nil
 	}
-	counted, err := g.Ledger.Spent(ctx, g.Account, now.Add(-horizon), 0)
+	counted, err := g.ledger().Spent(ctx, g.Account, now.Add(-horizon), 0)
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,9 @@ const (
 type Pool struct {
 	Name    string
 	Windows []Window
-	Line    int // in the file with its limits; 0 if there is no file
+	// Was are its earlier names, the first one first: ledgers count it under that. Records under any of them are its own.
+	Was  []string
+	Line int // in the file with its limits; 0 if there is no file
 }
 
 // Limit returns the smallest limit of the pool's windows.

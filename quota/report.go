@@ -79,7 +79,7 @@ func (g *Governor) report(ctx context.Context) (Report, error) {
 	for _, p := range g.Tariff.Pools {
 		a.Charges = append(a.Charges, p.charge(0, whole))
 	}
-	d, err := g.Ledger.Take(ctx, a)
+	d, err := g.ledger().Take(ctx, a)
 	if err != nil {
 		return r, fmt.Errorf("read the ledger: %w", err)
 	}
@@ -160,7 +160,7 @@ func (g *Governor) spentSince(ctx context.Context, now time.Time) spentSince {
 	return func(start int64) (all []Spent, err error) {
 		all, ok := known[start]
 		if !ok {
-			if all, err = g.Ledger.Spent(ctx, g.Account, protocol.Time(start), stepSince(start, now)); err != nil {
+			if all, err = g.ledger().Spent(ctx, g.Account, protocol.Time(start), stepSince(start, now)); err != nil {
 				return nil, err
 			}
 			known[start] = all
@@ -204,7 +204,7 @@ func (g *Governor) resume(ctx context.Context, a Ask, p Pool, pool *PoolReport, 
 		var d Decision
 		var err error
 		if fits {
-			d, err = g.Ledger.Take(ctx, a)
+			d, err = g.ledger().Take(ctx, a)
 		} else {
 			d, err = g.refuseReserved(ctx, a)
 		}

@@ -95,7 +95,7 @@ func (g *Governor) ScheduledUse(ctx context.Context) (map[string]map[string]int6
 // refuseReserved refuses an ask until the provider's next day because everything is reserved for the schedule. It
 // charges nothing.
 func (g *Governor) refuseReserved(ctx context.Context, a Ask) (Decision, error) {
-	d, err := g.Ledger.Take(ctx, a.times(0))
+	d, err := g.ledger().Take(ctx, a.times(0))
 	if err != nil {
 		return g.degraded(ctx, a, err)
 	}

@@ -66,7 +66,7 @@ func (g *Governor) Wait(ctx context.Context, r Request) (Decision, error) {
 
 // room returns how many times the charges of an ask fit now.
 func (g *Governor) room(ctx context.Context, a Ask) (int64, error) {
-	d, err := g.Ledger.Take(ctx, a.times(0))
+	d, err := g.ledger().Take(ctx, a.times(0))
 	if err != nil {
 		return 0, err
 	}

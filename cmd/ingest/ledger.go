@@ -196,19 +196,19 @@ func (a *app) openCheckedLedger(ctx context.Context, spent slotsSpent) (*ledger,
 	if err != nil {
 		return nil, err
 	}
-	others, err := l.journal.OtherAccounts(ctx, l.Account, l.Tariff.PoolNames(), l.Now().Add(-l.Tariff.Horizon()))
+	others, err := l.journal.OtherAccounts(ctx, l.Account, l.Tariff.LedgerPools(), l.Now().Add(-l.Tariff.Horizon()))
 	if err == nil {
 		err = a.checkPolicy(policy.Facts{Account: l.Account, Others: others})
+	}
+	if err == nil && !a.corrects {
+		err = a.checkRenamed(ctx, l)
 	}
 	if err == nil {
 		l.Known = func(ctx context.Context, since time.Time) ([]quota.Spent, error) {
 			slots, err := spent(ctx, since)
-			return audit.Known(slots, since), err
+			return audit.Known(slots, since, l.Tariff), err
 		}
 		err = a.checkLost(ctx, l)
-	}
-	if err == nil && !a.corrects {
-		err = a.checkRenamed(ctx, l)
 	}
 	if err != nil {
 		l.close()
@@ -217,22 +217,13 @@ func (a *app) openCheckedLedger(ctx context.Context, spent slotsSpent) (*ledger,
 	return l, nil
 }
 
-// checkRenamed fails if calls draw on a pool that has counted nothing, while what they spent is counted by a pool that
-// the costs do not have.
+// checkRenamed fails if the ledger has counts that the costs leave out, since a pool has another name there.
 func (a *app) checkRenamed(ctx context.Context, l *ledger) error {
 	spent, err := l.journal.Spent(ctx, l.Account, l.Now().Add(-l.Tariff.Horizon()), 0)
 	if err != nil {
 		return err
 	}
-	from, to, amount := audit.Renamed(spent, l.Tariff)
-	if amount == 0 {
-		return nil
-	}
-	line := ""
-	if to.Line > 0 {
-		line = fmt.Sprintf(", line %d,", to.Line)
-	}
-	return config.Invalid(fmt.Errorf("pool %s of the costs%s has counted nothing, and the ledger has %s of pool %s, which the costs do not have. If it was renamed, count them under the new name: ingest quota post %[1]s %[5]d; or give it its old name", to.Name, line, term.Thousands(amount), from, amount))
+	return config.Invalid(audit.Renamed(spent, l.Tariff))
 }
 
 // checkPolicy refuses what the provider's terms forbid, judged by these facts.
@@ -247,7 +238,7 @@ func (a *app) checkPolicy(f policy.Facts) error {
 // checkLost fails if the ledger lacks what the store's slots spent.
 func (a *app) checkLost(ctx context.Context, l *ledger) error {
 	missing, err := l.Missing(ctx)
-	if errors.Is(err, quota.ErrUnavailable) {
+	if l.cannotAnswer(err) {
 		return nil // every take will report it
 	}
 	if err != nil || len(missing) == 0 {
@@ -255,6 +246,9 @@ func (a *app) checkLost(ctx context.Context, l *ledger) error {
 	}
 	lacks := map[string]int64{}
 	for _, s := range missing {
+		if l.Tariff.CheckPool(s.Pool) != nil {
+			return config.Invalid(fmt.Errorf("the slots in %s spent of pool %s, which the costs do not have. If it was renamed, add it to the line of the pool that it is now, its first name first: was: [FIRST, %[2]s]", a.storeName(), s.Pool))
+		}
 		lacks[s.Pool] += s.Amount
 	}
 	return codeError{exitUnavailable, ledgerFileError{errors.Join(quota.ErrClosed, quota.ErrIncomplete), fmt.Sprintf("the ledger of account %s is incomplete: it lacks %s that the slots in %s spent: put %s back as it was, or count them again with ingest quota rebuild (%v)",
@@ -265,14 +259,18 @@ func (a *app) checkLost(ctx context.Context, l *ledger) error {
 // different, as the emergency budget is in quota.db.
 func (l *ledger) report(ctx context.Context) (quota.Report, error) {
 	r, err := l.Report(ctx)
-	if errors.Is(err, quota.ErrUnavailable) || errors.Is(err, quota.ErrCorrupt) && l.Ledger != quota.Ledger(l.journal) {
+	if l.cannotAnswer(err) {
 		r.Degraded, err = err, nil
 	}
 	return r, err
 }
 
+func (l *ledger) cannotAnswer(err error) bool {
+	return errors.Is(err, quota.ErrUnavailable) || errors.Is(err, quota.ErrCorrupt) && l.Ledger != quota.Ledger(l.journal)
+}
+
 func (l *ledger) audit() audit.Account {
-	return audit.Account{Ledger: l.Ledger, Name: l.Account, Now: l.Now(), Horizon: l.Tariff.Horizon()}
+	return audit.Account{Ledger: l.Governor, Tariff: l.Tariff, Name: l.Account, Now: l.Now()}
 }
 
 // spentSlots opens the store and returns its SpentSlots, none if there is no store.

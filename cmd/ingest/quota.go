@@ -201,7 +201,7 @@ func (a *app) unpost(ctx context.Context, p posting) error {
 		return usageError{errors.New("--undo: the ledger is shared, and the journals of other hosts would bring the post back: wait until no window counts it")}
 	}
 	return a.withLedger(ctx, func(ctx context.Context, l *ledger) error {
-		amount, at, err := l.journal.Unpost(ctx, l.Account, p.pool, p.amount, p.at)
+		amount, at, err := l.journal.Unpost(ctx, l.Account, l.Tariff.InLedger(p.pool), p.amount, p.at)
 		if errors.Is(err, quota.ErrNotRefundable) {
 			return usageError{fmt.Errorf("--undo: %w", err)}
 		}

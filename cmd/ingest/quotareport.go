@@ -125,7 +125,7 @@ func (a *app) quotaReport(ctx context.Context, l *ledger, f quotaFlags) error {
 	}
 	if err == nil && !since.IsZero() && st.Report.Degraded == nil {
 		var spent []quota.Spent
-		spent, err = l.Ledger.Spent(ctx, l.Account, since, 0)
+		spent, err = l.Spent(ctx, l.Account, since, 0)
 		doc.Spent, doc.Since = report.NewSpentDocuments(spent), term.TimeOrNull(since)
 	}
 	if err != nil {

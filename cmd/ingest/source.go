@@ -31,7 +31,7 @@ func (a *app) source(l *ledger, s *store.Store) *web.Source {
 		return doc, st.Facts, err
 	}
 	source.Spent = func(ctx context.Context, since time.Time, every time.Duration) ([]quota.Spent, error) {
-		return l.Ledger.Spent(ctx, l.Account, since, every)
+		return l.Spent(ctx, l.Account, since, every)
 	}
 	source.Ledger = func(ctx context.Context) (report.LedgerDocument, error) { return a.ledgerDocument(ctx, l, s) }
 	source.Cost = l.Tariff.Cost

@@ -5,6 +5,8 @@ package audit
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,10 +28,10 @@ type Ledger interface {
 
 // Account is one account of a ledger, as far back as its windows count.
 type Account struct {
-	Ledger  Ledger // nil: it is gone, and has counted nothing
-	Name    string
-	Now     time.Time
-	Horizon time.Duration // of its tariff
+	Ledger Ledger // by the names that the tariff's pools have now; nil: it is gone, and has counted nothing
+	Tariff *quota.Tariff
+	Name   string
+	Now    time.Time
 }
 
 // Shortfall is the part of one slot's spending that the ledger has not counted.
@@ -61,29 +63,45 @@ func Trace(ctx context.Context, s Store, since time.Time) (string, error) {
 	return "", err
 }
 
-// Renamed returns a pool that the tariff does not have, the amount that it has counted, and the pool of the tariff on
-// which the same calls draw now and which has counted nothing; amount is 0 if there is none.
-func Renamed(spent []quota.Spent, t *quota.Tariff) (from string, to quota.Pool, amount int64) {
+// Renamed returns why the tariff's names must not be used with a ledger that has counted these sums, by the names of the
+// ledger; nil if they may: no count may be left out because a pool has another name now.
+func Renamed(spent []quota.Spent, t *quota.Tariff) error {
 	used := quota.Cost{}
 	for _, s := range spent {
 		used[s.Pool] += s.Amount
 	}
 	for _, s := range spent {
-		if t.CheckPool(s.Pool) == nil || strings.Contains(s.Pool, "@") { // a client's own
+		if used[s.Pool] == 0 || slices.Contains(t.LedgerPools(), s.Pool) || strings.Contains(s.Pool, "@") { // a client's own
 			continue
+		}
+		if i := slices.Index(t.PoolNames(), t.NowNamed(s.Pool)); i >= 0 {
+			p := t.Pools[i]
+			counts := t.InLedger(p.Name)
+			if s.Pool != p.Name {
+				return fmt.Errorf("%s: the ledger has %d of pool %s, and its was: begins with %s, under which it counts: put %[3]s first", inCosts(p), used[s.Pool], s.Pool, counts)
+			}
+			return fmt.Errorf("%s: the ledger has %d under this name, and its was: has it count as %s: leave out was:, and count what %[3]s has: ingest quota post %[4]s %[5]d", inCosts(p), used[s.Pool], counts, p.Name, used[counts])
 		}
 		cost, _ := t.Cost(s.Who.Method) // unknown: nothing draws on it
 		for _, p := range t.Pools {
-			if cost[p.Name] > 0 && used[p.Name] == 0 {
-				return s.Pool, p, used[s.Pool]
+			if cost[p.Name] > 0 && used[t.InLedger(p.Name)] == 0 {
+				return fmt.Errorf("%s has counted nothing, and the ledger has %d of pool %s, which the costs do not have. If it was renamed, add to its line was: [%[3]s]; otherwise count them under the new name: ingest quota post %[4]s %[2]d", inCosts(p), used[s.Pool], s.Pool, p.Name)
 			}
 		}
 	}
-	return "", to, 0
+	return nil
+}
+
+// inCosts names a pool and its line.
+func inCosts(p quota.Pool) string {
+	if p.Line == 0 {
+		return "pool " + p.Name
+	}
+	return fmt.Sprintf("pool %s of the costs (line %d)", p.Name, p.Line)
 }
 
 // MissingSince returns the time from which Missing needs the slots that spent quota: the ledger's clock may be ahead.
-func (a Account) MissingSince() time.Time { return a.Now.Add(-a.Horizon + quota.MaxClockGap) }
+func (a Account) MissingSince() time.Time { return a.Now.Add(-a.Tariff.Horizon() + quota.MaxClockGap) }
 
 // RebuildSince returns the time from which Rebuild needs them.
 func (a Account) RebuildSince() time.Time { return a.MissingSince().Add(-longestSlot) }
@@ -95,11 +113,11 @@ func (a Account) Missing(ctx context.Context, slots []ingest.Slot) ([]Shortfall,
 	var spent []quota.Spent
 	if a.Ledger != nil && len(within) > 0 {
 		var err error
-		if spent, err = a.Ledger.Spent(ctx, a.Name, a.Now.Add(-a.Horizon), 0); err != nil {
+		if spent, err = a.Ledger.Spent(ctx, a.Name, a.Now.Add(-a.Tariff.Horizon()), 0); err != nil {
 			return nil, err
 		}
 	}
-	return compare(within, spent), nil
+	return compare(within, spent, a.Tariff), nil
 }
 
 // Rebuild returns what to post to a ledger that lacks anything: first what is missing, then all spending of slots that
@@ -112,7 +130,11 @@ func (a Account) Rebuild(ctx context.Context, slots []ingest.Slot) ([]Shortfall,
 	}
 	_, across := a.splitByHorizon(slots)
 	for _, slot := range across {
-		missing = append(missing, Shortfall{Slot: slot, Units: slot.Units, Cost: quota.Cost(slot.Charges)})
+		s := Shortfall{Slot: slot, Units: slot.Units, Cost: quota.Cost{}}
+		for pool, amount := range slot.Charges {
+			s.Cost[a.Tariff.NowNamed(pool)] += amount
+		}
+		missing = append(missing, s)
 	}
 	return missing, nil
 }
@@ -143,7 +165,7 @@ func (a Account) Post(missing []Shortfall, t *quota.Tariff, methods func(ingest.
 
 // splitByHorizon finds the slots that spent everything within the horizon, and those that may have begun before it.
 func (a Account) splitByHorizon(slots []ingest.Slot) (within, across []ingest.Slot) {
-	return split(slots, a.MissingSince(), a.Now.Add(-a.Horizon))
+	return split(slots, a.MissingSince(), a.Now.Add(-a.Tariff.Horizon()))
 }
 
 func split(slots []ingest.Slot, since, horizon time.Time) (within, across []ingest.Slot) {
@@ -190,17 +212,19 @@ func whoOf(slot ingest.Slot) quota.Who {
 }
 
 // compare finds the charges that the ledger lacks, slot by slot in the order given.
-func compare(slots []ingest.Slot, spent []quota.Spent) (short []Shortfall) {
-	lacking := quota.Lacking(charges(slots), spent)
+func compare(slots []ingest.Slot, spent []quota.Spent, t *quota.Tariff) (short []Shortfall) {
+	known := charges(slots, t)
+	lacking := quota.Lacking(known, spent)
 	for _, slot := range slots {
 		s, whole := Shortfall{Slot: slot, Cost: quota.Cost{}}, true
-		for _, l := range lacking[:len(slot.Charges)] {
-			whole = whole && l.Amount == slot.Charges[l.Pool]
+		for range slot.Charges {
+			l := lacking[0]
+			whole = whole && l == known[0]
 			if l.Amount > 0 {
 				s.Cost[l.Pool], s.Units = l.Amount, max(s.Units, l.Amount)
 			}
+			known, lacking = known[1:], lacking[1:]
 		}
-		lacking = lacking[len(slot.Charges):]
 		if whole {
 			s.Units = slot.Units // more than in any one pool, if its calls drew on different pools
 		}
@@ -211,20 +235,20 @@ func compare(slots []ingest.Slot, spent []quota.Spent) (short []Shortfall) {
 	return short
 }
 
-// charges returns the charges of slots, in their order.
-func charges(slots []ingest.Slot) (spent []quota.Spent) {
+// charges returns the charges of slots, in their order, by the names that the pools have now.
+func charges(slots []ingest.Slot, t *quota.Tariff) (spent []quota.Spent) {
 	for _, slot := range slots {
 		for pool, amount := range slot.Charges {
-			spent = append(spent, quota.Spent{Pool: pool, Who: whoOf(slot), Amount: amount})
+			spent = append(spent, quota.Spent{Pool: t.NowNamed(pool), Who: whoOf(slot), Amount: amount})
 		}
 	}
 	return spent
 }
 
 // Known returns what slots certainly spent wholly after a time, for quota.Governor.Known.
-func Known(slots []ingest.Slot, since time.Time) []quota.Spent {
+func Known(slots []ingest.Slot, since time.Time, t *quota.Tariff) []quota.Spent {
 	within, _ := split(slots, since, since)
-	return charges(within)
+	return charges(within, t)
 }
 
 // Posting is a shortfall as it is posted to the ledger.

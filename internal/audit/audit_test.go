@@ -15,7 +15,7 @@ import (
 
 var now = time.Date(2026, 2, 14, 9, 40, 0, 0, time.UTC)
 
-const horizon = 26 * time.Hour
+const horizon = quota.MinHorizon
 
 type entries []quota.Spent
 
@@ -34,7 +34,7 @@ func entry(purpose quota.Purpose, region, pool string, amount int64) quota.Spent
 }
 
 func account(l audit.Ledger) audit.Account {
-	return audit.Account{Ledger: l, Name: "default", Now: now, Horizon: horizon}
+	return audit.Account{Ledger: l, Tariff: &quota.Tariff{}, Name: "default", Now: now}
 }
 
 // slot returns one that was due so long ago and spent these charges.

@@ -149,7 +149,7 @@ func (w OthersWatch) PaceBy(g *quota.Governor) func(context.Context, map[ingest.
 		if err != nil {
 			return w.Schedule.Jobs, nil
 		}
-		if err := w.Observe(ctx, g.Ledger, r); err != nil && ctx.Err() == nil {
+		if err := w.Observe(ctx, g, r); err != nil && ctx.Err() == nil {
 			w.Log.WarnContext(ctx, "what others take is not noted", slog.Any("error", err))
 		}
 		paced, pages := w.Schedule.Pace(w.Expect(ctx, r).Report, known, now), map[string]int{}

@@ -110,7 +110,7 @@ func (d *Doctor) Policy(ctx context.Context) ([]policy.Verdict, error) {
 	now := d.now()
 	f := policy.Facts{Account: d.Config.Account, Reachable: d.Config.Reachable(), OwnFrontEnd: d.Config.OwnFrontEnd, NoMetrics: d.Config.HideDerived, Now: now}
 	if l, err := openLocal(ctx, d, d.Config.Data); err == nil {
-		f.Others, _ = l.OtherAccounts(ctx, f.Account, t.PoolNames(), now.Add(-t.Horizon()))
+		f.Others, _ = l.OtherAccounts(ctx, f.Account, t.LedgerPools(), now.Add(-t.Horizon()))
 		_ = l.Close()
 	}
 	if s, err := storeSummary(ctx, d); err == nil {

@@ -106,7 +106,7 @@ func checkLost(ctx context.Context, d *Doctor) Finding {
 		return noFinding // costs reports it
 	}
 	advice := "put " + d.LedgerFile + " back as it was, or count them again: ingest quota rebuild"
-	account := audit.Account{Name: d.Config.Account, Now: d.now(), Horizon: t.Horizon()}
+	account := audit.Account{Tariff: t, Name: d.Config.Account, Now: d.now()}
 	// The ledger is opened after the slots were read: an earlier copy would lack what a run has spent since.
 	slots, err := d.inspectSlots(ctx, account.MissingSince())
 	if file := d.ledgerFile(); d.OpenRemote == nil && !sqlitefile.Exists(file) {
@@ -129,7 +129,7 @@ func checkLost(ctx context.Context, d *Doctor) Finding {
 	l, err := openLedger(ctx, d)
 	if err == nil {
 		defer func() { _ = l.Close() }()
-		account.Ledger = l
+		account.Ledger = &quota.Governor{Ledger: l, Tariff: t}
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return noFinding // ledger or redis reports it
 	}
@@ -137,7 +137,7 @@ func checkLost(ctx context.Context, d *Doctor) Finding {
 	if len(missing) > 0 && d.OpenRemote != nil { // what quota.db knows is synced before the next take
 		if local, opened := openLocal(ctx, d, d.Config.Data); opened == nil {
 			defer func() { _ = local.Close() }()
-			account.Ledger = local
+			account.Ledger = &quota.Governor{Ledger: local, Tariff: t}
 			missing, err = account.Missing(ctx, audit.Slots(missing))
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
@@ -218,15 +217,6 @@ func child(node ast.Node, key string) (ast.Node, int) {
 	return nil, 0
 }
 
-// Text is a scalar exactly as it was written. The decoder alone would cut 1.5 down to the integer 1.
-type Text string
-
-// UnmarshalYAML implements yaml.NodeUnmarshaler.
-func (t *Text) UnmarshalYAML(n ast.Node) error {
-	*t = Text(n.GetToken().Value)
-	return nil
-}
-
 // positioned turns a decoder's error into a PositionError, and says for an unknown field what was meant.
 func positioned(name string, root ast.Node, err error, into any) error {
 	var y yaml.Error
@@ -364,15 +354,4 @@ func editDistance(a, b string) int {
 		}
 	}
 	return row[len(b)]
-}
-
-// FormatDuration writes a duration as people do in a config: 1h, not 1h0m0s.
-func FormatDuration(d time.Duration) string {
-	text := d.String()
-	for _, zero := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(text, zero) {
-			text = text[:len(text)-2]
-		}
-	}
-	return text
 }

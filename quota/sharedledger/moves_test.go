@@ -23,10 +23,11 @@ type moves struct {
 	path    string
 	remotes map[string]*memremote.Remote
 	arrived int64
+	pool    quota.Pool // with the names that it has and had
 }
 
 func newMoves(t *testing.T) *moves {
-	m := &moves{t: t, now: time.Date(2026, 6, 1, 19, 0, 0, 0, time.UTC), path: filepath.Join(t.TempDir(), "quota.db"), remotes: map[string]*memremote.Remote{}}
+	m := &moves{t: t, now: time.Date(2026, 6, 1, 19, 0, 0, 0, time.UTC), path: filepath.Join(t.TempDir(), "quota.db"), remotes: map[string]*memremote.Remote{}, pool: quota.Pool{Name: "units"}}
 	for _, name := range []string{"redis", "redis/1", "postgres"} {
 		m.remotes[name] = &memremote.Remote{Now: func() time.Time { return m.now }}
 	}
@@ -45,8 +46,9 @@ func (m *moves) with(ledger, path string, do func(*quota.Governor)) {
 	defer func() { _ = local.Close() }()
 	local.Now = now
 	tariff := wholeTariff()
-	tariff.Pools = []quota.Pool{{Name: "units", Windows: []quota.Window{{Name: "24h", Length: 24 * time.Hour, Limit: 100}, {Name: "day", Limit: 100}}}}
-	tariff.Methods = map[string]quota.Cost{"videos.list": {"units": 1}}
+	m.pool.Windows = []quota.Window{{Name: "24h", Length: 24 * time.Hour, Limit: 100}, {Name: "day", Limit: 100}}
+	tariff.Pools = []quota.Pool{m.pool}
+	tariff.Methods = map[string]quota.Cost{"videos.list": {m.pool.Name: 1}}
 	tariff.Ceilings[quota.Manual] = 1_000_000
 	g := &quota.Governor{Ledger: local, EmergencyAccount: local, Tariff: tariff, Account: "default", Now: now}
 	if remote := m.remotes[ledger]; remote != nil {
@@ -107,6 +109,54 @@ func TestLongMovesThroughThreeLedgersAreNoEvent(t *testing.T) {
 			for _, c := range ledgers {
 				moveThrough(t, a, b, c, a, b)
 			}
+		}
+	}
+}
+
+// A pool that is renamed, renamed back and renamed again is one pool, whichever ledgers decide meanwhile.
+func TestARenamedPoolIsCountedUnderItsFirstName(t *testing.T) {
+	names := []quota.Pool{{Name: "units"}, {Name: "points", Was: []string{"units"}}, {Name: "units"}, {Name: "credits", Was: []string{"units", "points"}}, {Name: "units", Was: []string{"units", "credits"}}}
+	for _, a := range ledgers {
+		for _, b := range ledgers {
+			t.Run(strings.ReplaceAll(a+","+b, "/", "#"), func(t *testing.T) {
+				m := newMoves(t)
+				for i, pool := range names {
+					m.pool = pool
+					m.with([]string{a, b}[i/2%2], m.path, func(g *quota.Governor) {
+						m.counts(g)
+						m.spend(g, 25)
+						m.counts(g)
+						d, err := g.Take(t.Context(), quota.Request{Method: "videos.list", Purpose: quota.Manual})
+						if err == nil && d.Allowed {
+							err = g.Refund(t.Context(), d)
+						}
+						if err != nil || d.Pools[0].Pool != pool.Name || d.Refusal != nil && d.Refusal.Pool != pool.Name {
+							t.Errorf("%+v, %v", d, err)
+						}
+						m.counts(g)
+						spent, err := g.Spent(t.Context(), "default", m.now.Add(-time.Hour), 0)
+						if err != nil || len(spent) != 1 || spent[0].Pool != pool.Name || spent[0].Amount != m.arrived {
+							t.Errorf("spent: %+v, %v", spent, err)
+						}
+						if err := g.DrainByHand(t.Context(), pool.Name, false); err != nil {
+							t.Fatal(err)
+						}
+					})
+					m.pool = names[(i+1)%len(names)]
+					m.with([]string{a, b}[i/2%2], m.path, func(g *quota.Governor) {
+						d, err := g.Take(t.Context(), quota.Request{Method: "videos.list", Purpose: quota.Manual})
+						if err != nil || d.Allowed {
+							t.Errorf("a pool that was closed under another name is open: %+v, %v", d, err)
+						}
+						if err := g.DrainByHand(t.Context(), m.pool.Name, true); err != nil {
+							t.Fatal(err)
+						}
+					})
+				}
+				if m.arrived != 100 {
+					t.Errorf("%d of 100 were admitted", m.arrived)
+				}
+			})
 		}
 	}
 }
