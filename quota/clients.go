@@ -64,3 +64,39 @@ func (t *Tariff) LedgerPools() []string {
 	slices.Sort(names)
 	return names
 }
+
+// translate applies to a pool, or to a client's own pool of it.
+func translate(pool string, to func(string) string) string {
+	shared, client, own := strings.Cut(pool, clientSign)
+	if own {
+		return to(shared) + clientSign + client
+	}
+	return to(shared)
+}
+
+// InLedger returns the name under which ledgers count a pool.
+func (t *Tariff) InLedger(pool string) string {
+	return translate(pool, func(name string) string {
+		if was := t.pool(name).Was; len(was) > 0 {
+			return was[0]
+		}
+		return name
+	})
+}
+
+// NowNamed returns the name that a pool has now, whatever it was called when something was spent of it.
+func (t *Tariff) NowNamed(pool string) string {
+	return translate(pool, func(name string) string {
+		for _, p := range t.Pools {
+			if slices.Contains(p.Was, name) {
+				return p.Name
+			}
+		}
+		return name
+	})
+}
+
+// renames reports whether any pool was renamed.
+func (t *Tariff) renames() bool {
+	return t != nil && slices.ContainsFunc(t.Pools, func(p Pool) bool { return len(p.Was) > 0 })
+}

@@ -203,3 +203,67 @@ func (g *Governor) reserve(ctx context.Context, purpose Purpose) Reserve {
 	}
 	return g.Reserve(ctx)
 }
+
+// ledger returns the ledger under the tariff's names.
+func (g *Governor) ledger() Ledger {
+	if g.Tariff.renames() {
+		return renamedLedger{g.Ledger, g.Tariff}
+	}
+	return g.Ledger
+}
+
+// emergencies returns the emergency account under the tariff's names.
+func (g *Governor) emergencies() EmergencyAccount {
+	if g.Tariff.renames() {
+		return renamedEmergencies{g.EmergencyAccount, g.Tariff}
+	}
+	return g.EmergencyAccount
+}
+
+// Spent is Ledger.Spent, by the names that the pools have now.
+func (g *Governor) Spent(ctx context.Context, account string, since time.Time, every time.Duration) ([]Spent, error) {
+	return g.ledger().Spent(ctx, account, since, every)
+}
+
+// Missing returns what Known shows was spent and the ledger has not counted. Nothing is missing if Known is nil. Take
+// calls it until nothing was missing once. ErrUnavailable: the ledger cannot say.
+func (g *Governor) Missing(ctx context.Context) ([]Spent, error) {
+	if g.Known == nil {
+		return nil, nil
+	}
+	now, horizon := g.Now(), g.Tariff.Horizon()
+	known, err := g.Known(ctx, now.Add(MaxClockGap-horizon)) // the ledger's clock may be ahead, and it has forgotten more
+	if err != nil {
+		return nil, fmt.Errorf("read what is known to be spent: %w", err)
+	}
+	if len(known) == 0 {
+		g.isWhole.Store(true)
+		return nil, nil
+	}
+	counted, err := g.ledger().Spent(ctx, g.Account, now.Add(-horizon), 0)
+	if err != nil {
+		return nil, err
+	}
+	missing := slices.DeleteFunc(Lacking(known, counted), func(s Spent) bool { return s.Amount == 0 })
+	g.isWhole.Store(len(missing) == 0)
+	return missing, nil
+}
+
+// checkWhole fails if the ledger lacks what Known shows: it was lost, or is an older copy. A ledger that cannot say is
+// asked again before the next take.
+func (g *Governor) checkWhole(ctx context.Context) error {
+	if g.Known == nil || g.isWhole.Load() {
+		return nil
+	}
+	missing, err := g.Missing(ctx)
+	switch {
+	case errors.Is(err, ErrUnavailable) || errors.Is(err, ErrCorrupt):
+		return nil // the take says so
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrClosed, err)
+	case len(missing) > 0:
+		return fmt.Errorf("%w: %w: the first is %d of pool %s by %s: put the ledger back as it was, or post what is missing", ErrClosed, ErrIncomplete,
+			missing[0].Amount, missing[0].Pool, missing[0].Who)
+	}
+	return nil
+}

@@ -3,69 +3,11 @@ package quota
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 )
 
 // A pool that was renamed is still the pool of its first name in every ledger and journal: so nothing has to be moved, all
 // hosts count together while their costs are changed one after the other, and nothing counts twice.
-
-// translate applies to a pool, or to a client's own pool of it.
-func translate(pool string, to func(string) string) string {
-	shared, client, own := strings.Cut(pool, clientSign)
-	if own {
-		return to(shared) + clientSign + client
-	}
-	return to(shared)
-}
-
-// InLedger returns the name under which ledgers count a pool.
-func (t *Tariff) InLedger(pool string) string {
-	return translate(pool, func(name string) string {
-		if was := t.pool(name).Was; len(was) > 0 {
-			return was[0]
-		}
-		return name
-	})
-}
-
-// NowNamed returns the name that a pool has now, whatever it was called when something was spent of it.
-func (t *Tariff) NowNamed(pool string) string {
-	return translate(pool, func(name string) string {
-		for _, p := range t.Pools {
-			if slices.Contains(p.Was, name) {
-				return p.Name
-			}
-		}
-		return name
-	})
-}
-
-// renames reports whether any pool was renamed.
-func (t *Tariff) renames() bool {
-	return t != nil && slices.ContainsFunc(t.Pools, func(p Pool) bool { return len(p.Was) > 0 })
-}
-
-// ledger returns the ledger under the tariff's names.
-func (g *Governor) ledger() Ledger {
-	if g.Tariff.renames() {
-		return renamedLedger{g.Ledger, g.Tariff}
-	}
-	return g.Ledger
-}
-
-// emergencies returns the emergency account under the tariff's names.
-func (g *Governor) emergencies() EmergencyAccount {
-	if g.Tariff.renames() {
-		return renamedEmergencies{g.EmergencyAccount, g.Tariff}
-	}
-	return g.EmergencyAccount
-}
-
-// Spent is Ledger.Spent, by the names that the pools have now.
-func (g *Governor) Spent(ctx context.Context, account string, since time.Time, every time.Duration) ([]Spent, error) {
-	return g.ledger().Spent(ctx, account, since, every)
-}
 
 type renamedLedger struct {
 	Ledger
