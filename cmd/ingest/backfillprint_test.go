@@ -202,6 +202,20 @@ next: the same with --again plans it again
 	}
 }
 
+// A piece that brought nothing is due again: the run says when, and nothing failed.
+func TestABackfillWhosePieceWaitsSaysUntilWhen(t *testing.T) {
+	clock := at(t, "2026-02-14T09:40:00Z")
+	standIn(t, youtubesim.Options{Seed: 7, Crowd: 120, Faults: faultsOf(t, "nolist@2"), Now: func() time.Time { return clock }})
+	code, out := ingestAny("backfill", "run", "uploads", "@crowd", "--yes")
+	want := `bf-1 waits after 2 units; what came in is kept. The same command goes on from 2026-02-14 09:41:01Z: 1 piece brought nothing: playlistItems.list:`
+	if text := strings.Join(strings.Fields(out), " "); code != exitStopped || !strings.HasPrefix(text, want) {
+		t.Errorf("exit %d:\n%s", code, out)
+	}
+	if end := lastJSON[backfillEnd](t, func() string { _, out := ingestAny("--json", "backfill", "run", "bf-1", "--yes"); return out }()); end.Outcome != "done" || end.Videos != 120 {
+		t.Errorf("the same command again: %+v", end)
+	}
+}
+
 func TestWhatIsOverSaysSo(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 3})
 	now := at(t, "2026-02-14T09:40:00Z")

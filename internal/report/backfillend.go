@@ -19,6 +19,8 @@ type BackfillEnd struct {
 	Spent   int64            `json:"spent"` // units, in this run
 	Drew    map[string]int64 `json:"drew"`  // the same by pool
 	PlanDocument
+
+	waits bool // for an upstream that brought nothing, or for another run
 }
 
 // NewBackfillEnd finds the outcome of a run from the pieces it worked on, as for a run of the schedule. limit names the
@@ -42,8 +44,8 @@ func NewBackfillEnd(run Run, doc PlanDocument, limit string, err error) Backfill
 		end.Outcome, end.Reason = ingest.Skipped, "it was cancelled at "+term.Stamp(*doc.Cancelled)
 	case limit != "":
 		end.Reason = limit
-	case end.Outcome == ingest.Done && unanswered > 0:
-		end.Outcome, end.Reason = ingest.Failed, fmt.Sprintf("%s brought nothing, the same command tries again: %s", term.Plural(unanswered, "piece"), why)
+	case end.Outcome == ingest.Stopped && end.Reason == "" && unanswered > 0:
+		end.waits, end.Reason = true, fmt.Sprintf("%s brought nothing: %s", term.Plural(unanswered, "piece"), why)
 	}
 	switch {
 	case end.Outcome != ingest.Done:
@@ -52,7 +54,7 @@ func NewBackfillEnd(run Run, doc PlanDocument, limit string, err error) Backfill
 	case open == 0 && len(run.Slots) == 0:
 		end.Reason = "it was done before. Planned with --again it is fetched again"
 	case open > 0 && len(run.Slots) == 0 && doc.Held != nil && end.Reason == "":
-		end.Outcome, end.Reason, end.RetryAt = ingest.Stopped, heldReason(open, doc.Held), doc.Held
+		end.waits, end.Outcome, end.Reason, end.RetryAt = true, ingest.Stopped, heldReason(open, doc.Held), doc.Held
 	case open > 0:
 		end.Outcome = ingest.Due
 		if end.Reason == "" {
@@ -67,12 +69,12 @@ func (e BackfillEnd) Partial() bool {
 	return e.Outcome == ingest.Failed || e.Outcome == ingest.Done && len(e.Incomplete) > 0
 }
 
-// unanswered returns how many pieces were returned without an answer, and the reason of the last one.
+// unanswered returns how many pieces wait since they were returned without an answer, and the reason of the last one.
 func (r Run) unanswered() (n int, why string) {
 	open := map[string]string{}
 	for _, s := range r.Slots {
 		delete(open, s.Key)
-		if s.State == ingest.Due && s.Reason != "" {
+		if s.State == ingest.Due && !s.RetryAt.IsZero() {
 			open[s.Key], why = s.Reason, s.Reason
 		}
 	}
@@ -114,7 +116,7 @@ func (e BackfillEnd) Print(w io.Writer) {
 		text = fmt.Sprintf("%s is cancelled, after %s in this run; what came in is kept", e.ID, spent)
 	case ingest.Stopped:
 		by := " was stopped by quota"
-		if len(e.Pieces) > 0 && e.Held != nil && e.RetryAt == e.Held {
+		if e.waits {
 			by = " waits"
 		}
 		text = fmt.Sprintf("%s%s after %s; what came in is kept. The same command goes on from %s: %s",

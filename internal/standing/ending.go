@@ -12,30 +12,32 @@ const (
 	ExitOK          = 0
 	ExitPartial     = 3  // something failed
 	ExitUnavailable = 69 // the ledger cannot answer
-	ExitStopped     = 75 // stopped by quota, and nothing failed
+	ExitStopped     = 75 // stopped by quota, or a piece waits, and nothing failed
 )
 
 // Ending is how a run has ended, done at first: what became of its slots, and what the standing after it lacks.
 type Ending struct {
 	Outcome ingest.State        // done, stopped or failed
-	RetryAt time.Time           // when the first stopped slot may go on; zero: none was stopped
+	RetryAt time.Time           // when the first slot that was stopped, or waits, may go on; zero: none does
 	Next    time.Time           // when any slot is next due
 	UsedUp  time.Time           // until when the schedule has nothing left; zero: it has something
 	Waiting map[ingest.Kind]int // slots that wait for quota, tried or not
 	Pacing  string              // how the schedule is stretched, and why; "": it is not
 }
 
-// Add adds a slot that the run worked on. The outcome is failed if anything failed, else stopped if quota was refused.
+// Add adds a slot that the run worked on. The outcome is failed if anything failed, else stopped if quota was refused or
+// a piece of a backfill waits since it brought nothing.
 func (e *Ending) Add(slot ingest.Slot) {
+	returned := slot.State == ingest.Due && !slot.RetryAt.IsZero()
 	switch {
-	case slot.State == ingest.Failed || slot.State == ingest.Due && !slot.RetryAt.IsZero(): // a call failed, and is tried again
+	case slot.State == ingest.Failed, returned && slot.Kind != ingest.KindBackfill: // a call failed, and is tried again
 		e.Outcome = ingest.Failed
-	case slot.State == ingest.Stopped:
+	case slot.State == ingest.Stopped, returned:
 		e.wait(slot)
 	}
 }
 
-// wait adds a slot that waits for quota.
+// wait adds a slot that may go on at its RetryAt.
 func (e *Ending) wait(slot ingest.Slot) {
 	if e.Outcome == ingest.Done {
 		e.Outcome = ingest.Stopped
