@@ -34,7 +34,7 @@ func (d *database) check(ctx context.Context) (found []string, file bool, err er
 
 // examine is check on a connection that has not searched before. A budget above 0 bounds the time spent comparing
 // texts with the index, and nothing else.
-func examine(ctx context.Context, q querier, budget time.Duration) (found []string, file bool, err error) {
+func examine(ctx context.Context, q *txn, budget time.Duration) (found []string, file bool, err error) {
 	if found, err = damages(ctx, q); err != nil || len(found) > 0 {
 		return found, true, err // the queries would fail, or return nonsense
 	}
@@ -144,9 +144,9 @@ WHERE video_text MATCH ? AND rowid NOT IN (SELECT id FROM video_facts WHERE chan
 
 // compare reads the whole index and returns a line for each kind of difference. Each line contains video_text, for
 // ofIndex.
-func (s indexSums) compare(ctx context.Context, q querier) (found []string, err error) {
+func (s indexSums) compare(ctx context.Context, tx *txn) (found []string, err error) {
 	videos, beginnings := 0, 0
-	err = each(ctx, q, func(rows *sql.Rows) error {
+	err = each(ctx, tx, func(rows *sql.Rows) error {
 		var token, column string
 		var id, at int64
 		err := rows.Scan(&token, &id, &column, &at)
@@ -160,14 +160,8 @@ func (s indexSums) compare(ctx context.Context, q querier) (found []string, err 
 			videos++
 		}
 	}
-	for begin, want := range s.begins {
-		got := want
-		if err == nil {
-			err = q.QueryRowContext(ctx, beginSums, `"`+begin+`" *`).Scan(&got)
-		}
-		if got != want {
-			beginnings++
-		}
+	if err == nil {
+		beginnings, err = s.wrongBeginnings(ctx, tx)
 	}
 	if videos > 0 {
 		found = append(found, counted("video_text holds other words than %d video{|s} {has|have}", videos))
@@ -179,4 +173,23 @@ func (s indexSums) compare(ctx context.Context, q querier) (found []string, err 
 		return append(found, "video_text cannot be read: "+err.Error()), nil
 	}
 	return found, err
+}
+
+// wrongBeginnings counts the beginnings for which the index lists other videos.
+func (s indexSums) wrongBeginnings(ctx context.Context, tx *txn) (wrong int, err error) {
+	sum, err := tx.PrepareContext(ctx, beginSums) // thousands of times
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = sum.Close() }()
+	for begin, want := range s.begins {
+		var got int64
+		if err := sum.QueryRowContext(ctx, `"`+begin+`" *`).Scan(&got); err != nil {
+			return wrong, err
+		}
+		if got != want {
+			wrong++
+		}
+	}
+	return wrong, nil
 }

@@ -15,7 +15,7 @@ func TestSearchQuality(t *testing.T) {
 }
 
 func TestLongSearchQuality(t *testing.T) {
-	storetest.SearchQuality(t, openAt, storetest.Sample{Days: 81, Each: 20})
+	storetest.SearchQuality(t, openAt, storetest.Sample{Days: 81, Each: 6})
 }
 
 // openAt is open for the suite.

@@ -20,15 +20,23 @@ import (
 	"github.com/trendvidstream/ingest/store/storetest"
 )
 
-// piecesEnv is how many pieces the large plan has; 1,000,000 of an id each is the figure of docs/scale.md.
-const piecesEnv = "INGEST_TEST_PIECES"
+// Environment variables that say how many pieces, and videos, a large store has: docs/scale.md has figures for more than
+// a test needs.
+const (
+	piecesEnv = "INGEST_TEST_PIECES"
+	videosEnv = "INGEST_TEST_VIDEOS"
+)
+
+func sizeOf(env string, otherwise int) int {
+	if n, err := strconv.Atoi(os.Getenv(env)); err == nil {
+		return n
+	}
+	return otherwise
+}
 
 // While one machine writes a large plan, others write pages and claims: they wait for a step of the plan, and no longer.
 func TestLongOthersWaitForAStepOfAPlanOnly(t *testing.T) {
-	pieces := 50_000
-	if n, err := strconv.Atoi(os.Getenv(piecesEnv)); err == nil {
-		pieces = n
-	}
+	pieces := sizeOf(piecesEnv, 50_000)
 	d := faulty.Postgres(t, "fsync=on", "shared_buffers=256MB", "max_wal_size=1GB")
 	planner, other := open(t, d.URL(), store.Options{Upstream: upstream}), open(t, d.URL(), store.Options{Upstream: upstream})
 	at := time.Unix(1771070400, 0)
