@@ -121,7 +121,7 @@ func (h *home) start(c canary, w way, hazard hazard, args []string) *process {
 	p.cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "GODEBUG=http2debug=2,netdns=go+2,gctrace=0", "GOTRACEBACK=all",
 		"GOOGLE_SDK_GO_LOGGING_LEVEL=debug", "GOOGLE_API_GO_EXPERIMENTAL_ENABLE_NEW_AUTH_LIB=true", "DEBUG=*", "RIVER_DEBUG=1",
-		"GRPC_GO_LOG_SEVERITY_LEVEL=info", "GRPC_GO_LOG_VERBOSITY_LEVEL=99", "OTEL_LOG_LEVEL=debug", "ENABLE_ENTERPRISE_CERTIFICATE_LOGS=1",
+		"GRPC_GO_LOG_SEVERITY_LEVEL=info", "GRPC_BINARY_LOG_FILTER=*{" + c.key, "GRPC_GO_LOG_VERBOSITY_LEVEL=99", "OTEL_LOG_LEVEL=debug", "ENABLE_ENTERPRISE_CERTIFICATE_LOGS=1",
 	}, hazard.env...)
 	for name, value := range h.env(g) {
 		if value != "" {

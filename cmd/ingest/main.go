@@ -11,6 +11,7 @@ import (
 	_ "time/tzdata" // a bare container lacks the provider's time zone
 
 	"github.com/trendvidstream/ingest/fetch"
+	_ "github.com/trendvidstream/ingest/internal/quiet"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 

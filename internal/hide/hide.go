@@ -3,13 +3,13 @@ package hide
 
 import "strings"
 
-// piece is the length in bytes from which a part of a secret is masked too: a quotation may be cut.
-const piece = 6
+// Piece is the length in bytes from which a part of a secret is masked too: a quotation may be cut.
+const Piece = 6
 
 // In overwrites a secret in the text with stars, and each part of it that is at least six bytes long. It reports whether
 // there was any.
 func In(text []byte, secret string) bool {
-	n := min(piece, len(secret))
+	n := min(Piece, len(secret))
 	var found []int // where n bytes of it begin
 	for i := 0; n > 0 && i+n <= len(text); i++ {
 		if strings.Contains(secret, string(text[i:i+n])) {

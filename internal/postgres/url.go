@@ -36,9 +36,6 @@ var ignored = []string{
 // instead says what to write in place of other clients' settings.
 var instead = map[string]string{"schema": "search_path=", "currentSchema": "search_path=", "ssl": "sslmode=require", "sslaccept": "sslmode=verify-full", "password": "the password before the '@'"}
 
-// maxMessage bounds a message of the server in bytes. The longest that we ask for is a page of a search.
-const maxMessage = 64 << 20
-
 // Parse reads a URL of this form; everything in brackets may be left out:
 //
 //	postgres://[user][:password]@[host][:port],…[/database][?sslmode=…][&sslrootcert=FILE][&…]
@@ -85,9 +82,8 @@ func Parse(s string) (*pgxpool.Config, error) {
 		}
 	}
 	c.ConnConfig.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
-		f := pgproto3.NewFrontend(&greeting{from: r, password: c.ConnConfig.Password}, w)
-		f.SetMaxBodyLen(maxMessage)
-		return f
+		server := &bounded{from: r, to: w, password: c.ConnConfig.Password}
+		return pgproto3.NewFrontend(server, server)
 	}
 	return c, nil
 }

@@ -43,6 +43,7 @@ var arrows = map[string][]string{
 	"internal/hide":             {},
 	"internal/postgres":         {"internal/certificate", "internal/hide"},
 	"internal/queue":            {".", "internal/postgres"},
+	"internal/quiet":            {},
 	"internal/recent":           {},
 	"internal/report":           {".", "internal/budget", "internal/ownfile", "internal/policy", "internal/standing", "internal/strictyaml", "internal/term", "quota"},
 	"internal/service":          {".", "fetch", "internal/budget", "internal/pages", "internal/report", "internal/standing", "internal/term", "internal/web", "quota", "regions"},

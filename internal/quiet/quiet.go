@@ -1,0 +1,8 @@
+// Package quiet silences libraries that log while the program starts: gRPC, which Google's client links, writes to standard
+// error what it reads in the environment. Packages are initialised in the order of their paths as soon as what they
+// import is: this one imports nothing but the standard library, and comes before google.golang.org.
+package quiet
+
+import "os"
+
+func init() { _ = os.Setenv("GRPC_GO_LOG_SEVERITY_LEVEL", "none") }
