@@ -11,7 +11,6 @@ import (
 	_ "time/tzdata" // a bare container lacks the provider's time zone
 
 	"github.com/trendvidstream/ingest/fetch"
-	_ "github.com/trendvidstream/ingest/internal/quiet"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 

@@ -24,6 +24,7 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/fetch/wire"
+	_ "github.com/trendvidstream/ingest/internal/quiet" // before gRPC
 )
 
 const defaultBaseURL = "https://youtube.googleapis.com/"

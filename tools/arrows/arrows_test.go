@@ -27,7 +27,7 @@ var arrows = map[string][]string{
 	"fetch":                     {".", "quota"},
 	"fetch/dailymotion":         {".", "fetch", "fetch/wire"},
 	"fetch/wire":                {".", "fetch"},
-	"fetch/youtube":             {".", "fetch", "fetch/wire", "internal/plaintext"},
+	"fetch/youtube":             {".", "fetch", "fetch/wire", "internal/plaintext", "internal/quiet"},
 	"internal/audit":            {".", "quota"},
 	"internal/budget":           {".", "fetch", "internal/strictyaml", "quota", "regions"},
 	"internal/config":           {".", "fetch/wire", "internal/ownfile", "internal/plaintext", "internal/postgres", "internal/strictyaml", "quota", "quota/httplimit", "regions"},
