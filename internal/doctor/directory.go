@@ -31,7 +31,7 @@ func checkData(_ context.Context, d *Doctor) Finding {
 		}
 		return warn(dir+" is not there yet", "ingest run makes it; was another --data meant?")
 	case err != nil:
-		return failWith(err, "run as its owner, or give another --data")
+		return failWith(err, "run this with sudo, or give another --data")
 	case !info.IsDir():
 		return fail(BadConfig, dir+" is a file", "give another --data")
 	}
@@ -45,7 +45,7 @@ func judgeOwner(dir string, info fs.FileInfo, d *Doctor) Finding {
 	switch {
 	case known && owner != uid && uid != 0:
 		return fail(BadConfig, fmt.Sprintf("%s belongs to %s, this is %s", dir, userName(owner), userName(uid)),
-			"run as its owner, such as sudo -u "+userName(owner)+" ingest doctor, or give another --data")
+			"run this with "+sudo(owner)+", or give another --data")
 	case !writable(dir):
 		return fail(BadConfig, dir+" cannot be written", "mount it for writing, and make its mode 0700")
 	}
@@ -72,6 +72,14 @@ func judgeOwner(dir string, info fs.FileInfo, d *Doctor) Finding {
 		return warn(fmt.Sprintf("%s has mode %04o: others of this machine can look into it", dir, mode), "chmod 700 "+dir)
 	}
 	return okf("%s: owner %s, mode %04o, can be written", dir, userName(owner), info.Mode().Perm())
+}
+
+// sudo returns how to become a user. Of those that systemd makes for a service, only root can look into its directory.
+func sudo(uid int) string {
+	if uid == 0 || uid >= 61184 && uid <= 65519 {
+		return "sudo"
+	}
+	return "sudo -u " + userName(uid)
 }
 
 // notOwnedBy lists the files whose names begin with one of names and that another user owns, as after a run by root.

@@ -105,6 +105,9 @@ type server struct {
 func judgeServer(ctx context.Context, d *Doctor, err error, s server) Finding {
 	name := config.ServerName(d.Config.Ledger)
 	text := fmt.Sprintf("%s: %s, answers in %.1f ms", name, s.about, float64(s.roundTrip.Microseconds())/1000)
+	if s.roundTrip >= 50*time.Millisecond {
+		text += fmt.Sprintf(", for which a chart of 4 pages waits %.1f s", 4*s.roundTrip.Seconds())
+	}
 	silent := err != nil
 	if !silent {
 		_, err = ledgerReport(ctx, d)

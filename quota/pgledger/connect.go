@@ -22,6 +22,13 @@ const maxConns = 8
 // longer is how many time-outs a sync may take, as it may have 100,000 rows, and making the schema, as many may at once.
 const longer = 20
 
+// connectTrips is how many time-outs connecting may take: each of its round trips may take one. With TLS and a password
+// they are seven.
+const connectTrips = 8
+
+// mostTrips is how many round trips an operation may need, those that prepare its statements included.
+const mostTrips = 32
+
 // Parse reads a URL as package postgres does. Of several hosts, the one that accepts writes is used. An error never
 // quotes the URL, which may hold a password.
 func Parse(s string) (*pgxpool.Config, error) {
@@ -46,10 +53,15 @@ func severalHosts(c *pgx.ConnConfig) bool {
 
 // connect makes the pool of connections, without connecting.
 func (l *Ledger) connect(ctx context.Context, c *pgxpool.Config) (err error) {
-	c.ConnConfig.ConnectTimeout = l.timeout
+	c.ConnConfig.ConnectTimeout, c.PingTimeout = connectTrips*l.timeout, l.timeout
+	c.ConnConfig.DialFunc = postgres.Impatient(c.ConnConfig.DialFunc, l.timeout, true)
 	c.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
+		ctx, cancel := context.WithTimeout(ctx, 2*l.timeout)
+		defer cancel()
 		var pid uint32
+		asked := time.Now()
 		err := c.QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeExec).Scan(&pid)
+		l.roundTrip.Store(int64(time.Since(asked)))
 		if err == nil && pid != c.PgConn().PID() {
 			l.pooled.Store(true) // only a pooler reports another process id
 		} else if err == nil { // whatever the role's default: who waited for the lock must see what was written meanwhile
@@ -88,13 +100,15 @@ func (l *Ledger) mode() pgx.QueryExecMode {
 // and calls do again, or returns errAbsent if do only reads. changes also says that a lost answer leaves do in doubt.
 func (l *Ledger) with(ctx context.Context, timeout time.Duration, changes bool, do func(context.Context, *pgxpool.Conn) error) error {
 	once := func(within time.Duration, do func(context.Context, *pgxpool.Conn) error) error {
-		bounded, cancel := context.WithTimeout(ctx, within)
+		connecting, cancel := context.WithTimeout(ctx, connectTrips*l.timeout)
 		defer cancel()
-		c, err := l.pool.Acquire(bounded)
+		c, err := l.pool.Acquire(connecting)
 		if err != nil {
 			return l.explain(ctx, err, false)
 		}
 		defer c.Release()
+		bounded, cancel := context.WithTimeout(ctx, within+mostTrips*time.Duration(l.roundTrip.Load()))
+		defer cancel()
 		err = do(bounded, c)
 		if c.Conn().IsClosed() {
 			l.pool.Reset() // the server was likely restarted

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -416,6 +417,41 @@ func TestAFrozenServerIsUnavailable(t *testing.T) {
 	if err != nil {
 		t.Errorf("thawed: %v", err)
 	}
+}
+
+// A server 400 ms away is used as one that is near, also with TLS and a password. What it prints is the table of
+// docs/hosts.md.
+func TestLongAServerFarAwayIsUsed(t *testing.T) { farAway(t, 400*time.Millisecond) }
+
+func TestAServerFarAwayIsUsed(t *testing.T) { farAway(t, 100*time.Millisecond) }
+
+func farAway(t *testing.T, away time.Duration) {
+	t.Helper()
+	d := faulty.Postgres(t)
+	begun(t, d)
+	plain := faulty.Far(t, d.Addr(), away)
+	authority := d.RequireTLS(t)
+	d.Admin(t, "ALTER ROLE ingest PASSWORD 'far'")
+	u, err := url.Parse(d.URLAt(plain))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User, u.RawQuery = url.UserPassword("ingest", "far"), url.Values{"sslmode": {"verify-full"}, "sslrootcert": {authority}}.Encode()
+	l := openLedger(t, u.String(), pgledger.Options{})
+	var taken quota.Decision
+	for _, what := range []string{"the first take", "the next"} {
+		began := time.Now()
+		taken, err = l.Take(t.Context(), ask("a", 1, 100, "units"))
+		if err != nil || !taken.Allowed {
+			t.Fatalf("%s, after %v: %v, %v", what, time.Since(began), taken, err)
+		}
+		t.Logf("%s took %v, %.1f round trips", what, time.Since(began), time.Since(began).Seconds()/away.Seconds())
+	}
+	began := time.Now()
+	if err := l.Refund(t.Context(), "a", taken); err != nil { // a transaction of many round trips
+		t.Errorf("a refund: %v", err)
+	}
+	t.Logf("a refund took %v, %.1f round trips", time.Since(began), time.Since(began).Seconds()/away.Seconds())
 }
 
 // Sixty-four writers, each with a ledger of its own, get exactly the limit of one account.

@@ -34,17 +34,20 @@ import (
 
 // Options of a ledger. The zero value is ready to use.
 type Options struct {
-	Schema  string        // where the tables are; "" is "ingest_quota"
-	Timeout time.Duration // of every operation, connecting included; 0 is 1 s
+	Schema string // where the tables are; "" is "ingest_quota"
+	// Timeout is for how long the server may be silent: in every round trip of connecting, and in an operation beyond what
+	// the way to the server takes, which is measured. 0 is 1 s.
+	Timeout time.Duration
 }
 
 // Ledger implements sharedledger.Remote, and so quota.Ledger.
 type Ledger struct {
-	pool    *pgxpool.Pool
-	pooled  atomic.Bool // a pooler is in between
-	schema  string
-	names   *strings.Replacer // replaces the placeholders in SQL texts
-	timeout time.Duration
+	pool      *pgxpool.Pool
+	pooled    atomic.Bool // a pooler is in between
+	schema    string
+	names     *strings.Replacer // replaces the placeholders in SQL texts
+	timeout   time.Duration
+	roundTrip atomic.Int64 // the last that was measured, a time.Duration
 }
 
 var _ quota.Ledger = (*Ledger)(nil)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"strconv"
 	"syscall"
+	"time"
 )
 
 // Limits of one reply. The longest that a script returns is a journal's part, of a few megabytes. The client allocates
@@ -34,20 +35,23 @@ var errTLS = errors.New("it answers in TLS")
 // dialer opens a connection.
 type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// guard returns a dialer of connections that refuse replies beyond the limits.
+// guard returns a dialer of connections that refuse replies beyond the limits. A reply may take longer by as much as
+// connecting took, at most a second, since the server is as far away.
 func guard(dial dialer) dialer {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		began := time.Now()
 		c, err := dial(ctx, network, addr)
 		if err != nil {
 			return nil, err
 		}
+		g := &guarded{Conn: c, far: min(time.Since(began), time.Second)}
 		if raw, ok := c.(syscall.Conn); ok { // by which the client sees that an idle connection was closed
 			return &struct {
 				*guarded
 				syscall.Conn
-			}{&guarded{Conn: c}, raw}, nil
+			}{g, raw}, nil
 		}
-		return &guarded{Conn: c}, nil
+		return g, nil
 	}
 }
 
@@ -55,12 +59,21 @@ func guard(dial dialer) dialer {
 type guarded struct {
 	net.Conn
 
-	answered bool   // by more than nothing
-	line     []byte // of a header that has not ended
-	skip     int    // bytes of a string that are still to come, with its end of line
-	open     []int  // elements that are still to come, of each open array
-	bytes    int    // of this reply's strings
-	elements int    // of this reply's arrays
+	far      time.Duration // how long connecting took
+	answered bool          // by more than nothing
+	line     []byte        // of a header that has not ended
+	skip     int           // bytes of a string that are still to come, with its end of line
+	open     []int         // elements that are still to come, of each open array
+	bytes    int           // of this reply's strings
+	elements int           // of this reply's arrays
+}
+
+// SetReadDeadline implements net.Conn.
+func (g *guarded) SetReadDeadline(t time.Time) error {
+	if t.After(time.Now()) { // the client ends a read by a deadline in the past
+		t = t.Add(g.far)
+	}
+	return g.Conn.SetReadDeadline(t)
 }
 
 // Read implements net.Conn.

@@ -74,7 +74,7 @@ func Open(ctx context.Context, url string, o store.Options) (*store.Store, error
 	if c.ConnectTimeout > connectFor {
 		c.ConnectTimeout = connectFor
 	}
-	c.DialFunc = impatient(c.DialFunc)
+	c.DialFunc = postgres.Impatient(c.DialFunc, silentFor, false)
 	c.RuntimeParams["application_name"] = "ingest"
 	c.RuntimeParams["jit"] = "off" // compiling a search takes ten times as long as running it
 	if c.RuntimeParams["search_path"] == "" {
