@@ -140,7 +140,8 @@ func TestLongEachTroubleOfALedgerHasOneCauseAndCure(t *testing.T) {
 		t.Fatal(err)
 	}
 	head, _, _ := strings.Cut(string(page), "\n| ledger")
-	want := head + "\n| ledger | trouble | cause | cure | run | quota | slots | doctor |\n|---|---|---|---|---|---|---|---|\n" + rows
+	_, stores, _ := strings.Cut(string(page), "\n## ")
+	want := head + "\n| ledger | trouble | cause | cure | run | quota | slots | doctor |\n|---|---|---|---|---|---|---|---|\n" + rows + "\n## " + stores
 	if *update {
 		if err := os.WriteFile(causesPage, []byte(want), 0o600); err != nil {
 			t.Fatal(err)
@@ -201,4 +202,55 @@ func sayTrouble(t *testing.T, url, name, cause, cure string, serve func(net.Conn
 	_ = d.cmd.Process.Signal(syscall.SIGTERM)
 	<-d.gone
 	return row + "\n"
+}
+
+// TestLongEachTroubleOfAStoreHasOneCauseAndCure is the same for the store: in a PostgreSQL it has the causes of the ledger there.
+func TestLongEachTroubleOfAStoreHasOneCauseAndCure(t *testing.T) { sayTroublesOfAStore(t, "") }
+
+// TestATroubleOfAStoreHasOneCauseAndCure is the long one for one of the troubles.
+func TestATroubleOfAStoreHasOneCauseAndCure(t *testing.T) { sayTroublesOfAStore(t, "no disk") }
+
+// sayTroublesOfAStore compares the second table of docs/causes.md with what is said; only one row of it if that is named.
+func sayTroublesOfAStore(t *testing.T, only string) {
+	t.Helper()
+	standIn(t, youtubesim.Options{Seed: 7})
+	page, err := os.ReadFile(causesPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := ""
+	for _, trouble := range ledgerTroubles {
+		if trouble.url != "postgres://" || only != "" && trouble.name != only {
+			continue
+		}
+		t.Setenv("INGEST_STORE", listenFor(t, trouble.url, trouble.serve))
+		row := fmt.Sprintf("| %s | %s | %s |", trouble.name, trouble.cause, trouble.cure)
+		for _, command := range []string{"run", "quota", "slots --region US", "search x", "chart US", "doctor"} {
+			code, said := ingestSays(strings.Fields(command)...)
+			plain := strings.ToLower(strings.Join(strings.Fields(said), " "))
+			for _, want := range []string{trouble.cause, trouble.cure} {
+				if !strings.Contains(plain, strings.ToLower(want)) {
+					t.Errorf("%s: %s does not say %q:\n%s", trouble.name, command, want, said)
+				}
+			}
+			if strings.Contains(said, "hunter2") {
+				t.Errorf("%s: %s shows the password:\n%s", trouble.name, command, said)
+			}
+			row += fmt.Sprintf(" %d |", code)
+		}
+		if rows += row + "\n"; only != "" && !strings.Contains(string(page), row) {
+			t.Errorf("docs/causes.md lacks\n%s", row)
+		}
+	}
+	head, _, _ := strings.Cut(string(page), "\n| store's trouble")
+	want := head + "\n| store's trouble | cause | cure | run | quota | slots | search | chart | doctor |\n|---|---|---|---|---|---|---|---|---|\n" + rows
+	switch {
+	case only != "":
+	case *update:
+		if err := os.WriteFile(causesPage, []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	case string(page) != want && !t.Failed():
+		t.Errorf("docs/causes.md is not what is said: go test ./cmd/ingest -run %s -update\n%s", t.Name(), want)
+	}
 }
