@@ -39,7 +39,7 @@ import (
 // Options of a ledger. The zero value is ready to use.
 type Options struct {
 	Prefix  string        // of every key; "" is "ingest"
-	Timeout time.Duration // of every round trip; 0 is the URL's ?timeout=, else 500 ms
+	Timeout time.Duration // of every round trip beyond what connecting took; 0 is the URL's ?timeout=, else 500 ms
 	TLS     *tls.Config   // for rediss URLs; nil: the system's certificates
 }
 

@@ -26,7 +26,7 @@ import (
 //	redis+sentinel://[user][:password@]host[:port],…[/db]?master_name=NAME[&sentinel_username=…][&sentinel_password=…]
 //	redis+cluster://[user][:password@]host[:port],…
 //
-// Each may have ?timeout=2s, which bounds every round trip, in 50ms..30s; 500 ms are enough for a server 400 ms away.
+// Each may have ?timeout=2s, which bounds every round trip, in 50ms..30s, beyond the time that connecting took.
 // Special characters in names and passwords are percent-encoded. An error never quotes what precedes an '@' or follows
 // a '=', which may be a password. The client's own parsers do, and support neither several hosts nor all these forms.
 func Parse(s string) (*redis.UniversalOptions, error) {
