@@ -1,6 +1,7 @@
 package faulty
 
 import (
+	"context"
 	"net"
 	"time"
 )
@@ -9,7 +10,7 @@ import (
 // no program can delay. It carries bytes as they are, those of TLS too.
 func Far(t T, server string, roundTrip time.Duration) (addr string) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatalf("faulty: %v", err)
 	}
@@ -21,7 +22,7 @@ func Far(t T, server string, roundTrip time.Duration) (addr string) {
 				return
 			}
 			go func() {
-				up, err := net.Dial("tcp", server)
+				up, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", server)
 				if err != nil {
 					_ = client.Close()
 					return
