@@ -26,7 +26,7 @@ func TestCountsHoldWhatIsShown(t *testing.T) {
 		t.Fatal(r.Items, err)
 	}
 	c := r.Counts
-	for _, n := range []int{c.Matches, c.Regions[""], c.Regions["US"], c.Categories["27"], c.Published[0], c.Views[0]} {
+	for _, n := range []int{c.Matches, c.Regions[""], c.Regions["US"], c.Categories["27"], c.Published[0], c.Views[0], c.Lengths[ingest.Length{}]} {
 		if n != 1 || !c.AtLeast {
 			t.Errorf("one video is shown, the counts are %+v", *c)
 		}

@@ -35,6 +35,7 @@ type SearchQuery struct {
 	Region   ingest.Region // only videos in this region's stored charts
 	Category string
 	MinViews int64
+	Length   ingest.Length
 
 	PublishedSince, PublishedUntil time.Time // only videos published within [since, until)
 	SeenSince                      time.Time // only videos seen since then: see schema.sql
@@ -51,13 +52,13 @@ type SearchQuery struct {
 
 // picky reports whether a filter other than the region may leave few matches.
 func (q SearchQuery) picky() bool {
-	return q.Category != "" || q.MinViews > 0 || !q.PublishedSince.IsZero() || !q.PublishedUntil.IsZero() || !q.SeenSince.IsZero()
+	return q.Category != "" || q.MinViews > 0 || q.Length != (ingest.Length{}) || !q.PublishedSince.IsZero() || !q.PublishedUntil.IsZero() || !q.SeenSince.IsZero()
 }
 
 // hash identifies the query without limit and cursor. Words count as typed, as they do for the score.
 func (q SearchQuery) hash() uint32 {
 	h := fnv.New32a()
-	_, _ = fmt.Fprintf(h, "%q %q %q %q %d", strings.Fields(q.Text), q.Region, q.Category, q.Order, q.MinViews)
+	_, _ = fmt.Fprintf(h, "%q %q %q %q %d %s", strings.Fields(q.Text), q.Region, q.Category, q.Order, q.MinViews, q.Length)
 	for _, t := range []time.Time{q.PublishedSince, q.PublishedUntil, q.SeenSince} {
 		_, _ = fmt.Fprintf(h, " %d", millis(t).Int64)
 	}

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
+
+	"github.com/trendvidstream/ingest"
 )
 
 // ranking says in which order, after which position and how many matches are wanted.
@@ -273,6 +276,10 @@ func (x *index) filters(args *arguments, views, seen string) (own, elsewhere str
 	and(&elsewhere, x.q.Category != "", fmt.Sprintf(fact, "category")+" = %s", x.q.Category)
 	and(&elsewhere, !x.q.PublishedSince.IsZero(), fmt.Sprintf(fact, "published_at")+" >= %s", ceilUnix(x.q.PublishedSince))
 	and(&elsewhere, !x.q.PublishedUntil.IsZero(), fmt.Sprintf(fact, "published_at")+" < %s", ceilUnix(x.q.PublishedUntil))
+	if l := x.q.Length; l != (ingest.Length{}) {
+		and(&elsewhere, true, fmt.Sprintf(fact, "duration_s")+" >= %s", max(int64(l.Min/time.Second), 1))
+		and(&elsewhere, l.Max > 0, fmt.Sprintf(fact, "duration_s")+" <= %s", int64(l.Max/time.Second))
+	}
 	if x.q.Region != "" {
 		elsewhere += fmt.Sprintf("\n  AND CASE WHEN EXISTS (SELECT 1 FROM placements WHERE video = ranked.id AND slot <= %s AND series IN (SELECT id FROM series WHERE backfill IS NULL AND key = %s)) THEN 1 ELSE 0 END = 1",
 			args.add(x.scope.Slot), args.add(x.q.Region))

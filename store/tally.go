@@ -18,6 +18,7 @@ type Counts struct {
 	Categories map[string]int        // "": any
 	Published  map[time.Duration]int // within the last day and the last week; 0: at any time
 	Views      map[int64]int         // at least a million; 0: any
+	Lengths    map[ingest.Length]int // those of ingest.Lengths, and all
 }
 
 // Popular is the number of views from which Counts.Views counts a video.
@@ -32,12 +33,12 @@ var maxTallied = 1000
 
 // readTallied counts the videos in ?1.
 const readTallied = `
-SELECT facts.id, category, coalesce(published_at, 0), coalesce(views, -1), seen_at
+SELECT facts.id, category, coalesce(published_at, 0), duration_s, coalesce(views, -1), seen_at
 FROM json_each(?1) AS given CROSS JOIN video_facts AS facts ON facts.id = CAST(given.value AS bigint) JOIN video_latest AS latest ON latest.id = facts.id`
 
 // tally counts all that the choice's words find, whatever the filters. shown is the number of videos on the page.
 func (x *index) tally(ctx context.Context, chosen choice, shown int) (*Counts, error) {
-	c := &Counts{Regions: map[ingest.Region]int{}, Categories: map[string]int{}, Published: map[time.Duration]int{}, Views: map[int64]int{}}
+	c := &Counts{Regions: map[ingest.Region]int{}, Categories: map[string]int{}, Published: map[time.Duration]int{}, Views: map[int64]int{}, Lengths: map[ingest.Length]int{}}
 	all, err := x.unfiltered(ctx, chosen)
 	if err != nil {
 		return nil, err
@@ -55,13 +56,13 @@ func (x *index) tally(ctx context.Context, chosen choice, shown int) (*Counts, e
 		return nil, err
 	}
 	if err := each(ctx, x.tx, func(rows *sql.Rows) error {
-		var id, views int64
+		var id, views, length int64
 		var category string
 		var published, seen time.Time
-		if err := rows.Scan(&id, &category, inSeconds(&published), &views, inMillis(&seen)); err != nil {
+		if err := rows.Scan(&id, &category, inSeconds(&published), &length, &views, inMillis(&seen)); err != nil {
 			return err
 		}
-		c.count(x.q, id, category, published, seen, views, charted)
+		c.count(x.q, id, category, published, seen, time.Duration(length)*time.Second, views, charted)
 		return nil
 	}, readTallied, listJSON(ids)); err != nil {
 		return nil, err
@@ -75,7 +76,8 @@ func (x *index) tally(ctx context.Context, chosen choice, shown int) (*Counts, e
 // atLeast raises the counts of the chosen filters, and of each left out, to the number of videos that are shown: they may
 // be older than all that were counted.
 func (c *Counts) atLeast(shown int, q SearchQuery) {
-	c.Matches, c.Published[0], c.Views[0] = max(c.Matches, shown), max(c.Published[0], shown), max(c.Views[0], shown)
+	all := ingest.Length{}
+	c.Matches, c.Published[0], c.Views[0], c.Lengths[all] = max(c.Matches, shown), max(c.Published[0], shown), max(c.Views[0], shown), max(c.Lengths[all], shown)
 	for _, region := range []ingest.Region{"", q.Region} {
 		c.Regions[region] = max(c.Regions[region], shown)
 	}
@@ -95,7 +97,7 @@ func (x *index) unfiltered(ctx context.Context, c choice) (matches, error) {
 }
 
 // count counts a video for each filter for which it passes all the others.
-func (c *Counts) count(q SearchQuery, id int64, category string, published, seen time.Time, views int64, charted map[ingest.Region]regionCharts) {
+func (c *Counts) count(q SearchQuery, id int64, category string, published, seen time.Time, length time.Duration, views int64, charted map[ingest.Region]regionCharts) {
 	in := q.Region == "" || charted[q.Region].mayHold(id)
 	sameCategory := q.Category == "" || q.Category == category
 	popular := q.MinViews == 0 || views >= q.MinViews // hidden views are below 0
@@ -103,10 +105,11 @@ func (c *Counts) count(q SearchQuery, id int64, category string, published, seen
 	if !q.SeenSince.IsZero() && seen.Before(q.SeenSince) {
 		return
 	}
-	if in && sameCategory && popular && recent {
+	fits := q.Length.Holds(length)
+	if in && sameCategory && popular && recent && fits {
 		c.Matches++
 	}
-	if sameCategory && popular && recent {
+	if sameCategory && popular && recent && fits {
 		c.Regions[""]++
 		for region, charts := range charted {
 			if charts.mayHold(id) {
@@ -114,21 +117,28 @@ func (c *Counts) count(q SearchQuery, id int64, category string, published, seen
 			}
 		}
 	}
-	if in && popular && recent {
+	if in && popular && recent && fits {
 		c.Categories[""]++
 		c.Categories[category]++
 	}
-	if in && sameCategory && popular {
+	if in && sameCategory && popular && fits {
 		for _, d := range append(slices.Clone(Recent), 0) {
 			if d == 0 || !published.Before(q.At.Add(-d)) {
 				c.Published[d]++
 			}
 		}
 	}
-	if in && sameCategory && recent {
+	if in && sameCategory && recent && fits {
 		for _, least := range []int64{0, Popular} {
 			if least == 0 || views >= least {
 				c.Views[least]++
+			}
+		}
+	}
+	if in && sameCategory && popular && recent {
+		for _, l := range append(slices.Clone(ingest.Lengths), ingest.Length{}) {
+			if l.Holds(length) {
+				c.Lengths[l]++
 			}
 		}
 	}

@@ -28,6 +28,7 @@ func (a *app) chartCommand() *cobra.Command {
 			return showChart(ctx, a, q, format)
 		})
 	library.AddChartFlags(cmd.Flags(), &q, &at, &compare)
+	library.AddLengthFlags(cmd.Flags(), &q.Filter.Length)
 	cmd.Flags().Var(formatFlag(&format), "format", "text, json, csv or jsonl (JSON lines)")
 	return cmd
 }

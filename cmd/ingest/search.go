@@ -31,6 +31,7 @@ func (a *app) searchCommand() *cobra.Command {
 			return a.withStore(ctx, func(ctx context.Context, s *store.Store) error { return search(ctx, a, s, q, f.Order, mark) })
 		})
 	f.Add(cmd.Flags(), &q)
+	library.AddLengthFlags(cmd.Flags(), &q.Length)
 	cmd.Flags().BoolVar(&mark, "mark", false, "put what was asked for in [brackets]")
 	return cmd
 }

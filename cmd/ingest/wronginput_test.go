@@ -63,6 +63,8 @@ var wrongInputs = []struct {
 	{"search x --order best", exitUsage, "use relevance, views, freshness or rise"},
 	{"search x --limit 0", exitUsage, "--limit 0 is outside 1..1000"},
 	{"search x --min-views -1", exitUsage, "--min-views -1 is below 0"},
+	{"search x --min-length 4m --max-length 3m", exitUsage, "are they reversed?"},
+	{"chart US --max-length 0s", exitUsage, "--max-length \"0s\": use a length of time"},
 	{"search x --after nonsense", exitUsage, "--after:"},
 	{"slots --outcome fine", exitUsage, "use due, claimed, done"},
 	{"slots --next 0", exitUsage, "--next 0 is below 1"},

@@ -104,14 +104,15 @@ func QueryFlag(into **gojq.Code) *FlagValue {
 }
 
 // RegionFlag returns a flag that takes a region; "" is none.
-func RegionFlag(into *ingest.Region) *FlagValue { return regionFlag("region", into, regions.Parse) }
+func RegionFlag(into *ingest.Region) *FlagValue { return ParsedFlag("region", into, regions.Parse) }
 
 // RegionsFlag returns a flag that takes several regions, separated by commas.
 func RegionsFlag(into *[]ingest.Region) *FlagValue {
-	return regionFlag("regions", into, regions.ParseList)
+	return ParsedFlag("regions", into, regions.ParseList)
 }
 
-func regionFlag[T any](kind string, into *T, parse func(string) (T, error)) *FlagValue {
+// ParsedFlag returns a flag with the value that parse reads; "" is none.
+func ParsedFlag[T any](kind string, into *T, parse func(string) (T, error)) *FlagValue {
 	return &FlagValue{kind: kind, set: func(text string) (err error) {
 		*into = *new(T)
 		if text == "" {

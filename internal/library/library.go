@@ -234,6 +234,10 @@ func (r Reader) newCounts(c store.Counts, names map[string]string) *report.Count
 		doc.Published = append(doc.Published, report.CountDocument{Value: fmt.Sprintf("%dh", d/time.Hour), Videos: c.Published[d]})
 	}
 	doc.Views = []report.CountDocument{{Videos: c.Views[0]}, {Value: fmt.Sprint(store.Popular), Videos: c.Views[store.Popular]}}
+	doc.Lengths = []report.CountDocument{{Videos: c.Lengths[ingest.Length{}]}}
+	for _, l := range ingest.Lengths {
+		doc.Lengths = append(doc.Lengths, report.CountDocument{Value: l.String(), Videos: c.Lengths[l]})
+	}
 	return doc
 }
 

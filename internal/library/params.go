@@ -45,6 +45,12 @@ func (f *SearchFlags) Add(flags *pflag.FlagSet, q *store.SearchQuery) {
 	flags.StringVar(&q.After, "after", "", "the page behind this `cursor`")
 }
 
+// AddLengthFlags adds the flags of a range of lengths. A URL has one parameter for both.
+func AddLengthFlags(flags *pflag.FlagSet, l *ingest.Length) {
+	flags.Var(config.SpanFlag(&l.Min, "", time.Second), "min-length", "only videos of at least this `length`, such as 3m")
+	flags.Var(config.SpanFlag(&l.Max, "", time.Second), "max-length", "only videos of at most this `length`")
+}
+
 // orders maps the values of --order.
 var orders = map[string]store.Order{
 	"relevance": store.ByRelevance, "views": store.ByViews, "freshness": store.ByFreshness, "rise": store.ByRise,
@@ -62,6 +68,14 @@ func (f SearchFlags) Complete(q *store.SearchQuery, now time.Time) (err error) {
 	if since, until := q.PublishedSince, q.PublishedUntil; !since.IsZero() && !until.IsZero() && !since.Before(until) {
 		return fmt.Errorf("--published-since %s is not before --published-until %s: are they reversed?", f.publishedSince, f.publishedUntil)
 	}
+	return inOrder(q.Length)
+}
+
+// inOrder refuses a range that holds nothing.
+func inOrder(l ingest.Length) error {
+	if l.Max > 0 && l.Min > l.Max {
+		return fmt.Errorf("--min-length %v is above --max-length %v: are they reversed?", l.Min, l.Max)
+	}
 	return nil
 }
 
@@ -69,6 +83,7 @@ func (r Reader) search(ctx context.Context, params url.Values) (report.SearchDoc
 	f, q := SearchFlags{}, store.SearchQuery{Limit: store.DefaultLimit, Text: params.Get("q")}
 	err := setFlags(params, "q", func(flags *pflag.FlagSet) {
 		f.Add(flags, &q)
+		flags.Var(config.ParsedFlag("range", &q.Length, ingest.ParseLength), "length", "")
 		flags.BoolVar(&q.Tally, "counts", false, "")
 	})
 	if err == nil {
@@ -95,6 +110,9 @@ func AddChartFlags(flags *pflag.FlagSet, q *ChartQuery, at, compare *config.Sinc
 func (q *ChartQuery) Complete(now time.Time, at, compare config.Since) (err error) {
 	if q.At, err = at.Past(now); err == nil {
 		_, err = compare.Past(now)
+	}
+	if err == nil {
+		err = inOrder(q.Filter.Length)
 	}
 	if err != nil || compare.IsZero() {
 		return err
@@ -123,7 +141,7 @@ func (r Reader) chart(ctx context.Context, region string, params url.Values) (re
 			flags.BoolVar(&q.Course, "course", false, "")
 			flags.Var(config.Choice(&q.Filter.Change, "new", "risen", "fallen", "same", "gone"), "change", "")
 			flags.StringVar(&q.Filter.Category, "category", "", "")
-			flags.Var(config.Choice(&q.Filter.Length, report.Lengths...), "length", "")
+			flags.Var(config.ParsedFlag("range", &q.Filter.Length, ingest.ParseLength), "length", "")
 		})
 	}
 	if err == nil {

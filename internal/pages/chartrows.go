@@ -12,6 +12,7 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 )
@@ -94,8 +95,8 @@ func moves(doc shownChart) g.Node {
 // checkRows refuses an address that names no rows of the chart: links lead to none.
 func (doc shownChart) checkRows() error {
 	show, from, length := doc.params.Get("show"), doc.params.Get("from"), doc.params.Get("length")
-	if length != "" && !slices.Contains(report.Lengths, length) {
-		return fmt.Errorf("%w: length: there is no such choice", report.ErrNotFound)
+	if _, err := ingest.ParseLength(length); length != "" && err != nil {
+		return fmt.Errorf("%w: length: %v", report.ErrNotFound, err)
 	}
 	if show != "" && !slices.ContainsFunc(shownChanges, func(c shownChange) bool { return c.change == show }) {
 		return fmt.Errorf("%w: show: there is no such choice", report.ErrNotFound)

@@ -119,8 +119,9 @@ func (s *Site) readChart(ctx context.Context, lib *report.Library, v view) (show
 			doc.MovesDocument, err = half, nil
 		}
 	}
-	filter := report.ChartFilter{Category: v.params.Get("category"), Length: v.params.Get("length")}
-	doc.asked, doc.whole = changed(params, "category", filter.Category, "length", filter.Length), doc.ChartDocument.Items
+	filter := report.ChartFilter{Category: v.params.Get("category")}
+	filter.Length, _ = ingest.ParseLength(v.params.Get("length")) // checkRows refuses what is no range
+	doc.asked, doc.whole = changed(params, "category", filter.Category, "length", filter.Length.String()), doc.ChartDocument.Items
 	doc.MovesDocument = doc.Only(filter)
 	doc.tooOld = err == nil && !doc.Compared() && !s.Hidden
 	if err == nil && !params.Has("partial") && !params.Has("at") {

@@ -63,10 +63,10 @@ func TestAChartIsFilteredByCategoryAndLength(t *testing.T) {
 		rows  int
 		texts []string
 	}{
-		"/charts/US?category=20":              {2, []string{"Filter: Gaming", "/v1/charts/US?category=20&compare=6h&course=true&format=csv"}},
-		"/charts/US?category=20&length=long":  {1, []string{"Filter: Gaming: long", "category=20&compare=6h&course=true&format=csv&length=long"}},
-		"/charts/US?category=99":              {0, []string{"No video is in this list"}},
-		"/charts/US?length=short&pick=filter": {1, []string{">Gaming 2<", ">Music 1<", `href="/charts/US?category=20&length=short"`, "Under 4 min"}},
+		"/charts/US?category=20":             {2, []string{"Filter: Gaming", "/v1/charts/US?category=20&compare=6h&course=true&format=csv"}},
+		"/charts/US?category=20&length=20m-": {1, []string{"Filter: Gaming: 20 min or longer", "category=20&compare=6h&course=true&format=csv&length=20m-"}},
+		"/charts/US?category=99":             {0, []string{"No video is in this list"}},
+		"/charts/US?length=-3m&pick=filter":  {1, []string{">Gaming 2<", ">Music 1<", `href="/charts/US?category=20&length=-3m"`, "Up to 3 min"}},
 	} {
 		body := html.UnescapeString(bodyOf(t, get(t, s, path)))
 		for _, text := range want.texts {

@@ -21,7 +21,8 @@ type filter struct {
 }
 
 // valueNames names the filter values that the document does not name.
-var valueNames = map[string]string{"24h": "Last 24 hours", "168h": "Last 7 days", "1000000": "1 million or more"}
+var valueNames = map[string]string{"24h": "Last 24 hours", "168h": "Last 7 days", "1000000": "1 million or more",
+	"-3m": "Up to 3 min", "3m-20m": "3 to 20 min", "20m-": "20 min or longer"}
 
 // unset are the values of a filter that only an address can set.
 var unset = []report.CountDocument{{}}
@@ -36,6 +37,7 @@ func (s *Site) filtersOf(c report.CountsDocument) []filter {
 		{"Order", "order", "", orders, false},
 		{"Charted in", "region", "Any region", c.Regions, true}, {"Category", "category", "Any", c.Categories, true},
 		{"Published", "published_since", "Any time", c.Published, true}, {"Views", "min_views", "Any", c.Views, true},
+		{"Length", "length", "Any", c.Lengths, true},
 		{"Published before", "published_until", "Any time", unset, false}, {"Last seen since", "seen_since", "Any time", unset, false},
 	}
 }

@@ -12,6 +12,7 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 )
@@ -78,7 +79,7 @@ func (doc shownChart) filtered() string {
 		name += ": " + term.Fit(category, 20)
 	}
 	if length := doc.params.Get("length"); length != "" {
-		name += ": " + term.Fit(length, 20)
+		name += ": " + cmp.Or(valueNames[length], term.Fit(length, 20))
 	}
 	return name
 }
@@ -95,8 +96,8 @@ func (doc shownChart) filters() g.Node {
 	for _, id := range slices.SortedFunc(maps.Keys(count), func(a, b string) int { return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b)) }) {
 		categories = append(categories, chip(doc.with("category", id), fmt.Sprintf("%s %d", term.Fit(names[id], 30), count[id]), id == chosen))
 	}
-	for i, words := range []string{"Under 4 min", "4 to 20 min", "Over 20 min"} {
-		lengths = append(lengths, chip(doc.with("length", report.Lengths[i]), words, doc.params.Get("length") == report.Lengths[i]))
+	for _, l := range ingest.Lengths {
+		lengths = append(lengths, chip(doc.with("length", l.String()), valueNames[l.String()], doc.params.Get("length") == l.String()))
 	}
 	return doc.panel(g.Text("Show only"), chips("Category", categories), chips("Length", lengths))
 }

@@ -32,7 +32,7 @@ type asked struct {
 func readAsked(raw string) (asked, error) {
 	given, err := url.ParseQuery(raw)
 	a := asked{query: strings.ToValidUTF8(given.Get("q"), ""), filters: url.Values{}, after: given.Get("after"), from: 1}
-	for _, name := range []string{"region", "category", "published_since", "published_until", "seen_since", "min_views", "order"} {
+	for _, name := range []string{"region", "category", "published_since", "published_until", "seen_since", "min_views", "length", "order"} {
 		if value := given.Get(name); value != "" && value != "relevance" {
 			a.filters.Set(name, value)
 		}

@@ -60,6 +60,7 @@ type CountsDocument struct {
 	Categories []CountDocument `json:"category"`
 	Published  []CountDocument `json:"published_since"`
 	Views      []CountDocument `json:"min_views"`
+	Lengths    []CountDocument `json:"length"`
 }
 
 // CountDocument is how many videos match with a filter's value.

@@ -22,6 +22,7 @@ func library(t *testing.T, open Open) (*store.Store, *handClock) {
 		v := withViews(Titled(fmt.Sprintf("video%d", i), title), int64(1000-i))
 		v.ChannelID, v.Channel, v.Tags = fmt.Sprint("UC", i%3), []string{"Müller TV", "Kino", "News"}[i%3], []string{"tag" + fmt.Sprint(i), "alle tage"}
 		v.Category, v.PublishedAt = fmt.Sprint(10+i%2), noon.Add(-time.Duration(i)*time.Hour)
+		v.Duration = time.Duration(i) * time.Minute // the first is live
 		videos = append(videos, v)
 	}
 	Chart(t, s, "US", noon, Page(videos...))
@@ -71,6 +72,9 @@ func testFiltersAndOrders(t *testing.T, open Open) {
 		{store.SearchQuery{Order: store.ByViews, Region: "FR"}, ""},
 		{store.SearchQuery{Order: store.ByViews, MinViews: 994}, "video4 video0"},
 		{store.SearchQuery{Order: store.ByViews, Category: "11"}, "video7"},
+		{store.SearchQuery{Order: store.ByViews, Length: ingest.Length{Max: 7 * time.Minute}, Region: "US"}, "video7"}, // the newest chart calls video4 live
+		{store.SearchQuery{Order: store.ByViews, Length: ingest.Length{Max: 7*time.Minute - time.Second}}, ""},
+		{store.SearchQuery{Order: store.ByViews, Length: ingest.Length{Min: 7 * time.Minute}}, "video7"},
 		{store.SearchQuery{Order: store.ByViews, SeenSince: noon.Add(time.Minute)}, "video4 video9"},
 		{store.SearchQuery{Order: store.ByViews, PublishedSince: noon.Add(-time.Hour)}, "video4 video0 video9"},
 		{store.SearchQuery{Order: store.ByViews, PublishedUntil: noon.Add(-time.Hour)}, "video7"},

@@ -147,7 +147,7 @@ export async function zones(browser, w, check) {
 export async function takenAway(browser, w, check) {
   const { default: csv } = await w.module("papaparse"), { parseAtomFeed } = await w.module("feedsmith");
   const page = await (await browser.newContext()).newPage();
-  for (const path of ["charts/US", "charts/US?since=6h&show=new", "charts/US?length=short", `videos/${encodeURIComponent(w.video)}?since=24h`, `search?q=${w.word}&order=views`]) {
+  for (const path of ["charts/US", "charts/US?since=6h&show=new", "charts/US?length=-3m", `videos/${encodeURIComponent(w.video)}?since=24h`, `search?q=${w.word}&order=views`]) {
     await page.goto(`${w.site}${path}`);
     const links = await page.$$eval("main > .chips:last-child a[type]", (all) => all.map((a) => ({ kind: a.type, href: a.href, name: a.textContent })));
     const shown = await page.$$eval(".row .title", (all) => all.map((a) => decodeURIComponent(a.pathname.split("/").at(-1))));
