@@ -60,15 +60,11 @@ func search(ctx context.Context, a *app, s *store.Store, q store.SearchQuery, or
 
 // nothingFound says what was searched for, and whether there are results without the filters.
 func nothingFound(ctx context.Context, a *app, s *store.Store, q store.SearchQuery, r store.Result) error {
-	if text := term.Fit(strings.TrimSpace(q.Text), 60); text == "" {
-		a.say("nothing found")
-	} else {
-		a.say("nothing found for %s", text)
-	}
 	if r.Hint != "" {
-		a.say("%s", r.Hint)
+		a.say("nothing found: %s", r.Hint)
 		return nil
 	}
+	a.say("nothing found for %s", term.Fit(strings.TrimSpace(q.Text), 60))
 	a.say("looked for %s in titles, channels and tags", term.Clean(r.Looked))
 	if q.Category != "" && !a.provider().limits.Category.MatchString(q.Category) {
 		a.say("--category %s: ids of categories are numbers such as 10, on dailymotion words such as music", term.Fit(q.Category, 30))
