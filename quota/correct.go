@@ -75,7 +75,8 @@ func (g *Governor) Post(ctx context.Context, who Who, amounts Cost, at time.Time
 	return g.ledger().Post(ctx, a, at)
 }
 
-// DrainByHand closes a pool until the provider's next midnight, or with lift opens it again.
+// DrainByHand closes a pool until the provider's next midnight, or with lift opens it again; not where its use is
+// unknown, see OpenUnknown.
 func (g *Governor) DrainByHand(ctx context.Context, pool string, lift bool) error {
 	if err := g.Tariff.CheckPool(pool); err != nil {
 		return err
@@ -88,11 +89,7 @@ func (g *Governor) DrainByHand(ctx context.Context, pool string, lift bool) erro
 		return err
 	}
 	_, until := g.Tariff.dayOf(r.At)
-	d := Drain{Until: until, By: ByHand, At: r.At}
-	if i := slices.IndexFunc(r.Pools, func(p PoolReport) bool { return p.Pool == pool }); !r.Pools[i].Unknown.IsZero() {
-		d.By, d.At = ByUnknown, r.Pools[i].Unknown // a person who lifts it later does not know its use either
-	}
-	return g.ledger().Drain(ctx, g.Account, pool, d)
+	return g.ledger().Drain(ctx, g.Account, pool, Drain{Until: until, By: ByHand, At: r.At})
 }
 
 // CloseUnknown closes a pool because what was spent of it is not known: until nothing that was spent before now can
@@ -110,7 +107,25 @@ func (g *Governor) CloseUnknown(ctx context.Context, pool string) error {
 		}
 	}
 	until = until.Add(g.Tariff.Grace + time.Second - 1).Truncate(time.Second)
-	return g.ledger().Drain(ctx, g.Account, pool, Drain{Until: until, By: ByUnknown, At: now.Truncate(time.Second)})
+	return g.ledger().Drain(ctx, g.Account, pool, Drain{Until: until, By: ByUnknown, At: now.Truncate(time.Microsecond)})
+}
+
+// OpenUnknown opens a pool, though what was spent of it may not be known.
+func (g *Governor) OpenUnknown(ctx context.Context, pool string) error {
+	r, err := g.Report(ctx)
+	if err != nil {
+		return err
+	}
+	known := g.Now().Truncate(time.Microsecond)
+	for _, p := range r.Pools {
+		if p.Pool == pool && !p.Unknown.Before(known) { // closed by a clock that is ahead
+			known = p.Unknown.Add(time.Microsecond)
+		}
+	}
+	if err := g.DrainByHand(ctx, pool, true); err != nil {
+		return err
+	}
+	return g.ledger().Drain(ctx, g.Account, pool, Drain{Until: known, By: ByUnknown, At: known})
 }
 
 // PostTotal records how much of a pool the provider has counted today: it posts what the ledger lacks of that, returns
@@ -128,7 +143,7 @@ func (g *Governor) PostTotal(ctx context.Context, who Who, pool string, total in
 	if posted > 0 {
 		err = g.Post(ctx, who, Cost{pool: posted}, g.Now())
 	}
-	return posted, cmp.Or(err, g.DrainByHand(ctx, pool, true))
+	return posted, cmp.Or(err, g.OpenUnknown(ctx, pool))
 }
 
 // Reset irrevocably forgets what the account has spent and its drains. The provider does not forget, and may refuse

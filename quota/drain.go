@@ -23,8 +23,10 @@ type DrainedBy int
 const (
 	ByProvider DrainedBy = iota // it said that the quota is spent
 	ByHand
-	ByReset   // a person reset the account: the pool is open, and Drain.At says since when
-	ByUnknown // nobody: what was spent of the pool is not known, see Governor.CloseUnknown
+	ByReset // a person reset the account: the pool is open, and Drain.At says since when
+	// ByUnknown: what was spent of the pool until Drain.At is not known, see Governor.CloseUnknown; if the drain ends
+	// then, it is known again.
+	ByUnknown
 )
 
 // Check refuses a drain that no ledger may keep. Every backend calls it.
@@ -41,14 +43,46 @@ func (d Drain) Check(account, pool string) error {
 // Holds reports whether the pool is closed at t.
 func (d Drain) Holds(t time.Time) bool { return d.Until.After(t) }
 
-// Supersedes reports whether the drain replaces the last one of its pool: it lifts that, or ends later. Of several
-// drains for the same probe the first wins while it holds, so that only one call is the probe.
-func (d Drain) Supersedes(last Drain, now time.Time) bool {
-	if d.Until.IsZero() {
-		return true
+// Equal reports whether two drains say the same, in whatever zone.
+func (d Drain) Equal(other Drain) bool {
+	same := d.Until.Equal(other.Until) && d.At.Equal(other.At)
+	d.Until, d.At = other.Until, other.At
+	return same && d == other
+}
+
+// Over returns the pool's last drain after last and then d, which every ledger keeps. The one that ends later wins; the
+// zero Drain lifts any. Of several drains for the same probe the first wins while it holds, so that only one call is the
+// probe. One by ByUnknown is neither replaced nor lifted but by a later one, which may end at once; others can only
+// prolong it. So whatever the order in which hosts and ledgers learn of drains, a pool whose use is unknown is closed.
+func (d Drain) Over(last Drain, now time.Time) Drain {
+	if d.By != ByUnknown && last.By != ByUnknown {
+		if d.Until.IsZero() || d.Until.After(last.Until) && (d.Probe == 0 || d.Probe != last.Probe || !last.Holds(now)) {
+			return d
+		}
+		return last
 	}
-	sameProbe := d.Probe > 0 && d.Probe == last.Probe
-	return d.Until.After(last.Until) && (!sameProbe || !last.Holds(now))
+	wins, other := last, d
+	if d.outranks(last, now) {
+		wins, other = d, last
+	}
+	if wins.By == ByUnknown && wins.closes(now) && other.Until.After(wins.Until) {
+		wins.Until = other.Until
+	}
+	return wins
+}
+
+// outranks reports whether d stays of two drains, of which one at least is by ByUnknown.
+func (d Drain) outranks(last Drain, now time.Time) bool {
+	if d.By == ByUnknown && last.By == ByUnknown {
+		return d.At.After(last.At) || d.At.Equal(last.At) && d.Until.After(last.Until)
+	}
+	return d.closes(now) && (d.By == ByUnknown || !last.closes(now)) || d.By == ByUnknown && !last.closes(now)
+}
+
+// closes reports whether the drain closes the pool at t, and does not only say that its use is known, by a clock that may
+// be ahead.
+func (d Drain) closes(t time.Time) bool {
+	return d.Holds(t) && (d.By != ByUnknown || d.Until.After(d.At))
 }
 
 // refusal returns the refusal of a charge with that bound on the pool.

@@ -220,7 +220,7 @@ func (a *app) quotaDrainCommand() *cobra.Command {
 			if _, err := a.tariffWith(pool); err != nil {
 				return err
 			}
-			return a.withLedger(ctx, func(ctx context.Context, l *ledger) error {
+			return a.withLedger(ctx, func(ctx context.Context, l *ledger) (err error) {
 				if lift {
 					switch before, err := l.pool(ctx, pool); {
 					case err != nil:
@@ -233,7 +233,12 @@ func (a *app) quotaDrainCommand() *cobra.Command {
 						did = "opened " + pool
 					}
 				}
-				if err := l.DrainByHand(ctx, pool, lift); err != nil {
+				if lift && yes {
+					err = l.OpenUnknown(ctx, pool)
+				} else {
+					err = l.DrainByHand(ctx, pool, lift)
+				}
+				if err != nil {
 					return err
 				}
 				return a.corrected(ctx, l, did, pool)

@@ -61,7 +61,8 @@ func (l *Ledger) Drain(ctx context.Context, name, pool string, d quota.Drain) er
 	}
 	d.Until, d.At = d.Until.Truncate(time.Microsecond), d.At.Truncate(time.Microsecond)
 	return l.on(ctx, name, func(acc *account, clock time.Time) error {
-		l.use(acc, name, quota.MinHorizon, clock).Pool(pool).Close(d, clock)
+		p := l.use(acc, name, quota.MinHorizon, clock).Pool(pool)
+		p.Drain = d.Over(p.Drain, clock)
 		return nil
 	})
 }

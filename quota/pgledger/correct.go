@@ -116,8 +116,8 @@ func (l *Ledger) Drain(ctx context.Context, name, poolName string, d quota.Drain
 			return err
 		}
 		p, err := t.pool(ctx, pools, poolName)
-		if err == nil && d.Supersedes(p.drain, protocol.Time(t.now)) {
-			err = t.drain(ctx, p, d)
+		if err == nil {
+			err = t.drain(ctx, p, d.Over(p.drain, protocol.Time(t.now)))
 		}
 		return err
 	})

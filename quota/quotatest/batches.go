@@ -171,6 +171,31 @@ var batches = []Case{
 			r.Fatalf("%+v", d)
 		}
 	}},
+	{ID: "G5", Name: "a sync neither replaces nor lifts the drain of a pool whose use is unknown, and brings it whenever it comes", check: func(r *rig) {
+		r.begin(per(time.Hour, 10))
+		unknown := quota.Drain{By: quota.ByUnknown, At: noon, Until: noon.Add(time.Hour)}
+		later := r.snapshot(noon.Add(second), 0)
+		r.raises(later) // of one who does not know
+		l := r.snapshot(noon, 0)
+		l.Drain = unknown
+		r.raises(l)
+		later.At = noon.Add(2 * second)
+		r.raises(later)
+		later.At, later.Owed, later.Drain = noon.Add(3*second), true, quota.Drain{By: quota.ByHand, At: noon, Until: noon.Add(2 * time.Hour)}
+		r.raises(later)
+		unknown.Until = later.Drain.Until
+		if got := r.take(0).Pools[0].LastDrain; !got.Equal(unknown) {
+			r.Fatalf("drained by %+v, want %+v", got, unknown)
+		}
+		known := quota.Drain{By: quota.ByUnknown, At: noon.Add(second), Until: noon.Add(second)}
+		r.pass(5 * second)
+		later.At, later.Drain = noon.Add(4*second), known
+		r.raises(later)
+		r.raises(l)
+		if got := r.take(0).Pools[0].LastDrain; !got.Equal(known) {
+			r.Fatalf("drained by %+v, want %+v", got, known)
+		}
+	}},
 	{ID: "E4", Name: "a sync's longer horizon stays", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
 		r.sync(sharedledger.Batch{Horizon: 50 * time.Hour, Rows: []sharedledger.Row{r.row("a", 1, noon, 3)}})

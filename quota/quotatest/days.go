@@ -92,6 +92,7 @@ var days = []Case{
 	}},
 	{ID: "I5", Name: "a drained pool opens at its time by itself, or by hand", check: drained},
 	{ID: "I5", Name: "a drain keeps who closed the pool, when, what was used and its probe", check: drainRecord},
+	{ID: "I5", Name: "a pool whose use is unknown stays closed, whoever else closes or opens it, until its use is known", check: drainUnknown},
 	{ID: "I5", Name: "of many who want to be the probe one is", check: oneProbe},
 	{ID: "I6", Name: "with grace no day and no window is over its limit on arrival", check: arrivals},
 }

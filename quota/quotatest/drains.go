@@ -6,13 +6,6 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// sameDrain reports whether two drains say the same, in whatever zone.
-func sameDrain(a, b quota.Drain) bool {
-	same := a.Until.Equal(b.Until) && a.At.Equal(b.At)
-	a.Until, a.At, b.Until, b.At = time.Time{}, time.Time{}, time.Time{}, time.Time{}
-	return same && a == b
-}
-
 // oneProbe checks that only one of many calls is the probe, until its time is over or the provider has answered.
 func oneProbe(r *rig) {
 	r.fresh(noon, daily(100))
@@ -21,7 +14,7 @@ func oneProbe(r *rig) {
 		if err := r.ledger.Drain(r.Context(), r.account, "units", d); err != nil {
 			r.Fatal(err)
 		}
-		if got := r.take(0).Pools[0].LastDrain; !sameDrain(got, want) {
+		if got := r.take(0).Pools[0].LastDrain; !got.Equal(want) {
 			r.Fatalf("%s: after %+v the pool is drained by %+v, want %+v", r.at(), d, got, want)
 		}
 	}
@@ -53,7 +46,7 @@ func drainRecord(r *rig) {
 			r.Fatal(err)
 		}
 		refused := r.refuses(1, 0)
-		if p := refused.Pools[0]; !sameDrain(p.Drain, d) || !sameDrain(p.LastDrain, d) {
+		if p := refused.Pools[0]; !p.Drain.Equal(d) || !p.LastDrain.Equal(d) {
 			r.Fatalf("drained by %+v, which reads %+v, the last %+v", d, p.Drain, p.LastDrain)
 		}
 		byHand, unknown := d.At, time.Time{}
@@ -63,7 +56,7 @@ func drainRecord(r *rig) {
 		if r.clock.Set(d.Until); refused.Refusal.Probe != d.Probe || !refused.Refusal.ByHand.Equal(byHand) || !refused.Refusal.Unknown.Equal(unknown) {
 			r.Fatalf("drained by %+v: %+v", d, *refused.Refusal)
 		}
-		if p := r.take(0).Pools[0]; !sameDrain(p.Drain, quota.Drain{}) || !sameDrain(p.LastDrain, d) {
+		if p := r.take(0).Pools[0]; !p.Drain.Equal(quota.Drain{}) || !p.LastDrain.Equal(d) {
 			r.Fatalf("after %+v it is %+v, the last %+v", d, p.Drain, p.LastDrain)
 		}
 	}
@@ -73,13 +66,54 @@ func drainRecord(r *rig) {
 		r.Fatal(err)
 	}
 	r.clock.Set(reset.Until)
-	if p := r.take(0).Pools[0]; !sameDrain(p.LastDrain, reset) {
+	if p := r.take(0).Pools[0]; !p.LastDrain.Equal(reset) {
 		r.Fatalf("reset by %+v, which reads %+v", reset, p.LastDrain)
 	}
 	if err := r.ledger.Drain(r.Context(), r.account, "units", quota.Drain{}); err != nil {
 		r.Fatal(err)
 	}
-	if p := r.take(0).Pools[0]; !sameDrain(p.LastDrain, quota.Drain{}) {
+	if p := r.take(0).Pools[0]; !p.LastDrain.Equal(quota.Drain{}) {
 		r.Fatalf("lifted, and the last drain is %+v", p.LastDrain)
+	}
+}
+
+// drainUnknown checks that no other drain replaces, shortens or lifts one by ByUnknown, and that only a later one by
+// ByUnknown does, which may end at once.
+func drainUnknown(r *rig) {
+	at := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
+	unknown := func(closed, until int) quota.Drain {
+		return quota.Drain{By: quota.ByUnknown, At: at(closed), Until: at(until)}
+	}
+	byHand := func(until int) quota.Drain { return quota.Drain{By: quota.ByHand, At: noon, Until: at(until)} }
+	for _, c := range []struct {
+		name   string
+		drains []quota.Drain
+		want   quota.Drain
+	}{
+		{"a later hand", []quota.Drain{unknown(0, 60), byHand(90)}, unknown(0, 90)},
+		{"an earlier hand", []quota.Drain{unknown(0, 60), byHand(30)}, unknown(0, 60)},
+		{"after a hand that ends later", []quota.Drain{byHand(90), unknown(0, 60)}, unknown(0, 90)},
+		{"after a hand", []quota.Drain{byHand(30), unknown(0, 60)}, unknown(0, 60)},
+		{"a later no", []quota.Drain{unknown(0, 60), {Until: at(90), Used: 5}}, unknown(0, 90)},
+		{"a doubted no", []quota.Drain{unknown(0, 60), {Until: at(90), Used: 5, Probe: 1}}, unknown(0, 90)},
+		{"opened as if by hand", []quota.Drain{unknown(0, 60), byHand(90), {}}, unknown(0, 90)},
+		{"unknown again", []quota.Drain{unknown(-9, 60), unknown(0, 50)}, unknown(0, 60)},
+		{"unknown before", []quota.Drain{unknown(0, 50), unknown(-9, 60)}, unknown(0, 60)},
+		{"known since", []quota.Drain{unknown(-9, 60), unknown(0, 0)}, unknown(0, 0)},
+		{"known since, and the news comes late", []quota.Drain{unknown(-5, -5), unknown(-9, 60)}, unknown(-5, -5)},
+		{"known since, and unknown again", []quota.Drain{unknown(-5, -5), unknown(0, 60)}, unknown(0, 60)},
+		{"known since, and opened", []quota.Drain{unknown(-5, -5), {}, unknown(-9, 60)}, unknown(-5, -5)},
+		{"closed by hand, and known", []quota.Drain{byHand(30), unknown(-5, -5)}, byHand(30)},
+		{"known, then closed by hand", []quota.Drain{unknown(-5, -5), byHand(30)}, byHand(30)},
+	} {
+		r.fresh(noon, daily(100))
+		for _, d := range c.drains {
+			if err := r.ledger.Drain(r.Context(), r.account, "units", d); err != nil {
+				r.Fatal(err)
+			}
+		}
+		if got := r.take(0).Pools[0]; !got.LastDrain.Equal(c.want) || got.Drain.Until.IsZero() == c.want.Holds(noon) {
+			r.Fatalf("%s: drained by %+v, the last %+v, want %+v", c.name, got.Drain, got.LastDrain, c.want)
+		}
 	}
 }

@@ -149,7 +149,7 @@ func sameRow(a, b sharedledger.Row) bool {
 }
 
 func sameLook(a, b sharedledger.UsageSnapshot) bool {
-	same := a.At.Equal(b.At) && sameDrain(a.Drain, b.Drain) && len(a.Windows) == len(b.Windows)
+	same := a.At.Equal(b.At) && a.Drain.Equal(b.Drain) && len(a.Windows) == len(b.Windows)
 	for i := range a.Windows {
 		same = same && a.Windows[i].Start.Equal(b.Windows[i].Start) && a.Windows[i].Used == b.Windows[i].Used && a.Windows[i].Window == b.Windows[i].Window
 	}

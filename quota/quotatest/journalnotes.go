@@ -164,6 +164,27 @@ var journalNotes = []JournalCase{
 		d.begins(d.row("a", noon), sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{units}})
 		d.snapshots(units, search)
 	}},
+	{"no snapshot of one who does not know replaces that a pool's use is unknown", func(d *journalRig) {
+		unknown := quota.Drain{Until: noon.Add(time.Hour), By: quota.ByUnknown, At: noon}
+		closed := snapshotOf("units", noon.Add(time.Microsecond), 10)
+		closed.Drain, closed.Owed = unknown, true
+		later := snapshotOf("units", noon.Add(second), 11)
+		want := later
+		want.Drain, want.Owed = unknown, true
+		for range 2 { // one after the other, in both orders
+			d.notes(sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{closed}})
+			d.notes(sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{later}})
+			d.reopened()
+			d.snapshots(want)
+		}
+		want.At, want.Owed = noon.Add(2*second), false // it was synced
+		d.notes(sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{want}})
+		d.snapshots(want)
+		want.At, want.Drain = noon.Add(3*second), quota.Drain{Until: noon.Add(second), By: quota.ByUnknown, At: noon.Add(second)} // it is known
+		d.notes(sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{want}})
+		d.notes(sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{closed}})
+		d.snapshots(want)
+	}},
 	{"what was asked and has no answer is in the state, the newest first", func(d *journalRig) {
 		d.becomes(d.begins(d.row("a", noon), sharedledger.Notes{}), sharedledger.RowCharged, time.Time{})
 		var ids []int64

@@ -295,11 +295,7 @@ func (m *Model) Drain(_ context.Context, account, pool string, d quota.Drain) er
 		m.drains = map[[2]string]quota.Drain{}
 	}
 	key := [2]string{account, pool}
-	last := m.drains[key]
-	waits := d.Probe > 0 && d.Probe == last.Probe && last.Until.After(m.Now())
-	if d.Until.IsZero() || d.Until.After(last.Until) && !waits {
-		m.drains[key] = d
-	}
+	m.drains[key] = d.Over(m.drains[key], m.Now())
 	return nil
 }
 

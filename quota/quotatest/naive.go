@@ -142,7 +142,7 @@ func (n *naive) checkPool(a quota.Ask, c quota.Charge, now time.Time, p quota.Po
 	} else {
 		left = 0
 	}
-	if p.Remaining != left || !sameDrain(p.Drain, drain) {
+	if p.Remaining != left || !p.Drain.Equal(drain) {
 		return fmt.Errorf("%d remain, drained %+v, want %d, %+v", p.Remaining, p.Drain, left, drain)
 	}
 	return nil

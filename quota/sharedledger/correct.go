@@ -63,15 +63,20 @@ func (s *Ledger) Drain(ctx context.Context, account, pool string, d quota.Drain)
 		if u.Pool == "" {
 			u = UsageSnapshot{Pool: pool, Generation: s.state.Generation, At: time.UnixMicro(1)}
 		}
-		if !d.Until.IsZero() && !d.Until.After(u.Drain.Until) {
+		if d.By != quota.ByUnknown && !d.Until.IsZero() && !d.Until.After(u.Drain.Until) {
 			return nil
 		}
 		if own, ok := s.Journal.(OwnLog); ok && d.Until.IsZero() {
-			if err := own.Lift(ctx, account, pool, u.Drain.By); err != nil {
+			if err := own.Lift(ctx, account, pool); err != nil {
 				return err
 			}
 		}
-		u.Drain, u.Owed = d, true
+		if d.By == quota.ByUnknown || u.Drain.By == quota.ByUnknown {
+			u.Drain = d.Over(u.Drain, s.Now())
+		} else {
+			u.Drain = d // the remote says which call is the probe
+		}
+		u.Owed = true
 		s.noteSnapshot(u)
 		if err := s.flush(context.WithoutCancel(ctx)); err != nil {
 			return err

@@ -37,9 +37,8 @@ type Journal interface {
 type OwnLog interface {
 	// Owe begins a RowOwed row for each charge of that ledger that the journal lacks.
 	Owe(ctx context.Context, account string) error
-	// Lift opens a pool of that ledger, which Owe would close again where it was opened. One that is closed because its
-	// use is unknown stays closed unless that was seen.
-	Lift(ctx context.Context, account, pool string, seen quota.DrainedBy) error
+	// Lift lifts the drain of a pool of that ledger, which Owe would close again where it was opened.
+	Lift(ctx context.Context, account, pool string) error
 }
 
 // Limits of the lists in a state.
@@ -71,7 +70,7 @@ type LastWrite struct {
 // Notes are news since the last write; the zero Notes are none.
 type Notes struct {
 	Verdicts   []RowVerdict
-	Snapshots  []UsageSnapshot // kept if they supersede the stored ones
+	Snapshots  []UsageSnapshot // each over the stored one: UsageSnapshot.Over
 	Generation Generation      // 0: unchanged
 	Hosts      []string        // nil: unchanged
 	Breaker    *Breaker        // nil: unchanged

@@ -276,6 +276,9 @@ func (s *Ledger) noteAnswer(ctx context.Context, a quota.Ask, row Row, d quota.D
 func (s *Ledger) observe(a quota.Ask, d quota.Decision, charges bool) (changed bool) {
 	for i, p := range d.Pools {
 		u := UsageSnapshot{Pool: p.Pool, Generation: s.state.Generation, At: d.At, Drain: p.Drain, Entries: max(p.Entries, s.entriesSeen(p.Pool))}
+		if p.LastDrain.By == quota.ByUnknown {
+			u.Drain = p.LastDrain // known again since then, if it is over
+		}
 		if charges && p.Charged > 0 {
 			u.Entries = max(u.Entries, p.Entries+1)
 		}
@@ -295,13 +298,17 @@ func (s *Ledger) entriesSeen(pool string) int64 {
 	return 0
 }
 
-// checkSeen returns ErrLost for an answer with fewer entries of a pool than an earlier one of the same generation: an
-// older copy of the remote is back, or a part of the account is gone. So losses are noticed without having written
-// anything.
+// checkSeen returns ErrLost for an answer with fewer entries of a pool than an earlier one of the same generation, or
+// for one that does not know that a pool's use is unknown: an older copy of the remote is back, or a part of the account
+// is gone. So losses are noticed without having written anything.
 func (s *Ledger) checkSeen(d quota.Decision) error {
 	for _, p := range d.Pools {
 		if seen := s.entriesSeen(p.Pool); p.Entries < seen {
 			return fmt.Errorf("%w: pool %s has had %d entries, and %d were seen before", ErrLost, p.Pool, p.Entries, seen)
+		}
+		if seen := s.state.snapshot(p.Pool).Drain; seen.By == quota.ByUnknown && seen.Holds(d.At) &&
+			(p.LastDrain.By != quota.ByUnknown || p.LastDrain.At.Before(seen.At)) {
+			return fmt.Errorf("%w: pool %s was closed because its use is unknown", ErrLost, p.Pool)
 		}
 	}
 	return nil

@@ -284,7 +284,7 @@ func TestDrainsMoveToo(t *testing.T) {
 			}
 			for range 2 {
 				m.with("sqlite", m.path, func(g *quota.Governor) {
-					if err := g.DrainByHand(t.Context(), "units", true); err != nil {
+					if err := errors.Join(g.DrainByHand(t.Context(), "units", true), g.OpenUnknown(t.Context(), "units")); err != nil {
 						t.Fatal(err)
 					}
 					m.spend(g, 1)
@@ -315,5 +315,111 @@ func TestAPoolThatIsOpenedOnAServerStaysOpen(t *testing.T) {
 	}
 	if m.arrived != 3 {
 		t.Errorf("%d arrived, want 3", m.arrived)
+	}
+}
+
+// unknownStays fails unless the pool is closed there because its use is unknown, also after somebody tries to open it as
+// if a person had closed it.
+func (m *moves) unknownStays(ledger, path string) {
+	m.t.Helper()
+	for _, tries := range []string{"before", "after"} {
+		m.with(ledger, path, func(g *quota.Governor) {
+			r, err := g.Report(m.t.Context())
+			if err != nil || r.Pools[0].Unknown.IsZero() {
+				m.t.Errorf("on %s, %s somebody opens it: %+v %v, want a pool whose use is unknown", ledger, tries, r.Pools, err)
+			}
+			if m.spend(g, 1); m.arrived > 0 {
+				m.t.Fatalf("on %s, %s somebody opens it: %d arrived where use is unknown", ledger, tries, m.arrived)
+			}
+			if err := g.DrainByHand(m.t.Context(), "units", true); err != nil {
+				m.t.Fatal(err)
+			}
+		})
+	}
+}
+
+func (m *moves) closeUnknown(g *quota.Governor) {
+	if err := g.CloseUnknown(m.t.Context(), "units"); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// That a pool's use is unknown is neither replaced nor forgotten: whatever a person, another host or an older copy of the
+// server says, and whenever.
+func TestAPoolWhoseUseIsUnknownStaysClosed(t *testing.T) {
+	closeByHand := func(g *quota.Governor) {
+		if err := g.DrainByHand(t.Context(), "units", false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var other string // another host's file
+	for name, walk := range map[string]func(*moves){
+		"a person closes it elsewhere, for longer": func(m *moves) {
+			m.with("sqlite", m.path, m.closeUnknown)
+			m.now = m.now.Add(13 * time.Hour) // the provider's day has turned
+			m.with("redis", other, closeByHand)
+		},
+		"a person closes and opens it on another server": func(m *moves) {
+			m.with("sqlite", m.path, m.closeUnknown)
+			m.with("postgres", m.path, closeByHand)
+			m.with("postgres", m.path, func(g *quota.Governor) {
+				if err := g.DrainByHand(t.Context(), "units", true); err != nil {
+					t.Fatal(err)
+				}
+			})
+		},
+		"an older copy of the server lacks only that": func(m *moves) {
+			m.with("redis", other, func(g *quota.Governor) { m.spend(g, 1); m.arrived = 0 })
+			m.with("redis", m.path, func(g *quota.Governor) { _, _ = g.Report(t.Context()) })
+			older := m.remotes["redis"].Image()
+			m.with("redis", m.path, m.closeUnknown)
+			m.remotes["redis"].Load(older)
+		},
+		"a host comes from another server after a loss": func(m *moves) {
+			m.with("redis", m.path, func(g *quota.Governor) { m.spend(g, 1); m.arrived = 0; m.closeUnknown(g) })
+			m.with("redis", m.path, func(g *quota.Governor) { _, _ = g.Report(t.Context()) })
+			m.remotes["redis"].Load(memremote.Image{})
+			m.with("redis", m.path, func(g *quota.Governor) { _, _ = g.Report(t.Context()) })
+			m.with("postgres", other, func(g *quota.Governor) { m.spend(g, 1); m.arrived = 0 })
+			m.with("redis", other, func(g *quota.Governor) { _, _ = g.Report(t.Context()) })
+		},
+		"a host comes from another server before": func(m *moves) {
+			m.with("redis", m.path, func(g *quota.Governor) { m.spend(g, 1); m.arrived = 0; m.closeUnknown(g) })
+			m.remotes["redis"].Load(memremote.Image{})
+			m.with("postgres", other, func(g *quota.Governor) { m.spend(g, 1); m.arrived = 0 })
+			m.with("redis", other, func(g *quota.Governor) { m.spend(g, 1); m.arrived = 0 })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMoves(t)
+			other = filepath.Join(t.TempDir(), "quota.db")
+			walk(m)
+			m.unknownStays("redis", m.path)
+			m.unknownStays("sqlite", m.path)
+		})
+	}
+}
+
+// Once a person has said what the provider counts, no ledger of the account closes the pool again for what was unknown
+// before.
+func TestAPostOpensAPoolOfUnknownUseOnEveryLedger(t *testing.T) {
+	for _, posts := range ledgers {
+		m := newMoves(t)
+		m.with("sqlite", m.path, m.closeUnknown)
+		for _, ledger := range ledgers {
+			m.with(ledger, m.path, func(g *quota.Governor) { _, _ = g.Report(t.Context()) })
+		}
+		m.with(posts, m.path, func(g *quota.Governor) {
+			if _, err := g.PostTotal(t.Context(), quota.Who{Purpose: quota.Manual, Method: quota.PostMethod}, "units", 7); err != nil {
+				t.Fatal(err)
+			}
+			m.arrived = 7
+		})
+		for _, ledger := range append(ledgers, ledgers...) {
+			m.with(ledger, m.path, func(g *quota.Governor) { m.spend(g, 1); m.counts(g) })
+		}
+		if m.arrived != 15 {
+			t.Errorf("posted on %s: %d arrived, want 15", posts, m.arrived)
+		}
 	}
 }

@@ -72,11 +72,10 @@ type PoolPlan struct {
 	Pool   string
 	Raised []Raised // the new list of snapshots that the pool was raised to, the youngest first
 	Marked bool     // Raised has changed
-	// Drain is the longest drain of the snapshots; it applies unless the pool is drained for longer already. Zero:
-	// none.
+	// Drain is the longest drain of the snapshots, to be put over the pool's last one. Zero: none.
 	Drain quota.Drain
-	// Lifted is the end of a drain that an older snapshot saw and this one does not: if the pool has it, it is lifted.
-	// 0: none.
+	// Lifted is the end of a drain that an older snapshot saw and this one does not: if the pool has it, and its use is
+	// not unknown, it is lifted. 0: none.
 	Lifted int64
 
 	now       int64
@@ -138,16 +137,20 @@ func (b Batch) Plan(f RemoteFacts) Plan {
 }
 
 // drain plans the drains of a snapshot. Of drains that were seen, the youngest snapshot's applies. An owed drain was
-// not seen, and applies whatever others saw before they knew of it.
+// not seen, and applies whatever others saw before they knew of it; one by quota.ByUnknown applies always, since others
+// may have seen another ledger.
 func (p *PoolPlan) drain(u UsageSnapshot, before []Raised) {
-	at := toMicros(u.At)
+	at, unknown := toMicros(u.At), u.Drain.By == quota.ByUnknown
+	if unknown {
+		p.Drain = u.Drain.Over(p.Drain, protocol.Time(p.now))
+	}
 	if !u.Owed && slices.ContainsFunc(before, func(r Raised) bool { return r.At > at }) {
 		return
 	}
-	if u.Drain.Until.After(p.Drain.Until) {
+	if !unknown && u.Drain.Until.After(p.Drain.Until) {
 		p.Drain = u.Drain
 	}
-	if !p.Drain.Until.IsZero() || u.Owed {
+	if p.Drain.Until.After(u.At) || u.Owed {
 		p.Lifted = 0
 		return
 	}
@@ -162,7 +165,7 @@ func (u UsageSnapshot) raised() Raised {
 	for _, w := range u.Windows {
 		r.Windows = append(r.Windows, RaisedWindow{toMicros(w.Start), w.Used})
 	}
-	if !u.Owed && !u.Drain.Until.IsZero() {
+	if !u.Owed && !u.Drain.Until.IsZero() && u.Drain.By != quota.ByUnknown {
 		r.Drained = toMicros(u.Drain.Until)
 	}
 	slices.SortStableFunc(r.Windows, func(a, b RaisedWindow) int { return cmp.Compare(b.Since, a.Since) })
@@ -207,13 +210,14 @@ func (p *PoolPlan) mark(before []Raised, horizon int64) {
 
 // Drained returns the pool's new last drain, and whether it changes.
 func (p *PoolPlan) Drained(last quota.Drain) (d quota.Drain, changed bool) {
-	switch {
-	case !p.Drain.Until.IsZero() && p.Drain.Supersedes(last, protocol.Time(p.now)):
-		return p.Drain, true
-	case p.Lifted > 0 && !last.Until.IsZero() && toMicros(last.Until) == p.Lifted:
-		return quota.Drain{}, true
+	d, now := last, protocol.Time(p.now)
+	if p.Lifted > 0 && !last.Until.IsZero() && toMicros(last.Until) == p.Lifted {
+		d = quota.Drain{}.Over(d, now)
 	}
-	return last, false
+	if !p.Drain.Until.IsZero() {
+		d = p.Drain.Over(d, now)
+	}
+	return d, !d.Equal(last)
 }
 
 // Rows is how many entries the rows add.

@@ -25,9 +25,23 @@ type WindowUsage struct {
 	Used   int64        `json:"used"`
 }
 
-// Supersedes reports whether the snapshot is the later of two of one pool. At the same time it is the one with more
+// Over returns the later of two snapshots of one pool. If the earlier one has a drain by quota.ByUnknown of which the
+// later one does not know, the later one has it too, and owes it if the earlier one did.
+func (u UsageSnapshot) Over(old UsageSnapshot) UsageSnapshot {
+	if !u.supersedes(old) {
+		u, old = old, u
+	}
+	if old.Drain.By == quota.ByUnknown {
+		if d := u.Drain.Over(old.Drain, u.At); !d.Equal(u.Drain) {
+			u.Drain, u.Owed = d, u.Owed || old.Owed
+		}
+	}
+	return u
+}
+
+// supersedes reports whether the snapshot is the later of two of one pool. At the same time it is the one with more
 // used in any window, since a ledger's clock stands still while its host's is behind.
-func (u UsageSnapshot) Supersedes(old UsageSnapshot) bool {
+func (u UsageSnapshot) supersedes(old UsageSnapshot) bool {
 	if !u.At.Equal(old.At) {
 		return u.At.After(old.At)
 	}
@@ -67,7 +81,7 @@ func (u UsageSnapshot) discount(r Row) {
 
 // sameUsage reports whether two snapshots of a pool differ only in time.
 func sameUsage(a, b UsageSnapshot) bool {
-	return a.Drain.Until.Equal(b.Drain.Until) &&
+	return a.Drain.Equal(b.Drain) &&
 		slices.EqualFunc(a.Windows, b.Windows, func(a, b WindowUsage) bool { return a.Used == b.Used && a.Window == b.Window })
 }
 
@@ -83,6 +97,7 @@ func replaceSnapshot(all []UsageSnapshot, u UsageSnapshot) (kept []UsageSnapshot
 		if !u.At.After(old.At) {
 			u.At = old.At.Add(time.Microsecond)
 		}
+		u = u.Over(old)
 		changed = !sameUsage(old, u)
 	}
 	return append(kept, u), u, changed

@@ -81,9 +81,6 @@ type walk struct {
 	remotes map[string]*walkRemote
 	arrived []walkCall
 	doubt   int64 // counted, perhaps, and not arrived
-	// unknown is until when a pool is closed for that. An older copy of a server in which this directory has written
-	// nothing else is not known for one: nothing tells it from a pool that another host has opened.
-	unknown time.Time
 	// mixed says that a file was rebuilt or an older copy is back: then too much may be counted.
 	mixed bool
 }
@@ -242,7 +239,7 @@ func (w *walk) kept(name string) {
 }
 
 func (w *walk) restored(name string) {
-	if s := w.remotes[name]; s.isKept && w.now.After(w.unknown) {
+	if s := w.remotes[name]; s.isKept {
 		w.mixed = true
 		s.Load(s.kept)
 	}
@@ -274,7 +271,6 @@ func (w *walk) rebuild(whole bool) {
 			return nil
 		}
 		l.Now = func() time.Time { return w.now }
-		w.unknown = w.now.Add(25 * time.Hour)
 		g := &quota.Governor{Ledger: l, Tariff: wholeTariff(), Account: "default", Now: l.Now}
 		return g.CloseUnknown(w.ctx, "units")
 	})

@@ -33,15 +33,15 @@ func (l *Ledger) Owe(ctx context.Context, account string) error {
 }
 
 // Lift implements sharedledger.OwnLog. It writes only if the pool is closed.
-func (l *Ledger) Lift(ctx context.Context, account, pool string, seen quota.DrainedBy) error {
+func (l *Ledger) Lift(ctx context.Context, account, pool string) error {
 	return l.write(ctx, func(t *transaction) error {
 		acc, err := t.account(account)
 		if err != nil {
 			return err
 		}
 		for _, p := range acc.pools {
-			if p.name == pool && p.drain.Holds(l.Now()) && (p.drain.By != quota.ByUnknown || seen == quota.ByUnknown) {
-				return t.drain(p, quota.Drain{})
+			if p.name == pool && p.drain.Holds(l.Now()) {
+				return t.drainOver(p, quota.Drain{})
 			}
 		}
 		return nil
@@ -65,9 +65,10 @@ func (t *transaction) hasUncarried(account string) (has bool, err error) {
 	return len(drains) > 0, err
 }
 
-// uncarriedDrains returns snapshots with the drains that hold in the log and that the journal lacks, to be synced.
+// uncarriedDrains returns snapshots with the drains of the log that matter and that the journal lacks, to be synced.
 func (t *transaction) uncarriedDrains(acc *account, account string) (drains []sharedledger.UsageSnapshot, err error) {
 	s, err := t.journal(account)
+	now := t.ledger.Now()
 	for _, p := range acc.pools {
 		u := sharedledger.UsageSnapshot{Pool: p.name, Generation: s.Generation, At: time.UnixMicro(1)}
 		for _, seen := range s.Snapshots {
@@ -75,8 +76,9 @@ func (t *transaction) uncarriedDrains(acc *account, account string) (drains []sh
 				u = seen
 			}
 		}
-		if p.drain.Holds(t.ledger.Now()) && p.drain.By != quota.ByReset && p.drain.Until.After(u.Drain.Until) {
-			u.Drain, u.Owed, u.At = p.drain, true, u.At.Add(time.Microsecond)
+		matters := p.drain.By == quota.ByUnknown || p.drain.Holds(now) && p.drain.By != quota.ByReset
+		if d := p.drain.Over(u.Drain, now); matters && !d.Equal(u.Drain) {
+			u.Drain, u.Owed, u.At = d, true, u.At.Add(time.Microsecond)
 			drains = append(drains, u)
 		}
 	}
@@ -215,10 +217,10 @@ func (t *transaction) raise(acc *account, a quota.Ask, u sharedledger.UsageSnaps
 			}
 		}
 	}
-	if !u.Drain.Holds(now) {
-		return nil
+	if u.Drain.Holds(now) || u.Drain.By == quota.ByUnknown {
+		return t.drainOver(p, u.Drain)
 	}
-	return t.drain(p, u.Drain)
+	return nil
 }
 
 // markEntered notes that the log has all that the journal has.

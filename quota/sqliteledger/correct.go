@@ -131,7 +131,7 @@ func (l *Ledger) Drain(ctx context.Context, name, poolName string, d quota.Drain
 				return err
 			}
 		}
-		return t.drain(acc.pool(poolName), d)
+		return t.drainOver(acc.pool(poolName), d)
 	})
 }
 
@@ -139,7 +139,7 @@ func (l *Ledger) Drain(ctx context.Context, name, poolName string, d quota.Drain
 func (t *transaction) liftInJournal(name, poolName string) error {
 	s, err := t.journal(name)
 	for _, u := range s.Snapshots {
-		if err == nil && u.Pool == poolName && !u.Drain.Until.IsZero() {
+		if err == nil && u.Pool == poolName && !u.Drain.Until.IsZero() && u.Drain.By != quota.ByUnknown {
 			u.Drain, u.Owed, u.At = quota.Drain{}, false, u.At.Add(time.Microsecond)
 			_, err = t.note(name, sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{u}})
 		}
@@ -147,8 +147,13 @@ func (t *transaction) liftInJournal(name, poolName string) error {
 	return err
 }
 
+// drainOver drains the pool further, or lifts its drain.
+func (t *transaction) drainOver(p *pool, d quota.Drain) error {
+	return t.drain(p, d.Over(p.drain, t.ledger.Now()))
+}
+
 func (t *transaction) drain(p *pool, d quota.Drain) error {
-	return t.run(sqlDrain, p.id, microsOrZero(d.Until), d.Used, d.By, microsOrZero(d.At), d.Probe, t.ledger.Now().UnixMicro())
+	return t.run(sqlDrain, p.id, microsOrZero(d.Until), d.Used, d.By, microsOrZero(d.At), d.Probe)
 }
 
 // Reset implements quota.Ledger. It keeps each pool's newest entry, emptied and not in the future, so that numbers

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -270,11 +271,8 @@ func readWhy(column string) (text string, server *quota.ServerError) {
 func keepSnapshot(all *[]sharedledger.UsageSnapshot, u sharedledger.UsageSnapshot) bool {
 	for i, old := range *all {
 		if old.Pool == u.Pool {
-			if !u.Supersedes(old) {
-				return false
-			}
-			(*all)[i] = u
-			return true
+			(*all)[i] = u.Over(old)
+			return !reflect.DeepEqual((*all)[i], old)
 		}
 	}
 	*all = append(*all, u)

@@ -47,8 +47,7 @@ const (
 	sqlKeepSpender = `INSERT INTO spenders (purpose, region, method, client) VALUES (?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET method = method RETURNING id`
 	sqlSpenders = `SELECT id, purpose, region, method, client FROM spenders`
-	sqlDrain    = `UPDATE pools SET drained_until = ?2, drained_used = ?3, drained_by = ?4, drained_at = ?5, probe = ?6
-		WHERE id = ?1 AND (?2 = 0 OR ?2 > drained_until) AND (?6 = 0 OR ?6 <> probe OR drained_until <= ?7)`
+	sqlDrain    = `UPDATE pools SET drained_until = ?2, drained_used = ?3, drained_by = ?4, drained_at = ?5, probe = ?6 WHERE id = ?1`
 
 	// Moves entries after ?1 to ?2, or to their pool's newest entry up to ?1 if that is later, after all others and in
 	// order.

@@ -139,13 +139,6 @@ func (a *Account[M]) Post(ask quota.Ask, at, now time.Time) {
 	}
 }
 
-// Close drains a pool or lifts its drain, if d supersedes the last drain.
-func (p *Pool[M]) Close(d quota.Drain, now time.Time) {
-	if d.Supersedes(p.Drain, now) {
-		p.Drain = d
-	}
-}
-
 // Reset forgets what was charged and drained; a may be nil.
 func (a *Account[M]) Reset() {
 	if a == nil {

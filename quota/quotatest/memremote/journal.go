@@ -259,9 +259,7 @@ func (b *book) note(n sharedledger.Notes) {
 		b.hosts = slices.Clone(n.Hosts)
 	}
 	for _, l := range n.Snapshots {
-		if old, ok := b.snapshots[l.Pool]; !ok || l.Supersedes(old) {
-			b.snapshots[l.Pool] = l.Clone()
-		}
+		b.snapshots[l.Pool] = l.Over(b.snapshots[l.Pool]).Clone()
 	}
 	if n.Generation != 0 {
 		b.generation = n.Generation

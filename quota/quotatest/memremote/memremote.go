@@ -87,7 +87,8 @@ func (l *Remote) Drain(_ context.Context, name, pool string, d quota.Drain) erro
 	}
 	return l.on(name, func(acc *account, clock time.Time) error {
 		acc.Use(quota.MinHorizon, clock)
-		acc.Pool(pool).Close(d, clock)
+		p := acc.Pool(pool)
+		p.Drain = d.Over(p.Drain, clock)
 		return nil
 	})
 }

@@ -38,6 +38,7 @@ local WRITER_SIZE = 28
 -- last: a position, the time of the entry before it, its own time (0: no hint) and its sum.
 local TOTAL, NUMBER, NEWEST, FIRST, EXPIRES = 1, 2, 3, 4, 5
 local DRAINED, DRAINED_USED, DRAINED_BY, DRAINED_AT, PROBE = 6, 7, 8, 9, 10 -- a quota.Drain; until when: 0 for none
+local UNKNOWN = 3 -- quota.ByUnknown
 local HINT, HINT_SIZE, COLUMNS = 11, 4, 18
 
 local EXACT = 9007199254740992 -- integers up to this are exact

@@ -12,11 +12,10 @@ local time = redis.call('TIME') local now = time[1] * 1000000 + time[2] -- clock
 local state = got(key, pcall('HMGET', key, ARGV[2], ARGV[3]))
 local kept, expires, spenders, generation, born, cursor = meta(key, state[1])
 local q = pool(key, state[1], state[2], now)
-if drained > 0 and (drained <= q[DRAINED] or probe > 0 and probe == q[PROBE] and q[DRAINED] > now) then
-	return 1 -- the last drain stays: see quota.Drain.Supersedes
+if not drain(q, { drained, used, by, at, probe }, now) then
+	return 1
 end
-q[DRAINED], q[DRAINED_USED], q[DRAINED_BY], q[DRAINED_AT], q[PROBE] = drained, used, by, at, probe
 local horizon = math.max(kept, least)
-local until_ = math.max(expires, now + life(horizon), drained + KEEP)
+local until_ = math.max(expires, now + life(horizon), q[DRAINED] + KEEP)
 keep(key, { ARGV[3], pack(POOL, unpack(q, 1, COLUMNS)) }, now, until_, kept, horizon, spenders, generation, born, cursor)
 return 1

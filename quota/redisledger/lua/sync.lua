@@ -45,9 +45,9 @@ for i = 1, pools do
 	if not is then
 		broken(log, length, 'it has ' .. length .. ' entries', true)
 	end
-	plan.drain = {}
+	local new = {}
 	plan.pos, plan.read, plan.staged, plan.here, plan.grown, plan.added, plan.newest, plan.lifted,
-		plan.drain[1], plan.drain[2], plan.drain[3], plan.drain[4], plan.drain[5], at = unpack_(PLAN, ARGV[3 + pools + i])
+		new[1], new[2], new[3], new[4], new[5], at = unpack_(PLAN, ARGV[3 + pools + i])
 	plan.q, plan.grown, plan.from, next_ = q, plan.grown - NONE, next_ + 1, next_ + plan.here
 	if plan.added < NONE then
 		local last = plan.read > q[FIRST] and plan.read <= q[NUMBER] and redis.call('LINDEX', log, plan.read - 1 - q[FIRST]) or ''
@@ -58,13 +58,9 @@ for i = 1, pools do
 		end
 		late, writes = late or ARGV[3 + 2 * pools + i] ~= '', true
 	end
-	if plan.drain[1] > math.max(clock, q[DRAINED]) and (plan.drain[5] == 0 or plan.drain[5] ~= q[PROBE] or q[DRAINED] <= clock) then
-		until_, writes = math.max(until_, plan.drain[1]), true
-	elseif plan.lifted > 0 and plan.lifted == q[DRAINED] then
-		plan.drain, writes = { 0, 0, 0, 0, 0 }, true
-	else
-		plan.drain = nil
-	end
+	plan.drained = plan.lifted > 0 and plan.lifted == q[DRAINED] and drain(q, { 0, 0, 0, 0, 0 }, clock)
+	plan.drained = new[1] > 0 and drain(q, new, clock) or plan.drained
+	until_, writes = math.max(until_, q[DRAINED]), writes or plan.drained
 	now, plans[i] = math.max(now, q[NEWEST]), plan
 end
 if not same then
@@ -109,10 +105,7 @@ for i, plan in ipairs(plans) do
 		end
 		redis.call('PEXPIRE', log, math.ceil(life(horizon) / 1000))
 	end
-	for k, value in ipairs(plan.drain or {}) do
-		q[DRAINED - 1 + k] = value
-	end
-	if plan.added < NONE or plan.drain then
+	if plan.added < NONE or plan.drained then
 		set[#set + 1] = ARGV[3 + i]
 		set[#set + 1] = pack(POOL, unpack(q, 1, COLUMNS))
 	end

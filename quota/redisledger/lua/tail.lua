@@ -99,3 +99,24 @@ local function everything(key, now)
 	end
 	return state, logs
 end
+
+-- drain puts a drain over the last one of a pool, and reports whether that changes it: see quota.Drain.Over.
+local function drain(q, d, now)
+	local till, is, was, wins = q[DRAINED], d[3] == UNKNOWN, q[DRAINED_BY] == UNKNOWN, false
+	local new, old = d[1] > (is and math.max(now, d[4]) or now), till > (was and math.max(now, q[DRAINED_AT]) or now)
+	if is and was then
+		wins = d[4] > q[DRAINED_AT] or d[4] == q[DRAINED_AT] and d[1] > till
+	elseif is or was then
+		wins = new and (is or not old) or is and not old
+	else
+		wins = d[1] == 0 or d[1] > till and (d[5] == 0 or d[5] ~= q[PROBE] or not old)
+	end
+	local closed = wins and is and new or not wins and was and old
+	for k = 1, wins and #d or 0 do
+		q[DRAINED - 1 + k] = d[k]
+	end
+	if closed then
+		q[DRAINED] = math.max(d[1], till)
+	end
+	return wins or q[DRAINED] ~= till
+end
