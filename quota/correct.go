@@ -116,16 +116,17 @@ func (g *Governor) OpenUnknown(ctx context.Context, pool string) error {
 	if err != nil {
 		return err
 	}
-	known := g.Now().Truncate(time.Microsecond)
+	now := g.Now().Truncate(time.Microsecond)
+	known := now
 	for _, p := range r.Pools {
-		if p.Pool == pool && !p.Unknown.Before(known) { // closed by a clock that is ahead
+		if p.Pool == pool && !p.Unknown.Before(known) { // closed just now, or by a clock that is ahead
 			known = p.Unknown.Add(time.Microsecond)
 		}
 	}
 	if err := g.DrainByHand(ctx, pool, true); err != nil {
 		return err
 	}
-	return g.ledger().Drain(ctx, g.Account, pool, Drain{Until: known, By: ByUnknown, At: known})
+	return g.ledger().Drain(ctx, g.Account, pool, Drain{Until: now, By: ByUnknown, At: known})
 }
 
 // PostTotal records how much of a pool the provider has counted today: it posts what the ledger lacks of that, returns

@@ -24,8 +24,8 @@ const (
 	ByProvider DrainedBy = iota // it said that the quota is spent
 	ByHand
 	ByReset // a person reset the account: the pool is open, and Drain.At says since when
-	// ByUnknown: what was spent of the pool until Drain.At is not known, see Governor.CloseUnknown; if the drain ends
-	// then, it is known again.
+	// ByUnknown: what was spent of the pool until Drain.At is not known, see Governor.CloseUnknown; or it is known again,
+	// if the drain ends by then.
 	ByUnknown
 )
 
@@ -79,8 +79,7 @@ func (d Drain) outranks(last Drain, now time.Time) bool {
 	return d.closes(now) && (d.By == ByUnknown || !last.closes(now)) || d.By == ByUnknown && !last.closes(now)
 }
 
-// closes reports whether the drain closes the pool at t, and does not only say that its use is known, by a clock that may
-// be ahead.
+// closes reports whether the drain closes the pool at t, and does not only say that its use is known.
 func (d Drain) closes(t time.Time) bool {
 	return d.Holds(t) && (d.By != ByUnknown || d.Until.After(d.At))
 }
