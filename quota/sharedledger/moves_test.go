@@ -410,7 +410,7 @@ func TestAPostOpensAPoolOfUnknownUseOnEveryLedger(t *testing.T) {
 			m.with(ledger, m.path, func(g *quota.Governor) { _, _ = g.Report(t.Context()) })
 		}
 		m.with(posts, m.path, func(g *quota.Governor) {
-			if _, err := g.PostTotal(t.Context(), quota.Who{Purpose: quota.Manual, Method: quota.PostMethod}, "units", 7); err != nil {
+			if _, err := g.PostTotal(t.Context(), quota.Who{Purpose: quota.Manual, Method: protocol.PostMethod}, "units", 7); err != nil {
 				t.Fatal(err)
 			}
 			m.arrived = 7

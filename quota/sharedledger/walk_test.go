@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -25,13 +26,12 @@ import (
 // in doubt.
 func TestNoWalkThroughLedgersAndLossesSpendsTwice(t *testing.T) { walks(t, 3, 40) }
 
-// TestLongNoWalkThroughLedgersAndLossesSpendsTwice has 200 walks of 300 steps where SOAK is set, which take
-// some ten minutes. Of these the longest still find a pool that is closed as unknown and open on a server:
+// TestLongNoWalkThroughLedgersAndLossesSpendsTwice has as many walks of 300 steps as SOAK says, of some ten seconds each:
 //
-//	SOAK=1 go test -count=1 -timeout 1h ./quota/sharedledger -run '^TestLongNoWalk'
+//	SOAK=200 go test -count=1 -timeout 1h ./quota/sharedledger -run '^TestLongNoWalk'
 func TestLongNoWalkThroughLedgersAndLossesSpendsTwice(t *testing.T) {
-	if os.Getenv("SOAK") != "" {
-		walks(t, 200, 300)
+	if n, _ := strconv.Atoi(os.Getenv("SOAK")); n > 0 {
+		walks(t, n, 300)
 		return
 	}
 	walks(t, 10, 60)

@@ -60,7 +60,9 @@ for i = 1, pools do
 	end
 	plan.drained = plan.lifted > 0 and plan.lifted == q[DRAINED] and drain(q, { 0, 0, 0, 0, 0 }, clock)
 	plan.drained = new[1] > 0 and drain(q, new, clock) or plan.drained
-	until_, writes = math.max(until_, q[DRAINED]), writes or plan.drained
+	if plan.drained then
+		until_, writes = math.max(until_, q[DRAINED]), true
+	end
 	now, plans[i] = math.max(now, q[NEWEST]), plan
 end
 if not same then
