@@ -1,12 +1,14 @@
 package sqliteledger_test
 
 import (
+	"context"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/quotatest"
+	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
 // BenchmarkTake is a take of one unit from two windows and, beside it, what it is made of at the
@@ -44,6 +46,45 @@ func benchmark(b *testing.B, durable bool, used int, limit, amount int64) {
 	a := askAt(now, "default", amount, limit)
 	for b.Loop() {
 		if _, err := l.Take(b.Context(), a); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkOpen is what a command does before its first take, with 10,000 entries of history: it opens the file, holds the
+// ledger against what the program knows was spent, and looks.
+func BenchmarkOpen(b *testing.B) {
+	const entries = 10_000
+	path := filepath.Join(b.TempDir(), "quota.db")
+	l := open(b, path)
+	if err := l.Fsync(b.Context(), false); err != nil {
+		b.Fatal(err)
+	}
+	now := time.Now()
+	l.Now = func() time.Time { now = now.Add(time.Microsecond); return now }
+	a := askAt(now, "default", 1, quota.MaxLimit)
+	for range entries {
+		take(b, l, a)
+	}
+	if err := l.Close(); err != nil {
+		b.Fatal(err)
+	}
+	known := []quota.Spent{{Pool: a.Charges[0].Pool, Who: a.Who, Amount: entries}}
+	a.Peek = true
+	for b.Loop() {
+		l, err := sqliteledger.Open(b.Context(), path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		g := quota.Governor{Ledger: l, Tariff: &quota.Tariff{}, Account: a.Account, Now: l.Now,
+			Known: func(context.Context, time.Time) ([]quota.Spent, error) { return known, nil }}
+		if missing, err := g.Missing(b.Context()); err != nil || len(missing) > 0 {
+			b.Fatal(missing, err)
+		}
+		if d, err := l.Take(b.Context(), a); err != nil || d.Pools[0].Windows[0].Used != entries {
+			b.Fatal(d, err)
+		}
+		if err := l.Close(); err != nil {
 			b.Fatal(err)
 		}
 	}
