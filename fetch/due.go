@@ -18,6 +18,9 @@ func (r *runner) addDue(ctx context.Context) error {
 		return err
 	}
 	due := r.dueSlots(ctx, known, now)
+	if due, err = r.letOpenGoFirst(ctx, due, now); err != nil {
+		return err
+	}
 	if len(due) > 0 {
 		unsure := r.checkClock(ctx, known, now)
 		if errors.Is(unsure, ingest.ErrClock) {
@@ -63,6 +66,28 @@ func (r *runner) dueSlots(ctx context.Context, known map[ingest.Series]time.Time
 		due = append(due, ingest.Slot{SlotKey: key, Kind: r.Jobs[s.Job].Kind, State: ingest.Due})
 	}
 	return due
+}
+
+// letOpenGoFirst leaves out a paced slot for each slot of its job that still has to be done: that takes its turn, and
+// what the pace has for it.
+func (r *runner) letOpenGoFirst(ctx context.Context, due []ingest.Slot, now time.Time) ([]ingest.Slot, error) {
+	if len(due) == 0 || len(r.pages) == 0 {
+		return due, nil
+	}
+	open, err := r.Slots.Claimable(ctx, now)
+	left, waits := map[string]int{}, map[ingest.Series]bool{}
+	for _, k := range open {
+		left[k.Job]++
+		waits[k.Series()] = true
+	}
+	return slices.DeleteFunc(due, func(s ingest.Slot) bool {
+		_, paced := r.pages[s.Job]
+		if !paced || waits[s.Series()] || left[s.Job] == 0 {
+			return false
+		}
+		left[s.Job]--
+		return true
+	}), err
 }
 
 // sweepUnscheduled deletes data that is too old, if the schedule has no refresh job for that.

@@ -490,3 +490,23 @@ func atPace(s fetch.Scheduler, pages map[string]int) func(context.Context, map[i
 		return s, pages
 	}
 }
+
+// A slot that waits for units takes the next turn of its paced job, and the units that the pace has for it: no other slot
+// is added for them.
+func TestAPacedSlotThatIsOpenGoesFirst(t *testing.T) {
+	b := newBench(t, 1000, "US", "GB")
+	due := b.run.Schedule.(schedule)
+	open := due[0]
+	open.State, open.Reason = ingest.Stopped, "units are used up"
+	b.table.slots = []ingest.Slot{open}
+	b.run.Pace = func(context.Context, map[ingest.Series]time.Time, time.Time) (fetch.Scheduler, map[string]int) {
+		return due[1:], map[string]int{"chart": 4}
+	}
+	b.now = start.Add(time.Hour)
+	for _, want := range []string{"US done 4; ", "GB done 4; "} {
+		worked, err := b.run.Run(t.Context(), fetch.RunOptions{})
+		if got := states(worked); err != nil || got != want {
+			t.Errorf("%s %v, want %s", got, err, want)
+		}
+	}
+}

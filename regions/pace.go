@@ -62,6 +62,15 @@ func (all Schedule) AtPace(paces map[string]Pace) Schedule {
 	return out
 }
 
+// Waking returns the schedule of a machine that does not always run: wakes returns a time, or when it next runs after it.
+func (all Schedule) Waking(wakes func(time.Time) time.Time) Schedule {
+	out := slices.Clone(all)
+	for i := range out {
+		out[i].wakes = wakes
+	}
+	return out
+}
+
 // paced reports whether the job's slots are spread out.
 func (s JobSchedule) paced() bool { return s.pace != nil && s.pace.Gap > 0 }
 
@@ -73,24 +82,33 @@ func longestWaiting(keys []string, newest map[string]time.Time) string {
 	return slices.MinFunc(keys, func(a, b string) int { return newest[a].Compare(newest[b]) })
 }
 
-// dueAtPace returns the due slots of a paced job: one for each key without a slot or whose newest slot is older than
-// two rounds, as after a pause; if there is no such key, one after each Gap.
+// dueAtPace returns the due slots of a paced job: one for each key without a slot and, as far as the budget pays for
+// them now, for those whose newest slot is older than two rounds, as after a pause; if there is no such key, one after
+// each Gap.
 func (s JobSchedule) dueAtPace(known map[ingest.Series]time.Time, now time.Time) []ingest.Slot {
 	pace := s.pace
 	var out []ingest.Slot
-	var waiting []string // keys that are not overdue
+	var waiting, overdue []string // keys that are not overdue, and those that are
 	newestOf := map[string]time.Time{}
 	for i, key := range s.keys {
 		newest, seen := known[ingest.Series{Job: s.Job.Name, Key: key}]
 		latest := s.latest(i, now)
 		switch {
-		case !seen || latest.Sub(newest) > 2*pace.Gap*time.Duration(len(s.keys)):
+		case !seen:
 			out = append(out, s.slot(i, latest, ingest.Due, ""))
+		case latest.Sub(newest) > 2*pace.Gap*time.Duration(len(s.keys)):
+			overdue, newestOf[key] = append(overdue, key), newest
 		default:
 			waiting, newestOf[key] = append(waiting, key), newest
 		}
 	}
-	if len(out) > 0 || now.Before(pace.Hold) {
+	for left := pace.Most - len(out); left > 0 && len(overdue) > 0; left-- {
+		key := longestWaiting(overdue, newestOf)
+		overdue = slices.DeleteFunc(overdue, func(k string) bool { return k == key })
+		i := slices.Index(s.keys, key)
+		out = append(out, s.slot(i, s.latest(i, now), ingest.Due, ""))
+	}
+	if len(out) > 0 || len(overdue) > 0 || now.Before(pace.Hold) {
 		return out
 	}
 	reached := int64(now.Sub(pace.Last) / max(pace.Gap, time.Second))

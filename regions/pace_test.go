@@ -32,6 +32,7 @@ func TestAPacedJobsKeysTakeTurns(t *testing.T) {
 		{"two have, and one can be paid for", turn, at(11, 4), regions.Pace{Gap: 30 * time.Minute, Last: at(10, 0), Most: 1}, []string{"GB 11:00"}},
 		{"nothing can be paid for", turn, at(11, 4), regions.Pace{Gap: 30 * time.Minute, Last: at(10, 0), Hold: at(12, 0)}, nil},
 		{"nothing ran for more than two rounds of GB and DE", turn, at(12, 20), regions.Pace{Gap: 30 * time.Minute, Last: at(10, 0), Most: 3}, []string{"GB 12:10"}},
+		{"then they come as far as they can be paid for", turn, at(12, 20), regions.Pace{Gap: 15 * time.Minute, Last: at(10, 0), Most: 2}, []string{"GB 12:10", "DE 12:20"}},
 		{"an empty table: each is due at once", nil, at(12, 20), regions.Pace{Gap: 30 * time.Minute, Most: 3}, []string{"US 12:00", "GB 12:10", "DE 12:20"}},
 	} {
 		paced := schedule.AtPace(map[string]regions.Pace{"chart": tt.pace})

@@ -16,10 +16,11 @@ const (
 
 // JobSchedule is when one job is due; NewJobSchedule makes one.
 type JobSchedule struct {
-	Job  ingest.Job
-	keys []string  // of the job's slots
-	cron *cronLine // nil for an interval
-	pace *Pace     // nil: not paced
+	Job   ingest.Job
+	keys  []string                  // of the job's slots
+	cron  *cronLine                 // nil for an interval
+	pace  *Pace                     // nil: not paced
+	wakes func(time.Time) time.Time // a time, or when something next runs after it; nil: something always runs
 }
 
 // NewJobSchedule checks a job's timing: exactly one of Every and Cron must be set, and no region twice. An error says

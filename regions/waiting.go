@@ -172,6 +172,9 @@ func (s JobSchedule) coming(known map[ingest.Series]time.Time, waiting map[inges
 	}
 	var out []ingest.Slot
 	for _, k := range s.Between(from, to) {
+		if s.wakes != nil {
+			k.DueAt = s.wakes(k.DueAt)
+		}
 		out = append(out, ingest.Slot{SlotKey: k, Kind: s.Job.Kind, State: ingest.Due})
 	}
 	return out
@@ -198,10 +201,16 @@ func (s JobSchedule) comingAtPace(known map[ingest.Series]time.Time, waiting map
 	}
 	for ; ; turn = turn.Add(step) {
 		due := later(later(turn, s.pace.paidAt(n, now)), now.Add(time.Second)).Truncate(time.Second)
+		if s.wakes != nil {
+			due = s.wakes(due)
+		}
 		if due.After(to) {
 			return out
 		}
 		key := longestWaiting(s.keys, newest)
+		if newest[key].Equal(due) { // all come then, once something runs again
+			continue
+		}
 		newest[key] = due
 		out, n = append(out, s.slot(slices.Index(s.keys, key), due, ingest.Due, "")), n+1
 	}

@@ -67,7 +67,7 @@ func ours(o options) worker {
 				}
 			}
 			if !tick.Before(asked) && !o.noPacing {
-				asked = asked.Add(time.Hour)
+				asked = tick.Add(time.Hour)
 				if err := s.programs[0].say(ctx, rec, worked); err != nil {
 					return result{}, fmt.Errorf("at %s, what it says: %w", s.clock.now(), err)
 				}
@@ -89,6 +89,9 @@ func (rec *recorder) slot(w world, host int, s fetch.SlotResult) {
 	switch {
 	case s.State == ingest.Stopped && s.Kind == ingest.KindChart:
 		rec.stops = append(rec.stops, rec.now())
+		if traced {
+			fmt.Printf("%s stopped %s of %s: %s\n", rec.now().Format("01-02 15:04"), s.Key, s.DueAt.Format("15:04"), s.Reason)
+		}
 	case s.State != ingest.Done:
 	case s.Kind == ingest.KindRefresh:
 		rec.refreshes++

@@ -198,6 +198,9 @@ func (rec *recorder) judge(s saying, charts []time.Time, t tally) {
 	if interval := rec.interval(s.at); interval > 0 && s.every > 0 && !t.count("interval", near(s.every, interval)) && traced {
 		fmt.Printf("%s interval: said %s, came %s (%s)\n", s.at.Format("01-02 15:04"), s.every, interval, s.why)
 	}
+	if traced && s.stopped {
+		fmt.Printf("%s stopped, refused %v (%s)\n", s.at.Format("01-02 15:04"), s.refused, s.why)
+	}
 	is("exit code", s.stopped && (s.refused || rec.hole(s, charts)) || !s.stopped && !s.refused)
 	f := s.forecast
 	if wanted, got := rec.wanted(s.at, f.Until), rec.got(s.at, f.Until); wanted > len(rec.sizes) && f.Until.Before(rec.to) {
@@ -274,7 +277,8 @@ func (rec *recorder) got(from, to time.Time) (n int) {
 	return n
 }
 
-// interval returns the mean time between the charts before and after a time; 0 if some series has none.
+// interval returns the mean time between the charts before and after a time, without hours in which our machine sleeps;
+// 0 if some series has none.
 func (rec *recorder) interval(at time.Time) (mean time.Duration) {
 	for _, r := range rec.world.regions {
 		times := rec.charts[string(r)]
@@ -282,7 +286,13 @@ func (rec *recorder) interval(at time.Time) (mean time.Duration) {
 		if i == 0 || i == len(times) {
 			return 0
 		}
-		mean += times[i].Sub(times[i-1]) / time.Duration(len(rec.world.regions))
+		between := times[i].Sub(times[i-1])
+		for t := times[i-1]; t.Before(times[i]); t = t.Add(time.Minute) {
+			if rec.world.trouble.asleep(t) {
+				between -= time.Minute
+			}
+		}
+		mean += between / time.Duration(len(rec.world.regions))
 	}
 	return mean
 }

@@ -32,6 +32,7 @@ type OthersDay struct {
 	Stopped   *int64 `json:"stopped,omitempty"`
 	StoppedIn int    `json:"stopped_in,omitempty"`
 	Lifted    bool   `json:"lifted,omitempty"` // a refusal by the provider did not last: a later call was answered
+	Ran       uint32 `json:"ran,omitempty"`    // bit n: a run looked at the schedule in hour n of the day
 }
 
 // shortNo is how far into a day a refusal by the provider may end and still concern the day before.
@@ -57,6 +58,7 @@ func (h OthersHistory) note(r quota.Report, begins, ends time.Time, drew map[str
 		if hour > 24 {
 			continue // the ledger ends a day of 25 hours a grace later
 		}
+		today.Ran |= 1 << hour
 		for len(today.Hours) <= hour {
 			today.Hours = append(today.Hours, 0)
 		}

@@ -140,7 +140,8 @@ func (s PricedSchedule) Pace(r quota.Report, known map[ingest.Series]time.Time, 
 		job := &jobs[i]
 		// The first call is admitted later than at a window's first renewal, and a slot is not due before its turn.
 		job.Hold = latest(job.Hold, paces[job.Job.Name].Hold)
-		job.UsedUp = job.Hold.After(now) && (job.Waits || job.Hold.Sub(latest(now, job.Last.Add(job.Gap))) > max(job.Gap, delayed))
+		late := s.awake(latest(now, job.Last.Add(job.Gap)), job.Hold)
+		job.UsedUp = job.Hold.After(now) && (job.Waits || late > max(job.Gap, delayed)) && (s.Idle == 0 || late > 2*delayed) // the last minutes of an evening may lack units
 		if job.Hold.After(now) && !job.Last.IsZero() && job.Round > 0 {
 			job.Hold = latest(job.Hold, job.Last.Add(job.Gap))
 		}
@@ -150,6 +151,9 @@ func (s PricedSchedule) Pace(r quota.Report, known map[ingest.Series]time.Time, 
 		paces[job.Job.Name] = job.Pace
 	}
 	out.Schedule, out.Jobs = s.Jobs.AtPace(paces), jobs
+	if s.Idle != 0 {
+		out.Schedule = out.Schedule.Waking(func(t time.Time) time.Time { return s.Idle.wakes(t, s.Tariff.Zone) })
+	}
 	return out
 }
 
@@ -275,7 +279,7 @@ func (s PricedSchedule) stretch(p *JobPace, schedule regions.JobSchedule, demand
 			share := b.fill(demands[pool.Name], demand{schedule, price[pool.Name]}, now)
 			gap := b.gap(price[pool.Name], share)
 			if gap > job.Every/time.Duration(keys) {
-				gap = max(gap, b.sustainableGap(price[pool.Name], spare(pool.Name), share, now))
+				gap = max(gap, b.sustainableGap(price[pool.Name], spare(pool.Name), share, s.awake(now, b.renews)))
 			}
 			if gap > p.Gap && gap > job.Every/time.Duration(keys) {
 				p.Gap, p.Pool, p.Budget, p.Window, p.Ends = gap, pool.Name, b.budget, w.Window.Name, time.Time{}

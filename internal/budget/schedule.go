@@ -25,6 +25,7 @@ type PricedSchedule struct {
 	Hosts    int // how many use the ledger, each with its own store, as far as is known; 0: only this one
 	// WholePages keeps the pages of a paced chart as configured, however rare it gets.
 	WholePages bool
+	Idle       IdleHours // in which nothing is planned for
 }
 
 // Price is the most that a schedule costs over a span of time, per job and in total.

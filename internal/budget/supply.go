@@ -31,16 +31,24 @@ func (s PricedSchedule) supplyOf(pool quota.PoolReport, w quota.WindowState, spe
 	}
 	b.budget = max(0, ceiling-max(0, w.Used-own))
 	if !w.Window.Day() {
-		b.span, b.left = w.Window.Length+s.Tariff.Grace, b.budget
+		b.span, b.left = s.awake(now, now.Add(w.Window.Length+s.Tariff.Grace)), b.budget
 		b.whole = b.span
 		return b
 	}
-	b.whole = day
-	b.span, b.left, b.spent = w.FreesAt.Sub(now), max(0, ceiling-w.Used), true // a drain only holds: it may be lifted
+	b.whole = s.awake(now, now.Add(day))
+	b.span, b.left, b.spent = s.awake(now, w.FreesAt), max(0, ceiling-w.Used), true // a drain only holds: it may be lifted
 	if !last.IsZero() && last.Before(now) && now.Sub(last) < day {
-		b.span = w.FreesAt.Sub(last)
+		b.span = s.awake(last, w.FreesAt)
 	}
 	return b
+}
+
+// awake returns how much of the time between two times is planned for: at least a minute.
+func (s PricedSchedule) awake(from, to time.Time) time.Duration {
+	if s.Idle == 0 {
+		return to.Sub(from)
+	}
+	return max(s.Idle.awake(from, to, s.Tariff.Zone), min(to.Sub(from), time.Minute))
 }
 
 // roomAt returns when the window has room for so many units at once. What comes back in a step comes in the middle of
@@ -99,10 +107,10 @@ func (b supply) spread(span time.Duration, slots int64, share float64) time.Dura
 // sustainableGap returns how far apart slots must be for the amount that may be used now to last until a sliding window
 // has more; 0 if that does not matter. A schedule fills such a window on its first day, and retries fill it sooner than
 // planned: without this gap all slots would then wait until the first ones leave the window, and again a day later.
-func (b supply) sustainableGap(price, spare int64, share float64, now time.Time) time.Duration {
+func (b supply) sustainableGap(price, spare int64, share float64, until time.Duration) time.Duration {
 	slots := max(0, b.now-spare) / price
-	if b.spent || slots == 0 || !b.renews.After(now) {
+	if b.spent || slots == 0 || until <= 0 {
 		return 0
 	}
-	return b.spread(b.renews.Sub(now), slots, share)
+	return b.spread(until, slots, share)
 }

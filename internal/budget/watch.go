@@ -72,6 +72,7 @@ type Expected struct {
 	quota.Report            // as if all else that is expected were used already
 	Others       string     // what others are expected to take, in words; "": little
 	Refresh      quota.Cost // what refreshes will still take before the provider's day ends
+	Idle         IdleHours
 }
 
 // Expect returns the report of OthersHistory.Expect, less what the day's refreshes and failed calls will still cost. If
@@ -87,7 +88,7 @@ func (w OthersWatch) Expect(ctx context.Context, r quota.Report) Expected {
 		return Expected{Report: r}
 	}
 	today, ends := dayOf(r, tariff)
-	out := Expected{Others: history.String(tariff, today)}
+	out := Expected{Others: history.String(tariff, today), Idle: history.idle(tariff, today)}
 	if w.Shared {
 		history.beginWithEqualParts(tariff, today, int64(w.Schedule.Hosts))
 	}
@@ -152,7 +153,9 @@ func (w OthersWatch) PaceBy(g *quota.Governor) func(context.Context, map[ingest.
 		if err := w.Observe(ctx, g, r); err != nil && ctx.Err() == nil {
 			w.Log.WarnContext(ctx, "what others take is not noted", slog.Any("error", err))
 		}
-		paced, pages := w.Schedule.Pace(w.Expect(ctx, r).Report, known, now), map[string]int{}
+		expected := w.Expect(ctx, r)
+		w.Schedule.Idle = expected.Idle
+		paced, pages := w.Schedule.Pace(expected.Report, known, now), map[string]int{}
 		for _, job := range paced.Jobs {
 			pages[job.Job.Name] = job.Pages
 		}

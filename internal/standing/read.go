@@ -40,6 +40,7 @@ func (f *Facts) Foresee(ctx context.Context, schedule budget.PricedSchedule, oth
 	stored := f.Contact != nil && f.StoreErr == nil
 	if stored && others != nil {
 		expected := others.Expect(ctx, f.Report)
+		schedule.Idle = expected.Idle
 		f.Pace = schedule.Pace(expected.Report, f.Latest.Known(), f.Now)
 		f.Pace.Others, f.Pace.Refresh = expected.Others, expected.Refresh
 	} else {

@@ -1,0 +1,50 @@
+package budget_test
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/trendvidstream/ingest/internal/budget"
+	"github.com/trendvidstream/ingest/regions"
+)
+
+// Nothing is planned for hours in which nothing ran on three whole days in a row: a laptop that sleeps nine hours a day
+// fetches more often in the other fifteen.
+func TestHoursInWhichNothingRunsAreNotPlannedFor(t *testing.T) {
+	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...), refresh())
+	always := func(int) bool { return true }
+	awake := func(hour int) bool { return hour < 15 }
+	for _, tt := range []struct {
+		name string
+		days []func(hour int) bool // in which hours something ran, day by day, the first one seen in part only
+		want string
+	}{
+		{"asleep for nine hours", []func(int) bool{awake, awake, awake, awake}, "chart every 1 h 43 m instead of 30 m: 285 units in 24h"},
+		{"known for two whole days only", []func(int) bool{awake, awake, awake}, "chart every 2 h 45 m instead of 30 m: 285 units in 24h"},
+		{"one night awake", []func(int) bool{awake, awake, always, awake}, "chart every 2 h 45 m instead of 30 m: 285 units in 24h"},
+		{"a timer that fires every three hours", []func(int) bool{every(3), every(3), every(3), every(3)}, "chart every 2 h 45 m instead of 30 m: 285 units in 24h"},
+	} {
+		w := budget.OthersWatch{Notes: &notes{}, Schedule: s, Log: slog.New(slog.DiscardHandler)}
+		for day, ran := range tt.days {
+			for hour := range 24 {
+				if ran(hour) {
+					at := midnight.AddDate(0, 0, day).Add(time.Duration(hour)*time.Hour + 10*time.Minute)
+					if err := w.Observe(t.Context(), spender(nil), reported(s, at, 0, 0)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+		r := reported(s, midnight.AddDate(0, 0, len(tt.days)).Add(time.Minute), 0, 0)
+		expected := w.Expect(t.Context(), r)
+		priced := s
+		priced.Idle = expected.Idle
+		if got := priced.Pace(expected.Report, nil, r.At).String(); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// every is true in each n-th hour.
+func every(n int) func(int) bool { return func(hour int) bool { return hour%n == 0 } }
