@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync"
 )
 
 // results holds the results of finished runs, kept in a file so that an interrupted series can resume.
@@ -14,11 +15,13 @@ type results struct {
 	Seed uint64
 	Days int
 	Runs map[string]result // by simulated.String
+
+	mu sync.Mutex // held for Runs and the file
 }
 
 // load reads the file. It refuses a file of other worlds.
 func (r *results) load() error {
-	want := *r
+	seed, days := r.Seed, r.Days
 	r.Runs = map[string]result{}
 	text, err := os.ReadFile(r.file)
 	if r.file == "" || errors.Is(err, fs.ErrNotExist) {
@@ -27,7 +30,7 @@ func (r *results) load() error {
 	if err == nil {
 		err = json.Unmarshal(text, r)
 	}
-	if err == nil && (r.Seed != want.Seed || r.Days != want.Days) {
+	if err == nil && (r.Seed != seed || r.Days != days) {
 		err = fmt.Errorf("it is of seed %d and %d days: delete it or name another file", r.Seed, r.Days)
 	}
 	if err != nil {
@@ -38,13 +41,18 @@ func (r *results) load() error {
 
 // of returns the result of a run: the stored one, or else that of simulate.
 func (r *results) of(s simulated, simulate func() (result, error)) (result, error) {
-	if got, ok := r.Runs[s.String()]; ok {
+	r.mu.Lock()
+	got, ok := r.Runs[s.String()]
+	r.mu.Unlock()
+	if ok {
 		return got, nil
 	}
 	got, err := simulate()
 	if err != nil {
 		return got, fmt.Errorf("%s: %w", s, err)
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.Runs[s.String()] = got
 	if r.file == "" {
 		return got, nil
