@@ -160,6 +160,7 @@ type Job struct {
 	Regions  []Region      // empty for a job that has no regions
 	Every    time.Duration // the interval; 0 when Cron is set
 	Cron     string        // a five-field cron line, in UTC unless it begins with CRON_TZ=
+	AtOnce   bool          // its regions are due at the same time, not spread
 	Pages    int           // at most this many pages a pass
 	Category string        // "" or "0" is the whole chart
 	Query    string        // of a search

@@ -1,6 +1,7 @@
 package regions
 
 import (
+	"slices"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -31,7 +32,11 @@ func (all Schedule) Ahead(series ingest.Series, t time.Time, slots int) time.Dur
 		case s.cron == nil:
 			return time.Duration(slots) * s.Job.Every
 		default:
-			return s.NextTimes(t, slots)[slots-1].Sub(t) // all keys at once
+			last := t
+			for range slots {
+				last = s.next(max(slices.Index(s.keys, series.Key), 0), last)
+			}
+			return last.Sub(t)
 		}
 	}
 	return 0

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/robfig/cron/v3"
+
 	"github.com/trendvidstream/ingest"
 )
 
@@ -12,6 +14,15 @@ import (
 const (
 	MinEvery = time.Minute
 	MaxEvery = 30 * 24 * time.Hour
+)
+
+// cronSpread is the longest span, in seconds, over which the keys of a cron line are spread.
+const cronSpread = 30 * 60
+
+// Schedules are those of robfig/cron too, which can run them.
+var (
+	_ cron.Schedule = JobSchedule{}
+	_ cron.Schedule = Schedule(nil)
 )
 
 // JobSchedule is when one job is due; NewJobSchedule makes one.
@@ -54,7 +65,8 @@ func (s JobSchedule) Keys() []string { return slices.Clone(s.keys) }
 // Between returns every slot due after from and not after to, oldest first.
 //
 // An interval is counted from 1970 in UTC and divided over the keys: eight regions every 30 minutes are due 3 min 45 s
-// apart, on every host alike. A cron line is due for all its keys at once, as 06:00 should mean 06:00.
+// apart, on every host alike. So is the time from one tick of a cron line to the next, but at most 30 minutes of it: of a
+// line for 06:00 the first region is due at 06:00, the last before 06:30. With Job.AtOnce nothing is divided.
 func (s JobSchedule) Between(from, to time.Time) []ingest.SlotKey {
 	var out []ingest.SlotKey
 	for i := range s.keys {
@@ -68,10 +80,11 @@ func (s JobSchedule) Between(from, to time.Time) []ingest.SlotKey {
 
 // Count returns how many slots Between returns.
 func (s JobSchedule) Count(from, to time.Time) (n int) {
-	if s.cron != nil { // all keys are due at once
-		return len(s.keys) * len(s.times(0, from, to))
-	}
 	for i := range s.keys {
+		if s.cron != nil {
+			n += len(s.times(i, from, to))
+			continue
+		}
 		every, offset := s.interval(i)
 		n += max(0, int((to.Unix()-offset)/every-(from.Unix()-offset)/every))
 	}
@@ -98,10 +111,10 @@ func (s JobSchedule) Next(now time.Time) (soonest time.Time) {
 	return soonest
 }
 
-// NextTimes returns the next n times after now at which the job is due for any key, soonest first.
+// NextTimes returns the next n times after now at which the job's first key is due, soonest first.
 func (s JobSchedule) NextTimes(now time.Time, n int) []time.Time {
 	var out []time.Time
-	for t := s.Next(now); len(out) < n; t = s.Next(t) {
+	for t := s.next(0, now); len(out) < n; t = s.next(0, t) {
 		out = append(out, t)
 	}
 	return out
@@ -123,7 +136,11 @@ func (s JobSchedule) times(i int, from, to time.Time) []time.Time {
 // next returns the first time after t at which key i is due.
 func (s JobSchedule) next(i int, t time.Time) time.Time {
 	if s.cron != nil {
-		return time.Unix(s.cron.next(t.Unix()), 0).UTC()
+		due := s.staggered(i, s.cron.latest(t.Unix()))
+		if due <= t.Unix() {
+			due = s.staggered(i, s.cron.next(t.Unix()))
+		}
+		return time.Unix(due, 0).UTC()
 	}
 	every, offset := s.interval(i)
 	return time.Unix(((t.Unix()-offset)/every+1)*every+offset, 0).UTC()
@@ -132,7 +149,12 @@ func (s JobSchedule) next(i int, t time.Time) time.Time {
 // latest returns the last time, not after now, at which key i is due.
 func (s JobSchedule) latest(i int, now time.Time) time.Time {
 	if s.cron != nil {
-		return time.Unix(s.cron.latest(now.Unix()), 0).UTC()
+		tick := s.cron.latest(now.Unix())
+		due := s.staggered(i, tick)
+		if due > now.Unix() {
+			due = s.staggered(i, s.cron.latest(tick-1))
+		}
+		return time.Unix(due, 0).UTC()
 	}
 	every, offset := s.interval(i)
 	return time.Unix((now.Unix()-offset)/every*every+offset, 0).UTC()
@@ -141,7 +163,23 @@ func (s JobSchedule) latest(i int, now time.Time) time.Time {
 // interval returns the job's interval, and the offset into it at which key i is due, both in seconds.
 func (s JobSchedule) interval(i int) (every, offset int64) {
 	every = int64(s.Job.Every / time.Second)
-	return every, every * int64(i) / int64(len(s.keys))
+	return every, s.offset(i, every)
+}
+
+// staggered returns when key i is due for a tick of the cron line.
+func (s JobSchedule) staggered(i int, tick int64) int64 {
+	if i == 0 || s.Job.AtOnce {
+		return tick
+	}
+	return tick + s.offset(i, min(s.cron.next(tick)-tick, cronSpread))
+}
+
+// offset returns the part of a span, in seconds, after which key i is due.
+func (s JobSchedule) offset(i int, span int64) int64 {
+	if s.Job.AtOnce {
+		return 0
+	}
+	return span * int64(i) / int64(len(s.keys))
 }
 
 func byDue(a, b ingest.SlotKey) int { return a.DueAt.Compare(b.DueAt) }

@@ -243,18 +243,19 @@ func TestWhitespaceAndMacrosAreReadAsCronReadsThem(t *testing.T) {
 	}
 }
 
-func TestNextTimesAreTheFirstOfBetween(t *testing.T) {
+func TestNextTimesAreTheFirstOfTheFirstKey(t *testing.T) {
 	now := at(t, "2026-10-31T22:10:00.5Z")
 	for _, job := range []ingest.Job{
 		chart(30*time.Minute, ""), chart(time.Minute, ""), chart(25*time.Hour+time.Second, ""), chart(0, "CRON_TZ=America/New_York 30 1 * * *"), {Name: "refresh", Every: 24 * time.Hour},
 	} {
 		s := jobSchedule(t, job)
-		want := slices.Compact(dues(s.Between(now, now.Add(8*24*time.Hour))))[:5]
+		all := s.Between(now, now.Add(8*24*time.Hour))
+		want := dues(slices.DeleteFunc(slices.Clone(all), func(k ingest.SlotKey) bool { return k.Key != s.Keys()[0] }))[:5]
 		if got := s.NextTimes(now, 5); !slices.Equal(got, want) {
 			t.Errorf("%v: next %v, want %v", job, got, want)
 		}
-		if next := s.Next(now); !next.Equal(want[0]) {
-			t.Errorf("%v: next %v, want %v", job, next, want[0])
+		if next := s.Next(now); !next.Equal(all[0].DueAt) {
+			t.Errorf("%v: next %v, want %v", job, next, all[0].DueAt)
 		}
 		if got := s.NextTimes(now, 0); len(got) > 0 {
 			t.Errorf("%v: none was asked for: %v", job, got)
@@ -276,4 +277,67 @@ func TestParseKnowsCountries(t *testing.T) {
 	if _, err := regions.ParseList("US,us"); err == nil {
 		t.Error("a region given twice was accepted")
 	}
+}
+
+// The first region is due when the line says, the others before its next tick and within half an hour.
+func TestTheRegionsOfACronLineAreStaggered(t *testing.T) {
+	day := time.Date(2026, 3, 28, 0, 0, 0, 0, time.UTC) // clocks go forward on the 29th in Berlin
+	for line, gap := range map[string]time.Duration{
+		"*/8 * * * *": time.Minute, "0 6 * * *": 30 * time.Minute / 8, "CRON_TZ=Europe/Berlin 30 2 * * *": 30 * time.Minute / 8, "0,10 5-7 * * *": 10 * time.Minute / 8,
+	} {
+		together := chart(0, line)
+		together.AtOnce = true
+		s, err := regions.NewJobSchedule(chart(0, line))
+		ticks, err2 := regions.NewJobSchedule(together)
+		if err != nil || err2 != nil {
+			t.Fatal(err, err2)
+		}
+		due, at := s.Between(day, day.Add(48*time.Hour)), ticks.Between(day.Add(-24*time.Hour), day.Add(48*time.Hour))
+		first := map[time.Time]bool{}
+		for _, slot := range at {
+			first[slot.DueAt] = true
+		}
+		if len(due) < 16 || due[1].DueAt.Sub(due[0].DueAt) != gap.Truncate(time.Second) && due[2].DueAt.Sub(due[1].DueAt) != gap.Truncate(time.Second) {
+			t.Errorf("%s: %v", line, due[:3])
+		}
+		for i, slot := range due {
+			if first[slot.DueAt] != (slot.Key == string(regions.Default()[0])) {
+				t.Errorf("%s: %v is due at a tick: %v", line, slot, first[slot.DueAt])
+			}
+			late := slot.DueAt.Sub(latestTick(first, slot.DueAt))
+			if late < 0 || late >= 30*time.Minute {
+				t.Errorf("%s: %v is due %v after its tick", line, slot, late)
+			}
+			// Whoever asks for the newest at any moment finds the same slots.
+			for _, now := range []time.Time{slot.DueAt, slot.DueAt.Add(time.Second)} {
+				if got := latestOf(s.Latest(now), slot.Key); !got.Equal(slot.DueAt) {
+					t.Errorf("%s: slot %d, at %v the newest of %s is %v", line, i, now, slot.Key, got)
+				}
+			}
+			if got := s.Next(slot.DueAt.Add(-time.Second)); got.After(slot.DueAt) {
+				t.Errorf("%s: next before %v is %v", line, slot.DueAt, got)
+			}
+		}
+		if n := s.Count(day, day.Add(48*time.Hour)); n != len(due) {
+			t.Errorf("%s: %d slots are counted, %d are due", line, n, len(due))
+		}
+	}
+}
+
+func latestTick(ticks map[time.Time]bool, at time.Time) (latest time.Time) {
+	for tick := range ticks {
+		if !tick.After(at) && tick.After(latest) {
+			latest = tick
+		}
+	}
+	return latest
+}
+
+func latestOf(slots []ingest.SlotKey, key string) time.Time {
+	for _, s := range slots {
+		if s.Key == key {
+			return s.DueAt
+		}
+	}
+	return time.Time{}
 }

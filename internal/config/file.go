@@ -93,6 +93,7 @@ type jobFile struct {
 	Regions  []string `yaml:"regions"`
 	Every    string   `yaml:"every"`
 	Cron     string   `yaml:"cron"`
+	Stagger  string   `yaml:"stagger"`
 	Pages    *int     `yaml:"pages"`
 	Category *string  `yaml:"category"`
 	Query    string   `yaml:"query"`
@@ -111,6 +112,9 @@ func (j jobFile) toJob(p JobLimits) (_ ingest.Job, field string, err error) {
 		if job.Every <= 0 {
 			return job, "every", fmt.Errorf("every: %s must be above zero: try 30m", j.Every)
 		}
+	}
+	if job.AtOnce = j.Stagger == "off"; !job.AtOnce && j.Stagger != "" && j.Stagger != "on" {
+		return job, "stagger", fmt.Errorf("stagger: %q is neither on nor off", j.Stagger)
 	}
 	for _, code := range j.Regions {
 		r, err := regions.Parse(code)
