@@ -20,6 +20,12 @@ var ErrClock = errors.New("this machine's clock is wrong")
 // read only.
 var ErrNoWrites = errors.New("the store takes no writes")
 
+// Errors of calls of the upstream.
+var (
+	ErrNoAnswer   = errors.New("the upstream gives no usable answer")
+	ErrKeyRefused = errors.New("the upstream refuses the key")
+)
+
 // ErrStoreGone means that the store is new or missing, and that the ledger of the data directory knows of calls whose
 // answers were saved.
 var ErrStoreGone = errors.New("the store is gone")

@@ -56,8 +56,7 @@ func (p *pass) publishProgress(slot ingest.Slot) {
 // result is how an attempt ended.
 type result struct {
 	SlotResult
-	err    error // concerns the next slots too
-	silent bool  // the slot failed without any usable answer
+	silent bool // the slot failed without any usable answer
 }
 
 // attempt passes the claimed slot, and always returns. If the pass panics, the slot fails. If it saves nothing within
@@ -71,7 +70,7 @@ func (p *pass) attempt(ctx context.Context) result {
 		slog.String("outcome", string(slot.State)), slog.Int("pages", slot.Pages), slog.Int64("units", slot.Units-before.Units))
 	drew := slot
 	drew.Refund(before.Charges)
-	return result{SlotResult{slot, slot.Units - before.Units, drew.Charges, time.Since(began)}, err, p.silent.Load()}
+	return result{SlotResult{slot, slot.Units - before.Units, drew.Charges, time.Since(began), err}, p.silent.Load()}
 }
 
 func (p *pass) runOrSkip(ctx context.Context) (ingest.Slot, error) {
@@ -100,18 +99,18 @@ func (p *pass) runWithinLease(ctx context.Context) (ingest.Slot, error) {
 	back := make(chan result, 1)
 	go func() {
 		slot, err := p.runGuarded(passing)
-		back <- result{SlotResult: SlotResult{Slot: slot}, err: err}
+		back <- result{SlotResult: SlotResult{Slot: slot, Err: err}}
 	}()
 	select {
 	case e := <-back:
-		return e.Slot, e.err
+		return e.Slot, e.Err
 	case <-passing.Done():
 	}
 	late := time.NewTimer(returnWithin)
 	defer late.Stop()
 	select {
 	case e := <-back:
-		return e.Slot, e.err
+		return e.Slot, e.Err
 	case <-late.C:
 	}
 	slot := *p.progress.Load()

@@ -117,4 +117,5 @@ type SlotResult struct {
 	Spent int64            // units charged by this run; Slot.Units includes earlier attempts
 	Drew  map[string]int64 // the same by pool
 	Took  time.Duration    // the attempt
+	Err   error            // concerns the next slots too
 }

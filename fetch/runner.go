@@ -173,7 +173,7 @@ func (r *runner) claim(ctx context.Context) (ok bool, err error) {
 // reportResult reports how a slot ended, and returns an error that concerns the next slots too.
 func (r *runner) reportResult(ctx context.Context, e result) error {
 	switch {
-	case errors.Is(e.err, ingest.ErrFenced):
+	case errors.Is(e.Err, ingest.ErrFenced):
 		r.Log.WarnContext(ctx, "the slot went to another run", slotAttr(e.Slot))
 		if r.keepResults && e.Spent > 0 {
 			e.Reason = "it went to another run, which goes on with it"
@@ -206,8 +206,8 @@ func (r *runner) reportPiece(e result) error {
 		r.troubles = 0
 	}
 	var t *trouble
-	if !errors.As(e.err, &t) || errors.Is(e.err, ErrMaxUnits) {
-		return e.err
+	if !errors.As(e.Err, &t) || errors.Is(e.Err, ErrMaxUnits) {
+		return e.Err
 	}
 	limit := maxTroubles
 	if r.expensive() && !r.answered {

@@ -105,8 +105,8 @@ func (r *runner) noteSilence(ctx context.Context) error {
 func (r *runner) reportSlot(ctx context.Context, e result) error {
 	answered := e.State == ingest.Done || e.State == ingest.Skipped || e.State == ingest.Failed
 	switch {
-	case e.err != nil || !answered && !e.silent || !r.heedsSilence():
-		return e.err
+	case e.Err != nil || !answered && !e.silent || !r.heedsSilence():
+		return e.Err
 	case e.silent:
 		r.silence.Slots++
 		if r.silence.away() && !r.probes {

@@ -95,3 +95,8 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // NotSent is the error of a call that was given up before it was sent.
 var NotSent = &Error{Verdict: Unsent}
+
+// Is reports whether target is ingest.ErrKeyRefused, for a refused key, or else ingest.ErrNoAnswer.
+func (e *Error) Is(target error) bool {
+	return target == ingest.ErrKeyRefused && e.Verdict == BadKey || target == ingest.ErrNoAnswer && e.Verdict != BadKey
+}

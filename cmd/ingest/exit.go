@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"syscall"
 
-	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/service"
@@ -21,13 +20,13 @@ import (
 // The exit codes: 64 and up follow sysexits.h.
 const (
 	exitOK          = standing.ExitOK
-	exitError       = 1
+	exitError       = standing.ExitError
 	exitUsage       = 2
 	exitPartial     = standing.ExitPartial
-	exitUnavailable = standing.ExitUnavailable // or the upstream: failed closed
+	exitUnavailable = standing.ExitUnavailable
 	exitStopped     = standing.ExitStopped
-	exitKey         = 77  // key missing or refused
-	exitConfig      = 78  // bad config, or data that may not be written
+	exitKey         = standing.ExitKey
+	exitConfig      = standing.ExitConfig
 	exitSignal      = 128 // plus the signal's number
 )
 
@@ -68,10 +67,10 @@ func outdated(err error) bool {
 
 type usageError struct{ error }
 
+// exitCode is the exit code of a command that err ends: by what the command line and the config are, else by its cause.
 func exitCode(err error) int {
 	signal, ended := errors.AsType[signalled](err)
 	code, own := errors.AsType[codeError](err)
-	call, called := errors.AsType[*fetch.Error](err)
 	switch {
 	case err == nil:
 		return exitOK
@@ -81,25 +80,16 @@ func exitCode(err error) int {
 		return code.code
 	case is[usageError](err):
 		return exitUsage
-	case is[config.Error](err):
-		return exitConfig
-	case is[config.KeyError](err):
+	case is[config.KeyError](err) && !is[config.Error](err):
 		return exitKey
-	case is[*strictyaml.PositionError](err), is[*store.VersionError](err), is[*store.UpstreamError](err),
-		errors.Is(err, store.ErrOccupied), errors.Is(err, quota.ErrNewer), errors.Is(err, quota.ErrUnknown), errors.Is(err, quota.ErrNeverFits),
-		sqlitefile.Forbidden(err), errors.Is(err, syscall.ENOTDIR):
+	case is[config.Error](err), is[*strictyaml.PositionError](err), is[*store.VersionError](err), is[*store.UpstreamError](err),
+		errors.Is(err, store.ErrOccupied), errors.Is(err, quota.ErrUnknown), errors.Is(err, quota.ErrNeverFits),
+		!is[*fetch.Error](err) && sqlitefile.Forbidden(err), errors.Is(err, syscall.ENOTDIR):
 		return exitConfig
-	case called:
-		if call.Verdict == fetch.BadKey {
-			return exitKey
-		}
+	case errors.Is(err, store.ErrUnavailable):
 		return exitUnavailable
-	case errors.Is(err, ingest.ErrClock), errors.Is(err, quota.ErrClosed), errors.Is(err, quota.ErrUnavailable), errors.Is(err, quota.ErrCorrupt),
-		errors.Is(err, store.ErrUnavailable):
-		return exitUnavailable
-	default:
-		return exitError
 	}
+	return standing.ExitOf(err)
 }
 
 // is reports whether an error is of type E or wraps one.

@@ -73,7 +73,9 @@ func (a *app) openStanding(ctx context.Context) (standing.Standing, error) {
 
 // warnOfStore warns of a store that takes no more answers, and of slots in the future.
 func (a *app) warnOfStore(ctx context.Context, s *store.Store) {
-	a.warnOfRoom(s)
+	if err := s.Room(); err != nil {
+		a.say("ingest: warning: nothing is fetched: %v", err)
+	}
 	newest, err := s.ListSlots(ctx, store.SlotFilter{Limit: 1})
 	if err == nil && len(newest) > 0 && newest[0].DueAt.After(a.clock.Now().Add(ingest.ClockAhead)) {
 		advice := "slots in the future count for nothing; if the clock is right, ingest doctor --repair removes them"
@@ -81,12 +83,6 @@ func (a *app) warnOfStore(ctx context.Context, s *store.Store) {
 			advice = "this machine's clock or another's is wrong: set them (timedatectl set-ntp true)"
 		}
 		a.say("ingest: warning: the clock says %s, before the newest slot, of %s: %s", term.Stamp(a.clock.Now()), term.Stamp(newest[0].DueAt), advice)
-	}
-}
-
-func (a *app) warnOfRoom(s *store.Store) {
-	if err := s.Room(); err != nil {
-		a.say("ingest: warning: nothing is fetched: %v", err)
 	}
 }
 

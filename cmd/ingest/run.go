@@ -113,7 +113,7 @@ func (a *app) workersFor(ctx context.Context, w *fetchRuntime) int {
 func summarise(worked []fetch.SlotResult, err error) report.Run {
 	r := report.Run{Ending: standing.Ending{Outcome: ingest.Done}, Err: err}
 	for _, w := range worked {
-		r.Add(report.RunSlot{Slot: w.Slot, Spent: w.Spent, Drew: w.Drew})
+		r.Add(report.RunSlot{Slot: w.Slot, Spent: w.Spent, Drew: w.Drew, Err: w.Err})
 	}
 	if err != nil {
 		r.Outcome = ingest.Failed

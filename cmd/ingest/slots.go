@@ -33,7 +33,7 @@ func (a *app) slotsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.warnOfRoom(s)
+			a.warnOfStore(ctx, s)
 			series, err := seriesOf(ctx, a, f.Key)
 			if err != nil {
 				return err

@@ -42,7 +42,7 @@ type Check struct {
 // Headline names the worst trouble in a sentence or two, and its effect on the charts.
 func (s Situation) Headline() (Mood, string) {
 	worst, charts := s.Checks()[0], s.charts()
-	says := []string{worst.Says}
+	says := s.worst()
 	switch {
 	case worst.Mood == Good:
 		says = []string{charts.Says + ", and the quota lasts"}
@@ -52,6 +52,17 @@ func (s Situation) Headline() (Mood, string) {
 		says = append(says, charts.Says)
 	}
 	return worst.Mood, sentences(says...)
+}
+
+// worst is what the worst check says and, as bad, ledger and upstream both: either alone would promise that calls go on.
+func (s Situation) worst() (says []string) {
+	checks := s.Checks()
+	for i, c := range checks[:2] {
+		if i == 0 || c.Mood == Bad && c.Name != s.charts().Name {
+			says = append(says, c.Says)
+		}
+	}
+	return says
 }
 
 // Verdict is the headline plus everything about the quota, even if all is well.
@@ -65,9 +76,9 @@ func (s Situation) Verdict() string {
 	case worst.Mood <= Idle || worst.Name == charts.Name:
 		return sentences(charts.Says, left.Says)
 	case charts.Mood <= Idle:
-		return sentences(worst.Says, left.Says)
+		return sentences(append(s.worst(), left.Says)...)
 	}
-	return sentences(worst.Says, charts.Says, left.Says)
+	return sentences(append(s.worst(), charts.Says, left.Says)...)
 }
 
 func sentences(clauses ...string) string {
@@ -95,7 +106,7 @@ func (s Situation) ledger() Check {
 	switch {
 	case st.Ledger.State == Good:
 		return is("answers", "the ledger answers")
-	case st.LedgerErr == nil && st.Stopped() != nil: // the charts say that nothing is fetched
+	case st.LedgerErr == nil && (st.Stopped() != nil || st.Upstream.Cause == standing.KeyRefused): // another check says that nothing is fetched
 		return is("cannot answer", "the ledger cannot answer")
 	case st.LedgerErr == nil && st.StoreErr != nil:
 		return is("cannot answer", "the ledger cannot answer: nothing is fetched")

@@ -109,10 +109,15 @@ func StatusLine(s standing.Standing) string {
 	if _, err := readyKey(s); err != nil {
 		parts = append(parts, "key refused")
 	}
+	if s.Upstream.Cause == standing.UpstreamSilent {
+		parts = append(parts, s.Provider+" silent since "+term.Stamp(s.Upstream.Since))
+	}
 	if s.Resting != nil {
 		parts = append(parts, s.Resting.Error())
 	}
-	if s.StoreErr == nil {
+	if s.StoreErr != nil {
+		parts = append(parts, "store: "+s.StoreErr.Error())
+	} else {
 		if stale := StaleSeries(s, SeriesAge.Name); len(stale) > 0 {
 			parts = append(parts, "stale: "+strings.Join(stale, ", "))
 		} else {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -33,6 +34,7 @@ type RunSlot struct {
 	ingest.Slot
 	Spent int64            // units that this run charged
 	Drew  map[string]int64 // the same by pool; nil with Spent above 0: not known
+	Err   error            // why no other slot could go on either
 }
 
 // Document returns the slot with what this run spent on it.
@@ -128,7 +130,7 @@ func (r Run) reasons() []string {
 	var order []end
 	names := map[end][]string{}
 	for _, slot := range r.Slots {
-		if slot.Reason == "" || slot.State == ingest.Done && !slot.Short() || r.Err != nil && strings.Contains(r.Err.Error(), slot.Reason) {
+		if slot.Reason == "" || slot.State == ingest.Done && !slot.Short() || slot.Err != nil && errors.Is(r.Err, slot.Err) {
 			continue // the error says that already
 		}
 		name := slot.Key

@@ -79,7 +79,7 @@ func (s state) degradedFor(now time.Time) time.Duration {
 
 // checkRefusal remembers that a key was refused, if err says so, and when to try it again.
 func (s *state) checkRefusal(err error, heartbeat time.Duration) {
-	if call, ok := errors.AsType[*fetch.Error](err); ok && call.Verdict == fetch.BadKey {
+	if errors.Is(err, ingest.ErrKeyRefused) {
 		pause := min(heartbeat<<min(s.keyRefusals, 10), maxKeyPause)
 		s.keyErr, s.keyRefusals = err, s.keyRefusals+1
 		s.keyNext = time.Now().Add(pause - heartbeat/2) // the trigger itself may come a little early

@@ -74,49 +74,52 @@ type Cure struct{ Thing, Advice, Command string }
 type Row struct {
 	Cause     Cause
 	Is        []error // the errors of this cause, for errors.Is; none: it is no error, or known otherwise
+	Exit      int     // the code of a command that such an error ends; 0: of the ledger ExitUnavailable, else ExitError
 	Meanwhile Meanwhile
 	Cure      Cure
 }
 
-// Causes is all causes. If an error is of several, the first counts.
+// Causes is all causes. If an error is of several, the first counts: a call of the upstream fails for reasons that a file
+// may have, too.
 var Causes = []Row{
-	{LedgerMissing, []error{quota.ErrMissing}, Reads, Cure{"quota.db is missing.", "Put it back, or rebuild it from the store:", "ingest quota rebuild"}},
-	{LedgerOlderCopy, []error{quota.ErrOlderCopy}, Reads, Cure{"quota.db is an older copy.", "Put the newest back, or move it aside and count again the calls that the store knows:", "ingest quota rebuild --replace"}},
-	{LedgerDamaged, []error{quota.ErrCorrupt}, Reads, Cure{"quota.db is damaged.", "Move it aside and count again the calls that the store knows:", "ingest quota rebuild --replace"}},
-	{LedgerIncomplete, []error{quota.ErrIncomplete}, Reads, Cure{"quota.db lacks calls that the store knows.", "Put it back, or rebuild it from the store:", "ingest quota rebuild"}},
-	{NewerProgram, []error{quota.ErrNewer}, Reads, Cure{"A newer ingest wrote the data.", "Install that version; this says which one runs:", "ingest version"}},
-	{ClocksApart, []error{ingest.ErrClock}, Reads, Cure{"Two clocks are apart.", "Set this machine's clock, or the other one; then remove what came too early:", "ingest doctor --repair"}},
-	{DiskFull, []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}, Reads, Cure{"The disk is full.", "Make room; this says where:", "ingest doctor"}},
-	{ReadOnly, []error{syscall.EROFS}, Reads, Cure{"The data directory is read-only.", "This says which file:", "ingest doctor"}},
-	{OpenFiles, []error{syscall.EMFILE, syscall.ENFILE}, Reads, Cure{"The process has too many open files.", "Raise its limit (LimitNOFILE), then look again:", "ingest doctor"}},
-	{NoRight, []error{fs.ErrPermission}, Reads, Cure{"A file may not be read or written.", "This says which, and whose it is:", "ingest doctor"}},
-	{NoWrites, []error{ingest.ErrNoWrites}, Reads, Cure{"The database takes no writes.", "Name the primary in the URL; this says which one it is:", "ingest doctor"}},
-	{ServerSetUp, nil, CheapCalls, Cure{"The ledger's server is set up otherwise.", "The message names the setting; this checks it:", "ingest doctor"}},
-	{LedgerSilent, []error{quota.ErrUnavailable}, CheapCalls, Cure{"The ledger does not answer.", "Fetching goes on by itself once it does; this says why:", "ingest doctor"}},
-	{LedgerUnreadable, nil, Reads, Cure{"The quota ledger cannot be read.", "This says why:", "ingest doctor"}},
+	{UpstreamSilent, []error{ingest.ErrNoAnswer}, ExitUnavailable, Reads, Cure{"The upstream gives no usable answer.", "Fetching goes on by itself once it does; with one call this says why:", "ingest doctor --online"}},
+	{KeyRefused, []error{ingest.ErrKeyRefused}, ExitKey, Reads, Cure{"The API key is refused.", "Give another one; with one call this says why:", "ingest doctor --online"}},
 
-	{StoreGone, []error{ingest.ErrStoreGone}, Nothing, Cure{"The store is gone.", "Restore the newest backup, or begin a new store:", "ingest run --accept-new-store"}},
-	{StoreUnreadable, nil, Nothing, Cure{"The store cannot be read.", "This says why; with --repair it mends the file where it can:", "ingest doctor"}},
-	{WorkersRest, nil, Reads, Cure{"Nothing is fetched now.", "Workers try again at every heartbeat; this says why they rest:", "ingest doctor"}},
+	{LedgerMissing, []error{quota.ErrMissing}, ExitUnavailable, Reads, Cure{"quota.db is missing.", "Put it back, or rebuild it from the store:", "ingest quota rebuild"}},
+	{LedgerOlderCopy, []error{quota.ErrOlderCopy}, ExitUnavailable, Reads, Cure{"quota.db is an older copy.", "Put the newest back, or move it aside and count again the calls that the store knows:", "ingest quota rebuild --replace"}},
+	{LedgerDamaged, []error{quota.ErrCorrupt}, ExitUnavailable, Reads, Cure{"quota.db is damaged.", "Move it aside and count again the calls that the store knows:", "ingest quota rebuild --replace"}},
+	{LedgerIncomplete, []error{quota.ErrIncomplete}, ExitUnavailable, Reads, Cure{"quota.db lacks calls that the store knows.", "Put it back, or rebuild it from the store:", "ingest quota rebuild"}},
+	{NewerProgram, []error{quota.ErrNewer}, ExitConfig, Reads, Cure{"A newer ingest wrote the data.", "Install that version; this says which one runs:", "ingest version"}},
+	{ClocksApart, []error{ingest.ErrClock}, ExitUnavailable, Reads, Cure{"Two clocks are apart.", "Set this machine's clock, or the other one; then remove what came too early:", "ingest doctor --repair"}},
+	{DiskFull, []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}, 0, Reads, Cure{"The disk is full.", "Make room; this says where:", "ingest doctor"}},
+	{ReadOnly, []error{syscall.EROFS}, ExitConfig, Reads, Cure{"The data directory is read-only.", "This says which file:", "ingest doctor"}},
+	{OpenFiles, []error{syscall.EMFILE, syscall.ENFILE}, 0, Reads, Cure{"The process has too many open files.", "Raise its limit (LimitNOFILE), then look again:", "ingest doctor"}},
+	{NoRight, []error{fs.ErrPermission}, ExitConfig, Reads, Cure{"A file may not be read or written.", "This says which, and whose it is:", "ingest doctor"}},
+	{NoWrites, []error{ingest.ErrNoWrites}, 0, Reads, Cure{"The database takes no writes.", "Name the primary in the URL; this says which one it is:", "ingest doctor"}},
+	{ServerSetUp, nil, ExitUnavailable, CheapCalls, Cure{"The ledger's server is set up otherwise.", "The message names the setting; this checks it:", "ingest doctor"}},
+	{LedgerSilent, []error{quota.ErrUnavailable}, ExitUnavailable, CheapCalls, Cure{"The ledger does not answer.", "Fetching goes on by itself once it does; this says why:", "ingest doctor"}},
+	{LedgerUnreadable, nil, 0, Reads, Cure{"The quota ledger cannot be read.", "This says why:", "ingest doctor"}},
 
-	{UpstreamSilent, nil, Reads, Cure{"The upstream gives no usable answer.", "Fetching goes on by itself once it does; with one call this says why:", "ingest doctor --online"}},
-	{KeyRefused, nil, Reads, Cure{"The API key is refused.", "Give another one; with one call this says why:", "ingest doctor --online"}},
-	{NotAsked, nil, Everything, Cure{"The upstream was not asked.", "Nothing to do: the next run asks it.", ""}},
+	{StoreGone, []error{ingest.ErrStoreGone}, ExitConfig, Nothing, Cure{"The store is gone.", "Restore the newest backup, or begin a new store:", "ingest run --accept-new-store"}},
+	{StoreUnreadable, nil, 0, Nothing, Cure{"The store cannot be read.", "This says why; with --repair it mends the file where it can:", "ingest doctor"}},
+	{WorkersRest, nil, 0, Reads, Cure{"Nothing is fetched now.", "Workers try again at every heartbeat; this says why they rest:", "ingest doctor"}},
 
-	{QuotaUsed, nil, Reads, Cure{"The quota is used up.", "Nothing to do: fetching goes on at the time shown. This says who spent it:", "ingest quota"}},
-	{QuotaShort, nil, Everything, Cure{"The quota does not last.", "This says what else it would pay for:", "ingest quota advise"}},
-	{ProviderSaysNo, nil, Reads, Cure{"The provider says that the quota is used up.", "Nothing to do: one call asks again at the time shown. This says who spent it:", "ingest quota --all"}},
-	{ClosedByHand, nil, Reads, Cure{"A person has closed a pool.", "It opens by itself at the provider's midnight, or with:", "ingest quota drain POOL --lift"}},
-	{UseUnknown, nil, Reads, Cure{"A pool is closed because its use is not known.", "It opens when none of that use can count, or with what the provider's console shows for today:", "ingest quota post POOL N"}},
-	{Paced, nil, Everything, Cure{"Charts come less often than configured.", "Nothing to do: the quota pays for no more. This says what it would pay for:", "ingest quota advise"}},
+	{NotAsked, nil, 0, Everything, Cure{"The upstream was not asked.", "Nothing to do: the next run asks it.", ""}},
 
-	{Overdue, nil, Everything, Cure{"A slot has waited for more than ten minutes.", "This says for what:", "ingest slots --next 8"}},
-	{NoRun, nil, Reads, Cure{"Nothing has run.", "See that cron, a timer or ingest serve runs; then this shows it:", "ingest slots"}},
-	{FetchFailed, nil, Everything, Cure{"The newest fetch failed.", "It is tried again at its next slot; this says why:", "ingest slots --outcome failed"}},
-	{NoChart, nil, Everything, Cure{"The upstream has no such chart.", "Nothing to do: it is asked once a day. Or take the region out of the config.", ""}},
-	{ChartEmpty, nil, Everything, Cure{"A chart came empty.", "Nothing to do: the newest whole one is shown, and the next slot asks again.", ""}},
-	{ChartShrunk, nil, Everything, Cure{"A chart came with a part of what it had.", "Nothing to do: the newest whole one is shown, and the next slot asks again.", ""}},
-	{NotBegun, nil, Everything, Cure{"Nothing was fetched yet.", "The first fetch comes at the next slot, or with:", "ingest run"}},
+	{QuotaUsed, nil, 0, Reads, Cure{"The quota is used up.", "Nothing to do: fetching goes on at the time shown. This says who spent it:", "ingest quota"}},
+	{QuotaShort, nil, 0, Everything, Cure{"The quota does not last.", "This says what else it would pay for:", "ingest quota advise"}},
+	{ProviderSaysNo, nil, 0, Reads, Cure{"The provider says that the quota is used up.", "Nothing to do: one call asks again at the time shown. This says who spent it:", "ingest quota --all"}},
+	{ClosedByHand, nil, 0, Reads, Cure{"A person has closed a pool.", "It opens by itself at the provider's midnight, or with:", "ingest quota drain POOL --lift"}},
+	{UseUnknown, nil, 0, Reads, Cure{"A pool is closed because its use is not known.", "It opens when none of that use can count, or with what the provider's console shows for today:", "ingest quota post POOL N"}},
+	{Paced, nil, 0, Everything, Cure{"Charts come less often than configured.", "Nothing to do: the quota pays for no more. This says what it would pay for:", "ingest quota advise"}},
+
+	{Overdue, nil, 0, Everything, Cure{"A slot has waited for more than ten minutes.", "This says for what:", "ingest slots --next 8"}},
+	{NoRun, nil, 0, Reads, Cure{"Nothing has run.", "See that cron, a timer or ingest serve runs; then this shows it:", "ingest slots"}},
+	{FetchFailed, nil, 0, Everything, Cure{"The newest fetch failed.", "It is tried again at its next slot; this says why:", "ingest slots --outcome failed"}},
+	{NoChart, nil, 0, Everything, Cure{"The upstream has no such chart.", "Nothing to do: it is asked once a day. Or take the region out of the config.", ""}},
+	{ChartEmpty, nil, 0, Everything, Cure{"A chart came empty.", "Nothing to do: the newest whole one is shown, and the next slot asks again.", ""}},
+	{ChartShrunk, nil, 0, Everything, Cure{"A chart came with a part of what it had.", "Nothing to do: the newest whole one is shown, and the next slot asks again.", ""}},
+	{NotBegun, nil, 0, Everything, Cure{"Nothing was fetched yet.", "The first fetch comes at the next slot, or with:", "ingest run"}},
 }
 
 // remedy is an error that knows what is wrong and what to do: a server's, a disk's, a store's.

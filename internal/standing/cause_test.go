@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/quota"
@@ -66,6 +67,28 @@ func TestEveryCauseHasACure(t *testing.T) {
 	}
 }
 
+// An error ends a command with the code of its cause, whatever else is beneath it.
+func TestErrorsHaveTheirExitCode(t *testing.T) {
+	for name, tt := range map[string]struct {
+		err  error
+		want int
+	}{
+		"the key is refused":                  {&fetch.Error{Verdict: fetch.BadKey, Err: errors.New("400")}, standing.ExitKey},
+		"a firewall forbids the call":         {&fetch.Error{Verdict: fetch.Unsent, Err: syscall.EPERM}, standing.ExitUnavailable},
+		"the file of the ledger is another's": {fmt.Errorf("%w: %w", quota.ErrUnavailable, syscall.EACCES), standing.ExitConfig},
+		"the ledger's disk is full":           {fmt.Errorf("%w: %w", quota.ErrUnavailable, syscall.ENOSPC), standing.ExitUnavailable},
+		"the store's disk is full":            {syscall.ENOSPC, standing.ExitError},
+		"no call is made":                     {quota.ErrClosed, standing.ExitUnavailable},
+		"the clock is wrong":                  {&ingest.ClockApart{}, standing.ExitUnavailable},
+		"a newer program":                     {quota.ErrNewer, standing.ExitConfig},
+		"an unknown error":                    {errors.New("the ledger cannot answer"), standing.ExitError},
+	} {
+		if got := standing.ExitOf(tt.err); got != tt.want {
+			t.Errorf("%s: exit %d, want %d", name, got, tt.want)
+		}
+	}
+}
+
 // Errors are known by what they are, however often they are wrapped, and not by their text.
 func TestErrorsHaveTheirCause(t *testing.T) {
 	silent := func(err error) error { return fmt.Errorf("open: %w: %w", quota.ErrUnavailable, err) }
@@ -93,6 +116,8 @@ func TestErrorsHaveTheirCause(t *testing.T) {
 		"a standby":                          {fmt.Errorf("claim: %w", ingest.ErrNoWrites), standing.NoWrites, "The database takes no writes."},
 		"a server that is out of memory":     {silent(oom), standing.ServerSetUp, "The server is out of memory."},
 		"a server that does not answer":      {silent(errors.New("i/o timeout")), standing.LedgerSilent, "The ledger does not answer."},
+		"a refused key":                      {&fetch.Error{Verdict: fetch.BadKey, Err: errors.New("400")}, standing.KeyRefused, "The API key is refused."},
+		"a firewall":                         {&fetch.Error{Verdict: fetch.Unsent, Err: syscall.EPERM}, standing.UpstreamSilent, "The upstream gives no usable answer."},
 		"a store that is damaged":            {&store.CorruptError{Path: "/data/ingest.db", Doing: "open"}, "other", "The store is damaged."},
 		"an error that says it is missing":   {errors.New("the path is missing a slash"), "other", ""},
 		"an error that says it is read-only": {errors.New("READONLY no room, is damaged"), "other", ""},

@@ -1,18 +1,22 @@
 package standing
 
 import (
+	"errors"
 	"time"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// The exit codes of a run, and of a question for what is left.
+// The exit codes that a standing knows.
 const (
 	ExitOK          = 0
+	ExitError       = 1
 	ExitPartial     = 3  // something failed
-	ExitUnavailable = 69 // the ledger cannot answer
+	ExitUnavailable = 69 // the ledger or the upstream: failed closed
 	ExitStopped     = 75 // stopped by quota, or a piece waits, and nothing failed
+	ExitKey         = 77 // key missing or refused
+	ExitConfig      = 78 // bad config, or data that may not be written
 )
 
 // Ending is how a run has ended, done at first: what became of its slots, and what the standing after it lacks.
@@ -91,6 +95,17 @@ func ExitCode(outcome ingest.State) int {
 	default:
 		return ExitOK
 	}
+}
+
+// ExitOf is the exit code of a command that an error ends.
+func ExitOf(err error) int {
+	if code := CauseOf(err, "").Row().Exit; code != 0 {
+		return code
+	}
+	if errors.Is(err, quota.ErrUnavailable) || errors.Is(err, quota.ErrClosed) {
+		return ExitUnavailable
+	}
+	return ExitError
 }
 
 // ExitCode is that of ingest quota --purpose; "" is no purpose.

@@ -182,6 +182,13 @@ var troubles = []trouble{
 		degrade(f, 18, time.Time{})
 		f.Report.Degraded = fmt.Errorf("%w: redis: %w", quota.ErrUnavailable, &quota.ServerError{Cause: "the server is out of memory", Cure: "raise maxmemory, or remove what fills it", Err: errors.New("OOM")})
 	}, report.Bad, "The ledger cannot answer: cheap calls go on from the emergency budget (18 units left), expensive ones wait."},
+	{"one of three hosts has not synced since a loss", "ledger", func(f *standing.Facts) {
+		degrade(f, 0, noon.Add(10*time.Minute))
+		f.Report.Degraded = &quota.WaitingError{Err: fmt.Errorf("%w: 2 of 3 hosts have synced", quota.ErrUnavailable), Until: noon.Add(10 * time.Minute)}
+	}, report.Bad, "The ledger cannot answer: nothing is fetched, as what may be spent without the ledger is used up until 2026-02-14 12:10:00Z."},
+	{"one of three hosts is frozen", "", func(f *standing.Facts) {
+		f.Idle = []ingest.IdleMachine{{Machine: "b", Why: "the database takes no writes", Since: noon.Add(-time.Hour), SeenAt: noon}}
+	}, report.Good, "All 2 charts are fresh, and the quota lasts."},
 	{"a newer program wrote the ledger", "ledger", func(f *standing.Facts) { f.LedgerErr = fmt.Errorf("open: %w", quota.ErrNewer) },
 		report.Bad, "The quota ledger cannot be read: nothing is fetched, charts and searches go on."},
 	{"the ledger's file is another user's", "ledger", func(f *standing.Facts) {

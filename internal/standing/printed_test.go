@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -34,10 +35,11 @@ type printed struct {
 	readyCode int
 	fresh     report.Freshness // of /freshness
 	freshCode int
-	metrics   map[string]string // by name and labels
-	systemd   string            // the status of the service
-	run       standing.Ending   // of a run with nothing due
-	exit      int               // of ingest quota --purpose scheduled
+	metrics   map[string]string       // by name and labels
+	slots     []report.SeriesDocument // of ingest slots --json
+	systemd   string                  // the status of the service
+	run       standing.Ending         // of a run with nothing due
+	exit      int                     // of ingest quota --purpose scheduled
 }
 
 // show lets every mouth print the facts.
@@ -52,6 +54,9 @@ func show(t fataler, f standing.Facts) (p printed) {
 	p.systemd, p.exit = report.StatusLine(site.Standing(t.Context())), s.Standing.ExitCode(quota.Scheduled)
 	p.run = s.Standing.Ending(standing.Ending{Outcome: ingest.Done}, []ingest.Series{us, de}, quota.Cost{"units": 384}, false)
 	p.reason, p.cure = s.Reason(), s.Cure()
+	if f.StoreErr == nil {
+		p.slots = report.NewSeriesDocuments(s.Standing, "")
+	}
 	if p.quota = "-"; s.Quota != nil {
 		p.quota = s.Verdict()
 	}
@@ -150,6 +155,9 @@ func (p printed) String() string {
 		}
 		series = append(series, text)
 	}
+	for _, one := range p.slots {
+		line("slots", one.Line(p.fresh.At))
+	}
 	line("series", fmt.Sprintf("%d %s", p.freshCode, strings.Join(series, ", ")))
 	var figures []string
 	for _, name := range []string{`source_readable{source="ledger"}`, `source_readable{source="store"}`, "quota_degraded", "quota_forecast_fits", "upstream_up", "upstream_key_refused"} {
@@ -182,6 +190,12 @@ var pairs = [][2]string{
 	{"the clock is before the ledger's newest entry", "the store is damaged"},
 	{"the ledger's server is out of memory", "the upstream is silent"},
 	{"the upstream refuses the key", "the quota is used up"},
+	{"the upstream refuses the key", "the ledger cannot answer"},
+	{"the machine's clock is not the database's", "the store is damaged"},
+	{"one of three hosts is frozen", "the quota lasts at a slower pace"},
+	{"one of three hosts is frozen", "one is stale"},
+	{"one of three hosts has not synced since a loss", "one is late"},
+	{"one of three hosts has not synced since a loss", "the upstream refuses the key"},
 	{"the upstream refuses the key", "the provider says no"},
 	{"the upstream refuses the key", "one is stale"},
 	{"charts come empty for two days", "the quota lasts at a slower pace"},
@@ -292,10 +306,13 @@ func TestNoTwoMouthsDiffer(t *testing.T) {
 		if p.metrics[`source_readable{source="ledger"}`] != readable[s.Ledger.State == standing.Good] {
 			t.Fatalf("the ledger is %s, and the metrics say %v", s.Ledger.State, p.metrics)
 		}
+		if unreadable := strings.Contains(p.systemd, "store: "); unreadable != (f.StoreErr != nil) {
+			t.Fatalf("systemd shows %q, and the store: %v", p.systemd, f.StoreErr)
+		}
 		if f.StoreErr != nil {
 			return
 		}
-		stale, back := 0, time.Time{}
+		stale, back, next := 0, time.Time{}, time.Time{}
 		for i, one := range p.fresh.Series {
 			labels := fmt.Sprintf("{job=%q,region=%q}", one.Job, one.Region)
 			if p.metrics["freshness_stale"+labels] != readable[one.Stale] {
@@ -306,6 +323,13 @@ func TestNoTwoMouthsDiffer(t *testing.T) {
 			}
 			if is := s.Series[i]; one.ResumesAt != nil && !one.ResumesAt.Equal(is.ResumesAt) || (one.ResumesAt != nil) != (is.State == standing.Waiting) {
 				t.Fatalf("%s waits until %v, and its state is %s until %s", one.Region, one.ResumesAt, is.State, is.ResumesAt)
+			}
+			said := p.slots[i]
+			if at := said.NextAt; at != nil && (next.IsZero() || at.Before(next)) {
+				next = *at
+			}
+			if !reflect.DeepEqual(said.WaitDocument, one.WaitDocument) || !reflect.DeepEqual(said.DoneAt, one.Slot) || (said.ShortSince != nil) != (one.ShortSince != nil) {
+				t.Fatalf("slots says %+v, and /freshness %+v", said, one)
 			}
 			if one.ResumesAt != nil && (back.IsZero() || one.ResumesAt.Before(back)) {
 				back = *one.ResumesAt
@@ -320,6 +344,9 @@ func TestNoTwoMouthsDiffer(t *testing.T) {
 		}
 		if code := standing.ExitCode(p.run.Outcome); (code == standing.ExitStopped) != !back.IsZero() || !p.run.RetryAt.Equal(back) {
 			t.Fatalf("a run exits with %d until %s, and /freshness says that the first goes on at %s", code, p.run.RetryAt, back)
+		}
+		if !p.run.Next.Equal(next) {
+			t.Fatalf("a run says that the next slot is at %s, and slots at %s", p.run.Next, next)
 		}
 		if p.ready["freshness"].OK != (stale == 0) {
 			t.Fatalf("%d are stale, and /readyz says %+v", stale, p.ready["freshness"])

@@ -15,7 +15,6 @@ import (
 var errorTextAllowed = map[string]string{
 	"store/repair.go":         "SQLite has no code for a damaged index",
 	"internal/queue/queue.go": "River logs some errors as text",
-	"internal/report/run.go":  "a reason that the error repeats is printed once",
 }
 
 // An error is known by errors.Is or errors.As. Its text is for people: a search of it takes other errors for this one.
