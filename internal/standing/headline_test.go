@@ -184,7 +184,7 @@ var troubles = []trouble{
 	}, report.Bad, "The ledger cannot answer: cheap calls go on from the emergency budget (18 units left), expensive ones wait."},
 	{"one of three hosts has not synced since a loss", "ledger", func(f *standing.Facts) {
 		degrade(f, 0, noon.Add(10*time.Minute))
-		f.Report.Degraded = &quota.WaitingError{Err: fmt.Errorf("%w: 2 of 3 hosts have synced", quota.ErrUnavailable), Until: noon.Add(10 * time.Minute)}
+		f.Report.Degraded = fmt.Errorf("%w: 2 of 3 hosts have synced; it goes on at 2026-02-14T12:10:00Z at the latest", quota.ErrUnavailable)
 	}, report.Bad, "The ledger cannot answer: nothing is fetched, as what may be spent without the ledger is used up until 2026-02-14 12:10:00Z."},
 	{"one of three hosts is frozen", "", func(f *standing.Facts) {
 		f.Idle = []ingest.IdleMachine{{Machine: "b", Why: "the database takes no writes", Since: noon.Add(-time.Hour), SeenAt: noon}}
