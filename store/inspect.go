@@ -26,7 +26,6 @@ type SlotSummary struct {
 	Latest  ingest.Latest // see Store.Latest
 	Claimed []ingest.Slot // newest first
 	Failed  []ingest.Slot // newest first
-	Waiting []ingest.Slot // newest first: due, with the reason why a run gave them back
 	Ahead   []ingest.Slot // newest first: due more than ingest.ClockAhead from now, added while a clock was ahead
 	Spent   []ingest.Slot // see SpentSlots
 	Ended   []ingest.Slot // newest first: due since the time asked about
@@ -76,7 +75,6 @@ func (s *SlotSummary) read(ctx context.Context, q querier, since, now time.Time)
 	}{
 		{&s.Claimed, `kind <> 'backfill' AND state = 'claimed'`, nil},
 		{&s.Failed, `kind <> 'backfill' AND state = 'failed' AND due_at > ?`, []any{since.Unix()}},
-		{&s.Waiting, `kind <> 'backfill' AND state = 'due' AND reason <> '' AND due_at <= ?`, []any{now.Unix()}},
 		{&s.Ahead, `kind <> 'backfill' AND due_at > ?`, []any{future(now)}},
 		{&s.Lacking, lackingPieces, []any{since.Unix()}},
 		{&s.Ended, `kind <> 'backfill' AND state NOT IN ('due', 'claimed') AND due_at > ? AND due_at <= ?`, []any{since.Unix(), now.Unix()}},

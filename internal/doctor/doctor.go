@@ -13,6 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/quota/pgledger"
 	"github.com/trendvidstream/ingest/quota/redisledger"
@@ -55,8 +56,13 @@ type Doctor struct {
 	Recount  func(ctx context.Context) (slots int, lost string, err error)
 	Upgraded func(fromVersion, toVersion int, backup string) // tells a person that a repair upgraded the store
 
-	scratch scratch
-	server  struct {
+	scratch  scratch
+	standing struct {
+		once sync.Once
+		is   standing.Standing
+		err  error
+	}
+	server struct {
 		once     sync.Once
 		redis    *redisledger.Facts // nil: it is no Redis
 		postgres *pgledger.Facts    // nil: it is no PostgreSQL

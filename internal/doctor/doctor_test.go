@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/doctor"
 	"github.com/trendvidstream/ingest/quota"
@@ -167,7 +168,8 @@ func TestStaleSeriesAreAllCountedAndTheirReasonIsSaidOnce(t *testing.T) {
 	}
 	clock := &config.Clock{}
 	clock.Move(now)
-	d := &doctor.Doctor{Config: &config.Config{Data: dir}, Clock: clock, Schedule: func() (regions.Schedule, error) { return schedule, nil }}
+	d := &doctor.Doctor{Config: &config.Config{Data: dir}, Clock: clock, Schedule: func() (regions.Schedule, error) { return schedule, nil },
+		PricedSchedule: func() (budget.PricedSchedule, error) { return budget.PricedSchedule{}, errors.New("no costs") }}
 	f := doctor.LookFreshness(t.Context(), d)
 	if f.Status != doctor.Warn || !strings.HasPrefix(f.Detail, "nothing was fetched yet; chart US (never done, ") || !strings.HasSuffix(f.Detail, "; and 5 more") ||
 		strings.Count(f.Detail, "no quota, try at noon") != 1 {

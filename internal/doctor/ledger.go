@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"github.com/trendvidstream/ingest/internal/audit"
-	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/store"
@@ -27,19 +27,18 @@ func openLedger(ctx context.Context, d *Doctor) (quota.Ledger, error) {
 	return d.OpenRemote(ctx)
 }
 
-func ledgerReport(ctx context.Context, d *Doctor) (*quota.Report, error) {
+func ledgerReport(ctx context.Context, d *Doctor) (r quota.Report, err error) {
 	t, err := d.Tariff()
 	if err != nil {
-		return nil, err
+		return r, err
 	}
 	l, err := openLedger(ctx, d)
 	if err != nil {
-		return nil, err
+		return r, err
 	}
 	defer func() { _ = l.Close() }()
 	g := &quota.Governor{Ledger: l, Tariff: t, Account: d.Config.Account, Now: d.now}
-	r, err := g.Report(ctx)
-	return &r, err
+	return g.Report(ctx)
 }
 
 func checkLedger(ctx context.Context, d *Doctor) Finding {
@@ -62,19 +61,15 @@ func checkLedger(ctx context.Context, d *Doctor) Finding {
 	return okf("sqlite, account %s: it answers", d.Config.Account)
 }
 
-func judgePools(d *Doctor, r quota.Report) Finding {
+func judgePools(d *Doctor, st standing.Standing) Finding {
 	t, err := d.Tariff()
-	if err != nil {
-		return noFinding // costs reports it
-	}
-	var price budget.Price // of the schedule; empty if config or costs report why it has none
-	if schedule, err := d.PricedSchedule(); err == nil {
-		price, _ = schedule.DayPrice(d.now())
+	if err != nil || st.Ledger.State == standing.Bad {
+		return noFinding // costs, ledger or redis reports it
 	}
 	var lines, unused, advice []string
-	for i, p := range report.NewQuotaDocument(r, t, budget.Forecast{}).Pools {
-		most := p.Fullest()
-		line, resumes := fmt.Sprintf("%s: %s of %s used", p.Pool, term.Thousands(most.Used), term.Thousands(most.Limit)), r.Pools[i].ResumesAt[quota.Scheduled]
+	for _, p := range report.NewQuotaDocument(st.Pace.Resume(st.Report), t, st.Forecast).Pools {
+		most, left := p.Fullest(), p.For(quota.Scheduled)
+		line := fmt.Sprintf("%s: %s of %s used", p.Pool, term.Thousands(most.Used), term.Thousands(most.Limit))
 		switch {
 		case p.DrainedUntil != nil:
 			line = p.Pool + ": " + p.ClosedText()
@@ -84,8 +79,8 @@ func judgePools(d *Doctor, r quota.Report) Finding {
 			continue
 		case most.Used > most.Limit:
 			advice = append(advice, "more "+p.Pool+" were posted than there are: ingest quota says until when nothing is fetched")
-		case price.Total[p.Pool] > 0 && r.Pools[i].Remaining[quota.Scheduled] == 0 && !resumes.IsZero():
-			line += ", none left for the schedule until " + term.StampFrom(resumes)
+		case st.Forecast.Scheduled[p.Pool] > 0 && left.Remaining == 0 && left.ResumesAt != nil:
+			line += ", none left for the schedule until " + term.StampFrom(*left.ResumesAt)
 			advice = append(advice, "wait: the next run after that goes on; ingest quota --all says who spent them")
 		}
 		lines = append(lines, line)

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,26 +8,18 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
-	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
 )
 
 // The checks of what ran and what did not.
 
-func checkFreshness(ctx context.Context, d *Doctor) Finding {
-	schedule, err := d.Schedule()
-	if err != nil {
-		return noFinding // config reports it
-	}
-	slots, err := d.inspectSlots(ctx, d.now())
-	if err != nil {
+func judgeFreshness(_ *Doctor, st standing.Standing) Finding {
+	if st.StoreErr != nil {
 		return noFinding // store reports it
 	}
-	st := standing.At(standing.Facts{Now: d.now(), Pace: d.pace(ctx, schedule, slots.Latest), Latest: slots.Latest, StaleAfter: cmp.Or(d.Config.StaleAfter, regions.DefaultStaleAfter), Provider: d.Provider})
 	check := report.ChartsCheck(st)
 	trouble, _ := st.Trouble()
 	overdue := slices.ContainsFunc(st.Series, func(s standing.Series) bool { return !s.OverdueSince.IsZero() })
@@ -44,8 +35,7 @@ func checkFreshness(ctx context.Context, d *Doctor) Finding {
 	case trouble == standing.Absent:
 		advice = "wait until there is such a chart, or take it out of regions: in the config"
 	}
-	if len(slots.Waiting) > 0 {
-		at := slots.Waiting[len(slots.Waiting)-1] // the oldest
+	if at := st.GivenBack(); at.Reason != "" {
 		lines = append(lines, fmt.Sprintf("the last run ended at %s: %s", at.Series().String(), oneLine(at.Reason)))
 	}
 	return warn(strings.Join(append(lines, shortenList(8, lateLines(st), "more")...), "; "), advice)
@@ -67,19 +57,10 @@ func lateLines(st standing.Standing) (lines []string) {
 	return lines
 }
 
-// checkContact says whether the upstream answered the calls of runs; it sends nothing.
-func checkContact(ctx context.Context, d *Doctor) Finding {
-	about, err := storeSummary(ctx, d)
-	if err != nil || about == nil || about.Contact.AskedAt.IsZero() {
-		return noFinding // nothing was asked
-	}
-	st := standing.At(standing.Facts{Now: d.now(), Contact: &about.Contact, Provider: d.Provider})
-	if st.Upstream.Cause == standing.UpstreamSilent {
-		if left, known := emergencyLeft(ctx, d); known {
-			st.Report.EmergencyLeft = left
-			_, st.Report.Degraded = ledgerReport(ctx, d)
-			st = standing.At(st.Facts)
-		}
+// judgeContact says whether the upstream answered the calls of runs.
+func judgeContact(d *Doctor, st standing.Standing) Finding {
+	if st.Contact == nil || st.Contact.AskedAt.IsZero() {
+		return noFinding // store reports it, or nothing was asked
 	}
 	says := d.Provider + " " + report.UpstreamText(st)
 	if st.Upstream.Cause == standing.KeyRefused {
@@ -99,18 +80,6 @@ func judgeAnswers(d *Doctor, about store.Summary) Finding {
 	}
 	return warn(fmt.Sprintf("%s lacked too many of the videos that were asked for, the newest %s", term.Plural(int(c.Suspects), "answer"), term.Stamp(c.SuspectAt)),
 		fmt.Sprintf("nothing was deleted for that, and the videos (%s) are asked for again; ingest slots names the slots", term.Plural(int(about.InDoubt), "video")))
-}
-
-// pace is the schedule's current pace; as configured if the ledger cannot say what that is.
-func (d *Doctor) pace(ctx context.Context, schedule regions.Schedule, latest ingest.Latest) budget.PacedSchedule {
-	if d.Config.Pacing {
-		schedule, err := d.PricedSchedule()
-		report, reportErr := ledgerReport(ctx, d)
-		if err == nil && reportErr == nil {
-			return schedule.Pace(*report, latest.Known(), d.now())
-		}
-	}
-	return budget.PacedSchedule{Schedule: schedule}
 }
 
 // shortenList cuts a list that is longer than n, and counts what is left out.

@@ -95,12 +95,7 @@ func (w WaitDocument) idle() string {
 // NewSeriesDocuments returns the documents of the series of one key; "": of all.
 func NewSeriesDocuments(s standing.Standing, key string) (all []SeriesDocument) {
 	nexts := s.Pace.Schedule.Nexts(s.Latest, s.Now)
-	var ended ingest.Slot // the oldest ended slot; a slot that the run did not reach waits for the same reason
-	for _, other := range s.Latest.Open {
-		if other.Reason != "" && !other.DueAt.After(s.Now) && (ended.Reason == "" || other.DueAt.Before(ended.DueAt)) {
-			ended = other
-		}
-	}
+	ended := s.GivenBack() // a slot that the run did not reach waits for the same reason
 	for _, one := range s.Series {
 		if key != "" && one.Key != key {
 			continue

@@ -134,6 +134,16 @@ func (s Standing) WaitOf(slot ingest.Slot) Wait {
 	return w
 }
 
+// GivenBack returns the oldest slot that a run has given back, which says why; the zero Slot if there is none.
+func (s Standing) GivenBack() (oldest ingest.Slot) {
+	for _, open := range s.Latest.Open {
+		if open.Reason != "" && !open.DueAt.After(s.Now) && (oldest.Reason == "" || open.DueAt.Before(oldest.DueAt)) {
+			oldest = open
+		}
+	}
+	return oldest
+}
+
 // judge sets the state of a series. The first that holds counts.
 func (s Standing) judge(one *Series) {
 	ended := one.Ended.State
