@@ -83,8 +83,9 @@ func show(t fataler, f standing.Facts) (p printed) {
 	p.metrics = map[string]string{}
 	_, text = body("/metrics")
 	for line := range strings.Lines(text) {
-		if name, value, ok := strings.Cut(strings.TrimSpace(line), " "); ok && !strings.HasPrefix(line, "#") {
-			p.metrics[strings.TrimPrefix(name, "ingest_")] = value
+		line = strings.TrimSpace(line)
+		if end := strings.LastIndex(line, " "); end > 0 && !strings.HasPrefix(line, "#") {
+			p.metrics[strings.TrimPrefix(line[:end], "ingest_")] = line[end+1:]
 		}
 	}
 	return p
@@ -302,6 +303,11 @@ func TestNoTwoMouthsDiffer(t *testing.T) {
 		}
 		if p.metrics[`source_readable{source="store"}`] != readable[f.StoreErr == nil] || (p.freshCode == http.StatusOK) != (f.StoreErr == nil) {
 			t.Fatalf("the store: %v, /freshness %d, metrics %v", f.StoreErr, p.freshCode, p.metrics)
+		}
+		for part, is := range map[string]standing.Condition{"store": s.Store, "ledger": s.Ledger, "upstream": s.Upstream, "quota": s.Quota, "charts": s.Charts} {
+			if name := fmt.Sprintf("condition{cause=%q,part=%q}", is.Cause, part); p.metrics[name] != fmt.Sprint(int(is.State)) {
+				t.Fatalf("the %s is %s for %q, and the metrics have %s %s", part, is.State, is.Cause, name, p.metrics[name])
+			}
 		}
 		if p.metrics[`source_readable{source="ledger"}`] != readable[s.Ledger.State == standing.Good] {
 			t.Fatalf("the ledger is %s, and the metrics say %v", s.Ledger.State, p.metrics)

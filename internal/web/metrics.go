@@ -32,6 +32,8 @@ var (
 	buildInfo = desc("build_info", "1: which program this is.", "version", "goversion")
 	readable  = desc("source_readable", "Whether the ledger and the store could be read for this scrape, 1 or 0.", "source")
 
+	condition = desc("condition", "How bad a part is: 0 good, 1 not known or not begun, 2 less than was configured, 3 bad; cause is that of the table in docs/faq.md.", "part", "cause")
+
 	usedUnits      = desc("quota_used_units", "What a window of a pool counts as used, in units of the pool.", "pool", "window")
 	limitUnits     = desc("quota_limit_units", "How much of a pool may be used in a window.", "pool", "window")
 	freesAt        = desc("quota_window_frees_timestamp_seconds", "When a window next has more room: its oldest entry leaves, or the provider's day turns.", "pool", "window")
@@ -91,6 +93,9 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	gauge(buildInfo, 1, c.version, runtime.Version())
 	gauge(readable, truth(c.Quota != nil && !c.Quota.Degraded), "ledger")
 	gauge(readable, truth(c.Standing.StoreErr == nil), "store")
+	for part, is := range map[string]standing.Condition{"store": c.Standing.Store, "ledger": c.Standing.Ledger, "upstream": c.Standing.Upstream, "quota": c.Standing.Quota, "charts": c.Standing.Charts} {
+		gauge(condition, float64(is.State), part, string(is.Cause))
+	}
 	if c.serving {
 		ch <- prometheus.MustNewConstMetric(degradedTime, prometheus.CounterValue, c.degraded.Seconds())
 	}
