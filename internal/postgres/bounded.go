@@ -108,7 +108,10 @@ func (c *bounded) begin(kind byte, length int64) {
 	case kind == 'Z':
 		c.said, c.ready = 0, true
 		c.asked.Store(false)
-	case kind != 'A' || c.asked.Load() || !c.ready:
+	case kind == 'A' && c.ready && !c.asked.Load():
+	case c.ready && (kind == 'A' || kind == 'S'): // which the client keeps, though they are no answer
+		c.said += maxAnswer / maxGreeting * (5 + length)
+	default:
 		c.said += 5 + length
 	}
 }

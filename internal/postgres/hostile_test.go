@@ -53,7 +53,7 @@ func TestAHostileServerTakesLittleMemory(t *testing.T) {
 		"a description of 65,535 columns": {atOnce: welcome, onQuery: whole('T', "\xff\xff")},
 		"an answer without end":           {atOnce: welcome, onQuery: table, endless: always(whole('D', "\x00\x01\x00\x00\x00\x08"+"12345678"))},
 		"results without end":             {atOnce: welcome, onQuery: table, endless: always(slices.Concat(whole('C', "SELECT 0\x00"), table))},
-		"notifications without end":       {atOnce: welcome, onQuery: table, endless: always(whole('A', "\x00\x00\x00\x01channel\x00"+strings.Repeat("x", 1000)+"\x00"))},
+		"notifications without end":       {atOnce: welcome, onQuery: table, endless: always(whole('A', "\x00\x00\x00\x01channel\x00"+strings.Repeat("x", 7000)+"\x00"))},
 		"settings without end, later":     {atOnce: welcome, onQuery: table, endless: func(n int) []byte { return whole('S', fmt.Sprint(n)+strings.Repeat("x", 1<<16)+"\x00y\x00") }},
 	} {
 		t.Run(name, func(t *testing.T) {
