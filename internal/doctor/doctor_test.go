@@ -105,6 +105,15 @@ func TestOwnersOfADataDirectoryAreKnown(t *testing.T) {
 	if f := doctor.LookData(t.Context(), d); f.Status != doctor.Fail || !strings.Contains(f.Detail, "but not quota.db.lock") {
 		t.Errorf("%+v", f)
 	}
+	d.UID = 4711
+	for owner, cure := range map[int]string{65534: "sudo -u " + doctor.UserName(65534) + ",", 61184: "with sudo,"} { // systemd made the latter
+		if err := os.Lchown(dir, owner, owner); err != nil {
+			t.Fatal(err)
+		}
+		if f := doctor.LookData(t.Context(), d); !strings.Contains(f.Advice, cure) {
+			t.Errorf("%+v, want %s", f, cure)
+		}
+	}
 }
 
 func TestACheckThatPanicsOrHangsCostsItselfOnly(t *testing.T) {

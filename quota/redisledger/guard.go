@@ -16,7 +16,7 @@ const (
 	maxLine     = 64 << 10 // of a status, an error or a length, in bytes
 	maxBulk     = 32 << 20 // of one string
 	maxReply    = 64 << 20 // of all its strings
-	maxElements = 1 << 20  // of all its arrays and maps
+	maxElements = 1 << 18  // of all its arrays and maps; the client takes some 150 bytes for each
 	maxNested   = 16       // arrays in arrays: the client recurses
 )
 

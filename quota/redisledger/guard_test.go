@@ -19,7 +19,8 @@ func TestAHostileReplyTakesLittleMemory(t *testing.T) {
 	for name, reply := range map[string]string{
 		"a map":              "%9999999999\r\n",
 		"an array":           "*2147483647\r\n",
-		"a map that fits":    "%600000\r\n",
+		"too many strings":   "*400000\r\n" + strings.Repeat("$10\r\n0123456789\r\n", 400_000),
+		"a map that fits":    "%100000\r\n",
 		"arrays of arrays":   strings.Repeat("*1000000\r\n", 50),
 		"deep arrays":        strings.Repeat("*1\r\n", 5_000_000),
 		"a string":           "$2000000000\r\n",
