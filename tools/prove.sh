@@ -32,7 +32,7 @@ servers() {
 }
 api() {
 	sh tools/say.sh '^Test(TheAPI|TheContract|Served|Answers|OnlyListed|Pages|SlowClients|NeverMore|RetryAfter|The61st|AFlood|Forged|ASlow)' ./internal/web ./quota/httplimit
-	sh tools/say.sh '^TestLongAHundredThousandVideos$' ./cmd/ingest
+	sh tools/say.sh '^Test(TheAPI|LongAHundredThousandVideos$)' ./cmd/ingest
 	go test -count=1 -run '^TestScripts$/^api$' ./cmd/ingest
 }
 gateway_demo() {

@@ -64,8 +64,8 @@ func canaryHazards(t *testing.T, key string) []hazard {
 	for _, kind := range append(standInFaults(t), "none") {
 		o := youtubesim.Options{Seed: 3, RequireKey: key}
 		if kind != "none" {
-			if kind == "slow" {
-				kind = "slow=50ms"
+			if kind == "slow" || kind == "wait" {
+				kind += "=50ms"
 			}
 			o.Faults = faultsOf(t, kind)
 		}
