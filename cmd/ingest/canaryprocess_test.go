@@ -23,7 +23,7 @@ import (
 
 // I6 for real processes: what they print, write and answer, and their command line, which everybody on the machine can
 // read. All that makes Go and Google's client verbose is on.
-func TestNoProcessShowsTheKey(t *testing.T) { noProcessShowsTheKey(t, 8) }
+func TestNoProcessShowsTheKey(t *testing.T) { noProcessShowsTheKey(t, 12) }
 
 func TestLongNoProcessShowsTheKey(t *testing.T) { noProcessShowsTheKey(t, 1) }
 

@@ -19,22 +19,9 @@ type Fault struct {
 	percent float64       // in (0, 100]
 }
 
-// FaultHelp is the grammar of ParseFault, for a help text.
-const FaultHelp = `KIND[@CALLS | :PERCENT%]; without either, every call is hit.
-  CALLS     3 (the third), 3-5, 3+ (from the third on); counted from 1
-  PERCENT   10, 0.5; seeded, the same every time
-  500            the API's error body
-  502html        a proxy's HTML page
-  200html        the same page with status 200
-  429            too many calls at once
-  403            access is forbidden
-  drop           counted, then closed without an answer
-  truncate       the body breaks off halfway
-  slow=2s        answered, that much later`
-
 var faultKinds = []string{"500", "502html", "200html", "429", "403", "drop", "truncate", "slow"}
 
-// ParseFault reads one fault, as FaultHelp says: "500@3", "drop:5%", "slow=2s@10+".
+// ParseFault reads one fault, KIND[@CALLS | :PERCENT%], with calls counted from 1: "500@3", "drop:5%", "slow=2s@10+".
 func ParseFault(s string) (Fault, error) {
 	f := Fault{text: s, from: 1, to: 1<<63 - 1}
 	name, when := s, ""
