@@ -30,6 +30,7 @@ func TestLongNoProcessShowsTheKey(t *testing.T) { noProcessShowsTheKey(t, 1) }
 // noProcessShowsTheKey starts one in share of the pairs of a command and a hazard.
 func noProcessShowsTheKey(t *testing.T, share int) {
 	t.Helper()
+	t.Parallel() // one that is refused for a minute waits for that minute
 	c, ways := newCanary(unlike), canaryWays()
 	hazards := canaryHazards(t, c.key)
 	var wait sync.WaitGroup
