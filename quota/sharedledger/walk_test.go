@@ -21,7 +21,7 @@ import (
 )
 
 // A data directory spends on one ledger after the other, servers are lost, go away and come back, its file is lost and
-// rebuilt, people post, close and open, processes are killed, and days pass: never more arrives than the limit, and no
+// rebuilt, people post, close and open, rename the pool, processes are killed, and days pass: never more arrives than the limit, and no
 // ledger counts less than what arrived, nor, until a file is rebuilt or an older copy is back, more than that and what was
 // in doubt.
 func TestNoWalkThroughLedgersAndLossesSpendsTwice(t *testing.T) { walks(t, 3, 40) }
@@ -58,6 +58,7 @@ func walks(t *testing.T, checks, steps int) {
 			"restore": func(r *rapid.T) { w.restored(rapid.SampledFrom(ledgers[1:]).Draw(r, "server")) },
 			"rebuild": func(r *rapid.T) { w.rebuild(rapid.Bool().Draw(r, "whole")) },
 			"post":    func(r *rapid.T) { w.post(rapid.Int64Range(1, 5).Draw(r, "units")) },
+			"rename":  func(*rapid.T) { w.names = append(w.names, fmt.Sprintf("units%d", len(w.names))) },
 			"close":   func(*rapid.T) { w.drains(false) },
 			"lift":    func(*rapid.T) { w.drains(true) },
 			"clock": func(r *rapid.T) {
@@ -79,6 +80,7 @@ type walk struct {
 	path    string
 	ledger  string
 	remotes map[string]*walkRemote
+	names   []string // that the pool had, the present one last
 	arrived []walkCall
 	doubt   int64 // counted, perhaps, and not arrived
 	// mixed says that a file was rebuilt or an older copy is back: then too much may be counted.
@@ -152,12 +154,15 @@ func newWalk(r *rapid.T, t *testing.T) *walk {
 	if err != nil {
 		r.Fatal(err)
 	}
-	w := &walk{r: r, ctx: t.Context(), now: time.Date(2026, 6, 1, 19, 0, 0, 0, time.UTC), path: filepath.Join(dir, "quota.db"), ledger: "sqlite", remotes: map[string]*walkRemote{}}
+	w := &walk{r: r, ctx: t.Context(), now: time.Date(2026, 6, 1, 19, 0, 0, 0, time.UTC), path: filepath.Join(dir, "quota.db"), ledger: "sqlite", names: []string{"units"}, remotes: map[string]*walkRemote{}}
 	for _, name := range ledgers[1:] {
 		w.remotes[name] = &walkRemote{Remote: &memremote.Remote{Now: func() time.Time { return w.now }}}
 	}
 	return w
 }
+
+// pool is the pool's present name.
+func (w *walk) pool() string { return w.names[len(w.names)-1] }
 
 // with runs one process; killed says that it ends without a word.
 func (w *walk) with(killed bool, do func(*quota.Governor)) {
@@ -170,8 +175,8 @@ func (w *walk) with(killed bool, do func(*quota.Governor)) {
 	defer func() { _ = local.Close() }()
 	local.Now = now
 	tariff := wholeTariff()
-	tariff.Pools = []quota.Pool{{Name: "units", Windows: []quota.Window{{Name: "24h", Length: 24 * time.Hour, Limit: walkLimit}, {Name: "day", Limit: walkLimit}}}}
-	tariff.Methods = map[string]quota.Cost{"videos.list": {"units": 1}}
+	tariff.Pools = []quota.Pool{{Name: w.pool(), Was: w.names[:len(w.names)-1], Windows: []quota.Window{{Name: "24h", Length: 24 * time.Hour, Limit: walkLimit}, {Name: "day", Limit: walkLimit}}}}
+	tariff.Methods = map[string]quota.Cost{"videos.list": {w.pool(): 1}}
 	tariff.Failure.OpenAtMost, tariff.Failure.Emergency = 10_000, 50_000
 	g := &quota.Governor{Ledger: local, EmergencyAccount: local, Tariff: tariff, Account: "default", Now: now}
 	if remote := w.remotes[w.ledger]; remote != nil {
@@ -292,10 +297,10 @@ func (w *walk) post(units int64) {
 		who := quota.Who{Purpose: quota.Manual, Method: protocol.PostMethod}
 		if p := r.Pools[0]; !p.Unknown.IsZero() {
 			var posted int64
-			posted, err = g.PostTotal(w.ctx, who, "units", max(w.count(24*time.Hour), w.today()))
+			posted, err = g.PostTotal(w.ctx, who, w.pool(), max(w.count(24*time.Hour), w.today()))
 			w.doubt += posted // a server that comes back may count the same
 		} else if units <= p.Remaining[quota.Scheduled] && p.DrainedUntil.IsZero() {
-			if err = g.Post(w.ctx, who, quota.Cost{"units": units}, w.now); err == nil {
+			if err = g.Post(w.ctx, who, quota.Cost{w.pool(): units}, w.now); err == nil {
 				w.arrived = append(w.arrived, walkCall{w.now, units})
 			}
 		}
@@ -312,7 +317,7 @@ func (w *walk) drains(lift bool) {
 		if err != nil || lift && r.Pools[0].DrainedByHand.IsZero() {
 			return
 		}
-		if err = g.DrainByHand(w.ctx, "units", lift); err != nil && !errors.Is(err, quota.ErrUnavailable) {
+		if err = g.DrainByHand(w.ctx, w.pool(), lift); err != nil && !errors.Is(err, quota.ErrUnavailable) {
 			w.r.Fatal(err)
 		}
 	})
