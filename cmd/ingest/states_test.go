@@ -198,9 +198,9 @@ func TestNoTwoScreensContradictEachOther(t *testing.T) { noTwoScreens(t, true) }
 
 func TestLongNoTwoScreensContradictEachOther(t *testing.T) { noTwoScreens(t, false) }
 
-// oftenLooked are the troubles of which make test looks at the screens, one each of quota, ledger and store; make test-long looks at the
-// others.
-var oftenLooked = []string{"the schedule's quota is used up", "quota.db is lost", "ingest.db is damaged"}
+// oftenLooked are the states in which make test looks at the screens: no trouble, one of the ledger, one of the store.
+// make test-long looks at the others.
+var oftenLooked = []string{"all is well", "quota.db is lost", "ingest.db is damaged"}
 
 func noTwoScreens(t *testing.T, often bool) {
 	t.Helper()
