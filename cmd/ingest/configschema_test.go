@@ -42,7 +42,7 @@ var moreBadConfigs = []string{
 
 // unsayable are parts of refused configs whose mistake only other files, other parts or the program's tables show.
 var unsayable = []string{
-	"costs: absent.yaml", "key_file: empty.key", "ping_file: empty.key", "theme: absent.css", "/etc/ingest/db-ca.crt", "cost_table: modern", "video.list", "limits: {unit:",
+	"costs: absent.yaml", "key_file: empty.key", "ping_file: empty.key", "theme: absent.css", "/etc/ingest/db-ca.crt", "cost_table: modern", "video.list", "limits: {unit:", "match: 'GET /{'",
 	"regions: [XX]", "category: music", "61 * * * *", "no_such_parameter", "plan: none", "every: 30m}, {name: a,", "gateway: {listen: 0.0.0.0:8090}",
 }
 
