@@ -96,7 +96,7 @@ func moves(doc shownChart) g.Node {
 func (doc shownChart) checkRows() error {
 	show, from, length := doc.params.Get("show"), doc.params.Get("from"), doc.params.Get("length")
 	if _, err := ingest.ParseLength(length); length != "" && err != nil {
-		return fmt.Errorf("%w: length: %v", report.ErrNotFound, err)
+		return fmt.Errorf("%w: length: %w", report.ErrNotFound, err)
 	}
 	if show != "" && !slices.ContainsFunc(shownChanges, func(c shownChange) bool { return c.change == show }) {
 		return fmt.Errorf("%w: show: there is no such choice", report.ErrNotFound)
