@@ -47,6 +47,7 @@ var badOptions = map[string]string{
 	"jobs cron":         `jobs: [{name: a, kind: chart, cron: "61 * * * *"}]`,
 	"jobs pages":        "jobs: [{name: a, kind: chart, every: 30m, pages: 5}]",
 	"jobs category":     "jobs: [{name: a, kind: chart, every: 30m, category: music}]",
+	"jobs stagger":      "jobs: [{name: c, kind: chart, regions: [US], cron: '0 9 * * *', stagger: maybe}]",
 	"jobs query":        `jobs: [{name: a, kind: search, every: 24h, query: " "}]`,
 	"api":               "api: 5",
 	"api hosts":         `api: {hosts: ["https://example.com"]}`,

@@ -190,11 +190,19 @@ func TestAStartChecksTheRedis(t *testing.T) {
 	}
 }
 
-// A store that was filled with another ledger closes the gate: this ledger does not know what it spent.
+// Another ledger lacks the units of the store's slots. While quota.db has them, the next run syncs them; without it they
+// close the gate.
 func TestTheDoctorSeesAnotherLedger(t *testing.T) {
 	s := faulty.Redis(t, "--appendonly", "yes")
-	newWard(t)
-	doc := ingestJSON[doctorDocument](t, exitUnavailable, "doctor", "--ledger", "redis://"+s.Addr())
+	w := newWard(t)
+	doc := ingestJSON[doctorDocument](t, exitOK, "doctor", "--ledger", "redis://"+s.Addr())
+	if got := doc.find("lost"); got.Status != doctor.OK || !strings.Contains(got.Detail, "8 units yet") {
+		t.Errorf("with quota.db: %+v", got)
+	}
+	if err := os.Remove(filepath.Join(w.data, "quota.db")); err != nil {
+		t.Fatal(err)
+	}
+	doc = ingestJSON[doctorDocument](t, exitUnavailable, "doctor", "--ledger", "redis://"+s.Addr())
 	if got := doc.find("lost"); got.Status != doctor.Fail || !strings.Contains(got.Detail, "8 units that the ledger does not know") {
 		t.Errorf("%+v", got)
 	}

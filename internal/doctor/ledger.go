@@ -129,7 +129,8 @@ func checkLost(ctx context.Context, d *Doctor) Finding {
 		return noFinding // ledger or redis reports it
 	}
 	missing, err := account.Missing(ctx, slots.Spent)
-	if len(missing) > 0 && d.OpenRemote != nil { // what quota.db knows is synced before the next take
+	unsynced := audit.Units(missing)
+	if unsynced > 0 && d.OpenRemote != nil { // what quota.db knows is synced before the next take
 		if local, opened := openLocal(ctx, d, d.Config.Data); opened == nil {
 			defer func() { _ = local.Close() }()
 			account.Ledger = &quota.Governor{Ledger: local, Tariff: t}
@@ -137,8 +138,11 @@ func checkLost(ctx context.Context, d *Doctor) Finding {
 		}
 	}
 	units := audit.Units(missing)
-	if err != nil || units == 0 {
+	switch {
+	case err != nil || unsynced == 0:
 		return noFinding
+	case units == 0:
+		return okf("the server does not have %s yet, quota.db does: the next run syncs them before it spends", term.Amount(unsynced, "units"))
 	}
 	return fail(Unavailable, fmt.Sprintf("the store's slots recently spent %s that the ledger does not know: nothing is fetched", term.Amount(units, "units")), advice)
 }

@@ -128,10 +128,15 @@ func (r Run) reasons() []string {
 		reason string
 	}
 	var order []end
-	names := map[end][]string{}
+	names, said := map[end][]string{}, map[string]bool{} // said: by the run's error, for all workers that met the same
 	for _, slot := range r.Slots {
-		if slot.Reason == "" || slot.State == ingest.Done && !slot.Short() || slot.Err != nil && errors.Is(r.Err, slot.Err) {
-			continue // the error says that already
+		if slot.Err != nil && errors.Is(r.Err, slot.Err) {
+			said[slot.Reason] = true
+		}
+	}
+	for _, slot := range r.Slots {
+		if slot.Reason == "" || slot.State == ingest.Done && !slot.Short() || said[slot.Reason] {
+			continue
 		}
 		name := slot.Key
 		if slot.Kind != ingest.KindChart {
