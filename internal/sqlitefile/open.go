@@ -79,12 +79,17 @@ func Each(ctx context.Context, q Querier, f func(*sql.Rows) error, query string,
 	return rows.Err()
 }
 
-// Code returns SQLite's primary result code; 0 if err is not SQLite's. https://www.sqlite.org/rescode.html
+// Code returns SQLite's primary result code; 0 if err is not SQLite's. A shared-memory file that cannot grow counts as a
+// full disk, which is what SQLite says of that code. https://www.sqlite.org/rescode.html
 func Code(err error) int {
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		return e.Code() & 0xff
+	e, ok := errors.AsType[*sqlite.Error](err)
+	switch {
+	case !ok:
+		return 0
+	case e.Code() == sqlite3.SQLITE_IOERR_SHMSIZE:
+		return sqlite3.SQLITE_FULL
 	}
-	return 0
+	return e.Code() & 0xff
 }
 
 // Explain adds to SQLite's error that it cannot open the file at path the system's reason, if that is Forbidden or

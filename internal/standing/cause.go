@@ -22,7 +22,7 @@ const (
 	LedgerIncomplete Cause = "ledger incomplete"
 	LedgerUnreadable Cause = "ledger unreadable"
 	LedgerSilent     Cause = "ledger silent"
-	ServerSetUp      Cause = "server set-up"
+	ServerFault      Cause = "server fault"
 
 	NewerProgram Cause = "newer program"
 	ClocksApart  Cause = "clocks apart"
@@ -96,7 +96,7 @@ var Causes = []Row{
 	{OpenFiles, []error{syscall.EMFILE, syscall.ENFILE}, 0, Reads, Cure{"The process has too many open files.", "Raise its limit (LimitNOFILE), then look again:", "ingest doctor"}},
 	{NoRight, []error{fs.ErrPermission}, ExitConfig, Reads, Cure{"A file may not be read or written.", "This says which, and whose it is:", "ingest doctor"}},
 	{NoWrites, []error{ingest.ErrNoWrites}, 0, Reads, Cure{"The database takes no writes.", "Name the primary in the URL; this says which one it is:", "ingest doctor"}},
-	{ServerSetUp, nil, ExitUnavailable, CheapCalls, Cure{"The ledger's server is set up otherwise.", "The message names the setting; this checks it:", "ingest doctor"}},
+	{ServerFault, nil, ExitUnavailable, CheapCalls, Cure{"The ledger's server is at fault.", "The message says how; this checks it:", "ingest doctor"}},
 	{LedgerSilent, []error{quota.ErrUnavailable}, ExitUnavailable, CheapCalls, Cure{"The ledger does not answer.", "Fetching goes on by itself once it does; this says why:", "ingest doctor"}},
 	{LedgerUnreadable, nil, 0, Reads, Cure{"The quota ledger cannot be read.", "This says why:", "ingest doctor"}},
 
@@ -143,7 +143,7 @@ func CauseOf(err error, other Cause) Cause {
 	_, server := errors.AsType[remedy](err)
 	for _, row := range Causes {
 		is := slices.ContainsFunc(row.Is, func(target error) bool { return errors.Is(err, target) })
-		if is || row.Cause == ClocksApart && clocks || row.Cause == ServerSetUp && server && errors.Is(err, quota.ErrUnavailable) {
+		if is || row.Cause == ClocksApart && clocks || row.Cause == ServerFault && server && errors.Is(err, quota.ErrUnavailable) {
 			return row.Cause
 		}
 	}

@@ -114,7 +114,7 @@ func TestErrorsHaveTheirCause(t *testing.T) {
 		"another user's file":                {&fs.PathError{Op: "open", Err: syscall.EACCES}, standing.NoRight, "A file may not be read or written."},
 		"too many open files":                {syscall.EMFILE, standing.OpenFiles, "The process has too many open files."},
 		"a standby":                          {fmt.Errorf("claim: %w", ingest.ErrNoWrites), standing.NoWrites, "The database takes no writes."},
-		"a server that is out of memory":     {silent(oom), standing.ServerSetUp, "The server is out of memory."},
+		"a server that is out of memory":     {silent(oom), standing.ServerFault, "The server is out of memory."},
 		"a server that does not answer":      {silent(errors.New("i/o timeout")), standing.LedgerSilent, "The ledger does not answer."},
 		"a refused key":                      {&fetch.Error{Verdict: fetch.BadKey, Err: errors.New("400")}, standing.KeyRefused, "The API key is refused."},
 		"a firewall":                         {&fetch.Error{Verdict: fetch.Unsent, Err: syscall.EPERM}, standing.UpstreamSilent, "The upstream gives no usable answer."},
