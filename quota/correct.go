@@ -126,7 +126,8 @@ func (g *Governor) OpenUnknown(ctx context.Context, pool string) error {
 	if err := g.DrainByHand(ctx, pool, true); err != nil {
 		return err
 	}
-	return g.ledger().Drain(ctx, g.Account, pool, Drain{Until: now, By: ByUnknown, At: known})
+	// It ended as long ago as the clocks of hosts, or of one host one after the other, may differ.
+	return g.ledger().Drain(ctx, g.Account, pool, Drain{Until: now.Add(-MaxClockGap), By: ByUnknown, At: known})
 }
 
 // PostTotal records how much of a pool the provider has counted today: it posts what the ledger lacks of that, returns
