@@ -199,6 +199,7 @@ func TestAServeWhoseStoreTakesNoWritesIsNotReady(t *testing.T) {
 	d := startServe(t)
 	d.until("it has tried to fetch what is due", func() bool { return strings.Contains(d.stderr.String(), "nothing can be fetched now") })
 	d.until("the workers are said to rest", func() bool { return !d.check("workers").OK })
+	d.until("the ledger is asked", func() bool { return d.check("ledger").OK })
 	code, body := d.get("readyz")
 	if code != http.StatusServiceUnavailable || strings.Count(body, "FAIL") != 2 || // the store and the workers
 		strings.Count(body, "no room on the disk") != 1 || strings.Count(body, "the workers rest") != 1 || strings.Count(body, "claim a slot") != 1 {
