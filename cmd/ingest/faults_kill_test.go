@@ -478,7 +478,6 @@ func (p *programRig) killWithin(random *rand.Rand, whole time.Duration, args ...
 
 // TestFaultKilledAtRandom kills it 25 times on each ledger, at random.
 func TestFaultKilledAtRandom(t *testing.T) {
-	t.Parallel()
 	for _, ledger := range []string{"redis", "sqlite", "postgres"} {
 		t.Run(ledger, func(t *testing.T) {
 			t.Parallel()

@@ -35,13 +35,13 @@ var checks = []check{
 	{name: "store", find: checkStore},
 	{name: "ingest.db", find: checkStoreFile},
 	{name: "tables", find: checkTables},
-	{name: "freshness", find: given(stand, judgeFreshness)},
+	{name: "freshness", find: given(stand, judgeFreshness), within: standFor},
 	{name: "slots", find: given(lastDay, judgeSlots)},
-	{name: "upstream", find: given(stand, judgeContact)},
+	{name: "upstream", find: given(stand, judgeContact), within: standFor},
 	{name: "answers", find: given(storeSummary, judgeAnswers)},
 	{name: "quota.db", find: checkLedgerFile},
 	{name: "ledger", find: checkLedger},
-	{name: "pools", find: given(stand, judgePools)},
+	{name: "pools", find: given(stand, judgePools), within: standFor},
 	{name: "lost", find: checkLost},
 	{name: "degraded", find: given(readJournal, judgeDegraded)},
 	{name: "directories", find: checkDirectories},
@@ -73,6 +73,7 @@ func given[T any](known func(context.Context, *Doctor) (*T, error), judge func(*
 
 const (
 	checkTimeout = 5 * time.Second // for one check
+	standFor     = 10 * time.Second // the standing reads the ledger and the store
 	onlineFor    = 30 * time.Second
 	repairFor    = 12 * time.Hour // of a large store on a slow disk
 	overstayed   = time.Second    // for a check to notice that its time is over
@@ -99,7 +100,7 @@ func (d *Doctor) run(ctx context.Context, checks []check) []Finding {
 	for i, c := range checks {
 		all.Go(func() {
 			f := d.runBounded(ctx, c)
-			if f.Status == Fail && f.err != nil && ctx.Err() != nil && c.within == 0 { // a repair says what it left behind
+			if f.Status == Fail && f.err != nil && ctx.Err() != nil && c.within < onlineFor { // a repair says what it left behind
 				f = warn("not judged: interrupted", "run it again")
 			}
 			if f.Check = c.name; f.err != nil {
