@@ -72,7 +72,7 @@ func given[T any](known func(context.Context, *Doctor) (*T, error), judge func(*
 }
 
 const (
-	checkTimeout = 5 * time.Second // for one check
+	checkTimeout = 5 * time.Second  // for one check
 	standFor     = 10 * time.Second // the standing reads the ledger and the store
 	onlineFor    = 30 * time.Second
 	repairFor    = 12 * time.Hour // of a large store on a slow disk
