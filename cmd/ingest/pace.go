@@ -78,11 +78,11 @@ func (a *app) warnOfStore(ctx context.Context, s *store.Store) {
 	}
 	newest, err := s.ListSlots(ctx, store.SlotFilter{Limit: 1})
 	if err == nil && len(newest) > 0 && newest[0].DueAt.After(a.clock.Now().Add(ingest.ClockAhead)) {
-		advice := "slots in the future count for nothing; if the clock is right, ingest doctor --repair removes them"
+		advice := "if it is right: ingest doctor --repair"
 		if a.cfg.Store != "sqlite" {
 			advice = "this machine's clock or another's is wrong: set them (timedatectl set-ntp true)"
 		}
-		a.say("ingest: warning: the clock says %s, before the newest slot, of %s: %s", term.Stamp(a.clock.Now()), term.Stamp(newest[0].DueAt), advice)
+		a.say("ingest: warning: the clock says %s, the newest slot is of %s and does not count; %s", term.Stamp(a.clock.Now()), term.Stamp(newest[0].DueAt), advice)
 	}
 }
 
