@@ -210,7 +210,7 @@ func TestLongEachTroubleOfAStoreHasOneCauseAndCure(t *testing.T) { sayTroublesOf
 // TestATroubleOfAStoreHasOneCauseAndCure is the long one for one of the troubles.
 func TestATroubleOfAStoreHasOneCauseAndCure(t *testing.T) { sayTroublesOfAStore(t, "no disk") }
 
-// sayTroublesOfAStore compares the second table of docs/causes.md with what is said; only one row of it if that is named.
+// sayTroublesOfAStore compares the second table of docs/causes.md with the commands' words, or one named row of it.
 func sayTroublesOfAStore(t *testing.T, only string) {
 	t.Helper()
 	standIn(t, youtubesim.Options{Seed: 7})

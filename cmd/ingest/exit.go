@@ -67,7 +67,7 @@ func outdated(err error) bool {
 
 type usageError struct{ error }
 
-// exitCode is the exit code of a command that err ends: by what the command line and the config are, else by its cause.
+// exitCode returns the exit code of a command that ends with err: that of its command line, config or key, else its cause's.
 func exitCode(err error) int {
 	signal, ended := errors.AsType[signalled](err)
 	code, own := errors.AsType[codeError](err)

@@ -235,7 +235,7 @@ func (a *app) checkPolicy(f policy.Facts) error {
 	return config.Invalid(policy.Refusal(policy.Judge(tariff.Policy, f)))
 }
 
-// checkLost fails if the ledger lacks what the store's slots spent.
+// checkLost fails if the ledger lacks charges of the store's slots.
 func (a *app) checkLost(ctx context.Context, l *ledger) error {
 	missing, err := l.Missing(ctx)
 	if l.cannotAnswer(err) {

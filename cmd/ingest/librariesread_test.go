@@ -23,7 +23,7 @@ import (
 // shownVariables are those whose values may be shown, and why.
 var shownVariables = map[string]string{
 	"HOME":       "the default data directory lies in it, and every report names that",
-	"PGHOST":     "the server's name is in what is said of it",
+	"PGHOST":     "errors of the server name it",
 	"PGPORT":     "the same",
 	"PGUSER":     "the same",
 	"PGDATABASE": "the same",

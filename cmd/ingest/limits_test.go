@@ -46,7 +46,7 @@ func (d *served) askedLimits(question string) int {
 	return resp.StatusCode
 }
 
-// Two serve on one Redis admit one limit, whoever asks: the programs of the documents, or a test.
+// Two serve on one Redis admit one limit together, to the programs of the documents as to a test.
 func TestServesOnOneRedisAdmitOneLimit(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 5})
 	redis := faulty.Redis(t)
