@@ -56,8 +56,10 @@ func TestEnglishKeepsItsAllowance(t *testing.T) {
 				byKind[k.Name], k.Name, allowed[k.Name], k.Cure)
 		}
 	}
-	for _, dir := range slices.SortedFunc(maps.Keys(byPackage), func(a, b string) int { return cmp.Compare(byPackage[b], byPackage[a]) }) {
-		t.Logf("%4d %s", byPackage[dir], dir)
+	if testing.Verbose() {
+		for _, dir := range slices.SortedFunc(maps.Keys(byPackage), func(a, b string) int { return cmp.Compare(byPackage[b], byPackage[a]) }) {
+			t.Logf("%4d %s", byPackage[dir], dir)
+		}
 	}
 	if *update {
 		writeAllowance(t, byKind, allowed)
