@@ -16,6 +16,8 @@ import (
 // it.
 func TestPostgresScripts(t *testing.T) {
 	d := faulty.Postgres(t)
+	other, err := d.CreateDatabase(t.Context(), "other")
+	must(t, err)
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join(here, "testdata/postgres"),
 		Setup: func(e *testscript.Env) error {
@@ -23,8 +25,9 @@ func TestPostgresScripts(t *testing.T) {
 			e.Setenv("INGEST_DATA", filepath.Join(e.WorkDir, "data"))
 			e.Setenv("POSTGRES", strings.Replace(d.URL(), "@", ":hunter2hunter2@", 1))
 			e.Setenv("LEDGER", d.URL())
+			e.Setenv("OTHER", other)
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"ingest": ingestHere, "simulate": simulate, "jsonfield": jsonField, "exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"ingest": ingestHere, "simulate": simulate, "jsonfield": jsonField, "exits": exits, "sql": func(_ *testscript.TestScript, _ bool, args []string) { d.Must(t, args[0]) }},
 	})
 }

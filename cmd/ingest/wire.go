@@ -134,16 +134,18 @@ func (a *app) openStoreAndLedger(ctx context.Context, host string) (_ *store.Sto
 			l.close()
 		}
 	}
+	if err == nil {
+		_ = l.journal.FillsStore(ctx, config.ServerName(a.cfg.Store)) // if it cannot be written, nothing is spent
+	}
 	return s, l, err
 }
 
-// checkStoreGone fails if the ledger knows of a store, for one that is not there. A database on a server has no quota.db
-// beside it that knows its contents.
+// checkStoreGone fails if quota.db knows of a store, for one that is not there.
 func (a *app) checkStoreGone(ctx context.Context, l *ledger) error {
-	if a.newStore || a.cfg.Store != "sqlite" {
+	if a.newStore {
 		return nil
 	}
-	return config.Invalid(audit.CheckStoreGone(ctx, l.journal, l.Account, a.storeName(), a.clock.Now().Add(-l.Tariff.Horizon())))
+	return config.Invalid(audit.CheckStoreGone(ctx, l.journal, l.Account, config.ServerName(a.cfg.Store), a.storeName(), a.clock.Now().Add(-l.Tariff.Horizon())))
 }
 
 // storeGone is checkStoreGone for a command that only reads, and has found no store.

@@ -20,12 +20,17 @@ type StoreGone struct {
 
 // Journal is the ledger of a data directory: it has what this machine has spent.
 type Journal interface {
+	// Store returns the name of the store that is filled with it; "" if none was there yet.
+	Store(ctx context.Context) (string, error)
 	Spent(ctx context.Context, account string, since time.Time, every time.Duration) ([]quota.Spent, error)
 }
 
-// CheckStoreGone returns a *StoreGone for a store that is not there if an account has spent on a region since a time: what
-// came was saved, so that there was a store. Scripts take quota for no region.
-func CheckStoreGone(ctx context.Context, j Journal, account, name string, since time.Time) error {
+// CheckStoreGone returns a *StoreGone for a store that is not there if a run has filled it, and an account has spent on a
+// region since a time. The error shows it as name.
+func CheckStoreGone(ctx context.Context, j Journal, account, store, name string, since time.Time) error {
+	if filled, err := j.Store(ctx); err != nil || filled != store {
+		return err
+	}
 	spent, err := j.Spent(ctx, account, since, 0)
 	if err != nil {
 		return err

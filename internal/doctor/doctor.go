@@ -75,6 +75,7 @@ type LocalLedger interface {
 	quota.Ledger
 	quota.EmergencyAccount
 	sharedledger.Journal
+	Store(ctx context.Context) (name string, err error)
 	MoveBack(ctx context.Context) (moved int, err error)
 	OtherAccounts(ctx context.Context, account string, pools []string, since time.Time) ([]string, error)
 }

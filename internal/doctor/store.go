@@ -54,7 +54,7 @@ func checkStore(ctx context.Context, d *Doctor) Finding {
 	s, err := storeSummary(ctx, d)
 	if err != nil {
 		name := cmp.Or(d.StoreName, filepath.Join(d.Config.Data, store.FileName))
-		if d.OpenStore == nil && errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) {
 			if gone := d.storeGone(ctx, name); gone != nil {
 				wrong, advice := gone.Remedy()
 				return fail(BadConfig, wrong, advice)
@@ -85,7 +85,7 @@ func (d *Doctor) storeGone(ctx context.Context, name string) *audit.StoreGone {
 		return nil
 	}
 	defer func() { _ = l.Close() }()
-	err = audit.CheckStoreGone(ctx, l, d.Config.Account, name, d.now().Add(-schedule.Tariff.Horizon()))
+	err = audit.CheckStoreGone(ctx, l, d.Config.Account, cmp.Or(d.StoreName, "sqlite"), name, d.now().Add(-schedule.Tariff.Horizon()))
 	gone, _ := errors.AsType[*audit.StoreGone](err)
 	return gone
 }

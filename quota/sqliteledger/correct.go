@@ -206,6 +206,20 @@ func (l *Ledger) Spent(ctx context.Context, name string, since time.Time, every 
 	return out, err
 }
 
+// Store returns the store that FillsStore named last; "" if none was there yet.
+func (l *Ledger) Store(ctx context.Context) (name string, err error) {
+	err = l.read(ctx, func(t *transaction) error { return t.row(`SELECT store AS "" FROM file`, nil, &name) })
+	return name, err
+}
+
+// FillsStore names the store that is filled with what this data directory spends on regions.
+func (l *Ledger) FillsStore(ctx context.Context, name string) error {
+	if before, err := l.Store(ctx); err != nil || before == name {
+		return err
+	}
+	return l.write(ctx, func(t *transaction) error { return t.run(`UPDATE file SET store = ?`, name) })
+}
+
 // OtherAccounts returns the other accounts that have spent of these pools since a time, from this data directory. It
 // waits for no writer.
 func (l *Ledger) OtherAccounts(ctx context.Context, name string, pools []string, since time.Time) (others []string, err error) {

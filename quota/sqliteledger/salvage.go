@@ -89,8 +89,8 @@ func (l *Ledger) salvage(ctx context.Context, from string, writes int64) (lost s
 				lost = unreadable
 			}
 		}
-		has, host := int64(0), ""
-		switch err := db.QueryRowContext(ctx, `SELECT writes, host FROM file`).Scan(&has, &host); {
+		has, host, store := int64(0), "", ""
+		switch err := db.QueryRowContext(ctx, `SELECT writes, host, store FROM file`).Scan(&has, &host, &store); {
 		case err != nil:
 			lost = unreadable
 		case has < writes:
@@ -106,7 +106,7 @@ func (l *Ledger) salvage(ctx context.Context, from string, writes int64) (lost s
 		if err != nil || host == "" {
 			return err
 		}
-		return t.run(`UPDATE file SET host = ?`, host)
+		return t.run(`UPDATE file SET host = ?, store = ?`, host, store)
 	})
 	return lost, err
 }

@@ -4,10 +4,12 @@
 -- elsewhere or spent without one (operations, journals).
 
 -- This file. host names the data directory among those that share a ledger. writes counts the transactions that
--- changed the file; quota.db.lock has the count too, so that an older copy is recognized.
+-- changed the file; quota.db.lock has the count too, so that an older copy is recognized. store names the store that the
+-- last run filled; '': none was there yet.
 CREATE TABLE file (
     host   TEXT NOT NULL,
-    writes INTEGER NOT NULL
+    writes INTEGER NOT NULL,
+    store  TEXT NOT NULL DEFAULT ''
 ) STRICT;
 INSERT INTO file (host, writes) VALUES (lower(hex(randomblob(12))), 0);
 
