@@ -57,7 +57,7 @@ func TestARefusalKeepsWhatCameInAndSaysWhen(t *testing.T) {
 		t.Errorf("%d calls left, want the 6 that fit", len(b.upstream.calls))
 	}
 	gb := worked[1]
-	if !strings.Contains(gb.Reason, "6 of 6 used in window 24h") || !gb.RetryAt.Equal(start.Add(24*time.Hour+30*time.Second)) {
+	if !strings.Contains(gb.Reason, "all 6 units that the schedule may use in 24h are used") || !gb.RetryAt.Equal(start.Add(24*time.Hour+30*time.Second)) {
 		t.Errorf("reason %q, retry at %s", gb.Reason, gb.RetryAt)
 	}
 	if len(b.table.pages[gb.SlotKey]) != 2 {

@@ -33,7 +33,7 @@ func TestANoFarBelowOurOwnCountIsDoubted(t *testing.T) {
 		t.Errorf("probe %d", p.Probe)
 	}
 	refused := d.take("videos.list", quota.Scheduled)
-	const want = "units: the provider said no at 101 used of 10000: another tool may use this project, or its limit is lower; one call tries again (probe 1)"
+	const want = "units: the provider said no at 101 used of 10,000: another tool may use this project, or its limit is lower; one call tries again (probe 1)"
 	if refused.Allowed || refused.Refusal.String() != want {
 		t.Errorf("while it is closed: %v, want %q", refused.Refusal, want)
 	}

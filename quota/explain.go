@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/amount"
 	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
@@ -27,7 +28,7 @@ func (g *Governor) TopSpender(ctx context.Context, pool string, at time.Time) st
 	if err != nil || i < 0 {
 		return ""
 	}
-	return fmt.Sprintf("most by %s (%d in 24h)", spent[i].Who, spent[i].Amount)
+	return fmt.Sprintf("most by %s (%s in 24h)", spent[i].Who, amount.Thousands(spent[i].Amount))
 }
 
 // Sentence is Explain with a given TopSpender, or "", and without asking the ledger.
@@ -48,7 +49,7 @@ func (d Decision) Sentence(topSpender string) string {
 	for _, p := range d.Pools {
 		for _, w := range p.Windows {
 			if p.Pool == r.Pool && w.Window.Day() && r.Window != protocol.DrainWindow && r.Reserved == 0 && counted(p.Pool) {
-				parts = append(parts, fmt.Sprintf("the provider's own day has %d of %d left", max(w.Window.Limit-w.Used, 0), w.Window.Limit))
+				parts = append(parts, fmt.Sprintf("the provider's own day has %s of %s left", amount.Thousands(max(w.Window.Limit-w.Used, 0)), amount.Thousands(w.Window.Limit)))
 			}
 		}
 	}

@@ -112,9 +112,8 @@ func TestRefusalIsAValueThatSaysWhy(t *testing.T) {
 	d.at("2026-06-01 23:00:00")
 	d.spend("units", 200)
 	got := d.take("videos.list", quota.Scheduled)
-	want := quota.Refusal{Pool: "units", Window: "24h", Used: 9600, Ceiling: 9500, Limit: 10_000}
-	if got.Allowed || *got.Refusal != want {
-		t.Fatalf("%+v", got)
+	if r := got.Refusal; got.Allowed || r.Pool != "units" || r.Window != "24h" || r.Used != 9600 || r.Ceiling != 9500 || r.Limit != 10_000 {
+		t.Fatalf("got %+v, want 9,600 of 9,500 units used in 24h", got)
 	}
 	if due := got.RetryAt; !due.Equal(instant(t, "2026-06-03T05:00:30Z")) {
 		t.Errorf("free at %s, want 24h30s after the first", due.UTC())
@@ -125,8 +124,8 @@ func TestRefusalIsAValueThatSaysWhy(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	text := d.Explain(t.Context(), got)
-	for _, want := range []string{"units: 9600 of 9500 used in window 24h (limit 10000)", "window day has room", "24h: under pools.units in costs.yaml",
-		"most by manual post (9500 in 24h)", "frees at 2026-06-03T05:00:30Z"} {
+	for _, want := range []string{"all 9,500 units that the schedule may use in 24h are used (limit 10,000)", "window day has room", "24h: under pools.units in costs.yaml",
+		"most by manual post (9,500 in 24h)", "frees at 2026-06-03T05:00:30Z"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q does not say %q", text, want)
 		}

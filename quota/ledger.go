@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/amount"
 	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
@@ -123,9 +124,9 @@ type Bound struct {
 
 // refusal returns the refusal of an ask by this window of a pool, of which so much is used.
 func (b Bound) refusal(a Ask, pool string, used int64) *Refusal {
-	r := &Refusal{Pool: pool, Window: b.Window.Name, Used: used, Ceiling: b.Ceiling, Limit: b.Window.Limit}
+	r := &Refusal{Pool: pool, Window: b.Window.Name, Used: used, Ceiling: b.Ceiling, Limit: b.Window.Limit, purpose: a.Who.Purpose}
 	if b.Reserved > 0 {
-		r.Reserved, r.purpose, r.left = b.Reserved, a.Who.Purpose, max(b.scheduled-used, 0)
+		r.Reserved, r.left = b.Reserved, max(b.scheduled-used, 0)
 	}
 	return r
 }
@@ -202,13 +203,13 @@ type Refusal struct {
 	// Probe is the number of the next probe if the provider's no is doubted, otherwise 0.
 	Probe int `json:"-"`
 
-	purpose Purpose // with Reserved: what was refused
+	purpose Purpose // of the refused call; "" if it has none
 	left    int64   // with Reserved: what the schedule's own ceiling leaves
 }
 
 func (r Refusal) String() string {
 	if pool, client, own := strings.Cut(r.Pool, clientSign); own {
-		return fmt.Sprintf("client %s: %d of its %d %s used in window %s", client, r.Used, r.Limit, pool, r.Window)
+		return fmt.Sprintf("client %s: %s of its %s used %s", client, amount.Thousands(r.Used), amount.Of(r.Limit, pool), r.within())
 	}
 	switch {
 	case !r.ByHand.IsZero():
@@ -216,43 +217,65 @@ func (r Refusal) String() string {
 	case !r.Unknown.IsZero():
 		return fmt.Sprintf("%s: closed because its use is not known, until %s or ingest quota post %[1]s N", r.Pool, r.Unknown.UTC().Format(time.RFC3339))
 	case r.Window == protocol.DrainWindow:
-		s := fmt.Sprintf("%s: the provider said no at %d used", r.Pool, r.Used)
+		s := fmt.Sprintf("%s: the provider said no at %s used", r.Pool, amount.Thousands(r.Used))
 		if r.Probe > 0 {
-			s += fmt.Sprintf(" of %d: another tool may use this project, or its limit is lower; one call tries again (probe %d)", r.Limit, r.Probe)
+			s += fmt.Sprintf(" of %s: another tool may use this project, or its limit is lower; one call tries again (probe %d)", amount.Thousands(r.Limit), r.Probe)
 		}
 		return s
 	}
-	s := fmt.Sprintf("%s: %d of %d used in window %s (limit %d)", r.Pool, r.Used, r.Ceiling, r.Window, r.Limit)
+	s := r.usedUp()
 	if r.Reserved > 0 {
 		s = r.reserved()
 	}
 	if r.AtOnce > 0 {
-		s += fmt.Sprintf(", and %d are needed at once", r.AtOnce)
+		s += fmt.Sprintf(", and %s are needed at once", amount.Thousands(r.AtOnce))
+	}
+	return s
+}
+
+// usedUp says how much of its ceiling the caller has used.
+func (r Refusal) usedUp() string {
+	s := fmt.Sprintf("%s of the %s that %s may use %s are used", amount.Thousands(r.Used), amount.Of(r.Ceiling, r.Pool), r.purpose.callers(), r.within())
+	if r.Used >= r.Ceiling {
+		s = fmt.Sprintf("all %s that %s may use %s are used", amount.Of(r.Ceiling, r.Pool), r.purpose.callers(), r.within())
+	}
+	if r.Limit > r.Ceiling {
+		s += fmt.Sprintf(" (limit %s)", amount.Thousands(r.Limit))
 	}
 	return s
 }
 
 // reserved says what the schedule needs, and what that leaves.
 func (r Refusal) reserved() string {
-	what, who, left := r.Pool, "calls of purpose "+string(r.purpose), "none"
-	if what != "units" {
-		what += " calls"
-	}
-	switch r.purpose {
-	case Client:
-		who = "clients"
-	case Backfill:
-		who = "backfills"
-	case Scheduled, Refresh, Manual:
-	}
+	left := "none"
 	if n := r.Ceiling - r.Used; n > 0 {
-		left = fmt.Sprint("only ", n)
+		left = "only " + amount.Thousands(n)
 	}
-	when := "in window " + r.Window
+	return fmt.Sprintf("the schedule still needs %s of the %s left %s; %s may use %s",
+		amount.Thousands(r.Reserved), amount.Of(r.left, r.Pool), r.within(), r.purpose.callers(), left)
+}
+
+// within says for how long the window of the refusal counts.
+func (r Refusal) within() string {
 	if r.Window == "day" {
-		when = "today"
+		return "today"
 	}
-	return fmt.Sprintf("the schedule still needs %d of the %d %s left %s; %s may use %s", r.Reserved, r.left, what, when, who, left)
+	return "in " + r.Window
+}
+
+// callers names those who call for a purpose.
+func (p Purpose) callers() string {
+	switch p {
+	case Scheduled:
+		return "the schedule"
+	case Client, Backfill:
+		return string(p) + "s"
+	case Refresh:
+		return "the refresh"
+	case Manual:
+		return "manual takes"
+	}
+	return "callers"
 }
 
 // Spent is a sum of charges.

@@ -26,7 +26,7 @@ func TestCallsAreAdmittedTogetherOrNotAtAll(t *testing.T) {
 	if got.Allowed || got.Refusal.Used != 9_497 || got.Refusal.Ceiling != 9_500 || got.Refusal.AtOnce != 4 || got.Pools[0].Remaining != 3 {
 		t.Errorf("four with three left: %+v, %+v", got.Refusal, got.Pools)
 	}
-	const want = "units: 9497 of 9500 used in window 24h (limit 10000), and 4 are needed at once"
+	const want = "9,497 of the 9,500 units that the schedule may use in 24h are used (limit 10,000), and 4 are needed at once"
 	if got.Refusal != nil && got.Refusal.String() != want {
 		t.Errorf("%q, want %q", got.Refusal, want)
 	}

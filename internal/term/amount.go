@@ -5,30 +5,18 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/trendvidstream/ingest/internal/amount"
 )
 
 // Thousands formats n with separators: 10,000.
-func Thousands(n int64) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func Thousands(n int64) string { return amount.Thousands(n) }
 
 // Amount formats an amount of a quota pool: "32 units", "1 unit", "5 search calls".
-func Amount(n int64, pool string) string { return Thousands(n) + " " + PoolUnit(n, pool) }
+func Amount(n int64, pool string) string { return amount.Of(n, pool) }
 
-// PoolUnit names the unit of that much of a pool: a pool that is not named after its unit counts calls.
-func PoolUnit(n int64, pool string) string {
-	if !strings.HasSuffix(pool, "s") {
-		pool += " calls"
-	}
-	if n == 1 && (pool == "units" || strings.HasSuffix(pool, "calls")) {
-		pool = strings.TrimSuffix(pool, "s")
-	}
-	return pool
-}
+// PoolUnit names the unit of that much of a pool: "units", "search calls".
+func PoolUnit(n int64, pool string) string { return amount.Unit(n, pool) }
 
 // Plural counts things: "1 job", "8 regions".
 func Plural(n int, thing string) string {

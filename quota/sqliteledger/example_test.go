@@ -45,5 +45,5 @@ func Example() {
 	// Output:
 	// call; then remain 1
 	// call; then remain 0
-	// wait: calls: 2 of 2 used in window 1h (limit 2)
+	// wait: all 2 calls that manual takes may use in 1h are used
 }
