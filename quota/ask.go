@@ -67,7 +67,7 @@ func (c Charge) check() error {
 }
 
 // day returns the index of the midnight that began the day in force at t, or -1. A day stays in force until the grace
-// after its end: a clock that is ahead by up to the grace still counts a take in the day in which the call arrives.
+// after its end: a clock that is ahead by up to the grace still counts a take in the day when the call arrives.
 func (a Ask) day(t time.Time) int {
 	i := -1
 	for i+1 < len(a.Midnights) && !a.turns(i+1).After(t) {

@@ -32,7 +32,7 @@ func (t *Tariff) ownPools(client string) (own []Pool) {
 	return own
 }
 
-// ownCharges returns what a cost draws from a client's own pools.
+// ownCharges returns the amounts that a cost draws from a client's own pools.
 func (t *Tariff) ownCharges(client string, cost Cost) (charges []Charge) {
 	for _, p := range t.ownPools(client) {
 		shared, _, _ := strings.Cut(p.Name, clientSign)
@@ -46,7 +46,7 @@ func (t *Tariff) ownCharges(client string, cost Cost) (charges []Charge) {
 // counted reports whether the provider counts the pool. A client's own pool is never closed by the provider's answers.
 func counted(pool string) bool { return !strings.Contains(pool, clientSign) }
 
-// allPools returns the tariff's pools and those of its clients.
+// allPools returns the tariff's pools and its clients' pools.
 func (t *Tariff) allPools() []Pool {
 	all := slices.Clone(t.Pools)
 	for client := range t.clients {
@@ -84,7 +84,7 @@ func (t *Tariff) InLedger(pool string) string {
 	})
 }
 
-// NowNamed returns the name that a pool has now, whatever it was called when something was spent of it.
+// NowNamed returns the pool's present name; costs.yaml may have renamed it since it was used.
 func (t *Tariff) NowNamed(pool string) string {
 	return translate(pool, func(name string) string {
 		for _, p := range t.Pools {

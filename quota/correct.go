@@ -92,9 +92,9 @@ func (g *Governor) DrainByHand(ctx context.Context, pool string, lift bool) erro
 	return g.ledger().Drain(ctx, g.Account, pool, Drain{Until: until, By: ByHand, At: r.At})
 }
 
-// CloseUnknown closes a pool because what was spent of it is not known: until nothing that was spent before now can
-// count any more, which is the later of the provider's next midnight and the end of the pool's longest window, each with
-// the grace. PostTotal opens it before that.
+// CloseUnknown closes a pool because its use is not known: until nothing that was spent before now can count any
+// more, which is the later of the provider's next midnight and the end of the pool's longest window, each with the
+// grace. PostTotal opens it before that.
 func (g *Governor) CloseUnknown(ctx context.Context, pool string) error {
 	if err := g.Tariff.CheckPool(pool); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (g *Governor) CloseUnknown(ctx context.Context, pool string) error {
 	return g.ledger().Drain(ctx, g.Account, pool, Drain{Until: until, By: ByUnknown, At: now.Truncate(time.Microsecond)})
 }
 
-// OpenUnknown opens a pool, though what was spent of it may not be known.
+// OpenUnknown opens a pool although its use may not be known.
 func (g *Governor) OpenUnknown(ctx context.Context, pool string) error {
 	r, err := g.Report(ctx)
 	if err != nil {
@@ -130,8 +130,8 @@ func (g *Governor) OpenUnknown(ctx context.Context, pool string) error {
 	return g.ledger().Drain(ctx, g.Account, pool, Drain{Until: now.Add(-MaxClockGap), By: ByUnknown, At: known})
 }
 
-// PostTotal records how much of a pool the provider has counted today: it posts what the ledger lacks of that, returns
-// that amount, and opens the pool.
+// PostTotal records how much of a pool the provider has counted today: it posts the missing part of that amount,
+// returns the amount, and opens the pool.
 func (g *Governor) PostTotal(ctx context.Context, who Who, pool string, total int64) (posted int64, err error) {
 	r, err := g.Report(ctx)
 	if err != nil {
@@ -148,9 +148,9 @@ func (g *Governor) PostTotal(ctx context.Context, who Who, pool string, total in
 	return posted, cmp.Or(err, g.OpenUnknown(ctx, pool))
 }
 
-// Reset irrevocably forgets what the account has spent and its drains. The provider does not forget, and may refuse
-// before our limit is reached. by is logged as the person responsible; the report says when it was. ErrShared: several
-// hosts share the ledger.
+// Reset irrevocably deletes the account's charges and its drains. The provider does not forget, and may refuse before
+// our limit is reached. by is logged as the person responsible; the report says when it was. ErrShared: several hosts
+// share the ledger.
 func (g *Governor) Reset(ctx context.Context, by string) error {
 	if err := g.Ledger.Reset(ctx, g.Account); err != nil {
 		return fmt.Errorf("reset account %s: %w", g.Account, err)
@@ -172,7 +172,7 @@ func posted(pool string, amount int64) Charge {
 	return Charge{Pool: pool, Amount: amount, Bounds: []Bound{{Window: Window{Name: "posted", Length: protocol.MinWindow, Limit: MaxLimit}, Ceiling: MaxLimit}}}
 }
 
-// usedToday returns what the provider's day has used, or what any window has if no day is counted.
+// usedToday returns the use of the provider's day, or the use of any window if no day is counted.
 func usedToday(windows []WindowState) int64 {
 	used := int64(0)
 	for _, w := range windows {

@@ -74,7 +74,7 @@ func ParseCosts(name string, data []byte, upstream, table string) (*Tariff, erro
 	return t, nil
 }
 
-// namesAZone refuses names for which time.LoadLocation returns this machine's own zone, and zones that count leap
+// namesAZone refuses names that time.LoadLocation resolves to this machine's own zone, and zones that count leap
 // seconds.
 func namesAZone(name string) bool {
 	switch name {
@@ -84,7 +84,7 @@ func namesAZone(name string) bool {
 	return !strings.HasPrefix(name, "right/")
 }
 
-// costsReader checks what the strict decoding cannot, and keeps the first mistake.
+// costsReader makes the checks that strict decoding cannot make, and keeps the first mistake.
 type costsReader struct {
 	yaml *strictyaml.Document
 	err  error
@@ -109,7 +109,7 @@ func (r *costsReader) upstream(name string, u upstreamFile) map[string]*Tariff {
 		r.wrong(here.of("zone"), "zone %q is not a time zone: use a name like America/Los_Angeles", u.Zone)
 	}
 	if !slices.Contains([]string{"", "charged", "free"}, u.Bursts) {
-		r.wrong(here.of("bursts"), "bursts: %q is not known: use charged, or free where the provider does not charge what it refuses for its rate", u.Bursts)
+		r.wrong(here.of("bursts"), "bursts: %q is not known: use charged, or free where the provider does not charge requests that it refuses for their rate", u.Bursts)
 	}
 	base := Tariff{
 		Upstream: name, Zone: zone, FreeBursts: u.Bursts == "free", Ceilings: map[Purpose]Share{},
@@ -192,7 +192,7 @@ var routePattern = regexp.MustCompile(`^(GET|POST|PUT|PATCH|DELETE) (/[A-Za-z0-9
 
 func (r *costsReader) route(t *Tariff, method, route string, at place) {
 	if other, taken := t.Routes[route]; taken {
-		r.wrong(at, "route %q is that of %s already: one route names one method", route, other)
+		r.wrong(at, "route %q already belongs to %s: one route names one method", route, other)
 	}
 	if !routePattern.MatchString(route) {
 		r.wrong(at, "route %q: use a method and a path, such as GET /youtube/v3/videos", route)

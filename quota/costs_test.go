@@ -40,7 +40,7 @@ func TestCostsThatAreWrongSayWhereAndWhatToDo(t *testing.T) {
 	}{
 		{"a route that is none", "{units: 1}", "{units: 1, route: videos}", `costs.yaml:15: route "videos": use a method and a path, such as GET /youtube/v3/videos`},
 		{"a route that leaves its path", "{units: 1}", "{units: 1, route: GET /youtube/../videos?key=x}", `costs.yaml:15: route "GET /youtube/../videos?key=x": use a method`},
-		{"a route of two methods", "{units: 1}\n          search.list: {", "{units: 1, route: GET /search}\n          search.list: {route: GET /search, ", `costs.yaml:15: route "GET /search" is that of search.list already`},
+		{"a route of two methods", "{units: 1}\n          search.list: {", "{units: 1, route: GET /search}\n          search.list: {route: GET /search, ", `costs.yaml:15: route "GET /search" already belongs to search.list`},
 		{"a method for nothing but a route", "{units: 1}", "{route: GET /videos}", `costs.yaml:15: method videos.list costs nothing`},
 		{"a misspelt field", "ceilings:", "ceiling:", `costs.yaml:7: unknown field "ceiling": did you mean "ceilings"?`},
 		{"a misspelt field inside", "open_at_most", "open_atmost", `costs.yaml:8: unknown field "open_atmost": did you mean "open_at_most"?`},

@@ -98,7 +98,7 @@ func (d *Decision) refuse(clock, frees time.Time) {
 	d.RetryAfter, d.RetryAt = ceilMillis(frees.Sub(clock)), frees
 }
 
-// charge deducts the amount from what remains. In an empty window the charge becomes the oldest entry.
+// charge deducts the amount from the remaining amount. In an empty window the charge becomes the oldest entry.
 func (p *PoolState) charge(amount int64, now time.Time, grace time.Duration) {
 	p.Charged = amount
 	p.Remaining -= amount
@@ -146,7 +146,7 @@ func decidePool(a Ask, c Charge, now time.Time, facts PoolFacts) (PoolState, *Re
 	return state, refusal, frees, nil
 }
 
-// decideWindow returns the window's state and the time from which the amount fits; zero if it fits now.
+// decideWindow returns the window's state and the time when the amount begins to fit; zero if it fits now.
 func decideWindow(a Ask, b Bound, l Lookup, now time.Time, total int64, f WindowFacts) (WindowState, time.Time, error) {
 	state := WindowState{Window: b.Window, Ceiling: b.Ceiling, Used: total - f.Before}
 	if f.Before < 0 || state.Used < 0 {

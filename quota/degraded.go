@@ -60,7 +60,7 @@ func (g *Governor) degraded(ctx context.Context, a Ask, cause error) (Decision, 
 		return Decision{}, fmt.Errorf("%w; and the journal: %w", closed, err)
 	}
 	if d.Row == 0 {
-		return Decision{}, fmt.Errorf("%w: %s: what may be spent without the ledger is used up: %w", ErrClosed, a.Who.Method, cause)
+		return Decision{}, fmt.Errorf("%w: %s: the budget for calls without the ledger is used up: %w", ErrClosed, a.Who.Method, cause)
 	}
 	if !g.inEmergency.Swap(true) && g.Log != nil {
 		g.Log.WarnContext(ctx, "the ledger cannot answer: cheap calls go on, from the emergency budget", slog.Any("error", cause))
@@ -68,15 +68,15 @@ func (g *Governor) degraded(ctx context.Context, a Ask, cause error) (Decision, 
 	return d, nil
 }
 
-// EmergencyLeft is what the schedule may spend of one pool while the ledger cannot answer.
+// EmergencyLeft is the amount of one pool that the schedule may spend while the ledger cannot answer.
 type EmergencyLeft struct {
 	Pool      string
 	Remaining int64     // in units of the pool: 0 up to its emergency budget; 0 if it does not pay for a call
 	ResumesAt time.Time // when it pays for one again; zero: it does now, or that is not known
 }
 
-// EmergencyLeft returns what is left of each pool that Governor.Usual, or the tariff's cheapest call of the pool, draws
-// from, as a take without the ledger would find it. It is empty if no such call goes on without the ledger.
+// EmergencyLeft returns, for each pool that Governor.Usual (or else the tariff's cheapest call of the pool) draws
+// from, the amount that a take without the ledger would find. It is empty if no such call goes on without the ledger.
 func (g *Governor) EmergencyLeft(ctx context.Context) (left []EmergencyLeft, err error) {
 	if g.EmergencyAccount == nil {
 		return nil, nil
@@ -120,7 +120,8 @@ func (l *EmergencyLeft) ResumeBy(until time.Time) {
 	}
 }
 
-// leftFor returns what may be spent without the ledger at a time, for charges like c; 0 if it is less than c.
+// leftFor returns the amount that may be spent without the ledger at a time, for charges like c; 0 if it is less than
+// c.
 func (g *Governor) leftFor(ctx context.Context, c Charge, last []LastUsage, at time.Time) (int64, error) {
 	if g.drained(c, last, at) != nil {
 		return 0, nil
@@ -165,8 +166,8 @@ func (g *Governor) drained(c Charge, last []LastUsage, now time.Time) *Decision 
 	return nil
 }
 
-// budgets returns the limits that the charge must fit: the emergency budget and, for each window, what was left when
-// the ledger last answered.
+// budgets returns the limits that the charge must fit: the emergency budget and, for each window, the amount left
+// when the ledger last answered.
 func (g *Governor) budgets(a Ask, c Charge, last []LastUsage, now time.Time) []EmergencyBudget {
 	emergency := EmergencyBudget{Pool: c.Pool, Amount: MaxLimit, Shared: true, Since: now.Add(-g.Tariff.pool(c.Pool).longest() - a.Grace)}
 	for _, b := range c.Bounds {

@@ -12,8 +12,8 @@ import (
 // every day early, so a no that comes while our count is far below the limit is doubted. The pool closes for minutes;
 // then one cheap call, the probe, asks again on behalf of all hosts, since the ledger keeps the doubt with the drain.
 // A good answer opens the pool. Each further no closes it for longer, up to two hours at a time, until the provider's
-// day turns. A no near the limit is believed at once. So is one near the count at which a no of the last days turned
-// out to be true: whatever took the rest then probably takes it again.
+// day turns. A no near the limit is believed at once. A refusal near the count of a recent, true refusal is believed
+// too: another program took the rest then and probably takes it again.
 
 // doubts are how long the pool stays closed before each probe. The last value repeats.
 var doubts = []time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour, 2 * time.Hour}
@@ -72,8 +72,8 @@ func (g *Governor) probe(ctx context.Context, d Decision) (Decision, error) {
 		if p.Charged == 0 || p.LastDrain.Probe == 0 || !p.LastDrain.Holds(today.Add(longestLease)) {
 			continue
 		}
-		// Random leases almost never coincide (one in ten million), so that of two calls at once the stored lease
-		// tells which is the probe.
+		// Random leases almost never coincide (one in ten million), so if two calls are made at once, the stored
+		// lease tells which call is the probe.
 		lease := p.LastDrain
 		lease.Until = d.At.Add(probeTime + rand.N(longestLease-probeTime)).Truncate(time.Microsecond) //nolint:gosec // only to be different
 		mine := p.Charged <= g.Tariff.cheapest(p.Pool)

@@ -24,8 +24,8 @@ const (
 	ByProvider DrainedBy = iota // it said that the quota is spent
 	ByHand
 	ByReset // a person reset the account: the pool is open, and Drain.At says since when
-	// ByUnknown: what was spent of the pool until Drain.At is not known, see Governor.CloseUnknown; or it is known again,
-	// if the drain ends by then.
+	// ByUnknown: the pool's use until Drain.At is not known, see Governor.CloseUnknown; or it is known again, if the
+	// drain ends by then.
 	ByUnknown
 )
 
@@ -43,7 +43,7 @@ func (d Drain) Check(account, pool string) error {
 // Holds reports whether the pool is closed at t.
 func (d Drain) Holds(t time.Time) bool { return d.Until.After(t) }
 
-// Equal reports whether two drains say the same, in whatever zone.
+// Equal reports whether two drains are the same, in any time zone.
 func (d Drain) Equal(other Drain) bool {
 	same := d.Until.Equal(other.Until) && d.At.Equal(other.At)
 	d.Until, d.At = other.Until, other.At
@@ -51,9 +51,10 @@ func (d Drain) Equal(other Drain) bool {
 }
 
 // Over returns the pool's last drain after last and then d, which every ledger keeps. The one that ends later wins; the
-// zero Drain lifts any. Of several drains for the same probe the first wins while it holds, so that only one call is the
-// probe. One by ByUnknown is neither replaced nor lifted but by a later one, which may end at once; others can only
-// prolong it. So whatever the order in which hosts and ledgers learn of drains, a pool whose use is unknown is closed.
+// zero Drain lifts any. If several drains are recorded for the same probe, the first wins while it holds, so that
+// only one call is the probe. One by ByUnknown is neither replaced nor lifted but by a later one, which may end at
+// once; others can only prolong it. So a pool with unknown use stays closed in whatever order hosts and ledgers learn
+// of drains.
 func (d Drain) Over(last Drain, now time.Time) Drain {
 	if d.By != ByUnknown && last.By != ByUnknown {
 		if d.Until.IsZero() || d.Until.After(last.Until) && (d.Probe == 0 || d.Probe != last.Probe || !last.Holds(now)) {
@@ -71,7 +72,7 @@ func (d Drain) Over(last Drain, now time.Time) Drain {
 	return wins
 }
 
-// outranks reports whether d stays of two drains, of which one at least is by ByUnknown.
+// outranks reports whether d replaces the other drain, when at least one of the two has the cause ByUnknown.
 func (d Drain) outranks(last Drain, now time.Time) bool {
 	if d.By == ByUnknown && last.By == ByUnknown {
 		return d.At.After(last.At) || d.At.Equal(last.At) && d.Until.After(last.Until)

@@ -8,7 +8,7 @@ import (
 // EmergencyAccount is a data directory's record of calls made while the ledger could not answer. They are synced into
 // the ledger before it decides again. Packages sqliteledger and sharedledger implement it.
 type EmergencyAccount interface {
-	// LastUsage returns what each pool had used when the ledger last answered. It does not ask the ledger.
+	// LastUsage returns the use of each pool when the ledger last answered. It does not ask the ledger.
 	LastUsage(ctx context.Context, account string) ([]LastUsage, error)
 	// Spend records the emergency if every budget has room for it, and returns its row; 0 if one has none. Entries later
 	// than e.At count too, so that setting a clock back opens no budget.
@@ -16,7 +16,7 @@ type EmergencyAccount interface {
 	// RefundEmergency gives back an emergency whose call was certainly never sent: it counts against no budget, and is
 	// not synced. ErrNotRefundable: there is none under that row, or it was synced meanwhile.
 	RefundEmergency(ctx context.Context, account string, row int64) error
-	// Left returns what is left of each budget at a time: below 0 if more was spent. It changes nothing.
+	// Left returns the rest of each budget at a time: below 0 if more was spent. It changes nothing.
 	Left(ctx context.Context, account string, at time.Time, budgets []EmergencyBudget) ([]int64, error)
 }
 
@@ -34,7 +34,7 @@ type Emergency struct {
 	At      time.Time
 	Who     Who
 	Amounts Cost
-	Cause   error // what the ledger returned instead of a decision
+	Cause   error // the ledger's error in place of a decision
 }
 
 // EmergencyBudget is the most that a pool may spend in emergencies.

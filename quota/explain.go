@@ -11,8 +11,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
-// Explain describes a refusal for a person: which window, what is left of the provider's day, who spent most, and when
-// there is room again.
+// Explain describes a refusal for a person: which window, how much of the provider's day is left, who spent most, and
+// when there is room again.
 func (g *Governor) Explain(ctx context.Context, d Decision) string {
 	if d.Refusal == nil {
 		return ""
@@ -20,8 +20,8 @@ func (g *Governor) Explain(ctx context.Context, d Decision) string {
 	return d.Sentence(g.TopSpender(ctx, d.Refusal.Pool, d.At))
 }
 
-// TopSpender says who drew most from a pool in the last 24 hours; "" if nobody did, or the ledger cannot say. It is
-// expensive: the ledger adds up a day's charges.
+// TopSpender names the spender that drew most from a pool in the last 24 hours; "" if there was none, or the ledger
+// cannot say. It is expensive: the ledger adds up a day's charges.
 func (g *Governor) TopSpender(ctx context.Context, pool string, at time.Time) string {
 	spent, err := g.ledger().Spent(ctx, g.Account, at.Add(-24*time.Hour), 0)
 	i := slices.IndexFunc(spent, func(s Spent) bool { return s.Pool == pool })

@@ -23,10 +23,10 @@ type Governor struct {
 	Now              func() time.Time
 	EmergencyAccount EmergencyAccount // nil: every call fails closed while the ledger cannot answer
 	Log              *slog.Logger     // nil: nothing is logged
-	// Reserve returns what calls of backfills and clients must leave for the schedule. It holds for each Request that
-	// brings no Reserve of its own, and for Report. nil: nothing is reserved.
+	// Reserve returns the amounts that calls of backfills and clients must leave for the schedule. It holds for each
+	// Request that brings no Reserve of its own, and for Report. nil: nothing is reserved.
 	Reserve func(context.Context) Reserve
-	// Known returns what the program's own records, such as rows of its store, show was spent wholly after a time. While
+	// Known returns the spends after a time that the program's own records, such as rows of its store, show. While
 	// the ledger lacks any of that, a take fails with ErrClosed and ErrIncomplete. nil: nothing is known.
 	Known func(ctx context.Context, since time.Time) ([]Spent, error)
 	// Date asks the provider's clock. Within MaxClockGap after the provider's midnight by this machine's clock, a take
@@ -43,7 +43,7 @@ type Request struct {
 	Region  string // "" if a call has none
 	Client  string // which tool asks; its own limits (Tariff.LimitClients) apply too. "": the program itself
 	Purpose Purpose
-	// Reserve is what the schedule needs: this call's ceilings are lowered to leave it free. The zero value is
+	// Reserve is the schedule's need: this call's ceilings are lowered to leave it free. The zero value is
 	// Governor.Reserve.
 	Reserve Reserve
 	// Calls is how many such calls must fit for the first to be admitted, for work that is worthless unless finished.
@@ -74,7 +74,7 @@ func (g *Governor) Take(ctx context.Context, r Request) (Decision, error) {
 		}
 		g.giveBack(ctx, d)
 	}
-	return Decision{}, fmt.Errorf("%w: %s: every answer came more than %v after it was asked for: is this machine stopped again and again?", ErrClosed, r.Method, g.SendWithin())
+	return Decision{}, fmt.Errorf("%w: %s: every answer came more than %v after the request: is this machine stopped again and again?", ErrClosed, r.Method, g.SendWithin())
 }
 
 // elapsed returns the longer of the monotonic and the wall-clock time between two readings: the monotonic clock misses
@@ -196,7 +196,7 @@ func (g *Governor) ask(ctx context.Context, r Request) (a Ask, fits bool, err er
 	return a, fits, nil
 }
 
-// reserve returns what calls of a purpose must leave for the schedule.
+// reserve returns the amounts that calls of a purpose must leave for the schedule.
 func (g *Governor) reserve(ctx context.Context, purpose Purpose) Reserve {
 	if g.Reserve == nil || !purpose.yields() {
 		return Reserve{}
@@ -225,8 +225,8 @@ func (g *Governor) Spent(ctx context.Context, account string, since time.Time, e
 	return g.ledger().Spent(ctx, account, since, every)
 }
 
-// Missing returns what Known shows was spent and the ledger has not counted. Nothing is missing if Known is nil. Take
-// calls it until nothing was missing once. ErrUnavailable: the ledger cannot say.
+// Missing returns the spends that Known shows and the ledger has not counted. Nothing is missing if Known is nil.
+// Take calls it until nothing was missing once. ErrUnavailable: the ledger cannot say.
 func (g *Governor) Missing(ctx context.Context) ([]Spent, error) {
 	if g.Known == nil {
 		return nil, nil
@@ -234,7 +234,7 @@ func (g *Governor) Missing(ctx context.Context) ([]Spent, error) {
 	now, horizon := g.Now(), g.Tariff.Horizon()
 	known, err := g.Known(ctx, now.Add(MaxClockGap-horizon)) // the ledger's clock may be ahead, and it has forgotten more
 	if err != nil {
-		return nil, fmt.Errorf("read what is known to be spent: %w", err)
+		return nil, fmt.Errorf("read the recorded spends: %w", err)
 	}
 	if len(known) == 0 {
 		g.isWhole.Store(true)
@@ -249,8 +249,8 @@ func (g *Governor) Missing(ctx context.Context) ([]Spent, error) {
 	return missing, nil
 }
 
-// checkWhole fails if the ledger lacks what Known shows: it was lost, or is an older copy. A ledger that cannot say is
-// asked again before the next take.
+// checkWhole fails if the ledger lacks a spend that Known shows: it was lost, or is an older copy. A ledger that
+// cannot say is asked again before the next take.
 func (g *Governor) checkWhole(ctx context.Context) error {
 	if g.Known == nil || g.isWhole.Load() {
 		return nil
@@ -262,7 +262,7 @@ func (g *Governor) checkWhole(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrClosed, err)
 	case len(missing) > 0:
-		return fmt.Errorf("%w: %w: the first is %d of pool %s by %s: put the ledger back as it was, or post what is missing", ErrClosed, ErrIncomplete,
+		return fmt.Errorf("%w: %w: the first is %d of pool %s by %s: put the ledger back as it was, or post the missing spends", ErrClosed, ErrIncomplete,
 			missing[0].Amount, missing[0].Pool, missing[0].Who)
 	}
 	return nil

@@ -16,7 +16,7 @@ import (
 var (
 	// ErrUnknown is a method, pool, purpose or account that does not exist or is not well formed.
 	ErrUnknown = errors.New("unknown")
-	// ErrNeverFits is a cost above what its purpose may ever see used. Nothing was changed.
+	// ErrNeverFits is a cost above its purpose's ceiling. Nothing was changed.
 	ErrNeverFits = errors.New("can never fit")
 	// ErrUnavailable is a ledger that cannot answer: not reachable, hung, read-only, its clock off.
 	ErrUnavailable = errors.New("the ledger cannot answer")
@@ -30,7 +30,7 @@ var (
 	// ErrMissing accompanies ErrUnavailable: the ledger's file is gone, although calls were counted in it. It is not
 	// created anew.
 	ErrMissing = errors.New("the file is missing")
-	// ErrIncomplete accompanies ErrClosed: the ledger lacks what Governor.Known shows.
+	// ErrIncomplete accompanies ErrClosed: the ledger lacks spends that Governor.Known shows.
 	ErrIncomplete = errors.New("the ledger lacks calls that the store knows")
 	// ErrNewer is a ledger written by a newer version of the program. Nothing was changed.
 	ErrNewer = errors.New("the ledger was written by a newer version")
@@ -55,7 +55,7 @@ func clocksApart(format string, args ...any) error {
 	return ClockError(protocol.Sprintf(format, args...))
 }
 
-// Ledger is one exact account of quota. It keeps, per account and pool, a log of what was taken and when. All methods
+// Ledger is one exact account of quota. It keeps, per account and pool, a log of takes with their times. All methods
 // are safe for concurrent use, by many processes if the backend is shared. Every error is one of the above, wrapped.
 type Ledger interface {
 	// Take advances the clock, checks every bound of every charge, and charges all or nothing; a refusal writes
@@ -116,13 +116,13 @@ type Charge struct {
 type Bound struct {
 	Window  Window
 	Ceiling int64 // at most Window.Limit
-	// Reserved is what the schedule still needs of the window, if the ceiling was lowered for that; 0: it was not.
+	// Reserved is the schedule's remaining need of the window, if that lowered the ceiling; 0: it was not.
 	Reserved int64
 
 	scheduled int64 // with Reserved: the schedule's own ceiling
 }
 
-// refusal returns the refusal of an ask by this window of a pool, of which so much is used.
+// refusal returns the refusal of an ask by this window of a pool, given the pool's use.
 func (b Bound) refusal(a Ask, pool string, used int64) *Refusal {
 	r := &Refusal{Pool: pool, Window: b.Window.Name, Used: used, Ceiling: b.Ceiling, Limit: b.Window.Limit, purpose: a.Who.Purpose}
 	if b.Reserved > 0 {
@@ -139,12 +139,12 @@ type Decision struct {
 	Pools   []PoolState // in the order of the charges
 	Refusal *Refusal    // nil when allowed
 	// RetryAfter is how long to wait by the ledger's clock, in whole milliseconds; 0 when allowed. The same ask is
-	// then admitted if nobody else spends. RetryAt is the exact moment by the same clock, up to a millisecond earlier;
-	// asking again does not change it.
+	// then admitted unless others spend in between. RetryAt is the exact moment by the same clock, up to a
+	// millisecond earlier; asking again does not change it.
 	RetryAfter time.Duration
 	RetryAt    time.Time
-	// Degraded marks a call let through while the ledger could not answer: it was charged to the
-	// emergency budget, and Pools hold only what was charged.
+	// Degraded marks a call let through while the ledger could not answer: it was charged to the emergency budget,
+	// and Pools hold only that charge.
 	Degraded bool
 	// Probe marks the call that asks whether a doubted no still holds: once it is answered, call Governor.Answered.
 	Probe bool
@@ -189,7 +189,7 @@ type Refusal struct {
 	Used    int64  `json:"used"`
 	Ceiling int64  `json:"ceiling"`
 	Limit   int64  `json:"limit"`
-	// Reserved is what the schedule still needs of the window, if that is the reason; 0 if it is not.
+	// Reserved is the schedule's remaining need of the window, if that is the reason; 0 if it is not.
 	Reserved int64 `json:"reserved,omitempty"`
 
 	// With window "drained": when a person closed the pool, or until when it is closed because its use is not known. Both are
@@ -245,7 +245,7 @@ func (r Refusal) usedUp() string {
 	return s
 }
 
-// reserved says what the schedule needs, and what that leaves.
+// reserved gives the schedule's need, and the rest.
 func (r Refusal) reserved() string {
 	left := "none"
 	if n := r.Ceiling - r.Used; n > 0 {

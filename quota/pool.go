@@ -8,8 +8,8 @@
 //
 // A program needs a Governor with a Ledger from one of the packages below and a Tariff, either read by ParseCosts or
 // built from Pools, Windows and Costs. It sends a Request with a Purpose and gets a Decision with PoolStates, and a
-// Refusal if there is no room. A Report says what is left and who spent it. Ask, Decide and their parts are for
-// authors of Ledgers.
+// Refusal if there is no room. A Report shows how much is left and who spent the rest. Ask, Decide and their parts
+// are for authors of Ledgers.
 package quota
 
 import (

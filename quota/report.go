@@ -21,8 +21,8 @@ type Report struct {
 	Pools    []PoolReport
 	Spent    []Spent // within each pool's widest window, by pool, largest first
 
-	// EmergencyLeft is what the schedule may spend while the ledger cannot answer: only then is it there, also beside an
-	// error. Empty then: nothing goes on.
+	// EmergencyLeft is the amount that the schedule may spend while the ledger cannot answer: only then is it there,
+	// also beside an error. Empty then: nothing goes on.
 	EmergencyLeft []EmergencyLeft
 }
 
@@ -32,8 +32,8 @@ type PoolReport struct {
 	Limit        int64 // the smallest of its windows' limits
 	DrainedUntil time.Time
 	Probe        int // the number of the next probe of a doubted no; 0: the no is not doubted
-	// Drift is what the provider counted beyond our knowledge when it last said no: the limit less StoppedAt, our
-	// count at the time. 0 if it never said no.
+	// Drift is the amount that the provider had counted and this ledger had not, at the last refusal: the limit less
+	// StoppedAt, our count at the time. 0 if it never said no.
 	Drift     int64
 	StoppedAt int64
 	// StoppedUntil is when that no ends or ended; zero if there was none.
@@ -42,14 +42,14 @@ type PoolReport struct {
 	DrainedByHand time.Time
 	// Unknown is when the pool was closed until DrainedUntil because its use is not known; zero if it was not.
 	Unknown time.Time
-	// ResetAt is when a person last reset the account, until the pool is next closed; zero if nobody did.
+	// ResetAt is when a person last reset the account, until the pool is next closed; zero if there was no reset.
 	ResetAt   time.Time
 	Windows   []WindowState
 	Widest    string            // the window that reaches back furthest, for Report.Spent
-	Remaining map[Purpose]int64 // beside what Governor.Reserve keeps for the schedule
+	Remaining map[Purpose]int64 // beside the amount that Governor.Reserve keeps for the schedule
 	Ceilings  map[Purpose]int64
-	// ResumesAt is when the ledger will admit the next call of a purpose that has no room now; exact if nobody else
-	// spends. The call is Governor.Usual, or the cheapest that draws from the pool.
+	// ResumesAt is when the ledger will admit the next call of a purpose that has no room now; exact if others spend
+	// nothing. The call is Governor.Usual, or the cheapest that draws from the pool.
 	ResumesAt map[Purpose]time.Time
 }
 
@@ -115,14 +115,14 @@ func (g *Governor) report(ctx context.Context) (Report, error) {
 // returnSteps is how many steps at most a window's returns are folded to.
 const returnSteps = 100
 
-// stepSince returns the length of the parts in which what was spent since a time is asked for. It is never shorter than
-// a part of the window that begins then.
+// stepSince returns the length of the parts for a query of spends since a time. It is never shorter than a part of
+// the window that begins then.
 func stepSince(start int64, now time.Time) time.Duration {
 	return max(now.Sub(protocol.Time(start)), returnSteps*time.Microsecond) / returnSteps
 }
 
-// returns says when what a window counts comes back. A step comes back when its last moment leaves the window, so that
-// no unit is expected early.
+// returns gives the times when a window's counted units come back. A step comes back when its last moment leaves the
+// window, so that no unit is expected early.
 func returns(w WindowState, start int64, now time.Time, pool string, spentSince spentSince) (all []Return, err error) {
 	if w.Used == 0 {
 		return nil, nil
@@ -145,13 +145,13 @@ func returns(w WindowState, start int64, now time.Time, pool string, spentSince 
 			all = append(all, Return{now.Add(time.Duration(part+1) * step), amount})
 		}
 	}
-	if left > 0 { // what the window counts and the list does not
+	if left > 0 { // units that the window counts and the list does not
 		all = append(all, Return{now.Add(now.Sub(protocol.Time(start))), left})
 	}
 	return all, nil
 }
 
-// spentSince says what was spent of a pool since a time, in microseconds since 1970, in parts of stepSince.
+// spentSince gives the spends of a pool since a time, in microseconds since 1970, in parts of stepSince.
 type spentSince func(start int64) ([]Spent, error)
 
 // spentSince asks the ledger once per time, because that query is expensive and several pools' windows begin together.
@@ -169,13 +169,13 @@ func (g *Governor) spentSince(ctx context.Context, now time.Time) spentSince {
 	}
 }
 
-// parts returns what was spent of a pool in each part.
+// parts returns the spends of a pool in each part.
 func (since spentSince) parts(pool string, start int64) ([]Spent, error) {
 	all, err := since(start)
 	return slices.DeleteFunc(slices.Clone(all), func(s Spent) bool { return s.Pool != pool }), err
 }
 
-// sums returns what was spent of a pool in all.
+// sums returns the total spends of a pool.
 func (since spentSince) sums(pool string, start int64) ([]Spent, error) {
 	parts, err := since.parts(pool, start)
 	amounts := map[Who]int64{}

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// Reserve is what a schedule needs of each pool, and what it has used.
+// Reserve is a schedule's need of each pool, and its use so far.
 type Reserve struct {
 	Rest Cost // until the provider's day ends
-	// Whole is what the schedule needs in each full sliding window, Used what it has already used of each window. Used
-	// does not count against the ceiling of a backfill or a client. If Whole is nil, Rest is also kept free in sliding
-	// windows and all use counts. Both are by pool and window.
+	// Whole is the schedule's need in each full sliding window, Used the part of each window that it has already
+	// used. Used does not count against the ceiling of a backfill or a client. If Whole is nil, Rest is also kept
+	// free in sliding windows and all use counts. Both are by pool and window.
 	Whole, Used map[string]map[string]int64
 }
 
-// yields reports whether calls of the purpose leave the schedule what it needs.
+// yields reports whether calls of the purpose must leave room for the schedule.
 func (p Purpose) yields() bool { return p == Backfill || p == Client }
 
-// bound returns how much of a window may be used before the purpose must stop: the one answer to what is left for it, for
-// a take and for everything that prints. Its ceiling is lowered to leave the schedule what it still needs. The schedule's
-// own use does not count against a backfill's or a client's ceiling: otherwise a schedule that uses its share would leave
+// bound returns how much of a window may be used before the purpose must stop: the one answer to how much is left for
+// it, for a take and for every report. Its ceiling is lowered by the schedule's remaining need. The schedule's own
+// use does not count against a backfill's or a client's ceiling: otherwise a schedule that uses its share would leave
 // them nothing, however much is free.
 func (t *Tariff) bound(pool string, w Window, purpose Purpose, r Reserve) Bound {
 	b := Bound{Window: w, Ceiling: t.Ceilings[purpose].Of(w.Limit)}
@@ -42,8 +42,8 @@ func (t *Tariff) bound(pool string, w Window, purpose Purpose, r Reserve) Bound 
 	return b
 }
 
-// Left returns how much of a pool the purpose may still spend now: its windows as a ledger reported them, and what the
-// schedule needs.
+// Left returns how much of a pool the purpose may still spend now: its windows as a ledger reported them, and the
+// schedule's need.
 func (t *Tariff) Left(pool string, windows []WindowState, purpose Purpose, r Reserve) int64 {
 	left := int64(MaxLimit)
 	for _, w := range windows {
@@ -57,7 +57,7 @@ func (t *Tariff) LeftOf(pool string, w WindowState, purpose Purpose, r Reserve) 
 	return max(t.bound(pool, w.Window, purpose, r).Ceiling-w.Used, 0)
 }
 
-// leave lowers the ceilings of a charge to bound's. It reports whether the amount would fit if nobody but the schedule had
+// leave lowers the ceilings of a charge to bound's. It reports whether the amount would fit if only the schedule had
 // spent anything.
 func (t *Tariff) leave(c *Charge, purpose Purpose, r Reserve) (fits bool) {
 	fits = true
@@ -68,8 +68,8 @@ func (t *Tariff) leave(c *Charge, purpose Purpose, r Reserve) (fits bool) {
 	return fits
 }
 
-// ScheduledUse returns how much of each window the scheduled purpose has used, without what leaves within a minute;
-// nil if the ledger cannot say.
+// ScheduledUse returns how much of each window the scheduled purpose has used, without units that leave within a
+// minute; nil if the ledger cannot say.
 func (g *Governor) ScheduledUse(ctx context.Context) (map[string]map[string]int64, error) {
 	now := g.Now()
 	a, use := g.Tariff.ask(g.Account, now), map[string]map[string]int64{}
@@ -80,7 +80,7 @@ func (g *Governor) ScheduledUse(ctx context.Context) (map[string]map[string]int6
 		for i, l := range a.Lookups(c, now.Add(time.Minute)) {
 			spent, err := spentSince.sums(p.Name, l.Start)
 			if err != nil {
-				return nil, fmt.Errorf("read what the schedule has used: %w", err)
+				return nil, fmt.Errorf("read the schedule's use: %w", err)
 			}
 			for _, s := range spent {
 				if s.Who.Purpose == Scheduled {

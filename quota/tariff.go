@@ -12,7 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
-// Tariff is what costs.yaml says about one upstream under one table: pools, prices of methods, and the share of each
+// Tariff is the part of costs.yaml for one upstream under one table: pools, prices of methods, and the share of each
 // limit that a purpose may use.
 type Tariff struct {
 	Upstream string
@@ -104,7 +104,7 @@ func (t *Tariff) Check() error {
 	case len(t.Pools) == 0:
 		return fmt.Errorf("%w: a tariff without pools", ErrUnknown)
 	case t.Zone == nil:
-		return fmt.Errorf("%w: a tariff without the zone in which the provider's day turns", ErrUnknown)
+		return fmt.Errorf("%w: a tariff without the zone of the provider's day", ErrUnknown)
 	case t.Grace < 0:
 		return fmt.Errorf("%w: a tariff with a grace of %v", ErrUnknown, t.Grace)
 	}
@@ -160,8 +160,8 @@ func (p Pool) longest() time.Duration {
 	return longest
 }
 
-// emergency returns how much of a limit may be spent while the ledger cannot answer: at most what the highest ceiling
-// leaves, so that both together keep the limit.
+// emergency returns how much of a limit may be spent while the ledger cannot answer: at most the rest above the
+// highest ceiling, so that both together keep the limit.
 func (t *Tariff) emergency(limit int64) int64 {
 	highest := int64(0)
 	for _, share := range t.Ceilings {

@@ -21,7 +21,7 @@ func (g *Governor) Fits(ctx context.Context, r Request) (bool, error) {
 // if not even one fits. The decision, and its refund, covers all of them. While the ledger cannot answer it takes one
 // call. Errors as Take.
 func (g *Governor) TakeUpTo(ctx context.Context, r Request, n int64) (calls int64, d Decision, err error) {
-	for r.times = n; r.times > 0; r.times-- { // try fewer: somebody else spent in between
+	for r.times = n; r.times > 0; r.times-- { // try fewer: other programs spent in between
 		a, fits, err := g.ask(ctx, r)
 		if err != nil {
 			return 0, Decision{}, err

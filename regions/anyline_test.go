@@ -70,7 +70,7 @@ func anyLine(t *rapid.T) string {
 }
 
 // Any line in any zone, around a change of its clocks since 1990 or at any other time.
-func TestAnyLineInAnyZoneIsWhatAWalkFinds(t *testing.T) {
+func TestAnyLineInAnyZoneEqualsAWalk(t *testing.T) {
 	names := strings.Fields(zones)
 	rapid.Check(t, func(t *rapid.T) {
 		line, name := anyLine(t), rapid.SampledFrom(names).Draw(t, "zone")

@@ -39,7 +39,7 @@ func largeSchedule(b testing.TB) regions.Schedule {
 	return schedule
 }
 
-// upToDate returns what a table knows that has every slot due at now.
+// upToDate returns the entries of a table that has every slot due at now.
 func upToDate(schedule regions.Schedule, now time.Time) map[ingest.Series]time.Time {
 	known := map[ingest.Series]time.Time{}
 	for _, s := range schedule.Due(nil, now) {

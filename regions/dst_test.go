@@ -34,7 +34,7 @@ func zone(t testing.TB, name string) *time.Location {
 	return z
 }
 
-// What a person expects on a day on which the clocks change, written by hand from the tz database.
+// Expected ticks on days when the clocks change, written by hand from the tz database.
 func TestALocalTimeFiresExactlyOnceWhenTheClocksChange(t *testing.T) {
 	for _, c := range []struct {
 		name, line, from, to string // from is excluded
@@ -120,8 +120,8 @@ var lines = []string{
 	"0 6 29 2 *", "30 1 * * 0", "0 0 1,15 * 1", "5 * 4 * *", "0 12 30 12 *", "10/15 2/1 * 3,10,11 *",
 }
 
-// change is one line over one day of changes, from two days before it to two days after, with what the walker finds
-// there.
+// change is one line over one day of changes, from two days before it to two days after, with the ticks that the
+// walker finds there.
 type change struct {
 	name     string
 	schedule regions.JobSchedule
@@ -164,7 +164,7 @@ func overChanges(t *testing.T, check func(name string, s regions.JobSchedule, fr
 	}
 }
 
-func TestBetweenIsWhatAWalkThroughEveryMinuteFinds(t *testing.T) {
+func TestBetweenReturnsTheTicksThatAWalkThroughEveryMinuteFinds(t *testing.T) {
 	total := 0
 	overChanges(t, func(name string, s regions.JobSchedule, from, to time.Time, want []time.Time) {
 		got := dues(s.Between(from, to))

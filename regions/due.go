@@ -27,10 +27,10 @@ func NewSchedule(jobs []ingest.Job) (Schedule, error) {
 	return all, nil
 }
 
-// Due returns the slots to add at now: those that came due after known, the newest stored due time of each series. The
-// newest slot of a series is due, and older ones are missed, since past charts cannot be fetched. A series not in
-// known gets only its latest slot. Slots missed more than ingest.KeepFor ago are left out, as no report looks back
-// that far. Ticks that a paced job leaves out are not slots, and not missed.
+// Due returns the slots to add at now: the slots that came due after known, the newest stored due time of each
+// series. The newest slot of a series is due, and older ones are missed, since past charts cannot be fetched. A
+// series not in known gets only its latest slot. Slots missed more than ingest.KeepFor ago are left out, as no report
+// looks back that far. Ticks that a paced job leaves out are not slots, and not missed.
 func (all Schedule) Due(known map[ingest.Series]time.Time, now time.Time) []ingest.Slot {
 	var out []ingest.Slot
 	oldest := now.Add(-ingest.KeepFor)

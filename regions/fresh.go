@@ -7,7 +7,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// DefaultStaleAfter is the default number of intervals for which a series counts as fresh.
+// DefaultStaleAfter is how many intervals a series counts as fresh by default.
 const DefaultStaleAfter = 3
 
 // Series returns every series of the schedule, in its order.

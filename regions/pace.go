@@ -11,16 +11,17 @@ import (
 type Pace struct {
 	// Gap is the time between slots of the job, whose keys take turns. 0: the job is not paced.
 	Gap time.Duration
-	// Round is the time between slots of a series, by which its data are judged: Gap times the number of keys or,
-	// while nothing is left until Hold and Gap is only a wait, what the budget of a whole window pays for. 0 for the
-	// job's own interval.
+	// Round is the time between slots of a series, and the age limit of its data: Gap times the number of keys or,
+	// while nothing is left until Hold and Gap is only a wait, the number of slots that the budget of a whole window
+	// pays for. 0 for the job's own interval.
 	Round time.Duration
 	// Last is when the job's newest slot, of any key, was due; zero if it has none.
 	Last time.Time
 	// Hold is until when the budget pays for no slot at all; zero if it pays for the next one. A job with only a Hold
 	// keeps its interval: its slots are added, and wait for quota.
 	Hold time.Time
-	// UsedUp says that nothing is left until Hold, for which series wait. Otherwise Hold only delays the next turn.
+	// UsedUp means that nothing is left until Hold, and series wait for that. Otherwise Hold only delays the next
+	// turn.
 	UsedUp bool
 	// Most is how many slots the budget pays for now.
 	Most int
@@ -83,12 +84,12 @@ func longestWaiting(keys []string, newest map[string]time.Time) string {
 }
 
 // dueAtPace returns the due slots of a paced job: one for each key without a slot and, as far as the budget pays for
-// them now, for those whose newest slot is older than two rounds, as after a pause; if there is no such key, one after
-// each Gap.
+// them now, for each key whose newest slot is older than two rounds, as after a pause; if there is no such key, one
+// after each Gap.
 func (s JobSchedule) dueAtPace(known map[ingest.Series]time.Time, now time.Time) []ingest.Slot {
 	pace := s.pace
 	var out []ingest.Slot
-	var waiting, overdue []string // keys that are not overdue, and those that are
+	var waiting, overdue []string // keys that are not overdue, and overdue keys
 	newestOf := map[string]time.Time{}
 	for i, key := range s.keys {
 		newest, seen := known[ingest.Series{Job: s.Job.Name, Key: key}]

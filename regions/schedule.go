@@ -19,7 +19,7 @@ const (
 // cronSpread is the longest span, in seconds, over which the keys of a cron line are spread.
 const cronSpread = 30 * 60
 
-// Schedules are those of robfig/cron too, which can run them.
+// robfig/cron can run these schedules too.
 var (
 	_ cron.Schedule = JobSchedule{}
 	_ cron.Schedule = Schedule(nil)
@@ -65,8 +65,9 @@ func (s JobSchedule) Keys() []string { return slices.Clone(s.keys) }
 // Between returns every slot due after from and not after to, oldest first.
 //
 // An interval is counted from 1970 in UTC and divided over the keys: eight regions every 30 minutes are due 3 min 45 s
-// apart, on every host alike. So is the time from one tick of a cron line to the next, but at most 30 minutes of it: of a
-// line for 06:00 the first region is due at 06:00, the last before 06:30. With Job.AtOnce nothing is divided.
+// apart, on every host alike. The default is the time from one tick of a cron line to the next, but at most 30
+// minutes of it: of a line for 06:00 the first region is due at 06:00, the last before 06:30. With Job.AtOnce nothing
+// is divided.
 func (s JobSchedule) Between(from, to time.Time) []ingest.SlotKey {
 	var out []ingest.SlotKey
 	for i := range s.keys {

@@ -102,7 +102,7 @@ func TestLatestIsTheLastOfBetween(t *testing.T) {
 	}
 }
 
-func TestDueMissesWhatNobodyRan(t *testing.T) {
+func TestDueMissesSlotsWithoutARun(t *testing.T) {
 	schedule, err := regions.NewSchedule([]ingest.Job{{Name: "chart", Kind: ingest.KindChart, Regions: []ingest.Region{"US"}, Every: time.Hour}})
 	if err != nil {
 		t.Fatal(err)
@@ -308,7 +308,7 @@ func TestTheRegionsOfACronLineAreStaggered(t *testing.T) {
 			if late < 0 || late >= 30*time.Minute {
 				t.Errorf("%s: %v is due %v after its tick", line, slot, late)
 			}
-			// Whoever asks for the newest at any moment finds the same slots.
+			// Reconciles at any moment find the same newest slots.
 			for _, now := range []time.Time{slot.DueAt, slot.DueAt.Add(time.Second)} {
 				if got := latestOf(s.Latest(now), slot.Key); !got.Equal(slot.DueAt) {
 					t.Errorf("%s: slot %d, at %v the newest of %s is %v", line, i, now, slot.Key, got)

@@ -13,9 +13,9 @@ const Heartbeat = 30 * time.Second
 // call, until ctx is done. Calls never overlap; slots that come due while do runs share the next call. It returns when
 // ctx is done and do has returned.
 //
-// The heartbeat notices what a timer cannot: that a laptop slept or a clock was set. do gets the time from now, and
-// asks what is due since it last ran; it must return quickly, since it delays the next call. Serve does not recover a
-// panic of do.
+// The heartbeat notices changes that a timer cannot notice: that a laptop slept or a clock was set. do gets the time
+// from now, and asks what is due since it last ran; it must return quickly, since it delays the next call. Serve does
+// not recover a panic of do.
 func (all Schedule) Serve(ctx context.Context, heartbeat time.Duration, now func() time.Time, do func(ctx context.Context, now time.Time)) {
 	for ctx.Err() == nil {
 		at := now()

@@ -10,8 +10,8 @@ import (
 // Waiting returns, by series, the slots that have come due and that no run has completed. It goes by schedule and
 // clock, since rows are only added while something runs. DueAt is the newest waiting tick of the series and FirstDueAt
 // the oldest. RetryAt is when the quota that the slot waits for comes back, the least fresh series first; zero if it only
-// waits for a run. The slots that a pace leaves out have not come due. What runs made of a slot stands in its row, if
-// there is one.
+// waits for a run. The slots that a pace leaves out have not come due. A slot's row, if there is one, has the outcome
+// of its runs.
 func (all Schedule) Waiting(l ingest.Latest, now time.Time) map[ingest.Series]ingest.Slot {
 	waiting, known := map[ingest.Series]ingest.Slot{}, l.Known()
 	for _, s := range all {
@@ -101,7 +101,7 @@ func workedOn(l ingest.Latest, series ingest.Series, now time.Time) time.Time {
 	return worked
 }
 
-// How far ahead upcoming slots are looked for: twice as far each time.
+// How far ahead the search for upcoming slots goes: twice as far each time.
 const firstSpan, lastSpan = time.Hour, 64 * 24 * time.Hour
 
 // Upcoming returns the next n slots of the series that are wanted, soonest first: first waiting slots, then coming ones.
@@ -161,7 +161,7 @@ func (s JobSchedule) until(waiting map[ingest.Series]ingest.Slot, known map[inge
 	return slots
 }
 
-// coming returns the slots of a job that come due after now and not after to, besides those that wait.
+// coming returns the slots of a job that come due after now and not after to, beside the waiting ones.
 func (s JobSchedule) coming(known map[ingest.Series]time.Time, waiting map[ingest.Series]ingest.Slot, now, to time.Time) []ingest.Slot {
 	if s.paced() {
 		return s.comingAtPace(known, waiting, now, to)

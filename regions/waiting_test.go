@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// Whatever rows there are, and however the jobs are paced.
+// With any rows, and any pacing of the jobs.
 func TestNextsAreTheFirstOfUpcoming(t *testing.T) {
 	in := []ingest.Region{"US", "GB", "DE"}
 	schedule, err := regions.NewSchedule([]ingest.Job{

@@ -73,7 +73,7 @@ func (w *walker) fires(from, to time.Time) []time.Time {
 	return out
 }
 
-// look returns what the clock shows at an instant, as if it showed UTC.
+// look returns the clock's reading at an instant, as if it showed UTC.
 func (w *walker) look(at time.Time) time.Time {
 	at = at.In(w.zone)
 	y, m, d := at.Date()

@@ -80,7 +80,7 @@ func firstAt(zone *time.Location, w wall) int64 {
 	}
 }
 
-// offsetSpan returns the zone's offset from UTC at t, in seconds, and a span in which it holds: start <= t < end.
+// offsetSpan returns the zone's offset from UTC at t, in seconds, and a span with that offset: start <= t < end.
 //
 // On 31 December of a leap year Go 1.26 returns an end in the past, the beginning of that day, instead of the end of
 // the year (golang/go#81583). The end is then the next midnight in UTC.

@@ -7,7 +7,7 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-func TestWarningsSayWhatACronLineDoesInstead(t *testing.T) {
+func TestWarningsDescribeACronLinesRealEffect(t *testing.T) {
 	now := at(t, "2026-02-14T09:10:00Z")
 	for _, c := range []struct {
 		line string

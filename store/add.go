@@ -199,8 +199,8 @@ func supersedeClaims(ctx context.Context, tx *txn, now time.Time) error {
 	return supersede(ctx, tx, `state = 'claimed' AND lease <= ?1`, now.UnixMilli(), future(now))
 }
 
-// supersede ends the slots that match a condition on ?1 and whose series has a newer slot, due at until (seconds) or
-// earlier. Missed slots do not count as newer, since nobody will fetch them.
+// supersede ends the slots that match a condition on ?1 if their series has a newer slot, due at until (seconds) or
+// earlier. Missed slots do not count as newer, since no run will fetch them.
 func supersede(ctx context.Context, tx *txn, condition string, arg, until int64) error {
 	_, err := tx.ExecContext(ctx, `
 		UPDATE slots

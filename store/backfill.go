@@ -16,7 +16,7 @@ var ErrNoBackfill = errors.New("there is no such backfill")
 // RetryBackfill makes due again the pieces that failed or have ids that could not be looked up, and returns their
 // number. It skips cancelled backfills and pieces whose request was lost.
 func (s *Store) RetryBackfill(ctx context.Context, id string) (pieces int, err error) {
-	err = s.tx(ctx, "retry what failed of "+id, func(tx *txn) error {
+	err = s.tx(ctx, "retry failed pieces of "+id, func(tx *txn) error {
 		b, err := findBackfill(ctx, tx, id)
 		if err != nil || !b.Cancelled.IsZero() {
 			return err
@@ -121,8 +121,8 @@ func (s *Store) Reprice(ctx context.Context, id, table string) error {
 	return s.updateBackfill(ctx, id, `UPDATE backfills SET cost_table = ? WHERE name = ?`, table)
 }
 
-// Confirm records how much more a person agreed to spend on the backfill, by pool: a limit on its calls, whichever
-// processes make them.
+// Confirm records how much more a person agreed to spend on the backfill, by pool: a limit on its calls, by any
+// process.
 func (s *Store) Confirm(ctx context.Context, id string, more map[string]int64) error {
 	return s.tx(ctx, "confirm "+id, func(tx *txn) error {
 		b, err := findBackfill(ctx, tx, id)
@@ -146,8 +146,8 @@ func (s *Store) updateBackfill(ctx context.Context, id, query string, to any) er
 	return err
 }
 
-// NoteSizes stores, by key, how many videos the caller expects pieces to bring. That does not change what they
-// request. Unknown keys are ignored; ErrNoBackfill if there is no such backfill.
+// NoteSizes stores, by key, how many videos the caller expects pieces to bring. That leaves their requests unchanged.
+// Unknown keys are ignored; ErrNoBackfill if there is no such backfill.
 func (s *Store) NoteSizes(ctx context.Context, id string, videos map[string]int) error {
 	if len(videos) == 0 {
 		return nil

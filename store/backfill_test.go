@@ -50,7 +50,7 @@ func TestAClaimOfTheScheduleIsAsFastBesideTwentyThousandPieces(t *testing.T) {
 	}
 }
 
-// Nor does the claim of a piece scan done pieces, or sort open ones.
+// Claiming a piece does not scan done pieces, or sort open ones.
 func TestAClaimOfAPieceSortsAndScansNothing(t *testing.T) {
 	s, _ := newStore(t)
 	b := addBackfill(t, s, plan("x"), numbered(100))

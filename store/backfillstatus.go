@@ -77,8 +77,8 @@ func (s *Store) FindBackfill(ctx context.Context, idOrIdentity string) (b Backfi
 	return b, err
 }
 
-// WaitingBackfills returns the backfills with open pieces that ingest serve may continue, oldest first, except those
-// that have spent what a person agreed to.
+// WaitingBackfills returns the backfills with open pieces that ingest serve may continue, oldest first, except
+// backfills that have spent the agreed amount.
 func (s *Store) WaitingBackfills(ctx context.Context) ([]ingest.Backfill, error) {
 	plans, err := collectView(ctx, s.database, "look for backfills to carry on", scanBackfill,
 		selectBackfills+` WHERE wait AND ready AND cancelled_at IS NULL AND `+hasOpenPieces+` ORDER BY id`)
@@ -93,7 +93,7 @@ func (s *Store) WaitingBackfills(ctx context.Context) ([]ingest.Backfill, error)
 
 // Lacks returns up to n done pieces of a backfill that brought less than the upstream has; n 0: all.
 func (s *Store) Lacks(ctx context.Context, id string, n int) ([]ingest.Lack, error) {
-	return collectView(ctx, s.database, "list what "+id+" lacks", func(row scanner) (l ingest.Lack, err error) {
+	return collectView(ctx, s.database, "list the missing pieces of "+id, func(row scanner) (l ingest.Lack, err error) {
 		var listing ingest.Listing
 		err = row.Scan(&l.Piece, asJSON{&listing})
 		l.Stored, l.Expected, l.Reason = listing.Stored, listing.Expected, listing.Lack
@@ -106,7 +106,7 @@ func (s *Store) Lacks(ctx context.Context, id string, n int) ([]ingest.Lack, err
 
 // FailedPieces returns up to n failures of a backfill, by piece; n 0: all.
 func (s *Store) FailedPieces(ctx context.Context, id string, n int) ([]ingest.PieceFailure, error) {
-	return collectView(ctx, s.database, "list what failed of "+id, func(row scanner) (f ingest.PieceFailure, err error) {
+	return collectView(ctx, s.database, "list failed pieces of "+id, func(row scanner) (f ingest.PieceFailure, err error) {
 		err = row.Scan(&f.Piece, &f.ID, &f.Reason)
 		return f, err
 	}, `

@@ -21,8 +21,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
-// Backup copies the store as of one moment into a new file of mode 0600, while others read and write it. If the file
-// exists, it is left alone: fs.ErrExist. The copy is named FILE.part- and a number until it is complete, checked and
+// Backup copies the store as of one moment into a new file of mode 0600, while others read and write it. An existing
+// file is left unchanged: fs.ErrExist. The copy is named FILE.part- and a number until it is complete, checked and
 // synced to disk; a failure removes it, and if the process is killed, the next backup into the same file does.
 func (s *Store) Backup(ctx context.Context, file string) (ingest.Backup, error) {
 	file, err := filepath.Abs(file)
@@ -36,7 +36,7 @@ func (s *Store) Backup(ctx context.Context, file string) (ingest.Backup, error) 
 	return made, err
 }
 
-// backedUp is the suffix of a file whose modification time is that of the newest backup.
+// backedUp is the suffix of a file whose modification time is the time of the newest backup.
 const backedUp = ".backed-up"
 
 // LastBackup returns when Backup last made a copy; zero if it never did.
@@ -184,7 +184,7 @@ func BackupName(dir string, at time.Time) string {
 type CopyFile struct {
 	Path  string
 	At    time.Time // from its name if Named, else its modification time
-	Named bool      // its name is that of a BackupName
+	Named bool      // its name is a BackupName
 }
 
 // FindCopies returns the copies of stores in a directory, oldest first, without the store in use there. It recognizes
@@ -215,7 +215,7 @@ func FindCopies(dir string) ([]CopyFile, error) {
 	return found, nil
 }
 
-// isStoreFile reports whether a file's header is that of a store: https://www.sqlite.org/fileformat.html
+// isStoreFile reports whether a file has a store's header: https://www.sqlite.org/fileformat.html
 func isStoreFile(path string) bool {
 	const mark, applicationAt = "SQLite format 3\x00", 68
 	f, err := ownfile.Open(path, os.O_RDONLY)

@@ -130,8 +130,8 @@ func TestABackupThatFailsLeavesNothing(t *testing.T) {
 	wantEntries(t, dir)
 }
 
-// The next backup into the same file removes what a killed one left; files not known to be such stay.
-func TestABackupRemovesWhatAKilledOneLeft(t *testing.T) {
+// The next backup into the same file removes the leftovers of a killed one; files not known to be such stay.
+func TestABackupRemovesAKilledOnesLeftovers(t *testing.T) {
 	s, _ := newStore(t)
 	chart(t, s, "US", noon, page(titled("a", "Apfel")))
 	dir := t.TempDir()
@@ -163,7 +163,7 @@ func spoil(t testing.TB, path string, page int, change func([]byte)) {
 	}
 }
 
-// While one writes and one searches, backups are taken: nobody notices the others, and each backup is whole.
+// While one writes and one searches, backups are taken: they do not disturb each other, and each backup is whole.
 func TestABackupIsOfOneMomentWhileOthersWork(t *testing.T) {
 	s, _ := newStore(t)
 	chart(t, s, "US", noon, page(titled("first", "erster")))

@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// What is no store, is a link, has another name or is younger stays, whatever else its name says.
+// A file that is no store, is a link, has another name or is younger stays, even if its name says otherwise.
 func TestOnlyOwnBackupsExpire(t *testing.T) {
 	data, dir, now := t.TempDir(), t.TempDir(), time.Date(2026, 2, 14, 9, 40, 0, 0, time.UTC)
 	s, err := store.Open(t.Context(), data, store.Options{Upstream: "localhost", Now: func() time.Time { return now }})
@@ -32,7 +32,7 @@ func TestOnlyOwnBackupsExpire(t *testing.T) {
 	for name, text := range map[string][]byte{
 		"ingest-20260105T094000Z.db": whole, "ingest-20260114T093959Z.db": whole,
 		"ingest-20260115T094000Z.db":    whole,              // 30 days old, and no more
-		"ingest-20260104T094000Z.db":    []byte("no store"), // somebody's
+		"ingest-20260104T094000Z.db":    []byte("no store"), // another user's
 		"ingest-20260103T094000Z.db":    whole[:60],         // cut short
 		"ingest-20260199T094000Z.db":    whole,              // no day
 		"ingest-20260102T094000Z.db.gz": whole, "mine.db": whole, "ingest.db": whole,

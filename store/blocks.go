@@ -65,8 +65,8 @@ func (b blocks) has(id int64) bool {
 	return block != nil && block[id%blockOf/8]&(1<<(id%8)) != 0
 }
 
-// byLevel groups videos by level. It leaves out levels below that of least and, unless anyCategory is set, other
-// categories than that of least.
+// byLevel groups videos by level. It leaves out levels below least's level and, unless anyCategory is set, other
+// categories than least's.
 func (b blocks) byLevel(ids []int64, least byte, anyCategory bool) (levels [maxLevel + 1][]int64) {
 	number, block := int64(-1), []byte(nil)
 	for _, id := range ids {

@@ -41,7 +41,7 @@ func (c *CallCounter) Repeat(method, day string) {
 	c.pending.Repeat(method, day)
 }
 
-// Save saves what was counted since the last Save.
+// Save saves the counts since the last Save.
 func (c *CallCounter) Save(ctx context.Context) {
 	c.mu.Lock()
 	more := c.pending

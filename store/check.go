@@ -99,14 +99,14 @@ func changedTexts(ctx context.Context, q querier, visit func(id int64, v ingest.
 	}, `SELECT `+videoColumns+`, videos.id, text_hash FROM videos JOIN channels ON channels.id = videos.channel ORDER BY videos.id`)
 }
 
-// damages returns what SQLite's integrity_check finds, at most ten lines.
+// damages returns the findings of SQLite's integrity_check, at most ten lines.
 func damages(ctx context.Context, q querier) ([]string, error) {
 	found, err := column[string](ctx, q, `PRAGMA integrity_check(10)`)
 	return slices.DeleteFunc(found, func(line string) bool { return line == "ok" }), err
 }
 
-// indexSums sums up what the index must hold: for each video, where its words are; and for each beginning of one to
-// three characters that the index lists, which videos have it.
+// indexSums sums up the index's expected content: for each video, where its words are; and for each beginning of one
+// to three characters that the index lists, which videos have it.
 type indexSums struct {
 	places map[int64]hash
 	begins map[string]int64
@@ -175,7 +175,7 @@ func (s indexSums) compare(ctx context.Context, tx *txn) (found []string, err er
 	return found, err
 }
 
-// wrongBeginnings counts the beginnings for which the index lists other videos.
+// wrongBeginnings counts the beginnings whose list of videos in the index is wrong.
 func (s indexSums) wrongBeginnings(ctx context.Context, tx *txn) (wrong int, err error) {
 	sum, err := tx.PrepareContext(ctx, beginSums) // thousands of times
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 var maxScored = 300
 
 const (
-	// enoughExact is the number of matches of whole words, several pages, from which the last word does not count as a
+	// enoughExact is the number of matches of whole words, several pages, that stops the last word from counting as a
 	// prefix.
 	enoughExact = 100
-	// fewMatches is the number of matches from which a query is not forgiven.
+	// fewMatches is the number of matches that makes a query not need forgiveness.
 	fewMatches = 3
 )
 
@@ -51,9 +51,9 @@ func (c choice) looked(q SearchQuery) string {
 
 // choose reads the query as typed; if that does not find enough, its last word may also be the beginning of a word; if
 // few match, other forms of its words count; and if none does, so do other spellings of them, and then one word may be
-// missing: a query that finds a video is spelled right. A filter that passes few is no reason to forgive. In any order
-// but ByRelevance a query is read in a wider way only while it finds nothing, so that nothing else is mixed with what was
-// asked for.
+// missing: a query that finds a video is spelled right. A filter that passes few is no reason to forgive. In any
+// order but ByRelevance a query is read in a wider way only while it finds nothing, so that no wider match is mixed
+// with exact ones.
 func (x *index) choose(ctx context.Context, query text.Query) (choice, error) {
 	wanted := x.page()
 	if x.q.Order == ByRelevance {

@@ -10,8 +10,8 @@ import (
 )
 
 // claimable lists the slots that may be claimed at ?2 (milliseconds; ?1 is its future), in the order of Claim: each
-// series' open slot, unless a run works on the series or the slot waits. A stopped slot must be the newest. claimableOf lists those of the
-// series in ?3, however many others wait.
+// series' open slot, unless a run works on the series or the slot waits. A stopped slot must be the newest.
+// claimableOf lists the claimable slots of the series in ?3, however many others wait.
 const (
 	claimable = `
 SELECT slots.id, job, series.key, due_at
@@ -28,15 +28,15 @@ WHERE open IS NOT NULL AND backfill IS NULL AND (state <> 'stopped' OR due_at = 
 ORDER BY fresh_at NULLS FIRST, open, job, series.key`
 )
 
-// longestWait is how long a slot of the schedule may wait before it is tried again, in milliseconds: what is to wait
-// for longer was written while a clock was ahead.
+// longestWait is how long a slot of the schedule may wait before it is tried again, in milliseconds: a longer wait
+// was written while a clock was ahead.
 const longestWait = `3600000`
 
 // fewSeries is up to how many series a claim looks up one by one.
 const fewSeries = 16
 
 // claimablePieces lists the pieces of backfill ?1 that may be claimed at ?2, in order or, with DESC appended,
-// reversed. All are due when the backfill was created. patient leaves out those that wait.
+// reversed. All are due when the backfill was created. patient leaves out waiting slots.
 const claimablePieces = `
 SELECT slots.id, job, key, due_at
 FROM series INDEXED BY series_backfill

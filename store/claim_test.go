@@ -66,8 +66,8 @@ func queryPlan(t *testing.T, s *store.Store, query string, args ...any) string {
 	return strings.Join(plan, "\n")
 }
 
-// A series row says what its slots say, whatever has happened to them.
-func TestSeriesSayWhatTheirSlotsSay(t *testing.T) {
+// A series row agrees with its slots, after any history.
+func TestSeriesAgreeWithTheirSlots(t *testing.T) {
 	s, clock := newStore(t)
 	db := raw(t, s.Path())
 	states := []ingest.State{ingest.Done, ingest.Stopped, ingest.Failed, ingest.Skipped, ingest.Due}

@@ -7,15 +7,15 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// contradiction is a way in which the tables of an undamaged file can disagree.
+// contradiction is a way for the tables of an undamaged file to disagree.
 type contradiction struct {
 	what string // for counted; "": not searched for
 	rows string // the wrong rows
-	did  string // what mend does, for counted; "": it corrects rows
+	did  string // mend's report, for counted; "": it corrects rows
 	mend string // ?1 is now in milliseconds; the last statement's changed rows count. "": see repairIndex
 }
 
-// contradictions are in the order in which they are corrected.
+// contradictions are in the order of their correction.
 var contradictions = []contradiction{
 	{what: "%d video{|s} {is|are} not in the index: no search finds {it|them}",
 		rows: `FROM video_facts WHERE gone = 0 AND id NOT IN (SELECT id FROM video_text_docsize)`},
@@ -51,10 +51,10 @@ var contradictions = []contradiction{
 	{mend: failPieces + `series IN (SELECT series.id FROM series JOIN backfills ON backfills.id = backfill WHERE identity = 'lost ' || backfill)`},
 	{what: "%d piece{|s} {has|have} lost {its|their} slot", rows: slotlessSeries,
 		mend: `INSERT INTO slots (series, due_at, kind, state, reason) SELECT id, newest, 'backfill', 'failed', '` + lostPiece + `' ` + slotlessSeries},
-	{what: "%d piece{|s} {has|have} lost what {it asks|they ask} for",
+	{what: "%d piece{|s} {has|have} lost {its request|their requests}",
 		rows: `FROM slots WHERE kind = 'backfill' AND state IN ('due', 'stopped', 'claimed') AND id NOT IN (SELECT slot FROM pieces)`,
 		mend: failPieces + `kind = 'backfill' AND id NOT IN (SELECT slot FROM pieces)`},
-	{what: "%d search{|es} {has|have} lost what {it|they} found", rows: `FROM slots WHERE ` + lostSearches,
+	{what: "%d search{|es} {has|have} lost {its|their} results", rows: `FROM slots WHERE ` + lostSearches,
 		mend: `UPDATE slots SET pages = 0, token = '', token_at = NULL WHERE ` + lostSearches},
 	{what: "%d series {has|have} another newest slot than {it says|they say}",
 		rows: `FROM series WHERE newest <> (SELECT max(due_at) FROM slots WHERE series = series.id)`,
@@ -105,7 +105,7 @@ const (
 		WHERE series = series.id AND due_at IS NOT open AND (state = 'due' OR backfill IS NOT NULL AND state IN ('claimed', 'stopped'))))`
 
 	// lostPiece is the reason of a piece that fails because its request is lost.
-	lostPiece  = `what it asks for was lost when the store was damaged: plan it again`
+	lostPiece  = `its request was lost when the store was damaged: plan it again`
 	failPieces = `
 UPDATE slots SET state = 'failed', lease = NULL, retry_at = NULL, reason = '` + lostPiece + `'
 WHERE state IN ('due', 'stopped', 'claimed') AND `

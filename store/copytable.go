@@ -13,8 +13,8 @@ import (
 // copyTable describes a table that CopyInto reads and writes.
 type copyTable struct {
 	name    string
-	key     []string // a unique key, by which the rows are read in order
-	columns []string // all columns to copy, those of the key included
+	key     []string // a unique key; the rows are read in its order
+	columns []string // all columns to copy, including the key's columns
 	json    []string // columns that hold JSON
 	yesNo   []string // boolean columns, which SQLite keeps as 1 or 0
 	where   string   // a condition on the rows; "": all

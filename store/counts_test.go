@@ -9,8 +9,8 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// What is found may be older than what is counted: no count of the chosen filters is below the number of videos shown.
-func TestCountsHoldWhatIsShown(t *testing.T) {
+// Results may be older than counted ones: no count of the chosen filters is below the number of videos shown.
+func TestCountsIncludeEveryShownResult(t *testing.T) {
 	store.SetMaxTallied(t, 4)
 	s, _ := newStore(t)
 	old := titled("old", "trailer")

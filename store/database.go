@@ -254,10 +254,10 @@ func (d *database) watch(ctx context.Context, tx *sql.Tx) error {
 	path := d.path + fileSuffixes[taken]
 	d.seen[1], d.seen[2] = nil, nil
 	_ = tx.Rollback() // a log cannot be moved within a transaction
-	saved := "what was in the log has been saved"
+	saved := "the content of the log has been saved"
 	var busy, frames, moved int
 	if err := d.write.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &frames, &moved); err != nil || busy != 0 {
-		saved = "what was in the log may be lost, and the next runs fetch it again"
+		saved = "the content of the log may be lost, and the next runs fetch it again"
 	}
 	d.reopen()
 	return fmt.Errorf("%s %w: %s; leave the files beside ingest.db alone while ingest runs", path, errReplaced, saved)

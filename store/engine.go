@@ -25,7 +25,7 @@ type Engine struct {
 
 	Check   func(ctx context.Context, tx *sql.Tx) error  // an error ends the write transaction
 	Clock   func(ctx context.Context) (time.Time, error) // the database's; ingest.ErrNoWrites if it takes no writes
-	Explain func(err error) (hint string)                // what a person can do about it; "": not known
+	Explain func(err error) (hint string)                // the cure, for a person; "": not known
 	Away    func(err error) bool                         // the database is not reachable: ErrUnavailable
 
 	LastBackfill     func(ctx context.Context, tx *sql.Tx) (int64, error)            // the highest backfill ID ever assigned

@@ -59,13 +59,13 @@ type CorruptError struct {
 	Err   error
 }
 
-// Remedy says what is wrong, and what to do.
+// Remedy names the trouble and the cure.
 func (e *CorruptError) Remedy() (wrong, advice string) {
-	return "the store is damaged", "save what can be read with ingest doctor --repair, or restore a backup"
+	return "the store is damaged", "save the readable rows with ingest doctor --repair, or restore a backup"
 }
 
 func (e *CorruptError) Error() string {
-	return fmt.Sprintf("%s: %s is damaged or is no database: run ingest doctor --repair, which saves what can be read, or restore a backup: %v", e.Doing, e.Path, e.Err)
+	return fmt.Sprintf("%s: %s is damaged or is no database: run ingest doctor --repair, which saves the readable rows, or restore a backup: %v", e.Doing, e.Path, e.Err)
 }
 
 func (e *CorruptError) Unwrap() error { return e.Err }
@@ -78,7 +78,7 @@ var hints = map[int]string{
 	sqlite3.SQLITE_BUSY:     "another process has held it for too long: see which ingest commands are running",
 	sqlite3.SQLITE_READONLY: "it cannot be written: check the owner and the mode of the file and its directory, and whether the disk is mounted read-only",
 	sqlite3.SQLITE_PERM:     "it may not be opened: check the owner and the mode of the file and its directory",
-	sqlite3.SQLITE_CANTOPEN: "it cannot be opened, or what SQLite keeps beside it cannot be made: check the owner and the mode of the file and its directory, and whether the disk is mounted read-only",
+	sqlite3.SQLITE_CANTOPEN: "it cannot be opened, or SQLite's files beside it cannot be made: check the owner and the mode of the file and its directory, and whether the disk is mounted read-only",
 	sqlite3.SQLITE_IOERR:    "the disk did not read or write it: check the space left and the system's log",
 }
 
@@ -104,7 +104,7 @@ func explain(ctx context.Context, path, doing string, err error) error {
 	}
 	if db.Code() == sqlite3.SQLITE_IOERR_SHORT_READ {
 		return fmt.Errorf("%s: %s: a part of it is gone, as when ingest.db-wal is deleted while ingest runs: "+
-			"stop ingest serve and whatever else runs, then run ingest doctor --repair; the next runs fetch again what was lost: %w", doing, path, err)
+			"stop ingest serve and every other ingest process, then run ingest doctor --repair; the next runs fetch the lost data again: %w", doing, path, err)
 	}
 	if hint := hints[code]; hint != "" {
 		return fmt.Errorf("%s: %s: %s: %w", doing, path, hint, sqlitefile.Explain(path, err))

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Claimable is the query that finds the slot to claim, and ClaimableOf that of a few series.
+// Claimable is the query that finds the slot to claim, and ClaimableOf the same for a few series.
 const (
 	Claimable   = claimable
 	ClaimableOf = claimableOf
@@ -18,7 +18,7 @@ var FindChart, LatestSlots, NewestSlots = findChart, latestSlots, newestSlots
 // SpentPieces is the query for the pieces of SpentSlots.
 var SpentPieces = spentPieces
 
-// LackingSlots is the query of what backfills lack.
+// LackingSlots is the query of the backfills' missing slots.
 const LackingSlots = selectSlots + ` WHERE ` + lackingPieces + ` ORDER BY due_at DESC, job, key`
 
 // Uncounted is the query that finds the videos to count.

@@ -76,7 +76,7 @@ func flipBits(t *testing.T, flips int) {
 	}
 }
 
-// checkFile is what doctor asks of a store's file.
+// checkFile makes doctor's checks of a store's file.
 func checkFile(t *testing.T, dir string) (found []string, err error) {
 	t.Helper()
 	err = store.Inspect(t.Context(), dir, func(s *store.Store) error {
@@ -122,7 +122,7 @@ func someQueries(rng *rand.Rand, titles []string) (queries []string) {
 	return queries
 }
 
-// answers returns what the queries find in the store of a directory; an error counts as an answer, too.
+// answers returns the queries' results in the store of a directory; an error counts as an answer, too.
 func answers(t *testing.T, dir string, queries []string) (all []string) {
 	t.Helper()
 	s, err := store.Open(t.Context(), dir, store.Options{Upstream: upstream})

@@ -69,8 +69,8 @@ func TestAVideoIsFoundByItsIDAndURL(t *testing.T) {
 	}
 }
 
-// What lacks one of the words is found, whichever that is, and nothing that lacks two or has what must not be.
-func TestWhatLacksOneWordIsFoundWhicheverItIs(t *testing.T) {
+// A video missing any one query word matches; a video missing two words, or containing an excluded word, does not.
+func TestAVideoWithoutAnyOneWordIsFound(t *testing.T) {
 	all := []string{"anemone", "bluebell", "cornflower", "dandelion", "edelweiss"}
 	for n := 2; n <= len(all); n++ {
 		some := []string{strings.Join(all[1:n], " ") + " never"}

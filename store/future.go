@@ -8,8 +8,8 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// RemoveFuture deletes the slots in SlotSummary.Ahead with their placements, and returns their number. What they spent
-// is kept: see keepCharges. The videos that were fetched with them count as fetched now, or they would be neither
+// RemoveFuture deletes the slots in SlotSummary.Ahead with their placements, and returns their number. Their spends
+// are kept: see keepCharges. The videos that were fetched with them count as fetched now, or they would be neither
 // refreshed nor deleted for as long as the clock was ahead.
 func (s *Store) RemoveFuture(ctx context.Context, now time.Time) (slots int, err error) {
 	err = s.tx(ctx, "delete slots in the future", func(tx *txn) error {
@@ -49,7 +49,7 @@ func (s *Store) RemoveFuture(ctx context.Context, now time.Time) (slots int, err
 	return slots, err
 }
 
-// clockAhead ends the job of a slot that keeps what others spent. No job in a config has such a name.
+// clockAhead ends the job of a slot that keeps other slots' spends. No job in a config has such a name.
 const clockAhead = " (clock ahead)"
 
 // keepCharges adds a skipped slot for each series of slots in the future, with all that they spent: those calls were
@@ -65,7 +65,7 @@ func keepCharges(ctx context.Context, tx *txn, spent []ingest.Slot, now time.Tim
 		key := ingest.Series{Job: strings.TrimSuffix(slot.Job, clockAhead) + clockAhead, Key: slot.Key}
 		if kept[key] == nil {
 			kept[key] = &ingest.Slot{SlotKey: ingest.SlotKey{Job: key.Job, Key: key.Key, DueAt: now}, Kind: slot.Kind, State: ingest.Skipped,
-				Reason: "what slots spent that a clock that was ahead put into the future, and doctor --repair removed"}
+				Reason: "the spends of slots that a clock that was ahead put into the future, and doctor --repair removed"}
 		}
 		units := kept[key].Units + slot.Units
 		kept[key].Charge(slot.Charges)

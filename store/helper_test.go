@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// The suite that every store passes provides what these tests are written with as well.
+// The suite that every store passes provides the helpers of these tests as well.
 var (
 	due         = storetest.Due
 	addDue      = storetest.AddDue
@@ -105,7 +105,8 @@ func raw(t testing.TB, path string) *sql.DB {
 	return db
 }
 
-// dataVersion reports whether anybody has written to the store since the last call: SQLite counts it for each connection.
+// dataVersion reports whether any connection has written to the store since the last call: SQLite counts it for each
+// connection.
 func dataVersion(t *testing.T, s *store.Store) (changed func() bool) {
 	t.Helper()
 	db := raw(t, s.Path())

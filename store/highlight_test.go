@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/store/text"
 )
 
-// marked is the title with brackets where the search for it was met.
+// marked is the title with brackets around the words that matched the search.
 func marked(title string, spans []text.Span) string {
 	var b strings.Builder
 	at := -1
@@ -37,7 +37,7 @@ func marked(title string, spans []text.Span) string {
 	return b.String()
 }
 
-func TestWhatWasAskedForIsMarkedInTheTitle(t *testing.T) {
+func TestTheQueryIsMarkedInTheTitle(t *testing.T) {
 	s, _ := newStore(t)
 	tests := []struct{ title, query, want string }{
 		{"Die Straße der Mädchen", "STRASSE madchen", "Die [Straße] der [Mädchen]"},

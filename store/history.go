@@ -149,7 +149,7 @@ func gained(was, is *int64) *int64 {
 // for a week of eight regions.
 func (s *Store) Yields(ctx context.Context, since, now time.Time) (ingest.Yields, error) {
 	yields := ingest.Yields{Since: since, Until: now}
-	err := s.view(ctx, "read what charts brought", func(tx *txn) error {
+	err := s.view(ctx, "read the charts' results", func(tx *txn) error {
 		series := map[int64]ingest.Series{}
 		var ids []int64
 		err := each(ctx, tx, func(rows *sql.Rows) error {

@@ -53,7 +53,7 @@ var (
 	// ErrEmpty means that a store's file has 0 bytes. SQLite would take it for a new one and delete its log.
 	ErrEmpty = errors.New("it is empty")
 
-	// ErrForeign means that somebody has added to a store, or changed, a table, a view, an index or a trigger.
+	// ErrForeign means that another program has added to a store, or changed, a table, a view, an index or a trigger.
 	ErrForeign = errors.New("it has something in its schema that ingest did not put there")
 
 	errUnwritable = errors.New("the header says that no program may write it: a byte of it has changed")

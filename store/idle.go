@@ -45,7 +45,7 @@ func (s *Store) SetIdle(ctx context.Context, process string, note ingest.IdleMac
 	})
 }
 
-// IdleMachines returns the machines that do not work at now, by name, without that of one process.
+// IdleMachines returns the machines that do not work at now, by name, without the machine of one process.
 func (s *Store) IdleMachines(ctx context.Context, now time.Time, except string) (idle []ingest.IdleMachine, err error) {
 	all := map[string]ingest.IdleMachine{}
 	err = readNote(ctx, s.read, idleNote, asJSON{&all})

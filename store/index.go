@@ -12,8 +12,8 @@ import (
 	"github.com/trendvidstream/ingest/store/text"
 )
 
-// index reads what one search may see: the videos, charts and counts of the time of its first page, in one transaction.
-// It reads nothing twice.
+// index reads the rows that one search may see: the videos, charts and counts of the time of its first page, in one
+// transaction. It reads nothing twice.
 type index struct {
 	tx      *txn
 	q       SearchQuery

@@ -21,7 +21,7 @@ type Summary struct {
 	InDoubt  int64 // videos that a look-up left out, to be asked for again
 }
 
-// SlotSummary is the state of the scheduled slots, and what all slots spent.
+// SlotSummary is the state of the scheduled slots, and the total spends of all slots.
 type SlotSummary struct {
 	Latest  ingest.Latest // see Store.Latest
 	Claimed []ingest.Slot // newest first

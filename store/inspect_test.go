@@ -90,7 +90,7 @@ func contents(t *testing.T, dir string) (list []string) {
 	return list
 }
 
-func TestInspectRefusesWhatOpenRefuses(t *testing.T) {
+func TestInspectAndOpenRefuseTheSameFiles(t *testing.T) {
 	if err := inspect(t, t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("none there: %v", err)
 	}
@@ -119,7 +119,7 @@ func TestInspectRefusesWhatOpenRefuses(t *testing.T) {
 }
 
 // The pages of a killed run are in a log that only a writer may fold in.
-func TestInspectDoesNotRecoverWhatACrashLeft(t *testing.T) {
+func TestInspectDoesNotRecoverACrashsLeftovers(t *testing.T) {
 	from, dir := t.TempDir(), t.TempDir()
 	s := open(t, from, &handClock{t: noon})
 	addDue(t, s, due("US", noon))

@@ -16,7 +16,8 @@ const upgradeFor = 10 * time.Minute
 const migrationPart = ".migration-part-"
 
 // migrate upgrades an older store in one transaction, after a backup. It holds the write lock from before the backup
-// to the end, so that the backup is complete. Of several processes one migrates and the others wait.
+// to the end, so that the backup is complete. If several processes open an old store, one migrates and the others
+// wait.
 func migrate(ctx context.Context, d *database, upgraded func(from, to int, backup string)) error {
 	doing := fmt.Sprintf("bring the store to version %d", tables.Version())
 	tx, err := d.begin(ctx, upgradeFor)

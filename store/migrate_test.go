@@ -74,7 +74,7 @@ func dump(t testing.TB, db *sql.DB, table string, columns []string) []string {
 	return out
 }
 
-// shape returns a schema without what does not matter: the order of columns, and how it is written.
+// shape returns a schema without its irrelevant parts: the order of columns, and how it is written.
 func shape(t testing.TB, db *sql.DB) []string {
 	t.Helper()
 	return slices.Concat(dump(t, db, `(
@@ -216,7 +216,7 @@ func TestOfManyProcessesOneMigrates(t *testing.T) {
 }
 
 // Unfinished files of a process that was killed are removed.
-func TestAMigrationClearsAwayWhatAKilledOneLeft(t *testing.T) {
+func TestAMigrationClearsAKilledOnesLeftoversAway(t *testing.T) {
 	dir := ofThisVersion(t)
 	if err := os.WriteFile(filepath.Join(dir, "ingest.db.migration-part-123"), []byte("half"), 0o600); err != nil {
 		t.Fatal(err)

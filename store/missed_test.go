@@ -49,7 +49,7 @@ func TestMissedTicksInARowAreOneSlot(t *testing.T) {
 	clock.move(tick(6).Sub(noon))
 	slots := since(0, 6)
 	slots[2].Reason = "the clock was ahead"
-	slices.Reverse(slots) // in whatever order they come
+	slices.Reverse(slots) // in any order
 	addDue(t, s, slots...)
 	want := []string{"6 due", "4-5 missed 2", "3 missed", "1-2 missed 2", "0 skipped"}
 	if got := rows(t, s, store.SlotFilter{}); !slices.Equal(got, want) {

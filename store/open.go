@@ -1,4 +1,4 @@
-// Package store keeps what was charted, searchable, and the table of slots, in one SQLite file, ingest.db. It
+// Package store keeps charted videos, searchable, and the table of slots, in one SQLite file, ingest.db. It
 // implements the interfaces of package fetch without importing it.
 //
 // Several processes may share a store. Each writes through one connection, in immediate transactions that wait for one
@@ -78,7 +78,7 @@ func (s *Store) open(ctx context.Context, o Options) error {
 	id, err := s.openToRead(ctx)
 	if o.ReadOnly && isUnopenable(err) && !sqlitefile.HasLog(s.path) && !sqlitefile.Exists(s.path+"-shm") {
 		// A read-only disk or directory has no place for the -shm file that SQLite's processes share. Without a log
-		// nobody has the store open, and it can be read as an immutable file.
+		// no process has the store open, and it can be read as an immutable file.
 		s.frozen = true
 		id, err = s.openToRead(ctx)
 	}

@@ -79,7 +79,7 @@ func TestAReaderOpensAnyUpstreamAndWritesNothing(t *testing.T) {
 	}
 }
 
-// refused are files that must not be opened, by what was done to a good store.
+// refused are files that must not be opened, by the change to a good store.
 func TestForeignFilesAreRefusedUnchanged(t *testing.T) {
 	var version *store.VersionError
 	var application *store.ApplicationError

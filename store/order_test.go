@@ -98,7 +98,7 @@ func TestATitleAsItWasTypedComesFirst(t *testing.T) {
 		"(Ah)":  "d e f g",
 		"(ah)":  "d e f g",
 		"Ah:":   "f d e g",
-		"Müde":  "i h", // within what stands between spaces
+		"Müde":  "i h", // within the text between spaces
 		"müde":  "i h",
 		"mude":  "h i",
 	} {
@@ -152,7 +152,7 @@ func TestTheFiltersOfTimeAreHalfOpen(t *testing.T) {
 	}
 }
 
-func TestASearchSaysWhatItLookedFor(t *testing.T) {
+func TestASearchNamesItsQuery(t *testing.T) {
 	s, _ := newStore(t)
 	for query, want := range map[string]string{
 		"Straße":                   `"strasse"`,

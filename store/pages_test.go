@@ -69,7 +69,7 @@ func TestReadersSeeWholePagesWhileOneIsWritten(t *testing.T) {
 	}
 }
 
-func TestWhatWasSavedOutlivesAKill(t *testing.T) {
+func TestSavedPagesOutliveAKill(t *testing.T) {
 	for _, pages := range []int{1, 3, 6, 9, 14} {
 		t.Run(fmt.Sprint(pages, " pages"), func(t *testing.T) {
 			dir := t.TempDir()
@@ -116,7 +116,7 @@ func killAfter(t *testing.T, dir string, pages int) int {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	for lines.Scan() { // what it said before it died
+	for lines.Scan() { // its words before it died
 		if strings.HasPrefix(lines.Text(), "saved ") {
 			saved++
 		}

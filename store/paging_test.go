@@ -18,7 +18,7 @@ func minutes(n int) time.Duration { return time.Duration(n) * time.Minute }
 
 var allOrders = []store.Order{store.ByRelevance, store.ByViews, store.ByFreshness, store.ByRise}
 
-// mixed are videos that all have the word "common" and differ in what they are ordered by.
+// mixed are videos that all have the word "common" and differ in each order's key.
 func mixed(n int) []ingest.Video {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var videos []ingest.Video
@@ -59,7 +59,7 @@ func pages(t *testing.T, s *store.Store, q store.SearchQuery, between func()) []
 }
 
 func TestThePagesTogetherAreTheWholeResult(t *testing.T) {
-	store.SetMaxScored(t, 25) // the rest follows by what is watched
+	store.SetMaxScored(t, 25) // the rest follows by views
 	s, clock := newStore(t)
 	videos := mixed(60)
 	chart(t, s, "US", noon, page(videos...))
@@ -209,8 +209,8 @@ func TestTaggedVideosAreSearchedAfterNamedOnes(t *testing.T) {
 	}
 }
 
-// TestPagesStandWhileARegionChartsWhatWasThere: its charts hold it then, but did not when the first page was read.
-func TestPagesStandWhileARegionChartsWhatWasThere(t *testing.T) {
+// TestPagesStandWhileARegionChartsKnownVideos: its charts hold it then, but did not when the first page was read.
+func TestPagesStandWhileARegionChartsKnownVideos(t *testing.T) {
 	store.SetMaxScored(t, 4)
 	s, clock := newStore(t)
 	var here, elsewhere []ingest.Video

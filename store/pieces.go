@@ -26,7 +26,7 @@ func (s *Store) Piece(ctx context.Context, slot ingest.SlotKey) (ingest.Piece, e
 		if _, backfill := ingest.IsBackfillJob(slot.Job); !backfill {
 			return piece, nil
 		}
-		err = fmt.Errorf("%v has lost what it asks for: run ingest doctor --repair", slot.Series())
+		err = fmt.Errorf("%v has lost its request: run ingest doctor --repair", slot.Series())
 	}
 	return piece, s.explain(ctx, "read a piece of a backfill", err)
 }
@@ -111,7 +111,7 @@ func (p *piece) follow(ctx context.Context, tx *txn, slot *ingest.Slot) error {
 	return p.write(ctx, tx)
 }
 
-// mark sets the backfill's upkeep on those of the videos that are stored.
+// mark sets the backfill's upkeep on its stored videos.
 func (p *piece) mark(ctx context.Context, tx *txn, ids []string) error {
 	if p.upkeep == "" {
 		return nil
@@ -195,7 +195,7 @@ WHERE EXISTS (SELECT 1 FROM videos WHERE video_id = given.value AND fetched_at >
    OR EXISTS (SELECT 1 FROM vanished JOIN pieces USING (slot) WHERE video_id = given.value AND (slot = ?2 OR backfill = ?3))
    OR given.value IN (SELECT w.value FROM pieces CROSS JOIN json_each(waiting) AS w WHERE backfill = ?3 AND waiting <> '[]')`
 
-// enqueue queues the ids that are not met yet, and marks the videos of those that are.
+// enqueue queues the new ids, and marks the videos of known ids.
 func (p *piece) enqueue(ctx context.Context, tx *txn, ids []string, since time.Time) error {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == "" || len(id) > longestID })
 	if len(ids) == 0 {
@@ -233,10 +233,10 @@ func (s *Store) Queued(ctx context.Context, slot ingest.SlotKey, n int, since ti
 	return ids, s.explain(ctx, "read the ids to look up", err)
 }
 
-// SaveFound implements fetch.Sink. Videos that nobody asked for are skipped. A refresh is no sighting.
+// SaveFound implements fetch.Sink. Unrequested videos are skipped. A refresh is no sighting.
 func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked ingest.Asked, page ingest.Page) (_ ingest.Slot, a ingest.Absences, _ error) {
 	slot, page = s.stamp(slot), plainPage(page)
-	slot, err := s.onPiece(ctx, "save what was looked up", &slot, func(tx *txn, p *piece) error {
+	slot, err := s.onPiece(ctx, "save the looked-up videos", &slot, func(tx *txn, p *piece) error {
 		found, absent, absences, err := putRequested(ctx, tx, slot.FetchedAt, asked, page.Videos, p.kind != ingest.BackfillRefresh)
 		if a = absences; err != nil {
 			return err
@@ -258,12 +258,12 @@ func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked ingest.As
 	return slot, a, err
 }
 
-// errUnconfirmed means that a call would exceed what a person agreed to spend on the backfill.
-var errUnconfirmed = errors.New("nobody agreed to spend that much")
+// errUnconfirmed means that a call would exceed the amount that a person agreed to spend on the backfill.
+var errUnconfirmed = errors.New("the call exceeds the agreed amount")
 
 // NoteCharge implements fetch.Sink.
 func (s *Store) NoteCharge(ctx context.Context, slot ingest.Slot) (agreed bool, err error) {
-	err = s.withFence(ctx, "note what a call costs", &slot, func(tx *txn, id, _ int64) error {
+	err = s.withFence(ctx, "note a call's cost", &slot, func(tx *txn, id, _ int64) error {
 		charged, confirmed, err := chargedWith(ctx, tx, id, slot)
 		if err != nil {
 			return err
@@ -282,8 +282,8 @@ func (s *Store) NoteCharge(ctx context.Context, slot ingest.Slot) (agreed bool, 
 	return err == nil, err
 }
 
-// chargedWith returns what the backfill of a piece was charged, including the piece's charges since it was last
-// written, and what a person agreed to.
+// chargedWith returns the charges of a piece's backfill, including the piece's charges since it was last written, and
+// the agreed amount.
 func chargedWith(ctx context.Context, tx *txn, id int64, slot ingest.Slot) (charged, confirmed map[string]int64, err error) {
 	var before map[string]int64
 	err = tx.QueryRowContext(ctx, `

@@ -7,7 +7,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// What is asked all day reads slots in proportion to the series or to what it returns, however many slots there were:
+// A query that runs all day reads slots in proportion to the series or to its result, however many slots there were:
 // the plan of no query scans the slots, or all series with their pieces, or sorts more than a result.
 func TestNoPlanReadsTheWholeHistory(t *testing.T) {
 	s, _ := newStore(t)

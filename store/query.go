@@ -42,11 +42,10 @@ type SearchQuery struct {
 
 	Order Order
 	Limit int    // 0: DefaultLimit
-	Tally bool   // also count what each filter would leave
+	Tally bool   // also count the results that each filter would leave
 	After string // Result.Next of the previous page; "" is the first page
 
-	// At is the time from which relative times in the query were counted, in whole seconds. The cursor keeps it; only
-	// a tally uses it.
+	// At is the base of relative times in the query, in whole seconds. The cursor keeps it; only a tally uses it.
 	At time.Time
 }
 
@@ -129,7 +128,7 @@ func CursorAt(after string) (time.Time, error) {
 	return time.Unix(c.At, 0).UTC(), nil
 }
 
-// start returns the cursor to continue from; that of a first page has only the query's hash and the time.
+// start returns the cursor to continue from; a first page's cursor has only the query's hash and the time.
 func (q SearchQuery) start(now time.Time) (cursor, error) {
 	if q.After == "" {
 		c := cursor{Of: q.hash(), Seen: now.UnixMilli()}

@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// ranking says in which order, after which position and how many matches are wanted.
+// ranking is the order, the position to start after, and the number of wanted matches.
 type ranking struct {
 	order Order
 	after *position // nil: from the first
@@ -39,7 +39,8 @@ func (a *arguments) add(value any) string {
 // notGained is less than a video can gain.
 const notGained = -1e15
 
-// fewRead is the number of matches up to which all are read at once. A variable, so that a test can compare both ways.
+// fewRead is the number of matches up to which all are read at once. A variable, so that a test can compare both
+// ways.
 var fewRead = 500
 
 // rank returns the first of these videos that pass the filters, in the order. Where views decide, it reads the most
@@ -218,8 +219,8 @@ WITH ranked AS MATERIALIZED (
 )
 SELECT id, first, second, third FROM ranked WHERE true%s LIMIT %s`
 
-// column writes a video's count or time as an expression. On a later page its value is as of the first page: that of
-// the newest placement then.
+// column writes a video's count or time as an expression. On a later page its value is as of the first page: the
+// newest placement's rank then.
 func (x *index) column(args *arguments, now, then string) string {
 	if x.q.After == "" {
 		return "latest." + now

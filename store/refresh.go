@@ -16,8 +16,8 @@ func (s *Store) VideosToRefresh(ctx context.Context, now time.Time, early time.D
 		dayOf(before), before.UnixMilli(), now.Add(-ingest.KeepFor).UnixMilli(), n)
 }
 
-// CountToRefresh counts the oldest n videos that VideosToRefresh would return, by day: first those of now, then those
-// that each day until ingest.RefreshEarly from now adds.
+// CountToRefresh counts the oldest n videos that VideosToRefresh would return, by day: first the videos of now, then
+// the videos that each day until ingest.RefreshEarly from now adds.
 func (s *Store) CountToRefresh(ctx context.Context, now time.Time, n int) ([]int, error) {
 	counts := make([]int, 1+ingest.RefreshEarly/(24*time.Hour))
 	before, due := now.Add(ingest.RefreshEarly-ingest.RefreshAfter), now.Add(-ingest.RefreshAfter)
@@ -32,15 +32,15 @@ func (s *Store) CountToRefresh(ctx context.Context, now time.Time, n int) ([]int
 	return counts, err
 }
 
-// oldVideos selects up to ?4 videos last fetched before ?2, a time on day ?1: of those that no backfill keeps fresh, those
-// seen at ?3 or later that will still have been seen lately, as ?3 says now, when they are old enough.
+// oldVideos selects up to ?4 videos last fetched before ?2, a time on day ?1: the videos that no backfill keeps
+// fresh, seen at ?3 or later, that will still have been seen lately, as ?3 defines now, when they are old enough.
 const oldVideos = ` FROM videos WHERE fetched_day <= ?1 AND fetched_at < ?2
 	AND (upkeep = 1 OR upkeep IS NULL AND seen_at >= ?3 AND seen_at >= fetched_at - 345600000)
 	AND NOT EXISTS (SELECT 1 FROM absences WHERE video = videos.id AND asked_at > fetched_at)
 	ORDER BY fetched_day, id LIMIT ?4`
 
-// SaveVideos implements fetch.Sink. slot.Videos counts the videos that came back, from 0 on page 1. Videos that nobody
-// asked for, or that a sweep has deleted, are skipped.
+// SaveVideos implements fetch.Sink. slot.Videos counts the videos that came back, from 0 on page 1. Unrequested
+// videos, and videos that a sweep has deleted, are skipped.
 func (s *Store) SaveVideos(ctx context.Context, slot ingest.Slot, asked ingest.Asked, page ingest.Page) (_ ingest.Slot, a ingest.Absences, _ error) {
 	slot, page = s.stamp(slot), plainPage(page)
 	if slot.Pages == 1 {
@@ -117,7 +117,7 @@ func (s *Store) SaveCounts(ctx context.Context, slot ingest.Slot, asked []string
 }
 
 // Older yields the IDs of all videos last fetched before a time, oldest day first, n at a time. It reads in steps,
-// which block nobody and need little memory.
+// which do not block writers and need little memory.
 func (s *Store) Older(ctx context.Context, before time.Time, n int) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
 		for day, row := int64(-1<<62), int64(0); ; {
@@ -129,7 +129,7 @@ func (s *Store) Older(ctx context.Context, before time.Time, n int) iter.Seq2[[]
 				return err
 			}, olderVideos, day, row, dayOf(before), before.UnixMilli(), n)
 			if err != nil {
-				yield(nil, s.explain(ctx, "find what is old", err))
+				yield(nil, s.explain(ctx, "find old videos", err))
 				return
 			}
 			if len(ids) == 0 || !yield(ids, nil) {
@@ -139,8 +139,9 @@ func (s *Store) Older(ctx context.Context, before time.Time, n int) iter.Seq2[[]
 	}
 }
 
-// olderVideos selects up to ?5 videos fetched before ?4: those of day ?1 after row ?2, then those of later days up to
-// ?3. One day may have all videos, so that (fetched_day, id) > (?1, ?2) would scan the whole day in every step.
+// olderVideos selects up to ?5 videos fetched before ?4: the videos of day ?1 after row ?2, then the videos of later
+// days up to ?3. One day may have all videos, so that (fetched_day, id) > (?1, ?2) would scan the whole day in every
+// step.
 const olderVideos = `
 SELECT * FROM (
 	SELECT * FROM (SELECT fetched_day, id, video_id FROM videos WHERE fetched_day = ?1 AND id > ?2 AND fetched_at < ?4 ORDER BY id LIMIT ?5) AS that_day

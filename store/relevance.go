@@ -103,8 +103,8 @@ func (x *index) byRelevance(ctx context.Context, c choice) ([]candidate, error) 
 
 // sortByScore weighs the views of scored candidates and sorts them. The more titles match, the more views weigh: with
 // two matches the title decides, with two hundred the audience does. Repeated titles rank lower, the third far lower,
-// so that they do not fill the first page. Where the query is one word, titles with it come before titles in which a
-// longer word begins with it: C++ before Cats. It returns what views multiply a score by.
+// so that they do not fill the first page. In a query of one word, titles with it come before titles where a longer
+// word begins with it: C++ before Cats. It returns the factor that views multiply a score by.
 func sortByScore(candidates []candidate, oneWord bool) (watched func(views float64) float64) {
 	weight := 0.5 + 8*math.Pow(min(math.Log(float64(max(inTitleCount(candidates), 1)))/math.Log(manyInTitle), 1), 3)
 	watched = func(views float64) float64 { return math.Pow(0.4+math.Log10(1+max(views, 0))/8, weight) }

@@ -15,18 +15,18 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
-// Repaired lists what a repair found and mended, one line each.
+// Repaired lists a repair's findings and changes, one line each.
 type Repaired struct {
 	Found  []string // empty: nothing was wrong
 	Done   []string
-	Lost   []string // unreadable; the next runs fetch what the upstream still has
+	Lost   []string // unreadable; the next runs fetch the part that the upstream still has
 	Broken string   // where the damaged file is kept; "" when the store was repaired in place
 }
 
 // Repair makes the store in dir whole. Contradictions between tables are repaired in place, in small steps, while
-// others use it. A damaged file is kept under another name, and its readable rows move to a new one; nobody else may
-// have it open. A file of another program or a newer version is refused as by Open. If the store's upstream cannot be
-// read, it becomes that of the options. No other file in dir is touched.
+// others use it. A damaged file is kept under another name, and its readable rows move to a new one; no other process
+// may have it open. A file of another program or a newer version is refused as by Open. If the store's upstream
+// cannot be read, the options' upstream is used. No other file in dir is touched.
 func Repair(ctx context.Context, dir string, o Options) (Repaired, error) {
 	var r Repaired
 	upstream := o.Upstream
@@ -113,7 +113,7 @@ func (d *database) rescue(ctx context.Context, upstream string, r *Repaired) (er
 	}
 	defer func() { _ = f.Close() }() // which also releases the lock
 	if err := sqlitefile.LockExclusive(f); errors.Is(err, sqlitefile.ErrInUse) {
-		return fmt.Errorf("repair %s: %w: stop ingest serve and whatever else runs, and repair it then", d.path, err)
+		return fmt.Errorf("repair %s: %w: stop ingest serve and every other ingest process, and repair it then", d.path, err)
 	} else if err != nil {
 		return fmt.Errorf("repair %s: %w", d.path, err)
 	}
@@ -151,17 +151,17 @@ func (d *database) buildDraft(ctx context.Context, file, draft, upstream string,
 	defer func() { err = errors.Join(err, made.Close()) }()
 	rescue := salvage{from: from, to: made, now: d.now(), upstream: upstream}
 	if err := rescue.run(ctx); err != nil {
-		return fmt.Errorf("move what can be read of %s: %w", d.path, err)
+		return fmt.Errorf("move the readable rows of %s: %w", d.path, err)
 	}
 	r.Done = append(r.Done, rescue.kept...)
 	r.Lost = append(r.Lost, rescue.lost...)
 	slices.Sort(r.Lost)
 	if err := made.mend(ctx, r); err != nil {
-		return fmt.Errorf("make a whole store of what could be read of %s: %w", d.path, err)
+		return fmt.Errorf("make a whole store of the readable rows of %s: %w", d.path, err)
 	}
 	found, _, err := made.check(ctx)
 	if err == nil && len(found) > 0 {
-		err = fmt.Errorf("what could be read of %s makes no whole store (%s): restore a backup, or move it away and fetch again", d.path, found[0])
+		err = fmt.Errorf("the readable rows of %s make no whole store (%s): restore a backup, or move it away and fetch again", d.path, found[0])
 	}
 	return err
 }
@@ -177,7 +177,7 @@ func (d *database) replace(old *os.File, draft string) error {
 	}
 	sqlitefile.SyncDir(filepath.Dir(d.path))
 	if err := old.Truncate(0); err != nil {
-		return fmt.Errorf("empty the damaged store, of which there is a copy: %w", err)
+		return fmt.Errorf("empty the damaged store, which has a copy: %w", err)
 	}
 	return nil
 }
@@ -213,8 +213,8 @@ func (d *database) mend(ctx context.Context, r *Repaired) error {
 // lostSlots is the note of when a repair last found that slots were lost: RFC 3339.
 const lostSlots = "slots lost"
 
-// noteLostSlots notes that slots were lost, and with them what they spent. The newest slot of a series is never
-// deleted, so that a series without it has lost slots.
+// noteLostSlots notes that slots were lost, and with them their spends. The newest slot of a series is never deleted,
+// so that a series without it has lost slots.
 func (d *database) noteLostSlots(ctx context.Context, r *Repaired) error {
 	lost := slices.ContainsFunc(r.Lost, func(line string) bool {
 		return strings.HasPrefix(line, "slots: ") || strings.HasPrefix(line, "series: ")
@@ -231,8 +231,7 @@ func (d *database) noteLostSlots(ctx context.Context, r *Repaired) error {
 	})
 }
 
-// LostSlots returns when a repair last found that slots were lost: what was spent before is not all known. Zero:
-// never.
+// LostSlots returns when a repair last found that slots were lost: earlier spends are not all known. Zero: never.
 func (s *Store) LostSlots(ctx context.Context) (time.Time, error) {
 	var text string
 	if err := readNote(ctx, s.read, lostSlots, &text); err != nil || text == "" {

@@ -53,7 +53,7 @@ func repair(t testing.TB, dir string) store.Repaired {
 	return r
 }
 
-// spoiled are ways in which an undamaged file can hold a wrong store, and what Check says about each.
+// spoiled are ways for an undamaged file to hold a wrong store, and Check's words about each.
 var spoiled = []struct{ sql, says string }{
 	{`DELETE FROM video_text WHERE rowid % 3 = 0`, "20 videos are not in the index: no search finds them"},
 	{`INSERT INTO video_text (rowid, title) VALUES (999, 'gespenst')`, "1 row of the index is of no video"},
@@ -75,7 +75,7 @@ var spoiled = []struct{ sql, says string }{
 	{`UPDATE video_facts SET title = 'X' || title WHERE id < 4`, "3 videos have another text than when they were indexed"},
 }
 
-func TestRepairCorrectsWhatTheTablesSayOfEachOther(t *testing.T) {
+func TestRepairCorrectsContradictingTables(t *testing.T) {
 	alone(t)
 	base := t.TempDir()
 	library(t, base, 40)
@@ -157,19 +157,19 @@ func TestRepairRebuildsAnIndexThatIsDamaged(t *testing.T) {
 	sound(t, open(t, dir, &handClock{t: noon}))
 }
 
-// What is lost of a damaged file is reported; the rest is there, with the units that quota rebuild needs.
-func TestRepairMovesWhatCanBeRead(t *testing.T) {
+// The lost part of a damaged file is reported; the rest is there, with the units that quota rebuild needs.
+func TestRepairMovesTheReadableRows(t *testing.T) {
 	alone(t)
 	tests := []struct {
 		name, table string
 		lost        []string
 	}{
-		{"videos", "video_facts", []string{"charts that were not whole any more", "video_facts: what was on unreadable pages"}},
-		{"counts", "video_latest", []string{"video_latest: what was on unreadable pages"}},
-		{"placements", "placements", []string{"charts that were not whole any more", "placements: what was on unreadable pages"}},
-		{"slots", "slots", []string{"slots: what was on unreadable pages"}},
-		{"series", "series", []string{"series: what was on unreadable pages"}},
-		{"channels", "channels", []string{"channels: what was on unreadable pages"}},
+		{"videos", "video_facts", []string{"charts that were not whole any more", "video_facts: the rows on unreadable pages"}},
+		{"counts", "video_latest", []string{"video_latest: the rows on unreadable pages"}},
+		{"placements", "placements", []string{"charts that were not whole any more", "placements: the rows on unreadable pages"}},
+		{"slots", "slots", []string{"slots: the rows on unreadable pages"}},
+		{"series", "series", []string{"series: the rows on unreadable pages"}},
+		{"channels", "channels", []string{"channels: the rows on unreadable pages"}},
 		{"an index", "videos_fetched", nil},
 		{"the index of words", "video_text_data", nil},
 	}
@@ -221,7 +221,7 @@ func TestRepairMovesWhatCanBeRead(t *testing.T) {
 	}
 }
 
-// What lies between two damaged pages is found by its numbers.
+// Rows between two damaged pages are found by their numbers.
 func TestRepairReadsOnBehindDamage(t *testing.T) {
 	alone(t)
 	dir := t.TempDir()
@@ -236,7 +236,7 @@ func TestRepairReadsOnBehindDamage(t *testing.T) {
 		spoil(t, path, n-1, func(b []byte) { clear(b) })
 	}
 	r := repair(t, dir)
-	if !slices.Contains(r.Lost, "video_latest: what was on unreadable pages") {
+	if !slices.Contains(r.Lost, "video_latest: the rows on unreadable pages") {
 		t.Errorf("lost %q", r.Lost)
 	}
 	db = raw(t, path)
@@ -262,8 +262,8 @@ func TestRepairNotesThatSlotsAreGone(t *testing.T) {
 	}
 }
 
-// A file of which nothing can be read is kept, and the store starts over.
-func TestRepairOfWhatIsNoDatabaseBeginsAnew(t *testing.T) {
+// A file without one readable row is kept, and the store starts over.
+func TestRepairOfAFileThatIsNoDatabaseBeginsAnew(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "ingest.db")
 	text := []byte(strings.Repeat("no database at all\n", 500))
@@ -277,7 +277,7 @@ func TestRepairOfWhatIsNoDatabaseBeginsAnew(t *testing.T) {
 	sound(t, open(t, dir, &handClock{t: noon}))
 }
 
-func TestRepairRefusesWhatIsNotOurs(t *testing.T) {
+func TestRepairRefusesForeignFiles(t *testing.T) {
 	for pragma, as := range map[string]any{
 		`PRAGMA application_id = 7`: new(*store.ApplicationError), `PRAGMA user_version = 99`: new(*store.VersionError),
 	} {
@@ -380,7 +380,7 @@ func damage(t testing.TB, path string, random *rand.Rand) {
 	})
 }
 
-// glance does what a person does: it must not panic, whatever it finds.
+// glance does a person's steps: it must not panic on any input.
 func glance(t *testing.T, dir string) (found []string, err error) {
 	t.Helper()
 	s, err := store.Open(t.Context(), dir, store.Options{ReadOnly: true})
@@ -426,8 +426,8 @@ func TestTagsThatAreDamagedHideNothing(t *testing.T) {
 	sound(t, open(t, dir, &handClock{t: noon}))
 }
 
-// The refresh finds what was lost, whichever day the video was fetched on.
-func TestWhatRepairMarksToBeRefreshedIsStale(t *testing.T) {
+// The refresh finds the lost videos, fetched on any day.
+func TestVideosThatRepairMarksForARefreshAreStale(t *testing.T) {
 	for _, spoil := range []string{`DELETE FROM video_latest WHERE id IN (7, 8)`, `UPDATE video_facts SET title = 'X' || title WHERE id IN (7, 8)`} {
 		dir := t.TempDir()
 		db := raw(t, library(t, dir, 40))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A table whose first page was replaced by that of an empty one is read without an error, as empty.
+// A table whose first page was replaced by an empty table's page is read without an error, as empty.
 func TestChartsOfATableThatReadsAsEmptyAreLost(t *testing.T) {
 	dir := t.TempDir()
 	path := library(t, dir, 300)

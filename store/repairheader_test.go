@@ -12,7 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// The header says how every page is read. Whichever byte of it is flipped: nothing else is lost, or the file is refused,
+// The header says how every page is read. With any byte of it flipped: nothing else is lost, or the file is refused,
 // as another program's or as one of a newer version.
 func TestAFlippedByteOfTheHeaderLosesNothing(t *testing.T) {
 	base := t.TempDir()
@@ -90,7 +90,7 @@ func TestARepairLeavesTheDamagedFileAndItsLogAlone(t *testing.T) {
 	wantEntries(t, dir, "ingest.db", broken, broken+"-wal")
 }
 
-// flipped returns the bytes to flip: all of the header with SOAK set, and else those that matter most.
+// flipped returns the bytes to flip: all of the header with SOAK set, and else the most important bytes.
 func flipped() (bytes []int) {
 	if raced || testing.Short() {
 		return []int{0, 18, 28}
@@ -117,7 +117,7 @@ func TestAHeaderThatForbidsWritingIsNamed(t *testing.T) {
 	}
 }
 
-// An empty file with a log is what a truncated file leaves: SQLite would delete the log.
+// An empty file with a log is the remains of a truncated file: SQLite would delete the log.
 func TestAnEmptyFileIsBegunAnewFromItsLog(t *testing.T) {
 	for _, logged := range []bool{false, true} {
 		dir, from := t.TempDir(), t.TempDir()

@@ -47,14 +47,14 @@ func pieceStates(b store.BackfillStatus) string {
 	return strings.Join(all, ", ")
 }
 
-func TestRepairLeavesNoPieceThatNobodyCouldWorkOn(t *testing.T) {
+func TestRepairLeavesNoUnworkablePiece(t *testing.T) {
 	alone(t)
 	base := t.TempDir()
 	planned(t, base)
 	const first = `(SELECT slots.id FROM slots JOIN series ON series.id = series WHERE backfill IS NOT NULL ORDER BY state = 'stopped' DESC LIMIT 1)`
 	for _, tt := range []struct{ sql, says, search, ids string }{
 		{`DELETE FROM slots`, "of no slot; 4 pieces have lost their slot", "2 failed", "2 failed"},
-		{`DELETE FROM pieces`, "3 pieces have lost what they ask for; 1 search has lost what it found", "2 failed", "1 done, 1 failed"},
+		{`DELETE FROM pieces`, "3 pieces have lost their requests; 1 search has lost its results", "2 failed", "1 done, 1 failed"},
 		{`UPDATE pieces SET waiting = '["x' WHERE slot = ` + first, "1 piece asks for nothing that can be read", "1 due, 1 failed", "1 claimed, 1 done"},
 		{`UPDATE pieces SET waiting = '[]' WHERE backfill = 2`, "1 piece asks for nothing that can be read", "1 due, 1 stopped", "1 done, 1 failed"},
 		{`DELETE FROM series WHERE backfill IS NOT NULL`, "4 slots are of no series", "gone", "gone"},
@@ -129,7 +129,7 @@ func worked(t *testing.T, s *store.Store, id string) {
 	}
 }
 
-// Also before a repair: what is left of such a piece must not pass for a done one.
+// Also before a repair: the rest of such a piece must not pass for a done one.
 func TestAPieceWithoutItsRequestIsAnError(t *testing.T) {
 	s, _ := newStore(t)
 	b := addBackfill(t, s, plan("x"), numbered(1))
@@ -147,7 +147,7 @@ func TestAPieceWithoutItsRequestIsAnError(t *testing.T) {
 }
 
 // An unreadable page of pieces, or of backfills, costs no more of the store.
-func TestRepairMovesWhatCanBeReadOfBackfills(t *testing.T) {
+func TestRepairMovesTheReadableRowsOfBackfills(t *testing.T) {
 	alone(t)
 	for _, table := range []string{"pieces", "slots", "series", "backfills", "vanished"} {
 		t.Run(table, func(t *testing.T) {
@@ -209,7 +209,7 @@ func TestAChartThatWasLostIsFetchedAgainAtOnce(t *testing.T) {
 				}
 			}
 			slices.Sort(got)
-			if want := []string{"IN 14:00", "US 15:00"}; !slices.Equal(got, want) { // that of 15:00 was due before
+			if want := []string{"IN 14:00", "US 15:00"}; !slices.Equal(got, want) { // the slot of 15:00 was due before
 				t.Errorf("next are %q, want %q", got, want)
 			}
 			claimNone(t, s, by("a", noon.Add(4*time.Hour)))

@@ -50,7 +50,7 @@ func (s *salvage) moveTable(ctx context.Context, tx *txn, t copyTable) error {
 		return err
 	}
 	if !whole {
-		s.lost = append(s.lost, t.name+": what was on unreadable pages")
+		s.lost = append(s.lost, t.name+": the rows on unreadable pages")
 	}
 	if w.kept > 0 {
 		s.kept = append(s.kept, t.name+counted(": %d row{|s} moved", w.kept))
@@ -134,7 +134,7 @@ func (s *salvage) dropOrphans(ctx context.Context, tx *txn) error {
 		return err
 	}
 	if nameless > 0 {
-		s.lost = append(s.lost, counted("video_facts: %d video{|s}, of which only counts or places are left", nameless))
+		s.lost = append(s.lost, counted("video_facts: %d video{|s}, with only counts or places left", nameless))
 	}
 	if _, err := tx.ExecContext(ctx, restoreLatest, s.now.UnixMilli()); err != nil {
 		return err

@@ -16,7 +16,7 @@ type Result struct {
 	Items []Hit
 	// Next is SearchQuery.After of the next page; "" when this is the last.
 	Next string
-	// Capped says that more than maxMatches videos match, of which only the newest are considered.
+	// Capped says that more than maxMatches videos match, and only the newest are considered.
 	Capped bool
 	// Looked describes the search after parsing and forgiving; "" if there was no search.
 	Looked string
@@ -85,7 +85,7 @@ func (s *Store) Search(ctx context.Context, q SearchQuery) (Result, error) {
 	return r, nil
 }
 
-// result reads the rest of what a page shows. found holds the page's candidates and, if there is a next page, the first
+// result reads the other fields of a page. found holds the page's candidates and, if there is a next page, the first
 // of that; from the time future on, nothing counts.
 func (x *index) result(ctx context.Context, c choice, found []candidate, future int64) (r Result, err error) {
 	r = Result{Capped: c.matches.capped, Looked: c.looked(x.q), Forgiven: c.reading >= respelled}
@@ -110,8 +110,8 @@ func (x *index) result(ctx context.Context, c choice, found []candidate, future 
 	return r, err
 }
 
-// freshAt returns when a slot was last done that is not in the future, which ends at ?1. Of a series that a clock that
-// was ahead made fresh, it reads the newest slots.
+// freshAt returns when a slot was last done that is not in the future, which ends at ?1. For a series that a clock
+// that was ahead made fresh, it reads the newest slots.
 const freshAt = `
 SELECT max(CASE WHEN fresh_at <= ?1 * 1000 THEN fresh_at ELSE (
 	SELECT fetched_at FROM slots WHERE series = series.id AND state = 'done' AND due_at <= ?1 ORDER BY due_at DESC LIMIT 1

@@ -14,7 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/store/text"
 )
 
-func TestASearchFindsWhatIsTypedInAnyScript(t *testing.T) {
+func TestASearchFindsTypedWordsInAnyScript(t *testing.T) {
 	titles := map[string]string{
 		"de": "Die Straße der Mädchen – Grüße aus Köln",
 		"fr": "Forêt enchantée : L'été à Nîmes (Clip officiel)",
@@ -79,7 +79,7 @@ func TestASearchFindsWhatIsTypedInAnyScript(t *testing.T) {
 	}
 }
 
-func TestQueriesMeanWhatTheySay(t *testing.T) {
+func TestQueriesHaveTheirWrittenMeaning(t *testing.T) {
 	s, _ := newStore(t)
 	a, b, c := titled("a", "Red blue green"), titled("b", "Blue red"), titled("c", "Yellow bluebird")
 	a.Tags, c.Tags = []string{"music video", "live"}, []string{"red"}
@@ -333,8 +333,8 @@ func FuzzATitleIsFoundByItself(f *testing.F) {
 	})
 }
 
-// A connection prepares a statement on its second use. Where that fails, as in a store that broke under it, the search
-// ends with an error all the same, however often it is asked.
+// A connection prepares a statement on its second use. If that fails, as in a store that broke under it, the search
+// ends with an error all the same, on every repeat.
 func TestASearchOfAStoreThatBrokeEnds(t *testing.T) {
 	s, _ := newStore(t)
 	chart(t, s, "US", noon, page(titled("a", "Apfel")))
@@ -358,7 +358,7 @@ func TestASearchOfAStoreThatBrokeEnds(t *testing.T) {
 	}
 }
 
-// A query of one word finds titles with that word before much watched titles in which a longer word begins with it.
+// A query of one word finds titles with that word before much watched titles where a longer word begins with it.
 func TestAWholeWordRanksBeforeABeginning(t *testing.T) {
 	s, _ := newStore(t)
 	watched := map[string]int64{"C++ in an hour": 10, "C# for beginners": 20, "Learn C": 30}

@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-func TestSizesAreKeptBesideWhatPiecesAskFor(t *testing.T) {
+func TestSizesAreKeptBesideAPiecesRequest(t *testing.T) {
 	s, _ := newStore(t)
 	var pieces []ingest.Piece
 	for _, c := range []string{"@one", "@two", "@three"} {

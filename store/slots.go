@@ -134,9 +134,9 @@ func (s *Store) Retire(ctx context.Context, gone map[ingest.Series]string) error
 	var found bool
 	err := s.read.QueryRowContext(ctx, retired+`SELECT EXISTS (SELECT 1 FROM retired)`, list, now).Scan(&found)
 	if err != nil || !found {
-		return s.explain(ctx, "look for slots that nobody wants", err)
+		return s.explain(ctx, "look for unwanted slots", err)
 	}
-	return s.tx(ctx, "end the slots that nobody wants", func(tx *txn) error {
+	return s.tx(ctx, "end the unwanted slots", func(tx *txn) error {
 		// This comes first because retired finds series by their open slots.
 		series, err := column[int64](ctx, tx, retired+`SELECT series FROM retired`, list, now)
 		if err != nil {
@@ -151,9 +151,9 @@ func (s *Store) Retire(ctx context.Context, gone map[ingest.Series]string) error
 	})
 }
 
-// ForgetStops clears what stopped slots wait for, after their ledger was reset; why becomes their reason.
+// ForgetStops clears the waiting times of stopped slots, after their ledger was reset; why becomes their reason.
 func (s *Store) ForgetStops(ctx context.Context, why string) error {
-	return s.tx(ctx, "forget what stopped slots wait for", func(tx *txn) error {
+	return s.tx(ctx, "clear the waits of stopped slots", func(tx *txn) error {
 		_, err := tx.ExecContext(ctx, `UPDATE slots SET retry_at = NULL, reason = ? WHERE state = 'stopped' AND retry_at IS NOT NULL`, why)
 		return err
 	})

@@ -8,7 +8,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-func TestAddDueLeavesWhatIsThere(t *testing.T) {
+func TestAddDueLeavesExistingSlotsAlone(t *testing.T) {
 	s, _ := newStore(t)
 	addDue(t, s, due("US", noon))
 	finish(t, s, claim(t, s, by("a", noon)), ingest.Failed, "broken")
@@ -24,7 +24,7 @@ func TestAddDueLeavesWhatIsThere(t *testing.T) {
 	}
 }
 
-func TestWhatTheConfigNoLongerHasEndsWithAReason(t *testing.T) {
+func TestASlotThatLeftTheConfigEndsWithAReason(t *testing.T) {
 	s, clock := newStore(t)
 	addDue(t, s, due("US", noon), due("GB", noon), due("DE", noon), due("FR", noon), due("IN", noon))
 	only := func(region string) ingest.Claim {
@@ -38,7 +38,7 @@ func TestWhatTheConfigNoLongerHasEndsWithAReason(t *testing.T) {
 	claim(t, s, only("DE"))
 	clock.move(4 * time.Minute)
 	running := claim(t, s, only("FR"))
-	clock.move(time.Minute) // the lease of DE is over, that of FR is not
+	clock.move(time.Minute) // the lease of DE is over, FR's is not
 	gone := map[ingest.Series]string{{Job: "other", Key: "US"}: "no such series"}
 	for _, region := range []string{"US", "GB", "DE", "FR"} {
 		gone[ingest.Series{Job: "chart", Key: region}] = "the config no longer has " + region
@@ -139,8 +139,8 @@ func TestSlotsInTheFutureAreIgnored(t *testing.T) {
 	}
 }
 
-// Calls made while a clock was ahead were made: what they cost outlives the slots that doctor --repair removes.
-func TestWhatSlotsInTheFutureSpentIsKept(t *testing.T) {
+// Calls made while a clock was ahead were made: their cost outlives the slots that doctor --repair removes.
+func TestTheSpendsOfSlotsInTheFutureAreKept(t *testing.T) {
 	s, clock := newStore(t)
 	spend := func(at time.Time, units int64) {
 		t.Helper()

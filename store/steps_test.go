@@ -12,8 +12,8 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// To SQLite another process is another store: while one does much, the other's writes get their turns.
-func TestWhatTakesLongKeepsNoOtherWriterWaiting(t *testing.T) {
+// SQLite treats another process as another store: while one does much, the other's writes get their turns.
+func TestALongOperationKeepsNoOtherWriterWaiting(t *testing.T) {
 	n := 10_000
 	if raced {
 		n /= 10
@@ -65,7 +65,7 @@ func beside(t *testing.T, s *store.Store, clock *handClock, do func(context.Cont
 	t.Helper()
 	little := addBackfill(t, s, plan("y"), numbered(1))
 	other := open(t, filepath.Dir(s.Path()), clock)
-	done := make(chan error, 1) // nobody may be left to hear it
+	done := make(chan error, 1) // there may be no process left to hear it
 	began := time.Now()
 	go func() { done <- do(t.Context()) }()
 	tick := time.NewTicker(5 * time.Millisecond)

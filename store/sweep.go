@@ -46,7 +46,7 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (placements, videos in
 		{&others, sweepWaiting}, {&others, sweepPieces}, {&others, few(sweepRows, oldBackfills)},
 		{&others, few(sweepRows, emptyBlocks)},
 	} {
-		err := s.runSteps(ctx, "delete what is too old", func(tx *txn) (bool, error) {
+		err := s.runSteps(ctx, "delete old data", func(tx *txn) (bool, error) {
 			n, err := part.sweep(ctx, tx, cutoff)
 			*part.count += n
 			return n > 0, err
@@ -196,7 +196,7 @@ func (s *Store) Kept(ctx context.Context) (k ingest.Kept, err error) {
 	if !chart.IsZero() && (k.Oldest.IsZero() || chart.Before(k.Oldest.Add(24*time.Hour))) {
 		k.Oldest = chart.UTC() // more exact than the video's day
 	}
-	return k, s.explain(ctx, "count what is kept", err)
+	return k, s.explain(ctx, "count kept data", err)
 }
 
 // Limits of Tidy, so that a step holds the write lock for milliseconds.

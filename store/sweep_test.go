@@ -69,7 +69,7 @@ func TestNothingOfTheUpstreamIsKeptBeyondThirtyDays(t *testing.T) {
 	}
 }
 
-// A video whose counts are lost waits for a repair: what it belongs to must stay, and the sweep continues.
+// A video whose counts are lost waits for a repair: its parent must stay, and the sweep continues.
 func TestSweepKeepsTheChannelOfAVideoThatLostItsCounts(t *testing.T) {
 	s, _ := newStore(t)
 	chart(t, s, "US", noon, page(titled("a", "A")))
@@ -85,7 +85,7 @@ func TestSweepKeepsTheChannelOfAVideoThatLostItsCounts(t *testing.T) {
 	}
 }
 
-func TestCopiesOfTheStoreGoWithWhatTheyHold(t *testing.T) {
+func TestCopiesOfTheStoreGoWithTheirContent(t *testing.T) {
 	s, _ := newStore(t)
 	dir := filepath.Dir(s.Path())
 	kept := []string{"ingest.db.v3-backup-20260214T120000.000Z", "ingest.db.broken-20260301T120000.000Z", "ingest.db.mine", "ingest.db.v3-backup-mine",

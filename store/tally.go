@@ -18,17 +18,17 @@ type Counts struct {
 	Categories map[string]int        // "": any
 	Published  map[time.Duration]int // within the last day and the last week; 0: at any time
 	Views      map[int64]int         // at least a million; 0: any
-	Lengths    map[ingest.Length]int // those of ingest.Lengths, and all
+	Lengths    map[ingest.Length]int // the filters of ingest.Lengths, and all
 }
 
-// Popular is the number of views from which Counts.Views counts a video.
+// Popular is the least number of views of a video in Counts.Views.
 const Popular = 1_000_000
 
 // Recent are the ages in Counts.Published: a day and a week.
 var Recent = []time.Duration{24 * time.Hour, 7 * 24 * time.Hour}
 
-// maxTallied bounds how many videos are counted, of which four times as many took 42 % of the time of a page of a search.
-// A variable, so that a test can make it apply to a small store.
+// maxTallied limits counting: counting four times as many videos took 42 % of the time of a search page. A variable,
+// so that a test can make it apply to a small store.
 var maxTallied = 1000
 
 // readTallied counts the videos in ?1.
@@ -96,7 +96,7 @@ func (x *index) unfiltered(ctx context.Context, c choice) (matches, error) {
 	return everywhere.find(ctx, c.query, c.reading == butOneWord, maxTallied)
 }
 
-// count counts a video for each filter for which it passes all the others.
+// count counts a video for each filter if it passes all the others.
 func (c *Counts) count(q SearchQuery, id int64, category string, published, seen time.Time, length time.Duration, views int64, charted map[ingest.Region]regionCharts) {
 	in := q.Region == "" || charted[q.Region].mayHold(id)
 	sameCategory := q.Category == "" || q.Category == category

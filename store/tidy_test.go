@@ -9,7 +9,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-func TestTidyGivesBackWhatIsLongEmpty(t *testing.T) {
+func TestTidyGivesPagesBackThatAreLongEmpty(t *testing.T) {
 	dir := t.TempDir()
 	path := library(t, dir, 600)
 	s := open(t, dir, &handClock{t: noon})
@@ -31,7 +31,7 @@ func TestTidyGivesBackWhatIsLongEmpty(t *testing.T) {
 	sound(t, s)
 }
 
-// Days, each with new videos and a refresh that deletes what is older than 30 days: after the first months the file
+// Days, each with new videos and a refresh that deletes videos older than 30 days: after the first months the file
 // stops growing.
 func TestAQuarterOfDaysStaysBounded(t *testing.T) { daysStayBounded(t, 90, 3) }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/trendvidstream/ingest/store/text"
 )
 
-// The index's tokenizer must part what Normalize has cut at its spaces and nowhere else, for every
-// character that either knows.
+// The index's tokenizer must part the output of Normalize at its spaces and nowhere else, for every character that
+// either knows.
 func TestTheTokenizerKeepsEveryToken(t *testing.T) {
 	var all strings.Builder
 	want := map[string]bool{}

@@ -46,7 +46,7 @@ func shuffled(t *testing.T, rng *rand.Rand) *store.Store {
 	return s
 }
 
-// found is what a search shows, with its scores.
+// found is a search's output, with its scores.
 func found(t *testing.T, s *store.Store, q store.SearchQuery) (shown []string) {
 	t.Helper()
 	r, err := s.Search(t.Context(), q)
@@ -60,7 +60,7 @@ func found(t *testing.T, s *store.Store, q store.SearchQuery) (shown []string) {
 }
 
 // A search that reads the most watched of its matches first answers as one that reads them all.
-func TestWhatASearchDoesNotReadChangesNothing(t *testing.T) {
+func TestWordsThatASearchDoesNotReadChangeNothing(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 0))
 	store.SetMaxScored(t, 40)
@@ -97,9 +97,9 @@ func TestWhatASearchDoesNotReadChangesNothing(t *testing.T) {
 	}
 }
 
-// What has the word in its tags alone is left out of a first page only where it would not be on it: a page of any
+// A video with the word in its tags alone is left out of a first page only where it would not be on it: a page of any
 // length begins as the longest one does, which reads them all.
-func TestWhatHasAWordInItsTagsAloneIsOnAPageThatItBelongsTo(t *testing.T) {
+func TestAVideoWithAWordInItsTagsAloneIsOnItsPage(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for round := range 8 {

@@ -14,7 +14,7 @@ const videoColumns = `
 	video_id, videos.title, coalesce(channels.title, ''), coalesce(channels.channel_id, ''), category, language, thumbnail,
 	published_at, duration_s, live, tags, videos.views, videos.likes, videos.comments`
 
-// withGone is the view videos with those that are gone: they have an id and no more.
+// withGone is the view videos with the gone ones: they have an id and no more.
 const withGone = `(SELECT video_facts.*, views, likes, comments FROM video_facts LEFT JOIN video_latest USING (id)) AS videos`
 
 // scanVideo reads videoColumns, and the columns after them into more.

@@ -12,12 +12,12 @@ import (
 	"github.com/trendvidstream/ingest/store/text"
 )
 
-// videoWriter writes videos, their channels and index rows in one transaction and few statements, each of which is a
-// round trip to Postgres.
+// videoWriter writes videos, their channels and index rows in one transaction and few statements, as each statement
+// is a round trip to Postgres.
 type videoWriter struct {
 	tx       *txn
 	known    map[string]knownVideo   // stored ones, by the upstream's id
-	channels map[string]knownChannel // those of stored videos, by the upstream's id
+	channels map[string]knownChannel // the versions of stored videos, by the upstream's id
 	texts    texts
 }
 

@@ -68,7 +68,7 @@ func (n *naive) forget(id string) {
 	}
 }
 
-// absent notes what a look-up left out, and deletes what an earlier one had left out too.
+// absent notes the videos that a look-up left out, and deletes videos that an earlier one had left out too.
 func (n *naive) absent(ids []string, asked int, at time.Time) {
 	proved := asked < 5 || len(ids)*5 <= asked
 	again := 0
@@ -184,7 +184,7 @@ func line(values ...any) string {
 	return b.String()
 }
 
-// linesOf reads what a store holds; db has a table of the terms in its index, terms.
+// linesOf reads a store's content; db has a table of the terms in its index, terms.
 func linesOf(t *testing.T, db *sql.Conn) []string {
 	t.Helper()
 	var lines []string
@@ -384,7 +384,7 @@ func (m *modelled) sweeps(ctx context.Context) {
 	m.want.sweep(m.clock.now())
 }
 
-// asks compares what is to be fetched again.
+// asks compares the videos to be fetched again.
 func (m *modelled) asks(ctx context.Context) {
 	now := m.clock.now().Add(time.Duration(m.IntN(60)) * day)
 	var stale, uncounted, older []string
@@ -442,7 +442,7 @@ func (m *modelled) compare(ctx context.Context, step int) {
 // The clock jumps ahead, stands still, and goes back, also across a day.
 var modelJumps = []time.Duration{0, 0, time.Millisecond, time.Hour, 13 * time.Hour, 3 * day, 9 * day, -time.Millisecond, -2 * time.Hour, -day}
 
-func TestTheStoreHoldsWhatANaiveOneWould(t *testing.T) {
+func TestTheStoreEqualsANaiveOne(t *testing.T) {
 	begins, steps := []time.Time{noon, noon.Truncate(day), noon.Add(time.Nanosecond)}, 40
 	if raced {
 		begins, steps = begins[:1], 8

@@ -14,8 +14,8 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// A log is deleted under a process that writes: this is reported once, what was acknowledged is kept, and the next
-// transaction is where others find it.
+// A log is deleted under a process that writes: this is reported once, acknowledged transactions are kept, and the
+// next transaction is visible to others.
 func TestALogThatIsDeletedInUseIsWrittenBack(t *testing.T) {
 	for _, taken := range [][]string{{"-wal"}, {"-shm"}, {"-wal", "-shm"}} {
 		dir := t.TempDir()
@@ -28,7 +28,7 @@ func TestALogThatIsDeletedInUseIsWrittenBack(t *testing.T) {
 			}
 		}
 		err := s.AddDue(t.Context(), []ingest.Slot{due("US", noon.Add(time.Hour))})
-		if err == nil || !strings.Contains(err.Error(), "was deleted or replaced while it was in use: what was in the log has been saved") {
+		if err == nil || !strings.Contains(err.Error(), "was deleted or replaced while it was in use: the content of the log has been saved") {
 			t.Errorf("%v deleted: %v", taken, err)
 		}
 		chart(t, s, "GB", noon, page(titled("c", "Citrone")))
@@ -89,7 +89,7 @@ func TestAProgramThatHasBecomeTooOldWritesNothing(t *testing.T) {
 	}
 }
 
-// What this process has cached reads well whatever happens to the file: whether others find the store in its place is
+// Cached pages of this process read well after any change of the file: whether others find the store in its place is
 // asked of the file itself.
 func TestAFileThatIsNoLongerTheStoreIsNoticedByWhoHasItOpen(t *testing.T) {
 	for what, happens := range map[string]func(s *store.Store) error{

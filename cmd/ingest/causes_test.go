@@ -26,7 +26,7 @@ var ledgerTroubles = []struct {
 }{
 	{"a Cluster", "redis://", redisSays("MOVED 3999 10.0.0.1:6381"), "the server is part of a cluster", "use redis+cluster:// instead of redis:// in the ledger's URL"},
 	{"a Cluster without a master", "redis://", redisSays("CLUSTERDOWN Hash slot not served"), "the cluster is down: some of its slots have no master", "see redis-cli cluster info"},
-	{"no memory", "redis://", redisSays("OOM command not allowed when used memory > 'maxmemory'."), "the server is out of memory", "raise maxmemory, or remove what fills it"},
+	{"no memory", "redis://", redisSays("OOM command not allowed when used memory > 'maxmemory'."), "the server is out of memory", "raise maxmemory, or remove the data that fill it"},
 	{"a replica", "redis://", redisSays("READONLY You can't write against a read only replica."), "the server is a replica, which takes no writes", "name the master in the ledger's URL"},
 	{"too few replicas", "redis://", redisSays("NOREPLICAS Not enough good replicas to write."), "the server has too few replicas to write", "lower min-replicas-to-write"},
 	{"loading", "redis://", redisSays("LOADING Redis is loading the dataset in memory"), "the server is loading its data", "it answers once it has"},

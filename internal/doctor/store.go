@@ -114,7 +114,7 @@ func (d *Doctor) lastBackup() string {
 }
 
 // repairAdvice is what to do about a damaged store.
-const repairAdvice = "ingest doctor --repair moves what can be read to a new one; or restore a backup"
+const repairAdvice = "ingest doctor --repair moves the readable rows to a new one; or restore a backup"
 
 func (d *Doctor) judgeUnreadable(path string, err error) Finding {
 	var corrupt *store.CorruptError

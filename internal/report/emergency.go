@@ -42,9 +42,9 @@ func (d QuotaDocument) withoutLedger() string {
 	case len(d.EmergencyLeft) == 0:
 		return "nothing is fetched"
 	case resumes.IsZero():
-		return "nothing is fetched, as what may be spent without the ledger is used up"
+		return "nothing is fetched, as the budget for calls without the ledger is used up"
 	}
-	return "nothing is fetched, as what may be spent without the ledger is used up until " + term.StampFrom(resumes)
+	return "nothing is fetched, as the budget for calls without the ledger is used up until " + term.StampFrom(resumes)
 }
 
 func (d QuotaDocument) nothingGoesOn() bool {

@@ -151,7 +151,7 @@ var troubles = []trouble{
 	{"the ledger cannot answer", "ledger", func(f *standing.Facts) { degrade(f, 18, time.Time{}) },
 		report.Bad, "The ledger cannot answer: cheap calls go on from the emergency budget (18 units left), expensive ones wait."},
 	{"the ledger cannot answer, and the emergency budget is used up", "ledger", func(f *standing.Facts) { degrade(f, 0, noon.Add(25*time.Hour)) },
-		report.Bad, "The ledger cannot answer: nothing is fetched, as what may be spent without the ledger is used up until 2026-02-15 13:00:00Z."},
+		report.Bad, "The ledger cannot answer: nothing is fetched, as the budget for calls without the ledger is used up until 2026-02-15 13:00:00Z."},
 	{"the ledger cannot answer, and no call is cheap", "ledger", func(f *standing.Facts) { f.Report.Degraded = quota.ErrUnavailable },
 		report.Bad, "The ledger cannot answer: nothing is fetched."},
 	{"the quota is used up", "quota", func(f *standing.Facts) {
@@ -180,12 +180,12 @@ var troubles = []trouble{
 	}, report.Bad, "The ledger cannot answer: cheap calls go on from the emergency budget (18 units left), expensive ones wait."},
 	{"the ledger's server is out of memory", "ledger", func(f *standing.Facts) {
 		degrade(f, 18, time.Time{})
-		f.Report.Degraded = fmt.Errorf("%w: redis: %w", quota.ErrUnavailable, &quota.ServerError{Cause: "the server is out of memory", Cure: "raise maxmemory, or remove what fills it", Err: errors.New("OOM")})
+		f.Report.Degraded = fmt.Errorf("%w: redis: %w", quota.ErrUnavailable, &quota.ServerError{Cause: "the server is out of memory", Cure: "raise maxmemory, or remove the data that fill it", Err: errors.New("OOM")})
 	}, report.Bad, "The ledger cannot answer: cheap calls go on from the emergency budget (18 units left), expensive ones wait."},
 	{"one of three hosts has not synced since a loss", "ledger", func(f *standing.Facts) {
 		degrade(f, 0, noon.Add(10*time.Minute))
 		f.Report.Degraded = fmt.Errorf("%w: 2 of 3 hosts have synced; it goes on at 2026-02-14T12:10:00Z at the latest", quota.ErrUnavailable)
-	}, report.Bad, "The ledger cannot answer: nothing is fetched, as what may be spent without the ledger is used up until 2026-02-14 12:10:00Z."},
+	}, report.Bad, "The ledger cannot answer: nothing is fetched, as the budget for calls without the ledger is used up until 2026-02-14 12:10:00Z."},
 	{"one of three hosts is frozen", "", func(f *standing.Facts) {
 		f.Idle = []ingest.IdleMachine{{Machine: "b", Why: "the database takes no writes", Since: noon.Add(-time.Hour), SeenAt: noon}}
 	}, report.Good, "All 2 charts are fresh, and the quota lasts."},

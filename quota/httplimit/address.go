@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Forwarding is a header in which proxies name the client.
+// Forwarding is a header that proxies use to name the client.
 type Forwarding string
 
 // The supported headers. A proxy must append to the chosen one.

@@ -18,10 +18,9 @@ func prefixes(in ...string) (out []netip.Prefix) {
 	return out
 }
 
-// The cases of github.com/realclientip/realclientip-go's RightmostTrustedRangeStrategy, by what they try
-// rather than word for word, where this package answers with the proxy itself instead of with nothing;
-// and those that https://adam-p.ca/blog/2022/03/x-forwarded-for/ warns of. "peer" stands for the proxy's
-// own address, 10.0.0.1.
+// The cases of github.com/realclientip/realclientip-go's RightmostTrustedRangeStrategy, by intention rather than word
+// for word, where this package answers with the proxy itself instead of with nothing; and the cases that
+// https://adam-p.ca/blog/2022/03/x-forwarded-for/ warns of. "peer" stands for the proxy's own address, 10.0.0.1.
 func TestForgedForwardingHeaders(t *testing.T) {
 	const peer = "10.0.0.1"
 	type lines = []string
@@ -90,7 +89,7 @@ func TestForgedForwardingHeaders(t *testing.T) {
 	}
 }
 
-// Whatever a client sends, the address that the proxy appended is its own.
+// The address that the proxy appended is the proxy's own, with any header from the client.
 func FuzzForwardingHeaders(f *testing.F) {
 	for _, s := range []string{"", "1.1.1.1", "for=1.1.1.1", `for="`, `"`, ",", "[::1", "10.0.0.2, 10.0.0.3", `for=10.0.0.2;host="\`, "\x00\xff", strings.Repeat("10.0.0.9,", 100)} {
 		f.Add(s, s, true)

@@ -16,7 +16,8 @@ import (
 // path of X-Forwarded-Uri or X-Original-URI, the client of Config.Forwarding, and otherwise the asking request's fields.
 // A caller's token is in Proxy-Authorization, as Authorization is the client's.
 //
-// The answer is 200, or what Handler answers. With ?refuse=403 a refusal is a 403, as nginx takes any other for a failure.
+// The answer is 200, or the answer of Handler. With ?refuse=403 a refusal is a 403, as nginx takes any other for a
+// failure.
 func (l *Limiter) Auth() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !l.mayAsk(w, r, "Proxy-Authorization") {
@@ -52,7 +53,7 @@ func (w *only403) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// mayAsk answers 403 to anybody but a trusted caller, whose token, if any, is in a field.
+// mayAsk answers 403 to all but trusted callers; a trusted caller's token, if any, is in a field.
 func (l *Limiter) mayAsk(w http.ResponseWriter, r *http.Request, field string) bool {
 	if contains(l.Callers, parseHop(r.RemoteAddr)) {
 		return true
@@ -69,7 +70,7 @@ func (l *Limiter) mayAsk(w http.ResponseWriter, r *http.Request, field string) b
 // Identity is one whose limits a request is charged to.
 type Identity struct {
 	Client string `json:"client"`         // an address, or any name
-	Plan   string `json:"plan,omitempty"` // one of Config.Plans; "": that of its token, else Config.Limits
+	Plan   string `json:"plan,omitempty"` // one of Config.Plans; "": the plan of its token, else Config.Limits
 }
 
 // asked is a question to Ask.
@@ -81,14 +82,14 @@ type asked struct {
 	Route string     `json:"route"` // the name of one of Config.Routes; "": none of them
 }
 
-// Answer is what Ask answers to an admitted request.
+// Answer is the body that Ask sends to an admitted request.
 type Answer struct {
 	Allowed  bool   `json:"allowed"`
 	Degraded bool   `json:"degraded"` // the ledger could not answer: see Config.Failure
 	Limits   []Left `json:"limits"`   // of the client
 }
 
-// Left is what is left of a limit.
+// Left is the rest of a limit.
 type Left struct {
 	Name      string `json:"name"`
 	Limit     int64  `json:"limit"`

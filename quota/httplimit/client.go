@@ -68,7 +68,7 @@ func bearer(field string) (token string, ok bool) {
 	return strings.TrimSpace(token), ok && strings.EqualFold(scheme, "Bearer")
 }
 
-// named returns the client of a name, under a plan; "" is that of clients without a token.
+// named returns the client of a name, under a plan; "" is the client without a token.
 func (l *Limiter) named(name, plan string) client {
 	account := l.Prefix + ".key-" + name
 	if len(name) > maxClientName || quota.CheckAccount(name) != nil { // such as an e-mail address
@@ -126,8 +126,8 @@ type knownClients struct {
 	current, last map[uint64]struct{} // seen since began, and seen only in the span before
 }
 
-// shares reports whether a client must share an account, and which. The seed is secret, so that nobody can choose whom
-// to share with.
+// shares reports whether a client must share an account, and which. The seed is secret, so that no client can choose
+// whom to share with.
 func (k *knownClients) shares(part []byte, now time.Time) (int, bool) {
 	id := maphash.Bytes(k.seed, part)
 	k.mu.Lock()

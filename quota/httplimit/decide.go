@@ -14,14 +14,14 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// request is what a decision is about.
+// request is the subject of a decision.
 type request struct {
 	cost  int64
-	parts []part // the client's, then others that are charged with it; those of all clients together are last
+	parts []part // the client's, then others that are charged with it; the account of all clients together comes last
 	once  string // the caller's key: under the same key nothing is charged twice within the longest window; "" for none
 }
 
-// part is what one account is charged. Its question is nil where nothing is limited.
+// part is one account's charge. Its question is nil where nothing is limited.
 type part struct {
 	account  string
 	question *question
@@ -39,7 +39,7 @@ type charged struct {
 type verdict struct {
 	problem  *Problem      // why it is refused; nil if it is admitted
 	wait     time.Duration // how long the request is refused; 0: not known, or it is admitted
-	part     part          // whose limits the answer shows
+	part     part          // the client whose limits the answer shows
 	decision quota.Decision
 	shown    bool // the answer shows limits
 	taken    []charged
@@ -138,7 +138,7 @@ func (l *Limiter) bounded(ctx context.Context) (context.Context, context.CancelF
 	return context.WithTimeout(context.WithoutCancel(ctx), l.Timeout)
 }
 
-// charges returns what may be spent without the ledger; nil if a charge is too expensive for that.
+// charges returns the amounts that may be spent without the ledger; nil if a charge is too expensive for that.
 func (f Failure) charges(all []quota.Charge) []quota.Charge {
 	part := func(limit int64, share float64) int64 {
 		if share < 0 {
@@ -233,7 +233,7 @@ func (l *Limiter) overloaded(wait time.Duration) verdict {
 	l.count(&l.stats.Overloaded)
 	return verdict{wait: wait, problem: &Problem{
 		Status: http.StatusServiceUnavailable, Type: reducedCapacity, Title: "Request cannot be satisfied due to temporary server capacity constraints",
-		Detail: "all clients together have used up what there is: try again in " + strconv.FormatInt(seconds(wait), 10) + " s", Violated: []string{"all"},
+		Detail: "all clients together have used up the limit: try again in " + strconv.FormatInt(seconds(wait), 10) + " s", Violated: []string{"all"},
 	}}
 }
 

@@ -31,8 +31,8 @@ func (m *moody) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) {
 	return m.Ledger.Take(ctx, a)
 }
 
-// Whatever its method, a request goes on without the ledger if it is cheap, until its client has used up a part of each
-// limit. A server that is full is one that cannot answer.
+// A cheap request of any method goes on without the ledger, until its client has used up a part of each limit. A
+// server that is full is one that cannot answer.
 func TestWithoutALedgerCostAndPolicyDecide(t *testing.T) {
 	var log bytes.Buffer
 	ledger := &moody{take: func(context.Context) error { return fmt.Errorf("%w: connection refused", quota.ErrUnavailable) }}

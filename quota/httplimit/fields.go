@@ -14,8 +14,8 @@ import (
 // Fields selects header fields that say how much is left.
 type Fields string
 
-// The choices. Every refusal also has Retry-After. Of several windows, the last two show the one with least left: its
-// limit, what is left of it, and when it has more room, or after a refusal when the same request is admitted.
+// The choices. Every refusal also has Retry-After. With several windows, the last two show the window with the least
+// left: its limit, the rest of it, and when it has more room, or after a refusal when the same request is admitted.
 const (
 	Draft11    Fields = "draft-11"    // RateLimit-Policy and RateLimit by draft-ietf-httpapi-ratelimit-headers-11
 	RateLimit  Fields = "ratelimit"   // RateLimit-Limit, -Remaining and -Reset: in seconds from now

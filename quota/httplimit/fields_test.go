@@ -51,7 +51,7 @@ func (i item) is(name string, numbers map[string]int64) bool {
 	return i.name == name
 }
 
-func TestTheFieldsAreThoseOfTheDraft(t *testing.T) {
+func TestTheFieldsMatchTheDraft(t *testing.T) {
 	s := newSite(t, httplimit.Config{Limits: []httplimit.Limit{{Quota: 3, Window: time.Minute}, {Quota: 1000, Window: time.Hour, Name: "sustained"}}})
 	for i, want := range []struct {
 		pass             time.Duration
@@ -72,7 +72,7 @@ func TestTheFieldsAreThoseOfTheDraft(t *testing.T) {
 			t.Errorf("RateLimit-Policy %+v", policy)
 		}
 		for _, p := range append(policy, limit...) {
-			if pk, ok := p.params["pk"]; ok { // every IPv4 address has been hashed by somebody
+			if pk, ok := p.params["pk"]; ok { // the hashes of all IPv4 addresses are known
 				t.Errorf("pk is %v", pk)
 			}
 		}

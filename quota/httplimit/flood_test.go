@@ -21,7 +21,7 @@ func held() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// flood is a request from each of n addresses, of which the one before last byte says which flood it is.
+// flood is a request from each of n addresses; the byte before the last says which flood it is.
 func flood(s *site, n, which int) (refused int) {
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	w := &nowhere{header: http.Header{}}
@@ -35,7 +35,7 @@ func flood(s *site, n, which int) (refused int) {
 	return refused
 }
 
-// nowhere is a response that nobody reads.
+// nowhere is a response writer that discards the response.
 type nowhere struct {
 	header http.Header
 	status int
@@ -45,7 +45,7 @@ func (w *nowhere) Header() http.Header         { return w.header }
 func (w *nowhere) WriteHeader(status int)      { w.status = status }
 func (w *nowhere) Write(b []byte) (int, error) { return len(b), nil }
 
-func TestAFloodOfAddressesIsBoundedAndHurtsNobodyElse(t *testing.T) {
+func TestAFloodOfAddressesIsBoundedAndHurtsNoOtherClient(t *testing.T) {
 	s := newSite(t, httplimit.Config{Limits: []httplimit.Limit{{Quota: 60, Window: time.Minute}, {Quota: 1000, Window: time.Hour}}})
 	s.wants(http.StatusOK, 10, ann) // she was there before
 	before := held()
@@ -60,7 +60,7 @@ func TestAFloodOfAddressesIsBoundedAndHurtsNobodyElse(t *testing.T) {
 		t.Errorf("a flood takes %d and %d bytes, want under 50 MB", first, second)
 	}
 	s.wants(http.StatusOK, 50, ann)
-	s.wants(http.StatusTooManyRequests, 1, ann) // exactly: she shares with nobody
+	s.wants(http.StatusTooManyRequests, 1, ann) // exactly: she shares with no client
 	if got := s.Stats(); got.Shared < 100_000 {
 		t.Errorf("%d requests of shared accounts, want those of all who came after 100,000", got.Shared)
 	}

@@ -43,7 +43,7 @@ type Config struct {
 	Outer  []Limit // of all clients together; none: no such limit
 	Routes []Route // with a cost above 1 or with their own limits for each client
 
-	// Failure is what requests may spend while the ledger cannot answer, counted in the memory of this process.
+	// Failure bounds the spends of requests while the ledger cannot answer, counted in the memory of this process.
 	Failure Failure
 
 	// Callers may ask for other clients, at the handlers Auth and Ask; so may tokens marked as Caller.
@@ -79,11 +79,11 @@ type Limit struct {
 	Name   string        // in the fields; "" is the window's length, such as 1m
 }
 
-// Failure bounds, in each process, what is spent while the ledger cannot answer, by parts of each limit: at least 1 of
+// Failure bounds, in each process, the spends while the ledger cannot answer, by parts of each limit: at least 1 of
 // it. Beyond them, requests get 503.
 type Failure struct {
 	OpenAtMost float64 // a request may cost this part of each limit; 0 is a tenth, below 0 no request goes on
-	Emergency  float64 // a client may spend this part of each limit in its window, beside what the ledger admits; 0 is half, below 0 nothing
+	Emergency  float64 // a client may spend this part of each limit in its window, beside the amount that the ledger admits; 0 is half, below 0 nothing
 }
 
 // Route is the cost of requests that match a pattern of http.ServeMux.
@@ -174,7 +174,7 @@ func New(c Config) (*Limiter, error) {
 	case l.Forwarding != XForwardedFor && l.Forwarding != Forwarded:
 		return nil, fmt.Errorf("httplimit: forwarding header %q: use %s or %s", c.Forwarding, XForwardedFor, Forwarded)
 	case l.Failure.OpenAtMost > 1 || l.Failure.Emergency > 1:
-		return nil, errors.New("httplimit: what may be spent without the ledger is a part of a limit, up to 1")
+		return nil, errors.New("httplimit: the budget without the ledger is a part of a limit, up to 1")
 	}
 	if err := checkFields(l.Fields); err != nil {
 		return nil, err

@@ -30,8 +30,8 @@ func (l *Limiter) limit(w http.ResponseWriter, r *http.Request, addr netip.Addr,
 	l.serve(w, r, authorized, next, v.taken)
 }
 
-// request returns what the clients are charged for a route, at a cost (below 0: the route's own) and once under a key.
-// unfit is the name of a limit below the cost.
+// request returns the clients' charges for a route, at a cost (below 0: the route's own) and once under a key. unfit
+// is the name of a limit below the cost.
 func (l *Limiter) request(route string, cost int64, once string, clients ...client) (r request, unfit string) {
 	r.once = once
 	if r.cost = cost; cost < 0 {
@@ -53,7 +53,7 @@ func (l *Limiter) request(route string, cost int64, once string, clients ...clie
 	return r, unfit
 }
 
-// seconds rounds up to at least 1, so that nobody retries too early.
+// seconds rounds up to at least 1, so that no client retries too early.
 func seconds(d time.Duration) int64 {
 	return max(int64(math.Ceil(d.Seconds())), 1)
 }

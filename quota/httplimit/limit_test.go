@@ -21,7 +21,7 @@ import (
 
 var noon = time.Date(2026, 2, 14, 12, 0, 0, 0, time.UTC)
 
-// site is a limited handler that answers as it is told.
+// site is a limited handler that gives planned answers.
 type site struct {
 	*httplimit.Limiter
 	t       testing.TB
@@ -123,8 +123,8 @@ func TestNeverMoreThanTheQuotaInAnyWindowWhileAFixedWindowLetsTwiceIn(t *testing
 	}
 }
 
-// A random client, now hasty, now slow, under two windows and routes of several costs: whenever it is
-// refused it tries once a second too early, once at the time that it was told.
+// A random client, now hasty, now slow, under two windows and routes of several costs: after a refusal it tries once
+// a second too early, once at the time given.
 func TestRetryAfterIsTrue(t *testing.T) {
 	const seed = 11
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -162,7 +162,7 @@ func TestRetryAfterIsTrue(t *testing.T) {
 	}
 }
 
-// ledgers are what the middleware is tried over.
+// ledgers are the ledgers that the middleware runs over in tests.
 var ledgers = []struct {
 	name string
 	open func(t testing.TB, clock *quotatest.Clock) quota.Ledger
@@ -197,7 +197,7 @@ func TestThe61stRequestIsRefusedAndSaysWhy(t *testing.T) {
 	}
 	s.wants(http.StatusOK, 1, bob)
 	s.clock.Advance(39 * time.Second)
-	s.wants(http.StatusTooManyRequests, 1, ann) // a second earlier than it was told
+	s.wants(http.StatusTooManyRequests, 1, ann) // a second before the time given
 	s.clock.Advance(time.Second)
 	s.wants(http.StatusOK, 1, ann)
 	t.Log("the 61st request of a minute: 429, Retry-After 40; after 39 s 429, after 40 s 200")
@@ -206,7 +206,7 @@ func TestThe61stRequestIsRefusedAndSaysWhy(t *testing.T) {
 func TestOneClientStarvesNoOther(t *testing.T) {
 	s := newSite(t, httplimit.Config{Limits: perMinute(5), Outer: perMinute(20)})
 	s.wants(http.StatusOK, 5, ann)
-	s.wants(http.StatusTooManyRequests, 100, ann) // refusals use up nothing of what there is for all
+	s.wants(http.StatusTooManyRequests, 100, ann) // refusals use up nothing of the common limit
 	s.wants(http.StatusOK, 5, bob)
 	s.wants(http.StatusOK, 5, "192.0.2.3:1")
 	s.wants(http.StatusOK, 5, "192.0.2.4:1")
@@ -216,13 +216,14 @@ func TestOneClientStarvesNoOther(t *testing.T) {
 	}
 	s.wants(http.StatusServiceUnavailable, 10, "192.0.2.5:1")
 	s.clock.Advance(time.Minute)
-	s.wants(http.StatusOK, 4, "192.0.2.5:1") // the first of those that the outer limit refused may have been charged
+	s.wants(http.StatusOK, 4, "192.0.2.5:1") // the first of the requests that the outer limit refused may have been charged
 	if got := s.Stats(); got.Overloaded != 11 || got.Refused != 100 || got.Allowed != 24 {
 		t.Errorf("%+v", got)
 	}
 }
 
-// What the outer limit has no room for says nothing about requests that cost less, nor once the clock was set back.
+// A cost that the outer limit has no room for predicts nothing about requests that cost less, nor once the clock was
+// set back.
 func TestAnOuterRefusalIsOfItsCostAndTime(t *testing.T) {
 	s := newSite(t, httplimit.Config{Limits: perMinute(100), Outer: perMinute(20), Routes: []httplimit.Route{{Name: "big", Pattern: "/big", Cost: 10}}})
 	big := func() int { return s.send(http.MethodGet, "/big", bob).StatusCode }
@@ -344,7 +345,7 @@ func TestOnlySuccessesCount(t *testing.T) {
 	}
 }
 
-// A response that is flushed, after an early one, is what it says to be.
+// A response that is flushed after an early one keeps its own status.
 func TestTheFirstFinalStatusCounts(t *testing.T) {
 	s := newSite(t, httplimit.Config{Limits: perMinute(1), SuccessesOnly: true})
 	s.answer = func(w http.ResponseWriter, _ *http.Request) {

@@ -26,7 +26,7 @@ type question struct {
 	precision time.Duration
 }
 
-// compile prepares the questions of all requests, and refuses those that no ledger could answer.
+// compile prepares the questions of all requests, and refuses questions that no ledger could answer.
 func (l *Limiter) compile() (err error) {
 	if err = l.addRoutes(); err != nil {
 		return err

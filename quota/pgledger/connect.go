@@ -26,11 +26,11 @@ const longer = 20
 // they are seven.
 const connectTrips = 8
 
-// mostTrips is how many round trips an operation may need, those that prepare its statements included.
+// mostTrips is how many round trips an operation may need, including the preparation of its statements.
 const mostTrips = 32
 
-// Parse reads a URL as package postgres does. Of several hosts, the one that accepts writes is used. An error never
-// quotes the URL, which may hold a password.
+// Parse reads a URL as package postgres does. If the URL names several hosts, the one that accepts writes is used. An
+// error never quotes the URL, which may hold a password.
 func Parse(s string) (*pgxpool.Config, error) {
 	c, err := postgres.Parse(s)
 	if err != nil {
@@ -64,7 +64,7 @@ func (l *Ledger) connect(ctx context.Context, c *pgxpool.Config) (err error) {
 		l.roundTrip.Store(int64(time.Since(asked)))
 		if err == nil && pid != c.PgConn().PID() {
 			l.pooled.Store(true) // only a pooler reports another process id
-		} else if err == nil { // whatever the role's default: who waited for the lock must see what was written meanwhile
+		} else if err == nil { // whatever the role's default: a waiter for the lock must see the writes made meanwhile
 			_, err = c.Exec(ctx, "SET default_transaction_isolation = 'read committed'", pgx.QueryExecModeExec)
 		}
 		return err
@@ -133,7 +133,7 @@ func (l *Ledger) with(ctx context.Context, timeout time.Duration, changes bool, 
 			return l.explain(ctx, err, false)
 		}
 		if err = once(timeout, do); is(err, noSchema, noTable, noFunction) {
-			err = corrupt(fmt.Sprintf("schema %s lacks some of what it holds", l.schema))
+			err = corrupt(fmt.Sprintf("schema %s lacks some of its objects", l.schema))
 		}
 	}
 	return l.explain(ctx, err, changes)

@@ -134,7 +134,7 @@ func (t *transaction) drain(ctx context.Context, p *pool, d quota.Drain) error {
 func (l *Ledger) Reset(ctx context.Context, name string) error {
 	return l.in(ctx, l.timeout, name, func(ctx context.Context, t *transaction) error {
 		if t.account.generation != 0 {
-			return saying(quota.ErrShared, "account %s is of several data directories, whose journals would bring back what was spent", name)
+			return saying(quota.ErrShared, "account %s belongs to several data directories, and their journals would bring the spends back", name)
 		}
 		return t.each(ctx, emptyPools...)
 	})

@@ -97,7 +97,7 @@ func saying(kind error, format string, args ...any) error {
 }
 
 func errLost(account, what string) error {
-	return saying(sharedledger.ErrLost, "account %s has not all of %s", account, what)
+	return saying(sharedledger.ErrLost, "account %s lacks some of %s", account, what)
 }
 
 func errGeneration(now int64) error {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// OpenWithClock opens a ledger whose clock is what that SQL reads, in microseconds.
+// OpenWithClock opens a ledger whose clock is the result of that SQL, in microseconds.
 func OpenWithClock(url string, o Options, clock string) (*Ledger, error) {
 	return open(context.Background(), url, o, clock)
 }

@@ -30,7 +30,7 @@ func openLedger(t testing.TB, url string, o pgledger.Options) *pgledger.Ledger {
 	return l
 }
 
-// ask is for so much of each pool, of which there is a limit.
+// ask is for so much of each pool, with a limit on each.
 func ask(account string, amount, limit int64, pools ...string) quota.Ask {
 	now := time.Now()
 	a := quota.Ask{Account: account, Midnights: quota.Midnights(now, time.UTC), Grace: 30 * time.Second, Horizon: 26 * time.Hour, Now: now,
@@ -113,7 +113,7 @@ func TestHangIsBoundedByTheTimeOut(t *testing.T) {
 	}
 }
 
-func TestWrongNamesAreSaid(t *testing.T) {
+func TestWrongNamesAreReported(t *testing.T) {
 	d := server(t)
 	for url, want := range map[string]string{
 		strings.Replace(d.URL(), "/postgres?", "/nowhere?", 1): "name another in the URL",
@@ -137,7 +137,7 @@ func TestWhoMayNotCreateIsToldSo(t *testing.T) {
 	wantAll(t, errs, quota.ErrUnavailable, "needs CREATE")
 }
 
-// What only looks makes nothing, and finds that nothing was spent.
+// A peek makes nothing, and finds that nothing was spent.
 func TestReadingMakesNoSchema(t *testing.T) {
 	d := server(t)
 	l := openLedger(t, d.URL(), pgledger.Options{Schema: "unmade", Timeout: patient})
@@ -194,7 +194,7 @@ func TestASchemaMayTakeLongToMake(t *testing.T) {
 	<-making
 }
 
-// A lost answer is in doubt, whether it was that of a take or of a COMMIT, and nothing is sent twice.
+// A lost answer is in doubt, after a take as after a COMMIT, and nothing is sent twice.
 func TestLostReplyIsInDoubtAndNotASecondCharge(t *testing.T) {
 	d := server(t)
 	proxy := lossyProxy(t, d.Addr())
@@ -258,7 +258,7 @@ func TestAnOlderCopyIsNoticed(t *testing.T) {
 	}
 }
 
-func TestAPromotedReplicaHasLostWhatItLacks(t *testing.T) {
+func TestAPromotedReplicaHasLostItsMissingWrites(t *testing.T) {
 	d := faulty.Postgres(t, "wal_level=replica", "max_wal_senders=4")
 	l := begun(t, d)
 	r := d.Replica(t)
@@ -281,7 +281,7 @@ func TestAPromotedReplicaHasLostWhatItLacks(t *testing.T) {
 	if d, err := replica.Take(t.Context(), ask("a", 1, 1, "units")); !errors.Is(err, quota.ErrUnavailable) {
 		t.Errorf("a replica decided, although what it reads changes under it: %v, %v", d, err)
 	}
-	d.Kill() // whatever has arrived has arrived
+	d.Kill() // all calls have arrived
 	r.Promote(t)
 	for _, ask := range []func() error{
 		func() error { return once(replica, 2, 1) },
@@ -313,7 +313,7 @@ func TestARestoredDumpIsAnotherServer(t *testing.T) {
 	}
 }
 
-// What an account must have and lacks is a loss, never an empty pool.
+// A missing part of an account is a loss, never an empty pool.
 func TestRowsThatAreGoneAreALoss(t *testing.T) {
 	d := server(t)
 	const entries = "(SELECT p.id FROM gone.pools p WHERE p.name = 'units')"
@@ -370,7 +370,7 @@ func TestARestartedServerIsFoundAgain(t *testing.T) {
 	wantAll(t, everything(t.Context(), l, "b"), quota.ErrUnavailable, "")
 	d.Restart(t)
 	errs := everything(t.Context(), l, "c")
-	delete(errs, "refund") // of what was never taken
+	delete(errs, "refund") // of a take that was never made
 	wantAll(t, errs, nil, "")
 }
 
@@ -419,7 +419,7 @@ func TestAFrozenServerIsUnavailable(t *testing.T) {
 	}
 }
 
-// A server 400 ms away is used as one that is near, also with TLS and a password. What it prints is the table of
+// A server 400 ms away is used as one that is near, also with TLS and a password. Its output is the table of
 // docs/hosts.md.
 func TestLongAServerFarAwayIsUsed(t *testing.T) { farAway(t, 400*time.Millisecond) }
 
@@ -489,7 +489,7 @@ func TestManyWritersOnOneAccount(t *testing.T) {
 	}
 }
 
-// A role may have another default isolation, in which who waited for the lock would see the log as it was before.
+// A role may have another default isolation, where a waiter for the lock would see the log as it was before.
 func TestARolesIsolationDecidesNothing(t *testing.T) {
 	d := server(t)
 	d.Admin(t, "CREATE ROLE strict LOGIN SUPERUSER")

@@ -1,10 +1,10 @@
 // Package pgledger keeps quota in PostgreSQL 15 or newer: one ledger for many hosts, in a schema of its own.
 //
 // A take is one call of the function in sql/take.sql: one round trip and one commit. It answers with facts (sums,
-// times) from which quota.Ask.Decide repeats the decision here and checks that it is the same. A change of an account
+// times); quota.Ask.Decide repeats the decision here from them and checks that it is the same. A change of an account
 // holds its lock until the commit: an advisory lock on the account's name rather than on its row, so that a refusal
-// writes nothing and an account need not exist to be locked. Reads see one snapshot and wait for nobody. The clock is
-// the server's, read once the lock is held.
+// writes nothing and an account need not exist to be locked. Reads see one snapshot and do not wait. The clock is the
+// server's, read once the lock is held.
 //
 // A server may lose its newest entries: with fsync or synchronous_commit off, by promoting a replica that lags, or by
 // restoring a backup. sharedledger notices numbers that are behind the journal, and the generation is bound to the
@@ -35,8 +35,8 @@ import (
 // Options of a ledger. The zero value is ready to use.
 type Options struct {
 	Schema string // where the tables are; "" is "ingest_quota"
-	// Timeout is for how long the server may be silent: in every round trip of connecting, and in an operation beyond what
-	// the way to the server takes, which is measured. 0 is 1 s.
+	// Timeout is for how long the server may be silent: in every round trip of connecting, and in an operation beyond
+	// the measured round trip to the server. 0 is 1 s.
 	Timeout time.Duration
 }
 

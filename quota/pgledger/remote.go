@@ -15,7 +15,7 @@ import (
 var _ sharedledger.Remote = (*Ledger)(nil)
 
 // State implements sharedledger.Remote. If the server was promoted, restored or replaced since the generation began,
-// or data are missing, State returns ErrLost together with what is left, every time until Renew.
+// or data are missing, State returns ErrLost together with the rest, every time until Renew.
 func (l *Ledger) State(ctx context.Context, name string, writers []string) (sharedledger.RemoteState, error) {
 	s := sharedledger.RemoteState{Written: map[string]int64{}}
 	if err := sharedledger.CheckState(name, writers); err != nil {

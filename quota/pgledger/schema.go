@@ -69,7 +69,7 @@ func (l *Ledger) install(ctx context.Context, c *pgxpool.Conn) error {
 		script := schemaSQL
 		if found > 0 {
 			changed, err := run(fmt.Sprintf("UPDATE {schema}.ledger SET version = {version} WHERE version = %d", found))
-			if err != nil || changed == 0 { // somebody else was faster
+			if err != nil || changed == 0 { // another process was faster
 				return err
 			}
 			script = strings.Join(steps[found-1:], ";")
@@ -77,7 +77,7 @@ func (l *Ledger) install(ctx context.Context, c *pgxpool.Conn) error {
 		_, err := run(script + ";" + functions())
 		return err
 	})
-	if is(err, duplicateTable, uniqueViolation) { // somebody else was faster
+	if is(err, duplicateTable, uniqueViolation) { // another process was faster
 		return nil
 	}
 	return err
@@ -86,10 +86,7 @@ func (l *Ledger) install(ctx context.Context, c *pgxpool.Conn) error {
 // functions returns the two forms of take.sql.
 func functions() string {
 	take := strings.NewReplacer("{function}", "take_{version}", "{volatility}", "VOLATILE", "{writes}", "true",
-		"{lock}", `PERFORM pg_advisory_xact_lock(hashtextextended(_account, {seed}));
-    IF pg_is_in_recovery() THEN -- what it reads here changes under it, lock or not
-        RAISE read_only_sql_transaction USING MESSAGE = 'cannot take during recovery';
-    END IF;`)
+		"{lock}", `PERFORM pg_advisory_xact_lock(hashtextextended(_account, {seed})); IF pg_is_in_recovery() THEN -- rows that it reads here change under it, lock or not RAISE read_only_sql_transaction USING MESSAGE = 'cannot take during recovery'; END IF;`)
 	look := strings.NewReplacer("{function}", "look_{version}", "{volatility}", "STABLE", "{writes}", "false", "{lock}", "")
 	return take.Replace(takeSQL) + look.Replace(takeSQL)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/pgledger"
 )
 
-// Whoever changes the SQL adds a step to steps in schema.go, which brings existing schemas there, and then the new
+// A change of the SQL needs a step in schema.go's steps, which brings existing schemas there, and then the new
 // version's line here.
 func TestTheSQLChangesOnlyWithAVersion(t *testing.T) {
 	sums := map[int]string{
@@ -49,7 +49,7 @@ func TestASchemaOfAnotherVersionIsLeftAlone(t *testing.T) {
 	}
 }
 
-// An older schema keeps what was spent. What only looks leaves it as it is.
+// An older schema keeps its spends. A peek leaves it as it is.
 func TestAStepBringsAnOlderSchemaUpToDate(t *testing.T) {
 	d := server(t)
 	o := pgledger.Options{Schema: "older", Timeout: patient}

@@ -21,7 +21,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/quotatest"
 )
 
-// shared is the server of all tests but those that break theirs.
+// shared is the server of all tests except tests that break their server.
 var shared struct {
 	once sync.Once
 	*faulty.Database
@@ -167,7 +167,7 @@ func tables(schema, what string) (sql string) {
 	return sql
 }
 
-// do runs statements, and returns the first field of what the last answers.
+// do runs statements, and returns the first field of the last answer.
 func (p *place) do(t testing.TB, sql string) string {
 	results, err := p.c.Exec(context.Background(), sql).ReadAll()
 	if err != nil {
@@ -185,7 +185,7 @@ func openWorker(ctx context.Context, address string) (quota.Ledger, error) {
 	return pgledger.Open(ctx, url, pgledger.Options{Schema: schema, Timeout: patient})
 }
 
-// lossyProxy is what loses answers: to a take, and to a COMMIT.
+// lossyProxy loses answers: to a take, and to a COMMIT.
 func lossyProxy(t testing.TB, server string) *faulty.Proxy {
 	t.Helper()
 	return faulty.BeforePostgres(t, server, ".take_1(", "COMMIT")

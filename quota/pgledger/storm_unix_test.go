@@ -73,7 +73,7 @@ func restoredCopies(t *testing.T, few bool) {
 	}
 }
 
-// rowsLosing is a ledger whose rows go, or become those of before, while its server runs.
+// rowsLosing is a ledger that loses rows, or gets older rows back, while its server runs.
 func rowsLosing(t testing.TB, clock *quotatest.Clock) (func() sharedledger.Remote, []quotatest.Loss) {
 	t.Helper()
 	d, s := server(t), store(t, server(t), clock)
@@ -99,7 +99,7 @@ func rowsLosing(t testing.TB, clock *quotatest.Clock) (func() sharedledger.Remot
 	}
 }
 
-// copied is a server of which copies come back, behind a proxy that leads to the primary.
+// copied is a server whose older copies come back, behind a proxy that leads to the primary.
 func copied(t testing.TB, clock *quotatest.Clock) (func() sharedledger.Remote, []quotatest.Loss) {
 	t.Helper()
 	primary := faulty.Postgres(t, "wal_level=replica", "max_wal_senders=4")

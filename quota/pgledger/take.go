@@ -191,5 +191,5 @@ func refusedBy(a quota.Ask, op sharedledger.Operation, answer []int64) error {
 var errMoved = saying(sharedledger.ErrLost, "it was promoted, or restored, or is another server, since")
 
 func corrupt(what string) error {
-	return saying(quota.ErrCorrupt, "%s: find out what wrote to the schema", what)
+	return saying(quota.ErrCorrupt, "%s: find out which program wrote to the schema", what)
 }

@@ -25,8 +25,8 @@ type contender struct {
 	call func() error
 }
 
-// serverTimes are what the server itself spends on one call of each, in microseconds: the contenders
-// take turns, and the median of their batches counts.
+// serverTimes are the server's own times for one call of each, in microseconds: the contenders take turns, and the
+// median of their batches counts.
 func serverTimes(t testing.TB, s *server, contenders []contender) map[string]float64 {
 	t.Helper()
 	const batches, calls = 15, 200
@@ -54,7 +54,7 @@ func serverTimes(t testing.TB, s *server, contenders []contender) map[string]flo
 	return median
 }
 
-// gcra does what approximate limiters do for one window: read the clock, read and write one key.
+// gcra does the work of an approximate limiter for one window: read the clock, read and write one key.
 const gcra = `
 local burst, rate, period, cost = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local interval = period / rate
@@ -119,7 +119,7 @@ func BenchmarkTake(b *testing.B) {
 	))
 }
 
-// BenchmarkRefusal is of what writes nothing.
+// BenchmarkRefusal measures an ask that writes nothing.
 func BenchmarkRefusal(b *testing.B) {
 	s := redisServer(b)
 	l := openLedger(b, s.url(), redisledger.Options{Timeout: patient})

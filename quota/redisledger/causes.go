@@ -15,13 +15,13 @@ import (
 
 type cause struct{ cause, cure string }
 
-// causes are those of answers by their first word. After none of them anything was done.
+// causes maps the first word of an answer to its cause. After none of them anything was done.
 var causes = map[string]cause{
 	"MOVED":       cluster,
 	"ASK":         cluster,
 	"CROSSSLOT":   cluster,
 	"CLUSTERDOWN": {"the cluster is down: some of its slots have no master", "see redis-cli cluster info; it goes on by itself once they have"},
-	"OOM":         {"the server is out of memory", "raise maxmemory, or remove what fills it"},
+	"OOM":         {"the server is out of memory", "raise maxmemory, or remove the data that fill it"},
 	"READONLY":    {"the server is a replica, which takes no writes", "name the master in the ledger's URL, or use redis+sentinel://"},
 	"NOREPLICAS":  {"the server has too few replicas to write", "start its replicas, or lower min-replicas-to-write"},
 	"MASTERDOWN":  {"the replica has lost its master", "name the master in the ledger's URL, or use redis+sentinel://"},
@@ -57,7 +57,7 @@ func causeOf(word, text string) cause {
 	case strings.HasPrefix(text, "ERR max number of clients"):
 		return cause{"the server has too many connections", "raise maxclients, or close some"}
 	case strings.HasPrefix(text, "ERR unknown command"):
-		return cause{"the server has renamed or disabled a command that the ledger needs", "take out rename-command for those of ACL SETUSER in docs/hosts.md"}
+		return cause{"the server has renamed or disabled a command that the ledger needs", "take out the rename-command lines for the commands of ACL SETUSER in docs/hosts.md"}
 	}
 	return cause{}
 }

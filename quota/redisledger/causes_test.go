@@ -87,7 +87,7 @@ func answering(t *testing.T, answer string) string {
 	return l.Addr().String()
 }
 
-// A server 400 ms away is used as one that is near, also with TLS. What it prints is the table of docs/hosts.md.
+// A server 400 ms away is used as one that is near, also with TLS. Its output is the table of docs/hosts.md.
 func TestLongAServerFarAwayIsUsed(t *testing.T) { farAway(t, 400*time.Millisecond) }
 
 func TestAServerFarAwayIsUsed(t *testing.T) { farAway(t, 200*time.Millisecond) }

@@ -108,8 +108,8 @@ func openWorker(ctx context.Context, address string) (quota.Ledger, error) {
 	return redisledger.Open(ctx, url, redisledger.Options{Prefix: prefix, Timeout: patient})
 }
 
-// held is what would be left of the store's keys if the server's clock stood at now too: of the
-// accounts those whose expiry is ahead, which the server must know of, and their logs likewise.
+// held counts the store's keys that would be left if the server's clock stood at now too: the accounts whose expiry
+// is ahead, which the server must know of, and their logs.
 func held(t testing.TB, client *redis.Client, prefix string, now time.Time) quotatest.Held {
 	t.Helper()
 	ctx := context.Background()

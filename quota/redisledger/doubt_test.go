@@ -97,7 +97,7 @@ func TestARefusedOperationIsNotInDoubt(t *testing.T) {
 			errs := asks(l, "a")
 			if word == "NOAUTH" {
 				word = "check user and password"
-				// A longer command from nobody is hung up on, and with it what comes next over the connection.
+				// An unexpected longer reply makes the client hang up, and lose the rest of the connection's replies.
 				_, err := openLedger(t, s.url(), redisledger.Options{Timeout: patient}).State(t.Context(), "a", []string{"w"})
 				errs = map[string]error{"state": err}
 			}
@@ -131,7 +131,7 @@ func TestARefusedOperationIsNotInDoubt(t *testing.T) {
 	})
 }
 
-// Of what was sent, and not answered, nobody knows.
+// The outcome of a command that was sent and not answered is unknown.
 func TestAnUnansweredOperationIsInDoubt(t *testing.T) {
 	s := redisServer(t)
 	l := openLedger(t, s.url(), redisledger.Options{Timeout: 200 * time.Millisecond})

@@ -69,7 +69,7 @@ func (l *Ledger) hidePasswords(err error) error {
 	return &hiddenError{string(text), err}
 }
 
-// hiddenError shows another text than that of its error.
+// hiddenError shows another text than its error's own.
 type hiddenError struct {
 	text string
 	err  error
@@ -93,7 +93,7 @@ var answers = map[string]struct {
 }{
 	"NEWER":   {quota.ErrNewer, "%s: this program knows version 1: update it"},
 	"NOTHING": {quota.ErrNotRefundable, "%s"},
-	"SHARED":  {quota.ErrShared, "%s is of several data directories, whose journals would bring back what was spent"},
+	"SHARED":  {quota.ErrShared, "%s belongs to several data directories, and their journals would bring the spends back"},
 	"LOST":    {sharedledger.ErrLost, "%s"},
 	"CLONE":   {sharedledger.ErrClone, "it has written number %s"},
 	"SYNCED":  {sharedledger.ErrSynced, "number %s"},
@@ -134,7 +134,7 @@ var errEarly = errors.New("not asked")
 
 // corrupt returns the error for keys with content that no ledger writes.
 func corrupt(keys []string, what string) error {
-	return fmt.Errorf("%w: redis: %s: find out what wrote to it; to start the account again, DEL %s, and post what was spent",
+	return fmt.Errorf("%w: redis: %s: find out which program wrote to it; to start the account again, DEL %s, and post its spends",
 		quota.ErrCorrupt, what, strings.Trim(fmt.Sprintf("%q", keys), "[]"))
 }
 

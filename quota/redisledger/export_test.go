@@ -10,7 +10,7 @@ import (
 // clockLine is how the production scripts read the clock.
 const clockLine = "local time = redis.call('TIME') local now = time[1] * 1000000 + time[2] -- clock"
 
-// OpenWithClock opens a ledger whose clock is what a key of the server says, in microseconds.
+// OpenWithClock opens a ledger whose clock is the value of a key of the server, in microseconds.
 func OpenWithClock(url string, o Options, key string) (*Ledger, error) {
 	return open(url, o, func(source string) string {
 		if !strings.Contains(source, "'TIME'") {

@@ -92,7 +92,7 @@ func TestHangIsBoundedByTheTimeOut(t *testing.T) {
 	}
 }
 
-// The client library re-sends by itself what it got no reply to, unless it is told not to.
+// The client library re-sends commands without a reply by default.
 func TestLostReplyIsAnErrorAndNotASecondCharge(t *testing.T) {
 	s := redisServer(t)
 	cluster := redisServer(t, "--cluster-enabled", "yes")
@@ -100,7 +100,7 @@ func TestLostReplyIsAnErrorAndNotASecondCharge(t *testing.T) {
 	await(t, func(ctx context.Context) error { return cluster.client.Set(ctx, "k", "", 0).Err() })
 	for kind, s := range map[string]*server{"redis:": s, "redis+cluster:": cluster} {
 		proxy := faulty.Before(t, fmt.Sprintf("127.0.0.1:%d", s.port))
-		if kind == "redis+cluster:" { // the server's address is what a Cluster's clients are told
+		if kind == "redis+cluster:" { // the clients of a Cluster learn the server's address
 			_, port, _ := net.SplitHostPort(proxy.Addr())
 			s.client.ConfigSet(t.Context(), "cluster-announce-port", port)
 		}
@@ -231,7 +231,7 @@ func dump(t testing.TB, s *server) string {
 	return all.String()
 }
 
-func TestWhatNoLedgerWroteIsCorruptAndStays(t *testing.T) {
+func TestAValueThatNoLedgerWroteIsCorruptAndStays(t *testing.T) {
 	s := redisServer(t)
 	l := openLedger(t, s.url(), redisledger.Options{})
 	ctx := context.Background()

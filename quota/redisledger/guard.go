@@ -21,15 +21,15 @@ const (
 )
 
 // errUnbounded is the error of a reply beyond these limits; the connection is then of no more use.
-var errUnbounded = errors.New("its answer is longer, or nested deeper, than that of any Redis that holds a ledger: is the address another program's?")
+var errUnbounded = errors.New("its answer is longer, or nested deeper, than the answer of any Redis that holds a ledger: is the address another program's?")
 
-// The first two bytes of a record of TLS that refuses what was sent.
+// The first two bytes of a TLS record that refuses the request.
 const (
 	tlsAlert   = 21
 	tlsVersion = 3
 )
 
-// errTLS is a server's answer in TLS to what was sent in clear. It carried out nothing.
+// errTLS is a server's answer in TLS to a request in clear. It carried out nothing.
 var errTLS = errors.New("it answers in TLS")
 
 // dialer opens a connection.
@@ -154,7 +154,7 @@ func length(line []byte, most int) (int, bool) {
 	return n, err == nil && n >= -1 && n <= most
 }
 
-// element ends a value, and each array of which it was the last.
+// element ends a value, and each array that it completes.
 func (g *guarded) element() {
 	for len(g.open) > 0 {
 		last := len(g.open) - 1

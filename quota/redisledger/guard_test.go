@@ -86,7 +86,7 @@ func announcing(t *testing.T, reply string) string {
 	return listener.Addr().String()
 }
 
-// An error that repeats the password, whole or cut, shows it to nobody.
+// An error that repeats the password, whole or cut, is printed without it.
 func TestAServerThatRepeatsThePasswordIsNotQuoted(t *testing.T) {
 	for name, reply := range map[string]string{
 		"a refusal":     "-ERR cannot AUTH hunter2hunter2\r\n",

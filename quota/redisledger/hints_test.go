@@ -11,13 +11,13 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// What a search has found is known to the next one also after a post: of what is before the post, nothing has changed.
-func TestAPostKeepsWhatASearchHasFound(t *testing.T) {
+// The next search uses the result of the last one also after a post: nothing has changed before the post.
+func TestAPostKeepsASearchsResult(t *testing.T) {
 	const entries = 100
 	for _, c := range []struct {
 		name  string
 		taken bool // after the posts one is taken, and then one more is posted
-		most  int  // entries that a refusal looks at: the one that has to leave, and those that find where the 12 hours begin
+		most  int  // entries that a refusal looks at: the one that has to leave, and the ones that find where the 12 hours begin
 	}{
 		{"posts alone: the first entry is known", false, 3},
 		{"and a take: where the 12 hours begin is known too", true, 1},
@@ -72,7 +72,7 @@ func entriesLookedAt(t *testing.T, s *server) (n int) {
 
 // Where all entries cost the same, the one that has to leave is found at once, whatever the log's length and the cost:
 // the guess is not rounded to the one behind it.
-func TestARefusalLooksAtTwoEntriesWhateverItCosts(t *testing.T) {
+func TestARefusalLooksAtTwoEntriesAtAnyCost(t *testing.T) {
 	s := redisServer(t)
 	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
 	shared(t, l, "a", 1)

@@ -23,7 +23,7 @@ func inspect(t *testing.T, url string) redisledger.Facts {
 	return f
 }
 
-func TestInspectSaysWhatTheServerIs(t *testing.T) {
+func TestInspectDescribesTheServer(t *testing.T) {
 	s := redisServer(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru", "--appendfsync", "always")
 	f := inspect(t, s.url())
 	want := redisledger.Facts{
@@ -56,8 +56,7 @@ func TestInspectOfAReplica(t *testing.T) {
 	}
 }
 
-// Managed servers forbid CONFIG, some INFO and ACL too: what can be known is, and which rights are
-// missing is found out by use.
+// Managed servers forbid CONFIG, some INFO and ACL too: all readable facts are there, and missing rights show in use.
 func TestInspectWorksWithFewRights(t *testing.T) {
 	s := redisServer(t, "--maxmemory", "100mb", "--appendonly", "yes")
 	open := func(user string, rules ...string) redisledger.Facts {

@@ -172,7 +172,7 @@ func TestUserWithTheDocumentedRightsCanDoEverything(t *testing.T) {
 	}
 }
 
-func TestWrongPasswordIsSaidWithoutShowingIt(t *testing.T) {
+func TestAWrongPasswordIsReportedWithoutShowingIt(t *testing.T) {
 	s := redisServer(t)
 	if err := s.client.ConfigSet(t.Context(), "requirepass", "pw").Err(); err != nil {
 		t.Fatal(err)

@@ -2,9 +2,9 @@
 //
 // Every operation is one Lua script. All keys of an account share one hash slot: its state is the hash
 // "<prefix>:{<account>}", the log of a pool the list "<prefix>:{<account>}:<pool>"; lua/common.lua has the formats.
-// Scripts answer with facts (sums, times), from which quota.Ask.Decide makes the decision, as for the other ledgers. The
-// clock is Redis' own. Keys expire about two hours after the account's longest horizon; those of an account with a horizon
-// shorter than quota.MinHorizon, such as a client's, within two seconds after it.
+// Scripts answer with facts (sums, times), and quota.Ask.Decide makes the decision from them, as for the other
+// ledgers. The clock is Redis' own. Keys expire about two hours after the account's longest horizon; keys of an
+// account with a horizon shorter than quota.MinHorizon, such as a client's, within two seconds after it.
 //
 // The client never resends by itself. A call that timed out may have been carried out: its error is quota.ErrInDoubt.
 // The numbered take of sharedledger.Remote can be asked again.
@@ -39,7 +39,7 @@ import (
 // Options of a ledger. The zero value is ready to use.
 type Options struct {
 	Prefix  string        // of every key; "" is "ingest"
-	Timeout time.Duration // of every round trip beyond what connecting took; 0 is the URL's ?timeout=, else 500 ms
+	Timeout time.Duration // of every round trip beyond the time of connecting; 0 is the URL's ?timeout=, else 500 ms
 	TLS     *tls.Config   // for rediss URLs; nil: the system's certificates
 }
 

@@ -81,8 +81,7 @@ func TestLongOneOffAccountsAllExpire(t *testing.T) {
 	}
 }
 
-// Keys live for the longest horizon and about two hours more, counted from the last charge, whichever
-// way they were written.
+// Keys live for the longest horizon and about two hours more, counted from the last charge, by any way of writing.
 func TestKeysOutliveTheHorizon(t *testing.T) {
 	s := redisServer(t)
 	ctx := t.Context()
@@ -241,7 +240,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// F3: what a day's entries cost that leave all at once.
+// F3: the cost of a day's entries that leave all at once.
 func TestFirstCallAfterIdleDoesNotStall(t *testing.T) {
 	s := redisServer(t)
 	l, c := moved(t, s)

@@ -31,7 +31,7 @@ func wantLost(t *testing.T, s *server, l *redisledger.Ledger, account string, wa
 	if after := dump(t, s); after != before {
 		t.Errorf("it changed from\n%q to\n%q", before, after)
 	}
-	for range 2 { // the second is of somebody who came too late
+	for range 2 { // the second caller came too late
 		if g, err := l.Renew(t.Context(), sharedledger.Renewal{Account: account, Was: was, Next: was + 1, Horizon: quota.MinHorizon}); err != nil || g != was+1 {
 			t.Fatalf("renew: %d, %v", g, err)
 		}
@@ -122,7 +122,7 @@ func TestRollBackInPlaceIsALoss(t *testing.T) {
 	wantLost(t, s, l, "a", 5)
 }
 
-// What others do in between does not hide the sign of a loss.
+// Other hosts' operations in between do not hide the sign of a loss.
 func TestOnlyARenewalEndsALoss(t *testing.T) {
 	s := redisServer(t)
 	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})

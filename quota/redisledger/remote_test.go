@@ -130,7 +130,7 @@ func TestWritersAreForgotten(t *testing.T) {
 	}
 }
 
-func TestWhatNoRemoteWroteIsCorruptAndStays(t *testing.T) {
+func TestAValueThatNoRemoteWroteIsCorruptAndStays(t *testing.T) {
 	s := redisServer(t)
 	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
 	ctx := context.Background()

@@ -36,7 +36,7 @@ func (s *server) restart(t *testing.T, kill bool, settings ...string) {
 	await(t, func(ctx context.Context) error { return s.client.Ping(ctx).Err() })
 }
 
-// twoHosts are two data directories that share the server, of which each has taken and seen what the other took.
+// twoHosts are two data directories that share the server; each has taken, and seen the other's takes.
 func twoHosts(t *testing.T, s *server) (hosts [2]*sharedledger.Ledger) {
 	t.Helper()
 	for i := range hosts {
@@ -54,7 +54,7 @@ func twoHosts(t *testing.T, s *server) (hosts [2]*sharedledger.Ledger) {
 	return hosts
 }
 
-// wantUsed takes an amount, of which this is then used.
+// wantUsed takes an amount, and wants this use afterwards.
 func wantUsed(t *testing.T, l *sharedledger.Ledger, amount, want int64) {
 	t.Helper()
 	d, err := l.Take(t.Context(), benchAsk("default", amount, 1000, "units"))
@@ -92,9 +92,9 @@ func TestTwoHostsGoOnAtOnceAfterARestartWithAllData(t *testing.T) {
 	}
 }
 
-// TestARestartWithOlderDataIsNoticedByWhoeverSpentSince: the other host goes on until then, and everything is counted
+// TestARestartWithOlderDataIsNoticedByEveryHostThatSpentSince: the other host goes on until then, and everything is counted
 // again.
-func TestARestartWithOlderDataIsNoticedByWhoeverSpentSince(t *testing.T) {
+func TestARestartWithOlderDataIsNoticedByEveryHostThatSpentSince(t *testing.T) {
 	settings := []string{"--save", "", "--appendonly", "no"}
 	s := redisServer(t, settings...)
 	hosts := twoHosts(t, s)

@@ -16,7 +16,7 @@ import (
 //go:embed lua/*.lua
 var lua embed.FS
 
-// script is a Lua source and its hash, by which Redis calls it.
+// script is a Lua source and its hash; Redis calls it by the hash.
 type script struct {
 	source, sha string
 	own         bool // a generation's: only Renew and Resume load it

@@ -16,7 +16,7 @@ import (
 )
 
 // Spent implements quota.Ledger. It reads page by page to block the server only briefly: a pool's sums are of one
-// moment, those of different pools are not.
+// moment, the sums of different pools are not.
 func (l *Ledger) Spent(ctx context.Context, account string, since time.Time, every time.Duration) ([]quota.Spent, error) {
 	if err := quota.CheckAccount(account); err != nil {
 		return nil, err

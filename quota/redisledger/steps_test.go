@@ -49,12 +49,12 @@ func scheduled(pid int) (ran, waited float64) {
 	return ran, waited
 }
 
-// tenfold is about ten times what a call takes at most when the machine is not busy.
+// tenfold is about ten times the longest call when the machine is not busy.
 const tenfold = 150 * time.Millisecond
 
-// A loss after which two hosts sync a full day each: no call keeps the server from others for long, and what is
-// taken meanwhile is counted once.
-func TestSyncOfTwoFullDaysBlocksNobody(t *testing.T) {
+// A loss after which two hosts sync a full day each: no call blocks the server for long, and takes made meanwhile are
+// counted once.
+func TestSyncOfTwoFullDaysDoesNotBlockOthers(t *testing.T) {
 	const each = 87_500
 	s := redisServer(t)
 	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})

@@ -111,7 +111,7 @@ func openAt(t testing.TB, addr string) sharedledger.Remote {
 	return l
 }
 
-// restored keeps the keys of accounts as they are, and puts them back in place of those that are there then.
+// restored saves the keys of accounts, and later puts them back in place of the keys that are there then.
 func restored(t testing.TB, addr func() string) (strike func()) {
 	t.Helper()
 	ctx := context.Background()
@@ -142,7 +142,7 @@ func restored(t testing.TB, addr func() string) (strike func()) {
 	}
 }
 
-// losing is a Redis behind a proxy, which leads to whoever is the master.
+// losing is a Redis behind a proxy, which leads to the present master.
 func losing(t testing.TB, clock *quotatest.Clock) (func() sharedledger.Remote, []quotatest.Loss) {
 	t.Helper()
 	master := faulty.Redis(t)

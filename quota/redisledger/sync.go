@@ -21,13 +21,13 @@ const (
 	// maxInline is how many entries the last step of a sync may insert itself.
 	maxInline  = 4096
 	stagedPage = 2000 // entries staged per step
-	// maxRounds is how often a sync begins again because somebody changed what it had read.
+	// maxRounds is how often a sync begins again because another writer changed its input.
 	maxRounds = 30
 	noChange  = 1 << 52 // NONE in sync.lua
 )
 
 // errChanged means that the ledger was changed since it was read.
-var errChanged = fmt.Errorf("%w: redis: somebody else changes it at the same time, again and again", quota.ErrUnavailable)
+var errChanged = fmt.Errorf("%w: redis: other writers change it at the same time, again and again", quota.ErrUnavailable)
 
 // Sync implements sharedledger.Remote. It reads the concerned logs page by page, applies Batch.Plan, stages a long new
 // log page by page beside the old one, and lets sync.lua swap them. No step blocks the server for long, and all before

@@ -38,7 +38,7 @@ func rows(account, writer string, n int, from time.Time, step time.Duration) []s
 	return all
 }
 
-// milliseconds is what the server itself spent on the scripts of do.
+// milliseconds is the server's own time for the scripts of do.
 func milliseconds(t testing.TB, s *server, do func()) float64 {
 	t.Helper()
 	s.client.ConfigResetStat(context.Background())
@@ -50,8 +50,8 @@ func milliseconds(t testing.TB, s *server, do func()) float64 {
 
 const fullDay = 10_000 // rows
 
-// A day of rows is synced without anybody noticing, also in between another day of them: the time
-// grows with their number, not with its square.
+// A day of rows is synced without delaying other callers, also in between another day of them: the time grows with
+// their number, not with its square.
 func TestSyncOfAFullDayIsShort(t *testing.T) {
 	s := redisServer(t)
 	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
@@ -97,7 +97,7 @@ func TestSyncOfAFullDayIsShort(t *testing.T) {
 	}
 }
 
-// What the shapes of a sync can be at most: every row of a writer of its own, hundreds of pools.
+// The greatest sizes of a sync's parts: every row of a writer of its own, hundreds of pools.
 func TestSyncOfManyWritersAndPools(t *testing.T) {
 	s := redisServer(t)
 	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})

@@ -27,8 +27,9 @@ import (
 //	redis+cluster://[user][:password@]host[:port],…
 //
 // Each may have ?timeout=2s, which bounds every round trip, in 50ms..30s, beyond the time that connecting took.
-// Special characters in names and passwords are percent-encoded. An error never quotes what precedes an '@' or follows
-// a '=', which may be a password. The client's own parsers do, and support neither several hosts nor all these forms.
+// Special characters in names and passwords are percent-encoded. An error never quotes the part before an '@' or
+// after a '=', which may be a password. The client's own parsers do, and support neither several hosts nor all these
+// forms.
 func Parse(s string) (*redis.UniversalOptions, error) {
 	o, err := parse(s)
 	if err != nil {
@@ -78,14 +79,14 @@ func parse(s string) (*redis.UniversalOptions, error) {
 	if db := strings.TrimPrefix(u.Path, "/"); db != "" {
 		n, err := strconv.ParseUint(db, 10, 16)
 		if err != nil || o.IsClusterMode && n != 0 {
-			return nil, errors.New("what follows the '/' is not the number of a database; a Cluster has only 0")
+			return nil, errors.New("the part after '/' is not the number of a database; a Cluster has only 0")
 		}
 		o.DB = int(n)
 	}
 	return o, settings(o, kind, u.RawQuery)
 }
 
-// settings reads the parameters after '?': timeout, and those of Sentinel.
+// settings reads the parameters after '?': timeout, and Sentinel's options.
 func settings(o *redis.UniversalOptions, kind, query string) error {
 	fields := map[string]*string{}
 	if kind == "sentinel" {
@@ -157,5 +158,5 @@ func dialTLS(ctx context.Context, dial dialer, network, addr string, secure *tls
 	return c, nil
 }
 
-// quiet stops the client from writing to stderr, as its errors say what went wrong.
+// quiet stops the client from writing to stderr, as its errors already describe each failure.
 var quiet = sync.OnceFunc(logging.Disable)

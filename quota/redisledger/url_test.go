@@ -79,7 +79,7 @@ func TestRefusesURLsWithoutShowingPasswords(t *testing.T) {
 	}
 }
 
-// No URL makes Parse panic, or show what may be a password.
+// No URL makes Parse panic, or show a possible password.
 func FuzzURL(f *testing.F) {
 	for _, s := range []string{"redis://u:p@h:1/2", "rediss://[::1]", "redis+sentinel://a,b?master_name=m&sentinel_password=p", "redis+cluster://:p@a,b:1", "redis://:%zz@h"} {
 		f.Add(s)

@@ -44,7 +44,7 @@ type operations struct {
 	op     sharedledger.Operation
 }
 
-// Every answer to what a shared ledger does is that of the remote in memory.
+// Every answer of the remote to a shared ledger equals the answer of the remote in memory.
 func TestRemoteAnswersAsTheOneInMemory(t *testing.T) { remoteAnswersAsInMemory(t, 3_000) }
 
 func TestLongRemoteAnswersAsTheOneInMemory(t *testing.T) { remoteAnswersAsInMemory(t, 40_000) }
@@ -224,7 +224,7 @@ func (w *walk) remote(d quota.Decision, err error) any {
 	return o
 }
 
-// kind is what sort of an error it is.
+// kind is the sort of an error.
 func kind(err error) any {
 	var other *sharedledger.GenerationError
 	if errors.As(err, &other) {
@@ -267,7 +267,7 @@ func (w *walk) batch() sharedledger.Batch {
 		for _, length := range []time.Duration{time.Hour, 10 * time.Second, 24 * time.Hour}[:1+w.r.IntN(3)] {
 			start := at.Add(time.Microsecond - length)
 			if oldest := w.clock.now.Add(-25 * time.Hour); start.Before(oldest) {
-				start = oldest // what is beyond the horizon may be there still, or not
+				start = oldest // an entry beyond the horizon may be there still, or not
 			}
 			k.Windows = append(k.Windows, sharedledger.WindowUsage{Window: quota.Window{Length: length}, Start: start, Used: w.r.Int64N(60)})
 		}

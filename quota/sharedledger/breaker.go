@@ -90,7 +90,7 @@ func (s *Ledger) breakerError() error {
 	return err
 }
 
-// remembered is an error whose text says what its cause has said.
+// remembered is an error whose text is its cause's text.
 type remembered struct {
 	error
 

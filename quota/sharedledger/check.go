@@ -25,7 +25,7 @@ const maxHost = 1 << 15
 // maxUsed is the bound below which integers are exact in every remote.
 const maxUsed = 1 << 53
 
-// CheckAsk refuses an ask that no server could accept, whatever its clock.
+// CheckAsk refuses an ask that no server could accept at any time.
 func CheckAsk(a quota.Ask) error {
 	if a.Grace > protocol.MaxWindow || a.Horizon > MaxHorizon {
 		return fmt.Errorf("%w: grace %v, horizon %v", quota.ErrUnknown, a.Grace, a.Horizon)

@@ -16,8 +16,7 @@ import (
 )
 
 // A shared ledger over a remote that loses replies, and all it knows, is held to the suite as any
-// other: G1 and G5 are what it is for.
-// Random steps of another seed each time: see quotatest.Differential.
+// other: G1 and G5 are its main purpose. Random steps of another seed each time: see quotatest.Differential.
 func TestDifferential(t *testing.T) { quotatest.Differential(t, inMemory(), 5_000) }
 
 func TestSoakDifferential(t *testing.T) { quotatest.SoakDifferential(t, inMemory()) }
@@ -58,7 +57,7 @@ func TestSharedConforms(t *testing.T) {
 			continue // a post that the remote does not take is taken by the journal: there is no error
 		}
 		if c.ID == "L9" {
-			continue // what it costs is its remote's and its journal's, and those in memory are simple
+			continue // the cost is its remote's and its journal's, and the ones in memory are simple
 		}
 		if why, ok := b.Without[c.Needs]; ok {
 			t.Logf("%s is not run: %s", c, why)
@@ -68,7 +67,7 @@ func TestSharedConforms(t *testing.T) {
 	}
 }
 
-// unsure is a remote of which one reply is lost.
+// unsure is a remote that loses one reply.
 type unsure struct {
 	*memremote.Remote
 

@@ -94,15 +94,15 @@ func (s *Ledger) Drain(ctx context.Context, account, pool string, d quota.Drain)
 	})
 }
 
-// Reset implements quota.Ledger: it refuses. Every data directory's journal has what was spent, and would sync it into
+// Reset implements quota.Ledger: it refuses. Every data directory's journal has the spends, and would sync them into
 // the remote again after the next loss.
 func (s *Ledger) Reset(_ context.Context, account string) error {
-	return fmt.Errorf("%w: account %s is not reset: the journals of its hosts would bring back what was spent when the ledger is lost next. "+
+	return fmt.Errorf("%w: account %s is not reset: the journals of its hosts would bring the spends back when the ledger is lost next. "+
 		"Set another account: in the config of each host, which begins at 0", quota.ErrShared, account)
 }
 
-// Spent implements quota.Ledger. What this data directory knows counts, also after a loss of the remote: it is synced
-// first.
+// Spent implements quota.Ledger. The knowledge of this data directory counts, also after a loss of the remote: it is
+// synced first.
 func (s *Ledger) Spent(ctx context.Context, account string, since time.Time, every time.Duration) (spent []quota.Spent, err error) {
 	err = s.on(ctx, account, func() error {
 		if err := s.loadOnce(ctx); err != nil {
@@ -143,7 +143,7 @@ func (s *Ledger) Spend(ctx context.Context, e quota.Emergency, budgets []quota.E
 	return id, err
 }
 
-// RefundEmergency implements quota.EmergencyAccount. What the remote has is not taken back from it: a sync does not say
+// RefundEmergency implements quota.EmergencyAccount. Operations that the remote has stay there: a sync does not say
 // which entries it made.
 func (s *Ledger) RefundEmergency(ctx context.Context, account string, row int64) error {
 	return s.on(ctx, account, func() error { return s.Journal.RefundEmergency(ctx, account, row) })
@@ -183,7 +183,7 @@ func (s *Ledger) LastUsage(ctx context.Context, account string) ([]quota.LastUsa
 	return last, err
 }
 
-// Close implements quota.Ledger. It closes the remote; whoever opened the journal closes that.
+// Close implements quota.Ledger. It closes the remote; the caller that opened the journal closes the journal.
 func (s *Ledger) Close() error {
 	s.stopping()
 	return s.on(context.Background(), s.Account, func() error {

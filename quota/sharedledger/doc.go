@@ -1,14 +1,14 @@
-// Package sharedledger makes one exact ledger for several hosts out of a Remote, which may forget and whose replies
-// may be lost, and a Journal in each host's data directory. It charges every spend once and loses none:
+// Package sharedledger makes one exact ledger for several hosts out of a Remote, which may forget and lose replies,
+// and a Journal in each host's data directory. It charges every spend once and loses none:
 //
 //   - Every operation has a number and is written to the journal, durably, before the remote is asked. One
 //     whose reply was lost is asked again under its number.
-//   - Any sign that the remote lost something begins a new generation of its memory. Each data directory then
-//     syncs what its journal has and the remote has not, and raises each pool to what it last saw used.
-//     What nobody can attribute yet stands for hosts that are away, and is netted against their rows later.
-//   - A new generation decides nothing until all hosts have synced, or Ledger.Settle has passed.
-//   - A remote that did not answer is not asked again for a while, by any process of the data directory.
-//     What went on without it is owed, and synced before anything else is asked.
+//   - Any sign that the remote lost something begins a new generation of its memory. Each data directory then syncs
+//     the journal rows that the remote lacks, and raises each pool to the use that it last saw. An amount without a
+//     known row stands for hosts that are away, and shrinks when their rows arrive. - A new generation decides
+//     nothing until all hosts have synced, or Ledger.Settle has passed. - A remote that did not answer is not asked
+//     again for a while, by any process of the data directory. Calls made without it are synced before anything else
+//     is asked.
 //
 // The life of a generation, as one data directory sees it. An event may happen in every state unless it names one:
 //

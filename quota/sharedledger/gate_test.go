@@ -16,7 +16,7 @@ type gate struct {
 	t *testing.T
 }
 
-// wholeTariff is that of the hosts with the limits of a real provider.
+// wholeTariff is the hosts' tariff with the limits of a real provider.
 func wholeTariff() *quota.Tariff {
 	t := tariff()
 	for _, p := range t.Pools {

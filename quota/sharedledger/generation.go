@@ -51,10 +51,10 @@ func (s *Ledger) compare(r RemoteState, restarted error) (found event, why strin
 	case r.Generation == 0:
 		return lost, "it is empty"
 	case r.Generation == s.lostIn:
-		return lost, "it has not what this data directory saw or wrote"
+		return lost, "it lacks operations that this data directory saw or wrote"
 	case r.Generation == mine:
 		if s.writer != "" && r.Written[s.writer] < s.written || slices.ContainsFunc(s.state.Written, func(w LastWrite) bool { return s.misses(r, w) }) {
-			return lost, "it has not what this data directory wrote"
+			return lost, "it lacks operations that this data directory wrote"
 		}
 		if restarted != nil {
 			return reloaded, ""
@@ -63,7 +63,7 @@ func (s *Ledger) compare(r RemoteState, restarted error) (found event, why strin
 	case r.Generation.age() > mine.age():
 		return whole, ""
 	default:
-		return lost, "an earlier copy is back, or somebody with an empty data directory found it empty and began anew"
+		return lost, "an earlier copy is back, or a host with an empty data directory found it empty and began anew"
 	}
 }
 
@@ -112,7 +112,7 @@ func (s *Ledger) ensureGeneration(ctx context.Context, inFlight Row) (RemoteStat
 }
 
 // resume goes on with the data of a restarted server. Every other host compares them with its own journal, as after a
-// loss that has no sign: what this one never saw may be missing.
+// loss that has no sign: operations that this one never saw may be missing.
 func (s *Ledger) resume(ctx context.Context, g Generation) error {
 	err := ErrLost
 	if r, ok := s.Remote.(Resumer); ok {
@@ -128,7 +128,7 @@ func (s *Ledger) resume(ctx context.Context, g Generation) error {
 }
 
 // errSettling means that a new generation still waits for other hosts.
-var errSettling = fmt.Errorf("%w: it was lost, and waits until the other hosts have synced what they spent", quota.ErrUnavailable)
+var errSettling = fmt.Errorf("%w: it was lost, and waits until the other hosts have synced their spends", quota.ErrUnavailable)
 
 // awaitHosts returns errSettling until all hosts have synced to the generation.
 func (s *Ledger) awaitHosts(ctx context.Context, remote RemoteState) error {
@@ -150,8 +150,8 @@ func (s *Ledger) awaitHosts(ctx context.Context, remote RemoteState) error {
 }
 
 // Awaits returns the ids of the hosts that have synced in this generation, how many should, and until when it waits for
-// the others at the latest; zero if it waits no more. It waits for those that any host, or the journal of state, knew
-// before, and for as many as configured. A directory that only reads is not one of them.
+// the others at the latest; zero if it waits no more. It waits for the hosts that any host, or the journal of state,
+// knew before, and for as many as configured. A directory that only reads is not one of them.
 func (r RemoteState) Awaits(state JournalState, hosts int, settle time.Duration) (here []string, want int, until time.Time) {
 	var all []string
 	for _, h := range r.Hosts {
@@ -165,7 +165,7 @@ func (r RemoteState) Awaits(state JournalState, hosts int, settle time.Duration)
 	all = slices.Compact(all)
 	want = max(hosts, len(all))
 	others := slices.ContainsFunc(slices.Concat(all, state.Hosts), func(id string) bool { return id != state.HostID })
-	alone := hosts == 1 && !others // there is nobody to wait for, even for a caller that only reads
+	alone := hosts == 1 && !others // there is no host to wait for, even for a caller that only reads
 	if !alone && !r.Born.IsZero() && len(here) < want && r.At.Sub(r.Born) < settle {
 		until = r.Born.Add(settle)
 	}

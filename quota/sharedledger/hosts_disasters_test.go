@@ -68,7 +68,7 @@ func (w *world) loss(r *rand.Rand) {
 		s.ledger.Load(s.ledger.Image().Without("default", pool))
 		w.judge.evicted = true
 		w.say("THE LOG OF %s IS EVICTED", pool)
-		silent = true // nobody restarted it
+		silent = true // it was not restarted
 	case 2: // its scripts only
 		w.say("THE SCRIPTS ARE FLUSHED")
 		silent = false

@@ -9,8 +9,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// judge is the upstream, which counts what arrives by its own clock, and beside it what ought to be
-// known where. All of it comes from the world, nothing from the ledger.
+// judge is the upstream, which counts arriving calls by its own clock, and beside it the knowledge that each host
+// ought to have. All of it comes from the world, nothing from the ledger.
 type judge struct {
 	*world
 
@@ -25,7 +25,7 @@ type judge struct {
 	carried  map[string]quota.Cost // rows that were synced, by host and row
 
 	asked, stops int     // calls
-	uncovered    int64   // units that nobody knew of, who was there
+	uncovered    int64   // units that no host knew of, who was there
 	excess       int64   // the most over the limit by such
 	over         int64   // that the ledger counts more than arrived, and than was in doubt
 	least        float64 // part of the limit that the fullest window had: a simulation that spends little shows little
@@ -38,7 +38,7 @@ type arrival struct {
 	charge *charge // nil: it went on without the ledger
 }
 
-// charge is what the ledger once said yes to.
+// charge is an ask that the ledger once admitted.
 type charge struct {
 	host  *host
 	name  string
@@ -47,8 +47,8 @@ type charge struct {
 	since map[sharedledger.Generation]time.Time // from when on snapshots see it
 	// entered is when it came into the ledger last, by true time; lost is when it was lost since.
 	entered, lost time.Time
-	// uncovered is what DESIGN declares: it was lost, nobody who was there had seen it, its host had
-	// not been back, and something was admitted meanwhile.
+	// uncovered are the units that DESIGN declares: it was lost, no host present had seen it, its host had not been
+	// back, and something was admitted meanwhile.
 	uncovered bool
 	gone      bool // given back
 }
@@ -94,7 +94,7 @@ func (j *judge) neverLeft(h *host, row int64) {
 	j.unsent[fmt.Sprintf("%d/%d", h.id, row)] = true
 }
 
-// listed is what a journal lists: nothing that was given back is owed.
+// listed is a journal's list: a refunded operation is never due for a sync.
 func (j *judge) listed(h *host, rows []sharedledger.Row) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -105,7 +105,7 @@ func (j *judge) listed(h *host, rows []sharedledger.Row) {
 	}
 }
 
-// decided is what the ledger answered, as it is carried out.
+// decided is the ledger's answer, as it is carried out.
 func (j *judge) decided(ctx context.Context, h *host, op sharedledger.Operation, d quota.Decision) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -149,7 +149,7 @@ func (j *judge) waited(c *charge) bool {
 	return j.reborn.Before(c.lost) || j.now().Sub(j.reborn) >= j.tariff.Failure.Settle
 }
 
-// synced is what was synced into the ledger.
+// synced are the operations that were synced into the ledger.
 func (j *judge) synced(h *host, d sharedledger.Batch) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -261,7 +261,7 @@ func (j *judge) explain() {
 	}
 }
 
-// window is what has arrived in a window up to now, and how much of it is uncovered.
+// window is the amount that has arrived in a window up to now, and how much of it is uncovered.
 func (j *judge) window(pool string, w quota.Window) (sum, excused int64) {
 	begin := j.now().Add(-w.Length).Add(time.Nanosecond)
 	if w.Day() {
@@ -281,8 +281,8 @@ func (j *judge) window(pool string, w quota.Window) (sum, excused int64) {
 	return sum, excused
 }
 
-// peace is I2: all faults are over, every host comes back once, and the ledger is compared with what
-// arrived in the last day.
+// peace is I2: all faults are over, every host comes back once, and the ledger is compared with the arrivals of the
+// last day.
 func (w *world) peace() {
 	w.server.down, w.server.hung, w.server.skew = false, false, 0
 	w.flaky, w.crashes, w.unsure = 0, 0, 0

@@ -106,7 +106,7 @@ func (p *process) work(r *rand.Rand, serve bool) {
 	}
 }
 
-// pause is how long at most to wait between passes for the demand to be what is planned.
+// pause is the longest wait between passes that keeps the planned demand.
 func (p *process) pause() time.Duration {
 	slots := 0
 	for _, n := range p.workers {
@@ -125,7 +125,7 @@ func (p *process) pause() time.Duration {
 type try struct {
 	cost     quota.Cost
 	silences int     // how often no answer came
-	charge   *charge // what the ledger said yes to last
+	charge   *charge // the take that the ledger last admitted
 }
 
 type tryKey struct{}
@@ -210,7 +210,7 @@ func (p *process) step(ctx context.Context, r *rand.Rand) {
 	}
 }
 
-// emergencyAccount is the shared ledger's, asked at a time of its own: of two that ask at once, neither is first.
+// emergencyAccount is the shared ledger's, asked at a time of its own: if two ask at once, neither is first.
 type emergencyAccount struct{ *process }
 
 func (a *emergencyAccount) LastUsage(ctx context.Context, account string) ([]quota.LastUsage, error) {

@@ -111,7 +111,7 @@ func (l *link) on(ctx context.Context, name string, do func() error) error {
 	return err
 }
 
-// noscript is what a server says that was restarted.
+// noscript is the answer of a restarted server.
 func (s *server) noscript() error {
 	switch {
 	case !s.restarted || s.without == generation:
@@ -168,7 +168,7 @@ func (l *link) State(ctx context.Context, account string, writers []string) (sha
 	return carry(ctx, l, "state", func() (sharedledger.RemoteState, error) {
 		s, err := l.server.ledger.State(ctx, account, writers)
 		err = errors.Join(err, l.server.noscript())
-		if l.without == generation { // whatever was lost, nothing is missed
+		if l.without == generation { // after any loss, nothing is missed
 			s.Generation = 1
 			for _, w := range writers {
 				s.Written[w] = int64(sharedledger.MaxGeneration)

@@ -116,13 +116,13 @@ func press(p plan) plan {
 	return p
 }
 
-// summary is what many simulations came to.
+// summary is the result of many simulations.
 type summary struct {
 	failed              []failed
 	asked, stops, calls int
-	uncovered, excess   int   // simulations in which something was, and in which it came to too much
+	uncovered, excess   int   // simulations in which something was, and simulations with too much
 	units, worst        int64 // so many units in all, and so many too many at most
-	over                int   // simulations in which the ledger counts more than arrived or was in doubt
+	over                int   // simulations whose ledger counts more than arrived or was in doubt
 	fullest             float64
 }
 

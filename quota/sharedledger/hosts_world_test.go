@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
 )
 
-// plan is what a simulation is made of; a seed draws one.
+// plan describes a simulation; a seed draws one.
 type plan struct {
 	seed     uint64
 	hosts    int
@@ -27,17 +27,17 @@ type plan struct {
 	flaky    float64 // share of requests that go wrong
 	crashes  float64 // share of steps at which a process dies
 	refunds  float64 // share of calls that never leave and are given back
-	unsent   float64 // and of those that go on without the ledger
+	unsent   float64 // and of calls that go on without the ledger
 	broken   bool    // data directories whose disk is full for a while
 	lazy     int     // the host that asks rarely, and then for much
 	newcomer bool    // the last host comes later, with a new data directory
 	unsure   float64 // share of the journal's writes that fail, though they are on disk
-	failover bool    // what is restored runs on another machine, whose clock is wrong
+	failover bool    // a restored server runs on another machine with a wrong clock
 	boot     bool    // a host's clock is a day ahead for a moment
 	without  part
 }
 
-// part is what a simulation goes without, to see whether it is needed.
+// part is a mechanism that a simulation leaves out, to see whether it is needed.
 type part string
 
 const (
@@ -110,9 +110,9 @@ func tariff() *quota.Tariff {
 	}
 }
 
-// world is hosts, the server that they share, the upstream, and what goes wrong between them. It runs
-// in a synctest bubble: all that waits takes time of its own, down to the nanosecond, so that one
-// thing happens after the other, and the same seed is the same run.
+// world is hosts, the server that they share, the upstream, and the faults between them. It runs in a synctest
+// bubble: all that waits takes time of its own, down to the nanosecond, so that one thing happens after the other,
+// and the same seed is the same run.
 type world struct {
 	plan
 	tariff  *quota.Tariff
@@ -208,8 +208,8 @@ func (w *world) rest(d time.Duration) {
 	w.order()
 }
 
-// order tells the race detector, which does not know that fake time is an order too, that what came
-// before is seen by all that comes after.
+// order tells the race detector, which does not know that fake time is an order too, that all later steps see the
+// earlier ones.
 func (w *world) order() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -225,7 +225,7 @@ func chance(r *rand.Rand, share float64) bool { return share > 0 && r.Float64() 
 
 type diceKey struct{}
 
-// dice are those of whoever is under way with ctx.
+// dice returns the dice of the actor that is under way with ctx.
 func dice(ctx context.Context, otherwise *rand.Rand) *rand.Rand {
 	if r, ok := ctx.Value(diceKey{}).(*rand.Rand); ok {
 		return r

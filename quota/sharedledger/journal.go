@@ -7,7 +7,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Journal is a data directory's record of what it asked of a remote and what it spent without one. It outlives the
+// Journal is a data directory's record of its operations with a remote and its spends without one. It outlives the
 // process, so that a crash loop has one emergency budget, and it can be synced again into a remote that forgets. Many
 // processes share it. A call's writes are on disk when it returns; every error is one of package quota's, wrapped.
 // Rows without a writer do not concern a remote: State and Rows leave them out.
@@ -20,8 +20,8 @@ type Journal interface {
 	Begin(ctx context.Context, row Row, n Notes) (int64, JournalState, error)
 	// Note writes n.
 	Note(ctx context.Context, account string, n Notes) error
-	// Rows returns the rows at since or later except for RowVoid, of all writers, in the order in which they were
-	// written; with owed only RowOwed and RowUnused ones, of any time.
+	// Rows returns the rows at since or later except for RowVoid, of all writers, in the order of writing; with owed
+	// only RowOwed and RowUnused ones, of any time.
 	Rows(ctx context.Context, account string, since time.Time, owed bool) ([]Row, error)
 	// Allow is quota.EmergencyAccount's Spend for a new row, which becomes RowOwed and an emergency. It returns the row's
 	// id, as Begin does; 0 if a budget has no room.
@@ -44,7 +44,7 @@ type OwnLog interface {
 // Limits of the lists in a state.
 const (
 	MaxAsked   = 64   // rows without an answer: each process that died leaves one
-	MaxWritten = 1024 // writers of which the remote has something
+	MaxWritten = 1024 // writers that the remote has something of
 )
 
 // JournalState is a journal's knowledge of an account.
@@ -78,9 +78,9 @@ type Notes struct {
 	Forget     time.Duration
 }
 
-// RowVerdict is the remote's verdict on a row. RowCharged does not change a row that is owed or synced: another
-// process has synced it meanwhile. RowSynced ends the open Sync of a charged or synced row and begins another; for any
-// other row it begins the first.
+// RowVerdict is the remote's verdict on a row. RowCharged does not change a row that is synced or due for a sync:
+// another process has synced it meanwhile. RowSynced ends the open Sync of a charged or synced row and begins
+// another; for any other row it begins the first.
 type RowVerdict struct {
 	ID    int64
 	State RowState

@@ -13,9 +13,9 @@ import (
 	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
 )
 
-// A program that keeps its own record of what it spent hands it in: no ledger that lacks a part of it is spent, whichever
-// it is and whatever was lost. What quota.db still knows is synced, and is no loss.
-func TestNoLedgerThatLacksWhatTheProgramKnowsIsSpent(t *testing.T) {
+// A program that keeps its own record of its spends hands it in: no ledger that lacks any part of it is spent from,
+// after any loss. Spends that quota.db still knows are synced, and are no loss.
+func TestNoLedgerThatLacksASpendTheProgramKnowsIsSpentFrom(t *testing.T) {
 	for _, ledger := range ledgers {
 		t.Run(filepath.Base(ledger), func(t *testing.T) {
 			m := newMoves(t)

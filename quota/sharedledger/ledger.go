@@ -37,9 +37,9 @@ type Ledger struct {
 	state      JournalState  // as last read
 	loaded     bool          // state was read
 	isFresh    bool          // no earlier process used this data directory with the remote
-	comparedIn Generation    // in which the remote was last compared and found up to date; 0: none
+	comparedIn Generation    // the time when the remote was last compared and found up to date; 0: none
 	comparedAt time.Time
-	lostIn     Generation // in which the remote lost something, still to be handled
+	lostIn     Generation // the generation whose remote lost something, still to be handled
 	// hasSibling says that another process of the data directory may have been charged after this one.
 	hasSibling   bool
 	siblingWaits bool  // waited for an answer when the remote was last compared
@@ -130,7 +130,7 @@ func (s *Ledger) take(ctx context.Context, a quota.Ask) (d quota.Decision, err e
 		d, err = s.ask(ctx, a, row)
 		d.Row = row.ID
 		if errors.Is(err, ErrSynced) || errors.Is(err, errForgetful) {
-			continue // it is counted, or taken back by the next sync, and must not be used: ask under another number
+			continue // it is counted, or the next sync takes it back, and it must not be used: ask under another number
 		}
 		return d, s.noteAnswer(ctx, a, row, d, err)
 	}
@@ -199,7 +199,7 @@ func (s *Ledger) ask(ctx context.Context, a quota.Ask, row Row) (quota.Decision,
 }
 
 // errForgetful means that a remote charged although it has forgotten something. The charge is to be taken back.
-var errForgetful = errors.New("charged by a ledger that has lost what was seen")
+var errForgetful = errors.New("charged by a ledger that has lost operations that were seen")
 
 // askOnce asks once. again says that it was asked before, so that the answer may be older than known snapshots.
 func (s *Ledger) askOnce(ctx context.Context, a quota.Ask, row Row, again bool) (quota.Decision, error) {

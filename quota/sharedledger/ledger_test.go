@@ -13,7 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// room is a shared ledger in memory, with what can go wrong on the way to it.
+// room is a shared ledger in memory, with the faults on the way to it.
 type room struct {
 	t      *testing.T
 	now    time.Time
@@ -73,7 +73,7 @@ func (r *room) open(journal sharedledger.Journal, hosts int) *gate {
 	return d
 }
 
-// used is what the ledger itself counts in 24 hours.
+// used is the ledger's own count over 24 hours.
 func (r *room) used(pool string) (sum int64) {
 	r.t.Helper()
 	spent, err := r.memory.Spent(r.t.Context(), "default", r.now.Add(-24*time.Hour), 0)
@@ -158,7 +158,8 @@ func (b before) Spend(ctx context.Context, e quota.Emergency, budgets []quota.Em
 	return b.EmergencyAccount.Spend(ctx, e, budgets)
 }
 
-// Another process of the data directory takes back what nobody seems to use, before its call goes on without the ledger.
+// Another process of the data directory takes an apparently unused operation back before its call goes on without the
+// ledger.
 func TestOperationInDoubtIsCountedOnceWhenItWasTakenBack(t *testing.T) {
 	r := newRoom(t)
 	journal := &memremote.Journal{}
@@ -189,7 +190,7 @@ func TestExpensiveCallInDoubtIsClosedAndTakenBack(t *testing.T) {
 	r.wants(100)
 	r.lose, r.now = 0, r.now.Add(time.Minute)
 	d.take("videos.list", quota.Manual)
-	r.wants(1) // what nobody used is taken back
+	r.wants(1) // an unused operation is taken back
 }
 
 func TestSilentLedgerIsLeftAlone(t *testing.T) {
@@ -257,8 +258,8 @@ func TestLostMemoryIsSyncedAgain(t *testing.T) {
 	}
 }
 
-// Two hosts, all is lost, and one of them is away: what it spent before the other's last snapshot counts,
-// expensive calls wait for it, and when it is back nothing counts twice.
+// Two hosts, all is lost, and one of them is away: its spends before the other's last snapshot count, expensive calls
+// wait for it, and when it is back nothing counts twice.
 func TestHostThatIsAwayCounts(t *testing.T) {
 	r := newRoom(t)
 	here, there := &memremote.Journal{}, &memremote.Journal{}
@@ -294,7 +295,7 @@ func TestHostThatIsAwayCounts(t *testing.T) {
 	}
 }
 
-// What a process asked and died over may have been spent: lost with the ledger, it is counted.
+// An operation whose process died may have been spent: lost with the ledger, it is counted.
 func TestUnknownAnswerCountsAsSpentAfterALoss(t *testing.T) {
 	r := newRoom(t)
 	journal := &memremote.Journal{}
@@ -307,7 +308,7 @@ func TestUnknownAnswerCountsAsSpentAfterALoss(t *testing.T) {
 	r.wants(102)
 }
 
-// writes counts what is written into a journal.
+// writes counts the writes into a journal.
 type writes struct {
 	*memremote.Journal
 
@@ -319,7 +320,7 @@ func (j *writes) Begin(ctx context.Context, row sharedledger.Row, n sharedledger
 	return j.Journal.Begin(ctx, row, n)
 }
 
-// K9: a refusal that was to be expected leaves no row, and what has room again is admitted at once.
+// K9: an expected refusal leaves no row, and a cost that has room again is admitted at once.
 func TestRefusalsWriteNoRow(t *testing.T) {
 	r := newRoom(t)
 	j := &writes{Journal: &memremote.Journal{}}

@@ -79,7 +79,7 @@ func (m *moves) spend(g *quota.Governor, units int) {
 	}
 }
 
-// counts fails unless the ledger counts exactly what arrived.
+// counts fails unless the ledger counts exactly the calls that arrived.
 func (m *moves) counts(g *quota.Governor) {
 	m.t.Helper()
 	r, err := g.Report(m.t.Context())
@@ -93,7 +93,7 @@ func (m *moves) counts(g *quota.Governor) {
 	}
 }
 
-// Every ordered pair of ledgers, and back again: whichever decides, it counts what arrived, once.
+// Every ordered pair of ledgers, and back again: each ledger that decides counts the arrived calls, once.
 func TestAMoveBetweenLedgersIsNoEvent(t *testing.T) {
 	for _, a := range ledgers {
 		for _, b := range ledgers {
@@ -113,7 +113,7 @@ func TestLongMovesThroughThreeLedgersAreNoEvent(t *testing.T) {
 	}
 }
 
-// A pool that is renamed, renamed back and renamed again is one pool, whichever ledgers decide meanwhile.
+// A pool that is renamed, renamed back and renamed again is one pool, with any ledgers deciding meanwhile.
 func TestARenamedPoolIsCountedUnderItsFirstName(t *testing.T) {
 	names := []quota.Pool{{Name: "units"}, {Name: "points", Was: []string{"units"}}, {Name: "units"}, {Name: "credits", Was: []string{"units", "points"}}, {Name: "units", Was: []string{"units", "credits"}}}
 	for _, a := range ledgers {
@@ -210,7 +210,7 @@ func TestPostsAndEmergenciesMoveToo(t *testing.T) {
 }
 
 // Other hosts' calls were seen in the remote only; a move to the own file raises to them.
-func TestAMoveHomeCountsWhatOtherHostsSpent(t *testing.T) {
+func TestAMoveHomeCountsOtherHostsSpends(t *testing.T) {
 	m := newMoves(t)
 	m.with("redis", filepath.Join(t.TempDir(), "quota.db"), func(g *quota.Governor) { m.spend(g, 60) })
 	m.with("redis", m.path, func(g *quota.Governor) { m.spend(g, 10) })
@@ -219,7 +219,7 @@ func TestAMoveHomeCountsWhatOtherHostsSpent(t *testing.T) {
 	}
 }
 
-// What both ledgers have is not given back by one of them.
+// Neither ledger gives back an operation that both have.
 func TestACarriedTakeIsNotRefundable(t *testing.T) {
 	m := newMoves(t)
 	var d quota.Decision
@@ -256,8 +256,8 @@ func TestPostsIntoThePastMoveOnce(t *testing.T) {
 	m.with("redis", m.path, m.counts)
 }
 
-// A pool that is closed stays closed, whoever closed it and whichever ledger decides next; one that was opened in the
-// own file stays open there.
+// A closed pool stays closed under the next ledger, by any cause of closing; one that was opened in the own file
+// stays open there.
 func TestDrainsMoveToo(t *testing.T) {
 	for _, by := range []quota.DrainedBy{quota.ByProvider, quota.ByHand, quota.ByUnknown} {
 		for _, first := range []string{"sqlite", "redis"} {
@@ -318,7 +318,7 @@ func TestAPoolThatIsOpenedOnAServerStaysOpen(t *testing.T) {
 	}
 }
 
-// unknownStays fails unless the pool is closed there because its use is unknown, also after somebody tries to open it as
+// unknownStays fails unless the pool is closed there because its use is unknown, also after an attempt to open it as
 // if a person had closed it.
 func (m *moves) unknownStays(ledger, path string) {
 	m.t.Helper()
@@ -344,8 +344,8 @@ func (m *moves) closeUnknown(g *quota.Governor) {
 	}
 }
 
-// That a pool's use is unknown is neither replaced nor forgotten: whatever a person, another host or an older copy of the
-// server says, and whenever.
+// That a pool's use is unknown is neither replaced nor forgotten: at any time, after any word of a person, another
+// host or an older copy of the server.
 func TestAPoolWhoseUseIsUnknownStaysClosed(t *testing.T) {
 	closeByHand := func(g *quota.Governor) {
 		if err := g.DrainByHand(t.Context(), "units", false); err != nil {
@@ -400,8 +400,8 @@ func TestAPoolWhoseUseIsUnknownStaysClosed(t *testing.T) {
 	}
 }
 
-// Once a person has said what the provider counts, no ledger of the account closes the pool again for what was unknown
-// before.
+// Once a person has posted the provider's count, no ledger of the account closes the pool again for the use that was
+// unknown before.
 func TestAPostOpensAPoolOfUnknownUseOnEveryLedger(t *testing.T) {
 	for _, posts := range ledgers {
 		m := newMoves(t)

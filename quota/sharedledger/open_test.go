@@ -28,7 +28,7 @@ func TestClockBeyondTheGraceIsNotTrusted(t *testing.T) {
 	}
 }
 
-// What is left out must not make a ledger forget at once, or decide without the others.
+// An omitted part must not make a ledger forget at once, or decide without the others.
 func TestNoZeroValueIsUnsafe(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*quota.Tariff)

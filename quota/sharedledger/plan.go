@@ -18,7 +18,7 @@ import (
 type RemoteFacts struct {
 	Now     int64                  // its clock, or its newest entry if that is later
 	Horizon int64                  // the longest so far, including this batch's
-	Writers map[string]WriterState // at least those of the batch; missing ones have written nothing
+	Writers map[string]WriterState // at least the writers of the batch; missing ones have written nothing
 	Raised  map[string][]Raised    // by pool
 }
 
@@ -55,8 +55,8 @@ type Entry struct {
 	// Synced is the time of the sync for a row that earlier snapshots cannot have counted; 0: they count it from At
 	// on.
 	Synced int64
-	// For an unattributed charge: Since is the start of the window that lacked it, Generation that of the snapshot
-	// that had counted it.
+	// For an unattributed charge: Since is the start of the window that lacked it, Generation the generation of the
+	// snapshot that had counted it.
 	Since      int64
 	Generation Generation
 }
@@ -74,8 +74,8 @@ type PoolPlan struct {
 	Marked bool     // Raised has changed
 	// Drain is the longest drain of the snapshots, to be put over the pool's last one. Zero: none.
 	Drain quota.Drain
-	// Lifted is the end of a drain that an older snapshot saw and this one does not: if the pool has it, and its use is
-	// not unknown, it is lifted. 0: none.
+	// Lifted is the end of a drain that an older snapshot saw and this one does not: if the pool has it, and its use
+	// is not unknown, the drain ends. 0: none.
 	Lifted int64
 
 	now       int64
@@ -136,9 +136,9 @@ func (b Batch) Plan(f RemoteFacts) Plan {
 	return p
 }
 
-// drain plans the drains of a snapshot. Of drains that were seen, the youngest snapshot's applies. An owed drain was
-// not seen, and applies whatever others saw before they knew of it; one by quota.ByUnknown applies always, since others
-// may have seen another ledger.
+// drain plans the drains of a snapshot. Of drains that were seen, the youngest snapshot's applies. A drain still to
+// be synced was not seen, and applies even if others saw the pool before they knew of it; one by quota.ByUnknown
+// applies always, since others may have seen another ledger.
 func (p *PoolPlan) drain(u UsageSnapshot, before []Raised) {
 	at, unknown := toMicros(u.At), u.Drain.By == quota.ByUnknown
 	if unknown {
@@ -226,7 +226,7 @@ func (p *PoolPlan) Rows() int { return len(p.rows) }
 // Idle reports whether Apply would change nothing, whatever the log.
 func (p *PoolPlan) Idle() bool { return len(p.rows)+len(p.takenBack)+len(p.snapshots) == 0 }
 
-// From returns the time from which Apply needs the log: nothing before it is changed or counted.
+// From returns the first time of the log that Apply needs: nothing before it is changed or counted.
 func (p *PoolPlan) From() int64 {
 	from, netted := p.now+1, p.now+1
 	for _, r := range p.rows {

@@ -14,7 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// The cases of what a batch does to a log have times in minutes: minute(0) is two days old, and now is minute(60).
+// The cases of a batch's effect on a log have times in minutes: minute(0) is two days old, and now is minute(60).
 
 func minute(m int) time.Time { return time.Date(2026, 3, 3, 12, m, 0, 0, time.UTC) }
 
@@ -58,7 +58,8 @@ func unknown(m, since int, amount int64) sharedledger.Entry {
 	return sharedledger.Entry{Ref: 9, At: us(m), Amount: amount, Who: sharedledger.Unattributed, Since: us(since), Generation: 1}
 }
 
-// text writes a log as "minute:amount", with "~since" behind an unattributed charge and "!minute" behind what was synced.
+// text writes a log as "minute:amount", with "~since" behind an unattributed charge and "!minute" behind a synced
+// one.
 func text(log []sharedledger.Entry) string {
 	var out []string
 	for _, e := range log {
@@ -80,7 +81,7 @@ type (
 	planLog       = []sharedledger.Entry
 )
 
-func TestWhatABatchDoesToALog(t *testing.T) {
+func TestABatchsEffectOnALog(t *testing.T) {
 	wrote := map[string]sharedledger.WriterState{"a": {Number: 3, Nonce: 7, Charged: us(5)}, "b": {Number: 3, Nonce: 7}}
 	for _, c := range []struct {
 		name      string
@@ -164,7 +165,7 @@ func TestWhatABatchDoesToALog(t *testing.T) {
 	}
 }
 
-// applied returns the log after a plan, of which only what From says is shown to it.
+// applied returns the log after a plan that was shown only the part that From names.
 func applied(p sharedledger.Plan, log planLog) (out planLog, changed bool) {
 	for _, pool := range p.Pools {
 		if pool.Idle() {
@@ -180,8 +181,8 @@ func applied(p sharedledger.Plan, log planLog) (out planLog, changed bool) {
 	return log, false
 }
 
-// Hosts that had spent and looked come back in any order after a loss, or stay away: what anybody saw used is counted
-// in each window, and nothing more than was spent.
+// Hosts that had spent and looked come back in any order after a loss, or stay away: every host's last seen use is
+// counted in each window, and nothing more than was spent.
 func TestHostsComeBackInAnyOrder(t *testing.T) {
 	for seed := range uint64(4000) {
 		r := rand.New(rand.NewPCG(seed, 1))

@@ -11,9 +11,9 @@ import (
 // log. An entry left without an amount is dropped unless it is the newest, since a ledger's clock must not fall behind
 // that.
 //
-// What a snapshot had counted and the log lacks is entered as an unattributed charge. It is reduced when the rows that
-// it stands for arrive, or an older snapshot with charges of its own. If either would leave less than before of
-// another snapshot's count, that snapshot gets a charge.
+// Units that a snapshot had counted and the log lacks are entered as an unattributed charge. It is reduced when the
+// rows that it stands for arrive, or an older snapshot with charges of its own. If either would leave less than
+// before of another snapshot's count, that snapshot gets a charge.
 func (p *PoolPlan) Apply(log []Entry) (entries []Entry, changed bool) {
 	log = slices.Clone(log)
 	for _, e := range p.takenBack {
@@ -89,9 +89,9 @@ func (p *PoolPlan) enter(log []Entry) []Entry {
 	return log
 }
 
-// raise enters what the log lacks of a snapshot beyond what it may lack: for each window a charge at the snapshot's
-// time, the shortest first. It reduces charges of younger snapshots whose windows reach back to that time by as much,
-// the earliest first, since they would have been smaller if this snapshot had come first.
+// raise enters the units of a snapshot that the log lacks beyond the tolerated gap: for each window a charge at the
+// snapshot's time, the shortest first. It reduces charges of younger snapshots whose windows reach back to that time
+// by as much, the earliest first, since they would have been smaller if this snapshot had come first.
 func (u Raised) raise(log []Entry, now int64, may []int64) (entries []Entry, raised bool) {
 	at, entered := min(u.At, now), int64(0)
 	behind, _ := slices.BinarySearchFunc(log, at+1, func(e Entry, t int64) int { return cmp.Compare(e.At, t) })

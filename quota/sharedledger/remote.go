@@ -11,17 +11,17 @@ import (
 	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
-// Errors of a Remote beyond those of a quota.Ledger; compare with errors.Is.
+// Errors of a Remote beyond the errors of a quota.Ledger; compare with errors.Is.
 var (
 	// ErrLost is a sign that the remote forgot something: its state or something it acknowledged is gone, a log is not
 	// as long as its state says, or the server was restarted. Nothing was changed. The journals must be synced under a
 	// new generation.
-	ErrLost = errors.New("the ledger has lost what it knew")
-	// ErrRestarted is a loss of which only the restart is a sign: the server has read its own data up to some moment
+	ErrLost = errors.New("the ledger has lost known operations")
+	// ErrRestarted is a loss whose only sign is the restart: the server has read its own data up to some moment
 	// before it stopped. A Resumer goes on with them.
 	ErrRestarted = fmt.Errorf("%w: its server was restarted", ErrLost)
-	// ErrClone is a number that somebody else used under the same writer's name. Nothing was changed.
-	ErrClone = errors.New("somebody else writes under the same name")
+	// ErrClone is a number that another process used under the same writer's name. Nothing was changed.
+	ErrClone = errors.New("another process writes under the same name")
 	// ErrSynced is an operation that another process of the data directory has meanwhile synced as spent. It is
 	// counted, and must not be used.
 	ErrSynced = errors.New("it was counted by another process meanwhile")
@@ -32,8 +32,8 @@ type GenerationError struct{ Now Generation }
 
 func (e *GenerationError) Error() string { return fmt.Sprintf("the ledger is in generation %d", e.Now) }
 
-// Remote is a ledger that may forget, in part or entirely, and whose replies may be lost. Ledger makes one of it that
-// does neither.
+// Remote is a ledger that may forget, in part or entirely, and may lose replies. Ledger makes one of it that does
+// neither.
 //
 // A writer is one open Ledger. It numbers its operations 1, 2, 3 ..., one at a time. Together with the log, in the
 // same step, the remote stores each writer's last operation: its number, nonce and answer. A writer not heard of for
@@ -93,7 +93,7 @@ type Host struct {
 	Name    string   `json:"name"` // for a person: host name and data directory
 	Regions []string `json:"regions"`
 	Knows   []string `json:"knows"` // ids of all hosts of the last generation in which it decided
-	// Left says that the data directory's only process has ended and synced all that it spent: nobody waits for it.
+	// Left says that the data directory's only process has ended and synced all that it spent: no host waits for it.
 	Left bool      `json:"left,omitempty"`
 	At   time.Time `json:"at"` // when it last synced
 }
@@ -108,7 +108,7 @@ type Renewal struct {
 	Horizon time.Duration
 }
 
-// Batch is what one data directory knows and the remote may lack.
+// Batch is one data directory's knowledge that the remote may lack.
 type Batch struct {
 	Account    string
 	Generation Generation
@@ -119,12 +119,12 @@ type Batch struct {
 	// last, and was carried out, is taken back; one above it only raises the writer's number.
 	Rows []Row
 	// Snapshots are the use that the host last saw, of all its pools. A pool is raised to its snapshot if that is
-	// higher: what a window lacks, the shortest first, is entered by Unattributed as a charge of that window, at the
-	// snapshot's own time. It reduces the unattributed charges of younger snapshots whose window had begun by that
-	// time, the earliest first, so that the order in which hosts sync does not matter. A row synced as RowAsked or
-	// RowOwed counts there only for snapshots from its sync on, since earlier ones have not seen it. A row within a
-	// charge's window that the charge's snapshot had counted (Row.CountedAt) is netted against it, the earliest such
-	// charge first. A snapshot not younger than one of its generation raised to before says nothing new.
+	// higher: Unattributed enters the missing amount of a window, the shortest first, as a charge of that window, at
+	// the snapshot's own time. It reduces the unattributed charges of younger snapshots whose window had begun by
+	// that time, the earliest first, so that the order of the hosts' syncs does not matter. A row synced as RowAsked
+	// or RowOwed counts there only for snapshots from its sync on, since earlier ones have not seen it. A row within
+	// a charge's window that the charge's snapshot had counted (Row.CountedAt) is netted against it, the earliest
+	// such charge first. A snapshot not younger than one of its generation raised to before says nothing new.
 	Snapshots []UsageSnapshot
 	// Host is listed; nil: there is more to sync, or the directory only reads.
 	Host *Host
@@ -141,6 +141,5 @@ func (b Batch) Listed(hosts []Host, now int64) []Host {
 	return append([]Host{host}, hosts[:min(len(hosts), maxHosts-1)]...)
 }
 
-// Unattributed spends what a snapshot counted and no row accounts for: calls of hosts that have not come back since a
-// loss.
+// Unattributed spends are counted by a snapshot and by no row: calls of hosts that have not come back since a loss.
 var Unattributed = quota.Who{Purpose: "unknown"}

@@ -25,8 +25,8 @@ type WindowUsage struct {
 	Used   int64        `json:"used"`
 }
 
-// Over returns the later of two snapshots of one pool. If the earlier one has a drain by quota.ByUnknown of which the
-// later one does not know, the later one has it too, and owes it if the earlier one did.
+// Over returns the later of two snapshots of one pool. If the earlier one has a drain by quota.ByUnknown that the
+// later one does not know, the later one has it too, and it is still to be synced if the earlier one's was.
 func (u UsageSnapshot) Over(old UsageSnapshot) UsageSnapshot {
 	if !u.supersedes(old) {
 		u, old = old, u

@@ -42,11 +42,11 @@ func TestStormsThatCountedTooMuch(t *testing.T) {
 	}
 }
 
-// A process ended right after a take, and the copy that came back was older than that: nobody asked for what it had
-// written, and 1,030 of 1,000 were sent.
+// A process ended right after a take, and the copy that came back was older than that: no process read the ledger
+// back, and 1,030 of 1,000 were sent.
 func TestStormsThatSentTooMuch(t *testing.T) { storms(t, 981, 982, true) }
 
-// Whatever copy of the remote comes back, nobody takes what was seen to be spent.
+// With any older copy of the remote back, no host spends units again that were seen spent.
 func TestRestoredCopies(t *testing.T) {
 	for _, r := range quotatest.Restores(t, quotatest.StormBackend{Journal: memoryJournal, Remote: forgetting}, false) {
 		t.Log(r)

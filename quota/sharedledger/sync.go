@@ -19,8 +19,8 @@ const abandonedAfter = 5 * time.Second
 // compareAgain is how long a process goes on without looking at the other hosts.
 const compareAgain = 30 * time.Second
 
-// ensureUpToDate makes sure that the remote has what this data directory knows, except inFlight, which is about to be
-// asked. Once this writer has written something, the remote itself notices when it has forgotten that or anything
+// ensureUpToDate makes sure that the remote has this data directory's operations, except inFlight, which is about to
+// be asked. Once this writer has written something, the remote itself notices when it has forgotten that or anything
 // later. Before that, when another process of the data directory may have written later, and for peeks, the remote is
 // compared here.
 func (s *Ledger) ensureUpToDate(ctx context.Context, inFlight Row) error {
@@ -32,8 +32,8 @@ func (s *Ledger) ensureUpToDate(ctx context.Context, inFlight Row) error {
 	return s.bringUpToDate(ctx, inFlight)
 }
 
-// bringUpToDate syncs what the remote lacks, under a new generation if it has lost something. Any number of
-// processes may do so at once.
+// bringUpToDate syncs the operations that the remote lacks, under a new generation if it has lost something. Any
+// number of processes may do so at once.
 func (s *Ledger) bringUpToDate(ctx context.Context, inFlight Row) error {
 	if err := s.flush(ctx); err != nil {
 		return err
@@ -66,7 +66,8 @@ func (s *Ledger) bringUpToDate(ctx context.Context, inFlight Row) error {
 	return nil
 }
 
-// syncTo syncs what the remote's generation lacks, and reports whether the remote must be asked for its state again.
+// syncTo syncs the operations that the remote's generation lacks, and reports whether the remote must be asked for
+// its state again.
 func (s *Ledger) syncTo(ctx context.Context, remote RemoteState, inFlight Row) (synced bool, err error) {
 	snapshots := s.state.unsynced(remote.Generation)
 	var verdicts []RowVerdict
@@ -84,7 +85,7 @@ func (s *Ledger) syncTo(ctx context.Context, remote RemoteState, inFlight Row) (
 		slices.SortFunc(rows, func(a, b Row) int { return cmp.Compare(a.ID, b.ID) })
 	} else {
 		if s.state.Generation != 0 {
-			s.warn(ctx, "the ledger has begun a new generation: syncing what was spent", slog.Int64("generation", int64(remote.Generation)))
+			s.warn(ctx, "the ledger has begun a new generation: syncing the spends", slog.Int64("generation", int64(remote.Generation)))
 		}
 		s.written = 0
 		if rows, err = s.missingRows(ctx, remote, snapshots); err != nil {
@@ -224,7 +225,7 @@ func (s *Ledger) rows(ctx context.Context, since time.Time, owed bool) ([]Row, e
 	return rows, nil
 }
 
-// sync syncs what the remote lacks.
+// sync syncs the operations that the remote lacks.
 func (s *Ledger) sync(ctx context.Context) error {
 	if err := s.checkBreaker(ctx, false); err != nil {
 		return err
@@ -242,7 +243,7 @@ func (s *Ledger) sync(ctx context.Context) error {
 // syncOwed syncs owed rows. On failure a later call does, from the journal, so that it is no error.
 func (s *Ledger) syncOwed(ctx context.Context) {
 	if err := s.sync(ctx); err != nil {
-		s.warn(ctx, "what is owed is synced later: "+err.Error())
+		s.warn(ctx, "operations made meanwhile are synced later: "+err.Error())
 	}
 }
 

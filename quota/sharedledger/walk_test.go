@@ -21,9 +21,9 @@ import (
 )
 
 // A data directory spends on one ledger after the other, servers are lost, go away and come back, its file is lost and
-// rebuilt, people post, close and open, rename the pool, processes are killed, and days pass: never more arrives than the limit, and no
-// ledger counts less than what arrived, nor, until a file is rebuilt or an older copy is back, more than that and what was
-// in doubt.
+// rebuilt, people post, close and open, rename the pool, processes are killed, and days pass: arrivals never exceed
+// the limit, and no ledger counts less than arrived, nor, until a file is rebuilt or an older copy is back, more than
+// arrived and was in doubt.
 func TestNoWalkThroughLedgersAndLossesSpendsTwice(t *testing.T) { walks(t, 3, 40) }
 
 // TestLongNoWalkThroughLedgersAndLossesSpendsTwice has as many walks of 300 steps as SOAK says, of some ten seconds each:
@@ -219,7 +219,7 @@ func (w *walk) spend(units int) {
 	})
 }
 
-// killed makes a call of which the server's answer is lost, and the process dies.
+// killed makes a call, loses the server's answer, and the process dies.
 func (w *walk) killed() {
 	w.with(true, func(g *quota.Governor) {
 		w.makes(g)
@@ -250,8 +250,8 @@ func (w *walk) restored(name string) {
 	}
 }
 
-// rebuild is what quota rebuild does with a file that was lost or, whole, had a damaged header; then somebody posts what
-// the provider counts.
+// rebuild does the work of quota rebuild with a file that was lost or, whole, had a damaged header; then a person
+// posts the provider's count.
 func (w *walk) rebuild(whole bool) {
 	w.mixed = true
 	w.with(false, func(*quota.Governor) {}) // there is one
@@ -287,7 +287,8 @@ func (w *walk) rebuild(whole bool) {
 	}
 }
 
-// post says that another tool has spent something, if that fits; where use is not known, what the provider counts.
+// post says that another tool has spent something, if that fits; where use is not known, it posts the provider's
+// count.
 func (w *walk) post(units int64) {
 	w.with(false, func(g *quota.Governor) {
 		r, err := g.Report(w.ctx)
@@ -331,7 +332,7 @@ func (w *walk) drains(lift bool) {
 	})
 }
 
-// count is what arrived within a time until now.
+// count is the amount that arrived within a time until now.
 func (w *walk) count(within time.Duration) (sum int64) {
 	for _, c := range w.arrived {
 		if w.now.Sub(c.at) < within {
@@ -341,7 +342,7 @@ func (w *walk) count(within time.Duration) (sum int64) {
 	return sum
 }
 
-// today is what arrived in the provider's day.
+// today is the amount that arrived in the provider's day.
 func (w *walk) today() (sum int64) {
 	for _, c := range w.arrived {
 		if c.at.In(pacific).Format(time.DateOnly) == w.now.In(pacific).Format(time.DateOnly) {
@@ -351,7 +352,7 @@ func (w *walk) today() (sum int64) {
 	return sum
 }
 
-// judge compares what the provider counts with the limit, and with what the ledger in use counts if it answers and
+// judge compares the provider's count with the limit, and with the count of the ledger in use if it answers and
 // knows.
 func (w *walk) judge() {
 	if arrived := max(w.count(24*time.Hour), w.today()); arrived > walkLimit {

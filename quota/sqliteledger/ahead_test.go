@@ -11,8 +11,8 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// What a clock that was a year ahead has left in the future counts from now on, and holds nothing up.
-func TestWhatLiesInTheFutureIsMovedToNow(t *testing.T) {
+// Entries that a clock a year ahead left in the future count from now on, and delay no take.
+func TestEntriesInTheFutureAreMovedToNow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "quota.db")
 	now := time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)
 	ahead := now.AddDate(1, 0, 0)

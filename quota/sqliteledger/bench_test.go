@@ -11,8 +11,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
-// BenchmarkTake is a take of one unit from two windows and, beside it, what it is made of at the
-// least: one row written in an immediate transaction of the same durability.
+// BenchmarkTake measures a take of one unit from two windows and, beside it, the least steps that a take consists of:
+// one row written in an immediate transaction of the same durability.
 func BenchmarkTake(b *testing.B) {
 	for _, durable := range []bool{true, false} {
 		name := "fsync"
@@ -51,8 +51,8 @@ func benchmark(b *testing.B, durable bool, used int, limit, amount int64) {
 	}
 }
 
-// BenchmarkOpen is what a command does before its first take, with 10,000 entries of history: it opens the file, holds the
-// ledger against what the program knows was spent, and looks.
+// BenchmarkOpen measures a command's work before its first take, with 10,000 entries of history: it opens the file,
+// compares the ledger with the program's recorded spends, and peeks.
 func BenchmarkOpen(b *testing.B) {
 	const entries = 10_000
 	path := filepath.Join(b.TempDir(), "quota.db")

@@ -14,8 +14,8 @@ import (
 )
 
 // One file holds the log of this ledger and the journal of a ledger elsewhere. Both are of one account, so that each
-// charge of one is carried to the other before that one decides. pools.carried and operations.entered say what both
-// have: no charge is carried twice, however often the ledger changes.
+// charge of one is carried to the other before that one decides. pools.carried and operations.entered mark how far
+// both agree: no charge is carried twice, however often the ledger changes.
 
 var _ sharedledger.OwnLog = (*Ledger)(nil)
 
@@ -48,7 +48,7 @@ func (l *Ledger) Lift(ctx context.Context, account, pool string) error {
 	})
 }
 
-// hasUncarried reports whether the journal lacks entries of the log, or emergencies that are owed to the log.
+// hasUncarried reports whether the journal lacks entries of the log, or the log lacks emergencies of the journal.
 func (t *transaction) hasUncarried(account string) (has bool, err error) {
 	if err := t.row(sqlUncarried, []any{account, t.ledger.Now().UnixMicro()}, &has); err != nil || has {
 		return has, err
@@ -85,7 +85,7 @@ func (t *transaction) uncarriedDrains(acc *account, account string) (drains []sh
 	return drains, err
 }
 
-// carry copies the log's entries and drains to the journal, where they are owed elsewhere.
+// carry copies the log's entries and drains to the journal, for other ledgers to sync.
 func (t *transaction) carry(account string) error {
 	acc, err := t.account(account)
 	if err != nil {
@@ -107,10 +107,11 @@ func (t *transaction) carry(account string) error {
 }
 
 // errOwed means that a peek must not write, but owed operations must be entered before anything is decided.
-var errOwed = errors.New("operations are owed")
+var errOwed = errors.New("operations to be entered")
 
-// enterOwed enters what the log lacks: operations that the Governor admitted while this ledger could not decide, and
-// those of a ledger elsewhere. Entry and mark are one transaction, so that each counts exactly once.
+// enterOwed enters the operations that the log lacks: operations that the Governor admitted while this ledger could
+// not decide, and operations of a ledger elsewhere. Entry and mark are one transaction, so that each counts exactly
+// once.
 func (t *transaction) enterOwed(acc *account, a quota.Ask, now time.Time, mayWrite bool) error {
 	if !acc.owed {
 		return nil
@@ -139,7 +140,7 @@ func (t *transaction) enterOwed(acc *account, a quota.Ask, now time.Time, mayWri
 	return nil
 }
 
-// enterEmergencies enters the operations that are owed to this ledger.
+// enterEmergencies enters the operations that this ledger lacks.
 func (t *transaction) enterEmergencies(acc *account, a quota.Ask, now time.Time) error {
 	owed, err := t.operations(sqlOwedHere, a.Account)
 	if err != nil {
@@ -187,14 +188,14 @@ func (t *transaction) enterElsewhere(acc *account, a quota.Ask, now time.Time, r
 	if err := cmp.Or(t.run(sqlCarried, a.Account), t.markEntered(a.Account)); err != nil {
 		return err
 	}
-	read, err := t.account(a.Account) // the next entry's number is above those that are carried
+	read, err := t.account(a.Account) // the next entry's number is above the carried entries' numbers
 	if err == nil {
 		*acc = *read
 	}
 	return err
 }
 
-// raise enters what the log lacks of a snapshot, for each window, the shortest first, and its drain.
+// raise enters the missing part of a snapshot, for each window, the shortest first, and its drain.
 func (t *transaction) raise(acc *account, a quota.Ask, u sharedledger.UsageSnapshot, now time.Time) error {
 	slices.SortFunc(u.Windows, func(a, b sharedledger.WindowUsage) int { return b.Start.Compare(a.Start) })
 	at := u.At

@@ -241,8 +241,8 @@ func (l *Ledger) OtherAccounts(ctx context.Context, name string, pools []string,
 const longestDrain = quota.MinHorizon
 
 // MoveBack moves entries that a fast clock left in the future to now, where they count, and lifts drains by the
-// provider that end later than any day. It returns how many it changed; what is ahead by at most quota.MaxClockGap
-// stays.
+// provider that end later than any day. It returns the number of changed entries; entries ahead by at most
+// quota.MaxClockGap stay.
 func (l *Ledger) MoveBack(ctx context.Context) (moved int, err error) {
 	err = l.write(ctx, func(t *transaction) error {
 		now := l.Now()

@@ -10,7 +10,7 @@ import (
 )
 
 // Fsync says whether a charge is to be on disk before it is answered, as it is unless told so here.
-// Without, what remains is what the ledger itself costs.
+// Without it, the rest is the ledger's own cost.
 func (l *Ledger) Fsync(_ context.Context, on bool) error {
 	pragma := "PRAGMA synchronous = off"
 	if on {
@@ -37,7 +37,7 @@ func (l *Ledger) OnRow(ctx context.Context, writes bool, do func()) error {
 	})
 }
 
-// Schema returns what quota.db is made of.
+// Schema returns the statements that create quota.db.
 func Schema() sqlitefile.Schema { return schema }
 
 // SetSchema makes it something else until the test ends.

@@ -19,7 +19,7 @@ import (
 
 const page = 4096
 
-// broken wants the error, the path and what a person can do.
+// broken wants the error, the path and the cure.
 func broken(t *testing.T, err, want error, path, hint string) {
 	t.Helper()
 	if !errors.Is(err, want) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), hint) {
@@ -36,8 +36,8 @@ func begin(t *testing.T, l *sqliteledger.Ledger, r sharedledger.Row) int64 {
 	return id
 }
 
-// A file that was replaced by an older copy of itself, while nobody had it open, has forgotten what was
-// acknowledged: it must not be taken for the file.
+// A file that was replaced by an older copy of itself while no process had it open has lost acknowledged operations:
+// it must not be taken for the file.
 func TestOlderCopyIsRefused(t *testing.T) {
 	for name, write := range map[string]func(t *testing.T, l *sqliteledger.Ledger){
 		"a charge": func(t *testing.T, l *sqliteledger.Ledger) { take(t, l, askAt(noon, "default", 1, 10_000)) },
@@ -94,8 +94,8 @@ func TestOlderCopyIsRefused(t *testing.T) {
 
 func nothing(*sqliteledger.Ledger, string) error { return nil }
 
-// A new file has its name only when it is whole: what dies while it is filled leaves a lost file, which nobody takes for
-// nothing spent.
+// A new file has its name only when it is whole: a process that dies while it fills the file leaves a lost file, and
+// no later process takes it for an empty ledger.
 func TestANewFileIsWholeBeforeItHasItsName(t *testing.T) {
 	now, path := noon, filepath.Join(t.TempDir(), "quota.db")
 	l := clocked(t, path, &now)
@@ -143,7 +143,7 @@ func merging(amount int64) quota.Ask {
 	return a
 }
 
-// What a file has deleted itself is not missing from it.
+// Rows that the file deleted itself do not count as missing.
 func TestFileWithoutItsNewestAccountIsNoOlderCopy(t *testing.T) {
 	path, now := filepath.Join(t.TempDir(), "quota.db"), noon
 	l := clocked(t, path, &now)
@@ -168,8 +168,8 @@ func overwrite(t *testing.T, path string, data []byte) {
 	}
 }
 
-// A file that is gone is not begun anew while the mark beside it says that it was there, and who had it open writes no
-// further into what nobody will find again.
+// A missing file is not begun anew while the mark beside it says that it was there, and a process that had it open
+// writes no further into the deleted file.
 func TestDeletedFileIsNotBegunAnew(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "quota.db")
 	l := open(t, path)
@@ -188,7 +188,7 @@ func TestDeletedFileIsNotBegunAnew(t *testing.T) {
 	broken(t, err, sqliteledger.ErrMoved, path, "was deleted while it was open")
 	_, err = sqliteledger.Open(t.Context(), path)
 	broken(t, err, quota.ErrMissing, path, "ingest quota rebuild")
-	write(t, path, nil) // nor if somebody has touched it
+	write(t, path, nil) // nor if another program has touched it
 	_, err = sqliteledger.Open(t.Context(), path)
 	broken(t, err, quota.ErrCorrupt, path, "is empty")
 	if err := sqliteledger.Replace(t.Context(), path, "", nothing); !errors.Is(err, fs.ErrExist) {
@@ -213,7 +213,7 @@ func TestDeletedFileIsNotBegunAnew(t *testing.T) {
 	}
 }
 
-// A read that finds the file behind its mark is repeated in its turn: what the first one found does not count again.
+// A read that finds the file behind its mark is repeated in its turn: the first file's find does not count again.
 func TestAReadThatIsRepeatedCountsNothingTwice(t *testing.T) {
 	now := noon
 	l := clocked(t, filepath.Join(t.TempDir(), "quota.db"), &now)
@@ -229,8 +229,8 @@ func TestAReadThatIsRepeatedCountsNothingTwice(t *testing.T) {
 	}
 }
 
-// An older copy that takes the file's place while it is open, renamed or written into it, is noticed by the next
-// operation of everybody who has it open, whatever it is, and by those who open it later.
+// If an older copy takes the file's place while it is open (renamed, or written into it), the next operation of every
+// process that has it open notices it, and so does every later Open.
 func TestOlderCopyOverTheFileInUseIsNoticed(t *testing.T) {
 	for name, replace := range map[string]func(t *testing.T, path string, old []byte){
 		"cp": overwrite,
@@ -306,7 +306,7 @@ func TestOlderCopyOverTheFileInUseIsNoticed(t *testing.T) {
 	}
 }
 
-// The newest copy that is put back is the file, whoever wrote it.
+// The newest copy that is put back is the file again, even if another program wrote it.
 func TestNewestCopyPutBackIsTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "quota.db")
 	now := noon
@@ -329,7 +329,7 @@ func TestNewestCopyPutBackIsTheFile(t *testing.T) {
 	}
 }
 
-// A page of the file that holds something else, whichever it is, gives an error or does not matter.
+// A page of the file with wrong content gives an error or does not matter.
 func TestOverwrittenPageIsNoSilentLoss(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "quota.db")
 	l := open(t, path)
@@ -375,8 +375,7 @@ func TestOverwrittenPageIsNoSilentLoss(t *testing.T) {
 	}
 }
 
-// check does all that the file is for and returns the first error of package quota; what is answered
-// has to be right.
+// check does every operation of the file and returns the first error of package quota; the answers have to be right.
 func check(t *testing.T, path string, now time.Time, each int) error {
 	t.Helper()
 	l, err := sqliteledger.Open(t.Context(), path)
@@ -424,7 +423,7 @@ func check(t *testing.T, path string, now time.Time, each int) error {
 	return err
 }
 
-// What no journal wrote is an error, not a guess.
+// A row that no journal wrote is an error, not a guess.
 func TestValuesThatNoJournalWroteAreAnError(t *testing.T) {
 	for _, text := range []string{
 		"UPDATE operations SET amounts = 'x'",
@@ -453,7 +452,7 @@ func TestValuesThatNoJournalWroteAreAnError(t *testing.T) {
 	}
 }
 
-// What panics in a transaction ends it: neither the rollback nor the next one waits for rows that nobody reads on.
+// A panic in a transaction ends it: neither the rollback nor the next transaction waits for unread rows.
 func TestAPanicEndsItsTransactionAlone(t *testing.T) {
 	l := open(t, filepath.Join(t.TempDir(), "quota.db"))
 	take(t, l, ask("default", 1))

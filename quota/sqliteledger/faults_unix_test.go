@@ -49,8 +49,8 @@ func limitFiles(t *testing.T, bytes uint64) {
 	}
 }
 
-// What cannot be written is not acknowledged, what was acknowledged is in the file, and once there is
-// room it goes on.
+// A take that cannot be written is not acknowledged, acknowledged takes are in the file, and takes work again once
+// there is room.
 func TestFullDiskAcknowledgesNothing(t *testing.T) {
 	path := os.Getenv(childFile)
 	if path == "" {
@@ -121,7 +121,7 @@ func TestFullDiskAcknowledgesNothing(t *testing.T) {
 	}
 }
 
-// counts is what a file holds.
+// counts is the content of a file.
 type counts struct {
 	used       int64
 	rows       int64
@@ -141,11 +141,11 @@ func count(t *testing.T, l *sqliteledger.Ledger) counts {
 	return counts{take(t, l, ask("own", 0)).Pools[0].Windows[0].Used, int64(len(rows)), s.Generation}
 }
 
-// nobody is a user who owns nothing.
+// nobody is the id of a user who owns nothing.
 const nobody = 65534
 
 // A file or a directory that may not be written gives an error that says so. Root may write anything:
-// the process that meets the fault becomes somebody else.
+// the process that meets the fault runs as another user.
 func TestAnUnwritableFileOrDirectoryIsReported(t *testing.T) {
 	if dir := os.Getenv(childFile); dir != "" {
 		if os.Geteuid() == 0 {

@@ -224,7 +224,7 @@ func fileStaysBounded(t *testing.T, days int) {
 			if d := take(t, l, askAt(now, "default", 1, 10_000)); !d.Allowed {
 				t.Fatalf("day %d: %v", day, d.Refusal)
 			}
-			if n%20 == 0 { // somebody posts now and then: that must not stop the forgetting
+			if n%20 == 0 { // another program posts now and then: that must not stop the forgetting
 				now = now.Add(time.Millisecond)
 				if err := l.Post(t.Context(), askAt(now, "default", 1, 10_000), now); err != nil {
 					t.Fatal(err)

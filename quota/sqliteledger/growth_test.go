@@ -33,8 +33,8 @@ func filled(t testing.TB, entries int, now *time.Time) (*sqliteledger.Ledger, *s
 	return l, db
 }
 
-// A refusal is looked up in a handful of steps, whatever has to leave the window before the amount fits. The machine
-// may be busy: the best of many counts.
+// A refusal takes a handful of steps, however many entries have to leave the window before the amount fits. The
+// machine may be busy: the best of many counts.
 func TestRefusalsCostAlikeHoweverLongTheLog(t *testing.T) {
 	now := time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)
 	best := func(l *sqliteledger.Ledger, used, amount int64) time.Duration {
@@ -48,7 +48,7 @@ func TestRefusalsCostAlikeHoweverLongTheLog(t *testing.T) {
 			if err != nil || d.Allowed {
 				t.Fatalf("%+v %v", d, err)
 			}
-			// The entry with which amount units have gone leaves a day later.
+			// The entry that completes amount units leaves a day later.
 			if want := now.Add(24*time.Hour + time.Duration(amount-used)*time.Millisecond); d.RetryAt.Before(want) || d.RetryAt.After(want.Add(2*time.Millisecond)) {
 				t.Fatalf("%d of %d: retry at %s, want %s", amount, used, d.RetryAt, want)
 			}

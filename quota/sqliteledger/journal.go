@@ -105,8 +105,8 @@ func (l *Ledger) LastUsage(ctx context.Context, account string) ([]quota.LastUsa
 	return s.LastUsage(), err
 }
 
-// Spend implements quota.EmergencyAccount. The row has no writer: it is owed to this file's own ledger, which enters
-// it before it decides again.
+// Spend implements quota.EmergencyAccount. The row has no writer: this file's own ledger enters it before it decides
+// again.
 func (l *Ledger) Spend(ctx context.Context, e quota.Emergency, budgets []quota.EmergencyBudget) (int64, error) {
 	return l.Allow(ctx, sharedledger.Row{Account: e.Account, At: e.At, Who: e.Who, Amounts: e.Amounts}, budgets)
 }
@@ -236,7 +236,7 @@ func (t *transaction) note(account string, n sharedledger.Notes) (sharedledger.J
 	return s, t.run(sqlKeepJournal, account, s.Generation, microsOrZero(s.Breaker.Until), s.Breaker.Failures, writeWhy(s.Breaker), t.text, string(hosts))
 }
 
-// why is the column of that name: the last error of the ledger, with what is known of its server.
+// why is the column of that name: the last error of the ledger, with the known facts about its server.
 type why struct {
 	Text  string `json:"text"`
 	Cause string `json:"cause,omitempty"`

@@ -11,8 +11,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
-// BenchmarkBegin is what a take through a remote ledger costs on this side: the operation is written
-// down, and with it what became of the one before. Beside it a bare row of the same durability.
+// BenchmarkBegin measures this side's cost of a take through a remote ledger: it records the operation, and the
+// outcome of the one before. Beside it a bare row of the same durability.
 func BenchmarkBegin(b *testing.B) {
 	for _, durable := range []bool{true, false} {
 		name := "fsync"

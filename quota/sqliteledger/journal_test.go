@@ -30,7 +30,7 @@ func TestHostIDIsShortAndPlain(t *testing.T) {
 	}
 }
 
-// A verdict that comes late must not be that of another operation.
+// A verdict that comes late must not be taken for another operation's verdict.
 func TestNoIDIsUsedTwice(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "quota.db")
 	for want := range int64(4) {
@@ -154,8 +154,8 @@ func TestCancelledJournalCallChangesNothing(t *testing.T) {
 	}
 }
 
-// Operations that are older than they need be leave the file, so that a year takes no more room than
-// a week, whatever became of them.
+// Operations leave the file once they are older than necessary, with any outcome, so that a year takes no more room
+// than a week.
 func TestJournalStaysBounded(t *testing.T) { journalStaysBounded(t, 20) }
 
 func TestLongJournalStaysBounded(t *testing.T) { journalStaysBounded(t, 365) }

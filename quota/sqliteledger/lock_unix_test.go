@@ -75,8 +75,8 @@ func takeOnceFree(t *testing.T, l *sqliteledger.Ledger) quota.Decision {
 	}
 }
 
-// A process that is stopped while it holds the file costs the others one time-out, in which the emergency is
-// included, and after that next to nothing until it goes on.
+// A process that is stopped while it holds the file costs the others one time-out, including the emergency, and after
+// that next to nothing until it goes on.
 func TestFrozenProcessCostsOneTimeOut(t *testing.T) {
 	for name, freeze := range map[string]func(t *testing.T, path string) (thaw func()){
 		"in the queue": hold,

@@ -13,8 +13,8 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// An older copy of the file looks like the file itself, but has forgotten charges. The lock file beside it therefore has
-// a mark, with which every operation compares the file:
+// An older copy of the file looks like the file itself, but has forgotten charges. The lock file beside it therefore
+// has a mark, and every operation compares the file with it:
 //
 //   - Every writing transaction raises the file's count of them, and stores the count in the mark. A file with a smaller
 //     count is an older copy.
@@ -27,7 +27,7 @@ import (
 // The mark is not synced to disk. After a crash it can only be behind, so that no good file is refused.
 type mark struct {
 	writes        int64 // the file's count
-	restored      int64 // how often Open has accepted what another program wrote
+	restored      int64 // how often Open has accepted another program's writes
 	size, changed int64 // of the file: bytes, nanoseconds since 1970; changed 0: not known
 }
 
@@ -44,7 +44,7 @@ func (q *queue) readMark() mark {
 	return mark{writes: n[0], restored: n[1], size: n[2], changed: n[3]}
 }
 
-// markBeside reads the mark beside a file that nobody has open; all 0 if there is none.
+// markBeside reads the mark beside a file that no process has open; all 0 if there is none.
 func markBeside(path string) mark {
 	f, err := os.Open(path + ".lock")
 	if err != nil {
@@ -63,7 +63,7 @@ func (q *queue) writeMark(m mark) {
 // to it may be lost: close the ledger and open it again.
 var ErrMoved = errors.New("it is no longer the file that was opened")
 
-// errChanged means that the file does not match the mark. To a reader it may be a writer's unfinished checkpoint.
+// errChanged means that the file does not match the mark. A reader may take it for a writer's unfinished checkpoint.
 var errChanged = fmt.Errorf("another program has written into it: %w", ErrMoved)
 
 // checkFile compares the open file with its name and the mark.
@@ -82,7 +82,7 @@ func (l *Ledger) checkFile(m mark) error {
 	return nil
 }
 
-// describes reports whether nobody but us has changed the file.
+// describes reports whether only ingest has changed the file.
 func (m mark) describes(file os.FileInfo) bool {
 	return m.changed == 0 || m.size == file.Size() && m.changed == file.ModTime().UnixNano()
 }
@@ -136,7 +136,7 @@ func (l *Ledger) accept(ctx context.Context) error {
 		}
 		m.restored++
 	}
-	// A snapshot of the file has another journal mode, in which every write would change the file itself.
+	// A snapshot of the file has another journal mode, and every write in that mode would change the file itself.
 	if _, err := l.writer.exec("PRAGMA journal_mode = wal"); err != nil {
 		return l.explain("open", err)
 	}
@@ -156,7 +156,7 @@ func (t *transaction) checkWhole() error {
 		err = t.row(sqlGaps, nil, &gaps)
 	}
 	if err == nil && (damage != "ok" || gaps > 0) {
-		err = &DamagedError{t.ledger.path, errors.New("another program has written into it, and it lacks part of what was acknowledged")}
+		err = &DamagedError{t.ledger.path, errors.New("another program has written into it, and some acknowledged operations are missing")}
 	}
 	return err
 }

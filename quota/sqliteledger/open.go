@@ -26,8 +26,8 @@ var tables string
 // schema is the schema of quota.db. Adding a step for version 2 needs no other change here.
 var schema = sqlitefile.Schema{Application: 0x716c6564, Tables: tables} // "qled"
 
-// Ledger implements quota.Ledger and quota.EmergencyAccount, and the sharedledger.Journal of its data directory, for
-// whose types this package imports that one.
+// Ledger implements quota.Ledger and quota.EmergencyAccount, and the sharedledger.Journal of its data directory. This
+// package imports sharedledger for the types of Journal.
 type Ledger struct {
 	// Now is the ledger's clock. It is not trusted if it is more than quota.MaxClockGap before the newest entry.
 	Now func() time.Time
@@ -114,15 +114,15 @@ func (l *Ledger) identify(ctx context.Context) (int, error) {
 	return l.version(ctx, db)
 }
 
-// migrate creates the tables in an empty file, or upgrades an older one. Of several processes one migrates, and the
-// others wait.
+// migrate creates the tables in an empty file, or upgrades an older one. If several processes open an old file, one
+// migrates it and the others wait.
 func (l *Ledger) migrate(ctx context.Context) error {
 	if err := l.queue.enter(ctx, l.queue.giveUpAt()); err != nil {
 		return l.explain("wait for", err)
 	}
 	defer l.queue.leave()
 	if marked := l.queue.readMark().writes > 0; marked && !sqlitefile.Exists(l.path) {
-		return fmt.Errorf("%w: %w: put %s back, which %s.lock says was there, or count again what was spent with ingest quota rebuild",
+		return fmt.Errorf("%w: %w: put %s back: %s.lock says that it was there; or recount with ingest quota rebuild",
 			quota.ErrUnavailable, quota.ErrMissing, l.path, l.path)
 	} else if info, err := os.Stat(l.path); marked && (err != nil || info.Size() == 0) {
 		return &DamagedError{l.path, errors.New("it is empty")}
@@ -144,7 +144,7 @@ func (l *Ledger) create(ctx context.Context) (err error) {
 	if err := l.makeTables(ctx, draft); err != nil {
 		return err
 	}
-	// What an earlier file of that name left beside it, SQLite would replay.
+	// SQLite would replay the files that an earlier file of that name left beside it.
 	if err := errors.Join(sqlitefile.RemoveBeside(l.path), os.Rename(draft, l.path)); err != nil {
 		return fmt.Errorf("%w: %w: check that its directory may be written", quota.ErrUnavailable, err)
 	}

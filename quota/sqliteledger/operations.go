@@ -78,7 +78,7 @@ func (t *transaction) operations(from, account string, args ...any) ([]sharedled
 		}
 		var known bool
 		if r.Syncs, err = syncs(spans); err != nil {
-			return r, &DamagedError{t.ledger.path, fmt.Errorf("what was synced of operation %d: %w", r.ID, err)}
+			return r, &DamagedError{t.ledger.path, fmt.Errorf("the synced part of operation %d: %w", r.ID, err)}
 		}
 		if r.Who, known = who[spender]; !known || r.State < sharedledger.RowAsked || r.State > sharedledger.RowUnused {
 			return r, &DamagedError{t.ledger.path, fmt.Errorf("operation %d has spender %d and state %d", r.ID, spender, r.State)}
@@ -122,7 +122,7 @@ func (t *transaction) spenders() (map[int64]quota.Who, error) {
 	return who, err
 }
 
-// left returns what is left of each budget at a time.
+// left returns the rest of each budget at a time.
 func (t *transaction) left(account string, at time.Time, budgets []quota.EmergencyBudget) (left []int64, err error) {
 	used := map[time.Time]quota.Cost{} // since
 	for _, b := range budgets {

@@ -34,7 +34,7 @@ func owe(t *testing.T, l *sqliteledger.Ledger, at time.Time, cost quota.Cost) {
 	}
 }
 
-// owed is what has to be synced into a remote, owedHere what has to be synced into this file.
+// owed counts the operations to be synced into a remote, owedHere the operations to be synced into this file.
 func owed(t *testing.T, l *sqliteledger.Ledger) []sharedledger.Row {
 	t.Helper()
 	rows, err := l.Rows(t.Context(), "default", time.Time{}, true)
@@ -59,8 +59,8 @@ func used(t *testing.T, l *sqliteledger.Ledger, now time.Time) int64 {
 }
 
 // The host's clock stood two hours back, so that the ledger would not decide, and calls went on
-// without it. Once the clock is right, whatever asks first counts them, once.
-func TestWhatWentOnWithoutTheLedgerIsCountedOnce(t *testing.T) {
+// without it. Once the clock is right, the first ask counts them, once.
+func TestASpendWithoutTheLedgerIsCountedOnce(t *testing.T) {
 	for name, first := range map[string]struct {
 		ask  func(t *testing.T, l *sqliteledger.Ledger, now time.Time)
 		adds int64
@@ -134,8 +134,8 @@ func spends(t *testing.T, l *sqliteledger.Ledger, scheduled, refresh int64) {
 	}
 }
 
-// Whatever is owed, at whatever times, is entered as if it had been posted.
-func TestWhatIsOwedIsEnteredAsPostWould(t *testing.T) {
+// Operations of any kind and time are entered as if they had been posted.
+func TestALateOperationIsEnteredAsPostWouldEnterIt(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 20 {
 		now := noon
@@ -167,8 +167,8 @@ func TestWhatIsOwedIsEnteredAsPostWould(t *testing.T) {
 	}
 }
 
-// What is older than the horizon counts no more: it is not entered, and not owed.
-func TestWhatIsOwedTooLongIsForgotten(t *testing.T) {
+// Operations older than the horizon no longer count: it is not entered, and not owed.
+func TestAnOldOperationIsDropped(t *testing.T) {
 	now := noon
 	l := clocked(t, filepath.Join(t.TempDir(), "quota.db"), &now)
 	owe(t, l, now.Add(-quota.MinHorizon), quota.Cost{"units": 7})
@@ -180,8 +180,8 @@ func TestWhatIsOwedTooLongIsForgotten(t *testing.T) {
 	spends(t, l, 2, 3)
 }
 
-// What never left is given back until it is entered, as all that is owed.
-func TestWhatNeverLeftIsNotEntered(t *testing.T) {
+// A call that never left is refunded until it is entered, like every late operation.
+func TestACallThatNeverLeftIsNotEntered(t *testing.T) {
 	now := noon
 	l := clocked(t, filepath.Join(t.TempDir(), "quota.db"), &now)
 	spend := func() int64 {
@@ -209,7 +209,7 @@ func TestWhatNeverLeftIsNotEntered(t *testing.T) {
 	}
 }
 
-// An emergency that another ledger is owed counts here too, and stays owed there.
+// An emergency that another ledger has still to enter counts here too, and the other ledger still enters it.
 func TestAnotherLedgersEmergencyCountsHereAndStaysOwed(t *testing.T) {
 	now := noon
 	l := clocked(t, filepath.Join(t.TempDir(), "quota.db"), &now)
@@ -221,7 +221,7 @@ func TestAnotherLedgersEmergencyCountsHereAndStaysOwed(t *testing.T) {
 	}
 }
 
-// An ask about one pool enters what is owed of all.
+// An ask about one pool enters the late operations of all pools.
 func TestOwedAmountsOfOtherPoolsAreEnteredToo(t *testing.T) {
 	now := noon
 	l := clocked(t, filepath.Join(t.TempDir(), "quota.db"), &now)
@@ -260,8 +260,8 @@ func TestManyWhoSettleAtOnceCountOnce(t *testing.T) {
 	}
 }
 
-// A reset forgets what was still to be synced into this ledger, and no emergency budget opens again.
-func TestResetForgetsWhatIsOwed(t *testing.T) {
+// A reset deletes operations that were still to be synced into this ledger, and no emergency budget opens again.
+func TestResetDeletesLateOperations(t *testing.T) {
 	now := noon
 	l := clocked(t, filepath.Join(t.TempDir(), "quota.db"), &now)
 	owe(t, l, noon, quota.Cost{"units": 5})

@@ -18,7 +18,7 @@ func cancelled(t *testing.T) (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// What a process was told is charged stays charged when it is killed the next moment, and the others
+// A take that was acknowledged to a process stays charged when the process is killed the next moment, and the others
 // go on at once.
 func TestKilledProcessLosesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "quota.db")

@@ -20,13 +20,13 @@ import (
 // writer that leaves and returns takes the lock before the process that the kernel has just woken runs. So waiting
 // processes hold a shared lock on a second file, and a writer that has just left lets them go first.
 type queue struct {
-	turn    chan struct{} // of capacity 1: whoever put in a token may take the lock
+	turn    chan struct{} // of capacity 1: the process that put in a token may take the lock
 	lock    *os.File
 	waiting *os.File
 	left    time.Time // when this process last gave the lock back
 	closed  atomic.Bool
-	// hung says that a wait of busyTimeout ended in vain and nobody got in since: the process that holds the file is
-	// stopped. Until it goes on, waits are short, so that it costs one time-out and not one per call.
+	// hung says that a wait of busyTimeout ended in vain and no process got in since: the process that holds the file
+	// is stopped. Until it goes on, waits are short, so that it costs one time-out and not one per call.
 	hung    atomic.Bool
 	errHung error // why such a wait ends
 }
@@ -91,7 +91,7 @@ func (q *queue) endWait(ctx context.Context) error {
 	return err
 }
 
-// begin begins a transaction once nobody else writes.
+// begin begins a transaction once no other process writes.
 func (q *queue) begin(ctx context.Context, until time.Time, begin func() error) error {
 	for wait := firstRetry; ; wait = min(2*wait, longestWait) {
 		err := begin()

@@ -20,10 +20,10 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// Replace makes a new file in the place of one that is gone or was moved. It has what can be read of from, a damaged or
-// older copy ("": there is none), and what fill adds; lost says why that may not be all that was spent, "" if it is. The
-// new file has its name only when it is whole: a process that dies before leaves none, which Open refuses still. No
-// other program may have either file open.
+// Replace makes a new file in the place of one that is gone or was moved. It has the readable rows of from, a damaged
+// or older copy ("": there is none), and the rows that fill adds; lost says why some spends may be missing, "" if
+// none is. The new file has its name only when it is whole: a process that dies before leaves none, which Open
+// refuses still. No other program may have either file open.
 func Replace(ctx context.Context, path, from string, fill func(l *Ledger, lost string) error) (err error) {
 	left, _ := filepath.Glob(path + ".new-*") // it fails only for a bad pattern
 	for _, dir := range left {
@@ -65,8 +65,8 @@ var salvaged = [][2]string{
 	{"accounts", "id"}, {"pools", "id"}, {"spenders", "id"}, {"entries", "pool, at, number"}, {"operations", "id"}, {"journals", "account"},
 }
 
-// salvage reads what can be read of another file into this new one, and says why that is not all; "" if it is. The
-// other file had at least so many writes.
+// salvage copies the readable rows of another file into this new one, and says why some are missing; "" if none is.
+// The other file had at least so many writes.
 func (l *Ledger) salvage(ctx context.Context, from string, writes int64) (lost string, err error) {
 	db, err := l.openDamaged(ctx, from)
 	if err != nil {
@@ -111,8 +111,8 @@ func (l *Ledger) salvage(ctx context.Context, from string, writes int64) (lost s
 	return lost, err
 }
 
-// openDamaged opens a copy of another file, beside this one. If its first page cannot be read, it gets that of this new
-// file, in which the tables begin at the same pages.
+// openDamaged opens a copy of another file, beside this one. If its first page cannot be read, it gets the first page
+// of this new file, where the tables begin at the same pages.
 func (l *Ledger) openDamaged(ctx context.Context, from string) (*sql.DB, error) {
 	f, err := os.Open(from)
 	if err != nil {
@@ -139,8 +139,8 @@ func (l *Ledger) openDamaged(ctx context.Context, from string) (*sql.DB, error) 
 	return db, nil
 }
 
-// copyTable copies the rows of a table from both ends towards what cannot be read, counts them, and reports whether
-// that was all.
+// copyTable copies the rows of a table from both ends towards the unreadable part, counts them, and reports whether
+// it read the whole table.
 func (t *transaction) copyTable(ctx context.Context, from *sql.DB, table, key string) (rows int64, whole bool, err error) {
 	query := "SELECT * FROM " + table + " ORDER BY " + key
 	if rows, whole, err = t.copyRows(ctx, from, table, query); whole || err != nil {
@@ -178,7 +178,7 @@ func (t *transaction) copyRows(ctx context.Context, from *sql.DB, table, query s
 	return n, rows.Err() == nil, ctx.Err()
 }
 
-// nameSpenders gives what a lost spender has spent to Unattributed.
+// nameSpenders moves the spends of a lost spender to Unattributed.
 func (t *transaction) nameSpenders() error {
 	id, err := t.spenderID(sharedledger.Unattributed)
 	for _, table := range []string{"entries", "operations"} {
@@ -187,8 +187,8 @@ func (t *transaction) nameSpenders() error {
 	return err
 }
 
-// closeGaps enters what the log shows to have been charged before an entry and has no entry, at the time of that entry,
-// and returns the number of gaps. Sums begin anew with the oldest entry.
+// closeGaps enters amounts that the log's running totals show and its entries lack, at the time of the following
+// entry, and returns the number of gaps. Sums begin anew with the oldest entry.
 func (t *transaction) closeGaps() (gaps int, err error) {
 	names, err := list(t, `SELECT name FROM accounts`, nil, func(r *sql.Rows) (name string, err error) { return name, r.Scan(&name) })
 	if err != nil {

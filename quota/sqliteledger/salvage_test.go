@@ -14,8 +14,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
-// What can be read of a file that was moved away is counted in the new one; where that is not all, the new file's maker
-// is told.
+// The readable part of a file that was moved away is counted in the new one; if a part is missing, the caller learns
+// of it.
 func TestAMovedFileIsReadAsFarAsItCanBe(t *testing.T) {
 	const page = 4096
 	zero := func(from, to int) func([]byte) []byte {
@@ -101,7 +101,7 @@ func TestAMovedFileIsReadAsFarAsItCanBe(t *testing.T) {
 }
 
 // An older copy has all that it shows counted, and the mark says that there was more.
-func TestAnOlderCopyLacksWhatTheMarkHas(t *testing.T) {
+func TestAnOlderCopyLacksOperationsThatTheMarkHas(t *testing.T) {
 	now, path := noon, filepath.Join(t.TempDir(), "quota.db")
 	spend := func(n int) {
 		l := clocked(t, path, &now)

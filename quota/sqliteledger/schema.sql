@@ -1,7 +1,7 @@
 -- The tables of quota.db, version 1. Times are microseconds since 1970, UTC. Amounts are in the provider's units.
 --
--- The file is a ledger (accounts, pools, entries), and a journal of what this data directory asked of a ledger
--- elsewhere or spent without one (operations, journals).
+-- The file is a ledger (accounts, pools, entries), and a journal of this data directory's operations with a ledger
+-- elsewhere or without one (operations, journals).
 
 -- This file. host names the data directory among those that share a ledger. writes counts the transactions that
 -- changed the file; quota.db.lock has the count too, so that an older copy is recognized. store names the store that the
@@ -27,7 +27,7 @@ CREATE TABLE pools (
     name          TEXT NOT NULL,
     drained_until INTEGER NOT NULL DEFAULT 0, -- 0: there was none
     drained_used  INTEGER NOT NULL DEFAULT 0,
-    drained_by    INTEGER NOT NULL DEFAULT 0, -- 0 the provider, 1 a person, 2 nobody: the account was reset
+    drained_by    INTEGER NOT NULL DEFAULT 0, -- 0 the provider, 1 a person, 2 a reset of the account
     drained_at    INTEGER NOT NULL DEFAULT 0, -- by a person; 0: by the provider
     probe         INTEGER NOT NULL DEFAULT 0,
     carried       INTEGER NOT NULL DEFAULT 0, -- entries up to this number are in the journal too
@@ -59,8 +59,8 @@ CREATE TABLE entries (
 -- Sums grow with time, which SQLite does not know. This finds the entry at which a sum is reached.
 CREATE INDEX entries_by_sum ON entries (pool, before);
 
--- The journal: one row per operation, in the order in which they were written. The newest is never forgotten, so that
--- no id is used twice. An account here need not be in accounts, as its ledger may be elsewhere.
+-- The journal: one row per operation, in the order of writing. The newest is never forgotten, so that no id is used
+-- twice. An account here need not be in accounts, as its ledger may be elsewhere.
 CREATE TABLE operations (
     id        INTEGER PRIMARY KEY,
     account   TEXT NOT NULL,

@@ -91,7 +91,7 @@ const (
 			SELECT 1 FROM operations o, json_each(o.amounts) amount
 			WHERE o.account = j.account AND o.at >= ?2 AND o.state NOT IN (4, 5) AND amount.key IN (SELECT value FROM json_each(?3)))
 		ORDER BY 1`
-	// The sums of an account since ?2, in parts of ?3, including what is owed to this ledger.
+	// The sums of an account since ?2, in parts of ?3, including operations that this ledger has still to enter.
 	sqlSpent = `
 		WITH charges (pool, spender, part, amount) AS (
 			SELECT p.name, e.spender, coalesce((e.at - ?2) / ?3, 0) AS part, sum(e.amount) -- added up by numbers first: a day has thousands
@@ -159,13 +159,13 @@ const (
 
 	sqlBegin = `INSERT INTO operations (account, writer, number, nonce, at, spender, amounts, state, emergency)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	// A verdict that it was charged does not change an operation that is owed or synced.
+	// A late verdict "charged" does not change an operation that is synced or still to be synced.
 	sqlJudge = `UPDATE operations SET state = ?2, at = coalesce(nullif(?3, 0), at)
 		WHERE id = ?1 AND NOT (?2 = 1 AND state IN (2, 3))`
 	// An emergency that no sync has noted yet.
 	sqlRefundEmergency = `UPDATE operations SET state = 4 WHERE account = ?1 AND id = ?2 AND state = 2 AND emergency`
-	// For a row that was synced into generation ?2 at ?3, after ?4: the last spans in which a remote had it are
-	// kept with it. If another process has noted ?2 before, it has noted the row as well.
+	// For a row that was synced into generation ?2 at ?3, after ?4: the last spans when a remote had it are kept with
+	// it. If another process has noted ?2 before, it has noted the row as well.
 	sqlNoteSync = `UPDATE operations SET state = 3, synced = CASE WHEN state IN (1, 3)
 			THEN CASE WHEN length(synced) > 150 THEN substr(synced, instr(synced, ';') + 1) ELSE coalesce(nullif(synced, ''), 0) END || '/' || ?4 || ';' || ?3
 			ELSE ?3 || '' END
@@ -188,10 +188,10 @@ const (
 	sqlEntered       = `UPDATE operations SET entered = 1 WHERE account = ?1 AND entered = 0 AND writer <> ''`
 	sqlEnteredSeen   = `UPDATE journals SET entered = snapshots WHERE account = ?1 AND entered <> snapshots`
 	sqlUnenteredSeen = `SELECT count(*) FROM journals WHERE account = ?1 AND entered <> snapshots`
-	// What a pool's log has from ?2 to ?3.
+	// The entries of a pool's log from ?2 to ?3.
 	sqlBetween = `SELECT coalesce(sum(amount), 0) FROM entries WHERE pool = ?1 AND at BETWEEN ?2 AND ?3`
 	// Whether an entry of the account is not in the journal, and the copy of all of them, as operations of writer ?3
-	// that are owed elsewhere.
+	// for other ledgers to sync.
 	sqlUncarried = `SELECT EXISTS (SELECT 1` + uncarried + `)`
 	sqlCarry     = `INSERT INTO operations (account, writer, number, nonce, at, spender, amounts, state, emergency, entered)
 		SELECT ?1, ?3, row_number() OVER (ORDER BY e.at, e.number, p.id), 1, e.at, e.spender, json_object(p.name, e.amount), 2, 0, 1` + uncarried

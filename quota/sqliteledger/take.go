@@ -13,7 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
-// Take implements quota.Ledger. A peek writes nothing and waits for nobody, unless something is owed.
+// Take implements quota.Ledger. A peek writes nothing and does not wait, unless there are late operations to enter.
 func (l *Ledger) Take(ctx context.Context, a quota.Ask) (d quota.Decision, err error) {
 	if a.Peek || !slices.ContainsFunc(a.Charges, func(c quota.Charge) bool { return c.Amount > 0 }) {
 		err = l.read(ctx, func(t *transaction) error { d, err = t.decide(a, false, false); return err })
@@ -33,7 +33,7 @@ func (l *Ledger) Take(ctx context.Context, a quota.Ask) (d quota.Decision, err e
 	return d, nil
 }
 
-// decide answers the ask, and with charge writes what it allows. errOwed: it must write but may not.
+// decide answers the ask, and with charge writes the charges that it allows. errOwed: it must write but may not.
 func (t *transaction) decide(a quota.Ask, charge, mayWrite bool) (quota.Decision, error) {
 	acc, err := t.account(a.Account)
 	if err != nil {
@@ -138,13 +138,13 @@ func (t *transaction) rebase(p *pool) error {
 	return nil
 }
 
-// forgetEvery is how many charges of a pool pass between two rounds of deleting what is older than
-// the horizon. Entries that wait for it change no decision.
+// forgetEvery is how many charges of a pool pass between two rounds of deleting entries older than the horizon.
+// Entries that wait for it change no decision.
 const forgetEvery = 64
 
-// insert adds an entry after those of the same time, updates the pool, and returns the entry's number. It changes no
-// other entry if it is the last, so that posting many in order is cheap. With precision, the newest entry of the same
-// spender and step is raised and moved instead: it then counts longer, never shorter.
+// insert adds an entry after the entries of the same time, updates the pool, and returns the entry's number. It
+// changes no other entry if it is the last, so that posting many in order is cheap. With precision, the newest entry
+// of the same spender and step is raised and moved instead: it then counts longer, never shorter.
 func (t *transaction) insert(acc *account, p *pool, at time.Time, amount int64, a quota.Ask) (number int64, err error) {
 	spender, err := t.spenderID(a.Who)
 	if err != nil {
@@ -183,8 +183,8 @@ func (t *transaction) insert(acc *account, p *pool, at time.Time, amount int64, 
 	return number, t.run(sqlInsert, p.id, us, number, before, amount, spender)
 }
 
-// forgetAtMost is how many entries one round deletes: fewer than would delay anybody, but more than are added between
-// two rounds.
+// forgetAtMost is how many entries one round deletes: too few to delay a take, but more than are added between two
+// rounds.
 const forgetAtMost = 256
 
 // forgetIdle deletes an idle account or two. It runs for every new account, so that those used only once do not pile

@@ -53,7 +53,7 @@ func (l *Ledger) write(ctx context.Context, do func(*transaction) error) error {
 		return t.run(sqlWrote, m.writes)
 	})
 	if err != nil {
-		clear(l.spenders) // those that were new are not there
+		clear(l.spenders) // the new ones are not there
 	}
 	if err != nil || !changed {
 		return err
@@ -76,8 +76,8 @@ func (l *Ledger) writeAccount(ctx context.Context, name string, do func(*transac
 	})
 }
 
-// read runs one transaction that changes nothing. It waits for nobody, unless the file seems to have changed: then it
-// waits for its turn, in which no checkpoint runs.
+// read runs one transaction that changes nothing. It does not wait, unless the file seems to have changed: then it
+// waits for its turn, when no checkpoint runs.
 func (l *Ledger) read(ctx context.Context, do func(*transaction) error) error {
 	l.reading.Lock()
 	defer l.reading.Unlock()
@@ -267,7 +267,7 @@ func (t *transaction) spenderID(who quota.Who) (int64, error) {
 }
 
 // session is one connection to the file with its prepared statements, for one goroutine at a time. A transaction that
-// has begun is never cancelled, as it takes microseconds and an unknown outcome helps nobody: its statements run
+// has begun is never cancelled: it takes microseconds, and an unknown outcome helps no caller: its statements run
 // without the caller's context.
 type session struct {
 	db        *sql.DB                      // of one connection
@@ -339,7 +339,7 @@ func (s *session) each(text string, args []any, do func(*sql.Rows) error) error 
 	return errors.Join(err, rows.Err())
 }
 
-// explain wraps an error of SQLite in the corresponding one of package quota, with what a person can do.
+// explain wraps an error of SQLite in the corresponding error of package quota, with the cure.
 func (l *Ledger) explain(doing string, err error) error {
 	hint, code := "", sqlitefile.Code(err)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -363,7 +363,7 @@ func (l *Ledger) explain(doing string, err error) error {
 // DamagedError is the quota.ErrCorrupt of a file, or its quota.ErrOlderCopy.
 type DamagedError struct {
 	Path string
-	Err  error // what was found in it
+	Err  error // the content that was found in it
 }
 
 func (e *DamagedError) Error() string {

@@ -34,7 +34,7 @@ func TestLongClaimsBesideManyPieces(t *testing.T) {
 		}
 		run(t, url, `ANALYZE`) // as autovacuum does within a minute
 		if d, err := server(); err == nil {
-			d.Admin(t, `CHECKPOINT`) // what so many rows have left to write is no claim's
+			d.Admin(t, `CHECKPOINT`) // the remaining writes of so many rows are no claim's
 		}
 	}
 	asked := 0

@@ -13,14 +13,14 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// connector makes connections that translate package store's SQL, and whose transactions begin with begin.
+// connector makes connections that translate package store's SQL, and begin transactions with begin.
 type connector struct {
 	driver.Connector
 
 	begin string
 }
 
-// pool opens a pool of at most n connections with these settings; those of the URL take precedence.
+// pool opens a pool of at most n connections with these settings; the URL's own settings take precedence.
 func pool(c *pgx.ConnConfig, n int, settings map[string]string, begin string) *sql.DB {
 	c = c.Copy()
 	settings = maps.Clone(settings)

@@ -31,7 +31,7 @@ func (e *causedError) Error() string {
 	return e.name + ": " + e.What + ": " + e.Cure + ": " + e.err.Error()
 }
 
-// Remedy says what is wrong, and what to do.
+// Remedy names the trouble and the cure.
 func (e *causedError) Remedy() (wrong, advice string) { return e.What, e.Cure }
 
 func (e *causedError) Unwrap() error { return e.err }
@@ -54,7 +54,7 @@ func temporary(pg *pgconn.PgError) bool {
 }
 
 // errPooled means that something on the way to the server dropped the connection's settings.
-var errPooled = errors.New("what the connection set is not set: " + postgres.Pooled.What + ": " + postgres.Pooled.Cure)
+var errPooled = errors.New("the connection's settings are missing: " + postgres.Pooled.What + ": " + postgres.Pooled.Cure)
 
 // unavailable marks an error of a server that cannot be reached, or refuses everybody just now, as
 // store.ErrUnavailable. Its text is the last line: the last address tried.

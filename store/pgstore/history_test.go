@@ -13,8 +13,8 @@ import (
 	"github.com/trendvidstream/ingest/store/storetest"
 )
 
-// What is asked all day reads rows of slots in proportion to the series, however many slots they have had. The server
-// counts the rows that it reads.
+// A query that runs all day reads rows of slots in proportion to the series, however many slots they have had. The
+// server counts the rows that it reads.
 func TestReadsDoNotGrowWithHistory(t *testing.T) {
 	const series, slots = 10, 5000
 	url, at := place(t), time.Unix(1771070400, 0)
@@ -58,7 +58,7 @@ func TestReadsDoNotGrowWithHistory(t *testing.T) {
 		if err := ask.do(t.Context(), reader); err != nil {
 			t.Fatal(name, err)
 		}
-		if err := reader.Close(); err != nil { // then the server adds up what the connection has read
+		if err := reader.Close(); err != nil { // then the server adds up the connection's reads
 			t.Fatal(err)
 		}
 		time.Sleep(200 * time.Millisecond)

@@ -8,10 +8,11 @@
 // for many workers because it holds for one. A pass writes for milliseconds after each call of a hundred or more, so
 // that the lock is no bottleneck. Readers never wait.
 //
-// A lock per region or slot would not be enough, because regions share what a page writes. Two pages with the same new
-// video or channel would both insert it; video_blocks and the queue of a piece are read, changed in Go and written
-// back, so that one page would undo the other; counts in video_words are locked in the order of each page's words,
-// which can deadlock. Each could have its own lock or order, but nothing would show that none was forgotten.
+// A lock per region or slot would not be enough, because regions share some rows that a page writes. Two pages with
+// the same new video or channel would both insert it; video_blocks and the queue of a piece are read, changed in Go
+// and written back, so that one page would undo the other; counts in video_words are locked in the order of each
+// page's words, which can deadlock. Each could have its own lock or order, but nothing would show that none was
+// forgotten.
 //
 // The index is a tsvector with positions under GIN. array_to_tsvector has no positions, which phrases and the bigrams
 // of Chinese, Japanese and Thai need. A lexeme says whether its token is in a name, because a common word is mostly
@@ -110,7 +111,7 @@ func Open(ctx context.Context, url string, o store.Options) (*store.Store, error
 	return store.OpenOn(ctx, e, o)
 }
 
-// checkSettings returns errPooled if the connections lack their settings, without which tables are not found.
+// checkSettings returns errPooled if the connections lack their settings; without them tables are not found.
 func checkSettings(ctx context.Context, db *sql.DB, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, connectFor) // else each address, with TLS and without, three times
 	defer cancel()
@@ -141,7 +142,7 @@ func begin(schema string) string {
 	return fmt.Sprintf("BEGIN; SELECT pg_advisory_xact_lock(%d, hashtext(%s))", lockSpace, quote(schema))
 }
 
-// lockSpace separates our advisory locks from those of other programs: "ingt".
+// lockSpace separates our advisory locks from other programs' locks: "ingt".
 const lockSpace = 0x696E6774
 
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
@@ -162,7 +163,7 @@ func prepare(ctx context.Context, e store.Engine, schema string, o store.Options
 	return explain(e.Name, migrate(ctx, e.Write, schema))
 }
 
-// migrate runs the missing steps in one transaction. Of several programs that try, one does it.
+// migrate runs the missing steps in one transaction. If several programs try, one does it.
 func migrate(ctx context.Context, db *sql.DB, schema string) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

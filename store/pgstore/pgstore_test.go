@@ -90,7 +90,7 @@ func inPlaces() storetest.Open {
 	}
 }
 
-// run runs a statement as anybody might.
+// run runs a statement as any client might.
 func run(t testing.TB, url, statement string) {
 	t.Helper()
 	conn := connect(t, url)
@@ -99,7 +99,7 @@ func run(t testing.TB, url, statement string) {
 	}
 }
 
-// query reads one value as anybody might.
+// query reads one value as any client might.
 func query(t testing.TB, url, statement string, value any) {
 	t.Helper()
 	if err := connect(t, url).QueryRow(t.Context(), statement).Scan(value); err != nil {
@@ -186,7 +186,7 @@ func TestNoErrorShowsThePassword(t *testing.T) {
 }
 
 // A worker whose machine dies in the middle of a transaction, with the lock, holds up the others no longer than the
-// server takes to notice; what it wrote is not there.
+// server takes to notice; its writes are not there.
 func TestAConnectionThatDiesInATransactionLeavesNothing(t *testing.T) {
 	url := place(t)
 	s := open(t, url, store.Options{Upstream: upstream, Now: func() time.Time { return time.Unix(1771070400, 0) }})
@@ -204,7 +204,7 @@ func TestAConnectionThatDiesInATransactionLeavesNothing(t *testing.T) {
 	}
 }
 
-// Of several programs one runs the steps that the tables lack. A program that only reads leaves them as they are.
+// If several programs start, one runs the missing steps. A program that only reads leaves them as they are.
 func TestAnOlderStoreIsMigratedOnce(t *testing.T) {
 	url := place(t)
 	if err := open(t, url, store.Options{Upstream: upstream}).Close(); err != nil {
@@ -225,7 +225,7 @@ func TestAnOlderStoreIsMigratedOnce(t *testing.T) {
 	query(t, url, `SELECT count(mood) FROM video_facts`, &moods)
 }
 
-// A pooler in transaction mode hands each transaction another connection, and sets on none what a store needs.
+// A pooler in transaction mode hands each transaction another connection, and makes a store's settings on none.
 func TestAPoolerIsRefusedInOneLine(t *testing.T) {
 	place(t) // or skip
 	d, err := server()

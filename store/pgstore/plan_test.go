@@ -85,12 +85,12 @@ func TestLongOthersWaitForAStepOfAPlanOnly(t *testing.T) {
 	p99 := took[len(took)*99/100]
 	t.Logf("beside a plan of %d pieces, written in %v: %d writes of others, p50 %v, p99 %v, longest %v",
 		pieces, time.Since(began).Round(time.Second), len(took), took[len(took)/2], p99, took[len(took)-1])
-	if p99 > time.Second { // ten times what is promised: other tests run beside it
+	if p99 > time.Second { // ten times the promised time: other tests run beside it
 		t.Errorf("others waited %v for a plan", p99)
 	}
 }
 
-// A process that dies in the middle of a plan leaves pieces that nobody sees. The sweep deletes them once nothing was
+// A process that dies in the middle of a plan leaves only invisible pieces. The sweep deletes them once nothing was
 // added for a while.
 func TestAPlanWhoseProcessDiedIsDropped(t *testing.T) {
 	url := place(t)
@@ -132,8 +132,8 @@ func TestAPlanWhoseProcessDiedIsDropped(t *testing.T) {
 	storetest.AddBackfill(t, s, storetest.Plan("dies"), storetest.Numbered(3))
 }
 
-// What backfills lack is found by an index, however many pieces there are.
-func TestWhatBackfillsLackIsFoundByAnIndex(t *testing.T) {
+// Missing slots of backfills are found by an index, however many pieces there are.
+func TestAnIndexFindsTheMissingSlotsOfBackfills(t *testing.T) {
 	url := place(t)
 	s := open(t, url, store.Options{Upstream: upstream})
 	storetest.AddBackfill(t, s, storetest.Plan("many"), storetest.Numbered(5000))

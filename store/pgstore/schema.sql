@@ -1,4 +1,4 @@
--- The store in Postgres. The tables are those of ../../schema.sql, which explains them.
+-- The store in Postgres. The tables match ../../schema.sql, which explains them.
 --
 -- Text is compared byte by byte, as in SQLite. Deleted data disappears with the next VACUUM.
 

@@ -21,7 +21,7 @@ var dialect = []struct {
 	// Hints for SQLite's planner.
 	{regexp.MustCompile(`\s(INDEXED BY \w+|NOT INDEXED)\b`), ""},
 	{regexp.MustCompile(`\bCROSS JOIN (\w+(?:\([^()]*\))?(?: AS \w+)?) ON\b`), "JOIN $1 ON"},
-	// To Postgres a number with a point is a decimal; it must be a double.
+	// Postgres reads a number with a point as a decimal; it must be a double.
 	{regexp.MustCompile(`(^|[\s(,])(-?\d+(?:\.\d+(?:e[+-]?\d+)?|e[+-]?\d+))`), "$1$2::float8"},
 	{regexp.MustCompile(`\bgroup_concat\(`), "string_agg("}, // only a superuser can define such an aggregate in Postgres
 	{regexp.MustCompile(`\bvideo_text MATCH (\?\d*)`), "words @@ fts $1::tsquery"},

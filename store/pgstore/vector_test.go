@@ -38,7 +38,7 @@ func TestAVectorSaysWhereTokensAre(t *testing.T) {
 	}
 }
 
-// What stands in a name is found by its lexeme alone, without a look at its positions, except where they matter.
+// A word in a name is found by its lexeme alone, without a look at its positions, except where they matter.
 func TestAQueryReadsPositionsOnlyWhereTheyMatter(t *testing.T) {
 	for match, want := range map[string]string{
 		`("apfel")`:                            `'=apfel' | 'apfel'`,

@@ -35,6 +35,6 @@ func testOnlyOneProcessDoesWhatIsDoneAlone(t *testing.T, open Open) {
 	full := errors.New("the disk is full")
 	err = s.Alone(t.Context(), "a test", func() error { return errors.Join(full, s.Close()) })
 	if err == nil || err.Error() != full.Error() { // and not also that the mark could not be removed
-		t.Errorf("what failed without its store: %v, want %v", err, full)
+		t.Errorf("the failures without its store: %v, want %v", err, full)
 	}
 }

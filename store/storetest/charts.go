@@ -61,7 +61,8 @@ func testAChartIsTheNewestCompleteOne(t *testing.T, open Open) {
 	}
 }
 
-// A chart that comes back empty, or with less than a third of what is usual, is stored; the newest whole one is shown.
+// A chart that comes back empty, or with less than a third of the usual size, is stored; the newest whole one is
+// shown.
 func testAShortChartIsKeptAndIsNoWholeOne(t *testing.T, open Open) {
 	s, clock := newStore(t, open)
 	at := func(h int) time.Time { return noon.Add(time.Duration(h) * time.Hour) }
@@ -122,7 +123,7 @@ func wholeChart(t *testing.T, s *store.Store, now time.Time) string {
 	return said
 }
 
-// What a run charted while a clock was ahead hides no newer chart.
+// A chart of a run whose clock was ahead hides no newer chart.
 func testAChartInTheFutureIsNotShown(t *testing.T, open Open) {
 	s, clock := newStore(t, open)
 	Chart(t, s, "US", noon, Page(Titled("a", "A b")))

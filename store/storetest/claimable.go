@@ -9,7 +9,8 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// After any history, Claimable returns what repeated claims would, and a claim of one series its slot.
+// After any history, Claimable returns the slots that repeated claims would return, and a claim of one series its
+// slot.
 func testClaimableIsWhatClaimsWouldGive(t *testing.T, open Open) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))

@@ -19,7 +19,7 @@ const Upstream = "127.0.0.1"
 type Place struct {
 	New  func(t testing.TB) (name string) // of a store that is not there yet
 	Open func(ctx context.Context, name string, o store.Options) (*store.Store, error)
-	Exec func(t testing.TB, name, statement string) // as anybody might
+	Exec func(t testing.TB, name, statement string) // as any client might
 }
 
 // RunCopy runs the tests of copying from one place into another.
@@ -151,7 +151,7 @@ func testACopyAnswersAsTheStoreDoes(t *testing.T, from, to Place) {
 		t.Errorf("there came %v", rows)
 	}
 	target := to.open(t, name)
-	if got.Plain == 0 { // else the target answers what it can keep
+	if got.Plain == 0 { // else the target answers with the readable part
 		if was, is := answers(t, a), answers(t, target); was != is {
 			t.Errorf("the store answers\n%s\nand its copy\n%s", was, is)
 		}
@@ -161,14 +161,14 @@ func testACopyAnswersAsTheStoreDoes(t *testing.T, from, to Place) {
 	}
 	Chart(t, target, "IN", noon, Page(Titled("new", "Neuer Wald"), Titled("video00", "Mühle im Wald")))
 	if found := fmt.Sprint(Search(t, target, store.SearchQuery{Text: "wald", Region: "IN"})); found != "[new video00]" && found != "[video00 new]" {
-		t.Errorf("what came later is found as %s", found)
+		t.Errorf("the later video is found as %s", found)
 	}
 	if plan := AddBackfill(t, target, Plan("next"), Numbered(1)); plan.ID != "bf-4" {
 		t.Errorf("the next backfill is %s: a number is given twice", plan.ID)
 	}
 }
 
-// errCut ends a copy as a kill would: what was committed stays.
+// errCut ends a copy as a kill would: committed rows stay.
 var errCut = errors.New("cut off")
 
 func testACopyThatIsCutOffAnywhereLeavesNothing(t *testing.T, from, to Place) {
@@ -222,7 +222,7 @@ func testACopyIsOfOneMoment(t *testing.T, from, to Place) {
 		t.Fatalf("copied %+v, %v", got, err)
 	}
 	if found := Search(t, to.open(t, name), store.SearchQuery{Text: "später"}); len(found) != 0 {
-		t.Errorf("of what came later there is %v", found)
+		t.Errorf("of the later videos there is %v", found)
 	}
 }
 

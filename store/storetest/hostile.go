@@ -46,7 +46,7 @@ func Beginners() []ingest.Video {
 }
 
 // Every query is answered soon, even if thousands of words have a prefix and thousands of videos match: the bound is
-// far above what any of these takes on a busy machine. The answer says what was not considered.
+// far above the time of any of these on a busy machine. The answer names the words that it ignored.
 func testHostileQueriesAreAnsweredSoon(t *testing.T, open Open) {
 	const soon = 30 * time.Second
 	s, _ := newStore(t, open)

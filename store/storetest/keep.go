@@ -25,10 +25,10 @@ func testNothingIsKeptBeyondTwentyNineDays(t *testing.T, open Open) {
 		t.Errorf("swept %d placements and %d videos, %v; want 2 and 1", placements, videos, err)
 	}
 	if found := fmt.Sprint(Search(t, s, store.SearchQuery{Text: "wald"})); found != "[both]" {
-		t.Errorf("found %s, want what was fetched later", found)
+		t.Errorf("found %s, want the later video", found)
 	}
 	if _, err := s.History(t.Context(), store.HistoryQuery{VideoID: "old"}); !errors.Is(err, store.ErrNoVideo) {
-		t.Errorf("the history of what is gone: %v", err)
+		t.Errorf("the history of the deleted videos: %v", err)
 	}
 	if c, err := s.Chart(t.Context(), "US", time.Time{}, false); err != nil || len(c.Items) != 1 {
 		t.Errorf("the chart that stays has %d places, %v", len(c.Items), err)

@@ -23,8 +23,8 @@ import (
 // asking is a way to search for a half-remembered video. At least these percentages of its queries must find the video
 // among the first five and the first twenty of its region. If the query depends on the title alone, only queries that
 // at most five, or twenty, of the region's titles would produce count: no ranking can know which of 200 titles
-// "Official Trailer" means. Of all queries, at least as many must succeed, less spare, as a random choice among these
-// titles would.
+// "Official Trailer" means. At least as many queries must succeed, less spare, as a random choice among these titles
+// would.
 type asking struct {
 	name         string
 	ask          func(rng *rand.Rand, v ingest.Video) string // "" where the video cannot be asked for so
@@ -349,7 +349,7 @@ func (r Recorded) askAs(t testing.TB, s asking, region, seed string, want int, t
 		to.five.count(at >= 0 && at < 5, titles, 5)
 		to.twenty.count(at >= 0, titles, 20)
 		if os.Getenv("KNOWN_ITEM_MISSED") != "" && (at < 0 || at >= 5) {
-			t.Logf("%s in %s: %q, by which %d titles are asked for, has %q at %d", s.name, region, query, titles, v.Title, at+1)
+			t.Logf("%s in %s: %q, which asks for %d titles, has %q at %d", s.name, region, query, titles, v.Title, at+1)
 			for i, h := range got.Items[:min(10, len(got.Items))] {
 				t.Logf("   %2d %7.3f %12d views %s", i+1, h.Score, viewsOf(h.Video), h.Video.Title)
 			}

@@ -143,6 +143,6 @@ func (r Recorded) naturalQueries(t *testing.T) {
 	}
 	t.Logf("%.0f queries: mean views percentile %.3f of %.3f (want 0.78 of that), of the ten most viewed %.2f (want 4)", queries, shares/queries, most/queries, overlaps/queries)
 	if queries == 0 || shares < 0.78*most || overlaps/queries < 4 {
-		t.Errorf("below what is wanted")
+		t.Errorf("below the wanted share")
 	}
 }

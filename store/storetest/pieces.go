@@ -12,7 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// SaveFound saves what came back for the ids asked.
+// SaveFound saves the answer for the ids asked.
 func SaveFound(t testing.TB, s *store.Store, slot ingest.Slot, asked []string, back ...string) ingest.Slot {
 	t.Helper()
 	var videos []ingest.Video
@@ -57,7 +57,7 @@ func testAnIDIsLookedUpOnceHoweverOftenItIsFound(t *testing.T, open Open) {
 	if got := QueuedIDs(t, s, two); !slices.Equal(got, []string{"w"}) {
 		t.Errorf("in the second piece %q wait", got)
 	}
-	one = SaveFound(t, s, one, []string{"x", "y", "gone"}, "y", "x", "nobody asked")
+	one = SaveFound(t, s, one, []string{"x", "y", "gone"}, "y", "x", "no piece asked")
 	two = Enqueue(t, s, two, "x", "gone") // x is kept and gone is known to be gone
 	if got := QueuedIDs(t, s, two); !slices.Equal(got, []string{"w"}) || one.Videos != 2 {
 		t.Errorf("after the first was saved %q wait, %d videos", got, one.Videos)

@@ -77,7 +77,7 @@ func Record(t testing.TB, open Open, last string, days int) Recorded {
 	return r
 }
 
-// RealRegions are those of the recorded charts.
+// RealRegions are the regions of the recorded charts.
 var RealRegions = []string{"US", "GB", "DE", "FR", "IN", "BR", "AU", "CA"}
 
 // RealCharts returns the recorded charts of a region: by day, in rank order.

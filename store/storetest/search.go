@@ -108,7 +108,7 @@ func testPagesOfAResultTogetherAreTheWhole(t *testing.T, open Open) {
 				}
 				met[h.Video.ID] = true
 			}
-			if q.After = r.Next; pages == 0 { // what comes in between changes no later page
+			if q.After = r.Next; pages == 0 { // later arrivals change no later page
 				Chart(t, s, "US", clock.move(time.Minute), Page(withViews(Titled("video001", "common 1"), 1e6), Titled("new"+string(order), "common new")))
 			}
 		}

@@ -58,7 +58,7 @@ func testANewDueSlotSupersedesOlderOnes(t *testing.T, open Open) {
 	Claim(t, s, only("DE"))
 	clock.move(10 * time.Minute)
 	Claim(t, s, only("FR"))
-	clock.move(time.Minute) // the lease of DE is over, that of FR is not
+	clock.move(time.Minute) // the lease of DE is over, FR's is not
 	missed := Due("US", at(5))
 	missed.State, missed.Reason = ingest.Missed, "nothing ran"
 	AddDue(t, s, missed, Due("US", at(10)), Due("DE", at(10)), Due("IN", at(10)), Due("FR", at(10)))

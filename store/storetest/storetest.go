@@ -17,7 +17,7 @@ func Run(t *testing.T, open Open) {
 // query.
 type Sample struct{ Days, Each int }
 
-// SearchQuality judges what searches find in a sample of the recorded charts.
+// SearchQuality judges search results in a sample of the recorded charts.
 func SearchQuality(t *testing.T, open Open, of Sample) {
 	Alone(t)
 	r := Record(t, open, "2026-02-28", of.Days)

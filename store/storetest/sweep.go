@@ -59,8 +59,8 @@ func testVideosSeenLatelyAndFetchedLongAgoAreRefreshed(t *testing.T, open Open) 
 	}
 }
 
-// Videos may be refreshed up to ingest.RefreshEarly before their time, oldest first; those of each day until then are
-// counted. What no chart will have shown lately when its time comes is not refreshed early either.
+// Videos may be refreshed up to ingest.RefreshEarly before their time, oldest first; the videos of each day until
+// then are counted. A video that no chart will have shown lately when its time comes is not refreshed early either.
 func testVideosAreCountedByTheDayOnWhichTheyAreToBeRefreshed(t *testing.T, open Open) {
 	s, clock := newStore(t, open)
 	for id, days := range map[string]time.Duration{"a": 0, "b": 1, "c": 1, "d": 4, "e": 5} {
@@ -109,7 +109,7 @@ func testABackfillSaysWhetherItsVideosAreRefreshed(t *testing.T, open Open) {
 		t.Errorf("after 26 days %q are to be refreshed", got)
 	}
 
-	now := clock.move(26*day - time.Hour) // all are found again, but for those that are refreshed
+	now := clock.move(26*day - time.Hour) // all are found again, except refreshed ones
 	Chart(t, s, "US", now, Page(Titled("found charted", "F"), Titled("kept charted", "K"), Titled("let go charted", "L")))
 	search := ingest.Slot{SlotKey: ingest.SlotKey{Job: "search", DueAt: now}, Kind: ingest.KindSearch, State: ingest.Due}
 	AddDue(t, s, search)
@@ -146,7 +146,7 @@ func testABackfillSaysWhetherItsVideosAreRefreshed(t *testing.T, open Open) {
 	slot = Claim(t, s, PiecesOf(AddBackfill(t, s, plan, Of(ingest.Slice(noon.Add(-time.Hour), noon))), "a", clock.now()))
 	Enqueue(t, s, slot, "kept") // which need not be fetched again
 	if got := Stale(t, s, noon.Add(54*day), 99); !slices.Contains(got, "kept") {
-		t.Errorf("after a search found what it keeps fresh %q are to be refreshed", got)
+		t.Errorf("after a search found the videos that it keeps fresh %q are to be refreshed", got)
 	}
 }
 
@@ -217,11 +217,11 @@ func testSaveVideosRenewsWhatCameBackAndDeletesOnlyTheSecondTime(t *testing.T, o
 		}
 	}
 	if c, err := s.Chart(t.Context(), "US", now, false); err != nil || c.Items[1].Video.Title != "" {
-		t.Errorf("of what is gone the chart shows %q, %v", c.Items[1].Video.Title, err)
+		t.Errorf("of the deleted videos the chart shows %q, %v", c.Items[1].Video.Title, err)
 	}
 	Chart(t, s, "US", now.Add(5*time.Hour), Page(Titled("gone", "Wieder da")))
 	if got := Search(t, s, store.SearchQuery{Text: "wieder"}); len(got) != 1 || len(doubted(t, s, now.Add(day))) != 0 {
-		t.Errorf("what came back is found %d times", len(got))
+		t.Errorf("the returned video is found %d times", len(got))
 	}
 	saveVideos(t, s, slot, now.Add(6*time.Hour), ingest.Asked{IDs: []string{"gone", "a"}}, "a")
 	if got := Ranks(t, s, "US"); got != "1 gone" {
@@ -251,7 +251,7 @@ func testAnAnswerThatLacksMuchProvesNothing(t *testing.T, open Open) {
 		t.Errorf("after five suspect answers the chart is %q", got)
 	}
 	if got := doubted(t, s, now.Add(day)); len(got) != 10 {
-		t.Errorf("%d are in doubt, want those of the last answer: %q", len(got), got)
+		t.Errorf("%d are in doubt, want the last answer's count: %q", len(got), got)
 	}
 	witnesses, err := s.Witnesses(t.Context(), 99)
 	if err != nil || len(witnesses) != 10 || slices.ContainsFunc(witnesses, func(id string) bool { return slices.Contains(ids[10:], id) }) {
@@ -295,7 +295,7 @@ func testOldSlotsAreDeletedExceptThoseStillNeeded(t *testing.T, open Open) {
 	AddDue(t, s, Due("IN", noon))
 	only.Series = map[ingest.Series]bool{{Job: "chart", Key: "IN"}: true}
 	Finish(t, s, Claim(t, s, only), ingest.Failed, "broken")
-	AddDue(t, s, Due("IN", noon.Add(20*day))) // what is behind it may go
+	AddDue(t, s, Due("IN", noon.Add(20*day))) // the videos behind it may go
 
 	for range 2 {
 		if _, _, err := s.Sweep(t.Context(), clock.now().Add(ingest.KeepFor+time.Hour)); err != nil {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A word of known letters is folded letter by letter, and a text word by word, to what folding the whole text gives.
+// A word of known letters is folded letter by letter, and a text word by word, to the same result as folding the
+// whole text.
 func TestFoldingByLettersAndWordsIsFoldingTheWhole(t *testing.T) {
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 0))

@@ -14,7 +14,7 @@ const (
 	maxOthers   = 8  // spellings tried for a word, of each kind
 )
 
-// usual is the number of documents from which a word counts as spelled right.
+// usual is the least number of documents of a correctly spelled word.
 const usual = 20
 
 // Vocabulary looks up words in an index.

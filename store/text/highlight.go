@@ -50,7 +50,7 @@ func (c clause) end(t placed) int {
 	return t.from[len(t.from)-1]
 }
 
-// join sorts spans and merges those that touch.
+// join sorts spans and merges touching ones.
 func join(spans []Span) []Span {
 	slices.SortFunc(spans, func(a, b Span) int { return a[0] - b[0] })
 	out := spans[:0]

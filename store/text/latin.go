@@ -53,14 +53,14 @@ func latin(word string) string {
 		if open && (consonant || r == 'ं' || r == 'ँ' || r == 'ः') {
 			b.WriteByte('a')
 		}
-		open = consonant || open && r == '़' // the nukta changes the consonant, not what follows
+		open = consonant || open && r == '़' // the nukta changes the consonant, not the vowel sign after it
 		b.WriteString(typed)
 	}
 	return b.String()
 }
 
-// inKana converts a word from Latin letters to hiragana, to which all kana are folded; "" if it does not consist of
-// syllables.
+// inKana converts a word from Latin letters to hiragana (all kana are folded to hiragana); "" if it does not consist
+// of syllables.
 func inKana(word string) string {
 	var b strings.Builder
 	for word != "" {

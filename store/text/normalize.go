@@ -1,5 +1,5 @@
-// Package text is the part of search that needs no database: what the index holds, how a query is parsed, where it
-// matches a title, and how well a video answers it.
+// Package text is the part of search that needs no database: the words in the index, the parsing of a query, its
+// matches in a title, and the ranking of a video.
 package text
 
 import (
@@ -140,8 +140,8 @@ func appendFolded(to []byte, word string) []byte {
 
 const lastKnown = 0x94E
 
-// foldedLetters are letters that are folded alike whatever letters of the table are next to them: ASCII, Latin,
-// Cyrillic, Arabic, and Devanagari without the nukta.
+// foldedLetters are letters that are folded alike next to any other letters of the table: ASCII, Latin, Cyrillic,
+// Arabic, and Devanagari without the nukta.
 var foldedLetters = sync.OnceValue(func() *[lastKnown]string {
 	var known [lastKnown]string
 	for _, span := range [][2]rune{{0, 0x7F}, {0xC0, 0x24F}, {0x400, 0x481}, {0x621, 0x63A}, {0x641, 0x64A}, {0x901, 0x93B}, {0x93D, lastKnown - 1}} {
@@ -188,7 +188,7 @@ func strip(r rune) rune {
 }
 
 // unaccent drops the marks of alphabets that are also written without them: Latin, Greek, Cyrillic, Hebrew, Arabic.
-// Those of Indic scripts and of kana are as good as letters, and stay.
+// Marks of Indic scripts and of kana are as good as letters, and stay.
 func unaccent(r rune) rune {
 	switch {
 	case r >= 0x300 && r <= 0x36F, r >= 0x1AB0 && r <= 0x1AFF, r >= 0x1DC0 && r <= 0x1DFF,

@@ -179,7 +179,7 @@ func (c clause) match() string {
 // Phrase writes words in a row for FTS5.
 func Phrase(tokens []string) string { return `"` + strings.Join(tokens, " ") + `"` }
 
-// Explain describes what the query searches for, folded.
+// Explain describes the query's words, folded.
 func (q Query) Explain(butOne bool) string {
 	var want, not string
 	for _, c := range q {

@@ -22,7 +22,7 @@ func TestSpellWritesNamesAsPeopleTypeThem(t *testing.T) {
 	}
 }
 
-// What matches is what is marked, signs and all.
+// The matching text is the marked text, signs and all.
 func TestHighlightMarksASpeltName(t *testing.T) {
 	for _, tt := range []struct{ query, title, want string }{
 		{"usa", "Made in U.S.A. today", "U.S.A"},

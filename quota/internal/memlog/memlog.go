@@ -102,7 +102,7 @@ func (a *Account[M]) Draw(ask quota.Ask, clock, now time.Time) (quota.Decision, 
 	return d, nil
 }
 
-// Refund gives back what the decision charged; a may be nil.
+// Refund gives back the decision's charges; a may be nil.
 func (a *Account[M]) Refund(d quota.Decision, now time.Time) error {
 	if !d.Allowed || now.Sub(d.At) > protocol.RefundWithin {
 		return fmt.Errorf("%w: refused, or taken at %s", quota.ErrNotRefundable, d.At.Format(time.RFC3339))
@@ -139,7 +139,7 @@ func (a *Account[M]) Post(ask quota.Ask, at, now time.Time) {
 	}
 }
 
-// Reset forgets what was charged and drained; a may be nil.
+// Reset deletes charges and drains; a may be nil.
 func (a *Account[M]) Reset() {
 	if a == nil {
 		return
@@ -149,7 +149,7 @@ func (a *Account[M]) Reset() {
 	}
 }
 
-// Spent sums what was charged since, by pool and who; a may be nil.
+// Spent sums the charges since a time, by pool and spender; a may be nil.
 func (a *Account[M]) Spent(since time.Time, every time.Duration) (out []quota.Spent) {
 	if a == nil {
 		return nil
@@ -231,8 +231,8 @@ func (l *Log[M]) From(t int64) int {
 	return sort.Search(len(l.Entries), func(i int) bool { return l.Entries[i].At >= t })
 }
 
-// Insert adds an entry after those of the same time and returns its number. With precision, the newest entry of the
-// same spender and step is moved to now and raised instead: it then counts longer, never shorter.
+// Insert adds an entry after the entries of the same time and returns its number. With precision, the newest entry of
+// the same spender and step is moved to now and raised instead: it then counts longer, never shorter.
 func (l *Log[M]) Insert(at time.Time, amount int64, who quota.Who, precision time.Duration) int64 {
 	us := at.UnixMicro()
 	l.dropEmptied(us)

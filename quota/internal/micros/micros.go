@@ -22,8 +22,8 @@ func Of(d time.Duration) int64 {
 	return int64((d + time.Microsecond - 1) / time.Microsecond)
 }
 
-// Steps returns the length of a step of the ask's precision, 0 for none, and the offset that aligns its steps with
-// those of time.Time.Truncate, which begin in year 1.
+// Steps returns the length of a step of the ask's precision, 0 for none, and the offset that aligns the steps with
+// time.Time.Truncate, whose steps begin in year 1.
 func Steps(a quota.Ask) (length, offset int64) {
 	length = max(a.Precision.Microseconds(), 0)
 	if length == 0 {

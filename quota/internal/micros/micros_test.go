@@ -22,7 +22,7 @@ func TestNothingThatCountsIsRoundedAway(t *testing.T) {
 	}
 }
 
-func TestStepsAreThoseOfTruncate(t *testing.T) {
+func TestTheStepsEqualTruncates(t *testing.T) {
 	for _, precision := range []time.Duration{0, time.Microsecond, 7 * time.Second, time.Hour, 100 * time.Hour} {
 		length, offset := micros.Steps(quota.Ask{Precision: precision})
 		for at := time.Date(2026, 2, 14, 9, 10, 11, 12000, time.UTC); length > 0 && at.Year() < 2027; at = at.Add(31 * time.Hour) {

@@ -1,4 +1,4 @@
-// Package protocol holds what package quota and its backends agree on, and callers need not know.
+// Package protocol holds the terms between package quota and its backends that callers need not know.
 package protocol
 
 import (
@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Bounds of an ask, of costs.yaml and of what backends store.
+// Bounds of an ask, of costs.yaml and of stored values.
 const (
 	MinWindow  = 100 * time.Millisecond
 	MaxWindow  = 32 * 24 * time.Hour

@@ -1,7 +1,7 @@
 -- Draws a cost from the pools of an account, all or nothing, in one round trip. The text is installed twice: as take,
 -- which holds the account's lock and writes, and as look, which sees one snapshot and does neither.
 --
--- It answers with facts, from which quota.Decide repeats the decision. _windows is how many bounds each pool has;
+-- It answers with facts, and quota.Decide repeats the decision from them. _windows is how many bounds each pool has;
 -- _reach (length and grace; 0: the day) and _ceilings hold one value per bound. _days are the provider's midnights.
 -- _number is the operation's, 0 for none.
 --
@@ -93,7 +93,7 @@ BEGIN
             IF _sum IS DISTINCT FROM _total THEN
                 RETURN ARRAY[-8, i];
             END IF;
-        ELSIF _total > 0 AND _newest > _now - coalesce(_kept, 0) THEN -- only a log in which nothing counts any more may be empty
+        ELSIF _total > 0 AND _newest > _now - coalesce(_kept, 0) THEN -- only a log whose entries have all expired may be empty
             RETURN ARRAY[-8, i];
         END IF;
         IF _amounts[i] > 0 AND _out[_o + 2] > _now THEN

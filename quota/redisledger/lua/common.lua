@@ -9,7 +9,7 @@
 --                 the time: WRITER
 --     r<pool>     the snapshots that it was raised to: sharedledger.Raised as JSON
 --     h           the hosts that have synced in this generation: sharedledger.Host as JSON
---     s           the replication id of the server on which the generation began: a master that was turned into a replica
+--     s           the replication id of the server where the generation began: a master that was turned into a replica
 --                 and back has a new one, and may have an older state
 --   ingest:{account}:<pool>   a list, the log of a pool: ENTRY, in order of time, then of arrival; NOTE follows in an entry
 --                 from a sync that needs it
@@ -19,7 +19,7 @@
 --     sum          s0        s1        s2        s3           s4             TOTAL
 --                                                |<--------- a window ------->|
 --
--- The window has used TOTAL - s3. An entry's sum is that of all entries before it, even dropped ones. Positions do not
+-- The window has used TOTAL - s3. An entry's sum is the sum of all entries before it, even dropped ones. Positions do not
 -- change when the head is dropped. Times are microseconds since 1970.
 --
 -- A key with any other content is answered with the error CORRUPT, before anything is written.
@@ -34,8 +34,8 @@ local POOL = '>I7I6I7I6I7I7I7BI7BI6I7I7I7I6I7I7I7'
 local POOL_SIZE = 110
 local WRITER = '>I7I7I7I7' -- number, nonce, 1 with an answer or 0, when
 local WRITER_SIZE = 28
--- The columns of POOL. EXPIRES is when the log's key expires. A HINT is what a window's search found
--- last: a position, the time of the entry before it, its own time (0: no hint) and its sum.
+-- The columns of POOL. EXPIRES is when the log's key expires. A HINT is the last result of a window's search:
+-- a position, the time of the entry before it, its own time (0: no hint) and its sum.
 local TOTAL, NUMBER, NEWEST, FIRST, EXPIRES = 1, 2, 3, 4, 5
 local DRAINED, DRAINED_USED, DRAINED_BY, DRAINED_AT, PROBE = 6, 7, 8, 9, 10 -- a quota.Drain; until when: 0 for none
 local UNKNOWN = 3 -- quota.ByUnknown

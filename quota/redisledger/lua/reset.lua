@@ -1,4 +1,4 @@
--- Forgets what was spent from an account's pools. Positions continue.
+-- Deletes the charges of an account's pools. Positions continue.
 --
 -- KEYS[1]  the account's state
 -- Result   1

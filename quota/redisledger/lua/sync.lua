@@ -1,5 +1,5 @@
--- Puts logs and fields prepared by sync.go in place in one step, or nothing if any of what it read has changed since.
--- Entries that takes have added meanwhile move up.
+-- Puts logs and fields prepared by sync.go in place in one step, or nothing if any value that it read has changed
+-- since. Entries that takes have added meanwhile move up.
 --
 -- KEYS[1]  the account's state; KEYS[1 + i] the log of the i-th pool; KEYS[1 + pools + i] where its next one is staged
 -- ARGV[1]  the generation, the horizon, how many spenders were known and are now, how many writers are new, how far

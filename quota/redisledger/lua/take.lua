@@ -15,7 +15,7 @@
 -- Errors   CLOCK clock other: too far apart.  DAYS clock: outside the midnights.  CORRUPT.  NEWER.
 --          With a number also LOST, GENERATION now, CLONE and SYNCED, as sharedledger.Remote has them.
 -- Nothing is written unless the first number is 1, and an amount and the nonce are above 0. A number's result is
--- stored with what it wrote, and asking again under it returns only that. Steps that can fail precede writes, or the
+-- stored with its writes, and asking again under it returns only that. Steps that can fail precede writes, or the
 -- writes are undone. Functions and tables are few, as Redis makes them anew for every call.
 
 local RECENT = 1000
@@ -88,7 +88,7 @@ elseif learned then
 	who, spenders = spenders + 1, spenders + 1
 	set[1], set[2], s = ARGV[2], pack('>I2', who), 2
 else
-	who = 0 -- nobody: the ids are used up
+	who = 0 -- no spender: the ids are used up
 end
 local longer, spends = kept > 0 and horizon > kept, (precision > 0 or offset == 0) and not (numbered and nonce == 0)
 if kept > horizon then
@@ -100,8 +100,8 @@ if horizon < DAY then
 end
 
 -- Pool by pool, the windows: each has used the pool's total less the sum before its first entry. A hint says where
--- that was last time. While nothing has refused, what a charge would write is collected: in set the fields; in logs
--- the list, the entry, the length with it (0: it replaces the newest), how many of the first to drop, whether to renew
+-- that was last time. While nothing has refused, the writes of a charge are collected: in set the fields; in logs the
+-- list, the entry, the length with it (0: it replaces the newest), how many of the first to drop, whether to renew
 -- the expiry, and whether the log has expired entries. The clock must not be before an entry: if it is, the loop
 -- begins again.
 
