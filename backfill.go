@@ -27,7 +27,7 @@ const (
 	BackfillRefresh BackfillKind = "refresh" // stored videos that have become old: a piece is a call's worth of ids
 )
 
-// Order is the order in which the pieces of a search are worked on.
+// Order is the working order of a search's pieces.
 type Order string
 
 // The orders. Pieces of other backfills stay in their given order.
@@ -63,7 +63,7 @@ func (s BackfillSpec) Lack() Lack {
 	return Lack{Piece: "the list of ids", Stored: s.Given, Expected: s.Given + s.Rejected, Reason: s.Why}
 }
 
-// Backfill is a plan to fetch something once, in pieces, each of which is a slot. Its state is derived from the states
+// Backfill is a plan to fetch something once, in pieces; each piece is a slot. Its state is derived from the states
 // of its pieces, and stored nowhere:
 //
 //	state                  event                                        next
@@ -87,8 +87,8 @@ type Backfill struct {
 	Wait      bool      // ingest serve may carry it on
 	Cancelled time.Time // zero: it was not
 
-	// Confirmed is the most that a person agreed to spend on it, by pool; nil: nobody was asked. Charges is what it
-	// was charged so far.
+	// Confirmed is the most that a person agreed to spend on it, by pool; nil: there was no request. Charges is the
+	// sum of its charges so far.
 	Confirmed, Charges map[string]int64
 }
 

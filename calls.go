@@ -81,7 +81,7 @@ type Contact struct {
 	Suspects  int64     `json:"suspects,omitempty"`  // such answers, each less than a day after the one before
 }
 
-// newContact is the result of one call that ended at a time. The verdicts are those of package fetch.
+// newContact is the result of one call that ended at a time. The verdicts come from package fetch.
 func newContact(verdict string, at time.Time) Contact {
 	switch verdict {
 	case "unsent", "broken":

@@ -21,8 +21,8 @@ func TestSuspectAnswersOfADayAreCounted(t *testing.T) {
 	}
 }
 
-// An upstream is silent from the first call without an answer until the next answer, whichever process got it and in
-// whatever order their counts arrive.
+// An upstream is silent from the first call without an answer until the next answer, in any process, and in any order
+// of the counts' arrival.
 func TestContactIsAsTheNewestCallsSay(t *testing.T) {
 	began := time.Date(2026, 2, 14, 12, 0, 0, 0, time.UTC)
 	at := func(minutes int) time.Time { return began.Add(time.Duration(minutes) * time.Minute) }

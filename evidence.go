@@ -30,7 +30,7 @@ func (s Slot) Short() bool {
 	return s.Kind == KindChart && s.State == Done && (s.Videos == 0 || s.Videos*shortBelow < s.Usual)
 }
 
-// Shortness says in words what a short chart lacks; "" if it is whole.
+// Shortness describes a short chart's missing part; "" if it is whole.
 func (s Slot) Shortness() string {
 	switch {
 	case !s.Short():
@@ -52,7 +52,7 @@ type Asked struct {
 func (a Asked) All() []string { return append(a.IDs[:len(a.IDs):len(a.IDs)], a.Witnesses...) }
 
 // Judge returns the ids that the answer left out, and whether it proves that they are absent: enough witnesses were
-// asked for, and all came back; or it lacks few of what was asked for.
+// asked for, and all came back; or it lacks few of the requested ids.
 func (a Asked) Judge(videos []Video) (absent []string, proved bool) {
 	came := make(map[string]bool, len(videos))
 	for _, v := range videos {

@@ -1,4 +1,4 @@
-// Package ingest holds the nouns of the program: what is fetched (Region, Video, Page), when (Job, Slot) and how it
+// Package ingest holds the nouns of the program: the fetched data (Region, Video, Page), when (Job, Slot) and how it
 // ended (State). It imports no other package of the program, and all may import it.
 //
 // Data flows one way: tick -> slot -> pass -> take -> call -> save -> search.
@@ -42,8 +42,8 @@ type Page struct {
 	Odd    Odd
 }
 
-// Odd counts what was left out of an answer because it made no sense: the number of videos with such a field, by the
-// upstream's name for it. "id" counts the videos left out entirely. Nil means none.
+// Odd counts the parts of an answer that were left out because they made no sense: the number of videos with such a
+// field, by the upstream's name for it. "id" counts the videos left out entirely. Nil means none.
 type Odd map[string]int
 
 // Count counts the field for one more video.
@@ -149,11 +149,11 @@ const (
 	KeepFor      = 29 * 24 * time.Hour
 )
 
-// ClockAhead is how far this machine's clock may be off the clocks it is checked against, and a slot's due time
-// ahead of this machine's clock, before neither is believed.
+// ClockAhead is how far this machine's clock may be off the clocks it is checked against, and a slot's due time ahead
+// of this machine's clock, before neither is believed.
 const ClockAhead = 10 * time.Minute
 
-// Job is one line of the schedule: what to do, for which regions, how often.
+// Job is one line of the schedule: the kind of work, its regions, and how often.
 type Job struct {
 	Name     string
 	Kind     Kind
@@ -190,8 +190,8 @@ type Slot struct {
 	Videos  int       // placements saved so far
 	Units   int64     // charged so far, over all attempts: for each call, its cost in its most expensive pool
 
-	// Charges is what this slot's calls drew from each pool, over all attempts: pool -> amount, without zeros. Copies
-	// of a Slot share the map, so Charge and Refund replace it instead of changing it.
+	// Charges is the amount that this slot's calls drew from each pool, over all attempts: pool -> amount, without
+	// zeros. Copies of a Slot share the map, so Charge and Refund replace it instead of changing it.
 	Charges map[string]int64
 
 	// Tries counts the claims in a row that brought nothing, including the current one. Claims ended by quota or by a
@@ -318,8 +318,8 @@ func (s *Slot) charge(pools map[string]int64, sign int64) {
 	s.Units, s.Charges = s.Units+sign*most, charges
 }
 
-// Ticks returns the due times that the slot stands for, oldest first: its own, or those of consecutive missed ticks,
-// assumed to be evenly spaced.
+// Ticks returns the due times that the slot stands for, oldest first: its own, or the times of consecutive missed
+// ticks, assumed to be evenly spaced.
 func (s Slot) Ticks() []time.Time {
 	if s.Count < 2 {
 		return []time.Time{s.DueAt}
@@ -377,7 +377,7 @@ type Backup struct {
 	Slots      int64  `json:"slots"`
 }
 
-// Kept is how much of what was fetched is kept.
+// Kept is how much of the fetched data is kept.
 type Kept struct {
 	Videos int64     `json:"videos"`
 	Charts int64     `json:"charts"`

@@ -9,7 +9,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// allowance is shared by the passes of one run: how many calls may be in flight, and what they may spend.
+// allowance is shared by the passes of one run: how many calls may be in flight, and how much they may spend.
 type allowance struct {
 	calls chan struct{} // its capacity is how many calls may be in flight; nil: one per pass
 

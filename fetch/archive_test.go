@@ -21,14 +21,14 @@ import (
 var raced bool
 
 // archive is an upstream of so many videos, "v00000" the newest, one a minute back from start, all of them uploads of
-// the channel "@all". It counts what it answered.
+// the channel "@all". It counts its answers.
 type archive struct {
 	mu       sync.Mutex
 	videos   int
 	gone     map[string]bool
 	poison   map[string]fetch.CallVerdict // ids that make a call fail
-	answered map[string]int               // by what was asked
-	calls    []string                     // what was asked, answered or not
+	answered map[string]int               // by request
+	calls    []string                     // the requested ids, answered or not
 	before   func(call string) error      // asked before an answer; nil: none
 	around   func(ctx context.Context) (func(), error)
 	endless  bool // the first page of a search comes again and again, with a new token
@@ -73,7 +73,7 @@ func (a *archive) asked(prefix string) int {
 	return n
 }
 
-// twice returns what was answered more than once.
+// twice returns the ids that were answered more than once.
 func (a *archive) twice() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -244,7 +244,7 @@ func TestARefusalStopsTheRunAndTheNextGoesOn(t *testing.T) {
 	}
 }
 
-func TestWhatWasFetchedSinceTheBackfillWasMadeIsNotFetchedAgainDaysLater(t *testing.T) {
+func TestVideosFetchedSinceTheBackfillWasMadeAreNotFetchedAgainDaysLater(t *testing.T) {
 	d := newDig(t, 100)
 	old := d.plan(t, ingest.BackfillVideos, d.ids(2)...)
 	d.now = d.now.Add(time.Hour)
@@ -282,7 +282,7 @@ func TestARunSpendsNoMoreThanItMay(t *testing.T) {
 	}
 }
 
-func TestWhatTheScheduleNeedsIsLeftToIt(t *testing.T) {
+func TestTheScheduleKeepsTheQuotaThatItNeeds(t *testing.T) {
 	d := newDig(t, 1000)
 	d.limit(10)
 	var asked atomic.Int64 // passes ask side by side
@@ -293,7 +293,7 @@ func TestWhatTheScheduleNeedsIsLeftToIt(t *testing.T) {
 	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
 		t.Fatal(err)
 	}
-	if d.used(t) != 5 || asked.Load() < 6 { // 5 takes, of which each was asked for before
+	if d.used(t) != 5 || asked.Load() < 6 { // 5 takes, each asked for before
 		t.Errorf("%d used, asked %d times", d.used(t), asked.Load())
 	}
 }
@@ -468,7 +468,7 @@ func TestAnOutageEndsTheRunBeforeItCostsMuchAndFailsNoPieceAtOnce(t *testing.T) 
 		if !errors.As(err, &e) || e.Verdict != verdict || !strings.Contains(err.Error(), "3 pieces in a row") {
 			t.Fatalf("%s %v", states(worked), err)
 		}
-		if n := len(d.archive.calls); n > 5*10 { // 3 pieces, and those that were under way
+		if n := len(d.archive.calls); n > 5*10 { // 3 pieces, and the pieces under way
 			t.Errorf("%s: the outage cost %d calls", verdict, n)
 		}
 		if st := d.status(t, b); st.Pieces[ingest.Due] != 8 {
@@ -568,7 +568,7 @@ func TestTwoRunsShareThePieces(t *testing.T) {
 	both := make(chan struct{})
 	var first sync.Once
 	waiting := atomic.Int32{}
-	d.archive.around = func(context.Context) (func(), error) { // nobody is answered before both have asked
+	d.archive.around = func(context.Context) (func(), error) { // no call is answered before both have asked
 		if waiting.Add(1) == 2 {
 			first.Do(func() { close(both) })
 		}
@@ -593,7 +593,7 @@ func TestTwoRunsShareThePieces(t *testing.T) {
 	}
 }
 
-func TestAnUpstreamThatCannotSearchIsSaidBeforeAnythingIsClaimed(t *testing.T) {
+func TestAnUpstreamThatCannotSearchIsReportedBeforeAClaim(t *testing.T) {
 	d := newDig(t, 10)
 	b := d.plan(t, ingest.BackfillSearch, hours(1, 0))
 	d.run.Upstream = d.upstream
@@ -613,7 +613,7 @@ func TestBackfillsThatWaitAreCarriedOnOneAfterAnother(t *testing.T) {
 	if err != nil || len(waiting) != 1 || waiting[0].ID != videos.ID {
 		t.Fatalf("%v wait, %v", waiting, err)
 	}
-	d.limit(50) // less than a search costs: what is cheaper goes on
+	d.limit(50) // less than a search costs: cheaper calls go on
 	d.governor.Tariff.Methods["search.list"] = quota.Cost{"units": 40}
 	if _, err := d.run.CarryOn(t.Context(), []ingest.Backfill{*search, *videos}); err != nil {
 		t.Fatal(err)

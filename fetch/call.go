@@ -20,8 +20,8 @@ const (
 )
 
 // call makes one step's call. Every retry is a take of its own, as upstreams may charge for calls they fail. It
-// returns the refusing decision if quota is refused; otherwise its error is the last answer as an *Error, or what
-// prevented the call.
+// returns the refusing decision if quota is refused; otherwise its error is the last answer as an *Error, or the
+// reason why there was no call.
 func (p *pass) call(ctx context.Context, s step) (refused *quota.Decision, _ error) {
 	wait := backoff.NewExponentialBackOff()
 	wait.RandomizationFactor = 1 // full jitter, so that eight regions do not retry at once
@@ -113,7 +113,7 @@ func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 	if p.slot.Kind == ingest.KindChart || p.slot.Kind == ingest.KindSearch {
 		r.Region = p.slot.Key // look-ups too are made for the slot's region
 	}
-	if p.Reserve != nil && p.purpose == quota.Backfill { // the pace has already set aside what a refresh needs
+	if p.Reserve != nil && p.purpose == quota.Backfill { // the pace has already set a refresh's need aside
 		r.Reserve = p.Reserve(ctx)
 	}
 	if s.wholePages > 0 {
@@ -147,7 +147,7 @@ func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 	return d, err
 }
 
-// noteCharge stores a piece's charge before its call is sent; ErrMaxCharges if nobody agreed to that.
+// noteCharge stores a piece's charge before its call is sent; ErrMaxCharges if that exceeds the agreed amount.
 func (p *pass) noteCharge(ctx context.Context) error {
 	if p.slot.Kind != ingest.KindBackfill {
 		return nil
@@ -157,7 +157,7 @@ func (p *pass) noteCharge(ctx context.Context) error {
 	agreed, err := p.Sink.NoteCharge(ctx, p.slot)
 	switch {
 	case err != nil:
-		return fmt.Errorf("note what a call costs: %w", err)
+		return fmt.Errorf("note a call's cost: %w", err)
 	case !agreed:
 		return ErrMaxCharges
 	}
@@ -192,8 +192,8 @@ func charges(d quota.Decision) map[string]int64 {
 	return pools
 }
 
-// settle tells the ledger what an answer means. An error ends the pass: otherwise it would call a spent pool again and
-// again.
+// settle tells the ledger the meaning of an answer. An error ends the pass: otherwise it would call a spent pool
+// again and again.
 func (p *pass) settle(ctx context.Context, d quota.Decision, e *Error) error {
 	refunded, err := Settle(ctx, p.Quota, d, e, p.FreeBursts)
 	if refunded {
@@ -237,7 +237,7 @@ func (p *pass) send(ctx context.Context, s step) (e *Error) {
 			e = &Error{Verdict: Broken, Method: s.method, Err: err}
 		}
 		if e.Vague && p.share.forbids(p.slot.SlotKey) {
-			e.Verdict, e.Err = BadKey, fmt.Errorf("every call is forbidden, whatever it asks for: %w", e.Err)
+			e.Verdict, e.Err = BadKey, fmt.Errorf("every call of any kind is forbidden: %w", e.Err)
 		}
 		verdict, status = string(e.Verdict), e.Status
 		if ctx.Err() != nil {
@@ -255,10 +255,10 @@ func (p *pass) send(ctx context.Context, s step) (e *Error) {
 	return e
 }
 
-// Settle tells the ledger what a call's answer means for its take; e is nil if the call was served. It refunds a call
-// that certainly never left, and one refused for its rate if the upstream charges nothing for that. It closes a pool
-// that the upstream says is spent. Everything else was paid for. Settle works even if ctx is done. After an error the
-// ledger counts too much, or the upstream is asked once more, which is safe.
+// Settle tells the ledger the meaning of a call's answer for its take; e is nil if the call was served. It refunds a
+// call that certainly never left, and one refused for its rate if the upstream charges nothing for that. It closes a
+// pool that the upstream says is spent. Everything else was paid for. Settle works even if ctx is done. After an
+// error the ledger counts too much, or the upstream is asked once more, which is safe.
 func Settle(ctx context.Context, q Settler, d quota.Decision, e *Error, freeBursts bool) (refunded bool, err error) {
 	ctx, cancel := withGrace(ctx, writeWithin)
 	defer cancel()

@@ -30,8 +30,8 @@ var (
 	ErrNoUploads = errors.New("this upstream cannot list the uploads of a channel")
 )
 
-// JobCalls returns the methods that a job's slots call, without the few calls by which a refresh names categories and
-// counts videos.
+// JobCalls returns the methods that a job's slots call, without the few calls of a refresh that name categories and
+// count videos.
 func JobCalls(up Upstream, job ingest.Job) (Calls, error) {
 	switch job.Kind {
 	case ingest.KindChart:

@@ -42,7 +42,7 @@ func (c *chart) next(_ context.Context, slot ingest.Slot) (step, bool, error) {
 		s.wholePages = c.pages
 	}
 	s.restart = func(_ context.Context, slot ingest.Slot, _ int64) (ingest.Slot, error) {
-		slot.Token, slot.Pages = "", 0 // the first page clears what was saved
+		slot.Token, slot.Pages = "", 0 // the first page clears the saved pages
 		return slot, nil
 	}
 	return s, true, nil

@@ -9,10 +9,10 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// checkClock returns ingest.ErrClock if now is ahead of every due time in known and not what the upstream's clock says:
-// nothing was added, fetched or deleted. A clock a year ahead would make everything stored too old, and everything due
-// within the year done; with one that is behind, slots and units would be of a time that is over. It returns another
-// error if the upstream was not reached, and nil if it does not tell the time.
+// checkClock returns ingest.ErrClock if now is ahead of every due time in known and differs from the upstream's
+// clock: nothing was added, fetched or deleted. A clock a year ahead would make everything stored too old, and
+// everything due within the year done; with one that is behind, slots and units would be of a time that is over. It
+// returns another error if the upstream was not reached, and nil if it does not tell the time.
 func (r *Reconciler) checkClock(ctx context.Context, known map[ingest.Series]time.Time, now time.Time) error {
 	var newest time.Time
 	for _, t := range known {
@@ -35,8 +35,8 @@ func (r *Reconciler) checkClock(ctx context.Context, known map[ingest.Series]tim
 		ingest.ErrClock, now.UTC().Format(time.RFC3339), date.UTC().Format(time.RFC3339), slot)
 }
 
-// sharedClock returns ingest.ErrClock, and why, if this machine's clock is not that of the machines that share the table: its
-// slots would be due at other times than theirs.
+// sharedClock returns ingest.ErrClock, and why, if this machine's clock differs from the clock of the machines that
+// share the table: its slots would be due at other times than theirs.
 func (r *Reconciler) sharedClock(ctx context.Context) error {
 	if r.CheckClock == nil {
 		return nil

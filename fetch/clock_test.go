@@ -12,8 +12,8 @@ import (
 )
 
 // A clock that is a year ahead for one run, as on a machine whose battery is empty, neither adds slots nor deletes
-// what is then too old. A clock counts as ahead only if neither the newest slot nor the upstream's clock confirms it:
-// a machine that was off for a week is right.
+// data that are then too old. A clock counts as ahead only if neither the newest slot nor the upstream's clock
+// confirms it: a machine that was off for a week is right.
 func TestAClockThatIsAheadChangesNothing(t *testing.T) {
 	unreached := &fetch.Error{Verdict: fetch.Unsent, Err: errors.New("no route to host")}
 	for _, tt := range []struct {
@@ -56,7 +56,7 @@ func TestAClockThatIsAheadChangesNothing(t *testing.T) {
 	}
 }
 
-// While slots come as they should, nobody asks for the upstream's clock.
+// While slots come as they should, the upstream's clock is not asked for.
 func TestTheUpstreamsClockIsAskedForOnlyInDoubt(t *testing.T) {
 	b := newBench(t, 1000, "US")
 	if err := b.table.AddDue(t.Context(), []ingest.Slot{{SlotKey: ingest.SlotKey{Job: "chart", Key: "GB", DueAt: start.Add(-5 * time.Minute)}, State: ingest.Done}}); err != nil {
@@ -68,8 +68,8 @@ func TestTheUpstreamsClockIsAskedForOnlyInDoubt(t *testing.T) {
 	}
 }
 
-// A machine whose clock is not that of the machines with which it shares the slots adds none, claims none and calls nobody,
-// for the schedule and for a backfill.
+// A machine whose clock differs from the other machines that share its slots adds none, claims none and makes no
+// call, for the schedule and for a backfill.
 func TestAMachineWithAWrongClockLeavesTheSlotsAlone(t *testing.T) {
 	apart := &ingest.ClockApart{From: "the database", Ahead: -20 * time.Minute}
 	for _, o := range []fetch.RunOptions{{}, {Look: &fetch.Look{}}, {Backfill: &ingest.Backfill{ID: "bf-1", Kind: ingest.BackfillVideos}}} {

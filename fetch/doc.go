@@ -36,7 +36,7 @@
 //	failed, or with  a person retries it                                        due
 //	ids given up
 //
-// The state of the whole plan follows from those of its pieces: see ingest.Backfill.
+// The state of the whole plan follows from the states of its pieces: see ingest.Backfill.
 //
 // A run works on a plan until no piece is open, quota refuses one, MaxUnits are spent, or several pieces in
 // a row bring nothing. A search that finds more than an upstream lists adds two pieces, each of half the time.

@@ -69,7 +69,7 @@ func (r *runner) dueSlots(ctx context.Context, known map[ingest.Series]time.Time
 }
 
 // letOpenGoFirst leaves out a paced slot for each slot of its job that still has to be done: that takes its turn, and
-// what the pace has for it.
+// the pace's part for it.
 func (r *runner) letOpenGoFirst(ctx context.Context, due []ingest.Slot, now time.Time) ([]ingest.Slot, error) {
 	if len(due) == 0 || len(r.pages) == 0 {
 		return due, nil
@@ -98,7 +98,7 @@ func (r *Reconciler) sweepUnscheduled(ctx context.Context, now time.Time) error 
 		}
 	}
 	if _, _, err := r.Sink.Sweep(ctx, now); err != nil {
-		return fmt.Errorf("delete what is older than %v: %w", ingest.KeepFor, err)
+		return fmt.Errorf("delete data older than %v: %w", ingest.KeepFor, err)
 	}
 	return nil
 }

@@ -115,7 +115,7 @@ func (p *pass) callFailed(ctx context.Context, s step, err error) ending {
 		return p.absent(ctx, skipped(err.Error()))
 	case e.Verdict == BadRegion && p.slot.Kind == ingest.KindChart:
 		return p.absent(ctx, failed(err.Error()))
-	case p.slot.Kind == ingest.KindRefresh: // what it fetches may be deleted before the next one
+	case p.slot.Kind == ingest.KindRefresh: // videos that it fetches may be deleted before the next one
 		return p.refreshLater(err)
 	case piece && (e.Verdict == Broken || e.Vague || e.Verdict == Rejected && s.narrow != nil): // the upstream may be at fault
 		return p.fruitless(err)

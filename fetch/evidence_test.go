@@ -74,7 +74,7 @@ func TestABlankLookUpDeletesNothing(t *testing.T) {
 	}
 }
 
-func TestWhatIsGoneIsDeletedAfterTwoLookUps(t *testing.T) {
+func TestGoneVideosAreDeletedAfterTwoLookups(t *testing.T) {
 	b := newBench(t, 1000)
 	s := b.onStore(t)
 	b.upstream.pages = 20
@@ -132,7 +132,7 @@ func TestABlankLookUpLosesNoIDOfABackfill(t *testing.T) {
 	}
 }
 
-func TestAListOfIDsThatIsHalfGoneCostsWhatWasPlanned(t *testing.T) {
+func TestAHalfGoneListOfIDsCostsThePlannedAmount(t *testing.T) {
 	d := newDig(t, 1000)
 	b := d.plan(t, ingest.BackfillVideos, d.ids(1)...)
 	gone := map[string]bool{}

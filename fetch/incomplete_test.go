@@ -136,7 +136,7 @@ func lies(t *testing.T, videos int, l *liar) *dig {
 	return d
 }
 
-// lacks checks what a backfill lacks.
+// lacks checks a backfill's missing videos.
 func (d *dig) lacks(t *testing.T, b *ingest.Backfill, want ...string) {
 	t.Helper()
 	lacks, err := d.store.Lacks(t.Context(), b.ID, 0)
@@ -153,7 +153,7 @@ func (d *dig) lacks(t *testing.T, b *ingest.Backfill, want ...string) {
 	}
 }
 
-// What a channel says that it has and what was listed are compared, and what is missing is named.
+// A channel's own count of videos is compared with its list, and missing videos are named.
 func TestAChannelThatGivesLessThanItSaysIsIncomplete(t *testing.T) {
 	for name, c := range map[string]shortChannel{
 		"it has what it says":   {130, liar{}, 7, "done 1; 130 videos", nil},
@@ -190,7 +190,7 @@ func (c shortChannel) isIncomplete(t *testing.T) {
 	if _, err := d.run.Run(t.Context(), fetch.RunOptions{Backfill: b}); err != nil {
 		t.Fatal(err)
 	}
-	if c.liar.cut > 0 { // those that were deleted after they were fetched count as fetched
+	if c.liar.cut > 0 { // videos that were deleted after they were fetched count as fetched
 		if st := d.status(t, b); st.Videos < 880 || st.Open() > 0 {
 			t.Errorf("%d videos", st.Videos)
 		}
@@ -203,8 +203,8 @@ func (c shortChannel) isIncomplete(t *testing.T) {
 	}
 }
 
-// A search in order of time goes on from its last result: half the calls of halving, and no video is lost. Only those
-// of one second that a search does not list are, and they are named.
+// A search in order of time goes on from its last result: half the calls of halving, and no video is lost. Only
+// videos of one second that a search does not list are missing, and they are named.
 func TestASearchInOrderOfTimeGoesOnFromItsLastResult(t *testing.T) {
 	minutes := func(i int) time.Time { return start.Add(-time.Duration(i+1) * time.Minute) }
 	burst := func(i int) time.Time { // 300 a minute apart, 1500 in one second, the rest a minute apart
@@ -250,7 +250,7 @@ func TestASearchInOrderOfTimeGoesOnFromItsLastResult(t *testing.T) {
 }
 
 // A run that dies inside a call has paid for it: the piece counts that as the ledger does, and names it as lost.
-func TestWhatADeadRunPaidForIsCounted(t *testing.T) {
+func TestADeadRunsPaidCallsAreCounted(t *testing.T) {
 	d := newDig(t, 130)
 	b := d.plan(t, ingest.BackfillVideos, d.ids(2)...)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -265,7 +265,7 @@ func TestWhatADeadRunPaidForIsCounted(t *testing.T) {
 	d.archive.before = nil
 	d.run.Sink, d.run.Slots, d.run.Owner = d.store, d.store, "another"
 	d.now = d.now.Add(time.Hour)
-	// What was about to be paid for when it died may be counted too, and was given back.
+	// A call that was about to be paid for when it died may be counted too, and was given back.
 	if st := d.status(t, b); st.Units < d.used(t) || st.Units > d.used(t)+1 || st.Lost != st.Units || st.Units == 0 {
 		t.Errorf("the pieces have %d units, %d of them lost, and the ledger %d", st.Units, st.Lost, d.used(t))
 	}
@@ -302,8 +302,8 @@ func (s deadSlots) Finish(ctx context.Context, slot ingest.Slot) error {
 	return s.Slots.Finish(ctx, slot)
 }
 
-// A channel that counts no videos and whose list does not exist is empty. If it counts some, or the upstream fails in the
-// middle of a list, the piece waits and is not failed for good.
+// A channel that counts no videos and whose list does not exist is empty. If it counts some, or the upstream fails in
+// the middle of a list, the piece waits and is not failed for good.
 func TestAListThatIsNotThereIsEmptyOrWaits(t *testing.T) {
 	missing := &fetch.Error{Verdict: fetch.Rejected, Status: 404, Method: "playlistItems.list", Err: errors.New("playlistNotFound")}
 	broken := &fetch.Error{Verdict: fetch.Broken, Status: 400, Method: "playlistItems.list", Err: errors.New("processingFailure")}

@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// knownFor is the age up to which a fetched video needs no look-up when it is found again.
+// knownFor is the greatest age of a fetched video that needs no look-up when it is found again.
 const knownFor = 24 * time.Hour
 
 // lookup is the work of a slot that looks up videos by ids, which it first finds if they are not given. It looks ids
@@ -36,8 +36,8 @@ type lookup struct {
 type finder interface {
 	// page returns the call for the page at the slot's token.
 	page(slot ingest.Slot) Call[foundPage]
-	// settle records what the slot lacks, once nothing is left to look up. more says that page has one more call to
-	// make.
+	// settle records the slot's missing videos, once nothing is left to look up. more says that page has one more
+	// call to make.
 	settle(ctx context.Context, slot ingest.Slot) (more bool, err error)
 	// rewind returns the slot as before its first page, and how many paid pages are asked for again.
 	rewind(slot ingest.Slot) (_ ingest.Slot, pages int)
@@ -47,7 +47,7 @@ type finder interface {
 type foundPage struct {
 	ids   []string
 	token string         // of the next page; "": there is none
-	rest  []ingest.Piece // pieces that find what this slot cannot
+	rest  []ingest.Piece // pieces that find videos that this slot cannot
 	note  string
 	odd   ingest.Odd
 }
@@ -73,7 +73,7 @@ func (l *lookup) load(ctx context.Context, slot ingest.Slot) error {
 	}
 	piece, err := l.Library.Piece(ctx, slot.SlotKey)
 	if err != nil {
-		return fmt.Errorf("read what the piece asks for: %w", err)
+		return fmt.Errorf("read the piece's request: %w", err)
 	}
 	l.said = piece.Listing
 	if b.Kind == ingest.BackfillUploads {
@@ -157,7 +157,7 @@ func (l *lookup) findStep(slot ingest.Slot) step {
 	return s
 }
 
-// settle stores what the slot lacks, unless the finder wants one more call first.
+// settle stores the slot's missing videos, unless the finder wants one more call first.
 func (l *lookup) settle(ctx context.Context, slot ingest.Slot) (step, bool, error) {
 	more, err := l.find.settle(ctx, slot)
 	if err != nil || more {

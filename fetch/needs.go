@@ -45,11 +45,11 @@ type Slots interface {
 // transaction and under the fence, and returns the slot as written.
 type Sink interface {
 	// SavePage writes a page of a chart, and counts Videos. Ranks continue after the slot's existing ones; a repeated
-	// video keeps its first rank. With slot.Pages == 1 it first clears what an earlier attempt saved.
+	// video keeps its first rank. With slot.Pages == 1 it first clears the pages of an earlier attempt.
 	SavePage(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error)
-	// SaveVideos writes the videos that came back, and notes the stored ones that were left out. It deletes those that a
-	// look-up ingest.AskAgainAfter or longer before had left out too, if this answer proves the absence (ingest.Asked)
-	// and lacks nothing else. Their placements stay until their own age.
+	// SaveVideos writes the videos that came back, and notes the stored ones that were left out. It deletes videos
+	// that a look-up ingest.AskAgainAfter or longer before had left out too, if this answer proves the absence
+	// (ingest.Asked) and lacks nothing else. Their placements stay until their own age.
 	SaveVideos(ctx context.Context, slot ingest.Slot, asked ingest.Asked, page ingest.Page) (ingest.Slot, ingest.Absences, error)
 	// SaveCounts writes the counts that came back for the ids asked. The others count as counted too, unless the answer
 	// is suspect.
@@ -99,7 +99,7 @@ type Library interface {
 	// RegionsToName returns the regions, in order, that had a chart before charted and whose categories were last
 	// named before stale, or never.
 	RegionsToName(ctx context.Context, charted, stale time.Time) ([]ingest.Region, error)
-	// Queued returns up to n of the ids in the slot's lookup queue, in order, without those whose video was fetched at
+	// Queued returns up to n ids of the slot's lookup queue, in order, without ids of videos that were fetched at
 	// since or later.
 	Queued(ctx context.Context, slot ingest.SlotKey, n int, since time.Time) ([]string, error)
 	// Accounted returns how many videos of a channel, by its id, were fetched at since or later, and how many ids of
@@ -132,7 +132,7 @@ type Settler interface {
 	Answered(ctx context.Context, d quota.Decision) error
 }
 
-// Notes keeps what is known about the upstream, for all processes that share the store.
+// Notes keeps knowledge about the upstream, for all processes that share the store.
 type Notes interface {
 	Note(ctx context.Context, name string) (string, error) // "" if there is none
 	SetNote(ctx context.Context, name, text string) error

@@ -40,7 +40,7 @@ type pass struct {
 	probe     bool        // asks whether the upstream is back: its first call has no retries
 	saved     int         // answers
 	odd       ingest.Odd
-	again     string // what this pass pays for again, for the reason
+	again     string // the charge that this pass pays again, for the reason
 
 	progress atomic.Pointer[ingest.Slot] // a copy of slot, in case the pass is given up
 	silent   atomic.Bool                 // the slot failed without any usable answer
@@ -78,7 +78,7 @@ func (p *pass) runOrSkip(ctx context.Context) (ingest.Slot, error) {
 		return p.end(ctx, failed(fmt.Sprintf("%d runs in a row brought nothing for it", maxFruitless)))
 	}
 	why := p.idle
-	if why == "" && p.purpose != quota.Manual { // whoever forces it may know better
+	if why == "" && p.purpose != quota.Manual { // the person who forces it may know better
 		why = p.absentReason(ctx)
 	}
 	if why != "" {

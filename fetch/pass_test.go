@@ -47,7 +47,7 @@ func TestEveryPageIsOneTake(t *testing.T) {
 	}
 }
 
-func TestARefusalKeepsWhatCameInAndSaysWhen(t *testing.T) {
+func TestARefusalKeepsTheSavedPagesAndSaysWhen(t *testing.T) {
 	b := newBench(t, 6, "US", "GB", "DE")
 	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
 	if err != nil || states(worked) != "US done 4; GB stopped 2; DE stopped 0; " {
@@ -337,7 +337,7 @@ func (b broken) Take(context.Context, quota.Request) (quota.Decision, error) {
 // wrapped is a quota with something around it, as a test or a tracer puts there.
 type wrapped struct{ fetch.Quota }
 
-func TestAProbeThatIsAnsweredOpensThePoolWhateverWrapsTheQuota(t *testing.T) {
+func TestAnAnsweredProbeOpensThePoolThroughAnyWrapperOfTheQuota(t *testing.T) {
 	b := newBench(t, 1000, "US")
 	b.run.Quota = wrapped{b.governor}
 	b.upstream.answer = on(fetch.Spent, 1)
@@ -402,7 +402,7 @@ func TestAPassWithTooManyRetriesEnds(t *testing.T) {
 	}
 }
 
-// If the schedule is paced, a chart begins only if what is left pays for all of it: no page is bought for a chart that
+// If the schedule is paced, a chart begins only if the rest pays for all of it: no page is bought for a chart that
 // will not be whole.
 func TestAChartIsBegunOnlyIfItCanBeFinished(t *testing.T) {
 	b := newBench(t, 11, "US", "GB")
@@ -413,8 +413,8 @@ func TestAChartIsBegunOnlyIfItCanBeFinished(t *testing.T) {
 	}
 }
 
-// A call that the upstream certainly refused for its rate, and does not charge for, is refunded; one for which that is
-// uncertain stays charged.
+// A call that the upstream certainly refused for its rate, and does not charge for, is refunded; an uncertain one
+// stays charged.
 func TestBurstsThatAreNotChargedAreGivenBack(t *testing.T) {
 	for _, tt := range []struct {
 		free, sure bool
@@ -479,7 +479,7 @@ func TestForcedSlotsAndPagesAreNotPaced(t *testing.T) {
 	}
 }
 
-// held is a schedule in which nothing is due.
+// held is a schedule without a due slot.
 type held struct{}
 
 func (held) Due(map[ingest.Series]time.Time, time.Time) []ingest.Slot { return nil }

@@ -12,7 +12,7 @@ const (
 	rateWindow = time.Minute    // of limits on a rate
 	rateFor    = 24 * time.Hour // how long a learned rate holds
 
-	fewestAnswers = 6 // within rateWindow, of which a rate can be learned
+	fewestAnswers = 6 // within rateWindow, when a rate can be learned
 
 	mostWaiting = 90 * time.Second  // that the upstream asks for, over all retries of a call
 	mostQueued  = 150 * time.Second // with the calls of other passes before it: a claim's lease is longer
@@ -35,7 +35,8 @@ type Rate struct {
 	inFlight int
 }
 
-// knownRate is what processes share. It is written after a refusal and, once a rate is learned, before each call.
+// knownRate is the state that processes share. It is written after a refusal and, once a rate is learned, before each
+// call.
 type knownRate struct {
 	Until   time.Time     `json:"until"`         // before it no call is sent
 	Last    time.Time     `json:"last"`          // when the last call is, or will be, sent
@@ -149,13 +150,14 @@ func (r *Rate) stop(ctx context.Context, now time.Time, wait time.Duration) {
 	r.save(ctx)
 }
 
-// refresh adds what the other processes know, and forgets what is over, or of a clock that was set back since.
+// refresh adds the other processes' knowledge, and forgets entries that are over, or from a clock that was set back
+// since.
 func (r *Rate) refresh(ctx context.Context, now time.Time) {
 	if r.Notes != nil && (r.known.Gap > 0 || now.Sub(r.read).Abs() >= rereads) {
 		r.read = now
 		var other knownRate
 		text, err := r.Notes.Note(ctx, rateNote)
-		if err == nil && text != "" && json.Unmarshal([]byte(text), &other) == nil { // else this process goes by what it knows
+		if err == nil && text != "" && json.Unmarshal([]byte(text), &other) == nil { // else this process uses its own knowledge
 			r.known.Until, r.known.Last = laterOf(r.known.Until, other.Until), laterOf(r.known.Last, other.Last)
 			if other.Learned.After(r.known.Learned) {
 				r.known.Gap, r.known.Learned = other.Gap, other.Learned
@@ -174,7 +176,7 @@ func (r *Rate) refresh(ctx context.Context, now time.Time) {
 	}
 }
 
-// save tells the other processes. Without that each goes by what it knows.
+// save tells the other processes. Without that each uses its own knowledge.
 func (r *Rate) save(ctx context.Context) {
 	if r.Notes == nil {
 		return

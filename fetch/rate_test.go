@@ -67,7 +67,7 @@ func TestProcessesShareTheRateThatOneWasRefusedFor(t *testing.T) {
 		other.call(0)
 	}
 	one.call(time.Minute)
-	*one.now = one.now.Add(time.Second) // in which another may not have read the note yet
+	*one.now = one.now.Add(time.Second) // while another may not have read the note yet
 	if _, err := other.wait(5 * time.Second); err == nil {
 		t.Error("another process calls before the minute that one was asked to wait")
 	} else if e, ok := errors.AsType[*fetch.Error](err); !ok || e.Verdict != fetch.Burst || e.Wait != 59*time.Second {

@@ -31,11 +31,11 @@ type Reconciler struct {
 	Counter  Counter // nil: counts come with videos only
 	Notes    Notes   // nil: an upstream that is away is tried by every slot
 	Quota    Quota
-	// Reserve returns what a backfill's calls must leave for the schedule; nil: only the ceilings apply. Passes call
-	// it concurrently.
+	// Reserve returns the amounts that a backfill's calls must leave for the schedule; nil: only the ceilings apply.
+	// Passes call it concurrently.
 	Reserve func(context.Context) quota.Reserve
 	// RefreshCalls returns how many look-ups of old videos a refresh has left today, which has charged that much, by pool.
-	// waits says, in words, what is left for later days. nil: it looks up all videos that are old enough.
+	// waits describes the work left for later days. nil: it looks up all videos that are old enough.
 	RefreshCalls func(ctx context.Context, now time.Time, charged map[string]int64) (calls int, waits string, err error)
 	// FreeBursts says that the upstream does not charge for calls certainly refused for their rate, which are
 	// refunded.
@@ -47,8 +47,9 @@ type Reconciler struct {
 	// Date asks the upstream for its clock by a request that costs no quota. It returns the zero time if the upstream
 	// does not say, and an error if it was not reached; nil if the upstream has no clock.
 	Date func(context.Context) (time.Time, error)
-	// CheckClock returns a *ingest.ClockApart if this machine's clock is not that of the machines that share the table, and
-	// another error if that is not known; nil: no other machine shares it. A round does nothing after any error.
+	// CheckClock returns a *ingest.ClockApart if this machine's clock differs from the clocks of the machines that
+	// share the table, and another error if that is not known; nil: no other machine shares it. A round does nothing
+	// after any error.
 	CheckClock func(context.Context) error
 	Log        *slog.Logger
 	Pause      func(ctx context.Context, d time.Duration) error // waits before a retry; nil: by the clock
@@ -79,12 +80,12 @@ type RunOptions struct {
 	Pages  int             // instead of the job's; 0: the job's
 	Force  bool            // treat every series as due now, with purpose manual
 
-	// Look is shared by narrow runs that follow each other closely: the first in each second adds what is due, for all
-	// series, and the others only claim. nil: each run adds its own.
+	// Look is shared by narrow runs that follow each other closely: the first in each second adds the due slots of
+	// all series, and the others only claim. nil: each run adds its own.
 	Look *Look
 
 	// Backfill replaces the schedule: Run passes its pieces until none is left, quota is refused, this run has spent
-	// MaxUnits (ErrMaxUnits), or all its runs have spent what was agreed to (ErrMaxCharges). No slots of the schedule
+	// MaxUnits (ErrMaxUnits), or all its runs have spent the agreed amount (ErrMaxCharges). No slots of the schedule
 	// are added.
 	Backfill *ingest.Backfill
 	MaxUnits int64 // 0: no bound of its own
@@ -104,10 +105,10 @@ type Look struct {
 // lookFor is how long a Look holds.
 const lookFor = time.Second
 
-// ErrMaxUnits ends a run that has spent RunOptions.MaxUnits, ErrMaxCharges one whose backfill has spent what a person
-// agreed to. Nothing failed.
+// ErrMaxUnits ends a run that has spent RunOptions.MaxUnits, ErrMaxCharges one whose backfill has spent the amount
+// that a person agreed to. Nothing failed.
 var (
-	ErrMaxUnits   = errors.New("this run has spent what it may")
+	ErrMaxUnits   = errors.New("this run has spent its maximum")
 	ErrMaxCharges = fmt.Errorf("%w of one pool", ErrMaxUnits)
 )
 

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	countAfter = 24 * time.Hour // age from which videos outside the charts are counted, if counts have a pool of their own
+	countAfter = 24 * time.Hour // least age of videos outside the charts that are counted, if counts have a pool of their own
 	countAhead = 100            // calls whose ids are read at once
 
 	// maxDoubted is how many videos in doubt one call asks for: few, so that it proves something.
@@ -24,16 +24,16 @@ const (
 const NameAfter = 7 * 24 * time.Hour
 
 // refresh is the work of a refresh slot: it deletes data that is too old, refetches videos that soon will be, asks
-// again for those that look-ups left out, names the categories of charted regions, and counts videos that have left
+// again for videos that look-ups left out, names the categories of charted regions, and counts videos that have left
 // the charts. Counting is last, as quota may refuse only that every day.
 type refresh struct {
 	*Reconciler
 	swept   bool     // old data was deleted
-	deleted string   // what was deleted, in words; "": nothing
+	deleted string   // the deleted data, in words; "": nothing
 	toCount []string // ids to count next
 	tally   absences
 	suspect int    // suspect answers in a row
-	waits   string // what is left for later days, in words; "": nothing
+	waits   string // the work left for later days, in words; "": nothing
 	lookUps int    // of old videos, that are left for today
 
 	uncounted int // counts that a suspect answer lacked
@@ -47,7 +47,7 @@ func (r *refresh) next(ctx context.Context, slot ingest.Slot) (step, bool, error
 		}
 		placements, videos, err := r.Sink.Sweep(ctx, r.Now())
 		if err != nil {
-			return step{}, false, fmt.Errorf("delete what is older than %v: %w", ingest.KeepFor, err)
+			return step{}, false, fmt.Errorf("delete data older than %v: %w", ingest.KeepFor, err)
 		}
 		r.swept, r.deleted, r.lookUps = true, deletedText(placements, videos), math.MaxInt
 		if r.RefreshCalls != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// clerk names categories and counts videos, and records what it was asked.
+// clerk names categories and counts videos, and records its requests.
 type clerk struct {
 	asked []string
 	fail  error
@@ -193,7 +193,7 @@ func (b broom) Sweep(context.Context, time.Time) (placements, videos int, err er
 	return b.placements, b.videos, nil
 }
 
-func TestARefreshSaysWhatItDeletedAndElseNothing(t *testing.T) {
+func TestARefreshReportsItsDeletionsAndElseNothing(t *testing.T) {
 	for want, swept := range map[string]broom{
 		"":                                   {},
 		"deleted 1 video older than 29 days": {videos: 1},
@@ -244,7 +244,7 @@ func TestARefreshWhoseCallFailsIsTriedAgainWithinTheHour(t *testing.T) {
 	}
 }
 
-// A refresh makes as many look-ups as it may, fills the last one up with videos that have time, and says what waits.
+// A refresh makes as many look-ups as it may, fills the last one up with videos that have time, and reports the rest.
 func TestARefreshLooksUpNoMoreThanItMay(t *testing.T) {
 	b := newBench(t, 1000)
 	slot := ingest.Slot{SlotKey: ingest.SlotKey{Job: "refresh", DueAt: start}, Kind: ingest.KindRefresh, State: ingest.Due}

@@ -11,9 +11,9 @@ import (
 )
 
 // Run adds due slots, then claims and passes slots until none is left, ctx is done, or an error concerns the next
-// slots too: an *Error with BadKey, quota.ErrClosed, a context's, or a store's. It returns that error and the slots it
-// worked on, as they ended, in the order in which they were claimed. It returns within five seconds of the end of ctx,
-// even if a pass hangs.
+// slots too: an *Error with BadKey, quota.ErrClosed, a context's, or a store's. It returns that error and the slots
+// it worked on, as they ended, in the order of their claims. It returns within five seconds of the end of ctx, even
+// if a pass hangs.
 func (r *Reconciler) Run(ctx context.Context, o RunOptions) ([]SlotResult, error) {
 	if o.Backfill != nil {
 		if _, err := BackfillCalls(r.Upstream, o.Backfill.Kind); err != nil {
@@ -31,8 +31,8 @@ func (r *Reconciler) Run(ctx context.Context, o RunOptions) ([]SlotResult, error
 	return run.results, err
 }
 
-// Due adds due slots and returns those that may be claimed now, for a caller whose own workers each call Run with the
-// series of one slot.
+// Due adds due slots and returns the ones that may be claimed now, for a caller whose own workers each call Run with
+// the series of one slot.
 func (r *Reconciler) Due(ctx context.Context) ([]ingest.SlotKey, error) {
 	run := newRunner(r, RunOptions{})
 	if err := run.beginRound(rememberEnd(ctx)); err != nil {
@@ -46,7 +46,7 @@ func (r *Reconciler) Due(ctx context.Context) ([]ingest.SlotKey, error) {
 }
 
 // CarryOn works on backfills that may continue without a person, one after another, until each is done, refused by
-// quota or has spent what was agreed to, ctx is done, or an error concerns the next ones too. Every heartbeat of a
+// quota or has spent the agreed amount, ctx is done, or an error concerns the next ones too. Every heartbeat of a
 // service may call it.
 func (r *Reconciler) CarryOn(ctx context.Context, waiting []ingest.Backfill) ([]SlotResult, error) {
 	var all []SlotResult

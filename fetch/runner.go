@@ -23,7 +23,7 @@ type runner struct {
 	options     RunOptions
 	wanted      map[ingest.Series]bool
 	claimed     map[ingest.SlotKey]bool // since the last trigger
-	order       map[ingest.SlotKey]int  // in which scheduled slots were first claimed
+	order       map[ingest.SlotKey]int  // when scheduled slots were first claimed
 	forced      map[ingest.SlotKey]bool // forced by a person
 	pages       map[string]int          // of charts that are paced, by job
 	keepResults bool                    // keep results
@@ -196,7 +196,8 @@ func (r *runner) reportResult(ctx context.Context, e result) error {
 	return r.reportSlot(ctx, e)
 }
 
-// reportPiece records what a piece's end means for the next ones: quota that refuses one will refuse the others too.
+// reportPiece records the consequences of a piece's end for the next ones: quota that refuses one will refuse the
+// others too.
 func (r *runner) reportPiece(e result) error {
 	if e.State != ingest.Due && e.State != ingest.Stopped {
 		delete(r.claimed, e.SlotKey) // it cannot be claimed again

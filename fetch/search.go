@@ -22,7 +22,7 @@ type searching struct {
 	query    ingest.Query
 	limits   Limits
 	pages    int  // at most; a search that splits does not count empty pages
-	splits   bool // other searches, each for a part of the time, find what this one cannot list
+	splits   bool // other searches, each for a part of the time, find videos that this one cannot list
 }
 
 // newSearching panics unless up is a Searcher.

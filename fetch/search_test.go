@@ -26,7 +26,7 @@ func searches(t *testing.T, pages int) (*dig, []ingest.Series) {
 	return d, series
 }
 
-func TestAScheduledSearchKeepsWhatItFinds(t *testing.T) {
+func TestAScheduledSearchKeepsItsFinds(t *testing.T) {
 	d, series := searches(t, 2)
 	worked, err := d.run.Run(t.Context(), fetch.RunOptions{Series: series})
 	if err != nil || states(worked) != "GB done 2; US done 2; " {
@@ -124,7 +124,7 @@ func TestPagesThatRepeatThemselvesSplitNothing(t *testing.T) {
 func TestASliceOfAsManyAsASearchBringsIsSplit(t *testing.T) {
 	for _, c := range []struct{ videos, searches int }{
 		{489, 10},      // the last page is not full
-		{500, 10 + 10}, // for nothing, which nobody can know: two halves of five pages
+		{500, 10 + 10}, // for nothing, which cannot be known: two halves of five pages
 		{501, 10 + 11},
 	} {
 		d := newDig(t, c.videos)

@@ -24,7 +24,7 @@ func (n *notes) SetNote(_ context.Context, _, text string) error {
 func TestAnUpstreamThatIsAwayIsProbed(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		clock error // what asking for the upstream's clock brings
+		clock error // the result of asking for the upstream's clock
 		asked []time.Duration
 	}{
 		{"its API alone", nil, []time.Duration{5 * time.Minute, 15 * time.Minute, 35 * time.Minute, 55 * time.Minute}},

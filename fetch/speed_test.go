@@ -109,9 +109,9 @@ func callsUnderWay(t *testing.T) (rate float64) {
 	return rate
 }
 
-// What a call of 50 costs this process when it is claimed, taken, saved and finished: for new videos, with their text
-// to index, and for known ones. Each takes less than half of its bound on a quiet machine; a loaded one took 6.4 ms of
-// the 12.
+// This process's cost of a call of 50 when it is claimed, taken, saved and finished: for new videos, with their text
+// to index, and for known ones. Each takes less than half of its bound on a quiet machine; a loaded one took 6.4 ms
+// of the 12.
 func TestACallOfFiftyTakesLittleTime(t *testing.T) {
 	calls := 40
 	if raced {

@@ -118,7 +118,8 @@ func (f *uploads) settle(ctx context.Context, slot ingest.Slot) (more bool, err 
 	return f.closing, nil
 }
 
-// uploadPages bounds the pages of a channel. It exceeds what Limits.Uploads would fill, as pages need not be full.
+// uploadPages bounds the pages of a channel. It exceeds the number of videos in Limits.Uploads, as pages need not be
+// full.
 func uploadPages(l Limits) int { return 5 * l.Uploads / (2 * l.PerPage) }
 
 // rewind goes back to the first page of the list, keeping the list's name.

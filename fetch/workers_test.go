@@ -23,7 +23,7 @@ func (b *bench) live() *bench {
 	return b
 }
 
-// ends collects what serve reports, as "US done 4".
+// ends collects serve's reports, as "US done 4".
 type ends struct {
 	mu    sync.Mutex
 	slots []string
@@ -44,7 +44,7 @@ func (e *ends) of(r *fetch.Reconciler) *ends {
 	return e
 }
 
-// told returns what was reported since it was last asked.
+// told returns the reports since the last call.
 func (e *ends) told() (slots string, rests []error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -158,7 +158,7 @@ func TestDueSlotsAreHandedOutOneByOne(t *testing.T) {
 	}
 }
 
-// Of narrow runs that follow each other closely one looks what is due, for all, and all keep to the pace that it found.
+// If narrow runs follow each other closely, one looks for due slots, for all, and all keep to the pace that it found.
 func TestRunsThatFollowEachOtherLookOnce(t *testing.T) {
 	b := newBench(t, 100, "US", "GB")
 	looks := 0
@@ -186,7 +186,7 @@ func TestRunsThatFollowEachOtherLookOnce(t *testing.T) {
 	}
 }
 
-func TestATriggerReturnsAtOnceAndIdleWorkersTakeWhatItAdds(t *testing.T) {
+func TestATriggerReturnsAtOnceAndIdleWorkersTakeItsSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, 1000, "US", "GB").live()
 		both := b.run.Schedule.(schedule)
@@ -363,7 +363,7 @@ func TestAStopWaitsForNoPassThatHangs(t *testing.T) {
 	})
 }
 
-func TestSlotsOfWhatTheConfigNoLongerHasEnd(t *testing.T) {
+func TestSlotsThatLeftTheConfigEnd(t *testing.T) {
 	b := newBench(t, 1000, "US", "GB")
 	add := func(job, key string) ingest.SlotKey {
 		k := ingest.SlotKey{Job: job, Key: key, DueAt: start.Add(-time.Hour)}

@@ -17,7 +17,7 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// moody is an upstream with 60 videos, of which 20 are in its chart, that answers as it likes.
+// moody is an upstream with 60 videos, 20 of them in its chart, that answers at random.
 type moody struct {
 	*rapid.T
 
@@ -199,10 +199,10 @@ func worlds(t *testing.T, n int) {
 	}
 }
 
-func TestNoRandomAnswersDeleteWhatIsThere(t *testing.T) { worlds(t, 3) }
+func TestNoRandomAnswersDeleteExistingVideos(t *testing.T) { worlds(t, 3) }
 
 // SOAK has a thousand worlds, which take ten minutes.
-func TestLongNoRandomAnswersDeleteWhatIsThere(t *testing.T) {
+func TestLongNoRandomAnswersDeleteExistingVideos(t *testing.T) {
 	n := 50
 	if os.Getenv("SOAK") != "" {
 		n = 1000

@@ -438,7 +438,7 @@ func TestARefreshFetchesWhatIsOldAgain(t *testing.T) {
 
 // The schedule's reserve is its remaining slots before the provider's midnight, at what they recently cost: a chart of
 // three pages does not cost the four that were planned.
-func TestTheReserveIsWhatTheScheduleStillNeeds(t *testing.T) {
+func TestTheReserveIsTheSchedulesRemainingNeed(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 5})
 	configured(t, "jobs: [{name: chart, kind: chart, regions: [US, GB], every: 1h, pages: 4}]\n")
 	kept := func(now string) int64 {

@@ -65,7 +65,7 @@ bf-1: videos by their ids
   price     3 units (cost table split-2026-06)
   today     7,000 units left for it until 2026-02-15 08:00:00Z, beside 1,460
             units kept for the schedule
-  will take 1 day: what is left today is enough
+  will take 1 day: the rest of today is enough
   later     3 units from day 25 to fetch each again once; 3 batch_stats a day
             for their counts; deleted by day 54 unless found again
 next: ingest backfill run bf-1
@@ -79,7 +79,7 @@ bf-1: videos by their ids
   price     3 units (cost table split-2026-06)
   today     7,000 units left for it until 2026-02-15 08:00:00Z, beside 1,460
             units kept for the schedule
-  will take 1 day: what is left today is enough
+  will take 1 day: the rest of today is enough
   later     3 units from day 25 to fetch each again once; 3 batch_stats a day
             for their counts; deleted by day 54 unless found again
 next: ingest backfill run bf-1
@@ -99,7 +99,7 @@ bf-1: videos by their ids
   to go     2 units
   today     6,999 units left for it until 2026-02-15 08:00:00Z, beside 1,460
             units kept for the schedule
-  will take 1 day: what is left today is enough
+  will take 1 day: the rest of today is enough
   later     2 units from day 25 to fetch each again once; 2 batch_stats a day
             for their counts; deleted by day 54 unless found again
 next: ingest backfill run bf-1, if that run has died
@@ -127,7 +127,7 @@ func TestTheStatusKnowsMoreThanThePlan(t *testing.T) {
 		t.Fatalf("%+v", end)
 	}
 	if got := strings.Join(strings.Fields(screenOf(t, "backfill", "status", "bf-1")), " "); !strings.Contains(got,
-		"about "+term.Thousands(end.Likely)+" units, if the rest costs what the "+term.Plural(int(done), "piece")+" done did") || strings.Contains(got, "each slice") {
+		"about "+term.Thousands(end.Likely)+" units, if the rest costs as much as the "+term.Plural(int(done), "piece")+" done did") || strings.Contains(got, "each slice") {
 		t.Errorf("%s", got)
 	}
 

@@ -178,7 +178,7 @@ func everything(o *operator) {
 type sequence struct {
 	name   string
 	often  bool // in make test, too
-	closed bool // at the end, because what was spent is not known
+	closed bool // at the end, because the spends are not known
 	steps  []func(*operator)
 }
 

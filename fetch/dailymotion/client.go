@@ -9,9 +9,9 @@
 //     /guides/browse-large-catalogs/
 //   - Any field may be null; a date is a number of seconds, an array holds strings or numbers:
 //     /api/platform-api/data-types
-//   - Fields and filters, among them country (what the uploader declared) and ams_country (where a video may be
-//     watched): /api/platform-api/reference
-//   - Errors, and what 400, 401, 403, 404 and 5xx stand for: /api/platform-api/errors/
+//   - Fields and filters, among them country (declared by the uploader) and ams_country (where a video may be
+//     watched): /api/platform-api/reference - Errors, and the meaning of 400, 401, 403, 404 and 5xx:
+//     /api/platform-api/errors/
 //
 // Undocumented, and untested against the real API: whether sort=trending and country work together (public programs
 // combine them); how a client that asks too often is refused (429, and 403 for "spam activity", are taken to mean it);

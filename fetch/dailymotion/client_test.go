@@ -17,7 +17,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-func TestNewRefusesWhatIsNoBaseURL(t *testing.T) {
+func TestNewRefusesAWrongBaseUrl(t *testing.T) {
 	for base, host := range map[string]string{
 		"": "api.dailymotion.com", "https://API.dailymotion.com:443": "api.dailymotion.com", "http://127.0.0.1:8080/": "127.0.0.1:8080",
 	} {
@@ -33,7 +33,7 @@ func TestNewRefusesWhatIsNoBaseURL(t *testing.T) {
 	}
 }
 
-func TestACallAsksForExactlyWhatIsStored(t *testing.T) {
+func TestACallAsksForExactlyTheStoredFields(t *testing.T) {
 	var got *http.Request
 	c, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		got = r
@@ -208,7 +208,7 @@ func TestVideosReturnsExistingVideosOnly(t *testing.T) {
 	}
 }
 
-// A filter that does not work returns other videos, and none of those that were asked for: taken literally, that would
+// A filter that does not work returns other videos, and none of the requested ones: taken literally, that would
 // delete them all.
 func TestVideosThatWereNotAskedForAreNoAnswer(t *testing.T) {
 	c, _ := serve(t, respond(http.StatusOK, `{"page":1,"has_more":true,"list":[{"id":"xa"},{"id":"xother"}]}`))

@@ -6,5 +6,5 @@ var (
 	MapFound  = mapFound
 )
 
-// VideoFields is what a call for videos asks for.
+// VideoFields are the fields that a call for videos asks for.
 const VideoFields = videoFields

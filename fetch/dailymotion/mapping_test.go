@@ -38,7 +38,7 @@ func describe(v ingest.Video) description {
 	return d
 }
 
-// decoded returns what a video of the stand-in's own JSON says, read without our mapping.
+// decoded returns the stand-in's own JSON of a video, read without our mapping.
 func decoded(t *testing.T, v map[string]any) description {
 	t.Helper()
 	text := func(name string) string {
@@ -245,7 +245,7 @@ func TestNothingIsHalfUnderstood(t *testing.T) {
 	}
 }
 
-// What is odd is left out and counted; all else of the page is kept.
+// Odd items are left out and counted; all else of the page is kept.
 func TestOneBadItemIsOneBadItem(t *testing.T) {
 	x, titled := ingest.Video{ID: "x"}, ingest.Video{ID: "x", Title: "t"}
 	for name, tt := range map[string]struct {

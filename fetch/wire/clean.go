@@ -55,8 +55,8 @@ func (c Cleaner) Wrap(says string, err error) error {
 
 func (c Cleaner) hideKey(s string) string { return string(hideKey(c.Key.Reveal(), []byte(s))) }
 
-// StandardLog is for the standard library's logger, which quotes what a server sends unasked. A quotation may hold the
-// key or a part of it, so it is replaced.
+// StandardLog is for the standard library's logger, which quotes unasked messages of servers. A quotation may hold
+// the key or a part of it, so it is replaced.
 type StandardLog struct{ To io.Writer }
 
 var quoted = regexp.MustCompile(`(?s)"(?:[^"\\]|\\.)*(?:"|$)`)
@@ -81,7 +81,7 @@ func stripTags(s string) string {
 }
 
 // printableRune keeps runes that a terminal shows as themselves. Control characters become spaces; format characters,
-// including those that change the direction of writing, are removed.
+// including the ones that change the direction of writing, are removed.
 func printableRune(r rune) rune {
 	switch {
 	case unicode.IsSpace(r), unicode.IsControl(r):

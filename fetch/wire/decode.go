@@ -27,9 +27,9 @@ var (
 // longer list and bounds the memory that a hostile one takes.
 //
 // If a list cannot be decoded, its items are decoded one by one. A field of the wrong type is treated as absent; of
-// several in an item, only the first is counted. An item that is not an object counts as "id", as it has none. So does
-// one with text that is not UTF-8 (RFC 8259, 8.1), which encoding/json would replace. Half of a surrogate pair, which
-// JSON can write and UTF-8 cannot, becomes U+FFFD.
+// several in an item, only the first is counted. An item that is not an object counts as "id", as it has none. An
+// answer with text that is not UTF-8 (RFC 8259, 8.1), which encoding/json would replace, breaks too. Half of a
+// surrogate pair, which JSON can write and UTF-8 cannot, becomes U+FFFD.
 type List[T any] struct {
 	all *[maxItems + 1]*T // nil: there is no list
 	odd ingest.Odd
@@ -57,8 +57,8 @@ func (l *List[T]) UnmarshalJSON(b []byte) error {
 // Absent reports whether the answer has no list, not even an empty one.
 func (l *List[T]) Absent() bool { return l.all == nil }
 
-// Items returns the items without nulls, and counts of what was left out of them. A list of more than most items is
-// refused as a whole.
+// Items returns the items without nulls, and counts of the items that were left out of them. A list of more than most
+// items is refused as a whole.
 func (l *List[T]) Items(most int) ([]*T, ingest.Odd, error) {
 	isNil := func(item *T) bool { return item == nil }
 	switch {

@@ -21,7 +21,7 @@ func Connect(ctx context.Context, t *Transport, address string) (net.Conn, error
 	return t.base.DialContext(ctx, "tcp", address)
 }
 
-// Hide is what becomes of every body.
+// Hide is the treatment of every body.
 var Hide = hideKey
 
 // LoopbackOnly checks every address that a connection in clear is about to go to.

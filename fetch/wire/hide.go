@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// minKey is the length in bytes from which a key is searched for in answers. Google's have 39; a shorter one, which
-// only a stand-in accepts, would be found inside other words.
+// minKey is the least length in bytes of a key that is searched for in answers. Google's have 39; a shorter one,
+// which only a stand-in accepts, would be found inside other words.
 const minKey = 16
 
 // hideKey returns text with every copy of the key replaced by "***". It ignores case, and finds the key in any JSON

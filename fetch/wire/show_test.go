@@ -7,7 +7,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch/wire"
 )
 
-// Whatever a person writes in place of an address, no part of a password is shown.
+// With any text in place of an address, no part of a password is shown.
 func TestOfAURLOnlyWhereItLeadsIsShown(t *testing.T) {
 	for s, want := range map[string]string{
 		"redis://h:6379/1":                       "redis://h:6379/1",

@@ -258,7 +258,7 @@ func silence(conn net.Conn) {
 	_, _ = io.Copy(io.Discard, conn)
 }
 
-// drip answers with a byte a second, for as long as somebody reads.
+// drip answers with a byte a second, for as long as the client reads.
 func drip(conn net.Conn) {
 	defer conn.Close()
 	if _, err := http.ReadRequest(bufio.NewReader(conn)); err != nil {
@@ -272,7 +272,7 @@ func drip(conn net.Conn) {
 	}
 }
 
-func TestWhatNeverLeftIsUnsent(t *testing.T) {
+func TestAnUnsentCallIsReportedAsUnsent(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	stranger := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("asked") }))
@@ -300,7 +300,7 @@ func TestACancelledCallSaysWhetherItLeft(t *testing.T) {
 	}
 }
 
-// What a server does that fails, or is restarted, after it has counted a request on a kept connection.
+// The behaviour of a server that fails, or is restarted, after it has counted a request on a kept connection.
 func TestOneCallArrivesOnce(t *testing.T) {
 	var arrived atomic.Int32
 	tr, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -348,7 +348,7 @@ func TestOnlyLoopbackIsConnectedToInClear(t *testing.T) {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
-	conn, err := wire.Connect(t.Context(), to(t, "http://localhost/"), "192.0.2.1:80") // what a resolver may say of localhost
+	conn, err := wire.Connect(t.Context(), to(t, "http://localhost/"), "192.0.2.1:80") // a resolver's possible answers for localhost
 	if err == nil {
 		_ = conn.Close()
 		t.Error("the address of another machine is connected to in clear")
@@ -357,7 +357,7 @@ func TestOnlyLoopbackIsConnectedToInClear(t *testing.T) {
 	}
 }
 
-// Asking for the clock costs nothing, and shows the key to nobody.
+// Asking for the clock costs nothing, and never shows the key.
 func TestAskingForTheDateIsNoCall(t *testing.T) {
 	theirs := time.Date(2031, 5, 6, 7, 8, 9, 0, time.UTC)
 	tr, srv := serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -1,7 +1,8 @@
-// Package wire is what every upstream's adapter needs: the only way out, which sends each request to one host at most
-// once and returns a bounded body (transport.go) without the key (hide.go); the rules for a base URL (baseurl.go);
-// decoding that answers have in common (decode.go); text from outside made safe for errors (clean.go); and the errors
-// of refusals and of calls without a whole answer (unanswered.go). The adapter decides what an answer means.
+// Package wire holds the parts that every upstream's adapter needs: the only way out, which sends each request to one
+// host at most once and returns a bounded body (transport.go) without the key (hide.go); the rules for a base URL
+// (baseurl.go); decoding that answers have in common (decode.go); text from outside made safe for errors (clean.go);
+// and the errors of refusals and of calls without a whole answer (unanswered.go). The adapter decides what an answer
+// means.
 package wire
 
 import (

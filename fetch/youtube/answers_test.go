@@ -12,7 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch/youtube"
 )
 
-func TestAnAnswerIsMappedAsItIsSaid(t *testing.T) {
+func TestAnAnswerIsMappedWithoutChanges(t *testing.T) {
 	counts := func(c *youtube.Client) fetch.Call[any] { return untyped(c.Counts([]string{"v"})) }
 	search := func(c *youtube.Client) fetch.Call[any] { return untyped(c.Search(ingest.Query{}, "")) }
 	channel := func(c *youtube.Client) fetch.Call[any] { return untyped(c.Channel("UC1")) }

@@ -16,7 +16,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch/youtube"
 )
 
-// The masks that calls send: what is stored, and nothing else.
+// The masks that calls send: the stored fields, and nothing else.
 const (
 	videoMask = "nextPageToken,items(id,snippet(publishedAt,channelId,title,channelTitle,tags,categoryId," +
 		"liveBroadcastContent,defaultLanguage,defaultAudioLanguage," +
@@ -29,7 +29,7 @@ const (
 	categoryMask = "items(id,snippet/title)"
 )
 
-func TestACallAsksForExactlyWhatIsStored(t *testing.T) {
+func TestACallAsksForExactlyTheStoredFields(t *testing.T) {
 	var got *http.Request
 	c, srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		got = r

@@ -12,7 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch/youtube"
 )
 
-func TestNewRefusesWhatTheKeyMustNotBeSentTo(t *testing.T) {
+func TestNewRefusesAddressesThatMustNotGetTheKey(t *testing.T) {
 	for base, host := range map[string]string{
 		"": "youtube.googleapis.com", "https://YouTube.GoogleAPIs.com:443/": "youtube.googleapis.com", "http://127.0.0.1:8080/": "127.0.0.1:8080",
 	} {

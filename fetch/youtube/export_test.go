@@ -11,7 +11,7 @@ var (
 	ParseDuration = parseDuration
 )
 
-// Understand returns what a call makes of an answer that is there already; call is a name of everyCall.
+// Understand returns a call's result for a given answer; call is a name of everyCall.
 func Understand(c *Client, call string, status int, body []byte) (any, error) {
 	a := wire.Answer{Status: status, Body: body, Sent: true}
 	switch call {

@@ -61,7 +61,7 @@ func FuzzAnAnswerIsUnderstoodWholeOrNotAtAll(f *testing.F) {
 	})
 }
 
-// soundAnswer checks the promises of an answer, whatever it was made of.
+// soundAnswer checks the promises of an answer from any source.
 func soundAnswer(t *testing.T, answer any) {
 	t.Helper()
 	sound := func(ok bool, what string) {

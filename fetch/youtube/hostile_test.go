@@ -13,8 +13,8 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 )
 
-// hostileRows are answers that no API should give, and what must become of them: a refusal by name, or all but what is
-// odd.
+// hostileRows are answers that no API should give, and their expected treatment: a refusal by name, or all but the
+// odd items.
 func hostileRows(t *testing.T) []row {
 	const whole = `{"nextPageToken":"T","items":[{"id":"v","snippet":{"title":"t"}}]}`
 	rows := []row{

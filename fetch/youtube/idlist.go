@@ -27,9 +27,9 @@ type IDList struct {
 }
 
 // ReadIDs reads lines as ParseVideo does, lines of several ids, a yt-dlp archive, a JSON array, or a table: its column of
-// videos is found by the heading, or by its ids. It skips empty lines, those that begin with #, and the heading. It gives
-// the others to reject: the line's number from 1, its text, shortened but not safe for a terminal, and the reason. Memory
-// grows only with the number of different ids. A quoted cell that does not end is an error.
+// videos is found by the heading, or by its ids. It skips empty lines, lines that begin with #, and the heading. It
+// gives the others to reject: the line's number from 1, its text, shortened but not safe for a terminal, and the
+// reason. Memory grows only with the number of different ids. A quoted cell that does not end is an error.
 func ReadIDs(r io.Reader, reject func(line int, text, why string) error) (*IDList, error) {
 	lines := bufio.NewReaderSize(plaintext.NewReader(r), 1<<16)
 	head, _ := lines.Peek(1 << 14) // an error comes again
@@ -192,7 +192,7 @@ func severalIDs(line []byte) (ids []VideoID) {
 	return ids
 }
 
-// readLine reads a line, valid until the next read. Of a line longer than the reader's buffer it returns the
+// readLine reads a line, valid until the next read. If a line is longer than the reader's buffer, it returns the
 // beginning.
 func readLine(r *bufio.Reader) (line []byte, long bool, err error) {
 	line, err = r.ReadSlice('\n')

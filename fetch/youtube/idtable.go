@@ -51,14 +51,14 @@ func isWord(field []byte) bool {
 }
 
 const (
-	sampled    = 50 // lines in which a table is looked for
+	sampled    = 50 // the first lines that may hold a table's heading
 	mostCells  = 100
 	cellCommas = ",;\t"
 )
 
-// findTable finds the column of videos of a list that begins like head: by its heading, in the first line or, if it is
-// clear, in a later one; or as the first column in which each cell is a video. A list whose first fields are videos needs
-// no column.
+// findTable finds the column of videos of a list that begins like head: by its heading, in the first line or, if it
+// is clear, in a later one; or as the first column that holds a video in each cell. A list whose first fields are
+// videos needs no column.
 func findTable(head []byte) table {
 	var lines [][]byte
 	for line := range bytes.Lines(head) {
@@ -97,7 +97,7 @@ func isClear(name string) bool {
 	return ok && place == 0
 }
 
-// headingOf returns the table of which the line is the heading.
+// headingOf returns the table that has the line as its heading.
 func headingOf(line []byte) (t table) {
 	best := len(headings)
 	for _, comma := range []byte(cellCommas) {

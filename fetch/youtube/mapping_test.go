@@ -16,7 +16,7 @@ import (
 
 func n(i int64) *int64 { return &i }
 
-func TestAVideoIsMappedAsItIsSaid(t *testing.T) {
+func TestAVideoIsMappedWithoutChanges(t *testing.T) {
 	tests := map[string]struct {
 		item string
 		want ingest.Video
@@ -69,7 +69,7 @@ func TestAPageKeepsOrderAndDuplicates(t *testing.T) {
 	}
 }
 
-// What is odd is left out and counted; all else of the page is kept.
+// Odd items are left out and counted; all else of the page is kept.
 func TestOneBadItemIsOneBadItem(t *testing.T) {
 	const good = `{"id":"good","snippet":{"title":"t"},"statistics":{"viewCount":"1"}}`
 	of := func(field string) ingest.Odd { return ingest.Odd{field: 1} }
@@ -146,13 +146,13 @@ func TestDurationsAreISO8601(t *testing.T) {
 
 func TestMappingAPageAllocatesAtMostThreeTimesItsSize(t *testing.T) {
 	most := 3.0
-	if quotatest.Raced { // the detector drops at random what is pooled for reuse
+	if quotatest.Raced { // the detector drops pooled values at random
 		most = 30
 	}
 	for _, videos := range []int{5, 25, 47, 50} {
 		body := pageOf(videos)
 		least := math.Inf(1)
-		for range 5 { // a garbage collection in between makes the mapping allocate again what it pools
+		for range 5 { // a garbage collection in between makes the mapping allocate its pooled values again
 			least = min(least, allocatedPerByte(t, body))
 		}
 		t.Logf("%d videos, %d bytes: %.2f bytes allocated per byte", videos, len(body), least)

@@ -6,9 +6,9 @@ import (
 )
 
 // Takes reports whether the route of a GET, such as /youtube/v3/videos, has a parameter of this name, in exactly these
-// letters. Of those that every API of Google's has, only alt, fields and prettyPrint: others replace the key, the user, the
-// method or the header of a request ($httpMethod, $httpHeaders), or what an error looks like ($.xgafv). A route that the
-// provider's description lacks has the parameters of all others.
+// letters. Only alt, fields and prettyPrint of the parameters that every API of Google's has: others replace the key,
+// the user, the method or the header of a request ($httpMethod, $httpHeaders), or the form of errors ($.xgafv). A
+// route that the provider's description lacks has the parameters of all others.
 func (c *Client) Takes(path, parameter string) bool {
 	if slices.Contains([]string{"alt", "fields", "prettyPrint"}, parameter) {
 		return true
@@ -24,7 +24,7 @@ func (c *Client) Takes(path, parameter string) bool {
 	return false
 }
 
-// parameters are those of each GET of the provider's description, which comes with its Go module: youtube-api.json.
+// the parameters of each GET stand in the provider's description, which comes with its Go module: youtube-api.json.
 var parameters = map[string]string{
 	"activities":      "channelId home maxResults mine pageToken part publishedAfter publishedBefore regionCode",
 	"captions":        "id onBehalfOf onBehalfOfContentOwner part videoId",

@@ -36,8 +36,8 @@ func (r resource) gets(into map[string]map[string]any) map[string]map[string]any
 	return into
 }
 
-// The list of parameters is that of the provider's description in the module that we build with.
-func TestParametersAreThoseOfTheProvidersDescription(t *testing.T) {
+// The list of parameters equals the provider's description in the module that we build with.
+func TestParametersMatchTheProvidersDescription(t *testing.T) {
 	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "google.golang.org/api").Output()
 	if err != nil {
 		t.Fatal(err)

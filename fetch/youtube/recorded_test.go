@@ -45,8 +45,8 @@ var notOurs = map[string]bool{
 	"youtube#videoGetRatingResponse": true, "youtube#video": true, "youtube#channel": true, "youtube#playlistItem": true,
 }
 
-// TestEveryRecordedAnswerKeepsEveryStoredField serves what was recorded and compares what calls make of it with the
-// JSON, decoded by other code.
+// TestEveryRecordedAnswerKeepsEveryStoredField serves recorded answers and compares the calls' results with the JSON,
+// decoded by other code.
 func TestEveryRecordedAnswerKeepsEveryStoredField(t *testing.T) {
 	type tally struct{ answers, items int }
 	seen := map[string]tally{}

@@ -15,8 +15,8 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 )
 
-// What the wire does is tested there. These tests are about its seams with the adapter and with Google's client, which
-// stands between the two and has rules of its own for redirects and failures.
+// The wire's own behaviour is tested there. These tests are about its seams with the adapter and with Google's
+// client, which stands between the two and has rules of its own for redirects and failures.
 
 func TestARedirectIsNotFollowed(t *testing.T) {
 	for _, status := range []int{301, 302, 303, 307, 308} {
@@ -32,7 +32,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	}
 }
 
-func TestWhatNeverLeftIsUnsent(t *testing.T) {
+func TestAnUnsentCallIsReportedAsUnsent(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	stranger := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("asked") }))

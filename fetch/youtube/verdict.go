@@ -125,7 +125,8 @@ type errorBody struct {
 	info     map[string]string
 }
 
-// maxErrorBody bounds an error that is read, in bytes: those of the API have some hundreds. A longer one is a proxy's.
+// maxErrorBody bounds an error that is read, in bytes: errors of the API have some hundreds. A longer one is a
+// proxy's.
 const maxErrorBody = 64 << 10
 
 // saidError is an error as Google's servers write it.
@@ -235,7 +236,7 @@ var transient = []int{
 	499, // the client closed the request, says a proxy of Google's own
 }
 
-// proxyRefusals are the statuses with which proxies refuse; YouTube says them in an envelope only.
+// proxyRefusals are the statuses that proxies refuse with; YouTube says them in an envelope only.
 var proxyRefusals = []int{
 	http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusUnavailableForLegalReasons,
 }
@@ -243,7 +244,7 @@ var proxyRefusals = []int{
 // consoleLink matches Google's console. A refusal that links there is about the key or its project.
 var consoleLink = regexp.MustCompile(`^https://console\.(?:developers|cloud)\.google\.com/`)
 
-// keySentences are what Google says of a key that it refuses, where no reason does [seen].
+// keySentences are Google's messages about a key that it refuses, where no reason does [seen].
 var keySentences = []struct {
 	says  *regexp.Regexp
 	means meaning

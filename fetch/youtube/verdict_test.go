@@ -12,7 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 )
 
-// recorded is what each recorded error means to the call that gets it.
+// recorded maps each recorded error to its meaning for the call that gets it.
 var recorded = map[string]struct {
 	status  int
 	verdict fetch.CallVerdict
@@ -111,7 +111,7 @@ func TestADayIsToldFromAMinuteByMetadata(t *testing.T) {
 	}
 }
 
-// A refusal that asks to wait for less than an hour is for the rate, whatever its reason, unless it names the day.
+// A refusal that asks to wait for less than an hour is for the rate, with any reason, unless it names the day.
 func TestAShortWaitIsAskedForTheRate(t *testing.T) {
 	body := func(message, reason, details string) string {
 		return fmt.Sprintf(`{"error":{"code":403,"message":%q,"errors":[{"reason":%q}],"details":[%s]}}`, message, reason, details)

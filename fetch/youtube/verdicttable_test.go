@@ -15,7 +15,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// row is one answer, to whichever call, and what it must mean. A verdict of "" is an answer that is understood.
+// row is one answer, to any call, and its expected meaning. A verdict of "" is an answer that is understood.
 type row struct {
 	name    string
 	asks    string // a name of everyCall; "" is "chart"
@@ -24,8 +24,8 @@ type row struct {
 	pool    string
 }
 
-// TestTheVerdictTable gives every body that we know of to the calls, and prints what they made of it: go test
-// ./fetch/youtube -run TestTheVerdictTable -v
+// TestTheVerdictTable gives every known body to the calls, and prints their verdicts: go test ./fetch/youtube -run
+// TestTheVerdictTable -v
 func TestTheVerdictTable(t *testing.T) {
 	t.Run("documented", func(t *testing.T) { judgeRows(t, documentedRows()) })
 	t.Run("hostile", func(t *testing.T) { judgeRows(t, hostileRows(t)) })

@@ -32,8 +32,8 @@ func isBase64URL(s []byte) bool {
 // videoPaths are the first parts of URL paths that name a video, before its id.
 var videoPaths = []string{"shorts", "live", "embed", "v", "e", "vi"}
 
-// ParseVideo reads a video as people name it: its id, or the URL of any of its pages. why says what is wrong; "" if
-// nothing is.
+// ParseVideo reads a video as people name it: its id, or the URL of any of its pages. why names the mistake; "" if
+// there is none.
 func ParseVideo(s string) (id string, why string) {
 	s = strings.TrimSpace(s)
 	if v, ok := parseVideoID([]byte(s)); ok {

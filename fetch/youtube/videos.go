@@ -106,8 +106,8 @@ func mapCounts(body []byte) ([]ingest.Counts, error) {
 	return all, err
 }
 
-// CategoryNames are YouTube's names of the categories of charts and videos, unchanged for years; those that Categories
-// fetches take precedence.
+// CategoryNames are YouTube's names of the categories of charts and videos, unchanged for years; fetched names from
+// Categories take precedence.
 var CategoryNames = map[string]string{
 	"1": "Film & Animation", "2": "Autos & Vehicles", "10": "Music", "15": "Pets & Animals", "17": "Sports", "18": "Short Movies",
 	"19": "Travel & Events", "20": "Gaming", "21": "Videoblogging", "22": "People & Blogs", "23": "Comedy", "24": "Entertainment",

@@ -1,6 +1,6 @@
-// Package audit compares the units that the slots in the store spent with those that the ledger has counted. A ledger
-// that is gone, or was restored from an older copy, would let the same quota be spent again. So nothing is spent while
-// Missing finds anything; doctor names it, and ingest quota rebuild posts it.
+// Package audit compares the units that the slots in the store spent with the units that the ledger has counted. A
+// ledger that is gone, or was restored from an older copy, would let the same quota be spent again. So nothing is
+// spent while Missing finds anything; doctor names it, and ingest quota rebuild posts it.
 package audit
 
 import (
@@ -52,7 +52,7 @@ type Store interface {
 func Trace(ctx context.Context, s Store, since time.Time) (string, error) {
 	lost, err := s.LostSlots(ctx)
 	if err != nil || lost.After(since) {
-		return "has lost slots: what was spent is not known", err
+		return "has lost slots: the spends are not known", err
 	}
 	calls, err := s.CallStats(ctx)
 	for _, method := range calls {
@@ -80,7 +80,7 @@ func Renamed(spent []quota.Spent, t *quota.Tariff) error {
 			if s.Pool != p.Name {
 				return fmt.Errorf("%s: the ledger has %d of pool %s, and its was: begins with %s, under which it counts: put %[3]s first", inCosts(p), used[s.Pool], s.Pool, counts)
 			}
-			return fmt.Errorf("%s: the ledger has %d under this name, and its was: has it count as %s: leave out was:, and count what %[3]s has: ingest quota post %[4]s %[5]d", inCosts(p), used[s.Pool], counts, p.Name, used[counts])
+			return fmt.Errorf("%s: the ledger has %d under this name, and its was: has it count as %s: leave out was:, and count the spends of %[3]s: ingest quota post %[4]s %[5]d", inCosts(p), used[s.Pool], counts, p.Name, used[counts])
 		}
 		cost, _ := t.Cost(s.Who.Method) // unknown: nothing draws on it
 		for _, p := range t.Pools {
@@ -100,14 +100,15 @@ func inCosts(p quota.Pool) string {
 	return fmt.Sprintf("pool %s of the costs (line %d)", p.Name, p.Line)
 }
 
-// MissingSince returns the time from which Missing needs the slots that spent quota: the ledger's clock may be ahead.
+// MissingSince returns the start of the time for which Missing needs the slots that spent quota: the ledger's clock
+// may be ahead.
 func (a Account) MissingSince() time.Time { return a.Now.Add(-a.Tariff.Horizon() + quota.MaxClockGap) }
 
-// RebuildSince returns the time from which Rebuild needs them.
+// RebuildSince returns the start of the time for which Rebuild needs them.
 func (a Account) RebuildSince() time.Time { return a.MissingSince().Add(-longestSlot) }
 
-// Missing returns what these slots spent that the ledger certainly lacks. It judges only slots that spent everything
-// within the horizon: the ledger may rightly have forgotten part of what others spent.
+// Missing returns the spends of these slots that the ledger certainly lacks. It judges only slots that spent
+// everything within the horizon: the ledger may rightly have forgotten part of others' spends.
 func (a Account) Missing(ctx context.Context, slots []ingest.Slot) ([]Shortfall, error) {
 	within, _ := a.splitByHorizon(slots)
 	var spent []quota.Spent
@@ -120,9 +121,9 @@ func (a Account) Missing(ctx context.Context, slots []ingest.Slot) ([]Shortfall,
 	return compare(within, spent, a.Tariff), nil
 }
 
-// Rebuild returns what to post to a ledger that lacks anything: first what is missing, then all spending of slots that
-// began before the horizon and went on within it, since counting too much is safe. This order lets a rebuild that was
-// cut short be repeated: Missing finds something until all that is missing has been posted.
+// Rebuild returns what to post to a ledger that lacks anything: first the missing spends, then all spending of slots
+// that began before the horizon and went on within it, since counting too much is safe. This order lets a rebuild
+// that was cut short be repeated: Missing finds something until all that is missing has been posted.
 func (a Account) Rebuild(ctx context.Context, slots []ingest.Slot) ([]Shortfall, error) {
 	missing, err := a.Missing(ctx, slots)
 	if err != nil || len(missing) == 0 {
@@ -139,8 +140,8 @@ func (a Account) Rebuild(ctx context.Context, slots []ingest.Slot) ([]Shortfall,
 	return missing, nil
 }
 
-// Post posts what is missing, and returns how many slots it has posted. methods returns the methods that a slot calls,
-// and is asked once for each job.
+// Post posts the missing spends, and returns how many slots it has posted. methods returns the methods that a slot
+// calls, and is asked once for each job.
 func (a Account) Post(missing []Shortfall, t *quota.Tariff, methods func(ingest.Slot) ([]string, error), post func(Posting) error) (slots int, err error) {
 	known := map[string][]string{}
 	for _, s := range missing {
@@ -163,7 +164,8 @@ func (a Account) Post(missing []Shortfall, t *quota.Tariff, methods func(ingest.
 	return slots, nil
 }
 
-// splitByHorizon finds the slots that spent everything within the horizon, and those that may have begun before it.
+// splitByHorizon finds the slots that spent everything within the horizon, and the slots that may have begun before
+// it.
 func (a Account) splitByHorizon(slots []ingest.Slot) (within, across []ingest.Slot) {
 	return split(slots, a.MissingSince(), a.Now.Add(-a.Tariff.Horizon()))
 }
@@ -245,7 +247,7 @@ func charges(slots []ingest.Slot, t *quota.Tariff) (spent []quota.Spent) {
 	return spent
 }
 
-// Known returns what slots certainly spent wholly after a time, for quota.Governor.Known.
+// Known returns the spends of slots that certainly lie wholly after a time, for quota.Governor.Known.
 func Known(slots []ingest.Slot, since time.Time, t *quota.Tariff) []quota.Spent {
 	within, _ := split(slots, since, since)
 	return charges(within, t)

@@ -101,7 +101,7 @@ func TestEverySlotAndPieceOfALostLedgerIsEitherMissingOrTooOldToJudge(t *testing
 	}
 }
 
-func TestWhatTheLedgerHasCountedIsNotMissing(t *testing.T) {
+func TestCountedSpendsAreNotMissing(t *testing.T) {
 	search := map[string]int64{"units": 303, "search": 3}
 	unit := map[string]int64{"units": 4}
 	for _, tt := range []struct {
@@ -142,8 +142,8 @@ func TestALedgerThatCannotAnswerIsNotALostOne(t *testing.T) {
 	}
 }
 
-// What is posted is what was charged, and the ledger then lacks nothing.
-func TestWhatIsPostedIsExact(t *testing.T) {
+// The posted spends equal the charges, and the ledger then lacks nothing.
+func TestPostedSpendsAreExact(t *testing.T) {
 	slots := []ingest.Slot{
 		slot(ingest.KindSearch, "", time.Hour, map[string]int64{"units": 303, "search": 3}),
 		slot(ingest.KindChart, "US", time.Hour, map[string]int64{"units": 4}),

@@ -14,11 +14,11 @@ import (
 // contents. It is an ingest.ErrStoreGone.
 type StoreGone struct {
 	Store string // its name
-	Units string // what was spent: "32 units"
+	Units string // its spends: "32 units"
 	Since time.Time
 }
 
-// Journal is the ledger of a data directory: it has what this machine has spent.
+// Journal is the ledger of a data directory: it has this machine's spends.
 type Journal interface {
 	// Store returns the name of the store that is filled with it; "" if none was there yet.
 	Store(ctx context.Context) (string, error)
@@ -55,7 +55,7 @@ func (e *StoreGone) Error() string {
 	return wrong + ": " + advice
 }
 
-// Remedy says what is wrong and what to do.
+// Remedy names the trouble and the cure.
 func (e *StoreGone) Remedy() (wrong, advice string) {
 	return fmt.Sprintf("the store %s is gone: quota.db knows of %s that were spent on it since %s", e.Store, e.Units, e.Since.UTC().Format("2006-01-02 15:04 UTC")),
 		"restore the newest backup, or begin a new store: ingest run --accept-new-store"

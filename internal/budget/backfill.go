@@ -53,7 +53,7 @@ type Estimate struct {
 	likely    int64 // units; 0: not known
 }
 
-// Bill is what calls cost. Its units are what each call charges to its most expensive pool.
+// Bill is the cost of calls. Its units are each call's charge to its most expensive pool.
 type Bill struct {
 	Cost    quota.Cost
 	Units   int64
@@ -143,7 +143,7 @@ type Range struct {
 type Upkeep struct {
 	Rule         ingest.Upkeep `json:"rule"`               // "": refreshed once, then as long as they are found again
 	RefreshUnits Range         `json:"refresh_units"`      // to fetch each again, once or every 25 days; zero without a refresh job
-	CountCalls   Range         `json:"count_calls"`        // a day, for their counts, from the pool batch_stats; zero if nobody counts
+	CountCalls   Range         `json:"count_calls"`        // a day, for their counts, from the pool batch_stats; zero if videos are not counted
 	DeletedAfter int           `json:"deleted_after_days"` // 0: never, they are kept fresh
 }
 

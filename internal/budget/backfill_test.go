@@ -58,8 +58,8 @@ func TestABackfillThatTheUpstreamCannotMakeIsRefused(t *testing.T) {
 	}
 }
 
-// Once some of a backfill is done, it says more about the rest than what a plan has to assume.
-func TestWhatIsLeftLikelyCostsWhatWasDone(t *testing.T) {
+// Once some of a backfill is done, it predicts the rest better than the plan's assumptions.
+func TestTheRestLikelyCostsAsMuchAsTheDonePart(t *testing.T) {
 	e := budget.Estimate{Low: budget.Bill{Units: 101}, High: budget.Bill{Units: 5050}}
 	for _, c := range []struct {
 		name       string
@@ -103,7 +103,7 @@ func outlook(t *testing.T, used24, usedDay, reserved, day int64) budget.Outlook 
 	return budget.NewOutlook(r, budget.Reserve{Until: until, Reserve: quota.Reserve{Rest: quota.Cost{"units": reserved}}}, budget.Price{Total: quota.Cost{"units": day}}, costs)
 }
 
-func TestTheOutlookIsWhatCeilingsAndScheduleLeave(t *testing.T) {
+func TestTheOutlookIsThePartThatCeilingsAndScheduleLeave(t *testing.T) {
 	for _, c := range []struct {
 		name             string
 		used24, usedDay  int64

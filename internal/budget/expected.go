@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// What others took on the last days says what they are expected to take today.
+// The others' use on the last days predicts their use today.
 
 // ago returns the day that began so many of the provider's days before today; nil if it is not remembered.
 func ago(days []OthersDay, today time.Time, n int) *OthersDay {
@@ -17,9 +17,9 @@ func ago(days []OthersDay, today time.Time, n int) *OthersDay {
 	return nil
 }
 
-// weekday returns the same weekday a week ago if others keep to their weekdays: yesterday was like the day a week before
-// it, in what they took through the ledger and in whether the provider refused. nil: they do not, or that is not known.
-// Three days in a row that ended since were a time of their own.
+// weekday returns the same weekday a week ago if others keep to their weekdays: yesterday was like the day a week
+// before it, in the others' takes through the ledger and in the provider's refusals. nil: they do not, or that is not
+// known. Three days in a row that ended since were a time of their own.
 func weekday(days []OthersDay, today time.Time) *OthersDay {
 	yesterday, before := ago(days, today, 1), ago(days, today, 8)
 	if yesterday == nil || before == nil || (yesterday.Stopped == nil) != (before.Stopped == nil) {
@@ -35,9 +35,9 @@ func weekday(days []OthersDay, today time.Time) *OthersDay {
 	return ago(days, today, 7)
 }
 
-// expectedHours returns what others are expected to take of a pool through the ledger in each hour of a day: what they
-// took on that weekday, if they keep to it; else what they took on the newest day, or half of the day before if that is
-// more, and so on. What came after a day without any may have been a single event: half of it. today is left out.
+// expectedHours returns the others' expected takes of a pool through the ledger in each hour of a day: their takes on
+// that weekday, if they keep to it; else their takes on the newest day, or half of the day before if that is more,
+// and so on. A take after a day without any may have been a single event: half of it. today is left out.
 func expectedHours(days []OthersDay, today time.Time) (hours [25]int64) {
 	total, weight, weights := int64(0), 1.0, 0.0
 	var shape [25]float64 // the weighted sum of the days
@@ -71,10 +71,10 @@ func expectedHours(days []OthersDay, today time.Time) (hours [25]int64) {
 // costs little.
 const testWithin = 20 * time.Minute
 
-// level returns how much of a day's limit the provider is expected to leave to the ledger: what it last gave before it
-// refused, and an eighth more after each day on which it did not. If the ledger counted more on a later day, others took
-// less, and half of what they took then is expected. Of others that keep to their weekdays, what they took on the same
-// one a week ago is expected.
+// level returns how much of a day's limit the provider is expected to leave to the ledger: the amount that it last
+// gave before it refused, and an eighth more after each day without a refusal. If the ledger counted more on a later
+// day, others took less, and half of their takes then are expected. If others keep to their weekdays, their takes on
+// the same weekday a week ago are expected.
 func level(days []OthersDay, today time.Time, limit int64) int64 {
 	left, proven := limit, limit
 	for _, d := range days {

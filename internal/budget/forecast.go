@@ -14,13 +14,13 @@ type Forecast struct {
 	Until     time.Time        `json:"until"`
 	Scheduled map[string]int64 `json:"scheduled"`         // at most, per pool
 	SetAside  map[string]int64 `json:"set_aside"`         // planned for refreshes, others and failed calls, per pool
-	Refresh   map[string]int64 `json:"refresh,omitempty"` // of SetAside: what refreshes still take
+	Refresh   map[string]int64 `json:"refresh,omitempty"` // of SetAside: the refreshes' remaining need
 	// Left at the time of the day at which least is left, of the schedule's ceilings and after all that, per pool;
 	// negative: missing.
 	Spare  map[string]int64 `json:"spare"`
 	Fits   bool             `json:"fits"`             // every slot as configured, at its time
-	Pacing string           `json:"pacing,omitempty"` // how the schedule is stretched to what is left; "": it is not
-	Others string           `json:"others,omitempty"` // what others took lately, and what of it is planned for; "": little
+	Pacing string           `json:"pacing,omitempty"` // how the schedule is stretched to fit the rest; "": it is not
+	Others string           `json:"others,omitempty"` // the others' recent takes, and how much of them is planned for; "": little
 
 	State     Lasting   `json:"state,omitempty"`      // how the quota lasts; see Foresee
 	RunsOutAt time.Time `json:"runs_out_at,omitzero"` // when the first slot that cannot be paid for is due
@@ -40,10 +40,10 @@ const (
 	Short   Lasting = "short" // something is missing, but no slot with a known price lacks it
 )
 
-// Forecast compares what the schedule as configured needs until the provider's day ends, slot by slot, with what is left
-// by then: what a report says is left now and what comes back, less what the pace's report plans for (see
-// OthersWatch.Expect; the zero PacedSchedule plans for nothing). A schedule does not fit while the pace slows a job that is due
-// before the day ends, nor without the room to retry a chart, which every chart needs to begin.
+// Forecast compares the need of the schedule as configured until the provider's day ends, slot by slot, with the
+// amount left by then: a report's rest now and its returns, less the amounts that the pace's report plans for (see
+// OthersWatch.Expect; the zero PacedSchedule plans for nothing). A schedule does not fit while the pace slows a job
+// that is due before the day ends, nor without the room to retry a chart, which every chart needs to begin.
 func (s PricedSchedule) Forecast(r quota.Report, pace PacedSchedule, waiting map[ingest.Series]ingest.Slot, now time.Time) (Forecast, error) {
 	f := Forecast{SetAside: map[string]int64{}, Spare: map[string]int64{}, Fits: r.Degraded == nil, Pacing: pace.String(), Others: pace.Others, Refresh: pace.Refresh}
 	_, f.Until = providerDay(now, s.Tariff.Zone)
@@ -95,8 +95,8 @@ type need struct {
 	job ingest.Job
 }
 
-// spare returns what is left of a pool when least of it is left before until, if all slots are paid for at their times;
-// and whether it pays for each, with its retries. A slot due as the day ends belongs to the next day: it has its retries.
+// spare returns the least rest of a pool before until, if all slots are paid for at their times; and whether it pays
+// for each, with its retries. A slot due as the day ends belongs to the next day: it has its retries.
 func (s PricedSchedule) spare(p quota.PoolReport, needs []need, until, now time.Time) (spare int64, fits bool) {
 	r := s.room(p, now)
 	needs = slices.DeleteFunc(slices.Clone(needs), func(n need) bool { return n.Cost[p.Pool] == 0 })
@@ -118,13 +118,13 @@ func (s PricedSchedule) spare(p quota.PoolReport, needs []need, until, now time.
 	return spare, fits
 }
 
-// room returns what the schedule may draw of a pool.
+// room returns the amount that the schedule may draw of a pool.
 func (s PricedSchedule) room(p quota.PoolReport, now time.Time) *room {
 	return newRoom(p, s.Tariff.Ceilings[quota.Scheduled], s.Tariff.Grace, now)
 }
 
 // Foresee notes whether each slot of NextAt is paid for when it is due, and how the quota lasts. Slots of a paced job are
-// paid for by construction: what is named of them is the pace, or until when nothing is left.
+// paid for by construction: the sentence names the pace, or until when nothing is left.
 func (s PricedSchedule) Foresee(f *Forecast, pace PacedSchedule, next []PricedSlot, now time.Time) {
 	rooms := map[string]*room{}
 	for _, p := range pace.Report.Pools {

@@ -20,7 +20,7 @@ func windows(now time.Time, states ...quota.WindowState) quota.Report {
 
 // Four charts of 4 units come due before the provider's day ends at 08:00Z, on the hour. The sliding window has less left
 // than they need, and says when more comes back.
-func TestTheForecastCountsWhatComesBack(t *testing.T) {
+func TestTheForecastCountsReturningUnits(t *testing.T) {
 	s := schedule(t, chart(time.Hour, 4, "US"))
 	now := time.Date(2026, 2, 15, 4, 10, 0, 0, time.UTC)
 	at := func(hour, minute int) time.Time { return time.Date(2026, 2, 15, hour, minute, 0, 0, time.UTC) }
@@ -117,8 +117,8 @@ func TestAPacedScheduleLastsAtItsPace(t *testing.T) {
 	}
 }
 
-// A doubted no closes a pool for minutes, on a day of which nothing else is left: the forecast names the time at which
-// charts go on, as the schedule does, not that of the call that asks again.
+// A doubted no closes a pool for minutes, on a day that has nothing else left: the forecast names the time when
+// charts go on, as the schedule does, not the time of the call that asks again.
 func TestUnitsComeBackWhenChartsGoOn(t *testing.T) {
 	now := midnight.Add(10 * time.Hour)
 	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))

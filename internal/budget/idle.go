@@ -6,15 +6,15 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// IdleHours are the hours of the provider's day in which nothing runs, as on a laptop that sleeps at night: bit n is hour
-// n. What is left is spread over the other hours.
+// IdleHours are the hours of the provider's day when nothing runs, as on a laptop that sleeps at night: bit n is hour
+// n. The rest is spread over the other hours.
 type IdleHours uint32
 
 // idleDays is on how many days in a row nothing must have run in an hour, and idleStretch how many such hours in a row
 // count: a timer that fires every few hours leaves gaps, too.
 const idleDays, idleStretch = 3, 4
 
-// idle returns the hours in which nothing ran on the last days, nor today.
+// idle returns the hours when nothing ran on the last days, nor today.
 func (h OthersHistory) idle(t *quota.Tariff, today time.Time) (idle IdleHours) {
 	for _, pool := range t.Pools { // runs note the same hours of all pools
 		days := h[pool.Name]

@@ -9,15 +9,15 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// Nothing is planned for hours in which nothing ran on three whole days in a row: a laptop that sleeps nine hours a day
+// Nothing is planned for hours when nothing ran on three whole days in a row: a laptop that sleeps nine hours a day
 // fetches more often in the other fifteen.
-func TestHoursInWhichNothingRunsAreNotPlannedFor(t *testing.T) {
+func TestIdleHoursAreNotPlannedFor(t *testing.T) {
 	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...), refresh())
 	always := func(int) bool { return true }
 	awake := func(hour int) bool { return hour < 15 }
 	for _, tt := range []struct {
 		name string
-		days []func(hour int) bool // in which hours something ran, day by day, the first one seen in part only
+		days []func(hour int) bool // the hours of activity, day by day, the first one seen in part only
 		want string
 	}{
 		{"asleep for nine hours", []func(int) bool{awake, awake, awake, awake}, "chart every 1 h 43 m instead of 30 m: 285 units in 24h"},

@@ -10,10 +10,10 @@ import (
 )
 
 // Others are all who use a pool besides this store's jobs: people, posts and clients, other hosts with stores of their
-// own, and unknown users who show only in the provider's refusals. What they took on the last days is expected again.
-// The ledger forgets after 26 hours, so a note in the store keeps eight days of it, hour by hour of the provider's day, in
-// a few kilobytes. It is in the store because workers that share one share its schedule, while each has a quota.db of
-// its own.
+// own, and unknown users who show only in the provider's refusals. Their takes of the last days are expected again.
+// The ledger forgets after 26 hours, so a note in the store keeps eight days of it, hour by hour of the provider's
+// day, in a few kilobytes. It is in the store because workers that share one share its schedule, while each has a
+// quota.db of its own.
 
 // othersDays is how many of the provider's days are remembered, the current one included: those since the day before the
 // same weekday a week ago.
@@ -27,8 +27,8 @@ type OthersDay struct {
 	Begins time.Time `json:"begins"`
 	Hours  []int64   `json:"hours"` // taken through the ledger in each hour of the day
 	Used   int64     `json:"used"`  // counted by the ledger for everybody
-	// Stopped is what the ledger had counted when the provider refused for the rest of the day; nil if it did not. Others
-	// that the ledger does not know took the rest of the limit before the end of hour StoppedIn.
+	// Stopped is the ledger's count when the provider refused for the rest of the day; nil if it did not. Others that
+	// the ledger does not know took the rest of the limit before the end of hour StoppedIn.
 	Stopped   *int64 `json:"stopped,omitempty"`
 	StoppedIn int    `json:"stopped_in,omitempty"`
 	Lifted    bool   `json:"lifted,omitempty"` // a refusal by the provider did not last: a later call was answered
@@ -49,8 +49,8 @@ func (h OthersHistory) dayOf(pool string, begins time.Time) *OthersDay {
 	return &h[pool][len(h[pool])-1]
 }
 
-// note records what a report says about the provider's day from begins to ends. drew is what others have taken of each
-// pool through the ledger since begins.
+// note records a report's figures for the provider's day from begins to ends. drew is the amount that others have
+// taken of each pool through the ledger since begins.
 func (h OthersHistory) note(r quota.Report, begins, ends time.Time, drew map[string]int64) {
 	for _, p := range r.Pools {
 		today := h.dayOf(p.Pool, begins)
@@ -117,9 +117,9 @@ func liftedLast(days []OthersDay) bool {
 	return false
 }
 
-// Expect returns a report as if others had already taken what they are expected to take: the rest of the provider's day
-// in windows of a day, and what is missing from a usual day in sliding windows. own is what this store's jobs took of
-// each pool in its widest window; nil: everything that was taken for schedules.
+// Expect returns a report as if others had already taken their expected amounts: the rest of the provider's day in
+// windows of a day, and the part missing from a usual day in sliding windows. own is the amount that this store's
+// jobs took of each pool in its widest window; nil: everything that was taken for schedules.
 func (h OthersHistory) Expect(r quota.Report, t *quota.Tariff, own map[quota.Purpose]quota.Cost) quota.Report {
 	r.Spent = split(r.Spent, own, otherHosts)
 	drew, share := drawnByOthers(r.Spent), t.Ceilings[quota.Scheduled]
@@ -130,7 +130,7 @@ func (h OthersHistory) Expect(r quota.Report, t *quota.Tariff, own map[quota.Pur
 		if w.Day() {
 			gives := level(days, today, w.Limit)
 			if begun, _ := providerDay(r.At, t.Zone); begun.After(today) && gives < w.Limit {
-				return share.Of(w.Limit) // calls count for the new day already, of which nothing is known yet
+				return share.Of(w.Limit) // calls count for the new day already, although nothing is known yet about it
 			}
 			if ends.Sub(r.At) <= testWithin {
 				gives = min(gives+max(gives/8, 1), w.Limit)
@@ -155,8 +155,8 @@ func withMoreUsed(r quota.Report, more func(pool string, w quota.Window) int64) 
 	return r
 }
 
-// restOfDay returns what others are expected to take through the ledger between now and the end of the day. What they
-// took earlier than usual today is not expected again.
+// restOfDay returns the others' expected takes through the ledger between now and the end of the day. Amounts that
+// they took earlier than usual today are not expected again.
 func restOfDay(usual [25]int64, days []OthersDay, today, now time.Time) int64 {
 	hour := max(0, min(int(now.Sub(today)/time.Hour), 24))
 	drew := int64(0)
@@ -168,11 +168,11 @@ func restOfDay(usual [25]int64, days []OthersDay, today, now time.Time) int64 {
 	return max(0, min(rest, sum(usual[:])-drew))
 }
 
-// ours are the purposes of this program's own jobs. A backfill leaves the schedule what it needs, so it need not be
+// ours are the purposes of this program's own jobs. A backfill leaves enough for the schedule, so it need not be
 // expected.
 var ours = []quota.Purpose{quota.Scheduled, quota.Refresh, quota.Backfill}
 
-// drawnByOthers adds up, by pool, what was taken for other purposes than ours.
+// drawnByOthers adds up, by pool, the takes for other purposes than ours.
 func drawnByOthers(spent []quota.Spent) quota.Cost {
 	return drawn(spent, func(p quota.Purpose) bool { return !slices.Contains(ours, p) })
 }
@@ -183,7 +183,7 @@ const (
 	inVain     quota.Purpose = "in vain"
 )
 
-// drawnFor adds up, by pool, what was taken for a purpose.
+// drawnFor adds up, by pool, the takes for a purpose.
 func drawnFor(spent []quota.Spent, purpose quota.Purpose) quota.Cost {
 	return drawn(spent, func(p quota.Purpose) bool { return p == purpose })
 }
@@ -198,7 +198,7 @@ func drawn(spent []quota.Spent, is func(quota.Purpose) bool) quota.Cost {
 	return drew
 }
 
-// split returns sums in which at most own was taken for its purposes, and the rest for another purpose.
+// split returns sums with at most own taken for its purposes, and the rest for another purpose.
 func split(spent []quota.Spent, own map[quota.Purpose]quota.Cost, rest quota.Purpose) (out []quota.Spent) {
 	for _, s := range spent {
 		if left, ok := own[s.Who.Purpose]; ok {
@@ -212,7 +212,7 @@ func split(spent []quota.Spent, own map[quota.Purpose]quota.Cost, rest quota.Pur
 	return out
 }
 
-// String says in words what others took lately, and how much of it is planned for; "" if that is little.
+// String describes the others' recent takes, and how much of them is planned for; "" if that is little.
 func (h OthersHistory) String(t *quota.Tariff, today time.Time) string {
 	var parts []string
 	for _, pool := range t.Pools {
@@ -271,8 +271,7 @@ func othersText(days []OthersDay, today time.Time, pool string, limit int64) str
 	return text + ": planned for"
 }
 
-// took returns what others took of a limit on the day, as far as is known, and by the end of which hour they had taken
-// nine tenths of it.
+// took returns the others' known use of a limit on the day, and the hour by which they had used nine tenths of it.
 func (d OthersDay) took(limit int64) (whole int64, by time.Duration) {
 	var hours [25]int64
 	copy(hours[:], d.Hours)

@@ -13,7 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// notes are a store's notes, what its slots spent, and what a refresh is to do.
+// notes are a store's notes, its slots' spends, and a refresh's work.
 type notes struct {
 	text    string
 	slots   []ingest.Slot
@@ -45,8 +45,8 @@ func (s spender) Spent(context.Context, string, time.Time, time.Duration) ([]quo
 // midnight is the begin of one of the provider's days; days are counted from it.
 var midnight = time.Date(2026, 2, 14, 8, 0, 0, 0, time.UTC)
 
-// seen is what a watch sees: on which of the provider's days and when, what was used and by whom, and at which count
-// the provider said no for the rest of that day; 0: it did not.
+// seen is one observation of a watch: the provider's day and the time, the amounts used and by whom, and the count
+// when the provider said no for the rest of that day; 0: it did not.
 type seen struct {
 	day, hour            int
 	own, others, stopped int64
@@ -71,7 +71,7 @@ func watched(t *testing.T, s budget.PricedSchedule, all ...seen) budget.OthersWa
 	return w
 }
 
-// week is what others took on each of the days from -5, the day before the same weekday a week ago, to 2.
+// week is the others' use on each of the days from -5, the day before the same weekday a week ago, to 2.
 func week(others ...int64) (all []seen) {
 	for i, n := range others {
 		all = append(all, seen{day: i - 5, hour: 2, own: 40, others: n})
@@ -88,14 +88,14 @@ func TestOthersAreNotedAfterAClockThatWasAhead(t *testing.T) {
 	}
 }
 
-// What others took on the last days is planned for: at 08:00Z, when the provider's day begins, that much less is left.
-func TestWhatOthersTookIsExpectedAgain(t *testing.T) {
+// The others' use of the last days is planned for: at 08:00Z, when the provider's day begins, that much less is left.
+func TestTheOthersUseIsExpectedAgain(t *testing.T) {
 	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
 	known := map[ingest.Series]time.Time{}
 	for _, tt := range []struct {
 		name   string
 		seen   []seen
-		hour   int // of day 3, at which it is asked
+		hour   int // the hour of day 3 of the question
 		budget int64
 		said   string
 	}{
@@ -140,7 +140,7 @@ func TestWhatOthersTookIsExpectedAgain(t *testing.T) {
 
 // Whether the provider gives more than when it last refused is tested in the last minutes of the day: a refusal then
 // costs no chart.
-func TestWhatTheProviderGivesIsTestedAsTheDayEnds(t *testing.T) {
+func TestTheProvidersLimitIsTestedAsTheDayEnds(t *testing.T) {
 	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
 	w := watched(t, s, seen{2, 2, 80, 0, 80})
 	for before, want := range map[time.Duration]int64{12 * time.Hour: 80, 30 * time.Minute: 80, 15 * time.Minute: 90, -10 * time.Second: 0} {
@@ -156,8 +156,8 @@ func TestWhatTheProviderGivesIsTestedAsTheDayEnds(t *testing.T) {
 	}
 }
 
-// Of a limit so small that a twentieth of it is nothing, nobody is expected to take nothing.
-func TestNobodyIsExpectedToTakeNothing(t *testing.T) {
+// With a limit so small that a twentieth of it is nothing, others are not expected to take nothing.
+func TestOthersThatTakeNothingAreNotExpected(t *testing.T) {
 	w := watched(t, limited(t, 3, chart(30*time.Minute, 4, regions.Default()...)), seen{2, 1, 2, 0, 0})
 	r := reported(limited(t, 3, chart(30*time.Minute, 4, regions.Default()...)), midnight.AddDate(0, 0, 3).Add(time.Minute), 0, 0)
 	if said := w.Expect(t.Context(), r).Others; said != "" {
@@ -165,8 +165,8 @@ func TestNobodyIsExpectedToTakeNothing(t *testing.T) {
 	}
 }
 
-// What charts drew without a page to show for it is waste: calls that failed, pages that another pass fetched again, and
-// charts that were never completed. Charts are planned with as much of it as in the last day.
+// Units that charts drew without a page to show for it are waste: calls that failed, pages that another pass fetched
+// again, and charts that were never completed. Charts are planned with as much of it as in the last day.
 func TestWasteIsCountedAndPlannedFor(t *testing.T) {
 	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
 	now := midnight.Add(12 * time.Hour)
@@ -239,8 +239,8 @@ func onlyDay(windows []quota.WindowState) (day []quota.WindowState) {
 	return day
 }
 
-// Hosts with stores of their own draw for schedules of their own: each paces what the others leave. Where it is known how
-// many there are, they begin with equal parts, and a lead is halved every day.
+// Hosts with stores of their own draw for schedules of their own: each paces itself by the rest that the others
+// leave. Where it is known how many there are, they begin with equal parts, and a lead is halved every day.
 func TestOtherHostsAreOthers(t *testing.T) {
 	for _, tt := range []struct {
 		name                string

@@ -11,7 +11,7 @@ import (
 // Outlook is how much of each pool backfills may spend today and on later days.
 type Outlook struct {
 	Reserve
-	Left map[string]int64 // before the provider's day ends, if nobody else spends
+	Left map[string]int64 // before the provider's day ends, if other programs spend nothing
 
 	dayPrice Price
 	tariff   *quota.Tariff
@@ -31,7 +31,7 @@ func NewOutlook(r quota.Report, reserve Reserve, day Price, t *quota.Tariff) Out
 	return o
 }
 
-// leftToday returns what is left of a pool now. A window shorter than the rest of the day fills again.
+// leftToday returns the rest of a pool now. A window shorter than the rest of the day fills again.
 func (o Outlook) leftToday(pool quota.Pool, report quota.PoolReport, now time.Time) int64 {
 	if !report.DrainedUntil.IsZero() {
 		return 0
@@ -51,12 +51,12 @@ func (o Outlook) leftToday(pool quota.Pool, report quota.PoolReport, now time.Ti
 	return max(left, 0)
 }
 
-// backfillRoom returns what backfills may use of a window, next to a schedule that uses its share.
+// backfillRoom returns the amount of a window that backfills may use, next to a schedule that uses its share.
 func (o Outlook) backfillRoom(pool quota.Pool, w quota.Window) int64 {
 	return max(0, min(o.tariff.Ceilings[quota.Backfill].Of(w.Limit), o.tariff.Ceilings[quota.Scheduled].Of(w.Limit)-o.scheduledUse(pool, w)))
 }
 
-// scheduledUse returns what the schedule uses in a whole window.
+// scheduledUse returns the schedule's use in a whole window.
 func (o Outlook) scheduledUse(pool quota.Pool, w quota.Window) int64 {
 	if o.Whole == nil || w.Day() {
 		return inWindow(o.dayPrice.Total[pool.Name], w)
@@ -64,7 +64,7 @@ func (o Outlook) scheduledUse(pool quota.Pool, w quota.Window) int64 {
 	return o.Whole[pool.Name][w.Name]
 }
 
-// leftDaily returns what is left of a pool on a whole day, in whole calls of perCall each.
+// leftDaily returns the rest of a pool on a whole day, in whole calls of perCall each.
 func (o Outlook) leftDaily(pool quota.Pool, perCall int64) int64 {
 	left := int64(quota.MaxLimit)
 	for _, w := range pool.Windows {
@@ -75,7 +75,7 @@ func (o Outlook) leftDaily(pool quota.Pool, perCall int64) int64 {
 }
 
 // Never returns an ErrNeverFits if a cost can never be paid: too little is left today, and the schedule leaves less
-// than one call on any other day. The error says what change would make it fit.
+// than one call on any other day. The error names a change that would make it fit.
 func (o Outlook) Never(cost, perCall quota.Cost) error {
 	if _, ok := o.Days(cost, perCall); ok {
 		return nil

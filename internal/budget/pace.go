@@ -14,16 +14,16 @@ import (
 )
 
 // rareChart is how far apart a region's charts may be before they get fewer pages. Two charts a day of half the pages
-// show more about what comes and goes than one whole chart.
+// show more arrivals and departures than one whole chart.
 const rareChart = 12 * time.Hour
 
 // PacedSchedule is the schedule at its present pace, and says how that slows it.
 type PacedSchedule struct {
 	Schedule regions.Schedule
 	Jobs     []JobPace    // the slowed jobs; none: the schedule is as configured
-	Report   quota.Report // the report that it was computed from, with what others are expected to take
-	Others   string       // what others are expected to take, in words; "": little
-	Refresh  quota.Cost   // what refreshes are expected to take until the provider's day ends
+	Report   quota.Report // the report that it was computed from, with the others' expected takes
+	Others   string       // the others' expected takes, in words; "": little
+	Refresh  quota.Cost   // the refreshes' expected takes until the provider's day ends
 
 	holds map[string]time.Time // by job: until when nothing is left for it
 }
@@ -38,7 +38,7 @@ func (p PacedSchedule) heldUntil() (until time.Time) {
 	return until
 }
 
-// delayed is how long a paced job may wait for units beyond its turn before it is said to have nothing left.
+// delayed is how long a paced job may wait for units beyond its turn before the screens say that it has nothing left.
 const delayed = 15 * time.Minute
 
 // String says how each job is paced and why; "" if none is. A job that waits has no pace.
@@ -58,8 +58,8 @@ func (p PacedSchedule) slows(job string) bool {
 	return slices.ContainsFunc(p.Jobs, func(paced JobPace) bool { return paced.Job.Name == job })
 }
 
-// Resume returns a report in which a purpose with nothing left resumes no earlier than the pace lets its jobs. The
-// ledger would admit a call that tests the provider's refusal, but no chart.
+// Resume returns a report whose purpose with nothing left resumes no earlier than the pace lets its jobs. The ledger
+// would admit a call that tests the provider's refusal, but no chart.
 func (p PacedSchedule) Resume(r quota.Report) quota.Report {
 	r.Pools = slices.Clone(r.Pools)
 	for i, pool := range r.Pools {
@@ -74,13 +74,13 @@ func (p PacedSchedule) Resume(r quota.Report) quota.Report {
 	return r
 }
 
-// JobPace is a job whose budget cannot pay for its interval: its slots are spread over what is left of the budget.
+// JobPace is a job whose budget cannot pay for its interval: its slots are spread over the rest of the budget.
 type JobPace struct {
 	regions.Pace
 	Job    ingest.Job
 	Pages  int    // of a chart: fewer than the job has if whole charts would be too rare
 	Pool   string // the pool that slows it
-	Budget int64  // what the schedule may use of that pool in the limiting window
+	Budget int64  // the amount of that pool that the schedule may use in the limiting window
 	Window string
 	Ends   time.Time // of that window, if it is the provider's day
 	Waits  bool      // for the pool to open, or for its window to end: it has no interval at present
@@ -122,10 +122,10 @@ func intervalText(d time.Duration) string {
 // Equal reports, slots and times give equal paces on every host. While the ledger is degraded nothing is paced, since
 // calls are then bounded in another way.
 //
-// The interval of a series is its own or T, whichever is longer, where T is the shortest that the budget pays for: a
+// The interval of a series is its own or T, if that is longer; T is the shortest interval that the budget pays for: a
 // job that asks for little keeps its interval, and the others are stretched alike. A job with a cron line is not
-// stretched, since 06:00 means 06:00: its price is set aside. So is a refresh's, by OthersWatch.Expect: the provider's
-// rules demand it.
+// stretched, since 06:00 means 06:00: its price is set aside. OthersWatch.Expect sets a refresh's part aside too: the
+// provider's rules demand it.
 func (s PricedSchedule) Pace(r quota.Report, known map[ingest.Series]time.Time, now time.Time) PacedSchedule {
 	out := PacedSchedule{Schedule: s.Jobs, Report: r, holds: map[string]time.Time{}}
 	if r.Degraded != nil {
@@ -304,7 +304,8 @@ func (s PricedSchedule) stretch(p *JobPace, schedule regions.JobSchedule, demand
 	return nil
 }
 
-// retryRoom returns what must be left for a chart's retries, besides its price, when it begins; 0 for other jobs.
+// retryRoom returns the amount that must be left for a chart's retries, besides its price, when it begins; 0 for
+// other jobs.
 func retryRoom(job ingest.Job, price int64) int64 {
 	if job.Kind != ingest.KindChart || job.Pages == 0 {
 		return 0

@@ -26,7 +26,7 @@ func limited(t testing.TB, units int64, jobs ...ingest.Job) budget.PricedSchedul
 	return s
 }
 
-// reported returns a report in which the schedule and others have used so much of the units, in the day, which ends at
+// reported returns a report that shows so much use by the schedule and others of the units, in the day, which ends at
 // 08:00 UTC, and in 24 h.
 func reported(s budget.PricedSchedule, now time.Time, own, others int64) quota.Report {
 	r := quota.Report{At: now, Spent: []quota.Spent{
@@ -92,9 +92,9 @@ func TestAScheduleThatCostsMoreThanThereIsIsSpread(t *testing.T) {
 	}
 }
 
-// Who asks for little keeps it whole: 7 regions every 6 h cost 112 of 285 units, and what is left pays for one region
+// Who asks for little keeps it whole: 7 regions every 6 h cost 112 of 285 units, and the rest pays for one region
 // every 33 minutes.
-func TestTheModestKeepWhatTheyAskForAndTheOthersAreStretchedAlike(t *testing.T) {
+func TestTheModestKeepTheirIntervalAndTheOthersAreStretchedAlike(t *testing.T) {
 	dawn := time.Date(2026, 2, 14, 8, 0, 0, 0, time.UTC)
 	job := func(name string, every time.Duration, pages int, in ...ingest.Region) ingest.Job {
 		return ingest.Job{Name: name, Kind: ingest.KindChart, Regions: in, Every: every, Pages: pages}
@@ -124,9 +124,9 @@ func TestTheModestKeepWhatTheyAskForAndTheOthersAreStretchedAlike(t *testing.T) 
 	}
 }
 
-// What the refresh still to come today has to look up and to name is set aside before a chart is priced, and a chart
-// leaves it.
-func TestWhatARefreshNeedsIsSetAsideFirst(t *testing.T) {
+// The videos and categories that the refresh still to come today has to look up are set aside before a chart is
+// priced, and a chart leaves them.
+func TestARefreshsNeedIsSetAsideFirst(t *testing.T) {
 	now := time.Date(2026, 2, 14, 8, 1, 0, 0, time.UTC)
 	charts := chart(30*time.Minute, 4, regions.Default()...)
 	s := limited(t, 300, charts, refresh())
@@ -168,8 +168,8 @@ func TestWhatARefreshNeedsIsSetAsideFirst(t *testing.T) {
 }
 
 // 15,000 videos become too old on one day, under 300 units: their 300 look-ups are spread over the days before, so that
-// none takes more than a quarter of the charts' budget and none is late. Where charts leave more than a quarter, refreshes
-// may have it; what is too much even for six days waits, and a few look-ups are not spread at all.
+// none takes more than a quarter of the charts' budget and none is late. Where charts leave more than a quarter,
+// refreshes may have it; work that is too much even for six days waits, and a few look-ups are not spread at all.
 func TestARefreshTooBigForADayIsSpreadOverTheDaysBefore(t *testing.T) {
 	starved, rich := chart(30*time.Minute, 4, regions.Default()...), chart(24*time.Hour, 4, regions.Default()...)
 	for _, tt := range []struct {
@@ -238,8 +238,8 @@ func TestADrainedPoolHoldsThePace(t *testing.T) {
 }
 
 // 240 of the 285 units were used within a few hours, and none of them leaves the sliding window for another ten hours:
-// what is left lasts until then. As soon as they leave it, slots come at the window's own pace.
-func TestWhatIsLeftLastsUntilASlidingWindowHasMore(t *testing.T) {
+// the rest lasts until then. As soon as they leave it, slots come at the window's own pace.
+func TestTheRestLastsUntilASlidingWindowHasMore(t *testing.T) {
 	now := time.Date(2026, 2, 14, 8, 0, 0, 0, time.UTC)
 	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
 	for _, tt := range []struct {
@@ -302,7 +302,7 @@ func TestNothingFitsThatCannotBegin(t *testing.T) {
 
 // The day's own window paces the chart, but a sliding one admits the next only after the day has turned: at which pace is
 // then another day's matter.
-func TestAPaceIsSaidOfItsOwnDay(t *testing.T) {
+func TestAPaceSpeaksOfItsOwnDay(t *testing.T) {
 	now := time.Date(2026, 2, 14, 20, 0, 0, 0, time.UTC)
 	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
 	for _, tt := range []struct {
@@ -350,7 +350,7 @@ func BenchmarkPace(b *testing.B) {
 }
 
 // A pace that is longer by seconds is not said to be the interval itself.
-func TestAPaceOfSecondsMoreIsSaidInSeconds(t *testing.T) {
+func TestAPaceOfSecondsIsPrintedInSeconds(t *testing.T) {
 	p := budget.JobPace{Job: chart(30*time.Minute, 4, "US"), Pages: 4, Pool: "units", Budget: 1556, Window: "24h"}
 	p.Round = 30*time.Minute + 15*time.Second
 	if got, want := p.String(), "chart every 30 m 15 s instead of 30 m: 1556 units in 24h"; got != want {

@@ -16,9 +16,9 @@ import (
 // mostToRefresh bounds how many videos are counted to price a refresh.
 const mostToRefresh = 50_000
 
-// lookUpsToday returns how many look-ups a day's refresh makes in all, of which it has made done, and how many old videos
-// it leaves for the next day. old are the videos still to be refreshed: those of today, then those that each later day
-// adds. most is how many look-ups a day may make.
+// lookUpsToday returns how many look-ups a day's refresh makes in all, including the done ones, and how many old
+// videos it leaves for the next day. old are the videos still to be refreshed: today's videos, then the videos that
+// each later day adds. most is how many look-ups a day may make.
 func lookUpsToday(old []int, perCall, most, done int) (calls, late int) {
 	calls, sum, crowded := 0, 0, false
 	for later, videos := range old {
@@ -33,8 +33,9 @@ func lookUpsToday(old []int, perCall, most, done int) (calls, late int) {
 	return calls, max(0, old[0]-(calls-done)*perCall)
 }
 
-// mostRefreshed returns how many look-ups a refresh may make in the provider's day of a time: what a quarter of the
-// schedule's budget pays for or, if that is more, what the schedule as configured leaves, without what naming costs.
+// mostRefreshed returns how many look-ups a refresh may make in the provider's day of a time: the number that a
+// quarter of the schedule's budget pays for or, if that is more, the rest beside the schedule as configured, without
+// the cost of naming.
 func (w OthersWatch) mostRefreshed(history OthersHistory, at time.Time, names quota.Cost) (most int64, lookUp quota.Cost, err error) {
 	s := w.Schedule
 	if lookUp, err = s.Tariff.Cost(s.Upstream.Videos(nil).Method); err != nil {
@@ -63,8 +64,8 @@ func (w OthersWatch) mostRefreshed(history OthersHistory, at time.Time, names qu
 	return most, lookUp, nil
 }
 
-// planRefresh returns the look-ups that a refresh still makes of what is due at a time, and what that and naming
-// categories costs, if its slot has charged that much. late is how many old videos it leaves for later.
+// planRefresh returns the look-ups that a refresh still makes of the videos due at a time, and the cost of that and
+// of naming categories, if its slot has charged that much. late is how many old videos it leaves for later.
 func (w OthersWatch) planRefresh(ctx context.Context, history OthersHistory, at time.Time, charged map[string]int64) (calls, late int, need quota.Cost, err error) {
 	s, need := w.Schedule, quota.Cost{}
 	unnamed, err := w.Notes.RegionsToName(ctx, at, at.Add(-fetch.NameAfter))
@@ -96,8 +97,8 @@ func (w OthersWatch) planRefresh(ctx context.Context, history OthersHistory, at 
 	return calls, late, need, nil
 }
 
-// RefreshCalls returns how many look-ups a refresh slot that has charged so much has left today, and in words what it
-// leaves for later days.
+// RefreshCalls returns how many look-ups a refresh slot that has charged so much has left today, and describes the
+// part left for later days.
 func (w OthersWatch) RefreshCalls(ctx context.Context, now time.Time, charged map[string]int64) (calls int, waits string, err error) {
 	history, _, err := w.read(ctx)
 	if err != nil {
@@ -105,7 +106,7 @@ func (w OthersWatch) RefreshCalls(ctx context.Context, now time.Time, charged ma
 	}
 	calls, late, _, err := w.planRefresh(ctx, history, now, charged)
 	if late > 0 {
-		waits = fmt.Sprintf("%d videos wait for the next refresh: one takes at most a quarter of what charts may spend in a day", late)
+		waits = fmt.Sprintf("%d videos wait for the next refresh: one takes at most a quarter of the charts' daily budget", late)
 	}
 	return calls, waits, err
 }
@@ -140,8 +141,8 @@ func (w OthersWatch) refreshNeed(ctx context.Context, history OthersHistory, slo
 	return need, nil
 }
 
-// setAside counts as used what refreshes need, since the provider's rules demand them. What earlier refreshes took leaves
-// a sliding window as new ones come.
+// setAside counts the refreshes' need as used, since the provider's rules demand them. The charges of earlier
+// refreshes leave a sliding window as new ones come.
 func setAside(r quota.Report, need quota.Cost) quota.Report {
 	drew := drawnFor(r.Spent, quota.Refresh)
 	return withMoreUsed(r, func(pool string, w quota.Window) int64 {

@@ -12,7 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// pastSlots is how many of a job's newest done slots are averaged to find what a slot costs.
+// pastSlots is how many of a job's newest done slots are averaged to find a slot's cost.
 const pastSlots = 24
 
 // Reserve is the most that the schedule may need before the provider's day ends, and in any whole sliding window.
@@ -40,7 +40,7 @@ func (NoSlots) DueSince(context.Context, string, time.Time) ([]ingest.Slot, erro
 
 // Reserve adds up the slots still to come before the provider's midnight and the due ones that are not done. Each costs
 // the average of its job's recent slots or, if none is done yet, its price. Nothing is reserved for a refresh: like a
-// backfill, it leaves other jobs what they need.
+// backfill, it leaves enough for other jobs.
 func (s PricedSchedule) Reserve(ctx context.Context, slots Slots, now time.Time) (Reserve, error) {
 	r := Reserve{Reserve: quota.Reserve{Rest: quota.Cost{}, Whole: map[string]map[string]int64{}}}
 	_, r.Until = providerDay(now, s.Tariff.Zone)
@@ -54,7 +54,7 @@ func (s PricedSchedule) Reserve(ctx context.Context, slots Slots, now time.Time)
 			open, err = countUnfinished(ctx, slots, schedule, now)
 		}
 		if err != nil {
-			return r, fmt.Errorf("find what the schedule still needs: %w", err)
+			return r, fmt.Errorf("find the schedule's remaining need: %w", err)
 		}
 		r.Rest.Add(each, int64(open+len(schedule.Between(now, r.Until.Add(-time.Second))))) // one at midnight is the next day's
 		s.reserveWindows(r.Whole, each, schedule, now)
@@ -65,7 +65,7 @@ func (s PricedSchedule) Reserve(ctx context.Context, slots Slots, now time.Time)
 // lateRun is how late a slot may be fetched: it then leaves a sliding window that much later too.
 const lateRun = 15 * time.Minute
 
-// reserveWindows adds what a job uses in a whole sliding window, at each per slot, allowing for late slots. It counts
+// reserveWindows adds a job's use in a whole sliding window, at each per slot, allowing for late slots. It counts
 // from the job's next slot, since no window of that length has more slots.
 func (s PricedSchedule) reserveWindows(whole map[string]map[string]int64, each quota.Cost, schedule regions.JobSchedule, now time.Time) {
 	from := schedule.Next(now).Add(-time.Second)

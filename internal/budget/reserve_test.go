@@ -41,9 +41,9 @@ func past(job, key string, due time.Time, state ingest.State, units int64) inges
 	return ingest.Slot{SlotKey: ingest.SlotKey{Job: job, Key: key, DueAt: due}, State: state, Units: units}
 }
 
-// The reserve is for the slots still to come before the provider's midnight and those that nobody has finished, at what they
-// recently cost: a chart of three pages does not cost the four that were planned.
-func TestTheReserveIsWhatTheScheduleStillNeeds(t *testing.T) {
+// The reserve is for the slots still to come before the provider's midnight and the unfinished ones, at their recent
+// cost: a chart of three pages does not cost the four that were planned.
+func TestTheReserveIsTheSchedulesRemainingNeed(t *testing.T) {
 	at := func(hour, minute int) time.Time { return time.Date(2026, 2, 14, hour, minute, 0, 0, time.UTC) }
 	hourly := chart(time.Hour, 4, "US", "GB") // US on the hour, GB at half past; the provider's day turns at 08:00
 	fetched := pastSlots{past("chart", "US", at(5, 0), ingest.Done, 1), past("chart", "GB", at(4, 30), ingest.Done, 1)}
@@ -74,7 +74,8 @@ func TestTheReserveIsWhatTheScheduleStillNeeds(t *testing.T) {
 	}
 }
 
-// What the schedule fetched late leaves the sliding window as late: the slots that come a day later find room all the same.
+// Late slots of the schedule leave the sliding window as late: the slots that come a day later find room all the
+// same.
 func TestTheReserveOfASlidingWindowHasRoomForWhatWasLate(t *testing.T) {
 	now := time.Date(2026, 2, 14, 9, 1, 0, 0, time.UTC)
 	r, err := schedule(t, chart(30*time.Minute, 1, regions.Default()...)).Reserve(t.Context(), pastSlots{}, now)

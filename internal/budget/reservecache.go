@@ -12,8 +12,8 @@ import (
 // reserveHolds is how long a computed reserve is used. Until the provider's day turns, a reserve only falls.
 const reserveHolds = time.Minute
 
-// ReserveCache says what the takes of backfills and of a refresh must leave for the schedule. It computes that only on
-// request, since most runs refresh nothing. Safe for concurrent use.
+// ReserveCache returns the amounts that the takes of backfills and of a refresh must leave for the schedule. It
+// computes that only on request, since most runs refresh nothing. Safe for concurrent use.
 type ReserveCache struct {
 	Compute func(context.Context) (Reserve, error)
 	Now     func() time.Time
@@ -24,7 +24,7 @@ type ReserveCache struct {
 	last Reserve
 }
 
-// Update computes the reserve. A backfill does this before it spends what the schedule might need.
+// Update computes the reserve. A backfill does this before it spends units that the schedule might need.
 func (r *ReserveCache) Update(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -39,8 +39,8 @@ func (r *ReserveCache) update(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// Reserve returns what the next take must leave. If it cannot be computed, the last reserve is used, which was larger
-// unless the provider's day has turned since.
+// Reserve returns the amounts that the next take must leave. If it cannot be computed, the last reserve is used,
+// which was larger unless the provider's day has turned since.
 func (r *ReserveCache) Reserve(ctx context.Context) quota.Reserve {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// room answers what a purpose may draw of a pool at a time: what is left now, plus what has come back by then, less what
-// was drawn before. It is asked in the order of time.
+// room answers how much a purpose may draw of a pool at a time: the rest now, plus the returns by then, less the
+// amounts drawn before. It is asked in the order of time.
 type room struct {
 	closed  time.Time // nothing may be drawn before
 	windows []windowRoom
@@ -19,11 +19,11 @@ type windowRoom struct {
 	left    int64 // at the time of the last question
 	length  time.Duration
 	returns []quota.Return // still to come
-	drawn   []quota.Return // what was drawn, with the time at which it comes back
+	drawn   []quota.Return // the drawn amounts, with the times of their return
 }
 
-// newRoom returns the room of a pool that a report describes. What a window counts beyond its known returns comes back
-// after a whole length of the window.
+// newRoom returns the room of a pool that a report describes. Units that a window counts beyond its known returns
+// come back after a whole length of the window.
 func newRoom(p quota.PoolReport, share quota.Share, grace time.Duration, now time.Time) *room {
 	r := &room{closed: p.DrainedUntil}
 	for _, w := range p.Windows {
@@ -43,8 +43,8 @@ func newRoom(p quota.PoolReport, share quota.Share, grace time.Duration, now tim
 	return r
 }
 
-// at returns what may be drawn at t; it is negative if more is counted than the purpose may see used. A pool that a
-// report does not have, nil, is not counted.
+// at returns the amount that may be drawn at t; it is negative if more is counted than the purpose may see used. A
+// pool that a report does not have, nil, is not counted.
 func (r *room) at(t time.Time) int64 {
 	least := int64(quota.MaxLimit)
 	if r == nil {
@@ -70,7 +70,7 @@ func (r *room) pays(amount int64, t time.Time) bool {
 	return !at.IsZero() && at.Sub(t) <= delayed
 }
 
-// back removes from a list what has come back by t, and returns its sum.
+// back removes the amounts from a list that have come back by t, and returns their sum.
 func back(list *[]quota.Return, t time.Time) (n int64) {
 	for len(*list) > 0 && !(*list)[0].At.After(t) {
 		n += (*list)[0].Amount
@@ -79,7 +79,7 @@ func back(list *[]quota.Return, t time.Time) (n int64) {
 	return n
 }
 
-// draw draws an amount at the time of the last question, t. A day that ends gives back what was drawn in it.
+// draw draws an amount at the time of the last question, t. A day that ends gives back the amounts drawn in it.
 func (r *room) draw(amount int64, t time.Time) {
 	if r == nil {
 		return

@@ -1,5 +1,5 @@
-// Package budget prices schedules and backfills before they run, and computes what the schedule still needs before the
-// provider's midnight and what that leaves. It only computes: callers pass in what it needs to know of the past.
+// Package budget prices schedules and backfills before they run, and computes the schedule's remaining need before
+// the provider's midnight and the rest beside it. It only computes: callers pass in the knowledge about the past.
 package budget
 
 import (
@@ -17,15 +17,15 @@ import (
 
 const day = 24 * time.Hour
 
-// PricedSchedule is when the jobs are due, which upstream their slots call, and what those calls cost.
+// PricedSchedule has the due times of the jobs, the upstream that their slots call, and the costs of those calls.
 type PricedSchedule struct {
 	Jobs     regions.Schedule
 	Upstream fetch.Upstream
 	Tariff   *quota.Tariff
-	Hosts    int // how many use the ledger, each with its own store, as far as is known; 0: only this one
+	Hosts    int // how many use the ledger, each with its own store, as far as known; 0: only this one
 	// WholePages keeps the pages of a paced chart as configured, however rare it gets.
 	WholePages bool
-	Idle       IdleHours // in which nothing is planned for
+	Idle       IdleHours // hours that nothing is planned for
 }
 
 // Price is the most that a schedule costs over a span of time, per job and in total.
@@ -38,7 +38,7 @@ type Price struct {
 type JobPrice struct {
 	Job   ingest.Job
 	Slots int
-	Cost  quota.Cost // empty for a job whose price depends on what is stored
+	Cost  quota.Cost // empty for a job whose price depends on stored rows
 }
 
 // DayPrice prices the day that begins now.
@@ -60,7 +60,7 @@ func (s PricedSchedule) Price(from, to time.Time) (Price, error) {
 	return p, nil
 }
 
-// PricedSlot is a future slot and the most that it costs; its Cost is empty if that depends on what is stored.
+// PricedSlot is a future slot and the most that it costs; its Cost is empty if that depends on stored rows.
 type PricedSlot struct {
 	ingest.SlotKey
 	Cost quota.Cost
@@ -78,7 +78,7 @@ func ChartsEvery(jobs []ingest.Job, every time.Duration) []ingest.Job {
 	return jobs
 }
 
-// slotPrice returns the most that one slot of a job costs; empty if that depends on what is stored.
+// slotPrice returns the most that one slot of a job costs; empty if that depends on stored rows.
 func (s PricedSchedule) slotPrice(job ingest.Job) (quota.Cost, error) {
 	calls, err := fetch.JobCalls(s.Upstream, job)
 	if err != nil {
@@ -109,7 +109,7 @@ func (s PricedSchedule) affords(job ingest.Job, methods []string) error {
 		}
 		for _, pool := range s.Tariff.PoolNames() {
 			if cost[pool] > ceilings[pool] {
-				return fmt.Errorf("job %s %w: %s costs %d of %s, of which purpose %s may use %d: raise the limit or ceilings.%s in the costs",
+				return fmt.Errorf("job %s %w: %s costs %d of %s, and purpose %s may use %d of it: raise the limit or ceilings.%s in the costs",
 					job.Name, quota.ErrNeverFits, method, cost[pool], pool, purpose, ceilings[pool], purpose)
 			}
 		}
@@ -143,7 +143,7 @@ func NeverCalled(t *quota.Tariff) (warnings []string) {
 	return warnings
 }
 
-// UnfitError is a schedule that the quota does not pay for, and what it would pay for.
+// UnfitError is a schedule that the quota does not pay for, and a schedule that it would pay for.
 type UnfitError struct{ What, Cure string }
 
 func (e *UnfitError) Error() string { return e.What + ": " + e.Cure }
@@ -204,7 +204,7 @@ func (p Price) longerIntervals(need, beside, alone int64) string {
 	return text
 }
 
-// Ceilings returns the ceiling of a purpose in each pool, in whichever window allows least.
+// Ceilings returns the ceiling of a purpose in each pool, in the window that allows least.
 func Ceilings(t *quota.Tariff, purpose quota.Purpose) map[string]int64 {
 	ceilings := map[string]int64{}
 	for _, pool := range t.Pools {

@@ -53,8 +53,7 @@ func TestAMethodWithoutAPriceIsAnErrorThatNamesTheJob(t *testing.T) {
 	}
 }
 
-// A limit that was lowered refuses the jobs that it leaves no room for, and nobody else: what is never called may cost
-// what it likes.
+// A lowered limit refuses the jobs that it leaves no room for, and no others: an uncalled method may have any price.
 func TestOnlyAJobThatCallsItIsRefusedACostThatNeverFits(t *testing.T) {
 	lowered := func(jobs ...ingest.Job) budget.PricedSchedule {
 		s := schedule(t, jobs...)
@@ -74,7 +73,7 @@ func TestOnlyAJobThatCallsItIsRefusedACostThatNeverFits(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	_, err := lowered(search(24*time.Hour, 1)).DayPrice(start)
-	if !errors.Is(err, quota.ErrNeverFits) || !strings.Contains(err.Error(), "search.list costs 100 of units, of which purpose scheduled may use 19") {
+	if !errors.Is(err, quota.ErrNeverFits) || !strings.Contains(err.Error(), "search.list costs 100 of units, and purpose scheduled may use 19 of it") {
 		t.Error(err)
 	}
 	if got := budget.NeverCalled(tariff(t)); len(got) > 0 {
@@ -135,7 +134,7 @@ func TestEveryWindowHasToLetTheScheduleThrough(t *testing.T) {
 	}
 }
 
-// What is left of a minute is not all that is left of a day.
+// The rest of a minute is not the whole rest of a day.
 func TestTheForecastKnowsItsWindows(t *testing.T) {
 	s := schedule(t, chart(time.Hour, 1, "US"))
 	now := time.Date(2026, 2, 15, 5, 10, 0, 0, time.UTC) // three slots before the day turns, at 08:00

@@ -14,7 +14,7 @@ type demand struct {
 	price    int64 // of a slot
 }
 
-// demands returns what the jobs need of each pool, longest intervals first. A refresh is left out.
+// demands returns the jobs' need of each pool, longest intervals first. A refresh is left out.
 func (s PricedSchedule) demands() (map[string][]demand, error) {
 	out := map[string][]demand{}
 	for _, schedule := range s.Jobs {
@@ -42,9 +42,9 @@ func (d demand) cost(now time.Time, span time.Duration) int64 {
 // round returns the cost of one slot of each of the job's series.
 func (d demand) round() int64 { return d.price * int64(max(1, len(d.schedule.Job.Regions))) }
 
-// fill subtracts from what is left the cost of the other jobs that keep their intervals or have a cron line. It returns
+// fill subtracts from the rest the cost of the other jobs that keep their intervals or have a cron line. It returns
 // own's share of the rest, among the jobs that are stretched alike. The share of a job that keeps its interval is 1,
-// since what is left pays for it. jobs are all jobs, as demands returns them; own may have fewer pages than there.
+// since the rest pays for it. jobs are all jobs, as demands returns them; own may have fewer pages than there.
 func (b *supply) fill(jobs []demand, own demand, now time.Time) (share float64) {
 	var stretched []demand
 	rounds := own.round()

@@ -6,22 +6,22 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// supply is what one window leaves to the schedule.
+// supply is one window's part for the schedule.
 type supply struct {
 	span   time.Duration  // that left is spread over
 	whole  time.Duration  // the window's length
-	left   int64          // what the schedule may use in span
-	now    int64          // what it may use immediately
-	budget int64          // what it may use in the whole window, including what is used already
+	left   int64          // the schedule's allowance in span
+	now    int64          // its allowance now
+	budget int64          // its allowance in the whole window, including its use so far
 	renews time.Time      // when the window next has more
-	comes  []quota.Return // when what is used comes back
+	comes  []quota.Return // when used units come back
 	closed bool           // until renews, even if something is left
 	spent  bool           // span began with the job's last slot, which is paid for
 }
 
-// supplyOf returns what a window leaves to the schedule. What is left of a day is spread from the job's last slot to
-// the end of the day. A sliding window has no end: what others leave of it is spread over its whole length, so that old
-// slots leave it as fast as new ones come.
+// supplyOf returns a window's part for the schedule. The rest of a day is spread from the job's last slot to the end
+// of the day. A sliding window has no end: the part that others leave of it is spread over its whole length, so that
+// old slots leave it as fast as new ones come.
 func (s PricedSchedule) supplyOf(pool quota.PoolReport, w quota.WindowState, spent []quota.Spent, last, now time.Time) supply {
 	ceiling := s.Tariff.Ceilings[quota.Scheduled].Of(w.Window.Limit)
 	own := drawnFor(spent, quota.Scheduled)[pool.Pool]
@@ -51,8 +51,9 @@ func (s PricedSchedule) awake(from, to time.Time) time.Duration {
 	return max(s.Idle.awake(from, to, s.Tariff.Zone), min(to.Sub(from), time.Minute))
 }
 
-// roomAt returns when the window has room for so many units at once. What comes back in a step comes in the middle of
-// it. What the returns do not tell is taken to have been used by slots of that price, that gap apart.
+// roomAt returns when the window has room for so many units at once. Units that come back in a step come in the
+// middle of it. Units that the returns do not list are assumed to have been used by slots of that price, that gap
+// apart.
 func (b supply) roomAt(units, price int64, gap time.Duration) time.Time {
 	if b.spent || b.closed {
 		return b.renews
@@ -71,7 +72,7 @@ func (b supply) roomAt(units, price int64, gap time.Duration) time.Time {
 	return before.Add(time.Duration((units-room-1)/price) * gap)
 }
 
-// gap returns the time between slots of that price for a job with that share of what is left; the whole span if nothing
+// gap returns the time between slots of that price for a job with that share of the rest; the whole span if nothing
 // is left.
 func (b supply) gap(price int64, share float64) time.Duration {
 	slots := max(0, b.left) / price
@@ -81,9 +82,9 @@ func (b supply) gap(price int64, share float64) time.Duration {
 	return b.spread(b.span, slots, share)
 }
 
-// round returns the slot interval by which staleness is judged. While nothing is left, gap is the wait for the window's
-// end instead of an interval: round is then what the budget of a whole window pays for, or 0 if others have spent that
-// too.
+// round returns the slot interval that staleness is judged by. While nothing is left, gap is the wait for the
+// window's end instead of an interval: round is then the number of slots that the budget of a whole window pays for,
+// or 0 if others have spent that too.
 func (b supply) round(gap time.Duration, price int64, share float64) time.Duration {
 	switch whole := b.budget / price; {
 	case b.left >= price:

@@ -20,14 +20,15 @@ type Notes interface {
 	Note(ctx context.Context, name string) (string, error) // "" if there is none
 	SetNote(ctx context.Context, name, text string) error
 	SpentSlots(ctx context.Context, since time.Time) ([]ingest.Slot, error)
-	// CountToRefresh counts the oldest n videos that fetch.Library's VideosToRefresh would return, by day: first those of
-	// now, then those that each day until ingest.RefreshEarly from now adds. RegionsToName is as there.
+	// CountToRefresh counts the oldest n videos that fetch.Library's VideosToRefresh would return, by day: first the
+	// videos of now, then the videos that each day until ingest.RefreshEarly from now adds. RegionsToName is as
+	// there.
 	CountToRefresh(ctx context.Context, now time.Time, n int) ([]int, error)
 	RegionsToName(ctx context.Context, charted, stale time.Time) ([]ingest.Region, error)
 }
 
-// OthersWatch remembers the amounts that others take, and makes reports for planning charts: without what others and
-// refreshes will take.
+// OthersWatch remembers the amounts that others take, and makes reports for planning charts: without the takes of
+// others and refreshes.
 type OthersWatch struct {
 	Notes    Notes
 	Schedule PricedSchedule
@@ -40,7 +41,7 @@ type Spender interface {
 	Spent(ctx context.Context, account string, since time.Time, every time.Duration) ([]quota.Spent, error)
 }
 
-// Observe notes what a report and its ledger say about others. After a failure, the next call notes the same.
+// Observe notes a report's and its ledger's figures about others. After a failure, the next call notes the same.
 func (w OthersWatch) Observe(ctx context.Context, l Spender, r quota.Report) error {
 	if r.Degraded != nil {
 		return nil //nolint:nilerr // there is nothing to note
@@ -53,7 +54,7 @@ func (w OthersWatch) Observe(ctx context.Context, l Spender, r quota.Report) err
 	begins, ends := dayOf(r, tariff)
 	spent, err := l.Spent(ctx, r.Account, begins.Add(-tariff.Grace), 0)
 	if err != nil {
-		return fmt.Errorf("read what others have spent: %w", err)
+		return fmt.Errorf("read the others' spends: %w", err)
 	}
 	slots, err := w.slots(ctx, begins)
 	if err != nil {
@@ -70,13 +71,13 @@ func (w OthersWatch) Observe(ctx context.Context, l Spender, r quota.Report) err
 // Expected is a report for planning charts.
 type Expected struct {
 	quota.Report            // as if all else that is expected were used already
-	Others       string     // what others are expected to take, in words; "": little
-	Refresh      quota.Cost // what refreshes will still take before the provider's day ends
+	Others       string     // the others' expected takes, in words; "": little
+	Refresh      quota.Cost // the refreshes' takes still to come before the provider's day ends
 	Idle         IdleHours
 }
 
-// Expect returns the report of OthersHistory.Expect, less what the day's refreshes and failed calls will still cost. If
-// the store cannot be read, nothing is expected.
+// Expect returns the report of OthersHistory.Expect, less the cost of the day's remaining refreshes and failed calls.
+// If the store cannot be read, nothing is expected.
 func (w OthersWatch) Expect(ctx context.Context, r quota.Report) Expected {
 	history, _, err := w.read(ctx)
 	if err != nil || r.Degraded != nil {
@@ -100,8 +101,8 @@ func (w OthersWatch) Expect(ctx context.Context, r quota.Report) Expected {
 	return out
 }
 
-// expectWaste counts as used what failed calls are expected to cost before the day ends, at the last day's hourly rate.
-// Those of the last day count as others' spending, so that less of a sliding window is left for charts.
+// expectWaste counts the expected cost of failed calls before the day ends as used, at the last day's hourly rate.
+// The failed calls of the last day count as others' spending, so that less of a sliding window is left for charts.
 func expectWaste(r quota.Report, wasted map[string]int64, ends time.Time) quota.Report {
 	scheduled := drawnFor(r.Spent, quota.Scheduled)
 	for pool, n := range wasted {
@@ -116,8 +117,8 @@ func expectWaste(r quota.Report, wasted map[string]int64, ends time.Time) quota.
 	})
 }
 
-// Wasted returns what slots of charts took from each pool without a page to show for it: for calls that failed, for
-// pages from which a later pass could not go on, and for charts that were never completed.
+// Wasted returns the amount that slots of charts took from each pool without a page to show for it: for calls that
+// failed, for pages that a later pass could not continue from, and for charts that were never completed.
 func (s PricedSchedule) Wasted(slots []ingest.Slot) map[string]int64 {
 	wasted, pages := map[string]int64{}, map[string]quota.Cost{}
 	for _, schedule := range s.Jobs {
@@ -142,8 +143,8 @@ func (s PricedSchedule) Wasted(slots []ingest.Slot) map[string]int64 {
 	return wasted
 }
 
-// PaceBy returns the schedule's pace for a fetch.Reconciler, by the governor's report at that time, including what
-// others are expected to take. It also notes what they took. Without a report nothing is paced.
+// PaceBy returns the schedule's pace for a fetch.Reconciler, by the governor's report at that time, including the
+// others' expected takes. It also notes their takes. Without a report nothing is paced.
 func (w OthersWatch) PaceBy(g *quota.Governor) func(context.Context, map[ingest.Series]time.Time, time.Time) (fetch.Scheduler, map[string]int) {
 	return func(ctx context.Context, known map[ingest.Series]time.Time, now time.Time) (fetch.Scheduler, map[string]int) {
 		r, err := g.Report(ctx)
@@ -151,7 +152,7 @@ func (w OthersWatch) PaceBy(g *quota.Governor) func(context.Context, map[ingest.
 			return w.Schedule.Jobs, nil
 		}
 		if err := w.Observe(ctx, g, r); err != nil && ctx.Err() == nil {
-			w.Log.WarnContext(ctx, "what others take is not noted", slog.Any("error", err))
+			w.Log.WarnContext(ctx, "the others' takes are not noted", slog.Any("error", err))
 		}
 		expected := w.Expect(ctx, r)
 		w.Schedule.Idle = expected.Idle
@@ -188,8 +189,8 @@ func (w OthersWatch) slots(ctx context.Context, since time.Time) (out []ingest.S
 	return out, err
 }
 
-// own returns this host's assumed part of what was taken, by purpose and pool; nil if all of it is. If it is known how
-// many hosts share the ledger, that is halfway between what its slots took and an equal part, so that a lead that one
+// own returns this host's assumed part of the takes, by purpose and pool; nil if all of it is. If it is known how
+// many hosts share the ledger, that is halfway between its slots' takes and an equal part, so that a lead that one
 // host has by chance is lost in a few days.
 func (w OthersWatch) own(slots []ingest.Slot, spent []quota.Spent) map[quota.Purpose]quota.Cost {
 	if !w.Shared {

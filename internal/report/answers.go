@@ -16,7 +16,7 @@ type TakeDocument struct {
 	Allowed      bool             `json:"allowed"`
 	Method       string           `json:"method"`
 	Purpose      quota.Purpose    `json:"purpose"`
-	Charges      map[string]int64 `json:"charges"`   // what the call costs
+	Charges      map[string]int64 `json:"charges"`   // the call's cost
 	Remaining    map[string]int64 `json:"remaining"` // for this purpose
 	RetryAfterMS int64            `json:"retry_after_ms"`
 	RetryAt      *time.Time       `json:"retry_at"` // after a refusal: when the same call will be admitted
@@ -31,7 +31,7 @@ func NewTakeDocument(d quota.Decision, cost quota.Cost) TakeDocument {
 		Remaining: map[string]int64{}, RetryAfterMS: d.RetryAfter.Milliseconds(), RefusedBy: d.Refusal, Degraded: d.Degraded,
 	}
 	for _, p := range d.Pools {
-		if !d.Degraded { // otherwise what remains is not known
+		if !d.Degraded { // otherwise the rest is not known
 			doc.Remaining[p.Pool] = p.Remaining
 		}
 	}
@@ -72,7 +72,7 @@ type Copied struct {
 	To            string               `json:"to"`
 	Outcome       string               `json:"outcome"`        // copied, or there: everything was there already, and nothing was written
 	At            time.Time            `json:"at"`             // when the source was copied
-	SourceWritten bool                 `json:"source_written"` // during the copy, which lacks what was written then
+	SourceWritten bool                 `json:"source_written"` // during the copy, which lacks the writes made then
 	RowsChanged   int                  `json:"rows_changed"`   // rows with a text whose bytes the target cannot store
 	Rows          int                  `json:"rows"`
 	Tables        []ingest.CopiedTable `json:"tables"`

@@ -26,7 +26,7 @@ type AuditReport struct {
 	Until     time.Time        `json:"until"`
 	Begins    *time.Time       `json:"begins"` // the oldest slot that the store has; null: it has none
 	Pools     []AuditPool      `json:"pools"`
-	Days      []AuditDay       `json:"days"` // the provider's days, oldest first, without those that had no calls
+	Days      []AuditDay       `json:"days"` // the provider's days, oldest first, without days that had no calls
 	Uses      []AuditUse       `json:"uses"`
 	Lacked    AuditLacked      `json:"lacked"`
 	PerDay    map[string]int64 `json:"per_day"` // cost of the schedule as configured
@@ -70,11 +70,11 @@ type AuditLacked struct {
 var unknownToAudit = []string{
 	"your organisation, the number of your project, who uses your client, and why it needs more: that is yours to write",
 	"calls that other tools made, by hand or through the gateway: the ledger keeps them for a day or so, see ingest quota --all",
-	"what was spent on slots that are older than 29 days: they are deleted",
+	"the spends of slots older than 29 days: they are deleted",
 }
 
-// AddUp adds what the given slots have used, day by day: those of the schedule since d.Since, and those of backfills
-// that spent. methods returns the methods that a slot calls; it is asked once for each job.
+// AddUp adds the use of the given slots, day by day: slots of the schedule since d.Since, and slots of backfills that
+// spent. methods returns the methods that a slot calls; it is asked once for each job.
 func (d AuditReport) AddUp(tariff *quota.Tariff, slots []ingest.Slot, methods func(ingest.Slot) ([]string, error)) (AuditReport, error) {
 	d.CostTable, d.Zone, d.Since, d.Until = tariff.Table, tariff.Zone.String(), term.Second(d.Since), term.Second(d.Until)
 	d.Pools, d.Days, d.Uses, d.Unknown = []AuditPool{}, []AuditDay{}, []AuditUse{}, unknownToAudit
@@ -169,7 +169,8 @@ func (d AuditReport) Print(w io.Writer) {
 	printUnknown(w, d.Unknown)
 }
 
-// AdviceDocument lists changes that would save units, the largest saving first, and what the store cannot tell.
+// AdviceDocument lists changes that would save units, the largest saving first, and the questions that the store
+// cannot answer.
 type AdviceDocument struct {
 	Since   time.Time `json:"since"`
 	Until   time.Time `json:"until"`
@@ -186,17 +187,17 @@ type Advice struct {
 	Do          string `json:"do"`
 }
 
-// unknownToAdvice is what a store does not record.
+// unknownToAdvice are facts that a store does not record.
 var unknownToAdvice = []string{
-	"who reads what: the store does not record what is searched for or looked at",
-	"what other tools ask for twice: only what was fetched for the schedule is compared",
+	"the readers of each chart: the store does not record searches and page views",
+	"double requests of other tools: only data fetched for the schedule is compared",
 }
 
 // judged is how many charts of a series are compared before advice is given.
 const judged = 8
 
-// NewAdvice judges what charts and refreshes brought. A part that brought nothing new in at least half of its fetches
-// is listed.
+// NewAdvice judges the results of charts and refreshes. A part that brought nothing new in at least half of its
+// fetches is listed.
 func NewAdvice(y ingest.Yields, jobs []ingest.Job) AdviceDocument {
 	d := AdviceDocument{Since: term.Second(y.Since), Until: term.Second(y.Until), Advice: []Advice{}, Unknown: unknownToAdvice}
 	days := max(y.Until.Sub(y.Since).Hours()/24, 1)
@@ -241,7 +242,7 @@ func NewAdvice(y ingest.Yields, jobs []ingest.Job) AdviceDocument {
 			"%d of %d charts were the one before again, rank by rank", same, charts)
 	}
 	if y.Unseen > 0 {
-		add(float64(y.RefreshUnits), "leave the job refresh out, if nobody reads them: what is not charted is then deleted after 29 days",
+		add(float64(y.RefreshUnits), "leave the job refresh out, if old videos have no readers: videos that are not charted are then deleted after 29 days",
 			"%s fetched again that no chart has shown since", term.Plural(int(y.Unseen), "video"))
 	}
 	slices.SortStableFunc(d.Advice, func(a, b Advice) int { return cmp.Compare(b.UnitsPerDay, a.UnitsPerDay) })
@@ -250,7 +251,7 @@ func NewAdvice(y ingest.Yields, jobs []ingest.Job) AdviceDocument {
 
 // Print shows it.
 func (d AdviceDocument) Print(w io.Writer) {
-	fmt.Fprintf(w, "what would save units, by the charts since %s:\n", term.Stamp(d.Since))
+	fmt.Fprintf(w, "possible savings of units, by the charts since %s:\n", term.Stamp(d.Since))
 	for _, a := range d.Advice {
 		fmt.Fprintf(w, "%6s a day  %s\n", term.Thousands(a.UnitsPerDay), term.Wrap(a.What, term.Screen-14, "              "))
 		fmt.Fprintf(w, "              %s\n", term.Wrap("-> "+a.Do, term.Screen-14, "                 "))

@@ -23,8 +23,8 @@ type BackfillEnd struct {
 	waits bool // for an upstream that brought nothing, or for another run
 }
 
-// NewBackfillEnd finds the outcome of a run from the pieces it worked on, as for a run of the schedule. limit names the
-// run's own limit that ended it, and err says what stopped it.
+// NewBackfillEnd finds the outcome of a run from the pieces it worked on, as for a run of the schedule. limit names
+// the run's own limit that ended it, and err the cause.
 func NewBackfillEnd(run Run, doc PlanDocument, limit string, err error) BackfillEnd {
 	if !run.RetryAt.IsZero() {
 		doc.RetryAt = term.FromOrNull(run.RetryAt) // the store keeps milliseconds and may have rounded its time down
@@ -81,7 +81,7 @@ func (r Run) unanswered() (n int, why string) {
 	return len(open), why
 }
 
-// Losses names what failed in a run and, once the backfill is done, what it lacks.
+// Losses names the failures of a run and, once the backfill is done, its missing videos.
 func (e BackfillEnd) Losses(run Run) (lines []string) {
 	for _, s := range run.Slots {
 		if s.State == ingest.Failed {
@@ -113,13 +113,13 @@ func (e BackfillEnd) Print(w io.Writer) {
 			text = e.ID + ": " + e.Reason
 		}
 	case ingest.Skipped:
-		text = fmt.Sprintf("%s is cancelled, after %s in this run; what came in is kept", e.ID, spent)
+		text = fmt.Sprintf("%s is cancelled, after %s in this run; the fetched data are kept", e.ID, spent)
 	case ingest.Stopped:
 		by := " was stopped by quota"
 		if e.waits {
 			by = " waits"
 		}
-		text = fmt.Sprintf("%s%s after %s; what came in is kept. The same command goes on from %s: %s",
+		text = fmt.Sprintf("%s%s after %s; the fetched data are kept. The same command goes on from %s: %s",
 			e.ID, by, spent, term.StampFrom(*e.RetryAt), e.Reason)
 	case ingest.Due:
 		text = fmt.Sprintf("%s ended after %s: %s", e.ID, spent, e.Reason)

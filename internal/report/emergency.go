@@ -8,7 +8,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// EmergencyDocument is what the schedule may spend of a pool while the ledger cannot answer.
+// EmergencyDocument is the amount of a pool that the schedule may spend while the ledger cannot answer.
 type EmergencyDocument struct {
 	Pool      string     `json:"pool"`
 	Remaining int64      `json:"remaining"`
@@ -22,8 +22,8 @@ func newEmergencyDocuments(left []quota.EmergencyLeft) (docs []EmergencyDocument
 	return docs
 }
 
-// WithoutLedger says what is fetched while the ledger cannot answer: "cheap calls go on from the emergency budget (18
-// units left), expensive ones wait".
+// WithoutLedger describes the fetching while the ledger cannot answer: "cheap calls go on from the emergency budget
+// (18 units left), expensive ones wait".
 func WithoutLedger(left []quota.EmergencyLeft) string {
 	return QuotaDocument{EmergencyLeft: newEmergencyDocuments(left)}.withoutLedger()
 }

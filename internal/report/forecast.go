@@ -79,7 +79,7 @@ func fitSentence(d QuotaDocument, midnight string) string {
 	return fmt.Sprintf("The quota lasts until %s: %s to spare.", midnight, term.Amount(d.Forecast.Spare[scarce.Pool], scarce.Pool))
 }
 
-// scarce returns the pool in which the schedule leaves the smallest part of its ceiling; nil if it needs nothing.
+// scarce returns the pool with the smallest part of the schedule's ceiling left; nil if it needs nothing.
 func (d QuotaDocument) scarce() (pool *PoolDocument) {
 	least := int64(math.MaxInt64)
 	for i, p := range d.Pools {

@@ -73,7 +73,7 @@ func Word(s standing.SeriesState) string { return cmp.Or(words[s], string(s)) }
 // Name returns the series for a person: "chart DE".
 func (s SeriesAge) Name() string { return s.Is.String() }
 
-// String returns the series, its age and what it waits for: "chart DE (2 h 0 min old, overdue since ...)".
+// String returns the series, its age and the thing it waits for: "chart DE (2 h 0 min old, overdue since ...)".
 func (s SeriesAge) String() string {
 	age := "never done"
 	if s.AgeS != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// BenchmarkFreshness: every heartbeat, page and probe asks for it. Its time grows as the number of series, all of which
+// BenchmarkFreshness: every heartbeat, page and probe asks for it. Its time grows as the number of series, which all
 // wait here.
 func BenchmarkFreshness(b *testing.B) {
 	for _, jobs := range []int{30, 300} {

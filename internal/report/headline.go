@@ -54,7 +54,8 @@ func (s Situation) Headline() (Mood, string) {
 	return worst.Mood, sentences(says...)
 }
 
-// worst is what the worst check says and, as bad, ledger and upstream both: either alone would promise that calls go on.
+// worst is the worst check's sentence and, as bad, ledger and upstream both: either alone would promise that calls go
+// on.
 func (s Situation) worst() (says []string) {
 	checks := s.Checks()
 	for i, c := range checks[:2] {
@@ -206,7 +207,7 @@ func ChartsCheck(s standing.Standing) Check {
 	return is(begun+" are in", "the first fetch is running: "+begun+" charts are in")
 }
 
-// troubles says of several series, and of one, what state they are in.
+// troubles describes the state of several series, or of one.
 var troubles = map[standing.SeriesState][2]string{
 	standing.Stale:   {"are stale", "is stale"},
 	standing.Waiting: {"wait for quota", "waits for quota"},
@@ -250,7 +251,7 @@ func hour(t, now time.Time) string {
 	return t.UTC().Format("15:04")
 }
 
-// Reason says in one line what is behind the worst check; "" if all is well.
+// Reason gives the cause behind the worst check in one line; "" if all is well.
 func (s Situation) Reason() string {
 	worst, st := s.Checks()[0], s.Standing
 	name := cmp.Or(st.Provider, "the upstream")
@@ -280,7 +281,7 @@ func (s Situation) Reason() string {
 	return ""
 }
 
-// quotaReason says who closed a pool that the schedule needs, or what the headline leaves out.
+// quotaReason names the closer of a pool that the schedule needs, or the facts that the headline leaves out.
 func (s Situation) quotaReason() string {
 	for _, p := range s.Quota.Pools {
 		if p.StoppedAt > 0 && p.DrainedUntil != nil && s.Quota.Forecast.Scheduled[p.Pool] > 0 {
@@ -306,7 +307,7 @@ func cutForecast(sentence string) (clause, more string) {
 func (s Situation) Cure() standing.Cure {
 	st := s.Standing
 	all := []standing.Condition{st.Ledger, st.Store, st.Upstream}
-	if st.Stopped() != nil && st.LedgerErr == nil { // that is worse than a ledger without which cheap calls go on
+	if st.Stopped() != nil && st.LedgerErr == nil { // that is worse than a ledger that cheap calls can go on without
 		all = slices.Insert(all, 0, st.Charts)
 	}
 	for _, c := range all {

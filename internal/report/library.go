@@ -129,7 +129,7 @@ func (d MovesDocument) First(limit int) MovesDocument {
 	return d
 }
 
-// Each calls f with every item of the document, also with those that are gone.
+// Each calls f with every item of the document, including deleted ones.
 func (d *MovesDocument) Each(f func(*ChartItem)) {
 	for i := range d.ChartDocument.Items {
 		f(&d.ChartDocument.Items[i])
@@ -216,7 +216,7 @@ var (
 )
 
 // Library reads the documents that the API and the pages show. Its functions are safe for concurrent use. Parameters
-// are those of a URL, named like the command's flags with '_' for '-'; unknown ones are refused.
+// are the parameters of a URL, named like the command's flags with '_' for '-'; unknown ones are refused.
 type Library struct {
 	Search func(ctx context.Context, params url.Values) (SearchDocument, error)
 	Chart  func(ctx context.Context, region string, params url.Values) (MovesDocument, error)

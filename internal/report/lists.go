@@ -39,7 +39,7 @@ func (d ChartDocument) older() string {
 	return "\nthe newest whole one: since " + term.Stamp(*d.ShortSince) + " " + d.CameBack()
 }
 
-// CameBack says what the charts after this one were like.
+// CameBack describes the charts after this one.
 func (d ChartDocument) CameBack() string {
 	if d.ShortVideos == 0 {
 		return "charts come empty"

@@ -37,7 +37,7 @@ type PlanDocument struct {
 	Upkeep     budget.Upkeep           `json:"upkeep"`                // later cost of the videos
 	RetryCost  int64                   `json:"retry_units,omitempty"` // approximate cost of retry
 	AgainCost  int64                   `json:"again_units,omitempty"` // approximate cost of --again
-	Price      map[string]budget.Range `json:"price"`                 // of what is still to do, by pool
+	Price      map[string]budget.Range `json:"price"`                 // of the remaining work, by pool
 	Assuming   string                  `json:"assuming,omitempty"`
 	Likely     int64                   `json:"likely_units,omitempty"` // for the rest at the rate of the done part; 0: not known
 	Asked      quota.Cost              `json:"asked,omitempty"`        // spent to find out the sizes of channels

@@ -124,7 +124,7 @@ func (d PlanDocument) piecesText() string {
 	return strings.Join(parts, ", ")
 }
 
-// priceText says what is still to be paid. Once some pieces are done, their cost predicts the rest better than the
+// priceText gives the rest of the price. Once some pieces are done, their cost predicts the rest better than the
 // plan's assumption.
 func (d PlanDocument) priceText() string {
 	pools := term.Texts(slices.Sorted(maps.Keys(d.Price)), func(pool string) string { return rangeText(d.Price[pool], pool) })
@@ -137,7 +137,7 @@ func (d PlanDocument) priceText() string {
 	}
 	switch {
 	case d.Likely > 0:
-		text += "; about " + term.Amount(d.Likely, "units") + ", if the rest costs what the " + term.Plural(d.Pieces[string(ingest.Done)], "piece") + " done did"
+		text += "; about " + term.Amount(d.Likely, "units") + ", if the rest costs as much as the " + term.Plural(d.Pieces[string(ingest.Done)], "piece") + " done did"
 	case d.Assuming != "":
 		text += ", if " + d.Assuming
 	}
@@ -149,7 +149,7 @@ func (d PlanDocument) priceText() string {
 
 func (d PlanDocument) todayText() string {
 	if len(d.Today.Left) == 0 {
-		return "what is left is not known: the ledger cannot answer"
+		return "the rest is not known: the ledger cannot answer"
 	}
 	kept := map[string]int64{}
 	for pool, n := range d.Today.Kept {
@@ -172,7 +172,7 @@ func (d PlanDocument) daysText() string {
 		return d.Never
 	}
 	if d.Days.High == 1 {
-		return "1 day: what is left today is enough"
+		return "1 day: the rest of today is enough"
 	}
 	return fmt.Sprintf("%s, until %s at the latest", rangeText(*d.Days, "days"), term.Stamp(*d.EndsAt))
 }
@@ -258,7 +258,7 @@ func (d PlanDocument) NeedText() string {
 	return term.Amounts(most) + " more at most, and the same command asks for them"
 }
 
-// upkeepText says how long the videos are kept, and at what cost.
+// upkeepText says how long the videos are kept, and at which cost.
 func upkeepText(u budget.Upkeep) string {
 	text := ""
 	if u.RefreshUnits.High > 0 {

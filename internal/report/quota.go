@@ -1,5 +1,5 @@
 // Package report holds the documents that commands print with --json, and how a terminal shows them. The status page
-// and the API serve the same documents. It reads nothing: whoever makes a document passes in what is known.
+// and the API serve the same documents. It reads nothing: the caller that makes a document passes the known part in.
 //
 // Fields are only ever added. Times are in UTC and whole seconds.
 package report
@@ -15,7 +15,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// QuotaDocument is what is left of an account's quota, who spent it, and what the schedule needs.
+// QuotaDocument is the rest of an account's quota, who spent it, and the schedule's need.
 type QuotaDocument struct {
 	At       time.Time `json:"at"`
 	Account  string    `json:"account"`
@@ -23,14 +23,15 @@ type QuotaDocument struct {
 	Ledger   string    `json:"ledger"`
 	Table    string    `json:"cost_table"`
 	Degraded bool      `json:"degraded"`
-	// What may be spent while the ledger cannot answer: only then is it there. Empty then: nothing goes on.
+	// The amount that may be spent while the ledger cannot answer: only then is it there. Empty then: nothing goes
+	// on.
 	EmergencyLeft []EmergencyDocument `json:"emergency_left,omitempty"`
 	Pools         []PoolDocument      `json:"pools"`
 	Spent         []SpentDocument     `json:"spent"` // as counted by each pool's widest window; with Since, all since then
 	Since         *time.Time          `json:"since,omitempty"`
 	Forecast      budget.Forecast     `json:"forecast"`
 	Wasted        map[string]int64    `json:"wasted,omitempty"` // spent on charts in the last day without a page to show for it
-	Saved         quota.Cost          `json:"saved"`            // what the gateway answered without a call since the provider's midnight, by pool
+	Saved         quota.Cost          `json:"saved"`            // the gateway's answers without a call since the provider's midnight, by pool
 }
 
 // NoteSaved notes the cost of the calls that the gateway avoided on the provider's day by reusing answers.
@@ -89,7 +90,7 @@ type PurposeDocument struct {
 	ResumesAt *time.Time    `json:"resumes_at"` // when its next call will be admitted; null: now
 }
 
-// For returns what a purpose may still spend of the pool.
+// For returns the amount of the pool that a purpose may still spend.
 func (p PoolDocument) For(purpose quota.Purpose) PurposeDocument {
 	i := slices.IndexFunc(p.Purposes, func(each PurposeDocument) bool { return each.Purpose == purpose })
 	if i < 0 {

@@ -19,7 +19,7 @@ type QuotaScreen struct {
 
 	Next     []NextDocument    `json:"-"`
 	Standing standing.Standing `json:"-"`
-	All      bool              `json:"-"` // everything, instead of a few lines on what is in use
+	All      bool              `json:"-"` // everything, instead of a few lines on the used pools
 }
 
 // Print shows the screen in 80 columns: first whether the quota lasts. Without All it has at most eight lines in any
@@ -59,7 +59,7 @@ func (d QuotaScreen) Print(w io.Writer) {
 	term.Paragraph(w, last)
 }
 
-// printPool shows in a few lines how much of a pool is used, what the schedule needs, and what each purpose has left.
+// printPool shows in a few lines how much of a pool is used, the schedule's need, and the rest for each purpose.
 func (d QuotaScreen) printPool(w io.Writer, p PoolDocument) {
 	var used, left []string
 	until := ""
@@ -141,8 +141,8 @@ func (p PoolDocument) Fullest() WindowDocument {
 	return fullest(p.Windows, func(w WindowDocument) (int64, int64) { return w.Used, w.Limit })
 }
 
-// needText says what the schedule still needs of the pool, and what that leaves. until is the end of that time, "" if
-// it was not said yet.
+// needText gives the schedule's remaining need of the pool, and the rest beside it. until is the end of that time, ""
+// if it was not said yet.
 func (d QuotaScreen) needText(w io.Writer, p PoolDocument, until string) string {
 	until = cmp.Or(until, term.When(w, d.Forecast.Until, d.At))
 	text := fmt.Sprintf("the schedule needs up to %s until %s: ", term.Thousands(d.Forecast.Scheduled[p.Pool]), until)
@@ -182,7 +182,7 @@ func (p PoolDocument) ClosedText() string {
 // Lift is the command that opens the pool.
 func (p PoolDocument) Lift() string {
 	if p.DrainedBy == "unknown" {
-		return "ingest quota post " + p.Pool + " N (what the provider's console shows for today)"
+		return "ingest quota post " + p.Pool + " N (the figure that the provider's console shows for today)"
 	}
 	return "ingest quota drain " + p.Pool + " --lift"
 }
@@ -196,7 +196,7 @@ func (p PoolDocument) LimitText() string {
 	if p.StoppedAt >= 1_000 {
 		step = 100
 	}
-	text := "the upstream " + p.stopText() + ": somebody else spends of it, or its limit has changed: set it to " + term.Thousands(p.StoppedAt/step*step) + " in the costs"
+	text := "the upstream " + p.stopText() + ": another program spends of it, or its limit has changed: set it to " + term.Thousands(p.StoppedAt/step*step) + " in the costs"
 	if p.line > 0 {
 		text += fmt.Sprintf(", line %d", p.line)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// Run is a run of the schedule: how it has ended, and what it worked on.
+// Run is a run of the schedule: how it has ended, and its slots.
 type Run struct {
 	standing.Ending
 
@@ -37,10 +37,10 @@ type RunSlot struct {
 	Err   error            // why no other slot could go on either
 }
 
-// Document returns the slot with what this run spent on it.
+// Document returns the slot with this run's spends on it.
 func (s RunSlot) Document() SlotDocument { return NewSlotDocument(s.Slot).Drew(s.Spent, s.Drew) }
 
-// stopText says what is waiting for quota, and until when: "stopped by quota: 8 charts wait until ...".
+// stopText names the work that waits for quota, and until when: "stopped by quota: 8 charts wait until ...".
 func (r Run) stopText() string {
 	var what []string
 	total := 0
@@ -51,7 +51,7 @@ func (r Run) stopText() string {
 		}
 	}
 	if total == 0 {
-		return "stopped by quota; what came in is kept; try again at " + term.StampFrom(r.RetryAt)
+		return "stopped by quota; the fetched data are kept; try again at " + term.StampFrom(r.RetryAt)
 	}
 	verb := "wait"
 	if total == 1 {
@@ -162,7 +162,7 @@ type Progress struct {
 	Videos    int     `json:"videos"`
 	PerMinute float64 `json:"units_per_minute"`
 	SecondsTo float64 `json:"seconds_to_go,omitempty"` // at this rate; 0: not known yet
-	Of        string  `json:"-"`                       // what the pieces are; "": pieces
+	Of        string  `json:"-"`                       // the name of the pieces; "": pieces
 }
 
 // Line formats the progress in 79 columns. Before anything is spent there is no rate to show.

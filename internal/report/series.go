@@ -57,10 +57,10 @@ func newWait(w standing.Wait) WaitDocument {
 	return WaitDocument{term.TimeOrNull(w.DueSince), term.TimeOrNull(w.OverdueSince), term.TimeOrNull(w.LastRunAt), term.FromOrNull(w.ResumesAt), w.Attempts}
 }
 
-// WaitText says what a slot of standing.Waiting waits for.
+// WaitText names the thing that a slot of standing.Waiting waits for.
 func WaitText(s standing.Standing, slot ingest.Slot) string { return newWait(s.WaitOf(slot)).String() }
 
-// String says what the slot waits for; "" if none has come due.
+// String names the thing that the slot waits for; "" if none has come due.
 func (w WaitDocument) String() string {
 	switch {
 	case w.ResumesAt != nil:
@@ -174,7 +174,7 @@ func PrintSlots(w io.Writer, slots []ingest.Slot, now time.Time) {
 	}
 }
 
-// aboutSlot says what the table has no column for.
+// aboutSlot gives the facts that the table has no column for.
 func aboutSlot(s ingest.Slot, now time.Time) (about []string) {
 	if s.Count > 1 {
 		about = append(about, fmt.Sprintf("%s slots in a row, since %s", term.Thousands(int64(s.Count)), term.Stamp(s.FirstDueAt)))

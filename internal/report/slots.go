@@ -23,7 +23,7 @@ type SlotDocument struct {
 	Attempt   int          `json:"attempt"`
 	Pages     int          `json:"pages"`
 	Videos    int          `json:"videos"`
-	// What its calls were charged, by pool, and of the pool units: in all or, where a run prints it, in that run.
+	// Charges of its calls, by pool, and of the pool units: in all or, where a run prints it, in that run.
 	Charges map[string]int64 `json:"charges"`
 	Units   int64            `json:"units"`
 
@@ -32,7 +32,7 @@ type SlotDocument struct {
 	FirstDueAt *time.Time `json:"first_due_at,omitempty"`
 }
 
-// SlotsDocument is a list of slots, newest first, with what is known about the schedule's series.
+// SlotsDocument is a list of slots, newest first, with the known facts about the schedule's series.
 type SlotsDocument struct {
 	Slots  []SlotDocument   `json:"slots"`
 	Series []SeriesDocument `json:"series,omitempty"`
@@ -109,7 +109,7 @@ type NextDocument struct {
 	Job    string           `json:"job"`
 	Region string           `json:"region,omitempty"`
 	DueAt  time.Time        `json:"due_at"`
-	Cost   map[string]int64 `json:"cost"` // at most, per pool; empty if it depends on what is stored
+	Cost   map[string]int64 `json:"cost"` // at most, per pool; empty if it depends on stored rows
 	Fits   bool             `json:"fits"` // it is paid for when it is due
 
 	Overdue bool `json:"overdue,omitempty"`

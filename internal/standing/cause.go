@@ -56,10 +56,10 @@ const (
 	NotBegun    Cause = "not begun"
 )
 
-// Meanwhile says what goes on while a condition lasts.
+// Meanwhile describes the work that goes on while a condition lasts.
 type Meanwhile string
 
-// What goes on.
+// The work that goes on.
 const (
 	Everything Meanwhile = "all the rest"
 	CheapCalls Meanwhile = "cheap calls, from the emergency budget"
@@ -67,10 +67,10 @@ const (
 	Nothing    Meanwhile = "nothing"
 )
 
-// Cure is what a person can do: what is wrong, the advice and, if there is one, the command.
+// Cure is a person's next step: the trouble, the advice and, if there is one, the command.
 type Cure struct{ Thing, Advice, Command string }
 
-// Row says what goes on during a cause, and its cure. docs/faq.md has the same table.
+// Row gives the work that goes on during a cause, and its cure. docs/faq.md has the same table.
 type Row struct {
 	Cause     Cause
 	Is        []error // the errors of this cause, for errors.Is; none: it is no error, or known otherwise
@@ -90,11 +90,11 @@ var Causes = []Row{
 	{LedgerDamaged, []error{quota.ErrCorrupt}, ExitUnavailable, Reads, Cure{"quota.db is damaged.", "Move it aside and count again the calls that the store knows:", "ingest quota rebuild --replace"}},
 	{LedgerIncomplete, []error{quota.ErrIncomplete}, ExitUnavailable, Reads, Cure{"quota.db lacks calls that the store knows.", "Put it back, or rebuild it from the store:", "ingest quota rebuild"}},
 	{NewerProgram, []error{quota.ErrNewer}, ExitConfig, Reads, Cure{"A newer ingest wrote the data.", "Install that version; this says which one runs:", "ingest version"}},
-	{ClocksApart, []error{ingest.ErrClock}, ExitUnavailable, Reads, Cure{"Two clocks are apart.", "Set this machine's clock, or the other one; then remove what came too early:", "ingest doctor --repair"}},
+	{ClocksApart, []error{ingest.ErrClock}, ExitUnavailable, Reads, Cure{"Two clocks are apart.", "Set this machine's clock, or the other one; then remove the slots that came too early:", "ingest doctor --repair"}},
 	{DiskFull, []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}, 0, Reads, Cure{"The disk is full.", "Make room; this says where:", "ingest doctor"}},
 	{ReadOnly, []error{syscall.EROFS}, ExitConfig, Reads, Cure{"The data directory is read-only.", "This says which file:", "ingest doctor"}},
 	{OpenFiles, []error{syscall.EMFILE, syscall.ENFILE}, 0, Reads, Cure{"The process has too many open files.", "Raise its limit (LimitNOFILE), then look again:", "ingest doctor"}},
-	{NoRight, []error{fs.ErrPermission}, ExitConfig, Reads, Cure{"A file may not be read or written.", "This says which, and whose it is:", "ingest doctor"}},
+	{NoRight, []error{fs.ErrPermission}, ExitConfig, Reads, Cure{"A file may not be read or written.", "This names the setting and its owner:", "ingest doctor"}},
 	{NoWrites, []error{ingest.ErrNoWrites}, 0, Reads, Cure{"The database takes no writes.", "Name the primary in the URL; this says which one it is:", "ingest doctor"}},
 	{ServerFault, nil, ExitUnavailable, CheapCalls, Cure{"The ledger's server is at fault.", "The message says how; this checks it:", "ingest doctor"}},
 	{LedgerSilent, []error{quota.ErrUnavailable}, ExitUnavailable, CheapCalls, Cure{"The ledger does not answer.", "Fetching goes on by itself once it does; this says why:", "ingest doctor"}},
@@ -110,15 +110,15 @@ var Causes = []Row{
 	{QuotaShort, nil, 0, Everything, Cure{"The quota does not last.", "This says what else it would pay for:", "ingest quota advise"}},
 	{ProviderSaysNo, nil, 0, Reads, Cure{"The provider says that the quota is used up.", "Nothing to do: one call asks again at the time shown. This says who spent it:", "ingest quota --all"}},
 	{ClosedByHand, nil, 0, Reads, Cure{"A person has closed a pool.", "It opens by itself at the provider's midnight, or with:", "ingest quota drain POOL --lift"}},
-	{UseUnknown, nil, 0, Reads, Cure{"A pool is closed because its use is not known.", "It opens when none of that use can count, or with what the provider's console shows for today:", "ingest quota post POOL N"}},
-	{Paced, nil, 0, Everything, Cure{"Charts come less often than configured.", "Nothing to do: the quota pays for no more. This says what it would pay for:", "ingest quota advise"}},
+	{UseUnknown, nil, 0, Reads, Cure{"A pool is closed because its use is not known.", "It opens when none of that use can count, or with the figure that the provider's console shows for today:", "ingest quota post POOL N"}},
+	{Paced, nil, 0, Everything, Cure{"Charts come less often than configured.", "Nothing to do: the quota pays for no more. This shows a schedule that it would pay for:", "ingest quota advise"}},
 
 	{Overdue, nil, 0, Everything, Cure{"A slot has waited for more than ten minutes.", "This says for what:", "ingest slots --next 8"}},
 	{NoRun, nil, 0, Reads, Cure{"Nothing has run.", "See that cron, a timer or ingest serve runs; then this shows it:", "ingest slots"}},
 	{FetchFailed, nil, 0, Everything, Cure{"The newest fetch failed.", "It is tried again at its next slot; this says why:", "ingest slots --outcome failed"}},
 	{NoChart, nil, 0, Everything, Cure{"The upstream has no such chart.", "Nothing to do: it is asked once a day. Or take the region out of the config.", ""}},
 	{ChartEmpty, nil, 0, Everything, Cure{"A chart came empty.", "Nothing to do: the newest whole one is shown, and the next slot asks again.", ""}},
-	{ChartShrunk, nil, 0, Everything, Cure{"A chart came with a part of what it had.", "Nothing to do: the newest whole one is shown, and the next slot asks again.", ""}},
+	{ChartShrunk, nil, 0, Everything, Cure{"A chart came with a part of its usual videos.", "Nothing to do: the newest whole one is shown, and the next slot asks again.", ""}},
 	{NotBegun, nil, 0, Everything, Cure{"Nothing was fetched yet.", "The first fetch comes at the next slot, or with:", "ingest run"}},
 }
 
@@ -150,7 +150,7 @@ func CauseOf(err error, other Cause) Cause {
 	return other
 }
 
-// Cure is what a person can do about the condition: what its error says or, if that knows nothing, its cause.
+// Cure is a person's next step about the condition: its error's advice or, if there is none, its cause's.
 func (c Condition) Cure() Cure {
 	if known, ok := errors.AsType[remedy](c.Err); ok {
 		wrong, advice := known.Remedy()

@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "write docs/faq.md and testdata/printed.txt anew")
 
-// docs/faq.md has every cause, what goes on meanwhile, and the cure that the screens print.
+// docs/faq.md has every cause, the work that goes on meanwhile, and the cure that the screens print.
 func TestFAQHasTheTableOfCauses(t *testing.T) {
 	const page, mark = "../../docs/faq.md", "what goes on meanwhile, and what to do.\n"
 	text, err := os.ReadFile(page)
@@ -67,7 +67,7 @@ func TestEveryCauseHasACure(t *testing.T) {
 	}
 }
 
-// An error ends a command with the code of its cause, whatever else is beneath it.
+// An error ends a command with the code of its cause, through any wrapping.
 func TestErrorsHaveTheirExitCode(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err  error
@@ -89,7 +89,7 @@ func TestErrorsHaveTheirExitCode(t *testing.T) {
 	}
 }
 
-// Errors are known by what they are, however often they are wrapped, and not by their text.
+// Errors are known by their type, however often they are wrapped, and not by their text.
 func TestErrorsHaveTheirCause(t *testing.T) {
 	silent := func(err error) error { return fmt.Errorf("open: %w: %w", quota.ErrUnavailable, err) }
 	oom := &quota.ServerError{Cause: "the server is out of memory", Cure: "raise maxmemory", Err: errors.New("OOM")}

@@ -19,7 +19,7 @@ const (
 	ExitConfig      = 78 // bad config, or data that may not be written
 )
 
-// Ending is how a run has ended, done at first: what became of its slots, and what the standing after it lacks.
+// Ending is how a run has ended, done at first: the outcomes of its slots, and the standing after it.
 type Ending struct {
 	Outcome ingest.State        // done, stopped or failed
 	RetryAt time.Time           // when the first slot that was stopped, or waits, may go on; zero: none does
@@ -85,7 +85,7 @@ func (s Standing) Ending(e Ending, series []ingest.Series, day quota.Cost, force
 	return e
 }
 
-// ExitCode is that of a run with this outcome.
+// ExitCode is the exit code of a run with this outcome.
 func ExitCode(outcome ingest.State) int {
 	switch outcome {
 	case ingest.Failed:
@@ -108,7 +108,7 @@ func ExitOf(err error) int {
 	return ExitError
 }
 
-// ExitCode is that of ingest quota --purpose; "" is no purpose.
+// ExitCode is the exit code of ingest quota --purpose; "" is no purpose.
 func (s Standing) ExitCode(purpose quota.Purpose) int {
 	if s.Ledger.State == Bad {
 		return ExitUnavailable

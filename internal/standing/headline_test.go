@@ -25,7 +25,7 @@ var noon = time.Date(2026, 2, 14, 12, 0, 0, 0, time.UTC)
 
 var us, de = ingest.Series{Job: "chart", Key: "US"}, ingest.Series{Job: "chart", Key: "DE"}
 
-// facts are those of a world where all is well: two charts, and quota that lasts.
+// facts are the facts of a world where all is well: two charts, and quota that lasts.
 func facts(t fataler) standing.Facts {
 	job, err := regions.NewJobSchedule(ingest.Job{Name: "chart", Kind: ingest.KindChart, Regions: []ingest.Region{"US", "DE"}, Every: 30 * time.Minute})
 	if err != nil {
@@ -222,7 +222,7 @@ func TestHeadlineSaysTheWorst(t *testing.T) {
 	}
 }
 
-// Of two troubles in different parts the headline begins with a worst one, whatever the other is, and all screens agree.
+// If two different parts have troubles, the headline begins with a worst one, and all screens agree.
 func TestHeadlineSaysTheWorseOfTwoTroubles(t *testing.T) {
 	pairs := 0
 	for i, one := range troubles {
@@ -253,7 +253,7 @@ func TestHeadlineSaysTheWorseOfTwoTroubles(t *testing.T) {
 	}
 }
 
-// What is behind the headline is said with it.
+// The cause behind the headline stands beside it.
 func TestReasonIsBehindTheHeadline(t *testing.T) {
 	f := facts(t)
 	end(&f, de, ingest.Done, 135*time.Minute)
@@ -295,7 +295,7 @@ func TestAbsentChartIsNotStale(t *testing.T) {
 }
 
 // A run that was killed runs no longer than its claim, and one that fetched nothing has run.
-func TestWaitKnowsWhatRunsAndWhatHasRun(t *testing.T) {
+func TestWaitKnowsTheRunningAndTheEndedSlots(t *testing.T) {
 	f := facts(t)
 	killed := end(&f, us, ingest.Claimed, 0)
 	killed.Lease = noon.Add(time.Minute)

@@ -96,7 +96,7 @@ type fataler interface {
 	Fatalf(string, ...any)
 }
 
-// siteOf is what ingest serve shows at its address.
+// siteOf is the page that ingest serve shows at its address.
 func siteOf(f standing.Facts) *web.Site {
 	now := func() time.Time { return f.Now }
 	source := &web.Source{
@@ -264,9 +264,9 @@ func firstDifference(got, want string) string {
 	return "one is longer"
 }
 
-// In no state do two mouths differ: in how bad it is, in what is stale and how old, in until when a series waits, or in
-// whether the ledger and the store can be read. A headline is good only while every series' newest chart is younger than
-// its bound.
+// In no state do two mouths differ: in how bad it is, in which series are stale and how old, in until when a series
+// waits, or in whether the ledger and the store can be read. A headline is good only while every series' newest chart
+// is younger than its bound.
 func TestNoTwoMouthsDiffer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := facts(t)

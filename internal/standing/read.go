@@ -14,13 +14,13 @@ type Store interface {
 	CallStats(ctx context.Context) (ingest.CallStats, error)
 }
 
-// Others expects what is spent outside the schedule: a budget.OthersWatch.
+// Others expects the spends outside the schedule: a budget.OthersWatch.
 type Others interface {
 	Expect(ctx context.Context, r quota.Report) budget.Expected
 }
 
-// ReadStore adds what the store knows at this moment, by one look at the slots and one at the calls, or why it cannot be
-// read.
+// ReadStore adds the store's knowledge at this moment, by one look at the slots and one at the calls, or why it
+// cannot be read.
 func (f *Facts) ReadStore(ctx context.Context, s Store) {
 	if f.Latest, f.StoreErr = s.Latest(ctx); f.StoreErr == nil {
 		if f.Calls, f.StoreErr = s.CallStats(ctx); f.StoreErr == nil {

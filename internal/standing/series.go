@@ -23,7 +23,7 @@ const (
 	Waiting SeriesState = "waiting" // for quota, however old it is
 	Stale   SeriesState = "stale"   // and not for lack of quota
 	Empty   SeriesState = "empty"   // its newest chart has no videos, whether or not it is stale
-	Shrunk  SeriesState = "shrunk"  // its newest chart lacks most of what it had, whether or not it is stale
+	Shrunk  SeriesState = "shrunk"  // its newest chart lacks most of its usual videos, whether or not it is stale
 	Absent  SeriesState = "absent"  // stale, since the upstream has no such chart, but has others
 	Failed  SeriesState = "failed"  // fresh, but its newest fetch failed
 	Never   SeriesState = "never"   // it waits for its first fetch
@@ -117,7 +117,7 @@ func (s *Standing) judgeSeries() {
 	}
 }
 
-// WaitOf says what a slot of Waiting waits for.
+// WaitOf names the thing that a slot of Waiting waits for.
 func (s Standing) WaitOf(slot ingest.Slot) Wait {
 	w := Wait{DueSince: slot.FirstDueAt, Attempts: slot.Attempt}
 	if slot.RetryAt.After(s.Now) {
@@ -189,7 +189,7 @@ func (s Standing) In(state SeriesState) []Series {
 	return slices.DeleteFunc(slices.Clone(s.Series), func(one Series) bool { return one.State != state })
 }
 
-// StaleSeries returns the stale series that the upstream has, also those that wait for quota.
+// StaleSeries returns the stale series that the upstream has, also the ones that wait for quota.
 func (s Standing) StaleSeries() []Series {
 	return slices.DeleteFunc(slices.Clone(s.Series), func(one Series) bool { return !one.Stale || one.State == Absent })
 }

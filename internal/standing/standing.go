@@ -2,13 +2,13 @@
 // metrics and logs print. Read gathers the facts and is the only function here that does I/O. At computes: it reads
 // nothing and knows no clock.
 //
-// A condition is good or has a cause of the closed set in the table Causes, which says what goes on meanwhile and the
-// one cure; docs/faq.md has the same table, and a test compares the two. Errors are told apart by errors.Is and
-// errors.As alone. To add a cause, make its error where it arises, in package quota if the ledger is concerned, and give
-// the table a row. An error with a method Remedy has a cure of its own.
+// A condition is good or has a cause of the closed set in the table Causes, which has the work that goes on meanwhile
+// and the one cure; docs/faq.md has the same table, and a test compares the two. Errors are told apart by errors.Is
+// and errors.As alone. To add a cause, make its error where it arises, in package quota if the ledger is concerned,
+// and give the table a row. An error with a method Remedy has a cure of its own.
 //
 // A series has one of the states of SeriesState. ChartEmpty and ChartShrunk are for evidence of a chart that lacks
-// what it had; a machine that may not work is in Facts.Resting.
+// earlier videos; a machine that may not work is in Facts.Resting.
 package standing
 
 import (
@@ -49,23 +49,23 @@ type Condition struct {
 type Facts struct {
 	Now        time.Time
 	Pace       budget.PacedSchedule // Pace.Schedule is the schedule at its current pace
-	StaleAfter int                  // intervals for which a series counts as fresh
+	StaleAfter int                  // how many intervals a series counts as fresh
 
 	Latest   ingest.Latest
 	StoreErr error // why the store cannot be read
 	Calls    ingest.CallStats
 	Contact  *ingest.Contact // the newest of Calls; nil: not known
 	Provider string          // the upstream's name
-	Silence  time.Duration   // for which the upstream may give no usable answer; 0: UnreachableAfter
+	Silence  time.Duration   // how long the upstream may give no usable answer; 0: UnreachableAfter
 
 	Report    quota.Report // its Degraded says why the ledger cannot answer
 	LedgerErr error        // why there is no report
 	Forecast  budget.Forecast
-	Next      []budget.PricedSlot // those that wait or come due before the provider's day ends, each with whether it fits
+	Next      []budget.PricedSlot // the series that wait or come due before the provider's day ends, each with whether it fits
 
 	Idle []ingest.IdleMachine // other machines that share the store and do not work
 
-	// What ingest serve knows besides.
+	// The knowledge of ingest serve besides.
 	Resting      error         // why the workers rest, if the upstream is not the reason
 	NotOpen      error         // why store, ledger and upstream are not open
 	StorePath    string        // where the store is
@@ -163,7 +163,7 @@ func (s Standing) judgeUpstream() Condition {
 		return Condition{State: Bad, Cause: UpstreamSilent, Since: calls.SilentSince, Meanwhile: Reads}
 	case calls.KeyRefused():
 		return Condition{State: Bad, Cause: KeyRefused, Since: calls.RefusedAt, Meanwhile: Reads}
-	case silent && s.Closed(): // its silence says nothing about it: nobody asks
+	case silent && s.Closed(): // its silence says nothing about it: no caller asks
 		c.Since = calls.AskedAt
 		return c
 	case calls.AnsweredAt.IsZero():
