@@ -52,7 +52,7 @@ var ledgerTroubles = []struct {
 	{"no disk", "postgres://", postgresSays("53100", "could not extend file"), "its disk is full", "free some space there"},
 	{"too many connections", "postgres://", postgresSays("53300", "sorry, too many clients already"), "it has no connection left", "raise max_connections"},
 	{"statement_timeout", "postgres://", postgresSays("57014", "canceling statement due to statement timeout"), "a statement was ended, by statement_timeout or by a person", "ALTER ROLE NAME SET statement_timeout"},
-	{"starting", "postgres://", postgresSays("57P03", "the database system is starting up"), "it is being stopped or started", "it is asked again by itself"},
+	{"starting", "postgres://", postgresSays("57P03", "the database system is starting up"), "it is being stopped or started", "the next call asks it again"},
 	{"nobody", "postgres://", nil, "nothing listens there", "check host and port in the URL"},
 }
 

@@ -36,7 +36,7 @@ var redisWorlds = []struct {
 	{"its user is well", []string{"--appendonly", "yes"}, nil, "redis user", doctor.OK, exitOK, "all rights", ""},
 	{"its host is well", []string{"--appendonly", "yes"}, nil, "hosts", doctor.OK, exitOK, "1 of 1 have synced", ""},
 	{"it evicts any key", []string{"--maxmemory", "64mb"}, policy("allkeys-lru"),
-		"eviction", doctor.Fail, exitUnavailable, "maxmemory-policy is allkeys-lru: redis would delete what was spent", "CONFIG SET maxmemory-policy noeviction"},
+		"eviction", doctor.Fail, exitUnavailable, "maxmemory-policy is allkeys-lru: redis would delete the spends", "CONFIG SET maxmemory-policy noeviction"},
 	{"it evicts keys that expire", nil, policy("volatile-ttl"),
 		"eviction", doctor.Fail, exitUnavailable, "maxmemory-policy is volatile-ttl", "CONFIG SET maxmemory-policy noeviction"},
 	{"it keeps nothing", nil, nil, "persistence", doctor.Warn, exitOK, "no append-only file", "CONFIG SET appendonly yes"},

@@ -1,4 +1,4 @@
-// Package certificate says what is wrong with a server's certificate, and what helps.
+// Package certificate names the fault of a server's certificate, and the cure.
 package certificate
 
 import (
@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Refused returns what the certificate of a server is, such as "is refused", and what helps; "" and "" if err is of another
-// kind. authority says what helps where an authority is missing, or the name is another's.
+// Refused returns the fault of a server's certificate, such as "is refused", and the cure; "" and "" if err is of
+// another kind. authority returns the cure where an authority is missing, or the name is another's.
 func Refused(err error, authority string) (wrong, cure string) {
 	invalid, isInvalid := errors.AsType[x509.CertificateInvalidError](err)
 	switch {

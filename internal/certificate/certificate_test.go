@@ -40,14 +40,14 @@ func handshake(t *testing.T, from, to time.Time, name string, trusted bool) erro
 	defer func() { _ = here.Close() }()
 	go func() {
 		server := tls.Server(there, &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}})
-		_ = server.HandshakeContext(t.Context()) // the client says what is wrong
+		_ = server.HandshakeContext(t.Context()) // the client names the fault
 		_ = there.Close()
 	}()
 	return tls.Client(here, &tls.Config{MinVersion: tls.VersionTLS13, ServerName: name, RootCAs: roots}).HandshakeContext(t.Context())
 }
 
-// TestACertificateIsCalledWhatItIs: expired, not valid yet, of a stranger or for another name.
-func TestACertificateIsCalledWhatItIs(t *testing.T) {
+// TestACertificateGetsItsOwnFaultsName: expired, not valid yet, of a stranger or for another name.
+func TestACertificateGetsItsOwnFaultsName(t *testing.T) {
 	const hour, name, authority = time.Hour, "db.example.net", "name the authority"
 	now := time.Now()
 	for what, tt := range map[string]struct {

@@ -232,8 +232,8 @@ func parsePrefix(s string) (netip.Prefix, error) {
 	return netip.ParsePrefix(s)
 }
 
-// usualLimit is each client's limit if serve listens beyond this machine and the file sets none: far above what a
-// person types, and below what does harm.
+// usualLimit is each client's limit if serve listens beyond this machine and the file sets none: far above any typed
+// value, and below any harm.
 var usualLimit = []httplimit.Limit{{Quota: 600, Window: time.Minute}}
 
 // ClientLimits returns the limits of each client without a token.
@@ -256,7 +256,7 @@ func (c *Config) HostNames() []string {
 	return names
 }
 
-// Reachable returns the address at which other machines can reach what serve answers; "" if they cannot.
+// Reachable returns the address where other machines can reach serve; "" if they cannot.
 func (c *Config) Reachable() string {
 	if host, _, err := net.SplitHostPort(c.Listen); c.Listen == "" || err == nil && wire.IsLoopback(host) {
 		return ""

@@ -36,15 +36,15 @@ type Config struct {
 	Hosts        int      // data directories that share the ledger
 	Costs        string   // "": the file that was shipped
 	CostTable    string   // "": the one that Costs chooses
-	KeyFile      string   // from the config file only: the last place where a key is looked for
-	PingFile     string   // from the config file only: the last place where a dead man's switch is looked for
+	KeyFile      string   // from the config file only: the last place to look for a key
+	PingFile     string   // from the config file only: the last place to look for a dead man's switch
 	AdminListen  string   // where serve answers everything but /v1/ and /livez; "": at Listen
 	Listen       string   // "": nowhere
 	BasePath     string   // where visitors see Listen, such as /ingest; "": at the root of their host
 	OwnFrontEnd  bool     // the user says that others reach Listen only through the user's own front end
 	Backups      []string // directories where backups are kept
 	NoThumbnails bool     // thumbnails: off: pages show no pictures, which come from the provider's hosts
-	Title        string   // what the pages call the site; "": ingest
+	Title        string   // the site's name on the pages; "": ingest
 	Theme        []byte   // a stylesheet that every page loads after the built-in one; nil: none
 	HideDerived  bool     // derived_metrics: off: figures computed from the provider's are never shown
 	API          API
@@ -88,7 +88,7 @@ type JobLimits struct {
 	Pages       int            // the most that a chart has
 	UsualPages  int            // a chart's default
 	SearchPages int            // the most that a search has; 0: it cannot be searched
-	Category    *regexp.Regexp // what a category's id looks like
+	Category    *regexp.Regexp // the form of a category's id
 }
 
 // maxConfiguredHosts keeps each host's part of the emergency budget large enough to be of use.
@@ -109,8 +109,8 @@ func DefaultJobs(p JobLimits) []ingest.Job {
 	}
 }
 
-// Load resolves the configuration. Its error is an Error, exit 78. With an error it returns what flags, variables, the
-// readable part of the file and defaults give, so that doctor can examine the machine anyway.
+// Load resolves the configuration. Its error is an Error, exit 78. With an error it returns the values of flags,
+// variables, the readable part of the file and defaults, so that doctor can examine the machine anyway.
 func Load(f Flags, upstreams map[string]JobLimits) (*Config, error) {
 	c := &Config{flags: f, File: f.configFile()}
 	file, err := c.readFile(upstreams)
@@ -215,7 +215,7 @@ func (c *Config) setPacing(file configFile) error {
 	return nil
 }
 
-// setStopExit reads with which exit code a run ends that quota stopped, for schedulers that alarm at any but 0.
+// setStopExit reads the exit code of a run that quota stopped, for schedulers that alarm at any but 0.
 func (c *Config) setStopExit() error {
 	code := os.Getenv("INGEST_STOP_EXIT")
 	c.ZeroOnStop = code == "0"
@@ -228,7 +228,7 @@ func (c *Config) setStopExit() error {
 // maxTheme bounds the theme, which every page loads, in bytes.
 const maxTheme = 64 << 10
 
-// setPages reads what pages show, how they look, and whether requests for them are logged.
+// setPages reads the content and look of the pages, and whether requests for them are logged.
 func (c *Config) setPages(file configFile) error {
 	for _, field := range []struct{ name, value string }{{"access_log", file.AccessLog}, {"thumbnails", file.Thumbnails}, {"derived_metrics", file.Derived}} {
 		if field.value != "" && field.value != "on" && field.value != "off" {
@@ -323,8 +323,8 @@ type Flags struct {
 	Set                                                                 func(name string) bool // whether it was given
 }
 
-// configFile returns the named file, else the user's or the machine's if there is one; "" for none. That of the machine
-// counts as there if it cannot be looked for.
+// configFile returns the named file, else the user's or the machine's if there is one; "" for none. The machine's own
+// file counts as there if the lookup fails.
 func (f Flags) configFile() string {
 	if file := f.Pick("config", "INGEST_CONFIG", f.Config); file != "" || f.Set != nil && f.Set("config") {
 		return file

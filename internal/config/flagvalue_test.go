@@ -8,7 +8,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/config"
 )
 
-func TestFlagsTakeWhatTheyShouldAndSayWhatTheyTake(t *testing.T) {
+func TestFlagsTakeTheirValuesAndDescribeThem(t *testing.T) {
 	now := time.Date(2026, 11, 10, 12, 0, 0, 0, time.UTC)
 	var (
 		since   config.Since

@@ -75,7 +75,7 @@ func (c *Config) CheckGateway(listen string) error {
 		return err
 	}
 	if len(c.Clients) == 0 && !IsLoopbackURL("http://"+listen) {
-		return Invalid(fmt.Errorf("listen %s: whoever reaches it could spend the quota: name clients: in the config, or listen at 127.0.0.1:8090", listen))
+		return Invalid(fmt.Errorf("listen %s: any client that reaches it could spend the quota: name clients: in the config, or listen at 127.0.0.1:8090", listen))
 	}
 	return nil
 }

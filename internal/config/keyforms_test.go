@@ -7,7 +7,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/config"
 )
 
-// A key is taken out of what surrounds it where it is plain, and JSON is refused by its name.
+// A key is taken out of its surroundings where it is plain, and JSON is refused by its name.
 func TestAKeyIsReadAsPeopleKeepIt(t *testing.T) {
 	const key = "AIzaSyA-1234567890abcdefghijklmnopqrstu"
 	for name, text := range map[string]string{

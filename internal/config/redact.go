@@ -32,6 +32,6 @@ func looksSecret(path string) bool {
 // https://github.com/gitleaks/gitleaks/blob/master/config/gitleaks.toml, gcp-api-key
 var googleKey = regexp.MustCompile(`AIza[0-9A-Za-z_-]{35}`)
 
-// RedactKeys removes everything that looks like an API key from a message: somebody may have typed a key in the wrong
+// RedactKeys removes everything that looks like an API key from a message: a person may have typed a key in the wrong
 // place, and errors are kept in logs.
 func RedactKeys(s string) string { return googleKey.ReplaceAllString(s, "***") }

@@ -28,9 +28,9 @@ const AuditForm = "https://support.google.com/youtube/contact/yt_api_form"
 
 // OneKey says why several keys are refused.
 const OneKey = "there is one key, of one project: several projects for one client get all of them suspended; ask for more quota with " +
-	AuditForm + ", for which ingest quota audit-report writes the figures"
+	AuditForm + ", and ingest quota audit-report writes the figures for it"
 
-// secret is a value that nobody may see: what it is, and where it is looked for.
+// secret is a value that is never shown: its name, and its places.
 type secret struct {
 	name, holds string                  // of its file, and of the file's contents
 	credential  string                  // systemd's name for it
@@ -46,7 +46,7 @@ var (
 		name: "key", holds: "key", credential: Credential, env: apiKeyEnv, field: "key_file",
 		named: "--key-file, INGEST_KEY_FILE and key_file:", wrap: func(err error) error { return KeyError{err} },
 	}
-	// pingURL is a secret, and never an argument, because anybody who knows the address can silence the switch.
+	// pingURL is a secret, and never an argument, because all who know the address can silence the switch.
 	pingURL = secret{
 		name: "ping", holds: "URL", credential: "ping-url", env: "INGEST_PING_URL", field: "ping_file",
 		named: "INGEST_PING_URL_FILE and ping_file:", check: checkPingURL, wrap: Invalid,
@@ -55,7 +55,7 @@ var (
 
 // Key finds the API key. It looks at --key-file, a systemd credential, INGEST_KEY_FILE, INGEST_KEY and the config's
 // key_file, in this order. The zero Secret means that there is none. A named key that cannot be used is a KeyError:
-// falling through to another key would spend somebody else's quota.
+// falling through to another key would spend another project's quota.
 func (c *Config) Key() (ingest.Secret, error) {
 	_, key, err := apiKey.find(c.flags.KeyFile, c.KeyFile)
 	return key, err
@@ -124,10 +124,11 @@ func (s secret) read(path string) (ingest.Secret, error) {
 	return s.parse(s.name+" file "+path, string(plaintext.Decode(data)))
 }
 
-// assignment is what a file of settings has before a value.
+// assignment is the part of a settings line before the value.
 var assignment = regexp.MustCompile(`^(?:export\s+)?[A-Za-z_][A-Za-z0-9_]*\s*=\s*`)
 
-// bareKey returns a key without what copying and files of settings put around it: marks of no width, NAME=, quotes.
+// bareKey returns a key without the characters that copying and files of settings put around it: marks of no width,
+// NAME=, quotes.
 func bareKey(text string) string {
 	text = strings.TrimSpace(strings.NewReplacer("\ufeff", "", "\u200b", "", "\u200c", "", "\u200d", "", "\u2060", "").Replace(text))
 	text = strings.TrimPrefix(text, assignment.FindString(text))

@@ -59,7 +59,7 @@ var checks = []check{
 	{name: "hosts", find: checkHosts},
 }
 
-// given makes a check that judges what known returns. On an error another check says why; nil means that there is
+// given makes a check that judges the result of known. On an error another check says why; nil means that there is
 // nothing to judge. Neither gives a finding.
 func given[T any](known func(context.Context, *Doctor) (*T, error), judge func(*Doctor, T) Finding) func(context.Context, *Doctor) Finding {
 	return func(ctx context.Context, d *Doctor) Finding {
@@ -93,14 +93,14 @@ func (d *Doctor) AskUpstream(ctx context.Context) []Finding {
 }
 
 // run runs checks concurrently, so that a disk or a server that hangs delays one check and not all of them, and
-// returns what they found in the order of the checks.
+// returns the findings in the order of the checks.
 func (d *Doctor) run(ctx context.Context, checks []check) []Finding {
 	found := make([]Finding, len(checks))
 	var all sync.WaitGroup
 	for i, c := range checks {
 		all.Go(func() {
 			f := d.runBounded(ctx, c)
-			if f.Status == Fail && f.err != nil && ctx.Err() != nil && c.within < onlineFor { // a repair says what it left behind
+			if f.Status == Fail && f.err != nil && ctx.Err() != nil && c.within < onlineFor { // a repair names its leftovers
 				f = warn("not judged: interrupted", "run it again")
 			}
 			if f.Check = c.name; f.err != nil {
@@ -113,7 +113,7 @@ func (d *Doctor) run(ctx context.Context, checks []check) []Finding {
 	return slices.DeleteFunc(found, func(f Finding) bool { return f.Status == "" })
 }
 
-// runBounded returns what the check finds within its time. A check that hangs, as on a lost network disk, is left
+// runBounded returns the check's finding within its time. A check that hangs, as on a lost network disk, is left
 // behind.
 func (d *Doctor) runBounded(ctx context.Context, c check) Finding {
 	within := cmp.Or(c.within, checkTimeout)

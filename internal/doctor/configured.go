@@ -49,7 +49,7 @@ func configError(ctx context.Context, d *Doctor) error {
 func checkCosts(_ context.Context, d *Doctor) Finding {
 	t, err := d.Tariff()
 	if err != nil {
-		return failWith(err, "correct the costs, or leave --costs out to use those that were shipped")
+		return failWith(err, "correct the costs, or leave --costs out to use the built-in ones")
 	}
 	limits := term.Texts(t.Pools, func(p quota.Pool) string { return p.Name + " " + term.Thousands(p.Limit()) })
 	return okf("%s: %s; ceilings scheduled %s, backfill %s, manual %s", t.Table, strings.Join(limits, ", "),

@@ -58,8 +58,8 @@ func judgeOwner(dir string, info fs.FileInfo, d *Doctor) Finding {
 			return fail(BadConfig, path+" cannot be written", "chmod u+w "+path+", unless it is mounted read-only")
 		}
 	}
-	// The rights alone do not tell of a disk that its system stopped writing to after an error. What is locked, with flock,
-	// may be opened.
+	// The rights alone do not tell of a disk that its system stopped writing to after an error. A file locked with
+	// flock may be opened.
 	lock, err := ownfile.Open(filepath.Join(dir, d.LedgerFile+".lock"), os.O_WRONLY)
 	if err == nil {
 		_ = lock.Close()
@@ -74,7 +74,7 @@ func judgeOwner(dir string, info fs.FileInfo, d *Doctor) Finding {
 	return okf("%s: owner %s, mode %04o, can be written", dir, userName(owner), info.Mode().Perm())
 }
 
-// sudo returns how to become a user. Of those that systemd makes for a service, only root can look into its directory.
+// sudo returns how to become a user. Only root can look into the directories that systemd makes for a service.
 func sudo(uid int) string {
 	if uid == 0 || uid >= 61184 && uid <= 65519 {
 		return "sudo"
@@ -159,7 +159,7 @@ func (v volume) judgeSpace() Finding {
 	text := fmt.Sprintf("%s free of %s (%.0f %%)", term.Bytes(v.free), term.Bytes(v.size), share)
 	switch {
 	case v.free < noSpace:
-		return fail(Other, text, "free some space: what cannot be written down is not spent, so nothing is fetched once it is full")
+		return fail(Other, text, "free some space: a spend that cannot be recorded is not made, so nothing is fetched once it is full")
 	case v.free < littleSpace || share < littleShare:
 		return warn(text, "free some space before it is full")
 	}

@@ -1,6 +1,6 @@
 // Package doctor examines an installation as a careful person would: config, key, disk, store, ledger, clocks. Each
-// check looks at one thing and says whether it is well, what it saw, and what to do about it. The checks spend and
-// change nothing, and know nothing of each other. Only Repair writes, and only AskUpstream spends.
+// check looks at one thing and reports whether it is well, its state, and the cure. The checks spend and change
+// nothing, and know nothing of each other. Only Repair writes, and only AskUpstream spends.
 package doctor
 
 import (
@@ -22,12 +22,12 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// Doctor is the installation that is examined. Its functions open what a check needs. None of them may create or
-// change anything, except those of Online.
+// Doctor is the installation that is examined. Its functions open the things that a check needs. Only the functions
+// of Online may create or change anything.
 type Doctor struct {
 	Version   string // of the program
 	Config    *config.Config
-	ConfigErr error // the config was refused, and Config is what could be salvaged of it
+	ConfigErr error // the config was refused, and Config is the readable part of it
 	Clock     *config.Clock
 	ClockErr  error  // INGEST_NOW was refused, and Clock is the machine's
 	Root      string // the root of the system's files: "/"
@@ -50,9 +50,9 @@ type Doctor struct {
 	Online     Online
 
 	Classify func(error) Class
-	Say      func(format string, args ...any) // tells a person what is being done
-	// Recount posts what slots spent and the ledger in quota.db lacks, after MoveBack. lost says why more may have been
-	// spent: then every pool is closed.
+	Say      func(format string, args ...any) // tells a person the running step
+	// Recount posts the slots' spends that the ledger in quota.db lacks, after MoveBack. lost says why more may have
+	// been spent: then every pool is closed.
 	Recount  func(ctx context.Context) (slots int, lost string, err error)
 	Upgraded func(fromVersion, toVersion int, backup string) // tells a person that a repair upgraded the store
 
@@ -134,11 +134,11 @@ const (
 type Finding struct {
 	Check  string `json:"check"`
 	Status Status `json:"status"` // "" if there was nothing to look at
-	Detail string `json:"detail"` // what was seen; its parts are separated by "; "
+	Detail string `json:"detail"` // the finding; its parts are separated by "; "
 	Advice string `json:"advice"` // what to do next
 	Class  Class  `json:"-"`      // of a failure
 
-	brief string // what a screen shows in place of the detail; "": the detail
+	brief string // a screen's text in place of the detail; "": the detail
 	err   error  // of a failure that has the error's class
 }
 

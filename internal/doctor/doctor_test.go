@@ -25,8 +25,8 @@ func host(name string, regions ...string) sharedledger.Host {
 	return sharedledger.Host{ID: name, Name: name, Regions: regions}
 }
 
-// What cannot be staged on one machine is judged from values.
-func TestFindingsSayWhatIsWrongAndWhatToDo(t *testing.T) {
+// Troubles that cannot be staged on one machine are judged from values.
+func TestFindingsNameTheTroubleAndTheCure(t *testing.T) {
 	hosts := func(want int, h ...sharedledger.Host) doctor.Finding { return doctor.JudgeHosts(h, want) }
 	as := func(uid int) doctor.Finding { return doctor.LookEnvironment(t.Context(), &doctor.Doctor{UID: uid}) }
 	unpriced := &doctor.Doctor{Clock: &config.Clock{}, Tariff: func() (*quota.Tariff, error) { return nil, errors.New("no costs") }}
@@ -153,8 +153,8 @@ func TestAnInterruptedCheckIsNoFailure(t *testing.T) {
 	}
 }
 
-// All of a schedule is stale: every series is counted, even if it is not listed, and the reason is said once.
-func TestStaleSeriesAreAllCountedAndTheirReasonIsSaidOnce(t *testing.T) {
+// All of a schedule is stale: every series is counted, even if it is not listed, and the reason appears once.
+func TestStaleSeriesAreAllCountedAndShareOneReason(t *testing.T) {
 	dir, now := t.TempDir(), time.Date(2026, 2, 14, 9, 40, 0, 0, time.UTC)
 	job := ingest.Job{Name: "chart", Kind: ingest.KindChart, Every: 30 * time.Minute, Pages: 1}
 	for _, region := range []string{"US", "GB", "DE", "FR", "IN", "BR", "AU", "CA", "JP", "KR", "MX", "IT", "ES"} {
@@ -186,7 +186,7 @@ func TestStaleSeriesAreAllCountedAndTheirReasonIsSaidOnce(t *testing.T) {
 	}
 }
 
-// On a bad day the screen begins with a headline and what fails, in a dozen lines; --all prints each check.
+// On a bad day the screen begins with a headline and the failures, in a dozen lines; --all prints each check.
 func TestABadDayIsSeenAtAGlance(t *testing.T) {
 	var found []doctor.Finding
 	add := func(n int, status doctor.Status, advice string) {
@@ -223,7 +223,7 @@ func TestABadDayIsSeenAtAGlance(t *testing.T) {
 	}
 }
 
-func TestAPasswordInClearIsSaid(t *testing.T) {
+func TestAPasswordInClearIsReported(t *testing.T) {
 	for server, want := range map[string]string{
 		"sqlite": "", "redis://192.0.2.1/0": "", "redis://:hunter2@127.0.0.1/0": "", "rediss://:hunter2@192.0.2.1/0": "",
 		"redis://:hunter2@192.0.2.1/0":                                         "192.0.2.1",

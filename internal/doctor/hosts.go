@@ -35,7 +35,7 @@ func checkHosts(ctx context.Context, d *Doctor) Finding {
 	case errors.Is(err, sharedledger.ErrRestarted):
 		return okf("the ledger's server was restarted with its data, which each host compares with its journal before its next call")
 	case errors.Is(err, sharedledger.ErrLost), err == nil && s.Generation == 0 && here.Generation != 0:
-		return warn("the ledger's server was emptied or replaced since hosts last synced what they spent", "the next run of each host syncs again; let all of them run once")
+		return warn("the ledger's server was emptied or replaced since hosts last synced their spends", "the next run of each host syncs again; let all of them run once")
 	case err != nil:
 		return noFinding // redis reports it
 	case s.Generation == 0:
@@ -44,7 +44,7 @@ func checkHosts(ctx context.Context, d *Doctor) Finding {
 	if t, err := d.Tariff(); err == nil {
 		if have, all, until := s.Awaits(here, want, t.Failure.Settle); !until.IsZero() {
 			return fail(Unavailable, fmt.Sprintf("the ledger was lost, and waits for what all hosts have spent, until %s at the latest: %d of %d have synced", term.StampFrom(until), len(have), all),
-				"start those that are missing, or wait"+untilThen(ctx, d, until))
+				"start the missing hosts, or wait"+untilThen(ctx, d, until))
 		}
 	}
 	for i := range s.Hosts {
@@ -72,7 +72,7 @@ func judgeHosts(hosts []sharedledger.Host, want int) Finding {
 	case synced > want:
 		advice = append(advice, fmt.Sprintf("set hosts: %d in every config: each takes a larger part of the emergency budget than it may", synced))
 	case synced < want:
-		advice = append(advice, "start those that are missing, or set hosts: to how many there are: after a loss expensive calls wait for all of them")
+		advice = append(advice, "start the missing hosts, or set hosts: to how many there are: after a loss expensive calls wait for all of them")
 	}
 	if shared := inCommon(hosts, func(h sharedledger.Host) []string { return h.Regions }, "%s is fetched by %s and by %s"); len(shared) > 0 {
 		lines = append(lines, shared...)

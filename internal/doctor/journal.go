@@ -94,7 +94,8 @@ func readJournal(ctx context.Context, d *Doctor) (*journal, error) {
 	return j, err
 }
 
-// emergencyLeft returns what may be spent while the ledger cannot answer. known is false if no journal says it.
+// emergencyLeft returns the amount that may be spent while the ledger cannot answer. known is false if no journal
+// says it.
 func emergencyLeft(ctx context.Context, d *Doctor) (left []quota.EmergencyLeft, known bool) {
 	ctx = context.WithoutCancel(ctx) // a server that hangs may have used up the time
 	g := &quota.Governor{Account: d.Config.Account, Now: d.now}
@@ -127,8 +128,8 @@ func emergencyLeft(ctx context.Context, d *Doctor) (left []quota.EmergencyLeft, 
 	return left, err == nil
 }
 
-// untilThen says what is fetched until the ledger answers, at the latest at a time (zero: not known), as the last part of
-// an advice; "" if that is not known.
+// untilThen describes the fetching until the ledger answers, at the latest at a time (zero: not known), as the last
+// part of an advice; "" if that is not known.
 func untilThen(ctx context.Context, d *Doctor, until time.Time) string {
 	left, known := emergencyLeft(ctx, d)
 	if !known {

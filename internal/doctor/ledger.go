@@ -52,7 +52,7 @@ func checkLedger(ctx context.Context, d *Doctor) Finding {
 	case errors.Is(err, fs.ErrNotExist):
 		return warn(d.ledgerFile()+" is not there yet", "ingest run makes it")
 	case errors.Is(err, sqlitefile.ErrLeftover):
-		return warn(err.Error(), "ingest quota finishes what was left; then look again")
+		return warn(err.Error(), "ingest quota finishes the copy; then look again")
 	case errors.Is(err, quota.ErrCorrupt):
 		return failAs(err, nameOriginal(err.Error(), d.Config.Data), rebuildAdvice)
 	case err != nil:
@@ -102,7 +102,7 @@ func checkLost(ctx context.Context, d *Doctor) Finding {
 	}
 	advice := "put " + d.LedgerFile + " back as it was, or count them again: ingest quota rebuild"
 	account := audit.Account{Tariff: t, Name: d.Config.Account, Now: d.now()}
-	// The ledger is opened after the slots were read: an earlier copy would lack what a run has spent since.
+	// The ledger is opened after the slots were read: an earlier copy would lack a run's spends since.
 	slots, err := d.inspectSlots(ctx, account.MissingSince())
 	if file := d.ledgerFile(); d.OpenRemote == nil && !sqlitefile.Exists(file) {
 		trace := ""
@@ -114,8 +114,8 @@ func checkLost(ctx context.Context, d *Doctor) Finding {
 			trace = "or its lock file knows that it was there"
 		}
 		if trace != "" {
-			return fail(Unavailable, file+" is missing, and the store "+trace+": what was spent is not known, and nothing is fetched",
-				"put "+d.LedgerFile+" back as it was; or ingest quota rebuild counts what the store knows, closes every pool, and says how to open one")
+			return fail(Unavailable, file+" is missing, and the store "+trace+": the spends are not known, and nothing is fetched",
+				"put "+d.LedgerFile+" back as it was; or ingest quota rebuild counts the store's spends, closes every pool, and says how to open one")
 		}
 	}
 	if err != nil || len(slots.Spent) == 0 {
@@ -130,7 +130,7 @@ func checkLost(ctx context.Context, d *Doctor) Finding {
 	}
 	missing, err := account.Missing(ctx, slots.Spent)
 	unsynced := audit.Units(missing)
-	if unsynced > 0 && d.OpenRemote != nil { // what quota.db knows is synced before the next take
+	if unsynced > 0 && d.OpenRemote != nil { // quota.db's spends are synced before the next take
 		if local, opened := openLocal(ctx, d, d.Config.Data); opened == nil {
 			defer func() { _ = local.Close() }()
 			account.Ledger = &quota.Governor{Ledger: local, Tariff: t}

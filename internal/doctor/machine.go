@@ -71,7 +71,7 @@ func (d *Doctor) judgeClock(gap time.Duration, whose string) Finding {
 
 const noLedger = "it is not trusted, and nothing but the emergency budget is spent" // while a ledger's clock is apart
 
-// judgeClockGap judges a gap; beyond says what happens beyond the trusted one.
+// judgeClockGap judges a gap; beyond names the consequence of one beyond the trusted gap.
 func judgeClockGap(gap, trusted time.Duration, whose, beyond string) Finding {
 	side := "ahead of"
 	if gap < 0 {

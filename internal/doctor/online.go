@@ -15,7 +15,7 @@ import (
 // checkOnline makes one call, whose unit is taken from the ledger first.
 func checkOnline(ctx context.Context, d *Doctor) Finding {
 	if d.ConfigErr != nil || d.ClockErr != nil {
-		return fail(BadConfig, "not asked, nothing was spent: the config is wrong", "correct what is said above")
+		return fail(BadConfig, "not asked, nothing was spent: the config is wrong", "correct the errors above")
 	}
 	if err := d.Online.CheckClock(ctx); err != nil {
 		return failWith(err, "nothing was spent")
@@ -55,7 +55,7 @@ func checkOnline(ctx context.Context, d *Doctor) Finding {
 	return f
 }
 
-// refundUnsent refunds a call that was certainly never sent, and says what was spent.
+// refundUnsent refunds a call that was certainly never sent, and says how much was spent.
 func refundUnsent(ctx context.Context, q *quota.Governor, taken quota.Decision, err error) string {
 	if e, ok := errors.AsType[*fetch.Error](err); ok && e.Verdict == fetch.Unsent {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)

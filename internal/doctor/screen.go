@@ -62,12 +62,12 @@ type Shown int
 
 // The screens.
 const (
-	Usual Shown = iota // all checks; if one fails, what is wrong in at most a dozen lines
-	Quiet              // what is wrong
+	Usual Shown = iota // all checks; if one fails, the failures in at most a dozen lines
+	Quiet              // the failures
 	All                // all checks, whole
 )
 
-// Print prints the checks, what is wrong first.
+// Print prints the checks, failures first.
 func (d Document) Print(w io.Writer, shown Shown) error {
 	var lines []string
 	switch {
@@ -87,8 +87,8 @@ func (d Document) Print(w io.Writer, shown Shown) error {
 	return err
 }
 
-// badDay returns a headline and what is wrong, the failures first, as far as a glance takes. The first failure is
-// always among it.
+// badDay returns a headline and the failures, the worst first, as many as a glance takes. The first failure is always
+// among it.
 func (d Document) badDay(w io.Writer) []string {
 	lines, left := []string{d.tally()}, len(d.Checks)
 	for _, c := range d.worstFirst() {
@@ -105,7 +105,7 @@ func (d Document) badDay(w io.Writer) []string {
 	return append(lines, fmt.Sprintf("%s more: ingest doctor --all", term.Plural(left, "check")))
 }
 
-// worstFirst returns the checks, those that fail before warnings, and these before the others.
+// worstFirst returns the checks, failures before warnings, and these before the others.
 func (d Document) worstFirst() []Finding {
 	rank := map[Status]int{Fail: 0, Warn: 1, OK: 2}
 	return slices.SortedStableFunc(slices.Values(d.Checks), func(a, b Finding) int { return rank[a.Status] - rank[b.Status] })
@@ -119,7 +119,7 @@ func (d Document) tally() string {
 	return fmt.Sprintf("%d ok, %d warn, %d fail", tally[OK], tally[Warn], tally[Fail])
 }
 
-// lines returns the rows of a check on a screen: what it saw, in parts, and the advice.
+// lines returns the rows of a check on a screen: its finding, in parts, and the advice.
 func (f Finding) lines(w io.Writer, seen []string) (lines []string) {
 	head := term.PaintPad(w, string(f.Status), 6) + term.Pad(f.Check, 13)
 	put := func(text, indent string) {

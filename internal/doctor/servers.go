@@ -46,13 +46,13 @@ func askRemote(ctx context.Context, d *Doctor) error {
 	return d.server.err
 }
 
-// redisFacts returns what Redis says about itself; nil if the ledger is not in Redis.
+// redisFacts returns Redis's own facts; nil if the ledger is not in Redis.
 func redisFacts(ctx context.Context, d *Doctor) (*redisledger.Facts, error) {
 	err := askRemote(ctx, d)
 	return d.server.redis, err
 }
 
-// postgresFacts returns what PostgreSQL says about itself; nil if the ledger is not in PostgreSQL.
+// postgresFacts returns PostgreSQL's own facts; nil if the ledger is not in PostgreSQL.
 func postgresFacts(ctx context.Context, d *Doctor) (*pgledger.Facts, error) {
 	err := askRemote(ctx, d)
 	return d.server.postgres, err
@@ -92,7 +92,7 @@ func checkPostgres(ctx context.Context, d *Doctor) Finding {
 	})
 }
 
-// server is what judgeServer needs to know of a server of either kind.
+// server holds the facts of a server of either kind that judgeServer needs.
 type server struct {
 	about           string
 	roundTrip       time.Duration
@@ -106,7 +106,7 @@ func judgeServer(ctx context.Context, d *Doctor, err error, s server) Finding {
 	name := config.ServerName(d.Config.Ledger)
 	text := fmt.Sprintf("%s: %s, answers in %.1f ms", name, s.about, float64(s.roundTrip.Microseconds())/1000)
 	if s.roundTrip >= 50*time.Millisecond {
-		text += fmt.Sprintf(", for which a chart of 4 pages waits %.1f s", 4*s.roundTrip.Seconds())
+		text += fmt.Sprintf(", and a chart of 4 pages waits %.1f s for it", 4*s.roundTrip.Seconds())
 	}
 	silent := err != nil
 	if !silent {
@@ -134,7 +134,7 @@ func judgeEviction(_ *Doctor, f redisledger.Facts) Finding {
 	case f.MaxMemoryPolicy == "":
 		return warn("maxmemory-policy: the server does not say", "see that it is noeviction: redis-cli CONFIG GET maxmemory-policy")
 	case f.Evicts():
-		return fail(Unavailable, fmt.Sprintf("maxmemory-policy is %s: redis would delete what was spent", f.MaxMemoryPolicy),
+		return fail(Unavailable, fmt.Sprintf("maxmemory-policy is %s: redis would delete the spends", f.MaxMemoryPolicy),
 			"CONFIG SET maxmemory-policy noeviction, and in redis.conf")
 	}
 	memory := term.Bytes(f.MaxMemory)
@@ -151,7 +151,7 @@ func judgePersistence(_ *Doctor, f redisledger.Facts) Finding {
 	case f.AppendOnly == "":
 		return warn("appendonly: the server does not say", "see that it is yes: redis-cli CONFIG GET appendonly")
 	case f.AppendOnly == "no":
-		return warn("no append-only file: a restart forgets what was spent since the last snapshot",
+		return warn("no append-only file: a restart forgets the spends since the last snapshot",
 			"CONFIG SET appendonly yes, and in redis.conf: each host's journal fills the gap, but a host that is away cannot")
 	case f.AppendFsync == "no":
 		return warn("append-only file, appendfsync no: a power cut forgets half a minute", "CONFIG SET appendfsync everysec, and in redis.conf")
@@ -166,7 +166,7 @@ func judgeRedisRights(_ *Doctor, f redisledger.Facts) Finding {
 	case len(f.Lacks) > 0:
 		return fail(Unavailable, "its user may not "+strings.Join(f.Lacks, ", "), "ACL SETUSER NAME +"+strings.Join(f.Lacks, " +"))
 	case !f.LacksKnown:
-		return warn("what its user may do could not be tried", "look again when the Redis takes writes")
+		return warn("its user's rights could not be tried", "look again when the Redis takes writes")
 	}
 	return okf("it has all rights that it needs")
 }
@@ -174,7 +174,7 @@ func judgeRedisRights(_ *Doctor, f redisledger.Facts) Finding {
 func judgeDurability(_ *Doctor, f pgledger.Facts) Finding {
 	switch {
 	case f.Fsync == "off":
-		return warn("fsync is off: a power cut forgets what was spent, and may damage the database", "ALTER SYSTEM SET fsync = on; SELECT pg_reload_conf()")
+		return warn("fsync is off: a power cut forgets the newest spends, and may damage the database", "ALTER SYSTEM SET fsync = on; SELECT pg_reload_conf()")
 	case f.SynchronousCommit == "off":
 		return warn("synchronous_commit is off: a power cut forgets the last half second", "ALTER DATABASE NAME SET synchronous_commit = on")
 	case f.Standbys == "":
@@ -204,7 +204,7 @@ func InClear(server string) string {
 	return ""
 }
 
-// TellInClear says what InClear means, and what to do.
+// TellInClear gives the meaning of InClear, and the cure.
 func TellInClear(server, host string) (text, cure string) {
 	cure = "use rediss://, or a tunnel to a loopback address"
 	if strings.HasPrefix(server, "postgres") {
@@ -235,14 +235,14 @@ func CheckAtStart(ctx context.Context, remote sharedledger.Remote, name string) 
 		switch {
 		case err != nil: // degraded mode is for that
 		case f.Evicts():
-			return "", fmt.Errorf("%w: redis at %s has maxmemory-policy %s and would delete what was spent: CONFIG SET maxmemory-policy noeviction, and in redis.conf",
+			return "", fmt.Errorf("%w: redis at %s has maxmemory-policy %s and would delete the spends: CONFIG SET maxmemory-policy noeviction, and in redis.conf",
 				quota.ErrClosed, name, f.MaxMemoryPolicy)
 		case f.AppendOnly == "no":
-			return fmt.Sprintf("redis at %s has no append-only file and forgets what was spent when it restarts: CONFIG SET appendonly yes", name), nil
+			return fmt.Sprintf("redis at %s has no append-only file and forgets the spends when it restarts: CONFIG SET appendonly yes", name), nil
 		}
 	case *pgledger.Ledger:
 		if f, err := l.Inspect(ctx); err == nil && !f.Durable() {
-			return fmt.Sprintf("postgres at %s confirms what is not on disk (fsync %s, synchronous_commit %s) and may forget what was spent: set both on", name, f.Fsync, f.SynchronousCommit), nil
+			return fmt.Sprintf("postgres at %s confirms commits that are not on disk (fsync %s, synchronous_commit %s) and may forget spends: set both on", name, f.Fsync, f.SynchronousCommit), nil
 		}
 	}
 	return "", nil

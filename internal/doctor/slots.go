@@ -14,7 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// The checks of what ran and what did not.
+// The checks of done and missing slots.
 
 func judgeFreshness(_ *Doctor, st standing.Standing) Finding {
 	if st.StoreErr != nil {
@@ -29,7 +29,7 @@ func judgeFreshness(_ *Doctor, st standing.Standing) Finding {
 	lines, advice := []string{check.Says}, "ingest slots --region R says why; is a timer, cron or serve running?"
 	switch {
 	case check.Mood == report.Idle:
-		advice = "ingest run fetches what is due"
+		advice = "ingest run fetches the due slots"
 	case trouble == standing.Empty || trouble == standing.Shrunk:
 		advice = st.Charts.Cure().Advice
 	case trouble == standing.Absent:
@@ -67,7 +67,7 @@ func judgeContact(d *Doctor, st standing.Standing) Finding {
 		return fail(BadKey, says+", and nothing is fetched since", "give a key that it accepts; ingest doctor --online asks once more and says why it is refused")
 	}
 	if st.Upstream.Cause == standing.UpstreamSilent {
-		return fail(Unavailable, says, "ingest slots says what the calls met: an error of the provider passes; else see the network (DNS, firewall, proxy); ingest doctor --online asks once more")
+		return fail(Unavailable, says, "ingest slots shows the calls' outcomes: an error of the provider passes; else see the network (DNS, firewall, proxy); ingest doctor --online asks once more")
 	}
 	return okf("%s", says)
 }
@@ -82,7 +82,7 @@ func judgeAnswers(d *Doctor, about store.Summary) Finding {
 		fmt.Sprintf("nothing was deleted for that, and the videos (%s) are asked for again; ingest slots names the slots", term.Plural(int(about.InDoubt), "video")))
 }
 
-// shortenList cuts a list that is longer than n, and counts what is left out.
+// shortenList cuts a list that is longer than n, and counts the rest.
 func shortenList(n int, lines []string, what string) []string {
 	if len(lines) <= n {
 		return lines

@@ -63,7 +63,7 @@ func checkStore(ctx context.Context, d *Doctor) Finding {
 		return d.judgeUnreadable(name, err)
 	}
 	if d.OpenStore == nil && sqlitefile.Exists(filepath.Join(d.Config.Data, store.FileName)+"-shm") {
-		// Somebody has it open, and may have written what is no longer in its log. Without one that makes files.
+		// Another process has it open, and may have moved pages out of its log. Without one that makes files.
 		opened, err := store.Open(ctx, d.Config.Data, store.Options{ReadOnly: true})
 		if err != nil {
 			return d.judgeUnreadable(filepath.Join(d.Config.Data, store.FileName), err)
@@ -73,8 +73,8 @@ func checkStore(ctx context.Context, d *Doctor) Finding {
 	return judgeStore(ctx, d, *s)
 }
 
-// storeGone says so if the data directory's ledger knows of a store, for one that is not there. What is wrong with the
-// ledger or the costs, other checks say.
+// storeGone says so if the data directory's ledger knows of a store, for one that is not there. Other checks report
+// the faults of the ledger and the costs.
 func (d *Doctor) storeGone(ctx context.Context, name string) *audit.StoreGone {
 	schedule, err := d.PricedSchedule()
 	if err != nil {
@@ -91,12 +91,12 @@ func (d *Doctor) storeGone(ctx context.Context, name string) *audit.StoreGone {
 }
 
 func judgeStore(ctx context.Context, d *Doctor, s store.Summary) Finding {
-	text := fmt.Sprintf("version %d, data of %s, %s", s.Version, cmp.Or(s.Upstream, "nobody yet"), term.Plural(int(s.Videos), "video"))
+	text := fmt.Sprintf("version %d, data of %s, %s", s.Version, cmp.Or(s.Upstream, "not yet"), term.Plural(int(s.Videos), "video"))
 	if want, err := d.Upstream(ctx); err == nil && s.Upstream != "" && s.Upstream != want {
 		return fail(BadConfig, text+"; it takes none of "+want, "give another --data for that upstream, or the --upstream-url that this data is from")
 	}
 	if s.DoneAt.IsZero() {
-		return warn(text+"; no slot is done yet"+d.lastBackup(), "ingest run fetches what is due")
+		return warn(text+"; no slot is done yet"+d.lastBackup(), "ingest run fetches the due slots")
 	}
 	return okf("%s; newest slot done %s ago%s", text, term.Ago(max(d.now().Sub(s.DoneAt), 0)), d.lastBackup())
 }
@@ -127,7 +127,7 @@ func (d *Doctor) judgeUnreadable(path string, err error) Finding {
 	case errors.As(err, &corrupt):
 		return failAs(err, "damaged: "+corrupt.Err.Error(), repairAdvice)
 	case errors.Is(err, sqlitefile.ErrLeftover):
-		return warn(err.Error(), "ingest run finishes what was left; then look again")
+		return warn(err.Error(), "ingest run finishes the copy; then look again")
 	case errors.As(err, &version) && version.Have > version.Know:
 		return failWith(err, "use the newer program, or restore a backup")
 	case version != nil:
@@ -152,12 +152,12 @@ func checkLedgerFile(ctx context.Context, d *Doctor) Finding {
 }
 
 // rebuildAdvice says what to do about a damaged ledger. An older copy of it would let the same quota be spent again.
-const rebuildAdvice = "ingest quota rebuild --replace moves it aside and counts again what the store knows was spent; an older copy is refused"
+const rebuildAdvice = "ingest quota rebuild --replace moves it aside and counts the store's spends again; an older copy is refused"
 
 // readFor is how long a check may read a whole file.
 const readFor = 3 * time.Second
 
-// quickCheck returns what SQLite itself says about a file.
+// quickCheck returns SQLite's own findings about a file.
 func quickCheck(ctx context.Context, path string, class Class, advice string) Finding {
 	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
 		return noFinding // store or ledger reports it
@@ -178,8 +178,8 @@ func quickCheck(ctx context.Context, path string, class Class, advice string) Fi
 	return okf("quick_check finds no damage")
 }
 
-// checkTables compares the tables of a store with each other and with the index, and finds nothing if they agree. In a
-// store that is too large to be read in time, only --repair finds what disagrees.
+// checkTables compares the tables of a store with each other and with the index, and finds nothing if they agree. In
+// a store that is too large to be read in time, only --repair finds contradictions.
 func checkTables(ctx context.Context, d *Doctor) Finding {
 	if d.OpenStore != nil {
 		return noFinding
@@ -211,7 +211,7 @@ func repairLedger(ctx context.Context, d *Doctor) Finding {
 	moved, err := l.MoveBack(ctx)
 	switch {
 	case err != nil:
-		return failWith(err, "try again: what lies in the future of "+path+" was not moved")
+		return failWith(err, "try again: the future rows of "+path+" was not moved")
 	case moved == 0:
 		return noFinding
 	}
@@ -222,12 +222,12 @@ func repairLedger(ctx context.Context, d *Doctor) Finding {
 	slots, lost, err := d.Recount(ctx) // that clock may have forgotten a day of charges
 	switch {
 	case err != nil:
-		return failWith(err, "count again what slots spent: ingest quota rebuild")
+		return failWith(err, "count the slots' spends again: ingest quota rebuild")
 	case slots > 0:
 		text += "; counted the spends of " + term.Plural(slots, "slot") + " again, which that clock had let slide"
 	}
 	if lost != "" {
-		return warn(text+"; "+lost+", and others spend too: every pool is closed", "say what the provider's console shows for today: ingest quota post POOL N opens a pool")
+		return warn(text+"; "+lost+", and others spend too: every pool is closed", "post the figure that the provider's console shows for today: ingest quota post POOL N opens a pool")
 	}
 	return okf("%s", text)
 }
@@ -266,7 +266,7 @@ func repairStore(ctx context.Context, d *Doctor) Finding {
 		return failWith(err, "the store is whole; try again to remove its slots in the future")
 	case removed > 0:
 		r.Found = append(r.Found, fmt.Sprintf("%s due in the future", term.Plural(removed, "slot")))
-		r.Done = append(r.Done, "removed them; what they spent counts as spent now")
+		r.Done = append(r.Done, "removed them; their spends count as spent now")
 	case len(r.Found) == 0:
 		return okf("nothing to repair in %s", path)
 	}
@@ -279,7 +279,7 @@ func repairStore(ctx context.Context, d *Doctor) Finding {
 	} else if r.Broken == "" {
 		return okf("%s", text)
 	}
-	return warn(text, "the next runs fetch again what the upstream still has; the damaged file is "+r.Broken+": remove it when all is well")
+	return warn(text, "the next runs fetch the part again that the upstream still has; the damaged file is "+r.Broken+": remove it when all is well")
 }
 
 // removeFuture deletes the slots that were added while the clock was ahead.

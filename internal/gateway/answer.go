@@ -28,7 +28,7 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
-	asked  bool // it is the outcome of a call, and true for whoever waited for that
+	asked  bool // it is the outcome of a call, and true for every caller that waited for it
 }
 
 var brokeOff = problem(http.StatusBadGateway, "backendError", "the call broke off")
@@ -74,7 +74,7 @@ var rpcStatus = map[int]string{
 	429: "RESOURCE_EXHAUSTED", 502: "UNAVAILABLE", 503: "UNAVAILABLE",
 }
 
-// refused is the answer if no quota is left; sentence is what a run would print.
+// refused is the answer if no quota is left; sentence is a run's sentence for it.
 func refused(d quota.Decision, sentence string) *answer {
 	a := problem(http.StatusForbidden, "quotaExceeded", sentence)
 	if d.RetryAfter > 0 && d.RetryAfter < soon {

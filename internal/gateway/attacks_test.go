@@ -54,7 +54,8 @@ func clients(names ...string) (of []gateway.Client) {
 	return of
 }
 
-// TestTwoLengthsAndTrailersSmuggleNothing: what leaves has one length and none of the fields that came at the end.
+// TestTwoLengthsAndTrailersSmuggleNothing: the sent header has one length and none of the fields that came at the
+// end.
 func TestTwoLengthsAndTrailersSmuggleNothing(t *testing.T) {
 	const route = "POST /youtube/v3/videos?part=id HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nX-HTTP-Method-Override: GET\r\n"
 	for name, tt := range map[string]struct {
@@ -94,7 +95,7 @@ func TestTwoLengthsAndTrailersSmuggleNothing(t *testing.T) {
 	}
 }
 
-// TestARefusalDoesNotWaitForTheBody: otherwise a slow one holds a connection of somebody who has no token.
+// TestARefusalDoesNotWaitForTheBody: otherwise a slow client without a token holds a connection.
 func TestARefusalDoesNotWaitForTheBody(t *testing.T) {
 	w := newWorld(t, 100, nil, func(c *gateway.Config) { c.Clients = clients("reports") })
 	for path, want := range map[string]int{"/youtube/v3/nothing": 403, "/youtube/v3/comments?part=snippet&key=guess": 401} {
@@ -167,8 +168,9 @@ func TestASlowProviderHoldsUpOneClientOnly(t *testing.T) {
 	}
 }
 
-// TestTenThousandConnectionsHoldUpNobody: each sends half a header. Whoever sends a whole one is answered.
-func TestTenThousandConnectionsHoldUpNobody(t *testing.T) {
+// TestTenThousandConnectionsHoldNoOtherClientUp: each sends half a header. A client that sends a whole one is
+// answered.
+func TestTenThousandConnectionsHoldNoOtherClientUp(t *testing.T) {
 	w := newWorld(t, 100, nil, nil)
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -49,8 +49,9 @@ func TestAnAnswerThatTheClientHasIsFree(t *testing.T) {
 	w.agree(1)
 }
 
-// TestARefusalLeavesWhatIsKept: whoever asks the provider anew once nothing is left gets no answer, and takes none away.
-func TestARefusalLeavesWhatIsKept(t *testing.T) {
+// TestARefusalLeavesKeptAnswers: a client that asks the provider anew once nothing is left gets no answer, and takes
+// none away.
+func TestARefusalLeavesKeptAnswers(t *testing.T) {
 	w := newWorld(t, 1, nil, func(c *gateway.Config) { c.Cache = map[string]time.Duration{"videos.list": time.Hour} })
 	w.ask(http.MethodGet, videos, "")
 	if a := w.ask(http.MethodGet, videos, "", "Cache-Control", "no-cache"); a.StatusCode != http.StatusForbidden {
@@ -62,8 +63,9 @@ func TestARefusalLeavesWhatIsKept(t *testing.T) {
 	w.agree(1)
 }
 
-// TestAFailureLeavesWhatIsKept: the provider's own no, and an answer that it fails, are not news of what was asked for.
-func TestAFailureLeavesWhatIsKept(t *testing.T) {
+// TestAFailureLeavesKeptAnswers: the provider's own no, and an answer that it fails, say nothing new about the
+// request.
+func TestAFailureLeavesKeptAnswers(t *testing.T) {
 	for _, status := range []int{403, 500} {
 		var served atomic.Bool
 		page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -37,7 +37,7 @@ func (g *Gateway) pay(c *call) (*answer, *fetch.Error) {
 	if err != nil {
 		select {
 		case g.troubles <- err:
-		default: // it is looked at already
+		default: // a request for it is under way
 		}
 		a := unavailable(err)
 		if a.status == http.StatusServiceUnavailable && !g.silent.Swap(true) && g.config.Log != nil {
@@ -78,13 +78,13 @@ func (g *Gateway) take(c *call) (quota.Decision, error) {
 	return g.config.Governor.Take(ctx, quota.Request{Method: c.method, Purpose: quota.Client, Client: c.client})
 }
 
-// settle tells the ledger what an answer means. If that fails, the ledger counts too much, which is safe.
+// settle tells the ledger the meaning of an answer. If that fails, the ledger counts too much, which is safe.
 func (g *Gateway) settle(d quota.Decision, e *fetch.Error) (refunded bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), takeWithin)
 	defer cancel()
 	refunded, err := fetch.Settle(ctx, g.config.Governor, d, e, g.config.Governor.Tariff.FreeBursts)
 	if err != nil && g.config.Log != nil {
-		g.config.Log.WarnContext(ctx, "what an answer means could not be noted: the ledger counts too much", slog.String("method", d.Who.Method), slog.Any("error", err))
+		g.config.Log.WarnContext(ctx, "the answer's meaning could not be noted: the ledger counts too much", slog.String("method", d.Who.Method), slog.Any("error", err))
 	}
 	return refunded
 }

@@ -27,12 +27,12 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	unavailable(quota.ErrUnavailable).write(w)
 }
 
-// Room is a gateway and what it works with, opened.
+// Room is an open gateway and its parts.
 type Room struct {
 	*Gateway
 
 	Host  string                      // the upstream's
-	Look  func(context.Context) error // asks the ledger, and saves what was counted
+	Look  func(context.Context) error // asks the ledger, and saves the counts
 	Moved error                       // of a ledger that has to be opened again
 	Close func()
 }

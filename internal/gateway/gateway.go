@@ -22,7 +22,7 @@ import (
 
 const (
 	cacheBytes = 64 << 20
-	entryBytes = 1 << 10 // about what an answer takes besides its target and its body
+	entryBytes = 1 << 10 // the approximate size of an answer besides its target and its body
 )
 
 // Upstream receives the requests, and knows the meaning of its answers.
@@ -37,9 +37,9 @@ type Upstream interface {
 
 // Config configures a gateway.
 type Config struct {
-	Governor *quota.Governor // the routes are those of its tariff
+	Governor *quota.Governor // the routes are its tariff's routes
 	Upstream Upstream
-	Clients  []Client                 // none: whoever reaches a loopback address is "local"
+	Clients  []Client                 // none: every client that reaches a loopback address is "local"
 	Cache    map[string]time.Duration // by method: how long an answer is repeated at no cost
 	Log      *slog.Logger
 	Rate     *fetch.Rate // spreads the calls after a refusal for their rate; nil: the gateway has its own
@@ -112,7 +112,7 @@ func (g *Gateway) answer(c *call) *answer {
 	spend := func() recent.Answer[*answer] { return g.keeping(c, g.spend(c)) }
 	own := func() recent.Answer[*answer] {
 		made := spend()
-		if !made.Until.IsZero() { // a refusal or a failure says nothing about what is kept
+		if !made.Until.IsZero() { // a refusal or a failure says nothing about kept answers
 			g.answers.Put(c.target(), made)
 		}
 		return recent.Answer[*answer]{Is: made.Is}

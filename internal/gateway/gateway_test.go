@@ -36,7 +36,7 @@ const (
 	videos = "/youtube/v3/videos?part=snippet&chart=mostPopular&regionCode=US"
 )
 
-// world is a gateway between a stand-in, which counts for itself, and whoever asks.
+// world is a gateway between a stand-in, which counts for itself, and its clients.
 type world struct {
 	t       *testing.T
 	url     string
@@ -127,7 +127,7 @@ func (w *world) ask(method, target, body string, header ...string) answer {
 	return answer{resp, string(got)}
 }
 
-// spent returns what the ledger has counted of a pool.
+// spent returns the ledger's count of a pool.
 func (w *world) spent(pool string) (n int64) {
 	w.t.Helper()
 	spent, err := w.ledger.Ledger.Spent(context.WithoutCancel(w.t.Context()), "default", time.Now().Add(-24*time.Hour), 0)
@@ -282,7 +282,7 @@ func TestAnAttackIsAnsweredChargedAsItArrivedAndShowsNoKey(t *testing.T) {
 	}
 }
 
-func TestWhatAProviderDoesWrongIsBoundedAndChargedOnce(t *testing.T) {
+func TestAProvidersFaultIsBoundedAndChargedOnce(t *testing.T) {
 	for name, tt := range map[string]struct {
 		status int
 		says   string
@@ -346,7 +346,7 @@ func TestTheProvidersNoClosesThePoolForAllClients(t *testing.T) {
 	}
 }
 
-func TestASlowBodyHoldsUpNobodyElse(t *testing.T) {
+func TestASlowBodyHoldsNoOtherClientUp(t *testing.T) {
 	sum := func(s string) [32]byte { return sha256.Sum256([]byte(s)) }
 	w := newWorld(t, 100, nil, func(c *gateway.Config) {
 		c.Clients = []gateway.Client{{Name: "slow", TokenSHA256: sum("slow")}, {Name: "quick", TokenSHA256: sum("quick")}}
@@ -441,7 +441,7 @@ func TestIdenticalRequestsInFlightAreOneCall(t *testing.T) {
 	}
 }
 
-// TestIdenticalRequestsInFlightAreOneCallThatBreaksOff: what one of them was told after a call is true for all of them.
+// TestIdenticalRequestsInFlightAreOneCallThatBreaksOff: a result of one call is true for all of them.
 func TestIdenticalRequestsInFlightAreOneCallThatBreaksOff(t *testing.T) {
 	arrived, release := make(chan struct{}, 8), make(chan struct{})
 	w := newWorld(t, 100, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -473,7 +473,7 @@ func TestWithoutALedgerNothingLeaves(t *testing.T) {
 	var log bytes.Buffer
 	w := newWorld(t, 100, nil, func(c *gateway.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 	answers := w.ledger.Ledger
-	for outage := 1; outage <= 2; outage++ { // each is said once
+	for outage := 1; outage <= 2; outage++ { // each is logged once
 		w.ledger.Ledger = silent{answers}
 		for range 3 {
 			if a := w.ask(http.MethodGet, videos, ""); a.StatusCode != http.StatusServiceUnavailable || a.Header.Get("Retry-After") == "" || w.calls() != int64(outage-1) {

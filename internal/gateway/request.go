@@ -53,7 +53,7 @@ func (g *Gateway) admit(r *http.Request) (method, client string, refusal *answer
 	name, ok := handler.(route)
 	if !ok || r.URL.Path != r.URL.EscapedPath() || r.Method == http.MethodHead {
 		at := r.Method + " " + r.URL.EscapedPath()
-		return "", "", problem(http.StatusForbidden, "forbidden", at+" is no route here, and what has no price does not pass: give its method units: and route: "+at+" in costs.yaml")
+		return "", "", problem(http.StatusForbidden, "forbidden", at+" is no route here, and a request without a price does not pass: give its method units: and route: "+at+" in costs.yaml")
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil || len(r.URL.RawQuery) > maxQuery {

@@ -125,7 +125,7 @@ func TestEightUnknownClientsAtOnceForOneUnitAreOneCall(t *testing.T) {
 			for _, g := range o.governors {
 				g.Tariff.Ceilings[quota.Client] = g.Tariff.Ceilings[quota.Manual]
 				for j := range g.Tariff.Pools {
-					g.Tariff.Pools[j].Windows[0].Limit = 2 // of which 99.5 % is one
+					g.Tariff.Pools[j].Windows[0].Limit = 2 // 99.5 % of that is one
 				}
 			}
 			var wait sync.WaitGroup
@@ -149,12 +149,12 @@ func TestEightUnknownClientsAtOnceForOneUnitAreOneCall(t *testing.T) {
 	})
 }
 
-// TestLongTenToolsThroughTwoGatewaysShareWhatTheScheduleLeaves: on a day of twelve seconds, ten tools ask as often as each
-// other for much more than there is, and a backfill takes what it gets, beside a schedule of eight regions.
-func TestLongTenToolsThroughTwoGatewaysShareWhatTheScheduleLeaves(t *testing.T) {
+// TestLongTenToolsThroughTwoGatewaysShareTheSchedulesRest: on a day of twelve seconds, ten tools ask as often as each
+// other for much more than there is, and a backfill takes the rest, beside a schedule of eight regions.
+func TestLongTenToolsThroughTwoGatewaysShareTheSchedulesRest(t *testing.T) {
 	const day, units, regions, ticks = 12 * time.Second, 1000, 8, 24
 	onEachLedger(t, func(t *testing.T, one, other quota.Ledger) {
-		var due atomic.Int64 // what the schedule still has to fetch
+		var due atomic.Int64 // the schedule's remaining need
 		due.Store(regions * ticks)
 		reserve := func(context.Context) quota.Reserve { return quota.Reserve{Rest: quota.Cost{"units": due.Load()}} }
 		o := newOffice(t, "shared", units, [2]quota.Ledger{one, other}, reserve)

@@ -36,7 +36,7 @@ func npm(t *testing.T, packages ...string) (dir string) {
 	return dir
 }
 
-// run runs a program to its end, and decodes what it prints.
+// run runs a program to its end, and decodes its output.
 func run(t *testing.T, dir string, into any, program string, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -52,7 +52,7 @@ func run(t *testing.T, dir string, into any, program string, args ...string) {
 	}
 }
 
-// counted is a world's gateway behind a count of what the tools ask of it.
+// counted is a world's gateway behind a count of the tools' requests.
 func counted(t *testing.T, w *world) (url string, asked func() int64) {
 	t.Helper()
 	n := make(chan int64, 1)
@@ -73,7 +73,7 @@ func (w *world) agree(units int64) {
 	}
 }
 
-// nodeScript is what a user of Google's client for Node writes, but for rootUrl.
+// nodeScript is a user's program with Google's client for Node, with rootUrl added.
 const nodeScript = `
 const { youtube } = require('@googleapis/youtube');
 const api = youtube({ version: 'v3', auth: 'any', rootUrl: process.argv[2] + '/' });
@@ -110,9 +110,9 @@ func TestLongGooglesNodeClientCountsAsTheLedgerAndIsRefusedOnce(t *testing.T) {
 	w.agree(100)
 }
 
-// pythonScript is what a user of google-api-python-client writes, but for rootUrl and the discovery document, which
-// Debian's version of it would fetch from Google. Its second call has an address longer than 2,048 characters, which the
-// client sends as a POST.
+// pythonScript is a user's program with google-api-python-client, with rootUrl added and without the discovery
+// document, which Debian's version of it would fetch from Google. Its second call has an address longer than 2,048
+// characters, which the client sends as a POST.
 const pythonScript = `
 import json, sys
 from googleapiclient.discovery import build_from_document
@@ -189,8 +189,8 @@ func TestCurlCountsAsTheLedger(t *testing.T) {
 	w.agree(100)
 }
 
-// youtubeNodeScript is what a user of youtube-node writes, but for url. It has a search, the most popular videos, and
-// then one video after the other until the tool reports an error.
+// youtubeNodeScript is a user's program with youtube-node, with url added. It has a search, the most popular videos,
+// and then one video after the other until the tool reports an error.
 const youtubeNodeScript = `
 const YouTube = require('youtube-node');
 const api = new YouTube();
@@ -211,9 +211,9 @@ const ask = (method, ...args) => new Promise((done, fail) => api[method](...args
 })();
 `
 
-// TestLongAYouTubeToolThatNobodyHereWroteIsAClient: youtube-node, https://github.com/paulomcnally/youtube-node, has its
-// base URL in a field. Its key is a client's token, so that the ledger has what it spent under that client's name.
-func TestLongAYouTubeToolThatNobodyHereWroteIsAClient(t *testing.T) {
+// TestLongAForeignYouTubeToolIsAClient: youtube-node, https://github.com/paulomcnally/youtube-node, has its
+// base URL in a field. Its key is a client's token, so that the ledger has its spends under that client's name.
+func TestLongAForeignYouTubeToolIsAClient(t *testing.T) {
 	dir := npm(t, "youtube-node@1.3.3")
 	w := newWorld(t, 12, nil, func(c *gateway.Config) {
 		c.Clients = []gateway.Client{{Name: "reports", TokenSHA256: sha256.Sum256([]byte("token of reports"))}}

@@ -1,9 +1,9 @@
-// Package hide masks a secret in what its receiver sends back.
+// Package hide masks a secret in text that its receiver sends back.
 package hide
 
 import "strings"
 
-// Piece is the length in bytes from which a part of a secret is masked too: a quotation may be cut.
+// Piece is the least length in bytes of a part of a secret that is masked too: a quotation may be cut.
 const Piece = 6
 
 // In overwrites a secret in the text with stars, and each part of it that is at least six bytes long. It reports whether

@@ -21,7 +21,7 @@ import (
 )
 
 // ErrDerived is returned for figures that derived_metrics: off hides.
-var ErrDerived = errors.New("derived_metrics: off in the config hides how ranks moved and what views were gained")
+var ErrDerived = errors.New("derived_metrics: off in the config hides rank changes and gained views")
 
 // Reader reads documents.
 type Reader struct {
@@ -44,8 +44,8 @@ type ChartQuery struct {
 	Filter  report.ChartFilter             // before Limit
 }
 
-// Chart reads a chart. If the query names no job, it is that of ChartJob or, if that job has no chart, of any job, even
-// one that is no longer configured.
+// Chart reads a chart. If the query names no job, it is the chart of ChartJob or, if that job has no chart, of any
+// job, even one that is no longer configured.
 func (r Reader) Chart(ctx context.Context, q ChartQuery) (report.MovesDocument, error) {
 	if q.Compare != nil && r.Hidden {
 		return report.MovesDocument{}, ErrDerived

@@ -99,14 +99,14 @@ func (r Reader) search(ctx context.Context, params url.Values) (report.SearchDoc
 // AddChartFlags adds the flags that choose a chart.
 func AddChartFlags(flags *pflag.FlagSet, q *ChartQuery, at, compare *config.Since) {
 	flags.Var(config.SinceFlag(at), "at", "the chart that stood at `T`, up to 29 days ago")
-	flags.Var(config.SinceFlag(compare), "compare", "what has changed since the chart that stood at `T`")
+	flags.Var(config.SinceFlag(compare), "compare", "the changes since the chart that stood at `T`")
 	flags.Var(config.Count(&q.Limit, 1, 0), "limit", "at most the first `N` videos; a screen shows 20 without it")
 	flags.StringVar(&q.Job, "job", "", "of the chart job of this `name`")
 	flags.BoolVar(&q.Partial, "partial", false, "also a chart whose fetch was stopped half-way")
 }
 
-// Complete fills in the times of the query, and refuses those that are still to come. A length of time to compare over
-// counts back from At or now or, if the same chart stood then, from that chart's slot.
+// Complete fills in the times of the query, and refuses future times. A length of time to compare over counts back
+// from At or now or, if the same chart stood then, from that chart's slot.
 func (q *ChartQuery) Complete(now time.Time, at, compare config.Since) (err error) {
 	if q.At, err = at.Past(now); err == nil {
 		_, err = compare.Past(now)
@@ -241,7 +241,7 @@ func asClientError(err error) error {
 	case errors.Is(err, report.ErrBadRequest), errors.Is(err, ErrDerived):
 		return badRequest(err)
 	case errors.Is(err, store.ErrNoVideo):
-		return inParameters(report.ErrNotFound, fmt.Errorf("%w: what no chart has held for 29 days is deleted", err))
+		return inParameters(report.ErrNotFound, fmt.Errorf("%w: videos that no chart has held for 29 days are deleted", err))
 	case errors.Is(err, store.ErrNoChart):
 		return inParameters(report.ErrNotFound, err)
 	}

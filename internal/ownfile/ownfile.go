@@ -1,5 +1,5 @@
-// Package ownfile opens and writes our files where other users may have put links, pipes and files of theirs: it follows
-// no link in the last part of a name, waits for no pipe, and looks at the owner and the mode of what it has opened.
+// Package ownfile opens and writes our files where other users may have put links, pipes and files of theirs: it
+// follows no link in the last part of a name, waits for no pipe, and checks the owner and the mode of the open file.
 package ownfile
 
 import (

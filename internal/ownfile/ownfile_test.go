@@ -111,7 +111,7 @@ func TestADirectoryThatOthersCanReplaceIsRefused(t *testing.T) {
 	judge(t, ownfile.CheckDir(filepath.Join(t.TempDir(), "none", "yet")), "")
 }
 
-// Replace takes the place of a link or of another's file, and leaves what a link led to as it was.
+// Replace takes the place of a link or of another's file, and leaves the target of a link as it was.
 func TestReplacingAFileFollowsNoLink(t *testing.T) {
 	dir := t.TempDir()
 	precious, path := filepath.Join(dir, "precious"), filepath.Join(dir, "file")

@@ -39,10 +39,10 @@ func embedded(name, kind string) asset {
 	return newAsset(name, kind, body)
 }
 
-// spaces matches those that a stylesheet does not need; none is in its texts.
+// spaces matches spaces that a stylesheet does not need; none is in its texts.
 var spaces = regexp.MustCompile(`([;:,]) +`)
 
-// withoutComments matches what browsers need not load: indents, and lines that are comments.
+// withoutComments matches comments, which browsers need not load: indents, and lines that are comments.
 var withoutComments = regexp.MustCompile(`(?m)^[ \t]*(//.*\n|/\*.*\*/\n)?`)
 
 func newAsset(name, kind string, body []byte) asset {

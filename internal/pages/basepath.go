@@ -22,7 +22,7 @@ func BasePath(ctx context.Context) string {
 	return base
 }
 
-// below puts a page's links below a base path. What looks like a link here is one, since a quote in a text or a value is
+// below puts a page's links below a base path. Every apparent link here is one, since a quote in a text or a value is
 // escaped.
 func below(base string, page []byte) []byte {
 	if base == "" {

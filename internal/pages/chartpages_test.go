@@ -100,7 +100,7 @@ func TestTheLongestTitlesChangeNoSize(t *testing.T) {
 	}
 }
 
-func TestAChartThatLacksSomethingSaysWhat(t *testing.T) {
+func TestAShortChartNamesItsMissingPart(t *testing.T) {
 	s := newSite()
 	lib := charted(0, "")
 	s.Library = func() (*report.Library, error) { return lib, nil }

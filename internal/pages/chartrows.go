@@ -17,7 +17,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// view is what a reader has chosen about a chart, as in the page's URL.
+// view is a reader's choice about a chart, as in the page's URL.
 type view struct {
 	region string
 	params url.Values
@@ -36,8 +36,8 @@ func viewOf(r *http.Request) view {
 
 func (v view) path() string { return "/charts/" + url.PathEscape(v.region) }
 
-// with returns the address of the same view with one choice changed; value "" removes it. Every choice except that of a
-// page leads back to the list's first page.
+// with returns the address of the same view with one choice changed; value "" removes it. Every choice except the
+// choice of a page leads back to the list's first page.
 func (v view) with(name, value string) string {
 	params := changed(v.params, "from", "", name, value)
 	if len(params) == 0 {
@@ -56,7 +56,7 @@ type shownChart struct {
 	view
 	whole   []report.ChartItem // of all categories and lengths
 	asked   url.Values         // the parameters of the same document in the API
-	since   string             // what it is compared with; "": nothing
+	since   string             // the chart that it is compared with; "": nothing
 	tooOld  bool               // no chart as old as the one to compare with is kept
 	stopped *time.Time         // slot of a later fetch that was stopped half-way; nil: there is none
 }
@@ -64,7 +64,7 @@ type shownChart struct {
 // rowsAPage is how many videos a page of a chart lists. It keeps pages small even with the longest titles.
 const rowsAPage = 30
 
-// shownChange is a change by which the list can be narrowed, and its word.
+// shownChange is a change that the list can be narrowed to, and its word.
 type shownChange struct{ change, word string }
 
 var shownChanges = []shownChange{{"new", "new"}, {"risen", "rose"}, {"fallen", "fell"}, {"gone", "left"}}

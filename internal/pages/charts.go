@@ -54,7 +54,7 @@ func (s *Site) chart(r *http.Request, lib *report.Library) (Page, error) {
 		return Page{Title: s.Provider.Name + " has no chart of " + name, Main: tabs}, fmt.Errorf("%w: it is asked again once a day", report.ErrNotFound)
 	}
 	if errors.Is(err, report.ErrNotFound) && region.Jobs != nil && !charted(region) {
-		err = fmt.Errorf("%w: it comes with ingest serve when it is due, or with ingest run at once, if the provider has one; the status page says what it waits for", report.ErrNotFound)
+		err = fmt.Errorf("%w: it comes with ingest serve when it is due, or with ingest run at once, if the provider has one; the status page has the cause of the wait", report.ErrNotFound)
 		return Page{Title: "No chart of " + name + " was fetched yet", Main: tabs}, err
 	}
 	if err != nil {
@@ -95,8 +95,8 @@ func firstCharted(all report.RegionsDocument) string {
 }
 
 // readChart reads a chart. Unless derived metrics are hidden, it compares it with the chart that the reader chose, or
-// by default with that of 6 hours before or, if none is kept, with the previous one. A region that has only a fetch
-// that was stopped half-way shows that.
+// by default with the chart of 6 hours before or, if none is kept, with the previous one. A region that has only a
+// fetch that was stopped half-way shows that.
 func (s *Site) readChart(ctx context.Context, lib *report.Library, v view) (shownChart, error) {
 	doc := shownChart{view: v}
 	params := changed(v.params, "since", "", "show", "", "category", "", "length", "", "from", "", "also", "true")
@@ -120,7 +120,7 @@ func (s *Site) readChart(ctx context.Context, lib *report.Library, v view) (show
 		}
 	}
 	filter := report.ChartFilter{Category: v.params.Get("category")}
-	filter.Length, _ = ingest.ParseLength(v.params.Get("length")) // checkRows refuses what is no range
+	filter.Length, _ = ingest.ParseLength(v.params.Get("length")) // checkRows refuses a wrong range
 	doc.asked, doc.whole = changed(params, "category", filter.Category, "length", filter.Length.String()), doc.ChartDocument.Items
 	doc.MovesDocument = doc.Only(filter)
 	doc.tooOld = err == nil && !doc.Compared() && !s.Hidden
@@ -198,7 +198,7 @@ func (s *Site) chartHead(doc shownChart, state State, title string) g.Node {
 				return h.P(h.Class("soft"), g.Textf("This is the newest whole chart: since %s %s.", hhmm(*doc.ShortSince), doc.CameBack()))
 			}),
 			g.Iff(doc.stopped != nil, func() g.Node {
-				return h.P(h.Class("soft"), g.Text("The fetch of "), moment(*doc.stopped, clockTime+" UTC"), g.Text(" is not complete. "), link(doc.with("partial", "true"), "Show what it fetched"))
+				return h.P(h.Class("soft"), g.Text("The fetch of "), moment(*doc.stopped, clockTime+" UTC"), g.Text(" is not complete. "), link(doc.with("partial", "true"), "Show the fetched data"))
 			})),
 		h.Nav(h.Class("steps"), h.Aria("label", "Time"),
 			g.Iff(doc.DayBefore != nil, func() g.Node {
@@ -210,7 +210,7 @@ func (s *Site) chartHead(doc shownChart, state State, title string) g.Node {
 			g.If(doc.Later != nil, link(doc.with("at", ""), "Newest"))))
 }
 
-// jobs are links to the region's other charts, such as that of a category.
+// jobs are links to the region's other charts, such as a category's.
 func jobs(doc shownChart, region report.RegionDocument) g.Node {
 	if len(region.Jobs) < 2 {
 		return nil

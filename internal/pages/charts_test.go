@@ -75,7 +75,7 @@ func TestTheChartBesideIsNamedByItsDayIfThatIsAnother(t *testing.T) {
 	}
 }
 
-func TestChartsVideosAndSearchesAreWhatTheDocumentsSay(t *testing.T) {
+func TestChartsVideosAndSearchesMatchTheDocuments(t *testing.T) {
 	s := newSite()
 	s.Library = func() (*report.Library, error) { return filled(), nil }
 	for path, want := range map[string][]string{
@@ -104,7 +104,7 @@ func TestChartsVideosAndSearchesAreWhatTheDocumentsSay(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotThereSaysWhereToGo(t *testing.T) {
+func TestAMissingPageSaysWhereToGo(t *testing.T) {
 	s := newSite()
 	s.Library = func() (*report.Library, error) { return filled(), nil }
 	closed := newSite()
@@ -146,7 +146,7 @@ func TestALongChartIsShownInPages(t *testing.T) {
 	}
 }
 
-// Videos that a stand-in has invented have their pictures there: a trial contacts nobody else.
+// Videos that a stand-in has invented have their pictures there: a trial contacts only itself.
 func TestAStandInsPicturesComeFromTheStandIn(t *testing.T) {
 	s := newSite()
 	s.Library = func() (*report.Library, error) { return filled(), nil }
@@ -183,8 +183,8 @@ func TestATitleOfNothingIsStillALink(t *testing.T) {
 	}
 }
 
-// Both pickers offer each kept chart that they can lead to, and no other; a picker that nobody opened reads nothing.
-func TestAPickerOffersWhatIsKeptAndNothingElse(t *testing.T) {
+// Both pickers offer each kept chart that they can lead to, and no other; a closed picker reads nothing.
+func TestAPickerOffersKeptChartsAndNothingElse(t *testing.T) {
 	s, lib := newSite(), filled()
 	slot := now.Truncate(30 * time.Minute)
 	kept, asked := []time.Time{slot.Add(-49 * time.Hour), slot.Add(-48 * time.Hour), slot.Add(-time.Hour), slot.Add(-30 * time.Minute), slot, slot.Add(30 * time.Minute)}, 0
@@ -216,7 +216,7 @@ func TestAPickerOffersWhatIsKeptAndNothingElse(t *testing.T) {
 	}
 }
 
-// A moment's text is in UTC and says so, and its attribute is what the script reads.
+// A moment's text is in UTC and says so, and its attribute has the form that the script reads.
 func TestTimesSayTheirZone(t *testing.T) {
 	s := newSite()
 	s.Library = func() (*report.Library, error) { return filled(), nil }
@@ -233,8 +233,8 @@ func TestTimesSayTheirZone(t *testing.T) {
 	}
 }
 
-// What a page offers to take away is what it shows: the exports keep what the reader has chosen.
-func TestExportsKeepWhatTheReaderChose(t *testing.T) {
+// The exports of a page hold the shown rows: they keep the reader's choice.
+func TestExportsKeepTheReadersChoice(t *testing.T) {
 	s := newSite()
 	s.Library = func() (*report.Library, error) { return filled(), nil }
 	for path, want := range map[string][]string{

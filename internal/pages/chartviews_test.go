@@ -56,7 +56,7 @@ func TestARowSaysHowItsVideoHasDone(t *testing.T) {
 	}
 }
 
-// A filter selects by category and length, on the page and in what is taken away, and its panel counts what there is.
+// A filter selects by category and length, on the page and in its exports, and its panel counts the selected rows.
 func TestAChartIsFilteredByCategoryAndLength(t *testing.T) {
 	s, _ := coursed()
 	for path, want := range map[string]struct {

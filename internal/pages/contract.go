@@ -40,7 +40,7 @@ func (s *Site) examples(r *http.Request) map[string]string {
 	return links
 }
 
-// Contract shows people what the API offers. It is generated from openapi.json, so that the two agree.
+// Contract shows people the API's offer. It is generated from openapi.json, so that the two agree.
 func (s *Site) Contract(openAPI []byte) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var c contract

@@ -65,7 +65,7 @@ func sparkline(ranks []int) g.Node {
 	drawn := -1 // the height of the line so far; -1: there is none
 	thin := (len(ranks) + sparkSteps - 1) / sparkSteps
 	for i := 0; i < len(ranks); i++ {
-		if thin > 1 && (len(ranks)-1-i)%thin != 0 { // the newest is among those that stay
+		if thin > 1 && (len(ranks)-1-i)%thin != 0 { // the newest always stays
 			continue
 		}
 		x, y := i*2, -1

@@ -50,9 +50,9 @@ type feedEntry struct {
 	Summary   string     `xml:"summary"`
 }
 
-// ChartFeed returns a chart as an Atom feed, with an entry for each video that it selects. params are those
-// of the feed's own address. The id of an entry is the same as long as the video is in the feed, and its time is that of the
-// video's first kept chart.
+// ChartFeed returns a chart as an Atom feed, with an entry for each video that it selects. params are the parameters
+// of the feed's own address. The id of an entry is the same as long as the video is in the feed, and its time is the
+// time of the video's first kept chart.
 func (p Provider) ChartFeed(r *http.Request, doc report.MovesDocument, params url.Values) ([]byte, error) {
 	name := "Most popular in " + regions.NameInText(doc.Region)
 	change := params.Get("change")

@@ -20,7 +20,7 @@ func (s *Site) Show(w http.ResponseWriter, r *http.Request, p Page) {
 		h.A(h.Class("sr"), h.Href("#main"), g.Text("Skip to content")),
 		s.head(r, p),
 		h.P(h.ID("away"), h.Role("status"), in(report.Bad, "banner"), g.Attr("hidden"),
-			h.B(g.Text("The server has not answered since "), h.Time(), g.Text(" UTC.")), g.Text(" What is below may be out of date; this page goes on asking.")),
+			h.B(g.Text("The server has not answered since "), h.Time(), g.Text(" UTC.")), g.Text(" The figures below may be out of date; this page goes on asking.")),
 		h.P(h.ID("still"), h.Role("status"), h.Class("soft"), g.Attr("hidden"), g.Text("This page stays as it is while text is marked.")),
 		h.Main(h.ID("main"), g.If(p.Live, h.Data("live", "")), p.Main, p.takeAway()),
 		s.foot(p),
@@ -93,7 +93,7 @@ func (s *Site) head(r *http.Request, p Page) g.Node {
 			tab("/status", in(state.Mood, "status"), dot(), h.Span(g.Text("Status ")), word)))
 }
 
-// name is what the site calls itself.
+// name is the site's own name.
 func (s *Site) name() string { return cmp.Or(s.Title, "ingest") }
 
 func (s *Site) foot(p Page) g.Node {
@@ -117,7 +117,7 @@ func (p Page) takeAway() g.Node {
 	}))
 }
 
-// preview is what other sites show beside a link to the page.
+// preview is the text that other sites show beside a link to the page.
 func (s *Site) preview(p Page) g.Node {
 	if p.About == "" {
 		return nil

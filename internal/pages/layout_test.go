@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// now is when every page of these tests is looked at.
+// now is the time of every page of these tests.
 var now = time.Date(2026, 2, 24, 18, 49, 23, 0, time.UTC)
 
 // newSite returns a site without anything to show.
@@ -69,7 +69,7 @@ func TestEveryPageHasTheFrameAndAnUnknownAddressSaysWhereToGo(t *testing.T) {
 	}
 }
 
-func TestWithoutPicturesThePolicyNamesNobody(t *testing.T) {
+func TestWithoutPicturesThePolicyNamesNoOtherHost(t *testing.T) {
 	s := newSite()
 	s.Pictures = false
 	if policy := get(t, s, "/nowhere").Header.Get("Content-Security-Policy"); strings.Contains(policy, "https:") {

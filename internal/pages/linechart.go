@@ -13,7 +13,7 @@ import (
 // LineChart shows lines over time. Its outer SVG has the text and the grid in percent of the width, and an inner one
 // the stretched lines. The text thus keeps its size at every width, without a script.
 type LineChart struct {
-	Label  string // what it shows, in words
+	Label  string // its content, in words
 	Height int    // of the drawing, in pixels, without the text below it
 	Across []Tick // from 0, left, to chartWidth, right
 	Up     []Tick // from 0, top, to Height

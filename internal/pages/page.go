@@ -17,8 +17,8 @@ type Page struct {
 	Title string     // of the document, without the name of the program
 	Shape string     // shown before the title
 	Tab   string     // the path of this page's link in the head; "": it has none
-	Query string     // what the search box holds
-	Keep  url.Values // what a search from this page keeps, such as its filters
+	Query string     // the text of the search box
+	Keep  url.Values // the parts that a search from this page keeps, such as its filters
 	JSON  string     // where the same document is as JSON; "": nowhere
 	Take  []Export   // the same view in other formats
 	About string     // the description that other sites show beside a link to the page; "": none

@@ -31,7 +31,7 @@ type Site struct {
 	Pictures       bool                            // pictures are shown, from PictureHosts
 	PictureHosts   []string                        // such as https://i.ytimg.com
 	StandIn        string                          // has the pictures in place of these hosts, such as http://127.0.0.1:8400; "": none
-	Hidden         bool                            // derived metrics are: how ranks moved, and what views were gained
+	Hidden         bool                            // derived metrics are: rank changes, and gained views
 	Library        func() (*report.Library, error) // for charts, videos and searches
 	Title          string                          // the site's own name; "": ingest
 	Theme          []byte                          // the operator's stylesheet, loaded after ours; nil: none

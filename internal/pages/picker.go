@@ -67,7 +67,7 @@ func (doc shownChart) panel(title g.Node, choices ...g.Node) g.Node {
 	return h.Section(h.Class("pick"), h.ID("pick"), h.H2(title), g.Group(choices), h.A(h.Class("close"), h.Href(doc.with("", "")), h.Aria("label", "Close"), g.Text("✕")))
 }
 
-// filtered is the name of the filter panel, with what is chosen there.
+// filtered is the name of the filter panel, with its chosen values.
 func (doc shownChart) filtered() string {
 	name := "Filter"
 	if category := doc.params.Get("category"); category != "" {

@@ -140,7 +140,7 @@ func (a asked) found(doc report.SearchDocument) g.Node {
 	return h.P(h.Role("status"), found, h.B(g.El("bdi", g.Text(term.Clean(doc.Looked)))), g.Text(filtered+"."),
 		g.If(filtered != "", g.Group{g.Text(" "), link((asked{query: a.query}).link(), "Search without filters")}),
 		g.If(doc.Forgiven, h.Span(h.Class("soft"), g.Text(" Little matches “"), g.El("bdi", g.Text(term.Fit(doc.Query, 60))), g.Text("” as typed."))),
-		g.If(doc.Capped, h.Span(h.Class("soft"), g.Text(" So many match that only the newest are looked at: another word narrows it."))))
+		g.If(doc.Capped, h.Span(h.Class("soft"), g.Text(" So many match that only the newest are read: another word narrows it."))))
 }
 
 // matches is the number of matches; "" if there is none. Where not all were counted, the pages up to this one hold more.
@@ -158,7 +158,7 @@ func (a asked) matches(doc report.SearchDocument) string {
 	return term.Thousands(int64(max(c.Matches, a.last(doc)))) + " or more"
 }
 
-// last is the number of the page's last result, if that of the first is known.
+// last is the number of the page's last result, if the number of the first is known.
 func (a asked) last(doc report.SearchDocument) int { return max(a.from, 1) + len(doc.Items) - 1 }
 
 // under is the text after a result's channel: where it was charted and, in the order rise, how it has risen.

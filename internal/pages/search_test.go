@@ -17,7 +17,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/report"
 )
 
-// searched returns a site whose every search is answered so, and what it was asked last.
+// searched returns a site with one answer for every search, and its last query.
 func searched(answer func(params url.Values) (report.SearchDocument, error)) (*pages.Site, *url.Values) {
 	s, asked := newSite(), &url.Values{}
 	s.Library = func() (*report.Library, error) {
@@ -104,7 +104,7 @@ func TestASearchPageShowsItsDocument(t *testing.T) {
 	}
 }
 
-func TestASearchSaysWhatItDidInstead(t *testing.T) {
+func TestASearchNamesItsSubstitute(t *testing.T) {
 	for want, doc := range map[string]report.SearchDocument{
 		"Little matches “trailre” as typed":            {Query: "trailre", Looked: "trailer", Forgiven: true, Counts: &report.CountsDocument{Matches: 1}},
 		"1 video matches trailer.":                     {Looked: "trailer", Counts: &report.CountsDocument{Matches: 1}},
@@ -119,8 +119,9 @@ func TestASearchSaysWhatItDidInstead(t *testing.T) {
 	}
 }
 
-// A count that stopped at the newest matches may be less than what the page shows, which then is all or the least.
-func TestASearchPageCountsWhatItShows(t *testing.T) {
+// A count that stopped at the newest matches may be less than the page's number of results, which then is all or the
+// least.
+func TestASearchPageCountsItsResults(t *testing.T) {
 	next, five := "next", make([]report.SearchItem, 5)
 	least := report.SearchDocument{Looked: "a", Items: five, Counts: &report.CountsDocument{Matches: 3, AtLeast: true}}
 	more, capped := least, least

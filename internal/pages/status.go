@@ -78,7 +78,7 @@ func (s *Site) ShowStatus(w http.ResponseWriter, r *http.Request, st Status) {
 	})
 }
 
-// sentence shows the worst problem, the reason, what a person must do, and the four checks.
+// sentence shows the worst problem, the reason, a person's next step, and the four checks.
 func (st Status) sentence() g.Node {
 	mood, headline := st.Headline()
 	cure, reason := st.Cure(), st.Reason()
@@ -114,7 +114,7 @@ func (st Status) tile(series report.SeriesAge) g.Node {
 	}
 	name, link, top := series.Region, "/charts/"+series.Region, term.Clean(st.Tops[series.Region])
 	if slices.ContainsFunc(st.Fresh.Series, func(s report.SeriesAge) bool { return s.Region == series.Region && s.Job != series.Job }) {
-		name, link, top = name+" "+series.Job, link+"?job="+series.Job, "Chart of the job "+series.Job // it is not known of which job the title is
+		name, link, top = name+" "+series.Job, link+"?job="+series.Job, "Chart of the job "+series.Job // the title's job is not known
 	}
 	body := g.Group{
 		h.Span(h.Class("name"), dot(), h.B(g.Text(name)), g.Text(" "), h.Span(h.Class("word"), g.Text(state.Word))),

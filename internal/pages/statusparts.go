@@ -17,7 +17,7 @@ import (
 
 // The parts of the status page below its first screen.
 
-// spenders says who spent what the longest window counts, in a line for all regions of a purpose's method.
+// spenders names the spenders of the longest window's count, in a line for all regions of a purpose's method.
 func (st Status) spenders() g.Node {
 	if !st.known() {
 		spent := map[string]int64{}
@@ -27,7 +27,7 @@ func (st Status) spenders() g.Node {
 			}
 		}
 		return section("Who spent them", h.P(h.Class("soft"), g.Text("By the store, the schedule's slots spent "+cmp.Or(term.Amounts(spent), "nothing")+
-			" in the last 24 hours. What backfills and other tools spent only the ledger knows.")))
+			" in the last 24 hours. Only the ledger knows the spends of backfills and other tools.")))
 	}
 	type spender struct{ purpose, client, method, pool string }
 	var order []spender
@@ -97,7 +97,7 @@ type run struct {
 	ticks  int
 }
 
-// strips shows the slots of the last 24 hours by series, with the reasons of those that are not done.
+// strips shows the slots of the last 24 hours by series, with the reasons of slots that are not done.
 func (st Status) strips() g.Node {
 	if st.Fresh == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// known reports whether the ledger can say what is left.
+// known reports whether the ledger knows the rest.
 func (st Status) known() bool { return st.Quota != nil && !st.Quota.Degraded }
 
 // wanted returns the pool that the schedule spends from; nil if the ledger cannot say.
@@ -26,7 +26,7 @@ func (st Status) wanted() *report.PoolDocument {
 	return st.Quota.Wanted()
 }
 
-// pool shows the schedule's pool: what is left of it, what the schedule needs, and when units come back.
+// pool shows the schedule's pool: its rest, the schedule's need, and when units come back.
 func (st Status) pool() g.Node {
 	p := st.wanted()
 	if p == nil {
@@ -80,7 +80,7 @@ func (st Status) comesBack(p report.PoolDocument) string {
 // The drawing of the day.
 const dayHeight = 150
 
-// day draws the sum of what was spent in the last 24 hours, and what the schedule needs until the provider's day ends.
+// day draws the sum of the spends of the last 24 hours, and the schedule's need until the provider's day ends.
 func (st Status) day() g.Node {
 	p := st.wanted()
 	if p == nil || len(st.Hours) == 0 {
@@ -123,8 +123,8 @@ func (st Status) day() g.Node {
 		h.P(h.Class("chips"), keys, key("line ceil want", "the schedule needs "+term.Thousands(needed)+" more")))
 }
 
-// sums returns the running sums of what was spent in each of the last 24 hours, starting from zero: by the schedule,
-// and by all. others says in words what the rest spent.
+// sums returns the running sums of the spends of each of the last 24 hours, starting from zero: by the schedule, and
+// by all. others describes the remaining spends in words.
 func (st Status) sums() (ours, all []int64, others string) {
 	ours, all = []int64{0}, []int64{0}
 	rest := map[string]int64{}
@@ -148,7 +148,7 @@ func (st Status) sums() (ours, all []int64, others string) {
 	return ours, all, strings.Join(words, ", ")
 }
 
-// folded shows the unused pools, and what other intervals would cost.
+// folded shows the unused pools, and the cost of other intervals.
 func (st Status) folded() g.Node {
 	var unused []report.PoolDocument
 	if st.Quota != nil {
@@ -175,7 +175,7 @@ func (st Status) folded() g.Node {
 				}
 				return h.Tr(cell(name), figure(term.Thousands(p.Fullest().Used)), figure(term.Thousands(p.Fullest().Limit)))
 			})))),
-		g.If(len(prices) > 0, h.Details(h.Summary(g.Text("What another interval would cost")), table("Prices", []string{"Every", "A day,num"}, prices))))
+		g.If(len(prices) > 0, h.Details(h.Summary(g.Text("Cost of other intervals")), table("Prices", []string{"Every", "A day,num"}, prices))))
 }
 
 func title(name string) string {

@@ -16,7 +16,7 @@ type path struct {
 	job   string
 	name  string                    // of the job, if it is not the region's first; "": it is
 	class string                    // of the region's line
-	every time.Duration             // between two charts, as far as is known
+	every time.Duration             // between two charts, as far as known
 	now   bool                      // it is in the newest chart
 	seen  []report.SightingDocument // oldest first
 }
@@ -33,7 +33,7 @@ func (p path) dayBefore() int {
 	return 0
 }
 
-// sightings returns what all paths have seen, oldest first.
+// sightings returns the sightings of all paths, oldest first.
 func sightings(paths []path) (seen []report.SightingDocument) {
 	for _, p := range paths {
 		seen = append(seen, p.seen...)
@@ -96,7 +96,7 @@ func regionsOf(paths []path) (list []ingest.Region) {
 	return list
 }
 
-// day is what the table says about a day, or about a slot.
+// day is the table's text about a day, or about a slot.
 type day struct {
 	at     time.Time // of the last slot in it
 	ranks  map[ingest.Region]int

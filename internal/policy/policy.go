@@ -11,11 +11,11 @@ import (
 	"github.com/trendvidstream/ingest/internal/terms"
 )
 
-// Facts are what is known of an installation.
+// Facts are the known facts of an installation.
 type Facts struct {
 	Account     string
 	Others      []string  // other accounts that the same data directory spends of the same pools
-	Reachable   string    // the address at which others can reach what was fetched; "": none
+	Reachable   string    // the address where others can reach the fetched data; "": none
 	OwnFrontEnd bool      // the user says that it is for their own front end
 	NoMetrics   bool      // nothing is computed from the provider's figures
 	Copies      []string  // of the store, older than allowed
@@ -106,7 +106,7 @@ func retention(c terms.Clause, f Facts) Verdict {
 			list += fmt.Sprintf(" and %d more", n-shown)
 		}
 		return Verdict{Status: NotKept, Detail: fmt.Sprintf("copies of the store that are older than %d days: %s", c.Days, list),
-			Advice: "ingest backup --expire deletes those that ingest backup DIRECTORY has named; delete the others by hand"}
+			Advice: "ingest backup --expire deletes backups that ingest backup DIRECTORY has named; delete the others by hand"}
 	}
 	if len(f.Unread) > 0 {
 		return Verdict{Status: Yours, Detail: "cannot look for old copies in " + strings.Join(f.Unread, ", ")}

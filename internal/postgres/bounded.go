@@ -10,11 +10,12 @@ import (
 	"github.com/trendvidstream/ingest/internal/hide"
 )
 
-// maxGreeting bounds what a server may say before it is ready for a query, in bytes: the client keeps every setting of
+// maxGreeting bounds a server's messages before it is ready for a query, in bytes: the client keeps every setting of
 // it. Usual are some hundreds.
 const maxGreeting = 1 << 20
 
-// maxAnswer bounds what it may say to one query, in bytes. The longest answer that we ask for is a month of a region's charts.
+// maxAnswer bounds its answer to one query, in bytes. The longest answer that we ask for is a month of a region's
+// charts.
 const maxAnswer = 64 << 20
 
 var (
@@ -22,8 +23,8 @@ var (
 	errAnswer   = errors.New("the server's answer is longer than any that was asked for: see whether it is a PostgreSQL")
 )
 
-// bounded is a connection to a server. It fails at the header of a message with which the server says too much, and masks
-// the password in errors and notices.
+// bounded is a connection to a server. It fails at the header of a message that exceeds the bound, and masks the
+// password in errors and notices.
 // https://www.postgresql.org/docs/current/protocol-overview.html#PROTOCOL-MESSAGE-CONCEPTS
 type bounded struct {
 	from     io.Reader
@@ -36,7 +37,7 @@ type bounded struct {
 	said  int64       // since the server was last ready for a query
 	ready bool        // at least once
 	asked atomic.Bool // since it was last ready
-	held  []byte      // the end of what came, if a part of the password may begin there
+	held  []byte      // the end of the data, if a part of the password may begin there
 	stars []byte      // the same, masked
 }
 
@@ -76,8 +77,8 @@ func (c *bounded) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// follow reads along and masks the password. It returns the end of what came, unmasked, if a part of the password may begin
-// there and go on in what is still to come.
+// follow reads along and masks the password. It returns the end of the data, unmasked, if a part of the password may
+// begin there and go on in the next data.
 func (c *bounded) follow(b []byte, last bool) (held []byte) {
 	for len(b) > 0 {
 		if c.rest <= 0 {
@@ -101,7 +102,7 @@ func (c *bounded) follow(b []byte, last bool) (held []byte) {
 	return held
 }
 
-// begin begins a message. What arrives while nothing was asked are notifications, as many as there are.
+// begin begins a message. Messages that arrive without a question are notifications, as many as there are.
 func (c *bounded) begin(kind byte, length int64) {
 	c.kind, c.rest = kind, length
 	switch {

@@ -22,7 +22,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/postgres"
 )
 
-// message is a message of the server that says of its body what it likes.
+// message is a message of the server with a false length of its body.
 func message(kind byte, length int, body string) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{kind}, uint32(length+4)), body...)
 }
@@ -87,7 +87,7 @@ func TestAHostileServerTakesLittleMemory(t *testing.T) {
 	}
 }
 
-// A server's error that repeats the password shows it to nobody, however its bytes arrive.
+// A server's error that repeats the password never shows it, however its bytes arrive.
 func TestAServerThatRepeatsThePasswordIsNotQuoted(t *testing.T) {
 	refusal := whole('E', "SFATAL\x00VFATAL\x00C28P01\x00Mno user with hunter2hunter2\x00Hnot \"hunter2hun\x00\x00")
 	for name, server := range map[string]struct{ atOnce, onQuery []byte }{

@@ -1,6 +1,7 @@
 // Package postgres reads the URL of a PostgreSQL, in one way for the ledger, the store and the queue. No error quotes
 // the URL: it may hold a password, and where it cannot be read, any part of it may be one. The server is not trusted
-// further than the client must: it is asked for TLS unless it is on this machine, and its messages are bounded.
+// further than the client must: the client asks it for TLS unless it is on this machine, and its messages are
+// bounded.
 package postgres
 
 import (
@@ -65,7 +66,7 @@ func Parse(s string) (*pgxpool.Config, error) {
 			return nil, errors.New("an unknown setting follows the '?': use " + strings.Join(settings, ", "))
 		}
 	}
-	if s == "" { // without what is ignored
+	if s == "" { // without the ignored parts
 		s = u.String()
 	}
 	c, err := pgxpool.ParseConfig(s)
@@ -98,7 +99,7 @@ func separator(u *url.URL) string {
 	return "&"
 }
 
-// unreadable says which setting pgx could not read. Of a file it says the system's reason, and not the name.
+// unreadable says which setting pgx could not read. For a file it gives the system's reason, and not the name.
 func unreadable(query url.Values) error {
 	for _, name := range []string{"sslrootcert", "sslcert", "sslkey"} {
 		path := query.Get(name)

@@ -80,7 +80,7 @@ func TestACertificateIsCheckedWhereARootIsKnown(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsMissingIsSaidWithItsSetting(t *testing.T) {
+func TestAMissingFileIsReportedWithItsSetting(t *testing.T) {
 	_, err := postgres.Parse("postgres://u@h/db?sslrootcert=" + filepath.Join(t.TempDir(), "none"))
 	if err == nil || !strings.Contains(err.Error(), "the file that sslrootcert names cannot be read") {
 		t.Error(err)

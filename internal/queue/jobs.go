@@ -128,9 +128,9 @@ func (q *Queue) insert(ctx context.Context, client *river.Client[pgx.Tx], slots 
 	return err
 }
 
-// jobResult ends a job. No job sleeps, by whatever clock: a slot that may still be claimed, and a backfill that waits,
-// have another job after the next reconciliation, perhaps on another machine. Our table counts a slot's attempts. A job
-// with more to do, or interrupted by the end of this process, is free at once.
+// jobResult ends a job. No job sleeps, by any clock: a slot that may still be claimed, and a backfill that waits,
+// have another job after the next reconciliation, perhaps on another machine. Our table counts a slot's attempts. A
+// job with more to do, or interrupted by the end of this process, is free at once.
 func (m *member) jobResult(ctx context.Context, more bool, err error) error {
 	switch {
 	case errors.Is(context.Cause(ctx), errLeft): // its clock may be wrong, and a snooze goes by it

@@ -23,7 +23,7 @@ func TestRiversErrorsAreOneLineAMinute(t *testing.T) {
 	})
 }
 
-func TestWhatTheEndCancelsIsNoErrorInTheLog(t *testing.T) {
+func TestACancelledJobIsNoErrorInTheLog(t *testing.T) {
 	var said bytes.Buffer
 	log := onlyWarnings(slog.New(slog.NewTextHandler(&said, nil)))
 	log.Error("producer: Error fetching queue settings", slog.String("err", "context canceled"))

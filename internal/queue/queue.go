@@ -9,8 +9,8 @@
 // lead. It looks every few seconds whether it may join again.
 //
 // Machines are upgraded one after another. An older process must stop once a newer one has changed the tables, but may
-// lead until it notices. So each version of the tables has its own queues, and every process asks for a reconciliation
-// at each of its heartbeats, whoever leads.
+// lead until it notices. So each version of the tables has its own queues, and every process asks for a
+// reconciliation at each of its heartbeats, under any leader.
 //
 // Backfills are pumped: a few jobs each claim pieces from our table, and no piece has a job of its own.
 //
@@ -70,7 +70,7 @@ type Options struct {
 	Pumps   int           // jobs of one backfill, over all processes; this process runs as many at once
 	Every   time.Duration // between two reconciliations
 	Rescue  time.Duration // how long a job may run until it is taken for dead and run again: a lease
-	Log     *slog.Logger  // what goes wrong in River
+	Log     *slog.Logger  // River's errors
 }
 
 // Queue is one process's part in the queue.
@@ -105,7 +105,7 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 // Close closes the connections. No Serve may be running.
 func (q *Queue) Close() { q.pool.Close() }
 
-// migrate creates River's tables, or brings them to what this version needs, and deletes the jobs of other versions. Its
+// migrate creates River's tables, or brings them to this version's state, and deletes the jobs of other versions. Its
 // transaction holds the lock that keeps others waiting; River migrates on a connection of its own.
 func (q *Queue) migrate(ctx context.Context) error {
 	m, err := rivermigrate.New(riverpgxv5.New(q.pool), &rivermigrate.Config{Logger: q.log})
@@ -145,7 +145,7 @@ type warnings struct {
 	*quiet
 }
 
-// quiet counts what was left out since the last line.
+// quiet counts the omitted lines since the last one.
 type quiet struct {
 	mu      sync.Mutex
 	until   time.Time

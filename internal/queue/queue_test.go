@@ -62,7 +62,7 @@ func newDatabase(t *testing.T) string {
 // soon is far more than any step here takes.
 const soon = 2 * time.Minute
 
-// table is our own table of slots, in memory: what is claimed there is claimed once.
+// table is our own table of slots, in memory: a slot is claimed there once.
 type table struct {
 	mu      sync.Mutex
 	open    []ingest.SlotKey
@@ -224,7 +224,7 @@ func threeWorkers(t *testing.T, place string) {
 	}
 }
 
-func TestWhatRiverForgetsIsThereAgainAtTheNextReconciliation(t *testing.T) {
+func TestJobsThatRiverForgetsAreThereAgainAtTheNextReconciliation(t *testing.T) {
 	place, slots := newDatabase(t), newTable(40)
 	var emptied sync.Once
 	slots.hold = func(string, ingest.SlotKey) {

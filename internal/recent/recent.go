@@ -8,7 +8,7 @@ import (
 )
 
 // Answers keeps answers by key until they are stale. While they weigh more than Room, the least recently used one goes.
-// Whoever asks for an answer that is being made waits for it. The zero value is ready, and keeps none.
+// A caller that asks for an answer under way waits for it. The zero value is ready, and keeps none.
 type Answers[V any] struct {
 	Room int // for the sum of all weights
 
@@ -19,7 +19,7 @@ type Answers[V any] struct {
 	making map[string]*making[V]
 }
 
-// Answer is an answer, and how long and at what weight it is kept.
+// Answer is an answer, and how long and at which weight it is kept.
 type Answer[V any] struct {
 	Is     V
 	Weight int
@@ -33,7 +33,7 @@ type making[V any] struct {
 	answer Answer[V]
 }
 
-// Kept returns what is kept for a key.
+// Kept returns the kept answer for a key.
 func (a *Answers[V]) Kept(key string) (is V, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/recent"
 )
 
-// TestWhatIsAskedTwiceIsMadeOnce: while it is made, and until it is stale; what does not hold is made for each.
-func TestWhatIsAskedTwiceIsMadeOnce(t *testing.T) {
+// TestAnAnswerAskedForTwiceIsMadeOnce: while it is made, and until it is stale; a failed answer is made for each.
+func TestAnAnswerAskedForTwiceIsMadeOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answers, made := recent.Answers[int]{Room: 10}, 0
 		ask := func(holds time.Duration) (int, bool) {

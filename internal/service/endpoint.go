@@ -18,7 +18,7 @@ import (
 // postWithin bounds the whole exchange of one message with an endpoint.
 const postWithin = 5 * time.Second
 
-// endpoint is a URL that we report to. It is a secret: anybody who knows it can speak in our name.
+// endpoint is a URL that we report to. It is a secret: all who know it can speak in our name.
 type endpoint struct {
 	url     ingest.Secret
 	version string // of the program

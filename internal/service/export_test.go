@@ -2,7 +2,7 @@ package service
 
 import "github.com/trendvidstream/ingest/internal/web"
 
-// What only the tests need.
+// Parts that only the tests need.
 var (
 	DegradedFor    = state.degradedFor
 	LedgerAnswered = (*state).ledgerAnswered
@@ -10,8 +10,8 @@ var (
 	NewLogs        = newLogs
 )
 
-// State is what the service has learned.
+// State is the service's knowledge.
 type State = state
 
-// Site is what a service shows.
+// Site is the pages of a service.
 func Site(s *Service) *web.Site { return s.site }

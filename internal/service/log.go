@@ -19,8 +19,8 @@ const (
 	repeatError   = 10 * time.Minute
 )
 
-// newLogs makes two loggers that write to w. log writes all events or, when quiet, only what is wrong. warnings always
-// writes only what is wrong, for callers whose successes are logged elsewhere.
+// newLogs makes two loggers that write to w. log writes all events or, when quiet, only failures. warnings always
+// writes only failures, for callers whose successes are logged elsewhere.
 func newLogs(w io.Writer, quiet bool, f LogFormat) (log, warnings *slog.Logger) {
 	lines := &deduplicator{w: w, written: map[string]time.Time{}}
 	usual := slog.LevelInfo
@@ -98,7 +98,7 @@ func (d *deduplicator) Write(line []byte) (int, error) {
 	return d.w.Write(line)
 }
 
-// about says what an error is, and what to do about it, in the words of the status page.
+// about gives an error's cause and cure, in the words of the status page.
 func about(err error, unknown standing.Cause) []any {
 	c := standing.Condition{Cause: standing.CauseOf(err, unknown), Err: err}
 	cure := c.Cure()

@@ -17,7 +17,7 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// TestAWarningIsWrittenOnceInEitherFormat: what is fine is written every time, and each line of JSON is an object.
+// TestAWarningIsWrittenOnceInEitherFormat: a success is written every time, and each line of JSON is an object.
 func TestAWarningIsWrittenOnceInEitherFormat(t *testing.T) {
 	for _, f := range []service.LogFormat{{}, {Format: "json"}} {
 		var text strings.Builder
@@ -39,7 +39,7 @@ func TestAWarningIsWrittenOnceInEitherFormat(t *testing.T) {
 	}
 }
 
-// What keeps everything from being fetched is said again every ten minutes for as long as it lasts, a warning every hour.
+// A trouble that stops all fetching is logged again every ten minutes for as long as it lasts, a warning every hour.
 func TestAnErrorThatLastsIsRepeatedEveryTenMinutes(t *testing.T) {
 	for _, f := range []service.LogFormat{{}, {Format: "json"}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -57,8 +57,8 @@ func TestAnErrorThatLastsIsRepeatedEveryTenMinutes(t *testing.T) {
 	}
 }
 
-// TestTimesOfAnEventAreThoseOfTheDocuments: in whole seconds, never too early, and durations with their unit.
-func TestTimesOfAnEventAreThoseOfTheDocuments(t *testing.T) {
+// TestTimesOfAnEventEqualTheDocuments: in whole seconds, never too early, and durations with their unit.
+func TestTimesOfAnEventEqualTheDocuments(t *testing.T) {
 	for format, want := range map[string]string{"text": "retry_at=2026-02-15T09:40:31Z took=2ms\n", "json": `"retry_at":"2026-02-15T09:40:31Z","took":"2ms"}` + "\n"} {
 		var text strings.Builder
 		log, _ := service.NewLogs(&text, false, service.LogFormat{Format: format})
@@ -69,7 +69,7 @@ func TestTimesOfAnEventAreThoseOfTheDocuments(t *testing.T) {
 	}
 }
 
-func TestALevelHidesWhatIsBelow(t *testing.T) {
+func TestALevelHidesLowerOnes(t *testing.T) {
 	for level, want := range map[string]int{"debug": 3, "": 2, "warn": 1, "error": 0} {
 		var text strings.Builder
 		log, _ := service.NewLogs(&text, false, service.LogFormat{Level: level})
@@ -82,7 +82,7 @@ func TestALevelHidesWhatIsBelow(t *testing.T) {
 	}
 }
 
-// What keeps a service from fetching is logged with its cause and what to do, as docs/faq.md has them.
+// A trouble that keeps a service from fetching is logged with its cause and cure, as docs/faq.md has them.
 func TestTheLogSaysTheCauseAndTheCure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		schedule, err := regions.NewSchedule([]ingest.Job{{Name: "chart", Kind: ingest.KindChart, Regions: []ingest.Region{"US"}, Every: time.Hour}})

@@ -9,7 +9,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// Machine is this machine among those that share a store. Its methods are called by one goroutine, but for OtherIdle.
+// Machine is this machine among the machines that share a store. Its methods are called by one goroutine, but for
+// OtherIdle.
 type Machine struct {
 	Name, Process string // Process is unique among all
 	Store         interface {

@@ -58,7 +58,7 @@ func (s *Service) runMaintenance(ctx context.Context) {
 func (s *Service) askMaintenance() {
 	select {
 	case s.maintain <- struct{}{}:
-	default: // it is asked already
+	default: // a request is under way
 	}
 }
 
@@ -83,7 +83,7 @@ func (s *Service) askLedger(ctx context.Context, r *Runtime) {
 	}
 	var now standing.Standing
 	if r.Stand != nil && err == nil {
-		now, _ = r.Stand(within, s.site.Standing(within).Facts, left) // a price that is missing was said at the start
+		now, _ = r.Stand(within, s.site.Standing(within).Facts, left) // a missing price was reported at the start
 	}
 	before := s.state.read()
 	s.state.update(func(st *state) {

@@ -28,7 +28,7 @@ type Pinger struct {
 
 	runID string // ties the pings of this process together
 
-	Log *slog.Logger // of what goes wrong
+	Log *slog.Logger // of failures
 }
 
 // NewPinger returns a Pinger for a program of this version; nil if there is no address.

@@ -20,7 +20,7 @@ import (
 
 const pingSecret = "5f0c1b1e-very-secret-check"
 
-// deadman is a switch that remembers what it was told.
+// deadman is a switch that remembers its requests.
 type deadman struct {
 	answer func(http.ResponseWriter, *http.Request) // nil: 200
 
@@ -43,14 +43,14 @@ func (d *deadman) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// told returns what it was told so far.
+// told returns its requests so far.
 func (d *deadman) told() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.heard)
 }
 
-// run is one run that pings address; it returns what was logged about it.
+// run is one run that pings address; it returns the log about it.
 func run(t *testing.T, address, summary string) (logged string) {
 	t.Helper()
 	var log bytes.Buffer
@@ -101,8 +101,8 @@ func TestPingFailsNothingAndFollowsNothing(t *testing.T) {
 	}
 }
 
-// Nobody listens there, or somebody drops the connection, or echoes what was said, which is not HTTP.
-func TestPingHidesTheURLInWhatGoesWrong(t *testing.T) {
+// An address without a listener, or one that drops the connection, or one that echoes the request, which is not HTTP.
+func TestPingHidesTheUrlInErrors(t *testing.T) {
 	for _, host := range []string{"127.0.0.1:1", answering(t, false), answering(t, true)} {
 		if logged := run(t, "http://"+host+"/ping/"+pingSecret, ""); !strings.Contains(logged, "dead man's switch") {
 			t.Errorf("%s: nothing is said of it: %s", host, logged)
@@ -110,7 +110,7 @@ func TestPingHidesTheURLInWhatGoesWrong(t *testing.T) {
 	}
 }
 
-// answering returns an address where a connection is closed, after it echoed what was said if echo is set.
+// answering returns an address where a connection is closed, after it echoed the request if echo is set.
 func answering(t *testing.T, echo bool) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -148,7 +148,7 @@ func TestASummaryIsCutBeforeTheSwitchCutsIt(t *testing.T) {
 	}
 }
 
-func TestNoPingerTellsNobody(t *testing.T) {
+func TestNoPingerPingsNothing(t *testing.T) {
 	var none *service.Pinger
 	none.BeginRun(t.Context())(0, "done")
 }

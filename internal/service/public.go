@@ -35,7 +35,7 @@ type publicRemedy struct {
 	known remedy
 }
 
-// Remedy says what is wrong, and what to do.
+// Remedy names the trouble and the cure.
 func (e publicRemedy) Remedy() (wrong, advice string) {
 	wrong, advice = e.known.Remedy()
 	return term.WithoutDirectories(wrong), term.WithoutDirectories(advice)

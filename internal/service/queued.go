@@ -84,8 +84,8 @@ func (q *Queued) pump(ctx context.Context, b ingest.Backfill) (more bool, err er
 	return false, q.reportEnd(ctx, err)
 }
 
-// reportEnd tells the service how a job has ended: the service, not the queue, judges that. What keeps this machine from
-// working is judged by MayWork.
+// reportEnd tells the service how a job has ended: the service, not the queue, judges that. MayWork judges the
+// conditions that keep this machine from working.
 func (q *Queued) reportEnd(ctx context.Context, err error) error {
 	if _, apart := errors.AsType[*ingest.ClockApart](err); ctx.Err() == nil && !apart {
 		q.reconciler.OnRest(err)

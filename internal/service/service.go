@@ -1,6 +1,6 @@
 // Package service runs ingest serve. The schedule wakes the workers at every slot and every heartbeat; a second loop
-// maintains everything else: it opens what could not be opened, asks the ledger, and tells systemd and a dead man's
-// switch how things are; a third continues the backfills that wait for quota.
+// maintains everything else: it opens the parts that could not be opened, asks the ledger, and reports the state to
+// systemd and a dead man's switch; a third continues the backfills that wait for quota.
 //
 // A service goes on if its ledger is down or its key is refused: that is logged once, shown at /readyz, and tried
 // again.
@@ -45,16 +45,16 @@ type Options struct {
 	StaleAfter int    // intervals until a region counts as stale
 	Now        func() time.Time
 	Stderr     io.Writer // where the log goes
-	Quiet      bool      // only what is wrong
+	Quiet      bool      // only failures
 	LogFormat  LogFormat
-	About      []slog.Attr  // what the first line of the log says about the configuration
+	About      []slog.Attr  // the configuration in the first line of the log
 	Pinger     *Pinger      // tells the dead man's switch; nil: there is none
 	Admin      net.Listener // serves all but /v1/ and /livez; nil: the main address does
 	// Gateway is where other tools spend the same quota, by GatewayHandler; nil: nowhere.
 	Gateway        net.Listener
 	GatewayHandler http.Handler
-	Pages          pages.Site     // how the pages look; the service adds what they show
-	API            *web.API       // what is served under /v1/, from Runtime.Library; nil: nothing
+	Pages          pages.Site     // how the pages look; the service adds their content
+	API            *web.API       // the handler under /v1/, from Runtime.Library; nil: nothing
 	Hosts          []string       // host names that requests may use, besides localhost and addresses
 	BasePath       string         // where visitors see the site, such as /ingest; "": at the root of their host
 	Proxies        []netip.Prefix // who may name another BasePath
@@ -63,7 +63,7 @@ type Options struct {
 	// every heartbeat.
 	Open      func(context.Context) (*Runtime, error)
 	Temporary func(error) bool
-	// OpenReader opens what can be read while Open fails: the Store, Source, Library and Close of a Runtime. why
+	// OpenReader opens the readable parts while Open fails: the Store, Source, Library and Close of a Runtime. why
 	// returns the error of Open. nil: nothing.
 	OpenReader func(ctx context.Context, why func() error) (*Runtime, error)
 	// Reopen reports whether an error of the ledger means that everything must be closed and opened again. nil: never.
@@ -77,15 +77,16 @@ type Options struct {
 // Runtime holds the opened store, ledger and upstream of a service.
 type Runtime struct {
 	Reconciler func() *fetch.Reconciler // a new one for each use
-	// Reserve returns what a backfill's calls leave for the schedule.
+	// Reserve returns the amounts that a backfill's calls leave for the schedule.
 	Reserve func(context.Context) (func(context.Context) quota.Reserve, error)
 	Store   Store
 	Ledger  Ledger
-	Source  *web.Source     // what the metrics are read from
-	Library *report.Library // what the API answers from
+	Source  *web.Source     // the source of the metrics
+	Library *report.Library // the source of the API's answers
 	// Stand returns the standing by the facts of the store and a report of the ledger; nil: the schedule is as configured.
 	Stand func(context.Context, standing.Facts, quota.Report) (standing.Standing, error)
-	// Queue starts workers from a queue that many machines share; nil: this process's own workers do what is due.
+	// Queue starts workers from a queue that many machines share; nil: this process's own workers fetch the due
+	// slots.
 	Queue func(context.Context, *Queued) (trigger, wait func(), err error)
 	// MayWork returns why this machine must leave the queue to the others, and an error if that is not known. nil without
 	// a Queue, as are the next two.
@@ -94,7 +95,7 @@ type Runtime struct {
 	TellIdle func(ctx context.Context, why error) error
 	// OtherIdle returns the other machines that do not work.
 	OtherIdle func(context.Context) ([]ingest.IdleMachine, error)
-	Save      func(context.Context) // keeps what only this process knows; every heartbeat calls it
+	Save      func(context.Context) // saves the knowledge of this process alone; every heartbeat calls it
 	Close     func()
 }
 
@@ -108,7 +109,7 @@ type Store interface {
 	WaitingBackfills(context.Context) ([]ingest.Backfill, error)
 }
 
-// Ledger reports what is left, which costs nothing.
+// Ledger reports the rest, which costs nothing.
 type Ledger interface {
 	Report(context.Context) (quota.Report, error)
 }
@@ -118,7 +119,7 @@ type Service struct {
 	Options
 
 	log       *slog.Logger
-	warnings  *slog.Logger  // what is wrong, for callers whose successes are logged elsewhere
+	warnings  *slog.Logger  // failures, for callers whose successes are logged elsewhere
 	watchdog  time.Duration // the service manager's; 0: none
 	heartbeat time.Duration
 	maintain  chan struct{} // asks the maintenance loop to look
@@ -236,7 +237,7 @@ func (s *Service) Run(ctx context.Context, l net.Listener) error {
 // warnReachable warns of an address that other machines can reach.
 func (s *Service) warnReachable(ctx context.Context, l net.Listener) {
 	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
-		s.log.WarnContext(ctx, "others than this machine can reach what is served here, which needs no password: listen at 127.0.0.1, or let only those connect who may read it",
+		s.log.WarnContext(ctx, "others than this machine can reach this address, which needs no password: listen at 127.0.0.1, or let only those connect who may read it",
 			slog.String("listen", "http://"+a.String()+"/"))
 	}
 }
@@ -283,5 +284,5 @@ func watchdog() time.Duration {
 }
 
 // notify tells the service manager, if there is one: sd_notify(3). A message that does not arrive is lost: there is
-// nobody to report it to.
+// no place left to report it to.
 func notify(lines ...string) { _, _ = daemon.SdNotify(false, strings.Join(lines, "\n")) }

@@ -22,7 +22,7 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// systemd is a service manager's socket that counts what came to it.
+// systemd is a service manager's socket that counts its messages.
 type systemd struct {
 	mu   sync.Mutex
 	said []string
@@ -120,7 +120,7 @@ func TestAHungSchedulerStarvesTheWatchdog(t *testing.T) {
 	hangs.Store(true)
 	time.Sleep(200 * time.Millisecond) // a beat may be under way
 	fed := manager.count("WATCHDOG=1")
-	time.Sleep(3100 * time.Millisecond) // 31 times what the watchdog waits
+	time.Sleep(3100 * time.Millisecond) // 31 times the watchdog's wait
 	if n := manager.count("WATCHDOG=1"); n != fed {
 		t.Errorf("the watchdog was fed %d times by a scheduler that hangs", n-fed)
 	}
@@ -145,10 +145,10 @@ func TestTheHeartBeatsTwiceWhileTheWatchdogWaits(t *testing.T) {
 	}
 }
 
-// The workers of a queue rest after every slot, many times a second: what that makes the service look at must not grow
-// with it.
+// The workers of a queue rest after every slot, many times a second: the service's work for that must not grow with
+// it.
 func TestMaintenanceIsNotDoneMoreThanOnceASecond(t *testing.T) {
-	t.Setenv("WATCHDOG_USEC", "20000") // a hundred beats a second, each of which asks for maintenance
+	t.Setenv("WATCHDOG_USEC", "20000") // a hundred beats a second; each asks for maintenance
 	synctest.Test(t, func(t *testing.T) {
 		schedule, err := regions.NewSchedule([]ingest.Job{{Name: "chart", Kind: ingest.KindChart, Regions: []ingest.Region{"US"}, Every: time.Hour}})
 		if err != nil {

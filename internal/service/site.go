@@ -62,7 +62,7 @@ func (s *Service) restReason() error {
 	return fmt.Errorf("the workers rest until %s: %w", term.StampFrom(s.Now().Add(s.heartbeat)), err)
 }
 
-// process adds what this process has learned. Of the ledger it repeats the last answer: a request must not make the
+// process adds this process's knowledge. For the ledger it repeats the last answer: a request must not make the
 // ledger work.
 func (s *Service) process(f *standing.Facts) {
 	st := s.state.read()
@@ -109,7 +109,7 @@ func (s *Service) readable() (*Runtime, error) {
 	return nil, errNotOpen
 }
 
-// fromReadable returns what read finds in the runtime that can be read now, or why none can.
+// fromReadable returns read's result from the runtime that can be read now, or why none can.
 func fromReadable[T any](s *Service, read func(*Runtime) (T, error)) (found T, err error) {
 	r, err := s.readable()
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 // twice as long. Every try costs up to a unit per worker: without the pauses a night would cost the day's quota.
 const maxKeyPause = 10 * time.Minute
 
-// state is what the service has learned, for its pages, its service manager and its dead man's switch. It is a plain
-// value: the events below change it, and whoever shows it reads a copy.
+// state is the service's knowledge, for its pages, its service manager and its dead man's switch. It is a plain
+// value: the events below change it, and readers get a copy.
 type state struct {
 	beat time.Time // the scheduler's newest
 
@@ -25,7 +25,7 @@ type state struct {
 	trigger func()   // wakes the workers of the runtime
 	stop    func()   // stops those workers
 	wait    func()   // waits for them, after a stop
-	reader  *Runtime // what is read while nothing is open; nil: nothing
+	reader  *Runtime // the source while nothing is open; nil: nothing
 
 	askedLedger time.Time // when it last answered or failed to; zero: never
 	ledgerErr   error

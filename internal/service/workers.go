@@ -65,7 +65,7 @@ func (s *Service) reopen(ctx context.Context, err error) {
 	}
 }
 
-// startWorkers starts the workers: the queue's, or those of this process.
+// startWorkers starts the workers: the queue's workers, or this process's own.
 func (s *Service) startWorkers(ctx context.Context, r *Runtime) (trigger, wait func(), err error) {
 	if r.Queue != nil {
 		return r.Queue(ctx, s.queued(r))
@@ -187,7 +187,7 @@ func (s *Service) close() {
 	}()
 	select {
 	case <-closed:
-	case <-time.After(closeWithin): // a pass that hangs holds them: what was committed is on disk
+	case <-time.After(closeWithin): // a pass that hangs holds them: committed rows are on disk
 	}
 }
 

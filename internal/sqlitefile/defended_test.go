@@ -7,7 +7,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
-// No connection writes into a schema or a page behind SQLite's back, or calls what a schema names outside the database.
+// No connection writes into a schema or a page behind SQLite's back, or calls functions outside the database that a
+// schema names.
 func TestConnectionsAreDefended(t *testing.T) {
 	db, err := sqlitefile.Open(filepath.Join(t.TempDir(), "a.db"), 1)
 	if err != nil {

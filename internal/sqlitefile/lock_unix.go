@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// TryLock takes the exclusive lock of an open file if nobody has it. Locks of this kind belong to the open file and end
+// TryLock takes the exclusive lock of an open file if it is free. Locks of this kind belong to the open file and end
 // with it. SQLite ignores them: they are for files beside a database.
 func TryLock(f *os.File) (bool, error) {
 	err := flock(f, syscall.LOCK_EX|syscall.LOCK_NB)
@@ -22,7 +22,7 @@ func TryLock(f *os.File) (bool, error) {
 // Lock waits for the exclusive lock.
 func Lock(f *os.File) error { return flock(f, syscall.LOCK_EX) }
 
-// LockShared waits while somebody has the exclusive lock; many may have the shared one.
+// LockShared waits while another process has the exclusive lock; many may have the shared one.
 func LockShared(f *os.File) error { return flock(f, syscall.LOCK_SH) }
 
 // Unlock gives either lock back.
@@ -38,7 +38,7 @@ func flock(f *os.File, how int) error {
 }
 
 // LockExclusive takes the locks that SQLite takes for exclusive use of a database, or returns ErrInUse:
-// whoever has it open holds a shared one. They end when this process closes any descriptor of the file.
+// each process that has it open holds a shared one. They end when this process closes any descriptor of the file.
 // https://www.sqlite.org/src/file/src/os.h: PENDING_BYTE, RESERVED_BYTE and the 510 of SHARED_FIRST
 func LockExclusive(f *os.File) error {
 	const pending = 0x40000000

@@ -32,8 +32,8 @@ type Querier interface {
 // Undefended is a parameter for a connection that reads a damaged schema, which SQLite's defensive mode forbids.
 const Undefended = "_pragma=writable_schema(1)"
 
-// DSN returns the name of the file for the driver. SQLite obeys parameters only in the file: form of a name, in which
-// a path may hold any character, escaped. Temporary files stay in memory: in a container whose root is read-only no
+// DSN returns the name of the file for the driver. SQLite obeys parameters only in the file: form of a name; a path
+// in it may hold any character, escaped. Temporary files stay in memory: in a container whose root is read-only no
 // directory may take them. The file may come from another machine: its schema calls no function that acts outside the
 // database, its pages are checked as they are read, and no statement damages it. https://www.sqlite.org/security.html
 func DSN(path string, params ...string) string {
@@ -52,7 +52,7 @@ func DSN(path string, params ...string) string {
 	return name.String() + "?" + strings.Join(params, "&")
 }
 
-// Open returns a pool of at most n connections to the file, all of which are kept. Nothing is opened before the first
+// Open returns a pool of at most n connections to the file, and keeps them all. Nothing is opened before the first
 // query.
 func Open(path string, n int, params ...string) (*sql.DB, error) {
 	db, err := sql.Open("sqlite", DSN(path, params...))
@@ -79,8 +79,8 @@ func Each(ctx context.Context, q Querier, f func(*sql.Rows) error, query string,
 	return rows.Err()
 }
 
-// Code returns SQLite's primary result code; 0 if err is not SQLite's. A shared-memory file that cannot grow counts as a
-// full disk, which is what SQLite says of that code. https://www.sqlite.org/rescode.html
+// Code returns SQLite's primary result code; 0 if err is not SQLite's. A shared-memory file that cannot grow counts
+// as a full disk, since SQLite reports both with that code. https://www.sqlite.org/rescode.html
 func Code(err error) int {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	switch {
@@ -149,7 +149,7 @@ func RemoveBeside(path string) error {
 	return errors.Join(remove(path+"-wal"), remove(path+"-shm"), remove(path+"-journal"))
 }
 
-// Rename renames a database that nobody has open, with the files that SQLite has put beside it. A missing file is no error.
+// Rename renames a database that no process has open, with SQLite's files beside it. A missing file is no error.
 func Rename(path, to string) error {
 	for _, beside := range []string{"-wal", "-shm", ""} {
 		if err := os.Rename(path+beside, to+beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -177,7 +177,7 @@ func Snapshot(ctx context.Context, path, to string) error {
 	})
 }
 
-// Copy copies the bytes of a database that nobody uses, and of its log, into new files.
+// Copy copies the bytes of an unused database, and of its log, into new files.
 func Copy(from *os.File, to string) error {
 	if err := copyTo(from, to); err != nil {
 		return err

@@ -14,10 +14,10 @@ import (
 // ErrLeftover is returned for a database that cannot be read without finishing a write that a crash has interrupted.
 var ErrLeftover = errors.New("a -wal file without its -shm is beside it, as after a crash or a copy")
 
-// Peek calls read with a database file that others may be using, and leaves nothing beside it. SQLite makes a -wal and
-// a -shm file when it reads a database in WAL mode that nobody has open. Such a database is therefore read as a file
-// that does not change, and read again if somebody opened it meanwhile: read may be called several times, and only the
-// last call counts.
+// Peek calls read with a database file that others may be using, and leaves nothing beside it. SQLite makes a -wal
+// and a -shm file when it reads a database in WAL mode that no process has open. Such a database is therefore read as
+// a file that does not change, and read again if a process opened it meanwhile: read may be called several times, and
+// only the last call counts.
 func Peek(ctx context.Context, path string, read func(*sql.DB) error) error {
 	if err := CheckPlace(path); err != nil {
 		return err

@@ -92,7 +92,7 @@ func TestPeekIsCalledAgainWhenTheFileChangedMeanwhile(t *testing.T) {
 	}
 }
 
-func TestPeekDoesNotFinishWhatACrashLeft(t *testing.T) {
+func TestPeekDoesNotFinishACrashsLeftovers(t *testing.T) {
 	dir := t.TempDir()
 	path, copied := filepath.Join(dir, "x.db"), filepath.Join(dir, "copy.db")
 	writer(t, path)

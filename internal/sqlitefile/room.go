@@ -9,15 +9,15 @@ import (
 	"syscall"
 )
 
-// NoRoomError means that the disk, or what a user may have of it, has no room for a write.
+// NoRoomError means that the disk, or a user's share of it, has no room for a write.
 type NoRoomError struct {
 	Path string // the database
 	Err  error
 }
 
-// Remedy says what is wrong, and what to do.
+// Remedy names the trouble and the cure.
 func (e *NoRoomError) Remedy() (wrong, advice string) {
-	return "no room on the disk of " + e.Path, "free some space there; what was written before is intact"
+	return "no room on the disk of " + e.Path, "free some space there; earlier writes are intact"
 }
 
 func (e *NoRoomError) Error() string {
@@ -39,9 +39,9 @@ var (
 	blank   [1 << 16]byte
 )
 
-// Room returns a *NoRoomError if n more bytes cannot be written beside a database. It writes them into a file without a
-// name, since the free space of a disk does not tell what a user's quota, or a limit of file sizes, leaves. Any other
-// trouble is left to the write that meets it.
+// Room returns a *NoRoomError if n more bytes cannot be written beside a database. It writes them into a file without
+// a name, since the free space of a disk does not show the room within a user's quota, or a limit of file sizes. Any
+// other trouble is left to the write that meets it.
 func Room(path string, n int64) error {
 	probing.Lock()
 	defer probing.Unlock()
@@ -61,7 +61,8 @@ func Room(path string, n int64) error {
 	return nil
 }
 
-// removeFile removes an open file, and returns what removes it once it is closed: Windows removes no file that is open.
+// removeFile removes an open file, and returns the function that removes it once it is closed: Windows removes no
+// file that is open.
 func removeFile(name string) (again func()) {
 	if os.Remove(name) == nil {
 		return func() {}

@@ -46,9 +46,9 @@ func (s Schema) Upgrade(ctx context.Context, tx Executer, have int) error {
 	return err
 }
 
-// Foreign returns the first object of a database of version have that Tables did not make, such as a trigger which
-// somebody added to a file before it was restored; "" if there is none. Statistics of SQLite's ANALYZE may be there.
-// Of a version before the newest only triggers are known to be foreign: none has any.
+// Foreign returns the first object of a database of version have that Tables did not make, such as a trigger that was
+// added to a file before it was restored; "" if there is none. Statistics of SQLite's ANALYZE may be there. In a
+// version before the newest only triggers are known to be foreign: none has any.
 func (s Schema) Foreign(ctx context.Context, q Querier, have int) (object string, err error) {
 	if have < s.Version() {
 		err = q.QueryRowContext(ctx, `SELECT coalesce(min('trigger ' || name), '') FROM sqlite_schema WHERE type = 'trigger'`).Scan(&object)

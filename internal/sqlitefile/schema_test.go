@@ -10,7 +10,7 @@ import (
 )
 
 // A file of version 1 that takes every step has the tables of a new file, its rows, and the newest version.
-func TestStepsMakeOfAnOlderFileWhatANewOneIs(t *testing.T) {
+func TestStepsBringAnOlderFileToANewOnesSchema(t *testing.T) {
 	second := sqlitefile.Schema{
 		Application: 7,
 		Tables:      "CREATE TABLE t (n, m); CREATE TABLE u (k);",

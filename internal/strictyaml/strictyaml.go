@@ -117,10 +117,10 @@ func (a *aliases) Visit(node ast.Node) ast.Visitor {
 	case *ast.AliasNode:
 		line := n.Start.Position.Line
 		if a.within != nil {
-			a.within.err = &PositionError{a.name, line, "an alias within an anchor: write out what it stands for"}
+			a.within.err = &PositionError{a.name, line, "an alias within an anchor: write its content out"}
 		}
 		if a.count++; a.count > maxAlias {
-			a.err = &PositionError{a.name, line, fmt.Sprintf("more than %d aliases: write out what they stand for", maxAlias)}
+			a.err = &PositionError{a.name, line, fmt.Sprintf("more than %d aliases: write their content out", maxAlias)}
 		}
 	}
 	return a
@@ -217,7 +217,7 @@ func child(node ast.Node, key string) (ast.Node, int) {
 	return nil, 0
 }
 
-// positioned turns a decoder's error into a PositionError, and says for an unknown field what was meant.
+// positioned turns a decoder's error into a PositionError, and suggests the intended name for an unknown field.
 func positioned(name string, root ast.Node, err error, into any) error {
 	var y yaml.Error
 	if !errors.As(err, &y) || y.GetToken() == nil {
@@ -271,7 +271,7 @@ func fieldOf(root ast.Node, value *token.Token) string {
 	return ""
 }
 
-// kinds are names for people of what a field may hold.
+// kinds are names for people of a field's possible content.
 var kinds = map[reflect.Kind]string{reflect.Int: "a whole number", reflect.Int64: "a whole number", reflect.Bool: "true or false"}
 
 // pathOf returns the names of the fields that a key lies in, outermost first.

@@ -68,7 +68,7 @@ func TestAByteOrderMarkIsNoPartOfTheFirstKey(t *testing.T) {
 }
 
 // Salvaging a file for doctor is bounded as well.
-func TestWhatIsNestedTooDeeplyCostsLittle(t *testing.T) {
+func TestDeepNestingCostsLittle(t *testing.T) {
 	var before, after runtime.MemStats
 	text := []byte("jobs: " + strings.Repeat("[", 100_000))
 	runtime.ReadMemStats(&before)

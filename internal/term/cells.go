@@ -18,7 +18,7 @@ type Cell struct {
 	Value any
 }
 
-// CellsOf returns the fields of a document, named as in JSON, without those that JSON leaves out when they are empty.
+// CellsOf returns the fields of a document, named as in JSON, without empty fields that JSON leaves out.
 func CellsOf(doc any) (row []Cell) {
 	for field, value := range reflect.ValueOf(doc).Fields() {
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")

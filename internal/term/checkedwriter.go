@@ -12,7 +12,7 @@ import (
 type CheckedWriter struct {
 	To    io.Writer
 	Err   error // of the first write that failed
-	Plain bool  // neither bold nor coloured, whatever it writes to
+	Plain bool  // neither bold nor coloured, on any output
 }
 
 func (o *CheckedWriter) Write(b []byte) (int, error) {

@@ -67,7 +67,8 @@ func needsEscape(r rune) bool {
 	return r >= 0x7f && r != '\u200c' && r != '\u200d' && unicode.In(r, unicode.Cc, unicode.Cf)
 }
 
-// directories is a path from the root without its last part. A URL's path, and what the site serves under /v1/, is none.
+// directories is a path from the root without its last part. A URL's path, as in the site's addresses under /v1/, is
+// none.
 var directories = regexp.MustCompile(`(^|[\s"'(=,;])/(?:[^\s"'(),:;/]+/)+([^\s"'(),:;/]+)`)
 
 // WithoutDirectories returns a text with the names of files in place of their whole paths.

@@ -22,7 +22,7 @@ func PrintJSON(w io.Writer, v any) error {
 // Bounds of a jq filter, since it may never end.
 const (
 	queryTime   = 10 * time.Second
-	queryMemory = 512 << 20 // bytes by which the program may grow
+	queryMemory = 512 << 20 // bytes that the program may grow by
 	queryLook   = 5 * time.Millisecond
 )
 

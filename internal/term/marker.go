@@ -32,7 +32,7 @@ func MarkerFor(w io.Writer, brackets bool) Marker {
 }
 
 // Pad is the function Pad for a text with marked parts. A span is [start, end) in characters of the original text. A
-// marked part is never cut: if it does not fit it is left out with everything after it or, if it is the first, shown
+// marked part is never cut: if it does not fit, it is left out with everything after it or, if it is the first, shown
 // without the beginning of the text. A part wider than the columns is not marked.
 func (m Marker) Pad(text string, spans [][2]int, columns int) string {
 	if m.begin == "" || len(spans) == 0 {
@@ -111,8 +111,8 @@ func (m Marker) line(cells []cell, from, columns int) (line string, used int, ma
 	return b.String(), used, marked
 }
 
-// Styled reports whether text written to w may be bold or coloured: it is a terminal that supports this, and nobody has
-// asked for plain text (https://no-color.org).
+// Styled reports whether text written to w may be bold or coloured: it is a terminal that supports this, and plain
+// text was not asked for (https://no-color.org).
 func Styled(w io.Writer) bool {
 	_, plain := destination(w)
 	return !plain && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && IsTerminal(w)
@@ -139,7 +139,7 @@ func PaintPad(w io.Writer, word string, columns int) string {
 	return Paint(w, word) + strings.Repeat(" ", max(columns-Width(word), 0))
 }
 
-// styles matches what Paint and a Marker put around words, which takes no columns.
+// styles matches the codes that Paint and a Marker put around words, which take no columns.
 var styles = regexp.MustCompile(`\x1b\[[0-9]*m`)
 
 // styledWidth returns the number of columns of a text that may be styled.

@@ -11,7 +11,7 @@ import (
 
 var stamped = time.Date(2026, 2, 14, 18, 49, 23, 400_000_000, time.UTC)
 
-// Screens are in UTC, and in the reader's zone if TZ names one; what something waits for is never shown too early.
+// Screens are in UTC, and in the reader's zone if TZ names one; the end of a wait is never shown too early.
 func TestTimesAreInTheZoneThatTZNames(t *testing.T) {
 	was := time.Local
 	time.Local = time.FixedZone("Berlin", 3600)

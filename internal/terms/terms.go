@@ -18,7 +18,7 @@ const (
 	UnusedQuota    = "unused_quota"    // quota that is not used for Days may be taken back
 )
 
-// Names returns the names of the clauses, in the order in which they are shown.
+// Names returns the names of the clauses, in the order of the screen.
 func Names() []string {
 	return []string{OneProject, Retention, DerivedMetrics, Attribution, OwnFrontEnd, UnusedQuota}
 }

@@ -22,8 +22,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/httplimit"
 )
 
-// API serves a front end's visitors: /v1/search, /v1/charts/{region}, /v1/videos/{id}, /v1/quota, /v1/slots. Documents
-// are those of the commands' --json. openapi.json is the contract, maintained by hand.
+// API serves a front end's visitors: /v1/search, /v1/charts/{region}, /v1/videos/{id}, /v1/quota, /v1/slots.
+// Documents match the commands' --json. openapi.json is the contract, maintained by hand.
 type API struct {
 	Library func() (*report.Library, error) // an error if nothing is open
 	Limiter *httplimit.Limiter              // nil: no limits
@@ -109,7 +109,7 @@ func (a *API) limited(h http.Handler) http.Handler {
 	return a.Limiter.Handler(h)
 }
 
-// document answers with what read returns, or with its error as a problem.
+// document answers with read's result, or with its error as a problem.
 func (a *API) document(read func(ctx context.Context, r *http.Request, params url.Values) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		params, err := parameters(r)
@@ -160,7 +160,7 @@ func parameters(r *http.Request) (url.Values, error) {
 	}
 	params, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, fmt.Errorf("%w: what follows the question mark is not well formed: escape %% as %%25 and ; as %%3B", report.ErrBadRequest)
+		return nil, fmt.Errorf("%w: the part after the question mark is not well formed: escape %% as %%25 and ; as %%3B", report.ErrBadRequest)
 	}
 	for name, values := range params {
 		if len(values) > 1 {
@@ -329,7 +329,7 @@ func pageOf[T any](items []T, params url.Values, key func(T) string) (page []T, 
 		}
 		i := slices.IndexFunc(items, func(item T) bool { return key(item) == string(last) })
 		if i < 0 {
-			return nil, nil, fmt.Errorf("%w: what the cursor named is no longer here, or the filters have changed: begin at the first page", report.ErrBadRequest)
+			return nil, nil, fmt.Errorf("%w: the cursor's row is no longer here, or the filters have changed: begin at the first page", report.ErrBadRequest)
 		}
 		items = items[i+1:]
 	}

@@ -176,7 +176,7 @@ func TestPagesShowEveryItemOnce(t *testing.T) {
 	}
 }
 
-func TestWhatIsAskedTwiceIsMadeOnce(t *testing.T) {
+func TestAnAnswerAskedForTwiceIsMadeOnce(t *testing.T) {
 	site, lib := newAPI(t)
 	h := site.Handler()
 	var all sync.WaitGroup
@@ -233,7 +233,7 @@ func TestAnswersAreCompressedAndConditional(t *testing.T) {
 	}
 }
 
-func TestTheAPIRefusesWhatNoFrontEndSends(t *testing.T) {
+func TestTheApiRefusesRequestsNoFrontEndSends(t *testing.T) {
 	site, _ := newAPI(t)
 	h := site.Handler()
 	for _, tt := range []struct {
@@ -264,7 +264,7 @@ func TestTheAPIRefusesWhatNoFrontEndSends(t *testing.T) {
 	}
 }
 
-// A page that points its own name at this address sends that name as Host, whatever it requests.
+// A page that points its own name at this address sends that name as Host with any request.
 func TestAForgedHostReadsNothing(t *testing.T) {
 	site, _ := paged()
 	lib := &testLibrary{}
@@ -322,8 +322,8 @@ func TestOnlyListedOriginsMayRead(t *testing.T) {
 	}
 }
 
-// TestTheAccessLogSaysWhatWasAsked: path and answer, and never what follows the question mark or a token.
-func TestTheAccessLogSaysWhatWasAsked(t *testing.T) {
+// TestTheAccessLogNamesTheRequest: path and answer, and never the part after the question mark or a token.
+func TestTheAccessLogNamesTheRequest(t *testing.T) {
 	site, _ := newAPI(t)
 	var text strings.Builder
 	site.AccessLog = slog.New(slog.NewTextHandler(&text, nil))
@@ -340,7 +340,7 @@ func TestTheAccessLogSaysWhatWasAsked(t *testing.T) {
 }
 
 // Pages read the store as the API does: one client has one limit, wherever it asks.
-func TestLimitsHoldForWhateverAnswersSearches(t *testing.T) {
+func TestLimitsHoldForAnySourceOfSearches(t *testing.T) {
 	paths := []string{"/v1/search?q=cats", "/status", "/status?format=json", "/nothing"}
 	for _, last := range paths {
 		site, _ := newAPI(t, httplimit.Limit{Quota: 2, Window: time.Minute})

@@ -84,7 +84,7 @@ func TestTheAPIKeepsItsContract(t *testing.T) {
 	t.Logf("%d answers are those of openapi.json", checked)
 }
 
-// So is what is promised to servers that ask for their clients.
+// The promises to servers that ask for their clients hold too.
 func TestServersThatAskKeepTheContract(t *testing.T) {
 	limited := func(outer int64) http.Handler {
 		site, _ := newAPI(t)
@@ -195,7 +195,7 @@ func readContract(t *testing.T, h http.Handler) contract {
 	return c
 }
 
-// check compares an answer with what is promised for its status.
+// check compares an answer with the promise for its status.
 func (c contract) check(t *testing.T, path string, resp *http.Response) {
 	t.Helper()
 	media, ok := c.responses[path][resp.StatusCode]

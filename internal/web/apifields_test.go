@@ -11,8 +11,9 @@ import (
 	"github.com/trendvidstream/ingest/internal/report"
 )
 
-// openapi.json describes each field that a document can have, in any state: also those that only a gateway's client, a
-// drain or an emergency brings. A field that may be absent is not required, and one that may be null may be null.
+// openapi.json describes each field that a document can have, in any state: also the fields that only a gateway's
+// client, a drain or an emergency brings. A field that may be absent is not required, and one that may be null may be
+// null.
 func TestTheContractHasEveryField(t *testing.T) {
 	site, _ := newAPI(t)
 	var doc map[string]any

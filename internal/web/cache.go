@@ -82,7 +82,7 @@ type document struct {
 func (d *document) write(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	maps.Copy(h, d.header)
-	// What one client has left, or was let in to read, is no other's.
+	// One client's rest, and its answers, are no other's.
 	if may := h.Get("Cache-Control"); may != "no-store" && (r.Header.Get("Authorization") != "" || httplimit.HasFields(h)) {
 		h.Set("Cache-Control", "private, "+strings.TrimPrefix(may, "public, "))
 	}
@@ -108,7 +108,7 @@ func (d *document) write(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body) // the client may be gone
 }
 
-// recorded returns what h answers, as a document.
+// recorded returns h's answer, as a document.
 func recorded(h http.Handler, r *http.Request) *document {
 	d := &document{header: http.Header{"Cache-Control": {"no-store"}}}
 	h.ServeHTTP((*recorder)(d), r)

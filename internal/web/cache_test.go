@@ -116,7 +116,7 @@ func TestAScraperThatHangsUpIsNoFault(t *testing.T) {
 	}
 }
 
-// What one client has left is not shown to another by a shared cache: an answer that says it is private.
+// A shared cache does not show one client's rest to another: an answer that says it is private.
 func TestAnAnswerWithAClientsOwnFiguresIsPrivate(t *testing.T) {
 	site, _ := newAPI(t, httplimit.Limit{Quota: 100, Window: time.Minute})
 	h := site.Handler()

@@ -23,7 +23,7 @@ type room struct {
 // connections give way. It is a variable so that a test can fill it.
 var usualRoom = room{all: 512, perAddress: 256, spare: 16}
 
-// errNoRoom ends a connection for which even the spare room has no place.
+// errNoRoom ends a connection that does not fit even into the spare room.
 var errNoRoom = errors.New("too many connections")
 
 // connections keeps a listener's connections within its room. A new connection beyond it replaces the oldest idle one.
@@ -91,7 +91,7 @@ func (cs *connections) add(c *connection) (evicted *connection, err error) {
 	return evicted, nil
 }
 
-// oldestIdle returns the connection that has been idle longest among those that may be closed; nil if none is idle.
+// oldestIdle returns the connection that has been idle longest, of the ones that may be closed; nil if none is idle.
 func (cs *connections) oldestIdle(may func(*connection) bool) (oldest *connection) {
 	for c := range cs.open {
 		if !c.idle.IsZero() && !c.spare && may(c) && (oldest == nil || c.idle.Before(oldest.idle)) {
@@ -167,7 +167,7 @@ func onlyLivez(next http.Handler) http.Handler {
 	})
 }
 
-// addressOf returns the client's address in the form by which the limits per client tell clients apart.
+// addressOf returns the client's address in the form that tells clients apart for their limits.
 func addressOf(conn net.Conn) netip.Prefix {
 	peer, err := netip.ParseAddrPort(conn.RemoteAddr().String())
 	if err != nil {

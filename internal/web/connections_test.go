@@ -112,7 +112,7 @@ func TestIdleConnectionsOfOneAddressTakeNoOthersPlace(t *testing.T) {
 	}
 }
 
-// Clients that are served slowly are not idle: whoever comes then may ask only whether serve lives.
+// Clients that are served slowly are not idle: clients that come then may ask only whether serve lives.
 func TestLivezAnswersWhileAllConnectionsAreBusy(t *testing.T) {
 	web.SetRoom(t, 4, 2, 2)
 	c := newCrowd(t)

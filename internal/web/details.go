@@ -9,10 +9,10 @@ import (
 	"github.com/trendvidstream/ingest/internal/report"
 )
 
-// details is what only the page shows, in addition to an overview.
+// details is the page's content beyond an overview.
 type details struct{ pages.Details }
 
-// intervals are those for which the page shows the price; 0: as configured.
+// intervals are the intervals that the page prices; 0: as configured.
 var intervals = []time.Duration{0, 10 * time.Minute, 15 * time.Minute, 20 * time.Minute, time.Hour, 6 * time.Hour}
 
 // detailsFor is how long details are reused, however many readers there are.

@@ -44,7 +44,7 @@ func csvOf[T any](name string, items []T, cells func(T) []term.Cell) (any, error
 	return encoded{"text/csv; charset=utf-8", name + ".csv", b.Bytes()}, err
 }
 
-// chartCSV returns a chart or a comparison, with the videos' courses if they were asked for.
+// chartCSV returns a chart or a comparison, with the videos' courses if the request asks for them.
 func chartCSV(doc report.MovesDocument, course bool) (any, error) {
 	name := string(doc.Region) + "-" + doc.Slot.UTC().Format("20060102T1504Z")
 	with := func(row []term.Cell, c report.CourseDocument) []term.Cell {

@@ -24,7 +24,7 @@ import (
 
 func pointer[T any](v T) *T { return &v }
 
-// shown returns a document in which no two figures are equal, so that none can be mistaken for another.
+// shown returns a document without two equal figures, so that none can be mistaken for another.
 func shown() report.QuotaDocument {
 	return report.QuotaDocument{
 		At: noon, Account: "default", Data: "/data", Ledger: "sqlite", Table: "classic",
@@ -185,8 +185,8 @@ func TestMetricsAreNamedAsPrometheusAsks(t *testing.T) {
 	}
 }
 
-// TestAScrapeOfWhatIsDownIsAFigure: a ledger or a store that cannot be read does not hide the other.
-func TestAScrapeOfWhatIsDownIsAFigure(t *testing.T) {
+// TestAScrapeOfAStoppedPartIsAFigure: a ledger or a store that cannot be read does not hide the other.
+func TestAScrapeOfAStoppedPartIsAFigure(t *testing.T) {
 	down := errors.New("connection refused")
 	tests := []struct {
 		name       string

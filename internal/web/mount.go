@@ -55,8 +55,8 @@ func (s *Site) basePath(r *http.Request) string {
 	return given
 }
 
-// IsBasePath reports whether a text can be a base path: "", or one such as /ingest, in one form and without what
-// needs escaping.
+// IsBasePath reports whether a text can be a base path: "", or one such as /ingest, in one form and without
+// characters that need escaping.
 func IsBasePath(text string) bool {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/"
 	return text == "" || text[0] == '/' && len(text) > 1 && len(text) <= 200 && path.Clean(text) == text && strings.Trim(text, plain) == ""

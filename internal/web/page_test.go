@@ -76,7 +76,7 @@ var (
 	spaces = regexp.MustCompile(`\s+`)
 )
 
-// textOf returns what a person reads of a page.
+// textOf returns the text of a page that a person reads.
 func textOf(body string) string {
 	return spaces.ReplaceAllString(html.UnescapeString(tags.ReplaceAllString(body, " ")), " ")
 }
@@ -136,7 +136,7 @@ func TestThePageShowsTheDocuments(t *testing.T) {
 	}
 }
 
-// A fleet that loses ticks is named on its page, as by doctor; one tick of each series is what a restart loses.
+// A fleet that loses ticks is named on its page, as by doctor; a restart loses one tick of each series.
 func TestThePageSaysHowManyTicksWereLost(t *testing.T) {
 	for lost, want := range map[int]string{2: "", 70: "70 of 132 ticks of the last day were skipped or missed"} {
 		site, source := paged()
@@ -175,7 +175,7 @@ func TestThePageIsReadFromTheTop(t *testing.T) {
 	}
 }
 
-// TestHostileTitlesAreTextOnThePage: those of the upstream, of a reason, of a backfill.
+// TestHostileTitlesAreTextOnThePage: the texts of the upstream, of a reason, of a backfill.
 func TestHostileTitlesAreTextOnThePage(t *testing.T) {
 	site, source := paged()
 	source.Slots = func(context.Context, time.Time) ([]report.SlotDocument, error) {
@@ -199,9 +199,8 @@ func TestHostileTitlesAreTextOnThePage(t *testing.T) {
 // onlyTheLedgerKnows is on no page while the ledger cannot answer.
 var onlyTheLedgerKnows = []string{"left for charts", "Comes back", "charts stop", "fits", "Nothing is due", "Verified", "quota lasts"}
 
-// TestThePageSaysWhatCannotBeRead: the page is served even if nothing else can be, and leaves out what nobody can know
-// then.
-func TestThePageSaysWhatCannotBeRead(t *testing.T) {
+// TestThePageNamesUnreadableParts: the page is served even if nothing else can be, and leaves unknown parts out.
+func TestThePageNamesUnreadableParts(t *testing.T) {
 	down := errors.New("connection <refused>")
 	tests := []struct {
 		name string
@@ -253,7 +252,7 @@ func TestThePageSaysWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestTheStripSaysEachReasonOnce: an afternoon in which the machine was off does not hide what failed before it.
+// TestTheStripSaysEachReasonOnce: an afternoon with the machine off does not hide an earlier failure.
 func TestTheStripSaysEachReasonOnce(t *testing.T) {
 	site, source := paged()
 	source.Slots = func(context.Context, time.Time) (slots []report.SlotDocument, err error) {
@@ -286,8 +285,8 @@ func TestTheStripSaysEachReasonOnce(t *testing.T) {
 	}
 }
 
-// TestThePageSaysAtOnceWhatIsStale: the first sentence does, and the mark in its title.
-func TestThePageSaysAtOnceWhatIsStale(t *testing.T) {
+// TestThePageNamesStaleChartsAtOnce: the first sentence does, and the mark in its title.
+func TestThePageNamesStaleChartsAtOnce(t *testing.T) {
 	site, _ := paged()
 	if _, body := get(t, site, "/status"); strings.Contains(textOf(body), "stale") || !strings.Contains(body, "<title>● All 2 charts are fresh") {
 		t.Error("something is said to be stale that is not")
@@ -359,7 +358,7 @@ func BenchmarkPage(b *testing.B) {
 	}
 }
 
-// TestTheFirstPageIsAChartOnceThereIsOne: until then it is the status page, which says what is awaited.
+// TestTheFirstPageIsAChartOnceThereIsOne: until then it is the status page, which names the cause of the wait.
 func TestTheFirstPageIsAChartOnceThereIsOne(t *testing.T) {
 	site, _ := paged()
 	library := &report.Library{
@@ -445,7 +444,7 @@ func TestAnAddressThatIsTooLongGetsAPage(t *testing.T) {
 }
 
 // A file that breaks under a running service still lists its slots from memory; its videos cannot be counted.
-func TestAStoreOfWhichAPartCannotBeReadIsSaidToBeUnreadable(t *testing.T) {
+func TestAPartlyUnreadableStoreIsCalledUnreadable(t *testing.T) {
 	site, source := paged()
 	source.Kept = func(context.Context) (ingest.Kept, error) {
 		return ingest.Kept{}, errors.New("ingest.db: file is not a database")

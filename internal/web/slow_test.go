@@ -47,7 +47,7 @@ func TestASlowClientIsCutOff(t *testing.T) {
 		name     string
 		sends    string        // at once
 		then     string        // a byte a second, again and again
-		reads    bool          // what is answered
+		reads    bool          // the answer
 		atLatest time.Duration // it is cut off
 	}{
 		{"header", head + "X-Slow: ", "a", true, 5 * time.Second},

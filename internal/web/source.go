@@ -17,12 +17,12 @@ import (
 // Source reads data for the metrics and the status page. Its functions must be safe for concurrent use and change
 // nothing. Spent, Ledger, Cost and Emergency are only called after Quota has answered.
 type Source struct {
-	// Quota returns what ingest quota --json prints, and the facts that it was made of: it asks the ledger, and store
-	// returns the facts of the store once they are read.
+	// Quota returns the document of ingest quota --json, and the facts that it was made of: it asks the ledger, and
+	// store returns the facts of the store once they are read.
 	Quota func(ctx context.Context, store func() standing.Facts) (report.QuotaDocument, standing.Facts, error)
 	// Slots returns the slots that ingest slots --since prints, newest first.
 	Slots func(ctx context.Context, since time.Time) ([]report.SlotDocument, error)
-	// Spent returns what the ledger counts since a time, in parts of the length every.
+	// Spent returns the ledger's counts since a time, in parts of the length every.
 	Spent func(ctx context.Context, since time.Time, every time.Duration) ([]quota.Spent, error)
 	// DayPrice returns the most that a day of the schedule costs, or would cost if each chart were fetched at the interval
 	// every.
@@ -53,12 +53,12 @@ const (
 	readFor    = time.Second     // how long it is reused
 )
 
-// Status is what the page and the metrics show, read from a source on demand.
+// Status is the content of the page and the metrics, read from a source on demand.
 type Status struct {
 	Now      func() time.Time
 	Version  string                               // of the program
 	Source   func() (*Source, error)              // an error if nothing is open
-	Facts    func(context.Context) standing.Facts // those of the store
+	Facts    func(context.Context) standing.Facts // the store's slots
 	Degraded func() time.Duration                 // how long this process has seen the ledger fail; nil: not known
 
 	Limits func() httplimit.Stats // of the API's clients; nil: there are no limits
@@ -67,7 +67,7 @@ type Status struct {
 	detailed  recent.Answers[details]
 }
 
-// overview reads the source, at most once per readFor. What it cannot read it reports as an error in the result. Nothing
+// overview reads the source, at most once per readFor. It reports unreadable parts as errors in the result. Nothing
 // is read for a request whose time is up.
 func (s *Status) overview(ctx context.Context) overview {
 	unknown := func(err error) overview {
@@ -91,8 +91,8 @@ func (s *Status) overview(ctx context.Context) overview {
 	return o
 }
 
-// shared returns a context for reading what serves every reader: it outlives the request that asked first, though not its
-// time.
+// shared returns a context for a read that serves every reader: it outlives the request that asked first, though not
+// its time.
 func shared(ctx context.Context) (context.Context, context.CancelFunc) {
 	until, ok := ctx.Deadline()
 	if !ok {
@@ -145,8 +145,8 @@ func (o *overview) stand(f standing.Facts) {
 	}
 }
 
-// together reads parts of one answer at the same time. No part writes what another one reads. A part that panics does so
-// in the caller, where it ends one request and not the process.
+// together reads parts of one answer at the same time. No part writes data that another one reads. A part that panics
+// does so in the caller, where it ends one request and not the process.
 func together(parts ...func()) {
 	var reading sync.WaitGroup
 	panics := make(chan any, len(parts))
@@ -166,7 +166,7 @@ func together(parts ...func()) {
 	}
 }
 
-// admitted returns how many calls with a known cost make up what was spent.
+// admitted returns how many calls with a known cost make up the spends.
 func admitted(spent []report.SpentDocument, cost func(string) (quota.Cost, error)) int64 {
 	calls := map[quota.Who]int64{}
 	for _, s := range spent {

@@ -2,8 +2,8 @@
 // process is alive (/livez) and ready (/readyz); how fresh each region is (/freshness); the metrics (/metrics); and for
 // visitors the fetched data (/v1/).
 //
-// It only reads, shows no secret and has no password: whoever reaches the address may look, if they use a listed name.
-// Web pages elsewhere, opened in a browser that reaches this address, may not.
+// It only reads, shows no secret and has no password: every client that reaches the address may look, if it uses a
+// listed name. Web pages elsewhere, opened in a browser that reaches this address, may not.
 package web
 
 import (
@@ -29,13 +29,13 @@ type Site struct {
 	Alive func() error // nil while the scheduler's heartbeat is recent
 
 	Facts   func(context.Context) standing.Facts // reads the store
-	Process func(*standing.Facts)                // adds what the process knows, such as the ledger's last answer; nil: nothing
+	Process func(*standing.Facts)                // adds the process's knowledge, such as the ledger's last answer; nil: nothing
 
-	Status *Status // what the page and the metrics show; nil: there are none
+	Status *Status // the source of the page and the metrics; nil: there are none
 
-	Pages *pages.Site // what people look at; nil: nothing
+	Pages *pages.Site // the pages for people; nil: nothing
 
-	API *API // what is served under /v1/; nil: nothing
+	API *API // the handler under /v1/; nil: nothing
 
 	AccessLog *slog.Logger // of every request; nil: none is logged
 
@@ -131,7 +131,7 @@ func (s *Site) cached(kept *cache, page http.Handler) http.Handler {
 
 // tooLong refuses an address longer than any link of ours: people get a page.
 func (s *Site) tooLong(w http.ResponseWriter, r *http.Request) {
-	why := fmt.Sprintf("It has %s characters, and at most %s are looked at: shorten what follows the question mark.", term.Thousands(int64(len(r.RequestURI))), term.Thousands(maxAddress))
+	why := fmt.Sprintf("It has %s characters, and at most %s are read: shorten the part after the question mark.", term.Thousands(int64(len(r.RequestURI))), term.Thousands(maxAddress))
 	if s.Pages == nil || !s.isOurs(r.Host) || strings.HasPrefix(r.URL.Path, "/v1/") {
 		httplimit.Problem{Status: http.StatusRequestURITooLong, Detail: why}.Write(w)
 		return

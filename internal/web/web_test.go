@@ -210,7 +210,7 @@ func TestARegionIsStaleAfterItsIntervals(t *testing.T) {
 	}
 }
 
-func TestWhatWasNeverDoneIsStale(t *testing.T) {
+func TestWorkThatWasNeverDoneIsStale(t *testing.T) {
 	s, slots := fresh()
 	delete(slots.done, de)
 	slots.ended[de] = ingest.Slot{State: ingest.Stopped, Reason: "units: 9,500 of 9,500 used"}
@@ -268,7 +268,7 @@ func TestTheSiteOnlyReads(t *testing.T) {
 	}
 }
 
-// What an upstream says may end up in a reason, which browsers and terminals show.
+// An upstream's words may end up in a reason, which browsers and terminals show.
 func TestTextIsHarmless(t *testing.T) {
 	const hostile = "<script>\x1b[2J\u202eevil\r\nX: y\x00"
 	s, slots := fresh()
