@@ -251,8 +251,11 @@ func (r Refusal) reserved() string {
 	if n := r.Ceiling - r.Used; n > 0 {
 		left = "only " + amount.Thousands(n)
 	}
-	return fmt.Sprintf("the schedule still needs %s of the %s left %s; %s may use %s",
-		amount.Thousands(r.Reserved), amount.Of(r.left, r.Pool), r.within(), r.purpose.callers(), left)
+	needs := amount.Thousands(r.Reserved) + " of the"
+	if r.Reserved > r.left {
+		needs = "all"
+	}
+	return fmt.Sprintf("the schedule still needs %s %s left %s; %s may use %s", needs, amount.Of(r.left, r.Pool), r.within(), r.purpose.callers(), left)
 }
 
 // within says for how long the window of the refusal counts.
