@@ -8,7 +8,7 @@ import (
 )
 
 // What the schedule still needs stays free under its ceiling of 9,500, whatever a backfill's own 7,000 say.
-func TestABackfillLeavesWhatTheScheduleStillNeeds(t *testing.T) {
+func TestABackfillLeavesTheSchedulesRemainingNeed(t *testing.T) {
 	d := newTestGovernor(t, "2026-02-14 09:00:00")
 	ask := func(method string, need int64) quota.Decision {
 		t.Helper()

@@ -20,7 +20,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// answerRow is what an upstream does to one command, and what comes of it. Faults are the stand-in's; the calls of a run
+// answerRow is an upstream's behaviour to one command, and the result. Faults are the stand-in's; the calls of a run
 // count from 3, as a good one has gone before it.
 type answerRow struct {
 	in, name string
@@ -143,7 +143,7 @@ func TestLongEachAnswerOfAnUpstream(t *testing.T) {
 	}
 }
 
-// The table has a row for each of the answers, and those that cost little are as it says.
+// The table has a row for each of the answers, and the cheap rows hold.
 func TestTheTableOfAnswersIsTrue(t *testing.T) {
 	text, err := os.ReadFile(answersPage)
 	if err != nil {
@@ -185,7 +185,7 @@ func (r answerRow) play(t *testing.T) string {
 	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s |\n", r.in, r.name, r.charged(t, sim), cmp.Or(kept, "nothing"), plainSaid(said), end)
 }
 
-// charged compares the ledger with the stand-in's count, and returns the units without those of the run before.
+// charged compares the ledger with the stand-in's count, and returns the units without the units of the run before.
 func (r answerRow) charged(t *testing.T, sim *youtubesim.Server) string {
 	t.Helper()
 	pools := ingestJSON[quotaDocument](t, exitOK, "quota").Pools
@@ -306,7 +306,7 @@ var (
 	anyTime     = regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:.]+Z`)
 )
 
-// plainSaid is a text without what differs between two plays.
+// plainSaid is a text without the parts that differ between two plays.
 func plainSaid(text string) string {
 	text = anyAddress.ReplaceAllString(text, "HOST")
 	text = anyTime.ReplaceAllString(text, "TIME")

@@ -18,8 +18,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// What a real serve answers in every state is what its own openapi.json has, which allows no other field: with nothing
-// stored, after a gateway's client, a post and a drain, with its ledger lost, and while that does not answer.
+// A real serve's answers in every state match its own openapi.json, which allows no other field: with nothing stored,
+// after a gateway's client, a post and a drain, with its ledger lost, and while that does not answer.
 func TestTheAPIKeepsItsContractInEveryState(t *testing.T) {
 	charts := "jobs: [{name: chart, kind: chart, every: 720h, regions: [US], pages: 1}]\n"
 	t.Run("nothing stored", func(t *testing.T) {
@@ -70,8 +70,8 @@ func TestTheAPIKeepsItsContractInEveryState(t *testing.T) {
 	})
 }
 
-// keepsContract validates what each path answers. has are parts of the quota's document, which show that it is in the
-// state that is meant.
+// keepsContract validates the answer of each path. has are parts of the quota's document, which show that it is in
+// the state that is meant.
 func (d *served) keepsContract(t *testing.T, has ...string) {
 	t.Helper()
 	_, text := d.get("v1/openapi.json")

@@ -30,7 +30,7 @@ func orAsk(args cobra.PositionalArgs, ask string) cobra.PositionalArgs {
 // meant are the commands that people look for by the name that another program gives them.
 var meant = map[string]string{"status": "quota", "usage": "quota", "start": "serve", "daemon": "serve", "stop": "quota drain", "fetch": "run", "find": "search", "check": "doctor"}
 
-// noArgs refuses arguments, and suggests what may have been meant.
+// noArgs refuses arguments, and suggests the intended command.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

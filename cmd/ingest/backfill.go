@@ -16,7 +16,7 @@ func (a *app) backfillCommand() *cobra.Command {
 }
 
 func (a *app) backfillCancelCommand() *cobra.Command {
-	return a.changeCommand("cancel ID", "End a backfill; what it fetched stays",
+	return a.changeCommand("cancel ID", "End a backfill; fetched videos stay",
 		"ingest: %s had ended before: there was nothing to cancel", func(ctx context.Context, s *store.Store, id string) (bool, error) {
 			return s.CancelBackfill(ctx, id, a.clock.Now())
 		})

@@ -61,9 +61,9 @@ func runJSON(t *testing.T, want int, args ...string) backfillEnd {
 	return lastJSON[backfillEnd](t, out)
 }
 
-// The prices of a plan of uploads, whose channels were asked, and of a plan of ids are what the upstream and the ledger
-// count.
-func TestThePriceInThePlanIsWhatTheUpstreamCounts(t *testing.T) {
+// The prices of a plan of uploads, whose channels were asked, and of a plan of ids equal the counts of the upstream
+// and the ledger.
+func TestThePriceInThePlanEqualsTheUpstreamsCount(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Seed: 3})
 	at(t, "2026-02-14T09:40:00Z")
 	channels := []string{}
@@ -95,7 +95,7 @@ func TestThePriceInThePlanIsWhatTheUpstreamCounts(t *testing.T) {
 }
 
 // A search whose slices hold more than an upstream lists is split, resumes over the days that its pool allows, and
-// brings every video once. On the day its quota ends somebody else spends too.
+// brings every video once. On the day its quota ends another program spends too.
 func TestASearchIsSplitAndResumedOverDays(t *testing.T) {
 	start := time.Date(2026, 2, 14, 8, 0, 0, 0, time.UTC)
 	w := newLoggedStandIn(t, youtubesim.Options{Seed: 5, CostTable: "split-2026-06", Limits: map[string]int64{"search": 30}}, start)
@@ -196,7 +196,7 @@ func everyVideo(t *testing.T, seed uint64, q string, from time.Time, span time.D
 	return all
 }
 
-// When the upstream no longer knows a page token, its piece starts over, once, and the report says what that cost.
+// When the upstream no longer knows a page token, its piece starts over, once, and the report gives the cost.
 func TestATokenThatExpiredRestartsItsPiece(t *testing.T) {
 	now := at(t, "2026-02-14T09:40:00Z")
 	sim := newLoggedStandIn(t, youtubesim.Options{Seed: 5, Faults: faultsOf(t, "badtoken@4")}, now)
@@ -216,8 +216,8 @@ func TestATokenThatExpiredRestartsItsPiece(t *testing.T) {
 	sameCount(t, sim.Server)
 }
 
-// The provider refuses in the middle of a day because somebody else spent: the run stops cleanly and says when one call
-// will ask again, since our own count is far below; the next day it continues.
+// The provider refuses in the middle of a day because another program spent: the run stops cleanly and says when one
+// call will ask again, since our own count is far below; the next day it continues.
 func TestAnUpstreamThatIsSpentStopsABackfillCleanly(t *testing.T) {
 	start := time.Date(2026, 2, 14, 9, 0, 0, 0, time.UTC)
 	w := newLoggedStandIn(t, youtubesim.Options{Seed: 5, Limits: map[string]int64{"units": 12}}, start)
@@ -324,7 +324,7 @@ func TestASignalEndsABackfillCleanly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for len(sim.Log()) < 4 {
-		time.Sleep(5 * time.Millisecond) // a real process is what is tested
+		time.Sleep(5 * time.Millisecond) // the test needs a real process
 	}
 	began := time.Now()
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
@@ -366,7 +366,7 @@ func TestAPlanOfAnotherCostTableIsPricedAnew(t *testing.T) {
 }
 
 // The gate knows what backfills spent: a lost ledger gets those spends before anything is fetched.
-func TestALostLedgerIsToldWhatBackfillsSpent(t *testing.T) {
+func TestALostLedgerLearnsOfTheBackfillsSpends(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{})
 	at(t, "2026-02-14T09:40:00Z")
 	runJSON(t, exitOK, "videos", someIDs(t, 500))
@@ -391,8 +391,8 @@ func TestALostLedgerIsToldWhatBackfillsSpent(t *testing.T) {
 	}
 }
 
-// serve continues what is run with --wait, and a run that has reached its limit leaves the rest to it.
-func TestServeCarriesOnWhatWaits(t *testing.T) {
+// serve continues backfills that run with --wait, and a run that has reached its limit leaves the rest to it.
+func TestServeCarriesWaitingBackfillsOn(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Latency: time.Millisecond})
 	ids := someIDs(t, 500)
 	if end := runJSON(t, exitOK, "videos", ids, "--max-units", "3", "--wait"); !end.Wait || end.Outcome != "due" {
@@ -415,7 +415,7 @@ func TestServeCarriesOnWhatWaits(t *testing.T) {
 }
 
 // Old videos are fetched again, at the price of the plan; recent ones are left alone.
-func TestARefreshFetchesWhatIsOldAgain(t *testing.T) {
+func TestARefreshFetchesOldVideosAgain(t *testing.T) {
 	start := time.Date(2026, 2, 14, 9, 40, 0, 0, time.UTC)
 	w := newLoggedStandIn(t, youtubesim.Options{Seed: 5}, start)
 	at(t, start.Format(time.RFC3339))
@@ -436,7 +436,7 @@ func TestARefreshFetchesWhatIsOldAgain(t *testing.T) {
 	}
 }
 
-// The schedule's reserve is its remaining slots before the provider's midnight, at what they recently cost: a chart of
+// The schedule's reserve is its remaining slots before the provider's midnight, at their recent cost: a chart of
 // three pages does not cost the four that were planned.
 func TestTheReserveIsTheSchedulesRemainingNeed(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 5})
@@ -520,7 +520,7 @@ func TestScreensAreEightyColumnsWide(t *testing.T) {
 
 // A schedule that does not fit next to a backfill at its ceiling comes first: the backfill stops early enough for every
 // slot of the day, and goes on as far as those leave quota.
-func TestABackfillLeavesWhatTheScheduleStillNeeds(t *testing.T) {
+func TestABackfillLeavesTheSchedulesRemainingNeed(t *testing.T) {
 	start := time.Date(2026, 2, 14, 8, 0, 1, 0, time.UTC) // the provider's midnight
 	w := newLoggedStandIn(t, youtubesim.Options{Seed: 5, Limits: map[string]int64{"units": 100}}, start)
 	configured(t, "jobs: [{name: chart, kind: chart, regions: [US, GB], every: 1h, pages: 1}]\n")

@@ -223,7 +223,7 @@ const (
 // The stand-in's own log is the judge: every video that it listed is in the store, once; no page is paid for twice
 // except by processes killed before they could store the answer, and where a channel that shows fewer videos than it
 // says is asked once more, and its list is read from the top; every scheduled pass ran; and no call of the backfill
-// exceeded its ceiling or took what the schedule still needed.
+// exceeded its ceiling or took units that the schedule still needed.
 func TestBackfillThroughAWeek(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("a backfill of the uploads of 100 channels, on %d units a day beside a schedule; seed %d", weekUnits, seed)
@@ -260,7 +260,7 @@ func TestBackfillThroughAWeek(t *testing.T) {
 			if w.runAndKill(t, 1+random.IntN(2), 1+random.IntN(8), time.Duration(random.IntN(12)-4)*time.Millisecond, run...) {
 				kills++
 			}
-		case kills == 20 && hour%2 == 1: // a run that nobody kills uses what the day has left
+		case kills == 20 && hour%2 == 1: // a run that is not killed uses the rest of the day
 			w.recordStart()
 			if code, out := ingestAny(run...); code == exitStopped {
 				stops++
@@ -283,8 +283,8 @@ func (w *loggedStandIn) judge(t *testing.T, plan, end backfillDocument, passes i
 	t.Helper()
 	spent, wasted, doubtful, relisted := 0, 0, 0, 0
 	closed := map[string]bool{}                         // channels that were asked once more
-	paid, listed := map[string]int{}, map[string]bool{} // by which call; what was found
-	again := map[int]bool{}                             // calls of which something was paid for again
+	paid, listed := map[string]int{}, map[string]bool{} // by which call; the found videos
+	again := map[int]bool{}                             // calls that paid for something again
 	left := slices.Clone(w.runs)
 	for i, a := range w.log {
 		if a.chart() {
@@ -346,7 +346,7 @@ func (w *loggedStandIn) judge(t *testing.T, plan, end backfillDocument, passes i
 	t.Logf("wasted:  %d units for what was paid for and kept before", wasted)
 }
 
-// judgeLimits checks a call of the backfill against its ceiling and against what the schedule still needed when it
+// judgeLimits checks a call of the backfill against its ceiling and against the schedule's remaining need when it
 // arrived: a unit for each of its slots until the provider's midnight.
 func (w *loggedStandIn) judgeLimits(t *testing.T, n int) {
 	t.Helper()

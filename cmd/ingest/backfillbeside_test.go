@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// besideASchedule starts a stand-in with 100 units a day, of which the schedule may use 95 and backfills 70, and
+// besideASchedule starts a stand-in with 100 units a day, where the schedule may use 95 and backfills 70, and
 // configures a schedule of three regions. The test owns the clock.
 func besideASchedule(t *testing.T, every string, now *time.Time) *youtubesim.Server {
 	t.Helper()
@@ -65,8 +65,8 @@ func TestABackfillBesideAScheduleThatSpendsItsShareEnds(t *testing.T) {
 	t.Logf("30 units beside 72 of 95 a day: planned for %+v days, ended after %v", planned.Days, ended.Sub(start.Add(24*time.Hour)))
 }
 
-// A backfill to which the schedule leaves nothing is refused when planned, with what would change that, and is not
-// kept.
+// If the schedule leaves nothing for a backfill, planning refuses it, names the change that would help, and stores
+// nothing.
 func TestABackfillThatCanNeverEndIsRefused(t *testing.T) {
 	now := time.Date(2026, 2, 14, 8, 5, 0, 0, time.UTC)
 	besideASchedule(t, "2h", &now) // 108 units a day

@@ -14,7 +14,7 @@ import (
 )
 
 // Two processes that work on one plan at once spend, together, no more than a person agreed to, and both say so.
-func TestTwoProcessesTogetherKeepWhatWasConfirmed(t *testing.T) {
+func TestTwoProcessesTogetherKeepTheConfirmedAmount(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Seed: 3, Latency: 100 * time.Millisecond})
 	at(t, "2026-02-14T09:40:00Z")
 	channels := []string{"backfill", "plan", "uploads"}
@@ -51,7 +51,7 @@ func TestTwoProcessesTogetherKeepWhatWasConfirmed(t *testing.T) {
 
 // serve stops where the person's agreement ends, status says that it waits for the person, and a run that is agreed to
 // goes on.
-func TestServeStopsAtWhatWasConfirmed(t *testing.T) {
+func TestServeStopsAtTheConfirmedAmount(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Seed: 3})
 	ingestCode(t, exitOK, "backfill", "plan", "uploads", "@enchannel1", "@enchannel2", "@enchannel3")
 	ingestAny("backfill", "run", "bf-1", "--max-units", "5", "--wait", "--concurrency", "1", "--until", "1ns") // agrees, and fetches nothing

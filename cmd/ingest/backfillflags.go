@@ -38,7 +38,7 @@ type kindFlags struct {
 func (f kindFlags) upkeep() (ingest.Upkeep, error) {
 	switch {
 	case f.keepFresh && f.letGo:
-		return "", usageError{errors.New("--keep-fresh and --let-go: give one of them, or neither to refresh what is found again")}
+		return "", usageError{errors.New("--keep-fresh and --let-go: give one of them, or neither to refresh videos that are found again")}
 	case f.keepFresh:
 		return ingest.KeepFresh, nil
 	case f.letGo:
@@ -91,7 +91,7 @@ func (a *app) kindCommands(verb string, do func(context.Context, backfillRequest
 		kind("uploads CHANNEL...", "All videos of channels: ids, @handles or URLs",
 			orAsk(cobra.MinimumNArgs(1), "which channels? Give their ids, @handles or the URLs of their pages"),
 			"uploads @GoogleDevelopers UC_x5XG1OV2P6uZZ5FSM9Ttw", requestUploads),
-		kind("search QUERY", "What a search finds, slice of time by slice of time",
+		kind("search QUERY", "The results of a search, slice of time by slice of time",
 			orAsk(cobra.MinimumNArgs(1), "search for what? Give the words, such as 'world cup'"),
 			"search 'world cup' --from 2026-06-01 --to 2026-07-01", a.requestSearch),
 		kind("videos FILE", "Videos by their ids, one a line; - is standard input",

@@ -15,8 +15,9 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// What a backfill lacks is said by the run, whose exit code is 3, by status, in JSON, by slots and by the doctor.
-func TestWhatABackfillLacksIsSaidEverywhere(t *testing.T) {
+// The missing videos of a backfill are named by the run, whose exit code is 3, by status, in JSON, by slots and by
+// the doctor.
+func TestABackfillsMissingVideosAreNamedEverywhere(t *testing.T) {
 	at(t, "2026-02-14T09:40:00Z")
 	sim, err := youtubesim.New(youtubesim.Options{Seed: 3, Now: func() time.Time { return time.Date(2026, 2, 14, 9, 40, 0, 0, time.UTC) }})
 	if err != nil {
@@ -57,7 +58,7 @@ func TestWhatABackfillLacksIsSaidEverywhere(t *testing.T) {
 	}
 }
 
-// A run that was killed gives its pieces back at once: the next one goes on with them, and counts what the kill cost.
+// A run that was killed gives its pieces back at once: the next one goes on with them, and counts the kill's cost.
 func TestAKilledRunsPiecesAreFreeAtOnce(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Seed: 5, Latency: 200 * time.Millisecond})
 	at(t, "2026-02-14T09:40:00Z")
@@ -69,13 +70,13 @@ func TestAKilledRunsPiecesAreFreeAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for len(sim.Log()) < 3 {
-		time.Sleep(5 * time.Millisecond) // a real process is what is tested
+		time.Sleep(5 * time.Millisecond) // the test needs a real process
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	_, said := ingestAny("--json", "backfill", "run", "bf-1", "--yes")
 	end := lastJSON[backfillEnd](t, said)
-	for range 3 { // what the kill cost is more than was agreed to
+	for range 3 { // the kill's cost exceeds the agreed amount
 		if end.Outcome == "due" {
 			_, said = ingestAny("--json", "backfill", "run", "bf-1", "--yes")
 			end = lastJSON[backfillEnd](t, said)

@@ -56,8 +56,9 @@ func (a *app) preparePlan(ctx context.Context, w *fetchRuntime, request backfill
 }
 
 // askSizes asks how many videos each channel of a plan has, stores the answers and prices the plan again. Each channel
-// costs one call of purpose backfill. A channel keeps its price range if quota ends before it is asked, or if it gives
-// no number. If part of the plan is fetched, nothing is asked: an answer would count what is fetched already.
+// costs one call of purpose backfill. A channel keeps its price range if quota ends before the call for it, or if it
+// gives no number. If part of the plan is fetched, nothing is asked: an answer would count videos that are fetched
+// already.
 func (a *app) askSizes(ctx context.Context, w *fetchRuntime, p *pricedBackfill) error {
 	archive, ok := any(w.upstream).(fetch.Archive)
 	if !ok || len(p.Spec.Channels) == 0 || p.Open() != len(p.Spec.Channels) {

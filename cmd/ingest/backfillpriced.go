@@ -26,7 +26,7 @@ type pricedBackfill struct {
 
 	costs    budget.CallCosts
 	estimate budget.Estimate // of the remaining work
-	assuming string          // what the estimate assumes; "" if it is exact
+	assuming string          // the estimate's assumption; "" if it is exact
 	perCall  quota.Cost      // the most that one call costs
 	upkeep   budget.Upkeep
 	table    string          // the cost table of this price; Table is the plan's
@@ -124,7 +124,7 @@ func (p *pricedBackfill) price(ctx context.Context, w *fetchRuntime) error {
 	return nil
 }
 
-// assumption returns what the estimate of a backfill assumes; "" if it is exact.
+// assumption returns the assumption of a backfill's estimate; "" if it is exact.
 func assumption(kind ingest.BackfillKind, size budget.Size, l fetch.Limits) string {
 	switch {
 	case kind == ingest.BackfillSearch:

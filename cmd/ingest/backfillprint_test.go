@@ -18,7 +18,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// screenOf returns what a command prints, whose lines must fit.
+// screenOf returns a command's output, whose lines must fit.
 func screenOf(t *testing.T, args ...string) string {
 	t.Helper()
 	out, _ := ingestCode(t, exitOK, args...)
@@ -113,7 +113,7 @@ next: ingest backfill run bf-1, if that run has died
 	}
 }
 
-// The rest of a backfill is priced by what the done part cost, once there is one, and by the sizes that were asked.
+// The rest of a backfill is priced by the cost of the done part, once there is one, and by the sizes that were asked.
 func TestTheStatusKnowsMoreThanThePlan(t *testing.T) {
 	sim := newLoggedStandIn(t, youtubesim.Options{Seed: 5, CostTable: "classic"}, at(t, "2026-02-14T09:40:00Z"))
 	t.Setenv("INGEST_COST_TABLE", "classic")
@@ -172,7 +172,7 @@ func TestABackfillAsksForWhatIsMissing(t *testing.T) {
 
 // The same command once more says that nothing is left and how to fetch it again; a plan that found nothing old does
 // not prevent a later one.
-func TestWhatWasDoneBeforeIsSaid(t *testing.T) {
+func TestTheDonePartIsPrinted(t *testing.T) {
 	w := newLoggedStandIn(t, youtubesim.Options{Seed: 5}, at(t, "2026-02-14T09:40:00Z"))
 	ids := someIDs(t, 10)
 	for _, want := range []string{"bf-1 is done: 1 unit in this run", "bf-1: it was done before. Planned with --again it is fetched again"} {
@@ -216,7 +216,7 @@ func TestABackfillWhosePieceWaitsSaysUntilWhen(t *testing.T) {
 	}
 }
 
-func TestWhatIsOverSaysSo(t *testing.T) {
+func TestAFinishedBackfillSaysSo(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 3})
 	now := at(t, "2026-02-14T09:40:00Z")
 	wantScreen(t, `

@@ -38,7 +38,7 @@ type backfillRun struct {
 
 func (a *app) backfillRunCommand() *cobra.Command {
 	r := &backfillRun{}
-	cmd := command("run ID", "Fetch what a plan lists, as far as quota goes",
+	cmd := command("run ID", "Fetch the videos of a plan, as far as quota goes",
 		orAsk(cobra.ExactArgs(1), "run what? Give the id of a plan, which ingest backfill status lists, or a kind and its flags"), func(ctx context.Context, args []string) error {
 			return a.runBackfill(ctx, *r, func(ctx context.Context, w *fetchRuntime) (*pricedBackfill, error) {
 				status, err := findBackfill(ctx, w.store, args[0])
@@ -64,7 +64,7 @@ func (a *app) backfillRunCommand() *cobra.Command {
 	return cmd
 }
 
-// check validates the flags of a run and fills in what follows from them.
+// check validates the flags of a run and fills in the values that follow from them.
 func (r *backfillRun) check(a *app) error {
 	r.concurrency = cmp.Or(r.concurrency, a.cfg.Concurrency)
 	if r.until == "" {
@@ -118,7 +118,7 @@ func (a *app) runBackfill(ctx context.Context, r backfillRun, find func(context.
 	return a.reportBackfill(ctx, w, p, worked, err)
 }
 
-// confirm asks the user before a large spend, and stores what was agreed to: the plan's price, or --max-units of each
+// confirm asks the user before a large spend, and stores the agreed amount: the plan's price, or --max-units of each
 // pool. No run, nor serve, spends more without asking again.
 func (a *app) confirm(ctx context.Context, w *fetchRuntime, p *pricedBackfill, r backfillRun) error {
 	if p.Open() == 0 {
@@ -188,7 +188,7 @@ func (a *app) canRefill() error {
 	return config.Invalid(fmt.Errorf("there are no backfills from %s: its charts are fetched by ingest run", a.cfg.Upstream))
 }
 
-// openForPricing opens what pricing needs besides the store, which is open already.
+// openForPricing opens the parts that pricing needs besides the store, which is open already.
 func (a *app) openForPricing(ctx context.Context, s *store.Store) (*fetchRuntime, error) {
 	schedule, price, err := a.pricedSchedule()
 	if err != nil {
@@ -259,7 +259,7 @@ func endOf(worked []fetch.SlotResult, ended error, doc report.PlanDocument) repo
 	var limit string
 	switch {
 	case errors.Is(ended, fetch.ErrMaxCharges):
-		limit = fmt.Sprintf("it needs more than what was confirmed (%s): about %s", term.Amounts(doc.Confirmed), doc.NeedText())
+		limit = fmt.Sprintf("it needs more than the confirmed amount (%s): about %s", term.Amounts(doc.Confirmed), doc.NeedText())
 	case errors.Is(ended, fetch.ErrMaxUnits) && run.Units == 0:
 		limit = "the next call costs more than --max-units allows"
 	case errors.Is(ended, fetch.ErrMaxUnits), errors.Is(ended, errUntil), errors.As(ended, new(signalled)):

@@ -22,13 +22,13 @@ import (
 // crowdSize is how many videos there are to fetch.
 const crowdSize = 1200
 
-// backfillTrouble is what befalls a backfill.
+// backfillTrouble is a trouble of a backfill.
 type backfillTrouble struct {
 	name   string
 	lie    string
 	faults []string
 	kills  int
-	tenth  bool // a day's quota is a tenth of what the backfill costs
+	tenth  bool // a day's quota is a tenth of the backfill's cost
 	beside bool // a schedule leaves it a quarter of the quota
 	kinds  string
 	hidden bool // from a search, which does not say how many videos there are
@@ -85,8 +85,8 @@ const (
 // rowsOf matches the rows of a table.
 var rowsOf = regexp.MustCompile(`(?m)^(?:\|.*\n)*`)
 
-// In every kind of trouble a backfill says what is missing, spends no more than was confirmed, and makes no call that the
-// upstream refuses for quota. The rows make the table in docs/backfill.md.
+// In every kind of trouble a backfill names the missing videos, spends no more than the confirmed amount, and makes
+// no call that the upstream refuses for quota. The rows make the table in docs/backfill.md.
 func TestLongBackfillsInTrouble(t *testing.T) {
 	var table strings.Builder
 	for _, row := range tableRows() {
@@ -229,7 +229,7 @@ func (r *tableRow) limit(t *testing.T, now time.Time) (scheduled func()) {
 	}
 }
 
-// judge fills in the row, and checks it against the upstream's count and what is in the store.
+// judge fills in the row, and checks it against the upstream's count and the store.
 func (r *tableRow) judge(t *testing.T, w *loggedStandIn, before map[string]int64, plan backfillDocument, end backfillEnd, code int) {
 	t.Helper()
 	since := time.Date(2026, 2, 14, 0, 0, 0, 0, time.UTC)

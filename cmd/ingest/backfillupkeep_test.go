@@ -14,13 +14,13 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// What a plan says of later comes true: the refresh that begins on day 25 costs what it said, and what nobody finds again
-// is kept until the day it named, and deleted by then, or kept if the plan says so.
-func TestWhatAPlanSaysOfLaterComesTrue(t *testing.T) {
+// A plan's predictions come true: the refresh that begins on day 25 costs the predicted units, and a video that is
+// not found again is kept until the day it named, and deleted by then, or kept if the plan says so.
+func TestAPlansPredictionsComeTrue(t *testing.T) {
 	planComesTrue(t, "with a refresh job", "let go")
 }
 
-func TestLongWhatAPlanSaysOfLaterComesTrue(t *testing.T) {
+func TestLongAPlansPredictionsComeTrue(t *testing.T) {
 	planComesTrue(t, "without one", "kept fresh")
 }
 
@@ -62,7 +62,7 @@ func planComesTrue(t *testing.T, cases ...string) {
 			}
 			lookups := int64(0)
 			for day := 1; day <= last+1; day++ {
-				now := start.AddDate(0, 0, day).Add(time.Duration(day) * time.Minute) // what a slow run got late, a day's run a minute earlier would miss
+				now := start.AddDate(0, 0, day).Add(time.Duration(day) * time.Minute) // videos that a slow run got late, a day's run a minute earlier would miss
 				w.move(now)
 				at(t, now.Format(time.RFC3339))
 				before := len(w.log)

@@ -26,7 +26,7 @@ func (a *app) backupCommand() *cobra.Command {
 			}
 			return a.backup(ctx, args[0])
 		})
-	cmd.Flags().BoolVar(&expire, "expire", false, "delete the backups that are too old instead, in these directories or those of backups: in the config")
+	cmd.Flags().BoolVar(&expire, "expire", false, "delete old backups instead, in these directories or the directories of backups: in the config")
 	return cmd
 }
 

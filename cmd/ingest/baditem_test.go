@@ -23,8 +23,8 @@ type badItem struct {
 
 const text = `"(?:[^"\\]|\\.)*"`
 
-// One bad item per page costs a field or a video, never the page: all pages come with one call each, the slot's reason
-// says what was left out, and the ledger has what the upstream counted.
+// One bad item per page costs a field or a video, never the page: all pages come with one call each, the slot's
+// reason names the omitted parts, and the ledger equals the upstream's count.
 func TestOneBadItemIsOneBadItem(t *testing.T) {
 	sim, err := youtubesim.New(youtubesim.Options{Seed: 4})
 	if err != nil {

@@ -116,7 +116,7 @@ type property struct {
 	Defs                 map[string]property `json:"$defs"`
 }
 
-// options returns the names of what a schema describes, those within others after their names.
+// options returns the names of a schema's options, inner ones after their outer names.
 func options(p property, defs map[string]property, within string) (names []string) {
 	if name, ok := strings.CutPrefix(p.Ref, "#/$defs/"); ok {
 		p = defs[name]

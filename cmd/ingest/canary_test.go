@@ -26,8 +26,8 @@ type row struct {
 	child bool
 }
 
-// canaryRows has a row for every command, also for those with only subcommands: of a command that is missing here
-// nobody knows what it shows. $HOME in an argument is a directory that is examined afterwards.
+// canaryRows has a row for every command, also for those with only subcommands: it is not known whether a command
+// that is missing here shows the key. $HOME in an argument is a directory that is examined afterwards.
 var canaryRows = map[string]row{
 	"ingest":         {args: [][]string{{}, {"--help"}, {"--version"}}, alone: true},
 	"ingest run":     {args: [][]string{{"run"}, {"run", "--json"}, {"run", "--quiet"}, {"run", "--force", "--region", "US"}}, child: true},
@@ -80,7 +80,7 @@ var canaryRows = map[string]row{
 	"ingest completion powershell": {args: [][]string{{"completion", "powershell"}}, alone: true},
 }
 
-// commands returns those of the program, by their paths.
+// commands returns the program's commands, by their paths.
 func commands() []string {
 	root := program.NewRoot()
 	root.InitDefaultHelpCmd()
@@ -151,8 +151,8 @@ func goodWays(ways []way) int {
 	return slices.IndexFunc(ways, func(w way) bool { return !w.good })
 }
 
-// online makes one call of the doctor with the key, and checks that it reached the upstream: a test from which no key
-// ever leaves would prove nothing.
+// online makes one call of the doctor with the key, and checks that it reached the upstream: without a leak in the
+// opposite case the test would prove nothing.
 func online(t *testing.T, c canary, h *home, hazard hazard, w way) {
 	t.Helper()
 	h.run(c, hazard.name, w, []string{"doctor", "--online"})

@@ -19,7 +19,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// hazard is an upstream, and what is wrong with it or with the way to it.
+// hazard is an upstream, and its fault or the fault of the way to it.
 type hazard struct {
 	name  string
 	base  string   // its URL
@@ -47,7 +47,7 @@ func (r *recorder) bytes() []byte {
 	return slices.Clone(r.all.Bytes())
 }
 
-// of records what a handler is asked.
+// of records a handler's requests.
 func (r *recorder) of(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		var text bytes.Buffer
@@ -100,7 +100,7 @@ func serveHazard(t *testing.T, name string, h http.Handler) hazard {
 	return hazard{name: name, base: server.URL + "/", heard: heard}
 }
 
-// echoes returns upstreams that repeat what they were sent, the key included, wherever an answer has room for it.
+// echoes returns upstreams that repeat their requests, the key included, wherever an answer has room for it.
 func echoes(t *testing.T) []hazard {
 	t.Helper()
 	headers := func(r *http.Request) string {
@@ -218,7 +218,7 @@ func astray(t *testing.T) []hazard {
 	plain := hazard{name: "https that is http", heard: &recorder{}, unmet: true}
 	plain.base = strings.Replace(serveHazard(t, "", http.NotFoundHandler()).base, "http:", "https:", 1)
 
-	// A host that nobody has, behind a proxy that records and repeats everything it is sent.
+	// A host that does not exist, behind a proxy that records and repeats everything it is sent.
 	proxied := hazard{name: "proxy", base: "https://stand-in.invalid/", heard: &recorder{}, spied: &recorder{}, unmet: true}
 	proxy := "http://" + listen(t, func(c net.Conn) {
 		buf := make([]byte, 64<<10)

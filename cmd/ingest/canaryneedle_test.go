@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// canary is a unique key, and what is left of it in a text that shows it.
+// canary is a unique key, and the rest of it in a text that shows it.
 type canary struct {
 	key     string
 	needles []needle
@@ -80,7 +80,7 @@ func (c *canary) add(piece string) {
 	}
 }
 
-// in returns the form in which a text shows a piece of the key; "" if it shows none.
+// in returns the form of a piece of the key in a text; "" if it shows none.
 func (c canary) in(text []byte) string {
 	for _, n := range c.needles {
 		if i := bytes.Index(text, n.text); i >= 0 {

@@ -21,7 +21,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// I6 for real processes: what they print, write and answer, and their command line, which everybody on the machine can
+// I6 for real processes: their output, files and answers, and their command line, which every user of the machine can
 // read. All that makes Go and Google's client verbose is on.
 func TestNoProcessShowsTheKey(t *testing.T) { noProcessShowsTheKey(t, 12) }
 
@@ -237,9 +237,9 @@ func TestACrashDoesNotShowTheKey(t *testing.T) {
 	}
 }
 
-// The standard library has a logger, which repeats what a server sends after a complete answer, and other libraries write
-// to it or have one of their own, which environment variables make verbose. What they say is a line of our log, in the
-// form that was asked for, without quotations, or is not said at all.
+// The standard library has a logger, which repeats text that a server sends after a complete answer, and other
+// libraries write to it or have one of their own, which environment variables make verbose. Their messages are lines
+// of our log, in the requested form, without quotations, or are dropped.
 func TestLibrariesLogNothingByThemselves(t *testing.T) {
 	c := newCanary(unlike)
 	hazard := spoken(t, "unasked", behindAnAnswer)

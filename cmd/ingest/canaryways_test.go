@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/config"
 )
 
-// way is a way in which the key reaches the program, or nearly does.
+// way is a way for the key to reach the program, or nearly.
 type way struct {
 	name string
 	good bool // the program finds the key in it
@@ -19,17 +19,17 @@ type way struct {
 	give func(h *home) handed
 }
 
-// handed is what a way adds to a command.
+// handed is the part that a way adds to a command.
 type handed struct {
 	args []string
 	env  map[string]string
 }
 
-// home is a place where the program runs, in which nothing may show the key: the key itself lies outside.
+// home is a place where the program runs, and where nothing may show the key: the key itself lies outside.
 type home struct {
 	t       *testing.T
 	key     string
-	dir     string // all in it is looked at afterwards
+	dir     string // the test reads all files in it afterwards
 	secrets string
 	base    string // of the upstream
 	ping    string // of a dead man's switch; "" for none
@@ -62,7 +62,7 @@ func (h *home) secret(name, text string, mode os.FileMode) string {
 	return path
 }
 
-// args returns a row's arguments followed by those of the way.
+// args returns a row's arguments followed by the way's.
 func (h *home) args(of []string, g handed) []string {
 	var all []string
 	for _, arg := range slices.Concat(of, g.args) {

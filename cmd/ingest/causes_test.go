@@ -17,9 +17,9 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// ledgerTroubles are ways in which a ledger's server cannot be used, each with what all say of it.
+// ledgerTroubles are reasons why a ledger's server cannot be used, each with the messages about it.
 var ledgerTroubles = []struct {
-	name, url string // of what listens there
+	name, url string // of the listener there
 	serve     func(net.Conn)
 	cause     string
 	cure      string
@@ -87,7 +87,7 @@ func postgresSays(code, text string) func(net.Conn) {
 
 var selfSigned *httptest.Server
 
-// unknownAuthority forwards a connection to a server whose certificate nobody knows.
+// unknownAuthority forwards a connection to a server with an unknown certificate.
 func unknownAuthority(c net.Conn) {
 	there, err := net.Dial("tcp", selfSigned.Listener.Addr().String())
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-func TestAChartIsWhatTheUpstreamShowed(t *testing.T) {
+func TestAChartMatchesTheUpstreamsChart(t *testing.T) {
 	dir := charts(t)
 	for _, day := range []string{"2025-12-10", "2026-02-14", "2026-02-28"} {
 		t.Run(day, func(t *testing.T) {

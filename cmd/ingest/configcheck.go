@@ -56,8 +56,8 @@ func (a *app) checkConfig(ctx context.Context, _ []string) error {
 	return cmp.Or(shown, unfit, config.Invalid(policy.Refusal(verdicts)))
 }
 
-// checkParts builds what run, serve and gateway build of the configuration, by the same constructors, as far as that
-// opens no file and asks no server. Without a key it checks all else: the key may come from elsewhere.
+// checkParts builds the parts of run, serve and gateway from the configuration, by the same constructors, as far as
+// that opens no file and asks no server. Without a key it checks all else: the key may come from elsewhere.
 func (a *app) checkParts(ctx context.Context, tariff *quota.Tariff) error {
 	remote, err := openRemote(ctx, a.cfg)
 	if err != nil {

@@ -30,7 +30,7 @@ var goodConfigs = []string{
 	"gateway: {listen: 127.0.0.1:8090}", "gateway: {cache: {videos.list: 5m}}", "gateway: {}", "clients: {a: {token_sha256: " + aSum + "}}", "clients: {a: {token_sha256: " + aSum + ", limits: {units: {24h: 5}}}}", "clients: {}",
 }
 
-// moreBadConfigs are refused, besides those of badOptions.
+// moreBadConfigs are refused, besides badOptions.
 var moreBadConfigs = []string{
 	"acount: default", "listen: localhost:http", "base_path: /", "access_log: all", "api: {origins: [\"*\"]}", "api: {headers: legacy}", "hosts: many", "concurrency: 0", "concurrency: four", "listen: 8080", "listen: localhost", "data: [a]",
 	"jobs: {a: b}", "jobs: [{name: a, kind: chart}]", `jobs: [{name: a, kind: chart, every: 30m, cron: "0 * * * *"}]`, "jobs: [{kind: chart, every: 30m}]", "jobs: [{name: a, every: 30m}]",

@@ -88,8 +88,8 @@ func (c *console) log() *slog.Logger {
 	return slog.New(c.logs.Handler(c.stderr, slog.LevelWarn))
 }
 
-// catchStandardLog turns what libraries write to the standard library's logger into lines of our log. Of other loggers
-// that they have, each is turned off where the library is set up.
+// catchStandardLog turns messages of libraries to the standard library's logger into lines of our log. Of other
+// loggers that they have, each is turned off where the library is set up.
 func (c *console) catchStandardLog() {
 	to := c.logs.Handler(os.Stderr, slog.LevelWarn)
 	log.SetFlags(0)

@@ -153,7 +153,7 @@ func (p *place) text(want int, args ...string) string {
 	return varies.ReplaceAllString(text, "_")
 }
 
-// varies matches what differs from run to run: sizes, durations, clocks of the machine, ids.
+// varies matches the parts that differ from run to run: sizes, durations, clocks of the machine, ids.
 var varies = regexp.MustCompile(`[0-9.]+ ?(ms|µs|s|MB|KB|KiB|MiB|GB|GiB|bytes|kB)\b|\b20\d\d-\d\d-\d\d[T ][0-9:.]+Z?|"[0-9a-f]{16,}"`)
 
 func same(t *testing.T, a, b *place, want int, args ...string) {

@@ -17,7 +17,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// pod is what the manifests say of a pod.
+// pod is the manifests' description of a pod.
 type pod struct {
 	Containers []struct {
 		Args          []string `yaml:"args"`
@@ -43,9 +43,9 @@ func manifest[T any](t *testing.T, file string) (object T) {
 	return object
 }
 
-// TestTheManifestsRun: with the config and the arguments of packaging/kubernetes, in a volume whose mode is that of
-// fsGroup and with a key that a group may read, the CronJob fetches, and ends with 0 when quota stops
-// it; the Deployment answers its probes and the name of its Service.
+// TestTheManifestsRun: with the config and the arguments of packaging/kubernetes, in a volume with the mode of
+// fsGroup and with a key that a group may read, the CronJob fetches, and ends with 0 when quota stops it; the
+// Deployment answers its probes and the name of its Service.
 func TestTheManifestsRun(t *testing.T) {
 	upstream := standIn(t, youtubesim.Options{Seed: 7})
 	t.Setenv("INGEST_DATA", "")

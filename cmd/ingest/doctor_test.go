@@ -176,8 +176,8 @@ var brokenWorlds = []struct {
 		"redis url", doctor.Warn, exitUnavailable, "the password may go to 192.0.2.1 in clear", "rediss://"},
 }
 
-// Every line is seen red once; what is not broken is still checked, and nothing is changed.
-func TestTheDoctorSeesWhatIsBroken(t *testing.T) {
+// Every line is seen red once; the unbroken parts are still checked, and nothing is changed.
+func TestTheDoctorSeesBrokenParts(t *testing.T) {
 	well := newWard(t)
 	for _, tt := range brokenWorlds {
 		t.Run(tt.name, func(t *testing.T) {
@@ -205,7 +205,7 @@ func TestTheDoctorSeesWhatIsBroken(t *testing.T) {
 }
 
 // While another process has the databases open, they are read as they are, -wal and all.
-func TestTheDoctorReadsWhatIsInUse(t *testing.T) {
+func TestTheDoctorReadsTheUsedFiles(t *testing.T) {
 	w := newWard(t)
 	s, err := store.Open(t.Context(), w.data, store.Options{Upstream: "localhost"})
 	if err != nil {

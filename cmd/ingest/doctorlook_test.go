@@ -32,7 +32,7 @@ func TestTheDoctorFitsOneScreen(t *testing.T) {
 	defer d.Close()
 	seen := d.Examine(t.Context())
 	for i, o := range seen {
-		switch o.Check { // what differs from machine to machine
+		switch o.Check { // the parts that differ from machine to machine
 		case "version":
 			seen[i].Detail = "ingest dev (go1.26, linux/amd64)"
 		case "environment":
@@ -86,10 +86,10 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// source is this directory, whatever directory the test has changed to.
+// source is this directory, even after the test has changed to another one.
 var source, _ = os.Getwd()
 
-// The exit code is that of the first class, whatever else failed.
+// The exit code is the code of the first class, with any other failures.
 func TestTheDoctorsExitCode(t *testing.T) {
 	for _, tt := range []struct {
 		classes []doctor.Class

@@ -18,7 +18,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/redisledger"
 )
 
-// redisWorlds are ways in which a Redis is unfit for a ledger, each with the line that reports it.
+// redisWorlds are reasons why a Redis is unfit for a ledger, each with the line that reports it.
 var redisWorlds = []struct {
 	name     string
 	settings []string

@@ -24,7 +24,7 @@ type ward struct {
 	data string
 }
 
-// newWard returns one in which every region was fetched once.
+// newWard returns a directory where every region was fetched once.
 func newWard(t *testing.T) *ward {
 	t.Helper()
 	standIn(t, youtubesim.Options{})
@@ -108,7 +108,7 @@ func (w *ward) remove(names ...string) {
 	}
 }
 
-// journal changes what the data directory knows about a ledger elsewhere.
+// journal changes the data directory's knowledge about a ledger elsewhere.
 func (w *ward) journal(change func(context.Context, *sqliteledger.Ledger) error) {
 	w.Helper()
 	l, err := sqliteledger.Open(w.Context(), filepath.Join(w.data, ledgerFile))
@@ -133,8 +133,8 @@ func (d doctorDocument) find(check string) doctor.Finding {
 	return d.Checks[i]
 }
 
-// listing returns every file below the directories, with everything that a change would change. Whoever reads a database
-// writes into its shared memory.
+// listing returns every file below the directories, with everything that a change would change. Every reader of a
+// database writes into its shared memory.
 func listing(t *testing.T, dirs ...string) []string {
 	t.Helper()
 	var out []string

@@ -30,7 +30,7 @@ const (
 	exitSignal      = 128 // plus the signal's number
 )
 
-// codeError is an outcome with its own exit code. A nil err prints nothing: everything was said already.
+// codeError is an outcome with its own exit code. A nil err prints nothing: all messages are printed already.
 type codeError struct {
 	code int
 	err  error
@@ -67,7 +67,8 @@ func outdated(err error) bool {
 
 type usageError struct{ error }
 
-// exitCode returns the exit code of a command that ends with err: that of its command line, config or key, else its cause's.
+// exitCode returns the exit code of a command that ends with err: the code of its command line, config or key, else
+// its cause's.
 func exitCode(err error) int {
 	signal, ended := errors.AsType[signalled](err)
 	code, own := errors.AsType[codeError](err)

@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzExport checks that whatever an upstream writes into a title is safe for a spreadsheet and a program: in CSV one
-// row without any formula, in JSON one line with the text unchanged.
+// FuzzExport checks that any upstream text in a title is safe for a spreadsheet and a program: in CSV one row without
+// any formula, in JSON one line with the text unchanged.
 func FuzzExport(f *testing.F) {
 	for _, text := range []string{"", "=1+1", " \t=1+1", "＝1", "-2", "@x", "\u200b=1", "a\r\nb", `"`, "a,b", "\x1b[31m", "\xff", "😀", "\u202e=x"} {
 		f.Add(text, text)

@@ -16,7 +16,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// What the tests, which are another package, use besides the program as a whole.
+// Parts that the tests, which are another package, use besides the program as a whole.
 
 // Run is the whole program.
 var Run = run

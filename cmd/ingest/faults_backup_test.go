@@ -15,7 +15,7 @@ import (
 )
 
 // TestFaultBackupKilled kills a backup at random moments, more often with SOAK set: a file with its final name is
-// complete, and the next backup into the same file removes what was left.
+// complete, and the next backup into the same file removes the leftovers.
 func TestFaultBackupKilled(t *testing.T) {
 	t.Parallel()
 	p := newFetched(t)
@@ -41,7 +41,7 @@ func TestFaultBackupKilled(t *testing.T) {
 			made++
 		}
 	}
-	for i := range made + 1 { // the next into each file, of which some are there
+	for i := range made + 1 { // the next into each file, and some are there
 		code, _, errs := p.do(nil, "backup", p.copyOf(i))
 		p.want(code == exitOK || i < made && strings.Contains(errs, "file already exists"), "backup %d: exit %d: %s", i, code, errs)
 	}
@@ -60,7 +60,7 @@ func TestFaultBackupOntoAFullDisk(t *testing.T) {
 		cmd, out, errs := p.command(nil, "backup", filepath.Join(dir, "copy.db"))
 		if !mounting(t, cmd, fmt.Sprintf("mount -t tmpfs -o size=%dk none %s", room, quoted(dir))) {
 			cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d", fileSizeEnv, room<<10))
-		} else { // what is there is gone with the process
+		} else { // the existing files are gone with the process
 			cmd.Args[2] = strings.Replace(cmd.Args[2], ` && exec "$0" "$@"`, ` && { "$0" "$@"; code=$?; ls -A `+quoted(dir)+` >`+quoted(left)+`; exit $code; }`, 1)
 		}
 		_ = cmd.Run()

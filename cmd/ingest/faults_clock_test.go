@@ -159,7 +159,7 @@ func wrongClock(t *testing.T, skew time.Duration, leads bool, row string) {
 	healthy.until("the other leads", func() bool { return s.leads() == "healthy" })
 	began := time.Now()
 	healthy.until("the other says so", func() bool {
-		time.Sleep(time.Second) // a real machine is what is waited for
+		time.Sleep(time.Second) // the test waits for a real machine
 		m := listens.FindStringSubmatch(healthy.stderr.String())
 		if m == nil {
 			return false

@@ -19,9 +19,9 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// damages are what can happen to the bytes of a closed store, and what the user sees: the exit code of a search and its
-// message if it fails; the exit code of a repair; and whether everything that was found before is found after it, or
-// only what the next run fetches.
+// damages are possible damages to the bytes of a closed store, and the messages that the user sees: the exit code of
+// a search and its message if it fails; the exit code of a repair; and whether all videos that were found before are
+// found after it, or only after the next run.
 var damages = []struct {
 	name   string
 	do     func(p *programRig, path string) error
@@ -101,7 +101,7 @@ func edit(path string, change func([]byte) []byte) error {
 	return os.WriteFile(path, change(text), 0o600)
 }
 
-// TestFaultStoreDamaged damages a closed store, and does what a person would: search, look at doctor, repair, search
+// TestFaultStoreDamaged damages a closed store, and takes a person's steps: search, look at doctor, repair, search
 // again, fetch.
 func TestFaultStoreDamaged(t *testing.T) { storeDamaged(t, false) }
 
@@ -132,7 +132,7 @@ func storeDamaged(t *testing.T, long bool) {
 			p.want(code == tt.search && strings.Contains(errs, tt.says), "a search: exit %d: %s", code, errs)
 			code, out, errs := p.do(nil, "doctor")
 			deleted := tt.says == "nothing was fetched into"
-			healthy := deleted || strings.Contains(tt.name, "log flipped") || strings.Contains(tt.name, "after a kill") // SQLite leaves out what was not written whole
+			healthy := deleted || strings.Contains(tt.name, "log flipped") || strings.Contains(tt.name, "after a kill") // SQLite leaves out partly written transactions
 			p.want((code == exitOK) == healthy, "doctor: exit %d: %s%s", code, out, errs)
 			code, out, errs = p.do(nil, "doctor", "--repair")
 			p.want(code == tt.repair, "a repair: exit %d: %s%s", code, out, errs)
@@ -198,8 +198,8 @@ func TestLongFaultLogDeletedUnderServe(t *testing.T) {
 	p.judge("store: the log deleted under serve")
 }
 
-// TestFaultNewerProgram gives an older program what a newer one has migrated: no command reads it, none changes a byte,
-// and every one says what to do.
+// TestFaultNewerProgram gives an older program a store that a newer one has migrated: no command reads it, none
+// changes a byte, and every one says what to do.
 func TestFaultNewerProgram(t *testing.T) {
 	const newer = 900 // a version above 1000 would count as damage
 	t.Parallel()

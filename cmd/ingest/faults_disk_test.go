@@ -17,7 +17,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// TestFaultDisk takes the disk away from the program: what cannot be journalled is not requested.
+// TestFaultDisk takes the disk away from the program: a call that cannot be journalled is not requested.
 func TestFaultDisk(t *testing.T) { withoutDisk(t, "sqlite") }
 
 func TestLongFaultDisk(t *testing.T) { withoutDisk(t, "redis") }
@@ -104,15 +104,15 @@ func (p *programRig) readOnly(args ...string) (code int, out, errs string) {
 	return p.exit(cmd), stdout.String(), stderr.String()
 }
 
-// unprivileged runs the program without the permission to write its data directory. Root may write whatever the modes
-// say, so it runs as nobody.
+// unprivileged runs the program without the permission to write its data directory. Root may write under any mode, so
+// it runs as an unprivileged user.
 func (p *programRig) unprivileged(args ...string) (code int, out, errs string) {
 	p.Helper()
 	cmd, stdout, stderr := p.command(nil, args...)
 	if os.Getuid() == 0 {
 		everybody := p.publicDir()
-		// Another process copies the program: what this one starts meanwhile would hold it open, and no file that is
-		// open to be written can be run. https://github.com/golang/go/issues/22315
+		// Another process copies the program: a process that this one starts meanwhile would hold it open, and no
+		// file that is open to be written can be run. https://github.com/golang/go/issues/22315
 		for _, step := range []error{
 			copyTree(p.dir, filepath.Join(everybody, "rig")), exec.Command("cp", cmd.Path, filepath.Join(everybody, "ingest")).Run(),
 		} {
@@ -134,7 +134,7 @@ func (p *programRig) unprivileged(args ...string) (code int, out, errs string) {
 	return p.exit(cmd), stdout.String(), stderr.String()
 }
 
-// publicDir returns a directory that nobody, too, may enter and write.
+// publicDir returns a directory that an unprivileged user, too, may enter and write.
 func (p *programRig) publicDir() string {
 	dir, err := os.MkdirTemp("/tmp", "faults-")
 	if err != nil {

@@ -39,7 +39,7 @@ func TestFaultDrainedInTheMiddle(t *testing.T) {
 	if said := p.sim.Ledger().Refused["units"]; said != 1 {
 		p.want(false, "the upstream had to say no %d times", said)
 	}
-	p.inDoubt = 1 // what was refused was taken
+	p.inDoubt = 1 // the refused call was taken
 	p.judge("upstream drained in the middle")
 }
 
@@ -201,7 +201,7 @@ func TestFaultStatusesAreEqual(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			p := newProgram(t, "redis", 250, youtubesim.Options{Seed: 7, Faults: faultsOf(t, kind), ChargePerMinute: true})
-			p.ledger += "?timeout=5s" // the upstream is what fails, not a Redis that this machine is too busy to let answer
+			p.ledger += "?timeout=5s" // the upstream fails, not a Redis that this machine is too busy to let answer
 			code, _, errs := p.do(nil, "run", "--quiet", "--force", "--region", "US,GB", "--pages", "2")
 			p.want(code == exitOK || code == exitPartial, "exit %d: %s", code, errs)
 			p.judge("upstream fault " + kind)

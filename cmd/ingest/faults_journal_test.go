@@ -11,12 +11,12 @@ import (
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
-// journalFaults returns faults of the journal's file. What happens to its disk needs a process of its own: see
+// journalFaults returns faults of the journal's file. A fault of its disk needs a process of its own: see
 // TestFaultDisk.
 func journalFaults() []fault {
 	return []fault{
 		one("the journal deleted while it is open", func(s *site) {
-			s.recover() // what a slow machine has left in it goes with it
+			s.recover() // the leftovers of a slow machine go with it
 			s.eachFile(func(path string) { _ = os.Remove(path) })
 			shut := s.spend(cheap, 5)
 			s.want(shut.made() == 0, "calls with a journal that is gone: %+v", shut)
@@ -25,7 +25,7 @@ func journalFaults() []fault {
 			s.beginAnew()
 		}),
 		one("the journal deleted between two processes", func(s *site) {
-			s.recover() // what a slow machine has left in it goes with it
+			s.recover() // the leftovers of a slow machine go with it
 			s.stop()
 			s.eachFile(func(path string) { _ = os.Remove(path) })
 			s.wontOpen("nothing where one was")

@@ -34,8 +34,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/quotatest"
 )
 
-// What a test tells the program that it starts: where to crash, and how large a file may grow. Only the test binary
-// listens.
+// The settings of a test for the program that it starts: where to crash, and how large a file may grow. Only the test
+// binary listens.
 const (
 	failpointEnv = "INGEST_TEST_FAILPOINT" // STEP:N, the N-th time
 	fileSizeEnv  = "INGEST_TEST_FSIZE"     // bytes
@@ -220,7 +220,7 @@ func (p *programRig) command(env []string, args ...string) (cmd *exec.Cmd, stdou
 	return cmd, stdout, stderr
 }
 
-// do runs the program to its end, whatever that is, and returns its exit code, -1 for a signal.
+// do runs the program to any end, and returns its exit code, -1 for a signal.
 func (p *programRig) do(env []string, args ...string) (code int, stdout, stderr string) {
 	cmd, out, errs := p.command(env, args...)
 	return p.exit(cmd), out.String(), errs.String()
@@ -324,7 +324,7 @@ func (p *programRig) report(name string, sent, used int64) {
 	}
 }
 
-// used returns what the ledger counts; it retries while the ledger cannot answer.
+// used returns the ledger's count; it retries while the ledger cannot answer.
 func (p *programRig) used() int64 {
 	code, out, errs := 0, "", ""
 	for end := time.Now().Add(waitAtMost); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
@@ -373,7 +373,8 @@ func (p *programRig) checkPages() {
 	}
 }
 
-// fewer reduces the repetitions of what starts processes of this binary: with the race detector that takes seconds.
+// fewer reduces the repetitions of tests that start processes of this binary: with the race detector that takes
+// seconds.
 func fewer(n, raced int) int {
 	if quotatest.Raced {
 		return raced
@@ -470,7 +471,7 @@ func (p *programRig) killWithin(random *rand.Rand, whole time.Duration, args ...
 	if err := cmd.Start(); err != nil {
 		p.Fatal(err)
 	}
-	time.Sleep(time.Duration(random.Int64N(int64(whole)))) // a real process is what is killed
+	time.Sleep(time.Duration(random.Int64N(int64(whole)))) // the test kills a real process
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	return cmd.ProcessState.ExitCode(), errs.String()

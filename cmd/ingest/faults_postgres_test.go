@@ -15,8 +15,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/faulty"
 )
 
-// TestFaultsOfPostgres runs a fault of each kind of a ledger in PostgreSQL. make faults shows its lines, and those of the
-// others.
+// TestFaultsOfPostgres runs a fault of each kind of a ledger in PostgreSQL. make faults shows its lines, and the
+// other faults' lines.
 func TestFaultsOfPostgres(t *testing.T) {
 	t.Parallel()
 	runFaults(t, theseOf(t, allFaultsOfPostgres(), true))
@@ -199,7 +199,7 @@ func (s *site) setPostgres(name, value string) {
 	s.proxy.Cut() // sessions that were there hear of it later
 }
 
-// connection opens a connection of somebody else.
+// connection opens a foreign connection.
 func (s *site) connection() *pgconn.PgConn {
 	c, err := pgconn.Connect(context.Background(), s.pg.URL())
 	if err != nil {
@@ -284,7 +284,7 @@ func twoHostsOnPostgres() []fault {
 	}
 }
 
-// spendOnBoth has two hosts spend, and the first see what the second has spent.
+// spendOnBoth has two hosts spend, and the first see the second's spends.
 func (r *rig) spendOnBoth() {
 	a, b := r.sites[0], r.sites[1]
 	a.recover()

@@ -62,7 +62,7 @@ func (p *programRig) killPostgresIn(m faulty.Moment, n int64) {
 	p.used() // until the ledger is asked again
 }
 
-// TestLongFaultPostgresLost takes away the ledger's contents, and what this host knew of them.
+// TestLongFaultPostgresLost takes away the ledger's contents, and this host's knowledge of them.
 func TestLongFaultPostgresLost(t *testing.T) {
 	t.Parallel()
 	t.Run("an older copy", func(t *testing.T) {

@@ -16,8 +16,8 @@ const queueRunsEnv = "INGEST_TEST_RUNS"
 
 // TestLongFaultQueue breaks the queue of three machines on one PostgreSQL: the truth is in our tables, so nothing is
 // lost with the queue, and nothing is done twice. Sixteen charts are due each minute; how many of them are passed over
-// for a newer one is a column, and has a bound: none, but for those of the series whose slot a machine holds that is
-// frozen for a lease of three minutes, as nobody else may claim one of them meanwhile.
+// for a newer one is a column, and has a bound: none, except for the series whose slot a machine holds that is frozen
+// for a lease of three minutes, as no other machine may claim one of them meanwhile.
 func TestLongFaultQueue(t *testing.T) {
 	t.Parallel()
 	runs, err := strconv.Atoi(os.Getenv(queueRunsEnv))
@@ -50,7 +50,7 @@ func TestLongFaultQueue(t *testing.T) {
 				s.wait("two charts are done and one machine leads", func() bool { return s.done() >= 2 && s.leads() != "" })
 				f.happens(s)
 				s.settled()
-				count := func(state string) int64 { // of what was due while the machines worked
+				count := func(state string) int64 { // the slots that were due while the machines worked
 					return s.number("SELECT coalesce(sum(count), 0) FROM ingest.slots WHERE due_at >= %d AND state IN (%s)", began.Unix(), state)
 				}
 				skipped, all := count("'skipped', 'missed'"), count("'done', 'skipped', 'missed', 'stopped', 'failed'")
@@ -61,7 +61,7 @@ func TestLongFaultQueue(t *testing.T) {
 	}
 }
 
-// freeze stops a machine in the middle of a pass, and continues it when another has taken over what it held.
+// freeze stops a machine in the middle of a pass, and continues it when another has taken its slots over.
 func (s *scale) freeze(name string) {
 	s.Helper()
 	m := s.machines[name]
@@ -70,7 +70,7 @@ func (s *scale) freeze(name string) {
 	}
 	s.wait(name+" is in the middle of a pass", holds)
 	_ = m.cmd.Process.Signal(syscall.SIGSTOP)
-	for began := time.Now(); holds(); time.Sleep(time.Second) { // real machines are what is waited for
+	for began := time.Now(); holds(); time.Sleep(time.Second) { // the test waits for real machines
 		if time.Since(began) > 5*waitAtMost {
 			s.Fatalf("nobody takes over what %s holds, which is frozen", name)
 		}

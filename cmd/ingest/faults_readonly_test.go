@@ -13,8 +13,8 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// withoutWriting is what each command does if the data directory cannot be written: one that reads the store works, and
-// one that must write says why it cannot, and spends nothing. {} is a writable directory.
+// withoutWriting is the behaviour of each command if the data directory cannot be written: one that reads the store
+// works, and one that must write says why it cannot, and spends nothing. {} is a writable directory.
 var withoutWriting = []struct {
 	command string
 	code    int
@@ -47,7 +47,7 @@ func TestFaultReadOnly(t *testing.T) {
 		code, out, errs := p.readOnly(strings.Fields(command)...)
 		said := strings.Join(strings.Fields(out+errs), " ")
 		ok := code == tt.code && strings.Contains(said, tt.says)
-		if !mayMount() { // somebody else than the owner may be refused as such
+		if !mayMount() { // another user than the owner may be refused as such
 			ok = ok || code == exitConfig && tt.code != exitOK
 		}
 		p.want(ok, "ingest %s: exit %d, want %d and %q: %s", command, code, tt.code, tt.says, said)
@@ -94,7 +94,7 @@ func TestAConfigOfTheMachineThatCannotBeReadIsNotPassedOver(t *testing.T) {
 	}
 }
 
-// listing returns the names and sizes of what is in the data directory.
+// listing returns the names and sizes of the files in the data directory.
 func (p *programRig) listing() string {
 	entries, err := os.ReadDir(p.data())
 	if err != nil {

@@ -25,8 +25,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
-// faultCosts returns the costs of the faults: so few units that every fault can run until none is left. What manual
-// calls leave of the limit may go on without the ledger, so that a single unit too many shows.
+// faultCosts returns the costs of the faults: so few units that every fault can run until none is left. The part of
+// the limit that manual calls leave may go on without the ledger, so that a single unit too many shows.
 func faultCosts(limit int) string {
 	return fmt.Sprintf(`version: 1
 upstreams:
@@ -203,8 +203,8 @@ func (s *site) stop() {
 	}
 }
 
-// crash ends the process abruptly: what it has not written is gone. Its last answer then counts as in doubt: if the
-// ledger is lost too, nobody knows any more that others have seen it.
+// crash ends the process abruptly: its unwritten rows are gone. Its last answer then counts as in doubt: if the
+// ledger is lost too, it is no longer known that others have seen it.
 func (s *site) crash() {
 	s.mu.Lock()
 	s.inDoubt++
@@ -229,7 +229,7 @@ type spree struct {
 
 func (c spree) made() int { return c.allowed + c.degraded }
 
-// spend takes so many calls and makes those that are admitted.
+// spend takes so many calls and makes the admitted ones.
 func (s *site) spend(method string, n int) spree {
 	var sum spree
 	for i := range n {
@@ -322,7 +322,7 @@ func (s *site) exhaust() {
 	s.want(sum.refused > 0, "it never refused: %+v", sum)
 }
 
-// used returns what the ledger counts of the units.
+// used returns the ledger's count of the units.
 func (s *site) used() int64 {
 	for _, p := range s.recover().Pools {
 		if p.Pool == "units" {

@@ -69,9 +69,9 @@ func storm(t *testing.T, seed uint64) *rig {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 2))
 	r := bareRig(t, 1+int(seed%2), stormLimit)
-	r.settle = time.Minute // nobody is away for so long
-	// Replies are lost all the time, and what one host syncs twice another cannot know to have seen:
-	// here it only matters that nothing is forgotten.
+	r.settle = time.Minute // no host is away for so long
+	// Replies are lost all the time, and one host cannot know that another has synced a row twice: here it only
+	// matters that nothing is forgotten.
 	r.more = 1 << 40
 	r.redis = faulty.Redis(t, "--appendonly", []string{"yes", "no"}[random.IntN(2)])
 	for range r.hosts {

@@ -19,7 +19,7 @@ import (
 // The promises about time. A busy machine is not a slow program: the best of three counts, with some slack; the figures
 // are printed.
 
-// TestFaultSpeedOfAnOutage: from the second call on nobody waits for a ledger that does not answer.
+// TestFaultSpeedOfAnOutage: from the second call on no call waits for a ledger that does not answer.
 func TestFaultSpeedOfAnOutage(t *testing.T) {
 	for _, kind := range []struct {
 		name       string

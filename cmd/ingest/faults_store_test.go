@@ -17,8 +17,8 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// TestLongFaultStoreKilled kills the program at random, 200 times with SOAK set: every time the store is whole, and
-// what a run reported as done stays done.
+// TestLongFaultStoreKilled kills the program at random, 200 times with SOAK set: every time the store is whole, and a
+// slot that a run reported as done stays done.
 func TestLongFaultStoreKilled(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())

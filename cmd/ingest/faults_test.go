@@ -136,8 +136,8 @@ func singleFaults() []fault {
 	}
 }
 
-// lostSyncReply is an outage after which one of the first replies is lost: to the probe, to what the ledger knows, or
-// to what is posted to it.
+// lostSyncReply is an outage after which one of the first replies is lost: to the probe, to the ledger's knowledge,
+// or to its posts.
 func lostSyncReply(one func(string, func(*site), ...string) fault, reply int) fault {
 	return one(fmt.Sprintf("synced after an outage, and reply %d is lost", reply), func(s *site) {
 		s.proxy.Refuse()
@@ -156,7 +156,7 @@ func (s *site) clock(by time.Duration) {
 	s.skew.Store(0)
 }
 
-// lostReplies returns faults that lose replies after execution: with plenty left, and with just what the call costs.
+// lostReplies returns faults that lose replies after execution: with plenty left, and with exactly the call's cost.
 // The calls succeed anyway, and are charged once.
 func lostReplies(prefix string, begin func(*testing.T, int, ...string) *rig) []fault {
 	var all []fault
@@ -227,7 +227,7 @@ func failover(lag time.Duration) fault {
 }
 
 // backToTheOldMaster is a failover, and another back to the first master, which knows all scripts and lacks the last
-// data: what another process of this data directory spent, which has ended since.
+// data: the spends of another process of this data directory, which has ended since.
 func backToTheOldMaster(t *testing.T) *rig {
 	t.Helper()
 	r := newRig(t, 1)
@@ -341,7 +341,7 @@ func twoHosts() []fault {
 			a.recover()
 			b.recover()
 			a.spend(cheap, 40)
-			b.spend(cheap, 40) // b has seen what a spent
+			b.spend(cheap, 40) // b has seen a's spends
 			b.proxy.Refuse()
 			r.redis.Must("FLUSHALL")
 			a.recover() // after the time to settle
@@ -432,7 +432,8 @@ func theseOf(t *testing.T, all []fault, named bool) []fault {
 	return these
 }
 
-// TestFaults runs a fault of each kind of a ledger in Redis. make faults shows its lines, and those of the others.
+// TestFaults runs a fault of each kind of a ledger in Redis. make faults shows its lines, and the other faults'
+// lines.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	runFaults(t, theseOf(t, allFaults(), true))
@@ -446,7 +447,7 @@ func TestLongFaults(t *testing.T) {
 // atOnce is how many faults run side by side: most of them wait most of the time.
 const atOnce = 12
 
-// runFaults runs and judges each fault, several side by side whatever -parallel says.
+// runFaults runs and judges each fault, several side by side under any -parallel.
 func runFaults(t *testing.T, faults []fault) {
 	t.Helper()
 	var all sync.WaitGroup

@@ -39,13 +39,13 @@ type crowd struct {
 	took map[string][]time.Duration // by command
 }
 
-// half returns what half of a command's runs took at most, and 99 % of them.
+// half returns the longest time of half of a command's runs, and of 99 % of them.
 func (c *crowd) half(name string) (half, most time.Duration) {
 	took := slices.Sorted(slices.Values(c.took[name]))
 	return took[len(took)/2], took[len(took)*99/100]
 }
 
-// stuck matches what no person should read: that somebody else has the store.
+// stuck matches words that no person should read: that another process has the store.
 var stuck = regexp.MustCompile(`(?i)\bbusy\b|\blocked\b|SQLITE_`)
 
 // repeat starts a command repeatedly, with pauses, until the time is over and it has run often enough.
@@ -58,19 +58,19 @@ func (c *crowd) repeat(name string, least int, pause time.Duration, args func(n 
 		c.mu.Lock()
 		c.took[name] = append(c.took[name], took)
 		said := errs.String()
-		if name != "search" && name != "chart" { // those print what an upstream invented
+		if name != "search" && name != "chart" { // they print an upstream's inventions
 			said += out.String()
 		}
 		c.want(cmd.ProcessState.ExitCode() == exitOK, "%s: exit %d: %s", name, cmd.ProcessState.ExitCode(), said)
 		c.want(!stuck.MatchString(said), "%s says %s", name, stuck.FindString(said))
 		c.mu.Unlock()
-		time.Sleep(pause) // real processes are what is tested
+		time.Sleep(pause) // the test needs real processes
 	}
 }
 
 // TestLongFaultManyProcessesAtOnce has every user command use one data directory at once, against a stand-in that is a
-// process too: no command notices the others, no reader waits for the writers, and the ledger counts what the stand-in
-// counts. make soak does so for a minute.
+// process too: commands do not disturb each other, no reader waits for the writers, and the ledger's count equals the
+// stand-in's. make soak does so for a minute.
 func TestLongFaultManyProcessesAtOnce(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "sqlite", 1_000_000, youtubesim.Options{})

@@ -21,7 +21,7 @@ type fleet struct {
 	t       *testing.T
 	o       ticks
 	program string   // of the members that start
-	env     []string // and what else they are told
+	env     []string // and their other settings
 	members []*member
 	started int
 	judge   *judge
@@ -101,7 +101,7 @@ func newFleet(t *testing.T, o ticks) *fleet {
 	return f
 }
 
-// begin starts three members, and ends those that are left with the test.
+// begin starts three members, and ends the remaining ones with the test.
 func (f *fleet) begin() {
 	f.t.Helper()
 	f.t.Cleanup(func() {

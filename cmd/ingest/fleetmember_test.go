@@ -18,8 +18,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
-// A fleet is processes of ingest serve with an upstream that logs what arrives. They share a data directory, like several
-// on one machine. Or they share a PostgreSQL, each with a data directory of its own, like machines.
+// A fleet is processes of ingest serve with an upstream that logs arriving calls. They share a data directory, like
+// several on one machine. Or they share a PostgreSQL, each with a data directory of its own, like machines.
 
 // ticksEnv gives ingest serve its schedule.
 const ticksEnv = "INGEST_TEST_TICKS"
@@ -34,7 +34,7 @@ type ticks struct {
 }
 
 const (
-	fleetLease = 8 * time.Second // of which a page takes a hundredth
+	fleetLease = 8 * time.Second // a page takes a hundredth of them
 	fleetPages = 2               // of fleetVideos each
 	fleetVideo = 3
 )

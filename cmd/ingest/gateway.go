@@ -73,7 +73,7 @@ func (a *app) newGateway(ctx context.Context, f *fetchRuntime) (*gateway.Gateway
 	}
 	reserve := f.reserveCache(a)
 	if err := reserve.Update(ctx); err != nil {
-		return nil, fmt.Errorf("what the schedule needs: %w", err)
+		return nil, fmt.Errorf("the schedule's need: %w", err)
 	}
 	f.ledger.Reserve = reserve.Reserve // the pages of this process show the same figures
 	c.Governor, c.OnCall, c.Rate = f.ledger.Governor, f.calls.Observe, f.rate
@@ -83,7 +83,7 @@ func (a *app) newGateway(ctx context.Context, f *fetchRuntime) (*gateway.Gateway
 	return gateway.New(c), nil
 }
 
-// gatewayConfig returns what a gateway makes of the config alone, or what it refuses in it.
+// gatewayConfig returns a gateway's own config, or the refused part of it.
 func (a *app) gatewayConfig(from upstream, tariff *quota.Tariff) (c gateway.Config, err error) {
 	up, ok := from.(gateway.Upstream)
 	if !ok || len(tariff.Routes) == 0 {

@@ -43,7 +43,7 @@ func TestHelpIsOfACommandAndFitsATerminal(t *testing.T) {
 		}
 	}
 	visit(program.NewRoot())
-	delete(sections, "") // what is before the first
+	delete(sections, "") // the text before the first
 	for name := range sections {
 		t.Errorf("help.txt is about %q, which is no command", name)
 	}

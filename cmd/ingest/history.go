@@ -62,6 +62,6 @@ func (a *app) historyOf(ctx context.Context, s *store.Store, q store.HistoryQuer
 		return report.HistoryDocument{}, store.ErrNoVideo
 	}
 	q.VideoID = found.Items[0].Video.ID
-	a.say("ingest: no video has this id; of those that a search finds, %s is the first", q.VideoID)
+	a.say("ingest: no video has this id; the first that a search finds is %s", q.VideoID)
 	return a.reader(s).Video(ctx, q)
 }

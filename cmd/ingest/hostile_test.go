@@ -65,8 +65,8 @@ func showing(t *testing.T, base, region string) (all []shown) {
 	}
 }
 
-// fetchHostile fetches eight charts that contain every hostile title of the stand-in, and returns what the upstream
-// showed in them.
+// fetchHostile fetches eight charts that contain every hostile title of the stand-in, and returns the upstream's
+// charts.
 func fetchHostile(t *testing.T) map[string][]shown {
 	t.Helper()
 	now := at(t, "2026-02-14T12:00:00Z")
@@ -88,7 +88,7 @@ func fetchHostile(t *testing.T) map[string][]shown {
 }
 
 // Every title, up to 1,000 characters, channel and tag comes out of the store byte for byte as it came from the
-// upstream; what is printed on the way has no character that controls a terminal.
+// upstream; the text printed on the way has no character that controls a terminal.
 func TestHostileTextIsKeptAsItCame(t *testing.T) {
 	charts := fetchHostile(t)
 	videos, hostile := 0, 0
@@ -185,7 +185,8 @@ func TestHostileTextIsHarmlessOnEveryScreen(t *testing.T) {
 	}
 }
 
-// As CSV it is no formula, one row stays one row, and what is left is the text without what controls a terminal.
+// As CSV it is no formula, one row stays one row, and the rest is the text without characters that control a
+// terminal.
 func TestHostileTextOfTheUpstreamIsNoFormula(t *testing.T) {
 	for region, want := range fetchHostile(t) {
 		text, _ := ingestCode(t, exitOK, "chart", region, "--format", "csv")
@@ -231,7 +232,7 @@ func hostileError(t *testing.T) {
 	t.Setenv("INGEST_DATA", filepath.Join(t.TempDir(), "data"))
 }
 
-// What an upstream says instead of an answer is shown too: in a reason, in a log and in JSON.
+// Messages that an upstream sends instead of an answer are shown too: in a reason, in a log and in JSON.
 func TestHostileErrorsAreHarmlessOnAScreen(t *testing.T) {
 	hostileError(t)
 	seen := 0

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// counted is a video with one combination of counts: what the upstream gives for each, and what is stored, "NULL" or
-// the number.
+// counted is a video with one combination of counts: the upstream's value for each, and the stored one, "NULL" or the
+// number.
 type counted struct {
 	id   string
 	json string

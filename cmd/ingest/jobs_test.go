@@ -41,8 +41,8 @@ func TestJobsThatAreWrongSayWhereAndWhatToDo(t *testing.T) {
 	}
 }
 
-// A search costs 100 and what it finds one more, for every page, region and slot.
-func TestASearchJobIsPricedWithWhatItLooksUp(t *testing.T) {
+// A search costs 100 and its results one more, for every page, region and slot.
+func TestASearchJobIsPricedWithItsLookUps(t *testing.T) {
 	t.Setenv("INGEST_DATA", filepath.Join(t.TempDir(), "data"))
 	type document struct {
 		PerDay map[string]int64 `json:"per_day"`
@@ -67,8 +67,8 @@ func TestASearchJobIsPricedWithWhatItLooksUp(t *testing.T) {
 	}
 }
 
-// A scheduled search costs what its price says, by the upstream's own count, and what it finds is stored.
-func TestASearchJobFindsWhatItPaysFor(t *testing.T) {
+// A scheduled search costs its price, by the upstream's own count, and its results are stored.
+func TestASearchJobFindsTheVideosThatItPaysFor(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Seed: 4, CostTable: "classic"})
 	t.Setenv("INGEST_COST_TABLE", "classic")
 	config := jobsFile(t, "", "name: live, kind: search, query: live, regions: [US, DE], every: 12h, pages: 2")

@@ -20,9 +20,9 @@ import (
 	"github.com/trendvidstream/ingest/store/pgstore"
 )
 
-// judge decides by what no run writes: a log of commits that the database itself keeps, in the transaction of each
-// commit and never changed, and the upstream's log. Of the table of slots it trusts only the names and, for a slot
-// without a commit, the reason.
+// judge decides by data that no run writes: a log of commits that the database itself keeps, in the transaction of
+// each commit and never changed, and the upstream's log. It trusts only the names in the table of slots and, for a
+// slot without a commit, the reason.
 type judge struct {
 	t *testing.T
 	o ticks
@@ -119,7 +119,7 @@ func (j *judge) number(query string) (n int64) {
 	return n
 }
 
-// writable reports whether nobody blocks other writers for long.
+// writable reports whether other writers are not blocked for long.
 func (j *judge) writable() bool {
 	j.t.Helper()
 	if j.o.Place != "" { // a transaction takes milliseconds
@@ -234,8 +234,8 @@ func (j *judge) commits() map[ingest.SlotKey]int {
 	return out
 }
 
-// judgeCalls compares what is stored with the upstream's log: every page is the whole answer of one call that was made
-// for its slot, and the ledger counts no less than arrived.
+// judgeCalls compares the stored rows with the upstream's log: every page is the whole answer of one call that was
+// made for its slot, and the ledger counts no less than arrived.
 func (j *judge) judgeCalls() {
 	j.t.Helper()
 	calls := j.calls()
@@ -277,7 +277,7 @@ func (j *judge) judgeCalls() {
 	}
 }
 
-// calls returns what arrived upstream: by number, for which job, region and page.
+// calls returns the calls that arrived upstream: by number, for which job, region and page.
 func (j *judge) calls() map[string]string {
 	j.t.Helper()
 	data, err := os.ReadFile(j.o.arrivals())

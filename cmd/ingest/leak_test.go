@@ -10,7 +10,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// Whoever looks at serve for weeks leaves nothing open in it, paced or not.
+// Clients that look at serve for weeks leave nothing open in it, paced or not.
 func TestLongLookingLeavesNoFileOpen(t *testing.T) {
 	for _, pacing := range []string{"auto", "off"} {
 		t.Run(pacing, func(t *testing.T) {
@@ -25,7 +25,7 @@ func TestLongLookingLeavesNoFileOpen(t *testing.T) {
 				if code, body := d.get("metrics"); code != http.StatusOK {
 					t.Fatalf("%d: %s", code, body)
 				}
-				time.Sleep(1100 * time.Millisecond) // what was read is shown for a second
+				time.Sleep(1100 * time.Millisecond) // a read value is shown for a second
 				files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", d.cmd.Process.Pid))
 				if err != nil {
 					t.Fatal(err)

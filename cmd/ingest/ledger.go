@@ -110,7 +110,7 @@ func (a *app) openLocal(ctx context.Context) (*sqliteledger.Ledger, error) {
 	case ok:
 		err = ledgerFileError{err, fmt.Sprintf("%s (%v): %s", strings.TrimSuffix(standing.CauseOf(err, "").Row().Cure.Thing, "."), damaged.Err, howToReplace)}
 	case errors.Is(err, quota.ErrMissing):
-		err = ledgerFileError{err, fmt.Sprintf("%s is missing from %s: put it back as it was, or run ingest quota rebuild, which counts again what the store knows", ledgerFile, a.cfg.Data)}
+		err = ledgerFileError{err, fmt.Sprintf("%s is missing from %s: put it back as it was, or run ingest quota rebuild, which counts the store's spends again", ledgerFile, a.cfg.Data)}
 	}
 	if err == nil {
 		local.Now = a.clock.Now
@@ -118,8 +118,8 @@ func (a *app) openLocal(ctx context.Context) (*sqliteledger.Ledger, error) {
 	return local, err
 }
 
-// checkCountable fails if quota.db is missing and the store shows that it was there: a new one would begin from nought,
-// whatever was spent. Without a store nothing was fetched yet.
+// checkCountable fails if quota.db is missing and the store shows that it was there: a new one would begin from
+// nought, after any spends. Without a store nothing was fetched yet.
 func (a *app) checkCountable(ctx context.Context) error {
 	path := filepath.Join(a.cfg.Data, ledgerFile)
 	if a.cfg.Ledger != "sqlite" || sqlitefile.Exists(path) {
@@ -163,7 +163,7 @@ func (e ledgerFileError) Error() string { return e.text }
 func (e ledgerFileError) Unwrap() error { return e.error }
 
 // howToReplace tells how to replace a file that cannot be read.
-const howToReplace = "run ingest quota rebuild --replace, which moves it aside and counts again what the store knows"
+const howToReplace = "run ingest quota rebuild --replace, which moves it aside and counts the store's spends again"
 
 // openRemote returns the Redis or PostgreSQL ledger that the config names; nil for sqlite. It sends nothing yet.
 func openRemote(ctx context.Context, c *config.Config) (sharedledger.Remote, error) {
@@ -190,7 +190,7 @@ func asRemote[R sharedledger.Remote](l R, err error) (sharedledger.Remote, error
 // slotsSpent returns the slots of a store that spent quota since a time.
 type slotsSpent func(ctx context.Context, since time.Time) ([]ingest.Slot, error)
 
-// openCheckedLedger opens the ledger, unless the provider's terms forbid it or the ledger lacks what slots spent.
+// openCheckedLedger opens the ledger, unless the provider's terms forbid it or the ledger lacks slots' spends.
 func (a *app) openCheckedLedger(ctx context.Context, spent slotsSpent) (*ledger, error) {
 	l, err := a.openLedger(ctx)
 	if err != nil {
@@ -226,7 +226,7 @@ func (a *app) checkRenamed(ctx context.Context, l *ledger) error {
 	return config.Invalid(audit.Renamed(spent, l.Tariff))
 }
 
-// checkPolicy refuses what the provider's terms forbid, judged by these facts.
+// checkPolicy refuses a use that the provider's terms forbid, judged by these facts.
 func (a *app) checkPolicy(f policy.Facts) error {
 	tariff, err := a.tariff()
 	if err != nil {
@@ -255,7 +255,7 @@ func (a *app) checkLost(ctx context.Context, l *ledger) error {
 		l.Account, term.Amounts(lacks), a.storeName(), ledgerFile, quota.ErrClosed)}}
 }
 
-// report returns what is left. While the ledger cannot answer, the report says why instead; a damaged server is no
+// report returns the rest. While the ledger cannot answer, the report says why instead; a damaged server is no
 // different, as the emergency budget is in quota.db.
 func (l *ledger) report(ctx context.Context) (quota.Report, error) {
 	r, err := l.Report(ctx)

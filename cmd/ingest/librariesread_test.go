@@ -20,7 +20,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// shownVariables are those whose values may be shown, and why.
+// shownVariables are variables whose values may be shown, and why.
 var shownVariables = map[string]string{
 	"HOME":       "the default data directory lies in it, and every report names that",
 	"PGHOST":     "errors of the server name it",
@@ -29,7 +29,7 @@ var shownVariables = map[string]string{
 	"PGDATABASE": "the same",
 }
 
-// unknownNames are readings in which no name is written, by the package's directory and the expression.
+// unknownNames are readings without a written name, by the package's directory and the expression.
 var unknownNames = map[string]string{
 	"cobra activeHelpGlobalEnvVar":                         "COBRA_ACTIVE_HELP: whether completion shows hints",
 	"cobra activeHelpEnvVar(cmd.Root().Name())":            "INGEST_ACTIVE_HELP: the same",
@@ -40,7 +40,7 @@ var unknownNames = map[string]string{
 	"unix key":  "Getenv under another name",
 }
 
-// No variable that a library reads is shown, whatever it is for: the names are found in the sources of the modules that
+// No variable that a library reads is shown, for any purpose: the names are found in the sources of the modules that
 // the program is linked with.
 func TestNoVariableOfALibraryIsShown(t *testing.T) { noVariableIsShown(t, 8) }
 
@@ -90,13 +90,13 @@ func noVariableIsShown(t *testing.T, share int) {
 	all["INGEST_KEY"] = c.key
 	h = newHome(t, c.key, base)
 	p := h.start(c, way{give: func(*home) handed { return handed{env: all} }}, hazard{name: "all variables"}, []string{"run"})
-	h.waits(p) // what is read before main begins
+	h.waits(p) // the values read before main begins
 	p.end()
 	c.watchFiles(t, "all at once", h.dir)
 	t.Logf("%d variables: %s", len(names), strings.Join(names, " "))
 }
 
-// sources are what the files of the linked modules contain.
+// sources are the texts of the linked modules' files.
 type sources struct {
 	t     *testing.T
 	texts map[string][]string   // the strings that a name stands for: by name, and by directory and name
@@ -184,8 +184,8 @@ func (s sources) add(path string, text []byte) {
 	}
 }
 
-// strings returns what an expression stands for. What a function is given is looked up where the function is called, and
-// where that is called, so many times.
+// strings returns an expression's possible values. A function's argument is looked up where the function is called,
+// and where that is called, so many times.
 func (s sources) strings(dir string, in *ast.FuncDecl, e ast.Expr, times int) (all []string) {
 	if all = literals(e); len(all) > 0 {
 		return all

@@ -32,7 +32,7 @@ func run(args []string, stdout, stderr io.Writer, wrapPass func(*fetch.Reconcile
 	a := &app{console: console{stdout: out, stderr: stderr, narrow: term.IsTerminal(stderr)}, wrapPass: wrapPass}
 	root := newRoot(a)
 	if len(args) > 0 && (args[0] == "-v" || args[0] == "--version") {
-		args = args[:1] // ignore what follows
+		args = args[:1] // ignore further signals
 	}
 	root.SetArgs(args)
 	root.SetOut(out)

@@ -15,7 +15,7 @@ import (
 )
 
 // Three machines have one PostgreSQL and nothing else in common. They share the charts, one of them leaves in the
-// middle, and what arrived upstream is what the one ledger counts, each chart once.
+// middle, and the ledger's count equals the calls that arrived upstream, each chart once.
 func TestManyMachinesShareOnePostgres(t *testing.T) {
 	d := faulty.Postgres(t)
 	sim := standIn(t, youtubesim.Options{Seed: 5, Latency: 100 * time.Millisecond})

@@ -12,9 +12,9 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// TestMetricsCountWhatOneShotRunsSpent: ingest metrics and serve export the figures of processes that have ended, as
+// TestMetricsCountTheSpendsOfOneShotRuns: ingest metrics and serve export the figures of processes that have ended, as
 // quota --json and slots --json print them.
-func TestMetricsCountWhatOneShotRunsSpent(t *testing.T) {
+func TestMetricsCountTheSpendsOfOneShotRuns(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Seed: 3})
 	ingestCode(t, exitError, "metrics") // nothing is there yet
 	at(t, "2026-02-14T09:40:00Z")

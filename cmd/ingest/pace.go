@@ -42,7 +42,7 @@ func (a *app) standBy(ctx context.Context, f standing.Facts, s *store.Store) (st
 	return standing.At(f), err
 }
 
-// others watches what is spent outside the jobs of a store.
+// others watches the spends outside the jobs of a store.
 func (a *app) others(s *store.Store, schedule budget.PricedSchedule) budget.OthersWatch {
 	return budget.OthersWatch{Notes: s, Schedule: schedule, Shared: a.cfg.Ledger != "sqlite", Log: a.log()}
 }

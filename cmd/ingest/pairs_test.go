@@ -20,7 +20,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
-// mover is an operator whose ledger changes, by whoever spends.
+// mover is an operator whose ledger changes, with every kind of spender.
 type mover struct {
 	*operator
 
@@ -146,8 +146,8 @@ func (m *mover) to(ledger string, away bool) {
 	}
 }
 
-// judge spends the rest, and fails if more arrived than the limit, or the ledger does not count what arrived, once, and is
-// not closed because use is unknown.
+// judge spends the rest, and fails if more arrived than the limit, or the ledger does not count each arrived call
+// once, and is not closed because use is unknown.
 func (m *mover) judge() {
 	m.t.Helper()
 	takes(sequenceLimit)(m.operator)
@@ -163,7 +163,7 @@ func (m *mover) judge() {
 	}
 }
 
-// movers returns a function that makes movers on the same servers, of which PostgreSQL is started only for all.
+// movers returns a function that makes movers on the same servers; PostgreSQL is started only for all.
 func movers(t *testing.T, all bool) func(t *testing.T, first string) *mover {
 	t.Helper()
 	redis, n := faulty.Redis(t), 0
@@ -224,8 +224,8 @@ func walkThrough(m *mover, order []string, first, moment int) {
 	m.judge()
 }
 
-// Whichever ledger follows another, whoever spends, and whatever happens at the switch: no more arrives than the limit, and
-// the last ledger counts what arrived, once.
+// Any ledger follows any other, with any spender, and any event at the switch: no more arrives than the limit, and
+// the last ledger counts each arrived call once.
 func TestNoPairOfLedgersSpendsTwice(t *testing.T) {
 	begin := movers(t, false)
 	for i, order := range [][]string{{"sqlite", "redis"}, {"redis", "redis#1"}} {
@@ -251,7 +251,7 @@ func TestLongNoOrderOfLedgersSpendsTwice(t *testing.T) {
 	}
 }
 
-// losses are what happens to quota.db. older is a copy of the file from before it was spent last.
+// losses are the ways to lose quota.db. older is a copy of the file from before it was spent last.
 var losses = []struct {
 	name string
 	lose func(m *mover, path, older string)
@@ -284,7 +284,7 @@ func (m *mover) must(err error) {
 	}
 }
 
-// TestLongNoRebuildSpendsTwice loses quota.db in every way, whoever spent, and follows the program's advice.
+// TestLongNoRebuildSpendsTwice loses quota.db in every way, with every spender, and follows the program's advice.
 func TestLongNoRebuildSpendsTwice(t *testing.T) {
 	begin := movers(t, false)
 	for _, loss := range losses {

@@ -50,8 +50,7 @@ func TestAPassOfEightRegionsIsCheap(t *testing.T) {
 			(user + system).Round(time.Millisecond), user.Round(time.Millisecond), system.Round(time.Millisecond), passCPU)
 		best = min(best, user+system)
 	}
-	// A chart brings the details of its videos: also those that several regions have are asked for by no
-	// other call.
+	// A chart brings the details of its videos: also videos of several regions are asked for by no other call.
 	if calls := ledgerOf(t, base).Calls; len(calls) != 1 || calls[0] != (youtubesim.CallCount{Method: "videos.list", Status: http.StatusOK, Count: passes * 8 * 4}) {
 		t.Errorf("%d passes asked %v, want 32 calls of videos.list each", passes, calls)
 	}

@@ -18,7 +18,7 @@ import (
 
 const pingSecret = "5f0c1b1e-very-secret-check"
 
-// deadman is a dead man's switch that records what it was told.
+// deadman is a dead man's switch that records its requests.
 type deadman struct {
 	mu    sync.Mutex
 	calls []pingCall
@@ -89,7 +89,8 @@ func hidesPing(t *testing.T, texts ...string) {
 	}
 }
 
-// A run is told of from its start to its end, with its exit code: a day that is stopped by quota is a good one.
+// A run pings the switch at its start and at its end, with its exit code: a day that is stopped by quota is a good
+// one.
 func TestPingTellsOfARunFromStartToEnd(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

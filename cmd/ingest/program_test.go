@@ -66,7 +66,7 @@ func ingestAny(args ...string) (code int, stdout string) {
 	return code, out.String()
 }
 
-// ingestJSON runs the program with --json and decodes what it prints.
+// ingestJSON runs the program with --json and decodes its output.
 func ingestJSON[T any](t *testing.T, want int, args ...string) T {
 	t.Helper()
 	out, _ := ingestCode(t, want, append([]string{"--json"}, args...)...)

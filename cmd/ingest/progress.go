@@ -20,7 +20,7 @@ const (
 	tellEvery = 5 * time.Second
 )
 
-// showProgress shows what line returns until stop is called: on a terminal in one place, which is erased at the end,
+// showProgress shows line's result until stop is called: on a terminal in one place, which is erased at the end,
 // elsewhere as a new line each time. "" is not shown.
 func (a *app) showProgress(ctx context.Context, line func(terminal bool) string) (stop func()) {
 	if a.quiet || a.json {

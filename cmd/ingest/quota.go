@@ -18,7 +18,7 @@ import (
 
 func (a *app) quotaCommand() *cobra.Command {
 	var f quotaFlags
-	cmd := command("quota", "What is left of the quota, and who spent it", noArgs, func(ctx context.Context, _ []string) error {
+	cmd := command("quota", "Show how much quota is left, and who spent the rest", noArgs, func(ctx context.Context, _ []string) error {
 		if _, err := f.since.Past(a.clock.Now()); err != nil {
 			return usageError{err}
 		}
@@ -28,8 +28,8 @@ func (a *app) quotaCommand() *cobra.Command {
 	cmd.Flags().Var(config.Choice(&f.purpose, quota.Purposes()...), "purpose", "exit with 75 where nothing is left for this `purpose`")
 	cmd.Flags().Var(config.SinceFlag(&f.since), "since", "who spent it since `T`: 2h or 1d ago, a day, or an RFC 3339 time")
 	cmd.AddCommand(a.quotaTakeCommand(), a.quotaPostCommand(), a.quotaDrainCommand(), a.quotaRebuildCommand(), a.quotaResetCommand(),
-		a.usageCommand("audit-report", "Write what a form for more quota asks", 28, a.auditReport),
-		a.usageCommand("advise", "Say what would save most units, from what was fetched", 7, a.advise))
+		a.usageCommand("audit-report", "Write the figures for the provider's quota extension form", 28, a.auditReport),
+		a.usageCommand("advise", "List the changes that would save most units, from the fetched charts", 7, a.advise))
 	return a.watchable(cmd)
 }
 
@@ -89,7 +89,7 @@ func (a *app) quotaPostCommand() *cobra.Command {
 		}
 		return orAsk(cobra.ExactArgs(2), "how much of which pool? Give both, such as units 500")(cmd, args)
 	}
-	cmd := command("post POOL N", "Record what other tools have spent of a pool", ask, func(ctx context.Context, args []string) error {
+	cmd := command("post POOL N", "Record the spends of other tools from a pool", ask, func(ctx context.Context, args []string) error {
 		least := int64(0)
 		if undo {
 			least = 1
@@ -149,8 +149,8 @@ func (a *app) parsePosting(args []string, at string, least int64) (p posting, er
 	return p, nil
 }
 
-// post records the posting, and says what it did. It refuses to exceed the limit unless sure is set. Where use is not
-// known, the amount is what the provider has counted today, and the pool is opened.
+// post records the posting, and reports its effect. It refuses to exceed the limit unless sure is set. Where use is
+// not known, the amount is the provider's count of today, and the pool is opened.
 func (p posting) post(ctx context.Context, l *ledger, sure bool) (did string, err error) {
 	pool, err := l.pool(ctx, p.pool)
 	if err != nil {
@@ -158,7 +158,7 @@ func (p posting) post(ctx context.Context, l *ledger, sure bool) (did string, er
 	}
 	if !pool.Unknown.IsZero() {
 		posted, err := l.PostTotal(ctx, quota.Who{}, p.pool, p.amount)
-		return fmt.Sprintf("opened %s: %s were spent today, of which %s were not counted", p.pool, term.Amount(p.amount, p.pool), term.Thousands(posted)), err
+		return fmt.Sprintf("opened %s: %s were spent today, and %s of them were not counted", p.pool, term.Amount(p.amount, p.pool), term.Thousands(posted)), err
 	}
 	if p.amount == 0 {
 		return "", usageError{errors.New("0 is not a whole number of at least 1")}
@@ -170,8 +170,8 @@ func (p posting) post(ctx context.Context, l *ledger, sure bool) (did string, er
 	return "posted " + term.Amount(p.amount, p.pool) + " at " + term.Stamp(p.at), l.Post(ctx, quota.Who{}, quota.Cost{p.pool: p.amount}, p.at)
 }
 
-// widest returns the window of the largest limit among those that count the posting. What was spent over a day may be
-// posted at once, and be more than an hour's limit.
+// widest returns the window with the largest limit, among the windows that count the posting. The spends of a day may
+// be posted at once, and exceed an hour's limit.
 func (p posting) widest(l *ledger, pool quota.PoolReport) (widest quota.WindowState) {
 	for _, w := range pool.Windows {
 		began := l.Now().Add(-w.Window.Length - l.Tariff.Grace)
@@ -245,7 +245,7 @@ func (a *app) quotaDrainCommand() *cobra.Command {
 			})
 		})
 	cmd.Flags().BoolVar(&lift, "lift", false, "open the pool again")
-	cmd.Flags().BoolVar(&yes, "yes", false, "also if what was spent of it is not known")
+	cmd.Flags().BoolVar(&yes, "yes", false, "also if its use is not known")
 	return cmd
 }
 
@@ -261,8 +261,8 @@ func (a *app) tariffWith(pool string) (*quota.Tariff, error) {
 	return tariff, nil
 }
 
-// corrected reports a correction, in a line or as a report in JSON, and what it leaves the schedule of a pool; "" means
-// every used pool.
+// corrected reports a correction, in a line or as a report in JSON, and the amount of a pool that it leaves for the
+// schedule; "" means every used pool.
 func (a *app) corrected(ctx context.Context, l *ledger, did, pool string) error {
 	if a.json {
 		a.say("ingest: %s", did)

@@ -22,7 +22,7 @@ import (
 
 func (a *app) quotaRebuildCommand() *cobra.Command {
 	replace := false
-	cmd := command("rebuild", "Count again what was spent, when quota.db is lost or damaged",
+	cmd := command("rebuild", "Count the spends again, when quota.db is lost or damaged",
 		noArgs, func(ctx context.Context, _ []string) error {
 			if replace {
 				if err := a.setAside(ctx); err != nil {
@@ -39,9 +39,9 @@ func (a *app) quotaRebuildCommand() *cobra.Command {
 	return cmd
 }
 
-// beginAnew makes quota.db if it is missing, with what from, the newest one that was moved away, still shows. lost says
-// why that may not be all that was spent: then every pool of the new file is closed, and of a ledger on a server, which
-// need not have what was spent here without it.
+// beginAnew makes quota.db if it is missing, with the readable content of from, the newest one that was moved away.
+// lost says why that may not be all that was spent: then every pool of the new file is closed, and of a ledger on a
+// server, which need not have the spends made here without it.
 func (a *app) beginAnew(ctx context.Context) (from, lost string, err error) {
 	path := filepath.Join(a.cfg.Data, ledgerFile)
 	if sqlitefile.Exists(path) {
@@ -67,7 +67,7 @@ func (a *app) beginAnew(ctx context.Context) (from, lost string, err error) {
 	return from, lost, nil
 }
 
-// closeUnknown closes every pool of a ledger, because what was spent is not known.
+// closeUnknown closes every pool of a ledger, because the spends are not known.
 func (a *app) closeUnknown(ctx context.Context, l quota.Ledger) error {
 	tariff, err := a.tariff()
 	if err != nil {
@@ -82,8 +82,8 @@ func (a *app) closeUnknown(ctx context.Context, l quota.Ledger) error {
 	return nil
 }
 
-// recount counts again what the store's slots spent and the ledger lacks, beside what it has from a file. lost says why
-// more may have been spent.
+// recount counts the slots' spends again that the ledger lacks, beside its content from a file. lost says why more
+// may have been spent.
 func (a *app) recount(ctx context.Context, from, lost string) error {
 	n, err := a.rebuild(ctx, &lost, false)
 	if err != nil && (from+lost == "" || !errors.Is(err, errLacksNothing)) {
@@ -91,13 +91,13 @@ func (a *app) recount(ctx context.Context, from, lost string) error {
 	}
 	did := "counted the spends of " + term.Plural(n, "slot") + " again"
 	if from != "" {
-		did += ", after what " + filepath.Base(from) + " shows"
+		did += ", after the units that " + filepath.Base(from) + " shows"
 	}
 	return a.withLedger(ctx, func(ctx context.Context, l *ledger) error {
 		if err := a.corrected(ctx, l, did, ""); err != nil || lost == "" {
 			return err
 		}
-		return codeError{exitUnavailable, fmt.Errorf("%s: what else was spent is not known. Every pool is closed until none of that can count, or until you say what the provider's console shows for today: ingest quota post POOL N counts that and opens the pool (%w)", lost, quota.ErrClosed)}
+		return codeError{exitUnavailable, fmt.Errorf("%s: what else was spent is not known. Every pool is closed until none of that can count, or until you post the figure that the provider's console shows for today: ingest quota post POOL N counts that and opens the pool (%w)", lost, quota.ErrClosed)}
 	})
 }
 
@@ -137,9 +137,9 @@ func (a *app) setAside(ctx context.Context) error {
 	return nil
 }
 
-// rebuild posts what the store's slots spent and the ledger lacks. It refuses while another process does the same:
-// together they would count it twice. A ledger that lacks something may lack more: then lost says
-// so, and every pool is closed first; nil: none is. ahead says that charges of a fast clock were found before.
+// rebuild posts the slots' spends that the ledger lacks. It refuses while another process does the same: together
+// they would count it twice. A ledger that lacks something may lack more: then lost says so, and every pool is closed
+// first; nil: none is. ahead says that charges of a fast clock were found before.
 func (a *app) rebuild(ctx context.Context, lost *string, ahead bool) (slots int, err error) {
 	s, err := a.writableStore(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -156,8 +156,8 @@ func (a *app) rebuild(ctx context.Context, lost *string, ahead bool) (slots int,
 	return slots, err
 }
 
-// rebuildAlone can be interrupted and called again. The store does not know what was taken by hand, nor what a killed
-// run took for its last page.
+// rebuildAlone can be interrupted and called again. The store does not know takes made by hand, nor the take of a
+// killed run for its last page.
 func (a *app) rebuildAlone(ctx context.Context, lost *string, ahead bool) (slots int, err error) {
 	l, err := a.openLedger(ctx)
 	if err != nil {
@@ -180,7 +180,7 @@ func (a *app) rebuildAlone(ctx context.Context, lost *string, ahead bool) (slots
 	if len(missing) == 0 && len(spent) > 0 && moved == 0 {
 		return 0, codeError{exitError, fmt.Errorf("the ledger of account %s knows all that the slots in %s spent: %w; correct it with ingest quota post", l.Account, a.storeName(), errLacksNothing)}
 	}
-	// A fast clock has forgotten what is missing: without other spenders that is all.
+	// A fast clock has deleted the missing spends: without other spenders that is all.
 	if len(missing) > 0 && lost != nil && *lost == "" && (moved == 0 && !ahead || a.othersSpend(ctx, l)) {
 		*lost = fmt.Sprintf("the ledger of account %s lacked %s that slots spent", l.Account, term.Amount(audit.Units(missing), "units"))
 		if err := a.closeUnknown(ctx, l.Ledger); err != nil {
@@ -193,7 +193,7 @@ func (a *app) rebuildAlone(ctx context.Context, lost *string, ahead bool) (slots
 
 // othersSpend reports whether there are, or were, spenders that leave no slot: a gateway's clients, or a person.
 func (a *app) othersSpend(ctx context.Context, l *ledger) bool {
-	spenders, err := l.journal.Spenders(ctx) // also those whose charges are forgotten
+	spenders, err := l.journal.Spenders(ctx) // also slots whose charges are forgotten
 	return err != nil || a.cfg.GatewayListen != "" || len(a.cfg.Clients) > 0 || slices.ContainsFunc(spenders, func(w quota.Who) bool {
 		return w.Purpose == quota.Client || w.Purpose == quota.Manual
 	})
@@ -232,9 +232,9 @@ func (a *app) forgetStops(ctx context.Context) error {
 
 func (a *app) quotaResetCommand() *cobra.Command {
 	yes := false
-	cmd := command("reset", "Forget all counts except what the store's slots spent", noArgs, func(ctx context.Context, _ []string) error {
+	cmd := command("reset", "Forget all counts except the spends of the store's slots", noArgs, func(ctx context.Context, _ []string) error {
 		if !yes {
-			return usageError{fmt.Errorf("reset forgets for good what account %s has taken and posted by hand, what the clients of a gateway spent, and which pools are closed: say so with --yes", a.cfg.Account)}
+			return usageError{fmt.Errorf("reset forgets for good the takes and posts of account %s by hand, the spends of a gateway's clients, and which pools are closed: say so with --yes", a.cfg.Account)}
 		}
 		tariff, err := a.tariff()
 		if err != nil {
@@ -247,13 +247,13 @@ func (a *app) quotaResetCommand() *cobra.Command {
 			_ = s.Close()
 		}
 		if lost {
-			return codeError{exitUnavailable, errors.New("reset would forget what the slots spent that the store has lost: correct the ledger with ingest quota post")}
+			return codeError{exitUnavailable, errors.New("reset would forget the spends of slots that the store has lost: correct the ledger with ingest quota post")}
 		}
 		by := "unknown"
 		if u, err := user.Current(); err == nil {
 			by = u.Username
 		}
-		l, err := a.openLedger(ctx) // unlike openCheckedLedger, it may lack what slots spent
+		l, err := a.openLedger(ctx) // unlike openCheckedLedger, it may lack slots' spends
 		if err != nil {
 			return err
 		}

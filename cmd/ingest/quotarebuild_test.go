@@ -12,7 +12,7 @@ import (
 )
 
 // A refresh asks about regions: its spends must not be looked for under their charts.
-func TestWhatARefreshSpendsClosesNoGate(t *testing.T) {
+func TestARefreshsSpendsCloseNoGate(t *testing.T) {
 	standIn(t, youtubesim.Options{})
 	for _, now := range []string{"2026-02-14T09:40:00Z", "2026-02-15T09:40:00Z", "2026-02-15T10:40:00Z"} {
 		at(t, now)
@@ -35,9 +35,9 @@ func TestWhatARefreshSpendsClosesNoGate(t *testing.T) {
 	}
 }
 
-// What was spent before quota.db and the store's slots were lost together is never taken for nothing: no call is made
-// until a person says what it was, or the provider's day turns.
-func TestWhatCannotBeCountedIsNotTakenForNothing(t *testing.T) {
+// Spends from before quota.db and the store's slots were lost together never count as nothing: no call is made until
+// a person posts the amount, or the provider's day turns.
+func TestUncountableSpendsDoNotCountAsNothing(t *testing.T) {
 	for name, lose := range map[string]func(t *testing.T){
 		"the store is damaged": func(t *testing.T) { t.Helper(); spoil(t, "ingest.db") },
 		"and the lock is gone": func(t *testing.T) {
@@ -86,8 +86,8 @@ func TestWhatCannotBeCountedIsNotTakenForNothing(t *testing.T) {
 	}
 }
 
-// What leaves no slot (a gateway's calls, takes and posts by hand) is not forgotten by a rebuild: it is counted again as
-// far as any file shows it, and where none does, no call is made.
+// A rebuild does not forget spends without a slot (a gateway's calls, takes and posts by hand): it counts them as far
+// as any file shows them, and where none does, no call is made.
 func TestARebuildForgetsNobodysCalls(t *testing.T) {
 	remove := func(t *testing.T, names ...string) {
 		t.Helper()
@@ -155,7 +155,7 @@ func TestARebuildForgetsNobodysCalls(t *testing.T) {
 			ingestCode(t, exitStopped, "run", "--region", "GB")
 			ingestCode(t, exitStopped, "quota", "take", "videos.list")
 			ingestCode(t, exitUsage, "quota", "drain", "units", "--lift")
-			ingestCode(t, exitOK, "quota", "post", "units", "904") // what the console shows
+			ingestCode(t, exitOK, "quota", "post", "units", "904") // the console's figure
 			if doc := ingestJSON[quotaDocument](t, exitOK, "quota"); doc.Pools[len(doc.Pools)-1].Windows[0].Used != 904 {
 				t.Errorf("after the post: %+v", doc.Pools[len(doc.Pools)-1].Windows)
 			}
@@ -164,7 +164,7 @@ func TestARebuildForgetsNobodysCalls(t *testing.T) {
 	}
 }
 
-// A directory in which only a gateway spent has no slots: the store's count of its calls says that there was a ledger.
+// A directory where only a gateway spent has no slots: the store's count of its calls says that there was a ledger.
 func TestAGatewaysLostLedgerIsNotTakenForANewOne(t *testing.T) {
 	standIn(t, youtubesim.Options{})
 	at(t, "2026-02-14T09:40:00Z")
@@ -193,9 +193,9 @@ func TestAGatewaysLostLedgerIsNotTakenForANewOne(t *testing.T) {
 	ingestCode(t, exitOK, "quota", "take", "videos.list")
 }
 
-// A clock that was a day or more ahead has forgotten what it took for old: once it is right, a repair counts that again,
-// and what others spent, which no slot shows, closes the pools.
-func TestWhatAFastClockForgotIsCountedAgain(t *testing.T) {
+// A clock that was a day or more ahead has deleted its takes as old: once it is right, a repair counts them again,
+// and others' spends, which no slot shows, close the pools.
+func TestSpendsThatAFastClockForgotAreCountedAgain(t *testing.T) {
 	for _, others := range []bool{false, true} {
 		sim := standIn(t, youtubesim.Options{})
 		at(t, "2026-02-14T09:40:00Z")

@@ -32,8 +32,9 @@ func (a *app) withLedger(ctx context.Context, do func(context.Context, *ledger) 
 	return do(ctx, l)
 }
 
-// scheduleNeeds returns what calls of backfills and clients must leave for the schedule, for a command that fetches
-// nothing. It opens the store when it is asked. What a store that cannot be read has fetched counts as still needed.
+// scheduleNeeds returns the amounts that calls of backfills and clients must leave for the schedule, for a command
+// that fetches nothing. It opens the store on the first call. Slots of a store that cannot be read count as still
+// needed.
 func (a *app) scheduleNeeds(l *ledger) func(context.Context) quota.Reserve {
 	compute := func(ctx context.Context) (budget.Reserve, error) {
 		schedule, err := a.schedule()
@@ -100,14 +101,14 @@ func (a *app) withReadOnlyLedger(ctx context.Context, do func(context.Context, *
 	return do(ctx, l)
 }
 
-// quotaFlags says what the quota command reports.
+// quotaFlags are the parts that the quota command reports.
 type quotaFlags struct {
 	purpose quota.Purpose // the exit code is 75 if nothing is left for it
 	since   config.Since  // who spent it since then; zero: as far back as a window counts
 	all     bool
 }
 
-// quotaReport prints what is left. It spends nothing.
+// quotaReport prints the rest. It spends nothing.
 func (a *app) quotaReport(ctx context.Context, l *ledger, f quotaFlags) error {
 	since := f.since.At(a.clock.Now())
 	s, storeErr := a.store(ctx)
@@ -143,7 +144,7 @@ func (a *app) quotaReport(ctx context.Context, l *ledger, f quotaFlags) error {
 	return err
 }
 
-// quotaDocument returns what is left; s is nil if there is no store.
+// quotaDocument returns the rest; s is nil if there is no store.
 func (a *app) quotaDocument(ctx context.Context, l *ledger, s *store.Store, st standing.Standing) (doc report.QuotaDocument, err error) {
 	if st.LedgerErr != nil {
 		return doc, st.LedgerErr

@@ -10,7 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// freePort sets $PORT to a port that nobody listens on just now.
+// freePort sets $PORT to a port without a listener.
 func freePort(ts *testscript.TestScript, _ bool, _ []string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	ts.Check(err)
@@ -23,12 +23,12 @@ func freePort(ts *testscript.TestScript, _ bool, _ []string) {
 // readme FILE SECTION [OLD=>NEW...]. OLD must occur: ports and places that a test cannot have.
 func readmeScript(ts *testscript.TestScript, neg bool, args []string) {
 	blocks := blocksOf(ts, neg, args)
-	// What a block leaves in the background ends with the shell.
+	// Processes that a block leaves in the background end with the shell.
 	ts.Check(ts.Exec("sh", "-e", "-c", "trap '[ -z \"$!\" ] || { kill $!; wait; }' EXIT\n"+blocks))
 }
 
 // answersScript asks the questions of a document's table: answers FILE [sampled]. Each is answered, in at most eight
-// lines; sampled: as in the table's third column, in which … is any text, but for the digits.
+// lines; sampled: as in the table's third column, where … is any text, except for the digits.
 func answersScript(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: answers FILE [sampled]")

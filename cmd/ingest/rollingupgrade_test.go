@@ -28,8 +28,8 @@ func init() {
 	}
 }
 
-// Machines are upgraded one after another. Once the first has upgraded the tables, those that have not give up what
-// they hold, say so once and end, and the newer one has all of the work from its first second.
+// Machines are upgraded one after another. Once the first has upgraded the tables, the older members give up their
+// slots, say so once and end, and the newer one has all of the work from its first second.
 func TestLongOlderMachinesLeaveAllToANewerOne(t *testing.T) {
 	t.Parallel()
 	f := upgrade(t, self(t))
@@ -49,8 +49,8 @@ func TestLongOlderMachinesLeaveAllToANewerOne(t *testing.T) {
 	}
 }
 
-// The same with the program of the commit before, which may not know that it should end: it starves nobody.
-func TestLongTheProgramOfTheCommitBeforeStarvesNobody(t *testing.T) {
+// The same with the program of the commit before, which may not know that it should end: it starves no member.
+func TestLongTheProgramOfTheCommitBeforeStarvesNoOther(t *testing.T) {
 	t.Parallel()
 	f := upgrade(t, programBefore(t))
 	f.finish()

@@ -17,7 +17,7 @@ func newRoot(a *app) *cobra.Command {
 	shown := false // the version
 	root := &cobra.Command{
 		Use:           "ingest",
-		Short:         "Fetch what metered APIs show, under one exact quota, into a searchable file",
+		Short:         "Fetch YouTube charts within your API quota and search them locally",
 		Args:          noArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -53,7 +53,7 @@ func newRoot(a *app) *cobra.Command {
 	f.StringVar(&a.flags.Store, "store", "", "sqlite, or the `URL` of a database in PostgreSQL (INGEST_STORE)")
 	f.StringVar(&a.flags.UpstreamURL, "upstream-url", "", "base `URL`: https, or loopback (INGEST_UPSTREAM_URL)")
 	f.StringVar(&a.flags.KeyFile, "key-file", "", "`file` that holds the API key (INGEST_KEY_FILE)")
-	f.Var(config.QueryFlag(&a.query), "jq", "print what this jq `filter` makes of the JSON document")
+	f.Var(config.QueryFlag(&a.query), "jq", "print the result of this jq `filter` on the JSON document")
 	f.BoolVar(&a.json, "json", false, "print one JSON document on standard output")
 	f.BoolVar(&a.quiet, "quiet", false, "print only errors; being stopped by quota is none")
 	f.Var(config.Choice(&a.logs.Format, "text", "json"), "log-format", "of the log on standard error: text or json")

@@ -23,7 +23,7 @@ func (a *app) runCommand() *cobra.Command {
 	var only []ingest.Region
 	var options fetch.RunOptions
 	var zero bool
-	cmd := command("run", "Fetch what is due now, and exit: for cron and timers", noArgs, func(ctx context.Context, _ []string) error {
+	cmd := command("run", "Fetch the due slots now, and exit: for cron and timers", noArgs, func(ctx context.Context, _ []string) error {
 		a.cfg.ZeroOnStop = a.cfg.ZeroOnStop || zero
 		if most := a.provider().calls.Limits().ChartPages; options.Pages > most {
 			return usageError{fmt.Errorf("--pages %d is outside 1..%d", options.Pages, most)}
@@ -41,7 +41,7 @@ func (a *app) runCommand() *cobra.Command {
 	return cmd
 }
 
-// selectSeries sets what a run works on: everything configured, or only these regions.
+// selectSeries sets the series that a run works on: everything configured, or only these regions.
 func (a *app) selectSeries(o *fetch.RunOptions, only []ingest.Region) error {
 	found := map[ingest.Region]bool{}
 	for _, job := range a.cfg.Jobs {

@@ -12,7 +12,7 @@ import (
 )
 
 // A reason that several regions share is printed once, in lines that fit.
-func TestWhatARunSaysFitsATerminal(t *testing.T) {
+func TestARunsOutputFitsATerminal(t *testing.T) {
 	due := time.Date(2026, 2, 14, 9, 0, 0, 0, time.UTC)
 	const why = "units: the provider said no at 21 used; most by scheduled AU videos.list (4 in 24h); frees at 2026-02-15T08:00:00Z"
 	slot := func(kind ingest.Kind, job, key string, state ingest.State, pages, videos int, units int64, reason string) fetch.SlotResult {
@@ -53,7 +53,7 @@ stopped refresh: units: 19 of 19 used
 	}
 }
 
-func TestAClaimedSlotSaysUntilWhenItIsHeld(t *testing.T) {
+func TestAClaimedSlotSaysUntilWhenItsClaimLasts(t *testing.T) {
 	lease := time.Date(2026, 2, 14, 9, 3, 0, 1, time.UTC)
 	slot := ingest.Slot{Owner: "host/7/x", Lease: lease}
 	for at, want := range map[time.Time]string{

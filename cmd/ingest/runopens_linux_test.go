@@ -12,8 +12,8 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// A run opens the store once, and reads its files once. Opens that follow upon each other, such as those of the store's
-// two connections, are one to the kernel; one after a close is another.
+// A run opens the store once, and reads its files once. Opens that follow upon each other, such as the opens of the
+// store's two connections, are one to the kernel; one after a close is another.
 func TestARunOpensTheStoreOnceAndReadsTheCostsOnce(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 5})
 	config := configured(t, "pacing: off\n")

@@ -11,7 +11,7 @@ import (
 )
 
 // A run fetches four regions at once: 32 calls of 100 ms take 0.8 s of waiting, where one after the other they take 3.2 s.
-// Its results are in the order in which the slots were claimed, the least fresh region first.
+// Its results are in the order of the claims, the least fresh region first.
 func TestARunFetchesFourRegionsAtOnce(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Seed: 5, Latency: 100 * time.Millisecond})
 	var mu sync.Mutex

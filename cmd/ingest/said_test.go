@@ -14,8 +14,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/report"
 )
 
-// TestLongWhatIsSaidOfTomorrowComes lets the program live for days under cron.
-func TestLongWhatIsSaidOfTomorrowComes(t *testing.T) {
+// TestLongTomorrowsPredictionsComeTrue lets the program live for days under cron.
+func TestLongTomorrowsPredictionsComeTrue(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/long",
 		Setup: func(e *testscript.Env) error {

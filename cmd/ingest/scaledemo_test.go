@@ -24,7 +24,7 @@ type scale struct {
 const demoLease = 8 * time.Second
 
 // TestLongScaleDemo kills the leader of three machines and another, each in the middle of a pass, and compares the
-// account of the remaining one with the upstream's own count. Its output is that of make scale-demo.
+// account of the remaining one with the upstream's own count. Its output is the output of make scale-demo.
 func TestLongScaleDemo(t *testing.T) {
 	t.Parallel()
 	s := newScale(t)
@@ -125,7 +125,7 @@ func (s *scale) wait(what string, is func() bool) {
 	s.Helper()
 	for _, m := range s.machines {
 		m.until(what, func() bool {
-			time.Sleep(100 * time.Millisecond) // real machines are what is waited for
+			time.Sleep(100 * time.Millisecond) // the test waits for real machines
 			return is()
 		})
 		return
@@ -146,7 +146,7 @@ func (s *scale) leads() string {
 	return ""
 }
 
-// kill ends a machine in the middle of a pass. It owes the ledger nothing, which nobody else could post.
+// kill ends a machine in the middle of a pass. It leaves no late operation, which no other host could post.
 func (s *scale) kill(name string) {
 	s.Helper()
 	m, chart := s.machines[name], ""
@@ -161,7 +161,7 @@ func (s *scale) kill(name string) {
 	s.say("   %s is killed while it fetches %s", name, chart)
 }
 
-// account compares what the ledger, the upstream and the slots say was spent.
+// account compares the spends in the ledger, the upstream and the slots.
 func (s *scale) account() {
 	s.Helper()
 	sent, ledger, slots := s.sim.Ledger().Units["units"], s.used(), s.number("SELECT sum(units) FROM ingest.slots")

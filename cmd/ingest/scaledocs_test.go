@@ -20,8 +20,9 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// What docs/scale.md says, block by block as it stands, but for the address, the password and the place of the certificate: users
-// who may do nothing else on the server fetch over TLS that is verified, move a store there, and read it, and no more.
+// The commands of docs/scale.md, block by block as it stands, but for the address, the password and the place of the
+// certificate: users who may do nothing else on the server fetch over TLS that is verified, move a store there, and
+// read it, and no more.
 func TestTheDocsOfScaleWorkAsWritten(t *testing.T) {
 	d := faulty.Postgres(t, "fsync=on")
 	d.Admin(t, "ALTER DATABASE postgres OWNER TO admin; DROP ROLE ingest")
@@ -119,7 +120,7 @@ func TestTheDocsOfScaleWorkAsWritten(t *testing.T) {
 		if _, errs := ingestCode(t, exitConfig, "chart", "US"); !strings.Contains(errs, "can be read by others: chmod 600") || strings.Contains(errs, "correct-horse") {
 			t.Error(errs)
 		}
-		ingestCode(t, exitOK, "chart", "US", "--store", reader, "--ledger", "sqlite", "--data", t.TempDir()) // whose password is in the URL
+		ingestCode(t, exitOK, "chart", "US", "--store", reader, "--ledger", "sqlite", "--data", t.TempDir()) // a URL with a password in it
 		if err := os.Chmod(passwords, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +188,7 @@ func statements(block string) []string {
 	return strings.Split(strings.TrimSuffix(strings.TrimSpace(block), ";"), ";")
 }
 
-// shell runs blocks as a person pastes them, and returns what they print.
+// shell runs blocks as a person pastes them, and returns their output.
 func shell(t *testing.T, blocks []string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-e", "-c", strings.Join(blocks, ""))

@@ -22,7 +22,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// The schemas of the documents are the golden files of --json: they are generated from what the program prints, so that
+// The schemas of the documents are the golden files of --json: they are generated from the program's output, so that
 // removing a field, or changing its type, shows in a diff.
 const schemas = "../../docs/schema"
 
@@ -44,8 +44,8 @@ func purposes() (of []any) {
 	return of
 }
 
-// TestSchemasAreThoseOfTheDocuments, and docs/json.md names each of them.
-func TestSchemasAreThoseOfTheDocuments(t *testing.T) {
+// TestSchemasMatchTheDocuments, and docs/json.md names each of them.
+func TestSchemasMatchTheDocuments(t *testing.T) {
 	listed, err := os.ReadFile("../../docs/json.md")
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func schemaOf(t reflect.Type) map[string]any {
 	return map[string]any{"type": "integer"}
 }
 
-// addFields adds a struct's fields, and those of embedded structs that it does not have itself.
+// addFields adds a struct's fields, and the fields of embedded structs that it does not have itself.
 func addFields(t reflect.Type, properties map[string]any, required map[string]bool) {
 	for field := range t.Fields() {
 		name, options, tagged := strings.Cut(field.Tag.Get("json"), ",")
@@ -142,7 +142,7 @@ func addFields(t reflect.Type, properties map[string]any, required map[string]bo
 	}
 }
 
-// schemaScript validates each line of what the last command printed: schema NAME, or schema NAME stderr.
+// schemaScript validates each line of the last command's output: schema NAME, or schema NAME stderr.
 func schemaScript(ts *testscript.TestScript, neg bool, args []string) {
 	from := "stdout"
 	if neg || len(args) < 1 || len(args) > 2 {

@@ -22,7 +22,7 @@ const narrowJobs = `jobs:
 func TestScreensFitATerminal(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 1})
 	dir := t.TempDir()
-	t.Setenv("TMPDIR", dir) // where demo keeps what it fetched
+	t.Setenv("TMPDIR", dir) // where demo keeps its data
 	config := configured(t, narrowJobs)
 	for _, args := range [][]string{
 		{"config", "check", "--config", config},

@@ -18,7 +18,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 )
 
-// failpoint is wrapped around the parts of a pass by the tested program; nil: by nobody.
+// failpoint is wrapped around the parts of a pass by the tested program; nil: by no process.
 var failpoint = func() func(*fetch.Reconciler) { return nil }
 
 // TestScripts runs the command line as a person types it. readme.txtar pastes the blocks of README.md and docs.

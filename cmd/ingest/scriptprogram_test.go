@@ -42,16 +42,16 @@ func (m withProgram) Run() int {
 	return m.M.Run()
 }
 
-// ingestHere is the program in a script, without a process of its own, which would cost more than most commands do. What
-// needs one is run by exec ingest: a signal, a terminal, a standard input, others beside it.
+// ingestHere is the program in a script, without a process of its own, which would cost more than most commands do. A
+// script that needs one runs it by exec ingest: a signal, a terminal, a standard input, others beside it.
 func ingestHere(ts *testscript.TestScript, neg bool, args []string) {
 	if code := runHere(ts, args); (code != exitOK) != neg {
 		ts.Fatalf("ingest %s: exit %d", strings.Join(args, " "), code)
 	}
 }
 
-// here is the directory of the tests, for whoever must find it while another script's is the process's: with runHere,
-// what a process has once is one script's at a time.
+// here is the directory of the tests, for helpers that must find it while the process is in another script's
+// directory: with runHere, only one script at a time has the parts that a process has once.
 var (
 	here, _   = os.Getwd()
 	ofProcess sync.Mutex

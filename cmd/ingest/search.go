@@ -19,7 +19,7 @@ func (a *app) searchCommand() *cobra.Command {
 	var f library.SearchFlags
 	var mark bool
 	q := store.SearchQuery{Limit: store.DefaultLimit}
-	cmd := command("search QUERY", "Search what was fetched; costs no quota",
+	cmd := command("search QUERY", "Search the fetched videos; costs no quota",
 		orAsk(cobra.MinimumNArgs(1), "search for what? Give the words, such as world cup"), func(ctx context.Context, args []string) error {
 			q.Text = strings.Join(args, " ")
 			if id, why := youtube.ParseVideo(q.Text); why == "" {
@@ -32,11 +32,11 @@ func (a *app) searchCommand() *cobra.Command {
 		})
 	f.Add(cmd.Flags(), &q)
 	library.AddLengthFlags(cmd.Flags(), &q.Length)
-	cmd.Flags().BoolVar(&mark, "mark", false, "put what was asked for in [brackets]")
+	cmd.Flags().BoolVar(&mark, "mark", false, "put the query's words in [brackets]")
 	return cmd
 }
 
-// search prints the results, each with the value that order sorts by and, with mark, what was asked for in [brackets].
+// search prints the results, each with the value that order sorts by and, with mark, the query's words in [brackets].
 func search(ctx context.Context, a *app, s *store.Store, q store.SearchQuery, order string, mark bool) error {
 	doc, result, err := a.reader(s).Search(ctx, q)
 	if errors.Is(err, store.ErrCursor) {
@@ -58,7 +58,7 @@ func search(ctx context.Context, a *app, s *store.Store, q store.SearchQuery, or
 	return nothingFound(ctx, a, s, q, result)
 }
 
-// nothingFound says what was searched for, and whether there are results without the filters.
+// nothingFound names the query, and says whether there are results without the filters.
 func nothingFound(ctx context.Context, a *app, s *store.Store, q store.SearchQuery, r store.Result) error {
 	if r.Hint != "" {
 		a.say("nothing found: %s", r.Hint)
@@ -70,7 +70,7 @@ func nothingFound(ctx context.Context, a *app, s *store.Store, q store.SearchQue
 		a.say("--category %s: ids of categories are numbers such as 10, on dailymotion words such as music", term.Fit(q.Category, 30))
 	}
 	if r.FreshAt.IsZero() {
-		a.say("no chart was fetched yet: ingest run fetches what is due")
+		a.say("no chart was fetched yet: ingest run fetches the due slots")
 		return nil
 	}
 	if !q.Filtered() {
@@ -81,7 +81,7 @@ func nothingFound(ctx context.Context, a *app, s *store.Store, q store.SearchQue
 	if err == nil && len(all.Items) > 0 {
 		a.say("without the filters there is something: drop one")
 	} else if err == nil {
-		a.say("nor is there anything without the filters")
+		a.say("and there is nothing without the filters either")
 	}
 	return err
 }
@@ -95,7 +95,7 @@ func sayMore(out *console, q store.SearchQuery, r store.Result) {
 		out.say("many videos match: these are the best of the newest ones; add a word to narrow it down")
 	}
 	if age := q.At.Sub(r.FreshAt); age > 24*time.Hour && !r.FreshAt.IsZero() {
-		out.say("nothing was fetched for %s: views and regions are as they were then; ingest run fetches what is due", term.Ago(age))
+		out.say("nothing was fetched for %s: views and regions are from that time; ingest run fetches the due slots", term.Ago(age))
 	}
 	if r.Next != "" {
 		out.say("more: --after %s", r.Next)

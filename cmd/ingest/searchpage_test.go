@@ -21,7 +21,7 @@ var (
 	pageTag  = regexp.MustCompile(`<[^>]*>`)
 )
 
-// Every result, mark, count and link of search pages is that of the API's document, page after page to the last.
+// Every result, mark, count and link of search pages equals the API's document, page after page to the last.
 func TestSearchPagesAreTheDocumentsOfTheAPI(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 5})
 	at(t, "2026-02-14T09:40:00Z")

@@ -21,8 +21,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// secrets are what a user hands to the program and nobody else may see, each with a canary of its own. watch sees a piece
-// of any of them.
+// secrets are values that a user hands to the program and that it never shows, each with a canary of its own. watch
+// sees a piece of any of them.
 type secrets struct {
 	canary
 
@@ -44,15 +44,14 @@ func newSecrets() secrets {
 	return s
 }
 
-// librariesRead are variables in which libraries that the program is linked with, and clients of the same servers, look for
-// secrets.
+// librariesRead are variables that linked libraries, and clients of the same servers, read secrets from.
 var librariesRead = []string{
 	"PGPASSWORD", "PGSERVICE", "PGUSER", "PGAPPNAME", "PGSSLPASSWORD", "PGOPTIONS", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_QUOTA_PROJECT",
 	"GOOGLE_CLOUD_UNIVERSE_DOMAIN", "S2A_ACCESS_TOKEN", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_RESOURCE_ATTRIBUTES", "GRPC_GCP_OBSERVABILITY_CONFIG",
 	"GRPC_XDS_BOOTSTRAP_CONFIG", "REDISCLI_AUTH", "DATABASE_URL", "REDIS_URL",
 }
 
-// plight is a world in which the secrets are used, and something is wrong in it.
+// plight is a world where the secrets are used, and something is wrong in it.
 type plight struct {
 	name                string
 	base, ledger, store string // URLs
@@ -61,7 +60,7 @@ type plight struct {
 	spoil               func(t *testing.T, h *home)
 }
 
-// plights returns all worlds. A peer that repeats what it was sent is the worst of its kind.
+// plights returns all worlds. A peer that repeats its requests is the worst of its kind.
 func plights(t *testing.T, s secrets) []plight {
 	t.Helper()
 	sim, err := youtubesim.New(youtubesim.Options{Seed: 3, RequireKey: s.apiKey})
@@ -286,8 +285,8 @@ func (s secrets) process(h *home, where string, env map[string]string, args []st
 	p.end()
 }
 
-// watchChildren looks at what everybody may read of the processes that one has started, and at their variables: the
-// program starts none.
+// watchChildren looks at the public facts of the processes that one has started, and at their variables: the program
+// starts none.
 func (s secrets) watchChildren(t *testing.T, where string, parent int) {
 	t.Helper()
 	all, _ := filepath.Glob("/proc/[0-9]*/stat")

@@ -19,7 +19,7 @@ import (
 // sequenceLimit is the limit of units, per day and in any 24 hours, in every sequence.
 const sequenceLimit = 100
 
-// operator does to one data directory what a person may do; the stand-in counts what arrives.
+// operator makes a person's possible steps on one data directory; the stand-in counts arriving calls.
 type operator struct {
 	t       *testing.T
 	sim     *youtubesim.Server
@@ -69,7 +69,7 @@ func startGateway(t *testing.T) (p *served, address string) {
 	return p, address
 }
 
-// gateway makes so many calls through a gateway, whatever it answers.
+// gateway makes so many calls through a gateway, with any answers.
 func gateway(calls int) func(*operator) {
 	return func(o *operator) {
 		p, address := startGateway(o.t)
@@ -80,7 +80,8 @@ func gateway(calls int) func(*operator) {
 	}
 }
 
-// A gateway goes on after quota.db was lost or replaced while it ran, and was rebuilt: nobody has to start it again.
+// A gateway goes on after quota.db was lost or replaced while it ran, and was rebuilt: no person has to start it
+// again.
 func TestAGatewayOpensAgainAfterARepair(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{})
 	configured(t, "jobs: [{name: chart, kind: chart, every: 24h, pages: 1}]\n")
@@ -168,13 +169,13 @@ func costs(from, to string) func(*operator) {
 	}
 }
 
-// everything spends what is left, by whoever may.
+// everything spends the rest, by every allowed spender.
 func everything(o *operator) {
 	chartRuns(7)(o)
 	takes(sequenceLimit)(o)
 }
 
-// sequence is what an operator does, one after the other.
+// sequence is an operator's steps, one after the other.
 type sequence struct {
 	name   string
 	often  bool // in make test, too
@@ -232,8 +233,8 @@ var sequences = []sequence{
 	}},
 }
 
-// Whatever an operator does, following the program's own advice: no more arrives than the limit, and the ledger counts
-// what arrived, once, or is closed.
+// After any steps of an operator who follows the program's own advice: no more arrives than the limit, and the ledger
+// counts each arrived call once, or is closed.
 func TestNoSequenceOfLedgersSpendsTwice(t *testing.T) { runSequences(t, true) }
 
 func TestLongNoSequenceOfLedgersSpendsTwice(t *testing.T) { runSequences(t, false) }

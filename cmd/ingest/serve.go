@@ -33,7 +33,7 @@ func (a *app) serveCommand() *cobra.Command {
 	var listen string
 	var workers int
 	var origins []string
-	cmd := command("serve", "Fetch what is due, all day: for systemd and containers", noArgs, func(ctx context.Context, _ []string) error {
+	cmd := command("serve", "Fetch the due slots, all day: for systemd and containers", noArgs, func(ctx context.Context, _ []string) error {
 		if a.flags.Set("listen") {
 			a.cfg.Listen = listen
 		}
@@ -47,8 +47,8 @@ func (a *app) serveCommand() *cobra.Command {
 	return cmd
 }
 
-// serve runs until ctx is done, at l or, if that is nil, at the configured address. It checks what it can before it
-// opens anything, and listens before it opens a file.
+// serve runs until ctx is done, at l or, if that is nil, at the configured address. It makes all possible checks
+// before it opens anything, and listens before it opens a file.
 func (a *app) serve(ctx context.Context, l net.Listener) error {
 	s, err := a.newService(ctx)
 	if err != nil {
@@ -72,7 +72,8 @@ func (a *app) serve(ctx context.Context, l net.Listener) error {
 	return s.Run(ctx, l)
 }
 
-// serveParts returns what serve makes of the config alone, or what it refuses in it. remote is its ledger on a server.
+// serveParts returns the parts of serve that need the config alone, or the refused part of it. remote is its ledger
+// on a server.
 func (a *app) serveParts(remote quota.Ledger) (p *service.Pinger, api *web.API, err error) {
 	if err := config.CheckListen(a.cfg.Listen); err != nil {
 		return nil, nil, err
@@ -86,7 +87,7 @@ func (a *app) serveParts(remote quota.Ledger) (p *service.Pinger, api *web.API, 
 	return p, api, err
 }
 
-// newService returns the service, and checks what can be checked without opening a file.
+// newService returns the service, and makes the checks that open no file.
 func (a *app) newService(ctx context.Context) (*service.Service, error) {
 	schedule, price, err := a.pricedSchedule()
 	if err != nil {
@@ -134,7 +135,7 @@ func (a *app) newService(ctx context.Context) (*service.Service, error) {
 	return s, nil
 }
 
-// openService opens what the service works with, and the door of its gateway.
+// openService opens the service's parts, and the door of its gateway.
 func (a *app) openService(ctx context.Context, door *gateway.Door) (*service.Runtime, error) {
 	w, err := a.open(ctx)
 	if err != nil {

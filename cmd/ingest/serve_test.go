@@ -30,7 +30,7 @@ func TestServeWarnsWhereOthersCanReachIt(t *testing.T) {
 	}
 }
 
-func TestServeFetchesWhatIsDue(t *testing.T) {
+func TestServeFetchesDueSlots(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Seed: 5})
 	at(t, "2026-02-14T09:40:00Z")
 	d := startServe(t, "--json")
@@ -218,7 +218,7 @@ func TestALostLedgerKeepsServeWaiting(t *testing.T) {
 	ingestCode(t, exitOK, "quota", "post", "units", "32")
 	d.until("the ledger is there again", d.isReady)
 	d.end(syscall.SIGTERM)
-	if n := d.stderr.count("quota.db is missing"); n < 1 || n > 2 { // a heart that beats while it is rebuilt sees what is still lacking
+	if n := d.stderr.count("quota.db is missing"); n < 1 || n > 2 { // a heart that beats while it is rebuilt sees the missing parts
 		t.Errorf("%d lines about it, want 1, or 2 if one came during the rebuild", n)
 	}
 }
@@ -312,7 +312,7 @@ func TestARefusedKeyIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestATakenPortIsSaidBeforeAnythingStarts(t *testing.T) {
+func TestATakenPortIsReportedBeforeAnythingStarts(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Seed: 5})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -332,7 +332,7 @@ func TestAStoppedSlotIsToldOnce(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 5})
 	at(t, "2026-02-14T09:40:00Z")
 	t.Setenv("INGEST_PACING", "off")                        // paced, charts of one page fit
-	ingestCode(t, exitOK, "quota", "post", "units", "9480") // of 9,500: what is left is not enough for eight regions
+	ingestCode(t, exitOK, "quota", "post", "units", "9480") // of 9,500: the rest is not enough for eight regions
 	quickHeart(t)
 	d := startServe(t)
 	d.until("the schedule has stopped", func() bool { return d.stderr.count("outcome=stopped") > 0 })
@@ -344,7 +344,7 @@ func TestAStoppedSlotIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestAdminHasAnAddressOfItsOwn: visitors get what is theirs, and nothing else.
+// TestAdminHasAnAddressOfItsOwn: visitors get their own answers, and nothing else.
 func TestAdminHasAnAddressOfItsOwn(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 5})
 	t.Setenv("INGEST_ADMIN_LISTEN", "127.0.0.1:0")

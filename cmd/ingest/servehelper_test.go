@@ -124,7 +124,7 @@ func (d *served) check(name string) report.Result {
 }
 
 // stopsWithin is twice the promise: ending a call in flight may take four of its five seconds, and a busy machine is no
-// broken promise. What does not stop runs on for a minute.
+// broken promise. A helper that is not stopped runs on for a minute.
 const stopsWithin = 10 * time.Second
 
 // end signals it and requires it to be gone soon, with the signal's exit code.

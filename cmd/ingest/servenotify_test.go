@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// systemd is a service manager's socket, and what it received.
+// systemd is a service manager's socket, and its received messages.
 type systemd struct {
 	mu   sync.Mutex
 	said []string

@@ -26,7 +26,7 @@ func TestServeLivesThroughALedgerThatComesAndGoes(t *testing.T) {
 	d.until("it knows that the ledger is gone", func() bool { return !d.isReady() })
 	redis.Restart()
 	d.until("it knows the ledger that has forgotten", d.isReady)
-	// Nothing was taken since: the check itself has posted to the new ledger what the old one knew.
+	// Nothing was taken since: the check itself has posted the old one's knowledge to the new ledger.
 	d.until("what was spent is synced, and when that was asked", func() bool {
 		said := d.check("ledger").Detail
 		return strings.Contains(said, "9,468 units left, ") && strings.HasSuffix(said, "s ago")

@@ -21,8 +21,8 @@ import (
 var unsentCalls = regexp.MustCompile(`(?m)^ingest_upstream_calls_total\{.*verdict="unsent".*\} (\d+)$`)
 
 // Ledger and upstream are behind one cable, which is out for so long that more calls than the emergency budget has do not
-// leave. They cost nothing: when the upstream is back, what is due is fetched without the ledger; and when that is back
-// too, it counts what arrived.
+// leave. They cost nothing: when the upstream is back, due slots are fetched without the ledger; and when that is
+// back too, it counts the arrived calls.
 func TestServeKeepsItsEmergencyBudgetWhileNothingLeaves(t *testing.T) {
 	sim := standIn(t, youtubesim.Options{Seed: 5})
 	upstream := net.JoinHostPort("127.0.0.1", strconv.Itoa(faulty.FreePort(t)))

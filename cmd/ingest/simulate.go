@@ -115,7 +115,7 @@ func (a *app) simulate(ctx context.Context, listen string, seed uint64, server h
 		URL  string `json:"url"`
 		Seed uint64 `json:"seed"`
 	}{url, seed})
-	a.say("the stand-in listens at %s; what it counted is at %ssim/ledger", url, url)
+	a.say("the stand-in listens at %s; its counts are at %ssim/ledger", url, url)
 	if waitErr := wait(); !errors.As(waitErr, new(signalled)) {
 		err = errors.Join(err, waitErr)
 	}

@@ -34,7 +34,7 @@ const (
 	sizePages  = 200
 )
 
-// large is a store of sizeVideos, most of them written directly: nobody charts that many within a test.
+// large is a store of sizeVideos, most of them written directly: no upstream charts that many within a test.
 func large(t *testing.T) {
 	t.Helper()
 	standIn(t, youtubesim.Options{Seed: 5})
@@ -89,8 +89,9 @@ func TestLongAHundredThousandVideos(t *testing.T) {
 	t.Run("the API under load", theAPIUnderLoad)
 }
 
-// whatIsSeenIsSmallAndQuick: the page, a scrape and ingest quota, and two hundred open pages. It prints what it
-// measures; times fail at ten times the promise, since other tests run at the same time, but bytes at the promise.
+// whatIsSeenIsSmallAndQuick: the page, a scrape and ingest quota, and two hundred open pages. It prints its
+// measurements; times fail at ten times the promise, since other tests run at the same time, but bytes at the
+// promise.
 func whatIsSeenIsSmallAndQuick(t *testing.T) {
 	d := startServe(t)
 	d.until("it is ready", d.isReady)
@@ -197,8 +198,8 @@ func processor(t *testing.T, pid int) time.Duration {
 }
 
 // theAPIUnderLoad: searches with limits on, as fast as eight concurrent clients ask: first with words that repeat, like
-// people's (one of 200), then with a different question each time. It prints what it measures, and fails at a tenth of
-// the promise.
+// people's (one of 200), then with a different question each time. It prints its measurements, and fails at a tenth
+// of the promise.
 func theAPIUnderLoad(t *testing.T) {
 	configured(t, "api: {limits: {1m: 1000000, 1h: 10000000}}\n")
 	d := startServe(t)

@@ -23,7 +23,7 @@ func (a *app) slotsCommand() *cobra.Command {
 	f, next := store.SlotFilter{Limit: 50, Lacking: true}, 0
 	var region ingest.Region
 	var since config.Since
-	cmd := command("slots", "What ran, what did not and why, and what is next", noArgs, func(ctx context.Context, _ []string) error {
+	cmd := command("slots", "Done and missing slots with the reasons, and the next ones", noArgs, func(ctx context.Context, _ []string) error {
 		if f.Key = string(region); next > 0 {
 			return printNext(ctx, a, next, f.Key)
 		}
@@ -40,7 +40,7 @@ func (a *app) slotsCommand() *cobra.Command {
 			}
 			ran := slices.IndexFunc(series, func(s report.SeriesDocument) bool { return s.LastRunAt != nil })
 			if f.State == ingest.Missed && ran >= 0 {
-				a.say("nothing has run since %s: the next run records what was missed since", term.Stamp(*series[ran].LastRunAt))
+				a.say("nothing has run since %s: the next run records the slots missed since", term.Stamp(*series[ran].LastRunAt))
 			}
 			idle, err := a.idleMachines(ctx, s)
 			if err != nil {
@@ -55,7 +55,7 @@ func (a *app) slotsCommand() *cobra.Command {
 	return a.watchable(cmd)
 }
 
-// printNext shows the next slots of the schedule: those that wait, whether stored or not, and those to come.
+// printNext shows the next slots of the schedule: the waiting slots, stored or not, and the coming ones.
 func printNext(ctx context.Context, a *app, n int, region string) error {
 	st, err := a.openStanding(ctx)
 	if err = cmp.Or(err, st.StoreErr); err != nil {
@@ -77,17 +77,17 @@ func printNext(ctx context.Context, a *app, n int, region string) error {
 	return printSlots(&a.console, slots, nil, nil, st.Now, region != "")
 }
 
-// sayClosed says what runs fetch while the ledger cannot answer.
+// sayClosed describes the runs' fetching while the ledger cannot answer.
 func (a *app) sayClosed(st standing.Standing) {
 	switch {
 	case st.LedgerErr != nil:
-		a.say("ingest: until this is mended no run fetches what is due: %v", st.LedgerErr)
+		a.say("ingest: until this is mended no run fetches the due slots: %v", st.LedgerErr)
 	case st.Report.Degraded != nil:
 		a.say("ingest: until this is mended %s: %v", report.WithoutLedger(st.Report.EmergencyLeft), st.Report.Degraded)
 	}
 }
 
-// seriesOf returns what is known about every series of the schedule, or about those of one key.
+// seriesOf returns the known facts about every series of the schedule, or about the series of one key.
 func seriesOf(ctx context.Context, a *app, key string) ([]report.SeriesDocument, error) {
 	st, err := a.openStanding(ctx)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// source returns what the metrics and the status page read: the ledger and the store, as the commands show them.
+// source returns the source of the metrics and the status page: the ledger and the store, as the commands show them.
 func (a *app) source(l *ledger, s *store.Store) *web.Source {
 	source := a.storeSource(s, nil)
 	source.Quota = func(ctx context.Context, store func() standing.Facts) (doc report.QuotaDocument, _ standing.Facts, err error) {

@@ -18,11 +18,11 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// trouble is a state of the world, and what is said of it. The charts were fetched at 09:40.
+// trouble is a state of the world, and the messages about it. The charts were fetched at 09:40.
 type trouble struct {
 	name     string
 	begins   func(t *testing.T)
-	now      string // when it is looked at
+	now      string // when the screens are read
 	quota    int    // exit codes
 	sentence string // in the first sentence of quota
 	slots    int    // also of chart and metrics
@@ -33,7 +33,7 @@ type trouble struct {
 	check    string // which the doctor does not find well
 	metric   string
 	run      int
-	after    int    // what the doctor exits with after that run, which may have learned more
+	after    int    // the doctor's exit code after that run, which may have learned more
 	ready    int    // of serve, afterwards; 0: it does not start
 	page     string // how the page's headline begins then
 }
@@ -126,7 +126,7 @@ func refuseSoon(t *testing.T) {
 	ingestCode(t, exitStopped, "run")
 }
 
-// spoil replaces a file of the data directory by what is no database.
+// spoil replaces a file of the data directory by one that is no database.
 func spoil(t *testing.T, file string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(os.Getenv("INGEST_DATA"), file), []byte(strings.Repeat("no database ", 99)), 0o600); err != nil {
@@ -134,7 +134,7 @@ func spoil(t *testing.T, file string) {
 	}
 }
 
-// questions are those of README, each with the command that answers it.
+// questions are the questions of README, each with the command that answers it.
 func questions(t *testing.T) (asked [][2]string) {
 	t.Helper()
 	text, err := os.ReadFile("../../README.md")
@@ -155,7 +155,7 @@ func ask(t *testing.T, question, command string) string {
 	t.Helper()
 	command, filter, piped := strings.Cut(command, " | ")
 	var out, errs bytes.Buffer
-	_ = program.Run(strings.Fields(command)[1:], &out, &errs, nil) // what it says counts
+	_ = program.Run(strings.Fields(command)[1:], &out, &errs, nil) // its words count
 	answer := out.String()
 	if piped {
 		cmd := exec.Command("sh", "-c", filter)
@@ -190,16 +190,17 @@ func otherStandIn(t *testing.T, o youtubesim.Options) {
 	t.Setenv("INGEST_UPSTREAM_URL", server.URL+"/")
 }
 
-// In each state every screen says what is the matter, and no two contradict each other: where a run is stopped or refused,
-// quota is not fine; where the ledger cannot answer, nobody says that it can; and charts are shown whatever the ledger does.
-// The README's ten questions are answered in each, truly, and in no more lines than a glance takes. The words of all
-// screens in many more states are a test of internal/standing: this one shows that the program reads the facts.
+// In each state every screen names the trouble, and no two contradict each other: where a run is stopped or refused,
+// quota is not fine; where the ledger cannot answer, no screen says that it can; and charts are shown with any
+// ledger. The README's ten questions are answered in each, truly, and in no more lines than a glance takes. The words
+// of all screens in many more states are a test of internal/standing: this one shows that the program reads the
+// facts.
 func TestNoTwoScreensContradictEachOther(t *testing.T) { noTwoScreens(t, true) }
 
 func TestLongNoTwoScreensContradictEachOther(t *testing.T) { noTwoScreens(t, false) }
 
-// oftenLooked are the states in which make test looks at the screens: no trouble, one of the ledger, one of the store.
-// make test-long looks at the others.
+// oftenLooked are the states whose screens make test reads: no trouble, one of the ledger, one of the store. make
+// test-long looks at the others.
 var oftenLooked = []string{"all is well", "quota.db is lost", "ingest.db is damaged"}
 
 func noTwoScreens(t *testing.T, often bool) {
@@ -227,7 +228,7 @@ func noTwoScreens(t *testing.T, often bool) {
 	}
 }
 
-// commands looks at what each command prints, and at its exit code.
+// commands reads each command's output, and its exit code.
 func (tt trouble) commands(t *testing.T) {
 	t.Helper()
 	said, errs := ingestCode(t, tt.quota, "quota")
@@ -283,7 +284,7 @@ func (tt trouble) answers(t *testing.T, asked [][2]string) {
 		left = "0 units left for it"
 	}
 	if strings.Contains(tt.why, "nothing has run since") {
-		lost = "the next run records what was missed since"
+		lost = "the next run records the slots missed since"
 	}
 	want := []string{tt.sentence, tt.why, tt.sentence, spent, left, tt.online, lost, backup, tt.next}
 	for i, q := range asked[:len(want)] {
@@ -302,7 +303,7 @@ func (tt trouble) answers(t *testing.T, asked [][2]string) {
 	}
 }
 
-// service looks at what serve says, once it has looked at the world itself.
+// service reads serve's answers, once it has looked at the world itself.
 func (tt trouble) service(t *testing.T) {
 	t.Helper()
 	if tt.ready == 0 {

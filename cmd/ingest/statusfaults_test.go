@@ -25,8 +25,8 @@ var tenPercent = []string{
 	"500:1%", "503:1%", "502:1%", "502html:1%", "429min:1%", "drop:1%", "reset:1%", "truncate:1%", "empty:1%", "badtoken:1%",
 }
 
-// A simulated day of the real client, store and ledger, in which every tenth call fails: the ledger has what the
-// upstream charged, to the unit. If an upstream does not charge for its failures, the ledger is too high by exactly
+// A simulated day of the real client, store and ledger, with every tenth call failing: the ledger equals the
+// upstream's charges, to the unit. If an upstream does not charge for its failures, the ledger is too high by exactly
 // those calls, and never too low.
 func TestADayOfStatusFaultsIsCountedToTheUnit(t *testing.T) {
 	for _, upstream := range []struct {
@@ -78,7 +78,7 @@ func (d *faultyDay) wait(_ context.Context, pause time.Duration) error {
 	return nil
 }
 
-// run does what is due at a time, or a little later if a run before it took longer.
+// run fetches the slots due at a time, or a little later if a run before it took longer.
 func (d *faultyDay) run(at time.Time) {
 	d.Helper()
 	if d.now.Load().Before(at) {

@@ -29,7 +29,7 @@ func TestASignalEndsARunCleanly(t *testing.T) {
 			t.Fatal(err)
 		}
 		for len(sim.Log()) < 6 {
-			time.Sleep(5 * time.Millisecond) // a real process is what is tested
+			time.Sleep(5 * time.Millisecond) // the test needs a real process
 		}
 		began := time.Now()
 		if err := cmd.Process.Signal(signal); err != nil {

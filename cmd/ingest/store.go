@@ -60,7 +60,7 @@ func (a *app) copyStore(ctx context.Context, from, to string) (err error) {
 		doc.Tables, doc.Rows = append(doc.Tables, t), doc.Rows+t.Rows
 	}
 	if err = a.showDone(doc); err == nil && got.Written {
-		err = codeError{exitPartial, fmt.Errorf("%s was written to while it was copied: what came in since %s is not in the copy; stop what writes there, and copy it into an empty place", doc.From, term.Stamp(doc.At))}
+		err = codeError{exitPartial, fmt.Errorf("%s was written to while it was copied: rows written since %s are not in the copy; stop the processes that write there, and copy it into an empty place", doc.From, term.Stamp(doc.At))}
 	}
 	return err
 }

@@ -37,7 +37,7 @@ type strangersTree struct {
 func (w *strangersTree) in(name string) string   { return filepath.Join(w.dir, name) }
 func (w *strangersTree) root(name string) string { return filepath.Join(w.outside, name) }
 
-// Whatever an unprivileged user puts into a tree where root works, no command changes a file outside, or waits.
+// With any file of an unprivileged user in a tree where root works, no command changes a file outside, or waits.
 func TestAStrangersTricksChangeNothingOutside(t *testing.T) { strangersTricksChangeNothing(t, 9) }
 
 func TestLongAStrangersTricksChangeNothingOutside(t *testing.T) { strangersTricksChangeNothing(t, 1) }

@@ -18,11 +18,11 @@ import (
 
 // A server that is frozen, or a network that swallows its answers, keeps nothing from stopping: whatever the program
 // waits for, a signal ends it within five seconds.
-func TestASignalEndsWhatWaitsForAServerThatHangs(t *testing.T) {
+func TestASignalEndsAWaitForAServerThatHangs(t *testing.T) {
 	signalEndsWaits(t, "frozen, serve", "silent, run --force", "COMMIT, serve")
 }
 
-func TestLongASignalEndsWhatWaitsForAServerThatHangs(t *testing.T) {
+func TestLongASignalEndsAWaitForAServerThatHangs(t *testing.T) {
 	signalEndsWaits(t, "frozen, run --force", "silent, serve", "COMMIT, run --force")
 }
 
@@ -48,7 +48,7 @@ func signalEndsWaits(t *testing.T, pairs ...string) {
 					t.Fatal(err)
 				}
 				for began := time.Now(); len(p.sim.Log()) < 3 && time.Since(began) < waitAtMost; {
-					time.Sleep(5 * time.Millisecond) // a real process is what is tested
+					time.Sleep(5 * time.Millisecond) // the test needs a real process
 				}
 				hang(p)
 				time.Sleep(time.Second)
@@ -75,15 +75,16 @@ func signalEndsWaits(t *testing.T, pairs ...string) {
 	}
 }
 
-// What only reads waits seconds for a server that does not answer, or whose tables another program has locked, and says
-// which it was.
+// A reading command waits seconds for a server that does not answer, or whose tables another program has locked, and
+// names the cause.
 func TestLongReadsDoNotWait(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, "postgres", 1000, youtubesim.Options{Seed: 5})
 	if p.force() != exitOK {
 		t.Fatal("no run")
 	}
-	// read holds that what has to read first gives up within five seconds, beside what starting a process costs here.
+	// read holds that a command that has to read first gives up within five seconds, beside the time of starting a
+	// process here.
 	reads := []string{"chart US", "search the", "slots", "history US"}
 	silent := "no answer within" // whatever is wrong, on a machine that is too busy to connect
 	read := func(trouble, said string, commands ...string) {

@@ -78,8 +78,8 @@ type fetchRuntime struct {
 // open opens everything, or nothing.
 func (a *app) open(ctx context.Context) (*fetchRuntime, error) { return a.openWith(ctx, openUpstream) }
 
-// openWith opens everything, with the client that connect makes, or nothing. What can be refused without a file is
-// refused before one is created.
+// openWith opens everything, with the client that connect makes, or nothing. A config that can be refused without a
+// file is refused before one is created.
 func (a *app) openWith(ctx context.Context, connect func(context.Context, *config.Config) (upstream, error)) (*fetchRuntime, error) {
 	schedule, price, err := a.pricedSchedule()
 	if err != nil {
@@ -156,7 +156,7 @@ func (a *app) storeGone(ctx context.Context) error {
 	if err := a.withReadOnlyLedger(ctx, a.checkStoreGone); errors.Is(err, ingest.ErrStoreGone) {
 		return err
 	}
-	return nil // else nothing was fetched yet, or the ledger's own commands say what is wrong with it
+	return nil // else nothing was fetched yet, or the ledger's own commands report its fault
 }
 
 func (f *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
@@ -201,12 +201,12 @@ func (f *fetchRuntime) checkClock(ctx context.Context) error {
 	return ingest.CompareClocks("the database", here, there, f.ledger.Tariff.Gap())
 }
 
-// reserveCache returns what backfills and refreshes must leave for the schedule.
+// reserveCache returns the amounts that backfills and refreshes must leave for the schedule.
 func (f *fetchRuntime) reserveCache(a *app) *budget.ReserveCache {
 	return &budget.ReserveCache{Now: a.clock.Now, Log: a.log(), Compute: func(ctx context.Context) (budget.Reserve, error) { return f.reserve(ctx, a) }}
 }
 
-// reserve returns what the schedule needs and has used. If the ledger cannot answer, nothing counts as used.
+// reserve returns the schedule's need and its use. If the ledger cannot answer, nothing counts as used.
 func (f *fetchRuntime) reserve(ctx context.Context, a *app) (budget.Reserve, error) {
 	r, err := f.schedule.Reserve(ctx, f.store, a.clock.Now())
 	if err == nil {
@@ -283,7 +283,7 @@ func (a *app) readStore(ctx context.Context) (*store.Store, error) {
 	return s, err
 }
 
-// answersWithin bounds what one command reads from a store on a server.
+// answersWithin bounds the time of one command's reads from a store on a server.
 const answersWithin = 4 * time.Second
 
 // withStore runs do on the store, for a command that only reads. A server has answersWithin for it.
@@ -308,8 +308,8 @@ func (a *app) sayUpgraded(from, to int, backup string) {
 	a.say("ingest: upgraded the store from version %d to %d; a backup is %s", from, to, backup)
 }
 
-// newAPI returns the handler of /v1/, with the config's limits. They are counted in the ledger on a server, if there is
-// one, else in memory: no request waits for a disk.
+// newAPI returns the handler of /v1/, with the config's limits. They are counted in the ledger on a server, if there
+// is one, else in memory: no request waits for a disk.
 func newAPI(c *config.Config, remote quota.Ledger) (*web.API, error) {
 	api, l := &web.API{Origins: c.API.Origins}, c.API.Config
 	l.Ledger, l.Limits = remote, c.ClientLimits()

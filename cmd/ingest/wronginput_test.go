@@ -11,7 +11,7 @@ import (
 )
 
 // wrongInputs are common mistakes, with the exit code that README gives and a part of the one line printed. A word
-// KEY=VALUE before the command sets a variable. Files are those of wrongFiles.
+// KEY=VALUE before the command sets a variable. Files are the wrongFiles.
 var wrongInputs = []struct {
 	command string
 	code    int
