@@ -5,7 +5,7 @@
 #   docker run --rm -v ingest:/var/lib/ingest -v /etc/ingest/youtube.key:/key:ro \
 #       ingest run --quiet --key-file /key
 #
-# "run" fetches what is due and exits: start it from a timer every five minutes. Exit code 75 means that
+# "run" fetches the due slots and exits: start it from a timer every five minutes. Exit code 75 means that
 # the quota is used up for now, and is no failure. The store and the ledger of quota live in the volume:
 # without it every container believes that nothing was spent.
 # A tag can be moved to another image. For a build that can be repeated name the digest that docker pull prints:

@@ -202,7 +202,7 @@ func TestATokenThatExpiredRestartsItsPiece(t *testing.T) {
 	sim := newLoggedStandIn(t, youtubesim.Options{Seed: 5, Faults: faultsOf(t, "badtoken@4")}, now)
 	// Three days of search, some 400 videos: pages of 50 with tokens.
 	search := []string{"search", "e", "--from", "2026-02-01", "--to", "2026-02-04", "--slice", "3d", "--yes"}
-	if end := runJSON(t, exitPartial, search...); end.Outcome != "due" || end.Drew["search"] != 10 || !strings.Contains(end.Reason, "than what was confirmed (10 search calls, 10 units)") {
+	if end := runJSON(t, exitPartial, search...); end.Outcome != "due" || end.Drew["search"] != 10 || !strings.Contains(end.Reason, "than the confirmed amount (10 search calls, 10 units)") {
 		t.Errorf("what the restart cost is within what was agreed to: %+v", end)
 	}
 	end := runJSON(t, exitOK, search...)

@@ -36,7 +36,7 @@ func TestTwoProcessesTogetherKeepTheConfirmedAmount(t *testing.T) {
 	over := 0
 	for i := range runs {
 		_ = runs[i].Wait()
-		if strings.Contains(said[i].String(), "more than what was confirmed") {
+		if strings.Contains(said[i].String(), "more than the confirmed amount") {
 			over++
 		}
 	}

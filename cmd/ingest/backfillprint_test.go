@@ -207,7 +207,7 @@ func TestABackfillWhosePieceWaitsSaysUntilWhen(t *testing.T) {
 	clock := at(t, "2026-02-14T09:40:00Z")
 	standIn(t, youtubesim.Options{Seed: 7, Crowd: 120, Faults: faultsOf(t, "nolist@2"), Now: func() time.Time { return clock }})
 	code, out := ingestAny("backfill", "run", "uploads", "@crowd", "--yes")
-	want := `bf-1 waits after 2 units; what came in is kept. The same command goes on from 2026-02-14 09:41:01Z: 1 piece brought nothing: playlistItems.list:`
+	want := `bf-1 waits after 2 units; the fetched data are kept. The same command goes on from 2026-02-14 09:41:01Z: 1 piece brought nothing: playlistItems.list:`
 	if text := strings.Join(strings.Fields(out), " "); code != exitStopped || !strings.HasPrefix(text, want) {
 		t.Errorf("exit %d:\n%s", code, out)
 	}

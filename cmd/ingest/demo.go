@@ -174,7 +174,7 @@ func (d *demo) call(ctx context.Context, path string) error {
 
 // refusal runs the next round, with too little quota left for it.
 func (d *demo) refusal(ctx context.Context) error {
-	d.print("\n3. The next round stops cleanly: what came in is kept, nobody gets a 403")
+	d.print("\n3. The next round stops cleanly: the fetched charts are kept, no call gets a 403")
 	var reason string
 	for _, key := range d.runtime.schedule.Jobs[0].Between(d.start.Add(demoInterval-time.Second), d.start.Add(demoInterval+demoInterval/4)) {
 		d.clock.Move(key.DueAt)
@@ -225,7 +225,7 @@ func (d *demo) ledgerDown(ctx context.Context) error {
 
 // search searches for a word of a chart's titles, in two scripts.
 func (d *demo) search(ctx context.Context) error {
-	d.print("\n5. Searching what came in costs no quota, in any script")
+	d.print("\n5. Searching the fetched videos costs no quota, in any script")
 	for _, search := range []struct {
 		region ingest.Region
 		script *unicode.RangeTable

@@ -97,7 +97,7 @@ func (a *app) recount(ctx context.Context, from, lost string) error {
 		if err := a.corrected(ctx, l, did, ""); err != nil || lost == "" {
 			return err
 		}
-		return codeError{exitUnavailable, fmt.Errorf("%s: what else was spent is not known. Every pool is closed until none of that can count, or until you post the figure that the provider's console shows for today: ingest quota post POOL N counts that and opens the pool (%w)", lost, quota.ErrClosed)}
+		return codeError{exitUnavailable, fmt.Errorf("%s: the other spends are not known. Every pool is closed until none of that can count, or until you post the figure that the provider's console shows for today: ingest quota post POOL N counts that and opens the pool (%w)", lost, quota.ErrClosed)}
 	})
 }
 

@@ -66,7 +66,7 @@ func TestUncountableSpendsDoNotCountAsNothing(t *testing.T) {
 			ingestCode(t, exitUnavailable, "run")
 			ingestCode(t, exitUnavailable, "quota")
 			_, says := ingestCode(t, exitUnavailable, "quota", "rebuild")
-			for _, want := range []string{"what else was spent is not known", "quota post"} {
+			for _, want := range []string{"the other spends are not known", "quota post"} {
 				if !strings.Contains(says, want) {
 					t.Errorf("%q is missing from %q", want, says)
 				}

@@ -43,7 +43,7 @@ const lookedAt = "2026-02-14T10:41:00Z"
 const (
 	fresh        = "All 8 charts are fresh, and the quota lasts."
 	overdueNow   = "overdue since 2026-02-14 10:07:30Z; nothing has run since 09:40"
-	gateIsClosed = "no run fetches what is due"
+	gateIsClosed = "no run fetches the due slots"
 	remaining    = `ingest_quota_remaining_units{pool="units",purpose="scheduled"} `
 	unreadable   = `ingest_source_readable{source="ledger"} 0`
 )

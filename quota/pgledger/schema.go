@@ -86,7 +86,10 @@ func (l *Ledger) install(ctx context.Context, c *pgxpool.Conn) error {
 // functions returns the two forms of take.sql.
 func functions() string {
 	take := strings.NewReplacer("{function}", "take_{version}", "{volatility}", "VOLATILE", "{writes}", "true",
-		"{lock}", `PERFORM pg_advisory_xact_lock(hashtextextended(_account, {seed})); IF pg_is_in_recovery() THEN -- rows that it reads here change under it, lock or not RAISE read_only_sql_transaction USING MESSAGE = 'cannot take during recovery'; END IF;`)
+		"{lock}", `PERFORM pg_advisory_xact_lock(hashtextextended(_account, {seed}));
+    IF pg_is_in_recovery() THEN -- the rows that it reads change under it here, lock or not
+        RAISE read_only_sql_transaction USING MESSAGE = 'cannot take during recovery';
+    END IF;`)
 	look := strings.NewReplacer("{function}", "look_{version}", "{volatility}", "STABLE", "{writes}", "false", "{lock}", "")
 	return take.Replace(takeSQL) + look.Replace(takeSQL)
 }

@@ -91,7 +91,7 @@ var membership = []SharedCase{
 		fresh := w.directory("fresh", 1).starts()
 		fresh.takes(50)
 		here.looks()
-		if !w.says("somebody with an empty data directory") {
+		if !w.says("a host with an empty data directory") {
 			w.Errorf("a loss that a fresh directory met first, and nothing is said of it: %s", w.said.String())
 		}
 		w.exactly()
