@@ -4,10 +4,14 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/robfig/cron/v3"
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/regions"
@@ -280,6 +284,35 @@ func TestServeTicksByTheClockItIsGiven(t *testing.T) {
 		book.wants(t, start, start.Add(48*time.Hour).Add(-time.Second))
 		if book.late > 0 || book.count(ingest.Missed) > 0 {
 			t.Errorf("%d slots late, %d missed", book.late, book.count(ingest.Missed))
+		}
+	})
+}
+
+// A program that runs robfig/cron itself can give it a schedule: it fires at each due time, and at no other.
+func TestCronRunsASchedule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		schedule := everyday(t, 30*time.Minute)
+		began := time.Now()
+		var mu sync.Mutex
+		var fired []time.Time
+		c := cron.New()
+		c.Schedule(schedule, cron.FuncJob(func() {
+			mu.Lock()
+			defer mu.Unlock()
+			fired = append(fired, time.Now().UTC())
+		}))
+		c.Start()
+		time.Sleep(48*time.Hour + time.Second)
+		<-c.Stop().Done()
+		var want []time.Time
+		for _, s := range schedule {
+			for _, slot := range s.Between(began, time.Now()) {
+				want = append(want, slot.DueAt)
+			}
+		}
+		slices.SortFunc(want, time.Time.Compare)
+		if want = slices.Compact(want); len(want) < 100 || !slices.EqualFunc(fired, want, time.Time.Equal) {
+			t.Errorf("fired %d times, and %d were due", len(fired), len(want))
 		}
 	})
 }

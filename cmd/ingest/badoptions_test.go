@@ -77,6 +77,7 @@ var badOptions = map[string]string{
 	"api routes limits":    "api: {routes: [{name: a, match: GET /v1/search, limits: {soon: 1}}]}",
 	"api headers":          "api: {headers: draft-99}",
 	"api observe":          "api: {observe: perhaps}",
+	"api log_clients":      "api: {log_clients: all}",
 	"api successes_only":   "api: {successes_only: 2}",
 	"gateway":              "gateway: 8090",
 	"gateway listen":       "gateway: {listen: 0.0.0.0:8090}",

@@ -26,7 +26,7 @@ var goodConfigs = []string{
 	"jobs: [{name: r, kind: refresh, every: 24h}]", "jobs: [{name: a, kind: chart, every: 1h30m, pages: 1}]",
 	"api: {hosts: [example.com]}", "api: {origins: [\"https://www.example.com\"]}", "api: {limits: {1m: 60, 1h: 1000}}", "api: {outer: {1m: 60}}",
 	"api: {plans: {free: {1m: 5}}, tokens: [{client: a, plan: free, sha256: " + aSum + "}]}", "api: {tokens: [{client: a, sha256: " + aSum + "}]}", "api: {limits: {1m: 60}, proxies: [10.0.0.0/8], forwarding: X-Forwarded-For}",
-	"api: {allow: [192.0.2.0/24], deny: [\"2001:db8::/32\"]}", "api: {deny: [192.0.2.7]}", "api: {observe: true, successes_only: true}", "api: {}",
+	"api: {allow: [192.0.2.0/24], deny: [\"2001:db8::/32\"]}", "api: {deny: [192.0.2.7]}", "api: {observe: true, successes_only: true}", "api: {limits: {1m: 60, 1h: {limit: 1000, observe: true}}, log_clients: plain}", "hosts: 2.0", "api: {}",
 	"gateway: {listen: 127.0.0.1:8090}", "gateway: {cache: {videos.list: 5m}}", "gateway: {}", "clients: {a: {token_sha256: " + aSum + "}}", "clients: {a: {token_sha256: " + aSum + ", limits: {units: {24h: 5}}}}", "clients: {}",
 }
 
@@ -37,7 +37,8 @@ var moreBadConfigs = []string{
 	"jobs: [{name: a, kind: chart, every: 30m}, {name: a, kind: chart, every: 30m}]", "jobs: [{name: a, kind: chart, every: 30m, pages: 0}]",
 	"jobs: [{name: a, kind: chart, every: -30m}]", "jobs: [{name: a, kind: chart, every: 0s}]", "jobs: [{name: a, kind: search, every: 24h}]", "jobs: [{name: a, kind: refresh, every: 24h, query: x}]",
 	"jobs: [{name: a, kind: chart, every: 30m, query: x}]", "jobs: [{name: a, kind: refresh, every: 24h, pages: 2}]", "api: {limit: {1m: 5}}", "api: {limits: {1m: -5}}",
-	"gateway: {port: 8090}", "gateway: {cache: {videos.list: soon}}", "clients: {a: {}}", "clients: {\"a b\": {token_sha256: " + aSum + "}}", "backups: /var/backups", "stale_after: -1", "key: abc", "worth: on", "- account: a", "account", "pages: {titel: x}",
+	"gateway: {port: 8090}", "gateway: {cache: {videos.list: soon}}", "clients: {a: {}}", "clients: {\"a b\": {token_sha256: " + aSum + "}}", "backups: /var/backups", "stale_after: -1", "key: abc", "worth: on", "hosts: 2.5", "concurrency: 1.5", "stale_after: 2.5", "jobs: [{name: a, kind: chart, every: 30m, pages: 1.5}]", "api: {limits: {1m: 60.5}}", "clients: {a: {token_sha256: " + aSum + ", limits: {units: {24h: 5.5}}}}",
+	"api: {limits: {1m: {limit: 5, observ: true}}}", "api: {limits: {1m: {limit: 5.5}}}", "api: {plans: {a: {1m: {observe: true}}}}", "- account: a", "account", "pages: {titel: x}",
 }
 
 // unsayable are parts of refused configs whose mistake only other files, other parts or the program's tables show.

@@ -28,22 +28,23 @@ type API struct {
 
 // apiFile mirrors api: in the config file.
 type apiFile struct {
-	Hosts         []string                    `yaml:"hosts"`
-	Origins       []string                    `yaml:"origins"`
-	Limits        map[string]int64            `yaml:"limits"`
-	Outer         map[string]int64            `yaml:"outer"`
-	Plans         map[string]map[string]int64 `yaml:"plans"`
-	Tokens        []tokenFile                 `yaml:"tokens"`
-	Proxies       []string                    `yaml:"proxies"`
-	Forwarding    string                      `yaml:"forwarding"`
-	Allow         []string                    `yaml:"allow"`
-	Deny          []string                    `yaml:"deny"`
-	Callers       []string                    `yaml:"callers"`
-	Routes        []routeFile                 `yaml:"routes"`
-	Failure       failureFile                 `yaml:"failure"`
-	Headers       fieldNames                  `yaml:"headers"`
-	Observe       bool                        `yaml:"observe"`
-	SuccessesOnly bool                        `yaml:"successes_only"`
+	Hosts         []string                        `yaml:"hosts"`
+	Origins       []string                        `yaml:"origins"`
+	Limits        map[string]limitFile            `yaml:"limits"`
+	Outer         map[string]limitFile            `yaml:"outer"`
+	Plans         map[string]map[string]limitFile `yaml:"plans"`
+	Tokens        []tokenFile                     `yaml:"tokens"`
+	Proxies       []string                        `yaml:"proxies"`
+	Forwarding    string                          `yaml:"forwarding"`
+	Allow         []string                        `yaml:"allow"`
+	Deny          []string                        `yaml:"deny"`
+	Callers       []string                        `yaml:"callers"`
+	Routes        []routeFile                     `yaml:"routes"`
+	Failure       failureFile                     `yaml:"failure"`
+	Headers       fieldNames                      `yaml:"headers"`
+	Observe       bool                            `yaml:"observe"`
+	LogClients    httplimit.ClientNames           `yaml:"log_clients"`
+	SuccessesOnly bool                            `yaml:"successes_only"`
 }
 
 type tokenFile struct {
@@ -54,15 +55,30 @@ type tokenFile struct {
 }
 
 type routeFile struct {
-	Name   string           `yaml:"name"`
-	Match  string           `yaml:"match"`
-	Cost   int64            `yaml:"cost"`
-	Limits map[string]int64 `yaml:"limits"`
+	Name   string               `yaml:"name"`
+	Match  string               `yaml:"match"`
+	Cost   int64                `yaml:"cost"`
+	Limits map[string]limitFile `yaml:"limits"`
 }
 
 type failureFile struct {
 	OpenAtMost string `yaml:"open_at_most"`
 	Emergency  string `yaml:"emergency"`
+}
+
+// limitFile is a number, or a limit with options.
+type limitFile struct {
+	Limit   int64 `yaml:"limit"`
+	Observe bool  `yaml:"observe"`
+}
+
+// UnmarshalYAML implements yaml.InterfaceUnmarshaler.
+func (f *limitFile) UnmarshalYAML(decode func(any) error) error {
+	type options limitFile
+	if decode(&map[string]any{}) == nil {
+		return decode((*options)(f))
+	}
+	return decode(&f.Limit)
 }
 
 // fieldNames are one name or a list.
@@ -113,7 +129,7 @@ func Origins(into *[]string) *FlagValue {
 func (f apiFile) toAPI(y *strictyaml.Document) (a API, err error) {
 	a = API{Hosts: f.Hosts, Origins: f.Origins, Config: httplimit.Config{
 		Plans: map[string][]httplimit.Limit{}, Forwarding: httplimit.Forwarding(f.Forwarding), Fields: f.Headers,
-		Observe: f.Observe, SuccessesOnly: f.SuccessesOnly,
+		Observe: f.Observe, SuccessesOnly: f.SuccessesOnly, ClientNames: f.LogClients,
 	}}
 	at := func(path ...string) []string { return append([]string{"api"}, path...) }
 	for i, origin := range f.Origins {
@@ -182,11 +198,15 @@ func (f apiFile) addresses(a *API, y *strictyaml.Document) error {
 }
 
 // parseLimits returns limits sorted by their windows; nil if the file says nothing.
-func parseLimits(y *strictyaml.Document, given map[string]int64, at []string) (out []httplimit.Limit, err error) {
+func parseLimits(y *strictyaml.Document, given map[string]limitFile, at []string) (out []httplimit.Limit, err error) {
 	if given == nil {
 		return nil, nil
 	}
-	windows, name, err := parseWindows(given)
+	numbers := map[string]int64{}
+	for name, f := range given {
+		numbers[name] = f.Limit
+	}
+	windows, name, err := parseWindows(numbers)
 	if err != nil {
 		return nil, y.Errorf(append(at, name), "%v", err)
 	}
@@ -195,7 +215,7 @@ func parseLimits(y *strictyaml.Document, given map[string]int64, at []string) (o
 		if w.Day() || w.Length%time.Second != 0 {
 			return nil, y.Errorf(append(at, w.Name), "window %q: use whole seconds, such as 60s, 1m or 1h", w.Name)
 		}
-		out = append(out, httplimit.Limit{Quota: w.Limit, Window: w.Length})
+		out = append(out, httplimit.Limit{Quota: w.Limit, Window: w.Length, Observe: given[w.Name].Observe})
 	}
 	slices.SortFunc(out, func(a, b httplimit.Limit) int { return int(a.Window - b.Window) })
 	return out, nil

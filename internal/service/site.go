@@ -43,7 +43,7 @@ func (s *Service) newSite() *web.Site {
 		site.AccessLog = s.log
 	}
 	if s.API != nil && s.API.Limiter != nil {
-		site.Status.Limits, s.API.Limiter.Log = s.API.Limiter.Stats, s.log
+		site.Status.Limits, s.API.Limiter.Log = s.API.Limiter, s.log
 	}
 	return site
 }

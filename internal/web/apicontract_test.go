@@ -128,6 +128,14 @@ func TestServersThatAskKeepTheContract(t *testing.T) {
 			contract.check(t, path, want.resp)
 		}
 	}
+	for from, want := range map[string]int{"127.0.0.1:1": 200, "192.0.2.7:1": 403} {
+		resp := ask(h, "GET", "/v1/limited", "From", from)
+		if resp.StatusCode != want {
+			t.Errorf("/v1/limited: %d to %s", resp.StatusCode, from)
+		}
+		contract.check(t, "/v1/limited", resp)
+	}
+	contract.check(t, "/v1/limited", ask(h, "GET", "/v1/limited", "From", "127.0.0.1:1", "Host", "evil.example"))
 	nothing, _ := newAPI(t)
 	for path, request := range requests {
 		if resp := request(nothing.Handler(), "192.0.2.1"); resp.StatusCode != 403 {
@@ -189,7 +197,7 @@ func readContract(t *testing.T, h http.Handler) contract {
 			}
 		}
 	}
-	if len(c.responses) != 8 {
+	if len(c.responses) != 9 {
 		t.Fatalf("%d paths", len(c.responses))
 	}
 	return c

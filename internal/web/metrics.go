@@ -52,9 +52,11 @@ var (
 	forecastUnits  = desc("quota_forecast_units", "The schedule's greatest need before the provider's day ends.", "pool")
 	forecastFits   = desc("quota_forecast_fits", "1 where that is left, with room for retries.")
 
-	apiRequests = desc("api_requests_total", "Requests under /v1/ since this process began, by rate-limit outcome.", "outcome")
-	apiRefunds  = desc("api_refunds_total", "Charges of clients that were given back, because the answer was an error of ours.")
-	apiShared   = desc("api_shared_total", "Requests of clients without an account of their own.")
+	apiRequests  = desc("api_requests_total", "Requests under /v1/ since this process began, by rate-limit outcome.", "outcome")
+	limitWindows = desc("limit_decisions_total", "Decisions of each window of the limits per client since this process began; decision is allowed, refused, or would_refuse where the limit is observed.", "limit", "route", "window", "decision")
+	limitNear    = desc("limit_near_misses_total", "Requests since this process began that left at most 5 % of a window.", "limit", "route", "window")
+	apiRefunds   = desc("api_refunds_total", "Charges of clients that were given back, because the answer was an error of ours.")
+	apiShared    = desc("api_shared_total", "Requests of clients without an account of their own.")
 
 	upstreamCalls   = desc("upstream_calls_total", "Calls to the upstream since the store was made, by the meaning of the answer.", "method", "verdict")
 	upstreamUp      = desc("upstream_up", "1 while the newest call was answered, 0 while the upstream gives no usable answer.")
@@ -79,7 +81,7 @@ type collector struct {
 	overview
 	version string
 	serving bool // the process lives long enough to time an outage
-	limits  *httplimit.Stats
+	limits  *httplimit.Limiter
 }
 
 // Describe sends nothing: the set of series depends on the config.
@@ -139,14 +141,24 @@ func (c collector) collectLimits(ch chan<- prometheus.Metric) {
 	count := func(d *prometheus.Desc, n int64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
 	}
+	stats := c.limits.Stats()
 	for outcome, n := range map[string]int64{
-		"allowed": c.limits.Allowed, "refused": c.limits.Refused, "overloaded": c.limits.Overloaded, "denied": c.limits.Denied,
-		"unauthorized": c.limits.Unauthorized, "repeated": c.limits.Repeated, "failed_open": c.limits.FailedOpen, "failed_closed": c.limits.FailedClosed,
+		"allowed": stats.Allowed, "refused": stats.Refused, "observed": stats.Observed, "overloaded": stats.Overloaded, "denied": stats.Denied,
+		"unauthorized": stats.Unauthorized, "repeated": stats.Repeated, "failed_open": stats.FailedOpen, "failed_closed": stats.FailedClosed,
 	} {
 		count(apiRequests, n, outcome)
 	}
-	count(apiRefunds, c.limits.Refunded)
-	count(apiShared, c.limits.Shared)
+	count(apiRefunds, stats.Refunded)
+	count(apiShared, stats.Shared)
+	for _, w := range c.limits.Windows() {
+		refused := "refused"
+		if w.Observed {
+			refused = "would_refuse"
+		}
+		count(limitWindows, w.Allowed, w.Limit, w.Route, w.Window, "allowed")
+		count(limitWindows, w.Refused, w.Limit, w.Route, w.Window, refused)
+		count(limitNear, w.Near, w.Limit, w.Route, w.Window)
+	}
 }
 
 func (c collector) collectQuota(gauge func(*prometheus.Desc, float64, ...string)) {
@@ -245,9 +257,7 @@ func (s *Status) WriteMetrics(ctx context.Context, w io.Writer) error {
 func (s *Status) encodeMetrics(o overview, w io.Writer, format expfmt.Format, serving bool) error {
 	registry := prometheus.NewRegistry()
 	c := collector{overview: o, version: s.Version, serving: serving}
-	if s.Limits != nil {
-		c.limits = new(s.Limits())
-	}
+	c.limits = s.Limits
 	registry.MustRegister(c)
 	families, err := registry.Gather()
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -93,9 +95,21 @@ func TestMetricsSayHowClientsWereLimitedAndTheUpstreamAnswered(t *testing.T) {
 	if _, body := get(t, site, "/metrics"); strings.Contains(body, "ingest_api_") || strings.Contains(body, "ingest_upstream_") {
 		t.Error("there are figures of what is not there")
 	}
-	site.Status.Limits = func() httplimit.Stats {
-		return httplimit.Stats{Allowed: 60, Refused: 7, Overloaded: 1, Denied: 2, Unauthorized: 3, FailedOpen: 4, FailedClosed: 5, Refunded: 6, Shared: 8}
+	limiter, err := httplimit.New(httplimit.Config{
+		Limits: []httplimit.Limit{{Quota: 9, Window: time.Hour}, {Quota: 7, Window: time.Minute, Observe: true}}, Deny: []netip.Prefix{netip.MustParsePrefix("192.0.2.66/32")},
+		Tokens: []httplimit.Token{{Client: "acme", SHA256: httplimit.HashToken("acme's")}}, Routes: []httplimit.Route{{Name: "search", Pattern: "/search", Cost: 7}},
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
+	site.Status.Limits = limiter
+	limited := limiter.Handler(http.NotFoundHandler())
+	for range 11 { // 9 are allowed, of which 2 are above the observed limit
+		ask(limited, "GET", "/", "From", "192.0.2.1:1")
+	}
+	ask(limited, "GET", "/search", "From", "192.0.2.1:1")
+	ask(limited, "GET", "/", "From", "192.0.2.66:1")
+	ask(limited, "GET", "/", "From", "192.0.2.2:1", "Authorization", "Bearer guess")
 	amend(site, func(_ context.Context, f *standing.Facts) {
 		f.Calls = ingest.CallStats{}
 		f.Calls.Add("videos.list", "ok", 80*time.Millisecond, noon.Add(-time.Minute))
@@ -104,9 +118,11 @@ func TestMetricsSayHowClientsWereLimitedAndTheUpstreamAnswered(t *testing.T) {
 	site.Status = &web.Status{Now: site.Status.Now, Source: site.Status.Source, Facts: site.Status.Facts, Limits: site.Status.Limits} // which has read nothing yet
 	_, body := get(t, site, "/metrics")
 	for _, line := range []string{
-		`ingest_api_requests_total{outcome="allowed"} 60`, `ingest_api_requests_total{outcome="refused"} 7`, `ingest_api_requests_total{outcome="overloaded"} 1`,
-		`ingest_api_requests_total{outcome="denied"} 2`, `ingest_api_requests_total{outcome="unauthorized"} 3`, `ingest_api_requests_total{outcome="failed_open"} 4`,
-		`ingest_api_requests_total{outcome="failed_closed"} 5`, `ingest_api_refunds_total 6`, `ingest_api_shared_total 8`,
+		`ingest_api_requests_total{outcome="allowed"} 8`, `ingest_api_requests_total{outcome="observed"} 2`, `ingest_api_requests_total{outcome="refused"} 3`, `ingest_api_requests_total{outcome="denied"} 1`,
+		`ingest_api_requests_total{outcome="unauthorized"} 1`, `ingest_api_requests_total{outcome="failed_open"} 0`, `ingest_api_refunds_total 0`, `ingest_api_shared_total 0`,
+		`ingest_limit_decisions_total{decision="allowed",limit="limits",route="",window="1h"} 10`, `ingest_limit_decisions_total{decision="refused",limit="limits",route="",window="1h"} 2`,
+		`ingest_limit_decisions_total{decision="refused",limit="limits",route="search",window="1h"} 1`, `ingest_limit_near_misses_total{limit="limits",route="",window="1h"} 1`,
+		`ingest_limit_decisions_total{decision="would_refuse",limit="limits",route="",window="1m"} 2`, `ingest_limit_decisions_total{decision="allowed",limit="limits",route="",window="1m"} 8`,
 		`ingest_upstream_calls_total{method="videos.list",verdict="ok"} 1`, `ingest_upstream_calls_total{method="videos.list",verdict="broken"} 1`,
 		`ingest_upstream_up 0`, `ingest_upstream_seconds_bucket{method="videos.list",le="0.1"} 1`, `ingest_upstream_seconds_count{method="videos.list"} 2`, `ingest_upstream_seconds_sum{method="videos.list"} 3.08`,
 	} {

@@ -61,7 +61,7 @@ type Status struct {
 	Facts    func(context.Context) standing.Facts // the store's slots
 	Degraded func() time.Duration                 // how long this process has seen the ledger fail; nil: not known
 
-	Limits func() httplimit.Stats // of the API's clients; nil: there are no limits
+	Limits *httplimit.Limiter // of the API's clients; nil: there are no limits
 
 	overviews recent.Answers[overview]
 	detailed  recent.Answers[details]

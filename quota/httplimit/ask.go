@@ -121,7 +121,7 @@ func (l *Limiter) Ask() http.Handler {
 		if !l.write(w, v) {
 			return
 		}
-		a := Answer{Allowed: true, Degraded: !v.shown && !l.Observe && req.parts[0].question != nil, Limits: []Left{}}
+		a := Answer{Allowed: true, Degraded: v.degraded, Limits: []Left{}}
 		for _, pool := range v.decision.Pools {
 			for _, s := range pool.Windows {
 				reset := s.Window.Length
@@ -131,9 +131,7 @@ func (l *Limiter) Ask() http.Handler {
 				a.Limits = append(a.Limits, Left{s.Window.Name, s.Ceiling, seconds(s.Window.Length), max(s.Ceiling-s.Used, 0), seconds(reset)})
 			}
 		}
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Cache-Control", "no-store")
-		_ = json.NewEncoder(w).Encode(a)
+		writeJSON(w, a)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -16,12 +17,15 @@ import (
 
 // request is the subject of a decision.
 type request struct {
-	cost  int64
-	parts []part // the client's, then others that are charged with it; the account of all clients together comes last
-	once  string // the caller's key: under the same key nothing is charged twice within the longest window; "" for none
+	route    string
+	cost     int64
+	client   string // its account
+	parts    []part // the client's, then others that are charged with it; the account of all clients together comes last
+	observed []part // in the same order
+	once     string // the caller's key: under the same key nothing is charged twice within the longest window; "" for none
 }
 
-// part is one account's charge. Its question is nil where nothing is limited.
+// part is one account's charge.
 type part struct {
 	account  string
 	question *question
@@ -31,7 +35,7 @@ type part struct {
 // charged is a decision that may be refunded.
 type charged struct {
 	ledger   quota.Ledger
-	account  string
+	part     part
 	decision quota.Decision
 }
 
@@ -42,13 +46,14 @@ type verdict struct {
 	part     part          // the client whose limits the answer shows
 	decision quota.Decision
 	shown    bool // the answer shows limits
+	degraded bool // the ledger did not decide
 	taken    []charged
 }
 
 // decide charges every part of a request, or none and refuses it.
 func (l *Limiter) decide(ctx context.Context, r request) (v verdict) {
-	if wait := l.fullFor(r.cost); wait > 0 {
-		return l.overloaded(wait)
+	if full := l.fullFor(r.cost); full != nil {
+		return l.overloaded(full)
 	}
 	if r.once != "" {
 		if v, repeated := l.repeated(ctx, r); repeated {
@@ -57,60 +62,87 @@ func (l *Limiter) decide(ctx context.Context, r request) (v verdict) {
 		r.parts = append(r.parts, l.onceOnly(r))
 	}
 	counter := &l.stats.Allowed
-	for i, p := range r.parts {
-		if p.question == nil {
-			continue
-		}
+	for _, p := range r.parts {
 		c, err := l.take(ctx, p)
 		d := c.decision
 		switch {
 		case err != nil || !d.Allowed && d.Degraded:
-			if l.Observe {
-				l.count(&l.stats.FailedOpen)
-				return verdict{}
-			}
 			l.refund(ctx, v.taken)
 			l.count(&l.stats.FailedClosed)
 			return verdict{wait: d.RetryAfter, problem: &Problem{Status: http.StatusServiceUnavailable, Detail: "limits cannot be checked right now: try again soon"}}
 		case !d.Allowed && p.account == l.all:
-			if l.Observe {
-				l.count(&l.stats.Overloaded)
-				continue
-			}
 			l.refund(ctx, v.taken)
-			l.full.Store(&full{r.cost, l.Now().Round(0).Add(d.RetryAfter)})
-			return l.overloaded(d.RetryAfter)
+			l.full.Store(&full{r.cost, l.Now().Round(0).Add(d.RetryAfter), p.question.refusing(d)})
+			return l.overloaded(l.full.Load())
 		case !d.Allowed && p.once: // the same request came twice at once
 			l.refund(ctx, v.taken)
 		case !d.Allowed:
 			l.count(&l.stats.Refused)
-			if l.Observe {
-				return verdict{}
-			}
 			l.refund(ctx, v.taken)
+			l.denied(ctx, r, p, d, false)
 			return refused(p, d)
 		case d.Degraded:
-			counter = &l.stats.FailedOpen
-		case i == 0:
-			v.part, v.decision, v.shown = p, d, !l.Observe
+			counter, v.degraded = &l.stats.FailedOpen, true
+		case p.account == r.client:
+			v.part, v.decision, v.shown = p, d, true
 		}
-		if len(r.parts) > 1 || l.SuccessesOnly { // else nothing is ever given back
+		if len(r.parts)+len(r.observed) > 1 || l.SuccessesOnly { // else nothing is ever given back
 			v.taken = append(v.taken, c)
+		}
+	}
+	if counter == &l.stats.Allowed {
+		counter = l.observe(ctx, r, &v)
+	}
+	if r.cost > 0 {
+		for _, c := range v.taken {
+			c.part.question.allow(c.decision)
+		}
+		if len(v.taken) == 0 && v.shown {
+			v.part.question.allow(v.decision)
 		}
 	}
 	l.count(counter)
 	return v
 }
 
-// take asks the ledger. If it cannot answer, the memory of this process decides about a part of each limit.
-func (l *Limiter) take(ctx context.Context, p part) (charged, error) {
+// observe charges the observed limits with an admitted request, all or none, and returns what counts it.
+func (l *Limiter) observe(ctx context.Context, r request, v *verdict) (counter *int64) {
+	enforced := len(v.taken)
+	for _, p := range r.observed {
+		c, err := l.ask(ctx, p)
+		if err == nil && c.decision.Allowed {
+			v.taken = append(v.taken, c)
+			continue
+		}
+		l.refund(ctx, v.taken[enforced:])
+		v.taken = v.taken[:enforced]
+		if err != nil && !errors.Is(err, quota.ErrNeverFits) {
+			return &l.stats.FailedOpen
+		}
+		l.denied(ctx, r, p, c.decision, true)
+		return &l.stats.Observed
+	}
+	return &l.stats.Allowed
+}
+
+// ask asks the ledger.
+func (l *Limiter) ask(ctx context.Context, p part) (charged, error) {
 	bounded, cancel := l.bounded(ctx)
 	defer cancel()
-	ask := quota.Ask{
+	d, err := l.Ledger.Take(bounded, p.ask())
+	return charged{l.Ledger, p, d}, err
+}
+
+func (p part) ask() quota.Ask {
+	return quota.Ask{
 		Account: p.account, Who: quota.Who{Purpose: quota.Manual, Method: "http"}, Charges: p.question.charges,
 		Horizon: p.question.horizon, Precision: p.question.precision, HasFallback: true,
 	}
-	d, err := l.Ledger.Take(bounded, ask)
+}
+
+// take asks the ledger. If it cannot answer, the memory of this process decides about a part of each limit.
+func (l *Limiter) take(ctx context.Context, p part) (charged, error) {
+	c, err := l.ask(ctx, p)
 	if failed := err != nil; l.failing.Load() != failed && l.failing.CompareAndSwap(!failed, failed) && l.Log != nil {
 		if failed {
 			l.Log.LogAttrs(ctx, slog.LevelWarn, "the ledger of the limits per client cannot answer: cheap requests go on, within a part of each limit", slog.String("error", err.Error()))
@@ -119,14 +151,15 @@ func (l *Limiter) take(ctx context.Context, p part) (charged, error) {
 		}
 	}
 	if err == nil {
-		return charged{l.Ledger, p.account, d}, nil
+		return c, nil
 	}
+	ask := p.ask()
 	if ask.Charges = l.Failure.charges(ask.Charges); ask.Charges == nil {
 		return charged{}, err
 	}
-	d, err = l.spare.Take(context.WithoutCancel(ctx), ask)
+	d, err := l.spare.Take(context.WithoutCancel(ctx), ask)
 	d.Degraded = true
-	return charged{&l.spare, p.account, d}, err
+	return charged{&l.spare, p, d}, err
 }
 
 // bounded bounds a question to the ledger. A client that hangs up does not cancel it: otherwise hanging up would avoid
@@ -164,7 +197,7 @@ func (f Failure) charges(all []quota.Charge) []quota.Charge {
 func (l *Limiter) refund(ctx context.Context, taken []charged) {
 	for _, t := range taken {
 		bounded, cancel := l.bounded(ctx)
-		if t.ledger.Refund(bounded, t.account, t.decision) == nil {
+		if t.ledger.Refund(bounded, t.part.account, t.decision) == nil {
 			l.count(&l.stats.Refunded)
 		}
 		cancel()
@@ -174,12 +207,10 @@ func (l *Limiter) refund(ctx context.Context, taken []charged) {
 // onceOnly is the account of a key, which can be charged once in the longest window of the request.
 func (l *Limiter) onceOnly(r request) part {
 	q := &question{horizon: time.Second}
-	for _, p := range r.parts {
-		if p.question != nil {
-			q.horizon = max(q.horizon, p.question.horizon)
-		}
+	for _, p := range append(r.parts, r.observed...) {
+		q.horizon = max(q.horizon, p.question.horizon)
 	}
-	sum := sha256.Sum256([]byte(r.parts[0].account + " " + r.once))
+	sum := sha256.Sum256([]byte(r.client + " " + r.once))
 	window := quota.Window{Name: "once", Length: q.horizon, Limit: 1}
 	q.charges = []quota.Charge{{Pool: "once", Amount: 1, Bounds: []quota.Bound{{Window: window, Ceiling: 1}}}}
 	return part{l.Prefix + ".once-" + hex.EncodeToString(sum[:16]), q, true}
@@ -192,10 +223,10 @@ func (l *Limiter) repeated(ctx context.Context, r request) (v verdict, yes bool)
 		return v, false
 	}
 	l.count(&l.stats.Repeated)
-	if p := r.parts[0]; p.question != nil {
-		if c, err := l.take(ctx, p.looking()); err == nil && !c.decision.Degraded {
-			v = verdict{part: p, decision: c.decision, shown: !l.Observe}
-		}
+	if p := r.parts; len(p) > 0 && p[0].account == r.client {
+		c, err := l.take(ctx, p[0].looking())
+		v = verdict{part: p[0], decision: c.decision, shown: err == nil && !c.decision.Degraded}
+		v.degraded = !v.shown
 	}
 	return v, true
 }
@@ -206,21 +237,21 @@ func (p part) looking() part {
 	return p
 }
 
-// fullFor returns how long the limit of all clients together refuses requests of a cost, as far as it last said.
-func (l *Limiter) fullFor(cost int64) time.Duration {
+// fullFor returns the last refusal of the limit of all clients together, while it holds for a cost; else nil.
+func (l *Limiter) fullFor(cost int64) *full {
 	full := l.full.Load()
-	if full == nil || cost < full.cost || l.Observe {
-		return 0
+	if full == nil || cost < full.cost {
+		return nil
 	}
-	if wait := full.until.Sub(l.Now().Round(0)); wait <= l.outer.horizon { // otherwise the clock was set back
-		return wait
+	if wait := full.until.Sub(l.Now().Round(0)); wait > 0 && wait <= l.outer.enforced[""].horizon { // otherwise the clock was set back
+		return full
 	}
-	return 0
+	return nil
 }
 
 // refused is the verdict on a request above a client's limit.
 func refused(p part, d quota.Decision) verdict {
-	violated := p.question.violated(d)
+	violated := names(p.question.refusing(d))
 	return verdict{part: p, decision: d, shown: true, wait: d.RetryAfter, problem: &Problem{
 		Status: http.StatusTooManyRequests, Type: quotaExceeded, Title: "Request cannot be satisfied as assigned quota has been exceeded",
 		Detail:   "the limit " + strings.Join(violated, " and ") + " is used up: try again in " + strconv.FormatInt(seconds(d.RetryAfter), 10) + " s",
@@ -229,8 +260,12 @@ func refused(p part, d quota.Decision) verdict {
 }
 
 // overloaded is the verdict while the limit of all clients together is used up.
-func (l *Limiter) overloaded(wait time.Duration) verdict {
+func (l *Limiter) overloaded(full *full) verdict {
 	l.count(&l.stats.Overloaded)
+	for _, w := range full.by {
+		w.refused.Add(1)
+	}
+	wait := full.until.Sub(l.Now().Round(0))
 	return verdict{wait: wait, problem: &Problem{
 		Status: http.StatusServiceUnavailable, Type: reducedCapacity, Title: "Request cannot be satisfied due to temporary server capacity constraints",
 		Detail: "all clients together have used up the limit: try again in " + strconv.FormatInt(seconds(wait), 10) + " s", Violated: []string{"all"},

@@ -116,18 +116,6 @@ func SetFields(h http.Header, d quota.Decision) {
 	f.set(h)
 }
 
-// violated returns the names of the limits that refuse.
-func (q *question) violated(d quota.Decision) (names []string) {
-	for i := range d.Pools {
-		for _, w := range d.Pools[i].Windows {
-			if q.refusedBy(i, w) {
-				names = append(names, w.Window.Name)
-			}
-		}
-	}
-	return names
-}
-
 // refusedBy reports whether charge i did not fit into a window.
 func (q *question) refusedBy(i int, w quota.WindowState) bool {
 	return w.Used+q.charges[i].Amount > w.Ceiling

@@ -57,8 +57,9 @@ type Config struct {
 	Allow []netip.Prefix // clients without limits
 	Deny  []netip.Prefix // clients that get 403; takes precedence over Allow
 
-	Observe bool     // only count: refuse nothing and send no fields
-	Fields  []Fields // none: Draft11
+	Observe     bool        // every limit, and Deny, is observed: nothing is refused
+	Fields      []Fields    // none: Draft11
+	ClientNames ClientNames // in the log and for Limited; "" is Hashed
 
 	// SuccessesOnly refunds a request when the handler answers 5xx or panics. Each request is then an entry of its
 	// own: a client may have as many as its largest quota.
@@ -68,15 +69,16 @@ type Config struct {
 
 	// Timeout bounds the ledger's answer; 0 is 250 ms, below 0 there is no bound.
 	Timeout time.Duration
-	Log     *slog.Logger     // logs when the ledger stops and resumes answering; nil: nothing is logged
+	Log     *slog.Logger     // logs limited clients, and when the ledger stops and resumes answering; nil: nothing is logged
 	Now     func() time.Time // nil is time.Now; the ledger decides by its own clock
 }
 
 // Limit is a sliding window.
 type Limit struct {
-	Quota  int64         // 1..quota.MaxLimit
-	Window time.Duration // whole seconds, up to protocol.MaxWindow
-	Name   string        // in the fields; "" is the window's length, such as 1m
+	Quota   int64         // 1..quota.MaxLimit
+	Window  time.Duration // whole seconds, up to protocol.MaxWindow
+	Name    string        // in the fields; "" is the window's length, such as 1m
+	Observe bool          // only count what it would refuse; no field shows it
 }
 
 // Failure bounds, in each process, the spends while the ledger cannot answer, by parts of each limit: at least 1 of
@@ -100,7 +102,7 @@ type Limiter struct {
 
 	anonymous *plan
 	plans     map[string]*plan
-	outer     *question // nil: none
+	outer     *plan // of every request
 	routes    *http.ServeMux
 	names     map[string]string // of routes, by pattern
 	costs     map[string]int64  // by the name of the route
@@ -109,6 +111,8 @@ type Limiter struct {
 	known     *knownClients
 	longest   time.Duration // window of any client
 	full      atomic.Pointer[full]
+	windows   []*window
+	denials   denials
 	failing   atomic.Bool // the ledger did not answer the last request
 
 	mu    sync.Mutex
@@ -119,12 +123,14 @@ type Limiter struct {
 type full struct {
 	cost  int64
 	until time.Time
+	by    []*window
 }
 
 // Stats counts requests since the start.
 type Stats struct {
 	Allowed      int64 // by the ledger
-	Refused      int64 // 429, or would be without Observe
+	Refused      int64 // 429
+	Observed     int64 // admitted although an observed limit would refuse them
 	Overloaded   int64 // 503: the outer limit was used up
 	Denied       int64 // 403
 	Unauthorized int64 // 401: an unknown token
@@ -173,6 +179,8 @@ func New(c Config) (*Limiter, error) {
 		return nil, fmt.Errorf("httplimit: at most %d clients", c.MaxClients)
 	case l.Forwarding != XForwardedFor && l.Forwarding != Forwarded:
 		return nil, fmt.Errorf("httplimit: forwarding header %q: use %s or %s", c.Forwarding, XForwardedFor, Forwarded)
+	case l.ClientNames != "" && l.ClientNames != Hashed && l.ClientNames != Plain:
+		return nil, fmt.Errorf("httplimit: names of clients %q: use %s or %s", l.ClientNames, Hashed, Plain)
 	case l.Failure.OpenAtMost > 1 || l.Failure.Emergency > 1:
 		return nil, errors.New("httplimit: the budget without the ledger is a part of a limit, up to 1")
 	}

@@ -33,23 +33,26 @@ func (l *Limiter) limit(w http.ResponseWriter, r *http.Request, addr netip.Addr,
 // request returns the clients' charges for a route, at a cost (below 0: the route's own) and once under a key. unfit
 // is the name of a limit below the cost.
 func (l *Limiter) request(route string, cost int64, once string, clients ...client) (r request, unfit string) {
-	r.once = once
+	r.route, r.once, r.client = route, once, clients[0].account
 	if r.cost = cost; cost < 0 {
 		r.cost = max(l.costs[route], 1)
 	}
-	for _, c := range clients {
-		r.parts = append(r.parts, part{account: c.account, question: c.plan.routes[route]})
-	}
-	if l.outer != nil {
-		r.parts = append(r.parts, part{account: l.all, question: l.outer})
-	}
-	for i := range r.parts {
-		if q := &r.parts[i].question; *q != nil {
-			var above string
-			*q, above = (*q).costing(r.cost, once != "" || len(clients) > 1)
+	add := func(into *[]part, account string, q *question) {
+		if q == nil {
+			return
+		}
+		q, above := q.costing(r.cost, once != "" || len(clients) > 1)
+		if into == &r.parts {
 			unfit = cmp.Or(unfit, above)
 		}
+		*into = append(*into, part{account: account, question: q})
 	}
+	for _, c := range clients {
+		add(&r.parts, c.account, c.plan.enforced[route])
+		add(&r.observed, c.account, c.plan.observed[route])
+	}
+	add(&r.parts, l.all, l.outer.enforced[""])
+	add(&r.observed, l.all, l.outer.observed[""])
 	return r, unfit
 }
 

@@ -314,7 +314,7 @@ func TestObserveOnlyCounts(t *testing.T) {
 	if resp := s.send(http.MethodGet, "/", ann); len(resp.Header) != 0 {
 		t.Errorf("%v is sent", resp.Header)
 	}
-	want := httplimit.Stats{Allowed: 7, Refused: 8, Overloaded: 2, Denied: 1}
+	want := httplimit.Stats{Allowed: 5, Observed: 10, Denied: 1, Refunded: 1}
 	if got := s.Stats(); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -16,12 +17,14 @@ import (
 // steps is the number of parts of the shortest window: requests within one part share an entry.
 const steps = 60
 
-// plan holds the questions for a client's requests by route; "" is every other request.
-type plan struct{ routes map[string]*question }
+// plan holds the questions for a client's requests by route; "" is every other request. Observed limits are in questions
+// of their own, in pools of their own, so that they are charged as if they were enforced.
+type plan struct{ enforced, observed map[string]*question }
 
 // question is a request to the ledger, without the account.
 type question struct {
 	charges   []quota.Charge // shared by all requests, read-only
+	windows   [][]*window    // of each charge
 	horizon   time.Duration  // the longest window
 	precision time.Duration
 }
@@ -34,13 +37,13 @@ func (l *Limiter) compile() (err error) {
 	if l.anonymous, err = l.newPlan("", l.Limits); err != nil {
 		return err
 	}
-	for name, limits := range l.Plans {
-		if l.plans[name], err = l.newPlan(name, limits); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(l.Plans)) {
+		if l.plans[name], err = l.newPlan(name, l.Plans[name]); err != nil {
 			return err
 		}
 	}
 	l.known = &knownClients{most: l.MaxClients, horizon: max(l.longest, time.Second), seed: maphash.MakeSeed(), current: map[uint64]struct{}{}}
-	if l.outer, err = l.newQuestion(l.Outer, Route{Cost: 1}); err != nil {
+	if l.outer, err = l.newQuestions("outer", l.Outer); err != nil {
 		return fmt.Errorf("httplimit: outer: %w", err)
 	}
 	for _, route := range l.Routes {
@@ -83,26 +86,50 @@ func (l *Limiter) addRoutes() (err error) {
 	return nil
 }
 
-// newPlan returns the questions for clients of a plan.
+// newPlan returns the questions for clients of a plan; "" is that of clients without one.
 func (l *Limiter) newPlan(name string, limits []Limit) (*plan, error) {
-	p := &plan{routes: map[string]*question{}}
-	for _, route := range append([]Route{{Cost: 1}}, l.Routes...) {
-		q, err := l.newQuestion(limits, route)
-		if err != nil {
-			return nil, fmt.Errorf("httplimit: plan %q, route %q: %w", name, route.Name, err)
-		}
-		p.routes[route.Name] = q
+	label := "limits"
+	if name != "" {
+		label = "plans." + name
+	}
+	p, err := l.newQuestions(label, limits, l.Routes...)
+	if err != nil {
+		return nil, fmt.Errorf("httplimit: plan %q, %w", name, err)
 	}
 	return p, nil
 }
 
-// newQuestion returns a route's request to the ledger under these limits; nil if nothing is limited.
-func (l *Limiter) newQuestion(limits []Limit, route Route) (*question, error) {
-	q := &question{}
-	if err := q.add("requests", "", limits, route.Cost); err != nil {
+func (l *Limiter) newQuestions(label string, limits []Limit, routes ...Route) (*plan, error) {
+	p := &plan{map[string]*question{}, map[string]*question{}}
+	for _, route := range append([]Route{{Cost: 1}}, routes...) {
+		for i, questions := range []map[string]*question{p.enforced, p.observed} {
+			q, err := l.newQuestion(i == 1, limits, route)
+			if err != nil {
+				return nil, fmt.Errorf("route %q: %w", route.Name, err)
+			}
+			if q != nil {
+				questions[route.Name] = q
+				l.windows = append(l.windows, q.counted(label, route.Name, i == 1)...)
+			}
+		}
+	}
+	return p, nil
+}
+
+// newQuestion returns a route's request to the ledger under these limits, the observed or the enforced; nil if nothing is
+// limited.
+func (l *Limiter) newQuestion(observed bool, limits []Limit, route Route) (*question, error) {
+	of := func(all []Limit) []Limit {
+		return slices.DeleteFunc(slices.Clone(all), func(limit Limit) bool { return (limit.Observe || l.Observe) != observed })
+	}
+	q, pool := &question{}, ""
+	if observed {
+		pool = "observed-"
+	}
+	if err := q.add(pool+"requests", "", of(limits), route.Cost); err != nil {
 		return nil, err
 	}
-	if err := q.add("route-"+route.Name, route.Name+"-", route.Limits, route.Cost); err != nil {
+	if err := q.add(pool+"route-"+route.Name, route.Name+"-", of(route.Limits), route.Cost); err != nil {
 		return nil, err
 	}
 	if len(q.charges) == 0 {
@@ -151,7 +178,7 @@ func (q *question) costing(cost int64, exact bool) (other *question, unfit strin
 	if cost == q.charges[0].Amount && !exact {
 		return q, ""
 	}
-	other = &question{slices.Clone(q.charges), q.horizon, q.precision}
+	other = &question{slices.Clone(q.charges), q.windows, q.horizon, q.precision}
 	if exact {
 		other.precision = 0
 	}

@@ -1,0 +1,166 @@
+package httplimit
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"hash/maphash"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/trendvidstream/ingest/quota"
+)
+
+// WindowStats are the requests since the start that a window of a limit decided about, or would have, if it is observed.
+type WindowStats struct {
+	Limit    string `json:"limit"` // as in a config: "limits", "plans.NAME" or "outer"
+	Route    string `json:"route"` // "": every other request
+	Window   string `json:"window"`
+	Observed bool   `json:"observed"`
+	Allowed  int64  `json:"allowed"`
+	Near     int64  `json:"near_misses"` // allowed, with at most a twentieth left afterwards
+	Refused  int64  `json:"refused"`
+}
+
+// Windows returns the counts of every window. Their number depends on the Config only.
+func (l *Limiter) Windows() []WindowStats {
+	out := make([]WindowStats, len(l.windows))
+	for i, w := range l.windows {
+		out[i] = w.labels
+		out[i].Allowed, out[i].Near, out[i].Refused = w.allowed.Load(), w.near.Load(), w.refused.Load()
+	}
+	return out
+}
+
+// counted makes the counters of the question's windows, which its copies share.
+func (q *question) counted(limit, route string, observed bool) (all []*window) {
+	for _, c := range q.charges {
+		var of []*window
+		for _, b := range c.Bounds {
+			of = append(of, &window{labels: WindowStats{Limit: limit, Route: route, Window: b.Window.Name, Observed: observed}})
+		}
+		q.windows, all = append(q.windows, of), append(all, of...)
+	}
+	return all
+}
+
+// allow counts an admitted request.
+func (q *question) allow(d quota.Decision) {
+	for i, of := range q.windows {
+		for j, w := range of {
+			w.allowed.Add(1)
+			if state := d.Pools[i].Windows[j]; 20*(state.Ceiling-state.Used) <= state.Ceiling {
+				w.near.Add(1)
+			}
+		}
+	}
+}
+
+// refusing returns the windows that refuse. Of a cost that never fits the ledger has no decision.
+func (q *question) refusing(d quota.Decision) (all []*window) {
+	for i, of := range q.windows {
+		for j, w := range of {
+			b := q.charges[i].Bounds[j]
+			if d.Pools == nil && q.charges[i].Amount > b.Ceiling || d.Pools != nil && q.refusedBy(i, d.Pools[i].Windows[j]) {
+				all = append(all, w)
+			}
+		}
+	}
+	return all
+}
+
+// names returns the names of windows.
+func names(of []*window) (all []string) {
+	for _, w := range of {
+		all = append(all, w.labels.Window)
+	}
+	return all
+}
+
+// denied counts and logs a request that a client's limit refuses, or would refuse.
+func (l *Limiter) denied(ctx context.Context, r request, p part, d quota.Decision, observed bool) {
+	refusing := p.question.refusing(d)
+	for _, w := range refusing {
+		w.refused.Add(1)
+	}
+	if p.account == l.all {
+		return
+	}
+	n, leftOut := l.denials.add(p.account, observed, l.Now())
+	if n == 0 || l.Log == nil {
+		return
+	}
+	l.Log.LogAttrs(ctx, slog.LevelInfo, "client limited", slog.String("limit", strings.Join(names(refusing), " ")), slog.String("route", r.route),
+		slog.String("client", l.clientName(p.account)), slog.Int64("cost", r.cost), slog.Int64("reset_s", seconds(d.RetryAfter)),
+		slog.Bool("observed", observed), slog.Int64("refused", n), slog.Int64("left_out", leftOut))
+}
+
+// ClientNames is how limited clients are named.
+type ClientNames string
+
+// The choices.
+const (
+	Hashed ClientNames = "hashed" // 16 hex digits, the same until this process ends
+	Plain  ClientNames = "plain"  // the address or the name; a name longer than 40 or with other than letters, digits, '.', '-', '_' is hashed
+)
+
+func (l *Limiter) clientName(account string) string {
+	if l.ClientNames != Plain {
+		hash := strconv.FormatUint(maphash.String(l.known.seed, account), 16)
+		return strings.Repeat("0", 16-len(hash)) + hash
+	}
+	kind, name, _ := strings.Cut(account[len(l.Prefix)+1:], "-")
+	if b, err := hex.DecodeString(name); kind == "ip" && err == nil {
+		if addr, ok := netip.AddrFromSlice(b); ok {
+			return addr.String()
+		}
+		addr, _ := netip.AddrFromSlice(append(b, make([]byte, 8)...)) // half of an IPv6 address
+		return netip.PrefixFrom(addr, 64).String()
+	}
+	if kind == "key" {
+		return name
+	}
+	return kind + "-" + name
+}
+
+// Seen is who is limited most, and by which windows.
+type Seen struct {
+	Since   time.Time     `json:"since"` // within the last two hours
+	Clients []Denied      `json:"clients"`
+	Windows []WindowStats `json:"windows"` // since the start
+}
+
+// Denied is a client that is limited, counted while it was among the 256 that are limited most.
+type Denied struct {
+	Client        string    `json:"client"`
+	Observed      bool      `json:"observed"` // only by limits that are observed
+	Refused       int64     `json:"refused"`
+	AtMostTooMany int64     `json:"at_most_too_many"` // at most so many of Refused are other clients'
+	Last          time.Time `json:"last"`
+}
+
+// Limited answers trusted callers with Seen: the 20 clients that are limited most.
+func (l *Limiter) Limited() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !l.mayAsk(w, r, "Authorization") {
+			return
+		}
+		seen := Seen{Clients: []Denied{}, Windows: l.Windows()}
+		since, top := l.denials.top(20, l.Now())
+		seen.Since = since.UTC()
+		for _, d := range top {
+			seen.Clients = append(seen.Clients, Denied{l.clientName(d.account), d.observed, d.refused, d.error, d.last.UTC()})
+		}
+		writeJSON(w, seen)
+	})
+}
+
+func writeJSON(w http.ResponseWriter, doc any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_ = json.NewEncoder(w).Encode(doc)
+}
