@@ -66,7 +66,7 @@ func (s *Site) Contract(openAPI []byte) http.Handler {
 
 func pathPart(path, to, summary string, parameters []parameter) g.Node {
 	heading := h.Code(g.Text(path))
-	if !strings.Contains(to, "{") && to != "/v1/limits" && to != "/auth" { // which need a body, or fields
+	if !strings.Contains(to, "{") && !strings.HasPrefix(to, "/v1/limit") && to != "/auth" { // which are for callers
 		heading = h.A(h.Href(to), h.Code(g.Text(to)))
 	}
 	return h.Section(h.Class("part"), h.H2(heading), h.P(g.Text(summary+".")), h.Dl(h.Class("facts part"), g.Map(parameters, func(p parameter) g.Node {
