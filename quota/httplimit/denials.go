@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// window counts what a window of a limit decided.
+// window counts the decisions of a window of a limit.
 type window struct {
 	labels                 WindowStats
 	allowed, near, refused atomic.Int64
