@@ -91,6 +91,13 @@ func (a *API) Close() {
 	}
 }
 
+// askedBy adds the paths at which other servers ask for their clients.
+func (a *API) askedBy(mux *http.ServeMux) {
+	mux.Handle("POST "+limitsPath, a.asked((*httplimit.Limiter).Ask))
+	mux.Handle("GET /v1/limited", a.asked((*httplimit.Limiter).Limited))
+	mux.Handle("/auth", a.asked((*httplimit.Limiter).Auth))
+}
+
 // asked lets other servers ask for their clients, with one of the limiter's handlers.
 func (a *API) asked(handler func(*httplimit.Limiter) http.Handler) http.Handler {
 	if a.Limiter == nil {

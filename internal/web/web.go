@@ -77,9 +77,7 @@ func (s *Site) handler(all bool) http.Handler {
 			s.API.provider = s.Pages.Provider
 		}
 		mux.Handle("/v1/", s.API.handler(s.publicQuota))
-		mux.Handle("POST "+limitsPath, s.API.asked((*httplimit.Limiter).Ask))
-		mux.Handle("GET /v1/limited", s.API.asked((*httplimit.Limiter).Limited))
-		mux.Handle("/auth", s.API.asked((*httplimit.Limiter).Auth))
+		s.API.askedBy(mux)
 		if all && s.Pages != nil {
 			mux.Handle("GET /v1/{$}", s.API.limited(s.Pages.Contract(openAPI)))
 		}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"time"
 
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -190,4 +191,42 @@ func (l *Limiter) identified(who Identity) (client, error) {
 		c.account = l.account(addr.Unmap().WithZone(""))
 	}
 	return c, nil
+}
+
+// Seen is who is limited most, and by which windows.
+type Seen struct {
+	Since   time.Time     `json:"since"` // within the last two hours
+	Clients []Denied      `json:"clients"`
+	Windows []WindowStats `json:"windows"` // since the start
+}
+
+// Denied is a client that is limited, counted while it was among the 256 that are limited most.
+type Denied struct {
+	Client        string    `json:"client"`
+	Observed      bool      `json:"observed"` // only by limits that are observed
+	Refused       int64     `json:"refused"`
+	AtMostTooMany int64     `json:"at_most_too_many"` // at most so many of Refused are other clients'
+	Last          time.Time `json:"last"`
+}
+
+// Limited answers trusted callers with Seen: the 20 clients that are limited most.
+func (l *Limiter) Limited() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !l.mayAsk(w, r, "Authorization") {
+			return
+		}
+		seen := Seen{Clients: []Denied{}, Windows: l.Windows()}
+		since, top := l.denials.top(20, l.Now())
+		seen.Since = since.UTC()
+		for _, d := range top {
+			seen.Clients = append(seen.Clients, Denied{l.clientName(d.account), d.observed, d.refused, d.error, d.last.UTC()})
+		}
+		writeJSON(w, seen)
+	})
+}
+
+func writeJSON(w http.ResponseWriter, doc any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_ = json.NewEncoder(w).Encode(doc)
 }

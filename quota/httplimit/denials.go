@@ -8,6 +8,17 @@ import (
 	"time"
 )
 
+// WindowStats are the requests since the start that a window of a limit decided about, or would have, if it is observed.
+type WindowStats struct {
+	Limit    string `json:"limit"` // as in a config: "limits", "plans.NAME" or "outer"
+	Route    string `json:"route"` // "": every other request
+	Window   string `json:"window"`
+	Observed bool   `json:"observed"`
+	Allowed  int64  `json:"allowed"`
+	Near     int64  `json:"near_misses"` // allowed, with at most a twentieth left afterwards
+	Refused  int64  `json:"refused"`
+}
+
 // window counts the decisions of a window of a limit.
 type window struct {
 	labels                 WindowStats

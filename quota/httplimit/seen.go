@@ -3,28 +3,14 @@ package httplimit
 import (
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"hash/maphash"
 	"log/slog"
-	"net/http"
 	"net/netip"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/trendvidstream/ingest/quota"
 )
-
-// WindowStats are the requests since the start that a window of a limit decided about, or would have, if it is observed.
-type WindowStats struct {
-	Limit    string `json:"limit"` // as in a config: "limits", "plans.NAME" or "outer"
-	Route    string `json:"route"` // "": every other request
-	Window   string `json:"window"`
-	Observed bool   `json:"observed"`
-	Allowed  int64  `json:"allowed"`
-	Near     int64  `json:"near_misses"` // allowed, with at most a twentieth left afterwards
-	Refused  int64  `json:"refused"`
-}
 
 // Windows returns the counts of every window. Their number depends on the Config only.
 func (l *Limiter) Windows() []WindowStats {
@@ -125,42 +111,4 @@ func (l *Limiter) clientName(account string) string {
 		return name
 	}
 	return kind + "-" + name
-}
-
-// Seen is who is limited most, and by which windows.
-type Seen struct {
-	Since   time.Time     `json:"since"` // within the last two hours
-	Clients []Denied      `json:"clients"`
-	Windows []WindowStats `json:"windows"` // since the start
-}
-
-// Denied is a client that is limited, counted while it was among the 256 that are limited most.
-type Denied struct {
-	Client        string    `json:"client"`
-	Observed      bool      `json:"observed"` // only by limits that are observed
-	Refused       int64     `json:"refused"`
-	AtMostTooMany int64     `json:"at_most_too_many"` // at most so many of Refused are other clients'
-	Last          time.Time `json:"last"`
-}
-
-// Limited answers trusted callers with Seen: the 20 clients that are limited most.
-func (l *Limiter) Limited() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !l.mayAsk(w, r, "Authorization") {
-			return
-		}
-		seen := Seen{Clients: []Denied{}, Windows: l.Windows()}
-		since, top := l.denials.top(20, l.Now())
-		seen.Since = since.UTC()
-		for _, d := range top {
-			seen.Clients = append(seen.Clients, Denied{l.clientName(d.account), d.observed, d.refused, d.error, d.last.UTC()})
-		}
-		writeJSON(w, seen)
-	})
-}
-
-func writeJSON(w http.ResponseWriter, doc any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	_ = json.NewEncoder(w).Encode(doc)
 }
