@@ -48,7 +48,7 @@ func (a *app) simulateCommand() *cobra.Command {
 	f.StringVar(&o.Lie, "lie", "", "a `lie` about @crowd: "+strings.Join(youtubesim.Lies(), ", "))
 	f.StringArrayVar(&o.limits, "limit", nil, "limit of a pool per day of the provider; repeatable")
 	f.Var(config.Count(&o.PerMinute, 0, 0), "per-minute", "at most `N` calls in any minute; 0: no such limit")
-	f.StringArrayVar(&o.faults, "fault", nil, "a `fault`, such as 503@3 or html502:10%; repeatable")
+	f.StringArrayVar(&o.faults, "fault", nil, "a `fault`, such as 503@3 or 502html:10%; repeatable")
 	f.StringVar(&o.RequireKey, "require-key", "", "refuse every other API key; never a real one")
 	f.DurationVar(&o.Latency, "latency", 0, "how long every answer takes")
 	return cmd

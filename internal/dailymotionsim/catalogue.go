@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/trendvidstream/ingest/internal/standin"
 )
 
 // video holds the constant data of a video; values that change with the clock are computed.
@@ -61,14 +63,16 @@ func newCatalogue(seed uint64) *catalogue {
 }
 
 func newVideo(seed uint64, country string, i int) *video {
-	key := hash(seed, hashText(country), uint64(i))
-	n := func(what string, below int) int { return int(hash(key, hashText(what)) % uint64(below)) }
-	owner := hash(seed, hashText("owner"), uint64(n("owner", 400)))
+	key := standin.Hash(seed, standin.HashText(country), uint64(i))
+	n := func(what string, below int) int {
+		return int(standin.Hash(key, standin.HashText(what)) % uint64(below))
+	}
+	owner := standin.Hash(seed, standin.HashText("owner"), uint64(n("owner", 400)))
 	v := &video{
 		id:      "x" + idText(key, 7),
 		owner:   "Studio " + word(owner) + " " + strconv.Itoa(int(owner%90)+10),
 		ownerID: "x" + idText(owner, 6),
-		title:   fmt.Sprintf("%s %s %s, part %d", word(hash(key, 1)), word(hash(key, 2)), word(hash(key, 3)), n("part", 40)+1),
+		title:   fmt.Sprintf("%s %s %s, part %d", word(standin.Hash(key, 1)), word(standin.Hash(key, 2)), word(standin.Hash(key, 3)), n("part", 40)+1),
 		country: country,
 		channel: channels[n("channel", len(channels))],
 		created: epoch.Unix() - int64(n("age", 90*24*3600)),
@@ -84,7 +88,7 @@ func newVideo(seed uint64, country string, i int) *video {
 		v.language = "en"
 	}
 	for t := range n("tags", 6) {
-		v.tags = append(v.tags, word(hash(key, 10, uint64(t))))
+		v.tags = append(v.tags, word(standin.Hash(key, 10, uint64(t))))
 	}
 	if n("live", 60) == 0 {
 		v.mode, v.seconds = "live", nil
@@ -102,7 +106,7 @@ func (c *catalogue) chart(q query, at time.Time) []*video {
 		from = c.byCountry[strings.ToLower(q.country)]
 	}
 	hour := uint64(at.Unix() / 3600)
-	score := func(v *video) float64 { return v.appeal + 0.02*chance(hash(v.key, hour)) }
+	score := func(v *video) float64 { return v.appeal + 0.02*standin.Chance(standin.Hash(v.key, hour)) }
 	return sorted(from, func(a, b *video) int {
 		return cmp.Or(cmp.Compare(score(b), score(a)), strings.Compare(a.id, b.id))
 	})

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/trendvidstream/ingest/internal/standin"
 )
 
 // fieldNames are the stand-in's fields, under the API's names.
@@ -56,11 +58,11 @@ func (v *video) field(name string, at time.Time) any {
 
 // counted returns a count at a given time; null for one in withheld videos.
 func (v *video) counted(what string, withheld, scale uint64, at time.Time) any {
-	key := hash(v.key, hashText(what))
+	key := standin.Hash(v.key, standin.HashText(what))
 	if key%withheld == 0 {
 		return nil
 	}
-	perHour := hash(key) % scale
+	perHour := standin.Hash(key) % scale
 	hours := (at.Unix() - v.created) / 3600
 	return int64(perHour) * max(hours, 0)
 }

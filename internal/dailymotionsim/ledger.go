@@ -1,13 +1,13 @@
 package dailymotionsim
 
 import (
-	"cmp"
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/trendvidstream/ingest/internal/standin"
 )
 
 // poolCalls is the only pool, and defaultLimit is its calls per UTC day.
@@ -35,11 +35,7 @@ type Ledger struct {
 }
 
 // CallCount is how often a method was answered with a status.
-type CallCount struct {
-	Method string `json:"method"`
-	Status int    `json:"status"`
-	Count  int64  `json:"count"`
-}
+type CallCount = standin.CallCount
 
 // Call is one call that arrived, in order of arrival.
 type Call struct {
@@ -60,13 +56,11 @@ func (s *Server) Ledger() Ledger {
 	defer c.mu.Unlock()
 	at := c.opt.Now().UTC()
 	l := Ledger{
-		Units: map[string]int64{poolCalls: 0}, Refused: map[string]int64{poolCalls: 0}, Calls: []CallCount{},
+		Units: map[string]int64{poolCalls: 0}, Refused: map[string]int64{poolCalls: 0}, Calls: standin.CountCalls(c.log, func(c Call) (string, int) { return c.Method, c.Status }),
 		Regions: map[string]int64{}, Day: at.Format(time.DateOnly), Limits: map[string]int64{poolCalls: c.limit}, At: at,
 	}
 	l.Today = map[string]int64{poolCalls: c.days[l.Day]}
-	counts := map[CallCount]int64{}
 	for _, call := range c.log {
-		counts[CallCount{Method: call.Method, Status: call.Status}]++
 		l.Units[poolCalls] += call.Charged
 		if call.Refused {
 			l.Refused[poolCalls]++
@@ -75,12 +69,6 @@ func (s *Server) Ledger() Ledger {
 			l.Regions[call.Region] += call.Charged
 		}
 	}
-	for k, n := range counts {
-		l.Calls = append(l.Calls, CallCount{k.Method, k.Status, n})
-	}
-	slices.SortFunc(l.Calls, func(a, b CallCount) int {
-		return cmp.Or(cmp.Compare(a.Method, b.Method), cmp.Compare(a.Status, b.Status))
-	})
 	return l
 }
 
@@ -97,9 +85,7 @@ func (s *Server) serveLedger(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("log") == "1" {
 		l.Log = s.Log()
 	}
-	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
-	w.Header().Set("Cache-Control", "no-store")
-	_ = json.NewEncoder(w).Encode(l) // an error means that the caller has gone
+	standin.WriteLedger(w, l)
 }
 
 // counter is the provider's own count. Its lock also puts the calls in one order.
@@ -124,11 +110,13 @@ func (c *counter) admit(q query) admission {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	adm := admission{at: c.opt.Now().UTC(), index: len(c.log)}
-	adm.fault = dueFault(c.opt.Faults, c.opt.Seed, int64(len(c.log))+1)
+	if f := standin.DueFault(c.opt.Faults, c.opt.Seed, int64(len(c.log))+1); f != nil {
+		adm.fault = *f
+	}
 	day := adm.at.Format(time.DateOnly)
 	// A refusal faked by a fault is counted like a real one.
-	adm.refused = c.days[day] >= c.limit || adm.fault.kind == "429"
-	line := Call{At: adm.at, Method: q.method, Region: strings.ToUpper(q.country), Page: q.page, Refused: adm.refused, Fault: adm.fault.text}
+	adm.refused = c.days[day] >= c.limit || adm.fault.Kind == "429"
+	line := Call{At: adm.at, Method: q.method, Region: strings.ToUpper(q.country), Page: q.page, Refused: adm.refused, Fault: adm.fault.String()}
 	if !adm.refused {
 		line.Charged = 1
 		c.days[day]++

@@ -19,10 +19,11 @@
 package dailymotionsim
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/trendvidstream/ingest/internal/standin"
 )
 
 // Options configure the stand-in. The zero value serves the catalogue of seed 0, without faults.
@@ -102,27 +103,12 @@ func (s *Server) serveVideos(w http.ResponseWriter, r *http.Request) {
 		a = s.cat.answer(q, adm.at)
 	}
 	status := a.status
-	if adm.fault.kind == "drop" {
+	if adm.fault.Kind == "drop" {
 		status = 0
 	}
 	s.count.answered(adm, status)
-	if !wait(r.Context(), s.opt.Latency+adm.fault.delay) {
+	if !standin.Wait(r.Context(), s.opt.Latency+adm.fault.Value) {
 		panic(http.ErrAbortHandler) // returning would be an empty 200
 	}
-	a.write(w, r, adm.at, adm.fault.kind)
-}
-
-// wait reports whether d passed before ctx was done.
-func wait(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	a.write(w, r, adm.at, adm.fault.Kind)
 }

@@ -42,11 +42,11 @@ func (a *answer) with(rpcStatus string, info object) *answer {
 
 // asking adds how long the fault wait asks to wait.
 func (a *answer) asking(f *Fault) *answer {
-	if f != nil && f.kind == "wait" {
-		a.wait = f.value
+	if f != nil && f.Kind == "wait" {
+		a.wait = f.Value
 		e := a.body["error"].(object)
 		e["details"] = append(e["details"].([]any), object{
-			"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": strconv.FormatFloat(f.value.Seconds(), 'f', -1, 64) + "s",
+			"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": strconv.FormatFloat(f.Value.Seconds(), 'f', -1, 64) + "s",
 		})
 	}
 	return a

@@ -3,6 +3,8 @@ package youtubesim
 import (
 	"strings"
 	"time"
+
+	"github.com/trendvidstream/ingest/internal/standin"
 )
 
 const (
@@ -60,7 +62,7 @@ type channel struct {
 func (c *channel) uploads() string { return "UU" + strings.TrimPrefix(c.id, "UC") }
 
 // channelID returns UC and 22 characters of base64url.
-func channelID(key uint64) string { return "UC" + idText(key) + idText(hash(key)) }
+func channelID(key uint64) string { return "UC" + idText(key) + idText(standin.Hash(key)) }
 
 // counts are nil if withheld.
 type counts struct{ views, likes, comments *int64 }
@@ -74,7 +76,7 @@ func (v *video) counts(at time.Time) counts {
 	at = at.Truncate(step)
 	age := at.Sub(v.published).Hours()
 	share := max(0.001, age/(age+60))
-	if hash(hashText(v.id), uint64(at.Unix()))%50 == 0 {
+	if standin.Hash(standin.HashText(v.id), uint64(at.Unix()))%50 == 0 {
 		share *= 0.998
 	}
 	grow := func(n *int64) *int64 {

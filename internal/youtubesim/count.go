@@ -7,6 +7,8 @@ import (
 	"sort"
 	"sync"
 	"time"
+
+	"github.com/trendvidstream/ingest/internal/standin"
 )
 
 // rules are the limits that the provider enforces.
@@ -66,8 +68,8 @@ func (c *counter) admit(method, region, pageToken string, invalid bool) admissio
 		cost = []charge{{cost[0].pool, 1}}
 	}
 	pretended := ""
-	if f := dueFault(c.faults, c.seed, adm.call); f != nil {
-		adm.fault, line.Fault, pretended = f, f.String(), f.refuses()
+	if f := standin.DueFault(c.faults, c.seed, adm.call); f != nil {
+		adm.fault, line.Fault, pretended = f, f.String(), refuses(f)
 	}
 	full := c.fullPool(adm.at, cost)
 	switch {
@@ -85,7 +87,7 @@ func (c *counter) admit(method, region, pageToken string, invalid bool) admissio
 		adm.limit = c.table.limit(adm.refused)
 		c.refused[adm.refused]++
 		cost = nil
-	case adm.fault != nil && adm.fault.server() && c.freeFaults:
+	case adm.fault != nil && failsServer(adm.fault) && c.freeFaults:
 		cost = nil
 	}
 	line.Refused, line.Charges = adm.refused, c.charge(adm.at, cost)

@@ -98,16 +98,16 @@ func serverError(status int) *answer {
 // faultAnswer returns the answer that a fault substitutes for the call's own. It is nil for faults that spoil the
 // answer while it is written.
 func faultAnswer(f *Fault) *answer {
-	switch f.kind {
+	switch f.Kind {
 	case "500", "502", "503":
-		status, _ := strconv.Atoi(f.kind)
+		status, _ := strconv.Atoi(f.Kind)
 		return serverError(status)
 	case "502html":
 		return &answer{status: http.StatusBadGateway, html: badGatewayPage}
 	case "403html":
 		return &answer{status: http.StatusForbidden, html: blockedPage}
 	case "407", "408", "409", "423", "425", "499":
-		status, _ := strconv.Atoi(f.kind)
+		status, _ := strconv.Atoi(f.Kind)
 		return &answer{status: status, html: "\n"}
 	case "badkey":
 		return badKey()
@@ -130,13 +130,13 @@ func faultAnswer(f *Fault) *answer {
 }
 
 // withhold takes items from an answer that has them, for the faults blank and short.
-func (f *Fault) withhold(a *answer) {
+func withhold(f *Fault, a *answer) {
 	items, ok := a.body["items"].([]any)
-	if f == nil || !ok || f.kind != "blank" && f.kind != "short" {
+	if f == nil || !ok || f.Kind != "blank" && f.Kind != "short" {
 		return
 	}
 	a.body["items"] = []any{}
-	if f.kind == "short" {
+	if f.Kind == "short" {
 		a.body["items"] = items[:len(items)/10]
 	}
 	delete(a.body, "nextPageToken")

@@ -1,22 +1,13 @@
 package youtubesim
 
 import (
-	"fmt"
-	"slices"
-	"strconv"
 	"strings"
-	"time"
+
+	"github.com/trendvidstream/ingest/internal/standin"
 )
 
 // Fault is a failure of some calls. ParseFault makes one.
-type Fault struct {
-	text    string
-	kind    string
-	value   time.Duration // of slow and wait
-	from    int64         // the first call it hits, from 1; 0 if percent decides
-	to      int64         // the last one
-	percent float64       // in (0, 100]
-}
+type Fault = standin.Fault
 
 // FaultHelp is the grammar of ParseFault, for a help text.
 const FaultHelp = `KIND[@CALLS | :PERCENT%]; without either, every call is hit.
@@ -50,92 +41,16 @@ var faultKinds = []string{
 
 // ParseFault reads one fault, as FaultHelp says: "503@3", "drop:5%", "slow=2s@10+".
 func ParseFault(s string) (Fault, error) {
-	f := Fault{text: s, from: 1, to: 1<<63 - 1}
-	name, when := s, ""
-	if i := strings.IndexAny(s, "@:"); i >= 0 {
-		name, when = s[:i], s[i:]
-	}
-	name, value, hasValue := strings.Cut(name, "=")
-	if name == "html502" {
-		name = "502html"
-	}
-	f.kind = name
-	if !slices.Contains(faultKinds, name) {
-		return Fault{}, fmt.Errorf("fault %q: unknown kind %q: use one of %s", s, name, strings.Join(faultKinds, " "))
-	}
-	if hasValue != (name == "slow" || name == "wait") {
-		return Fault{}, fmt.Errorf("fault %q: slow and wait, and only they, take a value: slow=2s", s)
-	}
-	if hasValue {
-		d, err := time.ParseDuration(value)
-		if err != nil || d <= 0 {
-			return Fault{}, fmt.Errorf("fault %q: %q is no positive duration: write %s=2s", s, value, name)
-		}
-		f.value = d
-	}
-	if err := f.parseWhen(when); err != nil {
-		return Fault{}, fmt.Errorf("fault %q: %w", s, err)
-	}
-	return f, nil
-}
-
-// parseWhen reads "@3", "@3-5", "@3+", ":10%" or nothing.
-func (f *Fault) parseWhen(when string) error {
-	if when == "" {
-		return nil
-	}
-	spec := when[1:]
-	if when[0] == ':' {
-		n, isPercent := strings.CutSuffix(spec, "%")
-		p, err := strconv.ParseFloat(n, 64)
-		inRange := p > 0 && p <= 100 // and no NaN
-		if err != nil || !isPercent || !inRange {
-			return fmt.Errorf("%q is no percentage above 0 and up to 100: write :10%%", spec)
-		}
-		f.from, f.percent = 0, p
-		return nil
-	}
-	first, last, isRange := strings.Cut(spec, "-")
-	first, open := strings.CutSuffix(first, "+")
-	from, err := strconv.ParseInt(first, 10, 64)
-	to := from
-	switch {
-	case err == nil && isRange && !open:
-		to, err = strconv.ParseInt(last, 10, 64)
-	case open:
-		to = f.to
-	}
-	if err != nil || from < 1 || to < from || (isRange && open) {
-		return fmt.Errorf("%q names no calls: write @3, @3-5 or @3+, counted from 1", spec)
-	}
-	f.from, f.to = from, to
-	return nil
-}
-
-// String returns the text that was parsed.
-func (f Fault) String() string { return f.text }
-
-// dueFault returns the first fault that hits the call, nil if none does.
-func dueFault(faults []Fault, seed uint64, call int64) *Fault {
-	for i, f := range faults {
-		if f.percent > 0 {
-			if chance(hash(seed, hashText("fault"), uint64(i), uint64(call))) < f.percent/100 {
-				return &faults[i]
-			}
-		} else if f.kind != "" && call >= f.from && call <= f.to {
-			return &faults[i]
-		}
-	}
-	return nil
+	return standin.ParseFault(strings.Replace(s, "html502", "502html", 1), faultKinds, "slow", "wait")
 }
 
 // refuses returns the limit whose refusal the fault fakes: a pool, perMinute, or "" for none. Such calls are counted
 // like real refusals.
-func (f *Fault) refuses() string {
-	return map[string]string{"403quota": poolUnits, "429day": poolSearch, "429min": perMinute, "wait": perMinute}[f.kind]
+func refuses(f *Fault) string {
+	return map[string]string{"403quota": poolUnits, "429day": poolSearch, "429min": perMinute, "wait": perMinute}[f.Kind]
 }
 
-// server reports whether the upstream itself fails: it answers 5xx, or not at all.
-func (f *Fault) server() bool {
-	return strings.HasPrefix(f.kind, "5") || f.kind == "drop" || f.kind == "reset"
+// failsServer reports whether the upstream itself fails: it answers 5xx, or not at all.
+func failsServer(f *Fault) bool {
+	return strings.HasPrefix(f.Kind, "5") || f.Kind == "drop" || f.Kind == "reset"
 }

@@ -158,8 +158,8 @@ func TestFaultsThatMakeNoSenseAreRefused(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", `fault "": unknown kind "": use one of 500 502`},
 		{"504", `fault "504": unknown kind "504": use one of 500 502`},
-		{"503=2", `fault "503=2": slow and wait, and only they, take a value: slow=2s`},
-		{"slow", `fault "slow": slow and wait, and only they, take a value: slow=2s`},
+		{"503=2", `fault "503=2": slow and wait must have a duration, other kinds must not: slow=2s`},
+		{"slow", `fault "slow": slow and wait must have a duration, other kinds must not: slow=2s`},
 		{"slow=2", `fault "slow=2": "2" is no positive duration: write slow=2s`},
 		{"wait=0s", `fault "wait=0s": "0s" is no positive duration: write wait=2s`},
 		{"slow=-2s", `fault "slow=-2s": "-2s" is no positive duration: write slow=2s`},

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/trendvidstream/ingest/internal/standin"
 )
 
 const (
@@ -84,7 +86,7 @@ func (g *generated) chart(region string, at time.Time) ([]*video, bool) {
 	}
 	watches, eight := region, strings.Fields(audiences()[0].regions)
 	if !slices.Contains(eight, region) {
-		watches = eight[hashText(region)%uint64(len(eight))]
+		watches = eight[standin.HashText(region)%uint64(len(eight))]
 	}
 	now, start, today := steps(at)
 	g.mu.Lock()
@@ -111,7 +113,7 @@ func (g *generated) chart(region string, at time.Time) ([]*video, bool) {
 		places = append(places, r.v)
 	}
 	for block := 0; block+50 <= len(places); block += 50 {
-		d := dice{key: hash(g.seed, hashText(region), uint64(now), uint64(block))}
+		d := dice{key: standin.Hash(g.seed, standin.HashText(region), uint64(now), uint64(block))}
 		if d.chance(0.5) {
 			for range 1 + d.intn(3) {
 				places[block+d.intn(50)] = nil
@@ -131,7 +133,9 @@ func steps(at time.Time) (now int64, start time.Time, today int64) {
 // drift moves in a straight line from one random value to the next.
 func (g *generated) drift(region string, v *video, now int64) float64 {
 	k, part := now/driftSteps, float64(now%driftSteps)/driftSteps
-	at := func(k int64) float64 { return chance(hash(g.seed, hashText(region+v.id), uint64(k))) }
+	at := func(k int64) float64 {
+		return standin.Chance(standin.Hash(g.seed, standin.HashText(region+v.id), uint64(k)))
+	}
 	return chartSlack * (at(k)*(1-part) + at(k+1)*part)
 }
 
@@ -187,7 +191,7 @@ func (g *generated) dayLocked(d int64) []*video {
 	var vs []*video
 	for i, a := range audiences() {
 		for j := range a.videos {
-			v := g.newVideo(d, a, hash(g.seed, uint64(d), uint64(i), uint64(j)))
+			v := g.newVideo(d, a, standin.Hash(g.seed, uint64(d), uint64(i), uint64(j)))
 			if j == 0 && len(a.regions) == 2 { // one per day for every region
 				g.hostiles[int(d+int64(3*i))%len(g.hostiles)].taint(v)
 			}
@@ -216,7 +220,7 @@ func (g *generated) newVideo(d int64, a audience, key uint64) *video {
 		published: time.Unix(d*86_400+int64(dc.intn(86_400)), 0).UTC(),
 		duration:  time.Duration(15+dc.intn(1800)) * time.Second,
 		live:      "none", definition: "hd", caption: dc.chance(0.3), licensed: dc.chance(0.5),
-		appeal: chance(dc.next()), grows: true, regions: strings.Fields(a.regions),
+		appeal: standin.Chance(dc.next()), grows: true, regions: strings.Fields(a.regions),
 	}
 	if dc.chance(0.1) {
 		v.duration += time.Duration(1+dc.intn(30)) * time.Hour
@@ -239,7 +243,7 @@ func (g *generated) newVideo(d int64, a audience, key uint64) *video {
 	v.localized = v.title
 	v.description = v.title + "\n\nhttps://www.youtube.com/@" + v.channel.handle
 	v.final = finalCounts(dc)
-	if chance(hash(key, hashText("upcoming"))) < upcomingShare {
+	if standin.Chance(standin.Hash(key, standin.HashText("upcoming"))) < upcomingShare {
 		v.duration, v.live, v.final = 0, "upcoming", counts{new(int64), new(int64), new(int64)}
 		v.begins = v.published.Add(keptDays * day)
 	}

@@ -3,6 +3,8 @@ package youtubesim
 import (
 	"strings"
 	"time"
+
+	"github.com/trendvidstream/ingest/internal/standin"
 )
 
 // hostile is text that breaks a program which prints, stores or exports it carelessly. The real upstream filters some
@@ -39,7 +41,7 @@ func hostiles(seed uint64) []hostile {
 	}
 	var out []hostile
 	for i, t := range texts {
-		key := hash(seed, hashText("hostile"), uint64(i))
+		key := standin.Hash(seed, standin.HashText("hostile"), uint64(i))
 		out = append(out, hostile{
 			title: t.title,
 			channel: &channel{

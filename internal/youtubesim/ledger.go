@@ -1,9 +1,10 @@
 package youtubesim
 
 import (
-	"cmp"
 	"slices"
 	"time"
+
+	"github.com/trendvidstream/ingest/internal/standin"
 )
 
 // Ledger is the stand-in's own count of what has arrived since the start.
@@ -26,11 +27,7 @@ type Ledger struct {
 }
 
 // CallCount is how often a method was answered with a status.
-type CallCount struct {
-	Method string `json:"method"`
-	Status int    `json:"status"`
-	Count  int64  `json:"count"`
-}
+type CallCount = standin.CallCount
 
 // Call is one call that arrived, in order of arrival.
 type Call struct {
@@ -46,21 +43,13 @@ type Call struct {
 
 // countCalls counts a log's calls per method and status, sorted, and its charged calls per region.
 func countCalls(log []Call) (calls []CallCount, regions map[string]int64) {
-	calls, regions = []CallCount{}, map[string]int64{}
-	counts := map[CallCount]int64{}
+	regions = map[string]int64{}
 	for _, call := range log {
-		counts[CallCount{Method: call.Method, Status: call.Status}]++
 		if call.Region != "" && len(call.Charges) > 0 {
 			regions[call.Region]++
 		}
 	}
-	for k, n := range counts {
-		calls = append(calls, CallCount{k.Method, k.Status, n})
-	}
-	slices.SortFunc(calls, func(a, b CallCount) int {
-		return cmp.Or(cmp.Compare(a.Method, b.Method), cmp.Compare(a.Status, b.Status))
-	})
-	return calls, regions
+	return standin.CountCalls(log, func(c Call) (string, int) { return c.Method, c.Status }), regions
 }
 
 // maxInWindow returns the most that any trailing window of length d held of a pool. A call at t counts while now < t +

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/trendvidstream/ingest/internal/standin"
 )
 
 // A lie is a way in which the upstream gives less than it has, or claims more. It concerns the channel @crowd.
@@ -37,10 +39,10 @@ type crowd struct {
 
 func newCrowd(charts catalogue, seed uint64, videos int, lie string) *crowd {
 	c := &crowd{catalogue: charts, byID: map[string]int{}, lie: lie}
-	uploader := &channel{id: channelID(hash(seed, hashText("crowd"))), title: "Crowd", handle: "crowd", subscribers: 1000}
+	uploader := &channel{id: channelID(standin.Hash(seed, standin.HashText("crowd"))), title: "Crowd", handle: "crowd", subscribers: 1000}
 	at := time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)
 	for i := range videos {
-		key := hash(seed, hashText("crowd"), uint64(i))
+		key := standin.Hash(seed, standin.HashText("crowd"), uint64(i))
 		if burst := i > videos/8 && i <= videos*7/8; lie != lieBurst || !burst {
 			at = at.Add(-time.Minute)
 		}

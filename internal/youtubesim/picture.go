@@ -5,6 +5,8 @@ import (
 	"html"
 	"net/http"
 	"strings"
+
+	"github.com/trendvidstream/ingest/internal/standin"
 )
 
 // picturePrefix is the path of videos' pictures on i.ytimg.com: /vi/ID/FILE.
@@ -25,7 +27,7 @@ func (s *Server) servePicture(w http.ResponseWriter, r *http.Request) {
 	title := []rune(strings.Map(printable, v.title))
 	_, _ = fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 480 360" role="img"><rect width="480" height="360" fill="hsl(%d 55%% 35%%)"/>`+
 		`<text x="240" y="190" fill="#fff" font-family="sans-serif" font-size="22" text-anchor="middle">%s</text></svg>`,
-		hash(hashText(v.id))%360, html.EscapeString(string(title[:min(len(title), 36)])))
+		standin.Hash(standin.HashText(v.id))%360, html.EscapeString(string(title[:min(len(title), 36)])))
 }
 
 // printable drops characters that XML does not allow.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/trendvidstream/ingest/internal/standin"
 )
 
 // video returns v in the form of videos.list.
@@ -14,7 +16,7 @@ func (q *request) video(v *video) object {
 		"dimension": "2d", "definition": v.definition, "caption": strconv.FormatBool(v.caption),
 		"licensedContent": v.licensed, "contentRating": object{}, "projection": "rectangular",
 	}
-	if v.live != "upcoming" || hash(hashText(v.id))%2 == 0 { // an upcoming video has P0D, or no duration at all
+	if v.live != "upcoming" || standin.Hash(standin.HashText(v.id))%2 == 0 { // an upcoming video has P0D, or no duration at all
 		details["duration"] = isoDuration(v.duration)
 	}
 	parts := object{
@@ -61,7 +63,7 @@ func (v *video) thumbnails(all bool) object {
 	if all {
 		sizes = 5
 	}
-	if all && hash(hashText(v.id), 1)%4 == 0 {
+	if all && standin.Hash(standin.HashText(v.id), 1)%4 == 0 {
 		sizes = 8
 	}
 	o := object{}

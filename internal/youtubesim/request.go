@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/trendvidstream/ingest/internal/standin"
 )
 
 // request is a call's checked parameters, and when it arrived.
@@ -114,7 +116,7 @@ func (q *request) resource(kind string, id any, etagOf string, parts object) obj
 
 // etag changes with every call, as the API's do [seen].
 func (q *request) etag(text string) string {
-	return idText(hash(uint64(q.call), hashText(text))) + idText(hash(uint64(q.call), hashText(text), 1)) + "w"
+	return idText(standin.Hash(uint64(q.call), standin.HashText(text))) + idText(standin.Hash(uint64(q.call), standin.HashText(text), 1)) + "w"
 }
 
 func pageInfo(total, perPage int) object {

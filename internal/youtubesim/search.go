@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/trendvidstream/ingest/internal/standin"
 )
 
 // maxSearch is the most results of a query (search.list).
@@ -39,7 +41,7 @@ func search(cat catalogue, q *request) *answer {
 	}
 	hits := findVideos(cat, q, types, region)
 	q.sort(hits)
-	hits = repeatSome(append(findChannels(cat, q, types), hits...), hashText(q.get("q")))
+	hits = repeatSome(append(findChannels(cat, q, types), hits...), standin.HashText(q.get("q")))
 	p, bad := q.cut(len(hits), maxSearch)
 	if bad != nil {
 		return bad
@@ -48,7 +50,7 @@ func search(cat catalogue, q *request) *answer {
 	for _, h := range hits[p.from:p.to] {
 		items = append(items, q.hit(h))
 	}
-	guess := min(1_000_000, len(hits)*int(1+hash(uint64(len(hits)), uint64(p.from))%900))
+	guess := min(1_000_000, len(hits)*int(1+standin.Hash(uint64(len(hits)), uint64(p.from))%900))
 	more := object{"regionCode": region, "pageInfo": pageInfo(guess, q.maxResults())}
 	p.tokens(more, len(hits))
 	return q.listAnswer("searchListResponse", items, more)
@@ -128,7 +130,7 @@ func repeatSome(hits []hit, seed uint64) []hit {
 	var out []hit
 	for i, h := range hits {
 		out = append(out, h)
-		if i >= 3 && hash(seed, uint64(i))%40 == 0 {
+		if i >= 3 && standin.Hash(seed, uint64(i))%40 == 0 {
 			out = append(out, hits[i-3])
 		}
 	}

@@ -24,14 +24,14 @@
 package youtubesim
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/trendvidstream/ingest/internal/standin"
 )
 
 // Options configure the stand-in. The zero value serves the generated catalogue of seed 0 under today's table, without
@@ -215,9 +215,9 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 	out := reply{answer: s.decide(m, req, adm, invalid), at: adm.at, pretty: req.pretty}
 	delay := s.opt.Latency
 	if adm.fault != nil && adm.refused == "" {
-		out.fault = adm.fault.kind
+		out.fault = adm.fault.Kind
 		if out.fault == "slow" {
-			delay += adm.fault.value
+			delay += adm.fault.Value
 		}
 	}
 	status := out.status
@@ -225,7 +225,7 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 		status = 0
 	}
 	s.count.answered(adm.call, status)
-	if !wait(r.Context(), delay) {
+	if !standin.Wait(r.Context(), delay) {
 		panic(http.ErrAbortHandler) // returning would be an empty 200
 	}
 	out.write(w, r)
@@ -263,7 +263,7 @@ func (s *Server) decide(m method, req *request, adm admission, invalid *answer) 
 		req.lie = c.told(m.name)
 	}
 	a := m.answer(s.cat, req)
-	adm.fault.withhold(a)
+	withhold(adm.fault, a)
 	if req.fields != nil && a.status == http.StatusOK { // errors ignore the caller's field mask
 		a.body = req.fields.apply(a.body).(object)
 	}
@@ -291,9 +291,7 @@ func (s *Server) serveLedger(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("log") == "1" {
 		l.Log = s.Log()
 	}
-	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
-	w.Header().Set("Cache-Control", "no-store")
-	_ = json.NewEncoder(w).Encode(l) // an error means that the caller has gone
+	standin.WriteLedger(w, l)
 }
 
 // checkKey refuses a key other than the required one. The key may be in a header or a parameter.
@@ -306,19 +304,4 @@ func (s *Server) checkKey(r *http.Request) *answer {
 		return nil
 	}
 	return badKey()
-}
-
-// wait reports whether d passed before ctx was done.
-func wait(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

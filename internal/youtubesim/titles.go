@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/trendvidstream/ingest/internal/standin"
 )
 
 // tongue is how titles of one language are made. A name is a head and a tail. It is the longest word of its title, and
@@ -28,7 +30,7 @@ func tongues(seed uint64) map[string]*tongue {
 			forms: strings.Split(v.forms, ";"),
 		}
 		for i := range channelsPerTongue {
-			key := hash(seed, hashText("channel "+t.code), uint64(i))
+			key := standin.Hash(seed, standin.HashText("channel "+t.code), uint64(i))
 			d := &dice{key: key}
 			t.channels = append(t.channels, &channel{
 				id: channelID(key), title: strings.ReplaceAll(pick(d, strings.Split(v.channels, "|")), "{n}", t.name(d)),

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/trendvidstream/ingest/internal/standin"
 )
 
 // reply is an answer and how to write it.
@@ -96,7 +98,7 @@ var changing = regexp.MustCompile(`"etag": ?"[^"]*"`)
 
 // contentTag is the Etag of an answer. It stays the same while only the etags within the answer change.
 func contentTag(body []byte) string {
-	return strconv.Quote(idText(hashText(string(changing.ReplaceAll(body, nil)))))
+	return strconv.Quote(idText(standin.HashText(string(changing.ReplaceAll(body, nil)))))
 }
 
 func zip(b []byte) []byte {
