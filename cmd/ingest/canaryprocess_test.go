@@ -23,12 +23,12 @@ import (
 
 // I6 for real processes: their output, files and answers, and their command line, which every user of the machine can
 // read. All that makes Go and Google's client verbose is on.
-func TestNoProcessShowsTheKey(t *testing.T) { noProcessShowsTheKey(t, 12) }
+func TestNoProcessShowsTheKey(t *testing.T) { noProcessShowsTheKey(t, share{of: 12}) }
 
-func TestLongNoProcessShowsTheKey(t *testing.T) { noProcessShowsTheKey(t, 1) }
+func TestLongNoProcessShowsTheKey(t *testing.T) { noProcessShowsTheKey(t, longShare(t)) }
 
-// noProcessShowsTheKey starts one in share of the pairs of a command and a hazard.
-func noProcessShowsTheKey(t *testing.T, share int) {
+// noProcessShowsTheKey starts some of the pairs of a command and a hazard.
+func noProcessShowsTheKey(t *testing.T, pairs share) {
 	t.Helper()
 	t.Parallel() // one that is refused for a minute waits for that minute
 	c, ways := newCanary(unlike), canaryWays()
@@ -59,7 +59,7 @@ func noProcessShowsTheKey(t *testing.T, share int) {
 		for k, path := range commands() {
 			work := (*home).waits
 			switch {
-			case (i+k)%share > 0:
+			case !pairs.has(i + k):
 				continue
 			case path == "ingest serve":
 				work = (*home).asks

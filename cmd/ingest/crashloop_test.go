@@ -27,10 +27,10 @@ const (
 func TestCrashLoop(t *testing.T) {
 	seed := fromEnv(t, crashSeed, uint64(time.Now().UnixNano()))
 	rng := rand.New(rand.NewPCG(seed, 0))
-	t.Setenv(judgedEnv, "1")
+	t.Parallel()
 	o := ticks{Dir: t.TempDir(), From: time.Now().Unix() + 1, Ticks: 44, Jobs: 4}
 	j := newJudge(t, o)
-	f := newFleet(t, o)
+	f := newFleet(t, o, judgedEnv+"=1")
 
 	end := time.Unix(o.From+int64(o.Ticks)+1, 0)
 	outages := []time.Time{end.Add(-36 * time.Second), end.Add(-12 * time.Second)}

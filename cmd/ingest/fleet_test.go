@@ -94,9 +94,9 @@ func (f *fleet) stop() {
 	f.members = nil
 }
 
-func newFleet(t *testing.T, o ticks) *fleet {
+func newFleet(t *testing.T, o ticks, env ...string) *fleet {
 	t.Helper()
-	f := &fleet{t: t, o: o, program: self(t)}
+	f := &fleet{t: t, o: o, program: self(t), env: env}
 	f.begin()
 	return f
 }

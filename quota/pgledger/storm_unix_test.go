@@ -51,18 +51,19 @@ func storms(t *testing.T, seeds uint64) {
 }
 
 // Every copy of a PostgreSQL in docs/hosts.md comes back after each of the hosts has spent; make test plays one case of each copy.
-func TestFaultRestoredCopies(t *testing.T) { restoredCopies(t, true) }
+func TestFaultRestoredCopies(t *testing.T) { restoredCopies(t, 1, 1) }
 
-func TestLongFaultRestoredCopies(t *testing.T) { restoredCopies(t, false) }
+func TestLongFaultRestoredCopies(t *testing.T) { restoredCopies(t, 5, 2) }
 
-func restoredCopies(t *testing.T, few bool) {
+// restoredCopies restores copies of rows, and of the files of a whole server, after so many spenders each.
+func restoredCopies(t *testing.T, rowsEach, filesEach int) {
 	t.Helper()
 	docs, err := os.ReadFile("../../docs/hosts.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := quotatest.Restores(t, quotatest.StormBackend{Journal: journal, Remote: rowsLosing}, few)
-	rows = append(rows, quotatest.Restores(t, quotatest.StormBackend{Journal: journal, Remote: copied}, few)...)
+	rows := quotatest.Restores(t, quotatest.StormBackend{Journal: journal, Remote: rowsLosing}, rowsEach)
+	rows = append(rows, quotatest.Restores(t, quotatest.StormBackend{Journal: journal, Remote: copied}, filesEach)...)
 	for _, r := range rows {
 		if t.Log(r); r.Sent != r.Limit || r.Counted != r.Limit {
 			t.Errorf("docs/hosts.md promises %d units sent and counted: %s", r.Limit, r)

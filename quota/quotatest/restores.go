@@ -29,17 +29,13 @@ func (r Restored) String() string {
 // entries as before.
 var spenders = []string{"the taker", "another", "a process that ended", "a process that is silent", "nobody"}
 
-// Restores restores every copy of the remote after each of two hosts, or neither, spent most of the limit; with few,
-// after one of these.
-func Restores(t *testing.T, b StormBackend, few bool) (rows []Restored) {
+// Restores restores every copy of the remote after each of so many spenders, at most five, spent most of the limit.
+func Restores(t *testing.T, b StormBackend, each int) (rows []Restored) {
 	t.Helper()
 	_, losses := b.Remote(t, NewClock(noon))
 	for i, loss := range losses {
-		these := spenders
-		if few {
-			these = spenders[i%len(spenders):][:1]
-		}
-		for _, who := range these {
+		for n := range each {
+			who := spenders[(i+n)%len(spenders)]
 			t.Run(loss.Name+", spent since by "+who, func(t *testing.T) { rows = append(rows, Restore(t, b, i, who)) })
 		}
 	}

@@ -58,7 +58,7 @@ var keyspace = regexp.MustCompile(`keys=(\d+),expires=(\d+)`)
 func TestLongOneOffAccountsAllExpire(t *testing.T) {
 	s := redisServer(t)
 	l := openLedger(t, s.url(), redisledger.Options{Timeout: patient})
-	const accounts = 100_000
+	const accounts = 20_000
 	var next atomic.Int64
 	var wait sync.WaitGroup
 	for range 8 {

@@ -51,11 +51,11 @@ func storms(t *testing.T, seeds uint64) {
 }
 
 // Every copy of a Redis in docs/hosts.md comes back after each of the hosts has spent; make test plays one case of each copy.
-func TestFaultRestoredCopies(t *testing.T) { restoredCopies(t, true) }
+func TestFaultRestoredCopies(t *testing.T) { restoredCopies(t, 1) }
 
-func TestLongFaultRestoredCopies(t *testing.T) { restoredCopies(t, false) }
+func TestLongFaultRestoredCopies(t *testing.T) { restoredCopies(t, 5) }
 
-func restoredCopies(t *testing.T, few bool) {
+func restoredCopies(t *testing.T, each int) {
 	t.Helper()
 	docs, err := os.ReadFile("../../docs/hosts.md")
 	if err != nil {
@@ -65,8 +65,8 @@ func restoredCopies(t *testing.T, few bool) {
 		j := &memremote.Journal{}
 		return func() sharedledger.Journal { return j }
 	}
-	rows := quotatest.Restores(t, quotatest.StormBackend{Remote: losing, Journal: journal}, few)
-	rows = append(rows, quotatest.Restores(t, quotatest.StormBackend{Remote: cutShort, Journal: journal}, few)...)
+	rows := quotatest.Restores(t, quotatest.StormBackend{Remote: losing, Journal: journal}, each)
+	rows = append(rows, quotatest.Restores(t, quotatest.StormBackend{Remote: cutShort, Journal: journal}, each)...)
 	for _, r := range rows {
 		if t.Log(r); r.Sent != r.Limit || r.Counted != r.Limit {
 			t.Errorf("docs/hosts.md promises %d units sent and counted: %s", r.Limit, r)

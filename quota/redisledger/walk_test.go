@@ -47,7 +47,7 @@ type operations struct {
 // Every answer of the remote to a shared ledger equals the answer of the remote in memory.
 func TestRemoteAnswersAsTheOneInMemory(t *testing.T) { remoteAnswersAsInMemory(t, 3_000) }
 
-func TestLongRemoteAnswersAsTheOneInMemory(t *testing.T) { remoteAnswersAsInMemory(t, 40_000) }
+func TestLongRemoteAnswersAsTheOneInMemory(t *testing.T) { remoteAnswersAsInMemory(t, 10_000) }
 
 func remoteAnswersAsInMemory(t *testing.T, steps int) {
 	t.Helper()

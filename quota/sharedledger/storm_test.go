@@ -48,7 +48,7 @@ func TestStormsThatSentTooMuch(t *testing.T) { storms(t, 981, 982, true) }
 
 // With any older copy of the remote back, no host spends units again that were seen spent.
 func TestRestoredCopies(t *testing.T) {
-	for _, r := range quotatest.Restores(t, quotatest.StormBackend{Journal: memoryJournal, Remote: forgetting}, false) {
+	for _, r := range quotatest.Restores(t, quotatest.StormBackend{Journal: memoryJournal, Remote: forgetting}, 5) {
 		t.Log(r)
 	}
 }
