@@ -27,6 +27,7 @@ func TestLongAReadOnlyRootIsEnough(t *testing.T) {
 	if os.Getuid() != 0 || !mayMount() {
 		t.Skip("mount: a disk that can be filled, or a root of one's own, needs the right to mount, which this user does not have")
 	}
+	t.Parallel()
 	static := filepath.Join(t.TempDir(), "ingest")
 	build := exec.CommandContext(t.Context(), "sh", "tools/build.sh", "v9.8.7", static)
 	build.Dir = "../.."
