@@ -10,7 +10,7 @@ import (
 
 // newPass returns the pass over a slot that this run has claimed.
 func (r *runner) newPass(slot ingest.Slot) *pass {
-	p := &pass{Reconciler: r.Reconciler, share: r.share, purpose: quota.Scheduled, probe: r.probes}
+	p := &pass{Reconciler: r.Reconciler, share: r.share, purpose: quota.Scheduled, probe: r.silence.Slots > 0}
 	had := slot.Pages
 	p.work, slot, p.idle = r.workFor(slot)
 	if had > slot.Pages {

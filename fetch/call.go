@@ -134,7 +134,7 @@ func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 	}
 	slot := p.slot
 	slot.Charge(charges(d))
-	p.units = slot.Units - p.slot.Units
+	p.units, p.part = slot.Units-p.slot.Units, p.part+part(d)
 	slot.Unsaved += p.units
 	p.publishProgress(slot)
 	err = p.share.spend(p.units)
@@ -178,6 +178,7 @@ func (p *pass) refund(ctx context.Context, d quota.Decision) {
 func (p *pass) uncharge(d quota.Decision) {
 	slot := p.slot
 	slot.Refund(charges(d))
+	p.part -= part(d)
 	slot.Unsaved -= p.slot.Units - slot.Units
 	p.share.giveBack(p.slot.Units - slot.Units)
 	p.publishProgress(slot)
@@ -190,6 +191,18 @@ func charges(d quota.Decision) map[string]int64 {
 		pools[p.Pool] = p.Charged
 	}
 	return pools
+}
+
+// part returns the largest part of a day's limit that a decision charged, in millionths.
+func part(d quota.Decision) (most int64) {
+	for _, p := range d.Pools {
+		for _, w := range p.Windows {
+			if w.Window.Day() || w.Window.Length >= 24*time.Hour {
+				most = max(most, p.Charged*1_000_000/w.Window.Limit)
+			}
+		}
+	}
+	return most
 }
 
 // settle tells the ledger the meaning of an answer. An error ends the pass: otherwise it would call a spent pool

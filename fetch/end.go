@@ -103,7 +103,9 @@ func (p *pass) callFailed(ctx context.Context, s step, err error) ending {
 		return p.interrupted(ctx, err)
 	}
 	piece := p.slot.Kind == ingest.KindBackfill
-	p.silent.Store(!piece && e.Verdict == Broken && p.saved == 0)
+	if !piece && e.Verdict == Broken && p.saved == 0 {
+		p.silent.Store(max(p.part, 1))
+	}
 	switch {
 	case e.Verdict == BadKey || e.Verdict == Unsent: // the next slot would fail too, and this call cost nothing
 		return p.interrupted(ctx, err)

@@ -43,7 +43,8 @@ type pass struct {
 	again     string // the charge that this pass pays again, for the reason
 
 	progress atomic.Pointer[ingest.Slot] // a copy of slot, in case the pass is given up
-	silent   atomic.Bool                 // the slot failed without any usable answer
+	part     int64                       // of a day's limit that its calls were charged, in millionths
+	silent   atomic.Int64                // part, at least 1, if the slot failed without any usable answer
 	watch    *time.Timer                 // ends the pass when its lease is over
 }
 
@@ -56,7 +57,7 @@ func (p *pass) publishProgress(slot ingest.Slot) {
 // result is how an attempt ended.
 type result struct {
 	SlotResult
-	silent bool // the slot failed without any usable answer
+	silent int64 // see pass
 }
 
 // attempt passes the claimed slot, and always returns. If the pass panics, the slot fails. If it saves nothing within

@@ -10,9 +10,10 @@ import (
 )
 
 // An upstream that is away is probed, not tried: after two slots of the schedule in a row that got no usable answer, the
-// others wait, and one call asks again for all series after five minutes, then after ten, then every twenty. It has no
-// retries, and is not made while even the upstream's clock, which costs nothing, cannot be asked. The first answer ends
-// the wait. Slots that a person forces, and backfills, are tried all the same.
+// others wait, and one call asks again for all series after five minutes, then after ten, then every twenty; more rarely
+// where six hours of that would cost more than 3 % of a day's limit. It has no retries, as the second slot has none, and
+// is not made while even the upstream's clock, which costs nothing, cannot be asked. The first answer ends the wait.
+// Slots that a person forces, and backfills, are tried all the same.
 
 // silentSlots is how many slots in a row must get no usable answer before the upstream counts as away.
 const silentSlots = 2
@@ -20,11 +21,20 @@ const silentSlots = 2
 // probeWaits are how long it then takes until each probe. The last value repeats.
 var probeWaits = []time.Duration{5 * time.Minute, 10 * time.Minute, 20 * time.Minute}
 
+// A silence of outage costs at most mostAsking millionths of a day's limit, if probes at most rarestProbe apart can do that.
+const (
+	outage      = 6 * time.Hour
+	mostAsking  = 30_000
+	rarestProbe = 2 * time.Hour
+)
+
 // silence is the upstream's silence towards the schedule.
 type silence struct {
 	Slots  int       `json:"slots"` // in a row that got no usable answer
 	Probes int       `json:"probes,omitempty"`
-	Next   time.Time `json:"next,omitzero"` // when the next probe is, if the upstream counts as away
+	Spent  int64     `json:"spent,omitempty"` // by slots and probes, in millionths of a day's limit
+	Last   int64     `json:"last,omitempty"`  // by the last of them
+	Next   time.Time `json:"next,omitzero"`   // when the next probe is, if the upstream counts as away
 }
 
 const silenceNote = "silence"
@@ -33,7 +43,12 @@ func (s silence) away() bool { return s.Slots >= silentSlots }
 
 // wait sets when the next probe is.
 func (s *silence) wait(now time.Time) {
-	s.Next = now.Add(probeWaits[min(s.Probes, len(probeWaits)-1)])
+	wait := probeWaits[min(s.Probes, len(probeWaits)-1)]
+	paid := max(0, mostAsking-s.Spent) / max(s.Last, 1)
+	if usual := outage/probeWaits[len(probeWaits)-1] + 1; paid < int64(usual)-int64(s.Probes) {
+		wait = max(wait, min(outage/time.Duration(max(paid, 1)), rarestProbe))
+	}
+	s.Next = now.Add(wait)
 	s.Probes++
 }
 
@@ -63,7 +78,7 @@ func (r *runner) awaitAnswer(ctx context.Context) error {
 	if open, err := r.Slots.Claimable(ctx, now); err != nil || len(open) == 0 {
 		return err
 	}
-	if wait := r.silence.Next.Sub(now); wait > 0 && wait <= probeWaits[len(probeWaits)-1] {
+	if wait := r.silence.Next.Sub(now); wait > 0 && wait <= rarestProbe {
 		return r.silence.error(nil)
 	}
 	r.silence.wait(now)
@@ -105,10 +120,11 @@ func (r *runner) noteSilence(ctx context.Context) error {
 func (r *runner) reportSlot(ctx context.Context, e result) error {
 	answered := e.State == ingest.Done || e.State == ingest.Skipped || e.State == ingest.Failed
 	switch {
-	case e.Err != nil || !answered && !e.silent || !r.heedsSilence():
+	case e.Err != nil || !answered && e.silent == 0 || !r.heedsSilence():
 		return e.Err
-	case e.silent:
+	case e.silent > 0:
 		r.silence.Slots++
+		r.silence.Spent, r.silence.Last = r.silence.Spent+e.silent, e.silent
 		if r.silence.away() && !r.probes {
 			r.silence.wait(r.Now())
 		}

@@ -37,7 +37,7 @@ func TestAnUpstreamThatIsAwayIsProbed(t *testing.T) {
 		b.now = start.Add(time.Hour)
 		away := b.now
 		worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
-		if got := states(worked); err != nil || got != "US failed 0; GB failed 0; " || len(b.upstream.calls) != 8 {
+		if got := states(worked); err != nil || got != "US failed 0; GB failed 0; " || len(b.upstream.calls) != 5 {
 			t.Fatalf("%s: %s, %d calls, %v", tt.name, got, len(b.upstream.calls), err)
 		}
 		var asked []time.Duration
@@ -68,6 +68,30 @@ func TestAnUpstreamThatIsAwayIsProbed(t *testing.T) {
 			if s.State != "done" {
 				t.Errorf("%s: once it is back, %s is %s", tt.name, s.Key, s.State)
 			}
+		}
+	}
+}
+
+// From 300 units a day on, six hours of an API that is away cost at most 3 % of them, and its charts are soon asked for
+// again: at least every two hours.
+func TestAnAPIThatIsAwayCostsAFewUnits(t *testing.T) {
+	for _, limit := range []int64{300, 600, 1000, 10_000} {
+		b := newBench(t, limit, "US", "GB", "DE", "FR", "IN", "BR", "AU", "CA")
+		b.run.Notes = &notes{}
+		b.run.Date = func(context.Context) (time.Time, error) { return time.Time{}, nil }
+		b.upstream.answer = on(fetch.Broken, 1_000)
+		b.now = start.Add(time.Hour)
+		newest, longest := b.now, time.Duration(0)
+		for ends := b.now.Add(6 * time.Hour); b.now.Before(ends); b.now = b.now.Add(5 * time.Minute) {
+			before := len(b.upstream.calls)
+			_, _ = b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
+			if open, _ := b.run.Slots.Claimable(t.Context(), b.now); len(b.upstream.calls) > before || len(open) == 0 {
+				newest = b.now
+			}
+			longest = max(longest, b.now.Sub(newest))
+		}
+		if calls := int64(len(b.upstream.calls)); calls*100 > 3*limit || longest > 2*time.Hour+5*time.Minute {
+			t.Errorf("of %d units a day: %d calls, at most %v apart", limit, calls, longest)
 		}
 	}
 }
