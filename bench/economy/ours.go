@@ -67,7 +67,7 @@ func ours(o options) worker {
 				}
 			}
 			if !tick.Before(asked) && !o.noPacing {
-				asked = tick.Add(time.Hour)
+				asked = asked.Add(65 * time.Minute) // at every minute of the hour in turn
 				if err := s.programs[0].say(ctx, rec, worked); err != nil {
 					return result{}, fmt.Errorf("at %s, what it says: %w", s.clock.now(), err)
 				}
@@ -96,6 +96,9 @@ func (rec *recorder) slot(w world, host int, s fetch.SlotResult) {
 	case s.Kind == ingest.KindRefresh:
 		rec.refreshes++
 	case s.Kind == ingest.KindChart:
+		if traced {
+			fmt.Printf("%s chart %s of %s\n", rec.now().Format("01-02 15:04"), s.Key, s.DueAt.Format("15:04"))
+		}
 		rec.pages += int64(s.Pages)
 		if s.Job == "chart" {
 			rec.done(seriesOf(host, s.Key), s.FetchedAt)

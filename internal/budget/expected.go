@@ -67,12 +67,30 @@ func expectedHours(days []OthersDay, today time.Time) (hours [25]int64) {
 	return hours
 }
 
-// testWithin is how long before a day ends an eighth more is tried than the provider is expected to give: a refusal then
-// costs little.
+// testWithin is how long before a day ends an eighth more is tried than the provider is expected to give, one slot after
+// the other: a refusal then costs little, and leaves one slot to the next day.
 const testWithin = 20 * time.Minute
 
+// restDays is on how many days no more is tried after two trials in vain, or one more.
+const restDays = 2
+
+// rests reports whether no more is tried on the day that begins at a time than the provider is expected to give: on one of
+// the last days such a trial was refused, as another was one or a few days before.
+func rests(days []OthersDay, begins time.Time) bool {
+	inVain := func(n int) bool {
+		d := ago(days, begins, n)
+		return d != nil && d.Stopped != nil && d.StoppedIn >= 22 // in one of its last hours
+	}
+	for n := 1; n <= restDays; n++ {
+		if inVain(n) {
+			return slices.ContainsFunc([]int{n + 1, n + 2, n + 3}, inVain)
+		}
+	}
+	return false
+}
+
 // level returns how much of a day's limit the provider is expected to leave to the ledger: the amount that it last
-// gave before it refused, and an eighth more after each day without a refusal. If the ledger counted more on a later
+// gave before it refused, and an eighth more after each day without a refusal on which more was tried. If the ledger counted more on a later
 // day, others took less, and half of their takes then are expected. If others keep to their weekdays, their takes on
 // the same weekday a week ago are expected.
 func level(days []OthersDay, today time.Time, limit int64) int64 {
@@ -85,7 +103,7 @@ func level(days []OthersDay, today time.Time, limit int64) int64 {
 		case d.Used > proven:
 			left = max(d.Used, (left+limit)/2)
 			proven = left
-		case left < limit && d.Begins.Before(today):
+		case left < limit && d.Begins.Before(today) && !rests(days, d.Begins):
 			left = min(left+max(left/8, 1), limit)
 		}
 	}

@@ -119,8 +119,9 @@ func liftedLast(days []OthersDay) bool {
 
 // Expect returns a report as if others had already taken their expected amounts: the rest of the provider's day in
 // windows of a day, and the part missing from a usual day in sliding windows. own is the amount that this store's
-// jobs took of each pool in its widest window; nil: everything that was taken for schedules.
-func (h OthersHistory) Expect(r quota.Report, t *quota.Tariff, own map[quota.Purpose]quota.Cost) quota.Report {
+// jobs took of each pool in its widest window; nil: everything that was taken for schedules. trial
+// is what one slot needs to begin.
+func (h OthersHistory) Expect(r quota.Report, t *quota.Tariff, own map[quota.Purpose]quota.Cost, trial quota.Cost) quota.Report {
 	r.Spent = split(r.Spent, own, otherHosts)
 	drew, share := drawnByOthers(r.Spent), t.Ceilings[quota.Scheduled]
 	today, ends := dayOf(r, t)
@@ -132,13 +133,25 @@ func (h OthersHistory) Expect(r quota.Report, t *quota.Tariff, own map[quota.Pur
 			if begun, _ := providerDay(r.At, t.Zone); begun.After(today) && gives < w.Limit {
 				return share.Of(w.Limit) // calls count for the new day already, although nothing is known yet about it
 			}
-			if ends.Sub(r.At) <= testWithin {
-				gives = min(gives+max(gives/8, 1), w.Limit)
+			if ends.Sub(r.At) <= testWithin && !rests(days, today) {
+				gives = max(gives, min(gives+max(gives/8, trial[pool]), usedIn(r, pool, w)+trial[pool], w.Limit))
 			}
 			return max(0, share.Of(w.Limit)-gives) + restOfDay(usual, days, today, r.At)
 		}
 		return max(0, sum(usual[:])-drew[pool])
 	})
+}
+
+// usedIn returns what a report counts in a window of a pool.
+func usedIn(r quota.Report, pool string, window quota.Window) (used int64) {
+	for _, p := range r.Pools {
+		for _, w := range p.Windows {
+			if p.Pool == pool && w.Window.Name == window.Name {
+				used = w.Used
+			}
+		}
+	}
+	return used
 }
 
 // withMoreUsed returns a report with more used in each window of a day or longer.

@@ -142,14 +142,28 @@ func TestTheOthersUseIsExpectedAgain(t *testing.T) {
 // costs no chart.
 func TestTheProvidersLimitIsTestedAsTheDayEnds(t *testing.T) {
 	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
-	w := watched(t, s, seen{2, 2, 80, 0, 80})
-	for before, want := range map[time.Duration]int64{12 * time.Hour: 80, 30 * time.Minute: 80, 15 * time.Minute: 90, -10 * time.Second: 0} {
-		r := reported(s, midnight.AddDate(0, 0, 4).Add(-before), 0, 0)
-		planned := w.Expect(t.Context(), r).Report
-		for i, p := range planned.Pools {
-			for j, window := range p.Windows {
-				if left := max(0, 285-window.Used); p.Pool == "units" && window.Window.Day() && left != want {
-					t.Errorf("%v before midnight %d are planned with, want %d (%d used)", before, left, want, r.Pools[i].Windows[j].Used)
+	for _, tt := range []struct {
+		name   string
+		before []seen
+		spent  int64
+		want   map[time.Duration]int64 // what is left, that long before midnight
+	}{
+		{"nothing was spent", []seen{{2, 2, 80, 0, 80}}, 0, map[time.Duration]int64{12 * time.Hour: 80, 30 * time.Minute: 80, 15 * time.Minute: 80, -10 * time.Second: 0}},
+		{"one slot, with its retries", []seen{{2, 2, 80, 0, 80}}, 80, map[time.Duration]int64{30 * time.Minute: 0, 15 * time.Minute: 8}},
+		{"one slot more, up to an eighth", []seen{{2, 2, 80, 0, 80}}, 84, map[time.Duration]int64{15 * time.Minute: 6}},
+		{"after a trial in vain", []seen{{1, 2, 80, 0, 80}, {2, 23, 80, 0, 80}}, 80, map[time.Duration]int64{15 * time.Minute: 8}},
+		{"after two", []seen{{1, 23, 80, 0, 80}, {2, 23, 80, 0, 80}}, 80, map[time.Duration]int64{15 * time.Minute: 0}},
+		{"the day after that", []seen{{0, 23, 80, 0, 80}, {1, 23, 80, 0, 80}, {2, 23, 80, 0, 0}}, 80, map[time.Duration]int64{15 * time.Minute: 0}},
+		{"three days after", []seen{{-1, 23, 80, 0, 80}, {0, 23, 80, 0, 80}, {1, 23, 80, 0, 0}, {2, 23, 80, 0, 0}}, 80, map[time.Duration]int64{15 * time.Minute: 8}},
+	} {
+		w := watched(t, s, tt.before...)
+		for before, want := range tt.want {
+			planned := w.Expect(t.Context(), reported(s, midnight.AddDate(0, 0, 4).Add(-before), tt.spent, 0)).Report
+			for _, p := range planned.Pools {
+				for _, window := range p.Windows {
+					if left := max(0, 285-window.Used); p.Pool == "units" && window.Window.Day() && left != want {
+						t.Errorf("%s, %v before midnight: %d are planned with, want %d", tt.name, before, left, want)
+					}
 				}
 			}
 		}

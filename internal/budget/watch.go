@@ -96,9 +96,21 @@ func (w OthersWatch) Expect(ctx context.Context, r quota.Report) Expected {
 	if out.Refresh, err = w.refreshNeed(ctx, history, slots, r); err != nil {
 		return Expected{Report: r}
 	}
-	planned := setAside(history.Expect(r, tariff, w.own(slots, r.Spent)), out.Refresh)
+	planned := setAside(history.Expect(r, tariff, w.own(slots, r.Spent), w.Schedule.trial()), out.Refresh)
 	out.Report = expectWaste(planned, w.Schedule.Wasted(slots), ends)
 	return out
+}
+
+// trial returns what the dearest slot needs to begin, by pool.
+func (s PricedSchedule) trial() quota.Cost {
+	trial := quota.Cost{}
+	for _, schedule := range s.Jobs {
+		price, _ := s.slotPrice(schedule.Job) // a job without a price is never begun
+		for pool, n := range price {
+			trial[pool] = max(trial[pool], n+retryRoom(schedule.Job, n))
+		}
+	}
+	return trial
 }
 
 // expectWaste counts the expected cost of failed calls before the day ends as used, at the last day's hourly rate.
