@@ -7,14 +7,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest/internal/config"
-	"github.com/trendvidstream/ingest/internal/library"
+	"github.com/trendvidstream/ingest/internal/documents"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/regions"
 	"github.com/trendvidstream/ingest/store"
 )
 
 func (a *app) chartCommand() *cobra.Command {
-	var q library.ChartQuery
+	var q documents.ChartQuery
 	var at, compare config.Since
 	var format string
 	cmd := command("chart REGION", "A region's chart as it was last fetched; costs no quota",
@@ -27,8 +27,8 @@ func (a *app) chartCommand() *cobra.Command {
 			}
 			return showChart(ctx, a, q, format)
 		})
-	library.AddChartFlags(cmd.Flags(), &q, &at, &compare)
-	library.AddLengthFlags(cmd.Flags(), &q.Filter.Length)
+	documents.AddChartFlags(cmd.Flags(), &q, &at, &compare)
+	documents.AddLengthFlags(cmd.Flags(), &q.Filter.Length)
 	cmd.Flags().Var(formatFlag(&format), "format", "text, json, csv or jsonl (JSON lines)")
 	return cmd
 }
@@ -36,7 +36,7 @@ func (a *app) chartCommand() *cobra.Command {
 // chartScreen is how many videos of a chart a screen shows without --limit.
 const chartScreen = 20
 
-func showChart(ctx context.Context, a *app, q library.ChartQuery, given string) error {
+func showChart(ctx context.Context, a *app, q documents.ChartQuery, given string) error {
 	format, err := a.format(given)
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/internal/library"
+	"github.com/trendvidstream/ingest/internal/documents"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
@@ -79,7 +79,7 @@ func videosOf(ctx context.Context, a *app) (ids []string, err error) {
 	known := map[string]bool{}
 	return ids, a.withStore(ctx, func(ctx context.Context, s *store.Store) error {
 		for _, region := range a.cfg.RegionCodes() {
-			c, err := a.reader(s).Chart(ctx, library.ChartQuery{ChartQuery: store.ChartQuery{Region: ingest.Region(region)}, Limit: topOfChart})
+			c, err := a.reader(s).Chart(ctx, documents.ChartQuery{ChartQuery: store.ChartQuery{Region: ingest.Region(region)}, Limit: topOfChart})
 			if err != nil {
 				continue // not charted yet
 			}

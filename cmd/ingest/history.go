@@ -10,7 +10,7 @@ import (
 
 	"github.com/trendvidstream/ingest/fetch/youtube"
 	"github.com/trendvidstream/ingest/internal/config"
-	"github.com/trendvidstream/ingest/internal/library"
+	"github.com/trendvidstream/ingest/internal/documents"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/store"
 )
@@ -48,7 +48,7 @@ func (a *app) historyCommand() *cobra.Command {
 			})
 		})
 	cmd.Flags().Var(formatFlag(&format), "format", "text, json, csv or jsonl (JSON lines)")
-	library.AddHistoryFlags(cmd.Flags(), &q, &since)
+	documents.AddHistoryFlags(cmd.Flags(), &q, &since)
 	return cmd
 }
 

@@ -10,13 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trendvidstream/ingest/fetch/youtube"
-	"github.com/trendvidstream/ingest/internal/library"
+	"github.com/trendvidstream/ingest/internal/documents"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/store"
 )
 
 func (a *app) searchCommand() *cobra.Command {
-	var f library.SearchFlags
+	var f documents.SearchFlags
 	var mark bool
 	q := store.SearchQuery{Limit: store.DefaultLimit}
 	cmd := command("search QUERY", "Search the fetched videos; costs no quota",
@@ -31,7 +31,7 @@ func (a *app) searchCommand() *cobra.Command {
 			return a.withStore(ctx, func(ctx context.Context, s *store.Store) error { return search(ctx, a, s, q, f.Order, mark) })
 		})
 	f.Add(cmd.Flags(), &q)
-	library.AddLengthFlags(cmd.Flags(), &q.Length)
+	documents.AddLengthFlags(cmd.Flags(), &q.Length)
 	cmd.Flags().BoolVar(&mark, "mark", false, "put the query's words in [brackets]")
 	return cmd
 }

@@ -147,7 +147,7 @@ func (a *app) openService(ctx context.Context, door *gateway.Door) (*service.Run
 			reserve := w.reserveCache(a)
 			return reserve.Reserve, reserve.Update(ctx)
 		},
-		Store: serviceStore{w.store, a.clock.Now, w.calls.Total}, Ledger: w.ledger, Source: a.source(w.ledger, w.store), Save: w.calls.Save, Library: a.reader(w.store).Documents(),
+		Store: serviceStore{w.store, a.clock.Now, w.calls.Total}, Ledger: w.ledger, Source: a.source(w.ledger, w.store), Save: w.calls.Save, Documents: a.reader(w.store).Documents(),
 		Close: func() { door.Open(nil); w.close() },
 		Stand: func(ctx context.Context, f standing.Facts, r quota.Report) (standing.Standing, error) {
 			f.Report, f.LedgerErr = r, nil
@@ -173,7 +173,7 @@ func (a *app) openReader(ctx context.Context, why func() error) (*service.Runtim
 	if err != nil {
 		return nil, err
 	}
-	return &service.Runtime{Store: serviceStore{s, a.clock.Now, s.CallStats}, Source: a.storeSource(s, why), Library: a.reader(s).Documents(), Close: func() { _ = s.Close() }}, nil
+	return &service.Runtime{Store: serviceStore{s, a.clock.Now, s.CallStats}, Source: a.storeSource(s, why), Documents: a.reader(s).Documents(), Close: func() { _ = s.Close() }}, nil
 }
 
 // slotEvent is a finished slot as serve --json prints it, one per line.

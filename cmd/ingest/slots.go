@@ -12,7 +12,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/config"
-	"github.com/trendvidstream/ingest/internal/library"
+	"github.com/trendvidstream/ingest/internal/documents"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
@@ -51,7 +51,7 @@ func (a *app) slotsCommand() *cobra.Command {
 	})
 	cmd.Flags().Var(config.Count(&next, 1, 0), "next", "show the next `N` slots instead")
 	cmd.Flags().Var(config.Count(&f.Limit, 1, 0), "limit", "at most `N` slots, newest first")
-	library.AddSlotFlags(cmd.Flags(), &f.State, &region, &since)
+	documents.AddSlotFlags(cmd.Flags(), &f.State, &region, &since)
 	return a.watchable(cmd)
 }
 

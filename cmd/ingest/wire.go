@@ -17,7 +17,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/internal/config"
 	"github.com/trendvidstream/ingest/internal/doctor"
-	"github.com/trendvidstream/ingest/internal/library"
+	"github.com/trendvidstream/ingest/internal/documents"
 	"github.com/trendvidstream/ingest/internal/pages"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
@@ -332,13 +332,13 @@ func (a *app) pages() pages.Site {
 	return site
 }
 
-func (a *app) reader(s *store.Store) library.Reader {
-	return library.Reader{Store: s, Jobs: a.cfg.Jobs, Now: a.clock.Now, Watch: a.provider().watch, Named: a.provider().named, Hidden: a.cfg.HideDerived}
+func (a *app) reader(s *store.Store) documents.Reader {
+	return documents.Reader{Store: s, Jobs: a.cfg.Jobs, Now: a.clock.Now, Watch: a.provider().watch, Named: a.provider().named, Hidden: a.cfg.HideDerived}
 }
 
 // asUsageError turns an error that the user's request caused into a usage error.
 func asUsageError(err error) error {
-	if errors.Is(err, report.ErrBadRequest) || errors.Is(err, library.ErrDerived) {
+	if errors.Is(err, report.ErrBadRequest) || errors.Is(err, documents.ErrDerived) {
 		return usageError{errors.New(strings.TrimPrefix(err.Error(), report.ErrBadRequest.Error()+": "))}
 	}
 	return err

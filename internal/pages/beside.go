@@ -23,12 +23,12 @@ type place struct {
 }
 
 // beside is a page of two charts side by side: of two regions, or of one region at two times. row shows a video.
-func (doc shownChart) beside(r *http.Request, lib *report.Library, other string, row func(v report.VideoDocument, first g.Node) g.Node) (Page, error) {
+func (doc shownChart) beside(r *http.Request, docs *report.Documents, other string, row func(v report.VideoDocument, first g.Node) g.Node) (Page, error) {
 	region, params := other, url.Values{"at": {doc.Slot.UTC().Format(time.RFC3339)}}
 	if at, err := time.Parse(time.RFC3339, other); err == nil {
 		region, params = string(doc.Region), url.Values{"at": {at.UTC().Format(time.RFC3339)}, "job": {doc.Job}}
 	}
-	second, err := lib.Chart(r.Context(), region, params)
+	second, err := docs.Chart(r.Context(), region, params)
 	if err != nil {
 		return Page{}, err
 	}

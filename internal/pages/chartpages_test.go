@@ -21,10 +21,10 @@ import (
 const stylesheetAndIcon = 13_000 // bytes that each page loads besides itself
 
 // charted returns a library whose chart of US has so many videos with this title, each moved in another way.
-func charted(videos int, title string) *report.Library {
-	lib := filled()
-	short := lib.Chart
-	lib.Chart = func(ctx context.Context, region string, params url.Values) (report.MovesDocument, error) {
+func charted(videos int, title string) *report.Documents {
+	docs := filled()
+	short := docs.Chart
+	docs.Chart = func(ctx context.Context, region string, params url.Values) (report.MovesDocument, error) {
 		doc, err := short(ctx, region, url.Values{})
 		if err != nil {
 			return doc, err
@@ -46,12 +46,12 @@ func charted(videos int, title string) *report.Library {
 		}
 		return doc, nil
 	}
-	return lib
+	return docs
 }
 
 func TestEveryPlaceOfAChartIsOnItsPage(t *testing.T) {
 	s := newSite()
-	s.Library = func() (*report.Library, error) { return charted(70, "title"), nil }
+	s.Documents = func() (*report.Documents, error) { return charted(70, "title"), nil }
 	row := regexp.MustCompile(`(?s)<li class="row">.*?<b>(\d+)</b> <span class="move ?(\w*)">.*?<a class="title" dir="auto" href="([^"]+)">([^<]+)</a>`)
 	seen := 0
 	for _, from := range []int{1, 31, 61} {
@@ -93,7 +93,7 @@ func TestEveryPlaceOfAChartIsOnItsPage(t *testing.T) {
 func TestTheLongestTitlesChangeNoSize(t *testing.T) {
 	s := newSite()
 	for name, title := range map[string]string{"long": strings.Repeat("W", 1000), "wide": strings.Repeat("𝕏", 250), "marks": "a" + strings.Repeat("\u0301", 999), "right to left": strings.Repeat("\u202Eאב", 300)} {
-		s.Library = func() (*report.Library, error) { return charted(200, title), nil }
+		s.Documents = func() (*report.Documents, error) { return charted(200, title), nil }
 		if body := bodyOf(t, get(t, s, "/charts/US")); len(body)+stylesheetAndIcon > 60_000 || strings.Contains(body, "\u202E") {
 			t.Errorf("%s: %d bytes", name, len(body))
 		}
@@ -102,8 +102,8 @@ func TestTheLongestTitlesChangeNoSize(t *testing.T) {
 
 func TestAShortChartNamesItsMissingPart(t *testing.T) {
 	s := newSite()
-	lib := charted(0, "")
-	s.Library = func() (*report.Library, error) { return lib, nil }
+	docs := charted(0, "")
+	s.Documents = func() (*report.Documents, error) { return docs, nil }
 	s.Fresh = func(context.Context) map[string]pages.State {
 		return map[string]pages.State{"US": {Mood: report.Warn, Word: "no quota", Next: "next 19:00"}}
 	}
@@ -115,7 +115,7 @@ func TestAShortChartNamesItsMissingPart(t *testing.T) {
 	}
 	whole := charted(3, "title").Chart
 	half := now.Add(-10 * time.Minute)
-	lib.Chart = func(ctx context.Context, region string, params url.Values) (report.MovesDocument, error) {
+	docs.Chart = func(ctx context.Context, region string, params url.Values) (report.MovesDocument, error) {
 		doc, err := whole(ctx, region, params)
 		if params.Get("partial") == "true" {
 			doc.Slot, doc.Partial = half, true
@@ -128,7 +128,7 @@ func TestAShortChartNamesItsMissingPart(t *testing.T) {
 	if body := bodyOf(t, get(t, s, "/charts/US?partial=true")); !strings.Contains(body, "not complete") {
 		t.Error("a partial chart does not say so")
 	}
-	lib.Chart = func(ctx context.Context, region string, params url.Values) (report.MovesDocument, error) {
+	docs.Chart = func(ctx context.Context, region string, params url.Values) (report.MovesDocument, error) {
 		if params.Get("compare") != "" {
 			return report.MovesDocument{}, report.ErrNotFound
 		}
@@ -138,7 +138,7 @@ func TestAShortChartNamesItsMissingPart(t *testing.T) {
 		t.Error("a comparison with what is not kept hides the chart, or says nothing")
 	}
 	for _, err := range []error{report.ErrNotFound, report.ErrBadRequest} {
-		lib.Chart = func(context.Context, string, url.Values) (report.MovesDocument, error) {
+		docs.Chart = func(context.Context, string, url.Values) (report.MovesDocument, error) {
 			return report.MovesDocument{}, fmt.Errorf("%w: nothing stood then", err)
 		}
 		if answer := get(t, s, "/charts/US?at=nonsense"); answer.StatusCode != http.StatusNotFound || !strings.Contains(bodyOf(t, answer), `href="/charts/DE"`) {
@@ -148,14 +148,14 @@ func TestAShortChartNamesItsMissingPart(t *testing.T) {
 }
 
 func TestAnEmptyStoreSaysHowToFillIt(t *testing.T) {
-	s, lib := newSite(), filled()
-	lib.Regions = func(context.Context) (report.RegionsDocument, error) {
+	s, docs := newSite(), filled()
+	docs.Regions = func(context.Context) (report.RegionsDocument, error) {
 		return report.RegionsDocument{Regions: []report.RegionDocument{{Region: "US", Name: "United States", Jobs: []report.ChartJobDocument{{Job: "chart"}}}}}, nil
 	}
-	lib.Chart = func(context.Context, string, url.Values) (report.MovesDocument, error) {
+	docs.Chart = func(context.Context, string, url.Values) (report.MovesDocument, error) {
 		return report.MovesDocument{}, fmt.Errorf("%w: no complete chart of US is stored", report.ErrNotFound)
 	}
-	s.Library = func() (*report.Library, error) { return lib, nil }
+	s.Documents = func() (*report.Documents, error) { return docs, nil }
 	answer := get(t, s, "/charts")
 	if body := bodyOf(t, answer); answer.StatusCode != http.StatusNotFound || !strings.Contains(body, "No chart of the United States was fetched yet") || !strings.Contains(body, "with ingest run at once, if the provider has one") {
 		t.Errorf("%d %s", answer.StatusCode, body)
@@ -170,18 +170,18 @@ func TestAnEmptyStoreSaysHowToFillIt(t *testing.T) {
 
 func TestAVideoIsDrawnAndListed(t *testing.T) {
 	s := newSite()
-	lib := filled()
-	s.Library = func() (*report.Library, error) { return lib, nil }
+	docs := filled()
+	s.Documents = func() (*report.Documents, error) { return docs, nil }
 	codes := []ingest.Region{"US", "GB", "DE", "FR", "IN", "BR", "AU", "CA"}
 	newest := now.Truncate(30 * time.Minute)
-	lib.Regions = func(context.Context) (doc report.RegionsDocument, err error) {
+	docs.Regions = func(context.Context) (doc report.RegionsDocument, err error) {
 		for _, code := range codes {
 			doc.Regions = append(doc.Regions, report.RegionDocument{Region: code, Name: string(code), Jobs: []report.ChartJobDocument{{Job: "chart", Slot: &newest}, {Job: "music", Category: "10", Named: "Music", Slot: &newest}}})
 		}
 		return doc, nil
 	}
-	short := lib.Video
-	lib.Video = func(ctx context.Context, id string, params url.Values) (report.HistoryDocument, error) {
+	short := docs.Video
+	docs.Video = func(ctx context.Context, id string, params url.Values) (report.HistoryDocument, error) {
 		doc, err := short(ctx, id, params)
 		doc.Sightings = nil
 		for i := range 29 * 48 {
@@ -220,7 +220,7 @@ func TestAVideoIsDrawnAndListed(t *testing.T) {
 	if body := bodyOf(t, get(t, s, "/videos/a?since=29d")); strings.Contains(body, "Gained") || strings.Contains(body, "+38") {
 		t.Error("what was gained is shown although it is hidden")
 	}
-	lib.Video = short
+	docs.Video = short
 	if body := bodyOf(t, get(t, s, "/videos/a")); !strings.Contains(body, `class="plot" height="97"`) || !strings.Contains(body, "It was first seen ") || !strings.Contains(body, "<svg") || !strings.Contains(body, "1,234,567") || strings.Contains(body, "NaN") {
 		t.Error("a single sighting is not drawn")
 	}

@@ -25,8 +25,8 @@ import (
 var errNoCharts = fmt.Errorf("%w: no job of the config fetches charts", report.ErrNotFound)
 
 // chart is the page of a region's chart, or of the first region that has a chart.
-func (s *Site) chart(r *http.Request, lib *report.Library) (Page, error) {
-	all, err := lib.Regions(r.Context())
+func (s *Site) chart(r *http.Request, docs *report.Documents) (Page, error) {
+	all, err := docs.Regions(r.Context())
 	if err != nil {
 		return Page{}, err
 	}
@@ -46,7 +46,7 @@ func (s *Site) chart(r *http.Request, lib *report.Library) (Page, error) {
 	if i := slices.IndexFunc(all.Regions, func(known report.RegionDocument) bool { return string(known.Region) == v.region }); i >= 0 {
 		region = all.Regions[i]
 	}
-	doc, err := s.readChart(r.Context(), lib, v)
+	doc, err := s.readChart(r.Context(), docs, v)
 	if err == nil {
 		err = doc.checkRows()
 	}
@@ -61,15 +61,15 @@ func (s *Site) chart(r *http.Request, lib *report.Library) (Page, error) {
 		return Page{Main: tabs}, err
 	}
 	if other := r.URL.Query().Get(pickBeside); other != "" {
-		page, err := doc.beside(r, lib, other, func(v report.VideoDocument, first g.Node) g.Node { return s.row(Row{Video: v, First: first}) })
+		page, err := doc.beside(r, docs, other, func(v report.VideoDocument, first g.Node) g.Node { return s.row(Row{Video: v, First: first}) })
 		page.Main = g.Group{tabs, page.Main}
 		return page, err
 	}
-	pick, err := doc.picker(r.Context(), lib, all)
+	pick, err := doc.picker(r.Context(), docs, all)
 	if err != nil {
 		return Page{Main: tabs}, err
 	}
-	rows, err := s.chartRows(r.Context(), lib, doc)
+	rows, err := s.chartRows(r.Context(), docs, doc)
 	if err != nil {
 		return Page{Main: tabs}, err
 	}
@@ -97,7 +97,7 @@ func firstCharted(all report.RegionsDocument) string {
 // readChart reads a chart. Unless derived metrics are hidden, it compares it with the chart that the reader chose, or
 // by default with the chart of 6 hours before or, if none is kept, with the previous one. A region that has only a
 // fetch that was stopped half-way shows that.
-func (s *Site) readChart(ctx context.Context, lib *report.Library, v view) (shownChart, error) {
+func (s *Site) readChart(ctx context.Context, docs *report.Documents, v view) (shownChart, error) {
 	doc := shownChart{view: v}
 	params := changed(v.params, "since", "", "show", "", "category", "", "length", "", "from", "", "also", "true")
 	var choices []string
@@ -109,13 +109,13 @@ func (s *Site) readChart(ctx context.Context, lib *report.Library, v view) (show
 	var err error
 	for _, doc.since = range append(choices, "") {
 		params = changed(params, "compare", doc.since)
-		if doc.MovesDocument, err = lib.Chart(ctx, v.region, params); !errors.Is(err, report.ErrNotFound) {
+		if doc.MovesDocument, err = docs.Chart(ctx, v.region, params); !errors.Is(err, report.ErrNotFound) {
 			break
 		}
 	}
 	if errors.Is(err, report.ErrNotFound) && !params.Has("partial") {
 		params.Set("partial", "true")
-		if half, halfErr := lib.Chart(ctx, v.region, params); halfErr == nil {
+		if half, halfErr := docs.Chart(ctx, v.region, params); halfErr == nil {
 			doc.MovesDocument, err = half, nil
 		}
 	}
@@ -125,7 +125,7 @@ func (s *Site) readChart(ctx context.Context, lib *report.Library, v view) (show
 	doc.MovesDocument = doc.Only(filter)
 	doc.tooOld = err == nil && !doc.Compared() && !s.Hidden
 	if err == nil && !params.Has("partial") && !params.Has("at") {
-		half, halfErr := lib.Chart(ctx, v.region, url.Values{"partial": {"true"}, "limit": {"1"}, "job": {doc.Job}})
+		half, halfErr := docs.Chart(ctx, v.region, url.Values{"partial": {"true"}, "limit": {"1"}, "job": {doc.Job}})
 		if halfErr == nil && half.Partial && half.Slot.After(doc.Slot) {
 			doc.stopped = &half.Slot
 		}
@@ -221,7 +221,7 @@ func jobs(doc shownChart, region report.RegionDocument) g.Node {
 }
 
 // chartRows is a page of the list.
-func (s *Site) chartRows(ctx context.Context, lib *report.Library, doc shownChart) (g.Node, error) {
+func (s *Site) chartRows(ctx context.Context, docs *report.Documents, doc shownChart) (g.Node, error) {
 	all := doc.chosen()
 	if len(all) == 0 {
 		return h.P(g.Text("No video is in this list.")), nil
@@ -239,7 +239,7 @@ func (s *Site) chartRows(ctx context.Context, lib *report.Library, doc shownChar
 		next = doc.with("from", strconv.Itoa(to+1))
 	}
 	shown := slices.Clone(all[from-1 : to])
-	if err := doc.withCourses(ctx, lib, shown); err != nil {
+	if err := doc.withCourses(ctx, docs, shown); err != nil {
 		return nil, err
 	}
 	return g.Group{

@@ -21,7 +21,7 @@ import (
 const hostileTitle = "<script>alert(1)</script>\"'> \u202Eabc"
 
 // filled returns a site with a chart of two videos.
-func filled() *report.Library {
+func filled() *report.Documents {
 	views, was := int64(1234567), 3
 	slot := now.Truncate(30 * time.Minute)
 	earlier := slot.Add(-30 * time.Minute)
@@ -29,7 +29,7 @@ func filled() *report.Library {
 		return report.VideoDocument{VideoID: id, Title: title, Channel: "Kanal", DurationS: 190, URL: "https://www.youtube.com/watch?v=" + id,
 			Thumbnail: "https://i.ytimg.com/vi/" + id + "/hqdefault.jpg", Views: &views, Tags: []string{"trailer"}}
 	}
-	return &report.Library{
+	return &report.Documents{
 		Regions: func(context.Context) (report.RegionsDocument, error) {
 			return report.RegionsDocument{Regions: []report.RegionDocument{{Region: "US", Name: "United States"}, {Region: "DE", Name: "Germany"}}}, nil
 		},
@@ -63,12 +63,12 @@ func filled() *report.Library {
 func TestTheChartBesideIsNamedByItsDayIfThatIsAnother(t *testing.T) {
 	day := now.Truncate(24 * time.Hour)
 	for earlier, want := range map[time.Time]string{day.Add(30 * time.Minute): `00:30</time>`, day.Add(-30 * time.Minute): day.Add(-time.Hour).Format("Mon 2 Jan") + ", 23:30</time>"} {
-		s, lib := newSite(), filled()
-		lib.Chart = func(context.Context, string, url.Values) (report.MovesDocument, error) {
+		s, docs := newSite(), filled()
+		docs.Chart = func(context.Context, string, url.Values) (report.MovesDocument, error) {
 			slot := day.Add(time.Hour)
 			return report.MovesDocument{ChartDocument: report.ChartDocument{Region: "US", Job: "chart", Slot: slot, FetchedAt: &slot, Earlier: &earlier}}, nil
 		}
-		s.Library = func() (*report.Library, error) { return lib, nil }
+		s.Documents = func() (*report.Documents, error) { return docs, nil }
 		if body := bodyOf(t, get(t, s, "/charts/US")); !strings.Contains(body, want) {
 			t.Errorf("it lacks %s:\n%s", want, body)
 		}
@@ -77,7 +77,7 @@ func TestTheChartBesideIsNamedByItsDayIfThatIsAnother(t *testing.T) {
 
 func TestChartsVideosAndSearchesMatchTheDocuments(t *testing.T) {
 	s := newSite()
-	s.Library = func() (*report.Library, error) { return filled(), nil }
+	s.Documents = func() (*report.Documents, error) { return filled(), nil }
 	for path, want := range map[string][]string{
 		"/charts":            {"Most popular in the United States", "<b>1</b>", "▲", "also DE 7", "1,234,567 views", "3:10", "mqdefault.jpg", `rel="prev"`, `href="/videos/a"`, ">new<"},
 		"/charts/us":         {"Most popular in the United States"},
@@ -106,9 +106,9 @@ func TestChartsVideosAndSearchesMatchTheDocuments(t *testing.T) {
 
 func TestAMissingPageSaysWhereToGo(t *testing.T) {
 	s := newSite()
-	s.Library = func() (*report.Library, error) { return filled(), nil }
+	s.Documents = func() (*report.Documents, error) { return filled(), nil }
 	closed := newSite()
-	closed.Library = func() (*report.Library, error) { return nil, errors.New("/secret/path is damaged") }
+	closed.Documents = func() (*report.Documents, error) { return nil, errors.New("/secret/path is damaged") }
 	for path, code := range map[string]int{"/charts/ZZ": 404, "/charts/US?from=9999": 404, "/charts/US?from=-1": 404, "/charts/US?from=x": 404, "/charts/US?show=zz": 404, "/videos/none": 404, "/videos/a?since=99d": 400, "/videos/%3Cscript%3E": 404, "/search?q=" + strings.Repeat("a", 10_000): 400} {
 		if answer := get(t, s, path); answer.StatusCode != code || !strings.Contains(bodyOf(t, answer), "/search") {
 			t.Errorf("%.40s: %d, want %d", path, answer.StatusCode, code)
@@ -123,9 +123,9 @@ func TestAMissingPageSaysWhereToGo(t *testing.T) {
 }
 
 func TestALongChartIsShownInPages(t *testing.T) {
-	s, lib := newSite(), filled()
-	short := lib.Chart
-	lib.Chart = func(ctx context.Context, region string, params url.Values) (report.MovesDocument, error) {
+	s, docs := newSite(), filled()
+	short := docs.Chart
+	docs.Chart = func(ctx context.Context, region string, params url.Values) (report.MovesDocument, error) {
 		params.Del("compare")
 		doc, err := short(ctx, region, params)
 		for len(doc.ChartDocument.Items) < 200 {
@@ -135,7 +135,7 @@ func TestALongChartIsShownInPages(t *testing.T) {
 		}
 		return doc, err
 	}
-	s.Library = func() (*report.Library, error) { return lib, nil }
+	s.Documents = func() (*report.Documents, error) { return docs, nil }
 	for path, want := range map[string]string{
 		"/charts/US": "1 to 30 of 200", "/charts/US?from=31": "31 to 60 of 200", "/charts/US?from=171": "171 to 200 of 200",
 	} {
@@ -149,7 +149,7 @@ func TestALongChartIsShownInPages(t *testing.T) {
 // Videos that a stand-in has invented have their pictures there: a trial contacts only itself.
 func TestAStandInsPicturesComeFromTheStandIn(t *testing.T) {
 	s := newSite()
-	s.Library = func() (*report.Library, error) { return filled(), nil }
+	s.Documents = func() (*report.Documents, error) { return filled(), nil }
 	s.StandIn = "http://127.0.0.1:8400"
 	r := get(t, s, "/charts/US")
 	page, err := io.ReadAll(r.Body)
@@ -167,15 +167,15 @@ func TestAStandInsPicturesComeFromTheStandIn(t *testing.T) {
 func TestATitleOfNothingIsStillALink(t *testing.T) {
 	s := newSite()
 	for _, title := range []string{"", " ", "\u200b", "\u202e\u2066"} {
-		s.Library = func() (*report.Library, error) {
-			lib := filled()
-			short := lib.Video
-			lib.Video = func(ctx context.Context, id string, params url.Values) (report.HistoryDocument, error) {
+		s.Documents = func() (*report.Documents, error) {
+			docs := filled()
+			short := docs.Video
+			docs.Video = func(ctx context.Context, id string, params url.Values) (report.HistoryDocument, error) {
 				doc, err := short(ctx, id, params)
 				doc.Title = title
 				return doc, err
 			}
-			return lib, nil
+			return docs, nil
 		}
 		if body := bodyOf(t, get(t, s, "/videos/a")); !strings.Contains(body, `dir="auto">Untitled</h1>`) {
 			t.Errorf("%q: %s", title, body)
@@ -185,16 +185,16 @@ func TestATitleOfNothingIsStillALink(t *testing.T) {
 
 // Both pickers offer each kept chart that they can lead to, and no other; a closed picker reads nothing.
 func TestAPickerOffersKeptChartsAndNothingElse(t *testing.T) {
-	s, lib := newSite(), filled()
+	s, docs := newSite(), filled()
 	slot := now.Truncate(30 * time.Minute)
 	kept, asked := []time.Time{slot.Add(-49 * time.Hour), slot.Add(-48 * time.Hour), slot.Add(-time.Hour), slot.Add(-30 * time.Minute), slot, slot.Add(30 * time.Minute)}, 0
-	lib.Kept = func(_ context.Context, region ingest.Region, job string) ([]time.Time, error) {
+	docs.Kept = func(_ context.Context, region ingest.Region, job string) ([]time.Time, error) {
 		if asked++; region != "US" || job != "chart" {
 			t.Errorf("asked for %s of %s", job, region)
 		}
 		return slices.Clone(kept), nil
 	}
-	s.Library = func() (*report.Library, error) { return lib, nil }
+	s.Documents = func() (*report.Documents, error) { return docs, nil }
 	if body := bodyOf(t, get(t, s, "/charts/US")); asked > 0 || !strings.Contains(body, `href="/charts/US?pick=at#pick"`) || !strings.Contains(body, `href="/charts/US?pick=since#pick"`) {
 		t.Errorf("asked %d times for a closed picker:\n%s", asked, body)
 	}
@@ -219,7 +219,7 @@ func TestAPickerOffersKeptChartsAndNothingElse(t *testing.T) {
 // A moment's text is in UTC and says so, and its attribute has the form that the script reads.
 func TestTimesSayTheirZone(t *testing.T) {
 	s := newSite()
-	s.Library = func() (*report.Library, error) { return filled(), nil }
+	s.Documents = func() (*report.Documents, error) { return filled(), nil }
 	for path, want := range map[string][]string{
 		"/charts/US": {`<time datetime="2026-02-24T18:30:00Z">Tue 24 Feb, 18:30 UTC</time>`, `<time datetime="2026-02-24T18:00:00Z">18:00</time>`, `times are <span class="zone">UTC</span>`},
 		"/videos/a":  {`<span class="zone">UTC</span>`, `<td><time datetime="2026-02-24T18:30:00Z">Tue 24 Feb, 18:30</time></td>`},
@@ -236,7 +236,7 @@ func TestTimesSayTheirZone(t *testing.T) {
 // The exports of a page hold the shown rows: they keep the reader's choice.
 func TestExportsKeepTheReadersChoice(t *testing.T) {
 	s := newSite()
-	s.Library = func() (*report.Library, error) { return filled(), nil }
+	s.Documents = func() (*report.Documents, error) { return filled(), nil }
 	for path, want := range map[string][]string{
 		"/charts/US?since=24h&show=new": {
 			"/v1/charts/US?change=new&compare=24h&course=true&format=csv", "/v1/charts/US?also=true&change=new&compare=24h",
@@ -261,7 +261,7 @@ func TestExportsKeepTheReadersChoice(t *testing.T) {
 // Beside a link, other sites show the title and the first three videos, as text.
 func TestALinkHasAPreview(t *testing.T) {
 	s := newSite()
-	s.Library = func() (*report.Library, error) { return filled(), nil }
+	s.Documents = func() (*report.Documents, error) { return filled(), nil }
 	body := bodyOf(t, get(t, s, "/charts/US"))
 	for _, want := range []string{
 		`<meta property="og:title" content="Most popular in the United States">`, `<meta property="og:description" content="1. The first  2. &lt;script&gt;`,

@@ -16,10 +16,10 @@ import (
 )
 
 // coursed returns a site whose videos have courses, and whose rows have gains.
-func coursed() (*pages.Site, *report.Library) {
-	s, lib := newSite(), charted(3, "title")
-	short := lib.Chart
-	lib.Chart = func(ctx context.Context, region string, params url.Values) (report.MovesDocument, error) {
+func coursed() (*pages.Site, *report.Documents) {
+	s, docs := newSite(), charted(3, "title")
+	short := docs.Chart
+	docs.Chart = func(ctx context.Context, region string, params url.Values) (report.MovesDocument, error) {
 		doc, err := short(ctx, region, params)
 		for i := range doc.Items {
 			gained := int64(1000 * i)
@@ -31,15 +31,15 @@ func coursed() (*pages.Site, *report.Library) {
 		}
 		return doc, err
 	}
-	lib.Courses = func(_ context.Context, _ ingest.Region, _ string, at time.Time, ids []string) (map[string]report.CourseDocument, error) {
+	docs.Courses = func(_ context.Context, _ ingest.Region, _ string, at time.Time, ids []string) (map[string]report.CourseDocument, error) {
 		since, ranks := at.Add(-50*time.Hour), make([]int, 48)
 		for i := range ranks {
 			ranks[i] = 1 + i*199%200 // another rank at each slot: the longest line
 		}
 		return map[string]report.CourseDocument{ids[0]: {Since: &since, Peak: 7, Ranks: ranks}}, nil
 	}
-	s.Library = func() (*report.Library, error) { return lib, nil }
-	return s, lib
+	s.Documents = func() (*report.Documents, error) { return docs, nil }
+	return s, docs
 }
 
 func TestARowSaysHowItsVideoHasDone(t *testing.T) {
@@ -85,9 +85,9 @@ func TestAChartIsFilteredByCategoryAndLength(t *testing.T) {
 
 // Two charts side by side say which videos only one of them has.
 func TestTwoChartsAreShownSideBySide(t *testing.T) {
-	s, lib := newSite(), filled()
-	short := lib.Chart
-	lib.Chart = func(ctx context.Context, region string, params url.Values) (report.MovesDocument, error) {
+	s, docs := newSite(), filled()
+	short := docs.Chart
+	docs.Chart = func(ctx context.Context, region string, params url.Values) (report.MovesDocument, error) {
 		doc, err := short(ctx, "US", params)
 		if doc.Region = ingest.Region(region); region == "DE" || strings.HasPrefix(params.Get("at"), "2026-02-23") {
 			doc.ChartDocument.Items = []report.ChartItem{doc.ChartDocument.Items[0]}
@@ -95,7 +95,7 @@ func TestTwoChartsAreShownSideBySide(t *testing.T) {
 		}
 		return doc, err
 	}
-	s.Library = func() (*report.Library, error) { return lib, nil }
+	s.Documents = func() (*report.Documents, error) { return docs, nil }
 	for path, want := range map[string][]string{
 		"/charts/US?beside=DE":                   {"the United States beside Germany", `<span class="sr">US </span>1</b> <b><span class="sr">DE </span>9</b>`, `>2 All<`, `>1 in both<`, `>1 only US<`, `>0 only DE<`},
 		"/charts/US?beside=2026-02-23T18:30:00Z": {"the United States at two times", `<span class="sr">now </span>2</b> <b><span class="sr">then </span>–</b>`, `>1 only now<`},
@@ -118,21 +118,21 @@ func TestTwoChartsAreShownSideBySide(t *testing.T) {
 
 // Beyond eight regions a list has all of them by name; a category's chart has its own title.
 func TestManyRegionsAreChosenByName(t *testing.T) {
-	s, lib := newSite(), filled()
-	lib.Regions = func(context.Context) (report.RegionsDocument, error) {
+	s, docs := newSite(), filled()
+	docs.Regions = func(context.Context) (report.RegionsDocument, error) {
 		var doc report.RegionsDocument
 		for _, code := range []string{"US", "GB", "DE", "FR", "IN", "BR", "AU", "CA", "JP", "AT"} {
 			doc.Regions = append(doc.Regions, report.RegionDocument{Region: ingest.Region(code), Name: "Name of " + code, Jobs: []report.ChartJobDocument{{Job: "chart", Category: "10", Named: "Music"}}})
 		}
 		return doc, nil
 	}
-	short := lib.Chart
-	lib.Chart = func(ctx context.Context, region string, params url.Values) (report.MovesDocument, error) {
+	short := docs.Chart
+	docs.Chart = func(ctx context.Context, region string, params url.Values) (report.MovesDocument, error) {
 		doc, err := short(ctx, "US", params)
 		doc.Region = ingest.Region(region)
 		return doc, err
 	}
-	s.Library = func() (*report.Library, error) { return lib, nil }
+	s.Documents = func() (*report.Documents, error) { return docs, nil }
 	body := bodyOf(t, get(t, s, "/charts/JP"))
 	tabs, rest, _ := strings.Cut(body, `<details class="regions"`)
 	if strings.Count(tabs, `href="/charts/`) != 8 || !strings.Contains(tabs, `href="/charts/JP" aria-current="page"`) || !strings.Contains(rest, "All 10 regions") || !strings.Contains(rest, `href="/charts/CA">Name of CA <small>CA</small>`) {
@@ -164,7 +164,7 @@ func TestABadgeSaysHowFreshAChartIs(t *testing.T) {
 func TestASiteHasItsOwnName(t *testing.T) {
 	s := newSite()
 	s.Title = "Trends <of> the Times"
-	s.Library = func() (*report.Library, error) { return filled(), nil }
+	s.Documents = func() (*report.Documents, error) { return filled(), nil }
 	body := bodyOf(t, get(t, s, "/charts/US"))
 	for _, want := range []string{"· Trends &lt;of&gt; the Times</title>", `dir="auto">Trends &lt;of&gt; the Times</a>`, `og:site_name" content="Trends &lt;of&gt; the Times"`} {
 		if !strings.Contains(body, want) {

@@ -32,8 +32,8 @@ type parameter struct {
 // examples complete paths to links; a chart's is of a region that is fetched.
 func (s *Site) examples(r *http.Request) map[string]string {
 	links := map[string]string{"/v1/search": "/v1/search?q=trailer"}
-	if lib, err := s.Library(); err == nil {
-		if all, err := lib.Regions(r.Context()); err == nil && firstCharted(all) != "" {
+	if docs, err := s.Documents(); err == nil {
+		if all, err := docs.Regions(r.Context()); err == nil && firstCharted(all) != "" {
 			links["/v1/charts/{region}"] = "/v1/charts/" + firstCharted(all) + "?limit=10"
 		}
 	}

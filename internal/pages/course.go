@@ -14,12 +14,12 @@ import (
 )
 
 // withCourses adds their courses to the videos of a page of a chart.
-func (doc shownChart) withCourses(ctx context.Context, lib *report.Library, videos []report.MoveItem) error {
-	if lib.Courses == nil {
+func (doc shownChart) withCourses(ctx context.Context, docs *report.Documents, videos []report.MoveItem) error {
+	if docs.Courses == nil {
 		return nil
 	}
 	ids := term.Texts(videos, func(v report.MoveItem) string { return v.VideoID })
-	courses, err := lib.Courses(ctx, doc.Region, doc.Job, doc.Slot, ids)
+	courses, err := docs.Courses(ctx, doc.Region, doc.Job, doc.Slot, ids)
 	for i := range videos {
 		videos[i].CourseDocument = courses[videos[i].VideoID]
 	}

@@ -28,13 +28,13 @@ type Site struct {
 	Overall        func(ctx context.Context) State            // the worst problem
 	Fresh          func(ctx context.Context) map[string]State // how fresh each region's chart is; nil: not known
 	Provider       Provider
-	Pictures       bool                            // pictures are shown, from PictureHosts
-	PictureHosts   []string                        // such as https://i.ytimg.com
-	StandIn        string                          // has the pictures in place of these hosts, such as http://127.0.0.1:8400; "": none
-	Hidden         bool                            // derived metrics are: rank changes, and gained views
-	Library        func() (*report.Library, error) // for charts, videos and searches
-	Title          string                          // the site's own name; "": ingest
-	Theme          []byte                          // the operator's stylesheet, loaded after ours; nil: none
+	Pictures       bool                              // pictures are shown, from PictureHosts
+	PictureHosts   []string                          // such as https://i.ytimg.com
+	StandIn        string                            // has the pictures in place of these hosts, such as http://127.0.0.1:8400; "": none
+	Hidden         bool                              // derived metrics are: rank changes, and gained views
+	Documents      func() (*report.Documents, error) // for charts, videos and searches
+	Title          string                            // the site's own name; "": ingest
+	Theme          []byte                            // the operator's stylesheet, loaded after ours; nil: none
 }
 
 // Provider is the source of all data shown.
@@ -56,14 +56,14 @@ func (s *Site) Register(mux *http.ServeMux, limited func(http.Handler) http.Hand
 }
 
 // reader makes a page. A page that it returns with an error is shown beside the reason.
-type reader func(r *http.Request, lib *report.Library) (Page, error)
+type reader func(r *http.Request, docs *report.Documents) (Page, error)
 
 func (s *Site) shows(read reader) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var page Page
-		lib, err := s.Library()
+		docs, err := s.Documents()
 		if err == nil {
-			page, err = read(r, lib)
+			page, err = read(r, docs)
 		}
 		s.answer(w, r, page, err)
 	}
@@ -80,11 +80,11 @@ func (s *Site) answer(w http.ResponseWriter, r *http.Request, p Page, err error)
 // Chart shows the chart of the first region that has one. It shows nothing, and reports false, if no job fetches charts
 // or nothing can be read.
 func (s *Site) Chart(w http.ResponseWriter, r *http.Request) (shown bool) {
-	lib, err := s.Library()
+	docs, err := s.Documents()
 	if err != nil {
 		return false
 	}
-	page, err := s.chart(r, lib)
+	page, err := s.chart(r, docs)
 	if errors.Is(err, errNoCharts) {
 		return false
 	}

@@ -40,14 +40,14 @@ func (v view) opener(pick string, content ...g.Node) g.Node {
 
 // picker is the panel that the reader has opened; nil: none. It consists of links, so that a thumb, a keyboard and a
 // browser without a script can use it. A reader opens it with a link: other pages do without its list.
-func (doc shownChart) picker(ctx context.Context, lib *report.Library, all report.RegionsDocument) (g.Node, error) {
+func (doc shownChart) picker(ctx context.Context, docs *report.Documents, all report.RegionsDocument) (g.Node, error) {
 	switch {
 	case doc.pick == pickAt:
-		return doc.times(ctx, lib, "Go to the chart of", doc.Slot, nil)
+		return doc.times(ctx, docs, "Go to the chart of", doc.Slot, nil)
 	case doc.pick == pickSince && doc.Compared():
-		return doc.times(ctx, lib, "Compare with the chart of", doc.ComparedTo, nil)
+		return doc.times(ctx, docs, "Compare with the chart of", doc.ComparedTo, nil)
 	case doc.pick == pickSince:
-		return doc.times(ctx, lib, "Compare with the chart of", doc.Slot.Add(-24*time.Hour), nil)
+		return doc.times(ctx, docs, "Compare with the chart of", doc.Slot.Add(-24*time.Hour), nil)
 	case doc.pick == pickBeside:
 		var regions g.Group
 		for _, other := range all.Regions {
@@ -55,7 +55,7 @@ func (doc shownChart) picker(ctx context.Context, lib *report.Library, all repor
 				regions = append(regions, link(doc.with(pickBeside, string(other.Region)), other.Name))
 			}
 		}
-		return doc.times(ctx, lib, "Show side by side with", doc.Slot.Add(-24*time.Hour), regions)
+		return doc.times(ctx, docs, "Show side by side with", doc.Slot.Add(-24*time.Hour), regions)
 	case doc.pick == pickFilter:
 		return doc.filters(), nil
 	}
@@ -103,8 +103,8 @@ func (doc shownChart) filters() g.Node {
 }
 
 // times offers the charts that are kept, and nothing else: the days, and the times of the chosen day.
-func (doc shownChart) times(ctx context.Context, lib *report.Library, title string, chosen time.Time, others g.Group) (g.Node, error) {
-	kept, err := lib.Kept(ctx, doc.Region, doc.Job)
+func (doc shownChart) times(ctx context.Context, docs *report.Documents, title string, chosen time.Time, others g.Group) (g.Node, error) {
+	kept, err := docs.Kept(ctx, doc.Region, doc.Job)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func (a asked) params(others ...string) url.Values {
 func (a asked) link(others ...string) string { return "/search?" + a.params(others...).Encode() }
 
 // search is the page of a search. Its filters are links, so that it needs no script.
-func (s *Site) search(r *http.Request, lib *report.Library) (Page, error) {
+func (s *Site) search(r *http.Request, docs *report.Documents) (Page, error) {
 	a, err := readAsked(r.URL.RawQuery)
 	page := Page{Title: "Search", Query: a.query, Keep: a.filters}
 	if err == nil && strings.TrimSpace(a.query) == "" {
@@ -78,7 +78,7 @@ func (s *Site) search(r *http.Request, lib *report.Library) (Page, error) {
 		return page, err
 	}
 	params := a.params("after", a.after, "counts", "true")
-	doc, err := lib.Search(r.Context(), params)
+	doc, err := docs.Search(r.Context(), params)
 	if err != nil { // there is no such region, or cursor
 		return a.instead(), err
 	}

@@ -20,8 +20,8 @@ import (
 // searched returns a site with one answer for every search, and its last query.
 func searched(answer func(params url.Values) (report.SearchDocument, error)) (*pages.Site, *url.Values) {
 	s, asked := newSite(), &url.Values{}
-	s.Library = func() (*report.Library, error) {
-		return &report.Library{Search: func(_ context.Context, params url.Values) (report.SearchDocument, error) {
+	s.Documents = func() (*report.Documents, error) {
+		return &report.Documents{Search: func(_ context.Context, params url.Values) (report.SearchDocument, error) {
 			*asked = params
 			return answer(params)
 		}}, nil
@@ -190,11 +190,11 @@ func TestASearchOfAFullPageIsSmall(t *testing.T) {
 }
 
 func TestThePageOfTheAPIListsItsContract(t *testing.T) {
-	w, s, lib := httptest.NewRecorder(), newSite(), filled()
-	lib.Regions = func(context.Context) (report.RegionsDocument, error) {
+	w, s, docs := httptest.NewRecorder(), newSite(), filled()
+	docs.Regions = func(context.Context) (report.RegionsDocument, error) {
 		return report.RegionsDocument{Regions: []report.RegionDocument{{Region: "JP"}}}, nil
 	}
-	s.Library = func() (*report.Library, error) { return lib, nil }
+	s.Documents = func() (*report.Documents, error) { return docs, nil }
 	s.Contract([]byte(`{"info": {"description": "Reads <only>."}, "paths": {
 		"/v1/search": {"get": {"summary": "Videos", "parameters": [{"name": "q", "description": "words", "required": true}, {"name": "seen_since", "description": "found since", "schema": {"description": "24h ago"}}]}},
 		"/v1/videos/{id}": {"get": {"summary": "Places", "parameters": []}}, "/v1/charts/{region}": {"get": {"summary": "Chart"}}, "/v1/quota": {"get": {"summary": "Quota"}}}}`)).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/", nil))

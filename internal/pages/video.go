@@ -21,18 +21,18 @@ import (
 var spans = []struct{ since, words string }{{"7d", "7 days"}, {"24h", "24 hours"}, {"29d", "29 days"}}
 
 // video is the page of a video: its facts, where it is charted, and its rank and its views over time.
-func (s *Site) video(r *http.Request, lib *report.Library) (Page, error) {
+func (s *Site) video(r *http.Request, docs *report.Documents) (Page, error) {
 	since := cmp.Or(r.URL.Query().Get("since"), spans[0].since)
 	i := slices.IndexFunc(spans, func(known struct{ since, words string }) bool { return known.since == since })
 	if i < 0 {
 		return Page{Code: http.StatusBadRequest, Title: "There is no such time span"}, fmt.Errorf("%w: this page looks back 24h, 7d or 29d, not %s", report.ErrBadRequest, term.Fit(since, 20))
 	}
 	span, id, params := spans[i], r.PathValue("id"), url.Values{"since": {since}}
-	doc, err := lib.Video(r.Context(), id, params)
+	doc, err := docs.Video(r.Context(), id, params)
 	if err != nil {
 		return Page{}, err
 	}
-	all, err := lib.Regions(r.Context())
+	all, err := docs.Regions(r.Context())
 	if err != nil {
 		return Page{}, err
 	}

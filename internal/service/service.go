@@ -54,7 +54,7 @@ type Options struct {
 	Gateway        net.Listener
 	GatewayHandler http.Handler
 	Pages          pages.Site     // how the pages look; the service adds their content
-	API            *web.API       // the handler under /v1/, from Runtime.Library; nil: nothing
+	API            *web.API       // the handler under /v1/, from Runtime.Documents; nil: nothing
 	Hosts          []string       // host names that requests may use, besides localhost and addresses
 	BasePath       string         // where visitors see the site, such as /ingest; "": at the root of their host
 	Proxies        []netip.Prefix // who may name another BasePath
@@ -63,7 +63,7 @@ type Options struct {
 	// every heartbeat.
 	Open      func(context.Context) (*Runtime, error)
 	Temporary func(error) bool
-	// OpenReader opens the readable parts while Open fails: the Store, Source, Library and Close of a Runtime. why
+	// OpenReader opens the readable parts while Open fails: the Store, Source, Documents and Close of a Runtime. why
 	// returns the error of Open. nil: nothing.
 	OpenReader func(ctx context.Context, why func() error) (*Runtime, error)
 	// Reopen reports whether an error of the ledger means that everything must be closed and opened again. nil: never.
@@ -78,11 +78,11 @@ type Options struct {
 type Runtime struct {
 	Reconciler func() *fetch.Reconciler // a new one for each use
 	// Reserve returns the amounts that a backfill's calls leave for the schedule.
-	Reserve func(context.Context) (func(context.Context) quota.Reserve, error)
-	Store   Store
-	Ledger  Ledger
-	Source  *web.Source     // the source of the metrics
-	Library *report.Library // the source of the API's answers
+	Reserve   func(context.Context) (func(context.Context) quota.Reserve, error)
+	Store     Store
+	Ledger    Ledger
+	Source    *web.Source       // the source of the metrics
+	Documents *report.Documents // the source of the API's answers
 	// Stand returns the standing by the facts of the store and a report of the ledger; nil: the schedule is as configured.
 	Stand func(context.Context, standing.Facts, quota.Report) (standing.Standing, error)
 	// Queue starts workers from a queue that many machines share; nil: this process's own workers fetch the due

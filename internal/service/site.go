@@ -25,7 +25,7 @@ var (
 // newSite returns the site that the service shows at its address, and that judges the service's health.
 func (s *Service) newSite() *web.Site {
 	if s.API != nil {
-		s.API.Library = s.library
+		s.API.Documents = s.documents
 	}
 	site := &web.Site{
 		API: s.API, Hosts: s.Hosts, BasePath: s.BasePath, Proxies: s.Proxies,
@@ -36,7 +36,7 @@ func (s *Service) newSite() *web.Site {
 		Degraded: func() time.Duration { return s.state.read().degradedFor(time.Now()) },
 	}
 	site.Pages = &s.Pages
-	s.Pages.Library = s.library
+	s.Pages.Documents = s.documents
 	s.Pages.Now, s.Pages.Version, s.Pages.Moved, s.Pages.Overall = s.Now, s.Version, s.Moved, site.Status.Overall
 	s.Pages.Fresh = site.Status.Regions
 	if s.AccessLog {
@@ -122,8 +122,8 @@ func (s *Service) source() (*web.Source, error) {
 	return fromReadable(s, func(r *Runtime) (*web.Source, error) { return r.Source, nil })
 }
 
-func (s *Service) library() (*report.Library, error) {
-	return fromReadable(s, func(r *Runtime) (*report.Library, error) { return r.Library, nil })
+func (s *Service) documents() (*report.Documents, error) {
+	return fromReadable(s, func(r *Runtime) (*report.Documents, error) { return r.Documents, nil })
 }
 
 // othersIdle returns the other machines that do not work.

@@ -25,9 +25,9 @@ import (
 // API serves a front end's visitors: /v1/search, /v1/charts/{region}, /v1/videos/{id}, /v1/quota, /v1/slots.
 // Documents match the commands' --json. openapi.json is the contract, maintained by hand.
 type API struct {
-	Library func() (*report.Library, error) // an error if nothing is open
-	Limiter *httplimit.Limiter              // nil: no limits
-	Origins []string                        // whose pages may read the API in a browser, such as https://www.example.com
+	Documents func() (*report.Documents, error) // an error if nothing is open
+	Limiter   *httplimit.Limiter                // nil: no limits
+	Origins   []string                          // whose pages may read the API in a browser, such as https://www.example.com
 
 	cache    *cache
 	provider pages.Provider // that feeds name as the source
@@ -52,15 +52,15 @@ const maxQuery = 2 << 10
 func (a *API) handler(quota func(context.Context) (report.QuotaDocument, error)) http.Handler {
 	a.cache = newCache()
 	mux := http.NewServeMux()
-	for path, read := range map[string]func(context.Context, *report.Library, *http.Request, url.Values) (any, error){
+	for path, read := range map[string]func(context.Context, *report.Documents, *http.Request, url.Values) (any, error){
 		"/v1/search": a.readSearch, "/v1/charts/{region}": a.readChart, "/v1/videos/{id}": readVideo, "/v1/regions": readRegions, "/v1/slots": readSlots,
 	} {
 		mux.Handle("GET "+path, a.document(func(ctx context.Context, r *http.Request, params url.Values) (any, error) {
-			l, err := a.Library()
+			docs, err := a.Documents()
 			if err != nil {
 				return nil, err
 			}
-			return read(ctx, l, r, params)
+			return read(ctx, docs, r, params)
 		}))
 	}
 	mux.Handle("GET /v1/quota", a.document(func(ctx context.Context, _ *http.Request, params url.Values) (any, error) {
@@ -207,7 +207,7 @@ func (s *Site) publicQuota(ctx context.Context) (report.QuotaDocument, error) {
 	return doc, err
 }
 
-func (a *API) readSearch(ctx context.Context, l *report.Library, r *http.Request, params url.Values) (any, error) {
+func (a *API) readSearch(ctx context.Context, docs *report.Documents, r *http.Request, params url.Values) (any, error) {
 	if strings.TrimSpace(params.Get("q")) == "" {
 		return nil, fmt.Errorf("%w: q is missing: the words to search for", report.ErrBadRequest)
 	}
@@ -218,7 +218,7 @@ func (a *API) readSearch(ctx context.Context, l *report.Library, r *http.Request
 	if err != nil {
 		return nil, err
 	}
-	doc, err := l.Search(ctx, without(params, "format"))
+	doc, err := docs.Search(ctx, without(params, "format"))
 	switch {
 	case err != nil:
 		return nil, err
@@ -231,7 +231,7 @@ func (a *API) readSearch(ctx context.Context, l *report.Library, r *http.Request
 	return doc, nil
 }
 
-func (a *API) readChart(ctx context.Context, l *report.Library, r *http.Request, params url.Values) (any, error) {
+func (a *API) readChart(ctx context.Context, docs *report.Documents, r *http.Request, params url.Values) (any, error) {
 	format, err := formatOf(params, "csv", "atom")
 	if err != nil {
 		return nil, err
@@ -240,9 +240,9 @@ func (a *API) readChart(ctx context.Context, l *report.Library, r *http.Request,
 	if format == "atom" {
 		asked.Set("course", "true") // since when a video is charted is the time of its entry
 	}
-	doc, err := l.Chart(ctx, r.PathValue("region"), asked)
+	doc, err := docs.Chart(ctx, r.PathValue("region"), asked)
 	if format == "atom" && asked.Has("compare") && errors.Is(err, report.ErrNotFound) { // the store is younger: the feed has no entry yet
-		doc, err = l.Chart(ctx, r.PathValue("region"), without(asked, "compare", "change"))
+		doc, err = docs.Chart(ctx, r.PathValue("region"), without(asked, "compare", "change"))
 		doc.ChartDocument.Items = nil
 	}
 	switch {
@@ -259,11 +259,11 @@ func (a *API) readChart(ctx context.Context, l *report.Library, r *http.Request,
 	return withFields(doc, params.Get("fields"))
 }
 
-func readRegions(ctx context.Context, l *report.Library, _ *http.Request, params url.Values) (any, error) {
+func readRegions(ctx context.Context, docs *report.Documents, _ *http.Request, params url.Values) (any, error) {
 	if err := refuseAll(params); err != nil {
 		return nil, err
 	}
-	return l.Regions(ctx)
+	return docs.Regions(ctx)
 }
 
 // videoPage is a page of a video's sightings.
@@ -272,12 +272,12 @@ type videoPage struct {
 	Next *string `json:"next"`
 }
 
-func readVideo(ctx context.Context, l *report.Library, r *http.Request, params url.Values) (any, error) {
+func readVideo(ctx context.Context, docs *report.Documents, r *http.Request, params url.Values) (any, error) {
 	format, err := formatOf(params, "csv")
 	if err != nil {
 		return nil, err
 	}
-	doc, err := l.Video(ctx, r.PathValue("id"), without(params, "limit", "after", "format"))
+	doc, err := docs.Video(ctx, r.PathValue("id"), without(params, "limit", "after", "format"))
 	switch {
 	case err != nil:
 		return nil, err
@@ -297,8 +297,8 @@ type slotsPage struct {
 	Next  *string               `json:"next"`
 }
 
-func readSlots(ctx context.Context, l *report.Library, _ *http.Request, params url.Values) (any, error) {
-	all, err := l.Slots(ctx, without(params, "limit", "after"))
+func readSlots(ctx context.Context, docs *report.Documents, _ *http.Request, params url.Values) (any, error) {
+	all, err := docs.Slots(ctx, without(params, "limit", "after"))
 	if err != nil {
 		return nil, err
 	}

@@ -38,9 +38,9 @@ const hostile = "<script>alert(1)</script>\u202e\x1b[31m\"'&"
 // testLibrary is a library of a few documents, hostile ones among them.
 type testLibrary struct{ calls atomic.Int64 }
 
-func (s *testLibrary) library() (*report.Library, error) {
+func (s *testLibrary) library() (*report.Documents, error) {
 	views := int64(12)
-	return &report.Library{
+	return &report.Documents{
 		Search: func(_ context.Context, p url.Values) (report.SearchDocument, error) {
 			s.calls.Add(1)
 			if p.Get("q") == "broken" {
@@ -90,9 +90,9 @@ func (s *testLibrary) library() (*report.Library, error) {
 func newAPI(t testing.TB, limits ...httplimit.Limit) (*web.Site, *testLibrary) {
 	t.Helper()
 	site, _ := fresh()
-	lib := &testLibrary{}
+	docs := &testLibrary{}
 	site.Hosts = []string{"api.example.com"}
-	site.API = &web.API{Library: lib.library, Origins: []string{"https://www.example.com"}}
+	site.API = &web.API{Documents: docs.library, Origins: []string{"https://www.example.com"}}
 	site.Status = &web.Status{Source: func() (*web.Source, error) {
 		return &web.Source{Quota: func(context.Context, func() standing.Facts) (report.QuotaDocument, standing.Facts, error) {
 			tariff := &quota.Tariff{Zone: time.UTC, Table: "classic"}
@@ -114,7 +114,7 @@ func newAPI(t testing.TB, limits ...httplimit.Limit) (*web.Site, *testLibrary) {
 			t.Fatal(err)
 		}
 	}
-	return site, lib
+	return site, docs
 }
 
 // ask sends a request to a site by the name localhost, unless the header says otherwise.
@@ -177,7 +177,7 @@ func TestPagesShowEveryItemOnce(t *testing.T) {
 }
 
 func TestAnAnswerAskedForTwiceIsMadeOnce(t *testing.T) {
-	site, lib := newAPI(t)
+	site, docs := newAPI(t)
 	h := site.Handler()
 	var all sync.WaitGroup
 	for range 50 {
@@ -189,7 +189,7 @@ func TestAnAnswerAskedForTwiceIsMadeOnce(t *testing.T) {
 	}
 	all.Wait()
 	ask(h, "GET", "/v1/search?q=cup&limit=5") // the same question
-	if n := lib.calls.Load(); n != 1 {
+	if n := docs.calls.Load(); n != 1 {
 		t.Errorf("searched %d times, want once", n)
 	}
 	for range 3 {
@@ -197,7 +197,7 @@ func TestAnAnswerAskedForTwiceIsMadeOnce(t *testing.T) {
 			t.Errorf("%d", resp.StatusCode)
 		}
 	}
-	if n := lib.calls.Load(); n != 4 {
+	if n := docs.calls.Load(); n != 4 {
 		t.Errorf("searched %d times, want 4: an error is not remembered", n)
 	}
 	for i := range 3000 {
@@ -267,8 +267,8 @@ func TestTheApiRefusesRequestsNoFrontEndSends(t *testing.T) {
 // A page that points its own name at this address sends that name as Host with any request.
 func TestAForgedHostReadsNothing(t *testing.T) {
 	site, _ := paged()
-	lib := &testLibrary{}
-	site.API, site.Hosts = &web.API{Library: lib.library}, []string{"api.example.com"}
+	docs := &testLibrary{}
+	site.API, site.Hosts = &web.API{Documents: docs.library}, []string{"api.example.com"}
 	for _, path := range []string{"/", "/?format=json", "/events", "/metrics", "/freshness", "/readyz", "/v1/quota", "/none"} {
 		for host, ours := range map[string]bool{
 			"localhost:8080": true, "127.0.0.1": true, "[::1]:8080": true, "192.0.2.7:80": true, "api.example.com": true, "app.localhost": true,

@@ -25,7 +25,7 @@ func TestTheAPIKeepsItsContract(t *testing.T) {
 	site, _ := newAPI(t, httplimit.Limit{Quota: 1000, Window: time.Minute})
 	starved, _ := newAPI(t, httplimit.Limit{Quota: 1, Window: time.Hour})
 	closed, _ := newAPI(t)
-	closed.API.Library = func() (*report.Library, error) { return nil, errors.New("not open yet") }
+	closed.API.Documents = func() (*report.Documents, error) { return nil, errors.New("not open yet") }
 	closed.Status = &web.Status{Source: func() (*web.Source, error) { return nil, errors.New("not open yet") }}
 	contract := readContract(t, site.Handler())
 	hungry := starved.Handler()

@@ -22,7 +22,7 @@ import (
 func TestAPageIsMadeOnceForAllWhoAsk(t *testing.T) {
 	site, _ := paged()
 	var read atomic.Int64
-	lib := &report.Library{
+	docs := &report.Documents{
 		Regions: func(context.Context) (report.RegionsDocument, error) {
 			return report.RegionsDocument{Regions: []report.RegionDocument{{Region: "US", Name: "United States"}}}, nil
 		},
@@ -34,7 +34,7 @@ func TestAPageIsMadeOnceForAllWhoAsk(t *testing.T) {
 			return report.MovesDocument{ChartDocument: report.ChartDocument{Region: ingest.Region(region), Job: "chart", Slot: noon}}, nil
 		},
 	}
-	site.Pages.Library = func() (*report.Library, error) { return lib, nil }
+	site.Pages.Documents = func() (*report.Documents, error) { return docs, nil }
 	h := site.Handler()
 	reads := func(ask func()) int64 {
 		before := read.Load()

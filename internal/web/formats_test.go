@@ -20,7 +20,7 @@ import (
 func moved(t *testing.T, limits ...httplimit.Limit) (h func(path string, headers ...string) (string, map[string][]string, int), asked *url.Values) {
 	site, _ := newAPI(t, limits...)
 	site.Pages = &pages.Site{Now: site.Now, Overall: func(context.Context) pages.State { return pages.State{} }, Provider: pages.Provider{Name: "YouTube", Home: "https://www.youtube.com/", Terms: "https://www.youtube.com/t/terms"}}
-	lib, err := site.API.Library()
+	docs, err := site.API.Documents()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func moved(t *testing.T, limits ...httplimit.Limit) (h func(path string, headers
 	video := func(id, title string) report.VideoDocument {
 		return report.VideoDocument{VideoID: id, Title: title, Channel: "=cmd|' /C calc'!A0", URL: "https://www.youtube.com/watch?v=" + id, Tags: []string{"a", "b"}}
 	}
-	lib.Chart = func(_ context.Context, _ string, params url.Values) (report.MovesDocument, error) {
+	docs.Chart = func(_ context.Context, _ string, params url.Values) (report.MovesDocument, error) {
 		*asked = params
 		since, was := noon.Add(-3*time.Hour), 9
 		course := report.CourseDocument{Since: &since, Peak: 1, Ranks: []int{0, 4, 1}}
@@ -44,7 +44,7 @@ func moved(t *testing.T, limits ...httplimit.Limit) (h func(path string, headers
 		doc := report.NewMovesDocument(chart, noon.Add(-24*time.Hour), []report.MoveItem{{ChartItem: items[0], Change: "new"}, {ChartItem: items[1], Change: "risen", WasRank: &was}, gone})
 		return doc.Only(report.ChartFilter{Change: params.Get("change")}), nil
 	}
-	site.API.Library = func() (*report.Library, error) { return lib, nil }
+	site.API.Documents = func() (*report.Documents, error) { return docs, nil }
 	handler := site.Handler()
 	return func(path string, headers ...string) (string, map[string][]string, int) {
 		resp := ask(handler, "GET", path, headers...)

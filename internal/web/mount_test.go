@@ -20,8 +20,8 @@ import (
 // everything returns a site with pages, a status and an API.
 func everything() *web.Site {
 	site, _ := paged()
-	lib := &testLibrary{}
-	site.API, site.Pages.Library = &web.API{Library: lib.library}, lib.library
+	docs := &testLibrary{}
+	site.API, site.Pages.Documents = &web.API{Documents: docs.library}, docs.library
 	site.Proxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
 	return site
 }

@@ -25,7 +25,7 @@ func (s *Site) statusPage(w http.ResponseWriter, r *http.Request) {
 // homePage is the first chart, or the status page if there is none or it cannot be read.
 func (s *Site) homePage(w http.ResponseWriter, r *http.Request) {
 	o := s.Status.overview(r.Context())
-	if fresh := o.Fresh; s.Pages.Library == nil || wantsJSON(r) || fresh == nil || o.Standing.Empty() || !s.Pages.Chart(w, r) {
+	if fresh := o.Fresh; s.Pages.Documents == nil || wantsJSON(r) || fresh == nil || o.Standing.Empty() || !s.Pages.Chart(w, r) {
 		s.statusPage(w, r)
 	}
 }

@@ -361,7 +361,7 @@ func BenchmarkPage(b *testing.B) {
 // TestTheFirstPageIsAChartOnceThereIsOne: until then it is the status page, which names the cause of the wait.
 func TestTheFirstPageIsAChartOnceThereIsOne(t *testing.T) {
 	site, _ := paged()
-	library := &report.Library{
+	library := &report.Documents{
 		Regions: func(context.Context) (report.RegionsDocument, error) {
 			return report.RegionsDocument{Regions: []report.RegionDocument{{Region: "US", Name: "United States"}}}, nil
 		},
@@ -369,12 +369,12 @@ func TestTheFirstPageIsAChartOnceThereIsOne(t *testing.T) {
 			return report.MovesDocument{ChartDocument: report.ChartDocument{Region: "US", Job: "chart"}}, nil
 		},
 	}
-	site.Pages.Library = func() (*report.Library, error) { return library, nil }
+	site.Pages.Documents = func() (*report.Documents, error) { return library, nil }
 	if resp, body := get(t, site, "/"); resp.StatusCode != 200 || !strings.Contains(body, "Most popular in the United States") {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 	site, _ = paged()
-	site.Pages.Library = func() (*report.Library, error) { return library, nil }
+	site.Pages.Documents = func() (*report.Documents, error) { return library, nil }
 	slots := site.Facts(t.Context()).Latest
 	clear(slots.Done)
 	clear(slots.Ended)
@@ -382,8 +382,8 @@ func TestTheFirstPageIsAChartOnceThereIsOne(t *testing.T) {
 		t.Errorf("of an empty store: %d %s", resp.StatusCode, body)
 	}
 	site, _ = paged()
-	none := &report.Library{Regions: func(context.Context) (report.RegionsDocument, error) { return report.RegionsDocument{}, nil }}
-	site.Pages.Library = func() (*report.Library, error) { return none, nil }
+	none := &report.Documents{Regions: func(context.Context) (report.RegionsDocument, error) { return report.RegionsDocument{}, nil }}
+	site.Pages.Documents = func() (*report.Documents, error) { return none, nil }
 	if resp, body := get(t, site, "/"); resp.StatusCode != 200 || !strings.Contains(body, `class="tiles"`) {
 		t.Errorf("of a config without charts: %d %s", resp.StatusCode, body)
 	}
@@ -392,7 +392,7 @@ func TestTheFirstPageIsAChartOnceThereIsOne(t *testing.T) {
 	}
 	site, _ = paged()
 	gone := errors.New("the disk is gone")
-	site.Pages.Library = func() (*report.Library, error) { return nil, gone }
+	site.Pages.Documents = func() (*report.Documents, error) { return nil, gone }
 	amend(site, func(_ context.Context, f *standing.Facts) { f.StoreErr = gone })
 	if resp, body := get(t, site, "/"); resp.StatusCode != 200 || !strings.Contains(body, "cannot be read") {
 		t.Errorf("of a store that cannot be read: %d %s", resp.StatusCode, body)

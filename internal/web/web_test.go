@@ -165,8 +165,8 @@ func TestAServerThatHangsIsAnAnswer(t *testing.T) {
 			amend(s, func(ctx context.Context, f *standing.Facts) { f.StoreErr = hangs(ctx) })
 			source.Slots = func(ctx context.Context, _ time.Time) ([]report.SlotDocument, error) { return nil, hangs(ctx) }
 			source.Kept = func(ctx context.Context) (ingest.Kept, error) { return ingest.Kept{}, hangs(ctx) }
-			s.Pages.Library = func() (*report.Library, error) {
-				return &report.Library{Regions: func(context.Context) (report.RegionsDocument, error) {
+			s.Pages.Documents = func() (*report.Documents, error) {
+				return &report.Documents{Regions: func(context.Context) (report.RegionsDocument, error) {
 					return report.RegionsDocument{Regions: []report.RegionDocument{{Region: "US", Name: "United States"}}}, nil
 				}, Chart: func(ctx context.Context, _ string, _ url.Values) (report.MovesDocument, error) {
 					return report.MovesDocument{}, hangs(ctx)

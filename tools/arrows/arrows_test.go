@@ -36,7 +36,7 @@ var arrows = map[string][]string{
 	"internal/doctor":           {".", "fetch", "fetch/wire", "internal/audit", "internal/budget", "internal/config", "internal/ownfile", "internal/policy", "internal/postgres", "internal/report", "internal/sqlitefile", "internal/standing", "internal/term", "internal/terms", "quota", "quota/pgledger", "quota/redisledger", "quota/sharedledger", "regions", "store"},
 	"internal/faulty":           {},
 	"internal/gateway":          {"fetch", "fetch/wire", "internal/recent", "quota", "quota/httplimit"},
-	"internal/library":          {".", "internal/config", "internal/report", "internal/term", "regions", "store", "store/text"},
+	"internal/documents":        {".", "internal/config", "internal/report", "internal/term", "regions", "store", "store/text"},
 	"internal/ownfile":          {},
 	"internal/pages":            {".", "internal/report", "internal/standing", "internal/term", "regions"},
 	"internal/policy":           {".", "internal/terms"},

@@ -1,6 +1,6 @@
-// Package library reads the store into the documents that the commands, the API and the pages show, so that all of
+// Package documents reads the store into the documents that the commands, the API and the pages show, so that all of
 // them say the same.
-package library
+package documents
 
 import (
 	"cmp"

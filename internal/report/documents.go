@@ -209,15 +209,15 @@ type ChartJobDocument struct {
 	FetchedAt *time.Time `json:"fetched_at"`
 }
 
-// Errors that the functions of a Library return, for errors.Is. Their texts are shown to visitors.
+// Errors that the functions of Documents return, for errors.Is. Their texts are shown to visitors.
 var (
 	ErrBadRequest = errors.New("bad request")
 	ErrNotFound   = errors.New("not found")
 )
 
-// Library reads the documents that the API and the pages show. Its functions are safe for concurrent use. Parameters
+// Documents reads the documents that the API and the pages show. Its functions are safe for concurrent use. Parameters
 // are the parameters of a URL, named like the command's flags with '_' for '-'; unknown ones are refused.
-type Library struct {
+type Documents struct {
 	Search func(ctx context.Context, params url.Values) (SearchDocument, error)
 	Chart  func(ctx context.Context, region string, params url.Values) (MovesDocument, error)
 	Video  func(ctx context.Context, id string, params url.Values) (HistoryDocument, error)

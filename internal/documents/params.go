@@ -1,4 +1,4 @@
-package library
+package documents
 
 import (
 	"context"
@@ -21,8 +21,8 @@ import (
 // The parameters of the API and the pages: a URL has the flags of the commands.
 
 // Documents returns the documents of the API and the pages.
-func (r Reader) Documents() *report.Library {
-	return &report.Library{Search: r.search, Chart: r.chart, Video: r.video, Kept: r.Store.KeptCharts, Courses: r.courses, Regions: r.Regions, Slots: r.slots}
+func (r Reader) Documents() *report.Documents {
+	return &report.Documents{Search: r.search, Chart: r.chart, Video: r.video, Kept: r.Store.KeptCharts, Courses: r.courses, Regions: r.Regions, Slots: r.slots}
 }
 
 // SearchFlags holds the flags of a search that are not fields of the query.
