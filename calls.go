@@ -149,3 +149,12 @@ func (s CallStats) Contact() (c Contact) {
 	}
 	return c
 }
+
+// SlotResult is a slot that a run has worked on, as it ended.
+type SlotResult struct {
+	Slot
+	Spent int64            // units charged by this run; Slot.Units includes earlier attempts
+	Drew  map[string]int64 // the same by pool; nil with Spent above 0: not known
+	Took  time.Duration    // the attempt
+	Err   error            // concerns the next slots too
+}

@@ -306,7 +306,7 @@ func (b *bench) used(t *testing.T) int64 {
 	return 0
 }
 
-func states(slots []fetch.SlotResult) string {
+func states(slots []ingest.SlotResult) string {
 	out := ""
 	for _, s := range slots {
 		out += fmt.Sprintf("%s %s %d; ", s.Key, s.State, s.Pages)

@@ -56,7 +56,7 @@ func (p *pass) publishProgress(slot ingest.Slot) {
 
 // result is how an attempt ended.
 type result struct {
-	SlotResult
+	ingest.SlotResult
 	silent int64 // see pass
 }
 
@@ -71,7 +71,7 @@ func (p *pass) attempt(ctx context.Context) result {
 		slog.String("outcome", string(slot.State)), slog.Int("pages", slot.Pages), slog.Int64("units", slot.Units-before.Units))
 	drew := slot
 	drew.Refund(before.Charges)
-	return result{SlotResult{slot, slot.Units - before.Units, drew.Charges, time.Since(began), err}, p.silent.Load()}
+	return result{ingest.SlotResult{slot, slot.Units - before.Units, drew.Charges, time.Since(began), err}, p.silent.Load()}
 }
 
 func (p *pass) runOrSkip(ctx context.Context) (ingest.Slot, error) {
@@ -100,7 +100,7 @@ func (p *pass) runWithinLease(ctx context.Context) (ingest.Slot, error) {
 	back := make(chan result, 1)
 	go func() {
 		slot, err := p.runGuarded(passing)
-		back <- result{SlotResult: SlotResult{Slot: slot, Err: err}}
+		back <- result{SlotResult: ingest.SlotResult{Slot: slot, Err: err}}
 	}()
 	select {
 	case e := <-back:

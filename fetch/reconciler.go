@@ -61,7 +61,7 @@ type Reconciler struct {
 	// OnSlot is called with every slot that was worked on, as it ended. Serve calls OnRest when nothing is left to
 	// claim and nothing runs, with the error that stopped the workers, or nil. They may be nil, are never called
 	// concurrently, and must return soon.
-	OnSlot func(SlotResult)
+	OnSlot func(ingest.SlotResult)
 	OnRest func(err error)
 
 	// Rate spreads the calls after a refusal for their rate; nil: each Run, and Serve, has its own.
@@ -111,12 +111,3 @@ var (
 	ErrMaxUnits   = errors.New("this run has spent its maximum")
 	ErrMaxCharges = fmt.Errorf("%w of one pool", ErrMaxUnits)
 )
-
-// SlotResult is a slot that a run has worked on, as it ended.
-type SlotResult struct {
-	ingest.Slot
-	Spent int64            // units charged by this run; Slot.Units includes earlier attempts
-	Drew  map[string]int64 // the same by pool
-	Took  time.Duration    // the attempt
-	Err   error            // concerns the next slots too
-}

@@ -14,7 +14,7 @@ import (
 // slots too: an *Error with BadKey, quota.ErrClosed, a context's, or a store's. It returns that error and the slots
 // it worked on, as they ended, in the order of their claims. It returns within five seconds of the end of ctx, even
 // if a pass hangs.
-func (r *Reconciler) Run(ctx context.Context, o RunOptions) ([]SlotResult, error) {
+func (r *Reconciler) Run(ctx context.Context, o RunOptions) ([]ingest.SlotResult, error) {
 	if o.Backfill != nil {
 		if _, err := BackfillCalls(r.Upstream, o.Backfill.Kind); err != nil {
 			return nil, err
@@ -27,7 +27,7 @@ func (r *Reconciler) Run(ctx context.Context, o RunOptions) ([]SlotResult, error
 		return nil, err
 	}
 	err := run.runRound(ctx, nil)
-	slices.SortStableFunc(run.results, func(a, b SlotResult) int { return cmp.Compare(run.order[a.SlotKey], run.order[b.SlotKey]) })
+	slices.SortStableFunc(run.results, func(a, b ingest.SlotResult) int { return cmp.Compare(run.order[a.SlotKey], run.order[b.SlotKey]) })
 	return run.results, err
 }
 
@@ -48,8 +48,8 @@ func (r *Reconciler) Due(ctx context.Context) ([]ingest.SlotKey, error) {
 // CarryOn works on backfills that may continue without a person, one after another, until each is done, refused by
 // quota or has spent the agreed amount, ctx is done, or an error concerns the next ones too. Every heartbeat of a
 // service may call it.
-func (r *Reconciler) CarryOn(ctx context.Context, waiting []ingest.Backfill) ([]SlotResult, error) {
-	var all []SlotResult
+func (r *Reconciler) CarryOn(ctx context.Context, waiting []ingest.Backfill) ([]ingest.SlotResult, error) {
+	var all []ingest.SlotResult
 	for _, b := range waiting {
 		results, err := r.Run(ctx, RunOptions{Backfill: &b, patient: true})
 		all = append(all, results...)

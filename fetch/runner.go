@@ -27,7 +27,7 @@ type runner struct {
 	forced      map[ingest.SlotKey]bool // forced by a person
 	pages       map[string]int          // of charts that are paced, by job
 	keepResults bool                    // keep results
-	results     []SlotResult            // so far
+	results     []ingest.SlotResult     // so far
 	running     int
 	ended       chan result
 

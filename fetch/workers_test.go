@@ -31,7 +31,7 @@ type ends struct {
 }
 
 func (e *ends) of(r *fetch.Reconciler) *ends {
-	r.OnSlot = func(w fetch.SlotResult) {
+	r.OnSlot = func(w ingest.SlotResult) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.slots = append(e.slots, fmt.Sprintf("%s %s %d", w.Key, w.State, w.Pages))

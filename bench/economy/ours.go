@@ -38,7 +38,7 @@ func ours(o options) worker {
 		defer s.close()
 		rec, order := newRecorder(w, s.clock.now, from, to), rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // a simulation
 		for host, p := range s.programs {
-			p.reconciler.OnSlot = func(slot fetch.SlotResult) { rec.slot(w, host, slot) }
+			p.reconciler.OnSlot = func(slot ingest.SlotResult) { rec.slot(w, host, slot) }
 		}
 		edits, asked := w.trouble.edits, from
 		for tick := from; tick.Before(to); tick = tick.Add(cmp.Or(w.tick, 5*time.Minute)) {
@@ -53,7 +53,7 @@ func ours(o options) worker {
 			}
 			s.up.catchUp()
 			s.skew = 0
-			var worked []fetch.SlotResult // by the first host
+			var worked []ingest.SlotResult // by the first host
 			if tick.Equal(from.Add(clockLiesAt)) {
 				s.skew = w.trouble.ahead
 			}
@@ -79,7 +79,7 @@ func ours(o options) worker {
 }
 
 // slot records how a slot ended.
-func (rec *recorder) slot(w world, host int, s fetch.SlotResult) {
+func (rec *recorder) slot(w world, host int, s ingest.SlotResult) {
 	if host == 0 && s.State == ingest.Done {
 		rec.fetched[s.Series()] = append(rec.fetched[s.Series()], rec.now())
 	}
@@ -109,7 +109,7 @@ func (rec *recorder) slot(w world, host int, s fetch.SlotResult) {
 }
 
 // run is one start of the program.
-func (p *program) run(ctx context.Context) ([]fetch.SlotResult, error) {
+func (p *program) run(ctx context.Context) ([]ingest.SlotResult, error) {
 	worked, err := p.reconciler.Run(ctx, fetch.RunOptions{})
 	if onlyFatal(err) != nil || len(p.backfills) == 0 {
 		return worked, onlyFatal(err)

@@ -94,7 +94,7 @@ func (s standingStore) CallStats(ctx context.Context) (ingest.CallStats, error) 
 }
 
 // say records the program's present predictions, by the same parts as its commands.
-func (p *program) say(ctx context.Context, rec *recorder, worked []fetch.SlotResult) error {
+func (p *program) say(ctx context.Context, rec *recorder, worked []ingest.SlotResult) error {
 	now := p.now()
 	f := standing.Facts{Now: now}
 	f.ReadStore(ctx, standingStore{p})

@@ -248,7 +248,7 @@ bf-1  done     0 of 0  0 units  0       videos last fetched more than 7 days beâ
 func TestAStoppedRunNamesOneTime(t *testing.T) {
 	at := time.Date(2026, 2, 15, 8, 0, 0, 300, time.UTC)
 	kept := at.Truncate(time.Millisecond)
-	worked := []fetch.SlotResult{{Slot: ingest.Slot{State: ingest.Stopped, Reason: "spent", RetryAt: at}}}
+	worked := []ingest.SlotResult{{Slot: ingest.Slot{State: ingest.Stopped, Reason: "spent", RetryAt: at}}}
 	doc := backfillDocument{RetryAt: &kept}
 	doc.ID, doc.Outcome, doc.Pieces = "bf-1", ingest.Stopped, map[string]int{"stopped": 1, "total": 1}
 	var out strings.Builder

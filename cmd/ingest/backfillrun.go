@@ -158,7 +158,7 @@ func (a *app) ask(p *pricedBackfill, most quota.Cost) error {
 	return nil
 }
 
-func (a *app) passBackfill(ctx context.Context, w *fetchRuntime, p *pricedBackfill, r backfillRun) ([]fetch.SlotResult, error) {
+func (a *app) passBackfill(ctx context.Context, w *fetchRuntime, p *pricedBackfill, r backfillRun) ([]ingest.SlotResult, error) {
 	reserve := w.reserveCache(a)
 	if err := reserve.Update(ctx); err != nil {
 		return nil, err
@@ -223,7 +223,7 @@ func errNoPlan(id string) error {
 var errUntil = errors.New("the time of --until has come")
 
 // reportBackfill reports how a run ended, and returns the error for its exit code.
-func (a *app) reportBackfill(ctx context.Context, w *fetchRuntime, p *pricedBackfill, worked []fetch.SlotResult, ended error) error {
+func (a *app) reportBackfill(ctx context.Context, w *fetchRuntime, p *pricedBackfill, worked []ingest.SlotResult, ended error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	doc, err := a.backfillDocument(ctx, w, p.ID)
@@ -254,7 +254,7 @@ func (a *app) reportBackfill(ctx context.Context, w *fetchRuntime, p *pricedBack
 	return a.endOfRun(end.Outcome, nil)
 }
 
-func endOf(worked []fetch.SlotResult, ended error, doc report.PlanDocument) report.BackfillEnd {
+func endOf(worked []ingest.SlotResult, ended error, doc report.PlanDocument) report.BackfillEnd {
 	run := summarise(worked, nil)
 	var limit string
 	switch {

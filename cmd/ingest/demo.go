@@ -122,7 +122,7 @@ func (d *demo) slots(ctx context.Context) error {
 	return nil
 }
 
-func (d *demo) pass(ctx context.Context, s ingest.Series) ([]fetch.SlotResult, error) {
+func (d *demo) pass(ctx context.Context, s ingest.Series) ([]ingest.SlotResult, error) {
 	worked, err := d.runtime.reconciler(d.app).Run(ctx, fetch.RunOptions{Series: []ingest.Series{s}})
 	for _, slot := range worked {
 		d.print("   %s  %s  %-7s %s, %3d videos, %s", slot.DueAt.Format("15:04:05Z"), slot.Key, slot.State,

@@ -69,10 +69,10 @@ func Report(stderr io.Writer, terminal bool, err error) int {
 }
 
 // PrintRun prints the slots that a run has worked on.
-func PrintRun(w io.Writer, worked []fetch.SlotResult) { summarise(worked, nil).Print(w) }
+func PrintRun(w io.Writer, worked []ingest.SlotResult) { summarise(worked, nil).Print(w) }
 
 // PrintBackfillEnd prints how a run of a backfill ended.
-func PrintBackfillEnd(w io.Writer, worked []fetch.SlotResult, doc BackfillDocument) {
+func PrintBackfillEnd(w io.Writer, worked []ingest.SlotResult, doc BackfillDocument) {
 	endOf(worked, nil, doc).Print(w)
 }
 

@@ -90,7 +90,7 @@ func progressOf(began, now store.BackfillStatus, took time.Duration, maxUnits in
 
 func (a *app) showRun(ctx context.Context, rec *fetch.Reconciler, s *store.Store, series []ingest.Series) (stop func()) {
 	var ended, units atomic.Int64
-	rec.OnSlot = func(r fetch.SlotResult) {
+	rec.OnSlot = func(r ingest.SlotResult) {
 		ended.Add(1)
 		units.Add(r.Spent)
 	}

@@ -110,10 +110,10 @@ func (a *app) workersFor(ctx context.Context, w *fetchRuntime) int {
 }
 
 // summarise sums up a run from its slots and the error that cut it short.
-func summarise(worked []fetch.SlotResult, err error) report.Run {
+func summarise(worked []ingest.SlotResult, err error) report.Run {
 	r := report.Run{Ending: standing.Ending{Outcome: ingest.Done}, Err: err}
 	for _, w := range worked {
-		r.Add(report.RunSlot{Slot: w.Slot, Spent: w.Spent, Drew: w.Drew, Err: w.Err})
+		r.Add(w)
 	}
 	if err != nil {
 		r.Outcome = ingest.Failed

@@ -15,12 +15,12 @@ import (
 func TestARunsOutputFitsATerminal(t *testing.T) {
 	due := time.Date(2026, 2, 14, 9, 0, 0, 0, time.UTC)
 	const why = "units: the provider said no at 21 used; most by scheduled AU videos.list (4 in 24h); frees at 2026-02-15T08:00:00Z"
-	slot := func(kind ingest.Kind, job, key string, state ingest.State, pages, videos int, units int64, reason string) fetch.SlotResult {
-		return fetch.SlotResult{Spent: units, Slot: ingest.Slot{
+	slot := func(kind ingest.Kind, job, key string, state ingest.State, pages, videos int, units int64, reason string) ingest.SlotResult {
+		return ingest.SlotResult{Spent: units, Slot: ingest.Slot{
 			SlotKey: ingest.SlotKey{Job: job, Key: key, DueAt: due}, Kind: kind, State: state, Pages: pages, Videos: videos, Reason: reason, RetryAt: due,
 		}}
 	}
-	worked := []fetch.SlotResult{
+	worked := []ingest.SlotResult{
 		slot(ingest.KindChart, "chart", "IN", ingest.Done, 1, 1, 1, "of which nobody asks"),
 		slot(ingest.KindChart, "chart", "GB", ingest.Stopped, 3, 150, 3, why),
 		slot(ingest.KindChart, "chart", "DE", ingest.Failed, 0, 0, 1, "the upstream is \x1b[31mbroken"),

@@ -182,7 +182,7 @@ type slotEvent struct {
 	TookMS int64 `json:"took_ms"`
 }
 
-func (a *app) printSlotEvent(r fetch.SlotResult) error {
+func (a *app) printSlotEvent(r ingest.SlotResult) error {
 	return a.printJSON(slotEvent{report.NewSlotDocument(r.Slot).Drew(r.Spent, r.Drew), r.Took.Milliseconds()})
 }
 

@@ -243,10 +243,13 @@ func (h OthersHistory) String(t *quota.Tariff, today time.Time) string {
 // othersText is String for one pool: "others took 210 of 300 units before 10:00Z on each of the last 3 days: planned
 // for".
 func othersText(days []OthersDay, today time.Time, pool string, limit int64) string {
-	hours := expectedHours(days, today)
+	hours, more := expectedHours(days, today), raised(days, today, pool, limit)
 	planned := sum(hours[:]) + limit - level(days, today, limit)
 	if planned == 0 || planned < limit/20 {
-		return ""
+		return more
+	}
+	if more != "" {
+		more = "; " + more
 	}
 	most, inARow, before, ended := int64(0), 0, time.Time{}, false
 	for _, d := range slices.Backward(days) {
@@ -261,10 +264,10 @@ func othersText(days []OthersDay, today time.Time, pool string, limit int64) str
 	}
 	if same := weekday(days, today); same != nil && inARow == 0 {
 		took, by := same.took(limit)
-		return fmt.Sprintf("others took %d of %d %s before %s on this day of last week: planned for", took, limit, pool, today.Add(by).UTC().Format("15:04Z"))
+		return fmt.Sprintf("others took %d of %d %s before %s on this day of last week: planned for", took, limit, pool, today.Add(by).UTC().Format("15:04Z")) + more
 	}
 	if inARow == 0 {
-		return fmt.Sprintf("others are expected to take %d of %d %s, less than on earlier days of this week: planned for", planned, limit, pool)
+		return fmt.Sprintf("others are expected to take %d of %d %s, less than on earlier days of this week: planned for", planned, limit, pool) + more
 	}
 	text := fmt.Sprintf("others took %d of %d %s", most, limit, pool)
 	if before.Sub(today) < 22*time.Hour {
@@ -279,9 +282,31 @@ func othersText(days []OthersDay, today time.Time, pool string, limit int64) str
 		text += fmt.Sprintf(" (if the provider's limit is %d now, edit %s: under pools in costs.yaml)", slices.Max(stops), pool)
 	}
 	if planned < most*9/10 {
-		return text + fmt.Sprintf(": %d are planned for", planned)
+		return text + fmt.Sprintf(": %d are planned for", planned) + more
 	}
-	return text + ": planned for"
+	return text + ": planned for" + more
+}
+
+// raised says that the provider gave more on the last day than costs.yaml has, or than when it last refused; "" if it did
+// not.
+func raised(days []OthersDay, today time.Time, pool string, limit int64) string {
+	last := ago(days, today, 1)
+	if last == nil || last.Stopped != nil {
+		return ""
+	}
+	edit := fmt.Sprintf("if the limit was raised, edit %s: under pools in costs.yaml", pool)
+	if last.Used > limit {
+		return fmt.Sprintf("%d %s were counted on the last day without a refusal, above the limit of %d: %s", last.Used, pool, limit, edit)
+	}
+	for n := 2; n < othersDays; n++ {
+		if d := ago(days, today, n); d != nil && d.Stopped != nil {
+			if *d.Stopped < last.Used && *d.Stopped < limit {
+				return fmt.Sprintf("%d %s were counted on the last day without a refusal, above the %d of the last one: %s", last.Used, pool, *d.Stopped, edit)
+			}
+			return ""
+		}
+	}
+	return ""
 }
 
 // took returns the others' known use of a limit on the day, and the hour by which they had used nine tenths of it.

@@ -1,9 +1,9 @@
 package report
 
 import (
-	"slices"
 	"time"
 
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -25,31 +25,20 @@ func newEmergencyDocuments(left []quota.EmergencyLeft) (docs []EmergencyDocument
 // WithoutLedger describes the fetching while the ledger cannot answer: "cheap calls go on from the emergency budget
 // (18 units left), expensive ones wait".
 func WithoutLedger(left []quota.EmergencyLeft) string {
-	return QuotaDocument{EmergencyLeft: newEmergencyDocuments(left)}.withoutLedger()
-}
-
-func (d QuotaDocument) withoutLedger() string {
 	amounts, resumes := map[string]int64{}, time.Time{}
-	for _, l := range d.EmergencyLeft {
+	for _, l := range left {
 		amounts[l.Pool] = l.Remaining
-		if l.ResumesAt != nil && l.ResumesAt.After(resumes) {
-			resumes = *l.ResumesAt
+		if l.ResumesAt.After(resumes) {
+			resumes = l.ResumesAt
 		}
 	}
 	switch {
-	case !d.nothingGoesOn():
+	case !standing.NothingGoesOn(left):
 		return "cheap calls go on from the emergency budget (" + term.Amounts(amounts) + " left), expensive ones wait"
-	case len(d.EmergencyLeft) == 0:
+	case len(left) == 0:
 		return "nothing is fetched"
 	case resumes.IsZero():
 		return "nothing is fetched, as the budget for calls without the ledger is used up"
 	}
 	return "nothing is fetched, as the budget for calls without the ledger is used up until " + term.StampFrom(resumes)
 }
-
-func (d QuotaDocument) nothingGoesOn() bool {
-	return len(d.EmergencyLeft) == 0 || slices.ContainsFunc(d.EmergencyLeft, func(l EmergencyDocument) bool { return l.Remaining == 0 })
-}
-
-// Closed reports whether nothing is fetched because the ledger cannot answer.
-func (d QuotaDocument) Closed() bool { return d.Degraded && d.nothingGoesOn() }

@@ -16,10 +16,7 @@ import (
 // the provider's day ends.
 func ForecastSentence(d QuotaDocument, next []NextDocument) string {
 	midnight, f := "midnight"+d.InZone(), d.Forecast
-	switch {
-	case d.Degraded:
-		return "The ledger cannot answer: " + d.withoutLedger() + "."
-	case f.Fits:
+	if f.Fits {
 		return fitSentence(d, midnight)
 	}
 	for _, p := range d.Pools {

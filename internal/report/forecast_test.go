@@ -26,9 +26,8 @@ func TestOneSentenceSaysWhetherTheQuotaLasts(t *testing.T) {
 	for i, region := range []string{"US", "GB", "FR", "IN", "BR", "AU", "US"} {
 		next = append(next, report.NextDocument{Job: "chart", Region: region, DueAt: noon.Add(time.Duration(i) * 10 * time.Minute), Cost: map[string]int64{"units": 4}, Fits: i < 5})
 	}
-	drained, degraded, idle := doc(0, 28), doc(0, 28), doc(100, 0)
+	drained, idle := doc(0, 28), doc(100, 0)
 	drained.Pools[0].DrainedUntil = new(noon.Add(20 * time.Hour))
-	degraded.Degraded, degraded.EmergencyLeft = true, []report.EmergencyDocument{{Pool: "units", Remaining: 18}}
 	idle.Forecast.Scheduled = nil
 	paced := doc(100, 1536)
 	paced.Forecast.Pacing = "chart every 2 h 48 m instead of 30 m: 285 units in the day that ends 08:00Z"
@@ -55,7 +54,6 @@ func TestOneSentenceSaysWhetherTheQuotaLasts(t *testing.T) {
 		{"paced", paced, next, "The quota lasts until midnight in Los Angeles at a slower pace: chart every 2 h 48 m instead of 30 m: 285 units in the day that ends 08:00Z."},
 		{"paced, and nothing is left now", over, nil, "Quota is used up until 2026-02-15 09:00:00Z; then at a slower pace: chart every 2 h 48 m instead of 30 m: 285 units in the day that ends 08:00Z."},
 		{"the provider refused", drained, next, "Quota is used up until 2026-02-15 08:00:00Z: the provider says that no units are left."},
-		{"the ledger is down", degraded, next, "The ledger cannot answer: cheap calls go on from the emergency budget (18 units left), expensive ones wait."},
 		{"nothing is scheduled", idle, nil, "The quota lasts until midnight in Los Angeles: the schedule draws nothing that is counted."},
 	}
 	for _, tt := range tests {

@@ -17,28 +17,22 @@ import (
 type Run struct {
 	standing.Ending
 
-	Slots []RunSlot
+	Slots []ingest.SlotResult
 	Units int64 // spent by this run
 	Err   error // that cut it short
 }
 
 // Add adds a slot that the run worked on.
-func (r *Run) Add(slot RunSlot) {
+func (r *Run) Add(slot ingest.SlotResult) {
 	r.Slots = append(r.Slots, slot)
 	r.Units += slot.Spent
 	r.Ending.Add(slot.Slot)
 }
 
-// RunSlot is a slot that a run worked on.
-type RunSlot struct {
-	ingest.Slot
-	Spent int64            // units that this run charged
-	Drew  map[string]int64 // the same by pool; nil with Spent above 0: not known
-	Err   error            // why no other slot could go on either
+// resultDocument returns a slot with what a run spent on it.
+func resultDocument(s ingest.SlotResult) SlotDocument {
+	return NewSlotDocument(s.Slot).Drew(s.Spent, s.Drew)
 }
-
-// Document returns the slot with this run's spends on it.
-func (s RunSlot) Document() SlotDocument { return NewSlotDocument(s.Slot).Drew(s.Spent, s.Drew) }
 
 // stopText names the work that waits for quota, and until when: "stopped by quota: 8 charts wait until ...".
 func (r Run) stopText() string {
@@ -77,7 +71,7 @@ func (r Run) Document() RunDocument {
 	d := RunDocument{Outcome: r.Outcome, RetryAt: term.FromOrNull(r.RetryAt), NextAt: term.FromOrNull(r.Next), Charges: map[string]int64{},
 		Regions: []SlotDocument{}, Jobs: []SlotDocument{}, Pacing: r.Pacing}
 	for _, slot := range r.Slots {
-		doc := slot.Document()
+		doc := resultDocument(slot)
 		d.Units += doc.Units
 		for pool, n := range doc.Charges {
 			d.Charges[pool] += n
@@ -110,7 +104,7 @@ func (r Run) Print(w io.Writer) {
 	rows := make([][]string, 0, len(r.Slots))
 	for _, slot := range r.Slots {
 		rows = append(rows, []string{slot.Job, slot.Key, term.Stamp(slot.DueAt), string(slot.State),
-			term.Plural(slot.Pages, "page"), term.Plural(slot.Videos, "video"), slot.Document().Spent()})
+			term.Plural(slot.Pages, "page"), term.Plural(slot.Videos, "video"), resultDocument(slot).Spent()})
 	}
 	term.FitTable(w, rows, 0)
 	for _, line := range r.reasons() {

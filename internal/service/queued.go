@@ -29,7 +29,7 @@ func (s *Service) queued(r *Runtime) *Queued {
 	rec := s.reconciler(r)
 	rec.Workers = 1 // the queue starts the others
 	var one sync.Mutex
-	rec.OnSlot = func(result fetch.SlotResult) { one.Lock(); defer one.Unlock(); s.onSlot(result) }
+	rec.OnSlot = func(result ingest.SlotResult) { one.Lock(); defer one.Unlock(); s.onSlot(result) }
 	rec.OnRest = func(err error) { one.Lock(); defer one.Unlock(); s.onRest(err) }
 	return &Queued{service: s, runtime: r, reconciler: rec}
 }

@@ -71,7 +71,7 @@ type Options struct {
 	// Outdated reports whether an error means that a newer program has changed the data: the service ends with a
 	// LoggedError, and leaves all work to the newer one. nil: never.
 	Outdated func(error) bool
-	OnSlot   func(fetch.SlotResult) error // prints a slot that has ended; nil: none is printed
+	OnSlot   func(ingest.SlotResult) error // prints a slot that has ended; nil: none is printed
 }
 
 // Runtime holds the opened store, ledger and upstream of a service.
@@ -129,8 +129,8 @@ type Service struct {
 	state     stateBox
 	outcomes  map[ingest.Series]outcome // the latest of each series
 
-	stops        []fetch.SlotResult // stopped by quota and not logged yet
-	stoppedUntil time.Time          // RetryAt of the stop that was logged last
+	stops        []ingest.SlotResult // stopped by quota and not logged yet
+	stoppedUntil time.Time           // RetryAt of the stop that was logged last
 }
 
 // outcome is how a slot of a series has ended.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/budget"
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -49,7 +48,7 @@ type state struct {
 }
 
 // slotEnded is the event of a pass that has ended. news says that its outcome differs from the one before.
-func (s *state) slotEnded(r fetch.SlotResult, news bool) {
+func (s *state) slotEnded(r ingest.SlotResult, news bool) {
 	if r.State == ingest.Done && r.Spent > 0 { // a refresh may end without a call
 		s.keyErr, s.keyRefusals, s.keyNext = nil, 0, time.Time{}
 	}

@@ -104,7 +104,7 @@ func (s *Service) wake() {
 // onSlot is called with every slot that was worked on, one after the other. It logs each outcome once: a slot that is
 // stopped again at every heartbeat is not news. A slot that was only given back has not ended: the reason is logged
 // once for all of them, and so is a stop by quota.
-func (s *Service) onSlot(r fetch.SlotResult) {
+func (s *Service) onSlot(r ingest.SlotResult) {
 	now := outcome{r.DueAt, r.State}
 	news := s.outcomes[r.Series()] != now && r.State != ingest.Due
 	s.outcomes[r.Series()] = now
@@ -123,7 +123,7 @@ func (s *Service) onSlot(r fetch.SlotResult) {
 	s.state.update(func(st *state) { st.slotEnded(r, news) })
 }
 
-func (s *Service) logSlot(r fetch.SlotResult) {
+func (s *Service) logSlot(r ingest.SlotResult) {
 	level := slog.LevelInfo
 	if r.State == ingest.Failed {
 		level = slog.LevelWarn

@@ -57,7 +57,7 @@ func TestAStarvedDayIsShared(t *testing.T) {
 			r.Upstream = prompt{c.job.Pages, func() { now.Add(int64(100 * time.Millisecond)) }} // a call takes a while
 			for day := 1; day <= c.days; day++ {
 				done := map[string]int{}
-				r.OnSlot = func(w fetch.SlotResult) {
+				r.OnSlot = func(w ingest.SlotResult) {
 					if w.State == ingest.Done {
 						done[w.Key]++
 					}
