@@ -121,6 +121,21 @@ func TestTheOutlookIsThePartThatCeilingsAndScheduleLeave(t *testing.T) {
 			t.Errorf("%s: %d left, %d searches, want %d, %d", c.name, o.Left["units"], o.Left["search"], c.left, c.leftSearch)
 		}
 	}
+	r := quota.Report{At: start, Pools: []quota.PoolReport{{Pool: "units"}}}
+	for _, p := range tariff(t).Pools {
+		for _, w := range p.Windows {
+			if state := (quota.WindowState{Window: w, Used: 9000}); p.Name == "units" && !w.Day() {
+				state.Returns = []quota.Return{{At: start.Add(time.Hour), Amount: 3500}, {At: start.Add(23 * time.Hour), Amount: 5500}}
+				r.Pools[0].Windows = append(r.Pools[0].Windows, state)
+			} else if p.Name == "units" {
+				r.Pools[0].Windows = append(r.Pools[0].Windows, quota.WindowState{Window: w})
+			}
+		}
+	}
+	reserve := budget.Reserve{Until: start.Add(5 * time.Hour), Reserve: quota.Reserve{Rest: quota.Cost{"units": 500}}}
+	if o := budget.NewOutlook(r, reserve, budget.Price{}, tariff(t)); o.Left["units"] != 1000 {
+		t.Errorf("of 9,000 used, 3,500 come back before the day ends, and the schedule takes 500: %d are left of 7,000", o.Left["units"])
+	}
 	drained := quota.Report{Pools: []quota.PoolReport{{Pool: "units", DrainedUntil: start}}}
 	if o := budget.NewOutlook(drained, budget.Reserve{}, budget.Price{}, tariff(t)); o.Left["units"] != 0 || o.Left["search"] == 0 {
 		t.Errorf("of a pool that the provider closed %v is left", o.Left)

@@ -11,7 +11,7 @@ import (
 // Outlook is how much of each pool backfills may spend today and on later days.
 type Outlook struct {
 	Reserve
-	Left map[string]int64 // before the provider's day ends, if other programs spend nothing
+	Left map[string]int64 // before the provider's day ends, if only the schedule spends besides
 
 	dayPrice Price
 	tariff   *quota.Tariff
@@ -31,9 +31,10 @@ func NewOutlook(r quota.Report, reserve Reserve, day Price, t *quota.Tariff) Out
 	return o
 }
 
-// leftToday returns the rest of a pool now. A window shorter than the rest of the day fills again.
+// leftToday returns what is left of a pool by the end of the day: what is left now and what comes back, without what the
+// schedule takes of that. A window shorter than the rest of the day fills again.
 func (o Outlook) leftToday(pool quota.Pool, report quota.PoolReport, now time.Time) int64 {
-	if !report.DrainedUntil.IsZero() {
+	if !report.DrainedUntil.IsZero() && !report.DrainedUntil.Before(o.Until) {
 		return 0
 	}
 	left := int64(quota.MaxLimit)
@@ -42,6 +43,8 @@ func (o Outlook) leftToday(pool quota.Pool, report quota.PoolReport, now time.Ti
 		if i < len(report.Windows) {
 			state = report.Windows[i]
 		}
+		comes := back(&state.Returns, o.Until)
+		state.Used -= comes - min(comes, o.Rest[pool.Name])
 		n := o.tariff.LeftOf(pool.Name, state, quota.Backfill, o.Reserve.Reserve)
 		if rest := o.Until.Sub(now); !w.Day() && w.Length < day && rest > w.Length {
 			n += int64(float64(o.backfillRoom(pool, w)) * float64(rest-w.Length) / float64(w.Length))
