@@ -219,7 +219,7 @@ func TestRegionsThatAreAllForbiddenAreOneCondition(t *testing.T) {
 	var verdicts []string
 	b.run.OnCall = func(_, verdict string, _ time.Duration) { verdicts = append(verdicts, verdict) }
 	worked, err := b.run.Run(t.Context(), fetch.RunOptions{Series: b.series})
-	if e, ok := errors.AsType[*fetch.Error](err); !ok || e.Verdict != fetch.BadKey || !strings.Contains(err.Error(), "every call is forbidden") {
+	if e, ok := errors.AsType[*fetch.Error](err); !ok || e.Verdict != fetch.BadKey || !strings.Contains(err.Error(), "every call of any kind is forbidden") {
 		t.Errorf("the run ended with %v", err)
 	}
 	if states(worked) != "US failed 0; GB due 0; " || fmt.Sprint(verdicts) != "[rejected bad_key]" {

@@ -13,7 +13,6 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 
 	"github.com/trendvidstream/ingest"
-	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 	"github.com/trendvidstream/ingest/store"
 )

@@ -7,7 +7,6 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	program "github.com/trendvidstream/ingest/cmd/ingest"
-	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
