@@ -204,7 +204,7 @@ func (c shortChannel) isIncomplete(t *testing.T) {
 }
 
 // A search in order of time goes on from its last result: half the calls of halving, and no video is lost. Only
-// videos of one second that a search does not list are missing, and they are named.
+// videos of one second that a search does not list are missing, and their ids are given.
 func TestASearchInOrderOfTimeGoesOnFromItsLastResult(t *testing.T) {
 	minutes := func(i int) time.Time { return start.Add(-time.Duration(i+1) * time.Minute) }
 	burst := func(i int) time.Time { // 300 a minute apart, 1500 in one second, the rest a minute apart

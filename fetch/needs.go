@@ -68,8 +68,8 @@ type Sink interface {
 	// Restart sets the slot back to page 1; pages is how many of its pages are already paid for. Found videos stay.
 	Restart(ctx context.Context, slot ingest.Slot, pages int) (ingest.Slot, error)
 	// NoteCharge writes the slot's charges before the call that they pay for is sent, so that the slot agrees with the
-	// ledger if the run dies. slot.Unsaved is what was charged since an answer was last saved. Unless a person agreed
-	// that all runs of the slot's backfill together spend that much, it writes nothing and agreed is false.
+	// ledger if the run dies. slot.Unsaved is the charge since an answer was last saved. Unless a person agreed that
+	// all runs of the slot's backfill together spend that much, it writes nothing and agreed is false.
 	NoteCharge(ctx context.Context, slot ingest.Slot) (agreed bool, err error)
 	// GiveUp takes an id that cannot be looked up off the queue, and records why.
 	GiveUp(ctx context.Context, slot ingest.Slot, id, reason string) (ingest.Slot, error)

@@ -157,7 +157,7 @@ func (r *refresh) nameCategories(ctx context.Context, slot ingest.Slot) (step, b
 func (r *refresh) doneReason() string {
 	counts := ""
 	if r.uncounted > 0 {
-		counts = fmt.Sprintf("1 answer suspect: %s missing; they are asked for by the next refresh", counted(r.uncounted, "count"))
+		counts = fmt.Sprintf("1 answer suspect: %s missing; the next refresh asks for them", counted(r.uncounted, "count"))
 	}
 	return joined(r.deleted, r.tally.String(), r.waits, counts)
 }

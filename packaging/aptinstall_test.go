@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A fresh machine upgrades itself at boot, and its apt-get holds the locks of the lists and of dpkg: what make test
-// installs waits for them. Any other failure is shown, and is not repeated.
+// A fresh machine upgrades itself at boot, and its apt-get holds the locks of the lists and of dpkg: packages that
+// make test installs wait for them. Any other failure is shown, and is not repeated.
 func TestAnInstallationWaitsForAptsLocks(t *testing.T) {
 	const held = "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7 (apt-get)"
 	for _, tt := range []struct {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What the image promises can be read off the Dockerfile where there is no docker.
+// The promises of the image can be read off the Dockerfile where there is no docker.
 func TestImageIsStaticAndNotRoot(t *testing.T) {
 	_, last, ok := strings.Cut(read(t, "../Dockerfile"), "\nFROM scratch\n")
 	if !ok {

@@ -143,7 +143,7 @@ func testsOfTheTree(t *testing.T) map[string]bool {
 	return tests
 }
 
-// An action is named by its digest, which nobody can move, and may read the repository only.
+// An action is named by its digest, which cannot be moved, and may read the repository only.
 func TestActionsArePinnedAndMayOnlyRead(t *testing.T) {
 	files, err := filepath.Glob("../.github/workflows/*.yml")
 	if err != nil || len(files) == 0 {
@@ -183,9 +183,9 @@ func TestEachThreatNamesATestThatExists(t *testing.T) {
 	}
 }
 
-// TestThePromisesNameWhatExists: each file of docs/promises.md, each test, as a function or as a script, and the target
+// TestThePromisesNameExistingThings: each file of docs/promises.md, each test, as a function or as a script, and the target
 // that runs it.
-func TestThePromisesNameWhatExists(t *testing.T) {
+func TestThePromisesNameExistingThings(t *testing.T) {
 	tests := testsOfTheTree(t)
 	text := read(t, "../docs/promises.md")
 	rows := mapped.FindAllStringSubmatch(text, -1)

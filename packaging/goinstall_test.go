@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// TestLongGoInstallWorksFromTheZipAlone: what a module proxy serves of a tag, and nothing else of the repository, is
-// enough for go install and for go mod vendor in a GOPATH that is empty, and the program knows its version.
+// TestLongGoInstallWorksFromTheZipAlone: the files of a tag that a module proxy serves, and nothing else of the
+// repository, are enough for go install and for go mod vendor in a GOPATH that is empty, and the program knows its
+// version.
 func TestLongGoInstallWorksFromTheZipAlone(t *testing.T) {
 	const module, version = "github.com/trendvidstream/ingest", "v0.1.0"
 	files := moduleFiles(t)
@@ -49,7 +50,7 @@ func TestLongGoInstallWorksFromTheZipAlone(t *testing.T) {
 	}
 	cache, network, _ := strings.Cut(strings.TrimSpace(string(known)), "\n")
 	env := append(os.Environ(), "GOPATH="+gopath, "GOMODCACHE=", "GOBIN=", "GOWORK=off", "GOSUMDB=off", "GOFLAGS=-trimpath -modcacherw", "CGO_ENABLED=0",
-		"GOPROXY=file://"+proxy+",file://"+filepath.Join(cache, "cache", "download")+","+network) // what this machine has is not fetched again
+		"GOPROXY=file://"+proxy+",file://"+filepath.Join(cache, "cache", "download")+","+network) // installed packages are not fetched again
 	run := func(dir, name string, args ...string) string {
 		cmd := exec.CommandContext(t.Context(), name, args...)
 		cmd.Dir, cmd.Env = dir, env
@@ -68,10 +69,10 @@ func TestLongGoInstallWorksFromTheZipAlone(t *testing.T) {
 		t.Errorf("it does not have its costs: %s", out)
 	}
 	run(unpacked, "go", "mod", "vendor")
-	run(unpacked, "go", "list", "-mod=vendor", "-deps", "./cmd/ingest") // it fails if what is embedded is missing
+	run(unpacked, "go", "list", "-mod=vendor", "-deps", "./cmd/ingest") // it fails if an embedded file is missing
 }
 
-// moduleFiles returns the files that the zip of the module holds: those of git, without modules inside of it.
+// moduleFiles returns the files that the zip of the module holds: the files of git, without modules inside of it.
 func moduleFiles(t *testing.T) (files []string) {
 	t.Helper()
 	list := exec.CommandContext(t.Context(), "git", "ls-files", "--recurse-submodules")

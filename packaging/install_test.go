@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestInstallNeedsNoGoAndIsUndone: root, whose PATH has no Go, installs what another user has built; uninstall leaves
+// TestInstallNeedsNoGoAndIsUndone: root, whose PATH has no Go, installs another user's build; uninstall leaves
 // nothing behind but directories.
 func TestInstallNeedsNoGoAndIsUndone(t *testing.T) {
 	tree, root, tools := t.TempDir(), t.TempDir(), t.TempDir()

@@ -27,7 +27,7 @@ func TestAReleaseIsTaggedCleanAndGreen(t *testing.T) {
 	for _, tt := range []struct {
 		name, version, changes, tests string
 		prepare                       func(t *testing.T, dir string)
-		want                          string // in what it prints; "": it is released
+		want                          string // in its output; "": it is released
 	}{
 		{"all is well", "v0.1.0", released, green, tag, ""},
 		{"no version", "0.1.0", released, green, tag, "'0.1.0' is no version"},

@@ -54,7 +54,7 @@ func TestServicesAreConfined(t *testing.T) {
 	}
 }
 
-// docs/modules.md lists what is linked, at the versions of go.mod.
+// docs/modules.md lists the linked modules, at the versions of go.mod.
 func TestEveryLinkedModuleIsListed(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-tags", "grpcnotrace", "-f", "{{with .Module}}{{if not .Main}}| `{{.Path}}` | {{.Version}} |{{end}}{{end}}", "../cmd/ingest").Output()
 	if err != nil {

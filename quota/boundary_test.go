@@ -11,7 +11,7 @@ import (
 )
 
 // Twice the limit arrives around the edge of a window: a counter that is reset lets all of it in.
-// `make boundary` shows what this says; redisledger says the same of itself.
+// `make boundary` shows this output; redisledger reports the same of itself.
 func TestBoundary(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -74,7 +74,7 @@ func TestTheProvidersNoClosesNoPoolOfAClient(t *testing.T) {
 	}
 }
 
-func TestAClientLeavesTheScheduleWhatItNeeds(t *testing.T) {
+func TestAClientLeavesTheSchedulesNeed(t *testing.T) {
 	d := newTestGovernor(t, "2026-02-14 09:00:00")
 	d.spend("units", 5_000)
 	need := quota.Reserve{Rest: quota.Cost{"units": 4_500}}

@@ -140,7 +140,7 @@ func numbered(n int, text string) string {
 	return b.String()
 }
 
-// A mistake in the part that nobody asked for is one anyway.
+// A mistake in an unused part is one anyway.
 func TestCostsAreCheckedWhole(t *testing.T) {
 	other := strings.Replace(smallCosts[strings.Index(smallCosts, "  youtube:"):], "youtube", "other", 1)
 	other = strings.Replace(other, "{units: 1}", "{units: 0}", 1)

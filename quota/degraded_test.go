@@ -53,7 +53,7 @@ type unreachable struct {
 	sharedledger.Remote
 
 	err       error
-	meanwhile func() // happens while it is asked
+	meanwhile func() // happens during the question
 }
 
 func (u *unreachable) TakeOnce(ctx context.Context, a quota.Ask, op sharedledger.Operation) (quota.Decision, error) {
@@ -105,7 +105,7 @@ func (d *testGovernor) emergencies() (n int, last error) {
 }
 
 // A call that the schedule's needs refuse is refused all the more while the ledger cannot answer.
-func TestNoEmergencyIsSpentFromWhatIsReserved(t *testing.T) {
+func TestNoEmergencyIsSpentFromReservedUnits(t *testing.T) {
 	d, _ := degradedGovernor(t, filepath.Join(t.TempDir(), "quota.db"))
 	for _, purpose := range []quota.Purpose{quota.Backfill, quota.Refresh} {
 		got, err := d.Take(t.Context(), quota.Request{Method: "videos.list", Purpose: purpose, Reserve: quota.Reserve{Rest: quota.Cost{"units": 20_000}}})
@@ -138,8 +138,8 @@ func TestCheapCallsGoOnWithinTheEmergencyBudget(t *testing.T) {
 	}
 }
 
-// Ledger and upstream are behind one cable: a call that did not leave costs nothing of the emergency budget, and when the
-// ledger is back it counts only what did.
+// Ledger and upstream are behind one cable: a call that did not leave costs nothing of the emergency budget, and when
+// the ledger is back it counts only the calls that did.
 func TestACallThatNeverLeftIsGivenBackToTheEmergencyBudget(t *testing.T) {
 	d, remote := degradedGovernor(t, filepath.Join(t.TempDir(), "quota.db"))
 	for range 200 {
@@ -253,15 +253,15 @@ func TestEmergenciesAreSyncedBeforeTheNextTake(t *testing.T) {
 	if err != nil || len(spent) != 1 || spent[0] != want {
 		t.Errorf("spent %v %v, want %v", spent, err, want)
 	}
-	// What was synced stays on the emergency budget of this window.
+	// A synced operation stays on the emergency budget of this window.
 	remote.err = errDown
 	if n, _ := d.emergencies(); n != 43 {
 		t.Errorf("%d more went on, want the 43 that were left", n)
 	}
 }
 
-// What a report says is left without the ledger is what goes on, and when it says that there is more, there is.
-func TestTheReportSaysWhatGoesOnWithoutTheLedger(t *testing.T) {
+// A report's rest without the ledger equals the calls that go on, and when it says that there is more, there is.
+func TestTheReportShowsTheCallsWithoutTheLedger(t *testing.T) {
 	for name, tt := range map[string]struct {
 		hosts   int
 		used    int64 // when the ledger last answered; 0: it never did
@@ -355,7 +355,7 @@ func TestALedgerThatWaitsSaysUntilWhen(t *testing.T) {
 	}
 }
 
-// emergenciesOrNo takes as many cheap calls as go on, until the account or what the provider said last closes.
+// emergenciesOrNo takes as many cheap calls as go on, until the account or the provider's last answer closes.
 func (d *testGovernor) emergenciesOrNo() (n int, err error) {
 	for n < 1000 {
 		got, err := d.try("videos.list", quota.Scheduled)
@@ -388,8 +388,8 @@ func (d *testGovernor) owesNothing() {
 	}
 }
 
-// What the ledger last said is not forgotten when it falls silent: what was used up then is used up.
-func TestEmergenciesKeepToWhatWasLastKnownToRemain(t *testing.T) {
+// The ledger's last answer is not forgotten when it falls silent: a pool that was used up then is used up.
+func TestEmergenciesKeepToTheLastKnownRest(t *testing.T) {
 	d, remote := degradedGovernor(t, filepath.Join(t.TempDir(), "quota.db"))
 	remote.err = nil
 	d.spend("units", 9496)

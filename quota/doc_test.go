@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What a reader of the package sees first fits two screens of 80 columns.
+// The first screens that a reader of the package sees are two of 80 columns.
 func TestGoDocFitsTwoScreens(t *testing.T) {
 	const screens, columns = 2 * 50, 80
 	text, err := exec.CommandContext(t.Context(), "go", "doc", ".").Output()

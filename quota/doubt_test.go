@@ -85,8 +85,8 @@ func TestANoFarBelowOurOwnCountIsDoubted(t *testing.T) {
 	within(no(d.take("videos.list", quota.Scheduled)), 5*time.Minute)
 }
 
-// What a person closes while the probe is under way stays closed when that is answered.
-func TestAnAnsweredProbeOpensWhatItClosedItself(t *testing.T) {
+// A pool that a person closes while the probe is under way stays closed when that is answered.
+func TestAnAnsweredProbeOpensItsOwnDrain(t *testing.T) {
 	d := newTestGovernor(t, "2026-02-14 09:00:00")
 	if err := d.Drain(t.Context(), d.take("videos.list", quota.Scheduled), "units"); err != nil {
 		t.Fatal(err)

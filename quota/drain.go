@@ -53,8 +53,8 @@ func (d Drain) Equal(other Drain) bool {
 // Over returns the pool's last drain after last and then d, which every ledger keeps. The one that ends later wins; the
 // zero Drain lifts any. If several drains are recorded for the same probe, the first wins while it holds, so that
 // only one call is the probe. One by ByUnknown is neither replaced nor lifted but by a later one, which may end at
-// once; others can only prolong it. So a pool with unknown use stays closed in whatever order hosts and ledgers learn
-// of drains.
+// once; others can only prolong it. So a pool with unknown use stays closed in any order of the hosts' and ledgers'
+// learning of drains.
 func (d Drain) Over(last Drain, now time.Time) Drain {
 	if d.By != ByUnknown && last.By != ByUnknown {
 		if d.Until.IsZero() || d.Until.After(last.Until) && (d.Probe == 0 || d.Probe != last.Probe || !last.Holds(now)) {

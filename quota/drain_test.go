@@ -9,8 +9,8 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// Closings have no order: whichever a ledger learns of first, or twice, the pool is closed until the same time, and
-// for the same reason where its use is unknown.
+// Closings have no order: with either one first, or twice, the pool is closed until the same time, and for the same
+// reason where its use is unknown.
 func TestClosingsCommute(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		a, b, c := aClosing(r), aClosing(r), aClosing(r)
@@ -29,8 +29,8 @@ func TestClosingsCommute(t *testing.T) {
 	})
 }
 
-// Whatever else a ledger learns, and in whatever order, a pool whose use has been unknown since it was last known is closed
-// for that.
+// A pool whose use has been unknown since it was last known is closed for that, with any other knowledge of a ledger,
+// in any order.
 func TestNoOrderOpensAPoolOfUnknownUse(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		at, until := drainNow.Add(-rapid.Custom(minutes).Draw(r, "at")), drainNow.Add(rapid.Custom(minutes).Draw(r, "until"))

@@ -9,7 +9,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/memledger"
 )
 
-// tenASecond is a ledger in memory of ten units a second, of which a search costs four.
+// tenASecond is a ledger in memory of ten units a second, where a search costs four.
 func tenASecond() *quota.Governor {
 	return &quota.Governor{Ledger: &memledger.Ledger{}, Account: "default", Now: time.Now, Tariff: &quota.Tariff{
 		Zone:     time.UTC,

@@ -88,7 +88,7 @@ func (d *testGovernor) pool(name string) quota.PoolReport {
 	return quota.PoolReport{}
 }
 
-func TestTakeDrawsWhatTheMethodCosts(t *testing.T) {
+func TestTakeDrawsTheMethodsCost(t *testing.T) {
 	d := newTestGovernor(t, "2026-06-01 12:00:00")
 	got := d.take("search.list", quota.Manual)
 	if !got.Allowed || len(got.Pools) != 2 || got.Degraded || got.Who != (quota.Who{Purpose: quota.Manual, Region: "US", Method: "search.list"}) {
@@ -167,7 +167,7 @@ func TestUnknownMethodsPurposesAndPoolsAreErrorsWithAHint(t *testing.T) {
 	}
 }
 
-func TestWhatCanNeverFitIsAnError(t *testing.T) {
+func TestACostAboveEveryLimitIsAnError(t *testing.T) {
 	d := newTestGovernor(t, "2026-06-01 12:00:00")
 	d.Tariff.Methods["captions.download"] = quota.Cost{"units": 9501}
 	for purpose, never := range map[quota.Purpose]bool{quota.Scheduled: true, quota.Backfill: true, quota.Manual: false} {
@@ -276,7 +276,7 @@ func TestDrainClosesThePoolsOfTheCallAndReportsTheDrift(t *testing.T) {
 	}
 }
 
-// A refusal that arrives late must not open what a newer one has closed.
+// A refusal that arrives late must not open a pool that a newer one has closed.
 func TestDrainOfADayThatIsOverOpensNothing(t *testing.T) {
 	d := newTestGovernor(t, "2026-06-01 23:59:00")
 	late := d.take("videos.list", quota.Scheduled)
@@ -355,7 +355,7 @@ func TestRefundGivesBackATakeOnce(t *testing.T) {
 	}
 }
 
-func TestReportSumsWhoSpentWhatAndChangesNothing(t *testing.T) {
+func TestReportSumsTheSpendsBySpenderAndChangesNothing(t *testing.T) {
 	d := newTestGovernor(t, "2026-06-01 12:00:00")
 	for range 3 {
 		d.take("videos.list", quota.Scheduled)
@@ -441,7 +441,7 @@ func TestTakeThatIsAnsweredTooLateIsVoid(t *testing.T) {
 	}
 }
 
-// A machine that sleeps stops the monotonic clock as well: what is 90 s old by the time of day is too old.
+// A machine that sleeps stops the monotonic clock as well: an answer that is 90 s old by the time of day is too old.
 func TestTakeOfAMachineThatSleptIsVoid(t *testing.T) {
 	d := newTestGovernor(t, "2026-06-01 12:00:00")
 	now := time.Now()

@@ -204,7 +204,7 @@ type Refusal struct {
 	Probe int `json:"-"`
 
 	purpose Purpose // of the refused call; "" if it has none
-	left    int64   // with Reserved: what the schedule's own ceiling leaves
+	left    int64   // with Reserved: the rest below the schedule's own ceiling
 }
 
 func (r Refusal) String() string {

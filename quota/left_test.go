@@ -17,13 +17,13 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// TestATakeAgreesWithWhatIsSaidToBeLeft: in 5,000 random states, with random needs of the schedule and pools closed by
+// TestATakeAgreesWithTheReportedRest: in 5,000 random states, with random needs of the schedule and pools closed by
 // hand, a take of any purpose is admitted exactly if enough is left for it by the report, its document and what ingest
 // quota --all prints; and it leaves what they say less its cost.
-func TestATakeAgreesWithWhatIsSaidToBeLeft(t *testing.T) { testTakesAgree(t, 50) }
+func TestATakeAgreesWithTheReportedRest(t *testing.T) { testTakesAgree(t, 50) }
 
-// TestLongATakeAgreesWithWhatIsSaidToBeLeft does the same in 100,000 states.
-func TestLongATakeAgreesWithWhatIsSaidToBeLeft(t *testing.T) { testTakesAgree(t, 1000) }
+// TestLongATakeAgreesWithTheReportedRest does the same in 100,000 states.
+func TestLongATakeAgreesWithTheReportedRest(t *testing.T) { testTakesAgree(t, 1000) }
 
 // testTakesAgree goes through so many states in each of a hundred runs.
 func testTakesAgree(t *testing.T, states int) {
@@ -52,7 +52,7 @@ type randomStates struct {
 	needs quota.Reserve
 }
 
-// random returns a number below n; what rapid draws would be kept to be simplified, which is too slow.
+// random returns a number below n; rapid would keep its own draws to simplify them, which is too slow.
 func (w *randomStates) random(n int64) int64 {
 	w.seed = w.seed*6364136223846793005 + 1442695040888963407
 	return int64(w.seed>>33) % n
@@ -65,7 +65,7 @@ func (w *randomStates) check(err error) {
 	}
 }
 
-// change lets time pass, and changes what was spent, what the schedule needs, or what is closed.
+// change lets time pass, and changes the spends, the schedule's need, or the closed pools.
 func (w *randomStates) change() {
 	w.now = w.now.Add(time.Duration(1+w.random(1+w.random(4)*3_600)) * time.Second)
 	switch w.random(10) {
@@ -94,7 +94,7 @@ func (w *randomStates) change() {
 
 var leftLine = regexp.MustCompile(`(?m)^  (\w+) +([0-9,]+) left of`)
 
-// said returns what is left of each pool for a purpose, and fails the run unless every mouth says the same.
+// said returns the rest of each pool for a purpose, and fails the run unless every screen says the same.
 func (w *randomStates) said(purpose quota.Purpose) map[string]int64 {
 	before, err := w.Report(w.t.Context())
 	w.check(err)
@@ -145,7 +145,7 @@ func (w *randomStates) compare() {
 	}
 }
 
-func TestARefusalForTheScheduleSaysWhatItNeeds(t *testing.T) {
+func TestARefusalForTheScheduleNamesItsNeed(t *testing.T) {
 	d := newTestGovernor(t, "2026-02-14 09:00:00")
 	for _, tt := range []struct {
 		used    int64 // more than before

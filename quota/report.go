@@ -32,7 +32,7 @@ type PoolReport struct {
 	Limit        int64 // the smallest of its windows' limits
 	DrainedUntil time.Time
 	Probe        int // the number of the next probe of a doubted no; 0: the no is not doubted
-	// Drift is the amount that the provider had counted and this ledger had not, at the last refusal: the limit less
+	// Drift is the units that the provider had counted and this ledger had not, at the last refusal: the limit less
 	// StoppedAt, our count at the time. 0 if it never said no.
 	Drift     int64
 	StoppedAt int64

@@ -7,7 +7,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// What the schedule still needs stays free under its ceiling of 9,500, whatever a backfill's own 7,000 say.
+// The schedule's remaining need stays free under its ceiling of 9,500, with a backfill's own 7,000.
 func TestABackfillLeavesTheSchedulesRemainingNeed(t *testing.T) {
 	d := newTestGovernor(t, "2026-02-14 09:00:00")
 	ask := func(method string, need int64) quota.Decision {

@@ -13,7 +13,7 @@ import (
 
 var search = quota.Request{Method: "search.list", Purpose: quota.Scheduled} // 1 of the 95 searches that may be used
 
-func TestFitsChargesNothingAndSaysWhatTakeWould(t *testing.T) {
+func TestFitsChargesNothingAndGivesTakesAnswer(t *testing.T) {
 	d := newTestGovernor(t, "2026-06-01 12:00:00")
 	for taken := range 96 {
 		fits, err := d.Fits(t.Context(), search)
@@ -29,7 +29,7 @@ func TestFitsChargesNothingAndSaysWhatTakeWould(t *testing.T) {
 	}
 }
 
-func TestTakeUpToTakesWhatFits(t *testing.T) {
+func TestTakeUpToTakesAFittingAmount(t *testing.T) {
 	d := newTestGovernor(t, "2026-06-01 12:00:00")
 	for _, c := range []struct{ most, want int64 }{{0, 0}, {1, 1}, {40, 40}, {60, 54}, {3, 0}} {
 		calls, got, err := d.TakeUpTo(t.Context(), search, c.most)
@@ -45,8 +45,8 @@ func TestTakeUpToTakesWhatFits(t *testing.T) {
 	}
 }
 
-// K10 and K9 hold for several calls at once as for one: a take whose process was stopped before it saw the answer is given
-// back, and what nobody knows the outcome of is no call.
+// K10 and K9 hold for several calls at once as for one: a take whose process was stopped before it saw the answer is
+// given back, and a take with an unknown outcome is no call.
 func TestTakeUpToThatIsAnsweredTooLateIsVoid(t *testing.T) {
 	for _, stopped := range []int{0, 1, 2} { // at the look, at the take, at the take after that
 		d := newTestGovernor(t, "2026-06-01 12:00:00")

@@ -16,9 +16,9 @@ const (
 	defaultLimit = 10_000
 )
 
-// Ledger is the stand-in's own count of what has arrived since the start.
+// Ledger is the stand-in's own count of arrivals since the start.
 type Ledger struct {
-	// Units is what was charged, in calls.
+	// Units is the charges, in calls.
 	Units map[string]int64 `json:"units"`
 	// Calls are counted per method and status. Status 0 is a call that was counted and then dropped
 	// without an answer.

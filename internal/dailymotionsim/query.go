@@ -31,7 +31,7 @@ type query struct {
 	fields  []string
 }
 
-// parse reads and checks the parameters. For an invalid call it returns what it has read, as the call is counted.
+// parse reads and checks the parameters. For an invalid call it returns the readable part, as the call is counted.
 func parse(v url.Values) (query, *answer) {
 	q := query{
 		country: v.Get("country"), channel: v.Get("channel"), search: v.Get("search"), sort: v.Get("sort"),

@@ -1,7 +1,7 @@
 // Package dailymotionsim is a stand-in for Dailymotion's public API that keeps its own count. It answers GET /videos,
 // as a chart (sort=trending&country=), as a list of ids and as a search, from a generated catalogue; it charges every
-// call to its own pool by its own clock; and it reports at /sim/ledger what arrived. It imports nothing of the program
-// that it judges.
+// call to its own pool by its own clock; and it reports the arrived calls at /sim/ledger. It imports nothing of the
+// program that it judges.
 //
 // Sources: https://developers.dailymotion.com/api/platform-api/reference (fields and filters),
 // /reference/understand-api-response (the list, page and limit up to 100), /guides/browse-large-catalogs

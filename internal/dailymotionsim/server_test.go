@@ -141,7 +141,7 @@ func TestAListHasThePagesThatItSays(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoQueryIsRefusedByName(t *testing.T) {
+func TestABadQueryIsRefusedByName(t *testing.T) {
 	s := newServer(t, dailymotionsim.Options{})
 	for query, want := range map[string]string{
 		"country=usa": "country", "country=zz": "country", "country=12": "country", "page=0": "page", "page=101": "page", "page=x": "page",
@@ -243,7 +243,7 @@ func TestASlowAnswerIsLateByItsFaultAndTheLatency(t *testing.T) {
 	})
 }
 
-func TestParseFaultRefusesWhatItDoesNotKnow(t *testing.T) {
+func TestParseFaultRefusesUnknownFaults(t *testing.T) {
 	for _, text := range []string{"500", "500@3", "500@3-5", "500@3+", "drop:5%", "drop:0.5%", "slow=2s@10+", "slow=1ms"} {
 		if f, err := dailymotionsim.ParseFault(text); err != nil || f.String() != text {
 			t.Errorf("%q: %q, %v", text, f, err)

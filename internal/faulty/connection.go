@@ -97,7 +97,7 @@ func (p *Proxy) requests(c *pair, l language) {
 	}
 }
 
-// replies forwards the server's replies, except those that should be lost.
+// replies forwards the server's replies, except the ones to lose.
 func (p *Proxy) replies(c *pair, l language) {
 	in := bufio.NewReader(c.server)
 	for {

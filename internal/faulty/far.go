@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Far returns the address of a way to a server on which each round trip takes that long, except that of connecting, which
-// no program can delay. It carries bytes as they are, those of TLS too.
+// Far returns an address that leads to a server and makes each round trip take that long, except connecting, which no
+// program can delay. It carries bytes as they are, also the bytes of TLS.
 func Far(t T, server string, roundTrip time.Duration) (addr string) {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")

@@ -10,7 +10,7 @@ import (
 )
 
 // postgres is PostgreSQL's protocol: a message is a letter, a length of four bytes, and a body. A client asks with
-// several messages, the last of which is Sync or a simple query. The answer ends with ReadyForQuery.
+// several messages; the last one is Sync or a simple query. The answer ends with ReadyForQuery.
 // https://www.postgresql.org/docs/15/protocol.html
 type postgres struct {
 	words    []string        // a statement with one of them is a script
@@ -63,7 +63,7 @@ func (l *postgres) command(in *bufio.Reader) (raw []byte, what kind, err error) 
 	}
 }
 
-// isScript looks for the words, except in statements that only create what is called later. READ COMMITTED is no
+// isScript looks for the words, except in statements that only create functions for later. READ COMMITTED is no
 // COMMIT.
 func (l *postgres) isScript(sql string) bool {
 	sql = strings.ReplaceAll(strings.ToLower(sql), "committed", "")

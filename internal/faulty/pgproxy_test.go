@@ -16,7 +16,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/faulty"
 )
 
-// behindPostgres returns a table to which each script adds one row.
+// behindPostgres returns a table that gets one row from each script.
 func behindPostgres(t *testing.T, settings ...string) (*faulty.Database, *faulty.Proxy) {
 	t.Helper()
 	d := faulty.Postgres(t, settings...)
@@ -100,7 +100,7 @@ func TestPostgresAnswersThatAreLostWereCarriedOut(t *testing.T) {
 	}
 }
 
-// What a server says before it closes the connection arrives.
+// Messages that a server sends before it closes the connection arrive.
 func TestPostgresRefusalArrives(t *testing.T) {
 	d, p := behindPostgres(t)
 	_, err := pgconn.Connect(t.Context(), "postgres://nobody@"+p.Addr()+"/postgres?sslmode=disable")
@@ -116,7 +116,7 @@ func TestPostgresRefusalArrives(t *testing.T) {
 	}
 }
 
-// What is sent to a replica arrives late, and is lost with the connection.
+// Data sent to a replica arrive late, and are lost with the connection.
 func TestPostgresReplicaLags(t *testing.T) {
 	d, p := behindPostgres(t, "wal_level=replica", "max_wal_senders=4")
 	r := d.Replica(t, p.Followed())

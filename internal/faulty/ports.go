@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// The ports for servers are below those that the system assigns itself, and so are the additional ports of a Redis
-// Cluster's members, 10,000 above.
+// The ports for servers are below the ports that the system assigns itself, and so are the additional ports of a
+// Redis Cluster's members, 10,000 above.
 const firstPort, manyPorts = 10_000, 10_000
 
 // taken holds the locks of this process's ports until the process ends.
@@ -25,7 +25,7 @@ var taken struct {
 	locks []*os.File
 }
 
-// FreePort returns a port that nobody listens on and no other test gets, in this process or another.
+// FreePort returns a port without a listener that no other test gets, in this process or another.
 func FreePort(t T) int {
 	t.Helper()
 	port, lock, err := takePort()

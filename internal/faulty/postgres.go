@@ -20,9 +20,9 @@ import (
 // ErrAbsent means that a program is not installed here.
 var ErrAbsent = errors.New("absent")
 
-// Database is a PostgreSQL server with its own port and data. Its URL is that of an ordinary role, which owns the
+// Database is a PostgreSQL server with its own port and data. Its URL is the URL of an ordinary role, which owns the
 // database "postgres" and has no other rights: no superuser, no databases, no roles. Admin acts as an administrator.
-// Neither has a password.
+// Both lack a password.
 type Database struct {
 	*daemon
 
@@ -78,7 +78,7 @@ func PostgresOnDisk(t T, settings ...string) *Database {
 	return withTest(t, d, err)
 }
 
-// Fill fills the server's disk, and Free removes what Fill wrote.
+// Fill fills the server's disk, and Free removes that file.
 func (d *Database) Fill(t T) {
 	t.Helper()
 	var err error

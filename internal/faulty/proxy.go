@@ -17,7 +17,7 @@ import (
 // Proxy forwards connections to a Redis or a PostgreSQL. Until a fault is requested, it changes nothing. It is safe for
 // concurrent use.
 //
-// It loses the replies to scripts: those of Redis, or for PostgreSQL the statements named to NewPostgresProxy.
+// It loses the replies to scripts: the commands of Redis, or for PostgreSQL the statements named to NewPostgresProxy.
 type Proxy struct {
 	addr     string
 	language func() language // of a new connection
@@ -104,7 +104,7 @@ func ended(t T) func(*Proxy, error) *Proxy {
 // Addr is the address that it listens on.
 func (p *Proxy) Addr() string { return p.addr }
 
-// Followed returns the setting with which a replica follows the PostgreSQL behind the proxy.
+// Followed returns the setting that makes a replica follow the PostgreSQL behind the proxy.
 func (p *Proxy) Followed() string {
 	host, port, _ := net.SplitHostPort(p.addr)
 	return "primary_conninfo=host=" + host + " port=" + port + " user=admin sslmode=disable"

@@ -20,15 +20,15 @@ import (
 )
 
 // On a day with half its price no region pays for the others: none ends with less than 80 % of another's charts. The
-// cases are two starved days in a row of the default schedule, and a day of a cron line under a limit per hour: there all
-// regions are due at once, every hour ends short, and only the order of the claims shares what there is.
+// cases are two starved days in a row of the default schedule, and a day of a cron line under a limit per hour: there
+// all regions are due at once, every hour ends short, and only the order of the claims shares the units.
 func TestAStarvedDayIsShared(t *testing.T) {
 	usual, at := config.DefaultJobs(config.JobLimits{UsualPages: 4})[0], config.DefaultJobs(config.JobLimits{UsualPages: 4})[0]
 	at.Every, at.Cron = 0, "*/30 * * * *"
 	for name, c := range map[string]struct {
 		job     ingest.Job
 		trigger time.Duration
-		window  time.Duration // of the limit; 0: those of costs.yaml
+		window  time.Duration // of the limit; 0: the ceilings of costs.yaml
 		days    int
 	}{
 		"the default, run every 10 minutes":                       {usual, 10 * time.Minute, 0, 2},
@@ -152,7 +152,7 @@ func TestASteppedClockLosesAndDoublesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	latest := now // the ledger's clock stays where it was: what a step costs there is not this test's
+	latest := now // the ledger's clock stays where it was: the cost of a step there is not this test's
 	r := newStarved(t, s, schedule, job, []quota.Window{{Name: "24h", Length: 24 * time.Hour, Limit: 1_000_000}}, func() time.Time {
 		if now.After(latest) {
 			latest = now

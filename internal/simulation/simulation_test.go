@@ -30,7 +30,7 @@ var simulationSeed = flag.Uint64("simulation-seed", 0, "run only this seed of th
 
 // Three days of hourly charts of eight regions, on half the quota they want, with the real governor, protocol and
 // passes. The ledger loses its memory, falls silent and loses replies; the upstream fails, refuses early and counts
-// what it fails; and every process may die between any two steps. The upstream's own count is the judge.
+// failed calls; and every process may die between any two steps. The upstream's own count is the judge.
 func TestSimulation(t *testing.T) { simulateSeeds(t, 30) }
 
 func TestLongSimulation(t *testing.T) { simulateSeeds(t, 300) }
@@ -94,7 +94,7 @@ func TestSoakSimulation(t *testing.T) {
 	t.Logf("simulation: %d seeds x 3 days: %s", seeds, total)
 }
 
-// simulated is what happened.
+// simulated is the course of a simulation.
 type simulated struct{ arrived, deaths, doubts, losses, done, slots int }
 
 func (s *simulated) add(o simulated) {
@@ -118,7 +118,7 @@ type planet struct {
 	tariff   *quota.Tariff
 	schedule regions.Schedule
 	memory   *memremote.Remote
-	before   memremote.Image // what its disk has
+	before   memremote.Image // the content of its disk
 	kit      kit
 	db       string // the planet's quota.db, if it has one
 
@@ -131,7 +131,7 @@ type planet struct {
 	used     map[string]int // of them, by Pacific date
 }
 
-// kit is what outlives a process.
+// kit is the part that outlives a process.
 type kit struct {
 	slots tables
 	open  func(p *planet) (ledger quota.Ledger, emergency quota.EmergencyAccount, end func())
@@ -272,7 +272,7 @@ func (p *planet) say(format string, args ...any) {
 	}
 }
 
-// weather is what happens to the ledger between two runs.
+// weather is the events at the ledger between two runs.
 func (p *planet) weather() {
 	p.silent = p.chance(8)
 	switch {
@@ -313,7 +313,7 @@ func (p *planet) run(job ingest.Job) {
 	end() // writes nothing when the process is dead
 }
 
-// judge counts what arrived: no 24 hours and no Pacific day above the limit.
+// judge counts the arrivals: no 24 hours and no Pacific day above the limit.
 func (p *planet) judge() {
 	for i, at := range p.arrivals {
 		if i < p.judged {
@@ -492,7 +492,7 @@ func (m mortal) RefundEmergency(ctx context.Context, account string, id int64) e
 	return errors.Join(m.Journal.RefundEmergency(ctx, account, id), m.p.step())
 }
 
-// skyward is the upstream: it counts everything that arrives, even what it fails.
+// skyward is the upstream: it counts every arrival, even of calls that it fails.
 type skyward struct{ p *planet }
 
 func (skyward) Limits() fetch.Limits { return fetch.Limits{IDsPerCall: 50} }
@@ -518,7 +518,7 @@ func (u skyward) Chart(region ingest.Region, _, _ string) fetch.Call[ingest.Page
 		switch {
 		case p.chance(4):
 			return ingest.Page{}, &fetch.Error{Verdict: fetch.Broken, Err: errors.New("503")}
-		case p.r.IntN(1000) == 0: // it counts what we do not know of
+		case p.r.IntN(1000) == 0: // it counts calls that we do not know of
 			return ingest.Page{}, &fetch.Error{Verdict: fetch.Spent, Err: errors.New("403")}
 		}
 		views := int64(1)

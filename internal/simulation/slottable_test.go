@@ -11,14 +11,14 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 )
 
-// slotTable is a table of slots in memory, as simple as its contract allows: fetch.Slots, and what charts need of
-// fetch.Sink and fetch.Library.
+// slotTable is a table of slots in memory, as simple as its contract allows: fetch.Slots, and the parts of fetch.Sink
+// and fetch.Library that charts need.
 type slotTable struct {
 	fetch.Sink
 	fetch.Library
 
 	slots         map[ingest.SlotKey]*ingest.Slot
-	open          map[ingest.SlotKey]*ingest.Slot // those that may still be claimed
+	open          map[ingest.SlotKey]*ingest.Slot // the slots that may still be claimed
 	newest, fresh map[ingest.Series]time.Time     // due time of the newest slot, of the newest done
 	saved         map[ingest.SlotKey]int          // pages, over all attempts
 }

@@ -125,7 +125,7 @@ func TestAChartHoldsForAStepAndDriftsFromSlotToSlot(t *testing.T) {
 
 func TestTheSameSeedGivesTheSameAnswersButEtags(t *testing.T) {
 	a, b, other := newStand(t, youtubesim.Options{Seed: 7}), newStand(t, youtubesim.Options{Seed: 7}), newStand(t, youtubesim.Options{Seed: 8})
-	b.list(oneVideo) // what was asked before makes no difference
+	b.list(oneVideo) // earlier requests make no difference
 	b.clock.set(noon.Add(100 * 24 * time.Hour))
 	b.list(oneSearch)
 	b.clock.set(noon)

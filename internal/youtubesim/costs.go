@@ -18,7 +18,7 @@ type charge struct {
 	amount int64
 }
 
-// costTable holds the costs of the provider's methods: the pools, in the order in which they refuse, and the charges of
+// costTable holds the costs of the provider's methods: the pools, in the order of their refusals, and the charges of
 // every method.
 type costTable struct {
 	name    string

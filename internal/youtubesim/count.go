@@ -133,7 +133,7 @@ func (c *counter) charge(at time.Time, cost []charge) map[string]int64 {
 	return charged
 }
 
-// spend charges a pool for somebody else, within the day's limit, and returns how much it charged.
+// spend charges a pool for another program, within the day's limit, and returns how much it charged.
 func (c *counter) spend(pool string, amount int64) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -20,7 +20,7 @@ const (
 	oneStat   = "videos:batchGetStats?part=id&id=x"
 )
 
-func TestEveryMethodCostsWhatTheTableSays(t *testing.T) {
+func TestEveryMethodCostsTheTablesPrice(t *testing.T) {
 	type costs = map[string]int64
 	for _, c := range []struct {
 		method, path, table string

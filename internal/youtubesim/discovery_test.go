@@ -57,7 +57,7 @@ func readDiscovery(t *testing.T) discovery {
 	return d
 }
 
-// findings counts what was checked against the discovery document, and what did not fit.
+// findings counts the values checked against the discovery document, and the mismatches.
 type findings struct {
 	responses, fields         int
 	unknown, mistyped, failed int

@@ -78,8 +78,8 @@ func audiences() []audience {
 const uncharted = "LI"
 
 // chart ranks the videos of the last days by appeal minus age, plus a slow drift per region. In half of the blocks of
-// 50 places, one to three places are withheld. A region beyond the eight watches what one of them does, in an order of
-// its own.
+// 50 places, one to three places are withheld. A region beyond the eight watches one of the eight's videos, in an
+// order of its own.
 func (g *generated) chart(region string, at time.Time) ([]*video, bool) {
 	if region == uncharted || !knownRegion(region) {
 		return nil, false

@@ -7,9 +7,9 @@ import (
 	"github.com/trendvidstream/ingest/internal/standin"
 )
 
-// Ledger is the stand-in's own count of what has arrived since the start.
+// Ledger is the stand-in's own count of arrivals since the start.
 type Ledger struct {
-	// Units is what was charged to every pool of the table, in that pool's unit.
+	// Units is the charges to every pool of the table, in that pool's unit.
 	Units map[string]int64 `json:"units"`
 	// Calls are counted per method and status. Status 0 is a call that was counted and then dropped
 	// without an answer.

@@ -9,7 +9,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/standin"
 )
 
-// A lie is a way in which the upstream gives less than it has, or claims more. It concerns the channel @crowd.
+// A lie is a way for the upstream to give less than it has, or claim more. It concerns the channel @crowd.
 const (
 	lieRepeat    = "repeat"    // lists begin again after 200 results, under new tokens, and do not end
 	lieEmpty     = "empty"     // every other page of a list is empty

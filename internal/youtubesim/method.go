@@ -18,7 +18,7 @@ type method struct {
 }
 
 // parse reads and checks the query. For an invalid request it still returns the request, which must be counted; the
-// answer then says what is wrong.
+// answer then names the mistake.
 func (m *method) parse(r *http.Request) (*request, *answer) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	q := &request{values: values, pretty: true}

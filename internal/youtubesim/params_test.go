@@ -103,7 +103,7 @@ func TestPartsThatWereNotAskedForAreAbsent(t *testing.T) {
 	}
 }
 
-func TestAFieldMaskLeavesOnlyWhatItNames(t *testing.T) {
+func TestAFieldMaskLeavesOnlyItsNamedFields(t *testing.T) {
 	s := newStand(t, youtubesim.Options{})
 	path := "videos?part=snippet,contentDetails&maxResults=2&chart=mostPopular&regionCode=DE"
 	full := withoutEtags(s.list(path)).(map[string]any)

@@ -85,7 +85,7 @@ func TestSearchFilters(t *testing.T) {
 	}
 }
 
-// dates returns those of every video's first occurrence: results may repeat.
+// dates returns the dates of every video's first occurrence: results may repeat.
 func dates(list []map[string]any) (out []string) {
 	seen := map[string]bool{}
 	for _, i := range list {

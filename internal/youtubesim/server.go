@@ -1,7 +1,7 @@
 // Package youtubesim is a stand-in for the YouTube Data API v3 that keeps its own count. It answers the methods that
-// this program calls, in the shapes of the real API, from a generated or a recorded catalogue; it charges every call to
-// its own pools, by its own cost tables and clock; and it reports at /sim/ledger what arrived. It imports nothing of
-// the program that it judges.
+// this program calls, in the shapes of the real API, from a generated or a recorded catalogue; it charges every call
+// to its own pools, by its own cost tables and clock; and it reports the arrived calls at /sim/ledger. It imports
+// nothing of the program that it judges.
 //
 // server.go answers a call with four independent pieces: the methods read the request (method, params, fields) and
 // render the catalogue's data (videos, channels, search); the catalogue is generated or recorded; the counter admits or
@@ -163,8 +163,8 @@ func (s *Server) Crowd() (ids []string) {
 // Ledger returns the count so far, without the log.
 func (s *Server) Ledger() Ledger { return s.count.ledger() }
 
-// Spend charges a pool for somebody else with the same quota, within the day's limit, and returns how much it charged.
-// No call is logged.
+// Spend charges a pool for another program with the same quota, within the day's limit, and returns how much it
+// charged. No call is logged.
 func (s *Server) Spend(pool string, amount int64) int64 { return s.count.spend(pool, amount) }
 
 // Log returns every call of the API since the start, in order of arrival.

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// regionNames are the regions for which YouTube has its own front page (i18nRegions.list, 2025).
+// regionNames are the regions with a YouTube front page of their own (i18nRegions.list, 2025).
 const regionNames = `AE United Arab Emirates|AR Argentina|AT Austria|AU Australia|AZ Azerbaijan|BA Bosnia and Herzegovina|
 BD Bangladesh|BE Belgium|BG Bulgaria|BH Bahrain|BO Bolivia|BR Brazil|BY Belarus|CA Canada|CH Switzerland|CL Chile|CO Colombia|
 CR Costa Rica|CY Cyprus|CZ Czechia|DE Germany|DK Denmark|DO Dominican Republic|DZ Algeria|EC Ecuador|EE Estonia|EG Egypt|ES Spain|

@@ -17,7 +17,7 @@ func pageToken(offset int, previous bool) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// parsePageToken accepts exactly what pageToken returns, up to the largest offset.
+// parsePageToken accepts exactly pageToken's results, up to the largest offset.
 func parsePageToken(s string, largest int) (offset int, previous, ok bool) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	if err != nil || len(b) < 4 || b[0] != 0x08 {

@@ -16,7 +16,7 @@ func (r *rig) row(writer string, number int64, at time.Time, amount int64) share
 		Who: r.who, Amounts: quota.Cost{"units": amount}, State: sharedledger.RowCharged}
 }
 
-// snapshot returns what the pool "units" had used in the rig's sliding windows.
+// snapshot returns the use of the pool "units" in the rig's sliding windows.
 func (r *rig) snapshot(at time.Time, used ...int64) sharedledger.UsageSnapshot {
 	l := sharedledger.UsageSnapshot{Pool: "units", Generation: first, At: at}
 	for i, u := range used {
@@ -118,7 +118,7 @@ var batches = []Case{
 			r.Fatalf("%+v", d)
 		}
 	}},
-	{ID: "G5", Name: "what the writer wrote itself is not synced again", check: func(r *rig) {
+	{ID: "G5", Name: "the writer's own operations are not synced again", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
 		d := r.charges(op("a", 2), 3)
 		r.rows(r.row("a", 1, noon, 4), r.row("a", 2, noon, 3))
@@ -209,7 +209,7 @@ var batches = []Case{
 }
 
 var unattributed = []Case{
-	{ID: "G5", Name: "a snapshot raises its pool to what was used, at its own time", check: func(r *rig) {
+	{ID: "G5", Name: "a snapshot raises its pool to the use that it saw, at its own time", check: func(r *rig) {
 		r.begin(per(time.Hour, 10), per(24*time.Hour, 20))
 		r.charges(op("a", 1), 1)
 		r.clock.Set(noon.Add(40 * time.Minute))
@@ -217,7 +217,7 @@ var unattributed = []Case{
 		r.raises(r.snapshot(noon.Add(30*time.Minute), 7, 9)) // knows 3 of them: lacks 4 and 6
 		r.used(10, 10)
 		if got := r.unknown(); got != 6 {
-			r.Fatalf("%d by nobody known, want 6", got)
+			r.Fatalf("%d unattributed, want 6", got)
 		}
 		r.refuses(1, 0)
 		r.clock.Set(noon.Add(90*time.Minute - time.Microsecond))
@@ -232,7 +232,7 @@ var unattributed = []Case{
 		r.raises(r.snapshot(noon.Add(-90*time.Minute), 5))
 		r.used(3)
 		if got := r.unknown(); got != 0 {
-			r.Fatalf("%d by nobody known", got)
+			r.Fatalf("%d unattributed", got)
 		}
 	}},
 	{ID: "G5", Name: "a snapshot that is not younger than one raised before says nothing new", check: func(r *rig) {
@@ -267,7 +267,7 @@ var unattributed = []Case{
 			r.used(2, 0)
 			r.begin(per(24*time.Hour, 100), per(20*time.Minute, 100))
 			r.clock.Set(noon.Add(time.Hour))
-			for _, i := range order { // what the late ones have in the short window are not the early ones
+			for _, i := range order { // the late ones in the short window are not the early ones
 				r.raises([]sharedledger.UsageSnapshot{at(5, 6, 6), at(50, 6, 6), at(55, 6, 6)}[i])
 			}
 			r.used(12, 6)
@@ -286,12 +286,12 @@ var unattributed = []Case{
 		r.rows(r.row("away", 2, noon.Add(5*time.Minute), 2))
 		r.used(12)
 		if got := r.unknown(); got != 2 {
-			r.Fatalf("%d by nobody known, want 2", got)
+			r.Fatalf("%d unattributed, want 2", got)
 		}
 		// More than the charge has left is added.
 		r.rows(r.row("third", 1, noon.Add(2*time.Minute), 6))
 		r.used(16)
-		// What was netted is in its own time now.
+		// A netted amount is in its own time now.
 		r.clock.Set(noon.Add(time.Hour))
 		r.used(13)
 		r.clock.Set(noon.Add(61 * time.Minute))
@@ -299,7 +299,7 @@ var unattributed = []Case{
 		r.clock.Set(noon.Add(62 * time.Minute))
 		r.used(2)
 	}},
-	{ID: "G5", Name: "what no snapshot can have counted is netted against nothing", check: func(r *rig) {
+	{ID: "G5", Name: "an amount that no snapshot can have counted is netted against nothing", check: func(r *rig) {
 		for _, state := range []sharedledger.RowState{sharedledger.RowAsked, sharedledger.RowOwed} {
 			r.begin(per(time.Hour, 100))
 			r.clock.Set(noon.Add(10 * time.Minute))
@@ -324,7 +324,7 @@ var unattributed = []Case{
 		r.clock.Set(noon.Add(63 * time.Minute))
 		r.used(1)
 	}},
-	{ID: "G5", Name: "two hosts of which one is away: nothing is spent twice, and nothing is lost", Needs: Evict, check: func(r *rig) {
+	{ID: "G5", Name: "two hosts, one of them away: nothing is spent twice, and nothing is lost", Needs: Evict, check: func(r *rig) {
 		const limit = 50
 		r.begin(per(time.Hour, limit))
 		var away, here []sharedledger.Row
@@ -355,7 +355,7 @@ var unattributed = []Case{
 			r.Fatalf("%+v", s)
 		}
 		if got := r.unknown(); got != 0 {
-			r.Fatalf("%d by nobody known, and everybody is here", got)
+			r.Fatalf("%d unattributed, and every host is here", got)
 		}
 		o = op("away", 8)
 		o.Generation = next

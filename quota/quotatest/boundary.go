@@ -40,10 +40,10 @@ func Boundary(t testing.TB, open func(t testing.TB, clock *Clock) quota.Ledger) 
 	return mostWithin(admitted, BoundaryWindow)
 }
 
-// FixedWindow is what most limiters do: a counter per window that restarts at every multiple of its length. It is only
-// for comparison.
+// FixedWindow does the same as most limiters: a counter per window that restarts at every multiple of its length. It
+// is only for comparison.
 type FixedWindow struct {
-	Model // what is not a window
+	Model // a shape that is not a window
 
 	mu     sync.Mutex
 	counts map[fixed]int64

@@ -20,7 +20,7 @@ func (l *punctual) Take(ctx context.Context, a quota.Ask) (quota.Decision, error
 	return l.Model.Take(ctx, a)
 }
 
-// dateless decides by whatever its clock says: what lies in the future is not yet spent.
+// dateless decides by its clock, right or wrong: an entry in the future is not yet spent.
 type dateless struct{ tally }
 
 func (l *dateless) Take(_ context.Context, a quota.Ask) (quota.Decision, error) {
@@ -40,7 +40,7 @@ func (l *dateless) Take(_ context.Context, a quota.Ask) (quota.Decision, error) 
 	return d, nil
 }
 
-// wrapping adds up whatever it is asked for: a sum beyond what is counted begins again below nothing.
+// wrapping adds up amounts of any size: a sum beyond the counted range begins again below nothing.
 type wrapping struct{ tally }
 
 func (l *wrapping) Take(_ context.Context, a quota.Ask) (quota.Decision, error) {
@@ -82,7 +82,7 @@ func (l *renewing) Drain(ctx context.Context, account, pool string, d quota.Drai
 	return l.Model.Drain(ctx, account, pool, d)
 }
 
-// lenient acts on whatever it is asked.
+// lenient acts on any ask.
 type lenient struct{ quotatest.Model }
 
 func (l *lenient) Take(ctx context.Context, a quota.Ask) (quota.Decision, error) {

@@ -17,7 +17,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/quotatest"
 )
 
-// A ledger that trusts whatever its file holds is caught by both cases of L5, which pass for one with a mark beside it.
+// A ledger that trusts any content of its file is caught by both cases of L5, which pass for one with a mark beside
+// it.
 func TestSuiteCatchesALedgerThatTrustsItsFile(t *testing.T) {
 	caught := 0
 	for _, c := range quotatest.Cases() {

@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/quotatest"
 )
 
-// tidying removes the accounts that nobody has used for a day, with every 64th charge, and after that charge: if the
+// tidying removes the accounts that have been idle for a day, with every 64th charge, and after that charge: if the
 // account was idle until then, its own too.
 type tidying struct {
 	quotatest.Model
@@ -42,7 +42,7 @@ func TestSuiteCatchesALedgerThatCountsItsWholeLog(t *testing.T) {
 	}
 }
 
-func TestSuiteCatchesALedgerThatForgetsWhatItHasJustCharged(t *testing.T) {
+func TestSuiteCatchesALedgerThatForgetsItsNewestCharge(t *testing.T) {
 	i := slices.IndexFunc(quotatest.Cases(), func(c quotatest.Case) bool { return c.ID == "L1" })
 	why := failure(t, quotatest.Cases()[i], quotatest.Backend{Name: "tidying", Open: func(_ testing.TB, c *quotatest.Clock) quotatest.Store {
 		return quotatest.Store{Ledger: &tidying{quotatest.Model{Now: c.Now}, map[string]time.Time{}, map[string]int{}}}

@@ -31,19 +31,19 @@ func TestSuiteCatchesBrokenJournals(t *testing.T) {
 		}},
 		{"begins behind an open breaker", "behind an open breaker", whole(func(j *memremote.Journal) sharedledger.Journal { return &fearless{j} })},
 		{"drops the notes behind an open breaker", "behind an open breaker", whole(func(j *memremote.Journal) sharedledger.Journal { return &forgetting{j} })},
-		{"lets what is owed wait for the breaker", "what is owed is written down behind", whole(func(j *memremote.Journal) sharedledger.Journal { return &waiting{j} })},
+		{"lets late rows wait for the breaker", "a late row is written down behind", whole(func(j *memremote.Journal) sharedledger.Journal { return &waiting{j} })},
 		{"keeps whatever snapshot comes last", "of each pool the youngest snapshot", whole(func(j *memremote.Journal) sharedledger.Journal { return &lastSnapshot{Journal: j} })},
-		{"lists what was not spent", "what was not spent", whole(func(j *memremote.Journal) sharedledger.Journal { return &charitable{j} })},
-		{"believes the last verdict", "that it was charged is no news", whole(func(j *memremote.Journal) sharedledger.Journal { return &swayed{j} })},
+		{"lists unspent rows", "an unspent row is not listed", whole(func(j *memremote.Journal) sharedledger.Journal { return &charitable{j} })},
+		{"believes the last verdict", "a charge is no news", whole(func(j *memremote.Journal) sharedledger.Journal { return &swayed{j} })},
 		{"lists by time", "rows are listed from a time on", whole(func(j *memremote.Journal) sharedledger.Journal { return &sorted{j} })},
-		{"lists what is owed from a time on", "what is owed is listed of any time", whole(func(j *memremote.Journal) sharedledger.Journal { return &forgiving{j} })},
-		{"lets go too early", "what may go is forgotten in the end", whole(func(j *memremote.Journal) sharedledger.Journal { return &hasty{j} })},
-		{"lets nothing go", "what may go is forgotten in the end", whole(func(j *memremote.Journal) sharedledger.Journal { return &hoarding{j} })},
+		{"lists what is owed from a time on", "late rows of any time are listed", whole(func(j *memremote.Journal) sharedledger.Journal { return &forgiving{j} })},
+		{"lets go too early", "deletable rows are forgotten in the end", whole(func(j *memremote.Journal) sharedledger.Journal { return &hasty{j} })},
+		{"lets nothing go", "deletable rows are forgotten in the end", whole(func(j *memremote.Journal) sharedledger.Journal { return &hoarding{j} })},
 		{"believes a clock that was set back", "a clock that was set back", whole(func(j *memremote.Journal) sharedledger.Journal { return &believing{Journal: j} })},
-		{"counts what was synced no more", "what was synced into the ledger", whole(func(j *memremote.Journal) sharedledger.Journal { return &relieved{j} })},
+		{"counts synced rows no more", "synced spends stay on the budget", whole(func(j *memremote.Journal) sharedledger.Journal { return &relieved{j} })},
 		{"keeps on the budget what was given back", "an emergency that is given back is not owed", whole(func(j *memremote.Journal) sharedledger.Journal { return &grudging{j} })},
-		{"gives back what was synced", "an emergency that was synced meanwhile", whole(func(j *memremote.Journal) sharedledger.Journal { return &generous{j} })},
-		{"gives back what is in doubt", "nothing but an emergency is given back", whole(func(j *memremote.Journal) sharedledger.Journal { return &generous{j} })},
+		{"gives back synced rows", "an emergency that was synced meanwhile", whole(func(j *memremote.Journal) sharedledger.Journal { return &generous{j} })},
+		{"gives back rows in doubt", "only an emergency is given back", whole(func(j *memremote.Journal) sharedledger.Journal { return &generous{j} })},
 		{"does not believe that what was given back was synced", "an emergency that a sync under way has", whole(func(j *memremote.Journal) sharedledger.Journal { return &incredulous{Journal: j} })},
 		{"gives back to everybody who asks", "of two processes one gives", whole(func(j *memremote.Journal) sharedledger.Journal { return &agreeable{j} })},
 		{"looks first and writes then", "two processes have one budget", whole(func(j *memremote.Journal) sharedledger.Journal { return &racing{Journal: j} })},
@@ -231,7 +231,7 @@ func (j *generous) RefundEmergency(ctx context.Context, account string, id int64
 	return j.Note(ctx, account, sharedledger.Notes{Verdicts: []sharedledger.RowVerdict{{ID: id, State: sharedledger.RowVoid}}})
 }
 
-// incredulous believes no verdict on what it gave back.
+// incredulous believes no verdict on an operation that it gave back.
 type incredulous struct {
 	*memremote.Journal
 
@@ -256,7 +256,7 @@ func (j *agreeable) RefundEmergency(ctx context.Context, account string, id int6
 	return nil
 }
 
-// racing answers from what it saw a moment ago.
+// racing answers from a moment ago.
 type racing struct {
 	*memremote.Journal
 

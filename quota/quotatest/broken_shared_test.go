@@ -17,7 +17,7 @@ func memoryJournal(testing.TB) func() sharedledger.Journal {
 	return func() sharedledger.Journal { return j }
 }
 
-// What breaks the account of several data directories is caught by the case that is named here.
+// A break of the account of several data directories is caught by the case that is named here.
 func TestSuiteCatchesBrokenSharedLedgers(t *testing.T) {
 	for _, b := range []struct {
 		name, caught string
@@ -91,7 +91,7 @@ func (l *resentful) Sync(ctx context.Context, b sharedledger.Batch) (time.Time, 
 	return at, err
 }
 
-// What was seen binds: a remote that hides how much it has had is caught by the copies that come back.
+// Seen use binds: a remote that hides how much it has had is caught by the copies that come back.
 func TestSuiteCatchesARemoteThatHidesARollBack(t *testing.T) {
 	backend := func(broken func(*memremote.Remote) sharedledger.Remote) quotatest.StormBackend {
 		return quotatest.StormBackend{Journal: memoryJournal, Remote: func(_ testing.TB, c *quotatest.Clock) (func() sharedledger.Remote, []quotatest.Loss) {

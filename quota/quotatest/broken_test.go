@@ -15,8 +15,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/quotatest"
 )
 
-// The suite proves itself: every way in which limiters in the field are broken is caught by the case
-// that is named here, and by that case the model, which is not broken so, passes.
+// The suite proves itself: every way for limiters in the field to be broken is caught by the case that is named here,
+// and by that case the model, which is not broken so, passes.
 func TestSuiteCatchesBrokenLedgers(t *testing.T) {
 	for _, b := range []struct {
 		name   string
@@ -61,7 +61,7 @@ func TestSuiteCatchesBrokenLedgers(t *testing.T) {
 		{"a drain that makes all as new", "L4 a clock a year behind is not believed after days", func(c *quotatest.Clock) quotatest.Store {
 			return quotatest.Store{Ledger: &renewing{quotatest.Model{Now: c.Now}}}
 		}},
-		{"a sum that wraps around", "B4 what makes no sense", func(c *quotatest.Clock) quotatest.Store {
+		{"a sum that wraps around", "B4 a senseless ask", func(c *quotatest.Clock) quotatest.Store {
 			return quotatest.Store{Ledger: &wrapping{tally{Model: quotatest.Model{Now: c.Now}}}}
 		}},
 		{"no look at what is asked", "L7 an ask that contradicts itself", func(c *quotatest.Clock) quotatest.Store {
@@ -101,13 +101,13 @@ func TestSuiteCatchesBrokenLedgers(t *testing.T) {
 	}
 }
 
-// failure is what a case says against a backend, "" when nothing.
+// failure is a case's message against a backend, "" when there is none.
 func failure(t *testing.T, c quotatest.Case, b quotatest.Backend) string {
 	t.Helper()
 	return said(t, func(t testing.TB) { c.Check(t, b) })
 }
 
-// said is what a test says of what it checks, "" when nothing.
+// said is a test's message, "" when there is none.
 func said(t *testing.T, check func(testing.TB)) string {
 	t.Helper()
 	r := &recorder{TB: t}
@@ -156,7 +156,7 @@ func (r *recorder) Logf(string, ...any) {}
 // tally is a log of one entry per charge and nothing else, for ledgers that do it in another way:
 // right for sliding windows, one caller at a time.
 type tally struct {
-	quotatest.Model // what is not a take
+	quotatest.Model // an ask that is not a take
 
 	mu      sync.Mutex
 	entries []tallied
@@ -168,7 +168,7 @@ type tallied struct {
 	amount        int64
 }
 
-// used are the entries in a window, and what they sum to.
+// used are the entries in a window, and their sum.
 func (l *tally) used(a quota.Ask, pool string, length time.Duration, now time.Time) (in []tallied, sum int64) {
 	for _, e := range l.entries {
 		if e.account == a.Account && e.pool == pool && now.Before(e.at.Add(length+a.Grace)) {
@@ -178,7 +178,7 @@ func (l *tally) used(a quota.Ask, pool string, length time.Duration, now time.Ti
 	return in, sum
 }
 
-// sums says what is used in a window.
+// sums returns the use in a window.
 func (l *tally) sums(a quota.Ask, now time.Time) func(quota.Charge, quota.Bound) int64 {
 	return func(c quota.Charge, b quota.Bound) int64 {
 		_, sum := l.used(a, c.Pool, b.Window.Length, now)
@@ -186,7 +186,7 @@ func (l *tally) sums(a quota.Ask, now time.Time) func(quota.Charge, quota.Bound)
 	}
 }
 
-// decide looks at one charge, by what count says is used in a window.
+// decide looks at one charge, by count's use of a window.
 func (l *tally) decide(a quota.Ask, now time.Time, count func(c quota.Charge, b quota.Bound) int64) quota.Decision {
 	d := quota.Decision{Allowed: true, At: now, Who: a.Who}
 	for _, c := range a.Charges {
@@ -214,7 +214,7 @@ func (l *tally) decide(a quota.Ask, now time.Time, count func(c quota.Charge, b 
 	return d
 }
 
-// write charges what was allowed.
+// write charges the admitted amounts.
 func (l *tally) write(a quota.Ask, d *quota.Decision) {
 	for i, c := range a.Charges {
 		if !d.Allowed || c.Amount == 0 {
@@ -267,8 +267,8 @@ func (l *onlyTime) Take(_ context.Context, a quota.Ask) (quota.Decision, error) 
 	return d, nil
 }
 
-// trimming drops what has left the window, then decides by the sum that it keeps beside the entries.
-// When it refuses, the entries are gone, and the sum without them is not written.
+// trimming drops entries that have left the window, then decides by the sum that it keeps beside the entries. When it
+// refuses, the entries are gone, and the sum without them is not written.
 type trimming struct {
 	tally
 
@@ -327,7 +327,7 @@ func (l *resending) Take(ctx context.Context, a quota.Ask) (quota.Decision, erro
 	return d, err
 }
 
-// forgetful takes what it finds for all there is.
+// forgetful takes its present entries for all there is.
 type forgetful struct{ *quotatest.Model }
 
 // safe says that it does not know where it does not, and notices a loss.

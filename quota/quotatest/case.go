@@ -35,7 +35,7 @@ type Store struct {
 	Another func(t testing.TB) quota.Ledger
 	// Address lets another process open the store; see Worker.
 	Address string
-	// Held counts what the store would still hold at the clock's time.
+	// Held counts the store's entries at the clock's time.
 	Held func(t testing.TB) Held
 	// LoseReply loses the reply to the next operation after it was carried out.
 	LoseReply func(t testing.TB)
@@ -55,8 +55,8 @@ type Part string
 // The parts that an account of several hosts has.
 const (
 	PartLog     Part = "log"     // the entries of the pool "units"
-	PartPool    Part = "pool"    // what is known of that pool besides
-	PartWriters Part = "writers" // what each has written last
+	PartPool    Part = "pool"    // the other knowledge about that pool
+	PartWriters Part = "writers" // each writer's last operation
 )
 
 // File is a file that is all of a store.
@@ -120,7 +120,7 @@ type Case struct {
 // String returns the case's name as a test: its id first.
 func (c Case) String() string { return c.ID + " " + c.Name }
 
-// Check runs the case on a fresh store. The store must have what the case needs.
+// Check runs the case on a fresh store. The store must have the parts that the case needs.
 func (c Case) Check(t testing.TB, b Backend) {
 	t.Helper()
 	r := newRig(t, b)

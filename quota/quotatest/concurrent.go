@@ -29,8 +29,8 @@ func manyHandles(r *rig) {
 	swarm(r, slices.Repeat(ledgers, 4))
 }
 
-// swarm has every writer take what it can get, of two pools and in different amounts: together
-// exactly the limit, no errors, and the sums agree.
+// swarm has every writer take as much as it can get, of two pools and in different amounts: together exactly the
+// limit, no errors, and the sums agree.
 func swarm(r *rig, writers []quota.Ledger) {
 	const limit, search = 400, 300
 	bounds := []quota.Bound{per(24*time.Hour, limit), daily(limit)}

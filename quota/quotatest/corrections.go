@@ -11,7 +11,7 @@ import (
 func isUnavailable(err error) bool { return errors.Is(err, quota.ErrUnavailable) }
 
 var corrections = []Case{
-	{ID: "J1", Name: "a refund gives back what the take charged: once, soon, and never more", check: refundsOnce},
+	{ID: "J1", Name: "a refund gives back the take's charge: once, soon, and never more", check: refundsOnce},
 	{ID: "J1", Name: "a refund gives back all pools or none", check: func(r *rig) {
 		b := per(time.Hour, 10)
 		r.bounds = []quota.Bound{b}
@@ -138,7 +138,7 @@ var corrections = []Case{
 		r.retries(4, second, "10s")    // the post that is now 9 s old
 		r.retries(6, 2*second, "10s")  // and the take of 2
 		r.retries(7, 5*second, "10s")  // and the post 3 s in
-		r.retries(8, 10*second, "10s") // and one of those of just now
+		r.retries(8, 10*second, "10s") // and one of the newest
 		r.pass(10*second - time.Microsecond)
 		r.used(3)
 		r.pass(time.Microsecond)
@@ -191,7 +191,7 @@ func posts(r *rig) {
 	r.bounds = []quota.Bound{per(10*second, 10), per(time.Hour, 100)}
 	post := func(amount int64) {
 		r.Helper()
-		// What was spent elsewhere is not subject to any limit.
+		// Spends elsewhere are not subject to any limit.
 		wide := charge("units", amount, quota.Bound{Window: quota.Window{Name: "post", Length: second, Limit: quota.MaxLimit}, Ceiling: quota.MaxLimit})
 		if err := r.ledger.Post(r.Context(), r.ask(wide), r.clock.Now()); err != nil {
 			r.Fatalf("post of %d: %v", amount, err)

@@ -68,7 +68,7 @@ var days = []Case{
 			r.Fatalf("the day frees at %s, want %s", frees[1].FreesAt, at)
 		}
 	}},
-	{ID: "I4", Name: "what was used survives a restart", Needs: Another, check: func(r *rig) {
+	{ID: "I4", Name: "use survives a restart", Needs: Another, check: func(r *rig) {
 		r.bounds = []quota.Bound{per(24*time.Hour, 10), daily(10)}
 		r.admits(4, 6)
 		d := r.admits(2, 4)
@@ -91,8 +91,8 @@ var days = []Case{
 		}
 	}},
 	{ID: "I5", Name: "a drained pool opens at its time by itself, or by hand", check: drained},
-	{ID: "I5", Name: "a drain keeps who closed the pool, when, what was used and its probe", check: drainRecord},
-	{ID: "I5", Name: "a pool whose use is unknown stays closed, whoever else closes or opens it, until its use is known", check: drainUnknown},
+	{ID: "I5", Name: "a drain keeps who closed the pool, when, its use and its probe", check: drainRecord},
+	{ID: "I5", Name: "a pool whose use is unknown stays closed, by anyone else's closing or opening, until its use is known", check: drainUnknown},
 	{ID: "I5", Name: "of many who want to be the probe one is", check: oneProbe},
 	{ID: "I6", Name: "with grace no day and no window is over its limit on arrival", check: arrivals},
 }

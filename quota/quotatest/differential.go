@@ -322,11 +322,11 @@ func (w *differ) reset() bool {
 		w.charge[i].undone = true
 	}
 	clear(w.naive.drains)
-	w.floor = now // what a clock was before is among what a ledger may forget
+	w.floor = now // a ledger may forget a clock's earlier setting
 	return true
 }
 
-// sums compares what was spent, and by whom.
+// sums compares the spends, and their spenders.
 func (w *differ) sums() {
 	w.t.Helper()
 	r := w.rig

@@ -28,7 +28,7 @@ var doubts = []SharedCase{
 			w.clock.Advance(2 * time.Minute)
 		}
 	}},
-	{"K9", "what is given back between a look and a drain stays given back", func(w *town) {
+	{"K9", "units that are given back between a look and a drain stay given back", func(w *town) {
 		d := w.directory("a", 1)
 		p, other := d.starts(), d.starts()
 		other.takes(1)
@@ -43,7 +43,7 @@ var doubts = []SharedCase{
 		}
 		w.exactly()
 	}},
-	{"K9", "what was charged, and answered too late for anybody to use it, is taken back", func(w *town) {
+	{"K9", "a charge answered too late for its use is taken back", func(w *town) {
 		for _, c := range []struct {
 			name            string
 			executed, other bool // carried out at once; it is another process that comes back
@@ -75,7 +75,7 @@ var doubts = []SharedCase{
 			w.exactly()
 		}
 	}},
-	{"K9", "an operation of which only the first ask may have been carried out is in doubt", func(w *town) {
+	{"K9", "an operation is in doubt if only its first ask may have been carried out", func(w *town) {
 		line := &unreliable{}
 		p := w.directory("a", 1).starts(func(r sharedledger.Remote) sharedledger.Remote { line.Remote = r; return line })
 		p.takes(1)

@@ -9,7 +9,7 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// files do what a person may do to the file of a ledger in use.
+// files are a person's possible actions on the file of a ledger in use.
 var files = []Case{
 	{ID: "L5", Name: "an older copy over the file in use is noticed by the next operation of every process", Needs: InFile, check: func(r *rig) {
 		for name, put := range map[string]func(path string, old []byte) error{
@@ -50,7 +50,7 @@ var files = []Case{
 			for _, l := range all {
 				_ = l.Close()
 			}
-			if l, err := r.store.File.Open(); err == nil { // it was given back what the copy lacks, or is not told from the file
+			if l, err := r.store.File.Open(); err == nil { // the copy's missing rows were given back to it, or it is not told from the file
 				r.ledger = l
 				r.used(4)
 				_ = l.Close()

@@ -180,7 +180,7 @@ func snapshotOf(pool string, at time.Time, used int64) sharedledger.UsageSnapsho
 var long = time.Time{} // since ever
 
 var journalRows = []JournalCase{
-	{"an operation is written down as asked before it is asked", func(d *journalRig) {
+	{"an operation is written down as asked before the ask", func(d *journalRig) {
 		first := d.row("a", noon)
 		first.Amounts = quota.Cost{"units": 100, "search": 1}
 		first.Who = quota.Who{Purpose: quota.Manual, Method: "search.list"}
@@ -208,7 +208,7 @@ var journalRows = []JournalCase{
 		d.reopened()
 		d.lists(long, true, row)
 		if !d.state().Owed {
-			d.Fatalf("nothing is owed")
+			d.Fatalf("nothing is late")
 		}
 		row = d.becomes(row, sharedledger.RowSynced, time.Time{})
 		if d.state().Owed {
@@ -227,7 +227,7 @@ var journalRows = []JournalCase{
 		d.becomes(sharedledger.Row{ID: other.ID + 1000}, sharedledger.RowVoid, time.Time{}) // of none: nothing
 		d.lists(long, false, row, other)
 	}},
-	{"that it was charged is no news of what is owed, or was synced meanwhile", func(d *journalRig) {
+	{"a charge is no news of a late row, or was synced meanwhile", func(d *journalRig) {
 		var rows []sharedledger.Row
 		for _, state := range []sharedledger.RowState{sharedledger.RowOwed, sharedledger.RowSynced} {
 			row := d.becomes(d.begins(d.row("a", noon), sharedledger.Notes{}), state, time.Time{})
@@ -255,14 +255,14 @@ var journalRows = []JournalCase{
 		d.lists(noon.Add(time.Hour), false, late)
 		d.lists(noon.Add(2*time.Hour), false)
 	}},
-	{"what was not spent is not listed", func(d *journalRig) {
+	{"an unspent row is not listed", func(d *journalRig) {
 		row := d.begins(d.row("a", noon), sharedledger.Notes{})
 		void := d.begins(d.row("a", noon), sharedledger.Notes{})
 		d.becomes(void, sharedledger.RowVoid, time.Time{})
 		d.lists(long, false, row)
 		d.lists(long, true)
 	}},
-	{"what is owed is listed of any time", func(d *journalRig) {
+	{"late rows of any time are listed", func(d *journalRig) {
 		row := d.row("a", noon.Add(-90*24*time.Hour))
 		row.State = sharedledger.RowOwed
 		row = d.begins(row, sharedledger.Notes{})
@@ -280,7 +280,7 @@ var journalRows = []JournalCase{
 			d.Fatalf("the state of an account that was never used is %+v", s)
 		}
 	}},
-	{"what may go is forgotten in the end, and nothing else is", func(d *journalRig) {
+	{"deletable rows are forgotten in the end, and no others", func(d *journalRig) {
 		const horizon = 26 * time.Hour
 		var want []sharedledger.Row
 		owed := d.row("a", noon.Add(-time.Hour))
@@ -294,7 +294,7 @@ var journalRows = []JournalCase{
 		}
 		d.notes(sharedledger.Notes{})
 		if rows, _ := d.journal.Rows(d.Context(), account, long, false); len(rows) < 200 {
-			d.Fatalf("%d rows are left, though nobody said that they may go", len(rows))
+			d.Fatalf("%d rows are left, though all may go", len(rows))
 		}
 		for range 300 { // enough for any journal to tidy up
 			want = append(want, d.begins(d.row("b", noon.Add(horizon)), sharedledger.Notes{Now: noon.Add(horizon), Forget: horizon}))

@@ -54,7 +54,7 @@ var journalBudgets = []JournalCase{
 		d.allows(true, d.row("a", almost.Add(time.Microsecond)), day(almost.Add(time.Microsecond)))
 		d.allows(false, d.row("a", almost.Add(time.Hour)), day(almost.Add(time.Hour)))
 	}},
-	{"what was synced into the ledger stays on the budget", func(d *journalRig) {
+	{"synced spends stay on the budget", func(d *journalRig) {
 		budget := quota.EmergencyBudget{Pool: "units", Amount: 1, Since: noon.Add(-time.Hour)}
 		d.becomes(d.allows(true, d.row("a", noon), budget), sharedledger.RowSynced, time.Time{})
 		d.allows(false, d.row("a", noon.Add(time.Minute)), budget)
@@ -69,7 +69,7 @@ var journalBudgets = []JournalCase{
 		d.lists(long, true)
 		d.lists(long, false)
 		if s := d.state(); s.Owed || s.HasWritten {
-			d.Fatalf("%+v: want nothing that is owed, or was written", s)
+			d.Fatalf("%+v: want no late or written row", s)
 		}
 		row = d.allows(true, d.row("a", noon), budget)
 		d.allows(false, d.row("a", noon), budget)
@@ -93,7 +93,7 @@ var journalBudgets = []JournalCase{
 		d.refunds(false, row)
 		d.allows(false, d.row("a", noon), budget)
 	}},
-	{"nothing but an emergency is given back, least of all what is in doubt", func(d *journalRig) {
+	{"only an emergency is given back, least of all a row in doubt", func(d *journalRig) {
 		var rows []sharedledger.Row
 		for _, state := range []sharedledger.RowState{sharedledger.RowAsked, sharedledger.RowCharged, sharedledger.RowOwed, sharedledger.RowSynced, sharedledger.RowUnused} {
 			row := d.begins(d.row("a", noon), sharedledger.Notes{})
@@ -195,7 +195,7 @@ var journalShared = []JournalCase{
 		}
 		d.lists(long, true)
 	}},
-	{"what one process notes another sees", func(d *journalRig) {
+	{"one process's notes another sees", func(d *journalRig) {
 		other := d.again()
 		row := d.begins(d.row("a", noon), sharedledger.Notes{Generation: 3, Snapshots: []sharedledger.UsageSnapshot{snapshotOf("units", noon, 4)}})
 		if err := other.Note(d.Context(), account, sharedledger.Notes{Verdicts: []sharedledger.RowVerdict{{ID: row.ID, State: sharedledger.RowOwed}}, Breaker: &sharedledger.Breaker{Until: noon.Add(second)}}); err != nil {

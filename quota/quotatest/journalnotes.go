@@ -80,7 +80,7 @@ var journalNotes = []JournalCase{
 			d.Fatalf("another account has the hosts %v (%v)", s.Hosts, err)
 		}
 	}},
-	{"what was synced of a row, and when, is kept", func(d *journalRig) {
+	{"the synced part of a row, and when, is kept", func(d *journalRig) {
 		charged := d.becomes(d.begins(d.row("a", noon), sharedledger.Notes{}), sharedledger.RowCharged, noon)
 		asked := d.begins(d.row("b", noon), sharedledger.Notes{})
 		synced := func(since time.Time, until, now sharedledger.Generation) {
@@ -105,10 +105,10 @@ var journalNotes = []JournalCase{
 		}
 		rows, err := d.journal.Rows(d.Context(), account, long, false)
 		if err != nil || len(rows) != 2 || len(rows[0].Syncs) < 3 || !rows[0].Syncs[len(rows[0].Syncs)-1].Since.Equal(at(43)) {
-			d.Fatalf("%+v %v: want what was synced last", rows, err)
+			d.Fatalf("%+v %v: want the newest sync", rows, err)
 		}
 	}},
-	{"what nobody used is owed until it is void", func(d *journalRig) {
+	{"an unused row is late until it is void", func(d *journalRig) {
 		row := d.becomes(d.begins(d.row("a", noon), sharedledger.Notes{}), sharedledger.RowUnused, time.Time{})
 		d.lists(long, true, row)
 		d.reopened()
@@ -144,7 +144,7 @@ var journalNotes = []JournalCase{
 		}
 		d.begins(d.row("a", noon), sharedledger.Notes{Breaker: &sharedledger.Breaker{}})
 	}},
-	{"what is owed is written down behind an open breaker, too", func(d *journalRig) {
+	{"a late row is written down behind an open breaker, too", func(d *journalRig) {
 		row := d.row("a", noon)
 		row.State = sharedledger.RowOwed
 		row = d.begins(row, sharedledger.Notes{Breaker: &sharedledger.Breaker{Until: noon.Add(second)}})
@@ -160,7 +160,7 @@ var journalNotes = []JournalCase{
 		d.reopened()
 		d.snapshots(units, search)
 		units = snapshotOf("units", noon.Add(time.Microsecond), 1)
-		units.Generation = 3 // whatever generation, and however little it saw
+		units.Generation = 3 // in any generation, and however little it saw
 		d.begins(d.row("a", noon), sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{units}})
 		d.snapshots(units, search)
 	}},
@@ -185,7 +185,7 @@ var journalNotes = []JournalCase{
 		d.notes(sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{closed}})
 		d.snapshots(want)
 	}},
-	{"what was asked and has no answer is in the state, the newest first", func(d *journalRig) {
+	{"asked rows without an answer are in the state, the newest first", func(d *journalRig) {
 		d.becomes(d.begins(d.row("a", noon), sharedledger.Notes{}), sharedledger.RowCharged, time.Time{})
 		var ids []int64
 		for i := range sharedledger.MaxAsked + 3 {

@@ -66,7 +66,7 @@ var life = []Case{
 		if n := mostWithin(admitted, window); n > limit {
 			r.Fatalf("%d admitted within %v, limit %d", n, window, limit)
 		}
-		// Merged entries count from the last of them on, whatever they cost and whoever spent them.
+		// Merged entries count from the last of them on, at any cost and for any spender.
 		r.clock.Set(r.clock.Now().Add(time.Hour).Truncate(window))
 		r.bounds = []quota.Bound{per(window, 10)}
 		start := r.clock.Now()

@@ -105,7 +105,7 @@ var losses = []SharedCase{
 			w.exactly()
 		}
 	}},
-	{"K2", "what went on without the ledger is counted once, however often it is lost", func(w *town) {
+	{"K2", "calls without the ledger are counted once, however often it is lost", func(w *town) {
 		a, b := w.directory("a", 2).starts(), w.directory("b", 2).starts()
 		w.meet(a, b)
 		a.takes(5)
@@ -125,14 +125,14 @@ var losses = []SharedCase{
 			w.exactly()
 		}
 	}},
-	{"K4", "more hosts than the config says are waited for, and it is said", func(w *town) {
+	{"K4", "more hosts than the config names are waited for, and the log says so", func(w *town) {
 		a, b := w.directory("a", 1).starts(), w.directory("b", 1).starts()
 		a.takes(1)
 		b.takes(1)
 		w.clock.Advance(time.Minute)
 		a.takes(1)
 		if !w.says("hosts: 2") {
-			w.Errorf("two data directories share the ledger, hosts is 1, and nothing is said of it: %s", w.said.String())
+			w.Errorf("two data directories share the ledger, hosts is 1, and the log is silent: %s", w.said.String())
 		}
 		b.takes(900)
 		w.empty()

@@ -32,7 +32,7 @@ func (r *interrupted) Sync(ctx context.Context, d sharedledger.Batch) (time.Time
 }
 
 var membership = []SharedCase{
-	{"L8", "the first take of a new ledger is a first start, whatever hosts says", func(w *town) {
+	{"L8", "the first take of a new ledger is a first start, with any hosts setting", func(w *town) {
 		for _, hosts := range []int{1, 2, 5} {
 			w.open, w.empty = w.backend.Remote(w, w.clock)
 			w.sent = 0
@@ -44,7 +44,7 @@ var membership = []SharedCase{
 			w.exactly()
 		}
 	}},
-	{"L8", "containers that spent, and are gone, are waited for by nobody and have no part of the emergency budget", func(w *town) {
+	{"L8", "no host waits for containers that spent and are gone, and they have no part of the emergency budget", func(w *town) {
 		here := w.directory("here", 1).starts()
 		here.takes(1)
 		for i := range 60 {
@@ -92,7 +92,7 @@ var membership = []SharedCase{
 		fresh.takes(50)
 		here.looks()
 		if !w.says("a host with an empty data directory") {
-			w.Errorf("a loss that a fresh directory met first, and nothing is said of it: %s", w.said.String())
+			w.Errorf("a loss that a fresh directory met first, and the log is silent: %s", w.said.String())
 		}
 		w.exactly()
 		fresh.looks()
@@ -112,7 +112,7 @@ func (p *program) emergency(amount int64) (row int64) {
 }
 
 var corrected = []SharedCase{
-	{"J1", "an emergency whose call never left is given back once, and counted by nobody", func(w *town) {
+	{"J1", "an emergency whose call never left is given back once, and counts nowhere", func(w *town) {
 		d := w.directory("a", 1)
 		p, other := d.starts(), d.starts()
 		p.takes(1)
@@ -164,7 +164,7 @@ var corrected = []SharedCase{
 			w.clock.Advance(time.Minute)
 			other.takes(1)
 			w.exactly()
-			other.looks() // writes what its take was answered
+			other.looks() // writes its take's answer
 			w.empty()
 			p.takes(1)
 			other.takes(1)

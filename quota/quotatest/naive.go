@@ -41,8 +41,8 @@ func (n *naive) decidesAt(a quota.Ask, clock time.Time) (now time.Time, ok bool)
 	return now, now.Sub(clock) <= gap
 }
 
-// inWindow reports whether what was spent at counts at now: until the window's length and the grace are over, or
-// in the provider's day that holds then, which lasts until the grace after its end and has begun the grace early.
+// inWindow reports whether an amount spent at counts at now: until the window's length and the grace are over, or in
+// the provider's day that holds then, which lasts until the grace after its end and has begun the grace early.
 func inWindow(a quota.Ask, w quota.Window, at, now time.Time) bool {
 	if w.Length > 0 {
 		return now.Before(at.Add(w.Length + a.Grace))
@@ -56,7 +56,7 @@ func inWindow(a quota.Ask, w quota.Window, at, now time.Time) bool {
 	return !at.Before(began)
 }
 
-// used returns what counts in a window of a pool at now.
+// used returns the use in a window of a pool at now.
 func (n *naive) used(a quota.Ask, pool string, w quota.Window, now time.Time) (sum int64) {
 	for _, e := range n.entries {
 		if e.pool == pool && inWindow(a, w, e.at, now) {
@@ -104,7 +104,7 @@ func (n *naive) changes(a quota.Ask, now time.Time) (out []time.Time) {
 	return out
 }
 
-// check compares an answer with the list as it was when it was asked.
+// check compares an answer with the list at the time of the ask.
 func (n *naive) check(a quota.Ask, clock time.Time, d quota.Decision) error {
 	now, _ := n.decidesAt(a, clock)
 	fits := n.fits(a, now)
@@ -209,7 +209,7 @@ func (n *naive) charges(a quota.Ask, at time.Time) (out []naiveEntry) {
 	return out
 }
 
-// spent returns what was charged since, by pool and who.
+// spent returns the charges since, by pool and spender.
 func (n *naive) spent(since time.Time, every time.Duration) map[quota.Spent]int64 {
 	sums := map[quota.Spent]int64{}
 	for _, e := range n.entries {

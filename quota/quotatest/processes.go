@@ -38,8 +38,8 @@ type Work struct {
 	Longest  time.Duration
 }
 
-// Worker turns the test binary into one of the processes that Processes starts, if that is what it
-// was started for: it then does not return. A backend with an Address calls it first in TestMain.
+// Worker turns the test binary into one of the processes that Processes starts, if it was started for that: it then
+// does not return. A backend with an Address calls it first in TestMain.
 func Worker(open func(ctx context.Context, address string) (quota.Ledger, error)) {
 	text := os.Getenv(environment)
 	if text == "" {
@@ -109,8 +109,8 @@ func (load Load) run(ctx context.Context, ledger quota.Ledger, tell io.Writer) W
 	return done
 }
 
-// Processes starts n processes of the test binary, lets them begin together, and returns what each
-// did. TestMain must call Worker.
+// Processes starts n processes of the test binary, lets them begin together, and returns each one's result. TestMain
+// must call Worker.
 func Processes(t testing.TB, n int, load Load) []Work {
 	t.Helper()
 	all := make([]*Process, n)

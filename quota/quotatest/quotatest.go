@@ -23,7 +23,7 @@
 // by its test so that it reads a value that Clock.Watch pushes.
 //
 // Model is the same contract written as simply as possible: a slice of spends. The random cases compare a ledger with
-// it step by step. FixedWindow is what most limiters do instead.
+// it step by step. FixedWindow is most limiters' way instead.
 package quotatest
 
 import (
@@ -45,7 +45,7 @@ func Run(t *testing.T, b Backend) {
 	run(t, b, Cases())
 }
 
-// RemoteCases are those of a sharedledger.Remote, in order.
+// RemoteCases are the cases of a sharedledger.Remote, in order.
 func RemoteCases() []Case {
 	return slices.Concat(numbered, generations, batches, unattributed, syncs)
 }

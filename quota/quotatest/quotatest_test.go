@@ -33,7 +33,7 @@ func TestModelConforms(t *testing.T) {
 	})
 }
 
-func TestBoundaryCountsWhatAFixedWindowAdmits(t *testing.T) {
+func TestBoundaryCountsTheTakesThatAFixedWindowAdmits(t *testing.T) {
 	got := quotatest.Boundary(t, func(_ testing.TB, clock *quotatest.Clock) quota.Ledger {
 		return &quotatest.FixedWindow{Model: quotatest.Model{Now: clock.Now}}
 	})

@@ -212,7 +212,7 @@ func (w *walk) compareSpent() {
 	}
 }
 
-// withoutEntries returns a decision without what a ledger may choose.
+// withoutEntries returns a decision without the parts that a ledger may choose.
 func withoutEntries(d quota.Decision) quota.Decision {
 	d.At, d.RetryAt = d.At.UTC(), d.RetryAt.UTC()
 	d.Pools = slices.Clone(d.Pools)

@@ -34,7 +34,7 @@ var refused = []Case{
 		r.pass(time.Hour)
 		r.used(0)
 	}},
-	{ID: "L4", Name: "a clock a year behind is not believed, and what was spent under it is gone when it is right", check: func(r *rig) {
+	{ID: "L4", Name: "a clock a year behind is not believed, and spends under it are gone when it is right", check: func(r *rig) {
 		r.bounds = []quota.Bound{per(time.Hour, 5)}
 		behind := noon.AddDate(-1, 0, 0)
 		r.take(3)

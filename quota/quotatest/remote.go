@@ -87,7 +87,7 @@ func (r *rig) over(now sharedledger.Generation, do func() error) {
 		r.Fatalf("%s: %v, want generation %d", r.at(), err, now)
 	}
 	if after := r.take(0); !reflect.DeepEqual(before, after) {
-		r.Fatalf("%s: what failed changed the ledger from\n%+v to\n%+v", r.at(), before, after)
+		r.Fatalf("%s: a failed ask changed the ledger from\n%+v to\n%+v", r.at(), before, after)
 	}
 }
 
@@ -124,7 +124,7 @@ var numbered = []Case{
 			r.wrote("a", 1)
 		}
 	}},
-	{ID: "G1", Name: "an answer outlives what others charge, and what has left its window", check: func(r *rig) {
+	{ID: "G1", Name: "an answer outlives others' charges, and charges that have left its window", check: func(r *rig) {
 		r.begin(per(time.Hour, 20))
 		both := []quota.Charge{charge("search", 1, per(2*time.Hour, 5)), charge("units", 10, r.bounds...)}
 		d, err := r.remote().TakeOnce(r.Context(), r.ask(both...), op("a", 7))
@@ -140,7 +140,7 @@ var numbered = []Case{
 		}
 		r.used(20)
 	}},
-	{ID: "G1", Name: "what was answered twice is given back once", check: func(r *rig) {
+	{ID: "G1", Name: "an operation answered twice is given back once", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
 		r.charges(op("a", 1), 4)
 		d := r.charges(op("a", 1), 4)
@@ -221,7 +221,7 @@ var numbered = []Case{
 		}
 		r.used(5)
 	}},
-	{ID: "G1", Name: "what is wrong with an ask is no operation", check: func(r *rig) {
+	{ID: "G1", Name: "a wrong ask is no operation", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
 		r.failsOnce(quota.ErrNeverFits, op("a", 1), 11)
 		r.wrote("a", 0)
@@ -262,7 +262,7 @@ var generations = []Case{
 			r.Fatalf("a state came of another's end: %+v", s)
 		}
 	}},
-	{ID: "G5", Name: "a writer that is behind what it wrote is a loss", check: func(r *rig) {
+	{ID: "G5", Name: "a writer that is behind its own operations is a loss", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
 		behind := op("a", 3)
 		behind.Written = 2
@@ -302,13 +302,13 @@ var generations = []Case{
 		r.renew(sharedledger.Renewal{Was: first, Next: next}, next)
 		r.sync(sharedledger.Batch{Generation: next, Host: &sharedledger.Host{ID: "h", Name: "here"}})
 		r.pass(time.Minute)
-		r.renew(sharedledger.Renewal{Was: first, Next: 78}, next) // somebody was first
+		r.renew(sharedledger.Renewal{Was: first, Next: 78}, next) // another writer was first
 		if s := r.standing(); s.Generation != next || !s.Born.Equal(noon.Add(time.Minute)) || len(s.Hosts) != 1 {
 			r.Fatalf("%+v", s)
 		}
 		r.renew(sharedledger.Renewal{Was: next, Next: 79}, 79)
 		if s := r.standing(); s.Generation != 79 || !s.Born.Equal(noon.Add(2*time.Minute)) || len(s.Hosts) != 0 {
-			r.Fatalf("%+v: want a generation that nobody has synced to", s)
+			r.Fatalf("%+v: want a generation that no host has synced to", s)
 		}
 	}},
 	{ID: "G5", Name: "a new generation keeps a whole log, its writers and their answers", check: func(r *rig) {
@@ -341,7 +341,7 @@ var generations = []Case{
 		}
 		r.used(0)
 	}},
-	{ID: "L3", Name: "an account of which a part is gone is lost, never empty", Needs: EvictPart, check: func(r *rig) {
+	{ID: "L3", Name: "an account with a missing part is lost, never empty", Needs: EvictPart, check: func(r *rig) {
 		for _, part := range []Part{PartLog, PartPool, PartWriters} {
 			r.about = fmt.Sprintf("without its %s: ", part)
 			r.begin(per(time.Hour, 10))

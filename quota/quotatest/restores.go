@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Restored is the outcome for a remote of which an earlier copy came back.
+// Restored is the outcome for a remote after an earlier copy came back.
 type Restored struct {
 	Copy    string // the loss
 	Since   string // who had spent after the copy was made
@@ -43,7 +43,7 @@ func Restores(t *testing.T, b StormBackend, each int) (rows []Restored) {
 }
 
 // Restore restores one copy of the remote after one of the spenders spent. Both hosts have seen the spend or have it
-// in their journal: neither may take more than is left, although one of them wrote nothing since the copy.
+// in their journal: both together may take no more than is left, although one of them wrote nothing since the copy.
 func Restore(t testing.TB, b StormBackend, loss int, since string) Restored {
 	t.Helper()
 	clock := NewClock(noon)
@@ -105,7 +105,7 @@ func afterHost(taker, other *program, strike func(), since string) {
 	taker.clock.Advance(second)
 }
 
-// afterSibling strikes after a process beside the taker spent, which nobody has seen, and then ended or fell silent.
+// afterSibling strikes after a process beside the taker spent, unseen by others, and then ended or fell silent.
 func afterSibling(sibling, other *program, strike func(), ends bool) {
 	_, _ = sibling.tries(700)
 	if ends {

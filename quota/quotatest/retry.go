@@ -9,7 +9,7 @@ import (
 
 var retryAfter = []Case{
 	{ID: "C1", Name: "retry-after is exact for every cost", check: func(r *rig) {
-		// 3, 1, 4, 1, 1 over five odd moments; what a cost waits for differs for each.
+		// 3, 1, 4, 1, 1 over five odd moments; each cost waits for a different one.
 		for cost := int64(1); cost <= 10; cost++ {
 			r.fresh(noon, per(10*second, 10))
 			for _, amount := range []int64{3, 1, 4, 1, 1} {
@@ -46,7 +46,7 @@ var retryAfter = []Case{
 	}},
 	{ID: "C3", Name: "retry-after is at least 1 ms, at most the longest window, and 0 when admitted", check: func(r *rig) {
 		r.bounds = []quota.Bound{per(10*second, 10), per(time.Minute, 20), daily(100)}
-		for step := range 600 { // every answer is looked at by try
+		for step := range 600 { // try looks at every answer
 			r.take(int64(step % 11))
 			r.pass(time.Duration(step%7)*177*time.Millisecond + time.Duration(step%3)*time.Microsecond)
 		}
@@ -116,14 +116,14 @@ var looking = []Case{
 			r.admits(0, 0)
 			r.pass(second / 2)
 		}
-		r.admits(3, 0) // at noon + 10 s all is as if nobody had looked
+		r.admits(3, 0) // at noon + 10 s all is as before the look
 		r.fresh(noon, per(10*second, 5))
 		r.admits(0, 5) // also where nothing was ever charged
 		if got, err := r.ledger.Spent(r.Context(), r.account, noon.Add(-time.Hour), 0); err != nil || len(got) != 0 {
 			r.Fatalf("a look was counted as spent: %v %v", got, err)
 		}
 	}},
-	{ID: "D2", Name: "remaining after a refusal is what is truly free for that purpose", check: func(r *rig) {
+	{ID: "D2", Name: "the rest after a refusal is truly free for that purpose", check: func(r *rig) {
 		limit := per(time.Hour, 100)
 		for _, ceiling := range []int64{50, 70, 100} {
 			r.fresh(noon, limit)

@@ -6,9 +6,9 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// returning are cases of what a report says comes back, which every ledger answers by its Spent.
+// returning are cases of a report's returns, which every ledger answers by its Spent.
 var returning = []Case{
-	{ID: "R1", Name: "a report says when each used unit comes back, and what it says is never early", check: func(r *rig) {
+	{ID: "R1", Name: "a report says when each used unit comes back, and is never early", check: func(r *rig) {
 		r.grace = 30 * second
 		r.fresh(noon, per(24*time.Hour, 10_000), daily(10_000))
 		for i := range 300 { // not evenly

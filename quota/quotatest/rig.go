@@ -45,7 +45,7 @@ type rig struct {
 	precision time.Duration
 	skew      time.Duration // of the caller's clock
 	bounds    []quota.Bound // of the pool "units", for take and its kin
-	about     string        // what is tried, for messages
+	about     string        // the present trial, for messages
 }
 
 func newRig(t testing.TB, b Backend) *rig {
@@ -66,7 +66,7 @@ func (r *rig) fresh(now time.Time, bounds ...quota.Bound) {
 	r.bounds = bounds
 }
 
-// per returns a sliding window of which all may be used; daily is the provider's day.
+// per returns a sliding window that may be used whole; daily is the provider's day.
 func per(length time.Duration, limit int64) quota.Bound {
 	return quota.Bound{Window: quota.Window{Name: length.String(), Length: length, Limit: limit}, Ceiling: limit}
 }
@@ -108,7 +108,7 @@ func longest(charges []quota.Charge) time.Duration {
 	return length
 }
 
-// try asks and returns the answer, after checking what every decision promises.
+// try asks and returns the answer, after checking the promises of every decision.
 func (r *rig) try(charges ...quota.Charge) (quota.Decision, error) {
 	r.Helper()
 	a := r.ask(charges...)
@@ -135,7 +135,7 @@ func (r *rig) take(amount int64) quota.Decision {
 	return r.draw(charge("units", amount, r.bounds...))
 }
 
-// admits takes, and wants the amount and what then remains.
+// admits takes, and wants the amount and the rest.
 func (r *rig) admits(amount, remaining int64) quota.Decision {
 	r.Helper()
 	d := r.take(amount)
@@ -148,7 +148,7 @@ func (r *rig) admits(amount, remaining int64) quota.Decision {
 	return d
 }
 
-// refuses takes, and wants a refusal and what remains.
+// refuses takes, and wants a refusal and the rest.
 func (r *rig) refuses(amount, remaining int64) quota.Decision {
 	r.Helper()
 	d := r.take(amount)
@@ -183,7 +183,7 @@ func (r *rig) fails(want error, do func() error) {
 	}
 	after, err := r.ledger.Take(r.Context(), r.ask(charge("units", 0, r.bounds...)))
 	if err != nil || !reflect.DeepEqual(before, after) {
-		r.Fatalf("%s: what failed changed the ledger from\n%+v to\n%+v (%v)", r.at(), before, after, err)
+		r.Fatalf("%s: a failed ask changed the ledger from\n%+v to\n%+v (%v)", r.at(), before, after, err)
 	}
 }
 
@@ -197,13 +197,13 @@ func (r *rig) used(want ...int64) {
 	}
 }
 
-// at returns what is tried and the time of the clock, for messages.
+// at returns the present trial and the time of the clock, for messages.
 func (r *rig) at() string { return r.about + r.clock.Now().UTC().Format("2006-01-02T15:04:05.000000") }
 
 // pass moves the clock.
 func (r *rig) pass(d time.Duration) { r.clock.Advance(d) }
 
-// sound checks what must be true of every decision on any account.
+// sound checks the truths of every decision on any account.
 func (r *rig) sound(a quota.Ask, d quota.Decision) {
 	r.Helper()
 	if err := sound(a, d); err != nil {

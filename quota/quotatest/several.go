@@ -71,7 +71,7 @@ var several = []Case{
 		as(quota.Backfill, 70)
 		r.exact(r.refuses(1, 0), charge("units", 1, r.bounds...))
 	}},
-	{ID: "E3", Name: "the ledger says who spent what", check: func(r *rig) {
+	{ID: "E3", Name: "the ledger says who spent how much", check: func(r *rig) {
 		b := per(time.Hour, 100)
 		take := func(p quota.Purpose, region string, pool string, amount int64) quota.Decision {
 			r.who = quota.Who{Purpose: p, Region: region, Method: "videos.list"}
@@ -153,7 +153,7 @@ var several = []Case{
 			}
 			r.exact(d, charge("units", 300, long...))
 		}
-		// The longer window is that of another pool, and comes later.
+		// The longer window belongs to another pool, and comes later.
 		r.fresh(noon, per(24*time.Hour, 10))
 		r.take(10)
 		r.clock.Set(noon.Add(time.Hour))
@@ -192,7 +192,7 @@ var loss = []Case{
 			r.Fatalf("10 of 10 are used, the state is evicted, and one more is admitted")
 		}
 	}},
-	{ID: "A7", Name: "what one handle spent another sees", Needs: Another, check: func(r *rig) {
+	{ID: "A7", Name: "one handle's spends another sees", Needs: Another, check: func(r *rig) {
 		r.bounds = []quota.Bound{per(time.Hour, 10)}
 		other := r.store.Another(r)
 		r.admits(4, 6)

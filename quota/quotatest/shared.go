@@ -17,9 +17,9 @@ import (
 // SharedBackend makes the parts of a sharedledger.Ledger.
 type SharedBackend struct {
 	// Remote is a fresh server whose clock is the given one. open connects to it, once for each process; empty
-	// makes it forget everything, but for its scripts. t.Cleanup closes what was opened.
+	// makes it forget everything, but for its scripts. t.Cleanup closes the opened parts.
 	Remote func(t testing.TB, clock *Clock) (open func() sharedledger.Remote, empty func())
-	// Journal is that of a fresh data directory, opened once for each process. t.Cleanup closes them.
+	// Journal is the journal of a fresh data directory, opened once for each process. t.Cleanup closes them.
 	Journal func(t testing.TB) (open func() sharedledger.Journal)
 }
 
@@ -108,7 +108,7 @@ func (d *directory) starts(through ...func(sharedledger.Remote) sharedledger.Rem
 	return &program{directory: d, ledger: l}
 }
 
-// locked is where all that is said goes.
+// locked is the place of all messages.
 type locked struct{ w *town }
 
 func (l *locked) Write(b []byte) (int, error) {
@@ -198,7 +198,7 @@ func (w *town) counted() (sum int64) {
 	return sum
 }
 
-// exactly wants the remote to count exactly what was sent.
+// exactly wants the remote to count exactly the sent calls.
 func (w *town) exactly() {
 	w.Helper()
 	if got := w.counted(); got != w.sent {

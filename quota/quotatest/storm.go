@@ -12,7 +12,7 @@ import (
 	"github.com/trendvidstream/ingest/quota/sharedledger"
 )
 
-// Loss is a way in which a remote loses its memory. Prepare saves its state, if that is to come back; strike makes it
+// Loss is a way for a remote to lose its memory. Prepare saves its state, if that is to come back; strike makes it
 // forget everything later.
 type Loss struct {
 	Name    string
@@ -31,8 +31,8 @@ type StormBackend struct {
 }
 
 // Storm lets two processes on each of two data directories spend while the remote is lost four times and strangers
-// read it: never more is sent than the limit, and in the end the count is at least what was sent, and at most that
-// plus what was in doubt: calls without an answer in any journal when they were synced, that is, those given up and
+// read it: the sent calls never exceed the limit, and in the end the count is at least their number, and at most that
+// plus the calls in doubt: calls without an answer in any journal when they were synced, that is, those given up and
 // the last of each process that was not asked since. The same seed is the same storm.
 func Storm(t testing.TB, b StormBackend, seed uint64) {
 	t.Helper()
@@ -76,7 +76,7 @@ func Storm(t testing.TB, b StormBackend, seed uint64) {
 	}
 }
 
-// storm is a town in which everything is lost repeatedly.
+// storm is a town where everything is lost repeatedly.
 type storm struct {
 	*town
 
@@ -142,8 +142,8 @@ func (s *storm) post(p *program, i int, amount int64) {
 	s.sent += amount
 }
 
-// emergency spends without asking, where there is room. Half of the calls never leave, and are given back: at once, or
-// after anybody else may have synced them.
+// emergency spends without asking, where there is room. Half of the calls never leave, and are given back: at once,
+// or after others may have synced them.
 func (s *storm) emergency(p *program, i int, amount int64) {
 	if s.sent+amount > s.limit {
 		return

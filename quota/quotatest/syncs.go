@@ -46,18 +46,18 @@ var syncs = []Case{
 			r.used(c.want)
 		}
 	}},
-	{ID: "K2", Name: "a row that was synced later than its time is not what an earlier snapshot had seen", check: func(r *rig) {
+	{ID: "K2", Name: "a row that was synced later than its time was not seen by an earlier snapshot", check: func(r *rig) {
 		r.begin(per(time.Hour, 100))
 		r.clock.Set(noon.Add(10 * time.Minute))
 		row := r.row("here", 1, noon, 5)
 		row.State, row.Syncs = sharedledger.RowSynced, []sharedledger.Sync{{Since: noon.Add(5 * time.Minute)}}
 		r.rows(row)
-		r.raises(r.snapshot(noon.Add(4*time.Minute), 3)) // somebody else's
+		r.raises(r.snapshot(noon.Add(4*time.Minute), 3)) // another program's
 		r.used(8)
 		r.raises(r.snapshot(noon.Add(5*time.Minute), 8)) // both
 		r.used(8)
 	}},
-	{ID: "K2", Name: "what was synced and had a snapshot within one step is counted once", check: func(r *rig) {
+	{ID: "K2", Name: "a row synced and seen by a snapshot within one step is counted once", check: func(r *rig) {
 		r.begin(per(time.Hour, 100))
 		owed := r.row("here", 1, noon.Add(-time.Hour+7*time.Millisecond+13*time.Microsecond), 5)
 		owed.State = sharedledger.RowOwed
@@ -66,7 +66,7 @@ var syncs = []Case{
 		r.raises(r.snapshot(r.clock.Now(), 5))
 		r.used(5)
 	}},
-	{ID: "K9", Name: "what was charged, and nobody used, is taken back once", check: func(r *rig) {
+	{ID: "K9", Name: "an unused charge is taken back once", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
 		r.charges(op("b", 1), 2)
 		r.charges(op("a", 1), 3)
@@ -87,7 +87,7 @@ var syncs = []Case{
 			r.Fatalf("%+v", got)
 		}
 	}},
-	{ID: "K9", Name: "what was not carried out, and nobody will use, cannot be carried out late", check: func(r *rig) {
+	{ID: "K9", Name: "an operation that was not carried out, and will not be used, cannot be carried out late", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
 		r.charges(op("a", 1), 3)
 		row := r.row("a", 2, noon, 3)

@@ -33,7 +33,7 @@ var weights = []Case{
 		}
 		r.admits(0, 0) // never refused
 	}},
-	{ID: "B4", Name: "what makes no sense is an error and changes nothing", check: nonsense},
+	{ID: "B4", Name: "a senseless ask is an error and changes nothing", check: nonsense},
 	{ID: "B5", Name: "large limits still refuse", check: func(r *rig) {
 		r.bounds = []quota.Bound{per(24*time.Hour, 1_000_000), daily(1_000_000)}
 		for left := int64(900_000); left >= 0; left -= 100_000 {
@@ -81,8 +81,8 @@ func nonsense(r *rig) {
 		{"a negative cost", quota.ErrNeverFits, amount(-1)},
 		{"the most negative cost", quota.ErrNeverFits, amount(math.MinInt64)},
 		{"an overflowing cost", quota.ErrNeverFits, amount(math.MaxInt64)},
-		{"a cost that overflows what is used", quota.ErrNeverFits, amount(math.MaxInt64 - 9)},
-		{"a cost beyond what is exact", quota.ErrNeverFits, amount(1<<53 + 1)},
+		{"a cost that overflows the use", quota.ErrNeverFits, amount(math.MaxInt64 - 9)},
+		{"a cost beyond exact numbers", quota.ErrNeverFits, amount(1<<53 + 1)},
 		{"no charge", quota.ErrUnknown, func(a *quota.Ask) { a.Charges = nil }},
 		{"a pool twice", quota.ErrUnknown, func(a *quota.Ask) { a.Charges = append(a.Charges, a.Charges[0]) }},
 		{"a pool without a name", quota.ErrUnknown, func(a *quota.Ask) { a.Charges[0].Pool = "" }},

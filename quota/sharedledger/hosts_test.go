@@ -120,7 +120,7 @@ func press(p plan) plan {
 type summary struct {
 	failed              []failed
 	asked, stops, calls int
-	uncovered, excess   int   // simulations in which something was, and simulations with too much
+	uncovered, excess   int   // simulations with something, and simulations with too much
 	units, worst        int64 // so many units in all, and so many too many at most
 	over                int   // simulations whose ledger counts more than arrived or was in doubt
 	fullest             float64

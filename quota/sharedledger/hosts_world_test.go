@@ -15,7 +15,7 @@ import (
 type plan struct {
 	seed     uint64
 	hosts    int
-	workers  []int     // per host: slots in which processes come and go
+	workers  []int     // per host: slots when processes come and go
 	demand   float64   // times the limit, in all
 	start    time.Time // true time of the beginning
 	length   time.Duration

@@ -92,7 +92,7 @@ type Host struct {
 	ID      string   `json:"id"`   // random, kept in the journal
 	Name    string   `json:"name"` // for a person: host name and data directory
 	Regions []string `json:"regions"`
-	Knows   []string `json:"knows"` // ids of all hosts of the last generation in which it decided
+	Knows   []string `json:"knows"` // ids of all hosts of the last generation that it decided in
 	// Left says that the data directory's only process has ended and synced all that it spent: no host waits for it.
 	Left bool      `json:"left,omitempty"`
 	At   time.Time `json:"at"` // when it last synced

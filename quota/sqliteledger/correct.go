@@ -212,7 +212,7 @@ func (l *Ledger) Store(ctx context.Context) (name string, err error) {
 	return name, err
 }
 
-// FillsStore names the store that is filled with what this data directory spends on regions.
+// FillsStore names the store for the data that this data directory's spends on regions bring.
 func (l *Ledger) FillsStore(ctx context.Context, name string) error {
 	if before, err := l.Store(ctx); err != nil || before == name {
 		return err

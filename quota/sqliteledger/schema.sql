@@ -3,9 +3,9 @@
 -- The file is a ledger (accounts, pools, entries), and a journal of this data directory's operations with a ledger
 -- elsewhere or without one (operations, journals).
 
--- This file. host names the data directory among those that share a ledger. writes counts the transactions that
--- changed the file; quota.db.lock has the count too, so that an older copy is recognized. store names the store that the
--- last run filled; '': none was there yet.
+-- This file. host names the data directory among all directories that share a ledger. writes counts the transactions
+-- that changed the file; quota.db.lock has the count too, so that an older copy is recognized. store names the store
+-- that the last run filled; '': none was there yet.
 CREATE TABLE file (
     host   TEXT NOT NULL,
     writes INTEGER NOT NULL,

@@ -56,7 +56,7 @@ func TestPlantedSearchOfErrorTextIsFound(t *testing.T) {
 	}
 }
 
-// errorTextSearches returns where a file compares or searches what an Error method returns.
+// errorTextSearches returns the places where a file compares or searches the result of an Error method.
 func errorTextSearches(path string, source []byte) (found []string, err error) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, path, source, parser.SkipObjectResolution)

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// nobody owns the data of an image, and runs the program; the Dockerfile has the same number.
+// the uid nobody owns the data of an image, and runs the program; the Dockerfile has the same number.
 const nobody = 65532
 
 // image writes one OCI image for each linux platform, in one archive: as the Dockerfile does, without a docker engine.

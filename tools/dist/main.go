@@ -1,5 +1,5 @@
-// Command dist packs a release: archives, packages, an image, a formula, a bill of materials and their checksums, from
-// what tools/dist.sh has built. The same commit gives the same bytes, in whatever directory and on whatever day.
+// Command dist packs a release: archives, packages, an image, a formula, a bill of materials and their checksums,
+// from the build of tools/dist.sh. The same commit gives the same bytes, in any directory and on any day.
 //
 //	go run . -version v0.1.0 -epoch SECONDS -root REPOSITORY -stage DIR -out DIR
 //
@@ -22,7 +22,7 @@ type release struct {
 	Version string    // without the v: 0.1.0
 	Time    time.Time // of the commit: the time of every file inside
 	Root    string    // the repository
-	Stage   string    // what was built
+	Stage   string    // the built files
 	Out     string    // where the artifacts go
 
 	Platforms []platform // to build for: tools/platforms
@@ -68,7 +68,7 @@ func parse(args []string) (r release, err error) {
 	tag := flags.String("version", "", "the version, as git describe names it")
 	epoch := flags.Int64("epoch", 0, "the commit's time in `seconds` since 1970")
 	flags.StringVar(&r.Root, "root", ".", "the repository")
-	flags.StringVar(&r.Stage, "stage", "", "what was built")
+	flags.StringVar(&r.Stage, "stage", "", "the built files")
 	flags.StringVar(&r.Out, "out", "", "where the artifacts go")
 	if err := flags.Parse(args); err != nil {
 		return r, err

@@ -31,7 +31,7 @@ func billOfMaterials(r release) error {
 			PackageURL: "pkg:golang/std@" + strings.TrimPrefix(info.GoVersion, "go")}}
 		for _, m := range info.Deps {
 			if m.Replace != nil {
-				return fmt.Errorf("%s is replaced by %s: a release is built of what go.sum names", m.Path, m.Replace.Path)
+				return fmt.Errorf("%s is replaced by %s: a release is built of the modules in go.sum", m.Path, m.Replace.Path)
 			}
 			sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(m.Sum, "h1:"))
 			if err != nil {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// What a reader can hold in mind. The command's package wires everything together, so it may have more.
+// The limits of a reader's memory. The command's package wires everything together, so it may have more.
 const (
 	maxCycle        = 8
 	maxCommandCycle = 15
@@ -65,7 +65,7 @@ func TestFilesAndFunctionsAreShort(t *testing.T) {
 	}
 }
 
-// tooLong returns what is too long in a file, and the file if it is.
+// tooLong returns the long parts of a file, and the file if it is long itself.
 func tooLong(t *testing.T, path string) []string {
 	t.Helper()
 	fset := token.NewFileSet()

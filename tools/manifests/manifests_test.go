@@ -1,5 +1,5 @@
-// Package manifests_test reads what packaging/ has for Kubernetes and Docker Compose, as they read it. It is a module of
-// its own, so that their code stays out of ours.
+// Package manifests_test reads the files in packaging/ for Kubernetes and Docker Compose, as they read it. It is a
+// module of its own, so that their code stays out of ours.
 package manifests_test
 
 import (
@@ -96,7 +96,7 @@ func TestPodsKeepTheRestrictedProfile(t *testing.T) {
 	}
 }
 
-func TestPodsNameWhatThereIs(t *testing.T) {
+func TestPodsNameExistingFiles(t *testing.T) {
 	m := read(t)
 	for name, pod := range map[string]corev1.PodSpec{"Deployment": m.serve.Spec.Template.Spec, "CronJob": m.runs.Spec.JobTemplate.Spec.Template.Spec} {
 		mounted := map[string]string{}

@@ -88,7 +88,7 @@ func cutArgs(args []string) (before, after []string, found bool) {
 	return args[:i], args[i+1:], true
 }
 
-// lockedWriter keeps what is written at once together.
+// lockedWriter keeps each write's bytes together.
 type lockedWriter struct {
 	mu sync.Mutex
 	w  io.Writer

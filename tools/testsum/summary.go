@@ -58,7 +58,8 @@ func (s *summary) add(other *summary) {
 	s.skips = append(s.skips, other.skips...)
 }
 
-// read reads events until the end of r and writes what a reader wants to see at once, each event's in one Write.
+// read reads events until the end of r and writes the lines that a reader wants to see at once, each event's in one
+// Write.
 func (s *summary) read(r io.Reader, w io.Writer) error {
 	lines := bufio.NewReader(r)
 	for {

@@ -272,7 +272,7 @@ func (b *book) note(n sharedledger.Notes) {
 	}
 }
 
-// synced is the row's life up to now, of which the last part has ended.
+// synced is the row's life up to now; its last part has ended.
 func synced(r sharedledger.Row, until sharedledger.Generation) []sharedledger.Sync {
 	if r.State != sharedledger.RowCharged && r.State != sharedledger.RowSynced {
 		return nil

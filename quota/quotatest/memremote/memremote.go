@@ -1,5 +1,5 @@
 // Package memremote is a shared ledger's remote, and a data directory's journal, in memory, to test several hosts on
-// one ledger without a server. An Image is what a server would keep on disk.
+// one ledger without a server. An Image is the content that a server would keep on disk.
 package memremote
 
 import (
@@ -36,7 +36,7 @@ type account struct {
 	hosts      []sharedledger.Host
 }
 
-// note is what a sync notes with an entry; see sharedledger.Entry.
+// note is the part of a sync that stands with an entry; see sharedledger.Entry.
 type note struct {
 	synced, since int64
 	generation    sharedledger.Generation
@@ -116,8 +116,8 @@ func (l *Remote) Spent(_ context.Context, name string, since time.Time, every ti
 // Close implements quota.Ledger.
 func (l *Remote) Close() error { return nil }
 
-// on calls do with an account, a new one if needed. The state follows what do adds to a log or removes; entries that
-// were missing before stay missing.
+// on calls do with an account, a new one if needed. The state follows do's changes to a log; entries that were
+// missing before stay missing.
 func (l *Remote) on(name string, do func(acc *account, clock time.Time) error) error {
 	if err := quota.CheckAccount(name); err != nil {
 		return err
@@ -166,10 +166,11 @@ func (a *account) length(pool string) int {
 	return 0
 }
 
-// Image is everything that a ledger knows at one time: what a server would keep on disk. It does not change.
+// Image is everything that a ledger knows at one time: the content that a server would keep on disk. It does not
+// change.
 type Image struct{ accounts map[string]*account }
 
-// Image copies what the ledger remembers.
+// Image copies the ledger's memory.
 func (l *Remote) Image() Image {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -222,7 +223,7 @@ func cloneAccounts(accounts map[string]*account) map[string]*account {
 			q.Log.Entries = slices.Clone(p.Log.Entries)
 			c.Pools = append(c.Pools, &q)
 		}
-		// What these hold is never written into.
+		// Their content is never written into.
 		c.lengths, c.raised, c.writers, c.hosts = maps.Clone(a.lengths), maps.Clone(a.raised), maps.Clone(a.writers), slices.Clone(a.hosts)
 		out[name] = &c
 	}

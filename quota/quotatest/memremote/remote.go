@@ -14,7 +14,7 @@ import (
 
 var _ sharedledger.Remote = (*Remote)(nil)
 
-// writer is what is kept of one: the last of its operations that was written.
+// writer is the record of one writer: the last of its operations that was written.
 type writer struct {
 	sharedledger.WriterState
 
@@ -75,7 +75,7 @@ func (a *account) current(g sharedledger.Generation) error {
 	return nil
 }
 
-// wrote keeps what a writer wrote last, and forgets those that were not heard of for the horizon.
+// wrote keeps a writer's last operation, and forgets writers that were silent for the horizon.
 func (a *account) wrote(name string, w writer) {
 	if _, ok := a.writers[name]; !ok {
 		for other, idle := range a.writers {
