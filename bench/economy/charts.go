@@ -105,7 +105,7 @@ func entries(r *report.Report, full, half *simulated, days int, seed uint64) err
 	}
 	found, err := staysOf(regions.Default(), seed)
 	if errors.Is(err, fs.ErrNotExist) {
-		r.Say("What half of the units find of real charts was not measured: there is no %s here.", realCharts)
+		r.Say("The finds of half the units on real charts were not measured: there is no %s here.", realCharts)
 		return nil
 	}
 	if err != nil {
@@ -136,10 +136,10 @@ func entries(r *report.Report, full, half *simulated, days int, seed uint64) err
 	}
 	r.Goal("real charts at half the units, paced: new entries of the top 50 seen within an hour of the full schedule, the worst region", "at least 95 %", fmt.Sprintf("%.2f %%", 100*least), least >= 0.95)
 	r.Section("Real charts at half the units", fmt.Sprintf("The first pages of real charts, a snapshot a day over 81 days (%s), and the times at which our worker completed charts under "+
-		"10,000 units and under %d, of which the schedule may use half of what it costs. The snapshots do not say when in a day a video came or went: any moment between two of them is taken to be as likely "+
-		"as another, and what came and went between two is not known. All regions are paced alike.", realCharts[len("../"):], halfUnits))
+		"10,000 units and under %d; the schedule may use half of its own cost. The snapshots do not say when in a day a video came or went: any moment between two of them is taken to be as likely "+
+		"as another, and videos that came and went between two are not known. All regions are paced alike.", realCharts[len("../"):], halfUnits))
 	r.Table([]string{"region", "new entries", "a day", "seen by the full schedule", "of these within an hour more by half of it"}, rows)
-	r.Say("Of all, %.2f %%. Shared by how fast each region's chart moves (as the square root of it, which is best for the mean delay) instead of alike, the same units would shorten the mean "+
+	r.Say("In all, %.2f %%. Shared by how fast each region's chart moves (as the square root of it, which is best for the mean delay) instead of alike, the same units would shorten the mean "+
 		"delay of an entry by %.1f %%, were every rate known beforehand.",
 		100*float64(soon)/float64(known), 100*(1-roots*roots/(sum*float64(len(rows)))))
 	return nil

@@ -26,7 +26,7 @@ type result struct {
 	Lasting   time.Duration      // Mean without the first day on which others take more than on the day before
 	Rare      int                // complete charts of jobs other than the first
 	Probes    int                // calls that asked whether a refusal still holds
-	Seeds     int                // number of worlds of which this is the worst
+	Seeds     int                // number of worlds; this is the worst of them
 	Days      []int64            // calls rightly refused, on each of the provider's days
 	Left      []int64            // units that others leave of each day
 	Surprise  int                // the first day on which others take more than on the day before; -1: none
@@ -188,7 +188,8 @@ func surprise(taken []int64) int {
 	return -1
 }
 
-// lasting returns the mean age of the charts without the day of the surprise, which nobody can foresee when it begins.
+// lasting returns the mean age of the charts without the day of the surprise, which cannot be foreseen when it
+// begins.
 func (rec *recorder) lasting(up *upstream) time.Duration {
 	sum, days, without := 0.0, 0, surprise(up.taken)
 	for day, begins := range up.days {

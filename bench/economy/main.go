@@ -1,4 +1,4 @@
-// Command economy measures what workers achieve with a quota: the parts of this program and naive cron scripts, in
+// Command economy measures the results of workers with a quota: the parts of this program and naive cron scripts, in
 // worlds of different size and trouble, over simulated weeks with a clock change. The stand-in counts and judges; its
 // clock is the world's.
 //
@@ -26,7 +26,7 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// table is the cost table of all worlds: one in which a backfill and the schedule use the same pool.
+// table is the cost table of all worlds: one where a backfill and the schedule use the same pool.
 const table = "classic"
 
 // traced prints details that explain a run's figures.
@@ -111,10 +111,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 	days := f.Int("days", 14, "how many `DAYS` to simulate")
 	seed := f.Uint64("seed", 1, "`SEED` of the worlds")
 	write := f.Bool("write", false, "write "+file+" and "+picture)
-	picturing := f.Bool("draw", false, "simulate what the picture shows, and write "+picture+" alone")
-	resume := f.String("resume", "", "keep each result in `FILE`, and do not simulate again what it has: delete it when the program has changed")
+	picturing := f.Bool("draw", false, "simulate the picture's worlds, and write "+picture+" alone")
+	resume := f.String("resume", "", "keep each result in `FILE`, and do not simulate its results again delete it when the program has changed")
 	only := f.String("only", "", "`REGEXP` of the world, its trouble and the worker, as in '300 units/clean/ours$'")
-	f.BoolVar(&traced, "trace", false, "print what was said and not true, and each call that was refused")
+	f.BoolVar(&traced, "trace", false, "print untrue predictions, and each call that was refused")
 	random := f.Int("random", 0, "instead of the table, let ours live in `N` random worlds, and say which promises it breaks there")
 	if f.Parse(args) != nil {
 		return 2
@@ -166,7 +166,7 @@ func simulate(ctx context.Context, all []simulated, report func(simulated), work
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	processors := runtime.GOMAXPROCS(0)
-	if traced { // what they print would be mixed
+	if traced { // their output would be mixed
 		processors = 1
 	}
 	type end struct {

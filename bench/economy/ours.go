@@ -69,7 +69,7 @@ func ours(o options) worker {
 			if !tick.Before(asked) && !o.noPacing {
 				asked = asked.Add(65 * time.Minute) // at every minute of the hour in turn
 				if err := s.programs[0].say(ctx, rec, worked); err != nil {
-					return result{}, fmt.Errorf("at %s, what it says: %w", s.clock.now(), err)
+					return result{}, fmt.Errorf("at %s, its words: %w", s.clock.now(), err)
 				}
 			}
 		}
@@ -147,7 +147,7 @@ func onlyFatal(err error) error {
 	return err
 }
 
-// setting is what our hosts share in a world.
+// setting is the common setting of our hosts in a world.
 type setting struct {
 	clock    clock         // the world's
 	skew     time.Duration // of the programs' own clock
@@ -215,7 +215,7 @@ func newSetting(ctx context.Context, w world, seed uint64, from, to time.Time, o
 	return s, nil
 }
 
-// newProgram opens what belongs to one host.
+// newProgram opens the parts of one host.
 func (s *setting) newProgram(ctx context.Context, w world, host int, o options) (*program, error) {
 	client, err := youtube.New(ctx, youtube.Config{BaseURL: s.up.server.URL + "/"})
 	if err != nil {

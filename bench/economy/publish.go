@@ -32,10 +32,10 @@ func (s simulated) cells(days int) []string {
 
 // publish writes the table and the picture.
 func publish(runs []simulated, days int, seed uint64) error {
-	r := &report.Report{Title: "What workers make of a quota", About: "`make economy` makes this file: the parts of this program as `run` puts them together, started every five minutes with a ledger and a store in files, and " +
+	r := &report.Report{Title: "Results of workers with a quota", About: "`make economy` makes this file: the parts of this program as `run` puts them together, started every five minutes with a ledger and a store in files, and " +
 		"cron scripts that fetch every half hour and count nothing, with and without retries; eight regions, four pages of one unit each. Under the default table, split-2026-06, searches have a pool of their own and a backfill takes less from the charts. The upstream is the stand-in, which counts " +
 		"for itself; the clock is the world's."}
-	r.Machine(fmt.Sprintf("costs by table %s, in which searches draw from the pool of the charts, seed %d, %d days from %s, which include a day of 25 hours", table, seed, days, start.Format(time.DateOnly)))
+	r.Machine(fmt.Sprintf("costs by table %s, where searches draw from the pool of the charts, seed %d, %d days from %s, which include a day of 25 hours", table, seed, days, start.Format(time.DateOnly)))
 	goals(r, runs, days)
 	if err := entries(r, find(runs, 10_000, clean, "ours"), find(runs, halfUnits, clean, "ours"), days, seed); err != nil {
 		return err
@@ -118,7 +118,7 @@ func goals(r *report.Report, runs []simulated, days int) {
 	}
 }
 
-// goalsInTrouble adds the goals of worlds in which something is wrong, or uneven.
+// goalsInTrouble adds the goals of worlds with faults, or uneven ones.
 func goalsInTrouble(r *report.Report, runs []simulated, days int) {
 	for _, units := range sizes {
 		if s := find(runs, units, faulty, "ours"); s != nil {
@@ -196,7 +196,7 @@ func (s simulated) best() time.Duration {
 	return sum / time.Duration(max(days, 1))
 }
 
-// goalsBesideOthers adds the goals of worlds in which others use the same quota, or we have more jobs or hosts.
+// goalsBesideOthers adds the goals of worlds where others use the same quota, or we have more jobs or hosts.
 func goalsBesideOthers(r *report.Report, runs []simulated) {
 	for _, s := range runs {
 		if s.name != "ours" || s.also != nil || s.trouble.takes == nil && s.plain() {
@@ -263,6 +263,6 @@ func saidAndTrue(r *report.Report, runs []simulated) {
 	}
 	r.Table(append([]string{"world", "trouble"}, mouths...), rows)
 	if all > 0 {
-		r.Goal("what was said", "true in 95 % of samples", fmt.Sprintf("%.1f %%", 100*float64(right)/float64(all)), right*100 >= all*95)
+		r.Goal("predictions", "true in 95 % of samples", fmt.Sprintf("%.1f %%", 100*float64(right)/float64(all)), right*100 >= all*95)
 	}
 }

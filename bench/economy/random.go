@@ -12,8 +12,8 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-// inRandomWorlds runs our worker in n random worlds, across both clock changes, and reports which promises it broke of
-// those that hold in every world.
+// inRandomWorlds runs our worker in n random worlds, across both clock changes, and reports which of the promises
+// that hold in every world it broke.
 func inRandomWorlds(ctx context.Context, out io.Writer, n, days int, seed uint64) error {
 	broken := 0
 	for i := range uint64(n) {
@@ -101,7 +101,7 @@ func (w world) price() float64 {
 	return sum
 }
 
-// brokenIn returns which promises were broken, of those that hold whatever the schedule and the budget.
+// brokenIn returns the broken promises, among the promises that hold under any schedule and budget.
 func brokenIn(w world, r result, days int) (broken []string) {
 	promise := func(kept bool, format string, args ...any) {
 		if !kept {
@@ -133,7 +133,7 @@ func brokenIn(w world, r result, days int) (broken []string) {
 		promise(r.Mean <= each*3/4+10*time.Minute, "mean age %.2f h where charts come every %.2f h", r.Mean.Hours(), each.Hours())
 		promise(r.Oldest <= each*5/2+30*time.Minute, "oldest %.2f h where charts come every %.2f h", r.Oldest.Hours(), each.Hours())
 	}
-	// The schedule gets nearly what it may use, or what it costs.
+	// The schedule gets nearly its whole allowance, or its cost.
 	wanted := min(w.price(), 0.95*float64(w.units)) * float64(days)
 	used := float64(r.Units)
 	if !w.backfill && w.also == nil { // a chart of a category ends early

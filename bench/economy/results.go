@@ -39,7 +39,7 @@ func (r *results) load() error {
 	return nil
 }
 
-// of returns the result of a run: the stored one, or else that of simulate.
+// of returns the result of a run: the stored result, or else simulate's result.
 func (r *results) of(s simulated, simulate func() (result, error)) (result, error) {
 	r.mu.Lock()
 	got, ok := r.Runs[s.String()]

@@ -12,12 +12,12 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// The program's hourly predictions are compared with what happened.
+// The program's hourly predictions are compared with the later facts.
 
 // mouths are the kinds of predictions.
 var mouths = []string{"next chart", "each series", "headline", "resumes at", "interval", "fits", "does not fit", "exit code"}
 
-// saying is what the program says at one time, by its commands, its metrics and the exit code of its last run.
+// saying is the program's prediction at one time, by its commands, its metrics and the exit code of its last run.
 type saying struct {
 	at       time.Time
 	next     map[ingest.Series]time.Time // when each series is next fetched
@@ -28,7 +28,7 @@ type saying struct {
 	forecast budget.Forecast
 	stopped  bool   // the run at that time ended with exit code 75
 	refused  bool   // a slot of that run was stopped
-	why      string // what it was computed from, for -trace
+	why      string // its source, for -trace
 }
 
 // said counts predictions, and how many were true.
@@ -55,7 +55,8 @@ func (t tally) add(other tally) {
 	}
 }
 
-// worst returns the mouth that was least often right, of those that spoke at least twenty times, and how often in percent.
+// worst returns the mouth that was least often right, among the mouths with at least twenty predictions, and how
+// often in percent.
 func (t tally) worst() (worst string, least float64) {
 	for _, mouth := range mouths {
 		if s := t[mouth]; s.All >= 20 {
@@ -76,7 +77,7 @@ func (t tally) String() (text string) {
 	return text
 }
 
-// near reports whether a prediction is within 10 %, or 15 minutes, of what came.
+// near reports whether a prediction is within 10 %, or 15 minutes, of the fact.
 func near(said, came time.Duration) bool {
 	return (max(said, 0) - came).Abs() <= max(15*time.Minute, came/10)
 }
@@ -141,7 +142,8 @@ func (p *program) say(ctx context.Context, rec *recorder, worked []ingest.SlotRe
 	return nil
 }
 
-// truth compares the predictions of the first host with what came. Those of the day of a surprise are counted apart.
+// truth compares the predictions of the first host with the facts. Predictions on the day of a surprise are counted
+// apart.
 func (rec *recorder) truth(up *upstream) (usual, surprised tally) {
 	usual, surprised = tally{}, tally{}
 	var charts []time.Time
@@ -162,10 +164,10 @@ func (rec *recorder) truth(up *upstream) (usual, surprised tally) {
 	return usual, surprised
 }
 
-// judge compares one saying with what came; charts are those of all series.
+// judge compares one prediction with the facts; charts are the charts of all series.
 func (rec *recorder) judge(s saying, charts []time.Time, t tally) {
 	count := func(mouth string, said, came time.Time) {
-		if tick := rec.world.tick; tick > 0 { // what is due is fetched by the next run
+		if tick := rec.world.tick; tick > 0 { // the next run fetches due slots
 			said = rec.from.Add((said.Sub(rec.from) + tick - 1).Truncate(tick))
 		}
 		if !t.count(mouth, near(said.Sub(s.at), came.Sub(s.at))) && traced {
@@ -233,7 +235,7 @@ func after(times []time.Time, t time.Time) (time.Time, bool) {
 	return times[i], true
 }
 
-// hole reports whether charts were further apart at that time than two turns of the interval that was said.
+// hole reports whether charts were further apart at that time than two turns of the predicted interval.
 func (rec *recorder) hole(s saying, charts []time.Time) bool {
 	i, _ := slices.BinarySearchFunc(charts, s.at, time.Time.Compare)
 	return i == 0 || i == len(charts) || charts[i].Sub(charts[i-1]) > 2*s.every/time.Duration(len(rec.world.regions))+15*time.Minute
@@ -276,8 +278,8 @@ func (rec *recorder) got(from, to time.Time) (n int) {
 	return n
 }
 
-// interval returns the mean time between the charts before and after a time, without hours in which our machine sleeps;
-// 0 if some series has none.
+// interval returns the mean time between the charts before and after a time, without hours when our machine sleeps; 0
+// if some series has none.
 func (rec *recorder) interval(at time.Time) (mean time.Duration) {
 	for _, r := range rec.world.regions {
 		times := rec.charts[string(r)]

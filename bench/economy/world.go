@@ -16,12 +16,12 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// world is a worker's surroundings: how many units the provider gives per day, and what goes wrong.
+// world is a worker's surroundings: how many units the provider gives per day, and the faults.
 type world struct {
 	units    int64
 	backfill bool // a search of the archive takes everything that it can get
 	trouble  trouble
-	regions  []ingest.Region // whose charts are wanted
+	regions  []ingest.Region // the wanted regions
 	every    time.Duration   // the charts' interval
 	pages    int             // per chart
 	also     []ingest.Job    // wanted besides these charts
@@ -31,7 +31,7 @@ type world struct {
 	lookups  int             // calls of a backfill of known size, of one unit each
 }
 
-// names returns the series of charts in the world. With several hosts, those of the first have plain names.
+// names returns the series of charts in the world. With several hosts, the first one's have plain names.
 func (w world) names() (names []string) {
 	for host := range max(w.hosts, 1) {
 		for _, r := range w.regions {
@@ -82,20 +82,20 @@ func (w world) String() string {
 	return s
 }
 
-// trouble is what goes wrong with an upstream's answers.
+// trouble is a fault of an upstream's answers.
 type trouble struct {
 	name   string
 	faults []string                       // of the stand-in
 	ahead  time.Duration                  // of our worker's own clock, for one run
 	lies   time.Duration                  // how long, from 18:00 UTC each day, every call is refused for quota although some is left
-	takes  func(*rand.Rand, int) []taking // what others take from the provider on each day, outside our ledger
+	takes  func(*rand.Rand, int) []taking // the others' takes from the provider on each day, outside our ledger
 	free   bool                           // the provider does not charge the calls that it fails
 	slow   time.Duration                  // how long an answer takes; 0: callTakes
 	away   time.Duration                  // how long, from awayAt on, no call is answered
 	sleeps time.Duration                  // how long our machine sleeps each day, from 22:00 UTC on
 	edits  []edit                         // of the config, while our worker lives
 	random bool                           // it cannot be known when others come
-	seeds  int                            // number of random variants, of which our worker shows the worst; 0: one
+	seeds  int                            // number of random variants; our worker shows the worst of them; 0: one
 }
 
 // awayAt is when in a world the upstream stops to answer.
@@ -112,7 +112,7 @@ func (t trouble) asleep(at time.Time) bool {
 	return t.sleeps > 0 && at.Add(-22*time.Hour).Sub(at.Add(-22*time.Hour).Truncate(24*time.Hour)) < t.sleeps
 }
 
-// taking is what others take from the provider's quota, at that time after the provider's day has begun.
+// taking is the others' takes from the provider's quota, at that time after the provider's day has begun.
 type taking struct {
 	at    time.Duration
 	units int64
@@ -148,7 +148,7 @@ var (
 		slices.SortFunc(all, func(a, b taking) int { return cmp.Compare(a.at, b.at) })
 		return all
 	}}
-	// Tools of which a person knows when they come.
+	// Tools that come at times known to a person.
 	weekly   = trouble{name: "another tool takes 70 % on Mondays", takes: onDays(210, func(day int) bool { return day%7 == 1 })}
 	weekend  = trouble{name: "another tool takes 70 % on Saturdays and Sundays", takes: onDays(210, func(day int) bool { return day%7 == 0 || day%7 == 6 })}
 	event    = trouble{name: "another tool takes 70 % on one day", takes: onDays(210, func(day int) bool { return day == 4 })}
@@ -176,7 +176,7 @@ func onDays(units int64, is func(day int) bool) func(*rand.Rand, int) []taking {
 	}
 }
 
-// clock is the time of a world: workers and the stand-in read it, and those that wait or call advance it.
+// clock is the time of a world: workers and the stand-in read it, and the ones that wait or call advance it.
 type clock struct{ nanos atomic.Int64 }
 
 func (c *clock) now() time.Time       { return time.Unix(0, c.nanos.Load()).UTC() }
@@ -198,9 +198,9 @@ type upstream struct {
 	sim    *youtubesim.Server
 	server *httptest.Server
 	clock  *clock
-	coming []comes     // what others are still to take
+	coming []comes     // the others' takes still to come
 	days   []time.Time // when each of the provider's days begins
-	taken  []int64     // what others wanted on each day
+	taken  []int64     // the others' demand on each day
 }
 
 // comes is a taking at its time.
@@ -218,7 +218,7 @@ func (u *upstream) day(t time.Time) int {
 	return max(later-1, 0)
 }
 
-// catchUp lets others take what they have wanted until now.
+// catchUp lets others take their demand until now.
 func (u *upstream) catchUp() {
 	for len(u.coming) > 0 && !u.coming[0].at.After(u.clock.now()) {
 		u.sim.Spend("units", u.coming[0].units)

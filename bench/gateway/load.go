@@ -57,7 +57,7 @@ func get(base string) func(context.Context) error {
 	return func(ctx context.Context) error { return one(ctx, client, base+unique(int(turn.Add(1))%tools)) }
 }
 
-// syncing writes what SQLite's log of one take has, and waits for the disk.
+// syncing writes the bytes of SQLite's log for one take, and waits for the disk.
 func syncing(dir string) func(context.Context) error {
 	var turn sync.Mutex
 	f, err := os.CreateTemp(dir, "gateway")

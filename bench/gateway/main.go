@@ -1,5 +1,5 @@
-// Command gateway measures internal/gateway: what it adds to a call compared with a bare proxy, and how many cached
-// answers and refusals it gives per second.
+// Command gateway measures internal/gateway: its extra time for a call compared with a bare proxy, and how many
+// cached answers and refusals it gives per second.
 //
 //	go run ./gateway [-write] [-for 20s] [-disk DIR]
 package main
@@ -34,7 +34,7 @@ func main() {
 	var o options
 	flag.BoolVar(&o.write, "write", false, "also write the table to "+report.File)
 	flag.DurationVar(&o.length, "for", 20*time.Second, "how long each measurement takes")
-	flag.StringVar(&o.disk, "disk", os.TempDir(), "a `DIR` on a disk, where fsync costs what it costs")
+	flag.StringVar(&o.disk, "disk", os.TempDir(), "a `DIR` on a disk with an honest fsync")
 	flag.Parse()
 	debug.SetGCPercent(400) // as cmd/ingest does
 	if err := measure(context.Background(), o); err != nil {
@@ -88,7 +88,7 @@ func beside(ctx context.Context, o options, w *world, r *report.Report) error {
 			p50[i], p99[i] = append(p50[i], took[len(took)/2]), append(p99[i], took[len(took)*99/100])
 		}
 	}
-	r.Section("Beside a bare proxy", fmt.Sprintf("%d calls a second, each of them another one and paid for, sent when they are due, in %d turns of %v each; medians of the turns. Beside it, as often and as late, what a charge that outlives the power costs at the least.", perSecond, rounds, o.length))
+	r.Section("Beside a bare proxy", fmt.Sprintf("%d calls a second, each of them another one and paid for, sent when they are due, in %d turns of %v each; medians of the turns. Beside it, as often and as late, the least cost of a charge that outlives the power.", perSecond, rounds, o.length))
 	var rows [][]string
 	for i, c := range contenders {
 		rows = append(rows, []string{c.name, millis(median(p50[i])), millis(median(p99[i])), fmt.Sprint(unserved[i])})

@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	pageBytes = 2 << 10 // of an answer: about that of a call for one video
+	pageBytes = 2 << 10 // of an answer: about the size of a call for one video
 	tools     = 10      // each with a token
 )
 

@@ -81,7 +81,7 @@ func micros(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d.Nanos
 // hello answers as cheaply as a handler can.
 var hello = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("hello\n")) })
 
-// nowhere is a response that nobody reads.
+// nowhere is a response writer that discards the response.
 type nowhere struct {
 	header http.Header
 	status int
@@ -134,7 +134,7 @@ func speed(r *report.Report) (err error) {
 			decisions = append(decisions, d)
 		}
 	}
-	r.Section("What a request costs", fmt.Sprintf("Of %d clients, one window, without a connection; the decision is `Ledger.Take` of memledger under two windows.", clients))
+	r.Section("The cost of a request", fmt.Sprintf("Of %d clients, one window, without a connection; the decision is `Ledger.Take` of memledger under two windows.", clients))
 	rows := [][]string{{"memledger, the decision alone", micros(median(decisions))}}
 	for i, c := range contenders {
 		rows = append(rows, []string{c.name, micros(median(took[i]))})
@@ -235,7 +235,7 @@ func roundTrip(conn *bufio.ReadWriter) error {
 
 // held returns how much memory is in use, in bytes.
 func held() int64 {
-	for range 3 { // what a finalizer releases is freed by the next collection
+	for range 3 { // memory that a finalizer releases is freed by the next collection
 		runtime.GC()
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -276,7 +276,8 @@ func flood(r *report.Report) error {
 	return nil
 }
 
-// exactness lets one client ask for far more than its limit, and counts what gets through within any window.
+// exactness lets one client ask for far more than its limit, and counts the requests that get through within any
+// window.
 func exactness(r *report.Report) error {
 	const limit, window, lasts = 100, 2 * time.Second, 9 * time.Second
 	r.Section("Within one window", fmt.Sprintf("A limit of %d within %v. The client is idle for 1.9 s of each 2.1 s and asks as fast as it can for the rest, for %v; counted is the most that was admitted within any %v.", limit, window, lasts, window))

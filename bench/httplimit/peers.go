@@ -64,7 +64,7 @@ func throttledLimit(limit int, per time.Duration, next http.Handler) (http.Handl
 	return h.RateLimit(next), nil
 }
 
-// bucketPerAddress is what many people write by hand. It never forgets a client.
+// bucketPerAddress is a common limiter written by hand. It never forgets a client.
 func bucketPerAddress(limit int, per time.Duration, next http.Handler) (http.Handler, error) {
 	var mu sync.Mutex
 	buckets := map[string]*rate.Limiter{}

@@ -13,8 +13,8 @@ import (
 // admission is a call that was admitted between two times.
 type admission struct{ asked, answered time.Time }
 
-// exact counts what each contender admits within one true window, in real time. One call opens the first window; late
-// in it a burst begins that lasts beyond its end. All contenders run at once, on their own accounts.
+// exact counts the takes that each contender admits within one true window, in real time. One call opens the first
+// window; late in it a burst begins that lasts beyond its end. All contenders run at once, on their own accounts.
 func exact(ctx context.Context, s *server, ours quota.Ledger, r *report.Report) error {
 	l := limit{100, 2 * time.Second}
 	r.Section("Exactness: a burst at the edge of a window", fmt.Sprintf(

@@ -69,7 +69,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.BoolVar(&o.write, "write", false, "also write the table to "+report.File)
 	only := f.String("only", strings.Join(sectionNames, ","), "the `PARTS` to measure")
 	f.IntVar(&o.batches, "batches", 41, "how many batches each contender gets")
-	f.StringVar(&o.disk, "disk", os.TempDir(), "a `DIR` on a disk, where fsync costs what it costs")
+	f.StringVar(&o.disk, "disk", os.TempDir(), "a `DIR` on a disk with an honest fsync")
 	f.StringVar(&o.memory, "memory", o.memory, "a `DIR` in memory, where fsync is free; empty: leave that out")
 	f.StringVar(&o.worker, "worker", "", "`FILE`: be one of the processes that share it (the program starts itself so)")
 	f.BoolVar(&o.plain, "plain", false, "with -worker: write rows without a ledger")

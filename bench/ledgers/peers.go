@@ -30,7 +30,7 @@ type peer struct {
 	name   string
 	module string // the module whose version is shown; "": our own
 	open   func(c *redis.Client, l limit) (take, error)
-	// usec returns the server's time for one batch: of the client's commands, without those that scripts call.
+	// usec returns the server's time for one batch: the client's commands, without commands that scripts call.
 	usec func(map[string]stat) float64
 }
 

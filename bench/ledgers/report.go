@@ -15,7 +15,7 @@ runs parts, ` + "`-batches N`" + ` makes it shorter or calmer, ` + "`-disk DIR`"
 are pinned by the ` + "`go.mod`" + ` of ` + "`bench/`" + `, a module of its own. Everything here is the output of one run; ok and miss are computed
 from its figures. Compare ratios: microseconds belong to the machine.`
 
-// machine records what the figures were measured on.
+// machine records the machine of the figures.
 func machine(ctx context.Context, s *server, r *report.Report) error {
 	redisVersion, err := s.info(ctx, "server", "redis_version")
 	if err != nil {

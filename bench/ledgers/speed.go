@@ -27,7 +27,7 @@ type contender struct {
 	usec   func(map[string]stat) float64
 }
 
-// speed compares what one call costs the server.
+// speed compares the server's cost of one call.
 func speed(ctx context.Context, s *server, ours sharedledger.Remote, batches int, r *report.Report) error {
 	all, err := contenders(ctx, s, ours)
 	if err != nil {
@@ -45,7 +45,7 @@ func speed(ctx context.Context, s *server, ours sharedledger.Remote, batches int
 		}
 	}
 	r.Section("Redis: the server's own time per call", fmt.Sprintf(
-		"`INFO commandstats` of what the client sends, reset before each batch; %d batches of %d calls (fewer where one call is long), "+
+		"`INFO commandstats` of the client's commands, reset before each batch; %d batches of %d calls (fewer where one call is long), "+
 			"contenders interleaved. Median, and the median of the ratios batch by batch. Ours with two windows (24 h and the provider's day), "+
 			"ceiling, grace, who spent it, and the number and generation that guard against loss; the peers with one window. "+
 			"Calls that are 2 ms apart find the server's caches cold, and ours then asks for the replication id too. throttled sends two commands, then a script: their sum.", batches, callsPerBatch))
@@ -86,7 +86,7 @@ func batch(ctx context.Context, s *server, c contender) (float64, error) {
 	return c.usec(stats) / float64(c.calls), nil
 }
 
-// The names from which goals are computed.
+// The names that goals are computed from.
 const (
 	empty     = "`return 1`"
 	cost1     = "ours, cost 1"
@@ -335,7 +335,7 @@ func speedGoals(t times, r *report.Report) {
 // times holds the batches by contender, in the same order.
 type times map[string][]float64
 
-// over returns the median of the ratios of two contenders, batch by batch: whatever slows the machine slows both.
+// over returns the median of the ratios of two contenders, batch by batch: a slow machine slows both.
 func (t times) over(a, b string) float64 {
 	ratios := make([]float64, len(t[a]))
 	for i := range ratios {

@@ -26,8 +26,8 @@ const Tolerance = 0.15
 // key names a goal within its document.
 func (g goal) key() string { return g.what + ": " + g.want }
 
-// excess returns the share by which a goal is missed: 0.2 for 1.8 if 1.5 was wanted. A goal without such a comparison
-// is either met or missed completely (infinity).
+// excess returns how far a goal is missed, as a share: 0.2 for 1.8 if 1.5 was wanted. A goal without such a
+// comparison is either met or missed completely (infinity).
 func (g goal) excess() float64 {
 	want, atMost, ok := bound(g.want)
 	got, _, gotOK := bound("<= " + g.got)
@@ -55,8 +55,8 @@ func bound(text string) (limit float64, atMost, ok bool) {
 	return limit, m[1][0] == '<', err == nil
 }
 
-// checkGoals compares the goals with those that earlier runs met, and adds those that this run met. It writes the file,
-// and then returns ErrMissed for every missed goal.
+// checkGoals compares the goals with the goals that earlier runs met, and adds the goals that this run met. It writes
+// the file, and then returns ErrMissed for every missed goal.
 func (r *Report) checkGoals(file string) error {
 	file = filepath.Join(filepath.Dir(file), GoalsFile)
 	met := map[string]map[string]bool{} // by title and goal

@@ -18,7 +18,7 @@ const File = "RESULTS.md"
 
 // Report is one document in parts, and its goals with their outcome.
 type Report struct {
-	Title string // its heading, by which Write finds it again
+	Title string // its heading, so that Write finds it again
 	About string // how it is made and how to read it
 	head  strings.Builder
 	body  strings.Builder
@@ -45,7 +45,7 @@ func (r *Report) Goal(what, want, got string, ok bool) {
 // Table adds a table to the current part.
 func (r *Report) Table(header []string, rows [][]string) { table(&r.body, header, rows) }
 
-// Machine records when and on what the figures were measured, with these versions.
+// Machine records the time and the machine of the figures, with these versions.
 func (r *Report) Machine(versions ...string) {
 	fmt.Fprintf(&r.head, "%s. %s, %d cores, %s/%s%s. %s.\n",
 		time.Now().UTC().Format("2006-01-02 15:04 UTC"), cpu(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, load(),
@@ -158,7 +158,7 @@ func VersionOf(module string) string {
 	return "of unknown version"
 }
 
-// Median returns the median of the values, of which there must be at least one.
+// Median returns the median of the values; there must be at least one.
 func Median(v []float64) float64 {
 	sorted := slices.Sorted(slices.Values(v))
 	n := len(sorted)

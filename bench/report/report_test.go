@@ -55,7 +55,7 @@ func TestAGoalThatWasMetAndIsClearlyMissedFailsTheRun(t *testing.T) {
 		want, got string
 		ok, fails bool
 	}{
-		{"<= 1.5 x redis_rate", "9.90 x (the worst of three)", false, false}, // nobody has met it yet
+		{"<= 1.5 x redis_rate", "9.90 x (the worst of three)", false, false}, // no run has met it yet
 		{"<= 1.5 x redis_rate", "1.40 x (the worst of three)", true, false},
 		{"<= 1.5 x redis_rate", "1.70 x (the worst of three)", false, false},
 		{"<= 1.5 x redis_rate", "1.74 x (the worst of three)", false, true},
@@ -80,7 +80,7 @@ func TestAGoalThatWasMetAndIsClearlyMissedFailsTheRun(t *testing.T) {
 	}
 }
 
-// The goals in goals.json are those of the results.
+// The goals in goals.json match the results.
 func TestEveryGoalThatWasMetIsStillMeasured(t *testing.T) {
 	results, err := os.ReadFile(filepath.Join("..", report.File))
 	if err != nil {

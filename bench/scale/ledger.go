@@ -175,7 +175,7 @@ func takes(ctx context.Context, servers []server, r *report.Report) error {
 // accounts spreads takes over many.
 func accounts(ctx context.Context, servers []server, r *report.Report) error {
 	const many = 10_000
-	r.Section("10,000 accounts", fmt.Sprintf("%d clients, each take on a random account, all of which have been taken from before; beside it %d clients that insert bare rows. Medians.", clients, clients))
+	r.Section("10,000 accounts", fmt.Sprintf("%d clients, each take on a random account with earlier takes; beside it %d clients that insert bare rows. Medians.", clients, clients))
 	var rows [][]string
 	name := func(i int) string { return fmt.Sprint("account-", i) }
 	for _, s := range servers {
@@ -216,7 +216,7 @@ const (
 
 // writers lets 64 writers take from one account at once.
 func writers(ctx context.Context, servers []server, r *report.Report) error {
-	r.Section("64 writers on one account in PostgreSQL", fmt.Sprintf("Each with a ledger and a connection of its own: %d asks of cost 1, limit %d. Waits are those of asks that were admitted, which write one after another; a refusal writes nothing.", asksEach, writerLimit))
+	r.Section("64 writers on one account in PostgreSQL", fmt.Sprintf("Each with a ledger and a connection of its own: %d asks of cost 1, limit %d. Waits are the waits of admitted asks, which write one after another; a refusal writes nothing.", asksEach, writerLimit))
 	var rows [][]string
 	for _, s := range servers {
 		all, closing, err := ledgers(ctx, s, writerCount)

@@ -1,6 +1,6 @@
-// Command scale measures what many machines share: the ledger in PostgreSQL compared with a bare row, the store with
-// one in SQLite, and several workers with one. It starts its own PostgreSQL servers, and a stand-in upstream; every
-// verdict is computed from the figures of the same run.
+// Command scale measures the parts that many machines share: the ledger in PostgreSQL compared with a bare row, the
+// store with one in SQLite, and several workers with one. It starts its own PostgreSQL servers, and a stand-in
+// upstream; every verdict is computed from the figures of the same run.
 //
 //	go run ./scale [-write] [-only takes,writers,accounts,stores,workers,traffic] [-videos N] [-disk DIR] [-memory DIR]
 //
@@ -45,7 +45,7 @@ func main() {
 	o := options{}
 	flag.BoolVar(&o.write, "write", false, "also write the table to "+report.File)
 	only := flag.String("only", "takes,writers,accounts,stores,workers,traffic", "the `PARTS` to measure")
-	disk := flag.String("disk", os.TempDir(), "a `DIR` on a disk, where fsync costs what it costs")
+	disk := flag.String("disk", os.TempDir(), "a `DIR` on a disk with an honest fsync")
 	memory := flag.String("memory", "/dev/shm", "a `DIR` in memory; empty: leave that out")
 	flag.IntVar(&o.videos, "videos", 1_000_000, "how many `VIDEOS` are searched: a million take five minutes to generate and copy")
 	flag.Parse()

@@ -60,7 +60,8 @@ func workers(ctx context.Context, servers []server, r *report.Report) error {
 // hour is how many charts ten installations that spend a key's whole quota fetch in an hour: 25,000 a day.
 const hour = 25_000 / 24
 
-// traffic measures what an hour of ten installations leaves in PostgreSQL, by three machines as fast as they can.
+// traffic measures the rows that an hour of ten installations leaves in PostgreSQL, by three machines as fast as they
+// can.
 func traffic(ctx context.Context, servers []server, r *report.Report) error {
 	s := servers[len(servers)-1]
 	dir, program, err := build(ctx, s)
@@ -101,7 +102,7 @@ func traffic(ctx context.Context, servers []server, r *report.Report) error {
 	if err != nil {
 		return err
 	}
-	r.Section("An hour of ten installations", fmt.Sprintf("%d charts of %d pages, which is what ten installations fetch in an hour, by three machines in %s; `autovacuum_naptime` of 10 s, the rest as PostgreSQL comes. %s bytes of WAL for each chart.", hour, chartPages, took, wal))
+	r.Section("An hour of ten installations", fmt.Sprintf("%d charts of %d pages, as many as ten installations fetch in an hour, by three machines in %s; `autovacuum_naptime` of 10 s, the rest as PostgreSQL comes. %s bytes of WAL for each chart.", hour, chartPages, took, wal))
 	r.Table([]string{"table", "rows", "dead", "updates", "on their page", "autovacuums", "with indexes"}, rows)
 	return nil
 }

@@ -95,8 +95,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	small := f.Bool("small", false, "a tenth of the rows and fewer turns: shows that it works, and little else")
 	only := f.String("only", strings.Join(sectionNames, ","), "the `PARTS` to measure")
 	f.IntVar(&o.rows, "rows", 1_000_000, "how many videos the large store holds; the other holds a tenth")
-	f.IntVar(&o.fts5Rows, "beside", o.fts5Rows, "how many videos the store holds in which plain FTS5 is asked too")
-	f.IntVar(&o.repeats, "turns", o.repeats, "how often what is measured in turns is measured")
+	f.IntVar(&o.fts5Rows, "beside", o.fts5Rows, "size of the store, in videos, for asking plain FTS5 too")
+	f.IntVar(&o.repeats, "turns", o.repeats, "number of turns of the measurements in turns")
 	f.IntVar(&o.searches, "searches", o.searches, "how often each kind of search is done")
 	f.StringVar(&o.keep, "keep", "", "a `DIR` for the generated stores, used again by the next run with the same code; empty: none stay")
 	f.StringVar(&o.load, "load", "", "`DIR`: load the charts into it and say how long it took (the program starts itself so)")
@@ -189,7 +189,7 @@ func (b *bench) document(ctx context.Context, sections []string) error {
 	return nil
 }
 
-// machine says what the figures were measured on.
+// machine describes the machine of the figures.
 func machine(ctx context.Context, r *report.Report) error {
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {

@@ -1,5 +1,5 @@
--- The peer "naive": what a first design looks like. The index keeps a copy of its text, cut into words by
--- SQLite's own tokenizer.
+-- The peer "naive": the look of a first design. The index keeps a copy of its text, cut into words by SQLite's own
+-- tokenizer.
 CREATE TABLE videos (
     video_id     TEXT PRIMARY KEY,
     fetched_at   INTEGER NOT NULL,

@@ -17,7 +17,7 @@ const upstream = "localhost"
 
 // saver is a design that keeps charts: ours, or one that it is compared with.
 type saver interface {
-	// begin does what a chart needs before its first page is there.
+	// begin does a chart's work before its first page is there.
 	begin(ctx context.Context, c chart) error
 	// save stores one chart, page by page, each in its own transaction.
 	save(ctx context.Context, c chart) error
@@ -84,7 +84,7 @@ func (s *ours) keep(ctx context.Context, c chart) error {
 	return s.save(ctx, c)
 }
 
-// refresh stores a daily refresh in which no video has changed. Without it serve would begin with four days' videos at
+// refresh stores a daily refresh without a changed video. Without it serve would begin with four days' videos at
 // once, and delete them, as the stand-in knows none of them.
 func (s *ours) refresh(ctx context.Context, at time.Time, known map[string]ingest.Video) error {
 	if err := s.claim(ctx, ingest.Slot{SlotKey: ingest.SlotKey{Job: "refresh", DueAt: at}, Kind: ingest.KindRefresh, State: ingest.Due}); err != nil {

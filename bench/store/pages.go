@@ -21,8 +21,8 @@ import (
 	"github.com/trendvidstream/ingest/bench/report"
 )
 
-// What the pages are measured with: all charts of eight regions that are kept, one every half hour, each with that many
-// new titles.
+// The parameters of the pages' measurement: all charts of eight regions that are kept, one every half hour, each with
+// that many new titles.
 const (
 	pageDays  = 29
 	newTitles = 9
@@ -70,7 +70,7 @@ func (b *bench) pages(ctx context.Context) (err error) {
 	return w.ask(ctx, b)
 }
 
-// rebuilt counts in the ledger what the slots of a filled store have spent.
+// rebuilt counts the spends of a filled store's slots in the ledger.
 func rebuilt(ctx context.Context, program string, env []string) error {
 	rebuild := exec.CommandContext(ctx, program, "quota", "rebuild")
 	rebuild.Env = append(slices.Clone(env), "INGEST_UPSTREAM_URL=http://127.0.0.1:1/")
@@ -91,7 +91,7 @@ func (b *bench) program(ctx context.Context) (string, error) {
 	return program, nil
 }
 
-// watched is an ingest serve, and what its store contains.
+// watched is an ingest serve, and its store's content.
 type watched struct {
 	upstream, site string
 	ids            []string
@@ -99,7 +99,7 @@ type watched struct {
 	kept           bool // from an earlier run
 }
 
-// fill stores days of charts in which titles come, move and go.
+// fill stores days of charts with titles that come, move and go.
 func (w *watched) fill(ctx context.Context, b *bench, dir string, days int) (err error) {
 	start, g, rng := time.Now(), newGenerator(), rand.New(rand.NewPCG(3, 4))
 	_, missing := os.Stat(dir)
@@ -145,7 +145,7 @@ func (w *watched) ask(ctx context.Context, b *bench) error {
 	for _, p := range []struct {
 		name  string
 		times int
-		pause time.Duration // in which caches expire
+		pause time.Duration // time for caches to expire
 		path  func(i int) string
 	}{
 		{"a chart", b.searches, 0, func(i int) string { return "charts/" + string(eight[i%len(eight)]) }},
@@ -198,7 +198,7 @@ func get(ctx context.Context, address string) (int, error) {
 	return len(body), err
 }
 
-// started starts a program, and returns what the pattern captures in its first matching line.
+// started starts a program, and returns the pattern's capture in its first matching line.
 func started(cmd *exec.Cmd, line *regexp.Regexp) (string, error) {
 	out, in, err := os.Pipe()
 	if err != nil {

@@ -25,7 +25,7 @@ var realRows = filepath.Join("..", "..", "shared", "data", "trending")
 
 var eight = []ingest.Region{"US", "GB", "DE", "FR", "IN", "BR", "AU", "CA"}
 
-// chart is what a region's chart held at a time.
+// chart is the content of a region's chart at a time.
 type chart struct {
 	region ingest.Region
 	at     time.Time
@@ -115,8 +115,8 @@ const (
 	secondWord = "usual"
 )
 
-// generator makes videos whose words are as unevenly spread as those of a language: the n-th most frequent word is used
-// about 1/n as often as the first.
+// generator makes videos with words as unevenly spread as in a language: the n-th most frequent word is used about
+// 1/n as often as the first.
 type generator struct {
 	rng  *rand.Rand
 	zipf *rand.Zipf
@@ -137,8 +137,8 @@ type script struct {
 	apart        bool // its words are separated by spaces
 }
 
-// scripts are those of the recorded charts' titles, in about the same shares. Chinese words have no spaces between
-// them.
+// scripts are the scripts of the recorded charts' titles, in about the same shares. Chinese words have no spaces
+// between them.
 var scripts = []script{
 	{[]rune("bcdfghjklmnprstvwz"), []rune("aeiou"), 12, true},
 	{[]rune("bcdfghjklmnñprsçtvwz"), []rune("áéíóúãõäöü"), 2, true},

@@ -44,7 +44,7 @@ func (b *bench) searching(ctx context.Context) error {
 	b.real = nil // otherwise garbage collection of these charts would count as searching
 	runtime.GC()
 	b.report.Section("Searches", fmt.Sprintf("In one region after the other, 20 results, %d searches of each shape, for words that titles have; one process that has searched "+
-		"before. wall is what the clock says, cpu what all threads of the process used. bleve has the real rows, and returns the same fields; it has no order by rise. "+
+		"before. wall is the clock's time, cpu the time of all threads of the process. bleve has the real rows, and returns the same fields; it has no order by rise. "+
 		"Generated titles are in five scripts, and Chinese; every chart has a quarter of the one before.", b.searches))
 	header := []string{"ms", size + ": wall p50", "p99", "cpu p50", "p99"}
 	rows := make([][]string, len(shapes))
@@ -166,7 +166,7 @@ func (b *bench) filled(ctx context.Context, n int) (*ours, error) {
 	}
 	dir := filepath.Join(parent, "generated-"+strconv.Itoa(n))
 	if _, err := os.Stat(dir); err == nil {
-		b.say("searching %s as it was kept", dir)
+		b.say("searching %s with its kept values", dir)
 		return openOurs(ctx, dir)
 	}
 	s, err := openOurs(ctx, dir)

@@ -16,7 +16,7 @@ import (
 	"github.com/trendvidstream/ingest/store/text"
 )
 
-// shape is a kind of search: for what, and with which filter and order.
+// shape is a kind of search: its purpose, filter and order.
 type shape struct {
 	name string
 	ask  func(c wordlist, rng *rand.Rand) store.SearchQuery
@@ -88,7 +88,7 @@ var shapes = []shape{
 // fewTitles is how many titles are kept; the searches need no more: see searching.
 const fewTitles = 2000
 
-// wordlist holds the words to search for, all of which exist.
+// wordlist holds the words to search for, which all exist.
 type wordlist struct {
 	common, han []string
 	titles      [][]string // some of at least two consecutive words, of four letters or more

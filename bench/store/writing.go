@@ -239,7 +239,7 @@ func (b *bench) drivers(ctx context.Context) error {
 	return nil
 }
 
-// loadOnce is what the two programs do.
+// loadOnce makes the steps of the two programs.
 func loadOnce(ctx context.Context, o options, stdout io.Writer) error {
 	b := &bench{options: o}
 	var err error
@@ -295,7 +295,7 @@ func buildWithMattn(ctx context.Context, dir, program string) error {
 	return nil
 }
 
-// pass measures what a run commits: 200 videos in each of eight regions, most of them known.
+// pass measures a run's commits: 200 videos in each of eight regions, most of them known.
 func (b *bench) pass(ctx context.Context) error {
 	return b.inDir(func(dir string) error {
 		s, err := openOurs(ctx, dir)

@@ -115,13 +115,13 @@ var answerRows = []answerRow{
 
 const answersPage = "../../docs/answers.md"
 
-const answersHead = `# What comes of an upstream's answers
+const answersHead = `# Results of an upstream's answers
 
-An answer is evidence and not proof: this is what each command makes of it. A test plays every row against a stand-in for
-YouTube and writes this page. *Charged* is in units: by our ledger and, where they differ, by the stand-in; ours is never
-lower. A run is over the charts of US and DE, an hour after a good one. A backfill is of a channel with 120 videos; its third
-call is the first look-up, its fourth the second page of the list. The end is an [exit code](commands.md), of the gateway the
-HTTP status that its client gets, of serve that of /readyz.
+An answer is evidence and not proof: this is each command's reaction. A test plays every row against a stand-in for
+YouTube and writes this page. *Charged* is in units: by our ledger and, where they differ, by the stand-in; ours is
+never lower. A run is over the charts of US and DE, an hour after a good one. A backfill is of a channel with 120
+videos; its third call is the first look-up, its fourth the second page of the list. The end is an [exit
+code](commands.md); for the gateway the HTTP status that its client gets; for serve the status of /readyz.
 
 | in | the upstream's answers | charged | kept | said | end |
 |---|---|---|---|---|---|

@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "write docs/faq.md and testdata/printed.
 
 // docs/faq.md has every cause, the work that goes on meanwhile, and the cure that the screens print.
 func TestFAQHasTheTableOfCauses(t *testing.T) {
-	const page, mark = "../../docs/faq.md", "what goes on meanwhile, and what to do.\n"
+	const page, mark = "../../docs/faq.md", "the work that goes on meanwhile, and the cures.\n"
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +36,7 @@ func TestFAQHasTheTableOfCauses(t *testing.T) {
 	if !more {
 		t.Fatalf("%s: nothing follows the table", page)
 	}
-	want := "\n| what is wrong | what goes on | do |\n|---|---|---|\n"
+	want := "\n| fault | goes on | cure |\n|---|---|---|\n"
 	for _, row := range standing.Causes {
 		do := row.Cure.Advice
 		if row.Cure.Command != "" {
