@@ -20,7 +20,7 @@ var kinds = []kind{
 	{
 		Name: "clause",
 		Cure: `name the thing: "the charges", not "what X did"`,
-		Find: words(`\bwhat('s)?\b|\bthat which\b|(^|\b(and|or|of|to|than|but|for|from|those|that) )whose\b`),
+		Find: words(`\bwhat('s)?\b|\bthat which\b|\b(of|to|than|but|from|those|that) whose\b|^Whose\b`),
 		Fine: words(`\b(so|for|no matter|ask|asks|asked|know|knows|decide|decides|explain|explains) what\b|\bwhat (to|if|else|about)\b|“What|"what"`),
 	},
 	{
@@ -33,7 +33,7 @@ var kinds = []kind{
 		Name: "of which",
 		Cure: "two sentences, or where, when, and whose",
 		Find: words(`\b(of|in|to|for|by|from|with|without|than|against) (which|whom)\b`),
-		Fine: words(`\b(depends on|depend on|knows? (of|in|to|for|by|from|at|on)|decides? (on|to|for)|asks? (for|in|of)) which\b`),
+		Fine: words(`\b(in which order|of which kind|by whom|at which weight|for which (job|page|call|region)s?)\b`),
 	},
 	{
 		Name: "those of",
@@ -53,7 +53,7 @@ var kinds = []kind{
 	{
 		Name: "bare passive",
 		Cure: "say who prints, counts, refuses",
-		Find: words(`\b(it|this|which|they) (is|are|was|were) (said|told|counted|left|held|named|asked|looked|shown|kept|met|lifted|raised|owed)\b|` +
+		Find: words(`\b(it|this|which|they) (is|are|was|were) (said|told|counted|left|looked|met|lifted|raised|owed)\b|` +
 			`\b(is|are|was|were) (said|told of|owed|looked at|looked for|gone by|done without)\b`),
 		Fine: words(`\b(is|are|was|were) \w+ by\b`),
 	},
@@ -70,7 +70,7 @@ func flaws(sentence string) []string {
 	var found []string
 	for _, k := range kinds {
 		text := sentence
-		if k.Name == "clause" && strings.HasSuffix(strings.TrimRight(text, `"”)*_`), "?") {
+		if (k.Name == "clause" || k.Name == "of which") && strings.HasSuffix(strings.TrimRight(text, `"”)*_`), "?") {
 			continue // a question
 		}
 		if k.Fine != nil {
