@@ -20,16 +20,16 @@ import (
 	"github.com/trendvidstream/ingest/internal/youtubesim"
 )
 
-// documented returns the one block of a language in docs/limits.md.
-func documented(t *testing.T, language string) string {
+// documented returns the one block of a language in a page of the documents.
+func documented(t *testing.T, page, language string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(here, "../../docs/limits.md"))
+	text, err := os.ReadFile(filepath.Join(here, "../../docs", page))
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := regexp.MustCompile("(?s)\n```"+language+"\n(.*?)```").FindAllSubmatch(text, -1)
 	if len(m) != 1 {
-		t.Fatalf("docs/limits.md has %d blocks of %s", len(m), language)
+		t.Fatalf("docs/%s has %d blocks of %s", page, len(m), language)
 	}
 	return string(m[0][1])
 }
@@ -72,7 +72,7 @@ func TestServesOnOneRedisAdmitOneLimit(t *testing.T) {
 			}
 			client := "user of " + c.language
 			file := filepath.Join(t.TempDir(), c.file)
-			if err := os.WriteFile(file, []byte(strings.ReplaceAll(documented(t, c.language), "user-7", client)), 0o600); err != nil {
+			if err := os.WriteFile(file, []byte(strings.ReplaceAll(documented(t, "limits.md", c.language), "user-7", client)), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			run := func(d *served) string {
@@ -100,6 +100,36 @@ func TestServesOnOneRedisAdmitOneLimit(t *testing.T) {
 	}
 }
 
+// The programs of docs/data.md read a store, whatever their SQLite is.
+func TestOtherProgramsReadTheStore(t *testing.T) {
+	standIn(t, youtubesim.Options{Seed: 5})
+	configured(t, "jobs: [{name: chart, kind: chart, every: 720h, regions: [US]}]\n")
+	ingestCode(t, 0, "run")
+	chart := ingestJSON[struct{ Items []struct{ Title string } }](t, 0, "chart", "US", "--json")
+	for _, c := range []struct {
+		language, interpreter, file string
+		lines                       int
+	}{{"python", "python3", "chart.py", len(chart.Items)}, {"php", "php", "gained.php", 10}} {
+		t.Run(c.language, func(t *testing.T) {
+			path, err := exec.LookPath(c.interpreter)
+			if err != nil {
+				t.Skipf("%s: not installed", c.interpreter)
+			}
+			file := filepath.Join(t.TempDir(), c.file)
+			text := strings.ReplaceAll(documented(t, "data.md", c.language), "86400", "31*86400") // the slot may be as old
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command(path, file)
+			cmd.Env = append(os.Environ(), "INGEST_DB="+filepath.Join(os.Getenv("INGEST_DATA"), "ingest.db"))
+			out, err := cmd.CombinedOutput()
+			if lines := len(regexp.MustCompile(`(?m)\t(\d+|None)$`).FindAll(out, -1)); err != nil || lines != c.lines || c.language == "python" && !strings.Contains(string(out), chart.Items[0].Title) {
+				t.Errorf("%v: %d lines, want %d:\n%s", err, lines, c.lines, out)
+			}
+		})
+	}
+}
+
 // The nginx of the documents, before a site that knows nothing of limits.
 func TestLongLimitsBehindNginx(t *testing.T) {
 	path, err := exec.LookPath("nginx")
@@ -113,7 +143,7 @@ func TestLongLimitsBehindNginx(t *testing.T) {
 	defer site.Close()
 	dir := t.TempDir()
 	socket := filepath.Join(dir, "nginx.sock")
-	conf := strings.NewReplacer("http://127.0.0.1:8080/", d.url, "http://127.0.0.1:3000", site.URL, "$remote_addr", "$http_x_test_address").Replace(documented(t, "nginx"))
+	conf := strings.NewReplacer("http://127.0.0.1:8080/", d.url, "http://127.0.0.1:3000", site.URL, "$remote_addr", "$http_x_test_address").Replace(documented(t, "limits.md", "nginx"))
 	conf = "daemon off; master_process off; pid " + dir + "/pid; error_log stderr;\nevents {}\nhttp { access_log off;\n" +
 		"client_body_temp_path " + dir + "/a; proxy_temp_path " + dir + "/b; fastcgi_temp_path " + dir + "/c; uwsgi_temp_path " + dir + "/d; scgi_temp_path " + dir + "/e;\n" +
 		"server { listen unix:" + socket + ";\n" + conf + "} }\n"
