@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -65,25 +64,14 @@ func printNext(ctx context.Context, a *app, n int, region string) error {
 	if text := st.Pace.String(); text != "" && !a.json {
 		term.Paragraph(a.stdout, text)
 	}
-	slots := st.Pace.Schedule.Upcoming(st.Latest, st.Now, n, func(s ingest.Series) bool { return region == "" || s.Key == region })
-	for i, slot := range slots {
-		if !slot.FirstDueAt.IsZero() {
-			slots[i].Reason = report.WaitText(st, slot)
-			if a.json {
-				slots[i].Reason = strings.TrimSuffix(slots[i].Reason+"; "+slot.Reason, "; ")
-			}
-		}
-	}
+	slots := report.NextSlots(st, n, region, a.json)
 	return printSlots(&a.console, slots, nil, nil, st.Now, region != "")
 }
 
 // sayClosed describes the runs' fetching while the ledger cannot answer.
 func (a *app) sayClosed(st standing.Standing) {
-	switch {
-	case st.LedgerErr != nil:
-		a.say("ingest: until this is mended no run fetches the due slots: %v", st.LedgerErr)
-	case st.Report.Degraded != nil:
-		a.say("ingest: until this is mended %s: %v", report.WithoutLedger(st.Report.EmergencyLeft), st.Report.Degraded)
+	if text := report.ClosedText(st); text != "" {
+		a.say("ingest: %s", text)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 // The judgements, without a machine, a server or an upstream in that state.
 var (
 	LookData           = checkData
-	LookFreshness      = given(stand, judgeFreshness)
+	LookFreshness      = given(stand, JudgeFreshness)
 	LookEnvironment    = checkEnvironment
 	JudgeHosts         = judgeHosts
 	JudgeClockGap      = judgeClockGap

@@ -61,7 +61,8 @@ func checkLedger(ctx context.Context, d *Doctor) Finding {
 	return okf("sqlite, account %s: it answers", d.Config.Account)
 }
 
-func judgePools(d *Doctor, st standing.Standing) Finding {
+// JudgePools says which pools are closed or used up, and who opens them.
+func JudgePools(d *Doctor, st standing.Standing) Finding {
 	t, err := d.Tariff()
 	if err != nil || st.Ledger.State == standing.Bad {
 		return noFinding // costs, ledger or redis reports it

@@ -16,7 +16,8 @@ import (
 
 // The checks of done and missing slots.
 
-func judgeFreshness(_ *Doctor, st standing.Standing) Finding {
+// JudgeFreshness says which series are late, and why.
+func JudgeFreshness(_ *Doctor, st standing.Standing) Finding {
 	if st.StoreErr != nil {
 		return noFinding // store reports it
 	}
@@ -57,8 +58,8 @@ func lateLines(st standing.Standing) (lines []string) {
 	return lines
 }
 
-// judgeContact says whether the upstream answered the calls of runs.
-func judgeContact(d *Doctor, st standing.Standing) Finding {
+// JudgeContact says whether the upstream answered the calls of runs.
+func JudgeContact(d *Doctor, st standing.Standing) Finding {
 	if st.Contact == nil || st.Contact.AskedAt.IsZero() {
 		return noFinding // store reports it, or nothing was asked
 	}

@@ -1,6 +1,9 @@
 package report
 
 import (
+	"fmt"
+	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest/internal/standing"
@@ -41,4 +44,22 @@ func WithoutLedger(left []quota.EmergencyLeft) string {
 		return "nothing is fetched, as the budget for calls without the ledger is used up"
 	}
 	return "nothing is fetched, as the budget for calls without the ledger is used up until " + term.StampFrom(resumes)
+}
+
+// ClosedText describes the runs' fetching while the ledger cannot answer; "" if it can.
+func ClosedText(st standing.Standing) string {
+	switch {
+	case st.LedgerErr != nil:
+		return fmt.Sprintf("until this is mended no run fetches the due slots: %v", st.LedgerErr)
+	case st.Report.Degraded != nil:
+		return fmt.Sprintf("until this is mended %s: %v", WithoutLedger(st.Report.EmergencyLeft), st.Report.Degraded)
+	}
+	return ""
+}
+
+// LogAttrs gives an error's cause and cure to a log, in the words of the status page.
+func LogAttrs(err error, unknown standing.Cause) []any {
+	c := standing.Condition{Cause: standing.CauseOf(err, unknown), Err: err}
+	cure := c.Cure()
+	return []any{slog.Any("error", err), slog.String("cause", string(c.Cause)), slog.String("cure", strings.TrimSpace(cure.Advice+" "+cure.Command))}
 }

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"io"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
@@ -96,11 +94,4 @@ func (d *deduplicator) Write(line []byte) (int, error) {
 		d.written[string(text)] = time.Now()
 	}
 	return d.w.Write(line)
-}
-
-// about gives an error's cause and cure, in the words of the status page.
-func about(err error, unknown standing.Cause) []any {
-	c := standing.Condition{Cause: standing.CauseOf(err, unknown), Err: err}
-	cure := c.Cure()
-	return []any{slog.Any("error", err), slog.String("cause", string(c.Cause)), slog.String("cure", strings.TrimSpace(cure.Advice+" "+cure.Command))}
 }

@@ -99,7 +99,7 @@ func (s *Service) askLedger(ctx context.Context, r *Runtime) {
 	}
 	switch {
 	case err != nil && before.ledgerErr == nil:
-		s.log.WarnContext(ctx, "the ledger cannot answer: "+report.WithoutLedger(left.EmergencyLeft), about(err, standing.LedgerSilent)...)
+		s.log.WarnContext(ctx, "the ledger cannot answer: "+report.WithoutLedger(left.EmergencyLeft), report.LogAttrs(err, standing.LedgerSilent)...)
 	case err == nil && before.ledgerErr != nil:
 		s.log.WarnContext(ctx, "the ledger answers again")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 )
@@ -84,7 +85,7 @@ func (s *Service) reconciler(r *Runtime) *fetch.Reconciler {
 
 func (s *Service) warnNotOpen(ctx context.Context, err error) {
 	if ctx.Err() == nil {
-		s.log.WarnContext(ctx, "nothing is fetched until this is repaired", about(err, standing.LedgerUnreadable)...)
+		s.log.WarnContext(ctx, "nothing is fetched until this is repaired", report.LogAttrs(err, standing.LedgerUnreadable)...)
 	}
 }
 
@@ -167,7 +168,7 @@ func (s *Service) logStops() {
 func (s *Service) onRest(err error) {
 	s.logStops()
 	if err != nil && !s.endIfOutdated(context.Background(), err) { // the log repeats it every ten minutes while it lasts
-		s.log.Error("nothing can be fetched now; trying again", about(err, standing.WorkersRest)...)
+		s.log.Error("nothing can be fetched now; trying again", report.LogAttrs(err, standing.WorkersRest)...)
 	}
 	s.state.update(func(st *state) { st.workersRested(err, s.heartbeat) })
 	if s.state.read().news {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,9 +18,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/doctor"
 	"github.com/trendvidstream/ingest/internal/pages"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/standing"
+	"github.com/trendvidstream/ingest/internal/term"
 	"github.com/trendvidstream/ingest/internal/web"
 	"github.com/trendvidstream/ingest/quota"
 )
@@ -40,6 +43,9 @@ type printed struct {
 	systemd   string                  // the status of the service
 	run       standing.Ending         // of a run with nothing due
 	exit      int                     // of ingest quota --purpose scheduled
+	next      []string                // of ingest slots --next 2
+	doctor    []string                // its rows about the state
+	log       []string                // what the service repeats
 }
 
 // show lets every mouth print the facts.
@@ -54,8 +60,22 @@ func show(t fataler, f standing.Facts) (p printed) {
 	p.systemd, p.exit = report.StatusLine(site.Standing(t.Context())), s.Standing.ExitCode(quota.Scheduled)
 	p.run = s.Standing.Ending(standing.Ending{Outcome: ingest.Done}, []ingest.Series{us, de}, quota.Cost{"units": 384}, false)
 	p.reason, p.cure = s.Reason(), s.Cure()
-	if f.StoreErr == nil {
+	if p.next = term.Texts(nonempty(report.ClosedText(s.Standing)), oneLine); f.StoreErr == nil {
 		p.slots = report.NewSeriesDocuments(s.Standing, "")
+		for _, slot := range report.NextSlots(s.Standing, 2, "", false) {
+			p.next = append(p.next, oneLine(slot.Key+" "+slot.DueAt.Format("2006-01-02 15:04 ")+slot.Reason))
+		}
+	}
+	d := &doctor.Doctor{Provider: "YouTube", Tariff: func() (*quota.Tariff, error) { return &quota.Tariff{}, nil }}
+	for _, judge := range []func(*doctor.Doctor, standing.Standing) doctor.Finding{doctor.JudgeFreshness, doctor.JudgeContact, doctor.JudgePools} {
+		if found := judge(d, s.Standing); found.Status != "" {
+			p.doctor = append(p.doctor, oneLine(strings.TrimSuffix(fmt.Sprintf("%s %s -> %s", found.Status, found.Detail, found.Advice), " -> ")))
+		}
+	}
+	for _, c := range []standing.Condition{s.Standing.Ledger, s.Standing.Charts} {
+		if c.Err != nil {
+			p.log = append(p.log, oneLine(fmt.Sprint(report.LogAttrs(c.Err, c.Cause))))
+		}
 	}
 	if p.quota = "-"; s.Quota != nil {
 		p.quota = s.Verdict()
@@ -89,6 +109,12 @@ func show(t fataler, f standing.Facts) (p printed) {
 		}
 	}
 	return p
+}
+
+func oneLine(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "\n", " ")) }
+
+func nonempty(texts ...string) []string {
+	return slices.DeleteFunc(texts, func(text string) bool { return text == "" })
 }
 
 type fataler interface {
@@ -158,6 +184,15 @@ func (p printed) String() string {
 	}
 	for _, one := range p.slots {
 		line("slots", one.Line(p.fresh.At))
+	}
+	for _, text := range p.next {
+		line("next", text)
+	}
+	for _, text := range p.doctor {
+		line("doctor", text)
+	}
+	for _, text := range p.log {
+		line("log", text)
 	}
 	line("series", fmt.Sprintf("%d %s", p.freshCode, strings.Join(series, ", ")))
 	var figures []string
@@ -314,6 +349,19 @@ func TestNoTwoMouthsDiffer(t *testing.T) {
 		}
 		if unreadable := strings.Contains(p.systemd, "store: "); unreadable != (f.StoreErr != nil) {
 			t.Fatalf("systemd shows %q, and the store: %v", p.systemd, f.StoreErr)
+		}
+		if closed := strings.Contains(strings.Join(p.next, "\n"), "until this is mended"); closed != (f.LedgerErr != nil || f.Report.Degraded != nil) {
+			t.Fatalf("slots --next says %q, and the ledger is %s", p.next, s.Ledger.State)
+		}
+		for _, row := range p.doctor {
+			if fine := strings.HasPrefix(row, "ok All"); fine && len(s.StaleSeries()) > 0 {
+				t.Fatalf("the doctor says %q, and %d series are stale", row, len(s.StaleSeries()))
+			}
+		}
+		for _, said := range p.log {
+			if !strings.Contains(said, "cause="+string(s.Ledger.Cause)+" ") && !strings.Contains(said, "cause="+string(s.Charts.Cause)+" ") {
+				t.Fatalf("the log says %q, and the causes are %q and %q", said, s.Ledger.Cause, s.Charts.Cause)
+			}
 		}
 		if f.StoreErr != nil {
 			return
