@@ -3,6 +3,8 @@ package main_test
 import (
 	"bytes"
 	"encoding/json"
+	"io"
+	"os/exec"
 	"slices"
 	"strconv"
 	"testing"
@@ -14,7 +16,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/report"
 )
 
-// TestLongTomorrowsPredictionsComeTrue lets the program live for days under cron.
+// TestLongTomorrowsPredictionsComeTrue lets the program live for days under cron, in processes.
 func TestLongTomorrowsPredictionsComeTrue(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/long",
@@ -63,7 +65,7 @@ func live(ts *testscript.TestScript, neg bool, args []string) {
 	ask := func(now time.Time, doc any, args ...string) (code int) {
 		ts.Setenv("INGEST_NOW", now.Format(time.RFC3339))
 		var out bytes.Buffer
-		code = runInto(ts, &out, append(args, "--json"))
+		code = runProcess(ts, &out, append(args, "--json"))
 		ts.Check(json.Unmarshal(out.Bytes(), doc))
 		return code
 	}
@@ -88,6 +90,19 @@ func live(ts *testscript.TestScript, neg bool, args []string) {
 			l.sayings = append(l.sayings, said)
 		}
 	}
+}
+
+// runProcess runs the program as cron does: each start is a process of its own, which knows only its files.
+func runProcess(ts *testscript.TestScript, out io.Writer, args []string) (code int) {
+	cmd := exec.Command("ingest", args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), out, ts.Stderr()
+	for _, name := range scriptVariables() {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		ts.Check(err)
+	}
+	return cmd.ProcessState.ExitCode()
 }
 
 // comesTrue compares a command's forecasts with the later runs: comestrue region|next|quota|exit PERCENT.
