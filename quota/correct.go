@@ -84,12 +84,14 @@ func (g *Governor) DrainByHand(ctx context.Context, pool string, lift bool) erro
 	if lift {
 		return g.ledger().Drain(ctx, g.Account, pool, Drain{})
 	}
-	r, err := g.Report(ctx)
-	if err != nil {
+	at := g.Now()
+	if r, err := g.Report(ctx); err == nil {
+		at = r.At
+	} else if !errors.Is(err, ErrUnavailable) {
 		return err
 	}
-	_, until := g.Tariff.dayOf(r.At)
-	return g.ledger().Drain(ctx, g.Account, pool, Drain{Until: until, By: ByHand, At: r.At})
+	_, until := g.Tariff.dayOf(at)
+	return g.ledger().Drain(ctx, g.Account, pool, Drain{Until: until, By: ByHand, At: at})
 }
 
 // CloseUnknown closes a pool because its use is not known: until nothing that was spent before now can count any

@@ -271,9 +271,12 @@ func (a *app) corrected(ctx context.Context, l *ledger, did, pool string) error 
 	if a.quiet {
 		return nil
 	}
-	r, err := l.Report(ctx)
+	r, err := l.report(ctx)
 	if err != nil {
 		return err
+	}
+	if r.Degraded != nil {
+		did += " in " + a.cfg.Data + ": the server gets it once it answers"
 	}
 	_, err = fmt.Fprintln(a.stdout, did+report.Remainder(r, pool))
 	return err

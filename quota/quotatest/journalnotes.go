@@ -159,10 +159,18 @@ var journalNotes = []JournalCase{
 		search = snapshotOf("search", noon.Add(-time.Minute), 7)
 		d.reopened()
 		d.snapshots(units, search)
-		units = snapshotOf("units", noon.Add(time.Microsecond), 1)
-		units.Generation = 3 // in any generation, and however little it saw
-		d.begins(d.row("a", noon), sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{units}})
-		d.snapshots(units, search)
+		later := snapshotOf("units", noon.Add(time.Microsecond), 1)
+		later.Generation = 3 // whatever generation, and however little it saw
+		d.begins(d.row("a", noon), sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{later}})
+		kept := later
+		kept.Drain, kept.Owed = units.Drain, true // what is owed is kept until it is synced, or was lifted
+		d.snapshots(kept, search)
+		kept.Owed, kept.At = false, noon.Add(second)
+		d.notes(sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{kept}})
+		d.snapshots(kept, search)
+		later.At = noon.Add(2 * second)
+		d.notes(sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{later}})
+		d.snapshots(later, search)
 	}},
 	{"no snapshot of one who does not know replaces that a pool's use is unknown", func(d *journalRig) {
 		unknown := quota.Drain{Until: noon.Add(time.Hour), By: quota.ByUnknown, At: noon}

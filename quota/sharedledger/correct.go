@@ -176,7 +176,7 @@ func (s *Ledger) Left(ctx context.Context, account string, at time.Time, budgets
 func (s *Ledger) LastUsage(ctx context.Context, account string) ([]quota.LastUsage, error) {
 	var last []quota.LastUsage
 	err := s.on(ctx, account, func() error {
-		err := s.loadOnce(ctx)
+		err := errors.Join(s.flush(ctx), s.load(ctx)) // another process may have closed a pool
 		last = s.state.LastUsage()
 		return err
 	})

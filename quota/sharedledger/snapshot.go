@@ -25,16 +25,22 @@ type WindowUsage struct {
 	Used   int64        `json:"used"`
 }
 
-// Over returns the later of two snapshots of one pool. If the earlier one has a drain by quota.ByUnknown that the
-// later one does not know, the later one has it too, and it is still to be synced if the earlier one's was.
+// Over returns the later of two snapshots of one pool. If the earlier one has a drain that is still to be synced, or one by
+// quota.ByUnknown, that the later one does not know, the later one has it too, and it is still to be synced if the earlier
+// one's was.
 func (u UsageSnapshot) Over(old UsageSnapshot) UsageSnapshot {
 	if !u.supersedes(old) {
 		u, old = old, u
 	}
-	if old.Drain.By == quota.ByUnknown {
-		if d := u.Drain.Over(old.Drain, u.At); !d.Equal(u.Drain) {
-			u.Drain, u.Owed = d, u.Owed || old.Owed
-		}
+	d := u.Drain
+	switch {
+	case old.Drain.By == quota.ByUnknown:
+		d = d.Over(old.Drain, u.At)
+	case old.Owed && !u.Owed && old.Drain.Holds(u.At):
+		d = old.Drain.Over(d, u.At)
+	}
+	if !d.Equal(u.Drain) {
+		u.Drain, u.Owed = d, u.Owed || old.Owed
 	}
 	return u
 }

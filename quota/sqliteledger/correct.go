@@ -140,7 +140,7 @@ func (t *transaction) liftInJournal(name, poolName string) error {
 	s, err := t.journal(name)
 	for _, u := range s.Snapshots {
 		if err == nil && u.Pool == poolName && !u.Drain.Until.IsZero() && u.Drain.By != quota.ByUnknown {
-			u.Drain, u.Owed, u.At = quota.Drain{}, false, u.At.Add(time.Microsecond)
+			u.Drain, u.At = quota.Drain{}, u.At.Add(time.Microsecond)
 			_, err = t.note(name, sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{u}})
 		}
 	}
