@@ -50,11 +50,12 @@ type Verdict struct {
 // String returns the verdict in one line.
 func (v Verdict) String() string { return v.Clause + ": " + string(v.Status) + ": " + v.Detail }
 
-// Judge judges the given clauses, in the order of terms.Names.
+// Judge judges the given clauses, in the order of terms.Names; that of one project also without a clause, if another
+// account was spent: a renamed one would begin from nought.
 func Judge(clauses map[string]terms.Clause, f Facts) []Verdict {
 	verdicts := []Verdict{}
 	for _, name := range terms.Names() {
-		if c, ok := clauses[name]; ok {
+		if c, ok := clauses[name]; ok || name == terms.OneProject && len(f.Others) > 0 {
 			v := judges[name](c, f)
 			v.Clause, v.Source, v.Read = name, c.Source, c.Read
 			verdicts = append(verdicts, v)
@@ -66,7 +67,10 @@ func Judge(clauses map[string]terms.Clause, f Facts) []Verdict {
 // Refusal returns why nothing may be done, or nil.
 func Refusal(verdicts []Verdict) error {
 	for _, v := range verdicts {
-		if v.refused {
+		switch {
+		case v.refused && v.Source == "":
+			return fmt.Errorf("%s: %s", v.Detail, v.Advice)
+		case v.refused:
 			return fmt.Errorf("%s: %s (policy %s: %s, read %s)", v.Detail, v.Advice, v.Clause, v.Source, v.Read)
 		}
 	}
@@ -86,7 +90,7 @@ func oneProject(_ terms.Clause, f Facts) Verdict {
 	if len(f.Others) > 0 {
 		return Verdict{Status: NotKept, refused: true,
 			Detail: fmt.Sprintf("account %s and account %s spend from one data directory, as if they were two projects", f.Account, strings.Join(f.Others, ", ")),
-			Advice: "keep to one account; if it was renamed, take the old name until its last calls are a day old; for more quota see ingest quota audit-report"}
+			Advice: fmt.Sprintf("write account: %s, also if the project was renamed: the name is the ledger's own, and can change once its last calls are a day old; for more quota see ingest quota audit-report", f.Others[0])}
 	}
 	return Verdict{Status: Kept, Detail: "all calls are counted on account " + f.Account}
 }

@@ -58,8 +58,12 @@ func TestEachClauseIsJudged(t *testing.T) {
 			t.Errorf("%s, %q: refused: %v", tt.clause, tt.says, err)
 		}
 	}
-	if got := policy.Judge(nil, policy.Facts{Others: []string{"b"}, Reachable: ":80"}); len(got) != 0 || policy.Refusal(got) != nil {
+	if got := policy.Judge(nil, policy.Facts{Reachable: ":80"}); len(got) != 0 || policy.Refusal(got) != nil {
 		t.Errorf("without clauses nothing is judged: %+v", got)
+	}
+	got := policy.Judge(nil, policy.Facts{Account: "a", Others: []string{"b"}, Reachable: ":80"})
+	if err := policy.Refusal(got); len(got) != 1 || err == nil || !strings.Contains(err.Error(), "write account: b") || strings.Contains(err.Error(), "policy") {
+		t.Errorf("an account that was renamed is refused without a clause, too: %+v", got)
 	}
 }
 

@@ -97,7 +97,9 @@ func (d CheckDocument) Print(w io.Writer) {
 			fmt.Fprintf(w, "  %s\n", term.Wrap("-> "+v.Advice, term.Screen-2, "     "))
 		}
 		if v.Status != policy.Kept {
-			fmt.Fprintf(w, "  %s: %s\n", v.Read, v.Source)
+			if v.Source != "" {
+				fmt.Fprintf(w, "  %s: %s\n", v.Read, v.Source)
+			}
 		}
 	}
 	fmt.Fprintln(w, "history: 29 days, since the provider wants data refreshed or deleted within 30")
