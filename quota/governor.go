@@ -26,8 +26,9 @@ type Governor struct {
 	// Reserve returns the amounts that calls of backfills and clients must leave for the schedule. It holds for each
 	// Request that brings no Reserve of its own, and for Report. nil: nothing is reserved.
 	Reserve func(context.Context) Reserve
-	// Known returns the spends after a time that the program's own records, such as rows of its store, show. While
-	// the ledger lacks any of that, a take fails with ErrClosed and ErrIncomplete. nil: nothing is known.
+	// Known returns what the program's own records, such as rows of its store, show was spent wholly after a time; for the
+	// file of another ledger of the account see sqliteledger.Ledger.Known. While the ledger lacks any of that, a take fails
+	// with ErrClosed and ErrIncomplete. nil: nothing is known.
 	Known func(ctx context.Context, since time.Time) ([]Spent, error)
 	// Date asks the provider's clock. Within MaxClockGap after the provider's midnight by this machine's clock, a take
 	// calls it and fails closed if the provider's day has not turned yet. nil: the provider is not asked.
@@ -239,6 +240,11 @@ func (g *Governor) Missing(ctx context.Context) ([]Spent, error) {
 	if len(known) == 0 {
 		g.isWhole.Store(true)
 		return nil, nil
+	}
+	for i, s := range known { // a ledger's file has the first names
+		if g.Tariff.renames() {
+			known[i].Pool = g.Tariff.NowNamed(s.Pool)
+		}
 	}
 	counted, err := g.ledger().Spent(ctx, g.Account, now.Add(-horizon), 0)
 	if err != nil {

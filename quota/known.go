@@ -17,25 +17,39 @@ func (w Who) spender() spender {
 	return spender{region: w.Region, client: w.Client}
 }
 
-// Lacking returns known, in its order, with the part of each Amount that was not counted; 0 if all of it was.
+// Lacking returns known, in its order, with the part of each Amount that was not counted; 0 if all of it was. What is
+// known of nobody (Purpose.unknown) is lacking if the pool's sum is.
 func Lacking(known, counted []Spent) []Spent {
 	type key struct {
 		spender
 
 		pool string
 	}
-	open := map[key]int64{}
+	open, more := map[key]int64{}, map[string]int64{}
 	for _, s := range known {
-		open[key{s.Who.spender(), s.Pool}] += s.Amount
+		if !s.Who.Purpose.unknown() {
+			open[key{s.Who.spender(), s.Pool}] += s.Amount
+		}
 	}
 	for _, s := range counted {
 		open[key{s.Who.spender(), s.Pool}] -= s.Amount
 	}
+	for k, n := range open {
+		more[k.pool] -= min(n, 0)
+	}
 	lacking := slices.Clone(known)
 	for i, s := range known {
 		k := key{s.Who.spender(), s.Pool}
+		if s.Who.Purpose.unknown() {
+			lacking[i].Amount = max(s.Amount-more[s.Pool], 0)
+			more[s.Pool] -= s.Amount - lacking[i].Amount
+			continue
+		}
 		lacking[i].Amount = max(min(s.Amount, open[k]), 0)
 		open[k] -= lacking[i].Amount
 	}
 	return lacking
 }
+
+// unknown reports whether a charge stands for those of other hosts: sharedledger.Unattributed.
+func (p Purpose) unknown() bool { return p == "unknown" }

@@ -209,19 +209,19 @@ var batches = []Case{
 }
 
 var unattributed = []Case{
-	{ID: "G5", Name: "a snapshot raises its pool to the use that it saw, at its own time", check: func(r *rig) {
-		r.begin(per(time.Hour, 10), per(24*time.Hour, 20))
+	{ID: "G5", Name: "a snapshot raises its pool to what was used, at its own time", check: func(r *rig) {
+		r.begin(per(time.Hour, 8), per(24*time.Hour, 20))
 		r.charges(op("a", 1), 1)
 		r.clock.Set(noon.Add(40 * time.Minute))
 		r.rows(r.row("b", 1, noon.Add(10*time.Minute), 2), r.row("b", 2, noon.Add(35*time.Minute), 1))
-		r.raises(r.snapshot(noon.Add(30*time.Minute), 7, 9)) // knows 3 of them: lacks 4 and 6
-		r.used(10, 10)
+		r.raises(r.snapshot(noon.Add(30*time.Minute), 7, 9)) // knows 3 of them: lacks 4, and 2 from before the hour
+		r.used(8, 10)
 		if got := r.unknown(); got != 6 {
 			r.Fatalf("%d unattributed, want 6", got)
 		}
 		r.refuses(1, 0)
 		r.clock.Set(noon.Add(90*time.Minute - time.Microsecond))
-		r.used(7, 10)
+		r.used(5, 10)
 		r.clock.Set(noon.Add(90 * time.Minute))
 		r.used(1, 10)
 	}},
@@ -260,9 +260,9 @@ var unattributed = []Case{
 			for _, i := range order { // 6 early ones, 3 that the second short window does not have, 2 late ones
 				r.raises([]sharedledger.UsageSnapshot{at(5, 6, 6), at(50, 9, 0), at(55, 11, 2)}[i])
 			}
-			r.used(11, 5)
+			r.used(11, 2)
 			r.rows(r.row("away", 1, noon.Add(4*time.Minute), 6), r.row("away", 2, noon.Add(52*time.Minute), 2))
-			r.used(11, 5)
+			r.used(11, 2)
 			r.clock.Set(noon.Add(24*time.Hour + 50*time.Minute))
 			r.used(2, 0)
 			r.begin(per(24*time.Hour, 100), per(20*time.Minute, 100))

@@ -10,7 +10,10 @@ import (
 	"time"
 
 	"github.com/trendvidstream/ingest/quota"
+	"github.com/trendvidstream/ingest/quota/memledger"
 	"github.com/trendvidstream/ingest/quota/quotatest/memremote"
+	"github.com/trendvidstream/ingest/quota/sharedledger"
+	"github.com/trendvidstream/ingest/quota/sqliteledger"
 )
 
 // A program that keeps its own record of its spends hands it in: no ledger that lacks any part of it is spent from,
@@ -86,4 +89,54 @@ func copyFile(t *testing.T, from, to string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// A program that opens another ledger of the account, and not through the data directory's journal, hands in what that
+// knows: its own log, calls of a ledger elsewhere, posts, and other hosts' calls that were seen there.
+func TestAProgramOnAnotherLedgerIsHeldAgainstTheFile(t *testing.T) {
+	m := newMoves(t)
+	m.with("redis", filepath.Join(t.TempDir(), "quota.db"), func(g *quota.Governor) { m.spend(g, 20) }) // another host
+	m.with("sqlite", m.path, func(g *quota.Governor) { m.spend(g, 30) })
+	m.with("redis", m.path, func(g *quota.Governor) {
+		m.spend(g, 10)
+		m.now = m.now.Add(time.Second)
+		if err := g.Post(t.Context(), quota.Who{Purpose: quota.Manual, Method: "post"}, quota.Cost{"units": 5}, m.now); err != nil {
+			t.Fatal(err)
+		}
+		m.arrived += 5
+	})
+	m.pool = quota.Pool{Name: "points", Was: []string{"units"}}
+	m.with("sqlite", m.path, func(g *quota.Governor) {
+		local := g.Ledger.(*sqliteledger.Ledger) //nolint:forcetypeassert // it is
+		g.Known = local.Known("default")
+		g.Ledger = &memledger.Ledger{Now: func() time.Time { return m.now }}
+		for range 2 {
+			if _, err := g.Take(t.Context(), quota.Request{Method: "videos.list", Purpose: quota.Manual}); !errors.Is(err, quota.ErrIncomplete) {
+				t.Fatalf("an empty ledger was spent: %v", err)
+			}
+		}
+		missing, err := g.Missing(t.Context())
+		if err != nil || len(missing) == 0 {
+			t.Fatal(missing, err)
+		}
+		for _, s := range missing {
+			who := s.Who
+			if who.Purpose == sharedledger.Unattributed.Purpose {
+				who = quota.Who{Purpose: quota.Manual, Method: "post"}
+			}
+			if err := g.Post(t.Context(), who, quota.Cost{s.Pool: s.Amount}, m.now); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m.counts(g)
+		if m.spend(g, 100); m.arrived != 100 {
+			t.Errorf("%d of 100 arrived", m.arrived)
+		}
+	})
+	// The server has other hosts' calls under their names, and lacks nothing.
+	m.with("redis", m.path, func(g *quota.Governor) {
+		if missing, err := g.Missing(t.Context()); err != nil || len(missing) > 0 {
+			t.Errorf("missing: %+v, %v", missing, err)
+		}
+	})
 }

@@ -1,6 +1,8 @@
 package sharedledger_test
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -23,7 +25,8 @@ type moves struct {
 	path    string
 	remotes map[string]*memremote.Remote
 	arrived int64
-	pool    quota.Pool // with the names that it has and had
+	pace    time.Duration // between two takes; 0: a second
+	pool    quota.Pool    // with the names that it has and had
 }
 
 func newMoves(t *testing.T) *moves {
@@ -67,7 +70,7 @@ func (m *moves) with(ledger, path string, do func(*quota.Governor)) {
 func (m *moves) spend(g *quota.Governor, units int) {
 	m.t.Helper()
 	for range units {
-		m.now = m.now.Add(time.Second)
+		m.now = m.now.Add(cmp.Or(m.pace, time.Second))
 		d, err := g.Take(m.t.Context(), quota.Request{Method: "videos.list", Purpose: quota.Manual})
 		if err != nil {
 			m.t.Fatal(err)
@@ -256,8 +259,25 @@ func TestPostsIntoThePastMoveOnce(t *testing.T) {
 	m.with("redis", m.path, m.counts)
 }
 
-// A closed pool stays closed under the next ledger, by any cause of closing; one that was opened in the own file
-// stays open there.
+// What is posted into the past is not among the other hosts' calls that the server had shown before.
+func TestAPostBehindTheLastLookAddsToOtherHostsCalls(t *testing.T) {
+	m := newMoves(t)
+	m.with("redis", filepath.Join(t.TempDir(), "quota.db"), func(g *quota.Governor) { m.spend(g, 20) })
+	m.with("redis", m.path, func(g *quota.Governor) {
+		m.spend(g, 1)
+		m.now = m.now.Add(time.Second)
+		if err := g.Post(t.Context(), quota.Who{Purpose: quota.Manual, Method: protocol.PostMethod}, quota.Cost{"units": 20}, m.now.Add(-time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		m.arrived += 20
+	})
+	for _, ledger := range []string{"sqlite", "postgres", "redis", "sqlite"} {
+		m.with(ledger, m.path, m.counts)
+	}
+}
+
+// A pool that is closed stays closed, whoever closed it and whichever ledger decides next; one that was opened in the
+// own file stays open there.
 func TestDrainsMoveToo(t *testing.T) {
 	for _, by := range []quota.DrainedBy{quota.ByProvider, quota.ByHand, quota.ByUnknown} {
 		for _, first := range []string{"sqlite", "redis"} {
@@ -318,7 +338,58 @@ func TestAPoolThatIsOpenedOnAServerStaysOpen(t *testing.T) {
 	}
 }
 
-// unknownStays fails unless the pool is closed there because its use is unknown, also after an attempt to open it as
+// A closing that a person entered while the server was away is kept, although another process has seen the pool later, and
+// open.
+func TestAClosingWhileTheServerIsAwayIsKept(t *testing.T) {
+	now, path := time.Date(2026, 6, 1, 19, 0, 0, 0, time.UTC), filepath.Join(t.TempDir(), "quota.db")
+	clock := func() time.Time { return now }
+	server := &walkRemote{Remote: &memremote.Remote{Now: clock}}
+	process := func() *gate {
+		local, err := sqliteledger.Open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		local.Now = clock
+		shared, err := sharedledger.Open(wholeTariff(), server, local, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shared.Now, shared.Pause = clock, func(context.Context, time.Duration) {}
+		t.Cleanup(func() { _ = shared.Close(); _ = local.Close() })
+		return &gate{&quota.Governor{Ledger: shared, EmergencyAccount: shared, Tariff: wholeTariff(), Account: "default", Now: clock}, t}
+	}
+	running, person := process(), process()
+	running.take("videos.list", quota.Scheduled)
+	server.away = true
+	now = now.Add(time.Minute)
+	if err := person.DrainByHand(t.Context(), "units", false); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		now = now.Add(time.Minute)
+		if d, err := running.try("videos.list", quota.Scheduled); err == nil && d.Allowed {
+			t.Errorf("a call goes on without the server from a pool that was closed: %+v", d)
+		}
+	}
+	server.away = false
+	now = now.Add(time.Hour) // no breaker is open
+	for _, g := range []*gate{running, person, process(), running} {
+		if d := g.take("videos.list", quota.Scheduled); d.Allowed || d.Pools[0].Drain.By != quota.ByHand {
+			t.Errorf("the pool is open: %+v", d)
+		}
+		now = now.Add(time.Second)
+	}
+	if err := running.DrainByHand(t.Context(), "units", true); err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range []*gate{running, person, process()} {
+		if d := g.take("videos.list", quota.Scheduled); !d.Allowed {
+			t.Errorf("a pool that was opened is closed: %+v", d.Pools)
+		}
+	}
+}
+
+// unknownStays fails unless the pool is closed there because its use is unknown, also after somebody tries to open it as
 // if a person had closed it.
 func (m *moves) unknownStays(ledger, path string) {
 	m.t.Helper()
@@ -420,6 +491,24 @@ func TestAPostOpensAPoolOfUnknownUseOnEveryLedger(t *testing.T) {
 		}
 		if m.arrived != 15 {
 			t.Errorf("posted on %s: %d arrived, want 15", posts, m.arrived)
+		}
+	}
+}
+
+// A process goes on with a server while people spend on the file, as where only the unit of the service names the server.
+func TestTwoLedgersAtOnceSpendOneLimit(t *testing.T) {
+	for times := range 4 {
+		m := newMoves(t)
+		m.with("redis", m.path, func(running *quota.Governor) {
+			m.pace = time.Millisecond
+			for range times {
+				m.spend(running, 2)
+				m.with("sqlite", m.path, func(g *quota.Governor) { m.spend(g, 15) })
+			}
+			m.spend(running, 100)
+		})
+		if m.arrived != 100 {
+			t.Errorf("%d times: %d of 100 arrived", times, m.arrived)
 		}
 	}
 }

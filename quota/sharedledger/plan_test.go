@@ -112,7 +112,7 @@ func TestABatchsEffectOnALog(t *testing.T) {
 		{name: "what left its window before is not in it", snapshots: planSnapshots{saw(30, 15, 7)}, log: planLog{charged(10, 3)}, want: "10:3 30:7~15"},
 		{name: "a snapshot that saw less says nothing", snapshots: planSnapshots{saw(30, 0, 2)}, log: planLog{charged(10, 3)}, want: "10:3"},
 		{name: "each window lacks something, the shortest first", snapshots: planSnapshots{{Pool: "units", Generation: 1, At: minute(30), Windows: []sharedledger.WindowUsage{
-			{Start: minute(0), Used: 9}, {Start: minute(20), Used: 4}}}}, log: planLog{charged(10, 3)}, want: "10:3 30:4~20 30:2~0"},
+			{Start: minute(0), Used: 9}, {Start: minute(20), Used: 4}}}}, log: planLog{charged(10, 3)}, want: "10:3 19:2~0!30 30:4~20"},
 		{name: "an earlier snapshot has not seen what was synced later", rows: planRows{row("c", 1, 10, 3, in(sharedledger.RowOwed))}, snapshots: planSnapshots{saw(30, 0, 7)}, want: "10:3!60 30:7~0"},
 		{name: "one of the same generation has to be younger", snapshots: planSnapshots{saw(30, 0, 7)}, raised: []sharedledger.Raised{{Generation: 1, At: us(30)}}, want: ""},
 		{name: "of another generation it need not be", snapshots: planSnapshots{saw(30, 0, 7)}, raised: []sharedledger.Raised{{Generation: 2, At: us(40)}}, want: "30:7~0"},

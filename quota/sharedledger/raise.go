@@ -58,16 +58,11 @@ func takeBack(log []Entry, charged Entry) bool {
 // net subtracts each row from the unattributed charges whose snapshots had counted it, the earliest first. A row from
 // before a snapshot's window is not part of its charge.
 func (p *PoolPlan) net(log []Entry) {
-	var charges []*Entry
-	for i := range log {
-		if log[i].unattributed() {
-			charges = append(charges, &log[i])
-		}
-	}
+	charges := unattributed(log, 0)
 	for _, r := range p.rows {
 		left := r.Amount
 		for _, c := range charges {
-			if c.At > r.At && r.At >= c.Since && r.row.CountedAt(protocol.Time(c.At), c.Generation) {
+			if c.seen() > r.At && r.At >= c.Since && r.row.CountedAt(protocol.Time(c.seen()), c.Generation) {
 				left -= c.reduce(left)
 			}
 		}
@@ -89,24 +84,32 @@ func (p *PoolPlan) enter(log []Entry) []Entry {
 	return log
 }
 
-// raise enters the units of a snapshot that the log lacks beyond the tolerated gap: for each window a charge at the
-// snapshot's time, the shortest first. It reduces charges of younger snapshots whose windows reach back to that time
+// raise enters what the log lacks of a snapshot beyond what it may lack: a charge for each window, the shortest first, at
+// the latest time that the snapshot allows. It reduces charges of younger snapshots whose windows reach back to that time
 // by as much, the earliest first, since they would have been smaller if this snapshot had come first.
 func (u Raised) raise(log []Entry, now int64, may []int64) (entries []Entry, raised bool) {
-	at, entered := min(u.At, now), int64(0)
-	behind, _ := slices.BinarySearchFunc(log, at+1, func(e Entry, t int64) int { return cmp.Compare(e.At, t) })
+	seen := min(u.At, now)
+	at := seen
 	for i, w := range u.Windows {
-		if amount := u.lacks(log, now)[i] - may[i]; amount > 0 {
-			log = slices.Insert(log, behind, Entry{At: at, Amount: amount, Who: Unattributed, Since: w.Since, Generation: u.Generation})
-			behind++
-			entered += amount
+		if i > 0 && u.Windows[i-1].Since > w.Since { // the shorter window has not counted it
+			at = min(at, u.Windows[i-1].Since-1)
 		}
-	}
-	raised = entered > 0
-	for i := behind; i < len(log); i++ {
-		if c := &log[i]; c.unattributed() && at >= c.Since {
-			entered -= c.reduce(entered)
+		amount := u.lacks(log, now)[i] - may[i]
+		if amount <= 0 {
+			continue
 		}
+		raised = true
+		e := Entry{At: at, Amount: amount, Who: Unattributed, Since: w.Since, Generation: u.Generation}
+		if at < seen {
+			e.Synced = seen
+		}
+		for _, c := range unattributed(log, seen+1) {
+			if at >= c.Since {
+				amount -= c.reduce(amount)
+			}
+		}
+		behind, _ := slices.BinarySearchFunc(log, at+1, func(e Entry, t int64) int { return cmp.Compare(e.At, t) })
+		log = slices.Insert(log, behind, e)
 	}
 	return log, raised
 }
@@ -133,7 +136,20 @@ func (u Raised) lacks(log []Entry, now int64) []int64 {
 	return out
 }
 
-func (e *Entry) unattributed() bool { return e.Who == Unattributed }
+// unattributed returns the unattributed charges of snapshots from a time on: those of the earliest snapshot first, and of
+// each those of its shortest window.
+func unattributed(log []Entry, from int64) (charges []*Entry) {
+	for i := range log {
+		if log[i].Who == Unattributed && log[i].seen() >= from {
+			charges = append(charges, &log[i])
+		}
+	}
+	slices.SortStableFunc(charges, func(a, b *Entry) int { return cmp.Or(cmp.Compare(a.seen(), b.seen()), cmp.Compare(b.Since, a.Since)) })
+	return charges
+}
+
+// seen returns the time of an unattributed charge's snapshot.
+func (e *Entry) seen() int64 { return max(e.At, e.Synced) }
 
 // reduce subtracts up to an amount from the entry, and returns how much.
 func (e *Entry) reduce(amount int64) int64 {

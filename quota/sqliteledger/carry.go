@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -48,7 +49,22 @@ func (l *Ledger) Lift(ctx context.Context, account, pool string) error {
 	})
 }
 
-// hasUncarried reports whether the journal lacks entries of the log, or the log lacks emergencies of the journal.
+// Known returns what this file knows was spent of an account since a time, for quota.Governor.Known of a program that opens
+// another ledger: the charges of its own log, of the journal, and of the last snapshots of ledgers elsewhere.
+func (l *Ledger) Known(name string) func(ctx context.Context, since time.Time) ([]quota.Spent, error) {
+	return func(ctx context.Context, since time.Time) ([]quota.Spent, error) {
+		now := l.Now().UTC().Truncate(time.Microsecond)
+		err := l.writeAccount(ctx, name, func(t *transaction, acc *account) error {
+			return t.enterOwed(acc, quota.Ask{Account: name, Horizon: quota.MinHorizon}, now, true)
+		})
+		if err != nil {
+			return nil, err
+		}
+		return l.Spent(ctx, name, since, 0)
+	}
+}
+
+// hasUncarried reports whether the journal lacks entries of the log, or emergencies that are owed to the log.
 func (t *transaction) hasUncarried(account string) (has bool, err error) {
 	if err := t.row(sqlUncarried, []any{account, t.ledger.Now().UnixMicro()}, &has); err != nil || has {
 		return has, err
@@ -195,33 +211,73 @@ func (t *transaction) enterElsewhere(acc *account, a quota.Ask, now time.Time, r
 	return err
 }
 
-// raise enters the missing part of a snapshot, for each window, the shortest first, and its drain.
+// raise enters what the log lacks of a snapshot, for each window, the shortest first, at the latest time that the snapshot
+// allows, and its drain.
 func (t *transaction) raise(acc *account, a quota.Ask, u sharedledger.UsageSnapshot, now time.Time) error {
 	slices.SortFunc(u.Windows, func(a, b sharedledger.WindowUsage) int { return b.Start.Compare(a.Start) })
-	at := u.At
-	if at.After(now) {
-		at = now
+	seen := u.At
+	if seen.After(now) {
+		seen = now
 	}
+	at := seen
 	if err := t.ensureRows(acc, quota.Ask{Account: a.Account, Horizon: a.Horizon, Charges: []quota.Charge{{Pool: u.Pool}}}); err != nil {
 		return err
 	}
 	p := acc.pool(u.Pool)
-	for _, w := range u.Windows {
-		var have int64
-		if err := t.row(sqlBetween, []any{p.id, w.Start.UnixMicro(), at.UnixMicro()}, &have); err != nil {
+	counted, err := t.countedBy(a.Account, p, u, seen)
+	if err != nil {
+		return err
+	}
+	for i, w := range u.Windows {
+		if i > 0 && w.Start.Before(u.Windows[i-1].Start) { // the shorter window has not counted it
+			at = u.Windows[i-1].Start.Add(-time.Microsecond)
+		}
+		lacks := w.Used - counted(w.Start)
+		if lacks <= 0 {
+			continue
+		}
+		row := sharedledger.Row{Who: sharedledger.Unattributed, Amounts: quota.Cost{u.Pool: lacks}, At: at}
+		if err := t.enter(acc, a, row, now); err != nil {
 			return err
 		}
-		if lacks := w.Used - have; lacks > 0 {
-			row := sharedledger.Row{Who: sharedledger.Unattributed, Amounts: quota.Cost{u.Pool: lacks}, At: at}
-			if err := t.enter(acc, a, row, now); err != nil {
-				return err
-			}
+		if counted, err = t.countedBy(a.Account, p, u, seen); err != nil {
+			return err
 		}
 	}
 	if u.Drain.Holds(now) || u.Drain.By == quota.ByUnknown {
 		return t.drainOver(p, u.Drain)
 	}
 	return nil
+}
+
+// countedBy returns how much the snapshot had counted since a time of what the log has: the journal's rows, and
+// unattributed charges.
+func (t *transaction) countedBy(account string, p *pool, u sharedledger.UsageSnapshot, seen time.Time) (since func(time.Time) int64, err error) {
+	oldest := seen
+	for _, w := range u.Windows {
+		oldest = w.Start // the windows are sorted
+	}
+	rows, err := t.operations(sqlRows, account, oldest.UnixMicro())
+	if err != nil {
+		return nil, err
+	}
+	rows = slices.DeleteFunc(rows, func(r sharedledger.Row) bool {
+		return !r.CountedAt(u.At, u.Generation) || r.Who == sharedledger.Unattributed
+	})
+	unattributed, err := list(t, sqlUnattributed, []any{p.id, sharedledger.Unattributed.Purpose, seen.UnixMicro()}, func(r *sql.Rows) (e entry, err error) { return e, r.Scan(&e.at, &e.amount) })
+	return func(start time.Time) (sum int64) {
+		for _, r := range rows {
+			if !r.At.Before(start) {
+				sum += r.Amounts[u.Pool]
+			}
+		}
+		for _, e := range unattributed {
+			if e.at >= start.UnixMicro() {
+				sum += e.amount
+			}
+		}
+		return sum
+	}, err
 }
 
 // markEntered notes that the log has all that the journal has.

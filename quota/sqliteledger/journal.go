@@ -173,7 +173,7 @@ func checkRow(row sharedledger.Row) error {
 func (t *transaction) journal(account string) (s sharedledger.JournalState, err error) {
 	var until int64
 	var lastError, snapshots, hosts string
-	err = t.row(sqlJournal, []any{account}, &t.writes, &s.HostID, &s.Generation, &until, &s.Breaker.Failures, &lastError, &snapshots, &hosts, &s.Owed, &s.HasWritten)
+	err = t.row(sqlJournal, []any{account, t.ledger.Now().UnixMicro()}, &t.writes, &s.HostID, &s.Generation, &until, &s.Breaker.Failures, &lastError, &snapshots, &hosts, &s.Owed, &s.HasWritten)
 	if err != nil {
 		return s, err
 	}

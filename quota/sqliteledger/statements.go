@@ -137,7 +137,10 @@ const (
 		SELECT +f.writes AS "", +f.host AS "", coalesce(j.generation, 0) AS "", coalesce(j.breaker_until, 0) AS "",
 		       coalesce(j.failures, 0) AS "", coalesce(j.why, '') AS "", coalesce(j.snapshots, '[]') AS "", coalesce(j.hosts, '[]') AS "",
 		       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND state = 2 AND writer <> '') OR
-		       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND state = 5) AS "",
+		       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND state = 5) OR
+		       EXISTS (SELECT 1 FROM accounts a JOIN pools p ON p.account = a.id JOIN entries e ON e.pool = p.id AND (e.at, e.number) = (
+				SELECT at, number FROM entries WHERE pool = p.id ORDER BY at DESC, number DESC LIMIT 1)
+			WHERE a.name = ?1 AND e.number > p.carried AND e.amount > 0 AND e.at > ?2 - a.horizon) AS "", -- the log here was charged
 		       EXISTS (SELECT 1 FROM operations WHERE account = ?1 AND state IN (1, 3) AND writer <> '') AS ""
 		FROM file f
 		LEFT JOIN journals j ON j.account = ?1`
@@ -188,8 +191,8 @@ const (
 	sqlEntered       = `UPDATE operations SET entered = 1 WHERE account = ?1 AND entered = 0 AND writer <> ''`
 	sqlEnteredSeen   = `UPDATE journals SET entered = snapshots WHERE account = ?1 AND entered <> snapshots`
 	sqlUnenteredSeen = `SELECT count(*) FROM journals WHERE account = ?1 AND entered <> snapshots`
-	// The entries of a pool's log from ?2 to ?3.
-	sqlBetween = `SELECT coalesce(sum(amount), 0) FROM entries WHERE pool = ?1 AND at BETWEEN ?2 AND ?3`
+	// The charges of a pool by nobody known, of purpose ?2, until ?3.
+	sqlUnattributed = `SELECT at, amount FROM entries WHERE pool = ?1 AND at <= ?3 AND amount > 0 AND spender IN (SELECT id FROM spenders WHERE purpose = ?2)`
 	// Whether an entry of the account is not in the journal, and the copy of all of them, as operations of writer ?3
 	// for other ledgers to sync.
 	sqlUncarried = `SELECT EXISTS (SELECT 1` + uncarried + `)`
