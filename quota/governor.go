@@ -26,8 +26,8 @@ type Governor struct {
 	// Reserve returns the amounts that calls of backfills and clients must leave for the schedule. It holds for each
 	// Request that brings no Reserve of its own, and for Report. nil: nothing is reserved.
 	Reserve func(context.Context) Reserve
-	// Known returns what the program's own records, such as rows of its store, show was spent wholly after a time; for the
-	// file of another ledger of the account see sqliteledger.Ledger.Known. While the ledger lacks any of that, a take fails
+	// Known returns the spends after a time that the program's own records, such as rows of its store, show; for the file
+	// of another ledger of the account see sqliteledger.Ledger.Known. While the ledger lacks any of that, a take fails
 	// with ErrClosed and ErrIncomplete. nil: nothing is known.
 	Known func(ctx context.Context, since time.Time) ([]Spent, error)
 	// Date asks the provider's clock. Within MaxClockGap after the provider's midnight by this machine's clock, a take

@@ -84,8 +84,8 @@ func (p *PoolPlan) enter(log []Entry) []Entry {
 	return log
 }
 
-// raise enters what the log lacks of a snapshot beyond what it may lack: a charge for each window, the shortest first, at
-// the latest time that the snapshot allows. It reduces charges of younger snapshots whose windows reach back to that time
+// raise enters the units of a snapshot that the log lacks beyond the tolerated gap: for each window a charge, the
+// shortest first, at the latest time that the snapshot allows. It reduces charges of younger snapshots whose windows reach back to that time
 // by as much, the earliest first, since they would have been smaller if this snapshot had come first.
 func (u Raised) raise(log []Entry, now int64, may []int64) (entries []Entry, raised bool) {
 	seen := min(u.At, now)

@@ -119,12 +119,13 @@ type Batch struct {
 	// last, and was carried out, is taken back; one above it only raises the writer's number.
 	Rows []Row
 	// Snapshots are the use that the host last saw, of all its pools. A pool is raised to its snapshot if that is
-	// higher: what a window lacks, the shortest first, is entered by Unattributed as a charge of that window, at the
-	// snapshot's own time, or just before the shorter window began that did not count it. It reduces the unattributed charges of younger snapshots whose window had begun by that
-	// time, the earliest first, so that the order in which hosts sync does not matter. A row synced as RowAsked or
-	// RowOwed counts there only for snapshots from its sync on, since earlier ones have not seen it. A row within a
-	// charge's window that the charge's snapshot had counted (Row.CountedAt) is netted against it, the earliest such
-	// charge first. A snapshot not younger than one of its generation raised to before says nothing new.
+	// higher: Unattributed enters the missing amount of a window, the shortest first, as a charge of that window, at
+	// the snapshot's own time, or just before the start of the shorter window that did not count it. It reduces the
+	// unattributed charges of younger snapshots whose window had begun by that time, the earliest first, so that the
+	// order of the hosts' syncs does not matter. A row synced as RowAsked or RowOwed counts there only for snapshots
+	// from its sync on, since earlier ones have not seen it. A row within a charge's window that the charge's snapshot
+	// had counted (Row.CountedAt) is netted against it, the earliest such charge first. A snapshot not younger than one
+	// of its generation raised to before says nothing new.
 	Snapshots []UsageSnapshot
 	// Host is listed; nil: there is more to sync, or the directory only reads.
 	Host *Host

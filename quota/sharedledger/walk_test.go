@@ -21,8 +21,8 @@ import (
 )
 
 // A data directory spends on one ledger after the other, servers are lost, go away and come back, its file is lost and
-// rebuilt, people post, close and open, rename the pool, processes are killed, and days pass: never more arrives than the
-// limit, and no ledger counts less than what arrived, or more than that and what was in doubt. Of calls whose rows are lost
+// rebuilt, people post, close and open, rename the pool, processes are killed, and days pass: arrivals never exceed
+// the limit, and no ledger counts less than arrived, or more than arrived and was in doubt. Of calls whose rows are lost
 // with a file, snapshots show the provider's day, and no time: they may count as if made at the end of that day.
 func TestNoWalkThroughLedgersAndLossesSpendsTwice(t *testing.T) { walks(t, 3, 40) }
 
@@ -290,7 +290,8 @@ func (w *walk) rebuild(whole bool) {
 	}
 }
 
-// post says that another tool has spent something, if that fits; where use is not known, what the provider counts.
+// post says that another tool has spent something, if that fits; where use is not known, it posts the provider's
+// count.
 func (w *walk) post(units int64, ago time.Duration) {
 	w.with(false, func(g *quota.Governor) {
 		r, err := g.Report(w.ctx)
@@ -359,7 +360,7 @@ func (w *walk) most() (sum int64) {
 	return sum
 }
 
-// today is what arrived in the provider's day.
+// today is the amount that arrived in the provider's day.
 func (w *walk) today() (sum int64) {
 	for _, c := range w.arrived {
 		if c.at.In(pacific).Format(time.DateOnly) == w.now.In(pacific).Format(time.DateOnly) {

@@ -49,8 +49,8 @@ func (l *Ledger) Lift(ctx context.Context, account, pool string) error {
 	})
 }
 
-// Known returns what this file knows was spent of an account since a time, for quota.Governor.Known of a program that opens
-// another ledger: the charges of its own log, of the journal, and of the last snapshots of ledgers elsewhere.
+// Known returns the spends of an account since a time that this file shows, for quota.Governor.Known of a program that
+// opens another ledger: the charges of its own log, of the journal, and of the last snapshots of ledgers elsewhere.
 func (l *Ledger) Known(name string) func(ctx context.Context, since time.Time) ([]quota.Spent, error) {
 	return func(ctx context.Context, since time.Time) ([]quota.Spent, error) {
 		now := l.Now().UTC().Truncate(time.Microsecond)
@@ -64,7 +64,7 @@ func (l *Ledger) Known(name string) func(ctx context.Context, since time.Time) (
 	}
 }
 
-// hasUncarried reports whether the journal lacks entries of the log, or emergencies that are owed to the log.
+// hasUncarried reports whether the journal lacks entries of the log, or the log lacks emergencies of the journal.
 func (t *transaction) hasUncarried(account string) (has bool, err error) {
 	if err := t.row(sqlUncarried, []any{account, t.ledger.Now().UnixMicro()}, &has); err != nil || has {
 		return has, err
@@ -211,7 +211,7 @@ func (t *transaction) enterElsewhere(acc *account, a quota.Ask, now time.Time, r
 	return err
 }
 
-// raise enters what the log lacks of a snapshot, for each window, the shortest first, at the latest time that the snapshot
+// raise enters the missing part of a snapshot, for each window, the shortest first, at the latest time that the snapshot
 // allows, and its drain.
 func (t *transaction) raise(acc *account, a quota.Ask, u sharedledger.UsageSnapshot, now time.Time) error {
 	slices.SortFunc(u.Windows, func(a, b sharedledger.WindowUsage) int { return b.Start.Compare(a.Start) })
@@ -250,8 +250,8 @@ func (t *transaction) raise(acc *account, a quota.Ask, u sharedledger.UsageSnaps
 	return nil
 }
 
-// countedBy returns how much the snapshot had counted since a time of what the log has: the journal's rows, and
-// unattributed charges.
+// countedBy returns how much of the log the snapshot had counted since a time: the journal's rows, and unattributed
+// charges.
 func (t *transaction) countedBy(account string, p *pool, u sharedledger.UsageSnapshot, seen time.Time) (since func(time.Time) int64, err error) {
 	oldest := seen
 	for _, w := range u.Windows {
