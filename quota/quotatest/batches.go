@@ -209,7 +209,7 @@ var batches = []Case{
 }
 
 var unattributed = []Case{
-	{ID: "G5", Name: "a snapshot raises its pool to what was used, at its own time", check: func(r *rig) {
+	{ID: "G5", Name: "a snapshot raises its pool to the use that it saw, at its own time", check: func(r *rig) {
 		r.begin(per(time.Hour, 8), per(24*time.Hour, 20))
 		r.charges(op("a", 1), 1)
 		r.clock.Set(noon.Add(40 * time.Minute))
