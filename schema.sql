@@ -1,4 +1,4 @@
--- The store, ingest.db: what was charted where and when, and every slot with its outcome.
+-- The store, ingest.db: charted videos with place and time, and every slot with its outcome.
 --
 -- Only package store writes it. Readable by SQLite 3.43 or newer:
 --   PRAGMA application_id = 0x696E6774 ("ingt"), PRAGMA user_version = the version of this schema.
@@ -21,7 +21,7 @@ CREATE TABLE meta (
 -- match in series_open, however many wait. Every write of a slot's state updates them.
 --
 -- A piece of a backfill is a series of one slot, with its backfill and its place among the others, a whole number. Its
--- indexes are separate: those of the schedule hold no pieces.
+-- indexes are separate: the schedule's indexes hold no pieces.
 CREATE TABLE series (
     id       INTEGER PRIMARY KEY,
     job      TEXT    NOT NULL,
@@ -35,7 +35,7 @@ CREATE TABLE series (
 ) STRICT;
 
 CREATE INDEX series_open ON series (fresh_at, open, job, key) WHERE open IS NOT NULL AND backfill IS NULL; -- claim
-CREATE INDEX series_schedule ON series (key, job, newest) WHERE backfill IS NULL;         -- what is known
+CREATE INDEX series_schedule ON series (key, job, newest) WHERE backfill IS NULL;         -- known due times
 CREATE INDEX series_backfill ON series (backfill, open, place) WHERE backfill IS NOT NULL; -- claim, status
 
 -- All work that must happen once, and its outcome. A slot begins as due (or missed), is claimed, and ends as done,
@@ -123,7 +123,7 @@ CREATE TABLE channels (
 ) STRICT;
 
 -- Videos as last fetched, with the upstream's text: the view videos. Values that every sighting changes are kept apart
--- from those that seldom change, in rows a tenth as long. Later videos have larger ids.
+-- from values that seldom change, in rows a tenth as long. Later videos have larger ids.
 --
 -- fetched_at and seen_at: a video is fetched whenever the upstream returns it whole, and seen when that is because it
 -- was found: in a chart, by a search or by a backfill. Asking again for a stored video, as a refresh does, fetches it
@@ -173,7 +173,7 @@ CREATE TABLE absences (
 ) STRICT;
 
 -- With these blocks a search can choose among thousands of matches without reading a row for each. A row of series 0
--- has a byte for each of 2,048 videos: that of video id is byte id % 2048 in block id / 2048. Its high four bits say
+-- has a byte for each of 2,048 videos: video id has byte id % 2048 in block id / 2048. Its high four bits say
 -- how much the video is watched: 0 below 10 views or if unknown, 1 from 10 on, and one more each time views multiply
 -- by 4.26 (e to the power of 1.45). Its low four bits are from a hash of the category. A row of any other series has a
 -- bit for each video, bit id % 8 of byte id % 2048 / 8: without it, or without a row, none of the series' charts

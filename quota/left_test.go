@@ -18,8 +18,8 @@ import (
 )
 
 // TestATakeAgreesWithTheReportedRest: in 5,000 random states, with random needs of the schedule and pools closed by
-// hand, a take of any purpose is admitted exactly if enough is left for it by the report, its document and what ingest
-// quota --all prints; and it leaves what they say less its cost.
+// hand, a take of any purpose is admitted exactly if enough is left for it by the report, its document and the output
+// of ingest quota --all; and it leaves that rest less its cost.
 func TestATakeAgreesWithTheReportedRest(t *testing.T) { testTakesAgree(t, 50) }
 
 // TestLongATakeAgreesWithTheReportedRest does the same in 100,000 states.

@@ -134,7 +134,7 @@ func refused(ctx context.Context, o options, w *world, r *report.Report) error {
 		rows = append(rows, []string{ledger.name, fmt.Sprintf("%.0f", rate), fmt.Sprint(used.Microseconds())})
 		r.Goal("refusals, "+ledger.name, fmt.Sprintf(">= %.0f a second", ledger.want), fmt.Sprintf("%.0f a second", rate), rate >= ledger.want)
 	}
-	r.Section("Refusals", "Of a spent day, with the sentence that says who spent it; as many as "+fmt.Sprint(connections)+" connections can ask for.")
+	r.Section("Refusals", "Answers on a spent day, with the sentence that says who spent it; as many as "+fmt.Sprint(connections)+" connections can ask for.")
 	r.Table([]string{"ledger", "a second", "us of the processor"}, rows)
 	return nil
 }

@@ -29,7 +29,7 @@ func TestLongLookingLeavesNoFileOpen(t *testing.T) {
 				t.Fatalf("%d: %s", code, body)
 			}
 		}
-		time.Sleep(1100 * time.Millisecond) // each serve shows for a second what it has read
+		time.Sleep(1100 * time.Millisecond) // each serve shows a read value for a second
 		for i, d := range serves {
 			files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", d.cmd.Process.Pid))
 			if err != nil {

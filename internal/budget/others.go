@@ -119,8 +119,8 @@ func liftedLast(days []OthersDay) bool {
 
 // Expect returns a report as if others had already taken their expected amounts: the rest of the provider's day in
 // windows of a day, and the part missing from a usual day in sliding windows. own is the amount that this store's
-// jobs took of each pool in its widest window; nil: everything that was taken for schedules. trial
-// is what one slot needs to begin.
+// jobs took of each pool in its widest window; nil: everything that was taken for schedules. trial is the amount that
+// one slot needs to begin.
 func (h OthersHistory) Expect(r quota.Report, t *quota.Tariff, own map[quota.Purpose]quota.Cost, trial quota.Cost) quota.Report {
 	r.Spent = split(r.Spent, own, otherHosts)
 	drew, share := drawnByOthers(r.Spent), t.Ceilings[quota.Scheduled]
@@ -142,7 +142,7 @@ func (h OthersHistory) Expect(r quota.Report, t *quota.Tariff, own map[quota.Pur
 	})
 }
 
-// usedIn returns what a report counts in a window of a pool.
+// usedIn returns a report's count in a window of a pool.
 func usedIn(r quota.Report, pool string, window quota.Window) (used int64) {
 	for _, p := range r.Pools {
 		for _, w := range p.Windows {

@@ -148,7 +148,7 @@ func TestTheProvidersLimitIsTestedAsTheDayEnds(t *testing.T) {
 		name   string
 		before []seen
 		spent  int64
-		want   map[time.Duration]int64 // what is left, that long before midnight
+		want   map[time.Duration]int64 // the rest, that long before midnight
 	}{
 		{"nothing was spent", []seen{{2, 2, 80, 0, 80}}, 0, map[time.Duration]int64{12 * time.Hour: 80, 30 * time.Minute: 80, 15 * time.Minute: 80, -10 * time.Second: 0}},
 		{"one slot, with its retries", []seen{{2, 2, 80, 0, 80}}, 80, map[time.Duration]int64{30 * time.Minute: 0, 15 * time.Minute: 8}},

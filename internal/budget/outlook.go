@@ -31,8 +31,8 @@ func NewOutlook(r quota.Report, reserve Reserve, day Price, t *quota.Tariff) Out
 	return o
 }
 
-// leftToday returns what is left of a pool by the end of the day: what is left now and what comes back, without what the
-// schedule takes of that. A window shorter than the rest of the day fills again.
+// leftToday returns the rest of a pool by the end of the day: the rest now and the returns, without the schedule's
+// part of them. A window shorter than the rest of the day fills again.
 func (o Outlook) leftToday(pool quota.Pool, report quota.PoolReport, now time.Time) int64 {
 	if !report.DrainedUntil.IsZero() && !report.DrainedUntil.Before(o.Until) {
 		return 0

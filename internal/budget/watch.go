@@ -101,7 +101,7 @@ func (w OthersWatch) Expect(ctx context.Context, r quota.Report) Expected {
 	return out
 }
 
-// trial returns what the dearest slot needs to begin, by pool.
+// trial returns the dearest slot's need to begin, by pool.
 func (s PricedSchedule) trial() quota.Cost {
 	trial := quota.Cost{}
 	for _, schedule := range s.Jobs {

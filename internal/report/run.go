@@ -29,7 +29,7 @@ func (r *Run) Add(slot ingest.SlotResult) {
 	r.Ending.Add(slot.Slot)
 }
 
-// resultDocument returns a slot with what a run spent on it.
+// resultDocument returns a slot with a run's spends on it.
 func resultDocument(s ingest.SlotResult) SlotDocument {
 	return NewSlotDocument(s.Slot).Drew(s.Spent, s.Drew)
 }

@@ -104,7 +104,7 @@ func TestMetricsSayHowClientsWereLimitedAndTheUpstreamAnswered(t *testing.T) {
 	}
 	site.Status.Limits = limiter
 	limited := limiter.Handler(http.NotFoundHandler())
-	for range 11 { // 9 are allowed, of which 2 are above the observed limit
+	for range 11 { // 9 are allowed, and 2 of them are above the observed limit
 		ask(limited, "GET", "/", "From", "192.0.2.1:1")
 	}
 	ask(limited, "GET", "/search", "From", "192.0.2.1:1")

@@ -24,7 +24,7 @@ const FaultHelp = `KIND[@CALLS | :PERCENT%]; without either, every call is hit.
   429day         the searches of the day are spent
   badkey disabled badtoken nochart nolist forbidden processing precondition
                  the API's refusal of that name; forbidden gives no reason
-  blank          200 with no items, whatever was asked for
+  blank          200 with no items, for any request
   short          200 with a tenth of the items, and no next page
   drop           counted, then closed without an answer
   reset          counted, then the connection is reset

@@ -193,7 +193,7 @@ func (l *Limiter) identified(who Identity) (client, error) {
 	return c, nil
 }
 
-// Seen is who is limited most, and by which windows.
+// Seen names the clients that are limited most, and the windows that limit them.
 type Seen struct {
 	Since   time.Time     `json:"since"` // within the last two hours
 	Clients []Denied      `json:"clients"`

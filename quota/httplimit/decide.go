@@ -105,7 +105,7 @@ func (l *Limiter) decide(ctx context.Context, r request) (v verdict) {
 	return v
 }
 
-// observe charges the observed limits with an admitted request, all or none, and returns what counts it.
+// observe charges the observed limits with an admitted request, all or none, and returns its count.
 func (l *Limiter) observe(ctx context.Context, r request, v *verdict) (counter *int64) {
 	enforced := len(v.taken)
 	for _, p := range r.observed {

@@ -78,7 +78,7 @@ type Limit struct {
 	Quota   int64         // 1..quota.MaxLimit
 	Window  time.Duration // whole seconds, up to protocol.MaxWindow
 	Name    string        // in the fields; "" is the window's length, such as 1m
-	Observe bool          // only count what it would refuse; no field shows it
+	Observe bool          // only count the requests that it would refuse; no field shows it
 }
 
 // Failure bounds, in each process, the spends while the ledger cannot answer, by parts of each limit: at least 1 of

@@ -86,7 +86,7 @@ func (l *Limiter) addRoutes() (err error) {
 	return nil
 }
 
-// newPlan returns the questions for clients of a plan; "" is that of clients without one.
+// newPlan returns the questions for clients of a plan; "" is the plan of clients without one.
 func (l *Limiter) newPlan(name string, limits []Limit) (*plan, error) {
 	label := "limits"
 	if name != "" {

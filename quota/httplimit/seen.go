@@ -46,7 +46,7 @@ func (q *question) allow(d quota.Decision) {
 	}
 }
 
-// refusing returns the windows that refuse. Of a cost that never fits the ledger has no decision.
+// refusing returns the windows that refuse. The ledger has no decision about a cost that never fits.
 func (q *question) refusing(d quota.Decision) (all []*window) {
 	for i, of := range q.windows {
 		for j, w := range of {

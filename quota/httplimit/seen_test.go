@@ -19,11 +19,11 @@ import (
 )
 
 // An observed limit refuses nothing, and counts exactly the requests that it would refuse; those beside it hold.
-func TestAnObservedLimitSaysWhatItWouldRefuse(t *testing.T) {
+func TestAnObservedLimitNamesItsRefusals(t *testing.T) {
 	s := newSite(t, httplimit.Config{Limits: []httplimit.Limit{{Quota: 3, Window: time.Second, Observe: true}, {Quota: 8, Window: time.Minute}}})
 	s.wants(http.StatusOK, 5, ann) // the 4th and 5th are too many in a second
 	s.clock.Advance(time.Second)
-	s.wants(http.StatusOK, 3, ann) // three more are not: what would have been refused was not charged
+	s.wants(http.StatusOK, 3, ann) // three more are not: a would be refusal was not charged
 	s.wants(http.StatusTooManyRequests, 2, ann)
 	if got, want := s.Stats(), (httplimit.Stats{Allowed: 6, Observed: 2, Refused: 2}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
@@ -40,8 +40,8 @@ func TestAnObservedLimitSaysWhatItWouldRefuse(t *testing.T) {
 	}
 }
 
-// A request that an enforced limit refuses is not counted by any other, whatever their order.
-func TestWindowsCountWhatBecameOfARequest(t *testing.T) {
+// A request that an enforced limit refuses is not counted by any other, in any order.
+func TestWindowsCountARequestsOutcome(t *testing.T) {
 	s := newSite(t, httplimit.Config{
 		Limits: perMinute(10), Plans: map[string][]httplimit.Limit{"free": perMinute(100)}, Outer: perMinute(12),
 		Routes: []httplimit.Route{{Name: "search", Pattern: "/search", Cost: 5, Limits: []httplimit.Limit{{Quota: 5, Window: time.Hour}}}},
@@ -185,7 +185,7 @@ func TestWhoIsLimitedIsForCallers(t *testing.T) {
 	}
 }
 
-// A failing ledger refuses nobody for an observed limit.
+// A failing ledger refuses no request for an observed limit.
 func TestAnObservedLimitNeedsNoLedger(t *testing.T) {
 	s := newSite(t, httplimit.Config{Observe: true, Limits: perMinute(1), Ledger: &moody{take: func(context.Context) error { return quota.ErrUnavailable }}})
 	s.wants(http.StatusOK, 5, ann)

@@ -61,7 +61,7 @@ func phrase(tokens []string, weight string, prefix bool) string {
 }
 
 // lexemes writes a token, or a prefix, in the columns of weight. The lexeme itself says whether it is in a name, see
-// schema.sql; the weights of its positions are needed only to know in which one, and for phrases.
+// schema.sql; the weights of its positions are needed only to know the name, and for phrases.
 func lexemes(token, weight string, inPhrase, prefix bool) string {
 	lexeme := func(mark, weight string) string {
 		if prefix {

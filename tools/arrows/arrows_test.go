@@ -192,7 +192,7 @@ func skipDir(tree fs.FS, dir string) bool {
 	return err == nil // a module of its own
 }
 
-// importsOf lists the packages that the file imports: those of this module relative to its root, and the foreign ones.
+// importsOf lists the packages that the file imports: packages of this module relative to its root, and foreign ones.
 func importsOf(tree fs.FS, file string) ([]string, error) {
 	text, err := fs.ReadFile(tree, file)
 	if err != nil {

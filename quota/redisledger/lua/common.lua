@@ -46,7 +46,7 @@ local KEEP, RENEW = 7200000000, 600000000 -- keys outlive the horizon by 2 h, or
 local DAY = 93600000000 -- quota.MinHorizon: an account with a shorter horizon counts a client, not a provider's days:
 local SOON, OFTEN = 2000000, 1000000 -- its keys outlive the horizon by 2 s, or up to 1 s less
 local SPENDERS = 65534 -- ids of spenders are 1 to this; 0 is for all further ones, without names
-local UNATTRIBUTED = 65535 -- sharedledger.Unattributed: what snapshots counted and no row accounts for
+local UNATTRIBUTED = 65535 -- sharedledger.Unattributed: units that snapshots counted and no row accounts for
 local NUMBERS = 4294967296 -- entry numbers wrap around here
 
 local unpack_, pack = struct.unpack, struct.pack

@@ -3,7 +3,7 @@
 -- KEYS[1]  the account's state; KEYS[1 + i] the log of the i-th pool
 -- ARGV[1]  the caller's clock (0: do not compare), ARGV[2] the horizon, ARGV[3] when it was spent
 -- ARGV[4]  'm', ARGV[5] the field of who spent, ARGV[5 + i] the field of the i-th pool
--- ARGV[5 + pools + i] what was spent of it; 0 writes nothing; then how far clocks may be apart
+-- ARGV[5 + pools + i] its spent amount; 0 writes nothing; then how far clocks may be apart
 -- Result   1, or 0 for a time beyond the horizon, which changes nothing
 -- Errors   CLOCK clock newest: too far apart.  CORRUPT.  NEWER.
 -- All pools or none are written.

@@ -1,6 +1,6 @@
 -- Tries every command of the other scripts, harmlessly, as the calling user.
 --
--- KEYS[1]  a key of nobody's
+-- KEYS[1]  an unused key
 -- Result   the names of those that the user may not run on it
 -- It removes the one key that it writes.
 

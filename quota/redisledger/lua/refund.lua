@@ -3,7 +3,7 @@
 -- KEYS[1]  the account's state; KEYS[1 + i] the log of the i-th pool charged
 -- ARGV[1]  the time of the take, ARGV[2] how long after it a refund is possible
 -- ARGV[3]  'm', ARGV[3 + i] the field of the i-th pool
--- ARGV[3 + pools + 2 i - 1] the number of the entry, ARGV[3 + pools + 2 i] what it charged
+-- ARGV[3 + pools + 2 i - 1] the number of the entry, ARGV[3 + pools + 2 i] its charge
 -- Result   1
 -- Errors   NOTHING why: not such an entry, not any more, or too late.  CORRUPT.  NEWER.
 -- All pools or none are written. The entry is deleted, so that no window waits for it; later entries move up.

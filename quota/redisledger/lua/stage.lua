@@ -1,7 +1,7 @@
 -- Appends entries to a pool's staged log. sync.lua puts it in place; otherwise it expires in a minute.
 --
 -- KEYS[1]  where they are staged
--- ARGV[1]  how many are there (0: it begins, and what is there goes); then the entries
+-- ARGV[1]  how many are there (0: it begins, and older entries go); then the entries
 -- Result   how many there are now
 -- Errors   CHANGED: so many are not there.
 

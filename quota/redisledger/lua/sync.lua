@@ -5,15 +5,15 @@
 -- ARGV[1]  the generation, the horizon, how many spenders were known and are now, how many writers are new, how far
 --          clocks may be apart, and how many fields change, packed, seven bytes each
 -- ARGV[2]  'm', ARGV[3] 's', ARGV[3 + i] the field of the i-th pool
--- ARGV[3 + pools + i]      what becomes of its log, see PLAN
+-- ARGV[3 + pools + i]      the change of its log, see PLAN
 -- ARGV[3 + 2 * pools + i]  which of its new entries are synced by this step, packed, four bytes each, from 1
--- Then fields, what they were ('': not there; of a writer its WRITER), and what they become
--- Then, pool by pool, the new entries of those for which none are staged
+-- Then fields, their old values ('': not there; of a writer its WRITER), and their new ones
+-- Then, pool by pool, its new entries, if none are staged
 -- Result   the clock, before which no snapshot can have counted anything of this
 -- Errors   CHANGED.  LOST.  GENERATION now.  CLOCK clock newest: too far apart.  CORRUPT.  NEWER.
 
 -- The position from which on entries are new, and up to which they were read; how many are staged (0: none are) and how
--- many are here; what the total grows by (and NONE), how many entries came in (NONE: the log stays), and the time of
+-- many are here; the growth of the total (and NONE), how many entries came in (NONE: the log stays), and the time of
 -- the newest; until when the drain is that is lifted (0: none is), and a drain; then the last entry that was read, if
 -- there was any.
 local PLAN = '>I7I7I7I7I7I7I7I7I7I7I7I7I7'

@@ -159,7 +159,7 @@ repeat
 			end
 
 			local gone, oldest, pos = total, 0, number -- of a window without entries
-			if start > newest then -- what is charged now will be its first
+			if start > newest then -- this charge will be the window's first
 				if b == 1 then
 					pos1, prev1, at1, sum1 = number, newest, now, total
 				elseif b == 2 then
