@@ -244,7 +244,7 @@ func TestARefusalStopsTheRunAndTheNextGoesOn(t *testing.T) {
 	}
 }
 
-func TestVideosFetchedSinceTheBackfillWasMadeAreNotFetchedAgainDaysLater(t *testing.T) {
+func TestABackfillDoesNotFetchNewerVideosAgain(t *testing.T) {
 	d := newDig(t, 100)
 	old := d.plan(t, ingest.BackfillVideos, d.ids(2)...)
 	d.now = d.now.Add(time.Hour)

@@ -41,7 +41,7 @@ func (c *clerk) Counts(ids []string) fetch.Call[[]ingest.Counts] {
 	}}
 }
 
-func TestCategoriesAreNamedFromTheRefreshAfterARegionsFirstChartAndThenWeekly(t *testing.T) {
+func TestCategoriesAreNamedAfterAFirstChartAndThenWeekly(t *testing.T) {
 	b := newBench(t, 1000)
 	s := b.onStore(t)
 	c := &clerk{}

@@ -8,7 +8,7 @@ import (
 	"github.com/trendvidstream/ingest/regions"
 )
 
-func TestASeriesIsStaleWhenItsNewestDoneSlotIsOlderThanSoManyIntervals(t *testing.T) {
+func TestASeriesIsStaleAfterSoManyIntervals(t *testing.T) {
 	schedule, err := regions.NewSchedule([]ingest.Job{
 		{Name: "chart", Regions: []ingest.Region{"US", "DE"}, Every: 30 * time.Minute},
 		{Name: "weekday", Cron: "0 6 * * 1-5"},

@@ -46,7 +46,16 @@ type contender struct {
 
 // scripts selects the worlds for cron scripts, which ignore the clock and have no budget.
 func scripts(w world) bool {
-	return w.trouble.ahead == 0 && w.trouble.lies == 0 && w.also == nil && w.trouble.sleeps+w.trouble.away == 0 && w.trouble.edits == nil && w.trouble.name != weekly.name && w.trouble.name != weekend.name && w.trouble.name != event.name && w.trouble.name != cutToTen.name && w.units != 1_700 && w.units != halfUnits && w.units != 600 && w.units != 1_900 && w.hosts+w.backlogs < 2 && len(w.regions) == 8 && w.tick+w.trouble.slow == 0
+	t := w.trouble
+	switch {
+	case t.ahead != 0, t.lies != 0, t.sleeps+t.away != 0, t.edits != nil, w.also != nil, w.tick+t.slow != 0:
+		return false
+	case slices.Contains([]string{weekly.name, weekend.name, event.name, cutToTen.name}, t.name):
+		return false
+	case w.units == 1_700, w.units == halfUnits, w.units == 600, w.units == 1_900:
+		return false
+	}
+	return w.hosts+w.backlogs < 2 && len(w.regions) == 8
 }
 
 var contenders = []contender{

@@ -47,7 +47,7 @@ func slot(kind ingest.Kind, key string, ago time.Duration, charges map[string]in
 
 // The gate, doctor and rebuild ask the same question: each slot and each piece, of an old plan or a new
 // one, done or cut short, is missing for all of them or for none.
-func TestEverySlotAndPieceOfALostLedgerIsEitherMissingOrTooOldToJudge(t *testing.T) {
+func TestEachSlotOfALostLedgerIsMissingOrTooOldToJudge(t *testing.T) {
 	units := map[string]int64{"units": 4}
 	cut := func(s ingest.Slot) ingest.Slot {
 		s.State = ingest.Stopped

@@ -24,7 +24,8 @@ func JudgeFreshness(_ *Doctor, st standing.Standing) Finding {
 	check := report.ChartsCheck(st)
 	trouble, _ := st.Trouble()
 	overdue := slices.ContainsFunc(st.Series, func(s standing.Series) bool { return !s.OverdueSince.IsZero() })
-	if check.Mood == report.Good || check.Mood == report.Warn && len(st.StaleSeries()) == 0 && !overdue && !slices.Contains([]standing.SeriesState{standing.Absent, standing.Empty, standing.Shrunk}, trouble) {
+	lacking := slices.Contains([]standing.SeriesState{standing.Absent, standing.Empty, standing.Shrunk}, trouble)
+	if check.Mood == report.Good || check.Mood == report.Warn && len(st.StaleSeries()) == 0 && !overdue && !lacking {
 		return okf("%s, %s", check.Says, check.Detail)
 	}
 	lines, advice := []string{check.Says}, "ingest slots --region R says why; is a timer, cron or serve running?"

@@ -87,7 +87,7 @@ func perMinute(n int64) []httplimit.Limit {
 }
 
 // Sixty requests arrive just before the minute turns, and sixty just after it.
-func TestNeverMoreThanTheQuotaInAnyWindowWhileAFixedWindowLetsTwiceIn(t *testing.T) {
+func TestTheQuotaHoldsWhereAFixedWindowLetsTwiceIn(t *testing.T) {
 	most := func(open func(*quotatest.Clock) quota.Ledger) int {
 		clock := quotatest.NewClock(noon)
 		s := newSite(t, httplimit.Config{Ledger: open(clock), Limits: perMinute(60)})

@@ -151,7 +151,8 @@ func (t *transaction) insert(acc *account, p *pool, at time.Time, amount int64, 
 		return 0, err
 	}
 	us, newest := at.UnixMicro(), p.newest
-	if a.Precision > 0 && newest.number > p.carried && newest.spender == spender && newest.amount > 0 && protocol.Time(newest.at).Truncate(a.Precision).Equal(at.Truncate(a.Precision)) {
+	same := newest.number > p.carried && newest.spender == spender && newest.amount > 0
+	if a.Precision > 0 && same && protocol.Time(newest.at).Truncate(a.Precision).Equal(at.Truncate(a.Precision)) {
 		return newest.number, t.run(sqlRaise, us, amount, p.id, newest.at, newest.number)
 	}
 	number = newest.number + 1
