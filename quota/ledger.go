@@ -124,7 +124,7 @@ type Bound struct {
 
 // refusal returns the refusal of an ask by this window of a pool, given the pool's use.
 func (b Bound) refusal(a Ask, pool string, used int64) *Refusal {
-	r := &Refusal{Pool: pool, Window: b.Window.Name, Used: used, Ceiling: b.Ceiling, Limit: b.Window.Limit, purpose: a.Who.Purpose}
+	r := &Refusal{Pool: pool, Window: b.Window.Name, Used: used, Ceiling: b.Ceiling, Limit: b.Window.Limit, Purpose: a.Who.Purpose}
 	if b.Reserved > 0 {
 		r.Reserved, r.left = b.Reserved, max(b.scheduled-used, 0)
 	}
@@ -202,9 +202,10 @@ type Refusal struct {
 	AtOnce int64 `json:"-"`
 	// Probe is the number of the next probe if the provider's no is doubted, otherwise 0.
 	Probe int `json:"-"`
+	// Purpose is that of the refused call, if a window refused it; "" if it has none.
+	Purpose Purpose `json:"-"`
 
-	purpose Purpose // of the refused call; "" if it has none
-	left    int64   // with Reserved: the rest below the schedule's own ceiling
+	left int64 // with Reserved: the rest below the schedule's own ceiling
 }
 
 func (r Refusal) String() string {
@@ -235,9 +236,9 @@ func (r Refusal) String() string {
 
 // usedUp says how much of its ceiling the caller has used.
 func (r Refusal) usedUp() string {
-	s := fmt.Sprintf("%s of the %s that %s may use %s are used", amount.Thousands(r.Used), amount.Of(r.Ceiling, r.Pool), r.purpose.callers(), r.within())
+	s := fmt.Sprintf("%s of the %s that %s may use %s are used", amount.Thousands(r.Used), amount.Of(r.Ceiling, r.Pool), r.Purpose.callers(), r.within())
 	if r.Used >= r.Ceiling {
-		s = fmt.Sprintf("all %s that %s may use %s are used", amount.Of(r.Ceiling, r.Pool), r.purpose.callers(), r.within())
+		s = fmt.Sprintf("all %s that %s may use %s are used", amount.Of(r.Ceiling, r.Pool), r.Purpose.callers(), r.within())
 	}
 	if r.Limit > r.Ceiling {
 		s += fmt.Sprintf(" (limit %s)", amount.Thousands(r.Limit))
@@ -255,7 +256,7 @@ func (r Refusal) reserved() string {
 	if r.Reserved > r.left {
 		needs = "all"
 	}
-	return fmt.Sprintf("the schedule still needs %s %s left %s; %s may use %s", needs, amount.Of(r.left, r.Pool), r.within(), r.purpose.callers(), left)
+	return fmt.Sprintf("the schedule still needs %s %s left %s; %s may use %s", needs, amount.Of(r.left, r.Pool), r.within(), r.Purpose.callers(), left)
 }
 
 // within says for how long the window of the refusal counts.

@@ -192,7 +192,7 @@ func (m *Model) refusedUntil(a quota.Ask, now, before, t time.Time) *quota.Refus
 			if m.fitsIn(a, c, b, before) {
 				continue
 			}
-			r := &quota.Refusal{Pool: c.Pool, Window: b.Window.Name, Used: m.uses(a, c.Pool, b.Window, now), Ceiling: b.Ceiling, Limit: b.Window.Limit}
+			r := &quota.Refusal{Pool: c.Pool, Window: b.Window.Name, Used: m.uses(a, c.Pool, b.Window, now), Ceiling: b.Ceiling, Limit: b.Window.Limit, Purpose: a.Who.Purpose}
 			for _, other := range c.Bounds {
 				if m.fitsIn(a, c, other, now) {
 					r.RoomIn = other.Window.Name
