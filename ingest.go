@@ -130,16 +130,6 @@ type Placement struct {
 	Video Video
 }
 
-// Kind is the task of a job.
-type Kind string
-
-// The kinds of jobs that a config may name. Slots have one more: KindBackfill.
-const (
-	KindChart   Kind = "chart"   // one pass over one region's chart per slot
-	KindSearch  Kind = "search"  // one search per slot: its results are looked up and stored
-	KindRefresh Kind = "refresh" // refetch data older than RefreshAfter, delete data older than KeepFor
-)
-
 // RefreshAfter and KeepFor bound the age of stored upstream data: the YouTube API Services Developer Policies,
 // III.E.4.d, require it to be refreshed or deleted within 30 calendar days. One day is left in case the machine was
 // off.
@@ -153,23 +143,10 @@ const (
 // of this machine's clock, before neither is believed.
 const ClockAhead = 10 * time.Minute
 
-// Job is one line of the schedule: the kind of work, its regions, and how often.
-type Job struct {
-	Name     string
-	Kind     Kind
-	Regions  []Region      // empty for a job that has no regions
-	Every    time.Duration // the interval; 0 when Cron is set
-	Cron     string        // a five-field cron line, in UTC unless it begins with CRON_TZ=
-	AtOnce   bool          // its regions are due at the same time, not spread
-	Pages    int           // at most this many pages a pass
-	Category string        // "" or "0" is the whole chart
-	Query    string        // of a search
-}
-
 // SlotKey names a slot: a piece of a job's work that must happen once. DueAt is in UTC, whole seconds.
 type SlotKey struct {
 	Job   string
-	Key   string // the region's code for a chart; "" for a job without regions
+	Key   string // a region's code, one of a job's queries, or a channel; "" for a job without these, and for the look-ups of uploads
 	DueAt time.Time
 }
 
@@ -213,24 +190,6 @@ type Slot struct {
 	Reason    string    // why it is not done, in one line for a person
 	RetryAt   time.Time // when a stopped slot may find quota: advice, not a gate; until when a due piece waits
 	FetchedAt time.Time // when the last page was saved
-}
-
-// Series is all slots of one key of one job: a region's chart, hour after hour.
-type Series struct{ Job, Key string }
-
-// String names the series for a person: "chart DE", or "refresh" where there is no key.
-func (s Series) String() string { return strings.TrimSpace(s.Job + " " + s.Key) }
-
-// Series returns the series of the job: one for each region, or one without a key if the job has no regions.
-func (j Job) Series() []Series {
-	if len(j.Regions) == 0 {
-		return []Series{{Job: j.Name}}
-	}
-	var all []Series
-	for _, r := range j.Regions {
-		all = append(all, Series{j.Name, string(r)})
-	}
-	return all
 }
 
 // Series returns the series that the slot belongs to.

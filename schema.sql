@@ -48,7 +48,7 @@ CREATE TABLE slots (
     id         INTEGER PRIMARY KEY,
     series     INTEGER NOT NULL REFERENCES series (id),
     due_at     INTEGER NOT NULL,
-    kind       TEXT    NOT NULL,                -- 'chart', 'search', 'refresh', 'backfill'
+    kind       TEXT    NOT NULL,                -- 'chart', 'search', 'uploads', 'videos', 'refresh', 'backfill'
     state      TEXT    NOT NULL CHECK (state IN ('due', 'claimed', 'done', 'stopped', 'failed', 'skipped', 'missed')),
     owner      TEXT    NOT NULL DEFAULT '',
     attempt    INTEGER NOT NULL DEFAULT 0,

@@ -55,8 +55,18 @@ func (r *runner) workFor(slot ingest.Slot) (_ work, _ ingest.Slot, why string) {
 			return nil, slot, ErrNoSearch.Error()
 		}
 		l := &lookup{Reconciler: r.Reconciler, since: r.Now().Add(-knownFor)}
-		l.find = newSearching(r.Upstream, ingest.Query{Text: job.Query, Region: slot.Region(), Category: job.Category}, pages, &l.said)
+		l.find = newSearching(r.Upstream, job.Search(slot.Key), pages, &l.said)
 		return l, slot, ""
+	case ingest.KindUploads:
+		if _, ok := r.Upstream.(Archive); !ok {
+			return nil, slot, ErrNoUploads.Error()
+		}
+		return &lookup{Reconciler: r.Reconciler, since: r.Now().Add(-knownFor), watches: true}, slot, ""
+	case ingest.KindVideos:
+		if _, ok := r.Upstream.(Counter); !ok {
+			return nil, slot, ErrNoCounts.Error()
+		}
+		return newCounting(r.Reconciler, job), slot, ""
 	default:
 		return nil, slot, fmt.Sprintf("this program knows no jobs of kind %s", job.Kind)
 	}

@@ -28,16 +28,25 @@ type Calls struct {
 var (
 	ErrNoSearch  = errors.New("this upstream cannot be searched")
 	ErrNoUploads = errors.New("this upstream cannot list the uploads of a channel")
+	ErrNoCounts  = errors.New("this upstream gives no counts without the videos")
 )
 
 // JobCalls returns the methods that a job's slots call, without the few calls of a refresh that name categories and
-// count videos.
+// count videos. A slot of uploads calls one of them, seldom two.
 func JobCalls(up Upstream, job ingest.Job) (Calls, error) {
 	switch job.Kind {
 	case ingest.KindChart:
 		return Calls{Page: up.Chart("US", job.Category, "").Method}, nil
 	case ingest.KindSearch:
 		return BackfillCalls(up, ingest.BackfillSearch)
+	case ingest.KindUploads:
+		return BackfillCalls(up, ingest.BackfillUploads)
+	case ingest.KindVideos:
+		counter, ok := up.(Counter)
+		if !ok {
+			return Calls{}, ErrNoCounts
+		}
+		return Calls{Lookup: counter.Counts(nil).Method}, nil
 	case ingest.KindRefresh:
 		return BackfillCalls(up, ingest.BackfillRefresh)
 	default:

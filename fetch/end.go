@@ -168,8 +168,14 @@ func (p *pass) absentReason(ctx context.Context) (why string) {
 // interrupted returns the ending of a slot whose pass cannot go on because of err. A slot that hung fails, since
 // further attempts would be paid for and hang too.
 func (p *pass) interrupted(ctx context.Context, err error) ending {
+	if gone, ok := errors.AsType[*goneError](err); ok {
+		return skipped(gone.why)
+	}
 	if suspect, ok := errors.AsType[*suspectError](err); ok {
 		end := p.fruitless(suspect)
+		if p.slot.Kind != ingest.KindBackfill {
+			end.err = nil
+		}
 		end.retryAt = p.Now().Add(ingest.AskAgainAfter)
 		return end
 	}

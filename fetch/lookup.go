@@ -18,8 +18,11 @@ const knownFor = 24 * time.Hour
 // change neither.
 type lookup struct {
 	*Reconciler
-	backfill *ingest.Backfill // nil: a scheduled search
+	backfill *ingest.Backfill // nil: a scheduled slot
 	since    time.Time        // videos fetched since then are not looked up
+	watches  bool             // a slot of uploads: ids that fill no call are left for the one that looks up those of all channels
+
+	goesOn bool // the slot has more to do than the look-ups
 
 	find   finder         // nil: the ids are given
 	said   ingest.Listing // sums up the finder's pages
@@ -41,6 +44,12 @@ type finder interface {
 	settle(ctx context.Context, slot ingest.Slot) (more bool, err error)
 	// rewind returns the slot as before its first page, and how many paid pages are asked for again.
 	rewind(slot ingest.Slot) (_ ingest.Slot, pages int)
+}
+
+// misser is a finder that may know what a refused call means.
+type misser interface {
+	// missing returns the page that stands for the refused call; ok is false if the call failed.
+	missing(slot ingest.Slot, e *Error) (_ foundPage, ok bool)
 }
 
 // foundPage is a page of a finder.
@@ -68,7 +77,11 @@ func readAs[T any](c Call[T], read func(T) foundPage) Call[foundPage] {
 // load reads a backfill piece's request.
 func (l *lookup) load(ctx context.Context, slot ingest.Slot) error {
 	b := l.backfill
-	if l.loaded = true; b == nil || b.Kind != ingest.BackfillSearch && b.Kind != ingest.BackfillUploads {
+	l.loaded = true
+	if l.watches {
+		return l.loadWatch(ctx, slot)
+	}
+	if b == nil || b.Kind != ingest.BackfillSearch && b.Kind != ingest.BackfillUploads {
 		return nil
 	}
 	piece, err := l.Library.Piece(ctx, slot.SlotKey)
@@ -85,6 +98,22 @@ func (l *lookup) load(ctx context.Context, slot ingest.Slot) error {
 	find := newSearching(l.Upstream, query, l.Upstream.Limits().SearchPages, &l.said)
 	find.splits = true
 	l.find = find
+	return nil
+}
+
+// loadWatch reads what the channel's last slot has left. The slot without a channel takes over the ids that the others
+// have left.
+func (l *lookup) loadWatch(ctx context.Context, slot ingest.Slot) error {
+	if slot.Key == "" {
+		_, err := l.Sink.Enqueue(ctx, slot, nil, l.since)
+		return err
+	}
+	piece, err := l.Library.Piece(ctx, slot.SlotKey)
+	if err != nil {
+		return fmt.Errorf("read what is known of the channel: %w", err)
+	}
+	l.said = ingest.Listing{Channel: piece.Listing.Channel, None: piece.Listing.None, Watch: piece.Listing.Watch}
+	l.find = newWatching(l.Upstream, slot.Key, l.Now(), &l.said)
 	return nil
 }
 
@@ -110,15 +139,19 @@ func (l *lookup) next(ctx context.Context, slot ingest.Slot) (step, bool, error)
 		return step{}, false, fmt.Errorf("find the ids to look up: %w", err)
 	}
 	more := l.find != nil && (slot.Pages == 0 || slot.Token != "")
+	watch, _ := l.find.(*watching)
 	switch {
 	case more && len(ids) < perCall:
 		return l.findStep(slot), true, nil
+	case watch != nil && len(ids) < perCall:
+		l.addNote(watch.moved())
+		return step{}, false, watch.gone()
 	case len(ids) == 0 && l.find != nil && slot.Pages > 0:
 		return l.settle(ctx, slot)
 	case len(ids) == 0:
 		return step{}, false, nil
 	}
-	last := !more && len(ids) <= perCall && l.said.Expected == 0 && l.said.Lack == ""
+	last := !more && watch == nil && !l.goesOn && len(ids) <= perCall && l.said.Expected == 0 && l.said.Lack == ""
 	return l.lookupStep(ingest.Asked{IDs: ids[:min(len(ids), perCall)]}, last), true, nil
 }
 
@@ -145,10 +178,11 @@ func (l *lookup) findStep(slot ingest.Slot) step {
 	if _, ok := l.find.(*searching); ok {
 		s.retries, s.alike = searchRetries, true
 	}
-	if f, ok := l.find.(*uploads); ok && slot.Token != "" {
+	if f, ok := l.find.(misser); ok && (l.watches || slot.Token != "") {
 		s.narrow = func(ctx context.Context, slot ingest.Slot, e *Error) (_ ingest.Slot, goesOn bool, err error) {
 			page, goesOn := f.missing(slot, e)
 			if goesOn {
+				slot.Pages = max(slot.Pages, 1)
 				slot, err = l.enqueue(ctx, slot, page)
 			}
 			return slot, goesOn, err
@@ -177,7 +211,7 @@ func (l *lookup) lookupStep(asked ingest.Asked, last bool) step {
 	s := stepOf(l.Upstream.Videos(asked.All()), func(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
 		slot.Pages--
 		absent, proved := asked.Judge(page.Videos)
-		asked.Keep = !proved && l.backfill != nil && l.backfill.Kind != ingest.BackfillVideos // a person's ids may be of no video
+		asked.Keep = !proved && (l.watches || l.backfill != nil && l.backfill.Kind != ingest.BackfillVideos) // a person's ids may be of no video
 		switch {
 		case asked.Keep:
 			l.suspect, l.doubted = len(asked.Witnesses) > 0, absent

@@ -52,14 +52,16 @@ type Sink interface {
 	// (ingest.Asked) and lacks nothing else. Their placements stay until their own age.
 	SaveVideos(ctx context.Context, slot ingest.Slot, asked ingest.Asked, page ingest.Page) (ingest.Slot, ingest.Absences, error)
 	// SaveCounts writes the counts that came back for the ids asked. The others count as counted too, unless the answer
-	// is suspect.
+	// is suspect. Those of a slot of a watch list are kept as a chart's are, in the order asked, and are sightings.
 	SaveCounts(ctx context.Context, slot ingest.Slot, asked []string, counts []ingest.Counts) (ingest.Slot, error)
 	// SaveNames replaces the names of a region's categories.
 	SaveNames(ctx context.Context, slot ingest.Slot, region ingest.Region, names []ingest.Category) (ingest.Slot, error)
 
 	// Enqueue appends ids to the slot's lookup queue, so that a search is never paid for twice. It skips ids that are
 	// queued in the slot or elsewhere in its backfill, whose video was fetched at since or later, or that this
-	// backfill has looked up without finding them. rest are pieces to add to the slot's backfill.
+	// backfill has looked up without finding them. rest are pieces to add to the slot's backfill. The slot without a key
+	// of a job of uploads takes over the ids that wait in the job's other slots instead. Of a watch list, it also skips ids that another of its
+	// slots has looked up in vain within a day.
 	Enqueue(ctx context.Context, slot ingest.Slot, ids []string, since time.Time, rest ...ingest.Piece) (ingest.Slot, error)
 	// SaveFound writes the videos that came back for the queued ids asked, and takes these ids off the queue.
 	// slot.Videos grows by the videos. Missing ids are recorded as vanished, and stored videos are treated as by
@@ -96,6 +98,8 @@ type Library interface {
 	// VideosToCount returns up to n ids of stored videos that were neither fetched nor counted at before or later;
 	// those fetched longest ago come first.
 	VideosToCount(ctx context.Context, before time.Time, n int) ([]string, error)
+	// VideosCharted returns the ids of the videos in complete charts that were due at since or later, in no order.
+	VideosCharted(ctx context.Context, since time.Time) ([]string, error)
 	// RegionsToName returns the regions, in order, that had a chart before charted and whose categories were last
 	// named before stale, or never.
 	RegionsToName(ctx context.Context, charted, stale time.Time) ([]ingest.Region, error)
@@ -105,7 +109,8 @@ type Library interface {
 	// Accounted returns how many videos of a channel, by its id, were fetched at since or later, and how many ids of
 	// the slot were looked up in vain.
 	Accounted(ctx context.Context, slot ingest.SlotKey, channel string, since time.Time) (stored, gone int, err error)
-	// Piece returns a backfill piece's request and Listing, without its ids.
+	// Piece returns a piece's request and Listing, without its ids. A slot of the schedule has no request, and at first the
+	// Listing of the series' newest slot before it that has one.
 	Piece(ctx context.Context, slot ingest.SlotKey) (ingest.Piece, error)
 	// Charted reports whether a chart of the series is stored that has videos.
 	Charted(ctx context.Context, series ingest.Series) (bool, error)

@@ -21,6 +21,16 @@ func (all Schedule) Series() []ingest.Series {
 	return series
 }
 
+// Kind returns the kind of the job of a series; "" if it is unknown.
+func (all Schedule) Kind(series ingest.Series) ingest.Kind {
+	for _, s := range all {
+		if s.Job.Name == series.Job {
+			return s.Job.Kind
+		}
+	}
+	return ""
+}
+
 // Ahead returns how long it takes from t until that many slots of the series have come due, by its interval, cron line
 // or present pace; 0 if the series is unknown.
 func (all Schedule) Ahead(series ingest.Series, t time.Time, slots int) time.Duration {

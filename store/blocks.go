@@ -80,13 +80,13 @@ func (b blocks) byLevel(ids []int64, least byte, anyCategory bool) (levels [maxL
 	return levels
 }
 
-// regionCharts are the blocks of the series of a region's charts, or of all regions' charts.
+// regionCharts are the blocks of the series of a region's charts, or of all regions' charts and of watch lists.
 type regionCharts map[int64]blocks
 
 func readRegionCharts(ctx context.Context, q querier, region ingest.Region) (regionCharts, error) {
 	return readBlocks(ctx, q, `
 		FROM series CROSS JOIN video_blocks AS b ON b.id >= series.id * 4294967296 AND b.id < (series.id + 1) * 4294967296
-		WHERE backfill IS NULL AND key <> '' AND ?1 IN ('', key)`, region)
+		WHERE backfill IS NULL AND ?1 IN ('', key)`, region)
 }
 
 // of returns the series whose charts may hold the video.

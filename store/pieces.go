@@ -15,8 +15,8 @@ import (
 // cancelledReason is the reason of skipped pieces of a cancelled backfill.
 const cancelledReason = "the backfill was cancelled"
 
-// Piece implements fetch.Library. A scheduled slot that has never queued an ID has a zero piece; a missing piece of a
-// backfill is an error, since its request is lost.
+// Piece implements fetch.Library. A scheduled slot that has never queued an ID has the listing of the series' newest
+// slot before it that has one; a missing piece of a backfill is an error, since its request is lost.
 func (s *Store) Piece(ctx context.Context, slot ingest.SlotKey) (ingest.Piece, error) {
 	piece := ingest.Piece{Key: slot.Key}
 	err := s.read.QueryRowContext(ctx, `
@@ -24,7 +24,13 @@ func (s *Store) Piece(ctx context.Context, slot ingest.SlotKey) (ingest.Piece, e
 		WHERE job = ? AND key = ? AND due_at = ?`, slot.Job, slot.Key, slot.DueAt.Unix()).Scan(asJSON{&piece.Spec}, asJSON{&piece.Listing})
 	if errors.Is(err, sql.ErrNoRows) {
 		if _, backfill := ingest.IsBackfillJob(slot.Job); !backfill {
-			return piece, nil
+			err = s.read.QueryRowContext(ctx, `
+				SELECT listing FROM series JOIN slots ON slots.series = series.id JOIN pieces ON slot = slots.id
+				WHERE job = ? AND key = ? AND due_at < ? ORDER BY due_at DESC LIMIT 1`, slot.Job, slot.Key, slot.DueAt.Unix()).Scan(asJSON{&piece.Listing})
+			if errors.Is(err, sql.ErrNoRows) {
+				err = nil
+			}
+			return piece, s.explain(ctx, "read what is known of a channel", err)
 		}
 		err = fmt.Errorf("%v has lost its request: run ingest doctor --repair", slot.Series())
 	}
@@ -83,21 +89,24 @@ func (s *Store) onPiece(ctx context.Context, doing string, slot *ingest.Slot, f 
 
 // endPiece updates a slot's piece when the slot ends without saving a page.
 func endPiece(ctx context.Context, tx *txn, id int64, slot *ingest.Slot) error {
-	if slot.Kind != ingest.KindBackfill && slot.Kind != ingest.KindSearch {
+	if !slices.Contains([]ingest.Kind{ingest.KindBackfill, ingest.KindSearch, ingest.KindUploads, ingest.KindVideos}, slot.Kind) {
 		return nil
 	}
 	p, err := loadPiece(ctx, tx, id)
-	if err != nil || slot.Kind == ingest.KindSearch && len(p.waiting) == 0 { // it may have none
+	if err != nil || slot.Kind != ingest.KindBackfill && len(p.waiting) == 0 { // it may have none
 		return err
 	}
 	return p.follow(ctx, tx, slot)
 }
 
 // follow writes the piece, and ends the slot if its backfill was cancelled. IDs still waiting at the end count as
-// known: others have fetched their videos.
+// known: others have fetched their videos. Those of a channel's uploads go on waiting, for the look-up of all channels.
 func (p *piece) follow(ctx context.Context, tx *txn, slot *ingest.Slot) error {
 	switch slot.State {
 	case ingest.Done:
+		if slot.Kind == ingest.KindUploads && slot.Key != "" {
+			break
+		}
 		if err := p.mark(ctx, tx, p.waiting); err != nil {
 			return err
 		}
@@ -163,6 +172,15 @@ const longestID = 100
 func (s *Store) Enqueue(ctx context.Context, slot ingest.Slot, ids []string, since time.Time, rest ...ingest.Piece) (ingest.Slot, error) {
 	slot = s.stamp(slot)
 	return s.onPiece(ctx, "queue ids for lookup", &slot, func(tx *txn, p *piece) error {
+		if slot.Kind == ingest.KindUploads && slot.Key == "" {
+			return p.takeOver(ctx, tx, slot.Job)
+		}
+		if slot.Kind == ingest.KindVideos {
+			var err error
+			if ids, err = notInVain(ctx, tx, p.slot, ids, slot.DueAt.Add(-vainFor)); err != nil {
+				return err
+			}
+		}
 		if err := p.enqueue(ctx, tx, ids, since); err != nil || len(rest) == 0 || p.cancelled {
 			return err
 		}
@@ -218,6 +236,40 @@ func (p *piece) enqueue(ctx context.Context, tx *txn, ids []string, since time.T
 	return nil
 }
 
+// vainFor is how long an id of a watch list that is of no video is not looked up again.
+const vainFor = 24 * time.Hour
+
+// notInVain returns the ids without those that a slot of the same series has looked up in vain since a time.
+func notInVain(ctx context.Context, tx *txn, slot int64, ids []string, since time.Time) ([]string, error) {
+	vain, err := column[string](ctx, tx, `
+		SELECT video_id FROM json_each(?1) AS given CROSS JOIN vanished ON video_id = given.value
+		WHERE noted_at > ?3 AND slot IN (SELECT id FROM slots WHERE series = (SELECT series FROM slots WHERE id = ?2))`, listJSON(ids), slot, since.UnixMilli())
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return slices.Contains(vain, id) }), err
+}
+
+// takeOver moves the ids that wait in the job's other slots to this one. A slot that a run works on keeps its own.
+func (p *piece) takeOver(ctx context.Context, tx *txn, job string) error {
+	var slots []int64
+	err := each(ctx, tx, func(rows *sql.Rows) error {
+		var slot int64
+		var ids []string
+		err := rows.Scan(&slot, asJSON{&ids})
+		slots = append(slots, slot)
+		for _, id := range ids {
+			if !slices.Contains(p.waiting, id) {
+				p.waiting = append(p.waiting, id)
+			}
+		}
+		return err
+	}, `
+		SELECT slots.id, waiting FROM pieces JOIN slots ON slots.id = slot JOIN series ON series.id = slots.series
+		WHERE pieces.backfill IS NULL AND waiting <> '[]' AND job = ? AND state <> 'claimed' ORDER BY due_at, slots.id`, job)
+	if err != nil || len(slots) == 0 {
+		return err
+	}
+	return execJSON(ctx, tx, `UPDATE pieces SET waiting = '[]' WHERE slot IN (SELECT CAST(value AS bigint) FROM json_each(?1))`, slots)
+}
+
 // Queued implements fetch.Library. A missing piece of a backfill is an error, as in Piece.
 func (s *Store) Queued(ctx context.Context, slot ingest.SlotKey, n int, since time.Time) ([]string, error) {
 	ids, err := column[string](ctx, s.read, `
@@ -250,7 +302,7 @@ func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked ingest.As
 			return nil
 		}
 		p.dequeue(asked.IDs...)
-		if a.Suspect && !p.backfill.Valid { // the next search finds them again
+		if a.Suspect && !p.backfill.Valid && slot.Kind != ingest.KindVideos { // the next search finds them again
 			return nil
 		}
 		return p.recordVanished(ctx, tx, absent, "", slot.FetchedAt)

@@ -70,7 +70,7 @@ func (s *Store) VideosToCount(ctx context.Context, before time.Time, n int) ([]s
 // that did not come back are kept; they are asked for again after a day, or sooner if the answer is suspect.
 func (s *Store) SaveCounts(ctx context.Context, slot ingest.Slot, asked []string, counts []ingest.Counts) (ingest.Slot, error) {
 	slot = s.stamp(slot)
-	err := s.withFence(ctx, "save counts", &slot, func(tx *txn, _, _ int64) error {
+	err := s.withFence(ctx, "save counts", &slot, func(tx *txn, id, series int64) error {
 		type video struct {
 			id       int64
 			category string
@@ -103,6 +103,11 @@ func (s *Store) SaveCounts(ctx context.Context, slot ingest.Slot, asked []string
 			FROM json_each(?1) AS given WHERE video_latest.id = CAST(given.value ->> 0 AS bigint)`, rows); err != nil {
 			return err
 		}
+		if slot.Kind == ingest.KindVideos {
+			if err := placeCounts(ctx, tx, id, series, rows, slot.FetchedAt); err != nil {
+				return err
+			}
+		}
 		if ingest.Suspect(len(asked), len(counts)) {
 			asked = nil
 			for _, c := range counts {
@@ -114,6 +119,41 @@ func (s *Store) SaveCounts(ctx context.Context, slot ingest.Slot, asked []string
 			WHERE id IN (SELECT id FROM video_facts WHERE video_id IN (SELECT value FROM json_each(?1)))`, asked, slot.FetchedAt.UnixMilli())
 	})
 	return slot, err
+}
+
+// placeCounts keeps counts (id, views, likes, comments) as the placements of a slot of a watch list, and its videos as seen.
+func placeCounts(ctx context.Context, tx *txn, slot, series int64, counts [][4]any, at time.Time) error {
+	rank, placed, err := placedIn(ctx, tx, slot)
+	if err != nil {
+		return err
+	}
+	var rows [][]any
+	var videos []int64
+	for _, c := range counts {
+		if video := c[0].(int64); !placed[video] {
+			rank++
+			placed[video] = true
+			rows = append(rows, []any{slot, rank, video, series, c[1], c[2], c[3]})
+			videos = append(videos, video)
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	if err := addCharted(ctx, tx, series, videos); err != nil {
+		return err
+	}
+	if err := insertRows(ctx, tx, `INSERT INTO placements (slot, rank, video, series, views, likes, comments) VALUES`, "", rows); err != nil {
+		return err
+	}
+	return execJSON(ctx, tx, `UPDATE video_latest SET seen_at = max(seen_at, ?2) WHERE id IN (SELECT CAST(value AS bigint) FROM json_each(?1))`, videos, at.UnixMilli())
+}
+
+// VideosCharted implements fetch.Library.
+func (s *Store) VideosCharted(ctx context.Context, since time.Time) ([]string, error) {
+	return collectView(ctx, s.database, "find what was charted", scanValue[string], `
+		SELECT DISTINCT video_id FROM slots CROSS JOIN placements ON placements.slot = slots.id CROSS JOIN video_facts ON video_facts.id = video
+		WHERE due_at >= ? AND slots.kind <> 'backfill' AND slots.kind = 'chart' AND state = 'done' AND gone = 0`, ceilUnix(since))
 }
 
 // Older yields the IDs of all videos last fetched before a time, oldest day first, n at a time. It reads in steps,

@@ -46,7 +46,9 @@ func (x *index) tally(ctx context.Context, chosen choice, shown int) (*Counts, e
 	ids := all.ids[:min(len(all.ids), maxTallied)]
 	c.AtLeast = all.capped || len(ids) < len(all.ids)
 	charted := map[ingest.Region]regionCharts{}
-	keys, err := column[ingest.Region](ctx, x.tx, `SELECT DISTINCT key FROM series WHERE backfill IS NULL AND key <> '' ORDER BY key`)
+	keys, err := column[ingest.Region](ctx, x.tx, `
+		SELECT DISTINCT key FROM series WHERE backfill IS NULL AND key <> ''
+		AND EXISTS (SELECT 1 FROM video_blocks AS b WHERE b.id >= series.id * 4294967296 AND b.id < (series.id + 1) * 4294967296) ORDER BY key`)
 	for _, key := range keys {
 		if err == nil {
 			charted[key], err = readRegionCharts(ctx, x.tx, key)

@@ -40,7 +40,7 @@ var providers = map[string]provider{
 		},
 		calls: &youtube.Client{}, keyed: true,
 		refills: true,
-		limits:  config.JobLimits{UsualPages: 4, Category: regexp.MustCompile(`^[0-9]{1,4}$`)},
+		limits:  config.JobLimits{UsualPages: 4, Category: regexp.MustCompile(`^[0-9]{1,4}$`), Channel: youtube.ParseChannel, Video: youtube.ParseVideo},
 		watch:   "https://www.youtube.com/watch?v=",
 		named:   youtube.CategoryNames,
 		pages: pages.Site{

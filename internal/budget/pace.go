@@ -261,7 +261,7 @@ func (s PricedSchedule) stretch(p *JobPace, schedule regions.JobSchedule, demand
 	if err != nil {
 		return err
 	}
-	keys := max(1, len(job.Regions))
+	keys := len(job.Series())
 	spare := func(pool string) int64 { return retryRoom(job, price[pool]) }
 	p.Gap, p.Hold, p.Most, p.Round, p.Waits = 0, time.Time{}, keys, job.Every, false
 	p.Paid = make([]time.Time, keys)

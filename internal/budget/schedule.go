@@ -88,6 +88,14 @@ func (s PricedSchedule) slotPrice(job ingest.Job) (quota.Cost, error) {
 		return nil, err
 	}
 	slot := quota.Cost{}
+	if job.Kind == ingest.KindUploads { // a page of a list, or a look-up for all channels
+		costs, err := BackfillCalls(ingest.BackfillUploads, s.Upstream, s.Tariff)
+		return costs.PerCall(), err
+	}
+	if job.Kind == ingest.KindVideos { // the counts of the list; what was charted meanwhile is not known
+		cost, err := s.Tariff.Cost(calls.Lookup)
+		return cost.Times(int64(ceilDiv(len(job.Videos), s.Upstream.Limits().IDsPerCall))), err
+	}
 	for _, call := range calls.PerPage(s.Upstream.Limits()) {
 		cost, err := s.Tariff.Cost(call.Method)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/regions"
 )
 
@@ -40,7 +41,32 @@ func (d demand) cost(now time.Time, span time.Duration) int64 {
 }
 
 // round returns the cost of one slot of each of the job's series.
-func (d demand) round() int64 { return d.price * int64(max(1, len(d.schedule.Job.Regions))) }
+func (d demand) round() int64 { return d.price * int64(len(d.schedule.Job.Series())) }
+
+// Intervals returns, by job, the interval of each of its series on a day whose whole budget is the schedule's: its own, or
+// the longer one that the ceilings pay for beside the other jobs. Jobs with a cron line have none.
+func (s PricedSchedule) Intervals(now time.Time) (map[string]time.Duration, error) {
+	demands, err := s.demands()
+	if err != nil {
+		return nil, err
+	}
+	all, ceilings := map[string]time.Duration{}, Ceilings(s.Tariff, quota.Scheduled)
+	for _, schedule := range s.Jobs {
+		if schedule.Job.Every > 0 {
+			all[schedule.Job.Name] = schedule.Job.Every
+		}
+	}
+	for pool, jobs := range demands {
+		for _, own := range jobs {
+			b := supply{span: day, left: ceilings[pool]}
+			share := b.fill(jobs, own, now)
+			if name := own.schedule.Job.Name; all[name] > 0 && b.left > 0 {
+				all[name] = max(all[name], time.Duration(float64(day)*float64(own.round())/(float64(b.left)*share)))
+			}
+		}
+	}
+	return all, nil
+}
 
 // fill subtracts from the rest the cost of the other jobs that keep their intervals or have a cron line. It returns
 // own's share of the rest, among the jobs that are stretched alike. The share of a job that keeps its interval is 1,

@@ -89,6 +89,9 @@ type JobLimits struct {
 	UsualPages  int            // a chart's default
 	SearchPages int            // the most that a search has; 0: it cannot be searched
 	Category    *regexp.Regexp // the form of a category's id
+
+	Channel func(ref string) (string, error)  // reads a channel as people name it; nil: it lists no uploads
+	Video   func(ref string) (id, why string) // reads a video, or says why it is none; nil: it gives no counts of chosen videos
 }
 
 // maxConfiguredHosts keeps each host's part of the emergency budget large enough to be of use.
@@ -293,6 +296,9 @@ func (c *Config) readFile(upstreams map[string]JobLimits) (configFile, error) {
 	seen := map[string]bool{}
 	for i, j := range file.Jobs {
 		at := []string{"jobs", strconv.Itoa(i)}
+		if j.File != "" && !filepath.IsAbs(j.File) {
+			j.File = filepath.Join(filepath.Dir(c.File), j.File)
+		}
 		job, field, err := j.toJob(upstreams[c.Upstream])
 		if err == nil && seen[job.Name] {
 			field, err = "name", fmt.Errorf("two jobs are called %q: give each its own name", job.Name)

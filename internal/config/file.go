@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -97,6 +98,12 @@ type jobFile struct {
 	Pages    *int     `yaml:"pages"`
 	Category *string  `yaml:"category"`
 	Query    string   `yaml:"query"`
+	Queries  []string `yaml:"queries"`
+	Channels []string `yaml:"channels"`
+	IDs      []string `yaml:"ids"`
+	From     string   `yaml:"from"`
+	Charted  string   `yaml:"charted"`
+	File     string   `yaml:"file"`
 }
 
 // toJob checks one job and returns, with an error, the field at fault.
@@ -149,8 +156,8 @@ func (j jobFile) setKind(p JobLimits, job *ingest.Job) (field string, err error)
 		}
 		job.Pages, pages = p.UsualPages, p.Pages
 	case ingest.KindSearch:
-		if strings.TrimSpace(j.Query) == "" {
-			return "query", errors.New("query: is empty: a search job needs the words that it searches for")
+		if field, err := j.setQueries(job); err != nil {
+			return field, err
 		}
 		if p.SearchPages == 0 {
 			return "kind", errors.New("kind: this upstream cannot be searched: use chart or refresh")
@@ -160,11 +167,31 @@ func (j jobFile) setKind(p JobLimits, job *ingest.Job) (field string, err error)
 		if j.Pages != nil || j.Category != nil || len(j.Regions) > 0 {
 			return "kind", errors.New("a refresh job takes name, kind and every or cron only")
 		}
+	case ingest.KindUploads:
+		return j.setChannels(p, job)
+	case ingest.KindVideos:
+		return j.setVideos(p, job)
 	default:
-		return "kind", fmt.Errorf("kind: %q is not known: use chart, search or refresh", j.Kind)
+		return "kind", fmt.Errorf("kind: %q is not known: use chart, search, uploads, videos or refresh", j.Kind)
 	}
 	if j.Query != "" && job.Kind != ingest.KindSearch {
 		return "query", fmt.Errorf("query: only a search job has one, and this is of kind %s", job.Kind)
+	}
+	for _, of := range []struct {
+		field string
+		given bool
+		kinds []ingest.Kind
+	}{
+		{"queries", len(j.Queries) > 0, []ingest.Kind{ingest.KindSearch}},
+		{"channels", len(j.Channels) > 0, nil},
+		{"ids", len(j.IDs) > 0, nil},
+		{"from", j.From != "", nil},
+		{"charted", j.Charted != "", nil},
+		{"file", j.File != "", []ingest.Kind{ingest.KindSearch}},
+	} {
+		if of.given && !slices.Contains(of.kinds, job.Kind) {
+			return of.field, fmt.Errorf("%s: a job of kind %s has none", of.field, job.Kind)
+		}
 	}
 	if j.Pages != nil {
 		if job.Pages = *j.Pages; job.Pages < 1 || job.Pages > pages {
@@ -178,4 +205,113 @@ func (j jobFile) setKind(p JobLimits, job *ingest.Job) (field string, err error)
 		job.Category = *j.Category
 	}
 	return "", nil
+}
+
+// setQueries reads what a search job searches for.
+func (j jobFile) setQueries(job *ingest.Job) (field string, err error) {
+	job.Queries, field, err = j.list("queries", j.Queries, mostListed, func(query string) (string, error) {
+		if query = strings.Join(strings.Fields(query), " "); query == "" || len(query) > longestQuery {
+			return "", fmt.Errorf("%.40q has not 1 to %d bytes", query, longestQuery)
+		}
+		return query, nil
+	})
+	switch one := strings.TrimSpace(j.Query) != ""; {
+	case err != nil:
+		return field, err
+	case one && len(job.Queries) > 0:
+		return "query", errors.New("query: and queries: are both set: use one of them")
+	case !one && len(job.Queries) == 0:
+		return "query", errors.New("query: is empty: a search job needs the words that it searches for, or a list of queries:")
+	case len(job.Queries) > 0 && len(job.Regions) > 1:
+		return "regions", errors.New("regions: a job with queries: has one region at most: make it a job for each region")
+	}
+	return "", nil
+}
+
+// setChannels reads the channels of an uploads job.
+func (j jobFile) setChannels(p JobLimits, job *ingest.Job) (field string, err error) {
+	switch {
+	case p.Channel == nil:
+		return "kind", errors.New("kind: this upstream lists no uploads of channels: use chart or refresh")
+	case j.Pages != nil || j.Category != nil || len(j.Regions)+len(j.Queries)+len(j.IDs) > 0 || j.Query+j.From+j.Charted != "":
+		return "kind", errors.New("an uploads job takes name, kind, channels, file, stagger and every or cron only")
+	}
+	if job.Channels, field, err = j.list("channels", j.Channels, mostListed, p.Channel); err == nil && len(job.Channels) == 0 {
+		return "channels", errors.New("channels: is empty: an uploads job needs the channels that it watches")
+	}
+	return field, err
+}
+
+// setVideos reads the watch list of a videos job.
+func (j jobFile) setVideos(p JobLimits, job *ingest.Job) (field string, err error) {
+	switch {
+	case p.Video == nil:
+		return "kind", errors.New("kind: this upstream gives no counts of chosen videos: use chart or refresh")
+	case j.Pages != nil || j.Category != nil || len(j.Regions)+len(j.Queries)+len(j.Channels) > 0 || j.Query != "":
+		return "kind", errors.New("a videos job takes name, kind, ids, file, from, charted and every or cron only")
+	case j.From != "" && j.From != "charts":
+		return "from", fmt.Errorf("from: %q is not known: use charts", j.From)
+	case j.From == "" && j.Charted != "":
+		return "charted", errors.New("charted: is for from: charts")
+	}
+	if j.From != "" {
+		job.Charted, err = parseSpan(cmp.Or(j.Charted, "7d"))
+		if err != nil || job.Charted <= 0 || job.Charted > ingest.KeepFor {
+			return "charted", fmt.Errorf("charted: %q is not a time such as 7d, of at most 29d", j.Charted)
+		}
+	}
+	job.Videos, field, err = j.list("ids", j.IDs, mostVideos, func(text string) (string, error) {
+		id, why := p.Video(text)
+		if why != "" {
+			return "", errors.New(why)
+		}
+		return id, nil
+	})
+	if err == nil && len(job.Videos) == 0 && job.Charted == 0 {
+		return "ids", errors.New("ids: is empty: a videos job needs ids:, a file: or from: charts")
+	}
+	return field, err
+}
+
+const (
+	mostVideos   = 50_000 // of a watch list
+	mostListed   = 1000   // bounds the series of one job
+	longestQuery = 200    // in bytes
+)
+
+// list returns the items of a field and of the job's file, each once, as read returns them. The file has one a line;
+// empty lines and those that begin with # are left out.
+func (j jobFile) list(name string, given []string, most int, read func(string) (string, error)) (items []string, field string, err error) {
+	known := map[string]bool{}
+	add := func(item string) error {
+		item, err := read(item)
+		if err == nil && !known[item] {
+			known[item] = true
+			items = append(items, item)
+		}
+		return err
+	}
+	for _, item := range given {
+		if err := add(item); err != nil {
+			return nil, name, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if j.File != "" {
+		text, err := os.ReadFile(j.File)
+		if err != nil {
+			return nil, "file", fmt.Errorf("file: %w", err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+				continue
+			}
+			if err := add(line); err != nil {
+				return nil, "file", fmt.Errorf("file: %s: %w", j.File, err)
+			}
+		}
+	}
+	if len(items) > most {
+		return nil, name, fmt.Errorf("%s: %d are more than %d: make it two jobs", name, len(items), most)
+	}
+	return items, "", nil
 }

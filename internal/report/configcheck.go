@@ -60,15 +60,39 @@ func (d *CheckDocument) AddJobs(s budget.PricedSchedule, price budget.Price, now
 	if counts, ok := s.CountCost(); ok {
 		refresh += fmt.Sprintf(", %s a day per %d for their counts", term.Amounts(counts), each)
 	}
+	counted, _ := s.Tariff.Cost("videos.batchGetStats")
+	without := map[ingest.Kind]string{ingest.KindRefresh: refresh, ingest.KindVideos: fmt.Sprintf("%s per %d charted videos and slot", term.Amounts(counted), each)}
+	intervals, _ := s.Intervals(now)
 	for i, j := range price.Jobs {
 		d.Jobs = append(d.Jobs, CheckJob{
 			Job: j.Job.Name, Kind: string(j.Job.Kind), Slots: j.Slots, PerDay: j.Cost, NextAt: s.Jobs[i].Next(now),
-			Price: cmp.Or(term.DayShares(j.Cost, ceilings), refresh),
+			Price: cmp.Or(term.DayShares(j.Cost, ceilings), without[j.Job.Kind]) + uploadsPrice(j, each) + turns(j.Job, intervals[j.Job.Name]),
 		})
 		for _, w := range s.Jobs[i].Warnings(now) {
 			d.Warnings = append(d.Warnings, CheckWarning{Job: j.Job.Name, Warning: w, Next: s.Jobs[i].NextTimes(now, 5)})
 		}
 	}
+}
+
+// turns says how often each of a job's queries is asked; "" for other jobs.
+func turns(job ingest.Job, every time.Duration) string {
+	if len(job.Queries) == 0 || every == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d queries: each every %s", len(job.Queries), term.Ago(every))
+}
+
+// uploadsPrice says what the price of a job of uploads is made of, and what a day with 20 uploads costs at most; "" for
+// other jobs.
+func uploadsPrice(j budget.JobPrice, perLookUp int) string {
+	channels := len(j.Job.Channels)
+	if channels == 0 {
+		return ""
+	}
+	lookUps := j.Slots / (channels + 1)
+	each, lists := j.Cost.MaxCharge()/int64(max(j.Slots, 1)), j.Slots-lookUps
+	return fmt.Sprintf(", %d for the lists of %s, at most %d for look-ups of up to %d new videos, %d where 20 come in a day",
+		each*int64(lists), term.Plural(channels, "channel"), each*int64(lookUps), perLookUp, each*int64(lists+min(lookUps, 20)))
 }
 
 // Print shows it in 80 columns.

@@ -178,7 +178,7 @@ func ChartsCheck(s standing.Standing) Check {
 	begun := fmt.Sprintf("%d of %d", charts-unbegun, charts)
 	oldest := time.Duration(-1)
 	for _, one := range s.Series {
-		if !one.Done.DueAt.IsZero() && one.Key != "" {
+		if !one.Done.DueAt.IsZero() && one.IsChart() {
 			oldest = max(oldest, one.Age)
 		}
 	}
@@ -227,6 +227,9 @@ func troubleText(s standing.Standing, state standing.SeriesState, those []standi
 		return cmp.Or(one.Key, one.Job)
 	})
 	says := term.Enumerate(names, 3) + " " + troubles[state][0]
+	if those[0].Cause == standing.ChannelGone {
+		return term.Enumerate(names, 3) + ": deleted or hidden; each slot asks again"
+	}
 	if n := standing.CountCharts(those); n > 1 && n == standing.CountCharts(s.Series) {
 		says = fmt.Sprintf("all %s %s", term.Plural(n, "chart"), troubles[state][0])
 	} else if len(names) == 1 {

@@ -38,8 +38,8 @@ func resultDocument(s ingest.SlotResult) SlotDocument {
 func (r Run) stopText() string {
 	var what []string
 	total := 0
-	for _, kind := range []ingest.Kind{ingest.KindChart, ingest.KindSearch, ingest.KindRefresh} {
-		noun := map[ingest.Kind]string{ingest.KindChart: "chart", ingest.KindSearch: "search job", ingest.KindRefresh: "refresh job"}[kind]
+	for _, kind := range []ingest.Kind{ingest.KindChart, ingest.KindSearch, ingest.KindUploads, ingest.KindVideos, ingest.KindRefresh} {
+		noun := map[ingest.Kind]string{ingest.KindChart: "chart", ingest.KindSearch: "search job", ingest.KindUploads: "upload check", ingest.KindVideos: "watch list", ingest.KindRefresh: "refresh job"}[kind]
 		if n := r.Waiting[kind]; n > 0 {
 			what, total = append(what, term.Plural(n, noun)), total+n
 		}

@@ -145,18 +145,21 @@ func (d SeriesDocument) Line(now time.Time) string {
 // a row is shown once.
 func PrintSlots(w io.Writer, slots []ingest.Slot, now time.Time) {
 	columns := term.Columns(w)
-	job := 10
+	job, key := 10, 6
 	for _, s := range slots {
-		job = min(max(job, term.Width(s.Job)), 10+max(columns-term.Screen, 0))
+		key = min(max(key, term.Width(s.Key)), 14+max(columns-term.Screen, 0))
 	}
-	fmt.Fprintf(w, "%-20s  %-*s %-6s  %-8s %-14s %6s\n", "DUE", job, "JOB", "REGION", "OUTCOME", "SPENT", "VIDEOS")
+	for _, s := range slots {
+		job = min(max(job, term.Width(s.Job)), 10+max(columns-term.Screen-key+6, 0))
+	}
+	fmt.Fprintf(w, "%-20s  %-*s %-*s  %-8s %-14s %6s\n", "DUE", job, "JOB", key, "REGION", "OUTCOME", "SPENT", "VIDEOS")
 	var above []string
 	for _, s := range slots {
 		spent, videos := NewSlotDocument(s).Spent(), strconv.Itoa(s.Videos)
 		if s.State == ingest.Due && s.Attempt == 0 {
 			spent, videos = "-", "-" // never tried
 		}
-		fmt.Fprintf(w, "%-20s  %s %-6s  %s %-14s %6s\n", term.Stamp(s.DueAt), term.Pad(s.Job, job), s.Key, term.PaintPad(w, string(s.State), 8), spent, videos)
+		fmt.Fprintf(w, "%-20s  %s %s  %s %-14s %6s\n", term.Stamp(s.DueAt), term.Pad(s.Job, job), term.Pad(term.Fit(s.Key, key), key), term.PaintPad(w, string(s.State), 8), spent, videos)
 		about := aboutSlot(s, now)
 		reason, again := strings.Split(term.Clean(s.Reason), "; "), false
 		for _, part := range reason {

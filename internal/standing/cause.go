@@ -51,6 +51,7 @@ const (
 	NoRun       Cause = "no run"
 	FetchFailed Cause = "fetch failed"
 	NoChart     Cause = "no chart"
+	ChannelGone Cause = "channel gone"
 	ChartEmpty  Cause = "chart empty"
 	ChartShrunk Cause = "chart shrunk"
 	NotBegun    Cause = "not begun"
@@ -117,6 +118,7 @@ var Causes = []Row{
 	{NoRun, nil, 0, Reads, Cure{"Nothing has run.", "See that cron, a timer or ingest serve runs; then this shows it:", "ingest slots"}},
 	{FetchFailed, nil, 0, Everything, Cure{"The newest fetch failed.", "It is tried again at its next slot; this says why:", "ingest slots --outcome failed"}},
 	{NoChart, nil, 0, Everything, Cure{"The upstream has no such chart.", "Nothing to do: it is asked once a day. Or take the region out of the config.", ""}},
+	{ChannelGone, nil, 0, Everything, Cure{"A channel was deleted or hidden.", "Nothing to do: each slot asks again, for one unit. Or take the channel out of the config.", ""}},
 	{ChartEmpty, nil, 0, Everything, Cure{"A chart came empty.", "Nothing to do: the newest whole one is shown, and the next slot asks again.", ""}},
 	{ChartShrunk, nil, 0, Everything, Cure{"A chart came with a part of its usual videos.", "Nothing to do: the newest whole one is shown, and the next slot asks again.", ""}},
 	{NotBegun, nil, 0, Everything, Cure{"Nothing was fetched yet.", "The first fetch comes at the next slot, or with:", "ingest run"}},

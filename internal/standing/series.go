@@ -53,9 +53,10 @@ func (s SeriesState) mood() State {
 // OverdueAfter is how long a slot may wait for a run before it counts as overdue: a timer fires every few minutes.
 const OverdueAfter = 10 * time.Minute
 
-// Series is one region of one job.
+// Series is one region or channel of one job.
 type Series struct {
 	ingest.Series
+	Kind  ingest.Kind // of its job
 	State SeriesState
 	Cause Cause // "": fresh
 	Since time.Time
@@ -91,7 +92,7 @@ func (s *Standing) judgeSeries() {
 	charts, absent := 0, 0
 	for _, name := range schedule.Series() {
 		open := s.Latest.Open[name]
-		one := Series{Series: name, Done: s.Latest.Whole(name), Ended: s.Latest.Ended[name], Running: open.State == ingest.Claimed && open.Lease.After(s.Now)}
+		one := Series{Series: name, Kind: schedule.Kind(name), Done: s.Latest.Whole(name), Ended: s.Latest.Ended[name], Running: open.State == ingest.Claimed && open.Lease.After(s.Now)}
 		from := s.Now
 		if !one.Done.DueAt.IsZero() {
 			from = one.Done.DueAt.UTC()
@@ -102,16 +103,16 @@ func (s *Standing) judgeSeries() {
 			one.Wait = s.WaitOf(slot)
 		}
 		s.judge(&one)
-		if name.Key != "" {
+		if one.IsChart() {
 			charts++
-		}
-		if one.State == Absent {
-			absent++
+			if one.State == Absent {
+				absent++
+			}
 		}
 		s.Series = append(s.Series, one)
 	}
 	for i := range s.Series {
-		if one := &s.Series[i]; one.State == Absent && absent == charts { // the upstream has nothing at all
+		if one := &s.Series[i]; one.State == Absent && one.IsChart() && absent == charts { // the upstream has nothing at all
 			one.State, one.Cause = Stale, NoRun
 		}
 	}
@@ -157,6 +158,8 @@ func (s Standing) judge(one *Series) {
 		set(Waiting, QuotaUsed, one.DueSince)
 	case one.Done.DueAt.IsZero() && ended == "":
 		set(Never, NotBegun, one.DueSince)
+	case absent && one.Kind == ingest.KindUploads && one.Key != "":
+		set(Absent, ChannelGone, one.Ended.DueAt)
 	case one.Stale && absent:
 		set(Absent, NoChart, one.Ended.DueAt)
 	case one.Stale && !one.LastRunAt.IsZero():
@@ -220,13 +223,16 @@ func moodOf(those []Series) State {
 // Empty reports whether no chart was ever fetched or, if no charts are wanted, nothing at all.
 func (s Standing) Empty() bool {
 	charts := CountCharts(s.Series) > 0
-	return !slices.ContainsFunc(s.Series, func(one Series) bool { return !one.Done.DueAt.IsZero() && (one.Key != "" || !charts) })
+	return !slices.ContainsFunc(s.Series, func(one Series) bool { return !one.Done.DueAt.IsZero() && (one.IsChart() || !charts) })
 }
 
-// CountCharts returns how many of the series are charts, which have a region.
+// IsChart reports whether the series is a region's chart.
+func (s Series) IsChart() bool { return s.Key != "" && (s.Kind == ingest.KindChart || s.Kind == "") }
+
+// CountCharts returns how many of the series are charts.
 func CountCharts(all []Series) (n int) {
 	for _, one := range all {
-		if one.Key != "" {
+		if one.IsChart() {
 			n++
 		}
 	}

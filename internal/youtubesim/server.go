@@ -74,6 +74,10 @@ type Options struct {
 	Crowd int
 	Lie   string
 
+	// Creators, if not empty, serves only the channels @creator0, @creator1 and so on, besides the generated charts: each
+	// uploads as many videos a day.
+	Creators []int
+
 	// Latency is the real time waited before every answer, until the caller goes away.
 	Latency time.Duration
 
@@ -125,6 +129,9 @@ func New(o Options) (*Server, error) {
 	}
 	if o.PageVideos > 0 {
 		s.cat = sparse{s.cat, o.PageVideos}
+	}
+	if len(o.Creators) > 0 {
+		s.cat = newCreators(s.cat, o.Seed, o.Creators, o.Now())
 	}
 	if o.Crowd > 0 {
 		s.cat = newCrowd(s.cat, o.Seed, o.Crowd, o.Lie)

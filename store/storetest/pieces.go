@@ -44,6 +44,84 @@ func Hunt(t testing.TB, s *store.Store) ingest.Backfill {
 		Of(ingest.Slice(noon.Add(-2*time.Hour), noon.Add(-time.Hour)), ingest.Slice(noon.Add(-time.Hour), noon)))
 }
 
+// What a channel's slot leaves to look up waits for the slot without a key, which takes it over; what it knows of its list
+// is there for the channel's next slot.
+func testUploadsOfAllChannelsAreLookedUpTogether(t *testing.T, open Open) {
+	s, clock := newStore(t, open)
+	slot := func(key string, at time.Time) ingest.Slot {
+		t.Helper()
+		due := ingest.Slot{SlotKey: ingest.SlotKey{Job: "creators", Key: key, DueAt: at}, Kind: ingest.KindUploads, State: ingest.Due}
+		AddDue(t, s, due)
+		return Claim(t, s, ingest.Claim{Owner: "a", Now: clock.now(), Lease: time.Minute, Series: map[ingest.Series]bool{due.Series(): true}})
+	}
+	clock.move(time.Minute)
+	one, two, still := slot("UC1", noon), slot("UC2", noon), slot("UC3", noon)
+	one.Listing = &ingest.Listing{Channel: "UC1", Watch: &ingest.Watch{Newest: []string{"x", "y"}}}
+	one, two = Enqueue(t, s, one, "x", "y"), Enqueue(t, s, two, "y", "z")
+	Enqueue(t, s, still, "at work")
+	Finish(t, s, one, ingest.Done, "")
+	Finish(t, s, two, ingest.Done, "")
+	all := Enqueue(t, s, slot("", noon))
+	if got := QueuedIDs(t, s, all); !slices.Equal(got, []string{"x", "y", "z"}) {
+		t.Errorf("%q wait for all channels", got)
+	}
+	if got := QueuedIDs(t, s, one); len(got) > 0 {
+		t.Errorf("%q still wait in the channel's slot", got)
+	}
+	Finish(t, s, SaveFound(t, s, all, []string{"x", "y"}, "x", "y"), ingest.Stopped, "no quota")
+	if got := QueuedIDs(t, s, Enqueue(t, s, slot("", noon.Add(time.Second)))); !slices.Equal(got, []string{"z"}) {
+		t.Errorf("%q wait after the stop", got)
+	}
+	piece, err := s.Piece(t.Context(), slot("UC1", noon.Add(time.Second)).SlotKey)
+	if err != nil || piece.Listing.Watch == nil || !slices.Equal(piece.Listing.Watch.Newest, []string{"x", "y"}) {
+		t.Errorf("the next slot knows %+v (%v)", piece.Listing, err)
+	}
+}
+
+// The counts of a watch list are kept as a chart's placements, once for each video, and its history and the order by rise
+// have them. An id that was looked up in vain is not queued again within a day.
+func testTheCountsOfAWatchListAreKept(t *testing.T, open Open) {
+	s, clock := newStore(t, open)
+	count := func(at time.Time, views int64) {
+		t.Helper()
+		clock.move(at.Add(time.Minute).Sub(clock.now()))
+		AddDue(t, s, ingest.Slot{SlotKey: ingest.SlotKey{Job: "mine", DueAt: at}, Kind: ingest.KindVideos, State: ingest.Due})
+		slot := Enqueue(t, s, Claim(t, s, By("a", clock.now())), "x", "y", "none")
+		switch want := []string{"x", "y", "none"}; {
+		case views == 100:
+			if got := QueuedIDs(t, s, slot); !slices.Equal(got, want) {
+				t.Fatalf("%q wait", got)
+			}
+			slot = SaveFound(t, s, slot, want, "x", "y")
+		default:
+			if got := QueuedIDs(t, s, slot); len(got) > 0 {
+				t.Errorf("%q wait again", got)
+			}
+		}
+		for range 2 { // the second brings nothing new
+			var err error
+			slot.Pages++
+			if slot, err = s.SaveCounts(t.Context(), slot, []string{"y", "x", "none"}, []ingest.Counts{{ID: "y", Views: &views}, {ID: "x"}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		Finish(t, s, slot, ingest.Done, "")
+	}
+	count(noon, 100)
+	count(noon.Add(time.Hour), 150)
+	h, err := s.History(t.Context(), store.HistoryQuery{VideoID: "y"})
+	if err != nil || len(h.Sightings) != 2 || h.Sightings[1].Rank != 1 || h.Sightings[1].Gained == nil || *h.Sightings[1].Gained != 50 || h.Sightings[1].Region != "" {
+		t.Errorf("its history is %+v (%v)", h.Sightings, err)
+	}
+	if charted, err := s.VideosCharted(t.Context(), noon.Add(-time.Hour)); err != nil || len(charted) > 0 {
+		t.Errorf("charted were %v (%v)", charted, err)
+	}
+	Chart(t, s, "US", noon.Add(2*time.Hour), Page(Titled("z", "Z")))
+	if charted, err := s.VideosCharted(t.Context(), noon.Add(-time.Hour)); err != nil || !slices.Equal(charted, []string{"z"}) {
+		t.Errorf("charted were %v (%v)", charted, err)
+	}
+}
+
 func testAnIDIsLookedUpOnceHoweverOftenItIsFound(t *testing.T, open Open) {
 	s, clock := newStore(t, open)
 	b := Hunt(t, s)

@@ -59,6 +59,8 @@ var tests = []struct {
 	{"AnIDIsLookedUpOnceHoweverOftenItIsFound", testAnIDIsLookedUpOnceHoweverOftenItIsFound},
 	{"WhatWasFetchedSinceIsNotLookedUp", testWhatWasFetchedSinceIsNotLookedUp},
 	{"HalvesAreAddedWithThePageThatWasTooMany", testHalvesAreAddedWithThePageThatWasTooMany},
+	{"UploadsOfAllChannelsAreLookedUpTogether", testUploadsOfAllChannelsAreLookedUpTogether},
+	{"TheCountsOfAWatchListAreKept", testTheCountsOfAWatchListAreKept},
 	{"AnotherRunsPieceIsFenced", testAnotherRunsPieceIsFenced},
 	{"ACancelledBackfillEndsWithThePageInFlight", testACancelledBackfillEndsWithThePageInFlight},
 	{"WhatFailedIsTriedAgainWhenAPersonSaysSo", testWhatFailedIsTriedAgainWhenAPersonSaysSo},

@@ -1,0 +1,76 @@
+package ingest
+
+import (
+	"strings"
+	"time"
+)
+
+// Kind is the task of a job.
+type Kind string
+
+// The kinds of jobs that a config may name. Slots have one more: KindBackfill.
+const (
+	KindChart   Kind = "chart"   // one pass over one region's chart per slot
+	KindSearch  Kind = "search"  // one search per slot: its results are looked up and stored
+	KindUploads Kind = "uploads" // one look per slot at what a channel has uploaded since, and one look-up for all channels
+	KindVideos  Kind = "videos"  // the counts of a list of videos per slot, kept as a chart's are
+	KindRefresh Kind = "refresh" // refetch data older than RefreshAfter, delete data older than KeepFor
+)
+
+// Job is one line of the schedule: the kind of work, its regions, and how often.
+type Job struct {
+	Name     string
+	Kind     Kind
+	Regions  []Region      // empty for a job that has no regions
+	Every    time.Duration // the interval; 0 when Cron is set
+	Cron     string        // a five-field cron line, in UTC unless it begins with CRON_TZ=
+	AtOnce   bool          // its regions are due at the same time, not spread
+	Pages    int           // at most this many pages a pass
+	Category string        // "" or "0" is the whole chart
+	Query    string        // of a search
+	Queries  []string      // of a search, in place of Query: each is a series, and they take turns
+	Channels []string      // of uploads: ids or handles, as the upstream writes them
+	Videos   []string      // of videos: ids
+	Charted  time.Duration // of videos: also those that were charted within that time; 0: none
+}
+
+// Series is all slots of one key of one job: a region's chart, hour after hour.
+type Series struct{ Job, Key string }
+
+// String names the series for a person: "chart DE", or "refresh" where there is no key.
+func (s Series) String() string { return strings.TrimSpace(s.Job + " " + s.Key) }
+
+// Series returns the series of the job: one for each query, region or channel, or one without a key if it has none of
+// these. A job of uploads has one more, without a key, which looks up what the others have found.
+func (j Job) Series() []Series {
+	var all []Series
+	add := func(key string) { all = append(all, Series{j.Name, key}) }
+	switch {
+	case len(j.Queries) > 0:
+		for _, query := range j.Queries {
+			add(query)
+		}
+	case len(j.Regions) > 0:
+		for _, region := range j.Regions {
+			add(string(region))
+		}
+	default:
+		for _, channel := range j.Channels {
+			add(channel)
+		}
+		add("")
+	}
+	return all
+}
+
+// Search returns what the slots of a key of a search job search for. A job with queries has at most one region.
+func (j Job) Search(key string) Query {
+	q := Query{Text: j.Query, Region: Region(key), Category: j.Category}
+	if len(j.Queries) > 0 {
+		q.Text, q.Region = key, ""
+		if len(j.Regions) > 0 {
+			q.Region = j.Regions[0]
+		}
+	}
+	return q
+}
