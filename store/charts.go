@@ -238,19 +238,30 @@ func (q ChartQuery) explainNone(ctx context.Context, tx *txn) error {
 	return noChartError(fmt.Sprintf("no %s of %s%s%s is stored%s", kind, q.Region, job, when, hint))
 }
 
+// topTitles finds the first video in the newest chart of each of the regions ?1, due at ?2 or earlier; of several jobs'
+// charts the one named chart comes last, else the first.
+const topTitles = `
+SELECT key, title
+FROM (
+	SELECT id, key, job, (
+		SELECT s.id FROM slots AS s
+		WHERE s.series = series.id AND s.kind = 'chart' AND s.due_at <= ?2 AND s.state = 'done' AND ` + whole + `
+		  AND (SELECT 1 FROM placements WHERE slot = s.id LIMIT 1) IS NOT NULL
+		ORDER BY s.due_at DESC LIMIT 1
+	) AS newest
+	FROM series WHERE backfill IS NULL AND key IN (SELECT value FROM json_each(?1))
+) AS charts
+JOIN placements ON placements.slot = newest AND placements.rank = (SELECT min(p.rank) FROM placements AS p WHERE p.slot = newest)
+JOIN video_facts ON video_facts.id = placements.video
+ORDER BY job = 'chart', charts.id DESC`
+
 // TopTitles returns the title of the first video in the newest chart of each region that has one.
-func (s *Store) TopTitles(ctx context.Context, regions []string) (map[string]string, error) {
-	tops := map[string]string{}
-	for _, region := range regions {
-		c, err := s.FindChart(ctx, ChartQuery{Region: ingest.Region(region), Limit: 1})
-		if err != nil && !errors.Is(err, ErrNoChart) {
-			return tops, err
-		}
-		if len(c.Items) > 0 {
-			tops[region] = c.Items[0].Video.Title
-		}
-	}
-	return tops, nil
+func (s *Store) TopTitles(ctx context.Context, regions []string) (tops map[string]string, err error) {
+	err = s.view(ctx, "read the first title of each chart", func(tx *txn) error {
+		tops, err = pairs[string, string](ctx, tx, topTitles, listJSON(regions), s.until(time.Time{}))
+		return err
+	})
+	return tops, err
 }
 
 // Place is a rank in a region's chart.

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +50,9 @@ func testAChartIsTheNewestCompleteOne(t *testing.T, open Open) {
 				t.Errorf("got %+v", c)
 			}
 		})
+	}
+	if tops, err := s.TopTitles(t.Context(), []string{"US", "GB", "FR"}); err != nil || !maps.Equal(tops, map[string]string{"US": "B", "GB": "D"}) {
+		t.Errorf("the first titles are %v, %v", tops, err)
 	}
 	for region, when := range map[ingest.Region]time.Time{"FR": {}, "US": at(-1)} {
 		if _, err := s.Chart(t.Context(), region, when, true); !errors.Is(err, store.ErrNoChart) || !strings.Contains(err.Error(), string(region)) {
