@@ -42,6 +42,9 @@ type knownRate struct {
 	Last    time.Time     `json:"last"`          // when the last call is, or will be, sent
 	Gap     time.Duration `json:"gap,omitempty"` // between two calls; 0: no rate was learned
 	Learned time.Time     `json:"learned,omitzero"`
+	Gone    time.Time     `json:"gone,omitzero"`     // the place of the last call that was let go at a learned rate
+	Ahead   time.Time     `json:"ahead,omitzero"`    // the last place that WaitAhead took
+	Shifted time.Duration `json:"shifted,omitempty"` // by how much it has put off all calls before which it took a place
 }
 
 // turn is a call's place among all calls.
@@ -49,12 +52,24 @@ type turn struct {
 	method   string
 	patience time.Duration // how long the call may wait
 	at       time.Time     // when it may be sent, at a learned rate; zero: no place is reserved yet
+	shifted  time.Duration // knownRate.Shifted that is in at
+	ahead    bool
+	until    time.Time // an ahead call waits no longer
 }
 
 // Wait waits until a call may be sent, also if a refusal comes meanwhile. If that takes longer than patience, the error is
 // an *Error with Burst, and no place is taken. After nil, Done must follow the call. A nil pause waits by the clock.
 func (r *Rate) Wait(ctx context.Context, method string, patience time.Duration, now func() time.Time, pause func(context.Context, time.Duration) error) error {
-	t := turn{method: method, patience: patience}
+	return r.wait(ctx, turn{method: method, patience: patience}, now, pause)
+}
+
+// WaitAhead is Wait for a client's call, which has little patience: at a learned rate it takes the next place, if it is
+// not the one after another's such place, and all calls that have later ones wait longer. So each has half of the calls.
+func (r *Rate) WaitAhead(ctx context.Context, method string, patience time.Duration, now func() time.Time) error {
+	return r.wait(ctx, turn{method: method, patience: patience, ahead: true, until: now().Add(patience)}, now, nil)
+}
+
+func (r *Rate) wait(ctx context.Context, t turn, now func() time.Time, pause func(context.Context, time.Duration) error) error {
 	for at := now(); ; {
 		d, err := r.next(ctx, &t, at)
 		if err != nil || d <= 0 {
@@ -84,24 +99,58 @@ func (r *Rate) next(ctx context.Context, t *turn, now time.Time) (time.Duration,
 	}
 	switch {
 	case k.Gap > 0:
+		if t.ahead {
+			at = r.placeAhead(ctx, t, at)
+			break
+		}
 		if t.at.IsZero() || t.at.Before(k.Until) { // a refusal came meanwhile
-			t.at = laterOf(at, k.Last.Add(k.Gap))
+			t.at, t.shifted = laterOf(at, k.Last.Add(k.Gap)), k.Shifted
 			if t.at.Sub(now) <= t.patience {
 				k.Last = t.at
 				r.save(ctx)
 			}
 		}
+		t.at, t.shifted = t.at.Add(k.Shifted-t.shifted), k.Shifted
 		at = t.at
 	case stopped <= 0 && now.Sub(k.Until) < rateWindow && r.inFlight > 0:
 		at = now.Add(nextLook)
 	}
-	if d := at.Sub(now); stopped > mostWaiting || d > t.patience {
+	if d := at.Sub(now); stopped > mostWaiting || d > t.patience || t.ahead && at.After(t.until) {
 		return 0, &Error{Verdict: Burst, Method: t.method, Wait: d, Err: fmt.Errorf("after a refusal for their rate, calls wait for %v more", d.Round(time.Second))}
 	} else if d > 0 {
 		return d, nil
 	}
-	r.inFlight++
+	if r.inFlight++; k.Gap > 0 {
+		k.Gone = laterOf(k.Gone, at)
+		r.save(ctx)
+	}
 	return 0, nil
+}
+
+// placeAhead returns when a call of a client may be sent that may be sent at a time. Its place is taken if it has the
+// patience for it.
+func (r *Rate) placeAhead(ctx context.Context, t *turn, at time.Time) time.Time {
+	k := &r.known
+	if !t.at.IsZero() && !t.at.Before(k.Until) {
+		return t.at
+	}
+	at = laterOf(at, k.Gone.Add(k.Gap))
+	place := laterOf(at, k.Last.Add(k.Gap))
+	if before := place.Sub(at) / k.Gap; before > 0 {
+		place = place.Add(-before * k.Gap)
+	}
+	if fair := k.Ahead.Add(2 * k.Gap); place.Before(fair) && k.Last.After(k.Ahead) { // others wait
+		return fair
+	}
+	if !place.After(t.until) {
+		if !place.After(k.Last) {
+			k.Shifted += k.Gap
+			k.Last = k.Last.Add(k.Gap)
+		}
+		t.at, k.Ahead, k.Last = place, place, laterOf(k.Last, place)
+		r.save(ctx)
+	}
+	return place
 }
 
 // Done notes how a call ended that Wait let go; e is nil if it was answered. A refusal for their rate stops all calls as
@@ -158,7 +207,9 @@ func (r *Rate) refresh(ctx context.Context, now time.Time) {
 		var other knownRate
 		text, err := r.Notes.Note(ctx, rateNote)
 		if err == nil && text != "" && json.Unmarshal([]byte(text), &other) == nil { // else this process uses its own knowledge
-			r.known.Until, r.known.Last = laterOf(r.known.Until, other.Until), laterOf(r.known.Last, other.Last)
+			k := &r.known
+			k.Until, k.Last, k.Gone = laterOf(k.Until, other.Until), laterOf(k.Last, other.Last), laterOf(k.Gone, other.Gone)
+			k.Ahead, k.Shifted = laterOf(k.Ahead, other.Ahead), max(k.Shifted, other.Shifted)
 			if other.Learned.After(r.known.Learned) {
 				r.known.Gap, r.known.Learned = other.Gap, other.Learned
 			}
@@ -168,11 +219,10 @@ func (r *Rate) refresh(ctx context.Context, now time.Time) {
 	if now.Sub(k.Learned).Abs() > rateFor {
 		k.Gap, k.Learned = 0, time.Time{}
 	}
-	if k.Until.Sub(now) > rateFor {
-		k.Until = time.Time{}
-	}
-	if k.Last.Sub(now) > rateFor {
-		k.Last = time.Time{}
+	for _, t := range []*time.Time{&k.Until, &k.Last, &k.Gone, &k.Ahead} {
+		if t.Sub(now) > rateFor {
+			*t = time.Time{}
+		}
 	}
 }
 

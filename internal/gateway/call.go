@@ -21,7 +21,7 @@ const (
 // spend makes a call once its rate allows it. It goes on if the client hangs up: every call is counted.
 func (g *Gateway) spend(c *call) *answer {
 	ctx, now := context.Background(), g.config.Governor.Now
-	if err := g.config.Rate.Wait(ctx, c.method, patience, now, nil); err != nil {
+	if err := g.config.Rate.WaitAhead(ctx, c.method, patience, now); err != nil {
 		return tooFast(err)
 	}
 	a, e := g.pay(c)
