@@ -246,7 +246,7 @@ func (c *Config) setPages(file configFile) error {
 	if file.Theme == "" {
 		return nil
 	}
-	css, err := os.ReadFile(file.Theme)
+	css, err := strictyaml.ReadFile(file.Theme)
 	switch {
 	case err != nil:
 		return c.at("theme", true, fmt.Errorf("%s: theme: %w: name a CSS file that this user may read, or leave it out", c.File, err))

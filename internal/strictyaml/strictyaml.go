@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
+	"time"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
@@ -129,10 +131,18 @@ func (a *aliases) Visit(node ast.Node) ast.Visitor {
 	return a
 }
 
+// pipeWithin is how long ReadFile waits for what is written to a pipe.
+var pipeWithin = 10 * time.Second
+
 // ReadFile reads a file, but stops once it is too large for Decode: a device never ends. It refuses a file that every
-// user of this machine may write: fs.ErrPermission. A container's config is often a link, which is followed.
+// user of this machine may write: fs.ErrPermission. A container's config is often a link, which is followed; a pipe, such
+// as a shell's <(COMMAND), must have a writer and end within pipeWithin.
 func ReadFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	flag, pipe := os.O_RDONLY, false
+	if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+		flag, pipe = flag|syscall.O_NONBLOCK, true
+	}
+	f, err := os.OpenFile(path, flag, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +150,17 @@ func ReadFile(path string) ([]byte, error) {
 	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o002 != 0 && os.PathSeparator == '/' {
 		return nil, fmt.Errorf("%w: every user of this machine can write %s: see whether it is as you left it, then chmod o-w %s", fs.ErrPermission, path, path)
 	}
-	return io.ReadAll(io.LimitReader(f, maxSize+1))
+	if pipe {
+		_ = f.SetReadDeadline(time.Now().Add(pipeWithin))
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		err = fmt.Errorf("%s is a pipe whose writer did not end within %v: %w", path, pipeWithin, err)
+	case pipe && err == nil && len(data) == 0:
+		err = fmt.Errorf("%s is a pipe without a writer", path)
+	}
+	return data, err
 }
 
 // scan returns the text as UTF-8 without its byte order mark, and its tokens, if parsing it is within the bounds.
