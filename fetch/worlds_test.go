@@ -15,9 +15,10 @@ import (
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
 	"github.com/trendvidstream/ingest/regions"
+	"github.com/trendvidstream/ingest/store"
 )
 
-// moody is an upstream with 60 videos, 20 of them in its chart, that answers at random.
+// moody is an upstream with 60 videos, 20 of them in each region's chart, that answers at random.
 type moody struct {
 	*rapid.T
 
@@ -25,11 +26,14 @@ type moody struct {
 	bad   bool                 // today not all answers are true
 	gone  map[string]time.Time // videos that it has no more
 	calls int
-	last  ingest.Page          // the answer before
-	given map[string]time.Time // when an answer last had a video that was asked for
-	chart []int                // how many videos each chart had that was answered
-	whole int                  // the newest of them that was complete, from 1; 0: none
+	last  ingest.Page             // the answer before
+	given map[string]time.Time    // when an answer last had a video that was asked for
+	chart map[ingest.Region][]int // how many videos each chart had that was answered
+	whole map[ingest.Region]int   // the newest of them that was complete, from 1; 0: none
 }
+
+// worldly are the regions of a world.
+var worldly = []ingest.Region{"US", "GB", "DE"}
 
 func (m *moody) Limits() fetch.Limits {
 	return fetch.Limits{IDsPerCall: 50, PerPage: 50, ChartPages: 1}
@@ -73,34 +77,34 @@ func (m *moody) answer(ids []string) (page ingest.Page, err error) {
 	return page, nil
 }
 
-func (m *moody) Chart(ingest.Region, string, string) fetch.Call[ingest.Page] {
+func (m *moody) Chart(region ingest.Region, _, _ string) fetch.Call[ingest.Page] {
 	return fetch.Call[ingest.Page]{Method: "videos.list", Do: func(context.Context) (ingest.Page, error) {
 		day := int(m.now().Sub(start) / (24 * time.Hour))
 		var ids []string
 		for i := range 20 {
-			ids = append(ids, fmt.Sprintf("v%02d", (day+i)%60))
+			ids = append(ids, fmt.Sprintf("v%02d", (day+i+15*slices.Index(worldly, region))%60))
 		}
 		page, err := m.answer(ids)
 		if err == nil {
 			m.note(page, nil)
-			m.charted(len(page.Videos))
+			m.charted(region, len(page.Videos))
 		}
 		return page, err
 	}}
 }
 
 // charted notes a chart of n videos: it is complete if it has a third of the median of the last ten that had any.
-func (m *moody) charted(n int) {
+func (m *moody) charted(region ingest.Region, n int) {
 	var before []int
-	for _, videos := range slices.Backward(m.chart) {
+	for _, videos := range slices.Backward(m.chart[region]) {
 		if videos > 0 && len(before) < 10 {
 			before = append(before, videos)
 		}
 	}
 	slices.Sort(before)
-	m.chart = append(m.chart, n)
+	m.chart[region] = append(m.chart[region], n)
 	if n > 0 && (len(before) == 0 || n*3 >= before[len(before)/2]) {
-		m.whole = len(m.chart)
+		m.whole[region] = len(m.chart[region])
 	}
 }
 
@@ -129,34 +133,49 @@ func liveThrough(t *testing.T, rt *rapid.T) {
 	b := newBench(t, 1_000_000)
 	s := b.onStore(t)
 	jobs := []ingest.Job{
-		{Name: "chart", Kind: ingest.KindChart, Regions: []ingest.Region{"US"}, Every: 24 * time.Hour, Pages: 1},
+		{Name: "chart", Kind: ingest.KindChart, Regions: worldly, Every: 24 * time.Hour, Pages: 1},
 		{Name: "refresh", Kind: ingest.KindRefresh, Every: 24 * time.Hour},
 	}
 	plan, err := regions.NewSchedule(jobs)
 	if err != nil {
 		rt.Fatal(err)
 	}
-	m := &moody{T: rt, now: b.run.Now, gone: map[string]time.Time{}, given: map[string]time.Time{}}
+	m := &moody{T: rt, now: b.run.Now, gone: map[string]time.Time{}, given: map[string]time.Time{}, chart: map[ingest.Region][]int{}, whole: map[ingest.Region]int{}}
 	for i := range 60 {
 		if day := rapid.IntRange(0, 160).Draw(rt, "gone on"); day < 40 {
 			m.gone[fmt.Sprintf("v%02d", i)] = start.AddDate(0, 0, day)
 		}
 	}
 	b.run.Schedule, b.run.Upstream, b.run.Jobs = plan, m, map[string]ingest.Job{"chart": jobs[0], "refresh": jobs[1]}
-	wholeAt := map[int]time.Time{} // the chart's slot, by its number
+	type numbered struct {
+		region ingest.Region
+		number int
+	}
+	wholeAt := map[numbered]time.Time{} // a chart's slot
+	var plans []ingest.Backfill
 	for hour := 0; hour < 40*24; hour += 24 {
 		b.now = start.Add(time.Duration(hour) * time.Hour)
 		m.bad = rapid.IntRange(0, 2).Draw(rt, "bad") > 0
-		calls, charts := m.calls, len(m.chart)
+		calls, charts := m.calls, map[ingest.Region]int{}
+		for _, region := range worldly {
+			charts[region] = len(m.chart[region])
+		}
+		if rapid.IntRange(0, 5).Draw(rt, "backfill") == 0 {
+			plans = append(plans, planWorldly(t, rt, s, b.now))
+		}
 		worked, err := b.run.Run(t.Context(), fetch.RunOptions{})
+		for _, plan := range plans {
+			pieces, failed := b.run.Run(t.Context(), fetch.RunOptions{Backfill: &plan})
+			worked, err = append(worked, pieces...), errors.Join(err, failed)
+		}
 		if err != nil {
 			rt.Fatalf("day %d: %v", hour/24, err)
 		}
 		spent := int64(0)
 		for _, slot := range worked {
 			spent += slot.Spent
-			if slot.Kind == ingest.KindChart && len(m.chart) > charts {
-				wholeAt[len(m.chart)] = slot.DueAt
+			if region := ingest.Region(slot.Key); slot.Kind == ingest.KindChart && len(m.chart[region]) > charts[region] {
+				wholeAt[numbered{region, len(m.chart[region])}] = slot.DueAt
 			}
 		}
 		if spent != int64(m.calls-calls) {
@@ -166,8 +185,11 @@ func liveThrough(t *testing.T, rt *rapid.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if whole := latest.Whole(ingest.Series{Job: "chart", Key: "US"}); !whole.DueAt.Equal(wholeAt[m.whole]) {
-			rt.Errorf("day %d: the newest whole chart is of %v, and %v was the last that was complete: %v", hour/24, whole.DueAt, wholeAt[m.whole], m.chart)
+		for _, region := range worldly {
+			whole, want := latest.Whole(ingest.Series{Job: "chart", Key: string(region)}), wholeAt[numbered{region, m.whole[region]}]
+			if !whole.DueAt.Equal(want) {
+				rt.Errorf("day %d: the newest whole chart of %s is of %v, and %v was the last that was complete: %v", hour/24, region, whole.DueAt, want, m.chart[region])
+			}
 		}
 		kept := map[string]bool{}
 		for ids, err := range s.Older(t.Context(), b.now.Add(time.Hour), 999) {
@@ -184,6 +206,26 @@ func liveThrough(t *testing.T, rt *rapid.T) {
 			}
 		}
 	}
+}
+
+// planWorldly plans a backfill of some of the videos, and of some that no chart has.
+func planWorldly(t *testing.T, rt *rapid.T, s *store.Store, now time.Time) ingest.Backfill {
+	from := rapid.IntRange(0, 40).Draw(rt, "backfill from")
+	b, _, err := s.AddBackfill(t.Context(), ingest.Backfill{Kind: ingest.BackfillVideos, Created: now}, func(yield func(ingest.Piece, error) bool) {
+		for piece := range 2 {
+			var ids []string
+			for i := range 15 {
+				ids = append(ids, fmt.Sprintf("v%02d", from+15*piece+i))
+			}
+			if !yield(ingest.IDPiece(piece, ids), nil) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		rt.Fatal(err)
+	}
+	return b
 }
 
 // worlds plays so many random worlds.
