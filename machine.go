@@ -30,6 +30,23 @@ var (
 // answers were saved.
 var ErrStoreGone = errors.New("the store is gone")
 
+// ErrStoreClosed means that the store could not be opened, and that the ledger was not asked therefore.
+var ErrStoreClosed = errors.New("the store cannot be opened")
+
+// StoreClosed returns the error of opening a store as an ErrStoreClosed, its text unchanged.
+func StoreClosed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return storeClosed{err}
+}
+
+type storeClosed struct{ error }
+
+func (e storeClosed) Unwrap() error { return e.error }
+
+func (storeClosed) Is(target error) bool { return target == ErrStoreClosed }
+
 // CompareClocks returns a *ClockApart if here and there, two readings of one moment, differ by more than gap.
 func CompareClocks(from string, here, there time.Time, gap time.Duration) error {
 	if ahead := here.Sub(there); ahead.Abs() > gap {

@@ -238,6 +238,19 @@ func sayTroublesOfAStore(t *testing.T, only string) {
 			}
 			row += fmt.Sprintf(" %d |", code)
 		}
+		d := startServe(t)
+		d.until("it has asked its store", func() bool { return strings.Contains(d.stderr.String(), trouble.cure) })
+		_, shown := d.get("/status")
+		status := html.UnescapeString(shown)
+		_, ready := d.get("/readyz")
+		for mouth, said := range map[string]string{"the log": strings.ReplaceAll(d.stderr.String(), `\"`, `"`), "the page": status, "/readyz": ready} {
+			plain := strings.ToLower(said)
+			if !strings.Contains(plain, strings.ToLower(trouble.cure)) || !strings.Contains(plain, strings.ToLower(trouble.cause)) || strings.Contains(plain, "ledger cannot be read") || strings.Contains(plain, "ledger unreadable") || strings.Contains(said, "hunter2") {
+				t.Errorf("%s: %s says of the store:\n%s", trouble.name, mouth, said)
+			}
+		}
+		_ = d.cmd.Process.Signal(syscall.SIGTERM)
+		<-d.gone
 		if rows += row + "\n"; only != "" && !strings.Contains(string(page), row) {
 			t.Errorf("docs/causes.md lacks\n%s", row)
 		}

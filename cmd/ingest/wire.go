@@ -119,7 +119,7 @@ func (a *app) openStoreAndLedger(ctx context.Context, host string) (_ *store.Sto
 	case err == nil:
 		spent = s.SpentSlots
 	case !errors.Is(err, fs.ErrNotExist):
-		return nil, nil, err
+		return nil, nil, ingest.StoreClosed(err)
 	}
 	l, err := a.openCheckedLedger(ctx, spent)
 	switch {
@@ -132,6 +132,7 @@ func (a *app) openStoreAndLedger(ctx context.Context, host string) (_ *store.Sto
 		}
 		if err != nil {
 			l.close()
+			err = ingest.StoreClosed(err)
 		}
 	}
 	if err == nil {

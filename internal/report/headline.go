@@ -107,6 +107,8 @@ func (s Situation) ledger() Check {
 	switch {
 	case st.Ledger.State == Good:
 		return is("answers", "the ledger answers")
+	case st.Ledger.State == standing.Idle:
+		return is("not asked", "the ledger is not asked while the store cannot be opened")
 	case st.LedgerErr == nil && (st.Stopped() != nil || st.Upstream.Cause == standing.KeyRefused): // another check says that nothing is fetched
 		return is("cannot answer", "the ledger cannot answer")
 	case st.LedgerErr == nil && st.StoreErr != nil:

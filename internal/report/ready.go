@@ -48,6 +48,9 @@ func Ready(s standing.Standing) (ready bool, results []Result) {
 }
 
 func readyLedger(s standing.Standing) (string, error) {
+	if s.Ledger.State == standing.Idle {
+		return "not asked while the store cannot be opened", nil
+	}
 	if s.LedgerErr == nil && s.Report.Degraded != nil {
 		return "", fmt.Errorf("degraded, %s: %w", WithoutLedger(s.Report.EmergencyLeft), s.Report.Degraded)
 	}

@@ -85,7 +85,11 @@ func (s *Service) reconciler(r *Runtime) *fetch.Reconciler {
 
 func (s *Service) warnNotOpen(ctx context.Context, err error) {
 	if ctx.Err() == nil {
-		s.log.WarnContext(ctx, "nothing is fetched until this is repaired", report.LogAttrs(err, standing.LedgerUnreadable)...)
+		unknown := standing.LedgerUnreadable
+		if errors.Is(err, ingest.ErrStoreClosed) {
+			unknown = standing.StoreUnreadable
+		}
+		s.log.WarnContext(ctx, "nothing is fetched until this is repaired", report.LogAttrs(err, unknown)...)
 	}
 }
 

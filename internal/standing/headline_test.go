@@ -198,6 +198,10 @@ var troubles = []trouble{
 	{"the store is damaged", "store", func(f *standing.Facts) {
 		f.StoreErr = &store.CorruptError{Path: "ingest.db", Doing: "open the store", Err: errors.New("file is not a database")}
 	}, report.Bad, "The store cannot be read."},
+	{"the store's server is away, so that the ledger is not asked", "store", func(f *standing.Facts) {
+		f.StoreErr = ingest.StoreClosed(errors.New("nothing listens there"))
+		f.LedgerErr = f.StoreErr
+	}, report.Bad, "The store cannot be read."},
 	{"the disk is full", "workers", func(f *standing.Facts) {
 		f.Resting = fmt.Errorf("the workers rest: %w", &sqlitefile.NoRoomError{Path: "ingest.db", Err: errors.New("database or disk is full")})
 	}, report.Bad, "Nothing is fetched now."},

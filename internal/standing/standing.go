@@ -13,6 +13,7 @@ package standing
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -128,6 +129,9 @@ func (s Standing) judgeLedger() Condition {
 	}
 	if err == nil {
 		return Condition{Meanwhile: Everything}
+	}
+	if s.StoreErr != nil && errors.Is(err, ingest.ErrStoreClosed) {
+		return Condition{State: Idle, Cause: s.Store.Cause, Err: err, Meanwhile: Nothing}
 	}
 	c := Condition{State: Bad, Err: err, Meanwhile: CheapCalls}
 	if s.LedgerErr != nil {
