@@ -134,13 +134,14 @@ func (r *Rate) placeAhead(ctx context.Context, t *turn, at time.Time) time.Time 
 	if !t.at.IsZero() && !t.at.Before(k.Until) {
 		return t.at
 	}
+	// Others wait: it is every second place, taken before the call that has it may read the note.
+	if fair := k.Ahead.Add(2*k.Gap - k.Gap/2); at.Before(fair) && k.Last.After(k.Ahead) {
+		return fair
+	}
 	at = laterOf(at, k.Gone.Add(k.Gap))
 	place := laterOf(at, k.Last.Add(k.Gap))
 	if before := place.Sub(at) / k.Gap; before > 0 {
 		place = place.Add(-before * k.Gap)
-	}
-	if fair := k.Ahead.Add(2 * k.Gap); place.Before(fair) && k.Last.After(k.Ahead) { // others wait
-		return fair
 	}
 	if !place.After(t.until) {
 		if !place.After(k.Last) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/report"
+	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
@@ -54,12 +55,20 @@ func (st Status) spenders() g.Node {
 	})))
 }
 
+// missing is what keeps the quota from being known: the ledger, or the store, without which the ledger is not asked.
+func (st Status) missing() string {
+	if st.Standing.Ledger.State == standing.Idle {
+		return "store"
+	}
+	return "ledger"
+}
+
 // next lists the next slots, and whether quota is left for them.
 func (st Status) next() g.Node {
 	const most = 6
 	switch {
 	case st.Quota == nil:
-		return section("What comes next", h.P(h.Class("soft"), g.Text("Everything waits for the ledger.")))
+		return section("What comes next", h.P(h.Class("soft"), g.Text("Everything waits for the "+st.missing()+".")))
 	case st.Fresh == nil:
 		return section("What comes next", h.P(h.Class("soft"), g.Text("Not known while the store cannot be read.")))
 	case len(st.Next) == 0:
@@ -152,6 +161,9 @@ func (st Status) ledger() g.Node {
 	switch {
 	case st.Quota == nil:
 		state = "cannot be read"
+		if st.Standing.Ledger.State == standing.Idle {
+			state = "not asked"
+		}
 	case st.Quota.Degraded:
 		state = "cannot answer"
 	}

@@ -30,7 +30,7 @@ func (st Status) wanted() *report.PoolDocument {
 func (st Status) pool() g.Node {
 	p := st.wanted()
 	if p == nil {
-		return h.Section(h.Class("pool"), h.Div(h.Class("fact"), h.H2(g.Text("Quota")), h.Span(h.B(g.Text("not known")), g.Text(" "), h.Small(g.Text("while the ledger cannot answer")))))
+		return h.Section(h.Class("pool"), h.Div(h.Class("fact"), h.H2(g.Text("Quota")), h.Span(h.B(g.Text("not known")), g.Text(" "), h.Small(g.Text("while the "+st.missing()+" cannot answer")))))
 	}
 	most := p.Fullest()
 	schedule, backfill, left := most.Ceilings["scheduled"], most.Ceilings["backfill"], p.For("scheduled").Remaining
@@ -84,7 +84,7 @@ const dayHeight = 150
 func (st Status) day() g.Node {
 	p := st.wanted()
 	if p == nil || len(st.Hours) == 0 {
-		return g.If(st.Quota == nil, section("Units, last 24 hours", h.P(h.Class("soft"), g.Text("Not known while the ledger cannot be read."))))
+		return g.If(st.Quota == nil, section("Units, last 24 hours", h.P(h.Class("soft"), g.Text("Not known while the "+st.missing()+" cannot be read."))))
 	}
 	schedule, needed, until := p.For("scheduled").Ceiling, st.Quota.Forecast.Scheduled[p.Pool], st.Quota.Forecast.Until
 	ours, all, others := st.sums()
