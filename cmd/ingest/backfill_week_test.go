@@ -283,7 +283,7 @@ func (w *loggedStandIn) judge(t *testing.T, plan, end backfillDocument, passes i
 	t.Helper()
 	spent, wasted, doubtful, relisted := 0, 0, 0, 0
 	closed := map[string]bool{}                         // channels that were asked once more
-	paid, listed := map[string]int{}, map[string]bool{} // by which call; the found videos
+	paid, listed := map[string]int{}, map[string]bool{} // by call; the found videos
 	again := map[int]bool{}                             // calls that paid for something again
 	left := slices.Clone(w.runs)
 	for i, a := range w.log {

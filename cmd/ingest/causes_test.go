@@ -38,7 +38,7 @@ var ledgerTroubles = []struct {
 	{"a database that is not there", "redis://", redisSays("ERR DB index is out of range"), "the server does not have a database of that number", "use /0 in the ledger's URL"},
 	{"too many clients", "redis://", redisSays("ERR max number of clients reached"), "the server has too many connections", "raise maxclients, or close some"},
 	{"a command renamed", "redis://", redisSays("ERR unknown command 'EVALSHA', with args beginning with: 'x'"), "the server has renamed or disabled a command that the ledger needs", "take out rename-command"},
-	{"nobody", "redis://", nil, "nothing listens at the server's address", "check host and port in the ledger's URL"},
+	{"no listener", "redis://", nil, "nothing listens at the server's address", "check host and port in the ledger's URL"},
 	{"silence, as under CLIENT PAUSE", "redis://", func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }, "the server does not answer within 500ms", "see that it runs and is not paused"},
 	{"TLS where none is asked for", "redis://", func(c net.Conn) { _, _ = c.Read(make([]byte, 1)); _, _ = c.Write([]byte{21, 3, 1, 0, 2, 2, 70}) }, "the server speaks TLS there", "use rediss:// in the ledger's URL"},
 	{"no TLS", "rediss://", redisSays("ERR"), "the server does not speak TLS there", "use redis:// in the ledger's URL"},
@@ -53,7 +53,7 @@ var ledgerTroubles = []struct {
 	{"too many connections", "postgres://", postgresSays("53300", "sorry, too many clients already"), "it has no connection left", "raise max_connections"},
 	{"statement_timeout", "postgres://", postgresSays("57014", "canceling statement due to statement timeout"), "a statement was ended, by statement_timeout or by a person", "ALTER ROLE NAME SET statement_timeout"},
 	{"starting", "postgres://", postgresSays("57P03", "the database system is starting up"), "it is being stopped or started", "the next call asks it again"},
-	{"nobody", "postgres://", nil, "nothing listens there", "check host and port in the URL"},
+	{"no listener", "postgres://", nil, "nothing listens there", "check host and port in the URL"},
 }
 
 // redisSays serves a connection on which each command gets the same error.

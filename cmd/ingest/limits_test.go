@@ -100,7 +100,7 @@ func TestServesOnOneRedisAdmitOneLimit(t *testing.T) {
 	}
 }
 
-// The programs of docs/data.md read a store, whatever their SQLite is.
+// The programs of docs/data.md read a store with any SQLite.
 func TestOtherProgramsReadTheStore(t *testing.T) {
 	standIn(t, youtubesim.Options{Seed: 5})
 	configured(t, "jobs: [{name: chart, kind: chart, every: 720h, regions: [US]}]\n")

@@ -309,8 +309,8 @@ func (a *app) sayUpgraded(from, to int, backup string) {
 	a.say("ingest: upgraded the store from version %d to %d; a backup is %s", from, to, backup)
 }
 
-// newAPI returns the handler of /v1/, with the config's limits. They are counted in the ledger on a server, if there
-// is one, else in memory: no request waits for a disk.
+// newAPI returns the handler of /v1/, with the config's limits. The ledger on a server, if there is one, counts them,
+// else memory: no request waits for a disk.
 func newAPI(c *config.Config, remote quota.Ledger) (*web.API, error) {
 	api, l := &web.API{Origins: c.API.Origins}, c.API.Config
 	l.Ledger, l.Limits = remote, c.ClientLimits()

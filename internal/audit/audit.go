@@ -100,8 +100,8 @@ func inCosts(p quota.Pool) string {
 	return fmt.Sprintf("pool %s of the costs (line %d)", p.Name, p.Line)
 }
 
-// MissingSince returns the start of the time for which Missing needs the slots that spent quota: the ledger's clock
-// may be ahead.
+// MissingSince returns the start of the time whose slots Missing needs, if they spent quota: the ledger's clock may
+// be ahead.
 func (a Account) MissingSince() time.Time { return a.Now.Add(-a.Tariff.Horizon() + quota.MaxClockGap) }
 
 // RebuildSince returns the start of the time for which Rebuild needs them.

@@ -39,7 +39,7 @@ func BackfillCalls(kind ingest.BackfillKind, up fetch.Upstream, t *quota.Tariff)
 // Size is how much there is to fetch, as far as it is known.
 type Size struct {
 	Pieces       int            // still to do
-	Channels     []int          // how many videos each channel has once it was looked up, or NoChannel
+	Channels     []int          // how many videos each channel has after its look-up, or NoChannel
 	Open, Listed []ingest.Piece // of a search: pieces still to do, and pieces already listed
 }
 

@@ -309,7 +309,7 @@ func raised(days []OthersDay, today time.Time, pool string, limit int64) string 
 	return ""
 }
 
-// took returns the others' known use of a limit on the day, and the hour by which they had used nine tenths of it.
+// took returns the others' known use of a limit on the day, and the hour when they had used nine tenths of it.
 func (d OthersDay) took(limit int64) (whole int64, by time.Duration) {
 	var hours [25]int64
 	copy(hours[:], d.Hours)

@@ -194,7 +194,7 @@ func rows(t *testing.T, place, query string) (n int) {
 	return n
 }
 
-func TestThreeWorkersShareTheSlotsEachOfWhichHasOneJob(t *testing.T) {
+func TestThreeWorkersShareTheSlotsAndEachHasOneJob(t *testing.T) {
 	t.Run("directly", func(t *testing.T) { threeWorkers(t, newDatabase(t)) })
 	t.Run("through a pooler in transaction mode", func(t *testing.T) {
 		newDatabase(t) // or skip

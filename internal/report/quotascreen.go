@@ -123,7 +123,7 @@ func (d QuotaScreen) printAll(w io.Writer) {
 	}
 	say(d.Forecast.Others)
 	d.printSaved(w)
-	if !d.Degraded { // otherwise neither is known
+	if !d.Degraded { // otherwise both are unknown
 		d.printSpent(w)
 		d.printNext(w)
 	}

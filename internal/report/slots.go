@@ -128,8 +128,8 @@ func NewNextDocuments(st standing.Standing) []NextDocument {
 	return docs
 }
 
-// NextSlots returns the next n slots of the schedule of one key, "" for all, those that wait with the reason; detailed: also
-// with the reason of their last run.
+// NextSlots returns the next n slots of the schedule of one key, "" for all, the waiting ones with the reason;
+// detailed: also with the reason of their last run.
 func NextSlots(st standing.Standing, n int, key string, detailed bool) []ingest.Slot {
 	slots := st.Pace.Schedule.Upcoming(st.Latest, st.Now, n, func(s ingest.Series) bool { return key == "" || s.Key == key })
 	for i, slot := range slots {

@@ -138,8 +138,8 @@ func (s *Service) ReportFailedStart(ctx context.Context, err error) {
 	_ = s.Pinger.post(ctx, "fail", "serve", "cannot start\n"+term.Clean(err.Error())+"\n")
 }
 
-// healthLines describes the service for a person who watches the switch. Running out of quota is no failure, and
-// neither is a region that is stale for that reason; a failed slot or check is one.
+// healthLines describes the service for a person who watches the switch. Running out of quota is no failure, and a
+// region that is stale for that reason is none either; a failed slot or check is one.
 func (s *Service) healthLines(ctx context.Context, st state) (lines []string, failing bool) {
 	now := s.site.Standing(ctx)
 	_, results := report.Ready(now)

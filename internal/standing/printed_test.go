@@ -45,7 +45,7 @@ type printed struct {
 	exit      int                     // of ingest quota --purpose scheduled
 	next      []string                // of ingest slots --next 2
 	doctor    []string                // its rows about the state
-	log       []string                // what the service repeats
+	log       []string                // the service's repeats
 }
 
 // show lets every mouth print the facts.

@@ -45,7 +45,7 @@ func guard(dial dialer) dialer {
 			return nil, err
 		}
 		g := &guarded{Conn: c, far: min(time.Since(began), time.Second)}
-		if raw, ok := c.(syscall.Conn); ok { // by which the client sees that an idle connection was closed
+		if raw, ok := c.(syscall.Conn); ok { // so that the client sees that an idle connection was closed
 			return &struct {
 				*guarded
 				syscall.Conn

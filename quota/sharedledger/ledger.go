@@ -130,7 +130,7 @@ func (s *Ledger) take(ctx context.Context, a quota.Ask) (d quota.Decision, err e
 		d, err = s.ask(ctx, a, row)
 		d.Row = row.ID
 		if errors.Is(err, ErrSynced) || errors.Is(err, errForgetful) {
-			continue // it is counted, or the next sync takes it back, and it must not be used: ask under another number
+			continue // the remote counts it, or the next sync takes it back, and it must not be used: ask under another number
 		}
 		return d, s.noteAnswer(ctx, a, row, d, err)
 	}

@@ -295,7 +295,7 @@ func TestHostThatIsAwayCounts(t *testing.T) {
 	}
 }
 
-// An operation whose process died may have been spent: lost with the ledger, it is counted.
+// An operation whose process died may have been spent: after a loss with the ledger, the next sync counts it.
 func TestUnknownAnswerCountsAsSpentAfterALoss(t *testing.T) {
 	r := newRoom(t)
 	journal := &memremote.Journal{}

@@ -22,8 +22,8 @@ var (
 	ErrRestarted = fmt.Errorf("%w: its server was restarted", ErrLost)
 	// ErrClone is a number that another process used under the same writer's name. Nothing was changed.
 	ErrClone = errors.New("another process writes under the same name")
-	// ErrSynced is an operation that another process of the data directory has meanwhile synced as spent. It is
-	// counted, and must not be used.
+	// ErrSynced is an operation that another process of the data directory has meanwhile synced as spent. The remote
+	// counts it, and it must not be used.
 	ErrSynced = errors.New("it was counted by another process meanwhile")
 )
 

@@ -20,8 +20,8 @@ var kinds = []kind{
 	{
 		Name: "clause",
 		Cure: `name the thing: "the charges", not "what X did"`,
-		Find: words(`\bwhat('s)?\b|\bthat which\b|\b(of|to|than|but|from|those|that) whose\b|^Whose\b`),
-		Fine: words(`\b(so|for|no matter|ask|asks|asked|know|knows|decide|decides|explain|explains) what\b|\bwhat (to|if|else|about)\b|“What|"what"`),
+		Find: words(`\bwhat('s)?\b|\bthat which\b|\b(of|to|than|but|from|those|that) whose\b|(?-i:^Whose)\b`),
+		Fine: words(`\b(so|for|no matter|ask|asks|asked|know|knows|decide|decides|explain|explains) what\b|\bwhat (to|if|else|about|comes next)\b|“What|"what"`),
 	},
 	{
 		Name: "whoever",
@@ -61,7 +61,7 @@ var kinds = []kind{
 		Name: "has not",
 		Cure: `"does not have"`,
 		Find: words(`\b(has|have|had) not (a|an|the|its|what|any|that|this|all|one|their|enough|so|as)\b|` +
-			`\b(has|have|had) not([.,;:)]|$)|\b(knows|needs|sees|says) not\b`),
+			`\b(has|have) not([.,;:)]|$)|\b(knows|needs|sees|says) not\b`),
 	},
 }
 

@@ -1,7 +1,7 @@
 -- Tries every command of the other scripts, harmlessly, as the calling user.
 --
 -- KEYS[1]  an unused key
--- Result   the names of those that the user may not run on it
+-- Result   the names of the commands that the user may not run on it
 -- It removes the one key that it writes.
 
 local key, refused = KEYS[1], {}
