@@ -477,7 +477,7 @@ func (p *programRig) killWithin(random *rand.Rand, whole time.Duration, args ...
 	return cmd.ProcessState.ExitCode(), errs.String()
 }
 
-// TestFaultKilledAtRandom kills it 25 times on each ledger, at random.
+// TestFaultKilledAtRandom kills it twelve times on each ledger, at random.
 func TestFaultKilledAtRandom(t *testing.T) {
 	for _, ledger := range []string{"redis", "sqlite", "postgres"} {
 		t.Run(ledger, func(t *testing.T) {
@@ -492,7 +492,7 @@ func TestFaultKilledAtRandom(t *testing.T) {
 			p.force()
 			whole := time.Since(began)
 			killed := 0
-			for killed < fewer(25, 6) {
+			for killed < fewer(12, 6) {
 				p.expireLeases()
 				code, errs := p.killWithin(random, whole, "run", "--quiet", "--force")
 				p.want(code == -1 || code == exitOK || code == exitStopped, "exit %d: %s", code, errs)
