@@ -40,28 +40,9 @@ func TestLongOthersWaitForAStepOfAPlanOnly(t *testing.T) {
 	d := faulty.Postgres(t, "fsync=on", "shared_buffers=256MB", "max_wal_size=1GB")
 	planner, other := open(t, d.URL(), store.Options{Upstream: upstream}), open(t, d.URL(), store.Options{Upstream: upstream})
 	at := time.Unix(1771070400, 0)
-	planned := make(chan error, 1)
-	began := time.Now()
-	go func() {
-		_, _, err := planner.AddBackfill(t.Context(), storetest.Plan("large"), func(yield func(ingest.Piece, error) bool) {
-			for i := range pieces {
-				if !yield(ingest.Piece{Key: fmt.Sprint("n", i), IDs: []string{fmt.Sprint("id", i)}}, nil) {
-					return
-				}
-			}
-		})
-		planned <- err
-	}()
 	var took []time.Duration
 	page := ingest.Page{Videos: make([]ingest.Video, 50)}
-	for n, done := 0, false; !done; n++ {
-		select {
-		case err := <-planned:
-			if done = true; err != nil {
-				t.Fatal(err)
-			}
-		case <-time.After(20 * time.Millisecond):
-		}
+	write := func(n int) {
 		for i := range page.Videos {
 			page.Videos[i] = ingest.Video{ID: fmt.Sprintf("v%d-%d", n%40, i), Title: fmt.Sprintf("video %d of %d", i, n%40), Channel: "c", ChannelID: "UC1"}
 		}
@@ -81,12 +62,41 @@ func TestLongOthersWaitForAStepOfAPlanOnly(t *testing.T) {
 			}
 		})
 	}
+	alone := 40
+	for n := range alone {
+		write(n)
+	}
+	slices.Sort(took)
+	p99Alone := took[len(took)*99/100]
+	took = nil
+	planned := make(chan error, 1)
+	began := time.Now()
+	go func() {
+		_, _, err := planner.AddBackfill(t.Context(), storetest.Plan("large"), func(yield func(ingest.Piece, error) bool) {
+			for i := range pieces {
+				if !yield(ingest.Piece{Key: fmt.Sprint("n", i), IDs: []string{fmt.Sprint("id", i)}}, nil) {
+					return
+				}
+			}
+		})
+		planned <- err
+	}()
+	for n, done := alone, false; !done; n++ {
+		select {
+		case err := <-planned:
+			if done = true; err != nil {
+				t.Fatal(err)
+			}
+		case <-time.After(20 * time.Millisecond):
+		}
+		write(n)
+	}
 	slices.Sort(took)
 	p99 := took[len(took)*99/100]
-	t.Logf("beside a plan of %d pieces, written in %v: %d writes of others, p50 %v, p99 %v, longest %v",
-		pieces, time.Since(began).Round(time.Second), len(took), took[len(took)/2], p99, took[len(took)-1])
-	if p99 > time.Second { // ten times the promised time: other tests run beside it
-		t.Errorf("others waited %v for a plan", p99)
+	t.Logf("beside a plan of %d pieces, written in %v: %d writes of others, p50 %v, p99 %v (alone %v), longest %v",
+		pieces, time.Since(began).Round(time.Second), len(took), took[len(took)/2], p99, p99Alone, took[len(took)-1])
+	if p99 > time.Second+5*p99Alone { // a second is ten times the promised time: other tests run beside it
+		t.Errorf("others waited %v for a plan, and %v without one", p99, p99Alone)
 	}
 }
 
