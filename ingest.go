@@ -202,6 +202,8 @@ type Latest struct {
 	Open  map[Series]Slot // due or claimed
 
 	Short map[Series]Shortage // the series whose newest done slot is short
+
+	Hooks map[string]HookState // by name
 }
 
 // Shortage is a series whose charts came back short.

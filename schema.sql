@@ -225,6 +225,16 @@ CREATE TABLE absent_charts (
     PRIMARY KEY (region, category)
 ) STRICT, WITHOUT ROWID;
 
+-- Changes that hooks are yet to be told of, in the order of their commits. Row hooks of table meta has how far each hook
+-- was told, as JSON; an event that all were told, or that is older than three days, is deleted.
+CREATE TABLE events (
+    id   INTEGER PRIMARY KEY,                   -- above that of every earlier event, deleted ones included
+    key  TEXT    NOT NULL,                      -- what a receiver knows it by
+    name TEXT    NOT NULL,                      -- such as 'chart.saved'
+    at   INTEGER NOT NULL,
+    data TEXT    NOT NULL                       -- JSON
+) STRICT;
+
 -- The index. It keeps no text. It indexes the text of videos and channels after text.Normalize, which folds it and
 -- cuts it into tokens, so that the tokenizer only splits at spaces. The categories keep the vowel signs of Hindi and
 -- Tamil (Mn, Mc) and emoji (So) inside tokens. Prefixes of one to three characters have lists of their own, for search

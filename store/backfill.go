@@ -79,7 +79,9 @@ func (s *Store) CancelBackfill(ctx context.Context, id string, now time.Time) (c
 	}
 	err = s.runSteps(ctx, "cancel "+id, func(tx *txn) (bool, error) {
 		n, err := endPieces(ctx, tx, row, now)
-		cancelled = cancelled || n > 0
+		if cancelled = cancelled || n > 0; err == nil && n > 0 {
+			err = s.tellBackfill(ctx, tx, row)
+		}
 		return n > 0, err
 	})
 	return cancelled, err

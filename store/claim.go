@@ -156,7 +156,10 @@ func (s *Store) withFence(ctx context.Context, doing string, slot *ingest.Slot, 
 		if err := countCharges(ctx, tx, id, *slot); err != nil {
 			return err
 		}
-		return s.writeProgress(ctx, tx, id, *slot)
+		if err := s.writeProgress(ctx, tx, id, *slot); err != nil {
+			return err
+		}
+		return s.tellPiece(ctx, tx, series, *slot)
 	})
 }
 

@@ -46,6 +46,7 @@ var copyTables = []copyTable{
 	{name: "placements", key: []string{"slot", "rank"}, columns: []string{"slot", "rank", "video", "series", "views", "likes", "comments"}},
 	{name: "categories", key: []string{"region", "id"}, columns: []string{"region", "id", "name"}},
 	{name: "named", key: []string{"region"}, columns: []string{"region", "named_at"}},
+	{name: "events", key: []string{"id"}, json: []string{"data"}, columns: []string{"id", "key", "name", "at", "data"}},
 	{name: "absent_charts", key: []string{"region", "category"}, columns: []string{"region", "category", "until"}},
 }
 

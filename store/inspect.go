@@ -48,7 +48,7 @@ func Inspect(ctx context.Context, dir string, read func(*Store) error) error {
 		if id.version < tables.Version() {
 			return &VersionError{Path: path, Have: id.version, Know: tables.Version()}
 		}
-		return read(&Store{&database{path: path, read: db, now: time.Now}, id.upstream})
+		return read(&Store{database: &database{path: path, read: db, now: time.Now}, upstream: id.upstream})
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/internal/sqlitefile"
 )
 
@@ -26,6 +27,8 @@ type Options struct {
 	Existing bool             // nothing is created
 	Now      func() time.Time // the default time of a fetch; nil: time.Now
 
+	Hooks map[string][]ingest.EventName // see SetHooks
+
 	// Upgraded, if not nil, is called with the backup's path after an older store was upgraded.
 	Upgraded func(from, to int, backup string)
 }
@@ -34,6 +37,7 @@ type Options struct {
 type Store struct {
 	*database
 	upstream string
+	hooks    map[string][]ingest.EventName // see SetHooks
 }
 
 // Open opens the store in dir, and creates both if they are missing; with ReadOnly or Existing a missing store is an
@@ -45,7 +49,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the store in %q: %w", dir, err)
 	}
-	s := &Store{database: newDatabase(dir, o.Now)}
+	s := &Store{database: newDatabase(dir, o.Now), hooks: o.Hooks}
 	if err := sqlitefile.CheckPlace(s.path); err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
@@ -135,7 +139,7 @@ func OpenOn(ctx context.Context, e Engine, o Options) (*Store, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Store{database: &database{path: e.Name, write: e.Write, read: e.Read, now: o.Now, engine: &e}}
+	s := &Store{database: &database{path: e.Name, write: e.Write, read: e.Read, now: o.Now, engine: &e}, hooks: o.Hooks}
 	err := s.view(ctx, "open the store", func(tx *txn) error {
 		return readNote(ctx, tx, "upstream", &s.upstream)
 	})

@@ -25,6 +25,9 @@ func (s *Store) SavePage(ctx context.Context, slot ingest.Slot, page ingest.Page
 			slot.Usual, err = usualVideos(ctx, tx, series, slot.DueAt)
 		}
 		slot.Reason = strings.Trim(slot.Shortness()+"; "+slot.Reason, "; ")
+		if err == nil {
+			err = s.tellChart(ctx, tx, id, series, slot)
+		}
 		return err
 	})
 	return slot, err

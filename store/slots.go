@@ -65,7 +65,12 @@ ORDER BY due_at`
 
 // Latest returns the newest slots of every series that are not in the future.
 func (s *Store) Latest(ctx context.Context, now time.Time) (ingest.Latest, error) {
-	return viewed(ctx, s.database, "read the slots", func(tx *txn) (ingest.Latest, error) { return latest(ctx, tx, now) })
+	return viewed(ctx, s.database, "read the slots", func(tx *txn) (l ingest.Latest, err error) {
+		if l, err = latest(ctx, tx, now); err == nil {
+			l.Hooks, err = s.hooksIn(ctx, tx)
+		}
+		return l, err
+	})
 }
 
 func latest(ctx context.Context, q querier, now time.Time) (ingest.Latest, error) {

@@ -115,7 +115,9 @@ func (a *app) runBackfill(ctx context.Context, r backfillRun, find func(context.
 		}
 	}
 	worked, err := a.passBackfill(ctx, w, p, r)
-	return a.reportBackfill(ctx, w, p, worked, err)
+	err = a.reportBackfill(ctx, w, p, worked, err)
+	a.teller(w.store).TellAtEnd(ctx, p.Created, nil)
+	return err
 }
 
 // confirm asks the user before a large spend, and stores the agreed amount: the plan's price, or --max-units of each

@@ -82,5 +82,5 @@ func (a *app) checkParts(ctx context.Context, tariff *quota.Tariff) error {
 			return err
 		}
 	}
-	return config.Invalid(ownfile.CheckDir(a.cfg.Data))
+	return cmp.Or(a.cfg.CheckHooks(), config.Invalid(ownfile.CheckDir(a.cfg.Data)))
 }

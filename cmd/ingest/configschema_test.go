@@ -28,6 +28,7 @@ var goodConfigs = []string{
 	"api: {plans: {free: {1m: 5}}, tokens: [{client: a, plan: free, sha256: " + aSum + "}]}", "api: {tokens: [{client: a, sha256: " + aSum + "}]}", "api: {limits: {1m: 60}, proxies: [10.0.0.0/8], forwarding: X-Forwarded-For}",
 	"api: {allow: [192.0.2.0/24], deny: [\"2001:db8::/32\"]}", "api: {deny: [192.0.2.7]}", "api: {observe: true, successes_only: true}", "api: {limits: {1m: 60, 1h: {limit: 1000, observe: true}}, log_clients: plain}", "hosts: 2.0", "api: {}",
 	"gateway: {listen: 127.0.0.1:8090}", "gateway: {cache: {videos.list: 5m}}", "gateway: {}", "clients: {a: {token_sha256: " + aSum + "}}", "clients: {a: {token_sha256: " + aSum + ", limits: {units: {24h: 5}}}}", "clients: {}",
+	"hooks: []", "hooks: [{on: [chart.saved, series.stale], run: /bin/true}]", "hooks: [{on: [chart.saved], post: 'https://hooks.example/x'}, {name: b, on: [backfill.ended], post: 'http://127.0.0.1:9/x', body: '{text: .type}'}]",
 }
 
 // moreBadConfigs are refused, besides badOptions.
@@ -39,11 +40,13 @@ var moreBadConfigs = []string{
 	"jobs: [{name: a, kind: chart, every: 30m, query: x}]", "jobs: [{name: a, kind: refresh, every: 24h, pages: 2}]", "api: {limit: {1m: 5}}", "api: {limits: {1m: -5}}",
 	"gateway: {port: 8090}", "gateway: {cache: {videos.list: soon}}", "clients: {a: {}}", "clients: {\"a b\": {token_sha256: " + aSum + "}}", "backups: /var/backups", "stale_after: -1", "key: abc", "worth: on", "hosts: 2.5", "concurrency: 1.5", "stale_after: 2.5", "jobs: [{name: a, kind: chart, every: 30m, pages: 1.5}]", "api: {limits: {1m: 60.5}}", "clients: {a: {token_sha256: " + aSum + ", limits: {units: {24h: 5.5}}}}",
 	"api: {limits: {1m: {limit: 5, observ: true}}}", "api: {limits: {1m: {limit: 5.5}}}", "api: {plans: {a: {1m: {observe: true}}}}", "- account: a", "account", "pages: {titel: x}",
+	"hooks: [{on: [], run: /bin/true}]", "hooks: [{on: [chart.saved]}]", "hooks: [{on: [chart.saved], run: /bin/true, post: 'https://example.com/x'}]", "hooks: [{on: [chart.saved], post: 'https://a:b@example.com/x'}]",
+	"hooks: [{on: [chart.saved], run: /bin/true}, {on: [series.stale], run: /bin/true}]", "hooks: [{on: [chart.saved], run: /bin/true, secret_file: x}]",
 }
 
 // unsayable are parts of refused configs whose mistake only other files, other parts or the program's tables show.
 var unsayable = []string{
-	"costs: absent.yaml", "key_file: empty.key", "ping_file: empty.key", "theme: absent.css", "/etc/ingest/db-ca.crt", "cost_table: modern", "video.list", "limits: {unit:", "match: 'GET /{'",
+	"costs: absent.yaml", "key_file: empty.key", "ping_file: empty.key", "post_file: empty.key", "secret_file: empty.key", "run: absent.sh", "body: '{'", "{on: [series.stale], run: /bin/true}]", "secret_file: x", "theme: absent.css", "/etc/ingest/db-ca.crt", "cost_table: modern", "video.list", "limits: {unit:", "match: 'GET /{'",
 	"regions: [XX]", "category: music", "61 * * * *", "no_such_parameter", "plan: none", "every: 30m}, {name: a,", "gateway: {listen: 0.0.0.0:8090}",
 }
 

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/trendvidstream/ingest/internal/config"
+	"github.com/trendvidstream/ingest/internal/hooks"
 	"github.com/trendvidstream/ingest/internal/service"
 	"github.com/trendvidstream/ingest/internal/term"
+	"github.com/trendvidstream/ingest/store"
 )
 
 // newPinger returns the dead man's switch; nil if none is configured.
@@ -37,4 +40,9 @@ func (a *app) beginPing(ctx context.Context) (end func(summary string, err error
 		endRun(code, text+summary)
 		return err
 	}, nil
+}
+
+// teller returns what tells the configured hooks.
+func (a *app) teller(s *store.Store) *hooks.Teller {
+	return &hooks.Teller{Hooks: a.cfg.Hooks, Store: s, Owner: config.RunName(), Died: config.RunDied, Now: a.clock.Now, Log: a.log(), Version: version}
 }

@@ -86,12 +86,15 @@ func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
 	shown()
 	a.warnOfStore(ctx, w.store)
 	sum := summarise(worked, err)
-	if st, err := a.stand(context.WithoutCancel(ctx), w.store, nil, w.ledger.report); err == nil && st.StoreErr == nil {
+	st, unknown := a.stand(context.WithoutCancel(ctx), w.store, nil, w.ledger.report)
+	if unknown == nil && st.StoreErr == nil {
 		sum.Ending = st.Ending(sum.Ending, options.Series, w.price.Total, options.Force)
 	}
 	var text strings.Builder
 	sum.Print(&text)
-	return end(text.String(), a.reportRun(sum, err))
+	err = end(text.String(), a.reportRun(sum, err))
+	a.teller(w.store).TellAtEnd(ctx, st.Now, st.Situations())
+	return err
 }
 
 // workersFor returns how many slots a run works on at once. If the quota left does not cover a day of the schedule, it

@@ -148,7 +148,7 @@ func (a *app) openService(ctx context.Context, door *gateway.Door) (*service.Run
 			return reserve.Reserve, reserve.Update(ctx)
 		},
 		Store: serviceStore{w.store, a.clock.Now, w.calls.Total}, Ledger: w.ledger, Source: a.source(w.ledger, w.store), Save: w.calls.Save, Documents: a.reader(w.store).Documents(),
-		Close: func() { door.Open(nil); w.close() },
+		Hooks: a.teller(w.store), Close: func() { door.Open(nil); w.close() },
 		Stand: func(ctx context.Context, f standing.Facts, r quota.Report) (standing.Standing, error) {
 			f.Report, f.LedgerErr = r, nil
 			return a.standBy(ctx, f, w.store)

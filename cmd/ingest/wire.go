@@ -254,7 +254,7 @@ func (a *app) writableStore(ctx context.Context) (*store.Store, error) {
 }
 
 func (a *app) openStore(ctx context.Context, o store.Options) (*store.Store, error) {
-	o.Now, o.Upgraded = a.clock.Now, a.sayUpgraded
+	o.Now, o.Upgraded, o.Hooks = a.clock.Now, a.sayUpgraded, a.cfg.HookEvents()
 	if err := config.CheckStore(a.cfg.Store); err != nil { // store copy names stores of its own
 		return nil, err
 	}

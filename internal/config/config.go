@@ -19,6 +19,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/hooks"
 	"github.com/trendvidstream/ingest/internal/strictyaml"
 	"github.com/trendvidstream/ingest/quota"
 	"github.com/trendvidstream/ingest/regions"
@@ -53,6 +54,7 @@ type Config struct {
 	AccessLog    bool // each request to serve is logged
 	Pacing       bool // slots are spread if the budget does not pay for their interval
 	Jobs         []ingest.Job
+	Hooks        []hooks.Hook
 	Clients      []Client                 // of the gateway
 	GatewayCache map[string]time.Duration // by method: how long the gateway reuses an answer
 
@@ -121,7 +123,7 @@ func Load(f Flags, upstreams map[string]JobLimits) (*Config, error) {
 		c.Upstream, c.Jobs = "youtube", DefaultJobs(upstreams["youtube"])
 	}
 	err = cmp.Or(err, c.makePathsWhole(&file))
-	err = cmp.Or(err, c.setTexts(file))
+	err = cmp.Or(err, c.setHooks(file), c.setTexts(file))
 	err = cmp.Or(err, c.setNumbers(file), c.at("pacing", os.Getenv("INGEST_PACING") == "", c.setPacing(file)), c.setPages(file), c.setStopExit(),
 		c.at("account", c.Account == file.Account, quota.CheckAccount(c.Account)), c.at("ledger", c.Ledger == file.Ledger, CheckLedger(c.Ledger)),
 		c.at("store", c.Store == file.Store, CheckStore(c.Store)), c.at("listen", c.Listen == file.Listen, CheckListen(c.Listen)),

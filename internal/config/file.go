@@ -47,6 +47,8 @@ type configFile struct {
 	PingFile   string    `yaml:"ping_file"`
 	Jobs       []jobFile `yaml:"jobs"`
 
+	Hooks []hookFile `yaml:"hooks"`
+
 	Gateway gatewayFile           `yaml:"gateway"`
 	Clients map[string]clientFile `yaml:"clients"`
 }
@@ -64,6 +66,11 @@ func (c *Config) makePathsWhole(f *configFile) error {
 	paths := []field{{"key_file", &f.KeyFile, true}, {"ping_file", &f.PingFile, true}, {"data", &f.Data, false}, {"costs", &f.Costs, false}, {"theme", &f.Theme, false}}
 	for i := range f.Backups {
 		paths = append(paths, field{"backups", &f.Backups[i], false})
+	}
+	for i := range f.Hooks {
+		for _, path := range f.Hooks[i].files() {
+			paths = append(paths, field{"hooks", path, true})
+		}
 	}
 	for _, p := range paths {
 		whole := filepath.Join(dir, *p.path)

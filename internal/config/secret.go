@@ -166,10 +166,20 @@ func (s secret) parse(where, text string) (ingest.Secret, error) {
 }
 
 func checkPingURL(text string) error {
+	if u, err := url.Parse(text); err == nil && strings.Trim(u.Path, "/") == "" {
+		return errNoURL
+	}
+	return checkPostURL(text)
+}
+
+var errNoURL = errors.New("does not hold a URL such as https://hc-ping.com/UUID")
+
+// checkPostURL refuses an address that nothing may be posted to. It never quotes it.
+func checkPostURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
-	case err != nil, u.Host == "", strings.Trim(u.Path, "/") == "":
-		return errors.New("does not hold a URL such as https://hc-ping.com/UUID")
+	case err != nil, u.Host == "":
+		return errNoURL
 	case u.User != nil, u.Fragment != "":
 		return errors.New("holds a URL with a user or a fragment: leave that out")
 	case u.Scheme != "https" && (u.Scheme != "http" || !wire.IsLoopback(u.Hostname())):

@@ -57,6 +57,7 @@ var checks = []check{
 	{name: "server url", find: func(_ context.Context, d *Doctor) Finding { return judgeURL("postgres", d.Config.Ledger) }},
 	{name: "store url", find: func(_ context.Context, d *Doctor) Finding { return judgeURL("postgres", d.Config.Store) }},
 	{name: "hosts", find: checkHosts},
+	{name: "hooks", find: checkHooks, within: standFor},
 }
 
 // given makes a check that judges the result of known. On an error another check says why; nil means that there is

@@ -51,6 +51,7 @@ func readStanding(ctx context.Context, d *Doctor) (standing.Standing, error) {
 		}
 	}
 	f.StoreErr = d.inspect(ctx, func(s *store.Store) error {
+		s.SetHooks(d.Config.HookEvents())
 		if f.ReadStore(ctx, examined{s, f.Now}); f.StoreErr == nil && d.Config.Pacing {
 			foresee(budget.OthersWatch{Notes: s, Schedule: schedule, Shared: d.OpenRemote != nil})
 		}

@@ -113,7 +113,9 @@ func (st Status) strips() g.Node {
 	}
 	const most = 2 // per series, to keep the page small: ingest slots has them all
 	lost := report.LostTicks(st.Slots, len(st.Fresh.Series))
-	return section("Slots, last 24 hours", g.If(lost != "", h.P(in(report.Warn, "lost"), dot(), h.Span(g.Text(lost)))), g.Map(st.Fresh.Idle, func(m ingest.IdleMachine) g.Node {
+	return section("Slots, last 24 hours", g.If(lost != "", h.P(in(report.Warn, "lost"), dot(), h.Span(g.Text(lost)))), g.Iff(st.Standing.Hooks.State != report.Good, func() g.Node {
+		return h.P(in(report.Warn, "lost"), dot(), h.Span(g.Text(st.Standing.Hooks.Err.Error()+". "+st.Standing.Hooks.Cure().Advice+" "), h.Code(g.Text(st.Standing.Hooks.Cure().Command))))
+	}), g.Map(st.Fresh.Idle, func(m ingest.IdleMachine) g.Node {
 		return h.P(in(report.Warn, "lost"), dot(), h.Span(g.Text(m.String())))
 	}), g.Map(st.Fresh.Series, func(series report.SeriesAge) g.Node {
 		var runs []run

@@ -85,6 +85,12 @@ func (s *Service) askLedger(ctx context.Context, r *Runtime) {
 	if r.Stand != nil && err == nil {
 		now, _ = r.Stand(within, s.site.Standing(within).Facts, left) // a missing price was reported at the start
 	}
+	if !r.Hooks.Idle() {
+		if now.Now.IsZero() {
+			now = s.site.Standing(within)
+		}
+		r.Hooks.Note(ctx, now.Now, now.Situations())
+	}
 	before := s.state.read()
 	s.state.update(func(st *state) {
 		st.ledgerAnswered(left, err, time.Now())

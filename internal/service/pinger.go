@@ -6,25 +6,31 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/trendvidstream/ingest"
+	"github.com/trendvidstream/ingest/internal/hooks"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/standing"
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-const maxPingBytes = 10_000 // of a summary
+const (
+	maxPingBytes = 10_000          // of a summary
+	postWithin   = 5 * time.Second // one ping
+)
 
 // Pinger posts to a dead man's switch in the form of Healthchecks: URL for success, URL/start, URL/fail and
 // URL/<exit status>, each with ?rid=<run id>. https://healthchecks.io/docs/http_api/
 //
 // Failures are logged, never with the URL in them, except a failed start, which the ping at the end makes up for.
 type Pinger struct {
-	endpoint
+	to hooks.Endpoint
 
 	runID string // ties the pings of this process together
 
@@ -36,7 +42,7 @@ func NewPinger(address ingest.Secret, version string, log *slog.Logger) *Pinger 
 	if address.IsZero() {
 		return nil
 	}
-	return &Pinger{endpoint: newEndpoint(address, version), runID: uuid(), Log: log}
+	return &Pinger{to: hooks.NewEndpoint(address, version), runID: uuid(), Log: log}
 }
 
 // post sends a signal ("start", "fail", an exit status, or "" for success) with a summary for a person. It returns
@@ -46,11 +52,22 @@ func (p *Pinger) post(ctx context.Context, signal, command, summary string) erro
 	if len(text) > maxPingBytes {
 		text = strings.ToValidUTF8(text[:maxPingBytes], "")
 	}
-	err := p.send(ctx, signal, url.Values{"rid": {p.runID}}, text)
+	within, cancel := context.WithTimeout(ctx, postWithin)
+	defer cancel()
+	header := http.Header{"Content-Type": {"text/plain; charset=utf-8"}}
+	err := p.to.Post(within, signal, url.Values{"rid": {p.runID}}, header, strings.NewReader(text))
 	if err != nil && signal != "start" && !errors.Is(ctx.Err(), context.Canceled) { // not a ping that was given up
-		p.Log.WarnContext(ctx, "the dead man's switch could not be reached", slog.String("error", p.withoutURL(err)))
+		p.Log.WarnContext(ctx, "the dead man's switch could not be reached", slog.String("error", p.to.WithoutURL(err)))
 	}
 	return err
+}
+
+func hostname() string {
+	host, err := os.Hostname()
+	if err != nil {
+		return "unknown"
+	}
+	return term.Clean(host)
 }
 
 // uuid returns a random UUID, version 4: RFC 9562, section 5.4.

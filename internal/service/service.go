@@ -22,6 +22,7 @@ import (
 
 	"github.com/trendvidstream/ingest"
 	"github.com/trendvidstream/ingest/fetch"
+	"github.com/trendvidstream/ingest/internal/hooks"
 	"github.com/trendvidstream/ingest/internal/pages"
 	"github.com/trendvidstream/ingest/internal/report"
 	"github.com/trendvidstream/ingest/internal/standing"
@@ -95,6 +96,7 @@ type Runtime struct {
 	TellIdle func(ctx context.Context, why error) error
 	// OtherIdle returns the other machines that do not work.
 	OtherIdle func(context.Context) ([]ingest.IdleMachine, error)
+	Hooks     *hooks.Teller         // tells what has changed; may be nil
 	Save      func(context.Context) // saves the knowledge of this process alone; every heartbeat calls it
 	Close     func()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/trendvidstream/ingest"
@@ -34,6 +35,7 @@ func (s *Service) open(ctx context.Context) error {
 		s.state.update(func(st *state) { st.openErr = err })
 		return err
 	}
+	wait = tellHooks(work, r, wait)
 	reader := s.state.read().reader
 	s.state.update(func(st *state) { st.runtime, st.trigger, st.stop, st.wait, st.reader = r, trigger, stop, wait, nil })
 	if reader != nil {
@@ -75,6 +77,16 @@ func (s *Service) startWorkers(ctx context.Context, r *Runtime) (trigger, wait f
 	workers.OnSlot, workers.OnRest = s.onSlot, s.onRest
 	trigger, wait = workers.Serve(ctx)
 	return trigger, wait, nil
+}
+
+// tellHooks tells the hooks until ctx is done. The function that it returns waits for that as well.
+func tellHooks(ctx context.Context, r *Runtime, wait func()) func() {
+	if r.Hooks.Idle() {
+		return wait
+	}
+	var telling sync.WaitGroup
+	telling.Go(func() { r.Hooks.Serve(ctx) })
+	return func() { wait(); telling.Wait() }
 }
 
 func (s *Service) reconciler(r *Runtime) *fetch.Reconciler {

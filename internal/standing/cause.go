@@ -55,6 +55,7 @@ const (
 	ChartEmpty  Cause = "chart empty"
 	ChartShrunk Cause = "chart shrunk"
 	NotBegun    Cause = "not begun"
+	HookFails   Cause = "hook fails"
 )
 
 // Meanwhile describes the work that goes on while a condition lasts.
@@ -122,6 +123,7 @@ var Causes = []Row{
 	{ChartEmpty, nil, 0, Everything, Cure{"A chart came empty.", "Nothing to do: the newest whole one is shown, and the next slot asks again.", ""}},
 	{ChartShrunk, nil, 0, Everything, Cure{"A chart came with a part of its usual videos.", "Nothing to do: the newest whole one is shown, and the next slot asks again.", ""}},
 	{NotBegun, nil, 0, Everything, Cure{"Nothing was fetched yet.", "The first fetch comes at the next slot, or with:", "ingest run"}},
+	{HookFails, nil, 0, Everything, Cure{"A hook fails.", "It is tried again, less and less often; this says why:", "ingest doctor"}},
 }
 
 // remedy is an error that knows what is wrong and what to do: a server's, a disk's, a store's.

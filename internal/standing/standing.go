@@ -83,7 +83,7 @@ const UnreachableAfter = 90 * time.Second
 // Standing is the state of everything at one moment.
 type Standing struct {
 	Facts
-	Store, Ledger, Upstream, Quota, Charts Condition
+	Store, Ledger, Upstream, Quota, Charts, Hooks Condition
 
 	Series  []Series                      // in the config's order
 	Waiting map[ingest.Series]ingest.Slot // see regions.Schedule.Waiting
@@ -101,6 +101,7 @@ func At(f Facts) Standing {
 	s.Upstream = s.judgeUpstream()
 	s.Quota = s.judgeQuota()
 	s.Charts = s.judgeCharts()
+	s.Hooks = s.judgeHooks()
 	return s
 }
 

@@ -64,6 +64,8 @@ var (
 	upstreamSeconds = desc("upstream_seconds", "How long the upstream took to answer, or not to.", "method")
 
 	slots       = desc("slots", "Slots that were due within the last 24 hours, by outcome.", "job", "outcome")
+	hookWaiting = desc("hook_events_waiting", "Events that a hook is yet to be told.", "hook")
+	hookTries   = desc("hook_failed_tries", "Tries in a row at which a hook failed; 0 while it works.", "hook")
 	lastBackup  = desc("backup_last_timestamp_seconds", "When ingest backup last made a copy; absent if it never did.")
 	lastSuccess = desc("job_last_success_timestamp_seconds", "When a job last fetched its data.", "job")
 	age         = desc("freshness_age_seconds", "How long ago the newest slot that is done was due.", "job", "region")
@@ -95,6 +97,13 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	gauge(buildInfo, 1, c.version, runtime.Version())
 	gauge(readable, truth(c.Quota != nil && !c.Quota.Degraded), "ledger")
 	gauge(readable, truth(c.Standing.StoreErr == nil), "store")
+	if c.Standing.Latest.Hooks != nil {
+		gauge(condition, float64(c.Standing.Hooks.State), "hooks", string(c.Standing.Hooks.Cause))
+	}
+	for name, h := range c.Standing.Latest.Hooks {
+		gauge(hookWaiting, float64(h.Waiting), name)
+		gauge(hookTries, float64(h.Tries), name)
+	}
 	for part, is := range map[string]standing.Condition{"store": c.Standing.Store, "ledger": c.Standing.Ledger, "upstream": c.Standing.Upstream, "quota": c.Standing.Quota, "charts": c.Standing.Charts} {
 		gauge(condition, float64(is.State), part, string(is.Cause))
 	}

@@ -178,6 +178,14 @@ CREATE TABLE absent_charts (
     PRIMARY KEY (region, category)
 );
 
+CREATE TABLE events (
+    id   bigint PRIMARY KEY,
+    key  text   NOT NULL,
+    name text COLLATE "C" NOT NULL,
+    at   bigint NOT NULL,
+    data text   NOT NULL
+);
+
 -- The index: the tokens of text.Normalize with their positions and, as weights, their columns: A for the title, B for
 -- the channel's name, C for the tags. A token in the title or the channel's name begins with "=", which no token
 -- contains. A search in names thus reads no videos that only have a word as a tag, and the planner knows how many

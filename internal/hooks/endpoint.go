@@ -1,4 +1,4 @@
-package service
+package hooks
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -15,28 +14,27 @@ import (
 	"github.com/trendvidstream/ingest/internal/term"
 )
 
-// postWithin bounds the whole exchange of one message with an endpoint.
-const postWithin = 5 * time.Second
-
-// endpoint is a URL that we report to. It is a secret: all who know it can speak in our name.
-type endpoint struct {
+// Endpoint is a URL that we report to. It is a secret: all who know it can speak in our name.
+type Endpoint struct {
 	url     ingest.Secret
 	version string // of the program
 	client  *http.Client
 }
 
-func newEndpoint(address ingest.Secret, version string) endpoint {
-	return endpoint{url: address, version: version, client: &http.Client{
+// NewEndpoint returns an endpoint for a program of this version.
+func NewEndpoint(address ingest.Secret, version string) Endpoint {
+	return Endpoint{url: address, version: version, client: &http.Client{
 		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxResponseHeaderBytes: 64 << 10, IdleConnTimeout: 2 * time.Minute, ForceAttemptHTTP2: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
-// send posts a text to the path under the URL, "" for the URL itself, and adds parameters to those it has. It
-// returns when there is an answer, after postWithin, or when ctx is done.
-func (e endpoint) send(ctx context.Context, path string, with url.Values, body string) error {
-	ctx, cancel := context.WithTimeout(ctx, postWithin)
-	defer cancel()
+// Close closes idle connections.
+func (e Endpoint) Close() { e.client.CloseIdleConnections() }
+
+// Post posts a body to the path under the URL, "" for the URL itself, and adds parameters to those it has. It returns
+// when there is an answer, or when ctx is done. Only an answer of 2xx is no error.
+func (e Endpoint) Post(ctx context.Context, path string, with url.Values, header http.Header, body io.Reader) error {
 	u, err := url.Parse(e.url.Reveal())
 	if err != nil {
 		return err
@@ -51,12 +49,12 @@ func (e endpoint) send(ctx context.Context, path string, with url.Values, body s
 	if path != "" {
 		u = u.JoinPath(path)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), strings.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), body)
 	if err != nil {
 		return err
 	}
+	req.Header = header
 	req.Header.Set("User-Agent", "ingest/"+e.version)
-	req.Header.Set("Content-Type", "text/plain; charset=utf-8")
 	resp, err := e.client.Do(req)
 	if err != nil {
 		return err
@@ -69,8 +67,8 @@ func (e endpoint) send(ctx context.Context, path string, with url.Values, body s
 	return nil
 }
 
-// withoutURL returns the text of the error without the URL that net/http adds to it, and without any part of its path.
-func (e endpoint) withoutURL(err error) string {
+// WithoutURL returns the text of the error without the URL that net/http adds to it, and without any part of its path.
+func (e Endpoint) WithoutURL(err error) string {
 	if around, ok := errors.AsType[*url.Error](err); ok {
 		err = around.Err
 	}
@@ -83,12 +81,4 @@ func (e endpoint) withoutURL(err error) string {
 		}
 	}
 	return text
-}
-
-func hostname() string {
-	host, err := os.Hostname()
-	if err != nil {
-		return "unknown"
-	}
-	return term.Clean(host)
 }

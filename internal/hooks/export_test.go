@@ -1,0 +1,4 @@
+package hooks
+
+// Sign is sign, for its tests.
+var Sign = sign

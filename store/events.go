@@ -1,0 +1,367 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/trendvidstream/ingest"
+)
+
+// Events are an outbox: each is written in the transaction of the change that it tells of, so that a change that was
+// rolled back is never told, and a committed one is. Write transactions run one at a time, so that the order of ids is
+// that of the commits.
+
+// Rows of meta: the state of each hook, by name, and the situations that hooks were told of, by domain and key.
+const (
+	hooksNote      = "hooks"
+	situationsNote = "situations"
+)
+
+// SetHooks says which hooks are told of which events: only those events are written from then on. It is to be called
+// before the store is used.
+func (s *Store) SetHooks(hooks map[string][]ingest.EventName) { s.hooks = hooks }
+
+// lastEvent is the id of the newest event, also of those that are deleted.
+const lastEvent = `coalesce((SELECT max(id) FROM events), 0)`
+
+// hookStates are the states of all hooks.
+type hookStates map[string]*ingest.HookState
+
+// readHooks reads the states, and adds this process's hooks: a new one is told of what happens from now on.
+func (s *Store) readHooks(ctx context.Context, q querier, now time.Time) (all hookStates, last int64, err error) {
+	all = hookStates{}
+	if err := readNote(ctx, q, hooksNote, asJSON{&all}); err != nil {
+		return nil, 0, err
+	}
+	if err := q.QueryRowContext(ctx, `SELECT `+lastEvent).Scan(&last); err != nil {
+		return nil, 0, err
+	}
+	for _, state := range all {
+		last = max(last, state.Cursor)
+	}
+	for name, on := range s.hooks {
+		if all[name] == nil {
+			all[name] = &ingest.HookState{Cursor: last}
+		}
+		if state := all[name]; now.Sub(state.SeenAt) >= time.Hour || !slices.Equal(state.On, on) {
+			state.On, state.SeenAt = on, now.UTC().Truncate(time.Second)
+		}
+	}
+	maps.DeleteFunc(all, func(_ string, h *ingest.HookState) bool { return now.Sub(h.SeenAt) > ingest.KeepEvents })
+	return all, last, nil
+}
+
+// wants reports whether a hook is to be told of an event.
+func (s *Store) wants(name ingest.EventName) bool {
+	for _, on := range s.hooks {
+		if slices.Contains(on, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// addEvent writes an event, unless no hook wants it.
+func (s *Store) addEvent(ctx context.Context, tx *txn, name ingest.EventName, data any) error {
+	if !s.wants(name) {
+		return nil
+	}
+	now := s.now()
+	all, last, err := s.readHooks(ctx, tx, now)
+	if err != nil {
+		return err
+	}
+	if err := writeNote(ctx, tx, hooksNote, asJSON{all}); err != nil { // a new hook begins before this event
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO events (id, key, name, at, data) VALUES (?, ?, ?, ?, ?)`,
+		last+1, "msg_"+rand.Text(), string(name), now.UnixMilli(), asJSON{data})
+	return err
+}
+
+// waits is a condition on events: a hook whose cursor is ?1 and that wants the names in ?2 is yet to be told.
+const waits = `id > ?1 AND name IN (SELECT value FROM json_each(?2))`
+
+// NextEvent returns the next event that a hook is to be told, and leases the hook to the owner. ok is false if there is
+// none, if another process tells the hook, or if it is too early to try again.
+func (s *Store) NextEvent(ctx context.Context, c ingest.HookClaim) (e ingest.Event, ok bool, err error) {
+	var idle bool
+	err = s.view(ctx, "look for events to tell", func(tx *txn) error {
+		all, last, err := s.readHooks(ctx, tx, c.Now)
+		h := all[c.Name]
+		idle = h == nil || h.Cursor == last && h.Owner == "" || h.RetryAt.After(c.Now) || held(h, c)
+		return err
+	})
+	if err != nil || idle {
+		return e, false, err
+	}
+	err = s.tx(ctx, "lease a hook", func(tx *txn) error {
+		all, last, err := s.readHooks(ctx, tx, c.Now)
+		h := all[c.Name]
+		if err != nil || h == nil || h.RetryAt.After(c.Now) || held(h, c) {
+			return err
+		}
+		if err := dropEvents(ctx, tx, all, last, c.Now); err != nil {
+			return err
+		}
+		e, err = scanEvent(tx.QueryRowContext(ctx, `SELECT id, key, name, at, data FROM events WHERE `+waits+` ORDER BY id LIMIT 1`, h.Cursor, listJSON(h.On)))
+		if ok = err == nil; ok {
+			h.Owner, h.Lease, e.Tries = c.Owner, c.Now.Add(c.Lease).UTC(), h.Tries
+		} else if errors.Is(err, sql.ErrNoRows) {
+			h.Cursor, h.Owner, h.Lease, err = last, "", time.Time{}, nil
+		}
+		if err != nil {
+			return err
+		}
+		return keepHooks(ctx, tx, all)
+	})
+	return e, ok && err == nil, err
+}
+
+// held reports whether another process tells the hook.
+func held(h *ingest.HookState, c ingest.HookClaim) bool {
+	return h.Owner != "" && h.Owner != c.Owner && h.Lease.After(c.Now) && !h.Lease.After(c.Now.Add(time.Hour)) && !c.Died(h.Owner)
+}
+
+func scanEvent(row scanner) (e ingest.Event, err error) {
+	var data string
+	err = row.Scan(&e.ID, &e.Key, &e.Name, inMillis(&e.At), &data)
+	e.Data = json.RawMessage(data)
+	return e, err
+}
+
+// Told notes that a hook was told an event, or why not and when to try again. ErrFenced: the owner no longer holds it.
+func (s *Store) Told(ctx context.Context, c ingest.HookClaim, e ingest.Event, why string, retryAt time.Time) error {
+	return s.tx(ctx, "note what a hook was told", func(tx *txn) error {
+		all, _, err := s.readHooks(ctx, tx, c.Now)
+		h := all[c.Name]
+		switch {
+		case err != nil:
+			return err
+		case h == nil || h.Owner != c.Owner || h.Cursor >= e.ID:
+			return ingest.ErrFenced
+		case why == "":
+			h.Cursor, h.Failing, h.Tries, h.RetryAt, h.Why, h.Dropped = e.ID, time.Time{}, 0, time.Time{}, "", 0
+		default:
+			if h.Failing.IsZero() {
+				h.Failing = c.Now.UTC().Truncate(time.Second)
+			}
+			h.Tries, h.RetryAt, h.Why, h.Owner, h.Lease = h.Tries+1, retryAt.UTC(), Plain(why), "", time.Time{}
+		}
+		return keepHooks(ctx, tx, all)
+	})
+}
+
+// keepHooks writes the states, and deletes the events that all hooks were told.
+func keepHooks(ctx context.Context, tx *txn, all hookStates) error {
+	least := int64(-1)
+	for _, h := range all {
+		if least < 0 || h.Cursor < least {
+			least = h.Cursor
+		}
+	}
+	if _, err := tx.ExecContext(ctx, `DELETE FROM events WHERE id <= ?`, least); err != nil {
+		return err
+	}
+	return writeNote(ctx, tx, hooksNote, asJSON{all})
+}
+
+// dropEvents deletes events that are too old or too many, and counts them for each hook that was yet to be told.
+func dropEvents(ctx context.Context, tx *txn, all hookStates, last int64, now time.Time) error {
+	var upTo int64
+	err := tx.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM events WHERE at < ? OR id <= ?`,
+		now.Add(-ingest.KeepEvents).UnixMilli(), last-ingest.MaxEvents).Scan(&upTo)
+	if err != nil || upTo == 0 {
+		return err
+	}
+	for _, h := range all {
+		var n int
+		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM events WHERE id <= ?3 AND `+waits, h.Cursor, listJSON(h.On), upTo).Scan(&n); err != nil {
+			return err
+		}
+		h.Dropped, h.Cursor = h.Dropped+n, max(h.Cursor, upTo)
+	}
+	return nil
+}
+
+// hooksIn returns the states of this process's hooks, with how many events wait for each; nil if it has none.
+func (s *Store) hooksIn(ctx context.Context, tx *txn) (map[string]ingest.HookState, error) {
+	if len(s.hooks) == 0 {
+		return nil, nil //nolint:nilnil // there are none
+	}
+	all, _, err := s.readHooks(ctx, tx, s.now())
+	if err != nil {
+		return nil, err
+	}
+	states := map[string]ingest.HookState{}
+	for name := range s.hooks {
+		h := *all[name]
+		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM events WHERE `+waits, h.Cursor, listJSON(h.On)).Scan(&h.Waiting); err != nil {
+			return nil, err
+		}
+		states[name] = h
+	}
+	return states, nil
+}
+
+// situation is a situation that hooks were told of.
+type situation struct {
+	Ended ingest.EventName `json:"ended,omitempty"`
+	After any              `json:"after,omitempty"`
+}
+
+// NoteSituations writes the events of the situations of a domain that have begun or ended since the last call that saw
+// the domain. An older view than that call's is ignored.
+func (s *Store) NoteSituations(ctx context.Context, domain string, at time.Time, now []ingest.Situation) error {
+	if len(s.hooks) == 0 {
+		return nil
+	}
+	type domainNote struct {
+		At  time.Time            `json:"at"`
+		Now map[string]situation `json:"now"`
+	}
+	note := situationsNote + " " + domain
+	return s.tx(ctx, "note what lasts", func(tx *txn) error {
+		var known domainNote
+		if err := readNote(ctx, tx, note, asJSON{&known}); err != nil || at.Before(known.At) && known.At.Sub(at) < time.Hour {
+			return err
+		}
+		changed, next := false, map[string]situation{}
+		for _, one := range now {
+			after := one.After
+			if old, ok := known.Now[one.Key]; ok {
+				after = cmp.Or(after, old.After)
+			} else {
+				changed = true
+				if err := s.addEvent(ctx, tx, one.Begun, one.Data); err != nil {
+					return err
+				}
+			}
+			next[one.Key] = situation{one.Ended, after}
+		}
+		for _, key := range slices.Sorted(maps.Keys(known.Now)) {
+			if _, lasts := next[key]; lasts {
+				continue
+			}
+			changed = true
+			if old := known.Now[key]; old.Ended != "" {
+				if err := s.addEvent(ctx, tx, old.Ended, old.After); err != nil {
+					return err
+				}
+			}
+		}
+		if !changed {
+			return nil
+		}
+		return writeNote(ctx, tx, note, asJSON{domainNote{at.UTC(), next}})
+	})
+}
+
+// chartPlaces are the videos of a chart, by id.
+type chartPlaces map[string]ingest.Place
+
+func placesOf(ctx context.Context, tx *txn, slot int64) (chartPlaces, error) {
+	places, err := collect(ctx, tx, func(row scanner) (p ingest.Place, err error) {
+		err = row.Scan(&p.VideoID, &p.Title, &p.Channel, &p.Rank)
+		return p, err
+	}, `
+		SELECT video_id, video_facts.title, coalesce(channels.title, ''), rank
+		FROM placements JOIN video_facts ON video_facts.id = video LEFT JOIN channels ON channels.id = channel WHERE slot = ?`, slot)
+	all := chartPlaces{}
+	for _, p := range places {
+		all[p.VideoID] = p
+	}
+	return all, err
+}
+
+// tellChart writes the event of a chart that is complete.
+func (s *Store) tellChart(ctx context.Context, tx *txn, id, series int64, slot ingest.Slot) error {
+	if slot.State != ingest.Done || slot.Kind != ingest.KindChart || !s.wants(ingest.ChartSaved) {
+		return nil
+	}
+	c := ingest.ChartChange{Job: slot.Job, Region: slot.Key, DueAt: slot.DueAt.UTC(), FetchedAt: slot.FetchedAt, Videos: slot.Videos, Short: slot.Shortness(),
+		Entered: []ingest.Place{}, Left: []ingest.Place{}, Rose: []ingest.Place{}}
+	var earlier int64
+	var due time.Time
+	err := tx.QueryRowContext(ctx, `
+		SELECT id, due_at FROM slots
+		WHERE series = ? AND due_at < ? AND kind = 'chart' AND state = 'done' AND `+whole+` ORDER BY due_at DESC LIMIT 1`,
+		series, slot.DueAt.Unix()).Scan(&earlier, inSeconds(&due))
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+	case err != nil:
+		return err
+	default:
+		c.Before = &due
+	}
+	if c.Before != nil && c.Short == "" {
+		was, err := placesOf(ctx, tx, earlier)
+		if err != nil {
+			return err
+		}
+		is, err := placesOf(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		compareCharts(&c, was, is)
+	}
+	return s.addEvent(ctx, tx, ingest.ChartSaved, c)
+}
+
+func compareCharts(c *ingest.ChartChange, was, is chartPlaces) {
+	byRank := func(a, b ingest.Place) int { return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Was, b.Was)) }
+	for _, p := range slices.SortedFunc(maps.Values(is), byRank) {
+		before, stayed := was[p.VideoID]
+		if p.Was = before.Rank; !stayed {
+			c.Entered = append(c.Entered, p)
+		} else if p.Was-p.Rank >= ingest.RoseBy {
+			c.Rose = append(c.Rose, p)
+		}
+	}
+	for _, p := range slices.SortedFunc(maps.Values(was), byRank) {
+		if _, stayed := is[p.VideoID]; !stayed {
+			p.Rank, p.Was = 0, p.Rank
+			c.Left = append(c.Left, p)
+		}
+	}
+}
+
+// tellBackfill writes the event of a backfill none of whose pieces is open any more. It is called after one has ended.
+func (s *Store) tellBackfill(ctx context.Context, tx *txn, backfill int64) error {
+	if !s.wants(ingest.BackfillEnded) {
+		return nil
+	}
+	b, err := scanBackfill(tx.QueryRowContext(ctx, selectBackfills+` WHERE id = ? AND NOT `+hasOpenPieces, backfill))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	pieces, err := pairs[ingest.State, int](ctx, tx, `
+		SELECT state, count(*) FROM series JOIN slots ON slots.series = series.id WHERE backfill = ? GROUP BY state`, backfill)
+	if err != nil {
+		return err
+	}
+	return s.addEvent(ctx, tx, ingest.BackfillEnded,
+		ingest.EndedBackfill{ID: b.ID, Kind: b.Kind, Cancelled: !b.Cancelled.IsZero(), Pieces: pieces, Charges: b.Charges})
+}
+
+// tellPiece is tellBackfill for a slot that may be a piece and may have ended.
+func (s *Store) tellPiece(ctx context.Context, tx *txn, series int64, slot ingest.Slot) error {
+	if slot.Kind != ingest.KindBackfill || slot.State == ingest.Claimed || slot.State == ingest.Due || slot.State == ingest.Stopped || !s.wants(ingest.BackfillEnded) {
+		return nil
+	}
+	var backfill int64
+	if err := tx.QueryRowContext(ctx, `SELECT backfill FROM series WHERE id = ?`, series).Scan(&backfill); err != nil {
+		return err
+	}
+	return s.tellBackfill(ctx, tx, backfill)
+}
