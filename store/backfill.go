@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -202,4 +203,37 @@ func (s *Store) OpenSizes(ctx context.Context, id string) (map[string]int, error
 		JOIN slots ON slots.series = series.id JOIN pieces ON slot = slots.id
 		WHERE name = ? AND pieces.spec ->> 'videos' IS NOT NULL`, id)
 	return sizes, s.explain(ctx, "find how much "+id+" is", err)
+}
+
+// tellBackfill writes the event of a backfill none of whose pieces is open any more. It is called after one has ended.
+func (s *Store) tellBackfill(ctx context.Context, tx *txn, backfill int64) error {
+	if !s.wants(ingest.BackfillEnded) {
+		return nil
+	}
+	b, err := scanBackfill(tx.QueryRowContext(ctx, selectBackfills+` WHERE id = ? AND NOT `+hasOpenPieces, backfill))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	pieces, err := pairs[ingest.State, int](ctx, tx, `
+		SELECT state, count(*) FROM series JOIN slots ON slots.series = series.id WHERE backfill = ? GROUP BY state`, backfill)
+	if err != nil {
+		return err
+	}
+	return s.addEvent(ctx, tx, ingest.BackfillEnded,
+		ingest.EndedBackfill{ID: b.ID, Kind: b.Kind, Cancelled: !b.Cancelled.IsZero(), Pieces: pieces, Charges: b.Charges})
+}
+
+// tellPiece is tellBackfill for a slot that may be a piece and may have ended.
+func (s *Store) tellPiece(ctx context.Context, tx *txn, series int64, slot ingest.Slot) error {
+	if slot.Kind != ingest.KindBackfill || slot.State == ingest.Claimed || slot.State == ingest.Due || slot.State == ingest.Stopped || !s.wants(ingest.BackfillEnded) {
+		return nil
+	}
+	var backfill int64
+	if err := tx.QueryRowContext(ctx, `SELECT backfill FROM series WHERE id = ?`, series).Scan(&backfill); err != nil {
+		return err
+	}
+	return s.tellBackfill(ctx, tx, backfill)
 }

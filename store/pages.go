@@ -1,8 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -89,4 +92,73 @@ func (s *Store) stamp(slot ingest.Slot) ingest.Slot {
 		*t = t.UTC().Truncate(time.Millisecond)
 	}
 	return slot
+}
+
+// chartPlaces are the videos of a chart, by id.
+type chartPlaces map[string]ingest.Place
+
+func placesOf(ctx context.Context, tx *txn, slot int64) (chartPlaces, error) {
+	places, err := collect(ctx, tx, func(row scanner) (p ingest.Place, err error) {
+		err = row.Scan(&p.VideoID, &p.Title, &p.Channel, &p.Rank)
+		return p, err
+	}, `
+		SELECT video_id, video_facts.title, coalesce(channels.title, ''), rank
+		FROM placements JOIN video_facts ON video_facts.id = video LEFT JOIN channels ON channels.id = channel WHERE slot = ?`, slot)
+	all := chartPlaces{}
+	for _, p := range places {
+		all[p.VideoID] = p
+	}
+	return all, err
+}
+
+// tellChart writes the event of a chart that is complete.
+func (s *Store) tellChart(ctx context.Context, tx *txn, id, series int64, slot ingest.Slot) error {
+	if slot.State != ingest.Done || slot.Kind != ingest.KindChart || !s.wants(ingest.ChartSaved) {
+		return nil
+	}
+	c := ingest.ChartChange{Job: slot.Job, Region: slot.Key, DueAt: slot.DueAt.UTC(), FetchedAt: slot.FetchedAt, Videos: slot.Videos, Short: slot.Shortness(),
+		Entered: []ingest.Place{}, Left: []ingest.Place{}, Rose: []ingest.Place{}}
+	var earlier int64
+	var due time.Time
+	err := tx.QueryRowContext(ctx, `
+		SELECT id, due_at FROM slots
+		WHERE series = ? AND due_at < ? AND kind = 'chart' AND state = 'done' AND `+whole+` ORDER BY due_at DESC LIMIT 1`,
+		series, slot.DueAt.Unix()).Scan(&earlier, inSeconds(&due))
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+	case err != nil:
+		return err
+	default:
+		c.Before = &due
+	}
+	if c.Before != nil && c.Short == "" {
+		was, err := placesOf(ctx, tx, earlier)
+		if err != nil {
+			return err
+		}
+		is, err := placesOf(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		compareCharts(&c, was, is)
+	}
+	return s.addEvent(ctx, tx, ingest.ChartSaved, c)
+}
+
+func compareCharts(c *ingest.ChartChange, was, is chartPlaces) {
+	byRank := func(a, b ingest.Place) int { return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Was, b.Was)) }
+	for _, p := range slices.SortedFunc(maps.Values(is), byRank) {
+		before, stayed := was[p.VideoID]
+		if p.Was = before.Rank; !stayed {
+			c.Entered = append(c.Entered, p)
+		} else if p.Was-p.Rank >= ingest.RoseBy {
+			c.Rose = append(c.Rose, p)
+		}
+	}
+	for _, p := range slices.SortedFunc(maps.Values(was), byRank) {
+		if _, stayed := is[p.VideoID]; !stayed {
+			p.Rank, p.Was = 0, p.Rank
+			c.Left = append(c.Left, p)
+		}
+	}
 }

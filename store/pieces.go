@@ -296,6 +296,9 @@ func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked ingest.As
 		if err := p.mark(ctx, tx, asked.IDs); err != nil {
 			return err
 		}
+		if err := s.tellUploads(ctx, tx, slot, page.Videos); err != nil {
+			return err
+		}
 		slot.Videos += found
 		if a.Suspect && asked.Keep {
 			p.dequeue(slices.DeleteFunc(slices.Clone(asked.IDs), func(id string) bool { return slices.Contains(absent, id) })...)
@@ -308,6 +311,21 @@ func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked ingest.As
 		return p.recordVanished(ctx, tx, absent, "", slot.FetchedAt)
 	})
 	return slot, a, err
+}
+
+// tellUploads writes the events of the new videos of watched channels.
+func (s *Store) tellUploads(ctx context.Context, tx *txn, slot ingest.Slot, videos []ingest.Video) error {
+	if slot.Kind != "uploads" {
+		return nil
+	}
+	for _, v := range videos {
+		err := s.addEvent(ctx, tx, ingest.UploadNew,
+			ingest.Upload{Job: slot.Job, ChannelID: v.ChannelID, Channel: v.Channel, VideoID: v.ID, Title: v.Title, PublishedAt: v.PublishedAt.UTC()})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // errUnconfirmed means that a call would exceed the amount that a person agreed to spend on the backfill.

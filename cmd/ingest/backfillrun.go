@@ -115,9 +115,8 @@ func (a *app) runBackfill(ctx context.Context, r backfillRun, find func(context.
 		}
 	}
 	worked, err := a.passBackfill(ctx, w, p, r)
-	err = a.reportBackfill(ctx, w, p, worked, err)
-	a.teller(w.store).TellAtEnd(ctx, p.Created, nil)
-	return err
+	defer a.teller(w.store).TellAtEnd(ctx, p.Created, nil)
+	return a.reportBackfill(ctx, w, p, worked, err)
 }
 
 // confirm asks the user before a large spend, and stores the agreed amount: the plan's price, or --max-units of each

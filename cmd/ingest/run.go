@@ -92,9 +92,8 @@ func (a *app) reconcile(ctx context.Context, options fetch.RunOptions) error {
 	}
 	var text strings.Builder
 	sum.Print(&text)
-	err = end(text.String(), a.reportRun(sum, err))
-	a.teller(w.store).TellAtEnd(ctx, st.Now, st.Situations())
-	return err
+	defer a.teller(w.store).TellAtEnd(ctx, st.Now, st.Situations())
+	return end(text.String(), a.reportRun(sum, err))
 }
 
 // workersFor returns how many slots a run works on at once. If the quota left does not cover a day of the schedule, it
