@@ -46,7 +46,7 @@ var moreBadConfigs = []string{
 
 // unsayable are parts of refused configs whose mistake only other files, other parts or the program's tables show.
 var unsayable = []string{
-	"costs: absent.yaml", "key_file: empty.key", "ping_file: empty.key", "post_file: empty.key", "secret_file: empty.key", "run: absent.sh", "body: '{'", "{on: [series.stale], run: /bin/true}]", "secret_file: x", "theme: absent.css", "/etc/ingest/db-ca.crt", "cost_table: modern", "video.list", "limits: {unit:", "match: 'GET /{'",
+	"costs: absent.yaml", "key_file: empty.key", "ping_file: empty.key", "post_file: empty.key", "post_file: /etc/ingest/", "run: /usr/local/bin/purge-chart", "secret_file: empty.key", "run: absent.sh", "body: '{'", "{on: [series.stale], run: /bin/true}]", "secret_file: x", "theme: absent.css", "/etc/ingest/db-ca.crt", "cost_table: modern", "video.list", "limits: {unit:", "match: 'GET /{'",
 	"regions: [XX]", "category: music", "61 * * * *", "no_such_parameter", "plan: none", "every: 30m}, {name: a,", "gateway: {listen: 0.0.0.0:8090}",
 }
 
