@@ -67,7 +67,9 @@ func (p Place) Filled(t testing.TB) (*store.Store, string) {
 		}
 		videos = append(videos, v)
 	}
+	s.SetHooks(allEvents)
 	Chart(t, s, "US", noon.Add(-time.Hour), Page(videos...))
+	s.SetHooks(nil)
 	Chart(t, s, "DE", noon.Add(-time.Minute), Page(videos[:4]...), Page(videos[4:]...))
 	missed := Due("FR", noon.Add(-time.Hour))
 	missed.State, missed.Reason = ingest.Missed, "nothing ran"
