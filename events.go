@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// EventName says what has happened.
+// EventName is the type of an event.
 type EventName string
 
-// The events that a hook can be told of.
+// The events.
 const (
 	ChartSaved     EventName = "chart.saved"     // a chart is complete: ChartChange
 	UploadNew      EventName = "upload.new"      // a watched channel has a new video: Upload
@@ -27,7 +27,7 @@ const (
 	MaxEvents  = 10_000
 )
 
-// Event is a change that hooks are told of. The store writes it in the transaction of the change.
+// Event is a change, for hooks. The store writes it in the transaction of the change.
 type Event struct {
 	ID   int64  // in the order of the changes
 	Key  string // the same each time that the event is told, and no other event's
@@ -50,7 +50,7 @@ type ChartChange struct {
 	FetchedAt time.Time  `json:"fetched_at"`
 	Before    *time.Time `json:"before"` // when the chart before it was due; null: there is none
 	Videos    int        `json:"videos"`
-	Short     string     `json:"short,omitempty"` // what it lacks
+	Short     string     `json:"short,omitempty"` // says how short; "": it is whole
 	Entered   []Place    `json:"entered"`
 	Left      []Place    `json:"left"`
 	Rose      []Place    `json:"rose"` // by RoseBy places or more
@@ -84,8 +84,7 @@ type EndedBackfill struct {
 	Charges   map[string]int64 `json:"charges"`
 }
 
-// Situation is a state that lasts, of which hooks are told when it begins and, if there is an event for that, when it
-// ends.
+// Situation is a state that lasts. Hooks receive an event when it begins and, if Ended names one, when it ends.
 type Situation struct {
 	Key         string    // tells it from others
 	Begun       EventName //
@@ -96,7 +95,7 @@ type Situation struct {
 // HookState is how far a hook was told.
 type HookState struct {
 	On      []EventName `json:"on"`
-	Cursor  int64       `json:"cursor"` // the newest event that it was told
+	Cursor  int64       `json:"cursor"` // the newest event that it received
 	Owner   string      `json:"owner,omitempty"`
 	Lease   time.Time   `json:"lease,omitzero"` // until then no other process tells it
 	SeenAt  time.Time   `json:"seen_at"`        // when a config last had it, to the hour

@@ -205,7 +205,7 @@ func (s *Store) OpenSizes(ctx context.Context, id string) (map[string]int, error
 	return sizes, s.explain(ctx, "find how much "+id+" is", err)
 }
 
-// tellBackfill writes the event of a backfill none of whose pieces is open any more. It is called after one has ended.
+// tellBackfill writes the event of a backfill without open pieces. Callers have just ended a piece.
 func (s *Store) tellBackfill(ctx context.Context, tx *txn, backfill int64) error {
 	if !s.wants(ingest.BackfillEnded) {
 		return nil

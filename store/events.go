@@ -15,26 +15,26 @@ import (
 )
 
 // Events are an outbox: each is written in the transaction of the change that it tells of, so that a change that was
-// rolled back is never told, and a committed one is. Write transactions run one at a time, so that the order of ids is
-// that of the commits.
+// rolled back is never told, and a committed one is. Write transactions run one at a time, so that ids are in
+// the order of the commits.
 
-// Rows of meta: the state of each hook, by name, and the situations that hooks were told of, by domain and key.
+// Rows of meta: the state of each hook, by name, and the known situations, by domain and key.
 const (
 	hooksNote      = "hooks"
 	situationsNote = "situations"
 )
 
-// SetHooks says which hooks are told of which events: only those events are written from then on. It is to be called
+// SetHooks sets the events of each hook: the store writes only these from then on. It is to be called
 // before the store is used.
 func (s *Store) SetHooks(hooks map[string][]ingest.EventName) { s.hooks = hooks }
 
-// lastEvent is the id of the newest event, also of those that are deleted.
+// lastEvent is the id of the newest event, deleted ones included.
 const lastEvent = `coalesce((SELECT max(id) FROM events), 0)`
 
 // hookStates are the states of all hooks.
 type hookStates map[string]*ingest.HookState
 
-// readHooks reads the states, and adds this process's hooks: a new one is told of what happens from now on.
+// readHooks reads the states, and adds this process's hooks: a new one receives the events from now on.
 func (s *Store) readHooks(ctx context.Context, q querier, now time.Time) (all hookStates, last int64, err error) {
 	all = hookStates{}
 	if err := readNote(ctx, q, hooksNote, asJSON{&all}); err != nil {
@@ -139,7 +139,7 @@ func scanEvent(row scanner) (e ingest.Event, err error) {
 
 // Told notes that a hook was told an event, or why not and when to try again. ErrFenced: the owner no longer holds it.
 func (s *Store) Told(ctx context.Context, c ingest.HookClaim, e ingest.Event, why string, retryAt time.Time) error {
-	return s.tx(ctx, "note what a hook was told", func(tx *txn) error {
+	return s.tx(ctx, "note an event as sent", func(tx *txn) error {
 		all, _, err := s.readHooks(ctx, tx, c.Now)
 		h := all[c.Name]
 		switch {
@@ -211,7 +211,7 @@ func (s *Store) hooksIn(ctx context.Context, tx *txn) (map[string]ingest.HookSta
 	return states, nil
 }
 
-// situation is a situation that hooks were told of.
+// situation is a known situation.
 type situation struct {
 	Ended ingest.EventName `json:"ended,omitempty"`
 	After any              `json:"after,omitempty"`
@@ -228,7 +228,7 @@ func (s *Store) NoteSituations(ctx context.Context, domain string, at time.Time,
 		Now map[string]situation `json:"now"`
 	}
 	note := situationsNote + " " + domain
-	return s.tx(ctx, "note what lasts", func(tx *txn) error {
+	return s.tx(ctx, "note the situations", func(tx *txn) error {
 		var known domainNote
 		if err := readNote(ctx, tx, note, asJSON{&known}); err != nil || at.Before(known.At) && known.At.Sub(at) < time.Hour {
 			return err

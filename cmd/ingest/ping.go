@@ -42,7 +42,7 @@ func (a *app) beginPing(ctx context.Context) (end func(summary string, err error
 	}, nil
 }
 
-// teller returns what tells the configured hooks.
+// teller returns the teller of the configured hooks.
 func (a *app) teller(s *store.Store) *hooks.Teller {
 	return &hooks.Teller{Hooks: a.cfg.Hooks, Store: s, Owner: config.RunName(), Died: config.RunDied, Now: a.clock.Now, Log: a.log(), Version: version}
 }

@@ -53,7 +53,7 @@ func (h hookFile) toHook() (_ hooks.Hook, field string, err error) {
 	case ways != 1:
 		return hook, "on", errors.New("a hook has one of run: PROGRAM, post: ADDRESS and post_file: FILE")
 	case h.Run != "" && h.SecretFile != "":
-		return hook, "secret_file", errors.New("secret_file: signs what is posted: a program takes no signature")
+		return hook, "secret_file", errors.New("secret_file: only a POST is signed: leave it out beside run:")
 	case h.Run != "" && !filepath.IsAbs(h.Run):
 		return hook, "run", fmt.Errorf("run: %s: write the whole path of the program", h.Run)
 	}

@@ -1,5 +1,4 @@
-// Package hooks tells programs and web servers what has changed: a chart that was saved, a series that became stale, a
-// backfill that ended.
+// Package hooks sends events to programs and web servers: a chart was saved, a series became stale, a backfill ended.
 //
 // The store writes each event in the transaction of its change, and keeps it until every hook was told (package store,
 // events.go). A Teller takes the events from there, in their order and by one process at a time for each hook, after the
@@ -25,7 +24,7 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// Hook is a program or an address that is told of events.
+// Hook is a program or an address that receives events.
 type Hook struct {
 	Name string // unique among the hooks: its place among the events is kept under it
 	On   []ingest.EventName
@@ -48,7 +47,7 @@ func (h Hook) Check() error {
 	return err
 }
 
-// message is what a hook is told of an event, in the form of Standard Webhooks.
+// message is the message of an event, in the form of Standard Webhooks.
 // https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
 type message struct {
 	Type      ingest.EventName `json:"type"`
@@ -56,7 +55,7 @@ type message struct {
 	Data      json.RawMessage  `json:"data"`
 }
 
-// body returns what a hook is told; nil if its Body makes nothing of the event.
+// body returns the body of a hook's message; nil if its Body makes nothing of the event.
 func (h Hook) body(ctx context.Context, e ingest.Event) ([]byte, error) {
 	text, err := json.Marshal(message{e.Name, e.At.UTC(), e.Data})
 	if err != nil || h.Body == nil {

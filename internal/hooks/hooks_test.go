@@ -76,7 +76,7 @@ func posted(address string, key string) hooks.Hook {
 	}}
 }
 
-// world is a store with hooks, and what tells them.
+// world is a store with hooks, and their teller.
 type world struct {
 	*hooks.Teller
 	store *store.Store
@@ -120,7 +120,7 @@ func (w *world) state(t *testing.T, name string) ingest.HookState {
 }
 
 // The example of Standard Webhooks' own tests.
-func TestSignaturesAreThoseOfStandardWebhooks(t *testing.T) {
+func TestSignaturesFollowStandardWebhooks(t *testing.T) {
 	header := http.Header{}
 	err := hooks.Sign(ingest.NewSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"), header, ingest.Event{Key: "msg_p5jXN8AQM9LWM0D4loKWxJek"},
 		time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`))

@@ -28,7 +28,7 @@ import (
 	"github.com/trendvidstream/ingest/store/pgstore"
 )
 
-// What the parent tells the process that it kills.
+// The variables for the process that the test kills.
 const (
 	killedAt   = "INGEST_TEST_HOOKS_STORE"   // a data directory or a URL
 	killedTell = "INGEST_TEST_HOOKS_ADDRESS" // of the hook
@@ -105,8 +105,7 @@ func saveAndTellUntilKilled() error {
 	}
 }
 
-// killed kills processes that save and tell, at random moments, and compares what the hook heard with what was
-// committed: each at least once, in order, and nothing else.
+// killed kills processes that save and tell, at random moments, and compares the messages with the commits: each at least once, in order, and nothing else.
 func killed(t *testing.T, at string, kills int) {
 	var mu sync.Mutex
 	var first []time.Time // by when each was first heard of

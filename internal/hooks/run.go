@@ -38,7 +38,7 @@ func (h Hook) run(ctx context.Context, e ingest.Event, body []byte) error {
 	cmd := exec.CommandContext(ctx, h.Run) //nolint:gosec // the config names it
 	cmd.Env, cmd.Dir, cmd.Stdin = environment(e), string(filepath.Separator), bytes.NewReader(body)
 	inGroup(cmd)
-	cmd.WaitDelay = 100 * time.Millisecond // of what the program left behind and still holds our pipe
+	cmd.WaitDelay = 100 * time.Millisecond // for children that still hold our pipe
 	err := cmd.Run()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -29,7 +29,7 @@ type Store interface {
 	NoteSituations(ctx context.Context, domain string, at time.Time, now []ingest.Situation) error
 }
 
-// Teller tells hooks what has happened.
+// Teller sends the events to the hooks.
 type Teller struct {
 	Hooks   []Hook
 	Store   Store
@@ -49,13 +49,13 @@ func (t *Teller) Idle() bool { return t == nil || len(t.Hooks) == 0 }
 func (t *Teller) Note(ctx context.Context, at time.Time, now map[string][]ingest.Situation) {
 	for domain, list := range now {
 		if err := t.Store.NoteSituations(ctx, domain, at, list); err != nil && ctx.Err() == nil {
-			t.Log.WarnContext(ctx, "the hooks are not told what lasts", slog.Any("error", err))
+			t.Log.WarnContext(ctx, "the hooks miss a change of state until the next look", slog.Any("error", err))
 		}
 	}
 }
 
-// Tell tells every hook what waits for it, all hooks at once, and returns when nothing waits any more, each hook has
-// failed, or ctx is done.
+// Tell sends every hook its waiting events, all hooks at once. It returns when no event waits, each hook has failed, or
+// ctx is done.
 func (t *Teller) Tell(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, h := range t.Hooks {
@@ -67,10 +67,10 @@ func (t *Teller) Tell(ctx context.Context) {
 	all.Wait()
 }
 
-// endWithin bounds how long hooks keep a command from its end: what is left the next one tells.
+// endWithin bounds how long hooks keep a command from its end: the next command sends the remaining events.
 const endWithin = 15 * time.Second
 
-// TellAtEnd notes the situations of a time and tells the hooks what waits, at the end of a command.
+// TellAtEnd notes the situations of a time and sends the waiting events, at the end of a command.
 func (t *Teller) TellAtEnd(ctx context.Context, at time.Time, now map[string][]ingest.Situation) {
 	ctx, cancel := context.WithTimeout(ctx, endWithin)
 	defer cancel()

@@ -24,7 +24,7 @@ var (
 	shBlock   = regexp.MustCompile("(?s)```sh\n(.*?)```")
 )
 
-// Each template of docs/hooks.md is told of real events, and the fake server of that service takes what it is sent.
+// Each template of docs/hooks.md receives real events, and a fake server of its service checks the message.
 func TestTheTemplatesWork(t *testing.T) {
 	text, err := os.ReadFile("../../docs/hooks.md")
 	if err != nil {
@@ -47,7 +47,7 @@ func TestTheTemplatesWork(t *testing.T) {
 		}
 		return got, nil
 	}
-	// What each service takes; want is part of the only message that is sent.
+	// The services' checks; want is part of the only message.
 	services := map[string]struct {
 		takes func(r *http.Request, body []byte) error
 		want  string

@@ -26,11 +26,11 @@ func (s Standing) judgeHooks() Condition {
 	return c
 }
 
-// Thresholds are the parts of a pool's limit, in percent, at which hooks are told how much is used: the second is what
-// the schedule may use.
+// Thresholds are the parts of a pool's limit, in percent, at which hooks receive an event: the second is the schedule's
+// ceiling.
 var Thresholds = []int64{80, 95}
 
-// Situations returns what hooks are told of when it begins and ends, by domain; without a domain that cannot be known now.
+// Situations returns the present situations by domain, without a domain that cannot be read now.
 func (s Standing) Situations() map[string][]ingest.Situation {
 	found := map[string][]ingest.Situation{}
 	if s.Now.IsZero() {
@@ -50,7 +50,7 @@ func (s Standing) Situations() map[string][]ingest.Situation {
 	if s.LedgerErr == nil && s.Report.Degraded == nil {
 		found["quota"] = []ingest.Situation{}
 		for _, pool := range s.Report.Pools {
-			var most quota.WindowState // the window of which most is used
+			var most quota.WindowState // the fullest window
 			for _, w := range pool.Windows {
 				if w.Window.Limit > 0 && (most.Window.Limit == 0 || w.Used*most.Window.Limit > most.Used*w.Window.Limit) {
 					most = w

@@ -12,7 +12,7 @@ import (
 )
 
 // The hook that has failed for longest is a condition, which the status page and the metrics print.
-func TestAHookThatFailsIsSaid(t *testing.T) {
+func TestAFailingHookIsACondition(t *testing.T) {
 	now := time.Date(2026, 2, 14, 12, 0, 0, 0, time.UTC)
 	f := standing.Facts{Now: now, StaleAfter: 2, Contact: &ingest.Contact{AskedAt: now, AnsweredAt: now}}
 	f.Latest.Done = map[ingest.Series]ingest.Slot{us: {SlotKey: ingest.SlotKey{Job: us.Job, Key: us.Key, DueAt: now.Add(-time.Minute)}, State: ingest.Done}}

@@ -145,7 +145,7 @@ func testAHookIsToldInOrderByOneProcessAtATime(t *testing.T, open Open) {
 	if again := nextEvent(t, s, a); again.ID != first.ID {
 		t.Errorf("event %d comes before %d was told", again.ID, first.ID)
 	}
-	b.Now = clock.move(time.Minute) // the lease is over: nobody knows whether it was told
+	b.Now = clock.move(time.Minute) // the lease is over: the hook may have received it
 	if again := nextEvent(t, s, b); again.ID != first.ID || again.Key != first.Key {
 		t.Errorf("then event %d %s, want %d %s again", again.ID, again.Key, first.ID, first.Key)
 	}
@@ -179,7 +179,7 @@ func testAHookIsToldInOrderByOneProcessAtATime(t *testing.T, open Open) {
 	s.SetHooks(map[string][]ingest.EventName{"all": ingest.EventNames, "late": ingest.EventNames})
 	Chart(t, s, "US", clock.now(), Page(Titled("a", "A")))
 	if told := tellAll(t, s, teller("late", "a", clock.now())); len(told) != 1 || told[0].ID <= first.ID+2 {
-		t.Errorf("a new hook is told %+v, want what happened since", told)
+		t.Errorf("a new hook is told %+v, want the events since", told)
 	}
 }
 
@@ -202,7 +202,7 @@ func testEventsAreBounded(t *testing.T, open Open) {
 		t.Errorf("after four days: %+v, %v", h, err)
 	}
 	if told := tellAll(t, s, teller("fails", "a", clock.now())); len(told) != 3 {
-		t.Errorf("once it works: told %d events, want those of three days", len(told))
+		t.Errorf("once it works: told %d events, want three days of events", len(told))
 	}
 	if states, err = hookStates(t, s); err != nil || states["fails"].Waiting != 0 || states["fails"].Dropped != 0 {
 		t.Errorf("at the end: %+v, %v", states, err)
