@@ -100,7 +100,7 @@ func endPiece(ctx context.Context, tx *txn, id int64, slot *ingest.Slot) error {
 }
 
 // follow writes the piece, and ends the slot if its backfill was cancelled. IDs still waiting at the end count as
-// known: others have fetched their videos. Those of a channel's uploads go on waiting, for the look-up of all channels.
+// known: others have fetched their videos. The ids of a channel's uploads go on waiting, for the look-up of all channels.
 func (p *piece) follow(ctx context.Context, tx *txn, slot *ingest.Slot) error {
 	switch slot.State {
 	case ingest.Done:
@@ -315,7 +315,7 @@ func (s *Store) SaveFound(ctx context.Context, slot ingest.Slot, asked ingest.As
 
 // tellUploads writes the events of the new videos of watched channels.
 func (s *Store) tellUploads(ctx context.Context, tx *txn, slot ingest.Slot, videos []ingest.Video) error {
-	if slot.Kind != "uploads" {
+	if slot.Kind != ingest.KindUploads {
 		return nil
 	}
 	for _, v := range videos {
