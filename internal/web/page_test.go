@@ -163,7 +163,7 @@ func TestThePageIsReadFromTheTop(t *testing.T) {
 	site, _ := paged()
 	_, body := get(t, site, "/status")
 	at := 0
-	for _, next := range []string{"<h1", `class="checks"`, `class="tiles"`, "<h2>Units</h2>", "<h2>Units, last", "<h2>Who", "<h2>What comes", "<h2>Slots", "<h2>Backfills", "<h2>Ledger", "<h2>Kept", "<details><summary>What another"} {
+	for _, next := range []string{"<h1", `class="checks"`, `class="tiles"`, "<h2>Units</h2>", "<h2>Units, last", "<h2>Who", "<h2>What comes", "<h2>Slots", "<h2>Backfills", "<h2>Ledger", "<h2>Kept", "<details><summary>Cost of other"} {
 		i := strings.Index(body, next)
 		if i < at {
 			t.Errorf("%s is not where it belongs", next)
