@@ -266,3 +266,23 @@ func testASituationIsToldWhenItBeginsAndEnds(t *testing.T, open Open) {
 		t.Errorf("told\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+func testAWatchedChannelTellsEachUploadOnce(t *testing.T, open Open) {
+	s, clock := hooked(t, open, allEvents)
+	clock.move(time.Minute)
+	due := ingest.Slot{SlotKey: ingest.SlotKey{Job: "creators", DueAt: noon}, Kind: ingest.KindUploads, State: ingest.Due}
+	AddDue(t, s, due)
+	slot := Enqueue(t, s, Claim(t, s, ingest.Claim{Owner: "a", Now: clock.now(), Lease: time.Minute, Series: map[ingest.Series]bool{due.Series(): true}}), "x", "y", "gone")
+	Finish(t, s, SaveFound(t, s, slot, []string{"x", "y", "gone"}, "x", "y"), ingest.Done, "")
+	var got []string
+	for _, e := range tellAll(t, s, teller("all", "a", clock.now())) {
+		var u ingest.Upload
+		if err := json.Unmarshal(e.Data, &u); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, fmt.Sprint(e.Name, " ", u.Job, " ", u.VideoID))
+	}
+	if want := []string{"upload.new creators x", "upload.new creators y"}; !slices.Equal(got, want) {
+		t.Errorf("told %q, want %q", got, want)
+	}
+}

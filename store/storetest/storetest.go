@@ -82,6 +82,7 @@ var tests = []struct {
 	{"AHookIsToldInOrderByOneProcessAtATime", testAHookIsToldInOrderByOneProcessAtATime},
 	{"EventsAreBounded", testEventsAreBounded},
 	{"ABackfillTellsItsEndOnce", testABackfillTellsItsEndOnce},
+	{"AWatchedChannelTellsEachUploadOnce", testAWatchedChannelTellsEachUploadOnce},
 	{"ASituationIsToldWhenItBeginsAndEnds", testASituationIsToldWhenItBeginsAndEnds},
 	{"OldSlotsAreDeletedExceptThoseStillNeeded", testOldSlotsAreDeletedExceptThoseStillNeeded},
 	{"SearchMeansWhatIsTyped", testSearchMeansWhatIsTyped},
