@@ -172,13 +172,13 @@ type Listing struct {
 	Watch *Watch `json:"watch,omitempty"` // of a channel whose uploads are watched
 }
 
-// Watch is what one slot of a watched channel leaves for the next one.
+// Watch is the note of one slot of a watched channel for the next one.
 type Watch struct {
 	Uploads string    `json:"uploads,omitempty"` // the name of its list of videos; "": the channel was never found
 	AskedAt time.Time `json:"asked_at,omitzero"` // when the channel was last asked for by its handle or id
 	Newest  []string  `json:"newest,omitempty"`  // the first ids of its list, as of the last slot that read up to known ones
 	First   []string  `json:"first,omitempty"`   // the same, of a slot that has not come to known ones yet
-	Moved   string    `json:"moved,omitempty"`   // what the handle leads to now, in words; "": to the channel
+	Moved   string    `json:"moved,omitempty"`   // the handle's present channel, in words; "": to the channel
 	Gone    time.Time `json:"gone,omitzero"`     // since when the upstream has no such channel; zero: it has it
 }
 

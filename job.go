@@ -12,7 +12,7 @@ type Kind string
 const (
 	KindChart   Kind = "chart"   // one pass over one region's chart per slot
 	KindSearch  Kind = "search"  // one search per slot: its results are looked up and stored
-	KindUploads Kind = "uploads" // one look per slot at what a channel has uploaded since, and one look-up for all channels
+	KindUploads Kind = "uploads" // one look per slot at a channel's uploads since, and one look-up for all channels
 	KindVideos  Kind = "videos"  // the counts of a list of videos per slot, kept as a chart's are
 	KindRefresh Kind = "refresh" // refetch data older than RefreshAfter, delete data older than KeepFor
 )
@@ -41,7 +41,7 @@ type Series struct{ Job, Key string }
 func (s Series) String() string { return strings.TrimSpace(s.Job + " " + s.Key) }
 
 // Series returns the series of the job: one for each query, region or channel, or one without a key if it has none of
-// these. A job of uploads has one more, without a key, which looks up what the others have found.
+// these. A job of uploads has one more, without a key, which looks up the ids that the others have found.
 func (j Job) Series() []Series {
 	var all []Series
 	add := func(key string) { all = append(all, Series{j.Name, key}) }
@@ -63,7 +63,7 @@ func (j Job) Series() []Series {
 	return all
 }
 
-// Search returns what the slots of a key of a search job search for. A job with queries has at most one region.
+// Search returns the query of the slots of a key of a search job. A job with queries has at most one region.
 func (j Job) Search(key string) Query {
 	q := Query{Text: j.Query, Region: Region(key), Category: j.Category}
 	if len(j.Queries) > 0 {

@@ -48,13 +48,13 @@ func (c *counting) next(ctx context.Context, slot ingest.Slot) (step, bool, erro
 	}), true, nil
 }
 
-// list reads the list, and queues what is not stored of it.
+// list reads the list, and queues its ids that are not stored.
 func (c *counting) list(ctx context.Context, slot ingest.Slot) error {
 	c.ids = slices.Clone(c.job.Videos)
 	if c.job.Charted > 0 {
 		charted, err := c.Library.VideosCharted(ctx, c.Now().Add(-c.job.Charted))
 		if err != nil {
-			return fmt.Errorf("find what was charted: %w", err)
+			return fmt.Errorf("find charted videos: %w", err)
 		}
 		known := make(map[string]bool, len(c.ids))
 		for _, id := range c.ids {

@@ -20,7 +20,7 @@ type lookup struct {
 	*Reconciler
 	backfill *ingest.Backfill // nil: a scheduled slot
 	since    time.Time        // videos fetched since then are not looked up
-	watches  bool             // a slot of uploads: ids that fill no call are left for the one that looks up those of all channels
+	watches  bool             // a slot of uploads: ids that fill no call are left for the look-up of all channels
 
 	goesOn bool // the slot has more to do than the look-ups
 
@@ -101,7 +101,7 @@ func (l *lookup) load(ctx context.Context, slot ingest.Slot) error {
 	return nil
 }
 
-// loadWatch reads what the channel's last slot has left. The slot without a channel takes over the ids that the others
+// loadWatch reads the note of the channel's last slot. The slot without a channel takes over the ids that the others
 // have left.
 func (l *lookup) loadWatch(ctx context.Context, slot ingest.Slot) error {
 	if slot.Key == "" {
@@ -110,7 +110,7 @@ func (l *lookup) loadWatch(ctx context.Context, slot ingest.Slot) error {
 	}
 	piece, err := l.Library.Piece(ctx, slot.SlotKey)
 	if err != nil {
-		return fmt.Errorf("read what is known of the channel: %w", err)
+		return fmt.Errorf("read the note of the channel: %w", err)
 	}
 	l.said = ingest.Listing{Channel: piece.Listing.Channel, None: piece.Listing.None, Watch: piece.Listing.Watch}
 	l.find = newWatching(l.Upstream, slot.Key, l.Now(), &l.said)

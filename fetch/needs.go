@@ -60,8 +60,8 @@ type Sink interface {
 	// Enqueue appends ids to the slot's lookup queue, so that a search is never paid for twice. It skips ids that are
 	// queued in the slot or elsewhere in its backfill, whose video was fetched at since or later, or that this
 	// backfill has looked up without finding them. rest are pieces to add to the slot's backfill. The slot without a key
-	// of a job of uploads takes over the ids that wait in the job's other slots instead. Of a watch list, it also skips ids that another of its
-	// slots has looked up in vain within a day.
+	// of a job of uploads takes over the ids that wait in the job's other slots instead. It also skips ids of a watch
+	// list that another of its slots has looked up in vain within a day.
 	Enqueue(ctx context.Context, slot ingest.Slot, ids []string, since time.Time, rest ...ingest.Piece) (ingest.Slot, error)
 	// SaveFound writes the videos that came back for the queued ids asked, and takes these ids off the queue.
 	// slot.Videos grows by the videos. Missing ids are recorded as vanished, and stored videos are treated as by

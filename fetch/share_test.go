@@ -11,7 +11,7 @@ import (
 	"github.com/trendvidstream/ingest/fetch"
 )
 
-// minuteful is an upstream that refuses what comes above ten calls in a minute.
+// minuteful is an upstream that refuses calls above ten in a minute.
 type minuteful struct {
 	sync.Mutex
 

@@ -53,7 +53,7 @@ func (f *watching) page(slot ingest.Slot) Call[foundPage] {
 	return readAs(f.upstream.Uploads(w.Uploads, token), func(page ingest.Found) foundPage { return f.readPage(token, page) })
 }
 
-// readChannel reads what the handle or the id leads to. A channel stays the one that it first led to.
+// readChannel reads the channel of the handle or the id. A channel stays the one that it first led to.
 func (f *watching) readChannel(c ingest.Channel) foundPage {
 	w := f.Watch
 	w.AskedAt, w.Moved = f.now, ""

@@ -51,5 +51,5 @@ func Lacking(known, counted []Spent) []Spent {
 	return lacking
 }
 
-// unknown reports whether a charge stands for those of other hosts: sharedledger.Unattributed.
+// unknown reports whether a charge stands for other hosts' charges: sharedledger.Unattributed.
 func (p Purpose) unknown() bool { return p == "unknown" }

@@ -30,7 +30,7 @@ func (s *Store) Piece(ctx context.Context, slot ingest.SlotKey) (ingest.Piece, e
 			if errors.Is(err, sql.ErrNoRows) {
 				err = nil
 			}
-			return piece, s.explain(ctx, "read what is known of a channel", err)
+			return piece, s.explain(ctx, "read the note of a channel", err)
 		}
 		err = fmt.Errorf("%v has lost its request: run ingest doctor --repair", slot.Series())
 	}
@@ -239,7 +239,7 @@ func (p *piece) enqueue(ctx context.Context, tx *txn, ids []string, since time.T
 // vainFor is how long an id of a watch list that is of no video is not looked up again.
 const vainFor = 24 * time.Hour
 
-// notInVain returns the ids without those that a slot of the same series has looked up in vain since a time.
+// notInVain returns the ids without ids that a slot of the same series has looked up in vain since a time.
 func notInVain(ctx context.Context, tx *txn, slot int64, ids []string, since time.Time) ([]string, error) {
 	vain, err := column[string](ctx, tx, `
 		SELECT video_id FROM json_each(?1) AS given CROSS JOIN vanished ON video_id = given.value

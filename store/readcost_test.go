@@ -6,7 +6,7 @@ import (
 	"github.com/trendvidstream/ingest/store"
 )
 
-// A status page asks each of these once (see internal/web), and what others are expected to take: so many statements are
+// A status page asks each of these once (see internal/web), and the others' expected takes: so many statements are
 // all that one page costs the store, however many series and slots there are.
 func TestAStatusPageTakesFewStatements(t *testing.T) {
 	s, clock := newStore(t)

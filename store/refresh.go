@@ -151,7 +151,7 @@ func placeCounts(ctx context.Context, tx *txn, slot, series int64, counts [][4]a
 
 // VideosCharted implements fetch.Library.
 func (s *Store) VideosCharted(ctx context.Context, since time.Time) ([]string, error) {
-	return collectView(ctx, s.database, "find what was charted", scanValue[string], `
+	return collectView(ctx, s.database, "find charted videos", scanValue[string], `
 		SELECT DISTINCT video_id FROM slots CROSS JOIN placements ON placements.slot = slots.id CROSS JOIN video_facts ON video_facts.id = video
 		WHERE due_at >= ? AND slots.kind <> 'backfill' AND slots.kind = 'chart' AND state = 'done' AND gone = 0`, ceilUnix(since))
 }

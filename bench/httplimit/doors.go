@@ -35,7 +35,7 @@ type door struct {
 	command func(dir string) (*exec.Cmd, error) // its first line of output is its address
 }
 
-// modules are what express needs, of npm.
+// modules are the npm modules that express needs.
 var modules = []string{"express@5.3.0", "express-rate-limit@8", "rate-limit-redis@4", "redis@5"}
 
 func doors(redis string) []door {

@@ -214,7 +214,7 @@ func (j jobFile) setKind(p JobLimits, job *ingest.Job) (field string, err error)
 	return "", nil
 }
 
-// setQueries reads what a search job searches for.
+// setQueries reads the queries of a search job.
 func (j jobFile) setQueries(job *ingest.Job) (field string, err error) {
 	job.Queries, field, err = j.list("queries", j.Queries, mostListed, func(query string) (string, error) {
 		if query = strings.Join(strings.Fields(query), " "); query == "" || len(query) > longestQuery {
@@ -287,7 +287,7 @@ const (
 )
 
 // list returns the items of a field and of the job's file, each once, as read returns them. The file has one a line;
-// empty lines and those that begin with # are left out.
+// empty lines and lines that begin with # are left out.
 func (j jobFile) list(name string, given []string, most int, read func(string) (string, error)) (items []string, field string, err error) {
 	known := map[string]bool{}
 	add := func(item string) error {

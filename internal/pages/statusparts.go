@@ -55,7 +55,8 @@ func (st Status) spenders() g.Node {
 	})))
 }
 
-// missing is what keeps the quota from being known: the ledger, or the store, without which the ledger is not asked.
+// missing is the part that keeps the quota from being known: the ledger, or the store, without which the ledger is
+// not asked.
 func (st Status) missing() string {
 	if st.Standing.Ledger.State == standing.Idle {
 		return "store"

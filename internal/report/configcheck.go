@@ -82,8 +82,8 @@ func turns(job ingest.Job, every time.Duration) string {
 	return fmt.Sprintf(", %d queries: each every %s", len(job.Queries), term.Ago(every))
 }
 
-// uploadsPrice says what the price of a job of uploads is made of, and what a day with 20 uploads costs at most; "" for
-// other jobs.
+// uploadsPrice gives the parts of the price of a job of uploads, and the greatest cost of a day with 20 uploads; ""
+// for other jobs.
 func uploadsPrice(j budget.JobPrice, perLookUp int) string {
 	channels := len(j.Job.Channels)
 	if channels == 0 {

@@ -56,7 +56,7 @@ func uploadsJob(up *youtubesim.Server, channels int) ingest.Job {
 	return job
 }
 
-// observe has channels upload so many videos a day; limit is that of units, 0: the usual one.
+// observe has channels upload so many videos a day; limit is the limit of units, 0: the usual one.
 func observe(t *testing.T, perDay []int, limit int64, open func(o store.Options) *store.Store) *observatory {
 	t.Helper()
 	o := &observatory{t: t, start: time.Date(2026, 9, 14, 8, 0, 0, 0, time.UTC), seen: map[string][]time.Time{}, ended: map[string]string{}, done: map[string]int{}, units: map[string]int64{}}
@@ -266,8 +266,8 @@ func TestManyQueriesTakeTurns(t *testing.T) {
 }
 
 // A watch list's counts are fetched every hour, from the pool of batch_stats alone, and kept as a chart's are: the history of
-// a video has them all, and a search by rise knows them. Only what is not stored is looked up, 50 a unit; an id of no video
-// is asked for once a day.
+// a video has them all, and a search by rise knows them. Only ids that are not stored are looked up, 50 a unit; an id
+// of no video is asked for once a day.
 func TestCountsOfAWatchListAreHistory(t *testing.T) {
 	o := observe(t, []int{0, 0}, 0, nil)
 	job := ingest.Job{Name: "mine", Kind: ingest.KindVideos, Every: time.Hour, Videos: []string{"AAAAAAAAAAA"}}
@@ -382,7 +382,7 @@ func weekOfFortyChannels(t *testing.T, limit int64, open func(store.Options) *st
 			handle = "elsewhere"
 		}
 		uploads += o.inTime(handle, o.start, func(_ string, at time.Time) bool {
-			return i == 1 || i == 3 && at.Before(o.start.Add(72*time.Hour)) // nobody sees them
+			return i == 1 || i == 3 && at.Before(o.start.Add(72*time.Hour)) // no slot sees them
 		})
 	}
 	t.Logf("%d uploads, each looked up once within two intervals", uploads)

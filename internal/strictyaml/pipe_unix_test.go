@@ -13,7 +13,7 @@ import (
 	"github.com/trendvidstream/ingest/internal/strictyaml"
 )
 
-// A config may come from a shell's <(COMMAND); a pipe that nobody writes to, or whose writer does not end, is refused.
+// A config may come from a shell's <(COMMAND); a pipe without a writer, or whose writer does not end, is refused.
 func TestAPipeIsReadButNotWaitedFor(t *testing.T) {
 	strictyaml.WaitForPipes(t, 50*time.Millisecond)
 	for _, c := range []struct {
@@ -37,7 +37,7 @@ func TestAPipeIsReadButNotWaitedFor(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // as a shell, it keeps what was written
+			r, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // as a shell, it keeps the written bytes
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -91,8 +91,8 @@ func copyFile(t *testing.T, from, to string) {
 	}
 }
 
-// A program that opens another ledger of the account, and not through the data directory's journal, hands in what that
-// knows: its own log, calls of a ledger elsewhere, posts, and other hosts' calls that were seen there.
+// A program that opens another ledger of the account, and not through the data directory's journal, hands in that
+// ledger's knowledge: its own log, calls of a ledger elsewhere, posts, and other hosts' calls that were seen there.
 func TestAProgramOnAnotherLedgerIsHeldAgainstTheFile(t *testing.T) {
 	m := newMoves(t)
 	m.with("redis", filepath.Join(t.TempDir(), "quota.db"), func(g *quota.Governor) { m.spend(g, 20) }) // another host

@@ -259,7 +259,7 @@ func TestPostsIntoThePastMoveOnce(t *testing.T) {
 	m.with("redis", m.path, m.counts)
 }
 
-// What is posted into the past is not among the other hosts' calls that the server had shown before.
+// A post into the past is not among the other hosts' calls that the server had shown before.
 func TestAPostBehindTheLastLookAddsToOtherHostsCalls(t *testing.T) {
 	m := newMoves(t)
 	m.with("redis", filepath.Join(t.TempDir(), "quota.db"), func(g *quota.Governor) { m.spend(g, 20) })
@@ -276,7 +276,7 @@ func TestAPostBehindTheLastLookAddsToOtherHostsCalls(t *testing.T) {
 	}
 }
 
-// A pool that is closed stays closed, whoever closed it and whichever ledger decides next; one that was opened in the
+// A closed pool stays closed under the next ledger, by any cause of closing; one that was opened in the
 // own file stays open there.
 func TestDrainsMoveToo(t *testing.T) {
 	for _, by := range []quota.DrainedBy{quota.ByProvider, quota.ByHand, quota.ByUnknown} {
@@ -389,7 +389,7 @@ func TestAClosingWhileTheServerIsAwayIsKept(t *testing.T) {
 	}
 }
 
-// unknownStays fails unless the pool is closed there because its use is unknown, also after somebody tries to open it as
+// unknownStays fails unless the pool is closed there because its use is unknown, also after an attempt to open it as
 // if a person had closed it.
 func (m *moves) unknownStays(ledger, path string) {
 	m.t.Helper()

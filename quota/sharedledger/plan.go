@@ -52,8 +52,8 @@ type Entry struct {
 	At     int64
 	Amount int64
 	Who    quota.Who
-	// Synced is the time of the sync for a row that earlier snapshots cannot have counted, and that of the snapshot for an
-	// unattributed charge before it; 0: it counts from At on.
+	// Synced is the time of the sync for a row that earlier snapshots cannot have counted, and the snapshot's time for
+	// an unattributed charge before it; 0: it counts from At on.
 	Synced int64
 	// For an unattributed charge: Since is the start of the window that lacked it, Generation the generation of the
 	// snapshot that had counted it.

@@ -136,8 +136,8 @@ func (u Raised) lacks(log []Entry, now int64) []int64 {
 	return out
 }
 
-// unattributed returns the unattributed charges of snapshots from a time on: those of the earliest snapshot first, and of
-// each those of its shortest window.
+// unattributed returns the unattributed charges of snapshots from a time on: the charges of the earliest snapshot
+// first, and of each snapshot the shortest window first.
 func unattributed(log []Entry, from int64) (charges []*Entry) {
 	for i := range log {
 		if log[i].Who == Unattributed && log[i].seen() >= from {

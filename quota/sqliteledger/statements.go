@@ -191,7 +191,7 @@ const (
 	sqlEntered       = `UPDATE operations SET entered = 1 WHERE account = ?1 AND entered = 0 AND writer <> ''`
 	sqlEnteredSeen   = `UPDATE journals SET entered = snapshots WHERE account = ?1 AND entered <> snapshots`
 	sqlUnenteredSeen = `SELECT count(*) FROM journals WHERE account = ?1 AND entered <> snapshots`
-	// The charges of a pool by nobody known, of purpose ?2, until ?3.
+	// The charges of a pool without a known spender, of purpose ?2, until ?3.
 	sqlUnattributed = `SELECT at, amount FROM entries WHERE pool = ?1 AND at <= ?3 AND amount > 0 AND spender IN (SELECT id FROM spenders WHERE purpose = ?2)`
 	// Whether an entry of the account is not in the journal, and the copy of all of them, as operations of writer ?3
 	// for other ledgers to sync.

@@ -44,8 +44,8 @@ func Hunt(t testing.TB, s *store.Store) ingest.Backfill {
 		Of(ingest.Slice(noon.Add(-2*time.Hour), noon.Add(-time.Hour)), ingest.Slice(noon.Add(-time.Hour), noon)))
 }
 
-// What a channel's slot leaves to look up waits for the slot without a key, which takes it over; what it knows of its list
-// is there for the channel's next slot.
+// Ids that a channel's slot leaves to look up wait for the slot without a key, which takes them over; its note of its
+// list is there for the channel's next slot.
 func testUploadsOfAllChannelsAreLookedUpTogether(t *testing.T, open Open) {
 	s, clock := newStore(t, open)
 	slot := func(key string, at time.Time) ingest.Slot {
