@@ -210,7 +210,7 @@ func script(t *testing.T, text string) string {
 		t.Skip("shell: none on Windows")
 	}
 	path := filepath.Join(t.TempDir(), "hook")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	return path

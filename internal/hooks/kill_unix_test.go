@@ -63,7 +63,7 @@ func saveAndTellUntilKilled() error {
 		return err
 	}
 	hook := posted(os.Getenv(killedTell), signing)
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	log := slog.New(slog.DiscardHandler)
 	began := time.Now()
 	fast := func() time.Time { return began.Add(1000 * time.Since(began)) } // pauses are short
 	teller := &hooks.Teller{Hooks: []hooks.Hook{hook}, Store: s, Owner: config.RunName(), Died: config.RunDied, Now: fast, Log: log, Version: "test"}
@@ -167,7 +167,7 @@ func killed(t *testing.T, at string, kills int) {
 	}
 	defer func() { _ = s.Close() }()
 	later := time.Duration(0) // passes the pauses after failures
-	last := &hooks.Teller{Hooks: []hooks.Hook{posted(server.URL, signing)}, Store: s, Owner: config.RunName(), Died: config.RunDied, Now: func() time.Time { return time.Now().Add(later) }, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	last := &hooks.Teller{Hooks: []hooks.Hook{posted(server.URL, signing)}, Store: s, Owner: config.RunName(), Died: config.RunDied, Now: func() time.Time { return time.Now().Add(later) }, Log: slog.New(slog.DiscardHandler)}
 	for range 100 {
 		last.Tell(t.Context())
 		later += time.Minute

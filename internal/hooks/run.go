@@ -35,7 +35,7 @@ func environment(e ingest.Event) []string {
 
 // run gives the body to the program's standard input. At the end of ctx it kills the program and all that it began.
 func (h Hook) run(ctx context.Context, e ingest.Event, body []byte) error {
-	cmd := exec.CommandContext(ctx, h.Run) //nolint:gosec // the config names it
+	cmd := exec.CommandContext(ctx, h.Run)
 	cmd.Env, cmd.Dir, cmd.Stdin = environment(e), string(filepath.Separator), bytes.NewReader(body)
 	inGroup(cmd)
 	cmd.WaitDelay = 100 * time.Millisecond // for children that still hold our pipe

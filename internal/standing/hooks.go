@@ -44,7 +44,7 @@ func (s Standing) Situations() map[string][]ingest.Situation {
 			}
 			of := map[string]any{"job": series.Job, "region": series.Key}
 			data := map[string]any{"job": series.Job, "region": series.Key, "state": series.State, "cause": series.Cause, "due_at": series.Done.DueAt.UTC(), "age_s": int64(series.Age.Seconds())}
-			found["series"] = append(found["series"], ingest.Situation{Key: series.Series.String(), Begun: ingest.SeriesStale, Ended: ingest.SeriesFresh, Data: data, After: of})
+			found["series"] = append(found["series"], ingest.Situation{Key: series.String(), Begun: ingest.SeriesStale, Ended: ingest.SeriesFresh, Data: data, After: of})
 		}
 	}
 	if s.LedgerErr == nil && s.Report.Degraded == nil {
