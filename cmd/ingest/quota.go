@@ -29,7 +29,7 @@ func (a *app) quotaCommand() *cobra.Command {
 	cmd.Flags().Var(config.SinceFlag(&f.since), "since", "who spent it since `T`: 2h or 1d ago, a day, or an RFC 3339 time")
 	cmd.AddCommand(a.quotaTakeCommand(), a.quotaPostCommand(), a.quotaDrainCommand(), a.quotaRebuildCommand(), a.quotaResetCommand(),
 		a.usageCommand("audit-report", "Write the figures for the provider's quota extension form", 28, a.auditReport),
-		a.usageCommand("advise", "List the changes that would save most units, from the fetched charts", 7, a.advise))
+		a.usageCommand("advise", "List the changes that would save most units", 7, a.advise))
 	return a.watchable(cmd)
 }
 
