@@ -44,9 +44,9 @@ func TestImageBuildsAndRuns(t *testing.T) {
 }
 
 // TestTheImagesBinaryKnowsItsVersion: the program as the Dockerfile builds it, with the argument that its head names. It
-// stays below 36.5 MB.
+// stays below 37 MB.
 func TestTheImagesBinaryKnowsItsVersion(t *testing.T) {
-	const most = 36_500_000
+	const most = 37_000_000
 	dockerfile := read(t, "../Dockerfile")
 	if !strings.Contains(dockerfile, "--build-arg VERSION=") || !strings.Contains(dockerfile, "\nARG VERSION=dev\nRUN ") {
 		t.Fatal("no argument VERSION reaches the build")

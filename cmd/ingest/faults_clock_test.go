@@ -109,14 +109,18 @@ func (s *scale) startMoved(name string, skew, from, to time.Duration) *served {
 
 // TestLongFaultClocks has one of two machines on one PostgreSQL with a clock that is wrong, from its start or while it
 // leads. The other goes on: none of its slots is skipped, none is fetched before it is due. The first says once that it
-// does not work, the other says so too, and once its clock is right it works again. Each of the twelve rows runs once, or
-// as often as INGEST_TEST_RUNS says.
+// does not work, the other says so too, and once its clock is right it works again. Of twelve rows it tests four, and all
+// of them as often as INGEST_TEST_RUNS says.
 func TestLongFaultClocks(t *testing.T) {
 	t.Parallel()
-	runs, _ := strconv.Atoi(os.Getenv(queueRunsEnv))
+	runs, err := strconv.Atoi(os.Getenv(queueRunsEnv))
+	all := err == nil
 	few := make(chan struct{}, 4) // rows at once: each is a server and two machines, which must keep their minutes
-	for _, skew := range []time.Duration{20 * time.Minute, -time.Hour, 24 * time.Hour, -20 * time.Minute, time.Hour, -24 * time.Hour} {
+	for i, skew := range []time.Duration{20 * time.Minute, -time.Hour, 24 * time.Hour, -20 * time.Minute, time.Hour, -24 * time.Hour} {
 		for _, leads := range []bool{true, false} {
+			if !all && (i%2 == 0) != leads || !all && i >= 4 {
+				continue
+			}
 			for run := range max(runs, 1) {
 				role := map[bool]string{true: "leader", false: "follower"}[leads]
 				t.Run(fmt.Sprintf("%s %v", role, skew), func(t *testing.T) {

@@ -87,16 +87,13 @@ func testTheCountsOfAWatchListAreKept(t *testing.T, open Open) {
 		clock.move(at.Add(time.Minute).Sub(clock.now()))
 		AddDue(t, s, ingest.Slot{SlotKey: ingest.SlotKey{Job: "mine", DueAt: at}, Kind: ingest.KindVideos, State: ingest.Due})
 		slot := Enqueue(t, s, Claim(t, s, By("a", clock.now())), "x", "y", "none")
-		switch want := []string{"x", "y", "none"}; {
+		switch got, want := QueuedIDs(t, s, slot), []string{"x", "y", "none"}; {
+		case views == 100 && !slices.Equal(got, want):
+			t.Fatalf("got %q waiting, want %q", got, want)
 		case views == 100:
-			if got := QueuedIDs(t, s, slot); !slices.Equal(got, want) {
-				t.Fatalf("%q wait", got)
-			}
 			slot = SaveFound(t, s, slot, want, "x", "y")
-		default:
-			if got := QueuedIDs(t, s, slot); len(got) > 0 {
-				t.Errorf("%q wait again", got)
-			}
+		case len(got) > 0:
+			t.Errorf("got %q waiting again, want none", got)
 		}
 		for range 2 { // the second brings nothing new
 			var err error
