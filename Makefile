@@ -60,7 +60,7 @@ demo: build ## See it work in under a minute: no key, no server, nothing to inst
 
 # Runs of go test at once would compile what they share once each; go list -export compiles all of it, tests too, and
 # links nothing. Garbage is collected less often in the compiler's few seconds.
-COMPILED = GOGC=400 go list -export -test $(UNDEBUGGED) -f '' ./...
+COMPILED = GOGC=400 go list -export -test $(UNDEBUGGED) ./... >/dev/null
 
 # Each test of the command changes what a process has once, its variables: they run one after the other, and mostly wait.
 # So they are three processes, beside all else.

@@ -93,7 +93,7 @@ var brokenWorlds = []struct {
 	{"a store without its -shm", func(w *ward) []string {
 		_ = os.WriteFile(filepath.Join(w.data, "ingest.db-wal"), []byte("left by a crash"), 0o600)
 		return nil
-	}, "store", doctor.Warn, exitOK, "as after a crash", "finishes what was left"},
+	}, "store", doctor.Warn, exitOK, "as after a crash", "ingest run recovers the file"},
 	{"a store that fetched nothing", func(w *ward) []string {
 		w.change("ingest.db", "UPDATE slots SET state = 'stopped', reason = 'units: 9,500 of 9,500 used', fetched_at = NULL")
 		return nil

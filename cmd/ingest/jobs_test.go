@@ -29,7 +29,7 @@ func TestJobsThatAreWrongSayWhereAndWhatToDo(t *testing.T) {
 		{"", "name: a, kind: chart, every: 24h, category: music", `category: "music" is not a category id`},
 		{"", "name: a, kind: refresh, every: 24h, query: cats", "only a search job has one"},
 		{"", "name: a, kind: refresh, every: 24h, pages: 1", "a refresh job takes name, kind and every or cron only"},
-		{"", "name: a, kind: charts, every: 24h", "use chart, search or refresh"},
+		{"", "name: a, kind: charts, every: 24h", "use chart, search, uploads, videos or refresh"},
 		{"upstream: vimeo\n", "name: a, kind: chart, every: 24h", `upstream "vimeo" is not known to this program: use `},
 	} {
 		t.Run(tt.job, func(t *testing.T) {

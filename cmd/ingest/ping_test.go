@@ -102,7 +102,7 @@ func TestPingTellsOfARunFromStartToEnd(t *testing.T) {
 	}{
 		{"all is well", youtubesim.Options{}, nil, exitOK, "/start /0", []string{"ingest run on ", "exit 0", "DE"}},
 		{"stopped by quota", youtubesim.Options{}, map[string]string{"INGEST_NOW": "2026-02-14T09:40:00Z", "INGEST_PACING": "off", "INGEST_COSTS": limits(t, "20")},
-			exitStopped, "/start /0", []string{"exit 75", "19 of 19 used"}},
+			exitStopped, "/start /0", []string{"exit 75", "all 19 units that"}},
 		{"a region fails", youtubesim.Options{Faults: faultsOf(t, "badtoken@1")}, nil, exitPartial, "/start /3", []string{"failed"}},
 		{"the key is refused", youtubesim.Options{RequireKey: "another"}, map[string]string{"INGEST_KEY": "a-very-secret-key"}, exitKey, "/start /77", []string{"exit 77"}},
 		{"no key, so that nothing is opened", youtubesim.Options{}, map[string]string{"INGEST_UPSTREAM_URL": ""}, exitKey, "/start /77", []string{"no API key"}},

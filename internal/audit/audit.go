@@ -52,7 +52,7 @@ type Store interface {
 func Trace(ctx context.Context, s Store, since time.Time) (string, error) {
 	lost, err := s.LostSlots(ctx)
 	if err != nil || lost.After(since) {
-		return "has lost slots: the spends are not known", err
+		return "has lost slots", err
 	}
 	calls, err := s.CallStats(ctx)
 	for _, method := range calls {

@@ -52,7 +52,7 @@ func checkLedger(ctx context.Context, d *Doctor) Finding {
 	case errors.Is(err, fs.ErrNotExist):
 		return warn(d.ledgerFile()+" is not there yet", "ingest run makes it")
 	case errors.Is(err, sqlitefile.ErrLeftover):
-		return warn(err.Error(), "ingest quota finishes the copy; then look again")
+		return warn(err.Error(), "ingest quota recovers the file; then look again")
 	case errors.Is(err, quota.ErrCorrupt):
 		return failAs(err, nameOriginal(err.Error(), d.Config.Data), rebuildAdvice)
 	case err != nil:

@@ -127,7 +127,7 @@ func (d *Doctor) judgeUnreadable(path string, err error) Finding {
 	case errors.As(err, &corrupt):
 		return failAs(err, "damaged: "+corrupt.Err.Error(), repairAdvice)
 	case errors.Is(err, sqlitefile.ErrLeftover):
-		return warn(err.Error(), "ingest run finishes the copy; then look again")
+		return warn(err.Error(), "ingest run recovers the file; then look again")
 	case errors.As(err, &version) && version.Have > version.Know:
 		return failWith(err, "use the newer program, or restore a backup")
 	case version != nil:

@@ -104,7 +104,7 @@ func TestASpendWithoutTheLedgerIsCountedOnce(t *testing.T) {
 			if left := owedHere(t, l); len(left) != 0 {
 				t.Errorf("still owed: %+v", left)
 			}
-			if s, err := l.State(t.Context(), "default"); err != nil || s.Owed || s.HasWritten || len(s.Written) > 0 {
+			if s, err := l.State(t.Context(), "default"); err != nil || s.HasWritten || len(s.Written) > 0 {
 				t.Errorf("%+v %v: want nothing that was synced into a ledger elsewhere", s, err)
 			}
 			spends(t, l, 10+first.adds, 3)
