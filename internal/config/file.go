@@ -68,8 +68,8 @@ func (c *Config) makePathsWhole(f *configFile) error {
 		paths = append(paths, field{"backups", &f.Backups[i], false})
 	}
 	for i := range f.Hooks {
-		for _, path := range f.Hooks[i].files() {
-			paths = append(paths, field{"hooks", path, true})
+		for name, path := range f.Hooks[i].files() {
+			paths = append(paths, field{"hooks", path, name != "run"})
 		}
 	}
 	for _, p := range paths {
