@@ -307,6 +307,15 @@ func (s Slot) TicksSince(t time.Time) Slot {
 // Region returns the region of a chart slot.
 func (k SlotKey) Region() Region { return Region(k.Key) }
 
+// ChargedRegion returns the region that the ledger counts a slot's calls for: the key of a chart or a search, unless it
+// is a query or a channel. Who pays for a slot and who checks that it was paid both ask here.
+func (k SlotKey) ChargedRegion() Region {
+	if len(k.Key) == 2 && strings.ToUpper(k.Key) == k.Key {
+		return Region(k.Key)
+	}
+	return ""
+}
+
 // State is where a slot is: due, claimed, or one of the outcomes.
 type State string
 

@@ -110,8 +110,8 @@ func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 		}
 	}
 	r := quota.Request{Method: s.method, Region: string(s.region), Purpose: p.purpose}
-	if p.slot.Kind == ingest.KindChart || p.slot.Kind == ingest.KindSearch {
-		r.Region = string(p.Jobs[p.slot.Job].Search(p.slot.Key).Region) // look-ups too are made for the slot's region
+	if p.purpose == quota.Scheduled {
+		r.Region = string(p.slot.ChargedRegion()) // look-ups too are made for the slot's region
 	}
 	if p.Reserve != nil && p.purpose == quota.Backfill { // the pace has already set a refresh's need aside
 		r.Reserve = p.Reserve(ctx)

@@ -208,8 +208,8 @@ func whoOf(slot ingest.Slot) quota.Who {
 		return quota.Who{Purpose: quota.Refresh}
 	case ingest.KindBackfill:
 		return quota.Who{Purpose: quota.Backfill}
-	default: // a chart, a search
-		return quota.Who{Purpose: quota.Scheduled, Region: slot.Key}
+	default: // of the schedule
+		return quota.Who{Purpose: quota.Scheduled, Region: string(slot.ChargedRegion())}
 	}
 }
 
