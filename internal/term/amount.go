@@ -44,7 +44,7 @@ func Texts[T any](items []T, text func(T) string) []string {
 func DayShares(amounts, limits map[string]int64) string {
 	var parts []string
 	for _, pool := range slices.Sorted(maps.Keys(amounts)) {
-		if limit, ok := limits[pool]; ok {
+		if limit, ok := limits[pool]; ok && amounts[pool] > 0 {
 			parts = append(parts, fmt.Sprintf("%s a day of %s (%d %%)", Amount(amounts[pool], pool), Thousands(limit), 100*amounts[pool]/max(limit, 1)))
 		}
 	}
