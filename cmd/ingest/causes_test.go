@@ -37,7 +37,7 @@ var ledgerTroubles = []struct {
 	{"a right that lacks", "redis://", redisSays("NOPERM User ingest has no permissions to run the 'evalsha' command"), "the user does not have all rights", "give it all of ACL SETUSER in docs/hosts.md"},
 	{"a database that is not there", "redis://", redisSays("ERR DB index is out of range"), "the server does not have a database of that number", "use /0 in the ledger's URL"},
 	{"too many clients", "redis://", redisSays("ERR max number of clients reached"), "the server has too many connections", "raise maxclients, or close some"},
-	{"a command renamed", "redis://", redisSays("ERR unknown command 'EVALSHA', with args beginning with: 'x'"), "the server has renamed or disabled a command that the ledger needs", "take out rename-command"},
+	{"a command renamed", "redis://", redisSays("ERR unknown command 'EVALSHA', with args beginning with: 'x'"), "the server has renamed or disabled a command that the ledger needs", "take out the rename-command"},
 	{"no listener", "redis://", nil, "nothing listens at the server's address", "check host and port in the ledger's URL"},
 	{"silence, as under CLIENT PAUSE", "redis://", func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }, "the server does not answer within 500ms", "see that it runs and is not paused"},
 	{"TLS where none is asked for", "redis://", func(c net.Conn) { _, _ = c.Read(make([]byte, 1)); _, _ = c.Write([]byte{21, 3, 1, 0, 2, 2, 70}) }, "the server speaks TLS there", "use rediss:// in the ledger's URL"},
