@@ -211,7 +211,7 @@ func TestLongEachTroubleOfAStoreHasOneCauseAndCure(t *testing.T) { sayTroublesOf
 // TestATroubleOfAStoreHasOneCauseAndCure is the long one for one of the troubles.
 func TestATroubleOfAStoreHasOneCauseAndCure(t *testing.T) { sayTroublesOfAStore(t, "no disk") }
 
-// serveSaysOfAStore returns what serve says, by mouth, of a store that it cannot open: it begins and asks again where that
+// serveSaysOfAStore returns the words of serve, by mouth, about a store that it cannot open: it begins and asks again where that
 // may pass by itself, and refuses to start where a person must act.
 func serveSaysOfAStore(t *testing.T, cure string, passes bool) map[string]string {
 	t.Helper()
