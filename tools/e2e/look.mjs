@@ -87,7 +87,11 @@ async function inContext(browser, w, width, colorScheme, javaScriptEnabled) {
     if (name === "status") await onFirstScreen(page, check, sizes[width]);
     if (javaScriptEnabled) await accessible(page, check, axe);
     if (javaScriptEnabled) await page.screenshot({ path: join(screens, `${where.replaceAll(" ", "-")}.png`), fullPage: true });
-    if (process.env.E2E_DOCS && docs[where]) await page.screenshot({ path: join(process.env.E2E_DOCS, `${docs[where]}.png`) });
+    if (process.env.E2E_DOCS && docs[where]) {
+      await page.waitForTimeout(12000); // a page is kept for ten seconds, and this world has just fetched
+      await page.reload({ waitUntil: "networkidle" });
+      await page.screenshot({ path: join(process.env.E2E_DOCS, `${docs[where]}.png`) });
+    }
     const own = [...asked].filter(([url]) => url.startsWith(w.site)), pictures = [...asked.keys()].filter((url) => !url.startsWith(w.site));
     check(pictures.every((url) => url.startsWith(`${w.url}vi/`)), `asks others for ${pictures.filter((url) => !url.startsWith(`${w.url}vi/`))}`);
     const files = new Set(own.map(([url]) => url.slice(w.site.length).replace(/\?.*/, "")).filter((path) => path !== "livez"));
