@@ -218,7 +218,7 @@ func (j jobFile) setKind(p JobLimits, job *ingest.Job) (field string, err error)
 func (j jobFile) setQueries(job *ingest.Job) (field string, err error) {
 	job.Queries, field, err = j.list("queries", j.Queries, mostListed, func(query string) (string, error) {
 		if query = strings.Join(strings.Fields(query), " "); query == "" || len(query) > longestQuery {
-			return "", fmt.Errorf("%.40q has not 1 to %d bytes", query, longestQuery)
+			return "", fmt.Errorf("%.40q: a query has 1 to %d bytes", query, longestQuery)
 		}
 		return query, nil
 	})
