@@ -155,19 +155,21 @@ type Piece struct {
 // Listing sums up the pages of a piece. It is stored with the piece, for later runs and to decide what the piece
 // lacks.
 type Listing struct {
-	Channel  string    `json:"channel,omitempty"`  // the id of the channel whose videos are listed
-	Expected int       `json:"expected,omitempty"` // the upstream's number of videos; 0: unknown, or none
-	None     bool      `json:"none,omitempty"`     // the upstream counts no videos
-	Total    int       `json:"total,omitempty"`    // the last total that the list gave
-	Shrunk   bool      `json:"shrunk,omitempty"`   // the list became shorter while it was read
-	Asked    bool      `json:"asked,omitempty"`    // the channel was asked for again at the end of its list
-	Top      string    `json:"top,omitempty"`      // the list's first id when it was first read; "" if all of it must be read
-	Found    int       `json:"found,omitempty"`    // ids, without repeats
-	Idle     int       `json:"idle,omitempty"`     // pages in a row that brought nothing new
-	Empty    int       `json:"empty,omitempty"`    // pages in all that brought nothing new
-	Last     time.Time `json:"last,omitzero"`      // when the newest result of the last page was published; zero unless pages are chronological
-	Stored   int       `json:"stored,omitempty"`   // stored videos of the list, when Lack was set
-	Lack     string    `json:"lack,omitempty"`     // why the piece ended incomplete; "": it is complete
+	Channel  string `json:"channel,omitempty"`  // the id of the channel whose videos are listed
+	Expected int    `json:"expected,omitempty"` // the upstream's number of videos; 0: unknown, or none
+	None     bool   `json:"none,omitempty"`     // the upstream counts no videos
+	Total    int    `json:"total,omitempty"`    // the last total that the list gave
+	Shrunk   bool   `json:"shrunk,omitempty"`   // the list became shorter while it was read
+	Asked    bool   `json:"asked,omitempty"`    // the channel was asked for again at the end of its list
+	// the list's first id when it was first read; "" if all of it must be read
+	Top   string `json:"top,omitempty"`
+	Found int    `json:"found,omitempty"` // ids, without repeats
+	Idle  int    `json:"idle,omitempty"`  // pages in a row that brought nothing new
+	Empty int    `json:"empty,omitempty"` // pages in all that brought nothing new
+	// when the newest result of the last page was published; zero unless pages are chronological
+	Last   time.Time `json:"last,omitzero"`
+	Stored int       `json:"stored,omitempty"` // stored videos of the list, when Lack was set
+	Lack   string    `json:"lack,omitempty"`   // why the piece ended incomplete; "": it is complete
 
 	Watch *Watch `json:"watch,omitempty"` // of a channel whose uploads are watched
 }
@@ -176,10 +178,11 @@ type Listing struct {
 type Watch struct {
 	Uploads string    `json:"uploads,omitempty"` // the name of its list of videos; "": the channel was never found
 	AskedAt time.Time `json:"asked_at,omitzero"` // when the channel was last asked for by its handle or id
-	Newest  []string  `json:"newest,omitempty"`  // the first ids of its list, as of the last slot that read up to known ones
-	First   []string  `json:"first,omitempty"`   // the same, of a slot that has not come to known ones yet
-	Moved   string    `json:"moved,omitempty"`   // the handle's present channel, in words; "": to the channel
-	Gone    time.Time `json:"gone,omitzero"`     // since when the upstream has no such channel; zero: it has it
+	// the first ids of its list, as of the last slot that read up to known ones
+	Newest []string  `json:"newest,omitempty"`
+	First  []string  `json:"first,omitempty"` // the same, of a slot that has not come to known ones yet
+	Moved  string    `json:"moved,omitempty"` // the handle's present channel, in words; "": to the channel
+	Gone   time.Time `json:"gone,omitzero"`   // since when the upstream has no such channel; zero: it has it
 }
 
 // Lack describes a part of a backfill that ended incomplete.

@@ -36,7 +36,8 @@ func (r Repeats) merge(other Repeats) Repeats {
 
 // Add counts one call that ended at a time.
 func (s CallStats) Add(method, verdict string, took time.Duration, at time.Time) {
-	one := MethodStats{Verdicts: map[string]int64{verdict: 1}, Seconds: took.Seconds(), Buckets: make([]int64, len(CallBuckets)), Contact: newContact(verdict, at)}
+	one := MethodStats{Verdicts: map[string]int64{verdict: 1}, Seconds: took.Seconds(),
+		Buckets: make([]int64, len(CallBuckets)), Contact: newContact(verdict, at)}
 	for i, most := range CallBuckets {
 		if took.Seconds() <= most {
 			one.Buckets[i]++
@@ -54,7 +55,8 @@ func (s CallStats) Repeat(method, day string) {
 // Merge adds the counts of other.
 func (s CallStats) Merge(other CallStats) {
 	for method, more := range other {
-		sum := MethodStats{Verdicts: map[string]int64{}, Seconds: s[method].Seconds + more.Seconds, Buckets: make([]int64, len(CallBuckets)), Contact: s[method].Contact.merge(more.Contact), Repeats: s[method].Repeats.merge(more.Repeats)}
+		sum := MethodStats{Verdicts: map[string]int64{}, Seconds: s[method].Seconds + more.Seconds, Buckets: make([]int64,
+			len(CallBuckets)), Contact: s[method].Contact.merge(more.Contact), Repeats: s[method].Repeats.merge(more.Repeats)}
 		for _, part := range []MethodStats{s[method], more} {
 			for verdict, n := range part.Verdicts {
 				sum.Verdicts[verdict] += n
@@ -69,10 +71,12 @@ func (s CallStats) Merge(other CallStats) {
 
 // Contact says whether an upstream answers, judging by all calls to it.
 type Contact struct {
-	AnsweredAt  time.Time `json:"answered_at,omitzero"`  // of the newest call that was answered, even if only with a refusal
-	SilentSince time.Time `json:"silent_since,omitzero"` // of the first call after that without a usable answer; zero: none
-	AskedAt     time.Time `json:"asked_at,omitzero"`     // of the newest call
-	Unanswered  int64     `json:"unanswered,omitempty"`  // calls since SilentSince
+	// of the newest call that was answered, even if only with a refusal
+	AnsweredAt time.Time `json:"answered_at,omitzero"`
+	// of the first call after that without a usable answer; zero: none
+	SilentSince time.Time `json:"silent_since,omitzero"`
+	AskedAt     time.Time `json:"asked_at,omitzero"`    // of the newest call
+	Unanswered  int64     `json:"unanswered,omitempty"` // calls since SilentSince
 
 	RefusedAt  time.Time `json:"refused_at,omitzero"`  // of the newest call whose key was refused
 	AcceptedAt time.Time `json:"accepted_at,omitzero"` // of the newest call whose key was not
@@ -102,7 +106,8 @@ func newContact(verdict string, at time.Time) Contact {
 // KeyRefused reports whether the upstream has refused the key and has accepted none since.
 func (c Contact) KeyRefused() bool { return c.RefusedAt.After(c.AcceptedAt) }
 
-// NotAfter returns c, and nothing if a clock that was ahead noted a later time than t: it would outlast every newer call.
+// NotAfter returns c, and nothing if a clock that was ahead noted a later time than t: it would outlast every newer
+// call.
 func (c Contact) NotAfter(t time.Time) Contact {
 	if c.AskedAt.After(t) {
 		return Contact{}

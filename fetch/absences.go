@@ -32,7 +32,8 @@ func (s *absences) String() string {
 		doubted = counted(s.doubted, "video") + " left out by a look-up: to be asked for again before anything is deleted"
 	}
 	if s.answers > 0 {
-		suspect = fmt.Sprintf("%s suspect: %s missing, too many at once to believe; nothing was deleted for that, and the next refreshes ask for them again",
+		suspect = fmt.Sprintf("%s suspect: %s missing, too many at once to believe; "+
+			"nothing was deleted for that, and the next refreshes ask for them again",
 			counted(s.answers, "answer"), counted(s.lacking, "video"))
 	}
 	return joined(deleted, doubted, suspect)

@@ -26,7 +26,8 @@ type allowance struct {
 }
 
 func newAllowance(o RunOptions, rate *Rate, workers int) *allowance {
-	a := &allowance{rate: cmp.Or(rate, new(Rate)), maxUnits: o.MaxUnits, forbidden: map[ingest.SlotKey]bool{}, answered: make(chan struct{})}
+	a := &allowance{rate: cmp.Or(rate, new(Rate)), maxUnits: o.MaxUnits, forbidden: map[ingest.SlotKey]bool{},
+		answered: make(chan struct{})}
 	a.markAnswered = sync.OnceFunc(func() { close(a.answered) })
 	if o.Backfill != nil {
 		a.calls = make(chan struct{}, workers)
@@ -53,8 +54,8 @@ func (a *allowance) endCall() {
 	}
 }
 
-// forbids reports whether calls of two slots or more were forbidden without a reason, and none of this run was answered:
-// then it is not the slots that are at fault.
+// forbids reports whether calls of two slots or more were forbidden without a reason, and none of this run was
+// answered: then it is not the slots that are at fault.
 func (a *allowance) forbids(slot ingest.SlotKey) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -122,7 +122,8 @@ func (p *pass) draw(ctx context.Context, s step) (quota.Decision, error) {
 			r.Calls += Spare(s.wholePages)
 		}
 	}
-	// If the run ends meanwhile, the ledger still gets a moment to answer: a take whose outcome is unknown counts as charged.
+	// If the run ends meanwhile, the ledger still gets a moment to answer: a take whose outcome is unknown counts as
+	// charged.
 	taking, cancel := withGrace(ctx, callWithin)
 	defer cancel()
 	end := p.logStep(taking, "take")
@@ -257,7 +258,8 @@ func (p *pass) send(ctx context.Context, s step) (e *Error) {
 			verdict = "cancelled" // by us: it says nothing about the upstream
 		}
 	}
-	attrs := []slog.Attr{slog.String("method", s.method), slog.String("region", string(s.region)), slog.String("verdict", verdict)}
+	attrs := []slog.Attr{slog.String("method", s.method), slog.String("region", string(s.region)),
+		slog.String("verdict", verdict)}
 	if status > 0 {
 		attrs = append(attrs, slog.Int("status", status))
 	}

@@ -67,7 +67,8 @@ func (c *chart) forgetAbsence(ctx context.Context, slot ingest.Slot) {
 		err = c.Sink.SaveNoChart(ctx, slot.Region(), c.category, time.Time{})
 	}
 	if err != nil {
-		c.Log.WarnContext(ctx, "it is still noted that the upstream had no such chart", slotAttr(slot), slog.Any("error", err))
+		c.Log.WarnContext(ctx, "it is still noted that the upstream had no such chart", slotAttr(slot),
+			slog.Any("error", err))
 	}
 }
 

@@ -31,7 +31,8 @@ func (r *Reconciler) checkClock(ctx context.Context, known map[ingest.Series]tim
 	if !newest.IsZero() {
 		slot = "the newest slot was due at " + newest.UTC().Format(time.RFC3339)
 	}
-	return fmt.Errorf("%w: it says %s, the upstream's %s, and %s: nothing was fetched or deleted. Set the clock (timedatectl set-ntp true; ingest doctor --online compares it), then run again",
+	return fmt.Errorf("%w: it says %s, the upstream's %s, and %s: nothing was fetched or deleted. "+
+		"Set the clock (timedatectl set-ntp true; ingest doctor --online compares it), then run again",
 		ingest.ErrClock, now.UTC().Format(time.RFC3339), date.UTC().Format(time.RFC3339), slot)
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// counting is the work of a slot of a watch list: it looks up the videos of the list that are not stored, and then fetches
-// the counts of all. The slot's token is how many of the list are counted.
+// counting is the work of a slot of a watch list: it looks up the videos of the list that are not stored, and then
+// fetches the counts of all. The slot's token is how many of the list are counted.
 type counting struct {
 	lookup
 	job ingest.Job
@@ -18,7 +18,8 @@ type counting struct {
 }
 
 func newCounting(r *Reconciler, job ingest.Job) *counting {
-	return &counting{lookup: lookup{Reconciler: r, since: r.Now().Add(-ingest.KeepFor), loaded: true, goesOn: true}, job: job}
+	return &counting{lookup: lookup{Reconciler: r, since: r.Now().Add(-ingest.KeepFor), loaded: true,
+		goesOn: true}, job: job}
 }
 
 func (c *counting) next(ctx context.Context, slot ingest.Slot) (step, bool, error) {
@@ -40,12 +41,13 @@ func (c *counting) next(ctx context.Context, slot ingest.Slot) (step, bool, erro
 		return step{}, false, nil
 	}
 	to := min(from+c.Upstream.Limits().IDsPerCall, len(c.ids))
-	return stepOf(c.Upstream.(Counter).Counts(c.ids[from:to]), func(ctx context.Context, slot ingest.Slot, counts []ingest.Counts) (ingest.Slot, error) {
-		if slot.Token = strconv.Itoa(to); to == len(c.ids) {
-			slot.State, slot.Token, slot.Reason = ingest.Done, "", c.doneReason()
-		}
-		return c.Sink.SaveCounts(ctx, slot, c.ids[from:to], counts)
-	}), true, nil
+	return stepOf(c.Upstream.(Counter).Counts(c.ids[from:to]),
+		func(ctx context.Context, slot ingest.Slot, counts []ingest.Counts) (ingest.Slot, error) {
+			if slot.Token = strconv.Itoa(to); to == len(c.ids) {
+				slot.State, slot.Token, slot.Reason = ingest.Done, "", c.doneReason()
+			}
+			return c.Sink.SaveCounts(ctx, slot, c.ids[from:to], counts)
+		}), true, nil
 }
 
 // list reads the list, and queues its ids that are not stored.

@@ -119,7 +119,8 @@ func (p *pass) callFailed(ctx context.Context, s step, err error) ending {
 		return p.absent(ctx, failed(err.Error()))
 	case p.slot.Kind == ingest.KindRefresh: // videos that it fetches may be deleted before the next one
 		return p.refreshLater(err)
-	case piece && (e.Verdict == Broken || e.Vague || e.Verdict == Rejected && s.narrow != nil): // the upstream may be at fault
+	// the upstream may be at fault
+	case piece && (e.Verdict == Broken || e.Vague || e.Verdict == Rejected && s.narrow != nil):
 		return p.fruitless(err)
 	}
 	end := failed(err.Error())
@@ -162,7 +163,8 @@ func (p *pass) absentReason(ctx context.Context) (why string) {
 	if err != nil || !until.After(p.Now()) || until.After(p.Now().Add(absentFor)) {
 		return ""
 	}
-	return fmt.Sprintf("%s had no such chart when it was last asked: asked again from %s", p.slot.Key, until.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("%s had no such chart when it was last asked: asked again from %s",
+		p.slot.Key, until.UTC().Format(time.RFC3339))
 }
 
 // interrupted returns the ending of a slot whose pass cannot go on because of err. A slot that hung fails, since

@@ -204,29 +204,31 @@ func (l *lookup) settle(ctx context.Context, slot ingest.Slot) (step, bool, erro
 	return step{}, false, err
 }
 
-// lookupStep returns the step that looks up ids; last says that it completes the slot if nothing is left out. A call that
-// fails is narrowed down to the ids that cause it, which are given up.
+// lookupStep returns the step that looks up ids; last says that it completes the slot if nothing is left out. A call
+// that fails is narrowed down to the ids that cause it, which are given up.
 func (l *lookup) lookupStep(asked ingest.Asked, last bool) step {
 	ids := asked.IDs
-	s := stepOf(l.Upstream.Videos(asked.All()), func(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
-		slot.Pages--
-		absent, proved := asked.Judge(page.Videos)
-		asked.Keep = !proved && (l.watches || l.backfill != nil && l.backfill.Kind != ingest.BackfillVideos) // a person's ids may be of no video
-		switch {
-		case asked.Keep:
-			l.suspect, l.doubted = len(asked.Witnesses) > 0, absent
-		case last && len(absent) == 0:
-			slot.State, slot.Reason = ingest.Done, strings.Trim(l.doneReason()+"; "+slot.Reason, "; ")
-		default:
-			l.doubted = nil
-		}
-		slot, a, err := l.Sink.SaveFound(ctx, slot, asked, page)
-		if err == nil {
-			l.narrow.succeeded()
-			l.tally.add(a)
-		}
-		return slot, err
-	})
+	s := stepOf(l.Upstream.Videos(asked.All()),
+		func(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
+			slot.Pages--
+			absent, proved := asked.Judge(page.Videos)
+			// a person's ids may be of no video
+			asked.Keep = !proved && (l.watches || l.backfill != nil && l.backfill.Kind != ingest.BackfillVideos)
+			switch {
+			case asked.Keep:
+				l.suspect, l.doubted = len(asked.Witnesses) > 0, absent
+			case last && len(absent) == 0:
+				slot.State, slot.Reason = ingest.Done, strings.Trim(l.doneReason()+"; "+slot.Reason, "; ")
+			default:
+				l.doubted = nil
+			}
+			slot, a, err := l.Sink.SaveFound(ctx, slot, asked, page)
+			if err == nil {
+				l.narrow.succeeded()
+				l.tally.add(a)
+			}
+			return slot, err
+		})
 	s.asked = &asked
 	s.narrow = func(ctx context.Context, slot ingest.Slot, e *Error) (_ ingest.Slot, goesOn bool, err error) {
 		id, goesOn := l.narrow.failed(ids, e.Verdict == Rejected)
@@ -277,7 +279,8 @@ func (l *lookup) addNote(s string) {
 func (l *lookup) doneReason() string {
 	notes := l.notes
 	if s := l.said; s.Lack != "" {
-		notes = append([]string{"incomplete, " + ingest.Lack{Stored: s.Stored, Expected: s.Expected, Reason: s.Lack}.String()}, notes...)
+		notes = append([]string{"incomplete, " + ingest.Lack{Stored: s.Stored, Expected: s.Expected,
+			Reason: s.Lack}.String()}, notes...)
 	}
 	return joined(append(notes, l.tally.String())...)
 }

@@ -24,11 +24,11 @@ type Slots interface {
 	// ingest.ClockAhead after now, which were added while a clock was ahead.
 	Newest(ctx context.Context, now time.Time) (map[ingest.Series]time.Time, error)
 	// Claim gives c.Owner one open slot that c wants, until the lease is over; ok is false if there is none. A slot is
-	// open when it is due and its RetryAt, at most an hour ahead, has come, stopped with no newer slot of its series, or claimed with its lease over at c.Now, unless
-	// another slot of its series is claimed under a running lease. c selects slots of the schedule or pieces of a
-	// backfill. In the schedule the least fresh series comes first (its last slot was done longest ago, or never; a
-	// partial chart makes no series fresh), then the oldest due, then job and key; pieces come in their order. Claim
-	// raises Attempt and Tries.
+	// open when it is due and its RetryAt, at most an hour ahead, has come, stopped with no newer slot of its series, or
+	// claimed with its lease over at c.Now, unless another slot of its series is claimed under a running lease. c selects
+	// slots of the schedule or pieces of a backfill. In the schedule the least fresh series comes first (its last slot
+	// was done longest ago, or never; a partial chart makes no series fresh), then the oldest due, then job and key;
+	// pieces come in their order. Claim raises Attempt and Tries.
 	Claim(ctx context.Context, c ingest.Claim) (slot ingest.Slot, ok bool, err error)
 	// Claimable returns the slots of the schedule that repeated Claims would return at now, in order: at most one per
 	// series.
@@ -50,7 +50,8 @@ type Sink interface {
 	// SaveVideos writes the videos that came back, and notes the stored ones that were left out. It deletes videos
 	// that a look-up ingest.AskAgainAfter or longer before had left out too, if this answer proves the absence
 	// (ingest.Asked) and lacks nothing else. Their placements stay until their own age.
-	SaveVideos(ctx context.Context, slot ingest.Slot, asked ingest.Asked, page ingest.Page) (ingest.Slot, ingest.Absences, error)
+	SaveVideos(ctx context.Context, slot ingest.Slot, asked ingest.Asked,
+		page ingest.Page) (ingest.Slot, ingest.Absences, error)
 	// SaveCounts writes the counts that came back for the ids asked. The others count as counted too, unless the answer
 	// is suspect. Those of a slot of a watch list are kept as a chart's are, in the order asked, and are sightings.
 	SaveCounts(ctx context.Context, slot ingest.Slot, asked []string, counts []ingest.Counts) (ingest.Slot, error)
@@ -62,11 +63,13 @@ type Sink interface {
 	// backfill has looked up without finding them. rest are pieces to add to the slot's backfill. The slot without a key
 	// of a job of uploads takes over the ids that wait in the job's other slots instead. It also skips ids of a watch
 	// list that another of its slots has looked up in vain within a day.
-	Enqueue(ctx context.Context, slot ingest.Slot, ids []string, since time.Time, rest ...ingest.Piece) (ingest.Slot, error)
+	Enqueue(ctx context.Context, slot ingest.Slot, ids []string, since time.Time,
+		rest ...ingest.Piece) (ingest.Slot, error)
 	// SaveFound writes the videos that came back for the queued ids asked, and takes these ids off the queue.
 	// slot.Videos grows by the videos. Missing ids are recorded as vanished, and stored videos are treated as by
 	// SaveVideos. If the answer is suspect, missing ids stay in the queue with asked.Keep.
-	SaveFound(ctx context.Context, slot ingest.Slot, asked ingest.Asked, page ingest.Page) (ingest.Slot, ingest.Absences, error)
+	SaveFound(ctx context.Context, slot ingest.Slot, asked ingest.Asked,
+		page ingest.Page) (ingest.Slot, ingest.Absences, error)
 	// Restart sets the slot back to page 1; pages is how many of its pages are already paid for. Found videos stay.
 	Restart(ctx context.Context, slot ingest.Slot, pages int) (ingest.Slot, error)
 	// NoteCharge writes the slot's charges before the call that they pay for is sent, so that the slot agrees with the
@@ -109,8 +112,8 @@ type Library interface {
 	// Accounted returns how many videos of a channel, by its id, were fetched at since or later, and how many ids of
 	// the slot were looked up in vain.
 	Accounted(ctx context.Context, slot ingest.SlotKey, channel string, since time.Time) (stored, gone int, err error)
-	// Piece returns a piece's request and Listing, without its ids. A slot of the schedule has no request, and at first the
-	// Listing of the series' newest slot before it that has one.
+	// Piece returns a piece's request and Listing, without its ids. A slot of the schedule has no request, and at first
+	// the Listing of the series' newest slot before it that has one.
 	Piece(ctx context.Context, slot ingest.SlotKey) (ingest.Piece, error)
 	// Charted reports whether a chart of the series is stored that has videos.
 	Charted(ctx context.Context, series ingest.Series) (bool, error)

@@ -67,11 +67,14 @@ func (p *pass) attempt(ctx context.Context) result {
 	before, began := p.slot, time.Now()
 	end := p.logStep(ctx, "pass")
 	slot, err := p.runOrSkip(ctx)
-	end(err, slog.String("job", slot.Job), slog.String("region", slot.Key), slog.Time("slot", slot.DueAt), slog.Int("attempt", slot.Attempt),
-		slog.String("outcome", string(slot.State)), slog.Int("pages", slot.Pages), slog.Int64("units", slot.Units-before.Units))
+	end(err, slog.String("job", slot.Job), slog.String("region", slot.Key), slog.Time("slot", slot.DueAt),
+		slog.Int("attempt", slot.Attempt),
+		slog.String("outcome", string(slot.State)), slog.Int("pages", slot.Pages),
+		slog.Int64("units", slot.Units-before.Units))
 	drew := slot
 	drew.Refund(before.Charges)
-	return result{ingest.SlotResult{Slot: slot, Spent: slot.Units - before.Units, Drew: drew.Charges, Took: time.Since(began), Err: err}, p.silent.Load()}
+	return result{ingest.SlotResult{Slot: slot, Spent: slot.Units - before.Units, Drew: drew.Charges,
+		Took: time.Since(began), Err: err}, p.silent.Load()}
 }
 
 func (p *pass) runOrSkip(ctx context.Context) (ingest.Slot, error) {
@@ -125,7 +128,8 @@ func (p *pass) runWithinLease(ctx context.Context) (ingest.Slot, error) {
 func (p *pass) runGuarded(ctx context.Context) (slot ingest.Slot, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			p.Log.ErrorContext(ctx, "a pass panicked", slotAttr(p.slot), slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
+			p.Log.ErrorContext(ctx, "a pass panicked", slotAttr(p.slot), slog.Any("panic", v),
+				slog.String("stack", string(debug.Stack())))
 			slot, err = p.end(ctx, failed(oneLine(fmt.Sprintf("panic: %v", v))))
 		}
 	}()

@@ -57,19 +57,23 @@ type turn struct {
 	until    time.Time // an ahead call waits no longer
 }
 
-// Wait waits until a call may be sent, also if a refusal comes meanwhile. If that takes longer than patience, the error is
-// an *Error with Burst, and no place is taken. After nil, Done must follow the call. A nil pause waits by the clock.
-func (r *Rate) Wait(ctx context.Context, method string, patience time.Duration, now func() time.Time, pause func(context.Context, time.Duration) error) error {
+// Wait waits until a call may be sent, also if a refusal comes meanwhile. If that takes longer than patience, the
+// error is an *Error with Burst, and no place is taken. After nil, Done must follow the call. A nil pause waits by the
+// clock.
+func (r *Rate) Wait(ctx context.Context, method string, patience time.Duration, now func() time.Time,
+	pause func(context.Context, time.Duration) error) error {
 	return r.wait(ctx, turn{method: method, patience: patience}, now, pause)
 }
 
 // WaitAhead is Wait for a client's call, which has little patience: at a learned rate it takes the next place, if it is
-// not the one after another's such place, and all calls that have later ones wait longer. So each has half of the calls.
+// not the one after another's such place, and all calls that have later ones wait longer. So each has half of the
+// calls.
 func (r *Rate) WaitAhead(ctx context.Context, method string, patience time.Duration, now func() time.Time) error {
 	return r.wait(ctx, turn{method: method, patience: patience, ahead: true, until: now().Add(patience)}, now, nil)
 }
 
-func (r *Rate) wait(ctx context.Context, t turn, now func() time.Time, pause func(context.Context, time.Duration) error) error {
+func (r *Rate) wait(ctx context.Context, t turn, now func() time.Time,
+	pause func(context.Context, time.Duration) error) error {
 	for at := now(); ; {
 		d, err := r.next(ctx, &t, at)
 		if err != nil || d <= 0 {
@@ -116,7 +120,8 @@ func (r *Rate) next(ctx context.Context, t *turn, now time.Time) (time.Duration,
 		at = now.Add(nextLook)
 	}
 	if d := at.Sub(now); stopped > mostWaiting || d > t.patience || t.ahead && at.After(t.until) {
-		return 0, &Error{Verdict: Burst, Method: t.method, Wait: d, Err: fmt.Errorf("after a refusal for their rate, calls wait for %v more", d.Round(time.Second))}
+		return 0, &Error{Verdict: Burst, Method: t.method, Wait: d,
+			Err: fmt.Errorf("after a refusal for their rate, calls wait for %v more", d.Round(time.Second))}
 	} else if d > 0 {
 		return d, nil
 	}
@@ -154,9 +159,9 @@ func (r *Rate) placeAhead(ctx context.Context, t *turn, at time.Time) time.Time 
 	return place
 }
 
-// Done notes how a call ended that Wait let go; e is nil if it was answered. A refusal for their rate stops all calls as
-// long as the upstream asks or, if it names its limit only, until the window of that has passed. Done returns for how
-// long; 0: that is not known, and the caller backs off alone.
+// Done notes how a call ended that Wait let go; e is nil if it was answered. A refusal for their rate stops all calls
+// as long as the upstream asks or, if it names its limit only, until the window of that has passed. Done returns for
+// how long; 0: that is not known, and the caller backs off alone.
 func (r *Rate) Done(ctx context.Context, now time.Time, e *Error) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -207,7 +212,8 @@ func (r *Rate) refresh(ctx context.Context, now time.Time) {
 		r.read = now
 		var other knownRate
 		text, err := r.Notes.Note(ctx, rateNote)
-		if err == nil && text != "" && json.Unmarshal([]byte(text), &other) == nil { // else this process uses its own knowledge
+		// else this process uses its own knowledge
+		if err == nil && text != "" && json.Unmarshal([]byte(text), &other) == nil {
 			k := &r.known
 			k.Until, k.Last, k.Gone = laterOf(k.Until, other.Until), laterOf(k.Last, other.Last), laterOf(k.Gone, other.Gone)
 			k.Ahead, k.Shifted = laterOf(k.Ahead, other.Ahead), max(k.Shifted, other.Shifted)

@@ -21,10 +21,12 @@ type Reconciler struct {
 	Schedule Scheduler
 	// Pace returns the schedule as stretched at now, and the pages of a job's charts, by job; missing jobs keep their
 	// own. known is the argument of Schedule.Due. nil: it is never stretched, and a chart begins with quota for one page.
-	Pace     func(ctx context.Context, known map[ingest.Series]time.Time, now time.Time) (paced Scheduler, pages map[string]int)
-	Slots    Slots
-	Sink     Sink
-	Room     func() error // returns why the Sink has no room for one more answer: nothing is spent then; nil: it always has
+	Pace func(ctx context.Context, known map[ingest.Series]time.Time,
+		now time.Time) (paced Scheduler, pages map[string]int)
+	Slots Slots
+	Sink  Sink
+	// returns why the Sink has no room for one more answer: nothing is spent then; nil: it always has
+	Room     func() error
 	Library  Library
 	Upstream Upstream
 	Namer    Namer   // nil: categories have no names

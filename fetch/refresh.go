@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	countAfter = 24 * time.Hour // least age of videos outside the charts that are counted, if counts have a pool of their own
-	countAhead = 100            // calls whose ids are read at once
+	// least age of videos outside the charts that are counted, if counts have a pool of their own
+	countAfter = 24 * time.Hour
+	countAhead = 100 // calls whose ids are read at once
 
 	// maxDoubted is how many videos in doubt one call asks for: few, so that it proves something.
 	maxDoubted = 10
@@ -56,7 +57,8 @@ func (r *refresh) next(ctx context.Context, slot ingest.Slot) (step, bool, error
 			}
 		}
 	}
-	for _, next := range []func(context.Context, ingest.Slot) (step, bool, error){r.renewVideos, r.askAgain, r.nameCategories, r.recountVideos} {
+	for _, next := range []func(context.Context, ingest.Slot) (step, bool, error){r.renewVideos,
+		r.askAgain, r.nameCategories, r.recountVideos} {
 		if s, ok, err := next(ctx, slot); ok || err != nil {
 			if slot.Tries > 1 { // its last try ended with a failed call
 				s.retries = 0
@@ -101,16 +103,17 @@ func (r *refresh) askAgain(ctx context.Context, _ ingest.Slot) (step, bool, erro
 }
 
 func (r *refresh) lookUp(asked ingest.Asked) step {
-	s := stepOf(r.Upstream.Videos(asked.All()), func(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
-		slot, a, err := r.Sink.SaveVideos(ctx, slot, asked, page)
-		if err == nil {
-			r.tally.add(a)
-			if r.suspect++; !a.Suspect {
-				r.suspect = 0
+	s := stepOf(r.Upstream.Videos(asked.All()),
+		func(ctx context.Context, slot ingest.Slot, page ingest.Page) (ingest.Slot, error) {
+			slot, a, err := r.Sink.SaveVideos(ctx, slot, asked, page)
+			if err == nil {
+				r.tally.add(a)
+				if r.suspect++; !a.Suspect {
+					r.suspect = 0
+				}
 			}
-		}
-		return slot, err
-	})
+			return slot, err
+		})
 	s.asked = &asked
 	return s
 }
@@ -123,21 +126,23 @@ func (r *refresh) recountVideos(ctx context.Context, _ ingest.Slot) (step, bool,
 	perCall := r.Upstream.Limits().IDsPerCall
 	if len(r.toCount) == 0 {
 		var err error
-		if r.toCount, err = r.Library.VideosToCount(ctx, r.Now().Add(-countAfter), countAhead*perCall); err != nil || len(r.toCount) == 0 {
+		if r.toCount, err = r.Library.VideosToCount(ctx, r.Now().Add(-countAfter), countAhead*perCall); err != nil ||
+			len(r.toCount) == 0 {
 			return step{}, false, err
 		}
 	}
 	ids := r.toCount[:min(perCall, len(r.toCount))]
-	return stepOf(r.Counter.Counts(ids), func(ctx context.Context, slot ingest.Slot, counts []ingest.Counts) (ingest.Slot, error) {
-		slot, err := r.Sink.SaveCounts(ctx, slot, ids, counts)
-		if err == nil {
-			r.toCount = r.toCount[len(ids):]
-			if ingest.Suspect(len(ids), len(counts)) {
-				r.uncounted = len(ids) - len(counts)
+	return stepOf(r.Counter.Counts(ids),
+		func(ctx context.Context, slot ingest.Slot, counts []ingest.Counts) (ingest.Slot, error) {
+			slot, err := r.Sink.SaveCounts(ctx, slot, ids, counts)
+			if err == nil {
+				r.toCount = r.toCount[len(ids):]
+				if ingest.Suspect(len(ids), len(counts)) {
+					r.uncounted = len(ids) - len(counts)
+				}
 			}
-		}
-		return slot, err
-	}), true, nil
+			return slot, err
+		}), true, nil
 }
 
 // nameCategories asks for the names of a region's categories, once the region has had a chart.
@@ -149,9 +154,10 @@ func (r *refresh) nameCategories(ctx context.Context, slot ingest.Slot) (step, b
 	if err != nil || len(regions) == 0 {
 		return step{}, false, err
 	}
-	return stepOf(r.Namer.Categories(regions[0]), func(ctx context.Context, slot ingest.Slot, names []ingest.Category) (ingest.Slot, error) {
-		return r.Sink.SaveNames(ctx, slot, regions[0], names)
-	}), true, nil
+	return stepOf(r.Namer.Categories(regions[0]),
+		func(ctx context.Context, slot ingest.Slot, names []ingest.Category) (ingest.Slot, error) {
+			return r.Sink.SaveNames(ctx, slot, regions[0], names)
+		}), true, nil
 }
 
 func (r *refresh) doneReason() string {

@@ -27,7 +27,8 @@ func (r *Reconciler) Run(ctx context.Context, o RunOptions) ([]ingest.SlotResult
 		return nil, err
 	}
 	err := run.runRound(ctx, nil)
-	slices.SortStableFunc(run.results, func(a, b ingest.SlotResult) int { return cmp.Compare(run.order[a.SlotKey], run.order[b.SlotKey]) })
+	slices.SortStableFunc(run.results,
+		func(a, b ingest.SlotResult) int { return cmp.Compare(run.order[a.SlotKey], run.order[b.SlotKey]) })
 	return run.results, err
 }
 

@@ -43,7 +43,8 @@ type runner struct {
 
 func newRunner(rec *Reconciler, o RunOptions) *runner {
 	o.paced = rec.Pace != nil && !o.Force && o.Pages == 0
-	r := &runner{Reconciler: rec, options: o, wanted: map[ingest.Series]bool{}, order: map[ingest.SlotKey]int{}, ended: make(chan result), share: newAllowance(o, rec.Rate, max(1, rec.Workers))}
+	r := &runner{Reconciler: rec, options: o, wanted: map[ingest.Series]bool{}, order: map[ingest.SlotKey]int{},
+		ended: make(chan result), share: newAllowance(o, rec.Rate, max(1, rec.Workers))}
 	series := o.Series
 	if series == nil && o.Backfill == nil {
 		for _, job := range rec.Jobs {

@@ -28,11 +28,13 @@ type searching struct {
 // newSearching panics unless up is a Searcher.
 func newSearching(up Upstream, query ingest.Query, pages int, listing *ingest.Listing) *searching {
 	limits := up.Limits()
-	return &searching{seen: newSeen(listing), upstream: up.(Searcher), query: query, limits: limits, pages: min(max(pages, 1), limits.SearchPages)}
+	return &searching{seen: newSeen(listing), upstream: up.(Searcher), query: query, limits: limits,
+		pages: min(max(pages, 1), limits.SearchPages)}
 }
 
 func (f *searching) page(slot ingest.Slot) Call[foundPage] {
-	return readAs(f.upstream.Search(f.query, slot.Token), func(page ingest.Found) foundPage { return f.readPage(slot.Pages+1, page) })
+	return readAs(f.upstream.Search(f.query, slot.Token),
+		func(page ingest.Found) foundPage { return f.readPage(slot.Pages+1, page) })
 }
 
 // readPage reads the page with a number. A full last page counts as cut off, since at its limit the upstream names no

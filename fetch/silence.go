@@ -9,11 +9,11 @@ import (
 	"github.com/trendvidstream/ingest"
 )
 
-// An upstream that is away is probed, not tried: after two slots of the schedule in a row that got no usable answer, the
-// others wait, and one call asks again for all series after five minutes, then after ten, then every twenty; more rarely
-// where six hours of that would cost more than 3 % of a day's limit. It has no retries, as the second slot has none, and
-// is not made while even the upstream's clock, which costs nothing, cannot be asked. The first answer ends the wait.
-// Slots that a person forces, and backfills, are tried all the same.
+// An upstream that is away is probed, not tried: after two slots of the schedule in a row that got no usable answer,
+// the others wait, and one call asks again for all series after five minutes, then after ten, then every twenty; more
+// rarely where six hours of that would cost more than 3 % of a day's limit. It has no retries, as the second slot has
+// none, and is not made while even the upstream's clock, which costs nothing, cannot be asked. The first answer ends
+// the wait. Slots that a person forces, and backfills, are tried all the same.
 
 // silentSlots is how many slots in a row must get no usable answer before the upstream counts as away.
 const silentSlots = 2
@@ -21,7 +21,8 @@ const silentSlots = 2
 // probeWaits are how long it then takes until each probe. The last value repeats.
 var probeWaits = []time.Duration{5 * time.Minute, 10 * time.Minute, 20 * time.Minute}
 
-// A silence of outage costs at most mostAsking millionths of a day's limit, if probes at most rarestProbe apart can do that.
+// A silence of outage costs at most mostAsking millionths of a day's limit, if probes at most rarestProbe apart can do
+// that.
 const (
 	outage      = 6 * time.Hour
 	mostAsking  = 30_000
@@ -57,8 +58,8 @@ func (r *runner) heedsSilence() bool {
 	return r.Notes != nil && !r.options.Force && r.options.Backfill == nil
 }
 
-// awaitAnswer returns an *Error if the upstream is away and it is not yet time for a probe, or if the probe failed at the
-// upstream's clock. r.probes is then true if the next slot is the probe.
+// awaitAnswer returns an *Error if the upstream is away and it is not yet time for a probe, or if the probe failed at
+// the upstream's clock. r.probes is then true if the next slot is the probe.
 func (r *runner) awaitAnswer(ctx context.Context) error {
 	r.silence, r.probes, r.rests = silence{}, false, false
 	if !r.heedsSilence() {
@@ -96,7 +97,8 @@ func (r *runner) awaitAnswer(ctx context.Context) error {
 
 // error says that nothing is fetched until the next probe.
 func (s silence) error(err error) *Error {
-	said := fmt.Errorf("the last %d slots got no usable answer: nothing is fetched until one call asks again at %s", s.Slots, s.Next.UTC().Format(time.RFC3339))
+	said := fmt.Errorf("the last %d slots got no usable answer: nothing is fetched until one call asks again at %s",
+		s.Slots, s.Next.UTC().Format(time.RFC3339))
 	if err != nil {
 		said = fmt.Errorf("%w: %w", said, err)
 	}

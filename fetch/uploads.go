@@ -40,7 +40,8 @@ func (f *uploads) page(slot ingest.Slot) Call[foundPage] {
 	if err != nil {
 		name = list // not written by us
 	}
-	return readAs(archive.Uploads(name, token), func(page ingest.Found) foundPage { return f.readPage(slot.Pages+1, list, page) })
+	return readAs(archive.Uploads(name, token),
+		func(page ingest.Found) foundPage { return f.readPage(slot.Pages+1, list, page) })
 }
 
 // readChannel returns where the pages of a channel begin. If the list was too short, it is read again: up to the first

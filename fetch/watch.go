@@ -50,7 +50,8 @@ func (f *watching) page(slot ingest.Slot) Call[foundPage] {
 		return readAs(f.upstream.Channel(f.channel), f.readChannel)
 	}
 	token := strings.TrimPrefix(slot.Token, "/")
-	return readAs(f.upstream.Uploads(w.Uploads, token), func(page ingest.Found) foundPage { return f.readPage(token, page) })
+	return readAs(f.upstream.Uploads(w.Uploads, token),
+		func(page ingest.Found) foundPage { return f.readPage(token, page) })
 }
 
 // readChannel reads the channel of the handle or the id. A channel stays the one that it first led to.
@@ -94,7 +95,8 @@ func (f *watching) readPage(token string, page ingest.Found) foundPage {
 	switch f.pages++; {
 	case known >= 0 || page.Next == "":
 	case w.Newest == nil:
-		out.note = fmt.Sprintf("the first look takes the newest %d: a backfill fetches older ones (ingest backfill plan uploads %s)", len(ids), f.channel)
+		out.note = fmt.Sprintf("the first look takes the newest %d: "+
+			"a backfill fetches older ones (ingest backfill plan uploads %s)", len(ids), f.channel)
 	case f.pages == newestPages:
 		out.note = fmt.Sprintf("%d pages show no upload that was known: the rest was left out", newestPages)
 	default:
@@ -139,7 +141,8 @@ func (f *watching) gone() error {
 	if f.Watch.Gone.IsZero() {
 		return nil
 	}
-	return &goneError{fmt.Sprintf("%s was deleted or hidden: gone since %s; each slot asks again", f.channel, f.Watch.Gone.UTC().Format(time.RFC3339))}
+	return &goneError{fmt.Sprintf("%s was deleted or hidden: gone since %s; each slot asks again",
+		f.channel, f.Watch.Gone.UTC().Format(time.RFC3339))}
 }
 
 // moved says that the handle no longer leads to the channel; "" if it does.
@@ -147,7 +150,8 @@ func (f *watching) moved() string {
 	if f.Watch.Moved == "" {
 		return ""
 	}
-	return fmt.Sprintf("renamed: %s is %s now; the channel is %s, which the config should name instead", f.channel, f.Watch.Moved, f.Channel)
+	return fmt.Sprintf("renamed: %s is %s now; the channel is %s, which the config should name instead",
+		f.channel, f.Watch.Moved, f.Channel)
 }
 
 // rewind goes back to the first page of the list.

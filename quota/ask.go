@@ -17,7 +17,8 @@ func (a Ask) Check(t time.Time) error {
 		return err
 	}
 	if a.Grace < 0 || a.Horizon < 0 || a.Precision < 0 {
-		return fmt.Errorf("%w: a grace of %v, a horizon of %v, a precision of %v: none may be negative", ErrUnknown, a.Grace, a.Horizon, a.Precision)
+		return fmt.Errorf("%w: a grace of %v, a horizon of %v, a precision of %v: none may be negative",
+			ErrUnknown, a.Grace, a.Horizon, a.Precision)
 	}
 	if n := len(a.Charges); n < 1 || n > protocol.MaxPools {
 		return fmt.Errorf("%w: %d charges in one ask: use 1 to %d", ErrUnknown, n, protocol.MaxPools)
@@ -32,12 +33,14 @@ func (a Ask) Check(t time.Time) error {
 		for _, b := range c.Bounds {
 			if !b.Window.Day() {
 				if a.Horizon < b.Window.Length+a.Grace {
-					return fmt.Errorf("%w: a horizon of %v, shorter than window %s with its grace", ErrUnknown, a.Horizon, b.Window.Name)
+					return fmt.Errorf("%w: a horizon of %v, shorter than window %s with its grace", ErrUnknown,
+						a.Horizon, b.Window.Name)
 				}
 				continue
 			}
 			if i := a.day(t); i < 1 || i+2 >= len(a.Midnights) {
-				return clocksApart("the ledger's clock says %s, outside the provider's days that the caller sent: are the two clocks apart?", t)
+				return clocksApart("the ledger's clock says %s, outside the provider's days that the caller sent: "+
+					"are the two clocks apart?", t)
 			}
 		}
 	}
@@ -53,13 +56,16 @@ func (c Charge) check() error {
 	}
 	for _, b := range c.Bounds {
 		if b.Window.Length < 0 || b.Window.Length > protocol.MaxWindow {
-			return fmt.Errorf("%w: pool %s: a window of %v: use up to %v, or 0 for the provider's day", ErrUnknown, c.Pool, b.Window.Length, protocol.MaxWindow)
+			return fmt.Errorf("%w: pool %s: a window of %v: use up to %v, or 0 for the provider's day",
+				ErrUnknown, c.Pool, b.Window.Length, protocol.MaxWindow)
 		}
 		if b.Window.Limit < 1 || b.Window.Limit > MaxLimit || b.Ceiling < 0 || b.Ceiling > b.Window.Limit {
-			return fmt.Errorf("%w: pool %s, window %s: limit %d, ceiling %d", ErrUnknown, c.Pool, b.Window.Name, b.Window.Limit, b.Ceiling)
+			return fmt.Errorf("%w: pool %s, window %s: limit %d, ceiling %d", ErrUnknown, c.Pool,
+				b.Window.Name, b.Window.Limit, b.Ceiling)
 		}
 		if c.Amount > b.Ceiling {
-			return fmt.Errorf("%w: %d of pool %s, where this purpose may see at most %d of %d used in window %s: raise the limit or the ceiling in the costs",
+			return fmt.Errorf("%w: %d of pool %s, where this purpose may see at most %d of %d used in window %s: "+
+				"raise the limit or the ceiling in the costs",
 				ErrNeverFits, c.Amount, c.Pool, b.Ceiling, b.Window.Limit, b.Window.Name)
 		}
 	}
@@ -92,7 +98,8 @@ func (a Ask) ClockGap() time.Duration {
 // by more than ClockGap.
 func (a Ask) Advance(clock, newest time.Time) (time.Time, error) {
 	if gap := newest.Sub(clock); gap > a.ClockGap() && !newest.IsZero() {
-		return clock, clocksApart("its clock says %s, %v before its newest entry: set the clock, or wait until %s", clock, gap.Round(time.Second), newest)
+		return clock, clocksApart("its clock says %s, %v before its newest entry: set the clock, or wait until %s",
+			clock, gap.Round(time.Second), newest)
 	}
 	if newest.After(clock) {
 		return newest, a.Check(newest)

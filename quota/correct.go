@@ -159,7 +159,8 @@ func (g *Governor) Reset(ctx context.Context, by string) error {
 	}
 	at := g.Now().Truncate(time.Second)
 	if g.Log != nil {
-		g.Log.WarnContext(ctx, "the account was reset by hand", slog.String("account", g.Account), slog.String("by", by), slog.Time("at", at))
+		g.Log.WarnContext(ctx, "the account was reset by hand", slog.String("account", g.Account),
+			slog.String("by", by), slog.Time("at", at))
 	}
 	for _, pool := range g.Tariff.PoolNames() { // closes no pool: it only records the time
 		if err := g.ledger().Drain(ctx, g.Account, pool, Drain{Until: at, By: ByReset, At: at}); err != nil {
@@ -171,7 +172,8 @@ func (g *Governor) Reset(ctx context.Context, by string) error {
 
 // posted returns a charge that no limit holds back.
 func posted(pool string, amount int64) Charge {
-	return Charge{Pool: pool, Amount: amount, Bounds: []Bound{{Window: Window{Name: "posted", Length: protocol.MinWindow, Limit: MaxLimit}, Ceiling: MaxLimit}}}
+	return Charge{Pool: pool, Amount: amount,
+		Bounds: []Bound{{Window: Window{Name: "posted", Length: protocol.MinWindow, Limit: MaxLimit}, Ceiling: MaxLimit}}}
 }
 
 // usedToday returns the use of the provider's day, or the use of any window if no day is counted.

@@ -109,7 +109,8 @@ func (r *costsReader) upstream(name string, u upstreamFile) map[string]*Tariff {
 		r.wrong(here.of("zone"), "zone %q is not a time zone: use a name like America/Los_Angeles", u.Zone)
 	}
 	if !slices.Contains([]string{"", "charged", "free"}, u.Bursts) {
-		r.wrong(here.of("bursts"), "bursts: %q is not known: use charged, or free where the provider does not charge requests that it refuses for their rate", u.Bursts)
+		r.wrong(here.of("bursts"), "bursts: %q is not known: "+
+			"use charged, or free where the provider does not charge requests that it refuses for their rate", u.Bursts)
 	}
 	base := Tariff{
 		Upstream: name, Zone: zone, FreeBursts: u.Bursts == "free", Ceilings: map[Purpose]Share{},
@@ -210,7 +211,8 @@ func (r *costsReader) checkWas(pools []Pool, here place) {
 			if slices.ContainsFunc(pools, func(other Pool) bool {
 				return other.Name != p.Name && (other.Name == was || slices.Contains(other.Was, was))
 			}) {
-				r.wrong(here.of(p.Name, wasField), "pool %s was %s, and so is or was another pool: name the pool that goes on", p.Name, was)
+				r.wrong(here.of(p.Name, wasField),
+					"pool %s was %s, and so is or was another pool: name the pool that goes on", p.Name, was)
 			}
 		}
 	}
@@ -219,7 +221,8 @@ func (r *costsReader) checkWas(pools []Pool, here place) {
 func (r *costsReader) pool(name string, windows map[string]strictyaml.TextOrList, here place) Pool {
 	p := Pool{Name: name, Line: r.yaml.Line(here)}
 	if given, ok := windows[wasField]; ok && !given.IsList {
-		r.wrong(here.of(wasField), "was: give a list of the names that pool %s had, the first one first, such as was: [%s]", name, given.Text)
+		r.wrong(here.of(wasField), "was: give a list of the names that pool %s had, the first one first, such as was: [%s]",
+			name, given.Text)
 	}
 	for _, was := range windows[wasField].List {
 		if CheckAccount(string(was)) != nil {
@@ -298,7 +301,8 @@ func (r *costsReader) policy(clauses map[string]terms.Clause, here place) map[st
 		case !dayOrMonth.MatchString(c.Read):
 			r.wrong(at.of("read"), "read: %q is not when the clause was read there, such as 2026-11 or 2026-11-23", c.Read)
 		case counts != (c.Days > 0) || c.Days < 0:
-			r.wrong(at.of("days"), "days: %d: %s and %s have a number of days above 0, the others have none", c.Days, terms.Retention, terms.UnusedQuota)
+			r.wrong(at.of("days"), "days: %d: %s and %s have a number of days above 0, the others have none",
+				c.Days, terms.Retention, terms.UnusedQuota)
 		}
 	}
 	return clauses

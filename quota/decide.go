@@ -150,7 +150,8 @@ func decidePool(a Ask, c Charge, now time.Time, facts PoolFacts) (PoolState, *Re
 func decideWindow(a Ask, b Bound, l Lookup, now time.Time, total int64, f WindowFacts) (WindowState, time.Time, error) {
 	state := WindowState{Window: b.Window, Ceiling: b.Ceiling, Used: total - f.Before}
 	if f.Before < 0 || state.Used < 0 {
-		return state, time.Time{}, fmt.Errorf("%w: window %s has %d used of a total of %d", ErrCorrupt, b.Window.Name, state.Used, total)
+		return state, time.Time{}, fmt.Errorf("%w: window %s has %d used of a total of %d", ErrCorrupt,
+			b.Window.Name, state.Used, total)
 	}
 	refuses := l.Refuses(total, f.Before)
 	if !b.Window.Day() {
@@ -162,7 +163,8 @@ func decideWindow(a Ask, b Bound, l Lookup, now time.Time, total int64, f Window
 			return state, time.Time{}, nil
 		}
 		if f.Leaves <= 0 {
-			return state, time.Time{}, fmt.Errorf("%w: window %s is full, and no entry has to leave it", ErrCorrupt, b.Window.Name)
+			return state, time.Time{}, fmt.Errorf("%w: window %s is full, and no entry has to leave it",
+				ErrCorrupt, b.Window.Name)
 		}
 		return state, protocol.Time(f.Leaves).Add(reach), nil
 	}
@@ -172,7 +174,8 @@ func decideWindow(a Ask, b Bound, l Lookup, now time.Time, total int64, f Window
 	case !refuses:
 		return state, time.Time{}, nil
 	case f.NextStart < 0 || f.NextStart > total:
-		return state, time.Time{}, fmt.Errorf("%w: window %s begins its next day at %d of %d", ErrCorrupt, b.Window.Name, f.NextStart, total)
+		return state, time.Time{}, fmt.Errorf("%w: window %s begins its next day at %d of %d",
+			ErrCorrupt, b.Window.Name, f.NextStart, total)
 	case l.Refuses(total, f.NextStart): // takes within the grace count in both days
 		return state, a.turns(today + 2), nil
 	}

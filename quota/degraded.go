@@ -16,7 +16,8 @@ func (g *Governor) cheap(a Ask) error {
 	for _, c := range a.Charges {
 		for _, b := range c.Bounds {
 			if maxCharge := g.Tariff.Failure.OpenAtMost.Of(b.Window.Limit); c.Amount > maxCharge {
-				return fmt.Errorf("%s costs %d of pool %s, and without the ledger at most %d goes on", a.Who.Method, c.Amount, c.Pool, maxCharge)
+				return fmt.Errorf("%s costs %d of pool %s, and without the ledger at most %d goes on",
+					a.Who.Method, c.Amount, c.Pool, maxCharge)
 			}
 			if c.Amount > b.Ceiling { // see Tariff.bound
 				return fmt.Errorf("%s costs %d of pool %s, and the schedule leaves %d", a.Who.Method, c.Amount, c.Pool, b.Ceiling)
@@ -60,10 +61,12 @@ func (g *Governor) degraded(ctx context.Context, a Ask, cause error) (Decision, 
 		return Decision{}, fmt.Errorf("%w; and the journal: %w", closed, err)
 	}
 	if d.Row == 0 {
-		return Decision{}, fmt.Errorf("%w: %s: the budget for calls without the ledger is used up: %w", ErrClosed, a.Who.Method, cause)
+		return Decision{}, fmt.Errorf("%w: %s: the budget for calls without the ledger is used up: %w",
+			ErrClosed, a.Who.Method, cause)
 	}
 	if !g.inEmergency.Swap(true) && g.Log != nil {
-		g.Log.WarnContext(ctx, "the ledger cannot answer: cheap calls go on, from the emergency budget", slog.Any("error", cause))
+		g.Log.WarnContext(ctx, "the ledger cannot answer: cheap calls go on, from the emergency budget",
+			slog.Any("error", cause))
 	}
 	return d, nil
 }
@@ -169,7 +172,8 @@ func (g *Governor) drained(c Charge, last []LastUsage, now time.Time) *Decision 
 // budgets returns the limits that the charge must fit: the emergency budget and, for each window, the amount left
 // when the ledger last answered.
 func (g *Governor) budgets(a Ask, c Charge, last []LastUsage, now time.Time) []EmergencyBudget {
-	emergency := EmergencyBudget{Pool: c.Pool, Amount: MaxLimit, Shared: true, Since: now.Add(-g.Tariff.pool(c.Pool).longest() - a.Grace)}
+	emergency := EmergencyBudget{Pool: c.Pool, Amount: MaxLimit, Shared: true,
+		Since: now.Add(-g.Tariff.pool(c.Pool).longest() - a.Grace)}
 	for _, b := range c.Bounds {
 		emergency.Amount = min(emergency.Amount, g.Tariff.emergency(b.Window.Limit))
 	}

@@ -33,7 +33,8 @@ func (t *Tariff) doubt(p PoolState, today, now, midnight time.Time) Drain {
 			return stands
 		}
 	}
-	if t.stood(p.LastDrain, today) && p.LastDrain.Used/2 <= usedToday(p.Windows) && usedToday(p.Windows) <= 2*p.LastDrain.Used {
+	if t.stood(p.LastDrain, today) && p.LastDrain.Used/2 <= usedToday(p.Windows) &&
+		usedToday(p.Windows) <= 2*p.LastDrain.Used {
 		return stands
 	}
 	probe := 0
@@ -60,8 +61,8 @@ func (t *Tariff) stood(last Drain, today time.Time) bool {
 // probeTime is how long a probe keeps other calls waiting. If it never returns, another call probes then.
 const probeTime = 2 * time.Minute
 
-// longestLease is how long a lease closes a pool at most. One that ends sooner after midnight is of the day before, since
-// the first doubt of a day is longer.
+// longestLease is how long a lease closes a pool at most. One that ends sooner after midnight is of the day before,
+// since the first doubt of a day is longer.
 const longestLease = probeTime + 10*time.Second
 
 // probe makes an admitted call the probe, if the pool waits for one; other calls are refused until it has returned. A
@@ -81,7 +82,8 @@ func (g *Governor) probe(ctx context.Context, d Decision) (Decision, error) {
 			var err error
 			if mine, err = g.lease(ctx, d, p, lease); err != nil {
 				g.giveBack(ctx, d)
-				return Decision{}, fmt.Errorf("%w: %s: one call is to ask whether %s is spent, and no ledger keeps others from asking: %w", ErrClosed, d.Who.Method, p.Pool, err)
+				return Decision{}, fmt.Errorf("%w: %s: one call is to ask whether %s is spent, "+
+					"and no ledger keeps others from asking: %w", ErrClosed, d.Who.Method, p.Pool, err)
 			}
 		}
 		if !mine {

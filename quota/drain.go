@@ -87,7 +87,8 @@ func (d Drain) closes(t time.Time) bool {
 
 // refusal returns the refusal of a charge with that bound on the pool.
 func (d Drain) refusal(pool string, b Bound) *Refusal {
-	r := &Refusal{Pool: pool, Window: protocol.DrainWindow, Used: d.Used, Ceiling: b.Ceiling, Limit: b.Window.Limit, Probe: d.Probe}
+	r := &Refusal{Pool: pool, Window: protocol.DrainWindow, Used: d.Used, Ceiling: b.Ceiling,
+		Limit: b.Window.Limit, Probe: d.Probe}
 	switch d.By {
 	case ByHand:
 		r.ByHand = d.At

@@ -44,12 +44,14 @@ func (d Decision) Sentence(topSpender string) string {
 		parts[0] += " until " + frees
 	}
 	if r.RoomIn != "" && counted(r.Pool) && r.Reserved == 0 {
-		parts = append(parts, fmt.Sprintf("window %s has room: only our own rule refuses, the line %s: under pools.%s in costs.yaml", r.RoomIn, r.Window, r.Pool))
+		parts = append(parts, fmt.Sprintf("window %s has room: only our own rule refuses, the line %s: "+
+			"under pools.%s in costs.yaml", r.RoomIn, r.Window, r.Pool))
 	}
 	for _, p := range d.Pools {
 		for _, w := range p.Windows {
 			if p.Pool == r.Pool && w.Window.Day() && r.Window != protocol.DrainWindow && r.Reserved == 0 && counted(p.Pool) {
-				parts = append(parts, fmt.Sprintf("the provider's own day has %s of %s left", amount.Thousands(max(w.Window.Limit-w.Used, 0)), amount.Thousands(w.Window.Limit)))
+				parts = append(parts, fmt.Sprintf("the provider's own day has %s of %s left",
+					amount.Thousands(max(w.Window.Limit-w.Used, 0)), amount.Thousands(w.Window.Limit)))
 			}
 		}
 	}

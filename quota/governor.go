@@ -75,7 +75,8 @@ func (g *Governor) Take(ctx context.Context, r Request) (Decision, error) {
 		}
 		g.giveBack(ctx, d)
 	}
-	return Decision{}, fmt.Errorf("%w: %s: every answer came more than %v after the request: is this machine stopped again and again?", ErrClosed, r.Method, g.SendWithin())
+	return Decision{}, fmt.Errorf("%w: %s: every answer came more than %v after the request: "+
+		"is this machine stopped again and again?", ErrClosed, r.Method, g.SendWithin())
 }
 
 // elapsed returns the longer of the monotonic and the wall-clock time between two readings: the monotonic clock misses
@@ -87,7 +88,8 @@ func elapsed(from, to time.Time) time.Duration {
 // giveBack refunds a take that was never used. If that fails, it stays charged, which is the safe side.
 func (g *Governor) giveBack(ctx context.Context, d Decision) {
 	if err := g.Refund(ctx, d); err != nil && g.Log != nil {
-		g.Log.WarnContext(ctx, "a take that was not used is not given back", slog.String("method", d.Who.Method), slog.Any("error", err))
+		g.Log.WarnContext(ctx, "a take that was not used is not given back", slog.String("method", d.Who.Method),
+			slog.Any("error", err))
 	}
 }
 
@@ -157,7 +159,8 @@ func (g *Governor) turned(ctx context.Context, a Ask) error {
 	if err != nil || date.IsZero() || !date.Before(a.Midnights[today]) {
 		return nil //nolint:nilerr // the call itself will then fail too
 	}
-	return clocksApart("the provider's day has not turned: its clock says %s, this machine's %s: set the clock (timedatectl set-ntp true)", date, a.Now)
+	return clocksApart("the provider's day has not turned: its clock says %s, this machine's %s: "+
+		"set the clock (timedatectl set-ntp true)", date, a.Now)
 }
 
 // ask converts the request for a ledger. fits is false if r.Reserve leaves too little for it.
@@ -177,7 +180,8 @@ func (g *Governor) ask(ctx context.Context, r Request) (a Ask, fits bool, err er
 	}
 	for pool, amount := range cost {
 		if int64(r.Calls) > MaxLimit/amount {
-			return Ask{}, false, fmt.Errorf("%w: %d calls of %s, each %d of pool %s: at most %d are counted", ErrNeverFits, r.Calls, r.Method, amount, pool, int64(MaxLimit))
+			return Ask{}, false, fmt.Errorf("%w: %d calls of %s, each %d of pool %s: at most %d are counted",
+				ErrNeverFits, r.Calls, r.Method, amount, pool, int64(MaxLimit))
 		}
 	}
 	fits = true
@@ -268,7 +272,8 @@ func (g *Governor) checkWhole(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrClosed, err)
 	case len(missing) > 0:
-		return fmt.Errorf("%w: %w: the first is %d of pool %s by %s: put the ledger back as it was, or post the missing spends", ErrClosed, ErrIncomplete,
+		return fmt.Errorf("%w: %w: the first is %d of pool %s by %s: "+
+			"put the ledger back as it was, or post the missing spends", ErrClosed, ErrIncomplete,
 			missing[0].Amount, missing[0].Pool, missing[0].Who)
 	}
 	return nil

@@ -124,7 +124,8 @@ type Bound struct {
 
 // refusal returns the refusal of an ask by this window of a pool, given the pool's use.
 func (b Bound) refusal(a Ask, pool string, used int64) *Refusal {
-	r := &Refusal{Pool: pool, Window: b.Window.Name, Used: used, Ceiling: b.Ceiling, Limit: b.Window.Limit, Purpose: a.Who.Purpose}
+	r := &Refusal{Pool: pool, Window: b.Window.Name, Used: used, Ceiling: b.Ceiling, Limit: b.Window.Limit,
+		Purpose: a.Who.Purpose}
 	if b.Reserved > 0 {
 		r.Reserved, r.left = b.Reserved, max(b.scheduled-used, 0)
 	}
@@ -192,8 +193,8 @@ type Refusal struct {
 	// Reserved is the schedule's remaining need of the window, if that is the reason; 0 if it is not.
 	Reserved int64 `json:"reserved,omitempty"`
 
-	// With window "drained": when a person closed the pool, or until when it is closed because its use is not known. Both are
-	// zero if the provider said no.
+	// With window "drained": when a person closed the pool, or until when it is closed because its use is not known. Both
+	// are zero if the provider said no.
 	ByHand  time.Time `json:"-"`
 	Unknown time.Time `json:"-"`
 	// RoomIn names a window of the same pool that has room for the cost; "" if none has.
@@ -210,17 +211,20 @@ type Refusal struct {
 
 func (r Refusal) String() string {
 	if pool, client, own := strings.Cut(r.Pool, clientSign); own {
-		return fmt.Sprintf("client %s: %s of its %s used %s", client, amount.Thousands(r.Used), amount.Of(r.Limit, pool), r.within())
+		return fmt.Sprintf("client %s: %s of its %s used %s", client, amount.Thousands(r.Used),
+			amount.Of(r.Limit, pool), r.within())
 	}
 	switch {
 	case !r.ByHand.IsZero():
 		return fmt.Sprintf("%s: closed by hand at %s, until the drain is lifted", r.Pool, r.ByHand.Format(time.RFC3339))
 	case !r.Unknown.IsZero():
-		return fmt.Sprintf("%s: closed because its use is not known, until %s or ingest quota post %[1]s N", r.Pool, r.Unknown.UTC().Format(time.RFC3339))
+		return fmt.Sprintf("%s: closed because its use is not known, until %s or ingest quota post %[1]s N",
+			r.Pool, r.Unknown.UTC().Format(time.RFC3339))
 	case r.Window == protocol.DrainWindow:
 		s := fmt.Sprintf("%s: the provider said no at %s used", r.Pool, amount.Thousands(r.Used))
 		if r.Probe > 0 {
-			s += fmt.Sprintf(" of %s: another tool may use this project, or its limit is lower; one call tries again (probe %d)", amount.Thousands(r.Limit), r.Probe)
+			s += fmt.Sprintf(" of %s: another tool may use this project, or its limit is lower; "+
+				"one call tries again (probe %d)", amount.Thousands(r.Limit), r.Probe)
 		}
 		return s
 	}
@@ -236,7 +240,8 @@ func (r Refusal) String() string {
 
 // usedUp says how much of its ceiling the caller has used.
 func (r Refusal) usedUp() string {
-	s := fmt.Sprintf("%s of the %s that %s may use %s are used", amount.Thousands(r.Used), amount.Of(r.Ceiling, r.Pool), r.Purpose.callers(), r.within())
+	s := fmt.Sprintf("%s of the %s that %s may use %s are used", amount.Thousands(r.Used),
+		amount.Of(r.Ceiling, r.Pool), r.Purpose.callers(), r.within())
 	if r.Used >= r.Ceiling {
 		s = fmt.Sprintf("all %s that %s may use %s are used", amount.Of(r.Ceiling, r.Pool), r.Purpose.callers(), r.within())
 	}
@@ -256,7 +261,8 @@ func (r Refusal) reserved() string {
 	if r.Reserved > r.left {
 		needs = "all"
 	}
-	return fmt.Sprintf("the schedule still needs %s %s left %s; %s may use %s", needs, amount.Of(r.left, r.Pool), r.within(), r.Purpose.callers(), left)
+	return fmt.Sprintf("the schedule still needs %s %s left %s; %s may use %s", needs, amount.Of(r.left, r.Pool),
+		r.within(), r.Purpose.callers(), left)
 }
 
 // within says for how long the window of the refusal counts.

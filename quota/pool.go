@@ -23,8 +23,8 @@ import (
 	"github.com/trendvidstream/ingest/quota/internal/protocol"
 )
 
-// Bounds of asks and tariffs. Lua scripts compute in doubles, which are exact up to 2^53: a limit of 10^12 leaves room for
-// thousands of windows.
+// Bounds of asks and tariffs. Lua scripts compute in doubles, which are exact up to 2^53: a limit of 10^12 leaves room
+// for thousands of windows.
 const (
 	MaxLimit    = 1_000_000_000_000
 	MinHorizon  = 26 * time.Hour   // the longest provider day is 25 h

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A pool that was renamed is still the pool of its first name in every ledger and journal: so nothing has to be moved, all
-// hosts count together while their costs are changed one after the other, and nothing counts twice.
+// A pool that was renamed is still the pool of its first name in every ledger and journal: so nothing has to be moved,
+// all hosts count together while their costs are changed one after the other, and nothing counts twice.
 
 type renamedLedger struct {
 	Ledger
@@ -52,7 +52,8 @@ func (l renamedLedger) Drain(ctx context.Context, account, pool string, d Drain)
 	return l.Ledger.Drain(ctx, account, l.t.InLedger(pool), d)
 }
 
-func (l renamedLedger) Spent(ctx context.Context, account string, since time.Time, every time.Duration) ([]Spent, error) {
+func (l renamedLedger) Spent(ctx context.Context, account string, since time.Time,
+	every time.Duration) ([]Spent, error) {
 	spent, err := l.Ledger.Spent(ctx, account, since, every)
 	for i := range spent {
 		spent[i].Pool = l.t.NowNamed(spent[i].Pool)
@@ -92,6 +93,7 @@ func (e renamedEmergencies) Spend(ctx context.Context, spent Emergency, budgets 
 	return e.EmergencyAccount.Spend(ctx, spent, e.budgets(budgets))
 }
 
-func (e renamedEmergencies) Left(ctx context.Context, account string, at time.Time, budgets []EmergencyBudget) ([]int64, error) {
+func (e renamedEmergencies) Left(ctx context.Context, account string, at time.Time,
+	budgets []EmergencyBudget) ([]int64, error) {
 	return e.EmergencyAccount.Left(ctx, account, at, e.budgets(budgets))
 }

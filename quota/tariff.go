@@ -118,7 +118,8 @@ func (t *Tariff) Check() error {
 	for method, cost := range t.Methods {
 		for pool, amount := range cost {
 			if amount < 1 {
-				return fmt.Errorf("%w: method %s costs %d of pool %s: every call costs at least 1", ErrUnknown, method, amount, pool)
+				return fmt.Errorf("%w: method %s costs %d of pool %s: every call costs at least 1",
+					ErrUnknown, method, amount, pool)
 			}
 			if !slices.ContainsFunc(t.Pools, func(p Pool) bool { return p.Name == pool }) {
 				return fmt.Errorf("method %s costs something of a pool that is not counted: %w", method, t.CheckPool(pool))
@@ -136,7 +137,8 @@ func (t *Tariff) dayOf(at time.Time) (begins, ends time.Time) {
 }
 
 func (t *Tariff) ask(account string, now time.Time) Ask {
-	return Ask{Account: account, Midnights: Midnights(now, t.Zone), Grace: t.Grace, Horizon: t.Horizon(), Now: now, Gap: t.Gap()}
+	return Ask{Account: account, Midnights: Midnights(now, t.Zone), Grace: t.Grace, Horizon: t.Horizon(),
+		Now: now, Gap: t.Gap()}
 }
 
 func (p Pool) charge(amount int64, ceiling Share) Charge {

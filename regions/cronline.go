@@ -64,7 +64,8 @@ func parseCron(line string) (*cronLine, error) {
 		l.zone, plain = zone, rest
 	}
 	if strings.HasPrefix(plain, "@every") {
-		return nil, fmt.Errorf("cron: %q: write an interval as every: %s", plain, suggestInterval(strings.TrimPrefix(plain, "@every "), "30m"))
+		return nil, fmt.Errorf("cron: %q: write an interval as every: %s", plain,
+			suggestInterval(strings.TrimPrefix(plain, "@every "), "30m"))
 	}
 	if macro, ok := macros[plain]; ok {
 		plain = macro
@@ -114,7 +115,8 @@ func (l *cronLine) parse(plain string) error {
 	l.anyDay = !starred(l.fields[2]) && !starred(l.fields[4])
 	l.everyHour = spec.Hour&^star == 1<<24-1
 	if l.firstAfter(0) == 0 {
-		return fmt.Errorf("cron: %q never fires: there is no such day in any year: try %q for the last day that every month has", plain, "0 6 28 * *")
+		return fmt.Errorf("cron: %q never fires: there is no such day in any year: "+
+			"try %q for the last day that every month has", plain, "0 6 28 * *")
 	}
 	return nil
 }

@@ -63,7 +63,8 @@ func (all Schedule) AtPace(paces map[string]Pace) Schedule {
 	return out
 }
 
-// Waking returns the schedule of a machine that does not always run: wakes returns a time, or when it next runs after it.
+// Waking returns the schedule of a machine that does not always run: wakes returns a time, or when it next runs after
+// it.
 func (all Schedule) Waking(wakes func(time.Time) time.Time) Schedule {
 	out := slices.Clone(all)
 	for i := range out {

@@ -2,10 +2,10 @@
 // when a series is stale, and wakes the fetcher. Except for Serve it is pure: a schedule is computed, never stored,
 // and the same on every machine.
 //
-// robfig/cron parses the five fields of a cron line, and ticks for Serve. It panics on a bare "TZ=UTC", does not find 29 February
-// across the year 2100, skips a local time or fires it twice when clocks change, and its timer sleeps through a
-// suspended laptop. Firing times are computed here (the rules are in wallclock.go), and callers ask for the slots
-// Between two instants: after a sleep they ask for a longer span.
+// robfig/cron parses the five fields of a cron line, and ticks for Serve. It panics on a bare "TZ=UTC", does not find
+// 29 February across the year 2100, skips a local time or fires it twice when clocks change, and its timer sleeps
+// through a suspended laptop. Firing times are computed here (the rules are in wallclock.go), and callers ask for the
+// slots Between two instants: after a sleep they ask for a longer span.
 package regions
 
 import (

@@ -54,7 +54,8 @@ func NewJobSchedule(job ingest.Job) (JobSchedule, error) {
 		}
 		s.cron = parsed
 	case job.Every < MinEvery || job.Every > MaxEvery || job.Every%time.Second != 0:
-		return s, fmt.Errorf("job %q: every: %v is not a whole number of seconds from %v to %v: try 30m", job.Name, job.Every, MinEvery, MaxEvery)
+		return s, fmt.Errorf("job %q: every: %v is not a whole number of seconds from %v to %v: try 30m",
+			job.Name, job.Every, MinEvery, MaxEvery)
 	}
 	return s, nil
 }

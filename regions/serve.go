@@ -15,10 +15,11 @@ const Heartbeat = 30 * time.Second
 // call, until ctx is done. Calls never overlap; slots that come due while do runs share the next call. It returns when
 // ctx is done and do has returned.
 //
-// robfig/cron ticks. The heartbeat notices changes that its timer cannot notice: that a laptop slept or a clock was set.
-// do gets the time from now, and asks what is due since it last ran, so no slot depends on a tick; it must return
+// robfig/cron ticks. The heartbeat notices changes that its timer cannot notice: that a laptop slept or a clock was
+// set. do gets the time from now, and asks what is due since it last ran, so no slot depends on a tick; it must return
 // quickly, since it delays the next call. Serve does not recover a panic of do.
-func (all Schedule) Serve(ctx context.Context, heartbeat time.Duration, now func() time.Time, do func(ctx context.Context, now time.Time)) {
+func (all Schedule) Serve(ctx context.Context, heartbeat time.Duration, now func() time.Time,
+	do func(ctx context.Context, now time.Time)) {
 	ctx, cancel := context.WithCancel(ctx)
 	due, waits := make(chan struct{}), make(after, 1)
 	waits <- 0

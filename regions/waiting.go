@@ -9,9 +9,9 @@ import (
 
 // Waiting returns, by series, the slots that have come due and that no run has completed. It goes by schedule and
 // clock, since rows are only added while something runs. DueAt is the newest waiting tick of the series and FirstDueAt
-// the oldest. RetryAt is when the quota that the slot waits for comes back, the least fresh series first; zero if it only
-// waits for a run. The slots that a pace leaves out have not come due. A slot's row, if there is one, has the outcome
-// of its runs.
+// the oldest. RetryAt is when the quota that the slot waits for comes back, the least fresh series first; zero if it
+// only waits for a run. The slots that a pace leaves out have not come due. A slot's row, if there is one, has the
+// outcome of its runs.
 func (all Schedule) Waiting(l ingest.Latest, now time.Time) map[ingest.Series]ingest.Slot {
 	waiting, known := map[ingest.Series]ingest.Slot{}, l.Known()
 	for _, s := range all {
@@ -19,7 +19,8 @@ func (all Schedule) Waiting(l ingest.Latest, now time.Time) map[ingest.Series]in
 		if s.paced() && !s.pace.UsedUp {
 			slots = s.waitingAtPace(l, known, now)
 		}
-		slices.SortStableFunc(slots, func(a, b ingest.Slot) int { return l.Done[a.Series()].DueAt.Compare(l.Done[b.Series()].DueAt) })
+		slices.SortStableFunc(slots,
+			func(a, b ingest.Slot) int { return l.Done[a.Series()].DueAt.Compare(l.Done[b.Series()].DueAt) })
 		for n, slot := range slots {
 			row := unfinished(l, slot.Series(), now)
 			slot.Attempt, slot.Reason, slot.Pages, slot.Videos = row.Attempt, row.Reason, row.Pages, row.Videos
@@ -67,7 +68,8 @@ func (s JobSchedule) waitingAtPace(l ingest.Latest, known map[ingest.Series]time
 	round := s.pace.Gap * time.Duration(len(s.keys))
 	for i, slot := range out {
 		out[i].FirstDueAt = slot.DueAt
-		if newest, seen := known[slot.Series()]; seen && slot.DueAt.Sub(newest) > 2*round { // nothing has run for more than a round
+		// nothing has run for more than a round
+		if newest, seen := known[slot.Series()]; seen && slot.DueAt.Sub(newest) > 2*round {
 			out[i].FirstDueAt = newest.Add(round)
 		}
 	}
@@ -104,11 +106,12 @@ func workedOn(l ingest.Latest, series ingest.Series, now time.Time) time.Time {
 // How far ahead the search for upcoming slots goes: twice as far each time.
 const firstSpan, lastSpan = time.Hour, 64 * 24 * time.Hour
 
-// Upcoming returns the next n slots of the series that are wanted, soonest first: first waiting slots, then coming ones.
-// A slot that waits for quota is due when the quota comes back. Slots of a paced job assume that its remaining budget
-// does not change.
+// Upcoming returns the next n slots of the series that are wanted, soonest first: first waiting slots, then coming
+// ones. A slot that waits for quota is due when the quota comes back. Slots of a paced job assume that its remaining
+// budget does not change.
 func (all Schedule) Upcoming(l ingest.Latest, now time.Time, n int, wanted func(ingest.Series) bool) []ingest.Slot {
-	all = slices.DeleteFunc(slices.Clone(all), func(s JobSchedule) bool { return !slices.ContainsFunc(Schedule{s}.Series(), wanted) })
+	all = slices.DeleteFunc(slices.Clone(all),
+		func(s JobSchedule) bool { return !slices.ContainsFunc(Schedule{s}.Series(), wanted) })
 	var slots []ingest.Slot
 	for span := firstSpan; len(slots) < n && span < lastSpan; span *= 2 {
 		slots = slices.DeleteFunc(all.Until(l, now, now.Add(span)), func(s ingest.Slot) bool { return !wanted(s.Series()) })
@@ -142,7 +145,8 @@ func (all Schedule) Until(l ingest.Latest, now, to time.Time) []ingest.Slot {
 	return slots
 }
 
-func (s JobSchedule) until(waiting map[ingest.Series]ingest.Slot, known map[ingest.Series]time.Time, now, to time.Time) (slots []ingest.Slot) {
+func (s JobSchedule) until(waiting map[ingest.Series]ingest.Slot, known map[ingest.Series]time.Time,
+	now, to time.Time) (slots []ingest.Slot) {
 	for _, key := range s.keys {
 		slot, ok := waiting[ingest.Series{Job: s.Job.Name, Key: key}]
 		if ok && slot.RetryAt.After(now) {
@@ -162,7 +166,8 @@ func (s JobSchedule) until(waiting map[ingest.Series]ingest.Slot, known map[inge
 }
 
 // coming returns the slots of a job that come due after now and not after to, beside the waiting ones.
-func (s JobSchedule) coming(known map[ingest.Series]time.Time, waiting map[ingest.Series]ingest.Slot, now, to time.Time) []ingest.Slot {
+func (s JobSchedule) coming(known map[ingest.Series]time.Time, waiting map[ingest.Series]ingest.Slot,
+	now, to time.Time) []ingest.Slot {
 	if s.paced() {
 		return s.comingAtPace(known, waiting, now, to)
 	}
@@ -182,7 +187,8 @@ func (s JobSchedule) coming(known map[ingest.Series]time.Time, waiting map[inges
 
 // comingAtPace is coming for a paced job: its keys take turns, one step apart, and none comes before it is paid for. As
 // in dueAtPace, turns that pass while nothing is paid for are taken together as soon as it is, each key once.
-func (s JobSchedule) comingAtPace(known map[ingest.Series]time.Time, waiting map[ingest.Series]ingest.Slot, now, to time.Time) (out []ingest.Slot) {
+func (s JobSchedule) comingAtPace(known map[ingest.Series]time.Time, waiting map[ingest.Series]ingest.Slot,
+	now, to time.Time) (out []ingest.Slot) {
 	last, newest, n := s.pace.Last, map[string]time.Time{}, 0
 	for _, key := range s.keys {
 		series := ingest.Series{Job: s.Job.Name, Key: key}

@@ -62,11 +62,14 @@ func (f cronField) stepWarning(part string) string {
 	gap := first + size - last
 	switch {
 	case first == last:
-		return fmt.Sprintf("%s %s is only ever %d, since steps restart each %s: it fires once each %s%s", f.name, part, first, f.cycle, f.cycle, f.evenStepsHint(step))
+		return fmt.Sprintf("%s %s is only ever %d, since steps restart each %s: it fires once each %s%s",
+			f.name, part, first, f.cycle, f.cycle, f.evenStepsHint(step))
 	case f.name == "day of month":
-		return fmt.Sprintf("%s %s restarts on day %d of each month: the step from the end of a month is shorter or longer than %d days%s", f.name, part, first, step, f.evenStepsHint(step))
+		return fmt.Sprintf("%s %s restarts on day %d of each month: the step from the end "+
+			"of a month is shorter or longer than %d days%s", f.name, part, first, step, f.evenStepsHint(step))
 	case gap != step:
-		return fmt.Sprintf("%s %s restarts each %s: the step from %d to %d is %d, not %d%s", f.name, part, f.cycle, last, first, gap, step, f.evenStepsHint(step))
+		return fmt.Sprintf("%s %s restarts each %s: the step from %d to %d is %d, not %d%s", f.name,
+			part, f.cycle, last, first, gap, step, f.evenStepsHint(step))
 	}
 	return ""
 }
@@ -89,7 +92,8 @@ func (l *cronLine) dayWarnings() []string {
 	var out []string
 	dom := l.fields[2]
 	if l.anyDay {
-		out = append(out, fmt.Sprintf("day of month %s and day of week %s are both set: cron fires on days that match either, not both", dom, l.fields[4]))
+		out = append(out, fmt.Sprintf("day of month %s and day of week %s are both set: "+
+			"cron fires on days that match either, not both", dom, l.fields[4]))
 	}
 	if strings.ContainsAny(dom, "*?/") || bits.OnesCount64(l.dom) == 31 {
 		return out // every day, or every few days
@@ -109,7 +113,8 @@ func (l *cronLine) dayWarnings() []string {
 			without[i] = "February, but for leap years"
 		}
 		if len(without) > 0 {
-			out = append(out, fmt.Sprintf("there is no day %d in %s: nothing fires for it there", day, strings.Join(without, ", ")))
+			out = append(out, fmt.Sprintf("there is no day %d in %s: nothing fires for it there",
+				day, strings.Join(without, ", ")))
 		}
 	}
 	return out
@@ -124,7 +129,8 @@ func (l *cronLine) zoneWarnings(now time.Time) []string {
 			change = end
 			continue
 		}
-		what := "the times in UTC move with them; a local time that they skip fires right after the gap, one that they show twice fires the first time"
+		what := "the times in UTC move with them; a local time that they skip fires right after the gap, " +
+			"one that they show twice fires the first time"
 		if l.everyHour {
 			what = "it fires whenever they show such a time, also in an hour that comes twice"
 		}

@@ -23,7 +23,8 @@ func loadZone(name string) (*time.Location, error) {
 		return zone, nil
 	}
 	if hours, ok := fixedOffset(name); ok {
-		return nil, fmt.Errorf("there is no zone %.80q here: a fixed offset is written CRON_TZ=Etc/GMT%+d, with its sign reversed", name, -hours)
+		return nil, fmt.Errorf("there is no zone %.80q here: "+
+			"a fixed offset is written CRON_TZ=Etc/GMT%+d, with its sign reversed", name, -hours)
 	}
 	if near, ok := abbreviations[strings.ToLower(name)]; ok {
 		return nil, fmt.Errorf("there is no zone %.80q here: did you mean CRON_TZ=%s?", name, near)

@@ -75,4 +75,5 @@ func (e apiError) isRateLimit() bool {
 	return rateLimitText.MatchString(e.Type) || rateLimitText.MatchString(e.Message)
 }
 
-var rateLimitText = regexp.MustCompile(`(?i)\brate\b|\brate.?limit|\blimit (is |was )?exceeded|\bquota\b|\bspam|\btoo many\b`)
+var rateLimitText = regexp.MustCompile(
+	`(?i)\brate\b|\brate.?limit|\blimit (is |was )?exceeded|\bquota\b|\bspam|\btoo many\b`)

@@ -8,7 +8,8 @@ const host = `(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?`
 // address matches a URL: scheme, user and password, hosts, a path of one part, a query or fragment. It allows no '@'
 // after the hosts: then a '/', '?' or '#' in a password was not escaped, and the apparent host is a part of the
 // password.
-var address = regexp.MustCompile(`^([a-zA-Z][a-zA-Z0-9+.-]{0,19}://)(?:[^/?#]*@)?((?:` + host + `(?:,` + host + `)*)?)(/[A-Za-z0-9_.~%-]*)?(?:[?#][^@]*)?$`)
+var address = regexp.MustCompile(`^([a-zA-Z][a-zA-Z0-9+.-]{0,19}://)(?:[^/?#]*@)?((?:` +
+	host + `(?:,` + host + `)*)?)(/[A-Za-z0-9_.~%-]*)?(?:[?#][^@]*)?$`)
 
 // ShowURL returns the parts of an address that may be shown: its scheme, hosts with ports, and path; "***" for
 // anything else, which may hold a secret.

@@ -99,7 +99,8 @@ func refusedByProxy(_ context.Context, proxy *url.URL, _ *http.Request, answer *
 	case http.StatusProxyAuthRequired:
 		return fmt.Errorf("the proxy %s wants a user and a password (HTTP 407): put them into HTTPS_PROXY", proxy.Host)
 	}
-	return fmt.Errorf("the proxy %s makes no connection (HTTP %d): see HTTPS_PROXY and NO_PROXY, or ask who runs it", proxy.Host, answer.StatusCode)
+	return fmt.Errorf("the proxy %s makes no connection (HTTP %d): see HTTPS_PROXY and NO_PROXY, or ask who runs it",
+		proxy.Host, answer.StatusCode)
 }
 
 // Host returns the host, "api.example.com" or "127.0.0.1:8080"; a store holds data of one.
@@ -129,7 +130,8 @@ func (t *Transport) AskDate(ctx context.Context) (time.Time, error) {
 	req.Header.Set("User-Agent", t.headers.Agent)
 	resp, err := t.base.RoundTrip(req)
 	if err != nil {
-		return time.Time{}, &fetch.Error{Verdict: fetch.Unsent, Method: "HEAD /", Err: fmt.Errorf("ask %s for its clock: %w", t.host, err)}
+		return time.Time{}, &fetch.Error{Verdict: fetch.Unsent, Method: "HEAD /",
+			Err: fmt.Errorf("ask %s for its clock: %w", t.host, err)}
 	}
 	_ = resp.Body.Close()
 	return t.keepDate(resp), nil

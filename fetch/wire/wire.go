@@ -33,7 +33,8 @@ const defaultTimeout = 20 * time.Second // of one call, from its first byte to i
 // NewClient returns a client of the upstream called name in errors, at base, a result of ParseBaseURL. A call ends
 // after timeout; 0 is 20 s.
 func NewClient(name string, base *url.URL, headers Headers, timeout time.Duration) *Client {
-	return &Client{Transport: NewTransport(base, headers), Cleaner: Cleaner{headers.Key}, name: name, timeout: cmp.Or(timeout, defaultTimeout)}
+	return &Client{Transport: NewTransport(base, headers), Cleaner: Cleaner{headers.Key}, name: name,
+		timeout: cmp.Or(timeout, defaultTimeout)}
 }
 
 // Question describes a call.

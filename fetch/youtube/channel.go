@@ -41,7 +41,8 @@ func (c *Client) Channel(idOrHandle string) fetch.Call[ingest.Channel] {
 		q.Wrong = errNoChannel
 	}
 	return newCall(c, q, func(ctx context.Context) requester[*youtubev3.ChannelListResponse] {
-		call := c.service.Channels.List([]string{"snippet", "contentDetails", "statistics"}).Fields(channelFields).Context(ctx)
+		call := c.service.Channels.List([]string{"snippet", "contentDetails", "statistics"}).
+			Fields(channelFields).Context(ctx)
 		if isHandle(idOrHandle) {
 			return call.ForHandle(idOrHandle)
 		}

@@ -25,7 +25,8 @@ func ParseChannel(s string) (string, error) {
 		case first == "c" || first == "user":
 			return "", fmt.Errorf("%.80q is an old kind of address: open it, and give the @handle that the page shows", s)
 		default:
-			return "", fmt.Errorf("%.80q is no channel of %s: use https://www.youtube.com/@handle or .../channel/UC...", s, strings.ToLower(u.Hostname()))
+			return "", fmt.Errorf("%.80q is no channel of %s: use https://www.youtube.com/@handle or .../channel/UC...",
+				s, strings.ToLower(u.Hostname()))
 		}
 	}
 	switch {
@@ -87,7 +88,8 @@ func isChannelID(s string) bool {
 // validHandle checks the part after the @: letters and digits of any script, and . _ - · between them.
 // https://support.google.com/youtube/answer/11585688
 func validHandle(s string) bool {
-	if n := utf8.RuneCountInString(s); n < 1 || n > 100 || !utf8.ValidString(s) { // how many it takes is the provider's to judge
+	// how many it takes is the provider's to judge
+	if n := utf8.RuneCountInString(s); n < 1 || n > 100 || !utf8.ValidString(s) {
 		return false
 	}
 	for _, r := range s {

@@ -26,8 +26,8 @@ type IDList struct {
 	Column   string // where a table has its videos: "column 2 (video_id)"; "" if the list is no table
 }
 
-// ReadIDs reads lines as ParseVideo does, lines of several ids, a yt-dlp archive, a JSON array, or a table: its column of
-// videos is found by the heading, or by its ids. It skips empty lines, lines that begin with #, and the heading. It
+// ReadIDs reads lines as ParseVideo does, lines of several ids, a yt-dlp archive, a JSON array, or a table: its column
+// of videos is found by the heading, or by its ids. It skips empty lines, lines that begin with #, and the heading. It
 // gives the others to reject: the line's number from 1, its text, shortened but not safe for a terminal, and the
 // reason. Memory grows only with the number of different ids. A quoted cell that does not end is an error.
 func ReadIDs(r io.Reader, reject func(line int, text, why string) error) (*IDList, error) {
@@ -126,7 +126,8 @@ func (l *idReader) readRow() error {
 func (l *idReader) finish(row *row) error {
 	for begin := l.number; row.quoted; {
 		if l.ended || l.number-begin >= maxRecord {
-			return fmt.Errorf("read the ids: on line %d a quoted cell begins that does not end: add its second quote, or take it out", begin)
+			return fmt.Errorf("read the ids: on line %d a quoted cell begins that does not end: "+
+				"add its second quote, or take it out", begin)
 		}
 		line, _, err := l.next()
 		if err != nil {
@@ -139,7 +140,8 @@ func (l *idReader) finish(row *row) error {
 
 // readArray reads a line of a JSON array of ids or URLs.
 func (l *idReader) readArray(number int, line []byte) error {
-	for word := range bytes.FieldsFuncSeq(line, func(r rune) bool { return r == '[' || r == ']' || r == ',' || r == '"' || r == ' ' || r == '\t' }) {
+	for word := range bytes.FieldsFuncSeq(line,
+		func(r rune) bool { return r == '[' || r == ']' || r == ',' || r == '"' || r == ' ' || r == '\t' }) {
 		text, why := ParseVideo(string(word))
 		if why != "" {
 			return l.wrong(number, line, "an array has ids or URLs, in quotes: "+why)

@@ -47,7 +47,8 @@ func isHeading(field []byte) bool {
 
 // isWord reports whether a field has the letters of a word, lower case but for the first: one id in 20,000 has.
 func isWord(field []byte) bool {
-	return len(field) > 0 && !slices.ContainsFunc(field[1:], func(c byte) bool { return c < 'a' || c > 'z' }) && (field[0]|0x20) >= 'a' && (field[0]|0x20) <= 'z'
+	return len(field) > 0 && !slices.ContainsFunc(field[1:], func(c byte) bool { return c < 'a' || c > 'z' }) &&
+		(field[0]|0x20) >= 'a' && (field[0]|0x20) <= 'z'
 }
 
 const (
@@ -114,7 +115,8 @@ func headingOf(line []byte) (t table) {
 	return t
 }
 
-// videosIn counts the cells of a column that are videos; all says that no other cell of it has a text, but for the first.
+// videosIn counts the cells of a column that are videos; all says that no other cell of it has a text, but for the
+// first.
 func videosIn(lines [][]byte, comma byte, column int) (n int, all bool) {
 	all = true
 	for i, line := range lines {

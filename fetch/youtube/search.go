@@ -34,7 +34,8 @@ func (c *Client) Search(q ingest.Query, token string) fetch.Call[ingest.Found] {
 }
 
 func (c *Client) searchCall(q ingest.Query, token string) *youtubev3.SearchListCall {
-	call := c.service.Search.List([]string{"snippet"}).Type("video").MaxResults(pageSize).Fields(searchFields).Order("relevance")
+	call := c.service.Search.List([]string{"snippet"}).Type("video").MaxResults(pageSize).
+		Fields(searchFields).Order("relevance")
 	if q.NewestFirst {
 		call.Order("date")
 	}

@@ -78,7 +78,8 @@ func (c *Client) refusal(q wire.Question, a wire.Answer) *fetch.Error {
 	body := parseErrorBody(a)
 	reason, m := body.findMeaning(q.Method == videosList && q.Region != "", a.Status)
 	m, pool, sure := body.classifyLimit(m)
-	if pool == poolUnits && a.Status == http.StatusTooManyRequests && q.Method == searchList && body.info["quota_metric"] == "" {
+	if pool == poolUnits && a.Status == http.StatusTooManyRequests && q.Method == searchList &&
+		body.info["quota_metric"] == "" {
 		pool = poolSearch // the shared pool refuses with a 403
 	}
 	if m.verdict == fetch.Spent { // its message is long and of no use
@@ -151,13 +152,15 @@ func parseErrorBody(a wire.Answer) errorBody {
 		Error saidError `json:"error"`
 	}
 	e := &said.Error
-	if body := bytes.Trim(a.Body, "[] \t\r\n\ufeff"); len(a.Body) <= maxErrorBody { // its lists could take a hundred times its size in memory
+	// its lists could take a hundred times its size in memory
+	if body := bytes.Trim(a.Body, "[] \t\r\n\ufeff"); len(a.Body) <= maxErrorBody {
 		_ = json.Unmarshal(body, &said) // some come in an array
 		if e.Message == "" && len(e.Errors)+len(e.Details) == 0 {
 			_ = json.Unmarshal(body, e) // of a proxy of Google's own, without the envelope
 		}
 	}
-	b := errorBody{message: e.Message, wait: wire.RetryAfter(a.Header), envelope: e.Message != "" || len(e.Errors) > 0 || len(e.Details) > 0}
+	b := errorBody{message: e.Message, wait: wire.RetryAfter(a.Header), envelope: e.Message != "" ||
+		len(e.Errors) > 0 || len(e.Details) > 0}
 	if !b.envelope {
 		b.message = string(a.Body)
 	}
@@ -222,7 +225,8 @@ func meaningOfStatus(chart bool, status int, b errorBody, reason string) meaning
 		return noChart
 	case status == http.StatusUnauthorized:
 		return refusesKey
-	case status == http.StatusTooManyRequests, status == http.StatusForbidden && (b.wait > 0 || b.info["quota_unit"]+b.info["quota_limit"] != ""):
+	case status == http.StatusTooManyRequests, status == http.StatusForbidden &&
+		(b.wait > 0 || b.info["quota_unit"]+b.info["quota_limit"] != ""):
 		return tooFast
 	case slices.Contains(transient, status):
 		return failed
@@ -249,12 +253,19 @@ var keySentences = []struct {
 	says  *regexp.Regexp
 	means meaning
 }{
-	{regexp.MustCompile(`(?i)has not been used in project|access not configured|not authorized to use this api|\bapi\b.* (?:is|it is|has been|was) (?:disabled|not enabled|deactivated|blocked)`), noAPI},
+	{
+		regexp.MustCompile(
+			`(?i)has not been used in project|access not configured|not authorized to use this api|\bapi\b.* (?:is|it is|has been|was) (?:disabled|not enabled|deactivated|blocked)`), noAPI},
 	{regexp.MustCompile(`(?i)\bbilling\b`), noBilling},
-	{regexp.MustCompile(`(?i)\b(?:project|consumer)\b.*\b(?:suspended|deleted|deletion|invalid|not found|shut down|not exist)`), noProject},
-	{regexp.MustCompile(`(?i)\bapi key\b.*\b(?:not valid|invalid|valid api key|expired|not found|not exist|doesn't exist|restrict|blocked|disabled|revoked|leaked|suspended|deleted|not authorized)`), refusesKey},
+	{regexp.MustCompile(
+		`(?i)\b(?:project|consumer)\b.*\b(?:suspended|deleted|deletion|invalid|not found|shut down|not exist)`), noProject},
+	{
+		regexp.MustCompile(
+			`(?i)\bapi key\b.*\b(?:not valid|invalid|valid api key|expired|not found|not exist|doesn't exist|restrict|blocked|disabled|revoked|leaked|suspended|deleted|not authorized)`), refusesKey},
 	{regexp.MustCompile(`(?i)^requests (?:from|to) .*\bare blocked`), refusesKey},
-	{regexp.MustCompile(`(?i)restrictions? (?:configured )?(?:on|of|for) (?:your|the|this) api key|(?:missing|no|without|use) an? (?:valid )?api key|unregistered callers|unauthenticated use|from different projects`), refusesKey},
+	{
+		regexp.MustCompile(
+			`(?i)restrictions? (?:configured )?(?:on|of|for) (?:your|the|this) api key|(?:missing|no|without|use) an? (?:valid )?api key|unregistered callers|unauthenticated use|from different projects`), refusesKey},
 }
 
 // refusedKey finds a refused key by the sentence of the refusal, or by its link to Google's console.
@@ -267,7 +278,8 @@ func (b errorBody) refusedKey(status int, reason string) (meaning, bool) {
 			return s.means, true
 		}
 	}
-	if status == http.StatusForbidden && (reason == "" || reason == "forbidden") && strings.Contains(strings.ToLower(b.message), "suspended") {
+	if status == http.StatusForbidden && (reason == "" || reason == "forbidden") &&
+		strings.Contains(strings.ToLower(b.message), "suspended") {
 		return suspended, true
 	}
 	return refusesKey, b.console

@@ -63,8 +63,8 @@ func Trace(ctx context.Context, s Store, since time.Time) (string, error) {
 	return "", err
 }
 
-// Renamed returns why the tariff's names must not be used with a ledger that has counted these sums, by the names of the
-// ledger; nil if they may: no count may be left out because a pool has another name now.
+// Renamed returns why the tariff's names must not be used with a ledger that has counted these sums, by the names of
+// the ledger; nil if they may: no count may be left out because a pool has another name now.
 func Renamed(spent []quota.Spent, t *quota.Tariff) error {
 	used := quota.Cost{}
 	for _, s := range spent {
@@ -78,14 +78,18 @@ func Renamed(spent []quota.Spent, t *quota.Tariff) error {
 			p := t.Pools[i]
 			counts := t.InLedger(p.Name)
 			if s.Pool != p.Name {
-				return fmt.Errorf("%s: the ledger has %d of pool %s, and its was: begins with %s, under which it counts: put %[3]s first", inCosts(p), used[s.Pool], s.Pool, counts)
+				return fmt.Errorf("%s: the ledger has %d of pool %s, and its was: begins with %s, under which it counts: "+
+					"put %[3]s first", inCosts(p), used[s.Pool], s.Pool, counts)
 			}
-			return fmt.Errorf("%s: the ledger has %d under this name, and its was: has it count as %s: leave out was:, and count the spends of %[3]s: ingest quota post %[4]s %[5]d", inCosts(p), used[s.Pool], counts, p.Name, used[counts])
+			return fmt.Errorf("%s: the ledger has %d under this name, and its was: has it count as %s: leave out was:, and "+
+				"count the spends of %[3]s: ingest quota post %[4]s %[5]d", inCosts(p), used[s.Pool], counts, p.Name, used[counts])
 		}
 		cost, _ := t.Cost(s.Who.Method) // unknown: nothing draws on it
 		for _, p := range t.Pools {
 			if cost[p.Name] > 0 && used[t.InLedger(p.Name)] == 0 {
-				return fmt.Errorf("%s has counted nothing, and the ledger has %d of pool %s, which the costs do not have. If it was renamed, add to its line was: [%[3]s]; otherwise count them under the new name: ingest quota post %[4]s %[2]d", inCosts(p), used[s.Pool], s.Pool, p.Name)
+				return fmt.Errorf("%s has counted nothing, and the ledger has %d of pool %s, which the costs do not have. "+
+					"If it was renamed, add to its line was: [%[3]s]; otherwise count them under the new name: "+
+					"ingest quota post %[4]s %[2]d", inCosts(p), used[s.Pool], s.Pool, p.Name)
 			}
 		}
 	}
@@ -142,7 +146,8 @@ func (a Account) Rebuild(ctx context.Context, slots []ingest.Slot) ([]Shortfall,
 
 // Post posts the missing spends, and returns how many slots it has posted. methods returns the methods that a slot
 // calls, and is asked once for each job.
-func (a Account) Post(missing []Shortfall, t *quota.Tariff, methods func(ingest.Slot) ([]string, error), post func(Posting) error) (slots int, err error) {
+func (a Account) Post(missing []Shortfall, t *quota.Tariff, methods func(ingest.Slot) ([]string, error),
+	post func(Posting) error) (slots int, err error) {
 	known := map[string][]string{}
 	for _, s := range missing {
 		called, ok := known[s.Slot.Job]

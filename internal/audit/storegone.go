@@ -10,8 +10,8 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// StoreGone is the error of a store that is not there, while the ledger of the data directory knows what was spent on its
-// contents. It is an ingest.ErrStoreGone.
+// StoreGone is the error of a store that is not there, while the ledger of the data directory knows what was spent on
+// its contents. It is an ingest.ErrStoreGone.
 type StoreGone struct {
 	Store string // its name
 	Units string // its spends: "32 units"
@@ -25,8 +25,8 @@ type Journal interface {
 	Spent(ctx context.Context, account string, since time.Time, every time.Duration) ([]quota.Spent, error)
 }
 
-// CheckStoreGone returns a *StoreGone for a store that is not there if a run has filled it, and an account has spent on a
-// region since a time. The error shows it as name.
+// CheckStoreGone returns a *StoreGone for a store that is not there if a run has filled it, and an account has spent
+// on a region since a time. The error shows it as name.
 func CheckStoreGone(ctx context.Context, j Journal, account, store, name string, since time.Time) error {
 	if filled, err := j.Store(ctx); err != nil || filled != store {
 		return err
@@ -37,7 +37,8 @@ func CheckStoreGone(ctx context.Context, j Journal, account, store, name string,
 	}
 	most, used := "", quota.Cost{}
 	for _, s := range spent {
-		if s.Who.Region == "" || !slices.Contains([]quota.Purpose{quota.Scheduled, quota.Refresh, quota.Backfill}, s.Who.Purpose) {
+		if s.Who.Region == "" ||
+			!slices.Contains([]quota.Purpose{quota.Scheduled, quota.Refresh, quota.Backfill}, s.Who.Purpose) {
 			continue
 		}
 		if used[s.Pool] += s.Amount; used[s.Pool] > used[most] {
@@ -57,7 +58,8 @@ func (e *StoreGone) Error() string {
 
 // Remedy names the trouble and the cure.
 func (e *StoreGone) Remedy() (wrong, advice string) {
-	return fmt.Sprintf("the store %s is gone: quota.db knows of %s that were spent on it since %s", e.Store, e.Units, e.Since.UTC().Format("2006-01-02 15:04 UTC")),
+	return fmt.Sprintf("the store %s is gone: quota.db knows of %s that were spent on it since %s",
+			e.Store, e.Units, e.Since.UTC().Format("2006-01-02 15:04 UTC")),
 		"restore the newest backup, or begin a new store: ingest run --accept-new-store"
 }
 

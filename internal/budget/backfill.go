@@ -25,7 +25,8 @@ func BackfillCalls(kind ingest.BackfillKind, up fetch.Upstream, t *quota.Tariff)
 	if err != nil {
 		return c, fmt.Errorf("upstream %s: %w", t.Upstream, err)
 	}
-	for into, method := range map[*quota.Cost]string{&c.channel: calls.Channel, &c.page: calls.Page, &c.lookup: calls.Lookup} {
+	for into, method := range map[*quota.Cost]string{&c.channel: calls.Channel, &c.page: calls.Page,
+		&c.lookup: calls.Lookup} {
 		if method == "" {
 			continue
 		}
@@ -141,10 +142,12 @@ type Range struct {
 // Upkeep is the later cost of the videos still to come, and after how many days videos that are no longer found are
 // deleted.
 type Upkeep struct {
-	Rule         ingest.Upkeep `json:"rule"`               // "": refreshed once, then as long as they are found again
-	RefreshUnits Range         `json:"refresh_units"`      // to fetch each again, once or every 25 days; zero without a refresh job
-	CountCalls   Range         `json:"count_calls"`        // a day, for their counts, from the pool batch_stats; zero if videos are not counted
-	DeletedAfter int           `json:"deleted_after_days"` // 0: never, they are kept fresh
+	Rule ingest.Upkeep `json:"rule"` // "": refreshed once, then as long as they are found again
+	// to fetch each again, once or every 25 days; zero without a refresh job
+	RefreshUnits Range `json:"refresh_units"`
+	// a day, for their counts, from the pool batch_stats; zero if videos are not counted
+	CountCalls   Range `json:"count_calls"`
+	DeletedAfter int   `json:"deleted_after_days"` // 0: never, they are kept fresh
 }
 
 // Upkeep returns the upkeep of the videos in an estimate.

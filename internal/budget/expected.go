@@ -43,7 +43,8 @@ func expectedHours(days []OthersDay, today time.Time) (hours [25]int64) {
 	var shape [25]float64 // the weighted sum of the days
 	if same := weekday(days, today); same != nil {
 		days = []OthersDay{*same}
-	} else if one, before := ago(days, today, 1), ago(days, today, 2); one != nil && before != nil && sum(one.Hours) > 0 && sum(before.Hours) == 0 {
+	} else if one, before := ago(days, today, 1), ago(days, today, 2); one != nil && before != nil &&
+		sum(one.Hours) > 0 && sum(before.Hours) == 0 {
 		weight = 0.5
 	}
 	for _, d := range slices.Backward(days) {
@@ -67,15 +68,15 @@ func expectedHours(days []OthersDay, today time.Time) (hours [25]int64) {
 	return hours
 }
 
-// testWithin is how long before a day ends an eighth more is tried than the provider is expected to give, one slot after
-// the other: a refusal then costs little, and leaves one slot to the next day.
+// testWithin is how long before a day ends an eighth more is tried than the provider is expected to give, one slot
+// after the other: a refusal then costs little, and leaves one slot to the next day.
 const testWithin = 20 * time.Minute
 
 // restDays is on how many days no more is tried after two trials in vain, or one more.
 const restDays = 2
 
-// rests reports whether no more is tried on the day that begins at a time than the provider is expected to give: on one of
-// the last days such a trial was refused, as another was one or a few days before.
+// rests reports whether no more is tried on the day that begins at a time than the provider is expected to give: on
+// one of the last days such a trial was refused, as another was one or a few days before.
 func rests(days []OthersDay, begins time.Time) bool {
 	inVain := func(n int) bool {
 		d := ago(days, begins, n)
@@ -90,9 +91,9 @@ func rests(days []OthersDay, begins time.Time) bool {
 }
 
 // level returns how much of a day's limit the provider is expected to leave to the ledger: the amount that it last
-// gave before it refused, and an eighth more after each day without a refusal on which more was tried. If the ledger counted more on a later
-// day, others took less, and half of their takes then are expected. If others keep to their weekdays, their takes on
-// the same weekday a week ago are expected.
+// gave before it refused, and an eighth more after each day without a refusal on which more was tried. If the ledger
+// counted more on a later day, others took less, and half of their takes then are expected. If others keep to their
+// weekdays, their takes on the same weekday a week ago are expected.
 func level(days []OthersDay, today time.Time, limit int64) int64 {
 	left, proven := limit, limit
 	for _, d := range days {
@@ -120,13 +121,14 @@ func level(days []OthersDay, today time.Time, limit int64) int64 {
 	return left
 }
 
-// stoppedAlike returns the counts at which the provider refused on the last days, as far as they are within a tenth of the
-// last one: it may give less than costs.yaml says.
+// stoppedAlike returns the counts at which the provider refused on the last days, as far as they are within a tenth of
+// the last one: it may give less than costs.yaml says.
 func stoppedAlike(days []OthersDay, today time.Time) (stops []int64) {
 	for _, d := range slices.Backward(days) {
 		switch {
 		case !d.Begins.Before(today):
-		case d.Stopped == nil || len(stops) > 0 && (*d.Stopped-stops[0])*10 > stops[0] || len(stops) > 0 && (stops[0]-*d.Stopped)*10 > stops[0]:
+		case d.Stopped == nil || len(stops) > 0 && (*d.Stopped-stops[0])*10 > stops[0] ||
+			len(stops) > 0 && (stops[0]-*d.Stopped)*10 > stops[0]:
 			return stops
 		default:
 			stops = append(stops, *d.Stopped)

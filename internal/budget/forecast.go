@@ -20,7 +20,8 @@ type Forecast struct {
 	Spare  map[string]int64 `json:"spare"`
 	Fits   bool             `json:"fits"`             // every slot as configured, at its time
 	Pacing string           `json:"pacing,omitempty"` // how the schedule is stretched to fit the rest; "": it is not
-	Others string           `json:"others,omitempty"` // the others' recent takes, and how much of them is planned for; "": little
+	// the others' recent takes, and how much of them is planned for; "": little
+	Others string `json:"others,omitempty"`
 
 	State     Lasting   `json:"state,omitempty"`      // how the quota lasts; see Foresee
 	RunsOutAt time.Time `json:"runs_out_at,omitzero"` // when the first slot that cannot be paid for is due
@@ -44,8 +45,10 @@ const (
 // amount left by then: a report's rest now and its returns, less the amounts that the pace's report plans for (see
 // OthersWatch.Expect; the zero PacedSchedule plans for nothing). A schedule does not fit while the pace slows a job
 // that is due before the day ends, nor without the room to retry a chart, which every chart needs to begin.
-func (s PricedSchedule) Forecast(r quota.Report, pace PacedSchedule, waiting map[ingest.Series]ingest.Slot, now time.Time) (Forecast, error) {
-	f := Forecast{SetAside: map[string]int64{}, Spare: map[string]int64{}, Fits: r.Degraded == nil, Pacing: pace.String(), Others: pace.Others, Refresh: pace.Refresh}
+func (s PricedSchedule) Forecast(r quota.Report, pace PacedSchedule, waiting map[ingest.Series]ingest.Slot,
+	now time.Time) (Forecast, error) {
+	f := Forecast{SetAside: map[string]int64{}, Spare: map[string]int64{}, Fits: r.Degraded == nil,
+		Pacing: pace.String(), Others: pace.Others, Refresh: pace.Refresh}
 	_, f.Until = providerDay(now, s.Tariff.Zone)
 	price, err := s.Price(now, f.Until)
 	if err != nil {
@@ -123,8 +126,8 @@ func (s PricedSchedule) room(p quota.PoolReport, now time.Time) *room {
 	return newRoom(p, s.Tariff.Ceilings[quota.Scheduled], s.Tariff.Grace, now)
 }
 
-// Foresee notes whether each slot of NextAt is paid for when it is due, and how the quota lasts. Slots of a paced job are
-// paid for by construction: the sentence names the pace, or until when nothing is left.
+// Foresee notes whether each slot of NextAt is paid for when it is due, and how the quota lasts. Slots of a paced job
+// are paid for by construction: the sentence names the pace, or until when nothing is left.
 func (s PricedSchedule) Foresee(f *Forecast, pace PacedSchedule, next []PricedSlot, now time.Time) {
 	rooms := map[string]*room{}
 	for _, p := range pace.Report.Pools {

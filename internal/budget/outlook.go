@@ -56,7 +56,8 @@ func (o Outlook) leftToday(pool quota.Pool, report quota.PoolReport, now time.Ti
 
 // backfillRoom returns the amount of a window that backfills may use, next to a schedule that uses its share.
 func (o Outlook) backfillRoom(pool quota.Pool, w quota.Window) int64 {
-	return max(0, min(o.tariff.Ceilings[quota.Backfill].Of(w.Limit), o.tariff.Ceilings[quota.Scheduled].Of(w.Limit)-o.scheduledUse(pool, w)))
+	return max(0, min(o.tariff.Ceilings[quota.Backfill].Of(w.Limit),
+		o.tariff.Ceilings[quota.Scheduled].Of(w.Limit)-o.scheduledUse(pool, w)))
 }
 
 // scheduledUse returns the schedule's use in a whole window.
@@ -89,14 +90,18 @@ func (o Outlook) Never(cost, perCall quota.Cost) error {
 			continue
 		}
 		for _, w := range pool.Windows {
-			own, scheduled, need := o.tariff.Ceilings[quota.Backfill].Of(w.Limit), o.tariff.Ceilings[quota.Scheduled].Of(w.Limit), o.scheduledUse(pool, w)
+			own, scheduled, need := o.tariff.Ceilings[quota.Backfill].Of(w.Limit),
+				o.tariff.Ceilings[quota.Scheduled].Of(w.Limit), o.scheduledUse(pool, w)
 			switch {
 			case own < call:
-				return fmt.Errorf("it %w: a call costs %d of pool %s, and backfills may use %d of %d in window %s: raise ceilings.backfill in the costs to %s or more",
+				return fmt.Errorf("it %w: a call costs %d of pool %s, and backfills may use %d of %d in window %s: "+
+					"raise ceilings.backfill in the costs to %s or more",
 					quota.ErrNeverFits, call, pool.Name, own, w.Limit, w.Name, percent(call, w.Limit))
 			case scheduled-need < call:
-				return fmt.Errorf("it %w: a call costs %d of pool %s, and in window %s the schedule needs %d of the %d that it may use: fetch less often (%s), fewer pages or regions, or raise ceilings.scheduled in the costs",
-					quota.ErrNeverFits, call, pool.Name, w.Name, need, scheduled, o.dayPrice.longerIntervals(need, scheduled-call, scheduled))
+				return fmt.Errorf("it %w: a call costs %d of pool %s, and in window %s the schedule needs %d of "+
+					"the %d that it may use: fetch less often (%s), fewer pages or regions, or raise ceilings.scheduled in the costs",
+					quota.ErrNeverFits, call, pool.Name, w.Name, need, scheduled,
+					o.dayPrice.longerIntervals(need, scheduled-call, scheduled))
 			}
 		}
 	}

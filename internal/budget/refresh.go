@@ -36,7 +36,8 @@ func lookUpsToday(old []int, perCall, most, done int) (calls, late int) {
 // mostRefreshed returns how many look-ups a refresh may make in the provider's day of a time: the number that a
 // quarter of the schedule's budget pays for or, if that is more, the rest beside the schedule as configured, without
 // the cost of naming.
-func (w OthersWatch) mostRefreshed(history OthersHistory, at time.Time, names quota.Cost) (most int64, lookUp quota.Cost, err error) {
+func (w OthersWatch) mostRefreshed(history OthersHistory, at time.Time,
+	names quota.Cost) (most int64, lookUp quota.Cost, err error) {
 	s := w.Schedule
 	if lookUp, err = s.Tariff.Cost(s.Upstream.Videos(nil).Method); err != nil {
 		return 0, nil, fmt.Errorf("price a refresh: %w", err)
@@ -66,7 +67,8 @@ func (w OthersWatch) mostRefreshed(history OthersHistory, at time.Time, names qu
 
 // planRefresh returns the look-ups that a refresh still makes of the videos due at a time, and the cost of that and
 // of naming categories, if its slot has charged that much. late is how many old videos it leaves for later.
-func (w OthersWatch) planRefresh(ctx context.Context, history OthersHistory, at time.Time, charged map[string]int64) (calls, late int, need quota.Cost, err error) {
+func (w OthersWatch) planRefresh(ctx context.Context, history OthersHistory, at time.Time,
+	charged map[string]int64) (calls, late int, need quota.Cost, err error) {
 	s, need := w.Schedule, quota.Cost{}
 	unnamed, err := w.Notes.RegionsToName(ctx, at, at.Add(-fetch.NameAfter))
 	if err != nil {
@@ -99,21 +101,24 @@ func (w OthersWatch) planRefresh(ctx context.Context, history OthersHistory, at 
 
 // RefreshCalls returns how many look-ups a refresh slot that has charged so much has left today, and describes the
 // part left for later days.
-func (w OthersWatch) RefreshCalls(ctx context.Context, now time.Time, charged map[string]int64) (calls int, waits string, err error) {
+func (w OthersWatch) RefreshCalls(ctx context.Context, now time.Time,
+	charged map[string]int64) (calls int, waits string, err error) {
 	history, _, err := w.read(ctx)
 	if err != nil {
 		return 0, "", err
 	}
 	calls, late, _, err := w.planRefresh(ctx, history, now, charged)
 	if late > 0 {
-		waits = fmt.Sprintf("%d videos wait for the next refresh: one takes at most a quarter of the charts' daily budget", late)
+		waits = fmt.Sprintf("%d videos wait for the next refresh: one takes at most a quarter of the charts' daily budget",
+			late)
 	}
 	return calls, waits, err
 }
 
 // refreshNeed returns the cost of refreshes that are still to come before the provider's day ends, or wait for another
 // try.
-func (w OthersWatch) refreshNeed(ctx context.Context, history OthersHistory, slots []ingest.Slot, r quota.Report) (quota.Cost, error) {
+func (w OthersWatch) refreshNeed(ctx context.Context, history OthersHistory, slots []ingest.Slot,
+	r quota.Report) (quota.Cost, error) {
 	need := quota.Cost{}
 	_, ends := dayOf(r, w.Schedule.Tariff)
 	for _, schedule := range w.Schedule.Jobs {

@@ -56,7 +56,8 @@ func (s PricedSchedule) Reserve(ctx context.Context, slots Slots, now time.Time)
 		if err != nil {
 			return r, fmt.Errorf("find the schedule's remaining need: %w", err)
 		}
-		r.Rest.Add(each, int64(open+len(schedule.Between(now, r.Until.Add(-time.Second))))) // one at midnight is the next day's
+		// one at midnight is the next day's
+		r.Rest.Add(each, int64(open+len(schedule.Between(now, r.Until.Add(-time.Second)))))
 		s.reserveWindows(r.Whole, each, schedule, now)
 	}
 	return r, nil
@@ -67,7 +68,8 @@ const lateRun = 15 * time.Minute
 
 // reserveWindows adds a job's use in a whole sliding window, at each per slot, allowing for late slots. It counts
 // from the job's next slot, since no window of that length has more slots.
-func (s PricedSchedule) reserveWindows(whole map[string]map[string]int64, each quota.Cost, schedule regions.JobSchedule, now time.Time) {
+func (s PricedSchedule) reserveWindows(whole map[string]map[string]int64, each quota.Cost,
+	schedule regions.JobSchedule, now time.Time) {
 	from := schedule.Next(now).Add(-time.Second)
 	for _, pool := range s.Tariff.Pools {
 		if whole[pool.Name] == nil {

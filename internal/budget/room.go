@@ -35,7 +35,8 @@ func newRoom(p quota.PoolReport, share quota.Share, grace time.Duration, now tim
 				rest -= back.Amount
 			}
 			if rest > 0 {
-				line.returns = append(line.returns[:len(line.returns):len(line.returns)], quota.Return{At: now.Add(line.length), Amount: rest})
+				line.returns = append(line.returns[:len(line.returns):len(line.returns)],
+					quota.Return{At: now.Add(line.length), Amount: rest})
 			}
 		}
 		r.windows = append(r.windows, line)

@@ -117,7 +117,8 @@ func (s PricedSchedule) affords(job ingest.Job, methods []string) error {
 		}
 		for _, pool := range s.Tariff.PoolNames() {
 			if cost[pool] > ceilings[pool] {
-				return fmt.Errorf("job %s %w: %s costs %d of %s, and purpose %s may use %d of it: raise the limit or ceilings.%s in the costs",
+				return fmt.Errorf("job %s %w: %s costs %d of %s, and purpose %s may use %d of it: "+
+					"raise the limit or ceilings.%s in the costs",
 					job.Name, quota.ErrNeverFits, method, cost[pool], pool, purpose, ceilings[pool], purpose)
 			}
 		}
@@ -144,7 +145,8 @@ func NeverCalled(t *quota.Tariff) (warnings []string) {
 	for _, method := range slices.Sorted(maps.Keys(t.Methods)) {
 		for _, pool := range t.PoolNames() {
 			if cost := t.Methods[method][pool]; cost > most[pool] {
-				warnings = append(warnings, fmt.Sprintf("%s costs %d %s, and no purpose may use more than %d: it can never be called", method, cost, pool, most[pool]))
+				warnings = append(warnings, fmt.Sprintf("%s costs %d %s, and no purpose may use more than %d: "+
+					"it can never be called", method, cost, pool, most[pool]))
 			}
 		}
 	}
@@ -168,14 +170,18 @@ func (p Price) Fits(t *quota.Tariff) error {
 			case p.Total[pool.Name] == 0:
 			case !w.Day() && w.Length < day: // slots that are due at once wait for the next minute
 				if p.Total[pool.Name] > through {
-					return &UnfitError{fmt.Sprintf("the schedule does not fit: a day of it costs %d %s, and window %s lets %d of them through in a day, %d of %d at a time",
+					return &UnfitError{fmt.Sprintf("the schedule does not fit: "+
+						"a day of it costs %d %s, and window %s lets %d of them through in a day, %d of %d at a time",
 						p.Total[pool.Name], pool.Name, w.Name, through, scheduled, w.Limit),
-						fmt.Sprintf("fetch less often (%s), fewer pages or regions", p.longerIntervals(p.Total[pool.Name], through, p.Total[pool.Name]))}
+						fmt.Sprintf("fetch less often (%s), fewer pages or regions",
+							p.longerIntervals(p.Total[pool.Name], through, p.Total[pool.Name]))}
 				}
 			case need+backfill > scheduled:
-				return &UnfitError{fmt.Sprintf("the schedule does not fit: a day of it costs %d %s, a backfill may use %d, and the schedule has to stop at %d of %d in window %s",
+				return &UnfitError{fmt.Sprintf("the schedule does not fit: "+
+					"a day of it costs %d %s, a backfill may use %d, and the schedule has to stop at %d of %d in window %s",
 					need, pool.Name, backfill, scheduled, w.Limit, w.Name),
-					fmt.Sprintf("fetch less often (%s), fewer pages or regions, or lower ceilings.backfill in the costs", p.longerIntervals(need, scheduled-backfill, scheduled))}
+					fmt.Sprintf("fetch less often (%s), fewer pages or regions, or lower ceilings.backfill in the costs",
+						p.longerIntervals(need, scheduled-backfill, scheduled))}
 			}
 		}
 	}

@@ -43,8 +43,8 @@ func (d demand) cost(now time.Time, span time.Duration) int64 {
 // round returns the cost of one slot of each of the job's series.
 func (d demand) round() int64 { return d.price * int64(len(d.schedule.Job.Series())) }
 
-// Intervals returns, by job, the interval of each of its series on a day whose whole budget is the schedule's: its own, or
-// the longer one that the ceilings pay for beside the other jobs. Jobs with a cron line have none.
+// Intervals returns, by job, the interval of each of its series on a day whose whole budget is the schedule's: its
+// own, or the longer one that the ceilings pay for beside the other jobs. Jobs with a cron line have none.
 func (s PricedSchedule) Intervals(now time.Time) (map[string]time.Duration, error) {
 	demands, err := s.demands()
 	if err != nil {

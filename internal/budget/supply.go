@@ -22,7 +22,8 @@ type supply struct {
 // supplyOf returns a window's part for the schedule. The rest of a day is spread from the job's last slot to the end
 // of the day. A sliding window has no end: the part that others leave of it is spread over its whole length, so that
 // old slots leave it as fast as new ones come.
-func (s PricedSchedule) supplyOf(pool quota.PoolReport, w quota.WindowState, spent []quota.Spent, last, now time.Time) supply {
+func (s PricedSchedule) supplyOf(pool quota.PoolReport, w quota.WindowState, spent []quota.Spent,
+	last, now time.Time) supply {
 	ceiling := s.Tariff.Ceilings[quota.Scheduled].Of(w.Window.Limit)
 	own := drawnFor(spent, quota.Scheduled)[pool.Pool]
 	b := supply{now: max(0, ceiling-w.Used), renews: w.FreesAt, comes: w.Returns}

@@ -157,7 +157,8 @@ func (s PricedSchedule) Wasted(slots []ingest.Slot) map[string]int64 {
 
 // PaceBy returns the schedule's pace for a fetch.Reconciler, by the governor's report at that time, including the
 // others' expected takes. It also notes their takes. Without a report nothing is paced.
-func (w OthersWatch) PaceBy(g *quota.Governor) func(context.Context, map[ingest.Series]time.Time, time.Time) (fetch.Scheduler, map[string]int) {
+func (w OthersWatch) PaceBy(g *quota.Governor) func(context.Context, map[ingest.Series]time.Time,
+	time.Time) (fetch.Scheduler, map[string]int) {
 	return func(ctx context.Context, known map[ingest.Series]time.Time, now time.Time) (fetch.Scheduler, map[string]int) {
 		r, err := g.Report(ctx)
 		if err != nil {

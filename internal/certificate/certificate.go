@@ -14,10 +14,12 @@ func Refused(err error, authority string) (wrong, cure string) {
 	invalid, isInvalid := errors.AsType[x509.CertificateInvalidError](err)
 	switch {
 	case isInvalid && invalid.Reason == x509.Expired && time.Now().Before(invalid.Cert.NotBefore):
-		return "is not valid before " + stamp(invalid.Cert.NotBefore), "set this machine's clock if it is behind, or wait until then"
+		return "is not valid before " + stamp(invalid.Cert.NotBefore),
+			"set this machine's clock if it is behind, or wait until then"
 	case isInvalid && invalid.Reason == x509.Expired:
 		return "expired at " + stamp(invalid.Cert.NotAfter), "give the server a new one"
-	case isInvalid, errors.As(err, new(*tls.CertificateVerificationError)), errors.As(err, new(x509.UnknownAuthorityError)):
+	case isInvalid, errors.As(err, new(*tls.CertificateVerificationError)),
+		errors.As(err, new(x509.UnknownAuthorityError)):
 		return "is refused", authority
 	}
 	return "", ""

@@ -185,11 +185,13 @@ func (f apiFile) addresses(a *API, y *strictyaml.Document) error {
 		field string
 		given []string
 		into  *[]netip.Prefix
-	}{{"proxies", f.Proxies, &a.Proxies}, {"allow", f.Allow, &a.Allow}, {"deny", f.Deny, &a.Deny}, {"callers", f.Callers, &a.Callers}} {
+	}{{"proxies", f.Proxies, &a.Proxies}, {"allow", f.Allow, &a.Allow}, {"deny", f.Deny, &a.Deny},
+		{"callers", f.Callers, &a.Callers}} {
 		for i, text := range p.given {
 			prefix, err := parsePrefix(text)
 			if err != nil {
-				return y.Errorf([]string{"api", p.field, strconv.Itoa(i)}, "%q is not an address such as 192.0.2.1, or a range such as 10.0.0.0/8", text)
+				return y.Errorf([]string{"api", p.field, strconv.Itoa(i)},
+					"%q is not an address such as 192.0.2.1, or a range such as 10.0.0.0/8", text)
 			}
 			*p.into = append(*p.into, prefix)
 		}

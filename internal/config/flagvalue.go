@@ -169,7 +169,8 @@ func SinceFlag(into *Since) *FlagValue {
 		if into.at, err = parseInstant(text); err == nil {
 			return nil
 		}
-		return FlagError(fmt.Sprintf(" %q: use a time ago such as 24h or 7d, a day such as 2026-11-01, or an RFC 3339 time such as 2026-11-01T09:00:00Z", text))
+		return FlagError(fmt.Sprintf(" %q: use a time ago such as 24h or 7d, a day such as 2026-11-01, "+
+			"or an RFC 3339 time such as 2026-11-01T09:00:00Z", text))
 	}}
 }
 
@@ -178,7 +179,8 @@ func InstantFlag(into *time.Time) *FlagValue {
 	return &FlagValue{kind: "day", set: func(text string) error {
 		t, err := parseInstant(text)
 		if *into = t.Truncate(time.Second); err != nil {
-			return FlagError(fmt.Sprintf(" %q: use a day such as 2026-11-01, which begins at 00:00 UTC, or an RFC 3339 time such as 2026-11-01T09:00:00Z", text))
+			return FlagError(fmt.Sprintf(" %q: use a day such as 2026-11-01, which begins at 00:00 UTC, "+
+				"or an RFC 3339 time such as 2026-11-01T09:00:00Z", text))
 		}
 		return nil
 	}}

@@ -37,7 +37,8 @@ func (c *Config) setGateway(file configFile, y *strictyaml.Document) error {
 	for method, text := range file.Gateway.Cache {
 		ttl, err := parseSpan(text)
 		if err != nil || ttl <= 0 || ttl > longestCache {
-			return y.Errorf([]string{"gateway", "cache", method}, "cache %q: use a duration above zero and up to 24h, such as 5m", text)
+			return y.Errorf([]string{"gateway", "cache", method},
+				"cache %q: use a duration above zero and up to 24h, such as 5m", text)
 		}
 		c.GatewayCache[method] = ttl
 	}
@@ -75,7 +76,8 @@ func (c *Config) CheckGateway(listen string) error {
 		return err
 	}
 	if len(c.Clients) == 0 && !IsLoopbackURL("http://"+listen) {
-		return Invalid(fmt.Errorf("listen %s: any client that reaches it could spend the quota: name clients: in the config, or listen at 127.0.0.1:8090", listen))
+		return Invalid(fmt.Errorf("listen %s: any client that reaches it could spend the quota: "+
+			"name clients: in the config, or listen at 127.0.0.1:8090", listen))
 	}
 	return nil
 }

@@ -21,13 +21,15 @@ const Credential = "youtube-key"
 const apiKeyEnv = "INGEST_KEY"
 
 // ErrNoKey is the error of a call that needs a key when none is configured.
-var ErrNoKey = KeyError{errors.New("no API key: give --key-file FILE, set INGEST_KEY_FILE, or try without one: ingest demo")}
+var ErrNoKey = KeyError{
+	errors.New("no API key: give --key-file FILE, set INGEST_KEY_FILE, or try without one: ingest demo")}
 
 // AuditForm is the form that asks for more quota.
 const AuditForm = "https://support.google.com/youtube/contact/yt_api_form"
 
 // OneKey says why several keys are refused.
-const OneKey = "there is one key, of one project: several projects for one client get all of them suspended; ask for more quota with " +
+const OneKey = "there is one key, of one project: several projects for one client get all of them suspended; " +
+	"ask for more quota with " +
 	AuditForm + ", and ingest quota audit-report writes the figures for it"
 
 // secret is a value that is never shown: its name, and its places.
@@ -106,7 +108,8 @@ func (s secret) read(path string) (ingest.Secret, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		err = fmt.Errorf("%w: %s name a file, and never hold the %s", MissingFile("read the "+s.name+" file", path, err), s.named, s.holds)
+		err = fmt.Errorf("%w: %s name a file, and never hold the %s",
+			MissingFile("read the "+s.name+" file", path, err), s.named, s.holds)
 	case !info.Mode().IsRegular():
 		err = fmt.Errorf("%s file %s is not a file", s.name, path)
 	case info.Mode().Perm()&0o007 != 0 && os.PathSeparator == '/':
@@ -130,7 +133,8 @@ var assignment = regexp.MustCompile(`^(?:export\s+)?[A-Za-z_][A-Za-z0-9_]*\s*=\s
 // bareKey returns a key without the characters that copying and files of settings put around it: marks of no width,
 // NAME=, quotes.
 func bareKey(text string) string {
-	text = strings.TrimSpace(strings.NewReplacer("\ufeff", "", "\u200b", "", "\u200c", "", "\u200d", "", "\u2060", "").Replace(text))
+	text = strings.TrimSpace(strings.NewReplacer("\ufeff", "", "\u200b", "", "\u200c", "",
+		"\u200d", "", "\u2060", "").Replace(text))
 	text = strings.TrimPrefix(text, assignment.FindString(text))
 	for _, quote := range []string{`"`, "'"} {
 		if inner, ok := strings.CutPrefix(text, quote); ok && strings.HasSuffix(inner, quote) {
@@ -201,7 +205,8 @@ func looksLikeKeys(text string) bool {
 
 // isOneWord reports whether a secret is one word of printable ASCII, as keys and URLs are.
 func isOneWord(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsPrint(r) || r == ' ' })
+	return !strings.ContainsFunc(text,
+		func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsPrint(r) || r == ' ' })
 }
 
 // FileExists reports whether there is something at path.

@@ -34,15 +34,18 @@ type catalogue struct {
 }
 
 // channels are the categories, by the ids that /channels lists.
-var channels = strings.Fields("animals auto people fun creation school videogames kids lifestyle shortfilms music news sport tech travel tv webcam")
+var channels = strings.Fields(
+	"animals auto people fun creation school videogames kids lifestyle shortfilms music news sport tech travel tv webcam")
 
 // sizes is the number of videos of each country. One country has more than a list can return; countries not listed have
 // none.
 var sizes = map[string]int{
-	"us": 1130, "gb": 420, "de": 310, "fr": 640, "in": 515, "br": 300, "au": 205, "ca": 330, "jp": 240, "kr": 200, "mx": 95, "it": 100,
+	"us": 1130, "gb": 420, "de": 310, "fr": 640, "in": 515, "br": 300, "au": 205, "ca": 330,
+	"jp": 240, "kr": 200, "mx": 95, "it": 100,
 }
 
-var languages = map[string]string{"de": "de", "fr": "fr", "in": "hi", "br": "pt", "jp": "ja", "kr": "ko", "mx": "es", "it": "it"}
+var languages = map[string]string{"de": "de", "fr": "fr", "in": "hi", "br": "pt", "jp": "ja",
+	"kr": "ko", "mx": "es", "it": "it"}
 
 // epoch is the newest creation time: every video is older, so that any later clock sees the same catalogue.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -72,7 +75,8 @@ func newVideo(seed uint64, country string, i int) *video {
 		id:      "x" + idText(key, 7),
 		owner:   "Studio " + word(owner) + " " + strconv.Itoa(int(owner%90)+10),
 		ownerID: "x" + idText(owner, 6),
-		title:   fmt.Sprintf("%s %s %s, part %d", word(standin.Hash(key, 1)), word(standin.Hash(key, 2)), word(standin.Hash(key, 3)), n("part", 40)+1),
+		title: fmt.Sprintf("%s %s %s, part %d", word(standin.Hash(key, 1)), word(standin.Hash(key, 2)),
+			word(standin.Hash(key, 3)), n("part", 40)+1),
 		country: country,
 		channel: channels[n("channel", len(channels))],
 		created: epoch.Unix() - int64(n("age", 90*24*3600)),

@@ -10,7 +10,8 @@ import (
 
 // fieldNames are the stand-in's fields, under the API's names.
 var fieldNames = []string{
-	"id", "title", "owner", "owner.id", "owner.screenname", "channel", "country", "language", "created_time", "duration", "mode",
+	"id", "title", "owner", "owner.id", "owner.screenname", "channel", "country", "language",
+	"created_time", "duration", "mode",
 	"onair", "tags", "views_total", "likes_total", "thumbnail_720_url", "thumbnail_360_url", "url",
 }
 

@@ -56,7 +56,8 @@ func (s *Server) Ledger() Ledger {
 	defer c.mu.Unlock()
 	at := c.opt.Now().UTC()
 	l := Ledger{
-		Units: map[string]int64{poolCalls: 0}, Refused: map[string]int64{poolCalls: 0}, Calls: standin.CountCalls(c.log, func(c Call) (string, int) { return c.Method, c.Status }),
+		Units: map[string]int64{poolCalls: 0}, Refused: map[string]int64{poolCalls: 0},
+		Calls:   standin.CountCalls(c.log, func(c Call) (string, int) { return c.Method, c.Status }),
 		Regions: map[string]int64{}, Day: at.Format(time.DateOnly), Limits: map[string]int64{poolCalls: c.limit}, At: at,
 	}
 	l.Today = map[string]int64{poolCalls: c.days[l.Day]}
@@ -116,7 +117,8 @@ func (c *counter) admit(q query) admission {
 	day := adm.at.Format(time.DateOnly)
 	// A refusal faked by a fault is counted like a real one.
 	adm.refused = c.days[day] >= c.limit || adm.fault.Kind == "429"
-	line := Call{At: adm.at, Method: q.method, Region: strings.ToUpper(q.country), Page: q.page, Refused: adm.refused, Fault: adm.fault.String()}
+	line := Call{At: adm.at, Method: q.method, Region: strings.ToUpper(q.country), Page: q.page,
+		Refused: adm.refused, Fault: adm.fault.String()}
 	if !adm.refused {
 		line.Charged = 1
 		c.days[day]++

@@ -24,7 +24,8 @@ type answer struct {
 // apiError is an answer in the shape of the API's errors. Only the types "not_found" and
 // "invalid_parameter" are documented; the others are made up.
 func apiError(status int, kind, message string, data object) *answer {
-	e := object{"more_info": "https://developer.dailymotion.com/api#error-codes", "code": status, "message": message, "type": kind}
+	e := object{"more_info": "https://developer.dailymotion.com/api#error-codes", "code": status,
+		"message": message, "type": kind}
 	if data != nil {
 		e["error_data"] = data
 	}
@@ -32,7 +33,8 @@ func apiError(status int, kind, message string, data object) *answer {
 }
 
 func invalid(param, why string) *answer {
-	return apiError(http.StatusBadRequest, "invalid_parameter", fmt.Sprintf("Invalid value for `%s' parameter: %s", param, why),
+	return apiError(http.StatusBadRequest, "invalid_parameter",
+		fmt.Sprintf("Invalid value for `%s' parameter: %s", param, why),
 		object{"reason": "invalid_parameter", "param": param})
 }
 

@@ -48,13 +48,17 @@ var checks = []check{
 	{name: "redis", find: checkRedis},
 	{name: "eviction", find: given(redisFacts, judgeEviction)},
 	{name: "persistence", find: given(redisFacts, judgePersistence)},
-	{name: "redis clock", find: given(redisFacts, func(d *Doctor, f redisledger.Facts) Finding { return d.judgeClock(f.ClockAhead, "redis") })},
+	{name: "redis clock",
+		find: given(redisFacts, func(d *Doctor, f redisledger.Facts) Finding { return d.judgeClock(f.ClockAhead, "redis") })},
 	{name: "redis user", find: given(redisFacts, judgeRedisRights)},
 	{name: "redis url", find: func(_ context.Context, d *Doctor) Finding { return judgeURL("redis", d.Config.Ledger) }},
 	{name: "postgres", find: checkPostgres},
 	{name: "durability", find: given(postgresFacts, judgeDurability)},
-	{name: "server clock", find: given(postgresFacts, func(d *Doctor, f pgledger.Facts) Finding { return d.judgeClock(f.ClockAhead, "postgres") })},
-	{name: "server url", find: func(_ context.Context, d *Doctor) Finding { return judgeURL("postgres", d.Config.Ledger) }},
+	{name: "server clock", find: given(postgresFacts, func(d *Doctor, f pgledger.Facts) Finding {
+		return d.judgeClock(f.ClockAhead, "postgres")
+	})},
+	{name: "server url",
+		find: func(_ context.Context, d *Doctor) Finding { return judgeURL("postgres", d.Config.Ledger) }},
 	{name: "store url", find: func(_ context.Context, d *Doctor) Finding { return judgeURL("postgres", d.Config.Store) }},
 	{name: "hosts", find: checkHosts},
 	{name: "hooks", find: checkHooks, within: standFor},
@@ -62,7 +66,8 @@ var checks = []check{
 
 // given makes a check that judges the result of known. On an error another check says why; nil means that there is
 // nothing to judge. Neither gives a finding.
-func given[T any](known func(context.Context, *Doctor) (*T, error), judge func(*Doctor, T) Finding) func(context.Context, *Doctor) Finding {
+func given[T any](known func(context.Context, *Doctor) (*T, error),
+	judge func(*Doctor, T) Finding) func(context.Context, *Doctor) Finding {
 	return func(ctx context.Context, d *Doctor) Finding {
 		v, err := known(ctx, d)
 		if err != nil || v == nil {
@@ -124,7 +129,8 @@ func (d *Doctor) runBounded(ctx context.Context, c check) Finding {
 	go func() {
 		defer func() {
 			if r := recover(); r != nil {
-				done <- fail(Other, fmt.Sprintf("the check itself broke: %v", r), "report this, with the output of ingest doctor --json")
+				done <- fail(Other, fmt.Sprintf("the check itself broke: %v", r),
+					"report this, with the output of ingest doctor --json")
 			}
 		}()
 		done <- c.find(ctx, d)

@@ -24,7 +24,8 @@ func checkConfig(ctx context.Context, d *Doctor) Finding {
 		return failWith(err, "correct it; until then every command but this one ends with 78")
 	}
 	return okf("%s: account %s, %s, %s, %s", cmp.Or(d.Config.File, "no file, defaults"), d.Config.Account,
-		term.Plural(len(d.Config.Jobs), "job"), term.Plural(len(d.Config.RegionCodes()), "region"), term.Plural(d.Config.Hosts, "host"))
+		term.Plural(len(d.Config.Jobs), "job"), term.Plural(len(d.Config.RegionCodes()), "region"),
+		term.Plural(d.Config.Hosts, "host"))
 }
 
 // configError returns why Load refused the config, or else why something cannot be made from it.
@@ -97,7 +98,8 @@ func checkKey(_ context.Context, d *Doctor) Finding {
 	case !d.Keyed:
 		return okf("none, and %s wants none", d.Config.Upstream)
 	}
-	return fail(BadKey, "none: --key-file, credential "+config.Credential+", INGEST_KEY_FILE, INGEST_KEY and key_file: name no key",
+	return fail(BadKey, "none: --key-file, credential "+config.Credential+
+		", INGEST_KEY_FILE, INGEST_KEY and key_file: name no key",
 		"give --key-file FILE; a key that systemd hands to the service is not seen from here")
 }
 
@@ -108,7 +110,8 @@ func (d *Doctor) Policy(ctx context.Context) ([]policy.Verdict, error) {
 		return nil, err
 	}
 	now := d.now()
-	f := policy.Facts{Account: d.Config.Account, Reachable: d.Config.Reachable(), OwnFrontEnd: d.Config.OwnFrontEnd, NoMetrics: d.Config.HideDerived, Now: now}
+	f := policy.Facts{Account: d.Config.Account, Reachable: d.Config.Reachable(), OwnFrontEnd: d.Config.OwnFrontEnd,
+		NoMetrics: d.Config.HideDerived, Now: now}
 	if l, err := openLocal(ctx, d, d.Config.Data); err == nil {
 		f.Others, _ = l.OtherAccounts(ctx, f.Account, t.LedgerPools(), now.Add(-t.Horizon()))
 		_ = l.Close()
@@ -147,7 +150,8 @@ func checkPolicy(ctx context.Context, d *Doctor) Finding {
 		}
 	}
 	f := okf("%s", strings.Join(all, "; "))
-	f.brief = strings.Join(append(broken, fmt.Sprintf("%d kept, %d yours to answer for: ingest config check lists them", count[policy.Kept], count[policy.Yours])), "; ")
+	f.brief = strings.Join(append(broken, fmt.Sprintf("%d kept, %d yours to answer for: ingest config check lists them",
+		count[policy.Kept], count[policy.Yours])), "; ")
 	f.Advice = strings.Join(advice, "; ")
 	switch {
 	case policy.Refusal(verdicts) != nil:

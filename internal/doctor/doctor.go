@@ -42,11 +42,14 @@ type Doctor struct {
 	StandIn  bool                                      // its URL leads to this machine
 	Upstream func(ctx context.Context) (string, error) // its host as a store remembers it; nothing is sent
 
-	LedgerFile string                                                      // its name in a data directory
-	OpenLocal  func(ctx context.Context, path string) (LocalLedger, error) // opens such a file: a copy, or the file itself to repair it
-	OpenStore  func(ctx context.Context) (*store.Store, error)             // for reading; nil: the store is SQLite's, in the data directory
-	StoreName  string                                                      // where OpenStore's store is, without a password
-	OpenRemote func(ctx context.Context) (sharedledger.Remote, error)      // nil: the ledger is SQLite; nothing is sent
+	LedgerFile string // its name in a data directory
+	// opens such a file: a copy, or the file itself to repair it
+	OpenLocal func(ctx context.Context, path string) (LocalLedger, error)
+	// for reading; nil: the store is SQLite's, in the data directory
+	OpenStore func(ctx context.Context) (*store.Store, error)
+	// where OpenStore's store is, without a password
+	StoreName  string
+	OpenRemote func(ctx context.Context) (sharedledger.Remote, error) // nil: the ledger is SQLite; nothing is sent
 	Online     Online
 
 	Classify func(error) Class

@@ -33,9 +33,11 @@ func checkHosts(ctx context.Context, d *Doctor) Finding {
 	}
 	switch {
 	case errors.Is(err, sharedledger.ErrRestarted):
-		return okf("the ledger's server was restarted with its data, which each host compares with its journal before its next call")
+		return okf("the ledger's server was restarted with its data, " +
+			"which each host compares with its journal before its next call")
 	case errors.Is(err, sharedledger.ErrLost), err == nil && s.Generation == 0 && here.Generation != 0:
-		return warn("the ledger's server was emptied or replaced since hosts last synced their spends", "the next run of each host syncs again; let all of them run once")
+		return warn("the ledger's server was emptied or replaced since hosts last synced their spends",
+			"the next run of each host syncs again; let all of them run once")
 	case err != nil:
 		return noFinding // redis reports it
 	case s.Generation == 0:
@@ -43,7 +45,8 @@ func checkHosts(ctx context.Context, d *Doctor) Finding {
 	}
 	if t, err := d.Tariff(); err == nil {
 		if have, all, until := s.Awaits(here, want, t.Failure.Settle); !until.IsZero() {
-			return fail(Unavailable, fmt.Sprintf("the ledger was lost, and waits for what all hosts have spent, until %s at the latest: %d of %d have synced", term.StampFrom(until), len(have), all),
+			return fail(Unavailable, fmt.Sprintf("the ledger was lost, and waits for what all hosts have spent, "+
+				"until %s at the latest: %d of %d have synced", term.StampFrom(until), len(have), all),
 				"start the missing hosts, or wait"+untilThen(ctx, d, until))
 		}
 	}
@@ -70,11 +73,14 @@ func judgeHosts(hosts []sharedledger.Host, want int) Finding {
 	lines := []string{fmt.Sprintf("%d of %d have synced: %s", synced, want, strings.Join(names, ", "))}
 	switch {
 	case synced > want:
-		advice = append(advice, fmt.Sprintf("set hosts: %d in every config: each takes a larger part of the emergency budget than it may", synced))
+		advice = append(advice,
+			fmt.Sprintf("set hosts: %d in every config: each takes a larger part of the emergency budget than it may", synced))
 	case synced < want:
-		advice = append(advice, "start the missing hosts, or set hosts: to how many there are: after a loss expensive calls wait for all of them")
+		advice = append(advice, "start the missing hosts, or set hosts: to how many there are: "+
+			"after a loss expensive calls wait for all of them")
 	}
-	if shared := inCommon(hosts, func(h sharedledger.Host) []string { return h.Regions }, "%s is fetched by %s and by %s"); len(shared) > 0 {
+	if shared := inCommon(hosts, func(h sharedledger.Host) []string { return h.Regions },
+		"%s is fetched by %s and by %s"); len(shared) > 0 {
 		lines = append(lines, shared...)
 		advice = append(advice, "let each region be fetched by one host: regions: of its jobs")
 	}

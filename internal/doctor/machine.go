@@ -54,7 +54,8 @@ func checkMovedClock(ctx context.Context, d *Doctor) Finding {
 		local = wire.IsLoopback(s.Upstream)
 	}
 	if d.OpenRemote != nil || !local {
-		return fail(BadConfig, text+", where quota that counts is spent", "unset INGEST_NOW: it goes with a stand-in upstream and --ledger sqlite only")
+		return fail(BadConfig, text+", where quota that counts is spent",
+			"unset INGEST_NOW: it goes with a stand-in upstream and --ledger sqlite only")
 	}
 	return warn(text, "unset INGEST_NOW when the trial is over")
 }

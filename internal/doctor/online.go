@@ -33,7 +33,8 @@ func checkOnline(ctx context.Context, d *Doctor) Finding {
 	defer closeQuota()
 	region := append(d.Config.RegionCodes(), "US")[0] // the first configured region, else US
 	call := up.Chart(ingest.Region(region), "", "")
-	d.Say("ingest: asking %s for the chart of %s: 1 call of %s, taken from the ledger as %s", up.Host(), call.Region, call.Method, quota.Manual)
+	d.Say("ingest: asking %s for the chart of %s: 1 call of %s, taken from the ledger as %s",
+		up.Host(), call.Region, call.Method, quota.Manual)
 	taken, err := q.Take(ctx, quota.Request{Method: call.Method, Region: string(call.Region), Purpose: quota.Manual})
 	switch {
 	case err != nil:
@@ -83,7 +84,8 @@ func judgeFailure(err error) Finding {
 	case fetch.BadKey:
 		return failWith(err, "make a key for this project in the Google Cloud console, and allow it the YouTube Data API v3")
 	case fetch.Spent:
-		return warn(err.Error(), "other programs spend of this project, or its limit is lower: ingest quota drain POOL closes it until midnight")
+		return warn(err.Error(), "other programs spend of this project, or its limit is lower: "+
+			"ingest quota drain POOL closes it until midnight")
 	case fetch.Burst, fetch.NoChart:
 		return warn(err.Error(), "the key works; ask again later")
 	case fetch.Unsent:

@@ -108,7 +108,8 @@ func (d Document) badDay(w io.Writer) []string {
 // worstFirst returns the checks, failures before warnings, and these before the others.
 func (d Document) worstFirst() []Finding {
 	rank := map[Status]int{Fail: 0, Warn: 1, OK: 2}
-	return slices.SortedStableFunc(slices.Values(d.Checks), func(a, b Finding) int { return rank[a.Status] - rank[b.Status] })
+	return slices.SortedStableFunc(slices.Values(d.Checks),
+		func(a, b Finding) int { return rank[a.Status] - rank[b.Status] })
 }
 
 func (d Document) tally() string {

@@ -71,8 +71,10 @@ func checkRedis(ctx context.Context, d *Doctor) Finding {
 	major, _, _ := strings.Cut(f.Version, ".")
 	version, unknown := strconv.Atoi(major)
 	return judgeServer(ctx, d, err, server{
-		about:  fmt.Sprintf("%s %s, %s", cmp.Or(f.Server, "redis"), cmp.Or(f.Version, "of unknown version"), cmp.Or(f.Role, "of unknown role")),
-		tooOld: unknown == nil && version < oldestRedis, oldest: oldestRedis, replica: f.Role != "" && f.Role != "master", roundTrip: f.RoundTrip,
+		about: fmt.Sprintf("%s %s, %s", cmp.Or(f.Server, "redis"), cmp.Or(f.Version, "of unknown version"),
+			cmp.Or(f.Role, "of unknown role")),
+		tooOld: unknown == nil && version < oldestRedis, oldest: oldestRedis, replica: f.Role != "" &&
+			f.Role != "master", roundTrip: f.RoundTrip,
 		primary: "name the master in --ledger, or use redis+sentinel://", ping: "redis-cli -h HOST ping",
 	})
 }
@@ -87,8 +89,10 @@ func checkPostgres(ctx context.Context, d *Doctor) Finding {
 		about += ", behind a pooler"
 	}
 	return judgeServer(ctx, d, err, server{
-		about: about, tooOld: f.Version < oldestPostgres*10_000, oldest: oldestPostgres, replica: f.Replica, roundTrip: f.RoundTrip,
-		primary: "name the primary in --ledger, or all hosts with ?target_session_attrs=read-write", ping: "psql URL -c 'select 1'",
+		about: about, tooOld: f.Version < oldestPostgres*10_000, oldest: oldestPostgres, replica: f.Replica,
+		roundTrip: f.RoundTrip,
+		primary:   "name the primary in --ledger, or all hosts with ?target_session_attrs=read-write",
+		ping:      "psql URL -c 'select 1'",
 	})
 }
 
@@ -132,7 +136,8 @@ func judgeServer(ctx context.Context, d *Doctor, err error, s server) Finding {
 func judgeEviction(_ *Doctor, f redisledger.Facts) Finding {
 	switch {
 	case f.MaxMemoryPolicy == "":
-		return warn("maxmemory-policy: the server does not say", "see that it is noeviction: redis-cli CONFIG GET maxmemory-policy")
+		return warn("maxmemory-policy: the server does not say",
+			"see that it is noeviction: redis-cli CONFIG GET maxmemory-policy")
 	case f.Evicts():
 		return fail(Unavailable, fmt.Sprintf("maxmemory-policy is %s: redis would delete the spends", f.MaxMemoryPolicy),
 			"CONFIG SET maxmemory-policy noeviction, and in redis.conf")
@@ -154,7 +159,8 @@ func judgePersistence(_ *Doctor, f redisledger.Facts) Finding {
 		return warn("no append-only file: a restart forgets the spends since the last snapshot",
 			"CONFIG SET appendonly yes, and in redis.conf: each host's journal fills the gap, but a host that is away cannot")
 	case f.AppendFsync == "no":
-		return warn("append-only file, appendfsync no: a power cut forgets half a minute", "CONFIG SET appendfsync everysec, and in redis.conf")
+		return warn("append-only file, appendfsync no: a power cut forgets half a minute",
+			"CONFIG SET appendfsync everysec, and in redis.conf")
 	case f.AppendFsync == "":
 		return okf("append-only file")
 	}
@@ -164,7 +170,8 @@ func judgePersistence(_ *Doctor, f redisledger.Facts) Finding {
 func judgeRedisRights(_ *Doctor, f redisledger.Facts) Finding {
 	switch {
 	case len(f.Lacks) > 0:
-		return fail(Unavailable, "its user may not "+strings.Join(f.Lacks, ", "), "ACL SETUSER NAME +"+strings.Join(f.Lacks, " +"))
+		return fail(Unavailable, "its user may not "+strings.Join(f.Lacks, ", "),
+			"ACL SETUSER NAME +"+strings.Join(f.Lacks, " +"))
 	case !f.LacksKnown:
 		return warn("its user's rights could not be tried", "look again when the Redis takes writes")
 	}
@@ -174,9 +181,11 @@ func judgeRedisRights(_ *Doctor, f redisledger.Facts) Finding {
 func judgeDurability(_ *Doctor, f pgledger.Facts) Finding {
 	switch {
 	case f.Fsync == "off":
-		return warn("fsync is off: a power cut forgets the newest spends, and may damage the database", "ALTER SYSTEM SET fsync = on; SELECT pg_reload_conf()")
+		return warn("fsync is off: a power cut forgets the newest spends, and may damage the database",
+			"ALTER SYSTEM SET fsync = on; SELECT pg_reload_conf()")
 	case f.SynchronousCommit == "off":
-		return warn("synchronous_commit is off: a power cut forgets the last half second", "ALTER DATABASE NAME SET synchronous_commit = on")
+		return warn("synchronous_commit is off: a power cut forgets the last half second",
+			"ALTER DATABASE NAME SET synchronous_commit = on")
 	case f.Standbys == "":
 		return okf("on disk before it is confirmed; a replica that is promoted may lack the newest")
 	}
@@ -235,14 +244,17 @@ func CheckAtStart(ctx context.Context, remote sharedledger.Remote, name string) 
 		switch {
 		case err != nil: // degraded mode is for that
 		case f.Evicts():
-			return "", fmt.Errorf("%w: redis at %s has maxmemory-policy %s and would delete the spends: CONFIG SET maxmemory-policy noeviction, and in redis.conf",
+			return "", fmt.Errorf("%w: redis at %s has maxmemory-policy %s and would delete the spends: "+
+				"CONFIG SET maxmemory-policy noeviction, and in redis.conf",
 				quota.ErrClosed, name, f.MaxMemoryPolicy)
 		case f.AppendOnly == "no":
-			return fmt.Sprintf("redis at %s has no append-only file and forgets the spends when it restarts: CONFIG SET appendonly yes", name), nil
+			return fmt.Sprintf("redis at %s has no append-only file and forgets the spends when it restarts: "+
+				"CONFIG SET appendonly yes", name), nil
 		}
 	case *pgledger.Ledger:
 		if f, err := l.Inspect(ctx); err == nil && !f.Durable() {
-			return fmt.Sprintf("postgres at %s confirms commits that are not on disk (fsync %s, synchronous_commit %s) and may forget spends: set both on", name, f.Fsync, f.SynchronousCommit), nil
+			return fmt.Sprintf("postgres at %s confirms commits that are not on disk (fsync %s, "+
+				"synchronous_commit %s) and may forget spends: set both on", name, f.Fsync, f.SynchronousCommit), nil
 		}
 	}
 	return "", nil

@@ -66,10 +66,12 @@ func JudgeContact(d *Doctor, st standing.Standing) Finding {
 	}
 	says := d.Provider + " " + report.UpstreamText(st)
 	if st.Upstream.Cause == standing.KeyRefused {
-		return fail(BadKey, says+", and nothing is fetched since", "give a key that it accepts; ingest doctor --online asks once more and says why it is refused")
+		return fail(BadKey, says+", and nothing is fetched since",
+			"give a key that it accepts; ingest doctor --online asks once more and says why it is refused")
 	}
 	if st.Upstream.Cause == standing.UpstreamSilent {
-		return fail(Unavailable, says, "ingest slots shows the calls' outcomes: an error of the provider passes; else see the network (DNS, firewall, proxy); ingest doctor --online asks once more")
+		return fail(Unavailable, says, "ingest slots shows the calls' outcomes: an error of the provider passes; "+
+			"else see the network (DNS, firewall, proxy); ingest doctor --online asks once more")
 	}
 	return okf("%s", says)
 }
@@ -80,8 +82,10 @@ func judgeAnswers(d *Doctor, about store.Summary) Finding {
 	if c.Suspects == 0 || d.now().Sub(c.SuspectAt) >= 24*time.Hour {
 		return noFinding
 	}
-	return warn(fmt.Sprintf("%s lacked too many of the videos that were asked for, the newest %s", term.Plural(int(c.Suspects), "answer"), term.Stamp(c.SuspectAt)),
-		fmt.Sprintf("nothing was deleted for that, and the videos (%s) are asked for again; ingest slots names the slots", term.Plural(int(about.InDoubt), "video")))
+	return warn(fmt.Sprintf("%s lacked too many of the videos that were asked for, the newest %s",
+		term.Plural(int(c.Suspects), "answer"), term.Stamp(c.SuspectAt)),
+		fmt.Sprintf("nothing was deleted for that, and the videos (%s) are asked for again; ingest slots names the slots",
+			term.Plural(int(about.InDoubt), "video")))
 }
 
 // shortenList cuts a list that is longer than n, and counts the rest.
@@ -103,7 +107,8 @@ func lastDay(ctx context.Context, d *Doctor) (*store.SlotSummary, error) {
 func judgeSlots(d *Doctor, slots store.SlotSummary) Finding {
 	now := d.now()
 	if ahead := slots.Ahead; d.OpenStore == nil && len(ahead) > 0 {
-		return warn(fmt.Sprintf("%d are due in the future, the last at %s: they were added while this machine's clock was ahead, and count for nothing", len(ahead), term.Stamp(ahead[0].DueAt)),
+		return warn(fmt.Sprintf("%d are due in the future, the last at %s: they were added "+
+			"while this machine's clock was ahead, and count for nothing", len(ahead), term.Stamp(ahead[0].DueAt)),
 			"if the clock is right now, ingest doctor --repair removes them")
 	}
 	var stuck []string
@@ -119,17 +124,21 @@ func judgeSlots(d *Doctor, slots store.SlotSummary) Finding {
 	listed := append(shortenList(3, stuck, "more stuck"), shortenList(3, failed, "more failed")...)
 	switch {
 	case len(stuck) > 0:
-		return warn(strings.Join(listed, "; "), "the next ingest run takes it over; if it stays, nothing runs: see the timer, cron or serve")
+		return warn(strings.Join(listed, "; "),
+			"the next ingest run takes it over; if it stays, nothing runs: see the timer, cron or serve")
 	case len(failed) > 0:
-		return warn(fmt.Sprintf("%d failed in the last day; %s", len(failed), strings.Join(listed, "; ")), "ingest slots --outcome failed shows them all")
+		return warn(fmt.Sprintf("%d failed in the last day; %s", len(failed), strings.Join(listed, "; ")),
+			"ingest slots --outcome failed shows them all")
 	}
 	if len(slots.Lacking) > 0 {
-		lacking := term.Texts(slots.Lacking, func(s ingest.Slot) string { return s.Series().String() + ": " + oneLine(s.Reason) })
+		lacking := term.Texts(slots.Lacking,
+			func(s ingest.Slot) string { return s.Series().String() + ": " + oneLine(s.Reason) })
 		return warn(strings.Join(shortenList(3, lacking, "more incomplete"), "; "),
 			"ingest backfill status ID says all that a backfill lacks; planned with --again it is listed once more")
 	}
 	if lost := report.LostTicks(report.NewSlotsDocument(slots.Ended, nil).Slots, len(slots.Latest.Known())); lost != "" {
-		return warn(lost, "ingest slots --outcome skipped, and missed, say which; see whether each machine runs, works, and runs as often as the schedule wants")
+		return warn(lost, "ingest slots --outcome skipped, and missed, say which; "+
+			"see whether each machine runs, works, and runs as often as the schedule wants")
 	}
 	return okf("no claim is stuck, none failed in the last day")
 }
@@ -147,7 +156,8 @@ func checkHooks(ctx context.Context, d *Doctor) Finding {
 		return noFinding // another check says why
 	}
 	if c := st.Hooks; c.State != standing.Good {
-		return warn(fmt.Sprintf("%s, since %s", oneLine(c.Err.Error()), term.Stamp(c.Since)), "see to it: it is tried again at "+term.Stamp(c.LookAgain))
+		return warn(fmt.Sprintf("%s, since %s", oneLine(c.Err.Error()), term.Stamp(c.Since)),
+			"see to it: it is tried again at "+term.Stamp(c.LookAgain))
 	}
 	return okf("%d told of all that has happened", len(d.Config.Hooks))
 }

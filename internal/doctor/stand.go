@@ -36,12 +36,14 @@ func readStanding(ctx context.Context, d *Doctor) (standing.Standing, error) {
 	if err != nil {
 		return standing.Standing{}, err
 	}
-	f := standing.Facts{Now: d.now(), StaleAfter: cmp.Or(d.Config.StaleAfter, regions.DefaultStaleAfter), Provider: d.Provider, Pace: budget.PacedSchedule{Schedule: jobs}}
+	f := standing.Facts{Now: d.now(), StaleAfter: cmp.Or(d.Config.StaleAfter, regions.DefaultStaleAfter),
+		Provider: d.Provider, Pace: budget.PacedSchedule{Schedule: jobs}}
 	schedule, unpriced := d.PricedSchedule()
 	if f.LedgerErr = unpriced; unpriced == nil {
 		f.Report, f.LedgerErr = ledgerReport(ctx, d)
 	}
-	if err := f.LedgerErr; errors.Is(err, quota.ErrUnavailable) || errors.Is(err, quota.ErrCorrupt) && d.OpenRemote != nil {
+	if err := f.LedgerErr; errors.Is(err, quota.ErrUnavailable) ||
+		errors.Is(err, quota.ErrCorrupt) && d.OpenRemote != nil {
 		f.Report.Degraded, f.LedgerErr = err, nil
 		f.Report.EmergencyLeft, _ = emergencyLeft(ctx, d)
 	}

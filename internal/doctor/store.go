@@ -85,15 +85,18 @@ func (d *Doctor) storeGone(ctx context.Context, name string) *audit.StoreGone {
 		return nil
 	}
 	defer func() { _ = l.Close() }()
-	err = audit.CheckStoreGone(ctx, l, d.Config.Account, cmp.Or(d.StoreName, "sqlite"), name, d.now().Add(-schedule.Tariff.Horizon()))
+	err = audit.CheckStoreGone(ctx, l, d.Config.Account, cmp.Or(d.StoreName, "sqlite"), name,
+		d.now().Add(-schedule.Tariff.Horizon()))
 	gone, _ := errors.AsType[*audit.StoreGone](err)
 	return gone
 }
 
 func judgeStore(ctx context.Context, d *Doctor, s store.Summary) Finding {
-	text := fmt.Sprintf("version %d, data of %s, %s", s.Version, cmp.Or(s.Upstream, "not yet"), term.Plural(int(s.Videos), "video"))
+	text := fmt.Sprintf("version %d, data of %s, %s", s.Version, cmp.Or(s.Upstream, "not yet"),
+		term.Plural(int(s.Videos), "video"))
 	if want, err := d.Upstream(ctx); err == nil && s.Upstream != "" && s.Upstream != want {
-		return fail(BadConfig, text+"; it takes none of "+want, "give another --data for that upstream, or the --upstream-url that this data is from")
+		return fail(BadConfig, text+"; it takes none of "+want,
+			"give another --data for that upstream, or the --upstream-url that this data is from")
 	}
 	if s.DoneAt.IsZero() {
 		return warn(text+"; no slot is done yet"+d.lastBackup(), "ingest run fetches the due slots")
@@ -152,7 +155,8 @@ func checkLedgerFile(ctx context.Context, d *Doctor) Finding {
 }
 
 // rebuildAdvice says what to do about a damaged ledger. An older copy of it would let the same quota be spent again.
-const rebuildAdvice = "ingest quota rebuild --replace moves it aside and counts the store's spends again; an older copy is refused"
+const rebuildAdvice = "ingest quota rebuild --replace moves it aside and counts the store's spends again; " +
+	"an older copy is refused"
 
 // readFor is how long a check may read a whole file.
 const readFor = 3 * time.Second
@@ -166,7 +170,8 @@ func quickCheck(ctx context.Context, path string, class Class, advice string) Fi
 	defer cancel()
 	damage, err := sqlitefile.QuickCheck(ctx, path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, sqlitefile.ErrLeftover), sqlitefile.Forbidden(sqlitefile.Explain(path, err)):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, sqlitefile.ErrLeftover),
+		sqlitefile.Forbidden(sqlitefile.Explain(path, err)):
 		return noFinding // store, ledger or data reports it
 	case ctx.Err() != nil:
 		return okf("too large to be checked within %v: sqlite3 %s 'PRAGMA quick_check'", readFor, path)
@@ -215,7 +220,8 @@ func repairLedger(ctx context.Context, d *Doctor) Finding {
 	case moved == 0:
 		return noFinding
 	}
-	text := fmt.Sprintf("found %s in the future of %s, left by a clock that was ahead; did: moved to now, where it counts", term.Plural(moved, "charge"), path)
+	text := fmt.Sprintf("found %s in the future of %s, left by a clock that was ahead; "+
+		"did: moved to now, where it counts", term.Plural(moved, "charge"), path)
 	if d.OpenRemote != nil {
 		return okf("%s", text)
 	}
@@ -227,7 +233,8 @@ func repairLedger(ctx context.Context, d *Doctor) Finding {
 		text += "; counted the spends of " + term.Plural(slots, "slot") + " again, which that clock had let slide"
 	}
 	if lost != "" {
-		return warn(text+"; "+lost+", and others spend too: every pool is closed", "post the figure that the provider's console shows for today: ingest quota post POOL N opens a pool")
+		return warn(text+"; "+lost+", and others spend too: every pool is closed",
+			"post the figure that the provider's console shows for today: ingest quota post POOL N opens a pool")
 	}
 	return okf("%s", text)
 }
@@ -238,7 +245,8 @@ func repairStore(ctx context.Context, d *Doctor) Finding {
 	}
 	path := filepath.Join(d.Config.Data, store.FileName)
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // to read a pipe may take for ever
-		return fail(BadConfig, path+" is no regular file", "move it away, and begin a new store: ingest run --accept-new-store; nothing was changed")
+		return fail(BadConfig, path+" is no regular file",
+			"move it away, and begin a new store: ingest run --accept-new-store; nothing was changed")
 	}
 	host, _ := d.Upstream(ctx) // unknown if the config is broken: the next run stores it
 	r, err := store.Repair(ctx, d.Config.Data, store.Options{Upstream: host, Now: d.now, Upgraded: d.Upgraded})
@@ -250,7 +258,8 @@ func repairStore(ctx context.Context, d *Doctor) Finding {
 	case errors.As(err, new(*store.VersionError)):
 		return failWith(err, "use the newer program, or restore a backup; nothing was changed")
 	case err != nil:
-		advice := "stop ingest serve and all that uses " + path + ", see that the disk has room and can be written, and try again"
+		advice := "stop ingest serve and all that uses " + path +
+			", see that the disk has room and can be written, and try again"
 		if r.Broken != "" {
 			advice += "; the file as it was is also " + r.Broken
 		}
@@ -279,7 +288,8 @@ func repairStore(ctx context.Context, d *Doctor) Finding {
 	} else if r.Broken == "" {
 		return okf("%s", text)
 	}
-	return warn(text, "the next runs fetch the part again that the upstream still has; the damaged file is "+r.Broken+": remove it when all is well")
+	return warn(text, "the next runs fetch the part again that the upstream still has; the damaged file is "+
+		r.Broken+": remove it when all is well")
 }
 
 // removeFuture deletes the slots that were added while the clock was ahead.

@@ -22,7 +22,8 @@ import (
 
 // Documents returns the documents of the API and the pages.
 func (r Reader) Documents() *report.Documents {
-	return &report.Documents{Search: r.search, Chart: r.chart, Video: r.video, Kept: r.Store.KeptCharts, Courses: r.courses, Regions: r.Regions, Slots: r.slots}
+	return &report.Documents{Search: r.search, Chart: r.chart, Video: r.video, Kept: r.Store.KeptCharts,
+		Courses: r.courses, Regions: r.Regions, Slots: r.slots}
 }
 
 // SearchFlags holds the flags of a search that are not fields of the query.
@@ -40,7 +41,8 @@ func (f *SearchFlags) Add(flags *pflag.FlagSet, q *store.SearchQuery) {
 	flags.Var(config.SinceFlag(&f.publishedSince), "published-since", "only videos published since `T`")
 	flags.Var(config.SinceFlag(&f.publishedUntil), "published-until", "only videos published before `T`")
 	flags.Var(config.SinceFlag(&f.seenSince), "seen-since", "only videos found since `T`")
-	flags.Var(config.Choice(&f.Order, "relevance", "views", "freshness", "rise"), "order", "by relevance, views, freshness or rise")
+	flags.Var(config.Choice(&f.Order, "relevance", "views", "freshness", "rise"), "order",
+		"by relevance, views, freshness or rise")
 	flags.Var(config.Count(&q.Limit, 1, 1000), "limit", "at most `N` videos")
 	flags.StringVar(&q.After, "after", "", "the page behind this `cursor`")
 }
@@ -64,9 +66,11 @@ func (f SearchFlags) Complete(q *store.SearchQuery, now time.Time) (err error) {
 			return fmt.Errorf("--after: %w", err)
 		}
 	}
-	q.PublishedSince, q.PublishedUntil, q.SeenSince = f.publishedSince.At(q.At), f.publishedUntil.At(q.At), f.seenSince.At(q.At)
+	q.PublishedSince, q.PublishedUntil, q.SeenSince = f.publishedSince.At(q.At),
+		f.publishedUntil.At(q.At), f.seenSince.At(q.At)
 	if since, until := q.PublishedSince, q.PublishedUntil; !since.IsZero() && !until.IsZero() && !since.Before(until) {
-		return fmt.Errorf("--published-since %s is not before --published-until %s: are they reversed?", f.publishedSince, f.publishedUntil)
+		return fmt.Errorf("--published-since %s is not before --published-until %s: are they reversed?",
+			f.publishedSince, f.publishedUntil)
 	}
 	return inOrder(q.Length)
 }
@@ -180,7 +184,8 @@ func (r Reader) video(ctx context.Context, id string, params url.Values) (report
 // AddSlotFlags adds the flags that choose slots.
 func AddSlotFlags(flags *pflag.FlagSet, outcome *ingest.State, region *ingest.Region, since *config.Since) {
 	flags.Var(config.SinceFlag(since), "since", "only since `T`: 24h or 7d ago, a day, or an RFC 3339 time")
-	flags.Var(config.Choice(outcome, ingest.Due, ingest.Claimed, ingest.Done, ingest.Stopped, ingest.Failed, ingest.Skipped, ingest.Missed),
+	flags.Var(config.Choice(outcome, ingest.Due, ingest.Claimed, ingest.Done, ingest.Stopped,
+		ingest.Failed, ingest.Skipped, ingest.Missed),
 		"outcome", "only this `state`: done, stopped, failed, missed, ...")
 	flags.Var(config.RegionFlag(region), "region", "only this `region`")
 }
@@ -189,7 +194,8 @@ func (r Reader) slots(ctx context.Context, params url.Values) ([]report.SlotDocu
 	var f store.SlotFilter
 	var region ingest.Region
 	var since config.Since
-	if err := setFlags(params, "", func(flags *pflag.FlagSet) { AddSlotFlags(flags, &f.State, &region, &since) }); err != nil {
+	if err := setFlags(params,
+		"", func(flags *pflag.FlagSet) { AddSlotFlags(flags, &f.State, &region, &since) }); err != nil {
 		return nil, badRequest(err)
 	}
 	now := r.Now()
@@ -229,7 +235,8 @@ func badRequest(err error) error { return inParameters(report.ErrBadRequest, err
 
 // inParameters returns an error of a kind. It turns the --a-flag of a command line's message into a_flag.
 func inParameters(kind, err error) error {
-	text := flagName.ReplaceAllStringFunc(err.Error(), func(flag string) string { return strings.ReplaceAll(flag[2:], "-", "_") })
+	text := flagName.ReplaceAllStringFunc(err.Error(),
+		func(flag string) string { return strings.ReplaceAll(flag[2:], "-", "_") })
 	return fmt.Errorf("%w: %s", kind, strings.TrimPrefix(text, kind.Error()+": "))
 }
 

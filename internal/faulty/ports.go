@@ -52,7 +52,8 @@ func takePort() (port int, lock *os.File, err error) {
 			return 0, nil, err
 		}
 		if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
-			l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+			l, err := (&net.ListenConfig{}).Listen(context.Background(),
+				"tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 			if err == nil {
 				_ = l.Close()
 				return port, lock, nil

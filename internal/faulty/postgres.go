@@ -156,10 +156,12 @@ func (d *Database) initialize() error {
 	defer template.Unlock()
 	if _, err := os.Stat(template.dir); template.dir == "" || err != nil {
 		template.dir = filepath.Join(d.dir, "template")
-		if err := d.finish(filepath.Join(d.bin, "initdb"), "-D", template.dir, "-U", admin, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"); err != nil {
+		if err := d.finish(filepath.Join(d.bin, "initdb"), "-D", template.dir, "-U", admin, "-A",
+			"trust", "-E", "UTF8", "--locale=C", "--no-sync"); err != nil {
 			return err
 		}
-		if err := d.finish("sh", "-c", `printf '%s\n' "$0" | "$1" --single -D "$2" postgres`, ordinaryRole, filepath.Join(d.bin, "postgres"), template.dir); err != nil {
+		if err := d.finish("sh", "-c", `printf '%s\n' "$0" | "$1" --single -D "$2" postgres`,
+			ordinaryRole, filepath.Join(d.bin, "postgres"), template.dir); err != nil {
 			return err
 		}
 	}
@@ -176,11 +178,13 @@ func (d *Database) Stop() {
 // start starts the server on its own port, and waits until it answers.
 func (d *Database) start() error {
 	args := []string{"-D", d.Data, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="}
-	for _, s := range append([]string{"fsync=off", "full_page_writes=off", "wal_level=minimal", "max_wal_senders=0", "shared_buffers=16MB",
+	for _, s := range append([]string{"fsync=off", "full_page_writes=off", "wal_level=minimal",
+		"max_wal_senders=0", "shared_buffers=16MB",
 		"max_wal_size=64MB", "jit=off", "max_connections=200"}, d.settings...) {
 		args = append(args, "-c", s)
 	}
-	return d.begin(filepath.Join(d.bin, "postgres"), func(port int) []string { return append(args, "-c", "port="+strconv.Itoa(port)) },
+	return d.begin(filepath.Join(d.bin, "postgres"),
+		func(port int) []string { return append(args, "-c", "port="+strconv.Itoa(port)) },
 		func(ctx context.Context) error { _, err := d.Query(ctx, "SELECT 1"); return err })
 }
 
@@ -329,8 +333,10 @@ func PgBouncer(t T, d *Database, connections int, settings ...string) *Pooler {
 	t.Cleanup(p.Stop)
 	config := filepath.Join(p.dir, "pgbouncer.ini")
 	err = p.begin(path, func(port int) []string {
-		text := fmt.Sprintf("[databases]\npostgres = host=127.0.0.1 port=%d dbname=postgres user=ingest\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %d\n"+
-			"unix_socket_dir =\nauth_type = any\npool_mode = transaction\ndefault_pool_size = %d\nmax_client_conn = 500\n%s\n", d.Port, port, connections, strings.Join(settings, "\n"))
+		text := fmt.Sprintf("[databases]\npostgres = host=127.0.0.1 port=%d dbname=postgres "+
+			"user=ingest\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %d\n"+
+			"unix_socket_dir =\nauth_type = any\npool_mode = transaction\ndefault_pool_size = %d\nmax_client_conn = 500\n%s\n",
+			d.Port, port, connections, strings.Join(settings, "\n"))
 		if err := os.WriteFile(config, []byte(text), 0o644); err != nil { //nolint:gosec // another user reads it
 			t.Fatalf("faulty: %v", err)
 		}

@@ -49,7 +49,8 @@ func (d *Database) Backup(t T) {
 // baseBackup makes a base backup in another daemon's directory.
 func (d *Database) baseBackup(t T, owner *daemon, dir string, more ...string) {
 	t.Helper()
-	args := append([]string{"-h", "127.0.0.1", "-p", strconv.Itoa(d.Port), "-U", admin, "-D", dir, "-X", "stream", "-c", "fast", "--no-sync"}, more...)
+	args := append([]string{"-h", "127.0.0.1", "-p", strconv.Itoa(d.Port), "-U", admin, "-D",
+		dir, "-X", "stream", "-c", "fast", "--no-sync"}, more...)
 	if err := owner.finish(filepath.Join(d.bin, "pg_basebackup"), args...); err != nil {
 		t.Fatalf("faulty: %v", err)
 	}

@@ -63,7 +63,8 @@ func Sentinel(t T, name, addr string, down time.Duration) *Server {
 	s := &Server{Port: FreePort(t), Dir: t.TempDir(), t: t, path: program(t)}
 	host, port, _ := net.SplitHostPort(addr)
 	config := filepath.Join(s.Dir, "sentinel.conf")
-	text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nsentinel monitor %s %s %s 1\nsentinel down-after-milliseconds %s %d\nsentinel failover-timeout %s 5000\n",
+	text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nsentinel monitor %s %s %s 1\nsentinel "+
+		"down-after-milliseconds %s %d\nsentinel failover-timeout %s 5000\n",
 		s.Port, s.Dir, name, host, port, name, down.Milliseconds(), name)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatalf("faulty: %v", err)

@@ -33,7 +33,8 @@ type answer struct {
 
 var brokeOff = problem(http.StatusBadGateway, "backendError", "the call broke off")
 
-var tooMany = problem(http.StatusTooManyRequests, "rateLimitExceeded", fmt.Sprintf("this client has %d requests in progress already", callsAtOnce)).retry(time.Second)
+var tooMany = problem(http.StatusTooManyRequests, "rateLimitExceeded",
+	fmt.Sprintf("this client has %d requests in progress already", callsAtOnce)).retry(time.Second)
 
 // answerOf passes on the upstream's answer. A call that broke off, a redirect and a refusal of our own key become
 // answers of the gateway.
@@ -44,9 +45,11 @@ func answerOf(from wire.Answer, e *fetch.Error) *answer {
 	case from.Err != nil, from.Status >= 300 && from.Status <= 399 && from.Status != http.StatusNotModified:
 		return problem(http.StatusBadGateway, "backendError", e.Error())
 	case e != nil && e.Verdict == fetch.BadKey:
-		return problem(http.StatusBadGateway, "backendError", "the gateway's own key is refused, the client's token is not at fault: "+e.Error())
+		return problem(http.StatusBadGateway, "backendError",
+			"the gateway's own key is refused, the client's token is not at fault: "+e.Error())
 	}
-	a := &answer{status: from.Status, header: http.Header{"X-Content-Type-Options": {"nosniff"}, "Content-Security-Policy": {"sandbox"}, "Cache-Control": {"private, no-cache"}}, body: from.Body}
+	a := &answer{status: from.Status, header: http.Header{"X-Content-Type-Options": {"nosniff"},
+		"Content-Security-Policy": {"sandbox"}, "Cache-Control": {"private, no-cache"}}, body: from.Body}
 	for _, name := range []string{"Content-Type", "Etag", "Date", "Retry-After"} {
 		if v := from.Header[name]; v != nil {
 			a.header[name] = v
@@ -63,7 +66,8 @@ func problem(status int, reason, message string) *answer {
 		"errors": []map[string]string{{"message": message, "domain": "youtube.quota", "reason": reason}},
 	}})
 	h := http.Header{
-		"Content-Type": {"application/json; charset=UTF-8"}, "Cache-Control": {"no-store"}, "X-Content-Type-Options": {"nosniff"}, "Ingest-Cost": {"0"},
+		"Content-Type": {"application/json; charset=UTF-8"}, "Cache-Control": {"no-store"},
+		"X-Content-Type-Options": {"nosniff"}, "Ingest-Cost": {"0"},
 	}
 	return &answer{status: status, header: h, body: append(body, '\n')}
 }
@@ -99,11 +103,13 @@ func tooFast(err error) *answer {
 func unavailable(err error) *answer {
 	switch {
 	case errors.Is(err, quota.ErrNeverFits):
-		return problem(http.StatusForbidden, "quotaExceeded", "one such call costs more than its client may ever spend: see clients: in the config")
+		return problem(http.StatusForbidden, "quotaExceeded",
+			"one such call costs more than its client may ever spend: see clients: in the config")
 	case errors.Is(err, quota.ErrUnknown):
 		return problem(http.StatusForbidden, "forbidden", err.Error())
 	}
-	return problem(http.StatusServiceUnavailable, "backendError", "the ledger does not answer, and nothing is spent without it: see ingest doctor").retry(askAgain)
+	return problem(http.StatusServiceUnavailable, "backendError",
+		"the ledger does not answer, and nothing is spent without it: see ingest doctor").retry(askAgain)
 }
 
 // retry says when to ask again, rounded up so that the next request is not too early.

@@ -31,7 +31,8 @@ func (g *Gateway) spend(c *call) *answer {
 	return a
 }
 
-// pay takes quota, sends the call and settles it. It returns why the call was not served, or not even sent; nil if it was.
+// pay takes quota, sends the call and settles it. It returns why the call was not served, or not even sent; nil if it
+// was.
 func (g *Gateway) pay(c *call) (*answer, *fetch.Error) {
 	d, err := g.take(c)
 	if err != nil {
@@ -84,7 +85,8 @@ func (g *Gateway) settle(d quota.Decision, e *fetch.Error) (refunded bool) {
 	defer cancel()
 	refunded, err := fetch.Settle(ctx, g.config.Governor, d, e, g.config.Governor.Tariff.FreeBursts)
 	if err != nil && g.config.Log != nil {
-		g.config.Log.WarnContext(ctx, "the answer's meaning could not be noted: the ledger counts too much", slog.String("method", d.Who.Method), slog.Any("error", err))
+		g.config.Log.WarnContext(ctx, "the answer's meaning could not be noted: the ledger counts too much",
+			slog.String("method", d.Who.Method), slog.Any("error", err))
 	}
 	return refunded
 }
@@ -94,7 +96,8 @@ func (g *Gateway) sentence(d quota.Decision) string {
 	top, _ := g.spenders.Get(d.Refusal.Pool, func() recent.Answer[string] {
 		ctx, cancel := context.WithTimeout(context.Background(), takeWithin)
 		defer cancel()
-		return recent.Answer[string]{Is: g.config.Governor.TopSpender(ctx, d.Refusal.Pool, d.At), Until: time.Now().Add(spenderHolds)}
+		return recent.Answer[string]{Is: g.config.Governor.TopSpender(ctx, d.Refusal.Pool, d.At),
+			Until: time.Now().Add(spenderHolds)}
 	})
 	return d.Sentence(top)
 }

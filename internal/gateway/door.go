@@ -39,7 +39,8 @@ type Room struct {
 
 // Keep opens the door to a room until stop is called, which closes both. When the ledger has moved, it closes the room
 // and opens another, trying again at every interval. It looks at the ledger at every interval, and when a take fails.
-func (d *Door) Keep(ctx context.Context, r *Room, every time.Duration, open func(context.Context) (*Room, error)) (stop func()) {
+func (d *Door) Keep(ctx context.Context, r *Room, every time.Duration,
+	open func(context.Context) (*Room, error)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	d.Open(r.Gateway)
 	var keeping sync.WaitGroup

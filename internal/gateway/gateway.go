@@ -73,7 +73,8 @@ func New(c Config) *Gateway {
 		c.OnRepeat = func(string) {}
 	}
 	c.Rate = cmp.Or(c.Rate, new(fetch.Rate))
-	g := &Gateway{config: c, routes: http.NewServeMux(), answers: recent.Answers[*answer]{Room: cacheBytes}, rooms: map[string]chan struct{}{localClient: make(chan struct{}, callsAtOnce)}, troubles: make(chan error, 1)}
+	g := &Gateway{config: c, routes: http.NewServeMux(), answers: recent.Answers[*answer]{Room: cacheBytes},
+		rooms: map[string]chan struct{}{localClient: make(chan struct{}, callsAtOnce)}, troubles: make(chan error, 1)}
 	for pattern, method := range c.Governor.Tariff.Routes {
 		g.routes.Handle(pattern, route(method))
 	}

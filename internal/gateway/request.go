@@ -40,20 +40,23 @@ type call struct {
 // target identifies a call: calls with the same target may share an answer.
 func (c *call) target() string { return c.path + "?" + c.query }
 
-// admit finds the method and the client of a request. Nothing is charged yet. Whatever is no GET changes something, which
-// an API key may not.
+// admit finds the method and the client of a request. Nothing is charged yet. Whatever is no GET changes something,
+// which an API key may not.
 func (g *Gateway) admit(r *http.Request) (method, client string, refusal *answer) {
 	if r.Header.Get("Sec-Fetch-Site") != "" || r.Header.Get("Origin") != "" {
-		return "", "", problem(http.StatusForbidden, "forbidden", "a page in a browser may not spend quota: call the gateway from a program")
+		return "", "", problem(http.StatusForbidden, "forbidden",
+			"a page in a browser may not spend quota: call the gateway from a program")
 	}
 	if len(g.config.Clients) == 0 && !loopback(r.Host) {
-		return "", "", problem(http.StatusForbidden, "forbidden", "without clients: in its config the gateway answers at its own address only, such as 127.0.0.1:8090")
+		return "", "", problem(http.StatusForbidden, "forbidden",
+			"without clients: in its config the gateway answers at its own address only, such as 127.0.0.1:8090")
 	}
 	handler, _ := g.routes.Handler(r)
 	name, ok := handler.(route)
 	if !ok || r.URL.Path != r.URL.EscapedPath() || r.Method == http.MethodHead {
 		at := r.Method + " " + r.URL.EscapedPath()
-		return "", "", problem(http.StatusForbidden, "forbidden", at+" is no route here, and a request without a price does not pass: give its method units: and route: "+at+" in costs.yaml")
+		return "", "", problem(http.StatusForbidden, "forbidden", at+" is no route here, and "+
+			"a request without a price does not pass: give its method units: and route: "+at+" in costs.yaml")
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil || len(r.URL.RawQuery) > maxQuery {
@@ -63,23 +66,26 @@ func (g *Gateway) admit(r *http.Request) (method, client string, refusal *answer
 		return "", "", refusal
 	}
 	if r.Method != http.MethodGet {
-		return "", "", problem(http.StatusUnauthorized, "required", string(name)+" needs the consent of a user, and the gateway has only an API key: nothing was sent, and nothing was spent")
+		return "", "", problem(http.StatusUnauthorized, "required", string(name)+
+			" needs the consent of a user, and the gateway has only an API key: nothing was sent, and nothing was spent")
 	}
 	for parameter := range query {
 		if !slices.Contains(ours, parameter) && !g.config.Upstream.Takes(r.URL.Path, parameter) {
-			return "", "", problem(http.StatusBadRequest, "badRequest", fmt.Sprintf("%s has no parameter %.40q: leave it out", name, parameter))
+			return "", "", problem(http.StatusBadRequest, "badRequest",
+				fmt.Sprintf("%s has no parameter %.40q: leave it out", name, parameter))
 		}
 	}
 	return string(name), client, nil
 }
 
-// asGet returns the GET that a POST stands for. Google's clients send one in its place, with the query as its body, if the
-// address would be longer than 2,048 characters.
+// asGet returns the GET that a POST stands for. Google's clients send one in its place, with the query as its body, if
+// the address would be longer than 2,048 characters.
 func (g *Gateway) asGet(w http.ResponseWriter, r *http.Request) (*http.Request, *answer) {
 	get := r.Clone(r.Context())
 	get.Method, get.Body = http.MethodGet, http.NoBody
 	handler, _ := g.routes.Handler(get)
-	if _, ok := handler.(route); !ok || r.Method != http.MethodPost || !strings.EqualFold(r.Header.Get(overridden), http.MethodGet) {
+	if _, ok := handler.(route); !ok || r.Method != http.MethodPost ||
+		!strings.EqualFold(r.Header.Get(overridden), http.MethodGet) {
 		return r, nil
 	}
 	control := http.NewResponseController(w)
@@ -89,7 +95,8 @@ func (g *Gateway) asGet(w http.ResponseWriter, r *http.Request) (*http.Request, 
 		return r, longQuery
 	}
 	if err != nil {
-		return r, problem(http.StatusRequestTimeout, "badRequest", fmt.Sprintf("the body did not arrive whole within %v", bodyWithin))
+		return r, problem(http.StatusRequestTimeout, "badRequest",
+			fmt.Sprintf("the body did not arrive whole within %v", bodyWithin))
 	}
 	_ = control.SetReadDeadline(time.Time{})
 	get.URL.RawQuery = strings.Trim(r.URL.RawQuery+"&"+string(body), "&")
@@ -108,7 +115,8 @@ func newCall(r *http.Request, method, client string) *call {
 		query.Del(name)
 	}
 	return &call{
-		method: method, client: client, path: r.URL.Path, query: query.Encode(), long: strings.EqualFold(r.Header.Get(overridden), http.MethodGet),
+		method: method, client: client, path: r.URL.Path, query: query.Encode(),
+		long:  strings.EqualFold(r.Header.Get(overridden), http.MethodGet),
 		fresh: strings.Contains(strings.ToLower(r.Header.Get("Cache-Control")), "no-cache"),
 	}
 }
@@ -119,7 +127,8 @@ func (c *call) request(ctx context.Context) (*http.Request, error) {
 	verb, body, header := http.MethodGet, io.Reader(http.NoBody), http.Header{}
 	if c.long {
 		verb, body, u.RawQuery = http.MethodPost, strings.NewReader(c.query), ""
-		header = http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "X-Http-Method-Override": {http.MethodGet}}
+		header = http.Header{"Content-Type": {"application/x-www-form-urlencoded"},
+			"X-Http-Method-Override": {http.MethodGet}}
 	}
 	req, err := http.NewRequestWithContext(ctx, verb, u.String(), body)
 	if err != nil {

@@ -6,8 +6,8 @@ import "strings"
 // Piece is the least length in bytes of a part of a secret that is masked too: a quotation may be cut.
 const Piece = 6
 
-// In overwrites a secret in the text with stars, and each part of it that is at least six bytes long. It reports whether
-// there was any.
+// In overwrites a secret in the text with stars, and each part of it that is at least six bytes long. It reports
+// whether there was any.
 func In(text []byte, secret string) bool {
 	n := min(Piece, len(secret))
 	var found []int // where n bytes of it begin

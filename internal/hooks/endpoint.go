@@ -24,7 +24,8 @@ type Endpoint struct {
 // NewEndpoint returns an endpoint for a program of this version.
 func NewEndpoint(address ingest.Secret, version string) Endpoint {
 	return Endpoint{url: address, version: version, client: &http.Client{
-		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxResponseHeaderBytes: 64 << 10, IdleConnTimeout: 2 * time.Minute, ForceAttemptHTTP2: true},
+		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxResponseHeaderBytes: 64 << 10,
+			IdleConnTimeout: 2 * time.Minute, ForceAttemptHTTP2: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }

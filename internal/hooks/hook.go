@@ -1,9 +1,9 @@
 // Package hooks sends events to programs and web servers: a chart was saved, a series became stale, a backfill ended.
 //
 // The store writes each event in the transaction of its change, and keeps it until every hook was told (package store,
-// events.go). A Teller takes the events from there, in their order and by one process at a time for each hook, after the
-// commit and without any lock: a hook that hangs or fails holds up nothing but itself. A process that dies before it
-// noted that a hook was told is followed by one that tells the event again: at least once.
+// events.go). A Teller takes the events from there, in their order and by one process at a time for each hook, after
+// the commit and without any lock: a hook that hangs or fails holds up nothing but itself. A process that dies before
+// it noted that a hook was told is followed by one that tells the event again: at least once.
 package hooks
 
 import (
@@ -32,7 +32,8 @@ type Hook struct {
 	// Secrets returns the address, which often holds a password, and the key of the signatures, "whsec_" and base64; zero:
 	// messages are not signed. It is called for every event, so that a file may change. Its errors hold no secret.
 	Secrets func() (address, key ingest.Secret, err error)
-	Body    *gojq.Code // makes the body out of the message, or nothing if there is nothing to tell; nil: the message is the body
+	// makes the body out of the message, or nothing if there is nothing to tell; nil: the message is the body
+	Body *gojq.Code
 }
 
 // Check returns why the hook cannot be told anything now.
@@ -83,7 +84,8 @@ func signingKey(secret ingest.Secret) ([]byte, error) {
 	text, ok := strings.CutPrefix(secret.Reveal(), "whsec_")
 	key, err := base64.StdEncoding.DecodeString(text)
 	if !ok || err != nil || len(key) < 24 || len(key) > 64 {
-		return nil, errors.New("secret_file: does not hold whsec_ and 24 to 64 bytes in base64, as printf 'whsec_%s' \"$(openssl rand -base64 32)\" makes")
+		return nil, errors.New("secret_file: does not hold whsec_ and 24 to 64 bytes in base64, " +
+			"as printf 'whsec_%s' \"$(openssl rand -base64 32)\" makes")
 	}
 	return key, nil
 }

@@ -30,7 +30,8 @@ func checkProgram(path string) error {
 
 // environment is all that a program finds in its environment: nothing of ours, which may hold a key.
 func environment(e ingest.Event) []string {
-	return []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "INGEST_EVENT=" + string(e.Name), "INGEST_EVENT_ID=" + e.Key}
+	return []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8",
+		"INGEST_EVENT=" + string(e.Name), "INGEST_EVENT_ID=" + e.Key}
 }
 
 // run gives the body to the program's standard input. At the end of ctx it kills the program and all that it began.

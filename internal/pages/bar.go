@@ -30,7 +30,8 @@ func (b Bar) Node() g.Node {
 	const height = 16
 	part := func(from, width float64, attributes ...g.Node) g.Node {
 		from = min(from, 100)
-		return g.If(width > 0, g.El("rect", percent("x", from), percent("width", min(width, 100-from)), number("height", height), number("rx", 2), g.Group(attributes)))
+		return g.If(width > 0, g.El("rect", percent("x", from), percent("width", min(width, 100-from)),
+			number("height", height), number("rx", 2), g.Group(attributes)))
 	}
 	return h.SVG(h.Class("bar"), h.Role("img"), h.Aria("label", b.Label),
 		g.If(b.Others > 0, g.El("defs", hatch("h"))), // its id is for one bar of a page
@@ -59,7 +60,8 @@ func number(name string, value int) g.Node      { return g.Attr(name, fmt.Sprint
 const StripCells = 48
 
 // stripForms are the forms of a strip's cells, by their left edge.
-var stripForms = map[report.Mood]string{report.Good: "M%[1]d 0h3v14h-3", report.Warn: "M%[1]d 7h3v7h-3", report.Bad: "M%[1]d 0h3v5h-3M%[1]d 9h3v5h-3", report.Idle: "M%[1]d 1h2v12h-2z"}
+var stripForms = map[report.Mood]string{report.Good: "M%[1]d 0h3v14h-3", report.Warn: "M%[1]d 7h3v7h-3",
+	report.Bad: "M%[1]d 0h3v5h-3M%[1]d 9h3v5h-3", report.Idle: "M%[1]d 1h2v12h-2z"}
 
 // Strip shows the newest StripCells outcomes of a series, oldest first, one cell each. A cell's mood shows in its form:
 // full, low, split or hollow. Label is the same in words.
@@ -70,7 +72,8 @@ func Strip(label string, cells []report.Mood) g.Node {
 	for i, mood := range cells {
 		fmt.Fprintf(paths[mood], stripForms[mood], wide*(StripCells-len(cells)+i))
 	}
-	return h.SVG(h.Class("strip"), g.Attr("viewBox", fmt.Sprintf("0 0 %d %d", wide*StripCells-1, high)), g.Attr("preserveAspectRatio", "none"),
+	return h.SVG(h.Class("strip"), g.Attr("viewBox", fmt.Sprintf("0 0 %d %d", wide*StripCells-1, high)),
+		g.Attr("preserveAspectRatio", "none"),
 		h.Role("img"), h.Aria("label", label),
 		g.Map([]report.Mood{report.Good, report.Warn, report.Bad, report.Idle}, func(m report.Mood) g.Node {
 			return g.If(paths[m].Len() > 0, g.El("path", h.Class(m.String()), g.Attr("d", paths[m].String())))
@@ -79,8 +82,11 @@ func Strip(label string, cells []report.Mood) g.Node {
 
 // stripLegend explains the bars of a strip.
 func stripLegend() g.Node {
-	words := map[report.Mood]string{report.Good: "done", report.Warn: "stopped by quota", report.Bad: "failed", report.Idle: "not run"}
-	return h.P(h.Class("chips soft bars"), g.Text("A bar is a slot of the last 24 hours: "), g.Map([]report.Mood{report.Good, report.Warn, report.Bad, report.Idle}, func(m report.Mood) g.Node {
-		return h.Span(h.SVG(h.Class("strip"), g.Attr("viewBox", "0 0 4 14"), h.Aria("hidden", "true"), g.El("path", in(m, ""), g.Attr("d", fmt.Sprintf(stripForms[m], 0)))), g.Text(words[m]))
-	}))
+	words := map[report.Mood]string{report.Good: "done", report.Warn: "stopped by quota", report.Bad: "failed",
+		report.Idle: "not run"}
+	return h.P(h.Class("chips soft bars"), g.Text("A bar is a slot of the last 24 hours: "),
+		g.Map([]report.Mood{report.Good, report.Warn, report.Bad, report.Idle}, func(m report.Mood) g.Node {
+			return h.Span(h.SVG(h.Class("strip"), g.Attr("viewBox", "0 0 4 14"), h.Aria("hidden", "true"),
+				g.El("path", in(m, ""), g.Attr("d", fmt.Sprintf(stripForms[m], 0)))), g.Text(words[m]))
+		}))
 }

@@ -23,7 +23,8 @@ type place struct {
 }
 
 // beside is a page of two charts side by side: of two regions, or of one region at two times. row shows a video.
-func (doc shownChart) beside(r *http.Request, docs *report.Documents, other string, row func(v report.VideoDocument, first g.Node) g.Node) (Page, error) {
+func (doc shownChart) beside(r *http.Request, docs *report.Documents, other string,
+	row func(v report.VideoDocument, first g.Node) g.Node) (Page, error) {
 	region, params := other, url.Values{"at": {doc.Slot.UTC().Format(time.RFC3339)}}
 	if at, err := time.Parse(time.RFC3339, other); err == nil {
 		region, params = string(doc.Region), url.Values{"at": {at.UTC().Format(time.RFC3339)}, "job": {doc.Job}}
@@ -47,10 +48,12 @@ func (doc shownChart) beside(r *http.Request, docs *report.Documents, other stri
 		return Page{}, fmt.Errorf("%w: only: there is no such choice", report.ErrNotFound)
 	}
 	to := func(only string) string {
-		return doc.path() + "?" + changed(doc.params, "from", "", "show", "", "since", "", pickBeside, other, "only", only).Encode()
+		return doc.path() + "?" + changed(doc.params, "from", "", "show", "", "since", "", pickBeside,
+			other, "only", only).Encode()
 	}
 	var choices g.Group
-	for _, c := range []struct{ only, words string }{{"", "All"}, {"both", "in both"}, {"first", "only " + names[0]}, {"second", "only " + names[1]}} {
+	for _, c := range []struct{ only, words string }{{"", "All"}, {"both", "in both"}, {"first", "only " + names[0]},
+		{"second", "only " + names[1]}} {
 		n := len(slices.DeleteFunc(slices.Clone(places), func(p place) bool { return !sets[c.only](p) }))
 		choices = append(choices, chip(to(c.only), fmt.Sprintf("%d %s", n, c.words), c.only == only))
 	}
@@ -58,11 +61,13 @@ func (doc shownChart) beside(r *http.Request, docs *report.Documents, other stri
 	const most = 100 // the places that matter
 	page := Page{Title: "Most popular: " + title, Tab: "/charts"}
 	page.Main = g.Group{
-		h.Div(h.Class("top"), h.Div(h.H1(g.Text(page.Title)), h.P(h.Class("soft"), g.Text(names[0]+" is of "), moment(doc.Slot, dayAndTime+" UTC"), g.Text(", "+names[1]+" of "), moment(second.Slot, dayAndTime+" UTC"), g.Text("."))),
+		h.Div(h.Class("top"), h.Div(h.H1(g.Text(page.Title)), h.P(h.Class("soft"), g.Text(names[0]+" is of "), moment(
+			doc.Slot, dayAndTime+" UTC"), g.Text(", "+names[1]+" of "), moment(second.Slot, dayAndTime+" UTC"), g.Text("."))),
 			chips("Show", choices, link(doc.with("", ""), "One chart"))),
 		h.P(h.Class("soft two"), h.B(g.Text(names[0])), g.Text(" "), h.B(g.Text(names[1]))),
 		h.Ol(h.Class("rows beside"), g.Map(shown[:min(most, len(shown))], func(p place) g.Node {
-			return row(p.VideoDocument, h.Span(h.Class("pos two"), rankIn(names[0], p.ranks[0]), g.Text(" "), rankIn(names[1], p.ranks[1])))
+			return row(p.VideoDocument, h.Span(h.Class("pos two"), rankIn(names[0], p.ranks[0]),
+				g.Text(" "), rankIn(names[1], p.ranks[1])))
 		})),
 		g.If(len(shown) > most, h.P(h.Class("soft"), g.Textf("These are the first %d of %d.", most, len(shown)))),
 	}

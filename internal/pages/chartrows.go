@@ -79,7 +79,8 @@ func moves(doc shownChart) g.Node {
 		return chip(doc.with(name, value), text, doc.params.Get(name) == value || name == "since" && doc.since == value)
 	}
 	choices := chips("Moved since", h.Span(h.Class("soft"), g.Text("moved since")),
-		choice("since", "30m", "30 min"), choice("since", "6h", "6 h"), choice("since", "24h", "24 h"), doc.opener(pickSince, g.Text("another time")), others)
+		choice("since", "30m", "30 min"), choice("since", "6h", "6 h"), choice("since", "24h", "24 h"),
+		doc.opener(pickSince, g.Text("another time")), others)
 	if doc.tooOld {
 		return h.Div(h.Class("top strips"), choices)
 	}
@@ -89,7 +90,8 @@ func moves(doc shownChart) g.Node {
 			counted = append(counted, choice("show", c.change, fmt.Sprintf("%d %s", n, c.word)))
 		}
 	}
-	return h.Div(h.Class("top strips"), chips("Show", counted, h.Span(h.Class("soft wide"), g.Text("since "), moment(doc.ComparedTo, dayAndTime+" UTC"))), choices)
+	return h.Div(h.Class("top strips"), chips("Show", counted,
+		h.Span(h.Class("soft wide"), g.Text("since "), moment(doc.ComparedTo, dayAndTime+" UTC"))), choices)
 }
 
 // checkRows refuses an address that names no rows of the chart: links lead to none.
@@ -144,7 +146,8 @@ func moved(v report.MoveItem) g.Node {
 // also names the best places in other regions.
 func also(places []report.PlaceDocument) string {
 	const most = 3
-	names := term.Texts(places[:min(most, len(places))], func(p report.PlaceDocument) string { return fmt.Sprintf("%s %d", p.Region, p.Rank) })
+	names := term.Texts(places[:min(most, len(places))],
+		func(p report.PlaceDocument) string { return fmt.Sprintf("%s %d", p.Region, p.Rank) })
 	text := strings.Join(names, ", ")
 	if len(places) > most {
 		text += fmt.Sprintf(" +%d", len(places)-most)

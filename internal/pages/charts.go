@@ -43,25 +43,23 @@ func (s *Site) chart(r *http.Request, docs *report.Documents) (Page, error) {
 	}
 	tabs := s.tabs(all, fresh, v.region)
 	region, name := report.RegionDocument{}, regions.NameInText(ingest.Region(v.region))
-	if i := slices.IndexFunc(all.Regions, func(known report.RegionDocument) bool { return string(known.Region) == v.region }); i >= 0 {
+	if i := slices.IndexFunc(all.Regions,
+		func(known report.RegionDocument) bool { return string(known.Region) == v.region }); i >= 0 {
 		region = all.Regions[i]
 	}
 	doc, err := s.readChart(r.Context(), docs, v)
 	if err == nil {
 		err = doc.checkRows()
 	}
-	if errors.Is(err, report.ErrNotFound) && region.Jobs != nil && !charted(region) && fresh[v.region].Word == report.Word(standing.Absent) {
-		return Page{Title: s.Provider.Name + " has no chart of " + name, Main: tabs}, fmt.Errorf("%w: it is asked again once a day", report.ErrNotFound)
-	}
 	if errors.Is(err, report.ErrNotFound) && region.Jobs != nil && !charted(region) {
-		err = fmt.Errorf("%w: it comes with ingest serve when it is due, or with ingest run at once, if the provider has one; the status page has the cause of the wait", report.ErrNotFound)
-		return Page{Title: "No chart of " + name + " was fetched yet", Main: tabs}, err
+		return s.noChart(name, tabs, fresh[v.region])
 	}
 	if err != nil {
 		return Page{Main: tabs}, err
 	}
 	if other := r.URL.Query().Get(pickBeside); other != "" {
-		page, err := doc.beside(r, docs, other, func(v report.VideoDocument, first g.Node) g.Node { return s.row(Row{Video: v, First: first}) })
+		page, err := doc.beside(r, docs, other,
+			func(v report.VideoDocument, first g.Node) g.Node { return s.row(Row{Video: v, First: first}) })
 		page.Main = g.Group{tabs, page.Main}
 		return page, err
 	}
@@ -74,12 +72,25 @@ func (s *Site) chart(r *http.Request, docs *report.Documents) (Page, error) {
 		return Page{Main: tabs}, err
 	}
 	title := "Most popular in " + name
-	if i := slices.IndexFunc(region.Jobs, func(job report.ChartJobDocument) bool { return job.Job == doc.Job && job.Category != "" }); i >= 0 {
+	if i := slices.IndexFunc(region.Jobs,
+		func(job report.ChartJobDocument) bool { return job.Job == doc.Job && job.Category != "" }); i >= 0 {
 		title += ": " + cmp.Or(region.Jobs[i].Named, "category "+region.Jobs[i].Category)
 	}
 	page := doc.exports(title, s.Hidden)
-	page.Main = g.Group{tabs, s.chartHead(doc, fresh[string(doc.Region)], title), pick, jobs(doc, region), moves(doc), rows}
+	page.Main = g.Group{tabs, s.chartHead(doc, fresh[string(doc.Region)], title),
+		pick, jobs(doc, region), moves(doc), rows}
 	return page, nil
+}
+
+// noChart is the page of a region that the schedule charts, before its first chart is fetched.
+func (s *Site) noChart(region string, tabs g.Node, fresh State) (Page, error) {
+	if fresh.Word == report.Word(standing.Absent) {
+		return Page{Title: s.Provider.Name + " has no chart of " + region, Main: tabs},
+			fmt.Errorf("%w: it is asked again once a day", report.ErrNotFound)
+	}
+	return Page{Title: "No chart of " + region + " was fetched yet", Main: tabs},
+		fmt.Errorf("%w: it comes with ingest serve when it is due, or with ingest run at once, "+
+			"if the provider has one; the status page has the cause of the wait", report.ErrNotFound)
 }
 
 func firstCharted(all report.RegionsDocument) string {
@@ -121,7 +132,8 @@ func (s *Site) readChart(ctx context.Context, docs *report.Documents, v view) (s
 	}
 	filter := report.ChartFilter{Category: v.params.Get("category")}
 	filter.Length, _ = ingest.ParseLength(v.params.Get("length")) // checkRows refuses a wrong range
-	doc.asked, doc.whole = changed(params, "category", filter.Category, "length", filter.Length.String()), doc.ChartDocument.Items
+	doc.asked, doc.whole = changed(params, "category", filter.Category, "length", filter.Length.String()),
+		doc.ChartDocument.Items
 	doc.MovesDocument = doc.Only(filter)
 	doc.tooOld = err == nil && !doc.Compared() && !s.Hidden
 	if err == nil && !params.Has("partial") && !params.Has("at") {
@@ -152,15 +164,18 @@ func (s *Site) tabs(all report.RegionsDocument, fresh map[string]State, current 
 		}
 		return h.A(to(r), g.If(here(r), h.Aria("current", "page")), h.Title(r.Name),
 			g.If(state.Word != "", g.Group{in(state.Mood, ""), dot()}),
-			h.Span(g.Text(string(r.Region)), spoken(" "+strings.Join([]string{r.Name, state.Word, ""}, ", "))), g.Text(" "), h.Small(g.Text(age)))
+			h.Span(g.Text(string(r.Region)), spoken(" "+strings.Join([]string{r.Name, state.Word, ""}, ", "))),
+			g.Text(" "), h.Small(g.Text(age)))
 	}))
 	if len(all.Regions) <= most {
 		return tabs
 	}
-	byName := slices.SortedFunc(slices.Values(all.Regions), func(a, b report.RegionDocument) int { return cmp.Compare(a.Name, b.Name) })
-	return g.Group{tabs, h.Details(h.Class("regions"), h.Summary(g.Textf("All %d regions", len(all.Regions))), chips("All regions", g.Map(byName, func(r report.RegionDocument) g.Node {
-		return h.A(to(r), g.If(here(r), h.Aria("current", "page")), g.Text(r.Name+" "), h.Small(g.Text(string(r.Region))))
-	})))}
+	byName := slices.SortedFunc(slices.Values(all.Regions),
+		func(a, b report.RegionDocument) int { return cmp.Compare(a.Name, b.Name) })
+	return g.Group{tabs, h.Details(h.Class("regions"), h.Summary(g.Textf("All %d regions", len(all.Regions))),
+		chips("All regions", g.Map(byName, func(r report.RegionDocument) g.Node {
+			return h.A(to(r), g.If(here(r), h.Aria("current", "page")), g.Text(r.Name+" "), h.Small(g.Text(string(r.Region))))
+		})))}
 }
 
 // shortAgo formats a duration in its largest unit.
@@ -179,7 +194,10 @@ func (s *Site) chartHead(doc shownChart, state State, title string) g.Node {
 	}
 	said := h.P(h.Class("soft"), g.Textf("%s, %s.", term.Plural(len(doc.ChartDocument.Items), "video"), fetched))
 	if doc.Later == nil && state.Word != "" && state.Mood != report.Good {
-		said = h.P(in(state.Mood, ""), h.Span(h.Class("word"), g.Text(state.Word+":")), h.Span(h.Class("soft"), g.Text(" "+strings.Join(slices.DeleteFunc([]string{fetched, state.Next}, func(s string) bool { return s == "" }), ", ")+".")))
+		said = h.P(in(state.Mood, ""), h.Span(h.Class("word"), g.Text(state.Word+":")), h.Span(h.Class("soft"),
+			g.Text(" "+strings.Join(slices.DeleteFunc([]string{fetched, state.Next}, func(s string) bool {
+				return s == ""
+			}), ", ")+".")))
 	}
 	to := func(t *time.Time, rel, key, before, after string) g.Node {
 		if t == nil {
@@ -189,16 +207,19 @@ func (s *Site) chartHead(doc shownChart, state State, title string) g.Node {
 		if !sameDay(*t, doc.Slot) {
 			format = dayAndTime
 		}
-		return h.A(h.Href(doc.at(*t)), h.Rel(rel), h.Aria("keyshortcuts", key), g.Text(before), moment(*t, format), g.Text(after))
+		return h.A(h.Href(doc.at(*t)), h.Rel(rel), h.Aria("keyshortcuts", key), g.Text(before),
+			moment(*t, format), g.Text(after))
 	}
 	return h.Div(h.Class("top"),
 		h.Div(h.H1(g.Text(title)), said,
 			g.If(doc.tooOld, h.P(h.Class("soft"), g.Text("No chart so much older is kept."))),
 			g.Iff(doc.ShortSince != nil, func() g.Node {
-				return h.P(h.Class("soft"), g.Textf("This is the newest whole chart: since %s %s.", hhmm(*doc.ShortSince), doc.CameBack()))
+				return h.P(h.Class("soft"), g.Textf("This is the newest whole chart: since %s %s.",
+					hhmm(*doc.ShortSince), doc.CameBack()))
 			}),
 			g.Iff(doc.stopped != nil, func() g.Node {
-				return h.P(h.Class("soft"), g.Text("The fetch of "), moment(*doc.stopped, clockTime+" UTC"), g.Text(" is not complete. "), link(doc.with("partial", "true"), "Show the fetched data"))
+				return h.P(h.Class("soft"), g.Text("The fetch of "), moment(*doc.stopped, clockTime+" UTC"),
+					g.Text(" is not complete. "), link(doc.with("partial", "true"), "Show the fetched data"))
 			})),
 		h.Nav(h.Class("steps"), h.Aria("label", "Time"),
 			g.Iff(doc.DayBefore != nil, func() g.Node {
@@ -244,8 +265,10 @@ func (s *Site) chartRows(ctx context.Context, docs *report.Documents, doc shownC
 	}
 	return g.Group{
 		h.Ol(h.Class("rows"), g.Map(shown, func(v report.MoveItem) g.Node {
-			return s.row(Row{Video: v.VideoDocument, Gain: doc.gain(v), Beside: doc.course(v), First: h.Span(h.Class("pos"), h.B(g.Text(strconv.Itoa(v.Rank))), g.Text(" "), moved(v))})
+			return s.row(Row{Video: v.VideoDocument, Gain: doc.gain(v), Beside: doc.course(v),
+				First: h.Span(h.Class("pos"), h.B(g.Text(strconv.Itoa(v.Rank))), g.Text(" "), moved(v))})
 		})),
-		g.If(len(all) > rowsAPage, steps(step(back, "prev", "‹ Back"), fmt.Sprintf("%d to %d of %d", from, to, len(all)), step(next, "next", "Next ›"))),
+		g.If(len(all) > rowsAPage, steps(step(back, "prev", "‹ Back"), fmt.Sprintf("%d to %d of %d", from, to, len(all)),
+			step(next, "next", "Next ›"))),
 	}, nil
 }

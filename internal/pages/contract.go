@@ -54,11 +54,13 @@ func (s *Site) Contract(openAPI []byte) http.Handler {
 		examples := s.examples(r)
 		s.Show(w, r, Page{Title: "API", JSON: "/v1/openapi.json", Main: g.Group{
 			h.H1(g.Text("API")), h.P(h.Class("soft"), g.Text(c.Info.Description)),
-			h.P(g.Text("The contract, for machines: "), link("/v1/openapi.json", "openapi.json"), g.Text(". While you write a front end, let its pages read the API: "),
+			h.P(g.Text("The contract, for machines: "), link("/v1/openapi.json", "openapi.json"),
+				g.Text(". While you write a front end, let its pages read the API: "),
 				h.Code(g.Text("ingest serve --origin http://localhost:5173")), g.Text(".")),
 			g.Map(paths, func(path string) g.Node {
 				get, post := c.Paths[path].Get, c.Paths[path].Post
-				return pathPart(path, cmp.Or(examples[path], path), cmp.Or(get.Summary, post.Summary), append(get.Parameters, post.Parameters...))
+				return pathPart(path, cmp.Or(examples[path], path), cmp.Or(get.Summary, post.Summary),
+					append(get.Parameters, post.Parameters...))
 			}),
 		}})
 	})
@@ -69,14 +71,15 @@ func pathPart(path, to, summary string, parameters []parameter) g.Node {
 	if !strings.Contains(to, "{") && !strings.HasPrefix(to, "/v1/limit") && to != "/auth" { // which are for callers
 		heading = h.A(h.Href(to), h.Code(g.Text(to)))
 	}
-	return h.Section(h.Class("part"), h.H2(heading), h.P(g.Text(summary+".")), h.Dl(h.Class("facts part"), g.Map(parameters, func(p parameter) g.Node {
-		text := p.Description
-		if p.Schema.Description != "" {
-			text = strings.TrimPrefix(text+": "+p.Schema.Description, ": ")
-		}
-		if p.Required {
-			text += " (required)"
-		}
-		return fact(h.Code(g.Text(p.Name)), g.Text(text))
-	})))
+	return h.Section(h.Class("part"), h.H2(heading), h.P(g.Text(summary+".")),
+		h.Dl(h.Class("facts part"), g.Map(parameters, func(p parameter) g.Node {
+			text := p.Description
+			if p.Schema.Description != "" {
+				text = strings.TrimPrefix(text+": "+p.Schema.Description, ": ")
+			}
+			if p.Required {
+				text += " (required)"
+			}
+			return fact(h.Code(g.Text(p.Name)), g.Text(text))
+		})))
 }

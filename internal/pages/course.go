@@ -89,6 +89,7 @@ func sparkline(ranks []int) g.Node {
 	if d.Len() == 0 {
 		return nil
 	}
-	return h.SVG(h.Class("spark"), g.Attr("viewBox", fmt.Sprintf("0 -1 %d %d", len(ranks)*2, sparkHeight+2)), g.Attr("preserveAspectRatio", "none"), h.Aria("hidden", "true"),
+	return h.SVG(h.Class("spark"), g.Attr("viewBox", fmt.Sprintf("0 -1 %d %d", len(ranks)*2, sparkHeight+2)),
+		g.Attr("preserveAspectRatio", "none"), h.Aria("hidden", "true"),
 		g.El("path", g.Attr("d", d.String())))
 }

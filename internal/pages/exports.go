@@ -15,9 +15,11 @@ func (doc shownChart) exports(title string, hidden bool) Page {
 	page := Page{Title: title, Tab: "/charts", JSON: to("also", "true")}
 	page.Take = []Export{{typeCSV, "CSV", to("format", "csv", "course", "true")}, {typeJSON, "JSON", page.JSON}}
 	if !hidden {
-		page.Take = append(page.Take, Export{typeAtom, "Feed of new videos", to("format", "atom", "at", "", "partial", "", "compare", "24h", "change", "new")})
+		page.Take = append(page.Take, Export{typeAtom, "Feed of new videos",
+			to("format", "atom", "at", "", "partial", "", "compare", "24h", "change", "new")})
 	}
-	page.Take = append(page.Take, Export{typeAtom, "Feed of the first ten", to("format", "atom", "at", "", "partial", "", "compare", "", "change", "", "limit", "10")},
+	page.Take = append(page.Take, Export{typeAtom, "Feed of the first ten",
+		to("format", "atom", "at", "", "partial", "", "compare", "", "change", "", "limit", "10")},
 		Export{"", "Copy link", doc.at(doc.Slot)})
 	var videos []report.VideoDocument
 	for _, v := range doc.chosen() {

@@ -58,14 +58,16 @@ func (p Provider) ChartFeed(r *http.Request, doc report.MovesDocument, params ur
 	change := params.Get("change")
 	for _, c := range shownChanges {
 		if c.change == change {
-			name = "Videos that " + map[string]string{"new": "are new", "risen": "rose", "fallen": "fell", "gone": "left"}[change] + " in the charts of " + regions.NameInText(doc.Region)
+			name = "Videos that " + map[string]string{"new": "are new", "risen": "rose", "fallen": "fell",
+				"gone": "left"}[change] + " in the charts of " + regions.NameInText(doc.Region)
 		}
 	}
 	if limit := params.Get("limit"); limit != "" {
 		name += ", the first " + limit
 	}
 	page := view{region: string(doc.Region), params: url.Values{}}
-	for param, of := range map[string]string{"at": "at", "job": "job", "compare": "since", "change": "show", "category": "category", "length": "length"} {
+	for param, of := range map[string]string{"at": "at", "job": "job", "compare": "since",
+		"change": "show", "category": "category", "length": "length"} {
 		page.params.Set(of, params.Get(param))
 	}
 	page.params = changed(page.params)
@@ -89,7 +91,8 @@ func (p Provider) ChartFeed(r *http.Request, doc report.MovesDocument, params ur
 
 // SearchFeed returns a search as an Atom feed.
 func (p Provider) SearchFeed(r *http.Request, doc report.SearchDocument, params url.Values) ([]byte, error) {
-	f := p.newFeed(r, term.Fit(doc.Query, 60)+" · Search", params, "/search?"+changed(params, "format", "", "limit", "", "after", "", "counts", "").Encode())
+	f := p.newFeed(r, term.Fit(doc.Query, 60)+" · Search", params,
+		"/search?"+changed(params, "format", "", "limit", "", "after", "", "counts", "").Encode())
 	newest := time.Time{}
 	for _, v := range doc.Items {
 		at := time.Unix(0, 0)
@@ -101,7 +104,8 @@ func (p Provider) SearchFeed(r *http.Request, doc report.SearchDocument, params 
 		if at.After(newest) {
 			newest = at
 		}
-		f.add(v.VideoDocument, at, strings.TrimPrefix(fmt.Sprintf("%s, %s", term.Clean(v.Channel), viewsOf(v.VideoDocument)), ", "))
+		f.add(v.VideoDocument, at,
+			strings.TrimPrefix(fmt.Sprintf("%s, %s", term.Clean(v.Channel), viewsOf(v.VideoDocument)), ", "))
 	}
 	if newest.IsZero() {
 		newest = time.Unix(0, 0) // nothing was found yet
@@ -122,7 +126,8 @@ func (p Provider) newFeed(r *http.Request, title string, params url.Values, page
 }
 
 func (f *feed) add(v report.VideoDocument, since time.Time, summary string) {
-	e := feedEntry{ID: v.URL + "#" + strings.TrimPrefix(f.ID, "urn:uuid:"), Title: term.Clean(named(v.Title)), Updated: stamp(since), Links: []feedLink{{"alternate", "text/html", v.URL}},
+	e := feedEntry{ID: v.URL + "#" + strings.TrimPrefix(f.ID, "urn:uuid:"), Title: term.Clean(named(v.Title)),
+		Updated: stamp(since), Links: []feedLink{{"alternate", "text/html", v.URL}},
 		Author: feedPerson{Name: cmp.Or(term.Clean(v.Channel), f.Author.Name)}, Summary: summary}
 	if v.PublishedAt != nil {
 		e.Published = stamp(*v.PublishedAt)

@@ -25,7 +25,8 @@ var unset = []report.CountDocument{{}}
 
 // filtersOf returns the order and the filters of a search.
 func (s *Site) filtersOf(c report.CountsDocument) []filter {
-	orders := []report.CountDocument{{Name: "Relevance"}, {Value: "views", Name: "Views"}, {Value: "freshness", Name: "Newest"}}
+	orders := []report.CountDocument{{Name: "Relevance"}, {Value: "views", Name: "Views"},
+		{Value: "freshness", Name: "Newest"}}
 	if !s.Hidden {
 		orders = append(orders, report.CountDocument{Value: "rise", Name: "Rising"})
 	}
@@ -34,7 +35,8 @@ func (s *Site) filtersOf(c report.CountsDocument) []filter {
 		{"Charted in", "region", "Any region", c.Regions, true}, {"Category", "category", "Any", c.Categories, true},
 		{"Published", "published_since", "Any time", c.Published, true}, {"Views", "min_views", "Any", c.Views, true},
 		{"Length", "length", "Any", c.Lengths, true},
-		{"Published before", "published_until", "Any time", unset, false}, {"Last seen since", "seen_since", "Any time", unset, false},
+		{"Published before", "published_until", "Any time", unset, false},
+		{"Last seen since", "seen_since", "Any time", unset, false},
 	}
 }
 
@@ -80,13 +82,16 @@ func (s *Site) filters(doc report.SearchDocument, a asked) g.Node {
 		case chosen != "":
 			set = append(set, name)
 		}
-		groups = append(groups, h.H2(g.Text(f.heading)), h.Div(h.Class("chips"), g.Map(values, func(v report.CountDocument) g.Node {
-			return h.A(h.Href(a.link(f.name, v.Value)), g.If(v.Value == chosen, h.Aria("current", "true")), g.El("bdi", g.Text(f.label(v))), g.Text(" "),
-				g.If(f.counted && v.Videos >= 0, h.Small(g.Text(term.Thousands(int64(v.Videos))))))
-		})))
+		groups = append(groups, h.H2(g.Text(f.heading)),
+			h.Div(h.Class("chips"), g.Map(values, func(v report.CountDocument) g.Node {
+				return h.A(h.Href(a.link(f.name, v.Value)), g.If(v.Value == chosen, h.Aria("current", "true")),
+					g.El("bdi", g.Text(f.label(v))), g.Text(" "),
+					g.If(f.counted && v.Videos >= 0, h.Small(g.Text(term.Thousands(int64(v.Videos))))))
+			})))
 	}
 	if set == nil {
 		set = []string{"none set"}
 	}
-	return h.Details(h.Class("filters"), h.Summary(g.Text("Filters and order "), h.Small(g.Text(strings.Join(set, ", ")+"; by "+order))), h.Div(groups))
+	return h.Details(h.Class("filters"),
+		h.Summary(g.Text("Filters and order "), h.Small(g.Text(strings.Join(set, ", ")+"; by "+order))), h.Div(groups))
 }

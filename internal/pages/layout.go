@@ -20,8 +20,10 @@ func (s *Site) Show(w http.ResponseWriter, r *http.Request, p Page) {
 		h.A(h.Class("sr"), h.Href("#main"), g.Text("Skip to content")),
 		s.head(r, p),
 		h.P(h.ID("away"), h.Role("status"), in(report.Bad, "banner"), g.Attr("hidden"),
-			h.B(g.Text("The server has not answered since "), h.Time(), g.Text(" UTC.")), g.Text(" The figures below may be out of date; this page goes on asking.")),
-		h.P(h.ID("still"), h.Role("status"), h.Class("soft"), g.Attr("hidden"), g.Text("This page stays as it is while text is marked.")),
+			h.B(g.Text("The server has not answered since "), h.Time(), g.Text(" UTC.")),
+			g.Text(" The figures below may be out of date; this page goes on asking.")),
+		h.P(h.ID("still"), h.Role("status"), h.Class("soft"), g.Attr("hidden"),
+			g.Text("This page stays as it is while text is marked.")),
 		h.Main(h.ID("main"), g.If(p.Live, h.Data("live", "")), p.Main, p.takeAway()),
 		s.foot(p),
 	))).Render(&page) // writing to memory cannot fail
@@ -98,16 +100,18 @@ func (s *Site) name() string { return cmp.Or(s.Title, "ingest") }
 
 func (s *Site) foot(p Page) g.Node {
 	return h.Footer(h.Class("foot"),
-		g.If(s.Provider.Name != "", h.P(g.Text("Charts, titles, counts and pictures: "), link(s.Provider.Home, s.Provider.Name), g.Text(". "),
-			link(s.Provider.Terms, "Its terms"), g.Text(" apply."))),
-		h.P(g.If(s.Moved != "", g.Group{h.Strong(g.Text(s.Moved)), g.Text(" ")}), g.Text("As of "), moment(s.Now(), "Mon 2 Jan, 15:04:05"), g.Text(", times are "), zone(),
+		g.If(s.Provider.Name != "",
+			h.P(g.Text("Charts, titles, counts and pictures: "), link(s.Provider.Home, s.Provider.Name), g.Text(". "),
+				link(s.Provider.Terms, "Its terms"), g.Text(" apply."))),
+		h.P(g.If(s.Moved != "", g.Group{h.Strong(g.Text(s.Moved)), g.Text(" ")}), g.Text("As of "),
+			moment(s.Now(), "Mon 2 Jan, 15:04:05"), g.Text(", times are "), zone(),
 			g.Text(" · "), link("", "Reload"),
 			g.If(p.JSON != "", g.Group{g.Text(" · "), h.A(h.Href(p.JSON), h.Type(typeJSON), g.Text("This page as JSON"))}),
 			g.Text(" · "), link("/v1/", "API"), g.Text(" · ingest "+s.Version)))
 }
 
-// takeAway links to the page's exports. With a script a click on the last of them, which leads to the page itself, copies
-// its address.
+// takeAway links to the page's exports. With a script a click on the last of them, which leads to the page itself,
+// copies its address.
 func (p Page) takeAway() g.Node {
 	if len(p.Take) == 0 {
 		return nil
@@ -125,7 +129,8 @@ func (s *Site) preview(p Page) g.Node {
 	property := func(name, content string) g.Node { return h.Meta(g.Attr("property", name), h.Content(content)) }
 	return g.Group{
 		h.Meta(h.Name("description"), h.Content(p.About)), h.Meta(h.Name("twitter:card"), h.Content("summary")),
-		property("og:title", p.Title), property("og:description", p.About), property("og:type", "website"), property("og:site_name", s.name()),
+		property("og:title", p.Title), property("og:description", p.About), property("og:type", "website"),
+		property("og:site_name", s.name()),
 		g.If(p.Face != "" && s.Pictures && s.StandIn == "", property("og:image", p.Face)),
 	}
 }

@@ -56,11 +56,15 @@ func (c LineChart) Node() g.Node {
 				x := float64(t.At) * 100 / chartWidth
 				return g.Group{
 					g.El("line", h.Class("grid"), percent("x1", x), percent("x2", x), number("y1", 0), number("y2", c.Height)),
-					g.El("text", g.If(t.Wide, h.Class("wide")), percent("x", x), number("y", c.Height+16), g.If(t.At > chartWidth*9/10, g.Attr("text-anchor", "end")), g.If(!t.Time.IsZero(), h.Data("at", t.Time.Format(time.RFC3339))), g.Text(t.Text)),
+					g.El("text", g.If(t.Wide, h.Class("wide")), percent("x", x),
+						number("y", c.Height+16), g.If(t.At > chartWidth*9/10, g.Attr("text-anchor", "end")),
+						g.If(!t.Time.IsZero(), h.Data("at", t.Time.Format(time.RFC3339))), g.Text(t.Text)),
 				}
 			}),
-			g.If(slices.ContainsFunc(c.Lines, func(l Line) bool { return l.Class == "others" }), g.El("defs", hatch("o"))), // its id is for one chart of a page
-			h.SVG(percent("width", 100), number("height", c.Height), g.Attr("viewBox", fmt.Sprintf("0 0 %d %d", chartWidth, c.Height)), g.Attr("preserveAspectRatio", "none"),
+			// its id is for one chart of a page
+			g.If(slices.ContainsFunc(c.Lines, func(l Line) bool { return l.Class == "others" }), g.El("defs", hatch("o"))),
+			h.SVG(percent("width", 100), number("height", c.Height),
+				g.Attr("viewBox", fmt.Sprintf("0 0 %d %d", chartWidth, c.Height)), g.Attr("preserveAspectRatio", "none"),
 				g.Map(c.Lines, func(l Line) g.Node {
 					return g.El("path", h.Class(l.Class), g.If(l.Class == "others", g.Attr("fill", "url(#o)")), g.Attr("d", l.Path))
 				}))),
@@ -81,7 +85,8 @@ func key(class, text string) g.Node {
 	if class == "area" || class == "others" {
 		form = g.Attr("d", "M0 0h30v12H0z")
 	}
-	return h.Span(h.SVG(h.Class("key"), h.Aria("hidden", "true"), g.El("path", h.Class(class), g.If(class == "others", g.Attr("fill", "url(#o)")), form)), g.Text(text))
+	return h.Span(h.SVG(h.Class("key"), h.Aria("hidden", "true"),
+		g.El("path", h.Class(class), g.If(class == "others", g.Attr("fill", "url(#o)")), form)), g.Text(text))
 }
 
 // names writes the names at the ends of the lines, without overlaps.

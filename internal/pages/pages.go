@@ -28,13 +28,14 @@ type Site struct {
 	Overall        func(ctx context.Context) State            // the worst problem
 	Fresh          func(ctx context.Context) map[string]State // how fresh each region's chart is; nil: not known
 	Provider       Provider
-	Pictures       bool                              // pictures are shown, from PictureHosts
-	PictureHosts   []string                          // such as https://i.ytimg.com
-	StandIn        string                            // has the pictures in place of these hosts, such as http://127.0.0.1:8400; "": none
-	Hidden         bool                              // derived metrics are: rank changes, and gained views
-	Documents      func() (*report.Documents, error) // for charts, videos and searches
-	Title          string                            // the site's own name; "": ingest
-	Theme          []byte                            // the operator's stylesheet, loaded after ours; nil: none
+	Pictures       bool     // pictures are shown, from PictureHosts
+	PictureHosts   []string // such as https://i.ytimg.com
+	// has the pictures in place of these hosts, such as http://127.0.0.1:8400; "": none
+	StandIn   string
+	Hidden    bool                              // derived metrics are: rank changes, and gained views
+	Documents func() (*report.Documents, error) // for charts, videos and searches
+	Title     string                            // the site's own name; "": ingest
+	Theme     []byte                            // the operator's stylesheet, loaded after ours; nil: none
 }
 
 // Provider is the source of all data shown.
@@ -48,7 +49,8 @@ func (s *Site) Register(mux *http.ServeMux, limited func(http.Handler) http.Hand
 	if len(s.Theme) > 0 {
 		mux.Handle("GET /theme.css", s.theme())
 	}
-	for path, read := range map[string]reader{"/charts": s.chart, "/charts/{region}": s.chart, "/videos/{id}": s.video, "/search": s.search} {
+	for path, read := range map[string]reader{"/charts": s.chart, "/charts/{region}": s.chart,
+		"/videos/{id}": s.video, "/search": s.search} {
 		mux.Handle("GET "+path, limited(s.shows(read)))
 	}
 	mux.Handle("GET /badge/{file}", limited(http.HandlerFunc(s.badge)))
@@ -110,7 +112,8 @@ func (s *Site) refuse(w http.ResponseWriter, r *http.Request, p Page, err error)
 // Fail shows why there is no such page, and links to p.Main and the other pages.
 func (s *Site) Fail(w http.ResponseWriter, r *http.Request, p Page, why string) {
 	p.Main = g.Group{h.H1(g.Text(p.Title)), h.P(h.Class("soft"), g.Text(why)), p.Main,
-		h.P(h.Class("chips part"), link("/charts", "Charts"), link("/search", "Search"), link("/status", "Status"), link("/v1/", "API"))}
+		h.P(h.Class("chips part"), link("/charts", "Charts"), link("/search", "Search"),
+			link("/status", "Status"), link("/v1/", "API"))}
 	s.Show(w, r, p)
 }
 
@@ -120,7 +123,8 @@ func (s *Site) notFound(w http.ResponseWriter, r *http.Request) {
 		s.Fail(w, r, Page{Code: http.StatusMethodNotAllowed, Title: "Pages are only for reading"}, "Use GET.")
 		return
 	}
-	s.Fail(w, r, Page{Code: http.StatusNotFound, Title: "There is no such page"}, "Nothing is at this address. Perhaps it was mistyped.")
+	s.Fail(w, r, Page{Code: http.StatusNotFound, Title: "There is no such page"},
+		"Nothing is at this address. Perhaps it was mistyped.")
 }
 
 func (s *Site) theme() asset { return newAsset("theme.css", stylesheet.kind, s.Theme) }
@@ -134,7 +138,8 @@ func (s *Site) badge(w http.ResponseWriter, r *http.Request) {
 		state = s.Fresh(r.Context())[region]
 	}
 	if !isSVG || state.Word == "" {
-		s.Fail(w, r, Page{Code: http.StatusNotFound, Title: "There is no such badge"}, "A badge is of a region that is charted, such as /badge/US.svg.")
+		s.Fail(w, r, Page{Code: http.StatusNotFound, Title: "There is no such badge"},
+			"A badge is of a region that is charted, such as /badge/US.svg.")
 		return
 	}
 	left, right := region+" chart", strings.TrimSuffix(state.Word+", "+state.Age, ", ")

@@ -67,7 +67,8 @@ func chip(href, text string, current bool) g.Node {
 
 // steps are links through the pages of a list; here names the one that is shown.
 func steps(back g.Node, here string, next g.Node) g.Node {
-	return h.Nav(h.Class("steps part"), h.Aria("label", "Pages"), back, h.Span(h.Aria("current", "page"), g.Text(here)), next)
+	return h.Nav(h.Class("steps part"), h.Aria("label", "Pages"), back,
+		h.Span(h.Aria("current", "page"), g.Text(here)), next)
 }
 
 // step is a link to the previous or next page, or only its text if there is none.

@@ -64,7 +64,8 @@ func (doc shownChart) picker(ctx context.Context, docs *report.Documents, all re
 
 // panel is an open picker.
 func (doc shownChart) panel(title g.Node, choices ...g.Node) g.Node {
-	return h.Section(h.Class("pick"), h.ID("pick"), h.H2(title), g.Group(choices), h.A(h.Class("close"), h.Href(doc.with("", "")), h.Aria("label", "Close"), g.Text("✕")))
+	return h.Section(h.Class("pick"), h.ID("pick"), h.H2(title), g.Group(choices),
+		h.A(h.Class("close"), h.Href(doc.with("", "")), h.Aria("label", "Close"), g.Text("✕")))
 }
 
 // filtered is the name of the filter panel, with its chosen values.
@@ -92,18 +93,23 @@ func (doc shownChart) filters() g.Node {
 		names[v.Category] = cmp.Or(v.Named, "Category "+v.Category)
 	}
 	delete(count, "")
-	categories, lengths := g.Group{chip(doc.with("category", ""), "All categories", chosen == "")}, g.Group{chip(doc.with("length", ""), "Any length", doc.params.Get("length") == "")}
-	for _, id := range slices.SortedFunc(maps.Keys(count), func(a, b string) int { return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b)) }) {
-		categories = append(categories, chip(doc.with("category", id), fmt.Sprintf("%s %d", term.Fit(names[id], 30), count[id]), id == chosen))
+	categories, lengths := g.Group{chip(doc.with("category", ""), "All categories", chosen == "")},
+		g.Group{chip(doc.with("length", ""), "Any length", doc.params.Get("length") == "")}
+	for _, id := range slices.SortedFunc(maps.Keys(count),
+		func(a, b string) int { return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b)) }) {
+		categories = append(categories,
+			chip(doc.with("category", id), fmt.Sprintf("%s %d", term.Fit(names[id], 30), count[id]), id == chosen))
 	}
 	for _, l := range ingest.Lengths {
-		lengths = append(lengths, chip(doc.with("length", l.String()), valueNames[l.String()], doc.params.Get("length") == l.String()))
+		lengths = append(lengths, chip(doc.with("length", l.String()), valueNames[l.String()],
+			doc.params.Get("length") == l.String()))
 	}
 	return doc.panel(g.Text("Show only"), chips("Category", categories), chips("Length", lengths))
 }
 
 // times offers the charts that are kept, and nothing else: the days, and the times of the chosen day.
-func (doc shownChart) times(ctx context.Context, docs *report.Documents, title string, chosen time.Time, others g.Group) (g.Node, error) {
+func (doc shownChart) times(ctx context.Context, docs *report.Documents, title string, chosen time.Time,
+	others g.Group) (g.Node, error) {
 	kept, err := docs.Kept(ctx, doc.Region, doc.Job)
 	if err != nil {
 		return nil, err
@@ -118,18 +124,21 @@ func (doc shownChart) times(ctx context.Context, docs *report.Documents, title s
 	var days, times g.Group
 	for i, slot := range kept {
 		if sameDay(slot, chosen) {
-			times = append(times, h.A(h.Href(to(slot)), g.If(slot.Equal(chosen), h.Aria("current", "true")), moment(slot, clockTime)))
+			times = append(times, h.A(h.Href(to(slot)), g.If(slot.Equal(chosen), h.Aria("current", "true")),
+				moment(slot, clockTime)))
 		}
 		if i == len(kept)-1 || !sameDay(slot, kept[i+1]) {
 			day := nearest(kept[:i+1], slot, chosen)
-			days = append(days, h.A(h.Href(picking(doc.pick, to(day))), g.If(sameDay(day, chosen), h.Aria("current", "true")), moment(day, "Mon 2")))
+			days = append(days, h.A(h.Href(picking(doc.pick, to(day))), g.If(sameDay(day, chosen), h.Aria("current", "true")),
+				moment(day, "Mon 2")))
 		}
 	}
 	if len(days) == 0 {
 		days = g.Group{h.Span(h.Class("soft"), g.Text("No older chart is kept."))}
 	}
 	slices.Reverse(days)
-	return doc.panel(g.Group{g.Text(title + " "), h.Small(zone())}, g.If(others != nil, chips("Region", others)), chips("Days kept", days), chips("Times kept", times)), nil
+	return doc.panel(g.Group{g.Text(title + " "), h.Small(zone())}, g.If(others != nil, chips("Region", others)),
+		chips("Days kept", days), chips("Times kept", times)), nil
 }
 
 // nearest returns, of the slots of the last one's day, the one that is nearest to the chosen time of day.

@@ -29,12 +29,15 @@ func (s *Site) row(r Row) g.Node {
 	return h.Li(h.Class("row"), r.First, s.picture(v),
 		h.Div(h.Class("what"),
 			h.A(h.Class("title"), h.Dir("auto"), h.Href(videoPath(v.VideoID)), marked(v.Title, r.Marks)),
-			h.Span(h.Class("chan soft"), g.El("bdi", g.Text(term.Clean(v.Channel))), g.If(r.Under != "", g.Text(" · "+r.Under)))),
+			h.Span(h.Class("chan soft"), g.El("bdi", g.Text(term.Clean(v.Channel))),
+				g.If(r.Under != "", g.Text(" · "+r.Under)))),
 		r.Beside,
 		h.Span(h.Class("meta"),
-			h.Span(h.Class("views soft"), g.Text(viewsOf(v)), g.If(r.Gain != "", h.Small(h.Title("views gained per hour"), g.Text(r.Gain)))),
+			h.Span(h.Class("views soft"), g.Text(viewsOf(v)),
+				g.If(r.Gain != "", h.Small(h.Title("views gained per hour"), g.Text(r.Gain)))),
 			s.published(v)),
-		h.A(h.Class("out"), h.Href(v.URL), h.Rel("noreferrer"), h.Aria("label", "Watch on "+s.Provider.Name), h.Span(h.Aria("hidden", "true"), g.Text("↗"))))
+		h.A(h.Class("out"), h.Href(v.URL), h.Rel("noreferrer"), h.Aria("label", "Watch on "+s.Provider.Name),
+			h.Span(h.Aria("hidden", "true"), g.Text("↗"))))
 }
 
 // picture shows a video's picture, with its length, if the page's policy names the picture's host.
@@ -46,7 +49,8 @@ func (s *Site) picture(v report.VideoDocument) g.Node {
 		source = s.StandIn + strings.TrimPrefix(source, s.PictureHosts[at])
 	}
 	return h.Span(h.Class("pic"),
-		g.If(shown, h.Img(h.Src(source), h.Width("320"), h.Height("180"), h.Alt(""), g.Attr("loading", "lazy"), g.Attr("referrerpolicy", "no-referrer"))),
+		g.If(shown, h.Img(h.Src(source), h.Width("320"), h.Height("180"), h.Alt(""), g.Attr("loading", "lazy"),
+			g.Attr("referrerpolicy", "no-referrer"))),
 		g.If(length != "", h.Span(h.Class("len"), spoken("Length "), g.Text(length))))
 }
 
@@ -83,7 +87,8 @@ func (s *Site) published(v report.VideoDocument) g.Node {
 		return h.Span(h.Class("pub soft"))
 	}
 	text := ageText(s.Now().Sub(*v.PublishedAt))
-	return h.Time(h.Class("pub soft"), h.DateTime(v.PublishedAt.UTC().Format(time.RFC3339)), g.Text(text), h.Span(h.Class("wide"), g.Text(" ago")))
+	return h.Time(h.Class("pub soft"), h.DateTime(v.PublishedAt.UTC().Format(time.RFC3339)),
+		g.Text(text), h.Span(h.Class("wide"), g.Text(" ago")))
 }
 
 // marked is a title with some of its characters marked.

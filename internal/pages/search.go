@@ -32,7 +32,8 @@ type asked struct {
 func readAsked(raw string) (asked, error) {
 	given, err := url.ParseQuery(raw)
 	a := asked{query: strings.ToValidUTF8(given.Get("q"), ""), filters: url.Values{}, after: given.Get("after"), from: 1}
-	for _, name := range []string{"region", "category", "published_since", "published_until", "seen_since", "min_views", "length", "order"} {
+	for _, name := range []string{"region", "category", "published_since", "published_until",
+		"seen_since", "min_views", "length", "order"} {
 		if value := given.Get(name); value != "" && value != "relevance" {
 			a.filters.Set(name, value)
 		}
@@ -48,7 +49,8 @@ func readAsked(raw string) (asked, error) {
 	}
 	if n := utf8.RuneCountInString(a.query); n > maxQuery {
 		a.query = string([]rune(a.query)[:maxQuery])
-		return a, fmt.Errorf("%w: the query has %s characters, and at most %s can be searched for: keep the words that matter most",
+		return a, fmt.Errorf("%w: the query has %s characters, and at most %s can be searched for: "+
+			"keep the words that matter most",
 			report.ErrBadRequest, term.Thousands(int64(n)), term.Thousands(maxQuery))
 	}
 	return a, nil
@@ -86,7 +88,8 @@ func (s *Site) search(r *http.Request, docs *report.Documents) (Page, error) {
 	if doc.Hint == "" {
 		to := func(others ...string) string { return "/v1/search?" + a.params(others...).Encode() }
 		feed := to("format", "atom", "limit", "50", "order", cmp.Or(a.filters.Get("order"), "freshness"))
-		page.Take = []Export{{typeCSV, "CSV", to("format", "csv", "limit", "100", "after", a.after)}, {typeJSON, "JSON", page.JSON}, {typeAtom, "Feed of this search", feed},
+		page.Take = []Export{{typeCSV, "CSV", to("format", "csv", "limit", "100", "after", a.after)},
+			{typeJSON, "JSON", page.JSON}, {typeAtom, "Feed of this search", feed},
 			{"", "Copy link", a.link("after", a.after)}}
 		var videos []report.VideoDocument
 		for _, v := range doc.Items {
@@ -96,10 +99,11 @@ func (s *Site) search(r *http.Request, docs *report.Documents) (Page, error) {
 	}
 	page.Main = howToSearch("Nothing was searched for: " + doc.Hint + ".")
 	if doc.Hint == "" {
-		page.Main = g.Group{h.H1(h.Class("sr"), g.Text("Search")), a.found(doc), h.Div(h.Class("find"), s.filters(doc, a), h.Div(
-			h.Ol(h.Class("rows"), g.Map(doc.Items, func(v report.SearchItem) g.Node {
-				return s.row(Row{Video: v.VideoDocument, Marks: v.Highlight, Under: under(v)})
-			})), a.steps(doc)))}
+		page.Main = g.Group{h.H1(h.Class("sr"), g.Text("Search")), a.found(doc),
+			h.Div(h.Class("find"), s.filters(doc, a), h.Div(
+				h.Ol(h.Class("rows"), g.Map(doc.Items, func(v report.SearchItem) g.Node {
+					return s.row(Row{Video: v.VideoDocument, Marks: v.Highlight, Under: under(v)})
+				})), a.steps(doc)))}
 	}
 	return page, nil
 }
@@ -108,7 +112,8 @@ func (s *Site) search(r *http.Request, docs *report.Documents) (Page, error) {
 func (a asked) instead() Page {
 	page := Page{Title: "This cannot be searched for", Query: a.query}
 	if a.after != "" || len(a.filters) > 0 {
-		page.Main = h.P(h.A(h.Href((asked{query: a.query}).link()), g.Text("Search for "), g.El("bdi", g.Text(term.Fit(a.query, 60))), g.Text(" without filters")))
+		page.Main = h.P(h.A(h.Href((asked{query: a.query}).link()), g.Text("Search for "),
+			g.El("bdi", g.Text(term.Fit(a.query, 60))), g.Text(" without filters")))
 	}
 	return page
 }
@@ -139,11 +144,14 @@ func (a asked) found(doc report.SearchDocument) g.Node {
 	}
 	return h.P(h.Role("status"), found, h.B(g.El("bdi", g.Text(term.Clean(doc.Looked)))), g.Text(filtered+"."),
 		g.If(filtered != "", g.Group{g.Text(" "), link((asked{query: a.query}).link(), "Search without filters")}),
-		g.If(doc.Forgiven, h.Span(h.Class("soft"), g.Text(" Little matches “"), g.El("bdi", g.Text(term.Fit(doc.Query, 60))), g.Text("” as typed."))),
-		g.If(doc.Capped, h.Span(h.Class("soft"), g.Text(" So many match that only the newest are read: another word narrows it."))))
+		g.If(doc.Forgiven, h.Span(h.Class("soft"), g.Text(" Little matches “"), g.El("bdi", g.Text(term.Fit(doc.Query, 60))),
+			g.Text("” as typed."))),
+		g.If(doc.Capped,
+			h.Span(h.Class("soft"), g.Text(" So many match that only the newest are read: another word narrows it."))))
 }
 
-// matches is the number of matches; "" if there is none. Where not all were counted, the pages up to this one hold more.
+// matches is the number of matches; "" if there is none. Where not all were counted, the pages up to this one hold
+// more.
 func (a asked) matches(doc report.SearchDocument) string {
 	c := doc.Counts
 	if c == nil || c.Matches == 0 && len(doc.Items) == 0 {

@@ -72,9 +72,11 @@ func (st Status) Overall() State {
 func (s *Site) ShowStatus(w http.ResponseWriter, r *http.Request, st Status) {
 	mood, headline := st.Headline()
 	s.Show(w, r, Page{
-		Title: headline, Shape: [...]string{report.Good: "●", report.Warn: "▲", report.Bad: "◆", report.Idle: "○"}[mood], Tab: "/status", JSON: "/status?format=json", Live: true,
+		Title: headline, Shape: [...]string{report.Good: "●", report.Warn: "▲", report.Bad: "◆", report.Idle: "○"}[mood],
+		Tab: "/status", JSON: "/status?format=json", Live: true,
 		Main: g.Group{st.sentence(), st.tiles(), st.pool(), st.day(),
-			h.Div(h.Class("cols"), st.spenders(), st.next(), st.strips(), h.Div(st.backfills(), st.ledger(), st.kept())), st.folded()},
+			h.Div(h.Class("cols"), st.spenders(), st.next(), st.strips(), h.Div(st.backfills(), st.ledger(), st.kept())),
+			st.folded()},
 	})
 }
 
@@ -88,7 +90,8 @@ func (st Status) sentence() g.Node {
 	return h.Section(in(mood, "sentence"),
 		h.H1(dot(), h.Span(g.Text(headline))),
 		g.If(reason != "", h.P(g.Text(reason))),
-		g.If(cure.Thing != "", h.Div(in(report.Bad, "banner"), h.Role("alert"), h.P(h.B(g.Text(cure.Thing)), g.Text(" "+cure.Advice)), g.If(cure.Command != "", h.Pre(g.Text(cure.Command))))),
+		g.If(cure.Thing != "", h.Div(in(report.Bad, "banner"), h.Role("alert"),
+			h.P(h.B(g.Text(cure.Thing)), g.Text(" "+cure.Advice)), g.If(cure.Command != "", h.Pre(g.Text(cure.Command))))),
 		h.Ul(h.Class("checks"), g.Map(st.Checks(), func(c report.Check) g.Node {
 			return h.Li(in(c.Mood, ""), dot(), h.Div(h.B(g.Text(c.Name)), g.Text(" "), h.Span(g.Text(c.Detail))))
 		})))
@@ -113,8 +116,10 @@ func (st Status) tile(series report.SeriesAge) g.Node {
 		}
 	}
 	name, link, top := series.Region, "/charts/"+series.Region, term.Clean(st.Tops[series.Region])
-	if slices.ContainsFunc(st.Fresh.Series, func(s report.SeriesAge) bool { return s.Region == series.Region && s.Job != series.Job }) {
-		name, link, top = name+" "+series.Job, link+"?job="+series.Job, "Chart of the job "+series.Job // the title's job is not known
+	if slices.ContainsFunc(st.Fresh.Series,
+		func(s report.SeriesAge) bool { return s.Region == series.Region && s.Job != series.Job }) {
+		// the title's job is not known
+		name, link, top = name+" "+series.Job, link+"?job="+series.Job, "Chart of the job "+series.Job
 	}
 	body := g.Group{
 		h.Span(h.Class("name"), dot(), h.B(g.Text(name)), g.Text(" "), h.Span(h.Class("word"), g.Text(state.Word))),

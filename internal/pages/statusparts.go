@@ -27,8 +27,9 @@ func (st Status) spenders() g.Node {
 				spent[pool] += n
 			}
 		}
-		return section("Who spent them", h.P(h.Class("soft"), g.Text("By the store, the schedule's slots spent "+cmp.Or(term.Amounts(spent), "nothing")+
-			" in the last 24 hours. Only the ledger knows the spends of backfills and other tools.")))
+		return section("Who spent them",
+			h.P(h.Class("soft"), g.Text("By the store, the schedule's slots spent "+cmp.Or(term.Amounts(spent), "nothing")+
+				" in the last 24 hours. Only the ledger knows the spends of backfills and other tools.")))
 	}
 	type spender struct{ purpose, client, method, pool string }
 	var order []spender
@@ -45,14 +46,17 @@ func (st Status) spenders() g.Node {
 	if len(order) == 0 {
 		return section("Who spent them", h.P(h.Class("soft"), g.Text("Nothing was spent in the longest window.")))
 	}
-	saved := g.If(len(st.Quota.Saved) > 0, h.P(h.Class("soft"), g.Text("Saved today by the gateway: "+term.Amounts(st.Quota.Saved)+".")))
-	return section("Who spent them", saved, table("Who spent them", []string{"Purpose", "For", "Method,wide", "Spent,num"}, g.Map(order, func(who spender) g.Node {
-		spentFor := cmp.Or(who.client, strings.Join(regions[who], " "), "–")
-		if n := len(regions[who]); n > 3 && who.client == "" {
-			spentFor = term.Plural(n, "region")
-		}
-		return h.Tr(cell(who.purpose), cell(spentFor), h.Td(h.Class("wide"), g.Text(who.method)), figure(term.Amount(sum[who], who.pool)))
-	})))
+	saved := g.If(len(st.Quota.Saved) > 0,
+		h.P(h.Class("soft"), g.Text("Saved today by the gateway: "+term.Amounts(st.Quota.Saved)+".")))
+	return section("Who spent them", saved, table("Who spent them",
+		[]string{"Purpose", "For", "Method,wide", "Spent,num"}, g.Map(order, func(who spender) g.Node {
+			spentFor := cmp.Or(who.client, strings.Join(regions[who], " "), "–")
+			if n := len(regions[who]); n > 3 && who.client == "" {
+				spentFor = term.Plural(n, "region")
+			}
+			return h.Tr(cell(who.purpose), cell(spentFor), h.Td(h.Class("wide"), g.Text(who.method)),
+				figure(term.Amount(sum[who], who.pool)))
+		})))
 }
 
 // missing is the part that keeps the quota from being known: the ledger, or the store, without which the ledger is
@@ -95,7 +99,8 @@ func (st Status) next() g.Node {
 		if slot.Overdue {
 			verdict += ", overdue"
 		}
-		rows = append(rows, h.Tr(cell(st.when(slot.DueAt)), cell(slot.Name()), figure(cmp.Or(term.Amounts(slot.Cost), "–")), h.Td(h.Class("soft"), g.Text(verdict))))
+		rows = append(rows, h.Tr(cell(st.when(slot.DueAt)), cell(slot.Name()), figure(cmp.Or(term.Amounts(slot.Cost), "–")),
+			h.Td(h.Class("soft"), g.Text(verdict))))
 	}
 	return section("What comes next", table("What comes next", []string{"Time", "What", "Cost,num", "Quota"}, rows))
 }
@@ -114,35 +119,39 @@ func (st Status) strips() g.Node {
 	}
 	const most = 2 // per series, to keep the page small: ingest slots has them all
 	lost := report.LostTicks(st.Slots, len(st.Fresh.Series))
-	return section("Slots, last 24 hours", g.If(lost != "", h.P(in(report.Warn, "lost"), dot(), h.Span(g.Text(lost)))), g.Iff(st.Standing.Hooks.State != report.Good, func() g.Node {
-		return h.P(in(report.Warn, "lost"), dot(), h.Span(g.Text(st.Standing.Hooks.Err.Error()+". "+st.Standing.Hooks.Cure().Advice+" "), h.Code(g.Text(st.Standing.Hooks.Cure().Command))))
-	}), g.Map(st.Fresh.Idle, func(m ingest.IdleMachine) g.Node {
-		return h.P(in(report.Warn, "lost"), dot(), h.Span(g.Text(m.String())))
-	}), g.Map(st.Fresh.Series, func(series report.SeriesAge) g.Node {
-		var runs []run
-		for _, slot := range st.slotsOf(series) {
-			oldest := slot.DueAt
-			if slot.FirstDueAt != nil {
-				oldest = *slot.FirstDueAt
-			}
-			if n := len(runs); n > 0 && runs[n-1].newest.Outcome == slot.Outcome && runs[n-1].newest.Reason == slot.Reason {
-				runs[n-1].oldest, runs[n-1].ticks = oldest, runs[n-1].ticks+slot.Ticks()
-			} else if slot.Reason != "" {
-				runs = append(runs, run{slot, oldest, slot.Ticks()})
-			}
-		}
-		inside := h.P(h.Class("soft"), g.Text("No slot has a reason to tell."))
-		if len(runs) > 0 {
-			inside = table("Reasons", []string{"Due", "Outcome", "Why"}, g.Map(runs[:min(most, len(runs))], func(r run) g.Node {
-				when := st.when(r.newest.DueAt)
-				if r.ticks > 1 {
-					when = st.when(r.oldest) + " to " + when
+	return section("Slots, last 24 hours", g.If(lost != "", h.P(in(report.Warn, "lost"), dot(), h.Span(g.Text(lost)))),
+		g.Iff(st.Standing.Hooks.State != report.Good, func() g.Node {
+			return h.P(in(report.Warn, "lost"), dot(), h.Span(g.Text(st.Standing.Hooks.Err.Error()+
+				". "+st.Standing.Hooks.Cure().Advice+" "), h.Code(g.Text(st.Standing.Hooks.Cure().Command))))
+		}), g.Map(st.Fresh.Idle, func(m ingest.IdleMachine) g.Node {
+			return h.P(in(report.Warn, "lost"), dot(), h.Span(g.Text(m.String())))
+		}), g.Map(st.Fresh.Series, func(series report.SeriesAge) g.Node {
+			var runs []run
+			for _, slot := range st.slotsOf(series) {
+				oldest := slot.DueAt
+				if slot.FirstDueAt != nil {
+					oldest = *slot.FirstDueAt
 				}
-				return h.Tr(cell(when), h.Td(in(moods[r.newest.Outcome], ""), h.Span(h.Class("word"), g.Text(fmt.Sprintf("%d %s", r.ticks, r.newest.Outcome)))), cell(r.newest.Reason))
-			}))
-		}
-		return h.Details(h.Summary(h.B(g.Text(cmp.Or(series.Region, series.Job))), g.Text(" "), st.strip(series), g.Text(" "), h.Small(g.Text(cmp.Or(st.outcomes(series), "none yet")))), inside)
-	}))
+				if n := len(runs); n > 0 && runs[n-1].newest.Outcome == slot.Outcome && runs[n-1].newest.Reason == slot.Reason {
+					runs[n-1].oldest, runs[n-1].ticks = oldest, runs[n-1].ticks+slot.Ticks()
+				} else if slot.Reason != "" {
+					runs = append(runs, run{slot, oldest, slot.Ticks()})
+				}
+			}
+			inside := h.P(h.Class("soft"), g.Text("No slot has a reason to tell."))
+			if len(runs) > 0 {
+				inside = table("Reasons", []string{"Due", "Outcome", "Why"}, g.Map(runs[:min(most, len(runs))], func(r run) g.Node {
+					when := st.when(r.newest.DueAt)
+					if r.ticks > 1 {
+						when = st.when(r.oldest) + " to " + when
+					}
+					return h.Tr(cell(when), h.Td(in(moods[r.newest.Outcome], ""),
+						h.Span(h.Class("word"), g.Text(fmt.Sprintf("%d %s", r.ticks, r.newest.Outcome)))), cell(r.newest.Reason))
+				}))
+			}
+			return h.Details(h.Summary(h.B(g.Text(cmp.Or(series.Region, series.Job))), g.Text(" "),
+				st.strip(series), g.Text(" "), h.Small(g.Text(cmp.Or(st.outcomes(series), "none yet")))), inside)
+		}))
 }
 
 func (st Status) backfills() g.Node {
@@ -150,10 +159,12 @@ func (st Status) backfills() g.Node {
 		return nil
 	}
 	return section("Backfills", g.Map(st.Backfills, func(b report.BackfillDocument) g.Node {
-		text := fmt.Sprintf("%s, %s of %s pieces, %s", b.Outcome, term.Thousands(int64(b.Ended)), term.Thousands(int64(b.Pieces)), cmp.Or(term.Amounts(b.Charges), "nothing spent"))
+		text := fmt.Sprintf("%s, %s of %s pieces, %s", b.Outcome, term.Thousands(int64(b.Ended)),
+			term.Thousands(int64(b.Pieces)), cmp.Or(term.Amounts(b.Charges), "nothing spent"))
 		part := 100 * float64(b.Ended) / float64(max(b.Pieces, 1))
 		return g.Group{
-			h.P(h.B(g.Text(b.ID)), g.Text(" "), h.Span(h.Dir("auto"), g.Text(term.Clean(b.What))), g.Text(" "), h.Small(g.Text(text))),
+			h.P(h.B(g.Text(b.ID)), g.Text(" "), h.Span(h.Dir("auto"), g.Text(term.Clean(b.What))),
+				g.Text(" "), h.Small(g.Text(text))),
 			Bar{Label: fmt.Sprintf("%.0f %% done", part), Used: part}.Node(),
 		}
 	}))
@@ -175,7 +186,8 @@ func (st Status) ledger() g.Node {
 		list = append(list, [2]string{"Asked again", st.when(*at) + ": " + term.Clean(st.Ledger.Why)})
 	}
 	if st.known() {
-		list = append(list, [2]string{"Kind", st.Quota.Ledger}, [2]string{"Account", st.Quota.Account}, [2]string{"Costs", st.Quota.Table})
+		list = append(list, [2]string{"Kind", st.Quota.Ledger}, [2]string{"Account", st.Quota.Account},
+			[2]string{"Costs", st.Quota.Table})
 	}
 	if st.Ledger.Generation != "" {
 		list = append(list, [2]string{"Generation", st.Ledger.Generation})
@@ -208,10 +220,12 @@ func (st Status) kept() g.Node {
 	}
 	videos, backup := "none", "none was made: ingest backup FILE"
 	if oldest := st.Kept.Oldest; !oldest.IsZero() {
-		videos = fmt.Sprintf("%s, in %s; the oldest of %s, %s ago", term.Thousands(st.Kept.Videos), term.Plural(int(st.Kept.Charts), "chart"), st.when(oldest), term.Ago(st.At.Sub(oldest)))
+		videos = fmt.Sprintf("%s, in %s; the oldest of %s, %s ago", term.Thousands(st.Kept.Videos),
+			term.Plural(int(st.Kept.Charts), "chart"), st.when(oldest), term.Ago(st.At.Sub(oldest)))
 	}
 	if !st.Backup.IsZero() {
-		if backup = fmt.Sprintf("%s, %s ago", st.when(st.Backup), term.Ago(max(st.At.Sub(st.Backup), 0))); st.At.Sub(st.Backup) >= backupEvery {
+		if backup = fmt.Sprintf("%s, %s ago", st.when(st.Backup),
+			term.Ago(max(st.At.Sub(st.Backup), 0))); st.At.Sub(st.Backup) >= backupEvery {
 			backup += ": another one is due, ingest backup FILE"
 		}
 	}

@@ -30,14 +30,16 @@ func (st Status) wanted() *report.PoolDocument {
 func (st Status) pool() g.Node {
 	p := st.wanted()
 	if p == nil {
-		return h.Section(h.Class("pool"), h.Div(h.Class("fact"), h.H2(g.Text("Quota")), h.Span(h.B(g.Text("not known")), g.Text(" "), h.Small(g.Text("while the "+st.missing()+" cannot answer")))))
+		return h.Section(h.Class("pool"), h.Div(h.Class("fact"), h.H2(g.Text("Quota")),
+			h.Span(h.B(g.Text("not known")), g.Text(" "), h.Small(g.Text("while the "+st.missing()+" cannot answer")))))
 	}
 	most := p.Fullest()
 	schedule, backfill, left := most.Ceilings["scheduled"], most.Ceilings["backfill"], p.For("scheduled").Remaining
 	used, needed := most.Used, st.Quota.Forecast.Scheduled[p.Pool]
 	part := func(n int64) float64 { return 100 * float64(n) / float64(most.Limit) }
 	text := fmt.Sprintf("%s of %s used", term.Thousands(used), term.Thousands(most.Limit))
-	bar := Bar{Label: p.Pool + ": " + text, Used: part(used), Needed: part(needed), Marks: []Mark{{part(schedule), term.Thousands(schedule) + " charts"}}}
+	bar := Bar{Label: p.Pool + ": " + text, Used: part(used), Needed: part(needed),
+		Marks: []Mark{{part(schedule), term.Thousands(schedule) + " charts"}}}
 	if backfill > 0 && backfill < schedule {
 		bar.Marks = append(bar.Marks, Mark{part(backfill), term.Thousands(backfill) + " backfills"})
 	}
@@ -45,9 +47,11 @@ func (st Status) pool() g.Node {
 		bar.Others = part(most.Limit - used)
 	}
 	return h.Section(h.Class("pool"),
-		h.Div(h.Class("fact"), h.H2(g.Text(title(p.Pool))), h.Span(h.B(g.Text(term.Thousands(left)+" left for charts")), g.Text(" "), h.Small(g.Text(text)))),
+		h.Div(h.Class("fact"), h.H2(g.Text(title(p.Pool))),
+			h.Span(h.B(g.Text(term.Thousands(left)+" left for charts")), g.Text(" "), h.Small(g.Text(text)))),
 		bar.Node(),
-		facts([][2]string{{"Needed until " + st.when(st.Quota.Forecast.Until), st.fits(p.Pool, needed)}, {"Comes back", st.comesBack(*p)}}))
+		facts([][2]string{{"Needed until " + st.when(st.Quota.Forecast.Until), st.fits(p.Pool, needed)},
+			{"Comes back", st.comesBack(*p)}}))
 }
 
 func (st Status) fits(pool string, needed int64) string {
@@ -84,7 +88,8 @@ const dayHeight = 150
 func (st Status) day() g.Node {
 	p := st.wanted()
 	if p == nil || len(st.Hours) == 0 {
-		return g.If(st.Quota == nil, section("Units, last 24 hours", h.P(h.Class("soft"), g.Text("Not known while the "+st.missing()+" cannot be read."))))
+		return g.If(st.Quota == nil, section("Units, last 24 hours",
+			h.P(h.Class("soft"), g.Text("Not known while the "+st.missing()+" cannot be read."))))
 	}
 	schedule, needed, until := p.For("scheduled").Ceiling, st.Quota.Forecast.Scheduled[p.Pool], st.Quota.Forecast.Until
 	ours, all, others := st.sums()
@@ -102,10 +107,12 @@ func (st Status) day() g.Node {
 	now, begins := x(st.At), until.Add(-24*time.Hour)
 	ground := fmt.Sprintf("L%d %dL0 %dZ", now, dayHeight, dayHeight)
 	chart := LineChart{
-		Label:  fmt.Sprintf("%s spent in the last 24 hours, added up: %s; the schedule needs %s more until %s", title(p.Pool), term.Thousands(total), term.Thousands(needed), st.when(until)),
+		Label: fmt.Sprintf("%s spent in the last 24 hours, added up: %s; the schedule needs %s more until %s",
+			title(p.Pool), term.Thousands(total), term.Thousands(needed), st.when(until)),
 		Height: dayHeight,
 		Across: []Tick{{Text: hhmm(st.At), Wide: true}, {At: now, Text: "now"}, {At: chartWidth, Text: hhmm(until)}},
-		Up:     []Tick{{At: y(schedule), Text: term.Thousands(schedule) + " charts stop"}, {At: y(top / 2), Text: term.Thousands(top / 2)}},
+		Up: []Tick{{At: y(schedule), Text: term.Thousands(schedule) + " charts stop"},
+			{At: y(top / 2), Text: term.Thousands(top / 2)}},
 		Lines: []Line{
 			{Class: "others", Path: line(all) + ground, EndY: -1}, {Class: "area", Path: line(ours) + ground, EndY: -1},
 			{Class: "line ceil", Path: fmt.Sprintf("M0 %[1]dH%[2]d", y(schedule), chartWidth), EndY: -1},
@@ -167,7 +174,8 @@ func (st Status) folded() g.Node {
 		prices = append(prices, h.Tr(cell(name), figure(cmp.Or(term.Amounts(price.Cost), "nothing that is counted"))))
 	}
 	return h.Section(h.Class("part"),
-		g.If(len(unused) > 0, h.Details(h.Summary(g.Text(term.Plural(len(unused), "other pool")), g.Text(" "), h.Small(g.Text("which the charts do not draw from"))),
+		g.If(len(unused) > 0, h.Details(h.Summary(g.Text(term.Plural(len(unused), "other pool")),
+			g.Text(" "), h.Small(g.Text("which the charts do not draw from"))),
 			table("Other pools", []string{"Pool", "Used,num", "Limit,num"}, g.Map(unused, func(p report.PoolDocument) g.Node {
 				name := p.Pool
 				if p.DrainedUntil != nil {
@@ -175,7 +183,8 @@ func (st Status) folded() g.Node {
 				}
 				return h.Tr(cell(name), figure(term.Thousands(p.Fullest().Used)), figure(term.Thousands(p.Fullest().Limit)))
 			})))),
-		g.If(len(prices) > 0, h.Details(h.Summary(g.Text("Cost of other intervals")), table("Prices", []string{"Every", "A day,num"}, prices))))
+		g.If(len(prices) > 0, h.Details(h.Summary(g.Text("Cost of other intervals")),
+			table("Prices", []string{"Every", "A day,num"}, prices))))
 }
 
 func title(name string) string {

@@ -25,7 +25,8 @@ func (s *Site) video(r *http.Request, docs *report.Documents) (Page, error) {
 	since := cmp.Or(r.URL.Query().Get("since"), spans[0].since)
 	i := slices.IndexFunc(spans, func(known struct{ since, words string }) bool { return known.since == since })
 	if i < 0 {
-		return Page{Code: http.StatusBadRequest, Title: "There is no such time span"}, fmt.Errorf("%w: this page looks back 24h, 7d or 29d, not %s", report.ErrBadRequest, term.Fit(since, 20))
+		return Page{Code: http.StatusBadRequest, Title: "There is no such time span"},
+			fmt.Errorf("%w: this page looks back 24h, 7d or 29d, not %s", report.ErrBadRequest, term.Fit(since, 20))
 	}
 	span, id, params := spans[i], r.PathValue("id"), url.Values{"since": {since}}
 	doc, err := docs.Video(r.Context(), id, params)
@@ -42,14 +43,17 @@ func (s *Site) video(r *http.Request, docs *report.Documents) (Page, error) {
 		heading, unit = "Slot by slot", 30*time.Minute
 	}
 	days := daysOf(paths, unit)
-	choices := chips("Look back", h.Span(h.Class("soft"), g.Text("the last")), g.Map(spans, func(other struct{ since, words string }) g.Node {
-		return chip(videoPath(id)+"?since="+other.since, other.words, other == span)
-	}))
-	charted := g.Group{section("Where it is charted", choices, h.P(g.Text("It was in no chart of the last "+span.words+".")))}
+	choices := chips("Look back", h.Span(h.Class("soft"), g.Text("the last")),
+		g.Map(spans, func(other struct{ since, words string }) g.Node {
+			return chip(videoPath(id)+"?since="+other.since, other.words, other == span)
+		}))
+	charted := g.Group{section("Where it is charted", choices,
+		h.P(g.Text("It was in no chart of the last "+span.words+".")))}
 	if len(paths) > 0 {
 		charted = g.Group{
 			section("Where it is charted", h.Ul(h.Class("legend"), g.Map(paths, s.legend))),
-			section("Rank over time", choices, rankChart(paths, s.Now())), viewsChart(paths, s.Now()), s.dayTable(paths, days, heading),
+			section("Rank over time", choices, rankChart(paths, s.Now())), viewsChart(paths, s.Now()),
+			s.dayTable(paths, days, heading),
 		}
 	}
 	address := "/v1/videos/" + url.PathEscape(id) + "?" + params.Encode()
@@ -59,7 +63,8 @@ func (s *Site) video(r *http.Request, docs *report.Documents) (Page, error) {
 	page.About = strings.TrimPrefix(term.Fit(term.Clean(doc.Channel), 70)+", "+viewsOf(doc.VideoDocument), ", ")
 	page.Main = h.Article(
 		s.facts(doc.VideoDocument, days), charted,
-		g.If(len(doc.Tags) > 0, section("Tags", h.P(h.Class("chips"), g.Map(doc.Tags, func(tag string) g.Node { return searchFor("tag", tag) })))),
+		g.If(len(doc.Tags) > 0,
+			section("Tags", h.P(h.Class("chips"), g.Map(doc.Tags, func(tag string) g.Node { return searchFor("tag", tag) })))),
 	)
 	return page, nil
 }
@@ -82,8 +87,10 @@ func (s *Site) facts(v report.VideoDocument, days []day) g.Node {
 		h.H1(h.Class("title"), h.Dir("auto"), g.Text(term.Fit(named(v.Title), 1000))),
 		g.If(v.Channel != "", h.P(searchFor("channel", v.Channel), h.Small(g.Text(" all of this channel")))),
 		h.Dl(h.Class("facts"), textFact("Views", term.Count(v.Views), gained...), g.Iff(v.PublishedAt != nil, func() g.Node {
-			return fact(g.Text("Published"), moment(*v.PublishedAt, "Mon 2 Jan 2006, 15:04 UTC"), h.Small(g.Text(" "+shortAgo(s.Now().Sub(*v.PublishedAt))+" ago")))
-		}), textFact("Likes", term.Count(v.Likes)), textFact("Comments", term.Count(v.Comments)), textFact("Category", cmp.Or(v.Named, v.Category)), textFact("Length", clock(v))),
+			return fact(g.Text("Published"), moment(*v.PublishedAt, "Mon 2 Jan 2006, 15:04 UTC"),
+				h.Small(g.Text(" "+shortAgo(s.Now().Sub(*v.PublishedAt))+" ago")))
+		}), textFact("Likes", term.Count(v.Likes)), textFact("Comments", term.Count(v.Comments)),
+			textFact("Category", cmp.Or(v.Named, v.Category)), textFact("Length", clock(v))),
 		h.P(h.Class("steps"), h.A(h.Href(v.URL), h.Rel("noreferrer"), g.Text("Watch on "+s.Provider.Name+" ↗")))))
 }
 
@@ -99,7 +106,8 @@ func (s *Site) legend(p path) g.Node {
 	}
 	return h.Li(h.A(h.Href(view{region: string(p.Region)}.with("job", p.job)),
 		h.SVG(h.Class("key"), h.Aria("hidden", "true"), g.El("path", h.Class("line "+p.class), g.Attr("d", "M0 6h30"))),
-		h.B(g.Text(string(p.Region))), g.Text(" "), h.Span(h.Class("num"), g.Text(rank)), g.Text(" "), h.Span(g.Iff(p.now && p.dayBefore() > 0 && !s.Hidden, func() g.Node { return rankMove(p.dayBefore(), p.newest().Rank) })),
+		h.B(g.Text(string(p.Region))), g.Text(" "), h.Span(h.Class("num"), g.Text(rank)), g.Text(" "), h.Span(g.Iff(p.now &&
+			p.dayBefore() > 0 && !s.Hidden, func() g.Node { return rankMove(p.dayBefore(), p.newest().Rank) })),
 		h.Small(g.If(p.name != "", g.Text(p.name+" ")), more)))
 }
 
@@ -113,7 +121,8 @@ func (s *Site) dayTable(paths []path, days []day, heading string) g.Node {
 	if !s.Hidden {
 		heads = append(heads, "Gained,num wide")
 	}
-	return h.Section(h.Class("part"), h.H2(g.Text(heading+" "), h.Small(g.Text("rank and views at the last slot of each, "), zone())),
+	return h.Section(h.Class("part"),
+		h.H2(g.Text(heading+" "), h.Small(g.Text("rank and views at the last slot of each, "), zone())),
 		table(heading, heads, g.Map(days[:min(most, len(days))], func(d day) g.Node {
 			return h.Tr(h.Td(moment(d.at, dayAndTime)), g.Map(all, func(r ingest.Region) g.Node {
 				if d.ranks[r] == 0 {

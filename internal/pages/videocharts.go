@@ -66,7 +66,8 @@ func rankChart(paths []path, now time.Time) g.Node {
 	y := func(rank int) int {
 		return int(float64(height) * math.Log(float64(max(rank, 1))) / math.Log(float64(worst)))
 	}
-	c := LineChart{Label: fmt.Sprintf("Rank in %s; the same figures are in the table below", term.Plural(len(drawn), "region")), Height: height, Across: t.ticks()}
+	c := LineChart{Label: fmt.Sprintf("Rank in %s; the same figures are in the table below",
+		term.Plural(len(drawn), "region")), Height: height, Across: t.ticks()}
 	for _, rank := range []int{1, 3, 10, 30, 100, 300} {
 		if rank <= worst {
 			c.Up = append(c.Up, Tick{At: y(rank), Text: fmt.Sprint(rank)})
@@ -79,7 +80,8 @@ func rankChart(paths []path, now time.Time) g.Node {
 		}
 		c.Lines = append(c.Lines, line)
 	}
-	return g.Group{c.Node(), g.El("small", g.Text("It was first seen "), moment(t.from, dayAndTime+" UTC"), g.Text(". The scale goes by factors. A line has a gap where the video was out of the chart, or no chart was fetched."))}
+	return g.Group{c.Node(), g.El("small", g.Text("It was first seen "), moment(t.from, dayAndTime+" UTC"), g.Text(
+		". The scale goes by factors. A line has a gap where the video was out of the chart, or no chart was fetched."))}
 }
 
 // steps is the path of a rank, which holds until the next chart. Several missing charts show as a gap.
@@ -106,7 +108,8 @@ func (t timeline) steps(p path, y func(rank int) int) string {
 
 // viewsChart draws the views that any chart saw, starting at zero.
 func viewsChart(paths []path, now time.Time) g.Node {
-	seen, top := slices.DeleteFunc(sightings(paths), func(s report.SightingDocument) bool { return s.Views == nil }), int64(1)
+	seen, top := slices.DeleteFunc(sightings(paths), func(s report.SightingDocument) bool { return s.Views == nil }),
+		int64(1)
 	if len(seen) == 0 {
 		return nil
 	}
@@ -124,8 +127,10 @@ func viewsChart(paths []path, now time.Time) g.Node {
 		}
 	}
 	line := "M" + d.String()[1:]
-	c := LineChart{Label: "Views, " + term.Thousands(*seen[len(seen)-1].Views) + " at last; the same figures are in the table below", Height: viewsHeight, Across: t.ticks(), Lines: []Line{
-		{Class: "area", Path: fmt.Sprintf("%sV%dH%dZ", line, viewsHeight, first), EndY: -1}, {Class: "line", Path: line, EndY: -1},
+	c := LineChart{Label: "Views, " + term.Thousands(*seen[len(seen)-1].Views) +
+		" at last; the same figures are in the table below", Height: viewsHeight, Across: t.ticks(), Lines: []Line{
+		{Class: "area", Path: fmt.Sprintf("%sV%dH%dZ", line, viewsHeight, first), EndY: -1},
+		{Class: "line", Path: line, EndY: -1},
 	}}
 	step := int64(math.Pow10(int(math.Log10(float64(top)))))
 	for top/step < 2 && step > 1 {

@@ -1,5 +1,5 @@
-// Package plaintext reads texts as people's programs save them: in UTF-8, or in UTF-16 with its mark, with the line ends
-// of Unix, Windows or old Macs.
+// Package plaintext reads texts as people's programs save them: in UTF-8, or in UTF-16 with its mark, with the line
+// ends of Unix, Windows or old Macs.
 package plaintext
 
 import (
@@ -10,8 +10,8 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// NewReader returns the text of r in UTF-8, without a byte order mark, its lines ended by \n. Bytes that are no UTF-8 stay
-// as they are, unless r has a mark.
+// NewReader returns the text of r in UTF-8, without a byte order mark, its lines ended by \n. Bytes that are no UTF-8
+// stay as they are, unless r has a mark.
 func NewReader(r io.Reader) io.Reader {
 	return transform.NewReader(r, transform.Chain(unicode.BOMOverride(transform.Nop), &lineEnds{}))
 }

@@ -89,8 +89,10 @@ var judges = map[string]func(terms.Clause, Facts) Verdict{
 func oneProject(_ terms.Clause, f Facts) Verdict {
 	if len(f.Others) > 0 {
 		return Verdict{Status: NotKept, refused: true,
-			Detail: fmt.Sprintf("account %s and account %s spend from one data directory, as if they were two projects", f.Account, strings.Join(f.Others, ", ")),
-			Advice: fmt.Sprintf("write account: %s, also if the project was renamed: the name is the ledger's own, and can change once its last calls are a day old; for more quota see ingest quota audit-report", f.Others[0])}
+			Detail: fmt.Sprintf("account %s and account %s spend from one data directory, as if they were two projects",
+				f.Account, strings.Join(f.Others, ", ")),
+			Advice: fmt.Sprintf("write account: %s, also if the project was renamed: the name is the ledger's own, "+
+				"and can change once its last calls are a day old; for more quota see ingest quota audit-report", f.Others[0])}
 	}
 	return Verdict{Status: Kept, Detail: "all calls are counted on account " + f.Account}
 }
@@ -101,7 +103,8 @@ const keepDays = int(ingest.KeepFor / (24 * time.Hour))
 func retention(c terms.Clause, f Facts) Verdict {
 	const shown = 3
 	if c.Days < keepDays {
-		return Verdict{Status: NotKept, Detail: fmt.Sprintf("data is stored for %d days, and the clause allows %d", keepDays, c.Days),
+		return Verdict{Status: NotKept,
+			Detail: fmt.Sprintf("data is stored for %d days, and the clause allows %d", keepDays, c.Days),
 			Advice: "ask the provider whether that suits it: this program cannot delete earlier"}
 	}
 	if n := len(f.Copies); n > 0 {
@@ -109,27 +112,31 @@ func retention(c terms.Clause, f Facts) Verdict {
 		if n > shown {
 			list += fmt.Sprintf(" and %d more", n-shown)
 		}
-		return Verdict{Status: NotKept, Detail: fmt.Sprintf("copies of the store that are older than %d days: %s", c.Days, list),
+		return Verdict{Status: NotKept,
+			Detail: fmt.Sprintf("copies of the store that are older than %d days: %s", c.Days, list),
 			Advice: "ingest backup --expire deletes backups that ingest backup DIRECTORY has named; delete the others by hand"}
 	}
 	if len(f.Unread) > 0 {
 		return Verdict{Status: Yours, Detail: "cannot look for old copies in " + strings.Join(f.Unread, ", ")}
 	}
-	return Verdict{Status: Kept, Detail: fmt.Sprintf("data older than %d days is deleted, and no copy is older than %d days in %s", keepDays, c.Days, strings.Join(f.Looked, ", "))}
+	return Verdict{Status: Kept, Detail: fmt.Sprintf("data older than %d days is deleted, "+
+		"and no copy is older than %d days in %s", keepDays, c.Days, strings.Join(f.Looked, ", "))}
 }
 
 func derivedMetrics(_ terms.Clause, f Facts) Verdict {
 	if f.NoMetrics {
 		return Verdict{Status: Kept, Detail: "derived_metrics: off, nothing is computed from the provider's figures"}
 	}
-	return Verdict{Status: Yours, Detail: "ranks moved and views gained are computed from the provider's figures: accept the amendment that its page describes before you show them to others"}
+	return Verdict{Status: Yours, Detail: "ranks moved and views gained are computed from the provider's figures: " +
+		"accept the amendment that its page describes before you show them to others"}
 }
 
 func attribution(_ terms.Clause, f Facts) Verdict {
 	if f.Reachable == "" {
 		return Verdict{Status: Kept, Detail: "only this machine sees the pages"}
 	}
-	return Verdict{Status: Yours, Detail: "your front end has to say that its data is from the provider, and link to each video there"}
+	return Verdict{Status: Yours,
+		Detail: "your front end has to say that its data is from the provider, and link to each video there"}
 }
 
 func ownFrontEnd(_ terms.Clause, f Facts) Verdict {
@@ -137,10 +144,12 @@ func ownFrontEnd(_ terms.Clause, f Facts) Verdict {
 	case f.Reachable == "":
 		return Verdict{Status: Kept, Detail: "only this machine can ask for what was fetched"}
 	case f.OwnFrontEnd:
-		return Verdict{Status: Yours, Detail: fmt.Sprintf("others can reach %s: own_front_end: true says that they do so by your own front end, and that you sell no access", f.Reachable)}
+		return Verdict{Status: Yours, Detail: fmt.Sprintf("others can reach %s: own_front_end: "+
+			"true says that they do so by your own front end, and that you sell no access", f.Reachable)}
 	}
 	return Verdict{Status: NotKept, refused: true, Detail: fmt.Sprintf("others can reach %s", f.Reachable),
-		Advice: "listen on 127.0.0.1; or, if it serves a front end of your own and you sell no access to it, say so with own_front_end: true"}
+		Advice: "listen on 127.0.0.1; or, if it serves a front end of your own and you sell no access to it, " +
+			"say so with own_front_end: true"}
 }
 
 func unusedQuota(c terms.Clause, f Facts) Verdict {
@@ -151,6 +160,7 @@ func unusedQuota(c terms.Clause, f Facts) Verdict {
 	case f.Now.Before(f.LastUsed.AddDate(0, 0, c.Days)):
 		return Verdict{Status: Kept, Detail: "quota was last used on " + last}
 	}
-	return Verdict{Status: NotKept, Detail: fmt.Sprintf("no quota was used since %s, and after %d days the provider may take it back", last, c.Days),
+	return Verdict{Status: NotKept,
+		Detail: fmt.Sprintf("no quota was used since %s, and after %d days the provider may take it back", last, c.Days),
 		Advice: "run ingest, and see the quota of your project in the provider's console"}
 }

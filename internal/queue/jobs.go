@@ -57,9 +57,11 @@ func (pumpArgs) Kind() string { return "ingest_backfill" }
 
 // uniqueOpts returns options that admit only one unfinished job with the same arguments in a queue.
 func (q *Queue) uniqueOpts(queue string) *river.InsertOpts {
-	return &river.InsertOpts{Queue: q.named(queue), UniqueOpts: river.UniqueOpts{ByArgs: true, ByQueue: true, ByState: []rivertype.JobState{
-		rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateRetryable, rivertype.JobStateScheduled,
-	}}}
+	return &river.InsertOpts{Queue: q.named(queue),
+		UniqueOpts: river.UniqueOpts{ByArgs: true, ByQueue: true, ByState: []rivertype.JobState{
+			rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateRetryable,
+			rivertype.JobStateScheduled,
+		}}}
 }
 
 // workers returns the workers for the three kinds of jobs, which run until ctx is done. A job's own context, which ends
@@ -79,13 +81,15 @@ func (m *member) workers(ctx context.Context) *river.Workers {
 	addWorker(ctx, m, all, func(_ context.Context, a slotArgs) (more bool, err error) {
 		return false, m.work.Pass(ctx, ingest.SlotKey{Job: a.Job, Key: a.Key, DueAt: a.DueAt})
 	})
-	addWorker(ctx, m, all, func(_ context.Context, a pumpArgs) (more bool, err error) { return m.work.Pump(ctx, a.Backfill) })
+	addWorker(ctx, m, all,
+		func(_ context.Context, a pumpArgs) (more bool, err error) { return m.work.Pump(ctx, a.Backfill) })
 	return all
 }
 
-// addWorker adds the worker of a kind of job to all. River runs also the jobs that it was fetching when ctx ended: none of
-// them does any work.
-func addWorker[A river.JobArgs](ctx context.Context, m *member, all *river.Workers, do func(job context.Context, args A) (more bool, err error)) {
+// addWorker adds the worker of a kind of job to all. River runs also the jobs that it was fetching when ctx ended:
+// none of them does any work.
+func addWorker[A river.JobArgs](ctx context.Context, m *member, all *river.Workers,
+	do func(job context.Context, args A) (more bool, err error)) {
 	river.AddWorker(all, river.WorkFunc(func(job context.Context, j *river.Job[A]) (err error) {
 		more := false
 		if ctx.Err() == nil {
@@ -99,7 +103,8 @@ func addWorker[A river.JobArgs](ctx context.Context, m *member, all *river.Worke
 // clock of the machine that scheduled it is ahead.
 func (q *Queue) bringForward(ctx context.Context) error {
 	moved, err := q.pool.Exec(ctx, `UPDATE river_job SET scheduled_at = now(), state = 'available'
-		WHERE starts_with(queue, $1) AND state IN ('available', 'pending', 'retryable', 'scheduled') AND scheduled_at > now() + $2 * interval '1 second'`,
+		WHERE starts_with(queue, $1) AND state IN ('available', 'pending', 'retryable', 'scheduled')
+			AND scheduled_at > now() + $2 * interval '1 second'`,
 		q.named(""), q.Every.Seconds())
 	if err != nil {
 		return fmt.Errorf("queue: look for jobs in the future: %w", err)
@@ -111,14 +116,17 @@ func (q *Queue) bringForward(ctx context.Context) error {
 }
 
 // insert adds the jobs that are not there yet.
-func (q *Queue) insert(ctx context.Context, client *river.Client[pgx.Tx], slots []ingest.SlotKey, backfills []string) error {
+func (q *Queue) insert(ctx context.Context, client *river.Client[pgx.Tx], slots []ingest.SlotKey,
+	backfills []string) error {
 	var jobs []river.InsertManyParams
 	for _, s := range slots {
-		jobs = append(jobs, river.InsertManyParams{Args: slotArgs{Job: s.Job, Key: s.Key, DueAt: s.DueAt.UTC()}, InsertOpts: q.uniqueOpts(slotQueue)})
+		jobs = append(jobs, river.InsertManyParams{Args: slotArgs{Job: s.Job, Key: s.Key, DueAt: s.DueAt.UTC()},
+			InsertOpts: q.uniqueOpts(slotQueue)})
 	}
 	for _, id := range backfills {
 		for n := range max(1, q.Pumps) {
-			jobs = append(jobs, river.InsertManyParams{Args: pumpArgs{Backfill: id, Number: n + 1}, InsertOpts: q.uniqueOpts(backfillQueue)})
+			jobs = append(jobs, river.InsertManyParams{Args: pumpArgs{Backfill: id, Number: n + 1},
+				InsertOpts: q.uniqueOpts(backfillQueue)})
 		}
 	}
 	if len(jobs) == 0 {

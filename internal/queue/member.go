@@ -126,7 +126,8 @@ func (m *member) trigger(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, m.Every)
 	defer cancel()
 	if _, err := client.Insert(ctx, reconcileArgs{}, m.reconcileOpts()); err != nil && ctx.Err() == nil {
-		m.Log.WarnContext(ctx, "the queue was not told that something is due: the next reconciliation will find it", slog.Any("error", err))
+		m.Log.WarnContext(ctx, "the queue was not told that something is due: the next reconciliation will find it",
+			slog.Any("error", err))
 	}
 }
 

@@ -48,16 +48,18 @@ const (
 	lookEvery = 5 * time.Second
 )
 
-// Work is the work of the queue's jobs. All methods may be called concurrently, and return soon after the end of their context.
+// Work is the work of the queue's jobs. All methods may be called concurrently, and return soon after the end of their
+// context.
 type Work interface {
-	// Reconcile adds the slots that are due, and returns the slots that may be claimed now and the ids of the backfills that wait.
+	// Reconcile adds the slots that are due, and returns the slots that may be claimed now and the ids of the backfills
+	// that wait.
 	Reconcile(ctx context.Context) (slots []ingest.SlotKey, backfills []string, err error)
 	// Pass claims the slot, if it may still be claimed, and passes it.
 	Pass(ctx context.Context, slot ingest.SlotKey) error
 	// Pump works on some pieces of a backfill. more: there are others that may be worked on now.
 	Pump(ctx context.Context, backfill string) (more bool, err error)
-	// MayWork returns why this machine must leave all work to the others; nil: it may work. It is called every few seconds.
-	// An error err means that this is not known, and changes nothing.
+	// MayWork returns why this machine must leave all work to the others; nil: it may work. It is called every few
+	// seconds. An error err means that this is not known, and changes nothing.
 	MayWork(ctx context.Context) (why, err error)
 }
 
@@ -119,7 +121,8 @@ func (q *Queue) migrate(ctx context.Context) error {
 		if _, err := m.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `DELETE FROM river_job WHERE starts_with(queue, 'ingest_v') AND NOT starts_with(queue, $1)`, q.named(""))
+		_, err := tx.Exec(ctx, `DELETE FROM river_job WHERE starts_with(queue, 'ingest_v') AND NOT starts_with(queue, $1)`,
+			q.named(""))
 		return err
 	})
 }
@@ -137,8 +140,8 @@ func (q *Queue) Serve(ctx context.Context, w Work) (trigger, wait func(), err er
 }
 
 // warnings is a log with only River's warnings and errors: outcomes of slots are logged elsewhere. It leaves out the
-// errors of calls that the end of the service cancels, and lets one line a minute pass: each of River's services has its
-// own error about a database that is away, several times a second.
+// errors of calls that the end of the service cancels, and lets one line a minute pass: each of River's services has
+// its own error about a database that is away, several times a second.
 type warnings struct {
 	slog.Handler
 

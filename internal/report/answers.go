@@ -68,9 +68,10 @@ func (d ExpiredDocument) Print(w io.Writer) {
 
 // Copied is the result of copying a store. Every row of the copy was read again and matches the source.
 type Copied struct {
-	From          string               `json:"from"`
-	To            string               `json:"to"`
-	Outcome       string               `json:"outcome"`        // copied, or there: everything was there already, and nothing was written
+	From string `json:"from"`
+	To   string `json:"to"`
+	// copied, or there: everything was there already, and nothing was written
+	Outcome       string               `json:"outcome"`
 	At            time.Time            `json:"at"`             // when the source was copied
 	SourceWritten bool                 `json:"source_written"` // during the copy, which lacks the writes made then
 	RowsChanged   int                  `json:"rows_changed"`   // rows with a text whose bytes the target cannot store
@@ -84,7 +85,8 @@ func (c Copied) Print(w io.Writer) {
 	text := fmt.Sprintf("%s to %s: %s, %s in %s, as of %s; each table was read again, and is the same",
 		c.From, c.To, did, term.Plural(c.Rows, "row"), term.Plural(len(c.Tables), "table"), term.Stamp(c.At))
 	if c.RowsChanged > 0 {
-		text += fmt.Sprintf("; in %s a text had bytes that are not kept there, as 0 is not", term.Plural(c.RowsChanged, "row"))
+		text += fmt.Sprintf("; in %s a text had bytes that are not kept there, as 0 is not",
+			term.Plural(c.RowsChanged, "row"))
 	}
 	term.Paragraph(w, text)
 }

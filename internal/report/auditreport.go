@@ -69,13 +69,15 @@ type AuditLacked struct {
 
 var unknownToAudit = []string{
 	"your organisation, the number of your project, who uses your client, and why it needs more: that is yours to write",
-	"calls that other tools made, by hand or through the gateway: the ledger keeps them for a day or so, see ingest quota --all",
+	"calls that other tools made, by hand or through the gateway: " +
+		"the ledger keeps them for a day or so, see ingest quota --all",
 	"the spends of slots older than 29 days: they are deleted",
 }
 
 // AddUp adds the use of the given slots, day by day: slots of the schedule since d.Since, and slots of backfills that
 // spent. methods returns the methods that a slot calls; it is asked once for each job.
-func (d AuditReport) AddUp(tariff *quota.Tariff, slots []ingest.Slot, methods func(ingest.Slot) ([]string, error)) (AuditReport, error) {
+func (d AuditReport) AddUp(tariff *quota.Tariff, slots []ingest.Slot,
+	methods func(ingest.Slot) ([]string, error)) (AuditReport, error) {
 	d.CostTable, d.Zone, d.Since, d.Until = tariff.Table, tariff.Zone.String(), term.Second(d.Since), term.Second(d.Until)
 	d.Pools, d.Days, d.Uses, d.Unknown = []AuditPool{}, []AuditDay{}, []AuditUse{}, unknownToAudit
 	days, uses, ticks := map[string]quota.Cost{}, map[string]*AuditUse{}, map[ingest.State]int{}
@@ -120,7 +122,8 @@ func (d AuditReport) AddUp(tariff *quota.Tariff, slots []ingest.Slot, methods fu
 	for _, p := range tariff.Pools {
 		d.Pools = append(d.Pools, poolUse(p, d.Days))
 	}
-	d.Lacked = AuditLacked{Stopped: ticks[ingest.Stopped], Missed: ticks[ingest.Missed], Skipped: ticks[ingest.Skipped], Done: ticks[ingest.Done]}
+	d.Lacked = AuditLacked{Stopped: ticks[ingest.Stopped], Missed: ticks[ingest.Missed], Skipped: ticks[ingest.Skipped],
+		Done: ticks[ingest.Done]}
 	return d, nil
 }
 
@@ -138,7 +141,8 @@ func poolUse(p quota.Pool, days []AuditDay) AuditPool {
 
 // Print writes it as text that can be pasted into a form.
 func (d AuditReport) Print(w io.Writer) {
-	term.Paragraph(w, fmt.Sprintf("use of %s by account %s, %s to %s", d.Upstream, d.Account, term.Stamp(d.Since), term.Stamp(d.Until)))
+	term.Paragraph(w, fmt.Sprintf("use of %s by account %s, %s to %s", d.Upstream, d.Account,
+		term.Stamp(d.Since), term.Stamp(d.Until)))
 	fmt.Fprintf(w, "%s with calls, counted in %s; cost table %s\n\n", term.Plural(len(d.Days), "day"), d.Zone, d.CostTable)
 	term.Table(w, func(t io.Writer) {
 		fmt.Fprintln(t, "POOL\tLIMIT A DAY\tMEAN DAY\tBUSIEST DAY")
@@ -152,10 +156,12 @@ func (d AuditReport) Print(w io.Writer) {
 	})
 	fmt.Fprintln(w, "\nspent on:")
 	for _, u := range d.Uses {
-		fmt.Fprintf(w, "  %s\n", term.Wrap(fmt.Sprintf("%s (%s): %s", u.Job, strings.Join(u.Methods, ", "), term.Amounts(u.Used)), term.Screen-2, "    "))
+		fmt.Fprintf(w, "  %s\n", term.Wrap(fmt.Sprintf("%s (%s): %s", u.Job, strings.Join(u.Methods, ", "),
+			term.Amounts(u.Used)), term.Screen-2, "    "))
 	}
 	for _, line := range []string{
-		fmt.Sprintf("done %s, stopped by quota %s, missed %s, skipped %s", term.Plural(d.Lacked.Done, "slot"), term.Thousands(int64(d.Lacked.Stopped)),
+		fmt.Sprintf("done %s, stopped by quota %s, missed %s, skipped %s", term.Plural(d.Lacked.Done, "slot"),
+			term.Thousands(int64(d.Lacked.Stopped)),
 			term.Thousands(int64(d.Lacked.Missed)), term.Thousands(int64(d.Lacked.Skipped))),
 		"the schedule as configured needs a day: " + term.Amounts(d.PerDay),
 		"regions: " + strings.Join(d.Regions, ", "),
@@ -199,7 +205,8 @@ const judged = 8
 // NewAdvice judges the results of charts and refreshes. A part that brought nothing new in at least half of its
 // fetches is listed.
 func NewAdvice(y ingest.Yields, jobs []ingest.Job) AdviceDocument {
-	d := AdviceDocument{Since: term.Second(y.Since), Until: term.Second(y.Until), Advice: []Advice{}, Unknown: unknownToAdvice}
+	d := AdviceDocument{Since: term.Second(y.Since), Until: term.Second(y.Until), Advice: []Advice{},
+		Unknown: unknownToAdvice}
 	days := max(y.Until.Sub(y.Since).Hours()/24, 1)
 	add := func(units float64, do, what string, args ...any) {
 		if perDay := int64(units/days + 0.5); perDay > 0 {
@@ -242,7 +249,8 @@ func NewAdvice(y ingest.Yields, jobs []ingest.Job) AdviceDocument {
 			"%d of %d charts were the one before again, rank by rank", same, charts)
 	}
 	if y.Unseen > 0 {
-		add(float64(y.RefreshUnits), "leave the job refresh out, if old videos have no readers: videos that are not charted are then deleted after 29 days",
+		add(float64(y.RefreshUnits), "leave the job refresh out, if old videos have no readers: "+
+			"videos that are not charted are then deleted after 29 days",
 			"%s fetched again that no chart has shown since", term.Plural(int(y.Unseen), "video"))
 	}
 	slices.SortStableFunc(d.Advice, func(a, b Advice) int { return cmp.Compare(b.UnitsPerDay, a.UnitsPerDay) })
@@ -259,7 +267,8 @@ func (d AdviceDocument) Print(w io.Writer) {
 	if len(d.Advice) == 0 && d.charts == 0 {
 		fmt.Fprintf(w, "nothing can be said yet: no series has %d charts in this time\n", judged)
 	} else if len(d.Advice) == 0 {
-		term.Paragraph(w, "nothing: of the series with eight charts or more, each page brings something new in more than half of its fetches")
+		term.Paragraph(w,
+			"nothing: of the series with eight charts or more, each page brings something new in more than half of its fetches")
 	}
 	printUnknown(w, d.Unknown)
 }

@@ -29,7 +29,8 @@ func NewBackfillEnd(run Run, doc PlanDocument, limit string, err error) Backfill
 	if !run.RetryAt.IsZero() {
 		doc.RetryAt = term.FromOrNull(run.RetryAt) // the store keeps milliseconds and may have rounded its time down
 	}
-	end := BackfillEnd{Event: "end", Outcome: run.Outcome, RetryAt: term.FromOrNull(run.RetryAt), Spent: run.Units, Drew: run.Document().Charges, PlanDocument: doc}
+	end := BackfillEnd{Event: "end", Outcome: run.Outcome, RetryAt: term.FromOrNull(run.RetryAt),
+		Spent: run.Units, Drew: run.Document().Charges, PlanDocument: doc}
 	open := doc.Pieces[string(ingest.Due)] + doc.Pieces[string(ingest.Claimed)] + doc.Pieces[string(ingest.Stopped)]
 	for _, s := range run.Slots {
 		if s.State == ingest.Stopped {
@@ -142,5 +143,6 @@ func heldReason(open int, until *time.Time) string {
 	if open > 1 {
 		last = term.Plural(open, "piece")
 	}
-	return fmt.Sprintf("another run is at work on the last %s; should it have died, the same command goes on from %s", last, term.StampFrom(*until))
+	return fmt.Sprintf("another run is at work on the last %s; should it have died, the same command goes on from %s",
+		last, term.StampFrom(*until))
 }

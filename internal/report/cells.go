@@ -10,7 +10,8 @@ import (
 
 // ChartCells returns the row of a video in a chart.
 func (d MovesDocument) ChartCells(v ChartItem) []term.Cell {
-	row := []term.Cell{{Name: "region", Value: string(d.Region)}, {Name: "job", Value: d.Job}, {Name: "slot", Value: d.Slot}}
+	row := []term.Cell{{Name: "region", Value: string(d.Region)}, {Name: "job", Value: d.Job},
+		{Name: "slot", Value: d.Slot}}
 	return append(row, term.CellsOf(v)...)
 }
 

@@ -19,7 +19,8 @@ func (d MovesDocument) Only(f ChartFilter) MovesDocument {
 	left := func(v VideoDocument) bool {
 		return f.Category != "" && v.Category != f.Category || !f.Length.Holds(time.Duration(v.DurationS)*time.Second)
 	}
-	d.ChartDocument.Items = slices.DeleteFunc(slices.Clone(d.ChartDocument.Items), func(v ChartItem) bool { return left(v.VideoDocument) })
+	d.ChartDocument.Items = slices.DeleteFunc(slices.Clone(d.ChartDocument.Items),
+		func(v ChartItem) bool { return left(v.VideoDocument) })
 	if !d.Compared() {
 		return d
 	}

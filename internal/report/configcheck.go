@@ -56,17 +56,20 @@ func (d *CheckDocument) AddJobs(s budget.PricedSchedule, price budget.Price, now
 	ceilings := budget.Ceilings(s.Tariff, quota.Scheduled)
 	cost, _ := s.Tariff.Cost(s.Upstream.Videos(nil).Method) // no error: pricing the day has looked up the same
 	each, days := s.Upstream.Limits().IDsPerCall, ingest.RefreshAfter/(24*time.Hour)
-	refresh := fmt.Sprintf("%s per %d videos unseen for %d days, and every %[3]d days for those kept fresh", term.Amounts(cost), each, days)
+	refresh := fmt.Sprintf("%s per %d videos unseen for %d days, and every %[3]d days for those kept fresh",
+		term.Amounts(cost), each, days)
 	if counts, ok := s.CountCost(); ok {
 		refresh += fmt.Sprintf(", %s a day per %d for their counts", term.Amounts(counts), each)
 	}
 	counted, _ := s.Tariff.Cost("videos.batchGetStats")
-	without := map[ingest.Kind]string{ingest.KindRefresh: refresh, ingest.KindVideos: fmt.Sprintf("%s per %d charted videos and slot", term.Amounts(counted), each)}
+	without := map[ingest.Kind]string{ingest.KindRefresh: refresh,
+		ingest.KindVideos: fmt.Sprintf("%s per %d charted videos and slot", term.Amounts(counted), each)}
 	intervals, _ := s.Intervals(now)
 	for i, j := range price.Jobs {
 		d.Jobs = append(d.Jobs, CheckJob{
 			Job: j.Job.Name, Kind: string(j.Job.Kind), Slots: j.Slots, PerDay: j.Cost, NextAt: s.Jobs[i].Next(now),
-			Price: cmp.Or(term.DayShares(j.Cost, ceilings), without[j.Job.Kind]) + uploadsPrice(j, each) + turns(j.Job, intervals[j.Job.Name]),
+			Price: cmp.Or(term.DayShares(j.Cost, ceilings), without[j.Job.Kind]) + uploadsPrice(j, each) +
+				turns(j.Job, intervals[j.Job.Name]),
 		})
 		for _, w := range s.Jobs[i].Warnings(now) {
 			d.Warnings = append(d.Warnings, CheckWarning{Job: j.Job.Name, Warning: w, Next: s.Jobs[i].NextTimes(now, 5)})
@@ -91,8 +94,10 @@ func uploadsPrice(j budget.JobPrice, perLookUp int) string {
 	}
 	lookUps := j.Slots / (channels + 1)
 	each, lists := j.Cost.MaxCharge()/int64(max(j.Slots, 1)), j.Slots-lookUps
-	return fmt.Sprintf(", %d for the lists of %s, at most %d for look-ups of up to %d new videos, %d where 20 come in a day",
-		each*int64(lists), term.Plural(channels, "channel"), each*int64(lookUps), perLookUp, each*int64(lists+min(lookUps, 20)))
+	return fmt.Sprintf(", %d for the lists of %s, at most %d for look-ups of up to %d new videos, "+
+		"%d where 20 come in a day",
+		each*int64(lists), term.Plural(channels, "channel"), each*int64(lookUps),
+		perLookUp, each*int64(lists+min(lookUps, 20)))
 }
 
 // Print shows it in 80 columns.

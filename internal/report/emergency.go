@@ -61,5 +61,6 @@ func ClosedText(st standing.Standing) string {
 func LogAttrs(err error, unknown standing.Cause) []any {
 	c := standing.Condition{Cause: standing.CauseOf(err, unknown), Err: err}
 	cure := c.Cure()
-	return []any{slog.Any("error", err), slog.String("cause", string(c.Cause)), slog.String("cure", strings.TrimSpace(cure.Advice+" "+cure.Command))}
+	return []any{slog.Any("error", err), slog.String("cause", string(c.Cause)),
+		slog.String("cure", strings.TrimSpace(cure.Advice+" "+cure.Command))}
 }

@@ -31,7 +31,8 @@ func ForecastSentence(d QuotaDocument, next []NextDocument) string {
 				return fmt.Sprintf("The provider refused at %s of %s, far below the limit: one call tries again at %s.",
 					term.Thousands(p.StoppedAt), term.Amount(p.Limit, p.Pool), term.StampFrom(*p.DrainedUntil))
 			}
-			return fmt.Sprintf("Quota is used up until %s: the provider says that no %s are left.", term.StampFrom(*p.DrainedUntil), p.Pool)
+			return fmt.Sprintf("Quota is used up until %s: the provider says that no %s are left.",
+				term.StampFrom(*p.DrainedUntil), p.Pool)
 		}
 	}
 	switch {
@@ -73,7 +74,8 @@ func fitSentence(d QuotaDocument, midnight string) string {
 	if scarce == nil {
 		return "The quota lasts until " + midnight + ": the schedule draws nothing that is counted."
 	}
-	return fmt.Sprintf("The quota lasts until %s: %s to spare.", midnight, term.Amount(d.Forecast.Spare[scarce.Pool], scarce.Pool))
+	return fmt.Sprintf("The quota lasts until %s: %s to spare.", midnight,
+		term.Amount(d.Forecast.Spare[scarce.Pool], scarce.Pool))
 }
 
 // scarce returns the pool with the smallest part of the schedule's ceiling left; nil if it needs nothing.

@@ -53,8 +53,10 @@ func NewFreshness(s standing.Standing) Freshness {
 }
 
 func newSeriesAge(one standing.Series) SeriesAge {
-	d := SeriesAge{Job: one.Job, Region: one.Key, FetchedAt: term.TimeOrNull(one.Done.FetchedAt), IntervalS: int64(one.Interval / time.Second),
-		Stale: one.Stale, Outcome: one.Ended.State, Reason: term.Clean(one.Ended.Reason), State: Word(one.State), Short: newShort(one), WaitDocument: newWait(one.Wait), Is: one}
+	d := SeriesAge{Job: one.Job, Region: one.Key, FetchedAt: term.TimeOrNull(one.Done.FetchedAt),
+		IntervalS: int64(one.Interval / time.Second),
+		Stale:     one.Stale, Outcome: one.Ended.State, Reason: term.Clean(one.Ended.Reason), State: Word(one.State),
+		Short: newShort(one), WaitDocument: newWait(one.Wait), Is: one}
 	if !one.Done.DueAt.IsZero() {
 		d.Slot, d.AgeS = new(one.Done.DueAt.UTC()), new(int64(one.Age/time.Second))
 	}
@@ -109,7 +111,8 @@ type UpstreamDocument struct {
 	AskedAt     *time.Time `json:"asked_at"`     // when it was last asked
 	Unanswered  int64      `json:"unanswered"`   // calls since silent_since
 	Unreachable bool       `json:"unreachable"`  // silent for too long to be chance
-	KeyRefused  *time.Time `json:"key_refused"`  // when it last refused the key; null: it did not, or has accepted one since
+	// when it last refused the key; null: it did not, or has accepted one since
+	KeyRefused *time.Time `json:"key_refused"`
 
 	unasked bool // its silence says nothing of it: no call is made
 }
@@ -120,7 +123,8 @@ func newUpstreamDocument(s standing.Standing) *UpstreamDocument {
 		return d
 	}
 	c := s.Contact.NotAfter(s.Now.Add(ingest.ClockAhead))
-	d.AnsweredAt, d.SilentSince, d.AskedAt, d.Unanswered = term.TimeOrNull(c.AnsweredAt), term.TimeOrNull(c.SilentSince), term.TimeOrNull(c.AskedAt), c.Unanswered
+	d.AnsweredAt, d.SilentSince, d.AskedAt, d.Unanswered = term.TimeOrNull(c.AnsweredAt), term.TimeOrNull(c.SilentSince),
+		term.TimeOrNull(c.AskedAt), c.Unanswered
 	d.Unreachable = s.Upstream.Cause == standing.UpstreamSilent
 	d.unasked = s.Upstream.Cause == standing.NotAsked && d.SilentSince != nil
 	if c.KeyRefused() {
@@ -138,7 +142,8 @@ func (d UpstreamDocument) String() string {
 	case d.unasked:
 		return "has not been asked since " + term.Stamp(*d.AskedAt)
 	case d.SilentSince != nil:
-		return "has given no usable answer since " + term.Stamp(*d.SilentSince) + ", " + term.Plural(int(d.Unanswered), "call") + "; last asked " + term.Stamp(*d.AskedAt)
+		return "has given no usable answer since " + term.Stamp(*d.SilentSince) +
+			", " + term.Plural(int(d.Unanswered), "call") + "; last asked " + term.Stamp(*d.AskedAt)
 	case d.KeyRefused != nil:
 		return "refused the key " + term.Stamp(*d.KeyRefused)
 	case d.AnsweredAt != nil:

@@ -102,21 +102,25 @@ func (s Situation) Checks() []Check {
 
 func (s Situation) ledger() Check {
 	st := s.Standing
-	goesOn := map[standing.Meanwhile]string{standing.Reads: "nothing is fetched, charts and searches go on", standing.Nothing: "nothing is fetched"}[st.Ledger.Meanwhile]
+	goesOn := map[standing.Meanwhile]string{standing.Reads: "nothing is fetched, charts and searches go on",
+		standing.Nothing: "nothing is fetched"}[st.Ledger.Meanwhile]
 	is := func(word, says string) Check { return Check{"Ledger", st.Ledger.State, word, says} }
 	switch {
 	case st.Ledger.State == Good:
 		return is("answers", "the ledger answers")
 	case st.Ledger.State == standing.Idle:
 		return is("not asked", "the ledger is not asked while the store cannot be opened")
-	case st.LedgerErr == nil && (st.Stopped() != nil || st.Upstream.Cause == standing.KeyRefused): // another check says that nothing is fetched
+	// another check says that nothing is fetched
+	case st.LedgerErr == nil && (st.Stopped() != nil || st.Upstream.Cause == standing.KeyRefused):
 		return is("cannot answer", "the ledger cannot answer")
 	case st.LedgerErr == nil && st.StoreErr != nil:
 		return is("cannot answer", "the ledger cannot answer: nothing is fetched")
 	case st.LedgerErr == nil:
 		return is("cannot answer", "the ledger cannot answer: "+WithoutLedger(st.Report.EmergencyLeft))
 	}
-	word := cmp.Or(map[standing.Cause]string{standing.LedgerMissing: "missing", standing.LedgerDamaged: "damaged", standing.LedgerOlderCopy: "an older copy", standing.LedgerIncomplete: "incomplete"}[st.Ledger.Cause], "cannot be read")
+	word := cmp.Or(map[standing.Cause]string{standing.LedgerMissing: "missing", standing.LedgerDamaged: "damaged",
+		standing.LedgerOlderCopy: "an older copy", standing.LedgerIncomplete: "incomplete"}[st.Ledger.Cause],
+		"cannot be read")
 	if word == "cannot be read" {
 		return is(word, "the quota ledger "+word+": "+goesOn)
 	}
@@ -133,7 +137,8 @@ func (s Situation) upstream() Check {
 		return Check{"Upstream", st.Upstream.State, "not asked yet", ""}
 	case st.Upstream.Cause == standing.UpstreamSilent:
 		silent := term.Ago(term.Second(st.Now).Sub(st.Upstream.Since.Truncate(time.Second)))
-		return Check{name, st.Upstream.State, "silent for " + silent, fmt.Sprintf("%s has given no usable answer for %s", name, silent)}
+		return Check{name, st.Upstream.State, "silent for " + silent,
+			fmt.Sprintf("%s has given no usable answer for %s", name, silent)}
 	case st.Upstream.Cause == standing.KeyRefused:
 		return Check{name, st.Upstream.State, "refuses the key", name + " refuses the key: nothing is fetched"}
 	case st.Upstream.Cause == standing.NotAsked && st.Upstream.Since.IsZero():
@@ -223,7 +228,8 @@ var troubles = map[standing.SeriesState][2]string{
 // troubleText names the series that are in a state: "DE, FR and IN are stale".
 func troubleText(s standing.Standing, state standing.SeriesState, those []standing.Series) string {
 	names := term.Texts(those, func(one standing.Series) string {
-		if slices.ContainsFunc(s.Series, func(other standing.Series) bool { return other.Key == one.Key && other.Job != one.Job }) {
+		if slices.ContainsFunc(s.Series,
+			func(other standing.Series) bool { return other.Key == one.Key && other.Job != one.Job }) {
 			return one.String()
 		}
 		return cmp.Or(one.Key, one.Job)
@@ -280,7 +286,8 @@ func (s Situation) Reason() string {
 	case worst.Name == name && st.Upstream.Cause == standing.KeyRefused:
 		return "The last call with it was at " + hour(st.Upstream.Since, st.Now) + " UTC."
 	case worst.Name == name:
-		return fmt.Sprintf("%s in a row had no usable answer since %s, the newest at %s UTC. Calls that do not arrive cost nothing.",
+		return fmt.Sprintf("%s in a row had no usable answer since %s, the newest at %s UTC. "+
+			"Calls that do not arrive cost nothing.",
 			term.Plural(int(st.Contact.Unanswered), "call"), hour(st.Upstream.Since, st.Now), hour(st.Contact.AskedAt, st.Now))
 	}
 	return ""
@@ -290,7 +297,8 @@ func (s Situation) Reason() string {
 func (s Situation) quotaReason() string {
 	for _, p := range s.Quota.Pools {
 		if p.StoppedAt > 0 && p.DrainedUntil != nil && s.Quota.Forecast.Scheduled[p.Pool] > 0 {
-			return fmt.Sprintf("The provider refused when we had counted %s of %s: something else spends of it, or its limit is lower.", term.Thousands(p.StoppedAt), term.Thousands(p.Limit))
+			return fmt.Sprintf("The provider refused when we had counted %s of %s: "+
+				"something else spends of it, or its limit is lower.", term.Thousands(p.StoppedAt), term.Thousands(p.Limit))
 		}
 	}
 	_, more := cutForecast(ForecastSentence(*s.Quota, s.Next))

@@ -17,9 +17,11 @@ import (
 // Print shows the chart.
 func (d ChartDocument) Print(w io.Writer) {
 	title, channel := term.Share(w, 33, 14)
-	fmt.Fprintf(w, "%s\n\n%3s %-11s %s %s %14s\n", d.head(), "#", "VIDEO", term.Pad("TITLE", title), term.Pad("CHANNEL", channel), "VIEWS")
+	fmt.Fprintf(w, "%s\n\n%3s %-11s %s %s %14s\n", d.head(), "#", "VIDEO", term.Pad("TITLE", title),
+		term.Pad("CHANNEL", channel), "VIEWS")
 	for _, v := range d.Items {
-		fmt.Fprintf(w, "%3d %s %s %s %14s\n", v.Rank, term.Pad(v.VideoID, 11), term.Pad(v.titled(), title), term.Pad(v.Channel, channel), term.Count(v.Views))
+		fmt.Fprintf(w, "%3d %s %s %s %14s\n", v.Rank, term.Pad(v.VideoID, 11), term.Pad(v.titled(), title),
+			term.Pad(v.Channel, channel), term.Count(v.Views))
 	}
 }
 
@@ -52,7 +54,8 @@ func (d MovesDocument) Print(w io.Writer) {
 	counts := term.Texts(changes, func(c string) string { return fmt.Sprintf("%d %s", d.Changes[c], c) })
 	title, channel := term.Share(w, 29, 11)
 	fmt.Fprintf(w, "%s\nagainst slot %s: %s\n\n", d.head(), term.Stamp(d.ComparedTo), strings.Join(counts, ", "))
-	fmt.Fprintf(w, "%3s %5s %-11s %s %s %14s\n", "#", "MOVED", "VIDEO", term.Pad("TITLE", title), term.Pad("CHANNEL", channel), "GAINED")
+	fmt.Fprintf(w, "%3s %5s %-11s %s %s %14s\n", "#", "MOVED", "VIDEO", term.Pad("TITLE", title),
+		term.Pad("CHANNEL", channel), "GAINED")
 	for i, v := range append(d.Items[:len(d.Items):len(d.Items)], d.Gone...) {
 		rank, moved := fmt.Sprint(v.Rank), v.Change
 		switch {
@@ -79,7 +82,8 @@ func (d SearchDocument) Print(w io.Writer, order string, brackets bool) {
 	marker := term.MarkerFor(w, brackets)
 	title, channel := term.Share(w, 34, 14)
 	for _, v := range d.Items {
-		line := term.Pad(v.VideoID, 12) + marker.Pad(v.Title, v.Highlight, title) + " " + term.Pad(v.Channel, channel) + " " + v.tail(order)
+		line := term.Pad(v.VideoID, 12) + marker.Pad(v.Title, v.Highlight, title) +
+			" " + term.Pad(v.Channel, channel) + " " + v.tail(order)
 		fmt.Fprintln(w, strings.TrimRight(line, " "))
 	}
 }
@@ -108,7 +112,8 @@ func (v SearchItem) tail(order string) string {
 // Print shows the history, oldest chart first.
 func (d HistoryDocument) Print(w io.Writer) {
 	columns := term.Columns(w)
-	fmt.Fprintf(w, "%s\nby %s, published %s\n\n", term.Fit(d.titled(), columns), term.Fit(d.Channel, columns/2), stampOf(d.PublishedAt))
+	fmt.Fprintf(w, "%s\nby %s, published %s\n\n", term.Fit(d.titled(), columns), term.Fit(d.Channel, columns/2),
+		stampOf(d.PublishedAt))
 	if len(d.Sightings) == 0 {
 		return
 	}

@@ -39,12 +39,13 @@ type PlanDocument struct {
 	AgainCost  int64                   `json:"again_units,omitempty"` // approximate cost of --again
 	Price      map[string]budget.Range `json:"price"`                 // of the remaining work, by pool
 	Assuming   string                  `json:"assuming,omitempty"`
-	Likely     int64                   `json:"likely_units,omitempty"` // for the rest at the rate of the done part; 0: not known
-	Asked      quota.Cost              `json:"asked,omitempty"`        // spent to find out the sizes of channels
-	Today      PlanToday               `json:"today"`
-	Days       *budget.Range           `json:"days"` // the provider's days; null: the schedule leaves too little
-	EndsAt     *time.Time              `json:"ends_at"`
-	Never      string                  `json:"never,omitempty"` // why it can never end
+	// for the rest at the rate of the done part; 0: not known
+	Likely int64         `json:"likely_units,omitempty"`
+	Asked  quota.Cost    `json:"asked,omitempty"` // spent to find out the sizes of channels
+	Today  PlanToday     `json:"today"`
+	Days   *budget.Range `json:"days"` // the provider's days; null: the schedule leaves too little
+	EndsAt *time.Time    `json:"ends_at"`
+	Never  string        `json:"never,omitempty"` // why it can never end
 
 	Found    bool           `json:"planned_before,omitempty"`
 	IDs      int            `json:"ids,omitempty"` // read just now, without repeats
@@ -108,12 +109,14 @@ func (l PlanLack) String() string {
 	if l.Expected == nil {
 		return fmt.Sprintf("%s in %s, and there is more: %s", term.Thousands(int64(l.Stored)), l.Piece, l.Reason)
 	}
-	return fmt.Sprintf("%s of about %s in %s: %s", term.Thousands(int64(l.Stored)), term.Thousands(int64(*l.Expected)), l.Piece, l.Reason)
+	return fmt.Sprintf("%s of about %s in %s: %s", term.Thousands(int64(l.Stored)),
+		term.Thousands(int64(*l.Expected)), l.Piece, l.Reason)
 }
 
 // BackfillText describes a backfill in words.
 func BackfillText(b ingest.Backfill) string {
-	return requestText(b) + map[ingest.Upkeep]string{ingest.KeepFresh: ", kept fresh", ingest.LetGo: ", let go"}[b.Spec.Upkeep]
+	return requestText(b) + map[ingest.Upkeep]string{ingest.KeepFresh: ", kept fresh",
+		ingest.LetGo: ", let go"}[b.Spec.Upkeep]
 }
 
 func requestText(b ingest.Backfill) string {
@@ -122,7 +125,8 @@ func requestText(b ingest.Backfill) string {
 		const most = 3
 		names := b.Spec.Channels
 		if len(names) > most {
-			return fmt.Sprintf("uploads of %s and %s", strings.Join(names[:most], ", "), term.Plural(len(names)-most, "more channel"))
+			return fmt.Sprintf("uploads of %s and %s", strings.Join(names[:most], ", "),
+				term.Plural(len(names)-most, "more channel"))
 		}
 		return "uploads of " + strings.Join(names, ", ")
 	case ingest.BackfillSearch:

@@ -42,7 +42,8 @@ func (d PlanDocument) Print(w io.Writer) {
 		}
 		next := "next: the same with --again plans it again"
 		if d.RetryCost > 0 && d.RetryCost < d.AgainCost {
-			next = fmt.Sprintf("next: ingest backfill retry %s, for about %s; --again costs about %s", d.ID, term.Amount(d.RetryCost, "units"), term.Amount(d.AgainCost, "units"))
+			next = fmt.Sprintf("next: ingest backfill retry %s, for about %s; --again costs about %s",
+				d.ID, term.Amount(d.RetryCost, "units"), term.Amount(d.AgainCost, "units"))
 		}
 		term.Paragraph(w, next)
 		return
@@ -108,7 +109,8 @@ func (d PlanDocument) piecesText() string {
 		return "none: there is nothing to fetch"
 	}
 	parts := []string{term.Thousands(int64(total))}
-	for _, s := range []ingest.State{ingest.Done, ingest.Due, ingest.Claimed, ingest.Stopped, ingest.Failed, ingest.Skipped} {
+	for _, s := range []ingest.State{ingest.Done, ingest.Due, ingest.Claimed, ingest.Stopped,
+		ingest.Failed, ingest.Skipped} {
 		switch n := d.Pieces[string(s)]; n {
 		case 0:
 		case total:
@@ -127,7 +129,8 @@ func (d PlanDocument) piecesText() string {
 // priceText gives the rest of the price. Once some pieces are done, their cost predicts the rest better than the
 // plan's assumption.
 func (d PlanDocument) priceText() string {
-	pools := term.Texts(slices.Sorted(maps.Keys(d.Price)), func(pool string) string { return rangeText(d.Price[pool], pool) })
+	pools := term.Texts(slices.Sorted(maps.Keys(d.Price)),
+		func(pool string) string { return rangeText(d.Price[pool], pool) })
 	text := cmp.Or(strings.Join(pools, ", "), "nothing")
 	switch {
 	case d.Under != d.Table:
@@ -137,7 +140,8 @@ func (d PlanDocument) priceText() string {
 	}
 	switch {
 	case d.Likely > 0:
-		text += "; about " + term.Amount(d.Likely, "units") + ", if the rest costs as much as the " + term.Plural(d.Pieces[string(ingest.Done)], "piece") + " done did"
+		text += "; about " + term.Amount(d.Likely, "units") + ", if the rest costs as much as the " +
+			term.Plural(d.Pieces[string(ingest.Done)], "piece") + " done did"
 	case d.Assuming != "":
 		text += ", if " + d.Assuming
 	}

@@ -30,8 +30,10 @@ type QuotaDocument struct {
 	Spent         []SpentDocument     `json:"spent"` // as counted by each pool's widest window; with Since, all since then
 	Since         *time.Time          `json:"since,omitempty"`
 	Forecast      budget.Forecast     `json:"forecast"`
-	Wasted        map[string]int64    `json:"wasted,omitempty"` // spent on charts in the last day without a page to show for it
-	Saved         quota.Cost          `json:"saved"`            // the gateway's answers without a call since the provider's midnight, by pool
+	// spent on charts in the last day without a page to show for it
+	Wasted map[string]int64 `json:"wasted,omitempty"`
+	// the gateway's answers without a call since the provider's midnight, by pool
+	Saved quota.Cost `json:"saved"`
 }
 
 // NoteSaved notes the cost of the calls that the gateway avoided on the provider's day by reusing answers.
@@ -46,16 +48,18 @@ func (d *QuotaDocument) NoteSaved(calls ingest.CallStats, tariff *quota.Tariff) 
 
 // PoolDocument is one pool.
 type PoolDocument struct {
-	Pool         string            `json:"pool"`
-	Limit        int64             `json:"limit"`
-	DrainedUntil *time.Time        `json:"drained_until"`
-	Probe        int               `json:"probe,omitempty"` // number of the next probe of a doubted refusal, made at DrainedUntil
-	Drift        int64             `json:"drift"`
-	StoppedAt    int64             `json:"stopped_at,omitempty"`
-	DrainedBy    string            `json:"drained_by,omitempty"` // provider, hand or unknown (its use is not known), while drained
-	DrainedAt    *time.Time        `json:"drained_at,omitempty"` // when; null if the provider did it
-	Windows      []WindowDocument  `json:"windows"`
-	Purposes     []PurposeDocument `json:"purposes"`
+	Pool         string     `json:"pool"`
+	Limit        int64      `json:"limit"`
+	DrainedUntil *time.Time `json:"drained_until"`
+	// number of the next probe of a doubted refusal, made at DrainedUntil
+	Probe     int   `json:"probe,omitempty"`
+	Drift     int64 `json:"drift"`
+	StoppedAt int64 `json:"stopped_at,omitempty"`
+	// provider, hand or unknown (its use is not known), while drained
+	DrainedBy string            `json:"drained_by,omitempty"`
+	DrainedAt *time.Time        `json:"drained_at,omitempty"` // when; null if the provider did it
+	Windows   []WindowDocument  `json:"windows"`
+	Purposes  []PurposeDocument `json:"purposes"`
 
 	line int // line of its limits in the costs
 }
@@ -114,11 +118,13 @@ type SpentDocument struct {
 func NewQuotaDocument(r quota.Report, tariff *quota.Tariff, f budget.Forecast) QuotaDocument {
 	d := QuotaDocument{
 		At: term.Second(r.At), Account: r.Account, Table: tariff.Table,
-		Degraded: r.Degraded != nil, EmergencyLeft: newEmergencyDocuments(r.EmergencyLeft), Pools: []PoolDocument{}, Forecast: f, Saved: quota.Cost{},
+		Degraded: r.Degraded != nil, EmergencyLeft: newEmergencyDocuments(r.EmergencyLeft), Pools: []PoolDocument{},
+		Forecast: f, Saved: quota.Cost{},
 	}
 	widest := map[string]string{}
 	for _, p := range r.Pools {
-		pool := PoolDocument{Pool: p.Pool, Limit: p.Limit, DrainedUntil: term.FromOrNull(p.DrainedUntil), Probe: p.Probe, Drift: p.Drift, StoppedAt: p.StoppedAt}
+		pool := PoolDocument{Pool: p.Pool, Limit: p.Limit, DrainedUntil: term.FromOrNull(p.DrainedUntil),
+			Probe: p.Probe, Drift: p.Drift, StoppedAt: p.StoppedAt}
 		switch {
 		case !p.DrainedByHand.IsZero():
 			pool.DrainedBy, pool.DrainedAt = "hand", term.TimeOrNull(p.DrainedByHand)
@@ -144,7 +150,8 @@ func NewQuotaDocument(r quota.Report, tariff *quota.Tariff, f budget.Forecast) Q
 			pool.Windows = append(pool.Windows, wd)
 		}
 		for _, purpose := range quota.Purposes() {
-			pool.Purposes = append(pool.Purposes, PurposeDocument{purpose, p.Ceilings[purpose], p.Remaining[purpose], term.FromOrNull(p.ResumesAt[purpose])})
+			pool.Purposes = append(pool.Purposes,
+				PurposeDocument{purpose, p.Ceilings[purpose], p.Remaining[purpose], term.FromOrNull(p.ResumesAt[purpose])})
 		}
 		d.Pools = append(d.Pools, pool)
 	}
@@ -159,7 +166,8 @@ func NewQuotaDocument(r quota.Report, tariff *quota.Tariff, f budget.Forecast) Q
 func NewSpentDocuments(spent []quota.Spent) []SpentDocument {
 	docs := []SpentDocument{}
 	for _, s := range spent {
-		docs = append(docs, SpentDocument{Purpose: s.Who.Purpose, Region: s.Who.Region, Method: s.Who.Method, Client: s.Who.Client, Pool: s.Pool, Amount: s.Amount})
+		docs = append(docs, SpentDocument{Purpose: s.Who.Purpose, Region: s.Who.Region, Method: s.Who.Method,
+			Client: s.Who.Client, Pool: s.Pool, Amount: s.Amount})
 	}
 	return docs
 }
@@ -192,7 +200,8 @@ func Remainder(r quota.Report, pool string) (text string) {
 		if p.Pool != pool && (pool != "" || most.Used == 0) {
 			continue
 		}
-		text += fmt.Sprintf("; %s: %s of %s used, %s left for the schedule", p.Pool, term.Thousands(most.Used), term.Thousands(most.Window.Limit), term.Thousands(p.Remaining[quota.Scheduled]))
+		text += fmt.Sprintf("; %s: %s of %s used, %s left for the schedule", p.Pool, term.Thousands(most.Used),
+			term.Thousands(most.Window.Limit), term.Thousands(p.Remaining[quota.Scheduled]))
 		if !p.DrainedUntil.IsZero() {
 			text += ", closed until " + term.StampFrom(p.DrainedUntil)
 		}

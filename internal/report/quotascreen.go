@@ -42,7 +42,8 @@ func (d QuotaScreen) Print(w io.Writer) {
 		case p.Fullest().Used == 0:
 			unused = append(unused, fmt.Sprintf("%s (%s)", p.Pool, term.Thousands(p.Limit)))
 		default:
-			others = append(others, fmt.Sprintf("%s %s of %s used", p.Pool, term.Thousands(p.Fullest().Used), term.Thousands(p.Fullest().Limit)))
+			others = append(others, fmt.Sprintf("%s %s of %s used", p.Pool, term.Thousands(p.Fullest().Used),
+				term.Thousands(p.Fullest().Limit)))
 		}
 	}
 	d.printSaved(w)
@@ -169,7 +170,8 @@ func (p PoolDocument) ClosedText() string {
 	until := term.StampFrom(*p.DrainedUntil)
 	switch {
 	case p.Probe > 0:
-		return fmt.Sprintf("closed until %s: the provider refused at %s of %s, far below the limit, so one call tries again then (probe %d)",
+		return fmt.Sprintf("closed until %s: the provider refused at %s of %s, far below the limit, "+
+			"so one call tries again then (probe %d)",
 			until, term.Thousands(p.StoppedAt), term.Thousands(p.Limit), p.Probe)
 	case p.DrainedBy == "unknown":
 		return "closed because its use is not known, until " + until
@@ -196,7 +198,8 @@ func (p PoolDocument) LimitText() string {
 	if p.StoppedAt >= 1_000 {
 		step = 100
 	}
-	text := "the upstream " + p.stopText() + ": another program spends of it, or its limit has changed: set it to " + term.Thousands(p.StoppedAt/step*step) + " in the costs"
+	text := "the upstream " + p.stopText() + ": another program spends of it, or its limit has changed: set it to " +
+		term.Thousands(p.StoppedAt/step*step) + " in the costs"
 	if p.line > 0 {
 		text += fmt.Sprintf(", line %d", p.line)
 	}
@@ -226,7 +229,8 @@ func (p PoolDocument) printTables(w io.Writer, now time.Time) {
 	})
 	term.Table(w, func(w io.Writer) {
 		for _, left := range p.Purposes {
-			line := fmt.Sprintf("  %s\t%s left of %s", left.Purpose, term.Thousands(left.Remaining), term.Thousands(left.Ceiling))
+			line := fmt.Sprintf("  %s\t%s left of %s", left.Purpose, term.Thousands(left.Remaining),
+				term.Thousands(left.Ceiling))
 			if left.ResumesAt != nil {
 				line += ", resumes " + term.When(w, *left.ResumesAt, now)
 			}
@@ -249,7 +253,8 @@ func (d QuotaScreen) printSpent(w io.Writer) {
 	fmt.Fprintln(w, head)
 	term.Table(w, func(w io.Writer) {
 		for _, s := range d.Spent[:min(most, len(d.Spent))] {
-			line := fmt.Sprintf("  %s\t%s\t%s\t%s", s.Purpose, cmp.Or(s.Region, s.Client), s.Method, term.Amount(s.Amount, s.Pool))
+			line := fmt.Sprintf("  %s\t%s\t%s\t%s", s.Purpose, cmp.Or(s.Region, s.Client), s.Method,
+				term.Amount(s.Amount, s.Pool))
 			if s.Window != "" {
 				line += "\t(" + s.Window + ")"
 			}
@@ -278,7 +283,8 @@ func (d QuotaScreen) printNext(w io.Writer) {
 			if slot.Overdue {
 				verdict += ", overdue"
 			}
-			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", term.Stamp(slot.DueAt), ingest.Series{Job: slot.Job, Key: slot.Region}, term.Amounts(slot.Cost), verdict)
+			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", term.Stamp(slot.DueAt), ingest.Series{Job: slot.Job, Key: slot.Region},
+				term.Amounts(slot.Cost), verdict)
 		}
 		fmt.Fprintln(w)
 	})

@@ -38,8 +38,10 @@ func resultDocument(s ingest.SlotResult) SlotDocument {
 func (r Run) stopText() string {
 	var what []string
 	total := 0
-	for _, kind := range []ingest.Kind{ingest.KindChart, ingest.KindSearch, ingest.KindUploads, ingest.KindVideos, ingest.KindRefresh} {
-		noun := map[ingest.Kind]string{ingest.KindChart: "chart", ingest.KindSearch: "search job", ingest.KindUploads: "upload check", ingest.KindVideos: "watch list", ingest.KindRefresh: "refresh job"}[kind]
+	for _, kind := range []ingest.Kind{ingest.KindChart, ingest.KindSearch, ingest.KindUploads,
+		ingest.KindVideos, ingest.KindRefresh} {
+		noun := map[ingest.Kind]string{ingest.KindChart: "chart", ingest.KindSearch: "search job",
+			ingest.KindUploads: "upload check", ingest.KindVideos: "watch list", ingest.KindRefresh: "refresh job"}[kind]
 		if n := r.Waiting[kind]; n > 0 {
 			what, total = append(what, term.Plural(n, noun)), total+n
 		}
@@ -68,7 +70,8 @@ type RunDocument struct {
 
 // Document returns it as --json prints it.
 func (r Run) Document() RunDocument {
-	d := RunDocument{Outcome: r.Outcome, RetryAt: term.FromOrNull(r.RetryAt), NextAt: term.FromOrNull(r.Next), Charges: map[string]int64{},
+	d := RunDocument{Outcome: r.Outcome, RetryAt: term.FromOrNull(r.RetryAt), NextAt: term.FromOrNull(r.Next),
+		Charges: map[string]int64{},
 		Regions: []SlotDocument{}, Jobs: []SlotDocument{}, Pacing: r.Pacing}
 	for _, slot := range r.Slots {
 		doc := resultDocument(slot)
@@ -92,7 +95,8 @@ func (r Run) Print(w io.Writer) {
 		case r.Outcome == ingest.Stopped:
 			fmt.Fprintln(w, r.stopText())
 		case !r.UsedUp.IsZero():
-			term.Paragraph(w, fmt.Sprintf("nothing is due; next at %s, since no quota may be spent until %s", term.Stamp(r.Next), term.StampFrom(r.UsedUp)))
+			term.Paragraph(w, fmt.Sprintf("nothing is due; next at %s, since no quota may be spent until %s",
+				term.Stamp(r.Next), term.StampFrom(r.UsedUp)))
 		default:
 			fmt.Fprintf(w, "nothing is due; next at %s\n", term.Stamp(r.Next))
 		}
@@ -142,7 +146,8 @@ func (r Run) reasons() []string {
 		}
 		names[e] = append(names[e], name)
 	}
-	return term.Texts(order, func(e end) string { return fmt.Sprintf("%s %s: %s", e.state, strings.Join(names[e], ", "), e.reason) })
+	return term.Texts(order,
+		func(e end) string { return fmt.Sprintf("%s %s: %s", e.state, strings.Join(names[e], ", "), e.reason) })
 }
 
 // Progress is how far a run is, and how fast. It is read from the table of slots, so it includes all processes that
@@ -175,5 +180,6 @@ func (p Progress) Line(bar bool) string {
 		rate = fmt.Sprintf(", %.0f a minute", p.PerMinute)
 	}
 	return fmt.Sprintf("%s%s of %s, %s%s%s",
-		drawn, term.Thousands(int64(p.Pieces)), term.Plural(p.Total, cmp.Or(p.Of, "piece")), term.Amount(p.Units, "units"), rate, left)
+		drawn, term.Thousands(int64(p.Pieces)), term.Plural(p.Total, cmp.Or(p.Of, "piece")),
+		term.Amount(p.Units, "units"), rate, left)
 }

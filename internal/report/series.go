@@ -54,7 +54,8 @@ type WaitDocument struct {
 }
 
 func newWait(w standing.Wait) WaitDocument {
-	return WaitDocument{term.TimeOrNull(w.DueSince), term.TimeOrNull(w.OverdueSince), term.TimeOrNull(w.LastRunAt), term.FromOrNull(w.ResumesAt), w.Attempts}
+	return WaitDocument{term.TimeOrNull(w.DueSince), term.TimeOrNull(w.OverdueSince), term.TimeOrNull(w.LastRunAt),
+		term.FromOrNull(w.ResumesAt), w.Attempts}
 }
 
 // WaitText names the thing that a slot of standing.Waiting waits for.
@@ -159,7 +160,8 @@ func PrintSlots(w io.Writer, slots []ingest.Slot, now time.Time) {
 		if s.State == ingest.Due && s.Attempt == 0 {
 			spent, videos = "-", "-" // never tried
 		}
-		fmt.Fprintf(w, "%-20s  %s %s  %s %-14s %6s\n", term.Stamp(s.DueAt), term.Pad(s.Job, job), term.Pad(term.Fit(s.Key, key), key), term.PaintPad(w, string(s.State), 8), spent, videos)
+		fmt.Fprintf(w, "%-20s  %s %s  %s %-14s %6s\n", term.Stamp(s.DueAt), term.Pad(s.Job, job),
+			term.Pad(term.Fit(s.Key, key), key), term.PaintPad(w, string(s.State), 8), spent, videos)
 		about := aboutSlot(s, now)
 		reason, again := strings.Split(term.Clean(s.Reason), "; "), false
 		for _, part := range reason {
@@ -180,7 +182,8 @@ func PrintSlots(w io.Writer, slots []ingest.Slot, now time.Time) {
 // aboutSlot gives the facts that the table has no column for.
 func aboutSlot(s ingest.Slot, now time.Time) (about []string) {
 	if s.Count > 1 {
-		about = append(about, fmt.Sprintf("%s slots in a row, since %s", term.Thousands(int64(s.Count)), term.Stamp(s.FirstDueAt)))
+		about = append(about, fmt.Sprintf("%s slots in a row, since %s", term.Thousands(int64(s.Count)),
+			term.Stamp(s.FirstDueAt)))
 	}
 	if s.State == ingest.Claimed {
 		about = append(about, Held(s, now))

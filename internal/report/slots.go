@@ -72,13 +72,15 @@ func LostTicks(slots []SlotDocument, series int) string {
 	if 10*lost <= ended || lost <= series {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d ticks of the last day were skipped or missed: nothing fetched them before the next was due", lost, ended)
+	return fmt.Sprintf("%d of %d ticks of the last day were skipped or missed: "+
+		"nothing fetched them before the next was due", lost, ended)
 }
 
 // NewSlotDocument returns a slot as a document.
 func NewSlotDocument(s ingest.Slot) SlotDocument {
 	d := SlotDocument{
-		Job: s.Job, Region: s.Key, Slot: term.Second(s.DueAt), DueAt: term.Second(s.DueAt), Outcome: s.State, Reason: s.Reason,
+		Job: s.Job, Region: s.Key, Slot: term.Second(s.DueAt), DueAt: term.Second(s.DueAt),
+		Outcome: s.State, Reason: s.Reason,
 		FetchedAt: term.TimeOrNull(s.FetchedAt), Attempt: s.Attempt, Pages: s.Pages, Videos: s.Videos,
 		Count: s.Count, FirstDueAt: term.TimeOrNull(s.FirstDueAt),
 	}
@@ -131,7 +133,8 @@ func NewNextDocuments(st standing.Standing) []NextDocument {
 // NextSlots returns the next n slots of the schedule of one key, "" for all, the waiting ones with the reason;
 // detailed: also with the reason of their last run.
 func NextSlots(st standing.Standing, n int, key string, detailed bool) []ingest.Slot {
-	slots := st.Pace.Schedule.Upcoming(st.Latest, st.Now, n, func(s ingest.Series) bool { return key == "" || s.Key == key })
+	slots := st.Pace.Schedule.Upcoming(st.Latest, st.Now,
+		n, func(s ingest.Series) bool { return key == "" || s.Key == key })
 	for i, slot := range slots {
 		if slot.FirstDueAt.IsZero() {
 			continue

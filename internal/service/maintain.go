@@ -105,7 +105,8 @@ func (s *Service) askLedger(ctx context.Context, r *Runtime) {
 	}
 	switch {
 	case err != nil && before.ledgerErr == nil:
-		s.log.WarnContext(ctx, "the ledger cannot answer: "+report.WithoutLedger(left.EmergencyLeft), report.LogAttrs(err, standing.LedgerSilent)...)
+		s.log.WarnContext(ctx, "the ledger cannot answer: "+report.WithoutLedger(left.EmergencyLeft),
+			report.LogAttrs(err, standing.LedgerSilent)...)
 	case err == nil && before.ledgerErr != nil:
 		s.log.WarnContext(ctx, "the ledger answers again")
 	}

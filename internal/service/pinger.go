@@ -121,8 +121,9 @@ func (p *Pinger) BeginRun(ctx context.Context) (end func(status int, summary str
 }
 
 const (
-	pingEvery  = 55 * time.Second // a little less than every second heartbeat
-	catchUpFor = 5 * time.Minute  // how long stale data is no failure while the workers catch up, as after a laptop's sleep
+	pingEvery = 55 * time.Second // a little less than every second heartbeat
+	// how long stale data is no failure while the workers catch up, as after a laptop's sleep
+	catchUpFor = 5 * time.Minute
 )
 
 // ping tells the dead man's switch how things are, if that is due.

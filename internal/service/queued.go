@@ -93,9 +93,9 @@ func (q *Queued) reportEnd(ctx context.Context, err error) error {
 	return err
 }
 
-// MayWork returns why this machine must leave the queue to the others, and makes the service say so. An unknown reason, as
-// a database that does not answer, is an error. A ledger whose clock is apart is no reason of its own: if this machine's
-// clock is the database's, the ledger's is wrong, for all machines.
+// MayWork returns why this machine must leave the queue to the others, and makes the service say so. An unknown
+// reason, as a database that does not answer, is an error. A ledger whose clock is apart is no reason of its own: if
+// this machine's clock is the database's, the ledger's is wrong, for all machines.
 func (q *Queued) MayWork(ctx context.Context) (why, err error) {
 	st := q.service.state.read()
 	switch {
@@ -128,7 +128,8 @@ func (s *Service) setIdle(ctx context.Context, r *Runtime, why error) {
 	})
 	switch {
 	case why != nil && before == nil:
-		s.log.ErrorContext(ctx, "this machine does not work: it leaves everything to the others until it may", slog.Any("error", why))
+		s.log.ErrorContext(ctx, "this machine does not work: it leaves everything to the others until it may",
+			slog.Any("error", why))
 	case why == nil && before != nil:
 		s.log.WarnContext(ctx, "this machine works again", slog.Any("was", before))
 	}

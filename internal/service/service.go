@@ -143,7 +143,8 @@ type outcome struct {
 
 // New makes a service. Nothing is opened yet.
 func New(o Options) *Service {
-	s := &Service{Options: o, watchdog: watchdog(), maintain: make(chan struct{}, 1), outcomes: map[ingest.Series]outcome{}}
+	s := &Service{Options: o, watchdog: watchdog(), maintain: make(chan struct{}, 1),
+		outcomes: map[ingest.Series]outcome{}}
 	s.heartbeat, s.state.state.beat = heartbeat(s.watchdog), time.Now()
 	s.log, s.warnings = newLogs(o.Stderr, o.Quiet, o.LogFormat)
 	if o.Pinger != nil {
@@ -167,7 +168,8 @@ func (s *Service) endIfOutdated(ctx context.Context, err error) bool {
 		return false
 	}
 	s.outdated.Do(func() {
-		s.log.ErrorContext(ctx, "a newer program has changed the tables: this one ends, and leaves all work to it; install the newer program here", slog.Any("error", err))
+		s.log.ErrorContext(ctx, "a newer program has changed the tables: this one ends, and leaves all work to it; "+
+			"install the newer program here", slog.Any("error", err))
 		s.end(LoggedError{err})
 	})
 	return true
@@ -239,7 +241,8 @@ func (s *Service) Run(ctx context.Context, l net.Listener) error {
 // warnReachable warns of an address that other machines can reach.
 func (s *Service) warnReachable(ctx context.Context, l net.Listener) {
 	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
-		s.log.WarnContext(ctx, "others than this machine can reach this address, which needs no password: listen at 127.0.0.1, or let only those connect who may read it",
+		s.log.WarnContext(ctx, "others than this machine can reach this address, which needs no password: "+
+			"listen at 127.0.0.1, or let only those connect who may read it",
 			slog.String("listen", "http://"+a.String()+"/"))
 	}
 }

@@ -32,7 +32,8 @@ func (s *Service) newSite() *web.Site {
 		Now: s.Now, Alive: s.checkAlive, Facts: s.facts, Process: s.process,
 	}
 	site.Status = &web.Status{
-		Now: s.Now, Version: s.Version, Source: s.source, Facts: func(ctx context.Context) standing.Facts { return site.Standing(ctx).Facts },
+		Now: s.Now, Version: s.Version, Source: s.source,
+		Facts:    func(ctx context.Context) standing.Facts { return site.Standing(ctx).Facts },
 		Degraded: func() time.Duration { return s.state.read().degradedFor(time.Now()) },
 	}
 	site.Pages = &s.Pages

@@ -149,7 +149,8 @@ func (s *Service) logSlot(r ingest.SlotResult) {
 	if r.Key != "" {
 		attrs = append(attrs, slog.String("region", r.Key))
 	}
-	attrs = append(attrs, slog.Time("slot", r.DueAt), slog.String("outcome", string(r.State)), slog.Int64("units", r.Spent),
+	attrs = append(attrs, slog.Time("slot", r.DueAt), slog.String("outcome", string(r.State)),
+		slog.Int64("units", r.Spent),
 		slog.Duration("took", r.Took.Round(time.Millisecond)))
 	if r.Reason != "" {
 		attrs = append(attrs, slog.String("reason", term.Clean(r.Reason)))
@@ -176,8 +177,10 @@ func (s *Service) logStops() {
 		units += r.Spent
 	}
 	s.stops = nil
-	s.log.LogAttrs(context.Background(), level, "stopped by quota", slog.String("outcome", string(first.State)), slog.String("slots", strings.Join(slots, ", ")),
-		slog.Int64("units", units), slog.Time("retry_at", first.RetryAt.UTC()), slog.String("reason", term.Clean(first.Reason)))
+	s.log.LogAttrs(context.Background(), level, "stopped by quota", slog.String("outcome", string(first.State)),
+		slog.String("slots", strings.Join(slots, ", ")),
+		slog.Int64("units", units), slog.Time("retry_at", first.RetryAt.UTC()),
+		slog.String("reason", term.Clean(first.Reason)))
 }
 
 // onRest is called when the workers rest: err is the reason.

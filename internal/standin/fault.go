@@ -18,8 +18,8 @@ type Fault struct {
 	percent float64 // in (0, 100]
 }
 
-// ParseFault reads one fault, KIND[@CALLS | :PERCENT%], with calls counted from 1: "503@3", "drop:5%", "slow=2s@10+". It
-// has one of kinds; timed ones have a duration, and no others do.
+// ParseFault reads one fault, KIND[@CALLS | :PERCENT%], with calls counted from 1: "503@3", "drop:5%", "slow=2s@10+".
+// It has one of kinds; timed ones have a duration, and no others do.
 func ParseFault(s string, kinds []string, timed ...string) (Fault, error) {
 	f := Fault{text: s, from: 1, to: 1<<63 - 1}
 	name, when := s, ""
@@ -32,7 +32,8 @@ func ParseFault(s string, kinds []string, timed ...string) (Fault, error) {
 		return Fault{}, fmt.Errorf("fault %q: unknown kind %q: use one of %s", s, name, strings.Join(kinds, " "))
 	}
 	if hasValue != slices.Contains(timed, name) {
-		return Fault{}, fmt.Errorf("fault %q: %s must have a duration, other kinds must not: slow=2s", s, strings.Join(timed, " and "))
+		return Fault{}, fmt.Errorf("fault %q: %s must have a duration, other kinds must not: slow=2s",
+			s, strings.Join(timed, " and "))
 	}
 	if hasValue {
 		d, err := time.ParseDuration(value)

@@ -1,5 +1,5 @@
-// Package standin holds the parts that the stand-ins of the upstreams share: faults, hashes of seeds, counts of calls and
-// how they are served. It imports nothing of the program that the stand-ins judge.
+// Package standin holds the parts that the stand-ins of the upstreams share: faults, hashes of seeds, counts of calls
+// and how they are served. It imports nothing of the program that the stand-ins judge.
 package standin
 
 import (

@@ -9,7 +9,8 @@ import (
 	"github.com/trendvidstream/ingest/quota"
 )
 
-// judgeHooks is about the hook that has failed for longest. Nothing waits for hooks, so that none is worse than a warning.
+// judgeHooks is about the hook that has failed for longest. Nothing waits for hooks, so that none is worse than a
+// warning.
 func (s Standing) judgeHooks() Condition {
 	c := Condition{Meanwhile: Everything}
 	for _, name := range slices.Sorted(maps.Keys(s.Latest.Hooks)) {
@@ -21,7 +22,8 @@ func (s Standing) judgeHooks() Condition {
 		if h.Dropped > 0 {
 			text += fmt.Sprintf(", %d were dropped after %v", h.Dropped, ingest.KeepEvents)
 		}
-		c = Condition{State: Warn, Cause: HookFails, Err: fmt.Errorf("%s", text), Since: h.Failing, Meanwhile: Everything, LookAgain: h.RetryAt}
+		c = Condition{State: Warn, Cause: HookFails, Err: fmt.Errorf("%s", text), Since: h.Failing,
+			Meanwhile: Everything, LookAgain: h.RetryAt}
 	}
 	return c
 }
@@ -43,8 +45,10 @@ func (s Standing) Situations() map[string][]ingest.Situation {
 				continue
 			}
 			of := map[string]any{"job": series.Job, "region": series.Key}
-			data := map[string]any{"job": series.Job, "region": series.Key, "state": series.State, "cause": series.Cause, "due_at": series.Done.DueAt.UTC(), "age_s": int64(series.Age.Seconds())}
-			found["series"] = append(found["series"], ingest.Situation{Key: series.String(), Begun: ingest.SeriesStale, Ended: ingest.SeriesFresh, Data: data, After: of})
+			data := map[string]any{"job": series.Job, "region": series.Key, "state": series.State,
+				"cause": series.Cause, "due_at": series.Done.DueAt.UTC(), "age_s": int64(series.Age.Seconds())}
+			found["series"] = append(found["series"],
+				ingest.Situation{Key: series.String(), Begun: ingest.SeriesStale, Ended: ingest.SeriesFresh, Data: data, After: of})
 		}
 	}
 	if s.LedgerErr == nil && s.Report.Degraded == nil {
@@ -58,8 +62,10 @@ func (s Standing) Situations() map[string][]ingest.Situation {
 			}
 			for _, percent := range Thresholds {
 				if limit := most.Window.Limit; limit > 0 && most.Used*100 >= limit*percent {
-					data := map[string]any{"pool": pool.Pool, "window": most.Window.Name, "percent": percent, "used": most.Used, "limit": limit}
-					found["quota"] = append(found["quota"], ingest.Situation{Key: fmt.Sprintf("%s %d", pool.Pool, percent), Begun: ingest.QuotaThreshold, Data: data})
+					data := map[string]any{"pool": pool.Pool, "window": most.Window.Name, "percent": percent,
+						"used": most.Used, "limit": limit}
+					found["quota"] = append(found["quota"],
+						ingest.Situation{Key: fmt.Sprintf("%s %d", pool.Pool, percent), Begun: ingest.QuotaThreshold, Data: data})
 				}
 			}
 		}

@@ -29,8 +29,8 @@ func (f *Facts) ReadStore(ctx context.Context, s Store) {
 	}
 }
 
-// Foresee adds the pace, unless others is nil, and the forecast, both by the report among the facts. The error is one of
-// the tariff, which lacks a price.
+// Foresee adds the pace, unless others is nil, and the forecast, both by the report among the facts. The error is one
+// of the tariff, which lacks a price.
 func (f *Facts) Foresee(ctx context.Context, schedule budget.PricedSchedule, others Others) (err error) {
 	if f.LedgerErr != nil {
 		f.Pace = budget.PacedSchedule{Schedule: schedule.Jobs}

@@ -74,9 +74,10 @@ type Series struct {
 type Wait struct {
 	DueSince     time.Time // since when a slot of the series waits
 	OverdueSince time.Time // the same, if no run has come for OverdueAfter
-	LastRunAt    time.Time // if overdue because nothing runs: when anything was last fetched, or was due if that run fetched nothing
-	ResumesAt    time.Time // when the quota that it waits for comes back
-	Attempts     int       // runs that have tried it
+	// if overdue because nothing runs: when anything was last fetched, or was due if that run fetched nothing
+	LastRunAt time.Time
+	ResumesAt time.Time // when the quota that it waits for comes back
+	Attempts  int       // runs that have tried it
 }
 
 func (s *Standing) judgeSeries() {
@@ -92,7 +93,8 @@ func (s *Standing) judgeSeries() {
 	charts, absent := 0, 0
 	for _, name := range schedule.Series() {
 		open := s.Latest.Open[name]
-		one := Series{Series: name, Kind: schedule.Kind(name), Done: s.Latest.Whole(name), Ended: s.Latest.Ended[name], Running: open.State == ingest.Claimed && open.Lease.After(s.Now)}
+		one := Series{Series: name, Kind: schedule.Kind(name), Done: s.Latest.Whole(name), Ended: s.Latest.Ended[name],
+			Running: open.State == ingest.Claimed && open.Lease.After(s.Now)}
 		from := s.Now
 		if !one.Done.DueAt.IsZero() {
 			from = one.Done.DueAt.UTC()
@@ -223,7 +225,8 @@ func moodOf(those []Series) State {
 // Empty reports whether no chart was ever fetched or, if no charts are wanted, nothing at all.
 func (s Standing) Empty() bool {
 	charts := CountCharts(s.Series) > 0
-	return !slices.ContainsFunc(s.Series, func(one Series) bool { return !one.Done.DueAt.IsZero() && (one.IsChart() || !charts) })
+	return !slices.ContainsFunc(s.Series,
+		func(one Series) bool { return !one.Done.DueAt.IsZero() && (one.IsChart() || !charts) })
 }
 
 // IsChart reports whether the series is a region's chart.

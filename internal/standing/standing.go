@@ -62,7 +62,8 @@ type Facts struct {
 	Report    quota.Report // its Degraded says why the ledger cannot answer
 	LedgerErr error        // why there is no report
 	Forecast  budget.Forecast
-	Next      []budget.PricedSlot // the series that wait or come due before the provider's day ends, each with whether it fits
+	// the series that wait or come due before the provider's day ends, each with whether it fits
+	Next []budget.PricedSlot
 
 	Idle []ingest.IdleMachine // other machines that share the store and do not work
 
@@ -218,7 +219,8 @@ func (s Standing) judgeCharts() Condition {
 		return Condition{State: Idle, Cause: NotBegun, Meanwhile: Everything}
 	}
 	if _, those := s.Trouble(); len(those) > 0 {
-		return Condition{State: moodOf(those), Cause: those[0].Cause, Since: those[0].Since, Meanwhile: Everything, LookAgain: those[0].ResumesAt}
+		return Condition{State: moodOf(those), Cause: those[0].Cause, Since: those[0].Since, Meanwhile: Everything,
+			LookAgain: those[0].ResumesAt}
 	}
 	if len(s.In(Never)) > 0 {
 		return Condition{State: Idle, Cause: NotBegun, Meanwhile: Everything}
@@ -229,7 +231,8 @@ func (s Standing) judgeCharts() Condition {
 // Worst returns the worst of the four conditions that a person sees. Of equally bad ones it is the first of ledger,
 // upstream, quota, charts, since each may be the reason of the next.
 func (s Standing) Worst() Condition {
-	return slices.MaxFunc([]Condition{s.Charts, s.Quota, s.Upstream, s.Ledger}, func(a, b Condition) int { return cmp.Compare(a.State, b.State) })
+	return slices.MaxFunc([]Condition{s.Charts, s.Quota, s.Upstream, s.Ledger},
+		func(a, b Condition) int { return cmp.Compare(a.State, b.State) })
 }
 
 func later(a, b time.Time) time.Time {

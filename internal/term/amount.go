@@ -28,7 +28,9 @@ func Plural(n int, thing string) string {
 
 // Amounts formats several amounts, in the order of their pools: "1 search call, 100 units".
 func Amounts(amounts map[string]int64) string {
-	return strings.Join(Texts(slices.Sorted(maps.Keys(amounts)), func(pool string) string { return Amount(amounts[pool], pool) }), ", ")
+	return strings.Join(Texts(slices.Sorted(maps.Keys(amounts)), func(pool string) string {
+		return Amount(amounts[pool], pool)
+	}), ", ")
 }
 
 // Texts returns the text of each item.
@@ -45,7 +47,8 @@ func DayShares(amounts, limits map[string]int64) string {
 	var parts []string
 	for _, pool := range slices.Sorted(maps.Keys(amounts)) {
 		if limit, ok := limits[pool]; ok && amounts[pool] > 0 {
-			parts = append(parts, fmt.Sprintf("%s a day of %s (%d %%)", Amount(amounts[pool], pool), Thousands(limit), 100*amounts[pool]/max(limit, 1)))
+			parts = append(parts, fmt.Sprintf("%s a day of %s (%d %%)", Amount(amounts[pool], pool),
+				Thousands(limit), 100*amounts[pool]/max(limit, 1)))
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -19,7 +19,8 @@ func (f *Frame) Write(b []byte) (int, error) { return f.text.Write(b) }
 
 // Watch draws a screen at every interval: over the previous one on a terminal that supports this, elsewhere below it
 // after gap. It returns the error of drawing or writing, or the cause of the end of ctx.
-func Watch(ctx context.Context, w *CheckedWriter, every time.Duration, gap string, draw func(to *CheckedWriter) error) error {
+func Watch(ctx context.Context, w *CheckedWriter, every time.Duration, gap string,
+	draw func(to *CheckedWriter) error) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	inPlace := IsTerminal(w) && os.Getenv("TERM") != "dumb"

@@ -17,8 +17,10 @@ func (s *Site) Logged(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began, answer := time.Now(), &answerCounter{ResponseWriter: w, status: http.StatusOK}
 		h.ServeHTTP(answer, r)
-		s.AccessLog.LogAttrs(r.Context(), slog.LevelInfo, "request", slog.String("method", term.Fit(r.Method, 10)), slog.String("path", term.Fit(r.URL.Path, 200)),
-			slog.Int("status", answer.status), slog.Int64("bytes", answer.bytes), slog.Int64("ms", time.Since(began).Milliseconds()), slog.String("from", r.RemoteAddr))
+		s.AccessLog.LogAttrs(r.Context(), slog.LevelInfo, "request", slog.String("method", term.Fit(r.Method, 10)),
+			slog.String("path", term.Fit(r.URL.Path, 200)),
+			slog.Int("status", answer.status), slog.Int64("bytes", answer.bytes),
+			slog.Int64("ms", time.Since(began).Milliseconds()), slog.String("from", r.RemoteAddr))
 	})
 }
 

@@ -27,7 +27,8 @@ import (
 type API struct {
 	Documents func() (*report.Documents, error) // an error if nothing is open
 	Limiter   *httplimit.Limiter                // nil: no limits
-	Origins   []string                          // whose pages may read the API in a browser, such as https://www.example.com
+	// whose pages may read the API in a browser, such as https://www.example.com
+	Origins []string
 
 	cache    *cache
 	provider pages.Provider // that feeds name as the source
@@ -53,7 +54,8 @@ func (a *API) handler(quota func(context.Context) (report.QuotaDocument, error))
 	a.cache = newCache()
 	mux := http.NewServeMux()
 	for path, read := range map[string]func(context.Context, *report.Documents, *http.Request, url.Values) (any, error){
-		"/v1/search": a.readSearch, "/v1/charts/{region}": a.readChart, "/v1/videos/{id}": readVideo, "/v1/regions": readRegions, "/v1/slots": readSlots,
+		"/v1/search": a.readSearch, "/v1/charts/{region}": a.readChart, "/v1/videos/{id}": readVideo,
+		"/v1/regions": readRegions, "/v1/slots": readSlots,
 	} {
 		mux.Handle("GET "+path, a.document(func(ctx context.Context, r *http.Request, params url.Values) (any, error) {
 			docs, err := a.Documents()
@@ -69,10 +71,12 @@ func (a *API) handler(quota func(context.Context) (report.QuotaDocument, error))
 		}
 		return quota(ctx)
 	}))
-	mux.Handle("GET /v1/openapi.json", a.document(func(_ context.Context, r *http.Request, params url.Values) (any, error) {
-		base := strconv.AppendQuote(nil, pages.BasePath(r.Context())+"/")
-		return encoded{kind: "application/json", body: bytes.Replace(openAPI, []byte(`"url": "/"`), append([]byte(`"url": `), base...), 1)}, refuseAll(params)
-	}))
+	mux.Handle("GET /v1/openapi.json",
+		a.document(func(_ context.Context, r *http.Request, params url.Values) (any, error) {
+			base := strconv.AppendQuote(nil, pages.BasePath(r.Context())+"/")
+			return encoded{kind: "application/json",
+				body: bytes.Replace(openAPI, []byte(`"url": "/"`), append([]byte(`"url": `), base...), 1)}, refuseAll(params)
+		}))
 	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet || r.Method == http.MethodHead {
 			httplimit.Problem{Status: http.StatusNotFound, Detail: "there is no such path: /v1/openapi.json lists them"}.Write(w)
@@ -102,7 +106,8 @@ func (a *API) askedBy(mux *http.ServeMux) {
 func (a *API) asked(handler func(*httplimit.Limiter) http.Handler) http.Handler {
 	if a.Limiter == nil {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			httplimit.Problem{Status: http.StatusForbidden, Detail: "nothing is limited here: set api.limits, and list who may ask in api.callers"}.Write(w)
+			httplimit.Problem{Status: http.StatusForbidden,
+				Detail: "nothing is limited here: set api.limits, and list who may ask in api.callers"}.Write(w)
 		})
 	}
 	return handler(a.Limiter)
@@ -152,12 +157,14 @@ func newDocument(doc any, err error) *document {
 
 // problemOf returns an error in a form for visitors. Internal causes are for /readyz to report.
 func problemOf(err error) httplimit.Problem {
-	for status, known := range map[int]error{http.StatusBadRequest: report.ErrBadRequest, http.StatusNotFound: report.ErrNotFound} {
+	for status, known := range map[int]error{http.StatusBadRequest: report.ErrBadRequest,
+		http.StatusNotFound: report.ErrNotFound} {
 		if errors.Is(err, known) {
 			return httplimit.Problem{Status: status, Detail: term.Clean(strings.TrimPrefix(err.Error(), known.Error()+": "))}
 		}
 	}
-	return httplimit.Problem{Status: http.StatusServiceUnavailable, Detail: "this cannot be read right now: try again soon"}
+	return httplimit.Problem{Status: http.StatusServiceUnavailable,
+		Detail: "this cannot be read right now: try again soon"}
 }
 
 // parameters returns the URL's parameters, each allowed once.
@@ -167,11 +174,13 @@ func parameters(r *http.Request) (url.Values, error) {
 	}
 	params, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, fmt.Errorf("%w: the part after the question mark is not well formed: escape %% as %%25 and ; as %%3B", report.ErrBadRequest)
+		return nil, fmt.Errorf("%w: the part after the question mark is not well formed: escape %% as %%25 and ; as %%3B",
+			report.ErrBadRequest)
 	}
 	for name, values := range params {
 		if len(values) > 1 {
-			return nil, fmt.Errorf("%w: %s is given %d times: give it once", report.ErrBadRequest, term.Fit(name, 40), len(values))
+			return nil, fmt.Errorf("%w: %s is given %d times: give it once", report.ErrBadRequest,
+				term.Fit(name, 40), len(values))
 		}
 	}
 	return params, nil
@@ -180,7 +189,8 @@ func parameters(r *http.Request) (url.Values, error) {
 // refuseAll refuses the parameters of a path that has none.
 func refuseAll(params url.Values) error {
 	for name := range params {
-		return fmt.Errorf("%w: there is no parameter %q here: /v1/openapi.json lists them", report.ErrBadRequest, term.Fit(name, 40))
+		return fmt.Errorf("%w: there is no parameter %q here: /v1/openapi.json lists them",
+			report.ErrBadRequest, term.Fit(name, 40))
 	}
 	return nil
 }
@@ -241,7 +251,8 @@ func (a *API) readChart(ctx context.Context, docs *report.Documents, r *http.Req
 		asked.Set("course", "true") // since when a video is charted is the time of its entry
 	}
 	doc, err := docs.Chart(ctx, r.PathValue("region"), asked)
-	if format == "atom" && asked.Has("compare") && errors.Is(err, report.ErrNotFound) { // the store is younger: the feed has no entry yet
+	// the store is younger: the feed has no entry yet
+	if format == "atom" && asked.Has("compare") && errors.Is(err, report.ErrNotFound) {
 		doc, err = docs.Chart(ctx, r.PathValue("region"), without(asked, "compare", "change"))
 		doc.ChartDocument.Items = nil
 	}
@@ -332,11 +343,13 @@ func pageOf[T any](items []T, params url.Values, key func(T) string) (page []T, 
 	if after := params.Get("after"); after != "" {
 		last, err := base64.RawURLEncoding.DecodeString(after)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%w: after is not a cursor of this list: take next from its last page", report.ErrBadRequest)
+			return nil, nil, fmt.Errorf("%w: after is not a cursor of this list: take next from its last page",
+				report.ErrBadRequest)
 		}
 		i := slices.IndexFunc(items, func(item T) bool { return key(item) == string(last) })
 		if i < 0 {
-			return nil, nil, fmt.Errorf("%w: the cursor's row is no longer here, or the filters have changed: begin at the first page", report.ErrBadRequest)
+			return nil, nil, fmt.Errorf("%w: the cursor's row is no longer here, or the filters have changed: "+
+				"begin at the first page", report.ErrBadRequest)
 		}
 		items = items[i+1:]
 	}

@@ -83,7 +83,8 @@ func (d *document) write(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	maps.Copy(h, d.header)
 	// One client's rest, and its answers, are no other's.
-	if may := h.Get("Cache-Control"); may != "no-store" && (r.Header.Get("Authorization") != "" || httplimit.HasFields(h)) {
+	if may := h.Get("Cache-Control"); may != "no-store" &&
+		(r.Header.Get("Authorization") != "" || httplimit.HasFields(h)) {
 		h.Set("Cache-Control", "private, "+strings.TrimPrefix(may, "public, "))
 	}
 	if etag := h.Get("ETag"); etag != "" && matches(r.Header.Get("If-None-Match"), etag) {

@@ -159,7 +159,8 @@ func onlyLivez(next http.Handler) http.Handler {
 			w.Header().Set("Connection", "close")
 			if r.URL.Path != "/livez" {
 				w.Header().Set("Retry-After", "5")
-				httplimit.Problem{Status: http.StatusServiceUnavailable, Detail: "too many clients are connected: try again soon"}.Write(w)
+				httplimit.Problem{Status: http.StatusServiceUnavailable,
+					Detail: "too many clients are connected: try again soon"}.Write(w)
 				return
 			}
 		}

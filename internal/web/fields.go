@@ -48,7 +48,8 @@ func pick(list json.RawMessage, fields []string) (json.RawMessage, error) {
 	}
 	for _, name := range fields {
 		if !known[name] && len(items) > 0 {
-			return nil, fmt.Errorf("%w: fields: there is no %q: items have %s", report.ErrBadRequest, term.Fit(name, 40), strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			return nil, fmt.Errorf("%w: fields: there is no %q: items have %s", report.ErrBadRequest,
+				term.Fit(name, 40), strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 		}
 	}
 	for _, item := range items {

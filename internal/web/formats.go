@@ -34,7 +34,8 @@ func formatOf(params url.Values, known ...string) (string, error) {
 	if format == "" || format == "json" || slices.Contains(known, format) {
 		return format, nil
 	}
-	return "", fmt.Errorf("%w: format %q: use json or %s", report.ErrBadRequest, term.Fit(format, 20), term.Enumerate(known, len(known)))
+	return "", fmt.Errorf("%w: format %q: use json or %s", report.ErrBadRequest, term.Fit(format, 20),
+		term.Enumerate(known, len(known)))
 }
 
 // csvOf returns rows for spreadsheets.
@@ -54,9 +55,11 @@ func chartCSV(doc report.MovesDocument, course bool) (any, error) {
 		return row
 	}
 	if !doc.Compared() {
-		return csvOf(name, doc.ChartDocument.Items, func(v report.ChartItem) []term.Cell { return with(doc.ChartCells(v), v.CourseDocument) })
+		return csvOf(name, doc.ChartDocument.Items,
+			func(v report.ChartItem) []term.Cell { return with(doc.ChartCells(v), v.CourseDocument) })
 	}
-	return csvOf(name+"-moves", slices.Concat(doc.Items, doc.Gone), func(v report.MoveItem) []term.Cell { return with(doc.MoveCells(v), v.CourseDocument) })
+	return csvOf(name+"-moves", slices.Concat(doc.Items, doc.Gone),
+		func(v report.MoveItem) []term.Cell { return with(doc.MoveCells(v), v.CourseDocument) })
 }
 
 const atomXML = "application/atom+xml"

@@ -19,8 +19,9 @@ func (a *API) guard(next http.Handler) http.Handler {
 		w.Header().Set("Referrer-Policy", "no-referrer")
 		w.Header().Del("Cache-Control") // the answer sets its own
 		if secretInURL(r) {
-			httplimit.Problem{Status: http.StatusBadRequest, Detail: "a token does not belong in a URL, which is logged and remembered in many places: " +
-				"send it as Authorization: Bearer, and take this one for lost"}.Write(w)
+			httplimit.Problem{Status: http.StatusBadRequest,
+				Detail: "a token does not belong in a URL, which is logged and remembered in many places: " +
+					"send it as Authorization: Bearer, and take this one for lost"}.Write(w)
 			return
 		}
 		if a.crossOrigin(w, r) {
@@ -37,7 +38,8 @@ func (s *Site) checkHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/livez" && !s.isOurs(r.Host) {
 			w.Header().Set("Referrer-Policy", "no-referrer")
-			why := fmt.Sprintf("%q is not a name that ingest serve answers to. Add it to the config, api: {hosts: [NAME]}, or let the proxy pass on a name that is listed.", term.Fit(r.Host, 100))
+			why := fmt.Sprintf("%q is not a name that ingest serve answers to. Add it to the config, api: "+
+				"{hosts: [NAME]}, or let the proxy pass on a name that is listed.", term.Fit(r.Host, 100))
 			if strings.Contains(r.Header.Get("Accept"), "text/html") {
 				pages.Refuse(w, http.StatusMisdirectedRequest, "This name is not served here", why)
 				return
@@ -62,7 +64,8 @@ func (s *Site) isOurs(host string) bool {
 }
 
 // secrets are parameter names that carry a token in other APIs.
-var secrets = []string{"token", "access_token", "api_token", "apikey", "api_key", "key", "auth", "authorization", "bearer", "password", "secret"}
+var secrets = []string{"token", "access_token", "api_token", "apikey", "api_key", "key",
+	"auth", "authorization", "bearer", "password", "secret"}
 
 // secretInURL checks only the names, even if the query is malformed.
 func secretInURL(r *http.Request) bool {
@@ -84,7 +87,8 @@ func (a *API) crossOrigin(w http.ResponseWriter, r *http.Request) (done bool) {
 	allowed := origin != "" && slices.Contains(a.Origins, origin)
 	if allowed {
 		h.Set("Access-Control-Allow-Origin", origin)
-		h.Set("Access-Control-Expose-Headers", "ETag, RateLimit, RateLimit-Limit, RateLimit-Policy, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset")
+		h.Set("Access-Control-Expose-Headers", "ETag, RateLimit, RateLimit-Limit, RateLimit-Policy, "+
+			"RateLimit-Remaining, RateLimit-Reset, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset")
 	}
 	if r.Method != http.MethodOptions {
 		return false

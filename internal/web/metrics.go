@@ -30,36 +30,54 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 // bounded.
 var (
 	buildInfo = desc("build_info", "1: which program this is.", "version", "goversion")
-	readable  = desc("source_readable", "Whether the ledger and the store could be read for this scrape, 1 or 0.", "source")
+	readable  = desc("source_readable",
+		"Whether the ledger and the store could be read for this scrape, 1 or 0.", "source")
 
-	condition = desc("condition", "How bad a part is: 0 good, 1 not known or not begun, 2 less than was configured, 3 bad; cause is a cause of the table in docs/faq.md.", "part", "cause")
+	condition = desc("condition", "How bad a part is: 0 good, 1 not known or not begun, "+
+		"2 less than was configured, 3 bad; cause is a cause of the table in docs/faq.md.", "part", "cause")
 
-	usedUnits      = desc("quota_used_units", "Use of a window of a pool, in units of the pool.", "pool", "window")
-	limitUnits     = desc("quota_limit_units", "How much of a pool may be used in a window.", "pool", "window")
-	freesAt        = desc("quota_window_frees_timestamp_seconds", "When a window next has more room: its oldest entry leaves, or the provider's day turns.", "pool", "window")
-	ceilingUnits   = desc("quota_ceiling_units", "How much of a pool a purpose may see used before it must stop.", "pool", "purpose")
+	usedUnits  = desc("quota_used_units", "Use of a window of a pool, in units of the pool.", "pool", "window")
+	limitUnits = desc("quota_limit_units", "How much of a pool may be used in a window.", "pool", "window")
+	freesAt    = desc("quota_window_frees_timestamp_seconds",
+		"When a window next has more room: its oldest entry leaves, or the provider's day turns.", "pool", "window")
+	ceilingUnits = desc("quota_ceiling_units",
+		"How much of a pool a purpose may see used before it must stop.", "pool", "purpose")
 	remainingUnits = desc("quota_remaining_units", "Amount that a purpose may still draw of a pool.", "pool", "purpose")
-	nearMisses     = desc("quota_near_miss", "1 while at most 5 % of the ceiling of a purpose are left.", "pool", "purpose")
-	spentUnits     = desc("quota_spent_units", "Spenders of the longest window's use.", "pool", "purpose", "method", "client")
-	savedUnits     = desc("quota_saved_units", "Cost of the calls that the gateway answered without asking, since the provider's midnight.", "pool")
-	takes          = desc("quota_takes", "Admitted takes, as the longest window counts them, and slots of the last 24 hours that quota has stopped, including the waiting ones.", "outcome")
-	emergencyUnits = desc("quota_emergency_units", "Calls within the last 24 hours while the ledger could not answer.", "pool")
-	emergencyLeft  = desc("quota_emergency_remaining_units", "Amount that the schedule may still draw of a pool while the ledger cannot answer; absent while it can, and where nothing goes on without it.", "pool")
-	drained        = desc("quota_drained", "1 while the provider's refusal closes a pool.", "pool")
-	driftUnits     = desc("quota_drift_units", "Units the provider had counted but this ledger had not, at the last refusal.", "pool")
-	degraded       = desc("quota_degraded", "1 while the ledger cannot answer.")
-	degradedTime   = desc("quota_degraded_seconds_total", "How long the ledger could not answer since this process began.")
-	forecastUnits  = desc("quota_forecast_units", "The schedule's greatest need before the provider's day ends.", "pool")
-	forecastFits   = desc("quota_forecast_fits", "1 where that is left, with room for retries.")
+	nearMisses     = desc("quota_near_miss",
+		"1 while at most 5 % of the ceiling of a purpose are left.", "pool", "purpose")
+	spentUnits = desc("quota_spent_units", "Spenders of the longest window's use.", "pool",
+		"purpose", "method", "client")
+	savedUnits = desc("quota_saved_units",
+		"Cost of the calls that the gateway answered without asking, since the provider's midnight.", "pool")
+	takes = desc("quota_takes", "Admitted takes, as the longest window counts them, "+
+		"and slots of the last 24 hours that quota has stopped, including the waiting ones.", "outcome")
+	emergencyUnits = desc("quota_emergency_units",
+		"Calls within the last 24 hours while the ledger could not answer.", "pool")
+	emergencyLeft = desc("quota_emergency_remaining_units", "Amount that the schedule may still "+
+		"draw of a pool while the ledger cannot answer; absent while it can, and where nothing goes on without it.", "pool")
+	drained    = desc("quota_drained", "1 while the provider's refusal closes a pool.", "pool")
+	driftUnits = desc("quota_drift_units",
+		"Units the provider had counted but this ledger had not, at the last refusal.", "pool")
+	degraded      = desc("quota_degraded", "1 while the ledger cannot answer.")
+	degradedTime  = desc("quota_degraded_seconds_total", "How long the ledger could not answer since this process began.")
+	forecastUnits = desc("quota_forecast_units", "The schedule's greatest need before the provider's day ends.", "pool")
+	forecastFits  = desc("quota_forecast_fits", "1 where that is left, with room for retries.")
 
-	apiRequests  = desc("api_requests_total", "Requests under /v1/ since this process began, by rate-limit outcome.", "outcome")
-	limitWindows = desc("limit_decisions_total", "Decisions of each window of the limits per client since this process began; decision is allowed, refused, or would_refuse where the limit is observed.", "limit", "route", "window", "decision")
-	limitNear    = desc("limit_near_misses_total", "Requests since this process began that left at most 5 % of a window.", "limit", "route", "window")
-	apiRefunds   = desc("api_refunds_total", "Charges of clients that were given back, because the answer was an error of ours.")
-	apiShared    = desc("api_shared_total", "Requests of clients without an account of their own.")
+	apiRequests = desc("api_requests_total",
+		"Requests under /v1/ since this process began, by rate-limit outcome.", "outcome")
+	limitWindows = desc("limit_decisions_total",
+		"Decisions of each window of the limits per client since this process began; "+
+			"decision is allowed, refused, or would_refuse where the limit is observed.", "limit", "route", "window", "decision")
+	limitNear = desc("limit_near_misses_total", "Requests since this process began that left at most 5 % of a window.",
+		"limit", "route", "window")
+	apiRefunds = desc("api_refunds_total",
+		"Charges of clients that were given back, because the answer was an error of ours.")
+	apiShared = desc("api_shared_total", "Requests of clients without an account of their own.")
 
-	upstreamCalls   = desc("upstream_calls_total", "Calls to the upstream since the store was made, by the meaning of the answer.", "method", "verdict")
-	upstreamUp      = desc("upstream_up", "1 while the newest call was answered, 0 while the upstream gives no usable answer.")
+	upstreamCalls = desc("upstream_calls_total",
+		"Calls to the upstream since the store was made, by the meaning of the answer.", "method", "verdict")
+	upstreamUp = desc("upstream_up",
+		"1 while the newest call was answered, 0 while the upstream gives no usable answer.")
 	keyRefused      = desc("upstream_key_refused", "1 while the newest call with a verdict on the key had it refused.")
 	upstreamSeconds = desc("upstream_seconds", "How long the upstream took to answer, or not to.", "method")
 
@@ -70,13 +88,17 @@ var (
 	lastSuccess = desc("job_last_success_timestamp_seconds", "When a job last fetched its data.", "job")
 	age         = desc("freshness_age_seconds", "How long ago the newest slot that is done was due.", "job", "region")
 	interval    = desc("freshness_interval_seconds", "How long it is from that slot to the next one.", "job", "region")
-	overdue     = desc("freshness_overdue_seconds", "For how long a slot has been due that no run has come to; 0: none.", "job", "region")
-	short       = desc("freshness_short", "1 for a chart that comes empty or with less than a third of its usual size; its age is the age of the whole one before.", "job", "region")
-	stale       = desc("freshness_stale", "1 for what is older than stale_after intervals, or was never done.", "job", "region")
+	overdue     = desc("freshness_overdue_seconds",
+		"For how long a slot has been due that no run has come to; 0: none.", "job", "region")
+	short = desc("freshness_short", "1 for a chart that comes empty or with less than a third of its usual size; "+
+		"its age is the age of the whole one before.", "job", "region")
+	stale = desc("freshness_stale",
+		"1 for what is older than stale_after intervals, or was never done.", "job", "region")
 )
 
 // outcomes are all states of a slot.
-var outcomes = []ingest.State{ingest.Due, ingest.Claimed, ingest.Done, ingest.Stopped, ingest.Failed, ingest.Skipped, ingest.Missed}
+var outcomes = []ingest.State{ingest.Due, ingest.Claimed, ingest.Done, ingest.Stopped, ingest.Failed,
+	ingest.Skipped, ingest.Missed}
 
 // collector exports one overview. It keeps no data for the next scrape.
 type collector struct {
@@ -104,7 +126,8 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 		gauge(hookWaiting, float64(h.Waiting), name)
 		gauge(hookTries, float64(h.Tries), name)
 	}
-	for part, is := range map[string]standing.Condition{"store": c.Standing.Store, "ledger": c.Standing.Ledger, "upstream": c.Standing.Upstream, "quota": c.Standing.Quota, "charts": c.Standing.Charts} {
+	for part, is := range map[string]standing.Condition{"store": c.Standing.Store, "ledger": c.Standing.Ledger,
+		"upstream": c.Standing.Upstream, "quota": c.Standing.Quota, "charts": c.Standing.Charts} {
 		gauge(condition, float64(is.State), part, string(is.Cause))
 	}
 	if c.serving {
@@ -119,7 +142,8 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	if c.Standing.StoreErr == nil {
 		c.collectSlots(gauge)
 		c.collectCalls(ch)
-		if contact := c.Standing.Calls.Contact(); !contact.AskedAt.IsZero() && (c.Standing.Upstream.Cause != standing.NotAsked || c.Standing.Upstream.Since.IsZero()) {
+		if contact := c.Standing.Calls.Contact(); !contact.AskedAt.IsZero() &&
+			(c.Standing.Upstream.Cause != standing.NotAsked || c.Standing.Upstream.Since.IsZero()) {
 			gauge(upstreamUp, truth(contact.SilentSince.IsZero()))
 			gauge(keyRefused, truth(contact.KeyRefused()))
 		}
@@ -152,8 +176,10 @@ func (c collector) collectLimits(ch chan<- prometheus.Metric) {
 	}
 	stats := c.limits.Stats()
 	for outcome, n := range map[string]int64{
-		"allowed": stats.Allowed, "refused": stats.Refused, "observed": stats.Observed, "overloaded": stats.Overloaded, "denied": stats.Denied,
-		"unauthorized": stats.Unauthorized, "repeated": stats.Repeated, "failed_open": stats.FailedOpen, "failed_closed": stats.FailedClosed,
+		"allowed": stats.Allowed, "refused": stats.Refused, "observed": stats.Observed, "overloaded": stats.Overloaded,
+		"denied":       stats.Denied,
+		"unauthorized": stats.Unauthorized, "repeated": stats.Repeated, "failed_open": stats.FailedOpen,
+		"failed_closed": stats.FailedClosed,
 	} {
 		count(apiRequests, n, outcome)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/trendvidstream/ingest/internal/pages"
 )
 
-// mounted serves the site under the base path of a request: pages and documents link to where their reader sees the site.
-// A proxy may have removed the base path or not. Each address has one form: others redirect to it.
+// mounted serves the site under the base path of a request: pages and documents link to where their reader sees the
+// site. A proxy may have removed the base path or not. Each address has one form: others redirect to it.
 func (s *Site) mounted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		base := s.basePath(r)
@@ -46,7 +46,8 @@ func (s *Site) mounted(next http.Handler) http.Handler {
 func (s *Site) basePath(r *http.Request) string {
 	given := r.Header.Get("X-Forwarded-Prefix")
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
-	if given == "" || err != nil || !slices.ContainsFunc(s.Proxies, func(p netip.Prefix) bool { return p.Contains(peer.Addr().Unmap()) }) {
+	if given == "" || err != nil ||
+		!slices.ContainsFunc(s.Proxies, func(p netip.Prefix) bool { return p.Contains(peer.Addr().Unmap()) }) {
 		return s.BasePath
 	}
 	if given = strings.TrimRight(given, "/"); !IsBasePath(given) {
@@ -59,7 +60,8 @@ func (s *Site) basePath(r *http.Request) string {
 // characters that need escaping.
 func IsBasePath(text string) bool {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/"
-	return text == "" || text[0] == '/' && len(text) > 1 && len(text) <= 200 && path.Clean(text) == text && strings.Trim(text, plain) == ""
+	return text == "" || text[0] == '/' && len(text) > 1 && len(text) <= 200 && path.Clean(text) == text &&
+		strings.Trim(text, plain) == ""
 }
 
 // oneForm returns the form of a path that has a page: without repeated and trailing slashes, "." and "..".
@@ -83,5 +85,6 @@ func (s *Site) robots(w http.ResponseWriter, r *http.Request) {
 
 // indexable reports whether search engines may list a page: the home page, and charts and videos without filters.
 func indexable(u *url.URL) bool {
-	return u.RawQuery == "" && (u.Path == "/" || u.Path == "/charts" || strings.HasPrefix(u.Path, "/charts/") || strings.HasPrefix(u.Path, "/videos/"))
+	return u.RawQuery == "" && (u.Path == "/" || u.Path == "/charts" || strings.HasPrefix(u.Path, "/charts/") ||
+		strings.HasPrefix(u.Path, "/videos/"))
 }

@@ -25,7 +25,8 @@ func (s *Site) statusPage(w http.ResponseWriter, r *http.Request) {
 // homePage is the first chart, or the status page if there is none or it cannot be read.
 func (s *Site) homePage(w http.ResponseWriter, r *http.Request) {
 	o := s.Status.overview(r.Context())
-	if fresh := o.Fresh; s.Pages.Documents == nil || wantsJSON(r) || fresh == nil || o.Standing.Empty() || !s.Pages.Chart(w, r) {
+	if fresh := o.Fresh; s.Pages.Documents == nil || wantsJSON(r) || fresh == nil ||
+		o.Standing.Empty() || !s.Pages.Chart(w, r) {
 		s.statusPage(w, r)
 	}
 }
@@ -61,8 +62,10 @@ type statusDocument struct {
 
 func newStatusDocument(st pages.Status) statusDocument {
 	doc := statusDocument{
-		Quota: st.Quota, Slots: st.Slots, Next: st.Next, Ledger: st.Ledger, PerDay: map[string]int64{}, Backfills: st.Backfills,
-		Kept: st.Kept, Oldest: term.TimeOrNull(st.Kept.Oldest), Backup: term.TimeOrNull(st.Backup), Errors: map[string]string{},
+		Quota: st.Quota, Slots: st.Slots, Next: st.Next, Ledger: st.Ledger, PerDay: map[string]int64{},
+		Backfills: st.Backfills,
+		Kept:      st.Kept, Oldest: term.TimeOrNull(st.Kept.Oldest), Backup: term.TimeOrNull(st.Backup),
+		Errors: map[string]string{},
 	}
 	if st.Fresh != nil {
 		doc.Freshness = *st.Fresh

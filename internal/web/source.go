@@ -71,7 +71,8 @@ type Status struct {
 // is read for a request whose time is up.
 func (s *Status) overview(ctx context.Context) overview {
 	unknown := func(err error) overview {
-		return overview{Status: pages.Status{At: s.Now().UTC(), Situation: report.Situation{Standing: standing.At(standing.Facts{Now: s.Now(), LedgerErr: err, StoreErr: err})}}}
+		return overview{Status: pages.Status{At: s.Now().UTC(),
+			Situation: report.Situation{Standing: standing.At(standing.Facts{Now: s.Now(), LedgerErr: err, StoreErr: err})}}}
 	}
 	if err := ctx.Err(); err != nil {
 		if kept, ok := s.overviews.Kept(""); ok {
@@ -127,7 +128,8 @@ func (s *Status) readOverview(ctx context.Context, source *Source) overview {
 		}
 		facts.StoreErr = err
 	})
-	facts.Report, facts.LedgerErr, facts.Forecast, facts.Next, facts.LedgerAge = left.Report, left.LedgerErr, left.Forecast, left.Next, 0
+	facts.Report, facts.LedgerErr, facts.Forecast, facts.Next, facts.LedgerAge = left.Report,
+		left.LedgerErr, left.Forecast, left.Next, 0
 	if left.LedgerErr == nil {
 		facts.Pace = left.Pace
 	}

@@ -28,8 +28,9 @@ type Site struct {
 	Now   func() time.Time
 	Alive func() error // nil while the scheduler's heartbeat is recent
 
-	Facts   func(context.Context) standing.Facts // reads the store
-	Process func(*standing.Facts)                // adds the process's knowledge, such as the ledger's last answer; nil: nothing
+	Facts func(context.Context) standing.Facts // reads the store
+	// adds the process's knowledge, such as the ledger's last answer; nil: nothing
+	Process func(*standing.Facts)
 
 	Status *Status // the source of the page and the metrics; nil: there are none
 
@@ -119,9 +120,11 @@ func (s *Site) cached(kept *cache, page http.Handler) http.Handler {
 			page.ServeHTTP(w, r)
 			return
 		}
-		doc := kept.get(r.Context(), keyOf(r, r.URL.RawQuery), func(ctx context.Context) *document { return recorded(page, r.WithContext(ctx)) })
+		doc := kept.get(r.Context(), keyOf(r, r.URL.RawQuery),
+			func(ctx context.Context) *document { return recorded(page, r.WithContext(ctx)) })
 		if doc.err != nil {
-			s.Pages.Fail(w, r, pages.Page{Code: http.StatusServiceUnavailable, Title: "This page cannot be made right now"}, "Too many are being made. Try again soon.")
+			s.Pages.Fail(w, r, pages.Page{Code: http.StatusServiceUnavailable, Title: "This page cannot be made right now"},
+				"Too many are being made. Try again soon.")
 			return
 		}
 		doc.write(w, r)
@@ -130,7 +133,8 @@ func (s *Site) cached(kept *cache, page http.Handler) http.Handler {
 
 // tooLong refuses an address longer than any link of ours: people get a page.
 func (s *Site) tooLong(w http.ResponseWriter, r *http.Request) {
-	why := fmt.Sprintf("It has %s characters, and at most %s are read: shorten the part after the question mark.", term.Thousands(int64(len(r.RequestURI))), term.Thousands(maxAddress))
+	why := fmt.Sprintf("It has %s characters, and at most %s are read: shorten the part after the question mark.",
+		term.Thousands(int64(len(r.RequestURI))), term.Thousands(maxAddress))
 	if s.Pages == nil || !s.isOurs(r.Host) || strings.HasPrefix(r.URL.Path, "/v1/") {
 		httplimit.Problem{Status: http.StatusRequestURITooLong, Detail: why}.Write(w)
 		return

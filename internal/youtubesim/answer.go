@@ -46,7 +46,8 @@ func (a *answer) asking(f *Fault) *answer {
 		a.wait = f.Value
 		e := a.body["error"].(object)
 		e["details"] = append(e["details"].([]any), object{
-			"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": strconv.FormatFloat(f.Value.Seconds(), 'f', -1, 64) + "s",
+			"@type":      "type.googleapis.com/google.rpc.RetryInfo",
+			"retryDelay": strconv.FormatFloat(f.Value.Seconds(), 'f', -1, 64) + "s",
 		})
 	}
 	return a

@@ -43,7 +43,8 @@ func (r record) video(channels map[string]*channel) (*video, error) {
 	v := &video{
 		id: strings.TrimSpace(r.get("video_id")), title: r.get("title"), localized: r.get("localized_title"),
 		category: r.get("category_id"), language: r.get("default_language"), audio: r.get("audio_language"),
-		definition: r.get("definition"), live: "none", caption: isTrue(r.get("caption_available")), licensed: isTrue(r.get("licensed_content")),
+		definition: r.get("definition"), live: "none", caption: isTrue(r.get("caption_available")),
+		licensed: isTrue(r.get("licensed_content")),
 	}
 	if v.id == "" {
 		return nil, errors.New("video_id is empty")
@@ -113,7 +114,8 @@ func (r record) published() (time.Time, error) {
 		return time.Time{}, nil
 	}
 	for _, layout := range []string{
-		time.RFC3339Nano, "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999", "2006-01-02T15:04:05.999999999", time.DateOnly,
+		time.RFC3339Nano, "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999",
+		"2006-01-02T15:04:05.999999999", time.DateOnly,
 	} {
 		if t, err := time.Parse(layout, s); err == nil {
 			return t, nil

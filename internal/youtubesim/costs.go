@@ -39,7 +39,8 @@ const (
 func costTables() []costTable {
 	one := []charge{{poolUnits, 1}}
 	reads := func(more map[string][]charge) map[string][]charge {
-		for _, m := range []string{"videos.list", "channels.list", "playlistItems.list", "videoCategories.list", "i18nRegions.list"} {
+		for _, m := range []string{"videos.list", "channels.list", "playlistItems.list",
+			"videoCategories.list", "i18nRegions.list"} {
 			more[m] = one
 		}
 		return more
@@ -75,7 +76,8 @@ func pickTable(name string, limits map[string]int64) (costTable, error) {
 	for p, limit := range limits {
 		j := slices.IndexFunc(t.pools, func(q pool) bool { return q.name == p })
 		if j < 0 {
-			return costTable{}, fmt.Errorf("limit for an unknown pool %q: table %s has %s", p, t.name, strings.Join(t.poolNames(), ", "))
+			return costTable{}, fmt.Errorf("limit for an unknown pool %q: table %s has %s", p, t.name,
+				strings.Join(t.poolNames(), ", "))
 		}
 		if limit < 0 {
 			return costTable{}, fmt.Errorf("limit %d for pool %s must not be negative", limit, p)

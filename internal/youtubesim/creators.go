@@ -17,8 +17,8 @@ const (
 )
 
 // creators is a catalogue of the channels @creator0, @creator1 and so on, besides the charts of another catalogue. Each
-// had uploaded a video every seven hours before the start, and from then on uploads as many a day as the options say, at
-// random times.
+// had uploaded a video every seven hours before the start, and from then on uploads as many a day as the options say,
+// at random times.
 type creators struct {
 	catalogue
 	seed uint64
@@ -44,14 +44,16 @@ func newCreators(charts catalogue, seed uint64, perDay []int, start time.Time) *
 	c := &creators{catalogue: charts, seed: seed, byID: map[string]*video{}, hidden: map[*channel]bool{}}
 	for i, uploads := range perDay {
 		handle := fmt.Sprintf("creator%d", i)
-		one := &creator{channel: &channel{id: channelID(standin.Hash(seed, standin.HashText(handle))), title: "Creator " + handle[len("creator"):], handle: handle, subscribers: 1000}}
+		one := &creator{channel: &channel{id: channelID(standin.Hash(seed, standin.HashText(handle))),
+			title: "Creator " + handle[len("creator"):], handle: handle, subscribers: 1000}}
 		c.all = append(c.all, one)
 		for n := range creatorBacklog {
 			c.add(one, start.Add(-time.Duration(n+1)*7*time.Hour))
 		}
 		for n := range uploads * creatorDays {
 			at := start.Add(time.Duration(n/uploads) * day)
-			c.add(one, at.Add(time.Duration(standin.Hash(seed, standin.HashText(handle), uint64(n))%uint64(day/time.Second))*time.Second))
+			c.add(one,
+				at.Add(time.Duration(standin.Hash(seed, standin.HashText(handle), uint64(n))%uint64(day/time.Second))*time.Second))
 		}
 	}
 	return c
@@ -61,8 +63,10 @@ func newCreators(charts catalogue, seed uint64, perDay []int, start time.Time) *
 func (c *creators) add(one *creator, at time.Time) {
 	key := standin.Hash(c.seed, standin.HashText(one.channel.id), uint64(len(one.videos)))
 	v := &video{
-		id: idText(key), channel: one.channel, title: fmt.Sprintf("%s uploads %d", one.channel.title, len(one.videos)), language: "en", audio: "en", category: "22",
-		published: at.UTC().Truncate(time.Second), duration: time.Minute, live: "none", definition: "hd", grows: true, final: finalCounts(&dice{key: key}),
+		id: idText(key), channel: one.channel, title: fmt.Sprintf("%s uploads %d", one.channel.title, len(one.videos)),
+		language: "en", audio: "en", category: "22",
+		published: at.UTC().Truncate(time.Second), duration: time.Minute, live: "none", definition: "hd",
+		grows: true, final: finalCounts(&dice{key: key}),
 	}
 	v.index()
 	c.byID[v.id] = v
@@ -75,7 +79,9 @@ func (c *creators) videos(at time.Time) (all []*video) {
 	defer c.mu.Unlock()
 	for _, one := range c.all {
 		if !c.hidden[one.channel] {
-			all = append(all, one.videos[slices.IndexFunc(one.videos, func(v *video) bool { return !v.published.After(at) }):]...)
+			all = append(all, one.videos[slices.IndexFunc(one.videos, func(v *video) bool {
+				return !v.published.After(at)
+			}):]...)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *video) int { return cmp.Compare(b.published.Unix(), a.published.Unix()) })

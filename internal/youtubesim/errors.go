@@ -21,7 +21,8 @@ func badPageToken() *answer {
 }
 
 func badRegion() *answer {
-	return badRequest("regionCode", "invalidRegionCode", "The <code>regionCode</code> parameter specifies an invalid region code.")
+	return badRequest("regionCode", "invalidRegionCode",
+		"The <code>regionCode</code> parameter specifies an invalid region code.")
 }
 
 func noFilter(expected string) *answer {
@@ -38,7 +39,8 @@ func badKey() *answer {
 }
 
 func chartNotFound() *answer {
-	return apiError(http.StatusNotFound, "global", "notFound", "", "Requested entity was not found.").with("NOT_FOUND", nil)
+	return apiError(http.StatusNotFound, "global", "notFound", "",
+		"Requested entity was not found.").with("NOT_FOUND", nil)
 }
 
 func playlistNotFound() *answer {
@@ -62,7 +64,8 @@ func refusal(name string, poolLimit int64) *answer {
 	if name == poolStats {
 		metric, limit, id = "Batch Get Stats Queries", "defaultVideosBatchGetStatsPerDayPerProject", "videos_batch_get_stats"
 	}
-	a := rateLimited(fmt.Sprintf("Quota exceeded for quota metric '%s' and limit '%s per day'", metric, metric), limit, "1/d/{project}", id)
+	a := rateLimited(fmt.Sprintf("Quota exceeded for quota metric '%s' and limit '%s per day'", metric, metric),
+		limit, "1/d/{project}", id)
 	info := a.body["error"].(object)["details"].([]any)[0].(object)
 	info["metadata"].(object)["quota_limit_value"] = strconv.FormatInt(poolLimit, 10)
 	return a
@@ -120,11 +123,13 @@ func faultAnswer(f *Fault) *answer {
 	case "nolist":
 		return playlistNotFound()
 	case "precondition":
-		return apiError(http.StatusBadRequest, "global", "failedPrecondition", "", "Precondition check failed.").with("FAILED_PRECONDITION", nil)
+		return apiError(http.StatusBadRequest, "global", "failedPrecondition", "",
+			"Precondition check failed.").with("FAILED_PRECONDITION", nil)
 	case "forbidden":
 		return apiError(http.StatusForbidden, "global", "forbidden", "", "Forbidden")
 	case "processing":
-		return apiError(http.StatusBadRequest, "youtube.core", "processingFailure", "", "The API server failed to successfully process the request.")
+		return apiError(http.StatusBadRequest, "youtube.core", "processingFailure",
+			"", "The API server failed to successfully process the request.")
 	}
 	return nil
 }

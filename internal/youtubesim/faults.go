@@ -35,7 +35,8 @@ const FaultHelp = `KIND[@CALLS | :PERCENT%]; without either, every call is hit.
 
 var faultKinds = []string{
 	"500", "502", "503", "502html", "429min", "403quota", "429day", "badkey", "disabled", "badtoken", "nochart",
-	"nolist", "forbidden", "processing", "precondition", "blank", "short", "407", "408", "409", "423", "425", "499", "403html",
+	"nolist", "forbidden", "processing", "precondition", "blank", "short", "407", "408", "409",
+	"423", "425", "499", "403html",
 	"drop", "reset", "truncate", "empty", "hugebody", "slow", "wait",
 }
 

@@ -107,7 +107,8 @@ func (g *generated) chart(region string, at time.Time) ([]*video, bool) {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b ranked) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.v.id, b.v.id)) })
+	slices.SortFunc(all,
+		func(a, b ranked) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.v.id, b.v.id)) })
 	places := make([]*video, 0, maxChart)
 	for _, r := range all[:min(len(all), maxChart)] {
 		places = append(places, r.v)

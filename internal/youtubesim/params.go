@@ -68,14 +68,17 @@ func (p param) check(name string, given []string) *answer {
 		}
 	case instant:
 		if _, err := time.Parse(time.RFC3339Nano, v); err != nil {
-			return badRequest(name, "invalidParameter", fmt.Sprintf("Invalid value '%s' for %s. It must be an RFC 3339 date-time.", v, name))
+			return badRequest(name, "invalidParameter",
+				fmt.Sprintf("Invalid value '%s' for %s. It must be an RFC 3339 date-time.", v, name))
 		}
 	case enum:
 		if !slices.Contains(p.values, v) {
-			return badRequest(name, "invalidParameter", fmt.Sprintf("Invalid value '%s' for %s. Use %s.", v, name, strings.Join(p.values, ", ")))
+			return badRequest(name, "invalidParameter",
+				fmt.Sprintf("Invalid value '%s' for %s. Use %s.", v, name, strings.Join(p.values, ", ")))
 		}
 	case absent:
-		return badRequest(name, "invalidParameter", fmt.Sprintf("This stand-in has no data for parameter %s. Leave it out.", name))
+		return badRequest(name, "invalidParameter",
+			fmt.Sprintf("This stand-in has no data for parameter %s. Leave it out.", name))
 	default: // text, mask: any text is accepted
 	}
 	return nil

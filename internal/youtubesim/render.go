@@ -16,7 +16,8 @@ func (q *request) video(v *video) object {
 		"dimension": "2d", "definition": v.definition, "caption": strconv.FormatBool(v.caption),
 		"licensedContent": v.licensed, "contentRating": object{}, "projection": "rectangular",
 	}
-	if v.live != "upcoming" || standin.Hash(standin.HashText(v.id))%2 == 0 { // an upcoming video has P0D, or no duration at all
+	// an upcoming video has P0D, or no duration at all
+	if v.live != "upcoming" || standin.Hash(standin.HashText(v.id))%2 == 0 {
 		details["duration"] = isoDuration(v.duration)
 	}
 	parts := object{
@@ -28,7 +29,8 @@ func (q *request) video(v *video) object {
 	}
 	switch v.live {
 	case "live":
-		parts["liveStreamingDetails"] = object{"actualStartTime": stamp(v.published), "scheduledStartTime": stamp(v.published)}
+		parts["liveStreamingDetails"] = object{"actualStartTime": stamp(v.published),
+			"scheduledStartTime": stamp(v.published)}
 	case "upcoming":
 		parts["liveStreamingDetails"] = object{"scheduledStartTime": stamp(v.begins)}
 	}
@@ -75,7 +77,8 @@ func (v *video) thumbnails(all bool) object {
 		{"standard", "sddefault", 640, 480}, {"maxres", "maxresdefault", 1280, 720},
 		{"fhd", "fhddefault", 1920, 1080}, {"qhd", "qhddefault", 2560, 1440}, {"uhd", "uhddefault", 3840, 2160},
 	}[:sizes] {
-		o[t.name] = object{"url": "https://i.ytimg.com/vi/" + v.id + "/" + t.file + ".jpg", "width": t.width, "height": t.height}
+		o[t.name] = object{"url": "https://i.ytimg.com/vi/" + v.id + "/" + t.file + ".jpg",
+			"width": t.width, "height": t.height}
 	}
 	return o
 }
@@ -83,7 +86,8 @@ func (v *video) thumbnails(all bool) object {
 func (c *channel) thumbnails() object {
 	o := object{}
 	for name, size := range map[string]int{"default": 88, "medium": 240, "high": 800} {
-		o[name] = object{"url": "https://yt3.ggpht.com/ytc/" + c.id + "=s" + strconv.Itoa(size), "width": size, "height": size}
+		o[name] = object{"url": "https://yt3.ggpht.com/ytc/" + c.id + "=s" + strconv.Itoa(size),
+			"width": size, "height": size}
 	}
 	return o
 }

@@ -65,7 +65,8 @@ const maxIDs = 50
 func (q *request) ids() ([]string, *answer) {
 	ids := q.list("id")
 	if len(ids) > maxIDs {
-		return nil, badRequest("id", "invalidParameter", fmt.Sprintf("The request names %d ids; it may name %d.", len(ids), maxIDs))
+		return nil, badRequest("id", "invalidParameter",
+			fmt.Sprintf("The request names %d ids; it may name %d.", len(ids), maxIDs))
 	}
 	return ids, nil
 }
@@ -116,7 +117,8 @@ func (q *request) resource(kind string, id any, etagOf string, parts object) obj
 
 // etag changes with every call, as the API's do [seen].
 func (q *request) etag(text string) string {
-	return idText(standin.Hash(uint64(q.call), standin.HashText(text))) + idText(standin.Hash(uint64(q.call), standin.HashText(text), 1)) + "w"
+	return idText(standin.Hash(uint64(q.call), standin.HashText(text))) +
+		idText(standin.Hash(uint64(q.call), standin.HashText(text), 1)) + "w"
 }
 
 func pageInfo(total, perPage int) object {

@@ -147,7 +147,8 @@ func (q *request) hit(h hit) object {
 		if !c.since.IsZero() {
 			snippet["publishedAt"] = stamp(c.since)
 		}
-		return q.resource("searchResult", object{"kind": "youtube#channel", "channelId": c.id}, c.id, object{"snippet": snippet})
+		return q.resource("searchResult", object{"kind": "youtube#channel", "channelId": c.id},
+			c.id, object{"snippet": snippet})
 	}
 	v := h.video
 	snippet := object{

@@ -5,18 +5,23 @@ package youtubesim
 type vocabulary struct{ code, heads, tails, words, forms, channels string }
 
 func vocabularies() []vocabulary {
-	return []vocabulary{english(), german(), french(), portuguese(), hindi(), tamil(), japanese(), chinese(), korean(), arabic(), hebrew()}
+	return []vocabulary{english(), german(), french(), portuguese(), hindi(), tamil(), japanese(),
+		chinese(), korean(), arabic(), hebrew()}
 }
 
 func english() vocabulary {
 	return vocabulary{
 		code: "en",
-		heads: "Raven Hollow Silver Winter Summer Thunder Copper Maple Willow Cedar Falcon Timber Crystal Shadow Golden Storm River " +
-			"Amber Frost Ember Meadow Harbor Canyon Lantern Autumn Velvet Marble Cobalt Hazel Juniper Kestrel Sparrow Badger Bramble " +
+		heads: "Raven Hollow Silver Winter Summer Thunder Copper Maple Willow Cedar Falcon " +
+			"Timber Crystal Shadow Golden Storm River " +
+			"Amber Frost Ember Meadow Harbor Canyon Lantern Autumn Velvet Marble Cobalt Hazel " +
+			"Juniper Kestrel Sparrow Badger Bramble " +
 			"Granite Orchard Saffron Midnight Northern Western",
-		tails: "wood brook field bridge haven ridge gate crest shire stead hurst ville port light song heart march wick borough " +
+		tails: "wood brook field bridge haven ridge gate crest shire stead hurst ville port " +
+			"light song heart march wick borough " +
 			"mount cliff glen water ford dale moor creek fall house lake",
-		words: "trailer music video game goal recipe story battle secret night dance stream winner speech garden rescue puzzle " +
+		words: "trailer music video game goal recipe story battle secret night dance stream " +
+			"winner speech garden rescue puzzle " +
 			"robot island castle train ghost dragon summit",
 		forms: "{n} – the full {w} (4K);I spent {k} days in {n}: {w} and {v};{n} | new {w} out now;The {n} {w}, part {k};" +
 			"We tried the {n} {w} and lost;{n} vs the world: {w} {k};Why {n} has the best {w} of all;{n} ft. DJ {w} [live];" +
@@ -28,12 +33,17 @@ func english() vocabulary {
 func german() vocabulary {
 	return vocabulary{
 		code: "de",
-		heads: "Weihnachts Sommer Winter Schloss Kirchen Brücken Garten Fußball Handwerks Küchen Familien Straßen Flughafen Bahnhofs " +
-			"Gebirgs Hafen Markt Nachbarschafts Ritter Märchen Geister Wikinger Roboter Feuerwehr Museums Schützen Theater Wander Bauern Frühlings",
-		tails: "reise geschichte rätsel meister wettbewerb geheimnis zauber rekord werkstatt nacht treffen legende prüfung turnier " +
+		heads: "Weihnachts Sommer Winter Schloss Kirchen Brücken Garten Fußball Handwerks " +
+			"Küchen Familien Straßen Flughafen Bahnhofs " +
+			"Gebirgs Hafen Markt Nachbarschafts Ritter Märchen Geister Wikinger Roboter Feuerwehr " +
+			"Museums Schützen Theater Wander Bauern Frühlings",
+		tails: "reise geschichte rätsel meister wettbewerb geheimnis zauber rekord werkstatt " +
+			"nacht treffen legende prüfung turnier " +
 			"fest duell schatz drama jagd umbau rennen training paradies könig",
-		words: "Folge Lied Spiel Tor Rezept Haus Auto Musik Abend Stadt Wald Berg Kuchen Trick Test Film Reise Büro Tier Meer",
-		forms: "{n} | {w} und {v};{n}, Teil {k}: {w};{k} Stunden {n} – geht das gut?;{n} im Test: {w} oder {v}?;{w}, {v} und {n};" +
+		words: "Folge Lied Spiel Tor Rezept Haus Auto Musik Abend Stadt Wald Berg Kuchen Trick " +
+			"Test Film Reise Büro Tier Meer",
+		forms: "{n} | {w} und {v};{n}, Teil {k}: {w};{k} Stunden {n} – geht das gut?;{n} im Test: " +
+			"{w} oder {v}?;{w}, {v} und {n};" +
 			"Ärger um {n}!;Alles über {n} ({w});So geht {n} richtig;{n} (mit {w});{n} – neue Folge {k}",
 		channels: "{n}|{n} TV|{n} mit Jürgen|{n} Musik|Kanal {n}",
 	}
@@ -42,12 +52,16 @@ func german() vocabulary {
 func french() vocabulary {
 	return vocabulary{
 		code: "fr",
-		heads: "Beau Mont Chante Haute Belle Grand Fonte Roche Clair Verte Blanche Noire Vieille Basse Longue Douce Franche Neuve " +
+		heads: "Beau Mont Chante Haute Belle Grand Fonte Roche Clair Verte Blanche Noire Vieille " +
+			"Basse Longue Douce Franche Neuve " +
 			"Pierre Rouge",
-		tails: "fontaine feuille rivière vallée chêne colline moulin rivage prairie bruyère source étoile aurore forêt jardin " +
+		tails: "fontaine feuille rivière vallée chêne colline moulin rivage prairie bruyère " +
+			"source étoile aurore forêt jardin " +
 			"lumière falaise tourelle rocher marée",
-		words: "chanson soirée match recette voyage secret film défi maison école été forêt nuit garçon fête route amour jeu ville mer",
-		forms: "{n} : {w} et {v};On a testé {n} pendant {k} jours;{n} – {w} (clip);{w} à {n}, partie {k};Ça se passe à {n}…;" +
+		words: "chanson soirée match recette voyage secret film défi maison école été forêt " +
+			"nuit garçon fête route amour jeu ville mer",
+		forms: "{n} : {w} et {v};On a testé {n} pendant {k} jours;{n} – {w} (clip);{w} à {n}, " +
+			"partie {k};Ça se passe à {n}…;" +
 			"L’été à {n} ({w} et {v});Où est passé {n} ?;{n} | {w} contre {v};Retour à {n};{n} : {w} de l’année",
 		channels: "{n}|{n} Musique|Chez {n}|{n} officiel|{n} Jeux",
 	}
@@ -56,11 +70,15 @@ func french() vocabulary {
 func portuguese() vocabulary {
 	return vocabulary{
 		code: "pt",
-		heads: "Itapi Guara Parana Jagua Piraci Caragua Ubata Ipane Araça Itaqua Mogira Sapuca Tamari Jacare Curiti Aripua Botuca " +
+		heads: "Itapi Guara Parana Jagua Piraci Caragua Ubata Ipane Araça Itaqua Mogira Sapuca " +
+			"Tamari Jacare Curiti Aripua Botuca " +
 			"Carapi Cajati Pinda",
-		tails: "tinga tuba nema guaba ranga mirim guaçu tiba quara cema caba poranga juba rema pava monha ruçu peba coara rapuã",
-		words: "música jogo gol receita festa viagem história desafio praia show treino amor coração noite carro casa verão piada filme dança",
-		forms: "{n}: {w} do ano;{k} dias em {n} – não faça isso!;{n} ao vivo: {w};{n} | {w}, parte {k};Fui até {n} e deu nisso;" +
+		tails: "tinga tuba nema guaba ranga mirim guaçu tiba quara cema caba poranga juba " +
+			"rema pava monha ruçu peba coara rapuã",
+		words: "música jogo gol receita festa viagem história desafio praia show treino amor " +
+			"coração noite carro casa verão piada filme dança",
+		forms: "{n}: {w} do ano;{k} dias em {n} – não faça isso!;{n} ao vivo: " +
+			"{w};{n} | {w}, parte {k};Fui até {n} e deu nisso;" +
 			"{n} x {w}: quem ganha?;Coração de {n} ({w});São João em {n};O segredo de {n};{n}: {w} e {v}",
 		channels: "{n}|TV {n}|{n} Oficial|Forró {n}|Canal {n}",
 	}
@@ -68,11 +86,13 @@ func portuguese() vocabulary {
 
 func hindi() vocabulary {
 	return vocabulary{
-		code:  "hi",
-		heads: "राम कृष्ण शिव हरि देव सूर्य चंद्र विजय राजेंद्र महेंद्र सुरेश गणेश लक्ष्मी सीता गौरी इंद्र धर्म अमर जयंत आनंद",
+		code: "hi",
+		heads: "राम कृष्ण शिव हरि देव सूर्य चंद्र विजय राजेंद्र महेंद्र सुरेश गणेश लक्ष्मी " +
+			"सीता गौरी इंद्र धर्म अमर जयंत आनंद",
 		tails: "प्रसाद नारायण कुमार प्रकाश मोहन शंकर भूषण किशोर वल्लभ गोपाल सागर नाथपुर गंजपुर रामपुर नगरी",
 		words: "गाना कहानी खेल फिल्म मेला शादी गाँव बारिश सपना रसोई चाय मैच भजन कविता सड़क नदी दोस्त घर रात प्यार",
-		forms: "{n} | {w} और {v};{n} – {w}, भाग {k};{n}: {k} दिन का सफ़र;देखिए {n} – {w} और {v};{n} ने क्या कहा?;{w} में {n} – पूरा मैच;" +
+		forms: "{n} | {w} और {v};{n} – {w}, भाग {k};{n}: " +
+			"{k} दिन का सफ़र;देखिए {n} – {w} और {v};{n} ने क्या कहा?;{w} में {n} – पूरा मैच;" +
 			"{n} | हिंदी {w};आज {w}: {n};माँ और {n} | {w};{n} के साथ {w}",
 		channels: "{n}|{n} टीवी|{n} म्यूज़िक|गुरु {n}",
 	}
@@ -84,7 +104,8 @@ func tamil() vocabulary {
 		heads: "முருக வேல் தமிழ் செல்வ கார்த்தி அருள் பொன் மணி வெற்றி இளங் கண்ண சுந்தர ராம சிவ கலை அன்பு திரு மதுரை சோழ நல்ல",
 		tails: "குமார் ராஜன் நாதன் வேலன் மணியன் செல்வன் மூர்த்தி பாண்டியன் நகரம் மாறன் வண்ணன் மொழியன் சேகரன் இனியன் சுந்தரம்",
 		words: "பாடல் கதை செய்தி சமையல் படம் மழை வீடு காதல் பயணம் கடல் ஊர் இசை தேர் வயல் நட்பு",
-		forms: "{n} புதிய {w};{n}: {w} பாகம் {k};{n} வீட்டு {w};இன்று {n} சொன்ன {w};{k} நாள் {n} {w};{n} | தமிழ் {w};{w} மற்றும் {n};" +
+		forms: "{n} புதிய {w};{n}: {w} பாகம் {k};{n} வீட்டு {w};இன்று {n} சொன்ன {w};{k} நாள் {n} {w};{n} | " +
+			"தமிழ் {w};{w} மற்றும் {n};" +
 			"{n} பாடிய {w} – நேரலை;எங்கள் ஊர் {n};{n} {w} {v}",
 		channels: "{n}|{n} டிவி|{n} இசை|அம்மா {n}",
 	}
@@ -141,7 +162,8 @@ func hebrew() vocabulary {
 		heads: "גולד רוזנ זילבר וייס גרינ שוורצ בלומ קליינ ליבר הירש אייזנ שטרנ פינקל ברנד לנדס קופר",
 		tails: "שטיין ברג פלד באום ווסר צווייג הולץ פילד בלט הויז דורף",
 		words: "שיר סיפור משחק סרט מסע שוק בית מסיבה קפה סוד ים מטבח חלום גשם",
-		forms: "{n} | {w} ועוד {v};{n}: {w}, פרק {k};{k} ימים עם {n};ה{w} של {n};למה {n} נעלם?;{n} מספר: {w};{w} אצל {n} (חי);" +
+		forms: "{n} | {w} ועוד {v};{n}: {w}, פרק {k};{k} ימים עם {n};ה{w} של {n};למה {n} נעלם?;{n} מספר: " +
+			"{w};{w} אצל {n} (חי);" +
 			"חדש: {n} – {w}",
 		channels: "{n}|הערוץ של {n}|{n} מוזיקה",
 	}

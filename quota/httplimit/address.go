@@ -21,7 +21,8 @@ const maxHops = 32
 
 // address returns the client's address, the zero Addr if it has none (a Unix socket). It walks from the peer through
 // the entries of trusted proxies, right to left, to the first hop that is not a trusted proxy. It also stops at a hop
-// that is not an address: all clients that a proxy names so count as that proxy. With trusted, the peer is believed too.
+// that is not an address: all clients that a proxy names so count as that proxy. With trusted, the peer is believed
+// too.
 func (l *Limiter) address(r *http.Request, trusted bool) netip.Addr {
 	addr := parseHop(r.RemoteAddr)
 	if !trusted && !contains(l.Proxies, addr) {

@@ -13,9 +13,9 @@ import (
 )
 
 // Auth answers a proxy that asks about each request before it passes it on: auth_request of nginx, ForwardAuth of
-// Traefik, forward_auth of Caddy. The asked request has the method of X-Forwarded-Method or X-Original-Method (GET), the
-// path of X-Forwarded-Uri or X-Original-URI, the client of Config.Forwarding, and otherwise the asking request's fields.
-// A caller's token is in Proxy-Authorization, as Authorization is the client's.
+// Traefik, forward_auth of Caddy. The asked request has the method of X-Forwarded-Method or X-Original-Method (GET),
+// the path of X-Forwarded-Uri or X-Original-URI, the client of Config.Forwarding, and otherwise the asking request's
+// fields. A caller's token is in Proxy-Authorization, as Authorization is the client's.
 //
 // The answer is 200, or the answer of Handler. With ?refuse=403 a refusal is a 403, as nginx takes any other for a
 // failure.
@@ -29,18 +29,21 @@ func (l *Limiter) Auth() http.Handler {
 		}
 		addr := l.address(r, true)
 		if r.Header.Get(string(l.Forwarding)) == "" || !addr.IsValid() {
-			Problem{Status: http.StatusBadRequest, Detail: string(l.Forwarding) + " is missing: let the proxy say in it who its client is"}.Write(w)
+			Problem{Status: http.StatusBadRequest, Detail: string(l.Forwarding) +
+				" is missing: let the proxy say in it who its client is"}.Write(w)
 			return
 		}
 		u, err := url.ParseRequestURI(cmp.Or(r.Header.Get("X-Forwarded-Uri"), r.Header.Get("X-Original-Uri"), "/"))
 		if err != nil {
-			Problem{Status: http.StatusBadRequest, Detail: "X-Forwarded-Uri or X-Original-URI is not the path of a request"}.Write(w)
+			Problem{Status: http.StatusBadRequest,
+				Detail: "X-Forwarded-Uri or X-Original-URI is not the path of a request"}.Write(w)
 			return
 		}
 		asked := r.WithContext(r.Context())
 		asked.Method = cmp.Or(r.Header.Get("X-Forwarded-Method"), r.Header.Get("X-Original-Method"), http.MethodGet)
 		asked.Host, asked.URL = cmp.Or(r.Header.Get("X-Forwarded-Host"), r.Host), u
-		l.limit(w, asked, addr, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
+		l.limit(w, asked, addr,
+			http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
 	})
 }
 
@@ -64,7 +67,8 @@ func (l *Limiter) mayAsk(w http.ResponseWriter, r *http.Request, field string) b
 			return true
 		}
 	}
-	Problem{Status: http.StatusForbidden, Detail: "only trusted callers may ask for other clients: list this address in api.callers, or send the token of a caller in " + field}.Write(w)
+	Problem{Status: http.StatusForbidden, Detail: "only trusted callers may ask for other clients: " +
+		"list this address in api.callers, or send the token of a caller in " + field}.Write(w)
 	return false
 }
 
@@ -105,9 +109,9 @@ const (
 	maxAlso  = 4
 )
 
-// Ask answers a program in any language that POSTs {"client", "plan", "also", "cost", "route"}, by the limits of Config:
-// 200 with an Answer, or 429 or 503 with Retry-After and a problem document. Idempotency-Key lets it ask again after a
-// lost answer: under the same key a client is charged once in its longest window.
+// Ask answers a program in any language that POSTs {"client", "plan", "also", "cost", "route"}, by the limits of
+// Config: 200 with an Answer, or 429 or 503 with Retry-After and a problem document. Idempotency-Key lets it ask again
+// after a lost answer: under the same key a client is charged once in its longest window.
 func (l *Limiter) Ask() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !l.mayAsk(w, r, "Authorization") {
@@ -129,7 +133,8 @@ func (l *Limiter) Ask() http.Handler {
 				if !s.FreesAt.IsZero() {
 					reset = s.FreesAt.Sub(v.decision.At)
 				}
-				a.Limits = append(a.Limits, Left{s.Window.Name, s.Ceiling, seconds(s.Window.Length), max(s.Ceiling-s.Used, 0), seconds(reset)})
+				a.Limits = append(a.Limits, Left{s.Window.Name, s.Ceiling, seconds(s.Window.Length),
+					max(s.Ceiling-s.Used, 0), seconds(reset)})
 			}
 		}
 		writeJSON(w, a)

@@ -69,7 +69,8 @@ func (l *Limiter) decide(ctx context.Context, r request) (v verdict) {
 		case err != nil || !d.Allowed && d.Degraded:
 			l.refund(ctx, v.taken)
 			l.count(&l.stats.FailedClosed)
-			return verdict{wait: d.RetryAfter, problem: &Problem{Status: http.StatusServiceUnavailable, Detail: "limits cannot be checked right now: try again soon"}}
+			return verdict{wait: d.RetryAfter, problem: &Problem{Status: http.StatusServiceUnavailable,
+				Detail: "limits cannot be checked right now: try again soon"}}
 		case !d.Allowed && p.account == l.all:
 			l.refund(ctx, v.taken)
 			l.full.Store(&full{r.cost, l.Now().Round(0).Add(d.RetryAfter), p.question.refusing(d)})
@@ -145,7 +146,8 @@ func (l *Limiter) take(ctx context.Context, p part) (charged, error) {
 	c, err := l.ask(ctx, p)
 	if failed := err != nil; l.failing.Load() != failed && l.failing.CompareAndSwap(!failed, failed) && l.Log != nil {
 		if failed {
-			l.Log.LogAttrs(ctx, slog.LevelWarn, "the ledger of the limits per client cannot answer: cheap requests go on, within a part of each limit", slog.String("error", err.Error()))
+			l.Log.LogAttrs(ctx, slog.LevelWarn, "the ledger of the limits per client cannot answer: "+
+				"cheap requests go on, within a part of each limit", slog.String("error", err.Error()))
 		} else {
 			l.Log.LogAttrs(ctx, slog.LevelInfo, "limits per client are checked again")
 		}
@@ -243,7 +245,8 @@ func (l *Limiter) fullFor(cost int64) *full {
 	if full == nil || cost < full.cost {
 		return nil
 	}
-	if wait := full.until.Sub(l.Now().Round(0)); wait > 0 && wait <= l.outer.enforced[""].horizon { // otherwise the clock was set back
+	// otherwise the clock was set back
+	if wait := full.until.Sub(l.Now().Round(0)); wait > 0 && wait <= l.outer.enforced[""].horizon {
 		return full
 	}
 	return nil
@@ -253,8 +256,10 @@ func (l *Limiter) fullFor(cost int64) *full {
 func refused(p part, d quota.Decision) verdict {
 	violated := names(p.question.refusing(d))
 	return verdict{part: p, decision: d, shown: true, wait: d.RetryAfter, problem: &Problem{
-		Status: http.StatusTooManyRequests, Type: quotaExceeded, Title: "Request cannot be satisfied as assigned quota has been exceeded",
-		Detail:   "the limit " + strings.Join(violated, " and ") + " is used up: try again in " + strconv.FormatInt(seconds(d.RetryAfter), 10) + " s",
+		Status: http.StatusTooManyRequests, Type: quotaExceeded,
+		Title: "Request cannot be satisfied as assigned quota has been exceeded",
+		Detail: "the limit " + strings.Join(violated, " and ") + " is used up: try again in " +
+			strconv.FormatInt(seconds(d.RetryAfter), 10) + " s",
 		Violated: violated,
 	}}
 }
@@ -267,8 +272,10 @@ func (l *Limiter) overloaded(full *full) verdict {
 	}
 	wait := full.until.Sub(l.Now().Round(0))
 	return verdict{wait: wait, problem: &Problem{
-		Status: http.StatusServiceUnavailable, Type: reducedCapacity, Title: "Request cannot be satisfied due to temporary server capacity constraints",
-		Detail: "all clients together have used up the limit: try again in " + strconv.FormatInt(seconds(wait), 10) + " s", Violated: []string{"all"},
+		Status: http.StatusServiceUnavailable, Type: reducedCapacity,
+		Title:    "Request cannot be satisfied due to temporary server capacity constraints",
+		Detail:   "all clients together have used up the limit: try again in " + strconv.FormatInt(seconds(wait), 10) + " s",
+		Violated: []string{"all"},
 	}}
 }
 

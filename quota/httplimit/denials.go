@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// WindowStats are the requests since the start that a window of a limit decided about, or would have, if it is observed.
+// WindowStats are the requests since the start that a window of a limit decided about, or would have, if it is
+// observed.
 type WindowStats struct {
 	Limit    string `json:"limit"` // as in a config: "limits", "plans.NAME" or "outer"
 	Route    string `json:"route"` // "": every other request
@@ -89,7 +90,8 @@ func (d *denials) counter(account string, observed bool) *denial {
 		d.hour, least = append(d.hour, denial{}), len(d.hour)
 	}
 	d.leftOut += d.hour[least].unlogged
-	d.hour[least] = denial{account: account, observed: observed, refused: d.hour[least].refused, error: d.hour[least].refused}
+	d.hour[least] = denial{account: account, observed: observed, refused: d.hour[least].refused,
+		error: d.hour[least].refused}
 	return &d.hour[least]
 }
 
@@ -117,7 +119,8 @@ func (d *denials) top(n int, now time.Time) (since time.Time, most []denial) {
 	since, all := d.began, slices.Clone(d.hour)
 	for _, before := range d.before {
 		since = d.began.Add(-time.Hour)
-		if i := slices.IndexFunc(all, func(c denial) bool { return c.account == before.account && c.observed == before.observed }); i >= 0 {
+		if i := slices.IndexFunc(all,
+			func(c denial) bool { return c.account == before.account && c.observed == before.observed }); i >= 0 {
 			all[i].refused, all[i].error = all[i].refused+before.refused, all[i].error+before.error
 			continue
 		}

@@ -27,7 +27,8 @@ const (
 func checkFields(all []Fields) error {
 	for _, f := range all {
 		if f != Draft11 && f != RateLimit && f != XRateLimit && (f != Off || len(all) > 1) {
-			return fmt.Errorf("httplimit: fields %q: use %s alone, or some of %s, %s and %s", f, Off, Draft11, RateLimit, XRateLimit)
+			return fmt.Errorf("httplimit: fields %q: use %s alone, or some of %s, %s and %s", f,
+				Off, Draft11, RateLimit, XRateLimit)
 		}
 	}
 	return nil
@@ -54,7 +55,8 @@ func (f *items) add(name string, w quota.WindowState, at time.Time, unit string,
 
 func (f *items) set(h http.Header) {
 	if len(f.limits) > 0 {
-		h["Ratelimit-Policy"], h["Ratelimit"] = []string{strings.Join(f.policies, ", ")}, []string{strings.Join(f.limits, ", ")}
+		h["Ratelimit-Policy"], h["Ratelimit"] = []string{strings.Join(f.policies, ", ")},
+			[]string{strings.Join(f.limits, ", ")}
 	}
 }
 

@@ -69,8 +69,9 @@ type Config struct {
 
 	// Timeout bounds the ledger's answer; 0 is 250 ms, below 0 there is no bound.
 	Timeout time.Duration
-	Log     *slog.Logger     // logs limited clients, and when the ledger stops and resumes answering; nil: nothing is logged
-	Now     func() time.Time // nil is time.Now; the ledger decides by its own clock
+	// logs limited clients, and when the ledger stops and resumes answering; nil: nothing is logged
+	Log *slog.Logger
+	Now func() time.Time // nil is time.Now; the ledger decides by its own clock
 }
 
 // Limit is a sliding window.
@@ -85,7 +86,9 @@ type Limit struct {
 // it. Beyond them, requests get 503.
 type Failure struct {
 	OpenAtMost float64 // a request may cost this part of each limit; 0 is a tenth, below 0 no request goes on
-	Emergency  float64 // a client may spend this part of each limit in its window, beside the amount that the ledger admits; 0 is half, below 0 nothing
+	// a client may spend this part of each limit in its window, beside the amount that the ledger admits; 0 is half,
+	// below 0 nothing
+	Emergency float64
 }
 
 // Route is the cost of requests that match a pattern of http.ServeMux.

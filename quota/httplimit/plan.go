@@ -17,8 +17,8 @@ import (
 // steps is the number of parts of the shortest window: requests within one part share an entry.
 const steps = 60
 
-// plan holds the questions for a client's requests by route; "" is every other request. Observed limits are in questions
-// of their own, in pools of their own, so that they are charged as if they were enforced.
+// plan holds the questions for a client's requests by route; "" is every other request. Observed limits are in
+// questions of their own, in pools of their own, so that they are charged as if they were enforced.
 type plan struct{ enforced, observed map[string]*question }
 
 // question is a request to the ledger, without the account.
@@ -42,7 +42,8 @@ func (l *Limiter) compile() (err error) {
 			return err
 		}
 	}
-	l.known = &knownClients{most: l.MaxClients, horizon: max(l.longest, time.Second), seed: maphash.MakeSeed(), current: map[uint64]struct{}{}}
+	l.known = &knownClients{most: l.MaxClients, horizon: max(l.longest, time.Second), seed: maphash.MakeSeed(),
+		current: map[uint64]struct{}{}}
 	if l.outer, err = l.newQuestions("outer", l.Outer); err != nil {
 		return fmt.Errorf("httplimit: outer: %w", err)
 	}
@@ -75,7 +76,8 @@ func (l *Limiter) addRoutes() (err error) {
 		route.Cost = cmp.Or(route.Cost, 1)
 		switch {
 		case len(route.Name) > 32 || quota.CheckAccount(route.Name) != nil || seen[route.Name]:
-			return fmt.Errorf("httplimit: route name %q: use a name of its own, of up to 32 letters, digits, '.', '-' and '_'", route.Name)
+			return fmt.Errorf("httplimit: route name %q: use a name of its own, of up to 32 letters, digits, '.', '-' and '_'",
+				route.Name)
 		case route.Cost < 1:
 			return fmt.Errorf("httplimit: route %s costs %d: use 1 or more", route.Name, route.Cost)
 		}
@@ -116,11 +118,12 @@ func (l *Limiter) newQuestions(label string, limits []Limit, routes ...Route) (*
 	return p, nil
 }
 
-// newQuestion returns a route's request to the ledger under these limits, the observed or the enforced; nil if nothing is
-// limited.
+// newQuestion returns a route's request to the ledger under these limits, the observed or the enforced; nil if nothing
+// is limited.
 func (l *Limiter) newQuestion(observed bool, limits []Limit, route Route) (*question, error) {
 	of := func(all []Limit) []Limit {
-		return slices.DeleteFunc(slices.Clone(all), func(limit Limit) bool { return (limit.Observe || l.Observe) != observed })
+		return slices.DeleteFunc(slices.Clone(all),
+			func(limit Limit) bool { return (limit.Observe || l.Observe) != observed })
 	}
 	q, pool := &question{}, ""
 	if observed {
@@ -162,7 +165,8 @@ func (q *question) add(pool, prefix string, limits []Limit, cost int64) error {
 				return fmt.Errorf("two limits are named %q", name)
 			}
 		}
-		c.Bounds = append(c.Bounds, quota.Bound{Window: quota.Window{Name: name, Length: w, Limit: limit.Quota}, Ceiling: limit.Quota})
+		c.Bounds = append(c.Bounds, quota.Bound{Window: quota.Window{Name: name, Length: w, Limit: limit.Quota},
+			Ceiling: limit.Quota})
 		q.horizon = max(q.horizon, w)
 		if q.precision == 0 || w/steps < q.precision {
 			q.precision = w / steps
@@ -172,8 +176,8 @@ func (q *question) add(pool, prefix string, limits []Limit, cost int64) error {
 	return nil
 }
 
-// costing returns the question for a cost, and the name of a limit below it, "" if there is none. An exact one is charged
-// as an entry of its own, which can be refunded.
+// costing returns the question for a cost, and the name of a limit below it, "" if there is none. An exact one is
+// charged as an entry of its own, which can be refunded.
 func (q *question) costing(cost int64, exact bool) (other *question, unfit string) {
 	if cost == q.charges[0].Amount && !exact {
 		return q, ""

@@ -80,8 +80,10 @@ func (l *Limiter) denied(ctx context.Context, r request, p part, d quota.Decisio
 	if n == 0 || l.Log == nil {
 		return
 	}
-	l.Log.LogAttrs(ctx, slog.LevelInfo, "client limited", slog.String("limit", strings.Join(names(refusing), " ")), slog.String("route", r.route),
-		slog.String("client", l.clientName(p.account)), slog.Int64("cost", r.cost), slog.Int64("reset_s", seconds(d.RetryAfter)),
+	l.Log.LogAttrs(ctx, slog.LevelInfo, "client limited", slog.String("limit", strings.Join(names(refusing), " ")),
+		slog.String("route", r.route),
+		slog.String("client", l.clientName(p.account)), slog.Int64("cost", r.cost),
+		slog.Int64("reset_s", seconds(d.RetryAfter)),
 		slog.Bool("observed", observed), slog.Int64("refused", n), slog.Int64("left_out", leftOut))
 }
 
@@ -91,7 +93,8 @@ type ClientNames string
 // The choices.
 const (
 	Hashed ClientNames = "hashed" // 16 hex digits, the same until this process ends
-	Plain  ClientNames = "plain"  // the address or the name; a name longer than 40 or with other than letters, digits, '.', '-', '_' is hashed
+	// the address or the name; a name longer than 40 or with other than letters, digits, '.', '-', '_' is hashed
+	Plain ClientNames = "plain"
 )
 
 func (l *Limiter) clientName(account string) string {

@@ -73,7 +73,8 @@ func (l *Ledger) Reset(ctx context.Context, name string) error {
 }
 
 // Spent implements quota.Ledger.
-func (l *Ledger) Spent(ctx context.Context, name string, since time.Time, every time.Duration) (spent []quota.Spent, err error) {
+func (l *Ledger) Spent(ctx context.Context, name string, since time.Time,
+	every time.Duration) (spent []quota.Spent, err error) {
 	err = l.on(ctx, name, func(acc *account, _ time.Time) error { spent = acc.Spent(since, every); return nil })
 	return spent, err
 }

@@ -92,7 +92,8 @@ var admission = []Case{
 			r.sound(a, peek)
 			r.used(7, 7)
 			take := r.take(amount)
-			if peek.Allowed != take.Allowed || peek.RetryAfter != take.RetryAfter || !reflect.DeepEqual(peek.Refusal, take.Refusal) {
+			if peek.Allowed != take.Allowed || peek.RetryAfter != take.RetryAfter ||
+				!reflect.DeepEqual(peek.Refusal, take.Refusal) {
 				r.Fatalf("a peek at %d: %+v, a take: %+v", amount, peek, take)
 			}
 			if take.Allowed {

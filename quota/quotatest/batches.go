@@ -21,7 +21,8 @@ func (r *rig) snapshot(at time.Time, used ...int64) sharedledger.UsageSnapshot {
 	l := sharedledger.UsageSnapshot{Pool: "units", Generation: first, At: at}
 	for i, u := range used {
 		w := r.bounds[i].Window
-		l.Windows = append(l.Windows, sharedledger.WindowUsage{Window: w, Start: at.Add(-w.Length - r.grace + time.Microsecond), Used: u})
+		l.Windows = append(l.Windows,
+			sharedledger.WindowUsage{Window: w, Start: at.Add(-w.Length - r.grace + time.Microsecond), Used: u})
 	}
 	return l
 }
@@ -65,7 +66,8 @@ var batches = []Case{
 		r.begin(per(time.Hour, 100), per(24*time.Hour, 100))
 		r.clock.Set(noon.Add(30 * time.Minute))
 		r.charges(op("b", 1), 1)
-		rows := []sharedledger.Row{r.row("a", 1, noon.Add(20*time.Minute), 2), r.row("a", 3, noon.Add(5*time.Minute), 4), r.row("c", 1, noon.Add(10*time.Minute), 8)}
+		rows := []sharedledger.Row{r.row("a", 1, noon.Add(20*time.Minute), 2), r.row("a", 3, noon.Add(5*time.Minute), 4),
+			r.row("c", 1, noon.Add(10*time.Minute), 8)}
 		r.rows(rows[:1]...)
 		for range 2 {
 			r.rows(rows...)
@@ -108,16 +110,17 @@ var batches = []Case{
 		r.pass(time.Hour)
 		r.admits(10, 0)
 	}},
-	{ID: "G5", Name: "a row of the future is moved to the clock, one of before the horizon is counted no more", check: func(r *rig) {
-		r.begin(per(time.Hour, 10), per(25*time.Hour, 10))
-		r.rows(r.row("a", 1, noon.Add(time.Hour), 3), r.row("b", 5, noon.Add(-quota.MinHorizon), 4))
-		r.used(3, 3)
-		r.wrote("a", 1)
-		r.wrote("b", 5)
-		if d := r.take(8); d.Allowed || d.RetryAfter != 25*time.Hour {
-			r.Fatalf("%+v", d)
-		}
-	}},
+	{ID: "G5", Name: "a row of the future is moved to the clock, one of before the horizon is counted no more",
+		check: func(r *rig) {
+			r.begin(per(time.Hour, 10), per(25*time.Hour, 10))
+			r.rows(r.row("a", 1, noon.Add(time.Hour), 3), r.row("b", 5, noon.Add(-quota.MinHorizon), 4))
+			r.used(3, 3)
+			r.wrote("a", 1)
+			r.wrote("b", 5)
+			if d := r.take(8); d.Allowed || d.RetryAfter != 25*time.Hour {
+				r.Fatalf("%+v", d)
+			}
+		}},
 	{ID: "G5", Name: "the writer's own operations are not synced again", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
 		d := r.charges(op("a", 2), 3)
@@ -149,7 +152,8 @@ var batches = []Case{
 		}
 		for i, id := range []string{"one", "two", "one"} {
 			r.pass(time.Minute)
-			r.sync(sharedledger.Batch{Host: &sharedledger.Host{ID: id, Name: "web-1:/var/lib/ingest", Regions: []string{"US", "GB"}[:i%2+1]}})
+			r.sync(sharedledger.Batch{Host: &sharedledger.Host{ID: id, Name: "web-1:/var/lib/ingest",
+				Regions: []string{"US", "GB"}[:i%2+1]}})
 		}
 		hosts := r.standing().Hosts
 		slices.SortFunc(hosts, func(a, b sharedledger.Host) int { return a.At.Compare(b.At) })
@@ -171,7 +175,8 @@ var batches = []Case{
 			r.Fatalf("%+v", d)
 		}
 	}},
-	{ID: "G5", Name: "a sync neither replaces nor lifts the drain of a pool whose use is unknown, and brings it whenever it comes", check: func(r *rig) {
+	{ID: "G5", Name: "a sync neither replaces nor lifts the drain of a pool whose use is unknown, " +
+		"and brings it whenever it comes", check: func(r *rig) {
 		r.begin(per(time.Hour, 10))
 		unknown := quota.Drain{By: quota.ByUnknown, At: noon, Until: noon.Add(time.Hour)}
 		later := r.snapshot(noon.Add(second), 0)
@@ -181,7 +186,8 @@ var batches = []Case{
 		r.raises(l)
 		later.At = noon.Add(2 * second)
 		r.raises(later)
-		later.At, later.Owed, later.Drain = noon.Add(3*second), true, quota.Drain{By: quota.ByHand, At: noon, Until: noon.Add(2 * time.Hour)}
+		later.At, later.Owed, later.Drain = noon.Add(3*second), true,
+			quota.Drain{By: quota.ByHand, At: noon, Until: noon.Add(2 * time.Hour)}
 		r.raises(later)
 		unknown.Until = later.Drain.Until
 		if got := r.take(0).Pools[0].LastDrain; !got.Equal(unknown) {
@@ -324,43 +330,45 @@ var unattributed = []Case{
 		r.clock.Set(noon.Add(63 * time.Minute))
 		r.used(1)
 	}},
-	{ID: "G5", Name: "two hosts, one of them away: nothing is spent twice, and nothing is lost", Needs: Evict, check: func(r *rig) {
-		const limit = 50
-		r.begin(per(time.Hour, limit))
-		var away, here []sharedledger.Row
-		last := quota.Decision{}
-		for i := range int64(8) {
-			r.pass(time.Minute)
-			last = r.charges(op("away", i+1), 3)
-			away = append(away, r.row("away", i+1, last.At, 3))
+	{ID: "G5", Name: "two hosts, one of them away: nothing is spent twice, and nothing is lost",
+		Needs: Evict, check: func(r *rig) {
+			const limit = 50
+			r.begin(per(time.Hour, limit))
+			var away, here []sharedledger.Row
+			last := quota.Decision{}
+			for i := range int64(8) {
+				r.pass(time.Minute)
+				last = r.charges(op("away", i+1), 3)
+				away = append(away, r.row("away", i+1, last.At, 3))
+				r.pass(second)
+				last = r.charges(op("here", i+1), 2)
+				here = append(here, r.row("here", i+1, last.At, 2))
+			}
+			seen := r.snapshot(last.At, last.Pools[0].Windows[0].Used)
+			r.store.Evict(r)
 			r.pass(second)
-			last = r.charges(op("here", i+1), 2)
-			here = append(here, r.row("here", i+1, last.At, 2))
-		}
-		seen := r.snapshot(last.At, last.Pools[0].Windows[0].Used)
-		r.store.Evict(r)
-		r.pass(second)
-		r.renew(sharedledger.Renewal{Next: next}, next)
-		r.sync(sharedledger.Batch{Generation: next, Rows: here, Snapshots: []sharedledger.UsageSnapshot{seen}, Host: &sharedledger.Host{ID: "here"}})
-		r.used(40)
-		o := op("here", 9)
-		o.Generation = next
-		r.charges(o, 10)
-		for range 2 { // the answer to the first was lost
-			r.sync(sharedledger.Batch{Generation: next, Rows: away, Host: &sharedledger.Host{ID: "away"}})
-			r.used(limit)
-		}
-		r.refuses(1, 0)
-		if s := r.standing(); len(s.Hosts) != 2 {
-			r.Fatalf("%+v", s)
-		}
-		if got := r.unknown(); got != 0 {
-			r.Fatalf("%d unattributed, and every host is here", got)
-		}
-		o = op("away", 8)
-		o.Generation = next
-		if _, err := r.once(o, 3); !errors.Is(err, sharedledger.ErrSynced) {
-			r.Fatalf("%v", err)
-		}
-	}},
+			r.renew(sharedledger.Renewal{Next: next}, next)
+			r.sync(sharedledger.Batch{Generation: next, Rows: here, Snapshots: []sharedledger.UsageSnapshot{seen},
+				Host: &sharedledger.Host{ID: "here"}})
+			r.used(40)
+			o := op("here", 9)
+			o.Generation = next
+			r.charges(o, 10)
+			for range 2 { // the answer to the first was lost
+				r.sync(sharedledger.Batch{Generation: next, Rows: away, Host: &sharedledger.Host{ID: "away"}})
+				r.used(limit)
+			}
+			r.refuses(1, 0)
+			if s := r.standing(); len(s.Hosts) != 2 {
+				r.Fatalf("%+v", s)
+			}
+			if got := r.unknown(); got != 0 {
+				r.Fatalf("%d unattributed, and every host is here", got)
+			}
+			o = op("away", 8)
+			o.Generation = next
+			if _, err := r.once(o, 3); !errors.Is(err, sharedledger.ErrSynced) {
+				r.Fatalf("%v", err)
+			}
+		}},
 }

@@ -28,7 +28,8 @@ func Boundary(t testing.TB, open func(t testing.TB, clock *Clock) quota.Ledger) 
 		clock.Set(start.Add(at))
 		for range BoundaryLimit {
 			d, err := ledger.Take(t.Context(), quota.Ask{Account: "boundary", Horizon: quota.MinHorizon, Now: clock.Now(),
-				Who: quota.Who{Purpose: quota.Manual}, Charges: []quota.Charge{charge("units", 1, per(BoundaryWindow, BoundaryLimit))}})
+				Who:     quota.Who{Purpose: quota.Manual},
+				Charges: []quota.Charge{charge("units", 1, per(BoundaryWindow, BoundaryLimit))}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,13 +78,15 @@ func (f *FixedWindow) Take(_ context.Context, a quota.Ask) (quota.Decision, erro
 			}
 			key := fixed{a.Account, c.Pool, length, now.Truncate(length)}
 			used := f.counts[key]
-			p.Windows = append(p.Windows, quota.WindowState{Window: b.Window, Ceiling: b.Ceiling, Used: used, FreesAt: key.begin.Add(length)})
+			p.Windows = append(p.Windows, quota.WindowState{Window: b.Window, Ceiling: b.Ceiling,
+				Used: used, FreesAt: key.begin.Add(length)})
 			p.Remaining = min(p.Remaining, max(b.Ceiling-used, 0))
 			keys = append(keys, key)
 			if wait := key.begin.Add(length).Sub(now); c.Amount > 0 && used+c.Amount > b.Ceiling && wait > d.RetryAfter {
 				d.Allowed, d.RetryAfter = false, max(wait.Truncate(time.Millisecond), time.Millisecond)
 				d.RetryAt = now.Add(d.RetryAfter)
-				d.Refusal = &quota.Refusal{Pool: c.Pool, Window: b.Window.Name, Used: used, Ceiling: b.Ceiling, Limit: b.Window.Limit}
+				d.Refusal = &quota.Refusal{Pool: c.Pool, Window: b.Window.Name, Used: used, Ceiling: b.Ceiling,
+					Limit: b.Window.Limit}
 			}
 		}
 		d.Pools = append(d.Pools, p)

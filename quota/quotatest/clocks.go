@@ -19,19 +19,20 @@ var clocks = []Case{
 		r.clock.Set(noon.Add(-30 * second))
 		r.admits(1, 1)
 	}},
-	{ID: "K5", Name: "a clock that leaves its caller's by more than the grace is not believed", Needs: OwnClock, check: func(r *rig) {
-		r.grace = 30 * second
-		r.bounds = []quota.Bound{per(time.Hour, 5), daily(5)}
-		r.admits(3, 2)
-		for _, r.skew = range []time.Duration{31 * second, -31 * second, 61 * second} {
-			if d, err := r.try(charge("units", 1, r.bounds...)); !isUnavailable(err) {
-				r.Fatalf("%v apart with a grace of 30s: %+v, %v", r.skew, d, err)
+	{ID: "K5", Name: "a clock that leaves its caller's by more than the grace is not believed",
+		Needs: OwnClock, check: func(r *rig) {
+			r.grace = 30 * second
+			r.bounds = []quota.Bound{per(time.Hour, 5), daily(5)}
+			r.admits(3, 2)
+			for _, r.skew = range []time.Duration{31 * second, -31 * second, 61 * second} {
+				if d, err := r.try(charge("units", 1, r.bounds...)); !isUnavailable(err) {
+					r.Fatalf("%v apart with a grace of 30s: %+v, %v", r.skew, d, err)
+				}
 			}
-		}
-		for _, r.skew = range []time.Duration{30 * second, -30 * second} {
-			r.admits(0, 2)
-		}
-	}},
+			for _, r.skew = range []time.Duration{30 * second, -30 * second} {
+				r.admits(0, 2)
+			}
+		}},
 	{ID: "K6", Name: "retry-after is waited for by the clock, also where that was set back", check: func(r *rig) {
 		for _, bounds := range [][]quota.Bound{{per(10*second, 3)}, {daily(3)}, {per(time.Hour, 100), per(time.Minute, 3)}} {
 			for _, back := range []time.Duration{second, 50 * second, 60 * second} {
@@ -66,7 +67,8 @@ var clocks = []Case{
 	{ID: "H1", Name: "a clock that leaves its caller's is not believed", Needs: OwnClock, check: func(r *rig) {
 		r.bounds = []quota.Bound{per(time.Hour, 5), daily(5)}
 		r.admits(3, 2)
-		for _, off := range []time.Duration{time.Hour, -time.Hour, 25 * time.Hour, -25 * time.Hour, 61 * second, -61 * second} {
+		for _, off := range []time.Duration{time.Hour, -time.Hour, 25 * time.Hour, -25 * time.Hour,
+			61 * second, -61 * second} {
 			charges := []quota.Charge{charge("units", 1, r.bounds...)}
 			a := r.ask(charges...)
 			r.fails(quota.ErrUnavailable, func() error {
@@ -108,7 +110,8 @@ var clocks = []Case{
 }
 
 // nearMidnight are seconds from one: before, at and after each moment at which a clock or a call may be on another day.
-var nearMidnight = []time.Duration{-75, -61, -60, -59, -58, -45, -32, -31, -30, -29, -15, -2, -1, 0, 1, 15, 29, 30, 31, 45, 74}
+var nearMidnight = []time.Duration{-75, -61, -60, -59, -58, -45, -32, -31, -30, -29, -15,
+	-2, -1, 0, 1, 15, 29, 30, 31, 45, 74}
 
 // clockAhead asks every second around midnights, by a clock that is ahead of the provider's by no more than the
 // grace, and counts as the provider would, with calls that arrive up to the grace later.
@@ -116,7 +119,8 @@ func clockAhead(r *rig) {
 	const limit, grace = 20, 30 * second
 	r.zone, r.grace = pacific, grace
 	for _, midnight := range []time.Time{
-		time.Date(2026, 11, 2, 0, 0, 0, 0, pacific), time.Date(2027, 3, 15, 0, 0, 0, 0, pacific), time.Date(2026, 6, 2, 0, 0, 0, 0, pacific),
+		time.Date(2026, 11, 2, 0, 0, 0, 0, pacific), time.Date(2027, 3, 15, 0, 0, 0, 0, pacific),
+		time.Date(2026, 6, 2, 0, 0, 0, 0, pacific),
 	} {
 		for _, ahead := range []time.Duration{0, second, 29 * second, grace} {
 			r.fresh(midnight.Add(-12*time.Hour), daily(limit))
@@ -164,7 +168,8 @@ func setBack(r *rig) {
 			r.clock.Set(noon.Add(back))
 			for _, amount := range []int64{0, 1} {
 				if d, err := r.try(charge("units", amount, r.bounds...)); !isUnavailable(err) {
-					r.Fatalf("%s: the newest entry is of %s, and %d: %+v, %v; want %v", r.at(), noon.Add(off), amount, d, err, quota.ErrUnavailable)
+					r.Fatalf("%s: the newest entry is of %s, and %d: %+v, %v; want %v", r.at(), noon.Add(off),
+						amount, d, err, quota.ErrUnavailable)
 				}
 			}
 			if err := r.ledger.Post(r.Context(), r.ask(charge("units", 1, r.bounds...)), noon); !isUnavailable(err) {

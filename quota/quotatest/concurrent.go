@@ -135,7 +135,8 @@ func record(r *rig, round int) []porcupine.Operation {
 					last = o.got
 				}
 				mu.Lock()
-				history = append(history, porcupine.Operation{ClientId: client, Input: nil, Output: o, Call: call.Nanoseconds(), Return: back.Nanoseconds()})
+				history = append(history, porcupine.Operation{ClientId: client, Input: nil, Output: o,
+					Call: call.Nanoseconds(), Return: back.Nanoseconds()})
 				mu.Unlock()
 			}
 		})

@@ -192,7 +192,8 @@ func posts(r *rig) {
 	post := func(amount int64) {
 		r.Helper()
 		// Spends elsewhere are not subject to any limit.
-		wide := charge("units", amount, quota.Bound{Window: quota.Window{Name: "post", Length: second, Limit: quota.MaxLimit}, Ceiling: quota.MaxLimit})
+		wide := charge("units", amount,
+			quota.Bound{Window: quota.Window{Name: "post", Length: second, Limit: quota.MaxLimit}, Ceiling: quota.MaxLimit})
 		if err := r.ledger.Post(r.Context(), r.ask(wide), r.clock.Now()); err != nil {
 			r.Fatalf("post of %d: %v", amount, err)
 		}
@@ -229,7 +230,8 @@ func resets(r *rig) {
 	r.admits(3, 7)
 	r.pass(second)
 	taken := r.draw(charge("units", 2, b, other), charge("search", 1, b))
-	if err := errors.Join(r.ledger.Post(r.Context(), r.ask(charge("units", 6, b, other)), noon), r.ledger.Drain(r.Context(), r.account, "search", quota.Drain{Until: noon.Add(time.Hour), Used: 1})); err != nil {
+	if err := errors.Join(r.ledger.Post(r.Context(), r.ask(charge("units", 6, b, other)), noon),
+		r.ledger.Drain(r.Context(), r.account, "search", quota.Drain{Until: noon.Add(time.Hour), Used: 1})); err != nil {
 		r.Fatal(err)
 	}
 	switch err := r.ledger.Reset(r.Context(), r.account); {
@@ -247,7 +249,8 @@ func resets(r *rig) {
 		r.Fatalf("after the reset %v are spent (%v)", got, err)
 	}
 	d := r.draw(charge("units", 2, b, other), charge("search", 1, b)) // the same as before, at the same instant
-	if !d.Allowed || d.Pools[0].Remaining != 8 || d.Pools[1].Remaining != 9 || !d.Pools[0].Windows[0].FreesAt.Equal(noon.Add(11*second)) {
+	if !d.Allowed || d.Pools[0].Remaining != 8 || d.Pools[1].Remaining != 9 ||
+		!d.Pools[0].Windows[0].FreesAt.Equal(noon.Add(11*second)) {
 		r.Fatalf("after the reset: %+v", d)
 	}
 	r.fails(quota.ErrNotRefundable, func() error { return r.ledger.Refund(r.Context(), r.account, taken) })

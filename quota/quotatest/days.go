@@ -72,7 +72,8 @@ var days = []Case{
 		r.bounds = []quota.Bound{per(24*time.Hour, 10), daily(10)}
 		r.admits(4, 6)
 		d := r.admits(2, 4)
-		if err := r.ledger.Drain(r.Context(), r.account, "search", quota.Drain{Until: noon.Add(time.Hour), Used: 7}); err != nil {
+		if err := r.ledger.Drain(r.Context(), r.account, "search",
+			quota.Drain{Until: noon.Add(time.Hour), Used: 7}); err != nil {
 			r.Fatal(err)
 		}
 		if err := r.ledger.Close(); err != nil {
@@ -92,7 +93,8 @@ var days = []Case{
 	}},
 	{ID: "I5", Name: "a drained pool opens at its time by itself, or by hand", check: drained},
 	{ID: "I5", Name: "a drain keeps who closed the pool, when, its use and its probe", check: drainRecord},
-	{ID: "I5", Name: "a pool whose use is unknown stays closed, by anyone else's closing or opening, until its use is known", check: drainUnknown},
+	{ID: "I5", Name: "a pool whose use is unknown stays closed, by anyone else's closing or opening, " +
+		"until its use is known", check: drainUnknown},
 	{ID: "I5", Name: "of many who want to be the probe one is", check: oneProbe},
 	{ID: "I6", Name: "with grace no day and no window is over its limit on arrival", check: arrivals},
 }
@@ -153,7 +155,8 @@ func arrivals(r *rig) {
 	const limit, grace = 10, 30 * second
 	dice := rand.New(rand.NewPCG(1, 2)) // the same seed gives the same run
 	for _, noonBefore := range []time.Time{
-		time.Date(2026, 10, 31, 12, 0, 0, 0, pacific), time.Date(2027, 3, 13, 12, 0, 0, 0, pacific), time.Date(2026, 6, 1, 12, 0, 0, 0, pacific),
+		time.Date(2026, 10, 31, 12, 0, 0, 0, pacific), time.Date(2027, 3, 13, 12, 0, 0, 0, pacific),
+		time.Date(2026, 6, 1, 12, 0, 0, 0, pacific),
 	} {
 		r.zone, r.grace = pacific, grace
 		r.fresh(noonBefore, daily(limit), per(6*time.Hour, limit))

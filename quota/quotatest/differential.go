@@ -216,7 +216,8 @@ func (w *differ) refund() {
 func (w *differ) post() {
 	w.t.Helper()
 	r := w.rig
-	ago := []time.Duration{0, -time.Hour, time.Millisecond, 5 * second, 40 * second, 2 * time.Hour, 23 * time.Hour, 30 * time.Hour, 63 * time.Hour, 65 * time.Hour}
+	ago := []time.Duration{0, -time.Hour, time.Millisecond, 5 * second, 40 * second, 2 * time.Hour,
+		23 * time.Hour, 30 * time.Hour, 63 * time.Hour, 65 * time.Hour}
 	at := r.clock.Now().Add(-ago[w.roll(len(ago))])
 	a := r.ask(w.affordable(1)...)
 	if !w.outcome("post", r.ledger.Post(r.Context(), a, at), w.faults(a)...) {
@@ -234,7 +235,8 @@ func (w *differ) post() {
 func (w *differ) drain() {
 	w.t.Helper()
 	r, now := w.rig, w.rig.clock.Now()
-	until := []time.Time{now.Add(5 * time.Minute), {}, nextMidnight(now, r.zone), now.Add(-second), now.Add(1234567 * time.Microsecond)}[w.roll(5)]
+	until := []time.Time{now.Add(5 * time.Minute), {}, nextMidnight(now, r.zone), now.Add(-second),
+		now.Add(1234567 * time.Microsecond)}[w.roll(5)]
 	pool, d := w.pools[w.roll(len(w.pools))].Name, quota.Drain{Until: until, Used: int64(w.roll(100))}
 	w.outcome("drain", r.ledger.Drain(r.Context(), r.account, pool, d))
 	if until.IsZero() || until.After(w.naive.drains[pool].Until) {

@@ -21,7 +21,8 @@ var doubts = []SharedCase{
 			w.sent += 7
 			w.clock.Advance(300 * time.Microsecond)
 			p.takes(1)
-			if err := p.ledger.Drain(w.Context(), account, "units", quota.Drain{Until: w.clock.Now().Add(time.Minute), Used: w.sent}); err != nil {
+			if err := p.ledger.Drain(w.Context(), account, "units",
+				quota.Drain{Until: w.clock.Now().Add(time.Minute), Used: w.sent}); err != nil {
 				w.Fatal(err)
 			}
 			w.exactly()
@@ -38,7 +39,8 @@ var doubts = []SharedCase{
 			w.Fatal(err)
 		}
 		w.sent -= 5
-		if err := other.ledger.Drain(w.Context(), account, "units", quota.Drain{Until: w.clock.Now().Add(time.Hour), Used: 6}); err != nil {
+		if err := other.ledger.Drain(w.Context(), account, "units",
+			quota.Drain{Until: w.clock.Now().Add(time.Hour), Used: 6}); err != nil {
 			w.Fatal(err)
 		}
 		w.exactly()
@@ -47,7 +49,8 @@ var doubts = []SharedCase{
 		for _, c := range []struct {
 			name            string
 			executed, other bool // carried out at once; it is another process that comes back
-		}{{"by itself", true, false}, {"by another process", true, true}, {"not carried out", false, false}, {"not carried out, another process", false, true}} {
+		}{{"by itself", true, false}, {"by another process", true, true}, {"not carried out", false, false},
+			{"not carried out, another process", false, true}} {
 			w.open, w.empty = w.backend.Remote(w, w.clock)
 			w.sent = 0
 			d := w.directory(c.name, 1)

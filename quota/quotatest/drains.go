@@ -53,7 +53,8 @@ func drainRecord(r *rig) {
 		if d.By == quota.ByUnknown {
 			byHand, unknown = time.Time{}, d.Until
 		}
-		if r.clock.Set(d.Until); refused.Refusal.Probe != d.Probe || !refused.Refusal.ByHand.Equal(byHand) || !refused.Refusal.Unknown.Equal(unknown) {
+		if r.clock.Set(d.Until); refused.Refusal.Probe != d.Probe || !refused.Refusal.ByHand.Equal(byHand) ||
+			!refused.Refusal.Unknown.Equal(unknown) {
 			r.Fatalf("drained by %+v: %+v", d, *refused.Refusal)
 		}
 		if p := r.take(0).Pools[0]; !p.Drain.Equal(quota.Drain{}) || !p.LastDrain.Equal(d) {

@@ -11,52 +11,54 @@ import (
 
 // files are a person's possible actions on the file of a ledger in use.
 var files = []Case{
-	{ID: "L5", Name: "an older copy over the file in use is noticed by the next operation of every process", Needs: InFile, check: func(r *rig) {
-		for name, put := range map[string]func(path string, old []byte) error{
-			"cp": func(path string, old []byte) error { return os.WriteFile(path, old, 0o600) },
-			"dd": func(path string, old []byte) error {
-				f, err := os.OpenFile(path, os.O_WRONLY, 0)
-				if err == nil {
-					_, err = f.Write(old)
-					err = errors.Join(err, f.Close())
+	{ID: "L5", Name: "an older copy over the file in use is noticed by the next operation of every process",
+		Needs: InFile, check: func(r *rig) {
+			for name, put := range map[string]func(path string, old []byte) error{
+				"cp": func(path string, old []byte) error { return os.WriteFile(path, old, 0o600) },
+				"dd": func(path string, old []byte) error {
+					f, err := os.OpenFile(path, os.O_WRONLY, 0)
+					if err == nil {
+						_, err = f.Write(old)
+						err = errors.Join(err, f.Close())
+					}
+					return err
+				},
+				"mv": func(path string, old []byte) error {
+					return errors.Join(os.WriteFile(path+".new", old, 0o600), os.Rename(path+".new", path))
+				},
+			} {
+				r.about = name + ": "
+				r.store = r.backend.Open(r, r.clock)
+				r.ledger, r.bounds = r.store.Ledger, []quota.Bound{per(time.Hour, 10)}
+				r.take(2)
+				if err := r.ledger.Close(); err != nil {
+					r.Fatal(err)
 				}
-				return err
-			},
-			"mv": func(path string, old []byte) error {
-				return errors.Join(os.WriteFile(path+".new", old, 0o600), os.Rename(path+".new", path))
-			},
-		} {
-			r.about = name + ": "
-			r.store = r.backend.Open(r, r.clock)
-			r.ledger, r.bounds = r.store.Ledger, []quota.Bound{per(time.Hour, 10)}
-			r.take(2)
-			if err := r.ledger.Close(); err != nil {
-				r.Fatal(err)
+				old, err := os.ReadFile(r.store.File.Path)
+				if err != nil {
+					r.Fatal(err)
+				}
+				all := []quota.Ledger{r.reopened(), r.reopened()}
+				for _, r.ledger = range all {
+					r.take(1)
+				}
+				if err := put(r.store.File.Path, old); err != nil {
+					r.Fatal(err)
+				}
+				for _, r.ledger = range all {
+					r.closed()
+				}
+				for _, l := range all {
+					_ = l.Close()
+				}
+				// the copy's missing rows were given back to it, or it is not told from the file
+				if l, err := r.store.File.Open(); err == nil {
+					r.ledger = l
+					r.used(4)
+					_ = l.Close()
+				}
 			}
-			old, err := os.ReadFile(r.store.File.Path)
-			if err != nil {
-				r.Fatal(err)
-			}
-			all := []quota.Ledger{r.reopened(), r.reopened()}
-			for _, r.ledger = range all {
-				r.take(1)
-			}
-			if err := put(r.store.File.Path, old); err != nil {
-				r.Fatal(err)
-			}
-			for _, r.ledger = range all {
-				r.closed()
-			}
-			for _, l := range all {
-				_ = l.Close()
-			}
-			if l, err := r.store.File.Open(); err == nil { // the copy's missing rows were given back to it, or it is not told from the file
-				r.ledger = l
-				r.used(4)
-				_ = l.Close()
-			}
-		}
-	}},
+		}},
 	{ID: "L5", Name: "a file that is gone is not begun anew", Needs: InFile, check: func(r *rig) {
 		r.bounds = []quota.Bound{per(time.Hour, 10)}
 		r.take(10)

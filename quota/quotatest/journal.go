@@ -151,7 +151,8 @@ func sameRow(a, b sharedledger.Row) bool {
 func sameLook(a, b sharedledger.UsageSnapshot) bool {
 	same := a.At.Equal(b.At) && a.Drain.Equal(b.Drain) && len(a.Windows) == len(b.Windows)
 	for i := range a.Windows {
-		same = same && a.Windows[i].Start.Equal(b.Windows[i].Start) && a.Windows[i].Used == b.Windows[i].Used && a.Windows[i].Window == b.Windows[i].Window
+		same = same && a.Windows[i].Start.Equal(b.Windows[i].Start) && a.Windows[i].Used == b.Windows[i].Used &&
+			a.Windows[i].Window == b.Windows[i].Window
 	}
 	a.At, b.At, a.Drain, b.Drain, a.Windows, b.Windows = time.Time{}, time.Time{}, quota.Drain{}, quota.Drain{}, nil, nil
 	return same && reflect.DeepEqual(a, b)
@@ -172,7 +173,8 @@ func (d *journalRig) snapshots(want ...sharedledger.UsageSnapshot) {
 
 func snapshotOf(pool string, at time.Time, used int64) sharedledger.UsageSnapshot {
 	return sharedledger.UsageSnapshot{Pool: pool, Generation: 7, At: at, Windows: []sharedledger.WindowUsage{
-		{Window: quota.Window{Name: "24h", Length: 24 * time.Hour, Limit: 10_000}, Start: at.Add(-24 * time.Hour), Used: used},
+		{Window: quota.Window{Name: "24h", Length: 24 * time.Hour, Limit: 10_000},
+			Start: at.Add(-24 * time.Hour), Used: used},
 		{Window: quota.Window{Name: "day", Limit: 10_000}, Start: at.Truncate(24 * time.Hour), Used: used / 2},
 	}}
 }
@@ -190,7 +192,8 @@ var journalRows = []JournalCase{
 		first.State = sharedledger.RowAsked
 		second := d.begins(d.row("b", noon.Add(second)), sharedledger.Notes{})
 		if second.ID != first.ID+1 {
-			d.Fatalf("ids %d, then %d: want one after the other, so that a process sees that another one wrote", first.ID, second.ID)
+			d.Fatalf("ids %d, then %d: want one after the other, so that a process sees that another one wrote",
+				first.ID, second.ID)
 		}
 		d.lists(long, false, first, second)
 		d.lists(long, true)
@@ -240,7 +243,8 @@ var journalRows = []JournalCase{
 	}},
 	{"a verdict rides on the next operation", func(d *journalRig) {
 		row := d.begins(d.row("a", noon), sharedledger.Notes{})
-		next := d.begins(d.row("a", noon.Add(second)), sharedledger.Notes{Verdicts: []sharedledger.RowVerdict{{ID: row.ID, State: sharedledger.RowCharged, At: noon.Add(second)}}})
+		next := d.begins(d.row("a", noon.Add(second)), sharedledger.Notes{
+			Verdicts: []sharedledger.RowVerdict{{ID: row.ID, State: sharedledger.RowCharged, At: noon.Add(second)}}})
 		row.State, row.At = sharedledger.RowCharged, noon.Add(second)
 		d.reopened()
 		d.lists(long, false, row, next)
@@ -273,7 +277,8 @@ var journalRows = []JournalCase{
 	{"an account lists its own rows only", func(d *journalRig) {
 		other := d.row("a", noon)
 		other.Account, other.State = "other", sharedledger.RowOwed
-		d.begins(other, sharedledger.Notes{Generation: 9, Snapshots: []sharedledger.UsageSnapshot{snapshotOf("units", noon, 1)}, Breaker: &sharedledger.Breaker{Failures: 1}})
+		d.begins(other, sharedledger.Notes{Generation: 9,
+			Snapshots: []sharedledger.UsageSnapshot{snapshotOf("units", noon, 1)}, Breaker: &sharedledger.Breaker{Failures: 1}})
 		d.lists(long, false)
 		d.lists(long, true)
 		if s := d.state(); s.Owed || s.Generation != 0 || len(s.Snapshots) != 0 || s.Breaker.Failures != 0 {
@@ -290,14 +295,16 @@ var journalRows = []JournalCase{
 		want = append(want, edge)
 		for i := range 300 {
 			old := d.begins(d.row("a", noon.Add(-time.Duration(i+1)*time.Millisecond)), sharedledger.Notes{})
-			d.becomes(old, []sharedledger.RowState{sharedledger.RowCharged, sharedledger.RowVoid, sharedledger.RowSynced, sharedledger.RowAsked}[i%4], time.Time{})
+			d.becomes(old, []sharedledger.RowState{sharedledger.RowCharged, sharedledger.RowVoid,
+				sharedledger.RowSynced, sharedledger.RowAsked}[i%4], time.Time{})
 		}
 		d.notes(sharedledger.Notes{})
 		if rows, _ := d.journal.Rows(d.Context(), account, long, false); len(rows) < 200 {
 			d.Fatalf("%d rows are left, though all may go", len(rows))
 		}
 		for range 300 { // enough for any journal to tidy up
-			want = append(want, d.begins(d.row("b", noon.Add(horizon)), sharedledger.Notes{Now: noon.Add(horizon), Forget: horizon}))
+			want = append(want,
+				d.begins(d.row("b", noon.Add(horizon)), sharedledger.Notes{Now: noon.Add(horizon), Forget: horizon}))
 		}
 		d.lists(noon, false, want[1:]...)
 		if rows, err := d.journal.Rows(d.Context(), account, long, false); err != nil || len(rows) > len(want)+50 {

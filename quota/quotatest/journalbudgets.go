@@ -34,7 +34,8 @@ var journalBudgets = []JournalCase{
 	{"an emergency counts from the budget's start on, its first instant included", func(d *journalRig) {
 		d.allows(true, d.row("a", noon), quota.EmergencyBudget{Pool: "units", Amount: 1})
 		d.allows(false, d.row("a", noon.Add(time.Hour)), quota.EmergencyBudget{Pool: "units", Amount: 1, Since: noon})
-		d.allows(true, d.row("a", noon.Add(time.Hour)), quota.EmergencyBudget{Pool: "units", Amount: 1, Since: noon.Add(time.Microsecond)})
+		d.allows(true, d.row("a", noon.Add(time.Hour)),
+			quota.EmergencyBudget{Pool: "units", Amount: 1, Since: noon.Add(time.Microsecond)})
 	}},
 	{"a clock that was set back does not open a budget again", func(d *journalRig) {
 		d.allows(true, d.row("a", noon), quota.EmergencyBudget{Pool: "units", Amount: 1, Since: noon.Add(-24 * time.Hour)})
@@ -86,7 +87,8 @@ var journalBudgets = []JournalCase{
 		budget := quota.EmergencyBudget{Pool: "units", Amount: 1, Since: noon.Add(-time.Hour)}
 		row := d.allows(true, d.row("a", noon), budget)
 		d.refunds(true, row)
-		d.notes(sharedledger.Notes{Verdicts: []sharedledger.RowVerdict{{ID: row.ID, State: sharedledger.RowSynced, Synced: noon.Add(second)}}})
+		d.notes(sharedledger.Notes{Verdicts: []sharedledger.RowVerdict{{ID: row.ID, State: sharedledger.RowSynced,
+			Synced: noon.Add(second)}}})
 		row.State, row.Syncs = sharedledger.RowSynced, []sharedledger.Sync{{Since: noon.Add(second)}}
 		d.lists(long, false, row)
 		d.written(row)
@@ -95,7 +97,8 @@ var journalBudgets = []JournalCase{
 	}},
 	{"only an emergency is given back, least of all a row in doubt", func(d *journalRig) {
 		var rows []sharedledger.Row
-		for _, state := range []sharedledger.RowState{sharedledger.RowAsked, sharedledger.RowCharged, sharedledger.RowOwed, sharedledger.RowSynced, sharedledger.RowUnused} {
+		for _, state := range []sharedledger.RowState{sharedledger.RowAsked, sharedledger.RowCharged,
+			sharedledger.RowOwed, sharedledger.RowSynced, sharedledger.RowUnused} {
 			row := d.begins(d.row("a", noon), sharedledger.Notes{})
 			if state != sharedledger.RowAsked {
 				row = d.becomes(row, state, time.Time{})
@@ -133,7 +136,8 @@ var journalShared = []JournalCase{
 			wg.Go(func() {
 				j, notes := handles[i%2], sharedledger.Notes{}
 				for n := range int64(each) {
-					row := sharedledger.Row{Account: account, Writer: writer, Number: n + 1, Nonce: 1, At: noon, Amounts: quota.Cost{"units": 1}}
+					row := sharedledger.Row{Account: account, Writer: writer, Number: n + 1, Nonce: 1,
+						At: noon, Amounts: quota.Cost{"units": 1}}
 					id, _, err := j.Begin(d.Context(), row, notes)
 					if err != nil || id == 0 {
 						d.Errorf("begin: id %d, %v", id, err)
@@ -149,7 +153,8 @@ var journalShared = []JournalCase{
 		}
 		numbers := map[string]int64{}
 		for i, r := range rows {
-			if r.Number != numbers[r.Writer]+1 || i > 0 && r.ID <= rows[i-1].ID || (r.State == sharedledger.RowCharged) != (r.Number < each) {
+			if r.Number != numbers[r.Writer]+1 || i > 0 && r.ID <= rows[i-1].ID ||
+				(r.State == sharedledger.RowCharged) != (r.Number < each) {
 				d.Fatalf("row %d: %+v after number %d", i, r, numbers[r.Writer])
 			}
 			numbers[r.Writer]++
@@ -197,15 +202,18 @@ var journalShared = []JournalCase{
 	}},
 	{"one process's notes another sees", func(d *journalRig) {
 		other := d.again()
-		row := d.begins(d.row("a", noon), sharedledger.Notes{Generation: 3, Snapshots: []sharedledger.UsageSnapshot{snapshotOf("units", noon, 4)}})
-		if err := other.Note(d.Context(), account, sharedledger.Notes{Verdicts: []sharedledger.RowVerdict{{ID: row.ID, State: sharedledger.RowOwed}}, Breaker: &sharedledger.Breaker{Until: noon.Add(second)}}); err != nil {
+		row := d.begins(d.row("a", noon),
+			sharedledger.Notes{Generation: 3, Snapshots: []sharedledger.UsageSnapshot{snapshotOf("units", noon, 4)}})
+		if err := other.Note(d.Context(), account, sharedledger.Notes{Verdicts: []sharedledger.RowVerdict{
+			{ID: row.ID, State: sharedledger.RowOwed}}, Breaker: &sharedledger.Breaker{Until: noon.Add(second)}}); err != nil {
 			d.Fatal(err)
 		}
 		s, err := other.State(d.Context(), account)
 		if err != nil || s.Generation != 3 || len(s.Snapshots) != 1 || !s.Owed {
 			d.Fatalf("%+v %v", s, err)
 		}
-		if id, s, err := d.journal.Begin(d.Context(), d.row("a", noon), sharedledger.Notes{}); err != nil || id != 0 || !s.Owed {
+		if id, s, err := d.journal.Begin(d.Context(), d.row("a", noon), sharedledger.Notes{}); err != nil ||
+			id != 0 || !s.Owed {
 			d.Fatalf("id %d, %+v %v: want the other's breaker in the way", id, s, err)
 		}
 	}},

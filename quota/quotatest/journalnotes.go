@@ -34,7 +34,8 @@ var journalNotes = []JournalCase{
 		if len(s.Snapshots) > 0 {
 			d.Fatalf("%+v", s)
 		}
-		if s.Generation != 0 || s.Owed || s.HasWritten || len(s.Written) > 0 || !s.Breaker.Until.IsZero() || s.Breaker.Failures != 0 || s.Breaker.Why != "" {
+		if s.Generation != 0 || s.Owed || s.HasWritten || len(s.Written) > 0 || !s.Breaker.Until.IsZero() ||
+			s.Breaker.Failures != 0 || s.Breaker.Why != "" {
 			d.Fatalf("%+v", s)
 		}
 		d.lists(long, false)
@@ -47,12 +48,14 @@ var journalNotes = []JournalCase{
 		if got := d.state().Generation; got != sharedledger.MaxGeneration {
 			d.Fatalf("generation %d", got)
 		}
-		if _, s, err := d.journal.Begin(d.Context(), d.row("a", noon), sharedledger.Notes{Generation: 5}); err != nil || s.Generation != 5 {
+		if _, s, err := d.journal.Begin(d.Context(), d.row("a", noon), sharedledger.Notes{Generation: 5}); err != nil ||
+			s.Generation != 5 {
 			d.Fatalf("generation %d behind a begin that notes 5 (%v)", s.Generation, err)
 		}
 	}},
 	{"the breaker stays as it was noted last", func(d *journalRig) {
-		want := sharedledger.Breaker{Until: noon.Add(5 * second), Failures: 3, Why: "connection refused", Server: &quota.ServerError{Cause: "a", Cure: "b", Err: errors.New("connection refused")}}
+		want := sharedledger.Breaker{Until: noon.Add(5 * second), Failures: 3, Why: "connection refused",
+			Server: &quota.ServerError{Cause: "a", Cure: "b", Err: errors.New("connection refused")}}
 		d.notes(sharedledger.Notes{Breaker: &want})
 		d.notes(sharedledger.Notes{Generation: 1})
 		d.reopened()
@@ -87,7 +90,8 @@ var journalNotes = []JournalCase{
 		asked := d.begins(d.row("b", noon), sharedledger.Notes{})
 		synced := func(since time.Time, until, now sharedledger.Generation) {
 			d.notes(sharedledger.Notes{Generation: now, Verdicts: []sharedledger.RowVerdict{
-				{ID: charged.ID, State: sharedledger.RowSynced, Synced: since, Until: until}, {ID: asked.ID, State: sharedledger.RowSynced, Synced: since, Until: until}}})
+				{ID: charged.ID, State: sharedledger.RowSynced, Synced: since, Until: until},
+				{ID: asked.ID, State: sharedledger.RowSynced, Synced: since, Until: until}}})
 		}
 		at := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
 		synced(at(1), 11, 22)
@@ -106,7 +110,8 @@ var journalNotes = []JournalCase{
 			synced(at(4+n), sharedledger.Generation(33+n), sharedledger.Generation(34+n))
 		}
 		rows, err := d.journal.Rows(d.Context(), account, long, false)
-		if err != nil || len(rows) != 2 || len(rows[0].Syncs) < 3 || !rows[0].Syncs[len(rows[0].Syncs)-1].Since.Equal(at(43)) {
+		if err != nil || len(rows) != 2 || len(rows[0].Syncs) < 3 ||
+			!rows[0].Syncs[len(rows[0].Syncs)-1].Since.Equal(at(43)) {
 			d.Fatalf("%+v %v: want the newest sync", rows, err)
 		}
 	}},
@@ -128,8 +133,10 @@ var journalNotes = []JournalCase{
 		row := d.begins(d.row("a", noon), sharedledger.Notes{})
 		d.notes(sharedledger.Notes{Breaker: &sharedledger.Breaker{Until: noon.Add(5 * second), Failures: 1}})
 		id, s, err := d.journal.Begin(d.Context(), d.row("a", noon.Add(5*second-time.Microsecond)),
-			sharedledger.Notes{Verdicts: []sharedledger.RowVerdict{{ID: row.ID, State: sharedledger.RowCharged}}, Snapshots: []sharedledger.UsageSnapshot{snapshotOf("units", noon, 3)}})
-		if err != nil || id != 0 || !s.Breaker.Until.Equal(noon.Add(5*second)) || s.Breaker.Failures != 1 || !s.HasWritten || len(s.Snapshots) != 1 {
+			sharedledger.Notes{Verdicts: []sharedledger.RowVerdict{{ID: row.ID, State: sharedledger.RowCharged}},
+				Snapshots: []sharedledger.UsageSnapshot{snapshotOf("units", noon, 3)}})
+		if err != nil || id != 0 || !s.Breaker.Until.Equal(noon.Add(5*second)) || s.Breaker.Failures != 1 ||
+			!s.HasWritten || len(s.Snapshots) != 1 {
 			d.Fatalf("id %d, state %+v, %v", id, s, err)
 		}
 		row.State = sharedledger.RowCharged
@@ -140,7 +147,8 @@ var journalNotes = []JournalCase{
 		d.lists(long, false, row, next)
 	}},
 	{"a begin's own notes open and close the breaker before it", func(d *journalRig) {
-		id, _, err := d.journal.Begin(d.Context(), d.row("a", noon), sharedledger.Notes{Breaker: &sharedledger.Breaker{Until: noon.Add(second)}})
+		id, _, err := d.journal.Begin(d.Context(), d.row("a", noon),
+			sharedledger.Notes{Breaker: &sharedledger.Breaker{Until: noon.Add(second)}})
 		if err != nil || id != 0 {
 			d.Fatalf("id %d, %v: begun behind the breaker that it opened", id, err)
 		}
@@ -154,10 +162,12 @@ var journalNotes = []JournalCase{
 	}},
 	{"of each pool the youngest snapshot is kept", func(d *journalRig) {
 		units, search := snapshotOf("units", noon, 10), snapshotOf("search", noon.Add(-time.Hour), 5)
-		units.Drain, units.Owed = quota.Drain{Until: noon.Add(time.Hour), Used: 6812, By: quota.ByHand, At: noon, Probe: 2}, true
+		units.Drain, units.Owed = quota.Drain{Until: noon.Add(time.Hour), Used: 6812, By: quota.ByHand,
+			At: noon, Probe: 2}, true
 		d.notes(sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{units, search}})
 		d.snapshots(units, search)
-		d.notes(sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{snapshotOf("units", noon.Add(-time.Microsecond), 99), snapshotOf("search", noon.Add(-time.Minute), 7)}})
+		d.notes(sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{snapshotOf("units",
+			noon.Add(-time.Microsecond), 99), snapshotOf("search", noon.Add(-time.Minute), 7)}})
 		search = snapshotOf("search", noon.Add(-time.Minute), 7)
 		d.reopened()
 		d.snapshots(units, search)
@@ -190,7 +200,9 @@ var journalNotes = []JournalCase{
 		want.At, want.Owed = noon.Add(2*second), false // it was synced
 		d.notes(sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{want}})
 		d.snapshots(want)
-		want.At, want.Drain = noon.Add(3*second), quota.Drain{Until: noon.Add(second), By: quota.ByUnknown, At: noon.Add(second)} // it is known
+		// it is known
+		want.At, want.Drain = noon.Add(3*second),
+			quota.Drain{Until: noon.Add(second), By: quota.ByUnknown, At: noon.Add(second)}
 		d.notes(sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{want}})
 		d.notes(sharedledger.Notes{Snapshots: []sharedledger.UsageSnapshot{closed}})
 		d.snapshots(want)
@@ -204,8 +216,10 @@ var journalNotes = []JournalCase{
 		d.becomes(sharedledger.Row{ID: ids[len(ids)-2]}, sharedledger.RowVoid, time.Time{})
 		d.reopened()
 		asked := d.state().Asked
-		if len(asked) != sharedledger.MaxAsked || asked[0].ID != ids[len(ids)-1] || asked[1].ID != ids[len(ids)-3] || asked[0].State != sharedledger.RowAsked {
-			d.Fatalf("%d rows, the first %+v: want %d, the first of id %d", len(asked), asked[:min(2, len(asked))], sharedledger.MaxAsked, ids[len(ids)-1])
+		if len(asked) != sharedledger.MaxAsked || asked[0].ID != ids[len(ids)-1] || asked[1].ID != ids[len(ids)-3] ||
+			asked[0].State != sharedledger.RowAsked {
+			d.Fatalf("%d rows, the first %+v: want %d, the first of id %d", len(asked), asked[:min(2, len(asked))],
+				sharedledger.MaxAsked, ids[len(ids)-1])
 		}
 	}},
 	{"of each writer the last operation that the ledger has is in the state", func(d *journalRig) {
@@ -229,11 +243,13 @@ var journalNotes = []JournalCase{
 	{"of very many writers those with the last names are in the state", func(d *journalRig) {
 		n := sharedledger.Notes{}
 		for i := range sharedledger.MaxWritten + 2 {
-			n.Verdicts = append(n.Verdicts, sharedledger.RowVerdict{ID: d.begins(d.row(fmt.Sprintf("w%06d", i), noon), sharedledger.Notes{}).ID, State: sharedledger.RowCharged})
+			n.Verdicts = append(n.Verdicts, sharedledger.RowVerdict{ID: d.begins(d.row(fmt.Sprintf("w%06d", i), noon),
+				sharedledger.Notes{}).ID, State: sharedledger.RowCharged})
 		}
 		d.notes(n)
 		all := d.state().Written
-		if len(all) != sharedledger.MaxWritten || all[0].Writer != fmt.Sprintf("w%06d", sharedledger.MaxWritten+1) || all[len(all)-1].Writer != "w000002" {
+		if len(all) != sharedledger.MaxWritten || all[0].Writer != fmt.Sprintf("w%06d", sharedledger.MaxWritten+1) ||
+			all[len(all)-1].Writer != "w000002" {
 			d.Fatalf("%d writers from %+v to %+v, want %d", len(all), all[0], all[len(all)-1], sharedledger.MaxWritten)
 		}
 	}},

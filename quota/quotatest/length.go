@@ -59,7 +59,8 @@ func (r *rig) fill(entries int) {
 	for i := range entries {
 		rows = append(rows, r.row("w", int64(i)+1, noon.Add(time.Duration(i)*step), 1))
 		if len(rows) == sharedledger.MaxRows/2 || i == entries-1 {
-			if _, err := remote.Sync(r.Context(), sharedledger.Batch{Account: r.account, Generation: first, Horizon: quota.MinHorizon, Rows: rows}); err != nil {
+			if _, err := remote.Sync(r.Context(),
+				sharedledger.Batch{Account: r.account, Generation: first, Horizon: quota.MinHorizon, Rows: rows}); err != nil {
 				r.Fatalf("fill: %v", err)
 			}
 			rows = nil

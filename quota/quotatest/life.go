@@ -112,7 +112,8 @@ func oneOffs(r *rig) {
 	if keys == 0 {
 		keys = 100_000
 	}
-	for _, life := range []struct{ horizon, expiry time.Duration }{{quota.MinHorizon, expiry + time.Minute}, {time.Hour, clientExpiry}} {
+	for _, life := range []struct{ horizon, expiry time.Duration }{{quota.MinHorizon, expiry + time.Minute},
+		{time.Hour, clientExpiry}} {
 		for visit := range 2 {
 			for i := range keys {
 				r.account = fmt.Sprintf("client-%v-%d-%d", life.horizon, visit, i)
@@ -123,7 +124,8 @@ func oneOffs(r *rig) {
 				}
 			}
 			if h := r.store.Held(r); h.Accounts < keys || h.Accounts > keys+keys/10 {
-				r.Fatalf("%d accounts in use, and as many idle for %v longer than their horizon of %v: %+v held", keys, life.expiry, life.horizon, h)
+				r.Fatalf("%d accounts in use, and as many idle for %v longer than their horizon of %v: %+v held",
+					keys, life.expiry, life.horizon, h)
 			}
 			r.pass(life.horizon + life.expiry)
 		}

@@ -44,28 +44,30 @@ var membership = []SharedCase{
 			w.exactly()
 		}
 	}},
-	{"L8", "no host waits for containers that spent and are gone, and they have no part of the emergency budget", func(w *town) {
-		here := w.directory("here", 1).starts()
-		here.takes(1)
-		for i := range 60 {
-			container := w.directory(fmt.Sprint("container-", i), 1).starts()
-			container.takes(1)
-			if err := container.ledger.Close(); err != nil {
-				w.Fatal(err)
+	{"L8", "no host waits for containers that spent and are gone, and they have no part of the emergency budget",
+		func(w *town) {
+			here := w.directory("here", 1).starts()
+			here.takes(1)
+			for i := range 60 {
+				container := w.directory(fmt.Sprint("container-", i), 1).starts()
+				container.takes(1)
+				if err := container.ledger.Close(); err != nil {
+					w.Fatal(err)
+				}
 			}
-		}
-		w.clock.Advance(time.Minute)
-		here.takes(1)
-		spent, err := here.ledger.Spend(w.Context(), quota.Emergency{Account: account, At: w.clock.Now(), Amounts: quota.Cost{"units": 30}},
-			[]quota.EmergencyBudget{{Pool: "units", Amount: 60, Since: noon, Shared: true}})
-		if w.sent += 30; err != nil || spent == 0 {
-			w.Fatalf("30 of an emergency budget of 60: row %d, %v", spent, err)
-		}
-		w.empty()
-		here.takes(90)
-		here.broke()
-		w.exactly()
-	}},
+			w.clock.Advance(time.Minute)
+			here.takes(1)
+			spent, err := here.ledger.Spend(w.Context(),
+				quota.Emergency{Account: account, At: w.clock.Now(), Amounts: quota.Cost{"units": 30}},
+				[]quota.EmergencyBudget{{Pool: "units", Amount: 60, Since: noon, Shared: true}})
+			if w.sent += 30; err != nil || spent == 0 {
+				w.Fatalf("30 of an emergency budget of 60: row %d, %v", spent, err)
+			}
+			w.empty()
+			here.takes(90)
+			here.broke()
+			w.exactly()
+		}},
 	{"L8", "a data directory that is used again is waited for, although it signed off", func(w *town) {
 		here, there := w.directory("here", 1).starts(), w.directory("there", 1)
 		for range 2 {
@@ -104,7 +106,8 @@ var membership = []SharedCase{
 // emergency spends without asking, as a Governor does whose budgets have room.
 func (p *program) emergency(amount int64) (row int64) {
 	p.Helper()
-	row, err := p.ledger.Spend(p.Context(), quota.Emergency{Account: account, At: p.clock.Now(), Who: p.ask(amount).Who, Amounts: quota.Cost{"units": amount}}, nil)
+	row, err := p.ledger.Spend(p.Context(), quota.Emergency{Account: account, At: p.clock.Now(),
+		Who: p.ask(amount).Who, Amounts: quota.Cost{"units": amount}}, nil)
 	if err != nil || row == 0 {
 		p.Fatalf("an emergency of %d: row %d, %v", amount, row, err)
 	}
@@ -150,7 +153,8 @@ var corrected = []SharedCase{
 			w.sent = 0
 			d := w.directory(fmt.Sprint(lost), 1)
 			between := &interrupted{}
-			p, other := d.starts(), d.starts(func(r sharedledger.Remote) sharedledger.Remote { between.Remote = r; return between })
+			p, other := d.starts(),
+				d.starts(func(r sharedledger.Remote) sharedledger.Remote { between.Remote = r; return between })
 			p.takes(1)
 			other.takes(1)
 			row := p.emergency(5)
@@ -173,7 +177,8 @@ var corrected = []SharedCase{
 	}},
 	{"L6", "a post that meets a ledger that is lost again and again is recorded once", func(w *town) {
 		remote := &losing{}
-		p := w.directory("here", 1).starts(func(r sharedledger.Remote) sharedledger.Remote { remote.Remote = r; return remote })
+		p := w.directory("here",
+			1).starts(func(r sharedledger.Remote) sharedledger.Remote { remote.Remote = r; return remote })
 		p.takes(5)
 		remote.loses = true
 		if err := p.ledger.Post(w.Context(), p.ask(7), w.clock.Now()); err != nil {
@@ -194,7 +199,8 @@ var corrected = []SharedCase{
 		here, there := w.directory("here", 2).starts(), w.directory("there", 2).starts()
 		w.meet(here, there)
 		until := w.clock.Now().Add(6 * time.Hour)
-		if err := here.ledger.Drain(w.Context(), account, "units", quota.Drain{Until: until, By: quota.ByHand, At: w.clock.Now()}); err != nil {
+		if err := here.ledger.Drain(w.Context(), account, "units",
+			quota.Drain{Until: until, By: quota.ByHand, At: w.clock.Now()}); err != nil {
 			w.Fatal(err)
 		}
 		w.clock.Advance(time.Minute)

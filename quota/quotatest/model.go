@@ -182,7 +182,8 @@ func (m *Model) refusal(a quota.Ask, now time.Time) (*quota.Refusal, time.Time) 
 func (m *Model) refusedUntil(a quota.Ask, now, before, t time.Time) *quota.Refusal {
 	for _, c := range a.Charges {
 		if d := m.drains[[2]string{a.Account, c.Pool}]; c.Amount > 0 && d.Until.Equal(t) {
-			r := &quota.Refusal{Pool: c.Pool, Window: protocol.DrainWindow, Used: d.Used, Ceiling: c.Bounds[0].Ceiling, Limit: c.Bounds[0].Window.Limit, Probe: d.Probe}
+			r := &quota.Refusal{Pool: c.Pool, Window: protocol.DrainWindow, Used: d.Used, Ceiling: c.Bounds[0].Ceiling,
+				Limit: c.Bounds[0].Window.Limit, Probe: d.Probe}
 			if r.ByHand = d.At; d.By == quota.ByUnknown {
 				r.ByHand, r.Unknown = time.Time{}, d.Until
 			}
@@ -192,7 +193,8 @@ func (m *Model) refusedUntil(a quota.Ask, now, before, t time.Time) *quota.Refus
 			if m.fitsIn(a, c, b, before) {
 				continue
 			}
-			r := &quota.Refusal{Pool: c.Pool, Window: b.Window.Name, Used: m.uses(a, c.Pool, b.Window, now), Ceiling: b.Ceiling, Limit: b.Window.Limit, Purpose: a.Who.Purpose}
+			r := &quota.Refusal{Pool: c.Pool, Window: b.Window.Name, Used: m.uses(a, c.Pool, b.Window, now),
+				Ceiling: b.Ceiling, Limit: b.Window.Limit, Purpose: a.Who.Purpose}
 			for _, other := range c.Bounds {
 				if m.fitsIn(a, c, other, now) {
 					r.RoomIn = other.Window.Name
@@ -246,7 +248,8 @@ func (m *Model) Refund(_ context.Context, account string, d quota.Decision) erro
 	for _, p := range d.Pools {
 		for i := range m.spends {
 			s := &m.spends[i]
-			if p.Charged > 0 && s.account == account && s.pool == p.Pool && s.number == p.Entry && s.amount == p.Charged && s.at.Equal(d.At) {
+			if p.Charged > 0 && s.account == account && s.pool == p.Pool && s.number == p.Entry &&
+				s.amount == p.Charged && s.at.Equal(d.At) {
 				found = append(found, s)
 			}
 		}

@@ -133,7 +133,8 @@ func (n *naive) checkPool(a quota.Ask, c quota.Charge, now time.Time, p quota.Po
 		used := n.used(a, c.Pool, b.Window, now)
 		left = min(left, max(b.Ceiling-used, 0))
 		if frees := n.frees(a, c.Pool, b.Window, now); p.Windows[j].Used != used || !p.Windows[j].FreesAt.Equal(frees) {
-			return fmt.Errorf("window %s has %d used and frees at %s, want %d, %s", b.Window.Name, p.Windows[j].Used, p.Windows[j].FreesAt, used, frees)
+			return fmt.Errorf("window %s has %d used and frees at %s, want %d, %s", b.Window.Name,
+				p.Windows[j].Used, p.Windows[j].FreesAt, used, frees)
 		}
 	}
 	drain := n.drains[c.Pool]
@@ -189,7 +190,8 @@ func (n *naive) checkRefusal(a quota.Ask, clock, now time.Time, d quota.Decision
 		}
 		c := a.Charges[i]
 		if d.Refusal.Window != protocol.DrainWindow {
-			c.Bounds = slices.DeleteFunc(slices.Clone(c.Bounds), func(b quota.Bound) bool { return b.Window.Name != d.Refusal.Window })
+			c.Bounds = slices.DeleteFunc(slices.Clone(c.Bounds),
+				func(b quota.Bound) bool { return b.Window.Name != d.Refusal.Window })
 		}
 		if alone.Charges = []quota.Charge{c}; len(c.Bounds) == 0 || n.fits(alone, before) {
 			return fmt.Errorf("refused by window %s of %s, which has room before %s", d.Refusal.Window, d.Refusal.Pool, t)

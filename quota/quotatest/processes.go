@@ -52,7 +52,8 @@ func Worker(open func(ctx context.Context, address string) (quota.Ledger, error)
 	os.Exit(0)
 }
 
-func work(text string, open func(context.Context, string) (quota.Ledger, error), stdin io.Reader, stdout io.Writer) error {
+func work(text string, open func(context.Context, string) (quota.Ledger, error), stdin io.Reader,
+	stdout io.Writer) error {
 	var load Load
 	if err := json.Unmarshal([]byte(text), &load); err != nil {
 		return fmt.Errorf("read the load: %w", err)

@@ -66,7 +66,8 @@ func newWalk(r *rig, t failer, roll dice) *walk {
 	r.grace = []time.Duration{0, 30 * second}[roll(2)]
 	r.horizon = 64 * time.Hour // the longest pool of all: one horizon for the whole walk
 	w := &walk{rig: r, t: t, roll: roll, model: &Model{Now: r.clock.Now},
-		shares: map[quota.Purpose]quota.Share{quota.Scheduled: 950_000, quota.Refresh: 950_000, quota.Backfill: 700_000, quota.Manual: 995_000}}
+		shares: map[quota.Purpose]quota.Share{quota.Scheduled: 950_000, quota.Refresh: 950_000,
+			quota.Backfill: 700_000, quota.Manual: 995_000}}
 	for _, name := range []string{"units", "search", "burst"}[:1+roll(3)] {
 		w.pools = append(w.pools, quota.Pool{Name: name, Windows: w.windows()})
 	}
@@ -75,7 +76,8 @@ func newWalk(r *rig, t failer, roll dice) *walk {
 
 // windows returns one to three different ones.
 func (w *walk) windows() []quota.Window {
-	lengths := []time.Duration{24 * time.Hour, 0, 10 * second, time.Minute, time.Hour, second, 48 * time.Hour, 1500 * time.Millisecond}
+	lengths := []time.Duration{24 * time.Hour, 0, 10 * second, time.Minute, time.Hour, second,
+		48 * time.Hour, 1500 * time.Millisecond}
 	var out []quota.Window
 	for range 1 + w.roll(3) {
 		length := lengths[w.roll(len(lengths))]
@@ -141,7 +143,8 @@ func (w *walk) wait() {
 	r, now := w.rig, w.rig.clock.Now()
 	due := w.last.RetryAt
 	midnight := nextMidnight(now, r.zone)
-	steps := []time.Duration{time.Microsecond, time.Millisecond, 700 * time.Millisecond, 3 * second, 20 * second, 5 * time.Minute, 50 * time.Minute, 7 * time.Hour, 30 * time.Hour}
+	steps := []time.Duration{time.Microsecond, time.Millisecond, 700 * time.Millisecond, 3 * second,
+		20 * second, 5 * time.Minute, 50 * time.Minute, 7 * time.Hour, 30 * time.Hour}
 	switch n := w.roll(len(steps) + 5); {
 	case n < len(steps):
 		r.pass(steps[n] + time.Duration(w.roll(1000))*time.Microsecond)
@@ -169,7 +172,8 @@ func (w *walk) refund() {
 		return
 	}
 	p := w.taken[len(w.taken)-1-w.roll(min(len(w.taken), 4))]
-	got, want := w.rig.ledger.Refund(w.rig.Context(), w.rig.account, p.ledger), w.model.Refund(w.rig.Context(), w.rig.account, p.model)
+	got, want := w.rig.ledger.Refund(w.rig.Context(), w.rig.account, p.ledger),
+		w.model.Refund(w.rig.Context(), w.rig.account, p.model)
 	if !sameError(got, want) {
 		w.t.Fatalf("%s: refund %s: %v, want %v", w.rig.at(), show(p.ledger), got, want)
 	}
@@ -177,7 +181,8 @@ func (w *walk) refund() {
 
 func (w *walk) post() {
 	w.t.Helper()
-	ago := []time.Duration{0, -time.Hour, time.Millisecond, 5 * second, 40 * second, 2 * time.Hour, 23 * time.Hour, 30 * time.Hour, 63 * time.Hour, 65 * time.Hour}
+	ago := []time.Duration{0, -time.Hour, time.Millisecond, 5 * second, 40 * second, 2 * time.Hour,
+		23 * time.Hour, 30 * time.Hour, 63 * time.Hour, 65 * time.Hour}
 	at := w.rig.clock.Now().Add(-ago[w.roll(len(ago))])
 	a := w.rig.ask(w.charges(1)...)
 	for i := range a.Charges {
@@ -192,7 +197,8 @@ func (w *walk) post() {
 func (w *walk) drain() {
 	w.t.Helper()
 	r, now := w.rig, w.rig.clock.Now()
-	until := []time.Time{now.Add(5 * time.Minute), {}, nextMidnight(now, r.zone), now.Add(-time.Second), now.Add(1234567 * time.Microsecond)}[w.roll(5)]
+	until := []time.Time{now.Add(5 * time.Minute), {}, nextMidnight(now, r.zone), now.Add(-time.Second),
+		now.Add(1234567 * time.Microsecond)}[w.roll(5)]
 	pool, d := w.pools[w.roll(len(w.pools))].Name, quota.Drain{Until: until, Used: int64(w.roll(100))}
 	for _, l := range []quota.Ledger{r.ledger, w.model} {
 		if err := l.Drain(r.Context(), r.account, pool, d); err != nil {
@@ -237,7 +243,8 @@ func show(v any) string {
 
 // sameError compares kinds.
 func sameError(a, b error) bool {
-	for _, kind := range []error{quota.ErrUnknown, quota.ErrNeverFits, quota.ErrUnavailable, quota.ErrCorrupt, quota.ErrNewer, quota.ErrNotRefundable, quota.ErrClosed} {
+	for _, kind := range []error{quota.ErrUnknown, quota.ErrNeverFits, quota.ErrUnavailable,
+		quota.ErrCorrupt, quota.ErrNewer, quota.ErrNotRefundable, quota.ErrClosed} {
 		if errors.Is(a, kind) != errors.Is(b, kind) {
 			return false
 		}

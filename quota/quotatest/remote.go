@@ -244,14 +244,16 @@ var numbered = []Case{
 var generations = []Case{
 	{ID: "G5", Name: "without a state nothing is done: it is lost", check: func(r *rig) {
 		r.fresh(noon, per(time.Hour, 10))
-		if s := r.standing("a"); s.Generation != 0 || len(s.Hosts) != 0 || s.Written["a"] != 0 || !s.Born.IsZero() || !s.At.Equal(noon) {
+		if s := r.standing("a"); s.Generation != 0 || len(s.Hosts) != 0 || s.Written["a"] != 0 ||
+			!s.Born.IsZero() || !s.At.Equal(noon) {
 			r.Fatalf("%+v", s)
 		}
 		if _, err := r.once(op("a", 1), 1); !errors.Is(err, sharedledger.ErrLost) {
 			r.Fatalf("take: %v", err)
 		}
-		if _, err := r.remote().Sync(r.Context(), sharedledger.Batch{Account: r.account, Generation: first, Horizon: quota.MinHorizon,
-			Rows: []sharedledger.Row{r.row("a", 1, noon, 3)}}); !errors.Is(err, sharedledger.ErrLost) {
+		if _, err := r.remote().Sync(r.Context(),
+			sharedledger.Batch{Account: r.account, Generation: first, Horizon: quota.MinHorizon,
+				Rows: []sharedledger.Row{r.row("a", 1, noon, 3)}}); !errors.Is(err, sharedledger.ErrLost) {
 			r.Fatalf("sync: %v", err)
 		}
 		if s := r.standing("a"); s.Generation != 0 {
@@ -280,12 +282,15 @@ var generations = []Case{
 		r.begin(per(time.Hour, 10))
 		r.charges(op("a", 1), 4)
 		r.renew(sharedledger.Renewal{Was: first, Next: next}, next)
-		for _, o := range []sharedledger.Operation{op("a", 1), op("a", 2), op("b", 1), {Generation: first, Writer: "a", Number: 9, Nonce: 1, Written: 8}} {
+		for _, o := range []sharedledger.Operation{op("a", 1), op("a", 2), op("b", 1),
+			{Generation: first, Writer: "a", Number: 9, Nonce: 1, Written: 8}} {
 			r.over(next, func() error { _, err := r.once(o, 1); return err })
 		}
 		r.over(next, func() error {
-			_, err := r.remote().Sync(r.Context(), sharedledger.Batch{Account: r.account, Generation: first, Horizon: quota.MinHorizon,
-				Rows: []sharedledger.Row{r.row("c", 1, noon, 3)}, Snapshots: []sharedledger.UsageSnapshot{r.snapshot(noon, 9)}, Host: &sharedledger.Host{ID: "h"}})
+			_, err := r.remote().Sync(r.Context(),
+				sharedledger.Batch{Account: r.account, Generation: first, Horizon: quota.MinHorizon,
+					Rows: []sharedledger.Row{r.row("c", 1, noon, 3)}, Snapshots: []sharedledger.UsageSnapshot{r.snapshot(noon, 9)},
+					Host: &sharedledger.Host{ID: "h"}})
 			return err
 		})
 		if s := r.standing("c"); s.Written["c"] != 0 || len(s.Hosts) != 0 {
@@ -358,8 +363,9 @@ var generations = []Case{
 			if part != PartWriters { // which only those miss who are among them
 				r.loses(op("a", 3))
 				r.loses(op("b", 1))
-				_, err := r.remote().Sync(r.Context(), sharedledger.Batch{Account: r.account, Generation: first, Horizon: quota.MinHorizon,
-					Rows: []sharedledger.Row{r.row("c", 1, noon, 3)}})
+				_, err := r.remote().Sync(r.Context(),
+					sharedledger.Batch{Account: r.account, Generation: first, Horizon: quota.MinHorizon,
+						Rows: []sharedledger.Row{r.row("c", 1, noon, 3)}})
 				if !errors.Is(err, sharedledger.ErrLost) {
 					r.Fatalf("%ssync: %v", r.about, err)
 				}

@@ -18,8 +18,10 @@ var returning = []Case{
 		said := r.report()
 		sum := int64(0)
 		w := said.Pools[0].Windows[0]
-		if len(w.Returns) < 50 || len(w.Returns) > 100 || !said.Pools[0].Windows[1].Returns[0].At.Equal(said.Pools[0].Windows[1].FreesAt) {
-			r.Fatalf("%d steps; the day returns %+v, and ends at %v", len(w.Returns), said.Pools[0].Windows[1].Returns, said.Pools[0].Windows[1].FreesAt)
+		if len(w.Returns) < 50 || len(w.Returns) > 100 ||
+			!said.Pools[0].Windows[1].Returns[0].At.Equal(said.Pools[0].Windows[1].FreesAt) {
+			r.Fatalf("%d steps; the day returns %+v, and ends at %v", len(w.Returns), said.Pools[0].Windows[1].Returns,
+				said.Pools[0].Windows[1].FreesAt)
 		}
 		for i, back := range w.Returns {
 			sum += back.Amount
@@ -43,8 +45,9 @@ func (r *rig) report() quota.Report {
 	for _, b := range r.bounds {
 		windows = append(windows, b.Window)
 	}
-	t := &quota.Tariff{Zone: r.zone, Grace: r.grace, Pools: []quota.Pool{{Name: "units", Windows: windows}}, Ceilings: map[quota.Purpose]quota.Share{},
-		Methods: map[string]quota.Cost{"videos.list": {"units": 1}}}
+	t := &quota.Tariff{Zone: r.zone, Grace: r.grace, Pools: []quota.Pool{{Name: "units", Windows: windows}},
+		Ceilings: map[quota.Purpose]quota.Share{},
+		Methods:  map[string]quota.Cost{"videos.list": {"units": 1}}}
 	for _, p := range quota.Purposes() {
 		t.Ceilings[p] = 1_000_000
 	}

@@ -91,7 +91,8 @@ const second = time.Second
 func (r *rig) ask(charges ...quota.Charge) quota.Ask {
 	now := r.clock.Now().Add(r.skew)
 	return quota.Ask{Account: r.account, Who: r.who, Charges: charges, Midnights: quota.Midnights(now, r.zone),
-		Grace: r.grace, Horizon: max(r.horizon, quota.MinHorizon, longest(charges)+r.grace), Precision: r.precision, Now: now, Gap: cmp.Or(r.gap, r.grace)}
+		Grace: r.grace, Horizon: max(r.horizon, quota.MinHorizon, longest(charges)+r.grace), Precision: r.precision,
+		Now: now, Gap: cmp.Or(r.gap, r.grace)}
 }
 
 // longest returns the longest window of the charges; a day has at most 25 hours.
@@ -166,7 +167,8 @@ func (r *rig) retries(amount int64, after time.Duration, window string) quota.De
 	r.Helper()
 	d := r.take(amount)
 	if d.Allowed || d.RetryAfter != after || d.Refusal.Window != window {
-		r.Fatalf("%s: %d: allowed %t, retry after %v by %v, want %v by window %s", r.at(), amount, d.Allowed, d.RetryAfter, d.Refusal, after, window)
+		r.Fatalf("%s: %d: allowed %t, retry after %v by %v, want %v by window %s", r.at(), amount,
+			d.Allowed, d.RetryAfter, d.Refusal, after, window)
 	}
 	return d
 }

@@ -91,7 +91,8 @@ var several = []Case{
 			return quota.Spent{Pool: pool, Who: quota.Who{Purpose: p, Region: region, Method: "videos.list"}, Amount: amount}
 		}
 		for since, want := range map[time.Time][]quota.Spent{
-			noon: {of(quota.Scheduled, "US", "search", 1), of(quota.Manual, "", "units", 20), of(quota.Scheduled, "US", "units", 7)},
+			noon: {of(quota.Scheduled, "US", "search", 1), of(quota.Manual, "", "units", 20),
+				of(quota.Scheduled, "US", "units", 7)},
 			noon.Add(time.Microsecond): {of(quota.Scheduled, "US", "search", 1), of(quota.Manual, "", "units", 20),
 				of(quota.Scheduled, "US", "units", 4)},
 			noon.Add(time.Hour): nil,
@@ -108,7 +109,8 @@ var several = []Case{
 	{ID: "E3", Name: "clients are told apart, also within a step of precision", check: func(r *rig) {
 		r.precision = time.Minute
 		of := func(client string, amount int64) quota.Spent {
-			return quota.Spent{Pool: "units", Who: quota.Who{Purpose: quota.Manual, Method: "videos.list", Client: client}, Amount: amount}
+			return quota.Spent{Pool: "units",
+				Who: quota.Who{Purpose: quota.Manual, Method: "videos.list", Client: client}, Amount: amount}
 		}
 		want := []quota.Spent{of("reports", 7), of("", 2), of("notebook", 1)}
 		for _, part := range []quota.Spent{of("reports", 3), of("reports", 4), of("", 2), of("notebook", 1)} {
@@ -125,7 +127,8 @@ var several = []Case{
 		first := r.account
 		r.account = first + "0"
 		r.admits(10, 0)
-		if err := r.ledger.Drain(r.Context(), r.account, "units", quota.Drain{Until: noon.Add(3 * time.Hour), Used: 1}); err != nil {
+		if err := r.ledger.Drain(r.Context(), r.account, "units",
+			quota.Drain{Until: noon.Add(3 * time.Hour), Used: 1}); err != nil {
 			r.Fatal(err)
 		}
 		r.account = first
@@ -157,7 +160,8 @@ var several = []Case{
 		r.fresh(noon, per(24*time.Hour, 10))
 		r.take(10)
 		r.clock.Set(noon.Add(time.Hour))
-		for _, c := range []quota.Charge{charge("other", 1, per(48*time.Hour, 10)), charge("units", 10, per(48*time.Hour, 10))} {
+		for _, c := range []quota.Charge{charge("other", 1, per(48*time.Hour, 10)),
+			charge("units", 10, per(48*time.Hour, 10))} {
 			d, err := r.ledger.Take(r.Context(), r.ask(c))
 			if err != nil || d.Allowed != (c.Pool == "other") {
 				r.Fatalf("%s at %v: allowed %v, %v", c.Pool, r.clock.Now(), d.Allowed, err)
@@ -204,7 +208,8 @@ var loss = []Case{
 		if err := mine.Refund(r.Context(), r.account, d); err != nil {
 			r.Fatalf("refund by another handle: %v", err)
 		}
-		if err := other.Drain(r.Context(), r.account, "units", quota.Drain{Until: noon.Add(time.Minute), Used: 7}); err != nil {
+		if err := other.Drain(r.Context(), r.account, "units",
+			quota.Drain{Until: noon.Add(time.Minute), Used: 7}); err != nil {
 			r.Fatal(err)
 		}
 		r.refuses(1, 0)

@@ -102,7 +102,8 @@ func (d *directory) starts(through ...func(sharedledger.Remote) sharedledger.Rem
 	if err != nil {
 		d.Fatal(err)
 	}
-	l.Account, l.Host.Name, l.Now, l.Log = account, d.name, d.clock.Now, slog.New(slog.NewTextHandler(&locked{w: d.town}, nil))
+	l.Account, l.Host.Name, l.Now, l.Log = account, d.name, d.clock.Now,
+		slog.New(slog.NewTextHandler(&locked{w: d.town}, nil))
 	l.Pause, l.ShortWait = func(context.Context, time.Duration) {}, time.Minute
 	d.Cleanup(func() { _ = l.Close() })
 	return &program{directory: d, ledger: l}
@@ -126,8 +127,9 @@ func (w *town) says(what string) bool {
 func (p *program) ask(amount int64) quota.Ask {
 	now := p.clock.Now()
 	return quota.Ask{Account: account, Who: quota.Who{Purpose: quota.Manual, Region: p.name, Method: "videos.list"},
-		Charges: []quota.Charge{charge("units", amount, per(24*time.Hour, p.limit))}, Midnights: quota.Midnights(now, time.UTC),
-		Horizon: quota.MinHorizon, Now: now}
+		Charges:   []quota.Charge{charge("units", amount, per(24*time.Hour, p.limit))},
+		Midnights: quota.Midnights(now, time.UTC),
+		Horizon:   quota.MinHorizon, Now: now}
 }
 
 // tries takes, and makes the call where that is admitted. A call without a decision is no failure.
@@ -138,7 +140,8 @@ func (p *program) tries(amount int64) (quota.Decision, error) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if p.sent += amount; p.sent > p.limit {
-			p.Errorf("%s: %s sends %d, which makes %d of %d", p.clock.Now().Format(time.TimeOnly), p.name, amount, p.sent, p.limit)
+			p.Errorf("%s: %s sends %d, which makes %d of %d", p.clock.Now().Format(time.TimeOnly),
+				p.name, amount, p.sent, p.limit)
 		}
 	}
 	return d, err
@@ -149,7 +152,8 @@ func (p *program) takes(amount int64) quota.Decision {
 	p.Helper()
 	d, err := p.tries(amount)
 	if err != nil || !d.Allowed {
-		p.Fatalf("%s: %s takes %d: %+v %v, want it admitted", p.clock.Now().Format(time.TimeOnly), p.name, amount, d.Refusal, err)
+		p.Fatalf("%s: %s takes %d: %+v %v, want it admitted", p.clock.Now().Format(time.TimeOnly),
+			p.name, amount, d.Refusal, err)
 	}
 	p.clock.Advance(second)
 	return d

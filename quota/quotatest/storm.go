@@ -170,7 +170,8 @@ func (s *storm) drain(p *program, i int) {
 	if s.r.IntN(3) > 0 {
 		d = quota.Drain{Until: now.Add(time.Duration(s.r.IntN(20)+1) * second), By: quota.ByHand, At: now}
 	}
-	s.say("%s%d drains until %s: %v", p.name, i, d.Until.Format("15:04:05"), p.ledger.Drain(s.Context(), account, "units", d))
+	s.say("%s%d drains until %s: %v", p.name, i, d.Until.Format("15:04:05"),
+		p.ledger.Drain(s.Context(), account, "units", d))
 }
 
 func (s *storm) giveBack(p *program, i int, d quota.Decision, amount int64) {
@@ -209,7 +210,8 @@ func (r *recorder) Sync(ctx context.Context, d sharedledger.Batch) (time.Time, e
 		if row.State == sharedledger.RowAsked && err == nil {
 			r.s.doubt += row.Amounts["units"]
 		}
-		rows += fmt.Sprintf(" %s/%d:%d%s", row.Writer[:3], row.Number, row.Amounts["units"], []string{"?", "", "!", "d", "v", "u"}[row.State])
+		rows += fmt.Sprintf(" %s/%d:%d%s", row.Writer[:3], row.Number, row.Amounts["units"],
+			[]string{"?", "", "!", "d", "v", "u"}[row.State])
 	}
 	for _, u := range d.Snapshots {
 		for _, used := range u.Windows {

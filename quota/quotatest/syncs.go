@@ -9,16 +9,18 @@ import (
 )
 
 var syncs = []Case{
-	{ID: "L4", Name: "a clock a year behind is not believed after days without a take and a sync of the provider's word", check: func(r *rig) {
-		r.begin(per(time.Hour, 5))
-		r.charges(op("a", 1), 3)
-		r.pass(96 * time.Hour)
-		r.raises(sharedledger.UsageSnapshot{Pool: "units", Generation: first, At: r.clock.Now(), Owed: true, Drain: quota.Drain{Until: r.clock.Now().Add(time.Hour)}})
-		r.clock.Set(noon.AddDate(-1, 0, 0))
-		if d, err := r.once(op("a", 2), 1); !errors.Is(err, quota.ErrUnavailable) {
-			r.Fatalf("a year before the newest entry: %+v, %v", d, err)
-		}
-	}},
+	{ID: "L4", Name: "a clock a year behind is not believed after days without a take and a sync of the provider's word",
+		check: func(r *rig) {
+			r.begin(per(time.Hour, 5))
+			r.charges(op("a", 1), 3)
+			r.pass(96 * time.Hour)
+			r.raises(sharedledger.UsageSnapshot{Pool: "units", Generation: first, At: r.clock.Now(),
+				Owed: true, Drain: quota.Drain{Until: r.clock.Now().Add(time.Hour)}})
+			r.clock.Set(noon.AddDate(-1, 0, 0))
+			if d, err := r.once(op("a", 2), 1); !errors.Is(err, quota.ErrUnavailable) {
+				r.Fatalf("a year before the newest entry: %+v, %v", d, err)
+			}
+		}},
 	{ID: "K2", Name: "a row that was synced before is netted against snapshots from its sync on", check: func(r *rig) {
 		minute := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
 		for _, c := range []struct {
@@ -30,8 +32,10 @@ var syncs = []Case{
 			{"before", 4, []sharedledger.Sync{{Since: minute(5)}}, 15},
 			{"from then on", 4, []sharedledger.Sync{{Since: minute(4)}}, 10},
 			{"charged at its own time, then lost", 4, []sharedledger.Sync{{Until: first}, {Since: minute(5)}}, 10},
-			{"charged at its own time, then lost before the snapshot", 4, []sharedledger.Sync{{Until: 2 << 28}, {Since: minute(5)}}, 15},
-			{"synced, lost, and synced again since", 4, []sharedledger.Sync{{Since: minute(2), Until: first}, {Since: minute(5)}}, 10},
+			{"charged at its own time, then lost before the snapshot", 4,
+				[]sharedledger.Sync{{Until: 2 << 28}, {Since: minute(5)}}, 15},
+			{"synced, lost, and synced again since", 4,
+				[]sharedledger.Sync{{Since: minute(2), Until: first}, {Since: minute(5)}}, 10},
 			{"not synced at its time", 4, nil, 10},
 			{"before its own time", -1, nil, 15},
 		} {
@@ -87,22 +91,23 @@ var syncs = []Case{
 			r.Fatalf("%+v", got)
 		}
 	}},
-	{ID: "K9", Name: "an operation that was not carried out, and will not be used, cannot be carried out late", check: func(r *rig) {
-		r.begin(per(time.Hour, 10))
-		r.charges(op("a", 1), 3)
-		row := r.row("a", 2, noon, 3)
-		row.State = sharedledger.RowUnused
-		r.rows(row)
-		r.used(3)
-		r.failsOnce(sharedledger.ErrSynced, op("a", 2), 3)
-		clone := r.row("a", 2, noon, 3)
-		clone.State, clone.Nonce = sharedledger.RowUnused, 5
-		o := op("a", 3)
-		o.Written = 2
-		r.charges(o, 1)
-		before := r.row("a", 2, noon, 3)
-		before.State = sharedledger.RowUnused
-		r.rows(clone, before)
-		r.used(4)
-	}},
+	{ID: "K9", Name: "an operation that was not carried out, and will not be used, cannot be carried out late",
+		check: func(r *rig) {
+			r.begin(per(time.Hour, 10))
+			r.charges(op("a", 1), 3)
+			row := r.row("a", 2, noon, 3)
+			row.State = sharedledger.RowUnused
+			r.rows(row)
+			r.used(3)
+			r.failsOnce(sharedledger.ErrSynced, op("a", 2), 3)
+			clone := r.row("a", 2, noon, 3)
+			clone.State, clone.Nonce = sharedledger.RowUnused, 5
+			o := op("a", 3)
+			o.Written = 2
+			r.charges(o, 1)
+			before := r.row("a", 2, noon, 3)
+			before.State = sharedledger.RowUnused
+			r.rows(clone, before)
+			r.used(4)
+		}},
 }

@@ -88,8 +88,10 @@ func nonsense(r *rig) {
 		{"a pool without a name", quota.ErrUnknown, func(a *quota.Ask) { a.Charges[0].Pool = "" }},
 		{"no window", quota.ErrUnknown, func(a *quota.Ask) { a.Charges[0].Bounds = nil }},
 		{"no limit", quota.ErrUnknown, func(a *quota.Ask) { a.Charges[0].Bounds = []quota.Bound{per(time.Hour, 0)} }},
-		{"a ceiling above its limit", quota.ErrUnknown, func(a *quota.Ask) { a.Charges[0].Bounds = []quota.Bound{under(b, 101)} }},
-		{"a day without midnights", quota.ErrUnavailable, func(a *quota.Ask) { a.Charges[0].Bounds, a.Midnights = []quota.Bound{daily(100)}, nil }},
+		{"a ceiling above its limit", quota.ErrUnknown,
+			func(a *quota.Ask) { a.Charges[0].Bounds = []quota.Bound{under(b, 101)} }},
+		{"a day without midnights", quota.ErrUnavailable,
+			func(a *quota.Ask) { a.Charges[0].Bounds, a.Midnights = []quota.Bound{daily(100)}, nil }},
 		{"midnights of another week", quota.ErrUnavailable, func(a *quota.Ask) {
 			a.Charges[0].Bounds = []quota.Bound{daily(100)}
 			a.Midnights = quota.Midnights(noon.Add(7*24*time.Hour), time.UTC)

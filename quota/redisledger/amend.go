@@ -47,7 +47,8 @@ func (l *Ledger) Post(ctx context.Context, a quota.Ask, at time.Time) error {
 	if err := sharedledger.CheckAsk(a); err != nil {
 		return err
 	}
-	args := appendFields([]any{micros.Asked(a), micros.Of(a.Horizon), max(at.UnixMicro(), 0), metaField, whoField(a.Who)}, a)
+	args := appendFields([]any{micros.Asked(a), micros.Of(a.Horizon), max(at.UnixMicro(), 0),
+		metaField, whoField(a.Who)}, a)
 	for _, c := range a.Charges {
 		args = append(args, c.Amount)
 	}

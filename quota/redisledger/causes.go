@@ -17,30 +17,34 @@ type cause struct{ cause, cure string }
 
 // causes maps the first word of an answer to its cause. After none of them anything was done.
 var causes = map[string]cause{
-	"MOVED":       cluster,
-	"ASK":         cluster,
-	"CROSSSLOT":   cluster,
-	"CLUSTERDOWN": {"the cluster is down: some of its slots have no master", "see redis-cli cluster info; it goes on by itself once they have"},
-	"OOM":         {"the server is out of memory", "raise maxmemory, or remove the data that fill it"},
-	"READONLY":    {"the server is a replica, which takes no writes", "name the master in the ledger's URL, or use redis+sentinel://"},
-	"NOREPLICAS":  {"the server has too few replicas to write", "start its replicas, or lower min-replicas-to-write"},
-	"MASTERDOWN":  {"the replica has lost its master", "name the master in the ledger's URL, or use redis+sentinel://"},
-	"LOADING":     {"the server is loading its data", "none is needed: it answers once it has"},
-	"MISCONF":     {"the server cannot save its data, and takes no writes", "free its disk, see its log"},
-	"BUSY":        {"the server is busy with another's script", "redis-cli SCRIPT KILL ends it"},
-	"NOAUTH":      password,
-	"WRONGPASS":   password,
-	"NOPERM":      rights,
+	"MOVED":     cluster,
+	"ASK":       cluster,
+	"CROSSSLOT": cluster,
+	"CLUSTERDOWN": {"the cluster is down: some of its slots have no master",
+		"see redis-cli cluster info; it goes on by itself once they have"},
+	"OOM": {"the server is out of memory", "raise maxmemory, or remove the data that fill it"},
+	"READONLY": {"the server is a replica, which takes no writes",
+		"name the master in the ledger's URL, or use redis+sentinel://"},
+	"NOREPLICAS": {"the server has too few replicas to write", "start its replicas, or lower min-replicas-to-write"},
+	"MASTERDOWN": {"the replica has lost its master", "name the master in the ledger's URL, or use redis+sentinel://"},
+	"LOADING":    {"the server is loading its data", "none is needed: it answers once it has"},
+	"MISCONF":    {"the server cannot save its data, and takes no writes", "free its disk, see its log"},
+	"BUSY":       {"the server is busy with another's script", "redis-cli SCRIPT KILL ends it"},
+	"NOAUTH":     password,
+	"WRONGPASS":  password,
+	"NOPERM":     rights,
 }
 
 var (
-	cluster  = cause{"the server is part of a cluster", "use redis+cluster:// instead of redis:// in the ledger's URL (rediss+cluster:// with TLS)"}
+	cluster = cause{"the server is part of a cluster",
+		"use redis+cluster:// instead of redis:// in the ledger's URL (rediss+cluster:// with TLS)"}
 	password = cause{"user or password is refused", "check user and password in the ledger's URL"}
-	rights   = cause{"the user does not have all rights", "give it all of ACL SETUSER in docs/hosts.md; ingest doctor names the missing ones"}
+	rights   = cause{"the user does not have all rights",
+		"give it all of ACL SETUSER in docs/hosts.md; ingest doctor names the missing ones"}
 )
 
-// causeOf returns the cause of an answer; the zero one if it is not known. Some have no word of their own: Redis's API is
-// their text.
+// causeOf returns the cause of an answer; the zero one if it is not known. Some have no word of their own: Redis's API
+// is their text.
 func causeOf(word, text string) cause {
 	if c, ok := causes[word]; ok {
 		return c
@@ -57,14 +61,16 @@ func causeOf(word, text string) cause {
 	case strings.HasPrefix(text, "ERR max number of clients"):
 		return cause{"the server has too many connections", "raise maxclients, or close some"}
 	case strings.HasPrefix(text, "ERR unknown command"):
-		return cause{"the server has renamed or disabled a command that the ledger needs", "take out the rename-command lines for the commands of ACL SETUSER in docs/hosts.md"}
+		return cause{"the server has renamed or disabled a command that the ledger needs",
+			"take out the rename-command lines for the commands of ACL SETUSER in docs/hosts.md"}
 	}
 	return cause{}
 }
 
 // silenceOf returns the cause of an error of the network; the zero one if it is not known.
 func silenceOf(err error, timeout time.Duration) cause {
-	wrong, cure := certificate.Refused(err, "name the authority that signed it with SSL_CERT_FILE=FILE; the name in it must be the URL's host")
+	wrong, cure := certificate.Refused(err,
+		"name the authority that signed it with SSL_CERT_FILE=FILE; the name in it must be the URL's host")
 	switch slow := net.Error(nil); {
 	case errors.As(err, new(tls.RecordHeaderError)):
 		return cause{"the server does not speak TLS there", "use redis:// in the ledger's URL, or the port that speaks TLS"}
@@ -75,11 +81,14 @@ func silenceOf(err error, timeout time.Duration) cause {
 	case errors.As(err, new(*net.DNSError)):
 		return cause{"the server's host is not known", "check the host in the ledger's URL"}
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return cause{"nothing listens at the server's address", "see that it runs (redis-cli -h HOST ping), and check host and port in the ledger's URL"}
+		return cause{"nothing listens at the server's address",
+			"see that it runs (redis-cli -h HOST ping), and check host and port in the ledger's URL"}
 	case errors.As(err, &slow) && slow.Timeout():
-		return cause{fmt.Sprintf("the server does not answer within %v", timeout), "see that it runs and is not paused: redis-cli -h HOST ping; where the answer takes longer, ?timeout=2s in the ledger's URL"}
+		return cause{fmt.Sprintf("the server does not answer within %v", timeout), "see that it runs and is not paused: " +
+			"redis-cli -h HOST ping; where the answer takes longer, ?timeout=2s in the ledger's URL"}
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
-		return cause{"the server closed the connection", "see its log; if it speaks TLS there, use rediss:// in the ledger's URL"}
+		return cause{"the server closed the connection",
+			"see its log; if it speaks TLS there, use rediss:// in the ledger's URL"}
 	}
 	return cause{}
 }

@@ -20,7 +20,8 @@ const (
 
 // readEntries unpacks entries, with total as the sum after the last, and sets the spenders that names has. The Ref of
 // an entry is its place in the page, from 1.
-func readEntries(page []string, total int64, names map[uint16]quota.Who) (base int64, entries []sharedledger.Entry, err error) {
+func readEntries(page []string, total int64,
+	names map[uint16]quota.Who) (base int64, entries []sharedledger.Entry, err error) {
 	entries = make([]sharedledger.Entry, len(page))
 	base = total
 	for k := len(page) - 1; k >= 0; k-- {

@@ -101,7 +101,8 @@ var answers = map[string]struct {
 
 // untouched are the first words of errors after which nothing was done.
 var untouched = map[string]bool{
-	"READONLY": true, "LOADING": true, "MASTERDOWN": true, "CLUSTERDOWN": true, "TRYAGAIN": true, "CROSSSLOT": true, "MOVED": true, "ASK": true,
+	"READONLY": true, "LOADING": true, "MASTERDOWN": true, "CLUSTERDOWN": true, "TRYAGAIN": true,
+	"CROSSSLOT": true, "MOVED": true, "ASK": true,
 	"MISCONF": true, "OOM": true, "NOREPLICAS": true, "BUSY": true, "NOSCRIPT": true, "DENIED": true,
 	"DAYS": true, // a script's own
 }
@@ -126,7 +127,8 @@ func (l *Ledger) noAnswer(ctx context.Context, err error) error {
 func unsent(err error) bool {
 	dial, ok := errors.AsType[*net.OpError](err)
 	return ok && dial.Op == "dial" || errors.As(err, new(*tls.CertificateVerificationError)) || errors.Is(err, errTLS) ||
-		errors.Is(err, redis.ErrClosed) || errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) || errors.Is(err, errEarly)
+		errors.Is(err, redis.ErrClosed) || errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) ||
+		errors.Is(err, errEarly)
 }
 
 // errEarly means that the caller gave up before the server was asked.
@@ -134,7 +136,8 @@ var errEarly = errors.New("not asked")
 
 // corrupt returns the error for keys with content that no ledger writes.
 func corrupt(keys []string, what string) error {
-	return fmt.Errorf("%w: redis: %s: find out which program wrote to it; to start the account again, DEL %s, and post its spends",
+	return fmt.Errorf("%w: redis: %s: find out which program wrote to it; "+
+		"to start the account again, DEL %s, and post its spends",
 		quota.ErrCorrupt, what, strings.Trim(fmt.Sprintf("%q", keys), "[]"))
 }
 
@@ -144,6 +147,7 @@ func clockError(rest string) error {
 	if _, err := fmt.Sscan(rest, &ledger, &other); err != nil {
 		return fmt.Errorf("%w: redis: clocks apart: %q", quota.ErrUnavailable, rest)
 	}
-	return quota.ClockError(protocol.Sprintf("redis: its clock says %s, this machine's or the newest entry %s: set them right, more than the grace apart is not trusted, nor more than %v",
+	return quota.ClockError(protocol.Sprintf("redis: its clock says %s, this machine's or the newest entry %s: "+
+		"set them right, more than the grace apart is not trusted, nor more than %v",
 		protocol.Time(ledger), protocol.Time(other), quota.MaxClockGap))
 }

@@ -21,7 +21,8 @@ const (
 )
 
 // errUnbounded is the error of a reply beyond these limits; the connection is then of no more use.
-var errUnbounded = errors.New("its answer is longer, or nested deeper, than the answer of any Redis that holds a ledger: is the address another program's?")
+var errUnbounded = errors.New("its answer is longer, or nested deeper, " +
+	"than the answer of any Redis that holds a ledger: is the address another program's?")
 
 // The first two bytes of a TLS record that refuses the request.
 const (

@@ -47,7 +47,8 @@ func (l *Ledger) Inspect(ctx context.Context) (Facts, error) {
 }
 
 // facts asks the server of account "default". Facts that it forbids stay unknown.
-func (l *Ledger) facts(ctx context.Context, questions ...func(context.Context, redis.UniversalClient, *Facts) error) (Facts, error) {
+func (l *Ledger) facts(ctx context.Context,
+	questions ...func(context.Context, redis.UniversalClient, *Facts) error) (Facts, error) {
 	f := Facts{MaxMemory: -1}
 	within, cancel := context.WithTimeout(ctx, l.bound())
 	defer cancel()
@@ -77,7 +78,8 @@ func forbidden(err error) bool {
 	if _, known := causes[word]; known && word != "NOPERM" { // "OOM command not allowed" is no missing right
 		return false
 	}
-	return word == "NOPERM" || strings.HasPrefix(text, "ERR unknown") || strings.Contains(text, "not allowed") || strings.Contains(text, "disabled")
+	return word == "NOPERM" || strings.HasPrefix(text, "ERR unknown") || strings.Contains(text, "not allowed") ||
+		strings.Contains(text, "disabled")
 }
 
 func clockOf(ctx context.Context, client redis.UniversalClient, f *Facts) error {

@@ -9,10 +9,10 @@
 // The client never resends by itself. A call that timed out may have been carried out: its error is quota.ErrInDoubt.
 // The numbered take of sharedledger.Remote can be asked again.
 //
-// A server that was restarted or promoted may have lost its newest entries; State tells the two apart. It lacks the scripts of TakeOnce and Sync,
-// which contain the names of account and generation and are loaded by Renew and Resume alone. A master that was turned into a
-// replica and back keeps the scripts, but has a new replication id. A take checks that before it charges, unless the
-// server has data that this writer wrote less than a millisecond ago.
+// A server that was restarted or promoted may have lost its newest entries; State tells the two apart. It lacks the
+// scripts of TakeOnce and Sync, which contain the names of account and generation and are loaded by Renew and Resume
+// alone. A master that was turned into a replica and back keeps the scripts, but has a new replication id. A take
+// checks that before it charges, unless the server has data that this writer wrote less than a millisecond ago.
 //
 // The ledger's own user needs no more than this (Cluster adds +cluster|slots and +command, Sentinel has users of its
 // own; with +config|get, Inspect knows more):
@@ -71,7 +71,8 @@ func open(url string, o Options, change func(string) string) (*Ledger, error) {
 	if t.TLSConfig != nil && o.TLS != nil {
 		t.TLSConfig = o.TLS
 	}
-	l := &Ledger{client: connect(t, o.Timeout), passwords: [2]string{t.Password, t.SentinelPassword}, prefix: o.Prefix, timeout: o.Timeout, scripts: map[string]script{}, change: change}
+	l := &Ledger{client: connect(t, o.Timeout), passwords: [2]string{t.Password, t.SentinelPassword},
+		prefix: o.Prefix, timeout: o.Timeout, scripts: map[string]script{}, change: change}
 	for name := range files {
 		l.scripts[name] = l.join("", name)
 	}

@@ -85,7 +85,8 @@ func (t *logTail) add(page []string) {
 
 // page asks log.lua for the page from a time or, if that is 0, from a position.
 func (t *logTail) page(ctx context.Context, at, pos int64) (int64, []string, error) {
-	reply, err := t.ledger.run(ctx, t.ledger.scripts["log"], t.keys, []any{metaField, t.field, put7(nil, at, pos, logPage)})
+	reply, err := t.ledger.run(ctx, t.ledger.scripts["log"], t.keys,
+		[]any{metaField, t.field, put7(nil, at, pos, logPage)})
 	if err != nil {
 		return 0, nil, err
 	}

@@ -24,8 +24,8 @@ const (
 	serverField  = "s"
 )
 
-// State implements sharedledger.Remote. After a promotion since the generation began, it returns ErrLost with the server's
-// remaining data, every time until Renew; after a restart ErrRestarted, every time until Resume or Renew.
+// State implements sharedledger.Remote. After a promotion since the generation began, it returns ErrLost with the
+// server's remaining data, every time until Renew; after a restart ErrRestarted, every time until Resume or Renew.
 func (l *Ledger) State(ctx context.Context, account string, writers []string) (sharedledger.RemoteState, error) {
 	if err := sharedledger.CheckState(account, writers); err != nil {
 		return sharedledger.RemoteState{}, err

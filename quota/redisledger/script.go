@@ -22,8 +22,9 @@ type script struct {
 	own         bool // a generation's: only Renew and Resume load it
 }
 
-// generationScripts are the scripts that only Renew and Resume load. They begin with the names of account and generation, and so
-// have their own hashes: a server that has them is the one on which the generation began, not restarted since.
+// generationScripts are the scripts that only Renew and Resume load. They begin with the names of account and
+// generation, and so have their own hashes: a server that has them is the one on which the generation began, not
+// restarted since.
 type generationScripts struct {
 	name       string
 	once, sync script
@@ -31,7 +32,8 @@ type generationScripts struct {
 
 // files lists the files of each script in order; each may use the ones before.
 var files = map[string]string{
-	"take":   "local function find() common seek return (seek) end local function rare() common pools writers return meta,pool,whole,prolong,sweep end common take",
+	"take": "local function find() common seek return (seek) end local function rare() " +
+		"common pools writers return meta,pool,whole,prolong,sweep end common take",
 	"refund": "common seek pools tail refund",
 	"post":   "common seek pools tail post",
 	"drain":  "common seek pools tail drain",

@@ -17,7 +17,8 @@ import (
 
 // Spent implements quota.Ledger. It reads page by page to block the server only briefly: a pool's sums are of one
 // moment, the sums of different pools are not.
-func (l *Ledger) Spent(ctx context.Context, account string, since time.Time, every time.Duration) ([]quota.Spent, error) {
+func (l *Ledger) Spent(ctx context.Context, account string, since time.Time,
+	every time.Duration) ([]quota.Spent, error) {
 	if err := quota.CheckAccount(account); err != nil {
 		return nil, err
 	}

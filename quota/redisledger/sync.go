@@ -27,7 +27,8 @@ const (
 )
 
 // errChanged means that the ledger was changed since it was read.
-var errChanged = fmt.Errorf("%w: redis: other writers change it at the same time, again and again", quota.ErrUnavailable)
+var errChanged = fmt.Errorf("%w: redis: other writers change it at the same time, again and again",
+	quota.ErrUnavailable)
 
 // Sync implements sharedledger.Remote. It reads the concerned logs page by page, applies Batch.Plan, stages a long new
 // log page by page beside the old one, and lets sync.lua swap them. No step blocks the server for long, and all before
@@ -88,14 +89,17 @@ func (s *syncing) round(ctx context.Context) (time.Time, error) {
 		if err != nil {
 			return time.Time{}, err
 		}
-		keys, staged, pools = append(keys, keys[0]+":"+p.Pool), append(staged, s.stagedKey(i)), append(pools, poolField+p.Pool)
+		keys, staged, pools = append(keys, keys[0]+":"+p.Pool), append(staged, s.stagedKey(i)),
+			append(pools, poolField+p.Pool)
 		plans, late = append(plans, c.plan), append(late, c.late)
 		for _, e := range c.entries {
 			entries = append(entries, e)
 		}
 	}
-	head := put7(nil, int64(s.Generation), s.facts.Horizon, s.state.spenders, s.spenders, fresh, quota.Ask{Gap: s.Gap}.ClockGap().Microseconds(), int64(len(s.fields.names)))
-	args := slices.Concat([]any{head, metaField, serverField}, pools, plans, late, s.fields.names, s.fields.were, s.fields.become, entries)
+	head := put7(nil, int64(s.Generation), s.facts.Horizon, s.state.spenders, s.spenders, fresh,
+		quota.Ask{Gap: s.Gap}.ClockGap().Microseconds(), int64(len(s.fields.names)))
+	args := slices.Concat([]any{head, metaField, serverField}, pools, plans, late, s.fields.names,
+		s.fields.were, s.fields.become, entries)
 	reply, err := s.run(ctx, s.own(s.Account, s.Generation).sync, append(keys, staged...), args)
 	if err = s.classifyNoScript(ctx, s.Account, s.Generation, err); err != nil {
 		return time.Time{}, err
@@ -109,7 +113,8 @@ func (s *syncing) round(ctx context.Context) (time.Time, error) {
 // read reads the state's fields that the batch concerns, and the facts for a plan.
 func (s *syncing) read(ctx context.Context) (err error) {
 	s.facts.Writers, s.facts.Raised = map[string]sharedledger.WriterState{}, map[string][]sharedledger.Raised{}
-	s.found, s.ids, s.names = map[string]string{}, map[quota.Who]uint16{}, map[uint16]quota.Who{unattributedID: sharedledger.Unattributed}
+	s.found, s.ids, s.names = map[string]string{}, map[quota.Who]uint16{},
+		map[uint16]quota.Who{unattributedID: sharedledger.Unattributed}
 	fields := map[string]func(value string) error{hostsField: nil}
 	for _, r := range s.Rows {
 		fields[writerPrefix+r.Writer] = func(value string) error { return s.readWriter(r.Writer, value) }
@@ -285,7 +290,8 @@ func (s *syncing) change(ctx context.Context, p *sharedledger.PoolPlan, i int) (
 
 // pack packs entries, with base as the sum before them. It returns the sum after them and how many are new, and
 // appends to late the places of entries synced now, whose time only the last step knows.
-func (s *syncing) pack(entries []sharedledger.Entry, log *logTail, base int64, late *[]byte) (packed []string, total, added int64) {
+func (s *syncing) pack(entries []sharedledger.Entry, log *logTail, base int64,
+	late *[]byte) (packed []string, total, added int64) {
 	packed = make([]string, len(entries))
 	for k, e := range entries {
 		if e.Ref > 0 {
@@ -308,7 +314,8 @@ func (s *syncing) stagedKey(i int) string {
 
 // stage writes a pool's new log beside the old one, then the entries that takes have added meanwhile, until few are
 // left. It returns how many it staged.
-func (s *syncing) stage(ctx context.Context, key string, packed []string, log *logTail, grown int64) (staged int64, err error) {
+func (s *syncing) stage(ctx context.Context, key string, packed []string, log *logTail,
+	grown int64) (staged int64, err error) {
 	for {
 		for page := range slices.Chunk(packed, stagedPage) {
 			args := []any{staged}

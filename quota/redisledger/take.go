@@ -87,7 +87,8 @@ func takeArgs(a quota.Ask, op *sharedledger.Operation) []any {
 		precision, begin = 0, 1
 	}
 	o := cmp.Or(op, &sharedledger.Operation{})
-	head := put7(make([]byte, 0, 256), a.ClockGap().Microseconds(), micros.Asked(a), micros.Of(a.Horizon), precision, begin, micros.Of(a.Grace),
+	head := put7(make([]byte, 0, 256), a.ClockGap().Microseconds(), micros.Asked(a), micros.Of(a.Horizon),
+		precision, begin, micros.Of(a.Grace),
 		o.Number, o.Nonce, int64(o.Generation), o.Written, int64(len(a.Midnights)))
 	for _, m := range a.Midnights {
 		head = put7(head, max(m.UnixMicro(), 0))

@@ -56,7 +56,8 @@ func parse(s string) (*redis.UniversalOptions, error) {
 	hosts := strings.LastIndexByte(rest[:end], '@') + 1
 	u, err := url.Parse("redis://" + rest[:hosts] + "host" + rest[end:]) // with one host
 	if err != nil || u.Fragment != "" || strings.Contains(rest[end:], "@") {
-		return nil, errors.New("in names and passwords write %40 for '@', %2F for '/', %3F for '?', %23 for '#', %25 for '%', and so on for what is no letter, digit, '-', '.' or '_'")
+		return nil, errors.New("in names and passwords write %40 for '@', %2F for '/', %3F for '?', " +
+			"%23 for '#', %25 for '%', and so on for what is no letter, digit, '-', '.' or '_'")
 	}
 	o.Username = u.User.Username()
 	if o.Password, _ = u.User.Password(); o.Username != "" && o.Password == "" {
@@ -90,7 +91,8 @@ func parse(s string) (*redis.UniversalOptions, error) {
 func settings(o *redis.UniversalOptions, kind, query string) error {
 	fields := map[string]*string{}
 	if kind == "sentinel" {
-		fields = map[string]*string{"master_name": &o.MasterName, "sentinel_username": &o.SentinelUsername, "sentinel_password": &o.SentinelPassword}
+		fields = map[string]*string{"master_name": &o.MasterName, "sentinel_username": &o.SentinelUsername,
+			"sentinel_password": &o.SentinelPassword}
 	}
 	values, err := url.ParseQuery(query)
 	ok := err == nil
@@ -107,7 +109,8 @@ func settings(o *redis.UniversalOptions, kind, query string) error {
 		}
 	}
 	if !ok || kind == "sentinel" && o.MasterName == "" {
-		return errors.New("redis+sentinel:// needs ?master_name=NAME, and may have &sentinel_username=NAME and &sentinel_password=…, once each and percent-encoded; " +
+		return errors.New("redis+sentinel:// needs ?master_name=NAME, " +
+			"and may have &sentinel_username=NAME and &sentinel_password=…, once each and percent-encoded; " +
 			"nothing else has settings behind a '?' but ?timeout=2s")
 	}
 	return nil
@@ -139,8 +142,8 @@ func connect(o *redis.UniversalOptions, timeout time.Duration) redis.UniversalCl
 	return redis.NewClusterClient(cluster)
 }
 
-// dialTLS agrees on TLS over a connection that has its own timeout, so that a server that is away costs no more with TLS.
-// Its errors are of the net package's dial: nothing was asked yet.
+// dialTLS agrees on TLS over a connection that has its own timeout, so that a server that is away costs no more with
+// TLS. Its errors are of the net package's dial: nothing was asked yet.
 func dialTLS(ctx context.Context, dial dialer, network, addr string, secure *tls.Config) (net.Conn, error) {
 	plain, err := dial(ctx, network, addr)
 	if err != nil {

@@ -84,7 +84,8 @@ func (b Batch) Check() error {
 		return fmt.Errorf("%w: a batch of nothing", quota.ErrUnknown)
 	}
 	if len(b.Rows) > MaxRows || !b.Generation.valid() || b.Horizon < 0 || b.Horizon > MaxHorizon {
-		return fmt.Errorf("%w: a batch of %d rows in generation %d for %v", quota.ErrUnknown, len(b.Rows), b.Generation, b.Horizon)
+		return fmt.Errorf("%w: a batch of %d rows in generation %d for %v", quota.ErrUnknown,
+			len(b.Rows), b.Generation, b.Horizon)
 	}
 	writers, pools := map[string]bool{}, map[string]bool{}
 	for _, r := range b.Rows {
@@ -110,7 +111,8 @@ func (b Batch) Check() error {
 		}
 	}
 	if len(writers) > MaxWriters || len(pools) > MaxPools {
-		return fmt.Errorf("%w: a batch of %d writers and %d pools: at most %d and %d", quota.ErrUnknown, len(writers), len(pools), MaxWriters, MaxPools)
+		return fmt.Errorf("%w: a batch of %d writers and %d pools: at most %d and %d", quota.ErrUnknown,
+			len(writers), len(pools), MaxWriters, MaxPools)
 	}
 	return nil
 }
@@ -122,7 +124,8 @@ func (h *Host) check() error {
 	}
 	kept, err := json.Marshal(h)
 	if err != nil || h.ID == "" || len(h.ID) > 64 || len(kept) > maxHost {
-		return fmt.Errorf("%w: host %q of %d bytes: an id of 1 to 64 bytes, %d in all", quota.ErrUnknown, h.ID, len(kept), maxHost)
+		return fmt.Errorf("%w: host %q of %d bytes: an id of 1 to 64 bytes, %d in all", quota.ErrUnknown,
+			h.ID, len(kept), maxHost)
 	}
 	return nil
 }

@@ -97,13 +97,15 @@ func (s *Ledger) Drain(ctx context.Context, account, pool string, d quota.Drain)
 // Reset implements quota.Ledger: it refuses. Every data directory's journal has the spends, and would sync them into
 // the remote again after the next loss.
 func (s *Ledger) Reset(_ context.Context, account string) error {
-	return fmt.Errorf("%w: account %s is not reset: the journals of its hosts would bring the spends back when the ledger is lost next. "+
+	return fmt.Errorf("%w: account %s is not reset: "+
+		"the journals of its hosts would bring the spends back when the ledger is lost next. "+
 		"Set another account: in the config of each host, which begins at 0", quota.ErrShared, account)
 }
 
 // Spent implements quota.Ledger. The knowledge of this data directory counts, also after a loss of the remote: it is
 // synced first.
-func (s *Ledger) Spent(ctx context.Context, account string, since time.Time, every time.Duration) (spent []quota.Spent, err error) {
+func (s *Ledger) Spent(ctx context.Context, account string, since time.Time,
+	every time.Duration) (spent []quota.Spent, err error) {
 	err = s.on(ctx, account, func() error {
 		if err := s.loadOnce(ctx); err != nil {
 			return err
@@ -161,7 +163,8 @@ func (s *Ledger) ownPart(budgets []quota.EmergencyBudget) []quota.EmergencyBudge
 }
 
 // Left implements quota.EmergencyAccount.
-func (s *Ledger) Left(ctx context.Context, account string, at time.Time, budgets []quota.EmergencyBudget) (left []int64, err error) {
+func (s *Ledger) Left(ctx context.Context, account string, at time.Time,
+	budgets []quota.EmergencyBudget) (left []int64, err error) {
 	err = s.on(ctx, account, func() error {
 		if err := s.loadOnce(ctx); err != nil {
 			return err
@@ -204,10 +207,12 @@ func (s *Ledger) Close() error {
 // signOff tells the other hosts not to wait for this data directory after a loss, if it was new to this process and
 // owes nothing, as in a container. If it fails, they wait as for a host that was killed.
 func (s *Ledger) signOff(ctx context.Context) {
-	if !s.isFresh || !s.isListed || s.load(ctx) != nil || s.state.owes() || len(s.state.Asked) > 0 || !s.state.Breaker.Until.IsZero() {
+	if !s.isFresh || !s.isListed || s.load(ctx) != nil || s.state.owes() || len(s.state.Asked) > 0 ||
+		!s.state.Breaker.Until.IsZero() {
 		return
 	}
 	host := s.host()
 	host.Left = true
-	_, _ = s.Remote.Sync(ctx, Batch{Account: s.Account, Generation: s.state.Generation, Horizon: s.horizon, Gap: s.gap, Host: host})
+	_, _ = s.Remote.Sync(ctx, Batch{Account: s.Account, Generation: s.state.Generation, Horizon: s.horizon,
+		Gap: s.gap, Host: host})
 }

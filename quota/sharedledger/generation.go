@@ -31,10 +31,11 @@ func (g Generation) next() Generation {
 type event int
 
 const (
-	whole      event = iota // it has all it acknowledged, in our generation or in a younger one begun by another data directory
-	lost                    // it has lost something
-	firstStart              // remote and journal are both new
-	reloaded                // its server was restarted, and has all that this data directory knows of
+	// it has all it acknowledged, in our generation or in a younger one begun by another data directory
+	whole      event = iota
+	lost             // it has lost something
+	firstStart       // remote and journal are both new
+	reloaded         // its server was restarted, and has all that this data directory knows of
 )
 
 // compare finds the event, and the reason of a loss; restarted is the remote's error about its server.
@@ -53,7 +54,8 @@ func (s *Ledger) compare(r RemoteState, restarted error) (found event, why strin
 	case r.Generation == s.lostIn:
 		return lost, "it lacks operations that this data directory saw or wrote"
 	case r.Generation == mine:
-		if s.writer != "" && r.Written[s.writer] < s.written || slices.ContainsFunc(s.state.Written, func(w LastWrite) bool { return s.misses(r, w) }) {
+		if s.writer != "" && r.Written[s.writer] < s.written ||
+			slices.ContainsFunc(s.state.Written, func(w LastWrite) bool { return s.misses(r, w) }) {
 			return lost, "it lacks operations that this data directory wrote"
 		}
 		if restarted != nil {
@@ -88,7 +90,8 @@ func (s *Ledger) ensureGeneration(ctx context.Context, inFlight Row) (RemoteStat
 		return remote, err
 	}
 	if gap := remote.At.Sub(s.Now()).Abs(); gap > s.gap {
-		return remote, quota.ClockError(protocol.Sprintf("its clock says %s, this machine's %s: set them right", remote.At, s.Now()))
+		return remote, quota.ClockError(
+			protocol.Sprintf("its clock says %s, this machine's %s: set them right", remote.At, s.Now()))
 	}
 	found, why := s.compare(remote, err)
 	switch {
@@ -128,7 +131,8 @@ func (s *Ledger) resume(ctx context.Context, g Generation) error {
 }
 
 // errSettling means that a new generation still waits for other hosts.
-var errSettling = fmt.Errorf("%w: it was lost, and waits until the other hosts have synced their spends", quota.ErrUnavailable)
+var errSettling = fmt.Errorf("%w: it was lost, and waits until the other hosts have synced their spends",
+	quota.ErrUnavailable)
 
 // awaitHosts returns errSettling until all hosts have synced to the generation.
 func (s *Ledger) awaitHosts(ctx context.Context, remote RemoteState) error {
@@ -143,7 +147,8 @@ func (s *Ledger) awaitHosts(ctx context.Context, remote RemoteState) error {
 		return fmt.Errorf("write the journal: %w", err)
 	}
 	if s.state.Hosts = here; len(here) > s.hosts {
-		s.warn(ctx, fmt.Sprintf("%d data directories share the ledger: set hosts: %d in the config of each, or after a loss of the ledger the others may not be waited for",
+		s.warn(ctx, fmt.Sprintf("%d data directories share the ledger: set hosts: "+
+			"%d in the config of each, or after a loss of the ledger the others may not be waited for",
 			len(here), len(here)), slog.Int("configured", s.hosts))
 	}
 	return nil
@@ -152,7 +157,8 @@ func (s *Ledger) awaitHosts(ctx context.Context, remote RemoteState) error {
 // Awaits returns the ids of the hosts that have synced in this generation, how many should, and until when it waits for
 // the others at the latest; zero if it waits no more. It waits for the hosts that any host, or the journal of state,
 // knew before, and for as many as configured. A directory that only reads is not one of them.
-func (r RemoteState) Awaits(state JournalState, hosts int, settle time.Duration) (here []string, want int, until time.Time) {
+func (r RemoteState) Awaits(state JournalState, hosts int,
+	settle time.Duration) (here []string, want int, until time.Time) {
 	var all []string
 	for _, h := range r.Hosts {
 		if h.Left {
@@ -186,5 +192,6 @@ func (s *Ledger) listed(remote RemoteState) bool {
 
 // spends reports whether this data directory has spent or is about to; one that only reads is no host.
 func (s *Ledger) spends(inFlight Row) bool {
-	return inFlight.ID != 0 || s.state.HasWritten || s.state.Owed || len(s.state.Asked) > 0 || slices.Contains(s.state.Hosts, s.state.HostID)
+	return inFlight.ID != 0 || s.state.HasWritten || s.state.Owed || len(s.state.Asked) > 0 ||
+		slices.Contains(s.state.Hosts, s.state.HostID)
 }

@@ -49,9 +49,10 @@ const (
 
 // JournalState is a journal's knowledge of an account.
 type JournalState struct {
-	HostID     string          // this data directory's, random
-	Generation Generation      // that the journal was synced to; 0: none
-	Owed       bool            // there is a RowOwed or RowUnused row, or the log of the same file was charged since it was carried
+	HostID     string     // this data directory's, random
+	Generation Generation // that the journal was synced to; 0: none
+	// there is a RowOwed or RowUnused row, or the log of the same file was charged since it was carried
+	Owed       bool
 	HasWritten bool            // there is a RowCharged or RowSynced row: the remote has data of this directory
 	Written    []LastWrite     // only from State: one per writer, the last names first, at most MaxWritten
 	Asked      []Row           // only from State: RowAsked rows, newest first, at most MaxAsked

@@ -17,8 +17,9 @@ func Open(tariff *quota.Tariff, remote Remote, journal Journal, hosts int) (*Led
 		return nil, fmt.Errorf("open the shared ledger: %w", err)
 	}
 	s := &Ledger{
-		Remote: remote, Journal: journal, Account: "default", Settle: tariff.Failure.Settle, Now: time.Now, ShortWait: 25 * time.Millisecond,
-		Pause: func(_ context.Context, d time.Duration) { time.Sleep(d) },
+		Remote: remote, Journal: journal, Account: "default", Settle: tariff.Failure.Settle, Now: time.Now,
+		ShortWait: 25 * time.Millisecond,
+		Pause:     func(_ context.Context, d time.Duration) { time.Sleep(d) },
 
 		pools: tariff.LedgerPools(), horizon: tariff.Horizon(), gap: tariff.Gap(), hosts: hosts, turn: make(chan struct{}, 1),
 	}
@@ -39,7 +40,8 @@ func checkParts(tariff *quota.Tariff, remote Remote, journal Journal, hosts int)
 	case hosts < 1:
 		return fmt.Errorf("%w: %d data directories share it: at least 1 does", quota.ErrUnknown, hosts)
 	case tariff.Failure.Settle <= 0:
-		return fmt.Errorf("%w: failure: settle is %v: a new generation has to wait for the other hosts: try 10 min", quota.ErrUnknown, tariff.Failure.Settle)
+		return fmt.Errorf("%w: failure: settle is %v: a new generation has to wait for the other hosts: try 10 min",
+			quota.ErrUnknown, tariff.Failure.Settle)
 	}
 	return nil
 }

@@ -85,8 +85,9 @@ func (p *PoolPlan) enter(log []Entry) []Entry {
 }
 
 // raise enters the units of a snapshot that the log lacks beyond the tolerated gap: for each window a charge, the
-// shortest first, at the latest time that the snapshot allows. It reduces charges of younger snapshots whose windows reach back to that time
-// by as much, the earliest first, since they would have been smaller if this snapshot had come first.
+// shortest first, at the latest time that the snapshot allows. It reduces charges of younger snapshots whose windows
+// reach back to that time by as much, the earliest first, since they would have been smaller if this snapshot had come
+// first.
 func (u Raised) raise(log []Entry, now int64, may []int64) (entries []Entry, raised bool) {
 	seen := min(u.At, now)
 	at := seen
@@ -144,7 +145,8 @@ func unattributed(log []Entry, from int64) (charges []*Entry) {
 			charges = append(charges, &log[i])
 		}
 	}
-	slices.SortStableFunc(charges, func(a, b *Entry) int { return cmp.Or(cmp.Compare(a.seen(), b.seen()), cmp.Compare(b.Since, a.Since)) })
+	slices.SortStableFunc(charges,
+		func(a, b *Entry) int { return cmp.Or(cmp.Compare(a.seen(), b.seen()), cmp.Compare(b.Since, a.Since)) })
 	return charges
 }
 

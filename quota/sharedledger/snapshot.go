@@ -13,9 +13,10 @@ type UsageSnapshot struct {
 	Generation Generation    `json:"generation"`
 	At         time.Time     `json:"at"`
 	Windows    []WindowUsage `json:"windows"`
-	Entries    int64         `json:"entries"`        // quota.PoolState.Entries: no later answer of this generation has fewer
-	Drain      quota.Drain   `json:"drain"`          // in force then
-	Owed       bool          `json:"owed,omitempty"` // the drain has to be synced into the remote
+	// quota.PoolState.Entries: no later answer of this generation has fewer
+	Entries int64       `json:"entries"`
+	Drain   quota.Drain `json:"drain"`          // in force then
+	Owed    bool        `json:"owed,omitempty"` // the drain has to be synced into the remote
 }
 
 // WindowUsage is one window of a UsageSnapshot.
@@ -25,9 +26,9 @@ type WindowUsage struct {
 	Used   int64        `json:"used"`
 }
 
-// Over returns the later of two snapshots of one pool. If the earlier one has a drain that is still to be synced, or one by
-// quota.ByUnknown, that the later one does not know, the later one has it too, and it is still to be synced if the earlier
-// one's was.
+// Over returns the later of two snapshots of one pool. If the earlier one has a drain that is still to be synced, or
+// one by quota.ByUnknown, that the later one does not know, the later one has it too, and it is still to be synced if
+// the earlier one's was.
 func (u UsageSnapshot) Over(old UsageSnapshot) UsageSnapshot {
 	if !u.supersedes(old) {
 		u, old = old, u
@@ -88,7 +89,8 @@ func (u UsageSnapshot) discount(r Row) {
 // sameUsage reports whether two snapshots of a pool differ only in time.
 func sameUsage(a, b UsageSnapshot) bool {
 	return a.Drain.Equal(b.Drain) &&
-		slices.EqualFunc(a.Windows, b.Windows, func(a, b WindowUsage) bool { return a.Used == b.Used && a.Window == b.Window })
+		slices.EqualFunc(a.Windows, b.Windows,
+			func(a, b WindowUsage) bool { return a.Used == b.Used && a.Window == b.Window })
 }
 
 // replaceSnapshot replaces its pool's snapshot. A journal keeps the youngest, so that the new one is made younger than

@@ -26,7 +26,8 @@ const compareAgain = 30 * time.Second
 func (s *Ledger) ensureUpToDate(ctx context.Context, inFlight Row) error {
 	noticesLoss := !s.hasSibling && (s.written > 0 || !s.state.HasWritten)
 	recent := s.Now().Sub(s.comparedAt).Abs() < compareAgain
-	if s.comparedIn == s.state.Generation && recent && s.isListed && inFlight.ID != 0 && s.state.Generation != 0 && !s.state.owes() && noticesLoss {
+	if s.comparedIn == s.state.Generation && recent && s.isListed && inFlight.ID != 0 && s.state.Generation != 0 &&
+		!s.state.owes() && noticesLoss {
 		return nil
 	}
 	return s.bringUpToDate(ctx, inFlight)
@@ -85,7 +86,8 @@ func (s *Ledger) syncTo(ctx context.Context, remote RemoteState, inFlight Row) (
 		slices.SortFunc(rows, func(a, b Row) int { return cmp.Compare(a.ID, b.ID) })
 	} else {
 		if s.state.Generation != 0 {
-			s.warn(ctx, "the ledger has begun a new generation: syncing the spends", slog.Int64("generation", int64(remote.Generation)))
+			s.warn(ctx, "the ledger has begun a new generation: syncing the spends",
+				slog.Int64("generation", int64(remote.Generation)))
 		}
 		s.written = 0
 		if rows, err = s.missingRows(ctx, remote, snapshots); err != nil {
@@ -93,7 +95,8 @@ func (s *Ledger) syncTo(ctx context.Context, remote RemoteState, inFlight Row) (
 		}
 	}
 	rows = slices.DeleteFunc(rows, func(r Row) bool { return r.ID == inFlight.ID })
-	d := Batch{Account: s.Account, Generation: remote.Generation, Horizon: s.horizon, Gap: s.gap, Rows: rows, Snapshots: snapshots}
+	d := Batch{Account: s.Account, Generation: remote.Generation, Horizon: s.horizon, Gap: s.gap,
+		Rows: rows, Snapshots: snapshots}
 	if s.spends(inFlight) {
 		d.Host = s.host()
 	}

@@ -220,7 +220,8 @@ func (l *Log[M]) Sum(t int64) (sum, first int64) {
 
 // reaching returns the time of the first entry at which the running sum reaches c; 0 if there is none.
 func (l *Log[M]) reaching(c int64) int64 {
-	if i := sort.Search(len(l.Entries), func(i int) bool { return l.Entries[i].Before+l.Entries[i].Amount >= c }); i < len(l.Entries) {
+	if i := sort.Search(len(l.Entries),
+		func(i int) bool { return l.Entries[i].Before+l.Entries[i].Amount >= c }); i < len(l.Entries) {
 		return l.Entries[i].At
 	}
 	return 0
@@ -238,7 +239,8 @@ func (l *Log[M]) Insert(at time.Time, amount int64, who quota.Who, precision tim
 	l.dropEmptied(us)
 	var none M
 	if n := len(l.Entries); precision > 0 && n > 0 {
-		if e := &l.Entries[n-1]; e.Who == who && e.Note == none && at.Truncate(precision).Equal(protocol.Time(e.At).Truncate(precision)) {
+		if e := &l.Entries[n-1]; e.Who == who && e.Note == none &&
+			at.Truncate(precision).Equal(protocol.Time(e.At).Truncate(precision)) {
 			e.At, e.Amount = us, e.Amount+amount
 			l.Total += amount
 			l.number++ // it grows with every charge

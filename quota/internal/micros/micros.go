@@ -80,7 +80,8 @@ func Facts(a quota.Ask, next func() int64) (facts []quota.PoolFacts, entries []i
 }
 
 // Decide makes the decision from facts, and returns an error if the server acted on another one.
-func Decide(a quota.Ask, clock, now time.Time, facts []quota.PoolFacts, entries []int64, allowed bool) (quota.Decision, error) {
+func Decide(a quota.Ask, clock, now time.Time, facts []quota.PoolFacts, entries []int64,
+	allowed bool) (quota.Decision, error) {
 	if err := a.Check(now); err != nil {
 		return quota.Decision{}, err
 	}

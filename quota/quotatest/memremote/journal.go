@@ -50,7 +50,8 @@ func (j *Journal) State(_ context.Context, account string) (sharedledger.Journal
 }
 
 // Begin implements sharedledger.Journal.
-func (j *Journal) Begin(_ context.Context, row sharedledger.Row, n sharedledger.Notes) (int64, sharedledger.JournalState, error) {
+func (j *Journal) Begin(_ context.Context, row sharedledger.Row,
+	n sharedledger.Notes) (int64, sharedledger.JournalState, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err := j.named(); err != nil {
@@ -143,7 +144,8 @@ func (j *Journal) RefundEmergency(_ context.Context, account string, id int64) e
 }
 
 // Left implements sharedledger.Journal.
-func (j *Journal) Left(_ context.Context, account string, at time.Time, budgets []quota.EmergencyBudget) ([]int64, error) {
+func (j *Journal) Left(_ context.Context, account string, at time.Time,
+	budgets []quota.EmergencyBudget) ([]int64, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	b, ok := j.accounts[account]
@@ -211,7 +213,8 @@ func (j *Journal) state(account string) sharedledger.JournalState {
 			}
 		}
 	}
-	s.Written = slices.SortedFunc(maps.Values(written), func(a, b sharedledger.LastWrite) int { return cmp.Compare(b.Writer, a.Writer) })
+	s.Written = slices.SortedFunc(maps.Values(written),
+		func(a, b sharedledger.LastWrite) int { return cmp.Compare(b.Writer, a.Writer) })
 	s.Written = s.Written[:min(len(s.Written), sharedledger.MaxWritten)]
 	for i := len(b.rows) - 1; i >= 0 && len(s.Asked) < sharedledger.MaxAsked; i-- {
 		if b.rows[i].State == sharedledger.RowAsked {
@@ -244,7 +247,8 @@ func (b *book) row(id int64) *sharedledger.Row {
 func (b *book) note(n sharedledger.Notes) {
 	for _, v := range n.Verdicts {
 		r := b.row(v.ID)
-		if r == nil || v.State == sharedledger.RowCharged && (r.State == sharedledger.RowOwed || r.State == sharedledger.RowSynced) {
+		if r == nil || v.State == sharedledger.RowCharged &&
+			(r.State == sharedledger.RowOwed || r.State == sharedledger.RowSynced) {
 			continue
 		}
 		if v.State == sharedledger.RowSynced && !v.Synced.IsZero() && (r.State != v.State || n.Generation != b.generation) {
@@ -287,7 +291,8 @@ func synced(r sharedledger.Row, until sharedledger.Generation) []sharedledger.Sy
 
 // forget drops the rows older than t that the ledger need not be synced any more.
 func (b *book) forget(t time.Time) {
-	b.rows = slices.DeleteFunc(b.rows, func(r sharedledger.Row) bool { return r.At.Before(t) && r.State != sharedledger.RowOwed })
+	b.rows = slices.DeleteFunc(b.rows,
+		func(r sharedledger.Row) bool { return r.At.Before(t) && r.State != sharedledger.RowOwed })
 }
 
 func cloneRow(r sharedledger.Row) sharedledger.Row {

@@ -105,7 +105,8 @@ func (l *Remote) Reset(_ context.Context, name string) error {
 }
 
 // Spent implements quota.Ledger.
-func (l *Remote) Spent(_ context.Context, name string, since time.Time, every time.Duration) (out []quota.Spent, err error) {
+func (l *Remote) Spent(_ context.Context, name string, since time.Time,
+	every time.Duration) (out []quota.Spent, err error) {
 	err = l.on(name, func(acc *account, _ time.Time) error {
 		out = acc.Spent(since, every)
 		return nil
@@ -185,7 +186,8 @@ func (l *Remote) Load(i Image) {
 	l.accounts = cloneAccounts(i.accounts)
 }
 
-// WithoutPart returns the image without the "log" of the account's pool units, without that "pool", or without the "writers".
+// WithoutPart returns the image without the "log" of the account's pool units, without that "pool", or without the
+// "writers".
 func (i Image) WithoutPart(account, part string) Image {
 	i = i.Without(account, map[string]string{"log": "units"}[part])
 	switch a := i.accounts[account]; part {
@@ -224,7 +226,8 @@ func cloneAccounts(accounts map[string]*account) map[string]*account {
 			c.Pools = append(c.Pools, &q)
 		}
 		// Their content is never written into.
-		c.lengths, c.raised, c.writers, c.hosts = maps.Clone(a.lengths), maps.Clone(a.raised), maps.Clone(a.writers), slices.Clone(a.hosts)
+		c.lengths, c.raised, c.writers, c.hosts = maps.Clone(a.lengths), maps.Clone(a.raised),
+			maps.Clone(a.writers), slices.Clone(a.hosts)
 		out[name] = &c
 	}
 	return out

@@ -43,7 +43,8 @@ func (a *account) drawOnce(ask quota.Ask, op sharedledger.Operation, clock, now 
 	case w.Number < op.Written:
 		err = fmt.Errorf("%w: writer %s is at %d here, and wrote %d", sharedledger.ErrLost, op.Writer, w.Number, op.Written)
 	case w.Number > op.Number || again && w.Nonce != op.Nonce:
-		err = fmt.Errorf("%w: writer %s is at %d here, and asks for %d", sharedledger.ErrClone, op.Writer, w.Number, op.Number)
+		err = fmt.Errorf("%w: writer %s is at %d here, and asks for %d", sharedledger.ErrClone,
+			op.Writer, w.Number, op.Number)
 	case again && w.Charged == 0:
 		err = fmt.Errorf("%w: writer %s, number %d", sharedledger.ErrSynced, op.Writer, op.Number)
 	default:
@@ -58,8 +59,10 @@ func (a *account) drawOnce(ask quota.Ask, op sharedledger.Operation, clock, now 
 		return a.Decide(ask, clock, now)
 	}
 	d, err := a.draw(ask, clock, now)
-	if err == nil && d.Allowed && !ask.Peek && slices.ContainsFunc(ask.Charges, func(c quota.Charge) bool { return c.Amount > 0 }) {
-		a.wrote(op.Writer, writer{sharedledger.WriterState{Number: op.Number, Nonce: op.Nonce, Charged: d.At.UnixMicro()}, clone(d), now})
+	if err == nil && d.Allowed && !ask.Peek &&
+		slices.ContainsFunc(ask.Charges, func(c quota.Charge) bool { return c.Amount > 0 }) {
+		a.wrote(op.Writer,
+			writer{sharedledger.WriterState{Number: op.Number, Nonce: op.Nonce, Charged: d.At.UnixMicro()}, clone(d), now})
 	}
 	return d, err
 }
@@ -155,7 +158,8 @@ func (l *Remote) Sync(_ context.Context, b sharedledger.Batch) (now time.Time, e
 }
 
 func (a *account) sync(b sharedledger.Batch, now time.Time) {
-	facts := sharedledger.RemoteFacts{Now: now.UnixMicro(), Horizon: a.Horizon.Microseconds(), Raised: a.raised, Writers: map[string]sharedledger.WriterState{}}
+	facts := sharedledger.RemoteFacts{Now: now.UnixMicro(), Horizon: a.Horizon.Microseconds(),
+		Raised: a.raised, Writers: map[string]sharedledger.WriterState{}}
 	for name, w := range a.writers {
 		facts.Writers[name] = w.WriterState
 	}
@@ -192,7 +196,8 @@ func plain(log []memlog.Entry[note]) (out []sharedledger.Entry) {
 
 func noted(entries []sharedledger.Entry) (out []memlog.Entry[note]) {
 	for _, e := range entries {
-		out = append(out, memlog.Entry[note]{Number: e.Ref, At: e.At, Amount: e.Amount, Who: e.Who, Note: note{e.Synced, e.Since, e.Generation}})
+		out = append(out, memlog.Entry[note]{Number: e.Ref, At: e.At, Amount: e.Amount, Who: e.Who,
+			Note: note{e.Synced, e.Since, e.Generation}})
 	}
 	return out
 }
