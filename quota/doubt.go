@@ -42,7 +42,8 @@ func (t *Tariff) doubt(p PoolState, today, now, midnight time.Time) Drain {
 		probe = p.LastDrain.Probe
 	}
 	wait := doubts[min(probe, len(doubts)-1)]
-	wait += time.Duration((rand.Float64() - 0.5) / 2.5 * float64(wait)) //nolint:gosec // a fifth more or less, so that accounts do not ask together
+	// a fifth more or less, so that accounts do not ask together
+	wait += time.Duration((rand.Float64() - 0.5) / 2.5 * float64(wait)) //nolint:gosec // no secret
 	if !now.Add(wait).Before(midnight) {
 		return stands
 	}
@@ -76,7 +77,8 @@ func (g *Governor) probe(ctx context.Context, d Decision) (Decision, error) {
 		// Random leases almost never coincide (one in ten million), so if two calls are made at once, the stored
 		// lease tells which call is the probe.
 		lease := p.LastDrain
-		lease.Until = d.At.Add(probeTime + rand.N(longestLease-probeTime)).Truncate(time.Microsecond) //nolint:gosec // only to be different
+		random := rand.N(longestLease - probeTime) //nolint:gosec // only to be different
+		lease.Until = d.At.Add(probeTime + random).Truncate(time.Microsecond)
 		mine := p.Charged <= g.Tariff.cheapest(p.Pool)
 		if mine {
 			var err error

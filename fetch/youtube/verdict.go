@@ -255,17 +255,21 @@ var keySentences = []struct {
 }{
 	{
 		regexp.MustCompile(
-			`(?i)has not been used in project|access not configured|not authorized to use this api|\bapi\b.* (?:is|it is|has been|was) (?:disabled|not enabled|deactivated|blocked)`), noAPI},
+			`(?i)has not been used in project|access not configured|not authorized to use this api|` +
+				`\bapi\b.* (?:is|it is|has been|was) (?:disabled|not enabled|deactivated|blocked)`), noAPI},
 	{regexp.MustCompile(`(?i)\bbilling\b`), noBilling},
 	{regexp.MustCompile(
 		`(?i)\b(?:project|consumer)\b.*\b(?:suspended|deleted|deletion|invalid|not found|shut down|not exist)`), noProject},
 	{
 		regexp.MustCompile(
-			`(?i)\bapi key\b.*\b(?:not valid|invalid|valid api key|expired|not found|not exist|doesn't exist|restrict|blocked|disabled|revoked|leaked|suspended|deleted|not authorized)`), refusesKey},
+			`(?i)\bapi key\b.*\b(?:not valid|invalid|valid api key|expired|not found|not exist|doesn't exist|restrict|` +
+				`blocked|disabled|revoked|leaked|suspended|deleted|not authorized)`), refusesKey},
 	{regexp.MustCompile(`(?i)^requests (?:from|to) .*\bare blocked`), refusesKey},
 	{
 		regexp.MustCompile(
-			`(?i)restrictions? (?:configured )?(?:on|of|for) (?:your|the|this) api key|(?:missing|no|without|use) an? (?:valid )?api key|unregistered callers|unauthenticated use|from different projects`), refusesKey},
+			`(?i)restrictions? (?:configured )?(?:on|of|for) (?:your|the|this) api key|` +
+				`(?:missing|no|without|use) an? (?:valid )?api key|unregistered callers|` +
+				`unauthenticated use|from different projects`), refusesKey},
 }
 
 // refusedKey finds a refused key by the sentence of the refusal, or by its link to Google's console.

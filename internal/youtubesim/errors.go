@@ -58,7 +58,8 @@ func refusal(name string, poolLimit int64) *answer {
 			"defaultPerMinutePerUser", "1/min/{project}/{user}", "default")
 	case poolUnits:
 		return apiError(http.StatusForbidden, "youtube.quota", "quotaExceeded", "",
-			`The request cannot be completed because you have exceeded your <a href="/youtube/v3/getting-started#quota">quota</a>.`)
+			`The request cannot be completed because you have exceeded your `+
+				`<a href="/youtube/v3/getting-started#quota">quota</a>.`)
 	}
 	metric, limit, id := "Search Queries", "defaultSearchListPerDayPerProject", "search_list"
 	if name == poolStats {

@@ -8,7 +8,8 @@ const (
 	listFields  = "kind,etag,eventId,visitorId,"
 	pagedFields = listFields + "nextPageToken,prevPageToken,pageInfo(totalResults,resultsPerPage),tokenPagination,"
 	thumbFields = "thumbnails(default(url,width,height),medium(url,width,height),high(url,width,height)," +
-		"standard(url,width,height),maxres(url,width,height),fhd(url,width,height),qhd(url,width,height),uhd(url,width,height))"
+		"standard(url,width,height),maxres(url,width,height)," +
+		"fhd(url,width,height),qhd(url,width,height),uhd(url,width,height))"
 )
 
 // methods returns the methods that a chart watcher needs, with the parameters of the discovery document of 2026-11.
@@ -108,8 +109,10 @@ func videoShape() tree {
 		"liveBroadcastContent,defaultLanguage,defaultAudioLanguage,localized(title,description)," + thumbFields + ")," +
 		"contentDetails(duration,dimension,definition,caption,licensedContent,projection,contentRating,hasCustomThumbnail)," +
 		"statistics(viewCount,likeCount,dislikeCount,favoriteCount,commentCount)," +
-		"status(uploadStatus,privacyStatus,license,embeddable,publicStatsViewable,madeForKids,publishAt,containsSyntheticMedia)," +
-		"liveStreamingDetails(actualStartTime,actualEndTime,scheduledStartTime,scheduledEndTime,concurrentViewers,activeLiveChatId)," +
+		"status(uploadStatus,privacyStatus,license,embeddable,publicStatsViewable,madeForKids,publishAt," +
+		"containsSyntheticMedia)," +
+		"liveStreamingDetails(actualStartTime,actualEndTime,scheduledStartTime,scheduledEndTime," +
+		"concurrentViewers,activeLiveChatId)," +
 		"player(embedHtml,embedHeight,embedWidth),topicDetails,localizations,recordingDetails,paidProductPlacementDetails)")
 }
 
@@ -118,7 +121,8 @@ func channelShape() tree {
 		"items(kind,etag,id,snippet(title,description,customUrl,publishedAt,country,defaultLanguage," +
 		"localized(title,description)," + thumbFields + "),contentDetails(relatedPlaylists(likes,uploads,favorites))," +
 		"statistics(viewCount,subscriberCount,hiddenSubscriberCount,videoCount,commentCount)," +
-		"status(privacyStatus,isLinked,longUploadsStatus,madeForKids,isChannelMonetizationEnabled),brandingSettings,topicDetails,localizations)")
+		"status(privacyStatus,isLinked,longUploadsStatus,madeForKids,isChannelMonetizationEnabled)," +
+		"brandingSettings,topicDetails,localizations)")
 }
 
 // shape reads one of the masks above.

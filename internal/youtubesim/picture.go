@@ -26,7 +26,8 @@ func (s *Server) servePicture(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "max-age=3600")
 	title := []rune(strings.Map(printable, v.title))
 	_, _ = fmt.Fprintf(w,
-		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 480 360" role="img"><rect width="480" height="360" fill="hsl(%d 55%% 35%%)"/>`+
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 480 360" role="img">`+
+			`<rect width="480" height="360" fill="hsl(%d 55%% 35%%)"/>`+
 			`<text x="240" y="190" fill="#fff" font-family="sans-serif" font-size="22" text-anchor="middle">%s</text></svg>`,
 		standin.Hash(standin.HashText(v.id))%360, html.EscapeString(string(title[:min(len(title), 36)])))
 }
