@@ -22,6 +22,7 @@ type saying struct {
 	at       time.Time
 	next     map[ingest.Series]time.Time // when each series is next fetched
 	every    time.Duration               // from one chart of a series to its next; 0: no prediction
+	ends     time.Time                   // of the day that every is of; zero: it has no end
 	resumes  time.Time                   // when the schedule's next call is admitted; zero: it has something left
 	closed   time.Time                   // until when a pool is closed, which the headline says then
 	doubted  bool                        // the headline says only when one call asks again
@@ -115,7 +116,7 @@ func (p *program) say(ctx context.Context, rec *recorder, worked []ingest.SlotRe
 	s.stopped = s.stopped || s.refused
 	for _, job := range f.Pace.Jobs {
 		if job.Job.Name == "chart" {
-			s.every = job.Round
+			s.every, s.ends = job.Round, job.Ends
 			if job.Waits { // it says until when, but gives no interval
 				s.every = 0
 			}
@@ -196,7 +197,10 @@ func (rec *recorder) judge(s saying, charts []time.Time, t tally) {
 	if !s.resumes.IsZero() {
 		count("resumes at", s.resumes, came)
 	}
-	if interval := rec.interval(s.at); interval > 0 && s.every > 0 && !t.count("interval", near(s.every, interval)) && traced {
+	if sure := s.forecast.SureUntil; !sure.IsZero() && (s.ends.IsZero() || sure.Before(s.ends)) { // or until the provider refuses
+		s.ends = sure
+	}
+	if interval := rec.interval(s.at, s.ends); interval > 0 && s.every > 0 && !t.count("interval", near(s.every, interval)) && traced {
 		fmt.Printf("%s interval: said %s, came %s (%s)\n", s.at.Format("01-02 15:04"), s.every, interval, s.why)
 	}
 	if traced && s.stopped {
@@ -213,6 +217,10 @@ func (rec *recorder) judge(s saying, charts []time.Time, t tally) {
 	}
 	switch stop, stops := rec.nextStop(s.at, charts, s.every/time.Duration(len(rec.world.regions))+15*time.Minute); {
 	case s.doubted:
+	case f.State == budget.Slower && !f.SureUntil.IsZero(): // it promises nothing of the time from then on
+		if s.at.Before(f.SureUntil) {
+			is("headline", !stops || !stop.Before(f.SureUntil))
+		}
 	case !s.closed.IsZero():
 		count("headline", s.closed, came)
 	case f.State == budget.Lasts || f.State == budget.Slower:
@@ -278,22 +286,29 @@ func (rec *recorder) got(from, to time.Time) (n int) {
 	return n
 }
 
-// interval returns the mean time between the charts before and after a time, without hours when our machine sleeps; 0
-// if some series has none.
-func (rec *recorder) interval(at time.Time) (mean time.Duration) {
+// interval returns how long the round takes that is under way at a time, without hours when our machine sleeps: from the
+// last chart before to as many charts later as there are regions. If the prediction is of a day, it is the pace until the
+// first chart after that. It is 0 if that is not known.
+func (rec *recorder) interval(at, ends time.Time) time.Duration {
+	var charts []time.Time
 	for _, r := range rec.world.regions {
-		times := rec.charts[string(r)]
-		i, _ := slices.BinarySearchFunc(times, at, time.Time.Compare)
-		if i == 0 || i == len(times) {
-			return 0
-		}
-		between := times[i].Sub(times[i-1])
-		for t := times[i-1]; t.Before(times[i]); t = t.Add(time.Minute) {
-			if rec.world.trouble.asleep(t) {
-				between -= time.Minute
-			}
-		}
-		mean += between / time.Duration(len(rec.world.regions))
+		charts = append(charts, rec.charts[string(r)]...)
 	}
-	return mean
+	slices.SortFunc(charts, time.Time.Compare)
+	first, _ := slices.BinarySearchFunc(charts, at, time.Time.Compare)
+	last := first - 1 + len(rec.world.regions)
+	if next, _ := slices.BinarySearchFunc(charts, ends, time.Time.Compare); !ends.IsZero() {
+		last = max(first, min(last, next))
+	}
+	if first == 0 || last >= len(charts) || !ends.IsZero() && !at.Before(ends) {
+		return 0
+	}
+	from, to := charts[first-1], charts[last]
+	round := to.Sub(from)
+	for t := from; t.Before(to); t = t.Add(time.Minute) {
+		if rec.world.trouble.asleep(t) {
+			round -= time.Minute
+		}
+	}
+	return round * time.Duration(len(rec.world.regions)) / time.Duration(last-first+1)
 }

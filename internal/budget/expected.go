@@ -3,6 +3,8 @@ package budget
 import (
 	"slices"
 	"time"
+
+	"github.com/trendvidstream/ingest/quota"
 )
 
 // The others' use on the last days predicts their use today.
@@ -68,19 +70,21 @@ func expectedHours(days []OthersDay, today time.Time) (hours [25]int64) {
 	return hours
 }
 
-// testWithin is how long before a day ends an eighth more is tried than the provider is expected to give, one slot
-// after the other: a refusal then costs little, and leaves one slot to the next day.
-const testWithin = 20 * time.Minute
+// lastHours is the hour of a day from which on a refusal only ends a plan that was right.
+const lastHours = 22
 
 // restDays is on how many days no more is tried after two trials in vain, or one more.
 const restDays = 2
 
-// rests reports whether no more is tried on the day that begins at a time than the provider is expected to give: on
-// one of the last days such a trial was refused, as another was one or a few days before.
+// rests reports whether no more is tried on the day that begins at a time than the provider is expected to give: it has
+// refused on that day, or on one of the last days such a trial was refused, as another was one or a few days before.
 func rests(days []OthersDay, begins time.Time) bool {
 	inVain := func(n int) bool {
 		d := ago(days, begins, n)
-		return d != nil && d.Stopped != nil && d.StoppedIn >= 22 // in one of its last hours
+		return d != nil && d.Stopped != nil && d.StoppedIn >= lastHours
+	}
+	if d := ago(days, begins, 0); d != nil && d.Stopped != nil {
+		return true
 	}
 	for n := 1; n <= restDays; n++ {
 		if inVain(n) {
@@ -93,13 +97,13 @@ func rests(days []OthersDay, begins time.Time) bool {
 // level returns how much of a day's limit the provider is expected to leave to the ledger: the amount that it last
 // gave before it refused, and an eighth more after each day without a refusal on which more was tried. If the ledger
 // counted more on a later day, others took less, and half of their takes then are expected. If others keep to their
-// weekdays, their takes on the same weekday a week ago are expected.
-func level(days []OthersDay, today time.Time, limit int64) int64 {
+// weekdays, their takes on the same weekday a week ago are expected. by is the refusal that less than the limit rests on.
+func level(days []OthersDay, today time.Time, limit int64) (left int64, by *OthersDay) {
 	left, proven := limit, limit
-	for _, d := range days {
+	for i, d := range days {
 		switch {
 		case d.Stopped != nil:
-			left = min(*d.Stopped, limit)
+			left, by = min(*d.Stopped, limit), &days[i]
 			proven = left
 		case d.Used > proven:
 			left = max(d.Used, (left+limit)/2)
@@ -110,15 +114,31 @@ func level(days []OthersDay, today time.Time, limit int64) int64 {
 	}
 	same, newest := weekday(days, today), ago(days, today, 0)
 	if same == nil || newest != nil && newest.Stopped != nil {
-		return left
+		return left, by
 	}
 	switch refused := ago(days, today, 1).Stopped != nil; {
 	case same.Stopped != nil && !refused:
-		left = min(left, *same.Stopped)
+		left, by = min(left, *same.Stopped), same
 	case same.Stopped == nil && refused:
 		left = max(left, (same.Used+limit)/2)
 	}
-	return left
+	return left, by
+}
+
+// sureUntil returns the hour of the day from which the provider may refuse although its level is planned for: the hour of
+// the refusal that the plan rests on, unless that ended a day's last slots. Our charts may have taken more by then than
+// others leave today. Zero: there is none.
+func (h OthersHistory) sureUntil(t *quota.Tariff, today time.Time) (first time.Time) {
+	for _, pool := range t.Pools {
+		for _, w := range pool.Windows {
+			if left, by := level(h[pool.Name], today, w.Limit); w.Day() && by != nil && left < w.Limit && by.StoppedIn < lastHours {
+				if at := today.Add(time.Duration(by.StoppedIn) * time.Hour); first.IsZero() || at.Before(first) {
+					first = at
+				}
+			}
+		}
+	}
+	return first
 }
 
 // stoppedAlike returns the counts at which the provider refused on the last days, as far as they are within a tenth of

@@ -26,6 +26,9 @@ type Forecast struct {
 	State     Lasting   `json:"state,omitempty"`      // how the quota lasts; see Foresee
 	RunsOutAt time.Time `json:"runs_out_at,omitzero"` // when the first slot that cannot be paid for is due
 	BackAt    time.Time `json:"back_at,omitzero"`     // when units for what has to wait come back, after RunsOutAt
+	// SureUntil is the hour of one unforeseen refusal, if the plan rests on that: the provider may refuse again from then
+	// on, as others come again.
+	SureUntil time.Time `json:"sure_until,omitzero"`
 }
 
 // Lasting is how the quota lasts until the provider's day ends, best first.
@@ -48,7 +51,7 @@ const (
 func (s PricedSchedule) Forecast(r quota.Report, pace PacedSchedule, waiting map[ingest.Series]ingest.Slot,
 	now time.Time) (Forecast, error) {
 	f := Forecast{SetAside: map[string]int64{}, Spare: map[string]int64{}, Fits: r.Degraded == nil,
-		Pacing: pace.String(), Others: pace.Others, Refresh: pace.Refresh}
+		Pacing: pace.String(), Others: pace.Others, Refresh: pace.Refresh, SureUntil: pace.SureUntil}
 	_, f.Until = providerDay(now, s.Tariff.Zone)
 	price, err := s.Price(now, f.Until)
 	if err != nil {

@@ -79,6 +79,32 @@ func done(s budget.PricedSchedule, at time.Time) ingest.Latest {
 	return l
 }
 
+// When the day's units are used, a job whose next turn comes with the new day waits for nothing.
+func TestTheLastTurnOfADayIsNotAWait(t *testing.T) {
+	now := time.Date(2026, 2, 15, 7, 50, 0, 0, time.UTC) // ten minutes before midnight
+	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
+	for _, tt := range []struct {
+		ago   time.Duration // the newest chart
+		state budget.Lasting
+	}{{10 * time.Minute, budget.Slower}, {time.Hour, budget.UsedUp}} {
+		r := reported(s, now, 285, 0)
+		for i, p := range r.Pools {
+			r.Pools[i].Windows = onlyDay(p.Windows)
+		}
+		l := done(s, now.Add(-tt.ago))
+		pace := s.Pace(r, l.Known(), now)
+		f, err := s.Forecast(r, pace, pace.Schedule.Waiting(l, now), now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next, err := s.NextAt(pace, l, now, f.Until)
+		s.Foresee(&f, pace, next, now)
+		if waiting := pace.Schedule.Waiting(l, now); err != nil || f.State != tt.state || (len(waiting) > 0) != (tt.state == budget.UsedUp) {
+			t.Errorf("the newest chart is %v old: %s, %d series wait, %v", tt.ago, f.State, len(waiting), err)
+		}
+	}
+}
+
 // A schedule that costs more than there is has slots that fit at its pace, though at this moment nothing is left of a
 // sliding window; only a wait that is longer than a turn is named.
 func TestAPacedScheduleLastsAtItsPace(t *testing.T) {

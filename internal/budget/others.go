@@ -73,10 +73,9 @@ func (h OthersHistory) note(r quota.Report, begins, ends time.Time, drew map[str
 		case p.StoppedUntil.After(begins.Add(shortNo)) && p.StoppedUntil.Before(ends) && liftedLast(h[p.Pool]):
 			today.Lifted = true // a doubted refusal is expected to be lifted as the last one was
 		case p.StoppedUntil.After(begins.Add(shortNo)):
-			if today.Stopped == nil {
-				today.StoppedIn = hour
+			if today.Stopped == nil { // the first refusal: later ones are probes, which the ledger counts
+				today.Stopped, today.StoppedIn = &stopped, hour
 			}
-			today.Stopped = &stopped
 		case p.StoppedUntil.Equal(begins) && len(days) > 1 && days[len(days)-2].Stopped == nil:
 			days[len(days)-2].Stopped, days[len(days)-2].StoppedIn = &stopped, len(days[len(days)-2].Hours)-1
 		case p.StoppedUntil.IsZero():
@@ -124,34 +123,22 @@ func liftedLast(days []OthersDay) bool {
 func (h OthersHistory) Expect(r quota.Report, t *quota.Tariff, own map[quota.Purpose]quota.Cost, trial quota.Cost) quota.Report {
 	r.Spent = split(r.Spent, own, otherHosts)
 	drew, share := drawnByOthers(r.Spent), t.Ceilings[quota.Scheduled]
-	today, ends := dayOf(r, t)
+	today, _ := dayOf(r, t)
 	return withMoreUsed(r, func(pool string, w quota.Window) int64 {
 		days := h[pool]
 		usual := expectedHours(days, today)
 		if w.Day() {
-			gives := level(days, today, w.Limit)
+			gives, _ := level(days, today, w.Limit)
 			if begun, _ := providerDay(r.At, t.Zone); begun.After(today) && gives < w.Limit {
 				return share.Of(w.Limit) // calls count for the new day already, although nothing is known yet about it
 			}
-			if ends.Sub(r.At) <= testWithin && !rests(days, today) {
-				gives = max(gives, min(gives+max(gives/8, trial[pool]), usedIn(r, pool, w)+trial[pool], w.Limit))
+			if !rests(days, today) {
+				gives = min(gives+min(trial[pool], max(gives/8, 1)), w.Limit)
 			}
 			return max(0, share.Of(w.Limit)-gives) + restOfDay(usual, days, today, r.At)
 		}
 		return max(0, sum(usual[:])-drew[pool])
 	})
-}
-
-// usedIn returns a report's count in a window of a pool.
-func usedIn(r quota.Report, pool string, window quota.Window) (used int64) {
-	for _, p := range r.Pools {
-		for _, w := range p.Windows {
-			if p.Pool == pool && w.Window.Name == window.Name {
-				used = w.Used
-			}
-		}
-	}
-	return used
 }
 
 // withMoreUsed returns a report with more used in each window of a day or longer.
@@ -244,7 +231,8 @@ func (h OthersHistory) String(t *quota.Tariff, today time.Time) string {
 // for".
 func othersText(days []OthersDay, today time.Time, pool string, limit int64) string {
 	hours, more := expectedHours(days, today), raised(days, today, pool, limit)
-	planned := sum(hours[:]) + limit - level(days, today, limit)
+	gives, _ := level(days, today, limit)
+	planned := sum(hours[:]) + limit - gives
 	if planned == 0 || planned < limit/20 {
 		return more
 	}

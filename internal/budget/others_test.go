@@ -103,10 +103,10 @@ func TestTheOthersUseIsExpectedAgain(t *testing.T) {
 		{"somebody on our ledger", []seen{{2, 1, 0, 0, 0}, {2, 2, 40, 200, 0}}, 0, 85, "others took 200 of 300 units before 11:00Z on the last day: planned for"},
 		{"and today they came already", []seen{{2, 2, 40, 200, 0}, {3, 1, 5, 200, 0}}, 1, 85, "others took 200 of 300 units before 11:00Z on the last day: planned for"},
 		{"not on the newest day: half", []seen{{1, 2, 40, 200, 0}, {2, 2, 40, 0, 0}}, 0, 185, "others are expected to take 100 of 300 units, less than on earlier days of this week: planned for"},
-		{"somebody whom only the provider knows", []seen{{1, 1, 50, 0, 0}, {1, 2, 80, 0, 80}, {2, 2, 80, 0, 80}}, 0, 80,
+		{"somebody whom only the provider knows", []seen{{1, 1, 50, 0, 0}, {1, 2, 80, 0, 80}, {2, 2, 80, 0, 80}}, 0, 88,
 			"others took 220 of 300 units before 11:00Z on each of the last 2 days (if the provider's limit is 80 now, edit units: under pools in costs.yaml): planned for"},
-		{"after a day that used too little to tell: an eighth more", []seen{{1, 2, 80, 0, 80}, {2, 23, 76, 0, 0}}, 0, 90, "others are expected to take 210 of 300 units, less than on earlier days of this week: planned for"},
-		{"a day that used more has shown that it was half as much at most", []seen{{1, 2, 80, 0, 80}, {2, 23, 100, 0, 0}}, 0, 190, "others are expected to take 110 of 300 units, less than on earlier days of this week: planned for; " +
+		{"after a day that used too little to tell: an eighth more", []seen{{1, 2, 80, 0, 80}, {2, 23, 76, 0, 0}}, 0, 98, "others are expected to take 210 of 300 units, less than on earlier days of this week: planned for"},
+		{"a day that used more has shown that it was half as much at most", []seen{{1, 2, 80, 0, 80}, {2, 23, 100, 0, 0}}, 0, 198, "others are expected to take 110 of 300 units, less than on earlier days of this week: planned for; " +
 			"100 units were counted on the last day without a refusal, above the 80 of the last one: if the limit was raised, edit units: under pools in costs.yaml"},
 		{"a day above the limit", []seen{{2, 2, 0, 0, 0}, {2, 23, 310, 0, 0}}, 0, 285, "310 units were counted on the last day without a refusal, above the limit of 300: if the limit was raised, edit units: under pools in costs.yaml"},
 		{"a single event: half", []seen{{1, 2, 40, 0, 0}, {2, 2, 40, 200, 0}}, 0, 185, "others took 200 of 300 units before 11:00Z on the last day: 100 are planned for"},
@@ -114,7 +114,7 @@ func TestTheOthersUseIsExpectedAgain(t *testing.T) {
 		{"on the last day, as a week before, and not on this weekday", week(200, 0, 0, 0, 0, 0, 0, 200), 0, 285, ""},
 		{"not yesterday, although they had come a week before", week(200, 200, 200, 200, 200, 200, 200, 0), 0, 185,
 			"others are expected to take 100 of 300 units, less than on earlier days of this week: planned for"},
-		{"a provider that gives a hundredth", []seen{{1, 2, 3, 0, 3}, {2, 2, 3, 0, 3}}, 0, 3,
+		{"a provider that gives a hundredth", []seen{{1, 2, 3, 0, 3}, {2, 2, 3, 0, 3}}, 0, 4,
 			"others took 297 of 300 units before 11:00Z on each of the last 2 days (if the provider's limit is 3 now, edit units: under pools in costs.yaml): planned for"},
 		{"a no that did not stand", []seen{{2, 2, 90, 0, 90}, {2, 5, 100, 0, 0}}, 0, 285, ""},
 	} {
@@ -140,9 +140,9 @@ func TestTheOthersUseIsExpectedAgain(t *testing.T) {
 	}
 }
 
-// Whether the provider gives more than when it last refused is tested in the last minutes of the day: a refusal then
-// costs no chart.
-func TestTheProvidersLimitIsTestedAsTheDayEnds(t *testing.T) {
+// Whether the provider gives more than when it last refused is tested by the last slots of the day, which are planned from
+// its start: a refusal then costs no other chart, and the pace is the one that was said.
+func TestTheProvidersLimitIsTestedByTheDaysLastSlots(t *testing.T) {
 	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
 	for _, tt := range []struct {
 		name   string
@@ -150,9 +150,10 @@ func TestTheProvidersLimitIsTestedAsTheDayEnds(t *testing.T) {
 		spent  int64
 		want   map[time.Duration]int64 // the rest, that long before midnight
 	}{
-		{"nothing was spent", []seen{{2, 2, 80, 0, 80}}, 0, map[time.Duration]int64{12 * time.Hour: 80, 30 * time.Minute: 80, 15 * time.Minute: 80, -10 * time.Second: 0}},
-		{"one slot, with its retries", []seen{{2, 2, 80, 0, 80}}, 80, map[time.Duration]int64{30 * time.Minute: 0, 15 * time.Minute: 8}},
-		{"one slot more, up to an eighth", []seen{{2, 2, 80, 0, 80}}, 84, map[time.Duration]int64{15 * time.Minute: 6}},
+		{"one slot, with its retries", []seen{{2, 2, 80, 0, 80}}, 0, map[time.Duration]int64{12 * time.Hour: 88, 30 * time.Minute: 88, -10 * time.Second: 0}},
+		{"an eighth, if that is less", []seen{{2, 2, 40, 0, 40}}, 0, map[time.Duration]int64{12 * time.Hour: 45}},
+		{"it is left when the rest is used", []seen{{2, 2, 80, 0, 80}}, 80, map[time.Duration]int64{30 * time.Minute: 8}},
+		{"nothing, once it has refused today", []seen{{2, 2, 80, 0, 80}, {4, 2, 80, 0, 80}}, 80, map[time.Duration]int64{30 * time.Minute: 0}},
 		{"after a trial in vain", []seen{{1, 2, 80, 0, 80}, {2, 23, 80, 0, 80}}, 80, map[time.Duration]int64{15 * time.Minute: 8}},
 		{"after two", []seen{{1, 23, 80, 0, 80}, {2, 23, 80, 0, 80}}, 80, map[time.Duration]int64{15 * time.Minute: 0}},
 		{"the day after that", []seen{{0, 23, 80, 0, 80}, {1, 23, 80, 0, 80}, {2, 23, 80, 0, 0}}, 80, map[time.Duration]int64{15 * time.Minute: 0}},
@@ -160,7 +161,11 @@ func TestTheProvidersLimitIsTestedAsTheDayEnds(t *testing.T) {
 	} {
 		w := watched(t, s, tt.before...)
 		for before, want := range tt.want {
-			planned := w.Expect(t.Context(), reported(s, midnight.AddDate(0, 0, 4).Add(-before), tt.spent, 0)).Report
+			day := 4
+			if len(tt.before) > 1 && tt.before[1].day == 4 {
+				day = 5
+			}
+			planned := w.Expect(t.Context(), reported(s, midnight.AddDate(0, 0, day).Add(-before), tt.spent, 0)).Report
 			for _, p := range planned.Pools {
 				for _, window := range p.Windows {
 					if left := max(0, 285-window.Used); p.Pool == "units" && window.Window.Day() && left != want {
@@ -169,6 +174,44 @@ func TestTheProvidersLimitIsTestedAsTheDayEnds(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A plan that rests on one refusal in the middle of a day is sure until that hour: our charts had taken more by then than
+// others may leave today. A refusal of the day's last slots, or on a weekday that others skip, leaves no such doubt.
+func TestAPlanThatRestsOnOneRefusalIsSureUntilItsHour(t *testing.T) {
+	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
+	for _, tt := range []struct {
+		name string
+		seen []seen
+		hour int // -1: sure all day
+	}{
+		{"no refusal", []seen{{2, 23, 200, 0, 0}}, -1},
+		{"one in the tenth hour", []seen{{2, 10, 120, 0, 120}}, 10},
+		{"a lower one a day later", []seen{{1, 10, 120, 0, 120}, {2, 13, 90, 0, 90}}, 13},
+		{"and one of the last slots", []seen{{1, 13, 90, 0, 90}, {2, 23, 90, 0, 90}}, -1},
+		{"a day that used more than others were expected to leave", []seen{{1, 10, 120, 0, 120}, {2, 23, 290, 0, 0}}, 10},
+	} {
+		w := watched(t, s, tt.seen...)
+		begins := midnight.AddDate(0, 0, 3)
+		want := time.Time{}
+		if tt.hour >= 0 {
+			want = begins.Add(time.Duration(tt.hour) * time.Hour)
+		}
+		if got := w.Expect(t.Context(), reported(s, begins.Add(time.Minute), 0, 0)).SureUntil; !got.Equal(want) {
+			t.Errorf("%s: sure until %v, want %v", tt.name, got, want)
+		}
+	}
+}
+
+// What the provider gives is the count at its first refusal of a day: the ledger counts the probes afterwards, and the
+// provider does not.
+func TestProbesDoNotRaiseWhatTheProviderGives(t *testing.T) {
+	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
+	w := watched(t, s, seen{1, 23, 40, 0, 40}, seen{2, 10, 80, 0, 80}, seen{2, 14, 90, 0, 90})
+	expected := w.Expect(t.Context(), reported(s, midnight.AddDate(0, 0, 3).Add(time.Minute), 0, 0))
+	if pace := s.Pace(expected.Report, nil, midnight.AddDate(0, 0, 3).Add(time.Minute)); len(pace.Jobs) != 1 || pace.Jobs[0].Budget != 88 {
+		t.Errorf("%+v, want a budget of 80 and a trial of 8", pace.Jobs)
 	}
 }
 

@@ -19,11 +19,12 @@ const rareChart = 12 * time.Hour
 
 // PacedSchedule is the schedule at its present pace, and says how that slows it.
 type PacedSchedule struct {
-	Schedule regions.Schedule
-	Jobs     []JobPace    // the slowed jobs; none: the schedule is as configured
-	Report   quota.Report // the report that it was computed from, with the others' expected takes
-	Others   string       // the others' expected takes, in words; "": little
-	Refresh  quota.Cost   // the refreshes' expected takes until the provider's day ends
+	Schedule  regions.Schedule
+	Jobs      []JobPace    // the slowed jobs; none: the schedule is as configured
+	Report    quota.Report // the report that it was computed from, with the others' expected takes
+	Others    string       // the others' expected takes, in words; "": little
+	Refresh   quota.Cost   // the refreshes' expected takes until the provider's day ends
+	SureUntil time.Time    // see Forecast
 
 	holds map[string]time.Time // by job: until when nothing is left for it
 }
@@ -140,8 +141,12 @@ func (s PricedSchedule) Pace(r quota.Report, known map[ingest.Series]time.Time, 
 		job := &jobs[i]
 		// The first call is admitted later than at a window's first renewal, and a slot is not due before its turn.
 		job.Hold = latest(job.Hold, paces[job.Job.Name].Hold)
-		late := s.awake(latest(now, job.Last.Add(job.Gap)), job.Hold)
-		job.UsedUp = job.Hold.After(now) && (job.Waits || late > max(job.Gap, delayed)) && (s.Idle == 0 || late > 2*delayed) // the last minutes of an evening may lack units
+		due := latest(now, job.Last.Add(job.Gap))
+		if job.Waits && job.Round > 0 { // its gap ends with the day
+			due = latest(now.Add(-day), job.Last.Add(job.Round/time.Duration(len(job.Job.Series()))))
+		}
+		late := s.awake(due, job.Hold)
+		job.UsedUp = job.Hold.After(now) && late > delayed && (job.Waits || late > job.Gap) && (s.Idle == 0 || late > 2*delayed) // the last minutes of an evening may lack units
 		if job.Hold.After(now) && !job.Last.IsZero() && job.Round > 0 {
 			job.Hold = latest(job.Hold, job.Last.Add(job.Gap))
 		}

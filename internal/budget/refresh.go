@@ -55,8 +55,10 @@ func (w OthersWatch) mostRefreshed(history OthersHistory, at time.Time,
 			}
 			budget := perDay(s.Tariff.Ceilings[quota.Refresh].Of(window.Limit), window)
 			if window.Day() {
-				usual, days := expectedHours(history[pool.Name], today), history[pool.Name]
-				budget -= window.Limit - level(days, today, window.Limit) + sum(usual[:])
+				days := history[pool.Name]
+				usual := expectedHours(days, today)
+				gives, _ := level(days, today, window.Limit)
+				budget -= window.Limit - gives + sum(usual[:])
 			}
 			share := max(budget/4, budget-price.Total[pool.Name]) - names[pool.Name]
 			most = min(most, max(1, share/lookUp[pool.Name]))

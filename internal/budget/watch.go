@@ -74,6 +74,7 @@ type Expected struct {
 	Others       string     // the others' expected takes, in words; "": little
 	Refresh      quota.Cost // the refreshes' takes still to come before the provider's day ends
 	Idle         IdleHours
+	SureUntil    time.Time // see Forecast
 }
 
 // Expect returns the report of OthersHistory.Expect, less the cost of the day's remaining refreshes and failed calls.
@@ -89,7 +90,7 @@ func (w OthersWatch) Expect(ctx context.Context, r quota.Report) Expected {
 		return Expected{Report: r}
 	}
 	today, ends := dayOf(r, tariff)
-	out := Expected{Others: history.String(tariff, today), Idle: history.idle(tariff, today)}
+	out := Expected{Others: history.String(tariff, today), Idle: history.idle(tariff, today), SureUntil: history.sureUntil(tariff, today)}
 	if w.Shared {
 		history.beginWithEqualParts(tariff, today, int64(w.Schedule.Hosts))
 	}

@@ -42,7 +42,7 @@ func (f *Facts) Foresee(ctx context.Context, schedule budget.PricedSchedule, oth
 		expected := others.Expect(ctx, f.Report)
 		schedule.Idle = expected.Idle
 		f.Pace = schedule.Pace(expected.Report, f.Latest.Known(), f.Now)
-		f.Pace.Others, f.Pace.Refresh = expected.Others, expected.Refresh
+		f.Pace.Others, f.Pace.Refresh, f.Pace.SureUntil = expected.Others, expected.Refresh, expected.SureUntil
 	} else {
 		f.Pace = schedule.Held(f.Report, f.Now)
 	}
