@@ -215,14 +215,22 @@ func (rec *recorder) judge(s saying, charts []time.Time, t tally) {
 			is("does not fit", got < wanted)
 		}
 	}
-	switch stop, stops := rec.nextStop(s.at, charts, s.every/time.Duration(len(rec.world.regions))+15*time.Minute); {
+	rec.judgeHeadline(s, charts, count, is)
+}
+
+// judgeHeadline compares the sentence about the quota with the facts. count compares a time with its fact, is records
+// whether the rest came true.
+func (rec *recorder) judgeHeadline(s saying, charts []time.Time, count func(mouth string, said, came time.Time), is func(string, bool)) {
+	f, turn := s.forecast, s.every/time.Duration(len(rec.world.regions))+15*time.Minute
+	came, _ := after(charts, s.at)
+	switch stop, stops := rec.nextStop(s.at, charts, turn); {
 	case s.doubted:
+	case !s.closed.IsZero():
+		count("headline", s.closed, came)
 	case f.State == budget.Slower && !f.SureUntil.IsZero(): // it promises nothing of the time from then on
 		if s.at.Before(f.SureUntil) {
 			is("headline", !stops || !stop.Before(f.SureUntil))
 		}
-	case !s.closed.IsZero():
-		count("headline", s.closed, came)
 	case f.State == budget.Lasts || f.State == budget.Slower:
 		is("headline", !stops || !stop.Before(f.Until))
 	case f.State == budget.UsedUp:

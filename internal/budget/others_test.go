@@ -141,7 +141,7 @@ func TestTheOthersUseIsExpectedAgain(t *testing.T) {
 }
 
 // Whether the provider gives more than when it last refused is tested by the last slots of the day, which are planned from
-// its start: a refusal then costs no other chart, and the pace is the one that was said.
+// its start: a refusal then costs no other chart, and does not change the pace.
 func TestTheProvidersLimitIsTestedByTheDaysLastSlots(t *testing.T) {
 	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
 	for _, tt := range []struct {
