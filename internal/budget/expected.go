@@ -70,7 +70,7 @@ func expectedHours(days []OthersDay, today time.Time) (hours [25]int64) {
 	return hours
 }
 
-// lastHours is the hour of a day from which on a refusal only ends a plan that was right.
+// lastHours is the hour of a day when its last slots begin: a refusal then ends a plan that was right.
 const lastHours = 22
 
 // restDays is on how many days no more is tried after two trials in vain, or one more.
@@ -125,9 +125,9 @@ func level(days []OthersDay, today time.Time, limit int64) (left int64, by *Othe
 	return left, by
 }
 
-// sureUntil returns the hour of the day from which the provider may refuse although its level is planned for: the hour of
-// the refusal that the plan rests on, unless that ended a day's last slots. Our charts may have taken more by then than
-// others leave today. Zero: there is none.
+// sureUntil returns the hour of the day when the provider may refuse although its level is planned for: the hour of the
+// refusal that the plan rests on, unless that ended a day's last slots. Our charts may have taken more by then than others
+// leave today. Zero: there is none.
 func (h OthersHistory) sureUntil(t *quota.Tariff, today time.Time) (first time.Time) {
 	for _, pool := range t.Pools {
 		for _, w := range pool.Windows {
