@@ -204,9 +204,9 @@ func TestAPlanThatRestsOnOneRefusalIsSureUntilItsHour(t *testing.T) {
 	}
 }
 
-// What the provider gives is the count at its first refusal of a day: the ledger counts the probes afterwards, and the
+// The provider's level is the count at its first refusal of a day: the ledger counts the probes afterwards, and the
 // provider does not.
-func TestProbesDoNotRaiseWhatTheProviderGives(t *testing.T) {
+func TestProbesDoNotRaiseTheProvidersLevel(t *testing.T) {
 	s := limited(t, 300, chart(30*time.Minute, 4, regions.Default()...))
 	w := watched(t, s, seen{1, 23, 40, 0, 40}, seen{2, 10, 80, 0, 80}, seen{2, 14, 90, 0, 90})
 	expected := w.Expect(t.Context(), reported(s, midnight.AddDate(0, 0, 3).Add(time.Minute), 0, 0))
