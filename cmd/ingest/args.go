@@ -28,7 +28,8 @@ func orAsk(args cobra.PositionalArgs, ask string) cobra.PositionalArgs {
 }
 
 // meant are the commands that people look for by the name that another program gives them.
-var meant = map[string]string{"status": "quota", "usage": "quota", "start": "serve", "daemon": "serve", "stop": "quota drain", "fetch": "run", "find": "search", "check": "doctor"}
+var meant = map[string]string{"status": "quota", "usage": "quota", "start": "serve", "daemon": "serve",
+	"stop": "quota drain", "fetch": "run", "find": "search", "check": "doctor"}
 
 // noArgs refuses arguments, and suggests the intended command.
 func noArgs(cmd *cobra.Command, args []string) error {
@@ -61,19 +62,23 @@ func flagError(cmd *cobra.Command, err error) error {
 		wrong, _ := errors.AsType[*pflag.InvalidValueError](err)
 		err = errors.New("--" + wrong.GetFlag().Name + string(text))
 	} else if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		use := map[string]string{"duration": "a length of time such as 500ms", "bool": "true or false"}[wrong.GetFlag().Value.Type()]
+		use := map[string]string{"duration": "a length of time such as 500ms",
+			"bool": "true or false"}[wrong.GetFlag().Value.Type()]
 		err = fmt.Errorf("--%s %q: use %s", wrong.GetFlag().Name, wrong.GetValue(), cmp.Or(use, "a whole number"))
 	}
 	return usageError{err}
 }
 
-func command(use, short string, args cobra.PositionalArgs, run func(ctx context.Context, args []string) error) *cobra.Command {
-	return &cobra.Command{Use: use, Short: short, Args: args, RunE: func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args) }}
+func command(use, short string, args cobra.PositionalArgs,
+	run func(ctx context.Context, args []string) error) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Args: args,
+		RunE: func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args) }}
 }
 
 // group returns a command that has only subcommands. Called alone it shows its help.
 func group(use, short string, below ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd := &cobra.Command{Use: use, Short: short, Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	cmd.AddCommand(below...)
 	return cmd
 }

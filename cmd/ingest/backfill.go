@@ -12,12 +12,14 @@ import (
 
 func (a *app) backfillCommand() *cobra.Command {
 	return group("backfill", "Fetch a channel, a search or ids once: priced, resumable",
-		a.backfillPlanCommand(), a.backfillRunCommand(), a.backfillStatusCommand(), a.backfillCancelCommand(), a.backfillRetryCommand())
+		a.backfillPlanCommand(), a.backfillRunCommand(), a.backfillStatusCommand(), a.backfillCancelCommand(),
+		a.backfillRetryCommand())
 }
 
 func (a *app) backfillCancelCommand() *cobra.Command {
 	return a.changeCommand("cancel ID", "End a backfill; fetched videos stay",
-		"ingest: %s had ended before: there was nothing to cancel", func(ctx context.Context, s *store.Store, id string) (bool, error) {
+		"ingest: %s had ended before: there was nothing to cancel",
+		func(ctx context.Context, s *store.Store, id string) (bool, error) {
 			return s.CancelBackfill(ctx, id, a.clock.Now())
 		})
 }
@@ -31,7 +33,8 @@ func (a *app) backfillRetryCommand() *cobra.Command {
 }
 
 // changeCommand returns a command that changes a plan, given by its id. unchanged is the message if nothing changed.
-func (a *app) changeCommand(use, short, unchanged string, change func(context.Context, *store.Store, string) (bool, error)) *cobra.Command {
+func (a *app) changeCommand(use, short, unchanged string,
+	change func(context.Context, *store.Store, string) (bool, error)) *cobra.Command {
 	ask := orAsk(cobra.ExactArgs(1), "which backfill? Give one id: ingest backfill status lists them")
 	return command(use, short, ask, func(ctx context.Context, args []string) error {
 		s, err := a.writableStore(ctx)

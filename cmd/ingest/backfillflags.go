@@ -38,7 +38,8 @@ type kindFlags struct {
 func (f kindFlags) upkeep() (ingest.Upkeep, error) {
 	switch {
 	case f.keepFresh && f.letGo:
-		return "", usageError{errors.New("--keep-fresh and --let-go: give one of them, or neither to refresh videos that are found again")}
+		return "", usageError{
+			errors.New("--keep-fresh and --let-go: give one of them, or neither to refresh videos that are found again")}
 	case f.keepFresh:
 		return ingest.KeepFresh, nil
 	case f.letGo:
@@ -54,7 +55,8 @@ func (f kindFlags) checkRange(now time.Time) error {
 	}
 	for i, t := range []time.Time{f.from, f.to} {
 		if t.After(now) {
-			return usageError{fmt.Errorf("--%s %s is in the future: it is %s now", []string{"from", "to"}[i], term.Day(t), term.Stamp(now))}
+			return usageError{fmt.Errorf("--%s %s is in the future: it is %s now", []string{"from", "to"}[i],
+				term.Day(t), term.Stamp(now))}
 		}
 	}
 	switch {
@@ -62,7 +64,8 @@ func (f kindFlags) checkRange(now time.Time) error {
 	case !f.from.Before(f.to):
 		return usageError{fmt.Errorf("--from %s is not before --to %s: are they reversed?", term.Day(f.from), term.Day(f.to))}
 	case f.from.Before(youtube.FirstVideo):
-		return usageError{fmt.Errorf("--from %s is before the first video, of %s", term.Day(f.from), term.Day(youtube.FirstVideo))}
+		return usageError{fmt.Errorf("--from %s is before the first video, of %s", term.Day(f.from),
+			term.Day(youtube.FirstVideo))}
 	}
 	return nil
 }
@@ -70,7 +73,8 @@ func (f kindFlags) checkRange(now time.Time) error {
 // kindCommands returns one command per kind below "ingest backfill VERB"; each passes the request to do.
 func (a *app) kindCommands(verb string, do func(context.Context, backfillRequest) error) []*cobra.Command {
 	f := &kindFlags{order: ingest.Newest, orderBy: "date"}
-	kind := func(use, short string, args cobra.PositionalArgs, example string, read func(kindFlags, []string) (backfillRequest, error)) *cobra.Command {
+	kind := func(use, short string, args cobra.PositionalArgs, example string,
+		read func(kindFlags, []string) (backfillRequest, error)) *cobra.Command {
 		cmd := command(use, short, args, func(ctx context.Context, args []string) error {
 			r, err := read(*f, args)
 			if err != nil {
@@ -84,7 +88,8 @@ func (a *app) kindCommands(verb string, do func(context.Context, backfillRequest
 		})
 		cmd.Example = "  ingest backfill " + verb + " " + example
 		cmd.Flags().BoolVar(&f.again, "again", false, "plan it again, though the same was done before")
-		cmd.Flags().Var(orderFlag(&f.order), "order", "which part of the time range a search fetches first: the `newest` or the oldest")
+		cmd.Flags().Var(orderFlag(&f.order), "order",
+			"which part of the time range a search fetches first: the `newest` or the oldest")
 		return cmd
 	}
 	commands := []*cobra.Command{
@@ -97,7 +102,8 @@ func (a *app) kindCommands(verb string, do func(context.Context, backfillRequest
 		kind("videos FILE", "Videos by their ids, one a line; - is standard input",
 			orAsk(cobra.ExactArgs(1), "which videos? Give one file with an id a line, or - for standard input"),
 			"videos ids.txt", a.requestVideos),
-		kind("refresh", "Every kept video last fetched longer ago than --older-than", noArgs, "refresh --older-than 7d", a.requestRefresh),
+		kind("refresh", "Every kept video last fetched longer ago than --older-than", noArgs,
+			"refresh --older-than 7d", a.requestRefresh),
 	}
 	for _, cmd := range commands[:3] {
 		cmd.Flags().BoolVar(&f.keepFresh, "keep-fresh", false, "refresh its videos every 25 days, found again or not")
@@ -108,8 +114,10 @@ func (a *app) kindCommands(verb string, do func(context.Context, backfillRequest
 	search.Var(config.RegionFlag(&f.region), "region", "only videos that may be watched in this `region`")
 	search.Var(config.InstantFlag(&f.from), "from", "only videos published since this `day` or RFC 3339 time")
 	search.Var(config.InstantFlag(&f.to), "to", "only videos published before this `day` or time; with --from, or neither")
-	search.Var(config.Choice(&f.orderBy, "date", "relevance"), "order-by", fmt.Sprintf("which %d of a slice's results come: by `date` or relevance", most.SearchPages*most.PerPage))
-	search.Var(config.SpanFlag(&f.slice, "7d", time.Minute), "slice", "how much `time` one search covers at most, such as 24h")
+	search.Var(config.Choice(&f.orderBy, "date", "relevance"), "order-by",
+		fmt.Sprintf("which %d of a slice's results come: by `date` or relevance", most.SearchPages*most.PerPage))
+	search.Var(config.SpanFlag(&f.slice, "7d", time.Minute), "slice",
+		"how much `time` one search covers at most, such as 24h")
 	commands[3].Flags().Var(config.SpanFlag(&f.olderThan, "", time.Hour), "older-than", "`D`, such as 24h or 7d")
 	return commands
 }
@@ -141,13 +149,15 @@ func requestUploads(_ kindFlags, args []string) (backfillRequest, error) {
 		pieces = append(pieces, ingest.Piece{Key: c, Spec: ingest.PieceSpec{Channel: c}})
 	}
 	return backfillRequest{
-		kind: ingest.BackfillUploads, spec: ingest.BackfillSpec{Channels: channels}, pieces: fixedPieces(slices.Values(pieces)),
+		kind: ingest.BackfillUploads, spec: ingest.BackfillSpec{Channels: channels},
+		pieces: fixedPieces(slices.Values(pieces)),
 	}, nil
 }
 
 func (a *app) requestSearch(f kindFlags, args []string) (backfillRequest, error) {
 	q := ingest.Query{
-		Text: strings.Join(strings.Fields(strings.Join(args, " ")), " "), Region: f.region, After: f.from, Before: f.to, NewestFirst: f.orderBy == "date",
+		Text: strings.Join(strings.Fields(strings.Join(args, " ")), " "), Region: f.region, After: f.from,
+		Before: f.to, NewestFirst: f.orderBy == "date",
 	}
 	r := backfillRequest{kind: ingest.BackfillSearch}
 	if q.Text == "" {

@@ -13,9 +13,10 @@ import (
 )
 
 func (a *app) backfillPlanCommand() *cobra.Command {
-	cmd := command("plan", "Price a backfill and keep it as a plan; spends nothing", noArgs, func(context.Context, []string) error {
-		return usageError{errors.New("plan what? The kinds are uploads, search, videos and refresh")}
-	})
+	cmd := command("plan", "Price a backfill and keep it as a plan; spends nothing", noArgs,
+		func(context.Context, []string) error {
+			return usageError{errors.New("plan what? The kinds are uploads, search, videos and refresh")}
+		})
 	cmd.AddCommand(a.kindCommands("plan", a.planBackfill)...)
 	return cmd
 }
@@ -86,7 +87,8 @@ func saveSizes(ctx context.Context, w *fetchRuntime, id string, sizes map[string
 }
 
 // askChannels asks the channels of unknown size, until quota ends.
-func (a *app) askChannels(ctx context.Context, w *fetchRuntime, p *pricedBackfill, archive fetch.Archive) (map[string]int, error) {
+func (a *app) askChannels(ctx context.Context, w *fetchRuntime, p *pricedBackfill,
+	archive fetch.Archive) (map[string]int, error) {
 	known, err := w.store.OpenSizes(ctx, p.ID)
 	if err != nil {
 		return nil, err

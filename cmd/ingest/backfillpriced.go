@@ -68,7 +68,8 @@ func (a *app) findOrAdd(ctx context.Context, w *fetchRuntime, request backfillRe
 }
 
 // priceBackfill returns the plan with the price of its remaining work under today's cost table.
-func (a *app) priceBackfill(ctx context.Context, w *fetchRuntime, status store.BackfillStatus) (*pricedBackfill, error) {
+func (a *app) priceBackfill(ctx context.Context, w *fetchRuntime,
+	status store.BackfillStatus) (*pricedBackfill, error) {
 	p := &pricedBackfill{BackfillStatus: status, table: w.ledger.Tariff.Table}
 	if err := p.price(ctx, w); err != nil {
 		return nil, err
@@ -128,9 +129,11 @@ func (p *pricedBackfill) price(ctx context.Context, w *fetchRuntime) error {
 func assumption(kind ingest.BackfillKind, size budget.Size, l fetch.Limits) string {
 	switch {
 	case kind == ingest.BackfillSearch:
-		return fmt.Sprintf("each slice of time finds 1 to %d videos; if there are more, it stops at the upper price and asks again", l.SearchPages*l.PerPage)
+		return fmt.Sprintf("each slice of time finds 1 to %d videos; "+
+			"if there are more, it stops at the upper price and asks again", l.SearchPages*l.PerPage)
 	case kind == ingest.BackfillUploads && size.Pieces > len(size.Channels):
-		return fmt.Sprintf("each channel has 1 to %s videos; plan with --ask asks them, for a call each", term.Thousands(int64(l.Uploads)))
+		return fmt.Sprintf("each channel has 1 to %s videos; plan with --ask asks them, for a call each",
+			term.Thousands(int64(l.Uploads)))
 	}
 	return ""
 }

@@ -39,7 +39,8 @@ type backfillRun struct {
 func (a *app) backfillRunCommand() *cobra.Command {
 	r := &backfillRun{}
 	cmd := command("run ID", "Fetch the videos of a plan, as far as quota goes",
-		orAsk(cobra.ExactArgs(1), "run what? Give the id of a plan, which ingest backfill status lists, or a kind and its flags"), func(ctx context.Context, args []string) error {
+		orAsk(cobra.ExactArgs(1), "run what? Give the id of a plan, which ingest backfill status lists, "+
+			"or a kind and its flags"), func(ctx context.Context, args []string) error {
 			return a.runBackfill(ctx, *r, func(ctx context.Context, w *fetchRuntime) (*pricedBackfill, error) {
 				status, err := findBackfill(ctx, w.store, args[0])
 				if err != nil {
@@ -52,7 +53,8 @@ func (a *app) backfillRunCommand() *cobra.Command {
 	f := cmd.PersistentFlags()
 	f.Var(config.Count(&r.maxUnits, 1, 0), "max-units", "spend at most `N` units in this run")
 	f.StringVar(&r.until, "until", "", "stop at this `time`: RFC 3339, or a length of time from now such as 2h")
-	f.Var(config.Count(&r.concurrency, 1, config.MaxConcurrency), "concurrency", "`N` pieces at once (concurrency: of the config)")
+	f.Var(config.Count(&r.concurrency, 1, config.MaxConcurrency), "concurrency",
+		"`N` pieces at once (concurrency: of the config)")
 	f.BoolVar(&r.yes, "yes", false, fmt.Sprintf("spend more than %d units without asking", freeUnits))
 	f.BoolVar(&r.wait, "wait", false, "let ingest serve carry it on whenever quota allows")
 	cmd.AddCommand(a.kindCommands("run", func(ctx context.Context, request backfillRequest) error {
@@ -77,14 +79,16 @@ func (r *backfillRun) check(a *app) error {
 	}
 	t, err := time.Parse(time.RFC3339, r.until)
 	if err != nil || !t.After(now) {
-		return usageError{fmt.Errorf("--until %q: use a time to come, such as 2h from now, or RFC 3339 such as %s", r.until, now.Add(2*time.Hour).UTC().Format(time.RFC3339))}
+		return usageError{fmt.Errorf("--until %q: use a time to come, such as 2h from now, or RFC 3339 such as %s",
+			r.until, now.Add(2*time.Hour).UTC().Format(time.RFC3339))}
 	}
 	r.deadline = t
 	return nil
 }
 
 // runBackfill finds the plan and works on it until it is done, quota is refused, or the run reaches one of its limits.
-func (a *app) runBackfill(ctx context.Context, r backfillRun, find func(context.Context, *fetchRuntime) (*pricedBackfill, error)) error {
+func (a *app) runBackfill(ctx context.Context, r backfillRun,
+	find func(context.Context, *fetchRuntime) (*pricedBackfill, error)) error {
 	if err := r.check(a); err != nil {
 		return err
 	}
@@ -149,7 +153,8 @@ func (a *app) ask(p *pricedBackfill, most quota.Cost) error {
 		text += " (if " + p.assuming + ")"
 	}
 	if !term.IsTerminal(os.Stdin) || a.json || a.quiet {
-		return usageError{fmt.Errorf("%s, in all more than %d: give --yes, or a --max-units of at most that", text, freeUnits)}
+		return usageError{fmt.Errorf("%s, in all more than %d: give --yes, or a --max-units of at most that",
+			text, freeUnits)}
 	}
 	fmt.Fprintf(a.stderr, "%s.\nSpend them? [y/N] ", term.Wrap(text, 78, ""))
 	answer, err := bufio.NewReader(os.Stdin).ReadString('\n')
@@ -159,7 +164,8 @@ func (a *app) ask(p *pricedBackfill, most quota.Cost) error {
 	return nil
 }
 
-func (a *app) passBackfill(ctx context.Context, w *fetchRuntime, p *pricedBackfill, r backfillRun) ([]ingest.SlotResult, error) {
+func (a *app) passBackfill(ctx context.Context, w *fetchRuntime, p *pricedBackfill,
+	r backfillRun) ([]ingest.SlotResult, error) {
 	reserve := w.reserveCache(a)
 	if err := reserve.Update(ctx); err != nil {
 		return nil, err
@@ -186,7 +192,8 @@ func (a *app) canRefill() error {
 	if a.provider().refills {
 		return nil
 	}
-	return config.Invalid(fmt.Errorf("there are no backfills from %s: its charts are fetched by ingest run", a.cfg.Upstream))
+	return config.Invalid(fmt.Errorf("there are no backfills from %s: its charts are fetched by ingest run",
+		a.cfg.Upstream))
 }
 
 // openForPricing opens the parts that pricing needs besides the store, which is open already.
@@ -210,21 +217,24 @@ func findBackfill(ctx context.Context, s *store.Store, id string) (store.Backfil
 		if !strings.HasPrefix(id, "bf-") {
 			hint = ", and the kinds are uploads, search, videos and refresh"
 		}
-		return b, usageError{fmt.Errorf("there is no backfill %s: ingest backfill status lists them%s", term.Fit(id, 40), hint)}
+		return b, usageError{fmt.Errorf("there is no backfill %s: ingest backfill status lists them%s",
+			term.Fit(id, 40), hint)}
 	}
 	return b, err
 }
 
 // errNoPlan is the error for an id when there is no store.
 func errNoPlan(id string) error {
-	return codeError{exitError, fmt.Errorf("there is no backfill %s: none is planned in this data directory", term.Fit(id, 40))}
+	return codeError{exitError,
+		fmt.Errorf("there is no backfill %s: none is planned in this data directory", term.Fit(id, 40))}
 }
 
 // errUntil ends a run at its --until.
 var errUntil = errors.New("the time of --until has come")
 
 // reportBackfill reports how a run ended, and returns the error for its exit code.
-func (a *app) reportBackfill(ctx context.Context, w *fetchRuntime, p *pricedBackfill, worked []ingest.SlotResult, ended error) error {
+func (a *app) reportBackfill(ctx context.Context, w *fetchRuntime, p *pricedBackfill,
+	worked []ingest.SlotResult, ended error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	doc, err := a.backfillDocument(ctx, w, p.ID)
@@ -245,7 +255,8 @@ func (a *app) reportBackfill(ctx context.Context, w *fetchRuntime, p *pricedBack
 	switch {
 	case err != nil:
 		return errors.Join(ended, err)
-	case ended != nil && !errors.Is(ended, fetch.ErrMaxUnits) && !errors.Is(ended, errUntil): // not a limit that the user set
+	// not a limit that the user set
+	case ended != nil && !errors.Is(ended, fetch.ErrMaxUnits) && !errors.Is(ended, errUntil):
 		return ended
 	case end.Outcome == ingest.Skipped:
 		return codeError{exitError, nil}
@@ -260,7 +271,8 @@ func endOf(worked []ingest.SlotResult, ended error, doc report.PlanDocument) rep
 	var limit string
 	switch {
 	case errors.Is(ended, fetch.ErrMaxCharges):
-		limit = fmt.Sprintf("it needs more than the confirmed amount (%s): about %s", term.Amounts(doc.Confirmed), doc.NeedText())
+		limit = fmt.Sprintf("it needs more than the confirmed amount (%s): about %s",
+			term.Amounts(doc.Confirmed), doc.NeedText())
 	case errors.Is(ended, fetch.ErrMaxUnits) && run.Units == 0:
 		limit = "the next call costs more than --max-units allows"
 	case errors.Is(ended, fetch.ErrMaxUnits), errors.Is(ended, errUntil), errors.As(ended, new(signalled)):

@@ -65,8 +65,9 @@ func (a *app) printBackfills(list []store.BackfillStatus) error {
 		l := newBackfillLine(b)
 		lines = append(lines, l)
 		total := l.Pieces["total"]
-		rows = append(rows, []string{l.ID, string(l.Outcome), term.Thousands(int64(total-b.Open())) + " of " + term.Thousands(int64(total)),
-			report.SlotDocument{}.Drew(l.Units, l.Charges).Spent(), term.Thousands(int64(l.Videos)), l.What})
+		rows = append(rows,
+			[]string{l.ID, string(l.Outcome), term.Thousands(int64(total-b.Open())) + " of " + term.Thousands(int64(total)),
+				report.SlotDocument{}.Drew(l.Units, l.Charges).Spent(), term.Thousands(int64(l.Videos)), l.What})
 	}
 	if a.json {
 		return a.printJSON(backfillList{lines})
@@ -90,7 +91,8 @@ func (a *app) printBackfills(list []store.BackfillStatus) error {
 func newBackfillLine(b store.BackfillStatus) report.PlanLine {
 	l := report.PlanLine{
 		ID: b.ID, Kind: b.Kind, What: report.BackfillText(b.Backfill), Outcome: b.State(b.Pieces), Wait: b.Wait,
-		Pieces: map[string]int{"total": 0}, Units: b.Units, Charges: b.Charges, Lacking: b.Lacking, Videos: b.Videos, Vanished: b.Vanished,
+		Pieces: map[string]int{"total": 0}, Units: b.Units, Charges: b.Charges, Lacking: b.Lacking,
+		Videos: b.Videos, Vanished: b.Vanished,
 	}
 	for state, n := range b.Pieces {
 		l.Pieces[string(state)] = n
@@ -115,16 +117,20 @@ func (a *app) backfillDocument(ctx context.Context, w *fetchRuntime, id string) 
 func (a *app) planDocument(ctx context.Context, w *fetchRuntime, p *pricedBackfill) (_ report.PlanDocument, err error) {
 	const failuresShown = 10 // retry covers all of them
 	d := report.PlanDocument{
-		PlanLine: newBackfillLine(p.BackfillStatus), CreatedAt: term.Second(p.Created), Cancelled: term.TimeOrNull(p.Cancelled),
-		Table: p.table, Under: p.Table, Known: p.Known, GivenUp: p.GivenUp, Waiting: p.Waiting, Again: p.Again,
-		RetryAt: term.FromOrNull(p.RetryAt), LastAt: term.TimeOrNull(p.LastAt), Held: term.FromOrNull(p.HeldUntil), Found: p.found,
-		Price: map[string]budget.Range{}, Assuming: p.assuming, Asked: p.asked, Today: report.PlanToday{Until: term.Second(p.Until), Left: map[string]int64{}, Kept: map[string]int64{}},
+		PlanLine: newBackfillLine(p.BackfillStatus), CreatedAt: term.Second(p.Created),
+		Cancelled: term.TimeOrNull(p.Cancelled),
+		Table:     p.table, Under: p.Table, Known: p.Known, GivenUp: p.GivenUp, Waiting: p.Waiting, Again: p.Again,
+		RetryAt: term.FromOrNull(p.RetryAt), LastAt: term.TimeOrNull(p.LastAt),
+		Held: term.FromOrNull(p.HeldUntil), Found: p.found,
+		Price: map[string]budget.Range{}, Assuming: p.assuming, Asked: p.asked,
+		Today:  report.PlanToday{Until: term.Second(p.Until), Left: map[string]int64{}, Kept: map[string]int64{}},
 		Likely: p.estimate.Likely(p.DoneUnits, p.Pieces[ingest.Done], p.Open()),
 	}
 	if p.Kind == ingest.BackfillSearch {
 		d.Order = p.Spec.Order
 	}
-	d.Incomplete, d.Confirmed, d.Exhausted, d.Lost, d.Upkeep = []report.PlanLack{}, p.Confirmed, p.Exhausted() && p.Open() > 0, p.Lost, p.upkeep
+	d.Incomplete, d.Confirmed, d.Exhausted, d.Lost, d.Upkeep = []report.PlanLack{}, p.Confirmed, p.Exhausted() &&
+		p.Open() > 0, p.Lost, p.upkeep
 	for pool := range p.perCall {
 		d.Price[pool] = budget.Range{Low: p.estimate.Low.Cost[pool], High: p.estimate.High.Cost[pool]}
 		d.Today.Kept[pool] = p.Rest[pool]
@@ -147,7 +153,8 @@ func (a *app) planDocument(ctx context.Context, w *fetchRuntime, p *pricedBackfi
 		return d, err
 	}
 	if p.Open() == 0 && p.Pieces[ingest.Failed] > 0 {
-		d.RetryCost, d.AgainCost = p.costs.Estimate(budget.Size{Pieces: p.Pieces[ingest.Failed]}).Low.Units, p.costs.Estimate(budget.Size{Pieces: d.Pieces["total"]}).Low.Units
+		d.RetryCost, d.AgainCost = p.costs.Estimate(budget.Size{Pieces: p.Pieces[ingest.Failed]}).Low.Units,
+			p.costs.Estimate(budget.Size{Pieces: d.Pieces["total"]}).Low.Units
 	}
 	lacks, err := w.store.Lacks(ctx, p.ID, 0)
 	if p.Spec.Rejected > 0 {

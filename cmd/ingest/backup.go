@@ -26,7 +26,8 @@ func (a *app) backupCommand() *cobra.Command {
 			}
 			return a.backup(ctx, args[0])
 		})
-	cmd.Flags().BoolVar(&expire, "expire", false, "delete old backups instead, in these directories or the directories of backups: in the config")
+	cmd.Flags().BoolVar(&expire, "expire", false,
+		"delete old backups instead, in these directories or the directories of backups: in the config")
 	return cmd
 }
 
@@ -60,7 +61,8 @@ func (a *app) expireBackups(dirs []string) error {
 	days := tariff.Policy[terms.Retention].Days
 	switch {
 	case days == 0:
-		return usageError{fmt.Errorf("the costs of %s name no policy %s: nothing is too old", a.cfg.Upstream, terms.Retention)}
+		return usageError{fmt.Errorf("the costs of %s name no policy %s: nothing is too old",
+			a.cfg.Upstream, terms.Retention)}
 	case len(dirs) == 0 && len(a.cfg.Backups) == 0:
 		return usageError{errors.New("expire backups in which directory? Name it, or list it under backups: in the config")}
 	case len(dirs) == 0:

@@ -18,7 +18,8 @@ func (a *app) chartCommand() *cobra.Command {
 	var at, compare config.Since
 	var format string
 	cmd := command("chart REGION", "A region's chart as it was last fetched; costs no quota",
-		orAsk(cobra.ExactArgs(1), "which chart? Give one region, such as US"), func(ctx context.Context, args []string) (err error) {
+		orAsk(cobra.ExactArgs(1), "which chart? Give one region, such as US"),
+		func(ctx context.Context, args []string) (err error) {
 			if q.Region, err = regions.Parse(args[0]); err != nil {
 				return usageError{err}
 			}

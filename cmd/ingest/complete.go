@@ -25,7 +25,8 @@ func (a *app) complete(root *cobra.Command) {
 	pools := fromTariff((*quota.Tariff).PoolNames)
 	for path, list := range map[string]lister{
 		"chart": regionsOf, "history": videosOf, "quota take": methods, "quota post": pools, "quota drain": pools,
-		"backfill run": backfillsOf, "backfill status": backfillsOf, "backfill cancel": backfillsOf, "backfill retry": backfillsOf,
+		"backfill run": backfillsOf, "backfill status": backfillsOf, "backfill cancel": backfillsOf,
+		"backfill retry": backfillsOf,
 	} {
 		cmd, _, _ := root.Find(strings.Fields(path)) // it exists
 		cmd.ValidArgsFunction = a.completion(list, 1)
@@ -79,7 +80,8 @@ func videosOf(ctx context.Context, a *app) (ids []string, err error) {
 	known := map[string]bool{}
 	return ids, a.withStore(ctx, func(ctx context.Context, s *store.Store) error {
 		for _, region := range a.cfg.RegionCodes() {
-			c, err := a.reader(s).Chart(ctx, documents.ChartQuery{ChartQuery: store.ChartQuery{Region: ingest.Region(region)}, Limit: topOfChart})
+			c, err := a.reader(s).Chart(ctx,
+				documents.ChartQuery{ChartQuery: store.ChartQuery{Region: ingest.Region(region)}, Limit: topOfChart})
 			if err != nil {
 				continue // not charted yet
 			}

@@ -38,8 +38,10 @@ func (a *app) checkConfig(ctx context.Context, _ []string) error {
 		return err
 	}
 	doc := report.CheckDocument{
-		Config: a.cfg.File, Data: a.cfg.Data, Ledger: config.ServerName(a.cfg.Ledger), Store: config.ServerName(a.cfg.Store), Account: a.cfg.Account,
-		Upstream: a.cfg.Upstream, CostTable: schedule.Tariff.Table, Jobs: []report.CheckJob{}, PerDay: maps.Clone(price.Total), Warnings: []report.CheckWarning{},
+		Config: a.cfg.File, Data: a.cfg.Data, Ledger: config.ServerName(a.cfg.Ledger), Store: config.ServerName(a.cfg.Store),
+		Account:  a.cfg.Account,
+		Upstream: a.cfg.Upstream, CostTable: schedule.Tariff.Table, Jobs: []report.CheckJob{},
+		PerDay: maps.Clone(price.Total), Warnings: []report.CheckWarning{},
 		Policy: verdicts,
 	}
 	doc.AddJobs(schedule, price, a.clock.Now())

@@ -109,18 +109,19 @@ func (a *app) watchable(cmd *cobra.Command) *cobra.Command {
 		if a.json {
 			gap = "" // one document per line
 		}
-		return term.Watch(cmd.Context(), a.stdout, time.Duration(seconds)*time.Second, gap, func(to *term.CheckedWriter) error {
-			a.stdout = to
-			err := once(cmd, args)
-			switch {
-			case silent(err): // everything was printed already
-				return nil
-			case exitCode(err) == exitUnavailable:
-				a.tell("ingest: " + err.Error())
-				return nil
-			}
-			return err
-		})
+		return term.Watch(cmd.Context(), a.stdout, time.Duration(seconds)*time.Second,
+			gap, func(to *term.CheckedWriter) error {
+				a.stdout = to
+				err := once(cmd, args)
+				switch {
+				case silent(err): // everything was printed already
+					return nil
+				case exitCode(err) == exitUnavailable:
+					a.tell("ingest: " + err.Error())
+					return nil
+				}
+				return err
+			})
 	}
 	return cmd
 }

@@ -33,7 +33,8 @@ func (a *app) demoServe(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listen on this machine: %w", err)
 	}
-	fmt.Fprintf(a.stdout, "The pages: http://%s/\nThe data:  %s, so that  ingest quota --data %s  shows the same\nThe stand-in for YouTube: %s. Ctrl-C ends all of it.\n",
+	fmt.Fprintf(a.stdout, "The pages: http://%s/\nThe data:  %s, "+
+		"so that  ingest quota --data %s  shows the same\nThe stand-in for YouTube: %s. Ctrl-C ends all of it.\n",
 		l.Addr(), a.cfg.Data, a.cfg.Data, a.cfg.UpstreamURL)
 	err = a.serve(ctx, l)
 	if errors.As(err, new(signalled)) {

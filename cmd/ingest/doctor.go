@@ -21,27 +21,28 @@ import (
 
 func (a *app) doctorCommand() *cobra.Command {
 	var online, repair, all bool
-	cmd := command("doctor", "Check config, key, disk, store and ledger; suggest fixes", noArgs, func(ctx context.Context, _ []string) error {
-		d := newDoctor(a, "/", os.Geteuid())
-		defer d.Close()
-		var found []doctor.Finding
-		if repair {
-			a.say("ingest: repairing the store in %s", term.Clean(a.cfg.Data))
-			found = d.Repair(ctx)
-		}
-		found = append(found, d.Examine(ctx)...)
-		if online {
-			found = append(found, d.AskUpstream(ctx)...)
-		}
-		shown := doctor.Usual
-		switch {
-		case all:
-			shown = doctor.All
-		case a.quiet:
-			shown = doctor.Quiet
-		}
-		return printFindings(&a.console, []string{a.cfg.Ledger, a.cfg.Store}, found, shown)
-	})
+	cmd := command("doctor", "Check config, key, disk, store and ledger; suggest fixes", noArgs,
+		func(ctx context.Context, _ []string) error {
+			d := newDoctor(a, "/", os.Geteuid())
+			defer d.Close()
+			var found []doctor.Finding
+			if repair {
+				a.say("ingest: repairing the store in %s", term.Clean(a.cfg.Data))
+				found = d.Repair(ctx)
+			}
+			found = append(found, d.Examine(ctx)...)
+			if online {
+				found = append(found, d.AskUpstream(ctx)...)
+			}
+			shown := doctor.Usual
+			switch {
+			case all:
+				shown = doctor.All
+			case a.quiet:
+				shown = doctor.Quiet
+			}
+			return printFindings(&a.console, []string{a.cfg.Ledger, a.cfg.Store}, found, shown)
+		})
 	// Replaces the root's: a wrong config or variable is a finding here, not an error.
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		a.begin(cmd)
@@ -128,7 +129,8 @@ func newDoctor(a *app, root string, uid int) *doctor.Doctor {
 }
 
 // exitOf maps the doctor's classes to exit codes.
-var exitOf = []int{doctor.NoFailure: exitOK, doctor.Other: exitError, doctor.Unavailable: exitUnavailable, doctor.BadKey: exitKey, doctor.BadConfig: exitConfig}
+var exitOf = []int{doctor.NoFailure: exitOK, doctor.Other: exitError, doctor.Unavailable: exitUnavailable,
+	doctor.BadKey: exitKey, doctor.BadConfig: exitConfig}
 
 // classify returns the class that corresponds to an error's exit code.
 func classify(err error) doctor.Class {

@@ -83,7 +83,8 @@ func exitCode(err error) int {
 		return exitUsage
 	case is[config.KeyError](err) && !is[config.Error](err):
 		return exitKey
-	case is[config.Error](err), is[*strictyaml.PositionError](err), is[*store.VersionError](err), is[*store.UpstreamError](err),
+	case is[config.Error](err), is[*strictyaml.PositionError](err), is[*store.VersionError](err),
+		is[*store.UpstreamError](err),
 		errors.Is(err, store.ErrOccupied), errors.Is(err, quota.ErrUnknown), errors.Is(err, quota.ErrNeverFits),
 		!is[*fetch.Error](err) && sqlitefile.Forbidden(err), errors.Is(err, syscall.ENOTDIR):
 		return exitConfig
@@ -114,8 +115,10 @@ func (a *app) report(command string, err error) int {
 	message, code := config.RedactKeys(term.Clean(err.Error())), exitCode(err)
 	if a.json {
 		kind, ok := map[int][2]string{
-			exitUsage: {"usage", command + " --help"}, exitUnavailable: {"unavailable", "ingest doctor"}, exitKey: {"key", "ingest doctor --online"},
-			exitConfig: {"config", "ingest config check"}, exitPartial: {"partial", "ingest slots"}, exitStopped: {"partial", "ingest slots"},
+			exitUsage: {"usage", command + " --help"}, exitUnavailable: {"unavailable", "ingest doctor"},
+			exitKey:    {"key", "ingest doctor --online"},
+			exitConfig: {"config", "ingest config check"}, exitPartial: {"partial", "ingest slots"},
+			exitStopped: {"partial", "ingest slots"},
 		}[code]
 		if !ok {
 			kind = [2]string{"error", "ingest doctor"}

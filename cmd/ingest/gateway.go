@@ -22,7 +22,8 @@ func (a *app) gatewayCommand() *cobra.Command {
 		noArgs, func(ctx context.Context, _ []string) error {
 			return a.gateway(ctx, cmp.Or(listen, a.cfg.GatewayListen, "127.0.0.1:8090"))
 		})
-	cmd.Flags().StringVar(&listen, "listen", "", "`address`, default gateway: listen: of the config, else 127.0.0.1:8090; beyond this machine only with clients: in the config")
+	cmd.Flags().StringVar(&listen, "listen", "", "`address`, default gateway: "+
+		"listen: of the config, else 127.0.0.1:8090; beyond this machine only with clients: in the config")
 	return cmd
 }
 
@@ -50,11 +51,12 @@ func (a *app) openGateway(ctx context.Context) (*gateway.Room, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &gateway.Room{Host: f.upstream.Host(), Moved: sqliteledger.ErrMoved, Close: f.close, Look: func(ctx context.Context) error {
-		f.calls.Save(ctx)
-		_, err := f.ledger.Report(ctx)
-		return err
-	}}
+	r := &gateway.Room{Host: f.upstream.Host(), Moved: sqliteledger.ErrMoved, Close: f.close,
+		Look: func(ctx context.Context) error {
+			f.calls.Save(ctx)
+			_, err := f.ledger.Report(ctx)
+			return err
+		}}
 	if r.Gateway, err = a.newGateway(ctx, f); err != nil {
 		f.close()
 		return nil, err
@@ -69,7 +71,8 @@ func (a *app) newGateway(ctx context.Context, f *fetchRuntime) (*gateway.Gateway
 		return nil, err
 	}
 	if len(a.cfg.Clients) == 0 {
-		a.log().WarnContext(ctx, "every user and program of this machine may spend quota through the gateway: name clients: in the config, each with a token, to admit only those")
+		a.log().WarnContext(ctx, "every user and program of this machine may spend quota through the gateway: "+
+			"name clients: in the config, each with a token, to admit only those")
 	}
 	reserve := f.reserveCache(a)
 	if err := reserve.Update(ctx); err != nil {
@@ -87,7 +90,8 @@ func (a *app) newGateway(ctx context.Context, f *fetchRuntime) (*gateway.Gateway
 func (a *app) gatewayConfig(from upstream, tariff *quota.Tariff) (c gateway.Config, err error) {
 	up, ok := from.(gateway.Upstream)
 	if !ok || len(tariff.Routes) == 0 {
-		return c, config.Invalid(fmt.Errorf("upstream %s has no routes in the costs, so that a request has no price: a gateway needs upstream: youtube", a.cfg.Upstream))
+		return c, config.Invalid(fmt.Errorf("upstream %s has no routes in the costs, so that a request has no price: "+
+			"a gateway needs upstream: youtube", a.cfg.Upstream))
 	}
 	c = gateway.Config{Upstream: up, Cache: a.cfg.GatewayCache, Log: a.log()}
 	for method := range c.Cache {

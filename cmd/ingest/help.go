@@ -88,7 +88,8 @@ func usage(cmd *cobra.Command) error {
 	case cmd.HasAvailableInheritedFlags():
 		var names []string
 		cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-		fmt.Fprintf(w, "\n\nGlobal Flags (ingest help flags):\n  %s", term.Wrap(strings.Join(names, " "), term.Screen-2, "  "))
+		fmt.Fprintf(w, "\n\nGlobal Flags (ingest help flags):\n  %s",
+			term.Wrap(strings.Join(names, " "), term.Screen-2, "  "))
 	}
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(w, "\n\nUse \"%s [command] --help\" for more.", cmd.CommandPath())

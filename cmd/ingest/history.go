@@ -20,7 +20,8 @@ func (a *app) historyCommand() *cobra.Command {
 	var since config.Since
 	var format string
 	cmd := command("history VIDEO_ID or QUERY", "A video's ranks and views, chart by chart; costs no quota",
-		orAsk(cobra.MinimumNArgs(1), "which video? Give one id, or words of its title"), func(ctx context.Context, args []string) error {
+		orAsk(cobra.MinimumNArgs(1), "which video? Give one id, or words of its title"),
+		func(ctx context.Context, args []string) error {
 			format, err := a.format(format)
 			if err != nil {
 				return err
@@ -53,7 +54,8 @@ func (a *app) historyCommand() *cobra.Command {
 }
 
 // historyOf returns the history of the video that a search finds first.
-func (a *app) historyOf(ctx context.Context, s *store.Store, q store.HistoryQuery, words string) (report.HistoryDocument, error) {
+func (a *app) historyOf(ctx context.Context, s *store.Store, q store.HistoryQuery,
+	words string) (report.HistoryDocument, error) {
 	found, err := s.Search(ctx, store.SearchQuery{Text: words, Region: q.Region, At: a.clock.Now(), Limit: 1})
 	if err != nil {
 		return report.HistoryDocument{}, err

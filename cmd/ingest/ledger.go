@@ -57,7 +57,8 @@ func (a *app) openLedger(ctx context.Context) (*ledger, error) {
 		return nil, err
 	}
 	chart, _ := fetch.JobCalls(a.provider().calls, ingest.Job{Kind: ingest.KindChart}) // every upstream has charts
-	g := &quota.Governor{Ledger: local, EmergencyAccount: local, Tariff: tariff, Usual: chart.Page, Account: a.cfg.Account, Now: a.clock.Now, Log: a.log()}
+	g := &quota.Governor{Ledger: local, EmergencyAccount: local, Tariff: tariff, Usual: chart.Page,
+		Account: a.cfg.Account, Now: a.clock.Now, Log: a.log()}
 	l := &ledger{g, local, func() { _ = local.Close() }}
 	if remote != nil {
 		if err := a.share(ctx, l, local, remote); err != nil {
@@ -85,7 +86,8 @@ func (a *app) share(ctx context.Context, l *ledger, local *sqliteledger.Ledger, 
 			a.say("ingest: %s", warning)
 		}
 	}
-	shared.Account, shared.Host, shared.Now, shared.Log = a.cfg.Account, sharedledger.Host{Name: config.Hostname() + ":" + a.cfg.Data, Regions: a.cfg.RegionCodes()}, a.clock.Now, a.log()
+	shared.Account, shared.Host, shared.Now, shared.Log = a.cfg.Account,
+		sharedledger.Host{Name: config.Hostname() + ":" + a.cfg.Data, Regions: a.cfg.RegionCodes()}, a.clock.Now, a.log()
 	l.Ledger, l.EmergencyAccount = shared, shared
 	l.close = func() { _ = shared.Close(); _ = local.Close() } // closes the remote, too
 	return nil
@@ -108,9 +110,11 @@ func (a *app) openLocal(ctx context.Context) (*sqliteledger.Ledger, error) {
 	damaged, ok := errors.AsType[*sqliteledger.DamagedError](err)
 	switch {
 	case ok:
-		err = ledgerFileError{err, fmt.Sprintf("%s (%v): %s", strings.TrimSuffix(standing.CauseOf(err, "").Row().Cure.Thing, "."), damaged.Err, howToReplace)}
+		err = ledgerFileError{err, fmt.Sprintf("%s (%v): %s",
+			strings.TrimSuffix(standing.CauseOf(err, "").Row().Cure.Thing, "."), damaged.Err, howToReplace)}
 	case errors.Is(err, quota.ErrMissing):
-		err = ledgerFileError{err, fmt.Sprintf("%s is missing from %s: put it back as it was, or run ingest quota rebuild, which counts the store's spends again", ledgerFile, a.cfg.Data)}
+		err = ledgerFileError{err, fmt.Sprintf("%s is missing from %s: "+
+			"put it back as it was, or run ingest quota rebuild, which counts the store's spends again", ledgerFile, a.cfg.Data)}
 	}
 	if err == nil {
 		local.Now = a.clock.Now
@@ -130,7 +134,8 @@ func (a *app) checkCountable(ctx context.Context) error {
 		return err
 	}
 	return ledgerFileError{fmt.Errorf("%w: %w", quota.ErrUnavailable, quota.ErrMissing),
-		fmt.Sprintf("%s is missing from %s, and the store %s: put it back as it was, or run ingest quota rebuild, which says how to go on", ledgerFile, a.cfg.Data, trace)}
+		fmt.Sprintf("%s is missing from %s, and the store %s: "+
+			"put it back as it was, or run ingest quota rebuild, which says how to go on", ledgerFile, a.cfg.Data, trace)}
 }
 
 // traceOfSpending says how the store shows that something was spent which still counts; "" if it does not. A store that
@@ -247,12 +252,16 @@ func (a *app) checkLost(ctx context.Context, l *ledger) error {
 	lacks := map[string]int64{}
 	for _, s := range missing {
 		if l.Tariff.CheckPool(s.Pool) != nil {
-			return config.Invalid(fmt.Errorf("the slots in %s spent of pool %s, which the costs do not have. If it was renamed, add it to the line of the pool that it is now, its first name first: was: [FIRST, %[2]s]", a.storeName(), s.Pool))
+			return config.Invalid(fmt.Errorf("the slots in %s spent of pool %s, which the costs do not have. "+
+				"If it was renamed, add it to the line of the pool that it is now, its first name first: was: [FIRST, %[2]s]",
+				a.storeName(), s.Pool))
 		}
 		lacks[s.Pool] += s.Amount
 	}
-	return codeError{exitUnavailable, ledgerFileError{errors.Join(quota.ErrClosed, quota.ErrIncomplete), fmt.Sprintf("the ledger of account %s is incomplete: it lacks %s that the slots in %s spent: put %s back as it was, or count them again with ingest quota rebuild (%v)",
-		l.Account, term.Amounts(lacks), a.storeName(), ledgerFile, quota.ErrClosed)}}
+	return codeError{exitUnavailable, ledgerFileError{errors.Join(quota.ErrClosed, quota.ErrIncomplete),
+		fmt.Sprintf("the ledger of account %s is incomplete: it lacks %s that the slots in %s spent: "+
+			"put %s back as it was, or count them again with ingest quota rebuild (%v)",
+			l.Account, term.Amounts(lacks), a.storeName(), ledgerFile, quota.ErrClosed)}}
 }
 
 // report returns the rest. While the ledger cannot answer, the report says why instead; a damaged server is no

@@ -17,7 +17,8 @@ import (
 func init() {
 	root := newRoot(&app{console: console{stdout: &term.CheckedWriter{To: os.Stdout}, stderr: os.Stderr}})
 	root.DisableAutoGenTag = true // it holds today's date
-	if err := doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "ingest", Manual: "ingest"}, os.Getenv("INGEST_MANUAL")); err != nil {
+	if err := doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "ingest", Manual: "ingest"},
+		os.Getenv("INGEST_MANUAL")); err != nil {
 		fmt.Fprintf(os.Stderr, "manual: %v\n", err)
 		os.Exit(1)
 	}

@@ -19,7 +19,8 @@ import (
 )
 
 // stand returns the standing; s is nil if there is no store, or if storeErr says why it cannot be read.
-func (a *app) stand(ctx context.Context, s *store.Store, storeErr error, report ledgerReport) (standing.Standing, error) {
+func (a *app) stand(ctx context.Context, s *store.Store, storeErr error,
+	report ledgerReport) (standing.Standing, error) {
 	f := standing.Facts{Now: a.clock.Now(), StaleAfter: a.cfg.StaleAfter, Provider: a.provider().name, StoreErr: storeErr}
 	if s != nil {
 		f.ReadStore(ctx, serviceStore{s, func() time.Time { return f.Now }, s.CallStats})
@@ -82,7 +83,8 @@ func (a *app) warnOfStore(ctx context.Context, s *store.Store) {
 		if a.cfg.Store != "sqlite" {
 			advice = "this machine's clock or another's is wrong: set them (timedatectl set-ntp true)"
 		}
-		a.say("ingest: warning: the clock says %s, the newest slot is of %s and does not count; %s", term.Stamp(a.clock.Now()), term.Stamp(newest[0].DueAt), advice)
+		a.say("ingest: warning: the clock says %s, the newest slot is of %s and does not count; %s",
+			term.Stamp(a.clock.Now()), term.Stamp(newest[0].DueAt), advice)
 	}
 }
 
@@ -109,7 +111,8 @@ func (a *app) readTariff() (*quota.Tariff, error) {
 		var err error
 		name = a.cfg.Costs
 		if data, err = strictyaml.ReadFile(name); err != nil {
-			return nil, config.Invalid(fmt.Errorf("read the costs: %w: check --costs, INGEST_COSTS and costs: in the config", err))
+			return nil, config.Invalid(fmt.Errorf("read the costs: %w: check --costs, INGEST_COSTS and costs: "+
+				"in the config", err))
 		}
 	}
 	tariff, err := quota.ParseCosts(name, data, a.cfg.Upstream, a.cfg.CostTable)

@@ -44,5 +44,6 @@ func (a *app) beginPing(ctx context.Context) (end func(summary string, err error
 
 // teller returns the teller of the configured hooks.
 func (a *app) teller(s *store.Store) *hooks.Teller {
-	return &hooks.Teller{Hooks: a.cfg.Hooks, Store: s, Owner: config.RunName(), Died: config.RunDied, Now: a.clock.Now, Log: a.log(), Version: version}
+	return &hooks.Teller{Hooks: a.cfg.Hooks, Store: s, Owner: config.RunName(), Died: config.RunDied,
+		Now: a.clock.Now, Log: a.log(), Version: version}
 }

@@ -71,7 +71,8 @@ func (a *app) showBackfill(ctx context.Context, s *store.Store, p *pricedBackfil
 // progressOf compares a backfill with its state when the run began.
 func progressOf(began, now store.BackfillStatus, took time.Duration, maxUnits int64) report.Progress {
 	total := newBackfillLine(now).Pieces["total"]
-	p := report.Progress{Event: "progress", ID: now.ID, Pieces: total - now.Open(), Total: total, Units: now.Units, Videos: now.Videos}
+	p := report.Progress{Event: "progress", ID: now.ID, Pieces: total - now.Open(), Total: total,
+		Units: now.Units, Videos: now.Videos}
 	over, spent := began.Open()-now.Open(), now.Units-began.Units
 	if took <= 0 {
 		return p
@@ -88,7 +89,8 @@ func progressOf(began, now store.BackfillStatus, took time.Duration, maxUnits in
 	return p
 }
 
-func (a *app) showRun(ctx context.Context, rec *fetch.Reconciler, s *store.Store, series []ingest.Series) (stop func()) {
+func (a *app) showRun(ctx context.Context, rec *fetch.Reconciler, s *store.Store,
+	series []ingest.Series) (stop func()) {
 	var ended, units atomic.Int64
 	rec.OnSlot = func(r ingest.SlotResult) {
 		ended.Add(1)

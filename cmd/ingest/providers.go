@@ -21,15 +21,20 @@ type upstream interface {
 
 // provider is an upstream that the config may choose with upstream:.
 type provider struct {
-	name    string                                                                         // for a person
-	open    func(ctx context.Context, baseURL string, key ingest.Secret) (upstream, error) // baseURL "" is the provider's own; nothing is sent
-	calls   upstream                                                                       // makes calls that are only priced, never sent
-	keyed   bool                                                                           // the real upstream needs a key
-	limits  config.JobLimits                                                               // in addition to calls.Limits
-	refills bool                                                                           // backfills support it
-	watch   string                                                                         // the URL of a video's page, up to its id
-	named   map[string]string                                                              // names of categories until they are fetched
-	pages   pages.Site                                                                     // attribution, and where its pictures are
+	name string // for a person
+	// baseURL "" is the provider's own; nothing is sent
+	open func(ctx context.Context, baseURL string, key ingest.Secret) (upstream, error)
+	// makes calls that are only priced, never sent
+	calls   upstream
+	keyed   bool             // the real upstream needs a key
+	limits  config.JobLimits // in addition to calls.Limits
+	refills bool             // backfills support it
+	// the URL of a video's page, up to its id
+	watch string
+	// names of categories until they are fetched
+	named map[string]string
+	// attribution, and where its pictures are
+	pages pages.Site
 }
 
 var providers = map[string]provider{
@@ -40,11 +45,13 @@ var providers = map[string]provider{
 		},
 		calls: &youtube.Client{}, keyed: true,
 		refills: true,
-		limits:  config.JobLimits{UsualPages: 4, Category: regexp.MustCompile(`^[0-9]{1,4}$`), Channel: youtube.ParseChannel, Video: youtube.ParseVideo},
-		watch:   "https://www.youtube.com/watch?v=",
-		named:   youtube.CategoryNames,
+		limits: config.JobLimits{UsualPages: 4, Category: regexp.MustCompile(`^[0-9]{1,4}$`),
+			Channel: youtube.ParseChannel, Video: youtube.ParseVideo},
+		watch: "https://www.youtube.com/watch?v=",
+		named: youtube.CategoryNames,
 		pages: pages.Site{
-			Provider:     pages.Provider{Name: "YouTube", Home: "https://www.youtube.com/", Terms: "https://www.youtube.com/t/terms"},
+			Provider: pages.Provider{Name: "YouTube", Home: "https://www.youtube.com/",
+				Terms: "https://www.youtube.com/t/terms"},
 			PictureHosts: []string{"https://i.ytimg.com"},
 		},
 	},
@@ -57,7 +64,8 @@ var providers = map[string]provider{
 		limits: config.JobLimits{UsualPages: 2, Category: regexp.MustCompile(`^(0|[a-z]{2,32})$`)},
 		watch:  "https://www.dailymotion.com/video/",
 		pages: pages.Site{
-			Provider:     pages.Provider{Name: "Dailymotion", Home: "https://www.dailymotion.com/", Terms: "https://legal.dailymotion.com/en/terms-of-use/"},
+			Provider: pages.Provider{Name: "Dailymotion", Home: "https://www.dailymotion.com/",
+				Terms: "https://legal.dailymotion.com/en/terms-of-use/"},
 			PictureHosts: []string{"https://s1.dmcdn.net", "https://s2.dmcdn.net"},
 		},
 	},

@@ -18,16 +18,20 @@ import (
 
 func (a *app) quotaCommand() *cobra.Command {
 	var f quotaFlags
-	cmd := command("quota", "Show how much quota is left, and who spent the rest", noArgs, func(ctx context.Context, _ []string) error {
-		if _, err := f.since.Past(a.clock.Now()); err != nil {
-			return usageError{err}
-		}
-		return a.withReadOnlyLedger(ctx, func(ctx context.Context, l *ledger) error { return a.quotaReport(ctx, l, f) })
-	})
+	cmd := command("quota", "Show how much quota is left, and who spent the rest", noArgs,
+		func(ctx context.Context, _ []string) error {
+			if _, err := f.since.Past(a.clock.Now()); err != nil {
+				return usageError{err}
+			}
+			return a.withReadOnlyLedger(ctx, func(ctx context.Context, l *ledger) error { return a.quotaReport(ctx, l, f) })
+		})
 	cmd.Flags().BoolVar(&f.all, "all", false, "show every pool and window, who spent it, and the next slots")
-	cmd.Flags().Var(config.Choice(&f.purpose, quota.Purposes()...), "purpose", "exit with 75 where nothing is left for this `purpose`")
-	cmd.Flags().Var(config.SinceFlag(&f.since), "since", "who spent it since `T`: 2h or 1d ago, a day, or an RFC 3339 time")
-	cmd.AddCommand(a.quotaTakeCommand(), a.quotaPostCommand(), a.quotaDrainCommand(), a.quotaRebuildCommand(), a.quotaResetCommand(),
+	cmd.Flags().Var(config.Choice(&f.purpose, quota.Purposes()...), "purpose",
+		"exit with 75 where nothing is left for this `purpose`")
+	cmd.Flags().Var(config.SinceFlag(&f.since), "since",
+		"who spent it since `T`: 2h or 1d ago, a day, or an RFC 3339 time")
+	cmd.AddCommand(a.quotaTakeCommand(), a.quotaPostCommand(), a.quotaDrainCommand(),
+		a.quotaRebuildCommand(), a.quotaResetCommand(),
 		a.usageCommand("audit-report", "Write the figures for the provider's quota extension form", 28, a.auditReport),
 		a.usageCommand("advise", "List the changes that would save most units", 7, a.advise))
 	return a.watchable(cmd)
@@ -37,7 +41,8 @@ func (a *app) quotaTakeCommand() *cobra.Command {
 	r := quota.Request{Purpose: quota.Manual}
 	var region ingest.Region
 	cmd := command("take METHOD", "Draw the cost of one call before you make it yourself",
-		orAsk(cobra.ExactArgs(1), "draw for which call? Give one method, such as videos.list"), func(ctx context.Context, args []string) error {
+		orAsk(cobra.ExactArgs(1), "draw for which call? Give one method, such as videos.list"),
+		func(ctx context.Context, args []string) error {
 			r.Method, r.Region = args[0], string(region)
 			tariff, err := a.tariff()
 			if err != nil {
@@ -55,7 +60,8 @@ func (a *app) quotaTakeCommand() *cobra.Command {
 				return a.printTake(ctx, l, d, cost)
 			})
 		})
-	cmd.Flags().Var(config.Choice(&r.Purpose, quota.Purposes()...), "purpose", "`for` scheduled, refresh, backfill, manual or client work")
+	cmd.Flags().Var(config.Choice(&r.Purpose, quota.Purposes()...), "purpose",
+		"`for` scheduled, refresh, backfill, manual or client work")
 	cmd.Flags().Var(config.RegionFlag(&region), "region", "for the report: the `region` that the call is for")
 	cmd.Flags().StringVar(&r.Client, "client", "", "for the report: the `name` of the tool that calls")
 	return cmd
@@ -70,7 +76,8 @@ func (a *app) printTake(ctx context.Context, l *ledger, d quota.Decision, cost q
 	case d.Degraded:
 		_, err = fmt.Fprintf(a.stdout, "%s goes on, from the emergency budget: the ledger cannot answer\n", d.Who.Method)
 	case d.Allowed:
-		_, err = fmt.Fprintf(a.stdout, "%s may be called; left for %s: %s\n", d.Who.Method, d.Who.Purpose, term.Amounts(doc.Remaining))
+		_, err = fmt.Fprintf(a.stdout, "%s may be called; left for %s: %s\n", d.Who.Method, d.Who.Purpose,
+			term.Amounts(doc.Remaining))
 	default:
 		_, err = fmt.Fprintf(a.stdout, "%s is refused: %s\n", d.Who.Method, l.Explain(ctx, d))
 	}
@@ -89,30 +96,31 @@ func (a *app) quotaPostCommand() *cobra.Command {
 		}
 		return orAsk(cobra.ExactArgs(2), "how much of which pool? Give both, such as units 500")(cmd, args)
 	}
-	cmd := command("post POOL N", "Record the spends of other tools from a pool", ask, func(ctx context.Context, args []string) error {
-		least := int64(0)
-		if undo {
-			least = 1
-		}
-		p, err := a.parsePosting(args, at, least)
-		if err != nil {
-			return err
-		}
-		if undo {
-			return a.unpost(ctx, p)
-		}
-		if p.at.IsZero() {
-			p.at = a.clock.Now()
-		}
-		a.corrects = true
-		return a.withLedger(ctx, func(ctx context.Context, l *ledger) error {
-			did, err := p.post(ctx, l, yes)
+	cmd := command("post POOL N", "Record the spends of other tools from a pool",
+		ask, func(ctx context.Context, args []string) error {
+			least := int64(0)
+			if undo {
+				least = 1
+			}
+			p, err := a.parsePosting(args, at, least)
 			if err != nil {
 				return err
 			}
-			return a.corrected(ctx, l, did, p.pool)
+			if undo {
+				return a.unpost(ctx, p)
+			}
+			if p.at.IsZero() {
+				p.at = a.clock.Now()
+			}
+			a.corrects = true
+			return a.withLedger(ctx, func(ctx context.Context, l *ledger) error {
+				did, err := p.post(ctx, l, yes)
+				if err != nil {
+					return err
+				}
+				return a.corrected(ctx, l, did, p.pool)
+			})
 		})
-	})
 	cmd.Flags().StringVar(&at, "at", "", "when it was spent, an RFC 3339 `time`; default now")
 	cmd.Flags().BoolVar(&yes, "yes", false, "also if more is then used than the limit")
 	cmd.Flags().BoolVar(&undo, "undo", false, "take back the last post of the pool; of N, or --at its time, if given")
@@ -158,16 +166,19 @@ func (p posting) post(ctx context.Context, l *ledger, sure bool) (did string, er
 	}
 	if !pool.Unknown.IsZero() {
 		posted, err := l.PostTotal(ctx, quota.Who{}, p.pool, p.amount)
-		return fmt.Sprintf("opened %s: %s were spent today, and %s of them were not counted", p.pool, term.Amount(p.amount, p.pool), term.Thousands(posted)), err
+		return fmt.Sprintf("opened %s: %s were spent today, and %s of them were not counted",
+			p.pool, term.Amount(p.amount, p.pool), term.Thousands(posted)), err
 	}
 	if p.amount == 0 {
 		return "", usageError{errors.New("0 is not a whole number of at least 1")}
 	}
 	if w := p.widest(l, pool); !sure && w.Window.Limit > 0 && w.Used+p.amount > w.Window.Limit {
-		return "", usageError{fmt.Errorf("in window %s, %s used and %s posted are more than the limit of %s: if they were spent all the same, say so with --yes",
+		return "", usageError{fmt.Errorf("in window %s, %s used and %s posted are more than the limit of %s: "+
+			"if they were spent all the same, say so with --yes",
 			w.Window.Name, term.Thousands(w.Used), term.Amount(p.amount, p.pool), term.Thousands(w.Window.Limit))}
 	}
-	return "posted " + term.Amount(p.amount, p.pool) + " at " + term.Stamp(p.at), l.Post(ctx, quota.Who{}, quota.Cost{p.pool: p.amount}, p.at)
+	return "posted " + term.Amount(p.amount, p.pool) + " at " + term.Stamp(p.at),
+		l.Post(ctx, quota.Who{}, quota.Cost{p.pool: p.amount}, p.at)
 }
 
 // widest returns the window with the largest limit, among the windows that count the posting. The spends of a day may
@@ -198,7 +209,8 @@ func (l *ledger) pool(ctx context.Context, name string) (quota.PoolReport, error
 
 func (a *app) unpost(ctx context.Context, p posting) error {
 	if a.cfg.Ledger != "sqlite" {
-		return usageError{errors.New("--undo: the ledger is shared, and the journals of other hosts would bring the post back: wait until no window counts it")}
+		return usageError{errors.New("--undo: the ledger is shared, " +
+			"and the journals of other hosts would bring the post back: wait until no window counts it")}
 	}
 	return a.withLedger(ctx, func(ctx context.Context, l *ledger) error {
 		amount, at, err := l.journal.Unpost(ctx, l.Account, l.Tariff.InLedger(p.pool), p.amount, p.at)
@@ -228,7 +240,9 @@ func (a *app) quotaDrainCommand() *cobra.Command {
 					case before.DrainedUntil.IsZero():
 						did = pool + " was not closed"
 					case !before.Unknown.IsZero() && !yes:
-						return usageError{fmt.Errorf("%s is closed because its use is not known. See in the provider's console how much was spent today: ingest quota post %[1]s N counts that and opens it. To open it without, say so with --yes", pool)}
+						return usageError{fmt.Errorf("%s is closed because its use is not known. "+
+							"See in the provider's console how much was spent today: ingest quota post %[1]s N counts that and opens it. "+
+							"To open it without, say so with --yes", pool)}
 					default:
 						did = "opened " + pool
 					}

@@ -97,7 +97,9 @@ func (a *app) recount(ctx context.Context, from, lost string) error {
 		if err := a.corrected(ctx, l, did, ""); err != nil || lost == "" {
 			return err
 		}
-		return codeError{exitUnavailable, fmt.Errorf("%s: the other spends are not known. Every pool is closed until none of that can count, or until you post the figure that the provider's console shows for today: ingest quota post POOL N counts that and opens the pool (%w)", lost, quota.ErrClosed)}
+		return codeError{exitUnavailable, fmt.Errorf("%s: the other spends are not known. "+
+			"Every pool is closed until none of that can count, or until you post the figure that the provider's "+
+			"console shows for today: ingest quota post POOL N counts that and opens the pool (%w)", lost, quota.ErrClosed)}
 	})
 }
 
@@ -178,11 +180,13 @@ func (a *app) rebuildAlone(ctx context.Context, lost *string, ahead bool) (slots
 		return 0, err
 	}
 	if len(missing) == 0 && len(spent) > 0 && moved == 0 {
-		return 0, codeError{exitError, fmt.Errorf("the ledger of account %s knows all that the slots in %s spent: %w; correct it with ingest quota post", l.Account, a.storeName(), errLacksNothing)}
+		return 0, codeError{exitError, fmt.Errorf("the ledger of account %s knows all that the slots in %s spent: "+
+			"%w; correct it with ingest quota post", l.Account, a.storeName(), errLacksNothing)}
 	}
 	// A fast clock has deleted the missing spends: without other spenders that is all.
 	if len(missing) > 0 && lost != nil && *lost == "" && (moved == 0 && !ahead || a.othersSpend(ctx, l)) {
-		*lost = fmt.Sprintf("the ledger of account %s lacked %s that slots spent", l.Account, term.Amount(audit.Units(missing), "units"))
+		*lost = fmt.Sprintf("the ledger of account %s lacked %s that slots spent", l.Account,
+			term.Amount(audit.Units(missing), "units"))
 		if err := a.closeUnknown(ctx, l.Ledger); err != nil {
 			return 0, err
 		}
@@ -194,9 +198,10 @@ func (a *app) rebuildAlone(ctx context.Context, lost *string, ahead bool) (slots
 // othersSpend reports whether there are, or were, spenders that leave no slot: a gateway's clients, or a person.
 func (a *app) othersSpend(ctx context.Context, l *ledger) bool {
 	spenders, err := l.journal.Spenders(ctx) // also slots whose charges are forgotten
-	return err != nil || a.cfg.GatewayListen != "" || len(a.cfg.Clients) > 0 || slices.ContainsFunc(spenders, func(w quota.Who) bool {
-		return w.Purpose == quota.Client || w.Purpose == quota.Manual
-	})
+	return err != nil || a.cfg.GatewayListen != "" || len(a.cfg.Clients) > 0 ||
+		slices.ContainsFunc(spenders, func(w quota.Who) bool {
+			return w.Purpose == quota.Client || w.Purpose == quota.Manual
+		})
 }
 
 func (a *app) slotMethods(ctx context.Context, slot ingest.Slot) ([]string, error) {
@@ -232,49 +237,52 @@ func (a *app) forgetStops(ctx context.Context) error {
 
 func (a *app) quotaResetCommand() *cobra.Command {
 	yes := false
-	cmd := command("reset", "Forget all counts except the spends of the store's slots", noArgs, func(ctx context.Context, _ []string) error {
-		if !yes {
-			return usageError{fmt.Errorf("reset forgets for good the takes and posts of account %s by hand, the spends of a gateway's clients, and which pools are closed: say so with --yes", a.cfg.Account)}
-		}
-		tariff, err := a.tariff()
-		if err != nil {
-			return err
-		}
-		lost := false
-		if s, err := a.store(ctx); err == nil {
-			at, err := s.LostSlots(ctx)
-			lost = err != nil || at.After(a.clock.Now().Add(-tariff.Horizon()))
-			_ = s.Close()
-		}
-		if lost {
-			return codeError{exitUnavailable, errors.New("reset would forget the spends of slots that the store has lost: correct the ledger with ingest quota post")}
-		}
-		by := "unknown"
-		if u, err := user.Current(); err == nil {
-			by = u.Username
-		}
-		l, err := a.openLedger(ctx) // unlike openCheckedLedger, it may lack slots' spends
-		if err != nil {
-			return err
-		}
-		err = l.Reset(ctx, by)
-		l.close()
-		if err == nil {
-			err = a.forgetStops(ctx)
-		}
-		if err != nil {
-			return err
-		}
-		n, err := a.rebuild(ctx, nil, false)
-		did := "counted the spends of " + term.Plural(n, "slot") + " again"
-		if errors.Is(err, errLacksNothing) {
-			did, err = "reset account "+a.cfg.Account, nil
-		}
-		if err != nil {
-			return err
-		}
-		return a.withLedger(ctx, func(ctx context.Context, l *ledger) error { return a.corrected(ctx, l, did, "") })
-	})
+	cmd := command("reset", "Forget all counts except the spends of the store's slots", noArgs,
+		func(ctx context.Context, _ []string) error {
+			if !yes {
+				return usageError{fmt.Errorf("reset forgets for good the takes and posts of account %s by hand, "+
+					"the spends of a gateway's clients, and which pools are closed: say so with --yes", a.cfg.Account)}
+			}
+			tariff, err := a.tariff()
+			if err != nil {
+				return err
+			}
+			lost := false
+			if s, err := a.store(ctx); err == nil {
+				at, err := s.LostSlots(ctx)
+				lost = err != nil || at.After(a.clock.Now().Add(-tariff.Horizon()))
+				_ = s.Close()
+			}
+			if lost {
+				return codeError{exitUnavailable, errors.New("reset would forget the spends of slots that the store has lost: " +
+					"correct the ledger with ingest quota post")}
+			}
+			by := "unknown"
+			if u, err := user.Current(); err == nil {
+				by = u.Username
+			}
+			l, err := a.openLedger(ctx) // unlike openCheckedLedger, it may lack slots' spends
+			if err != nil {
+				return err
+			}
+			err = l.Reset(ctx, by)
+			l.close()
+			if err == nil {
+				err = a.forgetStops(ctx)
+			}
+			if err != nil {
+				return err
+			}
+			n, err := a.rebuild(ctx, nil, false)
+			did := "counted the spends of " + term.Plural(n, "slot") + " again"
+			if errors.Is(err, errLacksNothing) {
+				did, err = "reset account "+a.cfg.Account, nil
+			}
+			if err != nil {
+				return err
+			}
+			return a.withLedger(ctx, func(ctx context.Context, l *ledger) error { return a.corrected(ctx, l, did, "") })
+		})
 	cmd.Flags().BoolVar(&yes, "yes", false, "do it")
 	return cmd
 }

@@ -135,7 +135,8 @@ func (a *app) quotaReport(ctx context.Context, l *ledger, f quotaFlags) error {
 	if storeErr == nil {
 		a.warnOfStore(ctx, s)
 	}
-	if err = a.show(report.QuotaScreen{QuotaDocument: doc, Standing: st, Next: report.NewNextDocuments(st), All: f.all}); err == nil {
+	if err = a.show(report.QuotaScreen{QuotaDocument: doc, Standing: st, Next: report.NewNextDocuments(st),
+		All: f.all}); err == nil {
 		err = st.StoreErr
 	}
 	if err == nil {
@@ -145,7 +146,8 @@ func (a *app) quotaReport(ctx context.Context, l *ledger, f quotaFlags) error {
 }
 
 // quotaDocument returns the rest; s is nil if there is no store.
-func (a *app) quotaDocument(ctx context.Context, l *ledger, s *store.Store, st standing.Standing) (doc report.QuotaDocument, err error) {
+func (a *app) quotaDocument(ctx context.Context, l *ledger, s *store.Store,
+	st standing.Standing) (doc report.QuotaDocument, err error) {
 	if st.LedgerErr != nil {
 		return doc, st.LedgerErr
 	}

@@ -57,11 +57,14 @@ func newRoot(a *app) *cobra.Command {
 	f.BoolVar(&a.json, "json", false, "print one JSON document on standard output")
 	f.BoolVar(&a.quiet, "quiet", false, "print only errors; being stopped by quota is none")
 	f.Var(config.Choice(&a.logs.Format, "text", "json"), "log-format", "of the log on standard error: text or json")
-	f.Var(config.Choice(&a.logs.Level, "debug", "info", "warn", "error"), "log-level", "minimum `level`: debug (also each call and take), info, warn, error")
+	f.Var(config.Choice(&a.logs.Level, "debug", "info", "warn", "error"), "log-level",
+		"minimum `level`: debug (also each call and take), info, warn, error")
 	f.BoolVar(&a.stdout.Plain, "no-color", false, "neither colours nor bold type on a terminal (NO_COLOR)")
 	root.AddCommand(
-		a.runCommand(), a.serveCommand(), a.gatewayCommand(), a.backfillCommand(), a.quotaCommand(), a.searchCommand(), a.chartCommand(), a.historyCommand(), a.slotsCommand(),
-		a.metricsCommand(), a.configCommand(), a.doctorCommand(), a.backupCommand(), a.storeCommand(), a.demoCommand(), a.simulateCommand(),
+		a.runCommand(), a.serveCommand(), a.gatewayCommand(), a.backfillCommand(), a.quotaCommand(),
+		a.searchCommand(), a.chartCommand(), a.historyCommand(), a.slotsCommand(),
+		a.metricsCommand(), a.configCommand(), a.doctorCommand(), a.backupCommand(), a.storeCommand(),
+		a.demoCommand(), a.simulateCommand(),
 		command("version", "Print the version", noArgs, func(context.Context, []string) error { return a.printVersion() }),
 		group(globalFlags, "The flags that every command takes"),
 	)

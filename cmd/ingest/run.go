@@ -23,20 +23,23 @@ func (a *app) runCommand() *cobra.Command {
 	var only []ingest.Region
 	var options fetch.RunOptions
 	var zero bool
-	cmd := command("run", "Fetch the due slots now, and exit: for cron and timers", noArgs, func(ctx context.Context, _ []string) error {
-		a.cfg.ZeroOnStop = a.cfg.ZeroOnStop || zero
-		if most := a.provider().calls.Limits().ChartPages; options.Pages > most {
-			return usageError{fmt.Errorf("--pages %d is outside 1..%d", options.Pages, most)}
-		}
-		if err := a.selectSeries(&options, only); err != nil {
-			return err
-		}
-		return a.reconcile(ctx, options)
-	})
+	cmd := command("run", "Fetch the due slots now, and exit: for cron and timers", noArgs,
+		func(ctx context.Context, _ []string) error {
+			a.cfg.ZeroOnStop = a.cfg.ZeroOnStop || zero
+			if most := a.provider().calls.Limits().ChartPages; options.Pages > most {
+				return usageError{fmt.Errorf("--pages %d is outside 1..%d", options.Pages, most)}
+			}
+			if err := a.selectSeries(&options, only); err != nil {
+				return err
+			}
+			return a.reconcile(ctx, options)
+		})
 	cmd.Flags().Var(config.RegionsFlag(&only), "region", "only these `regions`, such as US,GB")
 	cmd.Flags().Var(config.Count(&options.Pages, 1, 0), "pages", "at most `N` pages of each chart, instead of the job's")
-	cmd.Flags().BoolVar(&zero, "exit-zero-on-stop", false, "exit with 0 instead of 75 if quota stopped it (INGEST_STOP_EXIT=0)")
-	cmd.Flags().BoolVar(&a.newStore, "accept-new-store", false, "make a new store, although quota.db knows what was fetched into one")
+	cmd.Flags().BoolVar(&zero, "exit-zero-on-stop", false,
+		"exit with 0 instead of 75 if quota stopped it (INGEST_STOP_EXIT=0)")
+	cmd.Flags().BoolVar(&a.newStore, "accept-new-store", false,
+		"make a new store, although quota.db knows what was fetched into one")
 	cmd.Flags().BoolVar(&options.Force, "force", false, "fetch the charts now, due or not, as purpose manual")
 	return cmd
 }

@@ -20,7 +20,8 @@ func (a *app) searchCommand() *cobra.Command {
 	var mark bool
 	q := store.SearchQuery{Limit: store.DefaultLimit}
 	cmd := command("search QUERY", "Search the fetched videos; costs no quota",
-		orAsk(cobra.MinimumNArgs(1), "search for what? Give the words, such as world cup"), func(ctx context.Context, args []string) error {
+		orAsk(cobra.MinimumNArgs(1), "search for what? Give the words, such as world cup"),
+		func(ctx context.Context, args []string) error {
 			q.Text = strings.Join(args, " ")
 			if id, why := youtube.ParseVideo(q.Text); why == "" {
 				q.Text = id
@@ -28,7 +29,8 @@ func (a *app) searchCommand() *cobra.Command {
 			if err := f.Complete(&q, a.clock.Now()); err != nil {
 				return usageError{err}
 			}
-			return a.withStore(ctx, func(ctx context.Context, s *store.Store) error { return search(ctx, a, s, q, f.Order, mark) })
+			return a.withStore(ctx,
+				func(ctx context.Context, s *store.Store) error { return search(ctx, a, s, q, f.Order, mark) })
 		})
 	f.Add(cmd.Flags(), &q)
 	documents.AddLengthFlags(cmd.Flags(), &q.Length)
@@ -67,7 +69,8 @@ func nothingFound(ctx context.Context, a *app, s *store.Store, q store.SearchQue
 	a.say("nothing found for %s", term.Fit(strings.TrimSpace(q.Text), 60))
 	a.say("looked for %s in titles, channels and tags", term.Clean(r.Looked))
 	if q.Category != "" && !a.provider().limits.Category.MatchString(q.Category) {
-		a.say("--category %s: ids of categories are numbers such as 10, on dailymotion words such as music", term.Fit(q.Category, 30))
+		a.say("--category %s: ids of categories are numbers such as 10, on dailymotion words such as music",
+			term.Fit(q.Category, 30))
 	}
 	if r.FreshAt.IsZero() {
 		a.say("no chart was fetched yet: ingest run fetches the due slots")
@@ -95,7 +98,8 @@ func sayMore(out *console, q store.SearchQuery, r store.Result) {
 		out.say("many videos match: these are the best of the newest ones; add a word to narrow it down")
 	}
 	if age := q.At.Sub(r.FreshAt); age > 24*time.Hour && !r.FreshAt.IsZero() {
-		out.say("nothing was fetched for %s: views and regions are from that time; ingest run fetches the due slots", term.Ago(age))
+		out.say("nothing was fetched for %s: views and regions are from that time; ingest run fetches the due slots",
+			term.Ago(age))
 	}
 	if r.Next != "" {
 		out.say("more: --after %s", r.Next)

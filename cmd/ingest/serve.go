@@ -33,17 +33,20 @@ func (a *app) serveCommand() *cobra.Command {
 	var listen string
 	var workers int
 	var origins []string
-	cmd := command("serve", "Fetch the due slots, all day: for systemd and containers", noArgs, func(ctx context.Context, _ []string) error {
-		if a.flags.Set("listen") {
-			a.cfg.Listen = listen
-		}
-		a.cfg.Concurrency = cmp.Or(workers, a.cfg.Concurrency)
-		a.cfg.API.Origins = append(a.cfg.API.Origins, origins...)
-		return a.serve(ctx, nil)
-	})
+	cmd := command("serve", "Fetch the due slots, all day: for systemd and containers", noArgs,
+		func(ctx context.Context, _ []string) error {
+			if a.flags.Set("listen") {
+				a.cfg.Listen = listen
+			}
+			a.cfg.Concurrency = cmp.Or(workers, a.cfg.Concurrency)
+			a.cfg.API.Origins = append(a.cfg.API.Origins, origins...)
+			return a.serve(ctx, nil)
+		})
 	cmd.Flags().StringVar(&listen, "listen", "", "`address` of the status page, /v1/, /readyz, /metrics (INGEST_LISTEN)")
-	cmd.Flags().Var(config.Origins(&origins), "origin", "pages of this `origin` may read /v1/, such as http://localhost:5173 (api: origins:)")
-	cmd.Flags().Var(config.Count(&workers, 1, config.MaxConcurrency), "workers", "`N` slots at once (concurrency: of the config); with --store postgres://… one machine among many")
+	cmd.Flags().Var(config.Origins(&origins), "origin",
+		"pages of this `origin` may read /v1/, such as http://localhost:5173 (api: origins:)")
+	cmd.Flags().Var(config.Count(&workers, 1, config.MaxConcurrency), "workers",
+		"`N` slots at once (concurrency: of the config); with --store postgres://… one machine among many")
 	return cmd
 }
 
@@ -79,7 +82,8 @@ func (a *app) serveParts(remote quota.Ledger) (p *service.Pinger, api *web.API, 
 		return nil, nil, err
 	}
 	if !web.IsBasePath(a.cfg.BasePath) {
-		return nil, nil, config.Invalid(fmt.Errorf("base_path %q is not a path such as /ingest: use letters, digits, '.', '-', '_' and '~' between the slashes, and none at the end", a.cfg.BasePath))
+		return nil, nil, config.Invalid(fmt.Errorf("base_path %q is not a path such as /ingest: "+
+			"use letters, digits, '.', '-', '_' and '~' between the slashes, and none at the end", a.cfg.BasePath))
 	}
 	if p, err = a.newPinger(nil); err == nil {
 		api, err = newAPI(a.cfg, remote)
@@ -111,8 +115,12 @@ func (a *app) newService(ctx context.Context) (*service.Service, error) {
 	jobs := term.Texts(a.cfg.Jobs, func(job ingest.Job) string { return job.Name })
 	door := &gateway.Door{}
 	o := service.Options{
-		Schedule: schedule.Jobs, Version: version, Workers: a.cfg.Concurrency, StaleAfter: a.cfg.StaleAfter, Upstream: a.provider().name, AccessLog: a.cfg.AccessLog, Now: a.clock.Now, Stderr: a.stderr, Quiet: a.quiet, LogFormat: a.logs, Pinger: p, API: api, Hosts: a.cfg.HostNames(), BasePath: a.cfg.BasePath, Proxies: a.cfg.API.Proxies,
-		About: []slog.Attr{slog.String("version", version), slog.String("data", a.cfg.Data), slog.String("ledger", config.ServerName(a.cfg.Ledger)), slog.String("jobs", strings.Join(jobs, ","))},
+		Schedule: schedule.Jobs, Version: version, Workers: a.cfg.Concurrency, StaleAfter: a.cfg.StaleAfter,
+		Upstream: a.provider().name, AccessLog: a.cfg.AccessLog, Now: a.clock.Now, Stderr: a.stderr,
+		Quiet: a.quiet, LogFormat: a.logs, Pinger: p, API: api, Hosts: a.cfg.HostNames(), BasePath: a.cfg.BasePath,
+		Proxies: a.cfg.API.Proxies,
+		About: []slog.Attr{slog.String("version", version), slog.String("data", a.cfg.Data),
+			slog.String("ledger", config.ServerName(a.cfg.Ledger)), slog.String("jobs", strings.Join(jobs, ","))},
 		Pages: a.pages(), GatewayHandler: door,
 		Open:       func(ctx context.Context) (*service.Runtime, error) { return a.openService(ctx, door) },
 		OpenReader: a.openReader,
@@ -147,7 +155,8 @@ func (a *app) openService(ctx context.Context, door *gateway.Door) (*service.Run
 			reserve := w.reserveCache(a)
 			return reserve.Reserve, reserve.Update(ctx)
 		},
-		Store: serviceStore{w.store, a.clock.Now, w.calls.Total}, Ledger: w.ledger, Source: a.source(w.ledger, w.store), Save: w.calls.Save, Documents: a.reader(w.store).Documents(),
+		Store: serviceStore{w.store, a.clock.Now, w.calls.Total}, Ledger: w.ledger, Source: a.source(w.ledger, w.store),
+		Save: w.calls.Save, Documents: a.reader(w.store).Documents(),
 		Hooks: a.teller(w.store), Close: func() { door.Open(nil); w.close() },
 		Stand: func(ctx context.Context, f standing.Facts, r quota.Report) (standing.Standing, error) {
 			f.Report, f.LedgerErr = r, nil
@@ -173,7 +182,8 @@ func (a *app) openReader(ctx context.Context, why func() error) (*service.Runtim
 	if err != nil {
 		return nil, err
 	}
-	return &service.Runtime{Store: serviceStore{s, a.clock.Now, s.CallStats}, Source: a.storeSource(s, why), Documents: a.reader(s).Documents(), Close: func() { _ = s.Close() }}, nil
+	return &service.Runtime{Store: serviceStore{s, a.clock.Now, s.CallStats}, Source: a.storeSource(s, why),
+		Documents: a.reader(s).Documents(), Close: func() { _ = s.Close() }}, nil
 }
 
 // slotEvent is a finished slot as serve --json prints it, one per line.
@@ -193,7 +203,8 @@ func listenAt(ctx context.Context, address string) (net.Listener, error) {
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, codeError{exitError, fmt.Errorf("%w: is another ingest serve there? Give another --listen; port 0 picks a free one", err)}
+		return nil, codeError{exitError,
+			fmt.Errorf("%w: is another ingest serve there? Give another --listen; port 0 picks a free one", err)}
 	}
 	return l, nil
 }
@@ -204,17 +215,20 @@ func (a *app) shareWork(ctx context.Context, w *fetchRuntime, r *service.Runtime
 		return nil
 	}
 	if a.clock.Moved {
-		return errors.New("INGEST_NOW moves the clock of one process, and the queue in PostgreSQL serves many: use ingest run")
+		return errors.New("INGEST_NOW moves the clock of one process, " +
+			"and the queue in PostgreSQL serves many: use ingest run")
 	}
 	name := config.RunName()
 	q, err := queue.Open(ctx, queue.Options{
-		URL: ingest.NewSecret(a.cfg.Store), Version: pgstore.SchemaVersion(), Name: name, Workers: a.cfg.Concurrency, Pumps: a.cfg.Concurrency,
+		URL: ingest.NewSecret(a.cfg.Store), Version: pgstore.SchemaVersion(), Name: name, Workers: a.cfg.Concurrency,
+		Pumps: a.cfg.Concurrency,
 		Every: regions.Heartbeat, Rescue: cmp.Or(r.Reconciler().Lease, fetch.DefaultLease), Log: a.log(),
 	})
 	if err != nil {
 		return err
 	}
-	m := &service.Machine{Name: config.Hostname(), Process: name, Store: w.store, CheckClock: w.checkClock, AskDate: w.upstream.AskDate, Gap: w.ledger.Tariff.Gap()}
+	m := &service.Machine{Name: config.Hostname(), Process: name, Store: w.store, CheckClock: w.checkClock,
+		AskDate: w.upstream.AskDate, Gap: w.ledger.Tariff.Gap()}
 	r.MayWork, r.TellIdle, r.OtherIdle = m.MayWork, m.TellIdle, m.OtherIdle
 	r.Queue = func(ctx context.Context, w *service.Queued) (trigger, wait func(), err error) { return q.Serve(ctx, w) }
 	closeStore := r.Close

@@ -26,17 +26,18 @@ type standInOptions struct {
 func (a *app) simulateCommand() *cobra.Command {
 	o := standInOptions{upstream: "youtube"}
 	var listen string
-	cmd := command("simulate", "Run a fake YouTube API locally, for trying and testing", noArgs, func(ctx context.Context, _ []string) (err error) {
-		if o.Limits, err = config.ParsePoolLimits(o.limits); err != nil {
-			return usageError{err}
-		}
-		o.CostTable, o.Now = a.flags.Pick("cost-table", "INGEST_COST_TABLE", a.flags.CostTable), a.clock.Now
-		server, err := o.server()
-		if err != nil {
-			return err
-		}
-		return a.simulate(ctx, listen, o.Seed, server)
-	})
+	cmd := command("simulate", "Run a fake YouTube API locally, for trying and testing", noArgs,
+		func(ctx context.Context, _ []string) (err error) {
+			if o.Limits, err = config.ParsePoolLimits(o.limits); err != nil {
+				return usageError{err}
+			}
+			o.CostTable, o.Now = a.flags.Pick("cost-table", "INGEST_COST_TABLE", a.flags.CostTable), a.clock.Now
+			server, err := o.server()
+			if err != nil {
+				return err
+			}
+			return a.simulate(ctx, listen, o.Seed, server)
+		})
 	cmd.Long = "A --fault is " + youtubesim.FaultHelp
 	f := cmd.Flags()
 	f.StringVar(&listen, "listen", "127.0.0.1:0", "loopback `address`")
@@ -105,7 +106,8 @@ func parseFaults[T any](list []string, parse func(string) (T, error)) (faults []
 func (a *app) simulate(ctx context.Context, listen string, seed uint64, server http.Handler) error {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil || !config.IsLoopbackURL("http://"+net.JoinHostPort(host, "0")) {
-		return usageError{fmt.Errorf("--listen %q is not a loopback address such as 127.0.0.1:8099: the stand-in is for this machine only", listen)}
+		return usageError{fmt.Errorf("--listen %q is not a loopback address such as 127.0.0.1:8099: "+
+			"the stand-in is for this machine only", listen)}
 	}
 	url, wait, err := youtubesim.Serve(ctx, listen, server)
 	if err != nil {

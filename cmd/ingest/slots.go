@@ -22,32 +22,34 @@ func (a *app) slotsCommand() *cobra.Command {
 	f, next := store.SlotFilter{Limit: 50, Lacking: true}, 0
 	var region ingest.Region
 	var since config.Since
-	cmd := command("slots", "Done and missing slots with the reasons, and the next ones", noArgs, func(ctx context.Context, _ []string) error {
-		if f.Key = string(region); next > 0 {
-			return printNext(ctx, a, next, f.Key)
-		}
-		f.Since = since.At(a.clock.Now())
-		return a.withStore(ctx, func(ctx context.Context, s *store.Store) error {
-			slots, err := s.ListSlots(ctx, f)
-			if err != nil {
-				return err
+	cmd := command("slots", "Done and missing slots with the reasons, and the next ones", noArgs,
+		func(ctx context.Context, _ []string) error {
+			if f.Key = string(region); next > 0 {
+				return printNext(ctx, a, next, f.Key)
 			}
-			a.warnOfStore(ctx, s)
-			series, err := seriesOf(ctx, a, f.Key)
-			if err != nil {
-				return err
-			}
-			ran := slices.IndexFunc(series, func(s report.SeriesDocument) bool { return s.LastRunAt != nil })
-			if f.State == ingest.Missed && ran >= 0 {
-				a.say("nothing has run since %s: the next run records the slots missed since", term.Stamp(*series[ran].LastRunAt))
-			}
-			idle, err := a.idleMachines(ctx, s)
-			if err != nil {
-				return err
-			}
-			return printSlots(&a.console, slots, series, idle, a.clock.Now(), !since.IsZero() || f.State+ingest.State(f.Key) != "")
+			f.Since = since.At(a.clock.Now())
+			return a.withStore(ctx, func(ctx context.Context, s *store.Store) error {
+				slots, err := s.ListSlots(ctx, f)
+				if err != nil {
+					return err
+				}
+				a.warnOfStore(ctx, s)
+				series, err := seriesOf(ctx, a, f.Key)
+				if err != nil {
+					return err
+				}
+				ran := slices.IndexFunc(series, func(s report.SeriesDocument) bool { return s.LastRunAt != nil })
+				if f.State == ingest.Missed && ran >= 0 {
+					a.say("nothing has run since %s: the next run records the slots missed since", term.Stamp(*series[ran].LastRunAt))
+				}
+				idle, err := a.idleMachines(ctx, s)
+				if err != nil {
+					return err
+				}
+				return printSlots(&a.console, slots, series, idle, a.clock.Now(), !since.IsZero() ||
+					f.State+ingest.State(f.Key) != "")
+			})
 		})
-	})
 	cmd.Flags().Var(config.Count(&next, 1, 0), "next", "show the next `N` slots instead")
 	cmd.Flags().Var(config.Count(&f.Limit, 1, 0), "limit", "at most `N` slots, newest first")
 	documents.AddSlotFlags(cmd.Flags(), &f.State, &region, &since)
@@ -94,9 +96,10 @@ func (a *app) idleMachines(ctx context.Context, s *store.Store) ([]ingest.IdleMa
 	return s.IdleMachines(ctx, now, "")
 }
 
-// printSlots prints slots, which may be filtered, the machines that do not work, and if only one series was asked for, how
-// fresh it is.
-func printSlots(out *console, slots []ingest.Slot, series []report.SeriesDocument, idle []ingest.IdleMachine, now time.Time, filtered bool) error {
+// printSlots prints slots, which may be filtered, the machines that do not work, and if only one series was asked for,
+// how fresh it is.
+func printSlots(out *console, slots []ingest.Slot, series []report.SeriesDocument, idle []ingest.IdleMachine,
+	now time.Time, filtered bool) error {
 	if !out.json {
 		for _, m := range idle {
 			out.say("ingest: %s", m)

@@ -20,7 +20,8 @@ import (
 // source returns the source of the metrics and the status page: the ledger and the store, as the commands show them.
 func (a *app) source(l *ledger, s *store.Store) *web.Source {
 	source := a.storeSource(s, nil)
-	source.Quota = func(ctx context.Context, store func() standing.Facts) (doc report.QuotaDocument, _ standing.Facts, err error) {
+	source.Quota = func(ctx context.Context,
+		store func() standing.Facts) (doc report.QuotaDocument, _ standing.Facts, err error) {
 		left, ledgerErr := l.report(ctx)
 		f := store()
 		f.Report, f.LedgerErr = left, ledgerErr
@@ -56,7 +57,8 @@ func (a *app) storeSource(s *store.Store, why func() error) *web.Source {
 			list, err := s.Backfills(ctx)
 			for _, b := range list {
 				l := newBackfillLine(b)
-				docs = append(docs, report.BackfillDocument{ID: l.ID, What: l.What, Outcome: l.Outcome, Ended: l.Pieces["total"] - b.Open(), Pieces: l.Pieces["total"], Units: l.Charges["units"], Charges: l.Charges})
+				docs = append(docs, report.BackfillDocument{ID: l.ID, What: l.What, Outcome: l.Outcome,
+					Ended: l.Pieces["total"] - b.Open(), Pieces: l.Pieces["total"], Units: l.Charges["units"], Charges: l.Charges})
 			}
 			return docs, err
 		},

@@ -17,9 +17,10 @@ import (
 
 func (a *app) storeCommand() *cobra.Command {
 	var from, to string
-	move := command("copy --from STORE --to STORE", "Copy the store into another database", noArgs, func(ctx context.Context, _ []string) error {
-		return a.copyStore(ctx, from, to)
-	})
+	move := command("copy --from STORE --to STORE", "Copy the store into another database",
+		noArgs, func(ctx context.Context, _ []string) error {
+			return a.copyStore(ctx, from, to)
+		})
 	move.Flags().StringVar(&from, "from", "", "sqlite, which is in --data, or the `URL` of a database in PostgreSQL")
 	move.Flags().StringVar(&to, "to", "", "the same, for where nothing is yet: `URL` or sqlite")
 	return group("store", "Move the store", move)
@@ -27,7 +28,8 @@ func (a *app) storeCommand() *cobra.Command {
 
 func (a *app) copyStore(ctx context.Context, from, to string) (err error) {
 	if from == "" || to == "" || from == to {
-		return usageError{errors.New("store copy: say from where and to where, such as --from sqlite --to postgres://user@host/database")}
+		return usageError{
+			errors.New("store copy: say from where and to where, such as --from sqlite --to postgres://user@host/database")}
 	}
 	if err := cmp.Or(config.CheckStore(from), config.CheckStore(to)); err != nil {
 		return err
@@ -60,7 +62,8 @@ func (a *app) copyStore(ctx context.Context, from, to string) (err error) {
 		doc.Tables, doc.Rows = append(doc.Tables, t), doc.Rows+t.Rows
 	}
 	if err = a.showDone(doc); err == nil && got.Written {
-		err = codeError{exitPartial, fmt.Errorf("%s was written to while it was copied: rows written since %s are not in the copy; stop the processes that write there, and copy it into an empty place", doc.From, term.Stamp(doc.At))}
+		err = codeError{exitPartial, fmt.Errorf("%s was written to while it was copied: rows written since %s are not "+
+			"in the copy; stop the processes that write there, and copy it into an empty place", doc.From, term.Stamp(doc.At))}
 	}
 	return err
 }

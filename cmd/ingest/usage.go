@@ -14,7 +14,8 @@ import (
 )
 
 // usageCommand returns a command that reports from the store how quota was used since a time, by default days ago.
-func (a *app) usageCommand(name, short string, days int, say func(ctx context.Context, s *store.Store, since, now time.Time) (screen, error)) *cobra.Command {
+func (a *app) usageCommand(name, short string, days int,
+	say func(ctx context.Context, s *store.Store, since, now time.Time) (screen, error)) *cobra.Command {
 	var since config.Since
 	cmd := command(name, short, noArgs, func(ctx context.Context, _ []string) error {
 		return a.withStore(ctx, func(ctx context.Context, s *store.Store) error {
@@ -58,7 +59,8 @@ func (a *app) auditReport(ctx context.Context, s *store.Store, since, now time.T
 		return nil, err
 	}
 	head := report.AuditReport{
-		Account: a.cfg.Account, Upstream: a.cfg.Upstream, Since: since, Until: now, PerDay: price.Total, Regions: a.cfg.RegionCodes(), Policy: verdicts,
+		Account: a.cfg.Account, Upstream: a.cfg.Upstream, Since: since, Until: now, PerDay: price.Total,
+		Regions: a.cfg.RegionCodes(), Policy: verdicts,
 	}
 	return head.AddUp(schedule.Tariff, slots, func(slot ingest.Slot) ([]string, error) { return a.slotMethods(ctx, slot) })
 }

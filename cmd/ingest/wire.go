@@ -80,7 +80,8 @@ func (a *app) open(ctx context.Context) (*fetchRuntime, error) { return a.openWi
 
 // openWith opens everything, with the client that connect makes, or nothing. A config that can be refused without a
 // file is refused before one is created.
-func (a *app) openWith(ctx context.Context, connect func(context.Context, *config.Config) (upstream, error)) (*fetchRuntime, error) {
+func (a *app) openWith(ctx context.Context,
+	connect func(context.Context, *config.Config) (upstream, error)) (*fetchRuntime, error) {
 	schedule, price, err := a.pricedSchedule()
 	if err != nil {
 		return nil, err
@@ -104,7 +105,8 @@ func (a *app) openWith(ctx context.Context, connect func(context.Context, *confi
 		return nil, errors.Join(err, s.Close())
 	}
 	calls := store.NewCallCounter(s)
-	f := &fetchRuntime{schedule, price, up, s, l, calls, func() { calls.SaveLast(); up.Close(); l.close(); _ = s.Close() }, &fetch.Rate{Notes: s}}
+	f := &fetchRuntime{schedule, price, up, s, l,
+		calls, func() { calls.SaveLast(); up.Close(); l.close(); _ = s.Close() }, &fetch.Rate{Notes: s}}
 	l.Reserve = f.reserveCache(a).Reserve
 	return f, nil
 }
@@ -146,7 +148,8 @@ func (a *app) checkStoreGone(ctx context.Context, l *ledger) error {
 	if a.newStore {
 		return nil
 	}
-	return config.Invalid(audit.CheckStoreGone(ctx, l.journal, l.Account, config.ServerName(a.cfg.Store), a.storeName(), a.clock.Now().Add(-l.Tariff.Horizon())))
+	return config.Invalid(audit.CheckStoreGone(ctx, l.journal, l.Account, config.ServerName(a.cfg.Store),
+		a.storeName(), a.clock.Now().Add(-l.Tariff.Horizon())))
 }
 
 // storeGone is checkStoreGone for a command that only reads, and has found no store.
@@ -162,7 +165,8 @@ func (a *app) storeGone(ctx context.Context) error {
 
 func (f *fetchRuntime) reconciler(a *app) *fetch.Reconciler {
 	r := &fetch.Reconciler{
-		Jobs: map[string]ingest.Job{}, Schedule: f.schedule.Jobs, Slots: f.store, Sink: f.store, Room: f.store.Room, Library: f.store, Notes: f.store,
+		Jobs: map[string]ingest.Job{}, Schedule: f.schedule.Jobs, Slots: f.store, Sink: f.store,
+		Room: f.store.Room, Library: f.store, Notes: f.store,
 		Upstream: f.upstream, Quota: f.ledger.Governor,
 		Owner: config.RunName(), FreeBursts: f.ledger.Tariff.FreeBursts, Now: a.clock.Now, Log: a.log(), Rate: f.rate,
 	}
@@ -204,7 +208,8 @@ func (f *fetchRuntime) checkClock(ctx context.Context) error {
 
 // reserveCache returns the amounts that backfills and refreshes must leave for the schedule.
 func (f *fetchRuntime) reserveCache(a *app) *budget.ReserveCache {
-	return &budget.ReserveCache{Now: a.clock.Now, Log: a.log(), Compute: func(ctx context.Context) (budget.Reserve, error) { return f.reserve(ctx, a) }}
+	return &budget.ReserveCache{Now: a.clock.Now, Log: a.log(),
+		Compute: func(ctx context.Context) (budget.Reserve, error) { return f.reserve(ctx, a) }}
 }
 
 // reserve returns the schedule's need and its use. If the ledger cannot answer, nothing counts as used.
@@ -232,7 +237,8 @@ func (a *app) checkClock(ctx context.Context) error {
 		_ = s.Close()
 	}
 	if !local {
-		return config.Invalid(fmt.Errorf("INGEST_NOW is for a stand-in upstream: give --upstream-url http://127.0.0.1:PORT/ (see ingest simulate)"))
+		return config.Invalid(fmt.Errorf("INGEST_NOW is for a stand-in upstream: " +
+			"give --upstream-url http://127.0.0.1:PORT/ (see ingest simulate)"))
 	}
 	a.say("ingest: INGEST_NOW has moved the clock to %s", term.Stamp(a.clock.Now()))
 	return nil
@@ -279,7 +285,8 @@ func (a *app) readStore(ctx context.Context) (*store.Store, error) {
 		if gone := a.storeGone(ctx); gone != nil {
 			return nil, gone
 		}
-		err = codeError{exitError, fmt.Errorf("nothing was fetched into %s yet: try ingest run, or give another --data", a.storeName())}
+		err = codeError{exitError,
+			fmt.Errorf("nothing was fetched into %s yet: try ingest run, or give another --data", a.storeName())}
 	}
 	return s, err
 }
@@ -290,7 +297,8 @@ const answersWithin = 4 * time.Second
 // withStore runs do on the store, for a command that only reads. A server has answersWithin for it.
 func (a *app) withStore(ctx context.Context, do func(context.Context, *store.Store) error) error {
 	if a.cfg.Store != "sqlite" {
-		bounded, cancel := context.WithTimeoutCause(ctx, answersWithin, fmt.Errorf("%w: %s: no answer within %v", store.ErrUnavailable, a.storeName(), answersWithin))
+		bounded, cancel := context.WithTimeoutCause(ctx, answersWithin,
+			fmt.Errorf("%w: %s: no answer within %v", store.ErrUnavailable, a.storeName(), answersWithin))
 		defer cancel()
 		ctx = bounded
 	}
@@ -334,7 +342,8 @@ func (a *app) pages() pages.Site {
 }
 
 func (a *app) reader(s *store.Store) documents.Reader {
-	return documents.Reader{Store: s, Jobs: a.cfg.Jobs, Now: a.clock.Now, Watch: a.provider().watch, Named: a.provider().named, Hidden: a.cfg.HideDerived}
+	return documents.Reader{Store: s, Jobs: a.cfg.Jobs, Now: a.clock.Now, Watch: a.provider().watch,
+		Named: a.provider().named, Hidden: a.cfg.HideDerived}
 }
 
 // asUsageError turns an error that the user's request caused into a usage error.

@@ -33,6 +33,7 @@ var arrows = map[string][]string{
 	"internal/budget":           {".", "fetch", "internal/strictyaml", "quota", "regions"},
 	"internal/config":           {".", "fetch/wire", "internal/hooks", "internal/ownfile", "internal/plaintext", "internal/postgres", "internal/strictyaml", "quota", "quota/httplimit", "regions"},
 	"internal/dailymotionsim":   {"internal/standin"},
+	"internal/demo":             {".", "fetch", "internal/report", "internal/term", "internal/youtubesim", "quota", "regions", "store"},
 	"internal/doctor":           {".", "fetch", "fetch/wire", "internal/audit", "internal/budget", "internal/config", "internal/ownfile", "internal/policy", "internal/postgres", "internal/report", "internal/sqlitefile", "internal/standing", "internal/term", "internal/terms", "quota", "quota/pgledger", "quota/redisledger", "quota/sharedledger", "regions", "store"},
 	"internal/faulty":           {},
 	"internal/gateway":          {"fetch", "fetch/wire", "internal/recent", "quota", "quota/httplimit"},
