@@ -10,10 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// ParseChannel reads a channel as people name it: its id, UC and 22 characters; its handle, @name; or the URL of its
-// page with anything after it. The error quotes the input, shortened and escaped.
+// ParseChannel reads a channel as people name it: its id, UC and 22 characters; its handle, @name, percent-encoded or
+// not; or the URL of its page with anything after it. The error quotes the input, shortened and escaped.
 func ParseChannel(s string) (string, error) {
-	ref := strings.TrimSpace(s)
+	ref := strings.TrimFunc(s, isBlank)
+	if handle, err := url.PathUnescape(ref); err == nil && strings.HasPrefix(ref, "@") {
+		ref = handle
+	}
 	if u, ok := pageURL(ref); ok && isAt(u, "youtube.com") {
 		first, rest, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
 		second, _, _ := strings.Cut(rest, "/")

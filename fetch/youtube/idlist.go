@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"regexp"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/trendvidstream/ingest/internal/plaintext"
 )
@@ -26,15 +29,17 @@ type IDList struct {
 	Column   string // where a table has its videos: "column 2 (video_id)"; "" if the list is no table
 }
 
-// ReadIDs reads lines as ParseVideo does, lines of several ids, a yt-dlp archive, a JSON array, or a table: its column
-// of videos is found by the heading, or by its ids. It skips empty lines, lines that begin with #, and the heading. It
-// gives the others to reject: the line's number from 1, its text, shortened but not safe for a terminal, and the
-// reason. Memory grows only with the number of different ids. A quoted cell that does not end is an error.
+// ReadIDs reads lines as ParseVideo does, lines of several ids, a yt-dlp archive, a JSON array, other text where the
+// URLs of a line name one video, or a table: its column of videos is found by the heading, or by its ids. It skips
+// empty lines, lines that begin with #, and the heading. It gives the others to reject: the line's number from 1, its
+// text, shortened but not safe for a terminal, and the reason. Memory grows only with the number of different ids. A
+// quoted cell that does not end is an error.
 func ReadIDs(r io.Reader, reject func(line int, text, why string) error) (*IDList, error) {
 	lines := bufio.NewReaderSize(plaintext.NewReader(r), 1<<16)
 	head, _ := lines.Peek(1 << 14) // an error comes again
 	l := &idReader{lines: lines, seen: map[VideoID]struct{}{}, reject: reject, table: findTable(head)}
-	l.array = bytes.HasPrefix(bytes.TrimSpace(head), []byte("["))
+	list, array := bytes.CutPrefix(bytes.TrimSpace(head), []byte("["))
+	l.array = array && !bytes.HasPrefix(bytes.TrimSpace(list), []byte("{"))
 	l.Column = l.table.String()
 	for !l.ended {
 		if err := l.readRow(); err != nil {
@@ -63,8 +68,12 @@ func (l *idReader) next() (line []byte, long bool, err error) {
 	if err != nil && !l.ended {
 		return nil, false, fmt.Errorf("read the ids, line %d: %w", l.number, err)
 	}
-	return bytes.TrimSpace(line), long, nil
+	return bytes.TrimFunc(line, isBlank), long, nil
 }
+
+// isBlank reports whether a character shows nothing: white space, marks of order or no width, NUL, and the Ctrl-Z at
+// the end of a file of DOS.
+func isBlank(r rune) bool { return unicode.IsSpace(r) || unicode.In(r, unicode.Cf, unicode.Cc) }
 
 // readRow reads a line, or a row of a table with all its lines.
 func (l *idReader) readRow() error {
@@ -140,8 +149,9 @@ func (l *idReader) finish(row *row) error {
 
 // readArray reads a line of a JSON array of ids or URLs.
 func (l *idReader) readArray(number int, line []byte) error {
-	for word := range bytes.FieldsFuncSeq(line,
-		func(r rune) bool { return r == '[' || r == ']' || r == ',' || r == '"' || r == ' ' || r == '\t' }) {
+	for word := range bytes.FieldsFuncSeq(line, func(r rune) bool {
+		return r == '[' || r == ']' || r == ',' || r == '"' || r == '\'' || r == ' ' || r == '\t'
+	}) {
 		text, why := ParseVideo(string(word))
 		if why != "" {
 			return l.wrong(number, line, "an array has ids or URLs, in quotes: "+why)
@@ -175,23 +185,48 @@ func (l *idReader) add(ids ...VideoID) error {
 	return nil
 }
 
-// severalIDs returns the ids of a line of nothing else, with spaces between them, or of a line of a yt-dlp archive; nil
-// for any other line.
+// compound matches words without spaces between them, as HelloWorld1.
+var compound = regexp.MustCompile(`^(?:[A-Za-z]?[a-z]{2,})+[0-9]*$`)
+
+// severalIDs returns the videos of a line that has nothing else, but for a comment, or the mark of an item or of a
+// yt-dlp archive before the first; or the only video that the URLs of another line name, which does not begin with
+// one; nil if there is none.
 func severalIDs(line []byte) (ids []VideoID) {
-	words := bytes.Fields(line)
-	if len(words) == 2 && string(words[0]) == "youtube" {
-		words = words[1:]
-	} else if len(words) < 2 {
-		return nil
+	if bytes.Count(line, []byte{'"'})%2 > 0 {
+		return nil // a cell goes on in the next line
 	}
-	for _, word := range words {
-		id, ok := parseVideoID(bytes.TrimRight(word, ",;"))
-		if !ok || isWord(id[:]) {
-			return nil
+	text, _, _ := bytes.Cut(line, []byte(" #"))
+	words := bytes.FieldsFunc(text,
+		func(r rune) bool { return isBlank(r) || strings.ContainsRune(`,;|"'<>()[]{}`, r) })
+	archive := len(words) == 2 && string(words[0]) == "youtube"
+	marked := archive || len(words) > 1 && (string(words[0]) == "-" || string(words[0]) == "*")
+	mayBeWord, doubtful := isWord, 0
+	if tight := !bytes.Contains(text, []byte{' '}); tight {
+		mayBeWord, doubtful = compound.Match, -len(words)/3
+	}
+	named, list := map[VideoID]bool{}, true
+	for i, word := range words {
+		video, why := ParseVideo(strings.TrimRight(string(word), "."))
+		isURL := bytes.Contains(word, []byte{'/'})
+		switch {
+		case why == "":
+			id, _ := parseVideoID([]byte(video))
+			ids = append(ids, id)
+			named[id] = isURL
+			if !isURL && !archive && mayBeWord(word) {
+				doubtful++
+			}
+		case i == 0 && marked:
+		case i == 1 && len(ids) > 0:
+			return nil // a table's row
+		default:
+			list = false
 		}
-		ids = append(ids, id)
 	}
-	return ids
+	if list && doubtful <= 0 || len(named) == 1 && named[ids[0]] {
+		return ids
+	}
+	return nil
 }
 
 // readLine reads a line, valid until the next read. If a line is longer than the reader's buffer, it returns the

@@ -35,7 +35,7 @@ var videoPaths = []string{"shorts", "live", "embed", "v", "e", "vi"}
 // ParseVideo reads a video as people name it: its id, or the URL of any of its pages. why names the mistake; "" if
 // there is none.
 func ParseVideo(s string) (id string, why string) {
-	s = strings.TrimSpace(s)
+	s = strings.Trim(strings.TrimPrefix(strings.TrimSpace(s), "="), `"'“”‘’`) // ="ID" is text to spreadsheets
 	if v, ok := parseVideoID([]byte(s)); ok {
 		return string(v[:]), ""
 	}

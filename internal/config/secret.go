@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -46,7 +47,8 @@ type secret struct {
 var (
 	apiKey = secret{
 		name: "key", holds: "key", credential: Credential, env: apiKeyEnv, field: "key_file",
-		named: "--key-file, INGEST_KEY_FILE and key_file:", wrap: func(err error) error { return KeyError{err} },
+		named: "--key-file, INGEST_KEY_FILE and key_file:", check: checkKey,
+		wrap: func(err error) error { return KeyError{err} },
 	}
 	// pingURL is a secret, and never an argument, because all who know the address can silence the switch.
 	pingURL = secret{
@@ -130,11 +132,37 @@ func (s secret) read(path string) (ingest.Secret, error) {
 // assignment is the part of a settings line before the value.
 var assignment = regexp.MustCompile(`^(?:export\s+)?[A-Za-z_][A-Za-z0-9_]*\s*=\s*`)
 
-// bareKey returns a key without the characters that copying and files of settings put around it: marks of no width,
-// NAME=, quotes.
+// keysIn returns the different texts of Google's form of keys: AIza and 35 more characters.
+func keysIn(text string) (keys []string) {
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !isOfKey(r) }) {
+		if len(word) == keyLength && strings.HasPrefix(word, keyBegin) && !slices.Contains(keys, word) {
+			keys = append(keys, word)
+		}
+	}
+	return keys
+}
+
+const (
+	keyBegin  = "AIza"
+	keyLength = 39
+)
+
+func isOfKey(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.'
+}
+
+// bareKey returns the only key of Google's form in a text; or the text without the characters that copying and files
+// of settings put around a key: invisible marks, NAME=, quotes.
 func bareKey(text string) string {
-	text = strings.TrimSpace(strings.NewReplacer("\ufeff", "", "\u200b", "", "\u200c", "",
-		"\u200d", "", "\u2060", "").Replace(text))
+	text = strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, text))
+	if keys := keysIn(text); len(keys) == 1 {
+		return keys[0]
+	}
 	text = strings.TrimPrefix(text, assignment.FindString(text))
 	for _, quote := range []string{`"`, "'"} {
 		if inner, ok := strings.CutPrefix(text, quote); ok && strings.HasSuffix(inner, quote) {
@@ -142,6 +170,24 @@ func bareKey(text string) string {
 		}
 	}
 	return text
+}
+
+// checkKey refuses a text that cannot be an API key, so that it is never sent. It never quotes it.
+func checkKey(text string) error {
+	upper := strings.ToUpper(text)
+	switch {
+	case strings.HasPrefix(text, "ya29."), strings.HasPrefix(text, "GOCSPX-"),
+		strings.HasSuffix(text, ".apps.googleusercontent.com"):
+		return errors.New("holds a part of an OAuth client or login: it should hold an API key")
+	case strings.Contains(upper, "API_KEY"), strings.Contains(upper, "YOUR_"):
+		return errors.New("holds the place of a key in an example: put an API key there")
+	case strings.HasPrefix(text, keyBegin) && len(text) != keyLength:
+		return fmt.Errorf("holds %d characters, and a key that begins with %s has %d: copy all of it, once",
+			len(text), keyBegin, keyLength)
+	case strings.ContainsFunc(text, func(r rune) bool { return !isOfKey(r) }):
+		return errors.New("holds characters that no key has: there are letters, digits, - _ and .")
+	}
+	return nil
 }
 
 // parse trims the newline that editors add, and refuses a text that cannot be such a secret. Its errors never quote the
@@ -152,11 +198,11 @@ func (s secret) parse(where, text string) (ingest.Secret, error) {
 	}
 	var err error
 	switch {
-	case s.env == apiKeyEnv && strings.HasPrefix(text, "{"):
+	case s.env == apiKeyEnv && text != "" && strings.ContainsRune("{[", rune(text[0])):
 		err = errors.New("holds JSON, as of a service account or an OAuth client: it should hold an API key and nothing else")
 	case text == "":
 		err = fmt.Errorf("is empty: put the %s into it", s.holds)
-	case s.env == apiKeyEnv && looksLikeKeys(text):
+	case s.env == apiKeyEnv && (looksLikeKeys(text) || len(keysIn(text)) > 1):
 		return ingest.Secret{}, Invalid(fmt.Errorf("%s holds several keys: %s", where, OneKey))
 	case !isOneWord(text):
 		err = fmt.Errorf("holds more than one word, or characters that no %s has", s.holds)

@@ -1,8 +1,9 @@
-// Package plaintext reads texts as people's programs save them: in UTF-8, or in UTF-16 with its mark, with the line
-// ends of Unix, Windows or old Macs.
+// Package plaintext reads texts as people's programs save them: in UTF-8, or in UTF-16 with its mark or beginning
+// with ASCII, with the line ends of Unix, Windows or old Macs.
 package plaintext
 
 import (
+	"bufio"
 	"bytes"
 	"io"
 
@@ -13,7 +14,17 @@ import (
 // NewReader returns the text of r in UTF-8, without a byte order mark, its lines ended by \n. Bytes that are no UTF-8
 // stay as they are, unless r has a mark.
 func NewReader(r io.Reader) io.Reader {
-	return transform.NewReader(r, transform.Chain(unicode.BOMOverride(transform.Nop), &lineEnds{}))
+	text := bufio.NewReader(r)
+	var unmarked transform.Transformer = transform.Nop
+	if begin, _ := text.Peek(4); len(begin) == 4 { // an error comes again
+		switch zero := [4]bool{begin[0] == 0, begin[1] == 0, begin[2] == 0, begin[3] == 0}; zero {
+		case [4]bool{false, true, false, true}:
+			unmarked = unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM).NewDecoder()
+		case [4]bool{true, false, true, false}:
+			unmarked = unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM).NewDecoder()
+		}
+	}
+	return transform.NewReader(text, transform.Chain(unicode.BOMOverride(unmarked), &lineEnds{}))
 }
 
 // Decode is NewReader for a text in memory. Wrong bytes after the mark of UTF-8 stay as they are.

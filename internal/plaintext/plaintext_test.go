@@ -23,7 +23,7 @@ func TestATextIsReadHoweverItWasSaved(t *testing.T) {
 	const want = "eins\nzwei\n\ndrei 愛"
 	for name, text := range map[string]string{
 		"Unix": want, "Windows": "eins\r\nzwei\r\n\r\ndrei 愛", "an old Mac": "eins\rzwei\r\rdrei 愛", "a mark": "\ufeff" + want,
-		"UTF-16": utf16LE("eins\r\nzwei\r\n\r\ndrei 愛"),
+		"UTF-16": utf16LE("eins\r\nzwei\r\n\r\ndrei 愛"), "UTF-16 without a mark": utf16LE(want)[2:],
 	} {
 		if got := plaintext.Decode([]byte(text)); string(got) != want {
 			t.Errorf("%s: %q", name, got)
