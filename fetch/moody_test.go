@@ -16,7 +16,7 @@ import (
 // moody is an upstream that answers at random: true, blank, short, with an earlier answer, without some of the videos, or
 // not at all. It keeps two rules, which are the reach of the promise that nothing is deleted that it has. An answer that
 // a reader may take for the truth leaves out a video for less than an hour, and then has it again. Other answers leave out
-// whatever they like.
+// any videos.
 type moody struct {
 	*rapid.T
 

@@ -99,8 +99,8 @@ func (w *world) Sweep(ctx context.Context, now time.Time) (placements, videos in
 	return placements, videos, err
 }
 
-// look finds the videos that the last write has deleted: the upstream has none of those that it has shown in the last 29
-// days.
+// look finds the videos that the last write has deleted. If the upstream still has one and has shown it in the last 29
+// days, the world fails.
 func (w *world) look(after string) {
 	now := w.bench.now
 	kept := make(map[string]bool, len(w.kept)+20)
@@ -133,7 +133,7 @@ func (w *world) charged() int64 {
 	return w.number(`SELECT (SELECT coalesce(sum(charges ->> 'units'), 0) FROM slots WHERE kind <> 'backfill') + (SELECT coalesce(sum(charged ->> 'units'), 0) FROM backfills)`)
 }
 
-// live runs what is due, and the backfills.
+// live runs the due slots and the backfills.
 func (w *world) live(o fetch.RunOptions, plans []ingest.Backfill) {
 	b := w.bench
 	before, charts := w.charged()+w.swept, map[ingest.Region]int{}
